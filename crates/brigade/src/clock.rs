@@ -12,7 +12,7 @@ use crate::timers::Clock;
 /// Returns the present time: [`Instant::now`], unless the [current pool](crate::Handle::current) has a virtual clock, as a
 /// `LocalPool::paused` has.
 ///
-/// Code that is tested with such a clock reads the time here, as [`Instant::now`] and [`Instant::elapsed`] read the real one.
+/// Code that is tested with such a clock reads the time here, as [`Instant::now`] and [`Instant::elapsed`] read the real time.
 ///
 /// ```
 /// use brigade::time;

@@ -1,4 +1,4 @@
-//! What a thread, a job or a part does: some operations, and then it ends what these have left.
+//! The operations of a thread, a job or a part, and then the end of their handles.
 
 use std::cell::Cell;
 
@@ -10,23 +10,23 @@ use crate::world::{Output, World};
 use crate::{forks, futures, io, jobs, pools, timers};
 
 thread_local! {
-    /// Whether programs say what they do.
+    /// Whether programs print their operations.
     static SAYS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Has programs say what they do.
+/// Has programs print their operations.
 pub(crate) fn say() {
     SAYS.set(true);
 }
 
-/// Says what a thread does.
+/// Prints an action of the calling thread.
 pub(crate) fn note(text: impl FnOnce() -> String) {
     if SAYS.get() {
         println!("thread {} {}", seeded::number(), text());
     }
 }
 
-/// One kind of operation, which may leave handles.
+/// A kind of operation, which may leave handles.
 type Operation = fn(&World, &mut Rng, &mut Vec<JoinHandle<Output>>);
 
 /// All of them, each with how often it is chosen.
@@ -70,7 +70,7 @@ impl Drop for End {
     }
 }
 
-/// Does some of what a seed says.
+/// Runs some operations, as the random numbers choose.
 pub(crate) fn act(world: &World, random: &mut Rng) {
     let mut kept: Vec<JoinHandle<Output>> = Vec::new();
     for _ in 0..random.u8(0..4) {

@@ -1,4 +1,4 @@
-//! Small programs, one for each fault that random ones have found.
+//! Small programs: for each fault that a random program has found, a program of its own.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};

@@ -12,12 +12,12 @@ use crate::{act, cases, program};
 const OPERATIONS: i32 = 30;
 /// A program that takes more steps than this has a hang in which a thread spins.
 const MOST_STEPS: usize = 2_000_000;
-/// One run in so many is repeated: the same seed must have the same steps.
+/// Of so many runs, the first is repeated: the same seed must have the same steps.
 const REPEATED: u64 = 64;
 /// Runs of each case.
 const OF_A_CASE: u64 = 2_000;
 
-/// Runs what the command line says.
+/// Runs the command of the command line.
 pub fn main() -> ExitCode {
     let arguments: Vec<_> = env::args().skip(1).collect();
     let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
@@ -78,7 +78,7 @@ fn all_cases() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Runs one program after the other, until one fails or the time is over.
+/// Runs programs in turn, until one fails or the time is over.
 fn search(time: Duration, first: u64) -> ExitCode {
     let begun = Instant::now();
     let (mut runs, mut steps) = (0, 0);
@@ -110,7 +110,7 @@ fn search(time: Duration, first: u64) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Runs one program, and says each of its steps.
+/// Runs the program of a seed, and prints each of its steps.
 fn replay(seed: u64) -> ExitCode {
     act::say();
     println!("{:?}", policy(seed));

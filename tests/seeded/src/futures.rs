@@ -23,7 +23,7 @@ pub(crate) fn spawn(world: &World, random: &mut Rng, kept: &mut Kept) {
     }
 }
 
-/// From outside: inside a job it waits for the last thread that could run what it waits for.
+/// From outside: a job that waits so may be on the last thread that could run the awaited job.
 pub(crate) fn block_on(world: &World, random: &mut Rng, _: &mut Kept) {
     if world.depth() == 0 && world.is_sure() {
         drop(world.pool.block_on(future(world, random)));
@@ -70,7 +70,7 @@ impl Drop for Bound {
     }
 }
 
-/// What a thread that is a worker of the pool may poll alone.
+/// A future that stays on its worker.
 pub(crate) fn local(world: &World, random: &mut Rng) -> impl Future<Output = Output> + use<> {
     let token = world.ledger.token("a local future", random);
     let (world, mut random) = (world.inside(), random.fork());
@@ -93,7 +93,7 @@ pub(crate) fn local(world: &World, random: &mut Rng) -> impl Future<Output = Out
     }
 }
 
-/// Nothing waits for it: a thread that waits for a future that waits for one of this thread would not end.
+/// No thread waits for it: a wait for a future that awaits a local future of the same thread would not end.
 pub(crate) fn spawn_local(world: &World, random: &mut Rng, _: &mut Kept) {
     if !world.is_here() {
         return;
@@ -106,7 +106,7 @@ pub(crate) fn spawn_local(world: &World, random: &mut Rng, _: &mut Kept) {
     }
 }
 
-/// A future that does what a seed says.
+/// A future with random turns.
 pub(crate) fn future(
     world: &World,
     random: &mut Rng,
@@ -129,7 +129,7 @@ pub(crate) fn future(
     })
 }
 
-/// Does one thing.
+/// Takes a turn of a future.
 async fn turn(world: &World, random: &mut Rng) {
     let turn = random.u8(0..12);
     note(|| format!("polls turn {turn} of a future, at depth {}", world.depth()));

@@ -23,7 +23,7 @@ use self::end::{End, Wire};
 use crate::world::{Output, World, millis};
 
 thread_local! {
-    /// What the kernel does to the programs of this run.
+    /// The faults of this run's kernel.
     static FAULTS: Cell<Faults> = const { Cell::new(Faults::None) };
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn begin(random: &mut Rng) {
 /// A registered end, which several tasks use.
 type Shared = Arc<Async<End>>;
 
-/// What a task does with an end.
+/// The work of a task on an end.
 #[derive(Clone, Copy)]
 enum Work {
     Read,
@@ -51,7 +51,7 @@ enum Work {
     Answer,
 }
 
-/// The tasks that do the same with one end: without them, those of the other end must not wait for it.
+/// The tasks that share an end and their work. When they are gone, the tasks of the other end must not wait for them.
 struct Side(Shared, Work);
 
 impl Drop for Side {
@@ -107,7 +107,7 @@ fn may_try_again(world: &World, error: &io::Error, is_gone: bool) -> bool {
     }
 }
 
-/// An operation that `call` tries, in one of the ways that there are.
+/// An operation that `call` tries, in the way with this number.
 async fn attempt<R>(
     end: &Async<End>,
     way: u8,
@@ -177,7 +177,7 @@ async fn rest(world: &World, random: &mut Rng) {
 
 /// Reads to the end, or gives up before.
 async fn read(world: &World, end: &Async<End>, random: &mut Rng) {
-    // Of a closed pool it would get the timers of the default one, which never ends.
+    // A closed pool has no timers: those of the default pool would be used, which never ends.
     let is_patient = !world.is_sure() || random.u8(0..4) > 0;
     loop {
         let mut buffer = vec![0; [1, 100, 600, 20_000, 70_000][random.usize(0..5)]];
@@ -224,7 +224,7 @@ async fn write(world: &World, end: &Async<End>, random: &mut Rng) {
 
 type Task = Pin<Box<dyn Future<Output = Output> + Send>>;
 
-/// Sends a byte and waits for one, by turns: no other event follows one that is lost.
+/// Sends and receives single bytes by turns: no later event makes up for a lost event.
 async fn converse(world: &World, end: &Async<End>, mut sends: bool, random: &mut Rng) {
     for _ in 0..random.u8(1..20) {
         let way = random.u8(0..4);
@@ -301,7 +301,7 @@ pub(crate) fn transfer(world: &World, random: &mut Rng, kept: &mut Vec<JoinHandl
     world.pool.block_on(all(here));
 }
 
-/// Polls all of them whenever one of them is woken.
+/// Polls all tasks whenever a task is woken.
 async fn all(mut tasks: Vec<Task>) {
     poll_fn(|context| {
         tasks.retain_mut(|task| task.as_mut().poll(context).is_pending());

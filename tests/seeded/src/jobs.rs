@@ -123,7 +123,7 @@ pub(crate) fn broadcast(world: &World, random: &mut Rng, _: &mut Kept) {
 /// On the pool of this thread.
 pub(crate) fn free(world: &World, random: &mut Rng, kept: &mut Kept) {
     let (claim, run) = world.job(random);
-    // On a worker of another pool it would be for that one.
+    // On a worker of another pool, the job would be that pool's.
     let locally = random.bool() && world.is_here();
     let body = world.body(random);
     world.pool.enter(|| {

@@ -1,4 +1,4 @@
-//! What must be true of each job of a program: one outcome, dropped once.
+//! The promises for each job of a program: a single outcome, and a single drop.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
@@ -11,7 +11,7 @@ use crate::world;
 #[derive(Clone, Default)]
 pub(crate) struct Ledger(Arc<Mutex<Vec<Arc<Entry>>>>);
 
-/// What is known of one closure, future or output.
+/// The record of a closure, future or output.
 struct Entry {
     what: &'static str,
     ran: AtomicU32,
@@ -63,14 +63,14 @@ impl Ledger {
         Accepted(entries.iter().filter(must_end).cloned().collect())
     }
 
-    /// What has not been dropped.
+    /// The kinds of the entries that have not been dropped.
     pub(crate) fn left(&self) -> Vec<&'static str> {
         let entries = self.0.lock().expect("no panic");
         let left = entries.iter().filter(|entry| entry.dropped.load(Relaxed) == 0);
         left.map(|entry| entry.what).collect()
     }
 
-    /// At the end of all threads of the pool, which may have `lost` what it had accepted.
+    /// At the end of all threads of the pool, which may have `lost` accepted jobs.
     pub(crate) fn check(&self, lost: bool) {
         for (number, entry) in self.0.lock().expect("no panic").iter().enumerate() {
             let [ran, dropped] = [&entry.ran, &entry.dropped].map(|count| count.load(Relaxed));

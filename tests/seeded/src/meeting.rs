@@ -17,7 +17,7 @@ struct Meeting {
 }
 
 impl Meeting {
-    /// One of so many threads has come.
+    /// Another thread has come.
     fn come(&self) {
         let mut missing = self.missing.lock();
         *missing -= 1;
@@ -36,7 +36,7 @@ impl Meeting {
     }
 }
 
-/// What futures wait for.
+/// A gate that futures wait at.
 #[derive(Default)]
 struct Gate(Mutex<(bool, Vec<Waker>)>);
 
@@ -102,7 +102,7 @@ fn execute(pool: Handle, job: impl FnOnce() + Send + 'static) {
     assert!(pool.try_execute(job).is_ok(), "the pool is open");
 }
 
-/// A job that queues the next one, and then waits for it.
+/// A job that queues the next job, and then waits for it.
 fn chain(pool: Handle, meeting: Arc<Meeting>, more: usize) {
     if more > 0 {
         let next = meeting.clone();
@@ -124,7 +124,7 @@ pub(crate) fn run(random: &mut Rng) {
     assert!(owner.wait_idle());
 }
 
-/// Has as many jobs as there are threads meet this one.
+/// Has as many jobs as there are threads meet the calling thread.
 fn meet(pool: Handle, random: &mut Rng, threads: usize) {
     let meeting = Arc::new(Meeting { missing: Mutex::new(threads + 1), changed: Condvar::new() });
     let job = || {

@@ -26,7 +26,7 @@ struct Hooks {
     outcomes: AtomicU64,
 }
 
-/// A pool, and what follows from how it was built.
+/// A pool, and the consequences of its configuration.
 struct Built {
     pool: Pool,
     hooks: Arc<Hooks>,
@@ -159,7 +159,7 @@ fn beside(world: &World, mut random: Rng) -> Thread {
 pub(crate) fn lifetime(random: &mut Rng, operations: i32, threads: u8) {
     // Where no thread can be started there is no pool.
     let Ok(Built { pool, hooks, tells, evicts, fails, in_caller }) = build(random) else { return };
-    // Sometimes it ends while others use it; not if these poll its futures, whose timers would be those of the default pool.
+    // Sometimes it ends while others use it; not if these poll its futures, which would use timers of the default pool.
     let early = random.u8(0..6) == 0 && !in_caller;
     let world = World::new(pool.handle(), operations, evicts || early, !early && !fails);
     let outside: Vec<Thread> = (0..threads).map(|_| beside(&world, random.fork())).collect();
@@ -197,11 +197,11 @@ enum Ended {
     /// It goes on without its owner.
     Maybe,
     Yes,
-    /// This is what it has counted.
+    /// It has, with these counters.
     Counted(Metrics),
 }
 
-/// Ends a pool in one of all ways.
+/// Ends a pool in a random way.
 fn end(world: &World, pool: Pool, random: &mut Rng, early: bool) -> Ended {
     let how = match random.u8(0..6) {
         0 | 1 => Shutdown::Finish,
@@ -210,7 +210,7 @@ fn end(world: &World, pool: Pool, random: &mut Rng, early: bool) -> Ended {
     };
     let end = random.u8(0..6);
     note(|| format!("ends its pool: {end}, {how:?}"));
-    // Only one way to end a pool runs all that it has accepted, timers included.
+    // `Finish` alone runs all accepted jobs, timers included.
     if how != Shutdown::Finish || end > 1 {
         world.lose();
     }

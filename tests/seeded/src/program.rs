@@ -1,4 +1,4 @@
-//! A program: threads, jobs and futures that do what a seed says with some pools.
+//! A program: threads, jobs and futures that use pools as a seed says.
 
 use fastrand::Rng;
 

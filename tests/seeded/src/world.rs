@@ -1,4 +1,4 @@
-//! What the threads, jobs and futures of a program share.
+//! The state that the threads, jobs and futures of a program share.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use fastrand::Rng;
 use crate::act::act;
 use crate::ledger::{Claim, Ledger, Token};
 
-/// A pool, and what is true of it, as its jobs see it.
+/// A pool, as its jobs see it.
 #[derive(Clone)]
 pub(crate) struct World {
     pub(crate) pool: Handle,
     pub(crate) ledger: Ledger,
     shared: Arc<Shared>,
-    /// How many jobs, parts and futures are around this one.
+    /// How many jobs, parts and futures enclose this code.
     depth: u32,
     /// A wait without a timeout may begin here.
     ///
@@ -28,10 +28,10 @@ pub(crate) struct World {
 struct Shared {
     /// How many operations are left.
     fuel: AtomicI32,
-    /// The pool may cancel or drop what it has accepted.
+    /// The pool may cancel or drop accepted jobs.
     loses: AtomicBool,
-    /// The pool does not end while others use it, and can start threads. What a thread outside needs of another pool it gets of the default
-    /// pool, which never ends.
+    /// The pool does not end while others use it, and can start threads. Otherwise a thread outside would use
+    /// the default pool, which never ends.
     is_sure: bool,
     /// The pool may have been closed.
     closed: AtomicBool,
@@ -40,7 +40,7 @@ struct Shared {
 /// The payload of a panic that belongs to the program.
 pub(crate) struct Planned;
 
-/// What a job returns.
+/// The result of a job.
 pub(crate) struct Output {
     value: u64,
     _token: Token,
@@ -51,7 +51,7 @@ pub(crate) fn panic() -> ! {
     resume_unwind(Box::new(Planned))
 }
 
-/// Calls what may panic as planned, outside of a pool.
+/// Calls code that may panic as planned, outside of a pool.
 pub(crate) fn contained(call: impl FnOnce()) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(call)) {
         if !payload.is::<Planned>() {
@@ -89,7 +89,7 @@ impl World {
         own.is_some() && own == self.pool.pool_name()
     }
 
-    /// Takes one operation, if one is left here.
+    /// Takes an operation, if any is left here.
     pub(crate) fn has_fuel(&self) -> bool {
         self.depth <= 3 && self.shared.fuel.fetch_sub(1, Relaxed) > 0
     }
@@ -115,7 +115,7 @@ impl World {
         self.shared.closed.load(Relaxed)
     }
 
-    /// From now on the pool may cancel or drop what it has accepted.
+    /// From now on the pool may cancel or drop accepted jobs.
     pub(crate) fn lose(&self) {
         self.shared.loses.store(true, Relaxed);
     }
@@ -140,7 +140,7 @@ impl World {
         }
     }
 
-    /// The same without a result, and what is known of it.
+    /// The body of a job without a result, and its claim.
     pub(crate) fn job(&self, random: &mut Rng) -> (Claim, impl FnOnce() + Send + use<>) {
         let token = self.ledger.token("a job", random);
         let claim = token.claim();

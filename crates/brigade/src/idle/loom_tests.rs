@@ -1,9 +1,9 @@
 //! Models of the orderings on which the wake-up rule rests; `ci/loom.sh` runs them.
 //!
-//! The subject is the real [`Idle`]. In most models one thread publishes and then reads the state, and another one changes the state
-//! and then looks for what was published: one of the two must see the other. A relaxed atomic stands for everything that can be
-//! published, so the fences of [`Idle`] must provide all ordering. `ci/seeded.sh` checks on the real engine what the threads do with
-//! what they see.
+//! The subject is the real [`Idle`]. In most models one thread publishes and then reads the state, and another thread changes the state
+//! and then looks for published work: at least one thread must see the other. A relaxed atomic stands for everything that can be
+//! published, so the fences of [`Idle`] must provide all ordering. `ci/seeded.sh` checks on the real engine how the threads act on
+//! their looks.
 
 use std::sync::Arc;
 
@@ -83,7 +83,7 @@ impl Pool {
     }
 }
 
-/// Each of two threads says whether it has seen what the other one did: at least one must have.
+/// Each of two threads says whether it has seen the other's write: at least one must have.
 fn one_sees_the_other(make: fn() -> Pool, one: fn(&Pool) -> bool, other: fn(&Pool) -> bool) {
     check(3, move || {
         let shared = Arc::new(make());
@@ -170,7 +170,7 @@ fn a_lone_child_and_a_monitor_that_becomes_the_standby_never_miss_each_other() {
     one_sees_the_other(Pool::monitored, |pool| !pool.publish().monitored(), stands_by);
 }
 
-/// The thread that sets the timer sees the driver holder, which it wakes, or that one sees the timer.
+/// The thread that sets the timer sees the driver holder, which it wakes, or the holder sees the timer.
 ///
 /// Caught: no fence in `take_up_duty`.
 #[test]
@@ -265,7 +265,7 @@ fn a_guest_that_forks_and_a_monitor_that_stops_never_miss_each_other() {
 
 /// A worker looks for its fork, asks whether a guest helps, and looks at the latch. Without a guest that helps, it may run other jobs.
 ///
-/// Caught: a guest that begins to help when it has stolen; one that ends that before the latch is set; no fence in `are_helping`; a
+/// Caught: a guest that begins to help when it has stolen; a guest that ends its help before the latch is set; no fence in `are_helping`; a
 /// worker that does not look at the latch once more.
 #[test]
 fn a_worker_whose_fork_a_guest_has_taken_sees_it_help_or_the_end() {
@@ -299,8 +299,8 @@ fn a_worker_whose_fork_a_guest_has_taken_sees_it_help_or_the_end() {
 
 /// The last searcher passes the heavy fence only if another worker runs. A worker that sees it search announces no fork.
 ///
-/// The state is one that orders nothing: the fences of [`Idle`] would hide that a heavy one is missing, as the model checker knows one
-/// kind. The fork and the heavy fence are those of the real deque.
+/// The state here orders nothing: the fences of [`Idle`] would hide a missing heavy fence, as the model checker knows a single kind. The fork
+/// and the heavy fence are the real deque's.
 fn a_fork_beside_the_last_searcher(
     parked: u64,
     forks: fn(&AtomicU64, &deque::Worker<()>) -> Snapshot,
@@ -358,7 +358,7 @@ fn the_last_searcher_sees_the_fork_of_a_worker_that_has_ceased_to_run() {
     });
 }
 
-/// A worker begins to wait again while what it waits for ends. It sees the end, or its wait is not counted once that is known.
+/// A worker begins to wait again while the awaited job ends. It sees the end, or its wait is not counted once that is known.
 ///
 /// Caught: `reset` without Acquire; `end_join` without Release.
 #[test]

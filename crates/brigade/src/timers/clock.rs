@@ -1,4 +1,4 @@
-//! The clock of one pool: the system's, or a paused one.
+//! The clock of a pool: the system's, or a paused clock.
 //!
 //! The time of a paused clock passes nowhere but in [`leap`](Clock::leap) and [`advance`](Clock::advance). It belongs to the pool and not
 //! to the thread that drives it, as other threads set timers in the pool too.
@@ -11,12 +11,12 @@ use brigade_sync::unmodelled::Mutex;
 
 use super::FAR;
 
-/// The clock of one pool.
+/// The clock of a pool.
 pub(crate) struct Clock(Option<Paused>);
 
 struct Paused {
     now: Mutex<Instant>,
-    /// It never gets here: a timer that is set to this time or a later one stands for one that never fires.
+    /// The clock never gets here: a timer that is set to this time, or later, never fires.
     end: Instant,
 }
 
@@ -24,7 +24,7 @@ impl Clock {
     /// Whether there are paused clocks in this build. The compiler removes the code for them from others.
     pub(crate) const MAY_BE_PAUSED: bool = cfg!(feature = "test-util");
 
-    /// The system's clock, or one that is paused at `start`.
+    /// The system's clock, or a clock that is paused at `start`.
     pub(super) fn new(is_paused: bool, start: Instant) -> Self {
         Self(is_paused.then(|| Paused { now: Mutex::new(start), end: start + FAR }))
     }
@@ -60,7 +60,7 @@ impl Clock {
     /// Moves a paused clock by that much.
     ///
     /// # Errors
-    /// With what to do, if it is not paused or would come to its end.
+    /// With advice, if it is not paused or would come to its end.
     #[cfg(feature = "test-util")]
     pub(crate) fn advance(&self, by: Duration) -> Result<(), &'static str> {
         let paused = self

@@ -2,7 +2,7 @@
 //!
 //! It passes by a microsecond at each look, so that a loop that waits for a time ends. A thread of its own, the clock, leaps to the next
 //! deadline and ends the waits that are over then. It runs if no other thread can, and at random otherwise: a timeout may win against
-//! what would end the wait, wherever it is. While there is no deadline, the clock is blocked; so if all other threads are, too, that is a
+//! the event that would end the wait, wherever that is. While there is no deadline, the clock is blocked; so if all other threads are, too, that is a
 //! deadlock, and shuttle says so.
 
 use core::time::Duration;
@@ -29,7 +29,7 @@ struct Clock {
     /// The waits that have a deadline, by that and their number.
     deadlines: BTreeMap<(Duration, u64), Arc<Waiter>>,
     numbers: u64,
-    /// What the clock's own thread waits for while there is none.
+    /// The wait of the clock's own thread while there is no deadline.
     own: Option<Arc<Waiter>>,
     thread: Option<JoinHandle<()>>,
     has_ended: bool,
@@ -111,7 +111,7 @@ pub(super) fn elapsed() -> Duration {
     CLOCK.with_borrow(|clock| clock.now)
 }
 
-/// The virtual time; outside a run the real one.
+/// The virtual time; outside a run the real time.
 pub(crate) fn now() -> Instant {
     if !is_in_run() {
         return Instant::now();
@@ -122,7 +122,7 @@ pub(crate) fn now() -> Instant {
     })
 }
 
-/// Has the clock end a wait after `timeout`; returns what [`forget`] takes. A time beyond the clock's is never.
+/// Has the clock end a wait after `timeout`; returns the key for [`forget`]. A time beyond the clock's range never comes.
 pub(crate) fn set(timeout: Duration, waiter: &Arc<Waiter>) -> Option<(Duration, u64)> {
     CLOCK.with_borrow_mut(|clock| {
         let at = clock.now.checked_add(timeout)?;

@@ -1,6 +1,6 @@
-//! `std`'s lock and condition variable for the threads of a run: what would block the thread of the system blocks the one of the run.
+//! `std`'s lock and condition variable for the threads of a run: a wait blocks the thread of the run, and not the thread of the system.
 //!
-//! Outside a run there is one thread, which finds each lock free.
+//! Outside a run there is a single thread, which finds each lock free.
 
 use core::ops::{Deref, DerefMut};
 use core::time::Duration;
@@ -10,7 +10,7 @@ use std::sync::{self, Arc, LockResult, PoisonError, TryLockError, TryLockResult}
 use super::clock;
 use super::wait::Waiter;
 
-/// Those who wait, in their order. The lock is never held across a step.
+/// The waits, in their order. The lock is never held across a step.
 #[derive(Debug, Default)]
 struct Waiters(sync::Mutex<VecDeque<Arc<Waiter>>>);
 
@@ -33,7 +33,7 @@ impl Waiters {
         self.list().retain(|other| !Arc::ptr_eq(other, waiter));
     }
 
-    /// Wakes one that still waits; returns whether there was one.
+    /// Ends the first wait that is not over; returns whether there was any.
     fn wake(&self) -> bool {
         loop {
             let Some(first) = self.list().pop_front() else { return false };
@@ -90,7 +90,7 @@ impl<T> Mutex<T> {
 impl<T> Drop for MutexGuard<'_, T> {
     fn drop(&mut self) {
         self.guard = None;
-        // It may be taken by another one before that runs.
+        // Another thread may take the lock before the woken thread runs.
         self.lock.waiters.wake();
     }
 }
@@ -159,7 +159,7 @@ impl Condvar {
     }
 }
 
-/// A cell that is written once, by one of the threads that want it; the others wait for that.
+/// A cell that is written once. Of several threads that want its value, the first makes it and the others wait.
 #[derive(Debug)]
 pub struct OnceLock<T> {
     value: sync::OnceLock<T>,
@@ -167,12 +167,12 @@ pub struct OnceLock<T> {
 }
 
 impl<T> OnceLock<T> {
-    /// Creates one without a value.
+    /// Creates a cell without a value.
     pub const fn new() -> Self {
         Self { value: sync::OnceLock::new(), lock: Mutex::new(()) }
     }
 
-    /// Returns the value, if there is one.
+    /// Returns the value, if the cell has it.
     pub fn get(&self) -> Option<&T> {
         self.value.get()
     }
@@ -185,7 +185,7 @@ impl<T> OnceLock<T> {
     /// Sets the value.
     ///
     /// # Errors
-    /// The value, if there is one already.
+    /// The value, if the cell has it already.
     pub fn set(&self, value: T) -> Result<(), T> {
         self.value.set(value)
     }

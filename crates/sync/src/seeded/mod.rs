@@ -2,7 +2,7 @@
 //!
 //! All threads of a program are coroutines of the crate `shuttle` on one thread of the system. After each atomic operation, and
 //! before each lock, wait and use of a parker, a scheduler chooses which of them goes on; with the same seed it chooses the same. So memory is sequentially
-//! consistent here: loom is for what depends on orderings. Atomics and locks are `core`'s and `std`'s, which nothing
+//! consistent here: loom checks orderings. Atomics and locks are `core`'s and `std`'s, which nothing
 //! contends for on one thread.
 //!
 //! Time is [virtual](clock): it passes by a little at each look, and by a leap to the next deadline if no thread can go on without that.
@@ -39,11 +39,11 @@ pub use wait::number;
 const STACK: usize = 1 << 20;
 
 std::thread_local! {
-    /// The panics on this thread of the system: those that are caught, and one that is not.
+    /// The panics on this thread of the system, caught or not.
     static PANICS: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
-/// What a run that ended well was.
+/// A run that ended well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
     /// How many steps its threads took.
@@ -67,8 +67,8 @@ impl fmt::Display for Failure {
     }
 }
 
-/// A step of the calling thread: another one may go on here. None outside a run, and none while it unwinds: to the standard library all
-/// threads of a run are one, so that a second one would unwind too.
+/// A step of the calling thread: another thread may go on here. None outside a run, and none while it unwinds: to the standard library all
+/// threads of a run are a single thread, so that a second thread would seem to unwind too.
 #[track_caller]
 pub(crate) fn step() {
     if record::is_in_run() && !std::thread::panicking() {
@@ -77,7 +77,7 @@ pub(crate) fn step() {
     }
 }
 
-/// A step after which the calling thread would rather wait for another one.
+/// A step after which the calling thread would rather wait for another thread.
 #[track_caller]
 pub(crate) fn yield_now() {
     if record::is_in_run() {
@@ -88,7 +88,7 @@ pub(crate) fn yield_now() {
     }
 }
 
-/// Whether what happens once in `of` times happens now: as the seed says, and never outside a run.
+/// Whether an event with the probability `1 / of` happens now: as the seed says, and never outside a run.
 pub fn one_in(of: u64) -> bool {
     record::is_in_run() && ExecutionState::next_u64() % of == 0
 }
@@ -126,7 +126,7 @@ pub fn explore(
     let result = panic::catch_unwind(AssertUnwindSafe(|| runner.run(run)));
     let (run, steps) = record::end();
     let panics = PANICS.take();
-    // One that was caught is a failure as well: a program that wants to panic resumes to unwind, which calls no hook.
+    // A caught panic is a failure as well: a program that wants to panic resumes to unwind, which calls no hook.
     match result {
         Ok(_) if panics.is_empty() => Ok(run),
         _ => Err(Failure { reason: panics.join("\n"), steps }),

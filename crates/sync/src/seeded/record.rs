@@ -1,4 +1,4 @@
-//! What the threads of a run have done.
+//! The steps of the threads of a run.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
@@ -22,7 +22,7 @@ struct Record {
     steps: u64,
     fingerprint: u64,
     last: VecDeque<Step>,
-    /// The last one of each thread.
+    /// The last step of each thread.
     of_each: BTreeMap<usize, Step>,
     kept: usize,
 }
@@ -33,7 +33,7 @@ impl Record {
     }
 }
 
-/// Whether the calling thread is one of a run.
+/// Whether the calling thread belongs to a run.
 pub(crate) fn is_in_run() -> bool {
     IN_RUN.get()
 }
@@ -43,7 +43,7 @@ pub(super) fn begin(seed: u64, kept: usize) {
     RECORD.set(Record { kept, fingerprint: seed, ..Record::new() });
 }
 
-/// Ends the record; returns what it says.
+/// Ends the record; returns its contents.
 pub(super) fn end() -> (Run, Vec<String>) {
     IN_RUN.set(false);
     let Record { steps, fingerprint, last, of_each, .. } = RECORD.replace(Record::new());

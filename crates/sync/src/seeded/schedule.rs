@@ -14,7 +14,7 @@ pub enum Policy {
         /// 0 to 99.
         stays: u8,
     },
-    /// By random priorities, of which the one of the running thread becomes the lowest at this many random steps among so many: *PCT*, S.
+    /// By random priorities. That of the running thread becomes the lowest at this many random steps among so many: *PCT*, S.
     /// Burckhardt et al., "A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs" (2010).
     Pct {
         /// How often.
@@ -24,7 +24,7 @@ pub enum Policy {
     },
 }
 
-/// One in this many steps is the clock's although others can go on.
+/// Of this many steps, the clock takes one although others can go on.
 const CLOCK: u32 = 64;
 /// A thread that has yielded in so many of its last steps spins.
 const SPINS: u32 = 6;
@@ -34,7 +34,7 @@ const SPURIOUS: u32 = 1024;
 /// By priorities, a thread that has taken so many steps in a row lets others go on: it may wait for them.
 const ROW: u32 = 10_000;
 
-/// The scheduler of one run.
+/// The scheduler of a run.
 #[derive(Debug)]
 pub(super) struct Schedule {
     seed: u64,
@@ -131,7 +131,7 @@ impl Scheduler for Schedule {
             let steps = self.since_yield.entry(current).or_insert(u32::MAX);
             *steps = if is_yielding { 0 } else { steps.saturating_add(1) };
         }
-        // Those that spin may all wait for a time.
+        // If all threads spin, they may wait for a time.
         let spins = |task| self.since_yield.get(task).is_some_and(|steps| *steps < SPINS);
         let chance = if ready.iter().all(spins) { 2 } else { CLOCK };
         if ready.is_empty() || self.one_in(chance) {

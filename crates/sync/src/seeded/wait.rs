@@ -1,4 +1,4 @@
-//! Blocking a thread of a run until another one, or the clock, lets it go on.
+//! Blocking a thread of a run until another thread, or the clock, lets it go on.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use shuttle_engine::runtime::execution::ExecutionState;
 use shuttle_engine::runtime::task::TaskId;
 
-/// One wait of one thread.
+/// A wait of a thread.
 #[derive(Debug)]
 pub(crate) struct Waiter {
     thread: TaskId,
@@ -41,7 +41,7 @@ impl Waiter {
     }
 }
 
-/// The number of the calling thread in its run: 0 is the one that began it.
+/// The number of the calling thread in its run: 0 is the thread that began it.
 pub fn number() -> usize {
     ExecutionState::with(|state| state.try_current().map_or(0, |task| task.id().into()))
 }

@@ -1,6 +1,6 @@
 //! The system calls of Linux in a run that obeys a seed.
 //!
-//! Files, epoll instances and their events are the kernel's. Waiting is not: it would block the one thread of the system on which all
+//! Files, epoll instances and their events are the kernel's. Waiting is not: it would block the thread of the system on which all
 //! threads of the run live. A thread polls instead, and then waits for a [change](changed) on the run's clock. Calls also fail, and
 //! report events for no reason, as the seed says.
 
@@ -17,7 +17,7 @@ use rustix::io::Errno;
 
 use crate::event::Trigger;
 
-/// A signal interrupts one in this many calls that block.
+/// Of this many calls that block, a signal interrupts one.
 const SIGNALS: u64 = 16;
 /// With [`Faults::Some`] one in this many polls reports a file that may not be ready, and one in this many changes fails.
 const FAULTS: u64 = 16;
@@ -40,11 +40,11 @@ static KERNEL: LazyLock<Mutex<Kernel>> = LazyLock::new(Mutex::default);
 /// Something may have become ready.
 static CHANGED: LazyLock<Condvar> = LazyLock::new(Condvar::default);
 
-/// The faults, and a copy of what the kernel watches.
+/// The faults, and a copy of the kernel's list of watched files.
 #[derive(Debug, Default)]
 struct Kernel {
     faults: Faults,
-    /// A wait has failed, and so does each one after it.
+    /// A wait has failed, and so do all later waits.
     has_failed: bool,
     /// The files of all instances, in the order in which they were added.
     files: Vec<File>,
