@@ -1,12 +1,18 @@
 //! Small programs: for each fault that a random program has found, a program of its own.
 
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{self, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
+use std::{io, process};
 
-use brigade::{NewThread, Pool, Shutdown, Thread};
+use brigade::io::UnixListener;
+use brigade::{NewThread, Pool, Shutdown, Thread, WhenFull};
+use brigade_io::Faults;
 use brigade_sync::thread::yield_now;
 use brigade_sync::{Mutex, time};
+use futures_lite::StreamExt;
 
 /// All of them, each with its name.
 macro_rules! all {
@@ -19,6 +25,11 @@ all! {
     a_shutdown_waits_for_a_closure_that_its_handle_runs
     a_pool_ends_although_a_future_always_goes_on
     a_job_that_holds_a_lock_submits_to_its_full_pool
+    a_wait_for_idle_ends_when_the_last_work_off_the_pool_does
+    a_timer_of_a_pool_that_is_closed_runs
+    a_job_that_is_accepted_by_the_last_thread_runs
+    a_shutdown_ends_after_its_timeout_beside_a_hook
+    two_tasks_wait_for_connections_of_one_listener
 }
 
 fn beside(main: impl FnOnce() + Send + 'static) -> Thread {
@@ -81,4 +92,81 @@ fn a_job_that_holds_a_lock_submits_to_its_full_pool() {
     }
     drop(pool);
     assert_eq!(*lock.lock(), 6);
+}
+
+fn a_wait_for_idle_ends_when_the_last_work_off_the_pool_does() {
+    let pool = Pool::builder().threads(1).capacity(1).when_full(WhenFull::RunInCaller).build();
+    let pool = pool.expect("a pool");
+    let handle = pool.handle();
+    let other = beside(move || {
+        for _ in 0..3 {
+            handle.execute(|| ());
+            // Here, if that is still queued.
+            handle.execute(|| time::sleep(Duration::from_micros(20)));
+        }
+    });
+    for _ in 0..4 {
+        assert!(pool.wait_idle());
+        time::sleep(Duration::from_micros(10));
+    }
+    other.join();
+}
+
+fn a_timer_of_a_pool_that_is_closed_runs() {
+    let (ran, delay) = (Arc::new(AtomicBool::new(false)), Duration::from_micros(50));
+    let pool = Pool::new(2);
+    let run = ran.clone();
+    _ = pool.job().after(delay).execute(move || run.store(true, Relaxed)).expect("it is open");
+    time::sleep(delay);
+    pool.shutdown(Shutdown::Finish);
+    assert!(ran.load(Relaxed));
+}
+
+fn a_job_that_is_accepted_by_the_last_thread_runs() {
+    let starts = AtomicBool::new(true);
+    let spawner = move |thread: NewThread| match starts.swap(false, Relaxed) {
+        true => thread.start(),
+        false => Err(io::Error::other("the first thread is the last")),
+    };
+    let keep_alive = Duration::from_micros(50);
+    let pool = Pool::builder().threads(0..=1).keep_alive(keep_alive).spawner(spawner).build();
+    let (pool, ran) = (pool.expect("a pool"), Arc::new(AtomicBool::new(false)));
+    pool.execute(|| ());
+    time::sleep(keep_alive);
+    let run = ran.clone();
+    let accepted = pool.try_execute(move || run.store(true, Relaxed)).is_ok();
+    pool.shutdown(Shutdown::Finish);
+    assert_eq!(ran.load(Relaxed), accepted);
+}
+
+fn a_shutdown_ends_after_its_timeout_beside_a_hook() {
+    let lock = Arc::new(Mutex::new(()));
+    let (hook, held) = (lock.clone(), lock.lock());
+    let builder = Pool::builder().threads(1).prestart().on_stop(move |_| drop(hook.lock()));
+    let pool = builder.build().expect("a pool");
+    pool.shutdown(Shutdown::Finish.timeout(Duration::from_millis(1)));
+    drop(held);
+}
+
+fn two_tasks_wait_for_connections_of_one_listener() {
+    brigade_io::begin(Faults::None);
+    let pool = Pool::new(2);
+    let name = format!("brigade-seeded-{}", process::id());
+    let address = SocketAddr::from_abstract_name(name).expect("a short name");
+    let listener = net::UnixListener::bind_addr(&address).expect("a name of its own");
+    let listener = pool.enter(|| UnixListener::new(listener)).map(Arc::new).expect("a driver");
+    let one = || {
+        let listener = listener.clone();
+        pool.spawn(async move { listener.incoming().next().await.expect("no end").map(drop) })
+    };
+    let tasks = [one(), one()];
+    for _ in &tasks {
+        net::UnixStream::connect_addr(&address).expect("it listens");
+        brigade_io::changed();
+    }
+    for task in tasks {
+        task.join().expect("no panic").expect("a connection");
+    }
+    // The end does not wait for tasks without a connection.
+    drop([one(), one()]);
 }

@@ -203,7 +203,8 @@ impl Core {
         }
         let Ok(reserved) = self.reserve() else { return Err(job) };
         self.push(class, job)?;
-        if reserved.is_some_and(|reserved| reserved.has_started) {
+        // Still reserved: if the only worker left now, the job would depend on another start, which may fail.
+        if reserved.as_ref().is_some_and(|reserved| reserved.has_started) {
             self.offer_more_help();
         } else if self.idle.after_publishing().wants_help() {
             self.help(caller);
