@@ -220,6 +220,7 @@ mod tests {
         assert!(all.contains(here));
         let others = all.without(here);
         assert_eq!(others.len() + 1, all.len());
+        assert_ne!(others, all);
         if !others.is_empty() {
             assert!(me.set_affinity(&others));
             assert!(!me.affinity().unwrap().contains(here));

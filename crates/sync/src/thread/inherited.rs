@@ -268,6 +268,23 @@ mod tests {
         u64::from_str_radix(blocked.trim(), 16).unwrap() & (1 << (libc::SIGTERM - 1)) != 0
     }
 
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_nice_value_of_a_thread_is_read() {
+        let read = std::thread::spawn(|| set_nice(7).map(|()| system::nice()));
+        assert_eq!(read.join().unwrap().unwrap(), Some(7));
+    }
+
+    #[test]
+    fn a_quota_that_was_read_is_known() {
+        let here = Inherited::here();
+        let cpus = here.affinity().map_or(Quota::MAX, |set| set.len());
+        let number = here.parallelism_now().unwrap();
+        assert!((1..=cpus).contains(&number));
+        let known = Quota::read_before().and_then(|quota| quota.of(cpus));
+        assert_eq!([known, Some(super::super::parallelism())], [Some(number); 2]);
+    }
+
     #[test]
     fn a_quota_is_known_to_threads_of_fewer_cpus_and_to_all_once_it_was_met() {
         let of = |number, cpus, others| Quota { number, cpus }.of(others);

@@ -220,13 +220,13 @@ impl Thread {
     /// # Examples
     /// ```
     /// use brigade_sync::thread::NewThread;
-    /// use std::time::Instant;
+    /// use std::time::{Duration, Instant};
     /// let (end, ends) = std::sync::mpsc::channel::<()>();
     /// let thread = NewThread::new("waits".into(), None, move || _ = ends.recv()).start()?;
     /// let joined = thread.join_until(Some(Instant::now()));
     /// let thread = joined.err().ok_or(std::io::ErrorKind::Other)?;
     /// drop(end);
-    /// assert!(thread.join_until(None).is_ok());
+    /// assert!(thread.join_until(Some(Instant::now() + Duration::from_secs(60))).is_ok());
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn join_until(self, deadline: Option<Instant>) -> Result<(), Self> {
