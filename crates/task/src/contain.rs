@@ -47,3 +47,24 @@ fn dispose(payload: Box<dyn Any + Send>) {
         core::mem::forget(payload);
     }
 }
+
+#[cfg(all(test, not(brigade_loom)))]
+mod tests {
+    use std::panic::resume_unwind;
+
+    use super::contain;
+
+    /// Panics when it is dropped.
+    struct Bomb;
+
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            resume_unwind(Box::new("a payload's drop"));
+        }
+    }
+
+    #[test]
+    fn a_payload_whose_drop_panics_is_not_dropped() {
+        contain(|| resume_unwind(Box::new(Bomb)));
+    }
+}

@@ -7,7 +7,9 @@ use core::future::{Future, pending};
 use core::pin::Pin;
 use core::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use core::task::{Context, Poll, Waker};
+use std::env;
 use std::panic::{self, AssertUnwindSafe};
+use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::task::Wake;
 
@@ -214,6 +216,21 @@ fn an_installed_call_comes_back_if_its_job_is_dropped_or_refused() {
     }
 }
 
+#[test]
+fn a_call_that_gets_another_job_back_aborts_with_a_reason() {
+    const INNER: &str = "BRIGADE_TEST_ANOTHER_JOB";
+    if env::var_os(INNER).is_some() {
+        _ = install(|| (), |_| Err(Job::new(|| ())), |_| unreachable!());
+        return;
+    }
+    let name = "scoped::tests::a_call_that_gets_another_job_back_aborts_with_a_reason";
+    let mut command = Command::new(env::current_exe().unwrap());
+    let output = command.args([name, "--exact", "--nocapture"]).env(INNER, "1").output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && said.contains("another job was returned"), "{said}");
+    assert!(said.contains("a panic in the middle of forking"), "{said}");
+}
+
 /// A pool that queues all, and runs it when its thread waits.
 #[derive(Default)]
 struct List {
@@ -260,6 +277,19 @@ impl Scopes for List {
             }
         }
     }
+}
+
+#[test]
+fn a_job_of_a_scope_has_all_that_it_captures() {
+    let sums = Mutex::new(Vec::new());
+    scope(&List::default(), |s| {
+        let (one, three, eight) = (1_usize, [2_usize; 3], [3_usize; 8]);
+        let add = |sum| sums.lock().unwrap().push(sum);
+        s.execute(move || add(one));
+        s.execute(move || add(three.iter().sum()));
+        s.execute(move || add(eight.iter().sum()));
+    });
+    assert_eq!(*sums.lock().unwrap(), [24, 6, 1]);
 }
 
 #[test]
