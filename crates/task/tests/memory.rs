@@ -8,9 +8,7 @@ use core::task::{Context, Poll};
 use std::cell::{Cell, RefCell};
 use std::pin::Pin;
 
-use brigade_task::{
-    Completions, Job, JoinHandle, Outcome, Schedule, Spawned, TaskRef, Woken,
-};
+use brigade_task::{Completions, Job, JoinHandle, Outcome, Schedule, Spawned, TaskRef, Woken};
 use brigade_testkit::Observed;
 
 thread_local! {
