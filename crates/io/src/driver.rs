@@ -178,12 +178,40 @@ impl Driver {
         timeout: Option<Duration>,
         wake: &mut impl FnMut(Waker),
     ) -> io::Result<usize> {
+        self.drive_unless(|| false, timeout, wake)
+    }
+
+    /// Does what [`drive`](Self::drive) does, but polls without waiting if `is_woken`.
+    ///
+    /// For threads that drive by turns, and are woken one by one: the wait of another thread may consume the
+    /// [notification](Self::notify) that was for this thread. So a thread that wakes another one first sets a flag of that, and then
+    /// notifies; `is_woken` reads the flag, at a time from which on notifications end this wait.
+    ///
+    /// # Errors
+    /// As [`drive`](Self::drive).
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicBool, Ordering};
+    /// let (driver, is_woken) = (brigade_io::Driver::new()?, AtomicBool::new(false));
+    /// is_woken.store(true, Ordering::Relaxed);
+    /// driver.notify();
+    /// driver.drive(None, &mut |waker| waker.wake())?; // Consumes it.
+    /// let is_woken = || is_woken.load(Ordering::Relaxed);
+    /// assert_eq!(driver.drive_unless(is_woken, None, &mut |waker| waker.wake())?, 0);
+    /// # std::io::Result::Ok(())
+    /// ```
+    pub fn drive_unless(
+        &self,
+        is_woken: impl FnOnce() -> bool,
+        timeout: Option<Duration>,
+        wake: &mut impl FnMut(Waker),
+    ) -> io::Result<usize> {
         self.check_process()?;
         let Some(guard) = self.poll_lock.try_lock() else {
             return Err(io::ErrorKind::WouldBlock.into());
         };
         let mut scratch = Scratch::take();
-        let waited = self.wait(&mut scratch.events, timeout);
+        let waited = self.wait(&mut scratch.events, is_woken, timeout);
         if waited.is_ok() {
             self.deliver(&mut scratch, timeout != Some(Duration::ZERO));
         }
@@ -198,13 +226,19 @@ impl Driver {
         waited.map(|()| woken)
     }
 
-    /// Waits, unless there was a notification.
-    fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<()> {
+    /// Waits, unless there was a notification, or `is_woken`.
+    fn wait(
+        &self,
+        events: &mut Events,
+        is_woken: impl FnOnce() -> bool,
+        timeout: Option<Duration>,
+    ) -> io::Result<()> {
         if timeout == Some(Duration::ZERO) {
             // A notification would not shorten it, and is left to a wait.
             return self.poller.wait(events, timeout);
         }
-        let timeout = if self.wake_flag.begin_wait() { timeout } else { Some(Duration::ZERO) };
+        let may_wait = self.wake_flag.begin_wait() && !is_woken();
+        let timeout = if may_wait { timeout } else { Some(Duration::ZERO) };
         let waited = self.poller.wait(events, timeout);
         self.wake_flag.end_wait();
         waited

@@ -20,10 +20,12 @@ impl Default for WakeFlag {
 }
 
 impl WakeFlag {
-    /// Must be called before a wait. `false`: there was a notification, so the wait must not block.
+    /// Must be called before a wait. `false`: there was a notification, so the wait must not block. A thread that looks after this for the
+    /// reason of a notification misses none: the notification came before this, and the look finds the reason, or it ends the wait.
     #[must_use]
     pub(crate) fn begin_wait(&self) -> bool {
-        // Ordering: Relaxed, as nothing is read in consequence; `end_wait`, which follows, acquires.
+        // Ordering: Relaxed. If the wait of another thread has consumed a notification, that thread has acquired it in `end_wait`, and
+        // passed it on by the poll lock.
         self.0.compare_exchange(IDLE, WAITING, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 

@@ -30,6 +30,7 @@ all! {
     a_job_that_is_accepted_by_the_last_thread_runs
     a_shutdown_ends_after_its_timeout_beside_a_hook
     two_tasks_wait_for_connections_of_one_listener
+    a_driver_holder_that_is_picked_before_it_sleeps_does_not_sleep
 }
 
 fn beside(main: impl FnOnce() + Send + 'static) -> Thread {
@@ -169,4 +170,17 @@ fn two_tasks_wait_for_connections_of_one_listener() {
     }
     // The end does not wait for tasks without a connection.
     drop([one(), one()]);
+}
+
+fn a_driver_holder_that_is_picked_before_it_sleeps_does_not_sleep() {
+    brigade_io::begin(Faults::None);
+    let pool = Pool::new(2);
+    let _pipe = pool.enter(brigade::io::pipe).expect("a driver");
+    for _ in 0..12 {
+        // Each is the earliest: it picks the holder, which looks at the time again.
+        let after = |micros| pool.job().after(Duration::from_micros(micros)).submit(|| ());
+        let timers = [30, 20, 10].map(after).map(|timer| timer.expect("it is open"));
+        let jobs = [pool.submit(|| ()), pool.submit(|| ())];
+        jobs.into_iter().chain(timers).for_each(|job| job.join().expect("no panic"));
+    }
 }

@@ -1,7 +1,17 @@
 //! A notification and a wait never miss each other.
 
 use super::*;
+use crate::poll_lock::{PollGuard, PollLock};
 use crate::wake_flag::WakeFlag;
+
+fn locked(lock: &PollLock) -> PollGuard<'_> {
+    loop {
+        match lock.try_lock() {
+            Some(guard) => return guard,
+            None => thread::yield_now(),
+        }
+    }
+}
 
 /// A wake flag with a kernel that orders nothing.
 #[derive(Default)]
@@ -72,5 +82,38 @@ fn of_two_notifications_none_is_lost() {
         for thread in notifying {
             thread.join().unwrap();
         }
+    });
+}
+
+/// Caught: a look before the lock; none at all.
+#[test]
+fn a_notification_that_another_wait_consumes_does_not_leave_its_thread_waiting() {
+    check(4, || {
+        let (model, lock) = (Arc::new(Model::default()), Arc::new(PollLock::new()));
+        let notifying = thread::spawn({
+            let model = Arc::clone(&model);
+            move || model.notify(0)
+        });
+        let other = thread::spawn({
+            let (model, lock) = (Arc::clone(&model), Arc::clone(&lock));
+            move || {
+                turn();
+                let _polls = locked(&lock);
+                // Its timeout elapses.
+                _ = model.flag.begin_wait();
+                model.flag.end_wait();
+            }
+        });
+        turn();
+        let polls = locked(&lock);
+        if model.flag.begin_wait() && !model.has(0) {
+            while !model.notified.swap(false, Ordering::Relaxed) {
+                thread::yield_now();
+            }
+        }
+        model.flag.end_wait();
+        drop(polls);
+        notifying.join().unwrap();
+        other.join().unwrap();
     });
 }

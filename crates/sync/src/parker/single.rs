@@ -57,6 +57,13 @@ impl Parker {
             && self.state.compare_exchange(NOTIFIED, EMPTY, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
+    /// Whether there is a token; never blocks, and takes none.
+    pub fn has_token(&self) -> bool {
+        delay();
+        // Ordering: Relaxed, as the token is not taken.
+        self.state.load(Ordering::Relaxed) == NOTIFIED
+    }
+
     /// Blocks the calling thread until it has taken a token (`true`) or `timeout` has passed (`false`).
     ///
     /// Never returns early. Only one thread at a time may park; a second one would take the first one's token.

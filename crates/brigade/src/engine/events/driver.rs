@@ -75,11 +75,16 @@ impl Driving {
         }
     }
 
-    /// Waits for events for at most `timeout`; returns `false` at once if another thread does. On an error of the operating
-    /// system, which would recur, the driver is closed: operations that wait for events fail.
-    pub(crate) fn poll(&self, timeout: Option<Duration>, wake: &mut impl FnMut(Waker)) -> bool {
+    /// Waits for events for at most `timeout`, or not if `is_woken`; returns `false` at once if another thread does. On an error of the
+    /// operating system, which would recur, the driver is closed: operations that wait for events fail.
+    pub(crate) fn poll(
+        &self,
+        is_woken: impl FnOnce() -> bool,
+        timeout: Option<Duration>,
+        wake: &mut impl FnMut(Waker),
+    ) -> bool {
         let Some(driver) = self.get() else { return true };
-        match driver.drive(timeout, wake) {
+        match driver.drive_unless(is_woken, timeout, wake) {
             Ok(_) => true,
             // Another thread polls, or this is a child that the thread has forked.
             Err(error) if error.raw_os_error().is_none() => false,

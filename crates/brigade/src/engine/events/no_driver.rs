@@ -31,7 +31,12 @@ impl Driving {
         None
     }
 
-    pub(crate) fn poll(&self, _: Option<Duration>, _: &mut impl FnMut(Waker)) -> bool {
+    pub(crate) fn poll(
+        &self,
+        _: impl FnOnce() -> bool,
+        _: Option<Duration>,
+        _: &mut impl FnMut(Waker),
+    ) -> bool {
         true
     }
 

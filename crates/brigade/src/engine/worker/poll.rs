@@ -32,7 +32,7 @@ impl Worker {
         let (mut found, mut woken) = (false, 0);
         self.rests.poll(|| {
             found = self.fire(|| {});
-            events.driver.poll(Some(Duration::ZERO), &mut |waker| {
+            events.driver.poll(|| false, Some(Duration::ZERO), &mut |waker| {
                 woken += 1;
                 contain(|| waker.wake());
             });
@@ -72,7 +72,7 @@ impl Worker {
         let leave = |left: &mut Option<Parked>| _ = left.get_or_insert_with(|| self.withdraw());
         if events.driver.is_made() {
             let polled = spot.sleep_on_driver(|| {
-                events.driver.poll(timeout, &mut |waker| {
+                events.driver.poll(|| spot.parker.has_token(), timeout, &mut |waker| {
                     leave(&mut left);
                     woken += 1;
                     contain(|| waker.wake());
@@ -198,7 +198,7 @@ impl Worker {
         };
         *thread.driver.lock() = Some(driver);
         let polled = thread.spot.sleep_on_driver(|| {
-            events.driver.poll(timeout, &mut |waker| {
+            events.driver.poll(|| thread.spot.parker.has_token(), timeout, &mut |waker| {
                 drop(blocked.take());
                 contain(|| waker.wake());
             })
