@@ -225,6 +225,10 @@ mod tests {
             assert!(me.set_affinity(&others));
             assert!(!me.affinity().unwrap().contains(here));
         }
+        for cpu in all.cpus() {
+            assert!(me.set_affinity(&all.none().with(cpu)));
+            assert_eq!(current_cpu(), Some(cpu));
+        }
         let only = all.none().with(here);
         assert!(all.none().is_empty() && only.cpus().eq([here]));
         assert_eq!(only.with(usize::MAX).len(), 1, "there is no such CPU");
