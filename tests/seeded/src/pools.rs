@@ -141,8 +141,14 @@ fn threads_of(mut builder: Builder, random: &mut Rng, said: &mut String, fails: 
             let mut failing = failing.lock().expect("no panic");
             let fails = failing.1 < 5 && failing.0.bool();
             failing.1 = if fails { failing.1 + 1 } else { 0 };
+            let loses = failing.0.bool();
             drop(failing);
-            if fails { Err(io::Error::other("no thread: planned")) } else { thread.start() }
+            match (fails, loses) {
+                (false, _) => thread.start(),
+                (true, false) => Err(io::Error::other("no thread: planned")),
+                // It drops the thread that it has got.
+                (true, true) => Ok(Thread::not_joined()),
+            }
         });
         add(" failing");
     }

@@ -31,8 +31,9 @@ const SPINS: u32 = 6;
 /// One in this many steps ends a wait for no reason.
 const SPURIOUS: u32 = 1024;
 
-/// By priorities, a thread that has taken so many steps in a row lets others go on: it may wait for them.
-const ROW: u32 = 10_000;
+/// By priorities, the running thread becomes the last each time after so many steps, and another one has a new priority: the running thread
+/// may wait for it, or new threads may keep it from running.
+const LONG: u32 = 10_000;
 
 /// The scheduler of a run.
 #[derive(Debug)]
@@ -48,8 +49,6 @@ pub(super) struct Schedule {
     /// How many steps a thread has taken since it yielded last.
     since_yield: BTreeMap<TaskId, u32>,
     lowest: i64,
-    /// The thread that was chosen last by priority, and how often in a row.
-    row: (Option<TaskId>, u32),
 }
 
 impl Schedule {
@@ -69,7 +68,6 @@ impl Schedule {
             priorities: BTreeMap::new(),
             since_yield: BTreeMap::new(),
             lowest: 0,
-            row: (None, 0),
         }
     }
 
@@ -89,17 +87,17 @@ impl Schedule {
                     self.priorities.entry(task).or_insert_with(|| self.random.i64(0..));
                 }
                 self.steps += 1;
-                let falls = is_yielding || self.changes.contains(&self.steps);
-                let (last, row) = self.row;
-                let falling = current.filter(|_| falls).or(last.filter(|_| row >= ROW));
-                if let Some(falling) = falling {
+                let is_long = self.steps % LONG == 0;
+                let falls = is_yielding || is_long || self.changes.contains(&self.steps);
+                if let Some(falling) = current.filter(|_| falls) {
                     self.lowest -= 1;
                     self.priorities.insert(falling, self.lowest);
                 }
-                let next =
-                    *ready.iter().max_by_key(|task| self.priorities[task]).unwrap_or(&ready[0]);
-                self.row = (Some(next), if last == Some(next) && row < ROW { row + 1 } else { 0 });
-                next
+                if is_long {
+                    let rising = ready[self.random.usize(..ready.len())];
+                    self.priorities.insert(rising, self.random.i64(0..));
+                }
+                *ready.iter().max_by_key(|task| self.priorities[task]).unwrap_or(&ready[0])
             }
         }
     }
