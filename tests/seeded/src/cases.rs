@@ -8,7 +8,7 @@ use std::time::Duration;
 use std::{io, process};
 
 use brigade::io::UnixListener;
-use brigade::{NewThread, Pool, Shutdown, Thread, WhenFull};
+use brigade::{NewThread, Pool, Shutdown, TaskSet, Thread, WhenFull};
 use brigade_io::Faults;
 use brigade_sync::thread::yield_now;
 use brigade_sync::{Mutex, time};
@@ -31,6 +31,8 @@ all! {
     a_shutdown_ends_after_its_timeout_beside_a_hook
     two_tasks_wait_for_connections_of_one_listener
     a_driver_holder_that_is_picked_before_it_sleeps_does_not_sleep
+    a_job_runs_although_the_first_thread_was_lost
+    a_cancelled_set_drops_the_closures_that_wait_in_it
 }
 
 fn beside(main: impl FnOnce() + Send + 'static) -> Thread {
@@ -183,4 +185,41 @@ fn a_driver_holder_that_is_picked_before_it_sleeps_does_not_sleep() {
         let jobs = [pool.submit(|| ()), pool.submit(|| ())];
         jobs.into_iter().chain(timers).for_each(|job| job.join().expect("no panic"));
     }
+}
+
+fn a_job_runs_although_the_first_thread_was_lost() {
+    let kept = Arc::new(Mutex::new(None));
+    let (first, is_first) = (kept.clone(), AtomicBool::new(true));
+    let spawner = move |thread: NewThread| match is_first.swap(false, Relaxed) {
+        true => {
+            *first.lock() = Some(thread);
+            Ok(Thread::not_joined())
+        }
+        false => thread.start(),
+    };
+    let pool = Pool::builder().threads(1).lazy().spawner(spawner).build().expect("a pool");
+    let job = pool.submit(|| 7);
+    let lost = kept.lock().take();
+    drop(lost.expect("a submission starts it"));
+    assert_eq!(job.join().expect("no panic"), 7);
+}
+
+fn a_cancelled_set_drops_the_closures_that_wait_in_it() {
+    let pool = Pool::new(1);
+    let (lock, capture) = (Arc::new(Mutex::new(())), Arc::new(()));
+    let held = lock.lock();
+    let mut set = TaskSet::new(&pool).limit(1);
+    for _ in 0..3 {
+        let (lock, capture) = (lock.clone(), capture.clone());
+        set.submit(move || {
+            drop(lock.lock());
+            drop(capture);
+        });
+    }
+    assert_eq!(pool.metrics().accepted, 1, "the limit");
+    set.cancel_all();
+    // The first may have started.
+    assert!(Arc::strong_count(&capture) <= 2);
+    drop(held);
+    assert_eq!(set.outcomes().count(), 3);
 }
