@@ -226,16 +226,17 @@ fn a_spawn_beside_the_end_of_the_pool_is_accepted_or_given_back() {
 }
 
 /// Tells that it has been polled, and waits.
-async fn told(polled: mpsc::Sender<()>) {
-    polled.send(()).unwrap();
-    pending().await
+fn told(polled: mpsc::Sender<()>) -> impl Future<Output = ()> + Send {
+    async move {
+        polled.send(()).unwrap();
+        pending().await
+    }
 }
 
 #[test]
 fn a_discard_ends_the_wait_of_a_job_for_a_future_that_waits() {
     let _dog = Watchdog::start(60);
-    type Way = fn(mpsc::Sender<()>);
-    let ways: [(&str, Way); 5] = [
+    let ways: [(&str, fn(mpsc::Sender<()>)); 5] = [
         ("join", |polled| _ = brigade::spawn(told(polled)).join()),
         ("block_on", |polled| _ = brigade::block_on(brigade::spawn(told(polled)))),
         ("a local future", |polled| _ = brigade::block_on(brigade::spawn_local(told(polled)))),
