@@ -107,11 +107,6 @@ impl Core {
         if how == Shutdown::Discard || stranded {
             self.drop_queued();
         }
-        if how == Shutdown::Discard {
-            // A future that waits is dropped when it is woken. A job may wait for it, and the end of the pool for that job.
-            self.tasks.wake_all();
-            self.queues.peers.iter().for_each(|(_, peer)| peer.mailbox.wake_all());
-        }
         self.settle();
     }
 

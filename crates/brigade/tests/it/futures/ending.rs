@@ -9,7 +9,7 @@ use std::thread;
 use crate::support::busy::{let_go, occupy, open_once_closed};
 use crate::support::policy::for_every_row;
 use crate::support::reports::counts;
-use brigade::{Handle, JoinError, JoinHandle, Pool, Shutdown, TaskSet, block_on, yield_now};
+use brigade::{Handle, JoinError, JoinHandle, Pool, Shutdown, block_on, yield_now};
 use brigade_testkit::{Drops, Gate, Latch, Seed, Token, Watchdog, eventually};
 
 /// Never ready, and counted when it is dropped.
@@ -222,38 +222,5 @@ fn a_spawn_beside_the_end_of_the_pool_is_accepted_or_given_back() {
             assert!(matches!(job.unwrap().join(), Err(JoinError::Cancelled)));
         }
         assert_eq!((drops.count(), refused), (50, 50 - report.discarded as usize));
-    }
-}
-
-/// Tells that it has been polled, and waits.
-fn told(polled: mpsc::Sender<()>) -> impl Future<Output = ()> + Send {
-    async move {
-        polled.send(()).unwrap();
-        pending().await
-    }
-}
-
-#[test]
-fn a_discard_ends_the_wait_of_a_job_for_a_future_that_waits() {
-    let _dog = Watchdog::start(60);
-    let ways: [(&str, fn(mpsc::Sender<()>)); 5] = [
-        ("join", |polled| _ = brigade::spawn(told(polled)).join()),
-        ("block_on", |polled| _ = brigade::block_on(brigade::spawn(told(polled)))),
-        ("a local future", |polled| _ = brigade::block_on(brigade::spawn_local(told(polled)))),
-        ("a set", |polled| {
-            let mut set = TaskSet::new(Handle::current().unwrap());
-            set.spawn(told(polled));
-            assert!(set.join_next().is_some_and(|outcome| outcome.unwrap_err().is_cancelled()));
-        }),
-        ("a scope", |polled| brigade::scope(|s| drop(s.spawn(told(polled))))),
-    ];
-    for (way, wait) in ways {
-        for threads in [1, 2] {
-            let (pool, (polled, polls)) = (Pool::new(threads), mpsc::channel());
-            pool.execute(move || wait(polled));
-            polls.recv().unwrap();
-            let report = pool.shutdown(Shutdown::Discard);
-            assert_eq!((report.ran, report.discarded, report.still_running), (1, 1, 0), "{way}");
-        }
     }
 }
