@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use crate::support::attempts::in_one_of_three_attempts;
 use brigade::Pool;
-use brigade::time::sleep;
 use brigade_testkit::{Meeting, Watchdog, spin_for};
 
 /// Runs a closure for each of some timers, the first of which is due in 20 ms, and waits for all.
@@ -82,26 +81,6 @@ fn a_worker_that_keeps_up_with_its_timers_wakes_no_other_for_each_of_their_batch
             if parked < most { Ok(()) } else { Err(format!("{parked} for 200 batches")) }
         });
     }
-}
-
-#[test]
-fn a_task_that_spawns_one_after_each_of_its_timers_does_not_wake_a_worker_for_each() {
-    const TIMERS: u32 = 300;
-    let _dog = Watchdog::start_alone(60);
-    in_one_of_three_attempts(|| {
-        let pool = Pool::new(2);
-        let ticks = pool.spawn(async {
-            for _ in 0..TIMERS {
-                sleep(PERIOD).await;
-                brigade::spawn(async {}).await.unwrap();
-            }
-        });
-        ticks.join().unwrap();
-        let wakes: u64 = pool.metrics().workers.iter().map(|worker| worker.wakes).sum();
-        // A worker that such a task wakes stands by again after some 4 ms, and is woken again: 60 or more.
-        let most = 30;
-        if wakes < most { Ok(()) } else { Err(format!("{wakes} for {TIMERS} timers")) }
-    });
 }
 
 #[test]
