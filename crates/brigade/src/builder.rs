@@ -228,6 +228,10 @@ impl Builder {
     /// bound that too, such a job can use [`WhenFull::Reject`]. A job of the pool that waits for a `TaskSet` submits in the same way
     /// what waits in the set.
     ///
+    /// **Pools that submit to each other.** A job that submits to another pool waits for room as a thread outside does. Jobs of two full pools
+    /// that submit to each other may wait forever, and no error tells that: let one of the pools have the policy
+    /// [`RunInCaller`](WhenFull::RunInCaller) or [`Reject`](WhenFull::Reject).
+    ///
     /// ```
     /// use std::sync::mpsc;
     /// let pool = brigade::Pool::builder().threads(1).capacity(1).build()?;
@@ -281,33 +285,6 @@ impl Builder {
     /// ```
     pub fn idle(mut self, idle: Idle) -> Self {
         self.config.idle = idle;
-        self
-    }
-
-    /// Sets whether a thread that is not one of the pool's takes part in what it asks for. Default: no.
-    ///
-    /// Without it, the closure of [`install`](crate::Handle::install), [`scope`](crate::Handle::scope), [`join`](crate::Handle::join) or a
-    /// [loop](crate::par_for) runs on a worker while the caller sleeps. With it, the caller runs the closure itself, and the workers
-    /// take what it forks: short steps that a thread makes one after the other, such as those of a simulation, cost no change of
-    /// threads. The caller of [`in_place_scope`](crate::Handle::in_place_scope) runs jobs of the scope while it waits, and what it
-    /// forks in the closure by [`brigade::join`](crate::join()), a scope or a loop is for this pool.
-    ///
-    /// One more thread than the pool has is busy then, and the closure finds the caller's thread-locals and stack. The caller is no
-    /// worker: [`spawn_local`](crate::spawn_local) panics there, and once the pool has been closed it rejects what the closure
-    /// submits or spawns, though not the jobs of its scopes. The pool does not end before its callers have left, and the closure can't
-    /// wait until the pool is idle: [`wait_idle`](crate::Handle::wait_idle) returns `false`.
-    ///
-    /// At most 32 threads at once take part; others, and workers of other pools, sleep.
-    ///
-    /// ```
-    /// use brigade::Pool;
-    /// let pool = Pool::builder().threads(2).caller_participates(true).build()?;
-    /// let here = std::thread::current().id();
-    /// assert_eq!(pool.install(|| std::thread::current().id())?, here);
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    pub fn caller_participates(mut self, participates: bool) -> Self {
-        self.config.caller_participates = participates;
         self
     }
 

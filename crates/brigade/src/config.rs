@@ -150,7 +150,7 @@ pub enum Shutdown {
     /// stop. A future that is never woken keeps the pool from ending, so set a [timeout](Self::timeout).
     Finish,
     /// Runs queued jobs and the jobs that these submit; futures are polled as long as anything else runs or wakes them. Futures that
-    /// wait or [yield](crate::yield_now) when nothing else is left are dropped, and their handles return
+    /// wait or [yield](crate::yield_now) when nothing else is left but jobs that wait for them are dropped, and their handles return
     /// [`JoinError::Cancelled`](crate::JoinError::Cancelled). Delayed closures are dropped at once. The default.
     #[default]
     Drain,
@@ -369,8 +369,6 @@ pub(crate) struct Config {
     pub(crate) idle: Idle,
     /// Whether a worker that waits for a fork or a scope runs any job meanwhile.
     pub(crate) waits_run_anything: bool,
-    /// Whether a thread that is not the pool's runs its own forks and jobs of scopes while it waits.
-    pub(crate) caller_participates: bool,
     pub(crate) placement: Placement,
     pub(crate) pins: Pins,
     /// The order in which a worker tries its peers.
@@ -428,7 +426,6 @@ impl Default for Config {
             when_full: WhenFull::default(),
             idle: Idle::default(),
             waits_run_anything: false,
-            caller_participates: false,
             placement: Placement::default(),
             pins: Pins::default(),
             neighbours: Neighbours::default(),

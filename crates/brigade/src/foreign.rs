@@ -27,8 +27,6 @@ pub fn here<R>(call: impl FnOnce(Option<Here<'_>>) -> R) -> R {
 pub fn local_pool(on_panic: OnPanic) -> io::Result<LocalPool> {
     LocalPool::configured(|config| {
         config.waits_run_anything = true;
-        // A thread that is not its owner waits for that.
-        config.caller_participates = false;
         config.on_panic = on_panic;
     })
 }

@@ -3,7 +3,7 @@
 use core::fmt;
 use core::future::Future;
 use core::pin::Pin;
-use core::task::{Context, Poll, ready};
+use core::task::{Context, Poll, Waker, ready};
 use core::time::Duration;
 use std::panic;
 use std::sync::Arc;
@@ -14,8 +14,10 @@ use brigade_task::{Canceller, JoinError, Outcome};
 
 use crate::abort::{AbortHandle, cancel_at, cancel_future};
 use crate::awaited::{self, Refused};
-use crate::deadlock::{Awaited, Target, Waiting};
-use crate::engine::{self, BlockedThread, CURRENT, Worker, blocking, enter_pool, runs_in_place};
+use crate::deadlock::{Awaited, Waiting};
+use crate::engine::{
+    self, Awaited as _, CURRENT, Worker, blocking, enter_pool, runs_in_place, wait_as,
+};
 use crate::key::Key;
 use crate::trace::Scope;
 
@@ -46,9 +48,9 @@ pub struct JoinHandle<T> {
     inner: Option<brigade_task::JoinHandle<T>>,
     /// The pool that runs it.
     key: Key,
-    /// The index of the only worker that may run it, if it is a [local](crate::spawn_local) future or a share of a
+    /// Whether only one worker may run it: it is a [local](crate::spawn_local) future or a share of a
     /// [broadcast](crate::Handle::broadcast).
-    index: Option<usize>,
+    is_mail: bool,
     /// Cancels it for abort handles; made for the first of these.
     canceller: OnceLock<Option<Arc<Canceller>>>,
 }
@@ -58,29 +60,14 @@ const TAKEN: &str = "the outcome has been taken already";
 
 impl<T> JoinHandle<T> {
     pub(crate) fn new(inner: brigade_task::JoinHandle<T>, key: Key) -> Self {
-        Self::of(inner, key, None)
+        Self { inner: Some(inner), key, is_mail: false, canceller: OnceLock::new() }
     }
 
-    /// The handle of a job that only the worker with that index may run.
-    pub(crate) fn of_worker(inner: brigade_task::JoinHandle<T>, key: Key, index: usize) -> Self {
-        Self::of(inner, key, Some(index))
-    }
-
-    fn of(inner: brigade_task::JoinHandle<T>, key: Key, index: Option<usize>) -> Self {
-        Self { inner: Some(inner), key, index, canceller: OnceLock::new() }
-    }
-
-    /// Whether it is a local future of this thread, which would wait for itself.
-    fn is_of_this_thread(&self) -> bool {
-        let ours = |worker: &Worker| worker.is_of(self.key) && self.index == Some(worker.index());
-        self.index.is_some()
-            && self.share_of().is_none()
-            && CURRENT.with(|worker| worker.is_some_and(ours))
-    }
-
-    /// The index of the only worker that may run it, if it is a share of a broadcast.
-    fn share_of(&self) -> Option<usize> {
-        self.index.filter(|_| self.inner.as_ref().is_some_and(|inner| !inner.is_of_future()))
+    /// The handle of a job that only one worker may run.
+    pub(crate) fn of_mail(inner: brigade_task::JoinHandle<T>, key: Key) -> Self {
+        let mut this = Self::new(inner, key);
+        this.is_mail = true;
+        this
     }
 
     /// The handle, unless no thread of this process will ever finish the job. Then it is leaked, as the job may have been in
@@ -94,22 +81,24 @@ impl<T> JoinHandle<T> {
 
     /// Waits until the job has ended and takes its outcome.
     ///
-    /// On a worker of the same pool, a job that has not started yet runs inside this call, on the stack of the waiting job. So
-    /// jobs that wait for each other's results can't use up the workers. A chain of such waits nests like a recursion, and
+    /// On a worker of the same pool, a job that has not started yet runs inside this call, on the stack of the waiting job, and a future that
+    /// has been woken is polled there. So jobs that wait for each other's results can't use up the workers. A chain of such waits nests like a recursion, and
     /// needs a [stack](crate::Builder::stack_size) to match. A lock that is held across the wait must not be one that the
     /// awaited job takes. A job that has started is waited for as in [`blocking`](crate::blocking): the pool may have another
-    /// thread in the meantime. While the pool is being [discarded](crate::Shutdown::Discard), a job that has not started is
-    /// cancelled instead. The share of a [broadcast](crate::Handle::broadcast) runs inside this call only on its own thread.
-    /// While a thread waits in this call for a job that waits for a share of that thread, it runs that share.
+    /// thread in the meantime, up to its [spare threads](crate::Builder::spare_threads), which also says what the last thread does. While the
+    /// pool is being [discarded](crate::Shutdown::Discard), a job that has not started is cancelled instead.
+    ///
+    /// While a job waits on a worker of a pool, here or in any other call of brigade, that worker runs its shares of
+    /// [broadcasts](crate::Handle::broadcast), and the [local](crate::spawn_local) futures that have been woken: no other thread may.
     ///
     /// # Errors
     /// [`JoinError::Panicked`] with the payload of the job's panic. [`JoinError::Cancelled`] if the job was dropped before it
     /// started, or is a future and was dropped before it was ready. [`JoinError::WouldDeadlock`] if this would wait forever;
     /// the job then continues without a handle.
     ///
-    /// A wait never ends if the job waits in a `join` for a job that this thread runs, directly or through other jobs, on any
-    /// pools. It never ends either if, with this wait, all threads that the pool may have, [spare
-    /// ones](crate::Builder::spare_threads) included, would be in a `join` for jobs of the pool.
+    /// A wait never ends if the job waits for a job that this thread runs, directly or through other jobs, on any pools: in a `join`, in a wait
+    /// for a [set](crate::TaskSet), or in a [`block_on`](crate::block_on()) that waits for handles only. Cycles through anything else are not
+    /// told: a future that awaits a handle, a channel, a full pool.
     ///
     /// # Panics
     /// If the outcome was taken before.
@@ -129,18 +118,8 @@ impl<T> JoinHandle<T> {
         if self.alive().is_none() {
             return Err(JoinError::Cancelled);
         }
-        if runs_in_place() {
-            self.run_here();
-        }
         if !self.wait() {
-            if runs_in_place() {
-                return Err(JoinError::WouldDeadlock);
-            }
-            // No other thread may run it.
-            self.run_here();
-            if !self.wait() {
-                return Err(JoinError::WouldDeadlock);
-            }
+            return Err(JoinError::WouldDeadlock);
         }
         let Some(inner) = self.inner.take() else { unreachable!("it was there just now") };
         inner.join()
@@ -148,10 +127,19 @@ impl<T> JoinHandle<T> {
 
     /// Waits until the job has ended; `false` if it never would.
     fn wait(&mut self) -> bool {
-        let (key, share_of) = (self.key, self.share_of());
-        let is_of_this_thread = self.is_of_this_thread();
-        let Some(inner) = &mut self.inner else { return true };
-        inner.is_finished() || (!is_of_this_thread && wait_for(inner, key, share_of))
+        let (key, is_mail) = (self.key, self.is_mail);
+        let Some(inner) = self.inner.as_mut().filter(|inner| !inner.is_finished()) else {
+            return true;
+        };
+        // Most often a closure that no thread has begun to run.
+        let runs_here = |worker: &Worker| {
+            let may = !is_mail && worker.is_of(key) && !inner.is_of_future() && runs_in_place();
+            may && settle_on(worker, |run| inner.settle_if_unclaimed(run))
+        };
+        if CURRENT.with(|worker| worker.is_some_and(runs_here)) {
+            return true;
+        }
+        Ended::new(inner, key, is_mail).wait()
     }
 
     /// Takes the outcome if the job has ended; never blocks. Returns `None` if it has not, or if the outcome has already been
@@ -267,18 +255,6 @@ impl<T> JoinHandle<T> {
         self.inner.as_ref().is_none_or(brigade_task::JoinHandle::is_finished)
     }
 
-    /// On a worker of its pool: runs the job here if no thread has begun to and this worker may.
-    fn run_here(&mut self) {
-        CURRENT.with(|worker| {
-            let Some(worker) = worker.filter(|worker| worker.is_of(self.key)) else { return };
-            if self.index.is_some_and(|index| index != worker.index()) {
-                return;
-            }
-            let unfinished = self.inner.as_mut().filter(|inner| !inner.is_finished());
-            unfinished.map(|inner| settle_on(worker, |run| inner.settle_if_unclaimed(run)));
-        });
-    }
-
     /// The handle without the pool; `None` once it has been leaked.
     pub(crate) fn into_inner(mut self) -> Option<brigade_task::JoinHandle<T>> {
         self.inner.take()
@@ -314,30 +290,83 @@ pub(crate) fn cancel<T>(inner: &mut brigade_task::JoinHandle<T>, key: Key) -> bo
     cancelled
 }
 
-/// Waits until a job of that pool has ended, which may be a share of a worker; returns `false` at once if that would never
-/// happen.
-fn wait_for<T>(inner: &mut brigade_task::JoinHandle<T>, key: Key, share_of: Option<usize>) -> bool {
-    let awaited = Awaited::One(Target::new(inner.id(), key, share_of));
-    CURRENT.with(|worker| {
-        let Some(worker) = worker.filter(|worker| worker.is_of(key)) else {
-            // Only the pool's owner could run it, which is this thread.
-            if engine::owns(key) {
-                return false;
+/// A wait for the end of a job of that pool.
+struct Ended<'a, T> {
+    inner: &'a mut brigade_task::JoinHandle<T>,
+    key: Key,
+    /// Only one worker may run it.
+    is_mail: bool,
+    listed: Option<Waiting>,
+    is_circular: bool,
+    /// It is a future that has been polled here, and is queued again.
+    gives_way: bool,
+}
+
+/// How long a wait sleeps although the future that it waits for is queued, and other threads may poll it.
+pub(crate) const LOOK_AGAIN: Duration = Duration::from_millis(1);
+
+impl<'a, T> Ended<'a, T> {
+    fn new(inner: &'a mut brigade_task::JoinHandle<T>, key: Key, is_mail: bool) -> Self {
+        Self { inner, key, is_mail, listed: None, is_circular: false, gives_way: false }
+    }
+
+    /// Waits for it; `false` if it never ends.
+    #[cold]
+    fn wait(mut self) -> bool {
+        wait_as(Some(self.key), |worker| match worker {
+            Some(worker) => {
+                _ = runs_in_place() && self.run_part(worker);
+                // Listed before anything else runs here: a wait for itself never ends.
+                if !self.is_over() && self.lists() {
+                    worker.run_until(&mut self);
+                }
             }
-            let Some(_listed) = Waiting::begin(awaited, None) else { return false };
-            blocking(|| inner.wait());
-            return true;
-        };
-        let thread = BlockedThread::of_this_thread();
-        let wait = worker.begin_wait(&thread);
-        let Some(listed) = Waiting::begin(awaited, Some(wait.waker())) else { return false };
-        // Before the wait is counted: a counted one could no longer be withdrawn.
-        !inner.wake_when_finished(&wait.waker())
-            || wait.until(|| {
-                listed.run_called(worker);
-                inner.is_finished()
-            })
-    })
+            None if !self.lists() => {}
+            None => self.inner.wait(),
+        });
+        !self.is_circular
+    }
+
+    /// Lists the wait; `false` if it would never end.
+    fn lists(&mut self) -> bool {
+        if self.listed.is_none() {
+            self.listed = Waiting::begin(Awaited::One(self.inner.id()));
+            self.is_circular = self.listed.is_none();
+        }
+        !self.is_circular
+    }
+}
+
+impl<T> engine::Awaited for Ended<'_, T> {
+    fn is_over(&mut self) -> bool {
+        self.is_circular || !self.key.is_here() || self.inner.is_finished()
+    }
+
+    fn register(&mut self, waker: Waker) -> bool {
+        self.lists() && self.inner.wake_when_finished(&waker)
+    }
+
+    fn is_own(&self, worker: &Worker) -> bool {
+        worker.is_of(self.key)
+    }
+
+    fn patience(&self) -> Option<Duration> {
+        self.inner.is_queued().then_some(LOOK_AGAIN)
+    }
+
+    /// Runs it if no thread has begun to; a future that is queued again after a poll gives way to others. What only one worker may run
+    /// is in its mail, and comes when it is its turn there: shares of broadcasts may wait for each other.
+    fn run_part(&mut self, worker: &Worker) -> bool {
+        let gives_way = core::mem::take(&mut self.gives_way);
+        // In a pool that drains, a future that yields is polled on, as this job waits for it.
+        let _inside = self.inner.is_of_future().then(|| worker.run_inside_job());
+        let runs = !gives_way
+            && worker.is_of(self.key)
+            && !self.is_mail
+            && settle_on(worker, |run| self.inner.settle_if_unclaimed(run));
+        self.gives_way = runs && self.inner.is_queued();
+        runs
+    }
 }
 
 impl<T> Future for JoinHandle<T> {
@@ -347,14 +376,18 @@ impl<T> Future for JoinHandle<T> {
     /// If the outcome was taken before.
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         assert!(self.inner.is_some(), "{TAKEN}");
-        let (key, share_of) = (self.key, self.share_of());
+        let (key, is_mail) = (self.key, self.is_mail);
+        let Some(inner) = self.alive() else { return Poll::Ready(Err(JoinError::Cancelled)) };
+        if inner.is_queued() {
+            let mut ended = Ended::new(inner, key, is_mail);
+            let run = |worker: &Worker| _ = runs_in_place() && ended.run_part(worker);
+            awaited::run_awaited(context, run);
+        }
         let Some(inner) = self.alive() else { return Poll::Ready(Err(JoinError::Cancelled)) };
         if inner.is_finished() {
             ready!(budget::poll_ready(context));
         }
-        let job = awaited::Job { id: inner.id(), pool: key, share_of };
-        let polled = awaited::poll_job(context, job, |context| Pin::new(inner).poll(context));
-        polled.unwrap_or_else(|Refused| {
+        awaited::poll_job(context, key, inner).unwrap_or_else(|Refused| {
             self.inner = None;
             Poll::Ready(Err(JoinError::WouldDeadlock))
         })

@@ -2,20 +2,21 @@
 
 use core::fmt;
 use core::future::Future;
-use core::marker::PhantomData;
+use core::ops::Deref;
 use core::pin::pin;
 use std::io;
-use std::panic;
+use std::panic::{self, Location};
 use std::rc::Rc;
 
 use brigade_sync::thread::Inherited;
 
 use crate::config::{Config, Placement, Queueing, Shutdown, Size};
-use crate::engine::{Child, Core, Driven, Worker};
+use crate::engine::{Child, Core, Driven, Worker, wait_as};
 use crate::handle::Handle;
+use crate::join::JoinHandle;
 use crate::key::Key;
 use crate::registry;
-use crate::spawn::block_on;
+use crate::spawn::{block_on, spawn_local_on, wait_for};
 
 /// A pool without threads: its owner runs its jobs, when it chooses to.
 ///
@@ -31,14 +32,16 @@ use crate::spawn::block_on;
 /// | until there is none | [`run_until_idle`](Self::run_until_idle) |
 /// | one by one | [`tick`](Self::tick) |
 ///
-/// Jobs start in the order in which they were submitted. Between these calls nothing runs: timers fire late, and a
-/// thread that waits for a job or an I/O resource of the pool waits for the next call. On the owner's own thread such a wait would never end. So
-/// outside of these calls a [`join`](crate::JoinHandle::join) of a job that has not ended returns
-/// [`WouldDeadlock`](crate::JoinError::WouldDeadlock) there. [`wait_idle`](Handle::wait_idle) and
-/// [`shutdown`](Handle::shutdown) don't wait. [`block_on`](crate::block_on()) doesn't run the pool's jobs either; use `run_until`.
+/// | until this call's own wait is over | any wait of brigade on the owner's thread: for a [handle](crate::JoinHandle::join), a [set](crate::TaskSet), a [scope](Handle::scope), a future in [`block_on`](crate::block_on()) |
 ///
-/// Its [size](Handle::size) is one and can't be changed. While one of its jobs [blocks](crate::blocking()), no other runs. A
-/// [scope](Handle::scope), [`install`](Handle::install) and [`join`](Handle::join) that the owner's thread calls run there.
+/// Jobs start in the order in which they were submitted. Between these calls nothing runs: timers fire late, and a
+/// thread that waits for a job or an I/O resource of the pool waits for the next call. On the owner's own thread
+/// [`wait_idle`](Handle::wait_idle) and [`shutdown`](Handle::shutdown) don't wait.
+///
+/// It has the methods of [`Handle`], which it derefs to. [`install`](Handle::install), [`join`](Handle::join) and
+/// [`scope`](Handle::scope) run at once on the owner's thread. On any other thread they wait for the owner, as for a job. Its
+/// [size](Handle::size) is one and can't be changed. While one of its jobs waits, in a `join` for example, others run inside that wait; while
+/// one [blocks](crate::blocking()), no other runs.
 ///
 /// Dropping it runs the jobs that it accepted, and cancels the futures and timers that still wait then.
 ///
@@ -67,9 +70,9 @@ use crate::spawn::block_on;
 #[doc(alias = "current_thread")]
 #[doc(alias = "LocalExecutor")]
 pub struct LocalPool {
-    driven: Driven,
-    /// Local futures stay on this thread.
-    not_send: PhantomData<Rc<()>>,
+    /// Not `Send`: local futures stay on this thread.
+    driven: Rc<Driven>,
+    handle: Handle,
 }
 
 impl LocalPool {
@@ -149,7 +152,6 @@ impl LocalPool {
             spare: Some(0),
             follow: None,
             is_driven: true,
-            caller_participates: true,
             placement: Placement::Kernel,
             queueing: Queueing::Shared,
             inherited: Inherited::here(),
@@ -157,7 +159,8 @@ impl LocalPool {
         };
         change(&mut config);
         let core = Core::new(Key::new::<Child>(false, false)?, config, None, Worker::live);
-        Ok(Self { driven: Driven::new(core), not_send: PhantomData })
+        let handle = Handle::new(core.key);
+        Ok(Self { driven: Driven::new(core), handle })
     }
 
     /// Returns a handle that names the pool, to submit from anywhere.
@@ -172,7 +175,7 @@ impl LocalPool {
     /// ```
     #[must_use]
     pub fn handle(&self) -> Handle {
-        Handle::new(self.driven.core().key)
+        self.handle
     }
 
     /// Runs a future to completion on this thread, and the pool's jobs while it waits; sleeps while there is nothing to do.
@@ -202,10 +205,37 @@ impl LocalPool {
     #[track_caller]
     pub fn run_until<F: Future>(&self, future: F) -> F::Output {
         let mut future = pin!(future);
-        match self.driven.run_until(future.as_mut()) {
-            Some(output) => output,
-            None => block_on(future),
-        }
+        let ran = self.driven.run(|_| wait_for(future.as_mut()));
+        ran.unwrap_or_else(|| block_on(future))
+    }
+
+    /// Like [`spawn_local`](crate::spawn_local), from outside of the pool's jobs: spawns a future that need not be `Send`, to this pool.
+    ///
+    /// It is polled in the owner's calls.
+    ///
+    /// # Panics
+    /// If the pool has been shut down and has ended; in the child of a fork.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::rc::Rc;
+    /// let pool = brigade::LocalPool::new()?;
+    /// let word = Rc::new("here"); // It may not leave this thread.
+    /// let length = pool.spawn_local(async move { word.len() });
+    /// assert_eq!(length.join()?, 4);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn spawn_local<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + 'static,
+        F::Output: 'static,
+    {
+        let place = Location::caller();
+        wait_as(Some(self.handle.key), |worker| {
+            let worker = worker.filter(|worker| worker.is_of(self.handle.key));
+            spawn_local_on(worker.expect("the LocalPool has ended"), future, place)
+        })
     }
 
     /// Runs jobs until there is none to run: what is queued, what that submits, and futures that have been woken. Does not wait for
@@ -257,6 +287,14 @@ impl LocalPool {
     }
 }
 
+impl Deref for LocalPool {
+    type Target = Handle;
+
+    fn deref(&self) -> &Handle {
+        &self.handle
+    }
+}
+
 impl panic::UnwindSafe for LocalPool {}
 impl panic::RefUnwindSafe for LocalPool {}
 
@@ -264,7 +302,8 @@ impl Drop for LocalPool {
     fn drop(&mut self) {
         let core = self.driven.core().clone();
         if !core.key.is_here() {
-            self.driven.leak();
+            // What the parent's owner was working on.
+            core::mem::forget((core, self.driven.clone()));
             return;
         }
         core.close(Shutdown::Drain);

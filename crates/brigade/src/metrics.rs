@@ -113,8 +113,7 @@ pub struct Metrics {
     pub busy_threads: usize,
     /// Whether the pool has been closed, shut down or dropped, is about to be, or belongs to the parent of a fork.
     pub is_closed: bool,
-    /// One entry for each index up to the highest that has ever had a worker, or a caller that
-    /// [participates](crate::Builder::caller_participates), by index.
+    /// One entry for each index up to the highest that has ever had a worker, by index.
     pub workers: Vec<WorkerMetrics>,
 }
 

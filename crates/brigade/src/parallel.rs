@@ -6,7 +6,7 @@
 
 use core::ops::Range;
 
-use crate::engine::{FORKING, Worker};
+use crate::engine::{CURRENT, Worker};
 use crate::scoped::{install_here, join};
 
 /// Calls a closure for each number of a range, in parallel if workers are idle.
@@ -191,12 +191,12 @@ fn split<I: Items, R: Send>(
         None => *done = Some(result),
     };
     while items.len() > grain {
-        if FORKING.with(|worker| worker.is_some_and(Worker::has_forked_nothing)) {
+        if CURRENT.with(|worker| worker.is_some_and(Worker::has_forked_nothing)) {
             let half = items.len() / 2;
             let (left, right) = items.split_at(half);
             let left = || {
                 // There are few forks, for as long as another worker takes each.
-                FORKING.with(|worker| worker.into_iter().for_each(Worker::publish_forks));
+                CURRENT.with(|worker| worker.into_iter().for_each(Worker::publish_forks));
                 split(left, grain, work, reduce)
             };
             let (left, right) = join(left, || split(right, grain, work, reduce));

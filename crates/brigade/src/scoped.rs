@@ -11,7 +11,7 @@ use brigade_task::{
 };
 
 use crate::default_pool::here;
-use crate::engine::{Core, Enters, FORKING, Worker, visit, wait_outside};
+use crate::engine::{CURRENT, Core, Driven, Worker, owned, wait_outside};
 use crate::handle::Handle;
 use crate::key::Key;
 use crate::registry::{At, reach, reach_once};
@@ -57,14 +57,15 @@ impl Handle {
         if forks_for(self.key) {
             return Ok(call());
         }
+        if let Some(driven) = owned(self.key) {
+            return as_owner(&driven, place, || Ok(call()));
+        }
         reach_once(self.key, |at| match at {
             At::Worker(_) => Ok(call()),
             At::Outside(core) => {
                 let outside = OutsideCall::of(core, place);
                 let call = || outside.run(call);
-                outside.lend(|| {
-                    visit(core, Enters::Pool, call).or_else(|call| install_from_outside(core, call))
-                })
+                outside.lend(|| install_from_outside(core, call))
             }
             At::Gone(reason) => Err(reason),
         })
@@ -108,10 +109,9 @@ impl Handle {
     /// in [`blocking`](crate::blocking). Inside 64 waits of its stack it takes no more from other workers, but still runs the jobs
     /// that its own call has added.
     ///
-    /// The last thread of the pool can't wait like that: with this wait all threads that the pool may have, [spare
-    /// ones](crate::Builder::spare_threads) included, would wait for jobs of the pool. A future of the scope, for example, may wait
-    /// for any job that is queued. So that thread runs any job of the pool, up to 64 waits deep. **There a lock that is held across
-    /// the scope may be wanted by an unrelated job, which then waits forever.** A pool with enough spare threads never comes to
+    /// The last thread of the pool can't wait like that: all other threads that it may have, [spare
+    /// ones](crate::Builder::spare_threads) included, are blocked. So that thread runs any job of the pool. **There a lock that is held across
+    /// the scope may be wanted by an unrelated job, which then waits forever.** A pool with enough spare threads, as by default, never comes to
     /// that.
     ///
     /// # Errors
@@ -174,12 +174,25 @@ impl Handle {
 
 /// Calls a closure with the worker of that pool as which this thread forks, if there is one.
 fn with_worker_of<R>(pool: Key, call: impl FnOnce(Option<&Worker>) -> R) -> R {
-    FORKING.with(|worker| call(worker.filter(|worker| worker.is_of(pool))))
+    CURRENT.with(|worker| call(worker.filter(|worker| worker.is_of(pool))))
 }
 
 /// Whether this thread forks as a worker of that pool.
 fn forks_for(pool: Key) -> bool {
     with_worker_of(pool, |worker| worker.is_some())
+}
+
+/// Calls a closure as the worker of a pool that the calling thread owns.
+#[track_caller]
+fn as_owner<R>(
+    driven: &Driven,
+    place: &'static Location<'static>,
+    call: impl FnOnce() -> Result<R, Reason>,
+) -> Result<R, Reason> {
+    let core = driven.core();
+    let outside = OutsideCall::of(core, place);
+    let call = |_: &Worker| if core.is_closed() { Err(core.refusal()) } else { outside.run(call) };
+    outside.lend(|| driven.run(call).unwrap_or_else(|| Err(core.refusal())))
 }
 
 /// Calls a closure on a worker of a pool that the calling thread is no worker of.
@@ -235,7 +248,7 @@ where
     RA: Send,
     RB: Send,
 {
-    FORKING.visit(Joins(a, b))
+    CURRENT.visit(Joins(a, b))
 }
 
 /// The two closures of a [`join`]. Not a closure of its own: a panic for the lack of a pool names the caller's line.
@@ -276,7 +289,7 @@ where
 /// Calls a closure on a worker: on this thread if it is one, else on one of the current pool.
 #[track_caller]
 pub(crate) fn install_here<R: Send>(call: impl FnOnce() -> R + Send) -> R {
-    if FORKING.with(|worker| worker.is_some()) {
+    if CURRENT.with(|worker| worker.is_some()) {
         return call();
     }
     accepted(here().install(call))
@@ -318,7 +331,7 @@ where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R + Send,
     R: Send,
 {
-    let pool = FORKING.with(|worker| worker.map(|worker| worker.key()));
+    let pool = CURRENT.with(|worker| worker.map(|worker| worker.key()));
     match pool {
         Some(key) => accepted(Handle { key }.in_place_scope(body)),
         None => accepted(here().scope(body)),
@@ -368,11 +381,14 @@ fn in_place<R>(pool: Handle, scope: impl FnOnce(&ScopePool) -> R) -> Result<R, R
     if forks_for(pool.key) {
         return open();
     }
+    if let Some(driven) = owned(pool.key) {
+        return as_owner(&driven, place, open);
+    }
     reach_once(pool.key, |at| match at {
         At::Outside(core) => {
             let outside = OutsideCall::of(core, place);
             let open = || outside.run(open);
-            outside.lend(|| visit(core, Enters::Nothing, open).unwrap_or_else(|open| open()))
+            outside.lend(open)
         }
         At::Worker(_) | At::Gone(_) => open(),
     })

@@ -96,14 +96,14 @@ impl Builder {
         self
     }
 
-    /// Sets how many threads there may be beyond the maximum, each in place of one that is [blocked](crate::blocking). Default:
-    /// as many as the maximum, so that all threads may be blocked at once. At most 4096; with 0 a blocked thread is not replaced.
+    /// Sets how many threads there may be beyond the maximum, each in place of one that is [blocked](crate::blocking). Default: as many as the
+    /// maximum. At most 4096; with 0 a blocked thread is not replaced. A thread is started only if there is work for it, and ends when it has
+    /// been idle for the [keep-alive](Self::keep_alive).
     ///
-    /// When all threads that there may be wait for jobs of the pool, nothing would run these. The last of them to wait gets
-    /// [`WouldDeadlock`](crate::JoinError::WouldDeadlock) from the [`join`](crate::JoinHandle::join) of a handle. At the end of a
-    /// [`scope`](crate::Handle::scope), or in [`join`](crate::join()), which can't fail, it runs any job of the pool inside the wait. Such a
-    /// job may want a lock that is held across the wait, and then never ends: set as many as there are waits that are not over at
-    /// one time, where locks are held across them.
+    /// By default one more is started where all threads are blocked and one of them waits inside a job, in any call of brigade: up to 256. If
+    /// the number is set, that thread runs any job of the pool inside the wait instead, by class. Such a job may want a lock that is held across
+    /// the wait, and then never ends; and it may wait for the job that it runs inside of, which is
+    /// [`WouldDeadlock`](crate::JoinError::WouldDeadlock). Inside 64 waits one more thread is started all the same.
     ///
     /// A thread whose job unwinds, and waits in a destructor, runs no other job inside that wait: the job would see
     /// [`std::thread::panicking`]. The pool may have one more thread in its place, beyond this number unless that is 0. Only the last

@@ -31,11 +31,6 @@ impl<K: Copy + Ord, V> SortedMap<K, V> {
         Some(&self.entries[position].1)
     }
 
-    pub(crate) fn get_mut(&mut self, key: K) -> Option<&mut V> {
-        let position = self.position(key).ok()?;
-        Some(&mut self.entries[position].1)
-    }
-
     /// Returns the value of a key; the default, added now, if there was none.
     pub(crate) fn get_or_default(&mut self, key: K) -> &mut V
     where

@@ -6,14 +6,9 @@ use brigade::{Handle, Pool};
 use brigade_testkit::{Watchdog, panics};
 use orx_parallel::*;
 
-/// Pools of several sizes, with their callers and without.
+/// Pools of several sizes.
 fn pools() -> impl Iterator<Item = Pool> {
-    [1, 2, 8].into_iter().flat_map(|threads| {
-        let build = move |participates| {
-            Pool::builder().threads(threads).caller_participates(participates).build().unwrap()
-        };
-        [build(false), build(true)]
-    })
+    [1, 2, 8].into_iter().map(Pool::new)
 }
 
 fn doubled(pool: Handle) -> Vec<usize> {

@@ -19,6 +19,8 @@ pub(crate) enum Action {
     Drop,
     /// Move the closure to `out`, which has room for it. For a future `out` is a request instead.
     Take,
+    /// Drop a job that is stale. The future of such a job is not cancelled, even if it has been queued again.
+    Leave,
     /// Write the closure's [`TypeId`](core::any::TypeId) to `out`; the returned outcome has no meaning.
     Identify,
     /// Write to `out`, a `bool`, whether the job is stale; the returned outcome has no meaning.
@@ -34,7 +36,7 @@ pub enum Outcome {
     Panicked,
     /// The closure was dropped without being run, or [would not start](crate::Work::may_start).
     Cancelled,
-    /// The queue entry was [stale](crate::Job::is_stale): the closure had been run or dropped through its handle already.
+    /// The queue entry was [stale](crate::Job::is_stale): the closure or the woken future had been run or dropped through its handle already.
     Stale,
     /// The job polled or dropped a future, whose end is reported to [`Schedule::release`](crate::Schedule::release).
     Polled,

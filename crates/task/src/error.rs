@@ -18,7 +18,7 @@ pub enum JoinError {
     Panicked(Panic),
     /// It was dropped before it ran; a future, before it was ready.
     Cancelled,
-    /// The caller would have waited forever; the job continues.
+    /// The caller would have waited forever, as the job waits for it; the job continues.
     WouldDeadlock,
 }
 

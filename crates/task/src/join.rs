@@ -122,10 +122,11 @@ impl<T> JoinHandle<T> {
         self.cell.is_done()
     }
 
-    /// Completes a closure that no thread has begun to run, on this thread; returns how it ended.
+    /// Completes a closure that no thread has begun to run, or polls a future that is queued, on this thread; returns how it ended.
     ///
     /// With `run` set the closure runs if it [may start](crate::Work::may_start); otherwise it is cancelled. Returns
-    /// `None` if another thread has begun to run or drop it. The job in the queue becomes [stale](Outcome::Stale).
+    /// `None` if another thread has begun to run or drop it. The job in the queue becomes [stale](Outcome::Stale). A future that has not
+    /// been polled, and whose guard [decides](crate::Guard::decides), is left to its job. One that stays on its thread must be on this one.
     pub fn settle_if_unclaimed(&mut self, run: bool) -> Option<Outcome> {
         self.cell.settle_if_unclaimed(run)
     }
@@ -151,6 +152,11 @@ impl<T> JoinHandle<T> {
     /// Returns a canceller, which cancels the job from another place; `None` while there is one.
     pub fn canceller(&self) -> Option<Canceller> {
         self.cell.canceller().map(Canceller::new)
+    }
+
+    /// Returns whether the job is a future that has been woken, or has not been polled, and that no thread polls.
+    pub fn is_queued(&self) -> bool {
+        self.cell.is_queued()
     }
 
     /// Returns whether the job is a future.

@@ -132,8 +132,8 @@ pub fn job_name() -> Option<String> {
     cell::job_name()
 }
 
-/// Calls `call` with each job with a handle that this thread runs: the innermost first, then the job that runs it, and
-/// so on.
+/// Calls `call` with each job with a handle that can't end before this call does: the innermost that this thread runs, or runs a part of a
+/// fork or scope of; then the job that runs it, and so on. Some may come more than once.
 ///
 /// ```
 /// use brigade_task::{Job, for_each_running};

@@ -357,6 +357,49 @@ fn two_wakes_at_once_are_one_job_and_lose_nothing() {
     });
 }
 
+/// Caught: a claim without a reference, or with Relaxed; a `begin_poll` of a future that is being polled; a stale job that cancels its
+/// future, or does not drop its reference.
+#[test]
+fn a_handle_that_polls_beside_the_job_and_a_wake_has_the_future_alone() {
+    for (is_polled, sweeps) in [(false, false), (false, true), (true, false), (true, true)] {
+        explore(3, move || {
+            let (tally, event) = (Tally::default(), Event::new([false, true]));
+            let (mut handle, task, job) = match is_polled {
+                true => {
+                    let (handle, task) = waiting(&tally, &event);
+                    task.wake_by_ref();
+                    let job = QUEUE.lock().jobs.pop().unwrap();
+                    (handle, Some(task), job)
+                }
+                false => {
+                    let Spawned { job, handle } = spawned(&tally, &event, Binding);
+                    (handle, None, job)
+                }
+            };
+            let runner = in_a_thread(move || {
+                let job = if sweeps { job.drop_if_stale().err() } else { Some(job) };
+                job.into_iter().for_each(|job| _ = job.run());
+            });
+            turn();
+            let claimed = handle.settle_if_unclaimed(true);
+            assert!(claimed.is_none_or(|outcome| outcome == Outcome::Polled));
+            event.set(0);
+            task.into_iter().for_each(TaskRef::wake);
+            _ = handle.settle_if_unclaimed(true);
+            runner.join().unwrap();
+            // One whose first poll was pending has been woken by nobody yet.
+            let waits = QUEUE.lock().waiting.first().cloned();
+            waits.into_iter().for_each(TaskRef::wake);
+            while let Some(job) = { QUEUE.lock().jobs.pop() } {
+                job.run();
+            }
+            assert_eq!(end(), Outcome::Returned);
+            assert!(handle.join().is_ok());
+            assert_eq!(tally.seen(), (1, 1));
+        });
+    }
+}
+
 /// Caught: `State::finish` without Release; `is_done` with Relaxed.
 #[test]
 fn who_waits_for_a_future_sees_a_whole_outcome_and_the_future_gone() {

@@ -148,7 +148,7 @@ fn every_pool_of_brigade_can_be_traced_whatever_its_family() {
         "wake --shots 2 --target brigade-low",
         "bucket-brigade --tasks 3 --iterations 2 --target brigade-lifo",
         "burst --messages 2 --bursts 2 --gap-ms 1 --target brigade-pool",
-        "fork-join --program fib --size 5 --target brigade-caller",
+        "fork-join --program fib --size 5 --target brigade",
     ] {
         let line = format!("trace {arguments} --out trace.json");
         let output = run(lab(line.split(' ')).current_dir(&folder));

@@ -217,9 +217,7 @@ fn a_target_that_can_run_no_program_is_refused_with_those_that_can() {
     let output = run(&mut lab(["fork-join", "--target", "tokio,spmc"]));
     assert_eq!(code(&output), Some(2), "{}", errors(&output));
     assert!(
-        errors(&output).contains(
-            "brigade, brigade-caller, sequential, rayon, brigade-rayon, chili, forte, tokio"
-        ),
+        errors(&output).contains("brigade, sequential, rayon, brigade-rayon, chili, forte, tokio"),
         "{output:?}"
     );
 }
@@ -288,7 +286,7 @@ fn a_program_whose_tasks_borrow_runs_on_every_pool_whose_tasks_may() {
 fn forks_are_timed_on_pools_that_could_steal_them() {
     let workload = "steal --shots 3 --before-us 10 --sibling-us 100";
     let metrics = ["p50", "p99", "p99.9", "max", "kept", "cpu"];
-    runs_on(workload, &metrics, &["brigade", "brigade-caller", "rayon", "chili", "forte"].into());
+    runs_on(workload, &metrics, &["brigade", "rayon", "chili", "forte"].into());
 }
 
 /// Runs `workload` on all of its targets, which are these.

@@ -72,6 +72,7 @@ impl Drop for End {
 
 /// Runs some operations, as the random numbers choose.
 pub(crate) fn act(world: &World, random: &mut Rng) {
+    let world = &world.here_or_across(random);
     let mut kept: Vec<JoinHandle<Output>> = Vec::new();
     for _ in 0..random.u8(0..4) {
         if !world.has_fuel() {

@@ -33,6 +33,7 @@ all! {
     a_driver_holder_that_is_picked_before_it_sleeps_does_not_sleep
     a_job_runs_although_the_first_thread_was_lost
     a_cancelled_set_drops_the_closures_that_wait_in_it
+    a_wait_for_a_set_ends_on_a_worker_that_parks_while_its_jobs_end
 }
 
 fn beside(main: impl FnOnce() + Send + 'static) -> Thread {
@@ -52,7 +53,7 @@ fn a_drop_waits_for_a_thread_that_is_about_to_be_started() {
 }
 
 fn a_shutdown_waits_for_a_closure_that_its_handle_runs() {
-    let pool = Pool::builder().threads(1).caller_participates(false).build().expect("a pool");
+    let pool = Pool::builder().threads(1).build().expect("a pool");
     let handle = pool.handle();
     let other = beside(move || {
         // Rejected, it is not run, or runs there and is not counted.
@@ -222,4 +223,22 @@ fn a_cancelled_set_drops_the_closures_that_wait_in_it() {
     assert!(Arc::strong_count(&capture) <= 2);
     drop(held);
     assert_eq!(set.outcomes().count(), 3);
+}
+
+fn a_wait_for_a_set_ends_on_a_worker_that_parks_while_its_jobs_end() {
+    let pool = Pool::builder().threads(2).waits_run_anything().build().expect("a pool");
+    let handle = pool.handle();
+    let waits = move || {
+        let mut set = TaskSet::new(handle);
+        // They end one after the other, on the other worker or here.
+        (0..2).for_each(|turns| {
+            set.spawn(async move {
+                for _ in 0..turns {
+                    brigade::time::sleep(Duration::from_micros(100)).await;
+                }
+            });
+        });
+        set.wait_all()
+    };
+    assert!(pool.submit(waits).join().expect("no panic"));
 }

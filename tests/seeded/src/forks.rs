@@ -12,7 +12,7 @@ type Kept = Vec<JoinHandle<Output>>;
 
 pub(crate) fn join(world: &World, random: &mut Rng, _: &mut Kept) {
     let (mut one, mut two) = (random.fork(), random.fork());
-    let inside = world.in_part();
+    let inside = world.inside();
     if let Err(reason) = world.pool.join(|| act(&inside, &mut one), || act(&inside, &mut two)) {
         world.refused(reason, ());
     }
@@ -22,7 +22,7 @@ pub(crate) fn scope(world: &World, random: &mut Rng, _: &mut Kept) {
     let parts: Vec<Rng> = (0..random.u8(0..4)).map(|_| random.fork()).collect();
     let count = parts.len() as u32;
     let done = AtomicU32::new(0);
-    let inside = world.in_part();
+    let inside = world.inside();
     let result = world.pool.scope(|scope| {
         for mut part in parts {
             let (done, inside) = (&done, &inside);
@@ -43,7 +43,7 @@ pub(crate) fn scope(world: &World, random: &mut Rng, _: &mut Kept) {
 /// Its body stays on this thread, and joins its jobs.
 pub(crate) fn in_place_scope(world: &World, random: &mut Rng, _: &mut Kept) {
     let parts: Vec<Rng> = (0..random.u8(0..4)).map(|_| random.fork()).collect();
-    let inside = world.in_part();
+    let inside = world.inside();
     let mut own = random.fork();
     let waits = random.bool();
     let result = world.pool.in_place_scope(|scope| {

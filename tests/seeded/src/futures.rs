@@ -23,9 +23,8 @@ pub(crate) fn spawn(world: &World, random: &mut Rng, kept: &mut Kept) {
     }
 }
 
-/// From outside: a job that waits so may be on the last thread that could run the awaited job.
 pub(crate) fn block_on(world: &World, random: &mut Rng, _: &mut Kept) {
-    if world.depth() == 0 && world.is_sure() {
+    if world.is_sure() {
         drop(world.pool.block_on(future(world, random)));
     }
 }
@@ -81,7 +80,7 @@ pub(crate) fn local(world: &World, random: &mut Rng) -> impl Future<Output = Out
             match random.u8(0..3) {
                 0 => brigade::yield_now().await,
                 1 => time::sleep(millis(&mut random)).await,
-                _ => act(&world.in_part(), &mut random),
+                _ => act(&world.inside(), &mut random),
             }
             assert_eq!(bound.thread, seeded::number());
         }
@@ -93,17 +92,11 @@ pub(crate) fn local(world: &World, random: &mut Rng) -> impl Future<Output = Out
     }
 }
 
-/// No thread waits for it: a wait for a future that awaits a local future of the same thread would not end.
-pub(crate) fn spawn_local(world: &World, random: &mut Rng, _: &mut Kept) {
+pub(crate) fn spawn_local(world: &World, random: &mut Rng, kept: &mut Kept) {
     if !world.is_here() {
         return;
     }
-    let mut handle = brigade::spawn_local(local(world, random));
-    match random.u8(0..3) {
-        0 => _ = handle.cancel(),
-        1 => world.ended(handle.join(), false),
-        _ => drop(handle),
-    }
+    kept.push(brigade::spawn_local(local(world, random)));
 }
 
 /// A future with random turns.

@@ -293,7 +293,7 @@ pub(crate) fn transfer(world: &World, random: &mut Rng, kept: &mut Vec<JoinHandl
     let mut tasks = tasks(world, random);
     // A job must not wait in `block_on` for others, whose threads may all do that.
     let here = match random.u8(0..3) {
-        0 if world.may_wait() => mem::take(&mut tasks),
+        0 => mem::take(&mut tasks),
         1 if world.depth() == 0 => tasks.pop().into_iter().collect(),
         _ => Vec::new(),
     };

@@ -14,7 +14,7 @@ pub(crate) fn keep(world: &World, random: &mut Rng, kept: &mut Kept, handle: Joi
     if random.bool() {
         kept.push(handle);
     } else {
-        world.wait(handle, false, random);
+        world.wait(handle, false);
     }
 }
 
@@ -75,12 +75,12 @@ pub(crate) fn class(world: &World, random: &mut Rng, kept: &mut Kept) {
     match random.u8(0..3) {
         0 => match terms.submit(world.body(random)) {
             Ok(handle) if is_certain => keep(world, random, kept, handle),
-            Ok(handle) => world.wait(handle, true, random),
+            Ok(handle) => world.wait(handle, true),
             Err(rejected) => world.refused(rejected.reason(), rejected.into_inner()),
         },
         1 => match terms.spawn(future(world, random)) {
             Ok(handle) if is_certain => keep(world, random, kept, handle),
-            Ok(handle) => world.wait(handle, true, random),
+            Ok(handle) => world.wait(handle, true),
             Err(rejected) => world.refused(rejected.reason(), rejected.into_inner()),
         },
         _ => {
@@ -94,29 +94,29 @@ pub(crate) fn class(world: &World, random: &mut Rng, kept: &mut Kept) {
     }
 }
 
-/// Waits for it with a timeout: its worker may wait for this job by way of others.
 pub(crate) fn on_worker(world: &World, random: &mut Rng, _: &mut Kept) {
     match world.pool.job().on_worker(random.usize(0..3)).submit(world.body(random)) {
-        Ok(mut handle) => {
-            // It is cancelled if its thread can't be started.
-            if let Some(result) = handle.join_timeout(millis(random)) {
-                world.ended(result, true);
-            }
-        }
+        // It is cancelled if its thread can't be started.
+        Ok(handle) => world.wait(handle, true),
         Err(rejected) => world.refused(rejected.reason(), rejected.into_inner()),
     }
 }
 
-/// From outside, where the pool is open: it has no verb that returns the closure. The handles are left, as two jobs that wait for each other's
-/// shares are not told so.
+/// Where the pool accepts it: it has no verb that returns the closure.
 pub(crate) fn broadcast(world: &World, random: &mut Rng, _: &mut Kept) {
-    if world.depth() > 0 || !world.is_sure() {
+    if !world.is_sure() || (world.depth() > 0 && (world.is_discarded || !world.is_here())) {
         return;
     }
     let token = world.ledger.token("a broadcast", random);
     let mut handles = world.pool.broadcast(move |index| _ = (&token, index));
-    if random.bool() {
-        handles.iter_mut().for_each(|handle| _ = handle.cancel());
+    match random.u8(0..3) {
+        0 => handles.iter_mut().for_each(|handle| _ = handle.cancel()),
+        1 => drop(handles),
+        _ => handles.into_iter().for_each(|share| match share.join() {
+            Ok(()) => {}
+            // The drop of the token may panic.
+            Err(error) => assert!(error.is_panic() || world.loses(), "{error:?}"),
+        }),
     }
 }
 
@@ -161,7 +161,7 @@ pub(crate) fn set(world: &World, random: &mut Rng, _: &mut Kept) {
         1 => set.detach_all(),
         _ => {}
     }
-    if !world.may_wait() {
+    if random.u8(0..4) == 0 {
         while let Some(result) = set.join_next_timeout(millis(random)) {
             world.ended(result, true);
         }

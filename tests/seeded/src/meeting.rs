@@ -87,7 +87,7 @@ fn build(random: &mut Rng, threads: usize) -> Pool {
     if random.bool() {
         builder = builder.fairness(Fairness::Every(random.u32(1..4)));
     }
-    builder.caller_participates(random.u8(0..4) == 0).build().expect("a pool")
+    builder.build().expect("a pool")
 }
 
 fn pause(random: &mut Rng) {

@@ -41,7 +41,8 @@ struct Built {
     in_caller: bool,
 }
 
-fn build(random: &mut Rng) -> io::Result<Built> {
+/// Makes a pool; its jobs may submit to another `pair`ed with it, and the other way round.
+fn build(random: &mut Rng, pair: bool) -> io::Result<Built> {
     let threads = [(1, 1), (2, 2), (2, 2), (3, 3), (1, 3), (0, 2)][random.usize(0..6)];
     let hooks = Arc::new(Hooks::default());
     let [start, stop] = [hooks.clone(), hooks.clone()];
@@ -77,6 +78,8 @@ fn build(random: &mut Rng) -> io::Result<Built> {
     let [mut evicts, mut in_caller] = [false, false];
     if random.u8(0..3) == 0 {
         let full = match random.u8(0..6) {
+            // Two full pools may wait for each other.
+            0 | 2 if pair => WhenFull::Reject,
             0 => WhenFull::Block,
             1 => WhenFull::Reject,
             2 => WhenFull::BlockFor(millis(random)),
@@ -131,9 +134,6 @@ fn threads_of(mut builder: Builder, random: &mut Rng, said: &mut String, fails: 
         builder = builder.observe_jobs();
         add(" observed");
     }
-    if random.u8(0..4) == 0 {
-        builder = builder.caller_participates(random.bool());
-    }
     if fails {
         // Five times in a row at most: a submission tries six times more.
         let failing = Mutex::new((random.fork(), 0));
@@ -165,10 +165,19 @@ fn beside(world: &World, mut random: Rng) -> Thread {
 /// Uses a pool, beside so many threads that use it too, and ends it.
 pub(crate) fn lifetime(random: &mut Rng, operations: i32, threads: u8) {
     // Where no thread can be started there is no pool.
-    let Ok(Built { pool, hooks, tells, evicts, fails, in_caller }) = build(random) else { return };
+    let Ok(Built { pool, hooks, tells, evicts, fails, in_caller }) = build(random, false) else {
+        return;
+    };
     // Sometimes it ends while others use it.
     let early = random.u8(0..6) == 0 && !in_caller;
-    let world = World::new(pool.handle(), operations, evicts || early, !early && !fails);
+    let how = match random.u8(0..6) {
+        0 | 1 => Shutdown::Finish,
+        2 => Shutdown::Discard,
+        _ => Shutdown::Drain,
+    };
+    let is_sure = !early && !fails;
+    let mut world = World::new(pool.handle(), operations, evicts || early, is_sure);
+    world.is_discarded = how == Shutdown::Discard;
     let outside: Vec<Thread> = (0..threads).map(|_| beside(&world, random.fork())).collect();
     contained(|| act(&world, random));
     let mut outside = Some(outside);
@@ -176,7 +185,7 @@ pub(crate) fn lifetime(random: &mut Rng, operations: i32, threads: u8) {
     if !early {
         join();
     }
-    let ended = end(&world, pool, random, early);
+    let ended = end(&world, pool, how, random, early);
     let hooked = || [&hooks.starts, &hooks.stops].map(|hook| hook.load(Relaxed));
     let [starts, stops] = hooked();
     assert!(ended == Ended::Maybe || starts == stops, "a thread outlives its pool");
@@ -198,6 +207,34 @@ pub(crate) fn lifetime(random: &mut Rng, operations: i32, threads: u8) {
     world.ledger.check(world.loses());
 }
 
+/// Two pools whose jobs wait for each other's.
+pub(crate) fn pair(random: &mut Rng, operations: i32) {
+    let (Ok(one), Ok(two)) = (build(random, true), build(random, true)) else { return };
+    let (loses, fails) = (one.evicts || two.evicts, one.fails || two.fails);
+    let world = World::new(one.pool.handle(), operations, loses, !fails);
+    let world = world.beside(two.pool.handle());
+    let outside: Vec<Thread> =
+        (0..random.u8(0..3)).map(|_| beside(&world, random.fork())).collect();
+    contained(|| act(&world, random));
+    outside.into_iter().for_each(Thread::join);
+    // What is left may use both.
+    let mut waits = 0;
+    while !world.ledger.left().is_empty() {
+        assert!(waits < 10_000, "it goes on: {:?} left", world.ledger.left());
+        time::sleep(Duration::from_millis(1));
+        waits += 1;
+    }
+    for Built { pool, hooks, .. } in [one, two] {
+        let handle = pool.handle();
+        if end(&world, pool, Shutdown::Drain, random, true) == Ended::Maybe {
+            _ = handle.shutdown(Shutdown::Drain);
+        }
+        let [starts, stops] = [&hooks.starts, &hooks.stops].map(|hook| hook.load(Relaxed));
+        assert_eq!(starts, stops, "a thread outlives its pool");
+    }
+    world.ledger.check(world.loses());
+}
+
 /// Whether a pool has ended.
 #[derive(PartialEq)]
 enum Ended {
@@ -208,13 +245,8 @@ enum Ended {
     Counted(Metrics),
 }
 
-/// Ends a pool in a random way.
-fn end(world: &World, pool: Pool, random: &mut Rng, early: bool) -> Ended {
-    let how = match random.u8(0..6) {
-        0 | 1 => Shutdown::Finish,
-        2 => Shutdown::Discard,
-        _ => Shutdown::Drain,
-    };
+/// Ends a pool in a random way, `how` if that says.
+fn end(world: &World, pool: Pool, how: Shutdown, random: &mut Rng, early: bool) -> Ended {
     let end = random.u8(0..6);
     note(|| format!("ends its pool: {end}, {how:?}"));
     // `Finish` alone runs all accepted jobs, timers included.
@@ -266,7 +298,9 @@ pub(crate) fn driven(random: &mut Rng, operations: i32) {
     let world = World::new(pool.handle(), operations, true, true);
     let others: Vec<Thread> = (0..random.u8(0..3)).map(|_| beside(&world, random.fork())).collect();
     for _ in 0..random.u8(1..4) {
-        contained(|| match random.u8(0..4) {
+        contained(|| match random.u8(0..5) {
+            // Waits outside of a call.
+            4 => act(&world, random),
             0 => drop(pool.run_until(future(&world, random))),
             1 => {
                 let world = &world;
@@ -292,7 +326,7 @@ pub(crate) fn driven(random: &mut Rng, operations: i32) {
 
 /// Another pool, from its start to its end.
 pub(crate) fn inner(world: &World, random: &mut Rng, _: &mut Kept) {
-    if world.may_wait() && world.depth() < 2 {
+    if world.depth() < 2 {
         lifetime(random, 4, 0);
     }
 }
@@ -317,7 +351,8 @@ pub(crate) fn wait_idle(world: &World, random: &mut Rng, _: &mut Kept) {
     } else {
         world.pool.wait_idle_timeout(millis(random))
     };
-    if was_idle {
+    // The other pool is not.
+    if was_idle && !world.is_pair() {
         accepted.check_ended();
     }
 }

@@ -11,6 +11,7 @@ pub(crate) fn run(seed: u64, operations: i32) {
     match random.u8(0..8) {
         0 => pools::driven(&mut random, operations),
         1 => meeting::run(&mut random),
+        2 => pools::pair(&mut random, operations),
         _ => {
             let threads = random.u8(0..3);
             pools::lifetime(&mut random, operations, threads);

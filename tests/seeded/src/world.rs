@@ -15,14 +15,14 @@ use crate::ledger::{Claim, Ledger, Token};
 #[derive(Clone)]
 pub(crate) struct World {
     pub(crate) pool: Handle,
+    /// Another pool, whose jobs use this one, and the other way round.
+    other: Option<Handle>,
     pub(crate) ledger: Ledger,
     shared: Arc<Shared>,
+    /// The pool will be discarded, and then refuses what its jobs submit.
+    pub(crate) is_discarded: bool,
     /// How many jobs, parts and futures enclose this code.
     depth: u32,
-    /// A wait without a timeout may begin here.
-    ///
-    /// Not in a part of a fork or a scope: nothing lists the wait for that part, so circles through it are not found.
-    may_wait: bool,
 }
 
 struct Shared {
@@ -70,17 +70,33 @@ impl World {
         let fuel = AtomicI32::new(fuel);
         let loses = AtomicBool::new(loses);
         let shared = Arc::new(Shared { fuel, loses, is_sure, closed: AtomicBool::new(false) });
-        Self { pool, ledger: Ledger::default(), shared, depth: 0, may_wait: true }
+        let ledger = Ledger::default();
+        Self { pool, other: None, ledger, shared, is_discarded: false, depth: 0 }
+    }
+
+    /// With another pool, whose jobs use this one, and the other way round.
+    pub(crate) fn beside(self, other: Handle) -> Self {
+        Self { other: Some(other), ..self }
+    }
+
+    /// As jobs of this pool or of the other one, if there is one.
+    pub(crate) fn here_or_across(&self, random: &mut Rng) -> Self {
+        match self.other {
+            Some(other) if random.u8(0..3) == 0 => {
+                Self { pool: other, other: Some(self.pool), ..self.clone() }
+            }
+            _ => self.clone(),
+        }
+    }
+
+    /// Whether there is another pool.
+    pub(crate) fn is_pair(&self) -> bool {
+        self.other.is_some()
     }
 
     /// Inside a job or a future.
     pub(crate) fn inside(&self) -> Self {
         Self { depth: self.depth + 1, ..self.clone() }
-    }
-
-    /// Inside a part of a fork or a scope.
-    pub(crate) fn in_part(&self) -> Self {
-        Self { may_wait: false, ..self.inside() }
     }
 
     /// Whether this thread is a worker of the pool.
@@ -91,15 +107,11 @@ impl World {
 
     /// Takes an operation, if any is left here.
     pub(crate) fn has_fuel(&self) -> bool {
-        self.depth <= 3 && self.shared.fuel.fetch_sub(1, Relaxed) > 0
+        self.depth <= 6 && self.shared.fuel.fetch_sub(1, Relaxed) > 0
     }
 
     pub(crate) fn depth(&self) -> u32 {
         self.depth
-    }
-
-    pub(crate) fn may_wait(&self) -> bool {
-        self.may_wait
     }
 
     pub(crate) fn is_sure(&self) -> bool {
@@ -172,7 +184,7 @@ impl World {
             0 => drop(handle),
             1 => {
                 handle.cancel();
-                self.wait(handle, true, random);
+                self.wait(handle, true);
             }
             2 => drop(handle.cancel_on_drop()),
             3 => {
@@ -184,19 +196,15 @@ impl World {
             }
             4 => match handle.try_join() {
                 Some(result) => self.ended(result, false),
-                None => self.wait(handle, false, random),
+                None => self.wait(handle, false),
             },
-            _ => self.wait(handle, false, random),
+            _ => self.wait(handle, false),
         }
     }
 
     /// Waits for an outcome.
-    pub(crate) fn wait(&self, mut handle: JoinHandle<Output>, cancels: bool, random: &mut Rng) {
-        if self.may_wait {
-            self.ended(handle.join(), cancels);
-        } else if let Some(result) = handle.join_timeout(millis(random)) {
-            self.ended(result, cancels);
-        }
+    pub(crate) fn wait(&self, handle: JoinHandle<Output>, cancels: bool) {
+        self.ended(handle.join(), cancels);
     }
 
     /// There is an outcome.
@@ -207,8 +215,8 @@ impl World {
                 let payload = panic.into_payload();
                 assert!(payload.is::<Planned>(), "a panic that is none of the program");
             }
-            // A wait that might not end.
-            Err(JoinError::WouldDeadlock) => {}
+            // Each job waits only for jobs that it, or such a job, has submitted.
+            Err(JoinError::WouldDeadlock) => panic!("no program has a circle"),
             Err(error) => {
                 assert!(may_be_cancelled || self.loses(), "{error:?} without a cancel");
             }

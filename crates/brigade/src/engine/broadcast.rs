@@ -2,7 +2,9 @@
 //!
 //! `idle/MAILBOX.md` has the protocol.
 
-use brigade_task::{Job, JobId, JoinHandle};
+use std::task::Waker;
+
+use brigade_task::{Job, JoinHandle};
 
 use super::core::{Caller, Core};
 use crate::rejected::Reason;
@@ -27,15 +29,17 @@ impl Core {
         // Threads that the operating system refuses are none of the pool's.
         let _ = self.start_core(usize::MAX);
         let mut needed = self.idle.snapshot().live();
-        let mut made = Vec::new();
+        let (mut made, mut wakers) = (Vec::new(), Vec::new());
         let (sent, picked) = loop {
             // No lock is held here: this allocates.
             made.resize_with(made.len().max(needed), &mut make);
-            match self.send_shares(inside, &mut made)? {
+            wakers.reserve(made.len());
+            match self.send_shares(inside, &mut made, &mut wakers)? {
                 Ok(sent) => break sent,
                 Err(live) => needed = live,
             }
         };
+        wakers.into_iter().for_each(Waker::wake);
         for index in picked {
             self.wake(index, Caller::GoesOn);
         }
@@ -43,11 +47,17 @@ impl Core {
         if sent.is_empty() { Err(self.refusal()) } else { Ok(sent) }
     }
 
-    /// Sends a share to each worker there is. Returns the handles, and the workers that must be woken.
+    /// Sends a share to each worker there is. Returns the handles, and the parked workers that must be woken; the wakers are those of
+    /// workers that wait inside a job.
     ///
     /// # Errors
     /// If the pool is closed. The inner result: if there are more workers than shares, how many there are.
-    fn send_shares<T>(&self, inside: bool, made: &mut Vec<Made<T>>) -> Result<Sent<T>, Reason> {
+    fn send_shares<T>(
+        &self,
+        inside: bool,
+        made: &mut Vec<Made<T>>,
+        wakers: &mut Vec<Waker>,
+    ) -> Result<Sent<T>, Reason> {
         // Under the lock that `close` takes after it has closed the pool: every accepted job is in the final report, and a pool
         // that is discarded drops it.
         let mut totals = self.ledger.totals();
@@ -60,7 +70,7 @@ impl Core {
             let peers = &self.queues.peers;
             // The thread that starts this worker may be about to do that.
             peers.open(index, &self.config);
-            peers.at(index).mailbox.send_share(handle.id(), share);
+            wakers.extend(peers.at(index).mailbox.send_share(share));
             sent.push((index, handle));
         });
         totals.accepted += sent.len() as u64;
@@ -76,7 +86,6 @@ impl Core {
         &self,
         index: usize,
         inside: bool,
-        id: JobId,
         share: Job,
     ) -> Result<(), (Job, Reason)> {
         if self.refuses(inside) {
@@ -86,7 +95,7 @@ impl Core {
         if index < self.size().core {
             let _ = self.start_core(usize::MAX);
         }
-        let mut share = Some(share);
+        let (mut share, mut waker) = (Some(share), None);
         // Under the lock for the reason that `send_shares` gives.
         let mut totals = self.ledger.totals();
         if self.refuses(inside) {
@@ -96,13 +105,11 @@ impl Core {
         let peers = &self.queues.peers;
         let wakes = self.idle.address(index, || {
             peers.open(index, &self.config);
-            share
-                .take()
-                .into_iter()
-                .for_each(|share| peers.at(index).mailbox.send_share(id, share));
+            waker = share.take().and_then(|share| peers.at(index).mailbox.send_share(share));
         });
         totals.accepted += u64::from(wakes.is_some());
         drop(totals);
+        waker.into_iter().for_each(Waker::wake);
         if wakes == Some(true) {
             self.wake(index, Caller::GoesOn);
         }

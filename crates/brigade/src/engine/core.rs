@@ -396,6 +396,8 @@ impl Core {
 
     /// Wakes another worker for jobs that relied on one whose start has failed. Starts none, as that has just failed.
     fn start_failed(&self) {
+        // A worker that waits inside a job may be the only one that is left.
+        self.events.candidates.call_last();
         if self.queues.has_work() {
             if let Some(index) = self.idle.pick_parked() {
                 self.wake(index, Caller::MayStop);

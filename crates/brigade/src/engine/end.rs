@@ -107,7 +107,37 @@ impl Core {
         if how == Shutdown::Discard || stranded {
             self.drop_queued();
         }
+        if how == Shutdown::Discard {
+            // A job may wait for one of them, and the end of the pool for that job.
+            self.cancel_waiting();
+        }
+        if self.is_held_up() {
+            self.cancel_waiting();
+        }
         self.settle();
+    }
+
+    /// Whether the pool drains, and is only held up by jobs that wait for pending futures of its own. Asked before a worker sleeps, and when
+    /// the pool has been closed.
+    pub(super) fn is_held_up(&self) -> bool {
+        let seen = self.idle.snapshot();
+        seen.closed()
+            && !seen.discards()
+            && !self.tasks.finishes()
+            && self.idle.only_waits()
+            && self.is_empty()
+            && self.has_waiting()
+    }
+
+    fn has_waiting(&self) -> bool {
+        let mut peers = self.queues.peers.iter();
+        self.tasks.has_waiting() || peers.any(|(_, peer)| peer.mailbox.has_waiting())
+    }
+
+    /// Cancels all futures that wait.
+    pub(super) fn cancel_waiting(&self) {
+        self.tasks.cancel_waiting();
+        self.queues.peers.iter().for_each(|(_, peer)| peer.mailbox.cancel_waiting());
     }
 
     /// Changes the state; returns the timers that it ends, for the caller to drop.
@@ -259,7 +289,7 @@ impl Core {
             // First: the destructor of a future may wait for a timer or an event, which no worker would handle any more.
             self.events.end();
             if !self.tasks.is_empty() {
-                self.tasks.wake_all();
+                self.tasks.cancel_waiting();
             }
         }
     }
@@ -268,9 +298,7 @@ impl Core {
     /// destructors included, nor in the user's spawner.
     pub(crate) fn may_wait_for_end(&self) -> bool {
         // A pool that finishes what it has accepted waits for the work that this thread is in.
-        // Every pool waits for its guests, of which this thread may be one.
-        let is_waited_for =
-            is_off_pool(self.key) && (self.tasks.finishes() || self.idle.has_guests());
+        let is_waited_for = is_off_pool(self.key) && self.tasks.finishes();
         !is_waited_for && !self.threads.is_own() && !self.idle.is_starter()
     }
 

@@ -6,7 +6,6 @@ use std::sync::{Arc, Weak};
 use brigade_task::enter_other;
 
 use super::core::Core;
-use super::worker::{FORKING, Worker};
 use crate::key::Key;
 
 brigade_sync::thread_local! {
@@ -22,18 +21,10 @@ pub(crate) fn entered() -> Option<Key> {
 
 /// Calls a closure on a thread that enters this pool, which may no longer exist.
 pub(crate) fn enter<R>(key: Key, core: Option<&Arc<Core>>, call: impl FnOnce() -> R) -> R {
-    let call = || {
-        enter_as(Some(key), || match core {
-            Some(core) => core.resources.enter(call),
-            None => resources_of(Weak::new()).enter(call),
-        })
-    };
-    // A guest of another pool forks for this one, as a thread that is no guest would.
-    let is_elsewhere = |worker: &Worker| worker.is_guest() && !worker.is_of(key);
-    match FORKING.with(|worker| worker.is_some_and(is_elsewhere)) {
-        true => FORKING.hide(call),
-        false => call(),
-    }
+    enter_as(Some(key), || match core {
+        Some(core) => core.resources.enter(call),
+        None => resources_of(Weak::new()).enter(call),
+    })
 }
 
 /// Calls what runs a job of this pool on one of its workers, inside another job, to which it does not belong.
@@ -42,7 +33,7 @@ pub(crate) fn enter_job<R>(core: &Core, call: impl FnOnce() -> R) -> R {
     enter_other(|| enter_pool(None, core, call))
 }
 
-/// Calls what runs on a worker of this pool inside a job, whose entered pool does not apply to it. A guest has entered its own pool.
+/// Calls what runs on a worker of this pool inside a job, whose entered pool does not apply to it.
 #[inline]
 pub(crate) fn enter_pool<R>(key: Option<Key>, core: &Core, call: impl FnOnce() -> R) -> R {
     if entered() == key { call() } else { enter_as(key, || core.resources.enter(call)) }

@@ -222,11 +222,13 @@ impl Injectors {
 /// Drops a job if it is completed, which calls no user code; otherwise returns it. Counts a job that had to be cancelled for
 /// that.
 pub(super) fn drop_if_stale(job: Job, cancelled: &mut u64) -> Option<Job> {
-    if !job.is_stale() {
-        return Some(job);
+    match job.drop_if_stale() {
+        Ok(outcome) => {
+            *cancelled += u64::from(outcome == Outcome::Cancelled);
+            None
+        }
+        Err(job) => Some(job),
     }
-    *cancelled += u64::from(job.run() == Outcome::Cancelled);
-    None
 }
 
 impl Front {

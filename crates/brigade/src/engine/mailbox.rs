@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use brigade_sync::atomic::Ordering;
 use brigade_sync::unmodelled::AtomicUsize;
 use brigade_sync::{Mutex, unmodelled};
-use brigade_task::{Job, JobId, TaskRef};
+use brigade_task::{Job, TaskRef};
 
 /// The mailbox of one worker, and its local futures.
 #[derive(Default)]
@@ -31,10 +31,10 @@ struct Mail {
 /// What a job in a mailbox is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// A local future that was woken, with the turn of the worker in which it was spawned.
-    Local(u64),
-    /// The worker's share of a broadcast, by its id. It may be dropped on any thread.
-    Share(JobId),
+    /// A local future that was woken.
+    Local,
+    /// The worker's share of a broadcast. It may be dropped on any thread.
+    Share,
 }
 
 #[derive(Default)]
@@ -48,22 +48,24 @@ struct Locals {
 }
 
 impl Mailbox {
-    /// Queues a future that was spawned in that turn. The worker must then be woken if it is parked.
-    pub(super) fn send(&self, turn: u64, job: Job) {
-        let mut mail = self.mail.lock();
-        mail.jobs.push_back((Kind::Local(turn), job));
-        // The fences of `after_publishing` and `announce` ensure that a worker sees it before it parks.
-        self.recount(&mail);
-        let waiting = mail.waiting.take();
-        drop(mail);
+    /// Queues a future. The worker must then be woken if it is parked.
+    pub(super) fn send(&self, job: Job) {
+        let waiting = self.queue(Kind::Local, job);
         waiting.into_iter().for_each(Waker::wake);
     }
 
-    /// Queues the worker's share of a broadcast; called under the crew's lock, in one step with the choice of the worker.
-    pub(super) fn send_share(&self, id: JobId, share: Job) {
+    /// Queues the worker's share of a broadcast; called under the crew's lock, in one step with the choice of the worker. Returns the
+    /// waker of the worker if a job on it waits, for the caller to wake.
+    pub(super) fn send_share(&self, share: Job) -> Option<Waker> {
+        self.queue(Kind::Share, share)
+    }
+
+    fn queue(&self, kind: Kind, job: Job) -> Option<Waker> {
         let mut mail = self.mail.lock();
-        mail.jobs.push_back((Kind::Share(id), share));
+        mail.jobs.push_back((kind, job));
+        // The fences of `after_publishing` and `announce` ensure that a worker sees it before it parks.
         self.recount(&mail);
+        mail.waiting.take()
     }
 
     fn recount(&self, mail: &Mail) {
@@ -87,36 +89,13 @@ impl Mailbox {
 
     /// Takes all shares; called by a thread that drops them.
     pub(super) fn take_shares(&self) -> Vec<Job> {
-        self.take_where(&|kind, _| matches!(kind, Kind::Share(_)))
-    }
-
-    /// Takes this share; called only by the worker.
-    pub(super) fn take_share(&self, id: JobId) -> Option<Job> {
-        self.take_where(&|kind, _| kind == Kind::Share(id)).pop()
-    }
-
-    /// Takes the first share; called only by the worker.
-    pub(super) fn take_any_share(&self) -> Option<Job> {
-        if self.is_empty() {
-            return None;
-        }
-        let mut mail = self.mail.lock();
-        let place = mail.jobs.iter().position(|(kind, _)| matches!(kind, Kind::Share(_)));
-        let job = place.and_then(|place| mail.jobs.remove(place));
-        self.recount(&mail);
-        job.map(|(_, job)| job)
-    }
-
-    /// Whether there is a share.
-    pub(super) fn has_share(&self) -> bool {
-        let is_share = |(kind, _): &(Kind, Job)| matches!(kind, Kind::Share(_));
-        !self.is_empty() && self.mail.lock().jobs.iter().any(is_share)
+        self.take_where(&|kind, _| kind == Kind::Share)
     }
 
     /// Drops the shares that their handles have run or cancelled.
     pub(super) fn sweep(&self) {
         // It may be the last reference to the result, so not under the lock.
-        drop(self.take_where(&|kind, job| matches!(kind, Kind::Share(_)) && job.is_stale()));
+        drop(self.take_where(&|kind, job| kind == Kind::Share && job.is_stale()));
     }
 
     fn take_where(&self, takes: &dyn Fn(Kind, &Job) -> bool) -> Vec<Job> {
@@ -135,15 +114,14 @@ impl Mailbox {
         taken
     }
 
-    /// Takes the first local future that was spawned in this turn; registers `waker` to be woken when another is sent.
-    pub(super) fn take_of(&self, turn: u64, waker: &Waker) -> Option<Job> {
-        let waker = waker.clone();
+    /// Has a waker be woken when something is sent, while a job on the worker waits; `false` if the mailbox is not empty.
+    pub(super) fn wake_by(&self, waker: Waker) -> bool {
         let mut mail = self.mail.lock();
-        let place = mail.jobs.iter().position(|&(kind, _)| kind == Kind::Local(turn));
-        let job = place.and_then(|place| mail.jobs.remove(place));
-        mail.waiting = Some(waker);
-        self.recount(&mail);
-        job.map(|(_, job)| job)
+        let former = mail.waiting.replace(waker);
+        let is_empty = mail.jobs.is_empty();
+        drop(mail);
+        drop(former);
+        is_empty
     }
 
     /// Removes the worker's waker, as it stops waiting.
@@ -196,10 +174,15 @@ impl Mailbox {
         drop(task);
     }
 
-    /// Wakes all that wait.
-    pub(super) fn wake_all(&self) {
+    /// Cancels all futures that wait, and wakes all others.
+    pub(super) fn cancel_waiting(&self) {
         let tasks: Vec<_> = self.locals.lock().tasks.iter().flatten().cloned().collect();
-        tasks.into_iter().for_each(TaskRef::wake);
+        tasks.iter().for_each(TaskRef::cancel_waiting);
+    }
+
+    /// Whether there is a future that waits.
+    pub(super) fn has_waiting(&self) -> bool {
+        self.locals.lock().tasks.iter().flatten().any(TaskRef::is_waiting)
     }
 
     /// Whether there are local futures that have not ended.

@@ -49,6 +49,6 @@ pub(crate) use events::blocked::{BlockedThread, ThisThread};
 pub(crate) use events::closed;
 pub(crate) use off_pool::{drop_off_pool, may_nest, nest};
 pub(crate) use worker::{
-    CURRENT, Child, Driven, Enters, FORKING, PoolWait, Worker, blocking, label_job, owns,
-    runs_in_place, visit, wait_outside,
+    Awaited, CURRENT, Child, Driven, Worker, blocking, label_job, owned, runs_in_place, wait_as,
+    wait_outside,
 };

@@ -52,7 +52,7 @@ impl Shard {
 
 #[derive(Default)]
 struct Listed {
-    /// The futures that have not ended, until they are woken for the end of the pool.
+    /// The futures that have not ended.
     tasks: Vec<Option<TaskRef>>,
     /// The vacant indices of `tasks`.
     vacant: Vec<u32>,
@@ -136,14 +136,19 @@ impl OwnedTasks {
         drop(task);
     }
 
-    /// Wakes all futures, in a pool in which that ends them.
-    pub(super) fn wake_all(&self) {
+    /// Cancels all futures that wait, and wakes all others.
+    pub(super) fn cancel_waiting(&self) {
         for shard in &self.shards {
-            // They keep their numbers until they have ended.
-            let tasks: Vec<_> =
-                shard.listed.lock().tasks.iter_mut().filter_map(Option::take).collect();
-            tasks.into_iter().for_each(TaskRef::wake);
+            let tasks: Vec<_> = shard.listed.lock().tasks.iter().flatten().cloned().collect();
+            tasks.iter().for_each(TaskRef::cancel_waiting);
         }
+    }
+
+    /// Whether there is a future that waits.
+    pub(super) fn has_waiting(&self) -> bool {
+        let waits =
+            |shard: &Shard| shard.listed.lock().tasks.iter().flatten().any(TaskRef::is_waiting);
+        self.shards.iter().any(|shard| waits(shard))
     }
 
     /// How many have not ended, each part of them at a slightly different moment. Takes no lock.

@@ -1,13 +1,13 @@
-//! What a thread sleeps on if it may also sleep on the driver.
+//! What a thread sleeps on if it may also sleep on something else: the driver, or as a parked worker.
 
 use brigade_sync::Parker;
 use brigade_sync::atomic::{AtomicBool, Ordering, fence};
 
-/// A parker, and whether its thread sleeps on the driver instead.
+/// A parker, and whether its thread sleeps elsewhere instead.
 pub(super) struct ParkSpot {
     pub(super) parker: Parker,
-    /// Whether the thread sleeps, or is about to, on the driver.
-    on_driver: AtomicBool,
+    /// Whether the thread sleeps, or is about to, on something else.
+    elsewhere: AtomicBool,
 }
 
 /// There was a token, which has been taken.
@@ -15,27 +15,27 @@ pub(super) struct Token;
 
 impl ParkSpot {
     pub(super) fn new() -> Self {
-        Self { parker: Parker::new(), on_driver: AtomicBool::new(false) }
+        Self { parker: Parker::new(), elsewhere: AtomicBool::new(false) }
     }
 
-    /// Sets the token, and calls `notify_driver` if the thread sleeps on the driver.
-    pub(super) fn unpark(&self, notify_driver: impl FnOnce()) {
+    /// Sets the token, and calls `notify` if the thread sleeps on something else.
+    pub(super) fn unpark(&self, notify: impl FnOnce()) {
         self.parker.unpark();
-        // Ordering: token, fence, look at `on_driver`, against set `on_driver`, fence, look for a token in `sleep_on_driver`.
+        // Ordering: token, fence, look at `elsewhere`, against set `elsewhere`, fence, look for a token in `sleep_elsewhere`.
         fence(Ordering::SeqCst);
-        if self.on_driver.load(Ordering::Relaxed) {
-            notify_driver();
+        if self.elsewhere.load(Ordering::Relaxed) {
+            notify();
         }
     }
 
-    /// Calls `sleep`, which sleeps on the driver, unless there is a token, which is then taken. Only the thread itself calls
+    /// Calls `sleep`, which sleeps on something else, unless there is a token, which is then taken. Only the thread itself calls
     /// this.
-    pub(super) fn sleep_on_driver<R>(&self, sleep: impl FnOnce() -> R) -> Result<R, Token> {
-        self.on_driver.store(true, Ordering::Relaxed);
+    pub(super) fn sleep_elsewhere<R>(&self, sleep: impl FnOnce() -> R) -> Result<R, Token> {
+        self.elsewhere.store(true, Ordering::Relaxed);
         // Ordering: see `unpark`.
         fence(Ordering::SeqCst);
         let slept = if self.parker.try_take() { Err(Token) } else { Ok(sleep()) };
-        self.on_driver.store(false, Ordering::Relaxed);
+        self.elsewhere.store(false, Ordering::Relaxed);
         slept
     }
 }
@@ -54,7 +54,7 @@ mod loom_tests {
 
     /// A second parker stands for the driver.
     ///
-    /// Caught: no fence in `unpark`; none in `sleep_on_driver`.
+    /// Caught: no fence in `unpark`; none in `sleep_elsewhere`.
     #[test]
     fn a_token_wakes_a_thread_wherever_it_sleeps() {
         check(3, || {
@@ -63,7 +63,7 @@ mod loom_tests {
                 let (spot, driver) = (spot.clone(), driver.clone());
                 thread::spawn(move || {
                     turn();
-                    let slept = spot.sleep_on_driver(|| driver.park(None));
+                    let slept = spot.sleep_elsewhere(|| driver.park(None));
                     assert!(slept.is_err() || spot.parker.try_take(), "it was woken for a token");
                 })
             };

@@ -65,7 +65,12 @@ impl Core {
 
     /// Adds a future that is about to wait; returns its number.
     pub(crate) fn bind(&self, task: TaskRef) -> u32 {
-        self.tasks.bind(task)
+        let number = self.tasks.bind(task);
+        if self.idle.snapshot().discards() {
+            // The close may have woken all others before.
+            self.tasks.cancel_waiting();
+        }
+        number
     }
 
     /// Handles the end of a future off the pool.
@@ -95,8 +100,8 @@ impl Core {
     }
 
     /// Queues a local future that was woken for its own worker, and wakes that if it is parked.
-    pub(crate) fn send_local(&self, index: usize, turn: u64, job: Job) {
-        self.queues.peers.at(index).mailbox.send(turn, job);
+    pub(crate) fn send_local(&self, index: usize, job: Job) {
+        self.queues.peers.at(index).mailbox.send(job);
         // The worker itself looks before it parks.
         if current::index_in(self.key) != Some(index)
             && self.idle.after_publishing().parked() > 0
@@ -114,7 +119,7 @@ impl Core {
         self.end_waiting();
         let mut round = 0;
         while peer.mailbox.has_locals() {
-            peer.mailbox.wake_all();
+            peer.mailbox.cancel_waiting();
             let mut jobs = core::iter::from_fn(|| peer.mailbox.take()).peekable();
             if jobs.peek().is_none() {
                 // Another thread has woken the last of them, and is about to send it.

@@ -10,7 +10,6 @@ use brigade_sync::thread::{self, NewThread, Thread, ThreadId};
 use brigade_sync::{Condvar, Mutex};
 use brigade_task::drop_contained;
 
-use super::events::blocked::BlockedThread;
 use super::following::Following;
 use super::signal::left;
 use crate::config::Config;
@@ -44,22 +43,6 @@ pub(super) struct Threads {
     has_failed: AtomicBool,
     /// Whether dropping the pool detaches the threads.
     is_detached: AtomicBool,
-    /// Threads that wait for work that only another worker may do, without a timeout unless the last start has failed.
-    told: Mutex<Vec<Arc<BlockedThread>>>,
-}
-
-/// A thread that is woken for failed starts, until this is dropped.
-pub(super) struct Told<'a> {
-    threads: &'a Threads,
-    thread: &'a Arc<BlockedThread>,
-}
-
-impl Drop for Told<'_> {
-    fn drop(&mut self) {
-        let mut told = self.threads.told.lock();
-        let place = told.iter().position(|other| Arc::ptr_eq(other, self.thread));
-        place.into_iter().for_each(|place| drop(told.swap_remove(place)));
-    }
 }
 
 #[derive(Default)]
@@ -128,7 +111,6 @@ impl Threads {
             changed: Condvar::new(),
             has_failed: AtomicBool::new(false),
             is_detached: AtomicBool::new(false),
-            told: Mutex::default(),
         }
     }
 
@@ -152,11 +134,7 @@ impl Threads {
         if result.is_err() {
             failed();
         }
-        // Ordering: Relaxed: a thread that is listed after the lock below sees it, and a thread that is listed before is woken.
         self.has_failed.store(result.is_err(), Ordering::Relaxed);
-        if result.is_err() {
-            self.told.lock().iter().for_each(|thread| thread.unpark());
-        }
         self.change(|counts| {
             counts.alive -= usize::from(result.is_err());
             counts.spawning -= 1;
@@ -207,12 +185,6 @@ impl Threads {
     /// Whether the last start of a thread has failed.
     pub(super) fn has_failed(&self) -> bool {
         self.has_failed.load(Ordering::Relaxed)
-    }
-
-    /// Wakes a thread after each start that fails from now on, once [`has_failed`](Self::has_failed) shows the failure.
-    pub(super) fn tell_of_failures<'a>(&'a self, thread: &'a Arc<BlockedThread>) -> Told<'a> {
-        self.told.lock().push(thread.clone());
-        Told { threads: self, thread }
     }
 
     /// Adds the calling thread to the pool's.

@@ -20,8 +20,10 @@ pub(super) struct Crew {
     pub(super) indices: Indices,
     /// Submitters that need a worker to exist.
     pub(super) held: usize,
-    /// Parked workers that are in the middle of a job, which waits.
-    pub(super) dozing: usize,
+    /// Jobs that wait while their worker may be parked.
+    pub(super) parked_waits: usize,
+    /// How many of these, and of the workers that are blocked, wait for jobs of this pool only.
+    pub(super) own_waits: [usize; 2],
     /// Threads that wait until the pool is idle.
     pub(super) waiting: usize,
     /// How often the pool was quiet while a thread waited.
@@ -42,7 +44,8 @@ impl Crew {
             starts: Starts::default(),
             indices: Indices::default(),
             held: 0,
-            dozing: 0,
+            parked_waits: 0,
+            own_waits: [0; 2],
             waiting: 0,
             quiets: 0,
             is_unmanned,
@@ -54,6 +57,19 @@ impl Crew {
     /// Whether one more worker may be started.
     pub(super) fn has_room(&self) -> bool {
         !self.terminated && self.count.has_room() && !self.indices.is_empty()
+    }
+
+    /// Whether the pool's jobs wait for others of its jobs, and no worker does anything else.
+    pub(super) fn only_waits(&self) -> bool {
+        let [parked, blocked] = self.own_waits;
+        parked + blocked > 0
+            && parked == self.parked_waits
+            && self.sleepers.len() + blocked == self.count.live()
+    }
+
+    /// Whether all workers are blocked, and there may be no more.
+    pub(super) fn is_stuck(&self) -> bool {
+        self.count.active() == 0 && !self.has_room()
     }
 
     pub(super) fn is_below_core(&self) -> bool {

@@ -3,6 +3,9 @@
 use crate::config::Size;
 use crate::role::Role;
 
+/// How many workers there may be beyond all limits, where all others are blocked. Java's `ForkJoinPool` has the same limit.
+const MOST_EXTRA: usize = 256;
+
 /// Why a parked worker would leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Leave {
@@ -23,10 +26,8 @@ pub(super) struct Headcount {
     live: usize,
     /// Workers that are blocked, and do not count towards the size.
     blocked: usize,
-    /// Blocked workers whose job unwinds. They run nothing while they wait.
-    unwinding: usize,
-    /// Blocked workers that wait for jobs of this pool.
-    joining: usize,
+    /// How many of these let the pool exceed its limits where all are blocked.
+    extra: usize,
     /// How many blocked workers have a replacement.
     replaced: usize,
     /// How many workers must leave because the pool was made smaller.
@@ -38,18 +39,7 @@ pub(super) struct Headcount {
 impl Headcount {
     pub(super) fn new(size: Size, grows: bool) -> Self {
         let most = size.max + size.spare;
-        Self {
-            size,
-            most,
-            grows,
-            live: 0,
-            blocked: 0,
-            unwinding: 0,
-            joining: 0,
-            replaced: 0,
-            excess: 0,
-            owed: 0,
-        }
+        Self { size, most, grows, live: 0, blocked: 0, extra: 0, replaced: 0, excess: 0, owed: 0 }
     }
 
     pub(super) fn size(&self) -> Size {
@@ -70,12 +60,12 @@ impl Headcount {
     }
 
     /// Whether the limits allow one more worker. Blocked workers that must leave when they return do not count, so that the
-    /// pool does not wait for them. But there are never more workers than the largest of its limits so far allowed.
+    /// pool does not wait for them. But there are never more workers than the largest of its limits so far allowed, unless all are blocked.
     pub(super) fn has_room(&self) -> bool {
-        // Each unwinding worker may have a replacement, besides the spare threads.
-        let more = if self.size.spare > 0 { self.unwinding } else { 0 };
-        let replaceable = (self.blocked - self.owed).min(self.size.spare + more);
-        self.live - self.owed < self.size.max + replaceable && self.live < self.most + more
+        let replaceable = (self.blocked - self.owed).min(self.size.spare);
+        let is_within =
+            self.live - self.owed < self.size.max + replaceable && self.live < self.most;
+        is_within || (self.extra > 0 && self.active() == 0 && self.live < self.most + MOST_EXTRA)
     }
 
     /// Whether work starts a worker in any case. At least one is needed to run anything.
@@ -158,38 +148,24 @@ impl Headcount {
         self.excess = self.surplus();
     }
 
-    /// Counts a worker as blocked. If a worker had to leave, it may be this one: then it leaves when it returns.
-    pub(super) fn block(&mut self, unwinds: bool) {
+    /// Counts a worker as blocked, which may let the pool exceed its limits. If a worker had to leave, it may be this one: then it leaves when it returns.
+    pub(super) fn block(&mut self, extra: bool) {
         self.blocked += 1;
-        self.unwinding += usize::from(unwinds);
+        self.extra += usize::from(extra);
         let surplus = self.surplus();
         self.owed += self.excess.saturating_sub(surplus);
         self.excess = self.excess.min(surplus);
     }
 
     /// Counts a worker as active again.
-    pub(super) fn unblock(&mut self, unwinds: bool) {
+    pub(super) fn unblock(&mut self, extra: bool) {
         self.blocked -= 1;
-        self.unwinding -= usize::from(unwinds);
+        self.extra -= usize::from(extra);
         self.replaced = self.replaced.min(self.blocked);
         if self.owed > 0 {
             self.owed -= 1;
             self.excess = (self.excess + 1).min(self.surplus());
         }
-    }
-
-    /// Counts a blocked worker that waits for a job of this pool. Returns `false` without counting it if all other workers that
-    /// there may be wait too.
-    #[must_use]
-    pub(super) fn join(&mut self, may_be_more: bool) -> bool {
-        let is_left = self.joining + 1 < self.live || may_be_more;
-        self.joining += usize::from(is_left);
-        is_left
-    }
-
-    /// Counts a blocked worker that no longer waits for a job of this pool.
-    pub(super) fn end_join(&mut self) {
-        self.joining -= 1;
     }
 }
 
@@ -228,17 +204,6 @@ mod tests {
         count.resize(size);
         (0..3).for_each(|_| count.unblock(false));
         assert!(!count.has_surplus());
-    }
-
-    #[test]
-    fn the_last_worker_that_may_run_does_not_wait_and_a_wait_that_is_over_does_not_count() {
-        let mut count = with_blocked(Size { core: 2, max: 2, spare: 0 }, 2);
-        for _ in 0..2 {
-            assert!(count.join(false));
-            assert!(!count.join(false));
-            assert!(count.join(true), "another one may be started");
-            (0..2).for_each(|_| count.end_join());
-        }
     }
 
     #[test]

@@ -12,9 +12,8 @@ use brigade_sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 use brigade_sync::model::{check, turn};
 use loom::thread;
 
-use super::guests::Guests;
 use super::state::{LIVE, PARKED, SEARCHING};
-use super::{Duty, Idle, Join, Leave, Snapshot};
+use super::{Duty, Idle, Leave, Snapshot};
 use crate::config::{Config, Size};
 
 /// Compiles only if the facade really is loom's.
@@ -110,30 +109,20 @@ fn a_submitter_and_a_parking_worker_never_miss_each_other() {
     one_sees_the_other(Pool::searching, Pool::wakes, parks);
 }
 
-/// Caught: no fence in `announce_doze`.
-#[test]
-fn a_submitter_and_a_worker_that_dozes_never_miss_each_other() {
-    let dozes = |pool: &Pool| {
-        pool.idle.announce_doze(0);
-        pool.has_work()
-    };
-    one_sees_the_other(Pool::searching, Pool::wakes, dozes);
-}
-
 /// A thread ends a wait, and then picks the worker that waits: no fence is needed, as both take the crew's lock.
 ///
 /// Caught: a worker that is picked before its wait has ended.
 #[test]
-fn a_worker_that_dozes_and_the_end_of_its_wait_never_miss_each_other() {
+fn a_worker_that_parks_inside_a_job_and_the_end_of_its_wait_never_miss_each_other() {
     let ends = |pool: &Pool| {
         pool.queue.store(1, Ordering::Relaxed);
         pool.idle.pick_this(0)
     };
-    let dozes = |pool: &Pool| {
-        pool.idle.announce_doze(0);
+    let parks = |pool: &Pool| {
+        let _ = pool.idle.announce(0, false);
         pool.has_work()
     };
-    one_sees_the_other(Pool::searching, ends, dozes);
+    one_sees_the_other(Pool::searching, ends, parks);
 }
 
 /// A submitter that sees a searcher wakes no worker.
@@ -233,70 +222,6 @@ fn a_submitter_and_a_worker_that_blocks_never_miss_each_other() {
     one_sees_the_other(replaceable, Pool::wakes, blocks);
 }
 
-/// A guest is counted, and forks. A worker that sees it passes the heavy fence, or monitors.
-fn guest_forks(pool: &Pool) -> bool {
-    pool.idle.guests.wake();
-    turn();
-    let seen = pool.idle.snapshot();
-    seen.wants_help_for_forks() && !seen.monitored()
-}
-
-/// Caught: no fence in `wake`; none in `announce`.
-#[test]
-fn a_guest_that_forks_and_a_parking_worker_never_miss_each_other() {
-    let parks = |pool: &Pool| {
-        let announced = pool.idle.announce(0, false);
-        turn();
-        announced.duty == Some(Duty::Monitor) || pool.idle.guests.are_awake()
-    };
-    one_sees_the_other(Pool::searching, guest_forks, parks);
-}
-
-/// Caught: no fence in `wake`; none in `give_up_duty`.
-#[test]
-fn a_guest_that_forks_and_a_monitor_that_stops_never_miss_each_other() {
-    let stops = |pool: &Pool| {
-        pool.idle.give_up_duty(0);
-        turn();
-        pool.idle.guests.are_awake()
-    };
-    one_sees_the_other(Pool::monitored, guest_forks, stops);
-}
-
-/// A worker looks for its fork, asks whether a guest helps, and looks at the latch. Without a guest that helps, it may run other jobs.
-///
-/// Caught: a guest that begins to help when it has stolen; a guest that ends its help before the latch is set; no fence in `are_helping`; a
-/// worker that does not look at the latch once more.
-#[test]
-fn a_worker_whose_fork_a_guest_has_taken_sees_it_help_or_the_end() {
-    check(4, || {
-        let worker = deque::Worker::new();
-        worker.push(());
-        let shared = Arc::new((worker.stealer(), Guests::default(), AtomicUsize::new(0)));
-        let guest = thread::spawn({
-            let shared = shared.clone();
-            move || {
-                let (forks, guests, latch) = &*shared;
-                turn();
-                guests.begin_help();
-                if forks.steal(&deque::Worker::new(), |_, _| 1).is_ok() {
-                    turn();
-                    latch.store(1, Ordering::Release);
-                }
-                turn();
-                guests.end_help();
-            }
-        });
-        let (_, guests, latch) = &*shared;
-        turn();
-        if worker.pop().is_none() {
-            turn();
-            assert!(guests.are_helping() || latch.load(Ordering::Acquire) == 1);
-        }
-        guest.join().unwrap();
-    });
-}
-
 /// The last searcher passes the heavy fence only if another worker runs. A worker that sees it search announces no fork.
 ///
 /// The state here orders nothing: the fences of [`Idle`] would hide a missing heavy fence, as the model checker knows a single kind. The fork
@@ -355,34 +280,5 @@ fn the_last_searcher_sees_the_fork_of_a_worker_that_has_ceased_to_run() {
         // Ordering: Release, as `SeqCst` in `Idle`.
         state.fetch_add(PARKED, Ordering::Release);
         seen
-    });
-}
-
-/// A worker begins to wait again while the awaited job ends. It sees the end, or its wait is not counted once that is known.
-///
-/// Caught: `reset` without Acquire; `end_join` without Release.
-#[test]
-fn a_worker_that_waits_again_sees_the_end_that_it_has_reset() {
-    check(3, || {
-        let shared = Arc::new((Pool::running(2), [Join::new(), Join::new()], AtomicUsize::new(0)));
-        let ends = thread::spawn({
-            let shared = shared.clone();
-            move || {
-                let (pool, joins, ended) = &*shared;
-                turn();
-                ended.store(1, Ordering::Relaxed);
-                pool.idle.end_join(&joins[0]);
-            }
-        });
-        let (pool, joins, ended) = &*shared;
-        turn();
-        joins[0].reset();
-        turn();
-        let waits = ended.load(Ordering::Relaxed) == 0;
-        if waits {
-            assert!(pool.idle.begin_join(&joins[0]));
-        }
-        ends.join().unwrap();
-        assert!(pool.idle.begin_join(&joins[1]), "the ended one is still counted");
     });
 }

@@ -2,13 +2,11 @@
 //!
 //! It holds no queue and wakes no thread. It determines *which* worker must be woken; the caller does so, outside the lock.
 //!
-//! `state`, `sleepers`, `headcount`, `starts`, `spinner` and `stacking` are the parts, `crew` holds them together; `staff`, `quiet` and
-//! `joins` are further methods of [`Idle`].
+//! `state`, `sleepers`, `headcount`, `starts`, `spinner` and `stacking` are the parts, `crew` holds them together; `staff` and `quiet`
+//! are further methods of [`Idle`].
 
 mod crew;
-mod guests;
 mod headcount;
-mod joins;
 #[cfg(all(test, brigade_loom))]
 mod loom_tests;
 mod quiet;
@@ -24,9 +22,7 @@ use brigade_sync::{CachePadded, Condvar, Mutex, MutexGuard};
 
 use crate::config::{Config, Growth};
 use crew::Crew;
-use guests::Guests;
 pub(crate) use headcount::Leave;
-pub(crate) use joins::Join;
 pub(crate) use quiet::Wait;
 pub(crate) use sleepers::Duty;
 use spinner::Spinner;
@@ -49,7 +45,6 @@ pub(crate) struct Idle {
     arrivals: Condvar,
     /// Whether the pool may have no worker at some time.
     may_be_empty: AtomicBool,
-    pub(crate) guests: Guests,
     spinner: Spinner,
     stacking: Stacking,
 }
@@ -74,7 +69,6 @@ impl Idle {
             crew: CachePadded::new(Mutex::new(Crew::new(size, grows, is_unmanned))),
             arrivals: Condvar::new(),
             may_be_empty: AtomicBool::new(may_be_empty || is_unmanned),
-            guests: Guests::default(),
             spinner: Spinner::new(cpus),
             stacking: Stacking::new(),
         };
@@ -173,8 +167,7 @@ impl Idle {
 
     /// Announces that a searcher parks. It must look at every source once more before it sleeps.
     ///
-    /// It gets a duty that no other worker has: the monitor if others run, or else the driver if that is `wanted`, or else the
-    /// monitor if there are guests.
+    /// It gets a duty that no other worker has: the monitor if others run, or else the driver if that is `wanted`.
     pub(crate) fn announce(&self, index: usize, wanted: bool) -> Announced {
         let mut crew = self.crew.lock();
         crew.sleepers.add(index);
@@ -183,7 +176,7 @@ impl Idle {
         let duty = match (others_run, wanted) {
             (true, _) => Some(Duty::Monitor),
             (false, true) => Some(Duty::Driver),
-            (false, false) => self.guests.are_awake().then_some(Duty::Monitor),
+            (false, false) => None,
         };
         let duty = duty.filter(|&duty| crew.sleepers.take_up(index, duty));
         let now = self.change(&mut crew, PARKED.wrapping_sub(SEARCHING));
@@ -195,27 +188,24 @@ impl Idle {
         Announced { duty, settles: may_end || now.quiet_awaited() }
     }
 
-    /// Like [`announce`](Self::announce), for a searcher that is in the middle of a job: it gets no duty, and the pool is neither
-    /// idle nor at its end until the worker has [woken](Self::end_doze).
-    pub(crate) fn announce_doze(&self, index: usize) {
+    /// Keeps the pool from being idle, and from its end, for a worker that parks in the middle of a wait until
+    /// [`end_parked_wait`](Self::end_parked_wait). `is_own` says whether it waits for jobs of this pool only.
+    pub(crate) fn begin_parked_wait(&self, is_own: bool) {
         let mut crew = self.crew.lock();
-        crew.sleepers.add(index);
-        crew.dozing += 1;
-        self.change(&mut crew, PARKED.wrapping_sub(SEARCHING));
-        drop(crew);
-        // Ordering: as in `announce`.
-        fence(Ordering::SeqCst);
+        crew.parked_waits += 1;
+        crew.own_waits[0] += usize::from(is_own);
     }
 
-    /// Keeps the pool from being idle, and from its end, for a worker that parks in the middle of what the pool's owner waits for,
-    /// until [`end_doze`](Self::end_doze).
-    pub(crate) fn begin_doze(&self) {
-        self.crew.lock().dozing += 1;
+    /// Ends a [wait](Self::begin_parked_wait).
+    pub(crate) fn end_parked_wait(&self, is_own: bool) {
+        let mut crew = self.crew.lock();
+        crew.parked_waits -= 1;
+        crew.own_waits[0] -= usize::from(is_own);
     }
 
-    /// A worker that dozed has been picked or claimed.
-    pub(crate) fn end_doze(&self) {
-        self.crew.lock().dozing -= 1;
+    /// Whether the pool's jobs wait for others of its jobs, and no worker does anything else.
+    pub(crate) fn only_waits(&self) -> bool {
+        self.crew.lock().only_waits()
     }
 
     /// Withdraws the announcement of a parked worker that has found work, which then searches.
@@ -275,10 +265,9 @@ impl Idle {
         self.state.fetch_or(YIELDS, Ordering::SeqCst);
     }
 
-    /// Whether a job of the pool waits of which the state shows nothing: that of a worker that dozes, or of a guest.
+    /// Whether a job of a worker that may be parked waits, of which the state shows nothing.
     pub(crate) fn has_waits(&self) -> bool {
-        let crew = self.crew.lock();
-        crew.dozing > 0 || crew.indices.has_guests()
+        self.crew.lock().parked_waits > 0
     }
 
     /// Terminates the pool, so that all workers leave, if it is closed and all are parked; `true` for the one call that did.
@@ -295,8 +284,8 @@ impl Idle {
         if !now.closed() || now.terminated() || !now.all_parked() {
             return false;
         }
-        // A worker that dozes parks again once its job has ended, and a guest settles the pool.
-        if crew.dozing > 0 || crew.indices.has_guests() || is_unfinished() {
+        // A worker whose job waits parks again once that has ended.
+        if crew.parked_waits > 0 || is_unfinished() {
             return false;
         }
         crew.terminated = true;

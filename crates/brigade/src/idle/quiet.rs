@@ -81,6 +81,6 @@ impl Crew {
     /// Whether no worker runs or looks for work. A worker whose thread is being started has no work, and takes the lock before
     /// it looks for any.
     fn is_still(&self) -> bool {
-        self.dozing == 0 && self.sleepers.len() + self.starts.len() == self.count.live()
+        self.parked_waits == 0 && self.sleepers.len() + self.starts.len() == self.count.live()
     }
 }

@@ -284,27 +284,6 @@ impl Idle {
         self.change(&mut crew, 0);
     }
 
-    /// Takes an index for a guest, a thread that forks as a worker but is none; `None` if there are too many.
-    #[must_use]
-    pub(crate) fn take_guest_index(&self) -> Option<usize> {
-        let mut crew = self.crew.lock();
-        if crew.terminated {
-            return None;
-        }
-        let workers = crew.count.size().core;
-        crew.indices.take_for_guest(workers)
-    }
-
-    /// Whether there is a guest.
-    pub(crate) fn has_guests(&self) -> bool {
-        self.crew.lock().indices.has_guests()
-    }
-
-    /// Releases it. The caller must then [settle](crate::engine::Core::settle) the pool, which does not end while there is a guest.
-    pub(crate) fn release_guest_index(&self, index: usize) {
-        self.crew.lock().indices.give_back_from_guest(index);
-    }
-
     /// Lets a running worker leave if the pool was made smaller and it is surplus, unless `has_mail` says that something was sent
     /// to it; the caller must look as after [`fail`](Self::fail).
     #[must_use]
@@ -345,20 +324,54 @@ impl Idle {
         true
     }
 
-    /// Counts a running worker as blocked until [`unblock`](Self::unblock); `unwinds` says whether its job does.
-    pub(crate) fn block(&self, unwinds: bool) {
+    /// Counts a running worker as blocked until [`unblock`](Self::unblock), to which the result must be passed. `unwinds` says whether
+    /// its job does: such a worker runs nothing while it waits, so where there are spare threads, it may have one more.
+    pub(crate) fn block(&self, unwinds: bool) -> bool {
         let mut crew = self.crew.lock();
-        crew.count.block(unwinds);
+        let extra = unwinds && crew.count.size().spare > 0;
+        crew.count.block(extra);
         self.change(&mut crew, 0);
         drop(crew);
         // Ordering: as in `announce`: blocked, fence, look, against publish, fence, look in `after_publishing`.
         fence(Ordering::SeqCst);
+        extra
+    }
+
+    /// The same for a wait inside a job; `None` if no other worker would be left that is not blocked, and none `may_start`. There may be
+    /// more than the limits then if they `may_exceed` these. `is_own` says whether it waits for jobs of this pool only.
+    #[must_use]
+    pub(crate) fn block_to_wait(
+        &self,
+        unwinds: bool,
+        may_exceed: bool,
+        may_start: bool,
+        is_own: bool,
+    ) -> Option<bool> {
+        let mut crew = self.crew.lock();
+        let extra = may_exceed || (unwinds && crew.count.size().spare > 0);
+        crew.count.block(extra);
+        if crew.is_stuck() || (crew.count.active() == 0 && !may_start) {
+            crew.count.unblock(extra);
+            return None;
+        }
+        crew.own_waits[1] += usize::from(is_own);
+        self.change(&mut crew, 0);
+        drop(crew);
+        // Ordering: as in `block`.
+        fence(Ordering::SeqCst);
+        Some(extra)
+    }
+
+    /// Whether all workers are blocked, and there may be no more.
+    pub(crate) fn is_stuck(&self) -> bool {
+        self.crew.lock().is_stuck()
     }
 
     /// Counts a blocked worker as active again.
-    pub(crate) fn unblock(&self, unwinds: bool) {
+    pub(crate) fn unblock(&self, extra: bool, is_own: bool) {
         let mut crew = self.crew.lock();
-        crew.count.unblock(unwinds);
+        crew.count.unblock(extra);
+        crew.own_waits[1] -= usize::from(is_own);
         self.change(&mut crew, 0);
     }
 

@@ -73,20 +73,13 @@ impl Starts {
     }
 }
 
-/// The most guests at one time: each thief looks at the queues of all that there have been.
-const GUESTS: usize = 32;
-
-/// The indices of workers and guests; released ones are reused first.
+/// The indices of workers; released ones are reused first.
 #[derive(Default)]
 pub(super) struct Indices {
     vacant: Vec<usize>,
     /// The indices of the workers that there are, in order. A worker that leaves is not one of them, but keeps its index until
     /// its last hook has returned.
     present: Vec<usize>,
-    /// Indices for guests, which have had one.
-    lent: Vec<usize>,
-    /// How many guests there are.
-    guests: usize,
     /// How many indices have ever been in use.
     used: usize,
 }
@@ -117,36 +110,6 @@ impl Indices {
         if let Ok(place) = self.present.binary_search(&index) {
             self.present.remove(place);
         }
-    }
-
-    /// Takes an index for a guest, above those of the first `workers` workers; `None` if there are as many guests as there may
-    /// be.
-    pub(super) fn take_for_guest(&mut self, workers: usize) -> Option<usize> {
-        if self.guests == GUESTS {
-            return None;
-        }
-        if let Some(index) = self.lent.pop() {
-            self.guests += 1;
-            return Some(index);
-        }
-        if self.used.max(workers) >= PLACES {
-            return None;
-        }
-        // The lowest is taken first.
-        self.vacant.splice(0..0, (self.used..workers).rev());
-        let index = self.used.max(workers);
-        (self.used, self.guests) = (index + 1, self.guests + 1);
-        Some(index)
-    }
-
-    pub(super) fn has_guests(&self) -> bool {
-        self.guests > 0
-    }
-
-    /// Releases the index of a guest, for the next one.
-    pub(super) fn give_back_from_guest(&mut self, index: usize) {
-        self.guests -= 1;
-        self.lent.push(index);
     }
 
     /// Releases an index.

@@ -3,32 +3,33 @@
 use core::future::Future;
 use core::pin::{Pin, pin};
 use core::task::{Context, Poll, Waker};
+use core::time::Duration;
 use std::sync::Arc;
 use std::task::Wake;
 
 use brigade_sync::atomic::{AtomicBool, Ordering};
 use brigade_sync::budget::poll_limited;
 
-use crate::awaited::{Job, Polled};
-use crate::deadlock::{Awaited, Target, Waiting};
-use crate::engine::{BlockedThread, CURRENT, PoolWait, ThisThread, Worker};
+use crate::awaited::{Polled, State};
+use crate::deadlock::{Awaited, Waiting};
+use crate::engine::{self, BlockedThread, ThisThread, Worker, entered, wait_as};
 use crate::handle::Handle;
 #[cfg(feature = "io")]
 use crate::io::enter_default;
+use crate::join::LOOK_AGAIN;
 
 /// Runs a future to completion on this thread, which sleeps while the future waits.
 ///
 /// The jobs that it [spawns](crate::spawn()), its [timers](crate::time) and its I/O belong to the [current
-/// pool](Handle::current), or else to the [default pool](crate::default_pool). Use [`Handle::block_on`] to name a pool.
+/// pool](Handle::current), or else to the newest [`LocalPool`](crate::LocalPool) that this thread owns, which runs meanwhile, or else to the
+/// [default pool](crate::default_pool). Use [`Handle::block_on`] to name a pool.
 ///
 /// May be called anywhere, even inside itself. On a worker of a pool, the thread is [blocked](crate::blocking) while it sleeps:
-/// the pool may have another one in its place. The future need not be `Send`, and stays on this thread's stack.
+/// the pool may have another one in its place. Futures of the worker's pool whose handles are awaited here are polled here, too, if they have been
+/// woken. The future need not be `Send`, and stays on this thread's stack.
 ///
-/// On a worker, a future that waits only for handles of jobs of the pool does not wait forever. If none of these jobs could
-/// ever end, one of the handles is ready with [`WouldDeadlock`](crate::JoinError::WouldDeadlock), as from
-/// [`join`](crate::JoinHandle::join). A future that also waits for anything else may wait forever: for a
-/// [local](crate::spawn_local) future of that worker, or for any other job of the pool once all threads that the pool may have,
-/// [spare ones](crate::Builder::spare_threads) included, are blocked.
+/// On a worker, if the future waits only for handles of jobs that wait for the job that calls this, one of the handles is ready with
+/// [`WouldDeadlock`](crate::JoinError::WouldDeadlock), as from [`join`](crate::JoinHandle::join).
 ///
 /// # Panics
 /// If the future does.
@@ -85,10 +86,11 @@ impl Handle {
     }
 }
 
-fn wait_for<F: Future>(future: F) -> F::Output {
+/// Runs a future to completion, without entering a pool.
+pub(crate) fn wait_for<F: Future>(future: F) -> F::Output {
     let future = pin!(future);
     let thread = BlockedThread::of_this_thread();
-    CURRENT.with(|worker| match worker {
+    wait_as(entered(), |worker| match worker {
         Some(worker) => wait_on_worker(future, &thread, worker),
         None => wait_outside(future, &thread),
     })
@@ -111,30 +113,29 @@ fn wait_on_worker<F: Future>(
     worker: &Worker,
 ) -> F::Output {
     let mut poll = |polled: &Polled| loop {
+        thread.take_token();
         let poll = |waker: &Waker| future.as_mut().poll(&mut Context::from_waker(waker));
         let (result, has_yielded) = poll_limited(|| polled.poll(poll));
         if result.0.is_ready() || !has_yielded {
             return result;
         }
-        // A handle that has yielded is ready, and not among the jobs that it waits for. But for this thread, no other may fire timers.
-        worker.poll_events();
+        // A handle that has yielded is ready, and not among the jobs that it waits for.
+        worker.give_way();
     };
     // As long as no handle is polled, this allocates nothing.
     let plain = Waker::from((*thread).clone());
-    let mut polled = Polled::new(plain.clone(), plain);
+    let mut polled = Polled::new(plain.clone(), plain.clone());
     loop {
         match poll(&polled) {
             (Poll::Ready(output), _) => return output,
-            (Poll::Pending, jobs) if jobs.is_empty() => worker.wait_in_job(thread),
+            (Poll::Pending, jobs) if jobs.is_empty() => Woken::new(thread).wait(worker),
             (Poll::Pending, _) => break,
         }
     }
     // It waits for jobs, and maybe for something else.
-    let wait = worker.begin_wait(thread);
     let mut other = Other::new(thread);
-    polled = Polled::new(other.waker(), wait.waker());
+    polled = Polled::new(other.waker(), plain);
     loop {
-        wait.reset();
         let mut jobs = match poll(&polled) {
             (Poll::Ready(output), _) => return output,
             (Poll::Pending, jobs) => jobs,
@@ -149,11 +150,80 @@ fn wait_on_worker<F: Future>(
                 (Poll::Pending, jobs) => jobs,
             };
         }
-        if jobs.is_empty() || other.has_clones() {
-            worker.wait_in_job(thread);
-        } else if !wait_for_jobs(&jobs, &wait, worker, thread) {
-            polled.refuse(jobs[0].id);
+        let mut wait = Woken::new(thread);
+        (wait.future, wait.is_own) = (polled.take_future(), polled.takes_own());
+        if !jobs.is_empty() && !other.has_clones() {
+            wait.jobs = Some(Awaited::Any(jobs.clone()));
         }
+        wait.wait(worker);
+        if wait.is_circular {
+            polled.refuse(jobs[0]);
+        }
+    }
+}
+
+/// A wait until a thread is woken: by one of these jobs, if there are any, and else by anything.
+struct Woken<'a> {
+    thread: &'a ThisThread,
+    is_woken: bool,
+    jobs: Option<Awaited>,
+    listed: Option<Waiting>,
+    is_circular: bool,
+    /// It waits for a future that it may poll.
+    future: Option<State>,
+    /// Whether all handles that it waits for are of the worker's pool.
+    is_own: bool,
+}
+
+impl<'a> Woken<'a> {
+    fn new(thread: &'a ThisThread) -> Self {
+        let [is_woken, is_circular, is_own] = [false; 3];
+        let (jobs, listed, future) = (None, None, None);
+        Self { thread, is_woken, jobs, listed, is_circular, future, is_own }
+    }
+
+    fn wait(&mut self, worker: &Worker) {
+        if worker.key().is_here() {
+            if self.thread.has_token() {
+                // It has been woken while it was polled, most often by itself.
+                worker.give_way();
+            }
+            worker.run_until(self);
+        } else {
+            // In a child that the future has forked, the pool does not exist.
+            self.thread.park(None);
+        }
+    }
+}
+
+impl engine::Awaited for Woken<'_> {
+    fn is_over(&mut self) -> bool {
+        self.is_woken || self.is_circular || self.thread.has_token()
+    }
+
+    fn thread(&self) -> Option<&Arc<BlockedThread>> {
+        Some(self.thread)
+    }
+
+    fn slept(&mut self, has_token: bool) {
+        // A future that it waits for may have been woken.
+        self.is_woken |= has_token || self.future.is_some();
+    }
+
+    fn register(&mut self, _: Waker) -> bool {
+        if let Some(jobs) = self.jobs.take() {
+            self.listed = Waiting::begin(jobs);
+            self.is_circular = self.listed.is_none();
+        }
+        !self.is_over()
+    }
+
+    fn is_own(&self, _: &Worker) -> bool {
+        self.listed.is_some() && self.is_own
+    }
+
+    fn patience(&self) -> Option<Duration> {
+        (self.future == Some(State::Queued)).then_some(LOOK_AGAIN)
     }
 }
 
@@ -198,20 +268,4 @@ impl Wake for Wakes {
             self.thread.unpark();
         }
     }
-}
-
-/// Sleeps until one of these jobs may have ended; returns `false` at once if none ever would.
-fn wait_for_jobs(jobs: &[Job], wait: &PoolWait<'_>, worker: &Worker, thread: &ThisThread) -> bool {
-    let targets = jobs.iter().map(|job| Target::new(job.id, job.pool, job.share_of));
-    let awaited = Awaited::Any(targets.collect());
-    let Some(listed) = Waiting::begin(awaited, Some(wait.waker())) else { return false };
-    listed.run_called(worker);
-    let goes_on = if jobs.iter().all(|job| worker.is_of(job.pool)) {
-        wait.sleep()
-    } else {
-        worker.wait_in_job(thread);
-        true
-    };
-    listed.run_called(worker);
-    goes_on
 }

@@ -20,8 +20,6 @@ struct OnWorker {
     key: Key,
     /// No other worker has this index until all local futures of this one have ended.
     index: usize,
-    /// What the worker was doing when the future was spawned.
-    turn: u64,
 }
 
 impl OnWorker {
@@ -40,7 +38,7 @@ impl Schedule for OnWorker {
             return drop_off_pool(self.key, job);
         }
         reach(self.key, |at| match at.core() {
-            Some(core) => core.send_local(self.index, self.turn, job),
+            Some(core) => core.send_local(self.index, job),
             // In a forked child. Otherwise the worker exists as long as the future, and so does its pool.
             None => core::mem::forget(job),
         });
@@ -73,8 +71,8 @@ impl Schedule for OnWorker {
 /// threads. When the pool ends, local futures that are still pending are cancelled on this thread. They don't count towards the
 /// pool's capacity.
 ///
-/// The handle is `Send` if the future's output is. On this thread, [`join`](JoinHandle::join) returns
-/// [`WouldDeadlock`](crate::JoinError::WouldDeadlock) as long as the future has not ended; use `.await` there.
+/// The handle is `Send` if the future's output is. While a job waits on this thread, in [`join`](JoinHandle::join) or any other call of
+/// brigade, the local futures of the thread that have been woken are polled inside that wait.
 ///
 /// # Panics
 /// If this thread is not a worker of a pool. The jobs and futures of a pool run on its workers.
@@ -108,15 +106,28 @@ where
     let place = Location::caller();
     CURRENT.with(|worker| {
         let Some(worker) = worker else { unreachable!("it is one") };
-        let (key, index) = (worker.key(), worker.index());
-        let scheduler = OnWorker { key, index, turn: worker.turn() };
-        let watcher = Watcher::at(At::Worker(worker), place, || None);
-        let Spawned { job, handle } = match watcher {
-            None => Spawned::local(future, scheduler),
-            Some(watcher) => Spawned::local(Watched::new(watcher.begin(true), future), scheduler),
-        };
-        worker.accept_local();
-        worker.core().send_local(index, scheduler.turn, job);
-        JoinHandle::of_worker(handle, key, index)
+        spawn_local_on(worker, future, place)
     })
+}
+
+/// Spawns a future that need not be `Send` on the worker that the calling thread is.
+pub(crate) fn spawn_local_on<F>(
+    worker: &Worker,
+    future: F,
+    place: &'static Location<'static>,
+) -> JoinHandle<F::Output>
+where
+    F: Future + 'static,
+    F::Output: 'static,
+{
+    let (key, index) = (worker.key(), worker.index());
+    let scheduler = OnWorker { key, index };
+    let watcher = Watcher::at(At::Worker(worker), place, || None);
+    let Spawned { job, handle } = match watcher {
+        None => Spawned::local(future, scheduler),
+        Some(watcher) => Spawned::local(Watched::new(watcher.begin(true), future), scheduler),
+    };
+    worker.accept_local();
+    worker.core().send_local(index, job);
+    JoinHandle::of_mail(handle, key)
 }

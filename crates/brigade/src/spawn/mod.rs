@@ -32,7 +32,9 @@ use crate::semaphore::Permit;
 use crate::submission::{Admitted, accept_as, submit_admitted, submit_job};
 use crate::watch::Watcher;
 pub use block_on::block_on;
+pub(crate) use block_on::wait_for;
 pub use local::spawn_local;
+pub(crate) use local::spawn_local_on;
 use watched::Watched;
 pub use yield_now::{YieldNow, yield_now};
 
@@ -117,6 +119,10 @@ struct FirstPoll {
 }
 
 impl Guard for FirstPoll {
+    fn decides(&self) -> bool {
+        self.deadline.is_some()
+    }
+
     fn may_start(&self) -> bool {
         self.deadline.as_ref().is_none_or(|at| time::now() < **at)
     }

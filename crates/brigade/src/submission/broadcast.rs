@@ -55,10 +55,8 @@ impl Handle {
     /// is a job: it is counted, [waited for](Self::wait_idle), cancelled by its handle, and a panic ends it alone. A pool that
     /// is drained runs it, one that is [discarded](crate::Shutdown::Discard) cancels it.
     ///
-    /// A job may [join](JoinHandle::join) the shares of its own pool: that of its own thread runs inside the join. Those of
-    /// other threads run there. If such a thread itself waits, in a `join`, for the job that joins the share, it runs the share
-    /// inside its wait. A wait on a worker of another pool can't do that: then the last of the waits returns
-    /// [`WouldDeadlock`](crate::JoinError::WouldDeadlock).
+    /// A job may [join](JoinHandle::join) the shares of its own pool. A worker whose job waits, whatever for, runs its share inside that wait. So
+    /// `call` must not want a lock, or borrow a thread-local, that such a job holds while it waits.
     ///
     /// # Panics
     /// If the pool does not accept it, because
@@ -117,7 +115,7 @@ impl Handle {
                 Job::with_handle(Share { call: call.clone(), watcher: watcher.clone() })
             })
         })?;
-        let of_worker = |(index, handle)| JoinHandle::of_worker(handle, self.key, index);
+        let of_worker = |(_, handle)| JoinHandle::of_mail(handle, self.key);
         Ok(shares.into_iter().map(of_worker).collect())
     }
 }

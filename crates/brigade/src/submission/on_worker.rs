@@ -110,12 +110,12 @@ where
     let (share, handle) = Job::with_handle(work);
     let sent = reach_once(key, |at| match at.core() {
         Some(core) => core
-            .send_to(index, at.worker().is_some(), handle.id(), share)
+            .send_to(index, at.worker().is_some(), share)
             .inspect_err(|_| core.count_rejected(1)),
         None => Err((share, at.refusal())),
     });
     match sent {
-        Ok(()) => Ok(JoinHandle::of_worker(handle, key, index)),
+        Ok(()) => Ok(JoinHandle::of_mail(handle, key)),
         Err((share, reason)) => {
             // Before its job is taken apart: then no handle is told of that.
             drop(handle);

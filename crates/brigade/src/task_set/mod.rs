@@ -288,13 +288,12 @@ impl<T> TaskSet<T> {
     /// Waits for the next job to end, and takes its outcome; `None` if the set is empty.
     ///
     /// On a worker of the same pool, jobs of this set that have not started yet run inside this call until an outcome is
-    /// available; other jobs never do. See [`JoinHandle::join`] for the consequences for locks and stacks. Otherwise it waits
-    /// as in [`blocking`](crate::blocking).
+    /// available; of other jobs none but those that [`join`](JoinHandle::join) names, which also has the consequences for locks and stacks.
+    /// Otherwise it waits as in [`blocking`](crate::blocking).
     ///
     /// # Errors
     /// The inner result is as in [`JoinHandle::join`]. [`JoinError::WouldDeadlock`] if this would wait forever, because all
-    /// jobs that could end wait for this one, or no thread of the pool would be left. Then one job is removed from the set, and
-    /// continues without a handle.
+    /// jobs of the set wait for this one. Then one job is removed from the set, and continues without a handle.
     ///
     /// # Examples
     /// ```
@@ -448,8 +447,7 @@ impl<T> TaskSet<T> {
     /// Waits until all jobs have ended, as [`join_next`](Self::join_next) does, and returns `true`. Their outcomes can then be
     /// taken.
     ///
-    /// Returns `false` if one of them would never end, because it waits for this job, or because no thread of the pool would be
-    /// left. If more than 64 jobs have not ended, a deadlock is not detected when one of them begins to wait for this job later.
+    /// Returns `false` if one of them would never end, because it waits for this job. If more than 64 jobs have not ended, a deadlock is not detected when one of them begins to wait for this job later.
     /// On a thread that is no worker of the pool the result is always `true`, and may be ignored.
     ///
     /// ```

@@ -8,10 +8,56 @@ use brigade_task::{JoinError, contain, drop_contained};
 
 use super::TaskSet;
 use super::board::Target;
-use crate::deadlock::{self, Awaited, Waiting};
-use crate::engine::{BlockedThread, CURRENT, Worker, blocking, runs_in_place};
+use crate::deadlock::{Awaited, Waiting};
+use crate::engine::{self, BlockedThread, CURRENT, Worker, blocking, runs_in_place, wait_as};
 use crate::join::{JoinHandle, settle_on};
-use crate::registry::reach;
+
+/// A wait of a worker for so many ends.
+struct Ends<'a, T> {
+    set: &'a mut TaskSet<T>,
+    ended: usize,
+    /// What is to be reached since the last look.
+    target: Target,
+    /// It has left a waker.
+    is_registered: bool,
+    listed: Option<Waiting>,
+    is_circular: bool,
+}
+
+impl<T> engine::Awaited for Ends<'_, T> {
+    fn is_over(&mut self) -> bool {
+        // In a child forked by a job that ran here, the other jobs are the parent's.
+        if self.is_circular || !self.set.is_here() {
+            return true;
+        }
+        // Read before the jobs are looked at: one that is submitted after this ends the sleep.
+        let passed = self.set.board.as_ref().map(|board| board.passed());
+        let is_over = self.set.has_ended(self.ended);
+        let left = self.ended.saturating_sub(self.set.jobs.ended());
+        self.target = Target { ended: left, passed };
+        is_over
+    }
+
+    fn register(&mut self, waker: Waker) -> bool {
+        // What is listed may have ended.
+        self.listed = None;
+        self.is_registered = true;
+        if !self.set.leave_waker(self.target, waker) {
+            return false;
+        }
+        self.listed = Waiting::begin(self.set.awaited(self.ended));
+        self.is_circular = self.listed.is_none();
+        !self.is_circular
+    }
+
+    fn is_own(&self, worker: &Worker) -> bool {
+        worker.is_of(self.set.pool.key)
+    }
+
+    fn run_part(&mut self, worker: &Worker) -> bool {
+        worker.is_of(self.set.pool.key) && self.set.run_one(worker)
+    }
+}
 
 impl<T> TaskSet<T> {
     /// Waits until this many jobs have ended; on a worker of the pool, runs those that have not started. `false` if they
@@ -19,7 +65,7 @@ impl<T> TaskSet<T> {
     pub(super) fn wait_for(&mut self, ended: usize) -> bool {
         // In a forked child there is nothing to wait for.
         !self.is_here()
-            || reach(self.pool.key, |at| match at.worker() {
+            || wait_as(Some(self.pool.key), |worker| match worker {
                 Some(worker) => self.wait_on(worker, ended),
                 None => {
                     self.sleep(ended, None);
@@ -28,60 +74,23 @@ impl<T> TaskSet<T> {
             })
     }
 
-    pub(super) fn wait_on(&mut self, worker: &Worker, ended: usize) -> bool {
-        let mut runs = runs_in_place();
-        loop {
-            if !self.is_here() {
-                // In a child forked by a job that ran here: the other jobs are the parent's.
-                return true;
-            }
-            // Read before the jobs are looked at: one that is submitted after this ends the wait.
-            let passed = self.board.as_ref().map(|board| board.passed());
-            if self.has_ended(ended) {
-                return true;
-            }
-            if (runs && self.run_one(worker)) || self.wait_blocked(worker, ended, passed) {
-                continue;
-            }
-            // If it unwinds, and no other thread may run them, it runs them.
-            if core::mem::replace(&mut runs, true) {
-                return false;
-            }
+    fn wait_on(&mut self, worker: &Worker, ended: usize) -> bool {
+        let target = Target { ended, passed: None };
+        let (is_registered, listed, is_circular) = (false, None, false);
+        let mut wait = Ends { set: self, ended, target, is_registered, listed, is_circular };
+        worker.run_until(&mut wait);
+        let (is_registered, is_circular) = (wait.is_registered, wait.is_circular);
+        drop(wait);
+        if is_registered && self.is_here() {
+            self.stop_waiting();
         }
-    }
-
-    /// Waits on a worker until it is worth to look again; `false` if it never would be.
-    #[inline(never)]
-    pub(super) fn wait_blocked(
-        &mut self,
-        worker: &Worker,
-        ended: usize,
-        passed: Option<u64>,
-    ) -> bool {
-        if self.has_ended(ended) {
-            return true;
-        }
-        let target = Target { ended: ended - self.jobs.ended(), passed };
-        let thread = BlockedThread::of_this_thread();
-        let wait = worker.begin_wait(&thread);
-        if !self.leave_waker(target, wait.waker()) {
-            return true;
-        }
-        let listed = Waiting::begin(self.awaited(ended), Some(wait.waker()));
-        let goes_on = listed.is_some_and(|listed| {
-            wait.until(|| {
-                listed.run_called(worker);
-                self.is_reached(target)
-            })
-        });
-        self.stop_waiting();
-        goes_on
+        !is_circular
     }
 
     /// The jobs on the pool, of which this many must end.
-    pub(super) fn awaited(&self, ended: usize) -> Awaited {
+    fn awaited(&self, ended: usize) -> Awaited {
         let running = self.jobs.pending().filter(|job| !job.is_finished());
-        let jobs = running.map(|job| deadlock::Target::new(job.id(), self.pool.key, None));
+        let jobs = running.map(brigade_task::JoinHandle::id);
         match ended {
             1 if self.board.as_ref().is_some_and(|board| board.may_pass()) => {
                 Awaited::Any(Vec::new())

@@ -3,9 +3,6 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::panic::Location;
-use std::sync::Arc;
-
-use crate::observe::ThreadInfo;
 
 /// What a thread does for some time, or at one moment.
 #[derive(Clone, Debug)]
@@ -21,7 +18,7 @@ pub(crate) enum What {
     /// Wakes a worker.
     Wake { worker: usize, number: u64 },
     /// Has taken jobs or forks from another worker; none of them runs yet.
-    Stolen { from: usize, from_guest: bool, jobs: usize, are_forks: bool },
+    Stolen { from: usize, jobs: usize, are_forks: bool },
     /// Has taken jobs from the shared queue.
     Taken(usize),
     /// Has fired timers.
@@ -30,8 +27,6 @@ pub(crate) enum What {
     Events(usize),
     /// Begins as a worker that was started as this.
     Starts(&'static str),
-    /// Begins as a guest.
-    Visits(Arc<ThreadInfo>),
     /// Is no longer a worker.
     Ends,
 }
@@ -60,10 +55,7 @@ impl What {
 
     /// Whether it ends what the worker did before, unless it is inside that.
     fn ends_others(&self) -> bool {
-        matches!(
-            self,
-            Self::Job(_) | Self::Search(_) | Self::Parked(..) | Self::Starts(_) | Self::Visits(_)
-        )
+        matches!(self, Self::Job(_) | Self::Search(_) | Self::Parked(..) | Self::Starts(_))
     }
 }
 

@@ -137,11 +137,10 @@ impl Shown {
             What::Wake { worker, .. } => {
                 Self::new(format!("wake worker {worker}"), "wake-up", some("worker", *worker))
             }
-            What::Stolen { from, from_guest, jobs, are_forks } => {
+            What::Stolen { from, jobs, are_forks } => {
                 let what = if *are_forks { "forks" } else { "jobs" };
-                let whom = if *from_guest { "from guest" } else { "from worker" };
-                let args = [some(whom, *from), some(what, *jobs)].join(",");
-                Self::new(format!("steal {whom} {from}"), "steal", args)
+                let args = [some("from worker", *from), some(what, *jobs)].join(",");
+                Self::new(format!("steal from worker {from}"), "steal", args)
             }
             What::Taken(jobs) => {
                 Self::new("take from the shared queue", "take", some("jobs", *jobs))
@@ -150,10 +149,6 @@ impl Shown {
             What::Events(count) => Self::new("I/O events", "io", some("events", *count)),
             What::Starts(role) => {
                 Self::new("thread starts", "thread", format!("\"role\":\"{role}\""))
-            }
-            What::Visits(thread) => {
-                let name = thread.name.as_ref().map(|name| format!("\"thread\":{}", Text(name)));
-                Self::new("guest begins", "thread", name.unwrap_or_default())
             }
             What::Ends => Self::new("thread ends", "thread", String::new()),
         }
@@ -209,7 +204,6 @@ fn write_thread(
             | What::Timers(_)
             | What::Events(_)
             | What::Starts(_)
-            | What::Visits(_)
             | What::Ends => list.moment(track, *from, &shown)?,
             _ => list.slice(track, *from, *until, &shown)?,
         }

@@ -18,9 +18,6 @@ pub(crate) struct Scope<'a>(PhantomData<&'a ()>);
 pub(crate) enum Wake {}
 
 impl Track {
-    #[inline(always)]
-    pub(crate) fn set_guest(&self, _: bool) {}
-
     /// Does nothing.
     #[inline(always)]
     pub(crate) fn write(&self) {

@@ -93,10 +93,9 @@ fn title(what: &str, thread: Option<&ThreadInfo>) -> String {
 }
 
 impl Traced {
-    /// That of a worker or guest; `None` if there was none.
+    /// That of a worker; `None` if there was none.
     pub(super) fn of_worker(
         index: usize,
-        is_guest: bool,
         thread: Option<Arc<ThreadInfo>>,
         Events { kept, lost }: Events,
         (from, until): (u64, u64),
@@ -106,29 +105,27 @@ impl Traced {
         if kept.is_empty() && now == Now::Absent {
             return None;
         }
-        let kind = if is_guest { "guest" } else { "worker" };
-        let title = title(&format!("{kind} {index}"), thread.as_deref());
+        let title = title(&format!("worker {index}"), thread.as_deref());
         let mut events: Vec<Event> = kept.into();
         events.sort_by_key(|event| (event.from, core::cmp::Reverse(event.until)));
-        // Guests run no jobs around what is inside. Nothing may begin before that and end after it, as slices nest.
+        // Nothing may begin before that and end after it, as slices nest.
         let mut around = from;
         let first = events.iter().find(|event| {
             let is_free = event.from >= around;
             around = around.max(event.until);
-            is_free && (is_guest || event.is_outermost())
+            is_free && event.is_outermost()
         });
         let known_from = first.map_or(until, |event| event.from);
         let running = || What::Job(runs.filter(|&(_, since)| since <= from).unwrap_or_default().0);
         let before = match first.map(|event| &event.what) {
             _ if lost > 0 => Some((What::Job(Label::default()), "lost")),
-            Some(What::Starts(_) | What::Visits(_)) => None,
+            Some(What::Starts(_)) => None,
             Some(What::Search(Since::Parked(_)) | What::Parked(_, Since::Parked(_))) => {
                 Some((What::Parked("", Since::Parked(0)), ""))
             }
             None if now == Now::Parked => Some((What::Parked("", Since::Parked(0)), "")),
-            // A guest, or a worker that left.
+            // A worker that left.
             None if now == Now::Absent => None,
-            Some(_) if is_guest => None,
             Some(_) => Some((What::Job(Label::default()), "began before the trace")),
             None => Some((running(), "began before the trace")),
         };

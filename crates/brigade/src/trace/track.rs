@@ -28,21 +28,6 @@ pub(crate) struct Track {
     state: Mutex<State>,
     /// The number of the wake-up that the worker is about to see, or 0.
     woken_by: AtomicU64,
-    /// 1 if the last thread that had the worker's queues was a guest, else 0.
-    is_of_guest: AtomicU64,
-}
-
-impl Track {
-    /// A thread takes the worker's queues.
-    pub(crate) fn set_guest(&self, is_guest: bool) {
-        // Ordering: Relaxed: what is stolen from the queues publishes it.
-        self.is_of_guest.store(u64::from(is_guest), Ordering::Relaxed);
-    }
-
-    /// Whether what is stolen from these queues is a guest's.
-    pub(crate) fn is_of_guest(&self) -> bool {
-        self.is_of_guest.load(Ordering::Relaxed) == 1
-    }
 }
 
 #[derive(Default)]
@@ -51,7 +36,6 @@ struct State {
     session: u64,
     /// `None` if there was more than one.
     thread: Option<Arc<ThreadInfo>>,
-    is_guest: bool,
     open: Vec<Open>,
     events: Events,
 }
@@ -189,16 +173,8 @@ impl Tracer {
             // All of it, so that what has not ended is there even if there is no room.
             taken.close(0, until, usize::MAX);
             let runs = runs.map(|(label, since)| (label, self.since_origin(since)));
-            let State { thread, is_guest, events, .. } = taken;
-            all.extend(Traced::of_worker(
-                index,
-                is_guest,
-                thread,
-                events,
-                (session.from, until),
-                now,
-                runs,
-            ));
+            let State { thread, events, .. } = taken;
+            all.extend(Traced::of_worker(index, thread, events, (session.from, until), now, runs));
         }
         let outside = core::mem::take(&mut *self.outside.lock());
         if outside.session == session.number {
@@ -223,10 +199,10 @@ impl Tracer {
         (until - session.from, all)
     }
 
-    /// What the calling thread does to its track; it runs this worker, or forks as that guest. What it does now `is_inside` a job
+    /// What the calling thread does to its track; it runs this worker. What it does now `is_inside` a job
     /// that waits, or not.
-    pub(crate) fn pen<'a>(&'a self, track: &'a Track, is_guest: bool, is_inside: bool) -> Pen<'a> {
-        Pen { tracer: self, track, is_guest, is_inside }
+    pub(crate) fn pen<'a>(&'a self, track: &'a Track, is_inside: bool) -> Pen<'a> {
+        Pen { tracer: self, track, is_inside }
     }
 
     /// A thread, which is not one of the pool's if it has no track, is about to wake a worker.
@@ -242,7 +218,7 @@ impl Tracer {
         let Wake { from, worker, number } = wake;
         let what = What::Wake { worker, number };
         if let Some(track) = waker {
-            let pen = self.pen(track, false, false);
+            let pen = self.pen(track, false);
             let event = |until| Event { from, until, what, is_inside: false };
             pen.record(|state, until| state.events.push(event(until), self.limit));
             return;
@@ -279,7 +255,6 @@ pub(crate) struct Wake {
 pub(crate) struct Pen<'a> {
     tracer: &'a Tracer,
     track: &'a Track,
-    is_guest: bool,
     /// Whether what begins now is inside a job that waits.
     is_inside: bool,
 }
@@ -318,7 +293,7 @@ impl Scope<'_> {
 impl<'a> Pen<'a> {
     /// Calls a closure with the state of the track and the time, if there is a trace.
     fn record<R>(self, record: impl FnOnce(&mut State, u64) -> R) -> Option<R> {
-        let Self { tracer, track, is_guest, .. } = self;
+        let Self { tracer, track, .. } = self;
         // In a forked child, locks may be held forever.
         if !tracer.key.is_here() {
             return None;
@@ -336,7 +311,7 @@ impl<'a> Pen<'a> {
             }
             drop(last);
             let thread = Some(ThreadInfo::current());
-            *state = State { session, thread, is_guest, ..State::default() };
+            *state = State { session, thread, ..State::default() };
         }
         Some(record(&mut state, tracer.now()))
     }
@@ -433,15 +408,6 @@ impl<'a> Pen<'a> {
     /// It no longer searches.
     pub(crate) fn end_state(self) {
         self.record(|state, until| state.close_state(until, self.tracer.limit));
-    }
-
-    /// It begins as a guest; other threads may have done so before.
-    pub(crate) fn visit(self) {
-        let this = ThreadInfo::current();
-        self.record(|state, _| {
-            state.thread = state.thread.take().filter(|thread| Arc::ptr_eq(thread, &this));
-        });
-        self.note(What::Visits(this));
     }
 
     /// It has done something at once.

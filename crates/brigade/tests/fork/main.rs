@@ -79,7 +79,6 @@ fn main() {
         scopes::a_fork_that_is_not_the_newest_part_is_not_taken_back_in_a_child,
         scopes::the_body_of_a_scope_does_not_wait_in_a_child_for_a_job_of_the_parents,
         scopes::the_body_of_a_scope_without_other_jobs_goes_on_in_a_child,
-        scopes::a_caller_that_takes_part_returns_in_a_child,
         futures::a_local_future_that_forks_and_then_waits_ends_the_child_with_a_reason,
         moments::a_fork_at_any_moment_of_a_busy_pool_leaves_the_child_able,
         moments::a_fork_by_a_job_at_any_moment_of_a_busy_pool_leaves_the_child_able,

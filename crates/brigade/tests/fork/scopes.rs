@@ -121,7 +121,7 @@ pub(crate) fn a_fork_that_is_not_the_newest_part_is_not_taken_back_in_a_child() 
     assert!(works_still(&pool));
 }
 
-/// A thread outside, a guest or a worker is in the body, and a thread that does not exist in the child runs the job.
+/// A thread outside or a worker is in the body, and a thread that does not exist in the child runs the job.
 pub(crate) fn the_body_of_a_scope_does_not_wait_in_a_child_for_a_job_of_the_parents() {
     /// Forks while the job runs; in the child, waits for it at the end of the scope, or by its handle.
     fn body<'s>(s: &'s Scope<'s, '_>, [begun, over]: &'s [AtomicBool; 2], joins: bool) -> i32 {
@@ -142,10 +142,8 @@ pub(crate) fn the_body_of_a_scope_does_not_wait_in_a_child_for_a_job_of_the_pare
         pid
     }
     let flags = || [(); 2].map(|()| AtomicBool::new(false));
-    for (joins, participates) in [(false, false), (true, false), (false, true), (true, true)] {
-        let builder = Pool::builder().threads(2).caller_participates(participates);
-        let pool = builder.prestart().build().unwrap();
-        await_threads(&pool);
+    for joins in [false, true] {
+        let pool = ready(2);
         let (one, other) = (flags(), flags());
         let outside = pool.in_place_scope(|s| body(s, &one, joins));
         let inside = pool.scope(|s| body(s, &other, joins));
@@ -171,19 +169,5 @@ pub(crate) fn the_body_of_a_scope_without_other_jobs_goes_on_in_a_child() {
         0 => exit_now(ran.into_inner() as i32 + 6),
         pid => assert_eq!(await_end(pid as libc::pid_t), End::Exit(7)),
     }
-    assert!(works_still(&pool));
-}
-
-/// It is no worker: what it called goes on in both processes.
-pub(crate) fn a_caller_that_takes_part_returns_in_a_child() {
-    let pool = Pool::builder().threads(1).caller_participates(true).prestart().build().unwrap();
-    await_threads(&pool);
-    let (pid, one) = pool.install(|| (fork_here(), 1)).unwrap();
-    if pid == 0 {
-        let rejected = pool.install(|| ()) == Err(Reason::Forked);
-        exit_now(if rejected { one + 8 } else { 101 });
-    }
-    assert_eq!(await_end(pid), End::Exit(9));
-    assert_eq!(pool.install(|| 2).unwrap(), 2);
     assert!(works_still(&pool));
 }

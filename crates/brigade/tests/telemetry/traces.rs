@@ -1,7 +1,7 @@
 //! What a trace has, and that a viewer can read it.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
@@ -329,7 +329,6 @@ fn traces_of_a_pool_that_grows_panics_and_ends_are_whole() {
         let builder = Pool::builder().threads(1..=3).trace_events(1 << (4 + 3 * round));
         let pool = match round {
             1 => builder.capacity(4).when_full(WhenFull::RunInCaller),
-            2 => builder.caller_participates(true),
             _ => builder,
         };
         let pool = pool.build().unwrap();
@@ -367,8 +366,6 @@ fn traces_of_a_pool_that_grows_panics_and_ends_are_whole() {
                 pool.resize(1 + number as usize % 4).unwrap();
             }
         }
-        let as_guest = || brigade::join(|| 1, || 2);
-        (0..10).for_each(|_| assert_eq!(pool.install(as_guest).unwrap(), (1, 2)));
         let timer = pool.job().after(Duration::from_micros(50)).execute(|| ());
         pool.shutdown(Shutdown::Finish);
         drop((timer, pool));
@@ -497,68 +494,6 @@ fn a_steal_counts_what_was_stolen_and_not_what_the_thief_had() {
     let steals = read.shown.iter().filter(|shown| shown.name.starts_with("steal from worker"));
     let counts: Vec<_> = steals.map(|steal| steal.args["jobs"].as_u64().unwrap()).collect();
     assert_eq!(counts.iter().sum::<u64>(), 4, "{counts:?}");
-}
-
-/// The guest's index is not the next one after the only worker's.
-#[test]
-fn a_fork_that_is_stolen_while_its_thief_waits_shows_from_whom() {
-    let _dog = Watchdog::start(30);
-    let started = AtomicUsize::new(0);
-    let spawner = move |thread: brigade::NewThread| match started.fetch_add(1, Ordering::SeqCst) {
-        0 => thread.start(),
-        _ => Err(std::io::Error::other("one is enough")),
-    };
-    let builder = Pool::builder().threads(4).spare_threads(0).lazy().spawner(spawner);
-    let pool = builder.caller_participates(true).build().unwrap();
-    let tracing = pool.start_trace().unwrap();
-    let [on_worker, on_guest, on_worker_again] = [(); 3].map(|()| Gate::closed());
-    let installed = pool.install(|| {
-        // On the guest, on the worker, on the guest that waits for that, and on the worker that waits for that one.
-        let last = || brigade::join(|| on_worker_again.wait(), || on_worker_again.open());
-        let back = || {
-            on_guest.open();
-            last();
-        };
-        let there = || {
-            on_worker.open();
-            brigade::join(|| on_guest.wait(), back);
-        };
-        brigade::join(|| on_worker.wait(), there);
-    });
-    assert!(installed.is_ok());
-    let read = read(&tracing.finish());
-    let on = |track| {
-        let steals = read.shown.iter().filter(move |shown| shown.name.starts_with("steal from"));
-        steals.filter(move |steal| steal.track == track).map(|steal| &*steal.name)
-    };
-    assert_eq!(on(1).collect::<Vec<_>>(), ["steal from guest 4"; 2]);
-    assert_eq!(on(5).collect::<Vec<_>>(), ["steal from worker 0"]);
-}
-
-#[test]
-fn the_track_of_guests_has_a_name_if_they_are_one_thread() {
-    let _dog = Watchdog::start(30);
-    let builder = || Pool::builder().threads(1).spare_threads(0);
-    for names in [&["first"][..], &["first", "second"]] {
-        let pool = builder().caller_participates(true).build().unwrap();
-        let tracing = pool.start_trace().unwrap();
-        for name in names {
-            let stolen = Gate::closed();
-            let forks = || brigade::join(|| stolen.wait(), || stolen.open());
-            thread::scope(|s| {
-                let guest = thread::Builder::new().name((*name).into());
-                let guest = guest.spawn_scoped(s, || pool.install(forks)).unwrap();
-                assert!(guest.join().unwrap().is_ok());
-            });
-        }
-        let read = read(&tracing.finish());
-        let title = if names.len() == 1 { "guest 1 (first)" } else { "guest 1" };
-        assert_eq!(read.tracks[&2], title);
-        let visits = read.named("guest begins");
-        let visits: Vec<_> = visits.iter().map(|visit| visit.args["thread"].as_str()).collect();
-        assert_eq!(visits, names.iter().copied().map(Some).collect::<Vec<_>>());
-        assert_eq!(read.named("steal from guest 1").len(), names.len());
-    }
 }
 
 #[test]

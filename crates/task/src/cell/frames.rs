@@ -231,14 +231,18 @@ pub(crate) fn job_name() -> Option<String> {
     found.flatten()
 }
 
-/// Calls `call` with each job with a handle that this thread runs, from the innermost on. A job is not listed of which it only runs
-/// a part that another thread waits for.
+/// Calls `call` with each job with a handle that this thread runs, or runs a part of, from the innermost on, and with each that one of those
+/// is inside of. Some may come more than once.
 pub(crate) fn for_each_running(mut call: impl FnMut(JobId)) {
-    INNERMOST.with(|innermost| {
+    fn each(innermost: Option<&Frame>, call: &mut dyn FnMut(JobId)) {
         for frame in core::iter::successors(innermost, |frame| frame.outer()) {
-            if let What::Job(Some(state)) = frame.what() {
-                call(JobId::of(state));
+            match frame.what() {
+                What::Job(Some(state)) => call(JobId::of(state)),
+                // Its thread waits for this part, and so do the outer frames of that.
+                What::Part(context) => each(context, call),
+                What::Job(None) | What::Attached(_) => {}
             }
         }
-    });
+    }
+    INNERMOST.with(|innermost| each(innermost, &mut call));
 }

@@ -45,7 +45,7 @@ impl RawHandle {
         unsafe { (self.header().vtable.take)(self.0, out) };
     }
 
-    /// Claims the closure and runs it on this thread, or drops it; `None` if it was claimed before.
+    /// Claims the closure, or the future if that is queued, and runs it on this thread, or drops it; `None` if it was claimed before.
     pub(crate) fn settle_if_unclaimed(&self, run: bool) -> Option<Outcome> {
         // SAFETY: Life rule: the handle is alive.
         unsafe { settle_if_unclaimed(self.0, run) }
@@ -65,6 +65,11 @@ impl RawHandle {
     /// Returns whether the job is a future.
     pub(crate) fn is_of_future(&self) -> bool {
         self.header().vtable.schedule.is_some()
+    }
+
+    /// Returns whether the job is a future that is queued, to be polled.
+    pub(crate) fn is_queued(&self) -> bool {
+        self.is_of_future() && self.header().lifecycle.is_queued()
     }
 
     /// Stores a waker to be woken with the result; `false` if the result has been written.
@@ -202,7 +207,7 @@ impl Drop for RawCanceller {
     }
 }
 
-/// Claims the closure of a cell and runs it on this thread, or drops it; `None` if it was claimed before.
+/// Claims the closure of a cell, or the future if that is queued, and runs it on this thread, or drops it; `None` if it was claimed before.
 ///
 /// # Safety
 /// Life rule: the caller's side must be alive, and be the handle's to run it.
@@ -210,8 +215,15 @@ unsafe fn settle_if_unclaimed(cell: NonNull<Header>, run: bool) -> Option<Outcom
     // SAFETY: guaranteed by the caller.
     let header = unsafe { cell.as_ref() };
     let settle = header.vtable.settle;
+    let claims = match header.vtable.schedule {
+        None => header.state.claim(),
+        // The first job of a future may have to say whether it may start.
+        Some(_) => {
+            header.lifecycle.claim(|is_unpolled| !(run && is_unpolled && header.state.decides()))
+        }
+    };
     // SAFETY: claimed just now; the vtable is the cell's.
-    header.state.claim().then(|| unsafe { settle(cell, run) })
+    claims.then(|| unsafe { settle(cell, run) })
 }
 
 /// Asks a claimed closure to stop; drops a future that has not been polled if it `may_drop`, or wakes it to be dropped.
@@ -225,7 +237,7 @@ unsafe fn request_stop(cell: NonNull<Header>, may_drop: bool) -> Asked {
         return Asked::Nothing;
     }
     let Some(schedule) = header.vtable.schedule else { return Asked::ToStop };
-    if may_drop && header.lifecycle.claim() {
+    if may_drop && header.lifecycle.claim(|is_unpolled| is_unpolled) {
         // SAFETY: claimed just now; the vtable is the cell's.
         unsafe { (header.vtable.settle)(cell, false) };
         return Asked::Dropped;

@@ -44,7 +44,7 @@ impl Slot {
 pub(crate) struct VTable {
     /// Moves the result, a `Result<T, JoinError>`, to `out`.
     pub(crate) take: unsafe fn(NonNull<Header>, out: *mut ()),
-    /// Runs the closure that the caller claimed if `run` is set and it may start, else drops it. Drops a claimed future.
+    /// Runs the closure or polls the future that the caller claimed if `run` is set and it may start, else drops it.
     pub(crate) settle: unsafe fn(NonNull<Header>, run: bool) -> Outcome,
     /// Frees the cell.
     pub(crate) free: unsafe fn(NonNull<Header>),
@@ -63,11 +63,11 @@ impl Header {
         }
     }
 
-    /// Returns the header of a future, which only its running guard ends, or its claim before its first poll.
-    pub(crate) fn of_future(vtable: &'static VTable, holds: bool, is_claimable: bool) -> Self {
+    /// Returns the header of a future, which only its running guard ends.
+    pub(crate) fn of_future(vtable: &'static VTable, state: State, stays: bool) -> Self {
         Self {
-            state: State::claimed(holds),
-            lifecycle: Lifecycle::scheduled(is_claimable),
+            state,
+            lifecycle: Lifecycle::scheduled(!stays),
             slot: UnsafeCell::new(Slot::EMPTY),
             vtable,
         }

@@ -4,28 +4,28 @@
 //! |---|---|---|---|
 //! | `SCHEDULED` | it must be polled, or polled again if it is being polled | initially, a wake | the start of a poll |
 //! | `RUNNING` | it is being polled or dropped, or has ended | the start of a poll | the end of a poll that is pending |
-//! | `UNPOLLED` | its handle or its canceller may claim it | initially, unless it stays on its thread | the start of the first poll, a claim |
+//! | `UNPOLLED` | it has not been polled, and need not stay on its thread | initially | the start of the first poll |
 //!
-//! The bits above count references: one for the job while there is one, and one for each waker.
+//! The bits above count references: one for each job, one for a running guard, and one for each waker.
 //!
 //! | `SCHEDULED` | `RUNNING` | the future |
 //! |---|---|---|
 //! | – | – | is idle: a wake makes its job |
-//! | yes | – | is queued: there is one job |
+//! | yes | – | is queued: there is a job |
 //! | – | yes | is being polled, or has ended |
 //! | yes | yes | was woken while being polled: the end of the poll makes its job again; or has ended |
 //!
-//! **Access rule.** Access to the future belongs to its one job, and then to the running guard that the job turned into:
-//! there are never two. The holder of the access alone touches the future and its key, and ends it. What has ended stays
+//! **Access rule.** Access to the future belongs to the running guard, of which there is one: that of the thread that has changed the
+//! state from queued to being polled. The holder of the access alone touches the future and its key, and ends it. What has ended stays
 //! `RUNNING`, so that no job is made of it any more.
 //!
 //! No wake is lost, as each is a change of this atomic, even where it changes no bit. If it comes before the poll starts, the
 //! poll sees what was written before the wake. Otherwise the end of the poll finds `SCHEDULED`, or the wake makes the job.
 //!
-//! **Claim.** A future that is queued for the first time may be claimed beside its job: the claim takes the access from the job, which
-//! thereby becomes stale, and keeps its reference. One change of this atomic decides between the claim and the start of the poll.
-//! A claimed future has no other reference, and its job does nothing but to release that. So no other thread uses this atomic from
-//! then on.
+//! **Claim.** A job turns into the running guard if the future is queued. So may the handle of the future or, before the first poll, its
+//! canceller: it claims the future, with a reference of its own. One change of this atomic decides between them. The job that comes too
+//! late is stale, and drops its reference like a waker. If the future has been queued again by then, the stale job polls it in place of
+//! the other job, which comes too late in turn: what they do is the same.
 //!
 //! Closures do not use this atomic.
 
@@ -103,37 +103,49 @@ impl Lifecycle {
         }
     }
 
-    /// Starts a poll: the job turns into the running guard.
-    pub(crate) fn begin_poll(&self) {
-        // One step for both bits: `RUNNING` is set and `SCHEDULED` cleared. Ordering: Acquire pairs with the Releases of the
-        // wakes and of the former poll's end. All changes between are read-modify-writes of one atomic, so each passes on
-        // what the one before it released.
-        let before = self.0.fetch_add(RUNNING - SCHEDULED, Ordering::Acquire);
-        debug_assert!(before & (SCHEDULED | RUNNING) == SCHEDULED, "one job, one poll");
-    }
-
-    /// Starts the first poll of a future that may be claimed; `false` if it has been.
+    /// Starts a poll by a job, which turns into the running guard, and returns whether `UNPOLLED` was set; `None` if the job is stale.
     #[must_use]
-    pub(crate) fn begin_first_poll(&self) -> bool {
-        // Ordering: Acquire, as in `begin_poll`. After a claim the difference means nothing, and no thread reads it.
-        self.0.fetch_sub(UNPOLLED + SCHEDULED - RUNNING, Ordering::Acquire) & UNPOLLED != 0
+    pub(crate) fn begin_poll(&self) -> Option<bool> {
+        let next =
+            |word| if is_queued(word) { (word - SCHEDULED + RUNNING) & !UNPOLLED } else { word };
+        // Ordering: Acquire pairs with the Releases of the wakes and of the former poll's end. All changes between are
+        // read-modify-writes of one atomic, so each passes on what the one before it released.
+        let before = self.update(Ordering::Acquire, next);
+        is_queued(before).then_some(before & UNPOLLED != 0)
     }
 
-    /// Takes the access from the job of a future that has not been polled; `false` if it has been, or may not be claimed.
+    /// Starts a poll, or the drop of the future, beside its job, and adds a reference for the running guard; `false` if the future is not
+    /// queued, or this is not as far as it `may_claim`: with `UNPOLLED` or without.
     #[must_use]
-    pub(crate) fn claim(&self) -> bool {
-        let next = |word| match word & UNPOLLED != 0 {
-            true => word - UNPOLLED - SCHEDULED + RUNNING,
-            false => word,
-        };
-        // Ordering: Relaxed: the handle came with the future.
-        self.update(Ordering::Relaxed, next) & UNPOLLED != 0
+    pub(crate) fn claim(&self, may_claim: impl Fn(bool) -> bool) -> bool {
+        let claims = |word| is_queued(word) && may_claim(word & UNPOLLED != 0);
+        let next = |word| if claims(word) { word - SCHEDULED + RUNNING + REFERENCE } else { word };
+        // Ordering: Acquire, as in `begin_poll`.
+        claims(self.update(Ordering::Acquire, next))
     }
 
-    /// Whether a future that may be claimed has been, by the job of its first poll.
-    pub(crate) fn is_claimed(&self) -> bool {
-        // Ordering: Relaxed: a hint; `begin_first_poll` decides.
-        self.0.load(Ordering::Relaxed) & UNPOLLED == 0
+    /// Notes that a claimed future is about to be polled or dropped; whether it has not been polled before.
+    pub(crate) fn begin_claimed(&self) -> bool {
+        // Ordering: Relaxed: only the holder of the access changes this bit.
+        self.0.fetch_and(!UNPOLLED, Ordering::Relaxed) & UNPOLLED != 0
+    }
+
+    /// Whether `UNPOLLED` is set, at this moment.
+    pub(crate) fn is_unpolled(&self) -> bool {
+        // Ordering: Relaxed: a hint; `begin_poll` decides.
+        self.0.load(Ordering::Relaxed) & UNPOLLED != 0
+    }
+
+    /// Whether the future is idle, at this moment.
+    pub(crate) fn is_idle(&self) -> bool {
+        // Ordering: Relaxed: a hint; a wake decides.
+        self.0.load(Ordering::Relaxed) & (SCHEDULED | RUNNING) == 0
+    }
+
+    /// Whether a job of the future is not stale, at this moment.
+    pub(crate) fn is_queued(&self) -> bool {
+        // Ordering: Relaxed: a hint; `begin_poll` decides.
+        is_queued(self.0.load(Ordering::Relaxed))
     }
 
     /// Returns whether it has been woken since the poll began; that stays so until the poll ends.
@@ -216,6 +228,10 @@ impl Lifecycle {
         // Ordering: AcqRel, as in `drop_reference`.
         self.0.fetch_sub(REFERENCE, Ordering::AcqRel) < 2 * REFERENCE
     }
+}
+
+fn is_queued(word: u32) -> bool {
+    word & (SCHEDULED | RUNNING) == SCHEDULED
 }
 
 #[cfg(all(test, not(brigade_loom)))]

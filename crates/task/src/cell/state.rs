@@ -10,6 +10,7 @@
 //! | `STOP_REQUESTED` | the closure is asked to stop, or the future to be dropped | the handle, the canceller | not claimed |
 //! | `CANCELLER` | the canceller is alive | the handle, once | `HANDLE` is clear |
 //! | `HOLDS` | the guard in the first job of a future holds something that is given back at its claim | initially | – |
+//! | `DECIDES` | that guard says whether the future may start | initially | – |
 //! | `MEMBER` | the waker slot holds a link to a set's list, and belongs to the thread that sets `DONE`, then to the list | the handle | `DONE` was set before, or `WAKER` is set |
 //!
 //! The result belongs to the handle if `HANDLE` is set when `DONE` is set; otherwise to the thread that set `DONE`. The
@@ -32,6 +33,7 @@ const STOP_REQUESTED: u32 = 32;
 const CANCELLER: u32 = 64;
 const MEMBER: u32 = 128;
 const HOLDS: u32 = 256;
+const DECIDES: u32 = 512;
 
 /// The sides of a cell, each of which keeps it alive.
 const SIDES: u32 = JOB | HANDLE | CANCELLER | MEMBER;
@@ -97,15 +99,22 @@ impl State {
         Self(AtomicU32::new(JOB | HANDLE))
     }
 
-    /// Returns the state of a new future, which its handle never runs.
-    pub(crate) fn claimed(holds: bool) -> Self {
-        Self(AtomicU32::new(CLAIMED | JOB | HANDLE | if holds { HOLDS } else { 0 }))
+    /// Returns the state of a new future, whose access the lifecycle decides on.
+    pub(crate) fn of_future(holds: bool, decides: bool) -> Self {
+        let guard = (if holds { HOLDS } else { 0 }) | (if decides { DECIDES } else { 0 });
+        Self(AtomicU32::new(CLAIMED | JOB | HANDLE | guard))
     }
 
     /// Whether the guard in the first job of a future holds something.
     pub(crate) fn holds(&self) -> bool {
         // Ordering: Relaxed: it is never changed.
         self.0.load(Ordering::Relaxed) & HOLDS != 0
+    }
+
+    /// Whether that guard says if the future may start.
+    pub(crate) fn decides(&self) -> bool {
+        // Ordering: Relaxed, as above.
+        self.0.load(Ordering::Relaxed) & DECIDES != 0
     }
 
     /// Claims the closure; `false` if it was claimed before.

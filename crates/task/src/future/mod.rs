@@ -5,9 +5,10 @@
 //! same models. Two atomics hold the rest: [`state`](crate::cell::state) the handle's side, and
 //! [`lifecycle`](crate::cell::lifecycle) the access to the future and the reason why no wake is lost.
 //!
-//! **Access rule.** There is one job, or one running guard that the job turned into, or the future is idle or has ended;
-//! the lifecycle tells which. The guard polls the future, ends it, or makes the job again; a wake of an idle future makes
-//! its job. A thread that has published a job must not touch the task any more, except by a reference of its own.
+//! **Access rule.** The future is queued and has a job, or there is one running guard, or the future is idle or has ended;
+//! the lifecycle tells which. The guard polls the future, ends it, or makes a job again; a wake of an idle future makes
+//! a job. A job turns into the guard, unless the handle has [claimed](crate::cell::lifecycle) the future: then the job is stale. A thread
+//! that has published a job must not touch the task any more, except by a reference of its own.
 //!
 //! **Stage rule.** The stage holds the future until that is dropped at its end. Until then it belongs to the holder of the
 //! access, which writes the result over it before `DONE` is set. Then it belongs to the owner of the result, which takes it
@@ -44,12 +45,13 @@ use core::ptr::NonNull;
 use crate::act::{Action, Outcome, Payload};
 use crate::boxed::is_large;
 use crate::cell::Header;
+use crate::cell::state::State;
 use crate::contain::{contain, drop_contained};
 use crate::job::Job;
 use crate::join::JoinHandle;
 use crate::region::FreshOfScope;
 use local::Local;
-use poll::{Resumption, Running};
+use poll::{Resumption, Running, drop_stale};
 pub use schedule::{Schedule, Woken};
 use store::{Boxed, Inline, Store};
 pub use waker::TaskRef;
@@ -73,6 +75,11 @@ pub trait Guard: 'static {
     where
         Self: Sized,
     {
+    }
+
+    /// Whether [`may_start`](Self::may_start) may return `false`: then only the job polls the future for the first time.
+    fn decides(&self) -> bool {
+        false
     }
 
     /// Returns whether the future may still be polled; asked once, before the first poll. It must not panic.
@@ -235,7 +242,8 @@ fn first_poll<S: Store, G: Guard, E: Schedule>(
             "a guard is aligned as words are"
         );
     }
-    let task = poll::allocate::<S, E>(future, scheduler, guard.holds(), !G::STAYS);
+    let state = State::of_future(guard.holds(), guard.decides());
+    let task = poll::allocate::<S, E>(future, scheduler, state, G::STAYS);
     // SAFETY: it fits, as asserted above, and `act_on_first_poll` is the function of such a job.
     (unsafe { Job::from_raw(act_on_first_poll::<S, G, E>, FirstPoll { task, guard }) }, task)
 }
@@ -249,26 +257,43 @@ unsafe fn act_on_first_poll<S: Store, G: Guard, E: Schedule>(
     action: Action,
     out: *mut (),
 ) -> Outcome {
-    let id = if G::BORROWS { TypeId::of::<FreshOfScope>() } else { TypeId::of::<Fresh>() };
     // SAFETY: Payload rule: the payload is a `FirstPoll`, which begins with a pointer to a task.
     let task = unsafe { payload.cast::<NonNull<Header>>().read() };
-    // SAFETY: the job has a reference.
-    let is_stale = || !G::STAYS && unsafe { task.as_ref() }.lifecycle.is_claimed();
+    let id = match G::BORROWS {
+        true => TypeId::of::<FreshOfScope>(),
+        // SAFETY: the job has a reference. Its handle may have polled the future before.
+        false if G::STAYS || unsafe { task.as_ref() }.lifecycle.is_unpolled() => {
+            TypeId::of::<Fresh>()
+        }
+        false => TypeId::of::<Resumption>(),
+    };
     // SAFETY: `out` is as the action says, guaranteed by the caller.
-    if unsafe { poll::inspect(id, is_stale, action, out) } {
+    if unsafe { poll::inspect(id, task, action, out) } {
         return Outcome::Polled;
     }
     // SAFETY: Payload rule: the payload is a `FirstPoll`, and is consumed.
     let FirstPoll { guard, .. } = unsafe { payload.cast::<FirstPoll<G>>().read() };
-    // SAFETY: Access rule: this is the one job, and it is consumed; only a future that may not stay may be claimed.
-    let Some(running) = (unsafe { Running::<S, E>::begin_first(task, !G::STAYS) }) else {
+    let leave = |guard: G| {
         contain(|| guard.leave());
-        // SAFETY: Claim: what claimed the future has left the job its reference.
-        unsafe { Header::release_job(task) };
-        return Outcome::Stale;
+        Outcome::Stale
     };
-    let may_start = guard.may_start();
-    drop_contained(guard);
+    if action == Action::Leave {
+        // SAFETY: the job is consumed.
+        unsafe { drop_stale(task) };
+        return leave(guard);
+    }
+    // SAFETY: the job is consumed.
+    let Some((running, is_unpolled)) = (unsafe { Running::<S, E>::begin(task) }) else {
+        return leave(guard);
+    };
+    let is_first = G::STAYS || is_unpolled;
+    let may_start = !is_first || guard.may_start();
+    if is_first {
+        drop_contained(guard);
+    } else {
+        // The handle has polled it before, and what the guard holds has been given back.
+        leave(guard);
+    }
     match action {
         Action::Run if may_start => running.poll(),
         Action::Take => {

@@ -17,7 +17,7 @@ use super::task::{FutureStage, Output, Task, free, take};
 use super::waker::{TaskRef, with_waker};
 use crate::act::{Action, Outcome, Payload};
 use crate::cell::lifecycle::Pause;
-use crate::cell::state::Finished;
+use crate::cell::state::{Finished, State};
 use crate::cell::{Header, VTable, frames, report};
 use crate::contain::{contain, drop_contained};
 use crate::error::JoinError;
@@ -27,8 +27,8 @@ use crate::job::Job;
 pub(super) fn allocate<S: Store, E: Schedule>(
     future: S::Future,
     scheduler: E,
-    holds: bool,
-    is_claimable: bool,
+    state: State,
+    stays: bool,
 ) -> NonNull<Header> {
     let vtable = const {
         &VTable {
@@ -41,7 +41,7 @@ pub(super) fn allocate<S: Store, E: Schedule>(
     let task = Box::leak(Box::<Task<S, E>>::new_uninit());
     // Written in place, so that the future is not first built on the stack.
     let task = task.write(Task {
-        header: Header::of_future(vtable, holds, is_claimable),
+        header: Header::of_future(vtable, state, stays),
         scheduler,
         key: UnsafeCell::new(0),
         stage: UnsafeCell::new(FutureStage { future: ManuallyDrop::new(S::new(future)) }),
@@ -56,27 +56,19 @@ pub(super) struct Running<S, E> {
 }
 
 impl<S: Store, E: Schedule> Running<S, E> {
-    /// Turns the job into the guard.
+    /// Turns a job into the guard, and returns whether the future may have stayed [unpolled](crate::cell::lifecycle); `None` if the job is
+    /// stale, and then drops its reference.
     ///
     /// # Safety
-    /// Access rule: the caller must have the one job and consume it. The task must have these types.
-    pub(super) unsafe fn begin(task: NonNull<Header>) -> Self {
+    /// The caller must have a job of the future and consume it. The task must have these types.
+    pub(super) unsafe fn begin(task: NonNull<Header>) -> Option<(Self, bool)> {
         let this = Self { task, types: PhantomData };
-        this.task().header.lifecycle.begin_poll();
-        this
-    }
-
-    /// Turns the job of the first poll into the guard; `None` if the future, which may be, has been claimed.
-    ///
-    /// # Safety
-    /// As for `begin`; `is_claimable` must be as it was for `allocate`.
-    pub(super) unsafe fn begin_first(task: NonNull<Header>, is_claimable: bool) -> Option<Self> {
-        if !is_claimable {
+        let begun = this.task().header.lifecycle.begin_poll();
+        if begun.is_none() {
             // SAFETY: guaranteed by the caller.
-            return Some(unsafe { Self::begin(task) });
+            unsafe { drop_stale(task) };
         }
-        let this = Self { task, types: PhantomData };
-        this.task().header.lifecycle.begin_first_poll().then_some(this)
+        begun.map(|is_unpolled| (this, is_unpolled))
     }
 
     fn task(&self) -> &Task<S, E> {
@@ -258,40 +250,54 @@ unsafe fn schedule<S: Store, E: Schedule>(header: NonNull<Header>) {
     scheduler.schedule(unsafe { resumption::<S, E>(header) }, Woken::Idle);
 }
 
-/// Drops a future that was claimed before its first poll. Its job, which is stale, keeps its reference.
+/// Polls a future that was claimed, or drops it. Its job, which is stale, keeps its reference.
 ///
 /// # Safety
 /// Claim: the caller must have claimed the future. Its side must be alive, and the task have these types.
-unsafe fn settle<S: Store, E: Schedule>(task: NonNull<Header>, _: bool) -> Outcome {
+unsafe fn settle<S: Store, E: Schedule>(task: NonNull<Header>, run: bool) -> Outcome {
     let running = Running::<S, E> { task, types: PhantomData };
     let Task { header, scheduler, .. } = running.task();
     // Before any user code, as a guard is dropped.
-    if header.state.holds() {
+    if header.lifecycle.begin_claimed() && header.state.holds() {
         scheduler.give_back();
     }
-    running.drop_future();
-    let (outcome, unclaimed) = running.tell(Err(JoinError::Cancelled));
-    drop_contained(unclaimed);
-    scheduler.release(0, outcome, None);
-    outcome
+    if run {
+        running.poll()
+    } else {
+        running.cancel()
+    }
+    Outcome::Polled
+}
+
+/// Drops the reference of a job that is stale.
+///
+/// # Safety
+/// The caller must have the job and consume it.
+pub(super) unsafe fn drop_stale(task: NonNull<Header>) {
+    // SAFETY: guaranteed by the caller.
+    drop(unsafe { TaskRef::of_job(task) });
 }
 
 /// Answers an action that does not consume the payload of a future's job; `false` for the others.
 ///
 /// # Safety
-/// `out` must be as the action says.
+/// `out` must be as the action says, and the caller have a job of the future.
 pub(super) unsafe fn inspect(
     id: TypeId,
-    is_stale: impl FnOnce() -> bool,
+    task: NonNull<Header>,
     action: Action,
     out: *mut (),
 ) -> bool {
     match action {
         // SAFETY: `out` is a `TypeId`, guaranteed by the caller.
         Action::Identify => unsafe { out.cast::<TypeId>().write(id) },
-        // SAFETY: `out` is a `bool`, guaranteed by the caller.
-        Action::IsStale => unsafe { out.cast::<bool>().write(is_stale()) },
-        Action::Run | Action::Drop | Action::Take => return false,
+        Action::IsStale => {
+            // SAFETY: the job has a reference.
+            let is_stale = !unsafe { task.as_ref() }.lifecycle.is_queued();
+            // SAFETY: `out` is a `bool`, guaranteed by the caller.
+            unsafe { out.cast::<bool>().write(is_stale) };
+        }
+        Action::Run | Action::Drop | Action::Take | Action::Leave => return false,
     }
     true
 }
@@ -317,14 +323,21 @@ unsafe fn act_on_resumption<S: Store, E: Schedule>(
     action: Action,
     out: *mut (),
 ) -> Outcome {
-    // SAFETY: `out` is as the action says, guaranteed by the caller.
-    if unsafe { inspect(TypeId::of::<Resumption>(), || false, action, out) } {
-        return Outcome::Polled;
-    }
     // SAFETY: Payload rule: the payload is a pointer to a task.
     let task = unsafe { payload.cast::<NonNull<Header>>().read() };
-    // SAFETY: Access rule: this is the one job, and it is consumed.
-    let running = unsafe { Running::<S, E>::begin(task) };
+    // SAFETY: `out` is as the action says, guaranteed by the caller.
+    if unsafe { inspect(TypeId::of::<Resumption>(), task, action, out) } {
+        return Outcome::Polled;
+    }
+    if action == Action::Leave {
+        // SAFETY: the job is consumed.
+        unsafe { drop_stale(task) };
+        return Outcome::Stale;
+    }
+    // SAFETY: the job is consumed.
+    let Some((running, _)) = (unsafe { Running::<S, E>::begin(task) }) else {
+        return Outcome::Stale;
+    };
     match action {
         Action::Run => running.poll(),
         _ => running.cancel(),

@@ -4,7 +4,7 @@
 use core::any::Any;
 use core::future::{Future, pending, poll_fn, ready};
 use core::task::{Context, Poll, Waker};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::panic::{self, AssertUnwindSafe};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -250,7 +250,9 @@ impl Drop for Room {
     }
 }
 
-static GIVEN_BACK: AtomicUsize = AtomicUsize::new(0);
+thread_local! {
+    static GIVEN_BACK: Cell<usize> = const { Cell::new(0) };
+}
 
 /// Counts what is given back.
 #[derive(Clone, Copy)]
@@ -267,7 +269,7 @@ impl Schedule for Lending {
         Binding.release(key, outcome, unclaimed);
     }
     fn give_back(self) {
-        GIVEN_BACK.fetch_add(1, Ordering::Relaxed);
+        GIVEN_BACK.set(GIVEN_BACK.get() + 1);
     }
 }
 
@@ -279,18 +281,48 @@ fn a_future_that_has_not_been_polled_is_dropped_by_its_handle_and_its_job_is_sta
         let future = async move { drop(inner) };
         let Spawned { job, mut handle } = Spawned::new(future, Room(guard.clone()), Lending);
         assert!(!job.is_stale());
-        let before = GIVEN_BACK.load(Ordering::Relaxed);
+        let before = GIVEN_BACK.get();
         let asked = match by_canceller {
             false => handle.ask_to_stop(true),
             true => handle.canceller().unwrap().ask_to_stop(true),
         };
         assert_eq!((asked, Arc::strong_count(&count)), (Asked::Dropped, 1));
-        assert_eq!(GIVEN_BACK.load(Ordering::Relaxed), before + 1);
+        assert_eq!(GIVEN_BACK.get(), before + 1);
         assert_eq!(handle.ask_to_stop(true), Asked::Nothing);
         assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
-        assert!(job.is_stale() && job.is_future() && !job.is_resumption());
+        assert!(job.is_stale() && job.is_future());
         assert_eq!((job.run(), guard.load(Ordering::Relaxed)), (Outcome::Stale, 100));
         with(|queue| assert_eq!(queue.ended.pop(), Some((0, Outcome::Cancelled, false))));
+    }
+}
+
+/// Its first job comes later than the handle, and polls it again or not at all.
+#[test]
+fn what_a_guard_holds_is_given_back_once_although_the_handle_polls_first() {
+    for wakes in [false, true] {
+        let guard = Arc::new(AtomicUsize::new(0));
+        let mut polls = 0;
+        let future = poll_fn(move |_| {
+            polls += 1;
+            if polls == 2 { Poll::Ready(()) } else { Poll::Pending }
+        });
+        let Spawned { job, mut handle } = Spawned::new(future, Room(guard.clone()), Lending);
+        let before = GIVEN_BACK.get();
+        assert_eq!(handle.settle_if_unclaimed(true), Some(Outcome::Polled));
+        assert_eq!((handle.settle_if_unclaimed(true), GIVEN_BACK.get()), (None, before + 1));
+        let task = with(|queue| queue.waiting.pop()).unwrap();
+        if wakes {
+            task.wake_by_ref();
+            assert!(!job.is_stale() && job.is_resumption());
+        }
+        assert_eq!(job.run(), if wakes { Outcome::Polled } else { Outcome::Stale });
+        assert_eq!((guard.load(Ordering::Relaxed), GIVEN_BACK.get()), (100, before + 1));
+        task.wake();
+        while let Some(job) = with(|queue| queue.jobs.pop()) {
+            job.run();
+        }
+        assert!(handle.join().is_ok());
+        with(|queue| assert!(queue.ended.pop().is_some()));
     }
 }
 

@@ -32,6 +32,14 @@ impl TaskRef {
         Self(header)
     }
 
+    /// Takes the reference of a job.
+    ///
+    /// # Safety
+    /// The caller must have a job of this future, and consume it.
+    pub(super) unsafe fn of_job(header: NonNull<Header>) -> Self {
+        Self(header)
+    }
+
     fn header(&self) -> &Header {
         // SAFETY: Reference rule.
         unsafe { self.0.as_ref() }
@@ -57,6 +65,20 @@ impl TaskRef {
         } else {
             budget::woken_while_polled(self.0.as_ptr().addr());
         }
+    }
+
+    /// Wakes the future, and cancels it if it waits: not if it is being polled, and ready at the end of that poll.
+    pub fn cancel_waiting(&self) {
+        if self.header().lifecycle.wake_by_ref() {
+            _ = self.header().state.request_stop();
+            // SAFETY: Access rule: `wake_by_ref` returned that the caller must make the job.
+            unsafe { schedule(self.0) };
+        }
+    }
+
+    /// Whether the future waits, at this moment.
+    pub fn is_waiting(&self) -> bool {
+        self.header().lifecycle.is_idle()
     }
 
     fn into_raw(self) -> RawWaker {

@@ -160,13 +160,14 @@ impl Job {
         Ok(())
     }
 
-    /// Returns whether this is a leftover: its closure has been claimed through its handle, to run or to cancel it there, or its
-    /// future has been dropped there before its first poll.
+    /// Returns whether this is a leftover: its closure, or its future while that was queued, has been claimed through its handle, to run
+    /// or to drop it there.
     ///
-    /// A stale job never becomes useful again: running it does nothing, and dropping it frees its memory. So a queue may
-    /// drop it early. For a closure without a handle the answer is that of [`Work::is_stale`], so `false` for plain closures.
+    /// A stale job of a closure never becomes useful again, and one of a future only where that has another job; so a queue may
+    /// [drop it](Self::drop_if_stale) early. For a closure without a handle the answer is that of [`Work::is_stale`], so `false` for plain
+    /// closures.
     ///
-    /// A `false` may be out of date on return: the handle may claim the closure at any time.
+    /// The answer may be out of date on return: the handle may claim the closure at any time, and a future may be woken.
     ///
     /// ```
     /// use brigade_task::{Job, Outcome};
@@ -181,6 +182,27 @@ impl Job {
         // SAFETY: the action does not consume the payload, and `out` is a `bool`.
         unsafe { self.inspect(Action::IsStale, ptr::from_mut(&mut is_stale).cast()) };
         is_stale
+    }
+
+    /// Drops the job if it is [stale](Self::is_stale), which frees its memory and calls no user code; returns how it ended.
+    ///
+    /// # Errors
+    /// The job, if it is not stale.
+    ///
+    /// ```
+    /// use brigade_task::{Job, Outcome};
+    /// let (job, mut handle) = Job::with_handle(|| 42);
+    /// let job = job.drop_if_stale().unwrap_err();
+    /// handle.settle_if_unclaimed(true);
+    /// assert!(matches!(job.drop_if_stale(), Ok(Outcome::Stale)));
+    /// ```
+    pub fn drop_if_stale(self) -> Result<Outcome, Self> {
+        if !self.is_stale() {
+            return Err(self);
+        }
+        // A future that has been woken since must not be polled here, nor cancelled.
+        let action = if self.is_future() { Action::Leave } else { Action::Run };
+        Ok(self.consume(action, ptr::null_mut()))
     }
 
     /// Whether this is the job of a fork.
@@ -273,7 +295,7 @@ unsafe fn act_inline<F: Work<Output = ()>>(
 ) -> Outcome {
     let closure = payload.cast::<F>();
     match action {
-        Action::Run => {
+        Action::Run | Action::Leave => {
             // SAFETY: Payload rule: the payload is an `F`, and is consumed.
             let closure = unsafe { closure.read() };
             if !closure.may_start() {

@@ -242,7 +242,7 @@ unsafe fn act<B: FnOnce() -> R, R, const COUNTED: bool>(
             frame.result.with_mut(|slot| unsafe { slot.write(MaybeUninit::new(result)) });
             outcome
         }
-        Action::Drop | Action::Take => Outcome::Cancelled,
+        Action::Drop | Action::Take | Action::Leave => Outcome::Cancelled,
     };
     // SAFETY: Fork rule: the frame lives until the latch is set.
     let latch = unsafe { &raw const (*pointer.as_ptr()).latch };

@@ -414,7 +414,7 @@ unsafe fn act<F: FnOnce() -> Outcome>(
             unsafe { out.cast::<bool>().write(false) };
             return Outcome::Stale;
         }
-        Action::Run | Action::Drop | Action::Take => {}
+        Action::Run | Action::Drop | Action::Take | Action::Leave => {}
     }
     // SAFETY: Payload rule: the payload is this, and the action consumes it. The ticket is dropped last, also on unwinding.
     let Ticketed { ticket, closure } = unsafe { payload.cast::<Ticketed<F>>().read() };

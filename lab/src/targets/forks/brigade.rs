@@ -13,14 +13,6 @@ pub(crate) const POOL: Listing<Start<Brigade>> = Listing {
     start: |threads| trace::build(Pool::builder().threads(threads)).map(Brigade),
 };
 
-/// The same, where the thread that starts a program takes part in it.
-pub(crate) const CALLER: Listing<Start<Brigade>> = Listing {
-    entry: Entry::own("brigade-caller", "the same, where the caller participates"),
-    start: |threads| {
-        trace::build(Pool::builder().threads(threads).caller_participates(true)).map(Brigade)
-    },
-};
-
 /// A brigade pool.
 pub(crate) struct Brigade(Pool);
 

@@ -39,7 +39,6 @@ family! {
     /// Pools whose tasks fork and join.
     Forks: "fork-join pools", VisitFork => fork::offer, and GO, and CPP;
     brigade::POOL,
-    brigade::CALLER,
     sequential::CALLS,
     rayon::POOL,
     rayon::ON_BRIGADE,

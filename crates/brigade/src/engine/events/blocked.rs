@@ -1,7 +1,7 @@
-//! Threads that wait inside a job, in [`block_on`](crate::block_on), and may poll timers and the driver.
+//! Workers that wait inside a job, and may poll timers and the driver.
 //!
-//! A pool whose threads are all blocked, or busy for long, has no parked worker to wait on the driver. So each thread that
-//! waits in `block_on` is a *candidate*. While no worker holds the driver, and none can be woken or started for it, one
+//! A pool whose threads are all blocked, or busy for long, has no parked worker to wait on the driver. So each worker that
+//! sleeps inside a job is a *candidate*. While no worker holds the driver, and none can be woken or started for it, one
 //! candidate *polls* in its place. A worker that holds the driver later takes over, as it can immediately run the jobs that
 //! events wake.
 //!
@@ -11,7 +11,7 @@
 use core::cell::Cell;
 use core::ops::Deref;
 use std::sync::Arc;
-use std::task::Wake;
+use std::task::{Wake, Waker};
 use std::time::Duration;
 
 use brigade_sync::Mutex;
@@ -23,13 +23,21 @@ use crate::engine::park_spot::ParkSpot;
 /// What a thread sleeps on that waits inside a job, or is not a worker; as a waker, it ends the sleep.
 pub(crate) struct BlockedThread {
     pub(in crate::engine) spot: ParkSpot,
-    /// The driver that it sleeps on, if it does.
-    pub(in crate::engine) driver: Mutex<Option<DriverRef>>,
+    /// What it sleeps on if that is not its parker.
+    pub(in crate::engine) elsewhere: Mutex<Option<Elsewhere>>,
+}
+
+/// What a thread sleeps on instead of its own parker.
+#[derive(Clone)]
+pub(in crate::engine) enum Elsewhere {
+    Driver(DriverRef),
+    /// It is parked as a worker, which this wakes.
+    Worker(Waker),
 }
 
 impl Default for BlockedThread {
     fn default() -> Self {
-        Self { spot: ParkSpot::new(), driver: Mutex::default() }
+        Self { spot: ParkSpot::new(), elsewhere: Mutex::default() }
     }
 }
 
@@ -75,9 +83,23 @@ impl BlockedThread {
     /// Sets the token.
     pub(crate) fn unpark(&self) {
         self.spot.unpark(|| {
-            let driver = self.driver.lock().clone();
-            driver.into_iter().for_each(|driver| driver.notify());
+            let elsewhere = self.elsewhere.lock().clone();
+            match elsewhere {
+                Some(Elsewhere::Driver(driver)) => driver.notify(),
+                Some(Elsewhere::Worker(worker)) => worker.wake(),
+                None => {}
+            }
         });
+    }
+
+    /// Whether there is a token.
+    pub(crate) fn has_token(&self) -> bool {
+        self.spot.parker.has_token()
+    }
+
+    /// Takes the token, if there is one.
+    pub(crate) fn take_token(&self) -> bool {
+        self.spot.parker.try_take()
     }
 
     /// Sleeps until there is a token, for at most `timeout`; `false` if there was none.
@@ -106,6 +128,12 @@ impl Candidates {
     pub(in crate::engine) fn are_there(&self) -> bool {
         // Ordering: Relaxed, due to the fences of both sides; see the top of this file.
         self.count.load(Ordering::Relaxed) > 0
+    }
+
+    /// Wakes the candidate that came last, to run what no other worker can.
+    pub(in crate::engine) fn call_last(&self) {
+        let last = self.list.lock().waiting.last().cloned();
+        last.into_iter().for_each(|thread| thread.unpark());
     }
 
     /// If no candidate polls, wakes the first one to check whether it must.

@@ -1,7 +1,6 @@
 //! Forks and jobs of scopes, which are *parts* of what other jobs wait for. `engine/FORKS.md` has the protocol.
 
 use std::task::Waker;
-use std::time::Duration;
 
 use brigade_queue::StealError;
 use brigade_queue::deque::{self, Candidate};
@@ -10,19 +9,46 @@ use brigade_sync::hint;
 use brigade_task::{Forks, Job, Part, Region, Wait, keep_tickets, return_tickets};
 
 use super::brief::Waiting;
-use super::{CURRENT, Worker, blocking, runs_in_place};
+use super::{Awaited, Worker, wait_as};
 use crate::engine::core::Caller;
 use crate::engine::enter::enter_pool;
 use crate::engine::events::blocked::BlockedThread;
 use crate::engine::origins::DEPTH;
 use crate::engine::peers::Peer;
-use crate::engine::yields;
 
 /// How often a wait looks for parts to run before it sleeps: some 20 µs of pauses and yields.
 const LOOKS: u32 = 32;
 
-/// How long a wait that can't be counted sleeps before it looks again.
-const LOOK_AGAIN: Duration = Duration::from_millis(1);
+/// A wait for a fork or a scope.
+struct Parts<'a> {
+    wait: Wait<'a>,
+    /// Where its parts begin on the own deque.
+    own: u64,
+    /// Whether it takes parts from others: not in deep waits, as each may be on top of a whole recursion.
+    steals: bool,
+}
+
+impl Awaited for Parts<'_> {
+    const LOOKS: u32 = LOOKS;
+
+    fn is_over(&mut self) -> bool {
+        self.wait.is_over()
+    }
+
+    fn register(&mut self, waker: Waker) -> bool {
+        self.wait.register(waker)
+    }
+
+    fn run_part(&mut self, worker: &Worker) -> bool {
+        let region = self.wait.region();
+        // Its own parts at any depth: its stack has the caller's recursion then, and no more.
+        worker.run_own_part(region, self.own) || (self.steals && worker.run_stolen_part(region))
+    }
+
+    fn is_own(&self, _: &Worker) -> bool {
+        true
+    }
+}
 
 impl Forks for Worker {
     type Deque = deque::Worker<Part>;
@@ -58,45 +84,40 @@ impl Forks for Worker {
     }
 }
 
-/// Waits for a fork or a scope on a thread that does not fork as one of its pool. A worker of another pool whose waits run
-/// anything runs that pool's jobs meanwhile.
-pub(crate) fn wait_outside(wait: Wait<'_>) {
-    CURRENT.with(|worker| match worker {
-        Some(worker) if worker.runs_anything() => {
-            worker.wait_for_part(wait, worker.fork_position());
-        }
-        _ => sleep_until(wait),
-    });
+/// A wait for a fork or a scope of another pool.
+struct OfOtherPool<'a>(Wait<'a>);
+
+impl Awaited for OfOtherPool<'_> {
+    fn is_over(&mut self) -> bool {
+        self.0.is_over()
+    }
+
+    fn register(&mut self, waker: Waker) -> bool {
+        self.0.register(waker)
+    }
+
+    fn is_own(&self, _: &Worker) -> bool {
+        false
+    }
 }
 
-/// Sleeps until a wait is over, unless that is soon.
-fn sleep_until(wait: Wait<'_>) {
+/// Waits for a fork or a scope on a thread that does not fork as one of its pool.
+pub(crate) fn wait_outside(wait: Wait<'_>) {
     let waiting = Waiting::begin_outside();
     if !waiting.watch(|| wait.is_over()) {
-        let thread = BlockedThread::of_this_thread();
-        if wait.register(Waker::from(thread.clone())) {
-            blocking(|| {
-                while !wait.is_over() {
-                    thread.park(None);
+        wait_as(None, |worker| match worker {
+            Some(worker) => worker.run_until(&mut OfOtherPool(wait)),
+            None => {
+                let thread = BlockedThread::of_this_thread();
+                if wait.register(Waker::from(thread.clone())) {
+                    while !wait.is_over() {
+                        thread.park(None);
+                    }
                 }
-            });
-        }
+            }
+        });
     }
     waiting.end_outside();
-}
-
-/// A guest that helps, until it is dropped.
-struct Helps<'a>(&'a Worker);
-
-impl Drop for Helps<'_> {
-    fn drop(&mut self) {
-        let Self(worker) = self;
-        let helps = worker.helps.get() - 1;
-        worker.helps.set(helps);
-        if helps == 0 {
-            worker.core.idle.guests.end_help();
-        }
-    }
 }
 
 impl Worker {
@@ -172,7 +193,7 @@ impl Worker {
             let interrupts = || self.core.idle.snapshot().interrupts();
             while !self.pace.is_due_next() && !interrupts() && self.run_own_part(region, 0) {
                 self.end_if_orphan();
-                self.pace.is_due();
+                self.pace.count();
             }
         });
     }
@@ -236,8 +257,8 @@ impl Worker {
 
     /// The same where this many of those that run are this worker.
     fn fence_forks_beside(&self, own: usize) {
-        // A worker that begins to run from now on changes the state first, and sees the announcement; a guest is counted first.
-        if self.core.idle.snapshot().running() > own || self.core.idle.guests.are_awake() {
+        // A worker that begins to run from now on changes the state first, and sees the announcement.
+        if self.core.idle.snapshot().running() > own {
             self.core.queues.fence_forks();
         } else {
             // Ordering: of a worker that has ceased to run, as the state says, this one sees what it pushed before.
@@ -247,38 +268,12 @@ impl Worker {
 
     /// Waits for a fork or a scope; meanwhile runs what descends from it. On the own deque, that begins at a position.
     pub(crate) fn wait_for_part(&self, wait: Wait<'_>, own: u64) {
-        // The parts that are awaited in a forked child are the parent's.
-        self.end_if_orphan();
         let (region, waits) = (wait.region(), self.waits.get());
         self.waits.set(waits + 1);
         let origins = self.me.origins.begin(region, own);
-        keep_tickets(|| self.help_until_over(wait, own, waits < DEPTH));
+        keep_tickets(|| self.run_until(&mut Parts { wait, own, steals: waits < DEPTH }));
         self.me.origins.end(origins);
         self.waits.set(waits);
-    }
-
-    fn help_until_over(&self, wait: Wait<'_>, own: u64, helps: bool) {
-        let (region, runs) = (wait.region(), runs_in_place());
-        let mut looks = if runs { 0 } else { LOOKS };
-        while !wait.is_over() {
-            // Its own parts at any depth: its stack has the caller's recursion then, and no more.
-            let runs_next = || {
-                self.run_own_part(region, own)
-                    || (helps && self.run_stolen_part(region))
-                    || (self.runs_anything() && self.run_one())
-            };
-            if runs && runs_next() {
-                looks = 0;
-            } else if looks < LOOKS {
-                yields::snooze(looks);
-                looks += 1;
-            } else if runs && self.runs_anything() {
-                self.doze(wait);
-            } else {
-                return_tickets();
-                self.sleep_until(wait, own);
-            }
-        }
     }
 
     /// Runs the newest part of a region on the own deque, down to a position; `false` if there is none.
@@ -324,7 +319,6 @@ impl Worker {
         if others.peek().is_none() {
             return false;
         }
-        let _helps = self.begin_help();
         let stolen = others.find_map(|(index, peer)| {
             self.steal_part(peer, Some(region)).ok().inspect(|_| self.trace_stolen_fork(index))
         });
@@ -338,81 +332,8 @@ impl Worker {
     /// Runs a part inside a job that waits for it. It contains its panics.
     #[inline]
     fn run_part(&self, job: Job) {
-        let entered = self.is_guest.then_some(self.core.key);
-        enter_pool(entered, &self.core, || self.run(job));
+        enter_pool(None, &self.core, || self.run(job));
         // The part may have forked. The wait goes on, for parts of the parent's.
         self.end_if_orphan();
-    }
-
-    /// Sleeps until the wait is over, on a thread that is not the pool's.
-    fn sleep_as_guest(&self, wait: Wait<'_>) {
-        let guests = &self.core.idle.guests;
-        let helps = self.helps.get() > 0;
-        if helps {
-            guests.end_help();
-        }
-        guests.sleep();
-        sleep_until(wait);
-        guests.wake();
-        if helps {
-            guests.begin_help();
-        }
-    }
-
-    /// Counts a guest as helping until the returned value is dropped: while it steals a part, and runs it.
-    fn begin_help(&self) -> Option<Helps<'_>> {
-        self.is_guest.then(|| {
-            let helps = self.helps.get();
-            self.helps.set(helps + 1);
-            if helps == 0 {
-                self.core.idle.guests.begin_help();
-            }
-            Helps(self)
-        })
-    }
-
-    /// Sleeps until the wait is over; the pool may have another thread in the meantime.
-    #[cold]
-    fn sleep_until(&self, wait: Wait<'_>, own: u64) {
-        if self.is_guest {
-            return self.sleep_as_guest(wait);
-        }
-        let thread = BlockedThread::of_this_thread();
-        let counted = self.begin_wait(&thread);
-        if !wait.register(counted.waker()) || counted.until(|| wait.is_over()) {
-            return;
-        }
-        // All threads that the pool may have wait for its jobs, and this wait can't fail. It goes on uncounted, and runs what it
-        // waits for itself, as a worker would.
-        while !wait.is_over() {
-            if self.run_own_part(wait.region(), own) || self.run_stolen_part(wait.region()) {
-                continue;
-            }
-            match self.find_anything(wait) {
-                Some(job) => self.run_inside(job, self.me.origins.depth()),
-                None if self.poll_events() => {}
-                None => {
-                    let _blocked = self.block();
-                    thread.park(Some(LOOK_AGAIN));
-                }
-            }
-        }
-    }
-
-    /// Finds a job that a wait may need, when no other worker is left to run any: parts first, then whatever is queued. A future of
-    /// the scope may wait for any job; see `engine/FORKS.md`. Not in deep waits, so that these end before their stack does.
-    fn find_anything(&self, wait: Wait<'_>) -> Option<Job> {
-        // A guest that runs a part may end what this waits for, or has done so.
-        if self.waits.get() > DEPTH || self.core.idle.guests.are_helping() || wait.is_over() {
-            return None;
-        }
-        let theirs = || {
-            let peers = &self.core.queues.peers;
-            let mut others = peers.iter().filter(|&(index, _)| index != self.index);
-            others.find_map(|(_, peer)| peer.steal_fork(&self.forks).ok())
-        };
-        let part = self.forks.pop().or_else(theirs).map(Part::into_job);
-        let oldest = || self.core.take_oldest().map(|taken| self.take_as(taken));
-        part.or_else(|| self.local.pop()).or_else(oldest)
     }
 }

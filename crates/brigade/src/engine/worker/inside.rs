@@ -9,7 +9,7 @@ use super::Worker;
 pub(super) struct Inside(Cell<usize>);
 
 /// A job that runs inside another one, or is looked for there, until this is dropped.
-pub(super) struct RunsInside<'a>(&'a Cell<usize>);
+pub(crate) struct RunsInside<'a>(&'a Cell<usize>);
 
 impl Inside {
     /// The jobs that the worker runs until the returned value is dropped are inside the current job.
@@ -26,8 +26,18 @@ impl Drop for RunsInside<'_> {
 }
 
 impl Worker {
+    /// What the worker runs until the returned value is dropped is inside the current job.
+    pub(crate) fn run_inside_job(&self) -> RunsInside<'_> {
+        self.inside.begin()
+    }
+
     /// Whether the current job is inside another one, which waits.
     pub(super) fn is_inside(&self) -> bool {
-        self.waits.get() > 0 || self.inside.0.get() > 0
+        self.depth() > 0
+    }
+
+    /// How many waits that run jobs are on this worker's stack.
+    pub(super) fn depth(&self) -> usize {
+        self.waits.get() + self.inside.0.get()
     }
 }

@@ -1,18 +1,16 @@
 //! A worker: a thread and its own queue. This file has its main loop, its turn, and its handling of panics.
 //!
 //! Further methods of [`Worker`] accept jobs (`submit`), find the next one (`search`, `relief`), and sleep (`park`, with `monitor` and
-//! `spin`). They also wait for jobs of the worker's own pool (`wait`), poll timers and I/O (`poll`), and handle futures
-//! (`tasks`), run any job inside one that waits (`doze`), or know the class of what they run (`class`). A thread that is not one of the
-//! pool's may fork as one (`guest`), and the owner of a pool without threads is its worker now and then (`driven`).
+//! `spin`). They also wait inside a job (`run_until`), poll timers and I/O (`poll`), and handle futures
+//! (`tasks`), or know the class of what they run (`class`). The owner of a pool without threads is its worker now and
+//! then (`driven`).
 
 mod brief;
 mod busy_period;
 mod class;
-mod doze;
 mod driven;
 mod forks;
 mod gaps;
-mod guest;
 mod inside;
 mod lone_forks;
 mod marks;
@@ -22,6 +20,7 @@ mod park;
 mod poll;
 mod relief;
 mod rests;
+mod run_until;
 mod search;
 mod spin;
 mod submit;
@@ -30,7 +29,6 @@ mod tasks;
 mod tests;
 #[cfg_attr(not(feature = "trace"), path = "no_traced.rs")]
 mod traced;
-mod wait;
 
 use core::any::Any;
 use core::cell::{Cell, RefCell};
@@ -45,6 +43,7 @@ use super::core::{Caller, Core};
 use super::current;
 use super::injectors::{Injectors, Share};
 use super::local::Local;
+use super::origins::DEPTH;
 use super::peers::Peer;
 use crate::config::Hook;
 use crate::key::Key;
@@ -54,27 +53,21 @@ use crate::role::{Role, WorkerInfo};
 use crate::trace::Scope;
 use busy_period::BusyPeriod;
 use class::{Class, Interrupted, Row};
-pub(crate) use driven::{Driven, owns};
+pub(crate) use driven::{Driven, owned, wait_as};
 pub(crate) use forks::wait_outside;
 use gaps::Gaps;
-pub(crate) use guest::{Enters, visit};
 use inside::Inside;
 use lone_forks::LoneForks;
 use marks::Marks;
 use pace::{Look, Pace};
 use relief::Relief;
 use rests::Rests;
+pub(crate) use run_until::Awaited;
 pub(crate) use traced::label_job;
-pub(crate) use wait::PoolWait;
 
 brigade_sync::scoped_thread_local! {
     /// The worker that the current thread is.
     pub(crate) static CURRENT: Worker
-}
-
-brigade_sync::scoped_thread_local! {
-    /// The worker that the current thread forks as: the one that it is, or a guest.
-    pub(crate) static FORKING: Worker
 }
 
 /// Called in a forked child, whose only thread is no longer a worker.
@@ -84,7 +77,6 @@ impl OnChild for Child {
     fn on_child() {
         CURRENT.with(|worker| worker.into_iter().for_each(Worker::orphan));
         CURRENT.clear();
-        FORKING.clear();
     }
 }
 
@@ -96,8 +88,6 @@ pub(crate) struct Worker {
     /// The part that it shares with other threads.
     me: Arc<Peer>,
     index: usize,
-    /// Whether it is a thread that is not one of the pool's: see `guest`.
-    is_guest: bool,
     /// What it was started as.
     role: Role,
     local: Local,
@@ -113,8 +103,6 @@ pub(crate) struct Worker {
     busy_period: BusyPeriod,
     /// The depth of nested waits that run parts.
     waits: Cell<usize>,
-    /// The depth of stolen parts that it runs, or is about to steal, as a guest.
-    helps: Cell<usize>,
     /// The jobs that it runs inside others.
     inside: Inside,
     /// Whether it runs only futures that yield, in a pool that drains.
@@ -146,8 +134,10 @@ pub(crate) struct Worker {
 /// A guard for the time in which a worker is blocked.
 pub(crate) struct Blocked<'a> {
     worker: &'a Worker,
-    /// Whether its job unwinds.
-    unwinds: bool,
+    /// Whether there may be a thread in its place besides the spare ones.
+    extra: bool,
+    /// It waits for jobs of this pool only.
+    is_own: bool,
     _traced: Option<Scope<'a>>,
 }
 
@@ -157,7 +147,7 @@ impl Drop for Blocked<'_> {
         self.worker.blocks.set(depth);
         // In a forked child the lock may be held forever.
         if depth == 0 && self.worker.core.key.is_here() {
-            self.worker.core.idle.unblock(self.unwinds);
+            self.worker.core.idle.unblock(self.extra, self.is_own);
         }
     }
 }
@@ -167,7 +157,7 @@ impl Worker {
     pub(crate) fn live(core: Arc<Core>, index: usize) {
         core.threads.enter();
         let role = core.idle.arrive(index);
-        let worker = Self { role, ..Self::at(core, index, false) };
+        let worker = Self { role, ..Self::at(core, index) };
         worker.me.sleeper.set_thread();
         worker.trace_start();
         let life = || {
@@ -179,7 +169,7 @@ impl Worker {
             }
         };
         let core = &worker.core;
-        let life = || CURRENT.set(&worker, || FORKING.set(&worker, life));
+        let life = || CURRENT.set(&worker, life);
         current::work_as(core.key, index, || core.resources.enter(life));
         core.cancel_locals(&worker.me);
         worker.me.sleeper.unset_thread();
@@ -196,12 +186,11 @@ impl Worker {
     }
 
     /// Takes the owner's ends of the queues with this index, which has been opened.
-    fn at(core: Arc<Core>, index: usize, is_guest: bool) -> Self {
+    fn at(core: Arc<Core>, index: usize) -> Self {
         let me = core.queues.peers.at(index).clone();
         let Some((local, forks)) = me.own.lock().take() else {
             unreachable!("a place has one worker")
         };
-        me.track.set_guest(is_guest);
         Self {
             pace: Pace::new(core.config.fairness),
             marks: RefCell::default(),
@@ -217,7 +206,6 @@ impl Worker {
             me,
             core,
             index,
-            is_guest,
             role: Role::default(),
             local,
             forks,
@@ -225,7 +213,6 @@ impl Worker {
             gaps: Gaps::new(),
             busy_period: BusyPeriod::new(),
             waits: Cell::new(0),
-            helps: Cell::new(0),
             inside: Inside::default(),
             yields: Cell::new(false),
             rests: Rests::new(),
@@ -237,7 +224,6 @@ impl Worker {
     fn give_back(self) -> Arc<Core> {
         self.note_yields(false);
         let Self { core, me, local, forks, .. } = self;
-        // A guest does not park as a worker.
         forks.shrink();
         *me.own.lock() = Some((local, forks));
         core
@@ -252,11 +238,6 @@ impl Worker {
     #[inline]
     pub(crate) fn is_of(&self, key: Key) -> bool {
         self.core.key == key
-    }
-
-    /// Whether it is a thread that is not one of the pool's.
-    pub(crate) fn is_guest(&self) -> bool {
-        self.is_guest
     }
 
     /// Names the pool.
@@ -287,16 +268,39 @@ impl Worker {
 
     /// Does not count as a worker until the guard is dropped: the pool may have another one in its place.
     pub(crate) fn block(&self) -> Blocked<'_> {
-        let depth = self.blocks.get();
-        self.blocks.set(depth + 1);
-        let unwinds = !runs_in_place();
-        if depth > 0 {
-            return Blocked { worker: self, unwinds, _traced: None };
+        if self.blocks.get() > 0 {
+            return self.blocked(false, false, None);
         }
         let traced = self.trace_block();
-        self.core.idle.block(unwinds);
+        let extra = self.core.idle.block(!runs_in_place());
+        let blocked = self.blocked(extra, false, traced);
         self.core.replace_blocked();
-        Blocked { worker: self, unwinds, _traced: traced }
+        if self.core.idle.is_stuck() {
+            // A worker that waits for the pool's jobs runs them.
+            self.core.events.candidates.call_last();
+        }
+        blocked
+    }
+
+    /// The same for a wait inside a job, which is for jobs of this pool only or not; `None` if no other worker of the pool would be left to
+    /// run anything.
+    fn block_to_wait(&self, is_own: bool) -> Option<Blocked<'_>> {
+        if self.blocks.get() > 0 {
+            return (!self.core.idle.is_stuck()).then(|| self.blocked(false, false, None));
+        }
+        let may_start = !self.core.threads.has_failed();
+        let config = &self.core.config;
+        let may_exceed = !config.is_driven && (config.spare.is_none() || self.depth() > DEPTH);
+        let unwinds = !runs_in_place();
+        let extra = self.core.idle.block_to_wait(unwinds, may_exceed, may_start, is_own)?;
+        let blocked = self.blocked(extra, is_own, self.trace_block());
+        self.core.replace_blocked();
+        Some(blocked)
+    }
+
+    fn blocked<'a>(&'a self, extra: bool, is_own: bool, traced: Option<Scope<'a>>) -> Blocked<'a> {
+        self.blocks.set(self.blocks.get() + 1);
+        Blocked { worker: self, extra, is_own, _traced: traced }
     }
 
     /// Whether the pool is being discarded.

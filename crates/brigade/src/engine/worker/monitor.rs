@@ -116,9 +116,7 @@ impl Monitor {
             return self.stand_by(worker, keep_up);
         }
         let seen = core.idle.snapshot();
-        // For a guest it goes on unless there is a holder, whom the guest wakes when it forks.
-        let guests_run = core.idle.guests.are_awake() && !seen.driver_held();
-        let others_run = seen.running() > 0 || guests_run;
+        let others_run = seen.running() > 0;
         // The driver holder sleeps between two events that it handles itself. Without a monitor it would wake a worker for each.
         let is_between = seen.driver_held() && !others_run && come_often;
         // What such events wake has been run by the next look, as a rule. What is queued now may be stuck.

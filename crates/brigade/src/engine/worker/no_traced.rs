@@ -58,9 +58,6 @@ impl Worker {
     pub(super) fn trace_start(&self) {}
 
     #[inline(always)]
-    pub(super) fn trace_visit(&self) {}
-
-    #[inline(always)]
     pub(super) fn trace_end(&self) {}
 
     #[inline(always)]

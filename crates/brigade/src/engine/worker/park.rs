@@ -32,7 +32,7 @@ impl Worker {
     }
 
     /// Like [`park`](Self::park), but continues as a searcher if the last look finds that `is_over`. A thread that makes it so must
-    /// then pick this worker, as one that [dozes](super::doze).
+    /// then pick this worker, as one that waits [inside a job](super::run_until).
     #[inline]
     pub(super) fn park_unless(&self, is_over: impl FnOnce() -> bool) -> Parked {
         let core = &*self.core;
@@ -48,6 +48,11 @@ impl Worker {
         }
         if core.queues.has_work() || !self.me.mailbox.is_empty() || is_over() {
             return self.withdraw();
+        }
+        if core.is_held_up() {
+            let parked = self.withdraw();
+            core.cancel_waiting();
+            return parked;
         }
         if announced.settles {
             core.settle();
@@ -167,7 +172,7 @@ impl Worker {
 
     /// When this worker leaves if it may be idle for `patience` more; `None` if it stays.
     fn leave_at(&self, patience: Duration) -> Option<Instant> {
-        if self.me.mailbox.has_locals() {
+        if self.me.mailbox.has_locals() || self.is_inside() {
             return None;
         }
         let leaves = self.core.config.core_timeout || self.core.idle.snapshot().is_beyond_core();
@@ -177,7 +182,8 @@ impl Worker {
 
     /// Whether this worker has been idle for long enough, or may be surplus.
     fn is_time(&self, leave_at: Option<Instant>) -> bool {
-        self.core.idle.snapshot().has_surplus() || leave_at.is_some_and(|at| at <= time::now())
+        (self.core.idle.snapshot().has_surplus() && !self.is_inside())
+            || leave_at.is_some_and(|at| at <= time::now())
     }
 
     /// Leaves for good, unless this worker is needed or has been picked.

@@ -2,15 +2,16 @@
 
 use core::time::Duration;
 use std::sync::Arc;
+use std::task::Waker;
 use std::time::Instant;
 
 use brigade_sync::time;
 use brigade_task::{Job, contain};
 
-use super::Worker;
 use super::park::Parked;
 use super::spin::Spin;
-use crate::engine::events::blocked::BlockedThread;
+use super::{Blocked, Worker};
+use crate::engine::events::blocked::{BlockedThread, Elsewhere};
 use crate::engine::park_spot::ParkSpot;
 use crate::priority::Priority;
 
@@ -71,7 +72,7 @@ impl Worker {
         // Withdraws before anything is queued: while all workers are parked, nothing is.
         let leave = |left: &mut Option<Parked>| _ = left.get_or_insert_with(|| self.withdraw());
         if events.driver.is_made() {
-            let polled = spot.sleep_on_driver(|| {
+            let polled = spot.sleep_elsewhere(|| {
                 events.driver.poll(|| spot.parker.has_token(), timeout, &mut |waker| {
                     leave(&mut left);
                     woken += 1;
@@ -158,52 +159,74 @@ impl Worker {
         queued.unwrap_or_else(|job| self.core.drop_job(job));
     }
 
-    /// Sleeps in a `block_on` inside a job until there is a token, and polls timers and I/O if no other thread can.
-    pub(crate) fn wait_in_job(&self, thread: &Arc<BlockedThread>) {
-        if !self.core.key.is_here() {
-            // In a child that the future has forked, the pool does not exist.
-            thread.park(None);
-            return;
-        }
-        let events = &self.core.events;
+    /// Sleeps inside a job until there is a token or mail, and polls timers and I/O if no other thread can; counts as blocked
+    /// meanwhile. Returns whether there was a token, after it has polled or has slept for `patience`, too; `None` at once if no worker of the
+    /// pool would be left to run anything.
+    pub(super) fn sleep_blocked(
+        &self,
+        thread: &Arc<BlockedThread>,
+        patience: Option<Duration>,
+        is_own: bool,
+    ) -> Option<bool> {
+        let (events, mailbox) = (&self.core.events, &self.me.mailbox);
         let mut candidate = events.candidates.enter(thread);
-        while !thread.spot.parker.try_take() {
+        let has_mail = !mailbox.wake_by(Waker::from(thread.clone()));
+        let slept = loop {
+            if has_mail || thread.take_token() {
+                break Some(!has_mail);
+            }
             if !events.are_wanted() || self.core.idle.snapshot().driver_held() {
                 candidate.end_polling();
             } else {
                 candidate.begin_polling();
             }
-            if self.sleep_in_job(thread, candidate.polls()) {
-                break;
+            // If we poll, this has begun before: otherwise `block_to_wait` would call another candidate to poll.
+            let Some(blocked) = self.block_to_wait(is_own) else { break None };
+            if is_own && self.core.is_held_up() {
+                drop(blocked);
+                self.core.cancel_waiting();
+                break Some(false);
+            }
+            if self.sleep_in_job(thread, candidate.polls(), blocked, patience) {
+                break Some(true);
             }
             if candidate.polls() {
                 events.timers.leap();
             }
             // Not while we are blocked: due jobs are queued here, and announced when we block again.
-            self.poll_events();
-        }
+            if self.poll_events() || patience.is_some() {
+                break Some(false);
+            }
+        };
+        mailbox.stop_waiting();
         drop(candidate);
         // We may have been called to poll in place of another thread.
         self.core.see_to_driver();
+        slept
     }
 
     /// Sleeps once; `false` if that did not end with a token. A worker that becomes the driver holder while we poll calls us.
-    fn sleep_in_job(&self, thread: &BlockedThread, polls: bool) -> bool {
-        let events = &self.core.events;
-        // If we poll, this has begun before: otherwise `block` would call another candidate to poll.
-        let mut blocked = Some(self.block());
-        let timeout = polls.then(|| events.timers.until()).flatten();
+    fn sleep_in_job(
+        &self,
+        thread: &BlockedThread,
+        polls: bool,
+        blocked: Blocked<'_>,
+        patience: Option<Duration>,
+    ) -> bool {
+        let (events, mut blocked) = (&self.core.events, Some(blocked));
+        let until = polls.then(|| events.timers.until()).flatten();
+        let timeout = until.into_iter().chain(patience).min();
         let Some(driver) = events.driver.get().filter(|_| polls) else {
             return thread.spot.parker.park(timeout);
         };
-        *thread.driver.lock() = Some(driver);
-        let polled = thread.spot.sleep_on_driver(|| {
+        *thread.elsewhere.lock() = Some(Elsewhere::Driver(driver));
+        let polled = thread.spot.sleep_elsewhere(|| {
             events.driver.poll(|| thread.spot.parker.has_token(), timeout, &mut |waker| {
                 drop(blocked.take());
                 contain(|| waker.wake());
             })
         });
-        *thread.driver.lock() = None;
+        *thread.elsewhere.lock() = None;
         polled.map_or(true, |polled| !polled && self.await_poller(&thread.spot, timeout))
     }
 }

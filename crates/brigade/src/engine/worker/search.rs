@@ -50,10 +50,8 @@ impl Worker {
         if let Some(job) = own.or_else(|| self.take_mail()) {
             return Some(job);
         }
-        // It is about to wait for events again itself, unless another worker or a guest runs.
-        let will_wait = self.rests.has_slept()
-            && self.core.idle.snapshot().running() <= 1
-            && !self.core.idle.guests.are_awake();
+        // It is about to wait for events again itself, unless another worker runs.
+        let will_wait = self.rests.has_slept() && self.core.idle.snapshot().running() <= 1;
         if !will_wait && self.poll_events() {
             let own = self.local.pop().or_else(|| self.take_mail());
             return own.or_else(|| self.refill_share());

@@ -92,11 +92,6 @@ impl Worker {
         }
     }
 
-    /// The number of this worker's current turn.
-    pub(crate) fn turn(&self) -> u64 {
-        self.pace.turn()
-    }
-
     /// Accepts a local future, whose first job is about to be [sent](crate::engine::Core::send_local).
     pub(crate) fn accept_local(&self) {
         self.me.counters.accepted.add(1);
@@ -105,7 +100,12 @@ impl Worker {
 
     /// Adds a local future that is about to wait; returns its number.
     pub(crate) fn bind_local(&self, task: TaskRef) -> u32 {
-        self.me.mailbox.bind(task)
+        let number = self.me.mailbox.bind(task);
+        if self.discards() {
+            // As in `Core::bind`.
+            self.me.mailbox.cancel_waiting();
+        }
+        number
     }
 
     /// Handles the end of a local future.

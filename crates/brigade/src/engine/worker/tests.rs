@@ -4,7 +4,7 @@
 use core::cell::Cell;
 use std::sync::Arc;
 
-use brigade_task::{Job, Wait, install, join};
+use brigade_task::{Job, join};
 
 use super::monitor::{Monitor, Tick, give_up};
 use super::park::Parked;
@@ -33,7 +33,7 @@ fn worker(core: &Arc<Core>) -> Worker {
     core.idle.started(index);
     core.idle.arrive(index);
     core.idle.begin(index);
-    Worker::at(core.clone(), index, false)
+    Worker::at(core.clone(), index)
 }
 
 impl Crew {
@@ -159,32 +159,6 @@ fn a_worker_that_is_claimed_before_it_can_withdraw_passes_the_heavy_fence() {
     assert!(crew.sees_late_fork(|claimed| {
         matches!(claimed.withdraw(), Parked::Search) && crew.has_woken()
     }));
-}
-
-#[test]
-fn a_worker_that_dozes_passes_the_heavy_fence() {
-    let (crew, queued, sees) = (Crew::new(), Cell::new(None), Cell::new(false));
-    let park = |wait: Wait<'_>| {
-        crew.core().idle.start_search();
-        // It would end a sleep at once.
-        crew.core().set_token(1);
-        sees.set(crew.sees_late_fork(|worker| {
-            worker.park_in_job(wait).is_none() && worker.core.idle.snapshot().parked() == 0
-        }));
-        queued.take().into_iter().for_each(|job: Job| _ = job.run());
-    };
-    assert!(
-        install(
-            || (),
-            |job| {
-                queued.set(Some(job));
-                Ok(())
-            },
-            park
-        )
-        .is_ok()
-    );
-    assert!(sees.get());
 }
 
 #[test]

@@ -41,7 +41,7 @@ impl Worker {
     #[inline(always)]
     fn pen(&self) -> Option<Pen<'_>> {
         let is_traced = self.core.idle.snapshot().is_traced();
-        is_traced.then(|| self.core.tracer.pen(&self.me.track, self.is_guest, self.is_inside()))
+        is_traced.then(|| self.core.tracer.pen(&self.me.track, self.is_inside()))
     }
 
     /// A job runs on it until the returned value is dropped.
@@ -106,11 +106,6 @@ impl Worker {
         });
     }
 
-    /// It begins as a guest.
-    pub(super) fn trace_visit(&self) {
-        self.pen().into_iter().for_each(Pen::visit);
-    }
-
     /// Its thread is about to end.
     pub(super) fn trace_end(&self) {
         self.note(|| What::Ends);
@@ -120,17 +115,12 @@ impl Worker {
     pub(super) fn trace_steal(&self, before: Option<usize>, from: usize) {
         let Some(before) = before else { return };
         let jobs = 1 + self.local.len().saturating_sub(before);
-        self.note(|| self.stolen(from, jobs, false));
+        self.note(|| What::Stolen { from, jobs, are_forks: false });
     }
 
     /// It has stolen a fork.
     pub(super) fn trace_stolen_fork(&self, from: usize) {
-        self.note(|| self.stolen(from, 1, true));
-    }
-
-    fn stolen(&self, from: usize, jobs: usize, are_forks: bool) -> What {
-        let from_guest = self.core.queues.peers.at(from).track.is_of_guest();
-        What::Stolen { from, from_guest, jobs, are_forks }
+        self.note(|| What::Stolen { from, jobs: 1, are_forks: true });
     }
 
     /// It is about to take jobs from another queue: how many its own queue has, if there is a trace.

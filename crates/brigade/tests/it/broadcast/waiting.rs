@@ -1,14 +1,11 @@
 //! Jobs that wait for shares, of their own worker and of others.
 
-use std::cell::RefCell;
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, Barrier, Mutex, mpsc};
 
 use super::join_all;
 use crate::support::crowd::for_both_queueings;
-use brigade::{
-    Handle, JoinError, JoinHandle, Pool, TaskSet, block_on, current_worker_index, spawn_local,
-};
-use brigade_testkit::{Gate, Latch, Meeting, Watchdog};
+use brigade::{Handle, JoinError, JoinHandle, Pool, TaskSet, block_on, current_worker_index};
+use brigade_testkit::{Gate, Meeting, Watchdog};
 
 #[test]
 fn a_job_joins_all_shares_of_its_own_broadcast() {
@@ -163,48 +160,57 @@ fn a_worker_that_sleeps_in_a_join_is_called_for_a_share_that_it_waits_for() {
     }
 }
 
-thread_local! {
-    /// Borrowed while a job of this thread waits.
-    static STATE: RefCell<u32> = const { RefCell::new(0) };
+/// No other thread may run the share of the one that waits.
+#[test]
+fn the_share_of_a_worker_runs_inside_its_wait_for_a_fork_or_a_scope() {
+    let _dog = Watchdog::start(60);
+    let ways: [fn(&Gate, Handle) -> Vec<usize>; 2] = [
+        |begun, pool| {
+            let shares = || {
+                begun.open();
+                join_all(pool.broadcast(|index| index))
+            };
+            brigade::join(|| begun.wait(), shares).1
+        },
+        |begun, pool| {
+            let joined = Mutex::new(Vec::new());
+            brigade::scope(|scope| {
+                scope.execute(|| {
+                    begun.open();
+                    *joined.lock().unwrap() = join_all(pool.broadcast(|index| index));
+                });
+                begun.wait();
+            });
+            joined.into_inner().unwrap()
+        },
+    ];
+    for way in ways {
+        for_both_queueings(|builder| {
+            let (pool, begun) = (builder.threads(2).build().unwrap(), Gate::closed());
+            let handle = pool.handle();
+            // The other worker takes the part that joins.
+            let job = pool.submit(move || way(&begun, handle));
+            assert_eq!(job.join().unwrap(), [0, 1]);
+        });
+    }
 }
 
-/// A share may lock what the waiting job has locked.
-///
-/// Caught: a wait that runs the shares of its worker, whatever it waits for.
+/// Each worker runs the shares in the order in which they were sent, also those that it waits for.
 #[test]
-fn a_share_is_not_run_inside_a_job_that_waits_for_something_else() {
+fn two_jobs_that_broadcast_a_barrier_each_and_join_it_meet() {
     let _dog = Watchdog::start(60);
-    for_both_queueings(|builder| {
-        let pool = builder.threads(2).build().unwrap();
-        let (handle, gate) = (pool.handle(), Gate::closed());
-        let wait = gate.clone();
-        let (begun, begins) = mpsc::channel();
-        let other = pool.submit(move || {
-            begun.send(()).unwrap();
-            wait.wait();
-        });
-        begins.recv().unwrap();
-        let (told, tells) = mpsc::channel();
-        let waiting = pool.submit(move || {
-            STATE.with_borrow_mut(|state| {
-                // Local futures of this job are polled while it waits.
-                let latch = Latch::default();
-                let opens = latch.clone();
-                drop(spawn_local(async move { opens.open() }));
-                let shares = handle.broadcast(move |_| {
-                    STATE.with_borrow_mut(|state| *state += 1);
-                    told.send(()).unwrap();
-                });
-                block_on(handle.spawn(async move { latch.wait().await })).unwrap();
-                handle.submit(|| ()).join().unwrap();
-                other.join().unwrap();
-                (*state, shares.len())
+    let pool = Pool::builder().threads(4).spare_threads(0).prestart().build().unwrap();
+    let handle = pool.handle();
+    for _ in 0..100 {
+        let broadcasts = [(); 2].map(|()| {
+            handle.submit(move || {
+                let barrier = Barrier::new(4);
+                let shares = handle.broadcast(move |_| _ = barrier.wait()).into_iter();
+                shares.for_each(|share| share.join().unwrap());
             })
         });
-        gate.open();
-        let (state, shares) = waiting.join().unwrap();
-        assert_eq!((state, tells.iter().count()), (0, shares));
-    });
+        broadcasts.into_iter().for_each(|broadcast| broadcast.join().unwrap());
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use brigade::{Handle, NewThread, Pool, Shutdown, Thread, block_on, blocking};
+use brigade::{Handle, NewThread, Pool, Shutdown, TaskSet, Thread, block_on, blocking};
 use brigade_testkit::{Gate, Watchdog, eventually};
 
 /// Starts threads, but for some from the second one on, whose starts fail.
@@ -106,7 +106,10 @@ fn a_blocked_job_gets_what_it_waits_for_although_a_start_fails_after_it_has_begu
     let begins = begin.clone();
     let waits = pool.submit(move || {
         begins.wait();
-        handle.spawn(ready(7)).join().unwrap()
+        // It would poll a single future itself.
+        let mut set = TaskSet::new(handle);
+        set.spawn(ready(7));
+        set.join_next().unwrap().unwrap()
     });
     eventually("it runs", || pool.metrics().running == 1);
     let submits = pool.handle();

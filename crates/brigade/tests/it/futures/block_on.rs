@@ -5,10 +5,13 @@ use std::future::{Future, pending, poll_fn};
 use std::panic::{self, AssertUnwindSafe};
 use std::pin::{Pin, pin};
 use std::rc::Rc;
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 use std::thread;
+use std::time::Duration;
 
-use brigade::{Handle, JoinHandle, Pool, block_on, yield_now};
+use brigade::time::sleep;
+use brigade::{Handle, JoinHandle, Pool, block_on, spawn, yield_now};
 
 use crate::support::policy::queue_kinds;
 use brigade_testkit::panics;
@@ -133,7 +136,7 @@ fn a_thread_that_blocks_for_ever_holds_up_no_shutdown_of_another_pool() {
 #[test]
 fn a_wait_for_something_else_is_not_taken_for_one_for_a_job() {
     let _dog = Watchdog::start(20);
-    /// Polls a job that no thread is left to run.
+    /// Polls a future that waits.
     type Way = fn(&mut JoinHandle<()>, Handle, &mut Context<'_>);
     let ways: [Way; 2] = [
         |job, _, context| {
@@ -143,7 +146,7 @@ fn a_wait_for_something_else_is_not_taken_for_one_for_a_job() {
         },
         |job, here, context| {
             assert!(Pin::new(&mut *job).poll(context).is_pending());
-            *job = here.spawn(async {});
+            *job = here.spawn(pending());
         },
     ];
     for poll in ways {
@@ -151,7 +154,7 @@ fn a_wait_for_something_else_is_not_taken_for_one_for_a_job() {
         let (here, latch) = (pool.handle(), Latch::default());
         let opens = latch.clone();
         let waits = pool.submit(move || {
-            let mut job = here.spawn(async {});
+            let mut job = here.spawn(pending());
             let mut other = pin!(latch.wait());
             block_on(poll_fn(|context| {
                 let polled = other.as_mut().poll(context);
@@ -164,5 +167,51 @@ fn a_wait_for_something_else_is_not_taken_for_one_for_a_job() {
         eventually("it waits", || opens.waiting() > 0);
         opens.open();
         waits.join().unwrap();
+    }
+}
+
+/// All other threads of the pool wait for what the first of them is about to make, which the pool does not know. So the waiter polls
+/// the futures that it waits for.
+#[test]
+fn a_value_that_all_jobs_want_may_be_made_by_futures_of_the_pool() {
+    let _dog = Watchdog::start(60);
+    type Way = fn() -> u32;
+    let ways: [Way; 5] = [
+        || block_on(spawn(async { 1 })).unwrap(),
+        || spawn(async { 1 }).join().unwrap(),
+        || block_on(async { spawn(async { yield_now().await }).await }).map_or(0, |()| 1),
+        || spawn(async { yield_now().await }).join().map_or(0, |()| 1),
+        || block_on(spawn(async { sleep(Duration::from_millis(1)).await })).map_or(0, |()| 1),
+    ];
+    for (way, make) in ways.into_iter().enumerate() {
+        for _ in 0..10 {
+            let (pool, made) = (Pool::new(2), Arc::new(OnceLock::new()));
+            let want = |_| {
+                let made: Arc<OnceLock<u32>> = made.clone();
+                pool.submit(move || *made.get_or_init(make))
+            };
+            let jobs: Vec<_> = (0..20).map(want).collect();
+            assert!(jobs.into_iter().all(|job| job.join().unwrap() == 1), "way {way}");
+        }
+    }
+}
+
+/// The first thread is the only one, or the last.
+#[test]
+fn a_future_that_yields_in_a_block_on_lets_other_jobs_run() {
+    let _dog = Watchdog::start(60);
+    for spare in [0, 1] {
+        let pool = Pool::builder().threads(1).spare_threads(spare).build().unwrap();
+        let is_set = Arc::new(OnceLock::new());
+        let (handle, set) = (pool.handle(), is_set.clone());
+        let job = pool.submit(move || {
+            handle.execute(move || set.set(()).unwrap());
+            block_on(async {
+                while is_set.get().is_none() {
+                    yield_now().await;
+                }
+            });
+        });
+        job.join().unwrap();
     }
 }

@@ -9,7 +9,7 @@ use std::thread;
 use crate::support::busy::{let_go, occupy, open_once_closed};
 use crate::support::policy::for_every_row;
 use crate::support::reports::counts;
-use brigade::{Handle, JoinError, JoinHandle, Pool, Shutdown, block_on, yield_now};
+use brigade::{Handle, JoinError, JoinHandle, Pool, Shutdown, TaskSet, block_on, yield_now};
 use brigade_testkit::{Drops, Gate, Latch, Seed, Token, Watchdog, eventually};
 
 /// Never ready, and counted when it is dropped.
@@ -223,4 +223,62 @@ fn a_spawn_beside_the_end_of_the_pool_is_accepted_or_given_back() {
         }
         assert_eq!((drops.count(), refused), (50, 50 - report.discarded as usize));
     }
+}
+
+/// Tells that it has been polled, and waits.
+async fn told(polled: mpsc::Sender<()>) {
+    polled.send(()).unwrap();
+    pending().await
+}
+
+/// A pool that drains has nothing else left.
+#[test]
+fn the_end_of_a_pool_ends_the_wait_of_a_job_for_a_future_that_waits() {
+    let _dog = Watchdog::start(60);
+    type Way = fn(mpsc::Sender<()>);
+    let ways: [(&str, Way); 5] = [
+        ("join", |polled| _ = brigade::spawn(told(polled)).join()),
+        ("block_on", |polled| _ = brigade::block_on(brigade::spawn(told(polled)))),
+        ("a local future", |polled| _ = brigade::block_on(brigade::spawn_local(told(polled)))),
+        ("a set", |polled| {
+            let mut set = TaskSet::new(Handle::current().unwrap());
+            set.spawn(told(polled));
+            assert!(set.join_next().is_some_and(|outcome| outcome.unwrap_err().is_cancelled()));
+        }),
+        ("a scope", |polled| brigade::scope(|s| drop(s.spawn(told(polled))))),
+    ];
+    for (way, wait) in ways {
+        for (threads, spare) in [(1, 1), (2, 2), (1, 0), (2, 0)] {
+            for how in [Shutdown::Discard, Shutdown::Drain] {
+                let pool = Pool::builder().threads(threads).spare_threads(spare).build().unwrap();
+                let (polled, polls) = mpsc::channel();
+                pool.execute(move || wait(polled));
+                polls.recv().unwrap();
+                let report = pool.shutdown(how);
+                let counts = (report.ran, report.discarded, report.still_running);
+                assert_eq!(counts, (1, 1, 0), "{way}, {threads} and {spare}, {how:?}");
+            }
+        }
+    }
+}
+
+/// It waits for something else, which the future may outlive.
+#[test]
+fn a_pool_that_drains_polls_its_futures_while_a_job_waits_for_something_else() {
+    let _dog = Watchdog::start(60);
+    let (pool, other) = (Pool::new(1), Pool::new(1));
+    let ((go, goes), (wake, wakes)) = (mpsc::channel::<()>(), async_channel::bounded::<()>(1));
+    let future = pool.spawn(async move { wakes.recv().await.is_err() });
+    let elsewhere = other.submit(move || goes.recv().is_err());
+    let (begun, begins) = mpsc::channel();
+    pool.execute(move || {
+        begun.send(()).unwrap();
+        assert!(elsewhere.join().unwrap());
+    });
+    begins.recv().unwrap();
+    pool.close();
+    drop(wake);
+    assert!(future.join().unwrap(), "it was woken, and polled");
+    drop(go);
+    assert_eq!(pool.shutdown(Shutdown::Drain).ran, 2);
 }

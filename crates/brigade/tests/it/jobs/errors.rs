@@ -11,7 +11,6 @@ use std::time::Duration;
 use brigade::time::{Elapsed, timeout};
 use brigade::{
     Handle, JoinError, JoinHandle, Pool, Reason, Rejected, Shutdown, WhenFull, block_on,
-    spawn_local,
 };
 use brigade_testkit::panics;
 use brigade_testkit::{Drops, Gate, Watchdog, eventually};
@@ -25,10 +24,13 @@ fn stale() -> Handle {
     Pool::new(1).handle()
 }
 
-/// A job that gets no result, since its own worker would have to run it.
+/// A job that gets no result, since it has the handle of its own.
 fn waits_for_itself(pool: &Pool) -> Result<(), JoinError> {
-    let job = pool.submit(|| spawn_local(pending::<()>()).join());
-    job.join().unwrap()
+    let (gives, takes) = mpsc::channel::<JoinHandle<()>>();
+    let (told, tells) = mpsc::channel();
+    let job = pool.submit(move || told.send(takes.recv().unwrap().join()).unwrap());
+    gives.send(job).unwrap();
+    tells.recv().unwrap()
 }
 
 fn cancelled(pool: &Pool) -> Result<(), JoinError> {

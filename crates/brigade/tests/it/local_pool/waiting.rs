@@ -1,11 +1,13 @@
 //! Timers, I/O, and waits for the pool.
 
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::{Log, local_pool};
-use brigade::{JoinError, Shutdown, time};
+use brigade::{Pool, Shutdown, TaskSet, block_on, time};
 use brigade_testkit::Watchdog;
 
 const SOON: Duration = Duration::from_millis(20);
@@ -50,18 +52,72 @@ fn sockets_are_read_while_the_owner_waits() {
     assert_eq!(received.unwrap(), "hello");
 }
 
-/// Caught: waits of the owner for what nothing but the owner runs.
+/// The pool's jobs and futures in each way in which its owner may wait for them outside of a call.
 #[test]
-fn a_wait_of_the_owner_outside_of_a_call_ends() {
+fn each_wait_of_the_owner_runs_the_pool() {
+    let _dog = Watchdog::start(60);
+    let pool = local_pool();
+    let soon = || async { time::sleep(Duration::from_millis(1)).await };
+    assert_eq!(pool.submit(|| 1).join().unwrap(), 1);
+    pool.spawn(soon()).join().unwrap();
+    let local = Rc::new(2);
+    assert_eq!(pool.spawn_local(async move { *local }).join().unwrap(), 2);
+    let mut set = TaskSet::new(pool.handle());
+    (0..4).for_each(|_| set.spawn(soon()));
+    assert_eq!(set.outcomes().count(), 4);
+    let borrowed = AtomicU32::new(3);
+    let borrows = async { _ = borrowed.fetch_add(1, Ordering::Relaxed) };
+    pool.in_place_scope(|s| _ = s.spawn(borrows)).unwrap();
+    assert_eq!(borrowed.into_inner(), 4);
+    assert_eq!(pool.block_on(async { brigade::spawn(async { 5 }).await }).unwrap(), 5);
+    assert_eq!(block_on(pool.submit(|| 6)).unwrap(), 6);
+    assert_eq!(block_on(async { brigade::spawn_local(async { 7 }).await }).unwrap(), 7);
+    assert_eq!(pool.install(|| brigade::join(|| 8, || 9)).unwrap(), (8, 9));
+}
+
+#[test]
+fn a_wait_of_the_owner_for_another_pool_runs_its_own() {
+    let _dog = Watchdog::start(60);
+    let (pool, other) = (local_pool(), Pool::new(1));
+    let local = pool.handle();
+    let ask = move || local.submit(|| 42).join().unwrap();
+    assert_eq!(other.submit(ask).join().unwrap(), 42);
+    assert_eq!(other.install(ask).unwrap(), 42);
+    assert_eq!(other.block_on(async move { local.spawn(async { 43 }).await }).unwrap(), 43);
+    let asks = other.spawn(async move { local.submit(|| 44).await.unwrap() });
+    assert_eq!(block_on(asks).unwrap(), 44);
+}
+
+/// Nothing in the pool runs on any other thread.
+#[test]
+fn what_another_thread_installs_runs_on_the_owners() {
+    let _dog = Watchdog::start(60);
+    let (pool, owner) = (local_pool(), thread::current().id());
+    let handle = pool.handle();
+    let other = thread::spawn(move || {
+        let on_owner = || thread::current().id() == owner;
+        let forks = || brigade::join(on_owner, on_owner);
+        let count = AtomicU32::new(0);
+        let counts = || _ = count.fetch_add(u32::from(on_owner()), Ordering::Relaxed);
+        handle.scope(|s| (0..3).for_each(|_| s.execute(counts))).unwrap();
+        (handle.install(forks).unwrap(), count.into_inner())
+    });
+    while !other.is_finished() {
+        pool.tick();
+    }
+    assert_eq!(other.join().unwrap(), ((true, true), 3));
+}
+
+/// For what nothing but the owner ends.
+#[test]
+fn the_owner_waits_for_no_end_of_its_pool() {
     let _dog = Watchdog::start(30);
     let (pool, log) = (local_pool(), Log::default());
-    let handle = pool.handle();
     let note = log.clone();
-    let job = handle.submit(move || note.note(1));
-    assert!(matches!(job.join(), Err(JoinError::WouldDeadlock)));
-    handle.wait_idle();
-    assert!(!handle.wait_idle_timeout(Duration::MAX));
-    assert_eq!(handle.shutdown(Shutdown::Drain).still_running, 1);
+    pool.execute(move || note.note(1));
+    pool.wait_idle();
+    assert!(!pool.wait_idle_timeout(Duration::MAX));
+    assert_eq!(pool.shutdown(Shutdown::Drain).still_running, 1);
     assert!(log.take().is_empty());
     pool.run_until_idle();
     assert_eq!(log.take(), [1]);

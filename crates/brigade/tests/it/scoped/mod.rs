@@ -8,7 +8,6 @@ mod depth;
 mod ends;
 mod few_threads;
 mod futures;
-mod guests;
 mod lifetimes;
 mod locks;
 mod loops;

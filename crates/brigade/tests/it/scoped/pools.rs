@@ -22,8 +22,6 @@ fn builders() -> Vec<(String, Builder)> {
         all.push((format!("elastic {queueing:?}"), builder().threads(0..=4)));
         let full = builder().threads(2).capacity(1).when_full(WhenFull::RunInCaller);
         all.push((format!("bounded {queueing:?}"), full));
-        let helped = builder().threads(2).caller_participates(true);
-        all.push((format!("with its callers {queueing:?}"), helped));
     }
     all
 }

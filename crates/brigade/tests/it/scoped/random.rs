@@ -147,7 +147,6 @@ fn builder(random: &mut Seed) -> Builder {
     let queueing = if random.below(2) == 0 { Queueing::Stealing } else { Queueing::Shared };
     // Enough for all waits: with fewer, some of them may wait for each other for ever.
     let builder = builder.queueing(queueing).keep_alive(random.micros(50)).spare_threads(64);
-    let builder = builder.caller_participates(random.below(3) == 0);
     match random.below(4) {
         0 => builder.threads(0..=4),
         1 => builder.threads(1),

@@ -1,0 +1,254 @@
+//! How a worker waits inside a job. `engine/WAITS.md` has the rules, and why waits end.
+
+use core::time::Duration;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+use std::task::{Wake, Waker};
+
+use brigade_task::{Job, return_tickets};
+
+use super::class::Row;
+use super::park::Parked;
+use super::{Worker, runs_in_place};
+use crate::engine::core::{Caller, Core};
+use crate::engine::enter::enter_job;
+use crate::engine::events::blocked::{BlockedThread, Elsewhere};
+use crate::engine::yields;
+
+/// What a job on a worker waits for.
+pub(crate) trait Awaited {
+    /// How often the worker looks for something to run before it sleeps.
+    const LOOKS: u32 = 0;
+
+    /// Whether the wait is over.
+    fn is_over(&mut self) -> bool;
+
+    /// Has the waker be woken when the wait may be over, in place of any other; `false` if it is over already.
+    fn register(&mut self, waker: Waker) -> bool;
+
+    /// What its thread sleeps on, if the waker of that is known already.
+    fn thread(&self) -> Option<&Arc<BlockedThread>> {
+        None
+    }
+
+    /// How long it sleeps before it looks again, if nothing ends its sleep: what it waits for may run, and no thread be left to run it
+    /// but those that the program blocks.
+    fn patience(&self) -> Option<Duration> {
+        None
+    }
+
+    /// Whether only jobs of the worker's pool end it.
+    fn is_own(&self, worker: &Worker) -> bool;
+
+    /// It has slept, and a token has been taken or not.
+    fn slept(&mut self, has_token: bool) {
+        let _ = has_token;
+    }
+
+    /// Runs something that the wait depends on, if this worker may begin to; `false` if there is nothing.
+    fn run_part(&mut self, worker: &Worker) -> bool {
+        let _ = worker;
+        false
+    }
+}
+
+/// Wakes a worker that is parked in the middle of a job.
+struct Call {
+    core: Arc<Core>,
+    index: usize,
+}
+
+impl Wake for Call {
+    fn wake(self: Arc<Self>) {
+        let Self { core, index } = &*self;
+        // In a child that the job has forked, the crew's lock may be held forever.
+        if core.key.is_here() && core.idle.pick_this(*index) {
+            core.wake(*index, Caller::MayStop);
+        }
+    }
+}
+
+/// Keeps the pool from being idle, and from its end, for a job that waits while its worker may be parked.
+struct InJob<'a>(&'a Core, bool);
+
+impl<'a> InJob<'a> {
+    fn begin(core: &'a Core, is_own: bool) -> Self {
+        core.idle.begin_parked_wait(is_own);
+        Self(core, is_own)
+    }
+}
+
+impl Drop for InJob<'_> {
+    fn drop(&mut self) {
+        // In a forked child the crew's lock may be held forever.
+        if self.0.key.is_here() {
+            self.0.idle.end_parked_wait(self.1);
+        }
+    }
+}
+
+impl Worker {
+    /// Waits inside the job that runs, and runs what the wait depends on and what only this worker may run; anything, if no other worker
+    /// is left to.
+    pub(crate) fn run_until<A: Awaited>(&self, awaited: &mut A) {
+        let (runs, mut looks) = (runs_in_place(), 0);
+        while !awaited.is_over() {
+            // What is awaited in a forked child is the parent's.
+            self.end_if_orphan();
+            // While the job unwinds, only what no other thread may run.
+            let runs_anything = runs && self.runs_anything();
+            if (runs && awaited.run_part(self))
+                || if runs_anything { self.run_one() } else { self.run_mail() }
+            {
+                looks = 0;
+            } else if looks < A::LOOKS && runs {
+                yields::snooze(looks);
+                looks += 1;
+            } else {
+                return_tickets();
+                self.sleep_until(awaited);
+            }
+        }
+    }
+
+    /// Lets others run in a wait whose future yields: the worker's mail, and other jobs here if no other thread is left to run them.
+    pub(crate) fn give_way(&self) {
+        // No other thread may fire timers.
+        self.poll_events();
+        let is_last = self.runs_anything() || self.block_to_wait(false).is_none();
+        _ = if is_last && runs_in_place() { self.run_one() } else { self.run_mail() };
+    }
+
+    /// Sleeps until the wait may be over, or there is something that this worker must run.
+    #[cold]
+    fn sleep_until(&self, awaited: &mut impl Awaited) {
+        let own = awaited.thread().is_none().then(BlockedThread::of_this_thread);
+        let thread = own.as_deref().or(awaited.thread()).cloned();
+        let Some(thread) = thread else { unreachable!("one of the two") };
+        if !awaited.register(Waker::from(thread.clone())) {
+            return;
+        }
+        let woken = if self.runs_anything() {
+            self.run_or_park(&thread, awaited)
+        } else {
+            let slept = self.sleep_blocked(&thread, awaited.patience(), awaited.is_own(self));
+            slept.unwrap_or_else(|| self.run_or_park(&thread, awaited))
+        };
+        awaited.slept(woken);
+    }
+
+    /// Runs a job of the pool inside the current one, or sleeps as an idle worker does until there is one, or a token; returns whether there
+    /// was one.
+    #[cold]
+    fn run_or_park(&self, thread: &BlockedThread, awaited: &mut impl Awaited) -> bool {
+        if self.run_one() {
+            return false;
+        }
+        let _inside = self.inside.begin();
+        let call = Waker::from(Arc::new(Call { core: self.core.clone(), index: self.index }));
+        *thread.elsewhere.lock() = Some(Elsewhere::Worker(call));
+        let origins = self.me.origins.depth();
+        let slept = thread.spot.sleep_elsewhere(|| {
+            self.core.idle.start_search();
+            let waits = InJob::begin(&self.core, awaited.is_own(self));
+            // Not whether the wait is over, which may count what has ended: the waker has been told how much is left.
+            let parked = self.park_unless(|| thread.has_token());
+            drop(waits);
+            match parked {
+                Parked::Search => self.end_search(),
+                Parked::Run(job) => self.run_inside(job, origins),
+                Parked::Leave => unreachable!("the pool does not end while a job waits"),
+            }
+        });
+        *thread.elsewhere.lock() = None;
+        slept.is_err() || thread.take_token()
+    }
+
+    /// Runs a local future that was woken, or a share of this worker; `false` if there is none.
+    fn run_mail(&self) -> bool {
+        let Some(job) = self.me.mailbox.take() else { return false };
+        let _inside = self.inside.begin();
+        self.run_inside(job, self.me.origins.depth());
+        true
+    }
+
+    /// Whether its waits run any job.
+    #[inline]
+    pub(crate) fn runs_anything(&self) -> bool {
+        self.core.config.waits_run_anything
+    }
+
+    /// Whether jobs wait on this worker's own queues.
+    pub(crate) fn has_queued(&self) -> bool {
+        self.local.len() > 0 || !self.me.forks.is_empty()
+    }
+
+    /// Runs a job of this worker's own queues inside the current one; `false` if there is none.
+    pub(crate) fn run_own(&self) -> bool {
+        let _inside = self.inside.begin();
+        let origins = self.me.origins.depth();
+        self.find_own().map(|job| self.run_inside(job, origins)).is_some()
+    }
+
+    /// Takes the newest part, the next job, or what only this worker may run.
+    fn find_own(&self) -> Option<Job> {
+        self.take_part().or_else(|| self.local.pop()).or_else(|| self.take_mail())
+    }
+
+    /// Runs a job of the pool inside the current one; `false` if there is none.
+    pub(crate) fn run_one(&self) -> bool {
+        let _inside = self.inside.begin();
+        self.step()
+    }
+
+    /// Runs the next job of the pool, after those that are due before it; `false` if there is none.
+    pub(super) fn step(&self) -> bool {
+        let step = || {
+            if self.core.idle.snapshot().is_prioritized() && self.run_high() {
+                return true;
+            }
+            if self.pace.is_due() {
+                let looks = self.pace.looks();
+                self.look_elsewhere(Row::Over);
+                let has_run = self.pace.looks().wrapping_sub(looks) > 1;
+                // As in `turns`.
+                self.pace.end_turn();
+                if has_run {
+                    return true;
+                }
+            }
+            let job = self.find_own().or_else(|| self.find_now());
+            job.map(|job| self.run_taken_inside(|| self.run(job))).is_some()
+        };
+        self.contain(self.me.origins.depth(), step).unwrap_or(true)
+    }
+
+    /// Runs a job, and forgets its origin.
+    pub(super) fn run_inside(&self, job: Job, origins: usize) {
+        self.contain(origins, || self.run_taken_inside(|| self.run(job)));
+    }
+
+    /// Calls what runs jobs inside another one, and forgets their origins; `None` if one has panicked.
+    fn contain<R>(&self, origins: usize, run: impl FnOnce() -> R) -> Option<R> {
+        return_tickets();
+        let run = || enter_job(&self.core, run);
+        let ran = panic::catch_unwind(AssertUnwindSafe(run));
+        let ran = ran.map_err(|payload| self.panicked(payload)).ok();
+        return_tickets();
+        self.me.origins.end(origins);
+        self.end_if_orphan();
+        ran
+    }
+
+    /// Stops searching without a job; the last searcher gets another worker for work that it has not taken.
+    pub(super) fn end_search(&self) {
+        self.trace_search_end();
+        if self.core.idle.stop_search() {
+            // As in `found`: what has been submitted or forked meanwhile may have woken no other worker.
+            if self.core.queues.has_work() || self.has_forks_unseen() {
+                self.core.help(Caller::MayStop);
+            }
+            self.core.see_to_driver();
+        }
+    }
+}
