@@ -61,20 +61,6 @@ impl<T: 'static> ScopedKey<T> {
 
     /// Sets this thread's reference to `value` while `call` runs, and restores the former one afterwards.
     pub fn set<R>(self, value: &T, call: impl FnOnce() -> R) -> R {
-        self.set_pointer(ptr::from_ref(value), call)
-    }
-
-    /// Removes this thread's reference while `call` runs, and restores it afterwards.
-    ///
-    /// ```
-    /// brigade_sync::scoped_thread_local!(static LAMP: u32);
-    /// LAMP.set(&7, || LAMP.hide(|| assert!(LAMP.with(|lamp| lamp.is_none()))));
-    /// ```
-    pub fn hide<R>(self, call: impl FnOnce() -> R) -> R {
-        self.set_pointer(ptr::null(), call)
-    }
-
-    fn set_pointer<R>(self, value: *const T, call: impl FnOnce() -> R) -> R {
         /// Restores the former pointer, on return and on unwinding.
         struct Restore<T: 'static>(&'static LocalKey<ScopedSlot<T>>, *const T);
         impl<T> Drop for Restore<T> {
@@ -82,7 +68,7 @@ impl<T: 'static> ScopedKey<T> {
                 self.0.with(|slot| slot.0.set(self.1));
             }
         }
-        let former = self.replace(value);
+        let former = self.replace(ptr::from_ref(value));
         let _restore = Restore(self.0, former);
         call()
     }
