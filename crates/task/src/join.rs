@@ -154,7 +154,7 @@ impl<T> JoinHandle<T> {
         self.cell.canceller().map(Canceller::new)
     }
 
-    /// Returns whether the job is a future that has been woken, or has not been polled, and that no thread polls.
+    /// Returns whether the job is a future that [`settle_if_unclaimed`](Self::settle_if_unclaimed) would poll now.
     pub fn is_queued(&self) -> bool {
         self.cell.is_queued()
     }

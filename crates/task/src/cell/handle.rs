@@ -67,9 +67,11 @@ impl RawHandle {
         self.header().vtable.schedule.is_some()
     }
 
-    /// Returns whether the job is a future that is queued, to be polled.
+    /// Returns whether the job is a future that is queued, and that the handle may poll.
     pub(crate) fn is_queued(&self) -> bool {
-        self.is_of_future() && self.header().lifecycle.is_queued()
+        let Header { state, lifecycle, .. } = self.header();
+        let is_left_to_job = || state.decides() && lifecycle.is_unpolled();
+        self.is_of_future() && lifecycle.is_queued() && !is_left_to_job()
     }
 
     /// Stores a waker to be woken with the result; `false` if the result has been written.
