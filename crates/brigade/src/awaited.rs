@@ -27,7 +27,7 @@ pub(crate) struct Polled {
     jobs: RefCell<Vec<JobId>>,
     /// A job that it must not wait for.
     refused: Cell<Option<JobId>>,
-    /// The state of a future that it waits for; that of one that is queued before any other.
+    /// The state of a future that it waits for, and `Queued` if any such future is queued.
     future: Cell<Option<State>>,
     /// Whether it waits for a job of another pool than that of this thread's worker.
     foreign: Cell<bool>,
@@ -101,7 +101,7 @@ impl Polled {
     }
 }
 
-/// If a `block_on` on a worker polls a handle with this context: calls what polls the future of that, if it is queued.
+/// Calls a closure that polls the future of a handle, if the handle is polled with this context by a `block_on` on a worker.
 pub(crate) fn run_awaited(context: &Context<'_>, run: impl FnOnce(&Worker)) {
     POLLED.with(|polled| {
         if polled.is_some_and(|polled| polled.waker.will_wake(context.waker())) {

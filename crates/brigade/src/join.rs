@@ -82,7 +82,8 @@ impl<T> JoinHandle<T> {
     /// Waits until the job has ended and takes its outcome.
     ///
     /// On a worker of the same pool, a job that has not started yet runs inside this call, on the stack of the waiting job, and a future that
-    /// has been woken is polled there. So jobs that wait for each other's results can't use up the workers. A chain of such waits nests like a recursion, and
+    /// has been woken is polled there. So jobs that wait for each other's results can't use up the workers.
+    /// A chain of such waits nests like a recursion, and
     /// needs a [stack](crate::Builder::stack_size) to match. A lock that is held across the wait must not be one that the
     /// awaited job takes. A job that has started is waited for as in [`blocking`](crate::blocking): the pool may have another
     /// thread in the meantime, up to its [spare threads](crate::Builder::spare_threads), which also says what the last thread does. While the
@@ -268,7 +269,7 @@ pub(crate) fn settle_on(worker: &Worker, settle: impl FnOnce(bool) -> Option<Out
     let run = !worker.discards();
     let traced = worker.trace_job_inside();
     // It has a handle, so nothing of the outer job belongs to it.
-    let outcome = enter_pool(None, worker.core(), || settle(run));
+    let outcome = enter_pool(worker.core(), || settle(run));
     if !run || outcome.is_none() {
         traced.into_iter().for_each(Scope::discard);
     }

@@ -30,13 +30,13 @@ pub(crate) fn enter<R>(key: Key, core: Option<&Arc<Core>>, call: impl FnOnce() -
 /// Calls what runs a job of this pool on one of its workers, inside another job, to which it does not belong.
 #[inline]
 pub(crate) fn enter_job<R>(core: &Core, call: impl FnOnce() -> R) -> R {
-    enter_other(|| enter_pool(None, core, call))
+    enter_other(|| enter_pool(core, call))
 }
 
-/// Calls what runs on a worker of this pool inside a job, whose entered pool does not apply to it.
+/// Calls a closure that runs a job on a worker of this pool inside another job, whose entered pool does not apply to it.
 #[inline]
-pub(crate) fn enter_pool<R>(key: Option<Key>, core: &Core, call: impl FnOnce() -> R) -> R {
-    if entered() == key { call() } else { enter_as(key, || core.resources.enter(call)) }
+pub(crate) fn enter_pool<R>(core: &Core, call: impl FnOnce() -> R) -> R {
+    if entered().is_none() { call() } else { enter_as(None, || core.resources.enter(call)) }
 }
 
 fn enter_as<R>(key: Option<Key>, call: impl FnOnce() -> R) -> R {

@@ -146,9 +146,8 @@ impl OwnedTasks {
 
     /// Whether there is a future that waits.
     pub(super) fn has_waiting(&self) -> bool {
-        let waits =
-            |shard: &Shard| shard.listed.lock().tasks.iter().flatten().any(TaskRef::is_waiting);
-        self.shards.iter().any(|shard| waits(shard))
+        let mut shards = self.shards.iter();
+        shards.any(|shard| shard.listed.lock().tasks.iter().flatten().any(TaskRef::is_waiting))
     }
 
     /// How many have not ended, each part of them at a slightly different moment. Takes no lock.

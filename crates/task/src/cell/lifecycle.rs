@@ -114,8 +114,8 @@ impl Lifecycle {
         is_queued(before).then_some(before & UNPOLLED != 0)
     }
 
-    /// Starts a poll, or the drop of the future, beside its job, and adds a reference for the running guard; `false` if the future is not
-    /// queued, or this is not as far as it `may_claim`: with `UNPOLLED` or without.
+    /// Starts a poll, or the drop of the future, beside its job, and adds a reference for the running guard. Returns `false` if the future is
+    /// not queued, or if `may_claim` refuses, whose argument says whether `UNPOLLED` is set.
     #[must_use]
     pub(crate) fn claim(&self, may_claim: impl Fn(bool) -> bool) -> bool {
         let claims = |word| is_queued(word) && may_claim(word & UNPOLLED != 0);

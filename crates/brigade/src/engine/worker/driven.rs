@@ -20,8 +20,8 @@ brigade_sync::unmodelled::thread_local! {
     static OWNED: RefCell<Vec<Rc<Driven>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Calls what waits with the worker that the calling thread is then; `None` if it is none. A wait for a job of the pool with that key is
-/// one of its owner as its worker. A thread that is no worker otherwise is that of any pool that it owns.
+/// Calls a closure that waits, with the worker that the calling thread is meanwhile, or `None`. The owner of the pool with that key is its
+/// worker. Any other thread stays the worker that it is, or is the worker of the newest pool that it owns.
 pub(crate) fn wait_as<R>(key: Option<Key>, wait: impl FnOnce(Option<&Worker>) -> R) -> R {
     CURRENT.with(|worker| {
         let is_worker = worker.is_some_and(|worker| key.is_none_or(|key| worker.is_of(key)));
@@ -40,14 +40,14 @@ pub(crate) fn owned(key: Key) -> Option<Rc<Driven>> {
     owned_by(|driven| driven.core.key == key)
 }
 
-/// The newest of the pools that the calling thread owns, does not run at the moment, and that are such.
-fn owned_by(is_such: impl Fn(&Driven) -> bool) -> Option<Rc<Driven>> {
+/// The newest pool that the calling thread owns and does not run at the moment, and for which `is_wanted` returns `true`.
+fn owned_by(is_wanted: impl Fn(&Driven) -> bool) -> Option<Rc<Driven>> {
     let is_idle = |driven: &Driven| {
         driven.core.key.is_here()
             && driven.worker.try_borrow_mut().is_ok_and(|worker| worker.is_some())
     };
     let find = |owned: &RefCell<Vec<Rc<Driven>>>| {
-        owned.borrow().iter().rev().find(|driven| is_idle(driven) && is_such(driven)).cloned()
+        owned.borrow().iter().rev().find(|driven| is_idle(driven) && is_wanted(driven)).cloned()
     };
     OWNED.try_with(find).ok().flatten()
 }

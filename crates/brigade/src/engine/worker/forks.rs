@@ -332,7 +332,7 @@ impl Worker {
     /// Runs a part inside a job that waits for it. It contains its panics.
     #[inline]
     fn run_part(&self, job: Job) {
-        enter_pool(None, &self.core, || self.run(job));
+        enter_pool(&self.core, || self.run(job));
         // The part may have forked. The wait goes on, for parts of the parent's.
         self.end_if_orphan();
     }

@@ -26,13 +26,13 @@ pub(crate) trait Awaited {
     /// Has the waker be woken when the wait may be over, in place of any other; `false` if it is over already.
     fn register(&mut self, waker: Waker) -> bool;
 
-    /// What its thread sleeps on, if the waker of that is known already.
+    /// The parker of its thread, if the wait has one already.
     fn thread(&self) -> Option<&Arc<BlockedThread>> {
         None
     }
 
-    /// How long it sleeps before it looks again, if nothing ends its sleep: what it waits for may run, and no thread be left to run it
-    /// but those that the program blocks.
+    /// How long the worker sleeps before it looks again, although nothing ends its sleep: the awaited future is queued, and the program may
+    /// block all threads that could poll it.
     fn patience(&self) -> Option<Duration> {
         None
     }
@@ -228,7 +228,7 @@ impl Worker {
         self.contain(origins, || self.run_taken_inside(|| self.run(job)));
     }
 
-    /// Calls what runs jobs inside another one, and forgets their origins; `None` if one has panicked.
+    /// Calls a closure that runs jobs inside another job, and forgets their origins; `None` if a job has panicked.
     fn contain<R>(&self, origins: usize, run: impl FnOnce() -> R) -> Option<R> {
         return_tickets();
         let run = || enter_job(&self.core, run);
