@@ -59,13 +59,12 @@ pub enum Idle {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Placement {
-    /// The one that the kernel chooses.
+    /// The CPU that the kernel chooses. The pool never sets the CPUs that a thread may run on.
     Kernel,
-    /// A CPU other than that of the waking thread, if that thread continues to run: it submits, or it is a worker with several
-    /// jobs. This applies if the running workers of the pool and the waking thread leave a CPU free. If no worker runs, the kernel
-    /// chooses until two of eight such wakes have cost one of the two threads 200 µs, and again after 256 wakes. It also chooses for
-    /// jobs that timers and I/O have woken. The affinity that the worker's thread had is restored as it wakes. Linux only; elsewhere,
-    /// and with [`Idle::Spin`], the same as `Kernel`. The default.
+    /// The CPU that the kernel chooses; but a woken worker that still waits behind the worker which woke it when that one ends its
+    /// job moves to another CPU, if the running workers of the pool leave one free. The CPUs that the thread may run on are
+    /// restored before it runs a job, unless they have been set by another thread in the meantime. Linux only; elsewhere, and with
+    /// [`Idle::Spin`], the same as `Kernel`. The default.
     #[default]
     Spread,
 }

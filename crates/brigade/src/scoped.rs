@@ -201,7 +201,7 @@ where
     F: FnOnce() -> R + Send,
     R: Send,
 {
-    let installed = brigade_task::install(call, |job| core.inject_awaited(job), wait_outside);
+    let installed = brigade_task::install(call, |job| core.inject(job), wait_outside);
     installed.map_err(|_| core.refusal())
 }
 

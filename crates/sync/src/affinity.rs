@@ -60,6 +60,12 @@ mod linux {
             self.cpus().fold(*self, Self::without)
         }
 
+        /// Returns a set with each CPU that a system can have.
+        #[must_use]
+        pub fn every(&self) -> Self {
+            (0..libc::CPU_SETSIZE.unsigned_abs() as usize).fold(*self, Self::with)
+        }
+
         /// Returns the set with one CPU more; the same set if the system can't have a CPU with this number.
         #[must_use]
         pub fn with(mut self, cpu: usize) -> Self {
@@ -160,6 +166,12 @@ mod none {
         /// Returns a set without any CPU.
         #[must_use]
         pub fn none(&self) -> Self {
+            match *self {}
+        }
+
+        /// Returns a set with each CPU that a system can have.
+        #[must_use]
+        pub fn every(&self) -> Self {
             match *self {}
         }
 

@@ -6,7 +6,7 @@ use std::task::Waker;
 
 use brigade_task::{Job, JoinHandle};
 
-use super::core::{Caller, Core};
+use super::core::Core;
 use crate::rejected::Reason;
 
 impl Core {
@@ -41,7 +41,7 @@ impl Core {
         };
         wakers.into_iter().for_each(Waker::wake);
         for index in picked {
-            self.wake(index, Caller::GoesOn);
+            self.wake(index);
         }
         // The pool has ended in the meantime, or its only thread could not be started.
         if sent.is_empty() { Err(self.refusal()) } else { Ok(sent) }
@@ -111,7 +111,7 @@ impl Core {
         drop(totals);
         waker.into_iter().for_each(Waker::wake);
         if wakes == Some(true) {
-            self.wake(index, Caller::GoesOn);
+            self.wake(index);
         }
         share.map_or(Ok(()), |share| Err((share, Reason::NoSuchWorker)))
     }

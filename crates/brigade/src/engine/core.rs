@@ -10,7 +10,7 @@ use brigade_sync::{AsymmetricFence, unmodelled};
 use brigade_task::Job;
 
 use super::admission::Bound;
-use super::current::{self, is_worker_of};
+use super::current;
 use super::enter::{Resources, resources_of};
 use super::events::{Events, STANDBY_PERIOD};
 use super::lanes::Accepts;
@@ -20,7 +20,7 @@ use super::queues::Queues;
 use super::signal::Signal;
 use super::threads::{Launch, Threads};
 use crate::config::{Config, Growth, Size, Threads as Range};
-use crate::idle::{Help, Hold, Idle, Snapshot, Wake};
+use crate::idle::{Help, Hold, Idle, Snapshot};
 use crate::key::Key;
 use crate::priority::Priority;
 use crate::semaphore::Semaphore;
@@ -67,15 +67,6 @@ pub(crate) struct Core {
     pub(super) rest: Signal,
     /// The trace of what the workers do, if there is one.
     pub(super) tracer: Tracer,
-}
-
-/// What a thread does after it has woken a worker.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Caller {
-    /// It continues: a job or another thread that submits, or a worker that has several jobs.
-    GoesOn,
-    /// It may well stop.
-    MayStop,
 }
 
 /// A worker that a thread is started for.
@@ -166,38 +157,24 @@ impl Core {
     /// Accepts a job from outside, or returns it if the pool is closed or has no thread and can't start one.
     #[inline(always)]
     pub(crate) fn inject(&self, job: Job) -> Result<(), Job> {
-        self.inject_by(Caller::GoesOn, job)
-    }
-
-    /// Like [`inject`](Self::inject), for a caller that does nothing but wait for the job.
-    pub(crate) fn inject_awaited(&self, job: Job) -> Result<(), Job> {
-        self.inject_by(Caller::MayStop, job)
-    }
-
-    #[inline(always)]
-    fn inject_by(&self, caller: Caller, job: Job) -> Result<(), Job> {
         if self.idle.may_be_empty() {
-            return self.inject_reserved(caller, job);
+            return self.inject_reserved(job);
         }
         self.queues.injectors.push(job)?;
-        self.offer_help_after_push(caller);
+        self.offer_help_after_push();
         Ok(())
     }
 
     /// Like [`inject`](Self::inject), for a pool that may have no worker.
     #[cold]
     #[inline(never)]
-    fn inject_reserved(&self, caller: Caller, job: Job) -> Result<(), Job> {
-        self.inject_with(caller, Priority::Normal, job)
+    fn inject_reserved(&self, job: Job) -> Result<(), Job> {
+        self.inject_as(Priority::Normal, job)
     }
 
     /// Like [`inject`](Self::inject), for a job of any class.
     #[cold]
     pub(crate) fn inject_as(&self, class: Priority, job: Job) -> Result<(), Job> {
-        self.inject_with(Caller::GoesOn, class, job)
-    }
-
-    fn inject_with(&self, caller: Caller, class: Priority, job: Job) -> Result<(), Job> {
         if self.is_closed() {
             return Err(job);
         }
@@ -207,7 +184,7 @@ impl Core {
         if reserved.as_ref().is_some_and(|reserved| reserved.has_started) {
             self.offer_more_help();
         } else if self.idle.after_publishing().wants_help() {
-            self.help(caller);
+            self.help();
         }
         Ok(())
     }
@@ -256,15 +233,15 @@ impl Core {
     #[inline(always)]
     pub(crate) fn offer_help(&self) {
         if self.idle.after_publishing().wants_help() {
-            self.help(Caller::GoesOn);
+            self.help();
         }
     }
 
     /// Like [`offer_help`](Self::offer_help), for what the caller has just pushed to an injector.
     #[inline(always)]
-    pub(super) fn offer_help_after_push(&self, caller: Caller) {
+    pub(super) fn offer_help_after_push(&self) {
         if self.idle.after_exchange().wants_help() {
-            self.help(caller);
+            self.help();
         }
     }
 
@@ -274,13 +251,14 @@ impl Core {
         let _ = self.idle.after_publishing();
         let may_grow = self.may_grow(self.queues.len());
         let has_more_than = |jobs| self.queues.has_more_than(jobs);
-        self.bring(self.idle.pick_beyond_core(has_more_than, may_grow), Caller::GoesOn);
+        self.bring(self.idle.pick_beyond_core(has_more_than, may_grow));
     }
 
-    /// Wakes or starts a worker for published work, according to the wake-up rule and the growth policy.
+    /// Wakes or starts a worker for published work, according to the wake-up rule and the growth policy. Returns the worker that it
+    /// has woken.
     #[cold]
     #[inline(never)]
-    pub(super) fn help(&self, caller: Caller) {
+    pub(super) fn help(&self) -> Option<usize> {
         let seen = self.idle.snapshot();
         let searching = seen.searching();
         // Whether there is more than the searchers will take. Nothing more is read here: an elastic pool that is not full
@@ -289,27 +267,25 @@ impl Core {
             && !seen.is_below_core()
             && (seen.parked() > 0 || !self.queues.has_more_than(searching))
         {
-            return;
+            return None;
         }
         let queued = if seen.is_below_max() { self.queues.len() } else { 0 };
         let may_grow = self.may_grow(queued);
-        if may_grow || seen.parked() > 0 || seen.is_understaffed() {
-            self.bring(self.idle.pick(queued, may_grow), caller);
-        }
+        let may_help = may_grow || seen.parked() > 0 || seen.is_understaffed();
+        may_help.then(|| self.bring(self.idle.pick(queued, may_grow))).flatten()
     }
 
-    /// Like [`help`](Self::help), for several jobs at once.
-    pub(super) fn help_with(&self, jobs: usize, seen: Snapshot) {
-        if !seen.has_reserves() {
-            return;
-        }
-        for _ in 0..jobs {
+    /// Like [`help`](Self::help), for several jobs at once. Returns the last worker that it has woken.
+    pub(super) fn help_with(&self, jobs: usize, seen: Snapshot) -> Option<usize> {
+        let mut woken = None;
+        for _ in 0..if seen.has_reserves() { jobs } else { 0 } {
             let help = self.idle.pick_another(self.may_grow(self.queues.len()));
             if help.wake.is_none() && help.start.is_none() {
-                return;
+                break;
             }
-            self.bring(help, Caller::GoesOn);
+            woken = self.bring(help).or(woken);
         }
+        woken
     }
 
     /// Whether the pool may grow beyond its core size with this many queued jobs.
@@ -321,40 +297,20 @@ impl Core {
         }
     }
 
-    /// Wakes and starts the workers that were picked.
-    fn bring(&self, help: Help, caller: Caller) {
+    /// Wakes and starts the workers that were picked; returns the one that was woken.
+    fn bring(&self, help: Help) -> Option<usize> {
         if let Some(index) = help.wake {
-            self.wake(index, caller);
+            self.wake(index);
         }
         if let Some(index) = help.start {
             // It has been tried again.
             let _ = self.start(index);
         }
-    }
-
-    /// Wakes a worker that was picked.
-    pub(super) fn wake(&self, index: usize, caller: Caller) {
-        let sleeper = &self.queues.peers.at(index).sleeper;
-        // The kernel tends to queue a woken thread behind its waker although another CPU is idle, which does harm if the waker
-        // continues there. `docs/design/placement.md` has the measurements.
-        let may_spread = self.config.may_spread() && caller == Caller::GoesOn;
-        match if may_spread { self.idle.how_to_wake(is_worker_of(self.key)) } else { Wake::Plain } {
-            Wake::Plain => self.set_token(index),
-            Wake::Spread => {
-                sleeper.keep_off_this_cpu();
-                self.set_token(index);
-            }
-            Wake::Watched => {
-                let begun = time::now();
-                sleeper.is_woken_at(begun);
-                self.set_token(index);
-                self.idle.wake_took(time::since(begun));
-            }
-        }
+        help.wake
     }
 
     /// Sets the token of a worker that was picked or claimed.
-    pub(super) fn set_token(&self, index: usize) {
+    pub(super) fn wake(&self, index: usize) {
         let wake = self.begin_wake(index);
         self.queues.peers.at(index).sleeper.unpark(&self.events.driver);
         self.end_wake(wake);
@@ -400,7 +356,7 @@ impl Core {
         self.events.candidates.call_last();
         if self.queues.has_work() {
             if let Some(index) = self.idle.pick_parked() {
-                self.wake(index, Caller::MayStop);
+                self.wake(index);
             }
         }
         self.settle();
@@ -435,7 +391,7 @@ impl Core {
             self.queues.fence_forks();
         }
         if self.queues.has_work() {
-            self.help(Caller::MayStop);
+            self.help();
         }
         self.see_to_driver();
         if self.threads.has_failed() {
@@ -468,7 +424,7 @@ impl Core {
     fn act_on_size(&self) {
         // Surplus workers leave at once, and the others learn whether their keep-alive now applies. All are picked first: a
         // worker that is woken soon sleeps again.
-        self.idle.pick_all_parked().into_iter().for_each(|index| self.wake(index, Caller::MayStop));
+        self.idle.pick_all_parked().into_iter().for_each(|index| self.wake(index));
         self.queues.fence_forks();
         self.help_with(self.queues.len(), self.idle.snapshot());
     }
@@ -508,7 +464,7 @@ impl Core {
     pub(super) fn event_added(&self, at: Option<Instant>) {
         if self.idle.after_publishing().driver_held() {
             if let Some(index) = self.idle.pick_driver_holder() {
-                self.wake(index, Caller::MayStop);
+                self.wake(index);
             }
         } else if !self.events.candidates.are_there() || !self.events.candidates.call_poller() {
             self.see_to(at);
@@ -532,7 +488,7 @@ impl Core {
         }
         if seen.parked() > 0 || seen.is_understaffed() {
             // As for one job that is queued.
-            self.bring(self.idle.pick(1, false), Caller::MayStop);
+            self.bring(self.idle.pick(1, false));
         } else if self.events.candidates.are_there() {
             self.events.candidates.call();
         }

@@ -82,8 +82,7 @@ impl Burst<'_> {
     fn wake(self) {
         let core = self.core;
         for index in self.claimed {
-            // The kernel chooses the CPU: `docs/design/placement.md` has the measurement.
-            core.set_token(index);
+            core.wake(index);
         }
         if self.on_duty {
             // A submitter may have woken no worker for a lone job, as it saw that one of them monitored the queues.

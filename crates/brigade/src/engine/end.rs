@@ -232,7 +232,7 @@ impl Core {
         }
         // If the pool was open at that read, the closer settles after this.
         if state.closed() && self.terminate() {
-            self.queues.peers.iter().for_each(|(index, _)| self.set_token(index));
+            self.queues.peers.iter().for_each(|(index, _)| self.wake(index));
             self.rest.notify();
         }
         self.end_waiting();

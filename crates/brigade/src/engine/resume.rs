@@ -8,7 +8,7 @@ use core::any::Any;
 use brigade_sync::hint;
 use brigade_task::{Job, Outcome, TaskRef};
 
-use super::core::{Caller, Core};
+use super::core::Core;
 use super::current;
 use super::lanes::Accepts;
 use super::off_pool::drop_off_pool;
@@ -34,7 +34,7 @@ impl Core {
         }
         let seen = self.idle.after_publishing();
         if seen.wants_help() && (reserved.is_ok() || seen.parked() > 0) {
-            self.help(Caller::GoesOn);
+            self.help();
         }
         Ok(())
     }
@@ -107,7 +107,7 @@ impl Core {
             && self.idle.after_publishing().parked() > 0
             && self.idle.pick_this(index)
         {
-            self.wake(index, Caller::MayStop);
+            self.wake(index);
         }
     }
 

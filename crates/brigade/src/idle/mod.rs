@@ -2,7 +2,7 @@
 //!
 //! It holds no queue and wakes no thread. It determines *which* worker must be woken; the caller does so, outside the lock.
 //!
-//! `state`, `sleepers`, `headcount`, `starts`, `spinner` and `stacking` are the parts, `crew` holds them together; `staff` and `quiet`
+//! `state`, `sleepers`, `headcount`, `starts` and `spinner` are the parts, `crew` holds them together; `staff` and `quiet`
 //! are further methods of [`Idle`].
 
 mod crew;
@@ -12,7 +12,6 @@ mod loom_tests;
 mod quiet;
 mod sleepers;
 mod spinner;
-mod stacking;
 mod staff;
 mod starts;
 mod state;
@@ -27,8 +26,6 @@ pub(crate) use quiet::Wait;
 pub(crate) use sleepers::Duty;
 use spinner::Spinner;
 pub(crate) use spinner::Spinning;
-use stacking::Stacking;
-pub(crate) use stacking::Wake;
 pub(crate) use staff::{Claimed, Help, Hold};
 pub(crate) use starts::PLACES;
 pub(crate) use state::Snapshot;
@@ -46,7 +43,6 @@ pub(crate) struct Idle {
     /// Whether the pool may have no worker at some time.
     may_be_empty: AtomicBool,
     spinner: Spinner,
-    stacking: Stacking,
 }
 
 /// The result of an announcement.
@@ -70,7 +66,6 @@ impl Idle {
             arrivals: Condvar::new(),
             may_be_empty: AtomicBool::new(may_be_empty || is_unmanned),
             spinner: Spinner::new(cpus),
-            stacking: Stacking::new(),
         };
         idle.change(&mut idle.crew.lock(), 0);
         idle

@@ -24,18 +24,17 @@ impl Spinner {
     pub(super) fn new(cpus: usize) -> Self {
         Self { spins: AtomicBool::new(false), cpus }
     }
-
-    /// How many threads the process may run at once.
-    pub(super) fn cpus(&self) -> usize {
-        self.cpus
-    }
 }
 
 impl Idle {
+    /// Whether the running workers leave a CPU free.
+    pub(crate) fn has_free_cpu(&self) -> bool {
+        self.snapshot().running() < self.spinner.cpus
+    }
+
     /// Takes the right to spin; `None` if another worker has it, or the running workers leave no CPU free for it.
     pub(crate) fn try_spin(&self) -> Option<Spinning<'_>> {
-        let has_cpu = self.snapshot().running() < self.spinner.cpus;
-        let may = has_cpu && !self.spinner.spins.swap(true, Ordering::Relaxed);
+        let may = self.has_free_cpu() && !self.spinner.spins.swap(true, Ordering::Relaxed);
         may.then(|| Spinning(&self.spinner))
     }
 }

@@ -10,7 +10,6 @@ use brigade_task::{Forks, Job, Part, Region, Wait, keep_tickets, return_tickets}
 
 use super::brief::Waiting;
 use super::{Awaited, Worker, wait_as};
-use crate::engine::core::Caller;
 use crate::engine::enter::enter_pool;
 use crate::engine::events::blocked::BlockedThread;
 use crate::engine::origins::DEPTH;
@@ -143,7 +142,7 @@ impl Worker {
         let is_in_vain = is_lone && !self.lone_forks.are_stolen(self.forks.position());
         if !is_in_vain || !seen.monitored() || seen.is_understaffed() {
             self.forks.publish();
-            self.core.help(Caller::GoesOn);
+            self.help();
         }
     }
 

@@ -39,7 +39,7 @@ use brigade_queue::{Cursor, deque};
 use brigade_sync::fork::OnChild;
 use brigade_task::{Job, Outcome, Part, drop_contained};
 
-use super::core::{Caller, Core};
+use super::core::Core;
 use super::current;
 use super::injectors::{Injectors, Share};
 use super::local::Local;
@@ -358,6 +358,7 @@ impl Worker {
     #[inline(never)]
     fn look_elsewhere(&self, row: Row) {
         self.end_if_orphan();
+        self.move_woken();
         let look = self.pace.look();
         if row == Row::GoesOn {
             self.continue_row();
@@ -419,7 +420,7 @@ impl Worker {
         let leaves = self.core.idle.leave_if_surplus(self.index, || !mailbox.is_empty());
         if leaves {
             if self.core.queues.has_work() {
-                self.core.help(Caller::MayStop);
+                self.core.help();
             }
             // Now, and not once the hook at the end has returned.
             self.core.look_for_quiet();
@@ -429,7 +430,7 @@ impl Worker {
 
     /// In a child that a job forked: aborts the process when that job ends.
     fn orphan(&self) {
-        self.pace.make_due();
+        self.pace.interrupt();
     }
 
     /// Aborts a forked child whose only thread would continue as a worker: the jobs that it would find are the parent's.

@@ -36,8 +36,10 @@ const UNTIMED: u32 = 3;
 
 /// The pace of one worker.
 pub(super) struct Pace {
-    /// Jobs until it is due.
+    /// Jobs until it is due, or [interrupted](Self::interrupt).
     left: Cell<u32>,
+    /// Jobs from then until it is due.
+    rest: Cell<u32>,
     /// Jobs between the last time that it was due and the next.
     ahead: Cell<u32>,
     /// Jobs from the last look until it was last due.
@@ -65,7 +67,7 @@ pub(super) struct Pace {
 /// What a look is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Look {
-    /// None: it is not time yet, and only the clock was read.
+    /// None: it is not time yet, and only the clock was read, if that.
     Early,
     /// One of several in [`TARGET`].
     Often,
@@ -81,6 +83,7 @@ impl Pace {
         };
         Self {
             left: Cell::new(most.min(FEW)),
+            rest: Cell::new(0),
             ahead: Cell::new(most.min(FEW)),
             done: Cell::new(0),
             interval: Cell::new(most),
@@ -97,7 +100,7 @@ impl Pace {
 
     /// The number of the current turn; no two of the next 2^32 looks have the same.
     pub(super) fn turn(&self) -> u64 {
-        (u64::from(self.looks.get()) << 32) | u64::from(self.left.get())
+        (u64::from(self.looks.get()) << 32) | u64::from(self.left.get() + self.rest.get())
     }
 
     /// How often it has looked, and how many jobs it has run in looks.
@@ -133,14 +136,16 @@ impl Pace {
         self.left.get() <= 1
     }
 
-    /// Makes the worker look elsewhere before its next job.
-    pub(super) fn make_due(&self) {
+    /// Makes the worker look before its next job, beside its pace.
+    pub(super) fn interrupt(&self) {
+        self.rest.set(self.rest.get() + self.left.get() - 1);
         self.left.set(1);
     }
 
     /// Notes that the worker was due, and determines when it will be next.
     pub(super) fn look(&self) -> Look {
-        self.look_by(time::now)
+        self.left.set(self.rest.take());
+        if self.left.get() > 0 { Look::Early } else { self.look_by(time::now) }
     }
 
     fn look_by(&self, now: impl FnOnce() -> Instant) -> Look {
@@ -200,7 +205,8 @@ impl Pace {
     /// Notes that the worker sleeps, as that time must not count as its jobs'.
     pub(super) fn pause(&self) {
         self.timed.set(None);
-        let (left, few) = (self.left.get(), self.left.get().min(FEW));
+        let left = self.left.get() + self.rest.take();
+        let few = left.min(FEW);
         self.left.set(few);
         self.ahead.set(self.ahead.get() - (left - few));
     }
@@ -313,6 +319,23 @@ mod tests {
         let pace = Pace::new(Fairness::Every(61));
         let found = looks(&pace, 1..40, |job| if job == 30 { 0 } else { 200 });
         assert!(found.into_iter().eq((16..30).chain(32..40)));
+    }
+
+    #[test]
+    fn an_interruption_comes_before_the_next_job_and_delays_no_look() {
+        let pace = Pace::new(Fairness::Every(8));
+        (0..3).for_each(|_| assert!(!pace.is_due()));
+        let turn = pace.turn();
+        pace.interrupt();
+        pace.interrupt();
+        assert_eq!(pace.turn(), turn);
+        assert!(pace.is_due());
+        assert_eq!(pace.look(), Look::Early);
+        assert_eq!((0..).take_while(|_| !pace.is_due()).count(), 3, "the eighth");
+        assert_ne!(pace.look(), Look::Early);
+        pace.interrupt();
+        pace.pause();
+        assert_eq!((0..).take_while(|_| !pace.is_due()).count(), 7, "forgotten in its sleep");
     }
 
     #[test]

@@ -8,7 +8,6 @@ use brigade_task::Job;
 
 use super::Worker;
 use super::monitor::{Monitor, Tick};
-use crate::engine::core::Caller;
 use crate::idle::{Duty, Leave};
 
 /// The fraction of the keep-alive, and the minimum, for which a worker sleeps again if it has been idle for long but is needed.
@@ -72,7 +71,7 @@ impl Worker {
         let seen = core.idle.after_publishing();
         if seen.searching() == 0 && seen.wants_help() {
             if core.queues.has_work() || self.has_forks_unseen() {
-                core.help(Caller::MayStop);
+                core.help();
             }
             core.see_to_driver();
         }
@@ -84,12 +83,9 @@ impl Worker {
     #[inline(never)]
     pub(super) fn woken(&self) -> Parked {
         self.me.counters.wakes.add(1);
-        let now = time::now();
-        self.busy_period.begin(self.me.counters.returned.get(), now);
+        self.busy_period.begin(self.me.counters.returned.get(), time::now());
         self.trace_woken();
-        if let Some(waited) = self.me.sleeper.runs(now) {
-            self.core.idle.stacked_after(waited);
-        }
+        self.me.sleeper.runs();
         match self.me.sleeper.slot.take() {
             Some(taken) => Parked::Run(self.take_as(taken)),
             None if self.core.idle.snapshot().terminated() => Parked::Leave,
@@ -199,7 +195,7 @@ impl Worker {
             // crew without it, but a look is cheap here.
             self.fence_forks();
             if core.queues.has_work() {
-                core.help(Caller::MayStop);
+                core.help();
             }
             core.see_to_driver();
         }

@@ -1,4 +1,5 @@
-//! Jobs that wait behind a worker that does not get on: it is in a long job, or the system runs another thread on its CPU.
+//! Jobs that wait behind a worker that does not get on: it is in a long job, or the system runs another thread on its CPU. And
+//! workers that wait behind this one.
 //!
 //! A worker that has jobs of its own, or events to handle, does not steal. If all the others are like that, what is queued on a
 //! worker that was preempted waits for a time slice, some 4 ms. So each looks at one peer's queue from time to time.
@@ -9,15 +10,40 @@ use brigade_task::Job;
 
 use super::Worker;
 
-/// The queue that a worker looks at.
+/// The queue that a worker looks at, and the peer that it has woken.
 #[derive(Default)]
 pub(super) struct Relief {
+    /// The peer that it has woken last, until its next look.
+    woken: Cell<Option<usize>>,
     peer: Cell<usize>,
     /// Its mark at the last look, if there were jobs.
     mark: Cell<Option<u64>>,
 }
 
 impl Worker {
+    /// Wakes or starts a worker for published work, as [`Core::help`](crate::engine::core::Core::help).
+    pub(super) fn help(&self) {
+        self.has_woken(self.core.help());
+    }
+
+    /// Notes a peer that this worker has woken; it [looks](Self::move_woken) before its next job whether the peer runs.
+    pub(super) fn has_woken(&self, peer: Option<usize>) {
+        // Wakes for events are the kernel's: the jobs are short, as a rule, and other processes may be what the events come from.
+        if peer.is_some() && self.core.config.may_spread() && !self.rests.polls() {
+            self.relief.woken.set(peer);
+            self.pace.interrupt();
+        }
+    }
+
+    /// Moves the peer that it has woken to another CPU, if the peer still waits for one, and the running workers leave one free.
+    pub(super) fn move_woken(&self) {
+        if let Some(peer) = self.relief.woken.take() {
+            if self.core.idle.has_free_cpu() {
+                self.core.queues.peers.at(peer).sleeper.keep_off_this_cpu();
+            }
+        }
+    }
+
     /// Looks at the queue of one peer. If it has not moved since the last look, takes half of its jobs: returns the oldest and
     /// queues the others. If it has, or is empty, the next look is at another one.
     pub(super) fn relieve(&self) -> Option<Job> {

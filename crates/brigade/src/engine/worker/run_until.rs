@@ -10,7 +10,7 @@ use brigade_task::{Job, return_tickets};
 use super::class::Row;
 use super::park::Parked;
 use super::{Worker, runs_in_place};
-use crate::engine::core::{Caller, Core};
+use crate::engine::core::Core;
 use crate::engine::enter::enter_job;
 use crate::engine::events::blocked::{BlockedThread, Elsewhere};
 use crate::engine::yields;
@@ -63,7 +63,7 @@ impl Wake for Call {
         let Self { core, index } = &*self;
         // In a child that the job has forked, the crew's lock may be held forever.
         if core.key.is_here() && core.idle.pick_this(*index) {
-            core.wake(*index, Caller::MayStop);
+            core.wake(*index);
         }
     }
 }
@@ -246,7 +246,7 @@ impl Worker {
         if self.core.idle.stop_search() {
             // As in `found`: what has been submitted or forked meanwhile may have woken no other worker.
             if self.core.queues.has_work() || self.has_forks_unseen() {
-                self.core.help(Caller::MayStop);
+                self.core.help();
             }
             self.core.see_to_driver();
         }

@@ -7,7 +7,6 @@ use brigade_task::Job;
 use super::Worker;
 use super::gaps::Gap;
 use super::park::Parked;
-use crate::engine::core::Caller;
 use crate::engine::injectors::Share;
 
 /// The most jobs taken from the injector at once: enough to amortize its two contended writes, few enough to leave half a queue
@@ -106,12 +105,9 @@ impl Worker {
                     self.core.events.pulse.keep();
                     return job;
                 }
-                // Instead of a standby there could be a monitor, which has a CPU of its own.
-                let goes_on = (self.local.len() > 1 && !self.rests.has_slept())
-                    || self.core.idle.snapshot().stood_by();
-                self.core.help(if goes_on { Caller::GoesOn } else { Caller::MayStop });
+                self.help();
                 if self.busy_period.was_long() && self.core.queues.has_more_than(1) {
-                    self.core.help_with(1, self.core.idle.snapshot());
+                    self.has_woken(self.core.help_with(1, self.core.idle.snapshot()));
                 }
             } else {
                 self.core.see_to_driver();

@@ -5,7 +5,6 @@ use core::iter;
 use brigade_task::{Job, Outcome};
 
 use super::Worker;
-use crate::engine::core::Caller;
 use crate::engine::injectors::drop_if_stale;
 use crate::engine::lanes::Accepts;
 use crate::idle::Snapshot;
@@ -67,8 +66,7 @@ impl Worker {
         {
             return;
         }
-        // What events wake is short, as a rule, and other processes may be what they come from.
-        self.core.help(if self.rests.polls() { Caller::MayStop } else { Caller::GoesOn });
+        self.help();
     }
 
     /// Leaves a lone child to a peer that looks at the queues, if there is one; if not, a worker must be woken.
@@ -89,8 +87,8 @@ impl Worker {
     fn push_shared(&self, job: Job) {
         self.core.queues.injectors.push_accepted(job);
         // As in `announce`: if it is the only worker, it takes the job itself, after the one that it runs.
-        if !self.core.idle.snapshot().is_alone() {
-            self.core.offer_help_after_push(Caller::GoesOn);
+        if !self.core.idle.snapshot().is_alone() && self.core.idle.after_exchange().wants_help() {
+            self.help();
         }
     }
 
@@ -136,7 +134,7 @@ impl Worker {
         if self.class() != Priority::Normal {
             let (lanes, idle) = (&self.core.queues.lanes, &self.core.idle);
             lanes.push_all(self.class(), &mut rest, Accepts::Always, idle);
-            self.core.help_with(count, idle.after_publishing());
+            self.has_woken(self.core.help_with(count, idle.after_publishing()));
             return Ok(());
         }
         let mut kept = 0;
@@ -149,7 +147,7 @@ impl Worker {
             kept += 1;
         }
         self.me.counters.accepted.add(kept);
-        self.core.help_with(count, self.core.idle.after_publishing());
+        self.has_woken(self.core.help_with(count, self.core.idle.after_publishing()));
         Ok(())
     }
 

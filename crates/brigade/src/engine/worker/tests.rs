@@ -155,7 +155,7 @@ fn a_worker_that_is_claimed_before_it_can_withdraw_passes_the_heavy_fence() {
     let crew = Crew::new().with_a_sleeper().with_a_monitor();
     crew.core().idle.give_up_duty(1);
     assert_eq!(crew.core().idle.claim().map(|claimed| claimed.index), Some(1));
-    crew.core().set_token(1);
+    crew.core().wake(1);
     assert!(crew.sees_late_fork(|claimed| {
         matches!(claimed.withdraw(), Parked::Search) && crew.has_woken()
     }));
