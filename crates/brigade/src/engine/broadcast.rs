@@ -7,6 +7,7 @@ use std::task::Waker;
 use brigade_task::{Job, JoinHandle};
 
 use super::core::Core;
+use crate::priority::Priority;
 use crate::rejected::Reason;
 
 impl Core {
@@ -70,7 +71,7 @@ impl Core {
             let peers = &self.queues.peers;
             // The thread that starts this worker may be about to do that.
             peers.open(index, &self.config);
-            wakers.extend(peers.at(index).mailbox.send_share(share));
+            wakers.extend(peers.at(index).mailbox.send_share(Priority::Normal, share));
             sent.push((index, handle));
         });
         totals.accepted += sent.len() as u64;
@@ -105,7 +106,7 @@ impl Core {
         let peers = &self.queues.peers;
         let wakes = self.idle.address(index, || {
             peers.open(index, &self.config);
-            waker = share.take().and_then(|share| peers.at(index).mailbox.send_share(share));
+            waker = share.take().and_then(|share| peers.at(index).mailbox.send_share(Priority::Normal, share));
         });
         totals.accepted += u64::from(wakes.is_some());
         drop(totals);

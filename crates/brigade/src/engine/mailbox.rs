@@ -10,6 +10,8 @@ use brigade_sync::unmodelled::AtomicUsize;
 use brigade_sync::{Mutex, unmodelled};
 use brigade_task::{Job, TaskRef};
 
+use crate::priority::Priority;
+
 /// The mailbox of one worker, and its local futures.
 #[derive(Default)]
 pub(super) struct Mailbox {
@@ -23,7 +25,7 @@ pub(super) struct Mailbox {
 #[derive(Default)]
 struct Mail {
     /// In the order in which they were sent.
-    jobs: VecDeque<(Kind, Job)>,
+    jobs: VecDeque<(Kind, Priority, Job)>,
     /// The waker of the worker, while a job on it waits.
     waiting: Option<Waker>,
 }
@@ -33,7 +35,7 @@ struct Mail {
 enum Kind {
     /// A local future that was woken.
     Local,
-    /// The worker's share of a broadcast. It may be dropped on any thread.
+    /// A job that was sent to the worker, such as its share of a broadcast. It may be dropped on any thread.
     Share,
 }
 
@@ -50,19 +52,19 @@ struct Locals {
 impl Mailbox {
     /// Queues a future. The worker must then be woken if it is parked.
     pub(super) fn send(&self, job: Job) {
-        let waiting = self.queue(Kind::Local, job);
+        let waiting = self.queue(Kind::Local, Priority::Normal, job);
         waiting.into_iter().for_each(Waker::wake);
     }
 
-    /// Queues the worker's share of a broadcast; called under the crew's lock, in one step with the choice of the worker. Returns the
-    /// waker of the worker if a job on it waits, for the caller to wake.
-    pub(super) fn send_share(&self, share: Job) -> Option<Waker> {
-        self.queue(Kind::Share, share)
+    /// Queues a job of a class for the worker; called before it can have left: under the crew's lock, in one step with the choice of
+    /// the worker, or once it has been picked. Returns the waker of the worker if a job on it waits, for the caller to wake.
+    pub(super) fn send_share(&self, class: Priority, share: Job) -> Option<Waker> {
+        self.queue(Kind::Share, class, share)
     }
 
-    fn queue(&self, kind: Kind, job: Job) -> Option<Waker> {
+    fn queue(&self, kind: Kind, class: Priority, job: Job) -> Option<Waker> {
         let mut mail = self.mail.lock();
-        mail.jobs.push_back((kind, job));
+        mail.jobs.push_back((kind, class, job));
         // The fences of `after_publishing` and `announce` ensure that a worker sees it before it parks.
         self.recount(&mail);
         mail.waiting.take()
@@ -73,18 +75,18 @@ impl Mailbox {
         self.count.store(mail.jobs.len(), Ordering::Release);
     }
 
-    /// Takes the first job; called only by the worker.
+    /// Takes the first job and its class; called only by the worker.
     #[inline]
-    pub(super) fn take(&self) -> Option<Job> {
+    pub(super) fn take(&self) -> Option<(Priority, Job)> {
         if self.is_empty() { None } else { self.take_first() }
     }
 
     #[inline(never)]
-    fn take_first(&self) -> Option<Job> {
+    fn take_first(&self) -> Option<(Priority, Job)> {
         let mut mail = self.mail.lock();
         let job = mail.jobs.pop_front();
         self.recount(&mail);
-        job.map(|(_, job)| job)
+        job.map(|(_, class, job)| (class, job))
     }
 
     /// Takes all shares; called by a thread that drops them.
@@ -106,7 +108,7 @@ impl Mailbox {
         // Each moves from the front to the back once, which preserves the order of those that stay.
         for _ in 0..mail.jobs.len() {
             match mail.jobs.pop_front() {
-                Some((kind, job)) if takes(kind, &job) => taken.push(job),
+                Some((kind, _, job)) if takes(kind, &job) => taken.push(job),
                 stays => mail.jobs.extend(stays),
             }
         }

@@ -120,7 +120,7 @@ impl Core {
         let mut round = 0;
         while peer.mailbox.has_locals() {
             peer.mailbox.cancel_waiting();
-            let mut jobs = core::iter::from_fn(|| peer.mailbox.take()).peekable();
+            let mut jobs = core::iter::from_fn(|| Some(peer.mailbox.take()?.1)).peekable();
             if jobs.peek().is_none() {
                 // Another thread has woken the last of them, and is about to send it.
                 hint::snooze(round);

@@ -1,19 +1,14 @@
 //! What one worker sleeps on, and what others do to wake it.
 
-use brigade_burst::Slot;
 use brigade_sync::Mutex;
 use brigade_sync::affinity::{CpuSet, ThreadRef, current_cpu};
-use brigade_task::Job;
 
 use super::events::Driving;
 use super::park_spot::ParkSpot;
-use crate::priority::Priority;
 
 /// What one worker sleeps on.
 pub(super) struct Sleeper {
     pub(super) spot: ParkSpot,
-    /// A job for this worker alone and its class, by the Hand-off rule of [`dispatch`](super::dispatch).
-    pub(super) slot: Slot<(Priority, Job)>,
     placed: Mutex<Placed>,
 }
 
@@ -28,7 +23,7 @@ struct Placed {
 
 impl Sleeper {
     pub(super) fn new() -> Self {
-        Self { spot: ParkSpot::new(), slot: Slot::new(), placed: Mutex::default() }
+        Self { spot: ParkSpot::new(), placed: Mutex::default() }
     }
 
     /// Notes that the calling thread runs the worker from now on.

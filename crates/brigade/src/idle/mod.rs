@@ -26,7 +26,7 @@ pub(crate) use quiet::Wait;
 pub(crate) use sleepers::Duty;
 use spinner::Spinner;
 pub(crate) use spinner::Spinning;
-pub(crate) use staff::{Claimed, Help, Hold};
+pub(crate) use staff::{Help, Hold};
 pub(crate) use starts::PLACES;
 pub(crate) use state::Snapshot;
 #[cfg(feature = "trace")]

@@ -74,11 +74,6 @@ impl Sleepers {
         self.on_duty[duty as usize]
     }
 
-    /// The workers with a duty.
-    pub(super) fn on_duty(&self) -> [Option<usize>; 3] {
-        self.on_duty
-    }
-
     /// Gives a parked worker a duty, in place of any that it has; `false` if another has it or the worker is not parked.
     #[must_use]
     pub(super) fn take_up(&mut self, index: usize, duty: Duty) -> bool {

@@ -21,14 +21,6 @@ pub(crate) struct Help {
     pub(crate) start: Option<usize>,
 }
 
-/// A parked worker that must run one job.
-#[must_use]
-pub(crate) struct Claimed {
-    pub(crate) index: usize,
-    /// Whether it had a duty, which no worker has any more. Then the caller must look at every source once more.
-    pub(crate) was_on_duty: bool,
-}
-
 /// The answer to a submitter that needs a worker to exist.
 #[must_use]
 pub(crate) enum Hold {
@@ -119,16 +111,6 @@ impl Idle {
             self.leave_parked(&mut crew);
         }
         picked
-    }
-
-    /// Claims the worker that parked last to run a job that the caller hands over: it is running from now on. The caller must
-    /// wake it.
-    pub(crate) fn claim(&self) -> Option<Claimed> {
-        let mut crew = self.crew.lock();
-        let had = crew.sleepers.on_duty();
-        let index = crew.pop_parked()?;
-        self.change(&mut crew, PARKED.wrapping_neg());
-        Some(Claimed { index, was_on_duty: had.contains(&Some(index)) })
     }
 
     /// Picks all parked workers, each once. The caller must wake them.

@@ -285,7 +285,7 @@ impl JobBuilder {
     /// Hands closures to idle threads of the pool, one to each, and wakes all of these at once. Returns the closures whose
     /// thread was taken by other work, followed by the rest of the iterator, unread.
     ///
-    /// Nothing is queued, no job waits behind another, and no thread is started (see
+    /// No job waits behind another, and no thread is started (see
     /// [`Handle::prestart`](crate::Handle::prestart)). Use it where a few jobs are submitted at once after a quiet period and each
     /// must start soon; to keep threads busy, use [`execute_batch`](Self::execute_batch). A thread is idle once it has found
     /// nothing to do, whether it sleeps or still [spins](crate::Idle).
@@ -350,7 +350,7 @@ where
     I: Iterator<Item: Work<Output = ()>>,
 {
     reach_once(key, |at| match at.core() {
-        Some(core) => engine::dispatch(core, at.worker(), class, jobs),
+        Some(core) => engine::dispatch(core, at.worker().is_some(), class, jobs),
         None => (Vec::new(), jobs),
     })
 }

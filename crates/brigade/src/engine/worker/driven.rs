@@ -131,7 +131,6 @@ impl Driven {
                     self.core.idle.start_search();
                     match worker.park() {
                         Parked::Search => _ = self.core.idle.stop_search(),
-                        Parked::Run(job) => worker.run_inside(job, 0),
                         Parked::Leave => return self.has_ended.set(true),
                     }
                 }
@@ -161,7 +160,6 @@ impl Driven {
                     return None;
                 }
                 Parked::Search => _ = self.core.idle.stop_search(),
-                Parked::Run(job) => worker.run_inside(job, 0),
             }
             let _pause = Pause { worker, has_ended: &self.has_ended };
             Some(call(worker))

@@ -399,7 +399,7 @@ impl Worker {
 
     #[inline(never)]
     fn run_in_look(&self, job: Job) {
-        self.run(job);
+        self.run_taken(job);
         self.end_if_orphan();
         self.pace.end_turn();
         // The look has more jobs, and the turn has one after it.

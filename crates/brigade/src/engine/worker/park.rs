@@ -4,7 +4,6 @@ use core::time::Duration;
 use std::time::Instant;
 
 use brigade_sync::time;
-use brigade_task::Job;
 
 use super::Worker;
 use super::monitor::{Monitor, Tick};
@@ -18,8 +17,6 @@ const STAY: (u32, Duration) = (8, Duration::from_millis(10));
 pub(super) enum Parked {
     /// It searches, and counts as a searcher.
     Search,
-    /// It runs this job, and counts as running.
-    Run(Job),
     /// It leaves for good: it is no longer a worker, or the pool has terminated.
     Leave,
 }
@@ -59,21 +56,11 @@ impl Worker {
         self.sleep(announced.duty)
     }
 
-    /// Withdraws the announcement, or takes the token of a thread that has already picked or claimed this worker.
+    /// Withdraws the announcement, or takes the token of a thread that has already picked this worker.
     pub(super) fn withdraw(&self) -> Parked {
-        let core = &*self.core;
-        if core.idle.withdraw(self.index) {
+        if self.core.idle.withdraw(self.index) {
             self.trace_withdraw();
             return Parked::Search;
-        }
-        // A thread that claimed us has a job for us, other than the work that we saw. For that work, submitters may have woken
-        // no worker, as we were searching. If a worker searches (we do, if we were picked), that one handles it.
-        let seen = core.idle.after_publishing();
-        if seen.searching() == 0 && seen.wants_help() {
-            if core.queues.has_work() || self.has_forks_unseen() {
-                core.help();
-            }
-            core.see_to_driver();
         }
         self.me.sleeper.spot.parker.park(None);
         self.woken()
@@ -86,14 +73,10 @@ impl Worker {
         self.busy_period.begin(self.me.counters.returned.get(), time::now());
         self.trace_woken();
         self.me.sleeper.runs();
-        match self.me.sleeper.slot.take() {
-            Some(taken) => Parked::Run(self.take_as(taken)),
-            None if self.core.idle.snapshot().terminated() => Parked::Leave,
-            None => Parked::Search,
-        }
+        if self.core.idle.snapshot().terminated() { Parked::Leave } else { Parked::Search }
     }
 
-    /// Sleeps until this worker has been picked or claimed, has seen work itself, or is no longer a worker.
+    /// Sleeps until this worker has been picked, has seen work itself, or is no longer a worker.
     fn sleep(&self, mut duty: Option<Duty>) -> Parked {
         if duty.is_none() && self.monitors_beside_holder() {
             duty = Some(Duty::Monitor);
@@ -158,12 +141,7 @@ impl Worker {
         if seen.events_are_seen_to() || !self.core.events.are_wanted() {
             return false;
         }
-        let takes = self.core.idle.take_up_duty(self.index, Duty::Driver);
-        if !takes {
-            // We have been claimed since we gave up monitoring, by a thread that does not know what relied on us before.
-            self.core.see_to_driver();
-        }
-        takes
+        self.core.idle.take_up_duty(self.index, Duty::Driver)
     }
 
     /// When this worker leaves if it may be idle for `patience` more; `None` if it stays.

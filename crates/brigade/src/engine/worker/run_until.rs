@@ -147,7 +147,6 @@ impl Worker {
         let _inside = self.inside.begin();
         let call = Waker::from(Arc::new(Call { core: self.core.clone(), index: self.index }));
         *thread.elsewhere.lock() = Some(Elsewhere::Worker(call));
-        let origins = self.me.origins.depth();
         let slept = thread.spot.sleep_elsewhere(|| {
             self.core.idle.start_search();
             let waits = InJob::begin(&self.core, awaited.is_own(self));
@@ -156,7 +155,6 @@ impl Worker {
             drop(waits);
             match parked {
                 Parked::Search => self.end_search(),
-                Parked::Run(job) => self.run_inside(job, origins),
                 Parked::Leave => unreachable!("the pool does not end while a job waits"),
             }
         });
@@ -166,7 +164,7 @@ impl Worker {
 
     /// Runs a local future that was woken, or a share of this worker; `false` if there is none.
     fn run_mail(&self) -> bool {
-        let Some(job) = self.me.mailbox.take() else { return false };
+        let Some(job) = self.take_mail() else { return false };
         let _inside = self.inside.begin();
         self.run_inside(job, self.me.origins.depth());
         true

@@ -79,9 +79,9 @@ impl Worker {
 
     fn hunt_in(&self, gap: &Gap, mut searches: bool) -> Option<Job> {
         loop {
-            // The own queue first: the previous worker with this index may have left jobs, and events may have queued some.
-            let own = self.take_part().or_else(|| self.local.pop());
-            let own = own.or_else(|| self.take_mail());
+            // The mailbox first, as it may have been woken for what is there. Then the own queue: the previous worker with this index
+            // may have left jobs, and events may have queued some.
+            let own = self.take_mail().or_else(|| self.take_part()).or_else(|| self.local.pop());
             if let Some(job) = own.or_else(|| if searches { self.search() } else { None }) {
                 return Some(self.found(job));
             }
@@ -91,7 +91,6 @@ impl Worker {
             }
             match self.park() {
                 Parked::Search => {}
-                Parked::Run(job) => return Some(job),
                 Parked::Leave => return None,
             }
         }

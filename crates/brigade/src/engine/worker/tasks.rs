@@ -119,9 +119,9 @@ impl Worker {
         self.me.mailbox.release(number);
     }
 
-    /// Takes a local future that was woken.
+    /// Takes what only this worker may run.
     pub(super) fn take_mail(&self) -> Option<Job> {
-        self.me.mailbox.take()
+        self.me.mailbox.take().map(|taken| self.take_as(taken))
     }
 
     /// Like [`take_mail`](Self::take_mail), but yields to other work every other time.

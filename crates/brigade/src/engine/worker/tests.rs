@@ -10,10 +10,9 @@ use super::monitor::{Monitor, Tick, give_up};
 use super::park::Parked;
 use super::{Child, Worker};
 use crate::config::{Config, Growth, Size};
-use crate::engine::{Core, dispatch};
+use crate::engine::Core;
 use crate::idle::Duty;
 use crate::key::Key;
-use crate::priority::Priority;
 
 /// A pool of three, the first of which runs and has forked before.
 struct Crew([Worker; 3]);
@@ -147,26 +146,6 @@ fn the_last_searcher_passes_the_heavy_fence_if_none_is_parked_and_one_may_be_sta
     assert!(crew.sees_late_fork(|searcher| {
         drop(searcher.found(Job::new(|| ())));
         searcher.core.idle.snapshot().live() == 4
-    }));
-}
-
-#[test]
-fn a_worker_that_is_claimed_before_it_can_withdraw_passes_the_heavy_fence() {
-    let crew = Crew::new().with_a_sleeper().with_a_monitor();
-    crew.core().idle.give_up_duty(1);
-    assert_eq!(crew.core().idle.claim().map(|claimed| claimed.index), Some(1));
-    crew.core().wake(1);
-    assert!(crew.sees_late_fork(|claimed| {
-        matches!(claimed.withdraw(), Parked::Search) && crew.has_woken()
-    }));
-}
-
-#[test]
-fn a_thread_that_claims_the_monitor_passes_the_heavy_fence() {
-    let crew = Crew::new().with_a_sleeper().with_a_monitor();
-    assert!(crew.sees_late_fork(|_| {
-        let (back, _) = dispatch(crew.core(), None, Priority::Normal, [|| ()].into_iter());
-        back.is_empty() && crew.has_woken()
     }));
 }
 
