@@ -221,7 +221,7 @@ impl Core {
                 None => {
                     self.put_back(without_permit);
                     looks += 1;
-                    self.wait_for_any(permits, looks)
+                    self.wait_for_any(permits, inside, looks)
                 }
             };
             if let Some(permit) = permit.or_else(|| permits.try_acquire()) {
@@ -234,12 +234,17 @@ impl Core {
     }
 
     /// Waits briefly for a permit, or for a job to drop; longer after more looks in vain (`looked`).
-    fn wait_for_any(&self, permits: &Arc<Semaphore>, looked: u32) -> Option<Permit> {
+    fn wait_for_any(
+        &self,
+        permits: &Arc<Semaphore>,
+        inside: bool,
+        looked: u32,
+    ) -> Option<Permit> {
         if looked < LOOKS {
             yields::snooze(looked);
             return None;
         }
-        permits.acquire(time::now().checked_add(LOOK_AGAIN), || self.is_closed())
+        permits.acquire(time::now().checked_add(LOOK_AGAIN), || self.refuses(inside))
     }
 
     /// Drops a job because the pool is full: a queued one, or one that was accepted without being queued.
