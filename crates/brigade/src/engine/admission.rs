@@ -234,12 +234,7 @@ impl Core {
     }
 
     /// Waits briefly for a permit, or for a job to drop; longer after more looks in vain (`looked`).
-    fn wait_for_any(
-        &self,
-        permits: &Arc<Semaphore>,
-        inside: bool,
-        looked: u32,
-    ) -> Option<Permit> {
+    fn wait_for_any(&self, permits: &Arc<Semaphore>, inside: bool, looked: u32) -> Option<Permit> {
         if looked < LOOKS {
             yields::snooze(looked);
             return None;

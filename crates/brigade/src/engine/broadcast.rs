@@ -106,7 +106,9 @@ impl Core {
         let peers = &self.queues.peers;
         let wakes = self.idle.address(index, || {
             peers.open(index, &self.config);
-            waker = share.take().and_then(|share| peers.at(index).mailbox.send_share(Priority::Normal, share));
+            waker = share
+                .take()
+                .and_then(|share| peers.at(index).mailbox.send_share(Priority::Normal, share));
         });
         totals.accepted += u64::from(wakes.is_some());
         drop(totals);
