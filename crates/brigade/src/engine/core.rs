@@ -312,7 +312,9 @@ impl Core {
     /// Sets the token of a worker that was picked or claimed.
     pub(super) fn wake(&self, index: usize) {
         let wake = self.begin_wake(index);
-        self.queues.peers.at(index).sleeper.unpark(&self.events.driver);
+        let outside = usize::from(!current::is_worker_of(self.key));
+        let goes_on_beside = self.config.may_spread() && self.idle.has_free_cpus(1 + outside);
+        self.queues.peers.at(index).sleeper.unpark(&self.events.driver, goes_on_beside);
         self.end_wake(wake);
     }
 

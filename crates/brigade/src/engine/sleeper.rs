@@ -2,6 +2,9 @@
 
 use brigade_sync::Mutex;
 use brigade_sync::affinity::{CpuSet, ThreadRef, current_cpu};
+use brigade_sync::atomic::Ordering;
+
+use brigade_sync::unmodelled::AtomicUsize;
 
 use super::events::Driving;
 use super::park_spot::ParkSpot;
@@ -10,6 +13,8 @@ use super::park_spot::ParkSpot;
 pub(super) struct Sleeper {
     pub(super) spot: ParkSpot,
     placed: Mutex<Placed>,
+    /// One more than the CPU of a thread that is waking the worker and goes on then, or 0.
+    waker: AtomicUsize,
 }
 
 /// Where the worker's thread may run.
@@ -23,7 +28,7 @@ struct Placed {
 
 impl Sleeper {
     pub(super) fn new() -> Self {
-        Self { spot: ParkSpot::new(), placed: Mutex::default() }
+        Self { spot: ParkSpot::new(), placed: Mutex::default(), waker: AtomicUsize::new(0) }
     }
 
     /// Notes that the calling thread runs the worker from now on.
@@ -36,13 +41,24 @@ impl Sleeper {
         self.placed.lock().thread = None;
     }
 
-    /// Sets the token for the worker, wherever it sleeps.
-    pub(super) fn unpark(&self, driver: &Driving) {
+    /// Sets the token for the worker, wherever it sleeps; `goes_on` says whether the caller needs its CPU after that, and another one is
+    /// free.
+    pub(super) fn unpark(&self, driver: &Driving, goes_on: bool) {
+        let cpu = current_cpu().filter(|_| goes_on).map_or(0, |cpu| cpu + 1);
+        self.waker.store(cpu, Ordering::Relaxed);
         if Driving::CAN_BE_MADE {
             self.spot.unpark(|| driver.notify());
         } else {
             self.spot.parker.unpark();
         }
+        // The worker may have run, and sleep again, by now: then it has another waker, which this one hides.
+        self.waker.store(0, Ordering::Relaxed);
+    }
+
+    /// Whether the worker, which calls this, runs in place of the thread that is waking it.
+    pub(super) fn displaces_waker(&self) -> bool {
+        let waker = self.waker.load(Ordering::Relaxed);
+        waker > 0 && current_cpu() == Some(waker - 1)
     }
 
     /// Moves the worker's thread to another CPU than that of the calling thread, if it has been woken and still waits for one.
@@ -65,6 +81,17 @@ impl Sleeper {
         if let Some((narrow, all)) = self.placed.lock().narrowed.take() {
             widen(&narrow, &all);
         }
+    }
+}
+
+/// Moves the calling thread to another CPU.
+#[cold]
+pub(super) fn leave_this_cpu() {
+    let me = ThreadRef::caller();
+    let (Some(all), Some(here)) = (me.affinity(), current_cpu()) else { return };
+    let narrow = all.without(here);
+    if all.contains(here) && !narrow.is_empty() && me.set_affinity(&narrow) {
+        widen(&narrow, &all);
     }
 }
 

@@ -27,14 +27,14 @@ impl Spinner {
 }
 
 impl Idle {
-    /// Whether the running workers leave a CPU free.
-    pub(crate) fn has_free_cpu(&self) -> bool {
-        self.snapshot().running() < self.spinner.cpus
+    /// Whether the running workers leave so many CPUs free.
+    pub(crate) fn has_free_cpus(&self, cpus: usize) -> bool {
+        self.snapshot().running() + cpus <= self.spinner.cpus
     }
 
     /// Takes the right to spin; `None` if another worker has it, or the running workers leave no CPU free for it.
     pub(crate) fn try_spin(&self) -> Option<Spinning<'_>> {
-        let may = self.has_free_cpu() && !self.spinner.spins.swap(true, Ordering::Relaxed);
+        let may = self.has_free_cpus(1) && !self.spinner.spins.swap(true, Ordering::Relaxed);
         may.then(|| Spinning(&self.spinner))
     }
 }

@@ -73,6 +73,9 @@ impl Worker {
         self.busy_period.begin(self.me.counters.returned.get(), time::now());
         self.trace_woken();
         self.me.sleeper.runs();
+        if self.me.sleeper.displaces_waker() {
+            self.pace.interrupt();
+        }
         if self.core.idle.snapshot().terminated() { Parked::Leave } else { Parked::Search }
     }
 

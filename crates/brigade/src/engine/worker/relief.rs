@@ -9,6 +9,7 @@ use core::cell::Cell;
 use brigade_task::Job;
 
 use super::Worker;
+use crate::engine::sleeper::leave_this_cpu;
 
 /// The queue that a worker looks at, and the peer that it has woken.
 #[derive(Default)]
@@ -35,10 +36,14 @@ impl Worker {
         }
     }
 
-    /// Moves the peer that it has woken to another CPU, if the peer still waits for one, and the running workers leave one free.
+    /// If this worker waits for its first job since it was woken, or a peer that it has woken still waits, on the same CPU: moves one of the two
+    /// to another CPU.
     pub(super) fn move_woken(&self) {
+        if self.me.sleeper.displaces_waker() && self.core.queues.has_work() {
+            leave_this_cpu();
+        }
         if let Some(peer) = self.relief.woken.take() {
-            if self.core.idle.has_free_cpu() {
+            if self.core.idle.has_free_cpus(1) {
                 self.core.queues.peers.at(peer).sleeper.keep_off_this_cpu();
             }
         }
