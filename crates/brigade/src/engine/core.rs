@@ -4,6 +4,7 @@ use std::io;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
+use brigade_sync::affinity::current_cpu;
 use brigade_sync::fork::PerProcess;
 use brigade_sync::time;
 use brigade_sync::{AsymmetricFence, unmodelled};
@@ -259,6 +260,12 @@ impl Core {
     #[cold]
     #[inline(never)]
     pub(super) fn help(&self) -> Option<usize> {
+        self.find_help().inspect(|&index| self.wake_beside(index))
+    }
+
+    /// Like [`help`](Self::help), but only picks the worker that is to be woken: the caller must do so.
+    #[must_use]
+    pub(super) fn find_help(&self) -> Option<usize> {
         let seen = self.idle.snapshot();
         let searching = seen.searching();
         // Whether there is more than the searchers will take. Nothing more is read here: an elastic pool that is not full
@@ -272,7 +279,7 @@ impl Core {
         let queued = if seen.is_below_max() { self.queues.len() } else { 0 };
         let may_grow = self.may_grow(queued);
         let may_help = may_grow || seen.parked() > 0 || seen.is_understaffed();
-        may_help.then(|| self.bring(self.idle.pick(queued, may_grow))).flatten()
+        if may_help { self.start_help(self.idle.pick(queued, may_grow)) } else { None }
     }
 
     /// Like [`help`](Self::help), for several jobs at once. Returns the last worker that it has woken.
@@ -299,9 +306,11 @@ impl Core {
 
     /// Wakes and starts the workers that were picked; returns the one that was woken.
     fn bring(&self, help: Help) -> Option<usize> {
-        if let Some(index) = help.wake {
-            self.wake(index);
-        }
+        self.start_help(help).inspect(|&index| self.wake_beside(index))
+    }
+
+    /// Starts the worker that was picked, if it is a new one; returns the one that must be woken.
+    fn start_help(&self, help: Help) -> Option<usize> {
         if let Some(index) = help.start {
             // It has been tried again.
             let _ = self.start(index);
@@ -312,10 +321,18 @@ impl Core {
     /// Sets the token of a worker that was picked or claimed.
     pub(super) fn wake(&self, index: usize) {
         let wake = self.begin_wake(index);
-        let outside = usize::from(!current::is_worker_of(self.key));
-        let goes_on_beside = self.config.may_spread() && self.idle.has_free_cpus(1 + outside);
-        self.queues.peers.at(index).sleeper.unpark(&self.events.driver, goes_on_beside);
+        self.queues.peers.at(index).sleeper.unpark(&self.events.driver);
         self.end_wake(wake);
+    }
+
+    /// Like [`wake`](Self::wake), by a thread that goes on; the worker leaves this CPU to it if another one is free.
+    fn wake_beside(&self, index: usize) {
+        let outside = usize::from(!current::is_worker_of(self.key));
+        let is_free = self.config.may_spread() && self.idle.has_free_cpus(1 + outside);
+        let sleeper = &self.queues.peers.at(index).sleeper;
+        sleeper.set_waker(if is_free { current_cpu() } else { None });
+        self.wake(index);
+        sleeper.set_waker(None);
     }
 
     /// Starts threads until the pool has its core size, but at most this many.

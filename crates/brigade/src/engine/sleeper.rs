@@ -41,18 +41,18 @@ impl Sleeper {
         self.placed.lock().thread = None;
     }
 
-    /// Sets the token for the worker, wherever it sleeps; `goes_on` says whether the caller needs its CPU after that, and another one is
-    /// free.
-    pub(super) fn unpark(&self, driver: &Driving, goes_on: bool) {
-        let cpu = current_cpu().filter(|_| goes_on).map_or(0, |cpu| cpu + 1);
-        self.waker.store(cpu, Ordering::Relaxed);
+    /// Sets the token for the worker, wherever it sleeps.
+    pub(super) fn unpark(&self, driver: &Driving) {
         if Driving::CAN_BE_MADE {
             self.spot.unpark(|| driver.notify());
         } else {
             self.spot.parker.unpark();
         }
-        // The worker may have run, and sleep again, by now: then it has another waker, which this one hides.
-        self.waker.store(0, Ordering::Relaxed);
+    }
+
+    /// Notes the CPU of a thread that wakes the worker and goes on, for the time of the wake. Of two such threads one may hide the other.
+    pub(super) fn set_waker(&self, cpu: Option<usize>) {
+        self.waker.store(cpu.map_or(0, |cpu| cpu + 1), Ordering::Relaxed);
     }
 
     /// Whether the worker, which calls this, runs in place of the thread that is waking it.

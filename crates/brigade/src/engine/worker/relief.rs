@@ -24,13 +24,17 @@ pub(super) struct Relief {
 impl Worker {
     /// Wakes or starts a worker for published work, as [`Core::help`](crate::engine::core::Core::help).
     pub(super) fn help(&self) {
-        self.has_woken(self.core.help());
+        // Wakes for events are the kernel's: the jobs are short, as a rule, and other processes may be what the events come from.
+        if self.rests.polls() || self.rests.has_slept() {
+            self.core.find_help().into_iter().for_each(|index| self.core.wake(index));
+        } else {
+            self.has_woken(self.core.help());
+        }
     }
 
     /// Notes a peer that this worker has woken; it [looks](Self::move_woken) before its next job whether the peer runs.
     pub(super) fn has_woken(&self, peer: Option<usize>) {
-        // Wakes for events are the kernel's: the jobs are short, as a rule, and other processes may be what the events come from.
-        if peer.is_some() && self.core.config.may_spread() && !self.rests.polls() {
+        if peer.is_some() && self.core.config.may_spread() {
             self.relief.woken.set(peer);
             self.pace.interrupt();
         }
