@@ -71,7 +71,6 @@ impl Driven {
         core.idle.arrive(index);
         core.idle.begin(index);
         let worker = Worker::at(core.clone(), index);
-        worker.is_new.set(false);
         core.idle.start_search();
         worker.pause();
         let (worker, has_ended) = (RefCell::new(Some(worker)), Cell::new(false));

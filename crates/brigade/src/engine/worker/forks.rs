@@ -267,12 +267,11 @@ impl Worker {
 
     /// Waits for a fork or a scope; meanwhile runs what descends from it. On the own deque, that begins at a position.
     pub(crate) fn wait_for_part(&self, wait: Wait<'_>, own: u64) {
-        let (region, waits) = (wait.region(), self.waits.get());
-        self.waits.set(waits + 1);
-        let origins = self.me.origins.begin(region, own);
-        keep_tickets(|| self.run_until(&mut Parts { wait, own, steals: waits < DEPTH }));
+        let steals = self.depth() < DEPTH;
+        let _inside = self.run_inside_job();
+        let origins = self.me.origins.begin(wait.region(), own);
+        keep_tickets(|| self.run_until(&mut Parts { wait, own, steals }));
         self.me.origins.end(origins);
-        self.waits.set(waits);
     }
 
     /// Runs the newest part of a region on the own deque, down to a position; `false` if there is none.

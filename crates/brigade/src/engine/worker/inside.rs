@@ -1,21 +1,25 @@
-//! Jobs that a worker runs inside others, which wait.
+//! How deep a worker is in waits and in calls that block.
 
 use core::cell::Cell;
 
 use super::Worker;
 
-/// The depth of nested jobs that run inside others, besides those of the worker's waits for parts.
+/// The depths of one worker.
 #[derive(Default)]
-pub(super) struct Inside(Cell<usize>);
+pub(super) struct Depths {
+    /// Of nested waits that run jobs inside the current one.
+    waits: Cell<usize>,
+    /// Of nested calls that block.
+    blocks: Cell<usize>,
+}
 
-/// A job that runs inside another one, or is looked for there, until this is dropped.
+/// A wait that runs jobs inside the current one, or a call that blocks, until this is dropped.
 pub(crate) struct RunsInside<'a>(&'a Cell<usize>);
 
-impl Inside {
-    /// The jobs that the worker runs until the returned value is dropped are inside the current job.
-    pub(super) fn begin(&self) -> RunsInside<'_> {
-        self.0.set(self.0.get() + 1);
-        RunsInside(&self.0)
+impl<'a> RunsInside<'a> {
+    fn begin(depth: &'a Cell<usize>) -> Self {
+        depth.set(depth.get() + 1);
+        Self(depth)
     }
 }
 
@@ -25,10 +29,22 @@ impl Drop for RunsInside<'_> {
     }
 }
 
+impl Depths {
+    /// Begins a call that blocks.
+    pub(super) fn block(&self) -> RunsInside<'_> {
+        RunsInside::begin(&self.blocks)
+    }
+
+    /// Whether the worker is in a call that blocks.
+    pub(super) fn is_blocked(&self) -> bool {
+        self.blocks.get() > 0
+    }
+}
+
 impl Worker {
     /// What the worker runs until the returned value is dropped is inside the current job.
     pub(crate) fn run_inside_job(&self) -> RunsInside<'_> {
-        self.inside.begin()
+        RunsInside::begin(&self.depths.waits)
     }
 
     /// Whether the current job is inside another one, which waits.
@@ -38,6 +54,6 @@ impl Worker {
 
     /// How many waits that run jobs are on this worker's stack.
     pub(super) fn depth(&self) -> usize {
-        self.waits.get() + self.inside.0.get()
+        self.depths.waits.get()
     }
 }

@@ -15,16 +15,12 @@ pub(super) enum Look {
     Still,
 }
 
-/// The mark of each queue at the last look.
-#[derive(Default)]
-pub(super) struct Marks(Vec<u64>);
-
 impl Worker {
     /// Compares every queue with its mark from the last look.
     pub(super) fn look(&self) -> Look {
         fence(Ordering::SeqCst);
         let queues = &self.core.queues;
-        let marks = &mut self.marks.borrow_mut().0;
+        let mut marks = self.relief.marks.borrow_mut();
         marks.resize(queues.peers.len(), 0);
         let mut seen = if queues.has_shared() { Look::Stuck } else { Look::Still };
         for (index, last) in marks.iter_mut().enumerate() {

@@ -31,17 +31,17 @@ mod tests;
 mod traced;
 
 use core::any::Any;
-use core::cell::{Cell, RefCell};
+use core::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
-use brigade_queue::{Cursor, deque};
+use brigade_queue::deque;
 use brigade_sync::fork::OnChild;
 use brigade_task::{Job, Outcome, Part, drop_contained};
 
 use super::core::Core;
 use super::current;
-use super::injectors::{Injectors, Share};
+use super::injectors::Share;
 use super::local::Local;
 use super::origins::DEPTH;
 use super::peers::Peer;
@@ -56,13 +56,15 @@ use class::{Class, Interrupted, Row};
 pub(crate) use driven::{Driven, owned, wait_as};
 pub(crate) use forks::wait_outside;
 use gaps::Gaps;
-use inside::Inside;
+use inside::{Depths, RunsInside};
 use lone_forks::LoneForks;
-use marks::Marks;
 use pace::{Look, Pace};
 use relief::Relief;
 use rests::Rests;
 pub(crate) use run_until::Awaited;
+use search::Route;
+use submit::Leftovers;
+use tasks::Futures;
 pub(crate) use traced::label_job;
 
 brigade_sync::scoped_thread_local! {
@@ -101,39 +103,26 @@ pub(crate) struct Worker {
     gaps: Gaps,
     /// Whether its jobs are long.
     busy_period: BusyPeriod,
-    /// The depth of nested waits that run parts.
-    waits: Cell<usize>,
-    /// The jobs that it runs inside others.
-    inside: Inside,
-    /// Whether it runs only futures that yield, in a pool that drains.
-    yields: Cell<bool>,
+    /// How deep it is in waits and in calls that block.
+    depths: Depths,
+    /// What it has seen of futures.
+    futures: Futures,
     /// Its sleeps on the driver.
     rests: Rests,
-    /// The peer whose queue it looks at.
+    /// What may wait behind it or a peer.
     relief: Relief,
     /// When it looks elsewhere although its own queue has jobs.
     pace: Pace,
-    /// The marks of all queues, while this worker monitors them.
-    marks: RefCell<Marks>,
-    /// The depth of nested blocking regions.
-    blocks: Cell<u32>,
-    /// Whether the job it found last came from its mailbox.
-    has_taken_mail: Cell<bool>,
-    /// Whether it has not looked for work yet.
-    is_new: Cell<bool>,
-    /// Completed entries that it has left in queues since the last sweep.
-    stale: Cell<u32>,
-    /// The count of injector sweeps at which it last compacted its own queue.
-    sweeps: Cell<u64>,
-    /// The injector that it took from last.
-    cursor: Cursor,
-    /// Where a search starts.
-    random: RefCell<fastrand::Rng>,
+    /// Completed entries in queues.
+    leftovers: Leftovers,
+    /// Where it searches first.
+    route: Route,
 }
 
 /// A guard for the time in which a worker is blocked.
 pub(crate) struct Blocked<'a> {
     worker: &'a Worker,
+    depth: Option<RunsInside<'a>>,
     /// Whether there may be a thread in its place besides the spare ones.
     extra: bool,
     /// It waits for jobs of this pool only.
@@ -143,10 +132,9 @@ pub(crate) struct Blocked<'a> {
 
 impl Drop for Blocked<'_> {
     fn drop(&mut self) {
-        let depth = self.worker.blocks.get() - 1;
-        self.worker.blocks.set(depth);
+        drop(self.depth.take());
         // In a forked child the lock may be held forever.
-        if depth == 0 && self.worker.core.key.is_here() {
+        if !self.worker.depths.is_blocked() && self.worker.core.key.is_here() {
             self.worker.core.idle.unblock(self.extra, self.is_own);
         }
     }
@@ -163,8 +151,10 @@ impl Worker {
         let life = || {
             worker.core.config.apply_to_thread(index);
             worker.call_hook(worker.core.config.on_start.as_ref());
+            let is_new = Cell::new(true);
             // A panic ends a call of `turns`, never the thread.
-            while let Err(payload) = panic::catch_unwind(AssertUnwindSafe(|| worker.turns())) {
+            let turns = || panic::catch_unwind(AssertUnwindSafe(|| worker.turns(&is_new)));
+            while let Err(payload) = turns() {
                 worker.panicked(payload);
             }
         };
@@ -193,16 +183,9 @@ impl Worker {
         };
         Self {
             pace: Pace::new(core.config.fairness),
-            marks: RefCell::default(),
-            blocks: Cell::new(0),
-            has_taken_mail: Cell::new(false),
-            is_new: Cell::new(true),
-            stale: Cell::new(0),
-            sweeps: Cell::new(0),
-            cursor: Injectors::cursor(&core.config, index),
+            leftovers: Leftovers::default(),
+            route: Route::new(&core.config, index),
             class: Class::new(core.key),
-            // The same seed at every start, so that a pool's behaviour depends on timing alone.
-            random: RefCell::new(fastrand::Rng::with_seed(index as u64)),
             me,
             core,
             index,
@@ -212,9 +195,8 @@ impl Worker {
             lone_forks: LoneForks::default(),
             gaps: Gaps::new(),
             busy_period: BusyPeriod::new(),
-            waits: Cell::new(0),
-            inside: Inside::default(),
-            yields: Cell::new(false),
+            depths: Depths::default(),
+            futures: Futures::default(),
             rests: Rests::new(),
             relief: Relief::default(),
         }
@@ -268,7 +250,7 @@ impl Worker {
 
     /// Does not count as a worker until the guard is dropped: the pool may have another one in its place.
     pub(crate) fn block(&self) -> Blocked<'_> {
-        if self.blocks.get() > 0 {
+        if self.depths.is_blocked() {
             return self.blocked(false, false, None);
         }
         let traced = self.trace_block();
@@ -285,7 +267,7 @@ impl Worker {
     /// The same for a wait inside a job, which is for jobs of this pool only or not; `None` if no other worker of the pool would be left to
     /// run anything.
     fn block_to_wait(&self, is_own: bool) -> Option<Blocked<'_>> {
-        if self.blocks.get() > 0 {
+        if self.depths.is_blocked() {
             return (!self.core.idle.is_stuck()).then(|| self.blocked(false, false, None));
         }
         let may_start = !self.core.threads.has_failed();
@@ -299,8 +281,8 @@ impl Worker {
     }
 
     fn blocked<'a>(&'a self, extra: bool, is_own: bool, traced: Option<Scope<'a>>) -> Blocked<'a> {
-        self.blocks.set(self.blocks.get() + 1);
-        Blocked { worker: self, extra, is_own, _traced: traced }
+        let depth = Some(self.depths.block());
+        Blocked { worker: self, depth, extra, is_own, _traced: traced }
     }
 
     /// Whether the pool is being discarded.
@@ -308,9 +290,9 @@ impl Worker {
         self.core.idle.snapshot().discards()
     }
 
-    /// Runs one job after another until the worker leaves, or a job panics.
-    fn turns(&self) {
-        if self.is_new.take() {
+    /// Runs one job after another until the worker leaves, or a job panics. It `is_new` until it looks for work.
+    fn turns(&self, is_new: &Cell<bool>) {
+        if is_new.take() {
             // The start hook may have forked.
             self.end_if_orphan();
             match self.find_first() {
@@ -367,7 +349,7 @@ impl Worker {
             return;
         }
         self.poll_events();
-        if self.sweeps.get() != self.core.queues.sweeps() {
+        if self.leftovers.are_swept_elsewhere(self.core.queues.sweeps()) {
             self.compact();
         }
         let run_aged = |job| self.run_as(Priority::Low, || self.run_in_look(job));
@@ -383,7 +365,7 @@ impl Worker {
         let share = self.pace.share();
         let taken = if self.local.is_lifo() {
             // The newest job is run first, so a job queued here would wait for all later submissions of this worker's jobs.
-            let outside = || self.core.queues.injectors.pop(&self.cursor);
+            let outside = || self.core.queues.injectors.pop(self.route.cursor());
             let taken = core::iter::from_fn(outside).take(share);
             let count = taken.map(|job| self.run_in_look(job)).count();
             self.me.remote.steal().into_iter().for_each(|job| self.run_in_look(job));

@@ -4,21 +4,24 @@
 //! A worker that has jobs of its own, or events to handle, does not steal. If all the others are like that, what is queued on a
 //! worker that was preempted waits for a time slice, some 4 ms. So each looks at one peer's queue from time to time.
 
-use core::cell::Cell;
+use core::cell::{Cell, RefCell};
 
 use brigade_task::Job;
 
 use super::Worker;
 use crate::engine::sleeper::leave_this_cpu;
 
-/// The queue that a worker looks at, and the peer that it has woken.
+/// What a worker knows of those that may wait.
 #[derive(Default)]
 pub(super) struct Relief {
     /// The peer that it has woken last, until its next look.
     woken: Cell<Option<usize>>,
+    /// The peer whose queue it looks at.
     peer: Cell<usize>,
     /// Its mark at the last look, if there were jobs.
     mark: Cell<Option<u64>>,
+    /// The mark of each peer's queues at the last [look](Worker::look) of this worker as the monitor.
+    pub(super) marks: RefCell<Vec<u64>>,
 }
 
 impl Worker {

@@ -144,7 +144,7 @@ impl Worker {
         if self.run_one() {
             return false;
         }
-        let _inside = self.inside.begin();
+        let _inside = self.run_inside_job();
         let call = Waker::from(Arc::new(Call { core: self.core.clone(), index: self.index }));
         *thread.elsewhere.lock() = Some(Elsewhere::Worker(call));
         let slept = thread.spot.sleep_elsewhere(|| {
@@ -165,7 +165,7 @@ impl Worker {
     /// Runs a local future that was woken, or a share of this worker; `false` if there is none.
     fn run_mail(&self) -> bool {
         let Some(job) = self.take_mail() else { return false };
-        let _inside = self.inside.begin();
+        let _inside = self.run_inside_job();
         self.run_inside(job, self.me.origins.depth());
         true
     }
@@ -183,7 +183,7 @@ impl Worker {
 
     /// Runs a job of this worker's own queues inside the current one; `false` if there is none.
     pub(crate) fn run_own(&self) -> bool {
-        let _inside = self.inside.begin();
+        let _inside = self.run_inside_job();
         let origins = self.me.origins.depth();
         self.find_own().map(|job| self.run_inside(job, origins)).is_some()
     }
@@ -195,7 +195,7 @@ impl Worker {
 
     /// Runs a job of the pool inside the current one; `false` if there is none.
     pub(crate) fn run_one(&self) -> bool {
-        let _inside = self.inside.begin();
+        let _inside = self.run_inside_job();
         self.step()
     }
 

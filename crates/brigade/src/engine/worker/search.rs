@@ -1,13 +1,16 @@
 //! How a worker finds the next job when its own queue is empty.
 
-use brigade_queue::StealError;
+use core::cell::RefCell;
+
+use brigade_queue::{Cursor, StealError};
 use brigade_sync::hint;
 use brigade_task::Job;
 
 use super::Worker;
 use super::gaps::Gap;
 use super::park::Parked;
-use crate::engine::injectors::Share;
+use crate::config::Config;
+use crate::engine::injectors::{Injectors, Share};
 
 /// The most jobs taken from the injector at once: enough to amortize its two contended writes, few enough to leave half a queue
 /// for what they spawn.
@@ -15,6 +18,27 @@ const BATCH: usize = 64;
 
 /// How many jobs that events woke together a worker runs alone, besides the first.
 const FEW: usize = 16;
+
+/// Where a worker searches first.
+pub(super) struct Route {
+    /// The injector that it took from last.
+    cursor: Cursor,
+    /// The peer that it tries first.
+    random: RefCell<fastrand::Rng>,
+}
+
+impl Route {
+    pub(super) fn new(config: &Config, index: usize) -> Self {
+        // The same seed at every start, so that a pool's behaviour depends on timing alone.
+        let random = RefCell::new(fastrand::Rng::with_seed(index as u64));
+        Self { cursor: Injectors::cursor(config, index), random }
+    }
+
+    /// The injector that it took from last.
+    pub(super) fn cursor(&self) -> &Cursor {
+        &self.cursor
+    }
+}
 
 impl Worker {
     /// Finds a job when the worker's own queue is empty: looks everywhere, and sleeps while there is nothing. `None` when the
@@ -153,7 +177,7 @@ impl Worker {
 
     fn refill_quietly(&self, share: Share) -> Option<Job> {
         let before = self.trace_before_take();
-        let job = self.core.queues.injectors.refill(&self.local, &self.cursor, share)?;
+        let job = self.core.queues.injectors.refill(&self.local, self.route.cursor(), share)?;
         self.trace_take(before);
         Some(job)
     }
@@ -191,7 +215,7 @@ impl Worker {
     /// Tries every other worker once: those that are nearer first, and of those that are equally near a random one.
     fn steal(&self) -> Result<Job, StealError> {
         let count = self.core.queues.peers.len();
-        let start = self.random.borrow_mut().usize(..count);
+        let start = self.route.random.borrow_mut().usize(..count);
         let near = self.core.config.neighbours.of_worker(self.index);
         let mut error = StealError::Empty;
         for ring in near.iter() {

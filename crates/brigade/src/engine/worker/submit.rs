@@ -1,5 +1,6 @@
 //! Submissions by jobs that run on a worker.
 
+use core::cell::Cell;
 use core::iter;
 
 use brigade_task::{Job, Outcome};
@@ -12,6 +13,29 @@ use crate::priority::Priority;
 
 /// How many completed entries a worker leaves in queues before it sweeps them out.
 const MAX_STALE: u32 = 64;
+
+/// What a worker knows of completed entries in queues.
+#[derive(Default)]
+pub(super) struct Leftovers {
+    /// Those that it has left there since the last sweep.
+    left: Cell<u32>,
+    /// The count of sweeps of the injectors at which it last compacted its own queue.
+    sweeps: Cell<u64>,
+}
+
+impl Leftovers {
+    /// Counts one more; returns whether it is time for a sweep.
+    fn add(&self) -> bool {
+        let left = (self.left.get() + 1) % MAX_STALE;
+        self.left.set(left);
+        left == 0
+    }
+
+    /// Whether the injectors have been swept so often since the worker has compacted its own queue.
+    pub(super) fn are_swept_elsewhere(&self, sweeps: u64) -> bool {
+        self.sweeps.get() != sweeps
+    }
+}
 
 impl Worker {
     /// Accepts a closure from a job on this worker, or returns it if the pool is being discarded.
@@ -165,9 +189,7 @@ impl Worker {
                 None => return,
             }
         }
-        let stale = self.stale.get() + 1;
-        self.stale.set(stale % MAX_STALE);
-        if stale == MAX_STALE {
+        if self.leftovers.add() {
             self.core.sweep();
             self.compact();
         }
@@ -176,7 +198,7 @@ impl Worker {
     /// Drops the completed entries of the own queue.
     #[cold]
     pub(super) fn compact(&self) {
-        self.sweeps.set(self.core.queues.sweeps());
+        self.leftovers.sweeps.set(self.core.queues.sweeps());
         let mut jobs = Vec::new();
         while let Some(job) = self.local.pop() {
             jobs.extend(self.drop_if_stale(job));

@@ -1,12 +1,22 @@
 //! Futures on a worker: those that it wakes or ends, and its local futures.
 
 use core::any::Any;
+use core::cell::Cell;
 
 use brigade_task::{Job, Outcome, TaskRef, Woken};
 
 use super::Worker;
 use crate::key::Key;
 use crate::priority::Priority;
+
+/// What a worker has seen of futures.
+#[derive(Default)]
+pub(super) struct Futures {
+    /// Whether it runs only futures that yield, in a pool that drains.
+    yield_only: Cell<bool>,
+    /// Whether the job it found last came from its mailbox.
+    came_by_mail: Cell<bool>,
+}
 
 impl Worker {
     /// Like [`resume`](Self::resume), for a future of the class `High` or `Low`: it is queued behind all others of its class.
@@ -56,7 +66,7 @@ impl Worker {
     /// Notes whether this worker runs only futures that yield.
     #[inline]
     pub(super) fn note_yields(&self, yields: bool) {
-        if self.yields.replace(yields) != yields {
+        if self.futures.yield_only.replace(yields) != yields {
             self.core.tasks.count_yielding(yields);
         }
     }
@@ -126,11 +136,11 @@ impl Worker {
 
     /// Like [`take_mail`](Self::take_mail), but yields to other work every other time.
     pub(super) fn take_mail_in_turn(&self) -> Option<Job> {
-        if self.has_taken_mail.take() {
+        if self.futures.came_by_mail.take() {
             return None;
         }
         let job = self.take_mail();
-        self.has_taken_mail.set(job.is_some());
+        self.futures.came_by_mail.set(job.is_some());
         job
     }
 }
