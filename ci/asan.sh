@@ -17,7 +17,7 @@ export RUSTFLAGS='-Zsanitizer=address'
 # A target, so that build scripts are built without the sanitizer.
 flags=(--locked --target "$(rustc +nightly --print host-tuple)")
 
-cargo +nightly test "${flags[@]}" -p brigade-sync -p brigade-queue -p brigade-burst -p brigade-io -p brigade-task --lib --tests "$@"
+cargo +nightly test "${flags[@]}" -p brigade-sync -p brigade-queue -p brigade-burst -p brigade-io -p brigade-task -p brigade-timer --lib --tests "$@"
 # Leaks are looked for above only: tests of the engine leak on purpose (payloads whose drop panics, a pool
 # that is forgotten), and its test `leaks` counts what has to be gone.
 # Its frames are some three times as large, and jobs that wait for jobs nest on one stack.

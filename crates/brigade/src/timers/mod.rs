@@ -10,7 +10,7 @@
 //! *The time beside the parts* (`next`). A thread that sets an earlier timer lowers it, under the lock of its part, and sees to a
 //! thread that sleeps for longer. It is raised only under the locks of all parts: after what was due has been taken out, before a
 //! thread sleeps until it, and when no part has a timer. So it is never later than a deadline, and [`NONE`] only if there is
-//! none. It is too early where the earliest timer has been cancelled, or where a part knows only the slot of its [`wheel`] in
+//! none. It is too early where the earliest timer has been cancelled, or where a part knows only the slot of its wheel in
 //! which that timer is: then a thread that works looks in vain. A thread that sleeps does so until the exact time. Only a timer
 //! lowers it: otherwise such a thread would sleep past another timer that is set in between. It is one atomic variable, so the
 //! argument of `idle/DRIVER.md` need not know of parts. `loom_tests` has models.
@@ -21,7 +21,6 @@
 //! need.
 //! *Rejected:* a part that only its worker may read: a worker in a long job would delay its own.
 
-mod agenda;
 mod clock;
 mod entry;
 #[cfg(all(test, brigade_loom))]
@@ -29,7 +28,6 @@ mod loom_tests;
 mod part;
 #[cfg(all(test, not(brigade_loom)))]
 mod tests;
-mod wheel;
 
 use core::array;
 use core::task::Waker;
@@ -38,6 +36,7 @@ use std::time::Instant;
 
 use brigade_sync::atomic::{AtomicU64, Ordering};
 use brigade_sync::{CachePadded, MutexGuard, time};
+use brigade_timer::Key;
 
 pub(crate) use clock::Clock;
 pub(crate) use entry::{Due, Entry};
@@ -104,17 +103,9 @@ impl All<'_> {
 /// Names a timer of one pool, even after it has fired or been removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct TimerKey {
-    /// The number of timers that were set before in its part, and in the last digit, to the base of [`MOST_PARTS`], the part. Of
-    /// two with the same deadline in one part, the one that was set first fires first.
-    number: u64,
-    /// Where its part has it.
-    place: u32,
-}
-
-impl TimerKey {
-    fn part(self) -> usize {
-        (self.number % MOST_PARTS as u64) as usize
-    }
+    /// Its name in its part. Of two with the same deadline in one part, the one that was set first fires first.
+    key: Key,
+    part: u8,
 }
 
 impl Timers {
@@ -219,8 +210,7 @@ impl Timers {
             }
             return Err(entry);
         }
-        let number = pending.next_number() * MOST_PARTS as u64 + index as u64;
-        let key = TimerKey { number, place: pending.insert(self.start, at, number, entry) };
+        let key = TimerKey { key: pending.insert(self.start, at, entry), part: index as u8 };
         let (nanos, bound) = (self.nanos(at), part.bound());
         if nanos < bound {
             part.note_bound(nanos);
@@ -238,9 +228,9 @@ impl Timers {
     /// Removes a timer, for the caller to drop; `None` if it has fired. For a closure, the caller must then call
     /// [`closure_left`](Self::closure_left).
     pub(crate) fn remove(&self, key: TimerKey) -> Option<Entry> {
-        let mut pending = self.parts[key.part()].lock();
-        let entry = pending.remove(key)?;
-        if pending.is_empty() && self.note_bound(key.part(), &pending) {
+        let mut pending = self.parts[usize::from(key.part)].lock();
+        let entry = pending.remove(key.key)?;
+        if pending.is_empty() && self.note_bound(usize::from(key.part), &pending) {
             drop(pending);
             // There may be nothing to wait for: no thread should.
             self.lock_all();
@@ -264,7 +254,7 @@ impl Timers {
 
     /// Changes the entry of a timer under the lock; `None` if it has fired.
     fn change<R>(&self, key: TimerKey, change: impl FnOnce(&mut Entry) -> R) -> Option<R> {
-        self.parts[key.part()].lock().get_mut(key).map(change)
+        self.parts[usize::from(key.part)].lock().get_mut(key.key).map(change)
     }
 
     /// Takes the earliest timer, if it is due at `now`; the caller fires it. For a closure, the caller must then call

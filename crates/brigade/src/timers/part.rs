@@ -4,9 +4,9 @@ use std::time::Instant;
 
 use brigade_sync::atomic::{AtomicU64, Ordering};
 use brigade_sync::{Mutex, MutexGuard};
+use brigade_timer::{Agenda, Key};
 
-use super::agenda::{self, Agenda};
-use super::{Entry, NONE, TimerKey};
+use super::{Entry, NONE};
 
 /// The timers that some of the workers have set.
 pub(super) struct Part {
@@ -20,9 +20,7 @@ pub(super) struct Part {
 #[derive(Default)]
 pub(super) struct Pending {
     /// The timers that are set; `None` until the first is.
-    agenda: Option<Box<dyn Agenda>>,
-    /// The number of the next entry.
-    number: u64,
+    agenda: Option<Box<dyn Agenda<Entry>>>,
     accepts: Accepts,
 }
 
@@ -79,12 +77,6 @@ impl Pending {
         self.accepts = Accepts::Nothing;
     }
 
-    /// A number for the next timer.
-    pub(super) fn next_number(&mut self) -> u64 {
-        self.number += 1;
-        self.number
-    }
-
     pub(super) fn is_empty(&self) -> bool {
         self.agenda.as_ref().is_none_or(|agenda| agenda.is_empty())
     }
@@ -110,15 +102,15 @@ impl Pending {
     }
 
     /// Adds a timer. Timers that are set later will not be due long before `start`.
-    pub(super) fn insert(&mut self, start: Instant, at: Instant, number: u64, entry: Entry) -> u32 {
-        self.agenda.get_or_insert_with(|| agenda::new(start)).insert(at, number, entry)
+    pub(super) fn insert(&mut self, start: Instant, at: Instant, entry: Entry) -> Key {
+        self.agenda.get_or_insert_with(|| brigade_timer::new(start)).insert(at, entry)
     }
 
-    pub(super) fn get_mut(&mut self, key: TimerKey) -> Option<&mut Entry> {
+    pub(super) fn get_mut(&mut self, key: Key) -> Option<&mut Entry> {
         self.agenda.as_mut()?.get_mut(key)
     }
 
-    pub(super) fn remove(&mut self, key: TimerKey) -> Option<Entry> {
+    pub(super) fn remove(&mut self, key: Key) -> Option<Entry> {
         self.agenda.as_mut()?.remove(key)
     }
 

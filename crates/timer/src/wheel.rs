@@ -16,8 +16,7 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use super::agenda::Agenda;
-use super::{Entry, TimerKey};
+use crate::agenda::{Agenda, Key};
 
 /// A tick has 2 to the power of this nanoseconds, some 1 ms: as precise as most timeouts are, and longer than a wake-up.
 const TICK: u32 = 20;
@@ -33,7 +32,7 @@ const NIL: u32 = u32::MAX;
 const KEPT: usize = 1024;
 
 /// The timers that are set.
-pub(super) struct Wheel {
+pub(crate) struct Wheel<T> {
     /// Timers before `horizon` in the order of their deadlines, with their nodes.
     near: BTreeMap<(Instant, u64), u32>,
     /// The first node of each slot's list, with the timers from `horizon` on.
@@ -42,20 +41,22 @@ pub(super) struct Wheel {
     occupied: [u64; LEVELS],
     /// In ticks since `start`.
     horizon: u64,
-    nodes: Vec<Node>,
+    nodes: Vec<Node<T>>,
     /// The first of the nodes without a timer, which are linked by `next`.
     free: u32,
     /// How many have a timer.
     len: usize,
+    /// How many timers have ever been set.
+    set: u64,
     start: Instant,
 }
 
 /// A timer, or none.
-struct Node {
+struct Node<T> {
     at: Instant,
     number: u64,
     /// `None` while it is free.
-    entry: Option<Entry>,
+    entry: Option<T>,
     list: List,
     /// Its neighbours in the list of its slot.
     next: u32,
@@ -69,8 +70,8 @@ enum List {
     Slot { level: u8, slot: u8 },
 }
 
-impl Wheel {
-    pub(super) fn new(start: Instant) -> Self {
+impl<T> Wheel<T> {
+    pub(crate) fn new(start: Instant) -> Self {
         Self {
             near: BTreeMap::new(),
             heads: [[NIL; SLOTS]; LEVELS],
@@ -79,6 +80,7 @@ impl Wheel {
             nodes: Vec::new(),
             free: NIL,
             len: 0,
+            set: 0,
             start,
         }
     }
@@ -89,12 +91,12 @@ impl Wheel {
         u64::try_from(nanos).unwrap_or(u64::MAX) >> TICK
     }
 
-    fn node(&mut self, index: u32) -> &mut Node {
+    fn node(&mut self, index: u32) -> &mut Node<T> {
         &mut self.nodes[index as usize]
     }
 
     /// The node of this timer, if it has not fired.
-    fn find(&mut self, key: TimerKey) -> Option<&mut Node> {
+    fn find(&mut self, key: Key) -> Option<&mut Node<T>> {
         let node = self.nodes.get_mut(key.place as usize);
         node.filter(|node| node.number == key.number && node.entry.is_some())
     }
@@ -143,7 +145,7 @@ impl Wheel {
     }
 
     /// Takes a timer out, and frees its node.
-    fn take(&mut self, index: u32) -> Option<Entry> {
+    fn take(&mut self, index: u32) -> Option<T> {
         self.unlink(index);
         let free = mem::replace(&mut self.free, index);
         let node = self.node(index);
@@ -204,7 +206,7 @@ fn digit(tick: u64, level: u32) -> usize {
     (tick >> (DIGIT * level)) as usize % SLOTS
 }
 
-impl Agenda for Wheel {
+impl<T: Send> Agenda<T> for Wheel<T> {
     fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -235,7 +237,9 @@ impl Agenda for Wheel {
         self.near.range(..=(end, u64::MAX)).next_back().map(|(&(last, _), _)| last)
     }
 
-    fn insert(&mut self, at: Instant, number: u64, entry: Entry) -> u32 {
+    fn insert(&mut self, at: Instant, entry: T) -> Key {
+        let number = self.set;
+        self.set += 1;
         let node =
             Node { at, number, entry: Some(entry), list: List::Near, next: NIL, previous: NIL };
         let index = self.free;
@@ -249,26 +253,26 @@ impl Agenda for Wheel {
         };
         self.len += 1;
         self.link(index);
-        index
+        Key { number, place: index }
     }
 
-    fn get_mut(&mut self, key: TimerKey) -> Option<&mut Entry> {
+    fn get_mut(&mut self, key: Key) -> Option<&mut T> {
         self.find(key)?.entry.as_mut()
     }
 
-    fn remove(&mut self, key: TimerKey) -> Option<Entry> {
+    fn remove(&mut self, key: Key) -> Option<T> {
         self.find(key)?;
         self.take(key.place)
     }
 
-    fn take_due(&mut self, now: Instant) -> Option<Entry> {
+    fn take_due(&mut self, now: Instant) -> Option<T> {
         self.sort_until(now);
         let (&(first, _), &index) = self.near.first_key_value()?;
         (first <= now).then(|| self.take(index)).flatten()
     }
 
-    fn take_unless(&mut self, stays: &dyn Fn(&Entry) -> bool) -> Vec<Entry> {
-        let goes = |node: &Node| node.entry.as_ref().is_some_and(|entry| !stays(entry));
+    fn take_unless(&mut self, stays: &dyn Fn(&T) -> bool) -> Vec<T> {
+        let goes = |node: &Node<T>| node.entry.as_ref().is_some_and(|entry| !stays(entry));
         let indices = (0..).zip(&self.nodes).filter(|(_, node)| goes(node));
         let indices: Vec<u32> = indices.map(|(index, _)| index).collect();
         indices.into_iter().filter_map(|index| self.take(index)).collect()
