@@ -8,14 +8,13 @@ use std::io::{self, Write as _};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
+use brigade_machine::{Neighbours, Pins};
 use brigade_sync::affinity;
 use brigade_sync::thread::{Inherited, NewThread, Thread, set_nice};
 use brigade_task::{HeldPanic, drop_contained};
 
-use crate::cpus::Pins;
 use crate::observe::{Observe, Observer};
 use crate::trace::LIMIT;
-use crate::victims::Neighbours;
 
 /// Which queue takes the jobs that a worker of the pool submits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -274,10 +274,9 @@ one](guide::works_with)."
 //     engine
 //     idle   semaphore   timers
 //     config
-//     victims   trace
+//     trace
 //     observe
-//     cpus
-//     metrics   topology   rejected   large   key   job_name   sorted_map   role
+//     metrics   rejected   large   key   job_name   sorted_map   role
 //     priority
 
 // The documentation lists the methods of a type in the order of the modules that have them: what is most used comes first.
@@ -298,7 +297,6 @@ mod builder;
 mod cancel;
 mod clock;
 mod config;
-mod cpus;
 mod deadlock;
 mod default_pool;
 mod engine;
@@ -347,19 +345,18 @@ mod task_set;
 mod thread_name;
 pub mod time;
 mod timers;
-mod topology;
 mod trace;
 #[cfg(feature = "trace")]
 mod traces;
-mod victims;
 mod watch;
 
 pub use abort::AbortHandle;
 pub use blocking::blocking;
-#[cfg(feature = "macros")]
-pub use brigade_macros::{main, test};
+pub use brigade_machine::{Cpus, Victims};
 /// For packages with the API of another pool: how many threads a pool has by default that is built here.
 #[doc(hidden)]
+#[cfg(feature = "macros")]
+pub use brigade_macros::{main, test};
 pub use brigade_sync::thread::parallelism as default_threads;
 pub use brigade_sync::thread::{NewThread, Thread};
 pub use brigade_task::{JoinError, Panic};
@@ -369,7 +366,6 @@ pub use config::{
     Fairness, Growth, Idle, OnPanic, Order, PanicCallback, Placement, Queueing, Report, Shutdown,
     ShutdownOptions, Threads, WhenFull,
 };
-pub use cpus::Cpus;
 pub use default_pool::{default_pool, set_default_pool};
 #[cfg(feature = "metrics")]
 pub use exporter::MetricsExporter;
@@ -405,7 +401,6 @@ pub use time::{
 pub use trace::{Trace, TraceError};
 #[cfg(feature = "trace")]
 pub use traces::Tracing;
-pub use victims::Victims;
 
 /// The examples of the project's README, some of which need I/O.
 #[cfg(all(doctest, feature = "io"))]

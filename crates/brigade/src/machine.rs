@@ -4,12 +4,10 @@
 
 use std::io;
 
+use brigade_machine::{Cpus, Neighbours, Pins, Topology, Victims};
 use brigade_sync::thread::{on_another, set_nice};
 
 use crate::config::Config;
-use crate::cpus::{Cpus, Pins};
-use crate::topology::Topology;
-use crate::victims::{Neighbours, Victims};
 
 /// What was asked, as far as it is not in the configuration.
 #[derive(Default)]

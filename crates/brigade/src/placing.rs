@@ -1,9 +1,9 @@
 //! What a user sets about the machine that a pool's threads run on.
 
+use brigade_machine::{Cpus, Victims};
+
 use crate::builder::Builder;
 use crate::config::Placement;
-use crate::cpus::Cpus;
-use crate::victims::Victims;
 
 /// # CPUs
 ///

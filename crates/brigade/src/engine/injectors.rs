@@ -14,6 +14,7 @@
 use core::cell::Cell;
 use std::collections::VecDeque;
 
+use brigade_machine::Nodes;
 use brigade_queue::{Cursor, Injector, ShardedInjector};
 #[cfg(not(any(brigade_loom, brigade_seeded)))]
 use brigade_sync::affinity::current_cpu;
@@ -23,7 +24,6 @@ use brigade_task::{Job, Outcome};
 
 use super::local::Local;
 use crate::config::{Config, Queueing};
-use crate::topology::Nodes;
 
 /// The most injectors. Every searching worker looks at each one, so more would cost idle workers what they save producers. At
 /// most as many producers as there are CPUs run at once.
@@ -319,9 +319,16 @@ mod tests {
     #[test]
     #[cfg(target_os = "linux")]
     fn a_worker_takes_what_its_own_node_has_submitted_first() {
-        let (_folder, topology) = crate::topology::tests::two_nodes();
-        let pins = crate::cpus::tests::pins_of([0, 4]);
-        let neighbours = crate::victims::Victims::Nearest.resolve(&pins, &topology).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        for (path, text) in [("", "0-1"), ("node0", "0-3"), ("node1", "4-7")] {
+            let file = if path.is_empty() { "online" } else { "cpulist" };
+            std::fs::create_dir_all(folder.path().join("node").join(path)).unwrap();
+            std::fs::write(folder.path().join("node").join(path).join(file), text).unwrap();
+        }
+        let here = brigade_sync::affinity::ThreadRef::caller().affinity().unwrap();
+        let pins = brigade_machine::Cpus::from([0, 4]).resolve_among(&here.every()).unwrap();
+        let topology = brigade_machine::Topology::read(folder.path());
+        let neighbours = brigade_machine::Victims::Nearest.resolve(&pins, &topology).unwrap();
         let config = Config { neighbours, ..Config::default() };
         for (worker, order) in [(0, [0, 0, 1, 1]), (1, [1, 1, 0, 0])] {
             let injectors = Injectors::new(&config, 4);

@@ -9,7 +9,7 @@ use brigade_sync::thread::Inherited;
 
 use crate::topology::siblings;
 
-/// The CPUs that the workers of a pool run on; see [`Builder::pin`](crate::Builder::pin).
+/// The CPUs that the workers of a pool run on; see `Builder::pin` of brigade.
 ///
 /// CPUs have the numbers that the operating system gives them, from 0. An array, a `Vec` or a range of numbers is
 /// [`each`](Self::each) of them.
@@ -38,7 +38,7 @@ impl Cpus {
     /// All workers run on any of the CPUs whose bit is set, as in the arguments of `taskset(1)`: bit 0 is CPU 0.
     ///
     /// ```
-    /// use brigade::Cpus;
+    /// use brigade_machine::Cpus;
     /// assert_eq!(Cpus::mask(0b1001), Cpus::among([0, 3]));
     /// ```
     pub fn mask(bits: u64) -> Self {
@@ -56,16 +56,27 @@ impl Cpus {
         Self(Choice::Cores)
     }
 
-    /// The CPUs of each worker, if the threads of a pool that is built here may run on all that are named.
-    pub(crate) fn resolve(&self) -> io::Result<Pins> {
+    /// Returns the CPUs of each worker of a pool that is built by the calling thread.
+    ///
+    /// # Errors
+    /// If the threads of such a pool may not run on a CPU that is named, if none is left, or if the system pins no threads.
+    pub fn resolve(&self) -> io::Result<Pins> {
         let Some(allowed) = Inherited::here().affinity() else {
             return Err(io::Error::new(
                 io::ErrorKind::Unsupported,
                 "threads can't be pinned on this system: build the pool without `pin`",
             ));
         };
-        self.pins(&allowed, siblings)
+        self.resolve_among(&allowed)
             .map_err(|reason| io::Error::new(io::ErrorKind::InvalidInput, reason))
+    }
+
+    /// Like [`resolve`](Self::resolve), for threads that may run on these CPUs.
+    ///
+    /// # Errors
+    /// If a CPU is not among these, or none is left; the reason.
+    pub fn resolve_among(&self, allowed: &CpuSet) -> Result<Pins, String> {
+        self.pins(allowed, siblings)
     }
 
     /// The same on a machine with these CPUs. `siblings` returns the system's list of those that share a core with a CPU.
@@ -130,7 +141,7 @@ impl From<Range<usize>> for Cpus {
 
 /// The CPUs of each worker.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Pins {
+pub struct Pins {
     /// Those of the first workers, by index.
     each: Arc<[CpuSet]>,
     /// Those of all others; `None` if no thread is pinned. A thread begins with the CPUs of the one that starts it, which may be a
@@ -140,13 +151,13 @@ pub(crate) struct Pins {
 
 impl Pins {
     /// The CPUs of the first workers that have one each, by index.
-    pub(crate) fn cpus(&self) -> Vec<usize> {
+    pub fn cpus(&self) -> Vec<usize> {
         self.each.iter().map_while(|set| set.cpus().next()).collect()
     }
 
     /// Pins the calling thread, which is the worker with this index. A CPU that has been taken from the process since the pool was
     /// built is not an error: the thread runs where it may.
-    pub(crate) fn apply(&self, index: usize) {
+    pub fn apply(&self, index: usize) {
         if let Some(set) = self.each.get(index).or(self.rest.as_ref()) {
             let _ = ThreadRef::caller().set_affinity(set);
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::cpus::Pins;
 use crate::topology::{Nodes, Topology};
 
-/// Which of its peers an idle worker tries to steal from first; see [`Builder::victims`](crate::Builder::victims).
+/// Which of its peers an idle worker tries to steal from first; see `Builder::victims` of brigade.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Victims {
@@ -14,7 +14,7 @@ pub enum Victims {
     Random,
     /// The nearest: workers whose CPUs share a core, then those that share the last cache, then those of the same memory node. Workers
     /// of other nodes follow by the distance that the operating system reports. For workers that have a
-    /// [CPU each](crate::Builder::pin); the others are tried last. Where all are equally near, it is the same as `Random`.
+    /// CPU each; the others are tried last. Where all are equally near, it is the same as `Random`.
     Nearest,
     /// Those with the smallest number in this table: row *i* has the distances of worker *i* to all workers, in any unit. Workers
     /// beyond the table are tried last.
@@ -23,7 +23,7 @@ pub enum Victims {
 
 /// The peers of each worker, by distance.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Neighbours {
+pub struct Neighbours {
     /// For each worker the peers that are equally near, nearest first.
     rings: Arc<[Vec<Box<[usize]>>]>,
     /// The memory nodes, if there are several, and that of each worker.
@@ -32,7 +32,7 @@ pub(crate) struct Neighbours {
 
 /// The peers of one worker.
 #[derive(Clone, Copy)]
-pub(crate) struct Rings<'a> {
+pub struct Rings<'a> {
     rings: &'a [Box<[usize]>],
     /// How many workers have a place: those with a smaller index.
     placed: usize,
@@ -40,13 +40,13 @@ pub(crate) struct Rings<'a> {
 
 impl<'a> Rings<'a> {
     /// Those that are equally near, nearest first.
-    pub(crate) fn iter(self) -> impl Iterator<Item = &'a [usize]> {
+    pub fn iter(self) -> impl Iterator<Item = &'a [usize]> {
         self.rings.iter().map(|ring| &**ring)
     }
 
     /// Whether this worker is in one of them, unless it is their owner.
     #[inline]
-    pub(crate) fn have(self, index: usize) -> bool {
+    pub fn have(self, index: usize) -> bool {
         index < self.placed
     }
 }
@@ -56,7 +56,7 @@ impl Victims {
     ///
     /// # Errors
     /// If the order can't be made; what to do.
-    pub(crate) fn resolve(&self, pins: &Pins, topology: &Topology) -> Result<Neighbours, String> {
+    pub fn resolve(&self, pins: &Pins, topology: &Topology) -> Result<Neighbours, String> {
         let mut nodes = None;
         let table = match self {
             Self::Random => return Ok(Neighbours::default()),
@@ -100,18 +100,18 @@ impl Neighbours {
     }
 
     /// The memory nodes of the machine, if it has several and this pool minds them.
-    pub(crate) fn nodes(&self) -> Option<&Nodes> {
+    pub fn nodes(&self) -> Option<&Nodes> {
         self.nodes.as_deref().map(|(nodes, _)| nodes)
     }
 
     /// The memory node of a worker, if it has a place there.
-    pub(crate) fn node_of(&self, index: usize) -> Option<usize> {
+    pub fn node_of(&self, index: usize) -> Option<usize> {
         self.nodes.as_deref().and_then(|(_, of_workers)| of_workers.get(index).copied())
     }
 
     /// The peers of a worker; none if it has no place.
     #[inline]
-    pub(crate) fn of_worker(&self, index: usize) -> Rings<'_> {
+    pub fn of_worker(&self, index: usize) -> Rings<'_> {
         match self.rings.get(index) {
             Some(rings) => Rings { rings, placed: self.rings.len() },
             None => Rings { rings: &[], placed: 0 },

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 const SYSTEM: &str = "/sys/devices/system";
 
 /// The distance of CPUs that share a core.
-pub(crate) const CORE: u32 = 0;
+const CORE: u32 = 0;
 /// The distance of CPUs that share their last cache.
 const CACHE: u32 = 1;
 /// The distance of CPUs of one memory node.
@@ -17,7 +17,7 @@ const NODE: u32 = 2;
 const BETWEEN_NODES: u32 = 3;
 
 /// What the operating system tells about CPUs. What it does not tell is not a difference.
-pub(crate) struct Topology {
+pub struct Topology {
     system: PathBuf,
     /// The CPUs of each memory node, and its distances to all nodes.
     nodes: BTreeMap<usize, Node>,
@@ -31,12 +31,12 @@ struct Node {
 
 impl Topology {
     /// Reads that of this machine.
-    pub(crate) fn of_this_machine() -> Self {
+    pub fn of_this_machine() -> Self {
         Self::read(SYSTEM)
     }
 
     /// Reads it from a folder that is laid out as Linux's `/sys/devices/system`.
-    pub(crate) fn read(system: impl Into<PathBuf>) -> Self {
+    pub fn read(system: impl Into<PathBuf>) -> Self {
         let system = system.into();
         let text = |path: &str| fs::read_to_string(system.join(path)).ok();
         let online = text("node/online").and_then(|list| members(&list)).unwrap_or_default();
@@ -50,19 +50,19 @@ impl Topology {
     }
 
     /// The position of a CPU's memory node among the nodes; 0 if that is unknown.
-    pub(crate) fn node_of(&self, cpu: usize) -> usize {
+    pub fn node_of(&self, cpu: usize) -> usize {
         self.nodes.values().position(|node| node.cpus.contains(&cpu)).unwrap_or(0)
     }
 
     /// The memory node of each CPU; `None` if there is one node.
-    pub(crate) fn memory_nodes(&self) -> Option<Nodes> {
+    pub fn memory_nodes(&self) -> Option<Nodes> {
         let last = self.nodes.values().flat_map(|node| &node.cpus).max()?;
         let of_cpu = (0..=*last).map(|cpu| self.node_of(cpu)).collect();
         (self.nodes.len() > 1).then_some(Nodes { of_cpu, count: self.nodes.len() })
     }
 
     /// The distance of two CPUs: the smaller, the nearer.
-    pub(crate) fn distance(&self, one: usize, other: usize) -> u32 {
+    pub fn distance(&self, one: usize, other: usize) -> u32 {
         if one == other || self.shares(one, other, Path::new("topology/thread_siblings_list")) {
             return CORE;
         }
@@ -103,19 +103,19 @@ impl Topology {
 
 /// The memory nodes of a machine that has several.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Nodes {
+pub struct Nodes {
     of_cpu: Vec<usize>,
     count: usize,
 }
 
 impl Nodes {
     /// The number of nodes, rounded up to a power of two.
-    pub(crate) fn groups(&self) -> usize {
+    pub fn groups(&self) -> usize {
         self.count.next_power_of_two()
     }
 
     /// The node of a CPU, from 0.
-    pub(crate) fn of_cpu(&self, cpu: usize) -> usize {
+    pub fn of_cpu(&self, cpu: usize) -> usize {
         self.of_cpu.get(cpu).copied().unwrap_or(0)
     }
 }
