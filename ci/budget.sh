@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# Measures the size of the house against ci/budget.txt: no number may rise. With `--write`, lowers the numbers that have fallen. Types of one name
+# count as the largest of them.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# Prints the lines of Rust files that are code: no blank line, comment or test.
+code() {
+    xargs -0 awk '
+        FNR == 1 { tests = "" }
+        tests != "" {
+            # An item of tests ends in the column in which it begins, or with its line.
+            if ($0 ~ "^" tests "[^ #].*[;,]$" || $0 ~ "^" tests "}") tests = ""
+            next
+        }
+        /^ *#\[cfg\((test|all\(test|all\(brigade_loom|all\(doctest|doctest)/ {
+            match($0, /^ */)
+            tests = sprintf("%" RLENGTH "s", "")
+            if (RLENGTH == 0) tests = "()"
+            next
+        }
+        !/^ *(\/\/|$)/
+    '
+}
+
+sources() {
+    git ls-files -z -- "$1" | grep -zE '\.rs$' | grep -zvE '(^|/)(tests?|loom_tests|benches|examples|guide)(\.rs|/)'
+}
+
+# Prints how many lines of code match, in a folder.
+count() {
+    sources "$1" | code | grep -cE "$2" || true
+}
+
+measure() {
+    case $1 in
+        lines) sources "$2" | code | wc -l ;;
+        fields)
+            sources crates/brigade/src | code | awk -v start="^(pub(\\([^)]*\\))? )?struct $2( |<)" '
+                $0 ~ start { inside = 1; fields = 0; next }
+                inside && /^    (pub(\([^)]*\))? )?[a-z_]+: / && ++fields > most { most = fields }
+                /^}/ { inside = 0 }
+                END { print most + 0 }' ;;
+        methods)
+            sources crates/brigade/src | code | awk -v start="^(unsafe )?impl(<.*>)? (.* for )?&?$2( |<)" '
+                $0 ~ start { inside = 1; next }
+                inside && /^    ([a-z][a-z():_ ]* )?fn / { methods++ }
+                /^}/ { inside = 0 }
+                END { print methods + 0 }' ;;
+        constants)
+            for folder in engine idle timers; do
+                count "crates/brigade/src/$folder" '^ *(pub(\([^)]*\))? )?const [A-Z_]+: [^=]*(Duration|[ui][0-9]+|usize|f[0-9]+|\[)[^=]* = [^<]*[0-9][^<]*$'
+            done | awk '{ all += $1 } END { print all }' ;;
+        words)
+            # A link is its target a second time.
+            git ls-files -z '*.md' | while IFS= read -r -d '' page; do [[ -L $page ]] || cat "$page"; done | wc -w ;;
+        *) echo "ci/budget.txt: no measure is named \`$1\`" >&2 && return 1 ;;
+    esac
+}
+
+failed=0
+table=$(mktemp)
+trap 'rm -f "$table"' EXIT
+while IFS= read -r line; do
+    read -r what of most reason <<<"$line"
+    if [[ -n $line && $what != '#' ]]; then
+        now=$(measure "$what" "$of")
+        if ((now > most)); then
+            echo "$what of $of: $now, at most $most. Take something out, or name in ci/budget.txt what a user gets for the rise." >&2
+            failed=1
+        elif ((now < most)); then
+            [[ ${1:-} == --write ]] || echo "$what of $of: $now, below $most; \`ci/budget.sh --write\` lowers it"
+            line="$what $of $now${reason:+ $reason}"
+        fi
+    fi
+    printf '%s\n' "$line" >>"$table"
+done <ci/budget.txt
+if [[ ${1:-} == --write ]]; then
+    cp "$table" ci/budget.txt
+fi
+exit "$failed"
