@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 # The laboratory, the testkit and the packages of `crates/compat` have `publish = false`.
-published=(brigade-timer brigade-sync brigade-machine brigade-task brigade-queue brigade-burst brigade-executor brigade-io brigade-macros brigade)
+published=(brigade-timer brigade-sync brigade-machine brigade-trace brigade-task brigade-queue brigade-burst brigade-executor brigade-io brigade-macros brigade)
 version="$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)"
 packages="${CARGO_TARGET_DIR:-target}/package"
 scratch="$(mktemp -d)"

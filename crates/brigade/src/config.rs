@@ -14,7 +14,6 @@ use brigade_sync::thread::{Inherited, NewThread, Thread, set_nice};
 use brigade_task::{HeldPanic, drop_contained};
 
 use crate::observe::{Observe, Observer};
-use crate::trace::LIMIT;
 
 /// Which queue takes the jobs that a worker of the pool submits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -383,6 +382,7 @@ pub(crate) struct Config {
     /// What is told about its jobs.
     pub(crate) observe: Observe,
     /// How many events of each thread a trace keeps.
+    #[cfg(feature = "trace")]
     pub(crate) trace_events: usize,
     /// What these share, if anything is told; set when the pool is built.
     pub(crate) observer: Option<Arc<Observer>>,
@@ -434,7 +434,8 @@ impl Default for Config {
             on_start: None,
             on_stop: None,
             observe: Observe::default(),
-            trace_events: LIMIT,
+            #[cfg(feature = "trace")]
+            trace_events: brigade_trace::LIMIT,
             observer: None,
         }
     }

@@ -16,10 +16,9 @@ use crate::abort::{AbortHandle, cancel_at, cancel_future};
 use crate::awaited::{self, Refused};
 use crate::deadlock::{Awaited, Waiting};
 use crate::engine::{
-    self, Awaited as _, CURRENT, Worker, blocking, enter_pool, runs_in_place, wait_as,
+    self, Awaited as _, CURRENT, Scope, Span, Worker, blocking, enter_pool, runs_in_place, wait_as,
 };
 use crate::key::Key;
-use crate::trace::Scope;
 
 /// A handle for the outcome of one job.
 ///
@@ -267,7 +266,7 @@ impl<T> JoinHandle<T> {
 #[inline(always)]
 pub(crate) fn settle_on(worker: &Worker, settle: impl FnOnce(bool) -> Option<Outcome>) -> bool {
     let run = !worker.discards();
-    let traced = worker.trace_job_inside();
+    let traced = worker.begin(Span::JobInside);
     // It has a handle, so nothing of the outer job belongs to it.
     let outcome = enter_pool(worker.core(), || settle(run));
     if !run || outcome.is_none() {

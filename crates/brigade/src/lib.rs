@@ -274,7 +274,6 @@ one](guide::works_with)."
 //     engine
 //     idle   semaphore   timers
 //     config
-//     trace
 //     observe
 //     metrics   rejected   large   key   job_name   sorted_map   role
 //     priority
@@ -345,14 +344,13 @@ mod task_set;
 mod thread_name;
 pub mod time;
 mod timers;
-mod trace;
 #[cfg(feature = "trace")]
 mod traces;
 mod watch;
 
 pub use abort::AbortHandle;
 pub use blocking::blocking;
-pub use brigade_machine::{Cpus, Victims};
+pub use brigade_machine::{Cpus, ThreadState, Victims};
 /// For packages with the API of another pool: how many threads a pool has by default that is built here.
 #[doc(hidden)]
 #[cfg(feature = "macros")]
@@ -360,6 +358,8 @@ pub use brigade_macros::{main, test};
 pub use brigade_sync::thread::parallelism as default_threads;
 pub use brigade_sync::thread::{NewThread, Thread};
 pub use brigade_task::{JoinError, Panic};
+#[cfg(feature = "trace")]
+pub use brigade_trace::{Trace, TraceError};
 pub use builder::Builder;
 pub use cancel::{CancelOnDrop, cancelled};
 pub use config::{
@@ -378,7 +378,7 @@ pub use job_name::current_job_name;
 pub use join::JoinHandle;
 pub use local_pool::LocalPool;
 pub use metrics::{Metrics, WorkerMetrics};
-pub use observe::{Dump, End, JobDump, Outcome, Stall, ThreadState, WaitDump, WorkerDump};
+pub use observe::{Dump, End, JobDump, Outcome, Stall, WaitDump, WorkerDump};
 #[cfg(feature = "histograms")]
 pub use observe::{Histograms, Times};
 #[cfg(feature = "orx-parallel")]
@@ -397,8 +397,6 @@ pub use thread_name::ThreadName;
 pub use time::{
     DelayedJob, Missed, PeriodicJob, Timer, execute_after, execute_at, execute_every, submit_after,
 };
-#[cfg(feature = "trace")]
-pub use trace::{Trace, TraceError};
 #[cfg(feature = "trace")]
 pub use traces::Tracing;
 

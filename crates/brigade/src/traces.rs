@@ -6,6 +6,7 @@ use std::panic;
 use std::sync::Arc;
 
 use brigade_sync::time;
+use brigade_trace::{Session, Trace, TraceError};
 
 use crate::blocking::blocking;
 use crate::builder::Builder;
@@ -13,7 +14,6 @@ use crate::engine::Core;
 use crate::handle::Handle;
 use crate::registry::{At, reach};
 use crate::rejected::Reason;
-use crate::trace::{Session, Trace, TraceError};
 
 impl Builder {
     /// Sets how many events a [trace](crate::Handle::trace) keeps of each thread: the newest. Default: 131,072, some 8 MB. With

@@ -13,9 +13,10 @@ use brigade_task::for_each_running;
 use crate::engine::{CURRENT, Core, Worker, label_job};
 use crate::key::Key;
 use crate::observe::{
-    End, JobInfo, JobSpan, Observer, Outcome, Record, Stretch, Submitter, ThreadInfo, Watching,
+    End, JobInfo, JobSpan, Observer, Outcome, Record, Stretch, Submitter, Watching,
 };
 use crate::registry::{At, reach};
+use brigade_machine::ThreadInfo;
 
 /// What a job that is about to be submitted to an observed pool is known by.
 #[derive(Clone)]

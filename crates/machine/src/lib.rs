@@ -1,4 +1,4 @@
-//! The CPUs that the threads of a pool run on, and which of them are near each other.
+//! The CPUs that the threads of a pool run on, which of these are near each other, and what the system tells of a thread.
 //!
 //! A [`Cpus`] is what a user asks for. It [resolves](Cpus::resolve) to [`Pins`], which pin the calling thread. [`Victims`] is the order in which idle
 //! workers try their peers; by the pins and the [`Topology`] it [resolves](Victims::resolve) to [`Neighbours`].
@@ -7,14 +7,16 @@
 //!
 //! ```text
 //! victims
-//! cpus
+//! cpus   thread
 //! topology
 //! ```
 
 mod cpus;
+mod thread;
 mod topology;
 mod victims;
 
 pub use cpus::{Cpus, Pins};
+pub use thread::{ThreadInfo, ThreadState};
 pub use topology::{Nodes, Topology};
 pub use victims::{Neighbours, Rings, Victims};

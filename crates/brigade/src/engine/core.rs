@@ -27,7 +27,6 @@ use crate::priority::Priority;
 use crate::semaphore::Semaphore;
 use crate::sorted_map::SortedMap;
 use crate::timers::{Entry, TimerKey, Timers};
-use crate::trace::Tracer;
 
 /// The pools of this process that have not been dropped.
 static POOLS: PerProcess<unmodelled::Mutex<SortedMap<Key, Weak<Core>>>> = PerProcess::new();
@@ -67,7 +66,8 @@ pub(crate) struct Core {
     /// Notified when the pool has been quiet or has ended, or when work off the pool has ended after that.
     pub(super) rest: Signal,
     /// The trace of what the workers do, if there is one.
-    pub(super) tracer: Tracer,
+    #[cfg(feature = "trace")]
+    pub(super) tracer: brigade_trace::Tracer,
 }
 
 /// A worker that a thread is started for.
@@ -131,7 +131,8 @@ impl Core {
                 ledger: Box::default(),
                 bound,
                 rest: Signal::default(),
-                tracer: Tracer::new(key, config.trace_events),
+                #[cfg(feature = "trace")]
+                tracer: brigade_trace::Tracer::new(config.trace_events),
                 config,
             }
         });
@@ -320,9 +321,8 @@ impl Core {
 
     /// Sets the token of a worker that was picked or claimed.
     pub(super) fn wake(&self, index: usize) {
-        let wake = self.begin_wake(index);
-        self.queues.peers.at(index).sleeper.unpark(&self.events.driver);
-        self.end_wake(wake);
+        let sleeper = &self.queues.peers.at(index).sleeper;
+        self.tell_wake(index, || sleeper.unpark(&self.events.driver));
     }
 
     /// Like [`wake`](Self::wake), by a thread that goes on; the worker leaves this CPU to it if another one is free.

@@ -28,13 +28,12 @@ mod origins;
 mod owned_tasks;
 mod park_spot;
 mod peers;
+mod probe;
 mod queues;
 mod resume;
 mod signal;
 mod sleeper;
 mod threads;
-#[cfg(feature = "trace")]
-mod traces;
 mod worker;
 mod yields;
 
@@ -48,7 +47,7 @@ pub(crate) use events::blocked::{BlockedThread, ThisThread};
 #[cfg(feature = "io")]
 pub(crate) use events::closed;
 pub(crate) use off_pool::{drop_off_pool, may_nest, nest};
+pub(crate) use probe::{Scope, Span, label_job};
 pub(crate) use worker::{
-    Awaited, CURRENT, Child, Driven, Worker, blocking, label_job, owned, runs_in_place, wait_as,
-    wait_outside,
+    Awaited, CURRENT, Child, Driven, Worker, blocking, owned, runs_in_place, wait_as, wait_outside,
 };

@@ -19,7 +19,6 @@ use crate::config::Config;
 use crate::idle::PLACES;
 use crate::metrics::{Counters, WorkerMetrics};
 use crate::observe::Record;
-use crate::trace::Track;
 
 /// The owner's ends of a worker's queues.
 pub(super) type Own = (Local, deque::Worker<Part>);
@@ -39,7 +38,8 @@ pub(super) struct Peer {
     /// What the worker runs, if the pool's jobs are observed.
     pub(super) record: Record,
     /// What the worker does, while the pool is traced.
-    pub(super) track: Track,
+    #[cfg(feature = "trace")]
+    pub(super) track: brigade_trace::Track,
     /// The owner's ends of the queues, while no worker has them.
     pub(super) own: Mutex<Option<Own>>,
 }
@@ -55,7 +55,8 @@ impl Peer {
             mailbox: Mailbox::default(),
             counters: CachePadded::default(),
             record: Record::default(),
-            track: Track::default(),
+            #[cfg(feature = "trace")]
+            track: brigade_trace::Track::default(),
             own: Mutex::new(Some((local, forks))),
         })
     }

@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use brigade_sync::time;
 
-use super::{Stretch, ThreadState};
+use brigade_machine::ThreadState;
+
+use super::Stretch;
 
 /// A snapshot of a pool; returned by [`Handle::dump`](crate::Handle::dump).
 ///

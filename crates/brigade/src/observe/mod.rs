@@ -6,7 +6,6 @@ mod dump;
 mod outcome;
 mod record;
 mod stall;
-mod thread;
 #[cfg(feature = "histograms")]
 mod times;
 #[cfg(not(feature = "histograms"))]
@@ -33,8 +32,6 @@ pub use outcome::{End, Outcome};
 pub(crate) use record::{Record, Stretch};
 pub use stall::Stall;
 pub(crate) use stall::{Detector, Looks};
-pub(crate) use thread::ThreadInfo;
-pub use thread::ThreadState;
 #[cfg(feature = "histograms")]
 pub use times::{Histograms, Times};
 pub(crate) use trace::{JobSpan, Submitter};

@@ -8,7 +8,9 @@ use brigade_sync::Mutex;
 use brigade_task::JobId;
 
 use super::times::Recorded;
-use super::{JobInfo, ThreadInfo};
+use brigade_machine::ThreadInfo;
+
+use super::JobInfo;
 
 /// A job while a thread runs it: a closure from its start to its end, or one poll of a future.
 #[derive(Clone)]

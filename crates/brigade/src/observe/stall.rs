@@ -11,7 +11,9 @@ use brigade_sync::thread::{self, Thread};
 use brigade_sync::time;
 use brigade_sync::{Condvar, Mutex};
 
-use super::{Stretch, ThreadState};
+use brigade_machine::ThreadState;
+
+use super::Stretch;
 
 /// A job that has run for longer than the pool's limit; see [`Builder::on_stall`](crate::Builder::on_stall).
 ///

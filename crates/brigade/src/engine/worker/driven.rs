@@ -13,6 +13,7 @@ use super::{CURRENT, Worker, blocking};
 use crate::engine::core::Core;
 use crate::engine::current;
 use crate::engine::enter::{enter_job, entered};
+use crate::engine::probe::Event;
 use crate::key::Key;
 
 brigade_sync::unmodelled::thread_local! {
@@ -175,7 +176,7 @@ impl Driven {
 impl Worker {
     /// Parks as a searcher until the owner's next call.
     fn pause(&self) {
-        self.trace_park(None);
+        self.tell(Event::Sleeps(None));
         let announced = self.core.idle.announce(self.index, false);
         if announced.duty.is_some() {
             self.core.idle.give_up_duty(self.index);

@@ -318,7 +318,7 @@ impl Worker {
             return false;
         }
         let stolen = others.find_map(|(index, peer)| {
-            self.steal_part(peer, Some(region)).ok().inspect(|_| self.trace_stolen_fork(index))
+            self.steal_part(peer, Some(region)).ok().inspect(|_| self.tell_of_fork(index))
         });
         let Some((region, job)) = stolen else { return false };
         let origins = self.me.origins.begin(region, self.forks.position());

@@ -27,8 +27,6 @@ mod submit;
 mod tasks;
 #[cfg(all(test, not(brigade_loom)))]
 mod tests;
-#[cfg_attr(not(feature = "trace"), path = "no_traced.rs")]
-mod traced;
 
 use core::any::Any;
 use core::cell::Cell;
@@ -45,12 +43,12 @@ use super::injectors::Share;
 use super::local::Local;
 use super::origins::DEPTH;
 use super::peers::Peer;
+use super::probe::{Event, Scope, Span};
 use crate::config::Hook;
 use crate::key::Key;
 use crate::observe::Record;
 use crate::priority::Priority;
 use crate::role::{Role, WorkerInfo};
-use crate::trace::Scope;
 use busy_period::BusyPeriod;
 use class::{Class, Interrupted, Row};
 pub(crate) use driven::{Driven, owned, wait_as};
@@ -65,7 +63,6 @@ pub(crate) use run_until::Awaited;
 use search::Route;
 use submit::Leftovers;
 use tasks::Futures;
-pub(crate) use traced::label_job;
 
 brigade_sync::scoped_thread_local! {
     /// The worker that the current thread is.
@@ -147,7 +144,7 @@ impl Worker {
         let role = core.idle.arrive(index);
         let worker = Self { role, ..Self::at(core, index) };
         worker.me.sleeper.set_thread();
-        worker.trace_start();
+        worker.tell(Event::Starts);
         let life = || {
             worker.core.config.apply_to_thread(index);
             worker.call_hook(worker.core.config.on_start.as_ref());
@@ -166,7 +163,7 @@ impl Worker {
         if core.config.on_stop.is_some() {
             current::stop_as(&worker.info(), || worker.call_hook(core.config.on_stop.as_ref()));
         }
-        worker.trace_end();
+        worker.tell(Event::Ends);
         let core = worker.give_back();
         core.idle.vacate(index);
         core.threads.join_finished();
@@ -253,7 +250,7 @@ impl Worker {
         if self.depths.is_blocked() {
             return self.blocked(false, false, None);
         }
-        let traced = self.trace_block();
+        let traced = self.begin(Span::Blocked);
         let extra = self.core.idle.block(!runs_in_place());
         let blocked = self.blocked(extra, false, traced);
         self.core.replace_blocked();
@@ -275,7 +272,7 @@ impl Worker {
         let may_exceed = !config.is_driven && (config.spare.is_none() || self.depth() > DEPTH);
         let unwinds = !runs_in_place();
         let extra = self.core.idle.block_to_wait(unwinds, may_exceed, may_start, is_own)?;
-        let blocked = self.blocked(extra, is_own, self.trace_block());
+        let blocked = self.blocked(extra, is_own, self.begin(Span::Blocked));
         self.core.replace_blocked();
         Some(blocked)
     }
@@ -455,7 +452,7 @@ impl Worker {
         if !job.is_resumption() {
             self.note_yields(false);
         }
-        let traced = self.trace_job();
+        let traced = self.begin(Span::Job);
         let outcome = job.run();
         if outcome == Outcome::Stale {
             traced.into_iter().for_each(Scope::discard);

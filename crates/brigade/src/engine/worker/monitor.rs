@@ -8,6 +8,7 @@ use super::Worker;
 use super::marks::Look;
 use super::park::Parked;
 use crate::engine::events::STANDBY_PERIOD;
+use crate::engine::probe::Event;
 use crate::idle::Duty;
 
 /// How long the monitor sleeps between two looks, at first and while nothing moves. A job must be seen by two looks to count as
@@ -137,7 +138,7 @@ impl Monitor {
             if !core.idle.take_up_duty(worker.index, Duty::Standby) {
                 return give_up(worker);
             }
-            worker.trace_duty(Some(Duty::Standby));
+            worker.tell(Event::SleepsOn(Some(Duty::Standby)));
             // As when it gives up: a submitter that saw a monitor woke no worker.
             worker.fence_forks();
             return if core.queues.has_work() { Tick::Work } else { Tick::Nothing };

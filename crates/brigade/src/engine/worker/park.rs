@@ -7,6 +7,7 @@ use brigade_sync::time;
 
 use super::Worker;
 use super::monitor::{Monitor, Tick};
+use crate::engine::probe::Event;
 use crate::idle::{Duty, Leave};
 
 /// The fraction of the keep-alive, and the minimum, for which a worker sleeps again if it has been idle for long but is needed.
@@ -59,7 +60,7 @@ impl Worker {
     /// Withdraws the announcement, or takes the token of a thread that has already picked this worker.
     pub(super) fn withdraw(&self) -> Parked {
         if self.core.idle.withdraw(self.index) {
-            self.trace_withdraw();
+            self.tell(Event::Withdraws);
             return Parked::Search;
         }
         self.me.sleeper.spot.parker.park(None);
@@ -71,7 +72,7 @@ impl Worker {
     pub(super) fn woken(&self) -> Parked {
         self.me.counters.wakes.add(1);
         self.busy_period.begin(self.me.counters.returned.get(), time::now());
-        self.trace_woken();
+        self.tell(Event::IsWoken);
         self.me.sleeper.runs();
         if self.me.sleeper.displaces_waker() {
             self.pace.interrupt();
@@ -84,7 +85,7 @@ impl Worker {
         if duty.is_none() && self.monitors_beside_holder() {
             duty = Some(Duty::Monitor);
         }
-        self.trace_park(duty);
+        self.tell(Event::Sleeps(duty));
         let mut spin = self.try_spin();
         let patience = self.core.config.keep_alive;
         let mut leave_at = self.leave_at(patience);
@@ -98,7 +99,7 @@ impl Worker {
             }
             if duty.is_none() && self.takes_driver() {
                 duty = Some(Duty::Driver);
-                self.trace_duty(duty);
+                self.tell(Event::SleepsOn(duty));
             }
             let timeouts = [
                 monitor.as_ref().map(|monitor| monitor.period()),
@@ -121,7 +122,7 @@ impl Worker {
                 Some(Tick::Woken(parked)) => return parked,
                 Some(Tick::Enough) => {
                     (duty, monitor) = (None, None);
-                    self.trace_duty(duty);
+                    self.tell(Event::SleepsOn(duty));
                 }
             }
         }

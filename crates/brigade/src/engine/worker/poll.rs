@@ -13,6 +13,7 @@ use super::spin::Spin;
 use super::{Blocked, Worker};
 use crate::engine::events::blocked::{BlockedThread, Elsewhere};
 use crate::engine::park_spot::ParkSpot;
+use crate::engine::probe::Event;
 use crate::priority::Priority;
 
 /// How long a thread yields to another that polls. No worker polls for longer, unless the system has interrupted it.
@@ -38,7 +39,7 @@ impl Worker {
                 contain(|| waker.wake());
             });
         });
-        self.trace_events(woken);
+        self.tell(Event::Polls(woken));
         found || woken > 0
     }
 
@@ -79,7 +80,7 @@ impl Worker {
                     contain(|| waker.wake());
                 })
             });
-            self.trace_events(woken);
+            self.tell(Event::Polls(woken));
             match polled {
                 Err(_) => return Some(self.woken()),
                 Ok(true) => {}
@@ -145,7 +146,7 @@ impl Worker {
                 timers.closure_left();
             }
         }
-        self.trace_timers(count);
+        self.tell(Event::Fires(count));
         count > 0
     }
 

@@ -69,10 +69,10 @@ impl Worker {
                 None
             }
             (Some((queue, mark)), Some(last)) if mark == last => {
-                let before = self.trace_before_take();
+                let before = self.local.len();
                 let job = self.local.steal_from(queue).ok()?;
                 self.me.counters.stolen.add(1);
-                self.trace_steal(before, index);
+                self.tell_of_steal(before, index);
                 // If it is still where it is then, the rest has waited for long enough at the next look.
                 relief.mark.set(Some(queue.mark()));
                 self.announce_taken();

@@ -13,6 +13,7 @@ use super::{Worker, runs_in_place};
 use crate::engine::core::Core;
 use crate::engine::enter::enter_job;
 use crate::engine::events::blocked::{BlockedThread, Elsewhere};
+use crate::engine::probe::Event;
 use crate::engine::yields;
 
 /// What a job on a worker waits for.
@@ -240,7 +241,7 @@ impl Worker {
 
     /// Stops searching without a job; the last searcher gets another worker for work that it has not taken.
     pub(super) fn end_search(&self) {
-        self.trace_search_end();
+        self.tell(Event::HasSearched);
         if self.core.idle.stop_search() {
             // As in `found`: what has been submitted or forked meanwhile may have woken no other worker.
             if self.core.queues.has_work() || self.has_forks_unseen() {

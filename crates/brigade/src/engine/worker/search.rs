@@ -11,6 +11,7 @@ use super::gaps::Gap;
 use super::park::Parked;
 use crate::config::Config;
 use crate::engine::injectors::{Injectors, Share};
+use crate::engine::probe::Event;
 
 /// The most jobs taken from the injector at once: enough to amortize its two contended writes, few enough to leave half a queue
 /// for what they spawn.
@@ -176,9 +177,9 @@ impl Worker {
     }
 
     fn refill_quietly(&self, share: Share) -> Option<Job> {
-        let before = self.trace_before_take();
+        let before = self.local.len();
         let job = self.core.queues.injectors.refill(&self.local, self.route.cursor(), share)?;
-        self.trace_take(before);
+        self.tell(Event::Takes(1 + self.local.len().saturating_sub(before)));
         Some(job)
     }
 
@@ -188,7 +189,7 @@ impl Worker {
 
     /// Looks at the injectors and at every other worker once as a searcher, and again if one was busy.
     pub(super) fn search(&self) -> Option<Job> {
-        self.trace_search();
+        self.tell(Event::Searches);
         let mut round = 0;
         if let Some(job) = self.take_high_first() {
             return Some(job);
@@ -238,14 +239,25 @@ impl Worker {
         Err(error)
     }
 
+    /// Tells that this worker has stolen a job, and others that it has queued beside `before`.
+    pub(super) fn tell_of_steal(&self, before: usize, from: usize) {
+        let jobs = 1 + self.local.len().saturating_sub(before);
+        self.tell(Event::Steals { from, jobs, are_forks: false });
+    }
+
+    /// Tells that this worker has stolen a fork.
+    pub(super) fn tell_of_fork(&self, from: usize) {
+        self.tell(Event::Steals { from, jobs: 1, are_forks: true });
+    }
+
     /// Tries one worker; sets the error if it was busy.
     #[inline]
     fn steal_from(&self, victim: usize, error: &mut StealError) -> Option<Job> {
         let peer = self.core.queues.peers.get(victim)?;
-        let before = self.trace_before_take();
+        let before = self.local.len();
         match self.local.steal_from(&peer.remote) {
             Ok(job) => {
-                self.trace_steal(before, victim);
+                self.tell_of_steal(before, victim);
                 return Some(job);
             }
             Err(StealError::Busy) => *error = StealError::Busy,
@@ -253,7 +265,7 @@ impl Worker {
         }
         match self.steal_part(peer, None) {
             Ok((_, job)) => {
-                self.trace_stolen_fork(victim);
+                self.tell_of_fork(victim);
                 return Some(job);
             }
             Err(StealError::Busy) => *error = StealError::Busy,

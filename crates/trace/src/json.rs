@@ -6,8 +6,8 @@ use core::fmt;
 use std::collections::HashSet;
 use std::io::{self, Write};
 
-use super::event::{Event, Label, Since, What};
-use super::traced::{Before, Trace, Traced};
+use crate::event::{Event, Label, Since, What};
+use crate::traced::{Before, Trace, Traced};
 
 /// The tracks of threads that are not the pool's are numbered from here, and so shown below the workers.
 const OUTSIDE: usize = 1_000_000;
@@ -221,7 +221,7 @@ fn write_thread(
 }
 
 /// Writes a trace.
-pub(super) fn write(trace: &Trace, writer: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn write(trace: &Trace, writer: &mut dyn Write) -> io::Result<()> {
     writer.write_all(b"{\"traceEvents\":[")?;
     let mut list = List { writer, is_empty: true };
     let pool = format!("pool {}", trace.pool);

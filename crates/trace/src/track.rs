@@ -6,14 +6,14 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::time::Instant;
 
+use brigade_machine::ThreadInfo;
 use brigade_sync::atomic::Ordering;
+use brigade_sync::fork;
 use brigade_sync::time;
 use brigade_sync::unmodelled::{AtomicU64, Mutex};
 
-use super::event::{Event, Events, Label, Since, What};
-use super::{TraceError, Traced};
-use crate::key::Key;
-use crate::observe::ThreadInfo;
+use crate::event::{Event, Events, Label, Since, What};
+use crate::traced::{Now, TraceError, Traced};
 
 /// What a thread has begun and not ended.
 struct Open {
@@ -24,7 +24,7 @@ struct Open {
 
 /// What one worker did. Only that worker writes, until a trace ends.
 #[derive(Default)]
-pub(crate) struct Track {
+pub struct Track {
     state: Mutex<State>,
     /// The number of the wake-up that the worker is about to see, or 0.
     woken_by: AtomicU64,
@@ -67,8 +67,9 @@ struct Outside {
 }
 
 /// The traces of one pool.
-pub(crate) struct Tracer {
-    key: Key,
+pub struct Tracer {
+    /// The process that the pool belongs to.
+    process: u32,
     /// What the times of events are counted from.
     origin: Instant,
     /// How many events each thread keeps.
@@ -85,35 +86,28 @@ pub(crate) struct Tracer {
 
 /// A trace that has been begun.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Session {
+pub struct Session {
     number: u64,
     from: u64,
 }
 
 /// What a trace is told about a worker that may have recorded nothing.
-pub(crate) struct Worker<'a> {
-    pub(crate) index: usize,
-    pub(crate) track: &'a Track,
+pub struct Worker<'a> {
+    /// Its index.
+    pub index: usize,
+    /// What it has recorded.
+    pub track: &'a Track,
     /// What it did when the trace ended.
-    pub(crate) now: Now,
+    pub now: Now,
     /// The job that it runs, if that is known, and since when.
-    pub(crate) runs: Option<(Label, Instant)>,
-}
-
-/// What a worker did when the trace ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Now {
-    /// There was none.
-    Absent,
-    Parked,
-    Running,
+    pub runs: Option<(Label, Instant)>,
 }
 
 impl Tracer {
-    /// That of the pool with this key.
-    pub(crate) fn new(key: Key, limit: usize) -> Self {
+    /// The traces of a pool of this process, each of which keeps so many events of each thread.
+    pub fn new(limit: usize) -> Self {
         Self {
-            key,
+            process: fork::generation(),
             origin: time::now(),
             limit,
             session: AtomicU64::new(0),
@@ -121,6 +115,11 @@ impl Tracer {
             wakes: AtomicU64::new(0),
             outside: Mutex::default(),
         }
+    }
+
+    /// Whether this is the process that the pool belongs to, and not a child of it.
+    pub fn is_here(&self) -> bool {
+        self.process == fork::generation()
     }
 
     fn now(&self) -> u64 {
@@ -135,7 +134,7 @@ impl Tracer {
     ///
     /// # Errors
     /// If there is another.
-    pub(crate) fn begin(&self) -> Result<Session, TraceError> {
+    pub fn begin(&self) -> Result<Session, TraceError> {
         let mut last = self.last.lock();
         if last.1 {
             return Err(TraceError::InProgress);
@@ -148,14 +147,14 @@ impl Tracer {
     }
 
     /// Stops the trace; returns when. All tracks on which anything was recorded can be found after that.
-    pub(crate) fn stop(&self) -> u64 {
+    pub fn stop(&self) -> u64 {
         let _last = self.last.lock();
         self.session.store(0, Ordering::Relaxed);
         self.now()
     }
 
     /// Takes a trace that was stopped at `until`; returns how long it has lasted, in nanoseconds, and what was recorded.
-    pub(crate) fn take<'a>(
+    pub fn take<'a>(
         &self,
         session: Session,
         until: u64,
@@ -201,12 +200,12 @@ impl Tracer {
 
     /// What the calling thread does to its track; it runs this worker. What it does now `is_inside` a job
     /// that waits, or not.
-    pub(crate) fn pen<'a>(&'a self, track: &'a Track, is_inside: bool) -> Pen<'a> {
+    pub fn pen<'a>(&'a self, track: &'a Track, is_inside: bool) -> Pen<'a> {
         Pen { tracer: self, track, is_inside }
     }
 
     /// A thread, which is not one of the pool's if it has no track, is about to wake a worker.
-    pub(crate) fn begin_wake(&self, woken: &Track, worker: usize) -> Wake {
+    pub fn begin_wake(&self, woken: &Track, worker: usize) -> Wake {
         let number = self.wakes.fetch_add(1, Ordering::Relaxed) + 1;
         // Ordering: Relaxed: the token that is set next publishes it.
         woken.woken_by.store(number, Ordering::Relaxed);
@@ -214,7 +213,7 @@ impl Tracer {
     }
 
     /// Records the wake-up, after the token has been set.
-    pub(crate) fn end_wake(&self, waker: Option<&Track>, wake: Wake) {
+    pub fn end_wake(&self, waker: Option<&Track>, wake: Wake) {
         let Wake { from, worker, number } = wake;
         let what = What::Wake { worker, number };
         if let Some(track) = waker {
@@ -244,7 +243,7 @@ impl Tracer {
 }
 
 /// A wake-up that is being sent.
-pub(crate) struct Wake {
+pub struct Wake {
     from: u64,
     worker: usize,
     number: u64,
@@ -252,7 +251,7 @@ pub(crate) struct Wake {
 
 /// Records what one thread does.
 #[derive(Clone, Copy)]
-pub(crate) struct Pen<'a> {
+pub struct Pen<'a> {
     tracer: &'a Tracer,
     track: &'a Track,
     /// Whether what begins now is inside a job that waits.
@@ -260,7 +259,7 @@ pub(crate) struct Pen<'a> {
 }
 
 /// What a thread does until this is dropped.
-pub(crate) struct Scope<'a> {
+pub struct Scope<'a> {
     pen: Pen<'a>,
     session: u64,
     depth: usize,
@@ -279,7 +278,7 @@ impl Drop for Scope<'_> {
 
 impl Scope<'_> {
     /// Removes the scope without recording it.
-    pub(crate) fn discard(self) {
+    pub fn discard(self) {
         let Self { pen, session, depth } = self;
         pen.record(|state, _| {
             if state.session == session {
@@ -295,7 +294,7 @@ impl<'a> Pen<'a> {
     fn record<R>(self, record: impl FnOnce(&mut State, u64) -> R) -> Option<R> {
         let Self { tracer, track, .. } = self;
         // In a forked child, locks may be held forever.
-        if !tracer.key.is_here() {
+        if !tracer.is_here() {
             return None;
         }
         let mut state = track.state.lock();
@@ -333,22 +332,22 @@ impl<'a> Pen<'a> {
     }
 
     /// The same inside the job that the thread runs.
-    pub(crate) fn inside(self) -> Self {
+    pub fn inside(self) -> Self {
         Self { is_inside: true, ..self }
     }
 
     /// It runs a job.
-    pub(crate) fn job(self) -> Option<Scope<'a>> {
+    pub fn job(self) -> Option<Scope<'a>> {
         self.begin(What::Job(Label::default()))
     }
 
     /// It is blocked.
-    pub(crate) fn blocked(self) -> Option<Scope<'a>> {
+    pub fn blocked(self) -> Option<Scope<'a>> {
         self.begin(What::Blocked)
     }
 
     /// The innermost job is known by this.
-    pub(crate) fn label(
+    pub fn label(
         self,
         name: Option<&Cow<'static, str>>,
         place: Option<&'static Location<'static>>,
@@ -373,7 +372,7 @@ impl<'a> Pen<'a> {
     }
 
     /// It looks for a job, if it does not do so already.
-    pub(crate) fn search(self) {
+    pub fn search(self) {
         self.record(|state, from| {
             if !matches!(state.open.last(), Some(Open { what: What::Search(_), .. })) {
                 state.close_state(from, self.tracer.limit);
@@ -383,7 +382,7 @@ impl<'a> Pen<'a> {
     }
 
     /// It has stopped sleeping, as it has seen something to do.
-    pub(crate) fn withdraw(self) {
+    pub fn withdraw(self) {
         self.record(|state, from| {
             // If it was only about to sleep, it still searches.
             if !matches!(state.open.last(), Some(Open { what: What::Search(_), .. })) {
@@ -394,24 +393,24 @@ impl<'a> Pen<'a> {
     }
 
     /// It has been woken.
-    pub(crate) fn woken(self) {
+    pub fn woken(self) {
         // Ordering: Relaxed: the token, which was taken before, has published it.
         let number = self.track.woken_by.swap(0, Ordering::Relaxed);
         self.enter_state(What::Search(Since::Parked(number)));
     }
 
     /// It sleeps.
-    pub(crate) fn park(self, duty: &'static str, since: Since) {
+    pub fn park(self, duty: &'static str, since: Since) {
         self.enter_state(What::Parked(duty, since));
     }
 
     /// It no longer searches.
-    pub(crate) fn end_state(self) {
+    pub fn end_state(self) {
         self.record(|state, until| state.close_state(until, self.tracer.limit));
     }
 
     /// It has done something at once.
-    pub(crate) fn note(self, what: What) {
+    pub fn note(self, what: What) {
         self.record(|state, at| {
             if matches!(what, What::Ends) {
                 state.close(0, at, self.tracer.limit);

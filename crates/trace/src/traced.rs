@@ -7,19 +7,19 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::event::{Event, Events, Label, Since, What};
-use super::json;
-use super::track::Now;
-use crate::observe::ThreadInfo;
+use brigade_machine::ThreadInfo;
 
-/// The record of what the threads of a pool did for some time; returned by [`Handle::trace`](crate::Handle::trace).
+use crate::event::{Event, Events, Label, Since, What};
+use crate::json;
+
+/// The record of what the threads of a pool did for some time; returned by `Handle::trace` of brigade.
 ///
 /// [`save`](Self::save) writes it for a viewer. [`Display`](fmt::Display) writes its length and size in one line.
 #[must_use = "a trace does nothing unless it is saved or written"]
 pub struct Trace {
-    pub(super) pool: Arc<str>,
-    pub(super) lasted: u64,
-    pub(super) threads: Vec<Traced>,
+    pub(crate) pool: Arc<str>,
+    pub(crate) lasted: u64,
+    pub(crate) threads: Vec<Traced>,
 }
 
 /// The reason why a pool can't be traced.
@@ -65,24 +65,35 @@ impl From<TraceError> for io::Error {
     }
 }
 
-/// What one thread did, in nanoseconds; see [`Event`].
-pub(crate) struct Traced {
+/// What a worker did when the trace ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Now {
+    /// There was none.
+    Absent,
+    /// It was parked.
+    Parked,
+    /// It did anything else.
+    Running,
+}
+
+/// What one thread did, in nanoseconds.
+pub struct Traced {
     /// The worker's index; `None` for a thread that is not the pool's.
-    pub(super) worker: Option<usize>,
-    pub(super) title: String,
-    pub(super) events: Vec<Event>,
+    pub(crate) worker: Option<usize>,
+    pub(crate) title: String,
+    pub(crate) events: Vec<Event>,
     /// What the thread did before the first of these.
-    pub(super) before: Option<Before>,
-    pub(super) lost: u64,
+    pub(crate) before: Option<Before>,
+    pub(crate) lost: u64,
 }
 
 /// What a worker did before its first event.
-pub(super) struct Before {
-    pub(super) from: u64,
-    pub(super) until: u64,
-    pub(super) what: What,
+pub(crate) struct Before {
+    pub(crate) from: u64,
+    pub(crate) until: u64,
+    pub(crate) what: What,
     /// Why it is not known better.
-    pub(super) why: &'static str,
+    pub(crate) why: &'static str,
 }
 
 fn title(what: &str, thread: Option<&ThreadInfo>) -> String {
@@ -94,7 +105,7 @@ fn title(what: &str, thread: Option<&ThreadInfo>) -> String {
 
 impl Traced {
     /// That of a worker; `None` if there was none.
-    pub(super) fn of_worker(
+    pub(crate) fn of_worker(
         index: usize,
         thread: Option<Arc<ThreadInfo>>,
         Events { kept, lost }: Events,
@@ -135,19 +146,19 @@ impl Traced {
     }
 
     /// That of a thread that is not the pool's.
-    pub(super) fn of_thread(thread: &ThreadInfo, events: Vec<Event>) -> Self {
+    pub(crate) fn of_thread(thread: &ThreadInfo, events: Vec<Event>) -> Self {
         let title = title("thread", Some(thread));
         Self { worker: None, title, events, before: None, lost: 0 }
     }
 
     /// The events lost from threads that are not the pool's.
-    pub(super) fn of_others(lost: u64) -> Self {
+    pub(crate) fn of_others(lost: u64) -> Self {
         let title = "threads".to_owned();
         Self { worker: None, title, events: Vec::new(), before: None, lost }
     }
 
     /// Counts all times from the begin of the trace, cuts off what is outside of it, and puts what happens inside something after that.
-    pub(super) fn cut(&mut self, begin: u64, end: u64) {
+    pub(crate) fn cut(&mut self, begin: u64, end: u64) {
         let cut = |time: &mut u64| *time = (*time).clamp(begin, end) - begin;
         for Event { from, until, .. } in &mut self.events {
             cut(from);
@@ -162,7 +173,8 @@ impl Traced {
 }
 
 impl Trace {
-    pub(crate) fn new(pool: Arc<str>, lasted: u64, threads: Vec<Traced>) -> Self {
+    /// The trace of the pool with this name, as [taken](crate::Tracer::take).
+    pub fn new(pool: Arc<str>, lasted: u64, threads: Vec<Traced>) -> Self {
         Self { pool, lasted, threads }
     }
 
@@ -176,7 +188,7 @@ impl Trace {
         self.threads.iter().map(|thread| thread.events.len() as u64).sum()
     }
 
-    /// Returns the number of events that were dropped to make room for newer ones; see [`Builder::trace_events`](crate::Builder::trace_events).
+    /// Returns the number of events that were dropped to make room for newer ones; see `Builder::trace_events` of brigade.
     pub fn lost(&self) -> u64 {
         self.threads.iter().map(|thread| thread.lost).sum()
     }
@@ -187,16 +199,6 @@ impl Trace {
     ///
     /// # Errors
     /// Those of the writer.
-    ///
-    /// # Examples
-    /// ```
-    /// use std::time::Duration;
-    /// let pool = brigade::Pool::new(2);
-    /// let mut json = Vec::new();
-    /// pool.trace(Duration::from_millis(1))?.write_to(&mut json)?;
-    /// assert!(json.starts_with(b"{\"traceEvents\":["));
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
     pub fn write_to(&self, mut writer: impl Write) -> io::Result<()> {
         json::write(self, &mut writer)
     }

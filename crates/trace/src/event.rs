@@ -6,7 +6,7 @@ use std::panic::Location;
 
 /// What a thread does for some time, or at one moment.
 #[derive(Clone, Debug)]
-pub(crate) enum What {
+pub enum What {
     /// Runs a job, or polls a future.
     Job(Label),
     /// Is blocked, so that the pool may have another thread in its place.
@@ -16,9 +16,21 @@ pub(crate) enum What {
     /// Sleeps, with this duty.
     Parked(&'static str, Since),
     /// Wakes a worker.
-    Wake { worker: usize, number: u64 },
+    Wake {
+        /// The index of that worker.
+        worker: usize,
+        /// The number of the wake-up.
+        number: u64,
+    },
     /// Has taken jobs or forks from another worker; none of them runs yet.
-    Stolen { from: usize, jobs: usize, are_forks: bool },
+    Stolen {
+        /// The index of that worker.
+        from: usize,
+        /// How many.
+        jobs: usize,
+        /// Whether these are forks.
+        are_forks: bool,
+    },
     /// Has taken jobs from the shared queue.
     Taken(usize),
     /// Has fired timers.
@@ -33,7 +45,7 @@ pub(crate) enum What {
 
 /// What a worker did before it began to search, or to sleep.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Since {
+pub enum Since {
     /// It ran.
     Running,
     /// It slept, until it was woken by the wake-up with this number, or saw something to do itself: 0.
@@ -42,14 +54,14 @@ pub(crate) enum Since {
 
 /// What a job is known by.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Label {
-    pub(super) name: Option<Cow<'static, str>>,
-    pub(super) place: Option<&'static Location<'static>>,
+pub struct Label {
+    pub(crate) name: Option<Cow<'static, str>>,
+    pub(crate) place: Option<&'static Location<'static>>,
 }
 
 impl What {
     /// Whether it ends as soon as the thread does anything else at the same depth.
-    pub(super) fn is_state(&self) -> bool {
+    pub(crate) fn is_state(&self) -> bool {
         matches!(self, Self::Search(_) | Self::Parked(..))
     }
 
@@ -62,29 +74,29 @@ impl What {
 /// What a thread did, in nanoseconds since the pool was made.
 #[derive(Clone, Debug)]
 pub(crate) struct Event {
-    pub(super) from: u64,
-    pub(super) until: u64,
-    pub(super) what: What,
+    pub(crate) from: u64,
+    pub(crate) until: u64,
+    pub(crate) what: What,
     /// Whether it began inside a job that waited: a job that runs there is part of that one.
-    pub(super) is_inside: bool,
+    pub(crate) is_inside: bool,
 }
 
 impl Event {
     /// Whether it ends what the worker did before.
-    pub(super) fn is_outermost(&self) -> bool {
+    pub(crate) fn is_outermost(&self) -> bool {
         !self.is_inside && self.what.ends_others()
     }
 }
 
 /// The newest events of one thread.
 #[derive(Debug, Default)]
-pub(super) struct Events {
-    pub(super) kept: VecDeque<Event>,
-    pub(super) lost: u64,
+pub(crate) struct Events {
+    pub(crate) kept: VecDeque<Event>,
+    pub(crate) lost: u64,
 }
 
 impl Events {
-    pub(super) fn push(&mut self, event: Event, limit: usize) {
+    pub(crate) fn push(&mut self, event: Event, limit: usize) {
         if self.kept.len() == limit {
             self.kept.pop_front();
             self.lost += 1;
@@ -94,7 +106,8 @@ impl Events {
 }
 
 impl Label {
-    pub(crate) fn new(
+    /// The label of a job with this name, which was submitted there.
+    pub fn new(
         name: Option<&Cow<'static, str>>,
         place: Option<&'static Location<'static>>,
     ) -> Self {

@@ -8,10 +8,11 @@ use std::sync::Arc;
 
 /// A thread that runs a job.
 #[derive(Debug)]
-pub(crate) struct ThreadInfo {
-    pub(crate) name: Option<String>,
+pub struct ThreadInfo {
+    /// Its name.
+    pub name: Option<String>,
     /// Its number in the operating system, where that can be had: on Linux.
-    pub(crate) id: Option<u32>,
+    pub id: Option<u32>,
 }
 
 brigade_sync::unmodelled::thread_local! {
@@ -21,7 +22,7 @@ brigade_sync::unmodelled::thread_local! {
 
 impl ThreadInfo {
     /// The calling thread.
-    pub(crate) fn current() -> Arc<Self> {
+    pub fn current() -> Arc<Self> {
         let known = THIS.try_with(|this| this.get_or_init(Self::read).clone());
         // At the end of the thread.
         known.unwrap_or_else(|_| Self::read())
@@ -36,7 +37,7 @@ impl ThreadInfo {
     }
 
     /// What the operating system says about the thread now.
-    pub(crate) fn state(&self) -> Option<ThreadState> {
+    pub fn state(&self) -> Option<ThreadState> {
         ThreadState::of(self.id?)
     }
 }

@@ -1,0 +1,216 @@
+//! What the engine tells of its workers, for a trace: the one place where it is looked at from outside.
+//!
+//! Without the feature `trace` all of this does nothing. With it, a pool that is not traced pays one test of its state where a worker has nothing
+//! to run; the test before a job is one that is made anyway. [`brigade_trace`] has the design.
+
+use core::marker::PhantomData;
+use std::borrow::Cow;
+use std::panic::Location;
+
+#[cfg(feature = "trace")]
+use brigade_trace::{Label, Now, Pen, Session, Since, Trace, TraceError, What, Worker as Traced};
+
+use super::core::Core;
+use super::worker::Worker;
+use crate::idle::Duty;
+#[cfg(feature = "trace")]
+use crate::role::Role;
+
+/// What a worker does, or has done just now.
+#[cfg_attr(not(feature = "trace"), expect(dead_code, reason = "a trace reads them"))]
+pub(super) enum Event {
+    /// Its thread has started.
+    Starts,
+    /// Its thread is about to end.
+    Ends,
+    /// It looks for a job.
+    Searches,
+    /// It has stopped searching.
+    HasSearched,
+    /// It begins to sleep, with this duty.
+    Sleeps(Option<Duty>),
+    /// It continues to sleep, with another duty.
+    SleepsOn(Option<Duty>),
+    /// It has seen something to do instead of sleeping, or while it slept.
+    Withdraws,
+    /// It has been woken.
+    IsWoken,
+    /// It has taken jobs, or forks, from a worker.
+    Steals { from: usize, jobs: usize, are_forks: bool },
+    /// It has taken so many jobs from the shared queue.
+    Takes(usize),
+    /// It has fired so many timers.
+    Fires(usize),
+    /// It has polled I/O, and found so many events.
+    Polls(usize),
+}
+
+/// What a worker does until the returned [`Scope`] is dropped.
+pub(crate) enum Span {
+    /// A job runs.
+    Job,
+    /// A job runs inside the one that waits for it.
+    JobInside,
+    /// It is blocked.
+    Blocked,
+}
+
+/// A time in which a worker does something, until this is dropped.
+pub(crate) struct Scope<'a> {
+    #[cfg(feature = "trace")]
+    scope: brigade_trace::Scope<'a>,
+    _worker: PhantomData<&'a Worker>,
+}
+
+impl Scope<'_> {
+    /// Removes the scope without recording it.
+    #[cfg_attr(not(feature = "trace"), expect(clippy::unused_self, reason = "a trace has it"))]
+    pub(crate) fn discard(self) {
+        #[cfg(feature = "trace")]
+        self.scope.discard();
+    }
+}
+
+impl Worker {
+    /// Tells what the worker does.
+    #[inline(always)]
+    #[cfg_attr(not(feature = "trace"), expect(clippy::unused_self, reason = "a trace has it"))]
+    pub(super) fn tell(&self, _event: Event) {
+        #[cfg(feature = "trace")]
+        if let Some(pen) = self.pen() {
+            self.write(pen, _event);
+        }
+    }
+
+    /// Tells what the worker does until the returned value is dropped.
+    #[inline(always)]
+    #[cfg_attr(not(feature = "trace"), expect(clippy::unused_self, reason = "a trace has it"))]
+    pub(crate) fn begin(&self, _span: Span) -> Option<Scope<'_>> {
+        #[cfg(feature = "trace")]
+        if let Some(pen) = self.pen() {
+            let scope = match _span {
+                Span::Job => pen.job(),
+                Span::JobInside => pen.inside().job(),
+                Span::Blocked => pen.blocked(),
+            };
+            return scope.map(|scope| Scope { scope, _worker: PhantomData });
+        }
+        None
+    }
+}
+
+impl Core {
+    /// Calls what wakes a worker.
+    #[inline(always)]
+    #[cfg_attr(not(feature = "trace"), expect(clippy::unused_self, reason = "a trace has it"))]
+    pub(super) fn tell_wake(&self, _index: usize, wake: impl FnOnce()) {
+        #[cfg(feature = "trace")]
+        if self.idle.snapshot().is_traced() && self.key.is_here() {
+            let track = |index| &self.queues.peers.at(index).track;
+            let begun = self.tracer.begin_wake(track(_index), _index);
+            wake();
+            self.tracer.end_wake(super::current::index_in(self.key).map(track), begun);
+            return;
+        }
+        wake();
+    }
+}
+
+/// The job that this thread runs is known by a name, and by the place of its submission. A job of another pool, which has entered
+/// that one, is not shown.
+#[inline(always)]
+pub(crate) fn label_job(
+    _name: Option<&Cow<'static, str>>,
+    _place: Option<&'static Location<'static>>,
+) {
+    #[cfg(feature = "trace")]
+    super::worker::CURRENT.with(|worker| {
+        let Some(worker) = worker else { return };
+        let Some(pen) = worker.pen() else { return };
+        if super::enter::entered().is_none_or(|key| worker.is_of(key)) {
+            pen.label(_name, _place);
+        }
+    });
+}
+
+#[cfg(feature = "trace")]
+impl Worker {
+    /// The pen of this worker, if there is a trace.
+    #[inline(always)]
+    fn pen(&self) -> Option<Pen<'_>> {
+        let core = self.core();
+        let track = || &core.queues.peers.at(self.index()).track;
+        core.idle.snapshot().is_traced().then(|| core.tracer.pen(track(), self.is_inside()))
+    }
+
+    #[cold]
+    fn write(&self, pen: Pen<'_>, event: Event) {
+        let shown = |duty: Option<Duty>| match duty {
+            None => "",
+            Some(Duty::Monitor) => "monitors the queues",
+            Some(Duty::Driver) => "waits for timers and I/O",
+            Some(Duty::Standby) => "stands by for timers and I/O",
+        };
+        match event {
+            Event::Starts => pen.note(What::Starts(match self.info().role {
+                Role::Core => "core",
+                Role::BeyondCore => "beyond the core size",
+                Role::Spare => "in place of a blocked one",
+            })),
+            Event::Ends => pen.note(What::Ends),
+            Event::Searches => pen.search(),
+            Event::HasSearched => pen.end_state(),
+            Event::Sleeps(duty) => pen.park(shown(duty), Since::Running),
+            Event::SleepsOn(duty) => pen.park(shown(duty), Since::Parked(0)),
+            Event::Withdraws => pen.withdraw(),
+            Event::IsWoken => pen.woken(),
+            Event::Steals { from, jobs, are_forks } => {
+                pen.note(What::Stolen { from, jobs, are_forks });
+            }
+            Event::Fires(0) | Event::Polls(0) => {}
+            Event::Takes(jobs) => pen.note(What::Taken(jobs)),
+            Event::Fires(timers) => pen.note(What::Timers(timers)),
+            Event::Polls(events) => pen.note(What::Events(events)),
+        }
+    }
+}
+
+#[cfg(feature = "trace")]
+impl Core {
+    /// Begins a trace.
+    ///
+    /// # Errors
+    /// If there is another.
+    pub(crate) fn begin_trace(&self) -> Result<Session, TraceError> {
+        if self.idle.snapshot().terminated() {
+            return Err(TraceError::Ended);
+        }
+        let session = self.tracer.begin()?;
+        self.idle.set_traced(true);
+        Ok(session)
+    }
+
+    /// Ends a trace.
+    pub(crate) fn end_trace(&self, session: Session) -> Trace {
+        self.idle.set_traced(false);
+        // Before the workers are counted: a new one records nothing from now on.
+        let until = self.tracer.stop();
+        let (present, parked) = self.idle.present();
+        let peers = &self.queues.peers;
+        let workers = peers.iter().map(|(index, peer)| {
+            let now = match present.contains(&index) {
+                false => Now::Absent,
+                true if parked.contains(&index) => Now::Parked,
+                true => Now::Running,
+            };
+            let outermost = peer.record.running().into_iter().next();
+            let runs = outermost.map(|stretch| {
+                let job = &stretch.job;
+                (Label::new(job.name.as_ref(), Some(job.place)), stretch.since)
+            });
+            Traced { index, track: &peer.track, now, runs }
+        });
+        let (lasted, threads) = self.tracer.take(session, until, workers);
+        Trace::new(self.config.observe.pool_name(), lasted, threads)
+    }
+}

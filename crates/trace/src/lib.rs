@@ -1,0 +1,25 @@
+//! Records what the threads of a pool do, and writes it for a viewer.
+//!
+//! A pool has a [`Tracer`], and a [`Track`] for each worker, which writes on it with a [`Pen`]. What was recorded between
+//! [`Tracer::begin`] and [`Tracer::take`] is a [`Trace`], which writes itself as JSON. `README.md` has the design.
+//!
+//! Each module imports only from those below it:
+//!
+//! ```text
+//! track
+//! traced
+//! json
+//! event
+//! ```
+
+mod event;
+mod json;
+mod traced;
+mod track;
+
+pub use event::{Label, Since, What};
+pub use traced::{Now, Trace, TraceError, Traced};
+pub use track::{Pen, Scope, Session, Tracer, Track, Wake, Worker};
+
+/// How many events of each thread a trace keeps by default: some 8 MB.
+pub const LIMIT: usize = 1 << 17;
