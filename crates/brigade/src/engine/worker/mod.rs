@@ -6,7 +6,6 @@
 //! then (`driven`).
 
 mod brief;
-mod busy_period;
 mod class;
 mod driven;
 mod forks;
@@ -49,7 +48,6 @@ use crate::key::Key;
 use crate::observe::Record;
 use crate::priority::Priority;
 use crate::role::{Role, WorkerInfo};
-use busy_period::BusyPeriod;
 use class::{Class, Interrupted, Row};
 pub(crate) use driven::{Driven, owned, wait_as};
 pub(crate) use forks::wait_outside;
@@ -98,8 +96,6 @@ pub(crate) struct Worker {
     lone_forks: LoneForks,
     /// Its times without work between two parallel steps.
     gaps: Gaps,
-    /// Whether its jobs are long.
-    busy_period: BusyPeriod,
     /// How deep it is in waits and in calls that block.
     depths: Depths,
     /// What it has seen of futures.
@@ -191,7 +187,6 @@ impl Worker {
             forks,
             lone_forks: LoneForks::default(),
             gaps: Gaps::new(),
-            busy_period: BusyPeriod::new(),
             depths: Depths::default(),
             futures: Futures::default(),
             rests: Rests::new(),

@@ -34,7 +34,6 @@ impl Worker {
     pub(super) fn park_unless(&self, is_over: impl FnOnce() -> bool) -> Parked {
         let core = &*self.core;
         self.pace.pause();
-        self.busy_period.end(self.me.counters.returned.get());
         self.me.counters.parks.add(1);
         self.forks.shrink();
         self.note_yields(false);
@@ -71,7 +70,6 @@ impl Worker {
     #[inline(never)]
     pub(super) fn woken(&self) -> Parked {
         self.me.counters.wakes.add(1);
-        self.busy_period.begin(self.me.counters.returned.get(), time::now());
         self.tell(Event::IsWoken);
         self.me.sleeper.runs();
         if self.me.sleeper.displaces_waker() {

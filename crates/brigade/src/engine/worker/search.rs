@@ -130,9 +130,6 @@ impl Worker {
                     return job;
                 }
                 self.help();
-                if self.busy_period.was_long() && self.core.queues.has_more_than(1) {
-                    self.has_woken(self.core.help_with(1, self.core.idle.snapshot()));
-                }
             } else {
                 self.core.see_to_driver();
                 return job;
