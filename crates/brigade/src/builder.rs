@@ -10,11 +10,11 @@ use crate::config::{
     Config, Fairness, Hook, Idle, OnPanic, Order, Queueing, Shutdown, ShutdownOptions, Threads,
     WhenFull,
 };
-use crate::engine::{Bound, Child, Core, Worker};
+use crate::engine::{Bound, Child, Core, Worker, resources_of};
 use crate::key::Key;
 use crate::machine::Machine;
 use crate::pool::Pool;
-use crate::submission::submit_bounded;
+use crate::submission::{SUBMIT_BOUNDED, submit_bounded};
 use crate::thread_name::ThreadName;
 
 impl Pool {
@@ -247,7 +247,8 @@ impl Builder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn capacity(mut self, jobs: usize) -> Self {
-        self.capacity = Some(Capacity { jobs, limit: |jobs| Bound::new(jobs, submit_bounded) });
+        SUBMIT_BOUNDED.get_or_init(|| submit_bounded);
+        self.capacity = Some(Capacity { jobs, limit: Bound::new });
         self
     }
 
@@ -447,7 +448,7 @@ impl Builder {
         let key = Key::new::<Child>(self.capacity.is_some(), self.config.observe.is_on())?;
         self.config.observer = self.config.observe.observer(key);
         let bound = self.capacity.map(|capacity| (capacity.limit)(capacity.jobs));
-        let core = Core::new(key, *self.config, bound, Worker::live);
+        let core = Core::new(key, *self.config, bound, Worker::live, resources_of);
         let detector = self.start_detector.map_or(Ok(()), |start| start(&core));
         if let Err(error) = detector.and_then(|()| core.start_core(first)) {
             core.close(Shutdown::Discard);

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use brigade_sync::thread::Inherited;
 
 use crate::config::{Config, Placement, Queueing, Shutdown, Size};
-use crate::engine::{Child, Core, Driven, Worker, wait_as};
+use crate::engine::{Child, Core, Driven, Worker, resources_of, wait_as};
 use crate::handle::Handle;
 use crate::join::JoinHandle;
 use crate::key::Key;
@@ -158,7 +158,8 @@ impl LocalPool {
             ..Config::default()
         };
         change(&mut config);
-        let core = Core::new(Key::new::<Child>(false, false)?, config, None, Worker::live);
+        let core =
+            Core::new(Key::new::<Child>(false, false)?, config, None, Worker::live, resources_of);
         let handle = Handle::new(core.key);
         Ok(Self { driven: Driven::new(core), handle })
     }

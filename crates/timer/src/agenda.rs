@@ -2,8 +2,6 @@
 
 use std::time::Instant;
 
-use crate::wheel::Wheel;
-
 /// Names a timer of one agenda, even after it has been taken or removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
@@ -48,9 +46,4 @@ pub trait Agenda<T>: Send {
 
     /// Removes all timers but those whose entries `stay`, in no order.
     fn take_unless(&mut self, stay: &dyn Fn(&T) -> bool) -> Vec<T>;
-}
-
-/// Makes an agenda without timers. Deadlines before `start` are possible, but keep their order at a higher cost.
-pub fn new<T: Send + 'static>(start: Instant) -> Box<dyn Agenda<T>> {
-    Box::new(Wheel::new(start))
 }

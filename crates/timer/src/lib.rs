@@ -17,4 +17,5 @@ mod agenda;
 mod tests;
 mod wheel;
 
-pub use agenda::{Agenda, Key, new};
+pub use agenda::{Agenda, Key};
+pub use wheel::new;

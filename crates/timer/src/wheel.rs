@@ -201,6 +201,11 @@ impl<T> Wheel<T> {
     }
 }
 
+/// Makes an agenda without timers. Deadlines before `start` are possible, but keep their order at a higher cost.
+pub fn new<T: Send + 'static>(start: Instant) -> Box<dyn Agenda<T>> {
+    Box::new(Wheel::new(start))
+}
+
 /// A digit of a tick, that of this level.
 fn digit(tick: u64, level: u32) -> usize {
     (tick >> (DIGIT * level)) as usize % SLOTS

@@ -4,7 +4,9 @@
 
 use core::fmt;
 use std::collections::HashSet;
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
 
 use crate::event::{Event, Label, Since, What};
 use crate::traced::{Before, Trace, Traced};
@@ -221,7 +223,7 @@ fn write_thread(
 }
 
 /// Writes a trace.
-pub(crate) fn write(trace: &Trace, writer: &mut dyn Write) -> io::Result<()> {
+fn write(trace: &Trace, writer: &mut dyn Write) -> io::Result<()> {
     writer.write_all(b"{\"traceEvents\":[")?;
     let mut list = List { writer, is_empty: true };
     let pool = format!("pool {}", trace.pool);
@@ -239,4 +241,26 @@ pub(crate) fn write(trace: &Trace, writer: &mut dyn Write) -> io::Result<()> {
         "\n],\"displayTimeUnit\":\"ns\",\"otherData\":{{\"pool\":{pool},\"nanoseconds\":{lasted},\
          \"recorded\":{recorded},\"lost\":{lost},\"brigade\":\"{version}\"}}}}"
     )
+}
+
+impl Trace {
+    /// Writes the trace as JSON in the Trace Event format, which [ui.perfetto.dev](https://ui.perfetto.dev) and `chrome://tracing` open.
+    ///
+    /// It makes many small writes, so `writer` should be buffered.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn write_to(&self, mut writer: impl Write) -> io::Result<()> {
+        write(self, &mut writer)
+    }
+
+    /// Writes the trace to a file, which is created or replaced; see [`write_to`](Self::write_to).
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn save(&self, path: impl AsRef<Path>) -> io::Result<()> {
+        let mut file = BufWriter::new(File::create(path)?);
+        self.write_to(&mut file)?;
+        file.flush()
+    }
 }

@@ -7,8 +7,8 @@
 //!
 //! ```text
 //! track
-//! traced
 //! json
+//! traced
 //! event
 //! ```
 

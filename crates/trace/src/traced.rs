@@ -2,15 +2,12 @@
 
 use core::fmt;
 use core::time::Duration;
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::io;
 use std::sync::Arc;
 
 use brigade_machine::ThreadInfo;
 
 use crate::event::{Event, Events, Label, Since, What};
-use crate::json;
 
 /// The record of what the threads of a pool did for some time; returned by `Handle::trace` of brigade.
 ///
@@ -191,26 +188,6 @@ impl Trace {
     /// Returns the number of events that were dropped to make room for newer ones; see `Builder::trace_events` of brigade.
     pub fn lost(&self) -> u64 {
         self.threads.iter().map(|thread| thread.lost).sum()
-    }
-
-    /// Writes the trace as JSON in the Trace Event format, which [ui.perfetto.dev](https://ui.perfetto.dev) and `chrome://tracing` open.
-    ///
-    /// It makes many small writes, so `writer` should be buffered.
-    ///
-    /// # Errors
-    /// Those of the writer.
-    pub fn write_to(&self, mut writer: impl Write) -> io::Result<()> {
-        json::write(self, &mut writer)
-    }
-
-    /// Writes the trace to a file, which is created or replaced; see [`write_to`](Self::write_to).
-    ///
-    /// # Errors
-    /// Those of the file system.
-    pub fn save(&self, path: impl AsRef<Path>) -> io::Result<()> {
-        let mut file = BufWriter::new(File::create(path)?);
-        self.write_to(&mut file)?;
-        file.flush()
     }
 }
 

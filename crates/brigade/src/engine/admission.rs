@@ -10,11 +10,10 @@ use brigade_task::{Job, Outcome, enter_other};
 use super::core::Core;
 use super::end::{OffPoolWork, cancel_contained};
 use super::off_pool::{drop_off_pool, is_off_pool};
-use super::worker::Worker;
 use super::yields;
 use crate::config::WhenFull;
 use crate::priority::Priority;
-use crate::rejected::{Reason, Rejected};
+use crate::rejected::Reason;
 use crate::semaphore::{Permit, Semaphore};
 
 /// What happens to a submission.
@@ -36,45 +35,6 @@ pub(crate) enum Unqueued<'a> {
     Run(OffPoolWork<'a>),
     /// It has been accepted, and is dropped.
     Drop(OffPoolWork<'a>),
-}
-
-/// What makes a pool bounded: the permits, and the code that is needed for them.
-///
-/// Functions by their address, as only a program that bounds a pool contains what they call.
-pub(crate) struct Bound {
-    pub(super) permits: Arc<Semaphore>,
-    submit: SubmitBounded,
-    close: fn(&Semaphore),
-}
-
-/// Submits the job of a class that the last argument makes with a permit, from that worker of the pool or from outside.
-///
-/// # Errors
-/// Returns the job if it has been made.
-pub(crate) type SubmitBounded = fn(
-    &Arc<Core>,
-    Option<&Worker>,
-    WhenFull,
-    Option<Instant>,
-    Option<Priority>,
-    &mut dyn FnMut(Option<Permit>) -> Job,
-) -> Result<(), Rejected<Option<Job>>>;
-
-impl Bound {
-    /// Limits a pool to that many queued jobs, to which `submit` submits.
-    pub(crate) fn new(capacity: usize, submit: SubmitBounded) -> Self {
-        Self { permits: Semaphore::new(capacity), submit, close: Semaphore::wake_outsiders }
-    }
-
-    /// The way to submit to the pool.
-    pub(crate) fn submit(&self) -> SubmitBounded {
-        self.submit
-    }
-
-    /// Wakes the submitters that wait from outside, as the pool is closed.
-    pub(super) fn close(&self) {
-        (self.close)(&self.permits);
-    }
 }
 
 /// How often a submission looks again for a job to drop before it waits for a permit.
@@ -289,14 +249,15 @@ impl Core {
 mod tests {
     use super::*;
     use crate::config::{Config, Size};
-    use crate::engine::Child;
+    use crate::engine::{Child, resources_of};
     use crate::key::Key;
 
     #[test]
     fn a_pool_that_is_just_being_closed_does_not_say_that_it_has_no_thread() {
         let config = Config { size: Size { core: 0, max: 1, spare: 1 }, ..Config::default() };
         let key = Key::new::<Child>(false, false).unwrap();
-        let core = Core::new(key, config, None, |_, _| unreachable!("no thread is started"));
+        let core =
+            Core::new(key, config, None, |_, _| unreachable!("no thread is started"), resources_of);
         assert_eq!(core.refusal(), Reason::NoThread);
         // The first step of `close`, after which jobs are refused.
         core.queues.injectors.close();

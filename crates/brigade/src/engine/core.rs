@@ -10,14 +10,14 @@ use brigade_sync::time;
 use brigade_sync::{AsymmetricFence, unmodelled};
 use brigade_task::Job;
 
-use super::admission::Bound;
+use super::bound::Bound;
 use super::current;
-use super::enter::{Resources, resources_of};
 use super::events::{Events, STANDBY_PERIOD};
 use super::lanes::Accepts;
 use super::ledger::Ledger;
 use super::owned_tasks::OwnedTasks;
 use super::queues::Queues;
+use super::resources::Resources;
 use super::signal::Signal;
 use super::threads::{Launch, Threads};
 use crate::config::{Config, Growth, Size, Threads as Range};
@@ -102,19 +102,20 @@ impl Drop for Core {
 }
 
 impl Core {
-    /// Assembles a pool without threads; each thread will call `run`. From now on it can be [found](Self::find).
+    /// Assembles a pool without threads; each thread will call `run`, and enter the `resources`. From now on it can be [found](Self::find).
     pub(crate) fn new(
         key: Key,
         config: Config,
         bound: Option<Bound>,
         run: fn(Arc<Self>, usize),
+        resources: fn(Weak<Self>) -> Resources,
     ) -> Arc<Self> {
         // For forks, if that costs nothing now: a process may have one thread before its first pool, and never after.
         AsymmetricFence::prepare();
         let cpus = config.inherited.parallelism();
         let config = Arc::new(config);
         let core = Arc::new_cyclic(|me: &Weak<Self>| {
-            let resources = resources_of(me.clone());
+            let resources = resources(me.clone());
             let me = me.clone();
             let entry = move |index| -> Box<dyn Launch> {
                 let Some(core) = me.upgrade() else { unreachable!("it starts a thread") };

@@ -6,6 +6,7 @@ use std::sync::{Arc, Weak};
 use brigade_task::enter_other;
 
 use super::core::Core;
+use super::resources::Resources;
 use crate::key::Key;
 
 brigade_sync::thread_local! {
@@ -51,25 +52,9 @@ fn enter_as<R>(key: Option<Key>, call: impl FnOnce() -> R) -> R {
     call()
 }
 
-/// What makes the I/O resources of a thread belong to a pool; it refers to the pool weakly.
-#[cfg(feature = "io")]
-pub(super) type Resources = brigade_io::DriverSupply;
-
-/// Replaces it if the feature is off: there are no I/O resources.
-#[cfg(not(feature = "io"))]
-pub(super) struct Resources;
-
-#[cfg(not(feature = "io"))]
-impl Resources {
-    #[inline(always)]
-    pub(super) fn enter<R>(&self, call: impl FnOnce() -> R) -> R {
-        call()
-    }
-}
-
 /// The resources of this pool, or those of a pool that no longer exists, which are errors.
 #[cfg(feature = "io")]
-pub(super) fn resources_of(core: Weak<Core>) -> Resources {
+pub(crate) fn resources_of(core: Weak<Core>) -> Resources {
     Resources::new(move || match core.upgrade() {
         Some(core) => core.driver(),
         None => Err(super::events::closed()),
@@ -78,7 +63,7 @@ pub(super) fn resources_of(core: Weak<Core>) -> Resources {
 
 /// As above.
 #[cfg(not(feature = "io"))]
-pub(super) fn resources_of(_: Weak<Core>) -> Resources {
+pub(crate) fn resources_of(_: Weak<Core>) -> Resources {
     Resources
 }
 

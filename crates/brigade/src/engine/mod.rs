@@ -7,6 +7,7 @@
 //! side of a worker's thread, and [`dispatch`] hands jobs to it without a queue. [`inspect`] reads what all of them do.
 
 mod admission;
+mod bound;
 mod broadcast;
 mod core;
 mod counts;
@@ -30,6 +31,7 @@ mod park_spot;
 mod peers;
 mod probe;
 mod queues;
+mod resources;
 mod resume;
 mod signal;
 mod sleeper;
@@ -37,17 +39,19 @@ mod threads;
 mod worker;
 mod yields;
 
-pub(crate) use admission::{Admission, Bound, Unqueued};
+pub(crate) use admission::{Admission, Unqueued};
+pub(crate) use bound::Bound;
 pub(crate) use core::Core;
 pub(crate) use current::stopping;
 pub(crate) use dispatch::dispatch;
 pub(crate) use end::cancel_contained;
-pub(crate) use enter::{enter, enter_pool, entered};
+pub(crate) use enter::{enter, enter_pool, entered, resources_of};
 pub(crate) use events::blocked::{BlockedThread, ThisThread};
 #[cfg(feature = "io")]
 pub(crate) use events::closed;
 pub(crate) use off_pool::{drop_off_pool, may_nest, nest};
-pub(crate) use probe::{Scope, Span, label_job};
+pub(crate) use probe::{Scope, Span};
 pub(crate) use worker::{
-    Awaited, CURRENT, Child, Driven, Worker, blocking, owned, runs_in_place, wait_as, wait_outside,
+    Awaited, CURRENT, Child, Driven, Worker, blocking, label_job, owned, runs_in_place, wait_as,
+    wait_outside,
 };

@@ -11,16 +11,23 @@ use std::panic::Location;
 use brigade_trace::{Label, Now, Pen, Session, Since, Trace, TraceError, What, Worker as Traced};
 
 use super::core::Core;
-use super::worker::Worker;
 use crate::idle::Duty;
-#[cfg(feature = "trace")]
 use crate::role::Role;
+
+/// The worker that tells something.
+#[derive(Clone, Copy)]
+#[cfg_attr(not(feature = "trace"), expect(dead_code, reason = "a trace reads it"))]
+pub(super) struct Teller {
+    pub(super) index: usize,
+    /// Whether its job is inside another one, which waits.
+    pub(super) is_inside: bool,
+}
 
 /// What a worker does, or has done just now.
 #[cfg_attr(not(feature = "trace"), expect(dead_code, reason = "a trace reads them"))]
 pub(super) enum Event {
-    /// Its thread has started.
-    Starts,
+    /// Its thread has started, for this.
+    Starts(Role),
     /// Its thread is about to end.
     Ends,
     /// It looks for a job.
@@ -59,7 +66,7 @@ pub(crate) enum Span {
 pub(crate) struct Scope<'a> {
     #[cfg(feature = "trace")]
     scope: brigade_trace::Scope<'a>,
-    _worker: PhantomData<&'a Worker>,
+    _core: PhantomData<&'a Core>,
 }
 
 impl Scope<'_> {
@@ -71,35 +78,48 @@ impl Scope<'_> {
     }
 }
 
-impl Worker {
-    /// Tells what the worker does.
+impl Core {
+    /// Tells what a worker does.
     #[inline(always)]
     #[cfg_attr(not(feature = "trace"), expect(clippy::unused_self, reason = "a trace has it"))]
-    pub(super) fn tell(&self, _event: Event) {
+    pub(super) fn tell(&self, _teller: Teller, _event: Event) {
         #[cfg(feature = "trace")]
-        if let Some(pen) = self.pen() {
-            self.write(pen, _event);
+        if let Some(pen) = self.pen(_teller) {
+            write(pen, _event);
         }
     }
 
-    /// Tells what the worker does until the returned value is dropped.
+    /// Tells what a worker does until the returned value is dropped.
     #[inline(always)]
     #[cfg_attr(not(feature = "trace"), expect(clippy::unused_self, reason = "a trace has it"))]
-    pub(crate) fn begin(&self, _span: Span) -> Option<Scope<'_>> {
+    pub(super) fn begin(&self, _teller: Teller, _span: Span) -> Option<Scope<'_>> {
         #[cfg(feature = "trace")]
-        if let Some(pen) = self.pen() {
+        if let Some(pen) = self.pen(_teller) {
             let scope = match _span {
                 Span::Job => pen.job(),
                 Span::JobInside => pen.inside().job(),
                 Span::Blocked => pen.blocked(),
             };
-            return scope.map(|scope| Scope { scope, _worker: PhantomData });
+            return scope.map(|scope| Scope { scope, _core: PhantomData });
         }
         None
     }
-}
 
-impl Core {
+    /// The job that a worker runs is known by a name, and by the place of its submission.
+    #[inline(always)]
+    #[cfg_attr(not(feature = "trace"), expect(clippy::unused_self, reason = "a trace has it"))]
+    pub(super) fn label(
+        &self,
+        _teller: Teller,
+        _name: Option<&Cow<'static, str>>,
+        _place: Option<&'static Location<'static>>,
+    ) {
+        #[cfg(feature = "trace")]
+        if let Some(pen) = self.pen(_teller) {
+            pen.label(_name, _place);
+        }
+    }
+
     /// Calls what wakes a worker.
     #[inline(always)]
     #[cfg_attr(not(feature = "trace"), expect(clippy::unused_self, reason = "a trace has it"))]
@@ -116,67 +136,48 @@ impl Core {
     }
 }
 
-/// The job that this thread runs is known by a name, and by the place of its submission. A job of another pool, which has entered
-/// that one, is not shown.
-#[inline(always)]
-pub(crate) fn label_job(
-    _name: Option<&Cow<'static, str>>,
-    _place: Option<&'static Location<'static>>,
-) {
-    #[cfg(feature = "trace")]
-    super::worker::CURRENT.with(|worker| {
-        let Some(worker) = worker else { return };
-        let Some(pen) = worker.pen() else { return };
-        if super::enter::entered().is_none_or(|key| worker.is_of(key)) {
-            pen.label(_name, _place);
-        }
-    });
-}
-
+/// Records it.
 #[cfg(feature = "trace")]
-impl Worker {
-    /// The pen of this worker, if there is a trace.
-    #[inline(always)]
-    fn pen(&self) -> Option<Pen<'_>> {
-        let core = self.core();
-        let track = || &core.queues.peers.at(self.index()).track;
-        core.idle.snapshot().is_traced().then(|| core.tracer.pen(track(), self.is_inside()))
-    }
-
-    #[cold]
-    fn write(&self, pen: Pen<'_>, event: Event) {
-        let shown = |duty: Option<Duty>| match duty {
-            None => "",
-            Some(Duty::Monitor) => "monitors the queues",
-            Some(Duty::Driver) => "waits for timers and I/O",
-            Some(Duty::Standby) => "stands by for timers and I/O",
-        };
-        match event {
-            Event::Starts => pen.note(What::Starts(match self.info().role {
-                Role::Core => "core",
-                Role::BeyondCore => "beyond the core size",
-                Role::Spare => "in place of a blocked one",
-            })),
-            Event::Ends => pen.note(What::Ends),
-            Event::Searches => pen.search(),
-            Event::HasSearched => pen.end_state(),
-            Event::Sleeps(duty) => pen.park(shown(duty), Since::Running),
-            Event::SleepsOn(duty) => pen.park(shown(duty), Since::Parked(0)),
-            Event::Withdraws => pen.withdraw(),
-            Event::IsWoken => pen.woken(),
-            Event::Steals { from, jobs, are_forks } => {
-                pen.note(What::Stolen { from, jobs, are_forks });
-            }
-            Event::Fires(0) | Event::Polls(0) => {}
-            Event::Takes(jobs) => pen.note(What::Taken(jobs)),
-            Event::Fires(timers) => pen.note(What::Timers(timers)),
-            Event::Polls(events) => pen.note(What::Events(events)),
+#[cold]
+fn write(pen: Pen<'_>, event: Event) {
+    let shown = |duty: Option<Duty>| match duty {
+        None => "",
+        Some(Duty::Monitor) => "monitors the queues",
+        Some(Duty::Driver) => "waits for timers and I/O",
+        Some(Duty::Standby) => "stands by for timers and I/O",
+    };
+    match event {
+        Event::Starts(role) => pen.note(What::Starts(match role {
+            Role::Core => "core",
+            Role::BeyondCore => "beyond the core size",
+            Role::Spare => "in place of a blocked one",
+        })),
+        Event::Ends => pen.note(What::Ends),
+        Event::Searches => pen.search(),
+        Event::HasSearched => pen.end_state(),
+        Event::Sleeps(duty) => pen.park(shown(duty), Since::Running),
+        Event::SleepsOn(duty) => pen.park(shown(duty), Since::Parked(0)),
+        Event::Withdraws => pen.withdraw(),
+        Event::IsWoken => pen.woken(),
+        Event::Steals { from, jobs, are_forks } => {
+            pen.note(What::Stolen { from, jobs, are_forks });
         }
+        Event::Fires(0) | Event::Polls(0) => {}
+        Event::Takes(jobs) => pen.note(What::Taken(jobs)),
+        Event::Fires(timers) => pen.note(What::Timers(timers)),
+        Event::Polls(events) => pen.note(What::Events(events)),
     }
 }
 
 #[cfg(feature = "trace")]
 impl Core {
+    /// The pen of a worker, if there is a trace.
+    #[inline(always)]
+    fn pen(&self, Teller { index, is_inside }: Teller) -> Option<Pen<'_>> {
+        let track = || &self.queues.peers.at(index).track;
+        self.idle.snapshot().is_traced().then(|| self.tracer.pen(track(), is_inside))
+    }
+
     /// Begins a trace.
     ///
     /// # Errors

@@ -45,6 +45,14 @@ pub(crate) struct Idle {
     spinner: Spinner,
 }
 
+/// What a worker does after it was parked.
+pub(crate) enum Parked {
+    /// It searches, and counts as a searcher.
+    Search,
+    /// It leaves for good: it is no longer a worker, or the pool has terminated.
+    Leave,
+}
+
 /// The result of an announcement.
 pub(crate) struct Announced {
     /// The worker's duty.

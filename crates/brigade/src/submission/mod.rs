@@ -19,6 +19,7 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::time::Instant;
 
+use brigade_sync::OnceLock;
 use brigade_task::{Job, Work};
 
 use crate::config::WhenFull;
@@ -152,15 +153,32 @@ fn submit_made(
 ) -> Result<(), Rejected<Option<Job>>> {
     reach(key, |at| {
         let Some(core) = at.core() else { return Err(at.rejected(None)) };
-        let Some(bound) = core.bound() else {
+        let submit = core.permits().and_then(|_| SUBMIT_BOUNDED.get());
+        let Some(submit) = submit else {
             return at.accept_or_reject(class, make(None)).map_err(|rejected| rejected.map(Some));
         };
         let when_full = when_full.unwrap_or(core.config.when_full);
-        bound.submit()(core, at.worker(), when_full, deadline, class, make)
+        submit(core, at.worker(), when_full, deadline, class, make)
     })
 }
 
-/// Submits a job to a bounded pool, as `engine::Bound` needs it.
+/// How jobs are submitted to bounded pools, once the program has asked for one: a program without them does not contain it.
+pub(crate) static SUBMIT_BOUNDED: OnceLock<SubmitBounded> = OnceLock::new();
+
+/// Submits the job of a class that the last argument makes with a permit, from that worker of the pool or from outside.
+///
+/// # Errors
+/// Returns the job if it has been made.
+pub(crate) type SubmitBounded = fn(
+    &Arc<Core>,
+    Option<&Worker>,
+    WhenFull,
+    Option<Instant>,
+    Option<Priority>,
+    &mut dyn FnMut(Option<Permit>) -> Job,
+) -> Result<(), Rejected<Option<Job>>>;
+
+/// Submits a job to a bounded pool.
 pub(crate) fn submit_bounded(
     core: &Arc<Core>,
     worker: Option<&Worker>,

@@ -8,12 +8,12 @@ use core::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::park::Parked;
 use super::{CURRENT, Worker, blocking};
 use crate::engine::core::Core;
 use crate::engine::current;
 use crate::engine::enter::{enter_job, entered};
 use crate::engine::probe::Event;
+use crate::idle::Parked;
 use crate::key::Key;
 
 brigade_sync::unmodelled::thread_local! {

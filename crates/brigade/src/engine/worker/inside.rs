@@ -48,7 +48,7 @@ impl Worker {
     }
 
     /// Whether the current job is inside another one, which waits.
-    pub(in crate::engine) fn is_inside(&self) -> bool {
+    pub(super) fn is_inside(&self) -> bool {
         self.depth() > 0
     }
 

@@ -29,7 +29,8 @@ mod tests;
 
 use core::any::Any;
 use core::cell::Cell;
-use std::panic::{self, AssertUnwindSafe};
+use std::borrow::Cow;
+use std::panic::{self, AssertUnwindSafe, Location};
 use std::sync::Arc;
 
 use brigade_queue::deque;
@@ -38,11 +39,12 @@ use brigade_task::{Job, Outcome, Part, drop_contained};
 
 use super::core::Core;
 use super::current;
+use super::enter::entered;
 use super::injectors::Share;
 use super::local::Local;
 use super::origins::DEPTH;
 use super::peers::Peer;
-use super::probe::{Event, Scope, Span};
+use super::probe::{Event, Scope, Span, Teller};
 use crate::config::Hook;
 use crate::key::Key;
 use crate::observe::Record;
@@ -140,7 +142,7 @@ impl Worker {
         let role = core.idle.arrive(index);
         let worker = Self { role, ..Self::at(core, index) };
         worker.me.sleeper.set_thread();
-        worker.tell(Event::Starts);
+        worker.tell(Event::Starts(role));
         let life = || {
             worker.core.config.apply_to_thread(index);
             worker.call_hook(worker.core.config.on_start.as_ref());
@@ -222,6 +224,22 @@ impl Worker {
     /// Its index in the pool.
     pub(crate) fn index(&self) -> usize {
         self.index
+    }
+
+    fn as_teller(&self) -> Teller {
+        Teller { index: self.index, is_inside: self.is_inside() }
+    }
+
+    /// Tells what it does.
+    #[inline(always)]
+    fn tell(&self, event: Event) {
+        self.core.tell(self.as_teller(), event);
+    }
+
+    /// Tells what it does until the returned value is dropped.
+    #[inline(always)]
+    pub(crate) fn begin(&self, span: Span) -> Option<Scope<'_>> {
+        self.core.begin(self.as_teller(), span)
     }
 
     /// What code on it is told about it.
@@ -481,6 +499,23 @@ impl Worker {
         if self.core.config.on_panic.tell(payload).is_err() {
             self.me.counters.panics.add(1);
         }
+    }
+}
+
+/// The job that this thread runs is known by a name, and by the place of its submission. A job of another pool, which has entered
+/// that one, is not shown.
+#[inline(always)]
+pub(crate) fn label_job(
+    name: Option<&Cow<'static, str>>,
+    place: Option<&'static Location<'static>>,
+) {
+    if cfg!(feature = "trace") {
+        CURRENT.with(|worker| {
+            let of_job = |worker: &&Worker| entered().is_none_or(|key| worker.is_of(key));
+            if let Some(worker) = worker.filter(of_job) {
+                worker.core.label(worker.as_teller(), name, place);
+            }
+        });
     }
 }
 

@@ -6,10 +6,9 @@ use brigade_sync::thread::PreciseSleep;
 
 use super::Worker;
 use super::marks::Look;
-use super::park::Parked;
 use crate::engine::events::STANDBY_PERIOD;
 use crate::engine::probe::Event;
-use crate::idle::Duty;
+use crate::idle::{Duty, Parked};
 
 /// How long the monitor sleeps between two looks, at first and while nothing moves. A job must be seen by two looks to count as
 /// stuck, so a lone job waits for 40 to 80 µs, and the few that it takes to wake and steal.

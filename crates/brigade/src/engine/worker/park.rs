@@ -8,19 +8,11 @@ use brigade_sync::time;
 use super::Worker;
 use super::monitor::{Monitor, Tick};
 use crate::engine::probe::Event;
-use crate::idle::{Duty, Leave};
+use crate::idle::{Duty, Leave, Parked};
 
 /// The fraction of the keep-alive, and the minimum, for which a worker sleeps again if it has been idle for long but is needed.
 /// It is needed if others are blocked or a job is being submitted.
 const STAY: (u32, Duration) = (8, Duration::from_millis(10));
-
-/// What a worker does after it was parked.
-pub(super) enum Parked {
-    /// It searches, and counts as a searcher.
-    Search,
-    /// It leaves for good: it is no longer a worker, or the pool has terminated.
-    Leave,
-}
 
 impl Worker {
     /// Sleeps until there is something to do. Called as a searcher.

@@ -8,12 +8,12 @@ use std::time::Instant;
 use brigade_sync::time;
 use brigade_task::{Job, contain};
 
-use super::park::Parked;
 use super::spin::Spin;
 use super::{Blocked, Worker};
 use crate::engine::events::blocked::{BlockedThread, Elsewhere};
 use crate::engine::park_spot::ParkSpot;
 use crate::engine::probe::Event;
+use crate::idle::Parked;
 use crate::priority::Priority;
 
 /// How long a thread yields to another that polls. No worker polls for longer, unless the system has interrupted it.

@@ -8,13 +8,13 @@ use std::task::{Wake, Waker};
 use brigade_task::{Job, return_tickets};
 
 use super::class::Row;
-use super::park::Parked;
 use super::{Worker, runs_in_place};
 use crate::engine::core::Core;
 use crate::engine::enter::enter_job;
 use crate::engine::events::blocked::{BlockedThread, Elsewhere};
 use crate::engine::probe::Event;
 use crate::engine::yields;
+use crate::idle::Parked;
 
 /// What a job on a worker waits for.
 pub(crate) trait Awaited {

@@ -8,10 +8,10 @@ use brigade_task::Job;
 
 use super::Worker;
 use super::gaps::Gap;
-use super::park::Parked;
 use crate::config::Config;
 use crate::engine::injectors::{Injectors, Share};
 use crate::engine::probe::Event;
+use crate::idle::Parked;
 
 /// The most jobs taken from the injector at once: enough to amortize its two contended writes, few enough to leave half a queue
 /// for what they spawn.

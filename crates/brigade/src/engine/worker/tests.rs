@@ -7,11 +7,10 @@ use std::sync::Arc;
 use brigade_task::{Job, join};
 
 use super::monitor::{Monitor, Tick, give_up};
-use super::park::Parked;
 use super::{Child, Worker};
 use crate::config::{Config, Growth, Size};
-use crate::engine::Core;
-use crate::idle::Duty;
+use crate::engine::{Core, resources_of};
+use crate::idle::{Duty, Parked};
 use crate::key::Key;
 
 /// A pool of three, the first of which runs and has forked before.
@@ -22,7 +21,7 @@ fn pool(change: impl FnOnce(&mut Config)) -> Arc<Core> {
     let mut config = Config { size, growth: Growth::WhenBlocked, ..Config::default() };
     change(&mut config);
     let key = Key::new::<Child>(false, false).unwrap();
-    Core::new(key, config, None, |_, _| ())
+    Core::new(key, config, None, |_, _| (), resources_of)
 }
 
 /// A worker of this thread, which runs.

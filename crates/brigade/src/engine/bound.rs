@@ -1,0 +1,25 @@
+//! The limit of a bounded pool.
+
+use std::sync::Arc;
+
+use crate::semaphore::Semaphore;
+
+/// What makes a pool bounded.
+///
+/// The function by its address, as only a program that bounds a pool contains what it calls.
+pub(crate) struct Bound {
+    pub(super) permits: Arc<Semaphore>,
+    close: fn(&Semaphore),
+}
+
+impl Bound {
+    /// Limits a pool to that many queued jobs.
+    pub(crate) fn new(capacity: usize) -> Self {
+        Self { permits: Semaphore::new(capacity), close: Semaphore::wake_outsiders }
+    }
+
+    /// Wakes the submitters that wait from outside, as the pool is closed.
+    pub(super) fn close(&self) {
+        (self.close)(&self.permits);
+    }
+}
