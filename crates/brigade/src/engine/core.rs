@@ -254,7 +254,7 @@ impl Core {
         let _ = self.idle.after_publishing();
         let may_grow = self.may_grow(self.queues.len());
         let has_more_than = |jobs| self.queues.has_more_than(jobs);
-        self.bring(self.idle.pick_beyond_core(has_more_than, may_grow));
+        self.bring(self.idle.pick_beyond_core(has_more_than, may_grow), Self::wake_beside);
     }
 
     /// Wakes or starts a worker for published work, according to the wake-up rule and the growth policy. Returns the worker that it
@@ -262,12 +262,11 @@ impl Core {
     #[cold]
     #[inline(never)]
     pub(super) fn help(&self) -> Option<usize> {
-        self.find_help().inspect(|&index| self.wake_beside(index))
+        self.help_by(Self::wake_beside)
     }
 
-    /// Like [`help`](Self::help), but only picks the worker that is to be woken: the caller must do so.
-    #[must_use]
-    pub(super) fn find_help(&self) -> Option<usize> {
+    /// Like [`help`](Self::help), by a given wake.
+    pub(super) fn help_by(&self, wake: fn(&Self, usize)) -> Option<usize> {
         let seen = self.idle.snapshot();
         let searching = seen.searching();
         // Whether there is more than the searchers will take. Nothing more is read here: an elastic pool that is not full
@@ -281,7 +280,7 @@ impl Core {
         let queued = if seen.is_below_max() { self.queues.len() } else { 0 };
         let may_grow = self.may_grow(queued);
         let may_help = may_grow || seen.parked() > 0 || seen.is_understaffed();
-        if may_help { self.start_help(self.idle.pick(queued, may_grow)) } else { None }
+        if may_help { self.bring(self.idle.pick(queued, may_grow), wake) } else { None }
     }
 
     /// Like [`help`](Self::help), for several jobs at once. Returns the last worker that it has woken.
@@ -292,7 +291,7 @@ impl Core {
             if help.wake.is_none() && help.start.is_none() {
                 break;
             }
-            woken = self.bring(help).or(woken);
+            woken = self.bring(help, Self::wake_beside).or(woken);
         }
         woken
     }
@@ -307,12 +306,9 @@ impl Core {
     }
 
     /// Wakes and starts the workers that were picked; returns the one that was woken.
-    fn bring(&self, help: Help) -> Option<usize> {
-        self.start_help(help).inspect(|&index| self.wake_beside(index))
-    }
-
-    /// Starts the worker that was picked, if it is a new one; returns the one that must be woken.
-    fn start_help(&self, help: Help) -> Option<usize> {
+    fn bring(&self, help: Help, wake: fn(&Self, usize)) -> Option<usize> {
+        // First, as a start may take long: it calls the user's spawner.
+        help.wake.into_iter().for_each(|index| wake(self, index));
         if let Some(index) = help.start {
             // It has been tried again.
             let _ = self.start(index);
@@ -320,7 +316,7 @@ impl Core {
         help.wake
     }
 
-    /// Sets the token of a worker that was picked or claimed.
+    /// Sets the token of a worker that was picked.
     pub(super) fn wake(&self, index: usize) {
         let sleeper = &self.queues.peers.at(index).sleeper;
         self.tell_wake(index, || sleeper.unpark(&self.events.driver));
@@ -508,7 +504,7 @@ impl Core {
         }
         if seen.parked() > 0 || seen.is_understaffed() {
             // As for one job that is queued.
-            self.bring(self.idle.pick(1, false));
+            self.bring(self.idle.pick(1, false), Self::wake_beside);
         } else if self.events.candidates.are_there() {
             self.events.candidates.call();
         }

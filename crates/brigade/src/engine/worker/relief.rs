@@ -9,6 +9,7 @@ use core::cell::{Cell, RefCell};
 use brigade_task::Job;
 
 use super::Worker;
+use crate::engine::core::Core;
 use crate::engine::sleeper::leave_this_cpu;
 
 /// What a worker knows of those that may wait.
@@ -25,11 +26,11 @@ pub(super) struct Relief {
 }
 
 impl Worker {
-    /// Wakes or starts a worker for published work, as [`Core::help`](crate::engine::core::Core::help).
+    /// Wakes or starts a worker for published work, as [`Core::help`].
     pub(super) fn help(&self) {
         // Wakes for events are the kernel's: the jobs are short, as a rule, and other processes may be what the events come from.
         if self.rests.polls() || self.rests.has_slept() {
-            self.core.find_help().into_iter().for_each(|index| self.core.wake(index));
+            let _ = self.core.help_by(Core::wake);
         } else {
             self.has_woken(self.core.help());
         }
