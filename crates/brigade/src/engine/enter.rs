@@ -35,9 +35,15 @@ pub(crate) fn enter_job<R>(core: &Core, call: impl FnOnce() -> R) -> R {
 }
 
 /// Calls a closure that runs a job on a worker of this pool inside another job, whose entered pool does not apply to it.
-#[inline]
+#[inline(always)]
 pub(crate) fn enter_pool<R>(core: &Core, call: impl FnOnce() -> R) -> R {
-    if entered().is_none() { call() } else { enter_as(None, || core.resources.enter(call)) }
+    if entered().is_none() { call() } else { enter_pool_again(core, call) }
+}
+
+#[cold]
+#[inline(never)]
+fn enter_pool_again<R>(core: &Core, call: impl FnOnce() -> R) -> R {
+    enter_as(None, || core.resources.enter(call))
 }
 
 fn enter_as<R>(key: Option<Key>, call: impl FnOnce() -> R) -> R {

@@ -275,7 +275,7 @@ impl Worker {
     }
 
     /// Runs the newest part of a region on the own deque, down to a position; `false` if there is none.
-    #[inline]
+    #[inline(always)]
     fn run_own_part(&self, region: Region, own: u64) -> bool {
         if self.forks.position() <= own {
             return false;
@@ -328,7 +328,7 @@ impl Worker {
     }
 
     /// Runs a part inside a job that waits for it. It contains its panics.
-    #[inline]
+    #[inline(always)]
     fn run_part(&self, job: Job) {
         enter_pool(&self.core, || self.run(job));
         // The part may have forked. The wait goes on, for parts of the parent's.
