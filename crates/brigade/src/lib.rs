@@ -350,15 +350,17 @@ mod watch;
 
 pub use abort::AbortHandle;
 pub use blocking::blocking;
+#[doc(inline)]
 pub use brigade_machine::{Cpus, ThreadState, Victims};
-/// For packages with the API of another pool: how many threads a pool has by default that is built here.
-#[doc(hidden)]
 #[cfg(feature = "macros")]
 pub use brigade_macros::{main, test};
+/// For packages with the API of another pool: how many threads a pool has by default that is built here.
+#[doc(hidden)]
 pub use brigade_sync::thread::parallelism as default_threads;
 pub use brigade_sync::thread::{NewThread, Thread};
 pub use brigade_task::{JoinError, Panic};
 #[cfg(feature = "trace")]
+#[doc(inline)]
 pub use brigade_trace::{Trace, TraceError};
 pub use builder::Builder;
 pub use cancel::{CancelOnDrop, cancelled};
