@@ -59,10 +59,10 @@ pub enum Idle {
 pub enum Placement {
     /// The CPU that the kernel chooses. The pool never sets the CPUs that a thread may run on.
     Kernel,
-    /// The CPU that the kernel chooses; but a woken worker that still waits behind the worker which woke it when that one ends its
-    /// job moves to another CPU, if the running workers of the pool leave one free. The CPUs that the thread may run on are
-    /// restored before it runs a job, unless they have been set by another thread in the meantime. Linux only; elsewhere, and with
-    /// [`Idle::Spin`], the same as `Kernel`. The default.
+    /// The CPU that the kernel chooses, until it is seen to be that of a thread that goes on while another CPU is free. Then a worker moves to
+    /// another CPU: one that still waits when the worker that has woken it ends its job, or one that keeps its waker from running when it ends
+    /// its first job. The CPUs that its thread may run on are restored before it runs the next job, unless another thread has set them
+    /// in the meantime. Linux only; elsewhere, and with [`Idle::Spin`], the same as `Kernel`. The default.
     #[default]
     Spread,
 }

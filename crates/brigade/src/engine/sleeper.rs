@@ -3,7 +3,6 @@
 use brigade_sync::Mutex;
 use brigade_sync::affinity::{CpuSet, ThreadRef, current_cpu};
 use brigade_sync::atomic::Ordering;
-
 use brigade_sync::unmodelled::AtomicUsize;
 
 use super::events::Driving;

@@ -1,5 +1,5 @@
-//! Jobs that wait behind a worker that does not get on: it is in a long job, or the system runs another thread on its CPU. And
-//! workers that wait behind this one.
+//! Jobs that wait behind a worker that does not get on: it is in a long job, or the system runs another thread on its CPU. And threads
+//! that wait for the CPU of this worker.
 //!
 //! A worker that has jobs of its own, or events to handle, does not steal. If all the others are like that, what is queued on a
 //! worker that was preempted waits for a time slice, some 4 ms. So each looks at one peer's queue from time to time.
@@ -44,8 +44,8 @@ impl Worker {
         }
     }
 
-    /// If this worker waits for its first job since it was woken, or a peer that it has woken still waits, on the same CPU: moves one of the two
-    /// to another CPU.
+    /// Leaves the CPU to the thread that has woken this worker, if the worker runs in its place and there is more to run. Moves a peer that this worker
+    /// has woken to another CPU, if the peer still waits. `docs/design/placement.md` has the reasons.
     pub(super) fn move_woken(&self) {
         if self.me.sleeper.displaces_waker() && self.core.queues.has_work() {
             leave_this_cpu();
