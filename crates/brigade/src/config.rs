@@ -60,7 +60,7 @@ pub enum Placement {
     /// The CPU that the kernel chooses. The pool never sets the CPUs that a thread may run on.
     Kernel,
     /// The CPU that the kernel chooses, until it is seen to be that of a thread that goes on while another CPU is free. Then a worker moves to
-    /// another CPU: one that still waits when the worker that has woken it ends its job, or one that keeps its waker from running when it ends
+    /// another CPU: a worker that still waits when its waker ends a job, or a worker that keeps its waker from running when it ends
     /// its first job. The CPUs that its thread may run on are restored before it runs the next job, unless another thread has set them
     /// in the meantime. Linux only; elsewhere, and with [`Idle::Spin`], the same as `Kernel`. The default.
     #[default]

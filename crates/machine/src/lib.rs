@@ -1,6 +1,6 @@
-//! The CPUs that the threads of a pool run on, which of these are near each other, and what the system tells of a thread.
+//! The CPUs that the threads of a pool run on, their distances, and the state of a thread in the operating system.
 //!
-//! A [`Cpus`] is what a user asks for. It [resolves](Cpus::resolve) to [`Pins`], which pin the calling thread. [`Victims`] is the order in which idle
+//! A [`Cpus`] is the request of a user. It [resolves](Cpus::resolve) to [`Pins`], which pin the calling thread. [`Victims`] is the order in which idle
 //! workers try their peers; by the pins and the [`Topology`] it [resolves](Victims::resolve) to [`Neighbours`].
 //!
 //! Each module imports only from those below it:

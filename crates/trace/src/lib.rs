@@ -1,7 +1,7 @@
-//! Records what the threads of a pool do, and writes it for a viewer.
+//! Records the activities of the threads of a pool, and writes them for a viewer.
 //!
-//! A pool has a [`Tracer`], and a [`Track`] for each worker, which writes on it with a [`Pen`]. What was recorded between
-//! [`Tracer::begin`] and [`Tracer::take`] is a [`Trace`], which writes itself as JSON. `README.md` has the design.
+//! A pool has a [`Tracer`], and a [`Track`] for each worker, which writes on it with a [`Pen`]. The record from
+//! [`Tracer::begin`] to [`Tracer::take`] is a [`Trace`], which writes itself as JSON. `README.md` has the design.
 //!
 //! Each module imports only from those below it:
 //!

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use crate::semaphore::Semaphore;
 
-/// What makes a pool bounded.
+/// The limit of a bounded pool.
 ///
-/// The function by its address, as only a program that bounds a pool contains what it calls.
+/// `close` is an address, so that only a program that bounds a pool contains the code of the semaphore's waiters.
 pub(crate) struct Bound {
     pub(super) permits: Arc<Semaphore>,
     close: fn(&Semaphore),

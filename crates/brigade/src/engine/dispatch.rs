@@ -1,7 +1,7 @@
 //! Handing jobs to idle workers at once.
 //!
-//! A parked worker is picked and finds the job in its mailbox, as its share of a broadcast; it searches until then, as each worker that is
-//! picked, and so handles what relied on it. It looks there before anything else. `idle/MAILBOX.md` has the protocol.
+//! A parked worker is picked and finds the job in its mailbox, as its share of a broadcast. Until then it searches, as each worker that is
+//! picked, and so takes over the work that relied on it. It looks into its mailbox first. `idle/MAILBOX.md` has the protocol.
 //!
 //! The user's iterator is called before any worker is picked, and no user code runs from then on until all of them are awake. These are no
 //! longer idle, and a slow iterator must not keep them from other work.

@@ -1,7 +1,7 @@
-//! What the engine tells of its workers, for a trace: the one place where it is looked at from outside.
+//! The events of the workers, for a trace: the only place at which the engine is observed from outside.
 //!
-//! Without the feature `trace` all of this does nothing. With it, a pool that is not traced pays one test of its state where a worker has nothing
-//! to run; the test before a job is one that is made anyway. [`brigade_trace`] has the design.
+//! Without the feature `trace` its functions are empty. With it, a pool that is not traced pays a test of its state where a worker has nothing
+//! to run; the test before a job is made anyway. [`brigade_trace`] has the design.
 
 use core::marker::PhantomData;
 use std::borrow::Cow;
@@ -23,7 +23,7 @@ pub(super) struct Teller {
     pub(super) is_inside: bool,
 }
 
-/// What a worker does, or has done just now.
+/// An event of a worker.
 #[cfg_attr(not(feature = "trace"), expect(dead_code, reason = "a trace reads them"))]
 pub(super) enum Event {
     /// Its thread has started, for this.
@@ -52,7 +52,7 @@ pub(super) enum Event {
     Polls(usize),
 }
 
-/// What a worker does until the returned [`Scope`] is dropped.
+/// An activity of a worker, until the returned [`Scope`] is dropped.
 pub(crate) enum Span {
     /// A job runs.
     Job,
@@ -79,7 +79,7 @@ impl Scope<'_> {
 }
 
 impl Core {
-    /// Tells what a worker does.
+    /// Records an event of a worker, if the pool is traced.
     #[inline(always)]
     #[cfg_attr(not(feature = "trace"), expect(clippy::unused_self, reason = "a trace has it"))]
     pub(super) fn tell(&self, _teller: Teller, _event: Event) {
@@ -89,7 +89,7 @@ impl Core {
         }
     }
 
-    /// Tells what a worker does until the returned value is dropped.
+    /// Records an activity of a worker until the returned value is dropped, if the pool is traced.
     #[inline(always)]
     #[cfg_attr(not(feature = "trace"), expect(clippy::unused_self, reason = "a trace has it"))]
     pub(super) fn begin(&self, _teller: Teller, _span: Span) -> Option<Scope<'_>> {
@@ -120,7 +120,7 @@ impl Core {
         }
     }
 
-    /// Calls what wakes a worker.
+    /// Calls `wake`, which wakes a worker, and records that.
     #[inline(always)]
     #[cfg_attr(not(feature = "trace"), expect(clippy::unused_self, reason = "a trace has it"))]
     pub(super) fn tell_wake(&self, _index: usize, wake: impl FnOnce()) {

@@ -21,7 +21,7 @@ pub(super) struct Sleeper {
 struct Placed {
     /// The thread, while it runs the worker.
     thread: Option<ThreadRef>,
-    /// The CPUs that it may run on until it runs, and those before that.
+    /// The CPUs that it may run on until it runs, and its CPUs before that.
     narrowed: Option<(CpuSet, CpuSet)>,
 }
 
@@ -49,7 +49,7 @@ impl Sleeper {
         }
     }
 
-    /// Notes the CPU of a thread that wakes the worker and goes on, for the time of the wake. Of two such threads one may hide the other.
+    /// Notes the CPU of a thread that wakes the worker and goes on, for the time of the wake. Two such threads at once may hide each other.
     pub(super) fn set_waker(&self, cpu: Option<usize>) {
         self.waker.store(cpu.map_or(0, |cpu| cpu + 1), Ordering::Relaxed);
     }
@@ -101,7 +101,7 @@ fn widen(narrow: &CpuSet, all: &CpuSet) {
     if me.affinity().as_ref() != Some(narrow) {
         return;
     }
-    // The kernel cuts what was set last to each later set of CPUs of the process. So a thread that was not restricted must get the CPUs
+    // The kernel cuts the mask that was set last to each later set of CPUs of the process. So a thread that was not restricted must get the CPUs
     // that do not exist yet, or are not the process's, as well.
     me.set_affinity(&all.every());
     if me.affinity().as_ref() != Some(all) {
@@ -120,7 +120,7 @@ mod tests {
         ThreadRef::caller().affinity().unwrap()
     }
 
-    /// Calls a closure while a thread is about to run a worker; returns what that thread may run on once it runs.
+    /// Calls a closure while a thread is about to run a worker; returns the CPUs of that thread once it runs.
     fn before_it_runs(call: impl FnOnce(&Sleeper, ThreadRef)) -> CpuSet {
         let sleeper = Arc::new(Sleeper::new());
         let ((ready, is_ready), (go, may_go)) = (mpsc::channel(), mpsc::channel());
@@ -160,7 +160,7 @@ mod tests {
         let only = all.none().with(all.cpus().next().unwrap());
         let ran = before_it_runs(|sleeper, thread| {
             sleeper.spot.parker.unpark();
-            // Of two CPUs, moves it to the other one.
+            // Of two CPUs, moves it to the other CPU.
             assert!(ThreadRef::caller().set_affinity(&only));
             sleeper.keep_off_this_cpu();
             assert!(thread.set_affinity(&only) && ThreadRef::caller().set_affinity(&all));

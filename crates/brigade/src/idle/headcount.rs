@@ -157,6 +157,11 @@ impl Headcount {
         self.excess = self.excess.min(surplus);
     }
 
+    /// Lets the pool exceed its limits where all are blocked, for one more wait or one fewer.
+    pub(super) fn exceed(&mut self, begins: bool) {
+        self.extra = if begins { self.extra + 1 } else { self.extra - 1 };
+    }
+
     /// Counts a worker as active again.
     pub(super) fn unblock(&mut self, extra: bool) {
         self.blocked -= 1;

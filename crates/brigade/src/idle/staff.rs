@@ -344,6 +344,30 @@ impl Idle {
         Some(extra)
     }
 
+    /// Like [`block_to_wait`](Self::block_to_wait), for a worker that is blocked already; `false` if no other worker would be left. If it may,
+    /// the wait exceeds the limits until [`end_excess`](Self::end_excess).
+    #[must_use]
+    pub(crate) fn exceed_to_wait(&self) -> bool {
+        let mut crew = self.crew.lock();
+        crew.count.exceed(true);
+        let is_stuck = crew.is_stuck();
+        if is_stuck {
+            crew.count.exceed(false);
+        }
+        self.change(&mut crew, 0);
+        drop(crew);
+        // Ordering: as in `block`.
+        fence(Ordering::SeqCst);
+        !is_stuck
+    }
+
+    /// Ends a wait that [exceeds](Self::exceed_to_wait) the limits.
+    pub(crate) fn end_excess(&self) {
+        let mut crew = self.crew.lock();
+        crew.count.exceed(false);
+        self.change(&mut crew, 0);
+    }
+
     /// Whether all workers are blocked, and there may be no more.
     pub(crate) fn is_stuck(&self) -> bool {
         self.crew.lock().is_stuck()

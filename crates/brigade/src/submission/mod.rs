@@ -162,7 +162,7 @@ fn submit_made(
     })
 }
 
-/// How jobs are submitted to bounded pools, once the program has asked for one: a program without them does not contain it.
+/// The function that submits to bounded pools, once the program has made a builder for such a pool: other programs do not contain it.
 pub(crate) static SUBMIT_BOUNDED: OnceLock<SubmitBounded> = OnceLock::new();
 
 /// Submits the job of a class that the last argument makes with a permit, from that worker of the pool or from outside.

@@ -7,13 +7,13 @@ use super::Worker;
 /// The depths of one worker.
 #[derive(Default)]
 pub(super) struct Depths {
-    /// Of nested waits that run jobs inside the current one.
+    /// Of nested waits that run jobs inside the current job.
     waits: Cell<usize>,
     /// Of nested calls that block.
     blocks: Cell<usize>,
 }
 
-/// A wait that runs jobs inside the current one, or a call that blocks, until this is dropped.
+/// A wait that runs jobs inside the current job, or a call that blocks, until this is dropped.
 pub(crate) struct RunsInside<'a>(&'a Cell<usize>);
 
 impl<'a> RunsInside<'a> {

@@ -100,11 +100,11 @@ pub(crate) struct Worker {
     gaps: Gaps,
     /// How deep it is in waits and in calls that block.
     depths: Depths,
-    /// What it has seen of futures.
+    /// Its state about futures.
     futures: Futures,
     /// Its sleeps on the driver.
     rests: Rests,
-    /// What may wait behind it or a peer.
+    /// Its looks at peers.
     relief: Relief,
     /// When it looks elsewhere although its own queue has jobs.
     pace: Pace,
@@ -129,8 +129,14 @@ impl Drop for Blocked<'_> {
     fn drop(&mut self) {
         drop(self.depth.take());
         // In a forked child the lock may be held forever.
-        if !self.worker.depths.is_blocked() && self.worker.core.key.is_here() {
-            self.worker.core.idle.unblock(self.extra, self.is_own);
+        let Worker { core, depths, .. } = self.worker;
+        if !core.key.is_here() {
+            return;
+        }
+        if !depths.is_blocked() {
+            core.idle.unblock(self.extra, self.is_own);
+        } else if self.extra {
+            core.idle.end_excess();
         }
     }
 }
@@ -230,13 +236,13 @@ impl Worker {
         Teller { index: self.index, is_inside: self.is_inside() }
     }
 
-    /// Tells what it does.
+    /// Records an event, if the pool is traced.
     #[inline(always)]
     fn tell(&self, event: Event) {
         self.core.tell(self.as_teller(), event);
     }
 
-    /// Tells what it does until the returned value is dropped.
+    /// Records an activity until the returned value is dropped, if the pool is traced.
     #[inline(always)]
     pub(crate) fn begin(&self, span: Span) -> Option<Scope<'_>> {
         self.core.begin(self.as_teller(), span)
@@ -277,12 +283,21 @@ impl Worker {
     /// The same for a wait inside a job, which is for jobs of this pool only or not; `None` if no other worker of the pool would be left to
     /// run anything.
     fn block_to_wait(&self, is_own: bool) -> Option<Blocked<'_>> {
-        if self.depths.is_blocked() {
-            return (!self.core.idle.is_stuck()).then(|| self.blocked(false, false, None));
-        }
         let may_start = !self.core.threads.has_failed();
         let config = &self.core.config;
         let may_exceed = !config.is_driven && (config.spare.is_none() || self.depth() > DEPTH);
+        if self.depths.is_blocked() {
+            if !self.core.idle.is_stuck() {
+                return Some(self.blocked(false, false, None));
+            }
+            // A call that blocks does not let the pool exceed its limits, a wait inside it does.
+            if !may_exceed || !may_start || !self.core.idle.exceed_to_wait() {
+                return None;
+            }
+            let blocked = self.blocked(true, false, None);
+            self.core.replace_blocked();
+            return Some(blocked);
+        }
         let unwinds = !runs_in_place();
         let extra = self.core.idle.block_to_wait(unwinds, may_exceed, may_start, is_own)?;
         let blocked = self.blocked(extra, is_own, self.begin(Span::Blocked));

@@ -12,7 +12,7 @@ use super::Worker;
 use crate::engine::core::Core;
 use crate::engine::sleeper::leave_this_cpu;
 
-/// What a worker knows of those that may wait.
+/// The state of a worker's looks at its peers.
 #[derive(Default)]
 pub(super) struct Relief {
     /// The peer that it has woken last, until its next look.
@@ -28,7 +28,7 @@ pub(super) struct Relief {
 impl Worker {
     /// Wakes or starts a worker for published work, as [`Core::help`].
     pub(super) fn help(&self) {
-        // Wakes for events are the kernel's: the jobs are short, as a rule, and other processes may be what the events come from.
+        // Wakes for events are the kernel's: the jobs are short, as a rule, and the events may come from other processes on this machine.
         if self.rests.polls() || self.rests.has_slept() {
             let _ = self.core.help_by(Core::wake);
         } else {

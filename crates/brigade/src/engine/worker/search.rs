@@ -104,7 +104,7 @@ impl Worker {
 
     fn hunt_in(&self, gap: &Gap, mut searches: bool) -> Option<Job> {
         loop {
-            // The mailbox first, as it may have been woken for what is there. Then the own queue: the previous worker with this index
+            // The mailbox first, as it may have been woken for a job there. Then the own queue: the previous worker with this index
             // may have left jobs, and events may have queued some.
             let own = self.take_mail().or_else(|| self.take_part()).or_else(|| self.local.pop());
             if let Some(job) = own.or_else(|| if searches { self.search() } else { None }) {

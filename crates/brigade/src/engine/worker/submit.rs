@@ -14,10 +14,10 @@ use crate::priority::Priority;
 /// How many completed entries a worker leaves in queues before it sweeps them out.
 const MAX_STALE: u32 = 64;
 
-/// What a worker knows of completed entries in queues.
+/// The completed entries in queues, as far as a worker knows.
 #[derive(Default)]
 pub(super) struct Leftovers {
-    /// Those that it has left there since the last sweep.
+    /// The entries that it has left there since the last sweep.
     left: Cell<u32>,
     /// The count of sweeps of the injectors at which it last compacted its own queue.
     sweeps: Cell<u64>,

@@ -9,7 +9,7 @@ use super::Worker;
 use crate::key::Key;
 use crate::priority::Priority;
 
-/// What a worker has seen of futures.
+/// The state of a worker about futures.
 #[derive(Default)]
 pub(super) struct Futures {
     /// Whether it runs only futures that yield, in a pool that drains.
@@ -129,7 +129,7 @@ impl Worker {
         self.me.mailbox.release(number);
     }
 
-    /// Takes what only this worker may run.
+    /// Takes the oldest job that only this worker may run.
     pub(super) fn take_mail(&self) -> Option<Job> {
         self.me.mailbox.take().map(|taken| self.take_as(taken))
     }

@@ -5,6 +5,7 @@ use std::future::{Future, pending, poll_fn};
 use std::panic::{self, AssertUnwindSafe};
 use std::pin::{Pin, pin};
 use std::rc::Rc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 use std::thread;
@@ -214,4 +215,36 @@ fn a_future_that_yields_in_a_block_on_lets_other_jobs_run() {
         });
         job.join().unwrap();
     }
+}
+
+/// Were each job to take the next in the wait of its future, the last would be on top of all others.
+#[test]
+fn jobs_whose_futures_yield_inside_calls_that_block_are_not_on_top_of_each_other() {
+    thread_local! {
+        static DEPTH: Cell<usize> = const { Cell::new(0) };
+    }
+    let _dog = Watchdog::start(60);
+    let pool = Pool::new(1);
+    let (begun, deepest) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    const JOBS: usize = 50;
+    for _ in 0..JOBS {
+        let (begun, deepest) = (begun.clone(), deepest.clone());
+        pool.execute(move || {
+            DEPTH.set(DEPTH.get() + 1);
+            deepest.fetch_max(DEPTH.get(), Ordering::SeqCst);
+            begun.fetch_add(1, Ordering::SeqCst);
+            // Each waits for all.
+            brigade::blocking(|| {
+                block_on(async {
+                    while begun.load(Ordering::SeqCst) < JOBS {
+                        yield_now().await;
+                    }
+                });
+            });
+            DEPTH.set(DEPTH.get() - 1);
+        });
+    }
+    pool.wait_idle();
+    assert_eq!(begun.load(Ordering::SeqCst), JOBS);
+    assert!(deepest.load(Ordering::SeqCst) <= 2, "{deepest:?} on one stack");
 }
