@@ -100,7 +100,7 @@ circles() {
     rm -f "$list"
 }
 
-for crate in brigade io machine timer trace; do circles "$crate"; done
+for crate in brigade io machine observe timer trace; do circles "$crate"; done
 
 # Thread-locals, and cells that are written once, come from brigade_sync, which models replace. Clippy can't tell: they are std's.
 of_std="$(grep -rnE '(^|[^:])(std::)?\bthread_local! |std::sync::(\{[^}]*)?OnceLock' crates/{brigade,burst,io,queue,task}/src --include='*.rs' |

@@ -8,7 +8,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 msrv="$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)"
-published=(brigade-timer brigade-sync brigade-machine brigade-trace brigade-task brigade-queue brigade-burst brigade-executor brigade-io brigade-macros brigade)
+published=(brigade-timer brigade-sync brigade-machine brigade-trace brigade-task brigade-observe brigade-queue brigade-burst brigade-executor brigade-io brigade-macros brigade)
 # Their own folder: other toolchains, and other versions of the dependencies.
 CARGO_TARGET_DIR="$(realpath -m "${CARGO_TARGET_DIR:-target}/msrv")"
 export CARGO_TARGET_DIR

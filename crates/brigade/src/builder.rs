@@ -4,6 +4,7 @@ use core::time::Duration;
 use std::io;
 use std::sync::Arc;
 
+use brigade_observe::Settings;
 use brigade_sync::thread::Inherited;
 
 use crate::config::{
@@ -16,6 +17,7 @@ use crate::machine::Machine;
 use crate::pool::Pool;
 use crate::submission::{SUBMIT_BOUNDED, submit_bounded};
 use crate::thread_name::ThreadName;
+use crate::watch::observer;
 
 impl Pool {
     /// Creates a pool of `threads` threads with the default configuration. The first is started now, the others as jobs are
@@ -88,14 +90,11 @@ pub struct Builder {
     threads: Option<Threads>,
     /// What was asked of the machine.
     pub(crate) machine: Machine,
-    /// What starts the thread that looks for stalls, for the same reason as below.
-    pub(crate) start_detector: Option<StartDetector>,
+    /// What is told about its jobs.
+    pub(crate) observe: Settings,
     /// How many jobs may be queued; `None` if any number may.
     capacity: Option<Capacity>,
 }
-
-/// Starts a thread of a pool that is being built.
-type StartDetector = fn(&Arc<Core>) -> io::Result<()>;
 
 /// How many jobs may be queued, and what limits a pool to that: a program without a bounded pool does not contain it.
 struct Capacity {
@@ -122,7 +121,7 @@ impl Builder {
             config: Box::default(),
             threads: None,
             machine: Machine::default(),
-            start_detector: None,
+            observe: Settings::default(),
             capacity: None,
         }
     }
@@ -320,7 +319,7 @@ impl Builder {
     /// ```
     #[doc(alias = "thread_name")]
     pub fn name(mut self, name: impl ThreadName) -> Self {
-        self.config.observe.prefix = name.prefix();
+        self.config.pool_name.prefix = name.prefix();
         self.config.name = Some(name.into_function());
         self
     }
@@ -445,12 +444,13 @@ impl Builder {
     pub fn build(mut self) -> io::Result<Pool> {
         self.check()?;
         let first = self.config.first;
-        let key = Key::new::<Child>(self.capacity.is_some(), self.config.observe.is_on())?;
-        self.config.observer = self.config.observe.observer(key);
+        let key = Key::new::<Child>(self.capacity.is_some(), self.observe.is_on())?;
+        self.config.observer = observer(self.observe, self.config.pool_name(), key);
         let bound = self.capacity.map(|capacity| (capacity.limit)(capacity.jobs));
         let core = Core::new(key, *self.config, bound, Worker::live, resources_of);
-        let detector = self.start_detector.map_or(Ok(()), |start| start(&core));
-        if let Err(error) = detector.and_then(|()| core.start_core(first)) {
+        let Config { observer, inherited, .. } = &*core.config;
+        let observed = observer.as_ref().map(|observer| observer.start_detector(inherited.clone()));
+        if let Err(error) = observed.unwrap_or(Ok(())).and_then(|()| core.start_core(first)) {
             core.close(Shutdown::Discard);
             _ = core.wait_for_end(None);
             return Err(error);

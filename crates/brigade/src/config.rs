@@ -9,11 +9,10 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
 use brigade_machine::{Neighbours, Pins};
+use brigade_observe::Observer;
 use brigade_sync::affinity;
 use brigade_sync::thread::{Inherited, NewThread, Thread, set_nice};
 use brigade_task::{HeldPanic, drop_contained};
-
-use crate::observe::{Observe, Observer};
 
 /// Which queue takes the jobs that a worker of the pool submits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -355,6 +354,7 @@ pub(crate) struct Config {
     /// Whether its clock is paused, and only the owner moves it.
     pub(crate) is_paused: bool,
     pub(crate) name: Option<Name>,
+    pub(crate) pool_name: PoolName,
     pub(crate) stack_size: Option<usize>,
     pub(crate) spawner: Spawner,
     pub(crate) queueing: Queueing,
@@ -379,13 +379,20 @@ pub(crate) struct Config {
     pub(crate) on_drop: ShutdownOptions,
     pub(crate) on_start: Option<Hook>,
     pub(crate) on_stop: Option<Hook>,
-    /// What is told about its jobs.
-    pub(crate) observe: Observe,
     /// How many events of each thread a trace keeps.
     #[cfg(feature = "trace")]
     pub(crate) trace_events: usize,
-    /// What these share, if anything is told; set when the pool is built.
+    /// What its jobs share, if they are observed; set when the pool is built.
     pub(crate) observer: Option<Arc<Observer>>,
+}
+
+/// What a pool is named by.
+#[derive(Clone, Default)]
+pub(crate) struct PoolName {
+    /// The name that it was given.
+    pub(crate) given: Option<Arc<str>>,
+    /// What the names of its threads begin with, if that is known.
+    pub(crate) prefix: Option<Arc<str>>,
 }
 
 /// Turns between looks at the injector while there is local work. Prime, so that it does not beat with a
@@ -415,6 +422,7 @@ impl Default for Config {
             is_driven: false,
             is_paused: false,
             name: None,
+            pool_name: PoolName::default(),
             stack_size: None,
             spawner: Arc::new(NewThread::start),
             queueing: Queueing::default(),
@@ -433,7 +441,6 @@ impl Default for Config {
             on_drop: ShutdownOptions::default(),
             on_start: None,
             on_stop: None,
-            observe: Observe::default(),
             #[cfg(feature = "trace")]
             trace_events: brigade_trace::LIMIT,
             observer: None,
@@ -479,6 +486,12 @@ impl Config {
         if let Some(nice) = self.nice {
             let _ = set_nice(nice);
         }
+    }
+
+    /// The name of the pool.
+    pub(crate) fn pool_name(&self) -> Arc<str> {
+        let PoolName { given, prefix } = &self.pool_name;
+        given.as_ref().or(prefix.as_ref()).cloned().unwrap_or_else(|| "brigade".into())
     }
 
     /// The name of a worker's thread.

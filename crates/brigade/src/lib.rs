@@ -274,7 +274,6 @@ one](guide::works_with)."
 //     engine
 //     idle   semaphore   timers
 //     config
-//     observe
 //     metrics   rejected   large   key   job_name   sorted_map   role
 //     priority
 
@@ -325,7 +324,6 @@ mod large;
 mod local_pool;
 mod machine;
 mod metrics;
-mod observe;
 mod observing;
 #[cfg(feature = "orx-parallel")]
 mod orx;
@@ -354,6 +352,11 @@ pub use blocking::blocking;
 pub use brigade_machine::{Cpus, ThreadState, Victims};
 #[cfg(feature = "macros")]
 pub use brigade_macros::{main, test};
+#[doc(inline)]
+pub use brigade_observe::{Dump, End, JobDump, Outcome, Stall, WaitDump, WorkerDump};
+#[cfg(feature = "histograms")]
+#[doc(inline)]
+pub use brigade_observe::{Histograms, Times};
 /// For packages with the API of another pool: how many threads a pool has by default that is built here.
 #[doc(hidden)]
 pub use brigade_sync::thread::parallelism as default_threads;
@@ -380,9 +383,6 @@ pub use job_name::current_job_name;
 pub use join::JoinHandle;
 pub use local_pool::LocalPool;
 pub use metrics::{Metrics, WorkerMetrics};
-pub use observe::{Dump, End, JobDump, Outcome, Stall, WaitDump, WorkerDump};
-#[cfg(feature = "histograms")]
-pub use observe::{Histograms, Times};
 #[cfg(feature = "orx-parallel")]
 pub use orx::OrxScope;
 pub use parallel::{map_reduce, par_chunks, par_chunks_mut, par_for};

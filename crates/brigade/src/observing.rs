@@ -3,13 +3,14 @@
 use core::time::Duration;
 use std::sync::Arc;
 
+#[cfg(feature = "histograms")]
+use brigade_observe::Histograms;
+use brigade_observe::{Dump, JobDump, Outcome, Stall, Stretch, WaitDump};
+
 use crate::builder::Builder;
 use crate::deadlock::waits_of;
-use crate::engine::Core;
 use crate::handle::Handle;
-use crate::observe::{Dump, JobDump, Outcome, Stall, Stretch, WaitDump};
 use crate::registry::reach;
-use crate::watch::begin_watch;
 
 /// # Observing jobs
 ///
@@ -19,7 +20,7 @@ use crate::watch::begin_watch;
 /// [`Scope`](crate::Scope). The same call from a thread outside of the pool is listed in a [dump](crate::Handle::dump), and told to
 /// [`on_stall`](Self::on_stall), as a job that was submitted there. It has no [`Outcome`] and no time in a histogram.
 ///
-/// An observed job costs three more allocations and some hundreds of nanoseconds: `brigade-lab throughput --target
+/// An observed job costs four more allocations and some hundreds of nanoseconds: `brigade-lab throughput --target
 /// brigade,brigade-outcomes` measures them. A pool without these settings pays nothing for them.
 impl Builder {
     /// Sets the name of the pool for dumps, hooks, metrics and traces. Default: the [name](Self::name) of the threads if that is a string,
@@ -33,7 +34,7 @@ impl Builder {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn pool_name(mut self, name: impl Into<Arc<str>>) -> Self {
-        self.config.observe.name = Some(name.into());
+        self.config.pool_name.given = Some(name.into());
         self
     }
 
@@ -48,15 +49,15 @@ impl Builder {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn observe_jobs(mut self) -> Self {
-        self.config.observe.begin_watch = Some(begin_watch);
+        self.observe.observe_jobs();
         self
     }
 
     /// Records how long jobs wait and how long they run, as histograms that [`Handle::histograms`](crate::Handle::histograms)
     /// returns. With the feature `histograms`.
     ///
-    /// A job that never started is in neither; one that panicked is in both. A future waits until its first poll, and runs while it
-    /// is polled. The histograms take 20 to 60 kB for each thread that has run a job.
+    /// A job is added when it ends. A cancelled one is in neither histogram; one that panicked is in both. A future waits until its first
+    /// poll, and runs while it is polled. The histograms take 20 to 60 kB for each thread that has run a job.
     ///
     /// ```
     /// use std::time::Duration;
@@ -74,7 +75,7 @@ impl Builder {
     /// ```
     #[cfg(feature = "histograms")]
     pub fn histograms(mut self) -> Self {
-        self.config.observe.times = true;
+        self.observe.histograms();
         self.observe_jobs()
     }
 
@@ -106,7 +107,7 @@ impl Builder {
     /// ```
     #[cfg(feature = "tracing")]
     pub fn trace_jobs(mut self) -> Self {
-        self.config.observe.traces = true;
+        self.observe.spans();
         self.observe_jobs()
     }
 
@@ -134,7 +135,7 @@ impl Builder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn on_outcome(mut self, hook: impl Fn(&Outcome<'_>) + Send + Sync + 'static) -> Self {
-        self.config.observe.on_outcome = Some(Arc::new(hook));
+        self.observe.on_outcome(hook);
         self.observe_jobs()
     }
 
@@ -175,8 +176,7 @@ impl Builder {
         hook: impl Fn(&Stall) + Send + Sync + 'static,
     ) -> Self {
         assert!(!after.is_zero(), "a job must be allowed to run for some time");
-        self.config.observe.on_stall = Some((after, Arc::new(hook)));
-        self.start_detector = Some(Core::start_detector);
+        self.observe.on_stall(after, hook);
         self.observe_jobs()
     }
 }
@@ -212,14 +212,10 @@ impl Handle {
         for (index, is_for_any, awaited) in waits.into_iter().flatten() {
             let is_awaited =
                 |&(_, one): &(usize, &Stretch)| one.id.is_some_and(|id| awaited.contains(&id));
-            let wait = WaitDump {
-                is_for_any,
-                awaited: awaited.len(),
-                running: running()
-                    .filter(is_awaited)
-                    .map(|(index, one)| (index, JobDump::new(one)))
-                    .collect(),
-            };
+            let mut wait = WaitDump::default();
+            (wait.is_for_any, wait.awaited) = (is_for_any, awaited.len());
+            let found = running().filter(is_awaited);
+            wait.running = found.map(|(index, one)| (index, JobDump::new(one))).collect();
             let worker = dump.workers.get_mut(index);
             worker.into_iter().for_each(|worker| worker.waits.push(wait.clone()));
         }
@@ -235,7 +231,7 @@ impl Handle {
     /// ```
     #[must_use]
     pub fn pool_name(&self) -> Option<Arc<str>> {
-        reach(self.key, |at| at.core().map(|core| core.config.observe.pool_name()))
+        reach(self.key, |at| at.core().map(|core| core.config.pool_name()))
     }
 
     /// Returns how long the pool's jobs have waited and run since it was built. `None` if the pool does not
@@ -251,7 +247,7 @@ impl Handle {
     /// ```
     #[cfg(feature = "histograms")]
     #[must_use]
-    pub fn histograms(&self) -> Option<crate::observe::Histograms> {
-        reach(self.key, |at| at.core().and_then(|core| core.histograms()))
+    pub fn histograms(&self) -> Option<Histograms> {
+        reach(self.key, |at| at.core()?.config.observer.as_ref()?.histograms())
     }
 }

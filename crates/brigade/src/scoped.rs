@@ -5,6 +5,7 @@ use core::pin::Pin;
 use std::panic::{self, Location};
 use std::sync::Arc;
 
+use brigade_observe::Call;
 use brigade_sync::Visit;
 use brigade_task::{
     Forks, HeldPanic, Job, Outcome, Part, ScopeWith, Scopes, Wait, Work, keep_tickets,
@@ -17,7 +18,6 @@ use crate::key::Key;
 use crate::registry::{At, reach, reach_once};
 use crate::rejected::Reason;
 use crate::spawn::spawn_of_scope;
-use crate::watch::OutsideCall;
 pub use brigade_task::{Scope, ScopedJoinHandle};
 
 impl Handle {
@@ -63,7 +63,7 @@ impl Handle {
         reach_once(self.key, |at| match at {
             At::Worker(_) => Ok(call()),
             At::Outside(core) => {
-                let outside = OutsideCall::of(core, place);
+                let outside = Call::new(core.config.observer.as_ref(), place);
                 let call = || outside.run(call);
                 outside.lend(|| install_from_outside(core, call))
             }
@@ -190,7 +190,7 @@ fn as_owner<R>(
     call: impl FnOnce() -> Result<R, Reason>,
 ) -> Result<R, Reason> {
     let core = driven.core();
-    let outside = OutsideCall::of(core, place);
+    let outside = Call::new(core.config.observer.as_ref(), place);
     let call = |_: &Worker| if core.is_closed() { Err(core.refusal()) } else { outside.run(call) };
     outside.lend(|| driven.run(call).unwrap_or_else(|| Err(core.refusal())))
 }
@@ -386,7 +386,7 @@ fn in_place<R>(pool: Handle, scope: impl FnOnce(&ScopePool) -> R) -> Result<R, R
     }
     reach_once(pool.key, |at| match at {
         At::Outside(core) => {
-            let outside = OutsideCall::of(core, place);
+            let outside = Call::new(core.config.observer.as_ref(), place);
             let open = || outside.run(open);
             outside.lend(open)
         }

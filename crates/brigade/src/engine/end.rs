@@ -314,7 +314,7 @@ impl Core {
             && self.threads.wait_left(deadline)
             && self.threads.join_all(deadline)
             && self.rest.wait_until(deadline, || is_off_pool(self.key) || is_over())
-            && self.end_detector(deadline)
+            && self.config.observer.as_ref().is_none_or(|observer| observer.end_detector(deadline))
     }
 }
 

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use brigade_observe::Record;
 use brigade_queue::{StealError, deque};
 use brigade_sync::OnceLock;
 use brigade_sync::atomic::{AtomicUsize, Ordering};
@@ -18,7 +19,6 @@ use super::sleeper::Sleeper;
 use crate::config::Config;
 use crate::idle::PLACES;
 use crate::metrics::{Counters, WorkerMetrics};
-use crate::observe::Record;
 
 /// The owner's ends of a worker's queues.
 pub(super) type Own = (Local, deque::Worker<Part>);

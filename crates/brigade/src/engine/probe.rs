@@ -212,6 +212,6 @@ impl Core {
             Traced { index, track: &peer.track, now, runs }
         });
         let (lasted, threads) = self.tracer.take(session, until, workers);
-        Trace::new(self.config.observe.pool_name(), lasted, threads)
+        Trace::new(self.config.pool_name(), lasted, threads)
     }
 }

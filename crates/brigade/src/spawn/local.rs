@@ -2,6 +2,7 @@
 
 use core::any::Any;
 use core::future::Future;
+use core::pin::Pin;
 use std::panic::Location;
 
 use brigade_task::{Job, Outcome, Schedule, Spawned, TaskRef, Woken, drop_contained};
@@ -12,7 +13,7 @@ use crate::engine::{CURRENT, Worker, drop_off_pool};
 use crate::join::JoinHandle;
 use crate::key::Key;
 use crate::registry::{At, reach};
-use crate::watch::Watcher;
+use crate::watch::watcher_at;
 
 /// The scheduler of a local future: its worker.
 #[derive(Clone, Copy)]
@@ -122,10 +123,13 @@ where
 {
     let (key, index) = (worker.key(), worker.index());
     let scheduler = OnWorker { key, index };
-    let watcher = Watcher::at(At::Worker(worker), place, || None);
+    let watcher = watcher_at(At::Worker(worker), place, || None);
     let Spawned { job, handle } = match watcher {
         None => Spawned::local(future, scheduler),
-        Some(watcher) => Spawned::local(Watched::new(watcher.begin(true), future), scheduler),
+        Some(watcher) => {
+            let future: Pin<Box<dyn Future<Output = F::Output>>> = Box::pin(future);
+            Spawned::local(Watched::new(watcher.begin(true), future), scheduler)
+        }
     };
     worker.accept_local();
     worker.core().send_local(index, job);

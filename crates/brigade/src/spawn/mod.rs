@@ -18,6 +18,7 @@ use core::future::Future;
 use core::pin::Pin;
 use std::time::Instant;
 
+use brigade_observe::Watcher;
 use brigade_sync::time;
 use brigade_task::{Guard, Job, Outcome, Schedule, Spawned, TaskRef, Woken, drop_contained};
 
@@ -30,12 +31,11 @@ use crate::registry::{At, class_here, reach};
 use crate::rejected::Rejected;
 use crate::semaphore::Permit;
 use crate::submission::{Admitted, accept_as, submit_admitted, submit_job};
-use crate::watch::Watcher;
 pub use block_on::block_on;
 pub(crate) use block_on::wait_for;
 pub use local::spawn_local;
 pub(crate) use local::spawn_local_on;
-use watched::Watched;
+use watched::{Boxed, Watched};
 pub use yield_now::{YieldNow, yield_now};
 
 /// The number of a future whose pool no longer exists, or belongs to another process.
@@ -179,7 +179,8 @@ where
     let Spawned { job, handle } = match watcher {
         None => Spawned::new(future, first, OnPool(key)),
         Some(watcher) => {
-            Spawned::new(Watched::new(watcher.begin(true), future), first, OnPool(key))
+            let future = Watched::new(watcher.begin(true), Boxed::New(Box::new(future)));
+            Spawned::new(future, first, OnPool(key))
         }
     };
     (job, handle)
@@ -226,7 +227,7 @@ where
 fn future_of<F: Future + 'static>(job: Job, is_watched: bool) -> F {
     let future = match is_watched {
         false => job.into_future().ok(),
-        true => job.into_future().map(Watched::withdraw).ok(),
+        true => job.into_future::<Watched<Boxed<F::Output>>>().ok().and_then(Watched::withdraw),
     };
     let Some(future) = future else { unreachable!("a rejected job is what it was made of") };
     future

@@ -17,7 +17,7 @@ use crate::join::JoinHandle;
 use crate::registry::reach_once;
 use crate::rejected::{Rejected, expect_accepted};
 use crate::submission::{Admitted, JobBuilder, Options, Reserved};
-use crate::watch::Watcher;
+use crate::watch::watcher_of;
 
 pin_project! {
     /// A future with a name.
@@ -72,7 +72,7 @@ impl Handle {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let watcher = Watcher::of_pool(self.key, Location::caller(), || None);
+        let watcher = watcher_of(self.key, Location::caller(), || None);
         let admitted = Admitted { when_full: None, deadline: None, class: None };
         expect_accepted(spawn(self.key, future, admitted, watcher))
     }
@@ -99,7 +99,7 @@ impl Handle {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let watcher = Watcher::of_pool(self.key, Location::caller(), || None);
+        let watcher = watcher_of(self.key, Location::caller(), || None);
         let admitted = Admitted { when_full: Some(WhenFull::Reject), deadline: None, class: None };
         spawn(self.key, future, admitted, watcher)
     }
@@ -126,7 +126,7 @@ impl JobBuilder {
     {
         let (key, when_full, Options { deadline, name, class }) = self.into_parts();
         let admitted = Admitted { when_full, deadline, class };
-        let watcher = Watcher::of_pool(key, Location::caller(), || name.clone());
+        let watcher = watcher_of(key, Location::caller(), || name.clone());
         match name {
             None => spawn(key, future, admitted, watcher),
             name => spawn(key, Named { future, name }, admitted, watcher)
@@ -159,7 +159,7 @@ impl Reserved {
     {
         let (builder, permit) = self.into_parts();
         let (key, _, Options { deadline, name, class }) = builder.into_parts();
-        let watcher = Watcher::of_pool(key, Location::caller(), || name.clone());
+        let watcher = watcher_of(key, Location::caller(), || name.clone());
         let queued = reach_once(key, |at| match name {
             None => queue_future(at, future, permit, deadline, class, watcher),
             name => queue_future(at, Named { future, name }, permit, deadline, class, watcher)

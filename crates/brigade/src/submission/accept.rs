@@ -100,6 +100,7 @@ impl At<'_> {
     pub(crate) fn submit_batch<F, T, R>(self, closures: Vec<F>) -> Result<Vec<R>, Rejected<Vec<F>>>
     where
         F: FnOnce() -> T + Send + 'static,
+        T: 'static,
         R: Receipt<T>,
     {
         let (jobs, receipts) = closures.into_iter().map(|closure| R::make(closure)).unzip();
@@ -196,6 +197,7 @@ pub(crate) fn submit<F, T, R>(
 ) -> Result<R, Rejected<F>>
 where
     F: FnOnce() -> T + Send + 'static,
+    T: 'static,
     R: Receipt<T>,
 {
     submit_job(R::make(closure), accept, closure_of)

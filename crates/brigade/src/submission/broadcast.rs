@@ -3,6 +3,7 @@
 use std::panic::Location;
 use std::sync::Arc;
 
+use brigade_observe::Watcher;
 use brigade_task::{Job, Work};
 
 use crate::engine::{CURRENT, Worker};
@@ -10,7 +11,7 @@ use crate::handle::Handle;
 use crate::join::JoinHandle;
 use crate::registry::reach;
 use crate::rejected::{Reason, refuse};
-use crate::watch::Watcher;
+use crate::watch::watcher_of;
 
 /// A worker's share of a broadcast, which only that worker runs.
 struct Share<F> {
@@ -108,7 +109,7 @@ impl Handle {
         R: Send + 'static,
     {
         let call = Arc::new(call);
-        let watcher = Watcher::of_pool(self.key, place, || None);
+        let watcher = watcher_of(self.key, place, || None);
         let shares = reach(self.key, |at| {
             let core = at.core().ok_or_else(|| at.refusal())?;
             core.broadcast(at.worker().is_some(), || {

@@ -19,7 +19,7 @@ use crate::key::Key;
 use crate::priority::Priority;
 use crate::registry::{class_here, reach_once};
 use crate::rejected::Rejected;
-use crate::watch::Watcher;
+use crate::watch::watcher_of;
 
 /// Submits jobs with their own settings; made by [`Handle::job`] or [`brigade::job`](crate::job).
 ///
@@ -201,6 +201,7 @@ impl JobBuilder {
     ) -> Result<R, Rejected<F>>
     where
         F: FnOnce() -> T + Send + 'static,
+        T: 'static,
         R: Receipt<T>,
     {
         let Self { key, when_full, options } = self;
@@ -274,6 +275,7 @@ impl JobBuilder {
     ) -> Result<Vec<R>, Rejected<Vec<F>>>
     where
         F: FnOnce() -> T + Send + 'static,
+        T: 'static,
         R: Receipt<T>,
     {
         match !self.key.is_plain() || !self.options.is_empty() {
@@ -316,7 +318,7 @@ impl JobBuilder {
     {
         let Self { key, options, .. } = self;
         let class = options.class.unwrap_or_else(|| class_here(key));
-        let watcher = Watcher::of_pool(key, Location::caller(), || options.name());
+        let watcher = watcher_of(key, Location::caller(), || options.name());
         let (plain, with_options, watched) = match (watcher, options.is_stored()) {
             (None, false) => (Some(jobs.into_iter()), None, None),
             (None, true) => (None, Some(jobs.into_iter()), None),

@@ -19,6 +19,7 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::time::Instant;
 
+use brigade_observe::Watcher;
 use brigade_sync::OnceLock;
 use brigade_task::{Job, Work};
 
@@ -29,7 +30,7 @@ use crate::priority::Priority;
 use crate::registry::{At, reach};
 use crate::rejected::Rejected;
 use crate::semaphore::Permit;
-use crate::watch::Watcher;
+use crate::watch::{watcher_at, watcher_of};
 pub(crate) use accept::{accept_as, accept_owned, submit, submit_job};
 pub use job_builder::JobBuilder;
 pub use on_worker::JobOnWorker;
@@ -39,7 +40,7 @@ pub use reserve::Reserved;
 use watched::unmade;
 
 /// What a submission returns for an accepted job: nothing, or a handle for its outcome.
-pub(crate) trait Receipt<T>: Sized {
+pub(crate) trait Receipt<T: 'static>: Sized {
     /// Whether it is a handle.
     const IS_HANDLE: bool;
 
@@ -88,13 +89,14 @@ impl<F, D: Terms> Submission<F, D> {
     pub(crate) fn submit<T, R>(self, key: Key) -> Result<R, Rejected<F>>
     where
         F: FnOnce() -> T + Send + 'static,
+        T: 'static,
         R: Receipt<T>,
     {
         let Self { work, when_full, terms, place } = self;
         let admitted = Admitted { when_full, deadline: terms.deadline(), class: terms.class() };
-        let watcher = Watcher::of_pool(key, place, || terms.name());
+        let watcher = watcher_of(key, place, || terms.name());
         let make = |permit, work| watched::make(watcher, Queued { permit, terms, work });
-        submit_admitted(key, admitted, work, make, unmade::<F, D>)
+        submit_admitted(key, admitted, work, make, unmade::<F, D, T>)
     }
 }
 
@@ -209,6 +211,7 @@ pub(crate) fn make_with_permit<F, T, R>(
 ) -> (Job, R)
 where
     F: FnOnce() -> T + Send + 'static,
+    T: 'static,
     R: Receipt<T>,
 {
     watched::make(watcher, Queued { permit, terms: (), work })
@@ -225,12 +228,13 @@ pub(crate) fn submit_with<F, D, T, R>(
 where
     F: FnOnce() -> T + Send + 'static,
     D: Terms,
+    T: 'static,
     R: Receipt<T>,
 {
     let class = terms.class();
-    let watcher = Watcher::at(at, place, || terms.name());
+    let watcher = watcher_at(at, place, || terms.name());
     let made = watched::make(watcher, Queued { permit, terms, work });
-    submit_job(made, |job| at.accept_or_reject(class, job), unmade::<F, D>)
+    submit_job(made, |job| at.accept_or_reject(class, job), unmade::<F, D, T>)
 }
 
 /// Submits several closures, one after the other; returns the first that was not accepted and all after it.
@@ -241,6 +245,7 @@ fn submit_each<F, T, R>(
 ) -> Result<Vec<R>, Rejected<Vec<F>>>
 where
     F: FnOnce() -> T + Send + 'static,
+    T: 'static,
     R: Receipt<T>,
 {
     let mut receipts = Vec::with_capacity(jobs.len());

@@ -12,7 +12,7 @@ use crate::join::JoinHandle;
 use crate::key::Key;
 use crate::registry::reach_once;
 use crate::rejected::{Rejected, closure_of};
-use crate::watch::Watcher;
+use crate::watch::watcher_of;
 
 /// Submits a closure to one thread of a pool; made by [`JobBuilder::on_worker`].
 #[derive(Clone)]
@@ -89,7 +89,7 @@ impl JobOnWorker {
         T: Send + 'static,
     {
         let Self { key, index, options } = self;
-        let watcher = Watcher::of_pool(key, Location::caller(), || options.name());
+        let watcher = watcher_of(key, Location::caller(), || options.name());
         if watcher.is_none() && !options.is_stored() {
             return send(key, index, job);
         }

@@ -16,8 +16,15 @@ pub(crate) trait Terms: Send + 'static {
     /// The instant from which on the job must not be started.
     fn deadline(&self) -> Option<Instant>;
 
+    /// Whether that is still to come.
+    #[inline]
+    fn may_start(&self) -> bool {
+        self.deadline().is_none_or(|at| clock::now() < at)
+    }
+
     /// The class of the job; that of the job that submits it if `None`.
     fn class(&self) -> Option<Priority>;
+
     /// The name of the job, if it has one.
     fn name(&self) -> Option<Cow<'static, str>>;
 
@@ -92,7 +99,7 @@ where
 
     #[inline]
     fn may_start(&self) -> bool {
-        self.terms.deadline().is_none_or(|at| clock::now() < at)
+        self.terms.may_start()
     }
 
     #[inline]

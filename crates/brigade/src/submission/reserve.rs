@@ -172,6 +172,7 @@ impl Reserved {
     ) -> Result<R, Rejected<F>>
     where
         F: FnOnce() -> T + Send + 'static,
+        T: 'static,
         R: Receipt<T>,
     {
         let Self { builder, permit } = self;

@@ -1,46 +1,69 @@
 //! What an observed pool adds to a closure.
 
+use core::any::Any;
+
+use brigade_observe::{Watch, Watcher};
 use brigade_task::{Job, Work};
 
 use super::Receipt;
 use super::queued::{Queued, Terms};
 use crate::rejected::closure_of;
-use crate::watch::{Watch, Watcher};
 
-/// A closure that is queued in an observed pool.
-pub(super) struct Watched<F, D> {
+/// A closure that is queued in an observed pool: boxed, so that jobs of one result share the code, and no closure is compiled a second time
+/// for pools that are observed.
+pub(super) struct Watched<T: 'static, D> {
     /// First, so that it has been dropped when the end of the job is told.
-    queued: Queued<F, D>,
+    queued: Queued<Box<dyn Closure<T>>, D>,
     watch: Watch,
 }
 
-impl<F, D> Watched<F, D> {
-    pub(super) fn new(watch: Watch, queued: Queued<F, D>) -> Self {
-        Self { queued, watch }
+/// A closure of any type.
+trait Closure<T>: Send {
+    fn call(self: Box<Self>) -> T;
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any>;
+}
+
+impl<F: FnOnce() -> T + Send + 'static, T> Closure<T> for F {
+    fn call(self: Box<Self>) -> T {
+        self()
     }
 
-    /// The closure, which was not accepted.
-    pub(super) fn withdraw(self) -> F {
-        self.watch.withdraw();
-        self.queued.work
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
     }
 }
 
-impl<F, T, D> Work for Watched<F, D>
-where
-    F: FnOnce() -> T + Send + 'static,
-    D: Terms,
-{
+impl<T, D: Terms> Work for Watched<T, D> {
     type Output = T;
 
     fn may_start(&self) -> bool {
-        self.queued.may_start()
+        self.queued.terms.may_start()
     }
 
     fn run(self) -> T {
         let Self { queued: Queued { permit, terms, work }, watch } = self;
         drop(permit);
-        watch.run(|| terms.run(work))
+        watch.run(|| terms.run(|| work.call()))
+    }
+}
+
+impl<T, D> Watched<T, D> {
+    pub(super) fn new<F>(watch: Watch, Queued { permit, terms, work }: Queued<F, D>) -> Self
+    where
+        F: FnOnce() -> T + Send + 'static,
+    {
+        Self { queued: Queued { permit, terms, work: Box::new(work) }, watch }
+    }
+
+    /// The closure, which was not accepted.
+    pub(super) fn withdraw<F: 'static>(self) -> F {
+        let Self { queued, watch } = self;
+        watch.withdraw();
+        match queued.work.into_any().downcast() {
+            Ok(closure) => *closure,
+            Err(_) => unreachable!("it is the closure that was boxed"),
+        }
     }
 }
 
@@ -48,6 +71,7 @@ where
 pub(super) fn make<F, D, T, R>(watcher: Option<Watcher>, queued: Queued<F, D>) -> (Job, R)
 where
     F: FnOnce() -> T + Send + 'static,
+    T: 'static,
     D: Terms,
     R: Receipt<T>,
 {
@@ -58,9 +82,14 @@ where
 }
 
 /// The closure of a rejected job that [`make`] made.
-pub(super) fn unmade<F: 'static, D: 'static>(job: Job) -> F {
+pub(super) fn unmade<F, D, T>(job: Job) -> F
+where
+    F: FnOnce() -> T + 'static,
+    T: 'static,
+    D: 'static,
+{
     match job.into_closure::<Queued<F, D>>() {
         Ok(queued) => queued.work,
-        Err(job) => closure_of::<Watched<F, D>>(job).withdraw(),
+        Err(job) => closure_of::<Watched<T, D>>(job).withdraw(),
     }
 }

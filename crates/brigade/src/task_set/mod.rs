@@ -35,7 +35,7 @@ use crate::registry::At;
 use crate::rejected::{Rejected, expect_accepted};
 use crate::spawn::{make_future, queue_future};
 use crate::submission::make_with_permit;
-use crate::watch::Watcher;
+use crate::watch::watcher_of;
 use adding::{submit_as_member, submit_with_leave};
 use board::{Board, Target};
 use roster::Roster;
@@ -183,7 +183,7 @@ impl<T> TaskSet<T> {
             None => self.add_member(job, submit_as_member),
             Some(_) => {
                 let place = Location::caller();
-                let watcher = Watcher::of_pool(self.pool.key, place, || None);
+                let watcher = watcher_of(self.pool.key, place, || None);
                 self.add(
                     job,
                     move |at, leave, job| submit_with_leave(at, leave, job, place),
@@ -236,7 +236,7 @@ impl<T> TaskSet<T> {
         F: Future<Output = T> + Send + 'static,
         T: Send + 'static,
     {
-        let watcher = Watcher::of_pool(self.pool.key, Location::caller(), || None);
+        let watcher = watcher_of(self.pool.key, Location::caller(), || None);
         let for_later = watcher.clone();
         let queue =
             |at: At<'_>, leave, future| queue_future(at, future, leave, None, None, watcher);

@@ -1,5 +1,7 @@
 //! Submission of closures that run at a given time.
 
+use brigade_observe::Watcher;
+
 use core::fmt;
 use core::future::Future;
 use core::pin::Pin;
@@ -22,7 +24,7 @@ use crate::priority::Priority;
 use crate::registry::{class_here, rejected};
 use crate::rejected::{Rejected, expect_accepted};
 use crate::submission::{JobBuilder, Options};
-use crate::watch::Watcher;
+use crate::watch::watcher_of;
 
 impl JobBuilder {
     /// Delays the closure by `delay`: it does not run earlier. If that is too long for an [`Instant`], it never runs.
@@ -152,7 +154,7 @@ impl DelayedJob {
         place: &'static Location<'static>,
     ) -> Result<Timer, Rejected<F>> {
         let (key, _, Options { name, class, .. }) = self.job.into_parts();
-        let watcher = Watcher::of_pool(key, place, || name.clone());
+        let watcher = watcher_of(key, place, || name.clone());
         let once = Once(Some(job), name);
         let scheduled = schedule(key, class, self.time, Again::Never, once, watcher);
         scheduled.map_err(|Once(job, _)| match job {
@@ -292,7 +294,7 @@ impl PeriodicJob {
         let Self { job: builder, period, missed } = self;
         let (key, _, Options { name, class, .. }) = builder.into_parts();
         let first = later(now_in(key), period);
-        let watcher = Watcher::of_pool(key, place, || name.clone());
+        let watcher = watcher_of(key, place, || name.clone());
         let every = Every(job, name);
         schedule(key, class, first, Again::Every(period, missed), every, watcher)
             .map_err(|Every(job, _)| rejected(key, job))

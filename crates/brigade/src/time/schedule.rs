@@ -13,6 +13,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::time::Instant;
 
+use brigade_observe::{Watch, Watcher};
 use brigade_sync::{Mutex, MutexGuard};
 use brigade_task::{Job, Work, drop_contained};
 
@@ -24,7 +25,6 @@ use crate::key::Key;
 use crate::priority::Priority;
 use crate::registry::reach;
 use crate::timers::{Due, Entry, TimerKey};
-use crate::watch::{Watch, Watcher};
 
 /// A user's closure, run once or many times.
 pub(super) trait Action: Send + 'static {

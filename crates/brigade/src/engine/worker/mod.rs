@@ -33,6 +33,7 @@ use std::borrow::Cow;
 use std::panic::{self, AssertUnwindSafe, Location};
 use std::sync::Arc;
 
+use brigade_observe::Record;
 use brigade_queue::deque;
 use brigade_sync::fork::OnChild;
 use brigade_task::{Job, Outcome, Part, drop_contained};
@@ -47,7 +48,6 @@ use super::peers::Peer;
 use super::probe::{Event, Scope, Span, Teller};
 use crate::config::Hook;
 use crate::key::Key;
-use crate::observe::Record;
 use crate::priority::Priority;
 use crate::role::{Role, WorkerInfo};
 use class::{Class, Interrupted, Row};
@@ -250,7 +250,7 @@ impl Worker {
 
     /// What code on it is told about it.
     pub(crate) fn info(&self) -> WorkerInfo {
-        let pool = self.core.config.observe.pool_name();
+        let pool = self.core.config.pool_name();
         WorkerInfo { index: self.index, role: self.role, pool }
     }
 

@@ -1,25 +1,27 @@
 //! What one thread runs now.
 
-use core::time::Duration;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use brigade_machine::ThreadInfo;
 use brigade_sync::Mutex;
 use brigade_task::JobId;
 
-use super::times::Recorded;
-use brigade_machine::ThreadInfo;
-
-use super::JobInfo;
+use crate::job::Job;
+#[cfg(feature = "histograms")]
+use crate::times::Histograms;
 
 /// A job while a thread runs it: a closure from its start to its end, or one poll of a future.
 #[derive(Clone)]
-pub(crate) struct Stretch {
-    pub(crate) job: Arc<JobInfo>,
-    /// Names it in the graph of waits, if it has a handle.
-    pub(crate) id: Option<JobId>,
-    pub(crate) since: Instant,
-    pub(crate) thread: Arc<ThreadInfo>,
+pub struct Stretch {
+    /// The job.
+    pub job: Arc<Job>,
+    /// Names it in a list of waits, if it has a handle.
+    pub id: Option<JobId>,
+    /// When it began.
+    pub since: Instant,
+    /// The thread.
+    pub thread: Arc<ThreadInfo>,
     /// Whether it has been reported as stalled.
     pub(crate) is_reported: bool,
 }
@@ -28,44 +30,49 @@ pub(crate) struct Stretch {
 ///
 /// Only that worker changes it, so its lock is free, except while another thread reads it for a dump or a look for stalls.
 #[derive(Default)]
-pub(crate) struct Record(Mutex<State>);
+pub struct Record(Mutex<State>);
 
 #[derive(Default)]
 struct State {
     /// What it runs, outermost first.
     running: Vec<Stretch>,
-    /// How long jobs have waited and run.
-    times: Recorded,
+    /// How long its jobs have waited and run; made with the first of them.
+    #[cfg(feature = "histograms")]
+    times: Option<Box<Histograms>>,
 }
 
 impl Record {
-    /// A job starts, or its future is polled; `waited` if it starts and times are recorded.
-    pub(crate) fn begin(&self, stretch: Stretch, waited: Option<Duration>) {
-        let mut state = self.0.lock();
-        state.running.push(stretch);
-        state.times.add_waiting(waited);
+    /// A job starts, or its future is polled.
+    pub(crate) fn begin(&self, job: &Arc<Job>, id: Option<JobId>, since: Instant) {
+        let (job, thread) = (job.clone(), ThreadInfo::current());
+        self.0.lock().running.push(Stretch { job, id, since, thread, is_reported: false });
     }
 
-    /// That ends; `ran` if the job has ended and times are recorded.
-    pub(crate) fn end(&self, job: &Arc<JobInfo>, ran: Option<Duration>) {
+    /// That ends.
+    pub(crate) fn end(&self, job: &Arc<Job>) {
         let mut state = self.0.lock();
         // A worker's last one, as jobs nest; other threads have one record.
         let place = state.running.iter().rposition(|stretch| Arc::ptr_eq(&stretch.job, job));
         let ended = place.map(|place| state.running.remove(place));
-        state.times.add_running(ran);
         drop(state);
         drop(ended);
     }
 
     /// What runs, outermost first.
-    pub(crate) fn running(&self) -> Vec<Stretch> {
+    pub fn running(&self) -> Vec<Stretch> {
         self.0.lock().running.clone()
+    }
+
+    /// A job has ended that waited and ran for so long.
+    #[cfg(feature = "histograms")]
+    pub(crate) fn add_times(&self, waited: Duration, ran: Duration) {
+        self.0.lock().times.get_or_insert_default().add(waited, ran);
     }
 
     /// Adds the recorded times to others.
     #[cfg(feature = "histograms")]
-    pub(crate) fn add_times_to(&self, all: &mut super::Histograms) {
-        self.0.lock().times.add_to(all);
+    pub(crate) fn add_times_to(&self, all: &mut Histograms) {
+        self.0.lock().times.iter().for_each(|times| all.add_all(times));
     }
 
     /// Takes note of what has run for `after`, each once; also returns when the next one may have.

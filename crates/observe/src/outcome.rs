@@ -15,13 +15,13 @@ pub enum End {
     Cancelled,
 }
 
-/// The end of one job, for the hook of [`Builder::on_outcome`](crate::Builder::on_outcome).
+/// The end of one job, for the hook of `Builder::on_outcome` of brigade.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Outcome<'a> {
-    /// The [name](crate::Builder::pool_name) of the pool.
+    /// The name of the pool.
     pub pool: &'a str,
-    /// The [name](crate::JobBuilder::name) of the job, if it has one.
+    /// The name of the job, if it has one.
     pub name: Option<&'a str>,
     /// Where it was submitted: the line that called the pool.
     pub place: &'static Location<'static>,

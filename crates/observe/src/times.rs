@@ -9,7 +9,7 @@ use hdrhistogram::Histogram;
 /// with three digits it has ten times as much.
 const DIGITS: u8 = 2;
 
-/// How long the jobs of a pool have waited and run; see [`Builder::histograms`](crate::Builder::histograms).
+/// How long the jobs of a pool have waited and run; see `Builder::histograms` of brigade.
 ///
 /// [`Display`](fmt::Display) writes the quantiles, in two lines.
 #[derive(Clone, Debug)]
@@ -25,9 +25,23 @@ pub struct Histograms {
 #[derive(Clone)]
 pub struct Times(Histogram<u64>);
 
-impl Histograms {
-    pub(crate) fn new() -> Self {
+impl Default for Histograms {
+    fn default() -> Self {
         Self { waiting: Times::new(), running: Times::new() }
+    }
+}
+
+impl Histograms {
+    /// Adds those of one job.
+    pub(crate) fn add(&mut self, waited: Duration, ran: Duration) {
+        self.waiting.add(waited);
+        self.running.add(ran);
+    }
+
+    /// Adds others.
+    pub(crate) fn add_all(&mut self, others: &Self) {
+        self.waiting.add_all(&others.waiting);
+        self.running.add_all(&others.running);
     }
 }
 
@@ -104,34 +118,5 @@ impl fmt::Display for Times {
 impl fmt::Display for Histograms {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "waiting: {}\nrunning: {}", self.waiting, self.running)
-    }
-}
-
-/// The times of the jobs of one worker, made with the first of them.
-#[derive(Default)]
-pub(super) struct Recorded(Option<Box<Histograms>>);
-
-impl Recorded {
-    pub(super) fn add_waiting(&mut self, time: Option<Duration>) {
-        if let Some(time) = time {
-            self.times().waiting.add(time);
-        }
-    }
-
-    pub(super) fn add_running(&mut self, time: Option<Duration>) {
-        if let Some(time) = time {
-            self.times().running.add(time);
-        }
-    }
-
-    fn times(&mut self) -> &mut Histograms {
-        self.0.get_or_insert_with(|| Box::new(Histograms::new()))
-    }
-
-    pub(super) fn add_to(&self, all: &mut Histograms) {
-        if let Some(times) = &self.0 {
-            all.waiting.add_all(&times.waiting);
-            all.running.add_all(&times.running);
-        }
     }
 }

@@ -6,23 +6,22 @@ use std::borrow::Cow;
 use std::panic::Location;
 use std::sync::Arc;
 
+use brigade_machine::ThreadState;
 use brigade_sync::time;
 
-use brigade_machine::ThreadState;
+use crate::record::Stretch;
 
-use super::Stretch;
-
-/// A snapshot of a pool; returned by [`Handle::dump`](crate::Handle::dump).
+/// A snapshot of a pool; returned by `Handle::dump` of brigade.
 ///
 /// [`Display`](fmt::Display) writes several lines of text, for a log.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Dump {
-    /// The [name](crate::Builder::pool_name) of the pool; empty if the pool no longer exists.
+    /// The name of the pool; empty if the pool no longer exists.
     pub pool: Cow<'static, str>,
     /// Whether the pool has been closed, or no longer exists.
     pub is_closed: bool,
-    /// Whether the jobs that run are known; see [`Builder::observe_jobs`](crate::Builder::observe_jobs).
+    /// Whether the jobs that run are known; see `Builder::observe_jobs` of brigade.
     pub is_observed: bool,
     /// Whether the [waits](WorkerDump::waits) of the workers are known. They are not if another thread was changing the list of
     /// them, at the begin or the end of a wait, each time that the dump tried to read it.
@@ -43,8 +42,8 @@ pub struct Dump {
     pub pending_futures: usize,
     /// The workers by index. That of a thread that has ended is empty.
     pub workers: Vec<WorkerDump>,
-    /// Jobs of the pool that other threads run: a worker of another pool in a [`join`](crate::JoinHandle::join), or a submitter
-    /// whose job [runs in its caller](crate::WhenFull::RunInCaller).
+    /// Jobs of the pool that other threads run: a worker of another pool in a join, or a submitter
+    /// whose job runs in its caller.
     pub elsewhere: Vec<JobDump>,
 }
 
@@ -57,7 +56,7 @@ pub struct WorkerDump {
     /// The jobs that it runs, if the pool's jobs are observed: a job, then the one that runs inside it, and so on. The last one is
     /// the innermost.
     pub jobs: Vec<JobDump>,
-    /// What its innermost job waits for in a [`join`](crate::JoinHandle::join), and the waits around that; empty if the waits are
+    /// What its innermost job waits for in a join, and the waits around that; empty if the waits are
     /// not [known](Dump::are_waits_known).
     pub waits: Vec<WaitDump>,
     /// Jobs on its own queue.
@@ -72,7 +71,7 @@ pub struct WorkerDump {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct JobDump {
-    /// Its [name](crate::JobBuilder::name), if it has one.
+    /// Its name, if it has one.
     pub name: Option<Cow<'static, str>>,
     /// Where it was submitted: the line that called the pool.
     pub place: &'static Location<'static>,
@@ -98,7 +97,8 @@ pub struct WaitDump {
 }
 
 impl JobDump {
-    pub(crate) fn new(stretch: &Stretch) -> Self {
+    /// The job of a stretch.
+    pub fn new(stretch: &Stretch) -> Self {
         let Stretch { job, since, thread, .. } = stretch;
         Self {
             name: job.name.clone(),
@@ -116,12 +116,12 @@ impl JobDump {
 
 impl Dump {
     /// That of a pool that no longer exists.
-    pub(crate) fn of_none() -> Self {
+    pub fn of_none() -> Self {
         Self { is_closed: true, are_waits_known: true, ..Self::default() }
     }
 
     /// That of the pool with this name.
-    pub(crate) fn named(pool: &Arc<str>) -> Self {
+    pub fn named(pool: &Arc<str>) -> Self {
         Self { pool: Cow::Owned(pool.to_string()), ..Self::default() }
     }
 }

@@ -7,23 +7,22 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::time::Instant;
 
+use brigade_machine::ThreadState;
 use brigade_sync::thread::{self, Thread};
 use brigade_sync::time;
 use brigade_sync::{Condvar, Mutex};
 
-use brigade_machine::ThreadState;
+use crate::record::Stretch;
 
-use super::Stretch;
-
-/// A job that has run for longer than the pool's limit; see [`Builder::on_stall`](crate::Builder::on_stall).
+/// A job that has run for longer than the pool's limit; see `Builder::on_stall` of brigade.
 ///
 /// [`Display`](fmt::Display) writes one line with all of it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Stall {
-    /// The [name](crate::Builder::pool_name) of the pool.
+    /// The name of the pool.
     pub pool: Arc<str>,
-    /// The [name](crate::JobBuilder::name) of the job, if it has one.
+    /// The name of the job, if it has one.
     pub name: Option<Cow<'static, str>>,
     /// Where it was submitted: the line that called the pool.
     pub place: &'static Location<'static>,

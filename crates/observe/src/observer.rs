@@ -1,0 +1,235 @@
+//! What is told about the jobs of a pool, and to whom.
+
+use core::any::Any;
+use core::fmt;
+use std::io;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use brigade_sync::thread::{Inherited, NewThread};
+use brigade_sync::time;
+use brigade_task::drop_contained;
+
+use crate::dump::JobDump;
+use crate::job::{Job, Span};
+use crate::outcome::Outcome;
+use crate::record::Record;
+use crate::stall::{Detector, Looks, Stall};
+#[cfg(feature = "histograms")]
+use crate::times::Histograms;
+
+/// The stack of the thread that looks for stalls, in bytes: its hook may format and log.
+const STACK_SIZE: usize = 256 << 10;
+
+/// The time between two looks if a limit is too far in the future to be represented.
+const FOREVER: Duration = Duration::from_secs(1 << 30);
+
+/// What is told about a pool's jobs, as its builder has it.
+#[derive(Clone, Default)]
+pub struct Settings {
+    /// Begins to watch a job, if anything is told. By its address, as only a program that observes a pool contains what it calls.
+    pub(crate) begin: Option<Begin>,
+    /// Whether the times of jobs are recorded.
+    #[cfg(feature = "histograms")]
+    pub(crate) times: bool,
+    /// Returns the current span, if each job has one.
+    pub(crate) span: Option<fn() -> Box<dyn Span>>,
+    pub(crate) on_outcome: Option<OutcomeHook>,
+    pub(crate) on_stall: Option<Stalls>,
+}
+
+/// Begins to watch a job; the last argument says whether it has a handle.
+pub(crate) type Begin = fn(Arc<Observer>, Arc<Job>, bool) -> Box<dyn Watching>;
+
+/// A hook that is told how a job ended.
+type OutcomeHook = Arc<dyn Fn(&Outcome<'_>) + Send + Sync>;
+
+/// A hook that is told of a job that runs for long.
+type StallHook = Arc<dyn Fn(&Stall) + Send + Sync>;
+
+/// The search for jobs that run for long.
+#[derive(Clone)]
+pub(crate) struct Stalls {
+    after: Duration,
+    hook: StallHook,
+    /// Starts its thread; by its address as `begin`.
+    start: fn(&Arc<Observer>, &Self, Arc<Inherited>) -> io::Result<()>,
+}
+
+/// The watch over one job, which is in the job: dropped with a job that does not run, it tells that the job was cancelled.
+pub(crate) trait Watching: Send {
+    /// The job starts, or its future is polled.
+    fn enter(&mut self);
+
+    /// Calls a closure in the span of the job.
+    fn in_span(&self, call: &mut dyn FnMut());
+
+    /// That returns, or panics with this payload; whether it is the end of the job.
+    fn leave(&mut self, panic: Option<&(dyn Any + Send)>, is_over: bool);
+
+    /// The job was not accepted: it has no end.
+    fn withdraw(&mut self);
+}
+
+impl Settings {
+    /// Returns whether jobs are observed.
+    pub fn is_on(&self) -> bool {
+        self.begin.is_some()
+    }
+
+    /// Tells a hook how each job ended.
+    pub fn on_outcome(&mut self, hook: impl Fn(&Outcome<'_>) + Send + Sync + 'static) {
+        self.on_outcome = Some(Arc::new(hook));
+    }
+
+    /// Tells a hook of each job that has run for `after`.
+    pub fn on_stall(&mut self, after: Duration, hook: impl Fn(&Stall) + Send + Sync + 'static) {
+        self.on_stall = Some(Stalls { after, hook: Arc::new(hook), start: Observer::start });
+    }
+
+    /// Records how long jobs wait and run.
+    #[cfg(feature = "histograms")]
+    pub fn histograms(&mut self) {
+        self.times = true;
+    }
+
+    /// Returns what the jobs of a pool with this name share, if they are observed.
+    pub fn observer(self, pool: Arc<str>, site: impl Site + 'static) -> Option<Arc<Observer>> {
+        let (begin, site) = (self.begin?, Box::new(site));
+        let (outside, detector) = (Record::default(), Detector::default());
+        Some(Arc::new(Observer { site, pool, begin, settings: self, outside, detector }))
+    }
+}
+
+/// A pool that is observed.
+pub trait Site: Send + Sync {
+    /// Returns whether the pool is of this process. In a forked child, locks may be held forever.
+    fn is_here(&self) -> bool;
+
+    /// Calls a closure with the index and the record of the calling thread, if it is a worker of the pool.
+    fn on_thread(&self, call: &mut dyn FnMut(usize, &Record));
+
+    /// Calls a closure with the index and the record of each worker. Returns `false` if the pool has ended.
+    fn each(&self, call: &mut dyn FnMut(usize, &Record)) -> bool;
+
+    /// The calling thread runs this job.
+    fn runs(&self, job: &Job);
+
+    /// A hook has panicked on the calling thread, which is contained.
+    fn hook_panicked(&self);
+}
+
+/// What the jobs of one observed pool share.
+pub struct Observer {
+    site: Box<dyn Site>,
+    /// The name of the pool.
+    pub(crate) pool: Arc<str>,
+    pub(crate) begin: Begin,
+    pub(crate) settings: Settings,
+    /// The record of the threads that are not the pool's: they run jobs that they join, or for which there is no room.
+    outside: Record,
+    /// The thread that looks for stalls, if there is one.
+    detector: Detector,
+}
+
+impl Observer {
+    /// The pool.
+    pub(crate) fn site(&self) -> &dyn Site {
+        &*self.site
+    }
+
+    /// Calls a closure with the record of this thread, and with its index if it is a worker of the pool.
+    pub(crate) fn on_record<R>(&self, call: impl FnOnce(Option<usize>, &Record) -> R) -> R {
+        let (mut call, mut result) = (Some(call), None);
+        self.site.on_thread(&mut |index, record| {
+            result = call.take().map(|call| call(Some(index), record));
+        });
+        match (result, call) {
+            (Some(result), _) => result,
+            (None, Some(call)) => call(None, &self.outside),
+            (None, None) => unreachable!("it returns"),
+        }
+    }
+
+    /// The span of the calling thread, if jobs have spans.
+    pub(crate) fn span(&self) -> Option<Box<dyn Span>> {
+        self.settings.span.map(|span| span())
+    }
+
+    /// Tells the hook how a job ended.
+    pub(crate) fn tell(&self, outcome: &Outcome<'_>) {
+        let Some(hook) = &self.settings.on_outcome else { return };
+        if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(|| hook(outcome))) {
+            drop_contained(payload);
+            self.site.hook_panicked();
+        }
+    }
+
+    /// Returns the jobs of the pool that run on threads of others.
+    pub fn elsewhere(&self) -> Vec<JobDump> {
+        self.outside.running().iter().map(JobDump::new).collect()
+    }
+
+    /// Returns how long the jobs of the pool that have ended waited and ran, if that is recorded.
+    #[cfg(feature = "histograms")]
+    pub fn histograms(&self) -> Option<Histograms> {
+        let mut all = self.settings.times.then(Histograms::default)?;
+        self.site.each(&mut |_, record| record.add_times_to(&mut all));
+        self.outside.add_times_to(&mut all);
+        Some(all)
+    }
+
+    /// Starts the thread that looks for stalls, if there is a hook for them.
+    ///
+    /// # Errors
+    /// The operating system's error if it can't be started.
+    pub fn start_detector(self: &Arc<Self>, inherited: Arc<Inherited>) -> io::Result<()> {
+        self.settings
+            .on_stall
+            .as_ref()
+            .map_or(Ok(()), |stalls| (stalls.start)(self, stalls, inherited))
+    }
+
+    fn start(self: &Arc<Self>, stalls: &Stalls, inherited: Arc<Inherited>) -> io::Result<()> {
+        let (observer, Stalls { after, hook, .. }) = (self.clone(), stalls.clone());
+        let main = move || observer.detect(after, &hook);
+        let new = NewThread::new(format!("{}-stalls", self.pool), Some(STACK_SIZE), main);
+        self.detector.set_thread(new.inheriting(inherited).start()?);
+        Ok(())
+    }
+
+    /// Ends that thread, and waits for its end until the deadline at most; returns whether it has ended.
+    pub fn end_detector(&self, deadline: Option<Instant>) -> bool {
+        self.detector.end(deadline)
+    }
+
+    /// The main function of the thread that looks for stalls.
+    fn detect(&self, after: Duration, hook: &StallHook) {
+        let mut at = time::now();
+        while self.detector.sleep_until(at) == Looks::Again {
+            let now = time::now();
+            let (mut next, mut stalls) = (now.checked_add(after), Vec::new());
+            let mut look = |index, record: &Record| {
+                let (stalled, first) = record.stalled(now, after);
+                next = next.min(first).or(next).or(first);
+                stalls.extend(stalled.iter().map(|one| Stall::new(self.pool.clone(), index, one)));
+            };
+            if !self.site.each(&mut |index, record| look(Some(index), record)) {
+                return;
+            }
+            look(None, &self.outside);
+            for stall in stalls {
+                let told = panic::catch_unwind(AssertUnwindSafe(|| hook(&stall)));
+                told.unwrap_or_else(drop_contained);
+            }
+            at = next.unwrap_or(now + FOREVER);
+        }
+    }
+}
+
+impl fmt::Debug for Observer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Observer").field("pool", &self.pool).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,254 @@
+//! Measures the jobs of observed pools, and tells how they end.
+
+use core::any::Any;
+use core::time::Duration;
+use std::borrow::Cow;
+use std::panic::{self, AssertUnwindSafe, Location};
+use std::sync::Arc;
+use std::time::Instant;
+
+use brigade_sync::time;
+use brigade_task::for_each_running;
+
+use crate::job::{Job, Span};
+use crate::observer::{Observer, Settings, Watching};
+use crate::outcome::{End, Outcome};
+
+impl Settings {
+    /// Observes jobs.
+    pub fn observe_jobs(&mut self) {
+        self.begin = Some(|observer, job, has_handle| {
+            let accepted = time::now();
+            Box::new(Measured {
+                observer,
+                job,
+                has_handle,
+                accepted,
+                started: None,
+                since: accepted,
+                ran: Duration::ZERO,
+                is_over: false,
+                span: None,
+            })
+        });
+    }
+}
+
+/// What a job that is about to be submitted to an observed pool is known by.
+#[derive(Clone)]
+pub struct Watcher {
+    observer: Arc<Observer>,
+    job: Arc<Job>,
+}
+
+/// The watch over one job, which is in the job: dropped with a job that does not run, it tells that the job was cancelled.
+pub struct Watch(Box<dyn Watching>);
+
+impl Watcher {
+    /// The watcher of a job that the calling thread submits at this place.
+    pub fn new(
+        observer: &Arc<Observer>,
+        place: &'static Location<'static>,
+        name: Option<Cow<'static, str>>,
+    ) -> Self {
+        let job = Arc::new(Job { name, place, span: observer.span() });
+        Self { observer: observer.clone(), job }
+    }
+
+    /// Begins the watch over a job that has been accepted, or is about to be.
+    pub fn begin(self, has_handle: bool) -> Watch {
+        let Self { observer, job } = self;
+        Watch((observer.begin)(observer, job, has_handle))
+    }
+}
+
+impl Watch {
+    /// Runs the job.
+    ///
+    /// # Panics
+    /// If the job does.
+    pub fn run<R>(mut self, call: impl FnOnce() -> R) -> R {
+        self.run_for_now(call, |_| true)
+    }
+
+    /// Runs the job, or polls its future; `is_over` says whether it has ended.
+    ///
+    /// # Panics
+    /// If the job does.
+    pub fn run_for_now<R>(
+        &mut self,
+        call: impl FnOnce() -> R,
+        is_over: impl FnOnce(&R) -> bool,
+    ) -> R {
+        let (mut call, mut result) = (Some((call, is_over)), None);
+        self.run_dyn(&mut || match call.take() {
+            Some((call, is_over)) => is_over(result.insert(call())),
+            None => unreachable!("it is called once"),
+        });
+        let Some(result) = result else { unreachable!("it has returned") };
+        result
+    }
+
+    /// The same for a closure that says whether the job has ended: one copy of the code for all jobs.
+    #[inline(never)]
+    fn run_dyn(&mut self, call: &mut dyn FnMut() -> bool) {
+        let mut is_over = true;
+        self.0.enter();
+        let watching = &*self.0;
+        let run = || watching.in_span(&mut || is_over = call());
+        match panic::catch_unwind(AssertUnwindSafe(run)) {
+            Ok(()) => self.0.leave(None, is_over),
+            Err(payload) => {
+                self.0.leave(Some(&*payload), true);
+                panic::resume_unwind(payload);
+            }
+        }
+    }
+
+    /// The job was not accepted: it has no end.
+    pub fn withdraw(mut self) {
+        self.0.withdraw();
+    }
+}
+
+/// A call of a thread outside of the pool that waits for what it borrows to: known as a job of the pool is while it runs, but told
+/// to no hook for outcomes.
+pub struct Call(Option<Watcher>);
+
+impl Call {
+    /// A call to an observed pool, or to one that is not, on the thread that makes it.
+    pub fn new(observer: Option<&Arc<Observer>>, place: &'static Location<'static>) -> Self {
+        Self(observer.map(|observer| Watcher::new(observer, place, None)))
+    }
+
+    /// Calls what makes parts: they are in the span of the thread that calls, if the pool's jobs have spans.
+    pub fn lend<R>(&self, call: impl FnOnce() -> R) -> R {
+        let span = self.0.as_ref().and_then(|Watcher { job, .. }| job.span.as_deref());
+        let Some(span) = span else { return call() };
+        let (mut call, mut result) = (Some(call), None);
+        span.lend(&mut || result = call.take().map(|call| call()));
+        let Some(result) = result else { unreachable!("it has been called") };
+        result
+    }
+
+    /// Runs it on this thread.
+    pub fn run<R>(&self, call: impl FnOnce() -> R) -> R {
+        struct End<'a>(&'a Watcher);
+        impl Drop for End<'_> {
+            fn drop(&mut self) {
+                let Self(Watcher { observer, job }) = self;
+                if observer.site().is_here() {
+                    observer.on_record(|_, record| record.end(job));
+                }
+            }
+        }
+        let Some(watcher) = &self.0 else { return call() };
+        let since = time::now();
+        watcher.observer.on_record(|_, record| record.begin(&watcher.job, None, since));
+        let _end = End(watcher);
+        call()
+    }
+}
+
+/// What a watch measures.
+struct Measured {
+    observer: Arc<Observer>,
+    job: Arc<Job>,
+    /// Whether the job has a handle, and so a name in a list of waits.
+    has_handle: bool,
+    accepted: Instant,
+    started: Option<Instant>,
+    /// When the current stretch began.
+    since: Instant,
+    /// How long it has run so far.
+    ran: Duration,
+    is_over: bool,
+    /// The span of the job while it has one.
+    span: Option<Box<dyn Span>>,
+}
+
+impl Watching for Measured {
+    fn enter(&mut self) {
+        let Self { observer, job, .. } = self;
+        self.since = time::now();
+        if self.started.is_none() {
+            self.started = Some(self.since);
+            let open = |parent: &dyn Span| {
+                parent.open(&observer.pool, job, observer.on_record(|index, _| index))
+            };
+            self.span = job.span.as_deref().map(open);
+        }
+        let mut id = None;
+        if self.has_handle {
+            for_each_running(|running| _ = id.get_or_insert(running));
+        }
+        observer.on_record(|_, record| record.begin(job, id, self.since));
+        observer.site().runs(job);
+    }
+
+    fn in_span(&self, call: &mut dyn FnMut()) {
+        match &self.span {
+            None => call(),
+            Some(span) => span.enter(call),
+        }
+    }
+
+    fn leave(&mut self, panic: Option<&(dyn Any + Send)>, is_over: bool) {
+        // The worker aborts a forked child.
+        if !self.observer.site().is_here() {
+            return;
+        }
+        self.ran += time::since(self.since);
+        self.observer.on_record(|_, record| record.end(&self.job));
+        match panic {
+            Some(payload) => {
+                let fixed = payload.downcast_ref::<&'static str>().copied();
+                let text = fixed.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+                self.end(End::Panicked, text);
+            }
+            None if is_over => self.end(End::Returned, None),
+            None => {}
+        }
+    }
+
+    fn withdraw(&mut self) {
+        self.is_over = true;
+    }
+}
+
+impl Measured {
+    fn end(&mut self, end: End, panic_message: Option<&str>) {
+        self.is_over = true;
+        self.span = None;
+        let Self { observer, job, ran, .. } = &*self;
+        let waited = match self.started {
+            Some(started) => started.saturating_duration_since(self.accepted),
+            None => time::since(self.accepted),
+        };
+        let worker = observer.on_record(|index, _record| {
+            #[cfg(feature = "histograms")]
+            if observer.settings.times && end != End::Cancelled {
+                _record.add_times(waited, *ran);
+            }
+            index
+        });
+        observer.tell(&Outcome {
+            pool: &observer.pool,
+            name: job.name.as_deref(),
+            place: job.place,
+            end,
+            panic_message,
+            waited,
+            ran: *ran,
+            worker,
+        });
+    }
+}
+
+impl Drop for Measured {
+    fn drop(&mut self) {
+        if !self.is_over && self.observer.site().is_here() {
+            self.end(End::Cancelled, None);
+        }
+    }
+}
