@@ -256,7 +256,8 @@ one](guide::works_with)."
 // Each module imports only from those in the lines below it (`ci/imports.sh` checks that):
 //
 //     guide   borrows
-//     task_set   time   parallel   orx   foreign   exporter
+//     integrations
+//     task_set   time   parallel   foreign
 //     free   scoped   local_pool
 //     spawn
 //     io
@@ -298,8 +299,6 @@ mod config;
 mod deadlock;
 mod default_pool;
 mod engine;
-#[cfg(feature = "metrics")]
-mod exporter;
 #[doc(hidden)]
 pub mod foreign;
 mod free;
@@ -316,6 +315,7 @@ mod free;
 #[cfg_attr(docsrs, doc(auto_cfg = false))]
 pub mod guide;
 mod idle;
+mod integrations;
 #[cfg(feature = "io")]
 pub mod io;
 mod job_name;
@@ -325,8 +325,6 @@ mod local_pool;
 mod machine;
 mod metrics;
 mod observing;
-#[cfg(feature = "orx-parallel")]
-mod orx;
 mod parallel;
 mod placing;
 mod pool;
@@ -372,19 +370,19 @@ pub use config::{
     ShutdownOptions, Threads, WhenFull,
 };
 pub use default_pool::{default_pool, set_default_pool};
-#[cfg(feature = "metrics")]
-pub use exporter::MetricsExporter;
 pub use free::{
     current_priority, current_worker, current_worker_index, execute, job, spawn, submit,
     try_execute, try_execute_locally, try_spawn, try_submit,
 };
 pub use handle::Handle;
+#[cfg(feature = "metrics")]
+pub use integrations::MetricsExporter;
+#[cfg(feature = "orx-parallel")]
+pub use integrations::OrxScope;
 pub use job_name::current_job_name;
 pub use join::JoinHandle;
 pub use local_pool::LocalPool;
 pub use metrics::{Metrics, WorkerMetrics};
-#[cfg(feature = "orx-parallel")]
-pub use orx::OrxScope;
 pub use parallel::{map_reduce, par_chunks, par_chunks_mut, par_for};
 pub use pool::Pool;
 pub use priority::Priority;

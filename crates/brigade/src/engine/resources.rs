@@ -1,17 +1,48 @@
-//! The I/O resources of the threads of a pool.
+//! What the engine has of I/O: the driver of a pool, and what makes the resources of a thread belong to the pool.
 
-/// What makes the I/O resources of a thread belong to a pool; it refers to the pool weakly.
 #[cfg(feature = "io")]
-pub(crate) type Resources = brigade_io::DriverSupply;
-
-/// Replaces it if the feature is off: there are no I/O resources.
+pub(crate) use brigade_io::{Driver, DriverSupply as Resources};
 #[cfg(not(feature = "io"))]
-pub(crate) struct Resources;
+pub(crate) use none::{Driver, Resources};
 
+/// Without the feature there are no resources, and so no driver.
 #[cfg(not(feature = "io"))]
-impl Resources {
-    #[inline(always)]
-    pub(super) fn enter<R>(&self, call: impl FnOnce() -> R) -> R {
-        call()
+mod none {
+    use std::io;
+    use std::task::Waker;
+    use std::time::Duration;
+
+    pub(crate) enum Driver {}
+
+    pub(crate) struct Resources;
+
+    impl Driver {
+        pub(crate) fn drive_unless(
+            &self,
+            _: impl FnOnce() -> bool,
+            _: Option<Duration>,
+            _: &mut impl FnMut(Waker),
+        ) -> io::Result<usize> {
+            match *self {}
+        }
+
+        pub(crate) fn is_driven(&self) -> bool {
+            match *self {}
+        }
+
+        pub(crate) fn notify(&self) {
+            match *self {}
+        }
+
+        pub(crate) fn close(&self, _: &mut impl FnMut(Waker)) {
+            match *self {}
+        }
+    }
+
+    impl Resources {
+        #[inline(always)]
+        pub(crate) fn enter<R>(&self, call: impl FnOnce() -> R) -> R {
+            call()
+        }
     }
 }

@@ -7,8 +7,6 @@
 mod verbs;
 
 mod block_on;
-#[cfg(any(feature = "executor", feature = "futures", feature = "hyper"))]
-mod integrations;
 mod local;
 mod watched;
 mod yield_now;

@@ -56,8 +56,8 @@
 #[cfg(feature = "test-util")]
 mod advance;
 mod execute;
-#[cfg(any(feature = "futures", feature = "hyper"))]
-mod integrations;
+#[cfg(feature = "hyper")]
+mod hyper_timer;
 mod interval;
 mod schedule;
 mod sleep;
@@ -76,7 +76,7 @@ pub use execute::{
     DelayedJob, PeriodicJob, execute_after, execute_at, execute_every, submit_after,
 };
 #[cfg(feature = "hyper")]
-pub use integrations::HyperTimer;
+pub use hyper_timer::HyperTimer;
 pub use interval::{Interval, interval, interval_at};
 pub use sleep::{Sleep, sleep, sleep_until};
 pub use timeout::{Elapsed, Timeout, timeout, timeout_at};

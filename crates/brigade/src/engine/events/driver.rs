@@ -1,13 +1,13 @@
 //! The I/O driver of a pool: made when the first I/O resource is registered, closed when the pool has ended.
 
-use std::io;
 use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
 
-use brigade_io::{Driver, NoDriver};
 use brigade_sync::Mutex;
 use brigade_sync::atomic::{AtomicBool, Ordering};
+
+use crate::engine::resources::Driver;
 
 /// The driver, if there is one.
 pub(crate) struct Driving {
@@ -19,7 +19,8 @@ pub(crate) struct Driving {
 enum State {
     /// Nothing has been registered.
     None,
-    Made(Arc<Driver>),
+    #[cfg_attr(not(feature = "io"), expect(dead_code, reason = "nothing makes one"))]
+    Made(DriverRef),
     /// The pool has ended, or the operating system has returned an error: no thread polls any more, and the driver is closed.
     Closed,
 }
@@ -28,13 +29,14 @@ enum State {
 pub(crate) type DriverRef = Arc<Driver>;
 
 /// The error after the driver has been closed.
-pub(crate) fn closed() -> io::Error {
-    io::Error::other(NoDriver::Closed)
+#[cfg(feature = "io")]
+pub(crate) fn closed() -> std::io::Error {
+    std::io::Error::other(brigade_io::NoDriver::Closed)
 }
 
 impl Driving {
     /// Whether there can be a driver.
-    pub(crate) const CAN_BE_MADE: bool = true;
+    pub(crate) const CAN_BE_MADE: bool = cfg!(feature = "io");
 
     pub(crate) fn new() -> Self {
         Self { state: Mutex::new(State::None), is_made: AtomicBool::new(false) }
@@ -43,7 +45,7 @@ impl Driving {
     #[inline]
     pub(crate) fn is_made(&self) -> bool {
         // Ordering: Relaxed: the caller relies on the fences of `idle`, or takes the lock.
-        self.is_made.load(Ordering::Relaxed)
+        Self::CAN_BE_MADE && self.is_made.load(Ordering::Relaxed)
     }
 
     /// The driver, if there is one.
@@ -58,10 +60,11 @@ impl Driving {
     }
 
     /// Returns the driver, and whether it was made now. `blocking` runs the blocking operations of its resources.
+    #[cfg(feature = "io")]
     pub(crate) fn get_or_make(
         &self,
         blocking: fn(&mut dyn FnMut()),
-    ) -> io::Result<(DriverRef, bool)> {
+    ) -> std::io::Result<(DriverRef, bool)> {
         let mut state = self.state.lock();
         match &*state {
             State::Made(driver) => Ok((driver.clone(), false)),

@@ -5,7 +5,6 @@
 //! `idle/DRIVER.md` has the rule, and the proof that nothing is missed.
 
 pub(super) mod blocked;
-#[cfg_attr(not(feature = "io"), path = "no_driver.rs")]
 mod driver;
 mod pulse;
 

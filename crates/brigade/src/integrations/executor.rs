@@ -1,0 +1,56 @@
+//! The traits of `brigade-executor`.
+
+use brigade_executor::{BoxFuture, Executor, Job, LocalBoxFuture, LocalSpawner, Spawner};
+
+use crate::engine::CURRENT;
+use crate::handle::Handle;
+use crate::pool::Pool;
+use crate::rejected::Rejected;
+use crate::spawn::spawn_local;
+
+/// With the feature `executor`. A full pool follows its [`WhenFull`](crate::WhenFull): by default, it waits for room.
+impl Executor for Handle {
+    fn accept(&self, job: Job) -> Result<(), Job> {
+        self.job().execute(job).map_err(Rejected::into_inner)
+    }
+
+    fn accept_closure<F: FnOnce() + Send + 'static>(&self, job: F) -> Result<(), Job> {
+        self.job().execute(job).map_err(|rejected| Box::new(rejected.into_inner()) as Job)
+    }
+}
+
+/// With the feature `executor`; as for [`Handle`].
+impl Executor for Pool {
+    fn accept(&self, job: Job) -> Result<(), Job> {
+        self.handle().accept(job)
+    }
+
+    fn accept_closure<F: FnOnce() + Send + 'static>(&self, job: F) -> Result<(), Job> {
+        self.handle().accept_closure(job)
+    }
+}
+
+/// With the feature `executor`. A full pool follows its [`WhenFull`](crate::WhenFull): by default, it waits for room.
+impl Spawner for Handle {
+    fn accept_future(&self, future: BoxFuture) -> Result<(), BoxFuture> {
+        self.job().spawn(future).map(drop).map_err(Rejected::into_inner)
+    }
+}
+
+/// With the feature `executor`; as for [`Handle`].
+impl Spawner for Pool {
+    fn accept_future(&self, future: BoxFuture) -> Result<(), BoxFuture> {
+        self.handle().accept_future(future)
+    }
+}
+
+/// With the feature `executor`. Only a worker of the pool accepts futures, by [`spawn_local`](crate::spawn_local()).
+impl LocalSpawner for Handle {
+    fn accept_local(&self, future: LocalBoxFuture) -> Result<(), LocalBoxFuture> {
+        if CURRENT.with(|worker| worker.map(|worker| worker.key())) != Some(self.key) {
+            return Err(future);
+        }
+        drop(spawn_local(future));
+        Ok(())
+    }
+}

@@ -1,0 +1,18 @@
+//! hyper's trait for what spawns.
+
+use core::future::Future;
+
+use ::hyper::rt::Executor;
+
+use crate::handle::Handle;
+
+/// With the feature `hyper`. A future that the pool does not accept is dropped, which hyper expects of an executor.
+impl<F> Executor<F> for Handle
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    fn execute(&self, future: F) {
+        drop(self.job().spawn(future));
+    }
+}

@@ -1,0 +1,17 @@
+//! Implementations of other crates' traits. Nothing imports them.
+
+#[cfg(feature = "executor")]
+mod executor;
+#[cfg(feature = "metrics")]
+mod exporter;
+#[cfg(feature = "futures")]
+mod futures;
+#[cfg(feature = "hyper")]
+mod hyper;
+#[cfg(feature = "orx-parallel")]
+mod orx;
+
+#[cfg(feature = "metrics")]
+pub use exporter::MetricsExporter;
+#[cfg(feature = "orx-parallel")]
+pub use orx::OrxScope;
