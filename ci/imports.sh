@@ -103,7 +103,7 @@ circles() {
 for crate in brigade io machine observe timer trace; do circles "$crate"; done
 
 # Thread-locals, and cells that are written once, come from brigade_sync, which models replace. Clippy can't tell: they are std's.
-of_std="$(grep -rnE '(^|[^:])(std::)?\bthread_local! |std::sync::(\{[^}]*)?OnceLock' crates/{brigade,burst,io,queue,task}/src --include='*.rs' |
+of_std="$(grep -rnE '(^|[^:])(std::)?\bthread_local! |std::sync::(\{[^}]*)?OnceLock' crates/{brigade,burst,io,observe,queue,task}/src --include='*.rs' |
     grep -vE 'brigade_sync::|tests|///' || true)"
 if [[ -n $of_std ]]; then
     printf 'use those of brigade_sync:\n%s\n' "$of_std" >&2

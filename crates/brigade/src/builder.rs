@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::io;
 use std::sync::Arc;
 
-use brigade_observe::Settings;
+use brigade_observe::{Observer, Settings};
 use brigade_sync::thread::Inherited;
 
 use crate::config::{
@@ -17,7 +17,7 @@ use crate::machine::Machine;
 use crate::pool::Pool;
 use crate::submission::{SUBMIT_BOUNDED, submit_bounded};
 use crate::thread_name::ThreadName;
-use crate::watch::observer;
+use crate::watch::Observed;
 
 impl Pool {
     /// Creates a pool of `threads` threads with the default configuration. The first is started now, the others as jobs are
@@ -90,7 +90,7 @@ pub struct Builder {
     threads: Option<Threads>,
     /// What was asked of the machine.
     pub(crate) machine: Machine,
-    /// What is told about its jobs.
+    /// The settings for observing its jobs.
     pub(crate) observe: Settings,
     /// How many jobs may be queued; `None` if any number may.
     capacity: Option<Capacity>,
@@ -445,12 +445,13 @@ impl Builder {
         self.check()?;
         let first = self.config.first;
         let key = Key::new::<Child>(self.capacity.is_some(), self.observe.is_on())?;
-        self.config.observer = observer(self.observe, self.config.pool_name(), key);
+        self.config.observer = self.observe.observer(self.config.pool_name(), Observed(key));
         let bound = self.capacity.map(|capacity| (capacity.limit)(capacity.jobs));
         let core = Core::new(key, *self.config, bound, Worker::live, resources_of);
         let Config { observer, inherited, .. } = &*core.config;
-        let observed = observer.as_ref().map(|observer| observer.start_detector(inherited.clone()));
-        if let Err(error) = observed.unwrap_or(Ok(())).and_then(|()| core.start_core(first)) {
+        let start = |observer: &Arc<Observer>| observer.start_detector(inherited.clone());
+        let detector = observer.as_ref().map_or(Ok(()), start);
+        if let Err(error) = detector.and_then(|()| core.start_core(first)) {
             core.close(Shutdown::Discard);
             _ = core.wait_for_end(None);
             return Err(error);

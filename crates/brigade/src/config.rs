@@ -382,16 +382,16 @@ pub(crate) struct Config {
     /// How many events of each thread a trace keeps.
     #[cfg(feature = "trace")]
     pub(crate) trace_events: usize,
-    /// What its jobs share, if they are observed; set when the pool is built.
+    /// The observer of its jobs, if there is one; set when the pool is built.
     pub(crate) observer: Option<Arc<Observer>>,
 }
 
-/// What a pool is named by.
+/// The sources of a pool's name.
 #[derive(Clone, Default)]
 pub(crate) struct PoolName {
     /// The name that it was given.
     pub(crate) given: Option<Arc<str>>,
-    /// What the names of its threads begin with, if that is known.
+    /// The common beginning of its threads' names, if known.
     pub(crate) prefix: Option<Arc<str>>,
 }
 

@@ -26,7 +26,7 @@ const CLASS: u32 = 46;
 /// The bit of a key that says that its pool is bounded, so that submissions to other pools need not look that up.
 const BOUNDED: u64 = 1;
 
-/// The bit that says that its pool's jobs are [observed](crate::observe), for the same reason.
+/// The bit that says that its pool's jobs are [observed](crate::watch), for the same reason.
 const OBSERVED: u64 = 2;
 
 /// The distance between the numbers of two pools, below which the flags are.

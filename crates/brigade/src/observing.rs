@@ -20,7 +20,7 @@ use crate::registry::reach;
 /// [`Scope`](crate::Scope). The same call from a thread outside of the pool is listed in a [dump](crate::Handle::dump), and told to
 /// [`on_stall`](Self::on_stall), as a job that was submitted there. It has no [`Outcome`] and no time in a histogram.
 ///
-/// An observed job costs four more allocations and some hundreds of nanoseconds: `brigade-lab throughput --target
+/// An observed job costs four more allocations (six with a span) and some hundreds of nanoseconds: `brigade-lab throughput --target
 /// brigade,brigade-outcomes` measures them. A pool without these settings pays nothing for them.
 impl Builder {
     /// Sets the name of the pool for dumps, hooks, metrics and traces. Default: the [name](Self::name) of the threads if that is a string,

@@ -1,10 +1,9 @@
-//! The jobs of observed pools: what watches over them, and what an observer sees of their pool.
+//! Watchers of jobs in observed pools, and the observer's view of a pool.
 
 use std::borrow::Cow;
 use std::panic::Location;
-use std::sync::Arc;
 
-use brigade_observe::{Job, Observer, Record, Site, Watcher};
+use brigade_observe::{Job, Record, Site, Watcher};
 
 use crate::engine::{CURRENT, Core, Worker, label_job};
 use crate::key::Key;
@@ -50,27 +49,18 @@ fn new_watcher(
     at.core()?.config.observer.as_ref().map(|observer| Watcher::new(observer, place, name))
 }
 
-/// What the jobs of a pool with these settings share, if they are observed.
-pub(crate) fn observer(
-    settings: brigade_observe::Settings,
-    name: Arc<str>,
-    key: Key,
-) -> Option<Arc<Observer>> {
-    settings.observer(name, Observed(key))
-}
-
 /// A pool that is observed.
-struct Observed(Key);
+pub(crate) struct Observed(pub(crate) Key);
 
 impl Site for Observed {
     fn is_here(&self) -> bool {
         self.0.is_here()
     }
 
-    fn on_thread(&self, call: &mut dyn FnMut(usize, &Record)) {
-        CURRENT.with(|worker| {
-            let worker = worker.filter(|worker| worker.is_of(self.0));
-            worker.into_iter().for_each(|worker| call(worker.index(), worker.record()));
+    fn on_thread(&self, other: &Record, call: &mut dyn FnMut(Option<usize>, &Record)) {
+        CURRENT.with(|worker| match worker {
+            Some(worker) if worker.is_of(self.0) => call(Some(worker.index()), worker.record()),
+            _ => call(None, other),
         });
     }
 

@@ -98,6 +98,7 @@ pub struct WaitDump {
 
 impl JobDump {
     /// The job of a stretch.
+    #[doc(hidden)]
     pub fn new(stretch: &Stretch) -> Self {
         let Stretch { job, since, thread, .. } = stretch;
         Self {
@@ -115,12 +116,14 @@ impl JobDump {
 }
 
 impl Dump {
-    /// That of a pool that no longer exists.
+    /// The dump of a pool that no longer exists.
+    #[doc(hidden)]
     pub fn of_none() -> Self {
         Self { is_closed: true, are_waits_known: true, ..Self::default() }
     }
 
-    /// That of the pool with this name.
+    /// An empty dump of the pool with this name.
+    #[doc(hidden)]
     pub fn named(pool: &Arc<str>) -> Self {
         Self { pool: Cow::Owned(pool.to_string()), ..Self::default() }
     }

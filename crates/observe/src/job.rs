@@ -1,9 +1,9 @@
-//! What an observed job is known by.
+//! The name, the place and the span of an observed job.
 
 use std::borrow::Cow;
 use std::panic::Location;
 
-/// What an observed job is known by since its submission.
+/// The name, the place and the span of an observed job.
 pub struct Job {
     /// Its name, if it has one.
     pub name: Option<Cow<'static, str>>,
@@ -13,12 +13,12 @@ pub struct Job {
     pub(crate) span: Option<Box<dyn Span>>,
 }
 
-/// A span in which jobs are submitted, or that of a job.
+/// The span of a job, or of its submitter.
 pub(crate) trait Span: Send + Sync {
-    /// Calls what makes parts: they are in this span, on whatever thread they run.
+    /// Calls a closure that makes parts: they are in this span, on whatever thread they run.
     fn lend(&self, call: &mut dyn FnMut());
 
-    /// The same, in this span.
+    /// Calls a closure in this span; its parts are in it too.
     fn enter(&self, call: &mut dyn FnMut());
 
     /// Opens the span of a job of that pool, which starts on this worker.

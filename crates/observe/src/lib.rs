@@ -1,7 +1,42 @@
 //! Observes the jobs of a pool: tells hooks how they ended and which run for long, and records what each thread runs.
 //!
-//! A pool that is observed has an [`Observer`], made by [`Settings`], and is its [`Site`]. Each job that is submitted gets a [`Watch`]
-//! from a [`Watcher`], which runs it, and lists it in the [`Record`] of the thread that does. `README.md` has the design.
+//! A pool that is observed has an [`Observer`], made by [`Settings`], and is its [`Site`]. A [`Watcher`] begins a [`Watch`] for each job. The
+//! watch runs the job, and lists it in the [`Record`] of its thread. `README.md` has the design.
+//!
+//! ```
+//! use brigade_observe::{End, Job, Record, Settings, Site, Watcher};
+//! use std::panic::Location;
+//! use std::sync::mpsc;
+//!
+//! /// A pool without workers: its jobs run where they are submitted.
+//! struct Inline;
+//! impl Site for Inline {
+//!     fn is_here(&self) -> bool {
+//!         true
+//!     }
+//!     fn on_thread(&self, other: &Record, call: &mut dyn FnMut(Option<usize>, &Record)) {
+//!         call(None, other);
+//!     }
+//!     fn each(&self, _: &mut dyn FnMut(usize, &Record)) -> bool {
+//!         true
+//!     }
+//!     fn runs(&self, _: &Job) {}
+//!     fn hook_panicked(&self) {}
+//! }
+//!
+//! let (sender, ends) = mpsc::channel();
+//! let mut settings = Settings::default();
+//! settings.observe_jobs();
+//! settings.on_outcome(move |outcome| _ = sender.send((outcome.name.map(String::from), outcome.end)));
+//! let observer = settings.observer("inline".into(), Inline).ok_or("its jobs are observed")?;
+//!
+//! let watcher = Watcher::new(&observer, Location::caller(), Some("sum".into()));
+//! assert_eq!(watcher.clone().begin(false).run(|| 6 * 7), 42);
+//! assert_eq!(ends.recv()?, (Some("sum".into()), End::Returned));
+//! drop(watcher.begin(false)); // With a job that never ran.
+//! assert_eq!(ends.recv()?, (Some("sum".into()), End::Cancelled));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 //!
 //! Each module imports only from those below it:
 //!
@@ -13,6 +48,8 @@
 //! job   outcome   times
 //! ```
 #![cfg_attr(docsrs, feature(doc_cfg))]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+#![forbid(unsafe_code)]
 
 mod dump;
 mod job;

@@ -1,4 +1,4 @@
-//! What is told about the jobs of a pool, and to whom.
+//! The observer of a pool, and its settings.
 
 use core::any::Any;
 use core::fmt;
@@ -25,8 +25,8 @@ const STACK_SIZE: usize = 256 << 10;
 /// The time between two looks if a limit is too far in the future to be represented.
 const FOREVER: Duration = Duration::from_secs(1 << 30);
 
-/// What is told about a pool's jobs, as its builder has it.
-#[derive(Clone, Default)]
+/// The settings for observing a pool's jobs.
+#[derive(Default)]
 pub struct Settings {
     /// Begins to watch a job, if anything is told. By its address, as only a program that observes a pool contains what it calls.
     pub(crate) begin: Option<Begin>,
@@ -65,7 +65,7 @@ pub(crate) trait Watching: Send {
     /// Calls a closure in the span of the job.
     fn in_span(&self, call: &mut dyn FnMut());
 
-    /// That returns, or panics with this payload; whether it is the end of the job.
+    /// The closure, or the poll, returns, or panics with this payload; whether it is the end of the job.
     fn leave(&mut self, panic: Option<&(dyn Any + Send)>, is_over: bool);
 
     /// The job was not accepted: it has no end.
@@ -94,7 +94,7 @@ impl Settings {
         self.times = true;
     }
 
-    /// Returns what the jobs of a pool with this name share, if they are observed.
+    /// Returns the observer of a pool with this name, if its jobs are observed.
     pub fn observer(self, pool: Arc<str>, site: impl Site + 'static) -> Option<Arc<Observer>> {
         let (begin, site) = (self.begin?, Box::new(site));
         let (outside, detector) = (Record::default(), Detector::default());
@@ -107,10 +107,11 @@ pub trait Site: Send + Sync {
     /// Returns whether the pool is of this process. In a forked child, locks may be held forever.
     fn is_here(&self) -> bool;
 
-    /// Calls a closure with the index and the record of the calling thread, if it is a worker of the pool.
-    fn on_thread(&self, call: &mut dyn FnMut(usize, &Record));
+    /// Calls a closure with the index and the record of the calling thread, or with the other record if it is no worker of the pool.
+    fn on_thread(&self, other: &Record, call: &mut dyn FnMut(Option<usize>, &Record));
 
-    /// Calls a closure with the index and the record of each worker. Returns `false` if the pool has ended.
+    /// Calls a closure with the index and the record of each worker. Returns `false` if the pool and its threads have
+    /// ended.
     fn each(&self, call: &mut dyn FnMut(usize, &Record)) -> bool;
 
     /// The calling thread runs this job.
@@ -120,7 +121,7 @@ pub trait Site: Send + Sync {
     fn hook_panicked(&self);
 }
 
-/// What the jobs of one observed pool share.
+/// The shared state of the jobs of an observed pool.
 pub struct Observer {
     site: Box<dyn Site>,
     /// The name of the pool.
@@ -142,14 +143,11 @@ impl Observer {
     /// Calls a closure with the record of this thread, and with its index if it is a worker of the pool.
     pub(crate) fn on_record<R>(&self, call: impl FnOnce(Option<usize>, &Record) -> R) -> R {
         let (mut call, mut result) = (Some(call), None);
-        self.site.on_thread(&mut |index, record| {
-            result = call.take().map(|call| call(Some(index), record));
+        self.site.on_thread(&self.outside, &mut |index, record| {
+            result = call.take().map(|call| call(index, record));
         });
-        match (result, call) {
-            (Some(result), _) => result,
-            (None, Some(call)) => call(None, &self.outside),
-            (None, None) => unreachable!("it returns"),
-        }
+        let Some(result) = result else { unreachable!("it has been called") };
+        result
     }
 
     /// The span of the calling thread, if jobs have spans.
@@ -166,7 +164,7 @@ impl Observer {
         }
     }
 
-    /// Returns the jobs of the pool that run on threads of others.
+    /// Returns the jobs of the pool that run on threads that are not the pool's.
     pub fn elsewhere(&self) -> Vec<JobDump> {
         self.outside.running().iter().map(JobDump::new).collect()
     }
@@ -174,7 +172,7 @@ impl Observer {
     /// Returns how long the jobs of the pool that have ended waited and ran, if that is recorded.
     #[cfg(feature = "histograms")]
     pub fn histograms(&self) -> Option<Histograms> {
-        let mut all = self.settings.times.then(Histograms::default)?;
+        let mut all = self.settings.times.then(Histograms::new)?;
         self.site.each(&mut |_, record| record.add_times_to(&mut all));
         self.outside.add_times_to(&mut all);
         Some(all)
@@ -185,10 +183,8 @@ impl Observer {
     /// # Errors
     /// The operating system's error if it can't be started.
     pub fn start_detector(self: &Arc<Self>, inherited: Arc<Inherited>) -> io::Result<()> {
-        self.settings
-            .on_stall
-            .as_ref()
-            .map_or(Ok(()), |stalls| (stalls.start)(self, stalls, inherited))
+        let Some(stalls) = &self.settings.on_stall else { return Ok(()) };
+        (stalls.start)(self, stalls, inherited)
     }
 
     fn start(self: &Arc<Self>, stalls: &Stalls, inherited: Arc<Inherited>) -> io::Result<()> {

@@ -48,7 +48,7 @@ impl Record {
         self.0.lock().running.push(Stretch { job, id, since, thread, is_reported: false });
     }
 
-    /// That ends.
+    /// The job, or its poll, ends.
     pub(crate) fn end(&self, job: &Arc<Job>) {
         let mut state = self.0.lock();
         // A worker's last one, as jobs nest; other threads have one record.
@@ -66,7 +66,7 @@ impl Record {
     /// A job has ended that waited and ran for so long.
     #[cfg(feature = "histograms")]
     pub(crate) fn add_times(&self, waited: Duration, ran: Duration) {
-        self.0.lock().times.get_or_insert_default().add(waited, ran);
+        self.0.lock().times.get_or_insert_with(|| Box::new(Histograms::new())).add(waited, ran);
     }
 
     /// Adds the recorded times to others.

@@ -8,7 +8,7 @@ use crate::job::{Job, Span};
 use crate::observer::Settings;
 
 impl Settings {
-    /// Opens a span for each job, in that of the thread that submits it.
+    /// Opens a span for each job, as a child of the span of the thread that submits it.
     pub fn spans(&mut self) {
         self.span = Some(|| Box::new(Held(tracing::Span::current())));
     }
@@ -55,7 +55,7 @@ impl Span for Held {
         if let Some(index) = worker {
             span.record("worker", index);
         }
-        // One that the subscriber does not want must not hide the submitter's.
+        // A span that the subscriber does not want must not hide the submitter's.
         Box::new(if span.is_disabled() { self.clone() } else { Held(span) })
     }
 }

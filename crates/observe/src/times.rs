@@ -25,20 +25,18 @@ pub struct Histograms {
 #[derive(Clone)]
 pub struct Times(Histogram<u64>);
 
-impl Default for Histograms {
-    fn default() -> Self {
+impl Histograms {
+    pub(crate) fn new() -> Self {
         Self { waiting: Times::new(), running: Times::new() }
     }
-}
 
-impl Histograms {
-    /// Adds those of one job.
+    /// Adds the times of one job.
     pub(crate) fn add(&mut self, waited: Duration, ran: Duration) {
         self.waiting.add(waited);
         self.running.add(ran);
     }
 
-    /// Adds others.
+    /// Adds the times of other histograms.
     pub(crate) fn add_all(&mut self, others: &Self) {
         self.waiting.add_all(&others.waiting);
         self.running.add_all(&others.running);

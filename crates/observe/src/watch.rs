@@ -34,7 +34,7 @@ impl Settings {
     }
 }
 
-/// What a job that is about to be submitted to an observed pool is known by.
+/// The identity of a job that is about to be submitted to an observed pool.
 #[derive(Clone)]
 pub struct Watcher {
     observer: Arc<Observer>,
@@ -111,17 +111,17 @@ impl Watch {
     }
 }
 
-/// A call of a thread outside of the pool that waits for what it borrows to: known as a job of the pool is while it runs, but told
-/// to no hook for outcomes.
+/// A call of a thread outside of the pool that lends to jobs and waits for them: listed as a job of the pool while it runs, but told to no
+/// hook for outcomes.
 pub struct Call(Option<Watcher>);
 
 impl Call {
-    /// A call to an observed pool, or to one that is not, on the thread that makes it.
+    /// A call to a pool, observed or not, on the thread that makes it.
     pub fn new(observer: Option<&Arc<Observer>>, place: &'static Location<'static>) -> Self {
         Self(observer.map(|observer| Watcher::new(observer, place, None)))
     }
 
-    /// Calls what makes parts: they are in the span of the thread that calls, if the pool's jobs have spans.
+    /// Calls a closure that makes parts: they are in the span of the thread that calls, if the pool's jobs have spans.
     pub fn lend<R>(&self, call: impl FnOnce() -> R) -> R {
         let span = self.0.as_ref().and_then(|Watcher { job, .. }| job.span.as_deref());
         let Some(span) = span else { return call() };
@@ -150,7 +150,7 @@ impl Call {
     }
 }
 
-/// What a watch measures.
+/// The measurements of a watch.
 struct Measured {
     observer: Arc<Observer>,
     job: Arc<Job>,

@@ -1,7 +1,7 @@
-//! What the threads of a pool do now: for a dump, and for those who observe its jobs.
+//! What the threads of a pool do now: for a dump, and for the observer of its jobs.
 //!
 //! It is read from atomics, and from the records of the workers, each under its own lock. No lock is taken that a worker needs to find,
-//! submit or wait for work, so what is read may be of slightly different moments.
+//! submit or wait for work, so the values may be of slightly different moments.
 
 use brigade_observe::{Dump, JobDump, Record, Stretch, WorkerDump};
 
@@ -45,7 +45,9 @@ impl Core {
 
     /// Calls a closure with the index and the record of each worker; returns `false` if the pool and its threads have ended.
     pub(crate) fn each_record(&self, call: &mut dyn FnMut(usize, &Record)) -> bool {
+        // First: an observer that is told of the end does not come again.
+        let is_over = self.idle.snapshot().terminated() && self.threads.alive() == 0;
         self.queues.peers.iter().for_each(|(index, peer)| call(index, &peer.record));
-        !self.idle.snapshot().terminated() || self.threads.alive() > 0
+        !is_over
     }
 }

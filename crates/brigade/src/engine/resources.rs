@@ -1,4 +1,4 @@
-//! What the engine has of I/O: the driver of a pool, and what makes the resources of a thread belong to the pool.
+//! The engine's view of I/O: the driver of a pool, and the supply that ties the resources of a thread to the pool.
 
 #[cfg(feature = "io")]
 pub(crate) use brigade_io::{Driver, DriverSupply as Resources};

@@ -1,4 +1,4 @@
-//! hyper's trait for what spawns.
+//! hyper's trait `Executor`.
 
 use core::future::Future;
 

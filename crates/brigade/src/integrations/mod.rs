@@ -1,4 +1,4 @@
-//! Implementations of other crates' traits. Nothing imports them.
+//! Integrations with other crates. No module imports them; lib.rs exports their types.
 
 #[cfg(feature = "executor")]
 mod executor;

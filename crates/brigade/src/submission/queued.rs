@@ -16,7 +16,7 @@ pub(crate) trait Terms: Send + 'static {
     /// The instant from which on the job must not be started.
     fn deadline(&self) -> Option<Instant>;
 
-    /// Whether that is still to come.
+    /// Whether the job may still be started.
     #[inline]
     fn may_start(&self) -> bool {
         self.deadline().is_none_or(|at| clock::now() < at)

@@ -1,7 +1,5 @@
 //! Submission of closures that run at a given time.
 
-use brigade_observe::Watcher;
-
 use core::fmt;
 use core::future::Future;
 use core::pin::Pin;
@@ -10,6 +8,8 @@ use core::time::Duration;
 use std::panic::Location;
 use std::sync::Arc;
 use std::time::Instant;
+
+use brigade_observe::Watcher;
 
 use super::schedule::{Action, Again, Every, Once, Schedule};
 use super::sleep::{Sleep, sleep_until};

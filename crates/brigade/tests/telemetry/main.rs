@@ -49,6 +49,27 @@ fn the_histograms_have_each_job_that_ran_once() {
 }
 
 #[test]
+fn a_job_is_added_to_the_histograms_when_it_ends_and_not_if_it_is_cancelled() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::builder().threads(1).histograms().build().unwrap();
+    let handle = pool.handle();
+    let inside = pool.submit(move || handle.histograms().unwrap().waiting.count());
+    assert_eq!(inside.join().unwrap(), 0);
+
+    let polled = Gate::closed();
+    let gate = polled.clone();
+    let mut cancelled = pool.spawn(poll_fn(move |_| {
+        gate.open();
+        Poll::<()>::Pending
+    }));
+    polled.wait();
+    assert!(cancelled.cancel());
+    pool.wait_idle();
+    let times = pool.histograms().unwrap();
+    assert_eq!((times.waiting.count(), times.running.count()), (1, 1));
+}
+
+#[test]
 fn the_quantiles_are_those_of_the_times() {
     let _dog = Watchdog::start(20);
     let pool = Pool::builder().threads(1).histograms().build().unwrap();
