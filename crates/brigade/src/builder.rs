@@ -17,7 +17,6 @@ use crate::machine::Machine;
 use crate::pool::Pool;
 use crate::submission::{SUBMIT_BOUNDED, submit_bounded};
 use crate::thread_name::ThreadName;
-use crate::watch::Observed;
 
 impl Pool {
     /// Creates a pool of `threads` threads with the default configuration. The first is started now, the others as jobs are
@@ -92,9 +91,14 @@ pub struct Builder {
     pub(crate) machine: Machine,
     /// The settings for observing its jobs.
     pub(crate) observe: Settings,
+    /// Makes the observer, if there is one: a program that observes no pool does not contain it.
+    pub(crate) make_observer: Option<MakeObserver>,
     /// How many jobs may be queued; `None` if any number may.
     capacity: Option<Capacity>,
 }
+
+/// Makes the observer of a pool with this name and key.
+type MakeObserver = fn(Settings, Arc<str>, Key) -> Option<Arc<Observer>>;
 
 /// How many jobs may be queued, and what limits a pool to that: a program without a bounded pool does not contain it.
 struct Capacity {
@@ -122,6 +126,7 @@ impl Builder {
             threads: None,
             machine: Machine::default(),
             observe: Settings::default(),
+            make_observer: None,
             capacity: None,
         }
     }
@@ -444,8 +449,9 @@ impl Builder {
     pub fn build(mut self) -> io::Result<Pool> {
         self.check()?;
         let first = self.config.first;
-        let key = Key::new::<Child>(self.capacity.is_some(), self.observe.is_on())?;
-        self.config.observer = self.observe.observer(self.config.pool_name(), Observed(key));
+        let key = Key::new::<Child>(self.capacity.is_some(), self.make_observer.is_some())?;
+        let make = |make: MakeObserver| make(self.observe, self.config.pool_name(), key);
+        self.config.observer = self.make_observer.and_then(make);
         let bound = self.capacity.map(|capacity| (capacity.limit)(capacity.jobs));
         let core = Core::new(key, *self.config, bound, Worker::live, resources_of);
         let Config { observer, inherited, .. } = &*core.config;

@@ -11,6 +11,7 @@ use crate::builder::Builder;
 use crate::deadlock::waits_of;
 use crate::handle::Handle;
 use crate::registry::reach;
+use crate::watch::Observed;
 
 /// # Observing jobs
 ///
@@ -50,6 +51,7 @@ impl Builder {
     /// ```
     pub fn observe_jobs(mut self) -> Self {
         self.observe.observe_jobs();
+        self.make_observer = Some(|settings, name, key| settings.observer(name, Observed(key)));
         self
     }
 

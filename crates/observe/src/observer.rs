@@ -73,11 +73,6 @@ pub(crate) trait Watching: Send {
 }
 
 impl Settings {
-    /// Returns whether jobs are observed.
-    pub fn is_on(&self) -> bool {
-        self.begin.is_some()
-    }
-
     /// Tells a hook how each job ended.
     pub fn on_outcome(&mut self, hook: impl Fn(&Outcome<'_>) + Send + Sync + 'static) {
         self.on_outcome = Some(Arc::new(hook));
