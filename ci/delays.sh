@@ -31,8 +31,6 @@ without=(
     # jobs, which takes minutes.
     submit_and_join_cost_one_allocation
     a_backlog_costs_forty_bytes_a_job_at_most_and_later_ones_no_more
-    # It counts the wake-ups of a worker that keeps up with its timers, which one with delays does not.
-    a_task_that_spawns_one_after_each_of_its_timers_does_not_wake_a_worker_for_each
     # They judge wall-clock time.
     ticks_that_were_missed_are_skipped_or_delayed_or_made_up_for
 )

@@ -11,7 +11,6 @@ use crate::builder::Builder;
 use crate::deadlock::waits_of;
 use crate::handle::Handle;
 use crate::registry::reach;
-use crate::watch::Observed;
 
 /// # Observing jobs
 ///
@@ -51,7 +50,7 @@ impl Builder {
     /// ```
     pub fn observe_jobs(mut self) -> Self {
         self.observe.observe_jobs();
-        self.make_observer = Some(|settings, name, key| settings.observer(name, Observed(key)));
+        self.make_observer = Some(|settings, name, key| settings.observer(name, key));
         self
     }
 

@@ -71,11 +71,6 @@ impl<'a> At<'a> {
         self.core().is_none_or(|core| core.key.is_plain())
     }
 
-    /// Whether the pool's jobs are observed.
-    pub(crate) fn is_observed(self) -> bool {
-        self.core().is_some_and(|core| core.key.is_observed())
-    }
-
     /// Calls what drops a job; off the pool, the end of the pool waits for that.
     pub(crate) fn off_pool<R>(self, drop_job: impl FnOnce() -> R) -> R {
         match self {

@@ -7,7 +7,7 @@ use brigade_observe::{Job, Record, Site, Watcher};
 
 use crate::engine::{CURRENT, Core, Worker, label_job};
 use crate::key::Key;
-use crate::registry::{At, reach};
+use crate::registry::reach;
 
 /// The watcher of a job that is about to be submitted to that pool; `None` if the pool is not observed, or no longer exists.
 #[inline]
@@ -16,57 +16,34 @@ pub(crate) fn watcher_of(
     place: &'static Location<'static>,
     name: impl FnOnce() -> Option<Cow<'static, str>>,
 ) -> Option<Watcher> {
-    if key.is_observed() { reach_watcher(key, place, name()) } else { None }
-}
-
-/// The same, where the pool is known.
-#[inline]
-pub(crate) fn watcher_at(
-    at: At<'_>,
-    place: &'static Location<'static>,
-    name: impl FnOnce() -> Option<Cow<'static, str>>,
-) -> Option<Watcher> {
-    if at.is_observed() { new_watcher(at, place, name()) } else { None }
-}
-
-#[cold]
-#[inline(never)]
-fn reach_watcher(
-    key: Key,
-    place: &'static Location<'static>,
-    name: Option<Cow<'static, str>>,
-) -> Option<Watcher> {
-    reach(key, |at| new_watcher(at, place, name))
+    if key.is_observed() { new_watcher(key, place, name()) } else { None }
 }
 
 #[cold]
 #[inline(never)]
 fn new_watcher(
-    at: At<'_>,
+    key: Key,
     place: &'static Location<'static>,
     name: Option<Cow<'static, str>>,
 ) -> Option<Watcher> {
-    at.core()?.config.observer.as_ref().map(|observer| Watcher::new(observer, place, name))
+    reach(key, |at| Some(Watcher::new(at.core()?.config.observer.as_ref()?, place, name)))
 }
 
-/// A pool that is observed.
-pub(crate) struct Observed(pub(crate) Key);
-
-impl Site for Observed {
+impl Site for Key {
     fn is_here(&self) -> bool {
-        self.0.is_here()
+        Self::is_here(*self)
     }
 
     fn on_thread(&self, other: &Record, call: &mut dyn FnMut(Option<usize>, &Record)) {
         CURRENT.with(|worker| match worker {
-            Some(worker) if worker.is_of(self.0) => call(Some(worker.index()), worker.record()),
+            Some(worker) if worker.is_of(*self) => call(Some(worker.index()), worker.record()),
             _ => call(None, other),
         });
     }
 
     fn each(&self, call: &mut dyn FnMut(usize, &Record)) -> bool {
         // Not by `reach`: a thread that looks for stalls must not keep the memory of a pool that has been detached.
-        Core::find(self.0).is_some_and(|core| core.each_record(call))
+        Core::find(*self).is_some_and(|core| core.each_record(call))
     }
 
     fn runs(&self, job: &Job) {

@@ -13,7 +13,7 @@ use crate::engine::{CURRENT, Worker, drop_off_pool};
 use crate::join::JoinHandle;
 use crate::key::Key;
 use crate::registry::{At, reach};
-use crate::watch::watcher_at;
+use crate::watch::watcher_of;
 
 /// The scheduler of a local future: its worker.
 #[derive(Clone, Copy)]
@@ -123,7 +123,7 @@ where
 {
     let (key, index) = (worker.key(), worker.index());
     let scheduler = OnWorker { key, index };
-    let watcher = watcher_at(At::Worker(worker), place, || None);
+    let watcher = watcher_of(key, place, || None);
     let Spawned { job, handle } = match watcher {
         None => Spawned::local(future, scheduler),
         Some(watcher) => {

@@ -30,7 +30,7 @@ use crate::priority::Priority;
 use crate::registry::{At, reach};
 use crate::rejected::Rejected;
 use crate::semaphore::Permit;
-use crate::watch::{watcher_at, watcher_of};
+use crate::watch::watcher_of;
 pub(crate) use accept::{accept_as, accept_owned, submit, submit_job};
 pub use job_builder::JobBuilder;
 pub use on_worker::JobOnWorker;
@@ -232,7 +232,7 @@ where
     R: Receipt<T>,
 {
     let class = terms.class();
-    let watcher = watcher_at(at, place, || terms.name());
+    let watcher = at.core().and_then(|core| watcher_of(core.key, place, || terms.name()));
     let made = watched::make(watcher, Queued { permit, terms, work });
     submit_job(made, |job| at.accept_or_reject(class, job), unmade::<F, D, T>)
 }
