@@ -24,7 +24,7 @@ code() {
 }
 
 sources() {
-    git ls-files -z -- "$1" | grep -zE '\.rs$' | grep -zvE '(^|/)(tests?|loom_tests|benches|examples|guide)(\.rs|/)'
+    git ls-files -z --cached --others --exclude-standard -- "$1" | grep -zE '\.rs$' | grep -zvE '(^|/)(tests?|loom_tests|benches|examples|guide)(\.rs|/)'
 }
 
 # Prints how many lines of code match, in a folder.

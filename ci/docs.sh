@@ -63,8 +63,9 @@ tests="$(find crates -name '*.rs' -not -path '*/target/*' -print0 | xargs -0 awk
         is_test = 0
     }' | sort -u)"
 named="$(awk -F ' \\| ' '/^\| / { print $NF }' docs/features.md | grep -oE '`[a-z0-9]+(_[a-z0-9]+){2,}`' | tr -d '`' | sort -u)"
-missing="$(comm -13 <(echo "$tests") <(echo "$named"))"
-if [[ -z $named || -n $missing ]]; then
-    echo "docs/features.md names tests that there are not:" "${missing:-none at all}" >&2
+in_scripts="$(grep -hoE '^ +[a-z0-9]+(_[a-z0-9]+){4,}( \\|; do)?$' ci/delays.sh ci/soak.sh | grep -oE '[a-z0-9_]+' | grep _ | sort -u)"
+missing="$(comm -13 <(echo "$tests") <(sort -u <<<"$named"$'\n'"$in_scripts"))"
+if [[ -z $named || -z $in_scripts || -n $missing ]]; then
+    echo "docs/features.md or a script names tests that there are not:" "${missing:-none at all}" >&2
     exit 1
 fi

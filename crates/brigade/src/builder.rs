@@ -98,7 +98,7 @@ pub struct Builder {
 }
 
 /// Makes the observer of a pool with this name and key.
-type MakeObserver = fn(Settings, Arc<str>, Key) -> Option<Arc<Observer>>;
+type MakeObserver = fn(Settings, Arc<str>, Key) -> Arc<Observer>;
 
 /// How many jobs may be queued, and what limits a pool to that: a program without a bounded pool does not contain it.
 struct Capacity {
@@ -451,7 +451,7 @@ impl Builder {
         let first = self.config.first;
         let key = Key::new::<Child>(self.capacity.is_some(), self.make_observer.is_some())?;
         let make = |make: MakeObserver| make(self.observe, self.config.pool_name(), key);
-        self.config.observer = self.make_observer.and_then(make);
+        self.config.observer = self.make_observer.map(make);
         let bound = self.capacity.map(|capacity| (capacity.limit)(capacity.jobs));
         let core = Core::new(key, *self.config, bound, Worker::live, resources_of);
         let Config { observer, inherited, .. } = &*core.config;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 #[cfg(feature = "histograms")]
 use brigade_observe::Histograms;
-use brigade_observe::{Dump, JobDump, Outcome, Stall, Stretch, WaitDump};
+use brigade_observe::{Dump, JobDump, Outcome, Settings, Stall, Stretch, WaitDump};
 
 use crate::builder::Builder;
 use crate::deadlock::waits_of;
@@ -49,8 +49,7 @@ impl Builder {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn observe_jobs(mut self) -> Self {
-        self.observe.observe_jobs();
-        self.make_observer = Some(|settings, name, key| settings.observer(name, key));
+        self.make_observer = Some(Settings::observer);
         self
     }
 

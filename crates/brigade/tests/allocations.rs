@@ -190,6 +190,15 @@ fn a_job_that_runs_in_its_caller_allocates_nothing() {
 }
 
 #[test]
+fn a_job_of_an_observed_pool_allocates_four_times_and_six_times_with_a_span() {
+    let _dog = Watchdog::start(30);
+    let of = |builder: Builder| from_outside::<1>(&Metered::with(builder.threads(1)));
+    assert_eq!(of(Pool::builder().observe_jobs()), 4 * ROUNDS * JOBS);
+    #[cfg(feature = "tracing")]
+    assert_eq!(of(Pool::builder().trace_jobs()), 6 * ROUNDS * JOBS);
+}
+
+#[test]
 fn a_chain_of_jobs_with_24_bytes_allocates_nothing() {
     fn step(pool: Handle, left: usize, counter: &'static AtomicUsize) {
         counter.fetch_add(1, Ordering::Relaxed);

@@ -26,9 +26,8 @@
 //!
 //! let (sender, ends) = mpsc::channel();
 //! let mut settings = Settings::default();
-//! settings.observe_jobs();
 //! settings.on_outcome(move |outcome| _ = sender.send((outcome.name.map(String::from), outcome.end)));
-//! let observer = settings.observer("inline".into(), Inline).ok_or("its jobs are observed")?;
+//! let observer = settings.observer("inline".into(), Inline);
 //!
 //! let watcher = Watcher::new(&observer, Location::caller(), Some("sum".into()));
 //! assert_eq!(watcher.clone().begin(false).run(|| 6 * 7), 42);

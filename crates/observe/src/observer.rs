@@ -1,7 +1,6 @@
 //! The observer of a pool, and its settings.
 
 use core::any::Any;
-use core::fmt;
 use std::io;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
@@ -28,8 +27,6 @@ const FOREVER: Duration = Duration::from_secs(1 << 30);
 /// The settings for observing a pool's jobs.
 #[derive(Default)]
 pub struct Settings {
-    /// Begins to watch a job, if anything is told. By its address, as only a program that observes a pool contains what it calls.
-    pub(crate) begin: Option<Begin>,
     /// Whether the times of jobs are recorded.
     #[cfg(feature = "histograms")]
     pub(crate) times: bool,
@@ -88,13 +85,6 @@ impl Settings {
     pub fn histograms(&mut self) {
         self.times = true;
     }
-
-    /// Returns the observer of a pool with this name, if its jobs are observed.
-    pub fn observer(self, pool: Arc<str>, site: impl Site + 'static) -> Option<Arc<Observer>> {
-        let (begin, site) = (self.begin?, Box::new(site));
-        let (outside, detector) = (Record::default(), Detector::default());
-        Some(Arc::new(Observer { site, pool, begin, settings: self, outside, detector }))
-    }
 }
 
 /// A pool that is observed.
@@ -121,6 +111,7 @@ pub struct Observer {
     site: Box<dyn Site>,
     /// The name of the pool.
     pub(crate) pool: Arc<str>,
+    /// Begins to watch a job. By its address, as only a program that observes a pool contains the code of a watch.
     pub(crate) begin: Begin,
     pub(crate) settings: Settings,
     /// The record of the threads that are not the pool's: they run jobs that they join, or for which there is no room.
@@ -130,6 +121,16 @@ pub struct Observer {
 }
 
 impl Observer {
+    pub(crate) fn new(
+        settings: Settings,
+        pool: Arc<str>,
+        site: Box<dyn Site>,
+        begin: Begin,
+    ) -> Arc<Self> {
+        let (outside, detector) = (Record::default(), Detector::default());
+        Arc::new(Self { site, pool, begin, settings, outside, detector })
+    }
+
     /// The pool.
     pub(crate) fn site(&self) -> &dyn Site {
         &*self.site
@@ -216,11 +217,5 @@ impl Observer {
             }
             at = next.unwrap_or(now + FOREVER);
         }
-    }
-}
-
-impl fmt::Debug for Observer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Observer").field("pool", &self.pool).finish_non_exhaustive()
     }
 }

@@ -11,13 +11,13 @@ use brigade_sync::time;
 use brigade_task::for_each_running;
 
 use crate::job::{Job, Span};
-use crate::observer::{Observer, Settings, Watching};
+use crate::observer::{Observer, Settings, Site, Watching};
 use crate::outcome::{End, Outcome};
 
 impl Settings {
-    /// Observes jobs.
-    pub fn observe_jobs(&mut self) {
-        self.begin = Some(|observer, job, has_handle| {
+    /// Returns the observer of a pool with this name.
+    pub fn observer(self, pool: Arc<str>, site: impl Site + 'static) -> Arc<Observer> {
+        Observer::new(self, pool, Box::new(site), |observer, job, has_handle| {
             let accepted = time::now();
             Box::new(Measured {
                 observer,
@@ -30,7 +30,7 @@ impl Settings {
                 is_over: false,
                 span: None,
             })
-        });
+        })
     }
 }
 
