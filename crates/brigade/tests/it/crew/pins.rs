@@ -8,6 +8,7 @@ use brigade::{Cpus, Handle, Pool, blocking, current_worker_index};
 use brigade_sync::affinity::ThreadRef;
 use brigade_testkit::{Meeting, Watchdog, eventually};
 
+use crate::support::crowd::threads_named;
 use crate::support::nice::nice_here;
 
 /// The CPUs that the calling thread may run on.
@@ -37,11 +38,12 @@ fn each_thread_runs_on_its_cpu_and_so_does_one_that_replaces_it() {
     let _dog = Watchdog::start(60);
     let all = mine();
     let (first, last) = (all[0], all[all.len() - 1]);
-    let pool = Pool::builder().threads(3).pin([last, first]).build().unwrap();
+    let pool = Pool::builder().name("pins").threads(3).pin([last, first]).build().unwrap();
     let expected = [vec![last], vec![first], all];
     assert_eq!(of_each(&pool, 3), expected);
     pool.resize(1).unwrap();
-    eventually("two threads end", || pool.metrics().threads == 1);
+    // Until a thread has ended, no other one has its index.
+    eventually("two threads end", || threads_named("pins-") == 1);
     pool.resize(3).unwrap();
     assert_eq!(of_each(&pool, 3), expected, "new threads, the same pins");
 }
