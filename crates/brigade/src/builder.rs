@@ -145,6 +145,9 @@ impl Builder {
     /// blocked ones, but none beyond it: a fork takes nanoseconds, and most have ended long before a thread could have started for
     /// them. For recursions and loops, set the core size to the number of CPUs.
     ///
+    /// While any pool is busy the process has one thread more, `brigade-monitor`. It wakes an idle thread for a job that waits behind a long one
+    /// for more than a millisecond.
+    ///
     /// ```
     /// let pool = brigade::Pool::builder().threads(1..=8).build()?;
     /// assert_eq!(pool.submit(|| 6 * 7).join()?, 42);

@@ -370,6 +370,9 @@ pub use config::{
     ShutdownOptions, Threads, WhenFull,
 };
 pub use default_pool::{default_pool, set_default_pool};
+#[cfg(brigade_seeded)]
+#[doc(hidden)]
+pub use engine::monitor_runs;
 pub use free::{
     current_priority, current_worker, current_worker_index, execute, job, spawn, submit,
     try_execute, try_execute_locally, try_spawn, try_submit,

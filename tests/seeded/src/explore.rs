@@ -59,15 +59,29 @@ fn policy(seed: u64) -> Policy {
     }
 }
 
+/// Runs a program once, to its end and that of the monitor, which outlives it for a time.
+fn to_the_end(
+    seed: u64,
+    kept: usize,
+    program: impl Fn() + Send + Sync + 'static,
+) -> Result<Run, Failure> {
+    explore(seed, policy(seed), MOST_STEPS, kept, move || {
+        program();
+        while brigade::monitor_runs() {
+            brigade_sync::time::sleep(Duration::from_secs(1));
+        }
+    })
+}
+
 fn once(seed: u64, kept: usize) -> Result<Run, Failure> {
-    explore(seed, policy(seed), MOST_STEPS, kept, move || program::run(seed, OPERATIONS))
+    to_the_end(seed, kept, move || program::run(seed, OPERATIONS))
 }
 
 /// Runs each case with many seeds.
 fn all_cases() -> ExitCode {
     for (name, case) in cases::ALL {
         for seed in 0..OF_A_CASE {
-            if let Err(failure) = explore(seed, policy(seed), MOST_STEPS, 40, case) {
+            if let Err(failure) = to_the_end(seed, 40, case) {
                 failure.steps.iter().for_each(|step| println!("{step}"));
                 println!("{name}: failed with seed {seed}, {:?}: {failure}", policy(seed));
                 return ExitCode::FAILURE;

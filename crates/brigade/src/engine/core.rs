@@ -12,7 +12,7 @@ use brigade_task::Job;
 
 use super::bound::Bound;
 use super::current;
-use super::events::{Events, STANDBY_PERIOD};
+use super::events::{Events, WATCH_PERIOD};
 use super::lanes::Accepts;
 use super::ledger::Ledger;
 use super::owned_tasks::OwnedTasks;
@@ -21,7 +21,7 @@ use super::resources::Resources;
 use super::signal::Signal;
 use super::threads::{Launch, Threads};
 use crate::config::{Config, Growth, Size, Threads as Range};
-use crate::idle::{Help, Hold, Idle, Snapshot};
+use crate::idle::{Help, Hold, Idle, Snapshot, Watch};
 use crate::key::Key;
 use crate::priority::Priority;
 use crate::semaphore::Semaphore;
@@ -323,7 +323,7 @@ impl Core {
     }
 
     /// Like [`wake`](Self::wake), by a thread that goes on; the worker leaves this CPU to it if another one is free.
-    fn wake_beside(&self, index: usize) {
+    pub(super) fn wake_beside(&self, index: usize) {
         let outside = usize::from(!current::is_worker_of(self.key));
         let is_free = self.config.may_spread() && self.idle.has_free_cpus(1 + outside);
         let sleeper = &self.queues.peers.at(index).sleeper;
@@ -347,7 +347,7 @@ impl Core {
     /// is queued: whoever has queued it may have relied on this worker.
     fn start(&self, index: usize) -> io::Result<()> {
         let result = self.start_once(index);
-        if result.is_err() && self.has_work_for_a_start() {
+        if result.is_err() {
             self.start_again(QUICK_RETRIES);
         }
         result
@@ -391,13 +391,9 @@ impl Core {
 
     /// Starts a worker if work waits that no thread can run; `true` if there is nothing left to try.
     pub(super) fn retry_start(&self) -> bool {
-        let index = if self.has_work_for_a_start() { self.idle.pick_if_stuck() } else { None };
+        let has_work = self.queues.has_work() || self.events.are_wanted();
+        let index = if has_work { self.idle.pick_if_stuck() } else { None };
         index.is_none_or(|index| self.start_once(index).is_ok())
-    }
-
-    /// Whether there is anything for which a failed start is retried.
-    fn has_work_for_a_start(&self) -> bool {
-        self.queues.has_work() || self.events.are_wanted()
     }
 
     /// Gets another worker for queued jobs, timers and I/O events after one has been blocked.
@@ -409,7 +405,7 @@ impl Core {
         if self.queues.has_work() {
             self.help();
         }
-        self.see_to_driver();
+        self.call_holder();
         if self.threads.has_failed() {
             self.start_again(RETRY_AFTER.len());
         }
@@ -483,26 +479,40 @@ impl Core {
                 self.wake(index);
             }
         } else if !self.events.candidates.are_there() || !self.events.candidates.call_poller() {
-            self.see_to(at);
+            // The monitor may look too late for it.
+            let is_soon = |at| at <= self.timers().clock().now() + WATCH_PERIOD;
+            if at.is_some_and(is_soon) || !self.idle.snapshot().attended() {
+                self.call_holder();
+            }
         }
     }
 
-    /// Has a worker hold the driver, if there is anything to wait for and a worker that could.
+    /// Has timers and I/O events handled while the caller, which has polled them, goes on to run: by a parked worker if the monitor sees that no
+    /// worker polls.
     pub(super) fn see_to_driver(&self) {
-        self.see_to(None);
-    }
-
-    /// The same after a timer has been set that is due `at` some time: one that a worker which stands by may be too late for.
-    fn see_to(&self, at: Option<Instant>) {
         if !self.events.are_wanted() {
             return;
         }
         let seen = self.idle.after_publishing();
-        let is_soon = || at.is_some_and(|at| at <= self.timers().clock().now() + STANDBY_PERIOD);
-        if seen.driver_held() || seen.monitored() || (seen.stood_by() && !is_soon()) {
+        if seen.driver_held() || seen.attended() {
+            return;
+        }
+        if seen.parked() == 0 || !self.ask_monitor(Watch::Widely) {
+            self.call_holder();
+        }
+    }
+
+    /// Has a worker hold the driver, if there is anything to wait for and a worker that could.
+    pub(super) fn call_holder(&self) {
+        if !self.events.are_wanted() {
+            return;
+        }
+        let seen = self.idle.after_publishing();
+        if seen.driver_held() {
             return;
         }
         if seen.parked() > 0 || seen.is_understaffed() {
+            self.events.call_holder();
             // As for one job that is queued.
             self.bring(self.idle.pick(1, false), Self::wake_beside);
         } else if self.events.candidates.are_there() {

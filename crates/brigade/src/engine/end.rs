@@ -17,6 +17,7 @@ use brigade_task::{Job, Outcome, drop_contained};
 
 use super::core::Core;
 use super::current;
+use super::monitor;
 use super::off_pool::{is_off_pool, nest};
 use crate::config::Shutdown;
 use crate::idle::Wait;
@@ -310,11 +311,15 @@ impl Core {
         // A job that this thread runs or drops can't end before this returns.
         let is_over = || self.tasks.is_empty() && self.ledger.is_idle();
         // First: a thread that is about to be started is not among the threads yet.
-        self.rest.wait_until(deadline, || self.idle.snapshot().terminated())
+        let has_ended = self.rest.wait_until(deadline, || self.idle.snapshot().terminated())
             && self.threads.wait_left(deadline)
             && self.threads.join_all(deadline)
             && self.rest.wait_until(deadline, || is_off_pool(self.key) || is_over())
-            && self.config.observer.as_ref().is_none_or(|observer| observer.end_detector(deadline))
+            && self.config.observer.as_ref().is_none_or(|observer| observer.end_detector(deadline));
+        if has_ended {
+            monitor::leave(self.key);
+        }
+        has_ended
     }
 }
 

@@ -24,6 +24,7 @@ mod late;
 mod ledger;
 mod local;
 mod mailbox;
+mod monitor;
 mod off_pool;
 mod origins;
 mod owned_tasks;
@@ -49,6 +50,8 @@ pub(crate) use enter::{enter, enter_pool, entered, resources_of};
 pub(crate) use events::blocked::{BlockedThread, ThisThread};
 #[cfg(feature = "io")]
 pub(crate) use events::closed;
+#[cfg(brigade_seeded)]
+pub use monitor::monitor_runs;
 pub(crate) use off_pool::{drop_off_pool, may_nest, nest};
 pub(crate) use probe::{Scope, Span};
 pub(crate) use worker::{

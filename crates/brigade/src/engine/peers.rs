@@ -73,7 +73,7 @@ impl Peer {
     }
 
     /// A number that changes whenever the queues change.
-    pub(super) fn mark(&self) -> u64 {
+    pub(super) fn epoch(&self) -> u64 {
         self.remote.mark() ^ self.forks.mark().rotate_left(16)
     }
 

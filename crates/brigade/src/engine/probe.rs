@@ -11,7 +11,6 @@ use std::panic::Location;
 use brigade_trace::{Label, Now, Pen, Session, Since, Trace, TraceError, What, Worker as Traced};
 
 use super::core::Core;
-use crate::idle::Duty;
 use crate::role::Role;
 
 /// The worker that tells something.
@@ -34,10 +33,10 @@ pub(super) enum Event {
     Searches,
     /// It has stopped searching.
     HasSearched,
-    /// It begins to sleep, with this duty.
-    Sleeps(Option<Duty>),
-    /// It continues to sleep, with another duty.
-    SleepsOn(Option<Duty>),
+    /// It begins to sleep, and holds the driver or not.
+    Sleeps(bool),
+    /// It sleeps, and holds the driver from now on.
+    HoldsDriver,
     /// It has seen something to do instead of sleeping, or while it slept.
     Withdraws,
     /// It has been woken.
@@ -140,12 +139,7 @@ impl Core {
 #[cfg(feature = "trace")]
 #[cold]
 fn write(pen: Pen<'_>, event: Event) {
-    let shown = |duty: Option<Duty>| match duty {
-        None => "",
-        Some(Duty::Monitor) => "monitors the queues",
-        Some(Duty::Driver) => "waits for timers and I/O",
-        Some(Duty::Standby) => "stands by for timers and I/O",
-    };
+    let shown = |holds_driver| if holds_driver { "waits for timers and I/O" } else { "" };
     match event {
         Event::Starts(role) => pen.note(What::Starts(match role {
             Role::Core => "core",
@@ -155,8 +149,8 @@ fn write(pen: Pen<'_>, event: Event) {
         Event::Ends => pen.note(What::Ends),
         Event::Searches => pen.search(),
         Event::HasSearched => pen.end_state(),
-        Event::Sleeps(duty) => pen.park(shown(duty), Since::Running),
-        Event::SleepsOn(duty) => pen.park(shown(duty), Since::Parked(0)),
+        Event::Sleeps(holds_driver) => pen.park(shown(holds_driver), Since::Running),
+        Event::HoldsDriver => pen.park(shown(true), Since::Parked(0)),
         Event::Withdraws => pen.withdraw(),
         Event::IsWoken => pen.woken(),
         Event::Steals { from, jobs, are_forks } => {

@@ -48,6 +48,19 @@ impl Queues {
         self.has_shared() || self.peers.iter().any(|(_, peer)| peer.len() > 0)
     }
 
+    /// Whether a job has been waiting since the last call with these epochs, numbers that change with the queues of a worker. (Where
+    /// several wait, their submitter has woken a worker.)
+    pub(super) fn are_stuck(&self, epochs: &mut Vec<u64>) -> bool {
+        epochs.resize(self.peers.len(), 0);
+        let mut are_stuck = self.has_shared();
+        for (index, last) in epochs.iter_mut().enumerate() {
+            let Some(peer) = self.peers.get(index) else { continue };
+            let epoch = peer.epoch();
+            are_stuck |= core::mem::replace(last, epoch) == epoch && peer.len() > 0;
+        }
+        are_stuck
+    }
+
     /// Whether anything is queued that belongs to no worker.
     pub(super) fn has_shared(&self) -> bool {
         !self.injectors.is_empty() || !self.lanes.is_empty()
@@ -67,6 +80,11 @@ impl Queues {
     pub(super) fn close(&self) {
         self.injectors.close();
         self.lanes.close();
+    }
+
+    /// Whether a worker has forked since the pool was built.
+    pub(super) fn have_forked(&self) -> bool {
+        self.peers.iter().any(|(_, peer)| peer.forks.is_used())
     }
 
     /// Ensures that the next look sees all forks that were pushed before by a worker that has not seen yet what this thread did

@@ -4,11 +4,11 @@ use brigade_sync::AsymmetricFence;
 use brigade_sync::thread::ThreadId;
 
 use super::headcount::Headcount;
-use super::sleepers::{Duty, Sleepers};
+use super::sleepers::Sleepers;
 use super::starts::{Indices, Starts};
 use super::state::{
-    BELOW_CORE, BELOW_MAX, BEYOND_CORE, DRIVER_HELD, MONITORED, NO_HEAVY_FENCE, QUIET_AWAITED,
-    STOOD_BY, SURPLUS, UNDERSTAFFED,
+    BELOW_CORE, BELOW_MAX, BEYOND_CORE, DRIVER_HELD, NO_HEAVY_FENCE, QUIET_AWAITED, SURPLUS,
+    UNDERSTAFFED,
 };
 use crate::config::Size;
 
@@ -114,9 +114,7 @@ impl Crew {
             | flag(self.count.has_surplus(), SURPLUS)
             | flag(self.count.is_beyond_core(), BEYOND_CORE)
             | flag(self.waiting > 0, QUIET_AWAITED)
-            | flag(self.sleepers.holder(Duty::Monitor).is_some(), MONITORED)
-            | flag(self.sleepers.holder(Duty::Driver).is_some(), DRIVER_HELD)
-            | flag(self.sleepers.holder(Duty::Standby).is_some(), STOOD_BY)
+            | flag(self.sleepers.driver_holder().is_some(), DRIVER_HELD)
             | flag(AsymmetricFence::has_failed(), NO_HEAVY_FENCE)
     }
 }

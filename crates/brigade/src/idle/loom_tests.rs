@@ -13,7 +13,7 @@ use brigade_sync::model::{check, turn};
 use loom::thread;
 
 use super::state::{LIVE, PARKED, SEARCHING};
-use super::{Duty, Idle, Leave, Snapshot};
+use super::{Idle, Leave, Snapshot, Watch};
 use crate::config::{Config, Size};
 
 /// Compiles only if the facade really is loom's.
@@ -50,18 +50,18 @@ impl Pool {
         pool
     }
 
-    /// Two workers: the first one monitors the queues, and the other one runs.
-    fn monitored() -> Self {
+    /// Two workers: the first one is parked, and the other one runs.
+    fn with_a_sleeper() -> Self {
         let pool = Self::running(2);
         pool.idle.start_search();
-        assert_eq!(pool.idle.announce(0, false).duty, Some(Duty::Monitor));
+        let _ = pool.idle.announce(0, false, false);
         pool
     }
 
-    /// The same without a monitor.
-    fn with_a_sleeper() -> Self {
-        let pool = Self::monitored();
-        pool.idle.give_up_duty(0);
+    /// The same, and the monitor watches.
+    fn watched() -> Self {
+        let pool = Self::with_a_sleeper();
+        pool.idle.set_watch(Watch::Closely);
         pool
     }
 
@@ -103,7 +103,7 @@ fn one_sees_the_other(make: fn() -> Pool, one: fn(&Pool) -> bool, other: fn(&Poo
 #[test]
 fn a_submitter_and_a_parking_worker_never_miss_each_other() {
     let parks = |pool: &Pool| {
-        let _ = pool.idle.announce(0, false);
+        let _ = pool.idle.announce(0, false, false);
         pool.has_work()
     };
     one_sees_the_other(Pool::searching, Pool::wakes, parks);
@@ -119,7 +119,7 @@ fn a_worker_that_parks_inside_a_job_and_the_end_of_its_wait_never_miss_each_othe
         pool.idle.pick_this(0)
     };
     let parks = |pool: &Pool| {
-        let _ = pool.idle.announce(0, false);
+        let _ = pool.idle.announce(0, false, false);
         pool.has_work()
     };
     one_sees_the_other(Pool::searching, ends, parks);
@@ -139,33 +139,25 @@ fn the_last_searcher_that_finds_work_sees_what_was_submitted() {
     one_sees_the_other(searching, Pool::wakes, finds);
 }
 
-/// Caught: no fence in `give_up_duty`.
+/// Caught: no fence before the look.
 #[test]
 fn a_lone_child_and_a_monitor_that_stops_never_miss_each_other() {
     let stops = |pool: &Pool| {
-        pool.idle.give_up_duty(0);
+        pool.idle.set_watch(Watch::Widely);
+        // As in `Core::look`.
+        fence(Ordering::SeqCst);
         pool.has_work()
     };
-    one_sees_the_other(Pool::monitored, |pool| !pool.publish().monitored(), stops);
-}
-
-/// Caught: no fence in `take_up_duty`.
-#[test]
-fn a_lone_child_and_a_monitor_that_becomes_the_standby_never_miss_each_other() {
-    let stands_by = |pool: &Pool| {
-        assert!(pool.idle.take_up_duty(0, Duty::Standby));
-        pool.has_work()
-    };
-    one_sees_the_other(Pool::monitored, |pool| !pool.publish().monitored(), stands_by);
+    one_sees_the_other(Pool::watched, |pool| !pool.publish().watched(), stops);
 }
 
 /// The thread that sets the timer sees the driver holder, which it wakes, or the holder sees the timer.
 ///
-/// Caught: no fence in `take_up_duty`.
+/// Caught: no fence in `hold_driver`.
 #[test]
 fn a_timer_that_is_set_and_a_worker_that_takes_the_driver_never_miss_each_other() {
     let takes = |pool: &Pool| {
-        assert!(pool.idle.take_up_duty(0, Duty::Driver));
+        assert!(pool.idle.hold_driver(0));
         pool.has_work()
     };
     one_sees_the_other(Pool::with_a_sleeper, |pool| pool.publish().driver_held(), takes);
@@ -173,7 +165,7 @@ fn a_timer_that_is_set_and_a_worker_that_takes_the_driver_never_miss_each_other(
 
 /// Caught: no fence in `retire`.
 #[test]
-fn a_lone_child_and_a_monitor_that_leaves_never_miss_each_other() {
+fn a_timer_that_is_set_and_a_driver_holder_that_leaves_never_miss_each_other() {
     let elastic = || {
         let pool = Pool::of_size(1, 2, 0);
         for index in 0..2 {
@@ -181,14 +173,14 @@ fn a_lone_child_and_a_monitor_that_leaves_never_miss_each_other() {
             pool.idle.arrive(index);
         }
         pool.idle.start_search();
-        assert_eq!(pool.idle.announce(0, false).duty, Some(Duty::Monitor));
+        assert!(pool.idle.announce(0, true, true).holds_driver);
         pool
     };
     let leaves = |pool: &Pool| {
         assert!(pool.idle.retire(0, Leave::Idle, false));
         pool.has_work()
     };
-    one_sees_the_other(elastic, |pool| !pool.publish().monitored(), leaves);
+    one_sees_the_other(elastic, |pool| !pool.publish().driver_held(), leaves);
 }
 
 /// Caught: no fence in `fail`.

@@ -23,7 +23,6 @@ use crate::config::{Config, Growth};
 use crew::Crew;
 pub(crate) use headcount::Leave;
 pub(crate) use quiet::Wait;
-pub(crate) use sleepers::Duty;
 use spinner::Spinner;
 pub(crate) use spinner::Spinning;
 pub(crate) use staff::{Help, Hold};
@@ -31,7 +30,9 @@ pub(crate) use starts::PLACES;
 pub(crate) use state::Snapshot;
 #[cfg(feature = "trace")]
 use state::TRACED;
-use state::{CLOSED, DISCARD, PARKED, PRIORITIZED, SEARCHING, TERMINATED, YIELDS};
+use state::{
+    ATTENDED, CLOSED, DISCARD, PARKED, PRIORITIZED, SEARCHING, TERMINATED, WATCHED, YIELDS,
+};
 
 /// The state of the workers of one pool.
 pub(crate) struct Idle {
@@ -53,10 +54,21 @@ pub(crate) enum Parked {
     Leave,
 }
 
+/// How closely the monitor watches a pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Watch {
+    /// Not at all.
+    No,
+    /// It looks every few milliseconds whether timers and I/O events are handled.
+    Widely,
+    /// It also looks at the queues, every millisecond.
+    Closely,
+}
+
 /// The result of an announcement.
 pub(crate) struct Announced {
-    /// The worker's duty.
-    pub(crate) duty: Option<Duty>,
+    /// Whether the worker holds the driver.
+    pub(crate) holds_driver: bool,
     /// Whether the end of the pool, or a wait until it is idle, may have been waiting for this.
     pub(crate) settles: bool,
 }
@@ -170,25 +182,21 @@ impl Idle {
 
     /// Announces that a searcher parks. It must look at every source once more before it sleeps.
     ///
-    /// It gets a duty that no other worker has: the monitor if others run, or else the driver if that is `wanted`.
-    pub(crate) fn announce(&self, index: usize, wanted: bool) -> Announced {
+    /// It becomes the driver holder if that is `wanted` and there is none. While others run, which poll, it does so only if it `is_called` to.
+    pub(crate) fn announce(&self, index: usize, wanted: bool, is_called: bool) -> Announced {
         let mut crew = self.crew.lock();
         crew.sleepers.add(index);
-        // A blocked worker runs nothing. One that stops running between this read and the change makes us monitor in vain.
-        let others_run = self.snapshot().running() > crew.count.blocked();
-        let duty = match (others_run, wanted) {
-            (true, _) => Some(Duty::Monitor),
-            (false, true) => Some(Duty::Driver),
-            (false, false) => None,
-        };
-        let duty = duty.filter(|&duty| crew.sleepers.take_up(index, duty));
+        // A blocked worker runs nothing.
+        let others_run = || self.snapshot().running() > crew.count.blocked();
+        let may_hold = wanted && (is_called || !others_run());
+        let holds_driver = may_hold && crew.sleepers.hold_driver(index);
         let now = self.change(&mut crew, PARKED.wrapping_sub(SEARCHING));
         drop(crew);
         // Ordering: announce, fence, look: see `after_publishing`.
         fence(Ordering::SeqCst);
         // If the pool is open, the thread that closes it sees this worker parked.
         let may_end = now.closed() && now.all_parked();
-        Announced { duty, settles: may_end || now.quiet_awaited() }
+        Announced { holds_driver, settles: may_end || now.quiet_awaited() }
     }
 
     /// Keeps the pool from being idle, and from its end, for a worker that parks in the middle of a wait until
@@ -220,35 +228,37 @@ impl Idle {
         self.pick_this(index)
     }
 
-    /// Takes its duty from a parked worker, which continues to sleep. It must look at every source once more.
-    pub(crate) fn give_up_duty(&self, index: usize) {
-        let mut crew = self.crew.lock();
-        crew.sleepers.relieve(index);
-        self.change(&mut crew, 0);
-        drop(crew);
-        // Ordering: as in `announce`: a submitter that saw `MONITORED` and woke no worker published before this fence.
-        fence(Ordering::SeqCst);
-    }
-
-    /// Gives a parked worker a duty, in place of any that it has; `false` if another has it, or the worker has been picked.
+    /// Has a parked worker hold the driver; `false` if another does, or the worker has been picked.
     ///
-    /// After that it must look at the sources of that duty.
+    /// After that it must look at timers and I/O.
     #[must_use]
-    pub(crate) fn take_up_duty(&self, index: usize, duty: Duty) -> bool {
+    pub(crate) fn hold_driver(&self, index: usize) -> bool {
         let mut crew = self.crew.lock();
-        let takes = crew.sleepers.take_up(index, duty);
+        let holds = crew.sleepers.hold_driver(index);
         self.change(&mut crew, 0);
         drop(crew);
         // Ordering: as in `announce`: a thread that saw no holder published before this fence, and may have picked another.
         fence(Ordering::SeqCst);
-        takes
+        holds
+    }
+
+    /// Sets how closely the monitor watches the pool. Called under the monitor's lock. If it is less than before, the monitor must look
+    /// at every source once more.
+    pub(crate) fn set_watch(&self, how: Watch) {
+        let flags = match how {
+            Watch::No => 0,
+            Watch::Widely => ATTENDED,
+            Watch::Closely => ATTENDED | WATCHED,
+        };
+        self.state.fetch_or(flags, Ordering::SeqCst);
+        self.state.fetch_and(flags | !(ATTENDED | WATCHED), Ordering::SeqCst);
     }
 
     /// Picks the driver holder, which must look again at timers and I/O. The caller must wake it.
     #[must_use]
     pub(crate) fn pick_driver_holder(&self) -> Option<usize> {
         let mut crew = self.crew.lock();
-        let index = crew.sleepers.holder(Duty::Driver)?;
+        let index = crew.sleepers.driver_holder()?;
         let picked = crew.remove_parked(index);
         if picked {
             self.leave_parked(&mut crew);

@@ -1,23 +1,12 @@
-//! The parked workers of a pool, and the duties that some of them have.
-
-/// What a parked worker does besides sleeping. At most one worker has each duty, and none has two.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Duty {
-    /// Looks at the queues periodically, for jobs that were queued without a wake-up.
-    Monitor,
-    /// Sleeps until the next timer is due or an I/O event comes.
-    Driver,
-    /// Looks from time to time whether the workers that handle events are in long jobs.
-    Standby,
-}
+//! The parked workers of a pool, and which of them holds the driver.
 
 /// The parked workers.
 #[derive(Default)]
 pub(super) struct Sleepers {
     /// Their indices, the last one parked at the end.
     parked: Vec<usize>,
-    /// The holder of each duty.
-    on_duty: [Option<usize>; 3],
+    /// The one that sleeps until the next timer is due or an I/O event comes.
+    driver_holder: Option<usize>,
 }
 
 impl Sleepers {
@@ -39,7 +28,7 @@ impl Sleepers {
         self.parked.is_empty()
     }
 
-    /// Adds a worker without a duty.
+    /// Adds a worker.
     pub(super) fn add(&mut self, index: usize) {
         self.parked.push(index);
     }
@@ -52,41 +41,38 @@ impl Sleepers {
             return false;
         };
         self.parked.remove(place);
-        self.relieve(index);
+        self.release_driver(index);
         true
     }
 
-    /// Removes the worker that parked last, with its duty. The driver holder is removed only if it is alone: the others have
-    /// nothing to do.
+    /// Removes the worker that parked last. The driver holder is removed only if it is alone: the others have nothing to do.
     pub(super) fn pop(&mut self) -> Option<usize> {
         let last = *self.parked.last()?;
         let count = self.parked.len();
-        if self.holder(Duty::Driver) == Some(last) && count > 1 {
+        if self.driver_holder == Some(last) && count > 1 {
             self.parked.swap(count - 2, count - 1);
         }
         let index = self.parked.pop()?;
-        self.relieve(index);
+        self.release_driver(index);
         Some(index)
     }
 
-    /// The worker with this duty.
-    pub(super) fn holder(&self, duty: Duty) -> Option<usize> {
-        self.on_duty[duty as usize]
+    /// The worker that holds the driver.
+    pub(super) fn driver_holder(&self) -> Option<usize> {
+        self.driver_holder
     }
 
-    /// Gives a parked worker a duty, in place of any that it has; `false` if another has it or the worker is not parked.
+    /// Has a parked worker hold the driver; `false` if another does or the worker is not parked.
     #[must_use]
-    pub(super) fn take_up(&mut self, index: usize, duty: Duty) -> bool {
-        let takes = self.holder(duty).is_none() && self.parked.contains(&index);
-        if takes {
-            self.relieve(index);
-            self.on_duty[duty as usize] = Some(index);
+    pub(super) fn hold_driver(&mut self, index: usize) -> bool {
+        let holds = self.driver_holder.is_none() && self.parked.contains(&index);
+        if holds {
+            self.driver_holder = Some(index);
         }
-        takes
+        holds
     }
 
-    /// Takes the duty from a worker, if it has one.
-    pub(super) fn relieve(&mut self, index: usize) {
-        self.on_duty.iter_mut().for_each(|holder| _ = holder.take_if(|holder| *holder == index));
+    fn release_driver(&mut self, index: usize) {
+        self.driver_holder.take_if(|holder| *holder == index);
     }
 }

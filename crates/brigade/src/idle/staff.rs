@@ -419,7 +419,7 @@ mod tests {
             idle.begin(place);
             idle.release();
             idle.start_search();
-            let _ = idle.announce(place, false);
+            let _ = idle.announce(place, false, false);
             assert!(idle.retire(place, Leave::IdleCore, false));
         }
         assert!(matches!(idle.hold(), Hold::None));
@@ -460,7 +460,7 @@ mod tests {
         }
         for index in 0..2 {
             idle.start_search();
-            let _ = idle.announce(index, true);
+            let _ = idle.announce(index, true, false);
         }
         assert!(idle.retire(0, Leave::IdleCore, true));
         assert!(!idle.retire(1, Leave::IdleCore, true));

@@ -5,7 +5,7 @@
 //! | 0–15 | searching: workers that look for work elsewhere | by each of them, and by the thread that wakes one |
 //! | 16–31 | parked: workers that sleep, or are about to, and that have not been picked | under the crew's lock |
 //! | 32–47 | live: workers that have a thread, or are about to get one | under the crew's lock |
-//! | 48 | `MONITORED`: a parked worker looks at the queues every 40 µs to 1 ms | under the crew's lock |
+//! | 48 | `WATCHED`: the monitor looks at the queues every millisecond | under the monitor's lock |
 //! | 49 | `BELOW_CORE`: work starts a worker, idle ones or not | under the crew's lock |
 //! | 50 | `BELOW_MAX`: work starts a worker if none is idle | under the crew's lock |
 //! | 51 | `TRACED`: what the workers do is recorded; never without the feature `trace` | when a trace begins and ends |
@@ -16,7 +16,7 @@
 //! | 56 | `QUIET_AWAITED`: a thread waits until the pool is idle | under the crew's lock |
 //! | 57 | `UNDERSTAFFED`: as `BELOW_MAX`, whatever the growth rule; never without `BELOW_MAX` | under the crew's lock |
 //! | 58 | `DRIVER_HELD`: a parked worker waits for timers and I/O events | under the crew's lock |
-//! | 59 | `STOOD_BY`: a parked worker looks every 8 ms whether others handle timers and I/O events | under the crew's lock |
+//! | 59 | `ATTENDED`: the monitor looks every 8 ms whether workers handle timers and I/O events | under the monitor's lock |
 //! | 60 | `NO_HEAVY_FENCE`: the system refuses the heavy fence of forks, which are published instead | under the crew's lock |
 //! | 61 | `YIELDS`: the pool drains, and a future has yielded; workers then note what they run | once |
 //! | 62 | `SURPLUS`: the pool was made smaller, and workers leave between two jobs | under the crew's lock |
@@ -33,7 +33,7 @@ pub(super) const SEARCHING: u64 = 1;
 pub(super) const PARKED: u64 = 1 << 16;
 /// One live worker.
 pub(super) const LIVE: u64 = 1 << 32;
-pub(super) const MONITORED: u64 = 1 << 48;
+pub(super) const WATCHED: u64 = 1 << 48;
 pub(super) const BELOW_CORE: u64 = 1 << 49;
 pub(super) const BELOW_MAX: u64 = 1 << 50;
 /// Beside those that say that queued work is cancelled: a worker tests all of them before it runs a job, at the price of one.
@@ -45,7 +45,7 @@ pub(super) const TERMINATED: u64 = 1 << 55;
 pub(super) const QUIET_AWAITED: u64 = 1 << 56;
 pub(super) const UNDERSTAFFED: u64 = 1 << 57;
 pub(super) const DRIVER_HELD: u64 = 1 << 58;
-pub(super) const STOOD_BY: u64 = 1 << 59;
+pub(super) const ATTENDED: u64 = 1 << 59;
 pub(super) const NO_HEAVY_FENCE: u64 = 1 << 60;
 pub(super) const YIELDS: u64 = 1 << 61;
 pub(super) const SURPLUS: u64 = 1 << 62;
@@ -166,9 +166,9 @@ impl Snapshot {
         self.0 & BEYOND_CORE != 0
     }
 
-    /// Whether a parked worker monitors the queues.
-    pub(crate) fn monitored(self) -> bool {
-        self.0 & MONITORED != 0
+    /// Whether the monitor looks at the queues.
+    pub(crate) fn watched(self) -> bool {
+        self.0 & WATCHED != 0
     }
 
     /// Whether a parked worker waits for timers and I/O events.
@@ -177,14 +177,9 @@ impl Snapshot {
         self.0 & DRIVER_HELD != 0
     }
 
-    /// Whether a parked worker looks from time to time whether others handle timers and I/O events.
-    pub(crate) fn stood_by(self) -> bool {
-        self.0 & STOOD_BY != 0
-    }
-
-    /// Whether a parked worker handles timers and I/O events, or does so if no other worker does.
-    pub(crate) fn events_are_seen_to(self) -> bool {
-        self.0 & (DRIVER_HELD | MONITORED | STOOD_BY) != 0
+    /// Whether the monitor looks whether workers handle timers and I/O events.
+    pub(crate) fn attended(self) -> bool {
+        self.0 & ATTENDED != 0
     }
 
     /// Whether nothing is accepted from outside any more.

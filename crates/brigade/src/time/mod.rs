@@ -1,7 +1,7 @@
 //! Timers: waiting for a time, and running closures at a time.
 //!
 //! Timers belong to a pool: its own threads run them, and idle threads sleep until the next deadline. So a waiting pool uses no
-//! CPU time, and needs no thread in addition to its workers.
+//! CPU time.
 //!
 //! - For futures: [`sleep`], [`sleep_until`], [`interval`] and [`timeout`]. Each belongs to the [current
 //!   pool](crate::Handle::current) of the thread that polls it first. If there is none, as in [`block_on`](crate::block_on) on
@@ -11,7 +11,8 @@
 //!   [`every`](crate::JobBuilder::every). `execute` returns a [`Timer`], which can cancel the closure.
 //!
 //! A timer never fires early. If a thread is idle, it fires less than a millisecond late, and usually less than a tenth of
-//! that. Where at least four timers are within 0.9 ms of one another, an idle thread fires them together, up to that much late,
+//! that. If the thread that would have fired it is in a long job, another idle one does, up to two milliseconds late, or 16 for an I/O event.
+//! Where at least four timers are within 0.9 ms of one another, an idle thread fires them together, up to that much late,
 //! as each wake-up would cost more than the timer.
 //!
 //! A busy thread looks for timers between two jobs, by default after 61 jobs or some 100 µs, whichever comes first

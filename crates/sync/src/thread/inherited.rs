@@ -144,6 +144,9 @@ pub fn set_nice(nice: i32) -> io::Result<()> {
 }
 
 #[cfg(target_os = "linux")]
+pub(super) use system::set_slice;
+
+#[cfg(target_os = "linux")]
 mod system {
     use core::fmt;
     use core::mem::MaybeUninit;
@@ -163,6 +166,22 @@ mod system {
             0 => Ok(()),
             _ => Err(io::Error::last_os_error()),
         }
+    }
+
+    /// Sets the time slice of the calling thread, in nanoseconds. If that fails, nothing is lost but time.
+    pub(in super::super) fn set_slice(nanos: u64) {
+        let attributes = libc::sched_attr {
+            size: size_of::<libc::sched_attr>() as u32,
+            sched_policy: libc::SCHED_OTHER as u32,
+            sched_flags: 0,
+            sched_nice: nice().unwrap_or(0),
+            sched_priority: 0,
+            sched_runtime: nanos,
+            sched_deadline: 0,
+            sched_period: 0,
+        };
+        // SAFETY: the kernel reads as many bytes as `size` says. For Linux, 0 is the calling thread.
+        unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
     }
 
     /// The signals that a thread blocks.

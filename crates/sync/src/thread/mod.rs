@@ -275,41 +275,14 @@ pub fn on_another<T: Send + 'static>(call: impl FnOnce() -> T + Send + 'static) 
     thread.join().map_err(|_| io::Error::other("the call panicked"))
 }
 
-/// Ends each sleep of the calling thread within some microseconds of its timeout, on Linux, until it is dropped.
+/// Has the system let the calling thread run soon after each of its sleeps, beside threads that compute. For threads that run for some
+/// microseconds at a time.
 ///
-/// Otherwise the kernel may delay the end by 50 µs, the *timer slack*, to wake several threads at once (`prctl(2)`,
-/// `PR_SET_TIMERSLACK`). Threads and programs that the thread starts would inherit the shorter one.
-///
-/// ```
-/// let precise = brigade_sync::thread::PreciseSleep::begin();
-/// std::thread::sleep(std::time::Duration::from_micros(40));
-/// drop(precise);
-/// ```
-#[derive(Debug)]
-#[must_use]
-pub struct PreciseSleep(());
-
-impl PreciseSleep {
-    /// Begins, on this thread.
-    pub fn begin() -> Self {
-        set_timer_slack(1000);
-        Self(())
-    }
-}
-
-impl Drop for PreciseSleep {
-    fn drop(&mut self) {
-        // That of the thread's start.
-        set_timer_slack(0);
-    }
-}
-
-fn set_timer_slack(_nanoseconds: u16) {
+/// On Linux since 6.12 a thread with a shorter time slice takes the processor from one with a longer one, so this sets the shortest, 0.1 ms
+/// (`sched_setattr(2)`). Otherwise it may wait for a slice of the other, some 3 ms. Elsewhere this has no effect.
+pub fn run_in_short_slices() {
     #[cfg(target_os = "linux")]
-    // SAFETY: the call has one integer and no effect on memory. If it fails, nothing is lost but time.
-    unsafe {
-        libc::prctl(libc::PR_SET_TIMERSLACK, libc::c_ulong::from(_nanoseconds))
-    };
+    inherited::set_slice(100_000);
 }
 
 /// Yields the processor to another thread that is ready to run.

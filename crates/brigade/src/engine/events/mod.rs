@@ -6,13 +6,12 @@
 
 pub(super) mod blocked;
 mod driver;
-mod pulse;
 
 use core::task::Waker;
 use core::time::Duration;
 
 use brigade_sync::atomic::Ordering;
-use brigade_sync::unmodelled::AtomicU64;
+use brigade_sync::unmodelled::{AtomicBool, AtomicU64};
 use brigade_task::contain;
 
 use crate::timers::{Entry, Timers};
@@ -20,10 +19,10 @@ use blocked::Candidates;
 #[cfg(feature = "io")]
 pub(crate) use driver::closed;
 pub(crate) use driver::{DriverRef, Driving};
-use pulse::Pulse;
 
-/// How often a worker that [stands by](crate::idle::Duty::Standby) looks. Go's `sysmon` looks at its poller every 10 ms.
-pub(super) const STANDBY_PERIOD: Duration = Duration::from_millis(8);
+/// The longest time between two looks of the monitor at whether these are handled. Each look takes the CPU from another thread, which on a
+/// busy machine may get it back a time slice later; Go's `sysmon` looks at its poller every 10 ms.
+pub(super) const WATCH_PERIOD: Duration = Duration::from_millis(8);
 
 /// The timers and the driver of one pool.
 pub(super) struct Events {
@@ -31,9 +30,10 @@ pub(super) struct Events {
     pub(super) driver: Driving,
     /// Threads that may poll timers and the driver while they wait inside a job.
     pub(super) candidates: Candidates,
-    pub(super) pulse: Pulse,
     /// How often workers have polled.
     polls: AtomicU64,
+    /// Whether the next worker that parks must hold the driver, even if others run.
+    is_holder_called: AtomicBool,
 }
 
 impl Events {
@@ -42,8 +42,8 @@ impl Events {
             timers: Timers::new(threads, is_paused),
             driver: Driving::new(),
             candidates: Candidates::default(),
-            pulse: Pulse::new(),
             polls: AtomicU64::new(0),
+            is_holder_called: AtomicBool::new(false),
         }
     }
 
@@ -55,6 +55,18 @@ impl Events {
     /// How often workers have polled.
     pub(super) fn polls(&self) -> u64 {
         self.polls.load(Ordering::Relaxed)
+    }
+
+    /// Has the next worker that parks hold the driver, even if others run, which may be in long jobs. A hint: if it is missed, the monitor
+    /// calls again.
+    pub(super) fn call_holder(&self) {
+        self.is_holder_called.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a holder has been called since the last time that this was asked.
+    pub(super) fn take_call(&self) -> bool {
+        self.is_holder_called.load(Ordering::Relaxed)
+            && self.is_holder_called.swap(false, Ordering::Relaxed)
     }
 
     /// Whether there is anything to wait for.

@@ -176,11 +176,8 @@ impl Driven {
 impl Worker {
     /// Parks as a searcher until the owner's next call.
     fn pause(&self) {
-        self.tell(Event::Sleeps(None));
-        let announced = self.core.idle.announce(self.index, false);
-        if announced.duty.is_some() {
-            self.core.idle.give_up_duty(self.index);
-        }
+        self.tell(Event::Sleeps(false));
+        let announced = self.core.idle.announce(self.index, false, false);
         if announced.settles {
             self.core.settle();
         }

@@ -14,6 +14,7 @@ use crate::engine::enter::enter_pool;
 use crate::engine::events::blocked::BlockedThread;
 use crate::engine::origins::DEPTH;
 use crate::engine::peers::Peer;
+use crate::idle::{Snapshot, Watch};
 
 /// How often a wait looks for parts to run before it sleeps: some 20 µs of pauses and yields.
 const LOOKS: u32 = 32;
@@ -120,7 +121,7 @@ pub(crate) fn wait_outside(wait: Wait<'_>) {
 }
 
 impl Worker {
-    /// Wakes or starts a worker for a fork, except for a lone one while a peer monitors the queues, if a wake-up would be in vain.
+    /// Wakes or starts a worker for a fork, except for a lone one that can be left to the monitor, if a wake-up would be in vain.
     #[cold]
     #[inline(never)]
     fn announce_fork(&self) {
@@ -140,7 +141,7 @@ impl Worker {
         let is_lone = self.forks.len() <= 1;
         // Of a lone fork, the position before the next is the number of those that were stolen.
         let is_in_vain = is_lone && !self.lone_forks.are_stolen(self.forks.position());
-        if !is_in_vain || !seen.monitored() || seen.is_understaffed() {
+        if !is_in_vain || seen.is_understaffed() || !self.leaves_to_monitor(seen) {
             self.forks.publish();
             self.help();
         }
@@ -238,15 +239,29 @@ impl Worker {
     }
 
     /// Whether a look missed forks, as another worker may have pushed them without a fence since it saw this one search, which runs
-    /// now. A monitor would find them: it passes the fence when it gives up.
+    /// now. The monitor would find them.
     #[cold]
     pub(super) fn has_forks_unseen(&self) -> bool {
         let seen = self.core.idle.snapshot();
-        if !seen.has_reserves_for_forks() || seen.monitored() {
+        if !seen.has_reserves_for_forks() || seen.watched() {
             return false;
         }
         self.fence_forks_beside(1);
         self.core.queues.has_work()
+    }
+
+    /// Leaves forks, or jobs of this worker's own queue, to the monitor; `false` if there can be none.
+    pub(super) fn leaves_to_monitor(&self, seen: Snapshot) -> bool {
+        seen.watched() || self.core.ask_monitor(Watch::Closely)
+    }
+
+    /// Ensures that the next look, or one of the monitor, sees all forks, as [`fence_forks`](Self::fence_forks).
+    pub(super) fn fence_forks_or_ask(&self) {
+        let seen = self.core.idle.snapshot();
+        let may_miss = seen.running() > 0 && self.core.queues.have_forked();
+        if !may_miss || !self.leaves_to_monitor(seen) {
+            self.fence_forks();
+        }
     }
 
     /// Ensures that the next look sees all forks of workers that do not see yet what this one has announced. It does not run.

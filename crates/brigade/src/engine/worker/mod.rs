@@ -1,7 +1,6 @@
 //! A worker: a thread and its own queue. This file has its main loop, its turn, and its handling of panics.
 //!
-//! Further methods of [`Worker`] accept jobs (`submit`), find the next one (`search`, `relief`), and sleep (`park`, with `monitor` and
-//! `spin`). They also wait inside a job (`run_until`), poll timers and I/O (`poll`), and handle futures
+//! Further methods of [`Worker`] accept jobs (`submit`), find the next one (`search`, `relief`), and sleep (`park`, with `spin`). They also wait inside a job (`run_until`), poll timers and I/O (`poll`), and handle futures
 //! (`tasks`), or know the class of what they run (`class`). The owner of a pool without threads is its worker now and
 //! then (`driven`).
 
@@ -12,8 +11,6 @@ mod forks;
 mod gaps;
 mod inside;
 mod lone_forks;
-mod marks;
-mod monitor;
 mod pace;
 mod park;
 mod poll;
@@ -197,7 +194,7 @@ impl Worker {
             gaps: Gaps::new(),
             depths: Depths::default(),
             futures: Futures::default(),
-            rests: Rests::new(),
+            rests: Rests::default(),
             relief: Relief::default(),
         }
     }

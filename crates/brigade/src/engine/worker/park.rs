@@ -6,9 +6,8 @@ use std::time::Instant;
 use brigade_sync::time;
 
 use super::Worker;
-use super::monitor::{Monitor, Tick};
 use crate::engine::probe::Event;
-use crate::idle::{Duty, Leave, Parked};
+use crate::idle::{Leave, Parked, Watch};
 
 /// The fraction of the keep-alive, and the minimum, for which a worker sleeps again if it has been idle for long but is needed.
 /// It is needed if others are blocked or a job is being submitted.
@@ -29,11 +28,10 @@ impl Worker {
         self.me.counters.parks.add(1);
         self.forks.shrink();
         self.note_yields(false);
-        let announced = core.idle.announce(self.index, core.events.are_wanted());
-        // The last look, at every source there is. The monitor will look again.
-        if announced.duty != Some(Duty::Monitor) {
-            self.fence_forks();
-        }
+        let events = &core.events;
+        let announced = core.idle.announce(self.index, events.are_wanted(), events.take_call());
+        // The last look, at every source there is.
+        self.fence_forks_or_ask();
         if core.queues.has_work() || !self.me.mailbox.is_empty() || is_over() {
             return self.withdraw();
         }
@@ -45,7 +43,7 @@ impl Worker {
         if announced.settles {
             core.settle();
         }
-        self.sleep(announced.duty)
+        self.sleep(announced.holds_driver)
     }
 
     /// Withdraws the announcement, or takes the token of a thread that has already picked this worker.
@@ -71,15 +69,11 @@ impl Worker {
     }
 
     /// Sleeps until this worker has been picked, has seen work itself, or is no longer a worker.
-    fn sleep(&self, mut duty: Option<Duty>) -> Parked {
-        if duty.is_none() && self.monitors_beside_holder() {
-            duty = Some(Duty::Monitor);
-        }
-        self.tell(Event::Sleeps(duty));
+    fn sleep(&self, mut holds_driver: bool) -> Parked {
+        self.tell(Event::Sleeps(holds_driver));
         let mut spin = self.try_spin();
         let patience = self.core.config.keep_alive;
         let mut leave_at = self.leave_at(patience);
-        let mut monitor = (duty == Some(Duty::Monitor)).then(|| Monitor::begin(self));
         loop {
             if self.is_time(leave_at) {
                 if self.retire() {
@@ -87,18 +81,14 @@ impl Worker {
                 }
                 leave_at = self.leave_at((patience / STAY.0).max(STAY.1));
             }
-            if duty.is_none() && self.takes_driver() {
-                duty = Some(Duty::Driver);
-                self.tell(Event::SleepsOn(duty));
+            if !holds_driver && self.takes_driver() {
+                holds_driver = true;
+                self.tell(Event::HoldsDriver);
             }
-            let timeouts = [
-                monitor.as_ref().map(|monitor| monitor.period()),
-                spin.as_ref().map(|spin| spin.left),
-                leave_at.map(time::until),
-            ];
+            let timeouts = [spin.as_ref().map(|spin| spin.left), leave_at.map(time::until)];
             let timeout = timeouts.into_iter().flatten().min();
-            let woken = match (duty, &mut spin) {
-                (Some(Duty::Driver), spin) => self.sleep_on_driver(spin.as_mut(), timeout),
+            let woken = match (holds_driver, &mut spin) {
+                (true, spin) => self.sleep_on_driver(spin.as_mut(), timeout),
                 (_, Some(spin)) => self.spin_for(spin, timeout).then(|| self.woken()),
                 (_, None) => self.wait(timeout).then(|| self.woken()),
             };
@@ -106,36 +96,19 @@ impl Worker {
                 return parked;
             }
             spin = spin.filter(|spin| !spin.left.is_zero());
-            match monitor.as_mut().map(|monitor| monitor.tick(self)) {
-                None | Some(Tick::Nothing) => {}
-                Some(Tick::Work) => return self.withdraw(),
-                Some(Tick::Woken(parked)) => return parked,
-                Some(Tick::Enough) => {
-                    (duty, monitor) = (None, None);
-                    self.tell(Event::SleepsOn(duty));
-                }
-            }
         }
     }
 
-    /// Becomes the monitor if another worker holds the driver and events come often: otherwise that one wakes a worker at each.
-    fn monitors_beside_holder(&self) -> bool {
-        let seen = self.core.idle.snapshot();
-        seen.driver_held()
-            && !seen.monitored()
-            && !seen.stood_by()
-            && self.core.events.pulse.is_felt()
-            && self.core.idle.take_up_duty(self.index, Duty::Monitor)
-    }
-
-    /// Becomes the driver holder if there is something to wait for and no other worker holds the driver; returns whether it
-    /// has.
+    /// Becomes the driver holder if there is something to wait for, no other worker holds the driver, and the monitor does not look after it, as it
+    /// does while workers run.
     fn takes_driver(&self) -> bool {
-        let seen = self.core.idle.snapshot();
-        if seen.events_are_seen_to() || !self.core.events.are_wanted() {
+        let core = &*self.core;
+        let seen = core.idle.snapshot();
+        if seen.driver_held() || seen.attended() || !core.events.are_wanted() {
             return false;
         }
-        self.core.idle.take_up_duty(self.index, Duty::Driver)
+        let others_run = seen.running() > 0;
+        !(others_run && core.ask_monitor(Watch::Widely)) && core.idle.hold_driver(self.index)
     }
 
     /// When this worker leaves if it may be idle for `patience` more; `None` if it stays.
@@ -163,13 +136,12 @@ impl Worker {
         let why = if core.config.core_timeout { Leave::IdleCore } else { Leave::Idle };
         let leaves = core.idle.retire(self.index, why, core.events.are_wanted());
         if leaves {
-            // A monitor leaves lone forks behind whose owner relied on it. What another thread left to this worker it decides by the
-            // crew without it, but a look is cheap here.
+            // What another thread left to this worker it decides by the crew without it, but a look is cheap here.
             self.fence_forks();
             if core.queues.has_work() {
                 core.help();
             }
-            core.see_to_driver();
+            core.call_holder();
         }
         leaves
     }

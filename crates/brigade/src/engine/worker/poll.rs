@@ -51,12 +51,11 @@ impl Worker {
     ) -> Option<Parked> {
         let spins = spin.is_some() || self.always_spins();
         let timeout = if spins { Some(Duration::ZERO) } else { timeout };
-        let (parked, slept, woke) = self.rests.sleep(|| self.poll_as_sleeper(timeout));
-        if parked.is_some() {
-            self.core.events.pulse.beat(slept, woke);
-        }
-        if let Some(spin) = spin {
-            spin.left = spin.left.saturating_sub(slept);
+        self.rests.sleep();
+        let begun = spin.is_some().then(time::now);
+        let parked = self.poll_as_sleeper(timeout);
+        if let Some((spin, begun)) = spin.zip(begun) {
+            spin.left = spin.left.saturating_sub(time::since(begun));
         } else if spins && parked.is_none() {
             brigade_sync::thread::yield_now();
         }

@@ -4,7 +4,7 @@
 //! A worker that has jobs of its own, or events to handle, does not steal. If all the others are like that, what is queued on a
 //! worker that was preempted waits for a time slice, some 4 ms. So each looks at one peer's queue from time to time.
 
-use core::cell::{Cell, RefCell};
+use core::cell::Cell;
 
 use brigade_task::Job;
 
@@ -21,8 +21,6 @@ pub(super) struct Relief {
     peer: Cell<usize>,
     /// Its mark at the last look, if there were jobs.
     mark: Cell<Option<u64>>,
-    /// The mark of each peer's queues at the last [look](Worker::look) of this worker as the monitor.
-    pub(super) marks: RefCell<Vec<u64>>,
 }
 
 impl Worker {

@@ -94,8 +94,7 @@ impl Worker {
     /// Looks everywhere as a searcher, and sleeps while there is nothing.
     fn hunt(&self) -> Option<Job> {
         // Where events come one by one there is nothing elsewhere, as a rule, and before it sleeps it looks at every queue anyway.
-        let searches = !self.rests.has_slept() || self.core.queues.has_work();
-        self.rests.begin_search();
+        let searches = !self.rests.begin_search() || self.core.queues.has_work();
         let gap = self.gaps.begin(self.forks.position());
         let job = self.hunt_in(&gap, searches);
         self.gaps.end(gap);
@@ -126,7 +125,6 @@ impl Worker {
         if self.core.idle.stop_search() {
             if self.core.queues.has_work() || self.has_forks_unseen() {
                 if self.keeps_events() {
-                    self.core.events.pulse.keep();
                     return job;
                 }
                 self.help();
@@ -142,14 +140,13 @@ impl Worker {
         job
     }
 
-    /// Whether it runs all that is queued itself: a few jobs that events have just woken, if it keeps up with
-    /// these (`rests`). A monitor stands by, in case they take long.
+    /// Whether it runs all that is queued itself: a few jobs that events have just woken. The monitor looks whether they wait for long.
     fn keeps_events(&self) -> bool {
         let queued = self.local.len();
-        self.rests.keeps_up()
+        self.rests.has_slept()
             && queued <= FEW
-            && self.core.idle.snapshot().monitored()
             && !self.core.queues.has_more_than(queued)
+            && self.leaves_to_monitor(self.core.idle.snapshot())
     }
 
     /// Takes this worker's share of the injectors.

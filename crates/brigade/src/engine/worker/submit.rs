@@ -8,7 +8,7 @@ use brigade_task::{Job, Outcome};
 use super::Worker;
 use crate::engine::injectors::drop_if_stale;
 use crate::engine::lanes::Accepts;
-use crate::idle::Snapshot;
+use crate::idle::{Snapshot, Watch};
 use crate::priority::Priority;
 
 /// How many completed entries a worker leaves in queues before it sweeps them out.
@@ -76,8 +76,8 @@ impl Worker {
         self.announce(queued);
     }
 
-    /// Wakes a parked peer for jobs that have just been queued on this worker, except for a lone child while a peer monitors
-    /// the queues. `idle/README.md` has the rule.
+    /// Wakes a parked peer for jobs that have just been queued on this worker, except for a lone child while the monitor looks at the
+    /// queues. `idle/README.md` has the rule.
     #[inline(always)]
     pub(super) fn announce(&self, queued: usize) {
         // Checked without the fence: a thread that concurrently starts another worker may miss the job, but then this worker
@@ -86,24 +86,23 @@ impl Worker {
             return;
         }
         let seen = self.core.idle.after_publishing();
-        if !seen.wants_help() || (queued == 1 && !seen.is_below_core() && self.leaves_to_peer(seen))
+        if !seen.wants_help()
+            || (queued == 1 && !seen.is_below_core() && self.leaves_lone_child(seen))
         {
             return;
         }
         self.help();
     }
 
-    /// Leaves a lone child to a peer that looks at the queues, if there is one; if not, a worker must be woken.
+    /// Leaves a lone child to the monitor, if that looks at the queues. If not, a worker is woken, and the monitor looks from now on.
     #[inline(always)]
-    fn leaves_to_peer(&self, seen: Snapshot) -> bool {
+    fn leaves_lone_child(&self, seen: Snapshot) -> bool {
         // What a poll has just woken is the next job of this worker, and relies on none.
-        if self.rests.polls() {
-            return seen.monitored() || seen.stood_by();
+        let leaves = seen.watched() || self.rests.polls();
+        if !leaves {
+            self.core.ask_monitor(Watch::Closely);
         }
-        if seen.monitored() {
-            self.core.events.pulse.keep();
-        }
-        seen.monitored()
+        leaves
     }
 
     /// Accepts a job of a worker that has no queue of its own.

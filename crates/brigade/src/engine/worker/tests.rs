@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use brigade_task::{Job, join};
 
-use super::monitor::{Monitor, Tick, give_up};
 use super::{Child, Worker};
 use crate::config::{Config, Growth, Size};
+use crate::engine::monitor::{Seen, look};
 use crate::engine::{Core, resources_of};
-use crate::idle::{Duty, Parked};
+use crate::idle::{Parked, Watch};
 use crate::key::Key;
 
 /// A pool of three, the first of which runs and has forked before.
@@ -49,22 +49,21 @@ impl Crew {
         &self.0[0].core
     }
 
-    /// Parks a worker; returns its duty.
-    fn park(&self, index: usize) -> Option<Duty> {
+    /// Parks a worker.
+    fn park(&self, index: usize) {
         self.core().idle.start_search();
-        self.core().idle.announce(index, false).duty
+        let _ = self.core().idle.announce(index, false, false);
     }
 
-    /// Parks the third worker without a duty, so that it may be woken for a fork.
+    /// Parks the third worker, so that it may be woken for a fork.
     fn with_a_sleeper(self) -> Self {
-        assert_eq!(self.park(2), Some(Duty::Monitor));
-        self.core().idle.give_up_duty(2);
+        self.park(2);
         self
     }
 
-    /// Parks the second worker as the monitor.
-    fn with_a_monitor(self) -> Self {
-        assert_eq!(self.park(1), Some(Duty::Monitor));
+    /// The monitor looks at the queues.
+    fn watched(self) -> Self {
+        self.core().idle.set_watch(Watch::Closely);
         self
     }
 
@@ -82,39 +81,29 @@ impl Crew {
 }
 
 #[test]
-fn a_worker_that_parks_without_a_duty_passes_the_heavy_fence() {
-    let crew = Crew::new().with_a_monitor();
+fn the_monitor_passes_the_heavy_fence_that_a_worker_did_not_when_it_parked() {
+    let crew = Crew::new().watched();
     crew.core().idle.start_search();
-    let asks = Cell::new(false);
-    assert!(crew.sees_late_fork(|_| {
-        let is_over = || {
-            asks.set(true);
-            true
-        };
-        matches!(crew.0[2].park_unless(is_over), Parked::Search) && !asks.get()
-    }));
+    crew.core().queues.late.expect();
+    let asks = Cell::new(0);
+    let is_over = || {
+        asks.set(asks.get() + 1);
+        true
+    };
+    assert!(matches!(crew.0[2].park_unless(is_over), Parked::Search) && asks.get() == 1);
+    let _ = crew.core().idle.announce(2, false, false);
+    let mut seen = Seen::default();
+    look(crew.core(), (Watch::Closely, Watch::Closely), &mut seen);
+    assert!(!crew.has_woken(), "the fork is in its owner's store buffer");
+    look(crew.core(), (Watch::Closely, Watch::Widely), &mut seen);
+    assert!(crew.has_woken());
 }
 
 #[test]
-fn a_monitor_that_gives_up_passes_the_heavy_fence() {
-    let crew = Crew::new().with_a_monitor();
-    assert!(crew.sees_late_fork(|monitor| matches!(give_up(monitor), Tick::Work)));
-}
-
-#[test]
-fn a_monitor_that_becomes_the_standby_passes_the_heavy_fence() {
-    let crew = Crew::new().with_a_monitor();
-    assert!(crew.sees_late_fork(|monitor| {
-        let tick = Monitor::begin(monitor).stand_by(monitor, true);
-        matches!(tick, Tick::Work) && monitor.core.idle.snapshot().stood_by()
-    }));
-}
-
-#[test]
-fn a_monitor_that_retires_passes_the_heavy_fence() {
+fn a_worker_that_retires_passes_the_heavy_fence() {
     let crew = Crew::of(&pool(|config| config.core_timeout = true)).with_a_sleeper();
-    let crew = crew.with_a_monitor();
-    assert!(crew.sees_late_fork(|monitor| monitor.retire() && crew.has_woken()));
+    crew.park(1);
+    assert!(crew.sees_late_fork(|worker| worker.retire() && crew.has_woken()));
 }
 
 #[test]

@@ -7,7 +7,7 @@ mod files;
 mod fs;
 mod keeping;
 #[cfg(feature = "io")]
-mod names;
+mod monitor;
 #[cfg(feature = "io")]
-mod standby;
+mod names;
 mod standing_by;

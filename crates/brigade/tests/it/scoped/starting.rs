@@ -36,7 +36,7 @@ fn a_fork_is_begun_by_a_worker_that_is_parked() {
 }
 
 #[test]
-fn a_fork_is_begun_by_a_worker_that_monitors() {
+fn a_fork_is_begun_by_a_worker_that_has_just_parked() {
     let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let pool = builder.threads(2).prestart().build().unwrap();
@@ -79,7 +79,7 @@ fn a_fork_is_begun_beside_a_sibling_that_computes() {
         for others in [0, 1, 3] {
             for round in 0..30_u64 {
                 pool.install(|| {
-                    // The other worker looks for work, monitors or sleeps by now.
+                    // The other worker looks for work or sleeps by now.
                     spin_for(Duration::from_micros(round * 40));
                     let begun = AtomicBool::new(false);
                     let fork = || {

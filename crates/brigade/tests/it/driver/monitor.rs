@@ -1,4 +1,4 @@
-//! One worker handles events that come often, and the other stands by for them.
+//! A worker handles events, then runs a long job, and the monitor has another one handle them.
 
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -9,10 +9,10 @@ use brigade::{Cpus, Pool};
 use brigade_testkit::{Watchdog, spin_for};
 use futures_lite::{AsyncReadExt, AsyncWriteExt};
 
-/// The time of events after which a worker stands by for them.
+/// How long events come before the job.
 const OFTEN: Duration = Duration::from_millis(60);
 
-/// The time from its setting to a timer that a standby knows of in time, without a call.
+/// The time from its setting to a timer that the monitor knows of in time, without a call.
 const AHEAD: Duration = Duration::from_millis(10);
 
 /// How far into a job of 10 ms the timer is due.
@@ -66,7 +66,7 @@ fn a_timer_beside_a_long_job_is_on_time_whoever_set_it() {
     let _dog = Watchdog::start_alone(120);
     for is_set_by_job in [true, false] {
         in_one_of_three_attempts(|| {
-            // The job begins at every part of the 8 ms between two looks of a standby.
+            // The job begins at every part of the 8 ms between two looks of the monitor.
             let often = |round| OFTEN + Duration::from_micros(200) * round;
             // Each worker has a CPU of its own: the system may run both on one for a time.
             let pool = Pool::builder().threads(2).pin(Cpus::cores()).build().unwrap();
@@ -77,7 +77,7 @@ fn a_timer_beside_a_long_job_is_on_time_whoever_set_it() {
             let is_soon = match is_set_by_job {
                 // The job wakes a worker for it.
                 true => within(30, 1400),
-                // A standby does not look sooner than 1 ms after its last look. On a busy machine some wait for a time slice.
+                // The monitor does not look sooner than 1 ms after its last look. On a busy machine some wait for a time slice.
                 false => within(20, 1400) && within(26, 3600),
             };
             is_soon.then_some(()).ok_or_else(|| format!("by the job: {is_set_by_job}, {late:?}"))
