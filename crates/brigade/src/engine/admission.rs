@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use brigade_sync::time;
 use brigade_task::{Job, Outcome, enter_other};
 
+use super::backoff::Backoff;
 use super::core::Core;
 use super::end::{OffPoolWork, cancel_contained};
 use super::off_pool::{drop_off_pool, is_off_pool};
-use super::yields;
 use crate::config::WhenFull;
 use crate::priority::Priority;
 use crate::rejected::Reason;
@@ -36,9 +36,6 @@ pub(crate) enum Unqueued<'a> {
     /// It has been accepted, and is dropped.
     Drop(OffPoolWork<'a>),
 }
-
-/// How often a submission looks again for a job to drop before it waits for a permit.
-const LOOKS: u32 = 32;
 
 /// How long it waits for a permit before it looks again.
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
@@ -164,7 +161,7 @@ impl Core {
         inside: bool,
         without_permit: &mut Vec<(Priority, Job)>,
     ) -> Admission<'_> {
-        let mut looks = 0;
+        let mut backoff = Backoff::default();
         loop {
             let permit = match self.take_oldest() {
                 Some((class, job)) if job.is_resumption() || job.borrows() => {
@@ -180,8 +177,7 @@ impl Core {
                 // All jobs are being moved from one queue to another, or are about to start.
                 None => {
                     self.put_back(without_permit);
-                    looks += 1;
-                    self.wait_for_any(permits, inside, looks)
+                    self.wait_for_any(permits, inside, &mut backoff)
                 }
             };
             if let Some(permit) = permit.or_else(|| permits.try_acquire()) {
@@ -193,10 +189,14 @@ impl Core {
         }
     }
 
-    /// Waits briefly for a permit, or for a job to drop; longer after more looks in vain (`looked`).
-    fn wait_for_any(&self, permits: &Arc<Semaphore>, inside: bool, looked: u32) -> Option<Permit> {
-        if looked < LOOKS {
-            yields::snooze(looked);
+    /// Waits briefly for a permit, or for a job to drop.
+    fn wait_for_any(
+        &self,
+        permits: &Arc<Semaphore>,
+        inside: bool,
+        backoff: &mut Backoff,
+    ) -> Option<Permit> {
+        if backoff.snooze() {
             return None;
         }
         permits.acquire(time::now().checked_add(LOOK_AGAIN), || self.refuses(inside))

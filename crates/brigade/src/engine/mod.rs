@@ -7,6 +7,7 @@
 //! side of a worker's thread, and [`dispatch`] hands jobs to it without a queue. [`inspect`] reads what all of them do.
 
 mod admission;
+mod backoff;
 mod bound;
 mod broadcast;
 mod core;
@@ -38,7 +39,6 @@ mod signal;
 mod sleeper;
 mod threads;
 mod worker;
-mod yields;
 
 pub(crate) use admission::{Admission, Unqueued};
 pub(crate) use bound::Bound;

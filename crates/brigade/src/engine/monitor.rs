@@ -25,7 +25,7 @@ const CLOSE: Duration = Duration::from_millis(1);
 const LOOKS: u32 = 16;
 
 /// How long the thread sleeps while no pool asks for it, before it ends.
-const REST: Duration = Duration::from_secs(10);
+const IDLE: Duration = Duration::from_secs(10);
 
 /// The monitor of this process.
 static MONITOR: PerProcess<Monitor> = PerProcess::new();
@@ -237,14 +237,14 @@ impl Monitor {
             if std::mem::take(&mut state.is_asked) {
                 period = CLOSE;
             }
-            let rests = state.pools.is_empty();
-            let time = if rests { REST } else { period };
+            let is_idle = state.pools.is_empty();
+            let time = if is_idle { IDLE } else { period };
             let left = time.saturating_sub(time::since(begun));
             if left.is_zero() {
                 break;
             }
             state = self.changed.wait(state, Some(left));
-            if rests && !state.pools.is_empty() {
+            if is_idle && !state.pools.is_empty() {
                 begun = time::now();
             }
         }

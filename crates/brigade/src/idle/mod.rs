@@ -2,7 +2,7 @@
 //!
 //! It holds no queue and wakes no thread. It determines *which* worker must be woken; the caller does so, outside the lock.
 //!
-//! `state`, `sleepers`, `headcount`, `starts` and `spinner` are the parts, `crew` holds them together; `staff` and `quiet`
+//! `state`, `sleepers`, `headcount` and `starts` are the parts, `crew` holds them together; `staff` and `quiet`
 //! are further methods of [`Idle`].
 
 mod crew;
@@ -11,7 +11,6 @@ mod headcount;
 mod loom_tests;
 mod quiet;
 mod sleepers;
-mod spinner;
 mod staff;
 mod starts;
 mod state;
@@ -23,8 +22,6 @@ use crate::config::{Config, Growth};
 use crew::Crew;
 pub(crate) use headcount::Leave;
 pub(crate) use quiet::Wait;
-use spinner::Spinner;
-pub(crate) use spinner::Spinning;
 pub(crate) use staff::{Help, Hold};
 pub(crate) use starts::PLACES;
 pub(crate) use state::Snapshot;
@@ -43,7 +40,10 @@ pub(crate) struct Idle {
     arrivals: Condvar,
     /// Whether the pool may have no worker at some time.
     may_be_empty: AtomicBool,
-    spinner: Spinner,
+    /// Whether a worker spins before it sleeps.
+    is_spinning: AtomicBool,
+    /// How many threads the process may run at once.
+    cpus: usize,
 }
 
 /// What a worker does after it was parked.
@@ -85,10 +85,27 @@ impl Idle {
             crew: CachePadded::new(Mutex::new(Crew::new(size, grows, is_unmanned))),
             arrivals: Condvar::new(),
             may_be_empty: AtomicBool::new(may_be_empty || is_unmanned),
-            spinner: Spinner::new(cpus),
+            is_spinning: AtomicBool::new(false),
+            cpus,
         };
         idle.change(&mut idle.crew.lock(), 0);
         idle
+    }
+
+    /// Whether the running workers leave so many CPUs free.
+    pub(crate) fn has_free_cpus(&self, cpus: usize) -> bool {
+        self.snapshot().running() + cpus <= self.cpus
+    }
+
+    /// Lets a worker spin before it sleeps, until it [ends](Self::end_spin) that, if no other worker does and the running ones leave a CPU
+    /// free.
+    pub(crate) fn may_spin(&self) -> bool {
+        self.has_free_cpus(1) && !self.is_spinning.swap(true, Ordering::Relaxed)
+    }
+
+    /// Lets another worker spin.
+    pub(crate) fn end_spin(&self) {
+        self.is_spinning.store(false, Ordering::Relaxed);
     }
 
     /// Adds to the state a change of the counts that the crew's lock protects, and updates the flags that follow.
@@ -217,15 +234,6 @@ impl Idle {
     /// Whether the pool's jobs wait for others of its jobs, and no worker does anything else.
     pub(crate) fn only_waits(&self) -> bool {
         self.crew.lock().only_waits()
-    }
-
-    /// Withdraws the announcement of a parked worker that has found work, which then searches.
-    ///
-    /// Returns `false` if the worker has been picked in the meantime, or the pool has terminated: then its token has been or
-    /// will be set, and it must take that.
-    #[must_use]
-    pub(crate) fn withdraw(&self, index: usize) -> bool {
-        self.pick_this(index)
     }
 
     /// Has a parked worker hold the driver; `false` if another does, or the worker has been picked.

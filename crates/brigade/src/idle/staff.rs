@@ -101,7 +101,8 @@ impl Idle {
         self.take_last(&mut self.crew.lock())
     }
 
-    /// Picks this worker if it is parked, even if there are searchers. The caller must wake it.
+    /// Picks this worker if it is parked, even if there are searchers. The caller must wake it, or is it, and withdraws its announcement. `false`
+    /// if it has been picked already, or the pool has terminated: then its token has been or will be set.
     #[must_use]
     #[inline(never)]
     pub(crate) fn pick_this(&self, index: usize) -> bool {

@@ -8,16 +8,13 @@ use brigade_sync::atomic::{Ordering, fence};
 use brigade_sync::hint;
 use brigade_task::{Forks, Job, Part, Region, Wait, keep_tickets, return_tickets};
 
-use super::brief::Waiting;
 use super::{Awaited, Worker, wait_as};
+use crate::engine::backoff::Backoff;
 use crate::engine::enter::enter_pool;
 use crate::engine::events::blocked::BlockedThread;
 use crate::engine::origins::DEPTH;
 use crate::engine::peers::Peer;
 use crate::idle::{Snapshot, Watch};
-
-/// How often a wait looks for parts to run before it sleeps: some 20 µs of pauses and yields.
-const LOOKS: u32 = 32;
 
 /// A wait for a fork or a scope.
 struct Parts<'a> {
@@ -29,7 +26,7 @@ struct Parts<'a> {
 }
 
 impl Awaited for Parts<'_> {
-    const LOOKS: u32 = LOOKS;
+    const BACKS_OFF: bool = true;
 
     fn is_over(&mut self) -> bool {
         self.wait.is_over()
@@ -75,6 +72,7 @@ impl Forks for Worker {
 
     #[cold]
     fn wait(&self, wait: Wait<'_>) {
+        self.activity.run_parts();
         self.wait_for_part(wait, self.forks.position());
     }
 
@@ -103,8 +101,7 @@ impl Awaited for OfOtherPool<'_> {
 
 /// Waits for a fork or a scope on a thread that does not fork as one of its pool.
 pub(crate) fn wait_outside(wait: Wait<'_>) {
-    let waiting = Waiting::begin_outside();
-    if !waiting.watch(|| wait.is_over()) {
+    if !Backoff::default().wait(|| wait.is_over()) {
         wait_as(None, |worker| match worker {
             Some(worker) => worker.run_until(&mut OfOtherPool(wait)),
             None => {
@@ -117,34 +114,26 @@ pub(crate) fn wait_outside(wait: Wait<'_>) {
             }
         });
     }
-    waiting.end_outside();
 }
 
 impl Worker {
-    /// Wakes or starts a worker for a fork, except for a lone one that can be left to the monitor, if a wake-up would be in vain.
+    /// Wakes or starts a worker for a fork.
     #[cold]
     #[inline(never)]
     fn announce_fork(&self) {
-        let mut seen = self.core.idle.snapshot();
-        if seen.lacks_heavy_fence() {
+        if self.core.idle.snapshot().lacks_heavy_fence() {
             // No thief could take it otherwise. Then with an ordinary fence, as each look has one.
             let mut round = 0;
             while !self.forks.publish() {
                 hint::snooze(round);
                 round += 1;
             }
-            seen = self.core.idle.after_publishing();
-            if !seen.wants_help_for_forks() {
+            if !self.core.idle.after_publishing().wants_help_for_forks() {
                 return;
             }
         }
-        let is_lone = self.forks.len() <= 1;
-        // Of a lone fork, the position before the next is the number of those that were stolen.
-        let is_in_vain = is_lone && !self.lone_forks.are_stolen(self.forks.position());
-        if !is_in_vain || seen.is_understaffed() || !self.leaves_to_monitor(seen) {
-            self.forks.publish();
-            self.help();
-        }
+        self.forks.publish();
+        self.help();
     }
 
     /// Lets other workers take what has been forked without the fence that costs them several microseconds.
@@ -187,7 +176,7 @@ impl Worker {
             }
         }
         let _end = End(self);
-        self.gaps.run_parts();
+        self.activity.run_parts();
         keep_tickets(|| {
             self.run(first);
             let interrupts = || self.core.idle.snapshot().interrupts();

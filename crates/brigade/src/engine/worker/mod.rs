@@ -1,24 +1,21 @@
 //! A worker: a thread and its own queue. This file has its main loop, its turn, and its handling of panics.
 //!
-//! Further methods of [`Worker`] accept jobs (`submit`), find the next one (`search`, `relief`), and sleep (`park`, with `spin`). They also wait inside a job (`run_until`), poll timers and I/O (`poll`), and handle futures
-//! (`tasks`), or know the class of what they run (`class`). The owner of a pool without threads is its worker now and
-//! then (`driven`).
+//! Further methods of [`Worker`] accept jobs (`submit`), find the next one (`search`, `stalled`), and sleep (`park`). They also wait inside a
+//! job (`run_until`), poll timers and I/O (`poll`), handle futures (`tasks`), know the class of what they run (`class`), or move threads to other
+//! CPUs (`placement`). The owner of a pool without threads is its worker now and then (`driven`).
 
-mod brief;
+mod activity;
 mod class;
 mod driven;
 mod forks;
-mod gaps;
 mod inside;
-mod lone_forks;
 mod pace;
 mod park;
+mod placement;
 mod poll;
-mod relief;
-mod rests;
 mod run_until;
 mod search;
-mod spin;
+mod stalled;
 mod submit;
 mod tasks;
 #[cfg(all(test, not(brigade_loom)))]
@@ -47,15 +44,12 @@ use crate::config::Hook;
 use crate::key::Key;
 use crate::priority::Priority;
 use crate::role::{Role, WorkerInfo};
+use activity::Activity;
 use class::{Class, Interrupted, Row};
 pub(crate) use driven::{Driven, owned, wait_as};
 pub(crate) use forks::wait_outside;
-use gaps::Gaps;
 use inside::{Depths, RunsInside};
-use lone_forks::LoneForks;
 use pace::{Look, Pace};
-use relief::Relief;
-use rests::Rests;
 pub(crate) use run_until::Awaited;
 use search::Route;
 use submit::Leftovers;
@@ -91,18 +85,11 @@ pub(crate) struct Worker {
     class: Class,
     /// What its jobs have forked, and jobs of scopes.
     forks: deque::Worker<Part>,
-    /// Whether those that are alone are worth a wake-up.
-    lone_forks: LoneForks,
-    /// Its times without work between two parallel steps.
-    gaps: Gaps,
     /// How deep it is in waits and in calls that block.
     depths: Depths,
     /// Its state about futures.
     futures: Futures,
-    /// Its sleeps on the driver.
-    rests: Rests,
-    /// Its looks at peers.
-    relief: Relief,
+    activity: Activity,
     /// When it looks elsewhere although its own queue has jobs.
     pace: Pace,
     /// Completed entries in queues.
@@ -190,12 +177,9 @@ impl Worker {
             role: Role::default(),
             local,
             forks,
-            lone_forks: LoneForks::default(),
-            gaps: Gaps::new(),
             depths: Depths::default(),
             futures: Futures::default(),
-            rests: Rests::default(),
-            relief: Relief::default(),
+            activity: Activity::default(),
         }
     }
 
@@ -382,7 +366,7 @@ impl Worker {
         self.take_mail().into_iter().for_each(|job| self.run_in_look(job));
         if look == Look::InTime {
             self.core.follow();
-            self.relieve().into_iter().for_each(|job| self.run_in_look(job));
+            self.steal_stalled().into_iter().for_each(|job| self.run_in_look(job));
         }
         let share = self.pace.share();
         let taken = if self.local.is_lifo() {

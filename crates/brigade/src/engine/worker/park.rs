@@ -6,12 +6,50 @@ use std::time::Instant;
 use brigade_sync::time;
 
 use super::Worker;
+use crate::config::Idle as Policy;
 use crate::engine::probe::Event;
-use crate::idle::{Leave, Parked, Watch};
+use crate::idle::{Idle, Leave, Parked, Watch};
 
 /// The fraction of the keep-alive, and the minimum, for which a worker sleeps again if it has been idle for long but is needed.
 /// It is needed if others are blocked or a job is being submitted.
 const STAY: (u32, Duration) = (8, Duration::from_millis(10));
+
+/// How often a spinning worker looks for a token between two looks at the clock, or two yields.
+const LOOKS: u32 = 16;
+
+/// A spin before a sleep, or instead.
+struct Spin<'a> {
+    /// What no other worker may do meanwhile, and its end; `None` if this worker never sleeps.
+    until: Option<(&'a Idle, Option<Instant>)>,
+    looks: u32,
+}
+
+impl Spin<'_> {
+    /// Pauses; `false` if the worker sleeps now.
+    fn goes_on(&mut self) -> bool {
+        brigade_sync::hint::spin_loop();
+        self.looks = self.looks.wrapping_add(1);
+        if self.looks % LOOKS != 0 {
+            return true;
+        }
+        match self.until {
+            Some((_, until)) => until.is_none_or(|until| time::now() < until),
+            None => {
+                // This may last forever, so other threads must get this CPU.
+                brigade_sync::thread::yield_now();
+                true
+            }
+        }
+    }
+}
+
+impl Drop for Spin<'_> {
+    fn drop(&mut self) {
+        if let Some((idle, _)) = self.until {
+            idle.end_spin();
+        }
+    }
+}
 
 impl Worker {
     /// Sleeps until there is something to do. Called as a searcher.
@@ -48,7 +86,7 @@ impl Worker {
 
     /// Withdraws the announcement, or takes the token of a thread that has already picked this worker.
     pub(super) fn withdraw(&self) -> Parked {
-        if self.core.idle.withdraw(self.index) {
+        if self.core.idle.pick_this(self.index) {
             self.tell(Event::Withdraws);
             return Parked::Search;
         }
@@ -68,10 +106,10 @@ impl Worker {
         if self.core.idle.snapshot().terminated() { Parked::Leave } else { Parked::Search }
     }
 
-    /// Sleeps until this worker has been picked, has seen work itself, or is no longer a worker.
+    /// Sleeps until this worker has been picked, has seen events, or is no longer a worker.
     fn sleep(&self, mut holds_driver: bool) -> Parked {
         self.tell(Event::Sleeps(holds_driver));
-        let mut spin = self.try_spin();
+        let mut spin = self.spin();
         let patience = self.core.config.keep_alive;
         let mut leave_at = self.leave_at(patience);
         loop {
@@ -85,18 +123,37 @@ impl Worker {
                 holds_driver = true;
                 self.tell(Event::HoldsDriver);
             }
-            let timeouts = [spin.as_ref().map(|spin| spin.left), leave_at.map(time::until)];
-            let timeout = timeouts.into_iter().flatten().min();
-            let woken = match (holds_driver, &mut spin) {
-                (true, spin) => self.sleep_on_driver(spin.as_mut(), timeout),
-                (_, Some(spin)) => self.spin_for(spin, timeout).then(|| self.woken()),
-                (_, None) => self.wait(timeout).then(|| self.woken()),
+            let spins = spin.as_mut().is_some_and(Spin::goes_on);
+            if !spins {
+                spin = None;
+            }
+            let timeout = if spins { Some(Duration::ZERO) } else { leave_at.map(time::until) };
+            let parked = if holds_driver {
+                self.activity.sleep_on_driver();
+                self.poll_as_sleeper(timeout)
+            } else {
+                let parker = &self.me.sleeper.spot.parker;
+                let has_token = if spins { parker.try_take() } else { parker.park(timeout) };
+                has_token.then(|| self.woken())
             };
-            if let Some(parked) = woken {
+            if let Some(parked) = parked {
                 return parked;
             }
-            spin = spin.filter(|spin| !spin.left.is_zero());
         }
+    }
+
+    /// How this worker spins before it sleeps, or instead, if it does.
+    fn spin(&self) -> Option<Spin<'_>> {
+        let (idle, policy) = (&self.core.idle, self.core.config.idle);
+        let until = match policy {
+            Policy::Park => return None,
+            Policy::Spin => None,
+            Policy::SpinThenPark(time) if !time.is_zero() && idle.may_spin() => {
+                Some((idle, time::now().checked_add(time)))
+            }
+            Policy::SpinThenPark(_) => return None,
+        };
+        Some(Spin { until, looks: 0 })
     }
 
     /// Becomes the driver holder if there is something to wait for, no other worker holds the driver, and the monitor does not look after it, as it

@@ -8,7 +8,6 @@ use std::time::Instant;
 use brigade_sync::time;
 use brigade_task::{Job, contain};
 
-use super::spin::Spin;
 use super::{Blocked, Worker};
 use crate::engine::events::blocked::{BlockedThread, Elsewhere};
 use crate::engine::park_spot::ParkSpot;
@@ -32,7 +31,7 @@ impl Worker {
         }
         events.note_poll();
         let (mut found, mut woken) = (false, 0);
-        self.rests.poll(|| {
+        self.activity.poll(|| {
             found = self.fire(|| {});
             events.driver.poll(|| false, Some(Duration::ZERO), &mut |waker| {
                 woken += 1;
@@ -41,25 +40,6 @@ impl Worker {
         });
         self.tell(Event::Polls(woken));
         found || woken > 0
-    }
-
-    /// Sleeps as the driver holder, or spins for as long as it has the right to.
-    pub(super) fn sleep_on_driver(
-        &self,
-        spin: Option<&mut Spin<'_>>,
-        timeout: Option<Duration>,
-    ) -> Option<Parked> {
-        let spins = spin.is_some() || self.always_spins();
-        let timeout = if spins { Some(Duration::ZERO) } else { timeout };
-        self.rests.sleep();
-        let begun = spin.is_some().then(time::now);
-        let parked = self.poll_as_sleeper(timeout);
-        if let Some((spin, begun)) = spin.zip(begun) {
-            spin.left = spin.left.saturating_sub(time::since(begun));
-        } else if spins && parked.is_none() {
-            brigade_sync::thread::yield_now();
-        }
-        parked
     }
 
     /// Waits for timers and I/O as a parked worker, until there is something to do or it is woken, for at most `timeout`;

@@ -9,17 +9,17 @@ use brigade_task::{Job, return_tickets};
 
 use super::class::Row;
 use super::{Worker, runs_in_place};
+use crate::engine::backoff::Backoff;
 use crate::engine::core::Core;
 use crate::engine::enter::enter_job;
 use crate::engine::events::blocked::{BlockedThread, Elsewhere};
 use crate::engine::probe::Event;
-use crate::engine::yields;
 use crate::idle::Parked;
 
 /// What a job on a worker waits for.
 pub(crate) trait Awaited {
-    /// How often the worker looks for something to run before it sleeps.
-    const LOOKS: u32 = 0;
+    /// Whether the worker looks for something to run for some time before it sleeps.
+    const BACKS_OFF: bool = false;
 
     /// Whether the wait is over.
     fn is_over(&mut self) -> bool;
@@ -92,7 +92,7 @@ impl Worker {
     /// Waits inside the job that runs, and runs what the wait depends on and what only this worker may run; anything, if no other worker
     /// is left to.
     pub(crate) fn run_until<A: Awaited>(&self, awaited: &mut A) {
-        let (runs, mut looks) = (runs_in_place(), 0);
+        let (runs, mut backoff) = (runs_in_place(), Backoff::default());
         while !awaited.is_over() {
             // What is awaited in a forked child is the parent's.
             self.end_if_orphan();
@@ -101,11 +101,8 @@ impl Worker {
             if (runs && awaited.run_part(self))
                 || if runs_anything { self.run_one() } else { self.run_mail() }
             {
-                looks = 0;
-            } else if looks < A::LOOKS && runs {
-                yields::snooze(looks);
-                looks += 1;
-            } else {
+                backoff = Backoff::default();
+            } else if !(A::BACKS_OFF && runs && backoff.snooze()) {
                 return_tickets();
                 self.sleep_until(awaited);
             }

@@ -7,8 +7,9 @@ use brigade_sync::hint;
 use brigade_task::Job;
 
 use super::Worker;
-use super::gaps::Gap;
+use super::stalled::PeerLook;
 use crate::config::Config;
+use crate::engine::backoff::Backoff;
 use crate::engine::injectors::{Injectors, Share};
 use crate::engine::probe::Event;
 use crate::idle::Parked;
@@ -26,13 +27,14 @@ pub(super) struct Route {
     cursor: Cursor,
     /// The peer that it tries first.
     random: RefCell<fastrand::Rng>,
+    pub(super) look: PeerLook,
 }
 
 impl Route {
     pub(super) fn new(config: &Config, index: usize) -> Self {
         // The same seed at every start, so that a pool's behaviour depends on timing alone.
         let random = RefCell::new(fastrand::Rng::with_seed(index as u64));
-        Self { cursor: Injectors::cursor(config, index), random }
+        Self { cursor: Injectors::cursor(config, index), random, look: PeerLook::default() }
     }
 
     /// The injector that it took from last.
@@ -75,7 +77,8 @@ impl Worker {
             return Some(job);
         }
         // It is about to wait for events again itself, unless another worker runs.
-        let will_wait = self.rests.has_slept() && self.core.idle.snapshot().running() <= 1;
+        let will_wait =
+            self.activity.has_slept_on_driver() && self.core.idle.snapshot().running() <= 1;
         if !will_wait && self.poll_events() {
             let own = self.local.pop().or_else(|| self.take_mail());
             return own.or_else(|| self.refill_share());
@@ -93,15 +96,10 @@ impl Worker {
 
     /// Looks everywhere as a searcher, and sleeps while there is nothing.
     fn hunt(&self) -> Option<Job> {
+        let (has_slept_on_driver, has_run_parts) = self.activity.begin_search();
         // Where events come one by one there is nothing elsewhere, as a rule, and before it sleeps it looks at every queue anyway.
-        let searches = !self.rests.begin_search() || self.core.queues.has_work();
-        let gap = self.gaps.begin(self.forks.position());
-        let job = self.hunt_in(&gap, searches);
-        self.gaps.end(gap);
-        job
-    }
-
-    fn hunt_in(&self, gap: &Gap, mut searches: bool) -> Option<Job> {
+        let mut searches = !has_slept_on_driver || self.core.queues.has_work();
+        let mut backoff = has_run_parts.then(Backoff::default);
         loop {
             // The mailbox first, as it may have been woken for a job there. Then the own queue: the previous worker with this index
             // may have left jobs, and events may have queued some.
@@ -110,7 +108,7 @@ impl Worker {
                 return Some(self.found(job));
             }
             searches = true;
-            if self.watch_for_work(gap) {
+            if backoff.as_mut().is_some_and(|backoff| self.watch_for_work(backoff)) {
                 continue;
             }
             match self.park() {
@@ -143,7 +141,7 @@ impl Worker {
     /// Whether it runs all that is queued itself: a few jobs that events have just woken. The monitor looks whether they wait for long.
     fn keeps_events(&self) -> bool {
         let queued = self.local.len();
-        self.rests.has_slept()
+        self.activity.has_slept_on_driver()
             && queued <= FEW
             && !self.core.queues.has_more_than(queued)
             && self.leaves_to_monitor(self.core.idle.snapshot())

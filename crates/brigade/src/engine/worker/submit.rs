@@ -98,7 +98,7 @@ impl Worker {
     #[inline(always)]
     fn leaves_lone_child(&self, seen: Snapshot) -> bool {
         // What a poll has just woken is the next job of this worker, and relies on none.
-        let leaves = seen.watched() || self.rests.polls();
+        let leaves = seen.watched() || self.activity.polls();
         if !leaves {
             self.core.ask_monitor(Watch::Closely);
         }

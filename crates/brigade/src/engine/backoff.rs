@@ -1,0 +1,128 @@
+//! What a thread does before it blocks.
+//!
+//! A wait that is over soon costs less if the thread does not sleep: to put a thread to sleep and to wake it takes some 30 µs. So it pauses at
+//! first, then yields its processor, which the other thread may need: a thread that has just been woken often is on
+//! the processor of the one that woke it. After that it sleeps. So it loses no more than twice the time of the better choice (Karlin et
+//! al., *Competitive randomized algorithms for nonuniform problems*, SODA 1990).
+//!
+//! But on a processor that other programs keep busy a yield lasts for their whole time slice,
+//! some milliseconds on Linux, however soon the wait is over. A sleep does not: its end takes the processor from them. So a thread
+//! that has seen a slow yield does without for a time, and only pauses before it sleeps.
+
+use core::cell::Cell;
+use core::time::Duration;
+use std::time::Instant;
+
+use brigade_sync::time;
+use brigade_sync::{hint, thread};
+
+/// How often a thread looks whether its wait is over before it sleeps: some 20 µs. `fork-join --program nbody` takes 4 times as long without.
+const LOOKS: u32 = 32;
+
+/// A yield that takes longer is slow. It takes a microsecond if no other thread needs the processor, and some ten if that
+/// thread is the one that is waited for. `fork-join --program nbody --hogs 2` takes 17 times as long if slow yields are repeated.
+const SLOW: Duration = Duration::from_micros(500);
+
+/// After a slow yield there is none for this many times as long, so that slow ones take no more than 2 % of the time.
+const PAUSE: u32 = 50;
+
+/// Pauses in place of a yield: about a microsecond.
+const PAUSES: u32 = 64;
+
+brigade_sync::unmodelled::thread_local! {
+    /// Until when this thread does not yield.
+    static NO_YIELD_UNTIL: Cell<Option<Instant>> = const { Cell::new(None) };
+}
+
+/// One wait, before its thread blocks.
+#[derive(Default)]
+pub(super) struct Backoff {
+    looks: u32,
+}
+
+impl Backoff {
+    /// Waits a little, longer at each call; `false` if the thread must block now instead.
+    pub(super) fn snooze(&mut self) -> bool {
+        let looks = self.looks;
+        if looks >= LOOKS {
+            return false;
+        }
+        self.looks += 1;
+        if 1 << looks < PAUSES {
+            hint::snooze(looks);
+        } else {
+            yield_unless_slow(time::now, thread::yield_now);
+        }
+        true
+    }
+
+    /// Waits until `is_over`; `false` if the thread must block now.
+    pub(super) fn wait(&mut self, is_over: impl Fn() -> bool) -> bool {
+        loop {
+            if is_over() {
+                return true;
+            }
+            if !self.snooze() {
+                return false;
+            }
+        }
+    }
+}
+
+fn yield_unless_slow(now: impl Fn() -> Instant, yield_now: impl FnOnce()) {
+    // A thread that ends keeps nothing.
+    let _ = NO_YIELD_UNTIL.try_with(|no_yield_until| {
+        let begun = now();
+        if no_yield_until.get().is_some_and(|until| begun < until) {
+            (0..PAUSES).for_each(|_| hint::spin_loop());
+            return;
+        }
+        yield_now();
+        let ended = now();
+        let took = ended.saturating_duration_since(begun);
+        no_yield_until.set(if took < SLOW { None } else { ended.checked_add(took * PAUSE) });
+    });
+}
+
+#[cfg(all(test, not(brigade_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_is_looked_at_some_times_before_its_thread_blocks() {
+        let looks_until = |end| {
+            let looks = Cell::new(0);
+            let is_over = Backoff::default().wait(|| {
+                looks.set(looks.get() + 1);
+                looks.get() == end
+            });
+            (looks.get(), is_over)
+        };
+        assert_eq!([1, 7, 1_000].map(looks_until), [(1, true), (7, true), (LOOKS + 1, false)]);
+    }
+
+    #[test]
+    fn a_slow_yield_is_the_last_one_for_fifty_times_as_long() {
+        let clock = Cell::new(Instant::now());
+        let yields = |micros: u64| {
+            let has_yielded = Cell::new(false);
+            let time = Duration::from_micros(micros);
+            yield_unless_slow(
+                || clock.get(),
+                || {
+                    has_yielded.set(true);
+                    clock.set(clock.get() + time);
+                },
+            );
+            has_yielded.get()
+        };
+        assert!((0..100).all(|_| yields(499)), "none is slow");
+        assert!(yields(4_000));
+        let end = clock.get() + Duration::from_millis(200);
+        assert!(!yields(0));
+        clock.set(end - Duration::from_nanos(1));
+        assert!(!yields(0));
+        clock.set(end);
+        assert!(yields(0) && yields(0));
+    }
+}

@@ -1,0 +1,71 @@
+//! What a worker has done of late, which decides how it looks for work, and how it waits.
+
+use core::cell::Cell;
+
+use super::Worker;
+use crate::engine::backoff::Backoff;
+
+/// What one worker does, and what it has done since its last search.
+#[derive(Default)]
+pub(super) struct Activity {
+    /// Whether it polls now.
+    polls: Cell<bool>,
+    /// Whether it has slept on the driver.
+    has_slept_on_driver: Cell<bool>,
+    /// Whether it has run parts, or waited for parts that others ran.
+    has_run_parts: Cell<bool>,
+    /// The peer that it has woken, until it has looked where that runs.
+    woken: Cell<Option<usize>>,
+}
+
+impl Activity {
+    /// Begins a search; returns whether the worker has slept on the driver, and whether it has run parts, since the last one.
+    pub(super) fn begin_search(&self) -> (bool, bool) {
+        (self.has_slept_on_driver.take(), self.has_run_parts.take())
+    }
+
+    /// Whether the worker has slept on the driver since the last search began.
+    pub(super) fn has_slept_on_driver(&self) -> bool {
+        self.has_slept_on_driver.get()
+    }
+
+    /// Notes that it sleeps on the driver.
+    pub(super) fn sleep_on_driver(&self) {
+        self.has_slept_on_driver.set(true);
+    }
+
+    /// Notes that it runs parts, or waits for them.
+    pub(super) fn run_parts(&self) {
+        self.has_run_parts.set(true);
+    }
+
+    /// Notes that it has woken a peer.
+    pub(super) fn wake(&self, peer: Option<usize>) {
+        self.woken.set(peer);
+    }
+
+    /// The peer that it has woken since the last call.
+    pub(super) fn take_woken(&self) -> Option<usize> {
+        self.woken.take()
+    }
+
+    /// Calls what polls without sleeping.
+    pub(super) fn poll(&self, poll: impl FnOnce()) {
+        self.polls.set(true);
+        poll();
+        self.polls.set(false);
+    }
+
+    /// Whether the worker polls without sleeping now: what it queues is what events wake.
+    pub(super) fn polls(&self) -> bool {
+        self.polls.get()
+    }
+}
+
+impl Worker {
+    /// Waits briefly for work, as a searcher; `false` if there is none. For the time between two parallel steps, the last part of one and the
+    /// first of the next: `engine/FORKS.md` has the reason.
+    pub(super) fn watch_for_work(&self, backoff: &mut Backoff) -> bool {
+        backoff.wait(|| self.core.queues.has_work() || !self.me.mailbox.is_empty())
+    }
+}
