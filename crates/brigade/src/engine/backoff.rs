@@ -19,15 +19,15 @@ use brigade_sync::{hint, thread};
 /// How often a thread looks whether its wait is over before it sleeps: some 20 µs. `fork-join --program nbody` takes 4 times as long without.
 const LOOKS: u32 = 32;
 
+/// How many times it only pauses between them; then it yields.
+const PAUSED: u32 = 6;
+
 /// A yield that takes longer is slow. It takes a microsecond if no other thread needs the processor, and some ten if that
 /// thread is the one that is waited for. `fork-join --program nbody --hogs 2` takes 17 times as long if slow yields are repeated.
 const SLOW: Duration = Duration::from_micros(500);
 
 /// After a slow yield there is none for this many times as long, so that slow ones take no more than 2 % of the time.
 const PAUSE: u32 = 50;
-
-/// Pauses in place of a yield: about a microsecond.
-const PAUSES: u32 = 64;
 
 brigade_sync::unmodelled::thread_local! {
     /// Until when this thread does not yield.
@@ -48,7 +48,7 @@ impl Backoff {
             return false;
         }
         self.looks += 1;
-        if 1 << looks < PAUSES {
+        if looks < PAUSED {
             hint::snooze(looks);
         } else {
             yield_unless_slow(time::now, thread::yield_now);
@@ -74,7 +74,7 @@ fn yield_unless_slow(now: impl Fn() -> Instant, yield_now: impl FnOnce()) {
     let _ = NO_YIELD_UNTIL.try_with(|no_yield_until| {
         let begun = now();
         if no_yield_until.get().is_some_and(|until| begun < until) {
-            (0..PAUSES).for_each(|_| hint::spin_loop());
+            hint::back_off(0);
             return;
         }
         yield_now();
