@@ -194,11 +194,7 @@ fn split<I: Items, R: Send>(
         if CURRENT.with(|worker| worker.is_some_and(Worker::has_forked_nothing)) {
             let half = items.len() / 2;
             let (left, right) = items.split_at(half);
-            let left = || {
-                // There are few forks, for as long as another worker takes each.
-                CURRENT.with(|worker| worker.into_iter().for_each(Worker::publish_forks));
-                split(left, grain, work, reduce)
-            };
+            let left = || split(left, grain, work, reduce);
             let (left, right) = join(left, || split(right, grain, work, reduce));
             add(&mut done, left);
             add(&mut done, right);

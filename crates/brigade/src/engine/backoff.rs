@@ -7,7 +7,7 @@
 //!
 //! But on a processor that other programs keep busy a yield lasts for their whole time slice,
 //! some milliseconds on Linux, however soon the wait is over. A sleep does not: its end takes the processor from them. So a thread
-//! that has seen a slow yield does without for a time, and only pauses before it sleeps.
+//! that has seen a slow yield sleeps instead for a time.
 
 use core::cell::Cell;
 use core::time::Duration;
@@ -16,15 +16,16 @@ use std::time::Instant;
 use brigade_sync::time;
 use brigade_sync::{hint, thread};
 
-/// How often a thread looks whether its wait is over before it sleeps: some 20 µs. `fork-join --program nbody` takes 4 times as long without.
-const LOOKS: u32 = 32;
+/// How often a thread looks whether its wait is over before it sleeps: some 40 µs. `fork-join --program nbody` takes 4 times as long without.
+const LOOKS: u32 = 64;
 
 /// How many times it only pauses between them; then it yields.
 const PAUSED: u32 = 6;
 
-/// A yield that takes longer is slow. It takes a microsecond if no other thread needs the processor, and some ten if that
-/// thread is the one that is waited for. `fork-join --program nbody --hogs 2` takes 17 times as long if slow yields are repeated.
-const SLOW: Duration = Duration::from_micros(500);
+/// A yield that takes longer is slow. It takes a microsecond if no other thread needs the processor, some ten if that
+/// thread is the one that is waited for, and a job's time if that is a worker of the pool. Another program keeps the processor for its time
+/// slice, 3 or 4 ms on Linux. `fork-join --program nbody --hogs 2` takes 17 times as long if slow yields are repeated.
+const SLOW: Duration = Duration::from_micros(1500);
 
 /// After a slow yield there is none for this many times as long, so that slow ones take no more than 2 % of the time.
 const PAUSE: u32 = 50;
@@ -50,10 +51,9 @@ impl Backoff {
         self.looks += 1;
         if looks < PAUSED {
             hint::snooze(looks);
-        } else {
-            yield_unless_slow(time::now, thread::yield_now);
+            return true;
         }
-        true
+        yield_unless_slow(time::now, thread::yield_now)
     }
 
     /// Waits until `is_over`; `false` if the thread must block now.
@@ -69,19 +69,21 @@ impl Backoff {
     }
 }
 
-fn yield_unless_slow(now: impl Fn() -> Instant, yield_now: impl FnOnce()) {
-    // A thread that ends keeps nothing.
-    let _ = NO_YIELD_UNTIL.try_with(|no_yield_until| {
+/// Yields; returns `false` without if a yield was slow of late.
+fn yield_unless_slow(now: impl Fn() -> Instant, yield_now: impl FnOnce()) -> bool {
+    let yields = NO_YIELD_UNTIL.try_with(|no_yield_until| {
         let begun = now();
         if no_yield_until.get().is_some_and(|until| begun < until) {
-            hint::back_off(0);
-            return;
+            return false;
         }
         yield_now();
         let ended = now();
         let took = ended.saturating_duration_since(begun);
         no_yield_until.set(if took < SLOW { None } else { ended.checked_add(took * PAUSE) });
+        true
     });
+    // A thread that ends keeps nothing.
+    yields.unwrap_or(false)
 }
 
 #[cfg(all(test, not(brigade_loom)))]

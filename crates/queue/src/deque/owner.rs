@@ -21,8 +21,9 @@ const KEPT: usize = if cfg!(brigade_loom) { FIRST } else { 1024 };
 
 /// The owner's end of a deque: pushes, and pops the newest item.
 ///
-/// Not `Sync` and not `Clone`: there is one owner. A push and a pop write memory of the owner only, without a fence or a
-/// read-modify-write, unless a thief is taking the very item. The slots grow as needed; [`shrink`](Self::shrink) gives memory back. Items
+/// Not `Sync` and not `Clone`: there is one owner. The oldest items are [*public*](Self::publish): a thief takes them for the price of a lock. A
+/// push makes one public if none is, and half of the items if thieves have taken all that were. A push and a pop of any other item write
+/// memory of the owner only, without a fence or a read-modify-write. The slots grow as needed; [`shrink`](Self::shrink) gives memory back. Items
 /// that are queued when it is dropped are left to the stealers, and dropped with the last of them.
 ///
 /// ```
@@ -30,6 +31,7 @@ const KEPT: usize = if cfg!(brigade_loom) { FIRST } else { 1024 };
 /// let (worker, thief) = (Worker::new(), Worker::new());
 /// (1..=4).for_each(|item| worker.push(item));
 /// assert_eq!(worker.pop(), Some(4), "the newest");
+/// assert!(worker.publish());
 /// assert_eq!(worker.stealer().steal(&thief, |_, count| count), Ok(1), "the oldest of those stolen");
 /// assert_eq!((worker.pop(), thief.pop(), thief.pop()), (Some(3), Some(2), None), "of three, half were stolen");
 /// ```
@@ -69,7 +71,7 @@ impl<T> Worker<T> {
         Stealer(self.shared.clone())
     }
 
-    /// Pushes an item, and passes the [light side](Self::fence) of the fence: a thread that passes the
+    /// Pushes an item, makes the oldest public if none is, and passes the [light side](Self::fence) of the fence: a thread that passes the
     /// [heavy side](Stealer::fence) sees the item, or the owner sees after this what that thread did before.
     ///
     /// If there is no memory for more slots, the process is aborted, as by any collection of `std`.
@@ -88,21 +90,36 @@ impl<T> Worker<T> {
         // Ordering: Release: a thief that sees the position sees the item.
         shared.bottom.store(position + 1, Ordering::Release);
         self.fence();
+        // Ordering: Relaxed: old values only lead to a publication too many, or one that the next push makes.
+        if shared.claimed.load(Ordering::Relaxed) <= shared.top.load(Ordering::Relaxed) {
+            self.publish_half();
+        }
     }
 
-    /// Makes the items that are there public: a thief takes one of them without its fence, which costs it a system call of several
+    /// Makes the older half of the items public.
+    #[cold]
+    #[inline(never)]
+    fn publish_half(&self) {
+        if let Some(_locked) = self.shared.buffer.try_lock() {
+            let top = self.shared.top.load(Ordering::Relaxed);
+            let half = (self.position() - top).div_ceil(2);
+            // Ordering: Relaxed, as in `publish`.
+            self.shared.claimed.store(top + half, Ordering::Relaxed);
+        }
+    }
+
+    /// Makes all items that are there public: a thief takes them without its fence, which costs it a system call of several
     /// microseconds, and the owner pops each of them under a lock.
     ///
-    /// For items that a thread is woken for. It has no effect while a thief steals, and returns `false`.
+    /// It has no effect while a thief steals, and returns `false`.
     ///
     /// ```
     /// use brigade_queue::deque::Worker;
     /// let (worker, thief) = (Worker::new(), Worker::new());
-    /// worker.push(1);
+    /// (1..=4).for_each(|item| worker.push(item));
     /// assert!(worker.publish());
-    /// worker.push(2);
     /// assert_eq!(worker.stealer().steal(&thief, |_, count| count), Ok(1));
-    /// assert_eq!(worker.pop(), Some(2));
+    /// assert_eq!((thief.pop(), worker.pop()), (Some(2), Some(4)));
     /// ```
     pub fn publish(&self) -> bool {
         let Some(_locked) = self.shared.buffer.try_lock() else { return false };

@@ -17,10 +17,17 @@ fn all<T>(_: Candidate<'_, T>, count: usize) -> usize {
     count
 }
 
+/// A deque with these items, none of which is public.
+fn private<T: Default>(items: impl IntoIterator<Item = T>) -> Worker<T> {
+    let owner = Worker::new();
+    core::iter::once(T::default()).chain(items).for_each(|item| owner.push(item));
+    assert!(owner.stealer().steal(&Worker::new(), |_, _| 1).is_ok(), "the only public one");
+    owner
+}
+
 #[test]
 fn the_owner_takes_the_newest_and_a_thief_the_oldest_half() {
-    let (owner, thief) = (Worker::new(), Worker::new());
-    (0..10).for_each(|item| owner.push(item));
+    let (owner, thief) = (private(0..10), Worker::new());
     assert_eq!(owner.pop(), Some(9));
     assert_eq!(owner.stealer().steal(&thief, all), Ok(0));
     assert_eq!((thief.len(), owner.len()), (4, 4));
@@ -34,16 +41,15 @@ fn the_owner_takes_the_newest_and_a_thief_the_oldest_half() {
 
 #[test]
 fn a_thief_may_refuse_what_it_finds() {
-    let (owner, thief) = (Worker::new(), Worker::new());
-    (0..40).for_each(|item| owner.push(item));
+    let (owner, thief) = (private(0..40), Worker::new());
     let refused = owner.stealer().steal(&thief, |oldest, count| {
-        assert_eq!((*oldest.item, oldest.position, count), (0, 0, 16));
+        assert_eq!((*oldest.item, oldest.position, count), (0, 1, 16));
         0
     });
     assert_eq!(refused, Err(crate::StealError::Empty));
     assert_eq!(owner.stealer().steal(&thief, |_, _| 1), Ok(0));
     let next = owner.stealer().steal(&thief, |oldest, _| {
-        assert_eq!((*oldest.item, oldest.position), (1, 1));
+        assert_eq!((*oldest.item, oldest.position), (1, 2));
         1
     });
     assert_eq!(next, Ok(1));
@@ -52,8 +58,7 @@ fn a_thief_may_refuse_what_it_finds() {
 
 #[test]
 fn a_thief_may_take_those_that_are_alike() {
-    let (owner, thief) = (Worker::new(), Worker::new());
-    [2, 4, 6, 7, 8, 10, 12, 14, 16, 18].into_iter().for_each(|item| owner.push(item));
+    let (owner, thief) = (private([2, 4, 6, 7, 8, 10, 12, 14, 16, 18]), Worker::new());
     let even = |oldest: Candidate<'_, u32>, _: usize| oldest.count_while(|item| item % 2 == 0);
     assert_eq!(owner.stealer().steal(&thief, even), Ok(2));
     assert!(core::iter::from_fn(|| thief.pop()).eq([6, 4]));
@@ -102,12 +107,12 @@ fn the_newest_item_is_forgotten_without_its_drop() {
             panic!("it is dropped");
         }
     }
-    let owner = Worker::new();
-    owner.push(Loud);
+    let owner = private([None, Some(Loud)]);
     assert!(!forgets(&owner, |_| false));
-    assert!(forgets(&owner, |_| true));
+    assert!(forgets(&owner, Option::is_some));
+    assert!(forgets(&owner, Option::is_none));
     assert!(!forgets(&owner, |_| unreachable!("there is none")));
-    assert_eq!((owner.len(), owner.position()), (0, 0));
+    assert_eq!((owner.len(), owner.position()), (0, 1));
 }
 
 #[test]
@@ -120,6 +125,22 @@ fn a_panic_of_a_limit_leaves_all_where_they_are() {
     assert_eq!((owner.pop(), owner.stealer().steal(&thief, all)), (Some(2), Ok(0)));
     assert!(forgets(&owner, |&newest| newest == 1));
     assert_eq!((owner.pop(), thief.pop()), (None, None));
+}
+
+#[test]
+fn the_oldest_item_is_public_and_after_it_has_been_stolen_half_of_those_at_the_next_push() {
+    let (owner, thief) = (Worker::new(), Worker::new());
+    let public = || owner.shared_for_tests().public_len();
+    (0..5).for_each(|item| owner.push(item));
+    assert_eq!(public(), 1);
+    assert_eq!((owner.stealer().steal(&thief, all), thief.len(), public()), (Ok(0), 0, 0));
+    owner.push(5);
+    assert_eq!(public(), 3);
+    assert!(!forgets(&thief, |_| unreachable!("it is empty")));
+    (0..5).for_each(|_| _ = owner.pop());
+    owner.push(6);
+    assert_eq!((owner.len(), public()), (1, 1));
+    assert!(!forgets(&owner, |_| true), "a pop asks for the lock");
 }
 
 #[test]

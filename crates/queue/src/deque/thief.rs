@@ -17,8 +17,8 @@ const MOST: usize = 16;
 
 /// A thief's end of a deque: takes the oldest items.
 ///
-/// A steal costs a system call of a few microseconds where the owner's operations cost no fence; see
-/// [`AsymmetricFence`](brigade_sync::AsymmetricFence).
+/// A steal of items that are not [public](Worker::publish) costs a system call of a few microseconds where the owner's operations cost no
+/// fence; see [`AsymmetricFence`](brigade_sync::AsymmetricFence).
 ///
 /// ```
 /// use brigade_queue::{StealError, deque::Worker};
@@ -26,6 +26,7 @@ const MOST: usize = 16;
 /// let stealer = worker.stealer();
 /// assert_eq!(stealer.steal(&thief, |_, count| count), Err(StealError::Empty));
 /// [1, 2, 3, 4].map(|item| worker.push(item));
+/// worker.publish();
 /// assert_eq!(stealer.steal(&thief, |_, count| count), Ok(1));
 /// assert_eq!((thief.pop(), stealer.len()), (Some(2), 2));
 /// ```
@@ -43,7 +44,7 @@ impl<T> RefUnwindSafe for Stealer<T> {}
 impl<T> Stealer<T> {
     /// Takes the oldest items, as many as `limit` says: returns the oldest, and pushes the others to `rest`.
     ///
-    /// The thief claims half of the items, rounded up and at most 16. Then `limit` is called with the oldest of them, and their
+    /// The thief claims half of the items, rounded up and at most 16, and of the [public](Worker::publish) ones only if there are any. Then `limit` is called with the oldest of them, and their
     /// number, and returns how many to take; 0 leaves all where they are, and so does a panic. It is called under the lock: it
     /// must not push to the deque, or pop from it, which may wait for that lock.
     ///
@@ -178,6 +179,7 @@ impl<T> Candidate<'_, T> {
     /// use brigade_queue::deque::Worker;
     /// let (worker, thief) = (Worker::new(), Worker::new());
     /// [2, 4, 5, 6, 7, 8].map(|item| worker.push(item));
+    /// worker.publish();
     /// let stolen = worker.stealer().steal(&thief, |oldest, count| {
     ///     assert_eq!((*oldest.item, oldest.position, count), (2, 0, 3));
     ///     oldest.count_while(|item| item % 2 == 0)

@@ -75,6 +75,13 @@ fn deque(numbers: impl IntoIterator<Item = u32>) -> Worker<Item> {
     worker
 }
 
+/// Creates a deque with these items, none of which is public.
+fn private(numbers: impl IntoIterator<Item = u32>) -> Worker<Item> {
+    let worker = deque(iter::once(u32::MAX).chain(numbers));
+    assert_eq!(steal(&worker.stealer(), 1), [u32::MAX], "the only public one");
+    worker
+}
+
 /// Asserts that each number was taken once.
 #[track_caller]
 fn assert_each_once(worker: &Worker<Item>, parts: &[&[u32]], count: u32) {
@@ -90,7 +97,7 @@ fn assert_each_once(worker: &Worker<Item>, parts: &[&[u32]], count: u32) {
 #[test]
 fn the_owner_pops_beside_a_thief() {
     check(3, || {
-        let worker = deque([0]);
+        let worker = private([0]);
         let thief = thief(&worker, 1);
         push(&worker, 1);
         let mut owned = Vec::from_iter(pop(&worker));
@@ -106,7 +113,7 @@ fn the_owner_pops_beside_a_thief() {
 #[test]
 fn the_owner_forgets_beside_a_thief() {
     check(3, || {
-        let worker = deque([0]);
+        let worker = private([0]);
         let thief = thief(&worker, 1);
         push(&worker, 1);
         let mut owned = Vec::from_iter(forget(&worker, 1));
@@ -123,7 +130,7 @@ fn the_owner_forgets_beside_a_thief() {
 #[test]
 fn the_owner_pops_beside_two_thieves() {
     check(2, || {
-        let worker = deque([0, 1]);
+        let worker = private([0, 1]);
         let thieves = [thief(&worker, 1), thief(&worker, 1)];
         let mut owned = Vec::from_iter(pop(&worker));
         push(&worker, 2);
@@ -140,7 +147,7 @@ fn the_owner_pops_beside_two_thieves() {
 #[test]
 fn a_claim_that_is_restored_leaves_the_item_and_its_slot() {
     check(3, || {
-        let worker = deque([0]);
+        let worker = private([0]);
         let thief = thief(&worker, 0);
         let mut owned = Vec::from_iter(pop(&worker));
         push(&worker, 1);
@@ -157,7 +164,7 @@ fn a_claim_that_is_restored_leaves_the_item_and_its_slot() {
 #[test]
 fn a_claim_of_which_a_part_is_restored_leaves_that_part() {
     check(3, || {
-        let worker = deque([0, 1, 2]);
+        let worker = private([0, 1, 2]);
         let thief = thief(&worker, 1);
         let mut owned = Vec::from_iter(pop(&worker));
         owned.extend(pop(&worker));
@@ -173,7 +180,7 @@ fn a_claim_of_which_a_part_is_restored_leaves_that_part() {
 #[test]
 fn a_batch_beside_the_owner_is_taken_once() {
     check(3, || {
-        let worker = deque([0, 1, 2]);
+        let worker = private([0, 1, 2]);
         let thief = thief(&worker, 2);
         let mut owned = Vec::from_iter(pop(&worker));
         owned.extend(pop(&worker));
@@ -289,7 +296,7 @@ fn the_owner_forgets_what_is_public_beside_a_thief() {
 #[test]
 fn the_owner_publishes_beside_thieves() {
     check(2, || {
-        let worker = deque([0, 1]);
+        let worker = private([0, 1]);
         let thieves = [thief(&worker, 1), thief(&worker, 2)];
         turn();
         worker.publish();

@@ -132,13 +132,7 @@ impl Worker {
                 return;
             }
         }
-        self.forks.publish();
         self.help();
-    }
-
-    /// Lets other workers take what has been forked without the fence that costs them several microseconds.
-    pub(crate) fn publish_forks(&self) {
-        self.forks.publish();
     }
 
     /// Accepts a job of a scope from a job on this worker.
