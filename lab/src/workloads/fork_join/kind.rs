@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use clap::ValueEnum;
 use serde::Serialize;
 
-use super::{fib, matmul, nbody, skynet};
+use super::{collect, fib, map, matmul, nbody, skynet};
 
 /// A program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
@@ -31,6 +31,10 @@ pub(crate) enum Kind {
     Nbody,
     /// The words of many files.
     Wc,
+    /// Maps over a square of numbers.
+    Map,
+    /// A hash table of pairs.
+    Collect,
 }
 
 impl Kind {
@@ -51,6 +55,8 @@ impl Kind {
             Kind::Mandelbrot => 800,
             Kind::Nbody => 1_000,
             Kind::Wc => 2_000,
+            Kind::Map => 500,
+            Kind::Collect => 20_000,
         }
     }
 
@@ -65,6 +71,8 @@ impl Kind {
             Kind::Matmul | Kind::Mandelbrot => 1..=20_000,
             Kind::Nbody => 1..=10_000_000,
             Kind::Wc => 1..=1_000_000,
+            Kind::Map => 3..=20_000,
+            Kind::Collect => 8..=100_000_000,
         }
     }
 
@@ -91,6 +99,8 @@ impl Kind {
             Kind::Mandelbrot => format!("{size} rows"),
             Kind::Nbody => format!("{size} steps of {} chunks", nbody::CHUNKS),
             Kind::Wc => format!("{size} files"),
+            Kind::Map => format!("{} loops of {} chunks", 4 * map::ROUNDS, map::CHUNKS),
+            Kind::Collect => format!("{} loops of {} chunks", 3 * collect::ROUNDS, map::CHUNKS),
         }
     }
 }

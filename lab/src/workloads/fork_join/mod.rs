@@ -1,10 +1,12 @@
-//! Ten programs that fork and join, each written once for all pools, with the answer of one thread.
+//! Twelve programs that fork and join, each written once for all pools, with the answer of one thread.
 //!
 //! A run has a process of its own, see [`apart`]: there the peak of the memory is that of one target.
 
+mod collect;
 mod fib;
 mod kind;
 mod mandelbrot;
+mod map;
 mod matmul;
 mod nbody;
 mod nqueens;
@@ -107,6 +109,8 @@ impl ForkWorkload for ForkJoin {
             Kind::Mandelbrot => self.forking::<mandelbrot::Mandelbrot, F>(start, bench),
             Kind::Nbody => self.forking::<nbody::Nbody, F>(start, bench),
             Kind::Wc => self.forking::<wc::Wc, F>(start, bench),
+            Kind::Map => self.forking::<map::Map, F>(start, bench),
+            Kind::Collect => self.forking::<collect::Collect, F>(start, bench),
         }
     }
 
