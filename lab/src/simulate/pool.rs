@@ -18,6 +18,8 @@ const FLAGS: usize = 64;
 const FLAG_LINES: usize = 16;
 /// The most jobs that are taken from an injector at once.
 const BATCH: usize = 64;
+/// How many workers one wakes that has found several jobs.
+const FEW_AWAKE: usize = 2;
 /// Jobs between two looks elsewhere.
 const INTERVAL: u32 = 61;
 /// Jobs that such a look takes from an injector: a sixteenth of the interval, as the modelled jobs are short.
@@ -256,12 +258,17 @@ impl Pool {
     /// Picks the worker that parked last and wakes it, unless one searches. A caller that goes on keeps it off its CPU, if CPUs are
     /// free beside so many `others`.
     async fn help(&self, cpu: &Cpu, others: Option<usize>) {
-        if self.counts.get().searching > 0 || self.parked() == 0 {
+        self.help_if(cpu, others, |pool| pool.counts.get().searching == 0).await;
+    }
+
+    /// The same if `is_wanted` says so, before the lock is taken and under it.
+    async fn help_if(&self, cpu: &Cpu, others: Option<usize>, is_wanted: impl Fn(&Self) -> bool) {
+        if !is_wanted(self) || self.parked() == 0 {
             return;
         }
         cpu.acquire(&self.crew).await;
         cpu.read(&self.state).await;
-        let is_wanted = self.counts.get().searching == 0;
+        let is_wanted = is_wanted(self);
         let picked = if is_wanted { self.sleepers.borrow_mut().pop() } else { None };
         if let Some(index) = picked {
             self.relieve(index);
@@ -419,8 +426,8 @@ impl Worker {
         self.hunt().await
     }
 
-    /// Looks everywhere as a searcher, and sleeps while there is nothing. If it was the last searcher, it wakes another one for
-    /// what it leaves.
+    /// Looks everywhere as a searcher, and sleeps while there is nothing. It wakes a few for the jobs that it has queued, and if it was the last
+    /// searcher another one for what it leaves.
     async fn hunt(&self) -> Job {
         let (pool, cpu) = (&*self.pool, &self.cpu);
         let job = loop {
@@ -431,6 +438,11 @@ impl Worker {
         };
         let before = pool.change(cpu, -1, 0).await;
         cpu.spend(cpu.costs().fence).await;
+        let jobs = self.queue().len();
+        for _ in 0..if jobs > 1 { jobs.min(FEW_AWAKE) } else { 0 } {
+            let is_free = |pool: &Pool| pool.running() + pool.counts.get().searching < pool.cpus;
+            pool.help_if(cpu, Some(0), is_free).await;
+        }
         if before.searching == 1 && before.parked > 0 && pool.has_work(cpu) {
             pool.help(cpu, (self.queue().len() > 1).then_some(0)).await;
         }

@@ -124,7 +124,7 @@ impl Remote {
     }
 
     /// A number that changes whenever the queue changes.
-    pub(crate) fn mark(&self) -> u64 {
+    pub(crate) fn epoch(&self) -> u64 {
         with_ring!(self, ring => ring.version(), else 0)
     }
 

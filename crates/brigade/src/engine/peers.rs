@@ -74,7 +74,7 @@ impl Peer {
 
     /// A number that changes whenever the queues change.
     pub(super) fn epoch(&self) -> u64 {
-        self.remote.mark() ^ self.forks.mark().rotate_left(16)
+        self.remote.epoch() ^ self.forks.epoch().rotate_left(16)
     }
 
     pub(super) fn metrics(&self) -> WorkerMetrics {

@@ -16,6 +16,7 @@ mod starts;
 mod state;
 
 use brigade_sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+use brigade_sync::unmodelled::AtomicUsize;
 use brigade_sync::{CachePadded, Condvar, Mutex, MutexGuard};
 
 use crate::config::{Config, Growth};
@@ -42,8 +43,8 @@ pub(crate) struct Idle {
     may_be_empty: AtomicBool,
     /// Whether a worker spins before it sleeps.
     is_spinning: AtomicBool,
-    /// How many threads the process may run at once.
-    cpus: usize,
+    /// How many threads the process may run at once. Atomic, as tests change it.
+    cpus: AtomicUsize,
 }
 
 /// What a worker does after it was parked.
@@ -86,7 +87,7 @@ impl Idle {
             arrivals: Condvar::new(),
             may_be_empty: AtomicBool::new(may_be_empty || is_unmanned),
             is_spinning: AtomicBool::new(false),
-            cpus,
+            cpus: AtomicUsize::new(cpus),
         };
         idle.change(&mut idle.crew.lock(), 0);
         idle
@@ -94,7 +95,13 @@ impl Idle {
 
     /// Whether the running workers leave so many CPUs free.
     pub(crate) fn has_free_cpus(&self, cpus: usize) -> bool {
-        self.snapshot().running() + cpus <= self.cpus
+        self.snapshot().running() + cpus <= self.cpus.load(Ordering::Relaxed)
+    }
+
+    /// Has the state take the machine for one with so many CPUs.
+    #[cfg(all(test, not(brigade_loom)))]
+    pub(crate) fn set_cpus(&self, cpus: usize) {
+        self.cpus.store(cpus, Ordering::Relaxed);
     }
 
     /// Lets a worker spin before it sleeps, until it [ends](Self::end_spin) that, if no other worker does and the running ones leave a CPU

@@ -135,7 +135,7 @@ impl<T> Stealer<T> {
     }
 
     /// A number that changes whenever an item is pushed, popped or stolen, unless the deque is as it was.
-    pub fn mark(&self) -> u64 {
+    pub fn epoch(&self) -> u64 {
         let top = self.0.top.load(Ordering::Relaxed);
         self.0.bottom.load(Ordering::Relaxed) ^ top.rotate_left(32)
     }

@@ -21,6 +21,9 @@ const BATCH: usize = 64;
 /// How many jobs that events woke together a worker runs alone, besides the first.
 const FEW: usize = 16;
 
+/// How many workers one wakes that has found several jobs.
+const FEW_AWAKE: usize = 2;
+
 /// Where a worker searches first.
 pub(super) struct Route {
     /// The injector that it took from last.
@@ -120,7 +123,11 @@ impl Worker {
 
     /// Stops searching after a job was found, and gets other workers for the rest.
     pub(super) fn found(&self, job: Job) -> Job {
-        if self.core.idle.stop_search() {
+        let is_last = self.core.idle.stop_search();
+        if !self.activity.has_slept_on_driver() {
+            self.wake_for_rest();
+        }
+        if is_last {
             if self.core.queues.has_work() || self.has_forks_unseen() {
                 if self.keeps_events() {
                     return job;
@@ -136,6 +143,21 @@ impl Worker {
             self.core.see_to_driver();
         }
         job
+    }
+
+    /// Wakes a few workers for the jobs that a searcher has queued here beside the one that it runs, even if there are searchers: each of them does
+    /// the same, so the number of workers doubles with each wake-up. `idle/README.md` has the bounds.
+    fn wake_for_rest(&self) {
+        let jobs = self.local.len();
+        for _ in 0..if jobs > 1 { jobs.min(FEW_AWAKE) } else { 0 } {
+            let searching = self.core.idle.snapshot().searching();
+            if !self.core.idle.has_free_cpus(1 + searching) {
+                return;
+            }
+            let Some(index) = self.core.idle.pick_parked() else { return };
+            self.core.wake_beside(index);
+            self.has_woken(Some(index));
+        }
     }
 
     /// Whether it runs all that is queued itself: a few jobs that events have just woken. The monitor looks whether they wait for long.

@@ -14,8 +14,8 @@ use super::Worker;
 pub(super) struct PeerLook {
     /// The peer.
     peer: Cell<usize>,
-    /// The mark of its queue at the last look, if there were jobs.
-    mark: Cell<Option<u64>>,
+    /// The epoch of its queue at the last look, if there were jobs.
+    epoch: Cell<Option<u64>>,
 }
 
 impl Worker {
@@ -25,19 +25,19 @@ impl Worker {
         let (peers, look) = (&self.core.queues.peers, &self.route.look);
         let index = look.peer.get();
         let queue = peers.get(index).filter(|_| index != self.index).map(|peer| &peer.remote);
-        let seen = queue.filter(|queue| queue.len() > 0).map(|queue| (queue, queue.mark()));
-        match (seen, look.mark.take()) {
-            (Some((_, mark)), None) => {
-                look.mark.set(Some(mark));
+        let seen = queue.filter(|queue| queue.len() > 0).map(|queue| (queue, queue.epoch()));
+        match (seen, look.epoch.take()) {
+            (Some((_, epoch)), None) => {
+                look.epoch.set(Some(epoch));
                 None
             }
-            (Some((queue, mark)), Some(last)) if mark == last => {
+            (Some((queue, epoch)), Some(last)) if epoch == last => {
                 let before = self.local.len();
                 let job = self.local.steal_from(queue).ok()?;
                 self.me.counters.stolen.add(1);
                 self.tell_of_steal(before, index);
                 // If it is still where it is then, the rest has waited for long enough at the next look.
-                look.mark.set(Some(queue.mark()));
+                look.epoch.set(Some(queue.epoch()));
                 self.announce_taken();
                 Some(job)
             }

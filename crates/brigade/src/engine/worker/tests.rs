@@ -16,6 +16,29 @@ use crate::key::Key;
 /// A pool of three, the first of which runs and has forked before.
 struct Crew([Worker; 3]);
 
+/// Two workers are parked, the third one searches beside another searcher, and has queued so many jobs; returns how many are still parked once
+/// it has found one, on so many CPUs.
+fn parked_after_a_find(jobs: usize, cpus: usize) -> usize {
+    let crew = Crew::new();
+    crew.core().idle.set_cpus(cpus);
+    (0..2).for_each(|index| crew.park(index));
+    (0..2).for_each(|_| crew.core().idle.start_search());
+    let finder = &crew.0[2];
+    (0..jobs).for_each(|_| assert!(finder.local.push(Job::new(|| ())).is_ok()));
+    drop(finder.found(Job::new(|| ())));
+    crew.core().idle.snapshot().parked()
+}
+
+#[test]
+fn a_searcher_that_finds_several_jobs_wakes_two_workers_if_cpus_are_free() {
+    assert_eq!(parked_after_a_find(1, 8), 2, "the other searcher takes it");
+    assert_eq!(parked_after_a_find(2, 8), 0);
+    assert_eq!(parked_after_a_find(9, 8), 0);
+    // The other searcher has no worker here, so that the state counts one less that runs.
+    assert_eq!(parked_after_a_find(9, 2), 1);
+    assert_eq!(parked_after_a_find(9, 1), 2);
+}
+
 fn pool(change: impl FnOnce(&mut Config)) -> Arc<Core> {
     let size = Size { core: 3, max: 3, spare: 1 };
     let mut config = Config { size, growth: Growth::WhenBlocked, ..Config::default() };
