@@ -21,9 +21,6 @@ const BATCH: usize = 64;
 /// How many jobs that events woke together a worker runs alone, besides the first.
 const FEW: usize = 16;
 
-/// How many workers one wakes that has found several jobs.
-const FEW_AWAKE: usize = 2;
-
 /// Where a worker searches first.
 pub(super) struct Route {
     /// The injector that it took from last.
@@ -145,11 +142,11 @@ impl Worker {
         job
     }
 
-    /// Wakes a few workers for the jobs that a searcher has queued here beside the one that it runs, even if there are searchers: each of them does
+    /// Wakes two workers for the jobs that a searcher has queued here beside the one that it runs, even if there are searchers: each of them does
     /// the same, so the number of workers doubles with each wake-up. `idle/README.md` has the bounds.
     fn wake_for_rest(&self) {
         let jobs = self.local.len();
-        for _ in 0..if jobs > 1 { jobs.min(FEW_AWAKE) } else { 0 } {
+        for _ in 0..if jobs > 1 { 2 } else { 0 } {
             let searching = self.core.idle.snapshot().searching();
             if !self.core.idle.has_free_cpus(1 + searching) {
                 return;
