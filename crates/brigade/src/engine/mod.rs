@@ -4,7 +4,7 @@
 //! `queues` (the [`injectors`], the [`lanes`], and in [`peers`] what each worker has), `threads`, and `events` (timers and I/O). Also `tasks`
 //! (pending futures) and `ledger` (jobs that ended off the pool). The protocols that need several of them are in [`core`] (the
 //! injection of work, and the choice of a worker for it), [`admission`], [`broadcast`], [`resume`] and [`end`]. [`worker`] is the
-//! side of a worker's thread, and [`dispatch`] hands jobs to it without a queue. [`inspect`] reads what all of them do.
+//! side of a worker's thread, [`monitor`] the thread that looks after all pools, and [`dispatch`] hands jobs to workers without a queue. [`inspect`] reads what all of them do.
 
 mod admission;
 mod backoff;
