@@ -4,17 +4,22 @@
 #![forbid(unsafe_code)]
 
 use std::fs;
+use std::path::PathBuf;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use brigade::{Builder, Idle, Missed, Pool, Queueing};
 
+/// The names and folders of the threads. Some may end meanwhile.
+fn threads() -> impl Iterator<Item = (String, PathBuf)> {
+    let tasks = fs::read_dir("/proc/self/task").unwrap().map(|task| task.unwrap().path());
+    tasks.filter_map(|task| Some((fs::read_to_string(task.join("comm")).ok()?, task)))
+}
+
 /// Nanoseconds of CPU that the threads with this prefix of a name have used; all if it is empty.
 fn cpu_time(prefix: &str) -> u64 {
-    let tasks = fs::read_dir("/proc/self/task").unwrap().map(|task| task.unwrap().path());
-    let ours =
-        tasks.filter(|task| fs::read_to_string(task.join("comm")).unwrap().starts_with(prefix));
-    let used = ours.map(|task| {
+    let ours = threads().filter(|(name, _)| name.starts_with(prefix));
+    let used = ours.map(|(_, task)| {
         let statistics = fs::read_to_string(task.join("schedstat")).unwrap();
         statistics.split(' ').next().unwrap().parse::<u64>().unwrap()
     });
@@ -66,8 +71,12 @@ fn pools_of_four_that_are_left_alone_use_less_than_a_thousandth_of_a_core() {
     let far = Duration::from_secs(3600);
     let timer = timed.job().every(far).missed(Missed::Burst).execute(|| unreachable!()).unwrap();
     drop(timed.spawn(brigade::time::sleep(far)));
-    // Workers that still search or spin may finish that first.
-    thread::sleep(Duration::from_millis(100));
+    // Workers that still search or spin may finish that first, and the monitor ends when no pool has needed it for a second.
+    let limit = Instant::now() + Duration::from_secs(10);
+    while threads().any(|(name, _)| name.starts_with("brigade-monitor")) {
+        assert!(Instant::now() < limit, "the monitor goes on");
+        thread::sleep(Duration::from_millis(10));
+    }
     let measure = || pools.iter().map(|(name, _)| cpu_time(name)).collect::<Vec<_>>();
     let (before, whole_before) = (measure(), cpu_time(""));
     thread::sleep(Duration::from_secs(5));

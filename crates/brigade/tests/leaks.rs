@@ -20,7 +20,7 @@ fn resident() -> u64 {
     line.trim().trim_end_matches(" kB").parse().unwrap()
 }
 
-/// The kernel takes a thread off the list a moment after it was joined.
+/// The kernel takes a thread off the list a moment after it was joined, and the monitor ends a second after the last pool.
 fn assert_threads_are_back_to(baseline: usize) {
     let limit = Instant::now() + Duration::from_secs(5);
     while entries("/proc/self/task") != baseline {

@@ -25,7 +25,7 @@ const CLOSE: Duration = Duration::from_millis(1);
 const LOOKS: u32 = 16;
 
 /// How long the thread sleeps while no pool asks for it, before it ends.
-const IDLE: Duration = Duration::from_secs(10);
+const IDLE: Duration = Duration::from_secs(1);
 
 /// The monitor of this process.
 static MONITOR: PerProcess<Monitor> = PerProcess::new();
