@@ -439,7 +439,7 @@ impl Worker {
         let before = pool.change(cpu, -1, 0).await;
         cpu.spend(cpu.costs().fence).await;
         let jobs = self.queue().len();
-        for _ in 0..if jobs > 1 { jobs.min(FEW_AWAKE) } else { 0 } {
+        for _ in 0..if jobs > 1 { FEW_AWAKE } else { 0 } {
             let is_free = |pool: &Pool| pool.running() + pool.counts.get().searching < pool.cpus;
             pool.help_if(cpu, Some(0), is_free).await;
         }

@@ -233,6 +233,7 @@ impl Core {
         }
         // If the pool was open at that read, the closer settles after this.
         if state.closed() && self.terminate() {
+            monitor::leave(self.key);
             self.queues.peers.iter().for_each(|(index, _)| self.wake(index));
             self.rest.notify();
         }
@@ -311,15 +312,11 @@ impl Core {
         // A job that this thread runs or drops can't end before this returns.
         let is_over = || self.tasks.is_empty() && self.ledger.is_idle();
         // First: a thread that is about to be started is not among the threads yet.
-        let has_ended = self.rest.wait_until(deadline, || self.idle.snapshot().terminated())
+        self.rest.wait_until(deadline, || self.idle.snapshot().terminated())
             && self.threads.wait_left(deadline)
             && self.threads.join_all(deadline)
             && self.rest.wait_until(deadline, || is_off_pool(self.key) || is_over())
-            && self.config.observer.as_ref().is_none_or(|observer| observer.end_detector(deadline));
-        if has_ended {
-            monitor::leave(self.key);
-        }
-        has_ended
+            && self.config.observer.as_ref().is_none_or(|observer| observer.end_detector(deadline))
     }
 }
 

@@ -10,7 +10,6 @@ use brigade_sync::atomic::{Ordering, fence};
 use brigade_sync::fork::PerProcess;
 use brigade_sync::thread::{NewThread, run_in_short_slices};
 use brigade_sync::{Condvar, Mutex, MutexGuard, time};
-use brigade_task::contain;
 
 use super::core::Core;
 use super::events::WATCH_PERIOD;
@@ -96,7 +95,8 @@ impl Core {
             let thread = NewThread::new("brigade-monitor".into(), None, main);
             state.runs = thread.inheriting(self.config.inherited.clone()).start().is_ok();
         }
-        if state.runs {
+        // The pool of a job whose future ends off the pool may have terminated.
+        if state.runs && !self.idle.snapshot().terminated() {
             self.idle.set_watch(state.watch(self.key, how));
             monitor.changed.notify_all();
         }
@@ -104,7 +104,7 @@ impl Core {
     }
 }
 
-/// Ends the watch over a pool, which has ended. The monitor has no reference to it any more.
+/// Ends the watch over a pool, which has terminated. From now on the monitor has no reference to it: the last one may run code of the user's.
 pub(super) fn leave(key: Key) {
     let monitor = MONITOR.get();
     let mut state = monitor.state.lock();
@@ -214,10 +214,7 @@ impl Monitor {
                     Watch::Closely => CLOSE,
                     _ => core.events.timers.until().unwrap_or(WATCH_PERIOD).max(CLOSE),
                 });
-                let key = core.key;
-                // It may be the last reference to a pool that was detached, whose hooks are dropped with it.
-                contain(|| drop(core));
-                (key, seen)
+                (core.key, seen)
             });
             let seen = looks.collect();
             state = self.state.lock();

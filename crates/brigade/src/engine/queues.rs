@@ -48,15 +48,15 @@ impl Queues {
         self.has_shared() || self.peers.iter().any(|(_, peer)| peer.len() > 0)
     }
 
-    /// Whether a job has been waiting since the last call with these epochs, numbers that change with the queues of a worker. (Where
-    /// several wait, their submitter has woken a worker.)
+    /// Whether several jobs wait, or one has been waiting since the last call with these epochs, numbers that change with the queues of a worker.
     pub(super) fn are_stuck(&self, epochs: &mut Vec<u64>) -> bool {
         epochs.resize(self.peers.len(), 0);
         let mut are_stuck = self.has_shared();
         for (index, last) in epochs.iter_mut().enumerate() {
             let Some(peer) = self.peers.get(index) else { continue };
             let epoch = peer.epoch();
-            are_stuck |= core::mem::replace(last, epoch) == epoch && peer.len() > 0;
+            let has_moved = core::mem::replace(last, epoch) != epoch;
+            are_stuck |= peer.len() > usize::from(has_moved);
         }
         are_stuck
     }

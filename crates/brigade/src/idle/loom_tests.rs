@@ -144,7 +144,7 @@ fn the_last_searcher_that_finds_work_sees_what_was_submitted() {
 fn a_lone_child_and_a_monitor_that_stops_never_miss_each_other() {
     let stops = |pool: &Pool| {
         pool.idle.set_watch(Watch::Widely);
-        // As in `Core::look`.
+        // As in `monitor::look`.
         fence(Ordering::SeqCst);
         pool.has_work()
     };

@@ -33,7 +33,7 @@ impl Sleepers {
         self.parked.push(index);
     }
 
-    /// Removes this worker with its duty; `false` if it is not parked.
+    /// Removes this worker, which holds the driver no more; `false` if it is not parked.
     #[must_use]
     pub(super) fn remove(&mut self, index: usize) -> bool {
         // From the end: most workers that withdraw have just parked.

@@ -166,9 +166,9 @@ impl Snapshot {
         self.0 & BEYOND_CORE != 0
     }
 
-    /// Whether the monitor looks at the queues.
+    /// Whether the monitor looks at the queues, and could wake a worker for a job there.
     pub(crate) fn watched(self) -> bool {
-        self.0 & WATCHED != 0
+        self.0 & WATCHED != 0 && self.parked() > 0
     }
 
     /// Whether a parked worker waits for timers and I/O events.
@@ -177,9 +177,9 @@ impl Snapshot {
         self.0 & DRIVER_HELD != 0
     }
 
-    /// Whether the monitor looks whether workers handle timers and I/O events.
+    /// Whether the monitor looks whether workers handle timers and I/O events, and could wake a worker for these.
     pub(crate) fn attended(self) -> bool {
-        self.0 & ATTENDED != 0
+        self.0 & ATTENDED != 0 && self.parked() > 0
     }
 
     /// Whether nothing is accepted from outside any more.

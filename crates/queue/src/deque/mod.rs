@@ -1,4 +1,4 @@
-//! An unbounded deque whose owner pushes and pops without a fence or a read-modify-write.
+//! An unbounded deque whose owner pushes and pops all items but the oldest without a fence or a read-modify-write.
 //!
 //! The owner has the newest end. Thieves take the oldest items, one thief at a time, under a lock. The protocol is that of
 //! Cilk-5 (M. Frigo, C. Leiserson, K. Randall, "The Implementation of the Cilk-5 Multithreaded Language", PLDI 1998, section 5)
@@ -52,7 +52,7 @@ struct Shared<T> {
     claimed: CachePadded<AtomicU64>,
     /// The position of the oldest item; only written under the lock.
     top: AtomicU64,
-    /// Held by the thief that claims, and by the owner in a conflict with it.
+    /// Held by the thief that claims, and by the owner that publishes, or pops what is public or claimed.
     buffer: Mutex<Buffer<T>>,
     /// Whether an item has ever been pushed.
     is_used: AtomicBool,

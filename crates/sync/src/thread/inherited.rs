@@ -172,8 +172,8 @@ mod system {
     pub(in super::super) fn set_slice(nanos: u64) {
         let attributes = libc::sched_attr {
             size: size_of::<libc::sched_attr>() as u32,
-            sched_policy: libc::SCHED_OTHER as u32,
-            sched_flags: 0,
+            sched_policy: 0,
+            sched_flags: libc::SCHED_FLAG_KEEP_POLICY as u64,
             sched_nice: nice().unwrap_or(0),
             sched_priority: 0,
             sched_runtime: nanos,

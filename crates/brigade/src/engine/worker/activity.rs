@@ -2,9 +2,6 @@
 
 use core::cell::Cell;
 
-use super::Worker;
-use crate::engine::backoff::Backoff;
-
 /// What one worker does, and what it has done since its last search.
 #[derive(Default)]
 pub(super) struct Activity {
@@ -59,13 +56,5 @@ impl Activity {
     /// Whether the worker polls without sleeping now: what it queues is what events wake.
     pub(super) fn polls(&self) -> bool {
         self.polls.get()
-    }
-}
-
-impl Worker {
-    /// Waits briefly for work, as a searcher; `false` if there is none. For the time between two parallel steps, the last part of one and the
-    /// first of the next: `engine/FORKS.md` has the reason.
-    pub(super) fn watch_for_work(&self, backoff: &mut Backoff) -> bool {
-        backoff.wait(|| self.core.queues.has_work() || !self.me.mailbox.is_empty())
     }
 }

@@ -233,9 +233,9 @@ impl Worker {
         self.core.queues.has_work()
     }
 
-    /// Leaves forks, or jobs of this worker's own queue, to the monitor; `false` if there can be none.
+    /// Leaves forks, or jobs of this worker's own queue, to the monitor; `false` if there can be none, or no worker that it could wake.
     pub(super) fn leaves_to_monitor(&self, seen: Snapshot) -> bool {
-        seen.watched() || self.core.ask_monitor(Watch::Closely)
+        seen.watched() || (seen.parked() > 0 && self.core.ask_monitor(Watch::Closely))
     }
 
     /// Ensures that the next look, or one of the monitor, sees all forks, as [`fence_forks`](Self::fence_forks).

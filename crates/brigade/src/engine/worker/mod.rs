@@ -354,7 +354,10 @@ impl Worker {
         if look == Look::Early {
             return;
         }
-        self.poll_events();
+        if self.poll_events() {
+            // What comes first in this look may take long.
+            self.announce_taken();
+        }
         if self.leftovers.are_swept_elsewhere(self.core.queues.sweeps()) {
             self.compact();
         }

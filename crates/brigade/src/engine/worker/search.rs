@@ -108,7 +108,9 @@ impl Worker {
                 return Some(self.found(job));
             }
             searches = true;
-            if backoff.as_mut().is_some_and(|backoff| self.watch_for_work(backoff)) {
+            // Between the last part of one parallel step and the first of the next: `engine/FORKS.md` has the reason.
+            let is_seen = || self.core.queues.has_work() || !self.me.mailbox.is_empty();
+            if backoff.as_mut().is_some_and(|backoff| backoff.wait(is_seen)) {
                 continue;
             }
             match self.park() {
@@ -145,10 +147,9 @@ impl Worker {
     /// Wakes two workers for the jobs that a searcher has queued here beside the one that it runs, even if there are searchers: each of them does
     /// the same, so the number of workers doubles with each wake-up. `idle/README.md` has the bounds.
     fn wake_for_rest(&self) {
-        let jobs = self.local.len();
-        for _ in 0..if jobs > 1 { 2 } else { 0 } {
-            let searching = self.core.idle.snapshot().searching();
-            if !self.core.idle.has_free_cpus(1 + searching) {
+        for _ in 0..if self.local.len() > 1 { 2 } else { 0 } {
+            let seen = self.core.idle.snapshot();
+            if seen.parked() == 0 || !self.core.idle.has_free_cpus(1 + seen.searching()) {
                 return;
             }
             let Some(index) = self.core.idle.pick_parked() else { return };

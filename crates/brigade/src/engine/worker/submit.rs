@@ -94,9 +94,13 @@ impl Worker {
         self.help();
     }
 
-    /// Leaves a lone child to the monitor, if that looks at the queues. If not, a worker is woken, and the monitor looks from now on.
+    /// Leaves a lone child to the monitor, if that looks at the queues. If not, a worker is woken, and the monitor looks from now on. It wakes
+    /// parked workers and starts none.
     #[inline(always)]
     fn leaves_lone_child(&self, seen: Snapshot) -> bool {
+        if seen.parked() == 0 {
+            return false;
+        }
         // What a poll has just woken is the next job of this worker, and relies on none.
         let leaves = seen.watched() || self.activity.polls();
         if !leaves {

@@ -3,6 +3,8 @@
 
 use core::cell::Cell;
 use std::sync::Arc;
+use std::task::Waker;
+use std::time::{Duration, Instant};
 
 use brigade_task::{Job, join};
 
@@ -12,9 +14,44 @@ use crate::engine::monitor::{Seen, look};
 use crate::engine::{Core, resources_of};
 use crate::idle::{Parked, Watch};
 use crate::key::Key;
+use crate::timers::Entry;
 
 /// A pool of three, the first of which runs and has forked before.
 struct Crew([Worker; 3]);
+
+/// The only worker of a pool that may have another one, which the monitor watches in vain: no worker is parked.
+fn watched_alone(change: impl FnOnce(&mut Config)) -> Worker {
+    let core = pool(|config| {
+        config.size = Size { core: 1, max: 2, spare: 1 };
+        config.growth = Growth::WhenBlocked;
+        change(config);
+    });
+    let worker = worker(&core);
+    core.idle.set_watch(Watch::Closely);
+    worker
+}
+
+#[test]
+fn what_the_monitor_can_wake_no_worker_for_starts_one() {
+    let alone = watched_alone(|config| config.growth = Growth::OnSubmit);
+    assert!(alone.submit(Job::new(|| ())).is_ok());
+    assert_eq!(alone.core.idle.snapshot().live(), 2, "for a lone child");
+
+    let alone = watched_alone(|_| ());
+    alone.core.idle.block(false);
+    let at = Instant::now() + Duration::from_millis(100);
+    assert!(alone.core.set_timer(at, Entry::Wake(Waker::noop().clone())).is_ok());
+    assert_eq!(alone.core.idle.snapshot().live(), 2, "for a timer");
+
+    let forks = watched_alone(|config| config.size.core = 2);
+    let finds = worker(&forks.core);
+    join(&forks, || (), || ());
+    forks.core.idle.block(false);
+    forks.core.idle.start_search();
+    forks.core.queues.late.expect();
+    drop(finds.found(Job::new(|| ())));
+    assert_eq!(forks.core.idle.snapshot().live(), 3, "for a fork that a look has missed");
+}
 
 /// Two workers are parked, the third one searches beside another searcher, and has queued so many jobs; returns how many are still parked once
 /// it has found one, on so many CPUs.
