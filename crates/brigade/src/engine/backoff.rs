@@ -44,6 +44,10 @@ pub(super) struct Backoff {
 impl Backoff {
     /// Waits a little, longer at each call; `false` if the thread must block now instead.
     pub(super) fn snooze(&mut self) -> bool {
+        self.snooze_by(|| yield_unless_slow(time::now, thread::yield_now))
+    }
+
+    fn snooze_by(&mut self, yields: impl FnOnce() -> bool) -> bool {
         let looks = self.looks;
         if looks >= LOOKS {
             return false;
@@ -53,7 +57,7 @@ impl Backoff {
             hint::snooze(looks);
             return true;
         }
-        yield_unless_slow(time::now, thread::yield_now)
+        yields()
     }
 
     /// Waits until `is_over`; `false` if the thread must block now.
@@ -91,16 +95,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wait_is_looked_at_some_times_before_its_thread_blocks() {
-        let looks_until = |end| {
-            let looks = Cell::new(0);
-            let is_over = Backoff::default().wait(|| {
-                looks.set(looks.get() + 1);
-                looks.get() == end
-            });
-            (looks.get(), is_over)
+    fn a_thread_blocks_after_some_looks_or_when_it_does_not_yield() {
+        let looks = |yields: bool| {
+            let mut backoff = Backoff::default();
+            (0..).take_while(|_| backoff.snooze_by(|| yields)).count()
         };
-        assert_eq!([1, 7, 1_000].map(looks_until), [(1, true), (7, true), (LOOKS + 1, false)]);
+        assert_eq!([true, false].map(looks), [LOOKS, PAUSED].map(|looks| looks as usize));
+        let is_over_at_once = Backoff::default().wait(|| true);
+        assert!(is_over_at_once);
+        assert!(!Backoff { looks: LOOKS }.wait(|| false));
     }
 
     #[test]
@@ -109,16 +112,17 @@ mod tests {
         let yields = |micros: u64| {
             let has_yielded = Cell::new(false);
             let time = Duration::from_micros(micros);
-            yield_unless_slow(
+            let said = yield_unless_slow(
                 || clock.get(),
                 || {
                     has_yielded.set(true);
                     clock.set(clock.get() + time);
                 },
             );
-            has_yielded.get()
+            assert_eq!(said, has_yielded.get());
+            said
         };
-        assert!((0..100).all(|_| yields(499)), "none is slow");
+        assert!((0..100).all(|_| yields(1_499)), "none is slow");
         assert!(yields(4_000));
         let end = clock.get() + Duration::from_millis(200);
         assert!(!yields(0));

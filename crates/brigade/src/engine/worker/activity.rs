@@ -1,8 +1,8 @@
-//! What a worker has done of late, which decides how it looks for work, and how it waits.
+//! The recent actions of a worker, which decide how it looks for work, and how it waits.
 
 use core::cell::Cell;
 
-/// What one worker does, and what it has done since its last search.
+/// The recent actions of one worker, since its last search.
 #[derive(Default)]
 pub(super) struct Activity {
     /// Whether it polls now.
@@ -46,14 +46,14 @@ impl Activity {
         self.woken.take()
     }
 
-    /// Calls what polls without sleeping.
+    /// Calls a closure that polls without sleeping.
     pub(super) fn poll(&self, poll: impl FnOnce()) {
         self.polls.set(true);
         poll();
         self.polls.set(false);
     }
 
-    /// Whether the worker polls without sleeping now: what it queues is what events wake.
+    /// Whether the worker polls without sleeping now: the jobs that it queues are those of events.
     pub(super) fn polls(&self) -> bool {
         self.polls.get()
     }
