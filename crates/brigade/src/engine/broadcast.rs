@@ -26,16 +26,18 @@ impl Core {
         if self.refuses(inside) {
             return Err(Reason::Closed);
         }
-        let _reserved = self.reserve().map_err(|_| self.refusal())?;
-        // Threads that the operating system refuses are none of the pool's.
-        let _ = self.start_core(usize::MAX);
-        let mut needed = self.idle.snapshot().live();
-        let (mut made, mut wakers) = (Vec::new(), Vec::new());
+        let (mut made, mut wakers, mut needed) = (Vec::new(), Vec::new(), 0);
         let (sent, picked) = loop {
+            let reserved = self.reserve().map_err(|_| self.refusal())?;
+            // Threads that the operating system refuses are none of the pool's.
+            let _ = self.start_core(usize::MAX);
+            needed = needed.max(self.idle.snapshot().live());
             // No lock is held here: this allocates.
             made.resize_with(made.len().max(needed), &mut make);
             wakers.reserve(made.len());
             match self.send_shares(inside, &mut made, &mut wakers)? {
+                // The pool has been made smaller, and its last worker has left: it may have none from now on.
+                Ok((sent, _)) if sent.is_empty() && reserved.is_none() => {}
                 Ok(sent) => break sent,
                 Err(live) => needed = live,
             }
@@ -66,7 +68,7 @@ impl Core {
             return Err(Reason::Closed);
         }
         let mut sent = Vec::with_capacity(made.len());
-        let picked = self.idle.address_all(made.len(), |index| {
+        let picked = self.idle.address(None, made.len(), |index| {
             let Some((share, handle)) = made.pop() else { unreachable!("there are enough") };
             let peers = &self.queues.peers;
             // The thread that starts this worker may be about to do that.
@@ -104,18 +106,16 @@ impl Core {
             return share.map_or(Ok(()), |share| Err((share, Reason::Closed)));
         }
         let peers = &self.queues.peers;
-        let wakes = self.idle.address(index, || {
+        let picked = self.idle.address(Some(index), 1, |index| {
             peers.open(index, &self.config);
             waker = share
                 .take()
                 .and_then(|share| peers.at(index).mailbox.send_share(Priority::Normal, share));
         });
-        totals.accepted += u64::from(wakes.is_some());
+        totals.accepted += u64::from(share.is_none());
         drop(totals);
         waker.into_iter().for_each(Waker::wake);
-        if wakes == Some(true) {
-            self.wake(index);
-        }
+        picked.into_iter().flatten().for_each(|index| self.wake(index));
         share.map_or(Ok(()), |share| Err((share, Reason::NoSuchWorker)))
     }
 

@@ -21,7 +21,7 @@ use super::resources::Resources;
 use super::signal::Signal;
 use super::threads::{Launch, Threads};
 use crate::config::{Config, Growth, Size, Threads as Range};
-use crate::idle::{Help, Hold, Idle, Snapshot, Watch};
+use crate::idle::{Help, Idle, NoThread, Snapshot, Watch};
 use crate::key::Key;
 use crate::priority::Priority;
 use crate::semaphore::Semaphore;
@@ -35,12 +35,9 @@ static POOLS: PerProcess<unmodelled::Mutex<SortedMap<Key, Weak<Core>>>> = PerPro
 const ORPHAN: &str = "brigade: a job, or the body of a scope, has forked and goes on in the child, where its pool is not; \
     it must call exec or _exit there";
 
-/// Milliseconds before each retry of a failed thread start, while work waits that no thread can run. A system refuses a thread
-/// either briefly or for long; the former may delay a job by some 100 ms.
-const RETRY_AFTER: [u64; 12] = [0, 0, 0, 0, 0, 0, 1, 2, 4, 8, 16, 64];
-
-/// How many of these a submission makes, which must be quick: those without a pause.
-const QUICK_RETRIES: usize = 6;
+/// How often a worker that blocks retries a failed thread start, while work waits that no thread can run: after pauses that double, from
+/// 1 ms. A system refuses a thread either briefly or for long; the former may delay a job by some 100 ms.
+const RETRIES: u32 = 7;
 
 /// What the owner, the handles and the workers of one pool share.
 ///
@@ -84,10 +81,9 @@ impl Launch for WorkerThread {
 
     fn lost(self: Box<Self>) {
         let shares = self.core.fail(self.index);
-        self.core.threads.leave();
         self.core.start_failed();
         self.core.cancel_shares(shares);
-        self.core.start_again(QUICK_RETRIES);
+        self.core.retry_start();
     }
 }
 
@@ -222,14 +218,10 @@ impl Core {
         if !self.idle.may_be_empty() {
             return Ok(None);
         }
-        match self.idle.hold() {
-            Hold::Held => Ok(Some(Reserved { core: self, has_started: false })),
-            Hold::Start(index) => {
-                let reserved = Reserved { core: self, has_started: true };
-                self.start(index).map(|()| Some(reserved)).map_err(|_| NoThread)
-            }
-            Hold::None => Err(NoThread),
-        }
+        let start = self.idle.hold()?;
+        let reserved = Reserved { core: self, has_started: start.is_some() };
+        let started = start.map_or(Ok(()), |index| self.start(index));
+        started.map(|()| Some(reserved)).map_err(|_| NoThread)
     }
 
     /// Wakes or starts a worker for work that the caller has just published, if that is necessary.
@@ -254,7 +246,7 @@ impl Core {
         let _ = self.idle.after_publishing();
         let may_grow = self.may_grow(self.queues.len());
         let has_more_than = |jobs| self.queues.has_more_than(jobs);
-        self.bring(self.idle.pick_beyond_core(has_more_than, may_grow), Self::wake_beside);
+        self.bring(self.idle.pick(false, has_more_than, may_grow), Self::wake_beside);
     }
 
     /// Wakes or starts a worker for published work, according to the wake-up rule and the growth policy. Returns the worker that it
@@ -280,7 +272,10 @@ impl Core {
         let queued = if seen.is_below_max() { self.queues.len() } else { 0 };
         let may_grow = self.may_grow(queued);
         let may_help = may_grow || seen.parked() > 0 || seen.is_understaffed();
-        if may_help { self.bring(self.idle.pick(queued, may_grow), wake) } else { None }
+        if !may_help {
+            return None;
+        }
+        self.bring(self.idle.pick(true, |coming| queued > coming, may_grow), wake)
     }
 
     /// Like [`help`](Self::help), for several jobs at once. Returns the last worker that it has woken.
@@ -346,19 +341,15 @@ impl Core {
     /// Starts a worker with an index that was picked. If that fails, the worker is removed again, and the start retried for work that
     /// is queued: whoever has queued it may have relied on this worker.
     fn start(&self, index: usize) -> io::Result<()> {
-        let result = self.start_once(index);
-        if result.is_err() {
-            self.start_again(QUICK_RETRIES);
-        }
-        result
+        self.start_once(index).inspect_err(|_| _ = self.retry_start())
     }
 
     /// Starts a worker with an index that was picked. If that fails, the worker is removed again.
     fn start_once(&self, index: usize) -> io::Result<()> {
         self.queues.peers.open(index, &self.config);
-        let mut shares = Vec::new();
-        let (started, failed) = (|| self.idle.started(index), || shares = self.fail(index));
-        let result = self.threads.start(index, started, failed);
+        let result = self.threads.start(index);
+        let shares = if result.is_err() { self.fail(index) } else { Vec::new() };
+        self.idle.started(index, result.is_ok());
         if result.is_err() {
             self.start_failed();
             self.cancel_shares(shares);
@@ -378,19 +369,9 @@ impl Core {
         self.settle();
     }
 
-    /// Retries a failed start while work waits that no thread can run.
-    #[cold]
-    fn start_again(&self, most: usize) {
-        for &pause in &RETRY_AFTER[..most] {
-            time::sleep(Duration::from_millis(pause));
-            if self.retry_start() {
-                return;
-            }
-        }
-    }
-
     /// Starts a worker if work waits that no thread can run; `true` if there is nothing left to try.
-    pub(super) fn retry_start(&self) -> bool {
+    #[cold]
+    fn retry_start(&self) -> bool {
         let has_work = self.queues.has_work() || self.events.are_wanted();
         let index = if has_work { self.idle.pick_if_stuck() } else { None };
         index.is_none_or(|index| self.start_once(index).is_ok())
@@ -406,8 +387,12 @@ impl Core {
             self.help();
         }
         self.call_holder();
-        if self.threads.has_failed() {
-            self.start_again(RETRY_AFTER.len());
+        if self.idle.has_failed() {
+            let mut pauses = (0..RETRIES).map(|retry| Duration::from_millis(1 << retry));
+            _ = pauses.any(|pause| {
+                time::sleep(pause);
+                self.retry_start()
+            });
         }
     }
 
@@ -436,7 +421,8 @@ impl Core {
     fn act_on_size(&self) {
         // Surplus workers leave at once, and the others learn whether their keep-alive now applies. All are picked first: a
         // worker that is woken soon sleeps again.
-        self.idle.pick_all_parked().into_iter().for_each(|index| self.wake(index));
+        let parked: Vec<_> = core::iter::from_fn(|| self.idle.pick_parked()).collect();
+        parked.into_iter().for_each(|index| self.wake(index));
         self.queues.fence_forks();
         self.help_with(self.queues.len(), self.idle.snapshot());
     }
@@ -514,15 +500,12 @@ impl Core {
         if seen.parked() > 0 || seen.is_understaffed() {
             self.events.call_holder();
             // As for one job that is queued.
-            self.bring(self.idle.pick(1, false), Self::wake_beside);
+            self.bring(self.idle.pick(true, |coming| coming == 0, false), Self::wake_beside);
         } else if self.events.candidates.are_there() {
             self.events.candidates.call();
         }
     }
 }
-
-/// The error of a pool that has no worker and can't start one.
-pub(super) struct NoThread;
 
 /// Guarantees that the pool has a worker until this is dropped.
 pub(super) struct Reserved<'a> {

@@ -48,7 +48,7 @@ impl Core {
         // Once the pool has ended, its state no longer changes, although the parked workers leave.
         let at_work = if state.terminated() { 0 } else { self.idle.busy() };
         let (live, idle, busy) = match state.terminated() {
-            true => (self.threads.alive(), 0, 0),
+            true => (self.idle.alive(), 0, 0),
             // Without futures, each running job has a thread.
             false if self.tasks.is_empty() => (state.live(), state.parked(), state.live()),
             false => (state.live(), state.parked(), at_work),

@@ -313,7 +313,7 @@ impl Core {
         let is_over = || self.tasks.is_empty() && self.ledger.is_idle();
         // First: a thread that is about to be started is not among the threads yet.
         self.rest.wait_until(deadline, || self.idle.snapshot().terminated())
-            && self.threads.wait_left(deadline)
+            && self.idle.wait_left(deadline)
             && self.threads.join_all(deadline)
             && self.rest.wait_until(deadline, || is_off_pool(self.key) || is_over())
             && self.config.observer.as_ref().is_none_or(|observer| observer.end_detector(deadline))

@@ -15,7 +15,7 @@ impl Core {
         let has_ended = state.terminated();
         let mut dump = Dump::named(&self.config.pool_name());
         dump.is_closed = state.closed();
-        dump.threads = if has_ended { self.threads.alive() } else { state.live() };
+        dump.threads = if has_ended { self.idle.alive() } else { state.live() };
         dump.parked = if has_ended { 0 } else { state.parked() };
         dump.searching = if has_ended { 0 } else { state.searching() };
         dump.queued = self.queues.injectors.len();
@@ -46,7 +46,7 @@ impl Core {
     /// Calls a closure with the index and the record of each worker; returns `false` if the pool and its threads have ended.
     pub(crate) fn each_record(&self, call: &mut dyn FnMut(usize, &Record)) -> bool {
         // First: an observer that is told of the end does not come again.
-        let is_over = self.idle.snapshot().terminated() && self.threads.alive() == 0;
+        let is_over = self.idle.snapshot().terminated() && self.idle.alive() == 0;
         self.queues.peers.iter().for_each(|(index, peer)| call(index, &peer.record));
         !is_over
     }

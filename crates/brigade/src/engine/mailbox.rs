@@ -56,7 +56,7 @@ impl Mailbox {
         waiting.into_iter().for_each(Waker::wake);
     }
 
-    /// Queues a job of a class for the worker; called before it can have left: under the crew's lock, in one step with the choice of
+    /// Queues a job of a class for the worker; called before it can have left: under the roster's lock, in one step with the choice of
     /// the worker, or once it has been picked. Returns the waker of the worker if a job on it waits, for the caller to wake.
     pub(super) fn send_share(&self, class: Priority, share: Job) -> Option<Waker> {
         self.queue(Kind::Share, class, share)

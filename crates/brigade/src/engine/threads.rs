@@ -5,13 +5,12 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::time::Instant;
 
+use brigade_sync::Mutex;
 use brigade_sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use brigade_sync::thread::{self, NewThread, Thread, ThreadId};
-use brigade_sync::{Condvar, Mutex};
 use brigade_task::drop_contained;
 
 use super::following::Following;
-use super::signal::left;
 use crate::config::Config;
 
 /// What a thread of a pool is started for.
@@ -36,27 +35,8 @@ pub(super) struct Threads {
     handles: Mutex<Vec<Thread>>,
     /// The threads that run workers, or their thread-local destructors.
     members: Mutex<Vec<ThreadId>>,
-    counts: Mutex<Counts>,
-    /// Notified when `counts` has changed.
-    changed: Condvar,
-    /// Whether the last start has failed.
-    has_failed: AtomicBool,
     /// Whether dropping the pool detaches the threads.
     is_detached: AtomicBool,
-}
-
-#[derive(Default)]
-struct Counts {
-    /// Workers that have been started, or are about to be, and have not left for good.
-    alive: usize,
-    /// Threads whose spawner has not returned.
-    spawning: usize,
-}
-
-impl Counts {
-    fn all_left(&self) -> bool {
-        self.alive == 0 && self.spawning == 0
-    }
 }
 
 /// What happened to a thread that the spawner had to start: the first report counts.
@@ -107,42 +87,12 @@ impl Threads {
             entry,
             handles: Mutex::default(),
             members: Mutex::default(),
-            counts: Mutex::default(),
-            changed: Condvar::new(),
-            has_failed: AtomicBool::new(false),
             is_detached: AtomicBool::new(false),
         }
     }
 
-    fn change(&self, change: impl FnOnce(&mut Counts)) {
-        change(&mut self.counts.lock());
-        self.changed.notify_all();
-    }
-
-    /// Has the spawner start the thread of a worker; calls `started` or `failed` once that is known.
-    pub(super) fn start(
-        &self,
-        index: usize,
-        started: impl FnOnce(),
-        failed: impl FnOnce(),
-    ) -> io::Result<()> {
-        self.change(|counts| {
-            counts.alive += 1;
-            counts.spawning += 1;
-        });
-        let result = self.spawn(index, started);
-        if result.is_err() {
-            failed();
-        }
-        self.has_failed.store(result.is_err(), Ordering::Relaxed);
-        self.change(|counts| {
-            counts.alive -= usize::from(result.is_err());
-            counts.spawning -= 1;
-        });
-        result
-    }
-
-    fn spawn(&self, index: usize, started: impl FnOnce()) -> io::Result<()> {
+    /// Has the spawner start the thread of a worker.
+    pub(super) fn start(&self, index: usize) -> io::Result<()> {
         let fate = Arc::new(AtomicU8::new(fate::OPEN));
         let main = Main { launch: Some((self.entry)(index)), fate: fate.clone() };
         let name = self.config.thread_name(index);
@@ -164,7 +114,6 @@ impl Threads {
             }
             (_, Ok(thread)) => {
                 self.handles.lock().push(thread);
-                started();
                 Ok(())
             }
             (_, Err(error)) => Err(error),
@@ -182,11 +131,6 @@ impl Threads {
         self.is_detached.load(Ordering::Relaxed)
     }
 
-    /// Whether the last start of a thread has failed.
-    pub(super) fn has_failed(&self) -> bool {
-        self.has_failed.load(Ordering::Relaxed)
-    }
-
     /// Adds the calling thread to the pool's.
     pub(super) fn enter(&self) {
         self.members.lock().push(thread::current_id());
@@ -198,25 +142,9 @@ impl Threads {
         self.members.lock().retain(|&member| member != id);
     }
 
-    /// Counts a worker that the calling thread is, and has not been started for.
-    pub(super) fn adopt(&self) {
-        self.enter();
-        self.change(|counts| counts.alive += 1);
-    }
-
     /// Whether the calling thread is one of the pool's, or was a moment ago.
     pub(super) fn is_own(&self) -> bool {
         self.members.lock().contains(&thread::current_id())
-    }
-
-    /// Notes that a worker has left for good.
-    pub(super) fn leave(&self) {
-        self.change(|counts| counts.alive -= 1);
-    }
-
-    /// Counts the workers that have not left.
-    pub(super) fn alive(&self) -> usize {
-        self.counts.lock().alive
     }
 
     /// Joins threads whose workers have left.
@@ -235,44 +163,15 @@ impl Threads {
         finished.into_iter().for_each(|thread| _ = self.join(thread, None));
     }
 
-    /// Waits until all workers have left, until the deadline at most; returns whether they have.
-    pub(super) fn wait_left(&self, deadline: Option<Instant>) -> bool {
-        let mut counts = self.counts.lock();
-        while !counts.all_left() {
-            let left = left(deadline);
-            if left.is_some_and(|left| left.is_zero()) {
-                return false;
-            }
-            counts = self.changed.wait(counts, left);
-        }
-        true
-    }
-
-    /// Joins all threads, including those that are being started, until the deadline at most; returns whether all have ended.
+    /// Joins all threads, after their workers have left, until the deadline at most; returns whether all have ended.
     pub(super) fn join_all(&self, deadline: Option<Instant>) -> bool {
-        loop {
-            // Without the lock, as a thread that ends joins others.
-            let handles = core::mem::take(&mut *self.handles.lock());
-            if !handles.is_empty() {
-                let late =
-                    handles.into_iter().filter_map(|thread| self.join(thread, deadline).err());
-                let late: Vec<_> = late.collect();
-                if !late.is_empty() {
-                    self.handles.lock().extend(late);
-                    return false;
-                }
-                continue;
-            }
-            let counts = self.counts.lock();
-            let all_left = counts.all_left();
-            // Checked again: a thread that left in the meantime may have been added after the first look.
-            match self.handles.lock().is_empty() {
-                true if all_left => return true,
-                true => {}
-                false => continue,
-            }
-            drop(self.changed.wait(counts, None));
-        }
+        // Without the lock, as a thread that ends joins others.
+        let handles = core::mem::take(&mut *self.handles.lock());
+        let join = |thread| self.join(thread, deadline).err();
+        let late: Vec<_> = handles.into_iter().filter_map(join).collect();
+        let have_ended = late.is_empty();
+        self.handles.lock().extend(late);
+        have_ended
     }
 
     /// Joins a thread, which is one of the pool's until its thread-local destructors have run, or returns it at the deadline.

@@ -13,7 +13,7 @@ use brigade_sync::model::{check, turn};
 use loom::thread;
 
 use super::state::{LIVE, PARKED, SEARCHING};
-use super::{Idle, Leave, Snapshot, Watch};
+use super::{Idle, Snapshot, Watch};
 use crate::config::{Config, Size};
 
 /// Compiles only if the facade really is loom's.
@@ -109,7 +109,7 @@ fn a_submitter_and_a_parking_worker_never_miss_each_other() {
     one_sees_the_other(Pool::searching, Pool::wakes, parks);
 }
 
-/// A thread ends a wait, and then picks the worker that waits: no fence is needed, as both take the crew's lock.
+/// A thread ends a wait, and then picks the worker that waits: no fence is needed, as both take the roster's lock.
 ///
 /// Caught: a worker that is picked before its wait has ended.
 #[test]
@@ -177,7 +177,7 @@ fn a_timer_that_is_set_and_a_driver_holder_that_leaves_never_miss_each_other() {
         pool
     };
     let leaves = |pool: &Pool| {
-        assert!(pool.idle.retire(0, Leave::Idle, false));
+        assert!(pool.idle.retire(0, false, false));
         pool.has_work()
     };
     one_sees_the_other(elastic, |pool| !pool.publish().driver_held(), leaves);

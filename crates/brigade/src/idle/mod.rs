@@ -2,43 +2,37 @@
 //!
 //! It holds no queue and wakes no thread. It determines *which* worker must be woken; the caller does so, outside the lock.
 //!
-//! `state`, `sleepers`, `headcount` and `starts` are the parts, `crew` holds them together; `staff` and `quiet`
-//! are further methods of [`Idle`].
+//! `state` has the counts and flags that all threads read, `roster` who works in the pool, under a lock; `staff` and `quiet` are further
+//! methods of [`Idle`].
 
-mod crew;
-mod headcount;
 #[cfg(all(test, brigade_loom))]
 mod loom_tests;
 mod quiet;
-mod sleepers;
+mod roster;
 mod staff;
-mod starts;
 mod state;
 
 use brigade_sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use brigade_sync::unmodelled::AtomicUsize;
-use brigade_sync::{CachePadded, Condvar, Mutex, MutexGuard};
+use brigade_sync::{CachePadded, Condvar, Mutex};
 
 use crate::config::{Config, Growth};
-use crew::Crew;
-pub(crate) use headcount::Leave;
 pub(crate) use quiet::Wait;
-pub(crate) use staff::{Help, Hold};
-pub(crate) use starts::PLACES;
+use roster::Roster;
+pub(crate) use roster::starts::PLACES;
+pub(crate) use staff::{Help, NoThread};
 pub(crate) use state::Snapshot;
 #[cfg(feature = "trace")]
 use state::TRACED;
-use state::{
-    ATTENDED, CLOSED, DISCARD, PARKED, PRIORITIZED, SEARCHING, TERMINATED, WATCHED, YIELDS,
-};
+use state::{ATTENDED, CLOSED, DISCARD, PRIORITIZED, SEARCHING, WATCHED, YIELDS};
 
 /// The state of the workers of one pool.
 pub(crate) struct Idle {
     state: CachePadded<AtomicU64>,
-    /// Every change of `parked`, `live` and the flags that follow from them is made under this lock.
-    crew: CachePadded<Mutex<Crew>>,
-    /// Notified when a thread that was being started runs, or has failed to start.
-    arrivals: Condvar,
+    /// What the state shows of the roster changes under this lock.
+    roster: CachePadded<Mutex<Roster>>,
+    /// Notified when a worker has arrived or left, and when a spawner has returned.
+    changed: Condvar,
     /// Whether the pool may have no worker at some time.
     may_be_empty: AtomicBool,
     /// Whether a worker spins before it sleeps.
@@ -83,13 +77,13 @@ impl Idle {
         let is_unmanned = first == 0 && !may_be_empty;
         let idle = Self {
             state: CachePadded::new(AtomicU64::new(0)),
-            crew: CachePadded::new(Mutex::new(Crew::new(size, grows, is_unmanned))),
-            arrivals: Condvar::new(),
+            roster: CachePadded::new(Mutex::new(Roster::new(size, grows, is_unmanned))),
+            changed: Condvar::new(),
             may_be_empty: AtomicBool::new(may_be_empty || is_unmanned),
             is_spinning: AtomicBool::new(false),
             cpus: AtomicUsize::new(cpus),
         };
-        idle.change(&mut idle.crew.lock(), 0);
+        idle.change(|_| ());
         idle
     }
 
@@ -115,11 +109,22 @@ impl Idle {
         self.is_spinning.store(false, Ordering::Relaxed);
     }
 
-    /// Adds to the state a change of the counts that the crew's lock protects, and updates the flags that follow.
-    fn change(&self, crew: &mut MutexGuard<'_, Crew>, counts: u64) -> Snapshot {
-        let flags = crew.wanted_flags();
-        let change = counts.wrapping_add(flags).wrapping_sub(crew.flags);
-        crew.flags = flags;
+    /// Changes the roster, and what the state shows of it. The fence is for a caller that others relied on until now: it must look at every source
+    /// once more.
+    fn change<R>(&self, change: impl FnOnce(&mut Roster) -> R) -> R {
+        let mut roster = self.roster.lock();
+        let result = change(&mut roster);
+        self.show(&mut roster);
+        drop(roster);
+        // Ordering: change, fence, look at the queues, against publish, fence, look at the state in `after_publishing`.
+        fence(Ordering::SeqCst);
+        result
+    }
+
+    /// Has the state show what has changed in the roster.
+    #[inline(never)]
+    fn show(&self, roster: &mut Roster) -> Snapshot {
+        let change = roster.take_change();
         // Ordering: SeqCst, as every change of the state: its modification order is the order of the proof.
         Snapshot(self.state.fetch_add(change, Ordering::SeqCst).wrapping_add(change))
     }
@@ -128,6 +133,11 @@ impl Idle {
     #[inline]
     pub(crate) fn snapshot(&self) -> Snapshot {
         Snapshot(self.state.load(Ordering::Relaxed))
+    }
+
+    /// The state after all changes that come before this in the order of all of them.
+    fn latest(&self) -> Snapshot {
+        Snapshot(self.state.load(Ordering::SeqCst))
     }
 
     /// Whether the pool may have no worker at some time.
@@ -155,7 +165,7 @@ impl Idle {
         // Ordering: SeqCst, as the exchange: a worker whose announcement this does not see comes after both in the one order, and
         // so does its fence in `announce`. It sees the work. There is no model: loom has no order for `SeqCst` operations other than
         // fences.
-        Snapshot(self.state.load(Ordering::SeqCst))
+        self.latest()
     }
 
     /// Notes that high jobs are queued. Called under the lock of their lane.
@@ -180,13 +190,8 @@ impl Idle {
     /// The indices of the workers that there are, and of those that are parked.
     #[cfg(feature = "trace")]
     pub(crate) fn present(&self) -> (Vec<usize>, Vec<usize>) {
-        let crew = self.crew.lock();
-        (crew.indices.present().to_vec(), crew.sleepers.indices().to_vec())
-    }
-
-    /// Takes a worker that is off the list out of `parked` and into `searching`.
-    fn leave_parked(&self, crew: &mut MutexGuard<'_, Crew>) {
-        self.change(crew, SEARCHING.wrapping_sub(PARKED));
+        let roster = self.roster.lock();
+        (roster.indices.present().to_vec(), roster.sleepers.indices().to_vec())
     }
 
     /// Makes a running worker a searcher.
@@ -208,39 +213,16 @@ impl Idle {
     ///
     /// It becomes the driver holder if that is `wanted` and there is none. While others run, which poll, it does so only if it `is_called` to.
     pub(crate) fn announce(&self, index: usize, wanted: bool, is_called: bool) -> Announced {
-        let mut crew = self.crew.lock();
-        crew.sleepers.add(index);
-        // A blocked worker runs nothing.
-        let others_run = || self.snapshot().running() > crew.count.blocked();
-        let may_hold = wanted && (is_called || !others_run());
-        let holds_driver = may_hold && crew.sleepers.hold_driver(index);
-        let now = self.change(&mut crew, PARKED.wrapping_sub(SEARCHING));
-        drop(crew);
-        // Ordering: announce, fence, look: see `after_publishing`.
-        fence(Ordering::SeqCst);
+        let (holds_driver, now) = self.change(|roster| {
+            // A blocked worker runs nothing.
+            let others_run = self.snapshot().running() > roster.counts.blocked();
+            roster.park(index);
+            let may_hold = wanted && (is_called || !others_run);
+            (may_hold && roster.sleepers.hold_driver(index), self.show(roster))
+        });
         // If the pool is open, the thread that closes it sees this worker parked.
         let may_end = now.closed() && now.all_parked();
         Announced { holds_driver, settles: may_end || now.quiet_awaited() }
-    }
-
-    /// Keeps the pool from being idle, and from its end, for a worker that parks in the middle of a wait until
-    /// [`end_parked_wait`](Self::end_parked_wait). `is_own` says whether it waits for jobs of this pool only.
-    pub(crate) fn begin_parked_wait(&self, is_own: bool) {
-        let mut crew = self.crew.lock();
-        crew.parked_waits += 1;
-        crew.own_waits[0] += usize::from(is_own);
-    }
-
-    /// Ends a [wait](Self::begin_parked_wait).
-    pub(crate) fn end_parked_wait(&self, is_own: bool) {
-        let mut crew = self.crew.lock();
-        crew.parked_waits -= 1;
-        crew.own_waits[0] -= usize::from(is_own);
-    }
-
-    /// Whether the pool's jobs wait for others of its jobs, and no worker does anything else.
-    pub(crate) fn only_waits(&self) -> bool {
-        self.crew.lock().only_waits()
     }
 
     /// Has a parked worker hold the driver; `false` if another does, or the worker has been picked.
@@ -248,13 +230,7 @@ impl Idle {
     /// After that it must look at timers and I/O.
     #[must_use]
     pub(crate) fn hold_driver(&self, index: usize) -> bool {
-        let mut crew = self.crew.lock();
-        let holds = crew.sleepers.hold_driver(index);
-        self.change(&mut crew, 0);
-        drop(crew);
-        // Ordering: as in `announce`: a thread that saw no holder published before this fence, and may have picked another.
-        fence(Ordering::SeqCst);
-        holds
+        self.change(|roster| roster.sleepers.hold_driver(index))
     }
 
     /// Sets how closely the monitor watches the pool. Called under the monitor's lock. If it is less than before, the monitor must look
@@ -269,18 +245,6 @@ impl Idle {
         self.state.fetch_and(flags | !(ATTENDED | WATCHED), Ordering::SeqCst);
     }
 
-    /// Picks the driver holder, which must look again at timers and I/O. The caller must wake it.
-    #[must_use]
-    pub(crate) fn pick_driver_holder(&self) -> Option<usize> {
-        let mut crew = self.crew.lock();
-        let index = crew.sleepers.driver_holder()?;
-        let picked = crew.remove_parked(index);
-        if picked {
-            self.leave_parked(&mut crew);
-        }
-        picked.then_some(index)
-    }
-
     /// Sets that nothing is accepted from outside, or nothing at all.
     pub(crate) fn close(&self, discard: bool) {
         let bits = if discard { CLOSED | DISCARD } else { CLOSED };
@@ -291,33 +255,5 @@ impl Idle {
     /// Has the workers note from now on whether they run only futures that yield.
     pub(crate) fn watch_yields(&self) {
         self.state.fetch_or(YIELDS, Ordering::SeqCst);
-    }
-
-    /// Whether a job of a worker that may be parked waits, of which the state shows nothing.
-    pub(crate) fn has_waits(&self) -> bool {
-        self.crew.lock().parked_waits > 0
-    }
-
-    /// Terminates the pool, so that all workers leave, if it is closed and all are parked; `true` for the one call that did.
-    ///
-    /// Not while `is_unfinished` says that the pool waits for something. That is asked while no worker can stop being parked: a
-    /// driver holder that wakes a future, runs it and parks again leaves no moment at which what it waits for next is missed.
-    ///
-    /// The caller has found nothing queued since it was closed, and must wake all of them.
-    #[must_use]
-    pub(crate) fn terminate(&self, is_unfinished: impl FnOnce() -> bool) -> bool {
-        // Under the lock, so that no worker is enlisted after that.
-        let mut crew = self.crew.lock();
-        let now = Snapshot(self.state.load(Ordering::SeqCst));
-        if !now.closed() || now.terminated() || !now.all_parked() {
-            return false;
-        }
-        // A worker whose job waits parks again once that has ended.
-        if crew.parked_waits > 0 || is_unfinished() {
-            return false;
-        }
-        crew.terminated = true;
-        self.change(&mut crew, TERMINATED);
-        true
     }
 }

@@ -3,23 +3,23 @@
 //! | bits | field | changed |
 //! |---|---|---|
 //! | 0–15 | searching: workers that look for work elsewhere | by each of them, and by the thread that wakes one |
-//! | 16–31 | parked: workers that sleep, or are about to, and that have not been picked | under the crew's lock |
-//! | 32–47 | live: workers that have a thread, or are about to get one | under the crew's lock |
+//! | 16–31 | parked: workers that sleep, or are about to, and that have not been picked | under the roster's lock |
+//! | 32–47 | live: workers that have a thread, or are about to get one | under the roster's lock |
 //! | 48 | `WATCHED`: the monitor looks at the queues every millisecond | under the monitor's lock |
-//! | 49 | `BELOW_CORE`: work starts a worker, idle ones or not | under the crew's lock |
-//! | 50 | `BELOW_MAX`: work starts a worker if none is idle | under the crew's lock |
+//! | 49 | `BELOW_CORE`: work starts a worker, idle ones or not | under the roster's lock |
+//! | 50 | `BELOW_MAX`: work starts a worker if none is idle | under the roster's lock |
 //! | 51 | `TRACED`: what the workers do is recorded; never without the feature `trace` | when a trace begins and ends |
-//! | 52 | `BEYOND_CORE`: a worker that has been idle for long may leave | under the crew's lock |
+//! | 52 | `BEYOND_CORE`: a worker that has been idle for long may leave | under the roster's lock |
 //! | 53 | `CLOSED`: nothing is accepted from outside | once |
 //! | 54 | `DISCARD`: nothing is accepted, and what is queued is cancelled; never without `CLOSED` | once |
 //! | 55 | `TERMINATED`: workers leave; never while one runs or work is queued | once |
-//! | 56 | `QUIET_AWAITED`: a thread waits until the pool is idle | under the crew's lock |
-//! | 57 | `UNDERSTAFFED`: as `BELOW_MAX`, whatever the growth rule; never without `BELOW_MAX` | under the crew's lock |
-//! | 58 | `DRIVER_HELD`: a parked worker waits for timers and I/O events | under the crew's lock |
+//! | 56 | `QUIET_AWAITED`: a thread waits until the pool is idle | under the roster's lock |
+//! | 57 | `UNDERSTAFFED`: as `BELOW_MAX`, whatever the growth rule; never without `BELOW_MAX` | under the roster's lock |
+//! | 58 | `DRIVER_HELD`: a parked worker waits for timers and I/O events | under the roster's lock |
 //! | 59 | `ATTENDED`: the monitor looks every 8 ms whether workers handle timers and I/O events | under the monitor's lock |
-//! | 60 | `NO_HEAVY_FENCE`: the system refuses the heavy fence of forks, which are published instead | under the crew's lock |
+//! | 60 | `NO_HEAVY_FENCE`: the system refuses the heavy fence of forks, which are published instead | under the roster's lock |
 //! | 61 | `YIELDS`: the pool drains, and a future has yielded; workers then note what they run | once |
-//! | 62 | `SURPLUS`: the pool was made smaller, and workers leave between two jobs | under the crew's lock |
+//! | 62 | `SURPLUS`: the pool was made smaller, and workers leave between two jobs | under the roster's lock |
 //! | 63 | `PRIORITIZED`: high jobs are queued | under the lock of their lane |
 //!
 //! The last two are the highest bits, as a worker tests both before each job: one shift does.

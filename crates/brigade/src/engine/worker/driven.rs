@@ -67,8 +67,8 @@ impl Driven {
     pub(crate) fn new(core: Arc<Core>) -> Rc<Self> {
         let Some(index) = core.idle.pick_core() else { unreachable!("it is the first one") };
         core.queues.peers.open(index, &core.config);
-        core.threads.adopt();
-        core.idle.started(index);
+        core.threads.enter();
+        core.idle.started(index, true);
         core.idle.arrive(index);
         core.idle.begin(index);
         let worker = Worker::at(core.clone(), index);
@@ -142,10 +142,9 @@ impl Driven {
             .try_with(|owned| owned.borrow_mut().retain(|driven| !core::ptr::eq(&**driven, self)));
         self.core.cancel_locals(&worker.me);
         drop(worker.give_back());
-        self.core.idle.vacate(index);
         // As the pool's worker this thread could not cancel what still waits.
         self.core.settle();
-        self.core.threads.leave();
+        self.core.idle.vacate(index);
         self.core.threads.exit();
     }
 
@@ -192,7 +191,7 @@ struct Pause<'a> {
 
 impl Drop for Pause<'_> {
     fn drop(&mut self) {
-        // In a forked child the crew's lock may be held forever.
+        // In a forked child the roster's lock may be held forever.
         if !self.has_ended.get() && self.worker.core.key.is_here() {
             self.worker.core.idle.start_search();
             self.worker.pause();

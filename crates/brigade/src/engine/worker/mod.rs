@@ -153,11 +153,10 @@ impl Worker {
         }
         worker.tell(Event::Ends);
         let core = worker.give_back();
-        core.idle.vacate(index);
         core.threads.join_finished();
         // All other workers may already be parked.
         core.settle();
-        core.threads.leave();
+        core.idle.vacate(index);
     }
 
     /// Takes the owner's ends of the queues with this index, which has been opened.
@@ -264,7 +263,7 @@ impl Worker {
     /// The same for a wait inside a job, which is for jobs of this pool only or not; `None` if no other worker of the pool would be left to
     /// run anything.
     fn block_to_wait(&self, is_own: bool) -> Option<Blocked<'_>> {
-        let may_start = !self.core.threads.has_failed();
+        let may_start = !self.core.idle.has_failed();
         let config = &self.core.config;
         let may_exceed = !config.is_driven && (config.spare.is_none() || self.depth() > DEPTH);
         if self.depths.is_blocked() {

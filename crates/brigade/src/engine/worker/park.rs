@@ -8,7 +8,7 @@ use brigade_sync::time;
 use super::Worker;
 use crate::config::Idle as Policy;
 use crate::engine::probe::Event;
-use crate::idle::{Idle, Leave, Parked, Watch};
+use crate::idle::{Idle, Parked, Watch};
 
 /// The fraction of the keep-alive, and the minimum, for which a worker sleeps again if it has been idle for long but is needed.
 /// It is needed if others are blocked or a job is being submitted.
@@ -190,10 +190,10 @@ impl Worker {
             return false;
         }
         let core = &*self.core;
-        let why = if core.config.core_timeout { Leave::IdleCore } else { Leave::Idle };
-        let leaves = core.idle.retire(self.index, why, core.events.are_wanted());
+        let core_too = core.config.core_timeout;
+        let leaves = core.idle.retire(self.index, core_too, core.events.are_wanted());
         if leaves {
-            // What another thread left to this worker it decides by the crew without it, but a look is cheap here.
+            // What another thread left to this worker it decides by the roster without it, but a look is cheap here.
             self.fence_forks();
             if core.queues.has_work() {
                 core.help();

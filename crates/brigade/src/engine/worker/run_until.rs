@@ -62,7 +62,7 @@ struct Call {
 impl Wake for Call {
     fn wake(self: Arc<Self>) {
         let Self { core, index } = &*self;
-        // In a child that the job has forked, the crew's lock may be held forever.
+        // In a child that the job has forked, the roster's lock may be held forever.
         if core.key.is_here() && core.idle.pick_this(*index) {
             core.wake(*index);
         }
@@ -81,7 +81,7 @@ impl<'a> InJob<'a> {
 
 impl Drop for InJob<'_> {
     fn drop(&mut self) {
-        // In a forked child the crew's lock may be held forever.
+        // In a forked child the roster's lock may be held forever.
         if self.0.key.is_here() {
             self.0.idle.end_parked_wait(self.1);
         }

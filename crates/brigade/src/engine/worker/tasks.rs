@@ -60,7 +60,7 @@ impl Worker {
         self.note_yields(!self.is_inside());
         let seen = core.idle.snapshot();
         let others = (seen.live() - seen.parked()).saturating_sub(core.tasks.yielding());
-        others == 0 && !core.idle.has_waits() && core.ledger.is_idle()
+        others == 0 && !core.idle.has_parked_waits() && core.ledger.is_idle()
     }
 
     /// Notes whether this worker runs only futures that yield.

@@ -88,7 +88,7 @@ fn pool(change: impl FnOnce(&mut Config)) -> Arc<Core> {
 fn worker(core: &Arc<Core>) -> Worker {
     let index = core.idle.pick_core().unwrap();
     core.queues.peers.open(index, &core.config);
-    core.idle.started(index);
+    core.idle.started(index, true);
     core.idle.arrive(index);
     core.idle.begin(index);
     Worker::at(core.clone(), index)
@@ -209,4 +209,22 @@ fn a_block_and_a_resize_after_which_a_worker_may_be_started_pass_the_heavy_fence
         worker.core.resize(4.into());
         worker.core.idle.snapshot().live() == 4
     }));
+}
+
+/// Caught: a broadcast that was refused although a thread could have been started.
+#[test]
+fn a_broadcast_starts_a_worker_if_the_last_one_leaves_in_the_middle_of_it() {
+    let core = pool(|config| config.size = Size { core: 1, max: 1, spare: 0 });
+    let last = worker(&core);
+    let leaves = Cell::new(true);
+    let make = || {
+        if leaves.take() {
+            core.resize((0..=1).into());
+            core.idle.start_search();
+            let _ = core.idle.announce(last.index, false, false);
+            assert!(core.idle.retire(last.index, true, false));
+        }
+        Job::with_handle(|| ())
+    };
+    assert_eq!(core.broadcast(false, make).map_err(|_| ()).unwrap().len(), 1);
 }

@@ -6,17 +6,8 @@ use crate::role::Role;
 /// How many workers there may be beyond all limits, where all others are blocked. Java's `ForkJoinPool` has the same limit.
 const MOST_EXTRA: usize = 256;
 
-/// Why a parked worker would leave.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Leave {
-    /// It has been idle for the keep-alive of workers beyond the core size.
-    Idle,
-    /// The same, and the keep-alive applies to the core size too.
-    IdleCore,
-}
-
 /// How many workers there are, and the rules that follow.
-pub(super) struct Headcount {
+pub(in crate::idle) struct Counts {
     size: Size,
     /// The most workers that any of the limits so far has allowed, including blocked ones.
     most: usize,
@@ -36,32 +27,32 @@ pub(super) struct Headcount {
     owed: usize,
 }
 
-impl Headcount {
-    pub(super) fn new(size: Size, grows: bool) -> Self {
+impl Counts {
+    pub(in crate::idle) fn new(size: Size, grows: bool) -> Self {
         let most = size.max + size.spare;
         Self { size, most, grows, live: 0, blocked: 0, extra: 0, replaced: 0, excess: 0, owed: 0 }
     }
 
-    pub(super) fn size(&self) -> Size {
+    pub(in crate::idle) fn size(&self) -> Size {
         self.size
     }
 
-    pub(super) fn live(&self) -> usize {
+    pub(in crate::idle) fn live(&self) -> usize {
         self.live
     }
 
-    pub(super) fn blocked(&self) -> usize {
+    pub(in crate::idle) fn blocked(&self) -> usize {
         self.blocked
     }
 
     /// Workers that are not blocked.
-    pub(super) fn active(&self) -> usize {
+    pub(in crate::idle) fn active(&self) -> usize {
         self.live - self.blocked
     }
 
     /// Whether the limits allow one more worker. Blocked workers that must leave when they return do not count, so that the
     /// pool does not wait for them. But there are never more workers than the largest of its limits so far allowed, unless all are blocked.
-    pub(super) fn has_room(&self) -> bool {
+    pub(in crate::idle) fn has_room(&self) -> bool {
         let replaceable = (self.blocked - self.owed).min(self.size.spare);
         let is_within =
             self.live - self.owed < self.size.max + replaceable && self.live < self.most;
@@ -69,50 +60,47 @@ impl Headcount {
     }
 
     /// Whether work starts a worker in any case. At least one is needed to run anything.
-    pub(super) fn is_below_core(&self) -> bool {
+    pub(in crate::idle) fn is_below_core(&self) -> bool {
         self.live < self.size.core.max(1)
     }
 
     /// Whether work starts a worker if none is idle: in place of a blocked one, or because the pool may grow.
-    pub(super) fn is_below_max(&self, may_grow: bool) -> bool {
+    pub(in crate::idle) fn is_below_max(&self, may_grow: bool) -> bool {
         let most = if may_grow && self.grows { self.size.max } else { self.size.core.max(1) };
         let unreplaced = self.blocked > self.replaced && self.active() < self.size.max;
         self.active() < most || unreplaced
     }
 
     /// Whether there are more workers than the core size.
-    pub(super) fn is_beyond_core(&self) -> bool {
+    pub(in crate::idle) fn is_beyond_core(&self) -> bool {
         self.live > self.size.core
     }
 
     /// Whether a worker must leave because the pool was made smaller.
-    pub(super) fn has_surplus(&self) -> bool {
+    pub(in crate::idle) fn has_surplus(&self) -> bool {
         self.excess > 0
     }
 
     /// Whether a worker may leave for that, if `arrived` workers can be relied on.
-    pub(super) fn can_shed(&self, arrived: usize) -> bool {
+    pub(in crate::idle) fn can_shed(&self, arrived: usize) -> bool {
         self.excess > 0 && arrived.saturating_sub(self.blocked) > 1
     }
 
     /// Whether a worker that has been idle for long may leave, if `arrived` workers can be relied on, of which submitters need
-    /// `held`.
-    pub(super) fn can_spare(&self, why: Leave, arrived: usize, held: usize) -> bool {
-        let needed = match why {
-            Leave::Idle => self.size.core,
-            Leave::IdleCore => 0,
-        };
+    /// `held`: beyond the core size, or `core_too`.
+    pub(in crate::idle) fn can_spare(&self, core_too: bool, arrived: usize, held: usize) -> bool {
+        let needed = if core_too { 0 } else { self.size.core };
         arrived.saturating_sub(self.blocked) > needed.max(usize::from(held > 0))
     }
 
     /// Adds a worker, which may be the replacement of a blocked one.
-    pub(super) fn add(&mut self) {
+    pub(in crate::idle) fn add(&mut self) {
         self.live += 1;
         self.replaced = self.blocked.min(self.replaced + 1);
     }
 
     /// What the worker that was added last is, by their number.
-    pub(super) fn role_of_last(&self) -> Role {
+    pub(in crate::idle) fn role_of_last(&self) -> Role {
         match self.live {
             live if live > self.size.max => Role::Spare,
             live if live > self.size.core => Role::BeyondCore,
@@ -121,14 +109,14 @@ impl Headcount {
     }
 
     /// Removes a worker, which may have been the replacement of a blocked one.
-    pub(super) fn remove(&mut self) {
+    pub(in crate::idle) fn remove(&mut self) {
         self.live -= 1;
         self.excess = self.excess.min(self.surplus());
         self.replaced = self.replaced.saturating_sub(1);
     }
 
     /// Removes a worker, as a surplus one if the pool was made smaller.
-    pub(super) fn shed(&mut self) {
+    pub(in crate::idle) fn shed(&mut self) {
         self.excess = self.excess.saturating_sub(1);
         self.remove();
     }
@@ -139,7 +127,7 @@ impl Headcount {
     }
 
     /// Changes the limits, and counts the workers that exceed them.
-    pub(super) fn resize(&mut self, size: Size) {
+    pub(in crate::idle) fn resize(&mut self, size: Size) {
         if size.max < self.size.max {
             self.owed = self.blocked;
         }
@@ -149,7 +137,7 @@ impl Headcount {
     }
 
     /// Counts a worker as blocked, which may let the pool exceed its limits. If a worker had to leave, it may be this one: then it leaves when it returns.
-    pub(super) fn block(&mut self, extra: bool) {
+    pub(in crate::idle) fn block(&mut self, extra: bool) {
         self.blocked += 1;
         self.extra += usize::from(extra);
         let surplus = self.surplus();
@@ -158,12 +146,12 @@ impl Headcount {
     }
 
     /// Lets the pool exceed its limits where all are blocked, for one more wait or one fewer.
-    pub(super) fn exceed(&mut self, begins: bool) {
+    pub(in crate::idle) fn exceed(&mut self, begins: bool) {
         self.extra = if begins { self.extra + 1 } else { self.extra - 1 };
     }
 
     /// Counts a worker as active again.
-    pub(super) fn unblock(&mut self, extra: bool) {
+    pub(in crate::idle) fn unblock(&mut self, extra: bool) {
         self.blocked -= 1;
         self.extra -= usize::from(extra);
         self.replaced = self.replaced.min(self.blocked);
@@ -178,8 +166,8 @@ impl Headcount {
 mod tests {
     use super::*;
 
-    fn with_blocked(size: Size, blocked: usize) -> Headcount {
-        let mut count = Headcount::new(size, true);
+    fn with_blocked(size: Size, blocked: usize) -> Counts {
+        let mut count = Counts::new(size, true);
         for _ in 0..blocked {
             assert!(count.has_room());
             count.add();
@@ -213,11 +201,11 @@ mod tests {
 
     #[test]
     fn a_pool_is_below_its_core_size_until_it_has_that_many_workers() {
-        let mut count = Headcount::new(Size { core: 1, max: 3, spare: 0 }, true);
+        let mut count = Counts::new(Size { core: 1, max: 3, spare: 0 }, true);
         assert!(count.is_below_core());
         count.add();
         assert!(!count.is_below_core());
-        let none = Headcount::new(Size { core: 0, max: 3, spare: 0 }, true);
+        let none = Counts::new(Size { core: 0, max: 3, spare: 0 }, true);
         assert!(none.is_below_core(), "one is needed to run anything");
     }
 

@@ -2,7 +2,7 @@
 
 /// The parked workers.
 #[derive(Default)]
-pub(super) struct Sleepers {
+pub(in crate::idle) struct Sleepers {
     /// Their indices, the last one parked at the end.
     parked: Vec<usize>,
     /// The one that sleeps until the next timer is due or an I/O event comes.
@@ -10,32 +10,28 @@ pub(super) struct Sleepers {
 }
 
 impl Sleepers {
-    pub(super) fn with_capacity(workers: usize) -> Self {
+    pub(in crate::idle) fn with_capacity(workers: usize) -> Self {
         Self { parked: Vec::with_capacity(workers), ..Self::default() }
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::idle) fn len(&self) -> usize {
         self.parked.len()
     }
 
     /// Their indices.
     #[cfg(feature = "trace")]
-    pub(super) fn indices(&self) -> &[usize] {
+    pub(in crate::idle) fn indices(&self) -> &[usize] {
         &self.parked
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.parked.is_empty()
-    }
-
     /// Adds a worker.
-    pub(super) fn add(&mut self, index: usize) {
+    pub(in crate::idle) fn add(&mut self, index: usize) {
         self.parked.push(index);
     }
 
     /// Removes this worker, which holds the driver no more; `false` if it is not parked.
     #[must_use]
-    pub(super) fn remove(&mut self, index: usize) -> bool {
+    pub(in crate::idle) fn remove(&mut self, index: usize) -> bool {
         // From the end: most workers that withdraw have just parked.
         let Some(place) = self.parked.iter().rposition(|&parked| parked == index) else {
             return false;
@@ -46,7 +42,7 @@ impl Sleepers {
     }
 
     /// Removes the worker that parked last. The driver holder is removed only if it is alone: the others have nothing to do.
-    pub(super) fn pop(&mut self) -> Option<usize> {
+    pub(in crate::idle) fn pop(&mut self) -> Option<usize> {
         let last = *self.parked.last()?;
         let count = self.parked.len();
         if self.driver_holder == Some(last) && count > 1 {
@@ -58,13 +54,13 @@ impl Sleepers {
     }
 
     /// The worker that holds the driver.
-    pub(super) fn driver_holder(&self) -> Option<usize> {
+    pub(in crate::idle) fn driver_holder(&self) -> Option<usize> {
         self.driver_holder
     }
 
     /// Has a parked worker hold the driver; `false` if another does or the worker is not parked.
     #[must_use]
-    pub(super) fn hold_driver(&mut self, index: usize) -> bool {
+    pub(in crate::idle) fn hold_driver(&mut self, index: usize) -> bool {
         let holds = self.driver_holder.is_none() && self.parked.contains(&index);
         if holds {
             self.driver_holder = Some(index);

@@ -20,46 +20,66 @@ struct Start {
 
 /// The workers that have not looked for work yet.
 #[derive(Default)]
-pub(super) struct Starts(Vec<Start>);
+pub(in crate::idle) struct Starts {
+    list: Vec<Start>,
+    /// How many spawners have not returned.
+    spawning: usize,
+    /// Whether the spawner that returned last has failed.
+    has_failed: bool,
+}
 
 impl Starts {
     /// Adds the worker with this index, whose thread `starter` is about to start.
-    pub(super) fn add(&mut self, index: usize, starter: ThreadId, role: Role) {
-        self.0.push(Start { index, starter: Some(starter), has_thread: false, role });
+    pub(in crate::idle) fn add(&mut self, index: usize, starter: ThreadId, role: Role) {
+        self.spawning += 1;
+        self.list.push(Start { index, starter: Some(starter), has_thread: false, role });
     }
 
     /// The number of these workers.
-    pub(super) fn len(&self) -> usize {
-        self.0.len()
+    pub(in crate::idle) fn len(&self) -> usize {
+        self.list.len()
     }
 
     /// The number of workers whose thread does not run yet; they look for work once it does.
-    pub(super) fn coming(&self) -> usize {
-        self.0.iter().filter(|start| !start.has_thread).count()
+    pub(in crate::idle) fn coming(&self) -> usize {
+        self.list.iter().filter(|start| !start.has_thread).count()
     }
 
     /// The number of workers whose thread may never exist, as the start may fail.
-    pub(super) fn doubtful(&self) -> usize {
-        self.0.iter().filter(|start| start.starter.is_some()).count()
+    pub(in crate::idle) fn doubtful(&self) -> usize {
+        self.list.iter().filter(|start| start.starter.is_some()).count()
     }
 
     /// Whether this thread is about to start a worker: it is in the user's spawner or name function.
-    pub(super) fn has_starter(&self, thread: ThreadId) -> bool {
-        self.0.iter().any(|start| start.starter == Some(thread))
+    pub(in crate::idle) fn has_starter(&self, thread: ThreadId) -> bool {
+        self.list.iter().any(|start| start.starter == Some(thread))
     }
 
-    /// Notes that the thread of the worker with this index exists, as reported by `starter`, which has started it.
-    pub(super) fn confirm(&mut self, index: usize, starter: ThreadId) {
+    /// Whether all spawners have returned.
+    pub(in crate::idle) fn all_returned(&self) -> bool {
+        self.spawning == 0
+    }
+
+    /// Whether the spawner that returned last has failed.
+    pub(in crate::idle) fn has_failed(&self) -> bool {
+        self.has_failed
+    }
+
+    /// Notes that `starter` has called the spawner for the worker with this index. If that `is_started`, its thread exists; otherwise it has been
+    /// removed.
+    pub(in crate::idle) fn returned(&mut self, index: usize, starter: ThreadId, is_started: bool) {
+        self.spawning -= 1;
+        self.has_failed = !is_started;
         // Compares the starter too: the worker may have left already, and another one may have its index.
         let is_it = |start: &&mut Start| start.index == index && start.starter == Some(starter);
-        if let Some(start) = self.0.iter_mut().find(is_it) {
+        if let Some(start) = self.list.iter_mut().find(is_it) {
             start.starter = None;
         }
     }
 
     /// Notes that the thread of the worker with this index runs; returns what it was started as.
-    pub(super) fn arrive(&mut self, index: usize) -> Role {
-        let Some(start) = self.0.iter_mut().find(|start| start.index == index) else {
+    pub(in crate::idle) fn arrive(&mut self, index: usize) -> Role {
+        let Some(start) = self.list.iter_mut().find(|start| start.index == index) else {
             return Role::default();
         };
         start.starter = None;
@@ -68,14 +88,14 @@ impl Starts {
     }
 
     /// Removes the worker with this index: it is about to look for work, or never will.
-    pub(super) fn remove(&mut self, index: usize) {
-        self.0.retain(|start| start.index != index);
+    pub(in crate::idle) fn remove(&mut self, index: usize) {
+        self.list.retain(|start| start.index != index);
     }
 }
 
 /// The indices of workers; released ones are reused first.
 #[derive(Default)]
-pub(super) struct Indices {
+pub(in crate::idle) struct Indices {
     vacant: Vec<usize>,
     /// The indices of the workers that there are, in order. A worker that leaves is not one of them, but keeps its index until
     /// its last hook has returned.
@@ -85,12 +105,17 @@ pub(super) struct Indices {
 }
 
 impl Indices {
-    pub(super) fn is_empty(&self) -> bool {
-        self.vacant.is_empty() && self.used == PLACES
+    pub(in crate::idle) fn are_used_up(&self) -> bool {
+        self.in_use() == PLACES
+    }
+
+    /// How many workers have one: those that there are, and those that leave.
+    pub(in crate::idle) fn in_use(&self) -> usize {
+        self.used - self.vacant.len()
     }
 
     /// Takes an index; one must be available.
-    pub(super) fn take(&mut self) -> usize {
+    pub(in crate::idle) fn take(&mut self) -> usize {
         let index = self.vacant.pop().unwrap_or_else(|| {
             self.used += 1;
             self.used - 1
@@ -101,19 +126,19 @@ impl Indices {
     }
 
     /// The indices of the workers that there are, in order.
-    pub(super) fn present(&self) -> &[usize] {
+    pub(in crate::idle) fn present(&self) -> &[usize] {
         &self.present
     }
 
     /// Notes that the worker with this index leaves.
-    pub(super) fn leave(&mut self, index: usize) {
+    pub(in crate::idle) fn leave(&mut self, index: usize) {
         if let Ok(place) = self.present.binary_search(&index) {
             self.present.remove(place);
         }
     }
 
     /// Releases an index.
-    pub(super) fn give_back(&mut self, index: usize) {
+    pub(in crate::idle) fn give_back(&mut self, index: usize) {
         // A worker of a pool that has terminated has not left before.
         self.leave(index);
         self.vacant.push(index);
