@@ -32,16 +32,11 @@ struct Lane {
 
 #[derive(Default)]
 struct Queue {
-    jobs: VecDeque<Entry>,
+    /// Each with the time at which it was queued.
+    jobs: VecDeque<(Instant, Job)>,
     is_closed: bool,
     /// How many entries sweeps were to look at since the last full pass.
     looks: usize,
-}
-
-struct Entry {
-    job: Job,
-    /// When it was queued, in the low lane.
-    since: Option<Instant>,
 }
 
 /// Whether a closed lane accepts a job.
@@ -54,6 +49,10 @@ pub(super) enum Accepts {
 }
 
 impl Lanes {
+    fn of(&self, class: Priority) -> &Lane {
+        if class == Priority::High { &self.high } else { &self.low }
+    }
+
     /// Queues a job of the class `High` or `Low`, or returns it.
     pub(super) fn push(
         &self,
@@ -75,16 +74,13 @@ impl Lanes {
         accepts: Accepts,
         idle: &Idle,
     ) {
-        let (lane, since) = match class {
-            Priority::High => (&self.high, None),
-            _ => (&self.low, Some(time::now())),
-        };
+        let (lane, now) = (self.of(class), time::now());
         let mut queue = lane.queue.lock();
         if queue.is_closed && accepts == Accepts::IfOpen {
             return;
         }
         let before = queue.jobs.len();
-        queue.jobs.extend(jobs.map(|job| Entry { job, since }));
+        queue.jobs.extend(jobs.map(|job| (now, job)));
         let more = queue.jobs.len() - before;
         // Ordering: Release, before the job can be taken: a reader that sees it ended sees it accepted.
         lane.pushed.fetch_add(more as u64, Ordering::Release);
@@ -97,29 +93,40 @@ impl Lanes {
     /// Takes the oldest high job. Called by a worker that has seen that there may be one, and that may not park until that is over: if its
     /// submitter still has the lock, it waits for that, where one that looked at the length would look again and again.
     pub(super) fn pop_high(&self, idle: &Idle) -> Option<Job> {
-        self.high.pop(|_| true, || idle.unset_prioritized())
+        let mut queue = self.high.queue.lock();
+        let (_, job) = queue.jobs.pop_front()?;
+        self.left(Priority::High, &mut queue, idle);
+        Some(job)
     }
 
-    /// Takes the oldest low job.
-    pub(super) fn pop_low(&self) -> Option<Job> {
-        self.has_low().then(|| self.low.pop(|_| true, || ()))?
+    /// Takes the oldest low job, if it was queued before `then`, if that is a time.
+    pub(super) fn pop_low(&self, then: Option<Instant>, idle: &Idle) -> Option<Job> {
+        if self.low.len() == 0 {
+            return None;
+        }
+        let mut queue = self.low.queue.lock();
+        let (since, _) = queue.jobs.front()?;
+        if then.is_some_and(|then| *since > then) {
+            return None;
+        }
+        let (_, job) = queue.jobs.pop_front()?;
+        self.left(Priority::Low, &mut queue, idle);
+        Some(job)
     }
 
-    /// Takes the oldest low job if it was queued before `then`.
-    pub(super) fn pop_low_before(&self, then: Option<Instant>) -> Option<Job> {
-        let may = |since: Option<_>| then.is_some_and(|then| since.is_some_and(|at| at <= then));
-        self.has_low().then(|| self.low.pop(may, || ()))?
-    }
-
-    /// Whether there are low jobs.
-    #[inline]
-    pub(super) fn has_low(&self) -> bool {
-        self.low.len() > 0
-    }
-
-    /// Whether nothing is queued.
-    pub(super) fn is_empty(&self) -> bool {
-        self.len() == 0
+    /// Notes that jobs of a class have been taken out.
+    fn left(&self, class: Priority, queue: &mut Queue, idle: &Idle) {
+        // First: while the length is seen, so is the bit of a high job, and who sees that waits for the lock.
+        self.of(class).recount(queue);
+        if queue.jobs.is_empty() {
+            if class == Priority::High {
+                idle.unset_prioritized();
+            }
+            if queue.jobs.capacity() > KEPT {
+                // There may have been many.
+                queue.jobs = VecDeque::new();
+            }
+        }
     }
 
     /// The number of queued jobs.
@@ -128,8 +135,9 @@ impl Lanes {
     }
 
     /// The number of queued jobs of the class `High` or `Low`.
+    #[inline]
     pub(super) fn len_of(&self, class: Priority) -> usize {
-        if class == Priority::High { self.high.len() } else { self.low.len() }
+        self.of(class).len()
     }
 
     /// The number of jobs that were ever queued.
@@ -139,14 +147,28 @@ impl Lanes {
 
     /// Accepts nothing from outside any more.
     pub(super) fn close(&self) {
-        for lane in [&self.high, &self.low] {
-            lane.queue.lock().is_closed = true;
-        }
+        [&self.high, &self.low].iter().for_each(|lane| lane.queue.lock().is_closed = true);
     }
 
-    /// Drops completed entries, after every so many looks at `most` of them; returns how many of these it has cancelled.
+    /// Drops completed entries, which calls no user code, after every so many looks at `most` of them; returns how many of these it has
+    /// cancelled.
     pub(super) fn sweep(&self, most: usize, idle: &Idle) -> u64 {
-        self.low.sweep(most, || ()) + self.high.sweep(most, || idle.unset_prioritized())
+        let mut cancelled = 0;
+        for class in [Priority::Low, Priority::High] {
+            if self.len_of(class) == 0 {
+                continue;
+            }
+            let mut queue = self.of(class).queue.lock();
+            queue.looks += most;
+            if !queue.jobs.is_empty() && queue.looks >= queue.jobs.len() {
+                queue.looks = 0;
+                let stays = |(since, job)| Some((since, drop_if_stale(job, &mut cancelled)?));
+                queue.jobs =
+                    core::mem::take(&mut queue.jobs).into_iter().filter_map(stays).collect();
+                self.left(class, &mut queue, idle);
+            }
+        }
+        cancelled
     }
 }
 
@@ -161,53 +183,6 @@ impl Lane {
     fn recount(&self, queue: &Queue) {
         // Ordering: Release, as in `len`; the lock orders the writers.
         self.len.store(queue.jobs.len(), Ordering::Release);
-    }
-
-    /// Takes the oldest job if it `may`; calls `emptied` under the lock if it was the last.
-    fn pop(
-        &self,
-        may: impl FnOnce(Option<Instant>) -> bool,
-        emptied: impl FnOnce(),
-    ) -> Option<Job> {
-        let mut queue = self.queue.lock();
-        let entry = if may(queue.jobs.front()?.since) { queue.jobs.pop_front() } else { None }?;
-        self.left(&mut queue, emptied);
-        Some(entry.job)
-    }
-
-    /// Notes that entries have been taken out.
-    fn left(&self, queue: &mut Queue, emptied: impl FnOnce()) {
-        // First: while the length is seen, so is the bit of a high job, and who sees that waits for the lock.
-        self.recount(queue);
-        if queue.jobs.is_empty() {
-            emptied();
-            if queue.jobs.capacity() > KEPT {
-                // There may have been many.
-                queue.jobs = VecDeque::new();
-            }
-        }
-    }
-
-    /// Drops completed entries, which calls no user code.
-    fn sweep(&self, most: usize, emptied: impl FnOnce()) -> u64 {
-        if self.len() == 0 {
-            return 0;
-        }
-        let mut queue = self.queue.lock();
-        queue.looks += most;
-        if queue.jobs.is_empty() || queue.looks < queue.jobs.len() {
-            return 0;
-        }
-        queue.looks = 0;
-        let mut cancelled = 0;
-        let entries = core::mem::take(&mut queue.jobs).into_iter();
-        queue.jobs = entries
-            .filter_map(|Entry { job, since }| {
-                drop_if_stale(job, &mut cancelled).map(|job| Entry { job, since })
-            })
-            .collect();
-        self.left(&mut queue, emptied);
-        cancelled
     }
 }
 
@@ -241,7 +216,7 @@ mod tests {
                 });
                 begins.wait();
                 (0..1000).for_each(|_| brigade_sync::hint::spin_loop());
-                queue.jobs.push_back(Entry { job: Job::new(|| ()), since: None });
+                queue.jobs.push_back((Instant::now(), Job::new(|| ())));
                 lanes.high.recount(&queue);
                 drop(queue);
                 assert!(pops.join().unwrap(), "round {round}");
@@ -264,9 +239,8 @@ mod tests {
     fn a_lane_has_no_length_once_the_state_says_that_it_is_empty() {
         let (lanes, idle) = lanes();
         assert!(lanes.push(Priority::High, Job::new(|| ()), Accepts::Always, &idle).is_ok());
-        let mut length = None;
-        assert!(lanes.high.pop(|_| true, || length = Some(lanes.high.len())).is_some());
-        assert_eq!(length, Some(0));
+        assert!(lanes.pop_high(&idle).is_some() && !idle.snapshot().is_prioritized());
+        assert_eq!(lanes.len_of(Priority::High), 0);
     }
 
     #[test]
@@ -278,7 +252,11 @@ mod tests {
         assert!(idle.snapshot().is_prioritized() && idle.snapshot().interrupts());
         assert!(lanes.pop_high(&idle).is_some() && idle.snapshot().is_prioritized());
         assert!(lanes.pop_high(&idle).is_some() && !idle.snapshot().interrupts());
-        assert!(lanes.pop_high(&idle).is_none() && lanes.pop_low().is_some() && lanes.is_empty());
+        assert!(
+            lanes.pop_high(&idle).is_none()
+                && lanes.pop_low(None, &idle).is_some()
+                && lanes.len() == 0
+        );
     }
 
     #[test]
@@ -286,9 +264,8 @@ mod tests {
         let (lanes, idle) = lanes();
         assert!(lanes.push(Priority::Low, Job::new(|| ()), Accepts::Always, &idle).is_ok());
         let now = Instant::now();
-        assert!(lanes.pop_low_before(None).is_none());
-        assert!(lanes.pop_low_before(now.checked_sub(Duration::from_secs(60))).is_none());
-        assert!(lanes.pop_low_before(Some(now)).is_some() && lanes.is_empty());
+        assert!(lanes.pop_low(now.checked_sub(Duration::from_secs(60)), &idle).is_none());
+        assert!(lanes.pop_low(Some(now), &idle).is_some() && lanes.len() == 0);
     }
 
     #[test]
@@ -314,7 +291,7 @@ mod tests {
             handle.settle_if_unclaimed(false);
         }
         lanes.sweep(60, &idle);
-        assert!(lanes.is_empty() && !idle.snapshot().is_prioritized());
+        assert!(lanes.len() == 0 && !idle.snapshot().is_prioritized());
     }
 }
 
@@ -357,7 +334,7 @@ mod loom_tests {
             for push in pushes {
                 push.join().unwrap();
             }
-            assert_eq!(idle.snapshot().is_prioritized(), !lanes.is_empty());
+            assert_eq!(idle.snapshot().is_prioritized(), !lanes.len() == 0);
         });
     }
 }

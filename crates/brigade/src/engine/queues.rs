@@ -63,7 +63,7 @@ impl Queues {
 
     /// Whether anything is queued that belongs to no worker.
     pub(super) fn has_shared(&self) -> bool {
-        !self.injectors.is_empty() || !self.lanes.is_empty()
+        !self.injectors.is_empty() || self.lanes.len() > 0
     }
 
     /// Counts the jobs that belong to no worker.
@@ -151,7 +151,7 @@ impl Queues {
 
     /// Takes the oldest job of the lowest class that has one, on a thread that need not be a worker.
     pub(super) fn take_oldest(&self, idle: &Idle) -> Option<(Priority, Job)> {
-        let low = || self.lanes.pop_low().map(|job| (Priority::Low, job));
+        let low = || self.lanes.pop_low(None, idle).map(|job| (Priority::Low, job));
         let normal = || self.take_oldest_normal().map(|job| (Priority::Normal, job));
         let high = || self.lanes.pop_high(idle).map(|job| (Priority::High, job));
         low().or_else(normal).or_else(high)

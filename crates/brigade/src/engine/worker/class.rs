@@ -220,7 +220,7 @@ impl Worker {
     /// Takes a job of a lane at the end of a search: there is no other.
     pub(super) fn take_high_or_low(&self) -> Option<Job> {
         self.take_high().or_else(|| {
-            let job = self.core.queues.lanes.pop_low()?;
+            let job = self.core.queues.lanes.pop_low(None, &self.core.idle)?;
             Some(self.take_as((Priority::Low, job)))
         })
     }
@@ -235,13 +235,13 @@ impl Worker {
 
     /// Takes a low job that has waited for the ageing time.
     pub(super) fn take_aged(&self) -> Option<Job> {
-        let lanes = &self.core.queues.lanes;
-        if !lanes.has_low() {
+        let core = &*self.core;
+        if core.queues.lanes.len_of(Priority::Low) == 0 {
             return None;
         }
         // A time before all that can be represented is before each job.
-        let then = time::now().checked_sub(self.core.config.ageing);
-        lanes.pop_low_before(then)
+        let then = time::now().checked_sub(core.config.ageing)?;
+        core.queues.lanes.pop_low(Some(then), &core.idle)
     }
 
     /// Accepts a job from the job that runs on this worker, with its class unless there is another, or returns it if the pool is being
