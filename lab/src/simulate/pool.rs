@@ -134,7 +134,7 @@ pub(super) struct Pool {
     cpus: usize,
     state: Line,
     counts: Cell<State>,
-    crew: Lock,
+    roster: Lock,
     sleepers: RefCell<Vec<usize>>,
     monitor: Cell<Option<usize>>,
     injectors: Vec<Queue>,
@@ -157,7 +157,7 @@ impl Pool {
             cpus,
             state: Line::default(),
             counts: Cell::new(State { searching: 0, parked: workers }),
-            crew: Lock::default(),
+            roster: Lock::default(),
             sleepers: RefCell::new((0..workers).collect()),
             monitor: Cell::default(),
             injectors: iter::repeat_with(Queue::injector).take(injectors).collect(),
@@ -193,8 +193,8 @@ impl Pool {
             busy.max().unwrap_or_default()
         };
         let (injector, queue) = (busiest(&self.injectors), busiest(&self.queues));
-        let (state, lock) = (self.state.busy.get(), self.crew.busy.get());
-        [("state", state), ("crew's lock", lock), ("injector", injector), ("queue", queue)]
+        let (state, lock) = (self.state.busy.get(), self.roster.busy.get());
+        [("state", state), ("roster's lock", lock), ("injector", injector), ("queue", queue)]
     }
 
     /// Waits until so many jobs have run.
@@ -266,7 +266,7 @@ impl Pool {
         if !is_wanted(self) || self.parked() == 0 {
             return;
         }
-        cpu.acquire(&self.crew).await;
+        cpu.acquire(&self.roster).await;
         cpu.read(&self.state).await;
         let is_wanted = is_wanted(self);
         let picked = if is_wanted { self.sleepers.borrow_mut().pop() } else { None };
@@ -275,7 +275,7 @@ impl Pool {
             self.change(cpu, 1, -1).await;
             self.note(|counts| counts.wakes += 1);
         }
-        cpu.release(&self.crew);
+        cpu.release(&self.roster);
         let Some(index) = picked else { return };
         let running = self.running();
         if others.is_some_and(|others| running > 0 && running + others < self.cpus) {
@@ -519,7 +519,7 @@ impl Worker {
     /// Announces, looks at every queue once more, and sleeps until it is picked or sees work: it is a searcher again then.
     async fn park(&self) {
         let (pool, cpu) = (&*self.pool, &self.cpu);
-        cpu.acquire(&pool.crew).await;
+        cpu.acquire(&pool.roster).await;
         pool.sleepers.borrow_mut().push(cpu.index);
         cpu.read(&pool.state).await;
         let monitors = pool.running() > 0 && pool.monitor.get().is_none();
@@ -528,7 +528,7 @@ impl Worker {
         if monitors {
             pool.monitor.set(Some(cpu.index));
         }
-        cpu.release(&pool.crew);
+        cpu.release(&pool.roster);
         cpu.spend(cpu.costs().fence).await;
         if pool.has_work(cpu) {
             self.withdraw().await;
@@ -542,7 +542,7 @@ impl Worker {
     /// Withdraws the announcement, or takes the token of the thread that has picked this worker.
     async fn withdraw(&self) {
         let (pool, cpu) = (&*self.pool, &self.cpu);
-        cpu.acquire(&pool.crew).await;
+        cpu.acquire(&pool.roster).await;
         let place = pool.sleepers.borrow().iter().rposition(|&index| index == cpu.index);
         if let Some(place) = place {
             pool.sleepers.borrow_mut().remove(place);
@@ -550,7 +550,7 @@ impl Worker {
             pool.change(cpu, 1, -1).await;
             pool.note(|counts| counts.withdrawn += 1);
         }
-        cpu.release(&pool.crew);
+        cpu.release(&pool.roster);
         if place.is_none() {
             self.wait(None).await;
         }
@@ -587,10 +587,10 @@ impl Worker {
             period = if now == marks { PERIODS[0] } else { PERIODS[1].min(2.0 * period) };
             marks = now;
         }
-        cpu.acquire(&pool.crew).await;
+        cpu.acquire(&pool.roster).await;
         pool.relieve(cpu.index);
         cpu.update(&pool.state).await;
-        cpu.release(&pool.crew);
+        cpu.release(&pool.roster);
         cpu.spend(cpu.costs().fence).await;
         if pool.has_work(cpu) {
             self.withdraw().await;

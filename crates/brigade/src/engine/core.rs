@@ -498,7 +498,7 @@ impl Core {
             return;
         }
         if seen.parked() > 0 || seen.is_understaffed() {
-            self.events.call_holder();
+            self.events.note_call();
             // As for one job that is queued.
             self.bring(self.idle.pick(true, |coming| coming == 0, false), Self::wake_beside);
         } else if self.events.candidates.are_there() {

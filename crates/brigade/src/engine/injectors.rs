@@ -29,6 +29,9 @@ use crate::config::{Config, Queueing};
 /// most as many producers as there are CPUs run at once.
 const MAX_SHARDS: usize = 16;
 
+/// How many completed entries a worker, or the threads off the pool, may leave in queues before these are swept.
+pub(super) const MAX_STALE: u32 = 64;
+
 /// The injectors of one pool.
 pub(super) struct Injectors {
     shards: ShardedInjector<Job>,

@@ -5,11 +5,9 @@ use brigade_sync::unmodelled::AtomicU64;
 use brigade_sync::{Mutex, MutexGuard};
 use brigade_task::Outcome;
 
+use super::injectors::MAX_STALE;
 use super::off_pool::OffPool;
 use crate::metrics::Totals;
-
-/// How many completed entries may be left in queues before they are swept out.
-const MAX_STALE: u64 = 64;
 
 /// Jobs that ended off the pool, and those that are being run or dropped there.
 #[derive(Default)]
@@ -45,7 +43,7 @@ impl Ledger {
     /// Notes that a queued job has ended off the pool; `true` if it is time to sweep completed entries.
     #[must_use]
     pub(super) fn leaves_entry(&self) -> bool {
-        self.left.fetch_add(1, Ordering::Relaxed) % MAX_STALE == MAX_STALE - 1
+        (self.left.fetch_add(1, Ordering::Relaxed) + 1) % u64::from(MAX_STALE) == 0
     }
 
     /// Counts jobs that the pool has not accepted.

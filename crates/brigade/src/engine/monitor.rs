@@ -135,7 +135,7 @@ pub(super) fn look(core: &Core, (before, now): (Watch, Watch), seen: &mut Seen) 
     let is_polled = std::mem::replace(&mut seen.polls, polls) != polls;
     let needs_holder = has_events_unheld(core) && (!is_polled || now == Watch::No);
     if needs_holder {
-        core.events.call_holder();
+        core.events.note_call();
     }
     if (is_stuck || needs_holder) && core.idle.snapshot().searching() == 0 {
         // No worker is started here: that calls the user's spawner.

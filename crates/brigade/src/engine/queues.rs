@@ -6,7 +6,7 @@ use brigade_sync::hint;
 use brigade_sync::unmodelled::AtomicU64;
 use brigade_task::Job;
 
-use super::injectors::Injectors;
+use super::injectors::{Injectors, MAX_STALE};
 use super::lanes::Lanes;
 use super::late::Late;
 use super::peers::Peers;
@@ -27,9 +27,6 @@ pub(super) struct Queues {
     /// What only a look after a heavy fence sees, in tests.
     pub(super) late: Late,
 }
-
-/// How many entries a sweep looks at: twice as many as trigger one, so that sweeps outpace the new completed entries.
-const SWEPT: usize = 128;
 
 impl Queues {
     pub(super) fn new(config: &Config, cpus: usize) -> Self {
@@ -121,7 +118,9 @@ impl Queues {
     /// Drops completed entries of the injectors and the lanes, and returns how many of these it has cancelled. Each worker sweeps its
     /// own queue when it sees the new count of sweeps.
     pub(super) fn sweep(&self, idle: &Idle) -> u64 {
-        let cancelled = self.injectors.sweep(SWEPT) + self.lanes.sweep(SWEPT, idle);
+        // Twice as many as trigger a sweep, so that sweeps outpace the new completed entries.
+        let most = 2 * MAX_STALE as usize;
+        let cancelled = self.injectors.sweep(most) + self.lanes.sweep(most, idle);
         self.sweeps.fetch_add(1, Ordering::Relaxed);
         cancelled
     }

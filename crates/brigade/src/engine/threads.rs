@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use brigade_sync::Mutex;
-use brigade_sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use brigade_sync::atomic::{AtomicBool, Ordering};
 use brigade_sync::thread::{self, NewThread, Thread, ThreadId};
 use brigade_task::drop_contained;
 
@@ -39,42 +39,36 @@ pub(super) struct Threads {
     is_detached: AtomicBool,
 }
 
-/// What happened to a thread that the spawner had to start: the first report counts.
-mod fate {
-    /// Nothing is known.
-    pub(super) const OPEN: u8 = 0;
-    /// The spawner reports that it has started it.
-    pub(super) const STARTED: u8 = 1;
-    /// It runs.
-    pub(super) const RUNS: u8 = 2;
-    /// The spawner reports that it could not start it: the thread must no longer run the worker.
-    pub(super) const FAILED: u8 = 3;
-    /// Its main function has been dropped.
-    pub(super) const DROPPED: u8 = 4;
+/// What is known of a thread that the spawner has to start.
+struct Fate {
+    /// What it runs, until it does, its main function has been dropped, or the spawner has failed.
+    launch: Option<Box<dyn Launch>>,
+    /// Whether it runs, or has run.
+    runs: bool,
+    /// Whether the spawner reports that it has started it.
+    is_started: bool,
 }
 
 /// The main function of a thread.
-struct Main {
-    launch: Option<Box<dyn Launch>>,
-    fate: Arc<AtomicU8>,
-}
+struct Main(Arc<Mutex<Fate>>);
 
 impl Main {
-    fn run(mut self) {
-        // Ordering: AcqRel, here and below: each side sees what the other has done before its report.
-        let before = self.fate.swap(fate::RUNS, Ordering::AcqRel);
-        let launch = self.launch.take();
-        if before != fate::FAILED {
-            launch.into_iter().for_each(Launch::run);
-        }
+    fn run(self) {
+        let mut fate = self.0.lock();
+        let launch = fate.launch.take();
+        fate.runs = launch.is_some();
+        drop(fate);
+        launch.into_iter().for_each(Launch::run);
     }
 }
 
 impl Drop for Main {
     fn drop(&mut self) {
-        let Some(launch) = self.launch.take() else { return };
-        if self.fate.swap(fate::DROPPED, Ordering::AcqRel) == fate::STARTED {
-            launch.lost();
+        let mut fate = self.0.lock();
+        let (launch, is_started) = (fate.launch.take(), fate.is_started);
+        drop(fate);
+        if is_started {
+            launch.into_iter().for_each(Launch::lost);
         }
     }
 }
@@ -93,8 +87,9 @@ impl Threads {
 
     /// Has the spawner start the thread of a worker.
     pub(super) fn start(&self, index: usize) -> io::Result<()> {
-        let fate = Arc::new(AtomicU8::new(fate::OPEN));
-        let main = Main { launch: Some((self.entry)(index)), fate: fate.clone() };
+        let launch = Some((self.entry)(index));
+        let fate = Arc::new(Mutex::new(Fate { launch, runs: false, is_started: false }));
+        let main = Main(fate.clone());
         let name = self.config.thread_name(index);
         let new = NewThread::new(name, self.config.stack_size, move || main.run())
             .inheriting(self.config.inherited.clone());
@@ -103,20 +98,22 @@ impl Threads {
             drop_contained(payload);
             Err(io::Error::other("the spawner panicked"))
         });
-        let says = if spawned.is_ok() { fate::STARTED } else { fate::FAILED };
-        let known = fate.compare_exchange(fate::OPEN, says, Ordering::AcqRel, Ordering::Acquire);
-        match (known, spawned) {
+        let mut fate = fate.lock();
+        fate.is_started = spawned.is_ok();
+        let is_dropped = fate.launch.is_none() && !fate.runs;
+        match spawned {
+            Ok(thread) => {
+                self.handles.lock().push(thread);
+                let dropped = "the spawner dropped the thread that it was to start";
+                if is_dropped { Err(io::Error::other(dropped)) } else { Ok(()) }
+            }
             // A thread that runs exists, whatever the spawner reports.
-            (Err(fate::RUNS), Err(_)) => Ok(()),
-            (Err(fate::DROPPED), Ok(thread)) => {
-                self.handles.lock().push(thread);
-                Err(io::Error::other("the spawner dropped the thread that it was to start"))
+            Err(_) if fate.runs => Ok(()),
+            Err(error) => {
+                let launch = fate.launch.take();
+                drop((fate, launch));
+                Err(error)
             }
-            (_, Ok(thread)) => {
-                self.handles.lock().push(thread);
-                Ok(())
-            }
-            (_, Err(error)) => Err(error),
         }
     }
 

@@ -250,6 +250,11 @@ impl Idle {
         })
     }
 
+    /// Whether there are more workers than the core size.
+    pub(crate) fn is_beyond_core(&self) -> bool {
+        self.roster.lock().counts.is_beyond_core()
+    }
+
     /// Lets a parked worker leave if it is surplus, or has been idle for long enough and is not needed, as workers of the core size are unless
     /// `core_too`. Returns `false` if it must stay, or has been picked in the meantime. While the driver is `wanted`, the last parked worker
     /// is needed.

@@ -9,7 +9,6 @@
 //! | 49 | `BELOW_CORE`: work starts a worker, idle ones or not | under the roster's lock |
 //! | 50 | `BELOW_MAX`: work starts a worker if none is idle | under the roster's lock |
 //! | 51 | `TRACED`: what the workers do is recorded; never without the feature `trace` | when a trace begins and ends |
-//! | 52 | `BEYOND_CORE`: a worker that has been idle for long may leave | under the roster's lock |
 //! | 53 | `CLOSED`: nothing is accepted from outside | once |
 //! | 54 | `DISCARD`: nothing is accepted, and what is queued is cancelled; never without `CLOSED` | once |
 //! | 55 | `TERMINATED`: workers leave; never while one runs or work is queued | once |
@@ -38,7 +37,6 @@ pub(super) const BELOW_CORE: u64 = 1 << 49;
 pub(super) const BELOW_MAX: u64 = 1 << 50;
 /// Beside those that say that queued work is cancelled: a worker tests all of them before it runs a job, at the price of one.
 pub(super) const TRACED: u64 = if cfg!(feature = "trace") { 1 << 51 } else { 0 };
-pub(super) const BEYOND_CORE: u64 = 1 << 52;
 pub(super) const CLOSED: u64 = 1 << 53;
 pub(super) const DISCARD: u64 = 1 << 54;
 pub(super) const TERMINATED: u64 = 1 << 55;
@@ -159,11 +157,6 @@ impl Snapshot {
     #[inline]
     pub(crate) fn is_prioritized(self) -> bool {
         self.0 & PRIORITIZED != 0
-    }
-
-    /// Whether there are more workers than the core size.
-    pub(crate) fn is_beyond_core(self) -> bool {
-        self.0 & BEYOND_CORE != 0
     }
 
     /// Whether the monitor looks at the queues, and could wake a worker for a job there.

@@ -59,7 +59,7 @@ impl Events {
 
     /// Has the next worker that parks hold the driver, even if others run, which may be in long jobs. A hint: if it is missed, the monitor
     /// calls again.
-    pub(super) fn call_holder(&self) {
+    pub(super) fn note_call(&self) {
         self.is_holder_called.store(true, Ordering::Relaxed);
     }
 

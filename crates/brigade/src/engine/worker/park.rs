@@ -173,7 +173,7 @@ impl Worker {
         if self.me.mailbox.has_locals() || self.is_inside() {
             return None;
         }
-        let leaves = self.core.config.core_timeout || self.core.idle.snapshot().is_beyond_core();
+        let leaves = self.core.config.core_timeout || self.core.idle.is_beyond_core();
         // A time too far in the future to be represented is never.
         leaves.then(|| time::now().checked_add(patience)).flatten()
     }

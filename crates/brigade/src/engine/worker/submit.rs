@@ -6,13 +6,10 @@ use core::iter;
 use brigade_task::{Job, Outcome};
 
 use super::Worker;
-use crate::engine::injectors::drop_if_stale;
+use crate::engine::injectors::{MAX_STALE, drop_if_stale};
 use crate::engine::lanes::Accepts;
 use crate::idle::{Snapshot, Watch};
 use crate::priority::Priority;
-
-/// How many completed entries a worker leaves in queues before it sweeps them out.
-const MAX_STALE: u32 = 64;
 
 /// The completed entries in queues, as far as a worker knows.
 #[derive(Default)]

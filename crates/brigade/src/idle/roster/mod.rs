@@ -10,8 +10,8 @@ use brigade_sync::AsymmetricFence;
 use brigade_sync::thread;
 
 use super::state::{
-    BELOW_CORE, BELOW_MAX, BEYOND_CORE, DRIVER_HELD, LIVE, NO_HEAVY_FENCE, PARKED, QUIET_AWAITED,
-    SEARCHING, SURPLUS, TERMINATED, UNDERSTAFFED,
+    BELOW_CORE, BELOW_MAX, DRIVER_HELD, LIVE, NO_HEAVY_FENCE, PARKED, QUIET_AWAITED, SEARCHING,
+    SURPLUS, TERMINATED, UNDERSTAFFED,
 };
 use crate::config::Size;
 use counts::Counts;
@@ -145,7 +145,6 @@ impl Roster {
             | flag(self.is_below_max(true), BELOW_MAX)
             | flag(self.is_below_max(false), UNDERSTAFFED)
             | flag(self.counts.has_surplus(), SURPLUS)
-            | flag(self.counts.is_beyond_core(), BEYOND_CORE)
             | flag(self.quiet.waiting > 0, QUIET_AWAITED)
             | flag(self.sleepers.driver_holder().is_some(), DRIVER_HELD)
             | flag(self.terminated, TERMINATED)
