@@ -172,7 +172,8 @@ impl Core {
                 Some((_, job)) => {
                     // First, as the drop of a capture may wait for one of these.
                     self.put_back(without_permit);
-                    permits.capture(|| self.drop_for_room(job))
+                    let permit = permits.acquire_beyond();
+                    self.drop_for_room(job).then_some(permit)
                 }
                 // All jobs are being moved from one queue to another, or are about to start.
                 None => {
@@ -202,16 +203,18 @@ impl Core {
         permits.acquire(time::now().checked_add(LOOK_AGAIN), || self.refuses(inside))
     }
 
-    /// Drops a job because the pool is full: a queued one, or one that was accepted without being queued.
-    pub(crate) fn drop_for_room(&self, job: Job) {
+    /// Drops a job because the pool is full: a queued one, or one that was accepted without being queued. Returns `false` if its handle has
+    /// cancelled it before.
+    pub(crate) fn drop_for_room(&self, job: Job) -> bool {
         self.off_pool(|| {
-            match cancel_contained(job) {
-                // Its handle has cancelled it.
-                Outcome::Stale => {}
+            let outcome = cancel_contained(job);
+            let evicts = outcome != Outcome::Stale;
+            if evicts {
                 // The end of a future counts it as cancelled.
-                outcome => self.ledger.count_evicted(outcome),
+                self.ledger.count_evicted(outcome);
             }
-        });
+            evicts
+        })
     }
 
     /// Queues jobs again that were taken from a queue but have no permit. Drops those that will not be run any more: a

@@ -9,16 +9,11 @@
 //! must wait registers first and then tries once more; a released permit wakes the first waiter if there is one. As both change
 //! one atomic state, either the waiter sees the permit or the releasing thread sees the waiter. A waiter that leaves, with a
 //! permit or without, wakes the next one if there is a permit, as it may have been woken for that permit.
-//!
-//! **Capture.** A thread that drops a queued job to get its permit captures the permit: it is not released, so no waiter can
-//! take it first.
 
 #[cfg(all(test, brigade_loom))]
 mod loom_tests;
 mod waiters;
 
-use core::cell::Cell;
-use core::ptr;
 use std::sync::Arc;
 use std::task::{Wake, Waker};
 use std::time::{Duration, Instant};
@@ -46,51 +41,17 @@ pub(crate) struct Semaphore {
 /// The right to be queued; released when it is dropped.
 pub(crate) struct Permit(Arc<Semaphore>);
 
-brigade_sync::unmodelled::thread_local! {
-    /// The capture in progress on this thread.
-    static CAPTURE: Cell<Capture> = const { Cell::new(Capture::Off) };
-}
-
-/// What happens to a permit that is dropped on this thread.
-enum Capture {
-    /// It is released.
-    Off,
-    /// The first permit of this semaphore is kept.
-    On(*const Semaphore),
-    /// That permit has been kept.
-    Done(Permit),
-    /// It has been given back before.
-    Left,
-}
-
 impl Drop for Permit {
     fn drop(&mut self) {
-        if CAPTURE.try_with(|capture| self.is_captured(capture)) != Ok(true) {
-            self.0.give_back();
-        }
+        self.0.give_back();
     }
 }
 
 impl Permit {
     /// Drops a permit that has been [given back](Semaphore::give_back).
     pub(crate) fn leave(self) {
-        match CAPTURE.try_with(|capture| capture.replace(Capture::Left)) {
-            Ok(former) => {
-                drop(self);
-                let _ = CAPTURE.try_with(|capture| capture.set(former));
-            }
-            // At the end of a thread: its drop gives it back once more.
-            Err(_) => _ = self.0.state.fetch_add(1, Ordering::Relaxed),
-        }
-    }
-
-    /// Moves the permit to the thread that captures it, if this is one; `true` if it must not be given back.
-    fn is_captured(&self, capture: &Cell<Capture>) -> bool {
-        let now = capture.replace(Capture::Off);
-        let captures = matches!(now, Capture::On(wanted) if ptr::eq(wanted, &*self.0));
-        let is_left = matches!(now, Capture::Left);
-        capture.set(if captures { Capture::Done(Self(self.0.clone())) } else { now });
-        captures || is_left
+        // Its drop gives it back once more.
+        self.0.state.fetch_add(1, Ordering::Relaxed);
     }
 }
 
@@ -140,41 +101,22 @@ impl Semaphore {
     pub(crate) fn give_back(&self) {
         // Ordering: Relaxed: the Waiter rule concerns this atomic alone; the lock orders the waiters' data. In a forked child
         // the lock may be held forever, by a thread that does not exist there.
-        if self.is_here() && self.state.fetch_sub(1, Ordering::Relaxed) & WAITERS != 0 {
-            self.wake_first();
+        if self.is_here() {
+            let state = self.state.fetch_sub(1, Ordering::Relaxed) - 1;
+            if state & WAITERS != 0 && self.is_available(state) {
+                self.wake_first();
+            }
         }
+    }
+
+    /// Takes a permit although there may be none left, for a job that takes the place of one: of the one that the caller drops next.
+    pub(crate) fn acquire_beyond(self: &Arc<Self>) -> Permit {
+        self.state.fetch_add(1, Ordering::Relaxed);
+        Permit(self.clone())
     }
 
     fn is_available(&self, state: u64) -> bool {
         state & !WAITERS < self.capacity
-    }
-
-    /// Calls a closure that drops a queued job, and returns the permit that this releases.
-    ///
-    /// The closure may run user code: of several permits the first is taken, and a nested capture has its own.
-    pub(crate) fn capture(&self, drop_job: impl FnOnce()) -> Option<Permit> {
-        /// Ends the capture if it has not ended yet, when unwinding.
-        struct End(Option<Capture>);
-        impl End {
-            fn end(&mut self) -> Option<Capture> {
-                self.0.take().and_then(replace)
-            }
-        }
-        impl Drop for End {
-            fn drop(&mut self) {
-                drop(self.end());
-            }
-        }
-        fn replace(capture: Capture) -> Option<Capture> {
-            CAPTURE.try_with(|current| current.replace(capture)).ok()
-        }
-        // At the end of a thread, the thread-local may have been destroyed. The permit is then released as usual.
-        let mut end = End(replace(Capture::On(self)));
-        drop_job();
-        match end.end() {
-            Some(Capture::Done(permit)) => Some(permit),
-            _ => None,
-        }
     }
 
     /// Waits for a permit; `None` once `is_over` returns `true`, or at `until` and no earlier.
@@ -265,20 +207,16 @@ mod tests {
     }
 
     #[test]
-    fn a_permit_that_is_captured_is_not_given_to_a_waiter() {
-        let semaphore = Semaphore::new(2);
-        let permits = [(); 2].map(|()| semaphore.try_acquire());
+    fn a_permit_that_takes_the_place_of_another_is_not_given_to_a_waiter() {
+        let semaphore = Semaphore::new(1);
+        let first = semaphore.try_acquire();
         let (waits, mut waiter) = (Arc::new(Sleeper::default()), Waiter::new(semaphore.clone()));
         waiter.register(&waits.clone().into());
-        let other = Semaphore::new(1);
-        let others = other.try_acquire();
-        let [first, second] = permits;
-        let captured = semaphore.capture(|| drop((others, first)));
-        assert!(captured.is_some() && !waits.0.try_take());
-        assert!(other.try_acquire().is_some(), "that of another semaphore is given back");
-        assert!(semaphore.capture(|| ()).is_none());
-        assert!(semaphore.capture(|| drop((captured, second))).is_some());
-        assert!(waits.0.try_take(), "of two the first is captured");
+        let second = semaphore.acquire_beyond();
+        drop(first);
+        assert!(!waits.0.try_take() && semaphore.try_acquire().is_none());
+        drop(second);
+        assert!(waits.0.try_take());
     }
 
     #[test]
