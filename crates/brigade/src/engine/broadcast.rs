@@ -36,8 +36,9 @@ impl Core {
             made.resize_with(made.len().max(needed), &mut make);
             wakers.reserve(made.len());
             match self.send_shares(inside, &mut made, &mut wakers)? {
-                // The pool has been made smaller, and its last worker has left: it may have none from now on.
-                Ok((sent, _)) if sent.is_empty() && reserved.is_none() => {}
+                // The pool has been made smaller, and its last worker has left.
+                Ok((sent, _))
+                    if sent.is_empty() && reserved.is_none() && self.idle.may_be_empty() => {}
                 Ok(sent) => break sent,
                 Err(live) => needed = live,
             }

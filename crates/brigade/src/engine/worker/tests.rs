@@ -7,6 +7,7 @@ use std::task::Waker;
 use std::time::{Duration, Instant};
 
 use brigade_task::{Job, join};
+use brigade_testkit::Watchdog;
 
 use super::{Child, Worker};
 use crate::config::{Config, Growth, Size};
@@ -14,6 +15,7 @@ use crate::engine::monitor::{Seen, look};
 use crate::engine::{Core, resources_of};
 use crate::idle::{Parked, Watch};
 use crate::key::Key;
+use crate::rejected::Reason;
 use crate::timers::Entry;
 
 /// A pool of three, the first of which runs and has forked before.
@@ -227,4 +229,15 @@ fn a_broadcast_starts_a_worker_if_the_last_one_leaves_in_the_middle_of_it() {
         Job::with_handle(|| ())
     };
     assert_eq!(core.broadcast(false, make).map_err(|_| ()).unwrap().len(), 1);
+}
+
+/// Caught: a broadcast that looked for a worker again and again.
+#[test]
+fn a_broadcast_to_a_pool_that_can_start_no_thread_is_refused() {
+    let _dog = Watchdog::start(60);
+    let core = pool(|config| {
+        config.spawner = Arc::new(|_| Err(std::io::Error::other("expected: none today")));
+    });
+    let refused = core.broadcast(false, || Job::with_handle(|| ()));
+    assert!(refused.is_err_and(|reason| reason == Reason::NoThread));
 }
