@@ -37,7 +37,7 @@ impl Pool {
         let pool = Self::of_size(workers, workers, 0);
         for index in 0..workers {
             assert_eq!(pool.idle.pick_core(), Some(index));
-            pool.idle.arrive(index);
+            pool.idle.arrive(index, false);
             pool.idle.begin(index);
         }
         pool
@@ -170,7 +170,7 @@ fn a_timer_that_is_set_and_a_driver_holder_that_leaves_never_miss_each_other() {
         let pool = Pool::of_size(1, 2, 0);
         for index in 0..2 {
             assert_eq!(pool.idle.pick_another(true).start, Some(index));
-            pool.idle.arrive(index);
+            pool.idle.arrive(index, false);
         }
         pool.idle.start_search();
         assert!(pool.idle.announce(0, true, true).holds_driver);
@@ -204,7 +204,7 @@ fn a_submitter_and_a_worker_that_blocks_never_miss_each_other() {
     let replaceable = || {
         let pool = Pool::of_size(1, 1, 1);
         assert_eq!(pool.idle.pick_core(), Some(0));
-        pool.idle.arrive(0);
+        pool.idle.arrive(0, false);
         pool
     };
     let blocks = |pool: &Pool| {

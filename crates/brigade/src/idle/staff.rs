@@ -44,7 +44,7 @@ impl Idle {
                 help.wake = roster.pick_last();
             }
             let none_comes = help.wake.is_none() && help.start.is_none();
-            // A thread that does not run yet looks for work once it does.
+            // A new worker that is in no hook looks for work soon.
             let coming = searching + roster.starts.coming();
             // Asked after the searchers were counted: what one of them has taken is no longer queued.
             if none_comes
@@ -135,10 +135,10 @@ impl Idle {
         })
     }
 
-    /// Notes that the thread of a worker runs; returns what it was started as.
-    pub(crate) fn arrive(&self, index: usize) -> Role {
+    /// Notes that the thread of a worker runs, and whether it calls a hook before it looks for work; returns what it was started as.
+    pub(crate) fn arrive(&self, index: usize, calls_hook: bool) -> Role {
         let mut roster = self.roster.lock();
-        let role = roster.starts.arrive(index);
+        let role = roster.starts.arrive(index, calls_hook);
         if core::mem::take(&mut roster.is_unmanned) {
             // As its core size is not 0, the pool always has a worker from now on.
             self.may_be_empty.store(false, Ordering::SeqCst);
@@ -371,7 +371,7 @@ mod tests {
         let idle = idle(0, 1);
         for place in 0..PLACES {
             assert!(matches!(idle.hold(), Ok(Some(index)) if index == place));
-            idle.arrive(place);
+            idle.arrive(place, false);
             idle.begin(place);
             idle.release();
             idle.start_search();
@@ -399,9 +399,24 @@ mod tests {
             assert!(matches!(idle.hold(), Ok(Some(0))));
             idle.started(0, true);
             assert!(idle.may_be_empty(), "the thread that was started may be lost");
-            idle.arrive(0);
+            idle.arrive(0, false);
             assert_eq!(idle.may_be_empty(), stays, "core size {core}");
             idle.release();
+        }
+    }
+
+    /// Caught: a second thread for a job for which the first had just arrived.
+    #[test]
+    fn a_worker_that_has_arrived_is_about_to_look_unless_it_is_in_a_hook() {
+        for (calls_hook, coming) in [(false, 1), (true, 0)] {
+            let idle = idle(0, 2);
+            assert!(matches!(idle.hold(), Ok(Some(0))));
+            idle.arrive(0, calls_hook);
+            let help = idle.pick(false, |now| now != coming, true);
+            assert!(help.start.is_none(), "another number than {coming}");
+            idle.start_search();
+            idle.begin(0);
+            assert!(idle.pick(false, |now| now != 1, true).start.is_none());
         }
     }
 
@@ -411,7 +426,7 @@ mod tests {
         let idle = idle(0, 2);
         for index in 0..2 {
             assert_eq!(idle.pick_another(true).start, Some(index));
-            idle.arrive(index);
+            idle.arrive(index, false);
             idle.begin(index);
         }
         for index in 0..2 {

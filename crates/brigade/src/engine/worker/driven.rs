@@ -69,7 +69,7 @@ impl Driven {
         core.queues.peers.open(index, &core.config);
         core.threads.enter();
         core.idle.started(index, true);
-        core.idle.arrive(index);
+        core.idle.arrive(index, false);
         core.idle.begin(index);
         let worker = Worker::at(core.clone(), index);
         core.idle.start_search();

@@ -129,7 +129,7 @@ impl Worker {
     /// The main function of a worker's thread.
     pub(crate) fn live(core: Arc<Core>, index: usize) {
         core.threads.enter();
-        let role = core.idle.arrive(index);
+        let role = core.idle.arrive(index, core.config.on_start.is_some());
         let worker = Self { role, ..Self::at(core, index) };
         worker.me.sleeper.set_thread();
         worker.tell(Event::Starts(role));

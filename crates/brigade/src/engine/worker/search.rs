@@ -89,8 +89,9 @@ impl Worker {
     /// Finds the first job of a new worker, which is a searcher at once, as submitters may have woken no other because of it.
     #[cold]
     pub(super) fn find_first(&self) -> Option<Job> {
-        self.core.idle.begin(self.index);
+        // In this order: it counts as one that is about to look until it searches.
         self.core.idle.start_search();
+        self.core.idle.begin(self.index);
         self.hunt()
     }
 

@@ -91,7 +91,7 @@ fn worker(core: &Arc<Core>) -> Worker {
     let index = core.idle.pick_core().unwrap();
     core.queues.peers.open(index, &core.config);
     core.idle.started(index, true);
-    core.idle.arrive(index);
+    core.idle.arrive(index, false);
     core.idle.begin(index);
     Worker::at(core.clone(), index)
 }

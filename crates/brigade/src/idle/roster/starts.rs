@@ -13,8 +13,8 @@ struct Start {
     index: usize,
     /// The thread that starts its thread, until that is known to exist.
     starter: Option<ThreadId>,
-    /// Whether its thread runs: it may be in the user's start hook.
-    has_thread: bool,
+    /// Whether it calls the user's start hook, which may take long.
+    is_in_hook: bool,
     role: Role,
 }
 
@@ -32,7 +32,7 @@ impl Starts {
     /// Adds the worker with this index, whose thread `starter` is about to start.
     pub(in crate::idle) fn add(&mut self, index: usize, starter: ThreadId, role: Role) {
         self.spawning += 1;
-        self.list.push(Start { index, starter: Some(starter), has_thread: false, role });
+        self.list.push(Start { index, starter: Some(starter), is_in_hook: false, role });
     }
 
     /// The number of these workers.
@@ -40,9 +40,9 @@ impl Starts {
         self.list.len()
     }
 
-    /// The number of workers whose thread does not run yet; they look for work once it does.
+    /// The number of workers that are about to look for work.
     pub(in crate::idle) fn coming(&self) -> usize {
-        self.list.iter().filter(|start| !start.has_thread).count()
+        self.list.iter().filter(|start| !start.is_in_hook).count()
     }
 
     /// The number of workers whose thread may never exist, as the start may fail.
@@ -77,13 +77,13 @@ impl Starts {
         }
     }
 
-    /// Notes that the thread of the worker with this index runs; returns what it was started as.
-    pub(in crate::idle) fn arrive(&mut self, index: usize) -> Role {
+    /// Notes that the thread of the worker with this index runs, and whether it calls a hook first; returns what it was started as.
+    pub(in crate::idle) fn arrive(&mut self, index: usize, calls_hook: bool) -> Role {
         let Some(start) = self.list.iter_mut().find(|start| start.index == index) else {
             return Role::default();
         };
         start.starter = None;
-        start.has_thread = true;
+        start.is_in_hook = calls_hook;
         start.role
     }
 
