@@ -2,17 +2,21 @@
 
 use core::cell::Cell;
 
-/// The recent actions of one worker, since its last search.
+/// The recent actions of one worker.
 #[derive(Default)]
 pub(super) struct Activity {
     /// Whether it polls now.
     polls: Cell<bool>,
-    /// Whether it has slept on the driver.
+    /// Whether it has slept on the driver, since its last search.
     has_slept_on_driver: Cell<bool>,
     /// Whether it has run parts, or waited for parts that others ran.
     has_run_parts: Cell<bool>,
     /// The peer that it has woken, until it has looked where that runs.
     woken: Cell<Option<usize>>,
+    /// Whether it runs only futures that yield, in a pool that drains.
+    only_yields: Cell<bool>,
+    /// Whether the job it found last came from its mailbox.
+    came_by_mail: Cell<bool>,
 }
 
 impl Activity {
@@ -44,6 +48,17 @@ impl Activity {
     /// The peer that it has woken since the last call.
     pub(super) fn take_woken(&self) -> Option<usize> {
         self.woken.take()
+    }
+
+    /// Notes whether it runs only futures that yield; `true` if that has changed.
+    #[inline]
+    pub(super) fn yields(&self, only: bool) -> bool {
+        self.only_yields.replace(only) != only
+    }
+
+    /// Notes whether its job came by mail; returns whether the one before did.
+    pub(super) fn comes_by_mail(&self, comes: bool) -> bool {
+        self.came_by_mail.replace(comes)
     }
 
     /// Calls a closure that polls without sleeping.

@@ -53,7 +53,6 @@ use pace::{Look, Pace};
 pub(crate) use run_until::Awaited;
 use search::Route;
 use submit::Leftovers;
-use tasks::Futures;
 
 brigade_sync::scoped_thread_local! {
     /// The worker that the current thread is.
@@ -87,8 +86,6 @@ pub(crate) struct Worker {
     forks: deque::Worker<Part>,
     /// How deep it is in waits and in calls that block.
     depths: Depths,
-    /// Its state about futures.
-    futures: Futures,
     activity: Activity,
     /// When it looks elsewhere although its own queue has jobs.
     pace: Pace,
@@ -177,7 +174,6 @@ impl Worker {
             local,
             forks,
             depths: Depths::default(),
-            futures: Futures::default(),
             activity: Activity::default(),
         }
     }

@@ -1,22 +1,12 @@
 //! Futures on a worker: those that it wakes or ends, and its local futures.
 
 use core::any::Any;
-use core::cell::Cell;
 
 use brigade_task::{Job, Outcome, TaskRef, Woken};
 
 use super::Worker;
 use crate::key::Key;
 use crate::priority::Priority;
-
-/// The state of a worker about futures.
-#[derive(Default)]
-pub(super) struct Futures {
-    /// Whether it runs only futures that yield, in a pool that drains.
-    yield_only: Cell<bool>,
-    /// Whether the job it found last came from its mailbox.
-    came_by_mail: Cell<bool>,
-}
 
 impl Worker {
     /// Like [`resume`](Self::resume), for a future of the class `High` or `Low`: it is queued behind all others of its class.
@@ -66,7 +56,7 @@ impl Worker {
     /// Notes whether this worker runs only futures that yield.
     #[inline]
     pub(super) fn note_yields(&self, yields: bool) {
-        if self.futures.yield_only.replace(yields) != yields {
+        if self.activity.yields(yields) {
             self.core.tasks.count_yielding(yields);
         }
     }
@@ -136,11 +126,9 @@ impl Worker {
 
     /// Like [`take_mail`](Self::take_mail), but yields to other work every other time.
     pub(super) fn take_mail_in_turn(&self) -> Option<Job> {
-        if self.futures.came_by_mail.take() {
+        if self.activity.comes_by_mail(false) {
             return None;
         }
-        let job = self.take_mail();
-        self.futures.came_by_mail.set(job.is_some());
-        job
+        self.take_mail().inspect(|_| _ = self.activity.comes_by_mail(true))
     }
 }
