@@ -14,25 +14,14 @@ use crate::idle::{Idle, Parked, Watch};
 /// It is needed if others are blocked or a job is being submitted.
 const STAY: (u32, Duration) = (8, Duration::from_millis(10));
 
-/// How often a spinning worker looks for a token between two looks at the clock, or two yields.
-const LOOKS: u32 = 16;
-
-/// A spin before a sleep, or instead.
-struct Spin<'a> {
-    /// What no other worker may do meanwhile, and its end; `None` if this worker never sleeps.
-    until: Option<(&'a Idle, Option<Instant>)>,
-    looks: u32,
-}
+/// A spin before a sleep, or instead: what no other worker may do meanwhile, and its end; `None` if this worker never sleeps.
+struct Spin<'a>(Option<(&'a Idle, Option<Instant>)>);
 
 impl Spin<'_> {
     /// Pauses; `false` if the worker sleeps now.
-    fn goes_on(&mut self) -> bool {
+    fn goes_on(&self) -> bool {
         brigade_sync::hint::spin_loop();
-        self.looks = self.looks.wrapping_add(1);
-        if self.looks % LOOKS != 0 {
-            return true;
-        }
-        match self.until {
+        match self.0 {
             Some((_, until)) => until.is_none_or(|until| time::now() < until),
             None => {
                 // This may last forever, so other threads must get this CPU.
@@ -45,7 +34,7 @@ impl Spin<'_> {
 
 impl Drop for Spin<'_> {
     fn drop(&mut self) {
-        if let Some((idle, _)) = self.until {
+        if let Some((idle, _)) = self.0 {
             idle.end_spin();
         }
     }
@@ -123,7 +112,7 @@ impl Worker {
                 holds_driver = true;
                 self.tell(Event::HoldsDriver);
             }
-            let spins = spin.as_mut().is_some_and(Spin::goes_on);
+            let spins = spin.as_ref().is_some_and(Spin::goes_on);
             if !spins {
                 spin = None;
             }
@@ -153,7 +142,7 @@ impl Worker {
             }
             Policy::SpinThenPark(_) => return None,
         };
-        Some(Spin { until, looks: 0 })
+        Some(Spin(until))
     }
 
     /// Becomes the driver holder if there is something to wait for, no other worker holds the driver, and the monitor does not look after it, as it
