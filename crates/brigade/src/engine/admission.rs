@@ -172,8 +172,7 @@ impl Core {
                 Some((_, job)) => {
                     // First, as the drop of a capture may wait for one of these.
                     self.put_back(without_permit);
-                    let permit = permits.acquire_beyond();
-                    self.drop_for_room(job).then_some(permit)
+                    permits.replace(|| self.drop_for_room(job))
                 }
                 // All jobs are being moved from one queue to another, or are about to start.
                 None => {
@@ -203,18 +202,16 @@ impl Core {
         permits.acquire(time::now().checked_add(LOOK_AGAIN), || self.refuses(inside))
     }
 
-    /// Drops a job because the pool is full: a queued one, or one that was accepted without being queued. Returns `false` if its handle has
-    /// cancelled it before.
-    pub(crate) fn drop_for_room(&self, job: Job) -> bool {
+    /// Drops a job because the pool is full: a queued one, or one that was accepted without being queued.
+    pub(crate) fn drop_for_room(&self, job: Job) {
         self.off_pool(|| {
-            let outcome = cancel_contained(job);
-            let evicts = outcome != Outcome::Stale;
-            if evicts {
+            match cancel_contained(job) {
+                // Its handle has cancelled it.
+                Outcome::Stale => {}
                 // The end of a future counts it as cancelled.
-                self.ledger.count_evicted(outcome);
+                outcome => self.ledger.count_evicted(outcome),
             }
-            evicts
-        })
+        });
     }
 
     /// Queues jobs again that were taken from a queue but have no permit. Drops those that will not be run any more: a

@@ -14,6 +14,8 @@
 mod loom_tests;
 mod waiters;
 
+use core::cell::Cell;
+use core::ptr;
 use std::sync::Arc;
 use std::task::{Wake, Waker};
 use std::time::{Duration, Instant};
@@ -36,6 +38,11 @@ pub(crate) struct Semaphore {
     waiters: Mutex<Waiters>,
     /// The generation of the process that it belongs to.
     process: u32,
+}
+
+brigade_sync::unmodelled::thread_local! {
+    /// The semaphore to which this thread gave a permit back last.
+    static GIVEN_BACK: Cell<usize> = const { Cell::new(0) };
 }
 
 /// The right to be queued; released when it is dropped.
@@ -102,6 +109,7 @@ impl Semaphore {
         // Ordering: Relaxed: the Waiter rule concerns this atomic alone; the lock orders the waiters' data. In a forked child
         // the lock may be held forever, by a thread that does not exist there.
         if self.is_here() {
+            let _ = GIVEN_BACK.try_with(|last| last.set(self.address()));
             let state = self.state.fetch_sub(1, Ordering::Relaxed) - 1;
             if state & WAITERS != 0 && self.is_available(state) {
                 self.wake_first();
@@ -109,10 +117,19 @@ impl Semaphore {
         }
     }
 
-    /// Takes a permit although there may be none left, for a job that takes the place of one: of the one that the caller drops next.
-    pub(crate) fn acquire_beyond(self: &Arc<Self>) -> Permit {
+    /// Calls a closure that drops a queued job, and takes that job's permit, which no waiter gets; `None` if it had none.
+    pub(crate) fn replace(self: &Arc<Self>, drop_job: impl FnOnce()) -> Option<Permit> {
+        // Beyond the capacity, until the job gives its own back.
         self.state.fetch_add(1, Ordering::Relaxed);
-        Permit(self.clone())
+        let permit = Permit(self.clone());
+        let former = |next| GIVEN_BACK.try_with(|last| last.replace(next)).unwrap_or_default();
+        former(0);
+        drop_job();
+        (former(0) == self.address()).then_some(permit)
+    }
+
+    fn address(&self) -> usize {
+        ptr::from_ref(self).addr()
     }
 
     fn is_available(&self, state: u64) -> bool {
@@ -212,9 +229,11 @@ mod tests {
         let first = semaphore.try_acquire();
         let (waits, mut waiter) = (Arc::new(Sleeper::default()), Waiter::new(semaphore.clone()));
         waiter.register(&waits.clone().into());
-        let second = semaphore.acquire_beyond();
-        drop(first);
-        assert!(!waits.0.try_take() && semaphore.try_acquire().is_none());
+        let second = semaphore.replace(|| drop(first));
+        assert!(second.is_some() && !waits.0.try_take() && semaphore.try_acquire().is_none());
+        let other = Semaphore::new(1).try_acquire();
+        assert!(semaphore.replace(|| drop(other)).is_none(), "a job without a permit of this one");
+        assert!(!waits.0.try_take());
         drop(second);
         assert!(waits.0.try_take());
     }

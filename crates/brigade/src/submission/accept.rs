@@ -89,7 +89,7 @@ impl At<'_> {
         match how {
             // What the job spawns belongs to its pool.
             Unqueued::Run(_work) => enter(core.key, self.core(), || core.run_here(job)),
-            Unqueued::Drop(_work) => _ = core.drop_for_room(job),
+            Unqueued::Drop(_work) => core.drop_for_room(job),
         }
     }
 
