@@ -51,6 +51,12 @@ impl Completions {
         (job, handle)
     }
 
+    /// Has `on_end` called with the key of each job that ends from now on, after it has been listed and the wait has been woken; on the
+    /// thread that ended it. The set must have no such closure yet.
+    pub fn tell(&self, on_end: impl Fn(usize) + Send + Sync + 'static) {
+        self.list.tell(Box::new(on_end));
+    }
+
     /// Adds a job to the set, in place of any other set or waker; `false` if it has ended already, and then it is not listed.
     #[must_use]
     pub fn add<T>(&self, key: usize, handle: &mut JoinHandle<T>) -> bool {
@@ -172,6 +178,27 @@ mod tests {
         assert!(!set.is_any() && taken(&mut set).is_empty());
         let ran = handles.into_iter().rev().map(|handle| handle.join().ok());
         assert_eq!(ran.collect::<Vec<_>>(), [Some(0), None, Some(2), None]);
+    }
+
+    #[test]
+    fn each_end_is_told_after_it_has_been_listed() {
+        let (set, jobs, _, woken) = set_of(3);
+        let set = Arc::new(std::sync::Mutex::new(set));
+        let (told, seen) = (Arc::new(std::sync::Mutex::new(Vec::new())), Arc::downgrade(&set));
+        let tells = told.clone();
+        set.lock().unwrap().tell(move |key| {
+            let set = seen.upgrade().unwrap();
+            let listed: Vec<_> = set.lock().unwrap().take().collect();
+            tells.lock().unwrap().push((key, listed));
+        });
+        let [first, (job, mut left), last] = jobs.try_into().unwrap();
+        assert!(left.leave());
+        for job in [last.0, job, first.0] {
+            job.run();
+        }
+        assert!(!left.leave(), "it has ended");
+        assert_eq!(*told.lock().unwrap(), [(2, vec![2]), (0, vec![0])]);
+        assert_eq!((woken(), left.join().unwrap()), (0, 1));
     }
 
     #[test]

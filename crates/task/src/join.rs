@@ -139,6 +139,13 @@ impl<T> JoinHandle<T> {
         self.cell.leave_and_settle(run)
     }
 
+    /// Takes the job out of its [set](crate::Completions), and drops a waker that waits for it; `false` if it has ended: then the set
+    /// lists it.
+    #[must_use]
+    pub fn leave(&mut self) -> bool {
+        self.cell.leave()
+    }
+
     /// Asks a running closure to stop, which sees that by [`is_cancelled`](crate::is_cancelled).
     ///
     /// What happened before this call happens before the closure sees it. It has no effect on a job that has ended.

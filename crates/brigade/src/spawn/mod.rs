@@ -222,7 +222,7 @@ where
 }
 
 /// The future that a rejected job was made from, with a watch or without.
-fn future_of<F: Future + 'static>(job: Job, is_watched: bool) -> F {
+pub(crate) fn future_of<F: Future + 'static>(job: Job, is_watched: bool) -> F {
     let future = match is_watched {
         false => job.into_future().ok(),
         true => job.into_future::<Watched<Boxed<F::Output>>>().ok().and_then(Watched::withdraw),

@@ -37,7 +37,7 @@ pub use on_worker::JobOnWorker;
 use queued::Queued;
 pub(crate) use queued::{Options, Terms};
 pub use reserve::Reserved;
-use watched::unmade;
+pub(crate) use watched::unmade;
 
 /// What a submission returns for an accepted job: nothing, or a handle for its outcome.
 pub(crate) trait Receipt<T: 'static>: Sized {

@@ -82,7 +82,7 @@ where
 }
 
 /// The closure of a rejected job that [`make`] made.
-pub(super) fn unmade<F, D, T>(job: Job) -> F
+pub(crate) fn unmade<F, D, T>(job: Job) -> F
 where
     F: FnOnce() -> T + 'static,
     T: 'static,

@@ -1,20 +1,42 @@
 //! Sets of jobs that are waited for together.
 //!
-//! The set has a handle for each job, in its [`roster`]; the job's closure and outcome are in that handle's cell.
+//! A job of a set is one job of the pool. The set has its handle, and numbers its jobs in the order in which they are added. Nobody else
+//! sees a number, so none is used twice.
 //!
-//! Usually all jobs are on the pool and nothing but their ends is of interest. Then the cells themselves are the list of ended
-//! jobs ([`Completions`]), and a job that the owner runs while it waits is not even listed: nothing is allocated or locked
-//! for it beyond what `submit` and `join` do, and of what is shared only the count of references to the list changes. A [`board`]
-//! takes over when jobs may have to wait in the set (a limit, a bounded pool) or are detached; see there for its design. It stays
-//! from then on.
+//! | a job is | where | changed by |
+//! |---|---|---|
+//! | *waiting* | in the [line](limit) of a set with a limit; its handle is in `pending` | its end, in line only by the owner's cancel; the limit |
+//! | *admitted* | on the pool, or on its way there; its handle is in `pending` | the thread that runs or drops it |
+//! | *listed* | as above, but it has ended, and its number is in the list [`Completions`] | the owner |
+//! | *ended* | its handle is in `ended` | the owner |
 //!
-//! **Order.** The owner moves what has ended from the shared list to the end of the roster's, after each job that it has run
-//! itself and before it adds that one. So a job that ended on another thread in the meantime is returned first.
+//! **Ends.** The cells are the list: the thread that ends a job pushes its cell there with the outcome in place, so the list has the order of
+//! the ends, and nothing is allocated for it. The owner takes the whole list, and moves the handles. A job that it runs itself in a
+//! set without a limit is not even listed. Then it takes the list first, so what has ended on another thread meanwhile comes before.
+//!
+//! **Limit.** All jobs are made, and listed when they end, in the same way; with a limit some wait before they are submitted. The list
+//! tells the limit of each end after it has listed it. So with a limit of one, the next job begins after the outcome of the one before is
+//! in place. The end makes room for one more; the thread that reports it submits from the line. A job is added to the line, and then
+//! its thread looks as well. So while a job waits and the limit allows more, a thread is about to look. The line is a queue in the order of the
+//! numbers: *waiting* are those from the first in line on, all others are *admitted*. A handle does not tell whether its job waits, so the
+//! owner runs no job from that number on.
+//!
+//! **Waiting.** The owner leaves its waker with the list, in one step with the count of what is listed there. So either it sees an
+//! end or that finds the waker. It waits until a number of jobs have ended. On a worker of the pool it also leaves the waker with the limit, in one
+//! step with a look at the first number in line, as it may be the only worker that can run the next job.
+//!
+//! **Counts.** The pool counts a job once it accepts it. A job that is dropped in line counts as accepted and cancelled.
+//!
+//! **Detached.** Jobs whose handles are dropped leave the list. Where a limit counts them, their handles are in their wakers, which tell it.
+//!
+//! No closure, outcome, waker or spawner is run, dropped or cloned under a lock.
+//!
+//! **Rejected.** A job that is a future, which waits for a permit of a semaphore and then runs the closure. Where it has been polled, its captures
+//! are not dropped by the cancel but later, on the pool. A closure that runs loses its outcome to a cancel, as a future does. Its permit is
+//! released before its outcome is in place. And the owner polls futures that have no permit. Permits of a bounded pool for the jobs in
+//! line: they keep jobs that could run from the pool, and a pool that drops the oldest job finds none.
 
-mod adding;
-mod board;
-mod permits;
-mod roster;
+mod limit;
 mod waiting;
 
 use core::fmt;
@@ -22,26 +44,29 @@ use core::future::{Future, poll_fn};
 use core::mem;
 use core::task::{Context, Poll};
 use core::time::Duration;
+use std::collections::{BTreeMap, VecDeque};
 use std::panic::{self, Location};
 use std::sync::Arc;
 
 use brigade_sync::budget;
 use brigade_sync::time;
-use brigade_task::{Completions, JoinError};
+use brigade_task::{Completions, Job, JoinError};
 
 use crate::handle::Handle;
 use crate::join::{JoinHandle, cancel};
-use crate::registry::At;
-use crate::rejected::{Rejected, expect_accepted};
-use crate::spawn::{make_future, queue_future};
-use crate::submission::make_with_permit;
+use crate::registry::{class_here, reach_once};
+use crate::rejected::{Rejected, closure_of, expect_accepted};
+use crate::semaphore::Permit;
+use crate::spawn::{class_key, future_of, make_future};
+use crate::submission::{make_with_permit, unmade};
 use crate::watch::watcher_of;
-use adding::{submit_as_member, submit_with_leave};
-use board::{Board, Target};
-use roster::Roster;
+use limit::{Limit, refuses};
 
-/// The end of one job.
-const FIRST: Target = Target { ended: 1, passed: None };
+/// The handle of a job, and its job.
+type Made<T> = (Job, brigade_task::JoinHandle<T>);
+
+/// [`Limit::detach`], for sets whose outcomes are known to be `Send`.
+type Detach<T> = fn(&Arc<Limit>, usize, brigade_task::JoinHandle<T>);
 
 /// A set of jobs on one pool. The jobs are closures and futures with outcomes of one type, which are returned in the order in
 /// which the jobs end.
@@ -51,8 +76,8 @@ const FIRST: Target = Target { ended: 1, passed: None };
 /// started and asks the rest to [stop](crate::cancelled); it does not wait for that.
 ///
 /// A full pool of limited [capacity](crate::Builder::capacity) never rejects a job of a set, whatever its
-/// [policy](crate::WhenFull) is. A job for which there is no room waits in the set until there is, in one queue with all other
-/// submissions that wait for room.
+/// [policy](crate::WhenFull) is, and never makes its submitter wait. A job for which there is no room is queued [beyond the
+/// capacity](crate::Builder::capacity), as those that running jobs submit: only the set's `limit` bounds how many.
 ///
 /// If the pool is shut down or dropped before the set, every job still gets its outcome. A drained pool also runs the jobs that
 /// wait in the set; a discarded one cancels them. A job that is cancelled while it waits in the set counts as one that the pool has
@@ -73,15 +98,17 @@ const FIRST: Target = Target { ended: 1, passed: None };
 #[doc(alias = "TaskTracker")]
 pub struct TaskSet<T> {
     pool: Handle,
-    /// The jobs whose outcomes have not been taken.
-    jobs: Roster<T>,
-    /// Lists which of them have ended, by their index in the roster, while there is no board.
+    /// The number of the next job.
+    next: usize,
+    /// The jobs that have not ended, or whose ends the owner has not seen.
+    pending: BTreeMap<usize, brigade_task::JoinHandle<T>>,
+    /// The number from which on the owner has not tried to run the pending jobs.
+    untried: usize,
+    /// The jobs that have ended, in that order.
+    ended: VecDeque<brigade_task::JoinHandle<T>>,
+    /// Lists the numbers of further ones.
     completions: Completions,
-    board: Option<Arc<Board<T>>>,
-    /// Whether a task may wait to be woken by `completions`.
-    is_polled: bool,
-    /// [`TaskSet::share`], from the first job on: only there is `T` known to be `Send`.
-    share: Option<fn(&mut Self)>,
+    limit: Option<(Arc<Limit>, Detach<T>)>,
 }
 
 impl<T> TaskSet<T> {
@@ -93,15 +120,15 @@ impl<T> TaskSet<T> {
     /// assert!(set.is_empty());
     /// ```
     pub fn new(pool: impl Into<Handle>) -> Self {
-        let pool = pool.into();
-        let board = (!pool.key.is_plain()).then(|| Board::new(pool, 0));
-        let (jobs, completions) = (Roster::new(), Completions::new());
-        Self { pool, jobs, completions, board, is_polled: false, share: None }
+        let (pool, completions) = (pool.into(), Completions::new());
+        let (pending, ended) = (BTreeMap::new(), VecDeque::new());
+        Self { pool, next: 0, pending, untried: 0, ended, completions, limit: None }
     }
 
-    /// Limits how many jobs of the set are on the pool at once, queued or running, from now on. The others wait in the set. As
-    /// one ends the next is submitted, in the order in which they were added to the set. Without a limit all are submitted at
-    /// once, or as soon as the pool has room.
+    /// Limits how many jobs of the set are on the pool at once, queued or running. The others wait in the set. As one ends the next
+    /// is submitted, in the order in which they were added to the set. Without a limit all are submitted at once.
+    ///
+    /// A later call changes the limit. Jobs that were added before the first call are not counted.
     ///
     /// # Panics
     /// If `jobs` is 0.
@@ -123,10 +150,13 @@ impl<T> TaskSet<T> {
         T: Send + 'static,
     {
         assert!(jobs > 0, "the limit must be at least 1");
-        if self.is_here() {
-            self.share();
-            if let Some(board) = &self.board {
-                board.set_limit(jobs);
+        match &self.limit {
+            _ if !self.is_here() => {}
+            Some((limit, _)) => limit.set(jobs),
+            None => {
+                let limit = Limit::new(self.pool.key, jobs, self.next);
+                self.limit = Some((limit.clone(), Limit::detach));
+                self.completions.tell(move |number| limit.ended(number));
             }
         }
         self
@@ -179,18 +209,14 @@ impl<T> TaskSet<T> {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        match &self.board {
-            None => self.add_member(job, submit_as_member),
-            Some(_) => {
-                let place = Location::caller();
-                let watcher = watcher_of(self.pool.key, place, || None);
-                self.add(
-                    job,
-                    move |at, leave, job| submit_with_leave(at, leave, job, place),
-                    move |_, leave, job| make_with_permit(watcher, leave, job),
-                )
-            }
+        if self.pool.key.is_plain() {
+            return self.add(job, |set, number, _, job| set.job(number, job), closure_of);
         }
+        let watcher = watcher_of(self.pool.key, Location::caller(), || None);
+        let make = |set: &Completions, number, permit, job| {
+            listed(set, number, make_with_permit(watcher, permit, job))
+        };
+        self.add(job, make, unmade::<F, (), T>)
     }
 
     /// Adds a future, to be polled on the pool's threads until it is ready. Never blocks.
@@ -236,21 +262,53 @@ impl<T> TaskSet<T> {
         F: Future<Output = T> + Send + 'static,
         T: Send + 'static,
     {
-        let watcher = watcher_of(self.pool.key, Location::caller(), || None);
-        let for_later = watcher.clone();
-        let queue =
-            |at: At<'_>, leave, future| queue_future(at, future, leave, None, None, watcher);
-        match &self.board {
-            None => self.add_member(future, |at, completions, index, future| {
-                let mut handle = queue(at, None, future)?;
-                let is_listed = completions.add(index, &mut handle);
-                Ok((handle, is_listed))
-            }),
-            Some(_) => {
-                let make = |key, leave, future| make_future(key, future, leave, None, for_later);
-                self.add(future, queue, make)
+        let (of_class, watcher) = (
+            class_key(self.pool.key, None),
+            watcher_of(self.pool.key, Location::caller(), || None),
+        );
+        let is_watched = watcher.is_some();
+        let make = |set: &Completions, number, permit, future| {
+            listed(set, number, make_future(of_class, future, permit, None, watcher))
+        };
+        self.add(future, make, |job| future_of(job, is_watched))
+    }
+
+    /// Adds a closure or a future: submits the job that `make` makes of it, or has it wait for its turn.
+    ///
+    /// # Errors
+    /// Returns the work, which `back` takes out of the job.
+    #[inline]
+    fn add<W>(
+        &mut self,
+        work: W,
+        make: impl FnOnce(&Completions, usize, Option<Permit>, W) -> Made<T>,
+        back: impl FnOnce(Job) -> W,
+    ) -> Result<(), Rejected<W>> {
+        let (number, limit) = (self.next, self.limit.as_ref().map(|(limit, _)| limit));
+        assert!(number != usize::MAX, "as many jobs as a set may be given");
+        let handle = reach_once(self.pool.key, |at| {
+            let Some(core) = at.core().filter(|_| limit.is_none() || !refuses(at)) else {
+                return Err(at.rejected(work));
+            };
+            let is_admitted = limit.is_none_or(|limit| limit.admit());
+            let permit = core.permits().filter(|_| is_admitted).and_then(|all| all.try_acquire());
+            let (job, handle) = make(&self.completions, number, permit, work);
+            match limit {
+                Some(limit) if !is_admitted => limit.wait(number, class_here(core.key), job),
+                _ => {
+                    if let Err(job) = at.accept(None, job) {
+                        // Before its job is taken apart: so it is not listed.
+                        drop(handle);
+                        limit.into_iter().for_each(|limit| limit.ended(number));
+                        return Err(at.rejected(back(job)));
+                    }
+                }
             }
-        }
+            Ok(handle)
+        })?;
+        self.next += 1;
+        self.pending.insert(number, handle);
+        Ok(())
     }
 
     /// Returns the number of jobs whose outcomes have not been taken.
@@ -266,7 +324,7 @@ impl<T> TaskSet<T> {
     /// ```
     #[must_use]
     pub fn len(&self) -> usize {
-        self.jobs.len()
+        self.pending.len() + self.ended.len()
     }
 
     /// Returns whether all outcomes have been taken.
@@ -282,7 +340,7 @@ impl<T> TaskSet<T> {
     /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.jobs.len() == 0
+        self.len() == 0
     }
 
     /// Waits for the next job to end, and takes its outcome; `None` if the set is empty.
@@ -337,15 +395,12 @@ impl<T> TaskSet<T> {
     pub fn try_join_next(&mut self) -> Option<Result<T, JoinError>> {
         if !self.is_here() {
             // In a forked child, no lock of the parent's may be taken; a handle still knows whether its job has ended.
-            let ended = self.jobs.take_ended().map(Some);
-            let handle = ended.or_else(|| self.jobs.take_pending().map(|(_, handle)| handle))?;
-            let ended = handle.and_then(|handle| JoinHandle::new(handle, self.pool.key).try_join());
-            return ended.or(Some(Err(JoinError::Cancelled)));
+            let ended = self.ended.pop_front();
+            let handle = ended.or_else(|| self.pending.pop_first().map(|(_, handle)| handle))?;
+            return JoinHandle::new(handle, self.pool.key).try_join();
         }
-        if self.jobs.ended() == 0 {
-            self.collect();
-        }
-        let outcome = self.jobs.take_ended()?.try_join();
+        self.has_ended(1);
+        let outcome = self.ended.pop_front()?.try_join();
         debug_assert!(outcome.is_some(), "it has ended");
         outcome
     }
@@ -419,8 +474,7 @@ impl<T> TaskSet<T> {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<T, JoinError>>> {
         let waits = !self.is_empty() && self.is_here() && !self.has_ended(1);
-        if waits && self.leave_waker(FIRST, context.waker().clone()) {
-            self.is_polled = self.board.is_none();
+        if waits && self.completions.wait(1, context.waker().clone()) {
             return Poll::Pending;
         }
         budget::poll_ready(context).map(|()| self.try_join_next())
@@ -499,12 +553,11 @@ impl<T> TaskSet<T> {
         if !self.is_here() {
             return;
         }
-        if let Some(board) = &self.board {
-            board.cancel_line();
+        if let (Some((limit, _)), Some((&first, _))) = (&self.limit, self.pending.first_key_value())
+        {
+            limit.cancel_line(first);
         }
-        self.take_handles();
-        let pool = self.pool.key;
-        self.jobs.for_each_pending(|_, handle| _ = cancel(handle, pool));
+        self.pending.values_mut().for_each(|handle| _ = cancel(handle, self.pool.key));
     }
 
     /// Detaches all jobs: they still run, the limit still counts them, and their outcomes are dropped. The set is then empty.
@@ -525,21 +578,25 @@ impl<T> TaskSet<T> {
     /// assert_eq!(runs.iter().take(3).collect::<Vec<_>>(), [0, 1, 2]);
     /// ```
     pub fn detach_all(&mut self) {
-        if let Some(share) = self.share.filter(|_| self.is_here()) {
-            share(self);
-        }
-        if self.is_here() {
-            self.collect();
-        }
-        while self.jobs.take_ended().is_some() {}
-        let jobs = core::iter::from_fn(|| self.jobs.take_pending());
-        let pool = self.pool.key;
-        let jobs = jobs.filter_map(|(key, handle)| Some((key, JoinHandle::new(handle?, pool))));
-        let jobs = jobs.collect();
-        if let Some(board) = self.board.as_ref().filter(|_| self.is_here()) {
-            board.detach(jobs);
+        self.ended.clear();
+        while let Some((number, handle)) = self.pending.pop_first() {
+            self.detach(number, handle);
         }
     }
+
+    fn detach(&self, number: usize, handle: brigade_task::JoinHandle<T>) {
+        match &self.limit {
+            Some((limit, detach)) if self.is_here() => detach(limit, number, handle),
+            _ => drop(JoinHandle::new(handle, self.pool.key)),
+        }
+    }
+}
+
+/// Has a job that was made just now be listed when it ends.
+fn listed<T>(set: &Completions, number: usize, (job, mut handle): Made<T>) -> Made<T> {
+    let is_new = set.add(number, &mut handle);
+    debug_assert!(is_new, "it has not been submitted");
+    (job, handle)
 }
 
 impl<T> Drop for TaskSet<T> {
@@ -547,8 +604,9 @@ impl<T> Drop for TaskSet<T> {
         self.cancel_all();
         if !self.is_here() {
             // What the parent's threads were working on must not be dropped here.
-            self.jobs.forget_unfinished();
-            mem::forget((self.board.take(), mem::take(&mut self.completions)));
+            let pending = mem::take(&mut self.pending).into_values();
+            pending.filter(|handle| !handle.is_finished()).for_each(mem::forget);
+            mem::forget((self.limit.take(), mem::take(&mut self.completions)));
         }
     }
 }

@@ -7,17 +7,16 @@ use brigade_sync::time;
 use brigade_task::{JoinError, contain, drop_contained};
 
 use super::TaskSet;
-use super::board::Target;
 use crate::deadlock::{Awaited, Waiting};
 use crate::engine::{self, BlockedThread, CURRENT, Worker, blocking, runs_in_place, wait_as};
-use crate::join::{JoinHandle, settle_on};
+use crate::join::settle_on;
 
 /// A wait of a worker for so many ends.
 struct Ends<'a, T> {
     set: &'a mut TaskSet<T>,
     ended: usize,
-    /// What is to be reached since the last look.
-    target: Target,
+    /// The first number in line at the last look.
+    first: usize,
     /// It has left a waker.
     is_registered: bool,
     listed: Option<Waiting>,
@@ -30,22 +29,24 @@ impl<T> engine::Awaited for Ends<'_, T> {
         if self.is_circular || !self.set.is_here() {
             return true;
         }
-        // Read before the jobs are looked at: one that is submitted after this ends the sleep.
-        let passed = self.set.board.as_ref().map(|board| board.passed());
-        let is_over = self.set.has_ended(self.ended);
-        let left = self.ended.saturating_sub(self.set.jobs.ended());
-        self.target = Target { ended: left, passed };
-        is_over
+        // Read before the jobs are looked at: one that leaves the line after this ends the sleep.
+        self.first = self.set.first_in_line();
+        self.set.has_ended(self.ended)
     }
 
     fn register(&mut self, waker: Waker) -> bool {
         // What is listed may have ended.
         self.listed = None;
         self.is_registered = true;
-        if !self.set.leave_waker(self.target, waker) {
+        let set = &mut *self.set;
+        let left = self.ended - set.ended.len();
+        let limit = set.limit.as_ref();
+        if limit.is_some_and(|(limit, _)| !limit.wake_when_passed(self.first, waker.clone()))
+            || !set.completions.wait(left, waker)
+        {
             return false;
         }
-        self.listed = Waiting::begin(self.set.awaited(self.ended));
+        self.listed = Waiting::begin(set.awaited(self.ended));
         self.is_circular = self.listed.is_none();
         !self.is_circular
     }
@@ -75,9 +76,8 @@ impl<T> TaskSet<T> {
     }
 
     fn wait_on(&mut self, worker: &Worker, ended: usize) -> bool {
-        let target = Target { ended, passed: None };
-        let (is_registered, listed, is_circular) = (false, None, false);
-        let mut wait = Ends { set: self, ended, target, is_registered, listed, is_circular };
+        let (first, is_registered, listed, is_circular) = (0, false, None, false);
+        let mut wait = Ends { set: self, ended, first, is_registered, listed, is_circular };
         worker.run_until(&mut wait);
         let (is_registered, is_circular) = (wait.is_registered, wait.is_circular);
         drop(wait);
@@ -89,15 +89,15 @@ impl<T> TaskSet<T> {
 
     /// The jobs on the pool, of which this many must end.
     fn awaited(&self, ended: usize) -> Awaited {
-        let running = self.jobs.pending().filter(|job| !job.is_finished());
-        let jobs = running.map(brigade_task::JoinHandle::id);
-        match ended {
-            1 if self.board.as_ref().is_some_and(|board| board.may_pass()) => {
-                Awaited::Any(Vec::new())
-            }
-            1 => Awaited::Any(jobs.collect()),
-            _ => Awaited::All(jobs.collect()),
-        }
+        let running = self.pending.range(..self.first_in_line());
+        let running = running.map(|(_, job)| job).filter(|job| !job.is_finished());
+        let jobs = running.map(brigade_task::JoinHandle::id).collect();
+        if ended == 1 { Awaited::Any(jobs) } else { Awaited::All(jobs) }
+    }
+
+    /// The number of the first job in line.
+    fn first_in_line(&self) -> usize {
+        self.limit.as_ref().map_or(usize::MAX, |(limit, _)| limit.first_in_line())
     }
 
     /// Waits until this many jobs have ended, on a thread that is not a worker of the pool or must not be blocked for longer.
@@ -106,13 +106,11 @@ impl<T> TaskSet<T> {
             return;
         }
         let thread = BlockedThread::of_this_thread();
-        let waker = Waker::from((*thread).clone());
-        let target = Target { ended: ended - self.jobs.ended(), passed: None };
-        if !self.leave_waker(target, waker) {
+        if !self.completions.wait(ended - self.ended.len(), Waker::from((*thread).clone())) {
             return;
         }
         blocking(|| {
-            while !self.is_reached(target) {
+            while self.completions.is_waiting() {
                 let left = deadline.map(time::until);
                 if left.is_some_and(|left| left.is_zero()) {
                     break;
@@ -125,81 +123,54 @@ impl<T> TaskSet<T> {
 
     /// Whether this many jobs have ended.
     pub(super) fn has_ended(&mut self, jobs: usize) -> bool {
-        if self.jobs.ended() < jobs {
+        if self.ended.len() < jobs {
             self.collect();
         }
-        self.jobs.ended() >= jobs
+        self.ended.len() >= jobs
     }
 
-    /// Registers a waker for what ends after [`collect`](Self::collect), in place of any other; `false` if the target is
-    /// already reached.
-    pub(super) fn leave_waker(&mut self, target: Target, waker: Waker) -> bool {
-        match &self.board {
-            None => self.completions.wait(target.ended, waker),
-            Some(board) => board.leave_waker(target, waker),
-        }
+    /// Removes the waker of a worker that has waited.
+    fn stop_waiting(&mut self) {
+        drop_contained(self.completions.stop_waiting());
+        self.limit.iter().for_each(|(limit, _)| limit.stop_waking());
     }
 
-    /// Whether the target of the registered waker is reached.
-    pub(super) fn is_reached(&self, target: Target) -> bool {
-        match &self.board {
-            None => !self.completions.is_waiting(),
-            Some(board) => board.is_reached(target),
-        }
-    }
-
-    /// Removes the registered waker.
-    pub(super) fn stop_waiting(&mut self) {
-        match &self.board {
-            None => drop_contained(self.completions.stop_waiting()),
-            Some(board) => board.take_waker(),
-        }
-    }
-
-    /// Moves what has ended to the end of the roster's list.
-    pub(super) fn collect(&mut self) {
-        match &self.board {
-            None if self.completions.is_any() => {
-                let jobs = &mut self.jobs;
-                self.completions.take().for_each(|index| jobs.end_at(index as u32));
-            }
-            None => {}
-            Some(board) => {
-                board.take_ended().into_iter().for_each(|key| self.jobs.end(key));
-                // After the keys: so each of these has its handle.
-                self.take_handles();
-            }
+    /// Moves the jobs that are listed to those that have ended.
+    fn collect(&mut self) {
+        if self.completions.is_any() {
+            let listed = self.completions.take();
+            // Others have been detached.
+            self.ended.extend(listed.filter_map(|number| self.pending.remove(&number)));
         }
     }
 
     /// On a worker of the pool, if no job has ended: runs one here, and takes its outcome if no other has ended by then.
     #[inline]
     pub(super) fn run_next(&mut self) -> Option<Result<T, JoinError>> {
-        let has_more = self.board.is_some() || self.jobs.ended() > 0;
-        if has_more || self.completions.is_any() || !runs_in_place() {
+        let is_listed = self.limit.is_some() || !self.ended.is_empty();
+        if is_listed || self.completions.is_any() || !runs_in_place() {
             return None;
         }
         CURRENT.with(|worker| {
-            let index = self.run_member(worker.filter(|worker| worker.is_of(self.pool.key))?)?;
+            let number = self.run_unlisted(worker.filter(|worker| worker.is_of(self.pool.key))?)?;
             if self.completions.is_any() {
-                self.end_member(index);
+                self.end_unlisted(number);
                 return None;
             }
-            self.jobs.take(index)?.try_join()
+            self.pending.remove(&number)?.try_join()
         })
     }
 
-    /// Runs a job of a set without a board here that has not started; returns its index, as it is not listed.
+    /// Runs a closure of a set without a limit here that has not started; returns its number, as it is not listed.
     #[inline]
-    pub(super) fn run_member(&mut self, worker: &Worker) -> Option<u32> {
-        while let Some((index, handle)) = self.jobs.try_next() {
+    fn run_unlisted(&mut self, worker: &Worker) -> Option<usize> {
+        while let Some((&number, handle)) = self.pending.range_mut(self.untried..).next() {
+            self.untried = number + 1;
             if settle_on(worker, |run| handle.leave_and_settle(run)) {
-                if core::mem::take(&mut self.is_polled) {
-                    // It is not listed, but a task waits for the next job that ends.
-                    let waker = self.completions.stop_waiting();
-                    contain(|| waker.into_iter().for_each(Waker::wake));
-                }
-                return Some(index);
+                // A task may wait for the next job that ends.
+                let waker = if self.is_here() { self.completions.stop_waiting() } else { None };
+                contain(|| waker.into_iter().for_each(Waker::wake));
+                return Some(number);
             }
         }
         None
@@ -207,53 +178,40 @@ impl<T> TaskSet<T> {
 
     /// Records that a job that is not listed has ended.
     #[cold]
-    pub(super) fn end_member(&mut self, index: u32) {
+    fn end_unlisted(&mut self, number: usize) {
         // Not in a child that the job has forked.
         if self.is_here() {
             self.collect();
         }
-        self.jobs.end_at(index);
+        self.ended.extend(self.pending.remove(&number));
     }
 
-    /// Runs a job here that has been submitted and has not started, or submits one; `false` if there is none.
-    pub(super) fn run_one(&mut self, worker: &Worker) -> bool {
-        let Some(board) = &self.board else {
-            let index = self.run_member(worker);
-            index.inspect(|&index| self.end_member(index));
-            return index.is_some();
-        };
-        let board = board.clone();
-        self.take_handles();
-        while let Some((_, handle)) = self.jobs.try_next() {
-            if !handle.is_finished() && settle_on(worker, |run| handle.settle_if_unclaimed(run)) {
+    /// Runs a job here that has been submitted and has not started; `false` if there is none.
+    fn run_one(&mut self, worker: &Worker) -> bool {
+        if self.limit.is_none() {
+            let number = self.run_unlisted(worker);
+            return number.inspect(|&number| self.end_unlisted(number)).is_some();
+        }
+        let first = self.first_in_line();
+        while let Some((&number, handle)) = self.pending.range_mut(self.untried..).next() {
+            if number >= first {
+                return false;
+            }
+            self.untried = number + 1;
+            if settle_on(worker, |run| handle.settle_if_unclaimed(run)) {
                 return true;
             }
         }
-        board.submit_first_in_line()
-    }
-
-    /// Takes the handles of jobs that waited in the set and have been submitted since.
-    pub(super) fn take_handles(&mut self) {
-        let Some(board) = &self.board else { return };
-        for (key, handle) in board.take_handles() {
-            if let Some(handle) = handle.into_inner() {
-                self.jobs.set_handle(key, handle);
-            }
-        }
+        false
     }
 
     /// Detaches the first job: this thread can't wait for it.
     pub(super) fn let_go_of_first(&mut self) -> Option<Result<T, JoinError>> {
-        if let Some(share) = self.share {
-            share(self);
-        }
         if self.has_ended(1) {
             return self.try_join_next();
         }
-        let (key, handle) = self.jobs.take_pending()?;
-        if let Some(board) = &self.board {
-            board.detach_one(key, handle.map(|handle| JoinHandle::new(handle, self.pool.key)));
-        }
+        let (number, handle) = self.pending.pop_first()?;
+        self.detach(number, handle);
         Some(Err(JoinError::WouldDeadlock))
     }
 }

@@ -37,8 +37,8 @@ use core::ptr::{self, NonNull};
 use core::task::Waker;
 use std::sync::Arc;
 
-use brigade_sync::Mutex;
 use brigade_sync::atomic::{AtomicPtr, Ordering};
+use brigade_sync::{Mutex, OnceLock};
 
 use super::header::{Header, Link};
 use crate::contain::{contain, drop_contained};
@@ -46,10 +46,15 @@ use crate::contain::{contain, drop_contained};
 /// The value of `head` while the consumer waits; no address of a cell.
 const WAITING: *mut Header = ptr::without_provenance_mut(1);
 
+/// What is told of each end, with the key of the job.
+pub(crate) type OnEnd = Box<dyn Fn(usize) + Send + Sync>;
+
 /// The list of a set.
 pub(crate) struct CompletedList {
     head: AtomicPtr<Header>,
     wait: Mutex<Wait>,
+    /// Called after each push, under no lock.
+    on_end: OnceLock<OnEnd>,
 }
 
 /// A wait of the consumer.
@@ -86,7 +91,13 @@ unsafe impl Send for Chain {}
 impl CompletedList {
     pub(crate) fn new() -> Self {
         let wait = Wait { is_on: false, target: 0, waker: None, taken: Chain::new() };
-        Self { head: AtomicPtr::new(ptr::null_mut()), wait: Mutex::new(wait) }
+        let head = AtomicPtr::new(ptr::null_mut());
+        Self { head, wait: Mutex::new(wait), on_end: OnceLock::new() }
+    }
+
+    /// Has a closure called after each push from now on, unless there is one already.
+    pub(crate) fn tell(&self, on_end: OnEnd) {
+        _ = self.on_end.set(on_end);
     }
 
     /// Pushes a completed cell, and wakes the consumer if that ends its wait.
@@ -229,6 +240,7 @@ pub(crate) unsafe fn report(cell: NonNull<Header>) {
     let list = unsafe { Arc::from_raw(link.pointer.cast::<CompletedList>()) };
     // SAFETY: Member rule: as above.
     unsafe { list.push(cell, link.key) };
+    contain(|| list.on_end.get().into_iter().for_each(|on_end| on_end(link.key)));
 }
 
 impl Drop for CompletedList {

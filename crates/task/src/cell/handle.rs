@@ -125,6 +125,11 @@ impl RawHandle {
         Some(unsafe { (self.header().vtable.settle)(self.0, run) })
     }
 
+    /// Empties the slot; `false` if the result has been written.
+    pub(crate) fn leave(&self) -> bool {
+        self.empty_slot().map(drop_contained).is_some()
+    }
+
     /// Takes the slot back and empties it; returns the waker that was in it. `None` if the result has been written.
     fn empty_slot(&self) -> Option<Option<Waker>> {
         match self.header().state.reclaim_slot() {

@@ -1,0 +1,194 @@
+//! The limit of a set: how many of its jobs are on the pool, and the line of those that wait. The [module above](super) has the protocol.
+
+use core::iter;
+use core::task::Waker;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::task::Wake;
+
+use brigade_sync::Mutex;
+use brigade_task::{Job, JoinHandle};
+
+use crate::engine::cancel_contained;
+use crate::key::Key;
+use crate::priority::Priority;
+use crate::registry::{At, reach};
+
+/// The limit of a set, which its list of ended jobs shares.
+pub(super) struct Limit {
+    pool: Key,
+    /// The number of the first job that it counts.
+    since: usize,
+    state: Mutex<State>,
+}
+
+struct State {
+    limit: usize,
+    /// How many jobs have left the line, or never were in it, and have not ended.
+    admitted: usize,
+    /// The jobs that wait, in the order of their numbers.
+    line: VecDeque<Waiting>,
+    /// Woken when a job leaves the line.
+    owner: Option<Waker>,
+}
+
+/// A job that waits.
+struct Waiting {
+    number: usize,
+    /// The class of the job that added it.
+    class: Priority,
+    job: Job,
+}
+
+impl State {
+    /// The number of the first job in line; that of no job if there is none.
+    fn first(&self) -> usize {
+        self.line.front().map_or(usize::MAX, |waiting| waiting.number)
+    }
+}
+
+impl Limit {
+    /// Allows this many jobs, of those with this number or a higher one.
+    pub(super) fn new(pool: Key, limit: usize, since: usize) -> Arc<Self> {
+        let state = State { limit, admitted: 0, line: VecDeque::new(), owner: None };
+        Arc::new(Self { pool, since, state: Mutex::new(state) })
+    }
+
+    pub(super) fn set(&self, limit: usize) {
+        self.state.lock().limit = limit;
+        self.pass();
+    }
+
+    /// Counts a job that the caller is about to submit; `false` if it must wait.
+    pub(super) fn admit(&self) -> bool {
+        let mut state = self.state.lock();
+        // Not before those in line: if the limit allows more, a thread is about to submit the first.
+        let admits = state.admitted < state.limit && state.line.is_empty();
+        state.admitted += usize::from(admits);
+        admits
+    }
+
+    /// Adds a job to the line.
+    pub(super) fn wait(&self, number: usize, class: Priority, job: Job) {
+        self.state.lock().line.push_back(Waiting { number, class, job });
+        // Another may have ended since it was not admitted.
+        self.pass();
+    }
+
+    /// Handles the end of a job, or that the pool has rejected one.
+    pub(super) fn ended(&self, number: usize) {
+        // In a forked child the lock may be held forever.
+        if number >= self.since && self.pool.is_here() {
+            self.state.lock().admitted -= 1;
+            self.pass();
+        }
+    }
+
+    /// Submits from the line as long as the limit allows.
+    fn pass(&self) {
+        while let Some((Waiting { class, job, .. }, owner)) = self.next() {
+            if let Err(job) = reach(self.pool, |at| at.accept_late(class, job)) {
+                // It would reject the others, too. They are taken before the first is dropped, whose end would submit the next.
+                let others = self.take_line(0).into_iter().map(|waiting| waiting.job);
+                iter::once(job).chain(others).for_each(|job| self.drop_unqueued(job));
+            }
+            owner.into_iter().for_each(Waker::wake);
+        }
+    }
+
+    /// Admits the first job in line, if the limit allows.
+    fn next(&self) -> Option<(Waiting, Option<Waker>)> {
+        let mut state = self.state.lock();
+        if state.admitted >= state.limit {
+            return None;
+        }
+        let first = state.line.pop_front()?;
+        state.admitted += 1;
+        Some((first, state.owner.take()))
+    }
+
+    /// Takes the jobs with this number or a higher one out of the line. Each of them counts as admitted until it has ended.
+    fn take_line(&self, from: usize) -> VecDeque<Waiting> {
+        let mut state = self.state.lock();
+        let kept = state.line.partition_point(|waiting| waiting.number < from);
+        let taken = state.line.split_off(kept);
+        state.admitted += taken.len();
+        taken
+    }
+
+    /// Cancels the jobs in line that have this number or a higher one.
+    pub(super) fn cancel_line(&self, from: usize) {
+        self.take_line(from).into_iter().for_each(|waiting| self.drop_unqueued(waiting.job));
+    }
+
+    /// Drops a job that the pool has not accepted. It counts as one that was cancelled in the pool's queue.
+    fn drop_unqueued(&self, job: Job) {
+        let outcome = cancel_contained(job);
+        reach(self.pool, |at| at.count_unqueued(outcome));
+    }
+
+    /// The number of the first job in line: all before have been admitted.
+    pub(super) fn first_in_line(&self) -> usize {
+        self.state.lock().first()
+    }
+
+    /// Has a waker woken when a job leaves the line; `false` if the first is not this one any more.
+    pub(super) fn wake_when_passed(&self, first: usize, waker: Waker) -> bool {
+        let mut state = self.state.lock();
+        let waits = state.first() == first;
+        let unused = if waits { state.owner.replace(waker) } else { Some(waker) };
+        drop(state);
+        drop(unused);
+        waits
+    }
+
+    /// Removes that waker.
+    pub(super) fn stop_waking(&self) {
+        let waker = self.state.lock().owner.take();
+        drop(waker);
+    }
+
+    /// Detaches a job, which is counted until it ends.
+    pub(super) fn detach<T>(self: &Arc<Self>, number: usize, mut handle: JoinHandle<T>)
+    where
+        T: Send + 'static,
+    {
+        // The list tells of one that has ended.
+        if number < self.since || !handle.leave() {
+            return;
+        }
+        let detached = Detached { handle: Mutex::default(), limit: self.clone(), number };
+        let detached = Arc::new(detached);
+        if handle.wake_when_finished(&Waker::from(detached.clone())) {
+            *detached.handle.lock() = Some(handle);
+        } else {
+            drop(handle);
+            self.ended(number);
+        }
+    }
+}
+
+/// The waker of a detached job: drops its outcome.
+struct Detached<T> {
+    /// In the cell that holds this waker, until that takes it.
+    handle: Mutex<Option<JoinHandle<T>>>,
+    limit: Arc<Limit>,
+    number: usize,
+}
+
+impl<T: Send + 'static> Wake for Detached<T> {
+    fn wake(self: Arc<Self>) {
+        let handle = self.handle.lock().take();
+        drop(handle);
+        self.limit.ended(self.number);
+    }
+}
+
+/// Whether the pool would reject a job that has waited until now.
+pub(super) fn refuses(at: At<'_>) -> bool {
+    match at {
+        At::Worker(worker) => worker.discards(),
+        At::Outside(core) => core.is_closed(),
+        At::Gone(_) => true,
+    }
+}
