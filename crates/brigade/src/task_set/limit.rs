@@ -12,7 +12,7 @@ use brigade_task::{Job, JoinHandle};
 use crate::engine::cancel_contained;
 use crate::key::Key;
 use crate::priority::Priority;
-use crate::registry::{At, reach};
+use crate::registry::reach;
 
 /// The limit of a set, which its list of ended jobs shares.
 pub(super) struct Limit {
@@ -181,14 +181,5 @@ impl<T: Send + 'static> Wake for Detached<T> {
         let handle = self.handle.lock().take();
         drop(handle);
         self.limit.ended(self.number);
-    }
-}
-
-/// Whether the pool would reject a job that has waited until now.
-pub(super) fn refuses(at: At<'_>) -> bool {
-    match at {
-        At::Worker(worker) => worker.discards(),
-        At::Outside(core) => core.is_closed(),
-        At::Gone(_) => true,
     }
 }

@@ -37,6 +37,7 @@
 //! line: they keep jobs that could run from the pool, and a pool that drops the oldest job finds none.
 
 mod limit;
+mod pending;
 mod waiting;
 
 use core::fmt;
@@ -44,7 +45,7 @@ use core::future::{Future, poll_fn};
 use core::mem;
 use core::task::{Context, Poll};
 use core::time::Duration;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::panic::{self, Location};
 use std::sync::Arc;
 
@@ -52,15 +53,17 @@ use brigade_sync::budget;
 use brigade_sync::time;
 use brigade_task::{Completions, Job, JoinError};
 
+use crate::engine::Core;
 use crate::handle::Handle;
 use crate::join::{JoinHandle, cancel};
-use crate::registry::{class_here, reach_once};
+use crate::registry::{At, class_here, reach_once};
 use crate::rejected::{Rejected, closure_of, expect_accepted};
 use crate::semaphore::Permit;
 use crate::spawn::{class_key, future_of, make_future};
 use crate::submission::{make_with_permit, unmade};
 use crate::watch::watcher_of;
-use limit::{Limit, refuses};
+use limit::Limit;
+use pending::Pending;
 
 /// The handle of a job, and its job.
 type Made<T> = (Job, brigade_task::JoinHandle<T>);
@@ -101,7 +104,7 @@ pub struct TaskSet<T> {
     /// The number of the next job.
     next: usize,
     /// The jobs that have not ended, or whose ends the owner has not seen.
-    pending: BTreeMap<usize, brigade_task::JoinHandle<T>>,
+    pending: Pending<brigade_task::JoinHandle<T>>,
     /// The number from which on the owner has not tried to run the pending jobs.
     untried: usize,
     /// The jobs that have ended, in that order.
@@ -121,7 +124,7 @@ impl<T> TaskSet<T> {
     /// ```
     pub fn new(pool: impl Into<Handle>) -> Self {
         let (pool, completions) = (pool.into(), Completions::new());
-        let (pending, ended) = (BTreeMap::new(), VecDeque::new());
+        let (pending, ended) = (Pending::default(), VecDeque::new());
         Self { pool, next: 0, pending, untried: 0, ended, completions, limit: None }
     }
 
@@ -287,7 +290,7 @@ impl<T> TaskSet<T> {
         let (number, limit) = (self.next, self.limit.as_ref().map(|(limit, _)| limit));
         assert!(number != usize::MAX, "as many jobs as a set may be given");
         let handle = reach_once(self.pool.key, |at| {
-            let Some(core) = at.core().filter(|_| limit.is_none() || !refuses(at)) else {
+            let Some(core) = at.core().filter(|core| limit.is_none() || !refuses(at, core)) else {
                 return Err(at.rejected(work));
             };
             let is_admitted = limit.is_none_or(|limit| limit.admit());
@@ -307,7 +310,7 @@ impl<T> TaskSet<T> {
             Ok(handle)
         })?;
         self.next += 1;
-        self.pending.insert(number, handle);
+        self.pending.push(number, handle);
         Ok(())
     }
 
@@ -553,11 +556,10 @@ impl<T> TaskSet<T> {
         if !self.is_here() {
             return;
         }
-        if let (Some((limit, _)), Some((&first, _))) = (&self.limit, self.pending.first_key_value())
-        {
+        if let (Some((limit, _)), Some((first, _))) = (&self.limit, self.pending.from(0)) {
             limit.cancel_line(first);
         }
-        self.pending.values_mut().for_each(|handle| _ = cancel(handle, self.pool.key));
+        self.pending.iter_mut().for_each(|(_, handle)| _ = cancel(handle, self.pool.key));
     }
 
     /// Detaches all jobs: they still run, the limit still counts them, and their outcomes are dropped. The set is then empty.
@@ -592,6 +594,11 @@ impl<T> TaskSet<T> {
     }
 }
 
+/// Whether the pool would reject a job that waited until now.
+fn refuses(at: At<'_>, core: &Core) -> bool {
+    at.worker().map_or_else(|| core.is_closed(), |worker| worker.discards())
+}
+
 /// Has a job that was made just now be listed when it ends.
 fn listed<T>(set: &Completions, number: usize, (job, mut handle): Made<T>) -> Made<T> {
     let is_new = set.add(number, &mut handle);
@@ -604,8 +611,9 @@ impl<T> Drop for TaskSet<T> {
         self.cancel_all();
         if !self.is_here() {
             // What the parent's threads were working on must not be dropped here.
-            let pending = mem::take(&mut self.pending).into_values();
-            pending.filter(|handle| !handle.is_finished()).for_each(mem::forget);
+            while let Some((_, handle)) = self.pending.pop_first() {
+                mem::forget(JoinHandle::new(handle, self.pool.key));
+            }
             mem::forget((self.limit.take(), mem::take(&mut self.completions)));
         }
     }

@@ -17,8 +17,6 @@ struct Ends<'a, T> {
     ended: usize,
     /// The first number in line at the last look.
     first: usize,
-    /// It has left a waker.
-    is_registered: bool,
     listed: Option<Waiting>,
     is_circular: bool,
 }
@@ -37,7 +35,6 @@ impl<T> engine::Awaited for Ends<'_, T> {
     fn register(&mut self, waker: Waker) -> bool {
         // What is listed may have ended.
         self.listed = None;
-        self.is_registered = true;
         let set = &mut *self.set;
         let left = self.ended - set.ended.len();
         let limit = set.limit.as_ref();
@@ -56,7 +53,8 @@ impl<T> engine::Awaited for Ends<'_, T> {
     }
 
     fn run_part(&mut self, worker: &Worker) -> bool {
-        worker.is_of(self.set.pool.key) && self.set.run_one(worker)
+        worker.is_of(self.set.pool.key)
+            && self.set.run(worker).map(|job| job.map(|job| self.set.end_unlisted(job))).is_some()
     }
 }
 
@@ -76,12 +74,11 @@ impl<T> TaskSet<T> {
     }
 
     fn wait_on(&mut self, worker: &Worker, ended: usize) -> bool {
-        let (first, is_registered, listed, is_circular) = (0, false, None, false);
-        let mut wait = Ends { set: self, ended, first, is_registered, listed, is_circular };
+        let mut wait = Ends { set: self, ended, first: 0, listed: None, is_circular: false };
         worker.run_until(&mut wait);
-        let (is_registered, is_circular) = (wait.is_registered, wait.is_circular);
+        let is_circular = wait.is_circular;
         drop(wait);
-        if is_registered && self.is_here() {
+        if self.is_here() {
             self.stop_waiting();
         }
         !is_circular
@@ -89,7 +86,8 @@ impl<T> TaskSet<T> {
 
     /// The jobs on the pool, of which this many must end.
     fn awaited(&self, ended: usize) -> Awaited {
-        let running = self.pending.range(..self.first_in_line());
+        let first = self.first_in_line();
+        let running = self.pending.iter().take_while(|(number, _)| *number < first);
         let running = running.map(|(_, job)| job).filter(|job| !job.is_finished());
         let jobs = running.map(brigade_task::JoinHandle::id).collect();
         if ended == 1 { Awaited::Any(jobs) } else { Awaited::All(jobs) }
@@ -140,69 +138,57 @@ impl<T> TaskSet<T> {
         if self.completions.is_any() {
             let listed = self.completions.take();
             // Others have been detached.
-            self.ended.extend(listed.filter_map(|number| self.pending.remove(&number)));
+            self.ended.extend(listed.filter_map(|number| self.pending.remove(number)));
         }
     }
 
     /// On a worker of the pool, if no job has ended: runs one here, and takes its outcome if no other has ended by then.
     #[inline]
     pub(super) fn run_next(&mut self) -> Option<Result<T, JoinError>> {
-        let is_listed = self.limit.is_some() || !self.ended.is_empty();
-        if is_listed || self.completions.is_any() || !runs_in_place() {
+        if self.has_ended(1) || !runs_in_place() {
             return None;
         }
         CURRENT.with(|worker| {
-            let number = self.run_unlisted(worker.filter(|worker| worker.is_of(self.pool.key))?)?;
+            let mut handle = self.run(worker.filter(|worker| worker.is_of(self.pool.key))?)??;
             if self.completions.is_any() {
-                self.end_unlisted(number);
+                self.end_unlisted(handle);
                 return None;
             }
-            self.pending.remove(&number)?.try_join()
+            handle.try_join()
         })
     }
 
-    /// Runs a closure of a set without a limit here that has not started; returns its number, as it is not listed.
+    /// Runs a job here that has been admitted and has not started; returns its handle if it is not listed.
     #[inline]
-    fn run_unlisted(&mut self, worker: &Worker) -> Option<usize> {
-        while let Some((&number, handle)) = self.pending.range_mut(self.untried..).next() {
-            self.untried = number + 1;
-            if settle_on(worker, |run| handle.leave_and_settle(run)) {
-                // A task may wait for the next job that ends.
-                let waker = if self.is_here() { self.completions.stop_waiting() } else { None };
-                contain(|| waker.into_iter().for_each(Waker::wake));
-                return Some(number);
+    fn run(&mut self, worker: &Worker) -> Option<Option<brigade_task::JoinHandle<T>>> {
+        let (first, is_listed) = (self.first_in_line(), self.limit.is_some());
+        loop {
+            let (number, handle) = self.pending.from(self.untried)?;
+            self.untried = number;
+            if number >= first {
+                return None;
+            }
+            self.untried += 1;
+            if is_listed {
+                if settle_on(worker, |run| handle.settle_if_unclaimed(run)) {
+                    return Some(None);
+                }
+            } else if settle_on(worker, |run| handle.leave_and_settle(run)) {
+                return Some(self.pending.remove(number));
             }
         }
-        None
     }
 
     /// Records that a job that is not listed has ended.
-    #[cold]
-    fn end_unlisted(&mut self, number: usize) {
+    fn end_unlisted(&mut self, handle: brigade_task::JoinHandle<T>) {
         // Not in a child that the job has forked.
         if self.is_here() {
             self.collect();
+            // A task may wait for the next job that ends.
+            let waker = self.completions.stop_waiting();
+            contain(|| waker.into_iter().for_each(Waker::wake));
         }
-        self.ended.extend(self.pending.remove(&number));
-    }
-
-    /// Runs a job here that has been submitted and has not started; `false` if there is none.
-    fn run_one(&mut self, worker: &Worker) -> bool {
-        if self.limit.is_none() {
-            let number = self.run_unlisted(worker);
-            return number.inspect(|&number| self.end_unlisted(number)).is_some();
-        }
-        let first = self.first_in_line();
-        while let Some((&number, handle)) = self.pending.range_mut(self.untried..).next() {
-            if number >= first {
-                return false;
-            }
-            self.untried = number + 1;
-            if settle_on(worker, |run| handle.settle_if_unclaimed(run)) {
-                return true;
-            }
-        }
-        false
+        self.ended.push_back(handle);
     }
 
     /// Detaches the first job: this thread can't wait for it.
