@@ -1,6 +1,5 @@
 //! The limit of a set: how many of its jobs are on the pool, and the line of those that wait. The [module above](super) has the protocol.
 
-use core::iter;
 use core::task::Waker;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,6 +13,9 @@ use crate::key::Key;
 use crate::priority::Priority;
 use crate::registry::reach;
 
+/// A job that waits.
+type Waiting = (usize, Priority, Job);
+
 /// The limit of a set, which its list of ended jobs shares.
 pub(super) struct Limit {
     pool: Key,
@@ -26,24 +28,15 @@ struct State {
     limit: usize,
     /// How many jobs have left the line, or never were in it, and have not ended.
     admitted: usize,
-    /// The jobs that wait, in the order of their numbers.
+    /// The jobs that wait, in the order of their numbers, with the classes of the jobs that added them.
     line: VecDeque<Waiting>,
     /// Woken when a job leaves the line.
     owner: Option<Waker>,
 }
 
-/// A job that waits.
-struct Waiting {
-    number: usize,
-    /// The class of the job that added it.
-    class: Priority,
-    job: Job,
-}
-
 impl State {
-    /// The number of the first job in line; that of no job if there is none.
     fn first(&self) -> usize {
-        self.line.front().map_or(usize::MAX, |waiting| waiting.number)
+        self.line.front().map_or(usize::MAX, |waiting| waiting.0)
     }
 }
 
@@ -70,7 +63,7 @@ impl Limit {
 
     /// Adds a job to the line.
     pub(super) fn wait(&self, number: usize, class: Priority, job: Job) {
-        self.state.lock().line.push_back(Waiting { number, class, job });
+        self.state.lock().line.push_back((number, class, job));
         // Another may have ended since it was not admitted.
         self.pass();
     }
@@ -86,31 +79,29 @@ impl Limit {
 
     /// Submits from the line as long as the limit allows.
     fn pass(&self) {
-        while let Some((Waiting { class, job, .. }, owner)) = self.next() {
+        loop {
+            let mut state = self.state.lock();
+            if state.admitted >= state.limit {
+                return;
+            }
+            let Some((_, class, job)) = state.line.pop_front() else { return };
+            state.admitted += 1;
+            let owner = state.owner.take();
+            drop(state);
             if let Err(job) = reach(self.pool, |at| at.accept_late(class, job)) {
                 // It would reject the others, too. They are taken before the first is dropped, whose end would submit the next.
-                let others = self.take_line(0).into_iter().map(|waiting| waiting.job);
-                iter::once(job).chain(others).for_each(|job| self.drop_unqueued(job));
+                let others = self.take_line(0);
+                self.drop_unqueued(job);
+                others.into_iter().for_each(|(.., job)| self.drop_unqueued(job));
             }
             owner.into_iter().for_each(Waker::wake);
         }
     }
 
-    /// Admits the first job in line, if the limit allows.
-    fn next(&self) -> Option<(Waiting, Option<Waker>)> {
-        let mut state = self.state.lock();
-        if state.admitted >= state.limit {
-            return None;
-        }
-        let first = state.line.pop_front()?;
-        state.admitted += 1;
-        Some((first, state.owner.take()))
-    }
-
     /// Takes the jobs with this number or a higher one out of the line. Each of them counts as admitted until it has ended.
     fn take_line(&self, from: usize) -> VecDeque<Waiting> {
         let mut state = self.state.lock();
-        let kept = state.line.partition_point(|waiting| waiting.number < from);
+        let kept = state.line.partition_point(|waiting| waiting.0 < from);
         let taken = state.line.split_off(kept);
         state.admitted += taken.len();
         taken
@@ -118,7 +109,7 @@ impl Limit {
 
     /// Cancels the jobs in line that have this number or a higher one.
     pub(super) fn cancel_line(&self, from: usize) {
-        self.take_line(from).into_iter().for_each(|waiting| self.drop_unqueued(waiting.job));
+        self.take_line(from).into_iter().for_each(|(.., job)| self.drop_unqueued(job));
     }
 
     /// Drops a job that the pool has not accepted. It counts as one that was cancelled in the pool's queue.
@@ -136,16 +127,9 @@ impl Limit {
     pub(super) fn wake_when_passed(&self, first: usize, waker: Waker) -> bool {
         let mut state = self.state.lock();
         let waits = state.first() == first;
-        let unused = if waits { state.owner.replace(waker) } else { Some(waker) };
-        drop(state);
-        drop(unused);
+        let former = if waits { state.owner.replace(waker) } else { None };
+        drop((state, former));
         waits
-    }
-
-    /// Removes that waker.
-    pub(super) fn stop_waking(&self) {
-        let waker = self.state.lock().owner.take();
-        drop(waker);
     }
 
     /// Detaches a job, which is counted until it ends.
@@ -157,13 +141,11 @@ impl Limit {
         if number < self.since || !handle.leave() {
             return;
         }
-        let detached = Detached { handle: Mutex::default(), limit: self.clone(), number };
-        let detached = Arc::new(detached);
-        if handle.wake_when_finished(&Waker::from(detached.clone())) {
-            *detached.handle.lock() = Some(handle);
-        } else {
-            drop(handle);
-            self.ended(number);
+        let (handle_there, limit) = (Mutex::default(), self.clone());
+        let detached = Arc::new(Detached { handle: handle_there, limit, number });
+        match handle.wake_when_finished(&detached.clone().into()) {
+            true => *detached.handle.lock() = Some(handle),
+            false => detached.wake(),
         }
     }
 }

@@ -369,10 +369,8 @@ impl<T> TaskSet<T> {
     /// # Ok::<(), brigade::JoinError>(())
     /// ```
     pub fn join_next(&mut self) -> Option<Result<T, JoinError>> {
-        if let Some(outcome) = self.run_next() {
-            return Some(outcome);
-        }
-        if !self.is_empty() && !self.wait_for(1) {
+        self.run_next();
+        if self.ended.is_empty() && !self.is_empty() && !self.wait_for(1) {
             return self.let_go_of_first();
         }
         self.try_join_next()

@@ -53,8 +53,7 @@ impl<T> engine::Awaited for Ends<'_, T> {
     }
 
     fn run_part(&mut self, worker: &Worker) -> bool {
-        worker.is_of(self.set.pool.key)
-            && self.set.run(worker).map(|job| job.map(|job| self.set.end_unlisted(job))).is_some()
+        worker.is_of(self.set.pool.key) && self.set.run(worker)
     }
 }
 
@@ -64,24 +63,21 @@ impl<T> TaskSet<T> {
     pub(super) fn wait_for(&mut self, ended: usize) -> bool {
         // In a forked child there is nothing to wait for.
         !self.is_here()
-            || wait_as(Some(self.pool.key), |worker| match worker {
-                Some(worker) => self.wait_on(worker, ended),
-                None => {
+            || wait_as(Some(self.pool.key), |worker| {
+                let Some(worker) = worker else {
                     self.sleep(ended, None);
-                    true
+                    return true;
+                };
+                let mut wait =
+                    Ends { set: self, ended, first: 0, listed: None, is_circular: false };
+                worker.run_until(&mut wait);
+                let is_circular = wait.is_circular;
+                drop(wait);
+                if self.is_here() {
+                    drop_contained(self.completions.stop_waiting());
                 }
+                !is_circular
             })
-    }
-
-    fn wait_on(&mut self, worker: &Worker, ended: usize) -> bool {
-        let mut wait = Ends { set: self, ended, first: 0, listed: None, is_circular: false };
-        worker.run_until(&mut wait);
-        let is_circular = wait.is_circular;
-        drop(wait);
-        if self.is_here() {
-            self.stop_waiting();
-        }
-        !is_circular
     }
 
     /// The jobs on the pool, of which this many must end.
@@ -116,7 +112,7 @@ impl<T> TaskSet<T> {
                 thread.park(left);
             }
         });
-        self.stop_waiting();
+        drop_contained(self.completions.stop_waiting());
     }
 
     /// Whether this many jobs have ended.
@@ -125,12 +121,6 @@ impl<T> TaskSet<T> {
             self.collect();
         }
         self.ended.len() >= jobs
-    }
-
-    /// Removes the waker of a worker that has waited.
-    fn stop_waiting(&mut self) {
-        drop_contained(self.completions.stop_waiting());
-        self.limit.iter().for_each(|(limit, _)| limit.stop_waking());
     }
 
     /// Moves the jobs that are listed to those that have ended.
@@ -142,53 +132,46 @@ impl<T> TaskSet<T> {
         }
     }
 
-    /// On a worker of the pool, if no job has ended: runs one here, and takes its outcome if no other has ended by then.
+    /// On a worker of the pool, if no job has ended: runs one here.
     #[inline]
-    pub(super) fn run_next(&mut self) -> Option<Result<T, JoinError>> {
-        if self.has_ended(1) || !runs_in_place() {
-            return None;
+    pub(super) fn run_next(&mut self) {
+        let pool = self.pool.key;
+        if !self.has_ended(1) && runs_in_place() {
+            CURRENT
+                .with(|worker| worker.filter(|here| here.is_of(pool)).map(|here| self.run(here)));
         }
-        CURRENT.with(|worker| {
-            let mut handle = self.run(worker.filter(|worker| worker.is_of(self.pool.key))?)??;
-            if self.completions.is_any() {
-                self.end_unlisted(handle);
-                return None;
-            }
-            handle.try_join()
-        })
     }
 
-    /// Runs a job here that has been admitted and has not started; returns its handle if it is not listed.
+    /// Runs a closure here that has been admitted and has not started; `false` if there is none.
     #[inline]
-    fn run(&mut self, worker: &Worker) -> Option<Option<brigade_task::JoinHandle<T>>> {
-        let (first, is_listed) = (self.first_in_line(), self.limit.is_some());
-        loop {
-            let (number, handle) = self.pending.from(self.untried)?;
+    fn run(&mut self, worker: &Worker) -> bool {
+        let first = self.first_in_line();
+        while let Some((number, handle)) = self.pending.from(self.untried) {
             self.untried = number;
             if number >= first {
-                return None;
+                break;
             }
             self.untried += 1;
-            if is_listed {
-                if settle_on(worker, |run| handle.settle_if_unclaimed(run)) {
-                    return Some(None);
-                }
-            } else if settle_on(worker, |run| handle.leave_and_settle(run)) {
-                return Some(self.pending.remove(number));
+            if settle_on(worker, |run| handle.leave_and_settle(run)) {
+                self.end_unlisted(number);
+                return true;
             }
         }
+        false
     }
 
-    /// Records that a job that is not listed has ended.
-    fn end_unlisted(&mut self, handle: brigade_task::JoinHandle<T>) {
+    /// Handles the end of a job that this thread has run, and that is not listed.
+    #[inline]
+    fn end_unlisted(&mut self, number: usize) {
         // Not in a child that the job has forked.
-        if self.is_here() {
+        if self.completions.is_any() && self.is_here() {
             self.collect();
             // A task may wait for the next job that ends.
             let waker = self.completions.stop_waiting();
             contain(|| waker.into_iter().for_each(Waker::wake));
         }
-        self.ended.push_back(handle);
+        self.ended.extend(self.pending.remove(number));
+        self.limit.iter().for_each(|(limit, _)| limit.ended(number));
     }
 
     /// Detaches the first job: this thread can't wait for it.
