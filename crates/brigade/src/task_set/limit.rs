@@ -34,10 +34,9 @@ struct State {
     owner: Option<Waker>,
 }
 
-impl State {
-    fn first(&self) -> usize {
-        self.line.front().map_or(usize::MAX, |waiting| waiting.0)
-    }
+/// The number of the first job in line: all before have been admitted.
+fn first(line: &VecDeque<Waiting>) -> usize {
+    line.front().map_or(usize::MAX, |waiting| waiting.0)
 }
 
 impl Limit {
@@ -89,79 +88,62 @@ impl Limit {
             let owner = state.owner.take();
             drop(state);
             if let Err(job) = reach(self.pool, |at| at.accept_late(class, job)) {
-                // It would reject the others, too. They are taken before the first is dropped, whose end would submit the next.
-                let others = self.take_line(0);
-                self.drop_unqueued(job);
-                others.into_iter().for_each(|(.., job)| self.drop_unqueued(job));
+                self.cancel(Some(job), 0);
             }
             owner.into_iter().for_each(Waker::wake);
         }
     }
 
-    /// Takes the jobs with this number or a higher one out of the line. Each of them counts as admitted until it has ended.
-    fn take_line(&self, from: usize) -> VecDeque<Waiting> {
+    /// Drops a job that the pool has rejected, and then those in line that have this number or a higher one.
+    pub(super) fn cancel(&self, rejected: Option<Job>, from: usize) {
         let mut state = self.state.lock();
         let kept = state.line.partition_point(|waiting| waiting.0 < from);
-        let taken = state.line.split_off(kept);
-        state.admitted += taken.len();
-        taken
+        // All are taken before the first is dropped, whose end would submit the next. Each counts as admitted until it has ended.
+        let line = state.line.split_off(kept);
+        state.admitted += line.len();
+        drop(state);
+        for job in rejected.into_iter().chain(line.into_iter().map(|(.., job)| job)) {
+            let outcome = cancel_contained(job);
+            reach(self.pool, |at| at.count_unqueued(outcome));
+        }
     }
 
-    /// Cancels the jobs in line that have this number or a higher one.
-    pub(super) fn cancel_line(&self, from: usize) {
-        self.take_line(from).into_iter().for_each(|(.., job)| self.drop_unqueued(job));
-    }
-
-    /// Drops a job that the pool has not accepted. It counts as one that was cancelled in the pool's queue.
-    fn drop_unqueued(&self, job: Job) {
-        let outcome = cancel_contained(job);
-        reach(self.pool, |at| at.count_unqueued(outcome));
-    }
-
-    /// The number of the first job in line: all before have been admitted.
     pub(super) fn first_in_line(&self) -> usize {
-        self.state.lock().first()
+        first(&self.state.lock().line)
     }
 
     /// Has a waker woken when a job leaves the line; `false` if the first is not this one any more.
     pub(super) fn wake_when_passed(&self, first: usize, waker: Waker) -> bool {
         let mut state = self.state.lock();
-        let waits = state.first() == first;
+        let waits = self::first(&state.line) == first;
         let former = if waits { state.owner.replace(waker) } else { None };
         drop((state, former));
         waits
     }
 
     /// Detaches a job, which is counted until it ends.
-    pub(super) fn detach<T>(self: &Arc<Self>, number: usize, mut handle: JoinHandle<T>)
-    where
-        T: Send + 'static,
-    {
+    pub(super) fn detach<T: Send + 'static>(self: &Arc<Self>, number: usize, it: JoinHandle<T>) {
+        let mut handle = it;
         // The list tells of one that has ended.
         if number < self.since || !handle.leave() {
             return;
         }
-        let (handle_there, limit) = (Mutex::default(), self.clone());
-        let detached = Arc::new(Detached { handle: handle_there, limit, number });
+        let detached = Arc::new(Detached(Mutex::default(), self.clone(), number));
         match handle.wake_when_finished(&detached.clone().into()) {
-            true => *detached.handle.lock() = Some(handle),
+            true => *detached.0.lock() = Some(handle),
             false => detached.wake(),
         }
     }
 }
 
-/// The waker of a detached job: drops its outcome.
-struct Detached<T> {
-    /// In the cell that holds this waker, until that takes it.
-    handle: Mutex<Option<JoinHandle<T>>>,
-    limit: Arc<Limit>,
-    number: usize,
-}
+/// The waker of a detached job: drops its outcome. The handle is there once the waker is in the job's cell, which takes the waker out at its end.
+struct Detached<T>(Mutex<Option<JoinHandle<T>>>, Arc<Limit>, usize);
 
 impl<T: Send + 'static> Wake for Detached<T> {
     fn wake(self: Arc<Self>) {
-        let handle = self.handle.lock().take();
+        let Self(handle, limit, number) = &*self;
+        let handle = handle.lock().take();
         drop(handle);
-        self.limit.ended(self.number);
+        limit.ended(*number);
     }
 }

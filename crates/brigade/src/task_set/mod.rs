@@ -104,7 +104,7 @@ pub struct TaskSet<T> {
     /// The number of the next job.
     next: usize,
     /// The jobs that have not ended, or whose ends the owner has not seen.
-    pending: Pending<brigade_task::JoinHandle<T>>,
+    pending: Pending<T>,
     /// The number from which on the owner has not tried to run the pending jobs.
     untried: usize,
     /// The jobs that have ended, in that order.
@@ -124,7 +124,7 @@ impl<T> TaskSet<T> {
     /// ```
     pub fn new(pool: impl Into<Handle>) -> Self {
         let (pool, completions) = (pool.into(), Completions::new());
-        let (pending, ended) = (Pending::default(), VecDeque::new());
+        let (pending, ended) = (Pending::new(), VecDeque::new());
         Self { pool, next: 0, pending, untried: 0, ended, completions, limit: None }
     }
 
@@ -265,10 +265,8 @@ impl<T> TaskSet<T> {
         F: Future<Output = T> + Send + 'static,
         T: Send + 'static,
     {
-        let (of_class, watcher) = (
-            class_key(self.pool.key, None),
-            watcher_of(self.pool.key, Location::caller(), || None),
-        );
+        let of_class = class_key(self.pool.key, None);
+        let watcher = watcher_of(self.pool.key, Location::caller(), || None);
         let is_watched = watcher.is_some();
         let make = |set: &Completions, number, permit, future| {
             listed(set, number, make_future(of_class, future, permit, None, watcher))
@@ -296,16 +294,13 @@ impl<T> TaskSet<T> {
             let is_admitted = limit.is_none_or(|limit| limit.admit());
             let permit = core.permits().filter(|_| is_admitted).and_then(|all| all.try_acquire());
             let (job, handle) = make(&self.completions, number, permit, work);
-            match limit {
-                Some(limit) if !is_admitted => limit.wait(number, class_here(core.key), job),
-                _ => {
-                    if let Err(job) = at.accept(None, job) {
-                        // Before its job is taken apart: so it is not listed.
-                        drop(handle);
-                        limit.into_iter().for_each(|limit| limit.ended(number));
-                        return Err(at.rejected(back(job)));
-                    }
-                }
+            if let Some(limit) = limit.filter(|_| !is_admitted) {
+                limit.wait(number, class_here(core.key), job);
+            } else if let Err(job) = at.accept(None, job) {
+                // Before its job is taken apart: so it is not listed.
+                drop(handle);
+                limit.into_iter().for_each(|limit| limit.ended(number));
+                return Err(at.rejected(back(job)));
             }
             Ok(handle)
         })?;
@@ -327,7 +322,7 @@ impl<T> TaskSet<T> {
     /// ```
     #[must_use]
     pub fn len(&self) -> usize {
-        self.pending.len() + self.ended.len()
+        self.pending.len + self.ended.len()
     }
 
     /// Returns whether all outcomes have been taken.
@@ -369,9 +364,12 @@ impl<T> TaskSet<T> {
     /// # Ok::<(), brigade::JoinError>(())
     /// ```
     pub fn join_next(&mut self) -> Option<Result<T, JoinError>> {
-        self.run_next();
-        if self.ended.is_empty() && !self.is_empty() && !self.wait_for(1) {
-            return self.let_go_of_first();
+        if self.ended.is_empty() && !self.is_empty() && !self.wait_for(1) && !self.has_ended(1) {
+            // This thread can't wait for the first.
+            let number = self.pending.from(0).next()?.0;
+            let handle = self.pending.remove(number)?;
+            self.detach(number, handle);
+            return Some(Err(JoinError::WouldDeadlock));
         }
         self.try_join_next()
     }
@@ -394,16 +392,13 @@ impl<T> TaskSet<T> {
     /// # Ok::<(), brigade::JoinError>(())
     /// ```
     pub fn try_join_next(&mut self) -> Option<Result<T, JoinError>> {
-        if !self.is_here() {
+        if self.is_here() {
+            self.has_ended(1);
+        } else {
             // In a forked child, no lock of the parent's may be taken; a handle still knows whether its job has ended.
-            let ended = self.ended.pop_front();
-            let handle = ended.or_else(|| self.pending.pop_first().map(|(_, handle)| handle))?;
-            return JoinHandle::new(handle, self.pool.key).try_join();
+            self.ended.extend(self.pending.take().map(|(_, handle)| handle));
         }
-        self.has_ended(1);
-        let outcome = self.ended.pop_front()?.try_join();
-        debug_assert!(outcome.is_some(), "it has ended");
-        outcome
+        JoinHandle::new(self.ended.pop_front()?, self.pool.key).try_join()
     }
 
     /// Like [`join_next`](Self::join_next), but waits for at most `timeout`, and not for less if no job ends. It runs no job on
@@ -551,13 +546,12 @@ impl<T> TaskSet<T> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn cancel_all(&mut self) {
-        if !self.is_here() {
-            return;
+        let first = self.pending.from(0).next().map(|(number, _)| number);
+        if let (Some((limit, _)), Some(first), true) = (&self.limit, first, self.is_here()) {
+            limit.cancel(None, first);
         }
-        if let (Some((limit, _)), Some((first, _))) = (&self.limit, self.pending.from(0)) {
-            limit.cancel_line(first);
-        }
-        self.pending.iter_mut().for_each(|(_, handle)| _ = cancel(handle, self.pool.key));
+        // In a forked child this has no effect.
+        self.pending.from(0).for_each(|(_, handle)| _ = cancel(handle, self.pool.key));
     }
 
     /// Detaches all jobs: they still run, the limit still counts them, and their outcomes are dropped. The set is then empty.
@@ -578,8 +572,8 @@ impl<T> TaskSet<T> {
     /// assert_eq!(runs.iter().take(3).collect::<Vec<_>>(), [0, 1, 2]);
     /// ```
     pub fn detach_all(&mut self) {
-        self.ended.clear();
-        while let Some((number, handle)) = self.pending.pop_first() {
+        self.ended.drain(..).for_each(|handle| drop(JoinHandle::new(handle, self.pool.key)));
+        for (number, handle) in self.pending.take() {
             self.detach(number, handle);
         }
     }
@@ -598,10 +592,10 @@ fn refuses(at: At<'_>, core: &Core) -> bool {
 }
 
 /// Has a job that was made just now be listed when it ends.
-fn listed<T>(set: &Completions, number: usize, (job, mut handle): Made<T>) -> Made<T> {
-    let is_new = set.add(number, &mut handle);
-    debug_assert!(is_new, "it has not been submitted");
-    (job, handle)
+fn listed<T>(set: &Completions, number: usize, mut made: Made<T>) -> Made<T> {
+    // It has not ended yet.
+    let _ = set.add(number, &mut made.1);
+    made
 }
 
 impl<T> Drop for TaskSet<T> {
@@ -609,9 +603,7 @@ impl<T> Drop for TaskSet<T> {
         self.cancel_all();
         if !self.is_here() {
             // What the parent's threads were working on must not be dropped here.
-            while let Some((_, handle)) = self.pending.pop_first() {
-                mem::forget(JoinHandle::new(handle, self.pool.key));
-            }
+            self.detach_all();
             mem::forget((self.limit.take(), mem::take(&mut self.completions)));
         }
     }

@@ -43,7 +43,11 @@ impl<T> engine::Awaited for Ends<'_, T> {
         {
             return false;
         }
-        self.listed = Waiting::begin(set.awaited(self.ended));
+        let admitted = set.pending.from(0).take_while(|(number, _)| *number < self.first);
+        let jobs =
+            admitted.filter(|(_, job)| !job.is_finished()).map(|(_, job)| job.id()).collect();
+        let is_any = self.ended == 1;
+        self.listed = Waiting::begin(if is_any { Awaited::Any(jobs) } else { Awaited::All(jobs) });
         self.is_circular = self.listed.is_none();
         !self.is_circular
     }
@@ -68,6 +72,8 @@ impl<T> TaskSet<T> {
                     self.sleep(ended, None);
                     return true;
                 };
+                let runs = worker.is_of(self.pool.key) && runs_in_place();
+                while runs && self.is_here() && !self.has_ended(ended) && self.run(worker) {}
                 let mut wait =
                     Ends { set: self, ended, first: 0, listed: None, is_circular: false };
                 worker.run_until(&mut wait);
@@ -78,15 +84,6 @@ impl<T> TaskSet<T> {
                 }
                 !is_circular
             })
-    }
-
-    /// The jobs on the pool, of which this many must end.
-    fn awaited(&self, ended: usize) -> Awaited {
-        let first = self.first_in_line();
-        let running = self.pending.iter().take_while(|(number, _)| *number < first);
-        let running = running.map(|(_, job)| job).filter(|job| !job.is_finished());
-        let jobs = running.map(brigade_task::JoinHandle::id).collect();
-        if ended == 1 { Awaited::Any(jobs) } else { Awaited::All(jobs) }
     }
 
     /// The number of the first job in line.
@@ -104,83 +101,47 @@ impl<T> TaskSet<T> {
             return;
         }
         blocking(|| {
-            while self.completions.is_waiting() {
-                let left = deadline.map(time::until);
-                if left.is_some_and(|left| left.is_zero()) {
-                    break;
-                }
-                thread.park(left);
+            while self.completions.is_waiting()
+                && deadline.is_none_or(|at| !time::until(at).is_zero())
+            {
+                thread.park(deadline.map(time::until));
             }
         });
         drop_contained(self.completions.stop_waiting());
     }
 
-    /// Whether this many jobs have ended.
+    /// Whether this many jobs have ended. If not yet, moves those that are listed to those that have.
     pub(super) fn has_ended(&mut self, jobs: usize) -> bool {
-        if self.ended.len() < jobs {
-            self.collect();
-        }
-        self.ended.len() >= jobs
-    }
-
-    /// Moves the jobs that are listed to those that have ended.
-    fn collect(&mut self) {
-        if self.completions.is_any() {
+        if self.ended.len() < jobs && self.completions.is_any() {
             let listed = self.completions.take();
             // Others have been detached.
             self.ended.extend(listed.filter_map(|number| self.pending.remove(number)));
         }
-    }
-
-    /// On a worker of the pool, if no job has ended: runs one here.
-    #[inline]
-    pub(super) fn run_next(&mut self) {
-        let pool = self.pool.key;
-        if !self.has_ended(1) && runs_in_place() {
-            CURRENT
-                .with(|worker| worker.filter(|here| here.is_of(pool)).map(|here| self.run(here)));
-        }
+        self.ended.len() >= jobs
     }
 
     /// Runs a closure here that has been admitted and has not started; `false` if there is none.
     #[inline]
     fn run(&mut self, worker: &Worker) -> bool {
         let first = self.first_in_line();
-        while let Some((number, handle)) = self.pending.from(self.untried) {
-            self.untried = number;
-            if number >= first {
-                break;
-            }
-            self.untried += 1;
+        loop {
+            let next = self.pending.from(self.untried).next();
+            let Some((number, handle)) = next.filter(|&(number, _)| number < first) else {
+                return false;
+            };
+            self.untried = number + 1;
             if settle_on(worker, |run| handle.leave_and_settle(run)) {
-                self.end_unlisted(number);
+                // It is not listed. What has ended elsewhere meanwhile comes first. Not in a child that the job has forked.
+                if self.completions.is_any() && self.is_here() {
+                    self.has_ended(usize::MAX);
+                    // A task may wait for the next job that ends.
+                    let waker = self.completions.stop_waiting();
+                    contain(|| waker.into_iter().for_each(Waker::wake));
+                }
+                self.ended.extend(self.pending.remove(number));
+                self.limit.iter().for_each(|(limit, _)| limit.ended(number));
                 return true;
             }
         }
-        false
-    }
-
-    /// Handles the end of a job that this thread has run, and that is not listed.
-    #[inline]
-    fn end_unlisted(&mut self, number: usize) {
-        // Not in a child that the job has forked.
-        if self.completions.is_any() && self.is_here() {
-            self.collect();
-            // A task may wait for the next job that ends.
-            let waker = self.completions.stop_waiting();
-            contain(|| waker.into_iter().for_each(Waker::wake));
-        }
-        self.ended.extend(self.pending.remove(number));
-        self.limit.iter().for_each(|(limit, _)| limit.ended(number));
-    }
-
-    /// Detaches the first job: this thread can't wait for it.
-    pub(super) fn let_go_of_first(&mut self) -> Option<Result<T, JoinError>> {
-        if self.has_ended(1) {
-            return self.try_join_next();
-        }
-        let (number, handle) = self.pending.pop_first()?;
-        self.detach(number, handle);
-        Some(Err(JoinError::WouldDeadlock))
     }
 }
