@@ -254,11 +254,6 @@ impl<T> JoinHandle<T> {
     pub fn is_finished(&self) -> bool {
         self.inner.as_ref().is_none_or(brigade_task::JoinHandle::is_finished)
     }
-
-    /// The handle without the pool; `None` once it has been leaked.
-    pub(crate) fn into_inner(mut self) -> Option<brigade_task::JoinHandle<T>> {
-        self.inner.take()
-    }
 }
 
 /// Runs a job of a worker's pool on this worker, inside the job that waits for it, or cancels it if the pool is discarded;

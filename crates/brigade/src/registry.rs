@@ -66,11 +66,6 @@ impl<'a> At<'a> {
         }
     }
 
-    /// Whether the pool is neither bounded nor observed.
-    pub(crate) fn is_plain(self) -> bool {
-        self.core().is_none_or(|core| core.key.is_plain())
-    }
-
     /// Calls what drops a job; off the pool, the end of the pool waits for that.
     pub(crate) fn off_pool<R>(self, drop_job: impl FnOnce() -> R) -> R {
         match self {

@@ -15,7 +15,7 @@ pub(crate) struct Bound {
 impl Bound {
     /// Limits a pool to that many queued jobs.
     pub(crate) fn new(capacity: usize) -> Self {
-        Self { permits: Semaphore::new(capacity), close: Semaphore::wake_outsiders }
+        Self { permits: Semaphore::new(capacity), close: Semaphore::wake_all }
     }
 
     /// Wakes the submitters that wait from outside, as the pool is closed.

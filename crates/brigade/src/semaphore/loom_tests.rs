@@ -51,7 +51,7 @@ fn a_waiter_learns_that_it_is_over() {
         });
         turn();
         over.store(true, Ordering::Relaxed);
-        semaphore.wake_outsiders();
+        semaphore.wake_all();
         waiter.join().unwrap();
         drop(permit);
     });

@@ -159,10 +159,9 @@ impl Semaphore {
         }
     }
 
-    /// Wakes all waiters that submit from outside, as there will be no permit for them.
-    pub(crate) fn wake_outsiders(&self) {
-        let outsiders = self.change_waiters(Waiters::remove_outsiders);
-        outsiders.into_iter().for_each(waiters::wake);
+    /// Wakes all waiters, as there will be no permit for them.
+    pub(crate) fn wake_all(&self) {
+        self.change_waiters(Waiters::remove_all).into_values().for_each(waiters::wake);
     }
 
     /// Removes the first waiter and wakes it.
@@ -239,17 +238,17 @@ mod tests {
     }
 
     #[test]
-    fn the_end_reaches_those_from_outside_and_leaves_the_others_waiting() {
+    fn the_end_reaches_all_waiters() {
         let semaphore = Semaphore::new(1);
-        let permit = semaphore.try_acquire();
-        let (set, outsider) = (Arc::new(Sleeper::default()), Arc::new(Sleeper::default()));
-        let mut waiters = [Waiter::staying(semaphore.clone()), Waiter::new(semaphore.clone())];
-        waiters[0].register(&set.clone().into());
-        waiters[1].register(&outsider.clone().into());
-        semaphore.wake_outsiders();
-        assert!(outsider.0.try_take() && !set.0.try_take());
-        drop(permit);
-        assert!(set.0.try_take());
+        let _permit = semaphore.try_acquire();
+        let threads = [(); 2].map(|()| Arc::new(Sleeper::default()));
+        let mut waiters = [(); 2].map(|()| Waiter::new(semaphore.clone()));
+        for (waiter, thread) in waiters.iter_mut().zip(&threads) {
+            waiter.register(&thread.clone().into());
+        }
+        semaphore.wake_all();
+        assert!(threads.iter().all(|thread| thread.0.try_take()));
+        assert_eq!(semaphore.state.load(Ordering::Relaxed), 1);
     }
 
     #[test]

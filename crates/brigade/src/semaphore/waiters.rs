@@ -15,15 +15,9 @@ use super::Semaphore;
 #[derive(Default)]
 pub(super) struct Waiters {
     /// By their numbers, so in order of arrival.
-    entries: BTreeMap<u64, Entry>,
+    entries: BTreeMap<u64, Waker>,
     /// The last number in use.
     last: u64,
-}
-
-struct Entry {
-    /// Whether it waits on although the pool accepts nothing from outside any more.
-    stays: bool,
-    waker: Waker,
 }
 
 impl Waiters {
@@ -32,15 +26,11 @@ impl Waiters {
     }
 
     pub(super) fn remove_first(&mut self) -> Option<Waker> {
-        self.entries.pop_first().map(|(_, entry)| entry.waker)
+        self.entries.pop_first().map(|(_, waker)| waker)
     }
 
-    pub(super) fn remove_outsiders(&mut self) -> Vec<Waker> {
-        let leave;
-        (self.entries, leave) = mem::take(&mut self.entries)
-            .into_iter()
-            .partition::<BTreeMap<_, _>, _>(|(_, entry)| entry.stays);
-        leave.into_values().map(|entry| entry.waker).collect()
+    pub(super) fn remove_all(&mut self) -> BTreeMap<u64, Waker> {
+        mem::take(&mut self.entries)
     }
 
     /// Returns a number for a new waiter, which comes after all others.
@@ -51,20 +41,18 @@ impl Waiters {
 
     /// Adds a waiter, or renews its waker, and returns the former one. A waiter that has been woken gets its former place, before
     /// all that came later.
-    fn set(&mut self, number: u64, waker: Waker, stays: bool) -> Option<Waker> {
-        self.entries.insert(number, Entry { stays, waker }).map(|former| former.waker)
+    fn set(&mut self, number: u64, waker: Waker) -> Option<Waker> {
+        self.entries.insert(number, waker)
     }
 
     fn remove(&mut self, number: u64) -> Option<Waker> {
-        self.entries.remove(&number).map(|entry| entry.waker)
+        self.entries.remove(&number)
     }
 }
 
 /// One waiter, before, during and after its wait; dropping it ends the wait.
 pub(crate) struct Waiter {
     semaphore: Arc<Semaphore>,
-    /// Whether it waits on although the pool accepts nothing from outside any more.
-    stays: bool,
     /// Its number, once it has been registered.
     number: Option<u64>,
 }
@@ -72,12 +60,7 @@ pub(crate) struct Waiter {
 impl Waiter {
     /// Makes a waiter that is not registered yet.
     pub(crate) fn new(semaphore: Arc<Semaphore>) -> Self {
-        Self { semaphore, stays: false, number: None }
-    }
-
-    /// Makes a waiter that continues to wait in a closed pool.
-    pub(crate) fn staying(semaphore: Arc<Semaphore>) -> Self {
-        Self { semaphore, stays: true, number: None }
+        Self { semaphore, number: None }
     }
 
     /// Registers a waker, to be woken when there may be a permit. A waiter that was woken and found none has its former place
@@ -89,7 +72,7 @@ impl Waiter {
         let waker = waker.clone();
         let former = self.semaphore.change_waiters(|waiters| {
             let number = *self.number.get_or_insert_with(|| waiters.next_number());
-            waiters.set(number, waker, self.stays)
+            waiters.set(number, waker)
         });
         drop_contained(former);
     }

@@ -120,19 +120,18 @@ impl Limit {
         drop((state, former));
         waits
     }
+}
 
-    /// Detaches a job, which is counted until it ends.
-    pub(super) fn detach<T: Send + 'static>(self: &Arc<Self>, number: usize, it: JoinHandle<T>) {
-        let mut handle = it;
-        // The list tells of one that has ended.
-        if number < self.since || !handle.leave() {
-            return;
-        }
-        let detached = Arc::new(Detached(Mutex::default(), self.clone(), number));
-        match handle.wake_when_finished(&detached.clone().into()) {
-            true => *detached.0.lock() = Some(handle),
-            false => detached.wake(),
-        }
+/// Detaches a job, which the limit counts until it ends.
+pub(super) fn detach<T: Send + 'static>(limit: &Arc<Limit>, number: usize, mut job: JoinHandle<T>) {
+    // The list tells of one that has ended.
+    if number < limit.since || !job.leave() {
+        return;
+    }
+    let detached = Arc::new(Detached(Mutex::default(), limit.clone(), number));
+    match job.wake_when_finished(&detached.clone().into()) {
+        true => *detached.0.lock() = Some(job),
+        false => detached.wake(),
     }
 }
 

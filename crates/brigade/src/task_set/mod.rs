@@ -49,8 +49,7 @@ use std::collections::VecDeque;
 use std::panic::{self, Location};
 use std::sync::Arc;
 
-use brigade_sync::budget;
-use brigade_sync::time;
+use brigade_sync::{budget, time};
 use brigade_task::{Completions, Job, JoinError};
 
 use crate::engine::Core;
@@ -62,13 +61,13 @@ use crate::semaphore::Permit;
 use crate::spawn::{class_key, future_of, make_future};
 use crate::submission::{make_with_permit, unmade};
 use crate::watch::watcher_of;
-use limit::Limit;
+use limit::{Limit, detach};
 use pending::Pending;
 
 /// The handle of a job, and its job.
 type Made<T> = (Job, brigade_task::JoinHandle<T>);
 
-/// [`Limit::detach`], for sets whose outcomes are known to be `Send`.
+/// [`limit::detach`], for sets whose outcomes are known to be `Send`.
 type Detach<T> = fn(&Arc<Limit>, usize, brigade_task::JoinHandle<T>);
 
 /// A set of jobs on one pool. The jobs are closures and futures with outcomes of one type, which are returned in the order in
@@ -104,7 +103,7 @@ pub struct TaskSet<T> {
     /// The number of the next job.
     next: usize,
     /// The jobs that have not ended, or whose ends the owner has not seen.
-    pending: Pending<T>,
+    pending: Pending<brigade_task::JoinHandle<T>>,
     /// The number from which on the owner has not tried to run the pending jobs.
     untried: usize,
     /// The jobs that have ended, in that order.
@@ -158,7 +157,7 @@ impl<T> TaskSet<T> {
             Some((limit, _)) => limit.set(jobs),
             None => {
                 let limit = Limit::new(self.pool.key, jobs, self.next);
-                self.limit = Some((limit.clone(), Limit::detach));
+                self.limit = Some((limit.clone(), detach));
                 self.completions.tell(move |number| limit.ended(number));
             }
         }

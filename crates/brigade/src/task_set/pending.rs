@@ -2,8 +2,6 @@
 
 use std::collections::VecDeque;
 
-use brigade_task::JoinHandle;
-
 /// The first allocation: enough for the ten children of a usual tree.
 const FIRST: usize = 12;
 
@@ -11,20 +9,20 @@ const FIRST: usize = 12;
 const FEW: usize = 64;
 
 /// The handles of jobs, in the order of their numbers. No call takes longer on average than a binary search.
-pub(super) struct Pending<T> {
+pub(super) struct Pending<H> {
     /// Where a handle has been removed there is a gap.
-    entries: VecDeque<(usize, Option<JoinHandle<T>>)>,
+    entries: VecDeque<(usize, Option<H>)>,
     /// How many handles there are.
     pub(super) len: usize,
 }
 
-impl<T> Pending<T> {
+impl<H> Pending<H> {
     pub(super) fn new() -> Self {
         Self { entries: VecDeque::with_capacity(FIRST), len: 0 }
     }
 
     /// Adds a handle with a higher number than all others.
-    pub(super) fn push(&mut self, number: usize, handle: JoinHandle<T>) {
+    pub(super) fn push(&mut self, number: usize, handle: H) {
         self.entries.push_back((number, Some(handle)));
         self.len += 1;
     }
@@ -40,7 +38,7 @@ impl<T> Pending<T> {
     }
 
     /// Removes the handle with this number.
-    pub(super) fn remove(&mut self, number: usize) -> Option<JoinHandle<T>> {
+    pub(super) fn remove(&mut self, number: usize) -> Option<H> {
         let index = self.find(number);
         let entry = self.entries.get_mut(index).filter(|entry| entry.0 == number)?;
         let handle = entry.1.take()?;
@@ -53,16 +51,13 @@ impl<T> Pending<T> {
     }
 
     /// The handles from this number on.
-    pub(super) fn from(
-        &mut self,
-        number: usize,
-    ) -> impl Iterator<Item = (usize, &mut JoinHandle<T>)> {
+    pub(super) fn from(&mut self, number: usize) -> impl Iterator<Item = (usize, &mut H)> {
         let index = self.find(number);
         self.entries.range_mut(index..).filter_map(|entry| Some((entry.0, entry.1.as_mut()?)))
     }
 
     /// Removes all handles.
-    pub(super) fn take(&mut self) -> impl Iterator<Item = (usize, JoinHandle<T>)> + use<T> {
+    pub(super) fn take(&mut self) -> impl Iterator<Item = (usize, H)> + use<H> {
         core::mem::replace(self, Self::new())
             .entries
             .into_iter()

@@ -74,6 +74,9 @@ impl<T> TaskSet<T> {
                 };
                 let runs = worker.is_of(self.pool.key) && runs_in_place();
                 while runs && self.is_here() && !self.has_ended(ended) && self.run(worker) {}
+                if self.ended.len() >= ended {
+                    return true;
+                }
                 let mut wait =
                     Ends { set: self, ended, first: 0, listed: None, is_circular: false };
                 worker.run_until(&mut wait);
@@ -97,16 +100,15 @@ impl<T> TaskSet<T> {
             return;
         }
         let thread = BlockedThread::of_this_thread();
-        if !self.completions.wait(ended - self.ended.len(), Waker::from((*thread).clone())) {
-            return;
+        if self.completions.wait(ended - self.ended.len(), Waker::from((*thread).clone())) {
+            blocking(|| {
+                while self.completions.is_waiting()
+                    && deadline.is_none_or(|at| !time::until(at).is_zero())
+                {
+                    thread.park(deadline.map(time::until));
+                }
+            });
         }
-        blocking(|| {
-            while self.completions.is_waiting()
-                && deadline.is_none_or(|at| !time::until(at).is_zero())
-            {
-                thread.park(deadline.map(time::until));
-            }
-        });
         drop_contained(self.completions.stop_waiting());
     }
 
