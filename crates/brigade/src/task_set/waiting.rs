@@ -4,11 +4,11 @@ use core::task::Waker;
 use std::time::Instant;
 
 use brigade_sync::time;
-use brigade_task::{JoinError, contain, drop_contained};
+use brigade_task::{contain, drop_contained};
 
 use super::TaskSet;
 use crate::deadlock::{Awaited, Waiting};
-use crate::engine::{self, BlockedThread, CURRENT, Worker, blocking, runs_in_place, wait_as};
+use crate::engine::{self, BlockedThread, Worker, blocking, runs_in_place, wait_as};
 use crate::join::settle_on;
 
 /// A wait of a worker for so many ends.

@@ -1,4 +1,4 @@
-//! A `TaskSet` on a bounded pool: its jobs count like all others, and wait in the set until there is room.
+//! A `TaskSet` on a bounded pool: its jobs take room like all others, and are queued beyond the capacity where there is none.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
@@ -12,14 +12,15 @@ use brigade::{JoinError, Pool, Reason, Shutdown, TaskSet, WhenFull};
 use brigade_testkit::{Gate, Watchdog, eventually};
 
 #[test]
-fn no_more_jobs_of_a_set_are_queued_than_there_is_room_for_and_all_run() {
+fn jobs_of_a_set_are_queued_beyond_the_capacity_and_all_run() {
     let _dog = Watchdog::start(20);
     for policy in POLICIES {
         for_both_queueings(|builder| {
             let (pool, gate) = busy(builder, 3, policy);
             let mut set = TaskSet::new(pool.handle());
             (0..10).for_each(|number| set.submit(move || number));
-            assert_eq!((set.len(), pool.metrics().queued), (10, 3));
+            assert_eq!((set.len(), pool.metrics().queued), (10, 10));
+            assert_eq!(pool.try_execute(|| ()).unwrap_err().reason(), Reason::Full);
             gate.open();
             let mut outcomes: Vec<_> = set.outcomes().map(Result::unwrap).collect();
             outcomes.sort_unstable();
@@ -34,7 +35,7 @@ fn no_more_jobs_of_a_set_are_queued_than_there_is_room_for_and_all_run() {
 }
 
 #[test]
-fn jobs_of_a_set_leave_no_room_to_others_nor_these_to_them() {
+fn jobs_of_a_set_take_the_room_that_there_is() {
     let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let (pool, gate) = busy(builder, 2, WhenFull::Reject);
@@ -43,14 +44,14 @@ fn jobs_of_a_set_leave_no_room_to_others_nor_these_to_them() {
         pool.execute(|| ());
         assert_eq!(pool.try_execute(|| ()).unwrap_err().reason(), Reason::Full);
         set.submit(|| "later");
-        assert_eq!(pool.metrics().queued, 2, "the last waits in the set");
+        assert_eq!(pool.metrics().queued, 3, "one more than there is room for");
         gate.open();
         assert!(set.outcomes().map(Result::unwrap).eq(["of the set", "later"]));
     });
 }
 
 #[test]
-fn a_job_of_a_set_that_is_cancelled_makes_room_for_the_next() {
+fn a_job_of_a_set_that_is_cancelled_makes_room_if_it_took_any() {
     let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let (pool, gate) = busy(builder, 2, WhenFull::Reject);
@@ -59,7 +60,7 @@ fn a_job_of_a_set_that_is_cancelled_makes_room_for_the_next() {
         (0..2).for_each(|_| second.submit(|| "second"));
         first.cancel_all();
         assert_eq!(second.len(), 2);
-        assert_eq!(pool.try_execute(|| ()).unwrap_err().reason(), Reason::Full, "both are queued");
+        assert_eq!(fill(&pool), 2, "those of the other set have none");
         gate.open();
         assert_eq!(second.outcomes().map(Result::unwrap).count(), 2);
         assert!(first.outcomes().all(|outcome| matches!(outcome, Err(JoinError::Cancelled))));
@@ -67,7 +68,7 @@ fn a_job_of_a_set_that_is_cancelled_makes_room_for_the_next() {
 }
 
 #[test]
-fn a_set_that_is_dropped_while_it_waits_for_room_holds_nobody_up() {
+fn a_set_that_is_dropped_without_room_holds_nobody_up() {
     let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let (pool, gate) = full(builder, 1, WhenFull::Block);
@@ -85,7 +86,7 @@ fn a_set_that_is_dropped_while_it_waits_for_room_holds_nobody_up() {
 }
 
 #[test]
-fn a_set_that_was_let_go_gets_its_room() {
+fn a_set_that_was_let_go_runs_in_a_full_pool() {
     let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let (pool, gate) = full(builder, 1, WhenFull::Reject);
@@ -103,7 +104,7 @@ fn a_set_that_was_let_go_gets_its_room() {
 }
 
 #[test]
-fn a_full_pool_that_is_drained_runs_what_waits_in_the_set_and_a_discarded_one_cancels_it() {
+fn a_full_pool_that_is_drained_runs_the_jobs_of_a_set_and_a_discarded_one_cancels_them() {
     let _dog = Watchdog::start(60);
     for how in [Shutdown::Drain, Shutdown::Discard] {
         for_both_queueings(|builder| {
@@ -132,6 +133,19 @@ fn one_eviction_costs_a_set_one_job() {
     });
 }
 
+/// A job without room is dropped, too, where it is older than all that would make some.
+#[test]
+fn an_eviction_goes_on_until_there_is_room() {
+    let _dog = Watchdog::start(20);
+    let (pool, gate) = busy(Pool::builder(), 1, WhenFull::DropOldest);
+    let mut set = TaskSet::new(pool.handle());
+    (0..3).for_each(|_| set.submit(|| ()));
+    (0..2).for_each(|_| pool.execute(|| ()));
+    assert_eq!((pool.metrics().evicted, pool.metrics().queued), (4, 1));
+    gate.open();
+    assert_eq!(set.outcomes().filter(Result::is_err).count(), 3);
+}
+
 /// No other thread can make room.
 #[test]
 fn a_worker_that_waits_for_a_set_on_its_own_full_pool_runs_the_jobs_itself() {
@@ -152,15 +166,15 @@ fn a_worker_that_waits_for_a_set_on_its_own_full_pool_runs_the_jobs_itself() {
 }
 
 #[test]
-fn a_limit_and_a_capacity_both_hold() {
+fn a_limit_holds_in_a_pool_of_limited_capacity() {
     let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let (pool, gate) = busy(builder, 4, WhenFull::Reject);
         let mut set = TaskSet::new(pool.handle()).limit(2);
         (0..10).for_each(|_| set.submit(|| ()));
-        assert_eq!(pool.metrics().queued, 2);
+        assert_eq!((pool.metrics().queued, fill(&pool)), (2, 2));
         set = set.limit(6);
-        assert_eq!(pool.metrics().queued, 4);
+        assert_eq!(pool.metrics().queued, 8, "what has waited for the limit takes no room");
         gate.open();
         assert_eq!(set.outcomes().map(Result::unwrap).count(), 10);
     });
@@ -254,7 +268,7 @@ fn a_worker_gets_all_outcomes_of_a_set_whose_jobs_are_submitted_and_run_by_other
 }
 
 #[test]
-fn a_pool_that_drains_runs_what_gets_its_room_from_a_job_that_is_cancelled() {
+fn a_pool_that_drains_runs_a_job_of_a_set_that_has_no_room() {
     let _dog = Watchdog::start(60);
     let (pool, gate) = busy(Pool::builder(), 1, WhenFull::Reject);
     let mut queued = pool.submit(|| ());

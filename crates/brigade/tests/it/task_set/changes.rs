@@ -1,8 +1,8 @@
 //! A set whose jobs are already on the pool when it gets a limit, is detached or is asked in another way.
 
 use std::future::Future;
+use std::ops::Range;
 use std::pin::pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::task::{Context, Poll, Waker};
 use std::thread;
@@ -11,56 +11,57 @@ use brigade::{Handle, Pool, TaskSet};
 use brigade_testkit::{Drops, Gate, WakeCounter, Watchdog, eventually};
 
 #[test]
-fn a_limit_counts_the_jobs_that_were_there_before() {
+fn a_limit_counts_the_jobs_that_are_added_after_it() {
     let _dog = Watchdog::start(20);
     let pool = Pool::new(4);
     let (mut set, gate) = (TaskSet::new(&pool), Gate::closed());
-    for number in 0..3 {
-        let gate = gate.clone();
-        set.submit(move || {
-            gate.wait();
-            number
-        });
-    }
-    set.submit(|| 3);
-    assert_eq!(set.join_next().unwrap().unwrap(), 3);
-    let mut set = set.limit(3);
-    let began = Arc::new(AtomicUsize::new(0));
-    for number in 4..8 {
-        let began = began.clone();
-        set.submit(move || {
-            began.fetch_add(1, Ordering::Relaxed);
-            number
-        });
-    }
-    assert_eq!(pool.metrics().accepted, 4, "the others wait in the set");
+    let add = |set: &mut TaskSet<usize>, numbers: Range<usize>| {
+        for number in numbers {
+            let gate = gate.clone();
+            set.submit(move || {
+                gate.wait();
+                number
+            });
+        }
+    };
+    add(&mut set, 0..2);
+    set.detach_all();
+    add(&mut set, 2..4);
+    set.submit(|| 4);
+    assert_eq!(set.join_next().unwrap().unwrap(), 4);
+    let mut set = set.limit(2);
+    add(&mut set, 5..9);
+    assert_eq!(pool.metrics().accepted, 7, "two wait in the set");
     assert!(set.try_join_next().is_none());
     gate.open();
     assert!(set.wait_all());
-    assert_eq!(began.load(Ordering::Relaxed), 4);
     let mut rest: Vec<_> = set.outcomes().map(Result::unwrap).collect();
     rest.sort_unstable();
-    assert_eq!(rest, [0, 1, 2, 4, 5, 6, 7]);
+    assert_eq!(rest, [2, 3, 5, 6, 7, 8]);
 }
 
 #[test]
-fn a_limit_counts_detached_jobs_that_were_there_before() {
+fn a_limit_counts_jobs_that_are_detached_after_it() {
     let _dog = Watchdog::start(20);
     let pool = Pool::new(2);
-    let (mut set, gate, drops) = (TaskSet::new(&pool), Gate::closed(), Drops::default());
-    let (inner, token) = (gate.clone(), drops.token());
-    set.submit(move || {
-        inner.wait();
-        Some(token)
-    });
+    let (mut set, gate, drops) = (TaskSet::new(&pool).limit(1), Gate::closed(), Drops::default());
+    for number in 0..3 {
+        let (inner, token) = (gate.clone(), drops.token());
+        set.submit(move || {
+            inner.wait();
+            (number > 0).then_some(token)
+        });
+    }
     set.detach_all();
     assert!(set.is_empty() && set.join_next().is_none());
-    let mut set = set.limit(1);
     set.submit(|| None);
-    assert_eq!(pool.metrics().accepted, 1, "the second waits in the set");
+    set.cancel_all();
+    assert!(set.join_next().unwrap().is_err(), "it waited in the set");
+    set.submit(|| None);
+    assert_eq!((pool.metrics().accepted, drops.count()), (2, 0), "the others wait in the set");
     gate.open();
     assert!(set.join_next().unwrap().unwrap().is_none());
-    eventually("the outcome is dropped", || drops.count() == 1);
+    assert_eq!(drops.count(), 3, "their outcomes were dropped as they ended");
 }
 
 /// A set whose one job waits for the gate, and that a task has polled.
