@@ -225,15 +225,15 @@ impl Builder {
     ///
     /// The limit is exact. It covers all queues of the pool and all submissions, those of the pool's own jobs included. A job
     /// that starts, is cancelled or is dropped makes room at once. [`when_full`](Self::when_full) sets what happens to a job
-    /// for which there is no room; jobs of a [`TaskSet`](crate::TaskSet) wait in the set. What borrows takes no room, as a thread
+    /// for which there is no room; those of a [`TaskSet`](crate::TaskSet) are queued. What borrows takes no room, as a thread
     /// waits for it: forks, [installed](crate::Handle::install) calls, closures and futures of a [`Scope`](crate::Scope). A bounded
     /// pool queues a closure without an allocation if its captures have at most 16 bytes.
     ///
     /// **Beyond the capacity.** A job of the pool that submits to the full pool never waits. By a policy that would
     /// [wait](WhenFull::Block) or [run the job](WhenFull::RunInCaller), its job is queued without room. So the queues exceed the
-    /// capacity by what running jobs submit while there is no room, and by nothing else: submissions from outside never do. To
-    /// bound that too, such a job can use [`WhenFull::Reject`]. A job of the pool that waits for a `TaskSet` submits in the same way
-    /// what waits in the set.
+    /// capacity by what running jobs submit while there is no room, by jobs of sets, and by nothing else: other submissions from outside never
+    /// do. To bound that too, such a job can use [`WhenFull::Reject`], and a set a [limit](crate::TaskSet::limit). A policy that
+    /// [drops the oldest](WhenFull::DropOldest) job drops also older ones that are queued without room.
     ///
     /// **Pools that submit to each other.** A job that submits to another pool waits for room as a thread outside does. Jobs of two full pools
     /// that submit to each other may wait forever, and no error tells that: let one of the pools have the policy

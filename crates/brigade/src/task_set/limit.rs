@@ -135,7 +135,8 @@ pub(super) fn detach<T: Send + 'static>(limit: &Arc<Limit>, number: usize, mut j
     }
 }
 
-/// The waker of a detached job: drops its outcome. The handle is there once the waker is in the job's cell, which takes the waker out at its end.
+/// The waker of a detached job: drops its outcome, and tells the limit. The job's cell owns it, and it owns the handle of that cell, until it
+/// is woken.
 struct Detached<T>(Mutex<Option<JoinHandle<T>>>, Arc<Limit>, usize);
 
 impl<T: Send + 'static> Wake for Detached<T> {

@@ -1,40 +1,44 @@
 //! Sets of jobs that are waited for together.
 //!
-//! A job of a set is one job of the pool. The set has its handle, and numbers its jobs in the order in which they are added. Nobody else
-//! sees a number, so none is used twice.
+//! Each job of a set is one job of the pool. The set has its handle, and numbers the jobs in the order in which they are added. No
+//! number is used twice.
 //!
-//! | a job is | where | changed by |
-//! |---|---|---|
-//! | *waiting* | in the [line](limit) of a set with a limit; its handle is in `pending` | its end, in line only by the owner's cancel; the limit |
-//! | *admitted* | on the pool, or on its way there; its handle is in `pending` | the thread that runs or drops it |
-//! | *listed* | as above, but it has ended, and its number is in the list [`Completions`] | the owner |
-//! | *ended* | its handle is in `ended` | the owner |
+//! | a job is | where its handle is | what happens next | by |
+//! |---|---|---|---|
+//! | *waiting* | `pending`; the job is in the line of the [`limit`] | it is admitted, or dropped | a thread that ends another job; the owner |
+//! | *admitted* | `pending`; the job is on the pool, or on its way there | it ends, and is listed | the thread that runs or drops it |
+//! | *listed* | `pending`; its number is in the list [`Completions`] | the handle moves to `ended` | the owner |
+//! | *ended* | `ended` | its outcome is taken | the owner |
 //!
-//! **Ends.** The cells are the list: the thread that ends a job pushes its cell there with the outcome in place, so the list has the order of
-//! the ends, and nothing is allocated for it. The owner takes the whole list, and moves the handles. A job that it runs itself in a
-//! set without a limit is not even listed. Then it takes the list first, so what has ended on another thread meanwhile comes before.
+//! **Ends.** The thread that ends a job lists it, with the outcome in place. So the list has the order of the ends, and nothing is
+//! allocated or locked for it. A closure that the owner runs itself is not even listed. The owner takes the list after that closure, and before
+//! it adds the handle to `ended`: a job that has ended on another thread meanwhile comes first.
 //!
-//! **Limit.** All jobs are made, and listed when they end, in the same way; with a limit some wait before they are submitted. The list
-//! tells the limit of each end after it has listed it. So with a limit of one, the next job begins after the outcome of the one before is
-//! in place. The end makes room for one more; the thread that reports it submits from the line. A job is added to the line, and then
-//! its thread looks as well. So while a job waits and the limit allows more, a thread is about to look. The line is a queue in the order of the
-//! numbers: *waiting* are those from the first in line on, all others are *admitted*. A handle does not tell whether its job waits, so the
-//! owner runs no job from that number on.
+//! **Limit.** With a limit all jobs are made, cancelled and listed in the same way, but some wait before they are submitted. The list
+//! tells the limit of each end after it has listed it. So with a limit of one, a job begins after the outcome of the one before is in
+//! place. The thread that reports an end submits from the line as long as the limit allows, and so does the owner after it has added a job there. So
+//! if the limit allows more than are admitted, the line is empty or a thread is about to look. Jobs leave the line in the order of
+//! their numbers: those from the first in line on are waiting, and all before are admitted. The owner runs no job that waits.
 //!
-//! **Waiting.** The owner leaves its waker with the list, in one step with the count of what is listed there. So either it sees an
-//! end or that finds the waker. It waits until a number of jobs have ended. On a worker of the pool it also leaves the waker with the limit, in one
-//! step with a look at the first number in line, as it may be the only worker that can run the next job.
+//! **Waiting.** The owner waits until a number of jobs have ended. It leaves its waker with the list, in one step with the count of the jobs
+//! that are listed there. So either it sees an end, or the end finds the waker. On a worker of the pool it also leaves the waker with the limit, in
+//! one step with a look at the first number in line: it may be the only worker that can run the job that leaves the line next.
 //!
-//! **Counts.** The pool counts a job once it accepts it. A job that is dropped in line counts as accepted and cancelled.
+//! **Counts.** The pool counts a job when it accepts it. A job that is dropped in line counts as accepted and cancelled.
 //!
-//! **Detached.** Jobs whose handles are dropped leave the list. Where a limit counts them, their handles are in their wakers, which tell it.
+//! **Detached.** A job whose handle is dropped leaves the list. If a limit counts it, its handle is moved to its own waker, which tells the limit.
+//!
+//! **Forks.** In a forked child, the locks of the list and of the limit may be held forever. Handles alone still tell which jobs have ended.
 //!
 //! No closure, outcome, waker or spawner is run, dropped or cloned under a lock.
 //!
-//! **Rejected.** A job that is a future, which waits for a permit of a semaphore and then runs the closure. Where it has been polled, its captures
-//! are not dropped by the cancel but later, on the pool. A closure that runs loses its outcome to a cancel, as a future does. Its permit is
-//! released before its outcome is in place. And the owner polls futures that have no permit. Permits of a bounded pool for the jobs in
-//! line: they keep jobs that could run from the pool, and a pool that drops the oldest job finds none.
+//! **Rejected.**
+//! - *A limited job as a future, which waits for a permit of a semaphore and then runs the closure.* Once it has been polled, a cancel does
+//!   not drop its captures at once. A closure that runs loses its outcome to a cancel, as a future does. The permit is released before
+//!   the outcome is in place. The owner would poll futures that have no permit.
+//! - *Room of a bounded pool for jobs in line.* They keep jobs that could run out of the pool, and a pool that drops its oldest job can't
+//!   find them.
+//! - *A limit that counts earlier jobs.* An end that is just being listed would be counted twice, or not at all.
 
 mod limit;
 mod pending;
@@ -64,7 +68,7 @@ use crate::watch::watcher_of;
 use limit::{Limit, detach};
 use pending::Pending;
 
-/// The handle of a job, and its job.
+/// A job and its handle.
 type Made<T> = (Job, brigade_task::JoinHandle<T>);
 
 /// [`limit::detach`], for sets whose outcomes are known to be `Send`.
@@ -79,7 +83,7 @@ type Detach<T> = fn(&Arc<Limit>, usize, brigade_task::JoinHandle<T>);
 ///
 /// A full pool of limited [capacity](crate::Builder::capacity) never rejects a job of a set, whatever its
 /// [policy](crate::WhenFull) is, and never makes its submitter wait. A job for which there is no room is queued [beyond the
-/// capacity](crate::Builder::capacity), as those that running jobs submit: only the set's `limit` bounds how many.
+/// capacity](crate::Builder::capacity), as the jobs that running jobs submit: only the set's `limit` bounds their number.
 ///
 /// If the pool is shut down or dropped before the set, every job still gets its outcome. A drained pool also runs the jobs that
 /// wait in the set; a discarded one cancels them. A job that is cancelled while it waits in the set counts as one that the pool has

@@ -64,3 +64,39 @@ impl<H> Pending<H> {
             .filter_map(|(number, handle)| Some((number, handle?)))
     }
 }
+
+#[cfg(all(test, not(brigade_loom)))]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use brigade_testkit::Seed;
+
+    use super::*;
+
+    #[test]
+    fn it_agrees_with_a_map_and_keeps_little_memory() {
+        let mut seed = Seed::printed();
+        let (mut pending, mut map) = (Pending::new(), BTreeMap::new());
+        for number in 0..20_000 {
+            // It grows, and then has few left but the first.
+            let keeps = number < 5000;
+            pending.push(number, number);
+            map.insert(number, number);
+            for _ in 0..if keeps { 1 } else { 3 } {
+                let wanted = seed.below(number as u64 + 2) as usize;
+                let next = map.range(wanted..).next().map(|(&number, _)| number);
+                assert_eq!(pending.from(wanted).next().map(|(number, _)| number), next);
+                let removed = next.filter(|&next| next > 0 && !(keeps && seed.below(2) == 0));
+                for number in removed.into_iter().chain([number + 1]) {
+                    assert_eq!(pending.remove(number), map.remove(&number));
+                    assert_eq!(pending.remove(number), None, "it is gone");
+                }
+            }
+            assert_eq!(pending.len, map.len());
+            assert!(pending.entries.len() <= 2 * pending.len + FEW + 1);
+        }
+        assert!(pending.len < 100 && pending.entries.capacity() < 1000, "{}", pending.len);
+        assert!(pending.take().map(|(number, _)| number).eq(map.into_keys()));
+        assert_eq!((pending.len, pending.from(0).count()), (0, 0));
+    }
+}
