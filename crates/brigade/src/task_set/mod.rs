@@ -346,8 +346,8 @@ impl<T> TaskSet<T> {
 
     /// Waits for the next job to end, and takes its outcome; `None` if the set is empty.
     ///
-    /// On a worker of the same pool, jobs of this set that have not started yet run inside this call until an outcome is
-    /// available; of other jobs none but those that [`join`](JoinHandle::join) names, which also has the consequences for locks and stacks.
+    /// On a worker of the same pool, closures of this set that have not started yet, and do not wait for the limit, run inside this call until
+    /// an outcome is available; of other jobs none but those that [`join`](JoinHandle::join) names, which also has the consequences for locks and stacks.
     /// Otherwise it waits as in [`blocking`](crate::blocking).
     ///
     /// # Errors

@@ -26,6 +26,9 @@
 //! the consumer is woken once. A thread that looks after the wait has ended leaves everything as it is. Only while `is_on`
 //! do others than the consumer swap `head`; so a consumer that has not waited since its last take needs no lock.
 //!
+//! **Telling.** A set that limits its members is told of each completion. The thread that has pushed it calls the set's closure last: by
+//! then the completion can be taken, and the consumer has been woken.
+//!
 //! No user code runs under the lock: wakers are cloned before it, and woken and dropped after it.
 //!
 //! **Rejected.** A waker for each member: an allocation, and a reference to the set that is counted by it. A count beside
