@@ -13,7 +13,7 @@ use brigade_testkit::{Drops, Gate, WakeCounter, Watchdog, eventually};
 #[test]
 fn a_limit_counts_the_jobs_that_are_added_after_it() {
     let _dog = Watchdog::start(20);
-    let pool = Pool::new(4);
+    let pool = Pool::new(5);
     let (mut set, gate) = (TaskSet::new(&pool), Gate::closed());
     let add = |set: &mut TaskSet<usize>, numbers: Range<usize>| {
         for number in numbers {
