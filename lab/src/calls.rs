@@ -32,6 +32,7 @@ mod counted {
 
     use perf_event::events::Tracepoint;
     use perf_event::{Builder, Counter};
+    use rustix::io::Errno;
 
     use super::Kind;
 
@@ -54,9 +55,16 @@ mod counted {
                         let mut builder = Builder::new(tracepoint);
                         // A tracepoint is in the kernel.
                         builder.observe_pid(thread).inherit(true).exclude_kernel(false);
-                        let mut counter = builder.build()?;
-                        counter.enable()?;
-                        counters.push(counter);
+                        let counter = builder.build().and_then(|mut counter| {
+                            counter.enable()?;
+                            Ok(counter)
+                        });
+                        match counter {
+                            Ok(counter) => counters.push(counter),
+                            // A thread that has ended since it was listed makes no calls.
+                            Err(error) if Errno::from_io_error(&error) == Some(Errno::SRCH) => {}
+                            Err(error) => return Err(error),
+                        }
                         step();
                     }
                 }
@@ -132,7 +140,30 @@ mod tests {
     use super::{Calls, Kind};
     use std::fs::File;
     use std::io::Read;
+    use std::sync::atomic::{AtomicBool, Ordering};
     use std::thread;
+
+    /// Caught: a thread that ended in the middle of it was an error.
+    #[test]
+    fn threads_that_end_while_a_count_begins_do_not_keep_it_from_counting() {
+        let kinds = [Kind::Futex];
+        if Calls::begin(kinds, || ()).is_err() {
+            return;
+        }
+        let stop = AtomicBool::new(false);
+        let come_and_go = || {
+            while !stop.load(Ordering::Relaxed) {
+                thread::spawn(|| ()).join().expect("joined");
+            }
+        };
+        thread::scope(|scope| {
+            (0..4).for_each(|_| _ = scope.spawn(come_and_go));
+            let begun = (0..50).map(|_| Calls::begin(kinds, || ()).map(drop));
+            let failed = begun.filter_map(Result::err).next();
+            stop.store(true, Ordering::Relaxed);
+            assert!(failed.is_none(), "{failed:?}");
+        });
+    }
 
     #[test]
     fn calls_are_counted_by_their_kind_where_the_system_allows_that() {
