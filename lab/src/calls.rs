@@ -55,11 +55,8 @@ mod counted {
                         let mut builder = Builder::new(tracepoint);
                         // A tracepoint is in the kernel.
                         builder.observe_pid(thread).inherit(true).exclude_kernel(false);
-                        let counter = builder.build().and_then(|mut counter| {
-                            counter.enable()?;
-                            Ok(counter)
-                        });
-                        match counter {
+                        let counter = builder.build();
+                        match counter.and_then(|mut counter| counter.enable().map(|()| counter)) {
                             Ok(counter) => counters.push(counter),
                             // A thread that has ended since it was listed makes no calls.
                             Err(error) if Errno::from_io_error(&error) == Some(Errno::SRCH) => {}
