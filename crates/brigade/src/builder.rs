@@ -225,7 +225,7 @@ impl Builder {
     ///
     /// The limit is exact. It covers all queues of the pool and all submissions, those of the pool's own jobs included. A job
     /// that starts, is cancelled or is dropped makes room at once. [`when_full`](Self::when_full) sets what happens to a job
-    /// for which there is no room; those of a [`TaskSet`](crate::TaskSet) are queued. What borrows takes no room, as a thread
+    /// for which there is no room; jobs of a [`TaskSet`](crate::TaskSet) are queued. What borrows takes no room, as a thread
     /// waits for it: forks, [installed](crate::Handle::install) calls, closures and futures of a [`Scope`](crate::Scope). A bounded
     /// pool queues a closure without an allocation if its captures have at most 16 bytes.
     ///

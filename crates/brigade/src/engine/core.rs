@@ -387,7 +387,7 @@ impl Core {
             self.help();
         }
         self.call_holder();
-        if self.idle.has_failed() {
+        if self.idle.snapshot().is_understaffed() && self.idle.has_failed() {
             let mut pauses = (0..RETRIES).map(|retry| Duration::from_millis(1 << retry));
             _ = pauses.any(|pause| {
                 time::sleep(pause);

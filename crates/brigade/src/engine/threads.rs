@@ -39,9 +39,9 @@ pub(super) struct Threads {
     is_detached: AtomicBool,
 }
 
-/// What is known of a thread that the spawner has to start.
+/// The fate of a thread that the spawner has to start, as far as it is known.
 struct Fate {
-    /// What it runs, until it does, its main function has been dropped, or the spawner has failed.
+    /// The worker that it runs, until it does, its main function has been dropped, or the spawner has failed.
     launch: Option<Box<dyn Launch>>,
     /// Whether it runs, or has run.
     runs: bool,

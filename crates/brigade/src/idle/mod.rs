@@ -29,7 +29,7 @@ use state::{ATTENDED, CLOSED, DISCARD, PRIORITIZED, SEARCHING, WATCHED, YIELDS};
 /// The state of the workers of one pool.
 pub(crate) struct Idle {
     state: CachePadded<AtomicU64>,
-    /// What the state shows of the roster changes under this lock.
+    /// The parts of the state that follow from the roster change under this lock.
     roster: CachePadded<Mutex<Roster>>,
     /// Notified when a worker has arrived or left, and when a spawner has returned.
     changed: Condvar,
@@ -109,19 +109,24 @@ impl Idle {
         self.is_spinning.store(false, Ordering::Relaxed);
     }
 
-    /// Changes the roster, and what the state shows of it. The fence is for a caller that others relied on until now: it must look at every source
+    /// Changes the roster, and the parts of the state that follow from it. The fence is for a caller that others relied on until now: it must look at every source
     /// once more.
     fn change<R>(&self, change: impl FnOnce(&mut Roster) -> R) -> R {
+        self.change_and_see(change).0
+    }
+
+    /// The same, with the state after the change.
+    fn change_and_see<R>(&self, change: impl FnOnce(&mut Roster) -> R) -> (R, Snapshot) {
         let mut roster = self.roster.lock();
         let result = change(&mut roster);
-        self.show(&mut roster);
+        let now = self.show(&mut roster);
         drop(roster);
         // Ordering: change, fence, look at the queues, against publish, fence, look at the state in `after_publishing`.
         fence(Ordering::SeqCst);
-        result
+        (result, now)
     }
 
-    /// Has the state show what has changed in the roster.
+    /// Has the state show the changes of the roster.
     #[inline(never)]
     fn show(&self, roster: &mut Roster) -> Snapshot {
         let change = roster.take_change();
@@ -213,12 +218,12 @@ impl Idle {
     ///
     /// It becomes the driver holder if that is `wanted` and there is none. While others run, which poll, it does so only if it `is_called` to.
     pub(crate) fn announce(&self, index: usize, wanted: bool, is_called: bool) -> Announced {
-        let (holds_driver, now) = self.change(|roster| {
+        let (holds_driver, now) = self.change_and_see(|roster| {
             // A blocked worker runs nothing.
             let others_run = self.snapshot().running() > roster.counts.blocked();
             roster.park(index);
             let may_hold = wanted && (is_called || !others_run);
-            (may_hold && roster.sleepers.hold_driver(index), self.show(roster))
+            may_hold && roster.sleepers.hold_driver(index)
         });
         // If the pool is open, the thread that closes it sees this worker parked.
         let may_end = now.closed() && now.all_parked();

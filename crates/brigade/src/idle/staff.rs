@@ -283,20 +283,20 @@ impl Idle {
         })
     }
 
-    /// The same for a wait inside a job; `None` if no other worker would be left that is not blocked, and none `may_start`. There may be
-    /// more than the limits then if they `may_exceed` these. `is_own` says whether it waits for jobs of this pool only.
+    /// The same for a wait inside a job; `None` if no other worker would be left that is not blocked, and none can be started, or the last
+    /// start has failed. There may be more than the limits if they `may_exceed` these. `is_own` says whether it waits for jobs of this
+    /// pool only.
     #[must_use]
     pub(crate) fn block_to_wait(
         &self,
         unwinds: bool,
         may_exceed: bool,
-        may_start: bool,
         is_own: bool,
     ) -> Option<bool> {
         self.change(|roster| {
             let extra = may_exceed || (unwinds && roster.counts.size().spare > 0);
             roster.counts.block(extra);
-            if roster.is_stuck() || (roster.counts.active() == 0 && !may_start) {
+            if roster.is_stuck() || (roster.counts.active() == 0 && roster.starts.has_failed()) {
                 roster.counts.unblock(extra);
                 return None;
             }
@@ -311,7 +311,7 @@ impl Idle {
     pub(crate) fn exceed_to_wait(&self) -> bool {
         self.change(|roster| {
             roster.counts.exceed(true);
-            let is_stuck = roster.is_stuck();
+            let is_stuck = roster.is_stuck() || roster.starts.has_failed();
             if is_stuck {
                 roster.counts.exceed(false);
             }

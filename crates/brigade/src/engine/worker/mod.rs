@@ -259,7 +259,6 @@ impl Worker {
     /// The same for a wait inside a job, which is for jobs of this pool only or not; `None` if no other worker of the pool would be left to
     /// run anything.
     fn block_to_wait(&self, is_own: bool) -> Option<Blocked<'_>> {
-        let may_start = !self.core.idle.has_failed();
         let config = &self.core.config;
         let may_exceed = !config.is_driven && (config.spare.is_none() || self.depth() > DEPTH);
         if self.depths.is_blocked() {
@@ -267,7 +266,7 @@ impl Worker {
                 return Some(self.blocked(false, false, None));
             }
             // A call that blocks does not let the pool exceed its limits, a wait inside it does.
-            if !may_exceed || !may_start || !self.core.idle.exceed_to_wait() {
+            if !may_exceed || !self.core.idle.exceed_to_wait() {
                 return None;
             }
             let blocked = self.blocked(true, false, None);
@@ -275,7 +274,7 @@ impl Worker {
             return Some(blocked);
         }
         let unwinds = !runs_in_place();
-        let extra = self.core.idle.block_to_wait(unwinds, may_exceed, may_start, is_own)?;
+        let extra = self.core.idle.block_to_wait(unwinds, may_exceed, is_own)?;
         let blocked = self.blocked(extra, is_own, self.begin(Span::Blocked));
         self.core.replace_blocked();
         Some(blocked)

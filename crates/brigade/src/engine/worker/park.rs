@@ -14,7 +14,7 @@ use crate::idle::{Idle, Parked, Watch};
 /// It is needed if others are blocked or a job is being submitted.
 const STAY: (u32, Duration) = (8, Duration::from_millis(10));
 
-/// A spin before a sleep, or instead: what no other worker may do meanwhile, and its end; `None` if this worker never sleeps.
+/// A spin before a sleep, or instead: the state that keeps other workers from spinning meanwhile, and its end; `None` if this worker never sleeps.
 struct Spin<'a>(Option<(&'a Idle, Option<Instant>)>);
 
 impl Spin<'_> {

@@ -1,4 +1,4 @@
-//! Who works in a pool: how many workers there are (`counts`), who is about to be one (`starts`), and who sleeps (`sleepers`). It is
+//! The workers of a pool: how many there are (`counts`), which are being started (`starts`), and which sleep (`sleepers`). It is
 //! data under one lock, and knows neither threads nor atomics.
 
 mod counts;
@@ -33,7 +33,7 @@ pub(super) struct Roster {
     pub(super) is_unmanned: bool,
     /// Whether the pool has terminated: no worker is started or picked any more.
     pub(super) terminated: bool,
-    /// What the state shows of it.
+    /// The bits of the state that follow from it, as the state has them.
     shown: u64,
     /// How `searching` has changed with it, which the state does not show yet.
     searching: u64,
