@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Checks that modules import downwards: each from those in the lines below its own, in the order that the crate's lib.rs lists
-# (the laboratory has a test for the same). Documentation and tests may name anything.
+# Checks that modules import downwards: each from those in the lines below its own, in the order that the crate's lib.rs lists, or a folder's
+# mod.rs (the laboratory has a test for the same). Documentation and tests may name anything.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+# The order of a crate's modules, or of a folder's: of the files in `source`, as the file `library` lists it, with paths that begin with `root`.
 check() {
-    local crate="$1" source="crates/$1/src"
-    find "$source" -name '*.rs' -not -path '*/tests*' -not -path '*loom_tests*' -print0 | sort -z | xargs -0 awk -v source="$source" '
+    local source="crates/$1" library="crates/$1/$2" root="$3"
+    find "$source" -name '*.rs' -not -path '*/tests*' -not -path '*loom_tests*' -not -path "$library" -print0 | sort -z |
+        xargs -0 awk -v source="$source" -v library="$library" -v root="$root" '
         BEGIN {
-            library = source "/lib.rs"
             while ((getline line < library) > 0) {
                 if (line ~ /^\/\/ Each module imports only from those in the lines below it/) { listed = 1; continue }
                 if (listed && line ~ /^\/\/     /) {
@@ -34,27 +35,28 @@ check() {
         # A test module or impl ends at the brace in the first column; of what is not followed by one, only that line is left out.
         tests && /^}/ { tests = 0; next }
         tests && /;$/ && !/^ / { tests = 0; next }
-        tests || module == "lib" || /^ *\/\// { next }
+        tests || /^ *\/\// { next }
         {
             text = $0
             if (text ~ /crate::\{/) { print FILENAME ":" FNR ": one module a line: crate::{"; failed = 1 }
-            if (flat) gsub(/super::/, "crate::", text)
-            while (match(text, /crate::[A-Za-z_]+/)) {
-                name = substr(text, RSTART + 7, RLENGTH - 7)
+            if (flat) gsub(/super::/, root, text)
+            while (match(text, root "[A-Za-z_]+")) {
+                name = substr(text, RSTART + length(root), RLENGTH - length(root))
                 text = substr(text, RSTART + RLENGTH)
                 if (name == module) continue
                 if (!(name in layer)) problem = "is no module: name the one that has it"
                 else if (layer[name] <= layer[module]) problem = "is not below " module
                 else continue
-                print FILENAME ":" FNR ": crate::" name " " problem
+                print FILENAME ":" FNR ": " root name " " problem
                 failed = 1
             }
         }
         END { exit failed }
-    ' || { echo "$crate: imports must point down" >&2; return 1; }
+    ' || { echo "$source: imports must point down" >&2; return 1; }
 }
 
-for crate in brigade task queue; do check "$crate"; done
+for crate in brigade task queue; do check "$crate/src" lib.rs crate::; done
+check brigade/src/engine mod.rs crate::engine::
 
 # No file imports, through others, from itself. A folder is its `mod.rs`, which may import from what is in it.
 circles() {

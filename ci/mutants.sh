@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Changes the code in ways that a test should see, and says which changes none saw: `ci/mutants.sh [MODULE [COUNT]]`.
 #
-# MODULE is queue, task, burst or sync, or a folder of crates/brigade/src, such as idle; by default each module of docs/mutants.md.
+# MODULE is queue, task, burst or sync, or a folder in crates/brigade/src, such as idle; by default each module of docs/mutants.md.
 # COUNT is how many of its mutants are tried, evenly spread; by default 40, and 0 is all. BRIGADE_MUTANTS_FROM is the number of the first.
 # A mutant is killed by the unit tests of its crate, or by the random programs of ci/seeded.sh within BRIGADE_MUTANTS_SECONDS (20).
 # The results are in target/mutants/MODULE.txt. Works on a copy, in target/mutants/tree. Needs jq.
@@ -65,8 +65,8 @@ tested=
 for module in "${modules[@]}"; do
     if [[ -d crates/$module ]]; then
         package=brigade-$module folder=crates/$module/src
-    elif [[ -d crates/brigade/src/$module ]]; then
-        package=brigade folder=crates/brigade/src/$module
+    elif folder=$(find crates/brigade/src -type d -name "$module") && [[ -n $folder ]]; then
+        package=brigade
     else
         echo "there is no module $module" >&2
         exit 2

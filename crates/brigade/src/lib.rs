@@ -255,28 +255,17 @@ one](guide::works_with)."
 
 // Each module imports only from those in the lines below it (`ci/imports.sh` checks that):
 //
-//     guide   borrows
+//     guide
 //     integrations
-//     task_set   time   parallel   foreign
-//     free   scoped   local_pool
+//     task_set   time
+//     fork
 //     spawn
 //     io
-//     default_pool
-//     observing   placing   sizing   traces
-//     builder
-//     pool   machine   thread_name
+//     pool
 //     submission
-//     clock
-//     handle   cancel
-//     join
-//     abort   awaited   deadlock   blocking
-//     watch
-//     registry
+//     handle
 //     engine
-//     idle   semaphore   timers
-//     config
-//     metrics   rejected   large   key   job_name   sorted_map   role
-//     priority
+//     values
 
 // The documentation lists the methods of a type in the order of the modules that have them: what is most used comes first.
 mod submission;
@@ -285,23 +274,8 @@ mod spawn;
 
 mod handle;
 
-mod join;
-
-mod abort;
-mod awaited;
-mod blocking;
-#[cfg(doctest)]
-mod borrows;
-mod builder;
-mod cancel;
-mod clock;
-mod config;
-mod deadlock;
-mod default_pool;
 mod engine;
-#[doc(hidden)]
-pub mod foreign;
-mod free;
+mod fork;
 #[cfg(all(
     any(doc, doctest),
     feature = "executor",
@@ -314,38 +288,14 @@ mod free;
 // It is text: its examples need these features, a reader needs none.
 #[cfg_attr(docsrs, doc(auto_cfg = false))]
 pub mod guide;
-mod idle;
 mod integrations;
 #[cfg(feature = "io")]
 pub mod io;
-mod job_name;
-mod key;
-mod large;
-mod local_pool;
-mod machine;
-mod metrics;
-mod observing;
-mod parallel;
-mod placing;
 mod pool;
-mod priority;
-mod registry;
-mod rejected;
-mod role;
-mod scoped;
-mod semaphore;
-mod sizing;
-mod sorted_map;
 mod task_set;
-mod thread_name;
 pub mod time;
-mod timers;
-#[cfg(feature = "trace")]
-mod traces;
-mod watch;
+mod values;
 
-pub use abort::AbortHandle;
-pub use blocking::blocking;
 #[doc(inline)]
 pub use brigade_machine::{Cpus, ThreadState, Victims};
 #[cfg(feature = "macros")]
@@ -363,45 +313,39 @@ pub use brigade_task::{JoinError, Panic};
 #[cfg(feature = "trace")]
 #[doc(inline)]
 pub use brigade_trace::{Trace, TraceError};
-pub use builder::Builder;
-pub use cancel::{CancelOnDrop, cancelled};
-pub use config::{
-    Fairness, Growth, Idle, OnPanic, Order, PanicCallback, Placement, Queueing, Report, Shutdown,
-    ShutdownOptions, Threads, WhenFull,
-};
-pub use default_pool::{default_pool, set_default_pool};
 #[cfg(brigade_seeded)]
 #[doc(hidden)]
 pub use engine::monitor_runs;
-pub use free::{
-    current_priority, current_worker, current_worker_index, execute, job, spawn, submit,
-    try_execute, try_execute_locally, try_spawn, try_submit,
+pub use fork::{
+    Scope, ScopedJoinHandle, in_place_scope, join, map_reduce, par_chunks, par_chunks_mut, par_for,
+    scope,
 };
-pub use handle::Handle;
+#[cfg(feature = "trace")]
+pub use handle::Tracing;
+pub use handle::{AbortHandle, CancelOnDrop, Handle, JoinHandle, cancelled};
 #[cfg(feature = "metrics")]
 pub use integrations::MetricsExporter;
 #[cfg(feature = "orx-parallel")]
 pub use integrations::OrxScope;
-pub use job_name::current_job_name;
-pub use join::JoinHandle;
-pub use local_pool::LocalPool;
-pub use metrics::{Metrics, WorkerMetrics};
-pub use parallel::{map_reduce, par_chunks, par_chunks_mut, par_for};
-pub use pool::Pool;
-pub use priority::Priority;
-pub use rejected::{Reason, Rejected};
-pub use role::{Role, WorkerInfo};
-pub use scoped::{Scope, ScopedJoinHandle, in_place_scope, join, scope};
-pub use spawn::{YieldNow, block_on, spawn_local, yield_now};
-pub use submission::{JobBuilder, JobOnWorker, Reserved};
+#[doc(hidden)]
+pub use integrations::foreign;
+pub use pool::{
+    Builder, Pool, ThreadName, blocking, current_priority, current_worker, current_worker_index,
+    default_pool, execute, job, set_default_pool, spawn, submit, try_execute, try_execute_locally,
+    try_spawn, try_submit,
+};
+pub use spawn::{LocalPool, YieldNow, block_on, spawn_local, yield_now};
+pub use submission::{JobBuilder, JobOnWorker, Reserved, current_job_name};
 pub use task_set::TaskSet;
-pub use thread_name::ThreadName;
 #[doc(inline)]
 pub use time::{
     DelayedJob, Missed, PeriodicJob, Timer, execute_after, execute_at, execute_every, submit_after,
 };
-#[cfg(feature = "trace")]
-pub use traces::Tracing;
+pub use values::{
+    Fairness, Growth, Idle, Metrics, OnPanic, Order, PanicCallback, Placement, Priority, Queueing,
+    Reason, Rejected, Report, Role, Shutdown, ShutdownOptions, Threads, WhenFull, WorkerInfo,
+    WorkerMetrics,
+};
 
 /// The examples of the project's README, some of which need I/O.
 #[cfg(all(doctest, feature = "io"))]

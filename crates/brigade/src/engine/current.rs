@@ -2,8 +2,8 @@
 
 use core::cell::Cell;
 
-use crate::key::Key;
-use crate::role::WorkerInfo;
+use super::key::Key;
+use crate::values::WorkerInfo;
 
 brigade_sync::thread_local! {
     /// The pool that this thread is a worker of, and the worker's index.

@@ -1,59 +1,65 @@
-//! The engine: how the workers of one pool find their work, sleep, and end.
+//! The engine: how the workers of one pool find their work, sleep, and end. It must not know what a job is submitted as.
 //!
-//! [`Core`] is what the owner, the handles and the workers of a pool share. Each of its parts is a state with its own methods:
-//! `queues` (the [`injectors`], the [`lanes`], and in [`peers`] what each worker has), `threads`, and `events` (timers and I/O). Also `tasks`
-//! (pending futures) and `ledger` (jobs that ended off the pool). The protocols that need several of them are in [`core`] (the
-//! injection of work, and the choice of a worker for it), [`admission`], [`broadcast`], [`resume`] and [`end`]. [`worker`] is the
-//! side of a worker's thread, [`monitor`] the thread that looks after all pools, and [`dispatch`] hands jobs to workers without a queue. [`inspect`] reads what all of them do.
+//! [`core`] is what the owner, the handles and the workers of a pool share; it composes the parts below it, and has the protocols that need
+//! several of them: the injection of work, admission, broadcasts, the end. [`worker`] is the side of a worker's thread, [`registry`] the way
+//! from a [`key`] to either.
 
-mod admission;
-mod backoff;
-mod bound;
-mod broadcast;
+// Each module imports only from those in the lines below it (`ci/imports.sh` checks that):
+//
+//     clock
+//     registry   supply
+//     worker
+//     probe
+//     core
+//     owned_tasks   ends
+//     queues   threads
+//     sleep
+//     idle   bounded   timers
+//     current   sorted_map
+//     key
+
+mod bounded;
+mod clock;
 mod core;
-mod counts;
 mod current;
-mod dispatch;
-mod end;
-mod enter;
-mod events;
-mod following;
-mod injectors;
-mod inspect;
-mod lanes;
-mod late;
-mod ledger;
-mod local;
-mod mailbox;
-mod monitor;
-mod off_pool;
-mod origins;
+mod ends;
+mod idle;
+mod key;
 mod owned_tasks;
-mod park_spot;
-mod peers;
 mod probe;
 mod queues;
-mod resources;
-mod resume;
-mod signal;
-mod sleeper;
+mod registry;
+mod sleep;
+mod sorted_map;
+mod supply;
 mod threads;
+mod timers;
 mod worker;
 
-pub(crate) use admission::{Admission, Unqueued};
-pub(crate) use bound::Bound;
+pub(crate) use bounded::Bound;
+pub(crate) use bounded::semaphore::{Permit, Waiter};
+pub use clock::now;
+pub(crate) use clock::now_in;
 pub(crate) use core::Core;
-pub(crate) use current::stopping;
-pub(crate) use dispatch::dispatch;
-pub(crate) use end::cancel_contained;
-pub(crate) use enter::{enter, enter_pool, entered, resources_of};
-pub(crate) use events::blocked::{BlockedThread, ThisThread};
-#[cfg(feature = "io")]
-pub(crate) use events::closed;
+pub(crate) use core::admission::{Admission, Unqueued};
+pub(crate) use core::dispatch::dispatch;
+pub(crate) use core::end::cancel_contained;
+pub(crate) use core::enter::{enter_pool, entered};
 #[cfg(brigade_seeded)]
-pub use monitor::monitor_runs;
-pub(crate) use off_pool::{drop_off_pool, may_nest, nest};
+pub use core::monitor::monitor_runs;
+pub(crate) use current::stopping;
+pub(crate) use ends::off_pool::{drop_off_pool, may_nest};
+pub(crate) use key::{ClassKey, Key};
 pub(crate) use probe::{Scope, Span};
+pub(crate) use registry::{
+    At, class_here, current_pool, forget, reach, reach_once, reach_owned, rejected,
+};
+pub(crate) use sleep::events::blocked::{BlockedThread, ThisThread};
+#[cfg(feature = "io")]
+pub(crate) use sleep::events::closed;
+pub(crate) use sorted_map::SortedMap;
+pub(crate) use supply::{enter, resources_of};
+pub(crate) use timers::{Due, Entry, FAR, TimerKey};
 pub(crate) use worker::{
     Awaited, CURRENT, Child, Driven, Worker, blocking, label_job, owned, runs_in_place, wait_as,
     wait_outside,

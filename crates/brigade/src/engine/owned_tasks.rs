@@ -11,7 +11,7 @@ use brigade_sync::unmodelled::{self, AtomicU64, AtomicUsize};
 use brigade_sync::{CachePadded, Mutex, MutexGuard};
 use brigade_task::TaskRef;
 
-use super::injectors::producer;
+use super::queues::injectors::producer;
 
 /// How many threads may add a future at once without waiting for each other.
 const SHARDS: usize = 8;

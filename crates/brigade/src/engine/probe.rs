@@ -11,7 +11,7 @@ use std::panic::Location;
 use brigade_trace::{Label, Now, Pen, Session, Since, Trace, TraceError, What, Worker as Traced};
 
 use super::core::Core;
-use crate::role::Role;
+use crate::values::Role;
 
 /// The worker that tells something.
 #[derive(Clone, Copy)]

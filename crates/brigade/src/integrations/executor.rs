@@ -5,8 +5,8 @@ use brigade_executor::{BoxFuture, Executor, Job, LocalBoxFuture, LocalSpawner, S
 use crate::engine::CURRENT;
 use crate::handle::Handle;
 use crate::pool::Pool;
-use crate::rejected::Rejected;
 use crate::spawn::spawn_local;
+use crate::values::Rejected;
 
 /// With the feature `executor`. A full pool follows its [`WhenFull`](crate::WhenFull): by default, it waits for room.
 impl Executor for Handle {

@@ -9,7 +9,7 @@ use brigade_sync::Mutex;
 use ::metrics::{Label, Unit, counter, describe_counter, describe_gauge, gauge};
 
 use crate::handle::Handle;
-use crate::metrics::{Metrics, WorkerMetrics};
+use crate::values::{Metrics, WorkerMetrics};
 
 /// Exports the [metrics](Handle::metrics) of a pool by the facade of the crate `metrics`, to the recorder that the program has
 /// installed (for Prometheus, StatsD, …).

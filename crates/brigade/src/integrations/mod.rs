@@ -1,9 +1,11 @@
-//! Integrations with other crates. No module imports them; lib.rs exports their types.
+//! Integrations with other crates. No module must know them; lib.rs exports their types.
 
 #[cfg(feature = "executor")]
 mod executor;
 #[cfg(feature = "metrics")]
 mod exporter;
+#[doc(hidden)]
+pub mod foreign;
 #[cfg(feature = "futures")]
 mod futures;
 #[cfg(feature = "hyper")]

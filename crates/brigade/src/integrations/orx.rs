@@ -5,10 +5,10 @@ use core::num::NonZeroUsize;
 use brigade_task::ScopeWith;
 use orx_parallel::ThreadPool;
 
+use crate::fork::{accepted, in_place_scope_with};
 use crate::handle::Handle;
 use crate::pool::Pool;
-use crate::rejected::Reason;
-use crate::scoped::{accepted, in_place_scope_with};
+use crate::values::Reason;
 
 /// A scope, as `orx-parallel` passes it along.
 #[derive(Clone, Copy, Debug)]

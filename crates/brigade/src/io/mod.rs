@@ -51,6 +51,8 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
+// It must not know futures that are spawned: `block_on` knows this module.
+
 pub mod fs;
 
 /// # Examples
@@ -93,9 +95,8 @@ use brigade_io::DriverSupply;
 use brigade_sync::OnceLock;
 use brigade_sync::fork::PerProcess;
 
-use crate::default_pool::default_pool;
-use crate::engine::closed;
-use crate::registry::reach;
+use crate::engine::{closed, reach};
+use crate::pool::default_pool;
 
 /// Calls a closure; I/O resources that it makes belong to the default pool, unless the thread has entered another.
 pub(crate) fn enter_default<R>(call: impl FnOnce() -> R) -> R {

@@ -10,13 +10,14 @@ use std::task::Wake;
 use brigade_sync::atomic::{AtomicBool, Ordering};
 use brigade_sync::budget::poll_limited;
 
-use crate::awaited::{Polled, State};
-use crate::deadlock::{Awaited, Waiting};
-use crate::engine::{self, BlockedThread, ThisThread, Worker, entered, wait_as};
+use crate::engine;
+use crate::engine::{BlockedThread, ThisThread, Worker, entered, wait_as};
 use crate::handle::Handle;
+use crate::handle::awaited::{Polled, State};
+use crate::handle::deadlock::{Awaited, Waiting};
+use crate::handle::join::LOOK_AGAIN;
 #[cfg(feature = "io")]
 use crate::io::enter_default;
-use crate::join::LOOK_AGAIN;
 
 /// Runs a future to completion on this thread, which sleeps while the future waits.
 ///

@@ -8,12 +8,9 @@ use std::panic::Location;
 use brigade_task::{Job, Outcome, Schedule, Spawned, TaskRef, Woken, drop_contained};
 
 use super::watched::Watched;
-use crate::cancel::cancelled;
-use crate::engine::{CURRENT, Worker, drop_off_pool};
-use crate::join::JoinHandle;
-use crate::key::Key;
-use crate::registry::{At, reach};
-use crate::watch::watcher_of;
+use crate::engine::{At, CURRENT, Key, Worker, drop_off_pool, reach};
+use crate::handle::{JoinHandle, cancelled};
+use crate::submission::watcher_of;
 
 /// The scheduler of a local future: its worker.
 #[derive(Clone, Copy)]

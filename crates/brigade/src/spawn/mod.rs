@@ -1,4 +1,4 @@
-//! Futures on a pool.
+//! Futures on a pool. It must not know scopes and timers.
 //!
 //! A future is a job that may be queued many times, and at most once at a time. `brigade_task` runs it, the engine queues it,
 //! and this module accepts it.
@@ -8,6 +8,7 @@ mod verbs;
 
 mod block_on;
 mod local;
+mod local_pool;
 mod watched;
 mod yield_now;
 
@@ -20,19 +21,15 @@ use brigade_observe::Watcher;
 use brigade_sync::time;
 use brigade_task::{Guard, Job, Outcome, Schedule, Spawned, TaskRef, Woken, drop_contained};
 
-use crate::cancel::cancelled;
-use crate::engine::{CURRENT, drop_off_pool};
-use crate::join::JoinHandle;
-use crate::key::{ClassKey, Key};
-use crate::priority::Priority;
-use crate::registry::{At, class_here, reach};
-use crate::rejected::Rejected;
-use crate::semaphore::Permit;
+use crate::engine::{At, CURRENT, ClassKey, Key, Permit, class_here, drop_off_pool, reach};
+use crate::handle::{JoinHandle, cancelled};
 use crate::submission::{Admitted, accept_as, submit_admitted, submit_job};
+use crate::values::{Priority, Rejected};
 pub use block_on::block_on;
 pub(crate) use block_on::wait_for;
 pub use local::spawn_local;
 pub(crate) use local::spawn_local_on;
+pub use local_pool::LocalPool;
 use watched::{Boxed, Watched};
 pub use yield_now::{YieldNow, yield_now};
 

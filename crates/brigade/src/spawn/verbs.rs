@@ -9,15 +9,10 @@ use std::panic::Location;
 use pin_project_lite::pin_project;
 
 use super::{queue_future, spawn};
-use crate::config::WhenFull;
-use crate::engine::label_job;
-use crate::handle::Handle;
-use crate::job_name;
-use crate::join::JoinHandle;
-use crate::registry::reach_once;
-use crate::rejected::{Rejected, expect_accepted};
-use crate::submission::{Admitted, JobBuilder, Options, Reserved};
-use crate::watch::watcher_of;
+use crate::engine::{label_job, reach_once};
+use crate::handle::{Handle, JoinHandle};
+use crate::submission::{Admitted, JobBuilder, Options, Reserved, job_name, watcher_of};
+use crate::values::{Rejected, WhenFull, expect_accepted};
 
 pin_project! {
     /// A future with a name.

@@ -6,12 +6,10 @@ use std::time::Instant;
 use brigade_task::Job;
 
 use super::Receipt;
-use crate::config::WhenFull;
-use crate::engine::{Admission, CURRENT, Core, Unqueued, Worker, blocking, enter};
-use crate::key::Key;
-use crate::priority::Priority;
-use crate::registry::{At, reach, reach_owned};
-use crate::rejected::{Reason, Rejected, closure_of};
+use crate::engine::{
+    Admission, At, CURRENT, Core, Key, Unqueued, Worker, blocking, enter, reach, reach_owned,
+};
+use crate::values::{Priority, Reason, Rejected, WhenFull, closure_of};
 
 impl At<'_> {
     /// Accepts a closure, in a pool that is not bounded; on a worker, one that [runs a normal job](Worker::is_open_to).

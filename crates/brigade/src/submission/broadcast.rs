@@ -6,12 +6,10 @@ use std::sync::Arc;
 use brigade_observe::Watcher;
 use brigade_task::{Job, Work};
 
-use crate::engine::{CURRENT, Worker};
-use crate::handle::Handle;
-use crate::join::JoinHandle;
-use crate::registry::reach;
-use crate::rejected::{Reason, refuse};
-use crate::watch::watcher_of;
+use super::watcher::watcher_of;
+use crate::engine::{CURRENT, Worker, reach};
+use crate::handle::{Handle, JoinHandle};
+use crate::values::{Reason, refuse};
 
 /// A worker's share of a broadcast, which only that worker runs.
 struct Share<F> {

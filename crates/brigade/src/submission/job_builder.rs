@@ -10,16 +10,12 @@ use brigade_task::Work;
 use super::accept::{accept_as, submit};
 use super::queued::Queued;
 use super::watched::Watched;
+use super::watcher::watcher_of;
 use super::{Options, Receipt, Submission, Terms, submit_each};
-use crate::config::WhenFull;
 use crate::engine;
-use crate::handle::Handle;
-use crate::join::JoinHandle;
-use crate::key::Key;
-use crate::priority::Priority;
-use crate::registry::{class_here, reach_once};
-use crate::rejected::Rejected;
-use crate::watch::watcher_of;
+use crate::engine::{Key, class_here, reach_once};
+use crate::handle::{Handle, JoinHandle};
+use crate::values::{Priority, Rejected, WhenFull};
 
 /// Submits jobs with their own settings; made by [`Handle::job`] or [`brigade::job`](crate::job).
 ///

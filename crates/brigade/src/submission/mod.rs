@@ -1,4 +1,5 @@
-//! Submitting to a pool: the methods of a [`Handle`](crate::Handle), and what a bounded pool or a [`JobBuilder`] adds.
+//! Submitting to a pool: the methods of a [`Handle`](crate::Handle), and what a bounded pool or a [`JobBuilder`] adds. It must not know
+//! the owner of a pool.
 //!
 //! In a pool that is neither bounded nor observed, a closure without a deadline or a name becomes a plain job. Everything else is
 //! a [`Submission`]: that path is not hot, and the hot one sees by the pool's key that it need not take it.
@@ -10,10 +11,12 @@ mod job_builder;
 
 mod accept;
 mod broadcast;
+pub(crate) mod job_name;
 mod on_worker;
 mod queued;
 mod reserve;
 mod watched;
+mod watcher;
 
 use std::panic::Location;
 use std::sync::Arc;
@@ -23,21 +26,17 @@ use brigade_observe::Watcher;
 use brigade_sync::OnceLock;
 use brigade_task::{Job, Work};
 
-use crate::config::WhenFull;
-use crate::engine::{Admission, Core, Worker};
-use crate::key::Key;
-use crate::priority::Priority;
-use crate::registry::{At, reach};
-use crate::rejected::Rejected;
-use crate::semaphore::Permit;
-use crate::watch::watcher_of;
+use crate::engine::{Admission, At, Core, Key, Permit, Worker, reach};
+use crate::values::{Priority, Rejected, WhenFull};
 pub(crate) use accept::{accept_as, accept_owned, submit, submit_job};
 pub use job_builder::JobBuilder;
+pub use job_name::current_job_name;
 pub use on_worker::JobOnWorker;
 use queued::Queued;
 pub(crate) use queued::{Options, Terms};
 pub use reserve::Reserved;
 pub(crate) use watched::unmade;
+pub(crate) use watcher::watcher_of;
 
 /// What a submission returns for an accepted job: nothing, or a handle for its outcome.
 pub(crate) trait Receipt<T: 'static>: Sized {

@@ -8,11 +8,10 @@ use brigade_task::{Job, Work};
 use super::job_builder::JobBuilder;
 use super::queued::{Options, Queued, Terms};
 use super::watched::Watched;
-use crate::join::JoinHandle;
-use crate::key::Key;
-use crate::registry::reach_once;
-use crate::rejected::{Rejected, closure_of};
-use crate::watch::watcher_of;
+use super::watcher::watcher_of;
+use crate::engine::{Key, reach_once};
+use crate::handle::JoinHandle;
+use crate::values::{Rejected, closure_of};
 
 /// Submits a closure to one thread of a pool; made by [`JobBuilder::on_worker`].
 #[derive(Clone)]

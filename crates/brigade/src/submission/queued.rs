@@ -5,11 +5,9 @@ use std::time::Instant;
 
 use brigade_task::Work;
 
-use crate::clock;
-use crate::engine::label_job;
-use crate::job_name;
-use crate::priority::Priority;
-use crate::semaphore::Permit;
+use super::job_name;
+use crate::engine::{Permit, label_job, now};
+use crate::values::Priority;
 
 /// What a [`JobBuilder`](super::JobBuilder) sets beside the job itself: nothing, or its [`Options`].
 pub(crate) trait Terms: Send + 'static {
@@ -19,7 +17,7 @@ pub(crate) trait Terms: Send + 'static {
     /// Whether the job may still be started.
     #[inline]
     fn may_start(&self) -> bool {
-        self.deadline().is_none_or(|at| clock::now() < at)
+        self.deadline().is_none_or(|at| now() < at)
     }
 
     /// The class of the job; that of the job that submits it if `None`.

@@ -8,13 +8,9 @@ use std::panic::Location;
 use brigade_sync::budget;
 
 use super::{JobBuilder, Receipt, submit_with};
-use crate::config::WhenFull;
-use crate::engine::Admission;
-use crate::join::JoinHandle;
-use crate::key::Key;
-use crate::registry::{At, reach, reach_once};
-use crate::rejected::{Reason, Rejected};
-use crate::semaphore::{Permit, Waiter};
+use crate::engine::{Admission, At, Key, Permit, Waiter, reach, reach_once};
+use crate::handle::JoinHandle;
+use crate::values::{Reason, Rejected, WhenFull};
 
 impl JobBuilder {
     /// Returns a future that waits until the pool has room for one job, whatever its policy is, and reserves that room.

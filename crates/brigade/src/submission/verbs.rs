@@ -4,12 +4,9 @@ use std::panic::Location;
 
 use super::Submission;
 use super::accept::{accept, accept_elsewhere, submit};
-use crate::config::WhenFull;
-use crate::engine::CURRENT;
-use crate::handle::Handle;
-use crate::join::JoinHandle;
-use crate::registry::At;
-use crate::rejected::{Rejected, expect_accepted, refuse};
+use crate::engine::{At, CURRENT};
+use crate::handle::{Handle, JoinHandle};
+use crate::values::{Rejected, WhenFull, expect_accepted, refuse};
 
 impl Handle {
     /// Runs a closure on the pool, once.

@@ -7,7 +7,7 @@ use brigade_task::{Job, Work};
 
 use super::Receipt;
 use super::queued::{Queued, Terms};
-use crate::rejected::closure_of;
+use crate::values::closure_of;
 
 /// A closure that is queued in an observed pool: boxed, so that jobs of one result share the code, and no closure is compiled a second time
 /// for pools that are observed.

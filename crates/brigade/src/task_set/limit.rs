@@ -1,4 +1,4 @@
-//! The limit of a set: how many of its jobs are on the pool, and the line of those that wait. The [module above](super) has the protocol.
+//! The limit of a set: how many of its jobs are on the pool, and the line of those that wait. The [module above](super::) has the protocol.
 
 use core::task::Waker;
 use std::collections::VecDeque;
@@ -8,10 +8,8 @@ use std::task::Wake;
 use brigade_sync::Mutex;
 use brigade_task::{Job, JoinHandle};
 
-use crate::engine::cancel_contained;
-use crate::key::Key;
-use crate::priority::Priority;
-use crate::registry::reach;
+use crate::engine::{Key, cancel_contained, reach};
+use crate::values::Priority;
 
 /// A job that waits.
 type Waiting = (usize, Priority, Job);

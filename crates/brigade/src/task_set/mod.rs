@@ -1,4 +1,4 @@
-//! Sets of jobs that are waited for together.
+//! Sets of jobs that are waited for together. It must not know scopes and timers.
 //!
 //! Each job of a set is one job of the pool. The set has its handle, and numbers the jobs in the order in which they are added. No
 //! number is used twice.
@@ -56,15 +56,12 @@ use std::sync::Arc;
 use brigade_sync::{budget, time};
 use brigade_task::{Completions, Job, JoinError};
 
-use crate::engine::Core;
-use crate::handle::Handle;
-use crate::join::{JoinHandle, cancel};
-use crate::registry::{At, class_here, reach_once};
-use crate::rejected::{Rejected, closure_of, expect_accepted};
-use crate::semaphore::Permit;
+use crate::engine::{At, Core, Permit, class_here, reach_once};
+use crate::handle::join::cancel;
+use crate::handle::{Handle, JoinHandle};
 use crate::spawn::{class_key, future_of, make_future};
-use crate::submission::{make_with_permit, unmade};
-use crate::watch::watcher_of;
+use crate::submission::{make_with_permit, unmade, watcher_of};
+use crate::values::{Rejected, closure_of, expect_accepted};
 use limit::{Limit, detach};
 use pending::Pending;
 

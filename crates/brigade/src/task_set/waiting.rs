@@ -7,9 +7,10 @@ use brigade_sync::time;
 use brigade_task::{contain, drop_contained};
 
 use super::TaskSet;
-use crate::deadlock::{Awaited, Waiting};
-use crate::engine::{self, BlockedThread, Worker, blocking, runs_in_place, wait_as};
-use crate::join::settle_on;
+use crate::engine;
+use crate::engine::{BlockedThread, Worker, blocking, runs_in_place, wait_as};
+use crate::handle::deadlock::{Awaited, Waiting};
+use crate::handle::join::settle_on;
 
 /// A wait of a worker for so many ends.
 struct Ends<'a, T> {

@@ -11,20 +11,16 @@ use std::time::Instant;
 
 use brigade_observe::Watcher;
 
+use super::large::box_if_large;
 use super::schedule::{Action, Again, Every, Once, Schedule};
 use super::sleep::{Sleep, sleep_until};
 use super::timer::Timer;
 use super::{Missed, NO_PERIOD, later};
-use crate::clock::now_in;
-use crate::free::job;
-use crate::join::JoinHandle;
-use crate::key::Key;
-use crate::large::box_if_large;
-use crate::priority::Priority;
-use crate::registry::{class_here, rejected};
-use crate::rejected::{Rejected, expect_accepted};
-use crate::submission::{JobBuilder, Options};
-use crate::watch::watcher_of;
+use crate::engine::{Key, class_here, now_in, rejected};
+use crate::handle::JoinHandle;
+use crate::pool::job;
+use crate::submission::{JobBuilder, Options, watcher_of};
+use crate::values::{Priority, Rejected, expect_accepted};
 
 impl JobBuilder {
     /// Delays the closure by `delay`: it does not run earlier. If that is too long for an [`Instant`], it never runs.

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use super::sleep::Sleep;
 use super::{Missed, NO_PERIOD, later};
-use crate::clock::now;
+use crate::engine::now;
 
 /// Creates an interval that ticks every `period`, for the first time one period after this call.
 ///

@@ -54,12 +54,15 @@
 //! With the feature `test-util`, a `LocalPool::paused` has a virtual clock. It leaps to the next timer where the pool would sleep until
 //! then, so a test that sleeps for a week ends at once. `time::advance` moves it by hand. Code under test reads the time by [`now`].
 
+// It must not know scopes and sets.
+
 #[cfg(feature = "test-util")]
 mod advance;
 mod execute;
 #[cfg(feature = "hyper")]
 mod hyper_timer;
 mod interval;
+mod large;
 mod schedule;
 mod sleep;
 mod timeout;
@@ -68,9 +71,9 @@ mod timer;
 use core::time::Duration;
 use std::time::Instant;
 
-use crate::timers::FAR;
+use crate::engine::FAR;
 
-pub use crate::clock::now;
+pub use crate::engine::now;
 #[cfg(feature = "test-util")]
 pub use advance::advance;
 pub use execute::{

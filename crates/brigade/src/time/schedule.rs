@@ -18,13 +18,9 @@ use brigade_sync::{Mutex, MutexGuard};
 use brigade_task::{Job, Work, drop_contained};
 
 use super::Missed;
-use crate::clock::now_in;
-use crate::engine::label_job;
-use crate::job_name;
-use crate::key::Key;
-use crate::priority::Priority;
-use crate::registry::reach;
-use crate::timers::{Due, Entry, TimerKey};
+use crate::engine::{Due, Entry, Key, TimerKey, label_job, now_in, reach};
+use crate::submission::job_name;
+use crate::values::Priority;
 
 /// A user's closure, run once or many times.
 pub(super) trait Action: Send + 'static {

@@ -10,13 +10,9 @@ use std::time::Instant;
 use brigade_sync::budget;
 
 use super::later;
-use crate::clock::{now, now_in};
-use crate::default_pool::default_pool;
-use crate::engine::Core;
+use crate::engine::{Core, Entry, Key, TimerKey, now, now_in, reach};
 use crate::handle::Handle;
-use crate::key::Key;
-use crate::registry::reach;
-use crate::timers::{Entry, TimerKey};
+use crate::pool::default_pool;
 
 /// Waits for at least `duration`, measured from this call. If that is too long for an [`Instant`], it waits forever.
 ///

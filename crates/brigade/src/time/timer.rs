@@ -4,7 +4,7 @@ use core::fmt;
 use std::sync::Arc;
 
 use super::schedule::Control;
-use crate::key::Key;
+use crate::engine::Key;
 
 /// The handle of a closure that runs at a given time, or periodically; returned by [`execute_after`](crate::execute_after) and
 /// similar functions.

@@ -6,9 +6,9 @@ use brigade_sync::time;
 use brigade_task::{Attachment, Job, attach};
 
 use super::{CURRENT, Worker};
-use crate::engine::lanes::Accepts;
-use crate::key::Key;
-use crate::priority::Priority;
+use crate::engine::key::Key;
+use crate::engine::queues::lanes::Accepts;
+use crate::values::Priority;
 
 /// How many high jobs a worker runs in a row while others wait. Large enough that high jobs beside a backlog have most of each worker,
 /// small enough that others get on.

@@ -10,11 +10,11 @@ use std::sync::Arc;
 
 use super::{CURRENT, Worker, blocking};
 use crate::engine::core::Core;
+use crate::engine::core::enter::{enter_job, entered};
 use crate::engine::current;
-use crate::engine::enter::{enter_job, entered};
+use crate::engine::idle::Parked;
+use crate::engine::key::Key;
 use crate::engine::probe::Event;
-use crate::idle::Parked;
-use crate::key::Key;
 
 brigade_sync::unmodelled::thread_local! {
     /// The pools of the calling thread that have no other worker, in the order in which they were made.

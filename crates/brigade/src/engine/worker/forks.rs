@@ -9,12 +9,12 @@ use brigade_sync::hint;
 use brigade_task::{Forks, Job, Part, Region, Wait, keep_tickets, return_tickets};
 
 use super::{Awaited, Worker, wait_as};
-use crate::engine::backoff::Backoff;
-use crate::engine::enter::enter_pool;
-use crate::engine::events::blocked::BlockedThread;
-use crate::engine::origins::DEPTH;
-use crate::engine::peers::Peer;
-use crate::idle::{Snapshot, Watch};
+use crate::engine::core::enter::enter_pool;
+use crate::engine::idle::{Snapshot, Watch};
+use crate::engine::queues::origins::DEPTH;
+use crate::engine::queues::peers::Peer;
+use crate::engine::sleep::backoff::Backoff;
+use crate::engine::sleep::events::blocked::BlockedThread;
 
 /// A wait for a fork or a scope.
 struct Parts<'a> {

@@ -1,4 +1,4 @@
-//! A worker: a thread and its own queue. This file has its main loop, its turn, and its handling of panics.
+//! A worker: a thread and its own queue. It must not know how jobs are submitted. This file has its main loop, its turn, and its handling of panics.
 //!
 //! Further methods of [`Worker`] accept jobs (`submit`), find the next one (`search`, `stalled`), and sleep (`park`). They also wait inside a
 //! job (`run_until`), poll timers and I/O (`poll`), handle futures (`tasks`), know the class of what they run (`class`), or move threads to other
@@ -33,17 +33,15 @@ use brigade_sync::fork::OnChild;
 use brigade_task::{Job, Outcome, Part, drop_contained};
 
 use super::core::Core;
+use super::core::enter::entered;
 use super::current;
-use super::enter::entered;
-use super::injectors::Share;
-use super::local::Local;
-use super::origins::DEPTH;
-use super::peers::Peer;
+use super::key::Key;
 use super::probe::{Event, Scope, Span, Teller};
-use crate::config::Hook;
-use crate::key::Key;
-use crate::priority::Priority;
-use crate::role::{Role, WorkerInfo};
+use super::queues::injectors::Share;
+use super::queues::local::Local;
+use super::queues::origins::DEPTH;
+use super::queues::peers::Peer;
+use crate::values::{Hook, Priority, Role, WorkerInfo};
 use activity::Activity;
 use class::{Class, Interrupted, Row};
 pub(crate) use driven::{Driven, owned, wait_as};

@@ -20,7 +20,7 @@ use std::time::Instant;
 
 use brigade_sync::time;
 
-use crate::config::{Fairness, INJECTOR_INTERVAL};
+use crate::values::{Fairness, INJECTOR_INTERVAL};
 
 /// How long a worker runs jobs of its own queue before it looks elsewhere.
 const TARGET: Duration = Duration::from_micros(100);

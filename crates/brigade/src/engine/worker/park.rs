@@ -6,9 +6,9 @@ use std::time::Instant;
 use brigade_sync::time;
 
 use super::Worker;
-use crate::config::Idle as Policy;
+use crate::engine::idle::{Idle, Parked, Watch};
 use crate::engine::probe::Event;
-use crate::idle::{Idle, Parked, Watch};
+use crate::values::Idle as Policy;
 
 /// The fraction of the keep-alive, and the minimum, for which a worker sleeps again if it has been idle for long but is needed.
 /// It is needed if others are blocked or a job is being submitted.

@@ -2,7 +2,7 @@
 
 use super::Worker;
 use crate::engine::core::Core;
-use crate::engine::sleeper::leave_this_cpu;
+use crate::engine::sleep::sleeper::leave_this_cpu;
 
 impl Worker {
     /// Wakes or starts a worker for published work, as [`Core::help`].

@@ -9,11 +9,11 @@ use brigade_sync::time;
 use brigade_task::{Job, contain};
 
 use super::{Blocked, Worker};
-use crate::engine::events::blocked::{BlockedThread, Elsewhere};
-use crate::engine::park_spot::ParkSpot;
+use crate::engine::idle::Parked;
 use crate::engine::probe::Event;
-use crate::idle::Parked;
-use crate::priority::Priority;
+use crate::engine::sleep::events::blocked::{BlockedThread, Elsewhere};
+use crate::engine::sleep::park_spot::ParkSpot;
+use crate::values::Priority;
 
 /// How long a thread yields to another that polls. No worker polls for longer, unless the system has interrupted it.
 const POLL: Duration = Duration::from_micros(50);

@@ -9,12 +9,12 @@ use brigade_task::{Job, return_tickets};
 
 use super::class::Row;
 use super::{Worker, runs_in_place};
-use crate::engine::backoff::Backoff;
 use crate::engine::core::Core;
-use crate::engine::enter::enter_job;
-use crate::engine::events::blocked::{BlockedThread, Elsewhere};
+use crate::engine::core::enter::enter_job;
+use crate::engine::idle::Parked;
 use crate::engine::probe::Event;
-use crate::idle::Parked;
+use crate::engine::sleep::backoff::Backoff;
+use crate::engine::sleep::events::blocked::{BlockedThread, Elsewhere};
 
 /// What a job on a worker waits for.
 pub(crate) trait Awaited {

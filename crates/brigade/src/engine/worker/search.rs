@@ -8,11 +8,11 @@ use brigade_task::Job;
 
 use super::Worker;
 use super::stalled::PeerLook;
-use crate::config::Config;
-use crate::engine::backoff::Backoff;
-use crate::engine::injectors::{Injectors, Share};
+use crate::engine::idle::Parked;
 use crate::engine::probe::Event;
-use crate::idle::Parked;
+use crate::engine::queues::injectors::{Injectors, Share};
+use crate::engine::sleep::backoff::Backoff;
+use crate::values::Config;
 
 /// The most jobs taken from the injector at once: enough to amortize its two contended writes, few enough to leave half a queue
 /// for what they spawn.
@@ -146,7 +146,7 @@ impl Worker {
     }
 
     /// Wakes two workers for the jobs that a searcher has queued here beside the one that it runs, even if there are searchers: each of them does
-    /// the same, so the number of workers doubles with each wake-up. `idle/README.md` has the bounds.
+    /// the same, so the number of workers doubles with each wake-up. `engine/idle/README.md` has the bounds.
     fn wake_for_rest(&self) {
         for _ in 0..if self.local.len() > 1 { 2 } else { 0 } {
             let seen = self.core.idle.snapshot();

@@ -6,10 +6,10 @@ use core::iter;
 use brigade_task::{Job, Outcome};
 
 use super::Worker;
-use crate::engine::injectors::{MAX_STALE, drop_if_stale};
-use crate::engine::lanes::Accepts;
-use crate::idle::{Snapshot, Watch};
-use crate::priority::Priority;
+use crate::engine::idle::{Snapshot, Watch};
+use crate::engine::queues::injectors::{MAX_STALE, drop_if_stale};
+use crate::engine::queues::lanes::Accepts;
+use crate::values::Priority;
 
 /// The completed entries in queues, as far as a worker knows.
 #[derive(Default)]
@@ -74,7 +74,7 @@ impl Worker {
     }
 
     /// Wakes a parked peer for jobs that have just been queued on this worker, except for a lone child while the monitor looks at the
-    /// queues. `idle/README.md` has the rule.
+    /// queues. `engine/idle/README.md` has the rule.
     #[inline(always)]
     pub(super) fn announce(&self, queued: usize) {
         // Checked without the fence: a thread that concurrently starts another worker may miss the job, but then this worker

@@ -5,8 +5,8 @@ use core::any::Any;
 use brigade_task::{Job, Outcome, TaskRef, Woken};
 
 use super::Worker;
-use crate::key::Key;
-use crate::priority::Priority;
+use crate::engine::key::Key;
+use crate::values::Priority;
 
 impl Worker {
     /// Like [`resume`](Self::resume), for a future of the class `High` or `Low`: it is queued behind all others of its class.

@@ -10,13 +10,12 @@ use brigade_task::{Job, join};
 use brigade_testkit::Watchdog;
 
 use super::{Child, Worker};
-use crate::config::{Config, Growth, Size};
-use crate::engine::monitor::{Seen, look};
+use crate::engine::core::monitor::{Seen, look};
+use crate::engine::idle::{Parked, Watch};
+use crate::engine::key::Key;
+use crate::engine::timers::Entry;
 use crate::engine::{Core, resources_of};
-use crate::idle::{Parked, Watch};
-use crate::key::Key;
-use crate::rejected::Reason;
-use crate::timers::Entry;
+use crate::values::{Config, Growth, Reason, Size};
 
 /// A pool of three, the first of which runs and has forked before.
 struct Crew([Worker; 3]);

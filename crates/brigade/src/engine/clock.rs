@@ -1,0 +1,37 @@
+//! The time of the current pool.
+
+use std::time::Instant;
+
+use brigade_sync::time;
+
+use super::key::Key;
+use super::registry::{current_pool, reach};
+use super::timers::Clock;
+
+/// Returns the present time: [`Instant::now`], unless the [current pool](crate::Handle::current) has a virtual clock, as a
+/// `LocalPool::paused` has.
+///
+/// Code that is tested with such a clock reads the time here, as [`Instant::now`] and [`Instant::elapsed`] read the real time.
+///
+/// ```
+/// use brigade::time;
+/// use std::time::Duration;
+/// brigade::block_on(async {
+///     let begun = time::now();
+///     time::sleep(Duration::from_millis(1)).await;
+///     assert!(time::now() - begun >= Duration::from_millis(1));
+/// });
+/// ```
+#[inline]
+pub fn now() -> Instant {
+    let pool = if Clock::MAY_BE_PAUSED { current_pool() } else { None };
+    pool.map_or_else(time::now, now_in)
+}
+
+/// The present time in that pool.
+#[inline]
+pub(crate) fn now_in(pool: Key) -> Instant {
+    let of_pool = || reach(pool, |at| at.core().map(|core| core.timers().clock().now()));
+    let now = if Clock::MAY_BE_PAUSED { of_pool() } else { None };
+    now.unwrap_or_else(time::now)
+}

@@ -1,0 +1,264 @@
+//! Admission to a bounded pool: whether there is a permit for a job, and what happens to a job if there is none.
+
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use brigade_sync::time;
+use brigade_task::{Job, Outcome, enter_other};
+
+use super::Core;
+use super::end::{OffPoolWork, cancel_contained};
+use crate::engine::bounded::semaphore::{Permit, Semaphore};
+use crate::engine::ends::off_pool::{drop_off_pool, is_off_pool};
+use crate::engine::sleep::backoff::Backoff;
+use crate::values::{Priority, Reason, WhenFull};
+
+/// What happens to a submission.
+pub(crate) enum Admission<'a> {
+    /// It is queued: with this permit, or beyond the capacity, or in a pool that is not bounded.
+    Queue(Option<Permit>),
+    /// It is not queued.
+    Unqueued(Unqueued<'a>),
+    /// It is rejected.
+    Refuse(Reason),
+}
+
+/// A submission must [wait](Core::wait_for_permit) for a permit until this instant, or without a limit if it is `None`.
+pub(crate) struct MustWait(pub(crate) Option<Instant>);
+
+/// What happens to a submission that is not queued.
+pub(crate) enum Unqueued<'a> {
+    /// It has been accepted, and its caller runs it.
+    Run(OffPoolWork<'a>),
+    /// It has been accepted, and is dropped.
+    Drop(OffPoolWork<'a>),
+}
+
+/// How long it waits for a permit before it looks again.
+const LOOK_AGAIN: Duration = Duration::from_millis(1);
+
+impl Core {
+    /// Decides what happens to a submission, from a job of this pool (`inside`) or from elsewhere.
+    ///
+    /// A job that may neither wait nor run here is queued beyond the capacity, without a permit.
+    ///
+    /// # Errors
+    /// If it must wait. Never `inside`: a worker can't wait for jobs that it has to run itself.
+    pub(crate) fn admit(
+        &self,
+        when_full: WhenFull,
+        until: Option<Instant>,
+        inside: bool,
+    ) -> Result<Admission<'_>, MustWait> {
+        let Some(permits) = self.permits() else { return Ok(Admission::Queue(None)) };
+        if let Some(permit) = permits.try_acquire() {
+            return Ok(Admission::Queue(Some(permit)));
+        }
+        // Checked after the permits: either the pool was full while it was open, or it is closed, which takes precedence.
+        if self.refuses(inside) {
+            return Ok(Admission::Refuse(Reason::Closed));
+        }
+        Ok(match when_full {
+            WhenFull::Reject | WhenFull::BlockFor(Duration::ZERO) => {
+                Admission::Refuse(Reason::Full)
+            }
+            // The submission that has called the user's spawner may have the only permit, and has not made its job yet. In what
+            // the pool runs or drops off its workers, another such piece of work would nest.
+            _ if self.idle.is_starter() || is_off_pool(self.key) => Admission::Queue(None),
+            WhenFull::Block | WhenFull::BlockFor(_) | WhenFull::RunInCaller if inside => {
+                Admission::Queue(None)
+            }
+            WhenFull::RunInCaller => self.accept_unqueued(inside, Unqueued::Run),
+            WhenFull::Block => return Err(MustWait(until)),
+            WhenFull::BlockFor(timeout) => {
+                // A deadline too far in the future to be represented is no deadline.
+                let end = time::now().checked_add(timeout);
+                return Err(MustWait(end.into_iter().chain(until).min()));
+            }
+            WhenFull::DropOldest => self.make_room(permits, inside),
+            WhenFull::DropNewest => self.accept_unqueued(inside, Unqueued::Drop),
+        })
+    }
+
+    /// Accepts a job of a class that the pool agreed to before it was closed, or returns it if the pool no longer runs any.
+    pub(crate) fn accept_late(&self, class: Priority, job: Job) -> Result<(), Job> {
+        let Ok(_reserved) = self.reserve() else { return Err(job) };
+        self.push_late(class, job)?;
+        self.offer_help();
+        Ok(())
+    }
+
+    /// Whether a submission is rejected even if there is a permit.
+    pub(in crate::engine) fn refuses(&self, inside: bool) -> bool {
+        if inside { self.idle.snapshot().discards() } else { self.is_closed() }
+    }
+
+    /// The reason why the pool rejected a job although it was not full.
+    pub(crate) fn refusal(&self) -> Reason {
+        // An open pool rejects a job only if it has no thread for it. The state of one that is being closed may not be
+        // `CLOSED` yet, but its injectors, which are closed first, are.
+        match self.queues.injectors.is_closing() {
+            true => Reason::Closed,
+            false => Reason::NoThread,
+        }
+    }
+
+    /// Accepts a job without queueing it, if the pool is still open.
+    fn accept_unqueued<'a>(
+        &'a self,
+        inside: bool,
+        how: impl FnOnce(OffPoolWork<'a>) -> Unqueued<'a>,
+    ) -> Admission<'a> {
+        // Counted as work off the pool in one step with its acceptance: the end of the pool waits for it.
+        let accepted = self.accept_for(inside, || Some(self.begin_off_pool()));
+        accepted.map_or(Admission::Refuse(Reason::Closed), |work| Admission::Unqueued(how(work)))
+    }
+
+    /// Counts a job as accepted that is not queued, if the pool is open and `find` returns a value, which this returns.
+    pub(in crate::engine) fn accept_for<R>(
+        &self,
+        inside: bool,
+        find: impl FnOnce() -> Option<R>,
+    ) -> Option<R> {
+        let mut totals = self.ledger.totals();
+        // Under the lock that `close` takes after it has closed the pool: every accepted job is in the final report.
+        if self.refuses(inside) {
+            return None;
+        }
+        let found = find()?;
+        totals.accepted += 1;
+        Some(found)
+    }
+
+    /// Waits for a permit.
+    pub(crate) fn wait_for_permit(&self, MustWait(until): MustWait) -> Admission<'_> {
+        let Some(permits) = self.permits() else { return Admission::Queue(None) };
+        match permits.acquire(until, || self.is_closed()) {
+            Some(permit) => Admission::Queue(Some(permit)),
+            None if self.is_closed() => Admission::Refuse(Reason::Closed),
+            None => Admission::Refuse(Reason::Full),
+        }
+    }
+
+    /// Drops queued jobs, the oldest of the lowest class first, until there is a permit.
+    fn make_room(&self, permits: &Arc<Semaphore>, inside: bool) -> Admission<'_> {
+        // Begins before a job is taken from its queue.
+        let _work = self.begin_off_pool();
+        // Those without a permit: futures that have been polled before, and jobs for which a thread waits that they borrow from. If
+        // each was put back at once, it would be found again and again before the jobs in another injector.
+        let mut without_permit = Vec::new();
+        let admission = self.evict(permits, inside, &mut without_permit);
+        self.put_back(&mut without_permit);
+        admission
+    }
+
+    fn evict(
+        &self,
+        permits: &Arc<Semaphore>,
+        inside: bool,
+        without_permit: &mut Vec<(Priority, Job)>,
+    ) -> Admission<'_> {
+        let mut backoff = Backoff::default();
+        loop {
+            let permit = match self.take_oldest() {
+                Some((class, job)) if job.is_resumption() || job.borrows() => {
+                    without_permit.push((class, job));
+                    None
+                }
+                // A cancelled job has already released its permit; then there is a permit, or the next job is dropped.
+                Some((_, job)) => {
+                    // First, as the drop of a capture may wait for one of these.
+                    self.put_back(without_permit);
+                    permits.replace(|| self.drop_for_room(job))
+                }
+                // All jobs are being moved from one queue to another, or are about to start.
+                None => {
+                    self.put_back(without_permit);
+                    self.wait_for_any(permits, inside, &mut backoff)
+                }
+            };
+            if let Some(permit) = permit.or_else(|| permits.try_acquire()) {
+                return Admission::Queue(Some(permit));
+            }
+            if self.refuses(inside) {
+                return Admission::Refuse(Reason::Closed);
+            }
+        }
+    }
+
+    /// Waits briefly for a permit, or for a job to drop.
+    fn wait_for_any(
+        &self,
+        permits: &Arc<Semaphore>,
+        inside: bool,
+        backoff: &mut Backoff,
+    ) -> Option<Permit> {
+        if backoff.snooze() {
+            return None;
+        }
+        permits.acquire(time::now().checked_add(LOOK_AGAIN), || self.refuses(inside))
+    }
+
+    /// Drops a job because the pool is full: a queued one, or one that was accepted without being queued.
+    pub(crate) fn drop_for_room(&self, job: Job) {
+        self.off_pool(|| {
+            match cancel_contained(job) {
+                // Its handle has cancelled it.
+                Outcome::Stale => {}
+                // The end of a future counts it as cancelled.
+                outcome => self.ledger.count_evicted(outcome),
+            }
+        });
+    }
+
+    /// Queues jobs again that were taken from a queue but have no permit. Drops those that will not be run any more: a
+    /// draining pool may have terminated while they were on no queue, which is acceptable with a policy that drops jobs.
+    fn put_back(&self, jobs: &mut Vec<(Priority, Job)>) {
+        for (class, job) in jobs.drain(..) {
+            match self.requeue(class, job) {
+                Err(job) if job.is_future() => self.off_pool(|| drop_off_pool(self.key, job)),
+                Err(job) => self.off_pool(|| self.drop_job(job)),
+                Ok(()) => {}
+            }
+        }
+    }
+
+    /// Runs a job that was accepted without being queued, on this thread, which is not a worker of the pool: a closure, or the
+    /// first poll of a future.
+    pub(crate) fn run_here(&self, job: Job) {
+        self.off_pool(|| {
+            // Nothing of the job that submits it belongs to it.
+            let run = || enter_other(|| job.run());
+            let outcome = panic::catch_unwind(AssertUnwindSafe(run));
+            let outcome = outcome.unwrap_or_else(|payload| {
+                // A panic of the callback has been contained; only workers have counters for panics.
+                let _ = self.config.on_panic.tell(payload);
+                Outcome::Panicked
+            });
+            self.ledger.count(outcome);
+            // The pool may have ended in the meantime, before it listed this future.
+            self.end_waiting();
+        });
+    }
+}
+
+#[cfg(all(test, not(brigade_loom)))]
+mod tests {
+    use super::*;
+    use crate::engine::key::Key;
+    use crate::engine::{Child, resources_of};
+    use crate::values::{Config, Size};
+
+    #[test]
+    fn a_pool_that_is_just_being_closed_does_not_say_that_it_has_no_thread() {
+        let config = Config { size: Size { core: 0, max: 1, spare: 1 }, ..Config::default() };
+        let key = Key::new::<Child>(false, false).unwrap();
+        let core =
+            Core::new(key, config, None, |_, _| unreachable!("no thread is started"), resources_of);
+        assert_eq!(core.refusal(), Reason::NoThread);
+        // The first step of `close`, after which jobs are refused.
+        core.queues.injectors.close();
+        assert_eq!(core.refusal(), Reason::Closed);
+    }
+}

@@ -1,0 +1,140 @@
+//! Broadcasts: one job for each worker of a pool, its *share*; and a share for one worker.
+//!
+//! `engine/idle/MAILBOX.md` has the protocol.
+
+use std::task::Waker;
+
+use brigade_task::{Job, JoinHandle};
+
+use super::Core;
+use crate::values::{Priority, Reason};
+
+impl Core {
+    /// Accepts a share for each worker there is, after it has started those of the core size; the caller is a job of this pool
+    /// (`inside`) or elsewhere. `make` returns a share with its handle. Returns the handles with the indices of the workers, in
+    /// order.
+    ///
+    /// # Errors
+    /// If the pool does not accept it.
+    pub(crate) fn broadcast<T>(
+        &self,
+        inside: bool,
+        mut make: impl FnMut() -> Made<T>,
+    ) -> Result<Vec<(usize, JoinHandle<T>)>, Reason> {
+        // A closed pool needs no thread to reject jobs.
+        if self.refuses(inside) {
+            return Err(Reason::Closed);
+        }
+        let (mut made, mut wakers, mut needed) = (Vec::new(), Vec::new(), 0);
+        let (sent, picked) = loop {
+            let reserved = self.reserve().map_err(|_| self.refusal())?;
+            // Threads that the operating system refuses are none of the pool's.
+            let _ = self.start_core(usize::MAX);
+            needed = needed.max(self.idle.snapshot().live());
+            // No lock is held here: this allocates.
+            made.resize_with(made.len().max(needed), &mut make);
+            wakers.reserve(made.len());
+            match self.send_shares(inside, &mut made, &mut wakers)? {
+                // The pool has been made smaller, and its last worker has left.
+                Ok((sent, _))
+                    if sent.is_empty() && reserved.is_none() && self.idle.may_be_empty() => {}
+                Ok(sent) => break sent,
+                Err(live) => needed = live,
+            }
+        };
+        wakers.into_iter().for_each(Waker::wake);
+        for index in picked {
+            self.wake(index);
+        }
+        // The pool has ended in the meantime, or its only thread could not be started.
+        if sent.is_empty() { Err(self.refusal()) } else { Ok(sent) }
+    }
+
+    /// Sends a share to each worker there is. Returns the handles, and the parked workers that must be woken; the wakers are those of
+    /// workers that wait inside a job.
+    ///
+    /// # Errors
+    /// If the pool is closed. The inner result: if there are more workers than shares, how many there are.
+    fn send_shares<T>(
+        &self,
+        inside: bool,
+        made: &mut Vec<Made<T>>,
+        wakers: &mut Vec<Waker>,
+    ) -> Result<Sent<T>, Reason> {
+        // Under the lock that `close` takes after it has closed the pool: every accepted job is in the final report, and a pool
+        // that is discarded drops it.
+        let mut totals = self.ledger.totals();
+        if self.refuses(inside) {
+            return Err(Reason::Closed);
+        }
+        let mut sent = Vec::with_capacity(made.len());
+        let picked = self.idle.address(None, made.len(), |index| {
+            let Some((share, handle)) = made.pop() else { unreachable!("there are enough") };
+            let peers = &self.queues.peers;
+            // The thread that starts this worker may be about to do that.
+            peers.open(index, &self.config);
+            wakers.extend(peers.at(index).mailbox.send_share(Priority::Normal, share));
+            sent.push((index, handle));
+        });
+        totals.accepted += sent.len() as u64;
+        Ok(picked.map(|picked| (sent, picked)))
+    }
+
+    /// Accepts a share for the worker with this index, after it has started those of the core size if that is one of them; `inside`
+    /// is as for [`broadcast`](Self::broadcast).
+    ///
+    /// # Errors
+    /// Returns the share with the reason if the pool does not accept it, or has no such worker.
+    pub(crate) fn send_to(
+        &self,
+        index: usize,
+        inside: bool,
+        share: Job,
+    ) -> Result<(), (Job, Reason)> {
+        if self.refuses(inside) {
+            return Err((share, Reason::Closed));
+        }
+        let Ok(_reserved) = self.reserve() else { return Err((share, self.refusal())) };
+        if index < self.size().core {
+            let _ = self.start_core(usize::MAX);
+        }
+        let (mut share, mut waker) = (Some(share), None);
+        // Under the lock for the reason that `send_shares` gives.
+        let mut totals = self.ledger.totals();
+        if self.refuses(inside) {
+            drop(totals);
+            return share.map_or(Ok(()), |share| Err((share, Reason::Closed)));
+        }
+        let peers = &self.queues.peers;
+        let picked = self.idle.address(Some(index), 1, |index| {
+            peers.open(index, &self.config);
+            waker = share
+                .take()
+                .and_then(|share| peers.at(index).mailbox.send_share(Priority::Normal, share));
+        });
+        totals.accepted += u64::from(share.is_none());
+        drop(totals);
+        waker.into_iter().for_each(Waker::wake);
+        picked.into_iter().flatten().for_each(|index| self.wake(index));
+        share.map_or(Ok(()), |share| Err((share, Reason::NoSuchWorker)))
+    }
+
+    /// Removes a worker that has no thread; returns the shares that were sent to it.
+    pub(in crate::engine) fn fail(&self, index: usize) -> Vec<Job> {
+        self.idle.fail(index, || self.queues.peers.at(index).mailbox.take_shares())
+    }
+
+    /// Cancels the shares of a worker that has no thread.
+    pub(in crate::engine) fn cancel_shares(&self, shares: Vec<Job>) {
+        if !shares.is_empty() {
+            self.off_pool(|| shares.into_iter().for_each(|share| self.drop_job(share)));
+        }
+    }
+}
+
+/// A share and its handle.
+type Made<T> = (Job, JoinHandle<T>);
+
+/// The handles with the indices of the workers, and the workers that must be woken; or how many workers there are, if there are
+/// more than shares.
+type Sent<T> = Result<(Vec<(usize, JoinHandle<T>)>, Vec<usize>), usize>;

@@ -1,0 +1,116 @@
+//! The metrics of a pool, read from counters that may change at any time.
+
+use super::Core;
+use crate::values::{Counters, Metrics, Priority, Report, WorkerMetrics};
+
+/// How many jobs have ended, and how.
+struct Ended {
+    returned: u64,
+    panicked: u64,
+    cancelled: u64,
+    evicted: u64,
+}
+
+impl Ended {
+    #[inline(never)]
+    fn sum(&self) -> u64 {
+        self.returned + self.panicked + self.cancelled
+    }
+}
+
+impl Core {
+    /// Reads the counters.
+    ///
+    /// What was accepted before the queues were read, is not in them, and has not ended after that, was running in between: so this
+    /// order shows no job as running that has not started, however long it takes. It misses jobs while others come. Entries of jobs
+    /// that were cancelled in a queue hide as many. So as many threads that seem to have a job count as well: a thread that is between
+    /// two jobs seems to.
+    pub(crate) fn metrics(&self) -> Metrics {
+        let peers = &self.queues.peers;
+        let accepted = self.accepted();
+        // Read twice: jobs that move from one queue to another meanwhile are seen in one of the looks at least.
+        let seen = self.queues.len() as u64;
+        let metrics = |index| peers.get(index).map(|peer| peer.metrics()).unwrap_or_default();
+        let workers: Vec<WorkerMetrics> = (0..peers.len()).map(metrics).collect();
+        let of_class = |class| self.queues.lanes.len_of(class) as u64;
+        let (high, low) = (of_class(Priority::High), of_class(Priority::Low));
+        let queued = self.queues.injectors.len() as u64
+            + (high + low)
+            + workers.iter().map(|worker| worker.queued).sum::<u64>();
+        let queued = queued.max(seen);
+        let ended = self.ended();
+        // Not less than was told before.
+        let accepted = self.ledger.tell(accepted.max(ended.sum()));
+        let unended = accepted - ended.sum();
+        let state = self.idle.snapshot();
+        // Once the pool has ended, its state no longer changes, although the parked workers leave.
+        let at_work = if state.terminated() { 0 } else { self.idle.busy() };
+        let (live, idle, busy) = match state.terminated() {
+            true => (self.idle.alive(), 0, 0),
+            // Without futures, each running job has a thread.
+            false if self.tasks.is_empty() => (state.live(), state.parked(), state.live()),
+            false => (state.live(), state.parked(), at_work),
+        };
+        let surely = unended.saturating_sub(queued);
+        let running = unended.min(at_work as u64).min(surely + ended.cancelled).max(surely);
+        let queued = unended - running;
+        Metrics {
+            threads: live,
+            idle_threads: idle,
+            // A worker that looks for its first job, or has just ended one, is not known as such: the jobs are another bound.
+            busy_threads: busy.min(usize::try_from(running).unwrap_or(usize::MAX)),
+            is_closed: state.closed(),
+            accepted,
+            returned: ended.returned,
+            panicked: ended.panicked,
+            cancelled: ended.cancelled,
+            evicted: ended.evicted,
+            rejected: self.ledger.rejected(),
+            queued,
+            queued_high: high.min(queued),
+            queued_low: low.min(queued - high.min(queued)),
+            running,
+            workers,
+        }
+    }
+
+    /// Counts jobs that the pool has not accepted.
+    #[cold]
+    pub(crate) fn count_rejected(&self, jobs: u64) {
+        self.ledger.count_rejected(jobs);
+    }
+
+    /// Reads what the end of the pool reports, without the rest of the metrics.
+    pub(crate) fn report(&self) -> Report {
+        let ended = self.ended();
+        Report {
+            ran: ended.returned + ended.panicked,
+            discarded: ended.cancelled,
+            still_running: self.accepted().saturating_sub(ended.sum()),
+        }
+    }
+
+    fn ended(&self) -> Ended {
+        let totals = *self.ledger.totals();
+        Ended {
+            panicked: self.sum(|counters| counters.panicked.get()) + totals.panicked,
+            returned: self.sum(|counters| counters.returned.get()) + totals.returned,
+            cancelled: self.sum(|counters| counters.cancelled.get()) + totals.cancelled,
+            evicted: totals.evicted,
+        }
+    }
+
+    /// How many jobs the pool has accepted.
+    fn accepted(&self) -> u64 {
+        let pushed = self.queues.pushed();
+        let accepted = pushed + self.sum(|counters| counters.accepted.get());
+        let accepted = accepted + self.ledger.totals().accepted;
+        let again = self.sum(|counters| counters.moved.get()) + self.tasks.wakes();
+        accepted.saturating_sub(again)
+    }
+
+    #[inline(never)]
+    fn sum(&self, pick: fn(&Counters) -> u64) -> u64 {
+        self.queues.peers.iter().map(|(_, peer)| pick(&peer.counters)).sum()
+    }
+}

@@ -1,0 +1,341 @@
+//! When a pool is idle, and how it ends.
+//!
+//! A pool is open, then closed, then terminated. `close` rejects work from outside; the workers continue as before. The thread
+//! that then finds all workers parked and nothing queued terminates the pool: the last worker to park, or the closer if they
+//! were parked already. Nothing can be accepted from then on, as only running workers still could, and there is none.
+//!
+//! The injectors are closed one after the other, each in one step with the pushes to it: a push is either accepted or rejected,
+//! finally. While that goes on, one producer's job may be rejected and another's still accepted. The state is changed last, so
+//! no job is accepted from a thread that has seen the pool closed.
+
+use std::panic::{self, AssertUnwindSafe};
+use std::time::{Duration, Instant};
+
+use brigade_sync::atomic::{Ordering, fence};
+use brigade_sync::time;
+use brigade_task::{Job, Outcome, drop_contained};
+
+use super::{Core, monitor};
+use crate::engine::current;
+use crate::engine::ends::off_pool::{is_off_pool, nest};
+use crate::engine::idle::Wait;
+use crate::engine::timers::{Entry, TimerKey};
+use crate::values::{Priority, Shutdown};
+
+impl Core {
+    /// Whether the calling thread may wait until the pool is idle. It would wait for itself if it runs or drops a job, or is
+    /// in the user's spawner: the thread that this must start counts as running until it returns.
+    pub(crate) fn may_wait_idle(&self) -> bool {
+        !current::is_worker_of(self.key) && !is_off_pool(self.key) && !self.idle.is_starter()
+    }
+
+    /// Waits until nothing is queued and nothing runs, for at most `timeout`; returns `false` if that has elapsed. Not on a
+    /// thread that [may not](Self::may_wait_idle).
+    pub(crate) fn wait_idle(&self, timeout: Option<Duration>) -> bool {
+        // The owner of a pool without threads would wait for jobs that no other thread runs.
+        let is_owner = self.config.is_driven && self.threads.is_own();
+        if timeout == Some(Duration::ZERO) || is_owner {
+            return self.idle.is_quiet(|| self.is_empty());
+        }
+        // A deadline too far in the future to be represented is no deadline.
+        let deadline = timeout.and_then(|timeout| time::now().checked_add(timeout));
+        let Wait::Since(quiets) = self.idle.begin_wait(|| self.is_empty()) else { return true };
+        // Work off the pool may have ended before it could see that this thread waits.
+        self.look_for_quiet();
+        let was_quiet = self.rest.wait_until(deadline, || self.idle.was_quiet(quiets));
+        self.idle.end_wait();
+        was_quiet
+    }
+
+    /// Whether nothing is queued, and no job is being run or dropped off the pool.
+    fn is_empty(&self) -> bool {
+        self.ledger.is_idle_and(|| !self.queues.has_work() && !self.queues.has_mail())
+    }
+
+    /// Wakes the threads that wait if the pool is quiet.
+    pub(in crate::engine) fn look_for_quiet(&self) {
+        if self.idle.find_quiet(|| self.is_empty()) {
+            self.rest.notify();
+        }
+    }
+
+    /// Calls what runs or drops a job on this thread, which is not a worker of the pool. The end of the pool, and waits until
+    /// it is idle, wait for that.
+    pub(crate) fn off_pool<R>(&self, work: impl FnOnce() -> R) -> R {
+        let _work = self.begin_off_pool();
+        nest(self.key, work)
+    }
+
+    /// Counts work off the pool from now on, for a job that is accepted for it.
+    pub(in crate::engine) fn begin_off_pool(&self) -> OffPoolWork<'_> {
+        self.ledger.off_pool().begin();
+        OffPoolWork(self)
+    }
+
+    /// Wakes the threads that wait for the last of the work that may outlive the workers.
+    pub(in crate::engine) fn tell_of_end(&self) {
+        if self.idle.snapshot().terminated() {
+            self.rest.notify();
+        }
+    }
+
+    /// Accepts nothing from outside from now on; `Discard` accepts nothing at all and drops the queued jobs. A closed pool
+    /// can't be closed again in a milder way.
+    pub(crate) fn close(&self, how: Shutdown) {
+        self.close_as(how, false);
+    }
+
+    /// Accepts nothing from outside from now on, and drops no queued job. A pool whose drop finishes what it has accepted still
+    /// does so. Has no effect on a closed pool.
+    pub(crate) fn close_if_open(&self) {
+        let finishes = self.config.on_drop.how == Shutdown::Finish;
+        self.close_as(if finishes { Shutdown::Finish } else { Shutdown::Drain }, true);
+    }
+
+    fn close_as(&self, how: Shutdown, if_open: bool) {
+        self.queues.close();
+        drop(self.close_gate(how, if_open));
+        // A job that is accepted without being queued has been accepted by now, or its submitter sees that the pool is closed.
+        drop(self.ledger.totals());
+        if let Some(bound) = self.bound() {
+            bound.close();
+        }
+        // A pool whose last thread could not be started may still have jobs.
+        let stranded =
+            self.idle.snapshot().live() == 0 && self.queues.has_work() && self.reserve().is_err();
+        if how == Shutdown::Discard || stranded {
+            self.drop_queued();
+        }
+        if how == Shutdown::Discard {
+            // A job may wait for one of them, and the end of the pool for that job.
+            self.cancel_waiting();
+        }
+        if self.is_held_up() {
+            self.cancel_waiting();
+        }
+        self.settle();
+    }
+
+    /// Whether the pool drains, and is only held up by jobs that wait for pending futures of its own. Asked before a worker sleeps, and when
+    /// the pool has been closed.
+    pub(in crate::engine) fn is_held_up(&self) -> bool {
+        let seen = self.idle.snapshot();
+        seen.closed()
+            && !seen.discards()
+            && !self.tasks.finishes()
+            && self.idle.only_waits()
+            && self.is_empty()
+            && self.has_waiting()
+    }
+
+    fn has_waiting(&self) -> bool {
+        let mut peers = self.queues.peers.iter();
+        self.tasks.has_waiting() || peers.any(|(_, peer)| peer.mailbox.has_waiting())
+    }
+
+    /// Cancels all futures that wait.
+    pub(in crate::engine) fn cancel_waiting(&self) {
+        self.tasks.cancel_waiting();
+        self.queues.peers.iter().for_each(|(_, peer)| peer.mailbox.cancel_waiting());
+    }
+
+    /// Changes the state; returns the timers that it ends, for the caller to drop.
+    fn close_gate(&self, how: Shutdown, if_open: bool) -> Vec<Entry> {
+        // Several closers take turns.
+        let _gate = self.tasks.lock_gate();
+        if if_open && self.is_closed() {
+            return Vec::new();
+        }
+        let finishes = how == Shutdown::Finish && (!self.is_closed() || self.tasks.finishes());
+        // Both first: a thread that finds the pool closed also finds how, and that it sets no timer.
+        self.tasks.set_finishes(finishes);
+        let ended = self.events.timers.close(finishes);
+        self.idle.close(how == Shutdown::Discard);
+        ended
+    }
+
+    /// Whether nothing is accepted from outside any more.
+    pub(crate) fn is_closed(&self) -> bool {
+        // The state is changed last, so a thread that sees it finds every part closed.
+        self.idle.snapshot().closed()
+    }
+
+    /// Drops all queued jobs. Workers concurrently drop those that they find.
+    fn drop_queued(&self) {
+        self.off_pool(|| {
+            // Only what no worker is left to drop: a job that forks all the time would keep this thread here.
+            let is_empty = || self.idle.snapshot().live() == 0;
+            let left = || if is_empty() { self.queues.take_oldest_part() } else { None };
+            while let Some(job) = self.take_oldest().map(|(_, job)| job).or_else(left) {
+                self.drop_job(job);
+            }
+            for (_, peer) in self.queues.peers.iter() {
+                peer.mailbox.take_shares().into_iter().for_each(|job| self.drop_job(job));
+            }
+        });
+    }
+
+    /// Counts a job that ended so without having been queued.
+    pub(crate) fn count_unqueued(&self, outcome: Outcome) {
+        let mut totals = self.ledger.totals();
+        totals.accepted += 1;
+        totals.count(outcome);
+    }
+
+    /// Counts a job that was cancelled by its handle, off the pool.
+    pub(crate) fn count_cancelled(&self) {
+        self.ledger.count_cancelled(1);
+        self.leaves_entry();
+    }
+
+    /// Notes that a queued job has ended off the pool: its entry is left in a queue.
+    pub(crate) fn leaves_entry(&self) {
+        if self.ledger.leaves_entry() {
+            self.sweep();
+        }
+    }
+
+    pub(in crate::engine) fn drop_job(&self, job: Job) {
+        self.ledger.count(cancel_contained(job));
+    }
+
+    /// Takes the oldest job of the lowest class that has one, with its class.
+    pub(in crate::engine) fn take_oldest(&self) -> Option<(Priority, Job)> {
+        self.queues.take_oldest(&self.idle)
+    }
+
+    /// Sweeps completed entries out of the injectors and the lanes.
+    pub(in crate::engine) fn sweep(&self) {
+        self.ledger.count_cancelled(self.queues.sweep(&self.idle));
+        self.queues.peers.iter().for_each(|(_, peer)| peer.mailbox.sweep());
+        // A worker that looked during the sweep may have seen work, and not settled because of that.
+        self.settle();
+    }
+
+    /// If all workers are parked and nothing is queued: wakes the threads that wait for that, and ends the pool if it is
+    /// closed.
+    ///
+    /// Called after each change that may have made that true: a worker parks or leaves, a start fails, the pool is closed.
+    pub(in crate::engine) fn settle(&self) {
+        self.look_for_quiet();
+        let state = self.idle.snapshot();
+        if state.terminated() {
+            return self.end_waiting();
+        }
+        // Ordering: the queues are read after the state. `terminate` below requires that nothing has been queued *since the
+        // pool was closed*, about which an older state says nothing.
+        fence(Ordering::SeqCst);
+        if !state.all_parked() || self.queues.has_work() {
+            // A worker runs, or a submitter is about to wake one: the last worker that parks calls this again.
+            return;
+        }
+        // If the pool was open at that read, the closer settles after this.
+        if state.closed() && self.terminate() {
+            monitor::leave(self.key);
+            self.queues.peers.iter().for_each(|(index, _)| self.wake(index));
+            self.rest.notify();
+        }
+        self.end_waiting();
+    }
+
+    /// Terminates the pool if nothing is queued; `true` for the one call that did.
+    fn terminate(&self) -> bool {
+        let _gate = self.tasks.lock_gate();
+        // The mailboxes in one step with that: a broadcast may fill that of a worker that then parks.
+        !self.queues.has_work()
+            && self.idle.terminate(|| self.queues.has_mail() || self.is_unfinished())
+    }
+
+    /// Whether the pool waits for futures or timers before it ends. A first poll off the pool may leave a future that waits.
+    fn is_unfinished(&self) -> bool {
+        self.tasks.finishes()
+            && (self.events.timers.has_closures()
+                || !self.ledger.is_idle()
+                || !self.tasks.is_empty()
+                || self.queues.has_locals())
+    }
+
+    /// Settles after a future or a timer has ended off the pool for which the pool may have waited.
+    pub(in crate::engine) fn settle_finish(&self) {
+        if self.tasks.finishes() && self.is_closed() {
+            self.settle();
+        }
+    }
+
+    /// Removes a timer, for the caller to drop; `None` if it has fired.
+    pub(crate) fn remove_timer(&self, key: TimerKey) -> Option<Entry> {
+        let entry = self.events.timers.remove(key)?;
+        if entry.is_closure() && self.events.timers.closure_left() {
+            self.settle_finish();
+        }
+        Some(entry)
+    }
+
+    /// From now on, nothing waits for the end of the pool, not even its drop.
+    pub(crate) fn detach(&self) {
+        self.threads.detach();
+    }
+
+    /// Whether [`detach`](Self::detach) has been called.
+    pub(crate) fn is_detached(&self) -> bool {
+        self.threads.is_detached()
+    }
+
+    /// If the pool has ended: cancels the pending futures, as nothing polls them any more, and ends timers and I/O.
+    ///
+    /// Not on a worker, where jobs that their drops submit would be queued and never run. Workers that leave call this later.
+    pub(in crate::engine) fn end_waiting(&self) {
+        if !current::is_worker_of(self.key) && self.idle.snapshot().terminated() {
+            // First: the destructor of a future may wait for a timer or an event, which no worker would handle any more.
+            self.events.end();
+            if !self.tasks.is_empty() {
+                self.tasks.cancel_waiting();
+            }
+        }
+    }
+
+    /// Whether the calling thread may wait for the end of the pool: it is not one of the pool's threads, thread-local
+    /// destructors included, nor in the user's spawner.
+    pub(crate) fn may_wait_for_end(&self) -> bool {
+        // A pool that finishes what it has accepted waits for the work that this thread is in.
+        let is_waited_for = is_off_pool(self.key) && self.tasks.finishes();
+        !is_waited_for && !self.threads.is_own() && !self.idle.is_starter()
+    }
+
+    /// Waits for the end of a closed pool, until `deadline` at most: for its threads with their thread-local destructors, and
+    /// for the jobs that other threads run or drop for it. Not on a thread that [may not](Self::may_wait_for_end).
+    ///
+    /// Returns whether it has ended.
+    pub(crate) fn wait_for_end(&self, deadline: Option<Instant>) -> bool {
+        // A job that this thread runs or drops can't end before this returns.
+        let is_over = || self.tasks.is_empty() && self.ledger.is_idle();
+        // First: a thread that is about to be started is not among the threads yet.
+        self.rest.wait_until(deadline, || self.idle.snapshot().terminated())
+            && self.idle.wait_left(deadline)
+            && self.threads.join_all(deadline)
+            && self.rest.wait_until(deadline, || is_off_pool(self.key) || is_over())
+            && self.config.observer.as_ref().is_none_or(|observer| observer.end_detector(deadline))
+    }
+}
+
+/// Work of a pool off the pool, until it is dropped.
+pub(crate) struct OffPoolWork<'a>(&'a Core);
+
+impl Drop for OffPoolWork<'_> {
+    fn drop(&mut self) {
+        let Self(core) = self;
+        core.ledger.off_pool().end();
+        core.settle_finish();
+        core.look_for_quiet();
+        core.tell_of_end();
+    }
+}
+
+/// Drops a job's closure, or its future, and contains panics of that.
+pub(crate) fn cancel_contained(job: Job) -> Outcome {
+    let outcome = panic::catch_unwind(AssertUnwindSafe(|| job.cancel()));
+    outcome.unwrap_or_else(|payload| {
+        drop_contained(payload);
+        Outcome::Cancelled
+    })
+}

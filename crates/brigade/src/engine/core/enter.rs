@@ -1,0 +1,49 @@
+//! Threads that have entered a pool: what they spawn, their timers and their I/O resources belong to it.
+
+use core::cell::Cell;
+
+use brigade_task::enter_other;
+
+use super::Core;
+use crate::engine::key::Key;
+
+brigade_sync::thread_local! {
+    /// The pool that this thread has entered last, unless it runs a job since.
+    static ENTERED: Cell<Option<Key>> = const { Cell::new(None) };
+}
+
+/// Returns the pool that this thread has entered.
+#[inline]
+pub(crate) fn entered() -> Option<Key> {
+    ENTERED.try_with(Cell::get).ok().flatten()
+}
+
+/// Calls what runs a job of this pool on one of its workers, inside another job, to which it does not belong.
+#[inline]
+pub(crate) fn enter_job<R>(core: &Core, call: impl FnOnce() -> R) -> R {
+    enter_other(|| enter_pool(core, call))
+}
+
+/// Calls a closure that runs a job on a worker of this pool inside another job, whose entered pool does not apply to it.
+#[inline(always)]
+pub(crate) fn enter_pool<R>(core: &Core, call: impl FnOnce() -> R) -> R {
+    if entered().is_none() { call() } else { enter_pool_again(core, call) }
+}
+
+#[cold]
+#[inline(never)]
+fn enter_pool_again<R>(core: &Core, call: impl FnOnce() -> R) -> R {
+    enter_as(None, || core.resources.enter(call))
+}
+
+pub(in crate::engine) fn enter_as<R>(key: Option<Key>, call: impl FnOnce() -> R) -> R {
+    struct Restore(Option<Key>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            let _ = ENTERED.try_with(|entered| entered.set(self.0));
+        }
+    }
+    let former = ENTERED.try_with(|entered| entered.replace(key)).ok().flatten();
+    let _restore = Restore(former);
+    call()
+}

@@ -1,0 +1,53 @@
+//! What the threads of a pool do now: for a dump, and for the observer of its jobs.
+//!
+//! It is read from atomics, and from the records of the workers, each under its own lock. No lock is taken that a worker needs to find,
+//! submit or wait for work, so the values may be of slightly different moments.
+
+use brigade_observe::{Dump, JobDump, Record, Stretch, WorkerDump};
+
+use super::Core;
+use crate::values::Priority;
+
+impl Core {
+    /// Reads what the pool does, and what each of its workers runs.
+    pub(crate) fn dump(&self) -> (Dump, Vec<Vec<Stretch>>) {
+        let state = self.idle.snapshot();
+        let has_ended = state.terminated();
+        let mut dump = Dump::named(&self.config.pool_name());
+        dump.is_closed = state.closed();
+        dump.threads = if has_ended { self.idle.alive() } else { state.live() };
+        dump.parked = if has_ended { 0 } else { state.parked() };
+        dump.searching = if has_ended { 0 } else { state.searching() };
+        dump.queued = self.queues.injectors.len();
+        dump.queued_high = self.queues.lanes.len_of(Priority::High);
+        dump.queued_low = self.queues.lanes.len_of(Priority::Low);
+        dump.pending_futures = self.tasks.len();
+        let mut running = Vec::new();
+        for index in 0..self.queues.peers.len() {
+            let mut worker = WorkerDump::default();
+            worker.index = index;
+            running.push(Vec::new());
+            if let Some(peer) = self.queues.peers.get(index) {
+                running[index] = peer.record.running();
+                worker.jobs = running[index].iter().map(JobDump::new).collect();
+                worker.queued = peer.remote.len();
+                worker.forks = peer.forks.len();
+                worker.own = peer.mailbox.len();
+            }
+            dump.workers.push(worker);
+        }
+        if let Some(observer) = &self.config.observer {
+            dump.is_observed = true;
+            dump.elsewhere = observer.elsewhere();
+        }
+        (dump, running)
+    }
+
+    /// Calls a closure with the index and the record of each worker; returns `false` if the pool and its threads have ended.
+    pub(crate) fn each_record(&self, call: &mut dyn FnMut(usize, &Record)) -> bool {
+        // First: an observer that is told of the end does not come again.
+        let is_over = self.idle.snapshot().terminated() && self.idle.alive() == 0;
+        self.queues.peers.iter().for_each(|(index, peer)| call(index, &peer.record));
+        !is_over
+    }
+}

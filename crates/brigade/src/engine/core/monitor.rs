@@ -1,0 +1,251 @@
+//! The monitor: a thread of the process that looks after pools whose workers may all be in long jobs. `engine/idle/MONITOR.md` has the rule.
+//!
+//! It is started when a pool first asks for it, sleeps while no pool does, and ends after some time of that. It runs no code of the user's: it
+//! wakes parked workers.
+
+use core::time::Duration;
+use std::sync::Arc;
+
+use brigade_sync::atomic::{Ordering, fence};
+use brigade_sync::fork::PerProcess;
+use brigade_sync::thread::{NewThread, run_in_short_slices};
+use brigade_sync::{Condvar, Mutex, MutexGuard, time};
+
+use super::Core;
+use crate::engine::idle::Watch;
+use crate::engine::key::Key;
+use crate::engine::sleep::events::WATCH_PERIOD;
+
+/// The time between two looks at the queues. A job must be seen by two looks to count as stuck, so it waits for 2 ms at most. Go's
+/// `sysmon` looks every 20 µs to 10 ms.
+const CLOSE: Duration = Duration::from_millis(1);
+
+/// The number of looks for which a pool that asks is looked after.
+const LOOKS: u32 = 16;
+
+/// How long the thread sleeps while no pool asks for it, before it ends.
+const IDLE: Duration = Duration::from_secs(1);
+
+/// The monitor of this process.
+static MONITOR: PerProcess<Monitor> = PerProcess::new();
+
+/// Whether the thread exists: a run that obeys a seed waits for its end.
+#[cfg(brigade_seeded)]
+pub fn monitor_runs() -> bool {
+    MONITOR.get().state.lock().runs
+}
+
+#[derive(Default)]
+struct Monitor {
+    state: Mutex<State>,
+    /// Notified when a pool asks, and when a look is over.
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    pools: Vec<Watched>,
+    /// Whether the thread exists.
+    runs: bool,
+    /// Whether it looks now.
+    looks: bool,
+    /// Whether a pool has asked since the thread began to sleep.
+    is_asked: bool,
+}
+
+/// A pool that the monitor looks after.
+struct Watched {
+    key: Key,
+    how: Watch,
+    /// Looks until it asks again or is left alone.
+    left: u32,
+    seen: Seen,
+}
+
+/// What the last look at a pool has seen.
+#[derive(Default)]
+pub(in crate::engine) struct Seen {
+    /// The [epochs](crate::engine::queues::Queues::are_stuck) of the workers' queues.
+    epochs: Vec<u64>,
+    /// How often its workers had polled timers and I/O.
+    polls: Option<u64>,
+}
+
+/// One look at a pool, of which it holds a reference.
+struct Look {
+    core: Arc<Core>,
+    /// How the pool was watched up to now, and how from now on.
+    change: (Watch, Watch),
+    seen: Seen,
+}
+
+impl Core {
+    /// Has the monitor look after this pool; `false` if there can be none. Whatever the caller relies on the monitor for must have been
+    /// published before this, or be looked at once more after it.
+    #[cold]
+    #[inline(never)]
+    pub(in crate::engine) fn ask_monitor(&self, how: Watch) -> bool {
+        if !self.key.is_here() {
+            return false;
+        }
+        let monitor = MONITOR.get();
+        let mut state = monitor.state.lock();
+        if !state.runs {
+            let main = || MONITOR.get().run();
+            let thread = NewThread::new("brigade-monitor".into(), None, main);
+            state.runs = thread.inheriting(self.config.inherited.clone()).start().is_ok();
+        }
+        // The pool of a job whose future ends off the pool may have terminated.
+        if state.runs && !self.idle.snapshot().terminated() {
+            self.idle.set_watch(state.watch(self.key, how));
+            monitor.changed.notify_all();
+        }
+        state.runs
+    }
+}
+
+/// Ends the watch over a pool, which has terminated. From now on the monitor has no reference to it: the last one may run code of the user's.
+pub(in crate::engine) fn leave(key: Key) {
+    let monitor = MONITOR.get();
+    let mut state = monitor.state.lock();
+    state.pools.retain(|pool| pool.key != key);
+    while state.looks {
+        state = monitor.changed.wait(state, None);
+    }
+}
+
+/// Whether the monitor is needed for timers and I/O events.
+fn has_events_unheld(core: &Core) -> bool {
+    core.events.are_wanted() && !core.idle.snapshot().driver_held()
+}
+
+/// A look of the monitor.
+pub(in crate::engine) fn look(core: &Core, (before, now): (Watch, Watch), seen: &mut Seen) {
+    // Ordering: as in `Idle::announce`: a thread that relied on the monitor published before this fence.
+    fence(Ordering::SeqCst);
+    let is_stuck = match (before, now) {
+        (Watch::Closely, Watch::Closely) => core.queues.are_stuck(&mut seen.epochs),
+        (Watch::Closely, _) => {
+            core.queues.fence_forks();
+            core.queues.has_work()
+        }
+        _ => false,
+    };
+    let polls = Some(core.events.polls());
+    let is_polled = std::mem::replace(&mut seen.polls, polls) != polls;
+    let needs_holder = has_events_unheld(core) && (!is_polled || now == Watch::No);
+    if needs_holder {
+        core.events.note_call();
+    }
+    if (is_stuck || needs_holder) && core.idle.snapshot().searching() == 0 {
+        // No worker is started here: that calls the user's spawner.
+        match core.idle.pick_parked() {
+            Some(index) => core.wake_beside(index),
+            None if needs_holder => core.events.candidates.call(),
+            None => {}
+        }
+    }
+}
+
+impl State {
+    /// Looks after a pool for a time, at least as closely as that; returns how closely.
+    fn watch(&mut self, key: Key, how: Watch) -> Watch {
+        self.is_asked = true;
+        match self.pools.iter_mut().find(|pool| pool.key == key) {
+            Some(pool) => {
+                (pool.how, pool.left) = (pool.how.max(how), LOOKS);
+                pool.how
+            }
+            None => {
+                self.pools.push(Watched { key, how, left: LOOKS, seen: Seen::default() });
+                how
+            }
+        }
+    }
+
+    /// Begins a look at each pool, and determines how closely it is watched from now on.
+    fn begin(&mut self) -> Vec<Look> {
+        let looks = self.pools.iter_mut().filter_map(|pool| {
+            let core = Core::find(pool.key);
+            let Some(core) = core.filter(|core| !core.idle.snapshot().terminated()) else {
+                pool.how = Watch::No;
+                return None;
+            };
+            let before = pool.how;
+            pool.left -= 1;
+            if pool.left == 0 {
+                pool.left = LOOKS;
+                let is_needed = before == Watch::Closely || has_events_unheld(&core);
+                pool.how = if is_needed { Watch::Widely } else { Watch::No };
+                core.idle.set_watch(pool.how);
+            }
+            Some(Look { core, change: (before, pool.how), seen: std::mem::take(&mut pool.seen) })
+        });
+        let looks = looks.collect();
+        self.pools.retain(|pool| pool.how != Watch::No);
+        self.looks = true;
+        looks
+    }
+
+    /// Ends these looks.
+    fn end(&mut self, seen: Vec<(Key, Seen)>) {
+        for (key, seen) in seen {
+            if let Some(pool) = self.pools.iter_mut().find(|pool| pool.key == key) {
+                pool.seen = seen;
+            }
+        }
+        self.looks = false;
+    }
+}
+
+impl Monitor {
+    /// The main function of the thread.
+    fn run(&self) {
+        run_in_short_slices();
+        let (mut state, mut period) = (self.state.lock(), CLOSE);
+        while let Some(asked) = self.sleep(state, period) {
+            state = asked;
+            let looks = state.begin();
+            drop(state);
+            period = WATCH_PERIOD;
+            let looks = looks.into_iter().map(|Look { core, change, mut seen }| {
+                look(&core, change, &mut seen);
+                period = period.min(match change.1 {
+                    Watch::Closely => CLOSE,
+                    _ => core.events.timers.until().unwrap_or(WATCH_PERIOD).max(CLOSE),
+                });
+                (core.key, seen)
+            });
+            let seen = looks.collect();
+            state = self.state.lock();
+            state.end(seen);
+            self.changed.notify_all();
+        }
+    }
+
+    /// Sleeps until the next look; `None` if the thread ends.
+    fn sleep<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        mut period: Duration,
+    ) -> Option<MutexGuard<'a, State>> {
+        let mut begun = time::now();
+        loop {
+            if std::mem::take(&mut state.is_asked) {
+                period = CLOSE;
+            }
+            let is_idle = state.pools.is_empty();
+            let time = if is_idle { IDLE } else { period };
+            let left = time.saturating_sub(time::since(begun));
+            if left.is_zero() {
+                break;
+            }
+            state = self.changed.wait(state, Some(left));
+            if is_idle && !state.pools.is_empty() {
+                begun = time::now();
+            }
+        }
+        state.runs = !state.pools.is_empty();
+        state.runs.then_some(state)
+    }
+}

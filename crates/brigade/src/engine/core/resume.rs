@@ -1,0 +1,144 @@
+//! Futures that are woken, or end, off the pool.
+//!
+//! A future is one job, accepted when it is spawned. The counters would see one more job each time that it is queued again. So
+//! each requeueing is counted beforehand, like a move between queues, and subtracted.
+
+use core::any::Any;
+
+use brigade_sync::hint;
+use brigade_task::{Job, Outcome, TaskRef};
+
+use super::Core;
+use crate::engine::current;
+use crate::engine::ends::off_pool::drop_off_pool;
+use crate::engine::queues::lanes::Accepts;
+use crate::engine::queues::peers::Peer;
+use crate::values::Priority;
+
+impl Core {
+    /// Queues a future of a class that was woken by a thread that is not a worker of this pool; returns it if it will not be polled
+    /// any more.
+    pub(crate) fn resume(&self, class: Priority, job: Job) -> Result<(), Job> {
+        // The pool may have no thread and fail to start one. In an open pool the future then waits for the next thread; a
+        // closed pool may never have one.
+        let reserved = self.reserve();
+        self.tasks.count_wake();
+        let queued = match self.push(class, job) {
+            Err(job) if reserved.is_err() => Err(job),
+            Err(job) => self.push_late(class, job),
+            Ok(()) => Ok(()),
+        };
+        if queued.is_err() {
+            self.tasks.uncount_wake();
+            return queued;
+        }
+        let seen = self.idle.after_publishing();
+        if seen.wants_help() && (reserved.is_ok() || seen.parked() > 0) {
+            self.help();
+        }
+        Ok(())
+    }
+
+    /// Queues a future again that was taken from a queue; returns it if it will not be polled any more.
+    pub(in crate::engine) fn requeue(&self, class: Priority, job: Job) -> Result<(), Job> {
+        self.tasks.count_wake();
+        self.push_late(class, job).inspect_err(|_| self.tasks.uncount_wake())?;
+        self.offer_help();
+        Ok(())
+    }
+
+    /// Queues a job that has already been accepted, in a pool that may be closed, or returns it if it will not be run any more.
+    #[cold]
+    pub(in crate::engine) fn push_late(&self, class: Priority, job: Job) -> Result<(), Job> {
+        // Under the gate, as is the end of the pool, which therefore sees this push.
+        let _gate = self.tasks.lock_gate();
+        let seen = self.idle.snapshot();
+        if seen.discards() {
+            return Err(job);
+        }
+        match class {
+            Priority::Normal => self.queues.injectors.push_accepted(job),
+            _ => self.queues.lanes.push(class, job, Accepts::Always, &self.idle)?,
+        }
+        Ok(())
+    }
+
+    /// Adds a future that is about to wait; returns its number.
+    pub(crate) fn bind(&self, task: TaskRef) -> u32 {
+        let number = self.tasks.bind(task);
+        if self.idle.snapshot().discards() {
+            // The close may have woken all others before.
+            self.tasks.cancel_waiting();
+        }
+        number
+    }
+
+    /// Handles the end of a future off the pool.
+    pub(crate) fn release(
+        &self,
+        number: u32,
+        outcome: Outcome,
+        unclaimed: Option<Box<dyn Any + Send>>,
+    ) {
+        self.count_released(outcome, unclaimed);
+        self.tasks.release(number);
+        self.settle_finish();
+        self.tell_of_end();
+    }
+
+    /// Counts a job that its handle has run or dropped off the pool.
+    pub(crate) fn count(&self, outcome: Outcome) {
+        self.ledger.count(outcome);
+    }
+
+    fn count_released(&self, outcome: Outcome, unclaimed: Option<Box<dyn Any + Send>>) {
+        if let Some(payload) = unclaimed {
+            // As in `run_here`.
+            let _ = self.config.on_panic.tell(payload);
+        }
+        self.ledger.count(outcome);
+    }
+
+    /// Queues a local future that was woken for its own worker, and wakes that if it is parked.
+    pub(crate) fn send_local(&self, index: usize, job: Job) {
+        self.queues.peers.at(index).mailbox.send(job);
+        // The worker itself looks before it parks.
+        if current::index_in(self.key) != Some(index)
+            && self.idle.after_publishing().parked() > 0
+            && self.idle.pick_this(index)
+        {
+            self.wake(index);
+        }
+    }
+
+    /// Cancels the local futures of a worker, on its thread, which is no longer a worker.
+    ///
+    /// Jobs that their drops submit go to the pool from outside; on the worker's queue they would stay forever.
+    pub(in crate::engine) fn cancel_locals(&self, peer: &Peer) {
+        // First, as there.
+        self.end_waiting();
+        let mut round = 0;
+        while peer.mailbox.has_locals() {
+            peer.mailbox.cancel_waiting();
+            let mut jobs = core::iter::from_fn(|| Some(peer.mailbox.take()?.1)).peekable();
+            if jobs.peek().is_none() {
+                // Another thread has woken the last of them, and is about to send it.
+                hint::snooze(round);
+                round += 1;
+            }
+            jobs.for_each(|job| drop_off_pool(self.key, job));
+        }
+    }
+
+    /// Handles the end of a local future whose thread is no longer a worker.
+    pub(crate) fn release_local(
+        &self,
+        index: usize,
+        number: u32,
+        outcome: Outcome,
+        unclaimed: Option<Box<dyn Any + Send>>,
+    ) {
+        self.count_released(outcome, unclaimed);
+        self.queues.peers.at(index).mailbox.release(number);
+    }
+}

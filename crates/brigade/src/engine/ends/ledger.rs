@@ -1,0 +1,86 @@
+//! Counts of the jobs that ended off the pool.
+
+use brigade_sync::atomic::Ordering;
+use brigade_sync::unmodelled::AtomicU64;
+use brigade_sync::{Mutex, MutexGuard};
+use brigade_task::Outcome;
+
+use super::off_pool::OffPool;
+use crate::engine::queues::injectors::MAX_STALE;
+use crate::values::Totals;
+
+/// Jobs that ended off the pool, and those that are being run or dropped there.
+#[derive(Default)]
+pub(in crate::engine) struct Ledger {
+    totals: Mutex<Totals>,
+    off_pool: OffPool,
+    /// How many jobs have ended while they were queued.
+    left: AtomicU64,
+    /// How many jobs the pool has not accepted.
+    rejected: AtomicU64,
+    /// How many jobs the pool has accepted, as far as that has been told.
+    told: AtomicU64,
+}
+
+impl Ledger {
+    /// Locks and returns the counts.
+    pub(in crate::engine) fn totals(&self) -> MutexGuard<'_, Totals> {
+        self.totals.lock()
+    }
+
+    /// Counts a job that ended.
+    pub(in crate::engine) fn count(&self, ran: Outcome) {
+        self.totals.lock().count(ran);
+    }
+
+    /// Counts this many cancelled jobs.
+    pub(in crate::engine) fn count_cancelled(&self, jobs: u64) {
+        if jobs > 0 {
+            self.totals.lock().cancelled += jobs;
+        }
+    }
+
+    /// Notes that a queued job has ended off the pool; `true` if it is time to sweep completed entries.
+    #[must_use]
+    pub(in crate::engine) fn leaves_entry(&self) -> bool {
+        (self.left.fetch_add(1, Ordering::Relaxed) + 1) % u64::from(MAX_STALE) == 0
+    }
+
+    /// Counts jobs that the pool has not accepted.
+    pub(in crate::engine) fn count_rejected(&self, jobs: u64) {
+        self.rejected.fetch_add(jobs, Ordering::Relaxed);
+    }
+
+    /// How many these were.
+    pub(in crate::engine) fn rejected(&self) -> u64 {
+        self.rejected.load(Ordering::Relaxed)
+    }
+
+    /// Tells how many jobs the pool has accepted; returns the most that were ever told.
+    pub(in crate::engine) fn tell(&self, accepted: u64) -> u64 {
+        self.told.fetch_max(accepted, Ordering::Relaxed).max(accepted)
+    }
+
+    /// Counts a job that was dropped because the pool was full.
+    pub(in crate::engine) fn count_evicted(&self, outcome: Outcome) {
+        let mut totals = self.totals.lock();
+        totals.evicted += 1;
+        totals.count(outcome);
+    }
+
+    /// Work off the pool.
+    pub(in crate::engine) fn off_pool(&self) -> &OffPool {
+        &self.off_pool
+    }
+
+    /// Whether no job is being run or dropped off the pool.
+    pub(in crate::engine) fn is_idle(&self) -> bool {
+        self.off_pool.is_idle()
+    }
+
+    /// Whether no job is, and `is_empty` returns `true`, both at one moment.
+    pub(in crate::engine) fn is_idle_and(&self, is_empty: impl FnOnce() -> bool) -> bool {
+        let before = self.off_pool.begun_if_idle();
+        before.is_some() && is_empty() && self.off_pool.begun_if_idle() == before
+    }
+}

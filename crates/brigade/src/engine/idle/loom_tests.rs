@@ -1,0 +1,276 @@
+//! Models of the orderings on which the wake-up rule rests; `ci/loom.sh` runs them.
+//!
+//! The subject is the real [`Idle`]. In most models one thread publishes and then reads the state, and another thread changes the state
+//! and then looks for published work: at least one thread must see the other. A relaxed atomic stands for everything that can be
+//! published, so the fences of [`Idle`] must provide all ordering. `ci/seeded.sh` checks on the real engine how the threads act on
+//! their looks.
+
+use std::sync::Arc;
+
+use brigade_queue::deque;
+use brigade_sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
+use brigade_sync::model::{check, turn};
+use loom::thread;
+
+use super::state::{LIVE, PARKED, SEARCHING};
+use super::{Idle, Snapshot, Watch};
+use crate::values::{Config, Size};
+
+/// Compiles only if the facade really is loom's.
+const _: fn(brigade_sync::atomic::AtomicUsize) -> loom::sync::atomic::AtomicUsize = |a| a;
+
+/// The state of a pool, and a queue that orders nothing.
+struct Pool {
+    idle: Idle,
+    queue: AtomicUsize,
+}
+
+impl Pool {
+    /// No worker is started except where a model does so.
+    fn of_size(core: usize, max: usize, spare: usize) -> Self {
+        let config = Config { size: Size { core, max, spare }, ..Config::default() };
+        Self { idle: Idle::new(&config, 2), queue: AtomicUsize::new(0) }
+    }
+
+    /// All workers run.
+    fn running(workers: usize) -> Self {
+        let pool = Self::of_size(workers, workers, 0);
+        for index in 0..workers {
+            assert_eq!(pool.idle.pick_core(), Some(index));
+            pool.idle.arrive(index, false);
+            pool.idle.begin(index);
+        }
+        pool
+    }
+
+    /// The only worker searches.
+    fn searching() -> Self {
+        let pool = Self::running(1);
+        pool.idle.start_search();
+        pool
+    }
+
+    /// Two workers: the first one is parked, and the other one runs.
+    fn with_a_sleeper() -> Self {
+        let pool = Self::running(2);
+        pool.idle.start_search();
+        let _ = pool.idle.announce(0, false, false);
+        pool
+    }
+
+    /// The same, and the monitor watches.
+    fn watched() -> Self {
+        let pool = Self::with_a_sleeper();
+        pool.idle.set_watch(Watch::Closely);
+        pool
+    }
+
+    fn publish(&self) -> Snapshot {
+        self.queue.store(1, Ordering::Relaxed);
+        self.idle.after_publishing()
+    }
+
+    /// Submits a job: whether another worker is woken or started for it.
+    fn wakes(&self) -> bool {
+        self.publish().wants_help()
+    }
+
+    /// A look of the worker that has changed the state.
+    fn has_work(&self) -> bool {
+        turn();
+        self.queue.load(Ordering::Relaxed) == 1
+    }
+}
+
+/// Each of two threads says whether it has seen the other's write: at least one must have.
+fn one_sees_the_other(make: fn() -> Pool, one: fn(&Pool) -> bool, other: fn(&Pool) -> bool) {
+    check(3, move || {
+        let shared = Arc::new(make());
+        let thread = thread::spawn({
+            let shared = shared.clone();
+            move || {
+                turn();
+                other(&shared)
+            }
+        });
+        turn();
+        let seen = one(&shared);
+        assert!(thread.join().unwrap() || seen, "neither sees the other");
+    });
+}
+
+/// Caught: no fence in `after_publishing`; none in `announce`.
+#[test]
+fn a_submitter_and_a_parking_worker_never_miss_each_other() {
+    let parks = |pool: &Pool| {
+        let _ = pool.idle.announce(0, false, false);
+        pool.has_work()
+    };
+    one_sees_the_other(Pool::searching, Pool::wakes, parks);
+}
+
+/// A thread ends a wait, and then picks the worker that waits: no fence is needed, as both take the roster's lock.
+///
+/// Caught: a worker that is picked before its wait has ended.
+#[test]
+fn a_worker_that_parks_inside_a_job_and_the_end_of_its_wait_never_miss_each_other() {
+    let ends = |pool: &Pool| {
+        pool.queue.store(1, Ordering::Relaxed);
+        pool.idle.pick_this(0)
+    };
+    let parks = |pool: &Pool| {
+        let _ = pool.idle.announce(0, false, false);
+        pool.has_work()
+    };
+    one_sees_the_other(Pool::searching, ends, parks);
+}
+
+/// A submitter that sees a searcher wakes no worker.
+///
+/// Caught: no fence in `stop_search`; `stop_search` that never asks for a look.
+#[test]
+fn the_last_searcher_that_finds_work_sees_what_was_submitted() {
+    let searching = || {
+        let pool = Pool::with_a_sleeper();
+        pool.idle.start_search();
+        pool
+    };
+    let finds = |pool: &Pool| pool.idle.stop_search() && pool.has_work();
+    one_sees_the_other(searching, Pool::wakes, finds);
+}
+
+/// Caught: no fence before the look.
+#[test]
+fn a_lone_child_and_a_monitor_that_stops_never_miss_each_other() {
+    let stops = |pool: &Pool| {
+        pool.idle.set_watch(Watch::Widely);
+        // As in `monitor::look`.
+        fence(Ordering::SeqCst);
+        pool.has_work()
+    };
+    one_sees_the_other(Pool::watched, |pool| !pool.publish().watched(), stops);
+}
+
+/// The thread that sets the timer sees the driver holder, which it wakes, or the holder sees the timer.
+///
+/// Caught: no fence in `hold_driver`.
+#[test]
+fn a_timer_that_is_set_and_a_worker_that_takes_the_driver_never_miss_each_other() {
+    let takes = |pool: &Pool| {
+        assert!(pool.idle.hold_driver(0));
+        pool.has_work()
+    };
+    one_sees_the_other(Pool::with_a_sleeper, |pool| pool.publish().driver_held(), takes);
+}
+
+/// Caught: no fence in `retire`.
+#[test]
+fn a_timer_that_is_set_and_a_driver_holder_that_leaves_never_miss_each_other() {
+    let elastic = || {
+        let pool = Pool::of_size(1, 2, 0);
+        for index in 0..2 {
+            assert_eq!(pool.idle.pick_another(true).start, Some(index));
+            pool.idle.arrive(index, false);
+        }
+        pool.idle.start_search();
+        assert!(pool.idle.announce(0, true, true).holds_driver);
+        pool
+    };
+    let leaves = |pool: &Pool| {
+        assert!(pool.idle.retire(0, false, false));
+        pool.has_work()
+    };
+    one_sees_the_other(elastic, |pool| !pool.publish().driver_held(), leaves);
+}
+
+/// Caught: no fence in `fail`.
+#[test]
+fn a_submitter_and_a_start_that_fails_never_miss_each_other() {
+    let starting = || {
+        let pool = Pool::of_size(1, 1, 0);
+        assert_eq!(pool.idle.pick_core(), Some(0));
+        pool
+    };
+    let fails = |pool: &Pool| {
+        pool.idle.fail(0, || ());
+        pool.has_work()
+    };
+    one_sees_the_other(starting, Pool::wakes, fails);
+}
+
+/// Caught: no fence in `block`.
+#[test]
+fn a_submitter_and_a_worker_that_blocks_never_miss_each_other() {
+    let replaceable = || {
+        let pool = Pool::of_size(1, 1, 1);
+        assert_eq!(pool.idle.pick_core(), Some(0));
+        pool.idle.arrive(0, false);
+        pool
+    };
+    let blocks = |pool: &Pool| {
+        pool.idle.block(false);
+        pool.has_work()
+    };
+    one_sees_the_other(replaceable, Pool::wakes, blocks);
+}
+
+/// The last searcher passes the heavy fence only if another worker runs. A worker that sees it search announces no fork.
+///
+/// The state here orders nothing: the fences of [`Idle`] would hide a missing heavy fence, as the model checker knows a single kind. The fork
+/// and the heavy fence are the real deque's.
+fn a_fork_beside_the_last_searcher(
+    parked: u64,
+    forks: fn(&AtomicU64, &deque::Worker<()>) -> Snapshot,
+) {
+    check(4, move || {
+        let worker = deque::Worker::new();
+        let shared =
+            Arc::new((AtomicU64::new(SEARCHING + parked * PARKED + 3 * LIVE), worker.stealer()));
+        let searcher = thread::spawn({
+            let shared = shared.clone();
+            move || {
+                let (state, forks) = &*shared;
+                turn();
+                state.fetch_sub(SEARCHING, Ordering::Relaxed);
+                // `Worker::fence_forks_beside`, of a worker that runs.
+                turn();
+                if Snapshot(state.load(Ordering::Relaxed)).running() > 1 {
+                    forks.fence();
+                } else {
+                    fence(Ordering::Acquire);
+                }
+                turn();
+                !forks.is_empty()
+            }
+        });
+        turn();
+        let seen = forks(&shared.0, &worker);
+        assert!(searcher.join().unwrap() || seen.wants_help_for_forks(), "neither sees the other");
+    });
+}
+
+/// Caught: no fence if two run.
+#[test]
+fn the_last_searcher_sees_the_fork_of_a_worker_that_begins_to_run() {
+    a_fork_beside_the_last_searcher(2, |state, worker| {
+        state.fetch_sub(PARKED, Ordering::Relaxed);
+        turn();
+        worker.push(());
+        turn();
+        Snapshot(state.load(Ordering::Relaxed))
+    });
+}
+
+/// Caught: no fence if none runs besides.
+#[test]
+fn the_last_searcher_sees_the_fork_of_a_worker_that_has_ceased_to_run() {
+    a_fork_beside_the_last_searcher(1, |state, worker| {
+        worker.push(());
+        turn();
+        let seen = Snapshot(state.load(Ordering::Relaxed));
+        turn();
+        // Ordering: Release, as `SeqCst` in `Idle`.
+        state.fetch_add(PARKED, Ordering::Release);
+        seen
+    });
+}

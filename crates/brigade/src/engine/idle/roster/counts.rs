@@ -1,0 +1,230 @@
+//! How many workers a pool has, and how many it may have.
+
+use crate::values::{Role, Size};
+
+/// How many workers there may be beyond all limits, where all others are blocked. Java's `ForkJoinPool` has the same limit.
+const MOST_EXTRA: usize = 256;
+
+/// How many workers there are, and the rules that follow.
+pub(in crate::engine::idle) struct Counts {
+    size: Size,
+    /// The most workers that any of the limits so far has allowed, including blocked ones.
+    most: usize,
+    /// Whether work makes the pool grow beyond its core size.
+    grows: bool,
+    /// Workers, including blocked ones.
+    live: usize,
+    /// Workers that are blocked, and do not count towards the size.
+    blocked: usize,
+    /// How many of these let the pool exceed its limits where all are blocked.
+    extra: usize,
+    /// How many blocked workers have a replacement.
+    replaced: usize,
+    /// How many workers must leave because the pool was made smaller.
+    excess: usize,
+    /// How many blocked workers must leave for the same reason when they return, if the pool is still too large then.
+    owed: usize,
+}
+
+impl Counts {
+    pub(in crate::engine::idle) fn new(size: Size, grows: bool) -> Self {
+        let most = size.max + size.spare;
+        Self { size, most, grows, live: 0, blocked: 0, extra: 0, replaced: 0, excess: 0, owed: 0 }
+    }
+
+    pub(in crate::engine::idle) fn size(&self) -> Size {
+        self.size
+    }
+
+    pub(in crate::engine::idle) fn live(&self) -> usize {
+        self.live
+    }
+
+    pub(in crate::engine::idle) fn blocked(&self) -> usize {
+        self.blocked
+    }
+
+    /// Workers that are not blocked.
+    pub(in crate::engine::idle) fn active(&self) -> usize {
+        self.live - self.blocked
+    }
+
+    /// Whether the limits allow one more worker. Blocked workers that must leave when they return do not count, so that the
+    /// pool does not wait for them. But there are never more workers than the largest of its limits so far allowed, unless all are blocked.
+    pub(in crate::engine::idle) fn has_room(&self) -> bool {
+        let replaceable = (self.blocked - self.owed).min(self.size.spare);
+        let is_within =
+            self.live - self.owed < self.size.max + replaceable && self.live < self.most;
+        is_within || (self.extra > 0 && self.active() == 0 && self.live < self.most + MOST_EXTRA)
+    }
+
+    /// Whether work starts a worker in any case. At least one is needed to run anything.
+    pub(in crate::engine::idle) fn is_below_core(&self) -> bool {
+        self.live < self.size.core.max(1)
+    }
+
+    /// Whether work starts a worker if none is idle: in place of a blocked one, or because the pool may grow.
+    pub(in crate::engine::idle) fn is_below_max(&self, may_grow: bool) -> bool {
+        let most = if may_grow && self.grows { self.size.max } else { self.size.core.max(1) };
+        let unreplaced = self.blocked > self.replaced && self.active() < self.size.max;
+        self.active() < most || unreplaced
+    }
+
+    /// Whether there are more workers than the core size.
+    pub(in crate::engine::idle) fn is_beyond_core(&self) -> bool {
+        self.live > self.size.core
+    }
+
+    /// Whether a worker must leave because the pool was made smaller.
+    pub(in crate::engine::idle) fn has_surplus(&self) -> bool {
+        self.excess > 0
+    }
+
+    /// Whether a worker may leave for that, if `arrived` workers can be relied on.
+    pub(in crate::engine::idle) fn can_shed(&self, arrived: usize) -> bool {
+        self.excess > 0 && arrived.saturating_sub(self.blocked) > 1
+    }
+
+    /// Whether a worker that has been idle for long may leave, if `arrived` workers can be relied on, of which submitters need
+    /// `held`: beyond the core size, or `core_too`.
+    pub(in crate::engine::idle) fn can_spare(
+        &self,
+        core_too: bool,
+        arrived: usize,
+        held: usize,
+    ) -> bool {
+        let needed = if core_too { 0 } else { self.size.core };
+        arrived.saturating_sub(self.blocked) > needed.max(usize::from(held > 0))
+    }
+
+    /// Adds a worker, which may be the replacement of a blocked one.
+    pub(in crate::engine::idle) fn add(&mut self) {
+        self.live += 1;
+        self.replaced = self.blocked.min(self.replaced + 1);
+    }
+
+    /// What the worker that was added last is, by their number.
+    pub(in crate::engine::idle) fn role_of_last(&self) -> Role {
+        match self.live {
+            live if live > self.size.max => Role::Spare,
+            live if live > self.size.core => Role::BeyondCore,
+            _ => Role::Core,
+        }
+    }
+
+    /// Removes a worker, which may have been the replacement of a blocked one.
+    pub(in crate::engine::idle) fn remove(&mut self) {
+        self.live -= 1;
+        self.excess = self.excess.min(self.surplus());
+        self.replaced = self.replaced.saturating_sub(1);
+    }
+
+    /// Removes a worker, as a surplus one if the pool was made smaller.
+    pub(in crate::engine::idle) fn shed(&mut self) {
+        self.excess = self.excess.saturating_sub(1);
+        self.remove();
+    }
+
+    /// How many active workers exceed the limit.
+    fn surplus(&self) -> usize {
+        self.active().saturating_sub(self.size.max)
+    }
+
+    /// Changes the limits, and counts the workers that exceed them.
+    pub(in crate::engine::idle) fn resize(&mut self, size: Size) {
+        if size.max < self.size.max {
+            self.owed = self.blocked;
+        }
+        self.size = size;
+        self.most = self.most.max(size.max + size.spare);
+        self.excess = self.surplus();
+    }
+
+    /// Counts a worker as blocked, which may let the pool exceed its limits. If a worker had to leave, it may be this one: then it leaves when it returns.
+    pub(in crate::engine::idle) fn block(&mut self, extra: bool) {
+        self.blocked += 1;
+        self.extra += usize::from(extra);
+        let surplus = self.surplus();
+        self.owed += self.excess.saturating_sub(surplus);
+        self.excess = self.excess.min(surplus);
+    }
+
+    /// Lets the pool exceed its limits where all are blocked, for one more wait or one fewer.
+    pub(in crate::engine::idle) fn exceed(&mut self, begins: bool) {
+        self.extra = if begins { self.extra + 1 } else { self.extra - 1 };
+    }
+
+    /// Counts a worker as active again.
+    pub(in crate::engine::idle) fn unblock(&mut self, extra: bool) {
+        self.blocked -= 1;
+        self.extra -= usize::from(extra);
+        self.replaced = self.replaced.min(self.blocked);
+        if self.owed > 0 {
+            self.owed -= 1;
+            self.excess = (self.excess + 1).min(self.surplus());
+        }
+    }
+}
+
+#[cfg(all(test, not(brigade_loom)))]
+mod tests {
+    use super::*;
+
+    fn with_blocked(size: Size, blocked: usize) -> Counts {
+        let mut count = Counts::new(size, true);
+        for _ in 0..blocked {
+            assert!(count.has_room());
+            count.add();
+            count.block(false);
+        }
+        count
+    }
+
+    /// Caught: all blocked workers counted as leaving at each change to a smaller size.
+    #[test]
+    fn going_down_and_up_while_workers_are_blocked_makes_room_for_no_more() {
+        let (small, large) =
+            (Size { core: 1, max: 1, spare: 2 }, Size { core: 1, max: 2, spare: 2 });
+        let mut count = with_blocked(large, 4);
+        for _ in 0..10 {
+            count.resize(small);
+            assert!(!count.has_room());
+            count.resize(large);
+            assert!(!count.has_room());
+        }
+    }
+
+    #[test]
+    fn a_limit_that_is_set_again_makes_no_blocked_worker_leave() {
+        let size = Size { core: 1, max: 2, spare: 2 };
+        let mut count = with_blocked(size, 3);
+        count.resize(size);
+        (0..3).for_each(|_| count.unblock(false));
+        assert!(!count.has_surplus());
+    }
+
+    #[test]
+    fn a_pool_is_below_its_core_size_until_it_has_that_many_workers() {
+        let mut count = Counts::new(Size { core: 1, max: 3, spare: 0 }, true);
+        assert!(count.is_below_core());
+        count.add();
+        assert!(!count.is_below_core());
+        let none = Counts::new(Size { core: 0, max: 3, spare: 0 }, true);
+        assert!(none.is_below_core(), "one is needed to run anything");
+    }
+
+    #[test]
+    fn workers_that_return_to_a_smaller_pool_leave_until_it_has_its_size() {
+        let mut count = with_blocked(Size { core: 4, max: 4, spare: 4 }, 4);
+        count.resize(Size { core: 1, max: 1, spare: 1 });
+        let mut left = 0;
+        for _ in 0..4 {
+            count.unblock(false);
+            while count.can_shed(count.live()) {
+                count.shed();
+                left += 1;
+            }
+        }
+        assert_eq!((left, count.active()), (3, 1));
+    }
+}

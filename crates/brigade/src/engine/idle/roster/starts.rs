@@ -1,0 +1,151 @@
+//! The workers that have not looked for work yet, and the indices that workers have.
+
+use brigade_sync::thread::ThreadId;
+
+use crate::values::Role;
+
+/// The most workers that a pool can have, including blocked ones and their replacements. A worker that has left counts until
+/// its last hook has returned.
+pub(crate) const PLACES: usize = 8192;
+
+/// A worker that has not looked for work yet.
+struct Start {
+    index: usize,
+    /// The thread that starts its thread, until that is known to exist.
+    starter: Option<ThreadId>,
+    /// Whether it calls the user's start hook, which may take long.
+    is_in_hook: bool,
+    role: Role,
+}
+
+/// The workers that have not looked for work yet.
+#[derive(Default)]
+pub(in crate::engine::idle) struct Starts {
+    list: Vec<Start>,
+    /// How many spawners have not returned.
+    spawning: usize,
+    /// Whether the spawner that returned last has failed.
+    has_failed: bool,
+}
+
+impl Starts {
+    /// Adds the worker with this index, whose thread `starter` is about to start.
+    pub(in crate::engine::idle) fn add(&mut self, index: usize, starter: ThreadId, role: Role) {
+        self.spawning += 1;
+        self.list.push(Start { index, starter: Some(starter), is_in_hook: false, role });
+    }
+
+    /// The number of these workers.
+    pub(in crate::engine::idle) fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// The number of workers that are about to look for work.
+    pub(in crate::engine::idle) fn coming(&self) -> usize {
+        self.list.iter().filter(|start| !start.is_in_hook).count()
+    }
+
+    /// The number of workers whose thread may never exist, as the start may fail.
+    pub(in crate::engine::idle) fn doubtful(&self) -> usize {
+        self.list.iter().filter(|start| start.starter.is_some()).count()
+    }
+
+    /// Whether this thread is about to start a worker: it is in the user's spawner or name function.
+    pub(in crate::engine::idle) fn has_starter(&self, thread: ThreadId) -> bool {
+        self.list.iter().any(|start| start.starter == Some(thread))
+    }
+
+    /// Whether all spawners have returned.
+    pub(in crate::engine::idle) fn all_returned(&self) -> bool {
+        self.spawning == 0
+    }
+
+    /// Whether the spawner that returned last has failed.
+    pub(in crate::engine::idle) fn has_failed(&self) -> bool {
+        self.has_failed
+    }
+
+    /// Notes that `starter` has called the spawner for the worker with this index. If that `is_started`, its thread exists; otherwise it has been
+    /// removed.
+    pub(in crate::engine::idle) fn returned(
+        &mut self,
+        index: usize,
+        starter: ThreadId,
+        is_started: bool,
+    ) {
+        self.spawning -= 1;
+        self.has_failed = !is_started;
+        // Compares the starter too: the worker may have left already, and another one may have its index.
+        let is_it = |start: &&mut Start| start.index == index && start.starter == Some(starter);
+        if let Some(start) = self.list.iter_mut().find(is_it) {
+            start.starter = None;
+        }
+    }
+
+    /// Notes that the thread of the worker with this index runs, and whether it calls a hook first; returns what it was started as.
+    pub(in crate::engine::idle) fn arrive(&mut self, index: usize, calls_hook: bool) -> Role {
+        let Some(start) = self.list.iter_mut().find(|start| start.index == index) else {
+            return Role::default();
+        };
+        start.starter = None;
+        start.is_in_hook = calls_hook;
+        start.role
+    }
+
+    /// Removes the worker with this index: it is about to look for work, or never will.
+    pub(in crate::engine::idle) fn remove(&mut self, index: usize) {
+        self.list.retain(|start| start.index != index);
+    }
+}
+
+/// The indices of workers; released ones are reused first.
+#[derive(Default)]
+pub(in crate::engine::idle) struct Indices {
+    vacant: Vec<usize>,
+    /// The indices of the workers that there are, in order. A worker that leaves is not one of them, but keeps its index until
+    /// its last hook has returned.
+    present: Vec<usize>,
+    /// How many indices have ever been in use.
+    used: usize,
+}
+
+impl Indices {
+    pub(in crate::engine::idle) fn are_used_up(&self) -> bool {
+        self.in_use() == PLACES
+    }
+
+    /// How many workers have one: those that there are, and those that leave.
+    pub(in crate::engine::idle) fn in_use(&self) -> usize {
+        self.used - self.vacant.len()
+    }
+
+    /// Takes an index; one must be available.
+    pub(in crate::engine::idle) fn take(&mut self) -> usize {
+        let index = self.vacant.pop().unwrap_or_else(|| {
+            self.used += 1;
+            self.used - 1
+        });
+        let place = self.present.partition_point(|&other| other < index);
+        self.present.insert(place, index);
+        index
+    }
+
+    /// The indices of the workers that there are, in order.
+    pub(in crate::engine::idle) fn present(&self) -> &[usize] {
+        &self.present
+    }
+
+    /// Notes that the worker with this index leaves.
+    pub(in crate::engine::idle) fn leave(&mut self, index: usize) {
+        if let Ok(place) = self.present.binary_search(&index) {
+            self.present.remove(place);
+        }
+    }
+
+    /// Releases an index.
+    pub(in crate::engine::idle) fn give_back(&mut self, index: usize) {
+        // A worker of a pool that has terminated has not left before.
+        self.leave(index);
+        self.vacant.push(index);
+    }
+}

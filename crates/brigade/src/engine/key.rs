@@ -1,0 +1,110 @@
+//! The keys that name pools.
+//!
+//! A key is used once, so a handle never names another pool. It also names the process of the pool. In a forked child the
+//! threads of the parent's pools don't exist, and what they were doing at the fork remains unfinished. Of such a pool only the
+//! key is read.
+
+use std::io;
+
+use brigade_sync::atomic::Ordering;
+use brigade_sync::fork::{self, OnChild};
+use brigade_sync::unmodelled::AtomicU64;
+
+use crate::values::Priority;
+
+/// Names a pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Key(u64);
+
+/// The first bit of a key's generation. Only 16 bits of it are kept. So a process may mistake a pool for its own that is 65,536
+/// nested forks away.
+const GENERATION: u32 = 48;
+
+/// The first of two bits for a [class](ClassKey). Below them is the number of the pool: enough for a million pools a second for half a year.
+const CLASS: u32 = 46;
+
+/// The bit of a key that says that its pool is bounded, so that submissions to other pools need not look that up.
+const BOUNDED: u64 = 1;
+
+/// The bit that says that its pool's jobs are [observed](crate::watch), for the same reason.
+const OBSERVED: u64 = 2;
+
+/// The distance between the numbers of two pools, below which the flags are.
+const STEP: u64 = 4;
+
+/// Names a pool, and the class of a future on it, in the space of a key.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ClassKey(Key);
+
+impl ClassKey {
+    /// Adds a class to a key.
+    #[inline]
+    pub(crate) fn new(Key(key): Key, class: Priority) -> Self {
+        let class = match class {
+            Priority::Normal => 0,
+            Priority::Low => 1,
+            Priority::High => 2,
+        };
+        Self(Key(key | (class << CLASS)))
+    }
+
+    /// The key of the pool if the class is the default one; else a key of no pool.
+    #[inline(always)]
+    pub(crate) fn if_normal(self) -> Key {
+        self.0
+    }
+
+    /// The key of the pool.
+    #[inline]
+    pub(crate) fn key(self) -> Key {
+        Key(self.0.0 & !(3 << CLASS))
+    }
+
+    /// The class.
+    pub(crate) fn class(self) -> Priority {
+        match (self.0.0 >> CLASS) & 3 {
+            0 => Priority::Normal,
+            1 => Priority::Low,
+            _ => Priority::High,
+        }
+    }
+}
+
+impl Key {
+    /// Names no pool.
+    pub(crate) const NONE: Self = Self(0);
+
+    /// Returns a key that no pool has had before. From now on, `C` is called in each forked child.
+    ///
+    /// # Errors
+    /// If the fork handler can't be installed.
+    pub(crate) fn new<C: OnChild>(bounded: bool, observed: bool) -> io::Result<Self> {
+        static NEXT: AtomicU64 = AtomicU64::new(STEP);
+        fork::watch::<C>()?;
+        let flag = |is, flag| if is { flag } else { 0 };
+        let number = NEXT.fetch_add(STEP, Ordering::Relaxed)
+            | flag(bounded, BOUNDED)
+            | flag(observed, OBSERVED);
+        Ok(Self((u64::from(fork::generation()) << GENERATION) | number))
+    }
+
+    /// Whether a job is queued as it is: the pool is neither bounded nor observed.
+    ///
+    /// One test of two bits, as a submission makes it for each job.
+    #[inline(always)]
+    pub(crate) fn is_plain(self) -> bool {
+        self.0 & (BOUNDED | OBSERVED) == 0
+    }
+
+    /// Whether the pool's jobs are observed.
+    #[inline(always)]
+    pub(crate) fn is_observed(self) -> bool {
+        self.0 & OBSERVED != 0
+    }
+
+    /// Whether the pool was made by this process, not by one that it was forked from.
+    #[inline(always)]
+    pub(crate) fn is_here(self) -> bool {
+        (self.0 >> GENERATION) as u16 == fork::generation() as u16
+    }
+}

@@ -1,0 +1,386 @@
+//! The queues for jobs from outside, and for jobs that do not fit a worker's own queue.
+//!
+//! Each producing thread uses one of a few injectors ([`ShardedInjector`] says why), and workers take from each in turn. Jobs
+//! of one producer keep their order; jobs of different producers have none, except with [`Queueing::Shared`], which has only
+//! one injector.
+//!
+//! `brigade-lab submit --pattern contended` and `throughput --amplification 1` measure it.
+//!
+//! **Completed entries.** A job that its joiner ran or its canceller dropped has ended, but its entry stays in the queue, with
+//! its memory, until it is popped. If no worker pops, as each is inside a job that joins, such entries would accumulate. So
+//! [`Injectors::sweep`] takes the oldest entries out, and keeps those that are not completed in front of everything queued, in
+//! their order.
+
+use core::cell::Cell;
+use std::collections::VecDeque;
+
+use brigade_machine::Nodes;
+use brigade_queue::{Cursor, Injector, ShardedInjector};
+#[cfg(not(any(brigade_loom, brigade_seeded)))]
+use brigade_sync::affinity::current_cpu;
+use brigade_sync::atomic::{AtomicUsize, Ordering};
+use brigade_sync::{Mutex, OnceLock};
+use brigade_task::{Job, Outcome};
+
+use super::local::Local;
+use crate::values::{Config, Queueing};
+
+/// The most injectors. Every searching worker looks at each one, so more would cost idle workers what they save producers. At
+/// most as many producers as there are CPUs run at once.
+const MAX_SHARDS: usize = 16;
+
+/// How many completed entries a worker, or the threads off the pool, may leave in queues before these are swept.
+pub(in crate::engine) const MAX_STALE: u32 = 64;
+
+/// The injectors of one pool.
+pub(in crate::engine) struct Injectors {
+    shards: ShardedInjector<Job>,
+    front: Front,
+}
+
+/// The entries that a sweep has kept: older than everything in the shards.
+#[derive(Default)]
+struct Front {
+    kept: Mutex<Kept>,
+    /// The number of these; one more while a sweep has taken entries out, so that no look misses those.
+    len: AtomicUsize,
+}
+
+#[derive(Default)]
+struct Kept {
+    jobs: VecDeque<Job>,
+    /// How many entries sweeps have looked at since the last full pass over these.
+    looks: usize,
+}
+
+/// What one worker takes of what is queued.
+#[derive(Clone, Copy)]
+pub(in crate::engine) struct Share {
+    /// Into how many parts that is divided.
+    pub(in crate::engine) parts: usize,
+    /// The most jobs that it takes.
+    pub(in crate::engine) most: usize,
+}
+
+impl Share {
+    /// How many of that many jobs it takes.
+    fn of(self, waiting: usize) -> usize {
+        (waiting / self.parts + 1).min(self.most)
+    }
+}
+
+brigade_sync::unmodelled::thread_local! {
+    /// The number of this thread among those that ever submitted from outside, plus one; 0 before it did.
+    static PRODUCER: Cell<usize> = const { Cell::new(0) };
+}
+
+/// A number that this thread keeps; the next threads get different ones.
+#[inline(always)]
+pub(in crate::engine) fn producer() -> usize {
+    match PRODUCER.with(Cell::get) {
+        0 => new_producer(),
+        number => number,
+    }
+}
+
+#[cfg(not(any(brigade_loom, brigade_seeded)))]
+#[cold]
+fn new_producer() -> usize {
+    static NEXT: AtomicUsize = AtomicUsize::new(1);
+    let next = NEXT.fetch_add(1, Ordering::Relaxed);
+    let node = NODES.get().zip(current_cpu());
+    let number = node.map_or(next, |(nodes, cpu)| next * nodes.groups() + nodes.of_cpu(cpu));
+    PRODUCER.with(|cell| cell.set(number));
+    number
+}
+
+/// The memory nodes of this machine, if a pool minds them. The number of a producer that submits first after that says on which node
+/// it was then: a pool that does not mind them has no use for that, and no harm from it.
+static NODES: OnceLock<Nodes> = OnceLock::new();
+
+/// Loom has no static atomics; no model needs a producer.
+#[cfg(brigade_loom)]
+fn new_producer() -> usize {
+    1
+}
+
+/// The same in each run with the same seed.
+#[cfg(brigade_seeded)]
+fn new_producer() -> usize {
+    brigade_sync::seeded::number() + 1
+}
+
+impl Injectors {
+    /// One injector if there is one order for all jobs, else two for each CPU, so that producers that run at once rarely share
+    /// one.
+    pub(in crate::engine) fn new(config: &Config, cpus: usize) -> Self {
+        let shards = match config.queueing {
+            Queueing::Shared => 1,
+            Queueing::Stealing => (2 * cpus).min(MAX_SHARDS),
+        };
+        if let Some(nodes) = config.neighbours.nodes() {
+            NODES.get_or_init(|| nodes.clone());
+        }
+        Self { shards: ShardedInjector::new(shards), front: Front::default() }
+    }
+
+    /// The cursor of a worker, which takes what its own memory node has submitted first.
+    pub(in crate::engine) fn cursor(config: &Config, index: usize) -> Cursor {
+        let near = config.neighbours.nodes().zip(config.neighbours.node_of(index));
+        near.map_or(Cursor::at(index), |(nodes, node)| Cursor::near(node, nodes.groups()))
+    }
+
+    /// The injector of the calling thread.
+    #[inline(always)]
+    fn mine(&self) -> &Injector<Job> {
+        self.shards.shard(producer())
+    }
+
+    /// Accepts a job, or returns it if the pool is closed.
+    #[inline(always)]
+    pub(in crate::engine) fn push(&self, job: Job) -> Result<(), Job> {
+        self.mine().push(job)
+    }
+
+    /// Accepts several jobs, or returns those that came after the close.
+    pub(in crate::engine) fn push_batch(&self, jobs: Vec<Job>) -> Result<(), Vec<Job>> {
+        self.mine().push_batch(jobs)
+    }
+
+    /// Queues a job that the pool has accepted, even if it is closed.
+    #[inline(always)]
+    pub(in crate::engine) fn push_accepted(&self, job: Job) {
+        self.mine().push_accepted(job);
+    }
+
+    /// Queues several jobs that the pool has accepted, even if it is closed.
+    pub(in crate::engine) fn push_batch_accepted(&self, jobs: Vec<Job>) {
+        self.mine().push_batch_accepted(jobs);
+    }
+
+    /// Moves the older half of a worker's queue to the injector; returns how many jobs.
+    pub(in crate::engine) fn take_overflow(&self, local: &Local) -> usize {
+        local.overflow_to(self.mine())
+    }
+
+    /// Takes a worker's share of the entries kept in front, or else of the first injector that has work, starting after
+    /// `cursor`. Returns one job and queues the others on `local`. `cursor` then names that injector.
+    #[inline]
+    pub(in crate::engine) fn refill(
+        &self,
+        local: &Local,
+        cursor: &Cursor,
+        share: Share,
+    ) -> Option<Job> {
+        if local.is_shared() {
+            return self.pop(cursor);
+        }
+        self.front.refill(local, share).or_else(|| {
+            self.shards.take_turns(cursor, |shard| {
+                let waiting = shard.len();
+                if waiting == 0 { None } else { local.refill(shard, share.of(waiting)) }
+            })
+        })
+    }
+
+    /// Takes the oldest job that was kept in front, or else that of the first injector that has one, starting after `cursor`.
+    #[inline]
+    pub(in crate::engine) fn pop(&self, cursor: &Cursor) -> Option<Job> {
+        self.front.pop().or_else(|| self.shards.pop(cursor))
+    }
+
+    /// Takes the oldest job, where there is one injector and nothing was kept in front.
+    #[inline(always)]
+    pub(in crate::engine) fn pop_shared(&self) -> Option<Job> {
+        if self.front.len() == 0 { self.shards.shard(0).pop() } else { None }
+    }
+
+    /// Whether nothing is queued.
+    pub(in crate::engine) fn is_empty(&self) -> bool {
+        // In this order, as a sweep counts before it takes an entry out.
+        self.shards.is_empty() && self.front.len() == 0
+    }
+
+    /// The number of queued jobs.
+    pub(in crate::engine) fn len(&self) -> usize {
+        self.shards.len() + self.front.len()
+    }
+
+    /// The number of jobs that were ever queued.
+    pub(in crate::engine) fn pushed(&self) -> u64 {
+        self.shards.pushed()
+    }
+
+    /// Accepts nothing from outside any more.
+    pub(in crate::engine) fn close(&self) {
+        self.shards.close();
+    }
+
+    /// Whether an injector accepts nothing any more: the pool is closed, or is being closed.
+    pub(in crate::engine) fn is_closing(&self) -> bool {
+        self.shards.shards().iter().any(Injector::is_closed)
+    }
+
+    /// Looks at `most` of the oldest entries and drops those that are completed; returns how many of these it has cancelled.
+    pub(in crate::engine) fn sweep(&self, most: usize) -> u64 {
+        self.front.sweep(most, || self.shards.pop(&Cursor::default()))
+    }
+}
+
+/// Drops a job if it is completed, which calls no user code; otherwise returns it. Counts a job that had to be cancelled for
+/// that.
+pub(in crate::engine) fn drop_if_stale(job: Job, cancelled: &mut u64) -> Option<Job> {
+    match job.drop_if_stale() {
+        Ok(outcome) => {
+            *cancelled += u64::from(outcome == Outcome::Cancelled);
+            None
+        }
+        Err(job) => Some(job),
+    }
+}
+
+impl Front {
+    #[inline]
+    fn len(&self) -> usize {
+        // Ordering: Acquire pairs with the Release in `set_len`. A look that finds an injector without the entries that a sweep
+        // has popped sees the count that was set before.
+        self.len.load(Ordering::Acquire)
+    }
+
+    fn set_len(&self, len: usize) {
+        // Ordering: Release, as in `len`; the lock orders the writers.
+        self.len.store(len, Ordering::Release);
+    }
+
+    /// Keeps the remaining jobs.
+    fn left(&self, jobs: &mut VecDeque<Job>) {
+        if jobs.is_empty() {
+            // Frees memory, as there may have been many.
+            *jobs = VecDeque::new();
+        }
+        self.set_len(jobs.len());
+    }
+
+    #[inline]
+    fn pop(&self) -> Option<Job> {
+        if self.len() == 0 { None } else { self.pop_locked() }
+    }
+
+    #[cold]
+    fn pop_locked(&self) -> Option<Job> {
+        let mut kept = self.kept.lock();
+        let job = kept.jobs.pop_front();
+        self.left(&mut kept.jobs);
+        job
+    }
+
+    #[inline]
+    fn refill(&self, local: &Local, share: Share) -> Option<Job> {
+        if self.len() == 0 { None } else { self.refill_locked(local, share) }
+    }
+
+    #[cold]
+    fn refill_locked(&self, local: &Local, share: Share) -> Option<Job> {
+        let jobs = &mut self.kept.lock().jobs;
+        let first = jobs.pop_front();
+        for _ in 1..share.of(jobs.len() + 1) {
+            let Some(job) = jobs.pop_front() else { break };
+            if let Err(job) = local.push_again(job) {
+                jobs.push_front(job);
+                break;
+            }
+        }
+        self.left(jobs);
+        first
+    }
+
+    /// Drops completed entries: among `most` that are popped, and from time to time among those that are kept here.
+    fn sweep(&self, most: usize, pop: impl FnMut() -> Option<Job>) -> u64 {
+        let mut cancelled = 0;
+        let kept = &mut *self.kept.lock();
+        // Before the first is popped. Nothing is taken from here until the lock is released, so the order is preserved.
+        self.set_len(kept.jobs.len() + 1);
+        kept.looks += most;
+        if kept.looks >= kept.jobs.len() {
+            kept.looks = 0;
+            for _ in 0..kept.jobs.len() {
+                let job = kept.jobs.pop_front();
+                kept.jobs.extend(job.and_then(|job| drop_if_stale(job, &mut cancelled)));
+            }
+        }
+        let popped = core::iter::from_fn(pop).take(most);
+        kept.jobs.extend(popped.filter_map(|job| drop_if_stale(job, &mut cancelled)));
+        self.set_len(kept.jobs.len());
+        cancelled
+    }
+}
+
+#[cfg(all(test, not(brigade_loom)))]
+mod tests {
+    use super::*;
+
+    fn injectors() -> Injectors {
+        Injectors::new(&Config { queueing: Queueing::Shared, ..Config::default() }, 1)
+    }
+
+    /// On a machine of two nodes, of which a producer's number names one.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_worker_takes_what_its_own_node_has_submitted_first() {
+        let folder = tempfile::tempdir().unwrap();
+        for (path, text) in [("", "0-1"), ("node0", "0-3"), ("node1", "4-7")] {
+            let file = if path.is_empty() { "online" } else { "cpulist" };
+            std::fs::create_dir_all(folder.path().join("node").join(path)).unwrap();
+            std::fs::write(folder.path().join("node").join(path).join(file), text).unwrap();
+        }
+        let here = brigade_sync::affinity::ThreadRef::caller().affinity().unwrap();
+        let pins = brigade_machine::Cpus::from([0, 4]).resolve_among(&here.every()).unwrap();
+        let topology = brigade_machine::Topology::read(folder.path());
+        let neighbours = brigade_machine::Victims::Nearest.resolve(&pins, &topology).unwrap();
+        let config = Config { neighbours, ..Config::default() };
+        for (worker, order) in [(0, [0, 0, 1, 1]), (1, [1, 1, 0, 0])] {
+            let injectors = Injectors::new(&config, 4);
+            for producer in 0..4_usize {
+                assert!(injectors.shards.shard(producer).push(Job::new(|| ())).is_ok());
+            }
+            let cursor = Injectors::cursor(&config, worker);
+            let node_of_next = || {
+                let lengths =
+                    || [0, 1, 2, 3].map(|producer| injectors.shards.shard(producer).len());
+                let before = lengths();
+                injectors.pop(&cursor).unwrap().run();
+                lengths().iter().zip(before).position(|(&now, before)| now < before).unwrap() % 2
+            };
+            assert_eq!([(); 4].map(|()| node_of_next()), order, "worker {worker}");
+        }
+    }
+
+    #[test]
+    fn a_sweep_drops_completed_entries_and_keeps_the_order_of_the_others() {
+        let (injectors, order) = (injectors(), std::sync::Arc::<Mutex<Vec<usize>>>::default());
+        let mut handles = Vec::new();
+        for number in 0..100 {
+            let order = order.clone();
+            let (job, handle) = Job::with_handle(move || order.lock().push(number));
+            assert!(injectors.push(job).is_ok());
+            handles.push(handle);
+        }
+        let mut settle = |from: usize, step: usize| {
+            let some = handles[from..].iter_mut().step_by(step);
+            some.for_each(|handle| _ = handle.settle_if_unclaimed(false));
+        };
+        settle(0, 2);
+        injectors.sweep(60);
+        assert_eq!(injectors.len(), 70, "of the oldest 60 half is over");
+        settle(0, 3);
+        injectors.sweep(60);
+        let left: Vec<_> = (0..100).filter(|number| number % 2 > 0 && number % 3 > 0).collect();
+        assert_eq!(injectors.len(), left.len());
+        let cursor = Cursor::default();
+        while let Some(job) = injectors.pop(&cursor) {
+            job.run();
+        }
+        assert_eq!(*order.lock(), left);
+        assert!(injectors.is_empty());
+    }
+}

@@ -1,0 +1,135 @@
+//! A worker's own queue, in the order that the pool's configuration names.
+
+use brigade_queue::{self as queue, Injector, Limit, StealError, fifo, lifo};
+use brigade_task::Job;
+
+use crate::values::{Config, Order, Queueing};
+
+/// Slots of a worker's queue. At 32 bytes each it fills a quarter of a first-level cache; a queue that overflows has work for
+/// every worker anyway. Go and tokio use the same number.
+const CAPACITY: usize = 256;
+
+/// The owner's end.
+pub(crate) enum Local {
+    Lifo(lifo::Worker<Job>),
+    Fifo(fifo::Worker<Job>),
+    /// Every job goes to the pool's queue.
+    Shared,
+}
+
+/// The end for all other threads.
+pub(crate) enum Remote {
+    Lifo(lifo::Stealer<Job>),
+    Fifo(fifo::Stealer<Job>),
+    Shared,
+}
+
+/// Does the same with the ring of either order.
+macro_rules! with_ring {
+    ($queue:expr, $ring:ident => $call:expr, else $shared:expr) => {
+        match $queue {
+            Self::Lifo($ring) => $call,
+            Self::Fifo($ring) => $call,
+            Self::Shared => $shared,
+        }
+    };
+}
+
+impl Local {
+    pub(crate) fn new(config: &Config) -> Self {
+        match (config.queueing, config.order) {
+            (Queueing::Shared, _) => Self::Shared,
+            (Queueing::Stealing, Order::Lifo) => Self::Lifo(lifo::Worker::new(CAPACITY)),
+            (Queueing::Stealing, Order::Fifo) => Self::Fifo(fifo::Worker::new(CAPACITY)),
+        }
+    }
+
+    pub(crate) fn remote(&self) -> Remote {
+        match self {
+            Self::Lifo(ring) => Remote::Lifo(ring.stealer()),
+            Self::Fifo(ring) => Remote::Fifo(ring.stealer()),
+            Self::Shared => Remote::Shared,
+        }
+    }
+
+    /// Queues a job and returns how many are queued now, or returns the job if the queue is full.
+    #[inline(always)]
+    pub(crate) fn push(&self, job: Job) -> Result<usize, Job> {
+        with_ring!(self, ring => ring.push_counted(job), else Err(job))
+    }
+
+    /// Like [`push`](Self::push), for where no time is lost by a call.
+    #[inline(never)]
+    pub(crate) fn push_again(&self, job: Job) -> Result<usize, Job> {
+        self.push(job)
+    }
+
+    #[inline]
+    pub(crate) fn pop(&self) -> Option<Job> {
+        with_ring!(self, ring => ring.pop(), else None)
+    }
+
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        with_ring!(self, ring => ring.len(), else 0)
+    }
+
+    /// Whether there is a ring at all.
+    pub(crate) fn is_shared(&self) -> bool {
+        matches!(self, Self::Shared)
+    }
+
+    /// Whether the newest job is run first.
+    pub(crate) fn is_lifo(&self) -> bool {
+        matches!(self, Self::Lifo(_))
+    }
+
+    /// Takes the newest job, if that is the one that [`pop`](Self::pop) takes.
+    pub(crate) fn pop_newest(&self) -> Option<Job> {
+        if self.is_lifo() { self.pop() } else { None }
+    }
+
+    /// Moves the older half to the injector; returns how many jobs.
+    pub(crate) fn overflow_to(&self, injector: &Injector<Job>) -> usize {
+        with_ring!(self, ring => injector.take_overflow(ring), else 0)
+    }
+
+    /// Takes up to `most` jobs from the injector: returns the first and queues the others.
+    pub(crate) fn refill(&self, injector: &Injector<Job>, most: usize) -> Option<Job> {
+        with_ring!(self, ring => injector.pop_batch_into(ring, Limit::AtMost(most)), else injector.pop())
+    }
+
+    /// Steals half of another worker's jobs: returns the oldest and queues the others.
+    pub(crate) fn steal_from(&self, victim: &Remote) -> Result<Job, StealError> {
+        match (self, victim) {
+            (Self::Lifo(ring), Remote::Lifo(victim)) => steal_half(victim, ring),
+            (Self::Fifo(ring), Remote::Fifo(victim)) => steal_half(victim, ring),
+            _ => Err(StealError::Empty),
+        }
+    }
+}
+
+/// Takes the older half of a victim's jobs: returns the oldest and queues the others.
+fn steal_half<O: queue::Order>(
+    victim: &queue::Stealer<Job, O>,
+    ring: &queue::Worker<Job, O>,
+) -> Result<Job, StealError> {
+    // One attempt: the search tries other victims before it retries this one.
+    victim.steal_batch_and_pop(ring, Limit::Half, 0).map(|(job, _)| job)
+}
+
+impl Remote {
+    pub(crate) fn len(&self) -> usize {
+        with_ring!(self, ring => ring.len(), else 0)
+    }
+
+    /// A number that changes whenever the queue changes.
+    pub(crate) fn epoch(&self) -> u64 {
+        with_ring!(self, ring => ring.version(), else 0)
+    }
+
+    /// Takes the oldest job.
+    pub(crate) fn steal(&self) -> Result<Job, StealError> {
+        with_ring!(self, ring => ring.steal_one(), else Err(StealError::Empty))
+    }
+}

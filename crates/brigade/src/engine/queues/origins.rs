@@ -1,0 +1,103 @@
+//! What a worker is in the middle of, for threads that wait for a part of it. `engine/FORKS.md` has the argument.
+//!
+//! A worker that takes a part of a fork or a scope, from its own deque or from another worker's, lists the *origin* of what it will
+//! do: the region of the part, and the position of its own deque at that time. Until it has ended the part, the *forks* on its
+//! deque from that position on descend from that region. So a thread that waits for the region may take those, besides parts of
+//! the region itself, and nothing else. It must look under its claim of the fork: the frame of the fork lives until then.
+//!
+//! **Orderings.** All are Relaxed. A push is a Release store, so a thief that has claimed a fork sees the list as it was at the push
+//! of the fork, or entries that are newer. Those of that time stay until the fork is off the deque. An origin that has ended has the
+//! position `NEVER`, and one that begins later begins behind the fork: neither contains it, whichever mixture of them a thief sees.
+//!
+//! A job of another scope that the part has added may outlive it, and the origin is removed a moment after the part has ended:
+//! by then, another fork may have begun at the address of its region. A fork is off the deque before the job that forked it ends.
+
+use brigade_sync::atomic::Ordering;
+use brigade_sync::unmodelled::{AtomicU64, AtomicUsize};
+use brigade_task::Region;
+
+/// The depth of nested waits in which a worker runs parts; deeper ones sleep. Fault 40 of the catalogue needs a bound, and a
+/// balanced tree of a million forks is 20 deep.
+pub(in crate::engine) const DEPTH: usize = 64;
+
+/// A position that no fork reaches.
+const NEVER: u64 = u64::MAX;
+
+/// The origins of one worker, from the outermost in; only the worker changes them.
+pub(in crate::engine) struct Origins {
+    depth: AtomicUsize,
+    /// The address of a region, and a position.
+    list: [(AtomicUsize, AtomicU64); DEPTH],
+}
+
+impl Default for Origins {
+    fn default() -> Self {
+        let none = |_| (AtomicUsize::new(0), AtomicU64::new(NEVER));
+        Self { depth: AtomicUsize::new(0), list: core::array::from_fn(none) }
+    }
+}
+
+impl Origins {
+    /// Adds an origin; returns the number of those before it, which end it.
+    pub(in crate::engine) fn begin(&self, region: Region, position: u64) -> usize {
+        let depth = self.depth.load(Ordering::Relaxed);
+        if let Some((address, from)) = self.list.get(depth) {
+            from.store(position, Ordering::Relaxed);
+            address.store(region.address(), Ordering::Relaxed);
+            self.depth.store(depth + 1, Ordering::Relaxed);
+        }
+        depth
+    }
+
+    /// The region of the outermost origin; only the worker asks for it.
+    pub(in crate::engine) fn outermost(&self) -> Option<Region> {
+        let is_listed = self.depth.load(Ordering::Relaxed) > 0;
+        is_listed.then(|| Region::at(self.list[0].0.load(Ordering::Relaxed)))
+    }
+
+    /// The number of origins, for [`end`](Self::end).
+    pub(in crate::engine) fn depth(&self) -> usize {
+        self.depth.load(Ordering::Relaxed)
+    }
+
+    /// Removes all but the first `depth` origins.
+    #[inline]
+    pub(in crate::engine) fn end(&self, depth: usize) {
+        let ended = depth..self.depth();
+        self.list[ended].iter().for_each(|(_, from)| from.store(NEVER, Ordering::Relaxed));
+        self.depth.store(depth, Ordering::Relaxed);
+    }
+
+    /// Whether an item of the worker's deque at that position descends from a region.
+    pub(in crate::engine) fn descends(&self, region: Region, position: u64) -> bool {
+        let depth = self.depth.load(Ordering::Relaxed);
+        self.list[..depth].iter().any(|(address, from)| {
+            address.load(Ordering::Relaxed) == region.address()
+                && from.load(Ordering::Relaxed) <= position
+        })
+    }
+}
+
+#[cfg(all(test, not(brigade_loom)))]
+mod tests {
+    use super::*;
+
+    /// A thief may see a depth and an address that are newer than what it sees of the rest.
+    #[test]
+    fn an_origin_that_has_ended_has_no_forks_whatever_depth_a_thief_sees() {
+        let (origins, region) = (Origins::default(), Region::at(8));
+        let sees = |position| {
+            let depth = origins.depth.swap(DEPTH, Ordering::Relaxed);
+            let descends = origins.descends(region, position);
+            origins.depth.store(depth, Ordering::Relaxed);
+            descends
+        };
+        assert!(!sees(0), "no origin has begun");
+        assert_eq!((origins.begin(region, 3), origins.begin(Region::at(16), 5)), (0, 1));
+        assert_eq!([2, 3, 4, 5].map(sees), [false, true, true, true]);
+        origins.end(1);
+        assert!(sees(3));
+        origins.end(0);
+        assert!(!sees(3) && !sees(u64::MAX - 1));
+    }
+}

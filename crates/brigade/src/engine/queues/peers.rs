@@ -1,0 +1,172 @@
+//! What other threads share with each worker, by its index in the pool.
+//!
+//! Slots are allocated in runs, each as long as all before it, and live as long as the pool, so that a pool can grow while
+//! other threads read. A worker that leaves releases its slot, with its queue and counters, for the next worker.
+
+use std::sync::Arc;
+
+use brigade_observe::Record;
+use brigade_queue::{StealError, deque};
+use brigade_sync::OnceLock;
+use brigade_sync::atomic::{AtomicUsize, Ordering};
+use brigade_sync::{CachePadded, Mutex};
+use brigade_task::Part;
+
+use super::local::{Local, Remote};
+use super::mailbox::Mailbox;
+use super::origins::Origins;
+use crate::engine::idle::PLACES;
+use crate::engine::sleep::sleeper::Sleeper;
+use crate::values::{Config, Counters, WorkerMetrics};
+
+/// The owner's ends of a worker's queues.
+pub(in crate::engine) type Own = (Local, deque::Worker<Part>);
+
+/// What other threads share with a worker.
+pub(in crate::engine) struct Peer {
+    pub(in crate::engine) remote: Remote,
+    /// Forked work, and jobs of scopes, that any thread may take.
+    pub(in crate::engine) forks: deque::Stealer<Part>,
+    /// What the worker is in the middle of.
+    pub(in crate::engine) origins: Origins,
+    pub(in crate::engine) sleeper: Sleeper,
+    /// Jobs that only this worker may run.
+    pub(in crate::engine) mailbox: Mailbox,
+    /// In their own cache line, as the worker writes them at every turn.
+    pub(in crate::engine) counters: CachePadded<Counters>,
+    /// What the worker runs, if the pool's jobs are observed.
+    pub(in crate::engine) record: Record,
+    /// What the worker does, while the pool is traced.
+    #[cfg(feature = "trace")]
+    pub(in crate::engine) track: brigade_trace::Track,
+    /// The owner's ends of the queues, while no worker has them.
+    pub(in crate::engine) own: Mutex<Option<Own>>,
+}
+
+impl Peer {
+    fn new(config: &Config) -> Arc<Self> {
+        let (local, forks) = (Local::new(config), deque::Worker::new());
+        Arc::new(Self {
+            remote: local.remote(),
+            forks: forks.stealer(),
+            origins: Origins::default(),
+            sleeper: Sleeper::new(),
+            mailbox: Mailbox::default(),
+            counters: CachePadded::default(),
+            record: Record::default(),
+            #[cfg(feature = "trace")]
+            track: brigade_trace::Track::default(),
+            own: Mutex::new(Some((local, forks))),
+        })
+    }
+
+    /// Steals the oldest fork, and no other for `rest`.
+    #[inline(never)]
+    pub(in crate::engine) fn steal_fork(
+        &self,
+        rest: &deque::Worker<Part>,
+    ) -> Result<Part, StealError> {
+        self.forks.steal(rest, |_, _| 1)
+    }
+
+    /// The number of jobs and forks that any worker may take.
+    pub(in crate::engine) fn len(&self) -> usize {
+        self.remote.len() + self.forks.len()
+    }
+
+    /// A number that changes whenever the queues change.
+    pub(in crate::engine) fn epoch(&self) -> u64 {
+        self.remote.epoch() ^ self.forks.epoch().rotate_left(16)
+    }
+
+    pub(in crate::engine) fn metrics(&self) -> WorkerMetrics {
+        WorkerMetrics {
+            run: self.counters.returned.get() + self.counters.panicked.get(),
+            stolen: self.counters.stolen.get(),
+            parks: self.counters.parks.get(),
+            wakes: self.counters.wakes.get(),
+            panics: self.counters.panics.get(),
+            queued: (self.len() + self.mailbox.len()) as u64,
+        }
+    }
+}
+
+/// Runs of slots: the first has 1, and each later one as many as all before it.
+const RUNS: usize = PLACES.ilog2() as usize + 1;
+
+/// The slots of a pool.
+pub(in crate::engine) struct Peers {
+    runs: [OnceLock<Box<[Arc<Peer>]>>; RUNS],
+    /// One more than the largest index in use so far.
+    used: AtomicUsize,
+}
+
+/// The run that an index is in, and its position in that run.
+fn locate(index: usize) -> (usize, usize) {
+    match index.checked_ilog2() {
+        None => (0, 0),
+        Some(log) => (log as usize + 1, index - (1 << log)),
+    }
+}
+
+impl Peers {
+    pub(in crate::engine) fn new() -> Self {
+        Self { runs: [const { OnceLock::new() }; RUNS], used: AtomicUsize::new(0) }
+    }
+
+    /// Allocates the slot with this index, if it is new.
+    pub(in crate::engine) fn open(&self, index: usize, config: &Config) {
+        let (run, _) = locate(index);
+        self.runs[run].get_or_init(|| {
+            let length = if run == 0 { 1 } else { 1 << (run - 1) };
+            (0..length).map(|_| Peer::new(config)).collect()
+        });
+        // Before its worker starts, so before its queue can have a job: a thread that sees the job also sees the slot.
+        self.used.fetch_max(index + 1, Ordering::Release);
+    }
+
+    /// The slot with this index; `None` if it has never had a worker. Slots are not opened in order.
+    pub(in crate::engine) fn get(&self, index: usize) -> Option<&Arc<Peer>> {
+        let (run, offset) = locate(index);
+        self.runs[run].get().map(|places| &places[offset])
+    }
+
+    /// The slot with this index, which has a worker.
+    pub(in crate::engine) fn at(&self, index: usize) -> &Arc<Peer> {
+        let Some(peer) = self.get(index) else { unreachable!("a worker's place has been opened") };
+        peer
+    }
+
+    /// A number above the indices of all slots that have ever had a worker.
+    pub(in crate::engine) fn len(&self) -> usize {
+        // Ordering: Acquire pairs with the Release in `open`.
+        self.used.load(Ordering::Acquire)
+    }
+
+    /// All slots that have ever had a worker, and maybe some that had none, with their indices. Some indices between them have none.
+    pub(in crate::engine) fn iter(&self) -> impl Iterator<Item = (usize, &Arc<Peer>)> + Clone {
+        (0..self.len()).filter_map(|index| Some((index, self.get(index)?)))
+    }
+}
+
+#[cfg(all(test, not(brigade_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_of_any_number_are_apart_and_stay() {
+        let (peers, config) = (Peers::new(), Config::default());
+        let place = |index| {
+            peers.open(index, &config);
+            Arc::as_ptr(peers.at(index))
+        };
+        let opened: Vec<_> = (0..70).map(place).collect();
+        assert_eq!(peers.len(), 70);
+        assert!(peers.iter().map(|(_, peer)| Arc::as_ptr(peer)).eq(opened.iter().copied()));
+        let mut apart = opened;
+        apart.sort_unstable();
+        apart.dedup();
+        assert_eq!(apart.len(), 70);
+        assert_eq!(locate(PLACES - 1), (RUNS - 1, PLACES / 2 - 1));
+    }
+}

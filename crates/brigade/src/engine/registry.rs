@@ -1,0 +1,210 @@
+//! The only way from a key to its pool.
+//!
+//! Closing is checked in the same step as the push, as the push goes to the pool's own queue. Each thread caches the pool that
+//! it submitted to last, so that a submission touches neither a shared count nor a lock. The cache keeps the pool's memory, but
+//! not its threads or file descriptors, until the thread submits to another pool or ends.
+
+use core::cell::RefCell;
+use std::sync::Arc;
+
+use brigade_task::Outcome;
+
+use super::core::Core;
+use super::core::enter::entered;
+use super::ends::off_pool::nest;
+use super::key::Key;
+use super::worker::{CURRENT, Worker};
+use crate::values::{Priority, Reason, Rejected};
+
+brigade_sync::unmodelled::thread_local! {
+    /// The pool that this thread submitted to last.
+    static LAST: RefCell<Option<Last>> = const { RefCell::new(None) };
+}
+
+/// Keeps a pool's memory; a forked child leaks it.
+struct Last(Option<Arc<Core>>);
+
+impl Last {
+    fn core(&self, key: Key) -> Option<&Arc<Core>> {
+        self.0.as_ref().filter(|core| core.key == key)
+    }
+}
+
+impl Drop for Last {
+    fn drop(&mut self) {
+        // What the parent's threads were using can't be dropped in another process.
+        if let Some(core) = self.0.take().filter(|core| !core.key.is_here()) {
+            core::mem::forget(core);
+        }
+    }
+}
+
+/// The relation of the calling thread to a pool.
+#[derive(Clone, Copy)]
+pub(crate) enum At<'a> {
+    /// It is this worker of the pool.
+    Worker(&'a Worker),
+    /// It is not a worker of the pool.
+    Outside(&'a Arc<Core>),
+    /// The pool no longer exists, or belongs to another process.
+    Gone(Reason),
+}
+
+impl<'a> At<'a> {
+    /// The pool, if it exists.
+    pub(crate) fn core(self) -> Option<&'a Arc<Core>> {
+        match self {
+            At::Worker(worker) => Some(worker.core()),
+            At::Outside(core) => Some(core),
+            At::Gone(_) => None,
+        }
+    }
+
+    /// The worker, if the thread is one.
+    pub(crate) fn worker(self) -> Option<&'a Worker> {
+        match self {
+            At::Worker(worker) => Some(worker),
+            _ => None,
+        }
+    }
+
+    /// Calls what drops a job; off the pool, the end of the pool waits for that.
+    pub(crate) fn off_pool<R>(self, drop_job: impl FnOnce() -> R) -> R {
+        match self {
+            At::Worker(worker) => nest(worker.key(), drop_job),
+            At::Outside(core) => core.off_pool(drop_job),
+            At::Gone(_) => drop_job(),
+        }
+    }
+
+    /// Counts a job that ended so without having been queued.
+    pub(crate) fn count_unqueued(self, outcome: Outcome) {
+        if let Some(core) = self.core() {
+            core.count_unqueued(outcome);
+        }
+    }
+
+    /// Counts a job that is queued and has been cancelled by its handle.
+    pub(crate) fn count_cancelled(self) {
+        match self {
+            At::Worker(worker) => worker.count_in_place(Outcome::Cancelled),
+            At::Outside(core) => core.count_cancelled(),
+            // The pool no longer exists.
+            At::Gone(_) => {}
+        }
+    }
+
+    /// A job that is queued has been cancelled: its entry is left in a queue.
+    pub(crate) fn leaves_entry(self) {
+        match self {
+            At::Worker(worker) => worker.leaves_entry(),
+            At::Outside(core) => core.leaves_entry(),
+            At::Gone(_) => {}
+        }
+    }
+
+    /// The reason why the pool has not accepted a job although it was not full.
+    #[cold]
+    pub(crate) fn refusal(self) -> Reason {
+        match self {
+            At::Worker(worker) => worker.core().refusal(),
+            At::Outside(core) => core.refusal(),
+            At::Gone(reason) => reason,
+        }
+    }
+}
+
+/// The pool that the calling thread has entered, or else the one that it is a worker of.
+#[inline]
+pub(crate) fn current_pool() -> Option<Key> {
+    entered().or_else(|| CURRENT.with(|worker| worker.map(Worker::key)))
+}
+
+/// Calls a closure with the relation of this thread to the pool that the key names. The closure may run user code.
+#[inline(always)]
+pub(crate) fn reach<R>(key: Key, call: impl FnOnce(At<'_>) -> R) -> R {
+    CURRENT.with(|worker| match worker {
+        Some(worker) if worker.is_of(key) => call(At::Worker(worker)),
+        _ => reach_from_outside(key, call),
+    })
+}
+
+/// Like [`reach`], for callers that are compiled for each type that users pass: what finds the pool is compiled once.
+pub(crate) fn reach_once<R>(key: Key, call: impl FnOnce(At<'_>) -> R) -> R {
+    let (mut call, mut result) = (Some(call), None);
+    reach_by(key, &mut |at| result = call.take().map(|call| call(at)));
+    let Some(result) = result else { unreachable!("it is called once") };
+    result
+}
+
+fn reach_by(key: Key, call: &mut dyn FnMut(At<'_>)) {
+    reach(key, call);
+}
+
+/// The class of what the calling thread submits to the pool that the key names: that of the job that it runs, if that is one of the pool.
+#[inline]
+pub(crate) fn class_here(key: Key) -> Priority {
+    CURRENT.with(|worker| match worker {
+        Some(worker) if worker.is_of(key) => worker.class(),
+        _ => Priority::Normal,
+    })
+}
+
+/// Wraps work that a pool did not accept although it was not full, with the reason, and counts it.
+#[cold]
+pub(crate) fn rejected<W>(key: Key, work: W) -> Rejected<W> {
+    let reason = reach(key, |at| {
+        at.core().into_iter().for_each(|core| core.count_rejected(1));
+        at.refusal()
+    });
+    Rejected::new(work, reason)
+}
+
+/// Like [`reach`], for the owner of a pool, which need not look it up.
+#[inline(always)]
+pub(crate) fn reach_owned<R>(core: &Arc<Core>, call: impl FnOnce(At<'_>) -> R) -> R {
+    CURRENT.with(|worker| {
+        // One call, so that its code is inlined once.
+        call(match worker {
+            Some(worker) if worker.is_of(core.key) => At::Worker(worker),
+            _ if core.key.is_here() => At::Outside(core),
+            _ => At::Gone(Reason::Forked),
+        })
+    })
+}
+
+#[inline(never)]
+fn reach_from_outside<R>(key: Key, call: impl FnOnce(At<'_>) -> R) -> R {
+    if !key.is_here() {
+        return call(At::Gone(Reason::Forked));
+    }
+    let mut call = Some(call);
+    let known = LAST.try_with(|last| {
+        let last = last.borrow();
+        let core = last.as_ref()?.core(key)?;
+        Some(call.take()?(At::Outside(core)))
+    });
+    if let Ok(Some(result)) = known {
+        return result;
+    }
+    let Some(call) = call else { unreachable!("it is taken to be called") };
+    let Some(core) = Core::find(key) else { return call(At::Gone(Reason::Closed)) };
+    let result = call(At::Outside(&core));
+    remember(core);
+    result
+}
+
+/// Caches the pool that this thread submitted to last.
+fn remember(core: Arc<Core>) {
+    // Not on a thread whose thread-locals have been destroyed, nor in user code that is called from here, such as a spawner.
+    // The former pool is dropped after the borrow: it may hold the last reference to user code.
+    let former = LAST.try_with(|last| last.try_borrow_mut().ok()?.replace(Last(Some(core))));
+    drop(former);
+}
+
+/// Removes a pool from this thread's cache.
+pub(crate) fn forget(key: Key) {
+    let former =
+        LAST.try_with(|last| last.try_borrow_mut().ok()?.take_if(|last| last.core(key).is_some()));
+    drop(former);
+}

@@ -1,0 +1,134 @@
+//! What a thread does before it blocks.
+//!
+//! A wait that is over soon costs less if the thread does not sleep: to put a thread to sleep and to wake it takes some 30 µs. So it pauses at
+//! first, then yields its processor, which the other thread may need: a thread that has just been woken often is on
+//! the processor of the one that woke it. After that it sleeps. So it loses no more than twice the time of the better choice (Karlin et
+//! al., *Competitive randomized algorithms for nonuniform problems*, SODA 1990).
+//!
+//! But on a processor that other programs keep busy a yield lasts for their whole time slice,
+//! some milliseconds on Linux, however soon the wait is over. A sleep does not: its end takes the processor from them. So a thread
+//! that has seen a slow yield sleeps instead for a time.
+
+use core::cell::Cell;
+use core::time::Duration;
+use std::time::Instant;
+
+use brigade_sync::time;
+use brigade_sync::{hint, thread};
+
+/// How often a thread looks whether its wait is over before it sleeps: some 40 µs. `fork-join --program nbody` takes 4 times as long without.
+const LOOKS: u32 = 64;
+
+/// How many times it only pauses between them; then it yields.
+const PAUSED: u32 = 6;
+
+/// A yield that takes longer is slow. It takes a microsecond if no other thread needs the processor, some ten if that
+/// thread is the one that is waited for, and a job's time if that is a worker of the pool. Another program keeps the processor for its time
+/// slice, 3 or 4 ms on Linux. `fork-join --program nbody --hogs 2` takes 17 times as long if slow yields are repeated.
+const SLOW: Duration = Duration::from_micros(1500);
+
+/// After a slow yield there is none for this many times as long, so that slow ones take no more than 2 % of the time.
+const PAUSE: u32 = 50;
+
+brigade_sync::unmodelled::thread_local! {
+    /// Until when this thread does not yield.
+    static NO_YIELD_UNTIL: Cell<Option<Instant>> = const { Cell::new(None) };
+}
+
+/// One wait, before its thread blocks.
+#[derive(Default)]
+pub(in crate::engine) struct Backoff {
+    looks: u32,
+}
+
+impl Backoff {
+    /// Waits a little, longer at each call; `false` if the thread must block now instead.
+    pub(in crate::engine) fn snooze(&mut self) -> bool {
+        self.snooze_by(|| yield_unless_slow(time::now, thread::yield_now))
+    }
+
+    fn snooze_by(&mut self, yields: impl FnOnce() -> bool) -> bool {
+        let looks = self.looks;
+        if looks >= LOOKS {
+            return false;
+        }
+        self.looks += 1;
+        if looks < PAUSED {
+            hint::snooze(looks);
+            return true;
+        }
+        yields()
+    }
+
+    /// Waits until `is_over`; `false` if the thread must block now.
+    pub(in crate::engine) fn wait(&mut self, is_over: impl Fn() -> bool) -> bool {
+        loop {
+            if is_over() {
+                return true;
+            }
+            if !self.snooze() {
+                return false;
+            }
+        }
+    }
+}
+
+/// Yields; returns `false` without if a yield was slow of late.
+fn yield_unless_slow(now: impl Fn() -> Instant, yield_now: impl FnOnce()) -> bool {
+    let yields = NO_YIELD_UNTIL.try_with(|no_yield_until| {
+        let begun = now();
+        if no_yield_until.get().is_some_and(|until| begun < until) {
+            return false;
+        }
+        yield_now();
+        let ended = now();
+        let took = ended.saturating_duration_since(begun);
+        no_yield_until.set(if took < SLOW { None } else { ended.checked_add(took * PAUSE) });
+        true
+    });
+    // A thread that ends keeps nothing.
+    yields.unwrap_or(false)
+}
+
+#[cfg(all(test, not(brigade_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_blocks_after_some_looks_or_when_it_does_not_yield() {
+        let looks = |yields: bool| {
+            let mut backoff = Backoff::default();
+            (0..).take_while(|_| backoff.snooze_by(|| yields)).count()
+        };
+        assert_eq!([true, false].map(looks), [LOOKS, PAUSED].map(|looks| looks as usize));
+        let is_over_at_once = Backoff::default().wait(|| true);
+        assert!(is_over_at_once);
+        assert!(!Backoff { looks: LOOKS }.wait(|| false));
+    }
+
+    #[test]
+    fn a_slow_yield_is_the_last_one_for_fifty_times_as_long() {
+        let clock = Cell::new(Instant::now());
+        let yields = |micros: u64| {
+            let has_yielded = Cell::new(false);
+            let time = Duration::from_micros(micros);
+            let said = yield_unless_slow(
+                || clock.get(),
+                || {
+                    has_yielded.set(true);
+                    clock.set(clock.get() + time);
+                },
+            );
+            assert_eq!(said, has_yielded.get());
+            said
+        };
+        assert!((0..100).all(|_| yields(1_499)), "none is slow");
+        assert!(yields(4_000));
+        let end = clock.get() + Duration::from_millis(200);
+        assert!(!yields(0));
+        clock.set(end - Duration::from_nanos(1));
+        assert!(!yields(0));
+        clock.set(end);
+        assert!(yields(0) && yields(0));
+    }
+}

@@ -1,0 +1,205 @@
+//! Workers that wait inside a job, and may poll timers and the driver.
+//!
+//! A pool whose threads are all blocked, or busy for long, has no parked worker to wait on the driver. So each worker that
+//! sleeps inside a job is a *candidate*. While no worker holds the driver, and none can be woken or started for it, one
+//! candidate *polls* in its place. A worker that holds the driver later takes over, as it can immediately run the jobs that
+//! events wake.
+//!
+//! A candidate enters the list, fences, and checks whether a worker holds the driver. A worker that ceases to hold it, and a
+//! thread that sets a timer, fence and look at the list. So one of the two sees the other, as in `engine/idle/DRIVER.md`.
+
+use core::cell::Cell;
+use core::ops::Deref;
+use std::sync::Arc;
+use std::task::{Wake, Waker};
+use std::time::Duration;
+
+use brigade_sync::Mutex;
+use brigade_sync::atomic::{AtomicUsize, Ordering, fence};
+
+use super::DriverRef;
+use crate::engine::sleep::park_spot::ParkSpot;
+
+/// What a thread sleeps on that waits inside a job, or is not a worker; as a waker, it ends the sleep.
+pub(crate) struct BlockedThread {
+    pub(in crate::engine) spot: ParkSpot,
+    /// What it sleeps on if that is not its parker.
+    pub(in crate::engine) elsewhere: Mutex<Option<Elsewhere>>,
+}
+
+/// What a thread sleeps on instead of its own parker.
+#[derive(Clone)]
+pub(in crate::engine) enum Elsewhere {
+    Driver(DriverRef),
+    /// It is parked as a worker, which this wakes.
+    Worker(Waker),
+}
+
+impl Default for BlockedThread {
+    fn default() -> Self {
+        Self { spot: ParkSpot::new(), elsewhere: Mutex::default() }
+    }
+}
+
+impl Wake for BlockedThread {
+    fn wake(self: Arc<Self>) {
+        self.unpark();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.unpark();
+    }
+}
+
+brigade_sync::unmodelled::thread_local! {
+    /// This thread's, reused from one wait to the next, so that most waits allocate nothing.
+    static KEPT: Cell<Option<Arc<BlockedThread>>> = const { Cell::new(None) };
+}
+
+/// The calling thread's, for one wait.
+pub(crate) struct ThisThread(Arc<BlockedThread>);
+
+impl Deref for ThisThread {
+    type Target = Arc<BlockedThread>;
+
+    fn deref(&self) -> &Arc<BlockedThread> {
+        &self.0
+    }
+}
+
+impl Drop for ThisThread {
+    fn drop(&mut self) {
+        // A late token causes a spurious wake-up of the next wait, which checks once more.
+        let _ = KEPT.try_with(|kept| kept.set(Some(self.0.clone())));
+    }
+}
+
+impl BlockedThread {
+    /// The one of the calling thread; a nested wait has its own.
+    pub(crate) fn of_this_thread() -> ThisThread {
+        ThisThread(KEPT.try_with(Cell::take).ok().flatten().unwrap_or_default())
+    }
+
+    /// Sets the token.
+    pub(crate) fn unpark(&self) {
+        self.spot.unpark(|| {
+            let elsewhere = self.elsewhere.lock().clone();
+            match elsewhere {
+                Some(Elsewhere::Driver(driver)) => driver.notify(),
+                Some(Elsewhere::Worker(worker)) => worker.wake(),
+                None => {}
+            }
+        });
+    }
+
+    /// Whether there is a token.
+    pub(crate) fn has_token(&self) -> bool {
+        self.spot.parker.has_token()
+    }
+
+    /// Takes the token, if there is one.
+    pub(crate) fn take_token(&self) -> bool {
+        self.spot.parker.try_take()
+    }
+
+    /// Sleeps until there is a token, for at most `timeout`; `false` if there was none.
+    pub(crate) fn park(&self, timeout: Option<Duration>) -> bool {
+        self.spot.parker.park(timeout)
+    }
+}
+
+/// The candidates of one pool.
+#[derive(Default)]
+pub(in crate::engine) struct Candidates {
+    list: Mutex<List>,
+    /// The number of candidates.
+    count: AtomicUsize,
+}
+
+#[derive(Default)]
+struct List {
+    waiting: Vec<Arc<BlockedThread>>,
+    /// The candidate that polls.
+    polls: Option<Arc<BlockedThread>>,
+}
+
+impl Candidates {
+    /// Whether there were any at the caller's fence.
+    pub(in crate::engine) fn are_there(&self) -> bool {
+        // Ordering: Relaxed, due to the fences of both sides; see the top of this file.
+        self.count.load(Ordering::Relaxed) > 0
+    }
+
+    /// Wakes the candidate that came last, to run what no other worker can.
+    pub(in crate::engine) fn call_last(&self) {
+        let last = self.list.lock().waiting.last().cloned();
+        last.into_iter().for_each(|thread| thread.unpark());
+    }
+
+    /// If no candidate polls, wakes the first one to check whether it must.
+    pub(in crate::engine) fn call(&self) {
+        let list = self.list.lock();
+        let first = list.waiting.first().filter(|_| list.polls.is_none()).cloned();
+        drop(list);
+        first.into_iter().for_each(|thread| thread.unpark());
+    }
+
+    /// Wakes the candidate that polls to check again; `false` if none polls.
+    pub(in crate::engine) fn call_poller(&self) -> bool {
+        let thread = self.list.lock().polls.clone();
+        thread.inspect(|thread| thread.unpark()).is_some()
+    }
+
+    /// Lists a thread until the guard is dropped.
+    pub(in crate::engine) fn enter<'a>(&'a self, thread: &'a Arc<BlockedThread>) -> Candidate<'a> {
+        let mut list = self.list.lock();
+        list.waiting.push(thread.clone());
+        self.count.store(list.waiting.len(), Ordering::Relaxed);
+        drop(list);
+        // Ordering: enter the list, fence, check whether a worker holds the driver.
+        fence(Ordering::SeqCst);
+        Candidate { list: self, thread, polls: false }
+    }
+}
+
+/// A listed thread.
+pub(in crate::engine) struct Candidate<'a> {
+    list: &'a Candidates,
+    thread: &'a Arc<BlockedThread>,
+    polls: bool,
+}
+
+impl Candidate<'_> {
+    /// Whether it polls.
+    pub(in crate::engine) fn polls(&self) -> bool {
+        self.polls
+    }
+
+    /// Polls from now on, unless another candidate does.
+    pub(in crate::engine) fn begin_polling(&mut self) {
+        let mut list = self.list.list.lock();
+        if !self.polls && list.polls.is_none() {
+            list.polls = Some(self.thread.clone());
+            self.polls = true;
+        }
+        drop(list);
+        // Ordering: a thread that sets a timer and does not see this candidate publishes the timer before this fence.
+        fence(Ordering::SeqCst);
+    }
+
+    /// Stops polling.
+    pub(in crate::engine) fn end_polling(&mut self) {
+        if core::mem::take(&mut self.polls) {
+            self.list.list.lock().polls = None;
+        }
+    }
+}
+
+impl Drop for Candidate<'_> {
+    fn drop(&mut self) {
+        self.end_polling();
+        let mut list = self.list.list.lock();
+        list.waiting.retain(|other| !Arc::ptr_eq(other, self.thread));
+        self.list.count.store(list.waiting.len(), Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,86 @@
+//! What a pool waits for besides its queues: timers, and I/O events.
+//!
+//! Neither has its own thread. A parked worker sleeps on both at once, as the driver holder. While none does, each worker that
+//! runs out of work polls them before it searches, and every worker also polls between two jobs from time to time.
+//! `engine/idle/DRIVER.md` has the rule, and the proof that nothing is missed.
+
+pub(in crate::engine) mod blocked;
+mod driver;
+
+use core::task::Waker;
+use core::time::Duration;
+
+use brigade_sync::atomic::Ordering;
+use brigade_sync::unmodelled::{AtomicBool, AtomicU64};
+use brigade_task::contain;
+
+use crate::engine::timers::{Entry, Timers};
+use blocked::Candidates;
+#[cfg(feature = "io")]
+pub(crate) use driver::closed;
+pub(crate) use driver::{DriverRef, Driving};
+
+/// The longest time between two looks of the monitor at whether these are handled. Each look takes the CPU from another thread, which on a
+/// busy machine may get it back a time slice later; Go's `sysmon` looks at its poller every 10 ms.
+pub(in crate::engine) const WATCH_PERIOD: Duration = Duration::from_millis(8);
+
+/// The timers and the driver of one pool.
+pub(in crate::engine) struct Events {
+    pub(in crate::engine) timers: Timers,
+    pub(in crate::engine) driver: Driving,
+    /// Threads that may poll timers and the driver while they wait inside a job.
+    pub(in crate::engine) candidates: Candidates,
+    /// How often workers have polled.
+    polls: AtomicU64,
+    /// Whether the next worker that parks must hold the driver, even if others run.
+    is_holder_called: AtomicBool,
+}
+
+impl Events {
+    pub(in crate::engine) fn new(threads: usize, is_paused: bool) -> Self {
+        Self {
+            timers: Timers::new(threads, is_paused),
+            driver: Driving::new(),
+            candidates: Candidates::default(),
+            polls: AtomicU64::new(0),
+            is_holder_called: AtomicBool::new(false),
+        }
+    }
+
+    /// Notes that a worker polls.
+    pub(in crate::engine) fn note_poll(&self) {
+        self.polls.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How often workers have polled.
+    pub(in crate::engine) fn polls(&self) -> u64 {
+        self.polls.load(Ordering::Relaxed)
+    }
+
+    /// Has the next worker that parks hold the driver, even if others run, which may be in long jobs. A hint: if it is missed, the monitor
+    /// calls again.
+    pub(in crate::engine) fn note_call(&self) {
+        self.is_holder_called.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a holder has been called since the last time that this was asked.
+    pub(in crate::engine) fn take_call(&self) -> bool {
+        self.is_holder_called.load(Ordering::Relaxed)
+            && self.is_holder_called.swap(false, Ordering::Relaxed)
+    }
+
+    /// Whether there is anything to wait for.
+    #[inline]
+    pub(in crate::engine) fn are_wanted(&self) -> bool {
+        self.driver.is_made() || !self.timers.is_empty()
+    }
+
+    /// Wakes every task that waits for the timers or I/O resources of a pool that has ended; none waits there again.
+    pub(in crate::engine) fn end(&self) {
+        // Both first: a task that is woken may be dropped here, and its destructor wait for the one or the other.
+        let (entries, mut wakers) = (self.timers.end(), Vec::new());
+        self.driver.close(&mut |waker| wakers.push(waker));
+        entries.into_iter().for_each(Entry::give_up);
+        wakers.into_iter().for_each(|waker| contain(|| Waker::wake(waker)));
+    }
+}

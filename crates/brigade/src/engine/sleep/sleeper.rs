@@ -1,0 +1,212 @@
+//! What one worker sleeps on, and what others do to wake it.
+
+use brigade_sync::Mutex;
+use brigade_sync::affinity::{CpuSet, ThreadRef, current_cpu};
+use brigade_sync::atomic::Ordering;
+use brigade_sync::unmodelled::AtomicUsize;
+
+use super::events::Driving;
+use super::park_spot::ParkSpot;
+
+/// What one worker sleeps on.
+pub(in crate::engine) struct Sleeper {
+    pub(in crate::engine) spot: ParkSpot,
+    placed: Mutex<Placed>,
+    /// One more than the CPU of a thread that is waking the worker and goes on then, or 0.
+    waker: AtomicUsize,
+}
+
+/// Where the worker's thread may run.
+#[derive(Default)]
+struct Placed {
+    /// The thread, while it runs the worker.
+    thread: Option<ThreadRef>,
+    /// The CPUs that it may run on until it runs, and its CPUs before that.
+    narrowed: Option<(CpuSet, CpuSet)>,
+}
+
+impl Sleeper {
+    pub(in crate::engine) fn new() -> Self {
+        Self { spot: ParkSpot::new(), placed: Mutex::default(), waker: AtomicUsize::new(0) }
+    }
+
+    /// Notes that the calling thread runs the worker from now on.
+    pub(in crate::engine) fn set_thread(&self) {
+        self.placed.lock().thread = Some(ThreadRef::current());
+    }
+
+    /// Notes that no thread does: the kernel may soon reuse its thread id.
+    pub(in crate::engine) fn unset_thread(&self) {
+        self.placed.lock().thread = None;
+    }
+
+    /// Sets the token for the worker, wherever it sleeps.
+    pub(in crate::engine) fn unpark(&self, driver: &Driving) {
+        if Driving::CAN_BE_MADE {
+            self.spot.unpark(|| driver.notify());
+        } else {
+            self.spot.parker.unpark();
+        }
+    }
+
+    /// Notes the CPU of a thread that wakes the worker and goes on, for the time of the wake. Two such threads at once may hide each other.
+    pub(in crate::engine) fn set_waker(&self, cpu: Option<usize>) {
+        self.waker.store(cpu.map_or(0, |cpu| cpu + 1), Ordering::Relaxed);
+    }
+
+    /// Whether the worker, which calls this, runs in place of the thread that is waking it.
+    pub(in crate::engine) fn displaces_waker(&self) -> bool {
+        let waker = self.waker.load(Ordering::Relaxed);
+        waker > 0 && current_cpu() == Some(waker - 1)
+    }
+
+    /// Moves the worker's thread to another CPU than that of the calling thread, if it has been woken and still waits for one.
+    /// `docs/design/placement.md` has the reason.
+    pub(in crate::engine) fn keep_off_this_cpu(&self) {
+        let mut placed = self.placed.lock();
+        // Under the lock: the worker takes the token, then locks in `runs`.
+        let waits = placed.narrowed.is_none() && self.spot.parker.has_token();
+        let Some(thread) = placed.thread.filter(|_| waits) else { return };
+        let (Some(all), Some(here)) = (thread.affinity(), current_cpu()) else { return };
+        let narrow = all.without(here);
+        if all.contains(here) && !narrow.is_empty() && thread.set_affinity(&narrow) {
+            placed.narrowed = Some((narrow, all));
+        }
+    }
+
+    /// Has the worker's thread run wherever it may. Only the worker calls this, before it runs a job.
+    #[inline(never)]
+    pub(in crate::engine) fn runs(&self) {
+        if let Some((narrow, all)) = self.placed.lock().narrowed.take() {
+            widen(&narrow, &all);
+        }
+    }
+}
+
+/// Moves the calling thread to another CPU.
+#[cold]
+pub(in crate::engine) fn leave_this_cpu() {
+    let me = ThreadRef::caller();
+    let (Some(all), Some(here)) = (me.affinity(), current_cpu()) else { return };
+    let narrow = all.without(here);
+    if all.contains(here) && !narrow.is_empty() && me.set_affinity(&narrow) {
+        widen(&narrow, &all);
+    }
+}
+
+/// Gives the calling thread its CPUs back, unless another thread has changed them in the meantime.
+#[cold]
+fn widen(narrow: &CpuSet, all: &CpuSet) {
+    let me = ThreadRef::caller();
+    if me.affinity().as_ref() != Some(narrow) {
+        return;
+    }
+    // The kernel cuts the mask that was set last to each later set of CPUs of the process. So a thread that was not restricted must get the CPUs
+    // that do not exist yet, or are not the process's, as well.
+    me.set_affinity(&all.every());
+    if me.affinity().as_ref() != Some(all) {
+        me.set_affinity(all);
+    }
+}
+
+#[cfg(all(test, target_os = "linux", not(brigade_loom)))]
+mod tests {
+    use std::sync::{Arc, mpsc};
+    use std::{fs, thread};
+
+    use super::*;
+
+    fn allowed() -> CpuSet {
+        ThreadRef::caller().affinity().unwrap()
+    }
+
+    /// Calls a closure while a thread is about to run a worker; returns the CPUs of that thread once it runs.
+    fn before_it_runs(call: impl FnOnce(&Sleeper, ThreadRef)) -> CpuSet {
+        let sleeper = Arc::new(Sleeper::new());
+        let ((ready, is_ready), (go, may_go)) = (mpsc::channel(), mpsc::channel());
+        let thread = {
+            let sleeper = sleeper.clone();
+            thread::spawn(move || {
+                sleeper.set_thread();
+                ready.send(ThreadRef::current()).unwrap();
+                may_go.recv().unwrap();
+                sleeper.spot.parker.try_take();
+                sleeper.runs();
+                allowed()
+            })
+        };
+        call(&sleeper, is_ready.recv().unwrap());
+        go.send(()).unwrap();
+        thread.join().unwrap()
+    }
+
+    #[test]
+    fn a_thread_that_was_woken_is_moved_until_it_runs() {
+        let all = allowed();
+        let ran = before_it_runs(|sleeper, thread| {
+            sleeper.keep_off_this_cpu();
+            assert_eq!(thread.affinity(), Some(all), "it was not woken");
+            sleeper.spot.parker.unpark();
+            sleeper.keep_off_this_cpu();
+            let left = if all.len() > 1 { all.len() - 1 } else { 1 };
+            assert_eq!(thread.affinity().unwrap().len(), left);
+        });
+        assert_eq!(ran, all);
+    }
+
+    #[test]
+    fn cpus_that_another_thread_sets_in_the_meantime_are_kept() {
+        let all = allowed();
+        let only = all.none().with(all.cpus().next().unwrap());
+        let ran = before_it_runs(|sleeper, thread| {
+            sleeper.spot.parker.unpark();
+            // Of two CPUs, moves it to the other CPU.
+            assert!(ThreadRef::caller().set_affinity(&only));
+            sleeper.keep_off_this_cpu();
+            assert!(thread.set_affinity(&only) && ThreadRef::caller().set_affinity(&all));
+        });
+        assert_eq!(ran, only);
+    }
+
+    /// A set of CPUs of one thread, which is removed when this is dropped.
+    struct OwnSet(std::path::PathBuf);
+
+    impl OwnSet {
+        /// Moves the calling thread to a set with one CPU, if the system lets it.
+        fn enter(cpu: usize) -> std::io::Result<Self> {
+            let root = std::path::Path::new("/sys/fs/cgroup/cpuset");
+            let set = Self(root.join(format!("brigade-{}", std::process::id())));
+            fs::create_dir(&set.0)?;
+            set.write("cpuset.mems", "0")?;
+            set.write("cpuset.cpus", &cpu.to_string())?;
+            set.write("tasks", "0")?;
+            Ok(set)
+        }
+
+        fn write(&self, file: &str, text: &str) -> std::io::Result<()> {
+            fs::write(self.0.join(file), text)
+        }
+    }
+
+    impl Drop for OwnSet {
+        fn drop(&mut self) {
+            let _ = fs::write(self.0.with_file_name("tasks"), "0");
+            let _ = fs::remove_dir(&self.0);
+        }
+    }
+
+    #[test]
+    fn a_thread_that_was_moved_runs_on_cpus_that_its_process_gets_later() {
+        let cpus: Vec<_> = allowed().cpus().collect();
+        let set = match OwnSet::enter(cpus[0]) {
+            Ok(set) if cpus.len() > 1 => set,
+            result => return eprintln!("skipped: no set of CPUs of its own: {:?}", result.err()),
+        };
+        let before = allowed();
+        assert_eq!(before.len(), 1);
+        assert!(ThreadRef::caller().set_affinity(&before), "as for a wake");
+        widen(&before, &before);
+        set.write("cpuset.cpus", &format!("{},{}", cpus[0], cpus[1])).unwrap();
+        assert_eq!(allowed().len(), 2);
+    }
+}

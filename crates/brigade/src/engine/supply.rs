@@ -1,0 +1,60 @@
+//! The driver of a pool, as its I/O resources get it.
+
+use std::sync::{Arc, Weak};
+
+use super::core::Core;
+use super::core::enter::enter_as;
+use super::key::Key;
+#[cfg(feature = "io")]
+use super::sleep::events::{DriverRef, closed};
+use super::sleep::resources::Resources;
+#[cfg(feature = "io")]
+use super::worker::blocking;
+
+/// Calls a closure on a thread that enters this pool, which may no longer exist.
+pub(crate) fn enter<R>(key: Key, core: Option<&Arc<Core>>, call: impl FnOnce() -> R) -> R {
+    enter_as(Some(key), || match core {
+        Some(core) => core.resources.enter(call),
+        None => resources_of(Weak::new()).enter(call),
+    })
+}
+
+/// The resources of this pool, or those of a pool that no longer exists, which are errors.
+#[cfg(feature = "io")]
+pub(crate) fn resources_of(core: Weak<Core>) -> Resources {
+    Resources::new(move || match core.upgrade() {
+        Some(core) => core.driver(),
+        None => Err(closed()),
+    })
+}
+
+/// As above.
+#[cfg(not(feature = "io"))]
+pub(crate) fn resources_of(_: Weak<Core>) -> Resources {
+    Resources
+}
+
+#[cfg(feature = "io")]
+impl Core {
+    /// The pool's driver, made now if it has none.
+    ///
+    /// # Errors
+    /// If the pool has ended, belongs to another process, or has no thread and can't start one; otherwise the operating
+    /// system's error.
+    pub(crate) fn driver(&self) -> std::io::Result<DriverRef> {
+        if !self.key.is_here() {
+            return Err(closed());
+        }
+        if let Some(driver) = self.events.driver.get() {
+            return Ok(driver);
+        }
+        let no_thread = |_| std::io::Error::other("the pool has no thread and can't start one");
+        let _reserved = self.reserve().map_err(no_thread)?;
+        let blocking = |code: &mut dyn FnMut()| blocking(code);
+        let (driver, is_new) = self.events.driver.get_or_make(blocking)?;
+        if is_new {
+            self.event_added(None);
+        }
+        Ok(driver)
+    }
+}

@@ -1,0 +1,253 @@
+//! Parallel loops.
+//!
+//! A loop runs its items in order, a *grain* at a time, and keeps the second half of what is left forked, for an idle worker to take.
+//! Only when that has been taken does it fork the next half: as often as workers are idle, and some `log2` times if none is. This is
+//! lazy binary splitting (A. Tzannes, G. Caragea, R. Barua, U. Vishkin, "Lazy Binary-Splitting", PPoPP 2010).
+
+use core::ops::Range;
+
+use super::scoped::{install_here, join};
+use crate::engine::{CURRENT, Worker};
+
+/// Calls a closure for each number of a range, in parallel if workers are idle.
+///
+/// `grain` is the number of items that are run without a look at whether another worker wants some; a look and a fork take a few
+/// nanoseconds, so 1 is right for items of a microsecond, and 1,000 for additions. A grain of 0 counts as 1.
+///
+/// On a worker it runs on that worker's pool; on any other thread, on a worker of the
+/// [current pool](crate::Handle::current), while the thread waits.
+///
+/// # Panics
+/// If the closure panics, with the payload of one of its panics; the items that have not begun by then may be left out. Outside of
+/// a worker also as [`execute`](crate::execute()) does.
+///
+/// # Examples
+/// ```
+/// use std::sync::atomic::{AtomicU64, Ordering};
+/// let sum = AtomicU64::new(0);
+/// brigade::par_for(0..1000, 50, |number| _ = sum.fetch_add(number as u64, Ordering::Relaxed));
+/// assert_eq!(sum.into_inner(), 499_500);
+/// ```
+#[doc(alias = "for_each")]
+#[track_caller]
+pub fn par_for<F>(range: Range<usize>, grain: usize, call: F)
+where
+    F: Fn(usize) + Sync,
+{
+    run(range, grain, &|items: Range<usize>| items.for_each(&call));
+}
+
+/// Calls a closure for each chunk of a slice, in parallel if workers are idle.
+///
+/// The closure gets the number of the chunk, from 0 on, and the chunk: `length` items, fewer in the last one. See [`par_for`].
+///
+/// # Panics
+/// If `length` is 0, or as for [`par_for`].
+///
+/// # Examples
+/// ```
+/// use std::sync::atomic::{AtomicUsize, Ordering};
+/// let text = "the quick brown fox jumps over the lazy dog";
+/// let vowels = AtomicUsize::new(0);
+/// brigade::par_chunks(text.as_bytes(), 10, |_, chunk| {
+///     let count = chunk.iter().filter(|byte| b"aeiou".contains(byte)).count();
+///     vowels.fetch_add(count, Ordering::Relaxed);
+/// });
+/// assert_eq!(vowels.into_inner(), 11);
+/// ```
+#[track_caller]
+pub fn par_chunks<T, F>(slice: &[T], length: usize, call: F)
+where
+    T: Sync,
+    F: Fn(usize, &[T]) + Sync,
+{
+    assert!(length > 0, "a chunk has at least one item");
+    let chunks = slice.len().div_ceil(length);
+    let item = |index: usize| {
+        let from = index * length;
+        call(index, &slice[from..slice.len().min(from + length)]);
+    };
+    run(0..chunks, 1, &|chunks: Range<usize>| chunks.for_each(item));
+}
+
+/// Calls a closure for each chunk of a slice, which it may change, in parallel if workers are idle.
+///
+/// The closure gets the number of the chunk, from 0 on, and the chunk: `length` items, fewer in the last one. See [`par_for`].
+///
+/// # Panics
+/// If `length` is 0, or as for [`par_for`].
+///
+/// # Examples
+/// ```
+/// let mut squares = vec![0; 100];
+/// brigade::par_chunks_mut(&mut squares, 8, |index, chunk| {
+///     for (offset, square) in chunk.iter_mut().enumerate() {
+///         *square = (index * 8 + offset).pow(2);
+///     }
+/// });
+/// assert_eq!((squares[1], squares[99]), (1, 9801));
+/// ```
+#[track_caller]
+pub fn par_chunks_mut<T, F>(slice: &mut [T], length: usize, call: F)
+where
+    T: Send,
+    F: Fn(usize, &mut [T]) + Sync,
+{
+    assert!(length > 0, "a chunk has at least one item");
+    run(Chunks { slice, first: 0, length }, 1, &|chunks: Chunks<'_, T>| {
+        let numbered = (chunks.first..).zip(chunks.slice.chunks_mut(length));
+        numbered.for_each(|(index, chunk)| call(index, chunk));
+    });
+}
+
+/// Calls `map` for each number of a range, in parallel if workers are idle, and reduces the results to one; `None` if the range is
+/// empty.
+///
+/// The results are reduced in the order of the range: `reduce` must be associative, but need not be commutative. See [`par_for`] for
+/// the `grain`.
+///
+/// # Panics
+/// As for [`par_for`].
+///
+/// # Examples
+/// ```
+/// let sum = brigade::map_reduce(1..1001, 50, |number| number as u64, |a, b| a + b);
+/// assert_eq!(sum, Some(500_500));
+/// let digits = brigade::map_reduce(0..10, 1, |digit| digit.to_string(), |a, b| a + &b);
+/// assert_eq!(digits.as_deref(), Some("0123456789"), "in order");
+/// assert_eq!(brigade::map_reduce(0..0, 1, |number| number, |a, b| a + b), None);
+/// ```
+#[must_use = "the result is all that it is for"]
+#[track_caller]
+pub fn map_reduce<R, M, F>(range: Range<usize>, grain: usize, map: M, reduce: F) -> Option<R>
+where
+    R: Send,
+    M: Fn(usize) -> R + Sync,
+    F: Fn(R, R) -> R + Sync,
+{
+    let work = |items: Range<usize>| items.map(&map).reduce(&reduce);
+    let both = |left, right| match (left, right) {
+        (Some(left), Some(right)) => Some(reduce(left, right)),
+        (left, right) => left.or(right),
+    };
+    install_here(|| split(range, grain.max(1), &work, &both))
+}
+
+/// What a loop runs over.
+trait Items: Sized + Send {
+    fn len(&self) -> usize;
+
+    /// The first `count` items, and the rest.
+    fn split_at(self, count: usize) -> (Self, Self);
+}
+
+impl Items for Range<usize> {
+    fn len(&self) -> usize {
+        ExactSizeIterator::len(self)
+    }
+
+    fn split_at(self, count: usize) -> (Self, Self) {
+        let middle = self.start + count;
+        (self.start..middle, middle..self.end)
+    }
+}
+
+/// The chunks of a slice; the items are chunks.
+struct Chunks<'a, T> {
+    slice: &'a mut [T],
+    /// The number of the first chunk.
+    first: usize,
+    /// How many items of the slice each has, except for the last one.
+    length: usize,
+}
+
+impl<T: Send> Items for Chunks<'_, T> {
+    fn len(&self) -> usize {
+        self.slice.len().div_ceil(self.length)
+    }
+
+    fn split_at(self, count: usize) -> (Self, Self) {
+        let Self { slice, first, length } = self;
+        let (left, right) = slice.split_at_mut(slice.len().min(count * length));
+        (Self { slice: left, first, length }, Self { slice: right, first: first + count, length })
+    }
+}
+
+#[track_caller]
+fn run<I: Items>(items: I, grain: usize, work: &(impl Fn(I) + Sync)) {
+    install_here(|| split(items, grain.max(1), work, &|(), ()| ()));
+}
+
+/// Runs the items, and reduces the results in their order.
+fn split<I: Items, R: Send>(
+    mut items: I,
+    grain: usize,
+    work: &(impl Fn(I) -> R + Sync),
+    reduce: &(impl Fn(R, R) -> R + Sync),
+) -> R {
+    let mut done = None;
+    let add = |done: &mut Option<R>, result| match done.take() {
+        Some(former) => *done = Some(reduce(former, result)),
+        None => *done = Some(result),
+    };
+    while items.len() > grain {
+        if CURRENT.with(|worker| worker.is_some_and(Worker::has_forked_nothing)) {
+            let half = items.len() / 2;
+            let (left, right) = items.split_at(half);
+            let left = || split(left, grain, work, reduce);
+            let (left, right) = join(left, || split(right, grain, work, reduce));
+            add(&mut done, left);
+            add(&mut done, right);
+            return match done {
+                Some(result) => result,
+                None => unreachable!("two results were added"),
+            };
+        }
+        let (now, rest) = items.split_at(grain);
+        add(&mut done, work(now));
+        items = rest;
+    }
+    let last = work(items);
+    match done {
+        Some(done) => reduce(done, last),
+        None => last,
+    }
+}
+
+#[cfg(all(test, not(brigade_loom)))]
+mod tests {
+    use brigade_sync::unmodelled::AtomicUsize;
+    use core::sync::atomic::Ordering::Relaxed;
+
+    use super::*;
+    use crate::Pool;
+
+    /// A range that counts how often it is split in two halves.
+    struct Counted<'a>(Range<usize>, &'a AtomicUsize);
+
+    impl Items for Counted<'_> {
+        fn len(&self) -> usize {
+            Items::len(&self.0)
+        }
+
+        fn split_at(self, count: usize) -> (Self, Self) {
+            // A grain has one item.
+            self.1.fetch_add(usize::from(count > 1), Relaxed);
+            let (left, right) = self.0.split_at(count);
+            (Self(left, self.1), Self(right, self.1))
+        }
+    }
+
+    #[test]
+    fn a_loop_that_no_other_worker_wants_is_split_log2_times() {
+        let pool = Pool::builder().threads(1).spare_threads(0).build().unwrap();
+        for log in 1..=14 {
+            let (splits, ran) = (AtomicUsize::new(0), AtomicUsize::new(0));
+            let work = |items: Counted<'_>| _ = ran.fetch_add(items.len(), Relaxed);
+            let items = || Counted(0..1 << log, &splits);
+            pool.install(|| split(items(), 1, &work, &|(), ()| ())).unwrap();
+            // The last split leaves one item on each side, as a grain does.
+            assert_eq!((ran.load(Relaxed), splits.load(Relaxed)), (1 << log, log - 1));
+        }
+    }
+}

@@ -1,0 +1,509 @@
+//! Work that borrows: fork and join, scopes, and calls on a pool's workers.
+
+use core::future::Future;
+use core::pin::Pin;
+use std::panic::{self, Location};
+use std::sync::Arc;
+
+use brigade_observe::Call;
+use brigade_sync::Visit;
+use brigade_task::{
+    Forks, HeldPanic, Job, Outcome, Part, ScopeWith, Scopes, Wait, Work, keep_tickets,
+};
+
+use crate::engine::{
+    At, CURRENT, Core, Driven, Key, Worker, owned, reach, reach_once, wait_outside,
+};
+use crate::handle::Handle;
+use crate::pool::here;
+use crate::spawn::spawn_of_scope;
+use crate::values::Reason;
+pub use brigade_task::{Scope, ScopedJoinHandle};
+
+impl Handle {
+    /// Calls a closure on a worker of the pool, which may borrow, and returns its result. On a worker of the pool, calls it at
+    /// once.
+    ///
+    /// The calling thread waits. What the closure forks or submits with the [free functions](crate::join()) goes to this pool.
+    ///
+    /// # Errors
+    /// The [`Reason`] if the pool does not run the closure, because
+    /// - it has been closed, and the caller is not one of its own jobs;
+    /// - it has no thread and can't start one;
+    /// - it is discarded before the closure runs;
+    /// - it belongs to the parent of a fork.
+    ///
+    /// The closure has been dropped then. To keep what it owns, lend that to it, or lend the closure: `pool.install(&call)`. A
+    /// [capacity](crate::Builder::capacity) does not apply.
+    ///
+    /// # Panics
+    /// If the closure panics, with its payload.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = brigade::Pool::new(2);
+    /// let words = vec!["to", "borrow"];
+    /// let count = pool.install(|| words.iter().map(|word| word.len()).sum::<usize>())?;
+    /// assert_eq!(count, 8);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn install<F, R>(&self, call: F) -> Result<R, Reason>
+    where
+        F: FnOnce() -> R + Send,
+        R: Send,
+    {
+        let place = Location::caller();
+        if forks_for(self.key) {
+            return Ok(call());
+        }
+        if let Some(driven) = owned(self.key) {
+            return as_owner(&driven, place, || Ok(call()));
+        }
+        reach_once(self.key, |at| match at {
+            At::Worker(_) => Ok(call()),
+            At::Outside(core) => {
+                let outside = Call::new(core.config.observer.as_ref(), place);
+                let call = || outside.run(call);
+                outside.lend(|| install_from_outside(core, call))
+            }
+            At::Gone(reason) => Err(reason),
+        })
+    }
+
+    /// Calls two closures, in parallel if a worker is idle, and returns both results; see [`join`](crate::join()).
+    ///
+    /// # Errors
+    /// As for [`install`](Self::install).
+    ///
+    /// # Panics
+    /// If a closure panics, once both have ended; see [`join`](crate::join()).
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = brigade::Pool::new(2);
+    /// let mut words = ["to", "borrow"];
+    /// let (first, second) = words.split_at_mut(1);
+    /// let lengths = pool.join(|| first[0].len(), || second[0].len())?;
+    /// assert_eq!(lengths, (2, 6));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn join<A, B, RA, RB>(&self, a: A, b: B) -> Result<(RA, RB), Reason>
+    where
+        A: FnOnce() -> RA + Send,
+        B: FnOnce() -> RB + Send,
+        RA: Send,
+        RB: Send,
+    {
+        self.install(|| join(a, b))
+    }
+
+    /// Calls a closure with a [`Scope`] on a worker of the pool, and returns its result once all jobs of the scope have ended.
+    ///
+    /// A job of the scope may borrow whatever lives longer than the scope. The closure itself runs on the pool, as in
+    /// [`install`](Self::install); to run it on the calling thread, use [`in_place_scope`](Self::in_place_scope).
+    ///
+    /// While a worker waits at the end, it runs jobs of the scope and what descends from them, and nothing else: a lock that is
+    /// held across a scope can't be waited for by unrelated work on the same stack. When there is none left to take, it waits as
+    /// in [`blocking`](crate::blocking). Inside 64 waits of its stack it takes no more from other workers, but still runs the jobs
+    /// that its own call has added.
+    ///
+    /// The last thread of the pool can't wait like that: all other threads that it may have, [spare
+    /// ones](crate::Builder::spare_threads) included, are blocked. So that thread runs any job of the pool. **There a lock that is held across
+    /// the scope may be wanted by an unrelated job, which then waits forever.** A pool with enough spare threads, as by default, never comes to
+    /// that.
+    ///
+    /// # Errors
+    /// As for [`install`](Self::install).
+    ///
+    /// # Panics
+    /// With the payload of the first panic of the closure or of a job, once all jobs have ended.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = brigade::Pool::new(2);
+    /// let mut lines = vec![String::from("b"), String::from("a")];
+    /// pool.scope(|s| {
+    ///     for line in &mut lines {
+    ///         s.execute(|| line.push('!'));
+    ///     }
+    /// })?;
+    /// assert_eq!(lines, ["b!", "a!"]);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn scope<'env, F, R>(&self, body: F) -> Result<R, Reason>
+    where
+        F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R + Send,
+        R: Send,
+    {
+        self.install(|| scope(body))
+    }
+
+    /// Like [`scope`](Self::scope), but calls the closure on the calling thread; only the jobs run on the pool.
+    ///
+    /// # Errors
+    /// As for [`install`](Self::install). A job that the pool rejects later, as it has been closed since, runs on the thread that
+    /// adds it.
+    ///
+    /// # Panics
+    /// As for [`scope`](Self::scope).
+    ///
+    /// # Examples
+    /// ```
+    /// use std::{cell::Cell, rc::Rc};
+    /// let pool = brigade::Pool::new(2);
+    /// let here = Rc::new(Cell::new(0)); // It need not be `Send`.
+    /// let mut there = 0;
+    /// pool.in_place_scope(|s| {
+    ///     s.execute(|| there = 1);
+    ///     here.set(1);
+    /// })?;
+    /// assert_eq!((here.get(), there), (1, 1));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn in_place_scope<'env, F, R>(&self, body: F) -> Result<R, Reason>
+    where
+        F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
+    {
+        in_place(*self, |pool| brigade_task::scope(pool, body))
+    }
+}
+
+/// Calls a closure with the worker of that pool as which this thread forks, if there is one.
+fn with_worker_of<R>(pool: Key, call: impl FnOnce(Option<&Worker>) -> R) -> R {
+    CURRENT.with(|worker| call(worker.filter(|worker| worker.is_of(pool))))
+}
+
+/// Whether this thread forks as a worker of that pool.
+fn forks_for(pool: Key) -> bool {
+    with_worker_of(pool, |worker| worker.is_some())
+}
+
+/// Calls a closure as the worker of a pool that the calling thread owns.
+#[track_caller]
+fn as_owner<R>(
+    driven: &Driven,
+    place: &'static Location<'static>,
+    call: impl FnOnce() -> Result<R, Reason>,
+) -> Result<R, Reason> {
+    let core = driven.core();
+    let outside = Call::new(core.config.observer.as_ref(), place);
+    let call = |_: &Worker| if core.is_closed() { Err(core.refusal()) } else { outside.run(call) };
+    outside.lend(|| driven.run(call).unwrap_or_else(|| Err(core.refusal())))
+}
+
+/// Calls a closure on a worker of a pool that the calling thread is no worker of.
+fn install_from_outside<F, R>(core: &Arc<Core>, call: F) -> Result<R, Reason>
+where
+    F: FnOnce() -> R + Send,
+    R: Send,
+{
+    let installed = brigade_task::install(call, |job| core.inject(job), wait_outside);
+    installed.map_err(|_| core.refusal())
+}
+
+/// Calls two closures, in parallel if a worker is idle, and returns both results.
+///
+/// On a worker it runs on that worker's pool; on any other thread it [installs](Handle::install) itself on the
+/// [current pool](Handle::current). `b` is not allocated: it lies on the stack, and any worker may take it from there until the
+/// caller has ended `a`. A fork that is taken back costs a few nanoseconds, so no fixed size below which work is not worth a fork
+/// needs to be found for most recursions.
+///
+/// While the caller waits for a `b` that another worker has taken, it runs what descends from it, and nothing else: a lock that is
+/// held across the call can't be waited for by unrelated work on the same stack. Inside 64 such waits it takes nothing more from
+/// other workers; what it has forked itself it runs at any depth. When there is none left to take, it waits as in
+/// [`blocking`](crate::blocking), and the last thread that the pool may have as described for [`scope`](Handle::scope).
+///
+/// A pool does not grow beyond its core size for forks: see [`Builder::threads`](crate::Builder::threads).
+///
+/// # Panics
+/// If one of them panics, with its payload, once both have ended; with that of `a` if both panic. Outside of a worker also as
+/// [`execute`](crate::execute()) does.
+///
+/// # Examples
+/// ```
+/// fn sum(numbers: &[u64]) -> u64 {
+///     match numbers {
+///         [] => 0,
+///         [number] => *number,
+///         _ => {
+///             let (left, right) = numbers.split_at(numbers.len() / 2);
+///             let (left, right) = brigade::join(|| sum(left), || sum(right));
+///             left + right
+///         }
+///     }
+/// }
+/// let numbers: Vec<u64> = (1..=1000).collect();
+/// assert_eq!(sum(&numbers), 500_500);
+/// ```
+#[inline]
+#[track_caller]
+pub fn join<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce() -> RA + Send,
+    B: FnOnce() -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    CURRENT.visit(Joins(a, b))
+}
+
+/// The two closures of a [`join`]. Not a closure of its own: a panic for the lack of a pool names the caller's line.
+struct Joins<A, B>(A, B);
+
+impl<A, B, RA, RB> Visit<Worker> for Joins<A, B>
+where
+    A: FnOnce() -> RA + Send,
+    B: FnOnce() -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    type Output = (RA, RB);
+
+    #[inline]
+    fn present(self, worker: &Worker) -> Self::Output {
+        brigade_task::join(worker, self.0, self.1)
+    }
+
+    #[track_caller]
+    fn absent(self) -> Self::Output {
+        join_from_outside(self.0, self.1)
+    }
+}
+
+#[cold]
+#[track_caller]
+fn join_from_outside<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce() -> RA + Send,
+    B: FnOnce() -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    accepted(here().join(a, b))
+}
+
+/// Calls a closure on a worker: on this thread if it is one, else on one of the current pool.
+#[track_caller]
+pub(crate) fn install_here<R: Send>(call: impl FnOnce() -> R + Send) -> R {
+    if CURRENT.with(|worker| worker.is_some()) {
+        return call();
+    }
+    accepted(here().install(call))
+}
+
+#[track_caller]
+pub(crate) fn accepted<R>(result: Result<R, Reason>) -> R {
+    match result {
+        Ok(result) => result,
+        Err(reason) => panic!("cannot run on the pool: {reason}"),
+    }
+}
+
+/// Calls a closure with a [`Scope`], and returns its result once all jobs of the scope have ended.
+///
+/// On a worker it runs on that worker's pool; on any other thread, the closure runs on the
+/// [current pool](Handle::current). See [`Handle::scope`].
+///
+/// # Panics
+/// With the payload of the first panic of the closure or of a job, once all jobs have ended. Outside of a worker also as
+/// [`execute`](crate::execute()) does.
+///
+/// # Examples
+/// ```
+/// use std::sync::atomic::{AtomicU32, Ordering};
+/// let leaves = AtomicU32::new(0);
+/// fn tree<'scope>(s: &'scope brigade::Scope<'scope, '_>, leaves: &'scope AtomicU32, depth: u32) {
+///     match depth {
+///         0 => _ = leaves.fetch_add(1, Ordering::Relaxed),
+///         _ => (0..2).for_each(|_| s.execute(move || tree(s, leaves, depth - 1))),
+///     }
+/// }
+/// brigade::scope(|s| tree(s, &leaves, 5));
+/// assert_eq!(leaves.into_inner(), 32);
+/// ```
+#[track_caller]
+pub fn scope<'env, F, R>(body: F) -> R
+where
+    F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R + Send,
+    R: Send,
+{
+    let pool = CURRENT.with(|worker| worker.map(|worker| worker.key()));
+    match pool {
+        Some(key) => accepted(Handle { key }.in_place_scope(body)),
+        None => accepted(here().scope(body)),
+    }
+}
+
+/// Like [`scope`](scope()), but calls the closure on the calling thread; only the jobs run on the pool.
+///
+/// # Panics
+/// As for [`scope`](scope()).
+///
+/// # Examples
+/// ```
+/// let mut there = 0;
+/// brigade::in_place_scope(|s| s.execute(|| there = 1));
+/// assert_eq!(there, 1);
+/// ```
+#[track_caller]
+pub fn in_place_scope<'env, F, R>(body: F) -> R
+where
+    F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
+{
+    accepted(here().in_place_scope(body))
+}
+
+/// Like [`Handle::in_place_scope`], with a value for the jobs; see [`ScopeWith`].
+///
+/// # Errors
+/// As for [`Handle::in_place_scope`].
+#[track_caller]
+pub fn in_place_scope_with<'scope, X, F, R>(pool: Handle, value: X, body: F) -> Result<R, Reason>
+where
+    X: Sync + 'scope,
+    F: FnOnce(&ScopeWith<'scope, X>) -> R,
+{
+    in_place(pool, |pool| brigade_task::scope_with(pool, value, body))
+}
+
+/// Opens a scope of a pool on this thread.
+#[track_caller]
+fn in_place<R>(pool: Handle, scope: impl FnOnce(&ScopePool) -> R) -> Result<R, Reason> {
+    let place = Location::caller();
+    let open = || {
+        let pool = ScopePool::of(pool)?;
+        Ok(pool.open(|| scope(&pool)))
+    };
+    if forks_for(pool.key) {
+        return open();
+    }
+    if let Some(driven) = owned(pool.key) {
+        return as_owner(&driven, place, open);
+    }
+    reach_once(pool.key, |at| match at {
+        At::Outside(core) => {
+            let outside = Call::new(core.config.observer.as_ref(), place);
+            let open = || outside.run(open);
+            outside.lend(open)
+        }
+        At::Worker(_) | At::Gone(_) => open(),
+    })
+}
+
+/// A worker's share of a broadcast of a scope.
+struct Share(Part);
+
+impl Work for Share {
+    type Output = ();
+
+    fn run(self) {
+        // It is counted once, as this. A panic is the scope's.
+        if self.0.into_job().run() == Outcome::Panicked {
+            panic::resume_unwind(Box::new(HeldPanic));
+        }
+    }
+}
+
+/// The pool of a scope.
+struct ScopePool {
+    handle: Handle,
+    core: Arc<Core>,
+    /// The worker that opened the scope, and the position of its deque at that time.
+    opened: Option<(usize, u64)>,
+}
+
+impl ScopePool {
+    fn of(handle: Handle) -> Result<Self, Reason> {
+        let own = |worker: &Worker| Self {
+            handle,
+            core: worker.core().clone(),
+            opened: Some((worker.index(), worker.fork_position())),
+        };
+        if let Some(pool) = with_worker_of(handle.key, |worker| worker.map(own)) {
+            return Ok(pool);
+        }
+        reach(handle.key, |at| match at.core() {
+            Some(core) if core.is_closed() => Err(core.refusal()),
+            Some(core) => Ok(Self { handle, core: core.clone(), opened: None }),
+            None => Err(at.refusal()),
+        })
+    }
+
+    /// The pool, unless this is a forked child: there its locks may be held forever, and its threads do not exist.
+    fn here(&self) -> Option<&Core> {
+        self.handle.key.is_here().then_some(&*self.core)
+    }
+
+    /// Calls what opens a scope.
+    fn open<R>(&self, scope: impl FnOnce() -> R) -> R {
+        match self.opened {
+            Some(_) => keep_tickets(scope),
+            None => scope(),
+        }
+    }
+}
+
+impl Scopes for ScopePool {
+    fn execute(&self, part: Part) {
+        with_worker_of(self.handle.key, |worker| match worker {
+            Some(worker) => worker.execute_part(part),
+            None => {
+                let job = part.into_job();
+                let rejected = match self.here() {
+                    Some(core) => core.inject(job).err(),
+                    None => Some(job),
+                };
+                // The pool has been closed, has no thread, or is the parent's. The scope must have its job.
+                rejected.into_iter().for_each(|job| _ = job.run());
+            }
+        });
+    }
+
+    fn spawn(&self, future: Pin<Box<dyn Future<Output = ()> + Send>>) {
+        // What is rejected is dropped, and so cancelled.
+        spawn_of_scope(self.handle.key, future);
+    }
+
+    fn broadcast(&self, make: &mut dyn FnMut() -> Part) {
+        reach(self.handle.key, |at| {
+            let Some(core) = self.here() else { return };
+            // What is rejected is dropped, and so cancelled; a handle that is dropped detaches its share.
+            drop(core.broadcast(at.worker().is_some(), || Job::with_handle(Share(make()))));
+        });
+    }
+
+    fn wait(&self, wait: Wait<'_>) {
+        with_worker_of(self.handle.key, |worker| match worker {
+            Some(worker) => {
+                let opened =
+                    self.opened.filter(|&(index, _)| wait.has_parts() && index == worker.index());
+                let own = opened.map_or_else(|| worker.fork_position(), |(_, position)| position);
+                worker.wait_for_part(wait, own);
+            }
+            None => {
+                // The body may have forked.
+                self.core.end_if_orphan();
+                wait_outside(wait);
+            }
+        });
+    }
+
+    fn run_here(&self, run: &mut dyn FnMut() -> Option<Outcome>) {
+        with_worker_of(self.handle.key, |worker| match (worker, self.here()) {
+            (Some(worker), _) => run().into_iter().for_each(|outcome| worker.count(outcome)),
+            // The pool waits for it, as for all that it has accepted.
+            (None, Some(core)) => {
+                core.off_pool(|| run().into_iter().for_each(|outcome| core.count(outcome)))
+            }
+            (None, None) => _ = run(),
+        });
+    }
+
+    fn count_panic(&self) {
+        with_worker_of(self.handle.key, |worker| worker.into_iter().for_each(Forks::count_panic));
+    }
+}

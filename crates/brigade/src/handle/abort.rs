@@ -1,0 +1,111 @@
+//! Cancelling a job without its handle.
+
+use core::fmt;
+use std::panic;
+use std::sync::Arc;
+
+use brigade_task::{Asked, Canceller};
+
+use crate::engine::{Key, may_nest, reach};
+
+/// Cancels a job without its [`JoinHandle`](crate::JoinHandle); made by
+/// [`JoinHandle::abort_handle`](crate::JoinHandle::abort_handle).
+///
+/// It is `Clone`, and may be used from any thread, even while another thread waits for the job. Dropping it has no effect.
+///
+/// ```
+/// let pool = brigade::Pool::new(1);
+/// let waits = pool.spawn(std::future::pending::<()>());
+/// let stop = waits.abort_handle();
+/// std::thread::spawn(move || stop.abort());
+/// assert!(waits.join().unwrap_err().is_cancelled());
+/// ```
+#[derive(Clone)]
+pub struct AbortHandle {
+    /// `None` if the handle had no job any more: it had returned that a wait would deadlock, or the job was the parent's of a fork.
+    canceller: Option<Arc<Canceller>>,
+    key: Key,
+}
+
+impl AbortHandle {
+    pub(crate) fn new(canceller: Option<Arc<Canceller>>, key: Key) -> Self {
+        Self { canceller, key }
+    }
+
+    /// Cancels the job like [`JoinHandle::cancel`](crate::JoinHandle::cancel), with the same return value.
+    ///
+    /// ```
+    /// let pool = brigade::Pool::new(1);
+    /// let waits = pool.spawn(std::future::pending::<()>());
+    /// let stop = waits.abort_handle();
+    /// assert!(stop.abort());
+    /// assert!(waits.join().unwrap_err().is_cancelled());
+    /// assert!(!stop.abort(), "it has ended");
+    /// ```
+    #[doc(alias = "cancel")]
+    pub fn abort(&self) -> bool {
+        let Some(canceller) = self.canceller.as_ref().filter(|_| self.key.is_here()) else {
+            return false;
+        };
+        if canceller.is_of_future() {
+            return cancel_future(self.key, |may_drop| canceller.ask_to_stop(may_drop));
+        }
+        let cancelled = cancel_at(self.key, &mut || canceller.drop_if_unclaimed().is_some());
+        if !cancelled {
+            _ = canceller.ask_to_stop(false);
+        }
+        cancelled
+    }
+
+    /// Whether the job has ended.
+    ///
+    /// ```
+    /// let pool = brigade::Pool::new(1);
+    /// let job = pool.submit(|| ());
+    /// let handle = job.abort_handle();
+    /// job.join()?;
+    /// assert!(handle.is_finished());
+    /// # Ok::<(), brigade::JoinError>(())
+    /// ```
+    pub fn is_finished(&self) -> bool {
+        self.canceller.as_ref().is_none_or(|canceller| canceller.is_finished())
+    }
+}
+
+impl fmt::Debug for AbortHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AbortHandle").field("is_finished", &self.is_finished()).finish()
+    }
+}
+
+impl panic::UnwindSafe for AbortHandle {}
+impl panic::RefUnwindSafe for AbortHandle {}
+
+/// Calls what cancels a closure of a pool, and returns whether it has.
+pub(crate) fn cancel_at(key: Key, cancel: &mut dyn FnMut() -> bool) -> bool {
+    reach(key, |at| {
+        at.off_pool(|| {
+            let cancelled = cancel();
+            if cancelled {
+                at.count_cancelled();
+            }
+            cancelled
+        })
+    })
+}
+
+/// Calls what cancels a future of a pool, and is told whether it may drop it; returns whether it has.
+///
+/// A future that has not been polled is dropped here, as a closure is, and its entry is left in a queue. Any other is dropped and
+/// counted where its next poll would be. That is also so where drops nest deeply, as each may cancel the next future.
+pub(crate) fn cancel_future(key: Key, ask: impl FnOnce(bool) -> Asked) -> bool {
+    reach(key, |at| {
+        at.off_pool(|| {
+            let asked = ask(may_nest());
+            if asked == Asked::Dropped {
+                at.leaves_entry();
+            }
+            asked != Asked::Nothing
+        })
+    })
+}

@@ -1,0 +1,132 @@
+//! The jobs that the future of a [`block_on`](crate::block_on) waits for, if it waits only for jobs.
+//!
+//! A handle that is polled with the waker of the `block_on` registers another waker with its job. So if the first waker has no
+//! clones, only the end of a job can wake the thread. Each poll notes which jobs these are.
+
+use core::cell::{Cell, RefCell};
+use core::future::Future;
+use core::pin::Pin;
+use core::task::{Context, Poll, Waker};
+
+use brigade_task::{JobId, JoinError, JoinHandle};
+
+use crate::engine::{CURRENT, Key, Worker};
+
+brigade_sync::scoped_thread_local! {
+    /// The poll that this thread is executing.
+    static POLLED: Polled
+}
+
+/// The jobs that a poll waits for.
+pub(crate) struct Polled {
+    /// Polls the future.
+    waker: Waker,
+    /// The waker that handles register with their jobs in its place.
+    for_jobs: Waker,
+    jobs: RefCell<Vec<JobId>>,
+    /// A job that it must not wait for.
+    refused: Cell<Option<JobId>>,
+    /// The state of a future that it waits for, and `Queued` if any such future is queued.
+    future: Cell<Option<State>>,
+    /// Whether it waits for a job of another pool than that of this thread's worker.
+    foreign: Cell<bool>,
+}
+
+/// The state of a future whose handle has been polled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// It waits, or is being polled.
+    Waits,
+    /// It waits for its next poll.
+    Queued,
+}
+
+/// The error for a handle whose wait would never end.
+pub(crate) struct Refused;
+
+impl Polled {
+    /// Polls with `waker`, for which handles register `for_jobs`.
+    pub(crate) fn new(waker: Waker, for_jobs: Waker) -> Self {
+        Self {
+            waker,
+            for_jobs,
+            jobs: RefCell::default(),
+            refused: Cell::new(None),
+            future: Cell::new(None),
+            foreign: Cell::new(false),
+        }
+    }
+
+    /// Polls with another waker from now on.
+    pub(crate) fn set_waker(&mut self, waker: Waker) {
+        self.waker = waker;
+    }
+
+    /// Calls `poll`, and returns the jobs that it waits for.
+    pub(crate) fn poll<R>(&self, poll: impl FnOnce(&Waker) -> R) -> (R, Vec<JobId>) {
+        self.jobs.borrow_mut().clear();
+        let result = POLLED.set(self, || poll(&self.waker));
+        (result, self.jobs.take())
+    }
+
+    /// Makes the next poll of that job's handle fail, as the wait would never end.
+    pub(crate) fn refuse(&self, job: JobId) {
+        self.refused.set(Some(job));
+    }
+
+    /// Whether all handles that the last polls have waited for are of the pool of this thread's worker.
+    pub(crate) fn takes_own(&self) -> bool {
+        !self.foreign.take()
+    }
+
+    /// The state of a future that the last polls have waited for.
+    pub(crate) fn take_future(&self) -> Option<State> {
+        self.future.take()
+    }
+
+    /// The handle of a job is not ready.
+    fn note(&self, pool: Key, job: JobId, future: Option<State>) -> Result<(), Refused> {
+        self.jobs.borrow_mut().push(job);
+        let is_own = CURRENT.with(|worker| worker.is_some_and(|worker| worker.is_of(pool)));
+        self.foreign.set(self.foreign.get() || !is_own);
+        if self.future.get() != Some(State::Queued) && future.is_some() {
+            self.future.set(future);
+        }
+        if self.refused.get() != Some(job) {
+            return Ok(());
+        }
+        self.refused.set(None);
+        Err(Refused)
+    }
+}
+
+/// Calls a closure that polls the future of a handle, if the handle is polled with this context by a `block_on` on a worker.
+pub(crate) fn run_awaited(context: &Context<'_>, run: impl FnOnce(&Worker)) {
+    POLLED.with(|polled| {
+        if polled.is_some_and(|polled| polled.waker.will_wake(context.waker())) {
+            CURRENT.with(|worker| _ = worker.map(run));
+        }
+    });
+}
+
+/// Polls the handle of a job of that pool, with the waker that it must register.
+///
+/// # Errors
+/// If the handle is not ready and the job must not be waited for.
+pub(crate) fn poll_job<T>(
+    context: &mut Context<'_>,
+    pool: Key,
+    job: &mut JoinHandle<T>,
+) -> Result<Poll<Result<T, JoinError>>, Refused> {
+    POLLED.with(|polled| {
+        let Some(polled) = polled.filter(|polled| polled.waker.will_wake(context.waker())) else {
+            return Ok(Pin::new(job).poll(context));
+        };
+        let result = Pin::new(&mut *job).poll(&mut Context::from_waker(&polled.for_jobs));
+        if result.is_pending() {
+            let state = || if job.is_queued() { State::Queued } else { State::Waits };
+            polled.note(pool, job.id(), job.is_of_future().then(state))?;
+        }
+        Ok(result)
+    })
+}

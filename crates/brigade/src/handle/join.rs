@@ -1,0 +1,406 @@
+//! The handle for a job's outcome, on the threads of a pool.
+
+use core::fmt;
+use core::future::Future;
+use core::pin::Pin;
+use core::task::{Context, Poll, Waker, ready};
+use core::time::Duration;
+use std::panic;
+use std::sync::Arc;
+
+use brigade_sync::OnceLock;
+use brigade_sync::budget;
+use brigade_task::{Canceller, JoinError, Outcome};
+
+use super::abort::{AbortHandle, cancel_at, cancel_future};
+use super::awaited::{self, Refused};
+use super::deadlock::{Awaited, Waiting};
+use crate::engine;
+use crate::engine::{
+    Awaited as _, CURRENT, Key, Scope, Span, Worker, blocking, enter_pool, runs_in_place, wait_as,
+};
+
+/// A handle for the outcome of one job.
+///
+/// [`join`](Self::join) blocks; `.await` does not. Dropping the handle detaches the job, which still runs. Once the outcome is
+/// available, the job's captures have been dropped. Everything that the job did happens before its outcome is returned.
+///
+/// ```
+/// use std::time::Duration;
+/// let pool = brigade::Pool::new(2);
+/// let mut slow = pool.submit(|| {
+///     std::thread::sleep(Duration::from_millis(50));
+///     "slow"
+/// });
+/// assert!(slow.try_join().is_none(), "not yet");
+/// assert!(slow.join_timeout(Duration::from_millis(1)).is_none(), "still not");
+/// assert_eq!(slow.join()?, "slow");
+/// # Ok::<(), brigade::JoinError>(())
+/// ```
+///
+/// # Forks
+/// In the child of a fork, a job of the parent that had not ended at the fork never ends: it counts as
+/// [cancelled](JoinError::Cancelled), and its captures are leaked. [`cancel`](Self::cancel) has no effect on it, and returns
+/// `false`.
+pub struct JoinHandle<T> {
+    /// `None` once it has been leaked, or moved out by `join`.
+    inner: Option<brigade_task::JoinHandle<T>>,
+    /// The pool that runs it.
+    key: Key,
+    /// Whether only one worker may run it: it is a [local](crate::spawn_local) future or a share of a
+    /// [broadcast](crate::Handle::broadcast).
+    is_mail: bool,
+    /// Cancels it for abort handles; made for the first of these.
+    canceller: OnceLock<Option<Arc<Canceller>>>,
+}
+
+/// The panic message for an outcome that is taken twice.
+const TAKEN: &str = "the outcome has been taken already";
+
+impl<T> JoinHandle<T> {
+    pub(crate) fn new(inner: brigade_task::JoinHandle<T>, key: Key) -> Self {
+        Self { inner: Some(inner), key, is_mail: false, canceller: OnceLock::new() }
+    }
+
+    /// The handle of a job that only one worker may run.
+    pub(crate) fn of_mail(inner: brigade_task::JoinHandle<T>, key: Key) -> Self {
+        let mut this = Self::new(inner, key);
+        this.is_mail = true;
+        this
+    }
+
+    /// The handle, unless no thread of this process will ever finish the job. Then it is leaked, as the job may have been in
+    /// any state at the fork, and this returns `None` from then on.
+    fn alive(&mut self) -> Option<&mut brigade_task::JoinHandle<T>> {
+        if !self.key.is_here() && !self.is_finished() {
+            core::mem::forget(self.inner.take());
+        }
+        self.inner.as_mut()
+    }
+
+    /// Waits until the job has ended and takes its outcome.
+    ///
+    /// On a worker of the same pool, a job that has not started yet runs inside this call, on the stack of the waiting job, and a future that
+    /// has been woken is polled there. So jobs that wait for each other's results can't use up the workers.
+    /// A chain of such waits nests like a recursion, and
+    /// needs a [stack](crate::Builder::stack_size) to match. A lock that is held across the wait must not be one that the
+    /// awaited job takes. A job that has started is waited for as in [`blocking`](crate::blocking): the pool may have another
+    /// thread in the meantime, up to its [spare threads](crate::Builder::spare_threads), which also says what the last thread does. While the
+    /// pool is being [discarded](crate::Shutdown::Discard), a job that has not started is cancelled instead.
+    ///
+    /// While a job waits on a worker of a pool, here or in any other call of brigade, that worker runs its shares of
+    /// [broadcasts](crate::Handle::broadcast), and the [local](crate::spawn_local) futures that have been woken: no other thread may.
+    ///
+    /// # Errors
+    /// [`JoinError::Panicked`] with the payload of the job's panic. [`JoinError::Cancelled`] if the job was dropped before it
+    /// started, or is a future and was dropped before it was ready. [`JoinError::WouldDeadlock`] if this would wait forever;
+    /// the job then continues without a handle.
+    ///
+    /// A wait never ends if the job waits for a job that this thread runs, directly or through other jobs, on any pools: in a `join`, in a wait
+    /// for a [set](crate::TaskSet), or in a [`block_on`](crate::block_on()) that waits for handles only. Cycles through anything else are not
+    /// told: a future that awaits a handle, a channel, a full pool.
+    ///
+    /// # Panics
+    /// If the outcome was taken before.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = brigade::Pool::new(2);
+    /// assert_eq!(pool.submit(|| 42).join()?, 42);
+    /// let error = pool.submit(|| -> u32 { panic!("no such file") }).join().unwrap_err();
+    /// assert_eq!(error.panic_message(), Some("no such file"));
+    /// # Ok::<(), brigade::JoinError>(())
+    /// ```
+    #[doc(alias = "await_complete")]
+    #[track_caller]
+    pub fn join(mut self) -> Result<T, JoinError> {
+        assert!(self.inner.is_some(), "{TAKEN}");
+        if self.alive().is_none() {
+            return Err(JoinError::Cancelled);
+        }
+        if !self.wait() {
+            return Err(JoinError::WouldDeadlock);
+        }
+        let Some(inner) = self.inner.take() else { unreachable!("it was there just now") };
+        inner.join()
+    }
+
+    /// Waits until the job has ended; `false` if it never would.
+    fn wait(&mut self) -> bool {
+        let (key, is_mail) = (self.key, self.is_mail);
+        let Some(inner) = self.inner.as_mut().filter(|inner| !inner.is_finished()) else {
+            return true;
+        };
+        // Most often a closure that no thread has begun to run.
+        let runs_here = |worker: &Worker| {
+            let may = !is_mail && worker.is_of(key) && !inner.is_of_future() && runs_in_place();
+            may && settle_on(worker, |run| inner.settle_if_unclaimed(run))
+        };
+        if CURRENT.with(|worker| worker.is_some_and(runs_here)) {
+            return true;
+        }
+        Ended::new(inner, key, is_mail).wait()
+    }
+
+    /// Takes the outcome if the job has ended; never blocks. Returns `None` if it has not, or if the outcome has already been
+    /// taken.
+    ///
+    /// # Errors
+    /// The outer `Option` is `Some`, and the inner result as in [`join`](Self::join).
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = brigade::Pool::new(1);
+    /// let mut job = pool.submit(|| 42);
+    /// pool.wait_idle();
+    /// assert_eq!(job.try_join().transpose()?, Some(42));
+    /// assert!(job.try_join().is_none(), "it has been taken");
+    /// # Ok::<(), brigade::JoinError>(())
+    /// ```
+    pub fn try_join(&mut self) -> Option<Result<T, JoinError>> {
+        self.inner.as_ref()?;
+        match self.alive() {
+            Some(inner) => inner.try_join(),
+            None => Some(Err(JoinError::Cancelled)),
+        }
+    }
+
+    /// Waits for at most `timeout` until the job has ended, and takes its outcome.
+    ///
+    /// Returns `None` if the job has not ended by then, and not earlier, or if the outcome has already been taken. Unlike
+    /// [`join`](Self::join), it runs no job on this thread, since that could take longer.
+    ///
+    /// # Errors
+    /// The inner result is as in [`join`](Self::join).
+    ///
+    /// # Examples
+    /// ```
+    /// use std::time::Duration;
+    /// let pool = brigade::Pool::new(1);
+    /// let (end, ends) = std::sync::mpsc::channel::<()>();
+    /// let mut job = pool.submit(move || ends.recv().is_err());
+    /// assert!(job.join_timeout(Duration::from_millis(1)).is_none());
+    /// drop(end);
+    /// assert_eq!(job.join_timeout(Duration::MAX).transpose()?, Some(true));
+    /// # Ok::<(), brigade::JoinError>(())
+    /// ```
+    pub fn join_timeout(&mut self, timeout: Duration) -> Option<Result<T, JoinError>> {
+        self.inner.as_ref()?;
+        match self.alive() {
+            Some(inner) if inner.is_finished() => inner.try_join(),
+            Some(inner) => blocking(|| inner.join_timeout(timeout)),
+            None => Some(Err(JoinError::Cancelled)),
+        }
+    }
+
+    /// Cancels the job if it has not started, and returns `true`: its captures are dropped in this call, and its outcome is
+    /// [`JoinError::Cancelled`]. Returns `false` if the job has started. Then it is asked to stop, which it can check with
+    /// [`cancelled`](crate::cancelled), and its outcome is its own.
+    ///
+    /// A [future](crate::Handle::spawn) that has not ended is always cancelled, even after its first poll, and this returns
+    /// `true`. One that has not been polled is dropped in this call, as captures are, unless the call is itself in a deep chain of
+    /// such drops. Otherwise a thread of the pool drops it after its current poll, and also drops the result of that poll. The poll
+    /// ends at the next [operation](crate::time#operations-that-are-always-ready) of brigade's, ready or not.
+    ///
+    /// Another call has no further effect. The cost does not depend on how many jobs are queued. A panic while the captures are
+    /// dropped is caught.
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    /// let pool = brigade::Pool::new(1);
+    /// let (go, wait) = mpsc::channel::<()>();
+    /// pool.execute(move || _ = wait.recv()); // The only thread is busy.
+    /// let mut queued = pool.submit(|| 42);
+    /// assert!(queued.cancel());
+    /// assert!(queued.join().unwrap_err().is_cancelled());
+    /// drop(go);
+    /// ```
+    #[doc(alias = "abort")]
+    pub fn cancel(&mut self) -> bool {
+        let key = self.key;
+        self.inner.as_mut().is_some_and(|inner| cancel(inner, key))
+    }
+
+    /// Returns a handle that can cancel the job from any thread while this one waits for it. The first call allocates.
+    /// It has no effect on a job that has ended.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::time::Duration;
+    /// let pool = brigade::Pool::new(1);
+    /// let search = pool.submit(|| (0_u64..).find(|_| brigade::cancelled()));
+    /// let stop = search.abort_handle();
+    /// brigade::execute_after(Duration::from_millis(1), move || _ = stop.abort());
+    /// assert!(search.join().is_ok_and(|found| found.is_some()), "it saw that it was asked to stop");
+    /// ```
+    #[must_use = "dropping it has no effect"]
+    pub fn abort_handle(&self) -> AbortHandle {
+        let canceller = self.canceller.get_or_init(|| {
+            let canceller = self.inner.as_ref().and_then(brigade_task::JoinHandle::canceller);
+            canceller.map(Arc::new)
+        });
+        AbortHandle::new(canceller.clone(), self.key)
+    }
+
+    /// Whether the job has ended.
+    ///
+    /// ```
+    /// let pool = brigade::Pool::new(1);
+    /// let job = pool.submit(|| ());
+    /// pool.wait_idle();
+    /// assert!(job.is_finished());
+    /// ```
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.inner.as_ref().is_none_or(brigade_task::JoinHandle::is_finished)
+    }
+}
+
+/// Runs a job of a worker's pool on this worker, inside the job that waits for it, or cancels it if the pool is discarded;
+/// `false` if another thread has begun to run it.
+#[inline(always)]
+pub(crate) fn settle_on(worker: &Worker, settle: impl FnOnce(bool) -> Option<Outcome>) -> bool {
+    let run = !worker.discards();
+    let traced = worker.begin(Span::JobInside);
+    // It has a handle, so nothing of the outer job belongs to it.
+    let outcome = enter_pool(worker.core(), || settle(run));
+    if !run || outcome.is_none() {
+        traced.into_iter().for_each(Scope::discard);
+    }
+    outcome.inspect(|&outcome| worker.count_in_place(outcome)).is_some()
+}
+
+/// Cancels a job, as [`JoinHandle::cancel`] does.
+pub(crate) fn cancel<T>(inner: &mut brigade_task::JoinHandle<T>, key: Key) -> bool {
+    if !key.is_here() {
+        return false;
+    }
+    if inner.is_of_future() {
+        return cancel_future(key, |may_drop| inner.ask_to_stop(may_drop));
+    }
+    let cancelled = cancel_at(key, &mut || inner.settle_if_unclaimed(false).is_some());
+    if !cancelled {
+        _ = inner.ask_to_stop(false);
+    }
+    cancelled
+}
+
+/// A wait for the end of a job of that pool.
+struct Ended<'a, T> {
+    inner: &'a mut brigade_task::JoinHandle<T>,
+    key: Key,
+    /// Only one worker may run it.
+    is_mail: bool,
+    listed: Option<Waiting>,
+    is_circular: bool,
+    /// It is a future that has been polled here, and is queued again.
+    gives_way: bool,
+}
+
+/// How long a wait sleeps although the future that it waits for is queued, and other threads may poll it.
+pub(crate) const LOOK_AGAIN: Duration = Duration::from_millis(1);
+
+impl<'a, T> Ended<'a, T> {
+    fn new(inner: &'a mut brigade_task::JoinHandle<T>, key: Key, is_mail: bool) -> Self {
+        Self { inner, key, is_mail, listed: None, is_circular: false, gives_way: false }
+    }
+
+    /// Waits for it; `false` if it never ends.
+    #[cold]
+    fn wait(mut self) -> bool {
+        wait_as(Some(self.key), |worker| match worker {
+            Some(worker) => {
+                _ = runs_in_place() && self.run_part(worker);
+                // Listed before anything else runs here: a wait for itself never ends.
+                if !self.is_over() && self.lists() {
+                    worker.run_until(&mut self);
+                }
+            }
+            None if !self.lists() => {}
+            None => self.inner.wait(),
+        });
+        !self.is_circular
+    }
+
+    /// Lists the wait; `false` if it would never end.
+    fn lists(&mut self) -> bool {
+        if self.listed.is_none() {
+            self.listed = Waiting::begin(Awaited::One(self.inner.id()));
+            self.is_circular = self.listed.is_none();
+        }
+        !self.is_circular
+    }
+}
+
+impl<T> engine::Awaited for Ended<'_, T> {
+    fn is_over(&mut self) -> bool {
+        self.is_circular || !self.key.is_here() || self.inner.is_finished()
+    }
+
+    fn register(&mut self, waker: Waker) -> bool {
+        self.lists() && self.inner.wake_when_finished(&waker)
+    }
+
+    fn is_own(&self, worker: &Worker) -> bool {
+        worker.is_of(self.key)
+    }
+
+    fn patience(&self) -> Option<Duration> {
+        self.inner.is_queued().then_some(LOOK_AGAIN)
+    }
+
+    /// Runs it if no thread has begun to; a future that is queued again after a poll gives way to others. What only one worker may run
+    /// is in its mail, and comes when it is its turn there: shares of broadcasts may wait for each other.
+    fn run_part(&mut self, worker: &Worker) -> bool {
+        let gives_way = core::mem::take(&mut self.gives_way);
+        // In a pool that drains, a future that yields is polled on, as this job waits for it.
+        let _inside = self.inner.is_of_future().then(|| worker.run_inside_job());
+        let runs = !gives_way
+            && worker.is_of(self.key)
+            && !self.is_mail
+            && settle_on(worker, |run| self.inner.settle_if_unclaimed(run));
+        self.gives_way = runs && self.inner.is_queued();
+        runs
+    }
+}
+
+impl<T> Future for JoinHandle<T> {
+    type Output = Result<T, JoinError>;
+
+    /// # Panics
+    /// If the outcome was taken before.
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        assert!(self.inner.is_some(), "{TAKEN}");
+        let (key, is_mail) = (self.key, self.is_mail);
+        let Some(inner) = self.alive() else { return Poll::Ready(Err(JoinError::Cancelled)) };
+        if inner.is_queued() {
+            let mut ended = Ended::new(inner, key, is_mail);
+            let run = |worker: &Worker| _ = runs_in_place() && ended.run_part(worker);
+            awaited::run_awaited(context, run);
+        }
+        let Some(inner) = self.alive() else { return Poll::Ready(Err(JoinError::Cancelled)) };
+        if inner.is_finished() {
+            ready!(budget::poll_ready(context));
+        }
+        awaited::poll_job(context, key, inner).unwrap_or_else(|Refused| {
+            self.inner = None;
+            Poll::Ready(Err(JoinError::WouldDeadlock))
+        })
+    }
+}
+
+impl<T> Drop for JoinHandle<T> {
+    fn drop(&mut self) {
+        // Leaks it if necessary.
+        self.alive();
+    }
+}
+
+impl<T> panic::UnwindSafe for JoinHandle<T> {}
+impl<T> panic::RefUnwindSafe for JoinHandle<T> {}
+
+impl<T> fmt::Debug for JoinHandle<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JoinHandle").field("is_finished", &self.is_finished()).finish()
+    }
+}

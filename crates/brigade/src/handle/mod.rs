@@ -1,0 +1,337 @@
+//! The handles of pools and of jobs. It must not know how jobs are submitted.
+
+mod abort;
+pub(crate) mod awaited;
+mod cancel;
+pub(crate) mod deadlock;
+pub(crate) mod join;
+mod observing;
+#[cfg(feature = "trace")]
+mod traces;
+
+use core::ops::RangeInclusive;
+use core::time::Duration;
+use std::io;
+use std::sync::Arc;
+
+use brigade_sync::time;
+
+use crate::engine::{Core, Key, blocking, current_pool, enter, forget, reach};
+#[cfg(doc)]
+use crate::values::Shutdown;
+use crate::values::{Metrics, Reason, Report, ShutdownOptions, Threads};
+
+pub use abort::AbortHandle;
+pub use cancel::{CancelOnDrop, cancelled};
+pub use join::JoinHandle;
+#[cfg(feature = "trace")]
+pub use traces::Tracing;
+
+/// A lightweight reference to a pool, which submits jobs to it, waits for it and manages it from anywhere.
+///
+/// It is `Copy` and 8 bytes in size, so every job can have its own copy. It does not keep the pool alive. Once the pool has
+/// been shut down or dropped, the `try_` methods return the job as [`Rejected`](crate::Rejected), and the others panic. A handle
+/// never refers to another pool.
+///
+/// A submission from a job of the same pool goes to the worker's own queue. From anywhere else, including a job of another
+/// pool, it goes to the shared queue of the handle's pool.
+///
+/// A library can take `impl Into<Handle>` from its caller, which is a [`Handle`], a [`&Pool`](crate::Pool) or a `&Handle`.
+///
+/// ```
+/// use brigade::{Handle, JoinError, Pool};
+///
+/// fn sum_of_squares(pool: impl Into<Handle>, numbers: u64) -> Result<u64, JoinError> {
+///     let pool = pool.into();
+///     let squares: Vec<_> = (1..=numbers).map(|n| pool.submit(move || n * n)).collect();
+///     squares.into_iter().map(|square| square.join()).sum()
+/// }
+///
+/// let pool = Pool::new(2);
+/// assert_eq!(sum_of_squares(&pool, 3)?, 14);
+/// let handle = pool.handle();
+/// assert_eq!(pool.submit(move || sum_of_squares(handle, 4)).join()??, 30);
+///
+/// drop(pool);
+/// assert!(handle.try_execute(|| unreachable!()).is_err());
+/// # Ok::<(), JoinError>(())
+/// ```
+///
+/// # Forks
+/// In the child of a fork the pool's threads don't exist. The `try_` methods return the job with
+/// [`Reason::Forked`](crate::Reason::Forked), the other submissions panic, and nothing blocks; see
+/// [`Pool`](crate::Pool#forks).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Handle {
+    pub(crate) key: Key,
+}
+
+impl From<&Handle> for Handle {
+    fn from(handle: &Handle) -> Self {
+        *handle
+    }
+}
+
+impl Handle {
+    pub(crate) fn new(key: Key) -> Self {
+        Self { key }
+    }
+
+    /// Returns the current pool: the one that this thread has [entered](Self::enter), or else the one that it is a worker of.
+    /// Returns `None` on any other thread.
+    ///
+    /// ```
+    /// use brigade::Handle;
+    /// let pool = brigade::Pool::new(1);
+    /// assert_eq!(Handle::current(), None);
+    /// assert_eq!(pool.submit(Handle::current).join()?, Some(pool.handle()));
+    /// # Ok::<(), brigade::JoinError>(())
+    /// ```
+    #[inline]
+    #[must_use]
+    pub fn current() -> Option<Self> {
+        current_pool().map(Self::new)
+    }
+
+    /// Calls a closure on this thread with this pool as the [current](Self::current) one: [`spawn`](crate::spawn()) and the
+    /// other free functions, [timers](crate::time) and `brigade::io` resources use it.
+    ///
+    /// On a worker, the worker's pool is the current one without this. Code that `call` moves to other threads is not affected.
+    /// If the pool no longer exists, `call` still runs, and its submissions are rejected.
+    ///
+    /// ```
+    /// let pool = brigade::Pool::builder().threads(1).name("mine").build()?;
+    /// let job = pool.enter(|| brigade::submit(|| std::thread::current().name().map(String::from)));
+    /// assert_eq!(job.join()?.as_deref(), Some("mine-0"));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn enter<R>(&self, call: impl FnOnce() -> R) -> R {
+        enter(self.key, self.core().as_ref(), call)
+    }
+
+    /// The pool, unless it has been freed or belongs to another process.
+    fn core(&self) -> Option<Arc<Core>> {
+        reach(self.key, |at| at.core().cloned())
+    }
+
+    /// Returns the counters and the size. A pool that no longer exists, or belongs to the parent of a fork, counts as closed,
+    /// and its counters are 0.
+    ///
+    /// They can be read as long as the [`Pool`](crate::Pool) exists, even after it has been shut down.
+    ///
+    /// ```
+    /// let pool = brigade::Pool::new(2);
+    /// for _ in 0..5 {
+    ///     pool.execute(|| ());
+    /// }
+    /// pool.wait_idle();
+    /// let metrics = pool.metrics();
+    /// assert_eq!((metrics.accepted, metrics.returned, metrics.queued), (5, 5, 0));
+    /// assert!(metrics.threads <= 2 && !metrics.is_closed);
+    /// ```
+    #[must_use]
+    pub fn metrics(&self) -> Metrics {
+        let metrics = self.core().map(|core| core.metrics());
+        metrics.unwrap_or_else(|| Metrics { is_closed: true, ..Metrics::default() })
+    }
+
+    /// Returns how many threads the pool may have, from its core size to its maximum. `0..=0` for a pool that no longer exists,
+    /// or belongs to the parent of a fork.
+    ///
+    /// ```
+    /// let pool = brigade::Pool::builder().threads(1..=8).build()?;
+    /// assert_eq!(pool.size(), 1..=8);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn size(&self) -> RangeInclusive<usize> {
+        let size = self.core().map(|core| core.size());
+        size.map_or(0..=0, |size| size.core..=size.max)
+    }
+
+    /// Changes the size of the pool, without interrupting or losing a job.
+    ///
+    /// Surplus threads end: idle ones at once, the others between two jobs. If the new size is larger, more threads start as if
+    /// the pool had been built with it: with submissions, or now if jobs are queued.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::InvalidInput`] if no pool can have this size (see [`Builder::threads`](crate::Builder::threads)), or if it is a
+    /// [`LocalPool`](crate::LocalPool). If the
+    /// pool no longer exists, or belongs to the parent of a fork, the [`Reason`] as an [`io::Error`].
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = brigade::Pool::new(8);
+    /// pool.resize(1..=2)?;
+    /// assert_eq!(pool.size(), 1..=2);
+    /// assert!(pool.resize(0..=0).is_err());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[doc(alias = "set_num_threads")]
+    pub fn resize(&self, threads: impl Into<Threads>) -> io::Result<()> {
+        let refuse = |reason: String| io::Error::new(io::ErrorKind::InvalidInput, reason);
+        let core = self.core().ok_or_else(|| self.gone())?;
+        let threads = threads.into().check().map_err(refuse)?;
+        if core.config.is_driven {
+            return Err(refuse("a LocalPool has one worker, which is its owner".into()));
+        }
+        core.resize(threads);
+        Ok(())
+    }
+
+    /// Starts the threads of the core size that are not running yet; see [`Builder::threads`](crate::Builder::threads).
+    ///
+    /// A pool that has been [closed](Self::close) may start none. A [`LocalPool`](crate::LocalPool) has none to start.
+    ///
+    /// # Errors
+    /// The operating system's error if a thread can't be started; the threads started before it keep running. If the pool no
+    /// longer exists, or belongs to the parent of a fork, the [`Reason`] as an [`io::Error`].
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = brigade::Pool::new(2);
+    /// assert_eq!(pool.metrics().threads, 1, "others start when they are needed");
+    /// pool.prestart()?;
+    /// assert_eq!(pool.metrics().threads, 2);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[doc(alias = "start_core_threads")]
+    pub fn prestart(&self) -> io::Result<()> {
+        self.core().ok_or_else(|| self.gone())?.start_core(usize::MAX)
+    }
+
+    /// Whether the pool no longer accepts submissions from outside, or no longer exists.
+    #[cfg(feature = "futures")]
+    pub(crate) fn is_closed(&self) -> bool {
+        self.core().is_none_or(|core| core.is_closed())
+    }
+
+    /// The reason why there is no pool.
+    fn gone(&self) -> Reason {
+        if self.key.is_here() { Reason::Closed } else { Reason::Forked }
+    }
+
+    /// Waits until, at one moment after the call, no job is queued and none runs, and then returns `true`.
+    ///
+    /// By then every job accepted before the call has ended, and so have the jobs that these submitted. Jobs that other threads
+    /// submit in the meantime are waited for as well: if jobs keep coming, this never returns. To wait for some jobs only, use
+    /// a [`TaskSet`](crate::TaskSet) or their handles.
+    ///
+    /// A [future](Self::spawn) that waits to be woken is not waited for, as it may never be woken; join its handle instead. A
+    /// job that another thread [cancels](crate::JoinHandle::cancel), or [runs because the pool is
+    /// full](crate::WhenFull::RunInCaller), counts until its captures have been dropped.
+    ///
+    /// Returns `false` at once where it would wait for itself: on a worker of this pool, on the owner of a
+    /// [`LocalPool`](crate::LocalPool), and in the pool's [spawner](crate::Builder::spawner). It does so too for a pool that no
+    /// longer exists, and in a forked child. Anywhere else the result is `true`, and may be ignored.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicU32, Ordering};
+    /// static RAN: AtomicU32 = AtomicU32::new(0);
+    /// let pool = brigade::Pool::new(2);
+    /// pool.execute(|| {
+    ///     brigade::execute(|| _ = RAN.fetch_add(1, Ordering::Relaxed));
+    ///     RAN.fetch_add(1, Ordering::Relaxed);
+    /// });
+    /// assert!(pool.wait_idle());
+    /// assert_eq!(RAN.load(Ordering::Relaxed), 2, "the child too");
+    /// ```
+    #[doc(alias = "join")]
+    #[doc(alias = "await_complete")]
+    pub fn wait_idle(&self) -> bool {
+        self.wait(None)
+    }
+
+    /// Like [`wait_idle`](Self::wait_idle), but waits for at most `timeout`. Returns `false` once that has elapsed, and not
+    /// earlier.
+    ///
+    /// With a timeout of 0, it only checks whether the pool is idle now.
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    /// use std::time::Duration;
+    /// let pool = brigade::Pool::new(2);
+    /// let (end, ends) = mpsc::channel::<()>();
+    /// pool.execute(move || _ = ends.recv());
+    /// assert!(!pool.wait_idle_timeout(Duration::from_millis(1)));
+    /// drop(end);
+    /// assert!(pool.wait_idle_timeout(Duration::MAX));
+    /// ```
+    #[must_use = "it returns whether the pool is idle"]
+    pub fn wait_idle_timeout(&self, timeout: Duration) -> bool {
+        self.wait(Some(timeout))
+    }
+
+    fn wait(&self, timeout: Option<Duration>) -> bool {
+        self.core().is_some_and(|core| {
+            // On a worker of another pool, that pool may have another thread in the meantime.
+            core.may_wait_idle() && blocking(|| core.wait_idle(timeout))
+        })
+    }
+
+    /// Closes the pool: from now on, submissions from outside are rejected. Never blocks.
+    ///
+    /// Accepted jobs still run, and may submit more to their own pool. The threads end when all of these have ended. The pool
+    /// ends as with [`Shutdown::Drain`]: delayed closures that are not due are dropped, and futures that wait or
+    /// [yield](crate::yield_now) when nothing else is left are cancelled. If its [`on_drop`](crate::Builder::on_drop) is [`Shutdown::Finish`], it ends as with that. Has no effect
+    /// on a pool that is closed already. May be called from any thread, including a worker of the pool.
+    ///
+    /// ```
+    /// let pool = brigade::Pool::new(2);
+    /// let accepted = pool.submit(|| 42);
+    /// pool.close();
+    /// let refused = pool.try_submit(|| 43).unwrap_err();
+    /// assert_eq!(refused.reason(), brigade::Reason::Closed);
+    /// assert_eq!(accepted.join()?, 42);
+    /// # Ok::<(), brigade::JoinError>(())
+    /// ```
+    pub fn close(&self) {
+        if let Some(core) = self.core() {
+            core.close_if_open();
+        }
+    }
+
+    /// Shuts the pool down, waits for its end, and reports what happened to its jobs. See [`Shutdown`] for the ways to end a
+    /// pool.
+    ///
+    /// From now on, submissions from outside are rejected. Returns when the threads have ended, thread-local destructors
+    /// included. With a [timeout](Shutdown::timeout) it returns once that has elapsed, and the threads continue in the
+    /// background; dropping the pool then no longer waits for them. That holds for all that it waits for: jobs, thread-local
+    /// destructors, and a hook of [`Builder::on_stall`](crate::Builder::on_stall). A timeout of 0 does not wait: it detaches the
+    /// pool.
+    ///
+    /// May be called more than once and from several threads: each call waits, and the strictest way applies. On a worker of
+    /// this pool it does not wait, and the report counts what still runs. For a pool that no longer exists, and in a forked
+    /// child, it does nothing, and the report is all zeros.
+    ///
+    /// ```
+    /// use brigade::{Pool, Shutdown};
+    /// use std::time::Duration;
+    /// let pool = Pool::new(1);
+    /// for _ in 0..100 {
+    ///     pool.execute(|| ());
+    /// }
+    /// let report = pool.shutdown(Shutdown::Drain);
+    /// assert_eq!((report.ran, report.discarded, report.still_running), (100, 0, 0));
+    /// assert_eq!(pool.shutdown(Shutdown::Discard.timeout(Duration::ZERO)).ran, 100, "again");
+    /// assert!(pool.metrics().is_closed);
+    /// ```
+    #[doc(alias = "shutdown_background")]
+    #[doc(alias = "shutdown_timeout")]
+    pub fn shutdown(&self, how: impl Into<ShutdownOptions>) -> Report {
+        self.core().map_or_else(Report::default, |core| end(&core, how.into()))
+    }
+}
+
+/// Ends a pool of this process, as its owner or through a handle.
+pub(crate) fn end(core: &Core, ShutdownOptions { how, timeout }: ShutdownOptions) -> Report {
+    core.close(how);
+    forget(core.key);
+    // A deadline too far in the future to be represented is no deadline.
+    let deadline = timeout.and_then(|timeout| time::now().checked_add(timeout));
+    let waits = timeout != Some(Duration::ZERO);
+    if !waits || (core.may_wait_for_end() && !blocking(|| core.wait_for_end(deadline))) {
+        core.detach();
+    }
+    core.report()
+}

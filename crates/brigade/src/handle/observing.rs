@@ -1,0 +1,82 @@
+//! Reading what the workers of a pool do and have done.
+
+use std::sync::Arc;
+
+#[cfg(feature = "histograms")]
+use brigade_observe::Histograms;
+use brigade_observe::{Dump, JobDump, Stretch, WaitDump};
+
+use super::Handle;
+use super::deadlock::waits_of;
+use crate::engine::reach;
+
+impl Handle {
+    /// Returns a snapshot of the pool: what each worker runs and since when, what is queued where, which worker waits for which.
+    ///
+    /// May be called from any thread at any time, also when the pool hangs: it takes none of the locks by which workers find work,
+    /// sleep and wake, and waits for no thread that is about to wait for a job. So the numbers may be of slightly different moments,
+    /// and need not add up.
+    ///
+    /// The running jobs, and the calls of threads outside of the pool that borrow, are listed only if the pool's jobs are [observed](crate::Builder::observe_jobs). What waits for what is listed
+    /// unless that list was being changed ([`Dump::are_waits_known`]).
+    ///
+    /// ```
+    /// let pool = brigade::Pool::builder().threads(2).observe_jobs().build()?;
+    /// let handle = pool.handle();
+    /// let text = pool.submit(move || handle.dump().to_string()).join()?;
+    /// assert!(text.contains("worker 0: 0 jobs queued"));
+    /// assert!(text.contains("runs a job from"), "and the line: {text}");
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn dump(&self) -> Dump {
+        let read = reach(self.key, |at| at.core().map(|core| core.dump()));
+        let Some((mut dump, running)) = read else { return Dump::of_none() };
+        let running = || {
+            let indexed = running.iter().enumerate();
+            indexed.flat_map(|(index, all)| all.iter().map(move |one| (index, one)))
+        };
+        let waits = waits_of(self.key);
+        dump.are_waits_known = waits.is_some();
+        for (index, is_for_any, awaited) in waits.into_iter().flatten() {
+            let is_awaited =
+                |&(_, one): &(usize, &Stretch)| one.id.is_some_and(|id| awaited.contains(&id));
+            let mut wait = WaitDump::default();
+            (wait.is_for_any, wait.awaited) = (is_for_any, awaited.len());
+            let found = running().filter(is_awaited);
+            wait.running = found.map(|(index, one)| (index, JobDump::new(one))).collect();
+            let worker = dump.workers.get_mut(index);
+            worker.into_iter().for_each(|worker| worker.waits.push(wait.clone()));
+        }
+        dump
+    }
+
+    /// Returns the name of the pool, unless that no longer exists; see [`Builder::pool_name`](crate::Builder::pool_name).
+    ///
+    /// ```
+    /// let pool = brigade::Pool::builder().threads(1).pool_name("thumbnails").build()?;
+    /// assert_eq!(pool.pool_name().as_deref(), Some("thumbnails"));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn pool_name(&self) -> Option<Arc<str>> {
+        reach(self.key, |at| at.core().map(|core| core.config.pool_name()))
+    }
+
+    /// Returns how long the pool's jobs have waited and run since it was built. `None` if the pool does not
+    /// [record](crate::Builder::histograms) that, or no longer exists. With the feature `histograms`.
+    ///
+    /// ```
+    /// let pool = brigade::Pool::builder().threads(1).histograms().build()?;
+    /// pool.submit(|| ()).join()?;
+    /// let times = pool.histograms().ok_or("it records them")?;
+    /// assert_eq!(times.running.count(), 1);
+    /// assert_eq!(times.running.max(), times.running.quantile(1.0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[cfg(feature = "histograms")]
+    #[must_use]
+    pub fn histograms(&self) -> Option<Histograms> {
+        reach(self.key, |at| at.core()?.config.observer.as_ref()?.histograms())
+    }
+}

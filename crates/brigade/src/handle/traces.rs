@@ -1,0 +1,124 @@
+//! Traces of a pool: what a user calls.
+
+use core::fmt;
+use core::time::Duration;
+use std::panic;
+use std::sync::Arc;
+
+use brigade_sync::time;
+use brigade_trace::{Session, Trace, TraceError};
+
+use super::Handle;
+use crate::engine::{At, Core, blocking, reach};
+use crate::values::Reason;
+
+impl Handle {
+    /// Records for `duration` what each thread of the pool does: which jobs it runs, when it searches, steals and sleeps, and which
+    /// thread it wakes. With the feature `trace`.
+    ///
+    /// [`Trace::save`] writes the record for [ui.perfetto.dev](https://ui.perfetto.dev) and `chrome://tracing`, which show a track for each
+    /// thread. Any pool can be traced while it works, and any number of times. A job has its [name](crate::JobBuilder::name), or
+    /// if the pool's jobs are [observed](crate::Builder::observe_jobs) the line that submitted it, or else it is called `job`. A job that
+    /// [runs in its caller](crate::WhenFull::RunInCaller) runs on no thread of the pool, and is not recorded.
+    ///
+    /// Blocks the calling thread for `duration`; on a worker, as [`blocking`](crate::blocking()) does. To trace a piece of work,
+    /// use [`start_trace`](Self::start_trace). While a trace is recorded each job takes some 200 ns longer; otherwise
+    /// the feature costs nothing.
+    ///
+    /// # Errors
+    /// [`InProgress`](TraceError::InProgress) if another trace of the pool has not been finished,
+    /// [`Ended`](TraceError::Ended) if the pool has ended, [`Forked`](TraceError::Forked) if it belongs to the parent of a fork.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::time::Duration;
+    /// let pool = brigade::Pool::new(2);
+    /// let handle = pool.handle();
+    /// let traced = pool.submit(move || handle.trace(Duration::from_millis(5)));
+    /// pool.job().name("resize").execute(|| ())?;
+    /// let trace = traced.join()??;
+    /// assert!(trace.duration() >= Duration::from_millis(5));
+    /// let file = std::env::temp_dir().join("brigade-trace-of-a-doctest.json");
+    /// trace.save(&file)?; // Open it in ui.perfetto.dev.
+    /// # std::fs::remove_file(file)?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn trace(&self, duration: Duration) -> Result<Trace, TraceError> {
+        let tracing = self.start_trace()?;
+        blocking(|| time::sleep(duration));
+        Ok(tracing.finish())
+    }
+
+    /// Like [`trace`](Self::trace), until [`finish`](Tracing::finish) is called.
+    ///
+    /// # Errors
+    /// As for [`trace`](Self::trace).
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = brigade::Pool::new(2);
+    /// let tracing = pool.start_trace()?;
+    /// assert!(pool.start_trace().is_err(), "one at a time");
+    /// pool.job().name("answer").submit(|| 42)?.join()?;
+    /// let trace = tracing.finish();
+    /// let mut json = Vec::new();
+    /// trace.write_to(&mut json)?;
+    /// assert!(String::from_utf8(json).is_ok_and(|json| json.contains("\"name\":\"answer\"")));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn start_trace(&self) -> Result<Tracing, TraceError> {
+        reach(self.key, |at| match (at, at.core()) {
+            (_, Some(core)) => {
+                let session = core.begin_trace()?;
+                Ok(Tracing { core: Some(core.clone()), session })
+            }
+            (At::Gone(Reason::Forked), None) => Err(TraceError::Forked),
+            (_, None) => Err(TraceError::Ended),
+        })
+    }
+}
+
+/// A pool that is being traced; see [`Handle::start_trace`](crate::Handle::start_trace).
+///
+/// If it is dropped, what was recorded is discarded. The pool's memory is freed after this has been dropped. If it is forgotten,
+/// the pool is traced until it ends, and can't be traced again.
+#[must_use = "dropping it ends the trace"]
+pub struct Tracing {
+    /// `None` once the trace has been taken.
+    core: Option<Arc<Core>>,
+    session: Session,
+}
+
+impl Tracing {
+    /// Ends the trace and returns what was recorded. What has not ended is shown as if it ended now.
+    ///
+    /// The pool may have been dropped in the meantime. In a forked child, the trace is empty.
+    pub fn finish(mut self) -> Trace {
+        self.take().unwrap_or_else(|| Trace::new("".into(), 0, Vec::new()))
+    }
+
+    fn take(&mut self) -> Option<Trace> {
+        let core = self.core.take()?;
+        if !core.key.is_here() {
+            // What the parent's threads were using can't be dropped in another process.
+            core::mem::forget(core);
+            return None;
+        }
+        Some(core.end_trace(self.session))
+    }
+}
+
+impl panic::UnwindSafe for Tracing {}
+impl panic::RefUnwindSafe for Tracing {}
+
+impl Drop for Tracing {
+    fn drop(&mut self) {
+        drop(self.take());
+    }
+}
+
+impl fmt::Debug for Tracing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tracing").finish_non_exhaustive()
+    }
+}

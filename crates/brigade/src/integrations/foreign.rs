@@ -1,0 +1,73 @@
+//! What a crate needs to offer the API of another pool on pools of this one, as `rayon-core` in this repository does. Not part of
+//! the public API.
+
+use std::io;
+
+use crate::engine::{CURRENT, Worker};
+pub use crate::fork::in_place_scope_with;
+use crate::spawn::LocalPool;
+use crate::values::OnPanic;
+pub use brigade_task::ScopeWith;
+
+/// The worker that the calling thread is.
+#[derive(Clone, Copy)]
+pub struct Here<'a>(&'a Worker);
+
+/// Calls a closure with the worker that the calling thread is, if it is one of a pool whose [waits run
+/// anything](crate::Builder::waits_run_anything).
+#[inline(always)]
+pub fn here<R>(call: impl FnOnce(Option<Here<'_>>) -> R) -> R {
+    CURRENT.with(|worker| call(worker.filter(|worker| worker.runs_anything()).map(Here)))
+}
+
+/// Creates a pool that the calling thread owns, whose [waits run anything](crate::Builder::waits_run_anything).
+///
+/// # Errors
+/// As for [`LocalPool::new`].
+pub fn local_pool(on_panic: OnPanic) -> io::Result<LocalPool> {
+    LocalPool::configured(|config| {
+        config.waits_run_anything = true;
+        config.on_panic = on_panic;
+    })
+}
+
+impl Here<'_> {
+    /// Like [`join`](crate::join()); `b` learns where it was forked.
+    #[inline(always)]
+    pub fn join<A, B, RA, RB>(self, a: A, b: B) -> (RA, RB)
+    where
+        A: FnOnce() -> RA,
+        B: FnOnce(Forked) -> RB + Send,
+        RB: Send,
+    {
+        let forked = Forked(self.0.index());
+        brigade_task::join(self.0, a, move || b(forked))
+    }
+
+    /// Whether jobs wait on the worker's own queues.
+    pub fn has_queued(self) -> bool {
+        self.0.has_queued()
+    }
+
+    /// Runs a queued job of the pool inside the current one; `false` if there is none.
+    pub fn run_one(self) -> bool {
+        self.0.run_one()
+    }
+
+    /// Runs a job of the worker's own queues inside the current one; `false` if there is none.
+    pub fn run_own(self) -> bool {
+        self.0.run_own()
+    }
+}
+
+/// Where a closure was forked: on the worker with this index.
+#[derive(Clone, Copy, Debug)]
+pub struct Forked(usize);
+
+impl Forked {
+    /// Whether the calling thread is another worker of the pool.
+    #[inline(always)]
+    pub fn has_migrated(self) -> bool {
+        CURRENT.with(|worker| worker.map(Worker::index)) != Some(self.0)
+    }
+}

@@ -1,0 +1,514 @@
+//! Configuring and building a pool. It must not know futures.
+
+mod machine;
+mod observing;
+mod placing;
+mod sizing;
+mod thread_name;
+
+use core::time::Duration;
+use std::io;
+use std::sync::Arc;
+
+use brigade_observe::{Observer, Settings};
+use brigade_sync::thread::Inherited;
+
+use crate::engine::{Bound, Child, Core, Key, Worker, resources_of};
+use crate::pool::Pool;
+use crate::submission::{SUBMIT_BOUNDED, submit_bounded};
+use crate::values::{
+    Config, Fairness, Hook, Idle, OnPanic, Order, Queueing, Shutdown, ShutdownOptions, Threads,
+    WhenFull,
+};
+use machine::Machine;
+
+pub use thread_name::ThreadName;
+
+impl Pool {
+    /// Creates a pool of `threads` threads with the default configuration. The first is started now, the others as jobs are
+    /// submitted; [`prestart`](crate::Builder::prestart) starts them all.
+    ///
+    /// # Panics
+    /// If `threads` is not 1 to 4096, or a thread can't be started; [`builder`](Self::builder) returns an error instead.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = brigade::Pool::new(4);
+    /// assert_eq!(pool.submit(|| 6 * 7).join()?, 42);
+    /// # Ok::<(), brigade::JoinError>(())
+    /// ```
+    #[track_caller]
+    pub fn new(threads: usize) -> Self {
+        match Self::builder().threads(threads).build() {
+            Ok(pool) => pool,
+            Err(error) => panic!("cannot start a pool: {error}"),
+        }
+    }
+
+    /// Returns a builder with the default configuration.
+    ///
+    /// ```
+    /// let pool = brigade::Pool::builder().threads(2..=8).name("worker").build()?;
+    /// assert_eq!(pool.size(), 2..=8);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn builder() -> Builder {
+        Builder::new()
+    }
+}
+
+/// A pool with the default configuration: as many threads as the process may run at once.
+///
+/// # Panics
+/// If a thread can't be started.
+impl Default for Pool {
+    #[track_caller]
+    fn default() -> Self {
+        match Self::builder().build() {
+            Ok(pool) => pool,
+            Err(error) => panic!("cannot start a pool: {error}"),
+        }
+    }
+}
+
+/// Configures and builds a [`Pool`]. Every setting has a default.
+///
+/// ```
+/// use brigade::{Idle, Order, Pool};
+/// use std::time::Duration;
+/// let pool = Pool::builder()
+///     .threads(2)
+///     .order(Order::Lifo)
+///     .idle(Idle::SpinThenPark(Duration::from_micros(10)))
+///     .name(|index| format!("render-{index}"))
+///     .build()?;
+/// let name = pool.submit(|| std::thread::current().name().map(String::from));
+/// assert!(name.join()?.is_some_and(|name| name.starts_with("render-")));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[must_use = "a builder makes nothing until `build`"]
+#[doc(alias = "ThreadPoolBuilder")]
+pub struct Builder {
+    /// Boxed, as a pool may be built on a small stack, and a builder is moved at each call.
+    pub(crate) config: Box<Config>,
+    /// `None` for as many as the process may run at once, also when that changes.
+    threads: Option<Threads>,
+    /// What was asked of the machine.
+    pub(crate) machine: Machine,
+    /// The settings for observing its jobs.
+    pub(crate) observe: Settings,
+    /// Makes the observer, if there is one: a program that observes no pool does not contain it.
+    pub(crate) make_observer: Option<MakeObserver>,
+    /// How many jobs may be queued; `None` if any number may.
+    capacity: Option<Capacity>,
+}
+
+/// Makes the observer of a pool with this name and key.
+type MakeObserver = fn(Settings, Arc<str>, Key) -> Arc<Observer>;
+
+/// How many jobs may be queued, and what limits a pool to that: a program without a bounded pool does not contain it.
+struct Capacity {
+    jobs: usize,
+    limit: fn(usize) -> Bound,
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Builder {
+    /// Returns a builder with the default configuration; also [`Pool::builder`].
+    ///
+    /// ```
+    /// let pool = brigade::Builder::new().threads(2).build()?;
+    /// assert_eq!(pool.size(), 2..=2);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn new() -> Self {
+        Self {
+            config: Box::default(),
+            threads: None,
+            machine: Machine::default(),
+            observe: Settings::default(),
+            make_observer: None,
+            capacity: None,
+        }
+    }
+
+    /// Sets how many threads the pool has. A number fixes the size. A range `core..=max` lets the pool keep at least `core`
+    /// threads, its *core size*, which may be 0, and grow to `max`, which is 1 to 4096. Default: as many as may run
+    /// at once (affinity and, on Linux, cgroup quota), at least 1. A process reads the quota for its first pool. By default, the
+    /// size follows the quota and the CPUs of the cgroup, until [`resize`](crate::Handle::resize) is called: a busy pool looks
+    /// once a second. The affinity of a worker has no influence: it may be pinned.
+    ///
+    /// [`build`](Self::build) starts the first thread, unless the core size is 0 or the pool is [lazy](Self::lazy). Each
+    /// submission then starts one until the core size is reached, whether or not others are idle. Beyond that, the pool's
+    /// [`growth`](Self::growth) decides, and a thread that has been idle for [`keep_alive`](Self::keep_alive) ends.
+    ///
+    /// Forks, jobs that a job of a [`scope`](crate::scope()) adds, and parallel loops start threads up to the core size, and in place of
+    /// blocked ones, but none beyond it: a fork takes nanoseconds, and most have ended long before a thread could have started for
+    /// them. For recursions and loops, set the core size to the number of CPUs.
+    ///
+    /// While any pool is busy the process has one thread more, `brigade-monitor`. It wakes an idle thread for a job that waits behind a long one
+    /// for more than a millisecond.
+    ///
+    /// ```
+    /// let pool = brigade::Pool::builder().threads(1..=8).build()?;
+    /// assert_eq!(pool.submit(|| 6 * 7).join()?, 42);
+    /// assert_eq!(pool.size(), 1..=8);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[doc(alias = "num_threads")]
+    #[doc(alias = "worker_threads")]
+    #[doc(alias = "core_size")]
+    #[doc(alias = "max_size")]
+    pub fn threads(mut self, threads: impl Into<Threads>) -> Self {
+        self.threads = Some(threads.into());
+        self
+    }
+
+    /// Sets which queue takes the jobs that a worker submits. Default: [`Queueing::Stealing`].
+    ///
+    /// ```
+    /// use brigade::{Pool, Queueing};
+    /// let pool = Pool::builder().threads(2).queueing(Queueing::Shared).build()?;
+    /// assert_eq!(pool.submit(|| 42).join()?, 42);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn queueing(mut self, queueing: Queueing) -> Self {
+        self.config.queueing = queueing;
+        self
+    }
+
+    /// Sets which of its own jobs a worker runs first. Default: [`Order::Fifo`]. Has no effect with [`Queueing::Shared`].
+    ///
+    /// ```
+    /// use brigade::{Order, Pool};
+    /// let pool = Pool::builder().threads(2).order(Order::Lifo).build()?;
+    /// assert_eq!(pool.submit(|| 42).join()?, 42);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn order(mut self, order: Order) -> Self {
+        self.config.order = order;
+        self
+    }
+
+    /// Sets how often a worker with jobs of its own takes the job that has waited longest: one from outside if there is one, or
+    /// else one of its own. Timers and I/O are looked at then too. Default: [`Fairness::Every(61)`](Fairness::Every).
+    ///
+    /// ```
+    /// use brigade::{Fairness, Pool};
+    /// use std::time::Duration;
+    /// let often = Fairness::Interval(Duration::from_millis(1));
+    /// let pool = Pool::builder().threads(2).fairness(often).build()?;
+    /// assert_eq!(pool.submit(|| 42).join()?, 42);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[doc(alias = "global_queue_interval")]
+    pub fn fairness(mut self, fairness: Fairness) -> Self {
+        self.config.fairness = fairness;
+        self
+    }
+
+    /// Sets how long a job of the class [`Low`](crate::Priority::Low) gives way to all others. After that it is taken in turn with
+    /// them, from time to time: see [`Priority`](crate::Priority) for the bound. Default: 100 ms.
+    ///
+    /// ```
+    /// use brigade::{Pool, Priority};
+    /// use std::time::Duration;
+    /// let pool = Pool::builder().threads(1).ageing(Duration::from_millis(20)).build()?;
+    /// assert_eq!(pool.job().priority(Priority::Low).submit(|| 42)?.join()?, 42);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn ageing(mut self, time: Duration) -> Self {
+        self.config.ageing = time;
+        self
+    }
+
+    /// Limits how many jobs may be queued, that is, accepted but not started; at least 1. Default: no limit.
+    ///
+    /// The limit is exact. It covers all queues of the pool and all submissions, those of the pool's own jobs included. A job
+    /// that starts, is cancelled or is dropped makes room at once. [`when_full`](Self::when_full) sets what happens to a job
+    /// for which there is no room; jobs of a [`TaskSet`](crate::TaskSet) are queued. What borrows takes no room, as a thread
+    /// waits for it: forks, [installed](crate::Handle::install) calls, closures and futures of a [`Scope`](crate::Scope). A bounded
+    /// pool queues a closure without an allocation if its captures have at most 16 bytes.
+    ///
+    /// **Beyond the capacity.** A job of the pool that submits to the full pool never waits. By a policy that would
+    /// [wait](WhenFull::Block) or [run the job](WhenFull::RunInCaller), its job is queued without room. So the queues exceed the
+    /// capacity by what running jobs submit while there is no room, by jobs of sets, and by nothing else: other submissions from outside never
+    /// do. To bound that too, such a job can use [`WhenFull::Reject`], and a set a [limit](crate::TaskSet::limit). A policy that
+    /// [drops the oldest](WhenFull::DropOldest) job drops also older ones that are queued without room.
+    ///
+    /// **Pools that submit to each other.** A job that submits to another pool waits for room as a thread outside does. Jobs of two full pools
+    /// that submit to each other may wait forever, and no error tells that: let one of the pools have the policy
+    /// [`RunInCaller`](WhenFull::RunInCaller) or [`Reject`](WhenFull::Reject).
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    /// let pool = brigade::Pool::builder().threads(1).capacity(1).build()?;
+    /// let ((started, starts), (go, wait)) = (mpsc::channel(), mpsc::channel::<()>());
+    /// pool.execute(move || {
+    ///     _ = started.send(());
+    ///     _ = wait.recv();
+    /// });
+    /// starts.recv()?; // It runs, so it is no longer queued.
+    /// pool.try_execute(|| ())?;
+    /// assert_eq!(pool.try_execute(|| ()).unwrap_err().reason(), brigade::Reason::Full);
+    /// drop(go);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn capacity(mut self, jobs: usize) -> Self {
+        SUBMIT_BOUNDED.get_or_init(|| submit_bounded);
+        self.capacity = Some(Capacity { jobs, limit: Bound::new });
+        self
+    }
+
+    /// Sets what happens to a job for which there is no room. Default: [`WhenFull::Block`], which makes the submitting thread
+    /// wait. Has no effect without a [`capacity`](Self::capacity).
+    ///
+    /// ```
+    /// use brigade::{Pool, Shutdown, WhenFull};
+    /// let bounded = || Pool::builder().threads(1).capacity(1);
+    /// let blocks = bounded().build()?;
+    /// (0..100).for_each(|_| blocks.execute(|| ())); // Waits for room.
+    /// assert_eq!(blocks.shutdown(Shutdown::Drain).ran, 100);
+    ///
+    /// let evicts = bounded().when_full(WhenFull::DropOldest).build()?;
+    /// (0..100).for_each(|_| evicts.execute(|| ())); // Never waits.
+    /// let report = evicts.shutdown(Shutdown::Drain);
+    /// assert_eq!(report.ran + report.discarded, 100);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[doc(alias = "CallerRuns")]
+    pub fn when_full(mut self, policy: WhenFull) -> Self {
+        self.config.when_full = policy;
+        self
+    }
+
+    /// Sets what a worker does when there is nothing to do. Default: [`Idle::Park`].
+    ///
+    /// ```
+    /// use brigade::{Idle, Pool};
+    /// use std::time::Duration;
+    /// let spin = Idle::SpinThenPark(Duration::from_micros(10));
+    /// let pool = Pool::builder().threads(2).idle(spin).build()?;
+    /// assert_eq!(pool.submit(|| 42).join()?, 42);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn idle(mut self, idle: Idle) -> Self {
+        self.config.idle = idle;
+        self
+    }
+
+    /// Sets that a worker that waits for a fork or a scope runs any job of the pool while it waits, as rayon's do, and not only what
+    /// descends from it. Default: no.
+    ///
+    /// A lock that is held across such a wait may then be waited for by an unrelated job on the same stack.
+    #[doc(hidden)]
+    pub fn waits_run_anything(mut self) -> Self {
+        self.config.waits_run_anything = true;
+        self
+    }
+
+    /// Sets the names of the threads: a string, to which `-{index}` is appended, or a function of the index. Default:
+    /// `brigade-{index}`. Linux shows the first 15 bytes.
+    ///
+    /// Indices start at 0; the index of a thread that has ended is reused. For a thread of the core size, a name that contains
+    /// NUL is an error of [`build`](Self::build); for a thread beyond it, the name ends at the NUL.
+    ///
+    /// For threads without a name, or with one that no other thread has had, set a [spawner](Self::spawner) that calls
+    /// [`NewThread::without_name`](crate::NewThread::without_name) or [`NewThread::with_name`](crate::NewThread::with_name).
+    ///
+    /// ```
+    /// let name_of = |pool: &brigade::Pool| {
+    ///     pool.submit(|| std::thread::current().name().map(String::from)).join()
+    /// };
+    /// let pool = brigade::Pool::builder().threads(1).name("render").build()?;
+    /// assert_eq!(name_of(&pool)?.as_deref(), Some("render-0"));
+    /// let pool = brigade::Pool::builder().threads(1).name(|index| format!("no. {index}")).build()?;
+    /// assert_eq!(name_of(&pool)?.as_deref(), Some("no. 0"));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[doc(alias = "thread_name")]
+    pub fn name(mut self, name: impl ThreadName) -> Self {
+        self.config.pool_name.prefix = name.prefix();
+        self.config.name = Some(name.into_function());
+        self
+    }
+
+    /// Sets the stack size of each thread, in bytes. Default: that of the standard library (2 MiB, or `RUST_MIN_STACK`).
+    ///
+    /// ```
+    /// let pool = brigade::Pool::builder().threads(1).stack_size(16 << 20).build()?;
+    /// assert_eq!(pool.submit(|| [0_u8; 4 << 20].len()).join()?, 4 << 20);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn stack_size(mut self, bytes: usize) -> Self {
+        self.config.stack_size = Some(bytes);
+        self
+    }
+
+    /// Sets a hook that each thread calls before its first job, with the worker's index. A panic of the hook is caught and
+    /// counted. In the hook, [`current_worker`](crate::current_worker) returns the role and the pool.
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    /// let (started, starts) = mpsc::channel();
+    /// let hook = move |index| _ = started.send(index);
+    /// let pool = brigade::Pool::builder().threads(1).on_start(hook).build()?;
+    /// assert_eq!(starts.recv(), Ok(0));
+    /// # drop(pool);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[doc(alias = "start_handler")]
+    #[doc(alias = "on_thread_start")]
+    pub fn on_start(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
+        self.config.on_start = Some(Arc::new(hook) as Hook);
+        self
+    }
+
+    /// Sets a hook that each thread calls after its last job, with the worker's index. The pool has been closed by then, unless
+    /// the thread ends earlier, idle for too long or surplus. A panic of the hook is caught and counted.
+    /// In the hook, [`current_worker`](crate::current_worker) returns the role and the pool.
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    /// let (stopped, stops) = mpsc::channel();
+    /// let hook = move |index| _ = stopped.send(index);
+    /// drop(brigade::Pool::builder().threads(1).on_stop(hook).build()?);
+    /// assert_eq!(stops.recv(), Ok(0));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[doc(alias = "exit_handler")]
+    #[doc(alias = "on_thread_stop")]
+    pub fn on_stop(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
+        self.config.on_stop = Some(Arc::new(hook) as Hook);
+        self
+    }
+
+    /// Sets what happens when a job panics and has no handle. Default: [`OnPanic::Report`].
+    ///
+    /// ```
+    /// use brigade::{OnPanic, Pool};
+    /// use std::sync::{Arc, mpsc};
+    /// let (sender, receiver) = mpsc::channel();
+    /// let tell = OnPanic::Call(Arc::new(move |payload| _ = sender.send(payload)));
+    /// let pool = Pool::builder().threads(1).on_panic(tell).build()?;
+    /// pool.execute(|| panic!("no such file"));
+    /// assert_eq!(receiver.recv()?.downcast_ref(), Some(&"no such file"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[doc(alias = "panic_handler")]
+    pub fn on_panic(mut self, policy: OnPanic) -> Self {
+        self.config.on_panic = policy;
+        self
+    }
+
+    /// Sets how dropping the pool ends it. Default: [`Shutdown::Drain`], without a timeout.
+    ///
+    /// It does not apply to a pool that a [shutdown](crate::Handle::shutdown) whose timeout elapsed has left to itself.
+    ///
+    /// ```
+    /// use brigade::{Pool, Shutdown, time};
+    /// use std::time::Duration;
+    /// let finish = Shutdown::Finish.timeout(Duration::from_secs(60));
+    /// let pool = Pool::builder().threads(1).on_drop(finish).build()?;
+    /// let nap = pool.spawn(time::sleep(Duration::from_millis(5)));
+    /// drop(pool);
+    /// assert!(nap.is_finished());
+    /// nap.join()?; // With `Drain` it would have been cancelled.
+    ///
+    /// let detach = Shutdown::Drain.timeout(Duration::ZERO);
+    /// let pool = Pool::builder().threads(1).on_drop(detach).build()?;
+    /// let (go, wait) = std::sync::mpsc::channel::<()>();
+    /// let job = pool.submit(move || wait.recv().is_err());
+    /// drop(pool); // Does not wait: the thread continues in the background.
+    /// drop(go);
+    /// assert!(job.join()?);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[doc(alias = "detach")]
+    pub fn on_drop(mut self, how: impl Into<ShutdownOptions>) -> Self {
+        self.config.on_drop = how.into();
+        self
+    }
+
+    /// Builds the pool and starts its first thread: all of the core size with [`prestart`](Self::prestart), none with
+    /// [`lazy`](Self::lazy).
+    ///
+    /// # Errors
+    /// The operating system's error if a thread can't be started. [`io::ErrorKind::InvalidInput`] for
+    /// - a number of threads, or of [spare ones](Self::spare_threads), that no pool can have;
+    /// - a capacity or a [`Fairness::Every`] of 0;
+    /// - a stack larger than the address space;
+    /// - a name with NUL;
+    /// - a CPU to [pin](Self::pin) to that does not exist, or a list without any;
+    /// - a [nice value](Self::nice) outside of −20 to 19.
+    ///
+    /// After an error, no thread is left.
+    ///
+    /// # Examples
+    /// ```
+    /// assert!(brigade::Pool::builder().threads(2).build().is_ok());
+    /// let error = brigade::Pool::builder().threads(0).build().unwrap_err();
+    /// assert_eq!(error.to_string(), "a pool has 1 to 4096 threads, not 0");
+    /// ```
+    pub fn build(mut self) -> io::Result<Pool> {
+        self.check()?;
+        let first = self.config.first;
+        let key = Key::new::<Child>(self.capacity.is_some(), self.make_observer.is_some())?;
+        let make = |make: MakeObserver| make(self.observe, self.config.pool_name(), key);
+        self.config.observer = self.make_observer.map(make);
+        let bound = self.capacity.map(|capacity| (capacity.limit)(capacity.jobs));
+        let core = Core::new(key, *self.config, bound, Worker::live, resources_of);
+        let Config { observer, inherited, .. } = &*core.config;
+        let start = |observer: &Arc<Observer>| observer.start_detector(inherited.clone());
+        let detector = observer.as_ref().map_or(Ok(()), start);
+        if let Err(error) = detector.and_then(|()| core.start_core(first)) {
+            core.close(Shutdown::Discard);
+            _ = core.wait_for_end(None);
+            return Err(error);
+        }
+        Ok(Pool::from_core(core))
+    }
+
+    /// Rejects a configuration that can't be built, and sets the size.
+    fn check(&mut self) -> io::Result<()> {
+        self.machine.resolve(&mut self.config)?;
+        self.config.inherited = Inherited::here();
+        let refusal = |reason: String| io::Error::new(io::ErrorKind::InvalidInput, reason);
+        let refuse = |reason: String| Err(refusal(reason));
+        let threads = self.threads.unwrap_or_else(|| self.config.default_threads());
+        let threads = threads.check().map_err(refusal)?;
+        if self.config.spare.is_some_and(|spare| spare > Threads::MAX) {
+            return refuse(format!("a pool has at most {} spare threads", Threads::MAX));
+        }
+        self.config.size = self.config.size_of(threads);
+        self.config.follow = self.config.follow.filter(|_| self.threads.is_none());
+        if self.config.fairness == Fairness::Every(0) {
+            return refuse("a worker must run at least 1 job between two looks elsewhere".into());
+        }
+        if self.capacity.as_ref().is_some_and(|capacity| capacity.jobs == 0) {
+            return refuse("the capacity of a pool's queue must be at least 1".into());
+        }
+        // Half the address space: no system gives that much, and std's rounding up must not overflow.
+        if self.config.stack_size.is_some_and(|bytes| bytes > usize::MAX / 2) {
+            return refuse("the stack size is larger than the address space".into());
+        }
+        match (0..threads.core).find(|&index| self.config.thread_name(index).contains('\0')) {
+            Some(index) => refuse(format!("the name of thread {index} contains NUL")),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::panic::UnwindSafe for Builder {}
+impl std::panic::RefUnwindSafe for Builder {}
+
+impl core::fmt::Debug for Builder {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Builder").field("threads", &self.threads).finish_non_exhaustive()
+    }
+}

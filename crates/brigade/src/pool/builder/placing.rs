@@ -1,0 +1,215 @@
+//! What a user sets about the machine that a pool's threads run on.
+
+use brigade_machine::{Cpus, Victims};
+
+use super::Builder;
+use crate::values::Placement;
+
+/// # CPUs
+///
+/// On Linux, each thread begins with the CPUs, the nice value and the signal mask of the thread that builds the pool. It does not matter
+/// which thread starts it, and when. A job builds a pool as its own pool was built: the pin and the nice value of its worker have no influence.
+///
+/// To lower a nice value takes a privilege. Without it, a thread keeps the value of a nicer thread that has started it. Threads that a
+/// [spawner](Self::spawner) starts by itself keep what they have.
+///
+/// ```
+/// use brigade::{Cpus, Pool};
+/// # if cfg!(target_os = "linux") {
+/// let background = Pool::builder().threads(1).pin(Cpus::cores()).build()?;
+/// let size = background.submit(|| Pool::builder().build().map(|pool| pool.size())).join()??;
+/// assert_eq!(size, Pool::builder().build()?.size(), "not 1, although that job runs on one CPU");
+/// # }
+/// # Ok::<(), std::io::Error>(())
+/// ```
+impl Builder {
+    /// Sets on which CPU a woken worker runs. Default: [`Placement::Spread`].
+    ///
+    /// ```
+    /// use brigade::{Placement, Pool};
+    /// let pool = Pool::builder().threads(2).placement(Placement::Kernel).build()?;
+    /// assert_eq!(pool.submit(|| 42).join()?, 42);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn placement(mut self, placement: Placement) -> Self {
+        self.config.placement = placement;
+        self
+    }
+
+    /// Pins the threads to CPUs. Default: they run wherever the thread may that builds the pool.
+    ///
+    /// A pin belongs to the index of a worker, so it holds for a thread that takes the place of one that has ended. Threads beyond
+    /// those of [`Cpus::each`] and [`Cpus::cores`], [spare ones](Self::spare_threads) among them, run anywhere. The thread that
+    /// calls this must be allowed to run on the CPUs, or be a worker of a pool whose builder was. Linux only; elsewhere
+    /// [`build`](Self::build) returns an error, as it does for a list without a CPU.
+    ///
+    /// A thread that is pinned waits for its CPU even if others are idle. So don't pin two pools to the same CPUs.
+    ///
+    /// ```
+    /// use brigade::{Cpus, Pool};
+    /// # if cfg!(target_os = "linux") {
+    /// let pool = Pool::builder().threads(2).pin(Cpus::cores()).build()?;
+    /// assert_eq!(pool.submit(|| 42).join()?, 42);
+    /// let error = Pool::builder().pin([1_000_000]).build().unwrap_err();
+    /// assert!(error.to_string().contains("CPU 1000000"));
+    /// # }
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[doc(alias = "affinity")]
+    #[doc(alias = "with_affinity")]
+    pub fn pin(mut self, cpus: impl Into<Cpus>) -> Self {
+        self.machine.pin(&mut self.config, &cpus.into());
+        self
+    }
+
+    /// Sets from which of its peers a worker steals first. Default: [`Victims::Random`].
+    ///
+    /// On a machine with several memory nodes, or several caches, a job that is taken from a near peer finds its data nearer. With
+    /// [`Victims::Nearest`] a worker also takes jobs from outside that threads of its own node have submitted before others. On
+    /// a machine where all CPUs are equally near this changes nothing and costs nothing.
+    ///
+    /// ```
+    /// use brigade::{Pool, Victims};
+    /// // Workers 0 and 1 are near each other, and worker 2 is further away.
+    /// let table = vec![vec![0, 1, 9], vec![1, 0, 9], vec![9, 9, 0]];
+    /// let pool = Pool::builder().threads(3).victims(Victims::ByTable(table)).build()?;
+    /// assert_eq!(pool.submit(|| 42).join()?, 42);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    ///
+    /// By what the operating system reports:
+    ///
+    /// ```
+    /// use brigade::{Cpus, Pool, Victims};
+    /// # if cfg!(target_os = "linux") {
+    /// let pool = Pool::builder().pin(Cpus::cores()).victims(Victims::Nearest).build()?;
+    /// assert_eq!(pool.submit(|| 42).join()?, 42);
+    /// # }
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[doc(alias = "numa")]
+    #[doc(alias = "with_numa_affinity")]
+    pub fn victims(mut self, victims: Victims) -> Self {
+        self.machine.order(victims);
+        self
+    }
+
+    /// Sets the nice value of the threads: from −20, which the scheduler of the operating system prefers, to 19, for work in the
+    /// background. Other values are an error of [`build`](Self::build). Default: that of the thread that builds the pool.
+    ///
+    /// Values below that of the calling thread need a privilege; without it, [`build`](Self::build) returns an error of the kind
+    /// [`PermissionDenied`](std::io::ErrorKind::PermissionDenied). Linux only: elsewhere a thread has no nice value of its own, and
+    /// `build` returns an error.
+    ///
+    /// ```
+    /// use brigade::Pool;
+    /// # if cfg!(target_os = "linux") {
+    /// let background = Pool::builder().threads(1).nice(10).build()?;
+    /// assert_eq!(background.submit(|| 42).join()?, 42);
+    /// # }
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn nice(mut self, nice: i32) -> Self {
+        self.machine.nice(&mut self.config, nice);
+        self
+    }
+}
+
+#[cfg(all(test, not(brigade_loom)))]
+mod tests {
+    use core::time::Duration;
+    use std::thread;
+
+    use brigade_sync::atomic::Ordering;
+    use brigade_sync::unmodelled::AtomicUsize;
+    use brigade_testkit::Watchdog;
+
+    use super::*;
+    use crate::pool::Pool;
+    use crate::values::{Config, Follow};
+
+    /// Keeps the workers busy for so long that each looks elsewhere.
+    fn work(pool: &Pool) {
+        (0..1000).for_each(|_| pool.execute(thread::yield_now));
+        pool.wait_idle();
+    }
+
+    fn work_until(pool: &Pool, size: usize) {
+        while pool.size() != (size..=size) {
+            work(pool);
+        }
+    }
+
+    #[test]
+    fn the_default_size_follows_what_the_process_may_run_until_the_pool_is_resized() {
+        let _dog = Watchdog::start(60);
+        static MAY_RUN: AtomicUsize = AtomicUsize::new(2);
+        let mut builder = Builder::new();
+        let read = |_: &_| Some(MAY_RUN.load(Ordering::Relaxed)).filter(|&size| size > 0);
+        builder.config.follow = Some(Follow { read, every: Duration::from_millis(1) });
+        let pool = builder.build().unwrap();
+        for size in [1, 3, 2] {
+            MAY_RUN.store(size, Ordering::Relaxed);
+            work_until(&pool, size);
+        }
+        MAY_RUN.store(0, Ordering::Relaxed);
+        (0..50).for_each(|_| work(&pool));
+        assert_eq!(pool.size(), 2..=2, "it is unknown for now");
+        pool.resize(4).unwrap();
+        MAY_RUN.store(1, Ordering::Relaxed);
+        (0..50).for_each(|_| work(&pool));
+        assert_eq!(pool.size(), 4..=4);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn pinned_workers_do_not_change_the_size_that_is_followed() {
+        use brigade_sync::affinity::ThreadRef;
+        let _dog = Watchdog::start(60);
+        static LOOKS: AtomicUsize = AtomicUsize::new(0);
+        let read = |inherited: &_| {
+            LOOKS.fetch_add(1, Ordering::Relaxed);
+            (Config::default().follow.unwrap().read)(inherited)
+        };
+        let pin_this = || {
+            let set = ThreadRef::caller().affinity().unwrap();
+            let only = set.cpus().next().unwrap();
+            assert!(ThreadRef::caller().set_affinity(&set.none().with(only)));
+        };
+        let first = ThreadRef::caller().affinity().unwrap().cpus().next().unwrap();
+        let ways: [(&str, Builder); 4] = [
+            ("no pin", Builder::new()),
+            ("a core for each", Builder::new().pin(Cpus::cores())),
+            ("one CPU", Builder::new().pin(Cpus::among([first]))),
+            ("a hook", Builder::new().on_start(move |_| pin_this())),
+        ];
+        for (way, mut builder) in ways {
+            builder.config.follow = Some(Follow { read, every: Duration::from_millis(1) });
+            let pool = builder.build().unwrap();
+            let size = pool.size();
+            let looks = LOOKS.load(Ordering::Relaxed);
+            while LOOKS.load(Ordering::Relaxed) < looks + 5 {
+                work(&pool);
+                assert_eq!(pool.size(), size, "{way}");
+            }
+            // By jobs.
+            pool.broadcast(move |_| pin_this()).into_iter().for_each(|share| share.join().unwrap());
+            let looks = LOOKS.load(Ordering::Relaxed);
+            while LOOKS.load(Ordering::Relaxed) < looks + 5 {
+                work(&pool);
+                assert_eq!(pool.size(), size, "{way}, and jobs that pin");
+            }
+        }
+    }
+
+    #[test]
+    fn a_size_that_was_set_follows_nothing() {
+        let mut builder = Builder::new().threads(3);
+        builder.config.follow = Some(Follow { read: |_| Some(1), every: Duration::ZERO });
+        let pool = builder.build().unwrap();
+        for _ in 0..20 {
+            work(&pool);
+        }
+        assert_eq!(pool.size(), 3..=3);
+    }
+}

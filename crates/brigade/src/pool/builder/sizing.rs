@@ -1,0 +1,150 @@
+//! What a user sets about the threads of a pool: when they start and end, and what starts them.
+
+use core::time::Duration;
+use std::io;
+use std::sync::Arc;
+
+use brigade_sync::thread::{NewThread, Thread};
+
+use super::Builder;
+use crate::values::Growth;
+
+/// # Threads
+impl Builder {
+    /// Starts all threads of the core size in [`build`](Self::build). Default: only the first.
+    /// [`Handle::prestart`](crate::Handle::prestart) starts them later.
+    ///
+    /// ```
+    /// let pool = brigade::Pool::builder().threads(2).prestart().build()?;
+    /// assert_eq!(pool.metrics().threads, 2);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn prestart(mut self) -> Self {
+        self.config.first = usize::MAX;
+        self
+    }
+
+    /// Starts no thread in [`build`](Self::build): the first submission starts the first one. Default: `build` starts it.
+    ///
+    /// Until the pool has a thread, a submission fails with [`Reason::NoThread`](crate::Reason::NoThread) if none can be
+    /// started, as with a core size of 0: the `try_` methods return the job,
+    /// [`Pool::execute`](crate::Pool::execute) panics.
+    ///
+    /// ```
+    /// let pool = brigade::Pool::builder().threads(2).lazy().build()?;
+    /// assert_eq!(pool.metrics().threads, 0);
+    /// assert_eq!(pool.submit(|| 6 * 7).join()?, 42);
+    /// assert_eq!(pool.metrics().threads, 1);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn lazy(mut self) -> Self {
+        self.config.first = 0;
+        self
+    }
+
+    /// Sets when the pool gets more threads than its core size. Default: [`Growth::OnSubmit`].
+    ///
+    /// ```
+    /// use brigade::{Growth, Pool};
+    /// let pool = Pool::builder().threads(1..=8).growth(Growth::WhenQueued(10)).build()?;
+    /// pool.submit(|| ()).join()?;
+    /// assert_eq!(pool.metrics().threads, 1);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn growth(mut self, growth: Growth) -> Self {
+        self.config.growth = growth;
+        self
+    }
+
+    /// Sets how long a thread beyond the core size stays idle before it ends. Default: 60 seconds.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// let builder = brigade::Pool::builder().threads(0..=8);
+    /// let pool = builder.keep_alive(Duration::from_millis(1)).build()?;
+    /// pool.submit(|| ()).join()?;
+    /// while pool.metrics().threads > 0 {
+    ///     std::thread::yield_now(); // Its thread ends.
+    /// }
+    /// assert_eq!(pool.submit(|| 42).join()?, 42, "and another one starts");
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn keep_alive(mut self, idle: Duration) -> Self {
+        self.config.keep_alive = idle;
+        self
+    }
+
+    /// Sets whether threads of the core size also end when they have been idle for [`keep_alive`](Self::keep_alive). Default:
+    /// no.
+    ///
+    /// With this, as with a core size of 0, a pool may at times have no thread at all. If it then can't start one, submissions
+    /// fail with [`Reason::NoThread`](crate::Reason::NoThread): the `try_` methods return the job,
+    /// [`Pool::execute`](crate::Pool::execute) panics.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// let builder = brigade::Pool::builder().threads(2).allow_core_timeout(true);
+    /// let pool = builder.keep_alive(Duration::from_millis(1)).build()?;
+    /// while pool.metrics().threads > 0 {
+    ///     std::thread::yield_now();
+    /// }
+    /// assert_eq!(pool.submit(|| 42).join()?, 42, "it is started again");
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn allow_core_timeout(mut self, allow: bool) -> Self {
+        self.config.core_timeout = allow;
+        self
+    }
+
+    /// Sets how many threads there may be beyond the maximum, each in place of one that is [blocked](crate::blocking). Default: as many as the
+    /// maximum. At most 4096; with 0 a blocked thread is not replaced. A thread is started only if there is work for it, and ends when it has
+    /// been idle for the [keep-alive](Self::keep_alive).
+    ///
+    /// By default one more is started where all threads are blocked and one of them waits inside a job, in any call of brigade: up to 256. If
+    /// the number is set, that thread runs any job of the pool inside the wait instead, by class. Such a job may want a lock that is held across
+    /// the wait, and then never ends; and it may wait for the job that it runs inside of, which is
+    /// [`WouldDeadlock`](crate::JoinError::WouldDeadlock). Inside 64 waits one more thread is started all the same.
+    ///
+    /// A thread whose job unwinds, and waits in a destructor, runs no other job inside that wait: the job would see
+    /// [`std::thread::panicking`]. The pool may have one more thread in its place, beyond this number unless that is 0. Only the last
+    /// thread runs jobs there, as it would otherwise. What the destructor itself calls sees the panic, as both halves of a
+    /// [`join`](crate::join()) may.
+    ///
+    /// ```
+    /// let pool = brigade::Pool::builder().threads(1).spare_threads(1).build()?;
+    /// let (sender, receiver) = std::sync::mpsc::channel();
+    /// let waits = pool.submit(move || brigade::blocking(|| receiver.recv()));
+    /// pool.execute(move || _ = sender.send(42)); // The spare thread runs this.
+    /// assert_eq!(waits.join()?, Ok(42));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn spare_threads(mut self, threads: usize) -> Self {
+        self.config.spare = Some(threads);
+        self
+    }
+
+    /// Sets the function that starts the threads. It must start the thread it is given, or return the error that prevented
+    /// it. Default: [`NewThread::start`].
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicU32, Ordering};
+    /// static STARTED: AtomicU32 = AtomicU32::new(0);
+    /// let pool = brigade::Pool::builder()
+    ///     .threads(2)
+    ///     .prestart()
+    ///     .spawner(|thread| {
+    ///         STARTED.fetch_add(1, Ordering::Relaxed);
+    ///         thread.start()
+    ///     })
+    ///     .build()?;
+    /// assert_eq!(STARTED.load(Ordering::Relaxed), 2);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn spawner(
+        mut self,
+        spawner: impl Fn(NewThread) -> io::Result<Thread> + Send + Sync + 'static,
+    ) -> Self {
+        self.config.spawner = Arc::new(spawner);
+        self
+    }
+}

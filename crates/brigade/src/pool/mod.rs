@@ -1,0 +1,278 @@
+//! The owner of a pool, the default pool, and the functions that use the current one. It must not know futures, scopes and timers.
+
+mod blocking;
+mod builder;
+mod default_pool;
+mod free;
+
+use core::fmt;
+use core::ops::Deref;
+use std::panic::{self, Location};
+use std::sync::Arc;
+
+use brigade_sync::Visit;
+
+use crate::engine::{At, CURRENT, Core, Worker};
+use crate::handle::{Handle, JoinHandle, end};
+use crate::submission::{self, Submission, accept_owned};
+use crate::values::{Reason, Rejected, expect_accepted, refuse};
+
+pub use blocking::blocking;
+pub use builder::{Builder, ThreadName};
+pub(crate) use default_pool::here;
+pub use default_pool::{default_pool, set_default_pool};
+pub use free::{
+    current_priority, current_worker, current_worker_index, execute, job, spawn, submit,
+    try_execute, try_execute_locally, try_spawn, try_submit,
+};
+
+/// A pool of threads that runs closures and futures. This value is its only owner.
+///
+/// It dereferences to its [`Handle`], whose methods submit jobs, wait for them, and manage the pool:
+///
+/// | to | use |
+/// |---|---|
+/// | run a closure | [`execute`](Self::execute), [`submit`](Self::submit) for its outcome |
+/// | run a future | [`spawn`](Handle::spawn), [`block_on`](Handle::block_on) on this thread |
+/// | get a rejected job back | [`try_execute`](Self::try_execute), [`try_submit`](Handle::try_submit), [`try_spawn`](Handle::try_spawn) |
+/// | set a deadline, a name, a time; submit many | [`job`](Handle::job) |
+/// | run code that borrows | [`install`](Handle::install), [`join`](Handle::join), [`scope`](Handle::scope) |
+/// | run a closure on each thread | [`broadcast`](Handle::broadcast) |
+/// | wait until all jobs have ended | [`wait_idle`](Handle::wait_idle) |
+/// | read its counters, change its size | [`metrics`](Handle::metrics), [`size`](Handle::size), [`resize`](Handle::resize), [`prestart`](Handle::prestart) |
+/// | end it | drop it, or [`shutdown`](Handle::shutdown), [`close`](Handle::close) |
+///
+/// As long as the pool is open, submitting can't fail, with two exceptions: a pool with a [capacity](crate::Builder::capacity),
+/// and one that [may have no thread](crate::Builder::allow_core_timeout) at all.
+///
+/// It is not `Clone`: `pool.clone()` returns a `Handle`, which does not keep the pool alive.
+///
+/// Dropping the pool ends it: it rejects new work from outside, runs everything that it accepted, and joins its threads.
+/// Futures that wait or [yield](crate::yield_now) when nothing else is left, and timers that are not due, are cancelled.
+/// [`Builder::on_drop`](crate::Builder::on_drop) sets another way. If it is dropped on one of its own workers, the pool is
+/// closed, and its threads finish the accepted work without being joined. After a [shutdown](Handle::shutdown) whose timeout
+/// elapsed, the drop does not wait again.
+///
+/// ```
+/// let pool = brigade::Pool::new(4);
+/// let six = pool.submit(|| 6);
+/// let answer = pool.spawn(async { six.await.map(|six| six * 7) });
+/// assert_eq!(answer.join()??, 42);
+///
+/// pool.execute(|| println!("fire and forget"));
+/// drop(pool); // Waits for the job.
+/// # Ok::<(), brigade::JoinError>(())
+/// ```
+///
+/// # Forks
+/// In the child of a fork the pool's threads don't exist. Every call returns at once: a submission panics, or returns the
+/// closure with [`Reason::Forked`](crate::Reason::Forked); a wait does not block; counters are 0. An unfinished job's
+/// [`JoinHandle`](crate::JoinHandle) reports it as cancelled, and dropping the pool leaks it. A job that forks must call
+/// `exec` or `_exit` in the child: if it returns there, the child is aborted with a message.
+///
+/// A pool that is made in the child works like any other, if the standard library can start threads there. As of Rust 1.95, the
+/// standard library briefly holds a lock whenever a thread of the process starts or ends. A child that is forked at such a
+/// moment waits for this lock forever.
+///
+/// Only children created by the C library's `fork` are detected, and only once the process has made a pool.
+#[doc(alias = "ThreadPool")]
+#[doc(alias = "Runtime")]
+pub struct Pool {
+    core: Arc<Core>,
+    handle: Handle,
+}
+
+impl Pool {
+    pub(crate) fn from_core(core: Arc<Core>) -> Self {
+        let handle = Handle::new(core.key);
+        Self { core, handle }
+    }
+
+    /// Returns a handle that names the pool, to submit from anywhere.
+    ///
+    /// ```
+    /// let pool = brigade::Pool::new(2);
+    /// let handle = pool.handle();
+    /// let sum = pool.submit(move || handle.submit(|| 40).join().map(|part| part + 2));
+    /// assert_eq!(sum.join()??, 42);
+    /// # Ok::<(), brigade::JoinError>(())
+    /// ```
+    #[must_use]
+    pub fn handle(&self) -> Handle {
+        self.handle
+    }
+
+    /// Runs a closure on the pool, once; see [`Handle::execute`]. Unlike a handle, the owner does not look the pool up, which
+    /// saves a third of the time that a submission from outside takes.
+    ///
+    /// # Panics
+    /// As for [`Handle::execute`].
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::atomic::{AtomicU32, Ordering};
+    /// static RAN: AtomicU32 = AtomicU32::new(0);
+    /// let pool = brigade::Pool::new(4);
+    /// for _ in 0..1000 {
+    ///     pool.execute(|| _ = RAN.fetch_add(1, Ordering::Relaxed));
+    /// }
+    /// drop(pool);
+    /// assert_eq!(RAN.load(Ordering::Relaxed), 1000);
+    /// ```
+    #[inline(always)]
+    #[track_caller]
+    pub fn execute<F: FnOnce() + Send + 'static>(&self, job: F) {
+        if !self.core.key.is_plain() {
+            // Not by a closure, whose panic could not name the caller's line.
+            return expect_accepted(Submission::new(job, Location::caller()).submit(self.core.key));
+        }
+        CURRENT.visit(Execute { core: &self.core, job });
+    }
+
+    /// Runs a closure on the pool, once, or returns it; see [`Handle::try_execute`]. Like [`execute`](Self::execute), it does not look
+    /// the pool up.
+    ///
+    /// # Errors
+    /// As for [`Handle::try_execute`].
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = brigade::Pool::new(2);
+    /// pool.try_execute(|| println!("on the pool"))?;
+    /// pool.close();
+    /// let rejected = pool.try_execute(|| println!("here")).unwrap_err();
+    /// assert_eq!(rejected.reason(), brigade::Reason::Closed);
+    /// rejected.into_inner()();
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[inline(always)]
+    #[track_caller]
+    pub fn try_execute<F: FnOnce() + Send + 'static>(&self, job: F) -> Result<(), Rejected<F>> {
+        if !self.core.key.is_plain() {
+            return self.handle.try_execute(job);
+        }
+        CURRENT.visit(TryExecute(Execute { core: &self.core, job }))
+    }
+
+    /// Runs a closure on the pool, once, and returns a handle for its outcome; see [`Handle::submit`].
+    ///
+    /// # Panics
+    /// As for [`Handle::execute`].
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = brigade::Pool::new(2);
+    /// assert_eq!(pool.submit(|| 6 * 7).join()?, 42);
+    /// # Ok::<(), brigade::JoinError>(())
+    /// ```
+    #[track_caller]
+    pub fn submit<F, T>(&self, job: F) -> JoinHandle<T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        let key = self.core.key;
+        if !key.is_plain() {
+            return self.handle.submit(job);
+        }
+        let handle = submission::submit(job, |job| accept_owned(&self.core, job));
+        JoinHandle::new(expect_accepted(handle), key)
+    }
+}
+
+/// Runs a closure on a pool, for its owner. Not by [`reach_owned`](crate::engine::registry::reach_owned), which does not tell the class of a
+/// worker's job, nor in a closure, which is not `#[track_caller]`.
+struct Execute<'a, F> {
+    core: &'a Arc<Core>,
+    job: F,
+}
+
+impl<F: FnOnce() + Send + 'static> Execute<'_, F> {
+    #[inline(always)]
+    fn on(self, worker: &Worker) -> Result<(), Rejected<F>> {
+        let Self { core, job } = self;
+        match worker.is_open_to(core.key) {
+            true => At::Worker(worker).execute(job),
+            false => submission::submit(job, |job| accept_owned(core, job)),
+        }
+    }
+
+    #[inline(always)]
+    fn outside(self) -> Result<(), Rejected<F>> {
+        let Self { core, job } = self;
+        let at = if core.key.is_here() { At::Outside(core) } else { At::Gone(Reason::Forked) };
+        at.execute(job)
+    }
+}
+
+impl<F: FnOnce() + Send + 'static> Visit<Worker> for Execute<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    #[track_caller]
+    fn present(self, worker: &Worker) {
+        if let Err(rejected) = self.on(worker) {
+            refuse(rejected.reason());
+        }
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn absent(self) {
+        if let Err(rejected) = self.outside() {
+            refuse(rejected.reason());
+        }
+    }
+}
+
+/// The same, for an owner that wants a rejected closure back.
+struct TryExecute<'a, F>(Execute<'a, F>);
+
+impl<F: FnOnce() + Send + 'static> Visit<Worker> for TryExecute<'_, F> {
+    type Output = Result<(), Rejected<F>>;
+
+    #[inline(always)]
+    fn present(self, worker: &Worker) -> Self::Output {
+        self.0.on(worker)
+    }
+
+    #[inline(always)]
+    fn absent(self) -> Self::Output {
+        self.0.outside()
+    }
+}
+
+impl Deref for Pool {
+    type Target = Handle;
+
+    #[inline(always)]
+    fn deref(&self) -> &Handle {
+        &self.handle
+    }
+}
+
+impl From<&Pool> for Handle {
+    fn from(pool: &Pool) -> Self {
+        pool.handle
+    }
+}
+
+impl panic::UnwindSafe for Pool {}
+impl panic::RefUnwindSafe for Pool {}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        if !self.core.key.is_here() {
+            // What the parent's threads were working on must not be dropped here.
+            core::mem::forget(Arc::clone(&self.core));
+        } else if !self.core.is_detached() {
+            end(&self.core, self.core.config.on_drop);
+        }
+    }
+}
+
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pool").field("size", &self.size()).finish_non_exhaustive()
+    }
+}

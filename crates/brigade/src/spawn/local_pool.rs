@@ -1,0 +1,318 @@
+//! A pool that its owner runs.
+
+use core::fmt;
+use core::future::Future;
+use core::ops::Deref;
+use core::pin::pin;
+use std::io;
+use std::panic::{self, Location};
+use std::rc::Rc;
+
+use brigade_sync::thread::Inherited;
+
+use crate::engine::{Child, Core, Driven, Key, Worker, forget, resources_of, wait_as};
+use crate::handle::{Handle, JoinHandle};
+use crate::spawn::{block_on, spawn_local_on, wait_for};
+use crate::values::{Config, Placement, Queueing, Shutdown, Size};
+
+/// A pool without threads: its owner runs its jobs, when it chooses to.
+///
+/// It has jobs, futures, [timers](crate::time) and I/O like a [`Pool`](crate::Pool). Use it on a thread that has a loop of its own, such
+/// as that of a user interface or a game, for [futures that are not `Send`](crate::spawn_local), and for tests that need one order of
+/// events. Any thread submits to it by its [`handle`](Self::handle).
+///
+/// With the feature `test-util`, `LocalPool::paused` makes one whose clock is virtual.
+///
+/// | to run jobs | use |
+/// |---|---|
+/// | until a future is ready, and sleep when there is none | [`run_until`](Self::run_until) |
+/// | until there is none | [`run_until_idle`](Self::run_until_idle) |
+/// | one by one | [`tick`](Self::tick) |
+///
+/// | until this call's own wait is over | any wait of brigade on the owner's thread: for a [handle](crate::JoinHandle::join), a [set](crate::TaskSet), a [scope](Handle::scope), a future in [`block_on`](crate::block_on()) |
+///
+/// Jobs start in the order in which they were submitted. Between these calls nothing runs: timers fire late, and a
+/// thread that waits for a job or an I/O resource of the pool waits for the next call. On the owner's own thread
+/// [`wait_idle`](Handle::wait_idle) and [`shutdown`](Handle::shutdown) don't wait.
+///
+/// It has the methods of [`Handle`], which it derefs to. [`install`](Handle::install), [`join`](Handle::join) and
+/// [`scope`](Handle::scope) run at once on the owner's thread. On any other thread they wait for the owner, as for a job. Its
+/// [size](Handle::size) is one and can't be changed. While one of its jobs waits, in a `join` for example, others run inside that wait; while
+/// one [blocks](crate::blocking()), no other runs.
+///
+/// Dropping it runs the jobs that it accepted, and cancels the futures and timers that still wait then.
+///
+/// ```
+/// use brigade::{LocalPool, spawn, spawn_local};
+/// use std::rc::Rc;
+/// let pool = LocalPool::new()?;
+/// let words = Rc::new(["to", "borrow"]);
+/// let count = pool.run_until(async {
+///     let words = words.clone(); // An `Rc` may not leave this thread, and need not.
+///     let local = spawn_local(async move { words.len() });
+///     let six = spawn(async { 6 });
+///     Ok::<_, brigade::JoinError>(local.await? * six.await?)
+/// })?;
+/// assert_eq!(count, 12);
+///
+/// let handle = pool.handle();
+/// let other = std::thread::spawn(move || handle.submit(|| 42).join());
+/// while !other.is_finished() {
+///     pool.tick(); // And whatever else this thread has to do.
+/// }
+/// assert_eq!(other.join().unwrap()?, 42);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[doc(alias = "LocalSet")]
+#[doc(alias = "current_thread")]
+#[doc(alias = "LocalExecutor")]
+pub struct LocalPool {
+    /// Not `Send`: local futures stay on this thread.
+    driven: Rc<Driven>,
+    handle: Handle,
+}
+
+impl LocalPool {
+    /// Creates a pool that the calling thread owns.
+    ///
+    /// # Errors
+    /// If the handler for forks can't be installed.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = brigade::LocalPool::new()?;
+    /// assert_eq!(pool.run_until(async { 42 }), 42);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn new() -> io::Result<Self> {
+        Self::configured(|_| ())
+    }
+
+    /// Creates a pool whose clock is virtual, for tests: a timer takes no real time. Needs the feature `test-util`.
+    ///
+    /// All [timers](crate::time) of the pool have this clock: sleeps, time limits, intervals, delayed and periodic closures, and
+    /// [deadlines](crate::JobBuilder::deadline). It stands still while a job or future of the pool can run. Where the owner would sleep
+    /// until a timer, the clock leaps to that timer. So timers fire in the order of their deadlines, each at exactly its time.
+    /// [`advance`](crate::time::advance) moves the clock by hand.
+    ///
+    /// | the owner | the clock |
+    /// |---|---|
+    /// | can run a job or future of the pool | stands still |
+    /// | waits in [`run_until`](Self::run_until), or in [`block_on`](crate::block_on()) in a job, and a timer is set | leaps to the earliest timer |
+    /// | waits there, and no timer is set | stands still, however long that takes |
+    /// | is in [`run_until_idle`](Self::run_until_idle) or [`tick`](Self::tick), which never wait | stands still |
+    /// | blocks the thread, in [`join`](crate::JoinHandle::join) or [`std::thread::sleep`] for example | stands still |
+    ///
+    /// Code under test reads the time by [`time::now`](crate::time::now): that of [`Instant`](std::time::Instant) is the real one.
+    ///
+    /// A sleep is measured by the clock of the pool that is current where the sleep is created. So create it in the pool:
+    /// `run_until(async { sleep(d).await })`, not `run_until(sleep(d))`.
+    ///
+    /// The clock does not wait for work outside of the pool: jobs of other pools, other threads, and I/O. While a future waits for such work,
+    /// the clock leaps from one timer to the next, so a time limit for that future elapses at once. Use channels in memory in place of
+    /// sockets, or set no timer meanwhile. A closure that is [submitted](crate::submit()) to the pool may block: it runs on the owner's
+    /// thread, and the clock stands still.
+    ///
+    /// A time that is a hundred years from the creation of the pool, or too far to be represented, is never reached: the clock does not leap
+    /// to it.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new).
+    ///
+    /// # Examples
+    /// ```
+    /// use brigade::{LocalPool, time};
+    /// use std::time::{Duration, Instant};
+    /// const WEEK: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+    /// let (pool, real) = (LocalPool::paused()?, Instant::now());
+    /// pool.run_until(async {
+    ///     let begun = time::now();
+    ///     let reminder = brigade::submit_after(WEEK / 2, || "half of it");
+    ///     time::sleep(WEEK).await;
+    ///     assert_eq!(time::now() - begun, WEEK);
+    ///     assert!(reminder.is_finished());
+    /// });
+    /// assert!(real.elapsed() < WEEK);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[doc(alias = "start_paused")]
+    #[doc(alias = "pause")]
+    #[cfg(feature = "test-util")]
+    pub fn paused() -> io::Result<Self> {
+        Self::configured(|config| config.is_paused = true)
+    }
+
+    /// Does the same, with other values.
+    pub(crate) fn configured(change: impl FnOnce(&mut Config)) -> io::Result<Self> {
+        let mut config = Config {
+            size: Size { core: 1, max: 1, spare: 0 },
+            spare: Some(0),
+            follow: None,
+            is_driven: true,
+            placement: Placement::Kernel,
+            queueing: Queueing::Shared,
+            inherited: Inherited::here(),
+            ..Config::default()
+        };
+        change(&mut config);
+        let core =
+            Core::new(Key::new::<Child>(false, false)?, config, None, Worker::live, resources_of);
+        let handle = Handle::new(core.key);
+        Ok(Self { driven: Driven::new(core), handle })
+    }
+
+    /// Returns a handle that names the pool, to submit from anywhere.
+    ///
+    /// ```
+    /// let pool = brigade::LocalPool::new()?;
+    /// let mut job = pool.handle().submit(|| 42);
+    /// assert!(job.try_join().is_none(), "nothing has run it");
+    /// pool.run_until_idle();
+    /// assert_eq!(job.try_join().transpose()?, Some(42));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn handle(&self) -> Handle {
+        self.handle
+    }
+
+    /// Runs a future to completion on this thread, and the pool's jobs while it waits; sleeps while there is nothing to do.
+    ///
+    /// The future is polled first whenever it was woken, and need not be `'static` or `Send`. What it [spawns](crate::spawn()), its
+    /// timers and its I/O belong to the pool. Jobs that are left when it is ready wait for the next call. If the pool has been shut
+    /// down, only the future runs.
+    ///
+    /// # Panics
+    /// If the future does; if a job or future of the pool calls it; in the child of a fork.
+    ///
+    /// # Examples
+    /// ```
+    /// use brigade::time;
+    /// use std::time::Duration;
+    /// let pool = brigade::LocalPool::new()?;
+    /// let words = vec![String::from("to"), String::from("borrow")];
+    /// let count = pool.run_until(async {
+    ///     let job = brigade::submit(|| 6);
+    ///     time::sleep(Duration::from_millis(1)).await;
+    ///     words.len() * job.await.unwrap_or(0)
+    /// });
+    /// assert_eq!(count, 12);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[doc(alias = "block_on")]
+    #[track_caller]
+    pub fn run_until<F: Future>(&self, future: F) -> F::Output {
+        let mut future = pin!(future);
+        let ran = self.driven.run(|_| wait_for(future.as_mut()));
+        ran.unwrap_or_else(|| block_on(future))
+    }
+
+    /// Like [`spawn_local`](crate::spawn_local), from outside of the pool's jobs: spawns a future that need not be `Send`, to this pool.
+    ///
+    /// It is polled in the owner's calls.
+    ///
+    /// # Panics
+    /// If the pool has been shut down and has ended; in the child of a fork.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::rc::Rc;
+    /// let pool = brigade::LocalPool::new()?;
+    /// let word = Rc::new("here"); // It may not leave this thread.
+    /// let length = pool.spawn_local(async move { word.len() });
+    /// assert_eq!(length.join()?, 4);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn spawn_local<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + 'static,
+        F::Output: 'static,
+    {
+        let place = Location::caller();
+        wait_as(Some(self.handle.key), |worker| {
+            let worker = worker.filter(|worker| worker.is_of(self.handle.key));
+            spawn_local_on(worker.expect("the LocalPool has ended"), future, place)
+        })
+    }
+
+    /// Runs jobs until there is none to run: what is queued, what that submits, and futures that have been woken. Does not wait for
+    /// futures and timers.
+    ///
+    /// # Panics
+    /// If a job or future of the pool calls it; in the child of a fork.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = brigade::LocalPool::new()?;
+    /// let handle = pool.handle();
+    /// let outer = handle.submit(move || handle.submit(|| 42));
+    /// pool.run_until_idle();
+    /// assert_eq!(outer.join()?.join()?, 42);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[doc(alias = "run_until_stalled")]
+    #[track_caller]
+    pub fn run_until_idle(&self) {
+        self.driven.run_until_idle();
+    }
+
+    /// Runs the next job if there is one, and returns whether there was. Fires the timers that are due and polls I/O; never sleeps.
+    ///
+    /// May run more than one job where several are due at once, such as the oldest of many that have waited for long.
+    ///
+    /// # Panics
+    /// As [`run_until_idle`](Self::run_until_idle) does.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = brigade::LocalPool::new()?;
+    /// assert!(!pool.tick());
+    /// pool.handle().execute(|| println!("one"));
+    /// pool.handle().execute(|| println!("two"));
+    /// let mut frames = 0;
+    /// while pool.tick() {
+    ///     frames += 1; // The thread's other work.
+    /// }
+    /// assert_eq!(frames, 2);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[doc(alias = "try_tick")]
+    #[doc(alias = "try_run_one")]
+    #[track_caller]
+    pub fn tick(&self) -> bool {
+        self.driven.tick()
+    }
+}
+
+impl Deref for LocalPool {
+    type Target = Handle;
+
+    fn deref(&self) -> &Handle {
+        &self.handle
+    }
+}
+
+impl panic::UnwindSafe for LocalPool {}
+impl panic::RefUnwindSafe for LocalPool {}
+
+impl Drop for LocalPool {
+    fn drop(&mut self) {
+        let core = self.driven.core().clone();
+        if !core.key.is_here() {
+            // What the parent's owner was working on.
+            core::mem::forget((core, self.driven.clone()));
+            return;
+        }
+        core.close(Shutdown::Drain);
+        forget(core.key);
+        self.driven.end();
+        core.wait_for_end(None);
+    }
+}
+
+impl fmt::Debug for LocalPool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LocalPool").finish_non_exhaustive()
+    }
+}

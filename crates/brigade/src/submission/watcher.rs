@@ -1,0 +1,54 @@
+//! Watchers of jobs in observed pools, and the observer's view of a pool.
+
+use std::borrow::Cow;
+use std::panic::Location;
+
+use brigade_observe::{Job, Record, Site, Watcher};
+
+use crate::engine::{CURRENT, Core, Key, Worker, label_job, reach};
+
+/// The watcher of a job that is about to be submitted to that pool; `None` if the pool is not observed, or no longer exists.
+#[inline]
+pub(crate) fn watcher_of(
+    key: Key,
+    place: &'static Location<'static>,
+    name: impl FnOnce() -> Option<Cow<'static, str>>,
+) -> Option<Watcher> {
+    if key.is_observed() { new_watcher(key, place, name()) } else { None }
+}
+
+#[cold]
+#[inline(never)]
+fn new_watcher(
+    key: Key,
+    place: &'static Location<'static>,
+    name: Option<Cow<'static, str>>,
+) -> Option<Watcher> {
+    reach(key, |at| Some(Watcher::new(at.core()?.config.observer.as_ref()?, place, name)))
+}
+
+impl Site for Key {
+    fn is_here(&self) -> bool {
+        Self::is_here(*self)
+    }
+
+    fn on_thread(&self, other: &Record, call: &mut dyn FnMut(Option<usize>, &Record)) {
+        CURRENT.with(|worker| match worker {
+            Some(worker) if worker.is_of(*self) => call(Some(worker.index()), worker.record()),
+            _ => call(None, other),
+        });
+    }
+
+    fn each(&self, call: &mut dyn FnMut(usize, &Record)) -> bool {
+        // Not by `reach`: a thread that looks for stalls must not keep the memory of a pool that has been detached.
+        Core::find(*self).is_some_and(|core| core.each_record(call))
+    }
+
+    fn runs(&self, job: &Job) {
+        label_job(job.name.as_ref(), Some(job.place));
+    }
+
+    fn hook_panicked(&self) {
+        CURRENT.with(|worker| worker.into_iter().for_each(Worker::count_panic));
+    }
+}

@@ -1,0 +1,19 @@
+//! The values that users give to a pool and get from it: its configuration, priorities, rejections, counters. It must not know the engine.
+
+mod config;
+mod metrics;
+mod priority;
+mod rejected;
+mod role;
+
+pub(crate) use config::{Config, Follow, Hook, INJECTOR_INTERVAL, Name, Size};
+pub use config::{
+    Fairness, Growth, Idle, OnPanic, Order, PanicCallback, Placement, Queueing, Report, Shutdown,
+    ShutdownOptions, Threads, WhenFull,
+};
+pub(crate) use metrics::{Counters, Totals};
+pub use metrics::{Metrics, WorkerMetrics};
+pub use priority::Priority;
+pub use rejected::{Reason, Rejected};
+pub(crate) use rejected::{closure_of, expect_accepted, refuse};
+pub use role::{Role, WorkerInfo};
