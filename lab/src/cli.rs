@@ -10,7 +10,6 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::advise::Advise;
 use crate::apart;
 use crate::chart::Chart;
 use crate::check::Check;
@@ -68,10 +67,6 @@ pub(crate) enum What {
     /// The targets run a workload in small sizes, over and over, beside threads that compute: one for each CPU, or `--hogs`. Options
     /// that say nothing of a check are refused. The exit code is 1 if one that is no peer fails; the failure of a peer is noted.
     Check(Check),
-    /// Ask five questions about a program, and name the workloads and the configuration that suit it.
-    ///
-    /// Options answer the questions for scripts. The options that say how to measure are refused.
-    Advise(Advise),
     /// Name the workloads and the targets.
     List,
     /// Draw a bar chart of a result file.
@@ -314,7 +309,7 @@ impl Cli {
             Some(What::Once { .. } | What::Load(_) | What::Process(_) | What::Hogs { .. }) => {
                 return Ok(());
             }
-            Some(What::Advise(_) | What::List | What::Readme(_)) => &[],
+            Some(What::List | What::Readme(_)) => &[],
             Some(What::Chart(_)) => &["force"],
             Some(What::Report(_)) => &["html", "markdown", "force", "verbose"],
             Some(What::Compare(_)) => &["verbose", "quiet"],
@@ -512,7 +507,6 @@ mod tests {
     fn an_option_that_says_nothing_to_a_subcommand_is_refused() {
         for (line, taken) in [
             ("list", ""),
-            ("advise --job short", ""),
             ("chart results --svg picture --workload wake", "force"),
             ("report results", "html markdown force verbose"),
             ("readme results readme", ""),

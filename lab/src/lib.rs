@@ -15,14 +15,13 @@
 //! - the traits of workloads, their runs on targets, and a folder of them: `workload`, `apart`, `dispatch`,
 //!   `row`, `workloads`, `plan`;
 //! - the output: `spent`, `noise`, `schema`, `report`, `recorded`, `chart`, `page`, `compare`, `interrupt`;
-//! - the program: `advise`, `hogs`, `rounds`, `check`, `sweep`, `simulate`, `cli`, `session`;
+//! - the program: `hogs`, `rounds`, `check`, `sweep`, `simulate`, `cli`, `session`;
 //! - what is public: `library`.
 
 #![forbid(unsafe_code)]
 // The laboratory is not part of any loom model: it must measure with the real atomics and threads.
 #![allow(clippy::disallowed_types)]
 
-mod advise;
 mod apart;
 mod calls;
 mod census;

@@ -46,7 +46,6 @@ pub(crate) fn run(cli: Cli) -> Result<(), Stop> {
         Some(What::Load(load)) => load::generate(load),
         Some(What::Process(process)) => process.measure(options.rules().patience),
         Some(What::Hogs { count }) => hogs::compute(*count),
-        Some(What::Advise(advise)) => advise.clone().run(),
         Some(What::Check(how)) => check(how, cli.contests()?, &cli),
         Some(What::One(_) | What::All(_)) | None => measure(&cli.contests()?, &cli),
         Some(What::Once { choice }) => {

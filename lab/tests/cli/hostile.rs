@@ -169,8 +169,6 @@ fn stdin_is_not_read() {
         let output = run(after(first, TINY).args(["--json", "-"]));
         assert_eq!(code(&output), Some(0), "{first}: {}", errors(&output));
         assert_eq!(json(&output)["complete"], true);
-        let advise = run(&mut after(first, ["advise"]));
-        assert_eq!(code(&advise), Some(2), "{first}: {}", errors(&advise));
     }
 }
 

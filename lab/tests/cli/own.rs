@@ -213,37 +213,3 @@ fn the_words_behind_two_dashes_are_the_commands_alone() {
         assert_eq!(text(&output), "", "{line:?}");
     }
 }
-
-#[test]
-fn advice_is_commands_that_are_accepted_and_needs_all_answers_without_a_terminal() {
-    let closures = ["short", "no", "latency", "one", "closures"];
-    for [job, blocks, matters, from, work] in
-        [closures, ["long", "yes", "throughput", "jobs", "io"]]
-    {
-        let questions = ["--job", job, "--blocks", blocks, "--matters", matters, "--from", from];
-        let output = run(lab(["advise", "--work", work]).args(questions));
-        assert_eq!(code(&output), Some(0), "{}", errors(&output));
-        let advice = text(&output);
-        assert!(advice.contains("Pool::builder()"), "{advice}");
-        let commands: Vec<_> =
-            advice.lines().filter_map(|line| line.trim().strip_prefix("brigade-lab ")).collect();
-        assert!(commands.len() >= 3, "{advice}");
-        check_all(&commands, |line| {
-            // Before the words of another program.
-            let words = line.split_whitespace();
-            let dry = run(lab(["--dry-run"]).args(words));
-            assert_eq!(code(&dry), Some(0), "{line}: {}", errors(&dry));
-            assert!(text(&dry).contains("brigade"), "{line}: {}", text(&dry));
-        });
-    }
-    for (line, reason) in [
-        (&["advise"][..], "--job is missing of --job, --blocks"),
-        (&["advise", "--job", "long"], "--blocks is missing"),
-        (&["advise", "--job", "endless"], "possible values: short, medium, long"),
-        (&["advise", "--job", "short,long"], "only options of a workload may be lists"),
-    ] {
-        let output = run(&mut lab(line));
-        assert_eq!(code(&output), Some(2), "{line:?}");
-        assert!(errors(&output).contains(reason), "{line:?}: {}", errors(&output));
-    }
-}
