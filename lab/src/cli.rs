@@ -25,7 +25,6 @@ use crate::report::speedup;
 use crate::report::table::Detail;
 use crate::rounds::{Contest, Rules};
 use crate::row::Row;
-use crate::simulate::Simulate;
 use crate::stop::Stop;
 use crate::sweep;
 use crate::target::Entry;
@@ -101,11 +100,6 @@ pub(crate) enum What {
         #[command(subcommand)]
         choice: Choice,
     },
-    /// Predict throughput, fan-out and wake-ups on machines of up to 256 cores.
-    ///
-    /// A model of the pool, with costs that are measured here: `docs/scale.md` says what it leaves out. Of the options that say
-    /// how to measure, --seed counts and, with --check, --rounds and --patience; the others are refused.
-    Simulate(Simulate),
     /// One run of a workload, in a process that the laboratory starts for it.
     #[command(name = apart::COMMAND, hide = true)]
     Once {
@@ -313,8 +307,6 @@ impl Cli {
             Some(What::Chart(_)) => &["force"],
             Some(What::Report(_)) => &["html", "markdown", "force", "verbose"],
             Some(What::Compare(_)) => &["verbose", "quiet"],
-            Some(What::Simulate(simulate)) if simulate.check => &["seed", "rounds", "patience"],
-            Some(What::Simulate(_)) => &["seed"],
             Some(What::Trace { .. }) => &["target", "patience"],
             Some(What::Check(_)) => {
                 &["target", "patience", "seed", "hogs", "inject", "dry_run", "quiet"]
@@ -511,8 +503,6 @@ mod tests {
             ("report results", "html markdown force verbose"),
             ("readme results readme", ""),
             ("compare old new", "verbose quiet"),
-            ("simulate", "seed"),
-            ("simulate --check", "seed rounds patience"),
             ("trace wake", "target patience"),
             ("check wake", "target patience seed hogs inject dry-run quiet"),
         ] {

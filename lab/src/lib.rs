@@ -15,7 +15,7 @@
 //! - the traits of workloads, their runs on targets, and a folder of them: `workload`, `apart`, `dispatch`,
 //!   `row`, `workloads`, `plan`;
 //! - the output: `spent`, `noise`, `schema`, `report`, `recorded`, `chart`, `page`, `compare`, `interrupt`;
-//! - the program: `hogs`, `rounds`, `check`, `sweep`, `simulate`, `cli`, `session`;
+//! - the program: `hogs`, `rounds`, `check`, `sweep`, `cli`, `session`;
 //! - what is public: `library`.
 
 #![forbid(unsafe_code)]
@@ -57,7 +57,6 @@ mod samples;
 mod schema;
 mod session;
 mod setup;
-mod simulate;
 mod spent;
 mod stats;
 mod stop;

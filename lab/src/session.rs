@@ -40,9 +40,6 @@ pub(crate) fn run(cli: Cli) -> Result<(), Stop> {
         Some(What::Report(report)) => report.run(&options.outputs()?, options.verbose),
         Some(What::Readme(readme)) => readme.run(),
         Some(What::Compare(compare)) => compare.run(options.verbose, options.quiet),
-        Some(What::Simulate(simulate)) => {
-            simulate.run(&options.rules(), options.seed.unwrap_or_default())
-        }
         Some(What::Load(load)) => load::generate(load),
         Some(What::Process(process)) => process.measure(options.rules().patience),
         Some(What::Hogs { count }) => hogs::compute(*count),

@@ -94,7 +94,7 @@ fn values(arg: &Arg, text: &str) -> Option<Vec<String>> {
 
 /// The numbers from the first to the last, each twice the one before it, or ten times if they are powers of ten: `1..8`,
 /// `1e3..1e6`. The last is one of them in any case.
-pub(crate) fn range(first: &str, last: &str) -> Option<Vec<String>> {
+fn range(first: &str, last: &str) -> Option<Vec<String>> {
     let ((first, in_tens), (last, _)) = (whole(first)?, whole(last)?);
     let factor: u64 = if in_tens { 10 } else { 2 };
     let steps = (first > 0 && first < last).then(|| {

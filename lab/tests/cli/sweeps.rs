@@ -171,19 +171,6 @@ fn a_command_sees_the_tasks_of_a_run() {
 }
 
 #[test]
-fn a_model_is_a_line_for_each_number_of_cores() {
-    let costs = ["--recorded", "--cost", "jitter=0", "--cost", "wake=7000"];
-    let output = run(lab(["simulate", "--cores", "2,4..6"]).args(costs));
-    assert_eq!(code(&output), Some(0), "{}", errors(&output));
-    let tables = text(&output);
-    assert!(tables.contains("wake 7000.0") && tables.contains("jitter 0.0"), "{tables}");
-    let rows: Vec<Vec<_>> = tables.lines().map(|line| line.split_whitespace().collect()).collect();
-    let cores = |row: &&Vec<&str>| row.first().is_some_and(|first| first.parse::<u32>().is_ok());
-    let cores: Vec<_> = rows.iter().filter(cores).map(|row| row[0]).collect();
-    assert_eq!(cores, ["2", "4", "6"].repeat(6), "{tables}");
-}
-
-#[test]
 fn two_results_that_would_go_to_one_file_are_refused_before_anything_runs() {
     let folder = tempfile::tempdir().expect("a folder");
     let whole = folder.path().join("s").display().to_string();

@@ -1,62 +1,54 @@
 //! What the steps of the model cost, and how that is measured here.
 
-use std::panic;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::sync::{Arc, Barrier};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{panic, thread};
 
-use brigade::{Builder, Pool};
-use serde::{Deserialize, Serialize};
+use anyhow::{Context, Result};
+use brigade::Handle;
 
-use crate::census::Census;
-use crate::clock::Epoch;
-use crate::fault::Fault;
-use crate::pins::Pin;
-use crate::stats;
-use crate::stop::Stop;
-use crate::tally::Tally;
-use crate::workload::{Bench, fields};
-use crate::workloads::chain::{Link, Shared};
+use crate::figures::{median, quantile, sorted};
+use crate::place::{Place, threads};
 
 /// Nanoseconds of each step; `stream` and `jitter` are shares.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-pub(super) struct Costs {
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Costs {
     /// A load from a line that the CPU has.
-    pub(super) hit: f64,
+    pub(crate) hit: f64,
     /// A read-modify-write on a line that only this CPU has.
-    pub(super) atomic: f64,
+    pub(crate) atomic: f64,
     /// A full fence.
-    pub(super) fence: f64,
+    pub(crate) fence: f64,
     /// The transfer of a line between two CPUs of a group.
-    pub(super) transfer: f64,
+    pub(crate) transfer: f64,
     /// The transfer of a line from one group to another.
-    pub(super) far: f64,
+    pub(crate) far: f64,
     /// The share of a transfer that a further line takes which doesn't depend on the first.
-    pub(super) stream: f64,
+    pub(crate) stream: f64,
     /// A job: it is queued, taken and called on one thread, without the read-modify-write.
-    pub(super) job: f64,
+    pub(crate) job: f64,
     /// What a submission from outside costs, without the read-modify-write.
-    pub(super) inject: f64,
+    pub(crate) inject: f64,
     /// A submission that wakes a thread.
-    pub(super) call: f64,
+    pub(crate) call: f64,
     /// From the beginning of that until the thread runs the job.
-    pub(super) wake: f64,
+    pub(crate) wake: f64,
     /// From the beginning of the call in which a thread sleeps until it does.
-    pub(super) park: f64,
+    pub(crate) park: f64,
     /// A change of the CPUs that a thread may run on, with the look at them.
-    pub(super) affinity: f64,
+    pub(crate) affinity: f64,
     /// By which share a computation and a wake-up take more or less.
-    pub(super) jitter: f64,
+    pub(crate) jitter: f64,
 }
 
 /// A transfer between two groups of cores costs this many times one inside a group: 107 ns to 23 ns, AMD EPYC 7R13, groups of 8.
 /// <https://github.com/nviennot/core-to-core-latency>
-pub(super) const FAR: f64 = 107.0 / 23.0;
+pub(crate) const FAR: f64 = 107.0 / 23.0;
 
 impl Costs {
     /// Those of the machine on which the figures of `docs/scale.md` were taken.
-    pub(super) const RECORDED: Self = Self {
+    pub(crate) const RECORDED: Self = Self {
         hit: 0.5,
         atomic: 1.7,
         fence: 1.9,
@@ -72,31 +64,36 @@ impl Costs {
         jitter: 0.1,
     };
 
+    /// Every cost with its name.
+    fn fields(&mut self) -> [(&'static str, &mut f64); 13] {
+        macro_rules! fields {
+            ($($name:ident)+) => { [$((stringify!($name), &mut self.$name),)+] };
+        }
+        fields!(hit atomic fence transfer far stream job inject call wake park affinity jitter)
+    }
+
     /// These, with others in their place. `far` follows `transfer` unless it is one of them.
-    pub(super) fn with(&self, changes: &[(String, f64)]) -> Result<Self, Stop> {
-        let mut fields = fields(self);
+    pub(crate) fn with(mut self, changes: &[(String, f64)]) -> Result<Self> {
+        let names = self.clone().fields().map(|(name, _)| name).join(", ");
         let transfer = changes.iter().rfind(|(name, _)| name == "transfer");
         let far = transfer.map(|(_, value)| ("far".to_owned(), FAR * value));
         for (name, value) in far.iter().chain(changes) {
-            let names = fields.keys().cloned().collect::<Vec<_>>().join(", ");
-            let unknown = || Stop::Usage(format!("there is no cost {name}, but {names}"));
-            *fields.get_mut(name).ok_or_else(unknown)? = (*value).into();
+            let mut fields = self.fields().into_iter();
+            let field = fields.find(|(known, _)| known == name);
+            let (_, field) =
+                field.with_context(|| format!("there is no cost {name}, but {names}"))?;
+            *field = *value;
         }
-        let costs = serde_json::from_value(fields.into());
-        costs.map_err(|error| Stop::Usage(format!("these costs can't be: {error}")))
+        Ok(self)
     }
 
-    /// They by name, as options of `simulate`.
-    pub(super) fn line(&self) -> String {
-        let costs = fields(self).into_iter();
-        costs
-            .map(|(name, cost)| format!("{name} {:.1}", cost.as_f64().unwrap_or_default()))
-            .collect::<Vec<_>>()
-            .join(", ")
+    /// They by name, as options of the program.
+    pub(crate) fn line(&self) -> String {
+        self.clone().fields().map(|(name, cost)| format!("{name} {cost:.1}")).join(", ")
     }
 
     /// Measures them, in half a second or so.
-    pub(super) fn measure() -> Result<Self, Stop> {
+    pub(crate) fn measure() -> Result<Self> {
         let word = AtomicU64::new(0);
         let atomic = quick(|| _ = word.fetch_add(1, Ordering::SeqCst));
         let fence = quick(|| {
@@ -126,7 +123,7 @@ const BATCHES: usize = 200;
 /// Nanoseconds of `count` steps that are made in a batch, divided by that.
 fn fastest(count: usize, batches: usize, mut batch: impl FnMut() -> Duration) -> f64 {
     let times = (0..batches).map(|_| batch().as_nanos() as f64);
-    stats::quantile(&stats::sorted(times.collect()), 0.1) / count as f64
+    quantile(&sorted(times.collect()), 0.1) / count as f64
 }
 
 /// Nanoseconds of something quick.
@@ -167,10 +164,10 @@ fn transfer() -> f64 {
     thread::scope(|scope| {
         // On threads of their own, as their CPUs are changed.
         let first = scope.spawn(move || {
-            let others = Census::take();
+            let before = threads();
             scope.spawn(move || (0..all).for_each(|number| pass(number, 1)));
             // If that is refused, the system places them.
-            let _ = others.and_then(|others| Pin::Apart.place(&others));
+            let _ = before.and_then(|before| Place::Apart.pin(&before));
             let mut batches = (0..all).step_by(TURNS as usize);
             fastest(4 * TURNS as usize, BATCHES, || {
                 let begun = Instant::now();
@@ -185,15 +182,14 @@ fn transfer() -> f64 {
 
 /// What a job costs that the one before it has spawned, and what a submission from outside costs while no worker takes anything.
 /// On a pool of one worker, which needs no fence and shares nothing.
-fn jobs() -> Result<[f64; 2], Stop> {
+fn jobs() -> Result<[f64; 2]> {
     const JOBS: u32 = 50_000;
     const CHAINS: u32 = 64;
-    beside(|pool| {
-        let shared = Shared::leak(&Bench::new(Tally::leak(), Fault::None), 0, 0, None);
+    Place::Beside.with_pool(1, |pool| {
         let submit = |count: u32, left: u32| {
-            for message in 0..count {
-                let link = Link { inside: pool.handle(), message, left, shared };
-                pool.execute(move || link.run());
+            for _ in 0..count {
+                let inside = pool.handle();
+                pool.execute(move || link(inside, left));
             }
         };
         let spawned = fastest(JOBS as usize, BATCHES / 10, || {
@@ -220,66 +216,35 @@ fn jobs() -> Result<[f64; 2], Stop> {
 
 /// What a submission to an idle pool of one worker costs, and how long it takes until the job runs. So it is with all that is in no
 /// cache after such a pause.
-fn wake() -> Result<[f64; 2], Stop> {
+fn wake() -> Result<[f64; 2]> {
     const GROUPS: usize = 10;
-    beside(|pool| {
-        let (epoch, began) = (Epoch::new(), Arc::new(AtomicU64::new(0)));
+    Place::Beside.with_pool(1, |pool| {
+        let began = Arc::new(AtomicU64::new(0));
         let shot = |_| {
             // As in the workload `wake`.
             thread::sleep(Duration::from_micros(1_600));
-            let (begun, inside) = (epoch.nanos(), began.clone());
-            pool.execute(move || inside.store(epoch.nanos(), Ordering::Release));
-            let call = epoch.nanos() - begun;
+            let (begun, inside) = (Instant::now(), began.clone());
+            let nanos = move || begun.elapsed().as_nanos() as u64;
+            pool.execute(move || inside.store(nanos(), Ordering::Release));
+            let call = nanos();
             thread::sleep(Duration::from_micros(400));
             pool.wait_idle();
-            (call as f64, began.load(Ordering::Acquire).saturating_sub(begun) as f64)
+            (call as f64, began.load(Ordering::Acquire) as f64)
         };
         // Of 15 the median, as in the row of the check, and of these the fastest but a few.
         let group = |_| {
             let (calls, wakes) = (0..15).map(shot).unzip::<_, _, Vec<_>, Vec<_>>();
-            (stats::median(calls), stats::median(wakes))
+            (median(calls), median(wakes))
         };
         let (calls, wakes) = (0..GROUPS).map(group).unzip::<_, _, Vec<_>, Vec<_>>();
-        [calls, wakes].map(|times| stats::quantile(&stats::sorted(times), 0.1))
+        [calls, wakes].map(|times| quantile(&sorted(times), 0.1))
     })
 }
 
-/// Runs this on a thread of its own, with a pool of one worker that is on another CPU, as each thread of the model has one for itself.
-/// The kernel would often place both on one CPU: without a transfer, without an interrupt for a wake-up, and one after the other.
-fn beside<T: Send>(run: impl FnOnce(&Pool) -> T + Send) -> Result<T, Stop> {
-    let refused = |error| Stop::Refused(format!("a pool of one thread can't start: {error}"));
-    let placed = || {
-        let others = Census::take();
-        let pool = Builder::new().threads(1).build().map_err(refused)?;
-        // Its thread is there then.
-        pool.execute(|| ());
-        pool.wait_idle();
-        // If that is refused, the system places them.
-        let _ = others.and_then(|others| Pin::Beside.place(&others));
-        Ok(run(&pool))
-    };
-    thread::scope(|scope| {
-        scope.spawn(placed).join().unwrap_or_else(|cause| panic::resume_unwind(cause))
-    })
-}
-
-#[cfg(all(test, target_os = "linux"))]
-mod tests {
-    use super::beside;
-    use crate::pins::{allowed, tests::alone};
-
-    fn mine() -> Vec<usize> {
-        allowed().expect("a set")
-    }
-
-    #[test]
-    fn the_worker_that_is_measured_and_the_thread_that_measures_have_a_cpu_each() {
-        let _alone = alone();
-        let before = mine();
-        let (this, worker) =
-            beside(|pool| (mine(), pool.submit(mine).join().expect("it ran"))).expect("a pool");
-        assert_eq!((this.len(), worker.len()), (1, 1));
-        assert_eq!(this != worker, before.len() > 1, "{this:?} {worker:?}");
-        assert_eq!(mine(), before, "this thread is left where it was");
+/// A job that spawns the next one, `left` times.
+pub(crate) fn link(inside: Handle, left: u32) {
+    if let Some(left) = left.checked_sub(1) {
+        let next = inside.clone();
+        inside.execute(move || link(next, left));
     }
 }

@@ -3,10 +3,10 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use super::costs::{Costs, FAR};
-use super::machine::{Cpu, Line, Lock, Machine, Thread, time};
-use super::pool::{Pool, Worker};
-use super::workloads::{FanOut, Run, Setting, Stream, Throughput, Wake};
+use crate::costs::{Costs, FAR};
+use crate::machine::{Cpu, Line, Lock, Machine, Thread, time};
+use crate::pool::{Pool, Worker};
+use crate::workloads::{FanOut, Run, Setting, Stream, Throughput, Wake};
 
 /// A machine on which nothing takes any time.
 const FREE: Costs = Costs {

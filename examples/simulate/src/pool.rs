@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::iter;
 use std::rc::Rc;
 
-use super::machine::{Cpu, Line, Lock, Thread, Time};
+use crate::machine::{Cpu, Line, Lock, Thread, Time};
 
 /// The slots of a worker's queue.
 const CAPACITY: usize = 256;
@@ -32,13 +32,13 @@ const PERIODS: [f64; 2] = [40_000.0, 400_000.0];
 /// A job: it computes for `pre` nanoseconds, submits `children`, and one that follows it unless `chain` is 0, and computes for
 /// `post`.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Job {
-    pub(super) chain: u32,
-    pub(super) children: u32,
-    pub(super) pre: f64,
-    pub(super) post: f64,
+pub(crate) struct Job {
+    pub(crate) chain: u32,
+    pub(crate) children: u32,
+    pub(crate) pre: f64,
+    pub(crate) post: f64,
     /// The CPU that waits for its end.
-    pub(super) owner: Option<usize>,
+    pub(crate) owner: Option<usize>,
 }
 
 /// The counts of the pool's state.
@@ -119,18 +119,18 @@ struct Parker {
 
 /// How often something has happened.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Counts {
-    pub(super) ran: u64,
+pub(crate) struct Counts {
+    pub(crate) ran: u64,
     /// Announcements.
-    pub(super) parks: u64,
+    pub(crate) parks: u64,
     /// Announcements that the worker itself withdrew.
-    pub(super) withdrawn: u64,
+    pub(crate) withdrawn: u64,
     /// Workers that were picked and woken.
-    pub(super) wakes: u64,
+    pub(crate) wakes: u64,
 }
 
 /// The pool.
-pub(super) struct Pool {
+pub(crate) struct Pool {
     cpus: usize,
     state: Line,
     counts: Cell<State>,
@@ -140,18 +140,18 @@ pub(super) struct Pool {
     injectors: Vec<Queue>,
     queues: Vec<Queue>,
     parkers: Vec<Parker>,
-    pub(super) happened: Cell<Counts>,
+    pub(crate) happened: Cell<Counts>,
     /// When a job with children, or with an owner, has begun.
-    pub(super) began: Cell<Time>,
+    pub(crate) began: Cell<Time>,
     /// The jobs that have an owner and have not ended.
-    pub(super) owned: RefCell<Vec<usize>>,
+    pub(crate) owned: RefCell<Vec<usize>>,
     /// How many jobs must have run for the CPU that waits to go on.
     goal: Cell<(u64, usize)>,
 }
 
 impl Pool {
     /// A pool of so many sleeping workers, on a machine of so many CPUs.
-    pub(super) fn new(workers: usize, cpus: usize) -> Rc<Self> {
+    pub(crate) fn new(workers: usize, cpus: usize) -> Rc<Self> {
         let injectors = (2 * cpus).min(MAX_INJECTORS).next_power_of_two();
         Rc::new(Self {
             cpus,
@@ -182,12 +182,12 @@ impl Pool {
         self.queues.len() - searching - parked
     }
 
-    pub(super) fn parked(&self) -> usize {
+    pub(crate) fn parked(&self) -> usize {
         self.counts.get().parked
     }
 
     /// The shared lines by name, and how long each has been in transfer or, of the lock, held; of several of a kind the longest.
-    pub(super) fn busy(&self) -> [(&'static str, Time); 4] {
+    pub(crate) fn busy(&self) -> [(&'static str, Time); 4] {
         let busiest = |queues: &[Queue]| {
             let busy = queues.iter().map(|queue| queue.head.busy.get().max(queue.tail.busy.get()));
             busy.max().unwrap_or_default()
@@ -198,7 +198,7 @@ impl Pool {
     }
 
     /// Waits until so many jobs have run.
-    pub(super) async fn wait_for(&self, cpu: &Cpu, jobs: u64) {
+    pub(crate) async fn wait_for(&self, cpu: &Cpu, jobs: u64) {
         self.goal.set((jobs, cpu.index));
         while self.happened.get().ran < jobs {
             cpu.sleep(None).await;
@@ -206,7 +206,7 @@ impl Pool {
     }
 
     /// Submits a job that this CPU owns, and waits for its end; returns how long the submission took.
-    pub(super) async fn run(&self, cpu: &Cpu) -> Time {
+    pub(crate) async fn run(&self, cpu: &Cpu) -> Time {
         let begun = cpu.machine.now();
         self.owned.borrow_mut().push(cpu.index);
         self.inject(cpu, Job { owner: Some(cpu.index), ..Job::default() }).await;
@@ -218,7 +218,7 @@ impl Pool {
     }
 
     /// Submits a job from outside.
-    pub(super) async fn inject(&self, cpu: &Cpu, job: Job) {
+    pub(crate) async fn inject(&self, cpu: &Cpu, job: Job) {
         let injector = &self.injectors[cpu.index % self.injectors.len()];
         cpu.spend(cpu.costs().inject).await;
         cpu.update(&injector.tail).await;
@@ -309,7 +309,7 @@ impl Pool {
 }
 
 /// A worker: the thread on the CPU with its index.
-pub(super) struct Worker {
+pub(crate) struct Worker {
     pool: Rc<Pool>,
     cpu: Cpu,
     /// The injector that it took from last.
@@ -318,7 +318,7 @@ pub(super) struct Worker {
 
 impl Worker {
     /// The thread of a worker, which sleeps at first.
-    pub(super) fn thread(pool: &Rc<Pool>, cpu: Cpu) -> Thread {
+    pub(crate) fn thread(pool: &Rc<Pool>, cpu: Cpu) -> Thread {
         let worker = Self { pool: pool.clone(), cursor: Cell::new(cpu.index), cpu };
         Box::pin(async move { worker.live().await })
     }

@@ -1,38 +1,46 @@
-//! A model of brigade on machines that are not there: what `throughput`, `fan-out` and `wake` would be on up to 256 cores.
+//! A model of brigade on machines that are not there: what `throughput`, `fan-out` and `wake` of the laboratory would be on up to 256
+//! cores.
 //!
 //! `costs` are what its steps take, measured here or given; `machine` has virtual time, CPUs and cache lines; `pool` is the
 //! protocol; `workloads` run on it. `check` compares it with the real pool. `docs/scale.md` has what it predicts and leaves out.
 
+#![forbid(unsafe_code)]
+// It is not part of any loom model: it measures with the real atomics and threads.
+#![allow(clippy::disallowed_types)]
+
 mod check;
 mod costs;
+mod figures;
 mod machine;
+mod place;
 mod pool;
 #[cfg(test)]
 mod tests;
 mod workloads;
 
-use clap::Args;
+use std::iter;
 
-use crate::limits::whole;
-use crate::report::{quantity, write_line};
-use crate::rounds::Rules;
-use crate::stop::Stop;
-use crate::sweep;
-use costs::Costs;
-use workloads::{FanOut, Run, Setting, Stream, Throughput, Wake};
+use anyhow::Result;
+use clap::Parser;
+
+use crate::costs::Costs;
+use crate::workloads::{FanOut, Run, Setting, Stream, Throughput, Wake};
 
 /// The most cores that are modelled.
-const MAX_CORES: u64 = 256;
+const MAX_CORES: usize = 256;
 
-/// Options of `simulate`.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct Simulate {
+/// Predicts throughput, fan-out and wake-ups of brigade on machines of up to 256 cores.
+///
+/// A model of the pool, with costs that are measured here: `docs/scale.md` says what it leaves out.
+#[derive(Debug, Parser)]
+#[command(name = "simulate", version)]
+struct Simulate {
     /// Cores of the machine: an even number, as half of them submit in two of the tables, several, or a range such as `2..256`, each
     /// twice the one before it.
     #[arg(long, value_name = "N", value_delimiter = ',', default_value = "2,16,64,256", value_parser = cores)]
     cores: Vec<Span>,
     /// Cores that share a cache; a transfer between two such groups costs `far`. Without it all cores are one group.
-    #[arg(long, value_name = "N", value_parser = whole::<1, MAX_CORES>)]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MAX_CORES as u64))]
     group: Option<u64>,
     /// Take the costs that are recorded in the program, and measure none.
     #[arg(long)]
@@ -41,9 +49,15 @@ pub(crate) struct Simulate {
     /// has their names. `far` follows `transfer` unless it is given.
     #[arg(long = "cost", value_name = "NAME=NS", value_parser = cost)]
     costs: Vec<(String, f64)>,
-    /// Run the real pool on one core and two beside the model, `--rounds` times, and fail if they differ by more than 20 %.
+    /// Seed of the random numbers: another run.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+    /// Run the real pool on one core and two beside the model, and fail if they differ by more than 20 %.
     #[arg(long, conflicts_with_all = ["cores", "group", "recorded", "costs"])]
-    pub(crate) check: bool,
+    check: bool,
+    /// Rounds of the check.
+    #[arg(long, value_name = "N", default_value_t = 5, requires = "check", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    rounds: u16,
 }
 
 /// A number of cores, or those that a range stands for.
@@ -52,16 +66,18 @@ struct Span(Vec<usize>);
 
 /// Reads a part of the value of `--cores`.
 fn cores(text: &str) -> Result<Span, String> {
-    let numbers = match text.split_once("..") {
-        Some((first, last)) => sweep::range(first, last).unwrap_or_default(),
-        None => vec![text.to_owned()],
+    let read = |number: &str| {
+        let number = number.parse().ok();
+        number.filter(|&number: &usize| number % 2 == 0 && (2..=MAX_CORES).contains(&number))
     };
-    let read = |number: &String| {
-        let number = whole::<2, MAX_CORES>(number).ok()? as usize;
-        (number % 2 == 0).then_some(number)
+    let span = match text.split_once("..") {
+        None => read(text).map(|number| vec![number]),
+        Some((first, last)) => read(first).zip(read(last)).map(|(first, last)| {
+            let doubled = iter::successors(Some(first), |number| Some(2 * number));
+            doubled.take_while(|&number| number < last).chain([last]).collect()
+        }),
     };
-    let cores: Option<Vec<_>> = numbers.iter().map(read).collect();
-    cores.filter(|cores| !cores.is_empty()).map(Span).ok_or_else(|| {
+    span.map(Span).ok_or_else(|| {
         format!("must be an even number from 2 to {MAX_CORES}, or a range such as 2..{MAX_CORES}")
     })
 }
@@ -76,19 +92,18 @@ fn cost(text: &str) -> Result<(String, f64), String> {
     read().ok_or_else(|| "must be a name, `=` and nanoseconds, such as transfer=90".to_owned())
 }
 
-impl Simulate {
-    /// Prints what the model predicts, or compares it with the real pool.
-    pub(crate) fn run(&self, rules: &Rules, seed: u64) -> Result<(), Stop> {
-        if self.check {
-            return check::run(rules, seed);
-        }
-        let costs = if self.recorded { Costs::RECORDED } else { Costs::measure()? };
-        let group = self.group.map_or(usize::MAX, |group| group as usize);
-        let setting = Setting { costs: costs.with(&self.costs)?, group, seed };
-        write_line(&setting.costs.line())?;
-        let cores: Vec<_> = self.cores.iter().flat_map(|span| span.0.clone()).collect();
-        TABLES.iter().try_for_each(|table| write_line(&table.text(&setting, &cores)))
+fn main() -> Result<()> {
+    let options = Simulate::parse();
+    if options.check {
+        return check::run(options.rounds.into(), options.seed);
     }
+    let costs = if options.recorded { Costs::RECORDED } else { Costs::measure()? };
+    let group = options.group.map_or(usize::MAX, |group| group as usize);
+    let setting = Setting { costs: costs.with(&options.costs)?, group, seed: options.seed };
+    println!("{}", setting.costs.line());
+    let cores: Vec<_> = options.cores.iter().flat_map(|span| span.0.clone()).collect();
+    TABLES.iter().for_each(|table| println!("{}", table.text(&setting, &cores)));
+    Ok(())
 }
 
 /// What a workload comes to on some cores.
@@ -145,7 +160,7 @@ const TABLES: &[Table] = &[
         row: |setting, cores| {
             let one = FanOut { workers: cores, children: 32 * cores as u32, work: CHILD, shots: 5 };
             let run = one.run(setting, cores);
-            Row { numbers: [(run.time, "s"), (run.time / (32.0 * CHILD / 1e9), "jobs")], run }
+            Row { numbers: [(run.time, "s"), (run.time / (32.0 * CHILD / 1e9), "")], run }
         },
     },
     Table {
@@ -176,7 +191,7 @@ fn chains(setting: &Setting, cores: usize, pre: f64, post: f64) -> Row {
 
 fn rate(run: Run, jobs: u64, workers: usize) -> Row {
     let rate = jobs as f64 / run.time;
-    Row { numbers: [(rate, "jobs/s"), (rate / workers as f64, "jobs/s")], run }
+    Row { numbers: [(rate, "/s"), (rate / workers as f64, "/s")], run }
 }
 
 impl Table {
@@ -188,8 +203,8 @@ impl Table {
         );
         for &cores in cores {
             let Row { numbers, run } = (self.row)(setting, cores);
-            let [first, second] = numbers.map(|(value, unit)| quantity::short(value, unit));
-            let wakes = quantity::short(run.wake_rate, "wakes/s");
+            let [first, second] = numbers.map(|(value, unit)| figures::short(value, unit));
+            let wakes = figures::short(run.wake_rate, "/s");
             let (line, busy) = run.busiest;
             text += &format!(
                 "\n  {cores:>5}{first:>14}{second:>14}{wakes:>14}  {line:<14}{:>3.0} %",

@@ -18,13 +18,13 @@ use std::task::{Context, Poll, Waker};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
-use super::costs::Costs;
+use crate::costs::Costs;
 
 /// A moment, or a duration: picoseconds.
-pub(super) type Time = u64;
+pub(crate) type Time = u64;
 
 /// Nanoseconds as a duration.
-pub(super) fn time(nanos: f64) -> Time {
+pub(crate) fn time(nanos: f64) -> Time {
     (nanos * 1e3).round() as Time
 }
 
@@ -44,14 +44,14 @@ fn overlap(one: &Cpus, other: &Cpus) -> bool {
 }
 
 /// A thread: what it does, one step after the other.
-pub(super) type Thread = Pin<Box<dyn Future<Output = ()>>>;
+pub(crate) type Thread = Pin<Box<dyn Future<Output = ()>>>;
 
 /// When what was scheduled for a CPU happens: a moment, a number that orders equal moments, the CPU, and the number of its turn.
 type Event = (Time, u64, usize, u64);
 
 /// The machine.
-pub(super) struct Machine {
-    pub(super) costs: Costs,
+pub(crate) struct Machine {
+    pub(crate) costs: Costs,
     /// CPUs of a group: a transfer from one group to another costs more.
     group: usize,
     now: Cell<Time>,
@@ -65,7 +65,7 @@ pub(super) struct Machine {
 
 impl Machine {
     /// A machine of so many CPUs, in groups of so many.
-    pub(super) fn new(costs: Costs, cpus: usize, group: usize) -> Rc<Self> {
+    pub(crate) fn new(costs: Costs, cpus: usize, group: usize) -> Rc<Self> {
         assert!(cpus <= MAX_CPUS, "a line knows {MAX_CPUS} CPUs");
         Rc::new(Self {
             costs,
@@ -79,17 +79,17 @@ impl Machine {
         })
     }
 
-    pub(super) fn now(&self) -> Time {
+    pub(crate) fn now(&self) -> Time {
         self.now.get()
     }
 
     /// Ends the run.
-    pub(super) fn stop(&self) {
+    pub(crate) fn stop(&self) {
         self.is_over.set(true);
     }
 
     /// Runs these threads, on the first CPUs, until one of them stops the machine; `false` if all of them sleep before that.
-    pub(super) fn run(&self, mut threads: Vec<Thread>) -> bool {
+    pub(crate) fn run(&self, mut threads: Vec<Thread>) -> bool {
         for cpu in 0..threads.len() {
             self.schedule(cpu, self.now());
         }
@@ -151,31 +151,31 @@ impl Future for Pause<'_> {
 
 /// A cache line.
 #[derive(Default)]
-pub(super) struct Line {
+pub(crate) struct Line {
     /// The CPUs that have it.
     holders: Cell<Cpus>,
     /// When it can be transferred next.
     free_at: Cell<Time>,
     /// How long it has been in transfer.
-    pub(super) busy: Cell<Time>,
+    pub(crate) busy: Cell<Time>,
 }
 
 /// A lock, which waiting threads get in their order, with a line of its own and one of data.
 #[derive(Default)]
-pub(super) struct Lock {
+pub(crate) struct Lock {
     line: Line,
     data: Line,
     is_held: Cell<bool>,
     since: Cell<Time>,
     waiting: RefCell<VecDeque<usize>>,
     /// How long it has been held.
-    pub(super) busy: Cell<Time>,
+    pub(crate) busy: Cell<Time>,
 }
 
 /// A CPU with the thread on it.
-pub(super) struct Cpu {
-    pub(super) machine: Rc<Machine>,
-    pub(super) index: usize,
+pub(crate) struct Cpu {
+    pub(crate) machine: Rc<Machine>,
+    pub(crate) index: usize,
     /// The CPUs of its group, and the others.
     near: Cpus,
     far: Cpus,
@@ -185,7 +185,7 @@ pub(super) struct Cpu {
 }
 
 impl Cpu {
-    pub(super) fn new(machine: &Rc<Machine>, index: usize, seed: u64) -> Self {
+    pub(crate) fn new(machine: &Rc<Machine>, index: usize, seed: u64) -> Self {
         let random = SmallRng::seed_from_u64(seed.wrapping_add(index as u64));
         let group = |far: bool| {
             let cpus = (0..machine.turns.len()).filter(|&cpu| machine.is_far(index, cpu) == far);
@@ -195,17 +195,17 @@ impl Cpu {
         Self { machine: machine.clone(), index, near, far, random, ahead: Cell::default() }
     }
 
-    pub(super) fn costs(&self) -> &Costs {
+    pub(crate) fn costs(&self) -> &Costs {
         &self.machine.costs
     }
 
     /// A number below `end`.
-    pub(super) fn below(&self, end: usize) -> usize {
+    pub(crate) fn below(&self, end: usize) -> usize {
         self.random.borrow_mut().random_range(0..end)
     }
 
     /// `nanos`, more or less by the jitter of the costs.
-    pub(super) fn about(&self, nanos: f64) -> f64 {
+    pub(crate) fn about(&self, nanos: f64) -> f64 {
         let jitter = nanos * self.costs().jitter;
         if jitter == 0.0 {
             nanos
@@ -227,12 +227,12 @@ impl Cpu {
     }
 
     /// Computes for some nanoseconds.
-    pub(super) async fn spend(&self, nanos: f64) {
+    pub(crate) async fn spend(&self, nanos: f64) {
         self.until(self.machine.now() + time(nanos)).await;
     }
 
     /// Gets lines that are only in the cache of another CPU, and that don't depend on each other.
-    pub(super) async fn fetch(&self, lines: usize, from: usize) {
+    pub(crate) async fn fetch(&self, lines: usize, from: usize) {
         if lines > 0 && from != self.index {
             let first = self.transfer(self.machine.is_far(from, self.index));
             self.spend(first * (1.0 + self.costs().stream * (lines - 1) as f64)).await;
@@ -267,34 +267,34 @@ impl Cpu {
 
     /// Looks at a line on whose content no further access depends: it begins with the next of these while this one comes. The
     /// time passes at the next `await`.
-    pub(super) fn look(&self, line: &Line) {
+    pub(crate) fn look(&self, line: &Line) {
         let end = self.access(line, false, self.costs().hit, self.costs().stream);
         self.ahead.set(end - self.machine.now());
     }
 
     /// Reads a line.
-    pub(super) async fn read(&self, line: &Line) {
+    pub(crate) async fn read(&self, line: &Line) {
         self.until(self.access(line, false, self.costs().hit, 1.0)).await;
     }
 
     /// Writes a line.
-    pub(super) async fn write(&self, line: &Line) {
+    pub(crate) async fn write(&self, line: &Line) {
         self.until(self.access(line, true, self.costs().hit, 1.0)).await;
     }
 
     /// Writes a line; one that `comes_along` was asked for together with another that has just come.
-    pub(super) async fn write_along(&self, line: &Line, comes_along: bool) {
+    pub(crate) async fn write_along(&self, line: &Line, comes_along: bool) {
         let share = if comes_along { self.costs().stream } else { 1.0 };
         self.until(self.access(line, true, self.costs().hit, share)).await;
     }
 
     /// Reads and writes a line in one step.
-    pub(super) async fn update(&self, line: &Line) {
+    pub(crate) async fn update(&self, line: &Line) {
         self.until(self.access(line, true, self.costs().atomic, 1.0)).await;
     }
 
     /// Waits for a lock and takes it.
-    pub(super) async fn acquire(&self, lock: &Lock) {
+    pub(crate) async fn acquire(&self, lock: &Lock) {
         self.update(&lock.line).await;
         if lock.is_held.replace(true) {
             lock.waiting.borrow_mut().push_back(self.index);
@@ -305,7 +305,7 @@ impl Cpu {
     }
 
     /// Releases a lock: to the thread that has waited for the longest, if there is one. Not while it is ahead.
-    pub(super) fn release(&self, lock: &Lock) {
+    pub(crate) fn release(&self, lock: &Lock) {
         let mut end = self.machine.now();
         match lock.waiting.borrow_mut().pop_front() {
             Some(next) => {
@@ -319,7 +319,7 @@ impl Cpu {
     }
 
     /// Sleeps until it is roused, or for so many nanoseconds. Not while it is ahead.
-    pub(super) async fn sleep(&self, nanos: Option<f64>) {
+    pub(crate) async fn sleep(&self, nanos: Option<f64>) {
         assert_eq!(self.ahead.get(), 0, "a thread sleeps after what it has done");
         let sleeps = &self.machine.sleeps[self.index];
         sleeps.set(true);
@@ -328,7 +328,7 @@ impl Cpu {
     }
 
     /// Lets a CPU go on after some nanoseconds if it sleeps.
-    pub(super) fn rouse(&self, cpu: usize, nanos: f64) {
+    pub(crate) fn rouse(&self, cpu: usize, nanos: f64) {
         if self.machine.sleeps[cpu].get() {
             self.machine.schedule(cpu, self.machine.now() + time(nanos));
         }

@@ -3,37 +3,37 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use super::costs::Costs;
-use super::machine::{Cpu, Machine, Thread, Time};
-use super::pool::{Counts, Job, Pool, Worker};
-use crate::stats::{median, middle};
+use crate::costs::Costs;
+use crate::figures::median;
+use crate::machine::{Cpu, Machine, Thread, Time};
+use crate::pool::{Counts, Job, Pool, Worker};
 
 /// Nanoseconds between two shots: every worker sleeps before that is over.
 const PAUSE: f64 = 3_000_000.0;
 
 /// A machine, and a pool on it.
 #[derive(Clone, Debug)]
-pub(super) struct Setting {
-    pub(super) costs: Costs,
+pub(crate) struct Setting {
+    pub(crate) costs: Costs,
     /// Cores of a group.
-    pub(super) group: usize,
-    pub(super) seed: u64,
+    pub(crate) group: usize,
+    pub(crate) seed: u64,
 }
 
 /// What a run came to.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Run {
+pub(crate) struct Run {
     /// Seconds: the median of the shots, or all of it.
-    pub(super) time: f64,
+    pub(crate) time: f64,
     /// Seconds that a submission took, where that is measured: the median.
-    pub(super) submit: f64,
+    pub(crate) submit: f64,
     /// The line that was in transfer for the largest share of the time, and the share.
-    pub(super) busiest: (&'static str, f64),
+    pub(crate) busiest: (&'static str, f64),
     /// Wake-ups per second of the time that was measured.
-    pub(super) wake_rate: f64,
-    pub(super) counts: Counts,
+    pub(crate) wake_rate: f64,
+    pub(crate) counts: Counts,
     /// Workers that sleep at the end.
-    pub(super) parked: usize,
+    pub(crate) parked: usize,
 }
 
 /// A run that is being made.
@@ -71,7 +71,7 @@ impl Stage {
         let submits = outcome.submits.take().into_iter().map(seconds);
         Run {
             time: median(times.iter().copied().map(seconds).collect()),
-            submit: middle(&submits.collect::<Vec<_>>()).unwrap_or_default(),
+            submit: median(submits.collect()),
             busiest: (busiest.0, busiest.1 as f64 / all.max(1) as f64),
             wake_rate: pool.happened.get().wakes as f64 / seconds(all.max(1)),
             counts: pool.happened.get(),
@@ -91,22 +91,22 @@ struct Outcome {
 
 /// `throughput`: each producer submits messages, and each message is a chain of jobs. The rate is that of all jobs.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Throughput {
-    pub(super) workers: usize,
-    pub(super) producers: usize,
-    pub(super) messages: u64,
-    pub(super) amplification: u32,
+pub(crate) struct Throughput {
+    pub(crate) workers: usize,
+    pub(crate) producers: usize,
+    pub(crate) messages: u64,
+    pub(crate) amplification: u32,
     /// Nanoseconds that each job computes before it submits the next, and after that.
-    pub(super) pre: f64,
-    pub(super) post: f64,
+    pub(crate) pre: f64,
+    pub(crate) post: f64,
 }
 
 impl Throughput {
-    pub(super) fn jobs(&self) -> u64 {
+    pub(crate) fn jobs(&self) -> u64 {
         self.producers as u64 * self.messages * (1 + u64::from(self.amplification))
     }
 
-    pub(super) fn run(&self, setting: &Setting, cpus: usize) -> Run {
+    pub(crate) fn run(&self, setting: &Setting, cpus: usize) -> Run {
         let Self { workers, producers, messages, amplification, pre, post } = *self;
         let mut stage = Stage::new(setting, workers, producers, cpus);
         let (outcome, jobs) = (Rc::<Outcome>::default(), self.jobs());
@@ -131,15 +131,15 @@ impl Throughput {
 /// `fan-out`: an idle pool gets a job, whose children are worth `work` nanoseconds each. The time is that from the first line of
 /// the job to the end of the last child.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct FanOut {
-    pub(super) workers: usize,
-    pub(super) children: u32,
-    pub(super) work: f64,
-    pub(super) shots: u64,
+pub(crate) struct FanOut {
+    pub(crate) workers: usize,
+    pub(crate) children: u32,
+    pub(crate) work: f64,
+    pub(crate) shots: u64,
 }
 
 impl FanOut {
-    pub(super) fn run(&self, setting: &Setting, cpus: usize) -> Run {
+    pub(crate) fn run(&self, setting: &Setting, cpus: usize) -> Run {
         let Self { workers, children, work, shots } = *self;
         let mut stage = Stage::new(setting, workers, 1, cpus);
         let outcome = Rc::<Outcome>::default();
@@ -160,13 +160,13 @@ impl FanOut {
 
 /// `wake`: an idle pool gets a job. The time is that until it runs.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Wake {
-    pub(super) workers: usize,
-    pub(super) shots: u64,
+pub(crate) struct Wake {
+    pub(crate) workers: usize,
+    pub(crate) shots: u64,
 }
 
 impl Wake {
-    pub(super) fn run(&self, setting: &Setting, cpus: usize) -> Run {
+    pub(crate) fn run(&self, setting: &Setting, cpus: usize) -> Run {
         let Self { workers, shots } = *self;
         let mut stage = Stage::new(setting, workers, 1, cpus);
         let outcome = Rc::<Outcome>::default();
@@ -189,14 +189,14 @@ impl Wake {
 /// Wake-ups as fast as they can be: each of several threads submits a job, waits for its end, and submits the next, while the
 /// workers sleep whenever there is none. The rate is that of the workers that are woken.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Stream {
-    pub(super) workers: usize,
-    pub(super) submitters: usize,
-    pub(super) jobs: u64,
+pub(crate) struct Stream {
+    pub(crate) workers: usize,
+    pub(crate) submitters: usize,
+    pub(crate) jobs: u64,
 }
 
 impl Stream {
-    pub(super) fn run(&self, setting: &Setting, cpus: usize) -> Run {
+    pub(crate) fn run(&self, setting: &Setting, cpus: usize) -> Run {
         let Self { workers, submitters, jobs } = *self;
         let mut stage = Stage::new(setting, workers, submitters, cpus);
         let outcome = Rc::<Outcome>::default();

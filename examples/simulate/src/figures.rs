@@ -1,0 +1,29 @@
+//! Quantiles of what was measured, and numbers for people.
+
+/// `values` in ascending order.
+pub(crate) fn sorted(mut values: Vec<f64>) -> Vec<f64> {
+    values.sort_by(f64::total_cmp);
+    values
+}
+
+/// The value at `share` of the way through `sorted`, which is not empty, by nearest rank.
+pub(crate) fn quantile(sorted: &[f64], share: f64) -> f64 {
+    let rank = (share * sorted.len() as f64).ceil() as usize;
+    sorted[rank.clamp(1, sorted.len()) - 1]
+}
+
+/// The value in the middle of `values`; 0 if there is none.
+pub(crate) fn median(values: Vec<f64>) -> f64 {
+    if values.is_empty() { 0.0 } else { quantile(&sorted(values), 0.5) }
+}
+
+/// `value` with a prefix, in three digits or so.
+pub(crate) fn short(value: f64, unit: &str) -> String {
+    let prefixes =
+        [(1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n")];
+    let fitting = prefixes.into_iter().find(|(scale, _)| value >= *scale);
+    let (scale, prefix) = fitting.unwrap_or((1.0, ""));
+    let value = value / scale;
+    let decimals = if value >= 100.0 { 0 } else { 1 + usize::from(value < 10.0) };
+    format!("{value:.decimals$} {prefix}{unit}")
+}
