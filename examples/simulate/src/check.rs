@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 use brigade::Pool;
 
 use crate::costs::{Costs, link};
-use crate::figures::{median, quantile, short, sorted};
+use crate::figures::{median, middle, quantile, short, sorted};
 use crate::place::Place;
 use crate::workloads::{FanOut, Setting, Throughput, Wake};
 
@@ -162,8 +162,8 @@ pub(crate) fn run(rounds: usize, seed: u64) -> Result<()> {
             far.push(format!("no round of {name} was steady"));
             continue;
         };
-        let ratio = quantile(&ratios, 0.5);
-        let [model, real] = [models, reals].map(|times| short(median(times), "s"));
+        let ratio = middle(ratios.clone());
+        let [model, real] = [models, reals].map(|times| short(middle(times), "s"));
         println!("{model:>12}{real:>12}  {ratio:.2} ({least:.2}, {most:.2})     {name}");
         if (ratio - 1.0).abs() > TOLERANCE {
             far.push(name);

@@ -12,9 +12,16 @@ pub(crate) fn quantile(sorted: &[f64], share: f64) -> f64 {
     sorted[rank.clamp(1, sorted.len()) - 1]
 }
 
-/// The value in the middle of `values`; 0 if there is none.
+/// The value in the middle of `values`, by nearest rank; 0 if there is none.
 pub(crate) fn median(values: Vec<f64>) -> f64 {
     if values.is_empty() { 0.0 } else { quantile(&sorted(values), 0.5) }
+}
+
+/// The value in the middle of `values`, or the mean of the two in the middle; 0 if there is none.
+pub(crate) fn middle(values: Vec<f64>) -> f64 {
+    let values = sorted(values);
+    let (low, high) = (values.len().saturating_sub(1) / 2, values.len() / 2);
+    values.get(low).zip(values.get(high)).map_or(0.0, |(low, high)| low.midpoint(*high))
 }
 
 /// `value` with a prefix, in three digits or so.

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use crate::costs::Costs;
-use crate::figures::median;
+use crate::figures::{median, middle};
 use crate::machine::{Cpu, Machine, Thread, Time};
 use crate::pool::{Counts, Job, Pool, Worker};
 
@@ -71,7 +71,7 @@ impl Stage {
         let submits = outcome.submits.take().into_iter().map(seconds);
         Run {
             time: median(times.iter().copied().map(seconds).collect()),
-            submit: median(submits.collect()),
+            submit: middle(submits.collect()),
             busiest: (busiest.0, busiest.1 as f64 / all.max(1) as f64),
             wake_rate: pool.happened.get().wakes as f64 / seconds(all.max(1)),
             counts: pool.happened.get(),
