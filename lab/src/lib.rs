@@ -1,7 +1,6 @@
 //! `brigade-lab`: compares brigade with widely used thread pools, and its queues and channel with theirs.
 //!
-//! It is a program, and a library of one call: [`compare`] measures a closure of one's own on brigade and other pools. `README.md`
-//! defines each number.
+//! All of the program is in this library, which has no other user. `README.md` defines each number.
 //!
 //! # Order
 //!
@@ -15,8 +14,7 @@
 //! - the traits of workloads, their runs on targets, and a folder of them: `workload`, `apart`, `dispatch`,
 //!   `row`, `workloads`, `plan`;
 //! - the output: `spent`, `noise`, `schema`, `report`, `recorded`, `chart`, `page`, `compare`, `interrupt`;
-//! - the program: `hogs`, `rounds`, `check`, `sweep`, `cli`, `session`;
-//! - what is public: `library`.
+//! - the program: `hogs`, `rounds`, `check`, `sweep`, `cli`, `session`.
 
 #![forbid(unsafe_code)]
 // The laboratory is not part of any loom model: it must measure with the real atomics and threads.
@@ -39,7 +37,6 @@ mod inbox;
 mod interrupt;
 mod kernel;
 mod latch;
-mod library;
 mod limits;
 mod machine;
 mod needs;
@@ -76,9 +73,6 @@ use std::process::ExitCode;
 
 use crate::cli::Cli;
 use crate::stop::Stop;
-
-pub use crate::library::{AnyPool, Compare, Comparison, Error, Measured, compare};
-pub use crate::report::speedup::{Speedup, Verdict};
 
 /// The program `brigade-lab`.
 #[doc(hidden)]

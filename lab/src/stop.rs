@@ -31,6 +31,7 @@ impl Stop {
     }
 
     /// The reason in words.
+    #[cfg(test)]
     pub(crate) fn reason(&self) -> &str {
         match self {
             Stop::Closed => "the output is closed",

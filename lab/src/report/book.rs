@@ -160,12 +160,6 @@ impl SharedBook {
             .collect()
     }
 
-    /// The results. No other thread may have the book any more.
-    pub(crate) fn into_results(self) -> Results {
-        let book = Arc::into_inner(self.0).expect("the only owner");
-        book.into_inner().unwrap_or_else(PoisonError::into_inner).results
-    }
-
     /// Writes the results to where they go, once: the second call finds it done.
     pub(crate) fn finish(&self, complete: bool) -> Result<(), Stop> {
         // Locked until all is written, so that the process does not end before that.

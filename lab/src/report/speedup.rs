@@ -22,7 +22,7 @@ const SHOWN: f64 = 0.005;
 
 /// What can be said of a pair of sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub(crate) enum Verdict {
     /// Ours is better.
     Better,
     /// Ours is worse.
@@ -49,15 +49,15 @@ impl Verdict {
 
 /// How many times as good ours is as theirs: 2 is twice the rate or half the time.
 #[derive(Clone, Copy, Debug)]
-pub struct Speedup {
+pub(crate) struct Speedup {
     /// Of the medians.
-    pub middle: f64,
+    pub(crate) middle: f64,
     /// The lower end of an interval of 95 per cent.
-    pub low: f64,
+    pub(crate) low: f64,
     /// Its upper end.
-    pub high: f64,
+    pub(crate) high: f64,
     /// Whether it is better, and whether that is known.
-    pub verdict: Verdict,
+    pub(crate) verdict: Verdict,
 }
 
 /// The rounds in which both sides have a number, each with our value and theirs.
