@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# Measures what the figures in the READMEs come from, and writes them there. By hand, on a machine that does nothing else.
+# Measures what the figures in the READMEs come from, and prints their tables. By hand, on a machine that does nothing else.
 #   ci/figures.sh quick     the answer in README.md; some two minutes
 #   ci/figures.sh full      docs/figures.md, and the tables of the crates; some forty minutes
-#   ci/figures.sh --fill    only writes what docs/results has into the READMEs
 # Both on the same commit, one after the other.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -26,15 +25,6 @@ case "${1-}" in
     # The quick rows are short: nine rounds of them take two minutes.
     quick) measure quick 9 ;;
     full) measure full 5 ;;
-    --fill) ;;
-    *) echo "usage: ci/figures.sh quick|full|--fill" >&2; exit 2 ;;
+    *) echo "usage: ci/figures.sh quick|full" >&2; exit 2 ;;
 esac
-for results in docs/results/*.json; do
-    name="$(basename "$results" .json)"
-    # A place without a name is for the quick results.
-    begin="<!-- figures: $name "
-    if [ "$name" = quick ]; then begin="$begin|<!-- figures -->"; fi
-    for page in $(grep -lE "^($begin)" README.md lab/README.md crates/*/README.md docs/*.md); do
-        if [ ! -L "$page" ]; then lab readme "$results" "$page"; fi
-    done
-done
+lab report "docs/results/$1.json"

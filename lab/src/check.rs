@@ -53,7 +53,7 @@ impl Check {
                 targets.shuffle(random);
                 let mut failed = Vec::new();
                 for target in targets.iter().filter(|_| !is_over(round)) {
-                    reporter.announce_until(time, row.name(), target.name);
+                    reporter.announce(row.name(), target.name);
                     runs += 1;
                     let failure = match row.run(target, rules.terms(target)) {
                         Ok(_) => continue,

@@ -17,10 +17,10 @@ use crate::compare::{Compare, percent};
 use crate::fault::Fault;
 use crate::hogs;
 use crate::limits::{self, whole};
-use crate::page::{self, Readme, Report};
+use crate::page::{self, Report};
 use crate::pins::Pin;
 use crate::plan;
-use crate::report::destination::{Output, Render, differ, path};
+use crate::report::destination::{Output, Render, path, same};
 use crate::report::speedup;
 use crate::report::table::Detail;
 use crate::rounds::{Contest, Rules};
@@ -72,16 +72,10 @@ pub(crate) enum What {
     ///
     /// A bar for each target, the best first, as SVG. The options that say how to measure are refused.
     Chart(Chart),
-    /// Show a result file: its tables, or with --html a page and with --markdown a text to share.
+    /// Show a result file: its tables, or with --html a page.
     ///
     /// The options that say how to measure are refused.
     Report(Report),
-    /// Write figures of a result file into READMEs, or check that they are there.
-    ///
-    /// The answer goes between the lines `<!-- figures -->` and `<!-- /figures -->`. `<!-- figures: NAME -->` takes those of NAME.json
-    /// only, and `<!-- figures: NAME --workload W -->` a table of this workload; `--where`, `--targets` and `--metric` choose from it as
-    /// they do for `chart`. The options that say how to measure are refused.
-    Readme(Readme),
     /// Compare two result files: what is faster or slower beyond the noise.
     ///
     /// A line for each workload, target and metric that differs; with --verbose for all of them. The options that say
@@ -163,18 +157,9 @@ pub(crate) struct Options {
     /// Write the results as a page to this file: one that needs no other, with the answer, plots and tables.
     #[arg(long, global = true, value_name = "PATH", value_parser = path())]
     html: Option<PathBuf>,
-    /// Write the tables as Markdown to this file; `-` is stdout.
-    #[arg(long, global = true, value_name = "PATH", value_parser = path())]
-    markdown: Option<PathBuf>,
-    /// Replace the files of --json, --html, --markdown and --svg if there are some.
+    /// Replace the files of --json, --html and --svg if there are some.
     #[arg(long, global = true)]
     pub(crate) force: bool,
-    /// Append the results to this CSV file: a row for each target and metric.
-    #[arg(long, global = true, value_name = "PATH", value_parser = path())]
-    pub(crate) csv: Option<PathBuf>,
-    /// Append the single values behind the percentiles to this CSV file: a row for each.
-    #[arg(long, global = true, value_name = "PATH", value_parser = path())]
-    pub(crate) samples: Option<PathBuf>,
     /// Print all metrics: of `all` more than one each, of a workload the details, too. The files have them in any case.
     #[arg(long, global = true, conflicts_with = "quiet")]
     pub(crate) verbose: bool,
@@ -303,9 +288,9 @@ impl Cli {
             Some(What::Once { .. } | What::Load(_) | What::Process(_) | What::Hogs { .. }) => {
                 return Ok(());
             }
-            Some(What::List | What::Readme(_)) => &[],
+            Some(What::List) => &[],
             Some(What::Chart(_)) => &["force"],
-            Some(What::Report(_)) => &["html", "markdown", "force", "verbose"],
+            Some(What::Report(_)) => &["html", "force", "verbose"],
             Some(What::Compare(_)) => &["verbose", "quiet"],
             Some(What::Trace { .. }) => &["target", "patience"],
             Some(What::Check(_)) => {
@@ -338,23 +323,6 @@ impl Cli {
         }
     }
 
-    /// How long this many runs of a plan take, if it is one, by what the plan knows of itself.
-    pub(crate) fn expected(&self, runs: u64) -> Option<Duration> {
-        let (rows, time) = match self.what {
-            Some(What::All(Extent { full: true, .. })) => (plan::full(), plan::FULL_TIME),
-            Some(What::All(_)) | None => (plan::quick(), plan::QUICK_TIME),
-            _ => return None,
-        };
-        let usual = rows.iter().flat_map(|row| {
-            let further = row.further();
-            row.targets()
-                .into_iter()
-                .filter(|target| target.is_default || further.contains(&target.name))
-        });
-        let usual = usual.count() as f64 * plan::ROUNDS;
-        Some(time.mul_f64(runs as f64 / usual))
-    }
-
     /// The rows to measure or to check, with their targets.
     pub(crate) fn contests(&self) -> Result<Vec<Contest>, Stop> {
         let mut rows = match &self.what {
@@ -374,11 +342,6 @@ impl Cli {
         }
         if self.options.pin.is_some() && !rows.iter().all(|row| row.pins()) {
             let reason = "--pin is for wake, bucket-brigade and channels only";
-            return Err(Stop::Usage(reason.to_owned()));
-        }
-        if self.options.samples.is_some() && !rows.iter().all(|row| row.samples()) {
-            let reason = "--samples is for latency, wake, ramp-up, fan-out, fairness, steal, burst, bucket-brigade, echo and timers only, and in the \
-                          last for those that fire";
             return Err(Stop::Usage(reason.to_owned()));
         }
         // A value that a sweep names twice is measured once: no result may stand twice in a file.
@@ -464,18 +427,20 @@ impl Options {
 
     /// The files to write, each of which can be written.
     pub(crate) fn outputs(&self) -> Result<Vec<Output>, Stop> {
-        let wanted: [(_, Render); 3] = [
-            (&self.json, |results| Ok(results.to_vec())),
-            (&self.html, page::html),
-            (&self.markdown, page::markdown),
-        ];
+        let wanted: [(_, Render); 2] =
+            [(&self.json, |results| Ok(results.to_vec())), (&self.html, page::html)];
         if self.force && wanted.iter().all(|(path, _)| path.is_none()) {
-            let reason =
-                "--force replaces the file of --json, --html or --markdown, and there is none";
+            let reason = "--force replaces the file of --json or --html, and there is none";
             return Err(Stop::Usage(reason.to_owned()));
         }
-        let files = [&self.json, &self.html, &self.markdown, &self.csv, &self.samples];
-        differ(&files.into_iter().filter_map(|file| file.as_deref()).collect::<Vec<_>>())?;
+        if self
+            .json
+            .as_deref()
+            .zip(self.html.as_deref())
+            .is_some_and(|(json, html)| same(json, html))
+        {
+            return Err(Stop::Usage("--json and --html need a file each".to_owned()));
+        }
         Output::open(&wanted, self.force)
     }
 
@@ -485,7 +450,7 @@ impl Options {
         // The interval of fewer rounds than a verdict needs may be narrow by chance.
         let rounds = self.until.map_or(self.rounds, |_| self.rounds.max(speedup::ROUNDS as u64));
         let until = self.until.map(|until| (until, self.at_most));
-        Rules { rounds, until, patience, pin: self.pin, inject: self.inject, samples: None }
+        Rules { rounds, until, patience, pin: self.pin, inject: self.inject }
     }
 }
 
@@ -500,8 +465,7 @@ mod tests {
         for (line, taken) in [
             ("list", ""),
             ("chart results --svg picture --workload wake", "force"),
-            ("report results", "html markdown force verbose"),
-            ("readme results readme", ""),
+            ("report results", "html force verbose"),
             ("compare old new", "verbose quiet"),
             ("trace wake", "target patience"),
             ("check wake", "target patience seed hogs inject dry-run quiet"),

@@ -1,8 +1,6 @@
 //! The command lines that `all` measures, and those that `check` runs. `--full` is the table of the project's goals; `--quick` is
 //! small enough for a first look.
 
-use std::time::Duration;
-
 use clap::{Command, Error, FromArgMatches, Subcommand};
 
 use crate::row::Row;
@@ -101,13 +99,6 @@ const FULL: &str = "
     echo --connections 1000 --requests 30000
     server
 ";
-
-/// What the small plan takes on two CPUs of a virtual machine, with the targets that take part unnamed.
-pub(crate) const QUICK_TIME: Duration = Duration::from_secs(72);
-/// What the large one takes.
-pub(crate) const FULL_TIME: Duration = Duration::from_secs(35 * 60);
-/// The rounds of these times, the one that warms up included.
-pub(crate) const ROUNDS: f64 = 6.0;
 
 /// Of all workloads runs that are so small that they take milliseconds.
 const CHECK: &str = "

@@ -13,7 +13,6 @@ use crate::limits;
 use crate::pins::Pin;
 use crate::report::Reporter;
 use crate::report::book::SharedBook;
-use crate::report::csv::Csv;
 use crate::row::Row;
 use crate::samples::Samples;
 use crate::spent::{Migrations, Spending, Spent};
@@ -42,8 +41,6 @@ pub(crate) struct Rules {
     pub(crate) pin: Option<Pin>,
     /// The fault to inject, and the name of the target.
     pub(crate) inject: Option<(Fault, &'static str)>,
-    /// Where the single values go.
-    pub(crate) samples: Option<Csv>,
 }
 
 impl Rules {
@@ -60,28 +57,24 @@ impl Rules {
     pub(crate) fn terms(&self, target: &Entry) -> Terms {
         let injected = self.inject.filter(|(_, victim)| *victim == target.name);
         let fault = injected.map_or(Fault::None, |(fault, _)| fault);
-        let samples = Samples::leak(self.samples.is_some());
-        Terms { fault, patience: self.patience, pin: self.pin, samples }
+        Terms { fault, patience: self.patience, pin: self.pin, samples: Samples::leak() }
     }
 }
 
 /// Measures one row in all its rounds; the results are on the book's last sheet.
 ///
-/// A target that fails is out for the rest of the row, and has no number in it. `warm` is called once all of them have warmed up.
+/// A target that fails is out for the rest of the row, and has no number in it.
 pub(crate) fn measure(
     contest: &Contest,
     rules: &Rules,
     book: &SharedBook,
     reporter: &Reporter,
     random: &mut SmallRng,
-    warm: impl Fn() -> Result<(), Stop>,
 ) -> Result<(), Stop> {
     let Contest { row, targets } = contest;
     book.open_sheet(&**row, targets);
     let mut targets = targets.clone();
     let begun = Instant::now();
-    let runs = 1 + rules.rounds;
-    reporter.forecast(|forecast| forecast.open_row(targets.iter().map(|t| t.name), runs));
     for round in 0.. {
         targets.shuffle(random);
         let mut standing = Vec::with_capacity(targets.len());
@@ -94,20 +87,15 @@ pub(crate) fn measure(
             let outcome = row.run(target, terms);
             let migrations = migrations.and_then(Migrations::end);
             let spent = spending.end();
-            let took = Duration::from_secs_f64(spent.wall);
-            reporter.forecast(|forecast| forecast.ran(target.name, took, outcome.is_err()));
             match outcome {
                 Ok(values) => {
                     if round == 0 {
                         book.moved(target, migrations);
                     } else {
-                        let (distributions, singles) = terms.samples.take();
+                        let distributions = terms.samples.take();
                         let counts = distributions.iter().map(Distribution::values);
                         let count = counts.min().unwrap_or_default();
                         book.record(target, values, Spent { count, ..spent }, &distributions);
-                        if let Some(samples) = &rules.samples {
-                            samples.samples(&**row, target, round, &singles)?;
-                        }
                     }
                     standing.push(target);
                 }
@@ -120,9 +108,6 @@ pub(crate) fn measure(
             }
         }
         targets = standing;
-        if round == 0 {
-            warm()?;
-        }
         if rules.is_enough(round, begun.elapsed(), book) {
             break;
         }

@@ -24,10 +24,6 @@ pub(crate) trait Row: Debug {
     fn pins(&self) -> bool {
         false
     }
-    /// See [`Workload::SAMPLES`].
-    fn samples(&self) -> bool {
-        false
-    }
     /// See [`Workload::METRICS`].
     fn metrics(&self) -> &'static [Metric];
     /// See [`Workload::params`].
@@ -74,10 +70,6 @@ where
 
     fn pins(&self) -> bool {
         W::PINS
-    }
-
-    fn samples(&self) -> bool {
-        W::SAMPLES
     }
 
     fn metrics(&self) -> &'static [Metric] {

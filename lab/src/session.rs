@@ -1,10 +1,9 @@
 //! One call of the laboratory from the command line to the last byte of output.
 
 use std::hint::black_box;
-use std::path::PathBuf;
 use std::sync::{Arc, mpsc};
 use std::thread::{self, Builder};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
@@ -21,11 +20,9 @@ use crate::needs::{self, Needs};
 use crate::noise::{BEFORE, Noise};
 use crate::peers::{self, Peer};
 use crate::report::book::SharedBook;
-use crate::report::csv::{self, Csv};
 use crate::report::destination::Output;
-use crate::report::forecast::{self, Forecast};
 use crate::report::{self, Reporter};
-use crate::rounds::{self, Contest, Rules};
+use crate::rounds::{self, Contest};
 use crate::stop::Stop;
 use crate::trace;
 use crate::workload::Meaning;
@@ -38,7 +35,6 @@ pub(crate) fn run(cli: Cli) -> Result<(), Stop> {
         Some(What::List) => report::list(),
         Some(What::Chart(chart)) => chart.draw(options.force),
         Some(What::Report(report)) => report.run(&options.outputs()?, options.verbose),
-        Some(What::Readme(readme)) => readme.run(),
         Some(What::Compare(compare)) => compare.run(options.verbose, options.quiet),
         Some(What::Load(load)) => load::generate(load),
         Some(What::Process(process)) => process.measure(options.rules().patience),
@@ -74,11 +70,11 @@ fn check(check: &Check, contests: Vec<Contest>, cli: &Cli) -> Result<(), Stop> {
     let seed = options.seed.unwrap_or_else(fresh_seed);
     let hogs = options.hogs.unwrap_or_else(|| machine::cpus() as u64);
     let machine = Machine::read(seed, hogs, None);
-    let reporter = Reporter::new(false, options.quiet, Forecast::new(0, None));
+    let reporter = Reporter::new(false, options.quiet, None);
     reporter.print(&machine.describe(false))?;
     let noise = Noise::new(Kernel::here(), machine::cpus());
     // It has no tables.
-    interrupt::install(SharedBook::new(machine, 0, noise, Vec::new(), None), || ())?;
+    interrupt::install(SharedBook::new(machine, 0, noise, Vec::new()), || ())?;
     probe(needs)?;
     let hogs = Hogs::start(hogs)?;
     let mut random = SmallRng::seed_from_u64(seed);
@@ -109,23 +105,17 @@ fn measure(contests: &[Contest], cli: &Cli) -> Result<(), Stop> {
     let needs = needs(contests);
     needs.check()?;
     let outputs = options.outputs()?;
-    let appended = |path: &Option<PathBuf>, columns| {
-        path.as_deref().map(|path| Csv::open(path, columns)).transpose()
-    };
-    let csv = appended(&options.csv, csv::RESULTS)?;
     let seed = options.seed.unwrap_or_else(fresh_seed);
     let hogs = options.hogs.unwrap_or_default();
     let machine = Machine::read(seed, hogs, options.pin).with_versions(versions(contests));
     let entered: usize = contests.iter().map(|contest| contest.targets.len()).sum();
-    let rules = Rules { samples: appended(&options.samples, csv::SAMPLES)?, ..options.rules() };
+    let rules = options.rules();
     let runs = (1 + rules.rounds) * entered as u64;
     let is_elsewhere = outputs.iter().any(Output::is_stdout);
-    let planned = cli.expected(runs).map(|time| time.div_f64(runs as f64));
-    let forecast = Forecast::new(runs, planned);
-    let reporter = Arc::new(Reporter::new(is_elsewhere, options.quiet, forecast));
+    let reporter = Arc::new(Reporter::new(is_elsewhere, options.quiet, Some(runs)));
     let head = machine.describe(options.verbose);
     let noise = Noise::new(Kernel::here(), machine::cpus());
-    let book = SharedBook::new(machine, rules.rounds as usize, noise, outputs, csv);
+    let book = SharedBook::new(machine, rules.rounds as usize, noise, outputs);
     let (rest, shown) = (book.clone(), Arc::clone(&reporter));
     let (detail, is_sweep) = (cli.detail(), cli.is_sweep());
     let print = move || {
@@ -140,30 +130,15 @@ fn measure(contests: &[Contest], cli: &Cli) -> Result<(), Stop> {
         noise.describe("")
     });
     let more = if rules.until.is_some() { " or more" } else { "" };
-    // One that no plan knows is known when the first row has warmed up.
-    let expected = |time: Option<Duration>| {
-        let tables = if contests.len() == 1 { "table" } else { "tables" };
-        let time = time.map_or(String::new(), |t| format!(": about {}{more}", forecast::words(t)));
-        format!("{} {tables}, {runs} runs{more}{time}", contests.len())
-    };
-    let plan = planned.and_then(|_| reporter.forecast(|forecast| forecast.rest()));
-    let is_planned = plan.is_some();
-    let head =
-        head + &before + &if is_planned { format!("\n{}", expected(plan)) } else { String::new() };
+    let tables = if contests.len() == 1 { "table" } else { "tables" };
+    let head = format!("{head}{before}\n{} {tables}, {runs} runs{more}", contests.len());
     let hogs = Hogs::start(hogs)?;
     book.noise(|noise| noise.with_hogs(hogs.process()));
 
     let mut random = SmallRng::seed_from_u64(seed);
-    let begun = Instant::now();
     let measured = reporter.print(&head).and_then(|()| {
         contests.iter().try_for_each(|contest| {
-            rounds::measure(contest, &rules, &book, &reporter, &mut random, || {
-                if is_planned || book.rows() > 1 {
-                    return Ok(());
-                }
-                let time = reporter.forecast(|forecast| forecast.rest());
-                reporter.print(&expected(time.map(|rest| rest + begun.elapsed())))
-            })?;
+            rounds::measure(contest, &rules, &book, &reporter, &mut random)?;
             reporter.print(&book.last_table(cli.detail()))
         })
     });

@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::census::Census;
+use crate::distribution::Distribution;
 use crate::failure::Failure;
 use crate::fault::Fault;
 use crate::inbox::Inbox;
@@ -209,7 +210,7 @@ impl Bench {
 
     /// The single values of a metric at these shares.
     pub(crate) fn quantiles<const N: usize>(&self, values: Vec<f64>, shares: [f64; N]) -> [f64; N] {
-        self.samples.keep(&values);
+        self.samples.add(Distribution::of(&values));
         stats::quantiles(values, shares)
     }
 }
@@ -243,9 +244,6 @@ pub(crate) trait Workload: Clone + Debug + Serialize + Send + 'static {
 
     /// Whether its threads can be pinned: it measures what goes on between two of them.
     const PINS: bool = false;
-
-    /// Whether it has single values to keep: those of its percentiles.
-    const SAMPLES: bool = false;
 
     /// Whether a run has a process of its own.
     const APART: bool = false;

@@ -1,20 +1,17 @@
-//! What a result file says, for people: a page, Markdown, or the tables of the terminal.
+//! What a result file says, for people: a page, or the tables of the terminal.
 //!
 //! A run makes them from the content of its result file, so that there is one way from results to a page. A file inside
-//! imports from those above it: `content`, `plots`, `markdown`, `html`, `readme`.
+//! imports from those above it: `content`, `plots`, `html`.
 
 mod content;
 mod html;
-mod markdown;
 mod plots;
-mod readme;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 
 use self::content::Content;
-pub(crate) use self::readme::Readme;
 use crate::recorded;
 use crate::report::destination::{Output, path};
 use crate::report::write_line;
@@ -34,7 +31,9 @@ impl Report {
         if outputs.iter().any(|output| output.is_at(&self.results)) {
             return Err(Stop::Usage("a report must not replace its result file".to_owned()));
         }
-        let (results, content) = read(&self.results)?;
+        let results = recorded::content(&self.results)?;
+        let content =
+            Content::read(&results).map_err(|reason| recorded::refused(&self.results, &reason))?;
         if outputs.is_empty() {
             return write_line(&content.text(is_verbose));
         }
@@ -42,19 +41,7 @@ impl Report {
     }
 }
 
-/// What this result file contains, as it is and in rows.
-fn read(path: &Path) -> Result<(Vec<u8>, Content), Stop> {
-    let results = recorded::content(path)?;
-    let content = Content::read(&results).map_err(|reason| recorded::refused(path, &reason))?;
-    Ok((results, content))
-}
-
 /// The page that shows this result file.
 pub(crate) fn html(results: &[u8]) -> Result<Vec<u8>, String> {
     Ok(html::page(&Content::read(results)?).into_string().into_bytes())
-}
-
-/// The tables of this result file as Markdown.
-pub(crate) fn markdown(results: &[u8]) -> Result<Vec<u8>, String> {
-    Ok(markdown::of(&Content::read(results)?).into_bytes())
 }

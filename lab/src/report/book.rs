@@ -2,7 +2,6 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::csv::Csv;
 use super::destination::Output;
 use super::results::{Lane, Results, Sheet};
 use super::table::Detail;
@@ -23,8 +22,6 @@ struct Book {
     outputs: Option<Vec<Output>>,
     /// Rows whose tables have been printed.
     printed: usize,
-    /// Where its rounds are appended as well.
-    csv: Option<Csv>,
 }
 
 /// A book that two threads write: one that measures, and one that may have to end it.
@@ -33,15 +30,9 @@ pub(crate) struct SharedBook(Arc<Mutex<Book>>);
 
 impl SharedBook {
     /// An empty book.
-    pub(crate) fn new(
-        machine: Machine,
-        rounds: usize,
-        noise: Noise,
-        outputs: Vec<Output>,
-        csv: Option<Csv>,
-    ) -> Self {
+    pub(crate) fn new(machine: Machine, rounds: usize, noise: Noise, outputs: Vec<Output>) -> Self {
         let results = Results { machine, rounds, noise, sheets: Vec::new() };
-        SharedBook(Arc::new(Mutex::new(Book { results, outputs: Some(outputs), printed: 0, csv })))
+        SharedBook(Arc::new(Mutex::new(Book { results, outputs: Some(outputs), printed: 0 })))
     }
 
     /// The book, which no panic can leave half-written.
@@ -54,11 +45,6 @@ impl SharedBook {
         let mut book = self.lock();
         book.results.noise.open_row();
         book.results.sheets.push(Sheet::new(row, targets));
-    }
-
-    /// How many rows have begun.
-    pub(crate) fn rows(&self) -> usize {
-        self.lock().results.sheets.len()
     }
 
     /// Ends the row that was begun last.
@@ -166,9 +152,8 @@ impl SharedBook {
         let mut book = self.lock();
         let Some(outputs) = book.outputs.take() else { return Ok(()) };
         book.results.close_sheet(true);
-        let appended = book.csv.take().map_or(Ok(()), |csv| csv.results(&book.results));
         let results = json::of(&book.results, complete)?;
         // One that can't be written takes none of the others with it.
-        outputs.iter().map(|output| output.write(&results)).fold(appended, Result::and)
+        outputs.iter().map(|output| output.write(&results)).fold(Ok(()), Result::and)
     }
 }

@@ -52,18 +52,6 @@ impl Output {
     }
 }
 
-/// An error if two of these lead to one file: the later one would destroy the other.
-pub(crate) fn differ(paths: &[&Path]) -> Result<(), Stop> {
-    for (index, path) in paths.iter().enumerate() {
-        if paths[..index].iter().any(|other| same(other, path)) {
-            let name =
-                if *path == Path::new("-") { "stdout".into() } else { path.to_string_lossy() };
-            return Err(Stop::Usage(format!("only one of the files can be {name}")));
-        }
-    }
-    Ok(())
-}
-
 /// Whether both paths lead to one file, be it there or not.
 pub(crate) fn same(one: &Path, other: &Path) -> bool {
     let real = |path: &Path| match fs::canonicalize(path) {
@@ -140,12 +128,12 @@ fn existing(path: &Path, replace: bool) -> Result<PathBuf, Stop> {
 }
 
 /// Says that the machine doesn't let us write there.
-pub(super) fn refused(path: &Path, error: &io::Error) -> Stop {
+fn refused(path: &Path, error: &io::Error) -> Stop {
     Stop::Refused(format!("{} can't be written: {error}", path.display()))
 }
 
 /// The folder that `path` is in.
-pub(super) fn folder(path: &Path) -> &Path {
+fn folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 

@@ -5,9 +5,7 @@
 
 pub(crate) mod answer;
 pub(crate) mod book;
-pub(crate) mod csv;
 pub(crate) mod destination;
-pub(crate) mod forecast;
 pub(crate) mod json;
 pub(crate) mod quantity;
 pub(crate) mod results;
@@ -17,14 +15,11 @@ pub(crate) mod table;
 use std::collections::HashSet;
 use std::io::{self, IsTerminal, Write};
 use std::panic;
-use std::sync::{Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
 
 use clap::{Command, Subcommand};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use self::forecast::Forecast;
 use crate::plan;
 use crate::row::Row;
 use crate::stop::Stop;
@@ -39,55 +34,30 @@ pub(crate) struct Reporter {
     to_stderr: bool,
     /// There are no tables.
     is_quiet: bool,
-    /// How far it is, in milliseconds or in seconds.
+    /// How many runs are over.
     bar: ProgressBar,
-    /// How long the rest takes.
-    forecast: Mutex<Forecast>,
-    /// When it began.
-    begun: Instant,
 }
 
 impl Reporter {
-    /// A reporter for these runs.
-    pub(crate) fn new(to_stderr: bool, is_quiet: bool, forecast: Forecast) -> Self {
+    /// A reporter for so many runs, if that is known.
+    pub(crate) fn new(to_stderr: bool, is_quiet: bool, runs: Option<u64>) -> Self {
         // Drawn when a step is made and never by a thread of its own, which would be measured too.
         let target = match io::stderr().is_terminal() {
             true => ProgressDrawTarget::stderr(),
             false => ProgressDrawTarget::hidden(),
         };
-        let bar = ProgressBar::with_draw_target(Some(0), target);
-        if let Ok(style) = ProgressStyle::with_template("{bar:30} {msg}") {
+        let bar = ProgressBar::with_draw_target(runs, target);
+        let template = if runs.is_some() { "{bar:30} {pos}/{len} {msg}" } else { "{pos} {msg}" };
+        if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
-        Reporter { to_stderr, is_quiet, bar, forecast: Mutex::new(forecast), begun: Instant::now() }
+        Reporter { to_stderr, is_quiet, bar }
     }
 
-    /// How long the rest takes, or what has run; a panic leaves nothing half-written in it.
-    pub(crate) fn forecast<T>(&self, look: impl FnOnce(&mut Forecast) -> T) -> T {
-        look(&mut self.forecast.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Shows what is about to run.
+    /// Shows the run that is about to begin, one more than before.
     pub(crate) fn announce(&self, workload: &str, target: &str) {
-        let (rest, (over, left)) = self.forecast(|forecast| (forecast.rest(), forecast.runs()));
-        let passed = self.begun.elapsed();
-        let time = rest.map_or(String::new(), |rest| format!(", {} left", forecast::words(rest)));
-        self.show(passed, passed + rest.unwrap_or(passed));
-        self.bar.set_message(format!("{over}/{}{time}: {workload} on {target}", over + left));
-    }
-
-    /// Shows what is about to run of what ends after some time in any case.
-    pub(crate) fn announce_until(&self, end: Duration, workload: &str, target: &str) {
-        let passed = self.begun.elapsed().min(end);
-        self.show(passed, end);
-        let left = forecast::words(end - passed);
-        self.bar.set_message(format!("{left} left: {workload} on {target}"));
-    }
-
-    /// Shows how much of the time is over.
-    fn show(&self, passed: Duration, all: Duration) {
-        self.bar.set_length(all.as_millis() as u64);
-        self.bar.set_position(passed.as_millis() as u64);
+        self.bar.inc(1);
+        self.bar.set_message(format!("{workload} on {target}"));
     }
 
     /// Prints `text` and a new line, unless it is to be quiet.

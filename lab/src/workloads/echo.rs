@@ -59,8 +59,6 @@ impl Workload for Echo {
         "It stands for network servers with little work a request: proxies, caches, game servers.",
     );
     type Family = Runtimes;
-    const SAMPLES: bool = true;
-
     const METRICS: &'static [Metric] = metrics! {
         more "requests/s": "rate";
         less "s": "p50" "p90" "p99" "p99.9" "max";

@@ -115,8 +115,6 @@ impl Workload for Fairness {
         "It stands for servers at their limit: a health check or a new request beside endless background jobs.",
     );
     type Family = Pools;
-    const SAMPLES: bool = true;
-
     const FURTHER: &'static [&'static str] =
         &["brigade-lifo", "brigade-shared", "brigade-high", "brigade-low"];
 

@@ -85,7 +85,6 @@ impl Workload for FanOut {
         "It stands for a request that is answered in parts: a search over shards, a build graph, tiles of an image.",
     );
     type Family = Pools;
-    const SAMPLES: bool = true;
     const METRICS: &'static [Metric] = metrics! {
         less "s": "p50" "p90" "p99" "p99.9" "max";
     };

@@ -64,7 +64,6 @@ impl Workload for Latency {
         "It stands for work that arrives in bursts: a frame of a game, a tick of a market, a batch of a queue.",
     );
     type Family = Pools;
-    const SAMPLES: bool = true;
     const METRICS: &'static [Metric] = metrics! {
         less "s": "p50" "p99" "p99.9" "max" "mean" "bound";
         less "%": "rse";

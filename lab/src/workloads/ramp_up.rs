@@ -107,8 +107,6 @@ impl Workload for RampUp {
         "It stands for many calls that block at once: file operations, name look-ups, database queries.",
     );
     type Family = Pools;
-    const SAMPLES: bool = true;
-
     const FURTHER: &'static [&'static str] = &[
         "brigade-lifo",
         "brigade-shared",

@@ -48,8 +48,6 @@ impl Workload for Steal {
         "It stands for uneven recursion: a parser or a search that computes long before it splits.",
     );
     type Family = Forks;
-    const SAMPLES: bool = true;
-
     const METRICS: &'static [Metric] = metrics! {
         less "s": "p50" "p99" "p99.9" "max";
         less "forks": "kept";

@@ -103,8 +103,6 @@ impl Workload for Wake {
 
     const PINS: bool = true;
 
-    const SAMPLES: bool = true;
-
     const METRICS: &'static [Metric] = metrics! {
         less "s": "start" "start-p99" "start-p99.9" "start-max" "submit";
     };

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use crate::{TINY, code, errors, lab, run, text};
 
-/// A name that HTML, SVG, Markdown, a shell and a terminal would interpret.
+/// A name that HTML, SVG, a shell and a terminal would interpret.
 const HOSTILE: &str = "</style><script>alert(1)</script>'\"&|`$(id)\u{1b}[31m\u{202e}";
 
 /// Results of a metric in a row: for each target five rounds around its value.
@@ -307,28 +307,6 @@ fn a_percentile_of_few_values_is_refused_whether_all_are_few_or_those_of_a_round
 }
 
 #[test]
-fn markdown_has_the_answer_and_the_tables() {
-    let output = shown(&report(), &["--markdown", "-"]);
-    assert_eq!((code(&output), errors(&output)), (Some(0), String::new()));
-    let said = text(&output);
-    for line in [
-        "## The answer\n",
-        "| run jobs — --threads 4 | 12.0 M/s | rayon 3.00 M/s | 4.00 (4.00 to 4.00) | faster |\n",
-        "| rate (more is better) | median | min | max | × best peer | CPUs |\n|:--|--:|",
-        "| rayon | 3.00 M/s | 2.70 M/s | 3.60 M/s | 1.00 | – |\n",
-        "```sh\nbrigade-lab throughput --threads 1 --rounds 5 --target rayon,brigade,tokio\n```\n",
-    ] {
-        assert!(said.contains(line), "{line}: {said}");
-    }
-    assert!(!said.contains("| sender"), "of several workloads one metric each: {said}");
-    let prose = said.split("```").step_by(2).collect::<String>();
-    let plain = prose.replace("\\<", "").replace("\\|", "").replace("\\`", "");
-    assert!(!plain.contains('<') && !plain.contains('`') && plain.contains("script\\>"), "{said}");
-    let row = plain.lines().find(|line| line.contains("/style") && line.contains("900 ms"));
-    assert!(row.is_some_and(|row| row.matches('|').count() == 7), "{said}");
-}
-
-#[test]
 fn a_report_without_a_place_is_the_tables() {
     let output = shown(&report(), &[]);
     assert_eq!((code(&output), errors(&output)), (Some(0), String::new()));
@@ -372,9 +350,6 @@ fn a_file_that_says_less_or_nonsense_is_shown_as_far_as_it_goes() {
     let failure = |target: &str| json!({ "workload": "wake", "target": target, "params": {}, "reason": "lost a job" });
     empty["failures"] = json!(["brigade", "rayon"].map(failure));
     assert_eq!(page(&empty).matches("has no number: lost a job").count(), 2);
-    assert!(
-        text(&shown(&empty, &["--markdown", "-"])).contains("| wake | – | – | – | no number |")
-    );
     assert!(text(&shown(&empty, &[])).contains("nothing to compare in 1"));
     empty["failures"] = json!([]);
     empty["complete"] = json!(false);
@@ -427,9 +402,8 @@ fn no_file_is_replaced_that_should_not_be() {
     for (arguments, reason) in [
         (&["--html", paths[1]][..], "exists; --force replaces it"),
         (&["--html", paths[0], "--force"], "must not replace its result file"),
-        (&["--html", paths[1], "--markdown", paths[1], "--force"], "only one of the files can be"),
-        (&["--html", "-", "--markdown", "-"], "only one of the files can be stdout"),
-        (&["--force"], "--force replaces the file of --json, --html or --markdown"),
+        (&["--html", paths[1], "--json", "-"], "--json"),
+        (&["--force"], "--force replaces the file of --json or --html"),
         (&["--html", "page.html", "--rounds", "3"], "--rounds"),
         (&["--json", "-"], "--json"),
     ] {
@@ -453,128 +427,9 @@ fn a_run_writes_the_page_that_its_result_file_makes() {
         .args(["--threads", "1,1", "--json"])
         .arg(path("results.json"))
         .arg("--html")
-        .arg(path("page.html"))
-        .args(["--markdown", "-"]));
+        .arg(path("page.html")));
     assert_eq!(code(&output), Some(0), "{}", errors(&output));
-    assert!(
-        text(&output).starts_with('>') && errors(&output).contains("best peer"),
-        "tables on stderr"
-    );
-    let again =
-        |format: &str| text(&run(lab(["report"]).arg(path("results.json")).args([format, "-"])));
-    assert_eq!(fs::read_to_string(path("page.html")).expect("a page"), again("--html"));
-    assert_eq!(text(&output), again("--markdown"));
-    assert!(again("--html").contains("It stands for"), "{}", again("--html"));
-}
-
-#[test]
-fn a_readme_gets_the_answer_and_is_checked_against_it() {
-    let (folder, results) = folder(report().to_string().as_bytes());
-    let readme = folder.path().join("README.md");
-    let call = |arguments: &[&str]| run(lab(["readme"]).args([&results, &readme]).args(arguments));
-    fs::write(&readme, "before\n<!-- figures -->\nold\n<!-- /figures -->\nafter\n")
-        .expect("a file");
-    let other = call(&["--check"]);
-    assert_eq!(code(&other), Some(1));
-    assert!(errors(&other).contains("run this command without --check"), "{}", errors(&other));
-    assert_eq!(code(&call(&[])), Some(0));
-    let text = fs::read_to_string(&readme).expect("the file");
-    assert!(text.starts_with("before\n<!-- figures -->\nMeasured on 2 × "), "{text}");
-    assert!(text.ends_with("\n<!-- /figures -->\nafter\n"), "{text}");
-    assert!(text.contains("| run jobs — --threads 4 | 12.0 M/s"), "{text}");
-    assert!(text.contains(r"\<script\>") && !text.contains('\u{1b}'), "{text}");
-    assert_eq!(code(&call(&["--check"])), Some(0));
-    fs::write(&readme, text.replace("12.0 M/s", "13.0 M/s")).expect("a file");
-    assert_eq!(code(&call(&["--check"])), Some(1), "a figure that was not measured");
-    fs::write(&readme, "no place").expect("a file");
-    let nowhere = call(&[]);
-    assert_eq!(code(&nowhere), Some(2));
-    assert!(errors(&nowhere).contains("<!-- figures -->"), "{}", errors(&nowhere));
-    assert_eq!(fs::read_to_string(&readme).expect("the file"), "no place");
-}
-
-#[test]
-fn a_place_has_the_figures_that_its_comment_names() {
-    let (folder, results) = folder(report().to_string().as_bytes());
-    let readme = folder.path().join("README.md");
-    let filled = |comment: &str| {
-        let place = format!("<!-- figures: {comment} -->\n<!-- /figures -->\n");
-        fs::write(&readme, place).expect("a file");
-        let output = run(lab(["readme"]).args([&results, &readme]));
-        (code(&output), errors(&output), fs::read_to_string(&readme).expect("the file"))
-    };
-    // Of several rows a line each, in which the targets have columns in this order.
-    let (code, _, text) = filled("results --workload throughput --targets tokio,brigade");
-    assert_eq!(code, Some(0));
-    for line in [
-        "| rate (more is better), medians | tokio | brigade |\n|:--|--:|--:|\n",
-        "| --threads 1 | 1.00 M/s | 3.00 M/s |\n| --threads 2 | 1.00 M/s | 6.00 M/s |\n",
-    ] {
-        assert!(text.contains(line), "{line}: {text}");
-    }
-    assert!(!text.contains("rayon"), "{text}");
-    // Of a single row a line for each target.
-    let (code, _, text) = filled("results --workload throughput --where threads=2");
-    assert_eq!(code, Some(0));
-    assert!(text.contains("| brigade | 6.00 M/s | 5.40 M/s | 7.20 M/s | 2.00 | – |\n"), "{text}");
-    let (_, _, text) = filled("results --workload burst --metric sender");
-    assert!(text.contains("| sender (less is better) | median |"), "{text}");
-    for (comment, reason) in [
-        ("another", "has no place for figures"),
-        ("results --workload wake", "the file has no numbers of wake for this place"),
-        ("results --workload throughput --where threads=9", "no numbers of throughput"),
-        (
-            "results --no-such-option",
-            "<!-- figures: results --no-such-option -->: error: unexpected",
-        ),
-    ] {
-        let (code, error, text) = filled(comment);
-        assert_eq!(code, Some(2), "{comment}: {error}");
-        assert!(error.contains(reason), "{comment}: {error}");
-        assert!(text.ends_with("-->\n<!-- /figures -->\n"), "{text}");
-    }
-    fs::write(&readme, "<!-- figures -->\nlost\n").expect("a file");
-    let endless = run(lab(["readme"]).args([&results, &readme]));
-    assert_eq!(crate::code(&endless), Some(2), "{}", errors(&endless));
-    assert!(fs::read_to_string(&readme).expect("the file").ends_with("lost\n"));
-}
-
-/// The names of the result files in the comments of this Markdown.
-fn places(text: &str) -> impl Iterator<Item = &str> {
-    let comments = text.lines().filter_map(|line| line.strip_prefix("<!-- figures"));
-    comments.map(|rest| rest.split_whitespace().find(|word| *word != ":").unwrap_or_default())
-}
-
-#[test]
-fn every_page_of_the_project_has_the_figures_of_its_results() {
-    let root = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
-    let below = |folder: &str| {
-        let entries = fs::read_dir(root.join(folder)).expect("a folder");
-        entries.map(|entry| entry.expect("an entry").path()).collect::<Vec<_>>()
-    };
-    let readmes = below("crates").into_iter().map(|path| path.join("README.md"));
-    let pages =
-        readmes.chain(below("docs")).chain(["README.md", "lab/README.md"].map(|p| root.join(p)));
-    let mut checked = 0;
-    for page in pages.filter(|page| page.extension().is_some_and(|extension| extension == "md")) {
-        let Ok(text) = fs::read_to_string(&page) else { continue };
-        let mut names: Vec<_> =
-            places(&text).map(|name| if name == "-->" { "quick" } else { name }).collect();
-        names.dedup();
-        for name in names {
-            let results = root.join(format!("docs/results/{name}.json"));
-            let output = run(lab(["readme", "--check"]).args([&results, &page]));
-            assert_eq!(
-                (code(&output), errors(&output)),
-                (Some(0), String::new()),
-                "{}",
-                page.display()
-            );
-            checked += 1;
-        }
-    }
-    assert!(
-        checked >= 4,
-        "that of the project, the same as that of the crate, the queues' and all figures"
-    );
+    let again = text(&run(lab(["report"]).arg(path("results.json")).args(["--html", "-"])));
+    assert_eq!(fs::read_to_string(path("page.html")).expect("a page"), again);
+    assert!(again.contains("It stands for"), "{again}");
 }

@@ -99,8 +99,6 @@ impl Workload for BucketBrigade {
         "It stands for chains of actors, proxies and pipelines, in which each step waits for the one before it.",
     );
     type Family = Runtimes;
-    const SAMPLES: bool = true;
-
     const PINS: bool = true;
 
     const METRICS: &'static [Metric] = metrics! {

@@ -77,8 +77,6 @@ impl Workload for Burst {
     )
     .headline(2);
     type Family = Handovers;
-    const SAMPLES: bool = true;
-
     const METRICS: &'static [Metric] = metrics! {
         less "s": "p1" "p10" "p50" "p90" "p99" "p99.9" "max" "mean" "stddev" "first" "last"
             "sender";

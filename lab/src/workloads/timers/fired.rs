@@ -111,8 +111,6 @@ impl Workload for Fired {
         "It stands for programs full of sleeps and intervals: simulations, schedulers, retries, heartbeats.",
     );
     type Family = Runtimes;
-    const SAMPLES: bool = true;
-
     const METRICS: &'static [Metric] = metrics! {
         less "s": "cpu-timer" "make" "late-p50" "late-p99" "late-p99.9" "late-max";
     };
