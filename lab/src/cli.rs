@@ -135,12 +135,10 @@ pub(crate) struct Options {
     /// workload and needs no other program.
     #[arg(long, global = true, value_name = "NAMES", value_delimiter = ',', value_parser = target)]
     target: Vec<Selection>,
-    /// Rounds that count. Each target runs once per round; one more round before that warms up.
-    #[arg(
-        long, global = true, value_name = "N", default_value_t = 5,
-        value_parser = whole::<1, { limits::MAX_ROUNDS }>
-    )]
-    rounds: u64,
+    /// Rounds that count. Each target runs once per round; one more round before that warms up. Without it there are five, and more
+    /// until there is a verdict or the row has taken two seconds.
+    #[arg(long, global = true, value_name = "N", value_parser = whole::<1, { limits::MAX_ROUNDS }>)]
+    rounds: Option<u64>,
     /// Take further rounds of a row until the interval of brigade's ratio to the best peer reaches no more than this far from
     /// it, such as 5%.
     #[arg(long, global = true, value_name = "PERCENT", value_parser = percent)]
@@ -209,6 +207,9 @@ fn target(name: &str) -> Result<Selection, String> {
     }
     known(name).map(Selection::One)
 }
+
+/// How long a row takes further rounds for a verdict, the time of the others included.
+const DECIDING: Duration = Duration::from_secs(2);
 
 /// Reads the value of `--at-most`.
 fn time(text: &str) -> Result<Duration, String> {
@@ -312,6 +313,18 @@ impl Cli {
     /// Whether an option has several values.
     pub(crate) fn is_sweep(&self) -> bool {
         !self.further.is_empty()
+    }
+
+    /// Whether each row has a table: of everything there is the answer alone.
+    pub(crate) fn has_tables(&self) -> bool {
+        self.options.verbose || !matches!(self.what, Some(What::All(_)) | None)
+    }
+
+    /// Whether it is worth to wait for a quiet machine: for the answer, unless it is said how to measure it.
+    pub(crate) fn waits_for_quiet(&self) -> bool {
+        matches!(self.what, Some(What::All(_)) | None)
+            && self.options.rounds.is_none()
+            && self.options.hogs.is_none()
     }
 
     /// Which metrics the tables have: of everything one each, as there is an answer below them.
@@ -447,9 +460,15 @@ impl Options {
     /// The settings for the rounds of all rows.
     pub(crate) fn rules(&self) -> Rules {
         let patience = Duration::from_secs(self.patience);
-        // The interval of fewer rounds than a verdict needs may be narrow by chance.
-        let rounds = self.until.map_or(self.rounds, |_| self.rounds.max(speedup::ROUNDS as u64));
-        let until = self.until.map(|until| (until, self.at_most));
+        let fewest = speedup::ROUNDS as u64;
+        let (rounds, until) = match (self.rounds, self.until) {
+            // The interval of fewer rounds than a verdict needs may be narrow by chance.
+            (rounds, Some(until)) => {
+                (rounds.unwrap_or_default().max(fewest), Some((Some(until), self.at_most)))
+            }
+            (Some(rounds), None) => (rounds, None),
+            (None, None) => (fewest, Some((None, DECIDING))),
+        };
         Rules { rounds, until, patience, pin: self.pin, inject: self.inject }
     }
 }

@@ -213,8 +213,8 @@ impl Comparison {
     /// What it comes to, and what there is to doubt.
     fn notes(&self) -> Vec<String> {
         let count = |verdict| self.all.iter().filter(|series| series.verdict() == verdict).count();
-        let [better, worse, same, few] =
-            [Verdict::Better, Verdict::Worse, Verdict::Same, Verdict::TooFew]
+        let [better, worse, same, unclear, few] =
+            [Verdict::Better, Verdict::Worse, Verdict::Same, Verdict::Unclear, Verdict::TooFew]
                 .map(|verdict| count(Some(verdict)));
         let notes = [
             (few, format!("too few rounds to tell in {few}: it takes {ROUNDS} or more")),
@@ -226,7 +226,9 @@ impl Comparison {
             ),
         ];
         let notes = notes.into_iter().filter(|(count, _)| *count > 0).map(|(_, note)| note);
-        let first = format!("faster in {better}, slower in {worse}, no difference in {same}");
+        let first = format!(
+            "faster in {better}, slower in {worse}, no difference in {same}, unclear in {unclear}"
+        );
         [first].into_iter().chain(notes).collect()
     }
 

@@ -14,6 +14,7 @@ use crate::report::results::{Lane, Sheet, is_of};
 use crate::schema::{Document, Meaning, Outcome, Runs, SCHEMA};
 use crate::spent::Spent;
 use crate::stop::{Stop, printable};
+use crate::targets;
 use crate::usage::Usage;
 use crate::workload::{self, Direction, Metric, Params};
 
@@ -177,7 +178,7 @@ fn lane<'a>(sheet: &'a mut Sheet, target: &str, is_peer: bool) -> Result<&'a mut
         return Err(too_many(sheet, "targets"));
     }
     if place == lanes.len() {
-        sheet.lanes.push(Lane::new(target, is_peer));
+        sheet.lanes.push(Lane::new(target, is_peer, targets::class(target)));
     }
     Ok(&mut sheet.lanes[place])
 }

@@ -32,9 +32,9 @@ pub(crate) struct Contest {
 pub(crate) struct Rules {
     /// Rounds that count, or the fewest if there is [`Self::until`].
     pub(crate) rounds: u64,
-    /// How narrow the interval of brigade's ratio to the best peer must be before a row is left, and for how long it may take
-    /// further rounds for that.
-    pub(crate) until: Option<(f64, Duration)>,
+    /// How long a row may take further rounds, and until when: until the interval of brigade's ratio to the best peer is this narrow, or
+    /// until there is a verdict.
+    pub(crate) until: Option<(Option<f64>, Duration)>,
     /// How long to wait for a target that runs nothing.
     pub(crate) patience: Duration,
     /// Where the threads are, if that is not left to the kernel.
@@ -46,10 +46,9 @@ pub(crate) struct Rules {
 impl Rules {
     /// Whether a row that has had this many rounds in this time needs no further one.
     fn is_enough(&self, rounds: u64, time: Duration, book: &SharedBook) -> bool {
-        let is_narrow = |until| book.width().is_none_or(|width| width <= until);
         rounds >= self.rounds
             && self.until.is_none_or(|(until, at_most)| {
-                rounds >= limits::MAX_ROUNDS || time >= at_most || is_narrow(until)
+                rounds >= limits::MAX_ROUNDS || time >= at_most || book.is_decided(until)
             })
     }
 

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::sync::{Arc, mpsc};
 use std::thread::{self, Builder};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
@@ -125,10 +125,12 @@ fn measure(contests: &[Contest], cli: &Cli) -> Result<(), Stop> {
     };
     interrupt::install(book.clone(), print)?;
     probe(needs)?;
-    let before = book.noise(|noise| {
-        noise.begin();
-        noise.describe("")
-    });
+    book.noise(Noise::begin);
+    let waited = if cli.waits_for_quiet() { wait_for_quiet(&book) } else { Duration::ZERO };
+    let mut before = book.noise(|noise| noise.describe(""));
+    if !waited.is_zero() {
+        before += &format!("\nwaited {} s for a quiet machine", waited.as_secs());
+    }
     let more = if rules.until.is_some() { " or more" } else { "" };
     let tables = if contests.len() == 1 { "table" } else { "tables" };
     let head = format!("{head}{before}\n{} {tables}, {runs} runs{more}", contests.len());
@@ -139,7 +141,7 @@ fn measure(contests: &[Contest], cli: &Cli) -> Result<(), Stop> {
     let measured = reporter.print(&head).and_then(|()| {
         contests.iter().try_for_each(|contest| {
             rounds::measure(contest, &rules, &book, &reporter, &mut random)?;
-            reporter.print(&book.last_table(cli.detail()))
+            if cli.has_tables() { reporter.print(&book.last_table(cli.detail())) } else { Ok(()) }
         })
     });
     drop(hogs);
@@ -169,6 +171,19 @@ fn measure(contests: &[Contest], cli: &Cli) -> Result<(), Stop> {
         return Err(Stop::Failed(own.join("; ")));
     }
     busy.filter(|_| options.quiet_machine).map_or(Ok(()), |busy| Err(Stop::Busy(busy)))
+}
+
+/// How long to wait for a quiet machine, which may have compiled the laboratory until now.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Waits until nothing else computes on this machine, or the patience is over; returns how long.
+fn wait_for_quiet(book: &SharedBook) -> Duration {
+    let begun = Instant::now();
+    while book.noise(|noise| noise.busy().is_some()) && begun.elapsed() < PATIENCE {
+        thread::sleep(Duration::from_secs(1));
+        book.noise(Noise::begin);
+    }
+    if begun.elapsed().as_secs() == 0 { Duration::ZERO } else { begun.elapsed() }
 }
 
 /// The last lines of every report.

@@ -385,8 +385,9 @@ impl Noise {
         let states = self.rows.iter().map(|row| &row.end);
         let mut states = states.chain(self.after.as_ref().map(|end| &end.state));
         complaints.extend(states.find_map(|state| state.changes(&self.before.state)));
-        self.busy = (!complaints.is_empty())
-            .then(|| format!("this machine was busy: {}; ratios hold less", complaints.join("; ")));
+        self.busy = (!complaints.is_empty()).then(|| {
+            format!("this machine was busy: {}; treat ratios with caution", complaints.join("; "))
+        });
     }
 
     /// What there is to object, in a line; nothing if the machine was quiet.
@@ -528,7 +529,7 @@ mod tests {
         noise.whole.seconds = 9.0;
         noise.judge();
         let line = "this machine was busy: 1.3 of 1 CPUs were taken by other programs; a CPU was busy for 30 % of the check after \
-            the run; a CPU was 25 % slower after the run than before it; ratios hold less";
+            the run; a CPU was 25 % slower after the run than before it; treat ratios with caution";
         assert_eq!(noise.busy(), Some(line));
         let json = serde_json::to_value(&noise).expect("JSON");
         assert_eq!((&json["busy"], &json["rows"][0]["workload"]), (&line.into(), &"wake".into()));

@@ -1,13 +1,23 @@
-//! The answer of a run, in one table: of several workloads brigade beside the best peer of each, of a program of the user's one
-//! target beside each of the others.
+//! The answer of a run, in one table: of several workloads brigade beside the best peer of each, like with like; of a program of the
+//! user's one target beside each of the others.
 
 use super::quantity;
 use super::results::{Lane, Sheet};
 use super::speedup::{ROUNDS, Speedup, Verdict};
 use crate::stats::middle;
+use crate::target::Class;
 use crate::workload::Metric;
 
-/// What the answer says of one row.
+/// The workloads of the short answer, each by its first row, in families.
+const FAMILIES: [(&str, &[&str]); 5] = [
+    ("Jobs", &["throughput", "latency", "submit"]),
+    ("Forks", &["fork-join", "steal"]),
+    ("Wake-ups", &["wake", "ramp-up", "fan-out"]),
+    ("Tasks and timers", &["creation", "bucket-brigade", "timers"]),
+    ("I/O and memory", &["echo", "server", "memory"]),
+];
+
+/// What the answer says of one row and one class of targets.
 pub(crate) struct Line<'a> {
     /// The row.
     pub(crate) sheet: &'a Sheet,
@@ -15,14 +25,37 @@ pub(crate) struct Line<'a> {
     pub(crate) cells: [String; 5],
     /// The options in which the row differs from others of its workload.
     pub(crate) options: String,
+    /// Targets that are not compared, but worth a look: of another class and faster, or another configuration of brigade.
+    pub(crate) beside: Vec<String>,
     /// How brigade compares, if that can be said.
     pub(crate) speedup: Option<Speedup>,
+    /// Whether its targets are of the usual class of brigade in this row.
+    is_usual: bool,
+    /// The peer, if there is one.
+    peer: String,
 }
 
-/// The table of these rows; nothing if brigade or its peers take part in none of them.
-pub(crate) fn of(sheets: &[Sheet]) -> Option<String> {
+/// The answer of these rows: the short one if they are of many workloads, and not all is asked for. Nothing if brigade or its peers take
+/// part in none of them.
+pub(crate) fn of(sheets: &[Sheet], is_verbose: bool) -> Option<String> {
     let lines = lines(sheets);
-    (!lines.is_empty()).then(|| text(sheets, &lines))
+    if lines.is_empty() {
+        return None;
+    }
+    let known = |workload: &str| sheets.iter().any(|sheet| sheet.workload == workload);
+    let is_short = !is_verbose && FAMILIES.iter().all(|(_, of)| of.iter().any(|one| known(one)));
+    let blocks = match is_short {
+        true => FAMILIES
+            .map(|(family, of)| {
+                let first = |workload: &&str| {
+                    lines.iter().find(|line| line.is_usual && line.sheet.workload == *workload)
+                };
+                (family, of.iter().filter_map(first).collect())
+            })
+            .into(),
+        false => vec![("", lines.iter().collect::<Vec<_>>())],
+    };
+    Some(text(sheets, &lines, &blocks))
 }
 
 /// The heading.
@@ -35,21 +68,47 @@ pub(crate) fn head(sheets: &[Sheet]) -> [String; 5] {
 /// What is compared with what.
 pub(crate) fn title(sheets: &[Sheet]) -> String {
     let (name, is_yours) = sheets.first().map_or(("", false), |first| (&first.own, first.is_yours));
-    let beside = if is_yours { "each of the others" } else { "the best of its peers" };
+    let beside =
+        if is_yours { "each of the others" } else { "the best of its peers, like with like" };
     format!("{name} beside {beside}")
 }
 
-/// A line for each row in which brigade and its peers take part, and of a program of the user's for each other target.
+/// A line for each row in which brigade and its peers take part, and for each class of targets in it that both have; of a program of the
+/// user's for each other target.
 pub(crate) fn lines(sheets: &[Sheet]) -> Vec<Line<'_>> {
-    let pairs = sheets.iter().filter_map(|sheet| Some((sheet, sides(sheet)?)));
-    let pairs = pairs.flat_map(|(sheet, (own, peers))| {
-        let rivals = match sheet.is_yours {
-            true => peers.into_iter().map(Some).collect(),
-            false => vec![sheet.best_peer(sheet.headline)],
-        };
-        rivals.into_iter().map(move |peer| (sheet, own, peer))
-    });
-    pairs.map(|(sheet, own, peer)| line(sheet, sheets, own, peer)).collect()
+    let mut lines = Vec::new();
+    for sheet in sheets {
+        let Some(usual) = own(sheet, None) else { continue };
+        if sheet.is_yours {
+            let others = sheet.lanes.iter().filter(|lane| lane.name != usual.name);
+            lines.extend(others.map(|other| line(sheet, sheets, usual, Some(other))));
+            continue;
+        }
+        if !sheet.lanes.iter().any(|lane| lane.is_peer) {
+            continue;
+        }
+        lines.push(line(sheet, sheets, usual, rival(sheet, usual)));
+        let classes = [Class::Threads, Class::OneThread, Class::Caller, Class::Ready];
+        for class in classes.into_iter().filter(|class| *class != usual.class) {
+            let is_rival = |lane: &Lane| lane.is_peer && lane.class == class;
+            let other = own(sheet, Some(class)).zip(sheet.best(sheet.headline, is_rival));
+            lines.extend(other.map(|(own, peer)| line(sheet, sheets, own, Some(peer))));
+        }
+    }
+    lines
+}
+
+/// brigade's lane, of this class if there is one: the default configuration, or the first of the family.
+fn own(sheet: &Sheet, class: Option<Class>) -> Option<&Lane> {
+    let is_one = |lane: &&Lane| sheet.is_own(lane) && class.is_none_or(|class| lane.class == class);
+    let mut lanes = sheet.lanes.iter().filter(is_one);
+    lanes.clone().find(|lane| lane.name == sheet.own).or_else(|| lanes.next())
+}
+
+/// The best peer of the class of this lane; of all if there is none.
+fn rival<'a>(sheet: &'a Sheet, own: &Lane) -> Option<&'a Lane> {
+    let alike = sheet.best(sheet.headline, |lane| lane.is_peer && lane.class == own.class);
+    alike.or_else(|| sheet.best_peer(sheet.headline))
 }
 
 /// The line of this row for this peer.
@@ -71,27 +130,45 @@ fn line<'a>(sheet: &'a Sheet, sheets: &[Sheet], own: &Lane, peer: Option<&Lane>)
         speedup.map_or_else(|| "–".to_owned(), |speedup| speedup.text()),
         verdict.to_owned() + if sheet.noise.is_some() { " *" } else { "" },
     ];
-    Line { sheet, cells, options: sheet.differences(sheets), speedup }
+    Line {
+        sheet,
+        cells,
+        options: sheet.differences(sheets),
+        beside: if sheet.is_yours { Vec::new() } else { beside(sheet, own, peer) },
+        speedup,
+        is_usual: own.name == self::own(sheet, None).map_or("", |usual| &usual.name),
+        peer: peer.map(|peer| peer.name.clone()).unwrap_or_default(),
+    }
 }
 
-/// How far the interval of brigade's ratio to the best peer reaches from it, as a share, if there is one.
-pub(super) fn width(sheet: &Sheet) -> Option<f64> {
-    let (own, _) = sides(sheet)?;
-    let speedup = sheet.speedup(sheet.headline, own, sheet.best_peer(sheet.headline)?)?;
-    Some((speedup.high / speedup.middle).max(speedup.middle / speedup.low) - 1.0)
-}
-
-/// brigade's lane, and those of its peers. Of several configurations the first one of the family.
-fn sides(sheet: &Sheet) -> Option<(&Lane, Vec<&Lane>)> {
-    let name = &*sheet.own;
-    let own = sheet.lanes.iter().find(|lane| lane.name == name);
-    let own = own.or_else(|| sheet.lanes.iter().find(|lane| sheet.is_own(lane)))?;
-    let is_rival = |lane: &&Lane| match sheet.is_yours {
-        true => lane.name != own.name,
-        false => lane.is_peer,
+/// The best peer of another class, if it is better than this one; and the best configuration of brigade, if it is better than the default.
+fn beside(sheet: &Sheet, own: &Lane, peer: Option<&Lane>) -> Vec<String> {
+    let index = sheet.headline;
+    let is_better = |lane: &Lane, than: &Lane| {
+        let speedup = sheet.speedup(index, lane, than);
+        speedup.is_some_and(|speedup| speedup.verdict == Verdict::Better)
     };
-    let peers: Vec<_> = sheet.lanes.iter().filter(is_rival).collect();
-    (!peers.is_empty()).then_some((own, peers))
+    let name = |lane: &Lane, why: &str| {
+        format!("{} ({why})", cell(Some(lane), index, &sheet.metrics[index], ""))
+    };
+    let stranger = sheet.best(index, |lane| lane.is_peer && lane.class != own.class);
+    let stranger = stranger
+        .filter(|lane| peer.is_some_and(|peer| lane.name != peer.name && is_better(lane, peer)));
+    let twin = sheet.best(index, |lane| sheet.is_own(lane) && lane.class == own.class);
+    let twin = twin.filter(|lane| lane.name != own.name && is_better(lane, own));
+    let stranger = stranger.map(|lane| name(lane, lane.class.words()));
+    stranger.into_iter().chain(twin.map(|lane| name(lane, "another configuration"))).collect()
+}
+
+/// Whether further rounds of this row would change nothing: there is a verdict, or the interval reaches no further from the ratio than this
+/// share. Nor would they if there is nothing to compare.
+pub(super) fn is_decided(sheet: &Sheet, until: Option<f64>) -> bool {
+    let speedup =
+        own(sheet, None).and_then(|own| sheet.speedup(sheet.headline, own, rival(sheet, own)?));
+    speedup.is_none_or(|Speedup { low, middle, high, verdict }| match until {
+        None => !matches!(verdict, Verdict::Unclear | Verdict::TooFew),
+        Some(until) => (high / middle).max(middle / low) - 1.0 <= until,
+    })
 }
 
 /// A target and its median, without its name if the table has that already.
@@ -105,22 +182,33 @@ fn cell(lane: Option<&Lane>, index: usize, metric: &Metric<String>, known: &str)
     }
 }
 
-/// The lines as text, and what they come to.
-fn text(sheets: &[Sheet], lines: &[Line<'_>]) -> String {
-    let rows = || [head(sheets)].into_iter().chain(lines.iter().map(|l| l.cells.clone()));
+/// The lines as text, in blocks, and what they all come to.
+fn text(sheets: &[Sheet], all: &[Line<'_>], blocks: &[(&str, Vec<&Line<'_>>)]) -> String {
+    let shown = || blocks.iter().flat_map(|(_, lines)| lines.iter().copied());
+    let rows = || [head(sheets)].into_iter().chain(shown().map(|line| line.cells.clone()));
     let widths: [usize; 5] = std::array::from_fn(|column| {
         rows().map(|cells| cells[column].chars().count()).max().unwrap_or_default()
     });
-    let options = [""].into_iter().chain(lines.iter().map(|line| &*line.options));
-    let mut text = format!("\nThe answer: {}\n", title(sheets));
-    for (cells, options) in rows().zip(options) {
+    let row = |cells: &[String; 5]| {
         let cells = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}  "));
-        text += &format!("  {}\n", cells.collect::<String>().trim_end());
-        if !options.is_empty() {
-            text += &format!("    {options}\n");
+        format!("  {}\n", cells.collect::<String>().trim_end())
+    };
+    let mut text = format!("\nThe answer: {}\n{}", title(sheets), row(&head(sheets)));
+    for (family, lines) in blocks {
+        if !family.is_empty() {
+            text += &format!("{family}\n");
+        }
+        for line in lines {
+            text += &row(&line.cells);
+            if !line.options.is_empty() {
+                text += &format!("    {}\n", line.options);
+            }
+            if !line.beside.is_empty() {
+                text += &format!("    beside: {}\n", line.beside.join(", "));
+            }
         }
     }
-    text + "  " + &summary(sheets, lines)
+    text + "  " + &summary(sheets, all) + &behind(all)
 }
 
 /// What the lines come to.
@@ -128,9 +216,13 @@ pub(crate) fn summary(sheets: &[Sheet], lines: &[Line<'_>]) -> String {
     let count = |wanted| {
         lines.iter().filter(|line| line.speedup.map(|speedup| speedup.verdict) == wanted).count()
     };
-    let [better, worse, same, few] =
-        [Verdict::Better, Verdict::Worse, Verdict::Same, Verdict::TooFew].map(|v| count(Some(v)));
+    let [better, worse, same, unclear, few] =
+        [Verdict::Better, Verdict::Worse, Verdict::Same, Verdict::Unclear, Verdict::TooFew]
+            .map(|verdict| count(Some(verdict)));
     let mut text = format!("better in {better}, worse in {worse}, no difference in {same}");
+    if unclear > 0 {
+        text += &format!(", unclear in {unclear}");
+    }
     if few > 0 {
         text += &format!(", too few rounds to tell in {few}: take {ROUNDS} rounds or more");
     }
@@ -144,16 +236,35 @@ pub(crate) fn summary(sheets: &[Sheet], lines: &[Line<'_>]) -> String {
     text
 }
 
+/// Where brigade is behind, in words.
+fn behind(lines: &[Line<'_>]) -> String {
+    let worse = lines.iter().filter_map(|line| {
+        let speedup = line.speedup.filter(|speedup| speedup.verdict == Verdict::Worse)?;
+        let options = if line.options.is_empty() { "" } else { " " };
+        let Line { sheet, peer, .. } = line;
+        let what = format!("{}{options}{}", sheet.done, line.options);
+        Some(format!("\n    {what}: {:.2} of {peer}", speedup.middle))
+    });
+    let worse: String = worse.collect();
+    let is_yours = lines.first().is_some_and(|line| line.sheet.is_yours);
+    if worse.is_empty() || is_yours {
+        String::new()
+    } else {
+        format!("\n  Where it is behind:{worse}")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::of;
     use crate::report::results::{Lane, Sheet};
+    use crate::target::Class;
     use crate::workload::{Direction, Metric, Params};
 
     /// A row with these times, each in five rounds.
     fn sheet(threads: u64, times: &[(&str, f64)]) -> Sheet {
         let lane = |&(name, time): &(&str, f64)| {
-            let lane = Lane::new(name, !name.starts_with("brigade"));
+            let lane = Lane::new(name, !name.starts_with("brigade"), Class::Threads);
             Lane { values: vec![vec![time; 5]], ..lane }
         };
         Sheet {
@@ -175,16 +286,19 @@ mod tests {
 
     #[test]
     fn each_row_names_its_best_peer_and_a_verdict() {
-        let answer = of(&[
-            sheet(
-                1,
-                &[("brigade", 1e-6), ("brigade-lifo", 1e-9), ("rayon", 3e-6), ("tokio", 2e-6)],
-            ),
-            sheet(2, &[("rayon", 1e-6), ("tokio", 2e-6), ("brigade", 4e-6)]),
-            sheet(3, &[("brigade", 1e-6), ("tokio", 1e-6)]),
-            sheet(4, &[("brigade", 0.0), ("tokio", 1e-6)]),
-            sheet(5, &[("brigadex", 1e-6), ("tokio", 1e-6)]),
-        ]);
+        let answer = of(
+            &[
+                sheet(
+                    1,
+                    &[("brigade", 1e-6), ("brigade-lifo", 1e-9), ("rayon", 3e-6), ("tokio", 2e-6)],
+                ),
+                sheet(2, &[("rayon", 1e-6), ("tokio", 2e-6), ("brigade", 4e-6)]),
+                sheet(3, &[("brigade", 1e-6), ("tokio", 1e-6)]),
+                sheet(4, &[("brigade", 0.0), ("tokio", 1e-6)]),
+                sheet(5, &[("brigadex", 1e-6), ("tokio", 1e-6)]),
+            ],
+            false,
+        );
         let answer = answer.expect("an answer");
         for line in [
             "start one job  1.00 µs  tokio 2.00 µs  2.00 (2.00 to 2.00)  faster\n    --threads 1\n",
@@ -201,9 +315,56 @@ mod tests {
     fn a_target_that_failed_has_no_verdict_and_rows_without_brigade_no_line() {
         let mut failed = sheet(1, &[("brigade", 1e-6), ("tokio", 2e-6)]);
         failed.lanes[0].failure = Some("lost a task".to_owned());
-        let answer = of(&[failed, sheet(1, &[("tokio", 1e-6), ("rayon", 1e-6)])]).expect("one");
+        let answer =
+            of(&[failed, sheet(1, &[("tokio", 1e-6), ("rayon", 1e-6)])], false).expect("one");
         assert_eq!(answer.matches("start one job").count(), 1, "{answer}");
         assert!(answer.contains("no number"), "{answer}");
-        assert!(of(&[sheet(1, &[("tokio", 1e-6)]), sheet(1, &[("brigade", 1e-6)])]).is_none());
+        assert!(
+            of(&[sheet(1, &[("tokio", 1e-6)]), sheet(1, &[("brigade", 1e-6)])], false).is_none()
+        );
+    }
+
+    #[test]
+    fn like_is_compared_with_like_and_the_others_stand_beside() {
+        let mut row = sheet(
+            2,
+            &[("brigade", 4e-6), ("brigade-lifo", 3e-6), ("tokio", 5e-6), ("chili", 1e-6)],
+        );
+        row.lanes[3].class = Class::Caller;
+        let alone = of(std::slice::from_ref(&row), false).expect("an answer");
+        let line = "start one job  4.00 µs  tokio 5.00 µs  1.25 (1.25 to 1.25)  faster\n    \
+            beside: chili 1.00 µs (the waiting thread computes), brigade-lifo 3.00 µs (another configuration)\n";
+        assert!(alone.contains(line), "{alone}");
+        // Of each class that both have there is a line.
+        for (name, time) in [("brigade-one-thread", 2e-6), ("tokio-current-thread", 1e-6)] {
+            let lane = Lane::new(name, !name.starts_with("brigade"), Class::OneThread);
+            row.lanes.push(Lane { values: vec![vec![time; 5]], ..lane });
+        }
+        let both = of(&[row], false).expect("an answer");
+        let line =
+            "brigade-one-thread 2.00 µs  tokio-current-thread 1.00 µs  0.50 (0.50 to 0.50)  slower";
+        assert!(both.contains(line), "{both}");
+        assert!(
+            both.contains("behind:\n    start one job: 0.50 of tokio-current-thread"),
+            "{both}"
+        );
+    }
+
+    #[test]
+    fn of_many_workloads_each_has_one_line_in_its_family_unless_all_is_asked_for() {
+        let rows = super::FAMILIES.iter().flat_map(|(_, workloads)| workloads.iter());
+        let rows = rows.flat_map(|workload| [1, 2].map(|threads| (workload, threads)));
+        let sheets: Vec<_> = rows
+            .map(|(workload, threads)| Sheet {
+                workload: (*workload).to_owned(),
+                ..sheet(threads, &[("brigade", 1e-6), ("tokio", 2e-6)])
+            })
+            .collect();
+        for (is_verbose, lines) in [(false, 14), (true, 28)] {
+            let answer = of(&sheets, is_verbose).expect("an answer");
+            assert_eq!(answer.matches("  faster\n").count(), lines, "{answer}");
+            assert_eq!(answer.contains("\nForks\n"), !is_verbose, "{answer}");
+            assert!(answer.contains("better in 28, worse in 0"), "{answer}");
+        }
     }
 }

@@ -72,7 +72,7 @@ impl SharedBook {
             _ if is_sweep => Some(table::of_sweep(sheets, detail == Detail::Verbose)),
             // Of a single row the answer is its table, unless it is the user's.
             1 if !sheets[0].is_yours => None,
-            _ => answer::of(sheets),
+            _ => answer::of(sheets, detail == Detail::Verbose),
         }
     }
 
@@ -81,9 +81,9 @@ impl SharedBook {
         look(&mut self.lock().results.noise)
     }
 
-    /// How far the interval of brigade's ratio to the best peer reaches from it in the current row, as a share, if there is one.
-    pub(crate) fn width(&self) -> Option<f64> {
-        answer::width(self.lock().results.sheets.last()?)
+    /// Whether further rounds of the current row would change nothing, see [`answer::is_decided`].
+    pub(crate) fn is_decided(&self, until: Option<f64>) -> bool {
+        self.lock().results.sheets.last().is_none_or(|sheet| answer::is_decided(sheet, until))
     }
 
     /// Lets `write` write into this target's lane of the current row.

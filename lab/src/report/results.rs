@@ -8,7 +8,7 @@ use crate::noise::Noise;
 use crate::row::Row;
 use crate::spent::Spent;
 use crate::stats::middle;
-use crate::target::Entry;
+use crate::target::{Class, Entry};
 use crate::workload::{self, Metric, Params};
 
 /// Everything measured so far.
@@ -57,6 +57,8 @@ pub(crate) struct Lane {
     pub(crate) name: String,
     /// Whether brigade is compared with it.
     pub(crate) is_peer: bool,
+    /// Which targets it is compared with.
+    pub(crate) class: Class,
     /// What the rounds yielded, in their order: of each metric.
     pub(crate) values: Vec<Vec<f64>>,
     /// What each of these runs took in all.
@@ -77,8 +79,8 @@ impl Lane {
     }
 
     /// A target without a number yet.
-    pub(crate) fn new(name: &str, is_peer: bool) -> Self {
-        Lane { name: name.to_owned(), is_peer, ..Lane::default() }
+    pub(crate) fn new(name: &str, is_peer: bool, class: Class) -> Self {
+        Lane { name: name.to_owned(), is_peer, class, ..Lane::default() }
     }
 
     /// What the rounds yielded of one metric. Nothing at all if the target failed: a number from a target that loses tasks says
@@ -189,7 +191,10 @@ impl Sheet {
             metrics: row.metrics().iter().map(owned).collect(),
             note: (!notes.is_empty()).then(|| notes.join("; ")),
             noise: None,
-            lanes: targets.iter().map(|target| Lane::new(target.name, target.is_peer)).collect(),
+            lanes: targets
+                .iter()
+                .map(|target| Lane::new(target.name, target.is_peer, target.class))
+                .collect(),
         }
     }
 
@@ -203,10 +208,15 @@ impl Sheet {
 
     /// The peer with the best median.
     pub(super) fn best_peer(&self, metric: usize) -> Option<&Lane> {
-        let peers = self.lanes.iter().filter(|lane| lane.is_peer);
-        let medians = peers.filter_map(|peer| Some((middle(&peer.samples(metric))?, peer)));
+        self.best(metric, |lane| lane.is_peer)
+    }
+
+    /// The lane with the best median among these.
+    pub(super) fn best(&self, metric: usize, is_one: impl Fn(&Lane) -> bool) -> Option<&Lane> {
+        let lanes = self.lanes.iter().filter(|lane| is_one(lane));
+        let medians = lanes.filter_map(|lane| Some((middle(&lane.samples(metric))?, lane)));
         let direction = self.metrics[metric].direction;
-        medians.min_by(|one, other| direction.order(one.0, other.0)).map(|(_, peer)| peer)
+        medians.min_by(|one, other| direction.order(one.0, other.0)).map(|(_, lane)| lane)
     }
 
     /// The CPU time, which stands beside every other metric as a column, where there is one.
@@ -275,11 +285,15 @@ impl Results {
 #[cfg(test)]
 mod tests {
     use super::{Lane, Sheet};
+    use crate::target::Class;
     use crate::workload::{Direction, Metric};
 
     /// A lane with these rates.
     fn lane(name: &str, rates: &[f64]) -> Lane {
-        Lane { values: vec![rates.to_vec()], ..Lane::new(name, !name.starts_with("brigade")) }
+        Lane {
+            values: vec![rates.to_vec()],
+            ..Lane::new(name, !name.starts_with("brigade"), Class::Threads)
+        }
     }
 
     /// A row with these rates.

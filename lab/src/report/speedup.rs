@@ -20,6 +20,9 @@ const DRAWS: usize = 2_000;
 /// Differences below this are shown as none, with two decimals.
 const SHOWN: f64 = 0.005;
 
+/// An interval that spans 1 and goes no further from it than that shows that there is no difference; a wider one shows nothing.
+const NEAR: f64 = 0.05;
+
 /// What can be said of a pair of sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
@@ -27,8 +30,10 @@ pub(crate) enum Verdict {
     Better,
     /// Ours is worse.
     Worse,
-    /// The interval spans 1.
+    /// The interval spans 1, and nothing that is far from it.
     Same,
+    /// The interval spans 1, and more than [`NEAR`] beyond it.
+    Unclear,
     /// There are fewer than five rounds, which can not tell.
     TooFew,
 }
@@ -42,6 +47,7 @@ impl Verdict {
             Verdict::Better => "faster",
             Verdict::Worse => "slower",
             Verdict::Same => "no difference",
+            Verdict::Unclear => "unclear",
             Verdict::TooFew => "too few rounds",
         }
     }
@@ -108,7 +114,8 @@ impl Speedup {
             () if rounds.len() < ROUNDS => Verdict::TooFew,
             () if low >= 1.0 + SHOWN => Verdict::Better,
             () if high <= 1.0 - SHOWN => Verdict::Worse,
-            () => Verdict::Same,
+            () if (1.0 - NEAR..=1.0 + NEAR).contains(&low) && high <= 1.0 + NEAR => Verdict::Same,
+            () => Verdict::Unclear,
         };
         let known = Speedup { middle: known, low, high, verdict };
         [low, high].iter().all(|end| end.is_normal()).then_some(known)

@@ -225,7 +225,7 @@ pub(crate) fn lines(sheet: &Sheet, index: usize) -> Vec<(&Lane, [String; 5])> {
     let is_alike = |lane: &Lane| {
         let best = best.filter(|best| best.name != lane.name);
         let speedup = best.and_then(|best| sheet.speedup(index, lane, best));
-        speedup.is_some_and(|speedup| speedup.verdict == Verdict::Same)
+        speedup.is_some_and(|speedup| matches!(speedup.verdict, Verdict::Same | Verdict::Unclear))
     };
     let number = |value: Option<f64>| value.map(|value| quantity::short(value, unit));
     let plain = |values: Vec<f64>| middle(&values).map(|value| format!("{value:.2}"));
@@ -247,6 +247,7 @@ pub(crate) fn lines(sheet: &Sheet, index: usize) -> Vec<(&Lane, [String; 5])> {
 mod tests {
     use super::{Detail, of};
     use crate::report::results::{Lane, Sheet};
+    use crate::target::Class;
     use crate::workload::{Direction, Metric};
 
     #[test]
@@ -260,7 +261,7 @@ mod tests {
             }],
             lanes: vec![Lane {
                 values: vec![vec![1.0, 1.1, 1.0, 1.1, last]],
-                ..Lane::new("rayon", true)
+                ..Lane::new("rayon", true, Class::Threads)
             }],
             ..Sheet::default()
         };
@@ -273,7 +274,7 @@ mod tests {
     fn a_count_of_threads_is_shown_as_a_number_and_compared_with_none_that_is_0() {
         let lane = |name: &str, left| Lane {
             values: vec![vec![left; 3], vec![0.5; 3]],
-            ..Lane::new(name, true)
+            ..Lane::new(name, true, Class::Threads)
         };
         let metric = |(name, unit): (&str, &str)| Metric {
             name: name.to_owned(),

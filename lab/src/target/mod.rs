@@ -10,6 +10,32 @@ pub(crate) mod pool;
 pub(crate) mod queue;
 pub(crate) mod runtime;
 
+/// Which targets are alike: the answer compares a target with those of its class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Class {
+    /// As many threads of its own as the workload asks for.
+    #[default]
+    Threads,
+    /// One thread, whatever the workload asks for.
+    OneThread,
+    /// Threads of its own, one of which is the thread that waits.
+    Caller,
+    /// All the threads that it may ever have, where others grow.
+    Ready,
+}
+
+impl Class {
+    /// How its targets differ from those with threads of their own, in words.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Class::Threads => "threads of its own",
+            Class::OneThread => "one thread",
+            Class::Caller => "the waiting thread computes",
+            Class::Ready => "its threads are there",
+        }
+    }
+}
+
 /// A target as the command line names it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
@@ -25,6 +51,8 @@ pub(crate) struct Entry {
     pub(crate) is_cold: bool,
     /// The program beside this one that runs it, under another name, if it is not this one.
     pub(crate) elsewhere: Option<(&'static str, &'static str)>,
+    /// Its class.
+    pub(crate) class: Class,
     /// See [`Entry::threads`].
     threads: fn(u64, u64) -> u64,
 }
@@ -40,6 +68,7 @@ impl Entry {
             is_default: true,
             is_cold: false,
             elsewhere: None,
+            class: Class::Threads,
             threads,
         }
     }
@@ -62,6 +91,11 @@ impl Entry {
     /// The same, run by `program`, which is built separately, as its target `name`; not unless it is named.
     pub(crate) const fn elsewhere(self, program: &'static str, name: &'static str) -> Self {
         Entry { elsewhere: Some((program, name)), ..self }.further()
+    }
+
+    /// The same, of another class than most.
+    pub(crate) const fn of(self, class: Class) -> Self {
+        Entry { class, ..self }
     }
 
     /// The same with another number of threads than it is started with.

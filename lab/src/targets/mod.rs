@@ -13,7 +13,7 @@ use self::handovers::Handovers;
 use self::pools::{ElasticPools, Pools};
 use self::queues::{Deques, Injectors};
 use self::runtimes::Runtimes;
-use crate::target::{Entry, Family};
+use crate::target::{Class, Entry, Family};
 
 /// A family's heading, and its targets.
 type Listed = (&'static str, &'static [&'static Entry]);
@@ -38,6 +38,12 @@ const fn listed<F: Family>() -> Listed {
 pub(crate) fn known(name: &str) -> Option<&'static str> {
     let mut targets = FAMILIES.iter().flat_map(|(_, targets)| targets.iter());
     targets.find(|target| target.name == name).map(|target| target.name)
+}
+
+/// The class of the target with this name.
+pub(crate) fn class(name: &str) -> Class {
+    let mut targets = FAMILIES.iter().flat_map(|(_, targets)| targets.iter());
+    targets.find(|target| target.name == name).map_or(Class::Threads, |target| target.class)
 }
 
 /// The name of a target that this one may have been meant to be.

@@ -6,11 +6,12 @@ use chili::{Config, Scope, ThreadPool};
 
 use crate::tally::Tally;
 use crate::target::fork::{ForkJoin, Start, Tree};
-use crate::target::{Entry, Listing};
+use crate::target::{Class, Entry, Listing};
 
 /// The pool, and the thread that sends its heartbeats.
 pub(crate) const POOL: Listing<Start<Chili>> = Listing {
     entry: Entry::peer("chili", "chili: join, offered to other threads by a heartbeat")
+        .of(Class::Caller)
         .with_threads(|threads, _| threads + 1),
     start: |threads| {
         let thread_count = NonZero::new(threads);

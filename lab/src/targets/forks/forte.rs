@@ -4,11 +4,12 @@ use forte::{Scope, ThreadPool, Worker};
 
 use crate::tally::Tally;
 use crate::target::fork::{ForkJoin, Start, Tree};
-use crate::target::{Entry, Listing};
+use crate::target::{Class, Entry, Listing};
 
 /// The pool, and the thread that sends its heartbeats.
 pub(crate) const POOL: Listing<Start<Forte>> = Listing {
     entry: Entry::peer("forte", "forte: join and scope, offered to other threads by a heartbeat")
+        .of(Class::Caller)
         .with_threads(|threads, _| threads + 1),
     start: |threads| {
         // Its pools are statics: one is leaked for each run, without its threads.

@@ -9,7 +9,7 @@ pub(crate) mod sequential;
 mod tokio;
 
 use crate::target::fork::{self, VisitFork};
-use crate::target::{Entry, family};
+use crate::target::{Class, Entry, family};
 
 /// Goroutines, in a program of their own.
 const GO: Entry = Entry::peer("go", "Go: goroutines, for fib, skynet and nqueens")
@@ -17,6 +17,7 @@ const GO: Entry = Entry::peer("go", "Go: goroutines, for fib, skynet and nqueens
 
 /// oneTBB, in a program of its own.
 const CPP: Entry = Entry::peer("cpp", "oneTBB: parallel_invoke and task_group, for the same")
+    .of(Class::Caller)
     .elsewhere("brigade-lab-cpp", "cpp");
 
 /// Whether this target is a program in another language, which has some of the programs.

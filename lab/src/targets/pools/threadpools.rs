@@ -2,7 +2,7 @@
 //! `crates/compat`.
 
 use crate::target::pool::{Cloned, Own, Start, StartSized, Submit};
-use crate::target::{Entry, Listing};
+use crate::target::{Class, Entry, Listing};
 
 /// A module with the configurations of one of the two crates: the pool, and the pool as an elastic one, although it does not grow.
 macro_rules! configurations {
@@ -40,7 +40,7 @@ configurations!(
     threadpool,
     [
         Entry::peer("threadpool", "threadpool"),
-        Entry::peer("threadpool", "threadpool: always at its largest")
+        Entry::peer("threadpool", "threadpool: always at its largest").of(Class::Ready)
     ]
 );
 

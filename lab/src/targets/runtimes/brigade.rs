@@ -19,7 +19,7 @@ use smol::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::mpsc;
 
 use crate::target::runtime::{Alarm, Runtime, Spawn, Start, ends};
-use crate::target::{Entry, Listing};
+use crate::target::{Class, Entry, Listing};
 use crate::trace;
 
 /// The default pool.
@@ -29,6 +29,7 @@ pub(crate) const DEFAULT: Listing<Start<Brigade>> =
 /// The default pool with one thread, whatever number is requested.
 pub(crate) const ONE_THREAD: Listing<Start<Brigade>> = Listing {
     entry: Entry::own("brigade-one-thread", "the default pool with one thread, with I/O")
+        .of(Class::OneThread)
         .with_threads(|_, _| 1),
     start: |_| start(1),
 };

@@ -20,7 +20,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
 use crate::target::runtime::{Alarm, Downstream, Runtime, Spawn, Start, Upstream, ends};
-use crate::target::{Entry, Listing};
+use crate::target::{Class, Entry, Listing};
 
 /// The runtime with worker threads.
 pub(crate) const MULTI_THREAD: Listing<Start<Tokio>> = Listing {
@@ -31,6 +31,7 @@ pub(crate) const MULTI_THREAD: Listing<Start<Tokio>> = Listing {
 /// The runtime of the thread that blocks on it.
 pub(crate) const CURRENT_THREAD: Listing<Start<Tokio>> = Listing {
     entry: Entry::peer("tokio-current-thread", "tokio: the current-thread runtime, with I/O")
+        .of(Class::OneThread)
         .with_threads(|_, _| 0),
     start: |_| built(&mut Builder::new_current_thread()),
 };
