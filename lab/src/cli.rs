@@ -347,7 +347,12 @@ impl Cli {
                 rows
             }
             Some(What::Check(check)) => check.rows(),
-            Some(What::All(Extent { full: true, .. })) => plan::full(),
+            Some(What::All(Extent { full: true, .. })) if cfg!(feature = "full") => plan::full(),
+            Some(What::All(Extent { full: true, .. })) => {
+                let reason = "all --full needs a build with what takes long to compile: \
+                    cargo run --release --features full -- all --full";
+                return Err(Stop::Usage(reason.to_owned()));
+            }
             _ => plan::quick(),
         };
         if matches!(self.what, Some(What::One(_) | What::Check(_))) {

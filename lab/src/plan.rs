@@ -141,14 +141,22 @@ const CHECK: &str = "
     channels --kind tokio --capacity 3 --senders 4 --messages 1000
     channels --kind flume --capacity unbounded --senders 4 --receivers 4 --messages 1000
     channels --kind async-channel --capacity 1 --senders 4 --receivers 4 --messages 1000
-    server --protocol http --connections 5 --requests 100
-    server --protocol http2 --connections 2 --pipeline 5 --requests 100
     server --protocol resp --connections 5 --pipeline 7 --requests 100
 ";
+
+/// The same of what only a build with all features has.
+#[cfg(feature = "full")]
+const CHECK_FULL: &str = "
+    server --protocol http --connections 5 --requests 100
+    server --protocol http2 --connections 2 --pipeline 5 --requests 100
+";
+#[cfg(not(feature = "full"))]
+const CHECK_FULL: &str = "";
 
 /// The small runs of this workload, or of all.
 pub(crate) fn check(name: &str) -> Vec<Box<dyn Row>> {
     let mut rows = possible(CHECK);
+    rows.extend(possible(CHECK_FULL));
     rows.retain(|row| name == "all" || row.name() == name);
     rows
 }

@@ -14,9 +14,11 @@ use std::io::{
 };
 use std::net::TcpStream;
 use std::os::fd::OwnedFd;
+#[cfg(feature = "full")]
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+#[cfg(feature = "full")]
 use rustls::ServerConfig;
 
 /// Runs futures.
@@ -32,8 +34,10 @@ pub(crate) trait Runtime: Sized + Sync + 'static {
     /// A TCP stream.
     type Stream: Source + Sink;
     /// The same for hyper.
+    #[cfg(feature = "full")]
     type Http: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static;
     /// The same with TLS.
+    #[cfg(feature = "full")]
     type Secure: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static;
     /// The end of a channel that bytes come out of.
     type Receiver: Upstream;
@@ -72,9 +76,11 @@ pub(crate) trait Runtime: Sized + Sync + 'static {
     fn stream(stream: TcpStream) -> io::Result<Self::Stream>;
 
     /// Lets hyper read from this connection and write to it. hyper reads ahead, so one that blocks never gets an answer.
+    #[cfg(feature = "full")]
     fn http(stream: Self::Stream) -> Self::Http;
 
     /// Does the server's part of a TLS handshake over this connection, and lets hyper read and write what is encrypted.
+    #[cfg(feature = "full")]
     fn secure(
         stream: Self::Stream,
         config: Arc<ServerConfig>,

@@ -18,6 +18,7 @@ fn values_for_which_nobody_is_free_come_back_or_wait() {
     for (target, keeps) in [
         ("brigade-burst", false),
         ("brigade-pool", false),
+        #[cfg(feature = "full")]
         ("brigade-burst-pool", false),
         ("burst-pool", false),
         ("crossbeam-channel-0", false),

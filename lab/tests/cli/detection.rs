@@ -8,8 +8,11 @@ use crate::{check_all, code, errors, json, lab, run, text};
 /// A short run of each workload, and two targets: a faulty one and another.
 const WORKLOADS: &[(&str, [&str; 2])] = &[
     // First those whose lost tasks are waited for the longest.
+    #[cfg(feature = "full")]
     ("server --protocol http --connections 2 --requests 9", ["brigade", "brigade-one-thread"]),
+    #[cfg(feature = "full")]
     ("server --protocol https --connections 2 --requests 9", ["tokio", "brigade"]),
+    #[cfg(feature = "full")]
     ("server --protocol http2 --connections 2 --pipeline 3 --requests 9", ["brigade", "smol"]),
     ("server --protocol resp --connections 2 --pipeline 1 --requests 9", ["tokio", "smol"]),
     (
@@ -52,6 +55,7 @@ const WORKLOADS: &[(&str, [&str; 2])] = &[
     ("bucket-brigade --tasks 5 --iterations 5", ["threads", "smol"]),
     ("bucket-brigade --tasks 5 --iterations 5 --in-flight 3", FLOOR),
     ("bucket-brigade --tasks 5 --iterations 5", EPOLL),
+    #[cfg(feature = "full")]
     ("bucket-brigade --tasks 5 --iterations 5", ["monoio", "threads"]),
     ("bucket-brigade --over channel --iterations 5", ["smol", "threads"]),
     ("bucket-brigade --over channel --iterations 5", FLOOR),
@@ -62,6 +66,7 @@ const WORKLOADS: &[(&str, [&str; 2])] = &[
     ("memory --tasks 1000", ["smol", "tokio-current-thread"]),
     ("memory --tasks 1000", ["brigade", "brigade-one-thread"]),
     ("echo --connections 3 --requests 9", ["tokio", "threads"]),
+    #[cfg(feature = "full")]
     ("echo --connections 3 --requests 9", ["monoio", "tokio"]),
     ("echo --connections 3 --requests 9", ["brigade-one-thread", "brigade"]),
     (

@@ -93,8 +93,11 @@ const ON_RUNTIMES: &[(&str, &[&str], On)] = &[
         CHANNELS,
         WITH_TASKS,
     ),
+    #[cfg(feature = "full")]
     ("server --protocol http --connections 3 --requests 50", SERVER, WITH_TASKS),
+    #[cfg(feature = "full")]
     ("server --protocol https --connections 2 --requests 30", SERVER, WITH_TASKS),
+    #[cfg(feature = "full")]
     ("server --protocol http2 --connections 2 --pipeline 5 --requests 50", SERVER, WITH_TASKS),
     ("server --protocol resp --connections 2 --pipeline 9 --requests 99", SERVER, WITH_TASKS),
     ("server --protocol resp --connections 1 --pipeline 1 --requests 1", SERVER, WITH_TASKS),

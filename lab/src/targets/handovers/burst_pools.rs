@@ -64,6 +64,7 @@ macro_rules! channel {
 #[cfg(target_os = "linux")]
 channel!(burst_pool, burst_pool, Entry::peer("burst-pool", "burst-pool: enqueue, wake_all"));
 
+#[cfg(feature = "full")]
 channel!(
     brigade_burst_pool,
     brigade_burst_pool,

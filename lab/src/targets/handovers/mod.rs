@@ -5,6 +5,7 @@ mod burst_pools;
 mod crossbeam;
 mod spmc;
 
+#[cfg(feature = "full")]
 use self::burst_pools::brigade_burst_pool;
 #[cfg(target_os = "linux")]
 use self::burst_pools::burst_pool;
@@ -17,7 +18,7 @@ family! {
     Handovers: "handovers, for burst", VisitHandover => VisitHandover::visit;
     brigade::BURST,
     brigade::POOL,
-    brigade_burst_pool::CHANNEL,
+    #[cfg(feature = "full")] brigade_burst_pool::CHANNEL,
     #[cfg(target_os = "linux")]
     burst_pool::CHANNEL,
     spmc::CHANNEL,

@@ -98,10 +98,12 @@ pub(crate) const STALLS: Listing<Start<Brigade>> =
     policy("brigade-stalls", "a thread looks for tasks that run for 100 ms", |n| {
         built(of(n).on_stall(Duration::from_millis(100), |stall| _ = black_box(stall.ran)))
     });
+#[cfg(feature = "full")]
 pub(crate) const HISTOGRAMS: Listing<Start<Brigade>> =
     policy("brigade-histograms", "waiting and running times are recorded", |n| {
         built(of(n).histograms())
     });
+#[cfg(feature = "full")]
 pub(crate) const TRACING: Listing<Start<Brigade>> =
     policy("brigade-tracing", "a span for each task, without a subscriber", |n| {
         built(of(n).trace_jobs())

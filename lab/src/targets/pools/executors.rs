@@ -73,6 +73,7 @@ macro_rules! shared {
     };
 }
 
+#[cfg(feature = "full")]
 pub(super) use shared;
 
 /// `crossbeam_channel_pool`.

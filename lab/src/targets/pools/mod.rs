@@ -2,7 +2,9 @@
 
 mod async_executor;
 mod brigade;
+#[cfg(feature = "full")]
 mod brigade_executors;
+#[cfg(feature = "full")]
 mod brigade_telemetry;
 mod executors;
 mod futures;
@@ -12,8 +14,12 @@ mod threadpools;
 mod tokio;
 mod tokio_blocking;
 
-use self::rusty_pools::{brigade_rusty_pool, rusty_pool};
-use self::threadpools::{brigade_threadpool, threadpool};
+#[cfg(feature = "full")]
+use self::rusty_pools::brigade_rusty_pool;
+use self::rusty_pools::rusty_pool;
+#[cfg(feature = "full")]
+use self::threadpools::brigade_threadpool;
+use self::threadpools::threadpool;
 use crate::target::family;
 use crate::target::pool::{self, VisitElastic, VisitPool};
 
@@ -41,12 +47,12 @@ family! {
     brigade::OBSERVED,
     brigade::OUTCOMES,
     brigade::STALLS,
-    brigade::HISTOGRAMS,
-    brigade::TRACING,
+    #[cfg(feature = "full")] brigade::HISTOGRAMS,
+    #[cfg(feature = "full")] brigade::TRACING,
     brigade::TRACE,
-    brigade_telemetry::METRICS,
-    brigade_telemetry::DUMP,
-    brigade_telemetry::TRACING_ON,
+    #[cfg(feature = "full")] brigade_telemetry::METRICS,
+    #[cfg(feature = "full")] brigade_telemetry::DUMP,
+    #[cfg(feature = "full")] brigade_telemetry::TRACING_ON,
     brigade::ELASTIC,
     brigade::ELASTIC_50,
     executors::CHANNEL,
@@ -55,20 +61,20 @@ family! {
     executors::LOCAL,
     executors::NO_PARK,
     executors::COUNTED,
-    brigade_executors::CHANNEL,
-    brigade_executors::STEALING,
-    brigade_executors::THREADPOOL,
-    brigade_executors::LOCAL,
-    brigade_executors::NO_PARK,
-    brigade_executors::COUNTED,
+    #[cfg(feature = "full")] brigade_executors::CHANNEL,
+    #[cfg(feature = "full")] brigade_executors::STEALING,
+    #[cfg(feature = "full")] brigade_executors::THREADPOOL,
+    #[cfg(feature = "full")] brigade_executors::LOCAL,
+    #[cfg(feature = "full")] brigade_executors::NO_PARK,
+    #[cfg(feature = "full")] brigade_executors::COUNTED,
     rusty_pool::FIXED,
     rusty_pool::ELASTIC,
     rusty_pool::ELASTIC_50,
-    brigade_rusty_pool::FIXED,
-    brigade_rusty_pool::ELASTIC,
-    brigade_rusty_pool::ELASTIC_50,
+    #[cfg(feature = "full")] brigade_rusty_pool::FIXED,
+    #[cfg(feature = "full")] brigade_rusty_pool::ELASTIC,
+    #[cfg(feature = "full")] brigade_rusty_pool::ELASTIC_50,
     threadpool::FIXED,
-    brigade_threadpool::FIXED,
+    #[cfg(feature = "full")] brigade_threadpool::FIXED,
     rayon::POOL,
     tokio::RUNTIME,
     async_executor::EXECUTOR,
@@ -81,9 +87,9 @@ family! {
     brigade::SIZED,
     brigade::SIZED_FIXED,
     rusty_pool::SIZED,
-    brigade_rusty_pool::SIZED,
+    #[cfg(feature = "full")] brigade_rusty_pool::SIZED,
     threadpool::SIZED,
-    brigade_threadpool::SIZED,
+    #[cfg(feature = "full")] brigade_threadpool::SIZED,
     tokio_blocking::SIZED,
 }
 

@@ -79,6 +79,7 @@ configurations!(
     ]
 );
 
+#[cfg(feature = "full")]
 configurations!(
     brigade_rusty_pool,
     brigade_rusty_pool,

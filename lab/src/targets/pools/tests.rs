@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use brigade_testkit::Gate;
 
-use super::{
-    brigade, brigade_rusty_pool, brigade_threadpool, rusty_pool, threadpool, tokio_blocking,
-};
+use super::{brigade, rusty_pool, threadpool, tokio_blocking};
+#[cfg(feature = "full")]
+use super::{brigade_rusty_pool, brigade_threadpool};
 use crate::target::pool::{MANY, Pool, Size, Submit};
 
 /// Time in which one job too many would be seen. If a busy machine needs longer, a defect is missed, but the
@@ -47,6 +47,7 @@ fn grows_to<T: Pool>(name: &str, most: usize, pool: io::Result<T>) {
 fn a_pool_of_2_to_50_threads_grows_to_50_whatever_less_is_asked_for() {
     grows_to("brigade", MANY, (brigade::ELASTIC_50.start)(1));
     grows_to("rusty_pool", MANY, (rusty_pool::ELASTIC_50.start)(1));
+    #[cfg(feature = "full")]
     grows_to("brigade-rusty_pool", MANY, (brigade_rusty_pool::ELASTIC_50.start)(1));
 }
 
@@ -60,6 +61,7 @@ fn a_pool_of_2_to_50_threads_grows_beyond_50_when_asked_for() {
 fn an_elastic_pool_has_as_many_threads_as_are_asked_for() {
     grows_to("brigade", 3, (brigade::ELASTIC.start)(3));
     grows_to("rusty_pool", 3, (rusty_pool::ELASTIC.start)(3));
+    #[cfg(feature = "full")]
     grows_to("brigade-rusty_pool", 3, (brigade_rusty_pool::ELASTIC.start)(3));
 }
 
@@ -68,8 +70,10 @@ fn a_target_of_elastic_grows_to_the_size_it_is_told() {
     let size = Size { core: 1, max: 3, keep_alive: Duration::from_secs(60) };
     grows_to("brigade", 3, (brigade::SIZED.start)(size));
     grows_to("rusty_pool", 3, (rusty_pool::SIZED.start)(size));
+    #[cfg(feature = "full")]
     grows_to("brigade-rusty_pool", 3, (brigade_rusty_pool::SIZED.start)(size));
     grows_to("threadpool", 3, (threadpool::SIZED.start)(size));
+    #[cfg(feature = "full")]
     grows_to("brigade-threadpool", 3, (brigade_threadpool::SIZED.start)(size));
     grows_to("tokio_blocking", 3, (tokio_blocking::SIZED.start)(size));
 }

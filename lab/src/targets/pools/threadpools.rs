@@ -44,6 +44,7 @@ configurations!(
     ]
 );
 
+#[cfg(feature = "full")]
 configurations!(
     brigade_threadpool,
     brigade_threadpool,

@@ -13,10 +13,12 @@ pub(crate) const FIFO: Listing<Make<st3::fifo::Worker<Item>>> = Listing {
     start: || st3::fifo::Worker::new(CAPACITY),
 };
 
+#[cfg(feature = "full")]
 pub(crate) const LIFO_ON_BRIGADE: Listing<Make<brigade_st3::lifo::Worker<Item>>> = Listing {
     entry: Entry::own("brigade-st3-lifo", "st3's lifo::Worker on brigade").further(),
     start: || brigade_st3::lifo::Worker::new(CAPACITY),
 };
+#[cfg(feature = "full")]
 pub(crate) const FIFO_ON_BRIGADE: Listing<Make<brigade_st3::fifo::Worker<Item>>> = Listing {
     entry: Entry::own("brigade-st3-fifo", "st3's fifo::Worker on brigade").further(),
     start: || brigade_st3::fifo::Worker::new(CAPACITY),
@@ -81,7 +83,10 @@ macro_rules! missed {
 
 ring!(st3::lifo);
 ring!(st3::fifo);
+#[cfg(feature = "full")]
 ring!(brigade_st3::lifo);
+#[cfg(feature = "full")]
 ring!(brigade_st3::fifo);
 missed!(st3::StealError);
+#[cfg(feature = "full")]
 missed!(brigade_st3::StealError);

@@ -5,15 +5,21 @@ use std::io;
 use std::net;
 use std::os::fd::OwnedFd;
 use std::pin::Pin;
+#[cfg(feature = "full")]
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use brigade::io::{Async, Hyper, PipeReader, PipeWriter, TcpStream};
+#[cfg(feature = "full")]
+use brigade::io::Hyper;
+use brigade::io::{Async, PipeReader, PipeWriter, TcpStream};
 use brigade::time::Timer;
 use brigade::{Handle, JoinHandle, Order, Pool};
+#[cfg(feature = "full")]
 use futures_rustls::TlsAcceptor;
+#[cfg(feature = "full")]
 use futures_rustls::server::TlsStream;
+#[cfg(feature = "full")]
 use rustls::ServerConfig;
 use smol::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::mpsc;
@@ -68,7 +74,9 @@ impl Runtime for Brigade {
     type Reader = PipeReader;
     type Writer = PipeWriter;
     type Stream = TcpStream;
+    #[cfg(feature = "full")]
     type Http = TcpStream;
+    #[cfg(feature = "full")]
     type Secure = Hyper<TlsStream<TcpStream>>;
     type Receiver = mpsc::Receiver<u8>;
     type Sender = mpsc::Sender<u8>;
@@ -114,10 +122,12 @@ impl Runtime for Brigade {
         Async::new(stream)
     }
 
+    #[cfg(feature = "full")]
     fn http(stream: Self::Stream) -> Self::Http {
         stream
     }
 
+    #[cfg(feature = "full")]
     async fn secure(stream: Self::Stream, config: Arc<ServerConfig>) -> io::Result<Self::Secure> {
         TlsAcceptor::from(config).accept(stream).await.map(Hyper::new)
     }

@@ -3,6 +3,7 @@
 
 use std::future::Future;
 
+#[cfg(feature = "full")]
 use brigade_executors::{Executor as _, FuturesExecutor as _};
 use executors::{Executor as _, FuturesExecutor as _};
 
@@ -49,12 +50,14 @@ pool!(
     >,
     executors::crossbeam_workstealing_pool::dyn_pool
 );
+#[cfg(feature = "full")]
 pool!(
     BRIGADE_CHANNEL,
     Entry::own("brigade-executors-channel", "executors' channel pool on brigade, with smol's I/O"),
     brigade_executors::crossbeam_channel_pool::ThreadPool,
     brigade_executors::crossbeam_channel_pool::ThreadPool::new
 );
+#[cfg(feature = "full")]
 pool!(
     BRIGADE_STEALING,
     Entry::own("brigade-executors-ws", "executors' stealing pool on brigade, with smol's I/O"),

@@ -2,7 +2,7 @@
 
 mod brigade;
 mod executors;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "full", target_os = "linux"))]
 mod monoio;
 mod smol;
 pub(crate) mod threads;
@@ -39,12 +39,12 @@ family! {
     brigade::LIFO,
     tokio::MULTI_THREAD,
     tokio::CURRENT_THREAD,
-    #[cfg(target_os = "linux")] monoio::ONE_THREAD,
+    #[cfg(all(feature = "full", target_os = "linux"))] monoio::ONE_THREAD,
     smol::EXECUTOR,
     executors::CHANNEL,
     executors::STEALING,
-    executors::BRIGADE_CHANNEL,
-    executors::BRIGADE_STEALING,
+    #[cfg(feature = "full")] executors::BRIGADE_CHANNEL,
+    #[cfg(feature = "full")] executors::BRIGADE_STEALING,
     threads::EACH,
 }
 

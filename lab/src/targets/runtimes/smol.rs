@@ -12,12 +12,16 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+#[cfg(feature = "full")]
 use futures_rustls::TlsAcceptor;
+#[cfg(feature = "full")]
 use futures_rustls::server::TlsStream;
+#[cfg(feature = "full")]
 use rustls::ServerConfig;
 use smol::channel::{self, Sender};
 use smol::io::{AsyncReadExt, AsyncWriteExt};
 use smol::{Async, Executor, Timer};
+#[cfg(feature = "full")]
 use smol_hyper::rt::FuturesIo;
 use tokio::sync::mpsc;
 
@@ -92,7 +96,9 @@ impl<E: Tasks> Runtime for Smol<E> {
     type Reader = Async<File>;
     type Writer = Async<File>;
     type Stream = Async<TcpStream>;
+    #[cfg(feature = "full")]
     type Http = FuturesIo<Async<TcpStream>>;
+    #[cfg(feature = "full")]
     type Secure = FuturesIo<TlsStream<Async<TcpStream>>>;
     type Receiver = mpsc::Receiver<u8>;
     type Sender = mpsc::Sender<u8>;
@@ -141,10 +147,12 @@ impl<E: Tasks> Runtime for Smol<E> {
         Async::new(stream)
     }
 
+    #[cfg(feature = "full")]
     fn http(stream: Self::Stream) -> Self::Http {
         FuturesIo::new(stream)
     }
 
+    #[cfg(feature = "full")]
     async fn secure(stream: Self::Stream, config: Arc<ServerConfig>) -> io::Result<Self::Secure> {
         TlsAcceptor::from(config).accept(stream).await.map(FuturesIo::new)
     }

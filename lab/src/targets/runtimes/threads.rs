@@ -7,6 +7,7 @@ use std::net::TcpStream;
 use std::os::fd::OwnedFd;
 use std::panic;
 use std::pin::Pin;
+#[cfg(feature = "full")]
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::task::{Context, Poll};
@@ -14,10 +15,15 @@ use std::thread::{self, Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use futures_lite::future::block_on;
+#[cfg(feature = "full")]
 use futures_lite::io::AssertAsync;
+#[cfg(feature = "full")]
 use futures_rustls::TlsAcceptor;
+#[cfg(feature = "full")]
 use futures_rustls::server::TlsStream;
+#[cfg(feature = "full")]
 use rustls::ServerConfig;
+#[cfg(feature = "full")]
 use smol_hyper::rt::FuturesIo;
 
 use crate::target::runtime::{Alarm, Downstream, Runtime, Sink, Source, Spawn, Start, Upstream};
@@ -58,7 +64,9 @@ impl Runtime for Threads {
     type Reader = File;
     type Writer = File;
     type Stream = TcpStream;
+    #[cfg(feature = "full")]
     type Http = FuturesIo<AssertAsync<TcpStream>>;
+    #[cfg(feature = "full")]
     type Secure = FuturesIo<TlsStream<AssertAsync<TcpStream>>>;
     type Receiver = Receiver<u8>;
     type Sender = SyncSender<u8>;
@@ -116,10 +124,12 @@ impl Runtime for Threads {
         Ok(stream)
     }
 
+    #[cfg(feature = "full")]
     fn http(stream: Self::Stream) -> Self::Http {
         FuturesIo::new(AssertAsync::new(stream))
     }
 
+    #[cfg(feature = "full")]
     async fn secure(stream: Self::Stream, config: Arc<ServerConfig>) -> io::Result<Self::Secure> {
         let accept = TlsAcceptor::from(config).accept(AssertAsync::new(stream));
         accept.await.map(FuturesIo::new)

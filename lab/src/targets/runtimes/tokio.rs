@@ -5,18 +5,23 @@ use std::io;
 use std::net::TcpStream;
 use std::os::fd::OwnedFd;
 use std::pin::Pin;
+#[cfg(feature = "full")]
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
+#[cfg(feature = "full")]
 use hyper_util::rt::TokioIo;
+#[cfg(feature = "full")]
 use rustls::ServerConfig;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe;
 use tokio::runtime::{Builder, Handle, Runtime as Inner};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
+#[cfg(feature = "full")]
 use tokio_rustls::TlsAcceptor;
+#[cfg(feature = "full")]
 use tokio_rustls::server::TlsStream;
 
 use crate::target::runtime::{Alarm, Downstream, Runtime, Spawn, Start, Upstream, ends};
@@ -63,7 +68,9 @@ impl Runtime for Tokio {
     type Reader = pipe::Receiver;
     type Writer = pipe::Sender;
     type Stream = tokio::net::TcpStream;
+    #[cfg(feature = "full")]
     type Http = TokioIo<tokio::net::TcpStream>;
+    #[cfg(feature = "full")]
     type Secure = TokioIo<TlsStream<tokio::net::TcpStream>>;
     type Receiver = mpsc::Receiver<u8>;
     type Sender = mpsc::Sender<u8>;
@@ -114,10 +121,12 @@ impl Runtime for Tokio {
         tokio::net::TcpStream::from_std(stream)
     }
 
+    #[cfg(feature = "full")]
     fn http(stream: Self::Stream) -> Self::Http {
         TokioIo::new(stream)
     }
 
+    #[cfg(feature = "full")]
     async fn secure(stream: Self::Stream, config: Arc<ServerConfig>) -> io::Result<Self::Secure> {
         TlsAcceptor::from(config).accept(stream).await.map(TokioIo::new)
     }

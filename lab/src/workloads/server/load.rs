@@ -13,8 +13,7 @@ use clap::Args;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::runtime::Builder;
 
-use super::client::Client;
-use super::secure;
+use super::client::{self, Client};
 use super::wire::Protocol;
 use crate::distribution::Distribution;
 use crate::failure::Failure;
@@ -197,7 +196,7 @@ pub(crate) fn generate(load: &Load) -> Result<(), Stop> {
 
 /// Makes all requests.
 async fn clients(load: &Load) -> io::Result<()> {
-    let trusted = load.certificate.as_deref().map(secure::client).transpose()?;
+    let trusted = client::trusted(load.certificate.as_deref())?;
     let mut streams = Vec::new();
     for _ in 0..load.connections {
         streams.push(tokio::net::TcpStream::connect(load.address).await?);

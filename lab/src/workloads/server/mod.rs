@@ -3,26 +3,22 @@
 //! A connection is one task of the target. The connections exist before anything is timed, and each has had its first answers.
 
 mod client;
+#[cfg(feature = "full")]
+mod http;
 pub(crate) mod load;
 pub(crate) mod options;
 mod resp;
+#[cfg(feature = "full")]
 mod secure;
+#[cfg(feature = "full")]
+mod streams;
 mod wire;
 
-use std::convert::Infallible;
-use std::future::{self, Future};
 use std::io;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
-use hyper::body::Incoming;
-use hyper::rt::{Executor, Read, Write};
-use hyper::server::conn::{http1, http2};
-use hyper::service::service_fn;
-use hyper::{Request, Response};
-use rustls::ServerConfig;
 use tokio::sync::oneshot;
 
 use self::load::{Generator, Load, Seen, WARM_UP};
@@ -36,7 +32,7 @@ use crate::failure::Failure;
 use crate::fault::Fault;
 use crate::tally::{Sum, Tally};
 use crate::target::Entry;
-use crate::target::runtime::{Runtime, Spawn};
+use crate::target::runtime::Runtime;
 use crate::targets::runtimes::{Runtimes, has_tasks};
 use crate::usage::Usage;
 use crate::workload::{Bench, Meaning, Metric, Outcome, RuntimeWorkload, Workload, metrics};
@@ -46,6 +42,13 @@ const KINDS: [Kind; 4] = [Kind::Poll, Kind::Futex, Kind::Affinity, Kind::Any];
 
 /// They are counted for one request of this many.
 const COUNTED: u64 = 10;
+
+/// What a server encrypts by.
+#[cfg(feature = "full")]
+type Secured = Arc<rustls::ServerConfig>;
+/// Nothing.
+#[cfg(not(feature = "full"))]
+type Secured = ();
 
 /// A server and the requests to it.
 #[derive(Clone, Debug, Serialize)]
@@ -104,8 +107,7 @@ impl Workload for Server {
 impl RuntimeWorkload for Server {
     fn run<R: Runtime>(&self, runtime: &R, bench: &Bench) -> Outcome {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(Failure::Refused)?;
-        let secured = (self.protocol == Protocol::Https).then(secure::server).transpose();
-        let (config, certificate) = secured.map_err(Failure::Refused)?.unzip();
+        let (config, certificate) = self.secured().map_err(Failure::Refused)?.unzip();
         let load = self.load(&listener, bench.fault, certificate).map_err(Failure::Refused)?;
         let mut generator = Generator::start(&load).map_err(Failure::Refused)?;
         let connections = generator.accept(&listener, self.connections, bench.tally)?;
@@ -144,6 +146,18 @@ impl Server {
         (self.batches() / COUNTED).max(1)
     }
 
+    /// What encrypts, and the certificate as a text for the clients.
+    #[cfg(feature = "full")]
+    fn secured(&self) -> io::Result<Option<(Secured, String)>> {
+        (self.protocol == Protocol::Https).then(secure::server).transpose()
+    }
+
+    /// Nothing.
+    #[cfg(not(feature = "full"))]
+    fn secured(&self) -> io::Result<Option<(Secured, String)>> {
+        Ok(None)
+    }
+
     /// The requests to a server that listens here and shows this certificate.
     fn load(
         &self,
@@ -168,23 +182,26 @@ impl Server {
         &self,
         runtime: &R,
         connections: Vec<TcpStream>,
-        config: Option<Arc<ServerConfig>>,
+        #[cfg_attr(not(feature = "full"), expect(unused_variables))] config: Option<Secured>,
         tally: &'static Tally,
     ) -> io::Result<Vec<R::Task<io::Result<()>>>> {
         let store = Arc::new(Store::default());
         let tasks = (0..).zip(connections).map(|(number, stream)| {
             let stream = R::stream(stream)?;
             match self.protocol {
-                Protocol::Http => runtime.spawn(http(R::http(stream), number, tally)),
+                #[cfg(feature = "full")]
+                Protocol::Http => runtime.spawn(http::one(R::http(stream), number, tally)),
+                #[cfg(feature = "full")]
                 Protocol::Https => {
                     let config = config.clone().expect("made for this protocol");
                     runtime.spawn(async move {
-                        http(R::secure(stream, config).await?, number, tally).await
+                        http::one(R::secure(stream, config).await?, number, tally).await
                     })
                 }
+                #[cfg(feature = "full")]
                 Protocol::Http2 => {
-                    let spawner = Spawner(runtime.spawner());
-                    runtime.spawn(http2(R::http(stream), number, spawner, tally))
+                    let spawner = http::Spawner(runtime.spawner());
+                    runtime.spawn(http::two(R::http(stream), number, spawner, tally))
                 }
                 Protocol::Resp => {
                     runtime.spawn(resp::serve(stream, number, Arc::clone(&store), tally))
@@ -192,56 +209,6 @@ impl Server {
             }
         });
         tasks.collect()
-    }
-}
-
-/// Answers all requests of a connection with their paths.
-async fn http<S>(stream: S, connection: u32, tally: &'static Tally) -> io::Result<()>
-where
-    S: Read + Write + Unpin,
-{
-    let served = AtomicU32::new(0);
-    let service = service_fn(|request| answer(&request, connection, &served, tally));
-    let serving = http1::Builder::new().serve_connection(stream, service);
-    serving.await.map_err(io::Error::other)
-}
-
-/// The same with HTTP/2.
-async fn http2<S, E>(
-    stream: S,
-    connection: u32,
-    spawner: Spawner<E>,
-    tally: &'static Tally,
-) -> io::Result<()>
-where
-    S: Read + Write + Unpin,
-    E: Spawn,
-{
-    let served = AtomicU32::new(0);
-    let service = service_fn(|request| answer(&request, connection, &served, tally));
-    let serving = http2::Builder::new(spawner).serve_connection(stream, service);
-    serving.await.map_err(io::Error::other)
-}
-
-/// The answer to a request: its path.
-fn answer(
-    request: &Request<Incoming>,
-    connection: u32,
-    served: &AtomicU32,
-    tally: &'static Tally,
-) -> future::Ready<Result<Response<String>, Infallible>> {
-    tally.ran(connection, served.fetch_add(1, Ordering::Relaxed));
-    future::ready(Ok(Response::new(request.uri().path().to_owned())))
-}
-
-/// What hyper spawns the streams of HTTP/2 by.
-#[derive(Clone)]
-struct Spawner<S>(S);
-
-impl<S: Spawn, F: Future<Output = ()> + Send + 'static> Executor<F> for Spawner<S> {
-    fn execute(&self, stream: F) {
-        // A stream that is not served has no answer, which its client reports.
-        let _ = self.0.detach(stream);
     }
 }
 

@@ -10,10 +10,13 @@ use serde::Serialize;
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Protocol {
     /// HTTP/1.1 by hyper; each answer repeats the path of its request.
+    #[cfg(feature = "full")]
     Http,
     /// The same, encrypted by rustls with TLS 1.3.
+    #[cfg(feature = "full")]
     Https,
     /// HTTP/2 by hyper, not encrypted; a request of a pipeline is a stream.
+    #[cfg(feature = "full")]
     Http2,
     /// The protocol of redis: SET, GET and PING in turn.
     Resp,
@@ -23,8 +26,11 @@ impl Protocol {
     /// Its name on the command line.
     pub(super) fn name(self) -> &'static str {
         match self {
+            #[cfg(feature = "full")]
             Protocol::Http => "http",
+            #[cfg(feature = "full")]
             Protocol::Https => "https",
+            #[cfg(feature = "full")]
             Protocol::Http2 => "http2",
             Protocol::Resp => "resp",
         }
@@ -32,7 +38,7 @@ impl Protocol {
 
     /// Whether a client may send a request before it has the answer to the last one.
     pub(super) fn has_pipelines(self) -> bool {
-        matches!(self, Protocol::Http2 | Protocol::Resp)
+        !matches!(self.name(), "http" | "https")
     }
 }
 
@@ -61,6 +67,7 @@ impl Wire {
         let (connection, requests, answers) =
             (self.connection, &mut self.requests, &mut self.answers);
         match (self.protocol, number % 3) {
+            #[cfg(feature = "full")]
             (Protocol::Http | Protocol::Https | Protocol::Http2, _) => {
                 write!(requests, "GET /{connection}/{number} HTTP/1.1\r\nhost: localhost\r\n\r\n")?;
                 write!(answers, "/{connection}/{number}")
@@ -88,6 +95,7 @@ impl Wire {
     /// Whether these bytes are the answers to all requests so far; an error if they can't become that.
     pub(super) fn answered(&mut self, received: &[u8]) -> io::Result<bool> {
         let bodies = match self.protocol {
+            #[cfg(feature = "full")]
             Protocol::Http | Protocol::Https | Protocol::Http2 => bodies(received)?,
             Protocol::Resp => Some(received.to_vec()),
         };
@@ -110,6 +118,7 @@ fn resp(requests: &mut Vec<u8>, words: &[&str]) -> io::Result<()> {
 }
 
 /// The bodies of these answers, one after the other; none if the last is incomplete.
+#[cfg(feature = "full")]
 fn bodies(mut received: &[u8]) -> io::Result<Option<Vec<u8>>> {
     let bad = |reason: String| Error::new(ErrorKind::InvalidData, reason);
     let mut bodies = Vec::new();

@@ -1,0 +1,65 @@
+//! Servers of HTTP by hyper.
+
+use std::convert::Infallible;
+use std::future::{self, Future};
+use std::io;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use hyper::body::Incoming;
+use hyper::rt::{Executor, Read, Write};
+use hyper::server::conn::{http1, http2};
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+
+use crate::tally::Tally;
+use crate::target::runtime::Spawn;
+
+/// Answers all requests of a connection with their paths.
+pub(super) async fn one<S>(stream: S, connection: u32, tally: &'static Tally) -> io::Result<()>
+where
+    S: Read + Write + Unpin,
+{
+    let served = AtomicU32::new(0);
+    let service = service_fn(|request| answer(&request, connection, &served, tally));
+    let serving = http1::Builder::new().serve_connection(stream, service);
+    serving.await.map_err(io::Error::other)
+}
+
+/// The same with HTTP/2.
+pub(super) async fn two<S, E>(
+    stream: S,
+    connection: u32,
+    spawner: Spawner<E>,
+    tally: &'static Tally,
+) -> io::Result<()>
+where
+    S: Read + Write + Unpin,
+    E: Spawn,
+{
+    let served = AtomicU32::new(0);
+    let service = service_fn(|request| answer(&request, connection, &served, tally));
+    let serving = http2::Builder::new(spawner).serve_connection(stream, service);
+    serving.await.map_err(io::Error::other)
+}
+
+/// The answer to a request: its path.
+fn answer(
+    request: &Request<Incoming>,
+    connection: u32,
+    served: &AtomicU32,
+    tally: &'static Tally,
+) -> future::Ready<Result<Response<String>, Infallible>> {
+    tally.ran(connection, served.fetch_add(1, Ordering::Relaxed));
+    future::ready(Ok(Response::new(request.uri().path().to_owned())))
+}
+
+/// What hyper spawns the streams of HTTP/2 by.
+#[derive(Clone)]
+pub(super) struct Spawner<S>(pub(super) S);
+
+impl<S: Spawn, F: Future<Output = ()> + Send + 'static> Executor<F> for Spawner<S> {
+    fn execute(&self, stream: F) {
+        // A stream that is not served has no answer, which its client reports.
+        let _ = self.0.detach(stream);
+    }
+}

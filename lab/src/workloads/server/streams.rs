@@ -1,0 +1,84 @@
+//! The client's end of a connection of HTTP/2, and of an encrypted one.
+
+use std::io::{self, Error, ErrorKind};
+use std::sync::Arc;
+
+use h2::client::{Connection, SendRequest};
+use hyper::Request;
+use hyper::body::Bytes;
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+use tokio::net::TcpStream;
+use tokio::task::JoinHandle;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+
+use super::secure;
+
+/// Encrypts a connection to a server that this client trusts.
+pub(super) async fn encrypt(
+    stream: TcpStream,
+    trusted: Arc<ClientConfig>,
+) -> io::Result<TlsStream<TcpStream>> {
+    let name = ServerName::try_from(secure::NAME).map_err(Error::other)?;
+    TlsConnector::from(trusted).connect(name, stream).await
+}
+
+/// A connection of HTTP/2.
+pub(super) struct Streams {
+    /// Its number.
+    number: u32,
+    /// Opens streams.
+    sender: SendRequest<Bytes>,
+    /// Reads and writes for all streams.
+    connection: JoinHandle<Result<(), h2::Error>>,
+    /// The requests of the next batch.
+    pub(super) asked: Vec<u32>,
+}
+
+impl Streams {
+    /// Makes the first handshake, which needs no answer.
+    pub(super) async fn open(stream: TcpStream, number: u32) -> io::Result<Self> {
+        let (sender, connection): (_, Connection<TcpStream>) =
+            h2::client::handshake(stream).await.map_err(Error::other)?;
+        let connection = tokio::spawn(connection);
+        Ok(Streams { number, sender, connection, asked: Vec::new() })
+    }
+
+    /// Opens a stream for each request, and waits for all answers.
+    pub(super) async fn talk(&mut self) -> io::Result<()> {
+        let mut answers = Vec::with_capacity(self.asked.len());
+        for number in self.asked.drain(..) {
+            let path = format!("/{}/{number}", self.number);
+            let request = Request::get(format!("http://{}{path}", secure::NAME)).body(());
+            // Waits until the connection has room for one more.
+            self.sender = self.sender.clone().ready().await.map_err(Error::other)?;
+            let request = request.map_err(Error::other)?;
+            let (answer, _) = self.sender.send_request(request, true).map_err(Error::other)?;
+            answers.push((path, answer));
+        }
+        for (path, answer) in answers {
+            let answer = answer.await.map_err(Error::other)?;
+            let status = answer.status();
+            let (mut body, mut said) = (answer.into_body(), Vec::new());
+            while let Some(piece) = body.data().await {
+                let piece = piece.map_err(Error::other)?;
+                body.flow_control().release_capacity(piece.len()).map_err(Error::other)?;
+                said.extend_from_slice(&piece);
+            }
+            if status != 200 || said != path.as_bytes() {
+                return Err(Error::new(
+                    ErrorKind::InvalidData,
+                    "an answer to nothing that was asked",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Says goodbye. A stream that was never opened would be an error of the connection.
+    pub(super) async fn end(self) -> io::Result<()> {
+        drop(self.sender);
+        self.connection.await?.map_err(Error::other)
+    }
+}
