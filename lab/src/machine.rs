@@ -53,6 +53,18 @@ pub(crate) struct Machine {
     pub(crate) pin: Option<String>,
 }
 
+impl Machine {
+    /// It in a line, with what the laboratory was built from.
+    pub(crate) fn origin(&self) -> String {
+        let Machine { cpus, cpu_model, kernel, arch, rustc, version, date, .. } = self;
+        let day = date.split('T').next().unwrap_or_default();
+        let warning = if self.debug { " · built without optimisation" } else { "" };
+        format!(
+            "{cpus} × {cpu_model}, {kernel} {arch} · {rustc} · brigade-lab {version}, {day}{warning}"
+        )
+    }
+}
+
 /// A cache of a CPU.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 struct Cache {
