@@ -25,10 +25,8 @@ pub(crate) mod throughput;
 pub(crate) mod timers;
 pub(crate) mod wake;
 
+use crate::workloads::prelude::*;
 use clap::Subcommand;
-
-use crate::row::{Row, Rows};
-use crate::stop::Stop;
 
 /// Makes the subcommands that measure of a table: the line that `list` shows, the name, and the options.
 macro_rules! subcommands {
@@ -93,4 +91,34 @@ subcommands! {
     Burst(burst::options::Options),
     /// Time, CPU time, memory and context switches of commands of your own.
     Run(run::Options),
+}
+
+/// What most workloads use.
+pub(crate) mod prelude {
+    pub(crate) use std::sync::Arc;
+    pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+    pub(crate) use std::time::{Duration, Instant};
+    pub(crate) use std::{io, thread};
+
+    pub(crate) use clap::{Args, ValueEnum};
+    pub(crate) use serde::Serialize;
+
+    pub(crate) use crate::clock::{Epoch, Lap, Meter, seconds};
+    pub(crate) use crate::failure::Failure;
+    pub(crate) use crate::fault::Fault;
+    pub(crate) use crate::latch::Latch;
+    pub(crate) use crate::limits::{self, whole};
+    pub(crate) use crate::row::{Row, Rows};
+    pub(crate) use crate::stats::{median, moments};
+    pub(crate) use crate::stop::Stop;
+    pub(crate) use crate::tally::{Sum, Tally};
+    pub(crate) use crate::target::Entry;
+    pub(crate) use crate::target::fork::ForkJoin;
+    pub(crate) use crate::target::pool::{Pool, Submit};
+    pub(crate) use crate::target::runtime::Runtime;
+    pub(crate) use crate::targets::pools::Pools;
+    pub(crate) use crate::targets::runtimes::Runtimes;
+    pub(crate) use crate::work::{grind, units_for};
+    pub(crate) use crate::workload::{Bench, Meaning, Metric, Outcome, Workload, metrics};
+    pub(crate) use crate::workload::{DequeWorkload, PoolWorkload, RuntimeWorkload};
 }

@@ -2,21 +2,10 @@
 //! run.
 
 use std::panic;
-use std::sync::{Arc, Barrier};
-use std::thread;
-use std::time::Instant;
-
-use clap::Args;
-use serde::Serialize;
+use std::sync::Barrier;
 
 use super::chain::{Link, Shared};
-use crate::clock::{Lap, Meter};
-use crate::limits::{self, whole};
-use crate::stop::Stop;
-use crate::tally::Sum;
-use crate::target::pool::{Pool, Submit};
-use crate::targets::pools::Pools;
-use crate::workload::{Bench, Meaning, Metric, Outcome, PoolWorkload, Workload, metrics};
+use crate::workloads::prelude::*;
 
 /// Options of `throughput`.
 #[derive(Args, Clone, Debug, Serialize)]

@@ -16,23 +16,17 @@
 pub(crate) mod options;
 
 use std::mem;
-use std::thread;
-use std::time::Duration;
 
-use serde::{Serialize, Serializer};
+use serde::Serializer;
 
-use crate::clock::{self, Lap, Meter, seconds};
-use crate::failure::Failure;
-use crate::fault::Fault;
+use crate::clock;
 use crate::inbox::{Inbox, Value};
-use crate::limits;
 use crate::machine;
-use crate::stats::{median, moments, sorted};
-use crate::stop::Stop;
-use crate::tally::Sum;
+use crate::stats::sorted;
 use crate::target::handover::Handover;
 use crate::targets::handovers::Handovers;
-use crate::workload::{Bench, HandoverWorkload, Meaning, Metric, Outcome, Workload, metrics};
+use crate::workload::HandoverWorkload;
+use crate::workloads::prelude::*;
 
 /// A row of `burst`.
 #[derive(Clone, Debug, Serialize)]

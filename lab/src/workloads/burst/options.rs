@@ -1,11 +1,8 @@
 //! The options of `burst` on the command line, which may stand for several rows.
 
-use clap::Args;
-
 use super::Burst;
-use crate::limits::{self, millis, whole};
-use crate::row::{Row, Rows};
-use crate::stop::Stop;
+use crate::limits::millis;
+use crate::workloads::prelude::*;
 
 /// Options of `burst`.
 #[derive(Args, Clone, Debug)]

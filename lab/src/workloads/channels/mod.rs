@@ -6,25 +6,16 @@
 mod ends;
 pub(crate) mod options;
 
-use std::io;
 use std::iter;
 use std::ops::Range;
 
-use clap::ValueEnum;
-use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
 use self::ends::{Giver, Taker};
-use crate::clock::{Lap, Meter};
-use crate::failure::Failure;
-use crate::fault::Fault;
-use crate::tally::{Sum, Tally};
-use crate::target::Entry;
-use crate::target::runtime::Runtime;
-use crate::targets::runtimes::{Runtimes, has_tasks};
+use crate::targets::runtimes::has_tasks;
 use crate::usage::Usage;
-use crate::workload::{Bench, Meaning, Metric, Outcome, RuntimeWorkload, Workload, metrics};
+use crate::workloads::prelude::*;
 
 /// The channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]

@@ -1,11 +1,7 @@
 //! The options of `channels` on the command line, and the rows they stand for.
 
-use clap::{Args, ValueEnum};
-
 use super::{Capacity, Channels, Kind};
-use crate::limits::{self, whole};
-use crate::row::{Row, Rows};
-use crate::stop::Stop;
+use crate::workloads::prelude::*;
 
 /// Options of `channels`.
 #[derive(Args, Clone, Debug)]

@@ -18,27 +18,18 @@ mod sort;
 mod uts;
 mod wc;
 
-use std::time::Duration;
-
-use serde::Serialize;
-
 use crate::apart;
 use crate::calls::{self, Calls};
-use crate::clock::{Lap, Meter};
-use crate::failure::Failure;
 use crate::setup::started;
-use crate::stats::median;
-use crate::stop::Stop;
-use crate::tally::Sum;
-use crate::target::Entry;
 use crate::target::fork::{self, Spawning, Start, StartSpawning};
 use crate::targets::forks::sequential::Sequential;
 use crate::targets::forks::{Forks, is_for_skynet, is_foreign, may_borrow};
-use crate::workload::{Bench, ForkWorkload, Meaning, Metric, Outcome, Workload, metrics};
+use crate::workload::ForkWorkload;
 
 use self::kind::Kind;
 use self::program::{Program, TreeProgram};
 use self::search::Search;
+use crate::workloads::prelude::*;
 
 /// A row of `fork-join`.
 #[derive(Clone, Debug, Serialize)]

@@ -1,12 +1,8 @@
 //! The options of `fork-join` on the command line, which may stand for several rows.
 
-use clap::{Args, ValueEnum};
-
 use super::ForkJoin;
 use super::kind::Kind;
-use crate::limits::{self, whole};
-use crate::row::{Row, Rows};
-use crate::stop::Stop;
+use crate::workloads::prelude::*;
 
 /// Options of `fork-join`.
 #[derive(Args, Clone, Debug)]

@@ -11,13 +11,9 @@ pub(crate) mod steal;
 
 use std::iter;
 
-use crate::clock::{Lap, Meter};
-use crate::failure::Failure;
-use crate::fault::Fault;
-use crate::stats::median;
-use crate::tally::{Sum, scramble};
+use crate::tally::scramble;
 use crate::target::queue::{Deque, Item};
-use crate::workload::{Bench, Metric, Outcome, metrics};
+use crate::workloads::prelude::*;
 
 /// The metrics of every pattern.
 const METRICS: &[Metric] = metrics! {

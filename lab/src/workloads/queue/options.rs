@@ -1,14 +1,10 @@
 //! The options of `queue` on the command line, and which pattern has which.
 
-use clap::{Args, ValueEnum};
-
 use super::executor::Executor;
 use super::injector::Fill;
 use super::push_pop::PushPop;
 use super::steal::Steal;
-use crate::limits::{self, whole};
-use crate::row::{Row, Rows};
-use crate::stop::Stop;
+use crate::workloads::prelude::*;
 
 /// The pattern of operations on the queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -11,11 +11,8 @@ mod wire;
 
 use std::convert::Infallible;
 use std::future::{self, Future};
-use std::io;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::thread;
+use std::sync::atomic::AtomicU32;
 
 use hyper::body::Incoming;
 use hyper::rt::{Executor, Read, Write};
@@ -28,18 +25,12 @@ use tokio::sync::oneshot;
 use self::load::{Generator, Load, Seen, WARM_UP};
 use self::resp::Store;
 use self::wire::Protocol;
-use serde::Serialize;
 
 use crate::calls::{Calls, Kind};
-use crate::clock::{Lap, Meter};
-use crate::failure::Failure;
-use crate::fault::Fault;
-use crate::tally::{Sum, Tally};
-use crate::target::Entry;
-use crate::target::runtime::{Runtime, Spawn};
-use crate::targets::runtimes::{Runtimes, has_tasks};
+use crate::target::runtime::Spawn;
+use crate::targets::runtimes::has_tasks;
 use crate::usage::Usage;
-use crate::workload::{Bench, Meaning, Metric, Outcome, RuntimeWorkload, Workload, metrics};
+use crate::workloads::prelude::*;
 
 /// The kinds of system calls that are counted.
 const KINDS: [Kind; 4] = [Kind::Poll, Kind::Futex, Kind::Affinity, Kind::Any];

@@ -1,12 +1,8 @@
 //! The options of `server` on the command line, and the rows they stand for.
 
-use clap::{Args, ValueEnum};
-
 use super::Server;
 use super::wire::Protocol;
-use crate::limits::{self, whole};
-use crate::row::{Row, Rows};
-use crate::stop::Stop;
+use crate::workloads::prelude::*;
 
 /// Options of `server`.
 #[derive(Args, Clone, Debug)]

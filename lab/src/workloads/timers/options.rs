@@ -1,13 +1,9 @@
 //! The options of `timers` on the command line, and the rows they stand for.
 
-use clap::{Args, ValueEnum};
-
 use super::By;
 use super::fired::{Fired, Times};
 use super::unfired::Unfired;
-use crate::limits::{self, whole};
-use crate::row::{Row, Rows};
-use crate::stop::Stop;
+use crate::workloads::prelude::*;
 
 /// When timers fire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
