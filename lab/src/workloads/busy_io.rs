@@ -204,10 +204,6 @@ impl Workload for BusyIo {
         has_tasks(target)
     }
 
-    fn threads(&self) -> usize {
-        self.threads as usize
-    }
-
     fn further_threads(&self) -> usize {
         1
     }

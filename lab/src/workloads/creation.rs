@@ -78,10 +78,6 @@ impl Workload for Creation {
         }
     }
 
-    fn threads(&self) -> usize {
-        self.threads as usize
-    }
-
     fn tasks(&self) -> u64 {
         match self.shape {
             Shape::PingPong => 2 * self.tasks,

@@ -57,10 +57,6 @@ impl Workload for Echo {
         runs_futures(target)
     }
 
-    fn threads(&self) -> usize {
-        self.threads as usize
-    }
-
     fn tasks(&self) -> u64 {
         // Both ends of a connection are here, and each is a task.
         2 * self.connections

@@ -110,10 +110,6 @@ impl Workload for Fairness {
         more "tasks/s": "rate";
     };
 
-    fn threads(&self) -> usize {
-        self.threads as usize
-    }
-
     fn expected(&self) -> Sum {
         // The number of jobs is known only at the end.
         Sum::default()

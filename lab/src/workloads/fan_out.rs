@@ -77,10 +77,6 @@ impl Workload for FanOut {
         limits::product("tasks", &[1 + self.children, self.shots], limits::MAX_TASKS).map(drop)
     }
 
-    fn threads(&self) -> usize {
-        self.threads as usize
-    }
-
     fn expected(&self) -> Sum {
         // The parent counts as the child after the last.
         Sum::grid(1 + self.children, 1).times(self.shots)

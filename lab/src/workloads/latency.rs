@@ -67,10 +67,6 @@ impl Workload for Latency {
         Ok(())
     }
 
-    fn threads(&self) -> usize {
-        self.threads as usize
-    }
-
     fn further_threads(&self) -> usize {
         // The thread that waits for the burst is the first of the producers.
         self.producers as usize - 1

@@ -58,10 +58,6 @@ impl Workload for Memory {
         spawns_anywhere(target)
     }
 
-    fn threads(&self) -> usize {
-        self.threads as usize
-    }
-
     fn tasks(&self) -> u64 {
         self.tasks
     }

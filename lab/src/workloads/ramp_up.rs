@@ -110,10 +110,6 @@ impl Workload for RampUp {
         limits::product("jobs", &[self.jobs(), self.shots], limits::MAX_TASKS).map(drop)
     }
 
-    fn threads(&self) -> usize {
-        self.threads as usize
-    }
-
     fn quiet(&self) -> Duration {
         PAUSE + Duration::from_millis(self.block_ms)
     }

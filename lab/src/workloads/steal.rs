@@ -49,10 +49,6 @@ impl Workload for Steal {
         !target.is(&CALLS.entry) && may_borrow(target) && !is_foreign(target)
     }
 
-    fn threads(&self) -> usize {
-        self.threads as usize
-    }
-
     fn expected(&self) -> Sum {
         Sum::grid(self.shots, 2)
     }

@@ -61,10 +61,6 @@ impl Workload for Submit {
         limits::product("messages of all threads", &messages, limits::MAX_MESSAGES).map(drop)
     }
 
-    fn threads(&self) -> usize {
-        self.threads as usize
-    }
-
     fn further_threads(&self) -> usize {
         // The thread that measures is the first of the producers.
         self.producers() as usize - 1

@@ -49,10 +49,6 @@ impl Workload for Throughput {
         Ok(())
     }
 
-    fn threads(&self) -> usize {
-        self.threads as usize
-    }
-
     fn further_threads(&self) -> usize {
         self.producers as usize
     }

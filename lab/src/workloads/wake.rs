@@ -92,10 +92,6 @@ impl Workload for Wake {
         less "s": "start" "start-p99" "start-p99.9" "start-max" "submit";
     };
 
-    fn threads(&self) -> usize {
-        self.threads as usize
-    }
-
     fn expected(&self) -> Sum {
         Sum::grid(1, 1).times(self.shots)
     }

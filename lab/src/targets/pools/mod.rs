@@ -3,7 +3,6 @@
 mod async_executor;
 mod brigade;
 mod brigade_executors;
-mod brigade_telemetry;
 mod executors;
 mod futures;
 mod rayon;
@@ -44,9 +43,6 @@ family! {
     brigade::HISTOGRAMS,
     brigade::TRACING,
     brigade::TRACE,
-    brigade_telemetry::METRICS,
-    brigade_telemetry::DUMP,
-    brigade_telemetry::TRACING_ON,
     brigade::ELASTIC,
     brigade::ELASTIC_50,
     executors::CHANNEL,

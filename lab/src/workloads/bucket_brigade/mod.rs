@@ -106,10 +106,6 @@ impl Workload for BucketBrigade {
         }
     }
 
-    fn threads(&self) -> usize {
-        self.threads as usize
-    }
-
     fn tasks(&self) -> u64 {
         self.tasks
     }

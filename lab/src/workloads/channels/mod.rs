@@ -95,10 +95,6 @@ impl Workload for Channels {
         has_tasks(target)
     }
 
-    fn threads(&self) -> usize {
-        self.threads as usize
-    }
-
     fn expected(&self) -> Sum {
         Sum::grid(self.senders, (self.warm_up() + self.each()).into())
     }

@@ -73,10 +73,6 @@ impl Workload for ForkJoin {
             && (self.program == Kind::Skynet || !is_for_skynet(target))
     }
 
-    fn threads(&self) -> usize {
-        self.threads as usize
-    }
-
     fn expected(&self) -> Sum {
         // A run of the program is one task here: counting those inside would be a part of their time.
         Sum::grid(self.runs(), 1)

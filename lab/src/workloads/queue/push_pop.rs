@@ -55,11 +55,6 @@ impl Workload for PushPop {
         limits::product("items", &items, limits::MAX_TASKS).map(drop)
     }
 
-    fn threads(&self) -> usize {
-        // The one that always exists.
-        0
-    }
-
     fn expected(&self) -> Sum {
         items(self.size).into_iter().collect::<Sum>().times(self.batches())
     }

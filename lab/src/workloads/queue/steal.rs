@@ -54,11 +54,6 @@ impl Workload for Steal {
         steals_any_number(target)
     }
 
-    fn threads(&self) -> usize {
-        // The one that always exists.
-        0
-    }
-
     fn expected(&self) -> Sum {
         let all = items(VICTIMS * CAPACITY).into_iter().collect::<Sum>();
         all.times(total(self.repetitions))

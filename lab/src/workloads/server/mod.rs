@@ -73,10 +73,6 @@ impl Workload for Server {
         has_tasks(target)
     }
 
-    fn threads(&self) -> usize {
-        self.threads as usize
-    }
-
     fn further_threads(&self) -> usize {
         // One that waits for the clients.
         1

@@ -110,10 +110,6 @@ impl Workload for Fired {
         has_tasks(target)
     }
 
-    fn threads(&self) -> usize {
-        self.threads as usize
-    }
-
     fn expected(&self) -> Sum {
         Sum::grid(self.timers, 1)
     }

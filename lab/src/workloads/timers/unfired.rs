@@ -47,10 +47,6 @@ impl Workload for Unfired {
         has_tasks(target)
     }
 
-    fn threads(&self) -> usize {
-        self.threads as usize
-    }
-
     fn expected(&self) -> Sum {
         Sum::grid(self.live().into(), self.rounds().into())
     }
