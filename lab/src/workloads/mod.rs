@@ -62,7 +62,7 @@ subcommands! {
     /// Time until all children of one task have run.
     FanOut(fan_out::FanOut),
     /// Time of programs that fork and join.
-    ForkJoin(fork_join::options::Options),
+    ForkJoin(fork_join::Options),
     /// Time until another thread begins a fork whose sibling computes.
     Steal(steal::Steal),
     /// Time until a job from outside starts while chains of jobs keep all workers busy.
@@ -70,7 +70,7 @@ subcommands! {
     /// Time for an elastic pool to grow to its full size, and what is left of it later.
     Elastic(elastic::Elastic),
     /// Time that the operations of a queue take, without a pool around it.
-    Queue(queue::options::Options),
+    Queue(queue::Options),
     /// Time for a byte to go through a line of tasks, each of which passes it to the next.
     BucketBrigade(bucket_brigade::BucketBrigade),
     /// Time to make a task or a thread and to wait for its end.
@@ -82,13 +82,13 @@ subcommands! {
     /// How late timers and bytes on a socket are while jobs keep all workers busy.
     BusyIo(busy_io::BusyIo),
     /// CPU time and lateness of timers that fire, and the price of those that are cancelled.
-    Timers(timers::options::Options),
+    Timers(timers::Options),
     /// Time and CPU time of a message through a channel between busy tasks.
-    Channels(channels::options::Options),
+    Channels(channels::Options),
     /// Requests per second and CPU time of a request to a server for HTTP/1 or RESP.
-    Server(server::options::Options),
+    Server(server::Options),
     /// Time for values that come together to reach threads that wait for them.
-    Burst(burst::options::Options),
+    Burst(burst::Options),
     /// Time, CPU time, memory and context switches of commands of your own.
     Run(run::Options),
 }

@@ -1,6 +1,6 @@
 //! A tree as a program: a task for each node, in one scope.
 
-use super::program::{Program, TreeProgram};
+use super::{Program, TreeProgram};
 use crate::target::fork::Tree;
 use crate::workloads::prelude::*;
 

@@ -7,7 +7,7 @@ use rand::rngs::SmallRng;
 use rand::{RngExt as _, SeedableRng};
 use tempfile::TempDir;
 
-use super::program::Program;
+use super::Program;
 use crate::workloads::prelude::*;
 
 /// The fewest words of a file.
