@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Measures what the charts in docs/charts show, and draws them. By hand, on a machine that does nothing else; some two minutes.
-# With `--draw` it draws them again from the results that are there.
+# Measures what the chart in docs/charts shows, and draws it. By hand, on a machine that does nothing else; some two minutes.
+# With `--draw` it draws it again from the results that are there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,7 +18,5 @@ if [ "$measure" ]; then
     lab throughput --threads 2 --rounds 5 --target brigade,executors-stealing,rayon,tokio,rusty_pool,threadpool \
         --json "$charts/throughput.json" --force
 fi
-for theme in light dark; do
-    lab chart "$charts/throughput.json" --workload throughput --metric rate --title "Tasks per second of a fully loaded pool" \
-        --theme "$theme" --svg "$charts/throughput-$theme.svg" --force
-done
+lab chart "$charts/throughput.json" --workload throughput --metric rate --title "Tasks per second of a fully loaded pool" \
+    --svg "$charts/throughput.svg" --force

@@ -12,7 +12,6 @@ fn main() {
     let commit = if optimised { commit() } else { None };
     let folder = var("OUT_DIR");
     let profile = folder.rsplit(['/', '\\']).nth(3).unwrap_or_default();
-    let lock = fs::read_to_string("../Cargo.lock").unwrap_or_default();
     for (name, value) in [
         ("RUSTC", output(Command::new(compiler).arg("--version")).unwrap_or_default()),
         ("COMMIT", commit.unwrap_or_default()),
@@ -21,12 +20,10 @@ fn main() {
         ("RUSTFLAGS", var("CARGO_ENCODED_RUSTFLAGS").replace('\u{1f}', " ")),
         ("TARGET", var("TARGET")),
         ("TARGET_FEATURES", var("CARGO_CFG_TARGET_FEATURE")),
-        ("VERSIONS", versions(&lock).join(",")),
     ] {
         println!("cargo::rustc-env=BRIGADE_LAB_{name}={}", value.replace(['\n', '\r'], " "));
     }
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rerun-if-changed=../Cargo.lock");
 }
 
 /// What this command prints, if it can be run and succeeds.
@@ -51,58 +48,4 @@ fn commit() -> Option<String> {
         println!("cargo::rerun-if-changed={path}");
     }
     Some(commit)
-}
-
-/// The crates of the registry that the laboratory depends on, and their versions, from the text of `Cargo.lock`.
-pub(crate) fn versions(lock: &str) -> Vec<String> {
-    let packages: Vec<_> = lock.split("[[package]]").map(Package::of).collect();
-    let own = packages.iter().find(|package| package.name == "brigade-lab");
-    let names = own.into_iter().flat_map(|own| &own.dependencies).filter_map(|dependency| {
-        // `name`, or `name version` or `name version (source)` where there are several.
-        let mut words = dependency.split(' ');
-        let (name, version) = (words.next()?, words.next());
-        let is_it = |package: &&Package| {
-            package.name == name
-                && version.is_none_or(|version| package.version == version)
-                && package.is_published
-        };
-        let found = packages.iter().find(is_it)?;
-        Some(format!("{name} {}", found.version))
-    });
-    let mut versions: Vec<_> = names.collect();
-    versions.dedup();
-    versions
-}
-
-/// A package of `Cargo.lock`.
-#[derive(Default)]
-struct Package<'a> {
-    /// Its name.
-    name: &'a str,
-    /// Its version.
-    version: &'a str,
-    /// Whether it has a source, and is no member of the workspace.
-    is_published: bool,
-    /// The names of those that it depends on.
-    dependencies: Vec<&'a str>,
-}
-
-impl<'a> Package<'a> {
-    /// The package with these lines.
-    fn of(lines: &'a str) -> Self {
-        let mut package = Package::default();
-        for line in lines.lines() {
-            let text = |value: &'a str| value.trim().trim_matches('"');
-            match line.split_once('=') {
-                Some(("name ", value)) => package.name = text(value),
-                Some(("version ", value)) => package.version = text(value),
-                Some(("source ", _)) => package.is_published = true,
-                None if line.starts_with(' ') => {
-                    package.dependencies.push(text(line.trim_end_matches(',')));
-                }
-                _ => {}
-            }
-        }
-        package
-    }
 }

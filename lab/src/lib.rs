@@ -13,7 +13,7 @@
 //! - the traits of targets, and a folder of them: `target`, `targets`, `setup`;
 //! - the traits of workloads, their runs on targets, and a folder of them: `workload`, `apart`, `dispatch`,
 //!   `row`, `workloads`, `plan`;
-//! - the output: `spent`, `noise`, `schema`, `report`, `recorded`, `chart`, `page`, `compare`, `interrupt`;
+//! - the output: `spent`, `noise`, `schema`, `report`, `recorded`, `picture`, `chart`, `page`, `compare`, `interrupt`;
 //! - the program: `hogs`, `rounds`, `check`, `sweep`, `cli`, `session`.
 
 #![forbid(unsafe_code)]
@@ -43,6 +43,7 @@ mod needs;
 mod noise;
 mod page;
 mod peers;
+mod picture;
 mod pins;
 mod plan;
 mod program;

@@ -20,9 +20,6 @@ pub(crate) struct Machine {
     pub(crate) affinity: Option<String>,
     /// The model of the CPUs.
     pub(crate) cpu_model: String,
-    /// The caches of the first CPU, where the kernel tells.
-    #[serde(skip_deserializing)]
-    caches: Vec<Cache>,
     /// What runs this machine, if it is a virtual one: `none` if it is not, and nothing where that is not known.
     #[serde(skip_deserializing)]
     hypervisor: Option<String>,
@@ -37,7 +34,7 @@ pub(crate) struct Machine {
     /// How else it was built.
     #[serde(skip_deserializing)]
     build: Build,
-    /// The crates that it depends on, the peers among them, and their versions.
+    /// The versions of peers that are no crates: `Cargo.lock` of the commit has those of all others.
     #[serde(skip_deserializing)]
     versions: Map<String, Value>,
     /// Its version.
@@ -53,17 +50,16 @@ pub(crate) struct Machine {
     pub(crate) pin: Option<String>,
 }
 
-/// A cache of a CPU.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-struct Cache {
-    /// 1 is the nearest.
-    level: u32,
-    /// `Data`, `Instruction` or `Unified`.
-    kind: String,
-    /// Its size, as the kernel writes it: `32K`.
-    size: String,
-    /// The CPUs that share it: `0-1`.
-    cpus: String,
+impl Machine {
+    /// It in a line, with what the laboratory was built from.
+    pub(crate) fn origin(&self) -> String {
+        let Machine { cpus, cpu_model, kernel, arch, rustc, version, date, .. } = self;
+        let day = date.split('T').next().unwrap_or_default();
+        let warning = if self.debug { " · built without optimisation" } else { "" };
+        format!(
+            "{cpus} × {cpu_model}, {kernel} {arch} · {rustc} · brigade-lab {version}, {day}{warning}"
+        )
+    }
 }
 
 /// How the laboratory was built.
@@ -100,24 +96,19 @@ impl Machine {
         let (system, kernel) = (uname(), Kernel::here());
         let words = [system.sysname(), system.release()].map(|word| word.to_string_lossy());
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let versions = env!("BRIGADE_LAB_VERSIONS").split(',').filter_map(|one| {
-            let (name, version) = one.split_once(' ')?;
-            Some((name.to_owned(), version.into()))
-        });
         Machine {
             cpus: cpus(),
             affinity: kernel.field("proc/self/status", "Cpus_allowed_list"),
             cpu_model: kernel
                 .field("proc/cpuinfo", "model name")
                 .unwrap_or_else(|| "unknown".to_owned()),
-            caches: caches(&kernel),
             hypervisor: hypervisor(&kernel),
             kernel: words.join(" "),
             arch: std::env::consts::ARCH.to_owned(),
             rustc: env!("BRIGADE_LAB_RUSTC").to_owned(),
             debug: cfg!(debug_assertions),
             build: Build::of_this(),
-            versions: versions.collect(),
+            versions: Map::new(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             date: utc(since_1970.as_secs()),
             seed,
@@ -167,18 +158,12 @@ impl Machine {
     fn more(&self) -> String {
         let Build { profile, rustflags, target, .. } = &self.build;
         let flags = if rustflags.is_empty() { "none" } else { rustflags };
-        let cache = |cache: &Cache| {
-            let Cache { level, kind, size, cpus } = cache;
-            format!("L{level} {} {size} (CPUs {cpus})", kind.to_lowercase())
-        };
-        let caches: Vec<_> = self.caches.iter().map(cache).collect();
         let version = |(name, version): (&String, &Value)| {
             format!("{name} {}", version.as_str().unwrap_or_default())
         };
         let versions: Vec<_> = self.versions.iter().map(version).collect();
         let lines = [
             ("CPUs allowed", self.affinity.clone().unwrap_or_default()),
-            ("caches", caches.join(", ")),
             ("build", format!("{profile}, for {target}, flags: {flags}")),
             ("versions", versions.join(", ")),
         ];
@@ -187,60 +172,17 @@ impl Machine {
     }
 }
 
-/// Where the kernel lists the caches of the first CPU.
-const CACHES: &str = "sys/devices/system/cpu/cpu0/cache";
-
-/// The caches of the first CPU, the nearest first.
-fn caches(kernel: &Kernel) -> Vec<Cache> {
-    let read = |folder: String| {
-        let text = |file: &str| kernel.text(&format!("{folder}/{file}"));
-        Some(Cache {
-            level: text("level")?.parse().ok()?,
-            kind: text("type")?,
-            size: text("size")?,
-            cpus: text("shared_cpu_list")?,
-        })
-    };
-    kernel.folders(CACHES).into_iter().filter_map(read).collect()
-}
-
-/// Words in the names of virtual machines by their firmware, and the hypervisors.
-const FIRMWARE: [(&str, &str); 8] = [
-    ("VMware", "VMware"),
-    ("VirtualBox", "VirtualBox"),
-    ("Microsoft Corporation Virtual Machine", "Hyper-V"),
-    ("Parallels", "Parallels"),
-    ("Xen", "Xen"),
-    ("KVM", "KVM"),
-    ("QEMU", "QEMU"),
-    ("Amazon EC2", "Amazon EC2"),
-];
-
-/// Words in the names of clocks, and the hypervisors that offer these.
-const CLOCKS: [(&str, &str); 3] = [("kvm-clock", "KVM"), ("hyperv", "Hyper-V"), ("xen", "Xen")];
-
-/// What runs this machine, if it is a virtual one.
+/// What runs this machine, if it is a virtual one: x86 has a bit for that, which the metal of a cloud does not set either.
 fn hypervisor(kernel: &Kernel) -> Option<String> {
-    let named = |text: Option<String>, names: &[(&str, &str)]| {
-        let text = text?;
-        let found = names.iter().find(|(word, _)| text.contains(word))?;
-        Some(found.1.to_owned())
-    };
-    // x86 has a bit for it, which the metal of a cloud does not set either.
-    let flags = kernel.field("proc/cpuinfo", "flags");
-    let is_set = flags.map(|flags| flags.split(' ').any(|flag| flag == "hypervisor"));
-    if is_set == Some(false) {
+    let flags = kernel.field("proc/cpuinfo", "flags")?;
+    if flags.split(' ').all(|flag| flag != "hypervisor") {
         return Some("none".to_owned());
     }
-    let dmi = |file: &str| kernel.text(&format!("sys/class/dmi/id/{file}")).unwrap_or_default();
-    let firmware = format!("{} {}", dmi("sys_vendor"), dmi("product_name"));
-    let clocks = kernel.text("sys/devices/system/clocksource/clocksource0/available_clocksource");
-    kernel
-        .text("sys/hypervisor/type")
-        .filter(|name| !name.is_empty())
-        .or_else(|| named(Some(firmware), &FIRMWARE))
-        .or_else(|| named(clocks, &CLOCKS))
-        .or_else(|| is_set.map(|_| "not named".to_owned()))
+    let clock = kernel.text("sys/devices/system/clocksource/clocksource0/available_clocksource");
+    let names = [kernel.text("sys/hypervisor/type"), kernel.text("sys/class/dmi/id/product_name")];
+    let known = clock.filter(|clock| clock.contains("kvm-clock")).map(|_| "KVM".to_owned());
+    let mut named = names.into_iter().flatten().filter(|name| !name.is_empty());
+    known.or_else(|| named.next()).or_else(|| Some("not named".to_owned()))
 }
 
 /// CPUs this process may use.
@@ -293,16 +235,9 @@ fn utc(seconds: u64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
-/// The build script, which has no tests of its own.
-#[cfg(test)]
-#[path = "../build.rs"]
-#[allow(dead_code)]
-mod build_script;
-
 #[cfg(test)]
 mod tests {
-    use super::build_script::versions;
-    use super::{Machine, caches, hypervisor, slowest, utc};
+    use super::{hypervisor, slowest, utc};
     use crate::kernel::made_up;
     use std::fs;
 
@@ -326,69 +261,23 @@ mod tests {
     }
 
     #[test]
-    fn caches_are_those_that_the_kernel_describes_wholly() {
-        let index = |number: u32, file: &str| {
-            format!("sys/devices/system/cpu/cpu0/cache/index{number}/{file}")
-        };
-        let mut files = Vec::new();
-        for (number, level, kind) in
-            [(0, "1", "Data"), (1, "1", "Instruction"), (2, "x", "Unified")]
-        {
-            for (file, text) in
-                [("level", level), ("type", kind), ("size", "32K"), ("shared_cpu_list", "0-1")]
-            {
-                files.push((index(number, file), text));
-            }
-        }
-        files.push((index(3, "level"), "3"));
-        let files: Vec<_> = files.iter().map(|(file, text)| (file.as_str(), *text)).collect();
-        let (_folder, kernel) = made_up(&files);
-        let found = caches(&kernel);
-        let kinds: Vec<_> = found.iter().map(|cache| (cache.level, cache.kind.as_str())).collect();
-        assert_eq!(kinds, [(1, "Data"), (1, "Instruction")]);
-        assert_eq!((found[0].size.as_str(), found[0].cpus.as_str()), ("32K", "0-1"));
-        assert!(caches(&made_up(&[]).1).is_empty());
-    }
-
-    #[test]
     fn a_hypervisor_is_named_by_what_there_is_of_it() {
         const CLOCKS: &str = "sys/devices/system/clocksource/clocksource0/available_clocksource";
         const FLAGS: (&str, &str) =
             ("proc/cpuinfo", "model name\t: x\nflags\t\t: fpu hypervisor sse\n");
         type Files = &'static [(&'static str, &'static str)];
-        let cases: [(Files, Option<&str>); 8] = [
+        let cases: [(Files, Option<&str>); 6] = [
             (&[], None),
             (&[("proc/cpuinfo", "Features\t: fp asimd\n")], None),
             (&[("proc/cpuinfo", "flags\t: fpu sse\n")], Some("none")),
             (&[FLAGS], Some("not named")),
             (&[FLAGS, (CLOCKS, "tsc kvm-clock\n")], Some("KVM")),
             (&[FLAGS, ("sys/hypervisor/type", "xen\n")], Some("xen")),
-            (&[FLAGS, ("sys/class/dmi/id/sys_vendor", "VMware, Inc.\n")], Some("VMware")),
-            (&[("sys/class/dmi/id/product_name", "KVM Virtual Machine\n")], Some("KVM")),
         ];
         for (files, expected) in cases {
             let (_folder, kernel) = made_up(files);
             assert_eq!(hypervisor(&kernel).as_deref(), expected, "{files:?}");
         }
-    }
-
-    #[test]
-    fn versions_are_those_of_the_crates_that_the_laboratory_depends_on() {
-        let lock = "version = 4\n\n[[package]]\nname = \"brigade-lab\"\nversion = \"0.1.0\"\ndependencies = [\n \
-            \"brigade\",\n \"nix 0.30.1\",\n \"rayon\",\n \"st3 0.4.1\",\n \
-            \"st3 0.4.1 (registry+https://x)\",\n \"lost\",\n]\n\n[[package]]\nname = \"brigade\"\n\
-            version = \"0.1.0\"\n\n[[package]]\nname = \"nix\"\nversion = \"0.29.0\"\nsource = \"r\"\n\n\
-            [[package]]\nname = \"nix\"\nversion = \"0.30.1\"\nsource = \"r\"\n\n[[package]]\nname = \"rayon\"\n\
-            version = \"1.12.0\"\nsource = \"r\"\ndependencies = [\n \"nix 0.29.0\",\n]\n\n[[package]]\n\
-            name = \"st3\"\nversion = \"0.4.1\"\n\n[[package]]\nname = \"st3\"\nversion = \"0.4.1\"\nsource = \"r\"\n";
-        assert_eq!(versions(lock), ["nix 0.30.1", "rayon 1.12.0", "st3 0.4.1"]);
-        assert!(versions("").is_empty() && versions("[[package]]\nname").is_empty());
-        let machine = Machine::read(1, 0, None);
-        assert!(
-            machine.versions.contains_key("rayon") && !machine.versions.contains_key("brigade")
-        );
-        let head = machine.describe(true);
-        assert!(head.contains("\nversions: ") && head.contains("opt-level"), "{head}");
     }
 
     #[test]

@@ -85,7 +85,6 @@ impl Recorded {
             let lane = lanes.into_iter().flatten().find(|lane| lane.name == target);
             if let Some(lane) = lane {
                 (lane.spent, lane.migrations) = (runs.spent(), runs.migrations);
-                lane.distributions.clone_from(&runs.distributions);
             }
         }
         for sheet in sheets.iter_mut().filter(|sheet| sheet.metrics.is_empty()) {
@@ -98,6 +97,28 @@ impl Recorded {
             0..=MOST => Ok(sheets),
             rows => Err(format!("it has {rows} rows, and a report {MOST} at most")),
         }
+    }
+
+    /// The command that measures this row.
+    pub(crate) fn command(&self, sheet: &Sheet) -> String {
+        let rounds = sheet.lanes.iter().flat_map(|lane| lane.values.iter().map(Vec::len)).max();
+        let mut words = vec![sheet.workload.clone()];
+        words.extend(workload::words(&sheet.params));
+        let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
+        option("--rounds", rounds.unwrap_or_default().to_string());
+        if let Some(pin) = &self.machine.pin {
+            option("--pin", pin.clone());
+        }
+        if self.machine.hogs > 0 {
+            option("--hogs", self.machine.hogs.to_string());
+        }
+        // A program of the user's has its targets in its options.
+        let targets: Vec<_> = sheet.lanes.iter().map(|lane| &*lane.name).collect();
+        if !sheet.is_yours && !targets.is_empty() {
+            option("--target", targets.join(","));
+        }
+        let words: Vec<_> = words.iter().map(|word| workload::quoted(word)).collect();
+        format!("brigade-lab {}", words.join(" "))
     }
 
     /// Reads the file at `path`.

@@ -142,9 +142,8 @@ pub(crate) struct Runs {
     /// How many single values are behind each percentile; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) values: Option<Vec<u64>>,
-    /// How the values of all rounds are distributed, for each set of percentiles in the order of the metrics. Older files do not
-    /// say so.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    /// How the values of all rounds are distributed, for each set of percentiles in the order of the metrics.
+    #[serde(skip_deserializing, skip_serializing_if = "Vec::is_empty")]
     pub(crate) distributions: Vec<Distribution>,
     /// Seconds.
     pub(crate) wall_seconds: Vec<f64>,

@@ -266,8 +266,10 @@ pub(crate) trait Workload: Clone + Debug + Serialize + Send + 'static {
         true
     }
 
-    /// The number of threads that the target is started with.
-    fn threads(&self) -> usize;
+    /// The number of threads that the target is started with: the option of that name.
+    fn threads(&self) -> usize {
+        self.params().get("threads").and_then(Value::as_u64).unwrap_or_default() as usize
+    }
 
     /// Threads of the workload itself, without the one that runs it.
     fn further_threads(&self) -> usize {

@@ -1,6 +1,6 @@
 //! Numbers for people: a prefix and three digits.
 
-/// `value` with a prefix that makes it readable, for a column of a table. A rate does not say what it is a rate of.
+/// `value` with a prefix that makes it readable. A rate does not say what it is a rate of.
 pub(crate) fn short(value: f64, unit: &str) -> String {
     if is_count(unit) || unit == "CPU s/s" {
         return count(value);
@@ -11,21 +11,6 @@ pub(crate) fn short(value: f64, unit: &str) -> String {
     }
     // A rate says what it is a rate of in the name of the workload.
     prefixed(value, unit.find("s/s").map_or(unit, |end| &unit[end + 1..]))
-}
-
-/// `value` with a prefix that makes it readable, and its whole unit.
-pub(crate) fn full(value: f64, unit: &str) -> String {
-    match unit {
-        // Seconds of a second are no unit that a reader knows.
-        "CPU s/s" => format!("{} CPUs", count(value)),
-        "switches" if value == 1.0 => "1 switch".to_owned(),
-        _ if is_count(unit) && value == 1.0 => format!("1 {}", unit.trim_end_matches('s')),
-        _ if is_count(unit) => format!("{} {unit}", count(value)),
-        _ if value == 0.0 => format!("0 {unit}"),
-        // A prefix belongs to a symbol, and stands by itself before a word. There may be none.
-        _ if unit.contains('/') => prefixed(value, &format!(" {unit}")).replace("  ", " "),
-        _ => prefixed(value, unit),
-    }
 }
 
 /// Whether `value` is shown with two digits at least: a ratio to less would be one of rounding errors.
@@ -71,7 +56,7 @@ fn prefixed(value: f64, unit: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{full, short};
+    use super::short;
 
     #[test]
     fn quantities_are_short() {
@@ -85,17 +70,5 @@ mod tests {
         assert_eq!([short(0.5, "%"), short(1.949, "CPU s/s")], ["0.5", "1.95"]);
         assert_eq!([0.0, 1.5, 16.0].map(|count| short(count, "threads")), ["0", "1.5", "16"]);
         assert_eq!([2.0, 2.0 / 3.0].map(|count| short(count, "values")), ["2", "0.67"]);
-    }
-
-    #[test]
-    fn a_full_quantity_has_its_whole_unit() {
-        assert_eq!(full(38_345_678.0, "tasks/s"), "38.3 M tasks/s");
-        assert_eq!(full(7.0, "requests/s"), "7.00 requests/s");
-        assert_eq!(full(0.000_001_5, "s"), "1.50 µs");
-        assert_eq!(full(1.949, "CPU s/s"), "1.95 CPUs");
-        assert_eq!([4.0, 1.0].map(|count| full(count, "threads")), ["4 threads", "1 thread"]);
-        assert_eq!(full(1.0, "switches"), "1 switch");
-        assert_eq!(full(1_500.0, "B"), "1.50 kB");
-        assert_eq!([full(0.0, "s"), full(0.0, "tasks/s")], ["0 s", "0 tasks/s"]);
     }
 }

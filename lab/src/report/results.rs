@@ -63,7 +63,7 @@ pub(crate) struct Lane {
     pub(crate) values: Vec<Vec<f64>>,
     /// What each of these runs took in all.
     pub(crate) spent: Vec<Spent>,
-    /// How the single values of all rounds are distributed, for each of [`Sheet::sets`].
+    /// How the single values of all rounds are distributed, for each set of percentiles in the order of the metrics.
     pub(crate) distributions: Vec<Distribution>,
     /// How often threads of the run that warmed up were moved from one CPU to another, if the system tells.
     pub(crate) migrations: Option<u64>,
@@ -125,27 +125,6 @@ impl Sheet {
         let (least, most) = (counts.iter().min()?, counts.iter().max()?);
         let to = if least == most { String::new() } else { format!(" to {}", grouped(*most)) };
         Some(format!("of {}{to} values", grouped(*least)))
-    }
-
-    /// The sets of percentiles: of each the name of what is measured, and its metrics with the percentiles' names.
-    pub(crate) fn sets(&self) -> Vec<(&str, Vec<(usize, &str)>)> {
-        let mut sets = Vec::<(&str, Vec<(usize, &str)>)>::new();
-        for (index, metric) in self.metrics.iter().enumerate() {
-            if !metric.is_of_values() {
-                continue;
-            }
-            let (of, name) = metric.name.rsplit_once('-').unwrap_or(("", &metric.name));
-            match sets.iter_mut().find(|(other, _)| *other == of) {
-                Some((_, set)) => set.push((index, name)),
-                None => {
-                    // A median may have no further name.
-                    let median = self.metrics.iter().position(|metric| metric.name == of);
-                    let first = median.map(|median| (median, "p50"));
-                    sets.push((of, first.into_iter().chain([(index, name)]).collect()));
-                }
-            }
-        }
-        sets
     }
 
     /// Why this metric is not shown, if it is a percentile near an end, and less than ten of the single values of some lane with a

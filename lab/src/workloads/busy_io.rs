@@ -5,31 +5,19 @@
 //! the time is over, even if a timer or a byte is late then.
 
 use std::future::Future;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
-use std::thread;
-use std::time::{Duration, Instant};
 
-use clap::Args;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
-use serde::Serialize;
 use tokio::sync::Semaphore;
 
 use super::echo::connect;
-use crate::clock::{Lap, Meter};
-use crate::failure::Failure;
-use crate::fault::Fault;
-use crate::limits::{self, whole};
-use crate::tally::{Sum, Tally};
-use crate::target::Entry;
-use crate::target::runtime::{Runtime, Sink, Source, Spawn};
-use crate::targets::runtimes::{Runtimes, has_tasks};
-use crate::work::{grind, units_for};
-use crate::workload::{Bench, Meaning, Metric, Outcome, RuntimeWorkload, Workload, metrics};
+use crate::target::runtime::{Sink, Source, Spawn};
+use crate::targets::runtimes::has_tasks;
+use crate::workloads::prelude::*;
 
 /// Options of `busy-io`.
 #[derive(Args, Clone, Debug, Serialize)]
@@ -214,10 +202,6 @@ impl Workload for BusyIo {
     fn is_for(&self, target: &Entry) -> bool {
         // With a thread for each job, no job waits for another.
         has_tasks(target)
-    }
-
-    fn threads(&self) -> usize {
-        self.threads as usize
     }
 
     fn further_threads(&self) -> usize {

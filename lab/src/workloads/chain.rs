@@ -1,10 +1,6 @@
 //! A chain of tasks, each of which spawns the next: what `throughput` and `latency` are made of.
 
-use crate::latch::Latch;
-use crate::tally::Tally;
-use crate::target::pool::Submit;
-use crate::work::grind;
-use crate::workload::Bench;
+use crate::workloads::prelude::*;
 
 /// The state that all tasks of a run share. Leaked, so that a task needs one word for it and no
 /// reference count; it is some cache lines per run.

@@ -1,24 +1,13 @@
 //! The price of creating a task that does next to nothing, and of waiting for its end.
 
 use std::future::Future;
-use std::io;
-use std::time::Instant;
 
-use clap::{Args, ValueEnum};
-use serde::Serialize;
 use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio::sync::oneshot;
 
-use crate::clock::{Lap, Meter};
-use crate::failure::Failure;
-use crate::fault::Fault;
-use crate::limits::{self, whole};
-use crate::stats::{median, moments};
-use crate::tally::{Sum, Tally};
-use crate::target::Entry;
-use crate::target::runtime::{Runtime, Spawn};
-use crate::targets::runtimes::{CPP, GO, Runtimes, has_tasks, threads};
-use crate::workload::{Bench, Meaning, Metric, Outcome, RuntimeWorkload, Workload, metrics};
+use crate::target::runtime::Spawn;
+use crate::targets::runtimes::{CPP, GO, has_tasks, threads};
+use crate::workloads::prelude::*;
 
 /// Whether tasks or threads are created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
@@ -87,10 +76,6 @@ impl Workload for Creation {
             What::Task => has_tasks(target),
             What::Thread => target.is(&threads::EACH.entry),
         }
-    }
-
-    fn threads(&self) -> usize {
-        self.threads as usize
     }
 
     fn tasks(&self) -> u64 {

@@ -3,25 +3,14 @@
 //! Both ends of each connection are tasks of the target, so that it is measured whole, and nothing
 //! else is. The connections exist before anything is timed.
 
-use std::io;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::sync::Arc;
-use std::thread;
-use std::time::{Duration, Instant};
 
-use clap::Args;
-use serde::Serialize;
 use tokio::sync::{Semaphore, mpsc};
 
-use crate::clock::{self, Lap, Meter};
-use crate::failure::Failure;
-use crate::fault::Fault;
-use crate::limits::{self, whole};
-use crate::tally::{Sum, Tally};
-use crate::target::Entry;
-use crate::target::runtime::{Runtime, Sink, Source};
-use crate::targets::runtimes::{Runtimes, runs_futures};
-use crate::workload::{Bench, Meaning, Metric, Outcome, RuntimeWorkload, Workload, metrics};
+use crate::clock;
+use crate::target::runtime::{Sink, Source};
+use crate::targets::runtimes::runs_futures;
+use crate::workloads::prelude::*;
 
 /// Options of `echo`.
 #[derive(Args, Clone, Debug, Serialize)]
@@ -66,10 +55,6 @@ impl Workload for Echo {
 
     fn is_for(&self, target: &Entry) -> bool {
         runs_futures(target)
-    }
-
-    fn threads(&self) -> usize {
-        self.threads as usize
     }
 
     fn tasks(&self) -> u64 {

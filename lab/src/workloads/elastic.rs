@@ -1,24 +1,14 @@
 //! Bursts of blocking jobs on a pool that is small between them: how many run at once, how soon,
 //! and whether the threads end again.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::thread;
-use std::time::Duration;
-
-use clap::Args;
-use serde::Serialize;
+use std::sync::atomic::AtomicUsize;
 
 use crate::census::Census;
-use crate::clock::{Epoch, Lap, Meter, seconds};
-use crate::failure::Failure;
-use crate::latch::Latch;
-use crate::limits::{self, whole};
-use crate::stats::{median, quantile, sorted};
-use crate::stop::Stop;
-use crate::tally::{Sum, Tally};
-use crate::target::pool::{Pool, Size, Submit};
+use crate::stats::{quantile, sorted};
+use crate::target::pool::Size;
 use crate::targets::pools::ElasticPools;
-use crate::workload::{Bench, ElasticWorkload, Meaning, Metric, Outcome, Workload, metrics};
+use crate::workload::ElasticWorkload;
+use crate::workloads::prelude::*;
 
 /// Options of `elastic`.
 #[derive(Args, Clone, Debug, Serialize)]

@@ -6,25 +6,11 @@
 //!
 //! With the targets `brigade-high` and `brigade-low` the bystander has that class, and the chains have the default one.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, Thread};
-use std::time::{Duration, Instant};
 
-use clap::Args;
+use crate::workloads::prelude::*;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
-use serde::Serialize;
-
-use crate::clock::{Epoch, Lap, Meter, seconds};
-use crate::failure::Failure;
-use crate::latch::Latch;
-use crate::limits::{self, whole};
-use crate::tally::{Sum, Tally};
-use crate::target::pool::{Pool, Submit};
-use crate::targets::pools::Pools;
-use crate::work::{grind, units_for};
-use crate::workload::{Bench, Meaning, Metric, Outcome, PoolWorkload, Workload, metrics};
 
 /// Options of `fairness`.
 #[derive(Args, Clone, Debug, Serialize)]
@@ -123,10 +109,6 @@ impl Workload for Fairness {
         less "jobs": "given-up";
         more "tasks/s": "rate";
     };
-
-    fn threads(&self) -> usize {
-        self.threads as usize
-    }
 
     fn expected(&self) -> Sum {
         // The number of jobs is known only at the end.

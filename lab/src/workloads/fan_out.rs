@@ -1,23 +1,7 @@
 //! One task spawns k children on its worker; measures how soon other workers take their share.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
-use std::time::Duration;
-
-use clap::Args;
-use serde::Serialize;
-
-use crate::clock::{Epoch, Lap, Meter, seconds};
-use crate::fault::Fault;
-use crate::latch::Latch;
-use crate::limits::{self, whole};
 use crate::machine;
-use crate::stop::Stop;
-use crate::tally::{Sum, Tally};
-use crate::target::pool::{Pool, Submit};
-use crate::targets::pools::Pools;
-use crate::work::{grind, units_for};
-use crate::workload::{Bench, Meaning, Metric, Outcome, PoolWorkload, Workload, metrics};
+use crate::workloads::prelude::*;
 
 /// Options of `fan-out`.
 #[derive(Args, Clone, Debug, Serialize)]
@@ -91,10 +75,6 @@ impl Workload for FanOut {
 
     fn check(&self) -> Result<(), Stop> {
         limits::product("tasks", &[1 + self.children, self.shots], limits::MAX_TASKS).map(drop)
-    }
-
-    fn threads(&self) -> usize {
-        self.threads as usize
     }
 
     fn expected(&self) -> Sum {

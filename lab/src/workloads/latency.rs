@@ -1,26 +1,11 @@
 //! Bursts with sleep between them, submitted from threads that exist already, as in a server that
 //! is not fully loaded.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Barrier};
-use std::thread;
-use std::time::Duration;
-
-use clap::Args;
-use serde::Serialize;
+use std::sync::Barrier;
 
 use super::chain::{Link, Shared};
-use crate::clock::{Epoch, Lap, Meter, seconds};
-use crate::latch::Latch;
-use crate::limits::{self, whole};
-use crate::stats::moments;
-use crate::stop::Stop;
-use crate::tally::Sum;
-use crate::target::pool::{Pool, Submit};
-use crate::targets::pools::Pools;
-use crate::workload::{
-    self, Bench, Meaning, Metric, Outcome, Params, PoolWorkload, Workload, metrics,
-};
+use crate::workload::{self, Params};
+use crate::workloads::prelude::*;
 
 /// Options of `latency`.
 #[derive(Args, Clone, Debug, Serialize)]
@@ -80,10 +65,6 @@ impl Workload for Latency {
         let tasks = [messages, 1 + self.amplification, self.most()];
         limits::product("tasks", &tasks, limits::MAX_TASKS)?;
         Ok(())
-    }
-
-    fn threads(&self) -> usize {
-        self.threads as usize
     }
 
     fn further_threads(&self) -> usize {

@@ -7,23 +7,13 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
-use std::thread;
-use std::time::Duration;
 
-use clap::Args;
 use futures_lite::future::yield_now;
-use serde::Serialize;
 
 use crate::apart;
-use crate::clock::{Lap, Meter};
-use crate::failure::Failure;
-use crate::limits::{self, whole};
-use crate::stop::Stop;
-use crate::tally::{Sum, Tally};
-use crate::target::Entry;
-use crate::target::runtime::{Runtime, Spawn};
-use crate::targets::runtimes::{Runtimes, spawns_anywhere};
-use crate::workload::{Bench, Meaning, Metric, Outcome, RuntimeWorkload, Workload, metrics};
+use crate::target::runtime::Spawn;
+use crate::targets::runtimes::spawns_anywhere;
+use crate::workloads::prelude::*;
 
 /// Options of `memory`.
 #[derive(Args, Clone, Debug, Serialize)]
@@ -66,10 +56,6 @@ impl Workload for Memory {
 
     fn is_for(&self, target: &Entry) -> bool {
         spawns_anywhere(target)
-    }
-
-    fn threads(&self) -> usize {
-        self.threads as usize
     }
 
     fn tasks(&self) -> u64 {

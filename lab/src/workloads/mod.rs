@@ -25,10 +25,8 @@ pub(crate) mod throughput;
 pub(crate) mod timers;
 pub(crate) mod wake;
 
+use crate::workloads::prelude::*;
 use clap::Subcommand;
-
-use crate::row::{Row, Rows};
-use crate::stop::Stop;
 
 /// Makes the subcommands that measure of a table: the line that `list` shows, the name, and the options.
 macro_rules! subcommands {
@@ -64,7 +62,7 @@ subcommands! {
     /// Time until all children of one task have run.
     FanOut(fan_out::FanOut),
     /// Time of programs that fork and join.
-    ForkJoin(fork_join::options::Options),
+    ForkJoin(fork_join::Options),
     /// Time until another thread begins a fork whose sibling computes.
     Steal(steal::Steal),
     /// Time until a job from outside starts while chains of jobs keep all workers busy.
@@ -72,7 +70,7 @@ subcommands! {
     /// Time for an elastic pool to grow to its full size, and what is left of it later.
     Elastic(elastic::Elastic),
     /// Time that the operations of a queue take, without a pool around it.
-    Queue(queue::options::Options),
+    Queue(queue::Options),
     /// Time for a byte to go through a line of tasks, each of which passes it to the next.
     BucketBrigade(bucket_brigade::BucketBrigade),
     /// Time to make a task or a thread and to wait for its end.
@@ -84,13 +82,43 @@ subcommands! {
     /// How late timers and bytes on a socket are while jobs keep all workers busy.
     BusyIo(busy_io::BusyIo),
     /// CPU time and lateness of timers that fire, and the price of those that are cancelled.
-    Timers(timers::options::Options),
+    Timers(timers::Options),
     /// Time and CPU time of a message through a channel between busy tasks.
-    Channels(channels::options::Options),
+    Channels(channels::Options),
     /// Requests per second and CPU time of a request to a server for HTTP/1 or RESP.
-    Server(server::options::Options),
+    Server(server::Options),
     /// Time for values that come together to reach threads that wait for them.
-    Burst(burst::options::Options),
+    Burst(burst::Options),
     /// Time, CPU time, memory and context switches of commands of your own.
     Run(run::Options),
+}
+
+/// What most workloads use.
+pub(crate) mod prelude {
+    pub(crate) use std::sync::Arc;
+    pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+    pub(crate) use std::time::{Duration, Instant};
+    pub(crate) use std::{io, thread};
+
+    pub(crate) use clap::{Args, ValueEnum};
+    pub(crate) use serde::Serialize;
+
+    pub(crate) use crate::clock::{Epoch, Lap, Meter, seconds};
+    pub(crate) use crate::failure::Failure;
+    pub(crate) use crate::fault::Fault;
+    pub(crate) use crate::latch::Latch;
+    pub(crate) use crate::limits::{self, whole};
+    pub(crate) use crate::row::{Row, Rows};
+    pub(crate) use crate::stats::{median, moments};
+    pub(crate) use crate::stop::Stop;
+    pub(crate) use crate::tally::{Sum, Tally};
+    pub(crate) use crate::target::Entry;
+    pub(crate) use crate::target::fork::ForkJoin;
+    pub(crate) use crate::target::pool::{Pool, Submit};
+    pub(crate) use crate::target::runtime::Runtime;
+    pub(crate) use crate::targets::pools::Pools;
+    pub(crate) use crate::targets::runtimes::Runtimes;
+    pub(crate) use crate::work::{grind, units_for};
+    pub(crate) use crate::workload::{Bench, Meaning, Metric, Outcome, Workload, metrics};
+    pub(crate) use crate::workload::{DequeWorkload, PoolWorkload, RuntimeWorkload};
 }

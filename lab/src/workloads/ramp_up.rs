@@ -1,25 +1,7 @@
 //! Measures how soon as many blocking jobs as there are idle threads have begun.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
-use std::time::Duration;
-
-use clap::Args;
-use serde::Serialize;
-
-use crate::clock::{Epoch, Lap, Meter, seconds};
-use crate::failure::Failure;
-use crate::fault::Fault;
-use crate::latch::Latch;
-use crate::limits::{self, whole};
-use crate::stats::moments;
-use crate::stop::Stop;
-use crate::tally::{Sum, Tally};
-use crate::target::pool::{Pool, Submit};
-use crate::targets::pools::Pools;
-use crate::workload::{
-    self, Bench, Meaning, Metric, Outcome, Params, PoolWorkload, Workload, metrics,
-};
+use crate::workload::{self, Params};
+use crate::workloads::prelude::*;
 
 /// Options of `ramp-up`.
 #[derive(Args, Clone, Debug, Serialize)]
@@ -126,10 +108,6 @@ impl Workload for RampUp {
 
     fn check(&self) -> Result<(), Stop> {
         limits::product("jobs", &[self.jobs(), self.shots], limits::MAX_TASKS).map(drop)
-    }
-
-    fn threads(&self) -> usize {
-        self.threads as usize
     }
 
     fn quiet(&self) -> Duration {

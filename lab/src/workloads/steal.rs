@@ -2,23 +2,14 @@
 //!
 //! A fork has two closures, and which of them another thread may begin is the pool's choice: it is the one that begins last.
 
-use std::io;
 use std::thread::{self, ThreadId};
-use std::time::Duration;
 
-use clap::Args;
-use serde::Serialize;
-
-use crate::clock::{Epoch, Lap, Meter, seconds};
-use crate::failure::Failure;
-use crate::limits::{self, whole};
 use crate::setup::started;
-use crate::tally::Sum;
-use crate::target::Entry;
-use crate::target::fork::{ForkJoin, Spawning, Start, StartSpawning};
+use crate::target::fork::{Spawning, Start, StartSpawning};
 use crate::targets::forks::sequential::CALLS;
 use crate::targets::forks::{Forks, is_foreign, may_borrow};
-use crate::workload::{Bench, ForkWorkload, Meaning, Metric, Outcome, Workload, metrics};
+use crate::workload::ForkWorkload;
+use crate::workloads::prelude::*;
 
 /// Options of `steal`.
 #[derive(Args, Clone, Debug, Serialize)]
@@ -56,10 +47,6 @@ impl Workload for Steal {
     fn is_for(&self, target: &Entry) -> bool {
         // That one has no other thread.
         !target.is(&CALLS.entry) && may_borrow(target) && !is_foreign(target)
-    }
-
-    fn threads(&self) -> usize {
-        self.threads as usize
     }
 
     fn expected(&self) -> Sum {

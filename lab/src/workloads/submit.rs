@@ -4,21 +4,10 @@
 //! for that long; it opens when the measurement is over, so that all jobs run and can be counted.
 
 use std::panic;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Barrier, Condvar, Mutex, PoisonError};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::sync::{Barrier, Condvar, Mutex, PoisonError};
 
-use clap::{Args, ValueEnum};
-use serde::Serialize;
-
-use crate::clock::{Lap, Meter};
-use crate::limits::{self, whole};
-use crate::stop::Stop;
-use crate::tally::{Sum, Tally};
-use crate::target::pool::{self, Pool};
-use crate::targets::pools::Pools;
-use crate::workload::{Bench, Meaning, Metric, Outcome, PoolWorkload, Workload, metrics};
+use crate::target::pool;
+use crate::workloads::prelude::*;
 
 /// How many threads submit, and what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
@@ -70,10 +59,6 @@ impl Workload for Submit {
     fn check(&self) -> Result<(), Stop> {
         let messages = [self.producers(), self.messages];
         limits::product("messages of all threads", &messages, limits::MAX_MESSAGES).map(drop)
-    }
-
-    fn threads(&self) -> usize {
-        self.threads as usize
     }
 
     fn further_threads(&self) -> usize {

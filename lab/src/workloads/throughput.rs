@@ -2,21 +2,10 @@
 //! run.
 
 use std::panic;
-use std::sync::{Arc, Barrier};
-use std::thread;
-use std::time::Instant;
-
-use clap::Args;
-use serde::Serialize;
+use std::sync::Barrier;
 
 use super::chain::{Link, Shared};
-use crate::clock::{Lap, Meter};
-use crate::limits::{self, whole};
-use crate::stop::Stop;
-use crate::tally::Sum;
-use crate::target::pool::{Pool, Submit};
-use crate::targets::pools::Pools;
-use crate::workload::{Bench, Meaning, Metric, Outcome, PoolWorkload, Workload, metrics};
+use crate::workloads::prelude::*;
 
 /// Options of `throughput`.
 #[derive(Args, Clone, Debug, Serialize)]
@@ -58,10 +47,6 @@ impl Workload for Throughput {
         let messages = limits::product("messages", &messages, limits::MAX_MESSAGES)?;
         limits::product("tasks", &[messages, 1 + self.amplification], limits::MAX_TASKS)?;
         Ok(())
-    }
-
-    fn threads(&self) -> usize {
-        self.threads as usize
     }
 
     fn further_threads(&self) -> usize {

@@ -1,22 +1,7 @@
 //! An idle pool and one task: the time until it runs, and what the submission cost.
 
+use crate::workloads::prelude::*;
 use std::hint;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
-use std::time::Duration;
-
-use clap::{Args, ValueEnum};
-use serde::Serialize;
-
-use crate::clock::{Epoch, Lap, Meter, seconds};
-use crate::failure::Failure;
-use crate::limits::{self, whole};
-use crate::stats::median;
-use crate::tally::{Sum, Tally};
-use crate::target::pool::{Pool, Submit};
-use crate::targets::pools::Pools;
-use crate::work::{grind, units_for};
-use crate::workload::{Bench, Meaning, Metric, Outcome, PoolWorkload, Workload, metrics};
 
 /// Options of `wake`.
 #[derive(Args, Clone, Debug, Serialize)]
@@ -106,10 +91,6 @@ impl Workload for Wake {
     const METRICS: &'static [Metric] = metrics! {
         less "s": "start" "start-p99" "start-p99.9" "start-max" "submit";
     };
-
-    fn threads(&self) -> usize {
-        self.threads as usize
-    }
 
     fn expected(&self) -> Sum {
         Sum::grid(1, 1).times(self.shots)

@@ -14,66 +14,57 @@ use crate::target::pool::{FEW, KEEP_ALIVE, MANY, Pool, Start, StartSized, Submit
 use crate::target::{Entry, Listing};
 use crate::trace;
 
-/// A line of the table: the default pool, except for what `start` configures.
-const fn policy(
-    name: &'static str,
-    about: &'static str,
-    start: Start<Brigade>,
-) -> Listing<Start<Brigade>> {
-    Listing { entry: Entry::own(name, about).further(), start }
+/// The default pool, except for what is configured: a line of the table each.
+macro_rules! policies {
+    ($($(#[$doc:meta])* $row:ident $name:literal, $about:literal, |$builder:ident| $with:expr;)+) => {
+        $(
+            $(#[$doc])*
+            pub(crate) const $row: Listing<Start<Brigade>> = Listing {
+                entry: Entry::own($name, $about).further(),
+                start: |n| {
+                    let $builder = of(n);
+                    built($with)
+                },
+            };
+        )+
+    };
 }
 
 pub(crate) const DEFAULT: Listing<Start<Brigade>> =
     Listing { entry: Entry::own("brigade", "the default pool"), start: |n| built(of(n)) };
-pub(crate) const FIFO: Listing<Start<Brigade>> =
-    policy("brigade-fifo", "local queues oldest first", |n| built(of(n).order(Order::Fifo)));
-pub(crate) const LIFO: Listing<Start<Brigade>> =
-    policy("brigade-lifo", "local queues newest first", |n| built(of(n).order(Order::Lifo)));
-pub(crate) const SHARED: Listing<Start<Brigade>> =
-    policy("brigade-shared", "one shared queue", |n| built(of(n).queueing(Queueing::Shared)));
-pub(crate) const PARK: Listing<Start<Brigade>> =
-    policy("brigade-park", "idle workers park at once", |n| built(of(n).idle(Idle::Park)));
-pub(crate) const SPIN_10_US: Listing<Start<Brigade>> =
-    policy("brigade-spin10us", "idle workers spin 10 µs, then park", |n| {
-        built(of(n).idle(Idle::SpinThenPark(Duration::from_micros(10))))
-    });
-pub(crate) const SPIN: Listing<Start<Brigade>> =
-    policy("brigade-spin", "idle workers never park", |n| built(of(n).idle(Idle::Spin)));
-pub(crate) const KERNEL: Listing<Start<Brigade>> =
-    policy("brigade-kernel", "the kernel places woken workers", |n| {
-        built(of(n).placement(Placement::Kernel))
-    });
-pub(crate) const SPREAD: Listing<Start<Brigade>> =
-    policy("brigade-spread", "woken workers are spread over the CPUs", |n| {
-        built(of(n).placement(Placement::Spread))
-    });
-pub(crate) const SHARED_KERNEL: Listing<Start<Brigade>> =
-    policy("brigade-shared-kernel", "one shared queue, the kernel places woken workers", |n| {
-        built(of(n).queueing(Queueing::Shared).placement(Placement::Kernel))
-    });
-pub(crate) const SHARED_SPREAD: Listing<Start<Brigade>> =
-    policy("brigade-shared-spread", "one shared queue, woken workers are spread", |n| {
-        built(of(n).queueing(Queueing::Shared).placement(Placement::Spread))
-    });
 
-pub(crate) const INTERVAL: Listing<Start<Brigade>> = policy(
-    "brigade-interval",
-    "workers look at the shared queue every ms, not every 61 jobs",
-    |n| built(of(n).fairness(Fairness::Interval(Duration::from_millis(1)))),
-);
-pub(crate) const BOUNDED: Listing<Start<Brigade>> =
-    policy("brigade-bounded", "a queue of 1,000 tasks, for which submitters wait", |n| {
-        built(of(n).capacity(1000))
-    });
-pub(crate) const PINNED: Listing<Start<Brigade>> =
-    policy("brigade-pinned", "each worker on a core of its own", |n| {
-        built(of(n).pin(Cpus::cores()))
-    });
-/// On one node, where all CPUs are equally near, the same as the one before.
-pub(crate) const NEAREST: Listing<Start<Brigade>> =
-    policy("brigade-nearest", "the same, and thieves try their neighbours first", |n| {
-        built(of(n).pin(Cpus::cores()).victims(Victims::Nearest))
-    });
+policies! {
+    FIFO "brigade-fifo", "local queues oldest first", |b| b.order(Order::Fifo);
+    LIFO "brigade-lifo", "local queues newest first", |b| b.order(Order::Lifo);
+    SHARED "brigade-shared", "one shared queue", |b| b.queueing(Queueing::Shared);
+    PARK "brigade-park", "idle workers park at once", |b| b.idle(Idle::Park);
+    SPIN_10_US "brigade-spin10us", "idle workers spin 10 µs, then park",
+        |b| b.idle(Idle::SpinThenPark(Duration::from_micros(10)));
+    SPIN "brigade-spin", "idle workers never park", |b| b.idle(Idle::Spin);
+    KERNEL "brigade-kernel", "the kernel places woken workers", |b| b.placement(Placement::Kernel);
+    SPREAD "brigade-spread", "woken workers are spread over the CPUs", |b| b.placement(Placement::Spread);
+    SHARED_KERNEL "brigade-shared-kernel", "one shared queue, the kernel places woken workers",
+        |b| b.queueing(Queueing::Shared).placement(Placement::Kernel);
+    SHARED_SPREAD "brigade-shared-spread", "one shared queue, woken workers are spread",
+        |b| b.queueing(Queueing::Shared).placement(Placement::Spread);
+    INTERVAL "brigade-interval", "workers look at the shared queue every ms, not every 61 jobs",
+        |b| b.fairness(Fairness::Interval(Duration::from_millis(1)));
+    BOUNDED "brigade-bounded", "a queue of 1,000 tasks, for which submitters wait", |b| b.capacity(1000);
+    PINNED "brigade-pinned", "each worker on a core of its own", |b| b.pin(Cpus::cores());
+    /// On one node, where all CPUs are equally near, the same as the one before.
+    NEAREST "brigade-nearest", "the same, and thieves try their neighbours first",
+        |b| b.pin(Cpus::cores()).victims(Victims::Nearest);
+    OBSERVED "brigade-observed", "what runs is known, for a dump", |b| b.observe_jobs();
+    OUTCOMES "brigade-outcomes", "a hook is told how each task ends",
+        |b| b.on_outcome(|outcome| _ = black_box(outcome.end));
+    STALLS "brigade-stalls", "a thread looks for tasks that run for 100 ms",
+        |b| b.on_stall(Duration::from_millis(100), |stall| _ = black_box(stall.ran));
+    #[cfg(feature = "full")]
+    HISTOGRAMS "brigade-histograms", "waiting and running times are recorded", |b| b.histograms();
+    #[cfg(feature = "full")]
+    TRACING "brigade-tracing", "a span for each task, without a subscriber", |b| b.trace_jobs();
+}
+
 /// For `fairness`: what comes from outside has the class, what jobs submit is normal.
 pub(crate) const HIGH: Listing<Start<Rare>> = Listing {
     entry: Entry::own("brigade-high", "high jobs from outside").further(),
@@ -88,33 +79,12 @@ pub(crate) const NAMED: Listing<Start<Rare>> = Listing {
     entry: Entry::own("brigade-named", "tasks with a name").further(),
     start: |n| rare(n, |job| job.name("task"), |job| job.name("task")),
 };
-pub(crate) const OBSERVED: Listing<Start<Brigade>> =
-    policy("brigade-observed", "what runs is known, for a dump", |n| built(of(n).observe_jobs()));
-pub(crate) const OUTCOMES: Listing<Start<Brigade>> =
-    policy("brigade-outcomes", "a hook is told how each task ends", |n| {
-        built(of(n).on_outcome(|outcome| _ = black_box(outcome.end)))
-    });
-pub(crate) const STALLS: Listing<Start<Brigade>> =
-    policy("brigade-stalls", "a thread looks for tasks that run for 100 ms", |n| {
-        built(of(n).on_stall(Duration::from_millis(100), |stall| _ = black_box(stall.ran)))
-    });
-#[cfg(feature = "full")]
-pub(crate) const HISTOGRAMS: Listing<Start<Brigade>> =
-    policy("brigade-histograms", "waiting and running times are recorded", |n| {
-        built(of(n).histograms())
-    });
-#[cfg(feature = "full")]
-pub(crate) const TRACING: Listing<Start<Brigade>> =
-    policy("brigade-tracing", "a span for each task, without a subscriber", |n| {
-        built(of(n).trace_jobs())
-    });
-
 /// For `trace`, which traces the pool, without a second trace.
-pub(crate) const TRACE: Listing<Start<With<Option<Tracing>>>> = Listing {
+pub(crate) const TRACE: Listing<Start<Traced>> = Listing {
     entry: Entry::own("brigade-trace", "a trace of what the threads do is recorded").further(),
     start: |n| {
         let pool = built(of(n))?;
-        Ok(With { _more: pool.0.start_trace().ok(), pool })
+        Ok(Traced { _trace: pool.0.start_trace().ok(), pool })
     },
 };
 
@@ -148,17 +118,17 @@ pub(crate) const SIZED_FIXED: Listing<StartSized<Brigade>> = Listing {
 };
 
 /// The default pool with this many threads.
-pub(super) fn of(threads: usize) -> Builder {
+fn of(threads: usize) -> Builder {
     Inner::builder().threads(threads)
 }
 
 /// Starts what is configured.
-pub(super) fn built(builder: Builder) -> io::Result<Brigade> {
+fn built(builder: Builder) -> io::Result<Brigade> {
     trace::build(builder).map(|pool| Brigade(Arc::new(pool)))
 }
 
 /// A brigade pool.
-pub(crate) struct Brigade(pub(super) Arc<Inner>);
+pub(crate) struct Brigade(Arc<Inner>);
 
 impl Pool for Brigade {
     type Outside = Owner;
@@ -196,13 +166,13 @@ impl Submit for Handle {
     }
 }
 
-/// A brigade pool, and what is dropped after its end.
-pub(crate) struct With<T> {
-    pub(super) pool: Brigade,
-    pub(super) _more: T,
+/// A brigade pool, and its trace, which is dropped after its end.
+pub(crate) struct Traced {
+    pool: Brigade,
+    _trace: Option<Tracing>,
 }
 
-impl<T: 'static> Pool for With<T> {
+impl Pool for Traced {
     type Outside = Owner;
     type Inside = Handle;
 

@@ -4,8 +4,6 @@ mod async_executor;
 mod brigade;
 #[cfg(feature = "full")]
 mod brigade_executors;
-#[cfg(feature = "full")]
-mod brigade_telemetry;
 mod executors;
 mod futures;
 mod rayon;
@@ -50,9 +48,6 @@ family! {
     #[cfg(feature = "full")] brigade::HISTOGRAMS,
     #[cfg(feature = "full")] brigade::TRACING,
     brigade::TRACE,
-    #[cfg(feature = "full")] brigade_telemetry::METRICS,
-    #[cfg(feature = "full")] brigade_telemetry::DUMP,
-    #[cfg(feature = "full")] brigade_telemetry::TRACING_ON,
     brigade::ELASTIC,
     brigade::ELASTIC_50,
     executors::CHANNEL,

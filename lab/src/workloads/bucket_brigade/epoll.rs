@@ -3,7 +3,6 @@
 
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 
@@ -13,10 +12,9 @@ use rustix::io::Errno;
 
 use super::BucketBrigade;
 use super::line::{self, Carrier, Line};
-use crate::failure::Failure;
 use crate::target::runtime::{Piped, Upstream};
 use crate::targets::runtimes::threads::Threads;
-use crate::workload::{Bench, Outcome};
+use crate::workloads::prelude::*;
 
 /// The end of a pipe, which blocks; it is read only when there is a byte in it.
 type End = Piped<File>;

@@ -1,12 +1,10 @@
 //! A line of links with a carrier between each two, and the counts that detect lost and repeated bytes.
 
-use std::io;
 use std::mem;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::AtomicU32;
 
-use crate::tally::Tally;
-use crate::target::runtime::{Downstream, Piped, Runtime, Upstream};
+use crate::target::runtime::{Downstream, Piped, Upstream};
+use crate::workloads::prelude::*;
 
 /// A link through the system: its sink and its source.
 type Pipe<R> = (Piped<<R as Runtime>::Writer>, Piped<<R as Runtime>::Reader>);

@@ -10,32 +10,21 @@ mod epoll;
 mod line;
 
 use std::collections::VecDeque;
-use std::io;
 use std::mem;
 use std::ops::Range;
 use std::process::{self, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
 
-use clap::{Args, ValueEnum};
 use futures_lite::future::block_on;
-use serde::Serialize;
 use tokio::sync::mpsc;
 
 use self::line::{Line, Relay, Trail};
-use crate::clock::{Lap, Meter};
 use crate::dispatch::counted;
-use crate::failure::Failure;
-use crate::fault::Fault;
-use crate::limits::{self, whole};
-use crate::stats::moments;
-use crate::tally::{Sum, Tally};
-use crate::target::Entry;
-use crate::target::runtime::{Downstream, Runtime, Upstream};
+use crate::target::runtime::{Downstream, Upstream};
 use crate::targets::runtimes::threads::Threads;
-use crate::targets::runtimes::{CPP, EPOLL, FLOOR, GO, Runtimes};
+use crate::targets::runtimes::{CPP, EPOLL, FLOOR, GO};
 use crate::usage::Usage;
-use crate::workload::{Bench, Meaning, Metric, Outcome, RuntimeWorkload, Terms, Workload, metrics};
+use crate::workload::Terms;
+use crate::workloads::prelude::*;
 
 /// The links between the tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
@@ -115,10 +104,6 @@ impl Workload for BucketBrigade {
             // A channel is none of the things that epoll waits for.
             Over::Channel => !target.is(&EPOLL),
         }
-    }
-
-    fn threads(&self) -> usize {
-        self.threads as usize
     }
 
     fn tasks(&self) -> u64 {

@@ -3,28 +3,16 @@
 //! Every value is counted by the task that receives it. The tasks that send never wait for anything but room, so the wall time
 //! says whether the runtime puts the two ends on two threads, and the CPU time what the wake-ups between them cost.
 
-mod ends;
-pub(crate) mod options;
-
-use std::io;
+use std::future::Future;
 use std::iter;
 use std::ops::Range;
 
-use clap::ValueEnum;
-use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use self::ends::{Giver, Taker};
-use crate::clock::{Lap, Meter};
-use crate::failure::Failure;
-use crate::fault::Fault;
-use crate::tally::{Sum, Tally};
-use crate::target::Entry;
-use crate::target::runtime::Runtime;
-use crate::targets::runtimes::{Runtimes, has_tasks};
+use crate::targets::runtimes::has_tasks;
 use crate::usage::Usage;
-use crate::workload::{Bench, Meaning, Metric, Outcome, RuntimeWorkload, Workload, metrics};
+use crate::workloads::prelude::*;
 
 /// The channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
@@ -102,10 +90,6 @@ impl Workload for Channels {
 
     fn is_for(&self, target: &Entry) -> bool {
         has_tasks(target)
-    }
-
-    fn threads(&self) -> usize {
-        self.threads as usize
     }
 
     fn expected(&self) -> Sum {
@@ -229,6 +213,141 @@ async fn send<G: Giver>(sender: G, task: u32, numbers: Range<u32>, fault: Fault)
 async fn receive<T: Taker>(mut receiver: T, tally: &'static Tally) {
     while let Some(message) = receiver.take().await {
         tally.ran((message >> 32) as u32, message as u32);
+    }
+}
+
+/// Options of `channels`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Options {
+    /// The channel; all of them if not given.
+    #[arg(long, value_enum)]
+    kind: Option<Kind>,
+    /// Values that it has room for, or `unbounded` [default: 100, and unbounded]
+    #[arg(long, value_parser = capacity)]
+    capacity: Option<Capacity>,
+    /// Tasks that send [default: one for one that receives, four for one, and four for four]
+    #[arg(long, value_parser = whole::<1, { limits::MAX_CHILDREN }>)]
+    senders: Option<u64>,
+    /// Tasks that receive.
+    #[arg(long, value_parser = whole::<1, { limits::MAX_CHILDREN }>)]
+    receivers: Option<u64>,
+    /// Messages of all senders together, rounded down to a multiple of their number; one each at least.
+    #[arg(long, default_value_t = 200_000, value_parser = whole::<1, { limits::MAX_VALUES }>)]
+    messages: u64,
+    /// Threads that run the tasks, where there is a choice.
+    #[arg(long, default_value_t = 2, value_parser = whole::<1, { limits::MAX_THREADS }>)]
+    threads: u64,
+}
+
+/// Senders and receivers of each row if the command line names neither.
+const SHAPES: [(u64, u64); 3] = [(1, 1), (4, 1), (4, 4)];
+
+/// Capacities if the command line names none.
+const CAPACITIES: [Capacity; 2] = [Capacity::Of(100), Capacity::Unbounded];
+
+/// Reads a capacity.
+fn capacity(text: &str) -> Result<Capacity, String> {
+    if text == "unbounded" {
+        return Ok(Capacity::Unbounded);
+    }
+    let number = whole::<1, { limits::MAX_ITEMS }>(text);
+    number.map(Capacity::Of).map_err(|reason| format!("{reason}, or `unbounded`"))
+}
+
+impl Rows for Options {
+    fn rows(&self) -> Result<Vec<Box<dyn Row>>, Stop> {
+        if self.kind == Some(Kind::Tokio) && self.receivers.is_some_and(|receivers| receivers > 1) {
+            let reason = "--receivers must be 1: tokio's channel has a single receiver";
+            return Err(Stop::Usage(reason.to_owned()));
+        }
+        let kinds = self.kind.map_or(Kind::value_variants().to_vec(), |kind| vec![kind]);
+        let capacities = self.capacity.map_or(CAPACITIES.to_vec(), |capacity| vec![capacity]);
+        let shapes = match (self.senders, self.receivers) {
+            (None, None) => SHAPES.to_vec(),
+            (senders, receivers) => vec![(senders.unwrap_or(1), receivers.unwrap_or(1))],
+        };
+        let mut rows: Vec<Box<dyn Row>> = Vec::new();
+        for kind in kinds {
+            for &capacity in &capacities {
+                for &(senders, receivers) in &shapes {
+                    if kind.has(receivers) {
+                        let (messages, threads) = (self.messages, self.threads);
+                        let channels =
+                            Channels { kind, capacity, senders, receivers, messages, threads };
+                        rows.push(Box::new(channels));
+                    }
+                }
+            }
+        }
+        Ok(rows)
+    }
+}
+
+/// The end that values go into.
+trait Giver: Clone + Send + Sync + 'static {
+    /// Sends this value; false when all receivers are gone.
+    fn give(&self, value: u64) -> impl Future<Output = bool> + Send;
+}
+
+/// The end that values come out of.
+trait Taker: Send + 'static {
+    /// The next value; none when all senders are gone and all values are received.
+    fn take(&mut self) -> impl Future<Output = Option<u64>> + Send;
+}
+
+impl Giver for async_channel::Sender<u64> {
+    #[inline]
+    async fn give(&self, value: u64) -> bool {
+        self.send(value).await.is_ok()
+    }
+}
+
+impl Taker for async_channel::Receiver<u64> {
+    #[inline]
+    async fn take(&mut self) -> Option<u64> {
+        self.recv().await.ok()
+    }
+}
+
+impl Giver for flume::Sender<u64> {
+    #[inline]
+    async fn give(&self, value: u64) -> bool {
+        self.send_async(value).await.is_ok()
+    }
+}
+
+impl Taker for flume::Receiver<u64> {
+    #[inline]
+    async fn take(&mut self) -> Option<u64> {
+        self.recv_async().await.ok()
+    }
+}
+
+impl Giver for mpsc::Sender<u64> {
+    #[inline]
+    async fn give(&self, value: u64) -> bool {
+        self.send(value).await.is_ok()
+    }
+}
+
+impl Taker for mpsc::Receiver<u64> {
+    #[inline]
+    async fn take(&mut self) -> Option<u64> {
+        self.recv().await
+    }
+}
+
+impl Giver for mpsc::UnboundedSender<u64> {
+    #[inline]
+    async fn give(&self, value: u64) -> bool {
+        self.send(value).is_ok()
+    }
+}
+
+impl Taker for mpsc::UnboundedReceiver<u64> {
+    #[inline]
+    async fn take(&mut self) -> Option<u64> {
+        self.recv().await
     }
 }
 

@@ -1,6 +1,6 @@
 //! Every message of every channel arrives once.
 
-use super::options::Options;
+use super::Options;
 use super::{Capacity, Channels, Kind, WARM_UP};
 use crate::fault::Fault;
 use crate::row::Rows as _;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::io;
 
 use super::map::{CHUNKS, each};
-use super::program::{Program, fingerprint};
+use super::{Program, fingerprint};
 use crate::target::fork::ForkJoin;
 
 /// Rounds of a run, of three loops and a collection each.

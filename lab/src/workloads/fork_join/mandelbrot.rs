@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::program::{Program, fingerprint};
+use super::{Program, fingerprint};
 use crate::target::fork::ForkJoin;
 
 /// Steps after which a point counts as one of the set.

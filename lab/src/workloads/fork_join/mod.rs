@@ -4,41 +4,29 @@
 
 mod collect;
 mod fib;
-mod kind;
 mod mandelbrot;
 mod map;
 mod matmul;
 mod nbody;
 mod nqueens;
-pub(crate) mod options;
-mod program;
 mod search;
 mod skynet;
 mod sort;
 mod uts;
 mod wc;
 
-use std::time::Duration;
-
-use serde::Serialize;
-
 use crate::apart;
 use crate::calls::{self, Calls};
-use crate::clock::{Lap, Meter};
-use crate::failure::Failure;
 use crate::setup::started;
-use crate::stats::median;
-use crate::stop::Stop;
-use crate::tally::Sum;
-use crate::target::Entry;
-use crate::target::fork::{self, Spawning, Start, StartSpawning};
+use std::ops::RangeInclusive;
+
+use crate::target::fork::{self, Spawning, Start, StartSpawning, Tree};
 use crate::targets::forks::sequential::Sequential;
 use crate::targets::forks::{Forks, is_for_skynet, is_foreign, may_borrow};
-use crate::workload::{Bench, ForkWorkload, Meaning, Metric, Outcome, Workload, metrics};
+use crate::workload::ForkWorkload;
 
-use self::kind::Kind;
-use self::program::{Program, TreeProgram};
 use self::search::Search;
+use crate::workloads::prelude::*;
 
 /// A row of `fork-join`.
 #[derive(Clone, Debug, Serialize)]
@@ -80,10 +68,6 @@ impl Workload for ForkJoin {
         (self.program.is_tree() || may_borrow(target))
             && (self.program.is_foreign() || !is_foreign(target))
             && (self.program == Kind::Skynet || !is_for_skynet(target))
-    }
-
-    fn threads(&self) -> usize {
-        self.threads as usize
     }
 
     fn expected(&self) -> Sum {
@@ -241,6 +225,178 @@ struct Measured {
 /// The most bytes of this process that were in memory so far.
 fn peak() -> Result<u64, Failure> {
     apart::peak().map_err(|error| Failure::Told(error.to_string()))
+}
+
+/// A program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Kind {
+    /// Fibonacci numbers without a cut-off.
+    Fib,
+    /// A tree of ten children a node.
+    Skynet,
+    /// Queens on a board.
+    Nqueens,
+    /// Unbalanced tree search.
+    Uts,
+    /// Quicksort in place.
+    Quicksort,
+    /// Mergesort with parallel merges.
+    Mergesort,
+    /// The product of two matrices.
+    Matmul,
+    /// The Mandelbrot set.
+    Mandelbrot,
+    /// Bodies that attract each other.
+    Nbody,
+    /// The words of many files.
+    Wc,
+    /// Maps over a square of numbers.
+    Map,
+    /// A hash table of pairs.
+    Collect,
+}
+
+impl Kind {
+    /// Its name on the command line.
+    fn name(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+    }
+
+    /// The size without `--size`.
+    fn default(self) -> u64 {
+        match self {
+            Kind::Fib => 30,
+            Kind::Skynet => 6,
+            Kind::Nqueens => 12,
+            Kind::Uts => 150,
+            Kind::Quicksort | Kind::Mergesort => 4_000_000,
+            Kind::Matmul => 768,
+            Kind::Mandelbrot => 800,
+            Kind::Nbody => 1_000,
+            Kind::Wc => 2_000,
+            Kind::Map => 500,
+            Kind::Collect => 20_000,
+        }
+    }
+
+    /// The sizes that are possible.
+    fn sizes(self) -> RangeInclusive<u64> {
+        match self {
+            Kind::Fib => 1..=50,
+            Kind::Skynet => 1..=9,
+            Kind::Nqueens => 1..=18,
+            Kind::Uts => 1..=10_000,
+            Kind::Quicksort | Kind::Mergesort => 1..=1_000_000_000,
+            Kind::Matmul | Kind::Mandelbrot => 1..=20_000,
+            Kind::Nbody => 1..=10_000_000,
+            Kind::Wc => 1..=1_000_000,
+            Kind::Map => 3..=20_000,
+            Kind::Collect => 8..=100_000_000,
+        }
+    }
+
+    /// Whether its tasks need not borrow, and it is a tree whose nodes are known one by one.
+    fn is_tree(self) -> bool {
+        matches!(self, Kind::Fib | Kind::Skynet | Kind::Nqueens | Kind::Uts)
+    }
+
+    /// Whether the programs in other languages have it.
+    fn is_foreign(self) -> bool {
+        matches!(self, Kind::Fib | Kind::Skynet | Kind::Nqueens)
+    }
+
+    /// What it consists of at this size, as far as that is known before.
+    fn parts(self, size: u64) -> String {
+        match self {
+            Kind::Fib => format!("{} joins", fib::forks(size)),
+            Kind::Skynet => format!("{} joins", skynet::forks(size)),
+            Kind::Nqueens => "a task for each placement".to_owned(),
+            Kind::Uts => "a task for each node".to_owned(),
+            Kind::Quicksort => "a join for each pivot".to_owned(),
+            Kind::Mergesort => "joins over halves, and over those of each merge".to_owned(),
+            Kind::Matmul => format!("{} chunks of rows", matmul::forks(size)),
+            Kind::Mandelbrot => format!("{size} rows"),
+            Kind::Nbody => format!("{size} steps of {} chunks", nbody::CHUNKS),
+            Kind::Wc => format!("{size} files"),
+            Kind::Map => format!("{} loops of {} chunks", 4 * map::ROUNDS, map::CHUNKS),
+            Kind::Collect => format!("{} loops of {} chunks", 3 * collect::ROUNDS, map::CHUNKS),
+        }
+    }
+}
+
+/// A program, its input and its last answer.
+trait Program: Send + Sized {
+    /// Makes the input for this size; it is not timed.
+    fn prepare(size: usize) -> io::Result<Self>;
+
+    /// Makes the input as it was before the first run; it is not timed either.
+    fn reset(&mut self) {}
+
+    /// Runs once, from a thread outside.
+    fn run<F: fork::ForkJoin>(&mut self, outside: &mut F::Outside<'_>);
+
+    /// The answer of the last run, or a fingerprint of it.
+    fn answer(&self) -> u64;
+}
+
+/// A program whose tasks need not borrow.
+trait TreeProgram: Program {
+    /// Its nodes.
+    type Node: Tree;
+
+    /// The first of them.
+    fn root(&self) -> Self::Node;
+
+    /// Takes the answer of a pool that returns the sum of the values.
+    fn answered(&mut self, sum: u64);
+}
+
+/// A fingerprint of these words in this order.
+fn fingerprint(words: impl IntoIterator<Item = u64>) -> u64 {
+    // The multiplier is that of FNV-1a, for 64 bits.
+    words.into_iter().fold(0xCBF2_9CE4_8422_2325, |hash, word| {
+        (hash ^ word).wrapping_mul(0x0000_0100_0000_01B3).rotate_left(5)
+    })
+}
+
+/// Options of `fork-join`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Options {
+    /// The program; without it all of them are measured, one after the other
+    #[arg(long, value_enum)]
+    program: Option<Kind>,
+    /// How large its input is [default: that of the program]
+    #[arg(long, requires = "program", value_parser = whole::<1, { limits::MAX_TASKS }>)]
+    size: Option<u64>,
+    /// Threads that run it.
+    #[arg(long, default_value_t = 2, value_parser = whole::<1, { limits::MAX_THREADS }>)]
+    threads: u64,
+    /// Runs of the program that count, after one that warms up.
+    #[arg(long, default_value_t = 3, value_parser = whole::<1, { limits::MAX_SHOTS }>)]
+    repetitions: u64,
+}
+
+impl Rows for Options {
+    fn rows(&self) -> Result<Vec<Box<dyn Row>>, Stop> {
+        let kinds = match &self.program {
+            Some(kind) => std::slice::from_ref(kind),
+            None => Kind::value_variants(),
+        };
+        let row = |kind: &Kind| {
+            let size = self.size.unwrap_or(kind.default());
+            if !kind.sizes().contains(&size) {
+                let (least, most) = kind.sizes().into_inner();
+                let name = kind.name();
+                return Err(Stop::Usage(format!("the size of {name} is from {least} to {most}")));
+            }
+            let (threads, repetitions) = (self.threads, self.repetitions);
+            let row: Box<dyn Row> =
+                Box::new(ForkJoin { program: *kind, size, threads, repetitions });
+            Ok(row)
+        };
+        kinds.iter().map(row).collect()
+    }
 }
 
 #[cfg(test)]

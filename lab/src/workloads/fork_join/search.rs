@@ -1,10 +1,8 @@
 //! A tree as a program: a task for each node, in one scope.
 
-use std::io;
-
-use super::program::{Program, TreeProgram};
-use crate::tally::Tally;
-use crate::target::fork::{ForkJoin, Tree};
+use super::{Program, TreeProgram};
+use crate::target::fork::Tree;
+use crate::workloads::prelude::*;
 
 /// A node that a tree may begin with.
 pub(super) trait Root: Tree {

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::program::{Program, TreeProgram};
+use super::{Program, TreeProgram};
 use crate::target::fork::{ForkJoin, Tree};
 
 /// Children of a node.

@@ -5,7 +5,7 @@ use std::io;
 use rand::rngs::SmallRng;
 use rand::{RngExt as _, SeedableRng};
 
-use super::program::{Program, fingerprint};
+use super::{Program, fingerprint};
 use crate::target::fork::ForkJoin;
 
 /// Items that quicksort sorts by insertion.

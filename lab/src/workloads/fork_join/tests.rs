@@ -2,8 +2,8 @@
 
 use clap::ValueEnum;
 
-use super::kind::Kind;
-use super::program::Program;
+use super::Kind;
+use super::Program;
 use super::search::Search;
 use super::{ForkJoin, fib, nqueens, skynet, sort, uts};
 use crate::failure::Failure;

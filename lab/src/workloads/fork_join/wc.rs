@@ -1,16 +1,14 @@
 //! The words of many files, some of which are eight times as long as others.
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use rand::rngs::SmallRng;
 use rand::{RngExt as _, SeedableRng};
 use tempfile::TempDir;
 
-use super::program::Program;
-use crate::target::fork::ForkJoin;
+use super::Program;
+use crate::workloads::prelude::*;
 
 /// The fewest words of a file.
 const LEAST: u32 = 250;

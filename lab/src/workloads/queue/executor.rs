@@ -5,24 +5,17 @@
 
 use std::iter;
 use std::panic;
-use std::sync::Arc;
-use std::thread;
 
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
 use super::race::Race;
 use super::{METRICS, fill, repeat, total};
-use serde::Serialize;
 
-use crate::failure::Failure;
-use crate::fault::Fault;
-use crate::limits;
-use crate::stop::Stop;
-use crate::tally::{Sum, Tally, scramble};
+use crate::tally::scramble;
 use crate::target::queue::{CAPACITY, Deque, Item, Make, Missed, Stealer};
 use crate::targets::queues::Deques;
-use crate::workload::{Bench, DequeWorkload, Meaning, Metric, Outcome, Workload};
+use crate::workloads::prelude::*;
 
 /// The pattern `executor`.
 #[derive(Clone, Debug, Serialize)]

@@ -6,20 +6,15 @@
 use std::iter;
 use std::ops::Range;
 use std::panic;
-use std::sync::Arc;
-use std::thread;
 
 use super::race::Race;
 use super::{METRICS, repeat, total};
-use serde::Serialize;
 
-use crate::fault::Fault;
-use crate::limits;
-use crate::stop::Stop;
-use crate::tally::{Sum, scramble};
+use crate::tally::scramble;
 use crate::target::queue::{Injector, Job, Make};
 use crate::targets::queues::Injectors;
-use crate::workload::{Bench, InjectorWorkload, Meaning, Metric, Outcome, Workload};
+use crate::workload::InjectorWorkload;
+use crate::workloads::prelude::*;
 
 /// The pattern `injector`.
 #[derive(Clone, Debug, Serialize)]

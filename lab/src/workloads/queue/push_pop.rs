@@ -1,17 +1,12 @@
 //! st3's first benchmark: one thread pushes a batch and pops it again.
 
 use std::hint::black_box;
-use std::time::Instant;
 
 use super::{METRICS, drain, fill, items, repeat, total};
-use serde::Serialize;
 
-use crate::limits;
-use crate::stop::Stop;
-use crate::tally::Sum;
 use crate::target::queue::{CAPACITY, Deque, Item, Make};
 use crate::targets::queues::Deques;
-use crate::workload::{Bench, DequeWorkload, Meaning, Metric, Outcome, Workload};
+use crate::workloads::prelude::*;
 
 /// The pattern `push-pop-small` or `push-pop-large`.
 #[derive(Clone, Debug, Serialize)]
@@ -58,11 +53,6 @@ impl Workload for PushPop {
     fn check(&self) -> Result<(), Stop> {
         let items = [self.size as u64, self.batches()];
         limits::product("items", &items, limits::MAX_TASKS).map(drop)
-    }
-
-    fn threads(&self) -> usize {
-        // The one that always exists.
-        0
     }
 
     fn expected(&self) -> Sum {

@@ -1,12 +1,8 @@
 //! Threads that begin each repetition at the same moment, and the time until the last one has ended it.
 
+use crate::workloads::prelude::*;
 use std::hint;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::thread;
-
-use crate::clock::{Epoch, seconds};
-use crate::failure::Failure;
-use crate::tally::Tally;
+use std::sync::atomic::AtomicUsize;
 
 /// Looks before a waiting thread lets others have its CPU: a few microseconds.
 const SPINS: u32 = 200;

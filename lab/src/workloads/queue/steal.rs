@@ -3,20 +3,11 @@
 //! It uses one thread: a second one would add the traffic between two CPUs, which is the same for
 //! all targets and larger than all else.
 
-use std::time::Instant;
-
 use super::{METRICS, drain, fill, items, repeat, total};
-use serde::Serialize;
 
-use crate::failure::Failure;
-use crate::fault::Fault;
-use crate::limits;
-use crate::stop::Stop;
-use crate::tally::Sum;
-use crate::target::Entry;
 use crate::target::queue::{CAPACITY, Deque, Make, Stealer};
 use crate::targets::queues::{Deques, steals_any_number};
-use crate::workload::{Bench, DequeWorkload, Meaning, Metric, Outcome, Workload};
+use crate::workloads::prelude::*;
 
 /// The pattern `steal`.
 #[derive(Clone, Debug, Serialize)]
@@ -61,11 +52,6 @@ impl Workload for Steal {
 
     fn is_for(&self, target: &Entry) -> bool {
         steals_any_number(target)
-    }
-
-    fn threads(&self) -> usize {
-        // The one that always exists.
-        0
     }
 
     fn expected(&self) -> Sum {

@@ -2,20 +2,13 @@
 
 use std::collections::HashSet;
 use std::ffi::OsString;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
-use clap::Args;
 use serde_json::Value;
 
 use self::process::Process;
-use crate::failure::Failure;
-use crate::limits::{self, whole};
 use crate::needs::Needs;
-use crate::row::{Row, Rows};
-use crate::stop::Stop;
-use crate::target::Entry;
-use crate::workload::{Meaning, Metric, Outcome, Params, Terms, metrics, quoted};
+use crate::workload::{Params, Terms, quoted};
+use crate::workloads::prelude::*;
 
 pub(crate) mod process;
 

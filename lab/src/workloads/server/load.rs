@@ -4,25 +4,20 @@
 //! for a line on stdin. Then it makes all those that are timed and prints the numbers. After another line it makes those whose system
 //! calls are counted, and prints numbers again. It checks every answer.
 
-use std::io::{self, BufRead, BufReader, Error, Read, Write};
+use std::io::{BufRead, BufReader, Error, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
-use std::time::{Duration, Instant};
 
-use clap::Args;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::runtime::Builder;
 
 use super::client::{self, Client};
 use super::wire::Protocol;
 use crate::distribution::Distribution;
-use crate::failure::Failure;
-use crate::limits::{self, whole};
 use crate::needs::Needs;
 use crate::program;
 use crate::stats::quantiles;
-use crate::stop::Stop;
-use crate::tally::Tally;
+use crate::workloads::prelude::*;
 
 /// The subcommand of the process. `list` doesn't name it.
 pub(crate) const COMMAND: &str = "load";

@@ -6,7 +6,6 @@ mod client;
 #[cfg(feature = "full")]
 mod http;
 pub(crate) mod load;
-pub(crate) mod options;
 mod resp;
 #[cfg(feature = "full")]
 mod secure;
@@ -14,28 +13,19 @@ mod secure;
 mod streams;
 mod wire;
 
-use std::io;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::sync::Arc;
-use std::thread;
 
 use tokio::sync::oneshot;
 
 use self::load::{Generator, Load, Seen, WARM_UP};
 use self::resp::Store;
 use self::wire::Protocol;
-use serde::Serialize;
 
 use crate::calls::{Calls, Kind};
-use crate::clock::{Lap, Meter};
-use crate::failure::Failure;
-use crate::fault::Fault;
-use crate::tally::{Sum, Tally};
-use crate::target::Entry;
 use crate::target::runtime::Runtime;
-use crate::targets::runtimes::{Runtimes, has_tasks};
+use crate::targets::runtimes::has_tasks;
 use crate::usage::Usage;
-use crate::workload::{Bench, Meaning, Metric, Outcome, RuntimeWorkload, Workload, metrics};
+use crate::workloads::prelude::*;
 
 /// The kinds of system calls that are counted.
 const KINDS: [Kind; 4] = [Kind::Poll, Kind::Futex, Kind::Affinity, Kind::Any];
@@ -83,10 +73,6 @@ impl Workload for Server {
 
     fn is_for(&self, target: &Entry) -> bool {
         has_tasks(target)
-    }
-
-    fn threads(&self) -> usize {
-        self.threads as usize
     }
 
     fn further_threads(&self) -> usize {
@@ -234,6 +220,60 @@ fn measure(mut generator: Generator, timed: f64, counted: f64, bench: &Bench) ->
     values.extend(calls);
     values.push(meter.cpus());
     Ok(values)
+}
+
+/// Options of `server`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Options {
+    /// What is spoken; all if not given.
+    #[arg(long, value_enum)]
+    protocol: Option<Protocol>,
+    /// Connections at a time [default: 1, 64 and 512]
+    #[arg(long, value_parser = whole::<1, { limits::MAX_CONNECTIONS }>)]
+    connections: Option<u64>,
+    /// Requests that a client sends before it waits for their answers, where the protocol has that [default: 1, and 16 too for RESP]
+    #[arg(long, value_parser = whole::<1, { limits::MAX_PIPELINE }>)]
+    pipeline: Option<u64>,
+    /// Requests of all clients together, rounded down to as many for each; one pipeline each at least.
+    #[arg(long, default_value_t = 20_000, value_parser = whole::<1, { limits::MAX_VALUES }>)]
+    requests: u64,
+    /// Threads of the server, where there is a choice.
+    #[arg(long, default_value_t = 2, value_parser = whole::<1, { limits::MAX_THREADS }>)]
+    threads: u64,
+}
+
+/// Connections of the rows if the command line does not name them.
+const CONNECTIONS: [u64; 3] = [1, 64, 512];
+
+/// Pipelines of the rows of RESP.
+const PIPELINES: [u64; 2] = [1, 16];
+
+impl Rows for Options {
+    fn rows(&self) -> Result<Vec<Box<dyn Row>>, Stop> {
+        let alone = self.protocol.is_some_and(|one| !one.has_pipelines());
+        if alone && self.pipeline.is_some_and(|one| one > 1) {
+            let reason = "--pipeline is for the protocols resp and http2 only";
+            return Err(Stop::Usage(reason.to_owned()));
+        }
+        let protocols = self.protocol.map_or(Protocol::value_variants().to_vec(), |one| vec![one]);
+        let connections = self.connections.map_or(CONNECTIONS.to_vec(), |one| vec![one]);
+        let mut rows: Vec<Box<dyn Row>> = Vec::new();
+        for protocol in protocols {
+            let pipelines = match (protocol, self.pipeline) {
+                (Protocol::Resp, None) => PIPELINES.to_vec(),
+                (protocol, Some(pipeline)) if protocol.has_pipelines() => vec![pipeline],
+                _ => vec![1],
+            };
+            for pipeline in pipelines {
+                for &connections in &connections {
+                    let (requests, threads) = (self.requests, self.threads);
+                    let server = Server { protocol, connections, pipeline, requests, threads };
+                    rows.push(Box::new(server));
+                }
+            }
+        }
+        Ok(rows)
+    }
 }
 
 #[cfg(test)]

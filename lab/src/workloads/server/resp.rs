@@ -1,11 +1,11 @@
 //! The server for RESP, the protocol of redis: as much of it as PING, GET and SET need.
 
 use std::collections::HashMap;
-use std::io::{self, Error, ErrorKind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::io::{Error, ErrorKind};
+use std::sync::{Mutex, PoisonError};
 
-use crate::tally::Tally;
 use crate::target::runtime::{Sink, Source};
+use crate::workloads::prelude::*;
 
 /// The longest command.
 const LONGEST: usize = 16 << 10;

@@ -1,9 +1,7 @@
 //! The requests of a client and the answers it must get, for both protocols.
 
-use std::io::{self, Error, ErrorKind, Write};
-
-use clap::ValueEnum;
-use serde::Serialize;
+use crate::workloads::prelude::*;
+use std::io::{Error, ErrorKind, Write};
 
 /// What is spoken over the connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]

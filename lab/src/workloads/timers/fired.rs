@@ -1,9 +1,6 @@
 //! Timers that fire, spread over a period or all of them at one instant.
 
-use std::io;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::AtomicUsize;
 
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
@@ -11,16 +8,10 @@ use rand::seq::SliceRandom;
 use tokio::sync::Semaphore;
 
 use super::By;
-use serde::Serialize;
 
-use crate::clock::{Lap, Meter, seconds};
-use crate::failure::Failure;
-use crate::fault::Fault;
-use crate::tally::{Sum, Tally};
-use crate::target::Entry;
-use crate::target::runtime::{Alarm, Runtime, Spawn};
-use crate::targets::runtimes::{Runtimes, has_tasks};
-use crate::workload::{Bench, Meaning, Metric, Outcome, RuntimeWorkload, Workload, metrics};
+use crate::target::runtime::{Alarm, Spawn};
+use crate::targets::runtimes::has_tasks;
+use crate::workloads::prelude::*;
 
 /// When the timers fire.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -117,10 +108,6 @@ impl Workload for Fired {
 
     fn is_for(&self, target: &Entry) -> bool {
         has_tasks(target)
-    }
-
-    fn threads(&self) -> usize {
-        self.threads as usize
     }
 
     fn expected(&self) -> Sum {

@@ -4,11 +4,11 @@
 //! a task that sleeps and calls it, which is what their users write.
 
 pub(crate) mod fired;
-pub(crate) mod options;
 pub(crate) mod unfired;
 
-use clap::ValueEnum;
-use serde::Serialize;
+use self::fired::{Fired, Times};
+use self::unfired::Unfired;
+use crate::workloads::prelude::*;
 
 /// What waits for a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
@@ -18,6 +18,65 @@ pub(crate) enum By {
     Future,
     /// Closures.
     Closure,
+}
+
+/// When timers fire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Pattern {
+    /// Spread over a period.
+    Spread,
+    /// All of them at one instant.
+    Instant,
+    /// Never: each is cancelled before its time.
+    Unfired,
+}
+
+/// Options of `timers`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Options {
+    /// When they fire; all three patterns if not given.
+    #[arg(long, value_enum)]
+    pattern: Option<Pattern>,
+    /// What waits for a time.
+    #[arg(long, value_enum, default_value = "future")]
+    by: By,
+    /// Timers of a run [default: 10000, and 300000 that never fire]
+    #[arg(long, value_parser = whole::<1, { limits::MAX_CHILDREN }>)]
+    timers: Option<u64>,
+    /// Milliseconds over which those of `spread` are spread [default: 1000]
+    #[arg(long, value_parser = whole::<1, { limits::MAX_SLEEP_MS }>)]
+    millis: Option<u64>,
+    /// Threads that run the tasks, where there is a choice.
+    #[arg(long, default_value_t = 2, value_parser = whole::<1, { limits::MAX_THREADS }>)]
+    threads: u64,
+}
+
+impl Rows for Options {
+    fn rows(&self) -> Result<Vec<Box<dyn Row>>, Stop> {
+        if self.millis.is_some() && self.pattern.is_some_and(|pattern| pattern != Pattern::Spread) {
+            return Err(Stop::Usage("--millis is for the pattern spread only".to_owned()));
+        }
+        let patterns = self.pattern.map_or(Pattern::value_variants().to_vec(), |one| vec![one]);
+        Ok(patterns.into_iter().map(|pattern| self.row(pattern)).collect())
+    }
+}
+
+impl Options {
+    /// The row of this pattern.
+    fn row(&self, pattern: Pattern) -> Box<dyn Row> {
+        let (by, threads) = (self.by, self.threads);
+        let fired = |times| {
+            let timers = self.timers.unwrap_or(10_000);
+            Box::new(Fired { times, by, timers, threads })
+        };
+        match pattern {
+            Pattern::Spread => fired(Times::Spread { millis: self.millis.unwrap_or(1_000) }),
+            Pattern::Instant => fired(Times::Instant),
+            Pattern::Unfired => {
+                Box::new(Unfired { by, timers: self.timers.unwrap_or(300_000), threads })
+            }
+        }
+    }
 }
 
 #[cfg(test)]

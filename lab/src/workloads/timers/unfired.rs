@@ -1,21 +1,14 @@
 //! Timers that never fire, as most timeouts: each is made, waits for a turn of its runtime, and is cancelled.
 
 use std::iter;
-use std::time::{Duration, Instant};
 
 use futures_lite::future::{or, yield_now};
 
 use super::By;
-use serde::Serialize;
 
-use crate::clock::{Lap, Meter};
-use crate::failure::Failure;
-use crate::fault::Fault;
-use crate::tally::{Sum, Tally};
-use crate::target::Entry;
-use crate::target::runtime::{Alarm, Runtime};
-use crate::targets::runtimes::{Runtimes, has_tasks};
-use crate::workload::{Bench, Meaning, Metric, Outcome, RuntimeWorkload, Workload, metrics};
+use crate::target::runtime::Alarm;
+use crate::targets::runtimes::has_tasks;
+use crate::workloads::prelude::*;
 
 /// Timers that are cancelled before their time.
 #[derive(Clone, Debug, Serialize)]
@@ -52,10 +45,6 @@ impl Workload for Unfired {
 
     fn is_for(&self, target: &Entry) -> bool {
         has_tasks(target)
-    }
-
-    fn threads(&self) -> usize {
-        self.threads as usize
     }
 
     fn expected(&self) -> Sum {

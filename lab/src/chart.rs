@@ -1,0 +1,117 @@
+//! The bars of one metric of a result file as an SVG picture for another page.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::picture;
+use crate::recorded::Recorded;
+use crate::report::destination::{Destination, path, same};
+use crate::report::results::Sheet;
+use crate::stop::Stop;
+use crate::workload::{self, word};
+
+/// Options of `chart`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Chart {
+    /// A result file, as `--json` writes it.
+    #[arg(value_name = "RESULTS", value_parser = path())]
+    results: PathBuf,
+    /// The workload to show.
+    #[arg(long, value_name = "NAME")]
+    workload: String,
+    /// The metric to show; without it the one that is compared.
+    #[arg(long, value_name = "NAME")]
+    metric: Option<String>,
+    /// Targets to show, separated by commas; without it all that have a number.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    targets: Vec<String>,
+    /// Options that the workload was measured with, where the file has several sets of them.
+    #[arg(long = "where", value_name = "OPTION=VALUE", value_delimiter = ',', value_parser = option)]
+    options: Vec<(String, String)>,
+    /// The heading; without it workload and metric.
+    #[arg(long, value_name = "TEXT")]
+    title: Option<String>,
+    /// Write the chart to this file; `-` is stdout.
+    #[arg(long, value_name = "PATH", value_parser = path())]
+    svg: PathBuf,
+}
+
+/// Reads a value of `--where`.
+fn option(text: &str) -> Result<(String, String), String> {
+    let option = text.split_once('=');
+    let option = option.filter(|(name, value)| !name.is_empty() && !value.is_empty());
+    let option = option.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    option.ok_or_else(|| "must be OPTION=VALUE, as in threads=2".to_owned())
+}
+
+/// What there is: these names, each once.
+fn names<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    let mut distinct = Vec::new();
+    for name in names {
+        if !distinct.contains(&name) {
+            distinct.push(name);
+        }
+    }
+    distinct.join(", ")
+}
+
+impl Chart {
+    /// Draws it, and writes it to where it goes.
+    pub(crate) fn draw(&self, replace: bool) -> Result<(), Stop> {
+        if same(&self.results, &self.svg) {
+            return Err(Stop::Usage("--svg must not be the result file".to_owned()));
+        }
+        let destination = Destination::open(&self.svg, replace)?;
+        let recorded = Recorded::read(&self.results)?;
+        let sheets = recorded.sheets().map_err(Stop::Usage)?;
+        let (sheet, metric) = self.choose(sheets).map_err(Stop::Usage)?;
+        let known = &sheet.metrics[metric];
+        let title = format!("{}: {}", sheet.workload, crate::report::table::title(known));
+        let title = self.title.as_ref().unwrap_or(&title);
+        let notes = [recorded.machine.origin(), recorded.command(&sheet)];
+        let svg = picture::bars(&sheet, metric, title, &notes);
+        let svg = svg.ok_or_else(|| Stop::Usage(format!("{} has no number", known.name)))?;
+        destination.write(svg.as_bytes())
+    }
+
+    /// The row and the metric to show, or what there is instead.
+    fn choose(&self, sheets: Vec<Sheet>) -> Result<(Sheet, usize), String> {
+        let there = names(sheets.iter().map(|sheet| &*sheet.workload));
+        let mut rows: Vec<_> = sheets.into_iter().filter(|s| s.workload == self.workload).collect();
+        let all = rows.iter().map(|row| workload::line(&row.params)).collect::<Vec<_>>().join("; ");
+        if rows.is_empty() {
+            return Err(format!("the file has no workload {}; it has {there}", self.workload));
+        }
+        rows.retain(|row| {
+            let is = |(name, value): &(String, String)| {
+                row.params.get(name).is_some_and(|other| word(other) == *value)
+            };
+            self.options.iter().all(is)
+        });
+        let count = rows.len();
+        let (1, Some(mut row)) = (count, rows.pop()) else {
+            return Err(format!(
+                "--where must choose one set of options and leaves {count} of: {all}"
+            ));
+        };
+        let metric = match &self.metric {
+            None => row.headline,
+            Some(name) => row.metrics.iter().position(|m| m.name == *name).ok_or_else(|| {
+                let there = names(row.metrics.iter().map(|metric| &*metric.name));
+                format!("{} has no metric {name}; it has {there}", self.workload)
+            })?,
+        };
+        let has = |name: &&String| {
+            row.lanes.iter().any(|lane| lane.name == **name && lane.failure.is_none())
+        };
+        if let Some(name) = self.targets.iter().find(|name| !has(name)) {
+            let there = names(row.lanes.iter().map(|lane| &*lane.name));
+            return Err(format!("no result of {} for {name}; there are {there}", self.workload));
+        }
+        if !self.targets.is_empty() {
+            row.lanes.retain(|lane| self.targets.contains(&lane.name));
+        }
+        Ok((row, metric))
+    }
+}

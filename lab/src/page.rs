@@ -1,0 +1,246 @@
+//! What a result file says, for people: a page, or the tables of the terminal.
+//!
+//! A run makes the page from the content of its result file, so that there is one way from results to a page.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use serde_json::Value;
+
+use crate::picture;
+use crate::recorded::{self, Recorded};
+use crate::report::answer::{self, Line};
+use crate::report::destination::{Output, path};
+use crate::report::results::{Lane, Sheet};
+use crate::report::speedup::Verdict;
+use crate::report::table::{self, Detail, Grid};
+use crate::report::write_line;
+use crate::stop::{Stop, printable};
+use crate::workload::word;
+
+/// How the page looks, besides its pictures.
+const STYLE: &str = include_str!("page.css");
+
+/// Options of `report`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Report {
+    /// A result file, as `--json` writes it.
+    #[arg(value_name = "RESULTS", value_parser = path())]
+    results: PathBuf,
+}
+
+impl Report {
+    /// Writes it to these places, or prints it if there is none.
+    pub(crate) fn run(&self, outputs: &[Output], is_verbose: bool) -> Result<(), Stop> {
+        if outputs.iter().any(|output| output.is_at(&self.results)) {
+            return Err(Stop::Usage("a report must not replace its result file".to_owned()));
+        }
+        let results = recorded::content(&self.results)?;
+        let content =
+            Content::read(&results).map_err(|reason| recorded::refused(&self.results, &reason))?;
+        if outputs.is_empty() {
+            return write_line(&content.text(is_verbose));
+        }
+        outputs.iter().try_for_each(|output| output.write(&results))
+    }
+}
+
+/// The page that shows this result file.
+pub(crate) fn html(results: &[u8]) -> Result<Vec<u8>, String> {
+    Ok(Content::read(results)?.page().into_string().into_bytes())
+}
+
+/// A result file in rows.
+struct Content {
+    recorded: Recorded,
+    sheets: Vec<Sheet>,
+}
+
+impl Content {
+    /// Reads what a result file contains.
+    fn read(results: &[u8]) -> Result<Self, String> {
+        let recorded = Recorded::parse(results)?;
+        let sheets = recorded.sheets()?;
+        Ok(Content { recorded, sheets })
+    }
+
+    /// The tables of the terminal: of several workloads one metric each, as there is an answer below them.
+    fn text(&self, is_verbose: bool) -> String {
+        let detail = match () {
+            () if is_verbose => Detail::Verbose,
+            () if self.sheets.iter().any(|s| s.workload != self.sheets[0].workload) => {
+                Detail::Headline
+            }
+            () => Detail::Usual,
+        };
+        let head = self.machine().map(|(name, value)| format!("{name}: {value}\n"));
+        let tables = self.sheets.iter().map(|sheet| table::of(sheet, detail) + "\n");
+        let answer = answer::of(&self.sheets, true).map(|answer| answer + "\n");
+        let warnings = self.warnings().into_iter().map(|warning| format!("\n{warning}"));
+        head.chain(tables).chain(answer).chain(warnings).collect::<String>().trim_end().to_owned()
+    }
+
+    /// What it was measured on and what that did besides, by name.
+    fn machine(&self) -> impl Iterator<Item = (String, String)> {
+        let fields = self.recorded.setting.iter().map(|(name, value)| (&**name, words(value)));
+        let course = self.recorded.noise.course().into_iter();
+        let all = fields.chain(course.map(|(when, words)| (when, words.into())));
+        let known = all.filter(|(_, value)| !value.is_empty());
+        known.map(|(name, value)| (printable(&name.replace('_', " ")), printable(&value)))
+    }
+
+    /// What there is to doubt about all of it.
+    fn warnings(&self) -> Vec<String> {
+        let Recorded { machine, noise, complete, .. } = &self.recorded;
+        let hogs =
+            format!("Measured beside {} computing threads of another process.", machine.hogs);
+        let warnings = [
+            (machine.debug, "Built without optimisation: these numbers say nothing."),
+            (!complete, "Not complete: something failed or was interrupted."),
+            (machine.hogs > 0, &hogs),
+        ];
+        let warnings = warnings.into_iter().filter(|(is_true, _)| *is_true);
+        let busy = noise.busy.as_deref().map(|busy| capital(&printable(busy)) + ".");
+        warnings.map(|(_, warning)| warning.to_owned()).chain(busy).collect()
+    }
+
+    fn page(&self) -> Markup {
+        let lines = answer::lines(&self.sheets);
+        let own = self.sheets.first().map_or("", |sheet| &sheet.own);
+        let title = match lines.is_empty() {
+            true => "Measurements".to_owned(),
+            false => format!("How {own} compares"),
+        };
+        html! {
+            (DOCTYPE)
+            html lang="en" {
+                head {
+                    meta charset="utf-8";
+                    meta name="viewport" content="width=device-width, initial-scale=1";
+                    title { (title) " – brigade-lab" }
+                    style { (PreEscaped(STYLE)) }
+                }
+                body {
+                    h1 { (title) }
+                    @if !lines.is_empty() { p { (capital(&answer::summary(&self.sheets, &lines))) "." } }
+                    p.muted { (printable(&self.recorded.machine.origin())) }
+                    @for warning in self.warnings() { p.warning { strong { "Note: " } (warning) } }
+                    @if !lines.is_empty() { (self.answer(&lines)) }
+                    @for (index, sheet) in self.sheets.iter().enumerate() {
+                        section id={ "row-" (index) } { (self.row(sheet)) }
+                    }
+                    section #machine {
+                        h2 { "The machine" }
+                        dl { @for (name, value) in self.machine() { dt { (name) } dd { (value) } } }
+                    }
+                    footer { p { (HOW) } }
+                }
+            }
+        }
+    }
+
+    /// brigade beside the best peer of each row.
+    fn answer(&self, lines: &[Line<'_>]) -> Markup {
+        let mark = |line: &Line<'_>| match line.speedup.map(|speedup| speedup.verdict) {
+            Some(Verdict::Better) => ("▲ ", "better"),
+            Some(Verdict::Worse) => ("▼ ", "worse"),
+            Some(Verdict::Same) => ("≈ ", "muted"),
+            _ => ("", "muted"),
+        };
+        let place = |sheet: &Sheet| self.sheets.iter().position(|other| std::ptr::eq(other, sheet));
+        html! {
+            section #answer {
+                h2 { "The answer" }
+                div.scroll { table {
+                    caption { (answer::title(&self.sheets)) }
+                    thead { tr { @for head in answer::head(&self.sheets) { th scope="col" { (head) } } } }
+                    tbody { @for line in lines { tr {
+                        @let ([done, cells @ .., word], (mark, class)) = (&line.cells, mark(line));
+                        th scope="row" {
+                            a href={ "#row-" (place(line.sheet).unwrap_or_default()) } { (done) }
+                            " " span.muted { (line.options) }
+                        }
+                        @for cell in cells { td { (cell) } }
+                        td class=(class) { (mark) (word) }
+                    } } }
+                } }
+            }
+        }
+    }
+
+    /// A row: what it stands for, its picture, its tables, and the command that repeats it.
+    fn row(&self, sheet: &Sheet) -> Markup {
+        let title = sheet.metrics.get(sheet.headline).map(table::title).unwrap_or_default();
+        let picture = picture::bars(sheet, sheet.headline, &title, &[]);
+        let further = sheet.measured().filter(|(index, _)| *index != sheet.headline);
+        let further = further.map(|(index, _)| Grid::of_metric(sheet, index));
+        let further: Vec<_> = further.chain([Grid::of_runs(sheet)]).collect();
+        html! {
+            h2 { (sheet.workload) " " span.muted { (sheet.differences(&self.sheets)) } }
+            p { @if sheet.done != sheet.workload { (capital(&sheet.done)) ". " } (sheet.like) }
+            @for line in [&sheet.note, &sheet.noise].into_iter().flatten() { p.muted { (line) } }
+            @if let Some(svg) = &picture { div.picture role="img" aria-label=(title) { (PreEscaped(svg)) } }
+            (grid(sheet, &Grid::of_metric(sheet, sheet.headline)))
+            @for lane in &sheet.lanes {
+                @if let Some(failure) = &lane.failure { p.warning { strong { (lane.name) } " has no number: " (failure) } }
+            }
+            details {
+                summary { "All metrics, and whole runs" }
+                @for further in &further { (grid(sheet, further)) }
+            }
+            pre { code { (self.recorded.command(sheet)) } }
+        }
+    }
+}
+
+/// A table of targets and the line below it, or why there is none.
+fn grid(sheet: &Sheet, grid: &Grid<'_>) -> Markup {
+    let class = |lane: &Lane| if sheet.is_own(lane) { "own" } else { "" };
+    html! {
+        @if grid.lines.is_empty() {
+            @if let Some(note) = &grid.note { p.muted { (grid.title) ": " (note) } }
+        } @else {
+            div.scroll { table {
+                caption { (grid.heading()) }
+                thead { tr { th scope="col" { "target" } @for head in grid.heads { th scope="col" { (head) } } } }
+                tbody { @for (lane, cells) in &grid.lines {
+                    tr class=(class(lane)) { th scope="row" { (lane.name) } @for cell in cells { td { (cell) } } }
+                } }
+            } }
+            @if let Some(note) = &grid.note { p.muted { (note) } }
+        }
+    }
+}
+
+/// How to read the tables.
+const HOW: &str = "Each target ran once in each round, in random order, after a round that warmed up. A table has the medians, the least \
+    and the greatest of the rounds; × best peer is the median of the ratios to the best peer of each round; CPUs are the CPUs that a target \
+    kept busy. A bar is a median, and its whisker the interval that holds 95 per cent of the medians of a bootstrap over the rounds, if there \
+    are five. A speed-up of 2 is twice the rate, or half the time, with the same kind of interval.";
+
+/// What a file says of the machine, without the signs of JSON. It is no deeper than the file is.
+fn words(value: &Value) -> String {
+    let joined = |parts: Vec<String>, between: &str| {
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(between)
+    };
+    match value {
+        Value::Null => String::new(),
+        Value::Array(values) => joined(values.iter().map(words).collect(), "; "),
+        Value::Object(fields) => {
+            let named = |(name, value): (&String, &Value)| match words(value) {
+                value if value.is_empty() => value,
+                value => format!("{name} {value}"),
+            };
+            joined(fields.iter().map(named).collect(), ", ")
+        }
+        value => word(value),
+    }
+}
+
+/// `text` as the beginning of a sentence.
+fn capital(text: &str) -> String {
+    let mut characters = text.chars();
+    let first = characters.next().map(|first| first.to_uppercase());
+    first.into_iter().flatten().chain(characters).collect()
+}
