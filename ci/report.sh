@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Opens the report of a result file in a browser without a window, on a wide screen and on a phone's, light and dark: no error, no
+# After a change of the report: opens the report of a result file in a browser without a window, on a wide screen and on a phone's, light and dark: no error, no
 # request, no sideways scrolling, marks in every plot, and what assistive software reads. Screenshots go to target/report.
 #   ci/report.sh [RESULTS]       without a file, a short run is measured first
 # It needs chromium (Debian's, or what CHROMIUM names) and Node.js, and installs playwright-core below target/. Without these it checks
