@@ -242,7 +242,8 @@ one](guide::works_with)."
     ),
     doc = "# Coming from another crate\n\n\
 - [rayon](guide::coming_from_rayon)\n\
-- [tokio](guide::coming_from_tokio)\n\
+- [tokio](guide::coming_from_tokio), and [beside tokio](guide::beside_tokio)\n\
+- [smol and async-io](guide::coming_from_smol)\n\
 - [rusty_pool and threadpool](guide::coming_from_rusty_pool)\n\
 - [executors](guide::coming_from_executors)\n\
 - [crossbeam-deque and st3](guide::coming_from_st3_and_crossbeam)\n\
