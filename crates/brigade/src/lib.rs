@@ -348,7 +348,8 @@ pub use values::{
     WorkerMetrics,
 };
 
-/// The examples of the project's README, some of which need I/O.
-#[cfg(all(doctest, feature = "io"))]
+/// The examples of the READMEs: of this package, and of the project.
+#[cfg(doctest)]
 #[doc = include_str!("../README.md")]
+#[doc = include_str!("../../../README.md")]
 struct Readme;
