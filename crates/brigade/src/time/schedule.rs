@@ -286,3 +286,35 @@ pub(super) fn once<F: FnOnce()>(closure: &mut Option<F>) {
 pub(super) fn many<F: FnMut()>(closure: &mut Option<F>) {
     closure.iter_mut().for_each(|closure| closure());
 }
+
+#[cfg(all(test, not(brigade_loom)))]
+mod tests {
+    use core::task::Waker;
+
+    use super::*;
+    use crate::Pool;
+
+    #[test]
+    fn a_timer_stays_only_if_the_closure_waits_for_it() {
+        let pool = Pool::new(1);
+        let key = pool.job().key;
+        let at = now_in(key) + Duration::from_secs(3600);
+        let is_set = || reach(key, |pool| !pool.core().unwrap().timers().is_empty());
+        let set = |stage, next| {
+            let state = State { stage, at: next, timer: None, ticks: 0, error: None };
+            let state = Mutex::new(state);
+            assert!(set_timer(key, at, Entry::Wake(Waker::noop().clone()), &state));
+            let timer = state.lock().timer;
+            (timer.is_some(), is_set(), timer)
+        };
+        for stage in [Stage::Running, Stage::Ending, Stage::Over] {
+            assert_eq!(set(stage, at), (false, false, None), "the run takes place, or never will");
+        }
+        let later = at + Duration::from_nanos(1);
+        assert_eq!(set(Stage::Here, later), (false, false, None), "it waits for another run");
+        let (is_known, is_set_now, timer) = set(Stage::Here, at);
+        assert!(is_known && is_set_now);
+        unset_timer(key, timer);
+        assert!(!is_set());
+    }
+}

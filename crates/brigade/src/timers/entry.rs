@@ -8,6 +8,9 @@ use brigade_task::{Job, contain};
 use crate::priority::Priority;
 
 /// What a timer does when it is due.
+///
+/// The entry of a closure must be [fired](Self::fire) or [given up](Self::give_up), unless the closure has been taken: the `Timer` keeps
+/// the closure alive where the entry is only dropped.
 pub(crate) enum Entry {
     /// Wakes a future.
     Wake(Waker),
