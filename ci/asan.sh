@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the tests of the crates under AddressSanitizer, which needs a nightly toolchain.
+# After a change of `unsafe` code: runs the tests of the crates under AddressSanitizer, which needs a nightly toolchain.
 #
 # Of brigade's tests not `allocations` and `entries`, which bring an allocator of their own, nor `idle_cpu` and `leaks`, which measure
 # what the sanitizer adds to, nor `fork`, whose children may find the sanitizer's own locks taken; the children of brigade-io's fork

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures the size of the house against ci/budget.txt: no number may rise. With `--write`, lowers the numbers that have fallen. Types of one name
+# Before each commit: measures the size of the house against ci/budget.txt: no number may rise. With `--write`, lowers the numbers that have fallen. Types of one name
 # count as the largest of them.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the tests of the library with random delays between the steps of threads, then soaks the pools the same way:
+# After a change of a protocol: runs the tests of the library with random delays between the steps of threads, then soaks the pools the same way:
 # `ci/delays.sh [seconds]`. The soak gets the rest of this many seconds, by default 1800, and at least 30.
 #
 # BRIGADE_DELAY_SEED repeats the delays of a run, whose seed is on stderr, though not what the scheduler does between them.

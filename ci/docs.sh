@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the public documentation; a broken link is an error, and so is a missing test that the list of faults or the page of features
-# names.
+# Before each commit that changes documentation: builds it; a broken link is an error, and so is a missing test that the list of faults or the
+# page of features names.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -47,7 +47,26 @@ awk '
     END { exit bad }
 ' "${documents[@]}"
 
-ci/faults.sh --check
+# docs/faults.txt: each line is a section, a fault, a test or a note, and each named test exists.
+failed=0
+if grep -nvE '^(#.*)?$|^\[.*\]$|^([0-9]+|-) .|^    ([a-z0-9_/]+\.rs::[a-z0-9_]+|ci/[a-z-]+\.sh)$|^    (\(|none: )' docs/faults.txt; then
+    echo "docs/faults.txt: neither a section nor a fault, a test or a note" >&2
+    failed=1
+fi
+while IFS= read -r named; do
+    file="${named%%::*}" test="${named##*::}"
+    if ! find crates lab tests -path "*/$file" -exec grep -qE "fn $test\(" {} \; -print | grep -q .; then
+        echo "docs/faults.txt names $named, which is not there" >&2
+        failed=1
+    fi
+done < <(grep -oE '^    [a-z0-9_/]+\.rs::[a-z0-9_]+' docs/faults.txt | tr -d ' ' | sort -u)
+for script in $(grep -oE '^    ci/[a-z-]+\.sh$' docs/faults.txt | sort -u); do
+    if [[ ! -x "$script" ]]; then
+        echo "docs/faults.txt names $script, which is not there" >&2
+        failed=1
+    fi
+done
+if ((failed)); then exit 1; fi
 
 # The page of features names tests in the last column of its tables: what has three words or more in the code font. Each must be a
 # function below `#[test]`.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fuzzes the queues for this many seconds, by default 60: `ci/fuzz.sh [seconds]`. A failing input is left in
+# After a change of a queue: fuzzes the queues for this many seconds, by default 60: `ci/fuzz.sh [seconds]`. A failing input is left in
 # fuzz/artifacts/queue; `ci/fuzz.sh FILE` runs one such file again.
 #
 # Gives the compiler the flags that cargo-fuzz would, so that it need not be there. Needs a nightly toolchain, and

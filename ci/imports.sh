@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks that modules import downwards: each from those in the lines below its own, in the order that the crate's lib.rs lists, or a folder's
+# Before each commit: checks that modules import downwards: each from those in the lines below its own, in the order that the crate's lib.rs lists, or a folder's
 # mod.rs (the laboratory has a test for the same). Documentation and tests may name anything.
 set -euo pipefail
 cd "$(dirname "$0")/.."

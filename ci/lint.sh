@@ -1,26 +1,65 @@
 #!/usr/bin/env bash
-# Lints a crate and then compiles it: what cargo calls in place of the compiler for the crates of the workspace where
-# RUSTC_WORKSPACE_WRAPPER names it. So all dependencies are compiled once for lints and tests, and not twice as `cargo clippy` beside
-# `cargo test` does. A warning is an error.
+# Before each commit: checks the format, and lints every target and every set of features. A warning is an error; the lints are named in
+# Cargo.toml and clippy.toml. `ci/lint.sh format` and `ci/lint.sh features` do a part of that.
+#
+# With a compiler and its arguments it lints one crate and then compiles it: `.ci/run` names it in RUSTC_WORKSPACE_WRAPPER, so that all
+# dependencies are compiled once for lints and tests.
 set -euo pipefail
 
-# Cargo asks the compiler what it can do.
-if [[ " $* " != *' --crate-name ___ '* && $* == *--crate-name* ]]; then
-    folder="$(mktemp -d)"
-    trap 'rm -rf "$folder"' EXIT
-    arguments=()
-    for argument; do
-        case "$argument" in
-            --emit=*) argument=--emit=metadata ;;
-            # Cargo reads from what the compiler prints which files there are.
-            --json=*) argument="${argument/,artifacts/}" ;;
+format() { cargo fmt --all --check; }
+
+# Other features than those that the packages of the workspace enable, which are all.
+features() {
+    # With none.
+    cargo clippy -p brigade --lib --locked -- -D warnings
+    cargo clippy -p brigade-io --lib --locked -- -D warnings
+    # As it is without `std`.
+    cargo clippy -p brigade-queue --no-default-features --locked -- -D warnings
+    # With all features and with none; by its path, as two packages have this name.
+    cargo clippy --manifest-path crates/compat/executors/Cargo.toml --lib --all-features --locked -- -D warnings
+    cargo clippy --manifest-path crates/compat/executors/Cargo.toml --lib --no-default-features --locked -- -D warnings
+    # What runs programs by a seed, and the models, is in no normal build.
+    if cargo tree --workspace --all-features --edges normal --locked | grep -E '(shuttle|loom) v'; then
+        echo "a normal build depends on a crate for tests" >&2
+        exit 1
+    fi
+}
+
+wrap() {
+    # Cargo asks the compiler what it can do.
+    if [[ " $* " != *' --crate-name ___ '* && $* == *--crate-name* ]]; then
+        folder="$(mktemp -d)"
+        trap 'rm -rf "$folder"' EXIT
+        arguments=()
+        for argument; do
+            case "$argument" in
+                --emit=*) argument=--emit=metadata ;;
+                # Cargo reads from what the compiler prints which files there are.
+                --json=*) argument="${argument/,artifacts/}" ;;
+            esac
+            if [[ ${before:-} == --out-dir ]]; then
+                argument="$folder"
+            fi
+            before="$argument"
+            arguments+=("$argument")
+        done
+        clippy-driver "${arguments[@]}" -D warnings
+    fi
+    "$@"
+}
+
+case "${1-}" in
+    rustc | */*) wrap "$@" ;;
+    *)
+        cd "$(dirname "$0")/.."
+        case "${1-}" in
+            format | features) "$1" ;;
+            '')
+                format
+                cargo clippy --workspace --all-targets --locked -- -D warnings
+                features
+                ;;
+            *) echo 'usage: ci/lint.sh [format | features]' >&2 && exit 2 ;;
         esac
-        if [[ ${before:-} == --out-dir ]]; then
-            argument="$folder"
-        fi
-        before="$argument"
-        arguments+=("$argument")
-    done
-    clippy-driver "${arguments[@]}" -D warnings
-fi
-"$@"
+        ;;
+esac

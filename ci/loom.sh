@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Explores the loom models: those of `sync`, `queue`, `burst` and `task` beside their sources, those of the driver
+# After a change of an atomic or of a protocol: explores the loom models: those of `sync`, `queue`, `burst` and `task` beside their sources, those of the driver
 # and of the wake rule inside `io` and `brigade`, as they need private items. Models are for what the order of memory accesses
 # decides; `ci/seeded.sh` runs whole programs on the real engine.
 #

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Changes the code in ways that a test should see, and says which changes none saw: `ci/mutants.sh [MODULE [COUNT]]`.
+# After a change of tests or of a protocol: changes the code in ways that a test should see, and says which changes none saw: `ci/mutants.sh [MODULE [COUNT]]`.
 #
 # MODULE is queue, task, burst or sync, or a folder in crates/brigade/src, such as idle; by default each module of docs/mutants.md.
 # COUNT is how many of its mutants are tried, evenly spread; by default 40, and 0 is all. BRIGADE_MUTANTS_FROM is the number of the first.

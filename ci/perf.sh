@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Gates a change: builds the commit before it (or the one that is named) and what is here, lets both run a few quick workloads by
+# After a change of the hot path: builds the commit before it (or the one that is named) and what is here, lets both run a few quick workloads by
 # turns, and fails if anything has become slower by more than a bound beyond the noise. On a machine that does nothing else; some
 # two minutes, and twice as long as a build of the laboratory.
 #

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs random programs over brigade's public interface on the real engine, with threads whose every step obeys a seed; tests/seeded says
+# After a change of the engine: runs random programs over brigade's public interface on the real engine, with threads whose every step obeys a seed; tests/seeded says
 # how: `ci/seeded.sh [MINUTES | SECONDSs]`, by default 1 minute, in two processes. A failure prints the seed and the last steps.
 # `ci/seeded.sh 0xSEED` runs one program again and prints each step of each thread.
 #

@@ -17,7 +17,7 @@ pub(crate) fn this() -> io::Result<Command> {
 pub(crate) fn beside(name: &str) -> io::Result<Command> {
     let program = env::current_exe()?.with_file_name(name);
     // `brigade-lab-rayon`, and `brigade-lab-executors-no-park`.
-    let script = format!("ci/{}-lab.sh", name.split('-').nth(2).unwrap_or_default());
+    let script = format!("ci/lab.sh {}", name.split('-').nth(2).unwrap_or_default());
     match program.is_file() {
         true => Ok(Command::new(program)),
         false => Err(io::Error::new(

@@ -1,6 +1,6 @@
 //! A job that panics: the panic is its outcome, and the pool continues. A scope resumes the panic of its job once it has ended.
 //!
-//! With `panic = "abort"` the process ends at the panic; `ci/panic-abort.sh` checks that.
+//! With `panic = "abort"` the process ends at the panic; `ci/portable.sh` checks that.
 //!
 //! ```sh
 //! cargo run --example panic_in_a_job

@@ -242,7 +242,8 @@ one](guide::works_with)."
     ),
     doc = "# Coming from another crate\n\n\
 - [rayon](guide::coming_from_rayon)\n\
-- [tokio](guide::coming_from_tokio)\n\
+- [tokio](guide::coming_from_tokio), and [beside tokio](guide::beside_tokio)\n\
+- [smol and async-io](guide::coming_from_smol)\n\
 - [rusty_pool and threadpool](guide::coming_from_rusty_pool)\n\
 - [executors](guide::coming_from_executors)\n\
 - [crossbeam-deque and st3](guide::coming_from_st3_and_crossbeam)\n\
@@ -347,7 +348,8 @@ pub use values::{
     WorkerMetrics,
 };
 
-/// The examples of the project's README, some of which need I/O.
-#[cfg(all(doctest, feature = "io"))]
+/// The examples of the READMEs: of this package, and of the project.
+#[cfg(doctest)]
 #[doc = include_str!("../README.md")]
+#[doc = include_str!("../../../README.md")]
 struct Readme;

@@ -1,6 +1,6 @@
 //! Eight threads, each with a ring that the others steal from, and an injector for the overflow.
 //!
-//! `ci/stress.sh` runs it with more items, and pinned to one processor.
+//! `ci/soak.sh` runs it with more items, and pinned to one processor.
 // Tests run on std's own threads and atomics.
 #![allow(clippy::disallowed_types)]
 #![cfg(not(brigade_loom))]

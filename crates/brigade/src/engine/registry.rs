@@ -112,6 +112,24 @@ impl<'a> At<'a> {
             At::Gone(reason) => reason,
         }
     }
+
+    /// Wraps work that the pool did not accept, with the reason.
+    #[cold]
+    pub(crate) fn rejected<W>(self, work: W) -> Rejected<W> {
+        self.reject(work, self.refusal())
+    }
+
+    /// Wraps work that the pool did not accept for this reason, and counts it.
+    #[cold]
+    pub(crate) fn reject<W>(self, work: W, reason: Reason) -> Rejected<W> {
+        self.count_rejected(1);
+        Rejected::new(work, reason)
+    }
+
+    #[cold]
+    pub(crate) fn count_rejected(self, jobs: u64) {
+        self.core().into_iter().for_each(|core| core.count_rejected(jobs));
+    }
 }
 
 /// The pool that the calling thread has entered, or else the one that it is a worker of.
@@ -153,11 +171,7 @@ pub(crate) fn class_here(key: Key) -> Priority {
 /// Wraps work that a pool did not accept although it was not full, with the reason, and counts it.
 #[cold]
 pub(crate) fn rejected<W>(key: Key, work: W) -> Rejected<W> {
-    let reason = reach(key, |at| {
-        at.core().into_iter().for_each(|core| core.count_rejected(1));
-        at.refusal()
-    });
-    Rejected::new(work, reason)
+    reach_once(key, |at| at.rejected(work))
 }
 
 /// Like [`reach`], for the owner of a pool, which need not look it up.

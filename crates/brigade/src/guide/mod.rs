@@ -1,19 +1,20 @@
-//! Chapters about the use of this crate.
+//! Chapters on the use of this crate.
 //!
 //! Their examples are compiled and run by `cargo test`.
 //!
 //! | chapter | about |
 //! |---|---|
-//! | [`choosing`] | which call and which pool for which program |
-//! | [`threads_or_tasks`] | what threads and tasks cost, and which to use when |
-//! | [`shutting_down`] | the ways to end a pool, and what happens to its jobs |
+//! | [`choosing`] | the call for each task, the configuration for each program |
+//! | [`threads_or_tasks`] | the costs of threads and tasks, and when to use which |
+//! | [`shutting_down`] | the ways to end a pool, and the fate of its jobs |
 //! | [`libraries`] | taking a pool from the caller |
-//! | [`traces`] | what each thread did and when, for a viewer |
+//! | [`beside_tokio`] | computations of a tokio program on a pool |
 //! | [`works_with`] | crates for channels, locks, signals, processes, tracing, HTTP |
-//! | [`coming_from_rayon`], [`coming_from_tokio`] | the same calls here, and programs before and after |
-//! | [`coming_from_rusty_pool`], which is about threadpool too | the same |
-//! | [`coming_from_executors`], [`coming_from_burst_pool`] | the same |
-//! | [`coming_from_st3_and_crossbeam`] | st3 and crossbeam-deque in schedulers of your own |
+//! | [`traces`] | a timeline of each thread, for a viewer |
+//! | [`coming_from_rayon`], [`coming_from_tokio`], [`coming_from_smol`] | their calls here, and the differences |
+//! | [`coming_from_rusty_pool`] | rusty_pool and threadpool |
+//! | [`coming_from_executors`], [`coming_from_burst_pool`] | executors, burst-pool |
+//! | [`coming_from_st3_and_crossbeam`] | queues for your own scheduler |
 //! | [`coming_from_context_switch`] | the command for each of its programs |
 
 #[doc = include_str!("choosing.md")]
@@ -28,6 +29,9 @@ pub mod shutting_down {}
 #[doc = include_str!("libraries.md")]
 pub mod libraries {}
 
+#[doc = include_str!("beside_tokio.md")]
+pub mod beside_tokio {}
+
 #[doc = include_str!("traces.md")]
 #[doc = include_str!("trace.svg")]
 pub mod traces {}
@@ -40,6 +44,9 @@ pub mod coming_from_rayon {}
 
 #[doc = include_str!("coming_from_tokio.md")]
 pub mod coming_from_tokio {}
+
+#[doc = include_str!("coming_from_smol.md")]
+pub mod coming_from_smol {}
 
 #[doc = include_str!("coming_from_rusty_pool.md")]
 pub mod coming_from_rusty_pool {}

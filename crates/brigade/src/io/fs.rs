@@ -7,7 +7,7 @@
 //!
 //! For other operations, use `blocking` directly, as in `brigade::blocking(|| std::fs::remove_file(path))`. If there are
 //! several steps, one `blocking` around all of them is cheaper. Pipes and sockets that have a path are better opened as [I/O
-//! resources](super::).
+//! resources](super).
 //!
 //! # Cancel safety
 //! A future of this module is ready at its first poll. If it is dropped before that, it has done nothing.

@@ -9,7 +9,7 @@ use super::Receipt;
 use crate::engine::{
     Admission, At, CURRENT, Core, Key, Unqueued, Worker, blocking, enter, reach, reach_owned,
 };
-use crate::values::{Priority, Reason, Rejected, WhenFull, closure_of};
+use crate::values::{Priority, Rejected, WhenFull, closure_of};
 
 impl At<'_> {
     /// Accepts a closure, in a pool that is not bounded; on a worker, one that [runs a normal job](Worker::is_open_to).
@@ -112,24 +112,6 @@ impl At<'_> {
             Rejected::new(jobs.into_iter().map(closure_of).collect(), self.refusal())
         };
         accepted.map(|()| receipts).map_err(back)
-    }
-
-    /// Wraps work that the pool did not accept, with the reason.
-    #[cold]
-    pub(crate) fn rejected<W>(self, work: W) -> Rejected<W> {
-        self.reject(work, self.refusal())
-    }
-
-    /// Wraps work that the pool did not accept for this reason, and counts it.
-    #[cold]
-    pub(crate) fn reject<W>(self, work: W, reason: Reason) -> Rejected<W> {
-        self.count_rejected(1);
-        Rejected::new(work, reason)
-    }
-
-    #[cold]
-    fn count_rejected(self, jobs: u64) {
-        self.core().into_iter().for_each(|core| core.count_rejected(jobs));
     }
 }
 

@@ -1,4 +1,4 @@
-//! The limit of a set: how many of its jobs are on the pool, and the line of those that wait. The [module above](super::) has the protocol.
+//! The limit of a set: how many of its jobs are on the pool, and the line of those that wait. The [module above](super) has the protocol.
 
 use core::task::Waker;
 use std::collections::VecDeque;

@@ -6,21 +6,18 @@ use core::pin::Pin;
 use core::task::{Context, Poll, ready};
 use core::time::Duration;
 use std::panic::Location;
-use std::sync::Arc;
 use std::time::Instant;
 
-use brigade_observe::Watcher;
-
 use super::large::box_if_large;
-use super::schedule::{Action, Again, Every, Once, Schedule};
+use super::schedule::{many, once, schedule};
 use super::sleep::{Sleep, sleep_until};
 use super::timer::Timer;
 use super::{Missed, NO_PERIOD, later};
-use crate::engine::{Key, class_here, now_in, rejected};
+use crate::engine::now_in;
 use crate::handle::JoinHandle;
 use crate::pool::job;
-use crate::submission::{JobBuilder, Options, watcher_of};
-use crate::values::{Priority, Rejected, expect_accepted};
+use crate::submission::JobBuilder;
+use crate::values::{Rejected, expect_accepted};
 
 impl JobBuilder {
     /// Delays the closure by `delay`: it does not run earlier. If that is too long for an [`Instant`], it never runs.
@@ -140,23 +137,10 @@ impl DelayedJob {
     /// ```
     #[track_caller]
     pub fn execute<F: FnOnce() + Send + 'static>(self, job: F) -> Result<Timer, Rejected<F>> {
-        let place = Location::caller();
-        box_if_large!(job: F => self.execute_stored(job, place))
-    }
-
-    fn execute_stored<F: FnOnce() + Send + 'static>(
-        self,
-        job: F,
-        place: &'static Location<'static>,
-    ) -> Result<Timer, Rejected<F>> {
-        let (key, _, Options { name, class, .. }) = self.job.into_parts();
-        let watcher = watcher_of(key, place, || name.clone());
-        let once = Once(Some(job), name);
-        let scheduled = schedule(key, class, self.time, Again::Never, once, watcher);
-        scheduled.map_err(|Once(job, _)| match job {
-            Some(job) => rejected(key, job),
-            None => unreachable!("it has not run"),
-        })
+        let (Self { job: builder, time }, place) = (self, Location::caller());
+        let pool = builder.key;
+        box_if_large!(job: F => schedule(builder, place, time, None, once, job))
+            .map(|schedule| Timer::new(schedule, pool))
     }
 
     /// Submits a closure that runs once, and returns a handle for its outcome.
@@ -278,22 +262,11 @@ impl PeriodicJob {
     /// ```
     #[track_caller]
     pub fn execute<F: FnMut() + Send + 'static>(self, job: F) -> Result<Timer, Rejected<F>> {
-        let place = Location::caller();
-        box_if_large!(job: F => self.execute_stored(job, place))
-    }
-
-    fn execute_stored<F: FnMut() + Send + 'static>(
-        self,
-        job: F,
-        place: &'static Location<'static>,
-    ) -> Result<Timer, Rejected<F>> {
-        let Self { job: builder, period, missed } = self;
-        let (key, _, Options { name, class, .. }) = builder.into_parts();
-        let first = later(now_in(key), period);
-        let watcher = watcher_of(key, place, || name.clone());
-        let every = Every(job, name);
-        schedule(key, class, first, Again::Every(period, missed), every, watcher)
-            .map_err(|Every(job, _)| rejected(key, job))
+        let (Self { job: builder, period, missed }, place) = (self, Location::caller());
+        let pool = builder.key;
+        let (first, again) = (later(now_in(pool), period), Some((period, missed)));
+        box_if_large!(job: F => schedule(builder, place, first, again, many, job))
+            .map(|schedule| Timer::new(schedule, pool))
     }
 }
 
@@ -303,19 +276,6 @@ impl fmt::Debug for PeriodicJob {
         let mut debug = f.debug_struct("PeriodicJob");
         debug.field("job", job).field("period", period).field("missed", missed).finish()
     }
-}
-
-fn schedule<A: Action>(
-    key: Key,
-    class: Option<Priority>,
-    at: Instant,
-    again: Again,
-    action: A,
-    watcher: Option<Watcher>,
-) -> Result<Timer, A> {
-    let class = class.unwrap_or_else(|| class_here(key));
-    let schedule: Arc<Schedule<A>> = Schedule::begin(key, class, at, again, action, watcher)?;
-    Ok(Timer::new(schedule, key))
 }
 
 /// Runs a closure once, after `delay`, on the pool that [`execute`](crate::execute()) uses; see [`JobBuilder::after`].

@@ -1,356 +1,313 @@
 //! A closure that runs at given times.
 //!
-//! It is in one of three places: with the timers of its pool, on a queue of the pool, or with the worker that runs it. Timers
-//! and queues hold the schedule and not the closure; the worker has taken it out. So in the first two cases a cancellation
-//! finds it here and drops it at once. The next timer is set when a run has ended: runs never overlap.
+//! **Stages.** The closure stays in its [`Schedule`], to which its `Timer` points, and its timer or the job of its next run. The stage
+//! says which thread may touch the closure. While the closure is [`Here`](Stage::Here), it has one timer or one job, and a thread takes it
+//! by a change of the stage: a worker that is about to run it, a thread that cancels it, or a thread that closes the pool. From then on
+//! only that thread touches the closure. It makes the closure `Here` again, for the next run, or drops it. A timer or a job that finds
+//! the closure taken has no effect, so it need not be found in time.
 //!
-//! No user code runs under the lock. The engine is not called under it either, as that may start a thread.
+//! **No run is lost.** A thread that makes the closure `Here` then sets the next timer, or ends the schedule if the pool rejects that. A
+//! job that is dropped takes the closure as a run does, and continues as after a run. So runs never overlap.
+//!
+//! **No timer is left behind.** The key of a timer is known once the timer is set; a cancellation may come before that. So the thread that
+//! sets the timer then looks at the state: if the closure is no longer `Here` for a run at that time, the thread removes the timer. Each
+//! run is due later than the one before, so the time identifies the run.
+//!
+//! No user code runs under the lock of the state. The engine is not called under it either, as that may start a thread. The closure has
+//! a lock of its own, for which no thread ever waits.
 
-use core::any::Any;
 use core::time::Duration;
 use std::borrow::Cow;
-use std::panic::{self, AssertUnwindSafe};
+use std::panic::{self, AssertUnwindSafe, Location};
 use std::sync::Arc;
 use std::time::Instant;
 
 use brigade_observe::{Watch, Watcher};
 use brigade_sync::{Mutex, MutexGuard};
-use brigade_task::{Job, Work, drop_contained};
+use brigade_task::{Job, JoinError, Work, drop_contained};
 
 use super::Missed;
-use crate::engine::{Due, Entry, Key, TimerKey, label_job, now_in, reach};
-use crate::submission::job_name;
-use crate::values::Priority;
-
-/// A user's closure, run once or many times.
-pub(super) trait Action: Send + 'static {
-    fn run(&mut self);
-}
-
-/// The name of a job, if it has one.
-pub(super) type Name = Option<Cow<'static, str>>;
-
-/// A closure that runs once and is then gone.
-pub(super) struct Once<F>(pub(super) Option<F>, pub(super) Name);
-
-impl<F: FnOnce() + Send + 'static> Action for Once<F> {
-    fn run(&mut self) {
-        let Self(closure, name) = self;
-        label_job(name.as_ref(), None);
-        closure.take().into_iter().for_each(|closure| job_name::set(name, closure));
-    }
-}
-
-/// A closure that runs many times.
-pub(super) struct Every<F>(pub(super) F, pub(super) Name);
-
-impl<F: FnMut() + Send + 'static> Action for Every<F> {
-    fn run(&mut self) {
-        let Self(closure, name) = self;
-        label_job(name.as_ref(), None);
-        job_name::set(name, closure);
-    }
-}
-
-/// When a closure must run again.
-#[derive(Clone, Copy)]
-pub(super) enum Again {
-    Never,
-    Every(Duration, Missed),
-}
+use crate::engine::{Due, Entry, Key, TimerKey, class_here, label_job, now_in, reach, rejected};
+use crate::submission::{JobBuilder, Options, job_name, watcher_of};
+use crate::values::{Priority, Rejected};
 
 /// A closure, and the state of its runs.
-pub(super) struct Schedule<A> {
-    state: Mutex<State<A>>,
-    again: Again,
+struct Schedule<F> {
+    state: Mutex<State>,
+    /// The closure, until it is dropped. Locked only by the thread that has taken it.
+    closure: Mutex<Option<F>>,
+    /// Calls the closure, and takes it out first if it runs once.
+    call: fn(&mut Option<F>),
+    /// The period of a closure that runs many times.
+    again: Option<(Duration, Missed)>,
     pool: Key,
     class: Priority,
+    name: Option<Cow<'static, str>>,
     /// Watches each run, if the pool is observed.
     watcher: Option<Watcher>,
 }
 
-struct State<A> {
-    /// The closure, except while it runs and once it is dropped.
-    action: Option<A>,
-    stage: Stage,
-    /// When the next run is due, or when the run was due that is queued or running.
+/// The state of a closure's runs.
+pub(super) struct State {
+    pub(super) stage: Stage,
+    /// When the next run is due; while the closure runs, when that run was due.
     at: Instant,
-    /// The key of the next run's timer, if it is known yet.
+    /// The key of the newest timer that is known. The timer may have fired.
     timer: Option<TimerKey>,
-    /// How often it has become due.
-    round: u64,
-    /// Whether there must be no further run.
-    is_cancelled: bool,
     /// Runs that have ended.
-    ticks: u64,
+    pub(super) ticks: u64,
     /// The message of the last panic.
-    error: Option<String>,
+    pub(super) error: Option<String>,
 }
 
 /// Where the closure is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    /// Here, until it is due.
-    Waiting,
-    /// Here, and a job that runs it is queued.
-    Queued,
-    /// With the worker that runs it, or about to be: too late to cancel this run.
+pub(super) enum Stage {
+    /// Not taken: its timer is set, or the job of its next run is queued.
+    Here,
+    /// With the worker that runs it, or is about to: too late to cancel this run.
     Running,
-    /// With the thread that drops it.
+    /// With the thread that drops it, or with the worker that runs it and then drops it.
     Ending,
     /// Dropped.
     Over,
 }
 
-/// What the handle of a schedule needs, whatever the closure's type is.
+/// The [`Schedule`] of a `Timer`, whatever the closure's type is.
 pub(super) trait Control: Send + Sync {
+    fn state(&self) -> MutexGuard<'_, State>;
     fn cancel(&self) -> bool;
-    fn last_error(&self) -> Option<String>;
-    fn ticks(&self) -> u64;
-    fn is_over(&self) -> bool;
 }
 
-impl<A: Action> Schedule<A> {
-    /// Schedules a closure in a pool, for jobs of a class.
-    ///
-    /// # Errors
-    /// Returns the closure if the pool does not accept it.
-    pub(super) fn begin(
-        pool: Key,
-        class: Priority,
-        at: Instant,
-        again: Again,
-        action: A,
-        watcher: Option<Watcher>,
-    ) -> Result<Arc<Self>, A> {
-        let state = State {
-            action: Some(action),
-            stage: Stage::Waiting,
-            at,
-            timer: None,
-            round: 0,
-            is_cancelled: false,
-            ticks: 0,
-            error: None,
-        };
-        let schedule = Arc::new(Self { state: Mutex::new(state), again, pool, class, watcher });
-        let Some(refused) = schedule.set_timer(at) else { return Ok(schedule) };
-        let action = schedule.state.lock().action.take();
-        // Only now: it would drop the closure.
-        drop(refused);
-        let Some(action) = action else { unreachable!("only a run takes it") };
-        Err(action)
+/// Schedules a closure, which `call` calls, at a time and perhaps `again`.
+///
+/// # Errors
+/// Returns the closure if the pool does not accept it.
+pub(super) fn schedule<F: Send + 'static>(
+    builder: JobBuilder,
+    place: &'static Location<'static>,
+    at: Instant,
+    again: Option<(Duration, Missed)>,
+    call: fn(&mut Option<F>),
+    closure: F,
+) -> Result<Arc<dyn Control>, Rejected<F>> {
+    let (pool, _, Options { name, class, .. }) = builder.into_parts();
+    let state = State { stage: Stage::Here, at, timer: None, ticks: 0, error: None };
+    let schedule = Arc::new(Schedule {
+        state: Mutex::new(state),
+        closure: Mutex::new(Some(closure)),
+        call,
+        again,
+        pool,
+        class: class.unwrap_or_else(|| class_here(pool)),
+        watcher: watcher_of(pool, place, || name.clone()),
+        name,
+    });
+    if schedule.wait(at) {
+        return Ok(schedule);
+    }
+    let Some(closure) = schedule.closure.lock().take() else { unreachable!("nothing took it") };
+    Err(rejected(pool, closure))
+}
+
+impl<F: Send + 'static> Schedule<F> {
+    /// Sets the timer of a closure that is here; `false` if the pool does not accept it.
+    fn wait(self: &Arc<Self>, at: Instant) -> bool {
+        let (class, repeats) = (self.class, self.again.is_some());
+        set_timer(self.pool, at, Entry::Run { due: self.clone(), class, repeats }, &self.state)
     }
 
-    /// Sets the timer that makes a job of it; returns the entry if the pool does not accept it.
-    fn set_timer(self: &Arc<Self>, at: Instant) -> Option<Entry> {
-        let round = self.state.lock().round;
-        let entry = Entry::run(self.clone());
-        let set = reach(self.pool, |pool| match pool.core() {
-            Some(core) => core.set_timer(at, entry),
-            None => Err(entry),
-        });
-        let timer = match set {
-            Ok(timer) => timer,
-            Err(entry) => return Some(entry),
-        };
+    /// Takes the closure if it is here, and sets the stage.
+    fn take(&self, stage: Stage) -> bool {
         let mut state = self.state.lock();
-        if state.round == round {
-            if state.stage == Stage::Waiting {
-                state.timer = Some(timer);
-                return None;
-            }
-            // Cancelled in the meantime, by a thread that did not know the timer's key.
-            drop(state);
-            self.unset_timer(timer);
+        let is_here = state.stage == Stage::Here;
+        if is_here {
+            state.stage = stage;
         }
-        None
+        is_here
     }
 
-    fn unset_timer(&self, timer: TimerKey) {
-        drop(reach(self.pool, |pool| pool.core()?.remove_timer(timer)));
-    }
-
-    /// Sets the timer of the next run, for a closure that is here; if the pool rejects it, the schedule is over.
-    fn go_on(self: &Arc<Self>, at: Instant) {
-        drop(self.set_timer(at));
-    }
-
-    /// Ends it if the closure is here and no worker is about to run it; else returns the lock.
-    fn end<'a>(&self, mut state: MutexGuard<'a, State<A>>) -> Result<(), MutexGuard<'a, State<A>>> {
-        if !matches!(state.stage, Stage::Waiting | Stage::Queued) {
-            return Err(state);
-        }
-        let is_queued = state.stage == Stage::Queued;
-        state.stage = Stage::Ending;
-        let (action, timer) = (state.action.take(), state.timer.take());
-        drop(state);
-        timer.into_iter().for_each(|timer| self.unset_timer(timer));
-        self.end_with(action);
-        if is_queued {
-            reach(self.pool, |pool| pool.leaves_entry());
-        }
-        Ok(())
-    }
-
-    /// Drops the closure, and sets the stage afterwards.
-    fn end_with(&self, action: Option<A>) {
-        drop_contained(action);
-        self.state.lock().stage = Stage::Over;
-    }
-
-    /// Runs the closure, after a successful [`claim`](Self::claim).
+    /// Runs the closure, after it has been [taken](Self::take).
     ///
     /// # Panics
     /// If the closure does; the state is consistent then.
-    fn run(self: Arc<Self>) {
-        let Some(mut action) = self.state.lock().action.take() else {
-            unreachable!("it has been claimed for this run")
-        };
-        let result = panic::catch_unwind(AssertUnwindSafe(|| action.run()));
-        self.ran(action, result.as_ref().err().map(|payload| text(&**payload)));
-        if let Err(payload) = result {
-            // To the worker, which applies the pool's policy.
-            panic::resume_unwind(payload);
-        }
-    }
-
-    /// After a run: prepares the next one, or ends the schedule.
-    fn ran(self: &Arc<Self>, action: A, error: Option<String>) {
+    fn run(self: &Arc<Self>) {
+        label_job(self.name.as_ref(), None);
+        let call: &mut dyn FnMut() = &mut || (self.call)(&mut self.closure.lock());
+        let call = AssertUnwindSafe(|| job_name::set(&self.name, call));
+        let result = panic::catch_unwind(call).map_err(JoinError::panicked);
         let mut state = self.state.lock();
         state.ticks += 1;
-        if error.is_some() {
-            state.error = error;
+        if let Err(error) = &result {
+            let text = error.panic_message().unwrap_or("a panic without a text");
+            state.error = Some(text.to_owned());
         }
-        match self.again {
-            Again::Every(period, missed) if !state.is_cancelled => {
-                // On a worker of the pool: it is not looked up under the lock.
-                let at = missed.next(state.at, period, now_in(self.pool));
-                state.at = at;
-                state.action = Some(action);
-                state.stage = Stage::Waiting;
-                drop(state);
-                self.go_on(at);
-            }
-            _ => {
-                state.stage = Stage::Ending;
-                drop(state);
-                self.end_with(Some(action));
-            }
+        drop(state);
+        self.go_on();
+        if let Err(JoinError::Panicked(panic)) = result {
+            // To the worker, which applies the pool's policy.
+            panic.resume();
         }
     }
 
-    /// Claims a run for the worker that takes its job from the queue; `false` if it has been cancelled.
-    fn claim(&self) -> bool {
+    /// After a run, or instead of a run: waits for the next one, or ends.
+    fn go_on(self: &Arc<Self>) {
+        let again = self.again.map(|(period, missed)| (period, missed, now_in(self.pool)));
         let mut state = self.state.lock();
-        let is_queued = state.stage == Stage::Queued;
-        if is_queued {
-            state.stage = Stage::Running;
-        }
-        is_queued
-    }
-
-    /// The job of a run has been dropped without having run. A periodic closure runs again all the same.
-    fn skip(self: &Arc<Self>) {
-        let Again::Every(period, missed) = self.again else { return self.abandon() };
-        let now = now_in(self.pool);
-        let mut state = self.state.lock();
-        if state.stage == Stage::Queued {
+        if let (Stage::Running, Some((period, missed, now))) = (state.stage, again) {
             let at = missed.next(state.at, period, now);
-            state.at = at;
-            state.stage = Stage::Waiting;
+            (state.stage, state.at) = (Stage::Here, at);
             drop(state);
-            self.go_on(at);
+            if !self.wait(at) {
+                self.abandon();
+            }
+        } else {
+            state.stage = Stage::Ending;
+            drop(state);
+            self.end();
         }
+    }
+
+    /// Drops the closure, in the stage [`Ending`](Stage::Ending).
+    fn end(&self) {
+        drop_contained(self.closure.lock().take());
+        self.state.lock().stage = Stage::Over;
     }
 }
 
-impl<A: Action> Due for Schedule<A> {
-    fn due(self: Arc<Self>) -> Option<Job> {
-        let mut state = self.state.lock();
-        state.round += 1;
-        state.timer = None;
-        if state.stage != Stage::Waiting {
-            return None;
-        }
-        state.stage = Stage::Queued;
-        drop(state);
-        let watch = self.watcher.clone().map(|watcher| Box::new(watcher.begin(false)));
-        Some(Job::new(Run { schedule: Some(self), watch }))
+impl<F: Send + 'static> Due for Schedule<F> {
+    fn due(self: Arc<Self>) -> Job {
+        let watch = self.watcher.clone().map(|watcher| watcher.begin(false));
+        Job::new(Run { schedule: Some(self), watch })
     }
 
     fn abandon(&self) {
-        let _ = self.end(self.state.lock());
-    }
-
-    fn repeats(&self) -> bool {
-        matches!(self.again, Again::Every(..))
-    }
-
-    fn class(&self) -> Priority {
-        self.class
+        if self.take(Stage::Ending) {
+            self.end();
+        }
     }
 }
 
-impl<A: Action> Control for Schedule<A> {
+impl<F: Send + 'static> Control for Schedule<F> {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock()
+    }
+
     fn cancel(&self) -> bool {
-        let Err(mut state) = self.end(self.state.lock()) else { return true };
-        let runs_again = matches!(self.again, Again::Every(..)) && state.stage == Stage::Running;
-        runs_again && !core::mem::replace(&mut state.is_cancelled, true)
+        let mut state = self.state.lock();
+        let (is_here, timer) = (state.stage == Stage::Here, state.timer);
+        if !is_here && (state.stage != Stage::Running || self.again.is_none()) {
+            return false;
+        }
+        state.stage = Stage::Ending;
+        drop(state);
+        if is_here {
+            unset_timer(self.pool, timer);
+            self.end();
+        }
+        true
     }
+}
 
-    fn last_error(&self) -> Option<String> {
-        self.state.lock().error.clone()
-    }
+// Not generic, to be compiled once.
 
-    fn ticks(&self) -> u64 {
-        self.state.lock().ticks
+/// Sets the timer of a closure with this state; `false` if the pool does not accept it.
+fn set_timer(pool: Key, at: Instant, entry: Entry, state: &Mutex<State>) -> bool {
+    let set = reach(pool, |pool| pool.core()?.set_timer(at, entry).ok());
+    let Some(timer) = set else { return false };
+    let mut state = state.lock();
+    if state.stage == Stage::Here && state.at == at {
+        state.timer = Some(timer);
+    } else {
+        drop(state);
+        drop(reach(pool, |pool| pool.core()?.remove_timer(timer)));
     }
+    true
+}
 
-    fn is_over(&self) -> bool {
-        self.state.lock().stage == Stage::Over
-    }
+/// Removes the timer of a closure that has been cancelled, or notes that the job of a run is left in a queue.
+fn unset_timer(pool: Key, timer: Option<TimerKey>) {
+    reach(pool, |pool| {
+        if timer.and_then(|timer| pool.core()?.remove_timer(timer)).is_none() {
+            pool.leaves_entry();
+        }
+    });
 }
 
 /// One run of a schedule, as a job.
-struct Run<A: Action> {
-    schedule: Option<Arc<Schedule<A>>>,
-    /// Boxed, so that a run fits into a job.
-    watch: Option<Box<Watch>>,
+struct Run<F: Send + 'static> {
+    schedule: Option<Arc<Schedule<F>>>,
+    watch: Option<Watch>,
 }
 
-impl<A: Action> Work for Run<A> {
+impl<F: Send + 'static> Work for Run<F> {
     type Output = ();
 
     fn may_start(&self) -> bool {
-        self.schedule.as_ref().is_some_and(|schedule| schedule.claim())
+        self.schedule.as_ref().is_some_and(|schedule| schedule.take(Stage::Running))
     }
 
     fn is_stale(&self) -> bool {
-        // While its job is queued, only this job can claim the run.
-        self.schedule.as_ref().is_none_or(|schedule| schedule.state.lock().stage != Stage::Queued)
+        // While its job is queued, only this job can run the closure.
+        self.schedule.as_ref().is_none_or(|schedule| schedule.state.lock().stage != Stage::Here)
     }
 
     fn run(mut self) {
         let Some(schedule) = self.schedule.take() else { return };
+        let run: &mut dyn FnMut() = &mut || schedule.run();
         match self.watch.take() {
-            None => schedule.run(),
-            Some(watch) => watch.run(|| schedule.run()),
+            None => run(),
+            Some(watch) => watch.run(run),
         }
     }
 }
 
-impl<A: Action> Drop for Run<A> {
+impl<F: Send + 'static> Drop for Run<F> {
     fn drop(&mut self) {
-        if let Some(schedule) = self.schedule.take() {
-            schedule.skip();
-        }
+        // A periodic closure whose job is dropped runs again all the same.
+        let dropped = self.schedule.take().filter(|schedule| schedule.take(Stage::Running));
+        dropped.into_iter().for_each(|schedule| schedule.go_on());
     }
 }
 
-/// The message of a panic.
-fn text(payload: &(dyn Any + Send)) -> String {
-    let fixed = payload.downcast_ref::<&'static str>().map(|text| (*text).to_owned());
-    let text = fixed.or_else(|| payload.downcast_ref::<String>().cloned());
-    text.unwrap_or_else(|| "a panic without a text".to_owned())
+/// Calls a closure that runs once, which is gone then.
+pub(super) fn once<F: FnOnce()>(closure: &mut Option<F>) {
+    closure.take().into_iter().for_each(|closure| closure());
+}
+
+/// Calls a closure that runs many times.
+pub(super) fn many<F: FnMut()>(closure: &mut Option<F>) {
+    closure.iter_mut().for_each(|closure| closure());
+}
+
+#[cfg(all(test, not(brigade_loom)))]
+mod tests {
+    use core::task::Waker;
+
+    use super::*;
+    use crate::Pool;
+
+    #[test]
+    fn a_timer_stays_only_if_the_closure_waits_for_it() {
+        let pool = Pool::new(1);
+        let key = pool.job().key;
+        let at = now_in(key) + Duration::from_secs(3600);
+        let is_set = || reach(key, |pool| !pool.core().unwrap().timers().is_empty());
+        let set = |stage, next| {
+            let state = State { stage, at: next, timer: None, ticks: 0, error: None };
+            let state = Mutex::new(state);
+            assert!(set_timer(key, at, Entry::Wake(Waker::noop().clone()), &state));
+            let timer = state.lock().timer;
+            (timer.is_some(), is_set(), timer)
+        };
+        for stage in [Stage::Running, Stage::Ending, Stage::Over] {
+            assert_eq!(set(stage, at), (false, false, None), "the run takes place, or never will");
+        }
+        let later = at + Duration::from_nanos(1);
+        assert_eq!(set(Stage::Here, later), (false, false, None), "it waits for another run");
+        let (is_known, is_set_now, timer) = set(Stage::Here, at);
+        assert!(is_known && is_set_now);
+        unset_timer(key, timer);
+        assert!(!is_set());
+    }
 }

@@ -3,7 +3,7 @@
 use core::fmt;
 use std::sync::Arc;
 
-use super::schedule::Control;
+use super::schedule::{Control, Stage};
 use crate::engine::Key;
 
 /// The handle of a closure that runs at a given time, or periodically; returned by [`execute_after`](crate::execute_after) and
@@ -74,7 +74,7 @@ impl Timer {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn last_error(&self) -> Option<String> {
-        self.here().and_then(Control::last_error)
+        self.here().and_then(|schedule| schedule.state().error.clone())
     }
 
     /// Returns how often the closure has run, including runs that panicked. Returns 0 in a forked child.
@@ -90,12 +90,12 @@ impl Timer {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn ticks(&self) -> u64 {
-        self.here().map_or(0, Control::ticks)
+        self.here().map_or(0, |schedule| schedule.state().ticks)
     }
 
     /// Returns whether the closure has been dropped with its captures: its last run has ended, or it has been cancelled.
     pub fn is_over(&self) -> bool {
-        self.here().is_none_or(Control::is_over)
+        self.here().is_none_or(|schedule| schedule.state().stage == Stage::Over)
     }
 }
 

@@ -20,7 +20,7 @@ pub(crate) const POOL: Listing<Start<Rayon>> = Listing {
 };
 
 /// rayon's front on brigade: `crates/rayon-core` in place of rayon-core. That is a choice for a whole program, so another runs it:
-/// this one, built by `ci/rayon-lab.sh`, whose rayon is that.
+/// this one, built by `ci/lab.sh rayon`, whose rayon is that.
 pub(crate) const ON_BRIGADE: Listing<Start<Rayon>> = Listing {
     entry: Entry::own("brigade-rayon", "rayon's join, scope and parallel iterators on brigade")
         .elsewhere("brigade-lab-rayon", "rayon"),

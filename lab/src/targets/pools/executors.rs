@@ -105,7 +105,7 @@ pub(crate) const LOCAL: Listing<Start<Local<Small>>> = Listing {
 };
 
 /// `crossbeam_workstealing_pool` with the feature `ws-no-park`. A feature is of a whole program, so this one is built by
-/// `ci/executors-lab.sh`.
+/// `ci/lab.sh executors`.
 pub(crate) const NO_PARK: Listing<ByThreads> = Listing {
     entry: Entry::peer("executors-no-park", "executors-stealing with the feature ws-no-park")
         .elsewhere("brigade-lab-executors-no-park", "executors-stealing"),

@@ -24,7 +24,7 @@ pub(crate) const FIFO_ON_BRIGADE: Listing<Make<brigade_st3::fifo::Worker<Item>>>
     start: || brigade_st3::fifo::Worker::new(CAPACITY),
 };
 
-/// tokio's queue behind the interface of st3, built by `ci/st3-lab.sh`. A theft takes half of the items, and no other number.
+/// tokio's queue behind the interface of st3, built by `ci/lab.sh st3`. A theft takes half of the items, and no other number.
 pub(crate) const TOKIO: Listing<Make<st3::fifo::Worker<Item>>> = Listing {
     entry: Entry::peer("tokio-fifo", "tokio's queue, as st3's benchmark has it, bounded")
         .elsewhere("brigade-lab-st3-tokio", "st3-fifo"),

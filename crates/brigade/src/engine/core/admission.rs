@@ -85,7 +85,7 @@ impl Core {
     pub(crate) fn accept_late(&self, class: Priority, job: Job) -> Result<(), Job> {
         let Ok(_reserved) = self.reserve() else { return Err(job) };
         self.push_late(class, job)?;
-        self.offer_help();
+        self.ask_for_help(self.idle.after_publishing());
         Ok(())
     }
 

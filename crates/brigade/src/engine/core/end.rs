@@ -94,7 +94,7 @@ impl Core {
 
     fn close_as(&self, how: Shutdown, if_open: bool) {
         self.queues.close();
-        drop(self.close_gate(how, if_open));
+        self.close_gate(how, if_open).into_iter().for_each(Entry::give_up);
         // A job that is accepted without being queued has been accepted by now, or its submitter sees that the pool is closed.
         drop(self.ledger.totals());
         if let Some(bound) = self.bound() {
@@ -139,7 +139,7 @@ impl Core {
         self.queues.peers.iter().for_each(|(_, peer)| peer.mailbox.cancel_waiting());
     }
 
-    /// Changes the state; returns the timers that it ends, for the caller to drop.
+    /// Changes the state; returns the timers that it ends, for the caller to give up.
     fn close_gate(&self, how: Shutdown, if_open: bool) -> Vec<Entry> {
         // Several closers take turns.
         let _gate = self.tasks.lock_gate();

@@ -28,8 +28,7 @@ use super::ends::ledger::Ledger;
 use super::idle::{Help, Idle, NoThread, Snapshot, Watch};
 use super::key::Key;
 use super::owned_tasks::OwnedTasks;
-use super::queues::Queues;
-use super::queues::lanes::Accepts;
+use super::queues::{Accepts, Queues};
 use super::sleep::events::{Events, WATCH_PERIOD};
 use super::sleep::resources::Resources;
 use super::sleep::signal::Signal;
@@ -167,43 +166,29 @@ impl Core {
     #[inline(always)]
     pub(crate) fn inject(&self, job: Job) -> Result<(), Job> {
         if self.idle.may_be_empty() {
-            return self.inject_reserved(job);
+            return self.inject_as(Priority::Normal, job);
         }
         self.queues.injectors.push(job)?;
-        self.offer_help_after_push();
+        self.ask_for_help(self.idle.after_exchange());
         Ok(())
     }
 
-    /// Like [`inject`](Self::inject), for a pool that may have no worker.
+    /// Like [`inject`](Self::inject), for a job of any class, and for a pool that may have no worker.
     #[cold]
     #[inline(never)]
-    fn inject_reserved(&self, job: Job) -> Result<(), Job> {
-        self.inject_as(Priority::Normal, job)
-    }
-
-    /// Like [`inject`](Self::inject), for a job of any class.
-    #[cold]
     pub(crate) fn inject_as(&self, class: Priority, job: Job) -> Result<(), Job> {
         if self.is_closed() {
             return Err(job);
         }
         let Ok(reserved) = self.reserve() else { return Err(job) };
-        self.push(class, job)?;
+        self.queues.push(class, job, Accepts::IfOpen, &self.idle)?;
         // Still reserved: if the only worker left now, the job would depend on another start, which may fail.
         if reserved.as_ref().is_some_and(|reserved| reserved.has_started) {
             self.offer_more_help();
-        } else if self.idle.after_publishing().wants_help() {
-            self.help();
+        } else {
+            self.ask_for_help(self.idle.after_publishing());
         }
         Ok(())
-    }
-
-    /// Queues a job of any class from outside, or returns it if the pool is closed.
-    pub(super) fn push(&self, class: Priority, job: Job) -> Result<(), Job> {
-        match class {
-            Priority::Normal => self.queues.injectors.push(job),
-            _ => self.queues.lanes.push(class, job, Accepts::IfOpen, &self.idle),
-        }
     }
 
     /// Accepts several jobs from outside, or returns those that came after the close.
@@ -234,23 +219,15 @@ impl Core {
         started.map(|()| Some(reserved)).map_err(|_| NoThread)
     }
 
-    /// Wakes or starts a worker for work that the caller has just published, if that is necessary.
+    /// Wakes or starts a worker for work that the caller has just published, if that is necessary by the state that it has *seen* since.
     #[inline(always)]
-    pub(crate) fn offer_help(&self) {
-        if self.idle.after_publishing().wants_help() {
+    pub(super) fn ask_for_help(&self, seen: Snapshot) {
+        if seen.wants_help() {
             self.help();
         }
     }
 
-    /// Like [`offer_help`](Self::offer_help), for what the caller has just pushed to an injector.
-    #[inline(always)]
-    pub(super) fn offer_help_after_push(&self) {
-        if self.idle.after_exchange().wants_help() {
-            self.help();
-        }
-    }
-
-    /// Like [`offer_help`](Self::offer_help), for a job for which a worker has been started. That may be parked by now, or run
+    /// Like [`ask_for_help`](Self::ask_for_help), for a job for which a worker has been started. That may be parked by now, or run
     /// another job.
     fn offer_more_help(&self) {
         let _ = self.idle.after_publishing();

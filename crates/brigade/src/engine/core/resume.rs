@@ -11,7 +11,7 @@ use brigade_task::{Job, Outcome, TaskRef};
 use super::Core;
 use crate::engine::current;
 use crate::engine::ends::off_pool::drop_off_pool;
-use crate::engine::queues::lanes::Accepts;
+use crate::engine::queues::Accepts;
 use crate::engine::queues::peers::Peer;
 use crate::values::Priority;
 
@@ -23,7 +23,7 @@ impl Core {
         // closed pool may never have one.
         let reserved = self.reserve();
         self.tasks.count_wake();
-        let queued = match self.push(class, job) {
+        let queued = match self.queues.push(class, job, Accepts::IfOpen, &self.idle) {
             Err(job) if reserved.is_err() => Err(job),
             Err(job) => self.push_late(class, job),
             Ok(()) => Ok(()),
@@ -33,8 +33,8 @@ impl Core {
             return queued;
         }
         let seen = self.idle.after_publishing();
-        if seen.wants_help() && (reserved.is_ok() || seen.parked() > 0) {
-            self.help();
+        if reserved.is_ok() || seen.parked() > 0 {
+            self.ask_for_help(seen);
         }
         Ok(())
     }
@@ -43,7 +43,7 @@ impl Core {
     pub(in crate::engine) fn requeue(&self, class: Priority, job: Job) -> Result<(), Job> {
         self.tasks.count_wake();
         self.push_late(class, job).inspect_err(|_| self.tasks.uncount_wake())?;
-        self.offer_help();
+        self.ask_for_help(self.idle.after_publishing());
         Ok(())
     }
 
@@ -52,15 +52,10 @@ impl Core {
     pub(in crate::engine) fn push_late(&self, class: Priority, job: Job) -> Result<(), Job> {
         // Under the gate, as is the end of the pool, which therefore sees this push.
         let _gate = self.tasks.lock_gate();
-        let seen = self.idle.snapshot();
-        if seen.discards() {
-            return Err(job);
+        match self.idle.snapshot().discards() {
+            true => Err(job),
+            false => self.queues.push(class, job, Accepts::Always, &self.idle),
         }
-        match class {
-            Priority::Normal => self.queues.injectors.push_accepted(job),
-            _ => self.queues.lanes.push(class, job, Accepts::Always, &self.idle)?,
-        }
-        Ok(())
     }
 
     /// Adds a future that is about to wait; returns its number.

@@ -9,6 +9,7 @@ use brigade_sync::time;
 use brigade_sync::unmodelled::AtomicU64;
 use brigade_task::Job;
 
+use super::Accepts;
 use super::injectors::drop_if_stale;
 use crate::engine::idle::Idle;
 use crate::values::Priority;
@@ -37,15 +38,6 @@ struct Queue {
     is_closed: bool,
     /// How many entries sweeps were to look at since the last full pass.
     looks: usize,
-}
-
-/// Whether a closed lane accepts a job.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(in crate::engine) enum Accepts {
-    /// From outside: it does not.
-    IfOpen,
-    /// From a job of the pool, or because the pool accepted it before.
-    Always,
 }
 
 impl Lanes {

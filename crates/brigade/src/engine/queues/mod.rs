@@ -35,6 +35,15 @@ pub(super) struct Queues {
     pub(super) late: Late,
 }
 
+/// Whether a closed queue accepts a job.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::engine) enum Accepts {
+    /// From outside: it does not.
+    IfOpen,
+    /// From a job of the pool, or because the pool accepted it before.
+    Always,
+}
+
 impl Queues {
     pub(super) fn new(config: &Config, cpus: usize) -> Self {
         Self {
@@ -43,6 +52,24 @@ impl Queues {
             peers: Peers::new(),
             sweeps: AtomicU64::new(0),
             late: Late::default(),
+        }
+    }
+
+    /// Queues a job of any class, or returns it.
+    pub(super) fn push(
+        &self,
+        class: Priority,
+        job: Job,
+        accepts: Accepts,
+        idle: &Idle,
+    ) -> Result<(), Job> {
+        match (class, accepts) {
+            (Priority::Normal, Accepts::IfOpen) => self.injectors.push(job),
+            (Priority::Normal, Accepts::Always) => {
+                self.injectors.push_accepted(job);
+                Ok(())
+            }
+            _ => self.lanes.push(class, job, accepts, idle),
         }
     }
 

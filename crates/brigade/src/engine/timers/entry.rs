@@ -8,55 +8,35 @@ use brigade_task::{Job, contain};
 use crate::values::Priority;
 
 /// What a timer does when it is due.
+///
+/// The entry of a closure must be [fired](Self::fire) or [given up](Self::give_up), unless the closure has been taken: the `Timer` keeps
+/// the closure alive where the entry is only dropped.
 pub(crate) enum Entry {
     /// Wakes a future.
     Wake(Waker),
     /// Queues a closure.
-    Run(Scheduled),
+    Run {
+        due: Arc<dyn Due>,
+        /// The class of its jobs.
+        class: Priority,
+        /// Whether it runs more than once.
+        repeats: bool,
+    },
 }
 
 /// A closure that runs at a given time.
 pub(crate) trait Due: Send + Sync {
-    /// Makes a job of the closure, which is due, unless it was cancelled.
-    fn due(self: Arc<Self>) -> Option<Job>;
+    /// Makes the job that runs the closure, which is due.
+    fn due(self: Arc<Self>) -> Job;
 
     /// Drops the closure, if it still exists, as it will never be due.
     fn abandon(&self);
-
-    /// Whether it runs more than once.
-    fn repeats(&self) -> bool;
-
-    /// The class of the job.
-    fn class(&self) -> Priority;
-}
-
-/// A closure with a timer. Dropping this before the closure is due drops the closure.
-pub(crate) struct Scheduled(Option<Arc<dyn Due>>);
-
-impl Drop for Scheduled {
-    fn drop(&mut self) {
-        if let Some(due) = self.0.take() {
-            due.abandon();
-        }
-    }
-}
-
-impl Scheduled {
-    /// Whether it runs more than once.
-    pub(super) fn repeats(&self) -> bool {
-        self.0.as_ref().is_some_and(|due| due.repeats())
-    }
 }
 
 impl Entry {
     /// Whether the timer is for a closure.
     pub(crate) fn is_closure(&self) -> bool {
-        matches!(self, Self::Run(_))
-    }
-
-    /// Makes the entry of a closure.
-    pub(crate) fn run(due: Arc<dyn Due>) -> Self {
-        Self::Run(Scheduled(Some(due)))
+        matches!(self, Self::Run { .. })
     }
 
     /// Wakes the future, or passes the closure's job to `queue`. A panic of a waker is contained.
@@ -65,21 +45,18 @@ impl Entry {
     pub(crate) fn fire(self, queue: &mut impl FnMut(Priority, Job)) {
         match self {
             Self::Wake(waker) => contain(|| waker.wake()),
-            Self::Run(mut scheduled) => {
-                let Some(due) = scheduled.0.take() else { return };
-                let class = due.class();
-                due.due().into_iter().for_each(|job| queue(class, job));
-            }
+            Self::Run { due, class, .. } => queue(class, due.due()),
         }
     }
 
-    /// Ends a timer that will never be due, as the pool has ended: a waiting task is woken, to set its timer in another pool; a
-    /// closure is dropped.
+    /// Ends a timer that will never be due, as the pool has been closed or has ended: a waiting task is woken, to set its timer in
+    /// another pool; a closure is dropped.
     ///
     /// Calls user code, outside of every lock.
     pub(crate) fn give_up(self) {
-        if let Self::Wake(waker) = self {
-            contain(|| waker.wake());
+        match self {
+            Self::Wake(waker) => contain(|| waker.wake()),
+            Self::Run { due, .. } => due.abandon(),
         }
     }
 }

@@ -282,12 +282,12 @@ impl Timers {
         None
     }
 
-    /// Takes the closures of a pool that has been closed, for the caller to drop, and accepts no more. Wakers stay, as a
+    /// Takes the closures of a pool that has been closed, for the caller to [give up](Entry::give_up), and accepts no more. Wakers stay, as a
     /// running job may wait for one. Closures that run once also stay if the pool `finishes` what it has accepted.
     pub(crate) fn close(&self, finishes: bool) -> Vec<Entry> {
         self.take_unless(Pending::close, &|entry| match entry {
             Entry::Wake(_) => true,
-            Entry::Run(closure) => finishes && !closure.repeats(),
+            Entry::Run { repeats, .. } => finishes && !repeats,
         })
     }
 

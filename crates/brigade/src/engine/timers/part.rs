@@ -61,7 +61,7 @@ impl Pending {
     pub(super) fn accepts(&self, entry: &Entry) -> bool {
         match entry {
             Entry::Wake(_) => self.accepts != Accepts::Nothing,
-            Entry::Run(_) => self.accepts == Accepts::All,
+            Entry::Run { .. } => self.accepts == Accepts::All,
         }
     }
 

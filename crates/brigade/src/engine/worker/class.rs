@@ -7,7 +7,7 @@ use brigade_task::{Attachment, Job, attach};
 
 use super::{CURRENT, Worker};
 use crate::engine::key::Key;
-use crate::engine::queues::lanes::Accepts;
+use crate::engine::queues::Accepts;
 use crate::values::Priority;
 
 /// How many high jobs a worker runs in a row while others wait. Large enough that high jobs beside a backlog have most of each worker,
@@ -259,8 +259,8 @@ impl Worker {
         if self.discards() {
             return Err(job);
         }
-        self.core.queues.lanes.push(class, job, Accepts::Always, &self.core.idle)?;
-        self.core.offer_help();
+        self.core.queues.push(class, job, Accepts::Always, &self.core.idle)?;
+        self.core.ask_for_help(self.core.idle.after_publishing());
         Ok(())
     }
 }

@@ -7,8 +7,8 @@ use brigade_task::{Job, Outcome};
 
 use super::Worker;
 use crate::engine::idle::{Snapshot, Watch};
+use crate::engine::queues::Accepts;
 use crate::engine::queues::injectors::{MAX_STALE, drop_if_stale};
-use crate::engine::queues::lanes::Accepts;
 use crate::values::Priority;
 
 /// The completed entries in queues, as far as a worker knows.
@@ -45,11 +45,7 @@ impl Worker {
         if self.discards() {
             return Err(closure);
         }
-        match self.local.push(Job::new(closure)) {
-            Ok(queued) => self.accepted(queued),
-            Err(job) if self.local.is_shared() => self.push_shared(job),
-            Err(job) => self.overflow(job),
-        }
+        self.enqueue(Job::new(closure));
         Ok(())
     }
 
@@ -58,19 +54,21 @@ impl Worker {
         if self.discards() {
             return Err(job);
         }
-        match self.local.push(job) {
-            Ok(queued) => self.accepted(queued),
-            Err(job) if self.local.is_shared() => self.push_shared(job),
-            Err(job) => self.overflow(job),
-        }
+        self.enqueue(job);
         Ok(())
     }
 
-    /// Counts a job that has just been queued on this worker, and wakes a parked peer if necessary.
+    /// Queues a job on this worker, or where there is room for it, and wakes a parked peer if necessary.
     #[inline(always)]
-    fn accepted(&self, queued: usize) {
-        self.me.counters.accepted.add(1);
-        self.announce(queued);
+    fn enqueue(&self, job: Job) {
+        match self.local.push(job) {
+            Ok(queued) => {
+                self.me.counters.accepted.add(1);
+                self.announce(queued);
+            }
+            Err(job) if self.local.is_shared() => self.push_shared(job),
+            Err(job) => self.overflow(job),
+        }
     }
 
     /// Wakes a parked peer for jobs that have just been queued on this worker, except for a lone child while the monitor looks at the
@@ -120,21 +118,12 @@ impl Worker {
     #[cold]
     #[inline(never)]
     fn overflow(&self, job: Job) {
-        let job = if self.make_room() {
-            match self.local.push_again(job) {
-                Ok(_) => {
-                    self.me.counters.accepted.add(1);
-                    None
-                }
-                Err(job) => Some(job),
-            }
-        } else {
-            Some(job)
-        };
-        if let Some(job) = job {
-            self.core.queues.injectors.push_accepted(job);
+        let pushed = if self.make_room() { self.local.push_again(job) } else { Err(job) };
+        match pushed {
+            Ok(_) => self.me.counters.accepted.add(1),
+            Err(job) => self.core.queues.injectors.push_accepted(job),
         }
-        self.core.offer_help();
+        self.core.ask_for_help(self.core.idle.after_publishing());
     }
 
     /// Moves the older half of the own queue to the injector; `false` if a thief holds a claim.

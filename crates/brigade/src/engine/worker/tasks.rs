@@ -69,7 +69,7 @@ impl Worker {
         self.core.queues.injectors.push_accepted(job);
         // If there is nothing else here, this worker takes it next itself.
         if self.local.len() > 0 || !self.me.mailbox.is_empty() {
-            self.core.offer_help();
+            self.core.ask_for_help(self.core.idle.after_publishing());
         }
         Ok(())
     }

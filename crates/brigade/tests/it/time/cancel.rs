@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 use std::time::Instant;
 
-use brigade::{Handle, Missed, Pool, Timer};
+use brigade::{Handle, Missed, Pool, Queueing, Timer};
 
+use crate::support::busy::occupy;
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::at_rest;
 use crate::time::schedule::FAR;
@@ -74,6 +75,28 @@ fn a_closure_that_is_queued_already_can_be_cancelled() {
         assert_eq!((accepted - cancelled, returned, panicked), (2, 2, 0));
         assert!(cancelled <= 1, "if it was queued at all");
     });
+}
+
+/// Due, and behind one that blocks the only worker.
+#[test]
+fn entries_of_closures_that_are_cancelled_in_the_queue_do_not_accumulate() {
+    const CLOSURES: u64 = 1000;
+    let _dog = Watchdog::start(20);
+    let pool = Pool::builder().threads(1).queueing(Queueing::Shared).build().unwrap();
+    let (first, gate) = (Gate::closed(), Gate::closed());
+    occupy(&pool, &first);
+    let due = Instant::now();
+    let blocks = pool.job().at(due).execute(gate_job(&gate)).unwrap();
+    let never = |_| pool.job().at(due).execute(|| unreachable!()).unwrap();
+    let queued: Vec<Timer> = (0..CLOSURES).map(never).collect();
+    first.open();
+    eventually("they are queued", || pool.metrics().queued == CLOSURES);
+    assert!(queued.iter().all(Timer::cancel));
+    let left = pool.metrics().queued;
+    assert!(left <= 128, "{left} entries");
+    gate.open();
+    eventually("the first has run", || blocks.is_over());
+    assert_eq!(at_rest(&pool), [CLOSURES + 2, 2, 0, CLOSURES, 0]);
 }
 
 #[test]

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Draws a trace of a pool as the picture of the guide: `ci/trace-picture.sh trace.json > crates/brigade/src/guide/trace.svg`.
+# Draws a trace of a pool as the picture of the guide: `docs/trace-picture.sh trace.json > crates/brigade/src/guide/trace.svg`.
 #
 # Without a file it makes a trace with the example `trace`. Needs Python 3.
 set -euo pipefail

@@ -1,0 +1,208 @@
+#!/usr/bin/env bash
+# Before a release, and after a change of a manifest: `ci/release.sh [package [ARGUMENTS] | msrv | size]`, all three by default.
+#
+# `package` packages what is published and builds each package from what is in it; then counts the packages that a new program locks and
+# builds for it. `ci/release.sh package --no-verify` builds nothing. Needs the registry: what a new program locks are the newest versions.
+#
+# `msrv` checks the oldest Rust that Cargo.toml names (`rust-version`), and the oldest dependencies. No locked dependency of a published
+# crate may need a newer Rust. The published crates must build with that toolchain, and with the oldest versions that their manifests allow.
+# Toolchains are not downloaded; the output says what was skipped. Clippy's `incompatible_msrv` finds functions of std that are newer, with
+# any toolchain.
+#
+# `size` prints by how much a program with one pool is larger than one with a thread of std alone, both stripped: built as
+# `cargo build --release` does it, and for size.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+package() (
+    # The laboratory, the testkit and the packages of `crates/compat` have `publish = false`.
+    published=(brigade-timer brigade-sync brigade-machine brigade-trace brigade-task brigade-observe brigade-queue brigade-burst brigade-executor brigade-io brigade-macros brigade)
+    version="$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)"
+    packages="${CARGO_TARGET_DIR:-target}/package"
+    scratch="$(mktemp -d)"
+    trap 'rm -rf "$scratch"' EXIT
+
+    fail() {
+        echo "ci/release.sh: $1" >&2
+        exit 1
+    }
+
+    # Not a release: files may have changes. Tests stay out and there is no repository to name, so these warnings are left out.
+    cargo package --quiet --workspace --exclude brigade-lab --exclude brigade-first-lines --exclude brigade-ecosystem --exclude brigade-simulate --exclude brigade-testkit --exclude burst-pool --exclude executors --exclude rayon-core --exclude rusty_pool --exclude st3 --exclude threadpool --all-features --locked --allow-dirty "$@" \
+        2> >(grep -vE '^warning: (ignoring test|manifest has no)|package-metadata|^ +\|$' >&2)
+
+    for crate in "${published[@]}"; do
+        tar -xzf "$packages/$crate-$version.crate" -C "$scratch"
+        root="$scratch/$crate-$version"
+        for file in README.md LICENSE-MIT LICENSE-APACHE; do
+            [[ -s "$root/$file" ]] || fail "the package of $crate has no $file"
+        done
+        # The build above does not need what only tests of the documentation include.
+        while IFS=: read -r source included; do
+            [[ -f "$(dirname "$source")/$included" ]] || fail "$source includes $included, which is not in the package"
+        done < <(grep -rHo 'include_str!("[^"]*")' "$root/src" | sed 's/include_str!("\(.*\)")$/\1/')
+        printf '%-14s %4d kB, %3d files\n' "$crate" "$(($(stat -c %s "$packages/$crate-$version.crate") / 1000))" \
+            "$(find "$root" -type f | wc -l)"
+    done
+
+    # Counts the packages for a new program with these features of brigade: `count FEATURES MAY_LOCK MAY_BUILD`. Cargo locks those of
+    # every system and builds those of this one.
+    count() {
+        local program="$scratch/program"
+        rm -rf "$program"
+        mkdir -p "$program/src"
+        echo 'fn main() {}' > "$program/src/main.rs"
+        {
+            printf '[package]\nname = "program"\nedition = "2024"\n[workspace]\n'
+            printf '[dependencies]\nbrigade = { version = "%s", features = [%s] }\n[patch.crates-io]\n' "$version" "$1"
+            for crate in "${published[@]}"; do printf '%s = { path = "%s" }\n' "$crate" "$scratch/$crate-$version"; done
+        } > "$program/Cargo.toml"
+        # Its warnings are of the patches that these features do not need.
+        cargo tree --prefix none --edges normal,build --manifest-path "$program/Cargo.toml" >"$scratch/tree" 2>"$scratch/said" || {
+            cat "$scratch/said" >&2
+            fail "a new program with the features [$1] does not resolve"
+        }
+        # Without the program itself.
+        local locked built
+        locked="$(($(grep -c '^\[\[package\]\]' "$program/Cargo.lock") - 1))"
+        built="$(($(cut -d ' ' -f 1,2 "$scratch/tree" | sort -u | wc -l) - 1))"
+        printf 'features [%s]: %d packages locked, %d built\n' "$1" "$locked" "$built"
+        ((locked <= $2 && built <= $3)) || fail "at most $2 and $3 were expected"
+    }
+
+    count '' 10 10
+    # The others are those of other systems: `polling` and what it needs.
+    count '"io"' 24 16
+)
+
+msrv() (
+    msrv="$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)"
+    published=(brigade-timer brigade-sync brigade-machine brigade-trace brigade-task brigade-observe brigade-queue brigade-burst brigade-executor brigade-io brigade-macros brigade)
+    # Their own folder: other toolchains, and other versions of the dependencies.
+    CARGO_TARGET_DIR="$(realpath -m "${CARGO_TARGET_DIR:-target}/msrv")"
+    export CARGO_TARGET_DIR
+    scratch="$(mktemp -d)"
+    trap 'rm -rf "$scratch"' EXIT
+
+    # Fails if a package that is built for the roots, on any system, asks for a newer Rust.
+    cargo metadata --quiet --locked --all-features --format-version 1 > "$scratch/metadata"
+    python3 - "$scratch/metadata" "$msrv" "${published[@]}" <<'PYTHON'
+import json, sys
+
+path, msrv, *roots = sys.argv[1:]
+with open(path) as file:
+    metadata = json.load(file)
+packages = {package["id"]: package for package in metadata["packages"]}
+edges = {
+    node["id"]: [dep["pkg"] for dep in node["deps"] if any(kind["kind"] != "dev" for kind in dep["dep_kinds"])]
+    for node in metadata["resolve"]["nodes"]
+}
+# For the models of the workspace only, under `--cfg brigade_loom`.
+models = {"loom"}
+
+
+def number(version):
+    return tuple(map(int, (version + ".0.0").split(".")[:3]))
+
+
+todo = [id for id, package in packages.items() if package["name"] in roots]
+seen = set(todo)
+while todo:
+    for id in edges[todo.pop()]:
+        if id not in seen and packages[id]["name"] not in models:
+            seen.add(id)
+            todo.append(id)
+newer = 0
+unsaid = []
+for package in sorted((packages[id] for id in seen), key=lambda package: package["name"]):
+    if package["rust_version"] is None:
+        unsaid.append(package["name"])
+    elif number(package["rust_version"]) > number(msrv):
+        print(f"{package['name']} {package['version']} needs Rust {package['rust_version']}", file=sys.stderr)
+        newer += 1
+print(f"of {len(seen)} packages, {newer} need a Rust newer than {msrv}; {len(unsaid)} do not say: {', '.join(unsaid) or '-'}")
+sys.exit(newer > 0)
+PYTHON
+
+    toolchain=()
+    for name in "$msrv" "$msrv.0" "$msrv.1"; do
+        if RUSTUP_AUTO_INSTALL=0 rustc "+$name" --version >/dev/null 2>&1; then
+            toolchain=("+$name")
+            break
+        fi
+    done
+    if ((${#toolchain[@]})); then
+        cargo "${toolchain[@]}" check --quiet --locked --all-features "${published[@]/#/--package=}"
+        cargo "${toolchain[@]}" check --quiet --locked -p brigade-queue --no-default-features
+        echo "the published crates build with Rust $msrv"
+    else
+        echo "skipped: the build with Rust $msrv needs its toolchain (rustup toolchain install $msrv)"
+    fi
+
+    if ! rustc +nightly --version >/dev/null 2>&1; then
+        echo 'skipped: the oldest dependencies are resolved by the nightly toolchain (rustup toolchain install nightly)'
+        exit 0
+    fi
+    # For a program that depends on the crate: its dev-dependencies do not take part.
+    mkdir "$scratch/src"
+    echo 'fn main() {}' > "$scratch/src/main.rs"
+    cat > "$scratch/Cargo.toml" <<TOML
+[package]
+name = "program"
+edition = "2024"
+[workspace]
+[dependencies.brigade]
+path = "$PWD/crates/brigade"
+features = [$(sed -n '/^\[features\]/,/^$/s/^\([a-z-]*\) = .*/"\1",/p' crates/brigade/Cargo.toml | tr '\n' ' ')]
+TOML
+    cd "$scratch"
+    cargo +nightly -Z minimal-versions generate-lockfile --quiet
+    cargo "${toolchain[@]}" check --quiet --locked
+    # As it is without epoll, where `polling` is.
+    RUSTFLAGS='--cfg brigade_portable' cargo "${toolchain[@]}" check --quiet --locked
+    echo "they build with the oldest dependencies: $(cargo tree --locked --edges normal --prefix none \
+        | grep -vE '^(program|brigade)' | cut -d ' ' -f 1,2 | sort -u | paste -sd ';' | sed 's/;/, /g')"
+)
+
+size() (
+    here="$PWD"
+    scratch="$(mktemp -d)"
+    trap 'rm -rf "$scratch"' EXIT
+    export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$here/target}/size"
+
+    # A program of this name, by its manifest's dependencies and its main function.
+    program() {
+        mkdir -p "$scratch/$1/src"
+        printf '[package]\nname = "%s"\nedition = "2024"\n[workspace]\n[dependencies]\n%s\n[profile.release]\nstrip = true\n' \
+            "$1" "$2" > "$scratch/$1/Cargo.toml"
+        printf 'fn main() {\n%s\n}\n' "$3" > "$scratch/$1/src/main.rs"
+    }
+    hello='println!("hello")'
+    program alone '' "    std::thread::spawn(|| $hello).join().unwrap();"
+    program pool "brigade = { path = \"$here/crates/brigade\" }" "    brigade::Pool::new(2).execute(|| $hello);"
+
+    # The size of that program in bytes, with these further settings of the profile.
+    size_of() {
+        local name="$1"
+        shift
+        cargo build --quiet --release --manifest-path "$scratch/$name/Cargo.toml" "${@/#/--config=profile.release.}"
+        stat -c %s "$CARGO_TARGET_DIR/release/$name"
+    }
+    measure() {
+        local what="$1" alone pool
+        shift
+        alone=$(size_of alone "$@")
+        pool=$(size_of pool "$@")
+        printf '%-46s %4d kB more than %d kB\n' "$what" $(((pool - alone) / 1000)) $((alone / 1000))
+    }
+    measure 'cargo build --release'
+    measure 'lto, codegen-units = 1' lto=true codegen-units=1
+    measure 'lto, codegen-units = 1, opt-level = "s"' lto=true codegen-units=1 'opt-level="s"'
+    measure 'the same and panic = "abort"' lto=true codegen-units=1 'opt-level="s"' 'panic="abort"'
+)
+
+case "${1-}" in
+    package | msrv | size) "$@" ;;
+    '') package && msrv && size ;;
+    *) echo 'usage: ci/release.sh [package [ARGUMENTS] | msrv | size]' >&2 && exit 2 ;;
+esac
