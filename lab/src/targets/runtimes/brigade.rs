@@ -125,10 +125,7 @@ impl Runtime for Brigade {
         mpsc::channel(capacity)
     }
 
-    fn shutdown(self) {
-        // Joins the threads, and drops the tasks that wait forever.
-        drop(self.0);
-    }
+    // Joins the threads, and drops the tasks that wait forever.
 }
 
 impl Spawn for Handle {

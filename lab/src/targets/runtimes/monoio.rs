@@ -116,10 +116,6 @@ impl Runtime for Monoio {
     fn channel(capacity: usize) -> (Self::Sender, Self::Receiver) {
         mpsc::channel(capacity)
     }
-
-    fn shutdown(self) {
-        drop(self.0);
-    }
 }
 
 /// The error of what monoio does not have.

@@ -128,8 +128,6 @@ impl Runtime for Threads {
     fn channel(capacity: usize) -> (SyncSender<u8>, Receiver<u8>) {
         mpsc::sync_channel(capacity)
     }
-
-    fn shutdown(self) {}
 }
 
 impl Spawn for Starter {

@@ -124,10 +124,6 @@ impl Runtime for Tokio {
     fn channel(capacity: usize) -> (Self::Sender, Self::Receiver) {
         mpsc::channel(capacity)
     }
-
-    fn shutdown(self) {
-        drop(self.0);
-    }
 }
 
 impl Spawn for Handle {
