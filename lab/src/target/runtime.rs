@@ -90,9 +90,7 @@ pub(crate) trait Runtime: Sized + Sync + 'static {
 /// Spawns tasks from anywhere.
 pub(crate) trait Spawn: Clone + Send + 'static {
     /// Spawns `future`, detached. This fails only if a thread can't be started.
-    fn detach<F>(&self, future: F) -> io::Result<()>
-    where
-        F: Future<Output = ()> + Send + 'static;
+    fn detach(&self, future: impl Future<Output = ()> + Send + 'static) -> io::Result<()>;
 }
 
 /// A closure that waits for its time.

@@ -130,10 +130,7 @@ impl Runtime for Brigade {
 
 impl Spawn for Handle {
     #[inline]
-    fn detach<F>(&self, future: F) -> io::Result<()>
-    where
-        F: Future<Output = ()> + Send + 'static,
-    {
+    fn detach(&self, future: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
         // A pool that rejects the task has lost it, which is what the tally reports.
         drop(self.spawn(future));
         Ok(())

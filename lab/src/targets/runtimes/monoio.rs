@@ -125,10 +125,7 @@ fn no(what: &str) -> io::Error {
 
 impl Spawn for Spawner {
     #[inline]
-    fn detach<F>(&self, future: F) -> io::Result<()>
-    where
-        F: Future<Output = ()> + Send + 'static,
-    {
+    fn detach(&self, future: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
         drop(monoio::spawn(future));
         Ok(())
     }

@@ -132,10 +132,7 @@ impl Runtime for Threads {
 
 impl Spawn for Starter {
     #[inline]
-    fn detach<F>(&self, future: F) -> io::Result<()>
-    where
-        F: Future<Output = ()> + Send + 'static,
-    {
+    fn detach(&self, future: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
         Builder::new().spawn(|| block_on(future)).map(drop)
     }
 }

@@ -128,10 +128,7 @@ impl Runtime for Tokio {
 
 impl Spawn for Handle {
     #[inline]
-    fn detach<F>(&self, future: F) -> io::Result<()>
-    where
-        F: Future<Output = ()> + Send + 'static,
-    {
+    fn detach(&self, future: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
         drop(self.spawn(future));
         Ok(())
     }
