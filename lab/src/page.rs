@@ -85,7 +85,7 @@ impl Content {
     fn machine(&self) -> impl Iterator<Item = (String, String)> {
         let fields = self.recorded.setting.iter().map(|(name, value)| (&**name, words(value)));
         let course = self.recorded.noise.course().into_iter();
-        let all = fields.chain(course.map(|(when, words)| (when, words.into())));
+        let all = fields.chain(course);
         let known = all.filter(|(_, value)| !value.is_empty());
         known.map(|(name, value)| (printable(&name.replace('_', " ")), printable(&value)))
     }

@@ -22,13 +22,16 @@ const RUNS: usize = 20;
 /// Attempts at each round.
 const ATTEMPTS: usize = 4;
 
+/// Seconds of a workload by the model on so many CPUs.
+type Model = Box<dyn Fn(&Setting, usize) -> f64>;
+
 /// A workload of the model, and the same on the real pool. Both return seconds.
 struct Case {
     name: String,
     workers: usize,
     /// Where its threads are: each that has something to do at a time on a CPU of its own, as in the model.
     place: Place,
-    model: Box<dyn Fn(&Setting, usize) -> f64>,
+    model: Model,
     real: Box<dyn Fn(&Pool) -> f64 + Sync>,
 }
 

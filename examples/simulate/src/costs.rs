@@ -244,7 +244,6 @@ fn wake() -> Result<[f64; 2]> {
 /// A job that spawns the next one, `left` times.
 pub(crate) fn link(inside: Handle, left: u32) {
     if let Some(left) = left.checked_sub(1) {
-        let next = inside.clone();
-        inside.execute(move || link(next, left));
+        inside.execute(move || link(inside, left));
     }
 }

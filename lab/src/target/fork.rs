@@ -73,7 +73,7 @@ pub(crate) trait ForkJoin: Sized + 'static {
     }
 
     /// Ends the pool.
-    fn shutdown(self);
+    fn shutdown(self) {}
 }
 
 /// A loop as a pool without loops has it: forks over halves.
@@ -122,12 +122,12 @@ fn each_half_of_chunks<F: ForkJoin, T: Send>(
 }
 
 /// A pool that has tasks, but none that may borrow.
-pub(crate) trait Spawning: 'static {
+pub(crate) trait Spawning: Sized + 'static {
     /// Visits all nodes of the tree, with a task for each that waits for its children, and returns the sum of their values.
     fn fold<T: Tree>(&self, root: T) -> u64;
 
     /// Ends the pool.
-    fn shutdown(self);
+    fn shutdown(self) {}
 }
 
 /// Starts a pool with this many threads, the one that waits for the root included if it takes part.

@@ -13,7 +13,7 @@ pub(crate) trait Submit: Clone + Send + 'static {
 }
 
 /// A running pool.
-pub(crate) trait Pool: 'static {
+pub(crate) trait Pool: Sized + 'static {
     /// How a thread that is no worker of the pool submits.
     type Outside: Submit;
     /// How a task submits from inside the pool; every task carries one.
@@ -25,14 +25,14 @@ pub(crate) trait Pool: 'static {
     /// A submitter for tasks.
     fn inside(&self) -> Self::Inside;
 
-    /// Ends the pool after it has run its jobs, as far as the pool offers that.
-    fn shutdown(self);
+    /// Ends the pool after it has run its jobs, as far as the pool offers that. Without a method for it the pool is dropped.
+    fn shutdown(self) {}
 }
 
 /// A pool that is its own handle: its clones submit to it, outside and inside.
 pub(crate) trait Own: Submit {
     /// See [`Pool::shutdown`].
-    fn shutdown(self);
+    fn shutdown(self) {}
 }
 
 /// A running pool that is its own handle.

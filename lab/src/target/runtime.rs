@@ -90,15 +90,13 @@ pub(crate) trait Runtime: Sized + Sync + 'static {
     fn channel(capacity: usize) -> (Self::Sender, Self::Receiver);
 
     /// Ends the runtime. Its tasks have ended, except those that wait forever.
-    fn shutdown(self);
+    fn shutdown(self) {}
 }
 
 /// Spawns tasks from anywhere.
 pub(crate) trait Spawn: Clone + Send + 'static {
     /// Spawns `future`, detached. This fails only if a thread can't be started.
-    fn detach<F>(&self, future: F) -> io::Result<()>
-    where
-        F: Future<Output = ()> + Send + 'static;
+    fn detach(&self, future: impl Future<Output = ()> + Send + 'static) -> io::Result<()>;
 }
 
 /// A closure that waits for its time.

@@ -56,10 +56,6 @@ impl ForkJoin for Brigade {
     ) {
         brigade::par_chunks_mut(items, length, work);
     }
-
-    fn shutdown(self) {
-        drop(self.0);
-    }
 }
 
 /// Counts `node` and spawns a task for each of its children.

@@ -49,10 +49,6 @@ impl ForkJoin for Chili {
         root.count(answer);
         children(scope, root, 0, root.width(), answer);
     }
-
-    fn shutdown(self) {
-        drop(self.0);
-    }
 }
 
 /// Visits the children of `parent` from the number `from` up to `to`: joins over halves, in place of a scope.

@@ -49,10 +49,8 @@ impl ForkJoin for Forte {
         worker.scope(|scope| visit(scope, root, answer));
     }
 
-    fn shutdown(self) {
-        // Its threads idle until the process ends. To shrink a pool is to wait for the thread of its heartbeats with the
-        // lock held that this thread takes: in this version that is a deadlock.
-    }
+    // Its threads idle until the process ends. To shrink a pool is to wait for the thread of its heartbeats with the
+    // lock held that this thread takes: in this version that is a deadlock.
 }
 
 /// Counts `node` and spawns a task for each of its children.

@@ -35,10 +35,6 @@ impl Spawning for Jobs {
         let root = self.pool.submit(move || sum(pool, root, have_sets));
         root.join().expect(ENDS)
     }
-
-    fn shutdown(self) {
-        drop(self.pool);
-    }
 }
 
 /// What a job does.

@@ -70,10 +70,7 @@ impl ForkJoin for Rayon {
         items.par_chunks_mut(length).enumerate().for_each(|(index, chunk)| work(index, chunk));
     }
 
-    fn shutdown(self) {
-        // Its threads end some time later: rayon has no way to wait for them.
-        drop(self.0);
-    }
+    // Its threads end some time later: rayon has no way to wait for them.
 }
 
 /// Counts `node` and spawns a task for each of its children.

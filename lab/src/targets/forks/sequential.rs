@@ -53,6 +53,4 @@ impl ForkJoin for Sequential {
     ) {
         items.chunks_mut(length).enumerate().for_each(|(index, chunk)| work(index, chunk));
     }
-
-    fn shutdown(self) {}
 }

@@ -43,10 +43,6 @@ impl Spawning for Tokio {
             }
         })
     }
-
-    fn shutdown(self) {
-        drop(self.runtime);
-    }
 }
 
 /// A task that returns the sum of the values of `node` and of all that is below it.

@@ -142,10 +142,7 @@ impl Pool for Brigade {
         self.0.handle()
     }
 
-    fn shutdown(self) {
-        // The last owner drains and joins; the submitting threads have gone.
-        drop(self.0);
-    }
+    // The last owner drains and joins; the submitting threads have gone.
 }
 
 /// The pool's owner, shared by the submitting threads.
@@ -183,10 +180,6 @@ impl Pool for Traced {
     fn inside(&self) -> Handle {
         self.pool.inside()
     }
-
-    fn shutdown(self) {
-        self.pool.shutdown();
-    }
 }
 
 /// What a submission sets.
@@ -214,10 +207,6 @@ impl Pool for Rare {
 
     fn inside(&self) -> Submits {
         Submits(self.pool.handle(), self.inside)
-    }
-
-    fn shutdown(self) {
-        drop(self.pool);
     }
 }
 

@@ -12,10 +12,7 @@ pub(crate) const POOL: Listing<Start<Cloned<ThreadPool>>> = Listing {
 };
 
 impl Own for ThreadPool {
-    fn shutdown(self) {
-        // Ends with the last clone, without a way to wait for its threads.
-        drop(self);
-    }
+    // Ends with the last clone, without a way to wait for its threads.
 }
 
 impl Submit for ThreadPool {

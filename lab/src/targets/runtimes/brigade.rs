@@ -136,18 +136,12 @@ impl Runtime for Brigade {
         mpsc::channel(capacity)
     }
 
-    fn shutdown(self) {
-        // Joins the threads, and drops the tasks that wait forever.
-        drop(self.0);
-    }
+    // Joins the threads, and drops the tasks that wait forever.
 }
 
 impl Spawn for Handle {
     #[inline]
-    fn detach<F>(&self, future: F) -> io::Result<()>
-    where
-        F: Future<Output = ()> + Send + 'static,
-    {
+    fn detach(&self, future: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
         // A pool that rejects the task has lost it, which is what the tally reports.
         drop(self.spawn(future));
         Ok(())

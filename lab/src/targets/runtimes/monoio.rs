@@ -117,10 +117,6 @@ impl Runtime for Monoio {
     fn channel(capacity: usize) -> (Self::Sender, Self::Receiver) {
         mpsc::channel(capacity)
     }
-
-    fn shutdown(self) {
-        drop(self.0);
-    }
 }
 
 /// The error of what monoio does not have.
@@ -130,10 +126,7 @@ fn no(what: &str) -> io::Error {
 
 impl Spawn for Spawner {
     #[inline]
-    fn detach<F>(&self, future: F) -> io::Result<()>
-    where
-        F: Future<Output = ()> + Send + 'static,
-    {
+    fn detach(&self, future: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
         drop(monoio::spawn(future));
         Ok(())
     }

@@ -168,10 +168,7 @@ impl<E: Tasks> Runtime for Smol<E> {
 
 impl<E: Tasks> Spawn for Runs<E> {
     #[inline]
-    fn detach<F>(&self, future: F) -> io::Result<()>
-    where
-        F: Future<Output = ()> + Send + 'static,
-    {
+    fn detach(&self, future: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
         self.0.spawn_task(future).detach();
         Ok(())
     }

@@ -138,16 +138,11 @@ impl Runtime for Threads {
     fn channel(capacity: usize) -> (SyncSender<u8>, Receiver<u8>) {
         mpsc::sync_channel(capacity)
     }
-
-    fn shutdown(self) {}
 }
 
 impl Spawn for Starter {
     #[inline]
-    fn detach<F>(&self, future: F) -> io::Result<()>
-    where
-        F: Future<Output = ()> + Send + 'static,
-    {
+    fn detach(&self, future: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
         Builder::new().spawn(|| block_on(future)).map(drop)
     }
 }

@@ -134,18 +134,11 @@ impl Runtime for Tokio {
     fn channel(capacity: usize) -> (Self::Sender, Self::Receiver) {
         mpsc::channel(capacity)
     }
-
-    fn shutdown(self) {
-        drop(self.0);
-    }
 }
 
 impl Spawn for Handle {
     #[inline]
-    fn detach<F>(&self, future: F) -> io::Result<()>
-    where
-        F: Future<Output = ()> + Send + 'static,
-    {
+    fn detach(&self, future: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
         drop(self.spawn(future));
         Ok(())
     }
