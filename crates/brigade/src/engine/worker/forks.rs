@@ -26,7 +26,9 @@ struct Parts<'a> {
 }
 
 impl Awaited for Parts<'_> {
-    const BACKS_OFF: bool = true;
+    fn backs_off(&self) -> bool {
+        true
+    }
 
     fn is_over(&mut self) -> bool {
         self.wait.is_over()

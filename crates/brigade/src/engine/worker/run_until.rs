@@ -19,7 +19,9 @@ use crate::engine::sleep::events::blocked::{BlockedThread, Elsewhere};
 /// What a job on a worker waits for.
 pub(crate) trait Awaited {
     /// Whether the worker looks for something to run for some time before it sleeps.
-    const BACKS_OFF: bool = false;
+    fn backs_off(&self) -> bool {
+        false
+    }
 
     /// Whether the wait is over.
     fn is_over(&mut self) -> bool;
@@ -102,7 +104,7 @@ impl Worker {
                 || if runs_anything { self.run_one() } else { self.run_mail() }
             {
                 backoff = Backoff::default();
-            } else if !(A::BACKS_OFF && runs && backoff.snooze()) {
+            } else if !(awaited.backs_off() && runs && backoff.snooze()) {
                 return_tickets();
                 self.sleep_until(awaited);
             }
@@ -118,8 +120,9 @@ impl Worker {
     }
 
     /// Sleeps until the wait may be over, or there is something that this worker must run.
+    // It is not a type parameter, so that there is one copy of this.
     #[cold]
-    fn sleep_until(&self, awaited: &mut impl Awaited) {
+    fn sleep_until(&self, awaited: &mut dyn Awaited) {
         let own = awaited.thread().is_none().then(BlockedThread::of_this_thread);
         let thread = own.as_deref().or(awaited.thread()).cloned();
         let Some(thread) = thread else { unreachable!("one of the two") };
@@ -138,7 +141,7 @@ impl Worker {
     /// Runs a job of the pool inside the current one, or sleeps as an idle worker does until there is one, or a token; returns whether there
     /// was one.
     #[cold]
-    fn run_or_park(&self, thread: &BlockedThread, awaited: &mut impl Awaited) -> bool {
+    fn run_or_park(&self, thread: &BlockedThread, awaited: &mut dyn Awaited) -> bool {
         if self.run_one() {
             return false;
         }
