@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use brigade::{Builder, Handle, Pool, Queueing, TaskSet, WhenFull};
-
 use brigade_testkit::{Gate, Observed, Watchdog, eventually};
 
 /// One count per test, so that concurrent tests do not mix.
@@ -325,10 +324,13 @@ fn a_backlog_is_kept_in_blocks() {
     for queueing in [Queueing::Stealing, Queueing::Shared] {
         let metered = Metered::new(queueing);
         let before = COUNTS[metered.meter].load(Ordering::Relaxed);
+        let gate = Gate::closed();
         for _ in 0..2 {
-            metered.pool.execute(|| std::thread::sleep(std::time::Duration::from_millis(20)));
+            let held = gate.clone();
+            metered.pool.execute(move || held.wait());
         }
         (0..10_000).for_each(|_| metered.pool.execute(job::<3>()));
+        gate.open();
         metered.pool.wait_idle();
         let allocations = COUNTS[metered.meter].load(Ordering::Relaxed) - before;
         assert!(allocations <= 10_000 / 8, "{allocations} for 10,000 jobs");
