@@ -4,13 +4,11 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use brigade::{Handle, Pool, WhenFull};
-
 use crate::support::busy::occupy;
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::{POLICIES, at_rest, busy, fill};
-use brigade_testkit::panics;
-use brigade_testkit::{Bomb, Drops, Gate, Seed, Watchdog};
+use brigade::{Handle, Pool, WhenFull};
+use brigade_testkit::{Bomb, Drops, Gate, Seed, Watchdog, panics};
 
 #[test]
 fn as_many_jobs_are_queued_as_there_is_room_for() {

@@ -1,18 +1,15 @@
 //! A job for which there is no room, and one is dropped: the oldest or the newest.
 
-use std::mem;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
-use std::thread;
 use std::time::Instant;
-
-use brigade::{Handle, JoinError, Pool, Queueing, WhenFull};
+use std::{mem, thread};
 
 use crate::support::busy::occupy;
 use crate::support::crowd::{Crowd, for_both_queueings};
 use crate::support::full::{at_rest, busy, full};
-use brigade_testkit::panics;
-use brigade_testkit::{Gate, Latch, Watchdog};
+use brigade::{Handle, JoinError, Pool, Queueing, WhenFull};
+use brigade_testkit::{Gate, Latch, Watchdog, panics};
 
 #[test]
 fn with_drop_oldest_the_oldest_is_cancelled_for_the_newest() {

@@ -8,12 +8,10 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
-use brigade::{Handle, Pool, Reason, Shutdown, WhenFull};
-
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::{at_rest, busy, full};
-use brigade_testkit::panics;
-use brigade_testkit::{WakeCounter, Watchdog, block_on, eventually};
+use brigade::{Handle, Pool, Reason, Shutdown, WhenFull};
+use brigade_testkit::{WakeCounter, Watchdog, block_on, eventually, panics};
 
 type Submitting = Pin<Box<dyn Future<Output = Result<(), Reason>> + Send>>;
 

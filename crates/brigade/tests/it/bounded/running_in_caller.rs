@@ -5,15 +5,13 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use brigade::{
-    Handle, OnPanic, Order, Outcome, Pool, Reason, Shutdown, TaskSet, WhenFull, block_on,
-};
-
 use crate::support::busy::occupy;
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::{POLICIES, at_rest, fill, full};
-use brigade_testkit::panics;
-use brigade_testkit::{Gate, Seed, Watchdog, eventually, spin_for};
+use brigade::{
+    Handle, OnPanic, Order, Outcome, Pool, Reason, Shutdown, TaskSet, WhenFull, block_on,
+};
+use brigade_testkit::{Gate, Seed, Watchdog, eventually, panics, spin_for};
 
 /// The policies by which a thread outside waits, or runs the job itself.
 const NO_ROOM: [WhenFull; 3] =

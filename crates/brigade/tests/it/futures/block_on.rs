@@ -11,12 +11,10 @@ use std::task::{Context, Poll};
 use std::thread;
 use std::time::Duration;
 
+use crate::support::policy::queue_kinds;
 use brigade::time::sleep;
 use brigade::{Handle, JoinHandle, Pool, block_on, spawn, yield_now};
-
-use crate::support::policy::queue_kinds;
-use brigade_testkit::panics;
-use brigade_testkit::{Latch, Watchdog, eventually};
+use brigade_testkit::{Latch, Watchdog, eventually, panics};
 
 #[test]
 fn a_future_that_is_not_send_may_be_blocked_on() {

@@ -2,15 +2,12 @@
 
 use std::future::{Future, poll_fn};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
-use std::sync::{Arc, Barrier, Mutex};
+use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::thread;
 
-use brigade::{CancelOnDrop, JoinError, JoinHandle, Pool, block_on, yield_now};
-
 use crate::support::busy::occupy;
-use brigade_testkit::panics;
-use brigade_testkit::{Drops, Gate, Latch, Seed, Token, Watchdog, eventually};
+use brigade::{CancelOnDrop, JoinError, JoinHandle, Pool, block_on, yield_now};
+use brigade_testkit::{Drops, Gate, Latch, Seed, Token, Watchdog, eventually, panics};
 
 #[test]
 fn a_future_that_waits_is_dropped_at_once_and_only_once() {

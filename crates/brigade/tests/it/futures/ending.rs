@@ -1,8 +1,7 @@
 //! Futures at the end of their pool.
 
 use std::future::pending;
-use std::sync::mpsc;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
 use std::task::Waker;
 use std::thread;
 

@@ -5,15 +5,13 @@ use std::panic::{self, AssertUnwindSafe};
 use std::rc::Rc;
 use std::thread::{self, ThreadId};
 
+use crate::support::crowd::await_idle_workers;
+use crate::support::policy::for_every_row;
 use crate::support::reports::counts;
 use brigade::{
     Handle, JoinError, JoinHandle, Pool, Reason, Shutdown, block_on, spawn_local, yield_now,
 };
-
-use crate::support::crowd::await_idle_workers;
-use crate::support::policy::for_every_row;
-use brigade_testkit::panics;
-use brigade_testkit::{Drops, Latch, Token, Watchdog, eventually};
+use brigade_testkit::{Drops, Latch, Token, Watchdog, eventually, panics};
 
 /// Bound to its thread: is not `Send`, and panics if it is dropped on another.
 pub(crate) struct Here {

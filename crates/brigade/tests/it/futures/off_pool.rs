@@ -1,11 +1,10 @@
 //! Futures that are polled, dropped or woken where their pool has no thread for them, or is about to end.
 
 use std::future::pending;
-use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{io, thread};
 
 use crate::support::busy::open_once_closed;
 use crate::support::full::{at_rest, busy, full};

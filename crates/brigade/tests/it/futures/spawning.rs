@@ -4,8 +4,7 @@ use std::future::{Future, poll_fn};
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -13,10 +12,8 @@ use crate::support::busy::occupy;
 use crate::support::policy::queue_kinds;
 use crate::support::roll_call::thread_ids;
 use brigade::{Handle, JoinError, OnPanic, Pool, Reason, Shutdown, WhenFull, block_on, yield_now};
-use brigade_testkit::{
-    Drops, Gate, Latch, Watchdog, eventually,
-    panics::{self, text},
-};
+use brigade_testkit::panics::{self, text};
+use brigade_testkit::{Drops, Gate, Latch, Watchdog, eventually};
 
 #[test]
 fn a_future_is_polled_to_its_end_and_its_handle_tells_what_it_came_to() {

@@ -5,15 +5,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
 
-use brigade::{
-    AbortHandle, JoinError, JoinHandle, Pool, Shutdown, block_on, cancelled, spawn_local,
-};
-
 use crate::support::busy::occupy;
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::at_rest;
-use brigade_testkit::panics;
-use brigade_testkit::{Bomb, Drops, Gate, Latch, Seed, Token, Watchdog, eventually, spin_for};
+use brigade::{
+    AbortHandle, JoinError, JoinHandle, Pool, Shutdown, block_on, cancelled, spawn_local,
+};
+use brigade_testkit::{
+    Bomb, Drops, Gate, Latch, Seed, Token, Watchdog, eventually, panics, spin_for,
+};
 
 fn is_cancelled<T>(outcome: Result<T, JoinError>) -> bool {
     matches!(outcome, Err(JoinError::Cancelled))

@@ -4,12 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::thread;
 
-use brigade::{Handle, JoinError, Pool, Shutdown};
-
 use crate::support::busy::{occupy, open_once_closed};
 use crate::support::policy::for_every_row;
-use brigade_testkit::panics;
-use brigade_testkit::{Gate, Watchdog};
+use brigade::{Handle, JoinError, Pool, Shutdown};
+use brigade_testkit::{Gate, Watchdog, panics};
 
 /// One counter per job: all of them must end at one.
 #[derive(Clone)]

@@ -2,17 +2,14 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
-use std::time::Duration;
-
-use brigade::{Metrics, Pool, Shutdown};
 
 use crate::support::busy::occupy;
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::{POLICIES, at_rest};
 use crate::support::policy::queue_kinds;
 use crate::support::roll_call::on_every_worker;
-use brigade_testkit::panics;
-use brigade_testkit::{Gate, Latch, Watchdog, eventually};
+use brigade::{Metrics, Pool, Shutdown};
+use brigade_testkit::{Gate, Latch, Meeting, Watchdog, eventually, panics};
 
 fn finished(sums: &Metrics) -> [u64; 3] {
     [sums.returned, sums.panicked, sums.cancelled]
@@ -154,7 +151,7 @@ fn jobs_queued_by_a_worker_that_is_still_busy_count_as_queued() {
 }
 
 #[test]
-fn the_counters_of_the_workers_show_who_ran_stole_and_slept() {
+fn the_counters_of_each_worker_count_its_jobs_steals_parks_and_wakes() {
     let _dog = Watchdog::start(20);
     let pool = Pool::new(4);
     on_every_worker(&pool, || ());
@@ -168,11 +165,13 @@ fn the_counters_of_the_workers_show_who_ran_stole_and_slept() {
     on_every_worker(&pool, || ());
     assert!(wakes(&pool) > before, "no worker was woken: {:?}", pool.metrics());
     // Spawned on one worker and run on all: the others stole.
-    let children = pool.submit(|| {
-        let nap = || thread::sleep(Duration::from_millis(20));
-        (0..8).map(|_| brigade::submit(nap)).collect::<Vec<_>>()
+    let meeting = Meeting::of(4);
+    let children = pool.submit(move || {
+        let children = [(); 3].map(|()| brigade::submit(meeting.job()));
+        (meeting.attend(), children)
     });
-    children.join().unwrap().into_iter().for_each(|child| child.join().unwrap());
+    let (met, children) = children.join().unwrap();
+    assert!(met && children.into_iter().all(|child| child.join().unwrap()));
     pool.wait_idle();
     let sums = pool.metrics();
     assert!(sums.workers.iter().map(|worker| worker.stolen).sum::<u64>() > 0, "{sums:?}");

@@ -8,14 +8,12 @@ use std::rc::Rc;
 use std::sync::mpsc;
 use std::time::Duration;
 
+use crate::support::full::full;
 use brigade::time::{Elapsed, timeout};
 use brigade::{
     Handle, JoinError, JoinHandle, Pool, Reason, Rejected, Shutdown, WhenFull, block_on,
 };
-use brigade_testkit::panics;
-use brigade_testkit::{Drops, Gate, Watchdog, eventually};
-
-use crate::support::full::full;
+use brigade_testkit::{Drops, Gate, Watchdog, eventually, panics};
 
 type Any = Box<dyn Error + Send + Sync>;
 

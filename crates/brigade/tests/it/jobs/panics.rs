@@ -9,10 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::support::busy::occupy;
 use crate::support::roll_call::{on_every_worker, thread_ids};
 use brigade::{JoinError, Pool, Shutdown};
-use brigade_testkit::{
-    Gate, Watchdog, eventually,
-    panics::{self, text},
-};
+use brigade_testkit::panics::{self, text};
+use brigade_testkit::{Gate, Watchdog, eventually};
 
 thread_local! {
     /// What a job left on its worker.

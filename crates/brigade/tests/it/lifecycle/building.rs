@@ -10,8 +10,7 @@ use brigade::{Builder, Pool, Threads};
 #[cfg(target_os = "linux")]
 use crate::support::crowd::threads_named;
 use crate::support::roll_call::on_every_worker;
-use brigade_testkit::panics;
-use brigade_testkit::{Watchdog, eventually};
+use brigade_testkit::{Watchdog, eventually, panics};
 
 #[track_caller]
 fn assert_refused(builder: Builder) {

@@ -9,10 +9,8 @@ use std::time::Duration;
 use crate::support::busy::occupy;
 use crate::support::policy::queue_kinds;
 use brigade::{Handle, Pool, Reason, Shutdown};
-use brigade_testkit::{
-    Gate, Watchdog, eventually,
-    panics::{self, text},
-};
+use brigade_testkit::panics::{self, text};
+use brigade_testkit::{Gate, Watchdog, eventually};
 
 const LONG: Duration = Duration::from_secs(10);
 

@@ -9,10 +9,8 @@ use std::time::Duration;
 
 use crate::support::busy::{occupy, open_once_closed};
 use brigade::{JoinError, Pool, Shutdown};
-use brigade_testkit::{
-    Gate, Watchdog, eventually,
-    panics::{self, text},
-};
+use brigade_testkit::panics::{self, text};
+use brigade_testkit::{Gate, Watchdog, eventually};
 
 /// Where a worker finds the pool that it must drop.
 type Slot = Arc<Mutex<Option<Pool>>>;

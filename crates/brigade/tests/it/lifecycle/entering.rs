@@ -9,8 +9,7 @@ use std::time::Duration;
 
 use brigade::time::{Sleep, sleep};
 use brigade::{Handle, Pool, Reason, TaskSet, block_on};
-use brigade_testkit::Watchdog;
-use brigade_testkit::panics;
+use brigade_testkit::{Watchdog, panics};
 
 const SOON: Duration = Duration::from_millis(1);
 

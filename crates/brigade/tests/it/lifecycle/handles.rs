@@ -1,17 +1,13 @@
 //! `Handle`: a word that submits to its own pool or to none.
 
-use std::hint;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
-use std::sync::{Arc, Barrier};
-use std::thread;
+use std::sync::{Arc, Barrier, mpsc};
 use std::time::Duration;
-
-use brigade::{Handle, Pool, Reason, Rejected, Shutdown};
+use std::{hint, thread};
 
 use crate::support::busy::occupy;
-use brigade_testkit::panics;
-use brigade_testkit::{Gate, Watchdog};
+use brigade::{Handle, Pool, Reason, Rejected, Shutdown};
+use brigade_testkit::{Gate, Watchdog, panics};
 
 /// A handle whose pool is gone.
 fn stale() -> Handle {

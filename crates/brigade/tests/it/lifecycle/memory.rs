@@ -5,12 +5,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use brigade::{JoinError, Pool, Shutdown};
-
 use crate::support::busy::{occupy, open_once_closed};
 use crate::support::policy::queue_kinds;
-use brigade_testkit::panics;
-use brigade_testkit::{Gate, Watchdog, spin_for};
+use brigade::{JoinError, Pool, Shutdown};
+use brigade_testkit::{Gate, Watchdog, panics, spin_for};
 
 /// Is slow to drop, and then reports the drop.
 struct SlowDrop(Arc<AtomicBool>);

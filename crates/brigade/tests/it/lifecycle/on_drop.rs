@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::support::busy::{occupy, open_once_closed};
 use brigade::time::sleep;
 use brigade::{JoinError, Pool, Shutdown, ShutdownOptions};
-use brigade_testkit::{Drops, Gate, Watchdog, eventually};
+use brigade_testkit::{Drops, Gate, Watchdog, eventually, spin_for};
 
 const SOON: Duration = Duration::from_millis(5);
 /// The most time for a call that does not wait.
@@ -41,7 +41,7 @@ fn busy(pool: &Pool, gate: &Gate) -> Arc<AtomicBool> {
         begins.open();
         held.wait();
         // The drop of the pool would come first if it did not wait.
-        thread::sleep(SOON);
+        spin_for(SOON / 10);
         ends.store(true, Ordering::SeqCst);
     });
     begun.wait();
@@ -202,7 +202,7 @@ fn a_pool_that_its_own_job_shuts_down_is_waited_for() {
         brigade::Handle::current().unwrap().shutdown(Shutdown::Drain);
         told.send(()).unwrap();
         held.wait();
-        thread::sleep(SOON);
+        spin_for(SOON / 10);
         ends.store(true, Ordering::SeqCst);
     });
     tells.recv().unwrap();

@@ -1,16 +1,14 @@
 //! The defects reproduced in `executors` and `rusty_pool`, each with the behaviour that excludes
 //! it.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::support::attempts::in_one_of_three_attempts;
 use crate::support::policy::queue_kinds;
-use brigade::{Handle, Idle, JoinError, JoinHandle, Pool, Queueing, Shutdown};
-use brigade_testkit::{Seed, Watchdog, spin_for};
+use brigade::{Idle, JoinError, JoinHandle, Pool, Queueing, Shutdown};
+use brigade_testkit::{Meeting, Seed, Watchdog, spin_for};
 
 /// S9a: `rusty_pool` returned early 140 times in these rounds.
 #[test]
@@ -92,25 +90,15 @@ fn name() -> String {
 
 /// S14: on four workers `executors` took 500 ms and two threads for this.
 #[test]
-fn four_sleeping_children_of_one_job_sleep_at_once_on_four_workers() {
-    let _dog = Watchdog::start_alone(20);
+fn four_blocking_children_of_one_job_block_at_once_on_four_workers() {
+    let _dog = Watchdog::start(20);
     for (kind, pool) in queue_kinds(4) {
-        in_one_of_three_attempts(|| {
-            let begun = Instant::now();
-            let children = pool.submit(|| {
-                let nap = || {
-                    thread::sleep(Duration::from_millis(100));
-                    thread::current().id()
-                };
-                let pool = Handle::current().unwrap();
-                (0..4).map(|_| pool.submit(nap)).collect::<Vec<_>>()
-            });
-            let children = children.join().unwrap();
-            let ids: HashSet<_> = children.into_iter().map(|child| child.join().unwrap()).collect();
-            let (threads, took) = (ids.len(), begun.elapsed());
-            let at_once = threads == 4 && took < Duration::from_millis(300);
-            at_once.then_some(()).ok_or(format!("{took:?} on {threads} threads, {kind}"))
-        });
+        for _ in 0..10 {
+            let meeting = Meeting::of(4);
+            let children = pool.submit(move || [(); 4].map(|()| brigade::submit(meeting.job())));
+            let met = children.join().unwrap().map(|child| child.join().unwrap());
+            assert_eq!(met, [true; 4], "{kind}");
+        }
     }
 }
 

@@ -1,17 +1,14 @@
 //! Shutdown: what it runs, what it discards, and when it returns.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
-
-use crate::support::reports::counts;
-use brigade::{Handle, JoinError, JoinHandle, Pool, Reason, Shutdown};
 
 use crate::support::busy::{occupy, open_once_closed};
 use crate::support::policy::queue_kinds;
-use brigade_testkit::panics;
-use brigade_testkit::{Gate, Watchdog, eventually};
+use crate::support::reports::counts;
+use brigade::{Handle, JoinError, JoinHandle, Pool, Reason, Shutdown};
+use brigade_testkit::{Gate, Watchdog, eventually, panics};
 
 fn cancelled<T>(mut job: JoinHandle<T>) -> bool {
     matches!(job.try_join(), Some(Err(JoinError::Cancelled)))

@@ -4,12 +4,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
-use brigade::{Handle, JoinError, JoinHandle, Pool, Shutdown};
-
 use crate::support::busy::{occupy, open_once_closed};
 use crate::support::policy::queue_kinds;
-use brigade_testkit::panics;
-use brigade_testkit::{Gate, Watchdog};
+use brigade::{Handle, JoinError, JoinHandle, Pool, Shutdown};
+use brigade_testkit::{Gate, Watchdog, panics};
 
 /// Runs a closure when it is dropped.
 struct OnDrop<F: FnMut()>(F);

@@ -6,13 +6,11 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
-use crate::support::reports::counts;
-use brigade::{Builder, Metrics, Pool, Shutdown};
-
 use crate::support::busy::open_once_closed;
 use crate::support::crowd::{Crowd, await_idle_workers, for_both_queueings, workers};
-use brigade_testkit::panics;
-use brigade_testkit::{Gate, Watchdog, eventually};
+use crate::support::reports::counts;
+use brigade::{Builder, Metrics, Pool, Shutdown};
+use brigade_testkit::{Gate, Watchdog, eventually, panics};
 
 /// What the hooks were called with, and where.
 #[derive(Default)]
@@ -119,7 +117,7 @@ fn counts_add_up_at_every_moment_while_threads_come_and_go() {
                     });
                     if n % 300 == 0 {
                         pool.resize(1..=2 + n / 300 % 2).unwrap();
-                        thread::sleep(Duration::from_micros(200));
+                        _ = pool.wait_idle_timeout(Duration::from_micros(200));
                     }
                 }
                 pool.wait_idle();

@@ -6,13 +6,12 @@ use std::collections::BTreeSet;
 use std::sync::mpsc;
 use std::thread;
 
+use crate::support::nice::nice_here;
+use crate::support::roll_call::on_every_worker;
 use brigade::{Handle, Pool, Thread, blocking};
 use brigade_sync::affinity::ThreadRef;
 use brigade_sync::thread::{on_another, set_nice};
 use brigade_testkit::{Watchdog, eventually};
-
-use crate::support::nice::nice_here;
-use crate::support::roll_call::on_every_worker;
 
 /// The CPUs that the calling thread may run on, and its nice value.
 type Traits = (Vec<usize>, i32);

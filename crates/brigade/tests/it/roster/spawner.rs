@@ -1,17 +1,14 @@
 //! The spawner is user code: it may fail, panic and be slow, and the pool still works.
 
-use std::io;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
-use std::thread;
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
-
-use brigade::{NewThread, Pool, Reason, Shutdown, Thread};
+use std::{io, thread};
 
 use crate::support::crowd::{Crowd, await_idle_workers, for_both_queueings, workers};
-use brigade_testkit::panics;
-use brigade_testkit::{Gate, Watchdog, eventually, spin_for};
+use brigade::{Handle, NewThread, Pool, Reason, Shutdown, Thread, WhenFull};
+use brigade_testkit::{BlockedThread, Gate, Watchdog, eventually, panics, spin_for, stays};
 
 /// How starts fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -336,8 +333,16 @@ fn a_job_accepted_while_the_only_thread_fails_to_start_is_not_left_alone() {
         let submit = || handle.try_submit(|| ());
         let first = scope.spawn(submit);
         eventually("its thread is being started", || asked.load(Ordering::SeqCst) == 1);
-        let second = scope.spawn(submit);
-        thread::sleep(Duration::from_millis(20));
+        let submitter = BlockedThread::default();
+        let blocks = submitter.clone();
+        let second = scope.spawn(move || {
+            blocks.is_this();
+            submit()
+        });
+        // It waits for the start, or has relied on it and returned.
+        eventually("it has submitted or is blocked", || {
+            second.is_finished() || submitter.is_blocked()
+        });
         gate.open();
         for submitted in [first, second] {
             if let Ok(mut job) = submitted.join().unwrap() {
@@ -373,4 +378,83 @@ fn a_job_accepted_while_the_last_thread_leaves_is_not_left_alone_although_the_ne
             spin_for(Duration::from_micros(n % 40));
         }
     });
+}
+
+#[test]
+fn a_spawner_may_submit_to_another_pool() {
+    let _dog = Watchdog::start(30);
+    let other = Pool::new(1);
+    let log = other.handle();
+    let builder = Pool::builder().threads(1..=2).spawner(move |thread| {
+        log.execute(|| ());
+        thread.start()
+    });
+    let pool = builder.build().unwrap();
+    let (handle, gate, crowd) = (pool.handle(), Gate::closed(), Crowd::default());
+    for busy in 1..=2 {
+        handle.execute(crowd.job(&gate));
+        eventually("the job has started", || crowd.now() == busy);
+    }
+    gate.open();
+}
+
+#[test]
+fn a_spawner_that_fails_after_it_has_started_the_thread_leaves_the_counts_right() {
+    let _dog = Watchdog::start(60);
+    let (asked, there) = (AtomicUsize::new(0), Arc::new(AtomicUsize::new(0)));
+    let (starts, stops) = (Arc::clone(&there), Arc::clone(&there));
+    let builder = Pool::builder().threads(1..=3).spawner(move |thread| {
+        let started = thread.start()?;
+        // Say, its priority could not be set.
+        if asked.fetch_add(1, Ordering::SeqCst) > 0 {
+            return Err(std::io::Error::other("expected"));
+        }
+        Ok(started)
+    });
+    let builder = builder
+        .on_start(move |_| _ = starts.fetch_add(1, Ordering::SeqCst))
+        .on_stop(move |_| _ = stops.fetch_sub(1, Ordering::SeqCst));
+    let pool = builder.build().unwrap();
+    let (gate, crowd) = (Gate::closed(), Crowd::default());
+    for _ in 0..10 {
+        pool.execute(crowd.job(&gate));
+    }
+    eventually("each counted worker runs a job", || crowd.now() == workers(&pool));
+    stays("no more are counted", || crowd.now() == workers(&pool));
+    let (most, counted) = (crowd.now(), workers(&pool));
+    gate.open();
+    drop(pool);
+    assert!(most <= 3 && counted == most, "{most} threads at work, {counted} counted, 3 allowed");
+}
+
+#[test]
+fn a_spawner_that_waits_for_an_idle_pool_returns() {
+    let _dog = Watchdog::start(30);
+    let pool: Arc<OnceLock<Pool>> = Arc::default();
+    let own = Arc::clone(&pool);
+    let builder = Pool::builder().threads(2).spawner(move |thread| {
+        own.get().inspect(|pool| _ = pool.wait_idle());
+        thread.start()
+    });
+    pool.set(builder.build().unwrap()).unwrap();
+    pool.get().unwrap().execute(|| ());
+    assert!(pool.get().unwrap().wait_idle());
+}
+
+#[test]
+fn a_spawner_may_submit_to_its_own_full_pool() {
+    let _dog = Watchdog::start(30);
+    for policy in [WhenFull::DropOldest, WhenFull::Block] {
+        let own: Arc<OnceLock<Handle>> = Arc::default();
+        let handle = Arc::clone(&own);
+        let builder = Pool::builder().threads(0..=1).capacity(1).when_full(policy);
+        let builder = builder.spawner(move |thread| {
+            let _ = handle.get().map(|handle| handle.job().execute(|| ()));
+            thread.start()
+        });
+        let pool = builder.build().unwrap();
+        own.set(pool.handle()).unwrap();
+        pool.execute(|| ());
+        assert!(pool.wait_idle(), "{policy:?}");
+    }
 }

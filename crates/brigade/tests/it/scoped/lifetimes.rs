@@ -1,13 +1,11 @@
 //! Everything is dropped once, in time, and what is forgotten is only leaked.
 
-use std::mem;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
-
-use brigade::{Handle, Pool, join, scope};
-use brigade_testkit::{Drops, Watchdog};
+use std::{mem, thread};
 
 use super::pools::{for_every_pool, join_stolen};
+use brigade::{Handle, Pool, join, scope};
+use brigade_testkit::{Drops, Watchdog};
 
 #[test]
 fn captures_and_results_are_dropped_once() {

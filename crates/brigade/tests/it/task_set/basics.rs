@@ -6,12 +6,10 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use brigade::{JoinError, Pool, TaskSet};
-
 use crate::support::policy::queue_kinds;
 use crate::support::roll_call::thread_ids;
-use brigade_testkit::panics;
-use brigade_testkit::{Gate, Watchdog, eventually};
+use brigade::{JoinError, Pool, TaskSet};
+use brigade_testkit::{Gate, Watchdog, eventually, panics};
 
 /// Spawns a job that returns `value` once the gate opens.
 fn spawn_gated(set: &mut TaskSet<u32>, value: u32) -> Gate {

@@ -5,12 +5,10 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use brigade::{JoinError, NewThread, Pool, Shutdown, TaskSet, cancelled};
-
 use crate::support::busy::{occupy, open_once_closed};
 use crate::support::policy::queue_kinds;
-use brigade_testkit::panics;
-use brigade_testkit::{Gate, Seed, Watchdog, eventually, spin_for};
+use brigade::{JoinError, NewThread, Pool, Shutdown, TaskSet, cancelled};
+use brigade_testkit::{Gate, Seed, Watchdog, eventually, panics, spin_for};
 
 fn is_cancelled<T>(outcome: Result<T, JoinError>) -> bool {
     matches!(outcome, Err(JoinError::Cancelled))

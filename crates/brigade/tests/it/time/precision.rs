@@ -2,16 +2,15 @@
 
 use std::io;
 use std::sync::mpsc::{self, Receiver};
-use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::support::attempts::in_one_of_three_attempts;
 use crate::support::busy::occupy;
 use crate::support::full::at_rest;
+use crate::support::in_time::assert_in_time;
 use crate::support::policy::for_every_row;
 use brigade::time::{sleep, sleep_until};
 use brigade::{Handle, Missed, Pool, Reason, block_on};
-use brigade_testkit::{Gate, Seed, Watchdog};
+use brigade_testkit::{Gate, Seed, Watchdog, spin_for};
 
 /// Far longer than anything here may take, and no test's limit.
 const FAR: Duration = Duration::from_secs(3600);
@@ -68,26 +67,23 @@ fn no_sleep_of_a_thread_outside_comes_early() {
 }
 
 #[test]
-fn what_is_due_on_an_idle_pool_is_less_than_a_millisecond_late() {
+fn closures_and_sleeps_of_an_idle_pool_are_less_than_a_millisecond_late() {
     let _dog = Watchdog::start_alone(60);
     let limit = Duration::from_millis(1);
     for threads in [1, 2] {
         let pool = Pool::new(threads);
-        in_one_of_three_attempts(|| {
-            let mut late = Vec::new();
-            for _ in 0..50 {
-                let end = Instant::now() + Duration::from_millis(2);
-                late.push(ran_at(pool.handle(), end).recv().unwrap() - end);
-                let end = Instant::now() + Duration::from_millis(2);
-                let woken = pool.spawn(async move {
-                    sleep_until(end).await;
-                    Instant::now() - end
-                });
-                late.push(woken.join().unwrap());
-            }
-            late.sort();
-            // Two of three: other processes may use the machine at times.
-            if late[66] < limit { Ok(()) } else { Err(format!("{threads} threads: {late:?}")) }
+        let soon = || Instant::now() + Duration::from_millis(2);
+        assert_in_time("a closure", limit, || {
+            let end = soon();
+            ran_at(pool.handle(), end).recv().unwrap() - end
+        });
+        assert_in_time("a sleep", limit, || {
+            let end = soon();
+            let woken = pool.spawn(async move {
+                sleep_until(end).await;
+                Instant::now() - end
+            });
+            woken.join().unwrap()
         });
     }
 }
@@ -99,8 +95,8 @@ fn a_timer_that_comes_before_the_one_a_worker_sleeps_for_is_not_missed() {
         let pool = Pool::new(threads);
         let _far = pool.job().after(FAR).execute(|| unreachable!()).unwrap();
         for round in 0..50 {
-            // A worker sleeps for the first one by now, or is about to.
-            thread::sleep(Duration::from_micros(round * 10));
+            // A worker is parked for the first one by now, or is about to park.
+            spin_for(Duration::from_micros(round * 10));
             let end = Instant::now() + Duration::from_millis(1);
             let ran = ran_at(pool.handle(), end).recv_timeout(LONG);
             assert!(ran.is_ok(), "{threads} threads, round {round}");

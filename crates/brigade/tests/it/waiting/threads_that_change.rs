@@ -1,16 +1,14 @@
 //! `wait_idle` while threads block, leave, are started or fail to start, and while a full pool drops jobs.
 
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread;
 use std::time::Duration;
-
-use brigade::{NewThread, Pool, TaskSet, Thread, WhenFull};
-use brigade_testkit::{Gate, Watchdog, eventually};
+use std::{io, thread};
 
 use crate::support::crowd::{await_idle_workers, for_both_queueings, workers};
 use crate::support::trees::Trees;
+use brigade::{NewThread, Pool, TaskSet, Thread, WhenFull};
+use brigade_testkit::{Gate, Watchdog, eventually, spin_for};
 
 /// Where a job waits, and whether it has arrived there.
 #[derive(Clone, Default)]
@@ -43,7 +41,8 @@ fn waits_end_neither_early_nor_never_while_the_size_of_the_pool_goes_up_and_down
             scope.spawn(|| {
                 for threads in [1, 4, 2, 3].into_iter().cycle() {
                     pool.resize(1..=threads).unwrap();
-                    thread::sleep(Duration::from_micros(200));
+                    spin_for(Duration::from_micros(20));
+                    thread::yield_now();
                     if ended.load(Ordering::Relaxed) {
                         break;
                     }

@@ -1,7 +1,8 @@
 //! Waits of jobs that unwind: the jobs that they wait for do not see it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::SeqCst;
 use std::thread;
 
 use brigade::{Handle, Pool, TaskSet};
