@@ -379,7 +379,7 @@ fn a_job_of_a_scope_allocates_nothing_for_up_to_16_bytes_and_once_for_more() {
 }
 
 #[test]
-fn an_idle_worker_keeps_a_thousand_slots_for_forks_and_gives_back_more() {
+fn an_idle_worker_keeps_a_thousand_slots_for_forks_and_frees_more() {
     let _dog = Watchdog::start(30);
     let metered = alone(Queueing::Stealing);
     let allocated = |jobs: usize| {
@@ -404,7 +404,7 @@ fn as_job<T>(mut closure: impl FnMut() -> T + Send + 'static) -> impl FnMut() + 
 }
 
 #[test]
-fn what_an_ended_job_captured_takes_no_memory_while_its_handle_is_kept() {
+fn captures_of_an_ended_job_are_freed_while_its_handle_is_kept() {
     let _dog = Watchdog::start(30);
     let pool = Pool::builder().threads(2).build().unwrap();
     let assert_gone = |of| assert_eq!(CAPTURES.load(Ordering::Relaxed), 0, "of {of}");

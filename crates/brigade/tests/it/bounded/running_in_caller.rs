@@ -18,7 +18,7 @@ const NO_ROOM: [WhenFull; 3] =
     [WhenFull::Block, WhenFull::BlockFor(Duration::MAX), WhenFull::RunInCaller];
 
 #[test]
-fn what_a_job_submits_to_its_full_pool_is_queued_and_runs_after_it() {
+fn a_job_of_a_worker_in_a_full_pool_is_queued_and_runs_later() {
     let _dog = Watchdog::start(20);
     for policy in NO_ROOM {
         for_both_queueings(|builder| {
@@ -48,7 +48,7 @@ fn what_a_job_submits_to_its_full_pool_is_queued_and_runs_after_it() {
 }
 
 #[test]
-fn what_waits_for_a_while_or_without_a_thread_is_queued_too_whatever_the_policy() {
+fn with_every_policy_a_waiting_submission_of_a_worker_is_queued() {
     let _dog = Watchdog::start(20);
     for policy in POLICIES {
         let builder = Pool::builder().threads(1).capacity(1).when_full(policy);

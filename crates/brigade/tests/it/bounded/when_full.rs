@@ -82,7 +82,7 @@ fn with_block_a_submission_from_outside_waits_for_a_permit() {
 }
 
 #[test]
-fn a_try_waits_runs_and_drops_nothing_whatever_the_policy() {
+fn with_every_policy_a_try_neither_waits_nor_runs_nor_evicts() {
     let _dog = Watchdog::start(20);
     for policy in POLICIES {
         for_both_queueings(|builder| {

@@ -122,7 +122,7 @@ fn late_wakes_of_an_earlier_call_do_no_harm() {
 }
 
 #[test]
-fn a_thread_that_blocks_for_ever_holds_up_no_shutdown_of_another_pool() {
+fn a_foreign_thread_that_blocks_forever_delays_no_shutdown() {
     let _dog = Watchdog::start(20);
     let pool = Pool::new(2);
     // A thread of no pool.

@@ -77,7 +77,7 @@ fn a_future_that_is_being_polled_is_dropped_when_that_poll_ends() {
 }
 
 #[test]
-fn what_has_ended_can_not_be_cancelled() {
+fn a_future_that_has_ended_can_not_be_cancelled() {
     let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     let mut job = pool.spawn(async { 42 });

@@ -61,7 +61,7 @@ pub(crate) fn local_on(pool: &Pool, latch: &Latch, drops: &Drops) -> (JoinHandle
 }
 
 #[test]
-fn a_local_future_is_polled_and_dropped_on_its_worker_whoever_wakes_it() {
+fn a_local_future_is_polled_and_dropped_on_its_worker_wherever_it_is_woken() {
     let _dog = Watchdog::start(60);
     for_every_row(|pool| {
         let drops = Drops::default();
@@ -190,7 +190,7 @@ fn the_drop_of_a_local_future_at_the_end_may_call_anything() {
 }
 
 #[test]
-fn a_local_future_is_cancelled_from_anywhere_and_dropped_at_home() {
+fn a_local_future_is_cancelled_from_anywhere_and_dropped_on_its_worker() {
     let _dog = Watchdog::start(30);
     let (pool, latch, drops) = (Pool::new(2), Latch::default(), Drops::default());
     for round in 1..200 {
@@ -217,7 +217,7 @@ fn a_worker_joins_its_own_local_future() {
 }
 
 #[test]
-fn what_a_local_future_comes_to_need_not_be_send() {
+fn the_output_of_a_local_future_need_not_be_send() {
     let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     let sum = pool.submit(|| {

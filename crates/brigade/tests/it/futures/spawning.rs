@@ -16,7 +16,7 @@ use brigade_testkit::panics::{self, text};
 use brigade_testkit::{Drops, Gate, Latch, Watchdog, eventually};
 
 #[test]
-fn a_future_is_polled_to_its_end_and_its_handle_tells_what_it_came_to() {
+fn a_future_is_polled_to_its_end_and_its_handle_returns_the_output() {
     let _dog = Watchdog::start(20);
     for (_, pool) in queue_kinds(2) {
         for n in 0..500 {
@@ -143,7 +143,7 @@ fn captures_are_dropped_before_the_handle_resolves() {
 }
 
 #[test]
-fn a_future_that_waits_counts_as_running_and_keeps_nobody_from_being_idle() {
+fn a_pending_future_counts_as_running_and_the_pool_is_idle() {
     let _dog = Watchdog::start(20);
     let (pool, latch) = (Pool::new(2), Latch::default());
     let job = pool.spawn(latch.wait());
@@ -212,7 +212,7 @@ fn a_future_that_is_not_accepted_comes_back_unpolled() {
 }
 
 #[test]
-fn a_pool_without_a_thread_gives_the_future_back() {
+fn a_pool_without_a_thread_returns_the_future() {
     let _dog = Watchdog::start(20);
     let refuse = |_| Err(std::io::Error::other("no threads today"));
     let builder = Pool::builder().threads(0..=1).spawner(refuse);
@@ -298,7 +298,7 @@ fn a_job_may_join_a_future_on_the_only_worker() {
 }
 
 #[test]
-fn a_future_that_joins_itself_is_told_so() {
+fn a_future_that_joins_itself_gets_an_error() {
     let _dog = Watchdog::start(20);
     let (pool, (send, receive)) = (Pool::new(1), mpsc::channel());
     let itself = Arc::new(Mutex::new(receive));

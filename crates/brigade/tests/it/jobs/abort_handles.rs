@@ -108,7 +108,7 @@ fn a_local_future_is_cancelled_from_another_thread() {
 }
 
 #[test]
-fn a_thread_that_joins_and_a_task_that_awaits_hear_of_it() {
+fn a_blocked_join_and_an_awaiting_task_are_woken_by_an_abort() {
     let _dog = Watchdog::start(20);
     let (pool, other, gate) = (Pool::new(1), Pool::new(1), Gate::closed());
     occupy(&pool, &gate);

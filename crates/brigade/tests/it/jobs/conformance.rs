@@ -150,8 +150,9 @@ fn panics_lose_no_other_job_in_every_row() {
     });
 }
 
+/// S15: `executors` ran none of a thousand jobs before its shutdown returned `Ok`.
 #[test]
-fn drain_runs_all_that_was_accepted_and_what_that_spawns_in_every_row() {
+fn drain_runs_accepted_jobs_and_their_children_in_every_row() {
     let _dog = Watchdog::start(30);
     for_every_row(|pool| {
         let tally = Tally::of(400);
@@ -168,6 +169,7 @@ fn drain_runs_all_that_was_accepted_and_what_that_spawns_in_every_row() {
     });
 }
 
+/// S15, the other way out: a job that did not run says so.
 #[test]
 fn discard_accounts_for_every_job_in_every_row() {
     let _dog = Watchdog::start(30);

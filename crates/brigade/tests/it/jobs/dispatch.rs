@@ -17,7 +17,7 @@ fn all_idle(pool: &Pool) {
 }
 
 #[test]
-fn as_many_jobs_start_as_threads_are_idle_and_the_rest_comes_back() {
+fn as_many_jobs_start_as_threads_are_idle_and_the_rest_is_returned() {
     let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let pool = builder.threads(3).prestart().build().unwrap();
@@ -196,7 +196,7 @@ fn a_dispatched_job_that_panics_is_counted_and_its_thread_goes_on() {
 }
 
 #[test]
-fn wait_idle_waits_for_what_was_dispatched() {
+fn wait_idle_waits_for_dispatched_jobs() {
     let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let pool = builder.threads(2).prestart().build().unwrap();

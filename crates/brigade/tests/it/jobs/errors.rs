@@ -105,7 +105,7 @@ fn only_a_panic_is_taken_for_one() {
 
 /// Neither a `Cell` nor a `Receiver` is `Sync`.
 #[test]
-fn a_rejected_job_becomes_any_error_whatever_it_holds() {
+fn a_rejected_job_becomes_any_error_also_with_captures_that_are_not_sync() {
     let _dog = Watchdog::start(20);
     let (_sender, receiver) = mpsc::channel::<()>();
     let cell = Cell::new(0);
@@ -232,7 +232,7 @@ fn a_job_for_the_own_queue_comes_back_on_a_thread_that_is_no_worker() {
 
 /// Caught: an owner's fast path that accepts what a closed pool gives back, or that gives nothing back.
 #[test]
-fn the_owner_gets_back_what_its_pool_rejects() {
+fn a_job_that_is_rejected_is_returned_to_the_owner() {
     let _dog = Watchdog::start(20);
     let (told, tells) = mpsc::channel();
     let tell = |number| {

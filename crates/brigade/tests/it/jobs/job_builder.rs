@@ -525,7 +525,7 @@ fn room_from_a_worker_that_is_used_elsewhere_does_not_wait() {
 }
 
 #[test]
-fn what_a_job_that_its_caller_runs_spawns_belongs_to_its_pool() {
+fn a_job_that_its_caller_runs_spawns_on_its_pool() {
     let _dog = Watchdog::start(20);
     let (pool, gate) = full(Pool::builder(), 1, WhenFull::RunInCaller);
     let inside = pool.job().name("here").submit(Handle::current).unwrap();

@@ -36,7 +36,7 @@ fn a_lifo_worker_runs_its_newest_job_first() {
 }
 
 #[test]
-fn a_shared_queue_runs_jobs_in_the_order_they_were_accepted_in_whoever_submits() {
+fn a_shared_queue_runs_the_jobs_of_all_submitters_in_the_order_of_acceptance() {
     let _dog = Watchdog::start(10);
     let pool = one_worker(|builder| builder.queueing(Queueing::Shared));
     let ((ran, order), gate) = (mpsc::channel(), Gate::closed());

@@ -82,7 +82,7 @@ fn ten_thousand_panics_reach_their_handles_and_cost_no_thread() {
 }
 
 #[test]
-fn panics_that_nobody_waits_for_are_counted_and_cost_no_thread() {
+fn panics_of_detached_jobs_are_counted_and_end_no_thread() {
     let _dog = Watchdog::start(30);
     panics::silence_expected();
     let pool = Pool::new(2);

@@ -72,9 +72,11 @@ fn pools() -> Vec<(String, Pool)> {
     queue_kinds(2).into_iter().chain(queue_kinds(4)).chain(elastic).collect()
 }
 
+/// S14: `executors` ran four children of one job on two of four workers.
+///
 /// All at once: a thread that is about to look for work counts for one job only, where a pool grows.
 #[test]
-fn as_many_jobs_as_workers_run_at_once_whoever_submits_them() {
+fn as_many_jobs_as_workers_run_at_once_however_they_are_submitted() {
     let _dog = Watchdog::start(120);
     for (kind, pool) in pools() {
         let (core, threads) = pool.size().into_inner();

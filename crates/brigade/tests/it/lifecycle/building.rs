@@ -119,7 +119,7 @@ fn absurd_stack_sizes_are_refused_or_made_to_fit() {
 }
 
 #[test]
-fn the_default_pool_size_is_what_the_machine_offers() {
+fn the_default_pool_size_is_the_parallelism_of_the_machine() {
     let _dog = Watchdog::start(20);
     let offered = thread::available_parallelism().map_or(1, usize::from);
     assert_eq!(Pool::builder().build().unwrap().size(), offered..=offered);

@@ -49,7 +49,7 @@ fn assert_is_inside(pool: Handle) {
 }
 
 #[test]
-fn what_a_thread_submits_inside_belongs_to_the_pool() {
+fn submissions_of_an_entered_thread_belong_to_the_pool() {
     let _dog = Watchdog::start(20);
     let pool = Pool::new(2);
     assert_eq!(current(), None);

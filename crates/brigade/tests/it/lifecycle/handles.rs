@@ -42,7 +42,7 @@ fn the_handles_of_one_pool_are_equal_and_those_of_two_are_not() {
 }
 
 #[test]
-fn a_handle_of_a_dead_pool_gives_the_very_closure_back() {
+fn a_handle_of_an_ended_pool_returns_the_very_closure() {
     let _dog = Watchdog::start(20);
     let handle = stale();
     let identity = Arc::new(42);
@@ -101,7 +101,7 @@ fn a_closure_that_came_back_can_be_submitted_again() {
 }
 
 #[test]
-fn a_rejected_batch_comes_back_whole_and_in_order() {
+fn a_rejected_batch_is_returned_whole_and_in_order() {
     let _dog = Watchdog::start(20);
     let (sender, order) = mpsc::channel();
     let jobs = (0..100).map(|n| {

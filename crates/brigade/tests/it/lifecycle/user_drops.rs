@@ -45,7 +45,7 @@ where
 }
 
 #[test]
-fn a_discarded_closure_whose_drop_submits_gets_its_job_back() {
+fn a_discarded_closure_whose_drop_submits_is_returned_its_job() {
     let _dog = Watchdog::start(20);
     for (_, pool) in queue_kinds(2) {
         let (sender, refusals) = mpsc::channel();
@@ -103,7 +103,7 @@ fn a_discarded_closure_whose_drop_panics_takes_no_other_with_it() {
 
 /// The dropped closure owns the handle of another queued job, before or behind it, and waits.
 #[test]
-fn a_discarded_closure_whose_drop_joins_another_discarded_job_is_told_cancelled() {
+fn a_discarded_closure_whose_drop_joins_another_discarded_job_gets_cancelled() {
     let _dog = Watchdog::start(30);
     for waits_for_older in [true, false] {
         for (kind, pool) in queue_kinds(1) {

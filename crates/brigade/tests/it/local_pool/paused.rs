@@ -360,7 +360,7 @@ fn a_job_that_is_queued_until_its_deadline_is_cancelled() {
 }
 
 #[test]
-fn a_pool_that_finishes_leaps_to_what_is_left() {
+fn a_pool_that_finishes_leaps_to_its_last_timers() {
     let _dog = Watchdog::start(30);
     let (pool, log) = (paused(), Log::default());
     let note = log.clone();

@@ -72,7 +72,7 @@ fn threads_begin_as_the_thread_that_builds_the_pool_and_not_as_one_that_submits(
 }
 
 #[test]
-fn a_thread_that_replaces_one_has_not_what_a_job_has_set() {
+fn a_replacement_does_not_inherit_the_settings_of_a_job() {
     let _dog = Watchdog::start(60);
     let mine = here();
     let pool = Pool::builder().threads(1).spare_threads(1).build().unwrap();
@@ -133,7 +133,7 @@ fn a_pool_that_a_restricted_thread_builds_is_restricted() {
 }
 
 #[test]
-fn a_thread_that_the_spawner_starts_itself_keeps_what_it_has() {
+fn a_thread_that_the_spawner_starts_itself_keeps_its_settings() {
     let _dog = Watchdog::start(60);
     let traits = restricted(here);
     let spawner = |new: brigade::NewThread| {

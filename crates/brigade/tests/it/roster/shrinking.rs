@@ -190,7 +190,7 @@ fn a_thread_that_left_has_really_ended() {
 }
 
 #[test]
-fn thread_local_destructors_of_those_that_left_have_run_when_the_pool_has_ended() {
+fn thread_local_destructors_of_ended_threads_have_run_when_the_pool_has_ended() {
     let _dog = Watchdog::start(60);
     for round in 0..20 {
         let (pool, dropped) = with_destructors(Duration::from_micros(round * 20), "leaving-");

@@ -104,7 +104,7 @@ fn a_thread_has_the_name_that_the_spawner_gives_it_or_none() {
 }
 
 #[test]
-fn a_lazy_pool_that_can_not_start_its_first_thread_gives_the_job_back_and_tries_again() {
+fn a_lazy_pool_that_can_not_start_its_first_thread_returns_the_job_and_tries_again() {
     let _dog = Watchdog::start(30);
     panics::silence_expected();
     for how in [Failure::Error, Failure::Panic] {
@@ -122,7 +122,7 @@ fn a_lazy_pool_that_can_not_start_its_first_thread_gives_the_job_back_and_tries_
 }
 
 #[test]
-fn a_thread_that_can_not_start_is_done_without_while_there_is_another() {
+fn a_thread_that_can_not_start_is_not_needed_while_there_is_another() {
     let _dog = Watchdog::start(60);
     panics::silence_expected();
     for how in [Failure::Error, Failure::Panic] {
@@ -222,7 +222,7 @@ fn threadless(builder: brigade::Builder, how: Failure) -> (Pool, Starter) {
 }
 
 #[test]
-fn a_pool_that_can_not_have_a_thread_gives_jobs_back() {
+fn a_pool_that_can_not_have_a_thread_returns_jobs() {
     let _dog = Watchdog::start(30);
     panics::silence_expected();
     for how in [Failure::Error, Failure::Panic] {
@@ -255,7 +255,7 @@ fn a_pool_that_can_not_have_a_thread_gives_jobs_back() {
 }
 
 #[test]
-fn a_job_given_back_for_want_of_a_thread_says_so() {
+fn a_job_returned_for_lack_of_a_thread_has_that_reason() {
     let _dog = Watchdog::start(30);
     for_both_queueings(|builder| {
         let (pool, starter) = threadless(builder, Failure::Error);
@@ -270,7 +270,7 @@ fn a_job_given_back_for_want_of_a_thread_says_so() {
 }
 
 #[test]
-fn the_owner_of_a_pool_that_can_not_have_a_thread_is_told_by_a_panic() {
+fn the_owner_of_a_pool_that_can_not_have_a_thread_panics() {
     let _dog = Watchdog::start(30);
     for_both_queueings(|builder| {
         let (pool, starter) = threadless(builder, Failure::Error);
@@ -296,7 +296,7 @@ fn a_pool_that_never_had_a_thread_ends() {
 
 /// The same as for a pool that is built with a core size of zero.
 #[test]
-fn a_pool_resized_to_no_core_gives_jobs_back_too() {
+fn a_pool_resized_to_no_core_returns_jobs_too() {
     let _dog = Watchdog::start(30);
     for_both_queueings(|builder| {
         let starter = Starter::default();
@@ -314,7 +314,7 @@ fn a_pool_resized_to_no_core_gives_jobs_back_too() {
 
 /// One relies on a thread that another is starting, and then it does not start.
 #[test]
-fn a_job_accepted_while_the_only_thread_fails_to_start_is_not_left_alone() {
+fn a_job_accepted_while_the_only_thread_fails_to_start_is_not_stranded() {
     let _dog = Watchdog::start(60);
     let (asked, gate) = (Arc::new(AtomicUsize::new(0)), Gate::closed());
     let (counted, until) = (Arc::clone(&asked), gate.clone());
@@ -355,7 +355,7 @@ fn a_job_accepted_while_the_only_thread_fails_to_start_is_not_left_alone() {
 
 /// The thread that a submission relies on leaves before the job is there, and the next one does not start.
 #[test]
-fn a_job_accepted_while_the_last_thread_leaves_is_not_left_alone_although_the_next_may_not_start() {
+fn a_job_accepted_while_the_last_thread_leaves_is_not_stranded_although_the_next_may_not_start() {
     let _dog = Watchdog::start(120);
     for_both_queueings(|builder| {
         let asked = AtomicUsize::new(0);

@@ -95,7 +95,7 @@ fn frames_at_the_same_address_are_not_taken_for_each_other() {
 
 /// Fault 47: a latch is set while the thread that waits for it returns and ends, and its stack with it.
 #[test]
-fn a_thread_outside_ends_as_soon_as_what_it_waits_for_has_ended() {
+fn a_foreign_thread_ends_as_soon_as_its_scope_has_ended() {
     let _dog = Watchdog::start(60);
     let rounds = if cfg!(miri) { 2 } else { 100 };
     for threads in [1, 2, 8] {

@@ -307,7 +307,7 @@ fn at_rest_when_gone(pool: &Pool) -> [u64; 5] {
 }
 
 #[test]
-fn a_pool_that_drains_polls_what_waits_in_the_set() {
+fn a_pool_that_drains_polls_the_futures_beyond_the_limit_of_a_set() {
     let _dog = Watchdog::start(20);
     for capacity in [None, Some(2)] {
         for_both_queueings(|builder| {

@@ -13,7 +13,7 @@ fn lone() -> Pool {
 }
 
 #[test]
-fn on_the_only_worker_the_waiting_job_runs_those_of_its_set_and_no_others() {
+fn on_the_only_worker_the_waiting_job_runs_the_jobs_of_its_set_and_no_others() {
     let _dog = Watchdog::start(20);
     let pool = lone();
     for limit in [1, 2, 1000] {
@@ -64,7 +64,7 @@ fn sets_that_depend_on_each_other_finish_on_one_thread_and_on_more() {
 
 /// The second job comes to lie behind one that waits for the set, on the other worker: the owner has to run it.
 #[test]
-fn a_waiting_worker_runs_what_is_submitted_while_it_sleeps() {
+fn a_parked_worker_runs_a_job_of_its_set_that_is_submitted_meanwhile() {
     let _dog = Watchdog::start(20);
     let pool = Pool::builder().threads(2).spare_threads(0).build().unwrap();
     let (gate, (begun, begins)) = (Gate::closed(), mpsc::channel());

@@ -236,7 +236,7 @@ fn a_pool_without_a_thread_starts_one_for_a_timer_and_keeps_it_until_then() {
 }
 
 #[test]
-fn a_pool_that_can_start_no_thread_gives_the_closure_back() {
+fn a_pool_that_can_start_no_thread_returns_the_closure() {
     let _dog = Watchdog::start(20);
     let builder = Pool::builder().threads(0..=1);
     let pool = builder.spawner(|_| Err(io::Error::other("no thread"))).build().unwrap();

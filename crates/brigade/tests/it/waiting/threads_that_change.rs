@@ -171,7 +171,7 @@ fn a_wait_ends_when_all_that_is_left_is_evicted_or_run() {
 }
 
 #[test]
-fn a_wait_waits_for_what_a_set_has_held_back() {
+fn a_wait_waits_for_the_jobs_beyond_the_limit_of_a_set() {
     let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let (pool, trees) = (builder.threads(2).build().unwrap(), Trees::default());
@@ -200,7 +200,7 @@ fn a_pool_without_a_thread_is_idle_and_stays_without_one() {
 }
 
 #[test]
-fn waits_that_give_up_do_not_spoil_those_that_stay() {
+fn waits_that_time_out_do_not_affect_other_waits() {
     let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let (pool, held) = (builder.threads(1).build().unwrap(), Stop::default());

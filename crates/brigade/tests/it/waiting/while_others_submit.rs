@@ -167,7 +167,7 @@ fn waiters_that_come_at_any_time_each_find_their_own_jobs_done() {
 
 /// Caught: waiting for what was accepted before the call and for nothing else.
 #[test]
-fn a_wait_includes_what_others_submit_meanwhile() {
+fn a_wait_includes_jobs_that_others_submit_meanwhile() {
     let _dog = Watchdog::start(30);
     for_both_queueings(|builder| {
         let pool = builder.threads(2).build().unwrap();
