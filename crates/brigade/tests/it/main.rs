@@ -10,7 +10,6 @@ mod support;
 
 mod bounded;
 mod broadcast;
-
 mod driver;
 mod futures;
 mod jobs;

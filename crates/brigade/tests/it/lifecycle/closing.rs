@@ -2,13 +2,13 @@
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Barrier, OnceLock, Weak, mpsc};
+use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
 use std::time::Duration;
 
 use crate::support::busy::occupy;
 use crate::support::policy::queue_kinds;
-use brigade::{Handle, Pool, Reason, Shutdown};
+use brigade::{Pool, Reason, Shutdown};
 use brigade_testkit::panics::{self, text};
 use brigade_testkit::{Gate, Watchdog, eventually};
 

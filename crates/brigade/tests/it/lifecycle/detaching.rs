@@ -1,15 +1,13 @@
 //! A pool that is detached, by a shutdown with a timeout of 0 and its drop, finishes by itself.
 
 use std::cell::RefCell;
-use std::panic::{self, AssertUnwindSafe};
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
 use crate::support::busy::{let_go, occupy};
 use crate::support::policy::queue_kinds;
-use brigade::{Handle, Pool, Reason};
-use brigade_testkit::panics::{self, text};
+use brigade::{Pool, Reason};
 use brigade_testkit::{Gate, Watchdog, eventually};
 
 const LONG: Duration = Duration::from_secs(10);

@@ -1,6 +1,5 @@
 //! Shutdown: what it runs, what it discards, and when it returns.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 

@@ -1,7 +1,7 @@
 //! Hooks, counters and reports of pools whose threads come and go: everything is counted once.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
@@ -9,8 +9,8 @@ use std::time::Duration;
 use crate::support::busy::open_once_closed;
 use crate::support::crowd::{Crowd, await_idle_workers, for_both_queueings, workers};
 use crate::support::reports::counts;
-use brigade::{Builder, Metrics, Pool, Shutdown};
-use brigade_testkit::{Gate, Watchdog, eventually, panics};
+use brigade::{Builder, Pool, Shutdown};
+use brigade_testkit::{Gate, Watchdog, eventually};
 
 /// What the hooks were called with, and where.
 #[derive(Default)]

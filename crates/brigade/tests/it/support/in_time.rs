@@ -9,8 +9,8 @@ use std::time::Duration;
 /// program delays some of them. So rounds in time are counted, and where the machine is busy there are more rounds.
 #[track_caller]
 pub(crate) fn assert_in_time(what: &str, limit: Duration, mut round: impl FnMut() -> Duration) {
-    const ENOUGH: usize = 15;
-    const MOST: usize = 300;
+    const ENOUGH: usize = 25;
+    const MOST: usize = 250;
     let (mut in_time, mut delays) = (0, Vec::new());
     while in_time < ENOUGH {
         assert!(delays.len() < MOST, "{what}: {in_time} of {MOST} within {limit:?}: {delays:?}");
