@@ -212,18 +212,6 @@ fn a_future_that_is_not_accepted_comes_back_unpolled() {
 }
 
 #[test]
-fn a_pool_without_a_thread_returns_the_future() {
-    let _dog = Watchdog::start(20);
-    let refuse = |_| Err(std::io::Error::other("no threads today"));
-    let builder = Pool::builder().threads(0..=1).spawner(refuse);
-    let (pool, drops) = (builder.build().unwrap(), Drops::default());
-    let token = drops.token();
-    let rejected = pool.handle().try_spawn(async move { drop(token) }).unwrap_err();
-    assert_eq!((rejected.reason(), drops.count()), (Reason::NoThread, 0));
-    assert_eq!(pool.metrics().accepted, 0);
-}
-
-#[test]
 fn in_a_full_pool_a_future_comes_back_and_one_that_has_begun_needs_no_room() {
     let _dog = Watchdog::start(20);
     let builder = Pool::builder().threads(1).capacity(1).when_full(WhenFull::Reject);

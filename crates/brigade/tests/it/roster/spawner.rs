@@ -222,7 +222,7 @@ fn threadless(builder: brigade::Builder, how: Failure) -> (Pool, Starter) {
 }
 
 #[test]
-fn a_pool_that_can_not_have_a_thread_returns_jobs() {
+fn a_pool_that_can_not_have_a_thread_returns_jobs_futures_and_timers_with_that_reason() {
     let _dog = Watchdog::start(30);
     panics::silence_expected();
     for how in [Failure::Error, Failure::Panic] {
@@ -234,11 +234,23 @@ fn a_pool_that_can_not_have_a_thread_returns_jobs() {
                 let keeper = Arc::clone(&kept);
                 let back = handle.try_execute(move || drop(keeper)).unwrap_err();
                 assert_eq!(Arc::strong_count(&kept), 2, "it has the closure");
+                assert_eq!(back.reason(), Reason::NoThread);
                 back.into_inner()();
                 let back = handle.try_submit(move || round).expect_err("no thread");
-                assert_eq!(back.into_inner()(), round);
+                assert_eq!((back.reason(), back.into_inner()()), (Reason::NoThread, round));
                 let back = handle.job().execute_batch([|| (), || ()]).unwrap_err();
-                assert_eq!(back.into_inner().len(), 2);
+                assert_eq!((back.reason(), back.into_inner().len()), (Reason::NoThread, 2));
+                let back = handle.try_spawn(async move { round }).unwrap_err();
+                let reason = back.reason();
+                assert_eq!(
+                    (reason, brigade::block_on(back.into_inner())),
+                    (Reason::NoThread, round)
+                );
+                let far = Duration::from_secs(3600);
+                let keeper = Arc::clone(&kept);
+                let back = handle.job().after(far).execute(move || drop(keeper)).unwrap_err();
+                assert_eq!(back.reason(), Reason::NoThread);
+                back.into_inner()();
                 let metrics = pool.metrics();
                 assert_eq!((metrics.threads, metrics.accepted, metrics.queued), (0, 0, 0));
             }
@@ -250,23 +262,10 @@ fn a_pool_that_can_not_have_a_thread_returns_jobs() {
             pool.wait_idle();
             assert_eq!(pool.metrics().accepted, 1);
             assert!(workers(&pool) <= 2);
+            drop(pool);
+            assert_eq!(handle.try_execute(|| ()).unwrap_err().reason(), Reason::Closed);
         });
     }
-}
-
-#[test]
-fn a_job_returned_for_lack_of_a_thread_has_that_reason() {
-    let _dog = Watchdog::start(30);
-    for_both_queueings(|builder| {
-        let (pool, starter) = threadless(builder, Failure::Error);
-        let handle = pool.handle();
-        assert_eq!(handle.try_execute(|| ()).unwrap_err().reason(), Reason::NoThread);
-        assert_eq!(handle.try_submit(|| ()).err().unwrap().reason(), Reason::NoThread);
-        assert_eq!(handle.job().execute_batch([|| ()]).unwrap_err().reason(), Reason::NoThread);
-        starter.fail(false);
-        drop(pool);
-        assert_eq!(handle.try_execute(|| ()).unwrap_err().reason(), Reason::Closed);
-    });
 }
 
 #[test]
