@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use brigade::{Builder, Handle, Pool, Queueing, TaskSet, WhenFull};
-
 use brigade_testkit::{Gate, Observed, Watchdog, eventually};
 
 /// One count per test, so that concurrent tests do not mix.
@@ -325,10 +324,13 @@ fn a_backlog_is_kept_in_blocks() {
     for queueing in [Queueing::Stealing, Queueing::Shared] {
         let metered = Metered::new(queueing);
         let before = COUNTS[metered.meter].load(Ordering::Relaxed);
+        let gate = Gate::closed();
         for _ in 0..2 {
-            metered.pool.execute(|| std::thread::sleep(std::time::Duration::from_millis(20)));
+            let held = gate.clone();
+            metered.pool.execute(move || held.wait());
         }
         (0..10_000).for_each(|_| metered.pool.execute(job::<3>()));
+        gate.open();
         metered.pool.wait_idle();
         let allocations = COUNTS[metered.meter].load(Ordering::Relaxed) - before;
         assert!(allocations <= 10_000 / 8, "{allocations} for 10,000 jobs");
@@ -377,7 +379,7 @@ fn a_job_of_a_scope_allocates_nothing_for_up_to_16_bytes_and_once_for_more() {
 }
 
 #[test]
-fn an_idle_worker_keeps_a_thousand_slots_for_forks_and_gives_back_more() {
+fn an_idle_worker_keeps_a_thousand_slots_for_forks_and_frees_more() {
     let _dog = Watchdog::start(30);
     let metered = alone(Queueing::Stealing);
     let allocated = |jobs: usize| {
@@ -402,7 +404,7 @@ fn as_job<T>(mut closure: impl FnMut() -> T + Send + 'static) -> impl FnMut() + 
 }
 
 #[test]
-fn what_an_ended_job_captured_takes_no_memory_while_its_handle_is_kept() {
+fn captures_of_an_ended_job_are_freed_while_its_handle_is_kept() {
     let _dog = Watchdog::start(30);
     let pool = Pool::builder().threads(2).build().unwrap();
     let assert_gone = |of| assert_eq!(CAPTURES.load(Ordering::Relaxed), 0, "of {of}");

@@ -23,7 +23,7 @@ fn epoll() -> i32 {
 
 /// As in a process that closes all files to become a daemon.
 #[test]
-fn what_waits_for_a_file_fails_if_the_driver_can_wait_no_more() {
+fn waits_for_a_file_fail_if_the_driver_can_wait_no_more() {
     let _dog = Watchdog::start(30);
     let pool = Pool::new(2);
     let (mut reader, writer) = pool.handle().enter(brigade::io::pipe).unwrap();

@@ -13,6 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use brigade::Pool;
+use brigade_testkit::Gate;
 
 /// Tells this binary how to end.
 const HOW: &str = "BRIGADE_TEST_HOW_TO_END";
@@ -44,10 +45,10 @@ fn end(how: &str) -> ExitCode {
         pool.execute(move || {
             started.send(()).unwrap();
             loop {
-                thread::sleep(Duration::from_secs(1));
+                thread::park();
             }
         });
-        pool.execute(|| thread::sleep(Duration::from_secs(3600)));
+        pool.execute(|| Gate::closed().wait());
     }
     assert_eq!(starts.iter().take(2).count(), 2);
     match how {

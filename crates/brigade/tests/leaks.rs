@@ -4,10 +4,10 @@
 #![forbid(unsafe_code)]
 
 use std::fs;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use brigade::{Pool, Shutdown};
+use brigade_testkit::eventually;
 
 fn entries(folder: &str) -> usize {
     fs::read_dir(folder).unwrap().count()
@@ -22,11 +22,7 @@ fn resident() -> u64 {
 
 /// The kernel takes a thread off the list a moment after it was joined, and the monitor ends a second after the last pool.
 fn assert_threads_are_back_to(baseline: usize) {
-    let limit = Instant::now() + Duration::from_secs(5);
-    while entries("/proc/self/task") != baseline {
-        assert!(Instant::now() < limit, "{} of {baseline} threads", entries("/proc/self/task"));
-        thread::sleep(Duration::from_millis(1));
-    }
+    eventually("as many threads as before", || entries("/proc/self/task") == baseline);
 }
 
 fn create_use_end(cycle: usize) {

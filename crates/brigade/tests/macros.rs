@@ -4,7 +4,7 @@
 use brigade::{Handle, JoinError};
 
 #[brigade::test]
-async fn what_a_test_spawns_runs_on_its_own_pool() {
+async fn a_test_spawns_on_its_own_pool() {
     let Some(here) = Handle::current() else { panic!("the test has entered a pool") };
     assert_ne!(here, brigade::default_pool().handle());
     assert_eq!(brigade::spawn(async { Handle::current() }).await.unwrap(), Some(here));

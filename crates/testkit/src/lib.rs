@@ -1,6 +1,8 @@
 //! What the tests of several brigade crates share.
 //!
 //! - [`Watchdog`] and [`eventually`]: a test that hangs fails with its name, and a test waits for a state, never for a time;
+//! - [`stays`]: that nothing happens, which no event announces;
+//! - [`BlockedThread`]: a thread of which a test wants to know that it blocks;
 //! - [`Gate`], [`Latch`], [`Meeting`]: the test decides when a thread or a future continues;
 //! - [`Drops`], [`Bomb`]: captures that are counted or that panic when they are dropped;
 //! - [`Seed`]: random numbers whose seed is printed;
@@ -12,6 +14,7 @@
 //! It depends on no pool and no queue, so every crate of the workspace may use it in its tests.
 #![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]
 
+mod blocked;
 mod captures;
 mod gate;
 mod latch;
@@ -24,6 +27,7 @@ pub mod syscalls;
 mod waker;
 mod watchdog;
 
+pub use blocked::BlockedThread;
 pub use captures::{Bomb, Drops, Token};
 pub use gate::Gate;
 pub use latch::Latch;
@@ -31,4 +35,4 @@ pub use meeting::Meeting;
 pub use observed::Observed;
 pub use seed::Seed;
 pub use waker::{WakeCounter, block_on, poll_once};
-pub use watchdog::{Watchdog, eventually, spin_for};
+pub use watchdog::{Watchdog, eventually, spin_for, stays};

@@ -13,6 +13,9 @@ const PATIENCE: u64 = 8;
 /// How long [`eventually`] waits.
 const LIMIT: Duration = Duration::from_secs(10 * PATIENCE);
 
+/// How long [`stays`] looks.
+pub(crate) const A_WHILE: Duration = Duration::from_millis(10);
+
 /// Read by every test, written by a test that measures time.
 static MACHINE: RwLock<()> = RwLock::new(());
 
@@ -65,6 +68,20 @@ pub fn eventually(what: &str, reached: impl Fn() -> bool) {
     while !reached() {
         assert!(Instant::now() < limit, "not within {LIMIT:?}: {what}");
         thread::sleep(Duration::from_micros(50));
+    }
+}
+
+/// Checks that a state lasts for some milliseconds: for the claim that nothing happens, which no event announces. A defect that
+/// takes longer is not noticed, so the steps that lead to the state are awaited before.
+///
+/// # Panics
+/// If the state ends within that time.
+#[track_caller]
+pub fn stays(what: &str, lasts: impl Fn() -> bool) {
+    let end = Instant::now() + A_WHILE;
+    while Instant::now() < end {
+        assert!(lasts(), "not for {A_WHILE:?}: {what}");
+        thread::sleep(Duration::from_micros(200));
     }
 }
 

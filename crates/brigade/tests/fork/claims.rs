@@ -11,11 +11,10 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use brigade::time::{self, Sleep};
-use brigade::{JoinError, JoinHandle, LocalPool, Metrics, Missed, Pool, Reason, Report, Shutdown};
-
 use crate::child::{End, assert_in_child, await_end, claim, exit_now, fork, fork_here};
 use crate::pools::{is_cancelled, is_forked, occupy, ready, refuses, works, works_still};
+use brigade::time::{self, Sleep};
+use brigade::{JoinError, JoinHandle, LocalPool, Metrics, Missed, Pool, Reason, Report, Shutdown};
 
 /// A waker that wakes no task.
 struct Silent;
@@ -28,7 +27,7 @@ fn poll_with<T>(job: &mut JoinHandle<T>, waker: &Waker) -> Poll<Result<T, JoinEr
     Pin::new(job).poll(&mut Context::from_waker(waker))
 }
 
-pub(crate) fn a_handle_gives_the_job_back_in_a_child() {
+pub(crate) fn a_handle_returns_the_job_in_a_child() {
     let pool = ready(2);
     let handle = pool.handle();
     handle.submit(|| ()).join().unwrap();
@@ -244,7 +243,7 @@ pub(crate) fn a_grandchild_knows_both_pools_for_what_they_are() {
 }
 
 /// The thread that polls the timers does not exist there, and may have held a lock.
-pub(crate) fn what_has_a_time_has_none_in_a_child() {
+pub(crate) fn timers_of_the_parent_do_not_exist_in_a_child() {
     let (pool, far, capture) = (ready(1), Duration::from_secs(3600), Arc::new(()));
     assert!(works_still(brigade::default_pool()), "the child has no other, until it sets one");
     let [held, kept] = [(); 2].map(|()| Arc::clone(&capture));

@@ -9,12 +9,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::task::Poll;
 use std::thread;
-use std::time::Duration;
-
-use brigade::{Fairness, Handle, Order, Pool, Shutdown, TaskSet};
 
 use crate::child::{End, await_end, exit_now, fork, fork_here};
 use crate::pools::{await_threads, is_forked, occupy, ready, works, works_still};
+use brigade::{Fairness, Handle, Order, Pool, Shutdown, TaskSet};
+use brigade_testkit::stays;
 
 /// In a child that was forked by a job: it is on no worker, and its pool is not there.
 fn is_no_worker(handle: Handle) -> bool {
@@ -148,7 +147,7 @@ pub(crate) fn a_future_that_forks_inside_a_wait_has_no_other_job_run_in_the_chil
     let (mut ran, runs) = UnixStream::pair().unwrap();
     let busy = occupy(&pool);
     let waits = pool.submit(|| {
-        let mut polled = false;
+        let (mut polled, parent) = (false, process::id());
         brigade::block_on(poll_fn(move |context| {
             if std::mem::replace(&mut polled, true) {
                 exit_now(0);
@@ -158,7 +157,7 @@ pub(crate) fn a_future_that_forks_inside_a_wait_has_no_other_job_run_in_the_chil
                     let waker = context.waker().clone();
                     thread::spawn(move || {
                         // Others of the child's threads, if there are any, have time for a job.
-                        thread::sleep(Duration::from_millis(50));
+                        stays("the child goes on", || process::id() != parent);
                         waker.wake();
                     });
                     Poll::Pending

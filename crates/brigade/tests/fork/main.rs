@@ -51,14 +51,14 @@ fn main() {
     check! {
         // The first, as it is about which process creates the default pool.
         claims::the_default_pool_is_the_parents_until_the_child_sets_its_own,
-        claims::a_handle_gives_the_job_back_in_a_child,
+        claims::a_handle_returns_the_job_in_a_child,
         claims::an_iterator_of_a_dispatch_that_forks_hands_nothing_over_in_the_child,
         claims::the_owner_returns_from_everything_in_a_child,
         claims::an_unfinished_job_counts_as_cancelled_in_a_child_and_a_finished_one_has_its_outcome,
         futures::futures_of_the_parent_are_left_alone_in_a_child,
         claims::a_trace_is_the_parents_in_a_child,
         claims::a_grandchild_knows_both_pools_for_what_they_are,
-        claims::what_has_a_time_has_none_in_a_child,
+        claims::timers_of_the_parent_do_not_exist_in_a_child,
         claims::a_child_may_exit_through_the_destructors,
         claims::a_pool_that_its_owner_runs_is_the_parents_in_a_child,
         refusals::every_way_to_submit_says_forked_in_a_child,

@@ -10,7 +10,6 @@ mod support;
 
 mod bounded;
 mod broadcast;
-mod crew;
 mod driver;
 mod futures;
 mod jobs;
@@ -18,6 +17,7 @@ mod lifecycle;
 mod local_pool;
 mod observe;
 mod priorities;
+mod roster;
 mod scoped;
 mod task_set;
 mod time;

@@ -1,8 +1,8 @@
 //! The resources of the process: threads, open files, memory.
 
 use std::fs;
-use std::thread;
-use std::time::{Duration, Instant};
+
+use brigade_testkit::eventually;
 
 /// How much more memory may be resident in the end, in kilobytes: what the allocator keeps of a hundred threads' arenas.
 /// A leak of 64 bytes a job is twice as much within a second.
@@ -34,12 +34,8 @@ impl Process {
 
     /// The kernel takes a thread off its list a moment after it was joined.
     pub(crate) fn assert_has_threads_and_files_again(&self) {
-        let limit = Instant::now() + Duration::from_secs(5);
-        while entries("/proc/self/task") != self.threads {
-            let threads = entries("/proc/self/task");
-            assert!(Instant::now() < limit, "{threads} threads, and {} before", self.threads);
-            thread::sleep(Duration::from_millis(1));
-        }
+        let is_back = || entries("/proc/self/task") == self.threads;
+        eventually("as many threads as before", is_back);
         assert_eq!(entries("/proc/self/fd"), self.files, "open files");
     }
 

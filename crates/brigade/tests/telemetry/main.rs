@@ -12,11 +12,10 @@ use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use brigade::{MetricsExporter, Pool, WhenFull};
-use brigade_testkit::{Gate, Watchdog, eventually, panics};
+use brigade_testkit::{Gate, Watchdog, eventually, panics, spin_for};
 use metrics::{
     Counter, Gauge, Histogram, Key, KeyName, Metadata, Recorder, SharedString, Unit,
     with_local_recorder,
@@ -75,7 +74,7 @@ fn the_quantiles_are_those_of_the_times() {
     let pool = Pool::builder().threads(1).histograms().build().unwrap();
     let before = Instant::now();
     for _ in 0..10 {
-        pool.submit(|| thread::sleep(Duration::from_millis(2))).join().unwrap();
+        pool.submit(|| spin_for(Duration::from_millis(2))).join().unwrap();
     }
     let passed = before.elapsed();
     let times = pool.histograms().unwrap();
@@ -92,7 +91,7 @@ fn the_quantiles_are_those_of_the_times() {
     pool.execute(move || wait.wait());
     let job = pool.submit(|| ());
     let queued = Instant::now();
-    thread::sleep(Duration::from_millis(20));
+    spin_for(Duration::from_millis(20));
     let least = queued.elapsed();
     gate.open();
     job.join().unwrap();
@@ -106,7 +105,7 @@ fn a_future_runs_while_it_is_polled_and_not_while_it_waits() {
     let before = Instant::now();
     let mut polls = 0;
     let polled = poll_fn(move |context| {
-        thread::sleep(Duration::from_millis(2));
+        spin_for(Duration::from_millis(2));
         context.waker().wake_by_ref();
         polls += 1;
         if polls < 3 { Poll::Pending } else { Poll::Ready(()) }

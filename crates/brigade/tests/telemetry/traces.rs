@@ -216,7 +216,7 @@ fn an_arrow_leads_from_the_thread_that_wakes_to_the_worker() {
 }
 
 #[test]
-fn what_has_not_begun_or_ended_in_the_trace_is_there() {
+fn a_trace_has_jobs_that_have_not_begun_or_ended_in_it() {
     let _dog = Watchdog::start(30);
     for observed in [false, true] {
         let builder = Pool::builder().threads(2).spare_threads(0).prestart();
@@ -456,7 +456,7 @@ fn a_job_of_another_pool_does_not_rename_the_job_that_it_runs_in() {
 
 /// A thief that has jobs of its own takes those of a worker that is stuck.
 #[test]
-fn a_steal_counts_what_was_stolen_and_not_what_the_thief_had() {
+fn a_steal_counts_stolen_jobs_and_not_those_of_the_thief() {
     let _dog = Watchdog::start(30);
     fn go_on(pool: brigade::Handle, is_over: Arc<AtomicBool>) {
         if !is_over.load(Ordering::SeqCst) {

@@ -4,16 +4,14 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use brigade::{Handle, Pool, WhenFull};
-
 use crate::support::busy::occupy;
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::{POLICIES, at_rest, busy, fill};
-use brigade_testkit::panics;
-use brigade_testkit::{Bomb, Drops, Gate, Seed, Watchdog};
+use brigade::{Handle, Pool, WhenFull};
+use brigade_testkit::{Bomb, Drops, Gate, Seed, Watchdog, panics};
 
 #[test]
-fn as_many_jobs_are_queued_as_there_is_room_for() {
+fn as_many_jobs_are_queued_as_the_capacity() {
     let _dog = Watchdog::start(20);
     for capacity in [1, 2, 1000] {
         for_both_queueings(|builder| {
@@ -104,7 +102,7 @@ fn four_threads_that_submit_at_once_find_the_room_that_there_is_for_all() {
 }
 
 #[test]
-fn a_job_has_made_room_before_it_runs() {
+fn a_job_releases_its_permit_before_it_runs() {
     let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let (pool, gate) = busy(builder, 1, WhenFull::Reject);
@@ -133,7 +131,7 @@ fn a_job_that_is_cancelled_makes_room_at_once() {
 }
 
 #[test]
-fn a_job_that_whoever_waits_for_it_runs_makes_room() {
+fn a_job_run_by_its_join_has_released_its_permit() {
     let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let pool = builder.threads(1).capacity(1).when_full(WhenFull::Reject).build().unwrap();
@@ -148,7 +146,7 @@ fn a_job_that_whoever_waits_for_it_runs_makes_room() {
 }
 
 #[test]
-fn a_job_that_panics_and_one_whose_captures_do_make_room() {
+fn a_job_that_panics_and_one_whose_captures_do_release_their_permits() {
     let _dog = Watchdog::start(20);
     panics::silence_expected();
     for_both_queueings(|builder| {
@@ -169,7 +167,7 @@ fn a_job_that_panics_and_one_whose_captures_do_make_room() {
 }
 
 #[test]
-fn as_much_fits_after_a_storm_of_everything_as_before() {
+fn after_a_random_load_all_permits_are_there() {
     const CAPACITY: usize = 8;
     let _dog = Watchdog::start(60);
     let seed = Seed::printed();
@@ -242,7 +240,7 @@ fn a_pool_without_a_capacity_is_never_full() {
 }
 
 #[test]
-fn what_is_cancelled_in_the_queue_makes_room_at_once() {
+fn a_queued_job_that_is_cancelled_releases_its_permit_at_once() {
     let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let (pool, gate) = busy(builder, 3, WhenFull::Reject);

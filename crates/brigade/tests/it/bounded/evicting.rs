@@ -1,18 +1,15 @@
 //! A job for which there is no room, and one is dropped: the oldest or the newest.
 
-use std::mem;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
-use std::thread;
 use std::time::Instant;
-
-use brigade::{Handle, JoinError, Pool, Queueing, WhenFull};
+use std::{mem, thread};
 
 use crate::support::busy::occupy;
 use crate::support::crowd::{Crowd, for_both_queueings};
 use crate::support::full::{at_rest, busy, full};
-use brigade_testkit::panics;
-use brigade_testkit::{Gate, Latch, Watchdog};
+use brigade::{Handle, JoinError, Pool, Queueing, WhenFull};
+use brigade_testkit::{Gate, Latch, Watchdog, panics};
 
 #[test]
 fn with_drop_oldest_the_oldest_is_cancelled_for_the_newest() {
@@ -40,7 +37,7 @@ fn with_drop_oldest_the_oldest_is_cancelled_for_the_newest() {
 }
 
 #[test]
-fn with_drop_oldest_what_came_from_outside_goes_before_what_a_worker_has() {
+fn with_drop_oldest_jobs_from_outside_are_evicted_before_those_of_a_worker() {
     let _dog = Watchdog::start(20);
     let builder = Pool::builder().queueing(Queueing::Stealing);
     let builder = builder.threads(1).capacity(4).when_full(WhenFull::DropOldest);
@@ -66,7 +63,7 @@ fn with_drop_oldest_what_came_from_outside_goes_before_what_a_worker_has() {
 }
 
 #[test]
-fn with_drop_oldest_a_worker_gives_up_the_oldest_of_its_own() {
+fn with_drop_oldest_a_worker_evicts_its_own_oldest_job() {
     let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let builder = builder.threads(1).capacity(2).when_full(WhenFull::DropOldest);
@@ -82,7 +79,7 @@ fn with_drop_oldest_a_worker_gives_up_the_oldest_of_its_own() {
 
 /// The entry of a cancelled job holds no permit, so the next job is evicted.
 #[test]
-fn with_drop_oldest_what_is_left_of_cancelled_jobs_does_not_count() {
+fn with_drop_oldest_completed_entries_do_not_count() {
     let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let (pool, gate) = busy(builder, 2, WhenFull::DropOldest);

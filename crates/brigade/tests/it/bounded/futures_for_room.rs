@@ -8,12 +8,10 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
-use brigade::{Handle, Pool, Reason, Shutdown, WhenFull};
-
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::{at_rest, busy, full};
-use brigade_testkit::panics;
-use brigade_testkit::{WakeCounter, Watchdog, block_on, eventually};
+use brigade::{Handle, Pool, Reason, Shutdown, WhenFull};
+use brigade_testkit::{WakeCounter, Watchdog, block_on, eventually, panics};
 
 type Submitting = Pin<Box<dyn Future<Output = Result<(), Reason>> + Send>>;
 
@@ -73,7 +71,7 @@ fn hasty(pool: Handle, ran: &Arc<AtomicUsize>) -> usize {
 }
 
 #[test]
-fn those_who_give_up_at_any_moment_take_nothing_from_those_who_wait() {
+fn submissions_that_time_out_lose_no_permit_of_others() {
     let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let builder = builder.threads(1).capacity(1).when_full(WhenFull::Block);
@@ -149,7 +147,7 @@ fn a_future_that_is_dropped_passes_its_wake_on_and_submits_nothing() {
 }
 
 #[test]
-fn futures_hear_that_the_pool_is_closed() {
+fn futures_that_wait_for_a_permit_are_woken_when_the_pool_closes() {
     let _dog = Watchdog::start(20);
     let (pool, gate) = full(Pool::builder(), 1, WhenFull::Reject);
     let waiting = pending::<3>(pool.handle());
@@ -209,7 +207,7 @@ fn a_future_that_was_pending_outside_runs_its_job_on_a_worker_that_polls_it() {
 }
 
 #[test]
-fn a_future_whose_job_runs_where_it_is_polled_keeps_nobody_waiting_meanwhile() {
+fn a_future_whose_job_runs_where_it_is_polled_keeps_no_permit_meanwhile() {
     let _dog = Watchdog::start(20);
     let pool = Pool::builder().threads(1).capacity(1).build().unwrap();
     let parent = pool.submit(|| {
@@ -265,7 +263,7 @@ impl Wake for Hostile {
 }
 
 #[test]
-fn a_waker_that_comes_back_in_and_panics_costs_nobody_a_job() {
+fn a_waker_that_reenters_the_pool_and_panics_loses_no_job() {
     let _dog = Watchdog::start(20);
     panics::silence_expected();
     for_both_queueings(|builder| {

@@ -3,7 +3,7 @@
 mod capacity;
 mod evicting;
 mod futures_for_room;
-mod given_back;
+mod rejected;
 mod running_in_caller;
 mod waiting_for_room;
 mod when_full;

@@ -5,22 +5,20 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use brigade::{
-    Handle, OnPanic, Order, Outcome, Pool, Reason, Shutdown, TaskSet, WhenFull, block_on,
-};
-
 use crate::support::busy::occupy;
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::{POLICIES, at_rest, fill, full};
-use brigade_testkit::panics;
-use brigade_testkit::{Gate, Seed, Watchdog, eventually, spin_for};
+use brigade::{
+    Handle, OnPanic, Order, Outcome, Pool, Reason, Shutdown, TaskSet, WhenFull, block_on,
+};
+use brigade_testkit::{Gate, Seed, Watchdog, eventually, panics, spin_for};
 
 /// The policies by which a thread outside waits, or runs the job itself.
 const NO_ROOM: [WhenFull; 3] =
     [WhenFull::Block, WhenFull::BlockFor(Duration::MAX), WhenFull::RunInCaller];
 
 #[test]
-fn what_a_job_submits_to_its_full_pool_is_queued_and_runs_after_it() {
+fn a_job_of_a_worker_in_a_full_pool_is_queued_and_runs_later() {
     let _dog = Watchdog::start(20);
     for policy in NO_ROOM {
         for_both_queueings(|builder| {
@@ -50,7 +48,7 @@ fn what_a_job_submits_to_its_full_pool_is_queued_and_runs_after_it() {
 }
 
 #[test]
-fn what_waits_for_a_while_or_without_a_thread_is_queued_too_whatever_the_policy() {
+fn with_every_policy_a_waiting_submission_of_a_worker_is_queued() {
     let _dog = Watchdog::start(20);
     for policy in POLICIES {
         let builder = Pool::builder().threads(1).capacity(1).when_full(policy);

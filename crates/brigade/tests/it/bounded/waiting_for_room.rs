@@ -1,4 +1,4 @@
-//! Threads that wait for room: each is woken in time.
+//! Submitters that block in a full pool: each is woken in time.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
@@ -8,44 +8,48 @@ use std::time::{Duration, Instant};
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::{at_rest, busy, full};
 use brigade::{JoinHandle, Pool, Reason, Shutdown, WhenFull};
-use brigade_testkit::Watchdog;
+use brigade_testkit::{BlockedThread, Watchdog};
 
 #[test]
-fn a_thread_that_waits_hears_of_a_job_that_starts_and_of_one_that_is_cancelled() {
+fn a_blocked_submitter_is_woken_when_a_job_is_cancelled_or_starts() {
     let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let (pool, gate) = busy(builder, 1, WhenFull::Block);
         let mut queued = pool.submit(|| ());
-        thread::scope(|scope| {
-            let waits = scope.spawn(|| pool.execute(|| ()));
-            thread::sleep(Duration::from_millis(2));
-            assert!(!waits.is_finished());
-            assert!(queued.cancel());
-            waits.join().unwrap();
-            let waits = scope.spawn(|| pool.execute(|| ()));
-            thread::sleep(Duration::from_millis(2));
-            assert!(!waits.is_finished());
-            gate.open();
-        });
+        let wakes: [&mut dyn FnMut(); 2] = [&mut || assert!(queued.cancel()), &mut || gate.open()];
+        for wake in wakes {
+            let submitter = BlockedThread::default();
+            thread::scope(|scope| {
+                let submits = scope.spawn(|| {
+                    submitter.is_this();
+                    pool.execute(|| ());
+                });
+                submitter.wait_until_blocked();
+                assert!(!submits.is_finished());
+                wake();
+            });
+        }
         assert_eq!(at_rest(&pool), [4, 3, 0, 1, 0]);
     });
 }
 
 #[test]
-fn a_thread_that_waits_hears_that_the_pool_is_closed() {
+fn blocked_submitters_are_woken_when_the_pool_closes() {
     let _dog = Watchdog::start(20);
     for how in [Shutdown::Drain, Shutdown::Discard] {
         for_both_queueings(|builder| {
             let (pool, gate) = full(builder, 2, WhenFull::Block);
             let (handle, token) = (pool.handle(), Arc::new(()));
-            let waits = [(); 3].map(|()| {
-                let token = token.clone();
+            let submitters = [(); 3].map(|()| BlockedThread::default());
+            let waits = submitters.each_ref().map(|submitter| {
+                let (token, submitter) = (token.clone(), submitter.clone());
                 thread::spawn(move || {
+                    submitter.is_this();
                     let rejected = handle.job().submit(move || token).map(|_| ()).unwrap_err();
                     (rejected.reason(), rejected.into_inner()())
                 })
             });
-            thread::sleep(Duration::from_millis(2));
+            submitters.iter().for_each(BlockedThread::wait_until_blocked);
             let closing = thread::spawn(move || pool.shutdown(how));
             for wait in waits {
                 // The only worker is still busy: they were not woken by a free permit.
@@ -61,7 +65,7 @@ fn a_thread_that_waits_hears_that_the_pool_is_closed() {
 }
 
 #[test]
-fn all_of_many_threads_that_wait_get_in() {
+fn jobs_of_many_blocked_submitters_are_all_accepted() {
     let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let builder = builder.threads(2).capacity(1).when_full(WhenFull::Block);
@@ -83,7 +87,7 @@ fn all_of_many_threads_that_wait_get_in() {
 }
 
 #[test]
-fn a_wait_for_a_while_ends_no_earlier() {
+fn a_wait_for_a_permit_lasts_no_less_than_its_timeout() {
     let _dog = Watchdog::start(20);
     let while_ = Duration::from_millis(5);
     let (pool, gate) = full(Pool::builder(), 1, WhenFull::BlockFor(while_));
@@ -120,12 +124,14 @@ fn a_wait_for_a_while_ends_no_earlier() {
 }
 
 #[test]
-fn a_wait_for_a_while_ends_as_soon_as_there_is_room() {
+fn a_wait_for_a_permit_ends_before_its_timeout_when_a_permit_is_released() {
     let _dog = Watchdog::start(20);
     for timeout in [Duration::from_secs(3600), Duration::MAX] {
         let (pool, gate) = full(Pool::builder(), 1, WhenFull::Reject);
+        let submitter = BlockedThread::default();
         thread::scope(|scope| {
             let waits = scope.spawn(|| {
+                submitter.is_this();
                 pool.job()
                     .when_full(WhenFull::BlockFor(timeout))
                     .submit(|| 42)
@@ -133,7 +139,7 @@ fn a_wait_for_a_while_ends_as_soon_as_there_is_room() {
                     .join()
                     .unwrap()
             });
-            thread::sleep(Duration::from_millis(2));
+            submitter.wait_until_blocked();
             gate.open();
             assert_eq!(waits.join().unwrap(), 42);
         });
@@ -141,7 +147,7 @@ fn a_wait_for_a_while_ends_as_soon_as_there_is_room() {
 }
 
 #[test]
-fn a_job_of_another_pool_that_waits_leaves_its_thread_to_others() {
+fn a_worker_of_another_pool_that_waits_for_a_permit_is_replaced() {
     let _dog = Watchdog::start(20);
     let (pool, gate) = full(Pool::builder(), 1, WhenFull::Block);
     let (other, handle) = (Pool::new(1), pool.handle());

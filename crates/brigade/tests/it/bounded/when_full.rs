@@ -6,16 +6,14 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use brigade::{Handle, Pool, Reason, Shutdown, WhenFull};
-
 use crate::support::busy::open_once_closed;
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::{POLICIES, at_rest, busy, full};
-use brigade_testkit::panics;
-use brigade_testkit::{Gate, Watchdog};
+use brigade::{Handle, Pool, Reason, Shutdown, WhenFull};
+use brigade_testkit::{BlockedThread, Gate, Watchdog, panics};
 
 #[test]
-fn the_owner_panics_where_a_handle_gives_the_job_back() {
+fn the_owner_panics_where_a_handle_returns_the_job() {
     let _dog = Watchdog::start(20);
     panics::silence_expected();
     for_both_queueings(|builder| {
@@ -39,7 +37,7 @@ fn the_owner_panics_where_a_handle_gives_the_job_back() {
 }
 
 #[test]
-fn with_reject_a_job_of_the_pool_has_its_job_back_too() {
+fn with_reject_a_submission_of_a_worker_is_rejected_too() {
     let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let builder = builder.threads(1).capacity(1).when_full(WhenFull::Reject);
@@ -57,14 +55,15 @@ fn with_reject_a_job_of_the_pool_has_its_job_back_too() {
 }
 
 #[test]
-fn with_block_a_submission_from_outside_waits_until_there_is_room() {
+fn with_block_a_submission_from_outside_waits_for_a_permit() {
     let _dog = Watchdog::start(20);
     for policy in [WhenFull::Block, WhenFull::BlockFor(Duration::MAX)] {
         for_both_queueings(|builder| {
             let (pool, gate) = full(builder, 1, policy);
-            let accepted = AtomicUsize::new(0);
+            let (accepted, blocked) = (AtomicUsize::new(0), BlockedThread::default());
             thread::scope(|scope| {
                 let submitter = scope.spawn(|| {
+                    blocked.is_this();
                     for _ in 0..100 {
                         pool.execute(|| ());
                         accepted.fetch_add(1, Ordering::SeqCst);
@@ -72,7 +71,7 @@ fn with_block_a_submission_from_outside_waits_until_there_is_room() {
                     pool.job().execute_batch([|| (); 10]).unwrap();
                     pool.submit(|| 42).join().unwrap()
                 });
-                thread::sleep(Duration::from_millis(2));
+                blocked.wait_until_blocked();
                 assert_eq!(accepted.load(Ordering::SeqCst), 0);
                 gate.open();
                 assert_eq!(submitter.join().unwrap(), 42);
@@ -83,7 +82,7 @@ fn with_block_a_submission_from_outside_waits_until_there_is_room() {
 }
 
 #[test]
-fn a_try_waits_runs_and_drops_nothing_whatever_the_policy() {
+fn with_every_policy_a_try_neither_waits_nor_runs_nor_evicts() {
     let _dog = Watchdog::start(20);
     for policy in POLICIES {
         for_both_queueings(|builder| {
@@ -111,7 +110,7 @@ fn a_try_waits_runs_and_drops_nothing_whatever_the_policy() {
 }
 
 #[test]
-fn a_draining_pool_treats_what_its_jobs_submit_as_ever() {
+fn a_draining_pool_applies_its_policy_to_submissions_of_its_jobs() {
     let _dog = Watchdog::start(20);
     for (policy, ran, cancelled) in [
         (WhenFull::Reject, 2, 0),
@@ -141,7 +140,7 @@ fn a_draining_pool_treats_what_its_jobs_submit_as_ever() {
 }
 
 #[test]
-fn a_discarded_pool_refuses_what_its_jobs_submit_whether_it_is_full_or_not() {
+fn a_discarded_pool_rejects_submissions_of_its_jobs_full_or_not() {
     let _dog = Watchdog::start(20);
     for policy in POLICIES {
         let (pool, gate) =

@@ -1,9 +1,8 @@
 //! Each worker runs its share, and no other one.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread;
 
 use super::{for_each_size, join_all};

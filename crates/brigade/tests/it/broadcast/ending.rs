@@ -60,7 +60,7 @@ fn a_pool_that_is_discarded_cancels_each_share_that_has_not_started() {
 }
 
 #[test]
-fn a_closed_pool_refuses_a_broadcast_but_for_its_own_jobs() {
+fn a_closed_pool_rejects_a_broadcast_except_by_its_own_jobs() {
     let _dog = Watchdog::start(30);
     panics::silence_expected();
     for_each_size(|new, threads| {

@@ -42,18 +42,12 @@ fn elastic(builder: Builder, core: usize, keep_alive: Duration) {
 }
 
 #[test]
-fn each_share_ends_in_a_pool_that_shrinks_to_one_thread() {
+fn each_share_ends_in_a_pool_that_shrinks_to_one_thread_or_none() {
     let _dog = Watchdog::start(120);
-    for keep_alive in [Duration::ZERO, Duration::from_micros(50)] {
-        for_both_queueings(|builder| elastic(builder, 1, keep_alive));
-    }
-}
-
-#[test]
-fn each_share_ends_in_a_pool_that_shrinks_to_no_thread() {
-    let _dog = Watchdog::start(120);
-    for keep_alive in [Duration::ZERO, Duration::from_micros(50)] {
-        for_both_queueings(|builder| elastic(builder, 0, keep_alive));
+    for core in [1, 0] {
+        for keep_alive in [Duration::ZERO, Duration::from_micros(50)] {
+            for_both_queueings(|builder| elastic(builder, core, keep_alive));
+        }
     }
 }
 

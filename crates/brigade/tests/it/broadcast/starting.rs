@@ -1,10 +1,8 @@
 //! Threads that are being started, and those that can't be.
 
-use std::io;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
-use std::thread;
+use std::sync::{Arc, Mutex, mpsc};
+use std::{io, thread};
 
 use super::join_all;
 use crate::support::crowd::workers;

@@ -214,7 +214,7 @@ fn two_jobs_that_broadcast_a_barrier_each_and_join_it_meet() {
 }
 
 #[test]
-fn a_share_that_joins_itself_hears_that_this_would_never_end() {
+fn a_share_that_joins_itself_gets_an_error() {
     let _dog = Watchdog::start(30);
     let pool = Pool::new(2);
     let (sender, receiver) = mpsc::channel::<JoinHandle<bool>>();
@@ -235,7 +235,7 @@ fn a_share_that_joins_itself_hears_that_this_would_never_end() {
 
 /// A cycle that no share of a broadcast can end.
 #[test]
-fn jobs_that_wait_for_each_other_hear_it_although_shares_are_queued() {
+fn jobs_that_join_each_other_get_an_error_although_shares_are_queued() {
     let _dog = Watchdog::start(30);
     let pool = Pool::new(2);
     let (handle, shared) = (pool.handle(), Arc::new(Mutex::new(0)));

@@ -27,7 +27,7 @@ impl Drop for Scratch {
 }
 
 #[test]
-fn what_is_written_is_read_on_a_pool_and_off_it() {
+fn files_are_written_and_read_on_a_pool_and_off_it() {
     let _limit = Watchdog::start(30);
     let scratch = Scratch::new("fs");
     let round = |path: PathBuf| async move {

@@ -3,7 +3,7 @@
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use crate::support::attempts::in_one_of_three_attempts;
+use crate::support::in_time::assert_in_time;
 use brigade::io::{PipeReader, PipeWriter, pipe};
 use brigade::{Cpus, Pool};
 use brigade_testkit::{Watchdog, spin_for};
@@ -61,26 +61,18 @@ fn lateness(pool: &Pool, often: Duration, is_set_by_job: bool) -> Duration {
 }
 
 #[test]
-fn a_timer_beside_a_long_job_is_on_time_whoever_set_it() {
-    const ROUNDS: u32 = 40;
+fn a_timer_beside_a_long_job_is_on_time_set_by_it_or_before() {
     let _dog = Watchdog::start_alone(120);
     for is_set_by_job in [true, false] {
-        in_one_of_three_attempts(|| {
-            // The job begins at every part of the 8 ms between two looks of the monitor.
-            let often = |round| OFTEN + Duration::from_micros(200) * round;
-            // Each worker has a CPU of its own: the system may run both on one for a time.
-            let pool = Pool::builder().threads(2).pin(Cpus::cores()).build().unwrap();
-            let lateness = |round| lateness(&pool, often(round), is_set_by_job);
-            let mut late: Vec<_> = (0..ROUNDS).map(lateness).collect();
-            late.sort();
-            let within = |rounds: usize, micros| late[rounds] <= Duration::from_micros(micros);
-            let is_soon = match is_set_by_job {
-                // The job wakes a worker for it.
-                true => within(30, 1400),
-                // The monitor does not look sooner than 1 ms after its last look. On a busy machine some wait for a time slice.
-                false => within(20, 1400) && within(26, 3600),
-            };
-            is_soon.then_some(()).ok_or_else(|| format!("by the job: {is_set_by_job}, {late:?}"))
+        // Each worker has a CPU of its own: the system may run both on one for a time.
+        let pool = Pool::builder().threads(2).pin(Cpus::cores()).build().unwrap();
+        // The job begins at every part of the 8 ms between two looks of the monitor.
+        let mut parts = (0..40).cycle();
+        // The job wakes a worker for it; or the monitor looks, not sooner than 1 ms after its last look.
+        let by_whom = if is_set_by_job { "set by the job" } else { "set before it" };
+        assert_in_time(by_whom, Duration::from_micros(1400), || {
+            let part = Duration::from_micros(200) * parts.next().unwrap();
+            lateness(&pool, OFTEN + part, is_set_by_job)
         });
     }
 }

@@ -11,12 +11,10 @@ use std::task::{Context, Poll};
 use std::thread;
 use std::time::Duration;
 
+use crate::support::policy::queue_kinds;
 use brigade::time::sleep;
 use brigade::{Handle, JoinHandle, Pool, block_on, spawn, yield_now};
-
-use crate::support::policy::queue_kinds;
-use brigade_testkit::panics;
-use brigade_testkit::{Latch, Watchdog, eventually};
+use brigade_testkit::{Latch, Watchdog, eventually, panics};
 
 #[test]
 fn a_future_that_is_not_send_may_be_blocked_on() {
@@ -124,7 +122,7 @@ fn late_wakes_of_an_earlier_call_do_no_harm() {
 }
 
 #[test]
-fn a_thread_that_blocks_for_ever_holds_up_no_shutdown_of_another_pool() {
+fn a_foreign_thread_that_blocks_forever_delays_no_shutdown() {
     let _dog = Watchdog::start(20);
     let pool = Pool::new(2);
     // A thread of no pool.

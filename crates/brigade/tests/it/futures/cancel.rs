@@ -2,15 +2,12 @@
 
 use std::future::{Future, poll_fn};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
-use std::sync::{Arc, Barrier, Mutex};
+use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::thread;
 
-use brigade::{CancelOnDrop, JoinError, JoinHandle, Pool, block_on, yield_now};
-
 use crate::support::busy::occupy;
-use brigade_testkit::panics;
-use brigade_testkit::{Drops, Gate, Latch, Seed, Token, Watchdog, eventually};
+use brigade::{CancelOnDrop, JoinError, JoinHandle, Pool, block_on, yield_now};
+use brigade_testkit::{Drops, Gate, Latch, Seed, Token, Watchdog, eventually, panics};
 
 #[test]
 fn a_future_that_waits_is_dropped_at_once_and_only_once() {
@@ -80,7 +77,7 @@ fn a_future_that_is_being_polled_is_dropped_when_that_poll_ends() {
 }
 
 #[test]
-fn what_has_ended_can_not_be_cancelled() {
+fn a_future_that_has_ended_can_not_be_cancelled() {
     let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     let mut job = pool.spawn(async { 42 });

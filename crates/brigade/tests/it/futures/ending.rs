@@ -1,8 +1,7 @@
 //! Futures at the end of their pool.
 
 use std::future::pending;
-use std::sync::mpsc;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
 use std::task::Waker;
 use std::thread;
 
@@ -77,7 +76,7 @@ fn a_pool_that_drains_can_be_woken_from_outside() {
 }
 
 #[test]
-fn a_discarded_pool_cancels_the_queued_and_those_that_wait() {
+fn a_discarded_pool_cancels_queued_and_pending_futures() {
     let _dog = Watchdog::start(20);
     let (pool, gate, latch, drops) =
         (Pool::new(1), Gate::closed(), Latch::default(), Drops::default());
@@ -98,7 +97,7 @@ fn a_discarded_pool_cancels_the_queued_and_those_that_wait() {
 }
 
 #[test]
-fn a_detached_pool_cancels_what_waits_when_nothing_runs() {
+fn a_detached_pool_cancels_pending_futures_when_nothing_runs() {
     let _dog = Watchdog::start(20);
     let (pool, drops) = (Pool::new(2), Drops::default());
     let job = pool.spawn(never(drops.token()));
@@ -108,7 +107,7 @@ fn a_detached_pool_cancels_what_waits_when_nothing_runs() {
 }
 
 #[test]
-fn a_pool_whose_threads_have_all_gone_cancels_what_waits() {
+fn a_pool_without_threads_cancels_pending_futures_at_its_end() {
     let _dog = Watchdog::start(20);
     let builder = Pool::builder().threads(0..=2).keep_alive(std::time::Duration::from_micros(1));
     let (pool, drops) = (builder.build().unwrap(), Drops::default());
@@ -146,21 +145,6 @@ fn two_futures_that_wait_for_each_other_are_gone_with_their_pool() {
     assert_eq!(drops.count(), 0);
     drop(pool);
     assert_eq!(drops.count(), 2);
-}
-
-#[test]
-fn a_future_may_drop_its_own_pool() {
-    let _dog = Watchdog::start(20);
-    let (pool, (done, ends)) = (Pool::new(1), mpsc::channel());
-    let handle = pool.handle();
-    let job = handle.spawn(async move {
-        yield_now().await;
-        drop(pool);
-        done.send(Handle::current().is_some()).unwrap();
-    });
-    assert_eq!(ends.recv(), Ok(true));
-    job.join().unwrap();
-    eventually("it has ended", || handle.metrics().is_closed);
 }
 
 /// Row 59: the waking thread continues after the pool has run the future and ended.
@@ -202,7 +186,7 @@ fn wakes_beside_the_end_of_the_pool_lose_no_future_and_touch_nothing_that_is_gon
 
 /// Row 83, for futures: accepted and then polled or cancelled, or returned.
 #[test]
-fn a_spawn_beside_the_end_of_the_pool_is_accepted_or_given_back() {
+fn a_spawn_beside_the_end_of_the_pool_is_accepted_or_returned() {
     let _dog = Watchdog::start(60);
     for round in 0..500 {
         let (pool, drops) = (Pool::new(1), Drops::default());

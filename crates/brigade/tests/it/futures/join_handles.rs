@@ -3,8 +3,7 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 
@@ -46,7 +45,7 @@ fn a_handle_can_be_awaited() {
 }
 
 #[test]
-fn a_cancelled_job_wakes_whoever_awaits_it() {
+fn a_cancelled_job_wakes_the_task_that_awaits_it() {
     let _dog = Watchdog::start(20);
     let (pool, gate) = (Pool::new(1), Gate::closed());
     occupy(&pool, &gate);

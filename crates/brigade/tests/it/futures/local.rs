@@ -5,15 +5,13 @@ use std::panic::{self, AssertUnwindSafe};
 use std::rc::Rc;
 use std::thread::{self, ThreadId};
 
+use crate::support::crowd::await_idle_workers;
+use crate::support::policy::for_every_row;
 use crate::support::reports::counts;
 use brigade::{
     Handle, JoinError, JoinHandle, Pool, Reason, Shutdown, block_on, spawn_local, yield_now,
 };
-
-use crate::support::crowd::await_idle_workers;
-use crate::support::policy::for_every_row;
-use brigade_testkit::panics;
-use brigade_testkit::{Drops, Latch, Token, Watchdog, eventually};
+use brigade_testkit::{Drops, Latch, Token, Watchdog, eventually, panics};
 
 /// Bound to its thread: is not `Send`, and panics if it is dropped on another.
 pub(crate) struct Here {
@@ -63,7 +61,7 @@ pub(crate) fn local_on(pool: &Pool, latch: &Latch, drops: &Drops) -> (JoinHandle
 }
 
 #[test]
-fn a_local_future_is_polled_and_dropped_on_its_worker_whoever_wakes_it() {
+fn a_local_future_is_polled_and_dropped_on_its_worker_wherever_it_is_woken() {
     let _dog = Watchdog::start(60);
     for_every_row(|pool| {
         let drops = Drops::default();
@@ -192,7 +190,7 @@ fn the_drop_of_a_local_future_at_the_end_may_call_anything() {
 }
 
 #[test]
-fn a_local_future_is_cancelled_from_anywhere_and_dropped_at_home() {
+fn a_local_future_is_cancelled_from_anywhere_and_dropped_on_its_worker() {
     let _dog = Watchdog::start(30);
     let (pool, latch, drops) = (Pool::new(2), Latch::default(), Drops::default());
     for round in 1..200 {
@@ -219,7 +217,7 @@ fn a_worker_joins_its_own_local_future() {
 }
 
 #[test]
-fn what_a_local_future_comes_to_need_not_be_send() {
+fn the_output_of_a_local_future_need_not_be_send() {
     let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     let sum = pool.submit(|| {

@@ -8,11 +8,9 @@ use std::task::Poll;
 use std::thread;
 use std::time::Duration;
 
+use crate::futures::local::{Here, local_on};
 use brigade::{Pool, Shutdown, spawn_local, yield_now};
-
-use crate::futures::local::Here;
-use crate::futures::local::local_on;
-use brigade_testkit::{Drops, Gate, Latch, Watchdog, eventually};
+use brigade_testkit::{Drops, Gate, Latch, Meeting, Watchdog, eventually, spin_for, stays};
 
 /// A worker with a local future stays, and leaves when that has ended.
 #[test]
@@ -22,11 +20,12 @@ fn an_idle_worker_with_a_local_future_does_not_leave() {
     let (pool, latch, drops) = (builder.build().unwrap(), Latch::default(), Drops::default());
     let (job, _) = local_on(&pool, &latch, &drops);
     eventually("it waits", || latch.waiting() == 1);
-    // Another one comes and goes.
-    pool.submit(|| thread::sleep(Duration::from_millis(5))).join().unwrap();
+    // Another one starts and ends.
+    let meeting = Meeting::of(2);
+    let jobs = [(); 2].map(|()| pool.submit(meeting.job()));
+    assert_eq!(jobs.map(|job| job.join().unwrap()), [true; 2]);
     eventually("one is left", || pool.metrics().threads == 1);
-    thread::sleep(Duration::from_millis(20));
-    assert_eq!(pool.metrics().threads, 1);
+    stays("it is left", || pool.metrics().threads == 1);
     latch.open();
     assert_eq!(job.join().unwrap(), 42);
     eventually("it leaves", || pool.metrics().threads == 0);
@@ -52,7 +51,7 @@ fn a_pool_that_is_made_smaller_keeps_the_worker_with_a_local_future() {
 
 /// Neither starves the other: a local future that yields forever, and jobs from outside and inside.
 #[test]
-fn a_local_future_that_yields_for_ever_and_other_work_take_turns() {
+fn a_local_future_that_yields_forever_and_other_jobs_take_turns() {
     let _dog = Watchdog::start(30);
     let (pool, stop) = (Pool::new(1), Arc::new(AtomicBool::new(false)));
     let (polls, stops) = (Arc::<AtomicUsize>::default(), stop.clone());
@@ -178,7 +177,7 @@ fn a_future_that_yields_goes_on_although_a_local_one_blocks_its_worker() {
         let (goes_on, has_gone_on) = mpsc::channel();
         let yields = pool.spawn(async move {
             // A long job, during which no other worker looks for work.
-            thread::sleep(Duration::from_millis(5));
+            spin_for(Duration::from_millis(5));
             drop(spawn_local(async move { has_gone_on.recv().unwrap() }));
             yield_now().await;
             goes_on.send(()).unwrap();

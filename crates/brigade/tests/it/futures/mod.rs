@@ -3,7 +3,6 @@
 mod block_on;
 mod cancel;
 mod ending;
-mod fairness;
 mod join_handles;
 mod joined_locals;
 mod local;

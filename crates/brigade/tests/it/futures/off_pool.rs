@@ -1,11 +1,10 @@
 //! Futures that are polled, dropped or woken where their pool has no thread for them, or is about to end.
 
 use std::future::pending;
-use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{io, thread};
 
 use crate::support::busy::open_once_closed;
 use crate::support::full::{at_rest, busy, full};
@@ -143,7 +142,7 @@ fn a_future_that_is_woken_when_no_thread_is_to_be_had_waits_for_the_next_one() {
 
 /// The same without a submission: the end of the pool starts a thread, or drops it.
 #[test]
-fn the_end_of_a_pool_without_a_thread_polls_what_was_woken_or_drops_it() {
+fn the_end_of_a_pool_without_a_thread_polls_or_drops_woken_futures() {
     let _dog = Watchdog::start(20);
     for failing in [false, true] {
         let fails = Arc::new(AtomicBool::new(false));
@@ -161,7 +160,7 @@ fn the_end_of_a_pool_without_a_thread_polls_what_was_woken_or_drops_it() {
 }
 
 #[test]
-fn what_starts_a_thread_may_wake_futures() {
+fn a_spawner_may_wake_futures() {
     let _dog = Watchdog::start(20);
     let (fails, latch) = (Arc::new(AtomicBool::new(false)), Latch::default());
     let (opens, wakes) = (latch.clone(), Arc::new(AtomicBool::new(false)));
@@ -199,7 +198,7 @@ fn a_future_that_is_dropped_for_room_is_counted_once() {
 
 /// Caught: a woken future was taken out and put back, again and again, before the job that lies in another injector.
 #[test]
-fn woken_futures_hide_no_job_from_who_makes_room() {
+fn woken_futures_hide_no_job_from_an_eviction() {
     let _dog = Watchdog::start(20);
     let builder = Pool::builder().threads(1).capacity(1).when_full(WhenFull::DropOldest);
     let (pool, gate) = (builder.build().unwrap(), Gate::closed());

@@ -4,8 +4,7 @@ use std::future::{Future, poll_fn};
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -13,13 +12,11 @@ use crate::support::busy::occupy;
 use crate::support::policy::queue_kinds;
 use crate::support::roll_call::thread_ids;
 use brigade::{Handle, JoinError, OnPanic, Pool, Reason, Shutdown, WhenFull, block_on, yield_now};
-use brigade_testkit::{
-    Drops, Gate, Latch, Watchdog, eventually,
-    panics::{self, text},
-};
+use brigade_testkit::panics::{self, text};
+use brigade_testkit::{Drops, Gate, Latch, Watchdog, eventually};
 
 #[test]
-fn a_future_is_polled_to_its_end_and_its_handle_tells_what_it_came_to() {
+fn a_future_is_polled_to_its_end_and_its_handle_returns_the_output() {
     let _dog = Watchdog::start(20);
     for (_, pool) in queue_kinds(2) {
         for n in 0..500 {
@@ -146,7 +143,7 @@ fn captures_are_dropped_before_the_handle_resolves() {
 }
 
 #[test]
-fn a_future_that_waits_counts_as_running_and_keeps_nobody_from_being_idle() {
+fn a_pending_future_counts_as_running_and_the_pool_is_idle() {
     let _dog = Watchdog::start(20);
     let (pool, latch) = (Pool::new(2), Latch::default());
     let job = pool.spawn(latch.wait());
@@ -212,18 +209,6 @@ fn a_future_that_is_not_accepted_comes_back_unpolled() {
     assert_eq!(rejected.reason(), Reason::Closed);
     drop(rejected);
     assert_eq!((drops.count(), polls.load(Ordering::SeqCst)), (2, 1));
-}
-
-#[test]
-fn a_pool_without_a_thread_gives_the_future_back() {
-    let _dog = Watchdog::start(20);
-    let refuse = |_| Err(std::io::Error::other("no threads today"));
-    let builder = Pool::builder().threads(0..=1).spawner(refuse);
-    let (pool, drops) = (builder.build().unwrap(), Drops::default());
-    let token = drops.token();
-    let rejected = pool.handle().try_spawn(async move { drop(token) }).unwrap_err();
-    assert_eq!((rejected.reason(), drops.count()), (Reason::NoThread, 0));
-    assert_eq!(pool.metrics().accepted, 0);
 }
 
 #[test]
@@ -301,7 +286,7 @@ fn a_job_may_join_a_future_on_the_only_worker() {
 }
 
 #[test]
-fn a_future_that_joins_itself_is_told_so() {
+fn a_future_that_joins_itself_gets_an_error() {
     let _dog = Watchdog::start(20);
     let (pool, (send, receive)) = (Pool::new(1), mpsc::channel());
     let itself = Arc::new(Mutex::new(receive));

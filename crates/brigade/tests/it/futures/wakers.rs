@@ -8,12 +8,10 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 
-use brigade::{Handle, JoinError, JoinHandle, Pool, Shutdown};
-
 use crate::support::policy::queue_kinds;
 use crate::support::roll_call::thread_ids;
-use brigade_testkit::panics;
-use brigade_testkit::{Drops, Latch, Watchdog, eventually};
+use brigade::{Handle, JoinError, JoinHandle, Pool, Shutdown};
+use brigade_testkit::{Drops, Latch, Watchdog, eventually, panics};
 
 /// Runs a closure when it is woken.
 struct OnWake<F>(F);

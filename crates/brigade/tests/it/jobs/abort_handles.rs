@@ -5,15 +5,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
 
-use brigade::{
-    AbortHandle, JoinError, JoinHandle, Pool, Shutdown, block_on, cancelled, spawn_local,
-};
-
 use crate::support::busy::occupy;
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::at_rest;
-use brigade_testkit::panics;
-use brigade_testkit::{Bomb, Drops, Gate, Latch, Seed, Token, Watchdog, eventually, spin_for};
+use brigade::{
+    AbortHandle, JoinError, JoinHandle, Pool, Shutdown, block_on, cancelled, spawn_local,
+};
+use brigade_testkit::{
+    Bomb, Drops, Gate, Latch, Seed, Token, Watchdog, eventually, panics, spin_for,
+};
 
 fn is_cancelled<T>(outcome: Result<T, JoinError>) -> bool {
     matches!(outcome, Err(JoinError::Cancelled))
@@ -108,7 +108,7 @@ fn a_local_future_is_cancelled_from_another_thread() {
 }
 
 #[test]
-fn a_thread_that_joins_and_a_task_that_awaits_hear_of_it() {
+fn a_blocked_join_and_an_awaiting_task_are_woken_by_an_abort() {
     let _dog = Watchdog::start(20);
     let (pool, other, gate) = (Pool::new(1), Pool::new(1), Gate::closed());
     occupy(&pool, &gate);

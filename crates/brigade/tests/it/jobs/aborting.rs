@@ -4,7 +4,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use brigade::{OnPanic, Pool};
-use brigade_testkit::Watchdog;
+use brigade_testkit::{Gate, Watchdog};
 
 /// One ignored test of this binary, for another process.
 fn apart(test: &str) -> Command {
@@ -53,7 +53,7 @@ fn a_panic_under_the_abort_policy_ends_the_process_with_its_message() {
 }
 
 #[test]
-fn the_abort_policy_aborts_even_if_nobody_reads_stderr() {
+fn the_abort_policy_aborts_although_stderr_is_not_read() {
     let _dog = Watchdog::start(20);
     let mut apart = apart("body_with_a_panic_under_the_abort_policy");
     let mut process = apart.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
@@ -173,9 +173,16 @@ fn a_job_of_a_scope_that_needs_more_stack_than_there_is_ends_the_process_with_a_
 #[ignore = "ends the process; run by the test below"]
 fn body_that_returns_from_main_with_a_busy_default_pool() {
     let _dog = Watchdog::start(10);
+    let (begun, begins) = std::sync::mpsc::channel();
     for _ in 0..100 {
-        brigade::execute(|| std::thread::sleep(std::time::Duration::from_millis(1)));
+        let begun = begun.clone();
+        brigade::execute(move || {
+            begun.send(()).unwrap();
+            // It never returns.
+            Gate::closed().wait();
+        });
     }
+    begins.recv().unwrap();
 }
 
 /// Fault 80: the default pool is in a `static`, and is never dropped.

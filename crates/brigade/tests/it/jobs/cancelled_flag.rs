@@ -1,16 +1,13 @@
 //! How a running job detects that it is cancelled: its own flag, and the end of its pool.
 
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::Arc;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread;
-
-use brigade::{JoinError, JoinHandle, Pool, Shutdown, cancelled};
 
 use crate::support::busy::open_once_closed;
 use crate::support::policy::queue_kinds;
-use brigade_testkit::panics;
-use brigade_testkit::{Gate, Watchdog};
+use brigade::{JoinError, JoinHandle, Pool, Shutdown, cancelled};
+use brigade_testkit::{Gate, Watchdog, panics};
 
 /// A job that runs until it is cancelled and then does `and_then`; it has started.
 fn until_cancelled<T: Send + 'static>(

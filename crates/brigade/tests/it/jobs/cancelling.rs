@@ -2,9 +2,11 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
+use std::thread;
 
+use crate::support::reports::counts;
 use brigade::{JoinError, Pool, Shutdown};
-use brigade_testkit::Watchdog;
+use brigade_testkit::{Gate, Watchdog};
 
 /// A pool of one whose only thread is busy until something is sent.
 fn busy() -> (Pool, mpsc::Sender<()>) {
@@ -32,33 +34,6 @@ fn a_queued_job_is_cancelled_and_its_captures_are_dropped_at_once() {
     go.send(()).unwrap();
     let report = pool.shutdown(Shutdown::Drain);
     assert_eq!((report.ran, report.discarded, report.still_running), (1, 1, 0));
-}
-
-#[test]
-fn a_job_that_has_started_is_not_cancelled() {
-    let _dog = Watchdog::start(20);
-    let pool = Pool::new(1);
-    let (begun, begins) = mpsc::channel();
-    let (go, wait) = mpsc::channel();
-    let mut handle = pool.submit(move || {
-        begun.send(()).unwrap();
-        wait.recv().unwrap();
-        42
-    });
-    begins.recv().unwrap();
-    assert!(!handle.cancel());
-    go.send(()).unwrap();
-    assert_eq!(handle.join().unwrap(), 42);
-}
-
-#[test]
-fn a_job_is_cancelled_from_a_job_of_its_pool_and_counted_there() {
-    let _dog = Watchdog::start(20);
-    let pool = Pool::new(1);
-    let own = pool.handle();
-    let cancelled = pool.submit(move || own.submit(|| unreachable!()).cancel());
-    assert!(cancelled.join().unwrap());
-    assert_eq!(pool.shutdown(Shutdown::Drain).discarded, 1);
 }
 
 #[test]
@@ -103,4 +78,48 @@ fn a_job_whose_pool_is_gone_has_its_outcome_already() {
     drop(pool);
     assert!(!handle.cancel());
     assert_eq!(handle.join().unwrap(), 42);
+}
+
+/// Says when its drop has begun, and waits there.
+struct HeldDrop {
+    began: mpsc::Sender<()>,
+    goes_on: Gate,
+}
+
+impl Drop for HeldDrop {
+    fn drop(&mut self) {
+        self.began.send(()).unwrap();
+        self.goes_on.wait();
+    }
+}
+
+#[test]
+fn a_shutdown_waits_for_a_job_whose_captures_are_being_dropped_and_reports_it_as_discarded() {
+    let _dog = Watchdog::start(60);
+    for how in [Shutdown::Drain, Shutdown::Discard] {
+        let pool = Pool::new(1);
+        let (busy, running, gate) = (Gate::closed(), Gate::closed(), Gate::closed());
+        let (waits, runs) = (busy.clone(), running.clone());
+        pool.execute(move || {
+            runs.open();
+            waits.wait();
+        });
+        running.wait();
+        let (began, begins) = mpsc::channel();
+        let captured = HeldDrop { began, goes_on: gate.clone() };
+        let mut job = pool.submit(move || drop(captured));
+        let cancels = thread::spawn(move || job.cancel());
+        begins.recv().unwrap();
+        busy.open();
+        let handle = pool.handle();
+        let (told, tells) = mpsc::channel();
+        let ends = thread::spawn(move || told.send(pool.shutdown(how)).unwrap());
+        brigade_testkit::eventually("the pool is being shut down", || handle.metrics().is_closed);
+        assert!(tells.try_recv().is_err(), "the drop has not ended");
+        gate.open();
+        let report = tells.recv().unwrap();
+        assert_eq!(counts(report), (1, 1, 0), "{how:?}");
+        assert!(cancels.join().unwrap());
+        ends.join().unwrap();
+    }
 }

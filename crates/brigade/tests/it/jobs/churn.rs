@@ -6,8 +6,8 @@ use std::thread;
 use std::time::Duration;
 
 use crate::support::crowd::{await_idle_workers, for_both_queueings, workers};
-use brigade::{Pool, Queueing};
-use brigade_testkit::{Gate, Meeting, Watchdog, eventually};
+use brigade::{Idle, JoinHandle, Pool, Queueing};
+use brigade_testkit::{Gate, Meeting, Seed, Watchdog, eventually, spin_for};
 
 /// Fault 27: the first thread is delayed before it can begin with any job, and does not count as idle.
 #[test]
@@ -70,7 +70,7 @@ fn jobs_that_need_every_thread_meet_on_each_of_512_pools_whose_threads_come_and_
 
 /// Fault 29: a count that slips by one a cycle has to show after as many cycles as its field has values.
 #[test]
-fn after_seventy_thousand_sleeps_the_counts_are_what_they_were() {
+fn after_seventy_thousand_parks_the_counts_are_as_before() {
     let _dog = Watchdog::start(120);
     let pool = Pool::builder().threads(4).prestart().build().unwrap();
     await_idle_workers(&pool, 4);
@@ -86,4 +86,37 @@ fn after_seventy_thousand_sleeps_the_counts_are_what_they_were() {
     let met = [(); 4].map(|()| pool.submit(meeting.job()));
     assert_eq!(met.map(|job| job.join().unwrap()), [true; 4]);
     await_idle_workers(&pool, 4);
+}
+
+/// S10: `rusty_pool` left 3 of 7,200 jobs on a queue that no thread looked at any more.
+#[test]
+fn a_job_submitted_while_a_worker_is_going_idle_is_never_stranded() {
+    let _dog = Watchdog::start(60);
+    let mut seed = Seed::printed();
+    for queueing in [Queueing::Stealing, Queueing::Shared] {
+        for idle in [Idle::Park, Idle::SpinThenPark(Duration::from_micros(20))] {
+            for threads in [1, 2] {
+                let builder = Pool::builder().threads(threads).queueing(queueing).idle(idle);
+                rounds_of_add_and_wait(&builder.build().unwrap(), &mut seed);
+            }
+        }
+    }
+}
+
+/// Every other job comes from a worker, just before that worker goes idle.
+fn rounds_of_add_and_wait(pool: &Pool, seed: &mut Seed) {
+    for round in 0..1500 {
+        spin_for(seed.micros(60));
+        if round % 2 == 0 {
+            outcome_of(pool.submit(|| ()), round);
+        } else {
+            let child = outcome_of(pool.submit(|| brigade::submit(|| ())), round);
+            outcome_of(child, round);
+        }
+    }
+}
+
+fn outcome_of<T>(mut job: JoinHandle<T>, round: u32) -> T {
+    let outcome = job.join_timeout(Duration::from_secs(5));
+    outcome.unwrap_or_else(|| panic!("the job of round {round} is stranded")).unwrap()
 }

@@ -4,12 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::thread;
 
-use brigade::{Handle, JoinError, Pool, Shutdown};
-
 use crate::support::busy::{occupy, open_once_closed};
 use crate::support::policy::for_every_row;
-use brigade_testkit::panics;
-use brigade_testkit::{Gate, Watchdog};
+use brigade::{Handle, JoinError, Pool, Shutdown};
+use brigade_testkit::{Gate, Watchdog, panics};
 
 /// One counter per job: all of them must end at one.
 #[derive(Clone)]
@@ -152,8 +150,9 @@ fn panics_lose_no_other_job_in_every_row() {
     });
 }
 
+/// S15: `executors` ran none of a thousand jobs before its shutdown returned `Ok`.
 #[test]
-fn drain_runs_all_that_was_accepted_and_what_that_spawns_in_every_row() {
+fn drain_runs_accepted_jobs_and_their_children_in_every_row() {
     let _dog = Watchdog::start(30);
     for_every_row(|pool| {
         let tally = Tally::of(400);
@@ -170,6 +169,7 @@ fn drain_runs_all_that_was_accepted_and_what_that_spawns_in_every_row() {
     });
 }
 
+/// S15, the other way out: a job that did not run says so.
 #[test]
 fn discard_accounts_for_every_job_in_every_row() {
     let _dog = Watchdog::start(30);

@@ -4,15 +4,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use brigade::{Metrics, Pool, Shutdown};
-
 use crate::support::busy::occupy;
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::{POLICIES, at_rest};
 use crate::support::policy::queue_kinds;
 use crate::support::roll_call::on_every_worker;
-use brigade_testkit::panics;
-use brigade_testkit::{Gate, Latch, Watchdog, eventually};
+use brigade::{Metrics, Pool, Shutdown};
+use brigade_testkit::{Gate, Latch, Meeting, Watchdog, eventually, panics};
 
 fn finished(sums: &Metrics) -> [u64; 3] {
     [sums.returned, sums.panicked, sums.cancelled]
@@ -22,71 +20,6 @@ fn finished(sums: &Metrics) -> [u64; 3] {
 fn assert_adds_up(sums: &Metrics) {
     let parts = finished(sums).iter().sum::<u64>() + sums.queued + sums.running;
     assert_eq!(sums.accepted, parts, "{sums:?}");
-}
-
-#[test]
-fn a_snapshot_adds_up_and_never_overstates_while_jobs_run() {
-    let _dog = Watchdog::start(30);
-    panics::silence_expected();
-    for (kind, pool) in queue_kinds(2) {
-        let (submitted, stop) = (AtomicU64::new(0), AtomicBool::new(false));
-        thread::scope(|scope| {
-            scope.spawn(|| {
-                for n in 0..10_000 {
-                    submitted.fetch_add(1, Ordering::SeqCst);
-                    pool.execute(move || assert!(n % 100 != 0, "expected"));
-                }
-                pool.wait_idle();
-                stop.store(true, Ordering::SeqCst);
-            });
-            let mut before = (0, [0; 3]);
-            while !stop.load(Ordering::SeqCst) {
-                let sums = pool.metrics();
-                assert_adds_up(&sums);
-                assert!(sums.accepted <= submitted.load(Ordering::SeqCst), "{kind}: {sums:?}");
-                let now = (sums.accepted, finished(&sums));
-                assert!(now.0 >= before.0, "accepted went back, {kind}: {before:?} {sums:?}");
-                let kept = now.1.iter().zip(before.1).all(|(now, before)| *now >= before);
-                assert!(kept, "a finished count went back, {kind}: {before:?} {sums:?}");
-                assert!(now.1[0] <= 9_900 && now.1[1] <= 100, "over the truth, {kind}: {sums:?}");
-                before = now;
-            }
-        });
-        assert_eq!(finished(&pool.metrics()), [9_900, 100, 0], "{kind}");
-    }
-}
-
-#[test]
-fn a_snapshot_adds_up_and_never_overstates_whatever_is_done_when_a_pool_is_full() {
-    let _dog = Watchdog::start(60);
-    for policy in POLICIES {
-        for_both_queueings(|builder| {
-            let pool = builder.threads(2).capacity(3).when_full(policy).build().unwrap();
-            let (submitted, stop) = (AtomicU64::new(0), AtomicBool::new(false));
-            thread::scope(|scope| {
-                let (handle, stop, submitted) = (pool.handle(), &stop, &submitted);
-                scope.spawn(move || {
-                    for _ in 0..3000 {
-                        submitted.fetch_add(2, Ordering::SeqCst);
-                        let _ = handle.job().execute(move || _ = handle.job().execute(|| ()));
-                    }
-                    stop.store(true, Ordering::SeqCst);
-                });
-                let mut before = pool.metrics();
-                while !stop.load(Ordering::SeqCst) {
-                    let sums = pool.metrics();
-                    assert_adds_up(&sums);
-                    assert!(sums.evicted <= sums.cancelled, "{sums:?}");
-                    assert!(sums.accepted <= submitted.load(Ordering::SeqCst), "{sums:?}");
-                    assert!(sums.accepted >= before.accepted, "{policy:?}: {before:?} {sums:?}");
-                    let kept = finished(&sums).into_iter().zip(finished(&before));
-                    assert!(kept.into_iter().all(|(now, before)| now >= before), "{sums:?}");
-                    before = sums;
-                }
-            });
-            at_rest(&pool);
-        });
-    }
 }
 
 #[test]
@@ -154,7 +87,7 @@ fn jobs_queued_by_a_worker_that_is_still_busy_count_as_queued() {
 }
 
 #[test]
-fn the_counters_of_the_workers_show_who_ran_stole_and_slept() {
+fn the_counters_of_each_worker_count_its_jobs_steals_parks_and_wakes() {
     let _dog = Watchdog::start(20);
     let pool = Pool::new(4);
     on_every_worker(&pool, || ());
@@ -168,11 +101,13 @@ fn the_counters_of_the_workers_show_who_ran_stole_and_slept() {
     on_every_worker(&pool, || ());
     assert!(wakes(&pool) > before, "no worker was woken: {:?}", pool.metrics());
     // Spawned on one worker and run on all: the others stole.
-    let children = pool.submit(|| {
-        let nap = || thread::sleep(Duration::from_millis(20));
-        (0..8).map(|_| brigade::submit(nap)).collect::<Vec<_>>()
+    let meeting = Meeting::of(4);
+    let children = pool.submit(move || {
+        let children = [(); 3].map(|()| brigade::submit(meeting.job()));
+        (meeting.attend(), children)
     });
-    children.join().unwrap().into_iter().for_each(|child| child.join().unwrap());
+    let (met, children) = children.join().unwrap();
+    assert!(met && children.into_iter().all(|child| child.join().unwrap()));
     pool.wait_idle();
     let sums = pool.metrics();
     assert!(sums.workers.iter().map(|worker| worker.stolen).sum::<u64>() > 0, "{sums:?}");
@@ -234,24 +169,103 @@ fn a_job_that_is_no_longer_shown_as_queued_is_shown_as_running_until_it_ends() {
     }
 }
 
-#[test]
-fn the_count_of_accepted_jobs_never_goes_back_while_futures_are_woken() {
-    let _dog = Watchdog::start(60);
-    let pool = Pool::new(2);
-    let is_over = AtomicBool::new(false);
+/// Checks every snapshot of the metrics while a thread submits; `submitted` is never less than the jobs that it has submitted.
+#[track_caller]
+fn watch_while(pool: &Pool, submit: impl FnOnce(&AtomicU64) + Send) {
+    let (submitted, stop) = (AtomicU64::new(0), AtomicBool::new(false));
     thread::scope(|scope| {
         scope.spawn(|| {
-            for _ in 0..2000 {
-                pool.spawn(brigade::yield_now()).join().unwrap();
-            }
-            is_over.store(true, Ordering::Relaxed);
+            submit(&submitted);
+            stop.store(true, Ordering::SeqCst);
         });
-        let mut before = 0;
-        while !is_over.load(Ordering::Relaxed) {
+        let mut before = pool.metrics();
+        while !stop.load(Ordering::SeqCst) {
             let sums = pool.metrics();
             assert_adds_up(&sums);
-            assert!(sums.accepted >= before, "{} after {before}", sums.accepted);
-            before = sums.accepted;
+            assert!(sums.accepted <= submitted.load(Ordering::SeqCst), "{sums:?}");
+            assert!(sums.accepted >= before.accepted, "accepted went back: {before:?} {sums:?}");
+            let mut kept = finished(&sums).into_iter().zip(finished(&before));
+            assert!(kept.all(|(now, before)| now >= before), "it went back: {before:?} {sums:?}");
+            assert!(sums.evicted <= sums.cancelled, "{sums:?}");
+            assert!(sums.idle_threads <= sums.threads, "{sums:?}");
+            before = sums;
+            thread::yield_now();
+        }
+    });
+}
+
+#[test]
+fn metrics_add_up_and_never_overstate_while_jobs_run() {
+    let _dog = Watchdog::start(60);
+    panics::silence_expected();
+    for (kind, pool) in queue_kinds(2) {
+        watch_while(&pool, |submitted| {
+            for n in 0..10_000 {
+                submitted.fetch_add(1, Ordering::SeqCst);
+                pool.execute(move || assert!(n % 100 != 0, "expected"));
+            }
+            pool.wait_idle();
+        });
+        assert_eq!(finished(&pool.metrics()), [9_900, 100, 0], "{kind}");
+    }
+}
+
+#[test]
+fn metrics_of_a_full_pool_add_up_and_never_overstate() {
+    let _dog = Watchdog::start(60);
+    for policy in POLICIES {
+        for_both_queueings(|builder| {
+            let pool = builder.threads(2).capacity(3).when_full(policy).build().unwrap();
+            let handle = pool.handle();
+            watch_while(&pool, |submitted| {
+                for _ in 0..3000 {
+                    submitted.fetch_add(2, Ordering::SeqCst);
+                    let _ = handle.job().execute(move || _ = handle.job().execute(|| ()));
+                }
+            });
+            at_rest(&pool);
+        });
+    }
+}
+
+#[test]
+fn metrics_add_up_while_threads_come_and_go() {
+    let _dog = Watchdog::start(60);
+    panics::silence_expected();
+    for_both_queueings(|builder| {
+        let pool = builder.threads(1..=3).keep_alive(Duration::from_micros(50)).build().unwrap();
+        watch_while(&pool, |submitted| {
+            for n in 0..3000 {
+                submitted.fetch_add(2, Ordering::SeqCst);
+                pool.execute(move || {
+                    brigade::execute(move || {
+                        brigade::blocking(|| assert!(n % 10 != 0, "expected"));
+                    });
+                });
+                if n % 300 == 0 {
+                    pool.resize(1..=2 + n / 300 % 2).unwrap();
+                    _ = pool.wait_idle_timeout(Duration::from_micros(200));
+                }
+                assert!((1..=6).contains(&pool.metrics().threads));
+            }
+            pool.wait_idle();
+        });
+        let sums = pool.metrics();
+        assert_eq!((sums.accepted, sums.returned, sums.panicked), (6000, 5700, 300));
+        // The jobs of threads that have ended still count.
+        assert_eq!(sums.workers.iter().map(|worker| worker.run).sum::<u64>(), 6000);
+        assert_eq!(pool.shutdown(Shutdown::Drain).ran, 6000);
+    });
+}
+
+#[test]
+fn metrics_add_up_while_futures_are_woken() {
+    let _dog = Watchdog::start(60);
+    let pool = Pool::new(2);
+    watch_while(&pool, |submitted| {
+        for _ in 0..2000 {
+            submitted.fetch_add(1, Ordering::SeqCst);
+            pool.spawn(brigade::yield_now()).join().unwrap();
         }
     });
 }

@@ -1,12 +1,10 @@
 //! Joins that would wait for themselves return an error.
 
 use std::sync::mpsc;
-use std::thread;
-use std::time::Duration;
 
 use crate::support::crowd::for_both_queueings;
 use brigade::{JoinError, JoinHandle, Pool, spawn_local};
-use brigade_testkit::{Gate, Latch, Watchdog, eventually};
+use brigade_testkit::{BlockedThread, Gate, Latch, Watchdog, eventually};
 
 /// Passes a job the handle of another, or its own.
 fn letterbox<T: Send + 'static>()
@@ -20,7 +18,7 @@ fn would_deadlock<T>(outcome: Result<T, JoinError>) -> bool {
 }
 
 #[test]
-fn a_job_that_joins_itself_hears_that_this_would_never_end() {
+fn a_job_that_joins_itself_gets_an_error() {
     let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let pool = builder.threads(1).build().unwrap();
@@ -35,7 +33,7 @@ fn a_job_that_joins_itself_hears_that_this_would_never_end() {
 
 /// The last to join gets the error, and the others have outcomes.
 #[test]
-fn of_a_circle_of_jobs_one_hears_it_and_all_end() {
+fn one_join_of_a_circle_gets_an_error_and_all_jobs_end() {
     let _dog = Watchdog::start(60);
     for length in [2, 3, 8] {
         for threads in [1, 2, 8] {
@@ -75,7 +73,7 @@ fn check_circle(pools: &[&Pool]) {
 
 /// The inner job is run by the outer one that joins it, and joins that one in turn.
 #[test]
-fn a_job_that_is_run_inside_another_hears_that_it_would_wait_for_that_one() {
+fn a_job_run_inside_a_join_that_joins_the_joining_job_gets_an_error() {
     let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let pool = builder.threads(1).build().unwrap();
@@ -91,7 +89,7 @@ fn a_job_that_is_run_inside_another_hears_that_it_would_wait_for_that_one() {
 }
 
 #[test]
-fn many_joins_at_once_that_are_no_circle_are_none() {
+fn many_joins_at_once_without_a_circle_get_no_error() {
     let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let pool = builder.threads(2).build().unwrap();
@@ -106,7 +104,7 @@ fn many_joins_at_once_that_are_no_circle_are_none() {
 
 /// More than there may be threads.
 #[test]
-fn of_jobs_that_join_futures_on_all_threads_each_ends() {
+fn jobs_that_join_futures_on_all_threads_all_end() {
     let _dog = Watchdog::start(60);
     for spare in 0..3 {
         for_both_queueings(|builder| {
@@ -130,21 +128,20 @@ fn of_jobs_that_join_futures_on_all_threads_each_ends() {
 
 /// The thread that will poll it has not been started, as there is nothing to poll yet.
 #[test]
-fn a_join_of_a_future_that_waits_is_none_while_the_pool_may_have_another_thread() {
+fn a_join_of_a_pending_future_is_no_deadlock_while_the_pool_may_have_another_thread() {
     let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let pool = builder.threads(1).spare_threads(1).build().unwrap();
         let latch = Latch::default();
         let future = pool.spawn(latch.wait());
         eventually("it waits", || latch.waiting() == 1);
-        let begun = Gate::closed();
-        let begins = begun.clone();
+        let worker = BlockedThread::default();
+        let joiner = worker.clone();
         let joins = pool.submit(move || {
-            begins.open();
+            joiner.is_this();
             future.join()
         });
-        begun.wait();
-        thread::sleep(Duration::from_millis(5));
+        worker.wait_until_blocked();
         latch.open();
         assert!(joins.join().unwrap().is_ok());
     });
@@ -164,9 +161,13 @@ fn the_last_thread_that_waits_polls_the_future_that_it_waits_for() {
             would_deadlock(handle.spawn(async {}).join())
         });
         begun.wait();
-        let outer = pool.submit(move || inner.join().unwrap());
-        eventually("both run", || pool.metrics().running == 2);
-        thread::sleep(Duration::from_millis(5));
+        let worker = BlockedThread::default();
+        let joiner = worker.clone();
+        let outer = pool.submit(move || {
+            joiner.is_this();
+            inner.join().unwrap()
+        });
+        worker.wait_until_blocked();
         goes_on.open();
         assert!(!outer.join().unwrap());
     });

@@ -6,12 +6,10 @@ use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use brigade::{Pool, Shutdown};
-
 use crate::support::busy::occupy;
 use crate::support::crowd::for_both_queueings;
-use brigade_testkit::panics;
-use brigade_testkit::{Gate, Watchdog, eventually};
+use brigade::{Pool, Shutdown};
+use brigade_testkit::{Gate, Watchdog, eventually, panics};
 
 /// Waits until all threads have started and found nothing to do.
 fn all_idle(pool: &Pool) {
@@ -19,7 +17,7 @@ fn all_idle(pool: &Pool) {
 }
 
 #[test]
-fn as_many_jobs_start_as_threads_are_idle_and_the_rest_comes_back() {
+fn as_many_jobs_start_as_threads_are_idle_and_the_rest_is_returned() {
     let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let pool = builder.threads(3).prestart().build().unwrap();
@@ -47,7 +45,7 @@ fn as_many_jobs_start_as_threads_are_idle_and_the_rest_comes_back() {
 }
 
 #[test]
-fn a_busy_pool_gives_everything_back_in_order() {
+fn a_busy_pool_returns_all_jobs_in_order() {
     let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let (pool, gate) = (builder.threads(2).build().unwrap(), Gate::closed());
@@ -86,7 +84,7 @@ fn threads_that_are_not_up_are_not_idle_and_none_is_started() {
 }
 
 #[test]
-fn a_closed_pool_gives_everything_back() {
+fn a_closed_pool_returns_all_jobs() {
     let _dog = Watchdog::start(20);
     for how in [Shutdown::Drain, Shutdown::Discard] {
         let pool = Pool::builder().threads(2).prestart().build().unwrap();
@@ -99,7 +97,7 @@ fn a_closed_pool_gives_everything_back() {
 }
 
 #[test]
-fn a_job_hands_work_to_the_idle_threads_of_its_own_pool() {
+fn a_job_dispatches_to_the_idle_threads_of_its_own_pool() {
     let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let pool = builder.threads(3).prestart().build().unwrap();
@@ -125,7 +123,7 @@ fn a_job_hands_work_to_the_idle_threads_of_its_own_pool() {
 }
 
 #[test]
-fn an_iterator_that_panics_hands_nothing_over() {
+fn an_iterator_that_panics_dispatches_nothing() {
     let _dog = Watchdog::start(20);
     panics::silence_expected();
     for_both_queueings(|builder| {
@@ -198,7 +196,7 @@ fn a_dispatched_job_that_panics_is_counted_and_its_thread_goes_on() {
 }
 
 #[test]
-fn wait_idle_waits_for_what_was_dispatched() {
+fn wait_idle_waits_for_dispatched_jobs() {
     let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let pool = builder.threads(2).prestart().build().unwrap();
@@ -221,7 +219,7 @@ fn wait_idle_waits_for_what_was_dispatched() {
 
 /// A lone child of a job that keeps its worker: one of the sleepers watches for it, until that one is handed a job.
 #[test]
-fn a_lone_child_is_not_forgotten_when_who_watches_is_handed_a_job() {
+fn a_lone_child_is_found_when_the_worker_that_looks_for_it_is_dispatched_a_job() {
     let _dog = Watchdog::start(60);
     let pool = Pool::builder().threads(3).prestart().build().unwrap();
     for _ in 0..300 {
@@ -241,7 +239,7 @@ fn a_lone_child_is_not_forgotten_when_who_watches_is_handed_a_job() {
 
 /// Everything at once: each closure runs or is returned, once.
 #[test]
-fn in_a_storm_every_job_runs_or_comes_back() {
+fn under_load_every_job_runs_or_is_returned() {
     let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let pool = builder.threads(2).build().unwrap();
@@ -267,7 +265,7 @@ fn in_a_storm_every_job_runs_or_comes_back() {
             scope.spawn(|| {
                 for round in 0..300 {
                     pool.resize(1..=1 + round % 3).unwrap();
-                    thread::sleep(Duration::from_micros(100));
+                    thread::yield_now();
                 }
             });
         });

@@ -8,14 +8,13 @@ use std::rc::Rc;
 use std::sync::mpsc;
 use std::time::Duration;
 
+use crate::support::busy::occupy;
+use crate::support::full::full;
 use brigade::time::{Elapsed, timeout};
 use brigade::{
     Handle, JoinError, JoinHandle, Pool, Reason, Rejected, Shutdown, WhenFull, block_on,
 };
-use brigade_testkit::panics;
-use brigade_testkit::{Drops, Gate, Watchdog, eventually};
-
-use crate::support::full::full;
+use brigade_testkit::{Drops, Gate, Watchdog, panics};
 
 type Any = Box<dyn Error + Send + Sync>;
 
@@ -107,7 +106,7 @@ fn only_a_panic_is_taken_for_one() {
 
 /// Neither a `Cell` nor a `Receiver` is `Sync`.
 #[test]
-fn a_rejected_job_becomes_any_error_whatever_it_holds() {
+fn a_rejected_job_becomes_any_error_also_with_captures_that_are_not_sync() {
     let _dog = Watchdog::start(20);
     let (_sender, receiver) = mpsc::channel::<()>();
     let cell = Cell::new(0);
@@ -234,7 +233,7 @@ fn a_job_for_the_own_queue_comes_back_on_a_thread_that_is_no_worker() {
 
 /// Caught: an owner's fast path that accepts what a closed pool gives back, or that gives nothing back.
 #[test]
-fn the_owner_gets_back_what_its_pool_rejects() {
+fn a_job_that_is_rejected_is_returned_to_the_owner() {
     let _dog = Watchdog::start(20);
     let (told, tells) = mpsc::channel();
     let tell = |number| {
@@ -251,9 +250,8 @@ fn the_owner_gets_back_what_its_pool_rejects() {
     assert_eq!(tells.try_recv(), Ok(2));
     let full = Pool::builder().threads(1).capacity(1).when_full(WhenFull::DropNewest);
     let (pool, gate) = (full.build().unwrap(), Gate::closed());
-    let wait = gate.clone();
-    pool.execute(move || wait.wait());
-    eventually("it runs", || pool.metrics().queued == 0);
+    // It has released its permit when it runs, and not when it no longer counts as queued.
+    occupy(&pool, &gate);
     assert!(pool.try_execute(|| ()).is_ok());
     // As a handle's, it rejects whatever the policy is.
     assert_eq!(pool.try_execute(tell(3)).unwrap_err().reason(), Reason::Full);

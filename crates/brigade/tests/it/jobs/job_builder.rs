@@ -2,21 +2,18 @@
 
 use std::future::{Future, pending};
 use std::pin::pin;
-use std::sync::mpsc;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::support::crowd::for_both_queueings;
+use crate::support::full::{POLICIES, at_rest, busy, fill, full};
 use brigade::{
     Handle, JoinError, Pool, Reason, Rejected, Reserved, Shutdown, TaskSet, WhenFull, block_on,
     current_job_name, yield_now,
 };
-
-use crate::support::crowd::for_both_queueings;
-use crate::support::full::{POLICIES, at_rest, busy, fill, full};
-use brigade_testkit::panics;
-use brigade_testkit::{Drops, Gate, Latch, Watchdog, eventually};
+use brigade_testkit::{BlockedThread, Drops, Gate, Latch, Watchdog, eventually, panics};
 
 const SOON: Duration = Duration::from_millis(2);
 
@@ -243,9 +240,13 @@ fn a_policy_of_the_job_comes_before_that_of_the_pool() {
         assert_eq!(future.unwrap().join().unwrap(), (true, named("here")), "{policy:?}");
         assert!(is_cancelled(job(WhenFull::DropNewest).submit(|| ()).unwrap().join()));
         let newer = job(WhenFull::DropOldest).submit(|| 42).unwrap();
+        let submitter = BlockedThread::default();
         let waits = thread::scope(|scope| {
-            let waits = scope.spawn(|| job(WhenFull::Block).submit(|| 43).unwrap());
-            thread::sleep(SOON);
+            let waits = scope.spawn(|| {
+                submitter.is_this();
+                job(WhenFull::Block).submit(|| 43).unwrap()
+            });
+            submitter.wait_until_blocked();
             assert!(!waits.is_finished(), "{policy:?}");
             gate.open();
             waits.join().unwrap()
@@ -524,7 +525,7 @@ fn room_from_a_worker_that_is_used_elsewhere_does_not_wait() {
 }
 
 #[test]
-fn what_a_job_that_its_caller_runs_spawns_belongs_to_its_pool() {
+fn a_job_that_its_caller_runs_spawns_on_its_pool() {
     let _dog = Watchdog::start(20);
     let (pool, gate) = full(Pool::builder(), 1, WhenFull::RunInCaller);
     let inside = pool.job().name("here").submit(Handle::current).unwrap();

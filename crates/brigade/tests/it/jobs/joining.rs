@@ -1,14 +1,12 @@
 //! `JoinHandle`: waiting for a job from outside and from a worker of its own pool.
 
-use std::sync::Arc;
-use std::sync::Barrier;
-use std::sync::mpsc;
+use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::support::policy::queue_kinds;
 use brigade::{JoinHandle, Pool};
-use brigade_testkit::{Gate, Watchdog, eventually};
+use brigade_testkit::{BlockedThread, Gate, Watchdog, eventually};
 
 /// A job that returns `value` once the gate opens.
 fn gated(pool: &Pool, value: u32) -> (JoinHandle<u32>, Gate) {
@@ -41,13 +39,15 @@ fn join_timeout_returns_as_soon_as_the_job_has() {
     let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     let (mut job, gate) = gated(&pool, 42);
-    thread::spawn(move || {
-        thread::sleep(Duration::from_millis(20));
-        gate.open();
+    let joiner = BlockedThread::default();
+    let blocked = joiner.clone();
+    let joins = thread::spawn(move || {
+        joiner.is_this();
+        job.join_timeout(Duration::from_secs(3600))
     });
-    let begun = Instant::now();
-    assert_eq!(job.join_timeout(Duration::from_secs(10)).unwrap().unwrap(), 42);
-    assert!(begun.elapsed() < Duration::from_secs(5));
+    blocked.wait_until_blocked();
+    gate.open();
+    assert_eq!(joins.join().unwrap().unwrap().unwrap(), 42);
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn a_dropped_handle_detaches_its_job() {
 }
 
 #[test]
-fn a_result_that_nobody_takes_is_dropped_once() {
+fn a_result_that_is_not_taken_is_dropped_once() {
     let _dog = Watchdog::start(20);
     let (pool, witness) = (Pool::new(2), Arc::new(()));
     for round in 0..1000 {
@@ -174,22 +174,25 @@ fn as_many_waiting_jobs_as_workers_finish() {
 fn a_worker_that_waits_for_a_running_job_is_woken_by_it() {
     let _dog = Watchdog::start(20);
     for (kind, pool) in queue_kinds(2) {
-        for _ in 0..200 {
-            let (started, starts) = mpsc::channel();
-            let slow = pool.submit(move || {
-                started.send(()).unwrap();
-                thread::sleep(Duration::from_micros(50));
-                42
+        for _ in 0..50 {
+            let (running, gate) = gated(&pool, 42);
+            eventually("it runs", || pool.metrics().running == 1);
+            let worker = BlockedThread::default();
+            let joiner = worker.clone();
+            let joins = pool.submit(move || {
+                joiner.is_this();
+                running.join().unwrap()
             });
-            starts.recv().unwrap();
-            assert_eq!(pool.submit(move || slow.join().unwrap()).join().unwrap(), 42, "{kind}");
+            worker.wait_until_blocked();
+            gate.open();
+            assert_eq!(joins.join().unwrap(), 42, "{kind}");
         }
     }
 }
 
 /// While one worker waits inside `join`, its queue is still the other's to take from.
 #[test]
-fn what_a_waiting_worker_has_queued_runs_elsewhere() {
+fn jobs_queued_by_a_worker_that_waits_run_elsewhere() {
     let _dog = Watchdog::start(20);
     for (kind, pool) in queue_kinds(2) {
         for _ in 0..100 {

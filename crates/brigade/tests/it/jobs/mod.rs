@@ -4,7 +4,6 @@ mod abort_handles;
 mod aborting;
 mod cancelled_flag;
 mod cancelling;
-mod cancelling_beside_the_end;
 mod churn;
 mod conformance;
 mod counters;

@@ -10,10 +10,8 @@ use std::time::Duration;
 use crate::support::busy::occupy;
 use crate::support::roll_call::thread_ids;
 use brigade::{JoinError, OnPanic, Pool};
-use brigade_testkit::{
-    Gate, Watchdog,
-    panics::{self, text},
-};
+use brigade_testkit::panics::{self, text};
+use brigade_testkit::{Gate, Watchdog};
 
 /// A pool that sends the messages of its panics.
 fn telling_pool() -> (Pool, Receiver<String>) {

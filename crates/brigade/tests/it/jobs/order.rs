@@ -22,21 +22,16 @@ fn order_of_children(pool: &Pool) -> Vec<u32> {
 }
 
 #[test]
-fn a_fifo_worker_runs_its_oldest_job_first() {
+fn a_fifo_worker_runs_its_oldest_job_first_and_a_lifo_worker_its_newest() {
     let _dog = Watchdog::start(10);
-    let pool = one_worker(|builder| builder.order(Order::Fifo));
-    assert_eq!(order_of_children(&pool), (0..10).collect::<Vec<_>>());
+    let fifo = one_worker(|builder| builder.order(Order::Fifo));
+    assert!(order_of_children(&fifo).into_iter().eq(0..10));
+    let lifo = one_worker(|builder| builder.order(Order::Lifo));
+    assert!(order_of_children(&lifo).into_iter().eq((0..10).rev()));
 }
 
 #[test]
-fn a_lifo_worker_runs_its_newest_job_first() {
-    let _dog = Watchdog::start(10);
-    let pool = one_worker(|builder| builder.order(Order::Lifo));
-    assert_eq!(order_of_children(&pool), (0..10).rev().collect::<Vec<_>>());
-}
-
-#[test]
-fn a_shared_queue_runs_jobs_in_the_order_they_were_accepted_in_whoever_submits() {
+fn a_shared_queue_runs_the_jobs_of_all_submitters_in_the_order_of_acceptance() {
     let _dog = Watchdog::start(10);
     let pool = one_worker(|builder| builder.queueing(Queueing::Shared));
     let ((ran, order), gate) = (mpsc::channel(), Gate::closed());

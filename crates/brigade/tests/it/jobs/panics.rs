@@ -9,10 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::support::busy::occupy;
 use crate::support::roll_call::{on_every_worker, thread_ids};
 use brigade::{JoinError, Pool, Shutdown};
-use brigade_testkit::{
-    Gate, Watchdog, eventually,
-    panics::{self, text},
-};
+use brigade_testkit::panics::{self, text};
+use brigade_testkit::{Gate, Watchdog, eventually};
 
 thread_local! {
     /// What a job left on its worker.
@@ -84,7 +82,7 @@ fn ten_thousand_panics_reach_their_handles_and_cost_no_thread() {
 }
 
 #[test]
-fn panics_that_nobody_waits_for_are_counted_and_cost_no_thread() {
+fn panics_of_detached_jobs_are_counted_and_end_no_thread() {
     let _dog = Watchdog::start(30);
     panics::silence_expected();
     let pool = Pool::new(2);

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::support::roll_call::on_every_worker;
 use brigade::Pool;
-use brigade_testkit::Watchdog;
+use brigade_testkit::{Watchdog, spin_for};
 
 #[track_caller]
 fn assert_nothing_is_stranded(pool: &Pool) {
@@ -51,7 +51,7 @@ fn jobs_that_wait_inside_std_strand_nothing() {
                 let cell = Arc::clone(&cell);
                 move || {
                     let slow = || {
-                        thread::sleep(Duration::from_micros(50));
+                        spin_for(Duration::from_micros(50));
                         n
                     };
                     assert!(*cell.get_or_init(slow) < 8);
@@ -73,7 +73,8 @@ fn a_foreign_thread_that_unparks_the_workers_all_the_time_strands_nothing() {
         scope.spawn(|| {
             while !stop.load(Ordering::Relaxed) {
                 workers.iter().for_each(Thread::unpark);
-                thread::sleep(Duration::from_micros(100));
+                spin_for(Duration::from_micros(20));
+                thread::yield_now();
             }
         });
         assert_nothing_is_stranded(&pool);

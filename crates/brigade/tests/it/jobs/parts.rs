@@ -1,6 +1,7 @@
 //! What a part of a job knows of the job on another thread: whether it has been cancelled, its name, its class.
 
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Mutex};
 use std::thread;
 

@@ -2,11 +2,10 @@
 
 #![cfg(target_os = "linux")]
 
-use std::fs;
-use std::hint;
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, hint, thread};
 
+use crate::support::crowd::await_idle_workers;
 use crate::support::roll_call::on_every_worker;
 use brigade::{Placement, Pool};
 use brigade_testkit::Watchdog;
@@ -23,11 +22,11 @@ fn spread_leaves_the_affinity_of_every_worker_as_it_was() {
     let _dog = Watchdog::start(20);
     let mine = allowed();
     for placement in [Placement::Spread, Placement::Kernel] {
-        let pool = Pool::builder().threads(4).placement(placement).build().unwrap();
+        let pool = Pool::builder().threads(4).prestart().placement(placement).build().unwrap();
         for round in 0..200 {
             if round % 10 == 0 {
-                // Long enough for all to park: the next round wakes each.
-                thread::sleep(Duration::from_millis(1));
+                // This round wakes each.
+                await_idle_workers(&pool, 4);
             }
             pool.submit(|| ()).join().unwrap();
             assert_eq!(on_every_worker(&pool, allowed), [&*mine; 4], "round {round}");
@@ -40,9 +39,10 @@ fn spread_leaves_the_affinity_of_every_worker_as_it_was() {
 fn a_job_that_was_woken_for_may_run_anywhere() {
     let _dog = Watchdog::start(20);
     let mine = allowed();
-    let pool = Pool::builder().threads(2).placement(Placement::Spread).build().unwrap();
+    let builder = Pool::builder().threads(2).prestart().placement(Placement::Spread);
+    let pool = builder.build().unwrap();
     for round in 0..200 {
-        thread::sleep(Duration::from_micros(500));
+        await_idle_workers(&pool, 2);
         assert_eq!(pool.submit(allowed).join().unwrap(), mine, "round {round}");
         let child = pool.submit(|| brigade::submit(allowed)).join().unwrap();
         assert_eq!(child.join().unwrap(), mine, "the child in round {round}");

@@ -5,13 +5,11 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
-use std::thread;
 use std::time::Duration;
 
-use brigade::{Idle, Pool};
-use brigade_testkit::Watchdog;
-
 use crate::support::crowd::await_idle_workers;
+use brigade::{Idle, Pool};
+use brigade_testkit::{Watchdog, eventually};
 
 /// Nanoseconds of CPU that each thread with this prefix of a name has used, by its number.
 fn cpu_times(prefix: &str) -> BTreeMap<OsString, u64> {
@@ -38,13 +36,12 @@ fn of_four_idle_workers_that_may_spin_one_does() {
     pool.job().execute_batch((0..100).map(|_| || ())).unwrap();
     assert!(pool.wait_idle());
     let before = cpu_times("spinner-");
-    // Time that the one spends, and the others do not.
-    thread::sleep(Duration::from_millis(400));
-    let after = cpu_times("spinner-");
-    let spins = |(task, used): (&OsString, &u64)| used - before[task] > 20_000_000;
-    assert_eq!(
-        (after.len(), after.iter().filter(|&task| spins(task)).count()),
-        (4, 1),
-        "{before:?}, then {after:?}"
-    );
+    assert_eq!(before.len(), 4);
+    let spun = |more: Duration| {
+        let after = cpu_times("spinner-");
+        let used = |task: &OsString| Duration::from_nanos(after[task] - before[task]);
+        before.keys().filter(|task| used(task) > more).count()
+    };
+    eventually("one worker spins", || spun(Duration::from_millis(100)) > 0);
+    assert_eq!(spun(Duration::from_millis(10)), 1, "the others are parked");
 }

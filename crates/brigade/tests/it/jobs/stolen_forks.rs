@@ -1,6 +1,7 @@
 //! What is stolen from a worker's deque, and what threads that wait may take.
 
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::SeqCst;
 use std::thread;
 
 use brigade::Pool;

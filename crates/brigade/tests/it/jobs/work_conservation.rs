@@ -1,22 +1,23 @@
 //! No job waits while a worker is idle, wherever the job was submitted.
 
-use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Barrier};
-use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::support::attempts::in_one_of_three_attempts;
 use crate::support::crowd::await_idle_workers;
+use crate::support::in_time::assert_in_time;
 use crate::support::policy::queue_kinds;
-use brigade::{Handle, Pool};
-use brigade_testkit::{Seed, Watchdog};
+use brigade::{Handle, Pool, Queueing};
+use brigade_testkit::{Seed, Watchdog, eventually, spin_for, stays};
+
+/// How long a wait may take that ends by a wake; a job that is left alone waits forever, or until a worker spins no longer.
+const LIMIT: Duration = Duration::from_secs(10);
 
 /// Jobs that each need all the others alive, and where they report that they met.
-fn meeting(jobs: usize) -> (impl Fn() -> Box<dyn FnOnce() + Send>, Receiver<()>) {
+fn meeting(jobs: usize) -> (impl Fn() -> Job + Send, Receiver<()>) {
     let (barrier, (met, meets)) = (Arc::new(Barrier::new(jobs)), mpsc::channel::<()>());
-    let job = move || -> Box<dyn FnOnce() + Send> {
+    let job = move || -> Job {
         let (barrier, met) = (Arc::clone(&barrier), met.clone());
         Box::new(move || {
             barrier.wait();
@@ -28,72 +29,66 @@ fn meeting(jobs: usize) -> (impl Fn() -> Box<dyn FnOnce() + Send>, Receiver<()>)
 
 #[track_caller]
 fn assert_all_met(meets: &Receiver<()>, jobs: usize, kind: &str) {
-    let limit = Instant::now() + Duration::from_secs(1);
+    let limit = Instant::now() + LIMIT;
     for met in 0..jobs {
         let left = limit.saturating_duration_since(Instant::now());
-        assert!(meets.recv_timeout(left).is_ok(), "{met} of {jobs} met within 1 s, {kind}");
+        assert!(meets.recv_timeout(left).is_ok(), "{met} of {jobs} met, {kind}");
     }
 }
 
+type Job = Box<dyn FnOnce() + Send>;
+
+/// How as many jobs are submitted as there are workers.
+type Way = fn(&Pool, usize, Box<dyn Fn() -> Job + Send>);
+
+const WAYS: [(&str, Way); 5] = [
+    ("from outside", |pool, threads, job| (0..threads).for_each(|_| pool.execute(job()))),
+    ("a batch from outside", |pool, threads, job| {
+        pool.job().execute_batch((0..threads).map(|_| job())).unwrap();
+    }),
+    ("by a job", |pool, threads, job| {
+        pool.execute(move || (0..threads).for_each(|_| brigade::execute(job())));
+    }),
+    ("a batch by a job", |pool, threads, job| {
+        pool.execute(move || {
+            let here = Handle::current().unwrap();
+            here.job().execute_batch((0..threads).map(|_| job())).unwrap();
+        });
+    }),
+    ("by one of them", |pool, threads, job| {
+        pool.execute(move || {
+            (1..threads).for_each(|_| brigade::execute(job()));
+            job()();
+        });
+    }),
+];
+
+/// Pools of a fixed size, and one that grows and shrinks all the time.
+fn pools() -> Vec<(String, Pool)> {
+    let elastic = [Queueing::Stealing, Queueing::Shared].map(|queueing| {
+        let builder = Pool::builder().threads(1..=3).keep_alive(Duration::ZERO);
+        (format!("1 to 3 {queueing:?}"), builder.queueing(queueing).build().unwrap())
+    });
+    queue_kinds(2).into_iter().chain(queue_kinds(4)).chain(elastic).collect()
+}
+
+/// S14: `executors` ran four children of one job on two of four workers.
+///
+/// All at once: a thread that is about to look for work counts for one job only, where a pool grows.
 #[test]
-fn as_many_barrier_jobs_as_workers_meet_when_submitted_from_outside() {
-    let _dog = Watchdog::start_alone(30);
-    for threads in [2, 4] {
-        for (kind, pool) in queue_kinds(threads) {
-            for _ in 0..50 {
+fn as_many_jobs_as_workers_run_at_once_however_they_are_submitted() {
+    let _dog = Watchdog::start(120);
+    for (kind, pool) in pools() {
+        let (core, threads) = pool.size().into_inner();
+        for (way, submit) in WAYS {
+            for _ in 0..100 {
+                if core < threads {
+                    await_idle_workers(&pool, core);
+                }
                 let (job, meets) = meeting(threads);
-                (0..threads).for_each(|_| pool.execute(job()));
-                assert_all_met(&meets, threads, &kind);
+                submit(&pool, threads, Box::new(job));
+                assert_all_met(&meets, threads, &format!("{way}, {kind}"));
             }
-        }
-    }
-}
-
-#[test]
-fn as_many_barrier_jobs_as_workers_meet_when_submitted_from_one_worker() {
-    let _dog = Watchdog::start_alone(30);
-    for threads in [2, 4] {
-        for (kind, pool) in queue_kinds(threads) {
-            for _ in 0..50 {
-                let (job, meets) = meeting(threads);
-                pool.execute(move || (0..threads).for_each(|_| brigade::execute(job())));
-                assert_all_met(&meets, threads, &kind);
-            }
-        }
-    }
-}
-
-#[test]
-fn a_worker_that_spawned_its_peers_may_meet_them_at_the_barrier() {
-    let _dog = Watchdog::start_alone(30);
-    for threads in [2, 4] {
-        for (kind, pool) in queue_kinds(threads) {
-            for _ in 0..50 {
-                let (job, meets) = meeting(threads);
-                pool.execute(move || {
-                    (1..threads).for_each(|_| brigade::execute(job()));
-                    job()();
-                });
-                assert_all_met(&meets, threads, &kind);
-            }
-        }
-    }
-}
-
-#[test]
-fn a_batch_of_barrier_jobs_wakes_enough_workers_for_all() {
-    let _dog = Watchdog::start_alone(30);
-    for (kind, pool) in queue_kinds(4) {
-        for _ in 0..50 {
-            let (job, meets) = meeting(4);
-            pool.job().execute_batch((0..4).map(|_| job())).unwrap();
-            assert_all_met(&meets, 4, &kind);
-            let (job, meets) = meeting(4);
-            pool.execute(move || {
-                let here = Handle::current().unwrap();
-                assert!(here.job().execute_batch((0..4).map(|_| job())).is_ok());
-            });
-            assert_all_met(&meets, 4, &kind);
         }
     }
 }
@@ -101,7 +96,7 @@ fn a_batch_of_barrier_jobs_wakes_enough_workers_for_all() {
 /// The other worker is parked, and the parent blocks in a way brigade cannot see.
 #[test]
 fn a_child_runs_although_its_parent_blocks_on_a_channel_for_it() {
-    let _dog = Watchdog::start_alone(30);
+    let _dog = Watchdog::start(30);
     for (kind, pool) in queue_kinds(2) {
         // Both threads there are started by two jobs that meet.
         let (job, meets) = meeting(2);
@@ -117,7 +112,7 @@ fn a_child_runs_although_its_parent_blocks_on_a_channel_for_it() {
                 begun.elapsed()
             });
             let waited = waited.join().unwrap();
-            assert!(waited < Duration::from_secs(1), "{waited:?}, {kind}");
+            assert!(waited < LIMIT, "{waited:?}, {kind}");
         }
     }
 }
@@ -126,62 +121,25 @@ fn a_child_runs_although_its_parent_blocks_on_a_channel_for_it() {
 #[test]
 fn a_lone_child_of_a_parent_that_makes_no_further_call_is_found_by_the_monitor() {
     let _dog = Watchdog::start_alone(60);
-    let pause = RefCell::new(Seed::printed());
+    let mut seed = Seed::printed();
     for (kind, pool) in queue_kinds(2) {
-        in_one_of_three_attempts(|| {
-            let (median, longest) = median_and_longest(200, || {
-                thread::sleep(pause.borrow_mut().micros(300));
-                pool.submit(spin_until_child_ran).join().unwrap()
-            });
-            // On a machine that others use too, a plain wake may take as long as that.
-            let limit = Duration::from_millis(2).max(2 * median_and_longest(50, plain_wake).0);
-            let found = longest < Duration::from_millis(100) && median < limit;
-            let times = format!("median {median:?} of {limit:?}, longest {longest:?}, {kind}");
-            found.then_some(()).ok_or(times)
-        });
-    }
-}
-
-/// A worker monitors from the start, however long idle workers are told to spin before they sleep.
-#[test]
-fn a_lone_child_is_found_while_the_monitor_spins() {
-    let _dog = Watchdog::start_alone(60);
-    let patience = Duration::from_secs(20);
-    let pool = Pool::builder().threads(2).idle(brigade::Idle::SpinThenPark(patience)).build();
-    let pool = pool.unwrap();
-    in_one_of_three_attempts(|| {
-        let (median, longest) = median_and_longest(50, || {
-            thread::sleep(Duration::from_micros(300));
+        assert_in_time(&kind, Duration::from_millis(2), || {
+            spin_for(seed.micros(300));
             pool.submit(spin_until_child_ran).join().unwrap()
         });
-        let found = longest < Duration::from_millis(500);
-        found.then_some(()).ok_or(format!("median {median:?}, longest {longest:?}"))
-    });
-}
-
-fn median_and_longest(rounds: usize, measure: impl Fn() -> Duration) -> (Duration, Duration) {
-    let mut times: Vec<_> = (0..rounds).map(|_| measure()).collect();
-    times.sort();
-    (times[rounds / 2], times[rounds - 1])
-}
-
-/// How long the standard library takes to wake a thread while the one that woke it spins.
-fn plain_wake() -> Duration {
-    let (ran, (wake, woken)) = (Arc::new(AtomicBool::new(false)), mpsc::channel());
-    let child = Arc::clone(&ran);
-    let sleeper = thread::spawn(move || {
-        woken.recv().unwrap();
-        child.store(true, Ordering::Relaxed);
-    });
-    thread::sleep(Duration::from_micros(300));
-    let begun = Instant::now();
-    wake.send(()).unwrap();
-    while !ran.load(Ordering::Relaxed) {
-        std::hint::spin_loop();
     }
-    let took = begun.elapsed();
-    sleeper.join().unwrap();
-    took
+}
+
+/// A worker monitors from the start, however long idle workers are told to spin before they park.
+#[test]
+fn a_lone_child_is_found_while_the_monitor_spins() {
+    let _dog = Watchdog::start(60);
+    let idle = brigade::Idle::SpinThenPark(LIMIT * 2);
+    let pool = Pool::builder().threads(2).idle(idle).build().unwrap();
+    for _ in 0..50 {
+        let waited = pool.submit(spin_until_child_ran).join().unwrap();
+        assert!(waited < LIMIT, "{waited:?}");
+    }
 }
 
 fn spin_until_child_ran() -> Duration {
@@ -197,14 +155,13 @@ fn spin_until_child_ran() -> Duration {
 /// A second parent on the other worker must not end the monitoring of the first.
 #[test]
 fn lone_children_of_all_but_one_worker_are_found_by_the_one_that_is_left() {
-    let _dog = Watchdog::start_alone(30);
+    let _dog = Watchdog::start(60);
     for (kind, pool) in queue_kinds(4) {
         for round in 0..30 {
             let parents: Vec<_> = (0..3).map(|_| pool.submit(spin_until_child_ran)).collect();
             for parent in parents {
                 let waited = parent.join().unwrap();
-                // Three spinning parents share two cores with the worker that is to help them.
-                assert!(waited < Duration::from_secs(1), "{waited:?} in round {round}, {kind}");
+                assert!(waited < LIMIT, "{waited:?} in round {round}, {kind}");
             }
         }
     }
@@ -213,22 +170,28 @@ fn lone_children_of_all_but_one_worker_are_found_by_the_one_that_is_left() {
 /// A job that blocked before the peers parked is still monitored: its child comes late.
 #[test]
 fn a_child_spawned_long_after_the_peers_parked_is_found() {
-    let _dog = Watchdog::start_alone(30);
+    let _dog = Watchdog::start(60);
     for (kind, pool) in queue_kinds(2) {
+        // Both threads there are started by two jobs that meet.
+        let (job, meets) = meeting(2);
+        (0..2).for_each(|_| pool.execute(job()));
+        assert_all_met(&meets, 2, &kind);
         for _ in 0..10 {
             let waited = pool.submit(|| {
-                thread::sleep(Duration::from_millis(20));
+                let here = Handle::current().unwrap();
+                eventually("the other worker is parked", || here.metrics().idle_threads == 1);
+                stays("it is parked", || here.metrics().idle_threads == 1);
                 spin_until_child_ran()
             });
             let waited = waited.join().unwrap();
-            assert!(waited < Duration::from_millis(500), "{waited:?}, {kind}");
+            assert!(waited < LIMIT, "{waited:?}, {kind}");
         }
     }
 }
 
 #[test]
 fn two_workers_wait_for_each_others_children_without_calls_into_the_pool() {
-    let _dog = Watchdog::start_alone(30);
+    let _dog = Watchdog::start(30);
     let pool = Pool::new(2);
     for _ in 0..200 {
         let parent = pool.submit(|| {

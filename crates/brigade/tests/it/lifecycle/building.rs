@@ -10,8 +10,7 @@ use brigade::{Builder, Pool, Threads};
 #[cfg(target_os = "linux")]
 use crate::support::crowd::threads_named;
 use crate::support::roll_call::on_every_worker;
-use brigade_testkit::panics;
-use brigade_testkit::{Watchdog, eventually};
+use brigade_testkit::{Watchdog, eventually, panics};
 
 #[track_caller]
 fn assert_refused(builder: Builder) {
@@ -120,7 +119,7 @@ fn absurd_stack_sizes_are_refused_or_made_to_fit() {
 }
 
 #[test]
-fn the_default_pool_size_is_what_the_machine_offers() {
+fn the_default_pool_size_is_the_parallelism_of_the_machine() {
     let _dog = Watchdog::start(20);
     let offered = thread::available_parallelism().map_or(1, usize::from);
     assert_eq!(Pool::builder().build().unwrap().size(), offered..=offered);

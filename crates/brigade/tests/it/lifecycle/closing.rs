@@ -2,22 +2,20 @@
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Barrier, OnceLock, Weak, mpsc};
+use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
 use std::time::Duration;
 
 use crate::support::busy::occupy;
 use crate::support::policy::queue_kinds;
-use brigade::{Handle, Pool, Reason, Shutdown};
-use brigade_testkit::{
-    Gate, Watchdog, eventually,
-    panics::{self, text},
-};
+use brigade::{Pool, Reason, Shutdown};
+use brigade_testkit::panics::{self, text};
+use brigade_testkit::{Gate, Watchdog, eventually};
 
 const LONG: Duration = Duration::from_secs(10);
 
 #[test]
-fn a_closed_pool_gives_jobs_from_outside_back_and_runs_what_it_accepted() {
+fn a_closed_pool_returns_jobs_from_outside_and_runs_accepted_ones() {
     let _dog = Watchdog::start(20);
     for (kind, pool) in queue_kinds(2) {
         let (gate, handle) = (Gate::closed(), pool.handle());
@@ -37,7 +35,7 @@ fn a_closed_pool_gives_jobs_from_outside_back_and_runs_what_it_accepted() {
 }
 
 #[test]
-fn the_owner_of_a_closed_pool_is_told_why_it_accepts_nothing() {
+fn the_owner_of_a_closed_pool_panics_with_the_reason() {
     let _dog = Watchdog::start(20);
     panics::silence_expected();
     let pool = Pool::builder().threads(0..=1).build().unwrap();
@@ -123,120 +121,4 @@ fn the_threads_of_a_closed_pool_end_when_its_work_is_done() {
     assert!(pool.wait_idle() && pool.resize(1..=8).is_ok());
     assert_eq!(pool.metrics().threads, 0, "no thread is needed");
     assert_eq!(pool.shutdown(Shutdown::Drain).ran, 4);
-}
-
-/// Where the pool's own code finds the pool.
-type Slot = Arc<OnceLock<Weak<Pool>>>;
-
-fn close_own(slot: &Slot) {
-    eventually("the pool is in its slot", || slot.get().is_some());
-    let pool = slot.get().unwrap().upgrade().unwrap();
-    pool.close();
-    assert!(pool.handle().metrics().is_closed);
-}
-
-#[test]
-fn a_job_may_close_its_own_pool() {
-    let _dog = Watchdog::start(20);
-    for threads in [1, 2, 4] {
-        for _ in 0..50 {
-            let (slot, pool) = (Slot::default(), Arc::new(Pool::new(threads)));
-            let inner = Arc::clone(&slot);
-            let closer = pool.submit(move || {
-                close_own(&inner);
-                Handle::current().unwrap().submit(|| 42).join().unwrap()
-            });
-            let queued: Vec<_> = (0..10).map(|n| pool.submit(move || n)).collect();
-            assert!(slot.set(Arc::downgrade(&pool)).is_ok());
-            assert_eq!(closer.join().unwrap(), 42);
-            assert_eq!(queued.into_iter().map(|job| job.join().unwrap()).sum::<i32>(), 45);
-            assert!(pool.handle().metrics().is_closed);
-        }
-    }
-}
-
-#[test]
-fn a_start_hook_may_close_its_own_pool() {
-    let _dog = Watchdog::start(20);
-    for _ in 0..20 {
-        let slot = Slot::default();
-        let hooked = Arc::clone(&slot);
-        let hook = move |_| close_own(&hooked);
-        let pool = Arc::new(Pool::builder().threads(1).on_start(hook).build().unwrap());
-        let job = pool.submit(|| 42);
-        assert!(slot.set(Arc::downgrade(&pool)).is_ok());
-        assert_eq!(job.join().unwrap(), 42);
-        assert!(pool.handle().metrics().is_closed);
-    }
-}
-
-#[test]
-fn a_stop_hook_may_close_its_own_pool_and_another() {
-    let _dog = Watchdog::start(20);
-    for _ in 0..20 {
-        let (slot, other) = (Slot::default(), Arc::new(Pool::new(1)));
-        let (hooked, others) = (Arc::clone(&slot), Arc::downgrade(&other));
-        let (closed, closes) = mpsc::channel();
-        let hook = move |_| {
-            close_own(&hooked);
-            others.upgrade().unwrap().close();
-            closed.send(()).unwrap();
-        };
-        let pool = Arc::new(Pool::builder().threads(2).on_stop(hook).build().unwrap());
-        assert!(slot.set(Arc::downgrade(&pool)).is_ok());
-        pool.close();
-        closes.recv_timeout(LONG).expect("the hook returns");
-        assert!(other.handle().metrics().is_closed);
-        assert!(pool.handle().metrics().is_closed);
-    }
-}
-
-/// Closes a pool where its thread dies.
-struct Closer(Arc<Pool>, mpsc::Sender<()>);
-
-impl Drop for Closer {
-    fn drop(&mut self) {
-        self.0.close();
-        let _ = self.1.send(());
-    }
-}
-
-thread_local! {
-    static LAST: std::cell::RefCell<Option<Closer>> = const { std::cell::RefCell::new(None) };
-}
-
-#[test]
-fn a_thread_local_destructor_may_close_its_own_pool_and_a_foreign_one() {
-    let _dog = Watchdog::start(20);
-    for _ in 0..50 {
-        let (pool, foreign) = (Arc::new(Pool::new(2)), Arc::new(Pool::new(2)));
-        let (closed, closes) = mpsc::channel();
-        let leave = |pool: &Arc<Pool>| {
-            let closer = Closer(Arc::clone(pool), closed.clone());
-            move || LAST.set(Some(closer))
-        };
-        pool.submit(leave(&pool)).join().unwrap();
-        thread::spawn(leave(&foreign)).join().unwrap();
-        closes.recv_timeout(LONG).expect("the foreign one returns");
-        assert!(foreign.handle().metrics().is_closed);
-        // Its threads end, and their thread-locals close it once more.
-        pool.close();
-        closes.recv_timeout(LONG).expect("its own returns");
-        eventually("it has no other owner", || Arc::strong_count(&pool) == 1);
-    }
-}
-
-#[test]
-fn a_pool_may_be_closed_while_unwinding() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
-    let (pool, (closed, closes)) = (Arc::new(Pool::new(2)), mpsc::channel());
-    let inner = Arc::clone(&pool);
-    let unwound = panic::catch_unwind(AssertUnwindSafe(|| {
-        let _closer = Closer(inner, closed);
-        panic!("expected: unwinding");
-    }));
-    assert_eq!(text(&*unwound.unwrap_err()), Some("expected: unwinding"));
-    assert_eq!(closes.try_recv(), Ok(()));
-    assert!(pool.handle().metrics().is_closed);
 }

@@ -1,18 +1,14 @@
 //! A pool that is detached, by a shutdown with a timeout of 0 and its drop, finishes by itself.
 
 use std::cell::RefCell;
-use std::panic::{self, AssertUnwindSafe};
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
 use crate::support::busy::{let_go, occupy};
 use crate::support::policy::queue_kinds;
-use brigade::{Handle, Pool, Reason};
-use brigade_testkit::{
-    Gate, Watchdog, eventually,
-    panics::{self, text},
-};
+use brigade::{Pool, Reason};
+use brigade_testkit::{Gate, Watchdog, eventually};
 
 const LONG: Duration = Duration::from_secs(10);
 
@@ -77,141 +73,4 @@ fn detach_does_not_wait_for_thread_local_destructors() {
     detaching.join().unwrap();
     assert!(returned.is_ok(), "it has waited for the destructor");
     goes.recv_timeout(LONG).expect("the destructor ends");
-}
-
-#[test]
-fn pools_may_be_detached_by_several_threads_at_once() {
-    let _dog = Watchdog::start(20);
-    for _ in 0..50 {
-        let jobs: Vec<_> = thread::scope(|scope| {
-            let detach = |n| {
-                let pool = Pool::new(2);
-                let job = pool.submit(move || n);
-                let_go(pool);
-                job
-            };
-            let threads: Vec<_> = (0..4).map(|n| scope.spawn(move || detach(n))).collect();
-            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
-        });
-        assert_eq!(jobs.into_iter().map(|job| job.join().unwrap()).sum::<i32>(), 6);
-    }
-}
-
-/// Where a worker finds the pool that it must detach.
-type Slot = Arc<Mutex<Option<Pool>>>;
-
-fn detach(slot: &Slot) {
-    eventually("the pool is in its slot", || slot.lock().unwrap().is_some());
-    let pool = slot.lock().unwrap().take().unwrap();
-    pool.close();
-    let_go(pool);
-}
-
-#[test]
-fn a_job_may_detach_its_own_pool() {
-    let _dog = Watchdog::start(20);
-    for threads in [1, 2, 4] {
-        for _ in 0..50 {
-            let (slot, pool) = (Slot::default(), Pool::new(threads));
-            let inner = Arc::clone(&slot);
-            let detacher = pool.submit(move || {
-                detach(&inner);
-                Handle::current().unwrap().submit(|| 42).join().unwrap()
-            });
-            let queued: Vec<_> = (0..10).map(|n| pool.submit(move || n)).collect();
-            *slot.lock().unwrap() = Some(pool);
-            assert_eq!(detacher.join().unwrap(), 42);
-            assert_eq!(queued.into_iter().map(|job| job.join().unwrap()).sum::<i32>(), 45);
-        }
-    }
-}
-
-#[test]
-fn a_start_hook_may_detach_its_own_pool() {
-    let _dog = Watchdog::start(20);
-    for _ in 0..20 {
-        let slot = Slot::default();
-        let inner = Arc::clone(&slot);
-        let hook = move |_| detach(&inner);
-        let pool = Pool::builder().threads(1).on_start(hook).build().unwrap();
-        let job = pool.submit(|| 42);
-        *slot.lock().unwrap() = Some(pool);
-        assert_eq!(job.join().unwrap(), 42);
-    }
-}
-
-#[test]
-fn a_stop_hook_may_detach_its_own_pool() {
-    let _dog = Watchdog::start(20);
-    for _ in 0..20 {
-        let (slot, (detached, detaches)) = (Slot::default(), mpsc::channel());
-        let inner = Arc::clone(&slot);
-        let hook = move |_| {
-            detach(&inner);
-            detached.send(()).unwrap();
-        };
-        let pool = Pool::builder().threads(1).on_stop(hook).build().unwrap();
-        let job = pool.submit(|| 42);
-        pool.close();
-        *slot.lock().unwrap() = Some(pool);
-        detaches.recv_timeout(LONG).expect("the hook returns");
-        assert_eq!(job.join().unwrap(), 42);
-    }
-}
-
-/// Detaches a pool where it is dropped.
-struct Detacher(Slot, mpsc::Sender<()>);
-
-impl Drop for Detacher {
-    fn drop(&mut self) {
-        detach(&self.0);
-        let _ = self.1.send(());
-    }
-}
-
-thread_local! {
-    static LAST: RefCell<Option<Detacher>> = const { RefCell::new(None) };
-}
-
-#[test]
-fn a_thread_local_destructor_may_detach_its_own_pool_and_a_foreign_one() {
-    let _dog = Watchdog::start(20);
-    for own in [true, false] {
-        for _ in 0..20 {
-            let (slot, pool) = (Slot::default(), Pool::new(1));
-            let (detached, detaches) = mpsc::channel();
-            let detacher = Detacher(Arc::clone(&slot), detached);
-            let job = pool.submit(|| 42);
-            let leave = move || LAST.set(Some(detacher));
-            if own {
-                pool.submit(leave).join().unwrap();
-                // So its one thread ends.
-                pool.close();
-            } else {
-                thread::spawn(leave);
-            }
-            *slot.lock().unwrap() = Some(pool);
-            detaches.recv_timeout(LONG).expect("the destructor returns");
-            assert_eq!(job.join().unwrap(), 42);
-        }
-    }
-}
-
-#[test]
-fn a_pool_may_be_detached_while_unwinding() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
-    let (pool, gate) = (Pool::new(1), Gate::closed());
-    occupy(&pool, &gate);
-    let (slot, (detached, detaches)) = (Slot::default(), mpsc::channel());
-    let queued = pool.submit(|| 42);
-    *slot.lock().unwrap() = Some(pool);
-    let unwound = panic::catch_unwind(AssertUnwindSafe(|| {
-        let _detacher = Detacher(slot, detached);
-        panic!("expected: unwinding");
-    }));
-    assert_eq!(text(&*unwound.unwrap_err()), Some("expected: unwinding"));
-    assert_eq!(detaches.try_recv(), Ok(()));
-    gate.open();
-    assert_eq!(queued.join().unwrap(), 42);
 }

@@ -9,8 +9,7 @@ use std::time::Duration;
 
 use brigade::time::{Sleep, sleep};
 use brigade::{Handle, Pool, Reason, TaskSet, block_on};
-use brigade_testkit::Watchdog;
-use brigade_testkit::panics;
+use brigade_testkit::{Watchdog, panics};
 
 const SOON: Duration = Duration::from_millis(1);
 
@@ -50,7 +49,7 @@ fn assert_is_inside(pool: Handle) {
 }
 
 #[test]
-fn what_a_thread_submits_inside_belongs_to_the_pool() {
+fn submissions_of_an_entered_thread_belong_to_the_pool() {
     let _dog = Watchdog::start(20);
     let pool = Pool::new(2);
     assert_eq!(current(), None);

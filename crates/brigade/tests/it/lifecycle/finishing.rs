@@ -41,7 +41,7 @@ fn finishing(pool: &Arc<Pool>) -> thread::JoinHandle<Report> {
 }
 
 #[test]
-fn futures_that_sleep_run_to_their_end_with_those_that_they_spawn() {
+fn futures_that_sleep_run_to_their_end_with_their_children() {
     let _dog = Watchdog::start(20);
     for (kind, pool) in pools() {
         let handle = pool.handle();
@@ -196,7 +196,7 @@ fn a_future_is_woken_although_all_threads_have_gone() {
 }
 
 #[test]
-fn a_timeout_is_kept_and_a_drain_then_cancels_what_waits() {
+fn a_timeout_is_kept_and_a_drain_then_cancels_pending_futures() {
     let _dog = Watchdog::start(20);
     for (kind, pool) in pools() {
         let drops = Drops::default();
@@ -273,7 +273,7 @@ fn a_pool_that_drains_does_not_wait_because_it_is_told_to_finish_then() {
 }
 
 #[test]
-fn a_close_does_not_end_what_a_pool_finishes() {
+fn a_close_does_not_cancel_futures_of_a_pool_that_finishes() {
     let _dog = Watchdog::start(20);
     // Beside a shutdown that finishes, and alone where the drop would finish.
     let finishes: [fn(&Pool); 2] = [
@@ -303,7 +303,7 @@ fn a_close_does_not_end_what_a_pool_finishes() {
 
 /// A thread outside cancels the last thing that the pool waits for.
 #[test]
-fn what_is_cancelled_from_outside_lets_the_pool_end() {
+fn a_cancel_from_outside_lets_the_pool_end() {
     let _dog = Watchdog::start(20);
     for (kind, pool) in pools() {
         let pool = Arc::new(pool);
@@ -389,7 +389,7 @@ fn a_closure_that_is_due_as_the_pool_begins_to_finish_runs() {
 
 /// Accepted and run, or returned: nothing in between.
 #[test]
-fn what_is_accepted_beside_the_end_runs() {
+fn jobs_accepted_beside_the_end_run() {
     let _dog = Watchdog::start(120);
     let seed = Seed::printed();
     for round in 0..100 {

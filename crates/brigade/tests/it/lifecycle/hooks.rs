@@ -1,16 +1,13 @@
 //! The start and stop hooks of a pool.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
-use brigade::{Handle, Pool};
-
 use crate::support::roll_call::thread_ids;
-use brigade_testkit::Watchdog;
-use brigade_testkit::panics;
+use brigade::{Handle, Pool};
+use brigade_testkit::{Gate, Watchdog, panics};
 
 type Calls = Arc<Mutex<Vec<(usize, ThreadId)>>>;
 
@@ -117,12 +114,15 @@ fn a_job_submitted_by_a_stop_hook_is_rejected_or_gets_an_outcome() {
 #[test]
 fn a_slow_start_hook_delays_its_worker_only() {
     let _dog = Watchdog::start(20);
-    let hook = |index| {
+    let gate = Gate::closed();
+    let held = gate.clone();
+    let hook = move |index| {
         if index == 0 {
-            thread::sleep(Duration::from_millis(100));
+            held.wait();
         }
     };
     let pool = Pool::builder().threads(2).on_start(hook).build().unwrap();
     assert_eq!(pool.submit(|| 42).join().unwrap(), 42);
+    gate.open();
     assert_eq!(thread_ids(&pool).len(), 2);
 }

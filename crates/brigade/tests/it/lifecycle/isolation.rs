@@ -27,6 +27,7 @@ fn a_job_of_b_submitted_by_a_worker_of_a_outlives_a() {
     }
 }
 
+/// S13: the thread-local queue of `executors` was one for all pools.
 #[test]
 fn the_current_pool_is_the_one_of_the_worker() {
     let _dog = Watchdog::start(20);

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use brigade::time::{interval, sleep, timeout};
 use brigade::{Handle, Pool, Shutdown, TaskSet, block_on, spawn_local, yield_now};
-use brigade_testkit::panics;
+use brigade_testkit::{panics, spin_for};
 
 const FAR: Duration = Duration::from_secs(3600);
 const SOON: Duration = Duration::from_micros(100);
@@ -81,7 +81,7 @@ const HOLDERS: [(&str, Hold); 4] = [
     ("a closure", |pool, calls| {
         pool.execute(move || {
             let _calls = calls;
-            thread::sleep(SOON);
+            spin_for(SOON);
         });
     }),
 ];

@@ -5,12 +5,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use brigade::{JoinError, Pool, Shutdown};
-
 use crate::support::busy::{occupy, open_once_closed};
 use crate::support::policy::queue_kinds;
-use brigade_testkit::panics;
-use brigade_testkit::{Gate, Watchdog, spin_for};
+use brigade::{JoinError, Pool, Shutdown};
+use brigade_testkit::{Gate, Watchdog, panics, spin_for};
 
 /// Is slow to drop, and then reports the drop.
 struct SlowDrop(Arc<AtomicBool>);
@@ -73,7 +71,7 @@ fn captures_of_a_cancelled_job_are_dropped_before_its_handle_resolves() {
 
 /// Plain stores on both sides: only the pool orders them. (Miri and ThreadSanitizer look too.)
 #[test]
-fn what_was_written_before_submitting_is_read_by_the_job_and_back() {
+fn writes_before_a_submission_are_read_by_the_job_and_back() {
     let _dog = Watchdog::start(30);
     for (kind, pool) in queue_kinds(2) {
         for round in 0..2000 {
@@ -93,7 +91,7 @@ fn what_was_written_before_submitting_is_read_by_the_job_and_back() {
 }
 
 #[test]
-fn what_the_jobs_wrote_is_visible_after_shutdown() {
+fn writes_of_jobs_are_visible_after_shutdown() {
     let _dog = Watchdog::start(30);
     for round in 0..300 {
         let cells: Arc<Vec<_>> = Arc::new((0..16).map(|_| AtomicUsize::new(0)).collect());

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::support::busy::{occupy, open_once_closed};
 use brigade::time::sleep;
 use brigade::{JoinError, Pool, Shutdown, ShutdownOptions};
-use brigade_testkit::{Drops, Gate, Watchdog, eventually};
+use brigade_testkit::{Drops, Gate, Watchdog, eventually, spin_for};
 
 const SOON: Duration = Duration::from_millis(5);
 /// The most time for a call that does not wait.
@@ -41,7 +41,7 @@ fn busy(pool: &Pool, gate: &Gate) -> Arc<AtomicBool> {
         begins.open();
         held.wait();
         // The drop of the pool would come first if it did not wait.
-        thread::sleep(SOON);
+        spin_for(SOON / 10);
         ends.store(true, Ordering::SeqCst);
     });
     begun.wait();
@@ -68,7 +68,7 @@ fn without_more_said_it_drains() {
 }
 
 #[test]
-fn with_finish_it_waits_for_what_waits() {
+fn with_finish_it_waits_for_pending_futures_and_timers() {
     let _dog = Watchdog::start(20);
     for on_drop in [Shutdown::Finish.into(), Shutdown::Finish.timeout(Duration::MAX)] {
         let pool = pool(on_drop);
@@ -82,7 +82,7 @@ fn with_finish_it_waits_for_what_waits() {
 }
 
 #[test]
-fn with_finish_and_a_timeout_it_waits_no_longer_and_what_waits_goes_on() {
+fn with_finish_and_a_timeout_it_waits_no_longer_and_pending_futures_go_on() {
     let _dog = Watchdog::start(20);
     let pool = pool(Shutdown::Finish.timeout(SOON));
     let (gate, handle) = (Gate::closed(), pool.handle());
@@ -98,7 +98,7 @@ fn with_finish_and_a_timeout_it_waits_no_longer_and_what_waits_goes_on() {
 }
 
 #[test]
-fn with_discard_it_drops_what_is_queued() {
+fn with_discard_it_drops_queued_jobs() {
     let _dog = Watchdog::start(20);
     let pool = pool(Shutdown::Discard);
     let (gate, drops) = (Gate::closed(), Drops::default());
@@ -202,7 +202,7 @@ fn a_pool_that_its_own_job_shuts_down_is_waited_for() {
         brigade::Handle::current().unwrap().shutdown(Shutdown::Drain);
         told.send(()).unwrap();
         held.wait();
-        thread::sleep(SOON);
+        spin_for(SOON / 10);
         ends.store(true, Ordering::SeqCst);
     });
     tells.recv().unwrap();

@@ -1,8 +1,7 @@
 //! A pool that ends in the code that starts its threads.
 
-use std::io;
 use std::sync::{Arc, Mutex, mpsc};
-use std::thread;
+use std::{io, thread};
 
 use brigade::{NewThread, Pool, Shutdown, Thread};
 use brigade_testkit::Watchdog;

@@ -1,9 +1,8 @@
 //! Calls of the pool from thread-local destructors: they never abort.
 
 use std::cell::{OnceCell, RefCell};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 

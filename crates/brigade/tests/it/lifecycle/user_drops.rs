@@ -4,12 +4,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
-use brigade::{Handle, JoinError, JoinHandle, Pool, Shutdown};
-
 use crate::support::busy::{occupy, open_once_closed};
 use crate::support::policy::queue_kinds;
-use brigade_testkit::panics;
-use brigade_testkit::{Gate, Watchdog};
+use brigade::{Handle, JoinError, JoinHandle, Pool, Shutdown};
+use brigade_testkit::{Gate, Watchdog, panics};
 
 /// Runs a closure when it is dropped.
 struct OnDrop<F: FnMut()>(F);
@@ -47,7 +45,7 @@ where
 }
 
 #[test]
-fn a_discarded_closure_whose_drop_submits_gets_its_job_back() {
+fn a_discarded_closure_whose_drop_submits_is_returned_its_job() {
     let _dog = Watchdog::start(20);
     for (_, pool) in queue_kinds(2) {
         let (sender, refusals) = mpsc::channel();
@@ -105,7 +103,7 @@ fn a_discarded_closure_whose_drop_panics_takes_no_other_with_it() {
 
 /// The dropped closure owns the handle of another queued job, before or behind it, and waits.
 #[test]
-fn a_discarded_closure_whose_drop_joins_another_discarded_job_is_told_cancelled() {
+fn a_discarded_closure_whose_drop_joins_another_discarded_job_gets_cancelled() {
     let _dog = Watchdog::start(30);
     for waits_for_older in [true, false] {
         for (kind, pool) in queue_kinds(1) {

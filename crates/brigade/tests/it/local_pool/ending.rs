@@ -10,7 +10,7 @@ use brigade::{Reason, Shutdown, time};
 use brigade_testkit::{Drops, Watchdog};
 
 #[test]
-fn its_drop_runs_what_it_accepted_and_cancels_what_waits() {
+fn its_drop_runs_accepted_jobs_and_cancels_pending_futures() {
     let _dog = Watchdog::start(30);
     let (pool, log) = (local_pool(), Log::default());
     let handle = pool.handle();

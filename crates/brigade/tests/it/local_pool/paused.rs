@@ -93,18 +93,60 @@ fn an_interval_ticks_at_its_times() {
     let pool = paused();
     let begun = time_of(&pool);
     pool.run_until(async {
-        let (mut skips, mut bursts) = (interval(DAY), interval(DAY).missed(Missed::Burst));
+        let mut ticks = interval(DAY);
         for tick in 1..=3 {
-            assert_eq!(skips.tick().await - begun, tick * DAY);
+            assert_eq!(ticks.tick().await - begun, tick * DAY);
             assert_eq!(now() - begun, tick * DAY);
         }
-        advance(5 * DAY / 2).await;
-        assert_eq!(skips.tick().await - begun, 6 * DAY);
-        for tick in 1..=6 {
-            assert_eq!(bursts.tick().await - begun, tick * DAY);
-        }
-        assert_eq!(now() - begun, 6 * DAY);
     });
+}
+
+/// The next tick is found when it is asked for, seven days after the first one. It is due a period after the one before was due, not
+/// after that ended; except with `Delay`.
+#[test]
+fn missed_ticks_of_an_interval_are_skipped_or_delayed_or_made_up_for() {
+    let _dog = Watchdog::start(30);
+    for (missed, expected) in [
+        (Missed::Skip, [2, 10, 12, 14, 16]),
+        (Missed::Delay, [2, 11, 13, 15, 17]),
+        (Missed::Burst, [2, 9, 9, 9, 10]),
+    ] {
+        let pool = paused();
+        let begun = time_of(&pool);
+        pool.run_until(async {
+            let mut ticks = interval(2 * DAY).missed(missed);
+            let mut seen = Vec::new();
+            for tick in 0..5 {
+                ticks.tick().await;
+                seen.push((now() - begun).as_secs() / DAY.as_secs());
+                if tick == 0 {
+                    advance(7 * DAY).await;
+                }
+            }
+            assert_eq!(seen, expected, "{missed:?}");
+        });
+    }
+}
+
+/// The second tick is due after four days, and runs after nine.
+#[test]
+fn missed_ticks_of_a_closure_are_skipped_or_delayed_or_made_up_for() {
+    let _dog = Watchdog::start(30);
+    for (missed, expected) in [
+        (Missed::Skip, [2, 9, 10, 12, 14]),
+        (Missed::Delay, [2, 9, 11, 13, 15]),
+        (Missed::Burst, [2, 9, 9, 9, 10]),
+    ] {
+        let (pool, log) = (paused(), Log::default());
+        let (begun, note) = (time_of(&pool), log.clone());
+        let tick = move || note.note((now() - begun).as_secs() as u32 / DAY.as_secs() as u32);
+        let timer = pool.handle().job().every(2 * DAY).missed(missed).execute(tick).unwrap();
+        pass(&pool, 2 * DAY + DAY / 2);
+        pool.run_until(async { advance(13 * DAY / 2).await });
+        pass(&pool, 8 * DAY);
+        timer.cancel();
+        assert_eq!(log.take()[..5], expected, "{missed:?}");
+    }
 }
 
 #[test]
@@ -318,7 +360,7 @@ fn a_job_that_is_queued_until_its_deadline_is_cancelled() {
 }
 
 #[test]
-fn a_pool_that_finishes_leaps_to_what_is_left() {
+fn a_pool_that_finishes_leaps_to_its_last_timers() {
     let _dog = Watchdog::start(30);
     let (pool, log) = (paused(), Log::default());
     let note = log.clone();

@@ -192,7 +192,7 @@ fn one_pool_runs_in_a_job_of_another_and_in_a_future_of_another_local_one() {
 }
 
 #[test]
-fn what_borrows_runs_on_the_owners_thread() {
+fn borrowing_jobs_run_on_the_owners_thread() {
     let _dog = Watchdog::start(30);
     let pool = local_pool();
     let handle = pool.handle();

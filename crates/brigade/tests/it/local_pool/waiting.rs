@@ -90,7 +90,7 @@ fn a_wait_of_the_owner_for_another_pool_runs_its_own() {
 
 /// Nothing in the pool runs on any other thread.
 #[test]
-fn what_another_thread_installs_runs_on_the_owners() {
+fn calls_that_another_thread_installs_run_on_the_owners_thread() {
     let _dog = Watchdog::start(60);
     let (pool, owner) = (local_pool(), thread::current().id());
     let handle = pool.handle();

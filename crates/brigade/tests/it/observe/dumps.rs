@@ -3,7 +3,6 @@
 use std::time::{Duration, Instant};
 
 use brigade::{Handle, Pool, Shutdown};
-
 use brigade_testkit::{Gate, Latch, Watchdog, eventually};
 
 fn observed(threads: usize) -> Pool {
@@ -24,7 +23,7 @@ fn start(pool: &Pool, name: &'static str, gate: &Gate) -> brigade::JoinHandle<()
 }
 
 #[test]
-fn what_each_worker_runs_is_known_by_name_place_time_and_thread() {
+fn a_dump_names_the_job_of_each_worker_its_place_time_and_thread() {
     let _dog = Watchdog::start(20);
     let (pool, gate, before) = (observed(2), Gate::closed(), Instant::now());
     let (first, second) = (start(&pool, "first", &gate), start(&pool, "second", &gate));
@@ -107,7 +106,7 @@ fn a_pending_future_is_counted_and_its_poll_is_listed_only_while_it_lasts() {
 }
 
 #[test]
-fn a_pool_that_is_not_observed_tells_what_is_queued() {
+fn a_dump_of_an_unobserved_pool_lists_queued_jobs() {
     let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     let gate = Gate::closed();

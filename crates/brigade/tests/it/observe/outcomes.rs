@@ -7,8 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use brigade::{Builder, End, Outcome, Pool, Shutdown, TaskSet, WhenFull};
-
-use brigade_testkit::{Gate, Latch, Watchdog, eventually, panics};
+use brigade_testkit::{Gate, Latch, Watchdog, eventually, panics, spin_for};
 
 /// What a hook has been told.
 #[derive(Clone, Debug, PartialEq)]
@@ -325,9 +324,9 @@ fn the_times_are_those_of_the_wait_and_of_the_run() {
     let before = Instant::now();
     occupy_here(&pool, &gate);
     let submitted = Instant::now();
-    let job = pool.submit(|| thread::sleep(Duration::from_millis(3)));
+    let job = pool.submit(|| spin_for(Duration::from_millis(3)));
     let accepted = Instant::now();
-    thread::sleep(Duration::from_millis(2));
+    spin_for(Duration::from_millis(2));
     let opened = Instant::now();
     gate.open();
     job.join().unwrap();

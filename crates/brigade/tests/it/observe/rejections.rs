@@ -1,8 +1,7 @@
 //! What a pool does not accept is counted, observed or not.
 
-use brigade::{Pool, TaskSet, WhenFull};
-
 use crate::support::full::busy;
+use brigade::{Pool, TaskSet, WhenFull};
 use brigade_testkit::Watchdog;
 
 #[test]
@@ -34,7 +33,7 @@ fn each_job_that_is_returned_is_counted_once() {
 }
 
 #[test]
-fn what_a_full_pool_returns_is_counted() {
+fn jobs_that_a_full_pool_returns_are_counted() {
     let _dog = Watchdog::start(20);
     for observed in [false, true] {
         let builder = Pool::builder();

@@ -5,10 +5,9 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
-use brigade::{Builder, Fairness, Order, Pool, Priority, Queueing, current_priority};
-use brigade_testkit::{Gate, Watchdog};
-
 use crate::support::busy::occupy;
+use brigade::{Builder, Fairness, Order, Pool, Priority, Queueing, current_priority};
+use brigade_testkit::{Gate, Watchdog, spin_for};
 
 /// Fewer jobs than high ones may run in a row.
 const JOBS: usize = 15;
@@ -157,7 +156,7 @@ fn a_thread_starts_one_other_job_at_most_before_a_high_one_that_is_queued() {
                 let counts = started.clone();
                 let step = move || {
                     counts.count();
-                    thread::sleep(Duration::from_micros(100));
+                    spin_for(Duration::from_micros(100));
                 };
                 let (until, inside, pool) = (stop.clone(), step.clone(), &pool);
                 pool.execute(move || super::waits::go_on(&until, inside));

@@ -4,10 +4,9 @@ use core::task::{Poll, Waker};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
+use crate::support::policy::queue_kinds;
 use brigade::{Handle, Pool, Priority, TaskSet, WhenFull, current_priority, time, yield_now};
 use brigade_testkit::{Gate, Watchdog, eventually, panics};
-
-use crate::support::policy::queue_kinds;
 
 const CLASSES: [Priority; 3] = [Priority::Low, Priority::Normal, Priority::High];
 
@@ -31,7 +30,7 @@ async fn later(tell: impl Fn()) {
 }
 
 #[test]
-fn whatever_a_job_submits_has_its_class() {
+fn jobs_that_a_job_submits_have_its_class() {
     let _dog = Watchdog::start(60);
     for (kind, pool) in queue_kinds(2) {
         // Left to the process, as jobs borrow it.
@@ -125,7 +124,7 @@ fn a_builder_that_names_a_class_overrides_that_of_the_job() {
 }
 
 #[test]
-fn what_a_job_submits_to_another_pool_is_normal() {
+fn jobs_that_a_job_submits_to_another_pool_are_normal() {
     let _dog = Watchdog::start(30);
     let (pool, other) = (Pool::new(1), Pool::new(1));
     let (here, there) = (pool.handle(), other.handle());
@@ -158,7 +157,7 @@ async fn woken(wakers: mpsc::Sender<Waker>) {
 
 /// The class of each of its polls: whichever thread wakes it, and whatever class that has.
 #[test]
-fn a_future_keeps_its_class_whatever_wakes_it() {
+fn a_future_keeps_its_class_wherever_it_is_woken() {
     let _dog = Watchdog::start(60);
     for (kind, pool) in queue_kinds(2) {
         for class in CLASSES {
@@ -190,7 +189,7 @@ fn a_future_keeps_its_class_whatever_wakes_it() {
 
 /// Polled in the middle of a high job, timers and futures of others keep their class.
 #[test]
-fn what_is_due_while_a_job_blocks_keeps_its_own_class() {
+fn a_timer_that_is_due_while_a_job_blocks_keeps_its_own_class() {
     let _dog = Watchdog::start(60);
     let pool = Pool::new(1);
     let handle = pool.handle();

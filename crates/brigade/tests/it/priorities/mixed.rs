@@ -4,10 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use crate::support::busy::occupy;
 use brigade::{Builder, Handle, Pool, Priority, Queueing, Shutdown, WhenFull, yield_now};
 use brigade_testkit::{Drops, Gate, Seed, Watchdog};
-
-use crate::support::busy::occupy;
 
 const CLASSES: [Priority; 3] = [Priority::Low, Priority::Normal, Priority::High];
 
@@ -135,7 +134,7 @@ fn a_random_mix_in_a_bounded_pool_loses_nothing() {
 }
 
 #[test]
-fn a_discarded_pool_drops_what_waits_in_every_class() {
+fn a_discarded_pool_drops_the_queued_jobs_of_every_class() {
     let _dog = Watchdog::start(30);
     let pool = Pool::new(1);
     let gate = Gate::closed();
@@ -156,7 +155,7 @@ fn a_discarded_pool_drops_what_waits_in_every_class() {
 }
 
 #[test]
-fn a_closed_pool_refuses_every_class_and_runs_what_it_has() {
+fn a_closed_pool_rejects_every_class_and_runs_its_queue() {
     let _dog = Watchdog::start(30);
     let pool = Pool::new(1);
     let gate = Gate::closed();

@@ -2,11 +2,10 @@
 
 use std::sync::mpsc;
 
-use brigade::{LocalPool, Pool, Priority, current_priority};
-use brigade_testkit::{Gate, Watchdog, eventually};
-
 use crate::support::busy::occupy;
 use crate::support::policy::queue_kinds;
+use brigade::{LocalPool, Pool, Priority, current_priority};
+use brigade_testkit::{Gate, Watchdog, eventually};
 
 #[test]
 fn of_the_jobs_that_wait_the_high_ones_run_first_and_the_low_ones_last() {
@@ -33,7 +32,7 @@ fn of_the_jobs_that_wait_the_high_ones_run_first_and_the_low_ones_last() {
 }
 
 #[test]
-fn a_high_job_overtakes_what_its_worker_has_queued() {
+fn a_high_job_overtakes_the_queue_of_its_worker() {
     let _dog = Watchdog::start(30);
     for (kind, pool) in queue_kinds(1) {
         let (ran, order) = mpsc::channel();
@@ -70,7 +69,7 @@ fn jobs_of_one_class_run_in_the_order_of_their_submission() {
 
 /// Nothing of a class waits for the worker that submitted it.
 #[test]
-fn another_worker_takes_what_a_blocked_one_has_submitted() {
+fn another_worker_takes_the_jobs_of_a_blocked_one() {
     let _dog = Watchdog::start(60);
     for (kind, pool) in queue_kinds(2) {
         for class in [Priority::Low, Priority::High] {

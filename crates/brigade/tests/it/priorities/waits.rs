@@ -1,15 +1,13 @@
 //! How long the lower classes wait beside jobs of others that never end. Counted in jobs: a time would say more of the machine.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
-
-use brigade::{Fairness, Order, Pool, Priority, Queueing, current_priority};
-use brigade_testkit::{Gate, Watchdog};
 
 use crate::support::busy::occupy;
 use crate::support::policy::queue_kinds;
+use brigade::{Fairness, Order, Pool, Priority, Queueing, current_priority};
+use brigade_testkit::{Gate, Watchdog};
 
 /// A job that submits itself again until the gate is open, with its class; calls `step` each time.
 pub(super) fn go_on(stop: &Gate, step: impl Fn() + Clone + Send + 'static) {

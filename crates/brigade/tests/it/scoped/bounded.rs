@@ -3,10 +3,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use crate::support::full::{POLICIES, at_rest, busy, fill, full};
 use brigade::{Pool, WhenFull};
 use brigade_testkit::{Watchdog, eventually};
-
-use crate::support::full::{POLICIES, at_rest, busy, fill, full};
 
 #[test]
 fn a_scope_adds_more_jobs_than_there_is_room_for() {
@@ -59,7 +58,7 @@ fn a_scope_adds_more_futures_than_there_is_room_for() {
 }
 
 #[test]
-fn what_borrows_is_never_dropped_to_make_room() {
+fn borrowing_jobs_are_never_evicted() {
     let _dog = Watchdog::start(20);
     let (pool, gate) = busy(Pool::builder(), 2, WhenFull::DropOldest);
     let ran = AtomicUsize::new(0);

@@ -4,10 +4,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use crate::support::crowd::for_both_queueings;
 use brigade::{Handle, Pool, Reason, Scope, Shutdown, in_place_scope, join, scope};
 use brigade_testkit::{Gate, Watchdog, eventually, spin_for};
-
-use crate::support::crowd::for_both_queueings;
 
 const HOWS: [Shutdown; 3] = [Shutdown::Discard, Shutdown::Drain, Shutdown::Finish];
 
@@ -111,7 +110,7 @@ fn a_scope_returns_although_its_pool_ends_and_nothing_is_left() {
 
 /// Fault 44.
 #[test]
-fn what_a_worker_of_a_adds_to_a_scope_on_b_runs_there_while_a_ends() {
+fn jobs_that_a_worker_of_a_adds_to_a_scope_on_b_run_there_while_a_ends() {
     let _dog = Watchdog::start(60);
     for how in HOWS {
         for threads in [1, 2, 8] {

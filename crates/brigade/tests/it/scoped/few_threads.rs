@@ -3,11 +3,10 @@
 use std::thread;
 use std::time::Duration;
 
+use super::pools::join_stolen;
 use brigade::time::sleep;
 use brigade::{JoinError, Pool, scope};
 use brigade_testkit::{Latch, Watchdog};
-
-use super::pools::join_stolen;
 
 /// A pool that may never have a second thread.
 fn single() -> Pool {
@@ -32,7 +31,7 @@ fn the_only_thread_runs_the_futures_of_its_scope() {
 }
 
 #[test]
-fn the_only_thread_runs_what_a_thread_outside_adds_to_its_scope() {
+fn the_only_thread_runs_jobs_that_a_foreign_thread_adds_to_its_scope() {
     let _dog = Watchdog::start(10);
     let (pool, mut sum) = (single(), 0);
     let add = &mut sum;
@@ -41,7 +40,7 @@ fn the_only_thread_runs_what_a_thread_outside_adds_to_its_scope() {
 }
 
 #[test]
-fn the_only_thread_ends_a_cancelled_scope_and_hears_it_from_the_handle() {
+fn the_only_thread_ends_a_cancelled_scope_whose_handles_say_so() {
     let _dog = Watchdog::start(10);
     let (pool, words) = (single(), vec!["never", "counted"]);
     let cancelled = pool.scope(|s| {

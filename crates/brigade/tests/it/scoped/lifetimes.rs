@@ -1,13 +1,11 @@
 //! Everything is dropped once, in time, and what is forgotten is only leaked.
 
-use std::mem;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
-
-use brigade::{Handle, Pool, join, scope};
-use brigade_testkit::{Drops, Watchdog};
+use std::{mem, thread};
 
 use super::pools::{for_every_pool, join_stolen};
+use brigade::{Handle, Pool, join, scope};
+use brigade_testkit::{Drops, Watchdog};
 
 #[test]
 fn captures_and_results_are_dropped_once() {
@@ -97,7 +95,7 @@ fn frames_at_the_same_address_are_not_taken_for_each_other() {
 
 /// Fault 47: a latch is set while the thread that waits for it returns and ends, and its stack with it.
 #[test]
-fn a_thread_outside_ends_as_soon_as_what_it_waits_for_has_ended() {
+fn a_foreign_thread_ends_as_soon_as_its_scope_has_ended() {
     let _dog = Watchdog::start(60);
     let rounds = if cfg!(miri) { 2 } else { 100 };
     for threads in [1, 2, 8] {

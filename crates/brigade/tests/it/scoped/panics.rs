@@ -4,12 +4,11 @@ use std::panic::{self, AssertUnwindSafe, panic_any, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
-use brigade::{JoinError, Pool, blocking, join, scope};
-use brigade_testkit::{Bomb, Drops, Gate, Watchdog, eventually, panics};
-
 use super::pools::{for_every_pool, join_stolen};
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::at_rest;
+use brigade::{JoinError, Pool, blocking, join, scope};
+use brigade_testkit::{Bomb, Drops, Gate, Watchdog, eventually, panics};
 
 /// The number that a call panics with.
 #[track_caller]
@@ -283,7 +282,7 @@ fn each_job_of_a_scope_that_panics_is_counted_once() {
 
 /// Fault 45.
 #[test]
-fn the_panic_of_a_job_with_a_handle_is_counted_once_whoever_gets_it() {
+fn the_panic_of_a_job_with_a_handle_is_counted_once() {
     let _dog = Watchdog::start(60);
     panics::silence_expected();
     for_every_pool(|pool| {

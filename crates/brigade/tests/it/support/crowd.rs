@@ -2,7 +2,9 @@
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use brigade::{Builder, Pool, Queueing};
 use brigade_testkit::{Gate, eventually};
@@ -83,4 +85,16 @@ pub(crate) fn threads_named(prefix: &str) -> usize {
     let names =
         tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("comm")).ok());
     names.filter(|name| name.starts_with(prefix)).count()
+}
+
+/// Submits a child from within a job that then computes, for some seconds at most; whether another worker has run it.
+pub(crate) fn a_child_runs_elsewhere() -> bool {
+    let child = Arc::new(AtomicBool::new(false));
+    let ran = Arc::clone(&child);
+    brigade::execute(move || ran.store(true, Ordering::SeqCst));
+    let limit = Instant::now() + Duration::from_secs(10);
+    while !child.load(Ordering::SeqCst) && Instant::now() < limit {
+        thread::yield_now();
+    }
+    child.load(Ordering::SeqCst)
 }

@@ -1,9 +1,9 @@
 //! Helpers of several of these tests that depend on pools; the rest is in `brigade-testkit`.
 
-pub(crate) mod attempts;
 pub(crate) mod busy;
 pub(crate) mod crowd;
 pub(crate) mod full;
+pub(crate) mod in_time;
 #[cfg(target_os = "linux")]
 pub(crate) mod nice;
 pub(crate) mod policy;

@@ -6,12 +6,10 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use brigade::{JoinError, Pool, TaskSet};
-
 use crate::support::policy::queue_kinds;
 use crate::support::roll_call::thread_ids;
-use brigade_testkit::panics;
-use brigade_testkit::{Gate, Watchdog, eventually};
+use brigade::{JoinError, Pool, TaskSet};
+use brigade_testkit::{Gate, Watchdog, eventually, panics};
 
 /// Spawns a job that returns `value` once the gate opens.
 fn spawn_gated(set: &mut TaskSet<u32>, value: u32) -> Gate {
@@ -78,7 +76,7 @@ fn a_panic_is_one_outcome_and_no_others() {
 }
 
 #[test]
-fn trying_takes_what_has_ended_and_waits_for_nothing() {
+fn try_join_next_returns_an_outcome_that_is_there_and_does_not_wait() {
     let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     let mut set = TaskSet::new(pool.handle());
@@ -166,7 +164,7 @@ fn a_task_that_awaits_is_woken_by_each_end() {
 }
 
 #[test]
-fn a_waker_that_panics_costs_nobody_anything() {
+fn a_waker_that_panics_loses_no_outcome() {
     struct Broken(AtomicUsize);
     impl Wake for Broken {
         fn wake(self: Arc<Self>) {
@@ -203,7 +201,7 @@ fn a_set_may_be_owned_by_another_thread_and_another_pool() {
 }
 
 #[test]
-fn outcomes_of_jobs_that_were_let_go_are_dropped_as_they_end() {
+fn outcomes_of_detached_jobs_are_dropped_as_they_end() {
     let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     let witness = Arc::new(());

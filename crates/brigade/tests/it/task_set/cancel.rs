@@ -5,19 +5,17 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use brigade::{JoinError, NewThread, Pool, Shutdown, TaskSet, cancelled};
-
 use crate::support::busy::{occupy, open_once_closed};
 use crate::support::policy::queue_kinds;
-use brigade_testkit::panics;
-use brigade_testkit::{Gate, Seed, Watchdog, eventually, spin_for};
+use brigade::{JoinError, NewThread, Pool, Shutdown, TaskSet, cancelled};
+use brigade_testkit::{Gate, Seed, Watchdog, eventually, panics, spin_for};
 
 fn is_cancelled<T>(outcome: Result<T, JoinError>) -> bool {
     matches!(outcome, Err(JoinError::Cancelled))
 }
 
 #[test]
-fn what_has_not_started_is_cancelled_at_once_and_its_captures_are_dropped() {
+fn queued_jobs_are_cancelled_at_once_and_their_captures_dropped() {
     let _dog = Watchdog::start(20);
     for limit in [1, 3, 1000] {
         for (kind, pool) in queue_kinds(2) {
@@ -74,7 +72,7 @@ fn running_jobs_see_it_and_their_outcomes_are_their_own() {
 }
 
 #[test]
-fn a_set_that_is_dropped_cancels_what_is_queued_and_asks_what_runs_to_stop() {
+fn a_set_that_is_dropped_cancels_queued_jobs_and_asks_running_ones_to_stop() {
     let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     for limit in [1, 2, 1000] {
@@ -222,7 +220,7 @@ fn captures_that_panic_in_their_drop_stop_nothing() {
 
 /// The set is cancelled, spawned on and waited for by the drop of one of its own captures.
 #[test]
-fn what_a_capture_does_in_its_drop_meets_no_lock() {
+fn the_drop_of_a_capture_may_call_the_set() {
     struct Meddler(brigade::Handle);
     impl Drop for Meddler {
         fn drop(&mut self) {

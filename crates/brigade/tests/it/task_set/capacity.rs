@@ -3,13 +3,12 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
-use std::time::Duration;
 
 use crate::support::busy::{occupy, open_once_closed};
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::{POLICIES, at_rest, busy, fill, full};
 use brigade::{JoinError, Pool, Reason, Shutdown, TaskSet, WhenFull};
-use brigade_testkit::{Gate, Watchdog, eventually};
+use brigade_testkit::{BlockedThread, Gate, Watchdog, eventually};
 
 #[test]
 fn jobs_of_a_set_are_queued_beyond_the_capacity_and_all_run() {
@@ -68,15 +67,20 @@ fn a_job_of_a_set_that_is_cancelled_makes_room_if_it_took_any() {
 }
 
 #[test]
-fn a_set_that_is_dropped_without_room_holds_nobody_up() {
+fn a_dropped_set_with_jobs_beyond_the_capacity_blocks_no_submitter() {
     let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let (pool, gate) = full(builder, 1, WhenFull::Block);
         let mut set = TaskSet::new(pool.handle());
         set.submit(|| ());
         thread::scope(|scope| {
-            let submitter = scope.spawn(|| pool.execute(|| ()));
-            thread::sleep(Duration::from_millis(5));
+            let blocked = BlockedThread::default();
+            let (blocks, pool) = (blocked.clone(), &pool);
+            let submitter = scope.spawn(move || {
+                blocks.is_this();
+                pool.execute(|| ());
+            });
+            blocked.wait_until_blocked();
             drop(set);
             gate.open();
             submitter.join().unwrap();
@@ -86,7 +90,7 @@ fn a_set_that_is_dropped_without_room_holds_nobody_up() {
 }
 
 #[test]
-fn a_set_that_was_let_go_runs_in_a_full_pool() {
+fn a_detached_set_runs_in_a_full_pool() {
     let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let (pool, gate) = full(builder, 1, WhenFull::Reject);

@@ -102,7 +102,7 @@ fn a_task_that_polled_is_woken_although_the_set_was_asked_since() {
 }
 
 #[test]
-fn what_ended_elsewhere_while_the_owner_ran_a_job_comes_first() {
+fn a_job_that_ended_elsewhere_while_the_owner_ran_another_comes_first() {
     let _dog = Watchdog::start(20);
     let pool = Pool::builder().threads(2).spare_threads(0).build().unwrap();
     for all in [false, true] {

@@ -83,7 +83,7 @@ fn a_join_beside_a_job_that_blocks_on_a_handle_ends() {
 
 /// What has ended, and is not taken, does not make the check give up on the set.
 #[test]
-fn a_job_of_a_large_set_that_joins_the_job_that_waits_for_the_set_hears_it() {
+fn a_job_of_a_large_set_that_joins_the_job_that_waits_for_the_set_gets_an_error() {
     let _dog = Watchdog::start(60);
     let pool = Pool::new(2);
     let here = pool.handle();

@@ -3,16 +3,14 @@
 use std::future::pending;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-
-use brigade::time::sleep;
-use brigade::{JoinError, Pool, Reason, Shutdown, TaskSet, WhenFull, block_on, yield_now};
+use std::time::Duration;
 
 use crate::support::busy::{occupy, open_once_closed};
 use crate::support::crowd::{Crowd, for_both_queueings};
 use crate::support::full::{POLICIES, at_rest, busy};
-use brigade_testkit::panics;
-use brigade_testkit::{Drops, Gate, Latch, Seed, Watchdog, eventually, spin_for};
-use std::time::Duration;
+use brigade::time::sleep;
+use brigade::{JoinError, Pool, Reason, Shutdown, TaskSet, WhenFull, block_on, yield_now};
+use brigade_testkit::{Drops, Gate, Latch, Seed, Watchdog, eventually, panics, spin_for};
 
 const SOON: Duration = Duration::from_millis(1);
 
@@ -309,7 +307,7 @@ fn at_rest_when_gone(pool: &Pool) -> [u64; 5] {
 }
 
 #[test]
-fn a_pool_that_drains_polls_what_waits_in_the_set() {
+fn a_pool_that_drains_polls_the_futures_beyond_the_limit_of_a_set() {
     let _dog = Watchdog::start(20);
     for capacity in [None, Some(2)] {
         for_both_queueings(|builder| {

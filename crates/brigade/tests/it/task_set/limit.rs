@@ -111,7 +111,7 @@ fn a_limit_of_none_is_refused() {
 }
 
 #[test]
-fn a_pool_that_is_dropped_runs_what_waits_in_the_set() {
+fn a_pool_that_is_dropped_runs_the_jobs_beyond_the_limit_of_a_set() {
     let _dog = Watchdog::start(20);
     for limit in [1, 2, 5] {
         for (kind, pool) in queue_kinds(2) {
@@ -130,7 +130,7 @@ fn a_pool_that_is_dropped_runs_what_waits_in_the_set() {
 }
 
 #[test]
-fn a_pool_that_is_discarded_cancels_what_waits_in_the_set() {
+fn a_pool_that_is_discarded_cancels_the_jobs_beyond_the_limit_of_a_set() {
     let _dog = Watchdog::start(20);
     for limit in [1, 2, 5] {
         for (kind, pool) in queue_kinds(2) {
@@ -158,7 +158,7 @@ fn a_pool_that_is_discarded_cancels_what_waits_in_the_set() {
 
 /// As many as would overflow a stack, if the end of each were inside that of another.
 #[test]
-fn a_long_line_ends_with_its_pool() {
+fn a_hundred_thousand_jobs_beyond_the_limit_end_with_their_pool() {
     let _dog = Watchdog::start(60);
     let pool = Pool::new(1);
     let gate = Gate::closed();
@@ -171,7 +171,7 @@ fn a_long_line_ends_with_its_pool() {
 }
 
 #[test]
-fn a_set_that_is_full_refuses_what_its_closed_pool_would() {
+fn a_set_at_its_limit_rejects_a_job_for_its_closed_pool() {
     let _dog = Watchdog::start(20);
     let (pool, gate) = (Pool::new(1), Gate::closed());
     let mut set = TaskSet::new(pool.handle()).limit(1);
@@ -213,7 +213,7 @@ fn a_job_that_found_no_thread_leaves_its_place_to_another() {
 }
 
 #[test]
-fn a_pool_that_drains_runs_what_leaves_the_line_on_a_thread_that_is_no_worker() {
+fn a_pool_that_drains_runs_jobs_that_a_foreign_thread_submits_by_a_larger_limit() {
     let _dog = Watchdog::start(60);
     for (_, pool) in queue_kinds(1) {
         let gate = Gate::closed();

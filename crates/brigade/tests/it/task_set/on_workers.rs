@@ -2,11 +2,10 @@
 
 use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
 
 use crate::support::policy::queue_kinds;
 use brigade::{Pool, TaskSet};
-use brigade_testkit::{Gate, Watchdog};
+use brigade_testkit::{BlockedThread, Gate, Watchdog};
 
 /// A pool of one thread and no other in its place while that one blocks.
 fn lone() -> Pool {
@@ -14,7 +13,7 @@ fn lone() -> Pool {
 }
 
 #[test]
-fn on_the_only_worker_the_waiting_job_runs_those_of_its_set_and_no_others() {
+fn on_the_only_worker_the_waiting_job_runs_the_jobs_of_its_set_and_no_others() {
     let _dog = Watchdog::start(20);
     let pool = lone();
     for limit in [1, 2, 1000] {
@@ -65,11 +64,12 @@ fn sets_that_depend_on_each_other_finish_on_one_thread_and_on_more() {
 
 /// The second job comes to lie behind one that waits for the set, on the other worker: the owner has to run it.
 #[test]
-fn a_waiting_worker_runs_what_is_submitted_while_it_sleeps() {
+fn a_parked_worker_runs_a_job_of_its_set_that_is_submitted_meanwhile() {
     let _dog = Watchdog::start(20);
     let pool = Pool::builder().threads(2).spare_threads(0).build().unwrap();
     let (gate, (begun, begins)) = (Gate::closed(), mpsc::channel());
-    let inner = gate.clone();
+    let (inner, worker) = (gate.clone(), BlockedThread::default());
+    let waiter = worker.clone();
     let owner = pool.submit(move || {
         let mut set = TaskSet::new(brigade::Handle::current().unwrap()).limit(1);
         let (done, is_done) = mpsc::channel();
@@ -81,13 +81,13 @@ fn a_waiting_worker_runs_what_is_submitted_while_it_sleeps() {
         });
         set.submit(|| thread::current().id());
         begins.recv().unwrap(); // On the other worker.
+        waiter.is_this();
         set.wait_all();
         done.send(()).unwrap();
         let threads: Vec<_> = set.outcomes().map(Result::unwrap).collect();
         (threads[0] == thread::current().id(), threads[1] == thread::current().id())
     });
-    // Time to fall asleep; if it has not, it is the easier for the owner.
-    thread::sleep(Duration::from_millis(20));
+    worker.wait_until_blocked();
     gate.open();
     assert_eq!(owner.join().unwrap(), (false, true));
 }

@@ -27,7 +27,7 @@ fn two_far(pool: &Pool) -> (Drops, [Timer; 2]) {
 }
 
 #[test]
-fn a_pool_that_is_closed_drops_what_is_not_due_at_once() {
+fn a_pool_that_is_closed_drops_timers_that_are_not_due_at_once() {
     let _dog = Watchdog::start(20);
     let (pool, gate) = (Pool::new(1), Gate::closed());
     occupy(&pool, &gate);
@@ -59,7 +59,7 @@ fn no_end_of_a_pool_waits_for_a_time() {
 }
 
 #[test]
-fn a_closed_pool_gives_closures_back_to_its_own_jobs_too() {
+fn a_closed_pool_returns_timed_closures_to_its_own_jobs_too() {
     let _dog = Watchdog::start(20);
     let (pool, gate) = (Pool::new(1), Gate::closed());
     let (here, held) = (pool.handle(), gate.clone());
@@ -218,7 +218,7 @@ fn a_tick_may_drop_its_own_pool() {
 
 /// Its waker is called by the worker that slept until then, which may be told just now that the pool has ended.
 #[test]
-fn what_is_accepted_when_a_timer_wakes_while_the_pool_ends_is_run() {
+fn a_job_accepted_when_a_timer_fires_while_the_pool_ends_is_run() {
     /// Submits when it is woken.
     struct Submits {
         pool: Handle,

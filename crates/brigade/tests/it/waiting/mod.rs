@@ -1,6 +1,6 @@
 //! Waiting until a pool is idle.
 
-mod dozing;
+mod parked_in_a_wait;
 mod threads_that_change;
 mod unwinding;
 mod wait_idle;

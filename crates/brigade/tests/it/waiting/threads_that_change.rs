@@ -1,16 +1,14 @@
 //! `wait_idle` while threads block, leave, are started or fail to start, and while a full pool drops jobs.
 
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread;
 use std::time::Duration;
-
-use brigade::{NewThread, Pool, TaskSet, Thread, WhenFull};
-use brigade_testkit::{Gate, Watchdog, eventually};
+use std::{io, thread};
 
 use crate::support::crowd::{await_idle_workers, for_both_queueings, workers};
 use crate::support::trees::Trees;
+use brigade::{NewThread, Pool, TaskSet, Thread, WhenFull};
+use brigade_testkit::{Gate, Watchdog, eventually, spin_for};
 
 /// Where a job waits, and whether it has arrived there.
 #[derive(Clone, Default)]
@@ -43,7 +41,8 @@ fn waits_end_neither_early_nor_never_while_the_size_of_the_pool_goes_up_and_down
             scope.spawn(|| {
                 for threads in [1, 4, 2, 3].into_iter().cycle() {
                     pool.resize(1..=threads).unwrap();
-                    thread::sleep(Duration::from_micros(200));
+                    spin_for(Duration::from_micros(20));
+                    thread::yield_now();
                     if ended.load(Ordering::Relaxed) {
                         break;
                     }
@@ -172,7 +171,7 @@ fn a_wait_ends_when_all_that_is_left_is_evicted_or_run() {
 }
 
 #[test]
-fn a_wait_waits_for_what_a_set_has_held_back() {
+fn a_wait_waits_for_the_jobs_beyond_the_limit_of_a_set() {
     let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let (pool, trees) = (builder.threads(2).build().unwrap(), Trees::default());
@@ -201,7 +200,7 @@ fn a_pool_without_a_thread_is_idle_and_stays_without_one() {
 }
 
 #[test]
-fn waits_that_give_up_do_not_spoil_those_that_stay() {
+fn waits_that_time_out_do_not_affect_other_waits() {
     let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let (pool, held) = (builder.threads(1).build().unwrap(), Stop::default());

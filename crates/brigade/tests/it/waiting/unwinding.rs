@@ -1,7 +1,8 @@
 //! Waits of jobs that unwind: the jobs that they wait for do not see it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::SeqCst;
 use std::thread;
 
 use brigade::{Handle, Pool, TaskSet};
@@ -99,7 +100,7 @@ fn a_job_that_is_awaited_while_another_unwinds_does_not_see_a_panic() {
 }
 
 #[test]
-fn the_only_thread_of_a_pool_runs_what_it_waits_for_although_it_unwinds() {
+fn the_only_thread_of_a_pool_runs_the_jobs_it_waits_for_although_it_unwinds() {
     let _dog = Watchdog::start(60);
     panics::silence_expected();
     for (what, waits) in WAITS {

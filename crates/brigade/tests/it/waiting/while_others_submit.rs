@@ -5,12 +5,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use brigade::{Builder, Pool, Queueing, WhenFull};
-use brigade_testkit::{Gate, Seed, Watchdog, eventually, spin_for};
-
 use crate::support::crowd::for_both_queueings;
 use crate::support::soak::soak_time;
 use crate::support::trees::Trees;
+use brigade::{Builder, Pool, Queueing, WhenFull};
+use brigade_testkit::{Gate, Seed, Watchdog, eventually, spin_for};
 
 /// How many jobs of a stream come between two of its pauses.
 const BURST: usize = 100;
@@ -86,7 +85,7 @@ fn beside_bursts<R>(pool: &Pool, kind: Kind, body: impl FnOnce() -> R) -> R {
                     thread::yield_now();
                 }
                 // The pool comes to rest now and then.
-                thread::sleep(Duration::from_micros(200));
+                _ = handle.wait_idle_timeout(Duration::from_millis(1));
             }
         });
         eventually("the stream flows", || ran.load(Ordering::Relaxed));
@@ -168,7 +167,7 @@ fn waiters_that_come_at_any_time_each_find_their_own_jobs_done() {
 
 /// Caught: waiting for what was accepted before the call and for nothing else.
 #[test]
-fn a_wait_includes_what_others_submit_meanwhile() {
+fn a_wait_includes_jobs_that_others_submit_meanwhile() {
     let _dog = Watchdog::start(30);
     for_both_queueings(|builder| {
         let pool = builder.threads(2).build().unwrap();

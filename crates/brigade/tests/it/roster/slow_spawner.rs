@@ -1,15 +1,13 @@
 //! A spawner is slow: the thread may work before the spawner returns, or fail long after it was counted.
 
-use std::io;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
-use std::thread;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
+use std::{io, thread};
 
 use crate::support::crowd::{Crowd, await_idle_workers, for_both_queueings, workers};
 use brigade::{NewThread, Pool, Shutdown, Thread};
-use brigade_testkit::{Gate, Watchdog, eventually};
+use brigade_testkit::{BlockedThread, Gate, Meeting, Watchdog, eventually, stays};
 
 /// A spawner that starts a thread. It returns at once for this many threads, and for the others when a
 /// gate has opened.
@@ -38,12 +36,17 @@ fn shutdown_waits_for_the_only_thread_although_its_spawner_has_not_returned() {
         eventually("its thread is being started", || workers(&pool) == 1);
         pool.execute(crowd.job(&gate));
         eventually("it runs a job", || crowd.now() == 1);
+        let (closes, owner) = (pool.handle(), BlockedThread::default());
+        let (ends, jobs) = (owner.clone(), crowd.clone());
         let opener = thread::spawn(move || {
-            thread::sleep(Duration::from_millis(50));
+            eventually("the pool closes", || closes.metrics().is_closed);
+            ends.wait_until_blocked();
             gate.open();
-            thread::sleep(Duration::from_millis(50));
+            eventually("the job has ended", || jobs.now() == 0);
+            ends.wait_until_blocked();
             returns.open();
         });
+        owner.is_this();
         let report = pool.shutdown(Shutdown::Drain);
         let running = crowd.now();
         opener.join().unwrap();
@@ -60,8 +63,13 @@ fn shutdown_waits_for_the_hook_of_a_thread_whose_spawner_has_not_returned() {
         let (spawner, returns) = slow_after(1);
         let stops = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&stops);
+        let (stopping, goes_on) = (Gate::closed(), Gate::closed());
+        let (stops_now, until) = (stopping.clone(), goes_on.clone());
         let builder = builder.threads(1..=2).spawner(spawner).on_stop(move |index| {
-            thread::sleep(Duration::from_millis(if index == 1 { 100 } else { 0 }));
+            if index == 1 {
+                stops_now.open();
+                until.wait();
+            }
             counted.fetch_add(1, Ordering::SeqCst);
         });
         let pool = builder.build().unwrap();
@@ -73,10 +81,15 @@ fn shutdown_waits_for_the_hook_of_a_thread_whose_spawner_has_not_returned() {
         let submitter = thread::spawn(move || handle.try_execute(job).is_ok());
         eventually("the second thread is busy", || crowd.now() == 2);
         gate.open();
+        let owner = BlockedThread::default();
+        let ends = owner.clone();
         let opener = thread::spawn(move || {
-            thread::sleep(Duration::from_millis(50));
+            stopping.wait();
             returns.open();
+            ends.wait_until_blocked();
+            goes_on.open();
         });
+        owner.is_this();
         let report = pool.shutdown(Shutdown::Drain);
         let stopped = stops.load(Ordering::SeqCst);
         opener.join().unwrap();
@@ -98,18 +111,21 @@ fn a_job_may_drop_its_pool_although_the_spawner_of_its_thread_has_not_returned()
         eventually("the first thread is busy", || crowd.now() == 1);
         let (sender, receiver) = mpsc::channel::<Pool>();
         let (told, tells) = mpsc::channel();
-        let open = gate.clone();
+        let (open, worker) = (gate.clone(), BlockedThread::default());
+        let dropping = worker.clone();
         let submitter = thread::spawn(move || {
             handle.try_execute(move || {
                 let pool = receiver.recv().unwrap();
                 open.open();
+                dropping.is_this();
                 drop(pool);
                 told.send(()).unwrap();
             })
         });
         sender.send(pool).unwrap();
         // In the middle of the drop, or after it.
-        thread::sleep(Duration::from_millis(20));
+        eventually("the pool closes", || handle.metrics().is_closed);
+        worker.wait_until_blocked();
         returns.open();
         tells.recv_timeout(Duration::from_secs(10)).expect("drop returns and does not panic");
         assert!(submitter.join().unwrap().is_ok());
@@ -142,8 +158,7 @@ fn a_start_that_fails_after_a_resize_does_not_cost_another_thread() {
     assert!(submitter.join().unwrap());
     busy.open();
     pool.wait_idle();
-    thread::sleep(Duration::from_millis(20));
-    assert_eq!(workers(&pool), 1, "a core thread has left");
+    stays("the core thread does not leave", || workers(&pool) == 1);
 }
 
 /// Opens a gate when it is dropped, and waits for another.
@@ -188,4 +203,84 @@ fn an_accepted_job_is_run_although_the_start_of_another_submission_fails_beside_
     is_over.open();
     assert!(!other.join().unwrap(), "its thread could not be started");
     assert_eq!(job.join_timeout(Duration::from_secs(20)).map(Result::unwrap), Some(42));
+}
+
+#[test]
+fn two_first_jobs_run_at_once_although_the_thread_of_one_runs_the_other() {
+    let _dog = Watchdog::start(30);
+    let (asked, busy) = (AtomicUsize::new(0), Gate::closed());
+    let until = busy.clone();
+    let builder = Pool::builder().threads(0..=2).spawner(move |thread| {
+        let started = thread.start();
+        if asked.fetch_add(1, Ordering::SeqCst) == 0 {
+            until.wait();
+        }
+        started
+    });
+    let pool = builder.build().unwrap();
+    let (handle, meeting) = (pool.handle(), Meeting::of(2));
+    let first = meeting.job();
+    let submitter = thread::spawn(move || handle.submit(first).join().unwrap());
+    eventually("its thread is there and idle", || pool.metrics().idle_threads == 1);
+    let other = meeting.job();
+    let second = pool.submit(move || {
+        busy.open();
+        other()
+    });
+    assert!(second.join().unwrap() && submitter.join().unwrap(), "one waits for the other's end");
+}
+
+#[test]
+fn shutdown_waits_for_a_thread_whose_name_is_being_made() {
+    let _dog = Watchdog::start(30);
+    let (entered, until) = (Gate::closed(), Gate::closed());
+    let (told, wait) = (entered.clone(), until.clone());
+    let over = Arc::new(AtomicBool::new(false));
+    let (late, stopped) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+    let (is_over, was_late, stops) = (Arc::clone(&over), Arc::clone(&late), Arc::clone(&stopped));
+    let builder = Pool::builder().threads(0..=1).name(move |_| {
+        told.open();
+        wait.wait();
+        "late".into()
+    });
+    let builder = builder
+        .on_start(move |_| was_late.store(is_over.load(Ordering::SeqCst), Ordering::SeqCst))
+        .on_stop(move |_| stops.store(true, Ordering::SeqCst));
+    let pool = builder.build().unwrap();
+    let handle = pool.handle();
+    let submitter = thread::spawn(move || handle.try_execute(|| ()).is_ok());
+    entered.wait();
+    let owner = BlockedThread::default();
+    let ends = owner.clone();
+    let opener = thread::spawn(move || {
+        ends.wait_until_blocked();
+        until.open();
+    });
+    owner.is_this();
+    pool.shutdown(Shutdown::Drain);
+    over.store(true, Ordering::SeqCst);
+    opener.join().unwrap();
+    submitter.join().unwrap();
+    eventually("the thread has ended", || stopped.load(Ordering::SeqCst));
+    assert!(!late.load(Ordering::SeqCst), "a thread began its life after the shutdown");
+}
+
+#[test]
+fn a_shutdown_with_a_timeout_does_not_wait_for_a_spawner() {
+    let _dog = Watchdog::start(30);
+    let until = Gate::closed();
+    let wait = until.clone();
+    let builder = Pool::builder().threads(0..=1).spawner(move |thread| {
+        let started = thread.start();
+        wait.wait();
+        started
+    });
+    let pool = builder.build().unwrap();
+    let handle = pool.handle();
+    let submitter = thread::spawn(move || handle.try_execute(|| ()).is_ok());
+    eventually("its thread is there and idle", || pool.metrics().idle_threads == 1);
+    pool.shutdown(Shutdown::Drain.timeout(Duration::from_millis(20)));
+    assert!(!until.is_open(), "it has waited for the spawner");
+    until.open();
+    submitter.join().unwrap();
 }

@@ -1,11 +1,11 @@
-//! Jobs that block in `block_on` poll timers and I/O when every thread of their pool is blocked or busy.
+//! Candidates: jobs that block in `block_on` poll timers and I/O when every thread of their pool is blocked or busy.
 
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use brigade::time::sleep;
 use brigade::{Growth, Pool, block_on, blocking};
-use brigade_testkit::{Gate, Watchdog, eventually};
+use brigade_testkit::{BlockedThread, Gate, Watchdog, eventually};
 
 const SHORT: Duration = Duration::from_millis(20);
 
@@ -14,47 +14,55 @@ fn no_spares(threads: usize) -> Pool {
     Pool::builder().threads(threads).spare_threads(0).build().unwrap()
 }
 
-/// All of them sleep; one holds the driver, as there is a timer.
-fn with_a_holder(threads: usize) -> Pool {
-    let pool = no_spares(threads);
+/// Puts the driver holder into a job that blocks, after a job on the other worker has blocked and relies on it.
+fn call_the_holder_away(
+    pool: &Pool,
+    waits: impl FnOnce() + Send + 'static,
+    by_blocking: bool,
+) -> Gate {
+    // There is a timer, so a parked worker holds the driver.
     drop(pool.spawn(sleep(Duration::from_secs(3600))));
-    eventually("all sleep", || pool.metrics().idle_threads == threads);
-    std::thread::sleep(SHORT);
-    pool
+    eventually("both workers are parked", || pool.metrics().idle_threads == 2);
+    let worker = BlockedThread::default();
+    let blocks = worker.clone();
+    pool.execute(move || {
+        blocks.is_this();
+        waits();
+    });
+    eventually("the other worker holds the driver", || pool.metrics().idle_threads == 1);
+    worker.wait_until_blocked();
+    let (gate, begun) = (Gate::closed(), Gate::closed());
+    let (held, begins) = (gate.clone(), begun.clone());
+    pool.execute(move || {
+        begins.open();
+        if by_blocking { blocking(|| held.wait()) } else { held.wait() }
+    });
+    begun.wait();
+    gate
 }
 
-/// Puts the driver holder into a job that blocks, after the other worker has gone to sleep on its account.
 #[test]
-fn a_sleeper_wakes_in_time_when_the_driver_holder_is_called_away() {
-    let _dog = Watchdog::start_alone(30);
-    for says_so in [true, false] {
-        let (pool, gate) = (with_a_holder(2), Gate::closed());
-        let (begun, begins) = mpsc::channel();
-        let sleeper = pool.submit(move || {
-            block_on(async {
-                begun.send(Instant::now()).unwrap();
-                sleep(SHORT * 5).await;
-            });
-            Instant::now()
-        });
-        let start = begins.recv().unwrap();
-        eventually("the other holds the driver", || pool.metrics().idle_threads == 1);
-        std::thread::sleep(SHORT);
-        let held = gate.clone();
-        pool.execute(move || if says_so { blocking(|| held.wait()) } else { held.wait() });
-        let woken = sleeper.join().unwrap();
+fn a_job_that_sleeps_is_woken_when_the_driver_holder_is_called_away() {
+    let _dog = Watchdog::start(30);
+    for by_blocking in [true, false] {
+        let (pool, (woken, wakes)) = (no_spares(2), mpsc::channel());
+        let waits = move || {
+            block_on(sleep(SHORT * 5));
+            woken.send(()).unwrap();
+        };
+        let gate = call_the_holder_away(&pool, waits, by_blocking);
+        wakes.recv().unwrap();
         gate.open();
-        assert!(woken - start < SHORT * 10, "{:?}", woken - start);
     }
 }
 
-/// A job of each thread sleeps; one after the other is the one that looks.
+/// A job of each thread sleeps; one after the other is the candidate that polls. There may be more jobs than threads.
 #[test]
-fn all_workers_may_sleep_at_once() {
+fn jobs_that_sleep_on_every_thread_of_a_pool_all_end() {
     let _dog = Watchdog::start(30);
     for threads in [1, 2, 3] {
         let pool = no_spares(threads);
-        let sleepers: Vec<_> = (0..threads as u32)
+        let sleepers: Vec<_> = (0..2 * threads as u32)
             .map(|number| {
                 pool.submit(move || {
                     for round in 0..20 {
@@ -73,7 +81,7 @@ fn all_workers_may_sleep_at_once() {
 
 /// The driver holder finds more than one job, and no worker takes the rest: from then on the waiting job polls.
 #[test]
-fn a_sleeper_wakes_when_the_driver_holder_has_jobs_and_no_other_worker_comes() {
+fn a_job_that_sleeps_is_woken_when_the_driver_holder_has_jobs_and_no_other_worker_comes() {
     let _dog = Watchdog::start(30);
     let builder = Pool::builder().threads(1..=4).growth(Growth::WhenQueued(10));
     let (pool, gate) = (builder.build().unwrap(), Gate::closed());
@@ -96,6 +104,7 @@ fn a_sleeper_wakes_when_the_driver_holder_has_jobs_and_no_other_worker_comes() {
 mod files {
     use brigade::io::{PipeReader, pipe};
     use brigade::yield_now;
+    use brigade_testkit::spin_for;
     use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
 
     use super::*;
@@ -111,23 +120,22 @@ mod files {
         let _dog = Watchdog::start(30);
         for threads in [1, 2, 3] {
             let pool = no_spares(threads);
-            let (begun, begins) = mpsc::channel();
-            let (jobs, mut writers): (Vec<_>, Vec<_>) = (0..threads)
-                .map(|_| {
+            let workers: Vec<_> = (0..threads).map(|_| BlockedThread::default()).collect();
+            let (jobs, mut writers): (Vec<_>, Vec<_>) = workers
+                .iter()
+                .map(|worker| {
                     let (reader, writer) = pool.handle().enter(pipe).unwrap();
-                    let begun = begun.clone();
+                    let worker = worker.clone();
                     let job = pool.submit(move || {
-                        begun.send(()).unwrap();
+                        worker.is_this();
                         read(reader)
                     });
                     (job, writer)
                 })
                 .unzip();
-            begins.iter().take(threads).for_each(drop);
-            std::thread::sleep(SHORT);
+            workers.iter().for_each(BlockedThread::wait_until_blocked);
             for (number, writer) in writers.iter_mut().enumerate().rev() {
                 block_on(writer.write_all(&[number as u8])).unwrap();
-                std::thread::sleep(SHORT / 20);
             }
             for (number, job) in jobs.into_iter().enumerate() {
                 assert_eq!(job.join().unwrap(), number as u8);
@@ -136,26 +144,20 @@ mod files {
     }
 
     #[test]
-    fn what_arrives_is_read_when_the_driver_holder_is_called_away() {
+    fn a_byte_is_read_when_the_driver_holder_is_called_away() {
         let _dog = Watchdog::start(30);
-        for says_so in [true, false] {
-            let (pool, gate) = (with_a_holder(2), Gate::closed());
+        for by_blocking in [true, false] {
+            let (pool, (got, gets)) = (no_spares(2), mpsc::channel());
             let (reader, mut writer) = pool.handle().enter(pipe).unwrap();
-            let job = pool.submit(move || read(reader));
-            eventually("the other holds the driver", || pool.metrics().idle_threads == 1);
-            std::thread::sleep(SHORT);
-            let held = gate.clone();
-            pool.execute(move || if says_so { blocking(|| held.wait()) } else { held.wait() });
-            std::thread::sleep(SHORT);
+            let waits = move || got.send(read(reader)).unwrap();
+            let gate = call_the_holder_away(&pool, waits, by_blocking);
             block_on(writer.write_all(&[7])).unwrap();
-            let mut job = job;
-            let got = job.join_timeout(Duration::from_secs(5));
+            assert_eq!(gets.recv(), Ok(7));
             gate.open();
-            assert_eq!(got.unwrap().unwrap(), 7);
         }
     }
 
-    /// One polls the driver for all; a worker that runs out of work takes its place, and returns it.
+    /// A candidate polls the driver for all; a worker that runs out of work takes its place, and returns it.
     #[test]
     fn a_timer_and_a_file_go_on_while_workers_come_and_go() {
         let _dog = Watchdog::start(60);
@@ -172,14 +174,14 @@ mod files {
             sum
         });
         for number in 0..100 {
-            pool.execute(|| std::thread::sleep(Duration::from_micros(500)));
+            pool.execute(|| spin_for(Duration::from_micros(200)));
             block_on(writer.write_all(&[number])).unwrap();
             block_on(sleep(Duration::from_micros(700)));
         }
         assert_eq!(job.join().unwrap(), 4950);
     }
 
-    /// What polls a file takes each new waker for another task's, and wakes the former one.
+    /// A file takes each new waker for another task's, and wakes the former one.
     #[test]
     fn a_job_that_waits_for_a_file_and_for_a_job_lets_others_run() {
         let _dog = Watchdog::start(30);

@@ -1,15 +1,12 @@
 //! Threads that start and end: growing, shrinking, replacing blocked ones, and starts that fail.
 
 mod blocking_jobs;
-mod crew_corners;
 mod failed_starts;
 mod growing;
 mod headcount;
 mod inherited;
 mod pins;
-mod racing_growth;
 mod resizing;
-mod resizing_blocked;
 mod short_keep_alive;
 mod shrinking;
 mod slow_spawner;

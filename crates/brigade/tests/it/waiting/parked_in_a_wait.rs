@@ -1,12 +1,12 @@
-//! A worker that dozes, inside a job of a pool whose waits run anything: the pool is neither idle nor at its end.
+//! A worker that is parked inside a wait of a job, a job of a pool whose waits run anything: the pool is neither idle nor at its end.
 
 use std::time::Duration;
 
 use brigade::{Pool, Shutdown};
 use brigade_testkit::{Gate, Watchdog, eventually};
 
-/// A pool of one thread, which dozes: its job waits for a call on the other pool, which waits for the gate.
-fn dozing(gate: &Gate) -> (Pool, Pool) {
+/// A pool of one thread whose worker parks in a wait: its job waits for a call on the other pool, which waits for the gate.
+fn parked(gate: &Gate) -> (Pool, Pool) {
     let builder = || Pool::builder().threads(1).spare_threads(0).waits_run_anything();
     let (pool, other) = (builder().build().unwrap(), builder().build().unwrap());
     let (gate, handle) = (gate.clone(), other.handle());
@@ -14,15 +14,15 @@ fn dozing(gate: &Gate) -> (Pool, Pool) {
     eventually("the other pool runs the call", || other.metrics().running == 1);
     // It has looked for work before it parks, or it still does.
     let parks = || pool.metrics().workers.iter().map(|worker| worker.parks).sum::<u64>();
-    eventually("the worker dozes", || parks() > 0);
+    eventually("the worker parks", || parks() > 0);
     (pool, other)
 }
 
 #[test]
-fn it_runs_what_is_submitted_meanwhile() {
+fn a_worker_parked_in_a_wait_runs_jobs_submitted_meanwhile() {
     let _dog = Watchdog::start(20);
     let gate = Gate::closed();
-    let (pool, _other) = dozing(&gate);
+    let (pool, _other) = parked(&gate);
     for n in 0..100 {
         assert_eq!(pool.submit(move || n).join().unwrap(), n);
         assert_eq!(pool.install(|| n).unwrap(), n);
@@ -34,21 +34,21 @@ fn it_runs_what_is_submitted_meanwhile() {
 }
 
 #[test]
-fn its_pool_is_not_idle() {
+fn a_pool_whose_worker_is_parked_in_a_wait_is_not_idle() {
     let _dog = Watchdog::start(20);
     let gate = Gate::closed();
-    let (pool, _other) = dozing(&gate);
+    let (pool, _other) = parked(&gate);
     assert!(!pool.wait_idle_timeout(Duration::from_millis(20)));
     gate.open();
     assert!(pool.wait_idle());
 }
 
 #[test]
-fn its_pool_does_not_end() {
+fn a_pool_whose_worker_is_parked_in_a_wait_does_not_end() {
     let _dog = Watchdog::start(20);
     for how in [Shutdown::Drain, Shutdown::Finish, Shutdown::Discard] {
         let gate = Gate::closed();
-        let (pool, _other) = dozing(&gate);
+        let (pool, _other) = parked(&gate);
         let report = pool.shutdown(how.timeout(Duration::from_millis(20)));
         assert_eq!((report.ran, report.still_running), (0, 1));
         gate.open();

@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::support::crowd::{Crowd, await_idle_workers, for_both_queueings, workers};
 use crate::support::reports::counts;
 use brigade::{Idle, Pool, Shutdown};
-use brigade_testkit::{Gate, Watchdog, eventually};
+use brigade_testkit::{Gate, Watchdog, eventually, spin_for, stays};
 
 const SHORT: Duration = Duration::from_millis(50);
 
@@ -24,56 +24,33 @@ fn fill(pool: &Pool) {
     pool.wait_idle();
 }
 
-/// A worker's keep-alive ends while a job is submitted, many times.
-fn no_job_is_stranded(core: usize, keep_alive: Duration) {
+/// A worker's keep-alive ends while a job is submitted, many times; with 80 microseconds about as long as the next job takes to come.
+#[test]
+fn no_job_is_stranded_while_keep_alives_end() {
     let _dog = Watchdog::start(120);
-    for_both_queueings(|builder| {
-        let pool = builder.threads(core..=2).keep_alive(keep_alive).build().unwrap();
-        thread::scope(|scope| {
-            for _ in 0..2 {
-                scope.spawn(|| {
-                    for n in 0..1000 {
-                        assert_eq!(pool.submit(move || n + 1).join().unwrap(), n + 1);
-                        assert!(workers(&pool) <= 2);
-                    }
-                });
+    for (core, micros) in [(1, 0), (1, 1), (0, 0), (0, 1), (0, 80)] {
+        let keep_alive = Duration::from_micros(micros);
+        for_both_queueings(|builder| {
+            let pool = builder.threads(core..=2).keep_alive(keep_alive).build().unwrap();
+            thread::scope(|scope| {
+                for _ in 0..2 {
+                    scope.spawn(|| {
+                        for n in 0..1000 {
+                            assert_eq!(pool.submit(move || n + 1).join().unwrap(), n + 1);
+                            assert!(workers(&pool) <= 2);
+                        }
+                    });
+                }
+            });
+            for n in 1..=300 {
+                pool.job().execute_batch([|| (), || ()]).unwrap();
+                pool.wait_idle();
+                assert_eq!(pool.metrics().returned, 2000 + 2 * n);
             }
+            await_idle_workers(&pool, core);
+            assert_eq!(counts(pool.shutdown(Shutdown::Drain)), (2600, 0, 0));
         });
-        for n in 1..=300 {
-            pool.job().execute_batch([|| (), || ()]).unwrap();
-            pool.wait_idle();
-            assert_eq!(pool.metrics().returned, 2000 + 2 * n);
-        }
-        await_idle_workers(&pool, core);
-        let ran = 2600;
-        assert_eq!(counts(pool.shutdown(Shutdown::Drain)), (ran, 0, 0));
-    });
-}
-
-#[test]
-fn no_job_is_stranded_with_one_thread_kept_and_a_keep_alive_of_zero() {
-    no_job_is_stranded(1, Duration::ZERO);
-}
-
-#[test]
-fn no_job_is_stranded_with_one_thread_kept_and_a_keep_alive_of_a_microsecond() {
-    no_job_is_stranded(1, Duration::from_micros(1));
-}
-
-#[test]
-fn no_job_is_stranded_with_no_thread_kept_and_a_keep_alive_of_zero() {
-    no_job_is_stranded(0, Duration::ZERO);
-}
-
-#[test]
-fn no_job_is_stranded_with_no_thread_kept_and_a_keep_alive_of_a_microsecond() {
-    no_job_is_stranded(0, Duration::from_micros(1));
-}
-
-/// About as long as the next job takes to come.
-#[test]
-fn no_job_is_stranded_with_no_thread_kept_and_a_keep_alive_of_a_job() {
-    no_job_is_stranded(0, Duration::from_micros(80));
+    }
 }
 
 /// Workers that leave while a job of theirs has children: the remaining workers or new ones find these.
@@ -101,54 +78,36 @@ fn chains_run_to_their_end_while_workers_come_and_go() {
 }
 
 #[test]
-fn a_thread_that_is_idle_for_less_than_keep_alive_stays() {
+fn threads_of_the_core_and_threads_that_are_idle_for_less_than_keep_alive_stay() {
     let _dog = Watchdog::start(30);
-    for keep_alive in [Duration::from_secs(600), Duration::MAX] {
-        let pool = Pool::builder().threads(0..=3).keep_alive(keep_alive).build().unwrap();
+    let ten_minutes = Duration::from_secs(600);
+    for (threads, keep_alive, stay) in
+        [(0..=3, ten_minutes, 3), (0..=3, Duration::MAX, 3), (2..=4, Duration::ZERO, 2)]
+    {
+        let pool = Pool::builder().threads(threads).keep_alive(keep_alive).build().unwrap();
         fill(&pool);
-        thread::sleep(Duration::from_millis(50));
-        await_idle_workers(&pool, 3);
+        await_idle_workers(&pool, stay);
+        stays("they stay", || workers(&pool) == stay);
     }
 }
 
-/// Whatever a worker does while it waits, it ends in time.
+/// The time that a worker spins before it parks is part of the time for which it is idle.
 #[test]
 fn a_thread_ends_after_keep_alive_however_it_waits() {
     let _dog = Watchdog::start(60);
-    let spin_then_park = Idle::SpinThenPark(Duration::from_micros(100));
-    for idle in [Idle::Park, spin_then_park, Idle::Spin] {
-        for_both_queueings(|builder| {
-            let builder = builder.threads(0..=2).keep_alive(SHORT).idle(idle);
-            let pool = builder.build().unwrap();
-            fill(&pool);
-            await_idle_workers(&pool, 0);
-            fill(&pool);
-            await_idle_workers(&pool, 0);
-        });
+    let spins = [Duration::from_micros(100), Duration::from_secs(60)].map(Idle::SpinThenPark);
+    for idle in [Idle::Park, Idle::Spin].into_iter().chain(spins) {
+        for (core, keep_alive) in [(0, SHORT), (1, Duration::ZERO)] {
+            for_both_queueings(|builder| {
+                let builder = builder.threads(core..=2).keep_alive(keep_alive).idle(idle);
+                let pool = builder.build().unwrap();
+                for _ in 0..2 {
+                    fill(&pool);
+                    await_idle_workers(&pool, core);
+                }
+            });
+        }
     }
-}
-
-#[test]
-fn a_thread_with_no_keep_alive_ends_at_once_however_it_waits() {
-    let _dog = Watchdog::start(60);
-    let spin_then_park = Idle::SpinThenPark(Duration::from_micros(100));
-    for idle in [Idle::Park, Idle::Spin, spin_then_park] {
-        println!("{idle:?}");
-        let builder = Pool::builder().threads(1..=2).keep_alive(Duration::ZERO).idle(idle);
-        let pool = builder.build().unwrap();
-        fill(&pool);
-        await_idle_workers(&pool, 1);
-    }
-}
-
-/// The time that a worker spins before it sleeps is part of the time for which it is idle.
-#[test]
-fn a_thread_ends_after_keep_alive_although_it_may_look_out_for_longer() {
-    let _dog = Watchdog::start(60);
-    let idle = Idle::SpinThenPark(Duration::from_secs(60));
-    let pool = Pool::builder().threads(0..=1).keep_alive(SHORT).idle(idle).build().unwrap();
-    pool.submit(|| ()).join().unwrap();
-    await_idle_workers(&pool, 0);
 }
 
 #[test]
@@ -167,16 +126,6 @@ fn a_core_that_may_time_out_goes_down_to_no_thread_and_the_next_job_runs() {
         let report = pool.shutdown(Shutdown::Drain);
         assert_eq!(counts(report), (12, 0, 0));
     });
-}
-
-#[test]
-fn a_core_that_may_not_time_out_stays() {
-    let _dog = Watchdog::start(30);
-    let pool = Pool::builder().threads(2..=4).keep_alive(Duration::ZERO).build().unwrap();
-    fill(&pool);
-    await_idle_workers(&pool, 2);
-    thread::sleep(Duration::from_millis(20));
-    await_idle_workers(&pool, 2);
 }
 
 #[test]
@@ -201,7 +150,7 @@ struct Counted(Arc<AtomicUsize>);
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        thread::sleep(Duration::from_millis(5));
+        spin_for(Duration::from_millis(1));
         self.0.fetch_add(1, Ordering::SeqCst);
     }
 }
@@ -241,7 +190,7 @@ fn a_thread_that_left_has_really_ended() {
 }
 
 #[test]
-fn thread_local_destructors_of_those_that_left_have_run_when_the_pool_has_ended() {
+fn thread_local_destructors_of_ended_threads_have_run_when_the_pool_has_ended() {
     let _dog = Watchdog::start(60);
     for round in 0..20 {
         let (pool, dropped) = with_destructors(Duration::from_micros(round * 20), "leaving-");
@@ -285,8 +234,7 @@ fn a_destructor_on_a_thread_that_left_may_drop_the_pool() {
     await_idle_workers(&pool, 0);
     assert_eq!(pool.submit(|| 42).join().unwrap(), 42);
     await_idle_workers(&pool, 0);
-    // The second may be about to join the first.
-    thread::sleep(Duration::from_millis(20));
+    // The second joins the first, or is about to.
     *owner.lock().unwrap() = Some(pool);
     gate.open();
     tells.recv_timeout(Duration::from_secs(10)).expect("the destructor has dropped the pool");

@@ -1,8 +1,7 @@
 //! Timers fire although threads end as soon as they are idle, and the remaining one is blocked.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use brigade::{Handle, Pool, Threads, time};

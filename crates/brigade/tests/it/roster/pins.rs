@@ -4,12 +4,11 @@
 
 use std::sync::Arc;
 
+use crate::support::crowd::threads_named;
+use crate::support::nice::nice_here;
 use brigade::{Cpus, Handle, Pool, blocking, current_worker_index};
 use brigade_sync::affinity::ThreadRef;
 use brigade_testkit::{Meeting, Watchdog, eventually};
-
-use crate::support::crowd::threads_named;
-use crate::support::nice::nice_here;
 
 /// The CPUs that the calling thread may run on.
 fn mine() -> Vec<usize> {

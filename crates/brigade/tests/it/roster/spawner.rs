@@ -1,17 +1,14 @@
 //! The spawner is user code: it may fail, panic and be slow, and the pool still works.
 
-use std::io;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
-use std::thread;
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
-
-use brigade::{NewThread, Pool, Reason, Shutdown, Thread};
+use std::{io, thread};
 
 use crate::support::crowd::{Crowd, await_idle_workers, for_both_queueings, workers};
-use brigade_testkit::panics;
-use brigade_testkit::{Gate, Watchdog, eventually, spin_for};
+use brigade::{Handle, NewThread, Pool, Reason, Shutdown, Thread, WhenFull};
+use brigade_testkit::{BlockedThread, Gate, Watchdog, eventually, panics, spin_for, stays};
 
 /// How starts fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,7 +104,7 @@ fn a_thread_has_the_name_that_the_spawner_gives_it_or_none() {
 }
 
 #[test]
-fn a_lazy_pool_that_can_not_start_its_first_thread_gives_the_job_back_and_tries_again() {
+fn a_lazy_pool_that_can_not_start_its_first_thread_returns_the_job_and_tries_again() {
     let _dog = Watchdog::start(30);
     panics::silence_expected();
     for how in [Failure::Error, Failure::Panic] {
@@ -125,7 +122,7 @@ fn a_lazy_pool_that_can_not_start_its_first_thread_gives_the_job_back_and_tries_
 }
 
 #[test]
-fn a_thread_that_can_not_start_is_done_without_while_there_is_another() {
+fn a_thread_that_can_not_start_is_not_needed_while_there_is_another() {
     let _dog = Watchdog::start(60);
     panics::silence_expected();
     for how in [Failure::Error, Failure::Panic] {
@@ -225,7 +222,7 @@ fn threadless(builder: brigade::Builder, how: Failure) -> (Pool, Starter) {
 }
 
 #[test]
-fn a_pool_that_can_not_have_a_thread_gives_jobs_back() {
+fn a_pool_that_can_not_have_a_thread_returns_jobs_futures_and_timers_with_that_reason() {
     let _dog = Watchdog::start(30);
     panics::silence_expected();
     for how in [Failure::Error, Failure::Panic] {
@@ -237,11 +234,23 @@ fn a_pool_that_can_not_have_a_thread_gives_jobs_back() {
                 let keeper = Arc::clone(&kept);
                 let back = handle.try_execute(move || drop(keeper)).unwrap_err();
                 assert_eq!(Arc::strong_count(&kept), 2, "it has the closure");
+                assert_eq!(back.reason(), Reason::NoThread);
                 back.into_inner()();
                 let back = handle.try_submit(move || round).expect_err("no thread");
-                assert_eq!(back.into_inner()(), round);
+                assert_eq!((back.reason(), back.into_inner()()), (Reason::NoThread, round));
                 let back = handle.job().execute_batch([|| (), || ()]).unwrap_err();
-                assert_eq!(back.into_inner().len(), 2);
+                assert_eq!((back.reason(), back.into_inner().len()), (Reason::NoThread, 2));
+                let back = handle.try_spawn(async move { round }).unwrap_err();
+                let reason = back.reason();
+                assert_eq!(
+                    (reason, brigade::block_on(back.into_inner())),
+                    (Reason::NoThread, round)
+                );
+                let far = Duration::from_secs(3600);
+                let keeper = Arc::clone(&kept);
+                let back = handle.job().after(far).execute(move || drop(keeper)).unwrap_err();
+                assert_eq!(back.reason(), Reason::NoThread);
+                back.into_inner()();
                 let metrics = pool.metrics();
                 assert_eq!((metrics.threads, metrics.accepted, metrics.queued), (0, 0, 0));
             }
@@ -253,27 +262,14 @@ fn a_pool_that_can_not_have_a_thread_gives_jobs_back() {
             pool.wait_idle();
             assert_eq!(pool.metrics().accepted, 1);
             assert!(workers(&pool) <= 2);
+            drop(pool);
+            assert_eq!(handle.try_execute(|| ()).unwrap_err().reason(), Reason::Closed);
         });
     }
 }
 
 #[test]
-fn a_job_given_back_for_want_of_a_thread_says_so() {
-    let _dog = Watchdog::start(30);
-    for_both_queueings(|builder| {
-        let (pool, starter) = threadless(builder, Failure::Error);
-        let handle = pool.handle();
-        assert_eq!(handle.try_execute(|| ()).unwrap_err().reason(), Reason::NoThread);
-        assert_eq!(handle.try_submit(|| ()).err().unwrap().reason(), Reason::NoThread);
-        assert_eq!(handle.job().execute_batch([|| ()]).unwrap_err().reason(), Reason::NoThread);
-        starter.fail(false);
-        drop(pool);
-        assert_eq!(handle.try_execute(|| ()).unwrap_err().reason(), Reason::Closed);
-    });
-}
-
-#[test]
-fn the_owner_of_a_pool_that_can_not_have_a_thread_is_told_by_a_panic() {
+fn the_owner_of_a_pool_that_can_not_have_a_thread_panics() {
     let _dog = Watchdog::start(30);
     for_both_queueings(|builder| {
         let (pool, starter) = threadless(builder, Failure::Error);
@@ -299,7 +295,7 @@ fn a_pool_that_never_had_a_thread_ends() {
 
 /// The same as for a pool that is built with a core size of zero.
 #[test]
-fn a_pool_resized_to_no_core_gives_jobs_back_too() {
+fn a_pool_resized_to_no_core_returns_jobs_too() {
     let _dog = Watchdog::start(30);
     for_both_queueings(|builder| {
         let starter = Starter::default();
@@ -317,7 +313,7 @@ fn a_pool_resized_to_no_core_gives_jobs_back_too() {
 
 /// One relies on a thread that another is starting, and then it does not start.
 #[test]
-fn a_job_accepted_while_the_only_thread_fails_to_start_is_not_left_alone() {
+fn a_job_accepted_while_the_only_thread_fails_to_start_is_not_stranded() {
     let _dog = Watchdog::start(60);
     let (asked, gate) = (Arc::new(AtomicUsize::new(0)), Gate::closed());
     let (counted, until) = (Arc::clone(&asked), gate.clone());
@@ -336,8 +332,16 @@ fn a_job_accepted_while_the_only_thread_fails_to_start_is_not_left_alone() {
         let submit = || handle.try_submit(|| ());
         let first = scope.spawn(submit);
         eventually("its thread is being started", || asked.load(Ordering::SeqCst) == 1);
-        let second = scope.spawn(submit);
-        thread::sleep(Duration::from_millis(20));
+        let submitter = BlockedThread::default();
+        let blocks = submitter.clone();
+        let second = scope.spawn(move || {
+            blocks.is_this();
+            submit()
+        });
+        // It waits for the start, or has relied on it and returned.
+        eventually("it has submitted or is blocked", || {
+            second.is_finished() || submitter.is_blocked()
+        });
         gate.open();
         for submitted in [first, second] {
             if let Ok(mut job) = submitted.join().unwrap() {
@@ -350,7 +354,7 @@ fn a_job_accepted_while_the_only_thread_fails_to_start_is_not_left_alone() {
 
 /// The thread that a submission relies on leaves before the job is there, and the next one does not start.
 #[test]
-fn a_job_accepted_while_the_last_thread_leaves_is_not_left_alone_although_the_next_may_not_start() {
+fn a_job_accepted_while_the_last_thread_leaves_is_not_stranded_although_the_next_may_not_start() {
     let _dog = Watchdog::start(120);
     for_both_queueings(|builder| {
         let asked = AtomicUsize::new(0);
@@ -373,4 +377,83 @@ fn a_job_accepted_while_the_last_thread_leaves_is_not_left_alone_although_the_ne
             spin_for(Duration::from_micros(n % 40));
         }
     });
+}
+
+#[test]
+fn a_spawner_may_submit_to_another_pool() {
+    let _dog = Watchdog::start(30);
+    let other = Pool::new(1);
+    let log = other.handle();
+    let builder = Pool::builder().threads(1..=2).spawner(move |thread| {
+        log.execute(|| ());
+        thread.start()
+    });
+    let pool = builder.build().unwrap();
+    let (handle, gate, crowd) = (pool.handle(), Gate::closed(), Crowd::default());
+    for busy in 1..=2 {
+        handle.execute(crowd.job(&gate));
+        eventually("the job has started", || crowd.now() == busy);
+    }
+    gate.open();
+}
+
+#[test]
+fn a_spawner_that_fails_after_it_has_started_the_thread_leaves_the_counts_right() {
+    let _dog = Watchdog::start(60);
+    let (asked, there) = (AtomicUsize::new(0), Arc::new(AtomicUsize::new(0)));
+    let (starts, stops) = (Arc::clone(&there), Arc::clone(&there));
+    let builder = Pool::builder().threads(1..=3).spawner(move |thread| {
+        let started = thread.start()?;
+        // Say, its priority could not be set.
+        if asked.fetch_add(1, Ordering::SeqCst) > 0 {
+            return Err(std::io::Error::other("expected"));
+        }
+        Ok(started)
+    });
+    let builder = builder
+        .on_start(move |_| _ = starts.fetch_add(1, Ordering::SeqCst))
+        .on_stop(move |_| _ = stops.fetch_sub(1, Ordering::SeqCst));
+    let pool = builder.build().unwrap();
+    let (gate, crowd) = (Gate::closed(), Crowd::default());
+    for _ in 0..10 {
+        pool.execute(crowd.job(&gate));
+    }
+    eventually("each counted worker runs a job", || crowd.now() == workers(&pool));
+    stays("no more are counted", || crowd.now() == workers(&pool));
+    let (most, counted) = (crowd.now(), workers(&pool));
+    gate.open();
+    drop(pool);
+    assert!(most <= 3 && counted == most, "{most} threads at work, {counted} counted, 3 allowed");
+}
+
+#[test]
+fn a_spawner_that_waits_for_an_idle_pool_returns() {
+    let _dog = Watchdog::start(30);
+    let pool: Arc<OnceLock<Pool>> = Arc::default();
+    let own = Arc::clone(&pool);
+    let builder = Pool::builder().threads(2).spawner(move |thread| {
+        own.get().inspect(|pool| _ = pool.wait_idle());
+        thread.start()
+    });
+    pool.set(builder.build().unwrap()).unwrap();
+    pool.get().unwrap().execute(|| ());
+    assert!(pool.get().unwrap().wait_idle());
+}
+
+#[test]
+fn a_spawner_may_submit_to_its_own_full_pool() {
+    let _dog = Watchdog::start(30);
+    for policy in [WhenFull::DropOldest, WhenFull::Block] {
+        let own: Arc<OnceLock<Handle>> = Arc::default();
+        let handle = Arc::clone(&own);
+        let builder = Pool::builder().threads(0..=1).capacity(1).when_full(policy);
+        let builder = builder.spawner(move |thread| {
+            let _ = handle.get().map(|handle| handle.job().execute(|| ()));
+            thread.start()
+        });
+        let pool = builder.build().unwrap();
+        own.set(pool.handle()).unwrap();
+        pool.execute(|| ());
+        assert!(pool.wait_idle(), "{policy:?}");
+    }
 }

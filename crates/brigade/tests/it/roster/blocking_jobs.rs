@@ -3,13 +3,14 @@
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use brigade::Shutdown;
-
-use crate::support::crowd::{Crowd, await_idle_workers, for_both_queueings, workers};
-use brigade_testkit::panics;
-use brigade_testkit::{Gate, Meeting, Watchdog, eventually};
+use crate::support::busy::open_once_closed;
+use crate::support::crowd::{
+    Crowd, a_child_runs_elsewhere, await_idle_workers, for_both_queueings, workers,
+};
+use brigade::{Pool, Shutdown};
+use brigade_testkit::{Gate, Meeting, Watchdog, eventually, panics, stays};
 
 const SHORT: Duration = Duration::from_millis(20);
 
@@ -73,8 +74,7 @@ fn no_more_blocked_threads_are_replaced_than_the_pool_has_spare() {
                 pool.execute(move || brigade::blocking(job));
             }
             eventually("as many as may be are blocked", || crowd.now() == 2 + spare);
-            thread::sleep(Duration::from_millis(20));
-            assert_eq!((crowd.now(), workers(&pool)), (2 + spare, 2 + spare));
+            stays("no more", || (crowd.now(), workers(&pool)) == (2 + spare, 2 + spare));
             gate.open();
             pool.wait_idle();
             assert_eq!((crowd.most(), pool.metrics().returned), (2 + spare, 8));
@@ -112,9 +112,7 @@ fn a_replacement_ends_although_the_thread_it_replaced_stays_busy() {
             busy.wait();
         });
         pool.submit(|| ()).join().unwrap();
-        eventually("the replacement sleeps", || pool.metrics().idle_threads == 1);
-        // Permanently, for the pool: no other worker counts.
-        thread::sleep(Duration::from_millis(50));
+        eventually("the replacement parks", || pool.metrics().idle_threads == 1);
         blocked.open();
         eventually("the replacement ends", || workers(&pool) == 1);
         gate.open();
@@ -155,8 +153,7 @@ fn a_panic_passes_through_and_the_thread_counts_again() {
             pool.execute(move || brigade::blocking(job));
         }
         eventually("three are blocked", || crowd.now() == 3);
-        thread::sleep(Duration::from_millis(20));
-        assert_eq!((crowd.now(), workers(&pool)), (3, 3));
+        stays("no more", || (crowd.now(), workers(&pool)) == (3, 3));
         gate.open();
     });
 }
@@ -241,27 +238,106 @@ fn a_child_submitted_before_a_block_runs_while_its_parent_waits_for_it() {
 fn wait_idle_and_shutdown_wait_for_jobs_that_are_blocked() {
     let _dog = Watchdog::start(30);
     for_both_queueings(|builder| {
-        let pool = builder.threads(1).build().unwrap();
-        for _ in 0..4 {
-            pool.execute(|| brigade::blocking(|| thread::sleep(Duration::from_millis(5))));
-        }
-        pool.wait_idle();
+        let pool = builder.threads(1).spare_threads(3).build().unwrap();
+        let held = || {
+            let (gate, crowd) = (Gate::closed(), Crowd::default());
+            for _ in 0..4 {
+                let job = crowd.job(&gate);
+                pool.execute(move || brigade::blocking(job));
+            }
+            eventually("all are blocked", || crowd.now() == 4);
+            gate
+        };
+        let gate = held();
+        thread::scope(|scope| {
+            let waits = scope.spawn(|| pool.wait_idle());
+            assert!(!pool.wait_idle_timeout(Duration::from_millis(1)) && !waits.is_finished());
+            gate.open();
+            assert!(waits.join().unwrap());
+        });
         assert_eq!(pool.metrics().returned, 4);
-        for _ in 0..4 {
-            pool.execute(|| brigade::blocking(|| thread::sleep(Duration::from_millis(5))));
-        }
+        open_once_closed(&held(), pool.handle());
         let report = pool.shutdown(Shutdown::Drain);
         assert_eq!((report.ran, report.discarded, report.still_running), (8, 0, 0));
     });
 }
 
 #[test]
-fn a_start_hook_may_block() {
+fn start_and_stop_hooks_may_block() {
     let _dog = Watchdog::start(30);
     for_both_queueings(|builder| {
-        let nap = |_| brigade::blocking(|| thread::sleep(Duration::from_millis(5)));
-        let pool = builder.threads(2).on_start(nap).on_stop(nap).build().unwrap();
+        let gate = Gate::closed();
+        let (starts, stops) = (gate.clone(), gate.clone());
+        let builder = builder.threads(2).on_start(move |_| brigade::blocking(|| starts.wait()));
+        let pool = builder.on_stop(move |_| brigade::blocking(|| stops.wait())).build().unwrap();
         let jobs: Vec<_> = (0..10).map(|n| pool.submit(move || n)).collect();
+        gate.open();
         assert!(jobs.into_iter().enumerate().all(|(n, job)| job.join().unwrap() == n));
     });
+}
+
+#[test]
+fn a_replacement_that_was_idle_for_keep_alive_ends_when_the_blocked_thread_is_back() {
+    let _dog = Watchdog::start(30);
+    const KEEP_ALIVE: Duration = Duration::from_secs(1);
+    let pool = Pool::builder().threads(1).keep_alive(KEEP_ALIVE).build().unwrap();
+    let (gate, crowd) = (Gate::closed(), Crowd::default());
+    let job = crowd.job(&gate);
+    pool.execute(move || brigade::blocking(job));
+    eventually("it is blocked", || crowd.now() == 1);
+    pool.submit(|| ()).join().unwrap();
+    eventually("the replacement is idle", || pool.metrics().idle_threads == 1);
+    let idle = Instant::now();
+    eventually("it has been idle for that long", || idle.elapsed() > KEEP_ALIVE);
+    assert_eq!(workers(&pool), 2, "it replaces the blocked thread");
+    gate.open();
+    let back = Instant::now();
+    eventually("the replacement ends", || workers(&pool) == 1);
+    assert!(
+        back.elapsed() < KEEP_ALIVE,
+        "its time began when it became idle: {:?}",
+        back.elapsed()
+    );
+}
+
+#[test]
+fn a_child_of_a_replacement_is_run_by_the_thread_it_replaced() {
+    let _dog = Watchdog::start(30);
+    let pool = Pool::new(1);
+    let (freed, busy, crowd) = (Gate::closed(), Gate::closed(), Crowd::default());
+    let blocked = crowd.job(&freed);
+    pool.execute(move || brigade::blocking(blocked));
+    eventually("it is blocked", || crowd.now() == 1);
+    let (other, wait) = (crowd.clone(), busy.clone());
+    let parent = pool.submit(move || {
+        let _inside = other.enter();
+        wait.wait();
+        a_child_runs_elsewhere()
+    });
+    eventually("its replacement is busy", || crowd.now() == 2);
+    freed.open();
+    eventually("it is idle", || pool.metrics().idle_threads == 1);
+    stays("it is idle", || pool.metrics().idle_threads == 1);
+    busy.open();
+    assert!(parent.join().unwrap(), "one worker is idle, and a job waits");
+}
+
+#[test]
+fn a_blocked_thread_beyond_the_core_size_is_replaced_for_one_job() {
+    let _dog = Watchdog::start(30);
+    let builder = Pool::builder().threads(1..=2).growth(brigade::Growth::WhenQueued(2));
+    let pool = builder.build().unwrap();
+    let (freed, busy, crowd) = (Gate::closed(), Gate::closed(), Crowd::default());
+    pool.execute(crowd.job(&busy));
+    eventually("one is busy", || crowd.now() == 1);
+    let blocked = crowd.job(&freed);
+    pool.execute(|| ());
+    pool.execute(move || brigade::blocking(blocked));
+    eventually("the other is blocked", || crowd.now() == 2);
+    let frees = freed.clone();
+    let mut freeing = pool.submit(move || frees.open());
+    let ran = freeing.join_timeout(Duration::from_secs(2)).is_some();
+    freed.open();
+    busy.open();
+    assert!(ran, "there is work, and no thread in place of the blocked one");
 }

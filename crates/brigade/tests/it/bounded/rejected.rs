@@ -31,7 +31,7 @@ fn ways_back(pool: Handle, token: &Arc<()>) -> Vec<(Reason, Arc<()>)> {
 }
 
 #[test]
-fn a_job_that_finds_no_room_comes_back_as_it_was() {
+fn a_job_rejected_by_a_full_pool_is_returned_unchanged() {
     let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let (pool, gate) = full(builder, 2, WhenFull::Reject);
@@ -67,7 +67,7 @@ fn a_closed_pool_says_so_whether_it_is_full_or_not() {
 }
 
 #[test]
-fn what_a_pool_without_a_thread_gave_back_takes_no_room() {
+fn a_job_returned_for_lack_of_a_thread_holds_no_permit() {
     let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let builder = builder.threads(0..=1).capacity(1).when_full(WhenFull::Block);
@@ -118,7 +118,7 @@ fn each_of_1000_jobs_submitted_again_until_there_is_room_runs_once() {
 }
 
 #[test]
-fn a_batch_is_accepted_as_far_as_there_is_room_and_the_rest_comes_back_in_order() {
+fn a_batch_is_accepted_as_far_as_there_are_permits_and_the_rest_is_returned_in_order() {
     let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let (pool, gate) = busy(builder, 3, WhenFull::Reject);

@@ -1,10 +1,12 @@
 //! When a pool gets threads: up to its core size with each submission, beyond it as its growth says.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::sync::{Arc, Barrier, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::support::crowd::{Crowd, await_idle_workers, for_both_queueings, workers};
+use crate::support::soak::soak_time;
 use brigade::{Growth, Pool, Reason};
 use brigade_testkit::{Gate, Meeting, Watchdog, eventually};
 
@@ -28,20 +30,13 @@ fn build_starts_one_thread_of_a_core_size_and_none_of_zero() {
 }
 
 #[test]
-fn a_lazy_pool_has_no_thread_before_its_first_job_and_then_grows_as_any_other() {
+fn a_lazy_pool_has_no_thread_before_its_first_job_or_a_prestart() {
     let _dog = Watchdog::start(30);
-    for_both_queueings(|builder| {
-        let pool = builder.threads(2..=3).lazy().build().unwrap();
-        assert!(pool.wait_idle());
-        assert_eq!(workers(&pool), 0);
-        for after in [1, 2, 2] {
-            pool.submit(|| ()).join().unwrap();
-            assert_eq!(workers(&pool), after);
-            await_idle_workers(&pool, after);
-        }
-    });
-    drop(Pool::builder().threads(2).lazy().build().unwrap());
-    let pool = Pool::builder().threads(2).lazy().build().unwrap();
+    let lazy = || Pool::builder().threads(2).lazy().build().unwrap();
+    drop(lazy());
+    let pool = lazy();
+    assert!(pool.wait_idle());
+    assert_eq!(workers(&pool), 0);
     pool.prestart().unwrap();
     assert_eq!(workers(&pool), 2);
 }
@@ -73,25 +68,25 @@ fn prestart_starts_the_core_size_and_no_more() {
 }
 
 #[test]
-fn a_number_of_threads_is_core_and_largest_size() {
-    let _dog = Watchdog::start(20);
-    let pool = Pool::builder().threads(3).build().unwrap();
-    assert_eq!((pool.size(), *pool.size().end()), (3..=3, 3));
-    let pool = Pool::builder().threads(1..=4).build().unwrap();
-    assert_eq!((pool.size(), *pool.size().end()), (1..=4, 4));
-}
-
-#[test]
 fn each_submission_up_to_the_core_size_starts_a_thread_although_others_are_idle() {
     let _dog = Watchdog::start(30);
-    for_both_queueings(|builder| {
-        let pool = builder.threads(4..=6).build().unwrap();
-        for after in [2, 3, 4, 4, 4] {
-            pool.submit(|| ()).join().unwrap();
-            assert_eq!(workers(&pool), after);
-            await_idle_workers(&pool, after);
-        }
-    });
+    for (threads, is_lazy, workers_after) in [
+        (4..=6, false, vec![2, 3, 4, 4, 4]),
+        (2..=3, true, vec![1, 2, 2]),
+        (0..=4, false, vec![1, 1]),
+    ] {
+        for_both_queueings(|builder| {
+            let builder = builder.threads(threads.clone());
+            let builder = if is_lazy { builder.lazy() } else { builder };
+            let pool = builder.build().unwrap();
+            assert!(pool.wait_idle());
+            for after in &workers_after {
+                pool.submit(|| ()).join().unwrap();
+                assert_eq!(workers(&pool), *after, "{threads:?}");
+                await_idle_workers(&pool, *after);
+            }
+        });
+    }
 }
 
 /// What a worker submits counts as much as what comes from outside.
@@ -108,7 +103,7 @@ fn a_submission_from_a_job_starts_a_thread_of_the_core_size_too() {
 }
 
 #[test]
-fn beyond_the_core_size_a_thread_is_started_only_if_nobody_is_idle() {
+fn beyond_the_core_size_a_thread_is_started_only_if_no_worker_is_idle() {
     let _dog = Watchdog::start(30);
     for_both_queueings(|builder| {
         let pool = builder.threads(1..=3).build().unwrap();
@@ -117,15 +112,6 @@ fn beyond_the_core_size_a_thread_is_started_only_if_nobody_is_idle() {
             pool.submit(|| ()).join().unwrap();
         }
         await_idle_workers(&pool, 1);
-        let (gate, crowd) = (Gate::closed(), Crowd::default());
-        for busy in 1..=3 {
-            pool.execute(crowd.job(&gate));
-            eventually("the job has started", || crowd.now() == busy);
-            assert_eq!(workers(&pool), busy);
-        }
-        pool.execute(crowd.job(&gate));
-        assert_eq!(workers(&pool), 3);
-        gate.open();
     });
 }
 
@@ -142,16 +128,6 @@ fn a_pool_of_core_size_zero_runs_jobs() {
         pool.job().execute_batch((0..10).map(|_| || ())).unwrap();
         pool.wait_idle();
         assert_eq!(pool.metrics().returned, 110);
-    });
-}
-
-#[test]
-fn the_first_job_of_a_pool_without_a_thread_starts_one() {
-    let _dog = Watchdog::start(30);
-    for_both_queueings(|builder| {
-        let pool = builder.threads(0..=4).build().unwrap();
-        pool.submit(|| ()).join().unwrap();
-        assert_eq!(workers(&pool), 1);
     });
 }
 
@@ -179,65 +155,6 @@ fn a_burst_of_more_blocking_jobs_than_threads_has_all_threads_and_leaves_the_cor
     });
 }
 
-/// All at once: a thread that is about to look for work counts for one job only.
-#[test]
-fn as_many_jobs_as_threads_run_at_once_however_fast_they_are_submitted() {
-    let _dog = Watchdog::start(60);
-    for_both_queueings(|builder| {
-        let pool = builder.threads(1..=3).keep_alive(Duration::ZERO).build().unwrap();
-        for round in 0..200 {
-            await_idle_workers(&pool, 1);
-            let meeting = Meeting::of(3);
-            let jobs = [(); 3].map(|()| pool.submit(meeting.job()));
-            let met = jobs.map(|job| job.join().unwrap());
-            assert_eq!(met, [true; 3], "round {round}: a job waits although the pool may grow");
-        }
-    });
-}
-
-#[test]
-fn a_batch_of_as_many_jobs_as_threads_runs_at_once() {
-    let _dog = Watchdog::start(60);
-    for_both_queueings(|builder| {
-        let pool = builder.threads(1..=3).keep_alive(Duration::ZERO).build().unwrap();
-        for round in 0..200 {
-            await_idle_workers(&pool, 1);
-            let (meeting, met) = (Meeting::of(3), Arc::new(Mutex::new(Vec::new())));
-            pool.job()
-                .execute_batch((0..3).map(|_| {
-                    let (attend, met) = (meeting.job(), Arc::clone(&met));
-                    move || {
-                        let all = attend();
-                        met.lock().unwrap().push(all);
-                    }
-                }))
-                .unwrap();
-            pool.wait_idle();
-            assert_eq!(*met.lock().unwrap(), [true; 3], "round {round}");
-        }
-    });
-}
-
-/// A job submits them, so they begin on its worker's own queue.
-#[test]
-fn children_of_one_job_run_at_once_on_as_many_threads_as_there_may_be() {
-    let _dog = Watchdog::start(60);
-    for_both_queueings(|builder| {
-        let pool = builder.threads(1..=3).keep_alive(Duration::ZERO).build().unwrap();
-        for round in 0..200 {
-            await_idle_workers(&pool, 1);
-            let meeting = Meeting::of(3);
-            let met = pool.submit(move || {
-                let children = [(); 2].map(|()| brigade::submit(meeting.job()));
-                (meeting.attend(), children)
-            });
-            let (parent, children) = met.join().unwrap();
-            let children = children.map(|child| child.join().unwrap());
-            assert_eq!((parent, children), (true, [true; 2]), "round {round}");
-        }
-    });
-}
-
 #[test]
 fn never_more_jobs_run_at_once_than_there_may_be_threads() {
     let _dog = Watchdog::start(60);
@@ -258,7 +175,7 @@ fn never_more_jobs_run_at_once_than_there_may_be_threads() {
 }
 
 #[test]
-fn with_growth_when_queued_so_many_jobs_must_wait_before_a_thread_starts() {
+fn with_growth_when_queued_a_thread_starts_when_so_many_jobs_are_queued() {
     let _dog = Watchdog::start(30);
     for_both_queueings(|builder| {
         let pool = builder.threads(1..=2).growth(Growth::WhenQueued(5)).build().unwrap();
@@ -333,4 +250,28 @@ fn the_indices_of_ended_threads_are_used_again() {
         let largest = indices.lock().unwrap().iter().copied().max();
         assert!(largest.is_some_and(|largest| largest < 6), "{largest:?}");
     });
+}
+
+/// Each of them finds no thread, and starts one.
+#[test]
+fn two_first_jobs_of_two_threads_run_at_once() {
+    let time = soak_time(Duration::from_secs(2));
+    let _dog = Watchdog::start(120 + time.as_secs());
+    let end = Instant::now() + time;
+    for round in 0.. {
+        if Instant::now() > end {
+            break;
+        }
+        let pool = Pool::builder().threads(0..=2).build().unwrap();
+        let (begin, meeting) = (Barrier::new(2), Meeting::of(2));
+        thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    begin.wait();
+                    let met = pool.submit(meeting.job()).join().unwrap();
+                    assert!(met, "round {round}");
+                });
+            }
+        });
+    }
 }

@@ -6,13 +6,12 @@ use std::collections::BTreeSet;
 use std::sync::mpsc;
 use std::thread;
 
+use crate::support::nice::nice_here;
+use crate::support::roll_call::on_every_worker;
 use brigade::{Handle, Pool, Thread, blocking};
 use brigade_sync::affinity::ThreadRef;
 use brigade_sync::thread::{on_another, set_nice};
 use brigade_testkit::{Watchdog, eventually};
-
-use crate::support::nice::nice_here;
-use crate::support::roll_call::on_every_worker;
 
 /// The CPUs that the calling thread may run on, and its nice value.
 type Traits = (Vec<usize>, i32);
@@ -73,7 +72,7 @@ fn threads_begin_as_the_thread_that_builds_the_pool_and_not_as_one_that_submits(
 }
 
 #[test]
-fn a_thread_that_replaces_one_has_not_what_a_job_has_set() {
+fn a_replacement_does_not_inherit_the_settings_of_a_job() {
     let _dog = Watchdog::start(60);
     let mine = here();
     let pool = Pool::builder().threads(1).spare_threads(1).build().unwrap();
@@ -134,7 +133,7 @@ fn a_pool_that_a_restricted_thread_builds_is_restricted() {
 }
 
 #[test]
-fn a_thread_that_the_spawner_starts_itself_keeps_what_it_has() {
+fn a_thread_that_the_spawner_starts_itself_keeps_its_settings() {
     let _dog = Watchdog::start(60);
     let traits = restricted(here);
     let spawner = |new: brigade::NewThread| {

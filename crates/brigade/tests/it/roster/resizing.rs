@@ -1,21 +1,26 @@
 //! `Handle::resize`: to any size, at any time, from any thread, without affecting a job.
 
 use std::io::ErrorKind;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use crate::support::crowd::{Crowd, await_idle_workers, for_both_queueings, workers};
+use crate::support::crowd::{
+    Crowd, a_child_runs_elsewhere, await_idle_workers, for_both_queueings, workers,
+};
 use crate::support::reports::counts;
 use crate::support::roll_call::thread_ids;
 use brigade::{Idle, Pool, Queueing, Shutdown};
-use brigade_testkit::{Gate, Meeting, Watchdog, eventually};
+use brigade_testkit::{Gate, Meeting, Watchdog, eventually, spin_for, stays};
+
+/// How long a job may take that would wait forever with a defect.
+const LONG: Duration = Duration::from_secs(10);
 
 const SHORT: Duration = Duration::from_millis(20);
 
 #[test]
-fn sizes_that_no_pool_can_have_are_refused_with_a_reason_and_change_nothing() {
+fn invalid_sizes_are_errors_with_a_reason_and_change_nothing() {
     let _dog = Watchdog::start(20);
     let pool = Pool::builder().threads(1..=3).build().unwrap();
     #[expect(clippy::reversed_empty_ranges, reason = "one of those refused")]
@@ -62,7 +67,7 @@ fn no_job_is_lost_while_the_size_goes_up_and_down_under_load() {
                             ran.fetch_add(1, Ordering::Relaxed);
                         });
                         if n % 100 == 0 {
-                            thread::sleep(Duration::from_millis(1));
+                            _ = pool.wait_idle_timeout(Duration::from_millis(1));
                         }
                     }
                     stop.fetch_add(1, Ordering::SeqCst);
@@ -71,7 +76,8 @@ fn no_job_is_lost_while_the_size_goes_up_and_down_under_load() {
             while stop.load(Ordering::SeqCst) < 3 {
                 for threads in [16, 1, 5, 2, 1] {
                     pool.resize(threads).unwrap();
-                    thread::sleep(Duration::from_micros(500));
+                    spin_for(Duration::from_micros(50));
+                    thread::yield_now();
                 }
             }
         });
@@ -124,7 +130,7 @@ fn a_job_may_resize_its_own_pool() {
 }
 
 #[test]
-fn running_jobs_finish_although_their_thread_is_one_too_many() {
+fn running_jobs_finish_although_their_thread_is_surplus() {
     let _dog = Watchdog::start(30);
     for_both_queueings(|builder| {
         let pool = builder.threads(4).build().unwrap();
@@ -133,8 +139,7 @@ fn running_jobs_finish_although_their_thread_is_one_too_many() {
         eventually("all have started", || crowd.now() == 4);
         (0..6).for_each(|_| pool.execute(|| ()));
         pool.resize(1).unwrap();
-        thread::sleep(Duration::from_millis(20));
-        assert_eq!((crowd.now(), pool.metrics().queued), (4, 6));
+        stays("four run and six are queued", || (crowd.now(), pool.metrics().queued) == (4, 6));
         gate.open();
         pool.wait_idle();
         assert_eq!(pool.metrics().returned, 10);
@@ -143,22 +148,26 @@ fn running_jobs_finish_although_their_thread_is_one_too_many() {
 }
 
 #[test]
-fn idle_threads_that_are_too_many_end_at_once_however_they_wait() {
+fn surplus_idle_threads_end_at_once_however_they_wait() {
     let _dog = Watchdog::start(60);
-    for idle in [Idle::Park, Idle::Spin] {
+    for idle in [Idle::Park, Idle::Spin, Idle::SpinThenPark(Duration::from_millis(1))] {
         for_both_queueings(|builder| {
             let pool = builder.threads(4).prestart().idle(idle).build().unwrap();
-            await_idle_workers(&pool, 4);
-            pool.resize(2).unwrap();
-            await_idle_workers(&pool, 2);
-            thread_ids(&pool);
+            for _ in 0..10 {
+                await_idle_workers(&pool, 4);
+                pool.resize(2).unwrap();
+                await_idle_workers(&pool, 2);
+                thread_ids(&pool);
+                pool.resize(4).unwrap();
+                thread_ids(&pool);
+            }
         });
     }
 }
 
 /// Those that leave sleep for a moment once more, and must not be taken for those that still have to be told.
 #[test]
-fn each_of_many_idle_threads_that_are_too_many_is_told() {
+fn each_of_many_surplus_idle_threads_is_woken() {
     let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let pool = builder.threads(16).prestart().build().unwrap();
@@ -170,18 +179,6 @@ fn each_of_many_idle_threads_that_are_too_many_is_told() {
             thread_ids(&pool);
         }
     });
-}
-
-#[test]
-fn idle_threads_that_are_too_many_end_at_once_although_one_looks_out() {
-    let _dog = Watchdog::start(60);
-    let idle = Idle::SpinThenPark(Duration::from_millis(1));
-    for _ in 0..20 {
-        let pool = Pool::builder().threads(2).prestart().idle(idle).build().unwrap();
-        await_idle_workers(&pool, 2);
-        pool.resize(1).unwrap();
-        await_idle_workers(&pool, 1);
-    }
 }
 
 /// The largest size is the same, so there is no surplus; `keep_alive` applies to the core size.
@@ -197,37 +194,23 @@ fn idle_threads_beyond_a_smaller_core_size_end_after_keep_alive() {
 }
 
 #[test]
-fn a_larger_size_lets_queued_work_start_at_once() {
+fn a_larger_size_lets_queued_jobs_start_at_once() {
     let _dog = Watchdog::start(60);
-    for threads in [4..=4, 1..=4] {
+    for (threads, jobs) in [(2..=2, 2), (4..=4, 4), (1..=4, 4)] {
         for_both_queueings(|builder| {
-            println!("{threads:?}");
             let pool = builder.threads(1).build().unwrap();
-            let meeting = Meeting::of(4);
-            let jobs = [(); 4].map(|()| pool.submit(meeting.job()));
+            let meeting = Meeting::of(jobs);
+            let met: Vec<_> = (0..jobs).map(|_| pool.submit(meeting.job())).collect();
             assert_eq!(workers(&pool), 1);
             pool.resize(threads.clone()).unwrap();
-            let met = jobs.map(|job| job.join().unwrap());
-            assert_eq!(met, [true; 4], "jobs wait although there may be threads for them");
+            assert!(met.into_iter().all(|job| job.join().unwrap()), "{threads:?}");
         });
     }
 }
 
-#[test]
-fn a_larger_size_by_one_lets_a_queued_job_start_at_once() {
-    let _dog = Watchdog::start(60);
-    for_both_queueings(|builder| {
-        let pool = builder.threads(1).build().unwrap();
-        let meeting = Meeting::of(2);
-        let jobs = [(); 2].map(|()| pool.submit(meeting.job()));
-        pool.resize(2).unwrap();
-        assert_eq!(jobs.map(|job| job.join().unwrap()), [true; 2]);
-    });
-}
-
 /// A surplus thread starts no further job, however many wait.
 #[test]
-fn threads_that_are_too_many_end_between_two_jobs() {
+fn surplus_threads_end_between_two_jobs() {
     let _dog = Watchdog::start(60);
     for queueing in [Queueing::Stealing, Queueing::Shared] {
         println!("{queueing:?}");
@@ -239,7 +222,7 @@ fn threads_that_are_too_many_end_between_two_jobs() {
             let later = later.clone();
             pool.execute(move || {
                 let _inside = later.enter();
-                thread::sleep(Duration::from_millis(2));
+                spin_for(Duration::from_millis(2));
             });
         }
         pool.resize(1).unwrap();
@@ -251,18 +234,24 @@ fn threads_that_are_too_many_end_between_two_jobs() {
 
 /// They do not count while they are blocked, and they do afterwards.
 #[test]
-fn threads_that_were_blocked_when_the_pool_became_smaller_end_too() {
+fn a_pool_made_smaller_while_its_threads_are_blocked_runs_jobs_and_ends_them_afterwards() {
     let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
-        let pool = builder.threads(3).build().unwrap();
+        let pool = builder.threads(4).build().unwrap();
         let (gate, crowd) = (Gate::closed(), Crowd::default());
-        for _ in 0..3 {
+        for blocked in 1..=4 {
             let job = crowd.job(&gate);
             pool.execute(move || brigade::blocking(job));
+            // A worker that has not parked again would count as busy at the next job, and another would be started.
+            eventually("it is blocked, and the others are idle", || {
+                crowd.now() == blocked && workers(&pool) == blocked + pool.metrics().idle_threads
+            });
         }
-        eventually("all are blocked", || crowd.now() == 3);
+        assert_eq!(workers(&pool), 4);
         pool.resize(1).unwrap();
-        gate.open();
+        let opens = gate.clone();
+        let mut freeing = pool.submit(move || opens.open());
+        assert!(freeing.join_timeout(LONG).is_some(), "no thread frees them: {:?}", pool.metrics());
         pool.wait_idle();
         await_idle_workers(&pool, 1);
     });
@@ -270,7 +259,7 @@ fn threads_that_were_blocked_when_the_pool_became_smaller_end_too() {
 
 /// Whose leaving was asked for and not needed any more when the pool became larger again.
 #[test]
-fn a_resize_takes_back_what_an_earlier_one_asked_for() {
+fn a_resize_takes_back_the_surplus_of_an_earlier_one() {
     let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let pool = builder.threads(4).build().unwrap();
@@ -285,4 +274,108 @@ fn a_resize_takes_back_what_an_earlier_one_asked_for() {
             assert_eq!(workers(&pool), 4);
         }
     });
+}
+
+#[test]
+fn resizes_that_race_leave_a_pool_whose_jobs_have_their_children_run() {
+    let _dog = Watchdog::start(120);
+    let pool = Pool::new(2);
+    for round in 0..1500 {
+        let begin = Barrier::new(8);
+        thread::scope(|scope| {
+            for number in 0..8 {
+                let (begin, pool) = (&begin, &pool);
+                scope.spawn(move || {
+                    begin.wait();
+                    pool.resize(1 + number % 2).unwrap();
+                });
+            }
+        });
+        if pool.size() != (2..=2) {
+            continue;
+        }
+        let ran_beside = pool.submit(|| {
+            // Until the monitor has given up.
+            spin_for(Duration::from_millis(4));
+            a_child_runs_elsewhere()
+        });
+        assert!(ran_beside.join().unwrap(), "round {round}: {pool:?} keeps a child to its parent");
+    }
+}
+
+#[test]
+fn a_shared_queue_keeps_its_order_when_the_pool_is_made_smaller() {
+    let _dog = Watchdog::start(30);
+    let pool = Pool::builder().threads(2).queueing(Queueing::Shared).build().unwrap();
+    let (gates, crowd) = ([Gate::closed(), Gate::closed()], Crowd::default());
+    for gate in &gates {
+        pool.execute(crowd.job(gate));
+    }
+    eventually("both are busy", || crowd.now() == 2);
+    let order = Arc::new(Mutex::new(Vec::new()));
+    for number in 0..5 {
+        let order = Arc::clone(&order);
+        pool.execute(move || order.lock().unwrap().push(number));
+    }
+    pool.resize(1).unwrap();
+    gates[0].open();
+    eventually("one has left", || workers(&pool) == 1);
+    gates[1].open();
+    pool.wait_idle();
+    assert_eq!(*order.lock().unwrap(), [0, 1, 2, 3, 4]);
+}
+
+#[test]
+fn a_worker_does_not_leave_to_a_blocked_one_and_one_that_may_not_start() {
+    let _dog = Watchdog::start(30);
+    let (asked, entered, until) = (AtomicUsize::new(0), Gate::closed(), Gate::closed());
+    let (told, wait) = (entered.clone(), until.clone());
+    let builder = Pool::builder().threads(2).spawner(move |thread| {
+        if asked.fetch_add(1, Ordering::SeqCst) < 2 {
+            return thread.start();
+        }
+        told.open();
+        wait.wait();
+        Err(std::io::Error::other("expected"))
+    });
+    let pool = builder.build().unwrap();
+    let (freed, busy, crowd) = (Gate::closed(), Gate::closed(), Crowd::default());
+    let blocked = crowd.job(&freed);
+    pool.execute(move || brigade::blocking(blocked));
+    // Before more is submitted: a worker that blocks starts another thread for that.
+    eventually("one is blocked", || crowd.now() == 1);
+    pool.execute(crowd.job(&busy));
+    eventually("one is blocked and one busy", || crowd.now() == 2);
+    let (handle, frees) = (pool.handle(), freed.clone());
+    let submitter = thread::spawn(move || handle.try_execute(move || frees.open()).is_ok());
+    entered.wait();
+    pool.resize(1).unwrap();
+    busy.open();
+    eventually("the busy one runs the accepted job, or leaves", || {
+        crowd.now() == 0 || workers(&pool) < 3
+    });
+    until.open();
+    assert!(submitter.join().unwrap());
+    eventually("a worker runs the accepted job", || crowd.now() == 0);
+}
+
+#[test]
+fn no_number_of_resizes_lets_a_pool_have_more_threads_than_its_largest_size_and_the_spare_ones() {
+    let _dog = Watchdog::start(60);
+    let pool = Pool::builder().threads(1..=2).spare_threads(2).build().unwrap();
+    let gate = Gate::closed();
+    for _ in 0..200 {
+        let gate = gate.clone();
+        pool.execute(move || brigade::blocking(|| gate.wait()));
+    }
+    eventually("all threads that there may be are blocked", || workers(&pool) == 4);
+    for _ in 0..20 {
+        pool.resize(1..=1).unwrap();
+        pool.resize(1..=2).unwrap();
+        // A thread that may be started is started by now, or by this.
+        pool.execute(|| ());
+        assert!(workers(&pool) <= 4, "{} workers", workers(&pool));
+    }
+    gate.open();
+    assert!(pool.wait_idle());
 }

@@ -37,7 +37,7 @@ fn for_every_kind(mut test: impl FnMut(&Pool)) {
 
 /// Everything waits, and then one job is submitted.
 #[test]
-fn no_timer_is_lost_whoever_is_called_away() {
+fn no_timer_is_lost_when_the_driver_holder_changes() {
     let _dog = Watchdog::start(100);
     for_every_kind(|pool| {
         for round in 0..20_u64 {
@@ -108,7 +108,7 @@ mod files {
     use super::*;
 
     #[test]
-    fn no_event_is_lost_whoever_is_called_away() {
+    fn no_event_is_lost_when_the_driver_holder_changes() {
         let _dog = Watchdog::start(100);
         for_every_kind(|pool| {
             let (mut reader, mut writer) = pool.handle().enter(pipe).unwrap();
@@ -137,7 +137,7 @@ mod files {
 
     /// Its last worker sleeps in the driver, or is about to.
     #[test]
-    fn a_pool_ends_whatever_its_driver_holder_does() {
+    fn a_pool_ends_although_a_worker_is_parked_on_the_driver() {
         let _dog = Watchdog::start(100);
         let mut seed = Seed::printed();
         for round in 0..20 {
