@@ -42,9 +42,6 @@ unsafe impl<T: Send> Sync for JoinHandle<T> {}
 #[derive(Default)]
 struct ThreadWaker(Parker);
 
-/// A [`JoinHandle`] without the type of its result, borrowed: code that waits for the end of a job is compiled once.
-pub struct AnyHandle<'a>(&'a mut RawHandle);
-
 brigade_sync::thread_local! {
     /// The waker of this thread, reused by every wait, so that a wait allocates nothing.
     static THREAD_WAKER: Cell<Option<Arc<ThreadWaker>>> = const { Cell::new(None) };
@@ -106,13 +103,13 @@ impl<T> JoinHandle<T> {
     ///
     /// Returns `None` if the job has not ended by then, never earlier than asked, or if the result was taken before.
     pub fn join_timeout(&mut self, timeout: Duration) -> Option<Result<T, JoinError>> {
-        wait_for(&self.cell, Some(timeout));
+        self.wait_for(Some(timeout));
         self.try_join()
     }
 
     /// Waits until the job has ended, without taking its result.
     pub fn wait(&mut self) {
-        wait_for(&self.cell, None);
+        self.wait_for(None);
     }
 
     /// Returns the id of the job.
@@ -183,75 +180,26 @@ impl<T> JoinHandle<T> {
         !self.cell.is_done() && self.cell.wait_with(waker)
     }
 
-    /// Borrows it without the type of the result.
-    pub fn any(&mut self) -> AnyHandle<'_> {
-        AnyHandle(&mut self.cell)
-    }
-}
-
-impl AnyHandle<'_> {
-    /// As [`JoinHandle::wait`].
-    pub fn wait(&mut self) {
-        wait_for(self.0, None);
-    }
-
-    /// As [`JoinHandle::id`].
-    pub fn id(&self) -> JobId {
-        self.0.id()
-    }
-
-    /// As [`JoinHandle::is_finished`].
-    pub fn is_finished(&self) -> bool {
-        self.0.is_done()
-    }
-
-    /// As [`JoinHandle::settle_if_unclaimed`].
-    pub fn settle_if_unclaimed(&mut self, run: bool) -> Option<Outcome> {
-        self.0.settle_if_unclaimed(run)
-    }
-
-    /// As [`JoinHandle::ask_to_stop`].
-    pub fn ask_to_stop(&mut self, may_drop: bool) -> Asked {
-        self.0.request_stop(may_drop)
-    }
-
-    /// As [`JoinHandle::is_queued`].
-    pub fn is_queued(&self) -> bool {
-        self.0.is_queued()
-    }
-
-    /// As [`JoinHandle::is_of_future`].
-    pub fn is_of_future(&self) -> bool {
-        self.0.is_of_future()
-    }
-
-    /// As [`JoinHandle::wake_when_finished`].
-    #[must_use]
-    pub fn wake_when_finished(&mut self, waker: &Waker) -> bool {
-        !self.0.is_done() && self.0.wait_with(waker)
-    }
-}
-
-/// Waits until the job of a cell has ended, for `timeout` at most.
-fn wait_for(cell: &RawHandle, timeout: Option<Duration>) {
-    if cell.is_done() {
-        return;
-    }
-    // Taken, so that a nested wait, in a destructor say, creates its own.
-    let thread = THREAD_WAKER.try_with(Cell::take).ok().flatten().unwrap_or_default();
-    let waker = Waker::from(thread.clone());
-    if cell.wait_with(&waker) {
-        // A time that `Instant` can't represent counts as no deadline.
-        let deadline = timeout.and_then(|timeout| time::now().checked_add(timeout));
-        while !cell.is_done() {
-            let left = deadline.map(time::until);
-            if !thread.0.park(left) && left.is_some() {
-                break;
+    fn wait_for(&mut self, timeout: Option<Duration>) {
+        if self.taken || self.cell.is_done() {
+            return;
+        }
+        // Taken, so that a nested wait, in a destructor say, creates its own.
+        let thread = THREAD_WAKER.try_with(Cell::take).ok().flatten().unwrap_or_default();
+        let waker = Waker::from(thread.clone());
+        if self.cell.wait_with(&waker) {
+            // A time that `Instant` can't represent counts as no deadline.
+            let deadline = timeout.and_then(|timeout| time::now().checked_add(timeout));
+            while !self.cell.is_done() {
+                let left = deadline.map(time::until);
+                if !thread.0.park(left) && left.is_some() {
+                    break;
+                }
             }
         }
+        // A token that comes too late ends the next park early, and that wait looks again.
+        let _ = THREAD_WAKER.try_with(|waker| waker.set(Some(thread)));
     }
-    // A token that comes too late ends the next park early, and that wait looks again.
-    let _ = THREAD_WAKER.try_with(|waker| waker.set(Some(thread)));
 }
 
 impl<T> Future for JoinHandle<T> {

@@ -60,7 +60,7 @@ pub use contain::{contain, drop_contained};
 pub use error::{JoinError, Panic};
 pub use future::{Guard, Schedule, Spawned, TaskRef, Woken};
 pub use job::Job;
-pub use join::{AnyHandle, JoinHandle};
+pub use join::JoinHandle;
 pub use region::Region;
 pub use scoped::{
     Forks, HeldPanic, Part, Scope, ScopeWith, ScopedJoinHandle, Scopes, Wait, install, join,

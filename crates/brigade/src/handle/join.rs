@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use brigade_sync::OnceLock;
 use brigade_sync::budget;
-use brigade_task::{AnyHandle, Canceller, JoinError, Outcome};
+use brigade_task::{Canceller, JoinError, Outcome};
 
 use super::abort::{AbortHandle, cancel_at, cancel_future};
 use super::awaited::{self, Refused};
@@ -127,8 +127,19 @@ impl<T> JoinHandle<T> {
 
     /// Waits until the job has ended; `false` if it never would.
     fn wait(&mut self) -> bool {
-        let Some(inner) = &mut self.inner else { return true };
-        inner.is_finished() || wait_for(inner.any(), self.key, self.is_mail)
+        let (key, is_mail) = (self.key, self.is_mail);
+        let Some(inner) = self.inner.as_mut().filter(|inner| !inner.is_finished()) else {
+            return true;
+        };
+        // Most often a closure that no thread has begun to run.
+        let runs_here = |worker: &Worker| {
+            let may = !is_mail && worker.is_of(key) && !inner.is_of_future() && runs_in_place();
+            may && settle_on(worker, |run| inner.settle_if_unclaimed(run))
+        };
+        if CURRENT.with(|worker| worker.is_some_and(runs_here)) {
+            return true;
+        }
+        Ended::new(inner, key, is_mail).wait()
     }
 
     /// Takes the outcome if the job has ended; never blocks. Returns `None` if it has not, or if the outcome has already been
@@ -207,7 +218,7 @@ impl<T> JoinHandle<T> {
     #[doc(alias = "abort")]
     pub fn cancel(&mut self) -> bool {
         let key = self.key;
-        self.inner.as_mut().is_some_and(|inner| cancel(inner.any(), key))
+        self.inner.as_mut().is_some_and(|inner| cancel(inner, key))
     }
 
     /// Returns a handle that can cancel the job from any thread while this one waits for it. The first call allocates.
@@ -245,25 +256,6 @@ impl<T> JoinHandle<T> {
     }
 }
 
-/// Waits until a job of that pool has ended; `false` if it never would.
-fn wait_for(mut inner: AnyHandle<'_>, key: Key, is_mail: bool) -> bool {
-    // Most often a closure that no thread has begun to run.
-    let runs_here = |worker: &Worker| {
-        let may = !is_mail && worker.is_of(key) && !inner.is_of_future() && runs_in_place();
-        may && settle_on(worker, |run| inner.settle_if_unclaimed(run))
-    };
-    if CURRENT.with(|worker| worker.is_some_and(runs_here)) {
-        return true;
-    }
-    Ended::new(inner, key, is_mail).wait()
-}
-
-/// Polls a future that is queued, if the `block_on` of a worker of its pool polls the handle.
-fn run_queued(context: &Context<'_>, inner: AnyHandle<'_>, key: Key, is_mail: bool) {
-    let mut ended = Ended::new(inner, key, is_mail);
-    awaited::run_awaited(context, |worker| _ = runs_in_place() && ended.run_part(worker));
-}
-
 /// Runs a job of a worker's pool on this worker, inside the job that waits for it, or cancels it if the pool is discarded;
 /// `false` if another thread has begun to run it.
 #[inline(always)]
@@ -279,7 +271,7 @@ pub(crate) fn settle_on(worker: &Worker, settle: impl FnOnce(bool) -> Option<Out
 }
 
 /// Cancels a job, as [`JoinHandle::cancel`] does.
-pub(crate) fn cancel(mut inner: AnyHandle<'_>, key: Key) -> bool {
+pub(crate) fn cancel<T>(inner: &mut brigade_task::JoinHandle<T>, key: Key) -> bool {
     if !key.is_here() {
         return false;
     }
@@ -294,8 +286,8 @@ pub(crate) fn cancel(mut inner: AnyHandle<'_>, key: Key) -> bool {
 }
 
 /// A wait for the end of a job of that pool.
-struct Ended<'a> {
-    inner: AnyHandle<'a>,
+struct Ended<'a, T> {
+    inner: &'a mut brigade_task::JoinHandle<T>,
     key: Key,
     /// Only one worker may run it.
     is_mail: bool,
@@ -308,8 +300,8 @@ struct Ended<'a> {
 /// How long a wait sleeps although the future that it waits for is queued, and other threads may poll it.
 pub(crate) const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
-impl<'a> Ended<'a> {
-    fn new(inner: AnyHandle<'a>, key: Key, is_mail: bool) -> Self {
+impl<'a, T> Ended<'a, T> {
+    fn new(inner: &'a mut brigade_task::JoinHandle<T>, key: Key, is_mail: bool) -> Self {
         Self { inner, key, is_mail, listed: None, is_circular: false, gives_way: false }
     }
 
@@ -340,7 +332,7 @@ impl<'a> Ended<'a> {
     }
 }
 
-impl engine::Awaited for Ended<'_> {
+impl<T> engine::Awaited for Ended<'_, T> {
     fn is_over(&mut self) -> bool {
         self.is_circular || !self.key.is_here() || self.inner.is_finished()
     }
@@ -382,7 +374,9 @@ impl<T> Future for JoinHandle<T> {
         let (key, is_mail) = (self.key, self.is_mail);
         let Some(inner) = self.alive() else { return Poll::Ready(Err(JoinError::Cancelled)) };
         if inner.is_queued() {
-            run_queued(context, inner.any(), key, is_mail);
+            let mut ended = Ended::new(inner, key, is_mail);
+            let run = |worker: &Worker| _ = runs_in_place() && ended.run_part(worker);
+            awaited::run_awaited(context, run);
         }
         let Some(inner) = self.alive() else { return Poll::Ready(Err(JoinError::Cancelled)) };
         if inner.is_finished() {

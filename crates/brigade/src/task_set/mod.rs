@@ -551,7 +551,7 @@ impl<T> TaskSet<T> {
             limit.cancel(None, first);
         }
         // In a forked child this has no effect.
-        self.pending.from(0).for_each(|(_, handle)| _ = cancel(handle.any(), self.pool.key));
+        self.pending.from(0).for_each(|(_, handle)| _ = cancel(handle, self.pool.key));
     }
 
     /// Detaches all jobs: they still run, the limit still counts them, and their outcomes are dropped. The set is then empty.

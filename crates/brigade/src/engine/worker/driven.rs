@@ -24,32 +24,25 @@ brigade_sync::unmodelled::thread_local! {
 /// Calls a closure that waits, with the worker that the calling thread is meanwhile, or `None`. The owner of the pool with that key is its
 /// worker. Any other thread stays the worker that it is, or is the worker of the newest pool that it owns.
 pub(crate) fn wait_as<R>(key: Option<Key>, wait: impl FnOnce(Option<&Worker>) -> R) -> R {
-    let (mut wait, mut result) = (Some(wait), None);
-    wait_by(key, &mut |worker| result = wait.take().map(|wait| wait(worker)));
-    let Some(result) = result else { unreachable!("it is called once") };
-    result
-}
-
-/// Calls the closure once. It is not a type parameter, so that there is one copy of this.
-fn wait_by(key: Option<Key>, wait: &mut dyn FnMut(Option<&Worker>)) {
     CURRENT.with(|worker| {
         let is_worker = worker.is_some_and(|worker| key.is_none_or(|key| worker.is_of(key)));
-        let find = || key.and_then(owned).or_else(|| owned_by(&|_| worker.is_none()));
+        let find = || key.and_then(owned).or_else(|| owned_by(|_| worker.is_none()));
         let owned = if is_worker { None } else { find() };
         let Some(driven) = owned else { return wait(worker) };
-        if driven.call(entered().is_none(), |worker| wait(Some(worker))).is_none() {
-            wait(worker);
-        }
-    });
+        let mut wait = Some(wait);
+        let mut call = |worker: Option<&Worker>| wait.take().map(|wait| wait(worker));
+        let waited = driven.call(entered().is_none(), |worker| call(Some(worker))).flatten();
+        waited.or_else(|| call(worker)).unwrap_or_else(|| unreachable!("it is called once"))
+    })
 }
 
 /// The pool with that key, if the calling thread owns it and does not run it at the moment.
 pub(crate) fn owned(key: Key) -> Option<Rc<Driven>> {
-    owned_by(&|driven| driven.core.key == key)
+    owned_by(|driven| driven.core.key == key)
 }
 
 /// The newest pool that the calling thread owns and does not run at the moment, and for which `is_wanted` returns `true`.
-fn owned_by(is_wanted: &dyn Fn(&Driven) -> bool) -> Option<Rc<Driven>> {
+fn owned_by(is_wanted: impl Fn(&Driven) -> bool) -> Option<Rc<Driven>> {
     let is_idle = |driven: &Driven| {
         driven.core.key.is_here()
             && driven.worker.try_borrow_mut().is_ok_and(|worker| worker.is_some())
@@ -155,31 +148,27 @@ impl Driven {
         self.core.threads.exit();
     }
 
-    /// Makes the owner the worker while a closure runs, as if in a job if it `enters`; `None` if the pool has ended.
+    /// Makes the owner the worker while a closure runs, unless the pool has ended; as if in a job if it `enters`.
     fn call<R>(&self, enters: bool, call: impl FnOnce(&Worker) -> R) -> Option<R> {
-        let (mut call, mut result) = (Some(call), None);
-        self.call_by(enters, &mut |worker| result = call.take().map(|call| call(worker)));
-        result
-    }
-
-    /// Calls the closure once, unless the pool has ended. It is not a type parameter, so that there is one copy of this.
-    fn call_by(&self, enters: bool, call: &mut dyn FnMut(&Worker)) {
         let worker = self.worker.borrow();
-        let Some(worker) = worker.as_ref().filter(|_| !self.has_ended.get()) else { return };
+        let worker = worker.as_ref().filter(|_| !self.has_ended.get())?;
         let call = || {
             match worker.withdraw() {
-                Parked::Leave => return self.has_ended.set(true),
+                Parked::Leave => {
+                    self.has_ended.set(true);
+                    return None;
+                }
                 Parked::Search => _ = self.core.idle.stop_search(),
             }
             let _pause = Pause { worker, has_ended: &self.has_ended };
-            call(worker);
+            Some(call(worker))
         };
         let call = || current::work_as(self.core.key, worker.index, || CURRENT.set(worker, call));
         // The owner may be a worker of another pool, which may have another one in its place.
         blocking(|| match enters {
             true => self.core.resources.enter(|| enter_job(&self.core, call)),
             false => call(),
-        });
+        })
     }
 }
 

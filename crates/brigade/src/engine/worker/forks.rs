@@ -26,9 +26,7 @@ struct Parts<'a> {
 }
 
 impl Awaited for Parts<'_> {
-    fn backs_off(&self) -> bool {
-        true
-    }
+    const BACKS_OFF: bool = true;
 
     fn is_over(&mut self) -> bool {
         self.wait.is_over()

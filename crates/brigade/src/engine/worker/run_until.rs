@@ -19,9 +19,7 @@ use crate::engine::sleep::events::blocked::{BlockedThread, Elsewhere};
 /// What a job on a worker waits for.
 pub(crate) trait Awaited {
     /// Whether the worker looks for something to run for some time before it sleeps.
-    fn backs_off(&self) -> bool {
-        false
-    }
+    const BACKS_OFF: bool = false;
 
     /// Whether the wait is over.
     fn is_over(&mut self) -> bool;
@@ -104,7 +102,7 @@ impl Worker {
                 || if runs_anything { self.run_one() } else { self.run_mail() }
             {
                 backoff = Backoff::default();
-            } else if !(awaited.backs_off() && runs && backoff.snooze()) {
+            } else if !(A::BACKS_OFF && runs && backoff.snooze()) {
                 return_tickets();
                 self.sleep_until(awaited);
             }
@@ -120,9 +118,8 @@ impl Worker {
     }
 
     /// Sleeps until the wait may be over, or there is something that this worker must run.
-    // It is not a type parameter, so that there is one copy of this.
     #[cold]
-    fn sleep_until(&self, awaited: &mut dyn Awaited) {
+    fn sleep_until(&self, awaited: &mut impl Awaited) {
         let own = awaited.thread().is_none().then(BlockedThread::of_this_thread);
         let thread = own.as_deref().or(awaited.thread()).cloned();
         let Some(thread) = thread else { unreachable!("one of the two") };
@@ -141,7 +138,7 @@ impl Worker {
     /// Runs a job of the pool inside the current one, or sleeps as an idle worker does until there is one, or a token; returns whether there
     /// was one.
     #[cold]
-    fn run_or_park(&self, thread: &BlockedThread, awaited: &mut dyn Awaited) -> bool {
+    fn run_or_park(&self, thread: &BlockedThread, awaited: &mut impl Awaited) -> bool {
         if self.run_one() {
             return false;
         }
