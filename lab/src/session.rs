@@ -164,7 +164,7 @@ fn measure(contests: &[Contest], cli: &Cli) -> Result<(), Stop> {
     let end = notes.chain(last).chain([
         "\n".to_owned() + course.trim_start(),
         "\n".to_owned(),
-        hint(contests),
+        hint(contests, cli.has_tables()),
     ]);
     reporter.print(&end.collect::<String>())?;
     if !own.is_empty() {
@@ -187,20 +187,20 @@ fn wait_for_quiet(book: &SharedBook) -> Duration {
 }
 
 /// The last lines of every report.
-fn hint(contests: &[Contest]) -> String {
+fn hint(contests: &[Contest], has_tables: bool) -> String {
     let more = match contests.first().map(|contest| contest.row.meaning()) {
         Some(Meaning { is_yours: true, own, .. }) => {
             format!("The peers are all commands but {own}.")
         }
         _ => MORE.to_owned(),
     };
-    format!("{RATIO}\n{more}")
+    if has_tables { format!("{RATIO}\n{more}") } else { format!("\n{more}") }
 }
 
 /// How to read the tables.
 const RATIO: &str = "\nA ratio is the median over the rounds of this target's value to the best peer's; ≈: it can't be told apart from that.";
 /// What else there is.
-const MORE: &str = "More: `brigade-lab list` names what there is, `brigade-lab all --full` takes longer and says more.";
+const MORE: &str = "More: `--verbose` has a table for each row, `brigade-lab list` names what there is, and `--features full -- all --full` says more.";
 
 /// A seed from the clock.
 pub(crate) fn fresh_seed() -> u64 {
