@@ -64,7 +64,7 @@ impl ThreadState {
         let read = |file| fs::read_to_string(format!("/proc/self/task/{id}/{file}")).ok();
         let stat = read("stat")?;
         // The name, in parentheses, may contain anything.
-        let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace();
+        let mut fields = stat.rsplit_once(") ")?.1.split(' ');
         let state = fields.next()?.chars().next()?;
         // The 14th and 15th field: user and system time.
         let mut ticks = fields.skip(10).map_while(|field| field.parse::<u32>().ok());

@@ -1,5 +1,6 @@
 //! Which CPUs are near each other: cores, caches and memory nodes, as the operating system tells them.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -18,14 +19,13 @@ const BETWEEN_NODES: u32 = 3;
 /// What the operating system tells about CPUs. What it does not tell is not a difference.
 pub struct Topology {
     system: PathBuf,
-    /// In the order of their numbers.
-    nodes: Vec<Node>,
+    /// The CPUs of each memory node, and its distances to all nodes.
+    nodes: BTreeMap<usize, Node>,
 }
 
-/// A memory node.
 struct Node {
     cpus: Vec<usize>,
-    /// To all nodes, by position in `Topology::nodes`.
+    /// By position in `Topology::nodes`.
     distances: Vec<u32>,
 }
 
@@ -40,41 +40,25 @@ impl Topology {
         let system = system.into();
         let text = |path: &str| fs::read_to_string(system.join(path)).ok();
         let online = text("node/online").and_then(|list| members(&list)).unwrap_or_default();
-        let mut nodes = Vec::new();
-        for node in online {
-            let cpus = text(&format!("node/node{node}/cpulist")).and_then(|list| members(&list));
-            let Some(cpus) = cpus else { continue };
-            let told = text(&format!("node/node{node}/distance")).unwrap_or_default();
-            let mut distances = Vec::new();
-            for one in told.split_ascii_whitespace() {
-                let Ok(distance) = one.parse() else { break };
-                distances.push(distance);
-            }
-            nodes.push(Node { cpus, distances });
-        }
-        Self { system, nodes }
+        let nodes = online.into_iter().filter_map(|node| {
+            let cpus = members(&text(&format!("node/node{node}/cpulist"))?)?;
+            let distances = text(&format!("node/node{node}/distance")).unwrap_or_default();
+            let distances = distances.split_whitespace().map_while(|one| one.parse().ok());
+            Some((node, Node { cpus, distances: distances.collect() }))
+        });
+        Self { nodes: nodes.collect(), system }
     }
 
     /// The position of a CPU's memory node among the nodes; 0 if that is unknown.
     pub fn node_of(&self, cpu: usize) -> usize {
-        self.nodes.iter().position(|node| node.cpus.contains(&cpu)).unwrap_or(0)
+        self.nodes.values().position(|node| node.cpus.contains(&cpu)).unwrap_or(0)
     }
 
     /// The memory node of each CPU; `None` if there is one node.
     pub fn memory_nodes(&self) -> Option<Nodes> {
-        if self.nodes.len() < 2 {
-            return None;
-        }
-        let mut of_cpu = Vec::new();
-        for (index, node) in self.nodes.iter().enumerate() {
-            for &cpu in &node.cpus {
-                if cpu >= of_cpu.len() {
-                    of_cpu.resize(cpu + 1, 0);
-                }
-                of_cpu[cpu] = index;
-            }
-        }
-        Some(Nodes { of_cpu, count: self.nodes.len() })
+        let last = self.nodes.values().flat_map(|node| &node.cpus).max()?;
+        let of_cpu = (0..=*last).map(|cpu| self.node_of(cpu)).collect();
+        (self.nodes.len() > 1).then_some(Nodes { of_cpu, count: self.nodes.len() })
     }
 
     /// The distance of two CPUs: the smaller, the nearer.
@@ -84,7 +68,8 @@ impl Topology {
         }
         let (from, to) = (self.node_of(one), self.node_of(other));
         if from != to {
-            let told = self.nodes.get(from).and_then(|node| node.distances.get(to).copied());
+            let node = self.nodes.values().nth(from);
+            let told = node.and_then(|node| node.distances.get(to).copied());
             return told.unwrap_or(u32::MAX - BETWEEN_NODES) + BETWEEN_NODES;
         }
         match self.last_cache(one).is_some_and(|cache| self.shares(one, other, &cache)) {

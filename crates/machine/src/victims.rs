@@ -120,31 +120,10 @@ impl Neighbours {
 }
 
 /// The peers of one worker, which are equally near in each group.
-///
-/// Not by a sort, which is 3,000 lines of intermediate code for lists that are this short.
 fn rings(index: usize, row: &[u32]) -> Vec<Box<[usize]>> {
-    let mut rings = Vec::new();
-    let mut last = None;
-    loop {
-        let mut next = None;
-        let mut ring = Vec::new();
-        for (peer, &distance) in row.iter().enumerate() {
-            // `None` is less than each distance.
-            if peer == index || Some(distance) <= last || next.is_some_and(|next| next < distance) {
-                continue;
-            }
-            if next != Some(distance) {
-                ring.clear();
-            }
-            next = Some(distance);
-            ring.push(peer);
-        }
-        if next.is_none() {
-            return rings;
-        }
-        last = next;
-        rings.push(ring.into_boxed_slice());
-    }
+    let mut peers: Vec<_> = (0..row.len()).filter(|&peer| peer != index).collect();
+    peers.sort_by_key(|&peer| row[peer]);
+    peers.chunk_by(|&one, &next| row[one] == row[next]).map(Box::from).collect()
 }
 
 #[cfg(all(test, not(brigade_loom)))]
