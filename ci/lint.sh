@@ -18,6 +18,8 @@ features() {
     # With all features and with none; by its path, as two packages have this name.
     cargo clippy --manifest-path crates/compat/executors/Cargo.toml --lib --all-features --locked -- -D warnings
     cargo clippy --manifest-path crates/compat/executors/Cargo.toml --lib --no-default-features --locked -- -D warnings
+    # With what the laboratory leaves out, as it takes long to compile.
+    cargo clippy -p brigade-lab --lib --features full --locked -- -D warnings
     # What runs programs by a seed, and the models, is in no normal build.
     if cargo tree --workspace --all-features --edges normal --locked | grep -E '(shuttle|loom) v'; then
         echo "a normal build depends on a crate for tests" >&2

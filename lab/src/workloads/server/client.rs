@@ -14,7 +14,8 @@ use super::wire::{Protocol, Wire};
 pub(super) type Trusted = std::sync::Arc<rustls::ClientConfig>;
 /// Nothing: no connection is encrypted.
 #[cfg(not(feature = "full"))]
-pub(super) type Trusted = ();
+#[derive(Clone)]
+pub(super) struct Trusted;
 
 /// What a client trusts that has this certificate.
 #[cfg(feature = "full")]
