@@ -226,9 +226,9 @@ impl Comparison {
             ),
         ];
         let notes = notes.into_iter().filter(|(count, _)| *count > 0).map(|(_, note)| note);
-        let first = format!(
-            "faster in {better}, slower in {worse}, no difference in {same}, unclear in {unclear}"
-        );
+        let unclear = if unclear > 0 { format!(", unclear in {unclear}") } else { String::new() };
+        let first =
+            format!("faster in {better}, slower in {worse}, no difference in {same}{unclear}");
         [first].into_iter().chain(notes).collect()
     }
 

@@ -56,7 +56,19 @@ fn every_command_of_the_page_about_the_seeds_is_accepted() {
 /// Checks that the laboratory accepts these commands, and that each measures something.
 fn accepted(lines: &[&str]) {
     let folder = tempfile::tempdir().expect("a folder");
-    check_all(lines, |line| {
+    // Targets that a build without the feature leaves out.
+    const OF_FULL: [&str; 6] = [
+        "brigade-executors-",
+        "brigade-rusty_pool",
+        "brigade-threadpool",
+        "brigade-burst-pool",
+        "brigade-st3-",
+        "monoio",
+    ];
+    let is_there =
+        |line: &&&str| cfg!(feature = "full") || OF_FULL.iter().all(|name| !line.contains(name));
+    let lines: Vec<_> = lines.iter().filter(is_there).copied().collect();
+    check_all(&lines, |line| {
         let program = env!("CARGO_BIN_EXE_brigade-lab");
         let line = format!("\"$0\" {} --dry-run", line.trim_start_matches("brigade-lab "));
         let mut shell = Command::new("sh");
