@@ -32,7 +32,7 @@ without=(
     submit_and_join_cost_one_allocation
     a_backlog_costs_forty_bytes_a_job_at_most_and_later_ones_no_more
     # They judge wall-clock time.
-    ticks_that_were_missed_are_skipped_or_delayed_or_made_up_for
+    a_timer_beside_a_long_job_is_on_time_set_by_it_or_before
 )
 skips=()
 for name in "${without[@]}"; do
