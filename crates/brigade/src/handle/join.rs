@@ -226,12 +226,17 @@ impl<T> JoinHandle<T> {
     ///
     /// # Examples
     /// ```
-    /// use std::time::Duration;
     /// let pool = brigade::Pool::new(1);
-    /// let search = pool.submit(|| (0_u64..).find(|_| brigade::cancelled()));
+    /// let (begins, begun) = std::sync::mpsc::channel();
+    /// let search = pool.submit(move || {
+    ///     begins.send(()).ok();
+    ///     (0_u64..).find(|_| brigade::cancelled())
+    /// });
     /// let stop = search.abort_handle();
-    /// brigade::execute_after(Duration::from_millis(1), move || _ = stop.abort());
-    /// assert!(search.join().is_ok_and(|found| found.is_some()), "it saw that it was asked to stop");
+    /// begun.recv()?; // A job that has not begun would be dropped.
+    /// brigade::execute(move || _ = stop.abort());
+    /// assert!(search.join()?.is_some(), "it saw that it was asked to stop");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use = "dropping it has no effect"]
     pub fn abort_handle(&self) -> AbortHandle {
