@@ -227,8 +227,7 @@ one](guide::works_with)."
 //!
 //! # Numbers
 //!
-//! The [README](https://docs.rs/crate/brigade/latest#numbers) compares brigade with some twenty other pools, and has the command that
-//! repeats each measurement.
+//! The README of the repository compares brigade with some twenty other pools; there, `cargo run --release` repeats the measurement.
 //!
 #![cfg_attr(
     all(
