@@ -3,7 +3,7 @@
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use crate::support::in_time::assert_in_time;
+use crate::support::in_time::{delays, waited};
 use brigade::Pool;
 use brigade_testkit::{Meeting, Watchdog, spin_for};
 
@@ -73,16 +73,22 @@ fn jobs_that_are_due_with_a_long_one_are_run_beside_it() {
     }
 }
 
-/// Two looks, and a wake-up.
 #[test]
 fn a_job_that_is_due_with_a_long_one_waits_for_the_monitor_at_most() {
+    const ROUNDS: usize = 40;
     let _dog = Watchdog::start_alone(120);
     let pool = Pool::new(2);
-    assert_in_time("the second job", Duration::from_millis(8), || wait_beside_a_long_job(&pool));
+    let waits = delays(ROUNDS, || wait_beside_a_long_job(&pool));
+    // Two looks, and a wake-up.
+    let (soonest, most) = (waits[0], waits[ROUNDS * 3 / 4]);
+    let is_soon = soonest <= Duration::from_micros(2400) && most <= Duration::from_millis(8);
+    assert!(is_soon, "{soonest:?}, most within {most:?}: {waits:?}");
 }
 
-/// How long after the first of two jobs that are due at once the second begins, if the first takes 10 ms.
-fn wait_beside_a_long_job(pool: &Pool) -> Duration {
+/// How long after the first of two jobs that are due at once the second begins, if the first takes 10 ms; and what the threads had
+/// waited before.
+fn wait_beside_a_long_job(pool: &Pool) -> (Duration, Duration) {
+    let before = waited();
     let (due, (begun, begins)) = (soon(), mpsc::channel());
     for _ in 0..2 {
         let begun = begun.clone();
@@ -94,5 +100,5 @@ fn wait_beside_a_long_job(pool: &Pool) -> Duration {
     }
     let [first, second] = [begins.recv().unwrap(), begins.recv().unwrap()];
     pool.wait_idle();
-    second.saturating_duration_since(first)
+    (second.saturating_duration_since(first), before)
 }

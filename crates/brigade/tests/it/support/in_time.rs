@@ -1,21 +1,32 @@
 //! Promises of time.
 
+use std::fs;
 use std::time::Duration;
 
-/// Checks that a promise of time holds: repeats a round, which returns a delay, until `ENOUGH` delays were within the limit.
+/// How long the threads of this process have waited for a CPU that another thread had, all together; 0 where the system does not tell.
 ///
-/// A delay is the sum of what the pool does and of the time slices that the system gives to other programs first. No event tells the
-/// two apart, so a single delay proves nothing, and neither does a sum or a mean. A defect delays all rounds, or nearly all; another
-/// program delays some of them. So rounds in time are counted, and where the machine is busy there are more rounds.
-#[track_caller]
-pub(crate) fn assert_in_time(what: &str, limit: Duration, mut round: impl FnMut() -> Duration) {
-    const ENOUGH: usize = 25;
-    const MOST: usize = 250;
-    let (mut in_time, mut delays) = (0, Vec::new());
-    while in_time < ENOUGH {
-        assert!(delays.len() < MOST, "{what}: {in_time} of {MOST} within {limit:?}: {delays:?}");
-        let delay = round();
-        in_time += usize::from(delay <= limit);
-        delays.push(delay);
-    }
+/// A delay is the sum of what the pool does and of such waits. A test subtracts the waits, so that beside other programs it judges the
+/// pool and not these.
+pub(crate) fn waited() -> Duration {
+    let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let waited = threads.filter_map(|thread| {
+        // The second number, in nanoseconds: Documentation/scheduler/sched-stats.rst of Linux.
+        let stat = fs::read_to_string(thread.path().join("schedstat")).ok()?;
+        stat.split_whitespace().nth(1)?.parse::<u64>().ok()
+    });
+    Duration::from_nanos(waited.sum())
+}
+
+/// The delays of so many rounds, sorted. A round returns its delay, and what its threads had [waited] when the delay began.
+pub(crate) fn delays(
+    rounds: usize,
+    mut round: impl FnMut() -> (Duration, Duration),
+) -> Vec<Duration> {
+    let own = |_| {
+        let (delay, before) = round();
+        delay.saturating_sub(waited().saturating_sub(before))
+    };
+    let mut delays: Vec<_> = (0..rounds).map(own).collect();
+    delays.sort();
+    delays
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::busy::occupy;
 use crate::support::full::at_rest;
-use crate::support::in_time::assert_in_time;
+use crate::support::in_time::{delays, waited};
 use crate::support::policy::for_every_row;
 use brigade::time::{sleep, sleep_until};
 use brigade::{Handle, Missed, Pool, block_on};
@@ -71,19 +71,22 @@ fn closures_and_sleeps_of_an_idle_pool_are_less_than_a_millisecond_late() {
     let limit = Duration::from_millis(1);
     for threads in [1, 2] {
         let pool = Pool::new(threads);
-        let soon = || Instant::now() + Duration::from_millis(2);
-        assert_in_time("a closure", limit, || {
-            let end = soon();
-            ran_at(pool.handle(), end).recv().unwrap() - end
+        let soon = || (waited(), Instant::now() + Duration::from_millis(2));
+        let closures = delays(50, || {
+            let (before, end) = soon();
+            (ran_at(pool.handle(), end).recv().unwrap() - end, before)
         });
-        assert_in_time("a sleep", limit, || {
-            let end = soon();
+        let sleeps = delays(50, || {
+            let (before, end) = soon();
             let woken = pool.spawn(async move {
                 sleep_until(end).await;
                 Instant::now() - end
             });
-            woken.join().unwrap()
+            (woken.join().unwrap(), before)
         });
+        // Two of three: the host of a virtual machine may take its CPUs at times.
+        let are_soon = closures[33] < limit && sleeps[33] < limit;
+        assert!(are_soon, "{threads} threads: {closures:?}, {sleeps:?}");
     }
 }
 
