@@ -32,25 +32,25 @@ fn begin_search(pool: &Pool) -> Result<JoinHandle<u64>, mpsc::RecvError> {
 
 /// `cancel` of the handle returns whether the job had not started.
 fn one_job(pool: &Pool) -> Outcome {
-    let mut search = begin_search(pool)?; // It occupies the only thread.
-    let mut queued = pool.submit(|| unreachable!("it is cancelled before it starts"));
+    let search = begin_search(pool)?; // It occupies the only thread.
+    let queued = pool.submit(|| unreachable!("it is cancelled before it starts"));
     assert!(queued.cancel());
     assert!(matches!(queued.join(), Err(JoinError::Cancelled)));
 
     assert!(!search.cancel(), "it has started, and is asked to stop");
     println!("the search went up to {}", search.join()?);
 
-    let mut waits = pool.spawn(pending::<()>());
+    let waits = pool.spawn(pending::<()>());
     assert!(waits.cancel(), "a future is cancelled for certain");
     assert!(waits.join().is_err_and(|error| error.is_cancelled()));
     Ok(())
 }
 
-/// `abort_handle` cancels while another thread uses the handle; here, in a `join`.
+/// `cancel_handle` cancels while another thread uses the handle; here, in a `join`.
 fn from_elsewhere(pool: &Pool) -> Outcome {
     let search = begin_search(pool)?;
-    let stop = search.abort_handle();
-    let button = std::thread::spawn(move || stop.abort());
+    let stop = search.cancel_handle();
+    let button = std::thread::spawn(move || stop.cancel());
     search.join()?; // Until the button is pressed.
     assert!(button.join().is_ok_and(|was_in_time| !was_in_time));
     Ok(())
@@ -90,7 +90,7 @@ fn a_group(pool: &Pool) -> Outcome {
 
 /// `deadline` limits when a job starts, `timeout` how long a future takes.
 fn what_is_late(pool: &Pool) -> Outcome {
-    let mut search = begin_search(pool)?;
+    let search = begin_search(pool)?;
     let now = Instant::now();
     let late = pool.job().deadline(now).submit(|| unreachable!("it was due before"))?;
     let in_time = pool.job().deadline(now + Duration::from_secs(3600)).submit(|| "in time")?;

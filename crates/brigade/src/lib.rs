@@ -101,7 +101,7 @@
 //!
 //! ```
 //! let pool = brigade::Pool::new(1);
-//! let mut waits = pool.spawn(std::future::pending::<()>());
+//! let waits = pool.spawn(std::future::pending::<()>());
 //! assert!(waits.cancel());
 //! assert!(waits.join().is_err_and(|error| error.is_cancelled()));
 //! ```
@@ -147,7 +147,7 @@
 //! | run a pool on this thread, without others | [`LocalPool`] |
 //! | limit the queue | [`Builder::capacity`], and [`Builder::when_full`] for what a full pool does |
 //! | have a rejected job back | [`pool.try_execute(…)`](Handle::try_execute), [`try_submit`](Handle::try_submit), [`try_spawn`](Handle::try_spawn) |
-//! | cancel | [`JoinHandle::cancel`], [`AbortHandle`], [`cancelled`] |
+//! | cancel | [`JoinHandle::cancel`], [`CancelHandle`], [`cancelled`] |
 //! | wait until all is done | [`wait_idle`](Handle::wait_idle) |
 //! | see what it does, change its size | [`metrics`](Handle::metrics), [`dump`](Handle::dump), [`resize`](Handle::resize) |
 //! | have a hook called at the end of each job, or for stuck ones | [`Builder::on_outcome`], [`Builder::on_stall`] |
@@ -322,7 +322,7 @@ pub use fork::{
 };
 #[cfg(feature = "trace")]
 pub use handle::Tracing;
-pub use handle::{AbortHandle, CancelOnDrop, Handle, JoinHandle, cancelled};
+pub use handle::{CancelHandle, CancelOnDrop, Handle, JoinHandle, cancelled};
 #[cfg(feature = "metrics")]
 pub use integrations::MetricsExporter;
 #[cfg(feature = "orx-parallel")]

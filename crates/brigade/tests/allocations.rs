@@ -413,9 +413,9 @@ fn captures_of_an_ended_job_are_freed_while_its_handle_is_kept() {
     eventually("the job ends", || ended.is_finished());
     assert_gone("a closure that has run");
     let joined = pool.submit(captures());
-    let aborting = joined.abort_handle();
+    let canceller = joined.cancel_handle();
     assert_eq!(joined.join().unwrap(), 1);
-    assert_gone("a closure that was joined and could be aborted");
+    assert_gone("a closure that was joined and could be cancelled");
     let mut set = TaskSet::new(&pool);
     set.submit(captures());
     assert!(set.wait_all());
@@ -433,7 +433,7 @@ fn captures_of_an_ended_job_are_freed_while_its_handle_is_kept() {
     let (pool, gate) = (Pool::new(1), Arc::new(Gate::closed()));
     let blocking = gate.clone();
     pool.execute(move || blocking.wait());
-    let mut cancelled = pool.submit(captures());
+    let cancelled = pool.submit(captures());
     assert!(cancelled.cancel());
     assert_gone("a closure that was cancelled");
     let timer = pool.job().after(Duration::MAX).execute(as_job(captures())).unwrap();
@@ -442,5 +442,5 @@ fn captures_of_an_ended_job_are_freed_while_its_handle_is_kept() {
     assert!(timer.cancel() && periodic.cancel());
     assert_gone("a timer that was cancelled");
     gate.open();
-    drop((aborting, set));
+    drop((canceller, set));
 }

@@ -105,7 +105,7 @@ fn shares_of_broadcasts_that_are_joined_by_their_worker_leave_nothing() {
 fn shares_of_broadcasts_that_are_cancelled_leave_nothing() {
     for threads in [1, 3] {
         check(threads, |pool| {
-            pool.broadcast(|index| index).into_iter().for_each(|mut share| _ = share.cancel());
+            pool.broadcast(|index| index).into_iter().for_each(|share| _ = share.cancel());
         });
     }
 }

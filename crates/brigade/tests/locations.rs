@@ -75,7 +75,7 @@ fn a_panic_over_an_outcome_that_was_taken_comes_from_the_line_that_calls() {
     let pool = Pool::new(1);
     let mut taken = pool.submit(|| ());
     taken.join_timeout(Duration::MAX).unwrap().unwrap();
-    assert!(!taken.abort_handle().abort(), "it has ended");
+    assert!(!taken.cancel_handle().cancel(), "it has ended");
     here!(taken.join());
     let mut taken = pool.submit(|| ());
     taken.join_timeout(Duration::MAX).unwrap().unwrap();

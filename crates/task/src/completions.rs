@@ -161,7 +161,7 @@ mod tests {
         let (mut set, jobs, ..) = set_of(4);
         assert!(!set.is_any());
         let mut handles = Vec::new();
-        for (number, (job, mut handle)) in jobs.into_iter().enumerate().rev() {
+        for (number, (job, handle)) in jobs.into_iter().enumerate().rev() {
             match number {
                 0 => assert_eq!(job.run(), Outcome::Returned),
                 1 => drop(job),

@@ -127,7 +127,7 @@ impl<T> JoinHandle<T> {
     /// With `run` set the closure runs if it [may start](crate::Work::may_start); otherwise it is cancelled. Returns
     /// `None` if another thread has begun to run or drop it. The job in the queue becomes [stale](Outcome::Stale). A future that has not
     /// been polled, and whose guard [decides](crate::Guard::decides), is left to its job. One that stays on its thread must be on this one.
-    pub fn settle_if_unclaimed(&mut self, run: bool) -> Option<Outcome> {
+    pub fn settle_if_unclaimed(&self, run: bool) -> Option<Outcome> {
         self.cell.settle_if_unclaimed(run)
     }
 
@@ -152,7 +152,7 @@ impl<T> JoinHandle<T> {
     ///
     /// A future is woken, not polled again, and cancelled. One that has not been polled, and need not stay on its thread, is
     /// dropped by this call if it `may_drop`.
-    pub fn ask_to_stop(&mut self, may_drop: bool) -> Asked {
+    pub fn ask_to_stop(&self, may_drop: bool) -> Asked {
         self.cell.request_stop(may_drop)
     }
 

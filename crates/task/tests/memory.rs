@@ -65,12 +65,12 @@ const WAYS: [(&str, Way); 9] = [
         drop(handle);
         job.cancel();
     }),
-    ("run by its handle", |job, mut handle| {
+    ("run by its handle", |job, handle| {
         _ = handle.settle_if_unclaimed(true);
         job.run();
         drop(handle.join());
     }),
-    ("cancelled by its handle", |job, mut handle| {
+    ("cancelled by its handle", |job, handle| {
         _ = handle.settle_if_unclaimed(false);
         drop(handle);
         job.run();
@@ -166,7 +166,7 @@ fn a_future_that_has_ended_leaves_nothing() {
                 WAKER.with_borrow(|waker| waker.iter().for_each(|waker| waker.wake_by_ref()));
                 run_all();
             },
-            |mut handle| {
+            |handle| {
                 _ = handle.ask_to_stop(true);
                 run_all();
                 drop(handle);

@@ -145,7 +145,7 @@ async fn turn(world: &World, random: &mut Rng) {
         },
         5 => match world.pool.try_spawn(future(world, random)) {
             Ok(handle) if random.bool() => {
-                handle.abort_handle().abort();
+                handle.cancel_handle().cancel();
                 world.ended(handle.await, true);
             }
             Ok(handle) => world.ended(handle.await, false),

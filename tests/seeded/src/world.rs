@@ -188,11 +188,11 @@ impl World {
             }
             2 => drop(handle.cancel_on_drop()),
             3 => {
-                let abort = handle.abort_handle();
+                let canceller = handle.cancel_handle();
                 if let Some(result) = handle.join_timeout(millis(random)) {
                     self.ended(result, false);
                 }
-                abort.abort();
+                canceller.cancel();
             }
             4 => match handle.try_join() {
                 Some(result) => self.ended(result, false),

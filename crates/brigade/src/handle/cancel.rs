@@ -24,7 +24,7 @@ use crate::engine::{CURRENT, Worker};
 /// use std::sync::mpsc;
 /// let pool = brigade::Pool::new(1);
 /// let (begun, begins) = mpsc::channel();
-/// let mut search = pool.submit(move || {
+/// let search = pool.submit(move || {
 ///     _ = begun.send(());
 ///     (0_u64..).find(|_| brigade::cancelled())
 /// });

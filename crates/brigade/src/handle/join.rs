@@ -12,8 +12,8 @@ use brigade_sync::OnceLock;
 use brigade_sync::budget;
 use brigade_task::{Canceller, JoinError, Outcome};
 
-use super::abort::{AbortHandle, cancel_at, cancel_future};
 use super::awaited::{self, Refused};
+use super::canceller::{CancelHandle, cancel_at, cancel_future};
 use super::deadlock::{Awaited, Waiting};
 use crate::engine;
 use crate::engine::{
@@ -50,7 +50,7 @@ pub struct JoinHandle<T> {
     /// Whether only one worker may run it: it is a [local](crate::spawn_local) future or a share of a
     /// [broadcast](crate::Handle::broadcast).
     is_mail: bool,
-    /// Cancels it for abort handles; made for the first of these.
+    /// Cancels it for cancel handles; made for the first of these.
     canceller: OnceLock<Option<Arc<Canceller>>>,
 }
 
@@ -210,15 +210,14 @@ impl<T> JoinHandle<T> {
     /// let pool = brigade::Pool::new(1);
     /// let (go, wait) = mpsc::channel::<()>();
     /// pool.execute(move || _ = wait.recv()); // The only thread is busy.
-    /// let mut queued = pool.submit(|| 42);
+    /// let queued = pool.submit(|| 42);
     /// assert!(queued.cancel());
     /// assert!(queued.join().unwrap_err().is_cancelled());
     /// drop(go);
     /// ```
     #[doc(alias = "abort")]
-    pub fn cancel(&mut self) -> bool {
-        let key = self.key;
-        self.inner.as_mut().is_some_and(|inner| cancel(inner, key))
+    pub fn cancel(&self) -> bool {
+        self.inner.as_ref().is_some_and(|inner| cancel(inner, self.key))
     }
 
     /// Returns a handle that can cancel the job from any thread while this one waits for it. The first call allocates.
@@ -232,19 +231,20 @@ impl<T> JoinHandle<T> {
     ///     begins.send(()).ok();
     ///     (0_u64..).find(|_| brigade::cancelled())
     /// });
-    /// let stop = search.abort_handle();
+    /// let stop = search.cancel_handle();
     /// begun.recv()?; // A job that has not begun would be dropped.
-    /// brigade::execute(move || _ = stop.abort());
+    /// brigade::execute(move || _ = stop.cancel());
     /// assert!(search.join()?.is_some(), "it saw that it was asked to stop");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(alias = "abort_handle")]
     #[must_use = "dropping it has no effect"]
-    pub fn abort_handle(&self) -> AbortHandle {
+    pub fn cancel_handle(&self) -> CancelHandle {
         let canceller = self.canceller.get_or_init(|| {
             let canceller = self.inner.as_ref().and_then(brigade_task::JoinHandle::canceller);
             canceller.map(Arc::new)
         });
-        AbortHandle::new(canceller.clone(), self.key)
+        CancelHandle::new(canceller.clone(), self.key)
     }
 
     /// Whether the job has ended.
@@ -276,7 +276,7 @@ pub(crate) fn settle_on(worker: &Worker, settle: impl FnOnce(bool) -> Option<Out
 }
 
 /// Cancels a job, as [`JoinHandle::cancel`] does.
-pub(crate) fn cancel<T>(inner: &mut brigade_task::JoinHandle<T>, key: Key) -> bool {
+pub(crate) fn cancel<T>(inner: &brigade_task::JoinHandle<T>, key: Key) -> bool {
     if !key.is_here() {
         return false;
     }

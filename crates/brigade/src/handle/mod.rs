@@ -1,8 +1,8 @@
 //! The handles of pools and of jobs. It must not know how jobs are submitted.
 
-mod abort;
 pub(crate) mod awaited;
 mod cancel;
+mod canceller;
 pub(crate) mod deadlock;
 pub(crate) mod join;
 mod observing;
@@ -21,8 +21,8 @@ use crate::engine::{Core, Key, blocking, current_pool, enter, forget, reach};
 use crate::values::Shutdown;
 use crate::values::{Metrics, Reason, Report, ShutdownOptions, Threads};
 
-pub use abort::AbortHandle;
 pub use cancel::{CancelOnDrop, cancelled};
+pub use canceller::CancelHandle;
 pub use join::JoinHandle;
 #[cfg(feature = "trace")]
 pub use traces::Tracing;

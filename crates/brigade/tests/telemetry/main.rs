@@ -57,7 +57,7 @@ fn a_job_is_added_to_the_histograms_when_it_ends_and_not_if_it_is_cancelled() {
 
     let polled = Gate::closed();
     let gate = polled.clone();
-    let mut cancelled = pool.spawn(poll_fn(move |_| {
+    let cancelled = pool.spawn(poll_fn(move |_| {
         gate.open();
         Poll::<()>::Pending
     }));
@@ -213,7 +213,7 @@ fn what_a_pool_has_done_is_exported_with_its_name() {
     assert_eq!(exported.counter("brigade_jobs_rejected_total{pool=mail}"), 1);
     gate.open();
     pool.wait_idle();
-    let mut gone = pool.submit(|| ());
+    let gone = pool.submit(|| ());
     let cancelled = u64::from(gone.cancel());
     pool.wait_idle();
     export();

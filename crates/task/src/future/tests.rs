@@ -175,7 +175,7 @@ fn a_cancel_needs_no_waker_and_works_in_every_state() {
         pending::<()>().await;
     };
     let [first, second] = inner.map(|inner| Spawned::new(never(inner), (), Binding));
-    let (mut queued, mut waits) = (first.handle, second.handle);
+    let (queued, waits) = (first.handle, second.handle);
     second.job.run();
     assert_eq!(queued.ask_to_stop(false), Asked::ToStop);
     assert_eq!(waits.ask_to_stop(true), Asked::ToStop);
@@ -219,7 +219,7 @@ fn what_nobody_can_wake_any_more_is_cancelled_and_never_by_who_drops_a_waker() {
 
 #[test]
 fn a_job_of_a_future_that_has_been_polled_is_never_stale() {
-    let Spawned { job, mut handle } = Spawned::new(pending::<()>(), (), Binding);
+    let Spawned { job, handle } = Spawned::new(pending::<()>(), (), Binding);
     assert!(!job.is_stale());
     job.run();
     assert_eq!(handle.ask_to_stop(true), Asked::ToStop);
@@ -279,7 +279,7 @@ fn a_future_that_has_not_been_polled_is_dropped_by_its_handle_and_its_job_is_sta
         let (count, guard) = (Arc::new(()), Arc::new(AtomicUsize::new(0)));
         let inner = count.clone();
         let future = async move { drop(inner) };
-        let Spawned { job, mut handle } = Spawned::new(future, Room(guard.clone()), Lending);
+        let Spawned { job, handle } = Spawned::new(future, Room(guard.clone()), Lending);
         assert!(!job.is_stale());
         let before = GIVEN_BACK.get();
         let asked = match by_canceller {
@@ -306,7 +306,7 @@ fn what_a_guard_holds_is_given_back_once_although_the_handle_polls_first() {
             polls += 1;
             if polls == 2 { Poll::Ready(()) } else { Poll::Pending }
         });
-        let Spawned { job, mut handle } = Spawned::new(future, Room(guard.clone()), Lending);
+        let Spawned { job, handle } = Spawned::new(future, Room(guard.clone()), Lending);
         let before = GIVEN_BACK.get();
         assert_eq!(handle.settle_if_unclaimed(true), Some(Outcome::Polled));
         assert_eq!((handle.settle_if_unclaimed(true), GIVEN_BACK.get()), (None, before + 1));
@@ -328,7 +328,7 @@ fn what_a_guard_holds_is_given_back_once_although_the_handle_polls_first() {
 
 #[test]
 fn a_local_future_is_never_dropped_by_its_handle() {
-    let Spawned { job, mut handle } = Spawned::local(pending::<()>(), Binding);
+    let Spawned { job, handle } = Spawned::local(pending::<()>(), Binding);
     assert_eq!(handle.ask_to_stop(true), Asked::ToStop);
     assert!(!job.is_stale() && !handle.is_finished());
     job.run();

@@ -85,7 +85,7 @@ fn every_result_reaches_the_handle() {
 
 #[test]
 fn a_joiner_runs_an_unclaimed_closure() {
-    let (job, mut handle) = Job::with_handle(|| 5);
+    let (job, handle) = Job::with_handle(|| 5);
     assert_eq!(handle.settle_if_unclaimed(true), Some(Outcome::Returned));
     assert_eq!(handle.settle_if_unclaimed(true), None, "once");
     assert_eq!(handle.join().unwrap(), 5);
@@ -96,7 +96,7 @@ fn a_joiner_runs_an_unclaimed_closure() {
 fn a_joiner_cancels_an_unclaimed_closure() {
     let count = Arc::new(());
     let captured = count.clone();
-    let (job, mut handle) = Job::with_handle(move || drop(captured));
+    let (job, handle) = Job::with_handle(move || drop(captured));
     assert_eq!(handle.settle_if_unclaimed(false), Some(Outcome::Cancelled));
     assert_eq!(Arc::strong_count(&count), 1);
     assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
@@ -106,7 +106,7 @@ fn a_joiner_cancels_an_unclaimed_closure() {
 #[test]
 fn a_job_is_stale_once_its_handle_has_claimed_the_closure() {
     for run in [true, false] {
-        let (job, mut handle) = Job::with_handle(|| 5);
+        let (job, handle) = Job::with_handle(|| 5);
         assert!(!job.is_stale());
         assert!(handle.settle_if_unclaimed(run).is_some());
         assert!(job.is_stale());
@@ -120,7 +120,7 @@ fn a_job_is_stale_once_its_handle_has_claimed_the_closure() {
 fn a_job_is_stale_while_its_joiner_runs_the_closure() {
     let (report, reports) = mpsc::channel();
     let (go_on, gone_on) = mpsc::channel::<()>();
-    let (job, mut handle) = Job::with_handle(move || {
+    let (job, handle) = Job::with_handle(move || {
         report.send(()).unwrap();
         gone_on.recv().unwrap();
     });
@@ -179,7 +179,7 @@ fn work_without_a_handle_says_itself_whether_it_is_stale() {
 #[test]
 fn work_with_a_handle_is_stale_by_its_claim_alone() {
     let flag = Arc::default();
-    let (job, mut handle) = Job::with_handle(Flagged::<0>(Arc::clone(&flag), []));
+    let (job, handle) = Job::with_handle(Flagged::<0>(Arc::clone(&flag), []));
     flag.set(()).unwrap();
     assert!(!job.is_stale(), "the handle may be about to take the work");
     assert_eq!(handle.settle_if_unclaimed(false), Some(Outcome::Cancelled));
@@ -191,7 +191,7 @@ fn work_with_a_handle_is_stale_by_its_claim_alone() {
 fn a_closure_that_its_joiner_ran_does_not_come_back() {
     /// Has a parameter that names the closure's type.
     fn back<F: FnOnce() -> u8 + Send + 'static>(closure: F) -> F {
-        let (job, mut handle) = Job::with_handle(closure);
+        let (job, handle) = Job::with_handle(closure);
         handle.settle_if_unclaimed(true);
         job.into_closure::<F>().unwrap()
     }
@@ -269,7 +269,7 @@ fn work_that_may_not_start_is_cancelled_by_the_worker_and_by_the_joiner() {
         let (job, handle) = Job::with_handle(Willing::new(may_start, None));
         assert_eq!(job.run(), outcome);
         assert_eq!(handle.join().is_ok(), may_start);
-        let (job, mut handle) = Job::with_handle(Willing::new(may_start, None));
+        let (job, handle) = Job::with_handle(Willing::new(may_start, None));
         assert_eq!(handle.settle_if_unclaimed(true), Some(outcome));
         assert_eq!(handle.join().is_ok(), may_start);
         assert_eq!(job.run(), Outcome::Stale);

@@ -122,11 +122,11 @@ fn b12_a_rejected_future_is_an_error_for_anyhow() -> anyhow::Result<()> {
 }
 
 #[test]
-fn b13_abort_handle() {
+fn b13_cancel_handle() {
     let pool = brigade::Pool::new(1);
     let h = pool.spawn(std::future::pending::<()>());
-    let a = h.abort_handle();
-    a.abort();
+    let a = h.cancel_handle();
+    a.cancel();
     assert!(h.join().unwrap_err().is_cancelled());
 }
 

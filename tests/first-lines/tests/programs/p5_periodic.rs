@@ -17,7 +17,7 @@ fn a_computation_and_a_sleep_are_cancelled_and_ticks_come() -> anyhow::Result<()
     })?;
     // A computation that looks whether it is still wanted.
     let (begun, begins) = mpsc::channel();
-    let mut search = pool.submit(move || {
+    let search = pool.submit(move || {
         _ = begun.send(());
         let mut n = 0_u64;
         while !brigade::cancelled() {
@@ -26,7 +26,7 @@ fn a_computation_and_a_sleep_are_cancelled_and_ticks_come() -> anyhow::Result<()
         n
     });
     // A future that waits for ever.
-    let mut waits = pool.spawn(time::sleep(Duration::from_secs(3600)));
+    let waits = pool.spawn(time::sleep(Duration::from_secs(3600)));
     begins.recv()?;
     assert_eq!(ticks.iter().take(3).count(), 3);
     assert!(!search.cancel(), "it has begun, and is asked to stop");

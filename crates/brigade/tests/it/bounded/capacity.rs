@@ -120,7 +120,7 @@ fn a_job_that_is_cancelled_makes_room_at_once() {
     for_both_queueings(|builder| {
         let (pool, gate) = busy(builder, 2, WhenFull::Reject);
         for _ in 0..5 {
-            let mut handle = pool.submit(|| ());
+            let handle = pool.submit(|| ());
             assert_eq!(fill(&pool), if pool.metrics().cancelled == 0 { 1 } else { 0 });
             assert!(handle.cancel());
         }
@@ -197,7 +197,7 @@ fn one_of_everything(pool: Handle, seed: &mut Seed) {
     let child = move || _ = pool.job().execute(|| ());
     match seed.below(6) {
         0 => _ = pool.job().execute(child),
-        1 => _ = pool.job().submit(child).map(|mut handle| handle.cancel()),
+        1 => _ = pool.job().submit(child).map(|handle| handle.cancel()),
         2 => _ = pool.job().deadline(soon).execute(child),
         3 => _ = pool.job().when_full(WhenFull::BlockFor(seed.micros(50))).execute(child),
         4 => {
@@ -245,7 +245,7 @@ fn a_queued_job_that_is_cancelled_releases_its_permit_at_once() {
     for_both_queueings(|builder| {
         let (pool, gate) = busy(builder, 3, WhenFull::Reject);
         let drops = Drops::default();
-        for by_abort_handle in [false, true] {
+        for by_cancel_handle in [false, true] {
             for is_future in [false, true] {
                 let jobs: Vec<_> = (0..3)
                     .map(|_| {
@@ -258,9 +258,9 @@ fn a_queued_job_that_is_cancelled_releases_its_permit_at_once() {
                     .collect();
                 assert_eq!(fill(&pool), 0);
                 let dropped = drops.count();
-                for mut job in jobs {
-                    assert!(match by_abort_handle {
-                        true => job.abort_handle().abort(),
+                for job in jobs {
+                    assert!(match by_cancel_handle {
+                        true => job.cancel_handle().cancel(),
                         false => job.cancel(),
                     });
                     assert!(job.is_finished());

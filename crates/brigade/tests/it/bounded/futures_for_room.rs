@@ -98,7 +98,7 @@ fn a_future_is_pending_while_there_is_no_room_and_woken_when_there_is() {
     let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let (pool, gate) = busy(builder, 1, WhenFull::Reject);
-        let mut queued = pool.submit(|| ());
+        let queued = pool.submit(|| ());
         let [(mut first, rings_first), (mut second, rings_second)] = pending(pool.handle());
         assert_eq!((rings_first.wakes(), rings_second.wakes()), (0, 0));
         assert!(queued.cancel());
@@ -129,7 +129,7 @@ fn a_future_that_is_dropped_passes_its_wake_on_and_submits_nothing() {
     let _dog = Watchdog::start(20);
     for woken in [false, true] {
         let (pool, gate) = busy(Pool::builder(), 1, WhenFull::Reject);
-        let mut queued = pool.submit(|| ());
+        let queued = pool.submit(|| ());
         let [(first, _), (mut second, rings)] = pending(pool.handle());
         if woken {
             assert!(queued.cancel());

@@ -15,7 +15,7 @@ fn a_blocked_submitter_is_woken_when_a_job_is_cancelled_or_starts() {
     let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let (pool, gate) = busy(builder, 1, WhenFull::Block);
-        let mut queued = pool.submit(|| ());
+        let queued = pool.submit(|| ());
         let wakes: [&mut dyn FnMut(); 2] = [&mut || assert!(queued.cancel()), &mut || gate.open()];
         for wake in wakes {
             let submitter = BlockedThread::default();

@@ -143,7 +143,7 @@ fn one_share_is_cancelled_and_the_others_run() {
         let before = pool.metrics();
         let count = threads as u64;
         assert_eq!((before.accepted, before.queued, before.running), (2 * count, count, count));
-        let mut cancelled = shares.pop().unwrap();
+        let cancelled = shares.pop().unwrap();
         assert!(cancelled.cancel());
         assert!(!cancelled.cancel());
         assert!(cancelled.join().unwrap_err().is_cancelled(), "though all threads are busy");

@@ -14,7 +14,7 @@ fn a_future_that_waits_is_dropped_at_once_and_only_once() {
     let _dog = Watchdog::start(20);
     let (pool, latch, drops) = (Pool::new(1), Latch::default(), Drops::default());
     let (waits, token) = (latch.wait(), drops.token());
-    let mut job = pool.spawn(async move {
+    let job = pool.spawn(async move {
         waits.await;
         drop(token);
     });
@@ -35,7 +35,7 @@ fn a_future_that_is_cancelled_before_its_first_poll_is_never_polled() {
     let (pool, gate, drops) = (Pool::new(1), Gate::closed(), Drops::default());
     occupy(&pool, &gate);
     let token = drops.token();
-    let mut job = pool.spawn(async move {
+    let job = pool.spawn(async move {
         let _token = token;
         unreachable!("cancelled before")
     });
@@ -54,7 +54,7 @@ fn a_future_that_is_being_polled_is_dropped_when_that_poll_ends() {
         let (begun, begins) = mpsc::channel();
         let (gate, drops, latch) = (Gate::closed(), Drops::default(), Latch::default());
         let (inner, token, waits) = (gate.clone(), drops.token(), latch.wait());
-        let mut job = pool.spawn(async move {
+        let job = pool.spawn(async move {
             let _token = token;
             begun.send(brigade::cancelled()).unwrap();
             inner.wait();
@@ -80,7 +80,7 @@ fn a_future_that_is_being_polled_is_dropped_when_that_poll_ends() {
 fn a_future_that_has_ended_can_not_be_cancelled() {
     let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
-    let mut job = pool.spawn(async { 42 });
+    let job = pool.spawn(async { 42 });
     eventually("it ends", || job.is_finished());
     assert!(!job.cancel());
     assert_eq!(job.join().unwrap(), 42);
@@ -123,7 +123,7 @@ fn a_future_may_be_cancelled_from_anywhere() {
     let (receive, token) = (Mutex::new(receive), drops.token());
     let itself = pool.spawn(async move {
         let _token = &token;
-        let mut job = receive.lock().unwrap().recv().unwrap();
+        let job = receive.lock().unwrap().recv().unwrap();
         assert!(job.cancel());
         yield_now().await;
         unreachable!("cancelled");
@@ -137,7 +137,7 @@ fn a_future_may_be_cancelled_from_anywhere() {
         drop(token);
     });
     let (second, waits) = (Cancels(Mutex::new(first)), latch.wait());
-    let mut second = pool.spawn(async move {
+    let second = pool.spawn(async move {
         waits.await;
         drop(second);
     });
@@ -225,7 +225,7 @@ fn run(pool: &Pool, case: Case) {
     let mut cancelled = false;
     let mut at = |point: Point, job: &mut Option<JoinHandle<Bomb>>| {
         if case.cancel == point {
-            cancelled |= job.as_mut().is_some_and(JoinHandle::cancel);
+            cancelled |= job.as_ref().is_some_and(JoinHandle::cancel);
         }
         if case.handle == point {
             drop(job.take());
@@ -284,7 +284,7 @@ fn a_cancel_beside_the_end_has_one_winner_that_all_agree_on() {
     let (mut won, mut lost) = (0, 0);
     for _ in 0..3000 {
         let latch = Latch::default();
-        let mut job = pool.spawn(latch.wait());
+        let job = pool.spawn(latch.wait());
         let delay = seed.micros(20);
         let opener = pool.submit(move || {
             brigade_testkit::spin_for(delay);

@@ -194,7 +194,7 @@ fn a_local_future_is_cancelled_from_anywhere_and_dropped_on_its_worker() {
     let _dog = Watchdog::start(30);
     let (pool, latch, drops) = (Pool::new(2), Latch::default(), Drops::default());
     for round in 1..200 {
-        let (mut job, _) = local_on(&pool, &latch, &drops);
+        let (job, _) = local_on(&pool, &latch, &drops);
         assert!(job.cancel());
         assert!(!job.cancel());
         assert!(matches!(job.join(), Err(JoinError::Cancelled)));

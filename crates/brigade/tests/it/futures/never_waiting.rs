@@ -42,7 +42,7 @@ fn operations() -> Vec<(&'static str, Make)> {
         }),
         ("handle", || {
             let ended = || {
-                let mut job = brigade::submit(|| ());
+                let job = brigade::submit(|| ());
                 job.cancel();
                 job
             };
@@ -164,7 +164,7 @@ fn a_future_that_must_stop_is_dropped_at_its_next_operation() {
             let pool = Pool::builder().threads(1).spare_threads(0).build().unwrap();
             let ((gate, passed), drops) = (<(Gate, Arc<AtomicUsize>)>::default(), Drops::default());
             let (wait, passes, token) = (gate.clone(), passed.clone(), drops.token());
-            let mut job = pool.spawn(async move {
+            let job = pool.spawn(async move {
                 let (mut operation, _token) = (make(), token);
                 loop {
                     operation().await;
@@ -218,7 +218,7 @@ fn a_foreign_executor_inside_a_poll_that_has_used_its_budget_goes_on() {
     };
     let gate = Gate::closed();
     let wait = gate.clone();
-    let mut job = pool.spawn(async move {
+    let job = pool.spawn(async move {
         wait.wait();
         futures_lite::future::block_on(many);
     });

@@ -106,7 +106,7 @@ fn a_panic_of_a_drop_is_contained_wherever_the_future_ends() {
     assert_eq!(job.join().unwrap(), 42, "what it came to stands");
     drop(pool.spawn(async { Panics }));
     let (waits, captured) = (latch.wait(), Panics);
-    let mut cancelled = pool.spawn(async move {
+    let cancelled = pool.spawn(async move {
         waits.await;
         drop(captured);
     });

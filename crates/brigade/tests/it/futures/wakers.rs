@@ -211,7 +211,7 @@ fn the_drop_of_a_future_may_call_anything() {
                 drop(busy);
             }
         };
-        let mut first = pool.spawn(future());
+        let first = pool.spawn(future());
         let second = pool.spawn(future());
         eventually("both wait", || latch.waiting() == 2);
         assert!(first.cancel());

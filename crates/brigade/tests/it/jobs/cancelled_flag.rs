@@ -35,7 +35,7 @@ fn a_running_job_sees_that_it_was_cancelled_and_has_its_own_outcome() {
     let _dog = Watchdog::start(20);
     for threads in [1, 2] {
         for (kind, pool) in queue_kinds(threads) {
-            let mut job = until_cancelled(&pool, || 42);
+            let job = until_cancelled(&pool, || 42);
             assert!(!job.cancel(), "{kind}: it has started");
             assert!(!job.cancel(), "{kind}: as before");
             assert_eq!(job.join().unwrap(), 42, "{kind}");
@@ -59,7 +59,7 @@ fn the_next_job_on_the_same_thread_is_not_cancelled() {
     panics::silence_expected();
     let (pool, (sender, receiver)) = (Pool::new(1), mpsc::channel());
     for panics in [false, true] {
-        let mut job = until_cancelled(&pool, move || assert!(!panics, "expected: cancelled"));
+        let job = until_cancelled(&pool, move || assert!(!panics, "expected: cancelled"));
         job.cancel();
         assert_eq!(job.join().is_err(), panics);
         assert!(!pool.submit(cancelled).join().unwrap());
@@ -74,7 +74,7 @@ fn a_job_that_is_not_cancelled_never_sees_the_flag_of_one_that_ends() {
     let _dog = Watchdog::start(60);
     let pool = Pool::new(2);
     for _ in 0..10_000 {
-        let mut one = pool.submit(cancelled);
+        let one = pool.submit(cancelled);
         let other = pool.submit(cancelled);
         one.cancel();
         assert!(!other.join().unwrap());
@@ -86,7 +86,7 @@ fn a_panic_after_the_cancelling_is_the_outcome() {
     let _dog = Watchdog::start(20);
     panics::silence_expected();
     let pool = Pool::new(1);
-    let mut job = until_cancelled(&pool, || panic!("expected: rather than stop"));
+    let job = until_cancelled(&pool, || panic!("expected: rather than stop"));
     job.cancel();
     match job.join() {
         Err(JoinError::Panicked(panic)) => {
@@ -101,7 +101,7 @@ fn a_job_run_inside_another_has_a_flag_of_its_own() {
     let _dog = Watchdog::start(20);
     panics::silence_expected();
     let pool = Pool::new(1);
-    let mut outer = until_cancelled(&pool, || {
+    let outer = until_cancelled(&pool, || {
         let here = thread::current().id();
         let inner = brigade::submit(move || (cancelled(), thread::current().id() == here));
         let returned = inner.join().unwrap();
@@ -122,7 +122,7 @@ fn a_job_run_inside_another_has_a_flag_of_its_own() {
 fn a_job_sees_its_flag_inside_blocking() {
     let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
-    let mut job = until_cancelled(&pool, || brigade::blocking(cancelled));
+    let job = until_cancelled(&pool, || brigade::blocking(cancelled));
     job.cancel();
     assert!(job.join().unwrap());
 }
@@ -139,7 +139,7 @@ fn a_job_sees_its_flag_while_it_unwinds() {
     panics::silence_expected();
     let (pool, (sender, receiver)) = (Pool::new(1), mpsc::channel());
     let capture = Look(sender);
-    let mut job = until_cancelled(&pool, move || {
+    let job = until_cancelled(&pool, move || {
         let _capture = capture;
         let caught = panic::catch_unwind(AssertUnwindSafe(|| panic!("expected: caught")));
         assert!(caught.is_err() && !cancelled(), "expected: it is cancelled");
@@ -189,7 +189,7 @@ fn nothing_is_cancelled_outside_of_the_job_that_is() {
     let _dog = Watchdog::start(20);
     assert!(!cancelled());
     let pool = Pool::new(1);
-    let mut job = until_cancelled(&pool, || {
+    let job = until_cancelled(&pool, || {
         let elsewhere = thread::spawn(cancelled).join().unwrap();
         let pool = Pool::new(1);
         let (sender, receiver) = mpsc::channel();

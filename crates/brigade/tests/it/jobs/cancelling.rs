@@ -26,7 +26,7 @@ fn a_queued_job_is_cancelled_and_its_captures_are_dropped_at_once() {
     let (pool, go) = busy();
     let captured = Arc::new(());
     let other = captured.clone();
-    let mut handle = pool.submit(move || drop(other));
+    let handle = pool.submit(move || drop(other));
     assert!(handle.cancel());
     assert_eq!(Arc::strong_count(&captured), 1, "though the job is still queued");
     assert!(!handle.cancel(), "once is enough");
@@ -59,7 +59,7 @@ fn a_cancel_that_races_the_start_leaves_one_outcome() {
     let mut cancelled = 0;
     for _ in 0..20_000 {
         let counter = ran.clone();
-        let mut handle = pool.submit(move || _ = counter.fetch_add(1, Ordering::Relaxed));
+        let handle = pool.submit(move || _ = counter.fetch_add(1, Ordering::Relaxed));
         let was_cancelled = handle.cancel();
         cancelled += u64::from(was_cancelled);
         assert_eq!(handle.join().is_err(), was_cancelled);
@@ -73,7 +73,7 @@ fn a_cancel_that_races_the_start_leaves_one_outcome() {
 fn a_job_whose_pool_is_gone_has_its_outcome_already() {
     let _dog = Watchdog::start(20);
     let (pool, go) = busy();
-    let mut handle = pool.submit(|| 42);
+    let handle = pool.submit(|| 42);
     go.send(()).unwrap();
     drop(pool);
     assert!(!handle.cancel());
@@ -107,7 +107,7 @@ fn a_shutdown_waits_for_a_job_whose_captures_are_being_dropped_and_reports_it_as
         running.wait();
         let (began, begins) = mpsc::channel();
         let captured = HeldDrop { began, goes_on: gate.clone() };
-        let mut job = pool.submit(move || drop(captured));
+        let job = pool.submit(move || drop(captured));
         let cancels = thread::spawn(move || job.cancel());
         begins.recv().unwrap();
         busy.open();

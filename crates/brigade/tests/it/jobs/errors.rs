@@ -33,7 +33,7 @@ fn waits_for_itself(pool: &Pool) -> Result<(), JoinError> {
 }
 
 fn cancelled(pool: &Pool) -> Result<(), JoinError> {
-    let mut job: JoinHandle<()> = pool.spawn(pending());
+    let job: JoinHandle<()> = pool.spawn(pending());
     job.cancel();
     job.join()
 }

@@ -1,7 +1,7 @@
 //! Guarantees for jobs: exactly one outcome, order, fairness, and isolation from each other.
 
-mod abort_handles;
 mod aborting;
+mod cancel_handles;
 mod cancelled_flag;
 mod cancelling;
 mod churn;

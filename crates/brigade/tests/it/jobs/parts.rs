@@ -121,7 +121,7 @@ fn a_part_that_another_thread_runs_knows_the_job_that_waits_for_it() {
             }
             (before, parts(handle))
         };
-        let mut job = pool.job().name("search").priority(class).submit(job).unwrap();
+        let job = pool.job().name("search").priority(class).submit(job).unwrap();
         begins.wait();
         assert!(!job.cancel(), "it runs");
         let (before, after) = job.join().unwrap();
@@ -167,7 +167,7 @@ fn a_job_that_runs_inside_anothers_wait_knows_nothing_of_that() {
         (seen, look())
     };
     let outer = pool.job().name("outer").priority(Priority::High);
-    let mut outer = outer.submit(job).unwrap();
+    let outer = outer.submit(job).unwrap();
     begins.wait();
     assert!(!outer.cancel(), "it runs");
     let (inner, after) = outer.join().unwrap();

@@ -12,7 +12,7 @@ use std::rc::Rc;
 use brigade::MetricsExporter;
 use brigade::time::{Elapsed, Interval, Sleep, Timeout};
 use brigade::{
-    AbortHandle, Builder, CancelOnDrop, Cpus, DelayedJob, Dump, End, Fairness, Growth, Handle,
+    Builder, CancelHandle, CancelOnDrop, Cpus, DelayedJob, Dump, End, Fairness, Growth, Handle,
     Idle, JobBuilder, JobDump, JobOnWorker, JoinError, JoinHandle, LocalPool, Metrics, Missed,
     NewThread, OnPanic, Order, Outcome, Panic, PeriodicJob, Placement, Pool, Priority, Queueing,
     Reason, Rejected, Report, Reserved, Role, Scope, ScopedJoinHandle, Shutdown, ShutdownOptions,
@@ -46,8 +46,8 @@ const fn scoped<T: Debug + Send + Sync>() {}
 
 const _: () = {
     shared::<Pool>();
-    shared::<AbortHandle>();
-    clone::<AbortHandle>();
+    shared::<CancelHandle>();
+    clone::<CancelHandle>();
     shared::<JoinHandle<u8>>();
     shared::<CancelOnDrop<u8>>();
     shared::<TaskSet<u8>>();

@@ -315,7 +315,7 @@ fn a_cancel_from_outside_lets_the_pool_end() {
     }
     for (kind, pool) in pools() {
         let pool = Arc::new(pool);
-        let mut never = pool.spawn(std::future::pending::<()>());
+        let never = pool.spawn(std::future::pending::<()>());
         let finishing = finishing(&pool);
         assert!(!finishing.is_finished(), "{kind}");
         assert!(never.cancel());
@@ -326,7 +326,7 @@ fn a_cancel_from_outside_lets_the_pool_end() {
         let later = pool.job().after(FAR).submit(|| ()).unwrap();
         let finishing = finishing(&pool);
         assert!(!finishing.is_finished(), "{kind}");
-        assert!(later.abort_handle().abort());
+        assert!(later.cancel_handle().cancel());
         assert_eq!(counts(finishing.join().unwrap()), (0, 1, 0), "{kind}");
     }
 }

@@ -283,7 +283,7 @@ fn a_future_is_told_once_however_often_it_is_polled() {
     assert_eq!(log.one().end, End::Returned);
 
     let never = Latch::default();
-    let mut waits = pool.spawn(never.wait());
+    let waits = pool.spawn(never.wait());
     eventually("it waits", || never.waiting() == 1);
     assert!(waits.cancel());
     pool.wait_idle();

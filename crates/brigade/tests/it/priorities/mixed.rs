@@ -188,7 +188,7 @@ fn entries_of_jobs_that_have_ended_do_not_accumulate() {
         let most = pool.submit(move || {
             let mut most = 0;
             for number in 0..10_000 {
-                let mut job = handle.job().priority(class).submit(|| ()).unwrap();
+                let job = handle.job().priority(class).submit(|| ()).unwrap();
                 if number % 2 == 0 {
                     job.join().unwrap();
                 } else {

@@ -236,7 +236,7 @@ fn a_set_that_waits_for_its_limit_takes_no_room_from_others() {
             while !ended.load(Ordering::SeqCst) {
                 let jobs = [(); 2].map(|()| pool.handle().try_submit(|| ()));
                 for job in jobs {
-                    let mut job = job.expect("there is room for two");
+                    let job = job.expect("there is room for two");
                     assert!(!job.is_finished(), "dropped although there is room");
                     assert!(job.cancel());
                 }
@@ -275,7 +275,7 @@ fn a_worker_gets_all_outcomes_of_a_set_whose_jobs_are_submitted_and_run_by_other
 fn a_pool_that_drains_runs_a_job_of_a_set_that_has_no_room() {
     let _dog = Watchdog::start(60);
     let (pool, gate) = busy(Pool::builder(), 1, WhenFull::Reject);
-    let mut queued = pool.submit(|| ());
+    let queued = pool.submit(|| ());
     let mut set = TaskSet::new(pool.handle());
     set.submit(|| 42);
     pool.close();

@@ -199,7 +199,7 @@ fn cancelling_a_future_ends_its_sleep() {
     let _dog = Watchdog::start(20);
     let (pool, drops, latch) = (Pool::new(1), Drops::default(), Latch::default());
     let (token, begun) = (drops.token(), latch.clone());
-    let mut job = pool.spawn(async move {
+    let job = pool.spawn(async move {
         begun.open();
         sleep(FAR).await;
         drop(token);

@@ -9,7 +9,7 @@ use crate::support::busy::occupy;
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::at_rest;
 use brigade::{
-    AbortHandle, JoinError, JoinHandle, Pool, Shutdown, block_on, cancelled, spawn_local,
+    CancelHandle, JoinError, JoinHandle, Pool, Shutdown, block_on, cancelled, spawn_local,
 };
 use brigade_testkit::{
     Bomb, Drops, Gate, Latch, Seed, Token, Watchdog, eventually, panics, spin_for,
@@ -48,14 +48,14 @@ fn a_queued_closure_is_dropped_in_the_call_and_counted() {
         occupy(&pool, &gate);
         let token = drops.token();
         let job = pool.submit(move || drop(token));
-        let abort = job.abort_handle();
-        assert!(!abort.is_finished());
-        assert!(abort.abort());
+        let cancel = job.cancel_handle();
+        assert!(!cancel.is_finished());
+        assert!(cancel.cancel());
         assert_eq!((drops.count(), pool.metrics().cancelled), (1, 1));
-        assert!(abort.is_finished() && job.is_finished());
-        assert!(!abort.abort(), "again, to no further effect");
+        assert!(cancel.is_finished() && job.is_finished());
+        assert!(!cancel.cancel(), "again, to no further effect");
         assert!(is_cancelled(job.join()));
-        assert!(!abort.abort());
+        assert!(!cancel.cancel());
         gate.open();
         assert_eq!(at_rest(&pool), [2, 1, 0, 1, 0]);
     });
@@ -66,10 +66,10 @@ fn a_running_closure_is_asked_to_stop_and_its_outcome_is_its_own() {
     let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     let job = running(&pool);
-    let abort = job.abort_handle();
-    assert!(!abort.abort(), "it has started");
+    let cancel = job.cancel_handle();
+    assert!(!cancel.cancel(), "it has started");
     assert_eq!(job.join().unwrap(), "stopped");
-    assert!(abort.is_finished() && !abort.abort());
+    assert!(cancel.is_finished() && !cancel.cancel());
     assert!(!pool.submit(cancelled).join().unwrap(), "it was for that job alone");
     assert_eq!(at_rest(&pool), [2, 2, 0, 0, 0]);
 }
@@ -83,13 +83,13 @@ fn a_future_that_waits_is_cancelled_and_so_is_one_that_is_queued() {
     eventually("it waits", || latch.waiting() == 1);
     occupy(&pool, &gate);
     let queued = pool.spawn(holding(drops.token(), latch.clone()));
-    let aborts = [&waits, &queued].map(JoinHandle::abort_handle);
-    assert!(aborts.iter().all(AbortHandle::abort));
-    assert!(!aborts.iter().any(AbortHandle::abort), "again, to no further effect");
+    let cancels = [&waits, &queued].map(JoinHandle::cancel_handle);
+    assert!(cancels.iter().all(CancelHandle::cancel));
+    assert!(!cancels.iter().any(CancelHandle::cancel), "again, to no further effect");
     gate.open();
     assert!(is_cancelled(waits.join()) && is_cancelled(queued.join()));
     assert_eq!(drops.count(), 2);
-    assert!(aborts.iter().all(AbortHandle::is_finished));
+    assert!(cancels.iter().all(CancelHandle::is_finished));
     assert_eq!(latch.waiting(), 1, "the second was never polled");
     assert_eq!(at_rest(&pool), [3, 1, 0, 2, 0]);
 }
@@ -101,10 +101,10 @@ fn a_local_future_is_cancelled_from_another_thread() {
     let waits = latch.wait();
     let job = pool.submit(|| spawn_local(waits)).join().unwrap();
     eventually("it waits", || latch.waiting() == 1);
-    let abort = job.abort_handle();
-    assert!(abort.abort());
+    let cancel = job.cancel_handle();
+    assert!(cancel.cancel());
     assert!(is_cancelled(job.join()));
-    assert!(abort.is_finished());
+    assert!(cancel.is_finished());
 }
 
 #[test]
@@ -113,11 +113,11 @@ fn a_blocked_join_and_an_awaiting_task_are_woken_by_an_abort() {
     let (pool, other, gate) = (Pool::new(1), Pool::new(1), Gate::closed());
     occupy(&pool, &gate);
     let jobs = [(); 2].map(|()| pool.submit(|| ()));
-    let aborts = jobs.each_ref().map(JoinHandle::abort_handle);
+    let cancels = jobs.each_ref().map(JoinHandle::cancel_handle);
     let [joined, awaited] = jobs;
     let joins = thread::spawn(move || is_cancelled(joined.join()));
     let awaits = other.spawn(async { is_cancelled(awaited.await) });
-    assert!(aborts.iter().all(AbortHandle::abort));
+    assert!(cancels.iter().all(CancelHandle::cancel));
     assert!(joins.join().unwrap() && awaits.join().unwrap());
     gate.open();
 }
@@ -126,9 +126,9 @@ fn a_blocked_join_and_an_awaiting_task_are_woken_by_an_abort() {
 fn it_works_after_the_join_handle_was_dropped() {
     let _dog = Watchdog::start(20);
     let (pool, latch, drops) = (Pool::new(2), Latch::default(), Drops::default());
-    let future = pool.spawn(holding(drops.token(), latch.clone())).abort_handle();
+    let future = pool.spawn(holding(drops.token(), latch.clone())).cancel_handle();
     eventually("it waits", || latch.waiting() == 1);
-    let runs = running(&pool).abort_handle();
+    let runs = running(&pool).cancel_handle();
     let gate = Gate::closed();
     let (held, begun) = (gate.clone(), Gate::closed());
     let begins = begun.clone();
@@ -138,11 +138,11 @@ fn it_works_after_the_join_handle_was_dropped() {
     });
     begun.wait();
     let token = drops.token();
-    let queued = pool.submit(move || drop(token)).abort_handle();
-    assert!(queued.abort());
+    let queued = pool.submit(move || drop(token)).cancel_handle();
+    assert!(queued.cancel());
     assert_eq!(drops.count(), 1);
-    assert!(future.abort());
-    assert!(!runs.abort());
+    assert!(future.cancel());
+    assert!(!runs.cancel());
     gate.open();
     eventually("both end", || runs.is_finished() && future.is_finished());
     assert_eq!(at_rest(&pool), [4, 2, 0, 2, 0]);
@@ -150,22 +150,26 @@ fn it_works_after_the_join_handle_was_dropped() {
 }
 
 #[test]
-fn of_clones_on_several_threads_one_cancels() {
+fn of_clones_and_the_shared_handle_on_several_threads_one_cancels() {
     let _dog = Watchdog::start(60);
     for round in 0..200 {
-        let (pool, gate, start) = (Pool::new(1), Gate::closed(), Arc::new(Barrier::new(3)));
+        let (pool, gate, start) = (Pool::new(1), Gate::closed(), Barrier::new(3));
         occupy(&pool, &gate);
         let job = if round % 2 == 0 { pool.submit(|| ()) } else { pool.spawn(pending()) };
-        let abort = job.abort_handle();
-        let aborts = [(); 3].map(|()| {
-            let (abort, start) = (abort.clone(), start.clone());
-            thread::spawn(move || {
-                start.wait();
-                abort.abort()
-            })
+        let cancel = job.cancel_handle();
+        let by_handle = || job.cancel();
+        let by_clone = || cancel.clone().cancel();
+        let cancels: [&(dyn Fn() -> bool + Sync); 3] = [&by_handle, &by_handle, &by_clone];
+        let cancelled = thread::scope(|s| {
+            let threads = cancels.map(|cancel| {
+                s.spawn(|| {
+                    start.wait();
+                    cancel()
+                })
+            });
+            threads.map(|thread| thread.join().unwrap())
         });
-        let cancelled = aborts.into_iter().map(|abort| abort.join().unwrap());
-        assert_eq!(cancelled.filter(|&cancelled| cancelled).count(), 1, "round {round}");
+        assert_eq!(cancelled.into_iter().filter(|&own| own).count(), 1, "round {round}");
         gate.open();
         assert!(is_cancelled(job.join()));
         assert_eq!(at_rest(&pool), [2, 1, 0, 1, 0]);
@@ -178,17 +182,17 @@ fn a_job_is_aborted_by_another_of_its_pool_and_by_itself() {
     let pool = Pool::new(1);
     let parent = pool.submit(|| {
         let child = brigade::submit(|| unreachable!());
-        let abort = child.abort_handle();
-        abort.abort() && is_cancelled::<()>(child.join())
+        let cancel = child.cancel_handle();
+        cancel.cancel() && is_cancelled::<()>(child.join())
     });
     assert!(parent.join().unwrap());
-    let (give, take) = mpsc::channel::<AbortHandle>();
+    let (give, take) = mpsc::channel::<CancelHandle>();
     let own = pool.submit(move || {
-        let abort = take.recv().unwrap();
+        let cancel = take.recv().unwrap();
         let before = cancelled();
-        (before, abort.abort(), cancelled())
+        (before, cancel.cancel(), cancelled())
     });
-    give.send(own.abort_handle()).unwrap();
+    give.send(own.cancel_handle()).unwrap();
     assert_eq!(own.join().unwrap(), (false, false, true));
     assert_eq!(at_rest(&pool), [3, 2, 0, 1, 0]);
 }
@@ -201,7 +205,7 @@ fn a_panic_of_the_captures_is_contained() {
     occupy(&pool, &gate);
     let bomb = Bomb;
     let job = pool.submit(move || drop(bomb));
-    assert!(job.abort_handle().abort());
+    assert!(job.cancel_handle().cancel());
     assert!(is_cancelled(job.join()));
     gate.open();
     assert_eq!(at_rest(&pool), [2, 1, 0, 1, 0]);
@@ -213,14 +217,14 @@ fn it_outlives_its_pool_and_keeps_nothing_of_it_alive() {
     let held = Arc::new(());
     let witness = held.clone();
     let pool = Pool::builder().threads(1).on_start(move |_| _ = &witness).build().unwrap();
-    let ended = pool.submit(|| ()).abort_handle();
-    let waits = pool.spawn(pending::<()>()).abort_handle();
+    let ended = pool.submit(|| ()).cancel_handle();
+    let waits = pool.spawn(pending::<()>()).cancel_handle();
     drop(pool);
     assert_eq!(Arc::strong_count(&held), 1);
-    for abort in [ended, waits] {
-        assert!(abort.is_finished());
-        assert!(!abort.abort());
-        assert!(format!("{abort:?}").contains("true"));
+    for cancel in [ended, waits] {
+        assert!(cancel.is_finished());
+        assert!(!cancel.cancel());
+        assert!(format!("{cancel:?}").contains("true"));
     }
 }
 
@@ -229,34 +233,34 @@ fn it_outlives_its_pool_and_keeps_nothing_of_it_alive() {
 fn it_keeps_no_captures_and_no_outcome_alive() {
     let _dog = Watchdog::start(20);
     let witness = Arc::new(());
-    let (pool, mut aborts) = (Pool::new(1), Vec::new());
+    let (pool, mut cancels) = (Pool::new(1), Vec::new());
     for is_future in [false, true] {
         let job = || {
             let held = witness.clone();
             if is_future { pool.spawn(async { held }) } else { pool.submit(|| held) }
         };
         let joined = job();
-        aborts.push(joined.abort_handle());
+        cancels.push(joined.cancel_handle());
         assert_eq!(Arc::strong_count(&joined.join().unwrap()), 2);
         let dropped = job();
-        aborts.push(dropped.abort_handle());
+        cancels.push(dropped.cancel_handle());
         drop(dropped);
         pool.wait_idle();
         let untaken = job();
-        aborts.push(untaken.abort_handle());
+        cancels.push(untaken.cancel_handle());
         pool.wait_idle();
         drop(untaken);
         assert_eq!(Arc::strong_count(&witness), 1, "an outcome is left, future: {is_future}");
         let gate = Gate::closed();
         occupy(&pool, &gate);
         let cancelled = job();
-        aborts.push(cancelled.abort_handle());
-        aborts.last().unwrap().abort();
+        cancels.push(cancelled.cancel_handle());
+        cancels.last().unwrap().cancel();
         gate.open();
         assert!(is_cancelled(cancelled.join()));
         assert_eq!(Arc::strong_count(&witness), 1, "captures are left, future: {is_future}");
     }
-    assert!(aborts.iter().all(AbortHandle::is_finished));
+    assert!(cancels.iter().all(CancelHandle::is_finished));
 }
 
 /// What one round of a race did.
@@ -267,11 +271,11 @@ struct Round {
 
 /// A job is aborted while it is joined, in one of several ways, and while the pool runs it.
 fn race(pool: &Pool, job: JoinHandle<()>, seed: &mut Seed) -> Round {
-    let abort = job.abort_handle();
+    let cancel = job.cancel_handle();
     let (early, late) = (seed.micros(20), seed.micros(20));
-    let aborts = thread::spawn(move || {
+    let cancels = thread::spawn(move || {
         spin_for(early);
-        abort.abort()
+        cancel.cancel()
     });
     spin_for(late);
     let outcome = match seed.below(4) {
@@ -280,7 +284,7 @@ fn race(pool: &Pool, job: JoinHandle<()>, seed: &mut Seed) -> Round {
         2 => pool.spawn(job).join().unwrap(),
         _ => job.join(),
     };
-    Round { aborted: aborts.join().unwrap(), outcome }
+    Round { aborted: cancels.join().unwrap(), outcome }
 }
 
 #[test]
@@ -335,17 +339,17 @@ fn an_abort_beside_the_end_of_the_pool_is_counted_once() {
                 } else {
                     pool.spawn(async move {
                         let _held = held;
-                        // With `Finish` only the abort ends it.
+                        // With `Finish` only the cancel ends it.
                         pending().await
                     })
                 }
             })
             .collect();
-        let aborts: Vec<_> = jobs.iter().map(JoinHandle::abort_handle).collect();
+        let cancels: Vec<_> = jobs.iter().map(JoinHandle::cancel_handle).collect();
         let pause = seed.micros(50);
         let aborting = thread::spawn(move || {
             spin_for(pause);
-            aborts.iter().filter(|abort| abort.abort()).count()
+            cancels.iter().filter(|cancel| cancel.cancel()).count()
         });
         spin_for(seed.micros(50));
         let report = pool.shutdown(how);

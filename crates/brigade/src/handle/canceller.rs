@@ -9,25 +9,26 @@ use brigade_task::{Asked, Canceller};
 use crate::engine::{Key, may_nest, reach};
 
 /// Cancels a job without its [`JoinHandle`](crate::JoinHandle); made by
-/// [`JoinHandle::abort_handle`](crate::JoinHandle::abort_handle).
+/// [`JoinHandle::cancel_handle`](crate::JoinHandle::cancel_handle).
 ///
 /// It is `Clone`, and may be used from any thread, even while another thread waits for the job. Dropping it has no effect.
 ///
 /// ```
 /// let pool = brigade::Pool::new(1);
 /// let waits = pool.spawn(std::future::pending::<()>());
-/// let stop = waits.abort_handle();
-/// std::thread::spawn(move || stop.abort());
+/// let stop = waits.cancel_handle();
+/// std::thread::spawn(move || stop.cancel());
 /// assert!(waits.join().unwrap_err().is_cancelled());
 /// ```
+#[doc(alias = "AbortHandle")]
 #[derive(Clone)]
-pub struct AbortHandle {
+pub struct CancelHandle {
     /// `None` if the handle had no job any more: it had returned that a wait would deadlock, or the job was the parent's of a fork.
     canceller: Option<Arc<Canceller>>,
     key: Key,
 }
 
-impl AbortHandle {
+impl CancelHandle {
     pub(crate) fn new(canceller: Option<Arc<Canceller>>, key: Key) -> Self {
         Self { canceller, key }
     }
@@ -37,13 +38,13 @@ impl AbortHandle {
     /// ```
     /// let pool = brigade::Pool::new(1);
     /// let waits = pool.spawn(std::future::pending::<()>());
-    /// let stop = waits.abort_handle();
-    /// assert!(stop.abort());
+    /// let stop = waits.cancel_handle();
+    /// assert!(stop.cancel());
     /// assert!(waits.join().unwrap_err().is_cancelled());
-    /// assert!(!stop.abort(), "it has ended");
+    /// assert!(!stop.cancel(), "it has ended");
     /// ```
-    #[doc(alias = "cancel")]
-    pub fn abort(&self) -> bool {
+    #[doc(alias = "abort")]
+    pub fn cancel(&self) -> bool {
         let Some(canceller) = self.canceller.as_ref().filter(|_| self.key.is_here()) else {
             return false;
         };
@@ -62,7 +63,7 @@ impl AbortHandle {
     /// ```
     /// let pool = brigade::Pool::new(1);
     /// let job = pool.submit(|| ());
-    /// let handle = job.abort_handle();
+    /// let handle = job.cancel_handle();
     /// job.join()?;
     /// assert!(handle.is_finished());
     /// # Ok::<(), brigade::JoinError>(())
@@ -72,14 +73,14 @@ impl AbortHandle {
     }
 }
 
-impl fmt::Debug for AbortHandle {
+impl fmt::Debug for CancelHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AbortHandle").field("is_finished", &self.is_finished()).finish()
+        f.debug_struct("CancelHandle").field("is_finished", &self.is_finished()).finish()
     }
 }
 
-impl panic::UnwindSafe for AbortHandle {}
-impl panic::RefUnwindSafe for AbortHandle {}
+impl panic::UnwindSafe for CancelHandle {}
+impl panic::RefUnwindSafe for CancelHandle {}
 
 /// Calls what cancels a closure of a pool, and returns whether it has.
 pub(crate) fn cancel_at(key: Key, cancel: &mut dyn FnMut() -> bool) -> bool {
