@@ -309,7 +309,7 @@ pub use brigade_observe::{Histograms, Times};
 #[doc(hidden)]
 pub use brigade_sync::thread::parallelism as default_threads;
 pub use brigade_sync::thread::{NewThread, Thread};
-pub use brigade_task::{JoinError, Panic};
+pub use brigade_task::{JoinError, Panic, Spawnable};
 #[cfg(feature = "trace")]
 #[doc(inline)]
 pub use brigade_trace::{Trace, TraceError};
@@ -317,8 +317,8 @@ pub use brigade_trace::{Trace, TraceError};
 #[doc(hidden)]
 pub use engine::monitor_runs;
 pub use fork::{
-    Scope, ScopedJoinHandle, in_place_scope, join, map_reduce, par_chunks, par_chunks_mut, par_for,
-    scope,
+    ParItems, Scope, ScopedJoinHandle, in_place_scope, join, map_reduce, par_chunks,
+    par_chunks_mut, par_for, scope,
 };
 #[cfg(feature = "trace")]
 pub use handle::Tracing;
@@ -336,11 +336,13 @@ pub use pool::{
 };
 pub use spawn::{LocalPool, YieldNow, block_on, spawn_local, yield_now};
 pub use submission::{JobBuilder, JobOnWorker, Reserved, current_job_name};
-pub use task_set::TaskSet;
+pub use task_set::{IntoOutcomes, TaskSet};
 #[doc(inline)]
 pub use time::{
     DelayedJob, Missed, PeriodicJob, Timer, execute_after, execute_at, execute_every, submit_after,
 };
+#[doc(no_inline)]
+pub use time::{interval, sleep, timeout};
 pub use values::{
     Fairness, Growth, Idle, Metrics, OnPanic, Order, PanicCallback, Placement, Priority, Queueing,
     Reason, Rejected, Report, Role, Shutdown, ShutdownOptions, Threads, WhenFull, WorkerInfo,

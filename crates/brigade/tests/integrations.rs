@@ -9,7 +9,7 @@ use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
 use brigade::time::interval;
-use brigade::{Missed, Pool, WhenFull, block_on};
+use brigade::{Missed, Pool, TaskSet, WhenFull, block_on};
 
 use brigade_testkit::WakeCounter;
 use brigade_testkit::Watchdog;
@@ -118,6 +118,38 @@ fn an_interval_is_a_stream_that_never_ends() {
         assert!(last.is_none_or(|last| tick == last + ticks.period()));
         last = Some(tick);
     }
+}
+
+#[test]
+fn a_set_is_a_stream_of_its_outcomes_and_goes_on_after_its_end() {
+    use futures_core::Stream;
+    let _dog = Watchdog::start(20);
+    let pool = Pool::new(1);
+    let mut set = TaskSet::new(&pool);
+    for round in 0..2 {
+        set.spawn(async move { round });
+        set.submit(|| 40);
+        assert_eq!(set.size_hint(), (2, Some(2)));
+        let mut next = || block_on(poll_fn(|context| pin!(&mut set).poll_next(context)));
+        let sum = next().unwrap().unwrap() + next().unwrap().unwrap();
+        assert_eq!((sum, next().is_none()), (40 + round, true));
+    }
+}
+
+#[test]
+fn a_handle_and_a_sleep_are_terminated_once_they_have_been_ready() {
+    use futures_core::FusedFuture;
+    let _dog = Watchdog::start(20);
+    let pool = Pool::new(1);
+    let mut job = pool.submit(|| 42);
+    pool.wait_idle();
+    assert!(job.is_finished() && !job.is_terminated(), "its outcome is still there");
+    assert_eq!(block_on(&mut job).unwrap(), 42);
+    assert!(job.is_terminated());
+    let mut sleep = brigade::sleep(Duration::ZERO);
+    assert!(!sleep.is_terminated(), "its time is over, but it has not been polled");
+    block_on(&mut sleep);
+    assert!(sleep.is_terminated());
 }
 
 #[test]

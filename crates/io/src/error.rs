@@ -14,7 +14,7 @@ use std::io;
 /// assert!(error.to_string().starts_with("no pool to wait for I/O here"));
 /// assert!(brigade::Pool::new(1).handle().enter(pipe).is_ok());
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NoDriver {
     /// The resource would belong to no pool: it was created outside of jobs and tasks, of `brigade::block_on` and of
@@ -37,6 +37,13 @@ impl fmt::Display for NoDriver {
                 "the pool that would wait for this I/O has ended, or belongs to the parent process"
             }
         })
+    }
+}
+
+/// The message, as a `main` that returns the error prints this.
+impl fmt::Debug for NoDriver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

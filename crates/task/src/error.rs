@@ -4,6 +4,7 @@ use core::any::Any;
 use core::fmt;
 use std::io;
 use std::panic;
+use std::sync::Arc;
 
 use brigade_sync::Exclusive;
 
@@ -12,6 +13,9 @@ use brigade_sync::Exclusive;
 /// It is an error like any other: `?` turns it into a `Box<dyn Error + Send + Sync>`, and into an [`io::Error`], of the kind
 /// [`Deadlock`](io::ErrorKind::Deadlock) for [`WouldDeadlock`](Self::WouldDeadlock), else
 /// [`Other`](io::ErrorKind::Other).
+///
+/// A clone shares the payload of a panic: see [`Panic::into_payload`].
+#[derive(Clone)]
 #[non_exhaustive]
 pub enum JoinError {
     /// It panicked.
@@ -126,11 +130,12 @@ impl From<JoinError> for io::Error {
 }
 
 /// The panic of a job. Its `Display` is the message.
-pub struct Panic(Exclusive<Box<dyn Any + Send>>);
+#[derive(Clone)]
+pub struct Panic(Arc<Exclusive<Box<dyn Any + Send>>>);
 
 impl Panic {
     fn new(payload: Box<dyn Any + Send>) -> Self {
-        Self(Exclusive::new(payload))
+        Self(Arc::new(Exclusive::new(payload)))
     }
 
     /// Returns the message, if the payload is a string.
@@ -146,15 +151,26 @@ impl Panic {
         fixed.or_else(|| payload.downcast_ref::<String>().map(String::as_str))
     }
 
-    /// Returns the payload.
+    /// Returns the payload. While there is a clone of this, the payload is not to be had: this returns a copy of the
+    /// [message](Self::message) if there is one, as a `String`, and else the `Panic` itself.
     ///
     /// ```
     /// use brigade_task::JoinError;
     /// let JoinError::Panicked(panic) = JoinError::panicked(Box::new(42)) else { unreachable!() };
+    /// assert!(panic.clone().into_payload().is::<brigade_task::Panic>(), "it is shared");
     /// assert!(panic.into_payload().downcast::<i32>().is_ok_and(|payload| *payload == 42));
     /// ```
     pub fn into_payload(self) -> Box<dyn Any + Send> {
-        self.0.into_inner()
+        match Arc::try_unwrap(self.0) {
+            Ok(payload) => payload.into_inner(),
+            Err(shared) => {
+                let shared = Self(shared);
+                match shared.message() {
+                    Some(message) => Box::new(message.to_owned()),
+                    None => Box::new(shared),
+                }
+            }
+        }
     }
 
     /// Continues the panic on this thread, without calling the panic hook again.

@@ -82,7 +82,7 @@ impl<T> JoinHandle<T> {
         self.wait();
         match self.try_join() {
             Some(result) => result,
-            None => panic!("the result has been taken already"),
+            None => panic!("`JoinHandle` used after its result was taken"),
         }
     }
 
@@ -115,6 +115,11 @@ impl<T> JoinHandle<T> {
     /// Returns the id of the job.
     pub fn id(&self) -> JobId {
         self.cell.id()
+    }
+
+    /// Returns whether the result has been taken.
+    pub fn is_taken(&self) -> bool {
+        self.taken
     }
 
     /// Returns whether the job has ended, also once its result has been taken.
@@ -208,7 +213,7 @@ impl<T> Future for JoinHandle<T> {
     /// # Panics
     /// If the result was taken before.
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        assert!(!self.taken, "the result has been taken already");
+        assert!(!self.taken, "`JoinHandle` polled after completion");
         if !self.cell.is_done() && self.cell.wait_with(context.waker()) {
             return Poll::Pending;
         }

@@ -49,6 +49,7 @@ mod job;
 mod join;
 mod region;
 mod scoped;
+mod spawnable;
 mod work;
 
 pub use act::{Asked, Outcome};
@@ -66,6 +67,7 @@ pub use scoped::{
     Forks, HeldPanic, Part, Scope, ScopeWith, ScopedJoinHandle, Scopes, Wait, install, join,
     keep_tickets, return_tickets, scope, scope_with,
 };
+pub use spawnable::Spawnable;
 pub use work::Work;
 
 /// Returns whether the job that this thread runs has been [asked to stop](JoinHandle::ask_to_stop) by its handle;

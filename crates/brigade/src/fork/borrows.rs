@@ -22,6 +22,7 @@
 /// let sum = std::sync::atomic::AtomicUsize::new(0);
 /// let add = |number| sum.fetch_add(number, std::sync::atomic::Ordering::Relaxed);
 /// brigade::par_for(0..2, 1, |number| _ = add(number));
+/// brigade::par_for(&[1], 1, |number| _ = add(*number));
 /// brigade::par_chunks_mut(&mut numbers, 1, |_, _| _ = add(1));
 /// brigade::par_chunks(&numbers, 1, |_, _| _ = add(1));
 /// brigade::map_reduce(0..2, 1, |number| add(number), |a, b| a + b);
@@ -150,6 +151,9 @@
 /// ```compile_fail,E0277
 /// let sum = std::cell::Cell::new(0);
 /// brigade::par_for(0..2, 1, |number| sum.set(sum.get() + number));
+/// ```
+/// ```compile_fail,E0277
+/// brigade::par_for(&[std::cell::Cell::new(1)], 1, |_| ());
 /// ```
 /// ```compile_fail,E0277
 /// let mut slice = [std::rc::Rc::new(1)];

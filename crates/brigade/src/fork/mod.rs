@@ -5,7 +5,7 @@ mod borrows;
 mod parallel;
 mod scoped;
 
-pub use parallel::{map_reduce, par_chunks, par_chunks_mut, par_for};
+pub use parallel::{ParItems, map_reduce, par_chunks, par_chunks_mut, par_for};
 #[cfg(feature = "orx-parallel")]
 pub(crate) use scoped::accepted;
 pub use scoped::{Scope, ScopedJoinHandle, in_place_scope, in_place_scope_with, join, scope};

@@ -8,11 +8,62 @@ use core::ops::Range;
 
 use super::scoped::{install_here, join};
 use crate::engine::{CURRENT, Worker};
+use crate::handle::Handle;
+use crate::values::Reason;
 
-/// Calls a closure for each number of a range, in parallel if workers are idle.
+/// The items of a [`par_for`] or [`map_reduce`]: a range of `usize`, or a reference to a slice, an array or a [`Vec`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not something that a parallel loop can run over",
+    label = "not a range of `usize`, nor a reference to a slice",
+    note = "use a `Range<usize>`, `&[T]`, `&Vec<T>` or `&[T; N]`, or `par_chunks_mut` to change the items"
+)]
+pub trait ParItems: Sync {
+    /// A number of the range, or a reference to an item.
+    type Item;
+
+    /// The numbers of the items.
+    #[doc(hidden)]
+    fn range(&self) -> Range<usize>;
+
+    /// The items with these numbers.
+    #[doc(hidden)]
+    fn items(&self, part: Range<usize>) -> impl Iterator<Item = Self::Item>;
+}
+
+impl ParItems for Range<usize> {
+    type Item = usize;
+
+    fn range(&self) -> Range<usize> {
+        self.clone()
+    }
+
+    fn items(&self, part: Range<usize>) -> impl Iterator<Item = usize> {
+        part
+    }
+}
+
+macro_rules! by_reference {
+    ($($slice:ty, [$($length:tt)*];)*) => {$(
+        impl<'a, T: Sync, $($length)*> ParItems for &'a $slice {
+            type Item = &'a T;
+
+            fn range(&self) -> Range<usize> {
+                0..self.len()
+            }
+
+            fn items(&self, part: Range<usize>) -> impl Iterator<Item = &'a T> {
+                self[part].iter()
+            }
+        }
+    )*};
+}
+
+by_reference!([T], []; Vec<T>, []; [T; N], [const N: usize];);
+
+/// Calls a closure for each number of a range, or for each item of a slice, in parallel if workers are idle.
 ///
-/// `grain` is the number of items that are run without a look at whether another worker wants some; a look and a fork take a few
-/// nanoseconds, so 1 is right for items of a microsecond, and 1,000 for additions. A grain of 0 counts as 1.
+/// `grain` is the number of items that run between two checks for idle workers. A check and a fork take a few nanoseconds, so 1 is
+/// right for items of a microsecond, and 1,000 for additions. A grain of 0 counts as 1.
 ///
 /// On a worker it runs on that worker's pool; on any other thread, on a worker of the
 /// [current pool](crate::Handle::current), while the thread waits.
@@ -27,14 +78,50 @@ use crate::engine::{CURRENT, Worker};
 /// let sum = AtomicU64::new(0);
 /// brigade::par_for(0..1000, 50, |number| _ = sum.fetch_add(number as u64, Ordering::Relaxed));
 /// assert_eq!(sum.into_inner(), 499_500);
+///
+/// let words = vec!["to", "borrow"];
+/// let letters = AtomicU64::new(0);
+/// brigade::par_for(&words, 1, |word| _ = letters.fetch_add(word.len() as u64, Ordering::Relaxed));
+/// assert_eq!(letters.into_inner(), 8);
 /// ```
 #[doc(alias = "for_each")]
 #[track_caller]
-pub fn par_for<F>(range: Range<usize>, grain: usize, call: F)
+pub fn par_for<I, F>(items: I, grain: usize, call: F)
 where
-    F: Fn(usize) + Sync,
+    I: ParItems,
+    F: Fn(I::Item) + Sync,
 {
-    run(range, grain, &|items: Range<usize>| items.for_each(&call));
+    run(items.range(), grain, &|part: Range<usize>| items.items(part).for_each(&call));
+}
+
+impl Handle {
+    /// Calls a closure for each number of a range, or for each item of a slice, on this pool; see [`par_for`](crate::par_for). For the other
+    /// loops, use [`install`](Self::install).
+    ///
+    /// # Errors
+    /// As for [`install`](Self::install).
+    ///
+    /// # Panics
+    /// If the closure panics, as [`par_for`](crate::par_for) does.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::atomic::{AtomicU64, Ordering};
+    /// let (pool, sum) = (brigade::Pool::new(2), AtomicU64::new(0));
+    /// pool.par_for(&[40, 2], 1, |number| _ = sum.fetch_add(*number, Ordering::Relaxed))?;
+    /// assert_eq!(sum.into_inner(), 42);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn par_for<I, F>(&self, items: I, grain: usize, call: F) -> Result<(), Reason>
+    where
+        I: ParItems,
+        F: Fn(I::Item) + Sync,
+    {
+        // By reference: the items need not be `Send`.
+        let items = &items;
+        self.install(|| run(items.range(), grain, &|part| items.items(part).for_each(&call)))
+    }
 }
 
 /// Calls a closure for each chunk of a slice, in parallel if workers are idle.
@@ -61,7 +148,7 @@ where
     T: Sync,
     F: Fn(usize, &[T]) + Sync,
 {
-    assert!(length > 0, "a chunk has at least one item");
+    assert!(length > 0, "the chunk length must be at least 1");
     let chunks = slice.len().div_ceil(length);
     let item = |index: usize| {
         let from = index * length;
@@ -93,17 +180,17 @@ where
     T: Send,
     F: Fn(usize, &mut [T]) + Sync,
 {
-    assert!(length > 0, "a chunk has at least one item");
+    assert!(length > 0, "the chunk length must be at least 1");
     run(Chunks { slice, first: 0, length }, 1, &|chunks: Chunks<'_, T>| {
         let numbered = (chunks.first..).zip(chunks.slice.chunks_mut(length));
         numbered.for_each(|(index, chunk)| call(index, chunk));
     });
 }
 
-/// Calls `map` for each number of a range, in parallel if workers are idle, and reduces the results to one; `None` if the range is
-/// empty.
+/// Calls `map` for each number of a range, or for each item of a slice, in parallel if workers are idle, and reduces the results to one;
+/// `None` if there is no item.
 ///
-/// The results are reduced in the order of the range: `reduce` must be associative, but need not be commutative. See [`par_for`] for
+/// The results are reduced in the order of the items: `reduce` must be associative, but need not be commutative. See [`par_for`] for
 /// the `grain`.
 ///
 /// # Panics
@@ -115,22 +202,25 @@ where
 /// assert_eq!(sum, Some(500_500));
 /// let digits = brigade::map_reduce(0..10, 1, |digit| digit.to_string(), |a, b| a + &b);
 /// assert_eq!(digits.as_deref(), Some("0123456789"), "in order");
+/// let letters = brigade::map_reduce(&["to", "borrow"], 1, |word| word.len(), |a, b| a + b);
+/// assert_eq!(letters, Some(8));
 /// assert_eq!(brigade::map_reduce(0..0, 1, |number| number, |a, b| a + b), None);
 /// ```
 #[must_use = "the result is all that it is for"]
 #[track_caller]
-pub fn map_reduce<R, M, F>(range: Range<usize>, grain: usize, map: M, reduce: F) -> Option<R>
+pub fn map_reduce<I, R, M, F>(items: I, grain: usize, map: M, reduce: F) -> Option<R>
 where
+    I: ParItems,
     R: Send,
-    M: Fn(usize) -> R + Sync,
+    M: Fn(I::Item) -> R + Sync,
     F: Fn(R, R) -> R + Sync,
 {
-    let work = |items: Range<usize>| items.map(&map).reduce(&reduce);
+    let work = |part: Range<usize>| items.items(part).map(&map).reduce(&reduce);
     let both = |left, right| match (left, right) {
         (Some(left), Some(right)) => Some(reduce(left, right)),
         (left, right) => left.or(right),
     };
-    install_here(|| split(range, grain.max(1), &work, &both))
+    install_here(|| split(items.range(), grain.max(1), &work, &both))
 }
 
 /// What a loop runs over.

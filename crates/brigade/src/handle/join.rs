@@ -55,7 +55,7 @@ pub struct JoinHandle<T> {
 }
 
 /// The panic message for an outcome that is taken twice.
-const TAKEN: &str = "the outcome has been taken already";
+const TAKEN: &str = "`JoinHandle` used after its outcome was taken";
 
 impl<T> JoinHandle<T> {
     pub(crate) fn new(inner: brigade_task::JoinHandle<T>, key: Key) -> Self {
@@ -245,6 +245,12 @@ impl<T> JoinHandle<T> {
             canceller.map(Arc::new)
         });
         CancelHandle::new(canceller.clone(), self.key)
+    }
+
+    /// Whether the outcome has been taken, or there will be none.
+    #[cfg(feature = "futures")]
+    pub(crate) fn is_taken(&self) -> bool {
+        self.inner.as_ref().is_none_or(brigade_task::JoinHandle::is_taken)
     }
 
     /// Whether the job has ended.

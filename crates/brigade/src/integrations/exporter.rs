@@ -24,7 +24,7 @@ use crate::values::{Metrics, WorkerMetrics};
 /// | `brigade_steals_total`, `brigade_parks_total`, `brigade_wakes_total` | counter | all workers |
 /// | `brigade_jobs_queued`, `…_queued_high`, `…_queued_low`, `brigade_jobs_running` | gauge | jobs now |
 /// | `brigade_threads`, `brigade_threads_busy`, `brigade_threads_parked` | gauge | threads now |
-/// | `brigade_worker_jobs_executed_total`, `…_steals_total`, `…_parks_total`, `…_wakes_total`, `…_panics_total`, `…_jobs_queued` | as above | each worker, with [`per_worker`](Self::per_worker) |
+/// | `brigade_worker_jobs_executed_total`, `…_steals_total`, `…_parks_total`, `…_wakes_total`, `…_panics_total`, `…_busy_microseconds_total`, `…_jobs_queued` | as above | each worker, with [`per_worker`](Self::per_worker) |
 /// | `brigade_job_waiting_seconds`, `brigade_job_running_seconds` | gauge | the label `quantile`: 0.5, 0.9, 0.99, 1; if the pool records [histograms](crate::Builder::histograms) |
 ///
 /// Executed are jobs that returned or panicked. Each has the label `pool`, the [name](crate::Builder::pool_name) of the pool; those of
@@ -135,6 +135,8 @@ impl MetricsExporter {
             );
             describe_counter!("brigade_worker_wakes_total", Unit::Count, "How often it was woken");
             describe_counter!("brigade_worker_panics_total", Unit::Count, "Panics caught on it");
+            let busy = "How long it has not slept";
+            describe_counter!("brigade_worker_busy_microseconds_total", Unit::Microseconds, busy);
             describe_gauge!("brigade_worker_jobs_queued", Unit::Count, "Jobs on its own queue");
         }
         #[cfg(feature = "histograms")]
@@ -224,7 +226,7 @@ impl MetricsExporter {
     }
 
     fn export_worker(&self, index: usize, worker: WorkerMetrics) {
-        let WorkerMetrics { run, stolen, parks, wakes, panics, queued } = worker;
+        let WorkerMetrics { run, stolen, parks, wakes, panics, queued, busy } = worker;
         let labels = self.with("worker", index.to_string());
         for (name, value) in [
             ("brigade_worker_jobs_executed_total", run),
@@ -232,6 +234,7 @@ impl MetricsExporter {
             ("brigade_worker_parks_total", parks),
             ("brigade_worker_wakes_total", wakes),
             ("brigade_worker_panics_total", panics),
+            ("brigade_worker_busy_microseconds_total", busy.as_micros() as u64),
         ] {
             self.count(Some(index), &labels, name, value);
         }

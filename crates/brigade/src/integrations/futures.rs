@@ -4,12 +4,15 @@ use core::pin::Pin;
 use core::task::{Context, Poll};
 use std::time::Instant;
 
-use futures_core::Stream;
+use futures_core::{FusedFuture, Stream};
 use futures_task::{FutureObj, Spawn, SpawnError};
 
-use crate::handle::Handle;
+use brigade_task::JoinError;
+
+use crate::handle::{Handle, JoinHandle};
 use crate::pool::Pool;
-use crate::time::Interval;
+use crate::task_set::TaskSet;
+use crate::time::{Interval, Sleep};
 
 /// With the feature `futures`.
 impl Spawn for Handle {
@@ -35,6 +38,33 @@ impl Spawn for Pool {
 
     fn status(&self) -> Result<(), SpawnError> {
         Spawn::status(&self.handle())
+    }
+}
+
+/// With the feature `futures`, for `futures::select!`.
+impl<T> FusedFuture for JoinHandle<T> {
+    fn is_terminated(&self) -> bool {
+        self.is_taken()
+    }
+}
+
+/// With the feature `futures`, for `futures::select!`.
+impl FusedFuture for Sleep {
+    fn is_terminated(&self) -> bool {
+        self.is_over
+    }
+}
+
+/// With the feature `futures`: a stream of the outcomes, as the jobs end. It ends when the set is empty, and continues if jobs are added then.
+impl<T> Stream for TaskSet<T> {
+    type Item = Result<T, JoinError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.poll_join_next(context)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.len(), Some(self.len()))
     }
 }
 

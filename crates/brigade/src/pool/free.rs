@@ -5,6 +5,8 @@
 
 use core::future::Future;
 
+use brigade_task::Spawnable;
+
 use super::default_pool::here;
 use crate::engine::{CURRENT, Worker, stopping};
 use crate::handle::{Handle, JoinHandle};
@@ -151,7 +153,7 @@ where
 #[track_caller]
 pub fn spawn<F>(future: F) -> JoinHandle<F::Output>
 where
-    F: Future + Send + 'static,
+    F: Spawnable + Send + 'static,
     F::Output: Send + 'static,
 {
     here().spawn(future)

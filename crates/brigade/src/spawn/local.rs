@@ -8,7 +8,7 @@ use std::panic::Location;
 use brigade_task::{Job, Outcome, Schedule, Spawned, TaskRef, Woken, drop_contained};
 
 use super::watched::Watched;
-use crate::engine::{At, CURRENT, Key, Worker, drop_off_pool, reach};
+use crate::engine::{At, CURRENT, Key, Worker, drop_off_pool, entered, reach, wait_as};
 use crate::handle::{JoinHandle, cancelled};
 use crate::submission::watcher_of;
 
@@ -64,6 +64,9 @@ impl Schedule for OnWorker {
 
 /// Spawns a future that need not be `Send` on the current worker: only this thread polls and drops it. One allocation.
 ///
+/// On a thread that owns a [`LocalPool`](crate::LocalPool) and is no worker, it is spawned to that pool: to the pool that the thread has
+/// [entered](crate::Handle::enter), or else to the newest. The owner's next call polls it.
+///
 /// It may be woken and [cancelled](JoinHandle::cancel) from anywhere. Code that blocks this thread delays it: no other thread
 /// can run it. A worker with such a future does not end, even if the pool is made [smaller](crate::Handle::resize) or ends idle
 /// threads. When the pool ends, local futures that are still pending are cancelled on this thread. They don't count towards the
@@ -73,7 +76,7 @@ impl Schedule for OnWorker {
 /// brigade, the local futures of the thread that have been woken are polled inside that wait.
 ///
 /// # Panics
-/// If this thread is not a worker of a pool. The jobs and futures of a pool run on its workers.
+/// If this thread is neither a worker of a pool nor the owner of a `LocalPool`. The jobs and futures of a pool run on its workers.
 ///
 /// # Examples
 /// ```
@@ -99,13 +102,13 @@ where
     F: Future + 'static,
     F::Output: 'static,
 {
-    let is_worker = CURRENT.with(|worker| worker.is_some());
-    assert!(is_worker, "a local future must be spawned on a worker of a pool");
     let place = Location::caller();
-    CURRENT.with(|worker| {
-        let Some(worker) = worker else { unreachable!("it is one") };
-        spawn_local_on(worker, future, place)
-    })
+    let is_worker = CURRENT.with(|worker| worker.is_some());
+    let pool = if is_worker { None } else { entered() };
+    let spawned = wait_as(pool, |worker| Some(spawn_local_on(worker?, future, place)));
+    spawned.expect(
+        "a local future must be spawned on a worker of a pool, or on the thread that owns a `LocalPool`",
+    )
 }
 
 /// Spawns a future that need not be `Send` on the worker that the calling thread is.

@@ -30,6 +30,7 @@ pub(crate) use block_on::wait_for;
 pub use local::spawn_local;
 pub(crate) use local::spawn_local_on;
 pub use local_pool::LocalPool;
+pub(crate) use verbs::AsFuture;
 use watched::{Boxed, Watched};
 pub use yield_now::{YieldNow, yield_now};
 

@@ -6,6 +6,7 @@ use core::task::{Context, Poll};
 use std::borrow::Cow;
 use std::panic::Location;
 
+use brigade_task::Spawnable;
 use pin_project_lite::pin_project;
 
 use super::{queue_future, spawn};
@@ -30,6 +31,22 @@ impl<F: Future> Future for Named<F> {
         let this = self.project();
         label_job(this.name.as_ref(), None);
         job_name::set(this.name, || this.future.poll(context))
+    }
+}
+
+pin_project! {
+    /// A spawnable future.
+    pub(crate) struct AsFuture<F> {
+        #[pin]
+        pub(crate) future: F,
+    }
+}
+
+impl<F: Spawnable> Future for AsFuture<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        self.project().future.poll_spawned(context)
     }
 }
 
@@ -64,12 +81,12 @@ impl Handle {
     #[track_caller]
     pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
     where
-        F: Future + Send + 'static,
+        F: Spawnable + Send + 'static,
         F::Output: Send + 'static,
     {
         let watcher = watcher_of(self.key, Location::caller(), || None);
         let admitted = Admitted { when_full: None, deadline: None, class: None };
-        expect_accepted(spawn(self.key, future, admitted, watcher))
+        expect_accepted(spawn(self.key, AsFuture { future }, admitted, watcher))
     }
 
     /// Runs a future on the pool's threads, and returns a handle for its outcome, or returns the future; never waits.

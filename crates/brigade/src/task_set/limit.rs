@@ -1,5 +1,6 @@
 //! The limit of a set: how many of its jobs are on the pool, and the line of those that wait. The [module above](super) has the protocol.
 
+use core::ops::Range;
 use core::task::Waker;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -86,24 +87,27 @@ impl Limit {
             let owner = state.owner.take();
             drop(state);
             if let Err(job) = reach(self.pool, |at| at.accept_late(class, job)) {
-                self.cancel(Some(job), 0);
+                self.cancel(Some(job), 0..usize::MAX);
             }
             owner.into_iter().for_each(Waker::wake);
         }
     }
 
-    /// Drops a job that the pool has rejected, and then those in line that have this number or a higher one.
-    pub(super) fn cancel(&self, rejected: Option<Job>, from: usize) {
+    /// Drops a job that the pool has rejected, and then the jobs in line with these numbers; returns the number of the latter.
+    pub(super) fn cancel(&self, rejected: Option<Job>, numbers: Range<usize>) -> usize {
         let mut state = self.state.lock();
-        let kept = state.line.partition_point(|waiting| waiting.0 < from);
         // All are taken before the first is dropped, whose end would submit the next. Each counts as admitted until it has ended.
-        let line = state.line.split_off(kept);
-        state.admitted += line.len();
+        let find = |number| state.line.partition_point(|waiting| waiting.0 < number);
+        let (from, to) = (find(numbers.start), find(numbers.end));
+        let line: Vec<_> = state.line.drain(from..to).collect();
+        let count = line.len();
+        state.admitted += count;
         drop(state);
         for job in rejected.into_iter().chain(line.into_iter().map(|(.., job)| job)) {
             let outcome = cancel_contained(job);
             reach(self.pool, |at| at.count_unqueued(outcome));
         }
+        count
     }
 
     pub(super) fn first_in_line(&self) -> usize {

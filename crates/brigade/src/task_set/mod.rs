@@ -54,12 +54,13 @@ use std::panic::{self, Location};
 use std::sync::Arc;
 
 use brigade_sync::{budget, time};
-use brigade_task::{Completions, Job, JoinError};
+use brigade_task::{Completions, Job, JoinError, Spawnable};
 
 use crate::engine::{At, Core, Permit, class_here, reach_once};
 use crate::handle::join::cancel;
 use crate::handle::{Handle, JoinHandle};
-use crate::spawn::{class_key, future_of, make_future};
+use crate::pool::here;
+use crate::spawn::{AsFuture, class_key, future_of, make_future};
 use crate::submission::{make_with_permit, unmade, watcher_of};
 use crate::values::{Rejected, closure_of, expect_accepted};
 use limit::{Limit, detach};
@@ -95,6 +96,11 @@ type Detach<T> = fn(&Arc<Limit>, usize, brigade_task::JoinHandle<T>);
 /// }
 /// assert_eq!(set.outcomes().sum::<Result<u32, _>>()?, 385);
 /// assert!(set.is_empty());
+///
+/// set.submit(|| 42);
+/// for outcome in set {
+///     assert_eq!(outcome?, 42);
+/// }
 /// # Ok::<(), brigade::JoinError>(())
 /// ```
 #[doc(alias = "JoinSet")]
@@ -108,7 +114,7 @@ pub struct TaskSet<T> {
     /// The number from which on the owner has not tried to run the pending jobs.
     untried: usize,
     /// The jobs that have ended, in that order.
-    ended: VecDeque<brigade_task::JoinHandle<T>>,
+    ended: VecDeque<(usize, brigade_task::JoinHandle<T>)>,
     /// Lists the numbers of further ones.
     completions: Completions,
     limit: Option<(Arc<Limit>, Detach<T>)>,
@@ -165,7 +171,8 @@ impl<T> TaskSet<T> {
         self
     }
 
-    /// Adds a closure, to be run once. Never blocks.
+    /// Adds a closure, to be run once, and returns its id, for [`cancel`](Self::cancel) and
+    /// [`join_next_with_id`](Self::join_next_with_id): 0 for the first job of the set, 1 for the second. Never blocks.
     ///
     /// The set accepts even a job that must wait in it; if the pool is discarded before that job's turn, its outcome is
     /// [`JoinError::Cancelled`].
@@ -183,15 +190,15 @@ impl<T> TaskSet<T> {
     /// # Ok::<(), brigade::JoinError>(())
     /// ```
     #[track_caller]
-    pub fn submit<F>(&mut self, job: F)
+    pub fn submit<F>(&mut self, job: F) -> usize
     where
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        expect_accepted(self.try_submit(job));
+        expect_accepted(self.try_submit(job))
     }
 
-    /// Adds a closure, to be run once, or returns it. Never blocks.
+    /// Adds a closure, to be run once, and returns its [id](Self::submit), or returns the closure. Never blocks.
     ///
     /// # Errors
     /// Returns the closure if the pool accepts no jobs, for the reasons of [`submit`](Self::submit).
@@ -207,7 +214,7 @@ impl<T> TaskSet<T> {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     #[track_caller]
-    pub fn try_submit<F>(&mut self, job: F) -> Result<(), Rejected<F>>
+    pub fn try_submit<F>(&mut self, job: F) -> Result<usize, Rejected<F>>
     where
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
@@ -222,7 +229,7 @@ impl<T> TaskSet<T> {
         self.add(job, make, unmade::<F, (), T>)
     }
 
-    /// Adds a future, to be polled on the pool's threads until it is ready. Never blocks.
+    /// Adds a future, to be polled on the pool's threads until it is ready, and returns its [id](Self::submit). Never blocks.
     ///
     /// # Panics
     /// As for [`submit`](Self::submit).
@@ -238,15 +245,16 @@ impl<T> TaskSet<T> {
     /// # Ok::<(), brigade::JoinError>(())
     /// ```
     #[track_caller]
-    pub fn spawn<F>(&mut self, future: F)
+    pub fn spawn<F>(&mut self, future: F) -> usize
     where
-        F: Future<Output = T> + Send + 'static,
+        F: Spawnable<Output = T> + Send + 'static,
         T: Send + 'static,
     {
-        expect_accepted(self.try_spawn(future));
+        expect_accepted(self.try_spawn(AsFuture { future }))
     }
 
-    /// Adds a future, to be polled on the pool's threads until it is ready, or returns it. Never blocks.
+    /// Adds a future, to be polled on the pool's threads until it is ready, and returns its [id](Self::submit), or returns the
+    /// future. Never blocks.
     ///
     /// # Errors
     /// As for [`try_submit`](Self::try_submit).
@@ -260,7 +268,7 @@ impl<T> TaskSet<T> {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     #[track_caller]
-    pub fn try_spawn<F>(&mut self, future: F) -> Result<(), Rejected<F>>
+    pub fn try_spawn<F>(&mut self, future: F) -> Result<usize, Rejected<F>>
     where
         F: Future<Output = T> + Send + 'static,
         T: Send + 'static,
@@ -284,7 +292,7 @@ impl<T> TaskSet<T> {
         work: W,
         make: impl FnOnce(&Completions, usize, Option<Permit>, W) -> Made<T>,
         back: impl FnOnce(Job) -> W,
-    ) -> Result<(), Rejected<W>> {
+    ) -> Result<usize, Rejected<W>> {
         let (number, limit) = (self.next, self.limit.as_ref().map(|(limit, _)| limit));
         assert!(number != usize::MAX, "as many jobs as a set may be given");
         let handle = reach_once(self.pool.key, |at| {
@@ -306,7 +314,7 @@ impl<T> TaskSet<T> {
         })?;
         self.next += 1;
         self.pending.push(number, handle);
-        Ok(())
+        Ok(number)
     }
 
     /// Returns the number of jobs whose outcomes have not been taken.
@@ -341,7 +349,8 @@ impl<T> TaskSet<T> {
         self.len() == 0
     }
 
-    /// Waits for the next job to end, and takes its outcome; `None` if the set is empty.
+    /// Waits for the next job to end, and takes its outcome; `None` if the set is empty. Blocks the thread: in a future, use
+    /// [`join_next_async`](Self::join_next_async).
     ///
     /// On a worker of the same pool, closures of this set that have not started yet, and do not wait for the limit, run inside this call until
     /// an outcome is available; of other jobs none but those that [`join`](JoinHandle::join) names, which also has the consequences for locks and stacks.
@@ -364,14 +373,36 @@ impl<T> TaskSet<T> {
     /// # Ok::<(), brigade::JoinError>(())
     /// ```
     pub fn join_next(&mut self) -> Option<Result<T, JoinError>> {
+        self.join_next_with_id().map(|(_, outcome)| outcome)
+    }
+
+    /// Like [`join_next`](Self::join_next), and returns the job's [id](Self::submit) too.
+    ///
+    /// # Errors
+    /// The inner result is as in [`join_next`](Self::join_next).
+    ///
+    /// # Examples
+    /// ```
+    /// use std::collections::HashMap;
+    /// let pool = brigade::Pool::new(2);
+    /// let mut set = brigade::TaskSet::new(&pool);
+    /// let mut names: HashMap<_, _> = ["to", "borrow"].map(|word| (set.submit(|| word.len()), word)).into();
+    /// while let Some((id, length)) = set.join_next_with_id() {
+    ///     assert_eq!(names.remove(&id).map(str::len), Some(length?));
+    /// }
+    /// assert!(names.is_empty());
+    /// # Ok::<(), brigade::JoinError>(())
+    /// ```
+    #[doc(alias = "join_next_with_key")]
+    pub fn join_next_with_id(&mut self) -> Option<(usize, Result<T, JoinError>)> {
         if self.ended.is_empty() && !self.is_empty() && !self.wait_for(1) && !self.has_ended(1) {
             // This thread can't wait for the first.
             let number = self.pending.from(0).next()?.0;
             let handle = self.pending.remove(number)?;
             self.detach(number, handle);
-            return Some(Err(JoinError::WouldDeadlock));
+            return Some((number, Err(JoinError::WouldDeadlock)));
         }
-        self.try_join_next()
+        self.take_next()
     }
 
     /// Takes the outcome of the job that ended first, if one has ended; never blocks.
@@ -392,13 +423,19 @@ impl<T> TaskSet<T> {
     /// # Ok::<(), brigade::JoinError>(())
     /// ```
     pub fn try_join_next(&mut self) -> Option<Result<T, JoinError>> {
+        self.take_next().map(|(_, outcome)| outcome)
+    }
+
+    /// Takes the id and the outcome of the job that ended first.
+    fn take_next(&mut self) -> Option<(usize, Result<T, JoinError>)> {
         if self.is_here() {
             self.has_ended(1);
         } else {
             // In a forked child, no lock of the parent's may be taken; a handle still knows whether its job has ended.
-            self.ended.extend(self.pending.take().map(|(_, handle)| handle));
+            self.ended.extend(self.pending.take());
         }
-        JoinHandle::new(self.ended.pop_front()?, self.pool.key).try_join()
+        let (number, handle) = self.ended.pop_front()?;
+        Some((number, JoinHandle::new(handle, self.pool.key).try_join()?))
     }
 
     /// Like [`join_next`](Self::join_next), but waits for at most `timeout`, and not for less if no job ends. It runs no job on
@@ -548,10 +585,31 @@ impl<T> TaskSet<T> {
     pub fn cancel_all(&mut self) {
         let first = self.pending.from(0).next().map(|(number, _)| number);
         if let (Some((limit, _)), Some(first), true) = (&self.limit, first, self.is_here()) {
-            limit.cancel(None, first);
+            limit.cancel(None, first..usize::MAX);
         }
         // In a forked child this has no effect.
         self.pending.from(0).for_each(|(_, handle)| _ = cancel(handle, self.pool.key));
+    }
+
+    /// Cancels the job with this [id](Self::submit), as [`JoinHandle::cancel`] does, with the same return value. Its outcome can still
+    /// be taken.
+    ///
+    /// ```
+    /// let pool = brigade::Pool::new(1);
+    /// let mut set = brigade::TaskSet::new(&pool);
+    /// let waits = set.spawn(std::future::pending::<()>());
+    /// set.spawn(async {});
+    /// assert!(set.cancel(waits) && !set.cancel(waits + 2), "there is no such job");
+    /// assert_eq!(set.outcomes().filter(|outcome| outcome.is_err()).count(), 1);
+    /// ```
+    #[doc(alias = "abort")]
+    pub fn cancel(&mut self, id: usize) -> bool {
+        // In a forked child this has no effect.
+        let limit = self.limit.as_ref().filter(|_| self.pool.key.is_here());
+        let waited =
+            limit.is_some_and(|(limit, _)| limit.cancel(None, id..id.saturating_add(1)) > 0);
+        let job = self.pending.from(id).next().filter(|(number, _)| *number == id);
+        waited || job.is_some_and(|(_, handle)| cancel(handle, self.pool.key))
     }
 
     /// Detaches all jobs: they still run, the limit still counts them, and their outcomes are dropped. The set is then empty.
@@ -572,7 +630,7 @@ impl<T> TaskSet<T> {
     /// assert_eq!(runs.iter().take(3).collect::<Vec<_>>(), [0, 1, 2]);
     /// ```
     pub fn detach_all(&mut self) {
-        self.ended.drain(..).for_each(|handle| drop(JoinHandle::new(handle, self.pool.key)));
+        self.ended.drain(..).for_each(|(_, handle)| drop(JoinHandle::new(handle, self.pool.key)));
         for (number, handle) in self.pending.take() {
             self.detach(number, handle);
         }
@@ -606,6 +664,36 @@ impl<T> Drop for TaskSet<T> {
             self.detach_all();
             mem::forget((self.limit.take(), mem::take(&mut self.completions)));
         }
+    }
+}
+
+/// A set on the pool that the [free functions](crate::submit()) use.
+impl<T> Default for TaskSet<T> {
+    #[track_caller]
+    fn default() -> Self {
+        Self::new(here())
+    }
+}
+
+/// Iterates as [`outcomes`](TaskSet::outcomes) does. Dropping the iterator drops the set.
+impl<T> IntoIterator for TaskSet<T> {
+    type Item = Result<T, JoinError>;
+    type IntoIter = IntoOutcomes<T>;
+
+    fn into_iter(self) -> IntoOutcomes<T> {
+        IntoOutcomes(self)
+    }
+}
+
+/// The outcomes of a [`TaskSet`], as its jobs end: `for outcome in set`.
+#[derive(Debug)]
+pub struct IntoOutcomes<T>(TaskSet<T>);
+
+impl<T> Iterator for IntoOutcomes<T> {
+    type Item = Result<T, JoinError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.join_next()
     }
 }
 

@@ -14,10 +14,34 @@ use super::sleep::{Sleep, sleep_until};
 use super::timer::Timer;
 use super::{Missed, NO_PERIOD, later};
 use crate::engine::now_in;
-use crate::handle::JoinHandle;
-use crate::pool::job;
+use crate::handle::{Handle, JoinHandle};
+use crate::pool::{here, job};
 use crate::submission::JobBuilder;
 use crate::values::{Rejected, expect_accepted};
+
+impl Handle {
+    /// Runs a closure once, after `delay`, on the pool; see [`JobBuilder::after`].
+    ///
+    /// # Panics
+    /// As for [`execute`](Self::execute).
+    ///
+    /// # Examples
+    /// ```
+    /// use std::{sync::mpsc, time::Duration};
+    /// let pool = brigade::Pool::new(1);
+    /// let (sender, receiver) = mpsc::channel();
+    /// pool.execute_after(Duration::from_millis(1), move || _ = sender.send(42));
+    /// assert_eq!(receiver.recv(), Ok(42));
+    /// ```
+    #[track_caller]
+    pub fn execute_after<F: FnOnce() + Send + 'static>(
+        &self,
+        delay: Duration,
+        closure: F,
+    ) -> Timer {
+        expect_accepted(self.job().after(delay).execute(closure))
+    }
+}
 
 impl JobBuilder {
     /// Delays the closure by `delay`: it does not run earlier. If that is too long for an [`Instant`], it never runs.
@@ -36,6 +60,7 @@ impl JobBuilder {
     /// assert!(begun.elapsed() >= wait && !timer.cancel());
     /// # Ok::<(), std::io::Error>(())
     /// ```
+    #[doc(alias = "delay")]
     #[track_caller]
     pub fn after(self, delay: Duration) -> DelayedJob {
         let now = now_in(self.key);
@@ -92,7 +117,7 @@ impl JobBuilder {
 impl JobBuilder {
     #[track_caller]
     fn assert_no_deadline(&self) {
-        assert!(!self.has_deadline(), "a job that runs at a given time has no deadline");
+        assert!(!self.has_deadline(), "a deadline can't be combined with `after`, `at` or `every`");
     }
 }
 
@@ -292,7 +317,7 @@ impl fmt::Debug for PeriodicJob {
 /// ```
 #[track_caller]
 pub fn execute_after<F: FnOnce() + Send + 'static>(delay: Duration, closure: F) -> Timer {
-    expect_accepted(job().after(delay).execute(closure))
+    here().execute_after(delay, closure)
 }
 
 /// Runs a closure once, at `time`, on the pool that [`execute`](crate::execute()) uses; see [`JobBuilder::at`].

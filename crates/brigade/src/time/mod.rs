@@ -141,7 +141,7 @@ fn later(from: Instant, after: Duration) -> Instant {
 }
 
 /// The panic message for a period of 0.
-const NO_PERIOD: &str = "a period is longer than 0; what is to run all the time is a loop";
+const NO_PERIOD: &str = "the period must be greater than zero";
 
 #[cfg(all(test, not(brigade_loom)))]
 mod tests {

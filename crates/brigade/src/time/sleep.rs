@@ -63,11 +63,13 @@ pub struct Sleep {
     at: Instant,
     /// The pool that has the timer, and the timer's key there.
     timer: Option<(Key, TimerKey)>,
+    /// It has been ready.
+    pub(crate) is_over: bool,
 }
 
 impl Sleep {
     pub(super) fn new(at: Instant) -> Self {
-        Self { at, timer: None }
+        Self { at, timer: None, is_over: false }
     }
 
     /// Returns the time at which it is ready.
@@ -122,7 +124,9 @@ impl Future for Sleep {
             None => now(),
         };
         if now >= self.at {
-            return budget::poll_ready(context);
+            let polled = budget::poll_ready(context);
+            self.is_over = polled.is_ready();
+            return polled;
         }
         self.arm(waker);
         Poll::Pending

@@ -82,6 +82,13 @@ pub enum OnPanic {
     Call(PanicCallback),
 }
 
+impl<F: Fn(Box<dyn Any + Send>) + Send + Sync + 'static> From<F> for OnPanic {
+    /// Returns [`Call`](Self::Call) with this callback.
+    fn from(callback: F) -> Self {
+        Self::Call(Arc::new(callback))
+    }
+}
+
 impl OnPanic {
     /// Applies the policy to a panic that no handle takes.
     ///
@@ -175,17 +182,28 @@ impl Shutdown {
     }
 }
 
-/// A way to end a pool, and how long to wait for its end; made from a [`Shutdown`], or by [`Shutdown::timeout`].
+/// A way to end a pool, and how long to wait for its end; made by [`Shutdown::timeout`], from a [`Shutdown`], or from a
+/// [`Duration`], which is the timeout of [`Shutdown::Drain`].
 ///
 /// ```
 /// use brigade::{Shutdown, ShutdownOptions};
+/// use std::time::Duration;
 /// assert_eq!(ShutdownOptions::from(Shutdown::Drain), ShutdownOptions::default());
+/// let second = Duration::from_secs(1);
+/// assert_eq!(ShutdownOptions::from(second), Shutdown::Drain.timeout(second));
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ShutdownOptions {
     pub(crate) how: Shutdown,
     /// Without a limit if `None`.
     pub(crate) timeout: Option<Duration>,
+}
+
+/// [`Shutdown::Drain`], with this timeout.
+impl From<Duration> for ShutdownOptions {
+    fn from(timeout: Duration) -> Self {
+        Shutdown::default().timeout(timeout)
+    }
 }
 
 impl From<Shutdown> for ShutdownOptions {
@@ -243,7 +261,9 @@ impl Threads {
             return Err(format!("a pool's core size must not exceed its maximum: {core}..={max}"));
         }
         if !(1..=MAX_THREADS).contains(&max) {
-            return Err(format!("a pool has 1 to {MAX_THREADS} threads, not {max}"));
+            return Err(format!(
+                "the number of threads must be 1 to {MAX_THREADS}, not {max} (`Pool::default()` uses all CPUs)"
+            ));
         }
         Ok(self)
     }

@@ -1,6 +1,10 @@
 //! Counters, always on, each written by one thread.
 
+use core::time::Duration;
+use std::time::Instant;
+
 use brigade_sync::atomic::{AtomicU64, Ordering};
+use brigade_sync::time;
 use brigade_task::Outcome;
 
 /// The counters of one worker. Only the worker writes them.
@@ -24,6 +28,48 @@ pub(crate) struct Counters {
     pub(crate) accepted: Counter,
     /// Jobs moved from its own queue to the injector, and futures queued on it again; counted before they are moved or queued.
     pub(crate) moved: Counter,
+    /// How long it has been awake.
+    pub(crate) awake: Awake,
+}
+
+/// How long a worker has been awake. The clock is read only where it falls asleep and wakes up.
+pub(crate) struct Awake {
+    begin: Instant,
+    /// Nanoseconds up to its last sleep; while it is awake, less the time of its waking, and so below zero (as two's complement).
+    nanos: AtomicU64,
+}
+
+impl Default for Awake {
+    fn default() -> Self {
+        Self { begin: time::now(), nanos: AtomicU64::new(0) }
+    }
+}
+
+impl Awake {
+    /// Nanoseconds since the beginning, and one.
+    fn now(&self) -> u64 {
+        time::now().saturating_duration_since(self.begin).as_nanos() as u64 + 1
+    }
+
+    pub(crate) fn wakes_up(&self) {
+        self.add(self.now().wrapping_neg());
+    }
+
+    pub(crate) fn falls_asleep(&self) {
+        self.add(self.now());
+    }
+
+    fn add(&self, nanos: u64) {
+        // Ordering: Relaxed: the worker alone writes it, and it orders nothing.
+        let sum = self.nanos.load(Ordering::Relaxed).wrapping_add(nanos);
+        self.nanos.store(sum, Ordering::Relaxed);
+    }
+
+    pub(crate) fn get(&self) -> Duration {
+        let nanos = self.nanos.load(Ordering::Relaxed);
+        let is_awake = (nanos as i64) < 0;
+        Duration::from_nanos(if is_awake { nanos.wrapping_add(self.now()) } else { nanos })
+    }
 }
 
 /// A number that one thread writes and any thread reads.
@@ -134,4 +180,10 @@ pub struct WorkerMetrics {
     pub panics: u64,
     /// Jobs on its own queue now.
     pub queued: u64,
+    /// How long it has not slept: it ran jobs, or looked for them. Includes the present job, and jobs that block.
+    ///
+    /// A worker with this index that is started later adds to it. For the load of a worker, divide the difference of two readings
+    /// by the time between them. A [`LocalPool`](crate::LocalPool) is busy in calls of its owner.
+    #[doc(alias = "total_busy_duration")]
+    pub busy: Duration,
 }

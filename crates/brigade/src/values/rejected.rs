@@ -12,7 +12,7 @@ use brigade_task::Job;
 /// Like every error of this crate, `?` turns it into an [`io::Error`]: of the kind
 /// [`ResourceBusy`](io::ErrorKind::ResourceBusy) for [`Full`](Self::Full), [`Unsupported`](io::ErrorKind::Unsupported) for
 /// [`Forked`](Self::Forked) and [`NotAWorker`](Self::NotAWorker), else [`Other`](io::ErrorKind::Other).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
     /// The pool has been closed, shut down or dropped, or is being so.
@@ -32,7 +32,9 @@ pub enum Reason {
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Closed => "the pool is closed",
+            Self::Closed => {
+                "the pool is closed: it was shut down or dropped (a `Handle` does not keep its pool alive)"
+            }
             Self::NoThread => {
                 "the pool has no thread and can't start one; try again later, or keep a core size of 1"
             }
@@ -49,6 +51,13 @@ impl fmt::Display for Reason {
                 "the pool has no thread with that index now; take one below its core size"
             }
         })
+    }
+}
+
+/// The message, as a `main` that returns the error prints this.
+impl fmt::Debug for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -20,7 +20,7 @@ pub(crate) fn spawn_and_wait(submitter: &mut Submitter<'_>) {
         let may_wait = has_limit || submitter.is_bounded();
         let job = submitter.job_of(if may_wait { ticket.in_doubt() } else { ticket });
         let accepted = Doing::Submitting.during(|| set.try_submit(job));
-        spawned += submitter.count(accepted, submitter.may_be_full()).map_or(0, |()| 1);
+        spawned += submitter.count(accepted, submitter.may_be_full()).map_or(0, |_| 1);
         if submitter.random.u8(0..4) == 0 {
             taken += set.try_join_next().map_or(0, |_| 1);
         }

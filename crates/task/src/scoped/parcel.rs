@@ -2,7 +2,7 @@
 
 use core::any::Any;
 use core::fmt;
-use core::future::{Future, poll_fn};
+use core::future::poll_fn;
 use core::mem;
 use core::ptr;
 use core::task::Poll;
@@ -19,6 +19,7 @@ use crate::act::Outcome;
 use crate::contain::drop_contained;
 use crate::error::JoinError;
 use crate::region::Region;
+use crate::spawnable::Spawnable;
 
 /// What a job and its handle share.
 pub(super) struct Parcel<F, T> {
@@ -239,13 +240,13 @@ impl<F: FnOnce() -> T, T> Drop for Runner<F, T> {
 /// Polls a future to its end and delivers its result; returns its outcome, or panics if it has no handle.
 pub(super) async fn deliver<F, C>(future: F, runner: Runner<C, F::Output>) -> Outcome
 where
-    F: Future,
+    F: Spawnable,
     C: FnOnce() -> F::Output,
 {
     let outcome: Result<F::Output, Box<dyn Any + Send>> = {
         let mut future = core::pin::pin!(future);
         poll_fn(|context| {
-            match panic::catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
+            match panic::catch_unwind(AssertUnwindSafe(|| future.as_mut().poll_spawned(context))) {
                 Ok(Poll::Pending) => Poll::Pending,
                 Ok(Poll::Ready(value)) => Poll::Ready(Ok(value)),
                 Err(payload) => Poll::Ready(Err(payload)),

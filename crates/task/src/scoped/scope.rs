@@ -29,6 +29,7 @@ use crate::cell::JobContext;
 use crate::contain::{contain, drop_contained};
 use crate::job::Job;
 use crate::region::{OfScope, Region};
+use crate::spawnable::Spawnable;
 
 /// What runs the jobs of scopes: a pool.
 pub trait Scopes: Sync {
@@ -320,7 +321,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// ```
     pub fn spawn<F>(&'scope self, future: F) -> ScopedJoinHandle<'scope, F::Output>
     where
-        F: Future + Send + 'scope,
+        F: Spawnable + Send + 'scope,
         F::Output: Send + 'scope,
     {
         let (runner, handle) = Parcel::<fn() -> F::Output, _>::of_future(self);

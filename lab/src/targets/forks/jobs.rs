@@ -51,7 +51,7 @@ fn sum<T: Tree>(pool: Handle, node: T, have_sets: bool) -> u64 {
         0 => node.value(),
         _ if have_sets => {
             let mut set = TaskSet::new(pool);
-            children.for_each(|child| set.submit(child));
+            children.for_each(|child| _ = set.submit(child));
             set.outcomes().fold(node.value(), add)
         }
         _ => {

@@ -87,6 +87,7 @@ impl Peer {
             wakes: self.counters.wakes.get(),
             panics: self.counters.panics.get(),
             queued: (self.len() + self.mailbox.len()) as u64,
+            busy: self.counters.awake.get(),
         }
     }
 }

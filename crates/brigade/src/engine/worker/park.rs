@@ -70,7 +70,10 @@ impl Worker {
         if announced.settles {
             core.settle();
         }
-        self.sleep(announced.holds_driver)
+        self.me.counters.awake.falls_asleep();
+        let parked = self.sleep(announced.holds_driver);
+        self.me.counters.awake.wakes_up();
+        parked
     }
 
     /// Withdraws the announcement, or takes the token of a thread that has already picked this worker.

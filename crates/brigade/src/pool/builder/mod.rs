@@ -143,6 +143,9 @@ impl Builder {
     /// size follows the quota and the CPUs of the cgroup, until [`resize`](crate::Handle::resize) is called: a busy pool looks
     /// once a second. The affinity of a worker has no influence: it may be pinned.
     ///
+    /// For users of a program, the environment variable `BRIGADE_THREADS` replaces the default: a fixed number of threads. It has no
+    /// effect on a pool whose size is set here.
+    ///
     /// [`build`](Self::build) starts the first thread, unless the core size is 0 or the pool is [lazy](Self::lazy). Each
     /// submission then starts one until the core size is reached, whether or not others are idle. Beyond that, the pool's
     /// [`growth`](Self::growth) decides, and a thread that has been idle for [`keep_alive`](Self::keep_alive) ends.
@@ -388,21 +391,20 @@ impl Builder {
         self
     }
 
-    /// Sets what happens when a job panics and has no handle. Default: [`OnPanic::Report`].
+    /// Sets what happens when a job panics and has no handle: an [`OnPanic`], or a callback for the payload. Default:
+    /// [`OnPanic::Report`].
     ///
     /// ```
-    /// use brigade::{OnPanic, Pool};
-    /// use std::sync::{Arc, mpsc};
-    /// let (sender, receiver) = mpsc::channel();
-    /// let tell = OnPanic::Call(Arc::new(move |payload| _ = sender.send(payload)));
-    /// let pool = Pool::builder().threads(1).on_panic(tell).build()?;
+    /// let (sender, receiver) = std::sync::mpsc::channel();
+    /// let tell = move |payload| _ = sender.send(payload);
+    /// let pool = brigade::Pool::builder().threads(1).on_panic(tell).build()?;
     /// pool.execute(|| panic!("no such file"));
     /// assert_eq!(receiver.recv()?.downcast_ref(), Some(&"no such file"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[doc(alias = "panic_handler")]
-    pub fn on_panic(mut self, policy: OnPanic) -> Self {
-        self.config.on_panic = policy;
+    pub fn on_panic(mut self, policy: impl Into<OnPanic>) -> Self {
+        self.config.on_panic = policy.into();
         self
     }
 
@@ -440,7 +442,7 @@ impl Builder {
     ///
     /// # Errors
     /// The operating system's error if a thread can't be started. [`io::ErrorKind::InvalidInput`] for
-    /// - a number of threads, or of [spare ones](Self::spare_threads), that no pool can have;
+    /// - a number of threads, or of [spare ones](Self::spare_threads), that no pool can have, in `BRIGADE_THREADS` too;
     /// - a capacity or a [`Fairness::Every`] of 0;
     /// - a stack larger than the address space;
     /// - a name with NUL;
@@ -453,7 +455,7 @@ impl Builder {
     /// ```
     /// assert!(brigade::Pool::builder().threads(2).build().is_ok());
     /// let error = brigade::Pool::builder().threads(0).build().unwrap_err();
-    /// assert_eq!(error.to_string(), "a pool has 1 to 4096 threads, not 0");
+    /// assert_eq!(error.to_string(), "the number of threads must be 1 to 4096, not 0 (`Pool::default()` uses all CPUs)");
     /// ```
     pub fn build(mut self) -> io::Result<Pool> {
         self.check()?;
@@ -480,6 +482,9 @@ impl Builder {
         self.config.inherited = Inherited::here();
         let refusal = |reason: String| io::Error::new(io::ErrorKind::InvalidInput, reason);
         let refuse = |reason: String| Err(refusal(reason));
+        if self.threads.is_none() {
+            self.threads = threads_by_environment().map_err(refusal)?;
+        }
         let threads = self.threads.unwrap_or_else(|| self.config.default_threads());
         let threads = threads.check().map_err(refusal)?;
         if self.config.spare.is_some_and(|spare| spare > Threads::MAX) {
@@ -502,6 +507,23 @@ impl Builder {
             None => Ok(()),
         }
     }
+}
+
+/// The variable that gives a pool its size if its builder does not.
+const VARIABLE: &str = "BRIGADE_THREADS";
+
+/// The size that the variable `BRIGADE_THREADS` gives a pool without one.
+fn threads_by_environment() -> Result<Option<Threads>, String> {
+    let value = std::env::var_os(VARIABLE).unwrap_or_default();
+    if value.is_empty() {
+        return Ok(None);
+    }
+    let number = value.to_str().and_then(|number| number.parse().ok());
+    let threads = number.map(|number: usize| Threads::from(number).check());
+    let bad = || format!("{VARIABLE} must be the number of threads, not {value:?}");
+    threads
+        .map_or_else(|| Err(bad()), |threads| threads.map_err(|why| format!("{VARIABLE}: {why}")))
+        .map(Some)
 }
 
 impl std::panic::UnwindSafe for Builder {}

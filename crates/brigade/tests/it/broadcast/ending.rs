@@ -7,7 +7,7 @@ use std::thread;
 use super::for_each_size;
 use crate::support::busy::{let_go, occupy};
 use crate::support::reports::counts;
-use brigade::{JoinHandle, Pool, Shutdown};
+use brigade::{JoinHandle, Pool, Reason, Shutdown};
 use brigade_testkit::{Drops, Gate, Watchdog, panics};
 
 #[test]
@@ -75,7 +75,10 @@ fn a_closed_pool_rejects_a_broadcast_except_by_its_own_jobs() {
         let token = drops.token();
         let refused = panic::catch_unwind(AssertUnwindSafe(|| pool.broadcast(move |_| _ = &token)));
         let text = panics::text(&*refused.unwrap_err()).map(str::to_owned);
-        assert_eq!(text.as_deref(), Some("the job was not accepted: the pool is closed"));
+        assert_eq!(
+            text.as_deref(),
+            Some(&*format!("the job was not accepted: {}", Reason::Closed))
+        );
         assert_eq!(drops.count(), 1);
         gate.open();
         let shares = inside.join().unwrap();

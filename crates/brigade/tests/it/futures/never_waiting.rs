@@ -54,7 +54,7 @@ fn operations() -> Vec<(&'static str, Make)> {
         }),
         ("task set", || {
             let mut set = TaskSet::new(brigade::Handle::current().unwrap());
-            (0..BUDGET * 2).for_each(|_| set.submit(|| ()));
+            (0..BUDGET * 2).for_each(|_| _ = set.submit(|| ()));
             set.cancel_all();
             let set = Arc::new(Mutex::new(set));
             Box::new(move || {

@@ -2,15 +2,15 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::support::busy::occupy;
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::{POLICIES, at_rest};
 use crate::support::policy::queue_kinds;
 use crate::support::roll_call::on_every_worker;
-use brigade::{Metrics, Pool, Shutdown};
-use brigade_testkit::{Gate, Latch, Meeting, Watchdog, eventually, panics};
+use brigade::{LocalPool, Metrics, Pool, Shutdown};
+use brigade_testkit::{Gate, Latch, Meeting, Watchdog, eventually, panics, spin_for};
 
 fn finished(sums: &Metrics) -> [u64; 3] {
     [sums.returned, sums.panicked, sums.cancelled]
@@ -112,6 +112,39 @@ fn the_counters_of_each_worker_count_its_jobs_steals_parks_and_wakes() {
     let sums = pool.metrics();
     assert!(sums.workers.iter().map(|worker| worker.stolen).sum::<u64>() > 0, "{sums:?}");
     assert_eq!(sums.workers.iter().map(|worker| worker.run).sum::<u64>(), sums.returned);
+}
+
+#[test]
+fn a_worker_is_busy_while_it_runs_a_job_and_not_while_it_sleeps() {
+    let _dog = Watchdog::start(60);
+    let (pool, gate) = (Pool::new(1), Gate::closed());
+    let busy = || pool.metrics().workers[0].busy;
+    // While it is awake, the clock is in each reading.
+    let sleeps = || eventually("it sleeps", || busy() == busy());
+    sleeps();
+    let before = busy();
+    let begun = Instant::now();
+    occupy(&pool, &gate);
+    let during = busy();
+    assert!(during > before, "the present job counts");
+    spin_for(Duration::from_millis(5));
+    let ran = begun.elapsed();
+    let more = busy() - during;
+    gate.open();
+    sleeps();
+    assert!(more >= ran / 2, "{more:?} of {ran:?}");
+    let sum = busy();
+    assert!(
+        sum >= before + more && sum <= before + begun.elapsed(),
+        "{before:?}, {more:?}, {sum:?}"
+    );
+
+    let local = LocalPool::new().unwrap();
+    let busy = || local.metrics().workers[0].busy;
+    assert_eq!((busy(), busy()), Default::default(), "the owner is elsewhere");
+    local.run_until_idle();
+    let ran = busy();
+    assert!(!ran.is_zero() && ran == busy());
 }
 
 #[test]

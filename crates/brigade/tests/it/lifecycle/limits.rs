@@ -104,6 +104,40 @@ fn when_the_system_refuses_threads_a_build_fails_and_a_pool_goes_on_with_those_i
     }
 }
 
+/// For the test below.
+const SIZE: &str = "BRIGADE_TEST_SIZE";
+
+#[test]
+#[ignore = "needs a variable of the environment; run by the test below"]
+fn body_with_a_size_by_the_environment() {
+    let _dog = Watchdog::start(20);
+    let size = std::env::var(SIZE).unwrap();
+    match (Pool::builder().build(), size.parse()) {
+        (Ok(pool), Ok(size)) => assert_eq!(pool.size(), size..=size),
+        (Err(error), Err(_)) => assert_eq!(error.to_string(), size),
+        (built, _) => panic!("{built:?} beside {size}"),
+    }
+    assert_eq!(Pool::new(3).size(), 3..=3, "set by the program");
+}
+
+#[test]
+fn the_environment_gives_a_pool_its_size_unless_the_program_does() {
+    let _dog = Watchdog::start(60);
+    let all = Pool::default().size().end().to_string();
+    let zero = Pool::builder().threads(0).build().unwrap_err();
+    let values = [
+        ("5", "5"),
+        ("", &*all),
+        ("0", &*format!("BRIGADE_THREADS: {zero}")),
+        ("all", "BRIGADE_THREADS must be the number of threads, not \"all\""),
+    ];
+    for (threads, size) in values {
+        let set = [("BRIGADE_THREADS", threads), (SIZE, size)];
+        let output = apart(&this(), &["env"], &set, "body_with_a_size_by_the_environment");
+        assert_went_well(&output.unwrap());
+    }
+}
+
 #[test]
 #[ignore = "needs a limit on memory; run by the test below"]
 fn body_with_little_address_space() {

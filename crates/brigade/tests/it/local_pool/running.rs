@@ -9,7 +9,7 @@ use std::thread;
 
 use super::{Log, local_pool};
 use brigade::{Handle, LocalPool, Pool, current_worker_index, spawn, spawn_local, yield_now};
-use brigade_testkit::Watchdog;
+use brigade_testkit::{Watchdog, panics};
 
 #[test]
 fn nothing_runs_before_a_call_and_all_that_is_queued_in_one() {
@@ -32,6 +32,25 @@ fn nothing_runs_before_a_call_and_all_that_is_queued_in_one() {
     assert_eq!(ran.len(), 1002);
     pool.run_until_idle();
     assert!(log.take().is_empty());
+}
+
+#[test]
+fn a_local_future_of_the_owner_belongs_to_the_pool_entered_or_else_to_the_newest() {
+    let (older, newer, log) = (local_pool(), local_pool(), Log::default());
+    let say = |number| {
+        let log = log.clone();
+        spawn_local(async move { log.note(number) });
+    };
+    say(1);
+    older.enter(|| say(2));
+    assert!(log.take().is_empty(), "not before a call of the owner");
+    older.run_until_idle();
+    assert_eq!(log.take(), [2]);
+    newer.run_until_idle();
+    assert_eq!(log.take(), [1]);
+    let elsewhere = thread::spawn(|| spawn_local(async {})).join();
+    let said = panics::text(&*elsewhere.unwrap_err()).unwrap_or_default().to_owned();
+    assert!(said.contains("on the thread that owns a `LocalPool`"), "{said}");
 }
 
 #[test]

@@ -63,7 +63,7 @@ fn each_wait_of_the_owner_runs_the_pool() {
     let local = Rc::new(2);
     assert_eq!(pool.spawn_local(async move { *local }).join().unwrap(), 2);
     let mut set = TaskSet::new(pool.handle());
-    (0..4).for_each(|_| set.spawn(soon()));
+    (0..4).for_each(|_| _ = set.spawn(soon()));
     assert_eq!(set.outcomes().count(), 4);
     let borrowed = AtomicU32::new(3);
     let borrows = async { _ = borrowed.fetch_add(1, Ordering::Relaxed) };

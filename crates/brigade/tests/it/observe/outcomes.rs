@@ -395,8 +395,8 @@ fn every_job_of_a_set_is_told_once_wherever_it_is_cancelled() {
             let mut set = TaskSet::new(&pool).limit(2);
             for number in 0..20 {
                 match number % 2 {
-                    0 => set.submit(|| ()),
-                    _ => set.spawn(async {}),
+                    0 => _ = set.submit(|| ()),
+                    _ => _ = set.spawn(async {}),
                 }
             }
             if is_dropped {

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, ThreadId};
 
-use brigade::{Handle, Pool, map_reduce, par_chunks, par_chunks_mut, par_for};
+use brigade::{Handle, Pool, Reason, map_reduce, par_chunks, par_chunks_mut, par_for};
 use brigade_testkit::{Gate, Meeting, Watchdog, panics};
 
 use super::pools::for_every_pool;
@@ -31,6 +31,28 @@ fn a_loop_calls_each_index_once() {
             assert_eq!(wrong, None, "{length} items, grain {grain}");
         }
     });
+}
+
+#[test]
+fn a_loop_over_a_slice_lends_each_item_once_and_reduces_in_order() {
+    let _dog = Watchdog::start(60);
+    for_every_pool(|pool| {
+        for (length, grain) in SHAPES {
+            let calls: Vec<_> = (0..length).map(|_| AtomicUsize::new(0)).collect();
+            let call = |item: &AtomicUsize| _ = item.fetch_add(1, Ordering::Relaxed);
+            pool.par_for(&calls, grain, call).unwrap();
+            pool.install(|| par_for(&calls[length / 2..], grain, call)).unwrap();
+            let expected = (0..length).map(|index| 1 + usize::from(index >= length / 2));
+            assert!(calls.iter().map(|item| item.load(Ordering::Relaxed)).eq(expected));
+            let words: Vec<_> = (0..length).map(|index| format!("{index} ")).collect();
+            let all = || map_reduce(&words, grain, String::clone, |a, b| a + &b);
+            assert_eq!(pool.install(all).unwrap().unwrap_or_default(), words.concat());
+        }
+    });
+    par_for(&[1, 2, 3], 1, |number| assert!((1..=3).contains(number)));
+    let closed = Pool::new(1);
+    closed.close();
+    assert_eq!(closed.par_for(0..1, 1, |_| unreachable!()), Err(Reason::Closed));
 }
 
 #[test]

@@ -112,7 +112,7 @@ fn waiting_for_all_leaves_the_outcomes_to_be_taken() {
     for (kind, pool) in queue_kinds(2) {
         let mut set = TaskSet::new(pool.handle());
         set.wait_all();
-        (0..100).for_each(|number| set.submit(move || number));
+        (0..100).for_each(|number| _ = set.submit(move || number));
         set.wait_all();
         assert_eq!(set.len(), 100, "{kind}");
         let mut sum = 0;
@@ -128,7 +128,7 @@ fn an_iterator_that_is_dropped_leaves_the_rest() {
     let _dog = Watchdog::start(20);
     let pool = Pool::new(2);
     let mut set = TaskSet::new(pool.handle());
-    (0..10).for_each(|_| set.submit(|| ()));
+    (0..10).for_each(|_| _ = set.submit(|| ()));
     assert_eq!(set.outcomes().take(4).count(), 4);
     assert_eq!(set.len(), 6);
     assert_eq!(set.outcomes().count(), 6);
@@ -151,7 +151,7 @@ fn a_task_that_awaits_is_woken_by_each_end() {
     let mut context = Context::from_waker(&waker);
     let mut set = TaskSet::new(pool.handle()).limit(2);
     assert!(matches!(set.poll_join_next(&mut context), Poll::Ready(None)), "empty");
-    (0..2000).for_each(|number| set.submit(move || number));
+    (0..2000).for_each(|number| _ = set.submit(move || number));
     let mut sum = 0;
     while !set.is_empty() {
         let mut next = Box::pin(set.join_next_async());

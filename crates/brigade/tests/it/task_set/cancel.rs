@@ -225,7 +225,7 @@ fn the_drop_of_a_capture_may_call_the_set() {
     impl Drop for Meddler {
         fn drop(&mut self) {
             let mut set = TaskSet::new(self.0).limit(1);
-            (0..3).for_each(|_| set.submit(|| ()));
+            (0..3).for_each(|_| _ = set.submit(|| ()));
             set.cancel_all();
             assert_eq!(set.outcomes().count(), 3);
         }
@@ -249,7 +249,7 @@ fn a_set_is_cancelled_on_a_worker_of_its_pool() {
     let pool = Pool::new(1);
     let cancelled = pool.submit(|| {
         let mut set = TaskSet::new(brigade::Handle::current().unwrap()).limit(2);
-        (0..5).for_each(|_| set.submit(|| ()));
+        (0..5).for_each(|_| _ = set.submit(|| ()));
         set.cancel_all();
         set.outcomes().filter(|outcome| outcome.is_err()).count()
     });

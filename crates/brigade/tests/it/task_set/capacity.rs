@@ -17,7 +17,7 @@ fn jobs_of_a_set_are_queued_beyond_the_capacity_and_all_run() {
         for_both_queueings(|builder| {
             let (pool, gate) = busy(builder, 3, policy);
             let mut set = TaskSet::new(pool.handle());
-            (0..10).for_each(|number| set.submit(move || number));
+            (0..10).for_each(|number| _ = set.submit(move || number));
             assert_eq!((set.len(), pool.metrics().queued), (10, 10));
             assert_eq!(pool.try_execute(|| ()).unwrap_err().reason(), Reason::Full);
             gate.open();
@@ -55,8 +55,8 @@ fn a_job_of_a_set_that_is_cancelled_makes_room_if_it_took_any() {
     for_both_queueings(|builder| {
         let (pool, gate) = busy(builder, 2, WhenFull::Reject);
         let (mut first, mut second) = (TaskSet::new(pool.handle()), TaskSet::new(pool.handle()));
-        (0..3).for_each(|_| first.submit(|| "first"));
-        (0..2).for_each(|_| second.submit(|| "second"));
+        (0..3).for_each(|_| _ = first.submit(|| "first"));
+        (0..2).for_each(|_| _ = second.submit(|| "second"));
         first.cancel_all();
         assert_eq!(second.len(), 2);
         assert_eq!(fill(&pool), 2, "those of the other set have none");
@@ -114,7 +114,7 @@ fn a_full_pool_that_is_drained_runs_the_jobs_of_a_set_and_a_discarded_one_cancel
         for_both_queueings(|builder| {
             let (pool, gate) = full(builder, 2, WhenFull::Reject);
             let mut set = TaskSet::new(pool.handle());
-            (0..20).for_each(|_| set.submit(|| ()));
+            (0..20).for_each(|_| _ = set.submit(|| ()));
             open_once_closed(&gate, pool.handle());
             pool.shutdown(how);
             let ran = set.outcomes().filter(Result::is_ok).count();
@@ -129,7 +129,7 @@ fn one_eviction_costs_a_set_one_job() {
     for_both_queueings(|builder| {
         let (pool, gate) = busy(builder, 2, WhenFull::DropOldest);
         let mut set = TaskSet::new(pool.handle());
-        (0..10).for_each(|_| set.submit(|| ()));
+        (0..10).for_each(|_| _ = set.submit(|| ()));
         pool.execute(|| ());
         assert_eq!(pool.metrics().evicted, 1);
         gate.open();
@@ -143,7 +143,7 @@ fn an_eviction_goes_on_until_there_is_room() {
     let _dog = Watchdog::start(20);
     let (pool, gate) = busy(Pool::builder(), 1, WhenFull::DropOldest);
     let mut set = TaskSet::new(pool.handle());
-    (0..3).for_each(|_| set.submit(|| ()));
+    (0..3).for_each(|_| _ = set.submit(|| ()));
     (0..2).for_each(|_| pool.execute(|| ()));
     assert_eq!((pool.metrics().evicted, pool.metrics().queued), (4, 1));
     gate.open();
@@ -161,7 +161,7 @@ fn a_worker_that_waits_for_a_set_on_its_own_full_pool_runs_the_jobs_itself() {
         let sum = pool.submit(move || {
             handle.execute(|| ());
             let mut set = TaskSet::new(handle);
-            (1..=10).for_each(|number| set.submit(move || number));
+            (1..=10).for_each(|number| _ = set.submit(move || number));
             set.outcomes().map(Result::unwrap).sum::<u32>()
         });
         assert_eq!(sum.join().unwrap(), 55);
@@ -175,7 +175,7 @@ fn a_limit_holds_in_a_pool_of_limited_capacity() {
     for_both_queueings(|builder| {
         let (pool, gate) = busy(builder, 4, WhenFull::Reject);
         let mut set = TaskSet::new(pool.handle()).limit(2);
-        (0..10).for_each(|_| set.submit(|| ()));
+        (0..10).for_each(|_| _ = set.submit(|| ()));
         assert_eq!((pool.metrics().queued, fill(&pool)), (2, 2));
         set = set.limit(6);
         assert_eq!(pool.metrics().queued, 8, "what has waited for the limit takes no room");
@@ -200,7 +200,7 @@ fn several_sets_and_submitters_share_a_small_room_and_none_is_forgotten() {
                 scope.spawn(move || {
                     for _ in 0..100 {
                         let mut set = TaskSet::new(pool.handle()).limit(limit);
-                        (0..20).for_each(|_| set.submit(counted()));
+                        (0..20).for_each(|_| _ = set.submit(counted()));
                         set.wait_all();
                     }
                 });
@@ -230,7 +230,7 @@ fn a_set_that_waits_for_its_limit_takes_no_room_from_others() {
         let ended = AtomicBool::new(false);
         thread::scope(|scope| {
             scope.spawn(|| {
-                (0..20_000).for_each(|_| set.submit(|| ()));
+                (0..20_000).for_each(|_| _ = set.submit(|| ()));
                 ended.store(true, Ordering::SeqCst);
             });
             while !ended.load(Ordering::SeqCst) {

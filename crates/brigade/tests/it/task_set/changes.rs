@@ -148,7 +148,7 @@ fn a_set_with_one_long_job_and_many_short_ones_returns_each_once() {
         usize::MAX
     });
     for round in 0..500 {
-        (0..7).for_each(|number| set.submit(move || 7 * round + number));
+        (0..7).for_each(|number| _ = set.submit(move || 7 * round + number));
         let mut seen: Vec<_> = (0..7).map(|_| set.join_next().unwrap().unwrap()).collect();
         seen.sort_unstable();
         assert!(seen.into_iter().eq(7 * round..7 * (round + 1)));
@@ -167,7 +167,7 @@ fn a_task_that_polled_is_woken_when_the_owner_runs_the_jobs_itself() {
     let woken = pool.submit(move || {
         let (mut set, counter) = (TaskSet::new(on), Arc::new(WakeCounter::default()));
         let waker = Waker::from(counter.clone());
-        (0..3).for_each(|number| set.submit(move || number));
+        (0..3).for_each(|number| _ = set.submit(move || number));
         assert!(set.poll_join_next(&mut Context::from_waker(&waker)).is_pending());
         assert!(set.wait_all());
         counter.wakes()

@@ -49,7 +49,7 @@ fn futures_and_closures_are_in_one_set() {
     let pool = Pool::new(2);
     let mut set = TaskSet::new(&pool).limit(3);
     for number in 0..100 {
-        match number % 4 {
+        _ = match number % 4 {
             0 => set.submit(move || number),
             1 => set.spawn(async move { number }),
             2 => set.spawn(async move {
@@ -61,7 +61,7 @@ fn futures_and_closures_are_in_one_set() {
                 yield_now().await;
                 panic!("expected: {number}")
             }),
-        }
+        };
     }
     let (values, errors): (Vec<_>, Vec<_>) = set.outcomes().partition(Result::is_ok);
     let sum: i32 = values.into_iter().map(Result::unwrap).sum();
@@ -367,7 +367,7 @@ fn a_future_that_is_not_accepted_comes_back() {
     let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     let mut sets = [TaskSet::new(&pool), TaskSet::new(&pool).limit(1)];
-    sets.iter_mut().for_each(|set| set.spawn(pending()));
+    sets.iter_mut().for_each(|set| _ = set.spawn(pending()));
     pool.close();
     for set in &mut sets {
         let rejected = set.try_spawn(async { 42 }).unwrap_err();

@@ -52,7 +52,7 @@ fn no_more_jobs_are_queued_than_the_limit() {
     let (pool, gate) = (Pool::new(1), Gate::closed());
     occupy(&pool, &gate);
     let mut set = TaskSet::new(pool.handle()).limit(3);
-    (0..10).for_each(|_| set.submit(|| ()));
+    (0..10).for_each(|_| _ = set.submit(|| ()));
     assert_eq!((set.len(), pool.metrics().queued), (10, 3));
     set = set.limit(5);
     assert_eq!(pool.metrics().queued, 5, "there is room for more");
@@ -83,7 +83,7 @@ fn jobs_start_in_the_order_in_which_they_were_spawned() {
     let _dog = Watchdog::start(20);
     for (kind, pool) in queue_kinds(2) {
         let mut set = TaskSet::new(pool.handle()).limit(1);
-        (0..20_000).for_each(|number| set.submit(move || number));
+        (0..20_000).for_each(|number| _ = set.submit(move || number));
         assert!(set.outcomes().map(Result::unwrap).eq(0..20_000), "{kind}");
     }
 }
@@ -119,7 +119,7 @@ fn a_pool_that_is_dropped_runs_the_jobs_beyond_the_limit_of_a_set() {
             occupy(&pool, &gate);
             let handle = pool.handle();
             let mut set = TaskSet::new(handle).limit(limit);
-            (0..100).for_each(|_| set.submit(|| ()));
+            (0..100).for_each(|_| _ = set.submit(|| ()));
             open_once_closed(&gate, handle);
             drop(pool);
             assert_eq!(set.outcomes().map(Result::unwrap).count(), 100, "{kind}");
@@ -164,7 +164,7 @@ fn a_hundred_thousand_jobs_beyond_the_limit_end_with_their_pool() {
     let gate = Gate::closed();
     occupy(&pool, &gate);
     let mut set = TaskSet::new(pool.handle()).limit(1);
-    (0..100_000).for_each(|_| set.submit(|| ()));
+    (0..100_000).for_each(|_| _ = set.submit(|| ()));
     open_once_closed(&gate, pool.handle());
     pool.shutdown(Shutdown::Discard);
     assert_eq!(set.outcomes().filter(Result::is_err).count(), 100_000);
@@ -219,7 +219,7 @@ fn a_pool_that_drains_runs_jobs_that_a_foreign_thread_submits_by_a_larger_limit(
         let gate = Gate::closed();
         occupy(&pool, &gate);
         let mut set = TaskSet::new(pool.handle()).limit(1);
-        (0..10).for_each(|number| set.submit(move || number));
+        (0..10).for_each(|number| _ = set.submit(move || number));
         pool.close();
         let mut set = set.limit(4);
         gate.open();

@@ -6,5 +6,6 @@ mod capacity;
 mod changes;
 mod deadlocks;
 mod futures;
+mod ids;
 mod limit;
 mod on_workers;

@@ -21,7 +21,7 @@ fn on_the_only_worker_the_waiting_job_runs_the_jobs_of_its_set_and_no_others() {
         let parent = pool.submit(move || {
             let mut set = TaskSet::new(brigade::Handle::current().unwrap()).limit(limit);
             brigade::execute(move || sender.send(()).unwrap());
-            (0..100).for_each(|_| set.submit(|| thread::current().id()));
+            (0..100).for_each(|_| _ = set.submit(|| thread::current().id()));
             let first = set.join_next().unwrap().unwrap();
             set.wait_all();
             let mut threads: Vec<_> = set.outcomes().map(Result::unwrap).collect();
@@ -47,7 +47,7 @@ fn sets_that_depend_on_each_other_finish_on_one_thread_and_on_more() {
             return 1;
         }
         let mut set = TaskSet::new(brigade::Handle::current().unwrap()).limit(limit);
-        (0..3).for_each(|_| set.submit(move || leaves(depth - 1, limit)));
+        (0..3).for_each(|_| _ = set.submit(move || leaves(depth - 1, limit)));
         set.outcomes().map(Result::unwrap).sum()
     }
     let _dog = Watchdog::start(60);

@@ -235,7 +235,7 @@ fn a_timeout_is_over_at_its_time_and_not_before() {
 }
 
 #[test]
-#[should_panic(expected = "a period is longer than 0")]
+#[should_panic(expected = "the period must be greater than zero")]
 fn an_interval_of_no_length_is_refused() {
     let _ = interval(Duration::ZERO);
 }

@@ -177,7 +177,7 @@ fn a_wait_waits_for_the_jobs_beyond_the_limit_of_a_set() {
         let (pool, trees) = (builder.threads(2).build().unwrap(), Trees::default());
         for _ in 0..100 {
             let mut set = TaskSet::new(pool.handle()).limit(1);
-            (0..5).for_each(|_| set.submit(trees.job(1)));
+            (0..5).for_each(|_| _ = set.submit(trees.job(1)));
             assert!(pool.wait_idle());
             assert_eq!(trees.unfinished(), 0);
         }

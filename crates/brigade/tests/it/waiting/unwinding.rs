@@ -48,19 +48,19 @@ const WAITS: [(&str, Waits); 6] = [
     }),
     ("a set", |ran| {
         let mut set = TaskSet::new(Handle::current().unwrap());
-        (0..JOBS).for_each(|_| set.submit(job(ran)));
+        (0..JOBS).for_each(|_| _ = set.submit(job(ran)));
         set.wait_all();
     }),
     ("a set, one by one", |ran| {
         let mut set = TaskSet::new(Handle::current().unwrap());
-        (0..JOBS).for_each(|_| set.submit(job(ran)));
+        (0..JOBS).for_each(|_| _ = set.submit(job(ran)));
         while let Some(outcome) = set.join_next() {
             outcome.unwrap();
         }
     }),
     ("a limited set", |ran| {
         let mut set = TaskSet::new(Handle::current().unwrap()).limit(1);
-        (0..JOBS).for_each(|_| set.submit(job(ran)));
+        (0..JOBS).for_each(|_| _ = set.submit(job(ran)));
         set.wait_all();
     }),
     ("a scope", |ran| brigade::scope(|s| (0..JOBS).for_each(|_| s.execute(|| ran.run())))),

@@ -1,0 +1,105 @@
+//! The ids of a set's jobs: each cancels its job, and comes back with its outcome.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, mpsc};
+use std::thread;
+
+use crate::support::busy::occupy;
+use brigade::{Handle, Pool, Shutdown, TaskSet, cancelled};
+use brigade_testkit::{Gate, Watchdog};
+
+#[test]
+fn each_outcome_comes_with_the_id_of_its_job() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::new(2);
+    for limit in [1, 2, 100] {
+        let mut set = TaskSet::new(&pool).limit(limit);
+        let mut asked: BTreeMap<_, _> = (0..50).map(|n| (set.submit(move || n), n)).collect();
+        asked.extend((50..100).map(|n| (set.spawn(async move { n }), n)));
+        assert!(asked.keys().copied().eq(0..100));
+        while let Some((id, outcome)) = set.join_next_with_id() {
+            assert_eq!(asked.remove(&id), Some(outcome.unwrap()));
+        }
+        assert!(asked.is_empty(), "{asked:?}");
+    }
+}
+
+#[test]
+fn an_id_cancels_its_job_alone_wherever_that_is() {
+    let _dog = Watchdog::start(20);
+    for limit in [1, 3, 100] {
+        let (pool, gate, witness) = (Pool::new(1), Gate::closed(), Arc::new(()));
+        occupy(&pool, &gate);
+        let mut set = TaskSet::new(&pool).limit(limit);
+        let ids: Vec<_> = (0..10)
+            .map(|n| {
+                let witness = witness.clone();
+                set.submit(move || (n, drop(witness)).0)
+            })
+            .collect();
+        // With a limit, the first are on the pool and the others in line.
+        for (number, id) in [0, 4, 9, 5].into_iter().enumerate() {
+            assert!(set.cancel(ids[id]), "{limit}: {id}");
+            assert_eq!(
+                Arc::strong_count(&witness),
+                10 - number,
+                "its captures are dropped at once"
+            );
+            assert!(!set.cancel(ids[id]), "{limit}: {id}, again");
+        }
+        assert!(!set.cancel(ids[9] + 1) && !set.cancel(usize::MAX), "there is no such job");
+        gate.open();
+        let mut outcomes = BTreeMap::new();
+        while let Some((id, outcome)) = set.join_next_with_id() {
+            assert!(outcomes.insert(id, outcome.ok()).is_none());
+        }
+        let expected = (0..10).map(|n| (n, Some(n).filter(|n| ![0, 4, 5, 9].contains(n))));
+        assert!(outcomes.into_iter().eq(expected), "limit {limit}");
+        assert!(!set.cancel(ids[1]), "its outcome has been taken");
+        let report = pool.shutdown(Shutdown::Drain);
+        assert_eq!((report.ran, report.discarded), (7, 4), "limit {limit}");
+    }
+}
+
+#[test]
+fn an_id_asks_a_job_that_runs_to_stop() {
+    let _dog = Watchdog::start(20);
+    let (pool, (begun, begins)) = (Pool::new(2), mpsc::channel());
+    let mut set = TaskSet::new(&pool);
+    let ids = [(); 2].map(|()| {
+        let begun = begun.clone();
+        set.submit(move || {
+            begun.send(()).unwrap();
+            while !cancelled() {
+                thread::yield_now();
+            }
+        })
+    });
+    assert_eq!(begins.iter().take(2).count(), 2);
+    assert!(!set.cancel(ids[1]), "it has started");
+    assert_eq!(set.join_next_with_id().map(|(id, outcome)| (id, outcome.is_ok())), Some((1, true)));
+    assert_eq!(set.len(), 1, "the other still runs");
+    assert!(!set.cancel(ids[0]));
+    assert!(set.join_next().is_some_and(|outcome| outcome.is_ok()));
+}
+
+#[test]
+fn a_default_set_is_on_the_current_pool_and_iterates_over_its_outcomes() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::new(1);
+    let sum = pool.enter(|| {
+        let mut set = TaskSet::default();
+        set.submit(|| Handle::current().into_iter().count());
+        set.spawn(async { 41 });
+        set.into_iter().map(Result::unwrap).sum::<usize>()
+    });
+    assert_eq!((sum, pool.metrics().accepted), (42, 2));
+    // Dropping the iterator cancels the others.
+    let mut set = TaskSet::new(&pool);
+    set.submit(|| ());
+    set.spawn(std::future::pending());
+    let mut outcomes = set.into_iter();
+    assert!(outcomes.next().is_some_and(|outcome| outcome.is_ok()));
+    drop(outcomes);
+    assert_eq!(pool.shutdown(Shutdown::Finish).discarded, 1);
+}

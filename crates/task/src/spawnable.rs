@@ -1,0 +1,41 @@
+//! The bound of `spawn`, with an error message for closures.
+
+use core::future::Future;
+use core::pin::Pin;
+use core::task::{Context, Poll};
+
+/// A future, as `spawn` takes it. Every future implements it, and nothing else does.
+///
+/// A bound by [`Future`] itself has an error message of the compiler's, which can't name the call for a closure:
+///
+/// ```compile_fail,E0277
+/// brigade::spawn(|| 42); // Note: to run a closure, write `execute(closure)`, or `submit(closure)` for its result.
+/// ```
+/// ```
+/// assert_eq!(brigade::submit(|| 42).join()?, 42);
+/// assert_eq!(brigade::spawn(async { 42 }).join()?, 42);
+/// # Ok::<(), brigade::JoinError>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a future",
+    label = "not a future",
+    note = "to run a closure, write `execute(closure)`, or `submit(closure)` for its result"
+)]
+pub trait Spawnable {
+    /// The output of the future.
+    type Output;
+
+    /// Polls the future.
+    #[doc(hidden)]
+    fn poll_spawned(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output>;
+}
+
+// Otherwise the message would be about `Future`, which a closure does not implement.
+#[diagnostic::do_not_recommend]
+impl<F: Future + ?Sized> Spawnable for F {
+    type Output = F::Output;
+
+    fn poll_spawned(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        self.poll(context)
+    }
+}
