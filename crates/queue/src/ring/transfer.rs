@@ -16,6 +16,44 @@ enum Returned {
     Newest,
 }
 
+impl<T, O: Order> Worker<T, O> {
+    /// Searches other rings: takes the oldest items of the first that has some, returns the oldest and moves the rest to this ring.
+    ///
+    /// Looks once at each ring, beginning with the one at `start` modulo their number, and skips this one. Workers should start at
+    /// different rings, for example at random.
+    ///
+    /// # Errors
+    /// [`StealError::Busy`] if nothing was taken, and another thief held a claim on at least one of the rings: search again before
+    /// the worker sleeps. Otherwise [`StealError::Empty`].
+    ///
+    /// ```
+    /// use brigade_queue::{Limit, StealError, fifo};
+    /// let workers = [(); 3].map(|()| fifo::Worker::new(8));
+    /// let stealers = workers.each_ref().map(fifo::Worker::stealer);
+    /// workers[2].extend(0..4);
+    /// assert_eq!(workers[0].steal_from(&stealers, 1, Limit::Half), Ok(0));
+    /// assert_eq!(workers[0].pop(), Some(1));
+    /// assert_eq!(workers[0].steal_from(&stealers[..2], 0, Limit::Half), Err(StealError::Empty));
+    /// ```
+    pub fn steal_from(
+        &self,
+        stealers: &[Stealer<T, O>],
+        start: usize,
+        limit: Limit,
+    ) -> Result<T, StealError> {
+        let (last, first) = stealers.split_at(start % stealers.len().max(1));
+        let mut error = StealError::Empty;
+        for stealer in first.iter().chain(last).filter(|stealer| **stealer != *self.stealer_ref()) {
+            match stealer.steal_batch_and_pop(self, limit, 0) {
+                Ok((item, _)) => return Ok(item),
+                Err(StealError::Busy) => error = StealError::Busy,
+                Err(StealError::Empty) => {}
+            }
+        }
+        Err(error)
+    }
+}
+
 impl<T, O: Order> Stealer<T, O> {
     /// Moves the oldest items to `destination`, in order; returns how many, which is no more than fit.
     ///

@@ -1,5 +1,6 @@
 //! Rings.
 
 mod edges;
+mod search;
 mod soundness;
 mod st3_shape;
