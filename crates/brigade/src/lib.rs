@@ -19,7 +19,7 @@
 //!
 //! - An accepted job has exactly one outcome: it returns, panics, or is cancelled; its closure is dropped once. A rejected job
 //!   is returned to the caller ([`Rejected`]).
-//! - If a job waits and a worker sleeps, a worker is woken.
+//! - A queued job never waits while a worker sleeps.
 //! - A [future](Handle::spawn) is a job like a closure, with the same [`JoinHandle`]; it occupies no thread while it waits.
 //! - [Timers](time) never fire early, and need no thread of their own.
 //! - A panic ends the job, never the worker's thread; the payload goes to the job's [`JoinHandle`], or to the
@@ -122,36 +122,16 @@
 //!
 //! | you want to | write |
 //! |---|---|
-//! | run a closure | [`pool.execute(\|\| …)`](Handle::execute) |
-//! | run a closure, and have its result | [`pool.submit(\|\| …)`](Handle::submit), then [`.join()?`](JoinHandle::join) or `.await?` |
-//! | call two closures that borrow, in parallel | [`join(a, b)`](join()) |
-//! | run jobs that borrow, and wait for all | [`pool.scope(\|s\| …)`](Handle::scope), [`scope`](scope()) |
-//! | call a closure that borrows on the pool | [`pool.install(\|\| …)`](Handle::install) |
-//! | run a loop in parallel | [`par_for`], [`par_chunks`], [`par_chunks_mut`], [`map_reduce`] |
-//! | run a future | [`pool.spawn(async { … })`](Handle::spawn) |
-//! | run a future on this thread | [`pool.block_on(async { … })`](Handle::block_on) |
+//! | run a closure | [`pool.execute(\|\| …)`](Handle::execute), [`submit`](Handle::submit) for its result |
+//! | run a future | [`pool.spawn(async { … })`](Handle::spawn), [`block_on`](Handle::block_on) on this thread |
+//! | borrow from this thread's stack | [`join(a, b)`](join()), [`scope(\|s\| …)`](scope()), [`pool.install(\|\| …)`](Handle::install) |
+//! | run a loop in parallel | [`par_for`], [`par_chunks_mut`], [`map_reduce`] |
 //! | run many jobs, at most `n` at once | [`TaskSet`] |
 //! | submit from a job, a library, another thread | [`Handle`], which is `Copy`; or [`execute()`], [`submit()`], [`spawn()`] |
-//! | run a closure on each thread of the pool | [`pool.broadcast(\|index\| …)`](Handle::broadcast) |
-//! | run a closure on one thread of the pool | [`pool.job().on_worker(index)`](JobBuilder::on_worker) |
-//! | wait for a time | [`time::sleep`], [`time::timeout`], [`time::interval`] |
-//! | run a closure later, or again and again | [`execute_after`], [`execute_every`], or for a pool of your choice [`pool.job().after(…)`](JobBuilder::after), [`.every(…)`](JobBuilder::every) |
-//! | set a deadline or a name, submit a batch, wait for room | [`pool.job()`](Handle::job) |
-//! | run some jobs before others, or when there is nothing else | [`pool.job().priority(…)`](JobBuilder::priority), [`Priority`] |
+//! | wait, or run a closure later | [`time`], [`execute_after`], [`execute_every`] |
+//! | set a deadline, a priority or a name, wait for room | [`pool.job()`](Handle::job) |
 //! | run code that blocks | [`blocking`] |
-#![cfg_attr(feature = "io", doc = "| use sockets and files | [`brigade::io`](io) |")]
-#![cfg_attr(
-    not(feature = "io"),
-    doc = "| use sockets and files | `brigade::io`, with the feature `io` |"
-)]
-//! | run a pool on this thread, without others | [`LocalPool`] |
-//! | limit the queue | [`Builder::capacity`], and [`Builder::when_full`] for what a full pool does |
-//! | have a rejected job back | [`pool.try_execute(…)`](Handle::try_execute), [`try_submit`](Handle::try_submit), [`try_spawn`](Handle::try_spawn) |
 //! | cancel | [`JoinHandle::cancel`], [`CancelHandle`], [`cancelled`] |
-//! | wait until all is done | [`wait_idle`](Handle::wait_idle) |
-//! | see what it does, change its size | [`metrics`](Handle::metrics), [`dump`](Handle::dump), [`resize`](Handle::resize) |
-//! | have a hook called at the end of each job, or for stuck ones | [`Builder::on_outcome`], [`Builder::on_stall`] |
-//! | end | drop the pool, or [`shutdown`](Handle::shutdown) |
 //!
 #![cfg_attr(
     all(
@@ -163,7 +143,7 @@
         feature = "test-util",
         feature = "trace"
     ),
-    doc = "The [`guide`] has chapters on [choosing a pool](guide::choosing), [threads or tasks](guide::threads_or_tasks), \
+    doc = "The rest has one line each in [choosing](guide::choosing). The [`guide`] also has chapters on [threads or tasks](guide::threads_or_tasks), \
 [shutting down](guide::shutting_down), [libraries](guide::libraries), [traces](guide::traces) and [crates that work with this \
 one](guide::works_with)."
 )]
@@ -290,6 +270,7 @@ mod fork;
 pub mod guide;
 mod integrations;
 #[cfg(feature = "io")]
+#[doc(alias = "net")]
 pub mod io;
 mod pool;
 mod task_set;

@@ -130,6 +130,19 @@ impl<T: Pollable + 'static> Async<T> {
     }
 }
 
+impl<T> AsRef<T> for Async<T> {
+    fn as_ref(&self) -> &T {
+        self.get_ref()
+    }
+}
+
+#[cfg(unix)]
+impl<T: std::os::fd::AsFd> std::os::fd::AsFd for Async<T> {
+    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+        self.get_ref().as_fd()
+    }
+}
+
 impl<T> Async<T> {
     /// Returns the value.
     pub fn get_ref(&self) -> &T {

@@ -15,7 +15,8 @@ static STARTING: PerProcess<Mutex<()>> = PerProcess::new();
 
 /// Returns the process-wide pool, which is created with the default configuration on first use.
 ///
-/// It is never dropped: jobs that still run when the process exits are cut short. A library should take a [`Handle`] from its
+/// It is never dropped: its jobs end with the process. [Join](crate::JoinHandle::join) them, or call
+/// [`shutdown(Shutdown::Finish)`](Handle::shutdown) before `main` returns. A library should take a [`Handle`] from its
 /// caller rather than start the threads of this pool.
 ///
 /// In a forked child it is the parent's pool, which accepts no jobs there, until the child [sets](set_default_pool) its own. If

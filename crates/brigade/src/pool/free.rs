@@ -15,6 +15,9 @@ use crate::values::{Priority, Reason, Rejected, WorkerInfo};
 
 /// Runs a closure, once, on the [current pool](Handle::current), or else on the [`default_pool`](crate::default_pool).
 ///
+/// Jobs of the default pool end with the process: [join](JoinHandle::join) them, or end it by
+/// `default_pool().shutdown(Shutdown::Finish)` before `main` returns.
+///
 /// # Panics
 /// As for [`Handle::execute`]: if that pool is closed and the caller is not one of its jobs, or if it belongs to the parent of
 /// a fork.
@@ -98,6 +101,9 @@ pub fn current_priority() -> Priority {
 
 /// Like [`execute`](execute()), and returns a handle for the outcome.
 ///
+/// Jobs of the default pool end with the process: [join](JoinHandle::join) them, or end it by
+/// `default_pool().shutdown(Shutdown::Finish)` before `main` returns.
+///
 /// # Panics
 /// As for [`execute`](execute()).
 ///
@@ -137,6 +143,9 @@ where
 }
 
 /// Spawns a future on the [current pool](Handle::current), or else on the [`default_pool`](crate::default_pool).
+///
+/// Jobs of the default pool end with the process: [join](JoinHandle::join) them, or end it by
+/// `default_pool().shutdown(Shutdown::Finish)` before `main` returns.
 ///
 /// # Panics
 /// As for [`execute`](execute()).

@@ -305,6 +305,8 @@ impl fmt::Debug for PeriodicJob {
 
 /// Runs a closure once, after `delay`, on the pool that [`execute`](crate::execute()) uses; see [`JobBuilder::after`].
 ///
+/// On the default pool, it does not run if the process ends before.
+///
 /// # Panics
 /// As for [`execute`](crate::execute()).
 ///

@@ -262,6 +262,8 @@ impl Builder {
     /// drop(go);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(alias = "bounded")]
+    #[doc(alias = "queue_size")]
     pub fn capacity(mut self, jobs: usize) -> Self {
         SUBMIT_BOUNDED.get_or_init(|| submit_bounded);
         self.capacity = Some(Capacity { jobs, limit: Bound::new });
