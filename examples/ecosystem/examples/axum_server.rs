@@ -1,7 +1,7 @@
 //! An axum application on a pool, without tokio's runtime.
 //!
 //! An axum `Router` is a service of tower. hyper-util turns it into one of hyper, and hyper serves it over a
-//! `brigade::io::TcpStream`. `axum::serve` does the same on tokio's sockets, so its feature `tokio` is not enabled here.
+//! `brigade::io::TcpStream`. `axum::serve` does the same on tokio's sockets: see `beside_tokio`.
 //!
 //! ```sh
 //! cargo run -p brigade-ecosystem --example axum_server
