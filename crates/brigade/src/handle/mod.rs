@@ -239,7 +239,7 @@ impl Handle {
     #[doc(alias = "join")]
     #[doc(alias = "await_complete")]
     pub fn wait_idle(&self) -> bool {
-        self.wait(None)
+        self.wait_until_idle(None)
     }
 
     /// Like [`wait_idle`](Self::wait_idle), but waits for at most `timeout`. Returns `false` once that has elapsed, and not
@@ -259,10 +259,10 @@ impl Handle {
     /// ```
     #[must_use = "it returns whether the pool is idle"]
     pub fn wait_idle_timeout(&self, timeout: Duration) -> bool {
-        self.wait(Some(timeout))
+        self.wait_until_idle(Some(timeout))
     }
 
-    fn wait(&self, timeout: Option<Duration>) -> bool {
+    fn wait_until_idle(&self, timeout: Option<Duration>) -> bool {
         self.core().is_some_and(|core| {
             // On a worker of another pool, that pool may have another thread in the meantime.
             core.may_wait_idle() && blocking(|| core.wait_idle(timeout))

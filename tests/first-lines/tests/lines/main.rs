@@ -15,6 +15,7 @@
 mod crossbeam_and_st3;
 mod futures_and_executors;
 mod instead;
+mod one_liners;
 mod probes;
 mod rayon_and_threadpool;
 mod tokio;
