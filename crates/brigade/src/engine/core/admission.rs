@@ -1,4 +1,4 @@
-//! Admission to a bounded pool: whether there is a permit for a job, and what happens to a job if there is none.
+//! Admission to a bounded pool: whether a job gets a permit, and the consequence if not.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
@@ -14,9 +14,9 @@ use crate::engine::ends::off_pool::{drop_off_pool, is_off_pool};
 use crate::engine::sleep::backoff::Backoff;
 use crate::values::{Priority, Reason, WhenFull};
 
-/// What happens to a submission.
+/// The decision on a submission.
 pub(crate) enum Admission<'a> {
-    /// It is queued: with this permit, or beyond the capacity, or in a pool that is not bounded.
+    /// It is queued: with this permit, beyond the capacity, or in an unbounded pool.
     Queue(Option<Permit>),
     /// It is not queued.
     Unqueued(Unqueued<'a>),
@@ -24,27 +24,27 @@ pub(crate) enum Admission<'a> {
     Refuse(Reason),
 }
 
-/// A submission must [wait](Core::wait_for_permit) for a permit until this instant, or without a limit if it is `None`.
+/// A submission must [wait](Core::wait_for_permit) for a permit until this instant; `None` is no limit.
 pub(crate) struct MustWait(pub(crate) Option<Instant>);
 
-/// What happens to a submission that is not queued.
+/// The fate of a submission that is not queued.
 pub(crate) enum Unqueued<'a> {
-    /// It has been accepted, and its caller runs it.
+    /// Accepted; the caller runs it.
     Run(OffPoolWork<'a>),
-    /// It has been accepted, and is dropped.
+    /// Accepted, and dropped.
     Drop(OffPoolWork<'a>),
 }
 
-/// How long it waits for a permit before it looks again.
+/// How long an eviction waits for a permit before it looks for jobs again.
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
 impl Core {
-    /// Decides what happens to a submission, from a job of this pool (`inside`) or from elsewhere.
+    /// Decides on a submission, from a job of this pool (`inside`) or from elsewhere.
     ///
     /// A job that may neither wait nor run here is queued beyond the capacity, without a permit.
     ///
     /// # Errors
-    /// If it must wait. Never `inside`: a worker can't wait for jobs that it has to run itself.
+    /// If the submission must wait. Never `inside`: a worker can't wait for jobs that it has to run itself.
     pub(crate) fn admit(
         &self,
         when_full: WhenFull,
@@ -55,7 +55,8 @@ impl Core {
         if let Some(permit) = permits.try_acquire() {
             return Ok(Admission::Queue(Some(permit)));
         }
-        // Checked after the permits: either the pool was full while it was open, or it is closed, which takes precedence.
+        // Checked after the permits: either the pool was full while open, or it is closed, which takes
+        // precedence.
         if self.refuses(inside) {
             return Ok(Admission::Refuse(Reason::Closed));
         }
@@ -63,8 +64,8 @@ impl Core {
             WhenFull::Reject | WhenFull::BlockFor(Duration::ZERO) => {
                 Admission::Refuse(Reason::Full)
             }
-            // The submission that has called the user's spawner may have the only permit, and has not made its job yet. In what
-            // the pool runs or drops off its workers, another such piece of work would nest.
+            // In the user's spawner, the submission that called it may have the only permit, and has not made
+            // its job yet. Inside work off the pool, a further piece of such work would nest.
             _ if self.idle.is_starter() || is_off_pool(self.key) => Admission::Queue(None),
             WhenFull::Block | WhenFull::BlockFor(_) | WhenFull::RunInCaller if inside => {
                 Admission::Queue(None)
@@ -81,7 +82,8 @@ impl Core {
         })
     }
 
-    /// Accepts a job of a class that the pool agreed to before it was closed, or returns it if the pool no longer runs any.
+    /// Accepts a job that the pool agreed to before it was closed, or returns it if the pool no longer runs
+    /// jobs.
     pub(crate) fn accept_late(&self, class: Priority, job: Job) -> Result<(), Job> {
         let Ok(_reserved) = self.reserve() else { return Err(job) };
         self.push_late(class, job)?;
@@ -89,15 +91,15 @@ impl Core {
         Ok(())
     }
 
-    /// Whether a submission is rejected even if there is a permit.
+    /// Whether a submission is rejected even with a permit.
     pub(in crate::engine) fn refuses(&self, inside: bool) -> bool {
         if inside { self.idle.snapshot().discards() } else { self.is_closed() }
     }
 
-    /// The reason why the pool rejected a job although it was not full.
+    /// The reason for a rejection by a pool that was not full.
     pub(crate) fn refusal(&self) -> Reason {
-        // An open pool rejects a job only if it has no thread for it. The state of one that is being closed may not be
-        // `CLOSED` yet, but its injectors, which are closed first, are.
+        // An open pool rejects a job only if it has no thread for it. The state of a pool being closed may
+        // not be `CLOSED` yet, but its injectors, which are closed first, are.
         match self.queues.injectors.is_closing() {
             true => Reason::Closed,
             false => Reason::NoThread,
@@ -110,19 +112,20 @@ impl Core {
         inside: bool,
         how: impl FnOnce(OffPoolWork<'a>) -> Unqueued<'a>,
     ) -> Admission<'a> {
-        // Counted as work off the pool in one step with its acceptance: the end of the pool waits for it.
+        // Accepted and counted as work off the pool in a single step: the end of the pool waits for it.
         let accepted = self.accept_for(inside, || Some(self.begin_off_pool()));
         accepted.map_or(Admission::Refuse(Reason::Closed), |work| Admission::Unqueued(how(work)))
     }
 
-    /// Counts a job as accepted that is not queued, if the pool is open and `find` returns a value, which this returns.
+    /// Counts an unqueued job as accepted if the pool is open and `find` returns a value, which this returns.
     pub(in crate::engine) fn accept_for<R>(
         &self,
         inside: bool,
         find: impl FnOnce() -> Option<R>,
     ) -> Option<R> {
         let mut totals = self.ledger.totals();
-        // Under the lock that `close` takes after it has closed the pool: every accepted job is in the final report.
+        // Under the lock taken by `close` after it has closed the pool: every accepted job is in the final
+        // report.
         if self.refuses(inside) {
             return None;
         }
@@ -143,10 +146,10 @@ impl Core {
 
     /// Drops queued jobs, the oldest of the lowest class first, until there is a permit.
     fn make_room(&self, permits: &Arc<Semaphore>, inside: bool) -> Admission<'_> {
-        // Begins before a job is taken from its queue.
+        // Begins before a job is taken from a queue.
         let _work = self.begin_off_pool();
-        // Those without a permit: futures that have been polled before, and jobs for which a thread waits that they borrow from. If
-        // each was put back at once, it would be found again and again before the jobs in another injector.
+        // Jobs without a permit: futures polled before, and jobs that borrow from a waiting thread. A job put
+        // back at once would be found again and again, before the jobs of a different injector.
         let mut without_permit = Vec::new();
         let admission = self.evict(permits, inside, &mut without_permit);
         self.put_back(&mut without_permit);
@@ -166,13 +169,14 @@ impl Core {
                     without_permit.push((class, job));
                     None
                 }
-                // A cancelled job has already released its permit; then there is a permit, or the next job is dropped.
+                // A cancelled job has already released its permit; then there is a permit, or the next job is
+                // dropped.
                 Some((_, job)) => {
-                    // First, as the drop of a capture may wait for one of these.
+                    // First, because the drop of a capture may wait for these jobs.
                     self.put_back(without_permit);
                     permits.replace(|| self.drop_for_room(job))
                 }
-                // All jobs are being moved from one queue to another, or are about to start.
+                // All jobs are moving between queues, or are about to start.
                 None => {
                     self.put_back(without_permit);
                     self.wait_for_any(permits, inside, &mut backoff)
@@ -200,11 +204,11 @@ impl Core {
         permits.acquire(time::now().checked_add(LOOK_AGAIN), || self.refuses(inside))
     }
 
-    /// Drops a job because the pool is full: a queued one, or one that was accepted without being queued.
+    /// Drops a job because the pool is full: a queued job, or a job accepted without being queued.
     pub(crate) fn drop_for_room(&self, job: Job) {
         self.off_pool(|| {
             match cancel_contained(job) {
-                // Its handle has cancelled it.
+                // The handle has cancelled it.
                 Outcome::Stale => {}
                 // The end of a future counts it as cancelled.
                 outcome => self.ledger.count_evicted(outcome),
@@ -212,8 +216,8 @@ impl Core {
         });
     }
 
-    /// Queues jobs again that were taken from a queue but have no permit. Drops those that will not be run any more: a
-    /// draining pool may have terminated while they were on no queue, which is acceptable with a policy that drops jobs.
+    /// Requeues jobs without a permit. Drops jobs that will no longer run: a draining pool may have
+    /// terminated while they were on no queue, which is acceptable with a policy that drops jobs.
     fn put_back(&self, jobs: &mut Vec<(Priority, Job)>) {
         for (class, job) in jobs.drain(..) {
             match self.requeue(class, job) {
@@ -224,11 +228,11 @@ impl Core {
         }
     }
 
-    /// Runs a job that was accepted without being queued, on this thread, which is not a worker of the pool: a closure, or the
-    /// first poll of a future.
+    /// Runs an unqueued job, a closure or the first poll of a future, on this thread, which is not a worker
+    /// of the pool.
     pub(crate) fn run_here(&self, job: Job) {
         self.off_pool(|| {
-            // Nothing of the job that submits it belongs to it.
+            // Nothing of the submitting job belongs to the new job.
             let run = || enter_other(|| job.run());
             let outcome = panic::catch_unwind(AssertUnwindSafe(run));
             let outcome = outcome.unwrap_or_else(|payload| {

@@ -10,12 +10,12 @@ use super::Core;
 use crate::values::{Priority, Reason};
 
 impl Core {
-    /// Accepts a share for each worker there is, after it has started those of the core size; the caller is a job of this pool
-    /// (`inside`) or elsewhere. `make` returns a share with its handle. Returns the handles with the indices of the workers, in
-    /// order.
+    /// Accepts a share for each worker, after starting the core threads. The caller is a job of this pool
+    /// (`inside`) or elsewhere. `make` returns a share with its handle. Returns the handles with the indices
+    /// of the workers, in order.
     ///
     /// # Errors
-    /// If the pool does not accept it.
+    /// If the pool does not accept the broadcast.
     pub(crate) fn broadcast<T>(
         &self,
         inside: bool,
@@ -28,14 +28,14 @@ impl Core {
         let (mut made, mut wakers, mut needed) = (Vec::new(), Vec::new(), 0);
         let (sent, picked) = loop {
             let reserved = self.reserve().map_err(|_| self.refusal())?;
-            // Threads that the operating system refuses are none of the pool's.
+            // A failed start is ignored: the worker is removed, and gets no share.
             let _ = self.start_core(usize::MAX);
             needed = needed.max(self.idle.snapshot().live());
             // No lock is held here: this allocates.
             made.resize_with(made.len().max(needed), &mut make);
             wakers.reserve(made.len());
             match self.send_shares(inside, &mut made, &mut wakers)? {
-                // The pool has been made smaller, and its last worker has left.
+                // The pool was made smaller, and the last worker has left: try again.
                 Ok((sent, _))
                     if sent.is_empty() && reserved.is_none() && self.idle.may_be_empty() => {}
                 Ok(sent) => break sent,
@@ -46,23 +46,23 @@ impl Core {
         for index in picked {
             self.wake(index);
         }
-        // The pool has ended in the meantime, or its only thread could not be started.
+        // The pool has ended in the meantime, or could not start the only thread.
         if sent.is_empty() { Err(self.refusal()) } else { Ok(sent) }
     }
 
-    /// Sends a share to each worker there is. Returns the handles, and the parked workers that must be woken; the wakers are those of
-    /// workers that wait inside a job.
+    /// Sends a share to each worker. Returns the handles, and the parked workers to wake. Adds the wakers of
+    /// workers that wait inside a job to `wakers`.
     ///
     /// # Errors
-    /// If the pool is closed. The inner result: if there are more workers than shares, how many there are.
+    /// If the pool is closed. The inner error is the number of workers, if it exceeds the number of shares.
     fn send_shares<T>(
         &self,
         inside: bool,
         made: &mut Vec<Made<T>>,
         wakers: &mut Vec<Waker>,
     ) -> Result<Sent<T>, Reason> {
-        // Under the lock that `close` takes after it has closed the pool: every accepted job is in the final report, and a pool
-        // that is discarded drops it.
+        // Under the lock taken by `close` after it has closed the pool: every accepted job is in the final
+        // report, and a discarded pool drops it.
         let mut totals = self.ledger.totals();
         if self.refuses(inside) {
             return Err(Reason::Closed);
@@ -71,7 +71,7 @@ impl Core {
         let picked = self.idle.address(None, made.len(), |index| {
             let Some((share, handle)) = made.pop() else { unreachable!("there are enough") };
             let peers = &self.queues.peers;
-            // The thread that starts this worker may be about to do that.
+            // The thread that starts this worker may not have opened it yet.
             peers.open(index, &self.config);
             wakers.extend(peers.at(index).mailbox.send_share(Priority::Normal, share));
             sent.push((index, handle));
@@ -80,8 +80,8 @@ impl Core {
         Ok(picked.map(|picked| (sent, picked)))
     }
 
-    /// Accepts a share for the worker with this index, after it has started those of the core size if that is one of them; `inside`
-    /// is as for [`broadcast`](Self::broadcast).
+    /// Accepts a share for the worker with this index; `inside` is as for [`broadcast`](Self::broadcast). For
+    /// an index below the core size, starts the core threads first.
     ///
     /// # Errors
     /// Returns the share with the reason if the pool does not accept it, or has no such worker.
@@ -99,7 +99,7 @@ impl Core {
             let _ = self.start_core(usize::MAX);
         }
         let (mut share, mut waker) = (Some(share), None);
-        // Under the lock for the reason that `send_shares` gives.
+        // Under the lock for the reason given in `send_shares`.
         let mut totals = self.ledger.totals();
         if self.refuses(inside) {
             drop(totals);
@@ -119,12 +119,12 @@ impl Core {
         share.map_or(Ok(()), |share| Err((share, Reason::NoSuchWorker)))
     }
 
-    /// Removes a worker that has no thread; returns the shares that were sent to it.
+    /// Removes a worker without a thread; returns the shares sent to it.
     pub(in crate::engine) fn fail(&self, index: usize) -> Vec<Job> {
         self.idle.fail(index, || self.queues.peers.at(index).mailbox.take_shares())
     }
 
-    /// Cancels the shares of a worker that has no thread.
+    /// Cancels the shares of a worker without a thread.
     pub(in crate::engine) fn cancel_shares(&self, shares: Vec<Job>) {
         if !shares.is_empty() {
             self.off_pool(|| shares.into_iter().for_each(|share| self.drop_job(share)));
@@ -132,9 +132,9 @@ impl Core {
     }
 }
 
-/// A share and its handle.
+/// A share with the handle.
 type Made<T> = (Job, JoinHandle<T>);
 
-/// The handles with the indices of the workers, and the workers that must be woken; or how many workers there are, if there are
-/// more than shares.
+/// The handles with the indices of the workers, and the workers to wake; or the number of workers, if it
+/// exceeds the number of shares.
 type Sent<T> = Result<(Vec<(usize, JoinHandle<T>)>, Vec<usize>), usize>;

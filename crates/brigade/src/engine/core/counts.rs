@@ -3,7 +3,7 @@
 use super::Core;
 use crate::values::{Counters, Metrics, Priority, Report, WorkerMetrics};
 
-/// How many jobs have ended, and how.
+/// The numbers of ended jobs, by outcome.
 struct Ended {
     returned: u64,
     panicked: u64,
@@ -21,14 +21,15 @@ impl Ended {
 impl Core {
     /// Reads the counters.
     ///
-    /// What was accepted before the queues were read, is not in them, and has not ended after that, was running in between: so this
-    /// order shows no job as running that has not started, however long it takes. It misses jobs while others come. Entries of jobs
-    /// that were cancelled in a queue hide as many. So as many threads that seem to have a job count as well: a thread that is between
-    /// two jobs seems to.
+    /// The order of the reads matters. A job accepted before the queues were read, absent from them, and not
+    /// ended afterwards was running in between. So no job counts as running before it starts, however long
+    /// the reads take. This misses running jobs while new jobs arrive, and as many as there are queued
+    /// entries of cancelled jobs. So threads that seem to have a job count as well, up to the number of
+    /// cancelled jobs. A thread between two jobs seems to have one.
     pub(crate) fn metrics(&self) -> Metrics {
         let peers = &self.queues.peers;
         let accepted = self.accepted();
-        // Read twice: jobs that move from one queue to another meanwhile are seen in one of the looks at least.
+        // Read twice: a job that moves between queues meanwhile is seen by at least one of the reads.
         let seen = self.queues.len() as u64;
         let metrics = |index| peers.get(index).map(|peer| peer.metrics()).unwrap_or_default();
         let workers: Vec<WorkerMetrics> = (0..peers.len()).map(metrics).collect();
@@ -39,11 +40,11 @@ impl Core {
             + workers.iter().map(|worker| worker.queued).sum::<u64>();
         let queued = queued.max(seen);
         let ended = self.ended();
-        // Not less than was told before.
+        // Never less than a number returned before.
         let accepted = self.ledger.tell(accepted.max(ended.sum()));
         let unended = accepted - ended.sum();
         let state = self.idle.snapshot();
-        // Once the pool has ended, its state no longer changes, although the parked workers leave.
+        // The state of an ended pool no longer changes, although the parked workers leave.
         let at_work = if state.terminated() { 0 } else { self.idle.busy() };
         let (live, idle, busy) = match state.terminated() {
             true => (self.idle.alive(), 0, 0),
@@ -57,7 +58,8 @@ impl Core {
         Metrics {
             threads: live,
             idle_threads: idle,
-            // A worker that looks for its first job, or has just ended one, is not known as such: the jobs are another bound.
+            // A worker that looks for its first job, or has just ended a job, seems busy: the jobs are a
+            // second bound.
             busy_threads: busy.min(usize::try_from(running).unwrap_or(usize::MAX)),
             is_closed: state.closed(),
             accepted,
@@ -74,13 +76,13 @@ impl Core {
         }
     }
 
-    /// Counts jobs that the pool has not accepted.
+    /// Counts rejected jobs.
     #[cold]
     pub(crate) fn count_rejected(&self, jobs: u64) {
         self.ledger.count_rejected(jobs);
     }
 
-    /// Reads what the end of the pool reports, without the rest of the metrics.
+    /// Reads the counts for the end of the pool, without the rest of the metrics.
     pub(crate) fn report(&self) -> Report {
         let ended = self.ended();
         Report {
@@ -100,7 +102,7 @@ impl Core {
         }
     }
 
-    /// How many jobs the pool has accepted.
+    /// The number of accepted jobs.
     fn accepted(&self) -> u64 {
         let pushed = self.queues.pushed();
         let accepted = pushed + self.sum(|counters| counters.accepted.get());

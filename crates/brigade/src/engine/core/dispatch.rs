@@ -1,18 +1,20 @@
 //! Handing jobs to idle workers at once.
 //!
-//! A parked worker is picked and finds the job in its mailbox, as its share of a broadcast. Until then it searches, as each worker that is
-//! picked, and so takes over the work that relied on it. It looks into its mailbox first. `engine/idle/MAILBOX.md` has the protocol.
+//! A parked worker is picked and finds the job in the mailbox, like a share of a broadcast. Until then it
+//! counts as a searcher, like each picked worker, and so takes over work that relied on it. It looks into its
+//! mailbox first. `engine/idle/MAILBOX.md` has the protocol.
 //!
-//! The user's iterator is called before any worker is picked, and no user code runs from then on until all of them are awake. These are no
-//! longer idle, and a slow iterator must not keep them from other work.
+//! The user's iterator is called before any worker is picked; no user code runs from then on until all picked
+//! workers are awake. They are no longer idle, and a slow iterator must not keep them from other work.
 
 use brigade_task::{Job, Work};
 
 use super::Core;
 use crate::values::{Priority, closure_of};
 
-/// Hands closures of a class to parked workers and wakes these; the caller is a job of the pool (`inside`) or elsewhere. Returns those
-/// that were not handed to one: those taken from the iterator, and the rest of it.
+/// Hands closures of a class to parked workers, and wakes the workers. The caller is a job of the pool
+/// (`inside`) or elsewhere. Returns the remaining closures: a list already taken from the iterator, and the
+/// rest of the iterator.
 pub(crate) fn dispatch<I>(
     core: &Core,
     inside: bool,
@@ -43,11 +45,11 @@ where
 }
 
 impl Core {
-    /// Picks a parked worker and takes the job for it. The caller must wake the worker.
+    /// Picks a parked worker and moves the job to that mailbox. The caller must wake the worker.
     fn send_to_parked(&self, class: Priority, job: &mut Option<Job>) -> Option<usize> {
         let index = self.idle.pick_parked()?;
         if let Some(job) = job.take() {
-            // A wait inside a job that has parked as an idle worker does is woken as one.
+            // A worker parked inside a job is woken like an idle worker; the waker is not needed.
             let _ = self.queues.peers.at(index).mailbox.send_share(class, job);
         }
         Some(index)

@@ -1,12 +1,13 @@
 //! When a pool is idle, and how it ends.
 //!
-//! A pool is open, then closed, then terminated. `close` rejects work from outside; the workers continue as before. The thread
-//! that then finds all workers parked and nothing queued terminates the pool: the last worker to park, or the closer if they
-//! were parked already. Nothing can be accepted from then on, as only running workers still could, and there is none.
+//! A pool is open, then closed, then terminated. `close` rejects work from outside; the workers continue as
+//! before. Then the first thread to find all workers parked and nothing queued terminates the pool: the last
+//! worker to park, or the closing thread if all were parked already. Nothing can be accepted from then on:
+//! only running workers still could, and there is none.
 //!
-//! The injectors are closed one after the other, each in one step with the pushes to it: a push is either accepted or rejected,
-//! finally. While that goes on, one producer's job may be rejected and another's still accepted. The state is changed last, so
-//! no job is accepted from a thread that has seen the pool closed.
+//! The injectors are closed in turn. Each push comes before or after the close of its injector, and is
+//! accepted or rejected, finally. Meanwhile, one producer's job may be rejected and another's still accepted.
+//! The state changes last, so no job is accepted from a thread that has seen the pool closed.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::time::{Duration, Instant};
@@ -23,16 +24,17 @@ use crate::engine::timers::{Entry, TimerKey};
 use crate::values::{Priority, Shutdown};
 
 impl Core {
-    /// Whether the calling thread may wait until the pool is idle. It would wait for itself if it runs or drops a job, or is
-    /// in the user's spawner: the thread that this must start counts as running until it returns.
+    /// Whether the calling thread may wait until the pool is idle. It would wait for itself if it runs or
+    /// drops a job of the pool. So it would in the user's spawner, because the worker being started counts as
+    /// running until the spawner returns.
     pub(crate) fn may_wait_idle(&self) -> bool {
         !current::is_worker_of(self.key) && !is_off_pool(self.key) && !self.idle.is_starter()
     }
 
-    /// Waits until nothing is queued and nothing runs, for at most `timeout`; returns `false` if that has elapsed. Not on a
-    /// thread that [may not](Self::may_wait_idle).
+    /// Waits until nothing is queued and nothing runs. Returns `false` if `timeout` elapses first. Must not
+    /// be called on a thread that [may not](Self::may_wait_idle).
     pub(crate) fn wait_idle(&self, timeout: Option<Duration>) -> bool {
-        // The owner of a pool without threads would wait for jobs that no other thread runs.
+        // The owner of a pool without threads would wait for jobs that only it runs.
         let is_owner = self.config.is_driven && self.threads.is_own();
         if timeout == Some(Duration::ZERO) || is_owner {
             return self.idle.is_quiet(|| self.is_empty());
@@ -40,7 +42,7 @@ impl Core {
         // A deadline too far in the future to be represented is no deadline.
         let deadline = timeout.and_then(|timeout| time::now().checked_add(timeout));
         let Wait::Since(quiets) = self.idle.begin_wait(|| self.is_empty()) else { return true };
-        // Work off the pool may have ended before it could see that this thread waits.
+        // Work off the pool may have ended before it could see this waiter.
         self.look_for_quiet();
         let was_quiet = self.rest.wait_until(deadline, || self.idle.was_quiet(quiets));
         self.idle.end_wait();
@@ -52,41 +54,41 @@ impl Core {
         self.ledger.is_idle_and(|| !self.queues.has_work() && !self.queues.has_mail())
     }
 
-    /// Wakes the threads that wait if the pool is quiet.
+    /// If the pool is quiet, wakes the threads waiting for this.
     pub(in crate::engine) fn look_for_quiet(&self) {
         if self.idle.find_quiet(|| self.is_empty()) {
             self.rest.notify();
         }
     }
 
-    /// Calls what runs or drops a job on this thread, which is not a worker of the pool. The end of the pool, and waits until
-    /// it is idle, wait for that.
+    /// Calls a closure that runs or drops a job of the pool off the pool. The end of the pool and `wait_idle`
+    /// wait for it.
     pub(crate) fn off_pool<R>(&self, work: impl FnOnce() -> R) -> R {
         let _work = self.begin_off_pool();
         nest(self.key, work)
     }
 
-    /// Counts work off the pool from now on, for a job that is accepted for it.
+    /// Counts a piece of work off the pool from now on, for the job being accepted.
     pub(in crate::engine) fn begin_off_pool(&self) -> OffPoolWork<'_> {
         self.ledger.off_pool().begin();
         OffPoolWork(self)
     }
 
-    /// Wakes the threads that wait for the last of the work that may outlive the workers.
+    /// Wakes the threads waiting for the last work off the pool, which may outlive the workers.
     pub(in crate::engine) fn tell_of_end(&self) {
         if self.idle.snapshot().terminated() {
             self.rest.notify();
         }
     }
 
-    /// Accepts nothing from outside from now on; `Discard` accepts nothing at all and drops the queued jobs. A closed pool
-    /// can't be closed again in a milder way.
+    /// Accepts nothing from outside from now on; `Discard` accepts nothing at all and drops the queued jobs.
+    /// A closed pool can't be closed again in a milder way.
     pub(crate) fn close(&self, how: Shutdown) {
         self.close_as(how, false);
     }
 
-    /// Accepts nothing from outside from now on, and drops no queued job. A pool whose drop finishes what it has accepted still
-    /// does so. Has no effect on a closed pool.
+    /// Accepts nothing from outside from now on, and drops no queued job. A pool whose drop finishes all
+    /// accepted work still does so. Has no effect on a closed pool.
     pub(crate) fn close_if_open(&self) {
         let finishes = self.config.on_drop.how == Shutdown::Finish;
         self.close_as(if finishes { Shutdown::Finish } else { Shutdown::Drain }, true);
@@ -95,7 +97,8 @@ impl Core {
     fn close_as(&self, how: Shutdown, if_open: bool) {
         self.queues.close();
         self.close_gate(how, if_open).into_iter().for_each(Entry::give_up);
-        // A job that is accepted without being queued has been accepted by now, or its submitter sees that the pool is closed.
+        // A job accepted without being queued has been accepted by now, or its submitter sees the closed
+        // pool.
         drop(self.ledger.totals());
         if let Some(bound) = self.bound() {
             bound.close();
@@ -107,7 +110,7 @@ impl Core {
             self.drop_queued();
         }
         if how == Shutdown::Discard {
-            // A job may wait for one of them, and the end of the pool for that job.
+            // A job may wait for a pending future, and the end of the pool for that job.
             self.cancel_waiting();
         }
         if self.is_held_up() {
@@ -116,8 +119,8 @@ impl Core {
         self.settle();
     }
 
-    /// Whether the pool drains, and is only held up by jobs that wait for pending futures of its own. Asked before a worker sleeps, and when
-    /// the pool has been closed.
+    /// Whether the pool drains, and is held up only by jobs that wait for the pool's own pending futures.
+    /// Checked before a worker sleeps, and when the pool has been closed.
     pub(in crate::engine) fn is_held_up(&self) -> bool {
         let seen = self.idle.snapshot();
         seen.closed()
@@ -133,13 +136,13 @@ impl Core {
         self.tasks.has_waiting() || peers.any(|(_, peer)| peer.mailbox.has_waiting())
     }
 
-    /// Cancels all futures that wait.
+    /// Cancels all waiting futures.
     pub(in crate::engine) fn cancel_waiting(&self) {
         self.tasks.cancel_waiting();
         self.queues.peers.iter().for_each(|(_, peer)| peer.mailbox.cancel_waiting());
     }
 
-    /// Changes the state; returns the timers that it ends, for the caller to give up.
+    /// Changes the state; returns the ended timers, which the caller must give up.
     fn close_gate(&self, how: Shutdown, if_open: bool) -> Vec<Entry> {
         // Several closers take turns.
         let _gate = self.tasks.lock_gate();
@@ -147,23 +150,24 @@ impl Core {
             return Vec::new();
         }
         let finishes = how == Shutdown::Finish && (!self.is_closed() || self.tasks.finishes());
-        // Both first: a thread that finds the pool closed also finds how, and that it sets no timer.
+        // Both before the state: a thread that finds the pool closed also finds how, and sets no timer.
         self.tasks.set_finishes(finishes);
         let ended = self.events.timers.close(finishes);
         self.idle.close(how == Shutdown::Discard);
         ended
     }
 
-    /// Whether nothing is accepted from outside any more.
+    /// Whether the pool no longer accepts anything from outside.
     pub(crate) fn is_closed(&self) -> bool {
-        // The state is changed last, so a thread that sees it finds every part closed.
+        // The state changes last: every part is closed by then.
         self.idle.snapshot().closed()
     }
 
-    /// Drops all queued jobs. Workers concurrently drop those that they find.
+    /// Drops all queued jobs. Workers concurrently drop the jobs they find.
     fn drop_queued(&self) {
         self.off_pool(|| {
-            // Only what no worker is left to drop: a job that forks all the time would keep this thread here.
+            // Parts are dropped only if no worker is left to do so: a job that forks all the time would keep
+            // this thread here.
             let is_empty = || self.idle.snapshot().live() == 0;
             let left = || if is_empty() { self.queues.take_oldest_part() } else { None };
             while let Some(job) = self.take_oldest().map(|(_, job)| job).or_else(left) {
@@ -175,20 +179,20 @@ impl Core {
         });
     }
 
-    /// Counts a job that ended so without having been queued.
+    /// Counts a job that ended with this outcome without being queued.
     pub(crate) fn count_unqueued(&self, outcome: Outcome) {
         let mut totals = self.ledger.totals();
         totals.accepted += 1;
         totals.count(outcome);
     }
 
-    /// Counts a job that was cancelled by its handle, off the pool.
+    /// Counts a job cancelled by the handle, off the pool.
     pub(crate) fn count_cancelled(&self) {
         self.ledger.count_cancelled(1);
         self.leaves_entry();
     }
 
-    /// Notes that a queued job has ended off the pool: its entry is left in a queue.
+    /// Notes that a queued job has ended off the pool: the entry stays in a queue.
     pub(crate) fn leaves_entry(&self) {
         if self.ledger.leaves_entry() {
             self.sweep();
@@ -199,7 +203,7 @@ impl Core {
         self.ledger.count(cancel_contained(job));
     }
 
-    /// Takes the oldest job of the lowest class that has one, with its class.
+    /// Takes the oldest job of the lowest non-empty class, with the class.
     pub(in crate::engine) fn take_oldest(&self) -> Option<(Priority, Job)> {
         self.queues.take_oldest(&self.idle)
     }
@@ -208,28 +212,29 @@ impl Core {
     pub(in crate::engine) fn sweep(&self) {
         self.ledger.count_cancelled(self.queues.sweep(&self.idle));
         self.queues.peers.iter().for_each(|(_, peer)| peer.mailbox.sweep());
-        // A worker that looked during the sweep may have seen work, and not settled because of that.
+        // A worker that looked during the sweep may have seen work, and therefore not settled.
         self.settle();
     }
 
-    /// If all workers are parked and nothing is queued: wakes the threads that wait for that, and ends the pool if it is
-    /// closed.
+    /// If all workers are parked and nothing is queued, wakes the threads waiting for this, and ends the pool
+    /// if it is closed.
     ///
-    /// Called after each change that may have made that true: a worker parks or leaves, a start fails, the pool is closed.
+    /// Called after each change that may have made this true: a worker parks or leaves, a start fails, the
+    /// pool is closed.
     pub(in crate::engine) fn settle(&self) {
         self.look_for_quiet();
         let state = self.idle.snapshot();
         if state.terminated() {
             return self.end_waiting();
         }
-        // Ordering: the queues are read after the state. `terminate` below requires that nothing has been queued *since the
-        // pool was closed*, about which an older state says nothing.
+        // Ordering: the queues are read after the state. `terminate` below requires that nothing has been
+        // queued *since the pool was closed*; an older state says nothing about this.
         fence(Ordering::SeqCst);
         if !state.all_parked() || self.queues.has_work() {
-            // A worker runs, or a submitter is about to wake one: the last worker that parks calls this again.
+            // A worker runs, or a submitter is about to wake one: the last worker to park calls this again.
             return;
         }
-        // If the pool was open at that read, the closer settles after this.
+        // If the pool was open at that read, the closing thread settles later.
         if state.closed() && self.terminate() {
             monitor::leave(self.key);
             self.queues.peers.iter().for_each(|(index, _)| self.wake(index));
@@ -241,12 +246,14 @@ impl Core {
     /// Terminates the pool if nothing is queued; `true` for the one call that did.
     fn terminate(&self) -> bool {
         let _gate = self.tasks.lock_gate();
-        // The mailboxes in one step with that: a broadcast may fill that of a worker that then parks.
+        // The mailboxes are read in the same step: a broadcast may fill the mailbox of a worker about to
+        // park.
         !self.queues.has_work()
             && self.idle.terminate(|| self.queues.has_mail() || self.is_unfinished())
     }
 
-    /// Whether the pool waits for futures or timers before it ends. A first poll off the pool may leave a future that waits.
+    /// Whether the pool waits for futures or timers before it ends. A first poll off the pool may leave a
+    /// waiting future.
     fn is_unfinished(&self) -> bool {
         self.tasks.finishes()
             && (self.events.timers.has_closures()
@@ -255,7 +262,7 @@ impl Core {
                 || self.queues.has_locals())
     }
 
-    /// Settles after a future or a timer has ended off the pool for which the pool may have waited.
+    /// Settles after a future or a timer has ended off the pool: the end of the pool may have waited for it.
     pub(in crate::engine) fn settle_finish(&self) {
         if self.tasks.finishes() && self.is_closed() {
             self.settle();
@@ -281,12 +288,15 @@ impl Core {
         self.threads.is_detached()
     }
 
-    /// If the pool has ended: cancels the pending futures, as nothing polls them any more, and ends timers and I/O.
+    /// If the pool has ended, cancels the pending futures, because nothing polls them any more, and ends
+    /// timers and I/O.
     ///
-    /// Not on a worker, where jobs that their drops submit would be queued and never run. Workers that leave call this later.
+    /// Does nothing on a worker, where jobs submitted by the drops would be queued and never run. A leaving
+    /// worker calls this later.
     pub(in crate::engine) fn end_waiting(&self) {
         if !current::is_worker_of(self.key) && self.idle.snapshot().terminated() {
-            // First: the destructor of a future may wait for a timer or an event, which no worker would handle any more.
+            // First: the destructor of a future may wait for a timer or an event, which no worker would
+            // handle any more.
             self.events.end();
             if !self.tasks.is_empty() {
                 self.tasks.cancel_waiting();
@@ -294,22 +304,23 @@ impl Core {
         }
     }
 
-    /// Whether the calling thread may wait for the end of the pool: it is not one of the pool's threads, thread-local
-    /// destructors included, nor in the user's spawner.
+    /// Whether the calling thread may wait for the end of the pool: it is neither a thread of the pool,
+    /// thread-local destructors included, nor in the user's spawner.
     pub(crate) fn may_wait_for_end(&self) -> bool {
-        // A pool that finishes what it has accepted waits for the work that this thread is in.
+        // A pool that finishes all accepted work waits for the work on this thread's stack.
         let is_waited_for = is_off_pool(self.key) && self.tasks.finishes();
         !is_waited_for && !self.threads.is_own() && !self.idle.is_starter()
     }
 
-    /// Waits for the end of a closed pool, until `deadline` at most: for its threads with their thread-local destructors, and
-    /// for the jobs that other threads run or drop for it. Not on a thread that [may not](Self::may_wait_for_end).
+    /// Waits for the end of a closed pool, until `deadline` at most: for its threads, thread-local
+    /// destructors included, and for jobs that other threads run or drop for it. Must not be called on a
+    /// thread that [may not](Self::may_wait_for_end).
     ///
-    /// Returns whether it has ended.
+    /// Returns whether the pool has ended.
     pub(crate) fn wait_for_end(&self, deadline: Option<Instant>) -> bool {
-        // A job that this thread runs or drops can't end before this returns.
+        // A job on this thread's stack can't end before this returns.
         let is_over = || self.tasks.is_empty() && self.ledger.is_idle();
-        // First: a thread that is about to be started is not among the threads yet.
+        // First: a thread about to be started is not among the threads yet.
         self.rest.wait_until(deadline, || self.idle.snapshot().terminated())
             && self.idle.wait_left(deadline)
             && self.threads.join_all(deadline)
@@ -318,7 +329,7 @@ impl Core {
     }
 }
 
-/// Work of a pool off the pool, until it is dropped.
+/// A piece of work off the pool, until it is dropped.
 pub(crate) struct OffPoolWork<'a>(&'a Core);
 
 impl Drop for OffPoolWork<'_> {
@@ -331,7 +342,7 @@ impl Drop for OffPoolWork<'_> {
     }
 }
 
-/// Drops a job's closure, or its future, and contains panics of that.
+/// Drops a job's closure or future, and contains a panic of the drop.
 pub(crate) fn cancel_contained(job: Job) -> Outcome {
     let outcome = panic::catch_unwind(AssertUnwindSafe(|| job.cancel()));
     outcome.unwrap_or_else(|payload| {

@@ -1,4 +1,5 @@
-//! Threads that have entered a pool: what they spawn, their timers and their I/O resources belong to it.
+//! Threads that have entered a pool: the futures they spawn, their timers and their I/O resources belong to
+//! it.
 
 use core::cell::Cell;
 
@@ -8,23 +9,24 @@ use super::Core;
 use crate::engine::key::Key;
 
 brigade_sync::thread_local! {
-    /// The pool that this thread has entered last, unless it runs a job since.
+    /// The pool last entered by this thread; `None` inside a job begun since.
     static ENTERED: Cell<Option<Key>> = const { Cell::new(None) };
 }
 
-/// Returns the pool that this thread has entered.
+/// Returns the pool entered by this thread.
 #[inline]
 pub(crate) fn entered() -> Option<Key> {
     ENTERED.try_with(Cell::get).ok().flatten()
 }
 
-/// Calls what runs a job of this pool on one of its workers, inside another job, to which it does not belong.
+/// Calls a closure that runs a job of this pool on one of its workers, inside a job to which it does not
+/// belong.
 #[inline]
 pub(crate) fn enter_job<R>(core: &Core, call: impl FnOnce() -> R) -> R {
     enter_other(|| enter_pool(core, call))
 }
 
-/// Calls a closure that runs a job on a worker of this pool inside another job, whose entered pool does not apply to it.
+/// Calls a closure that runs a job on a worker of this pool, inside a job whose entered pool does not apply.
 #[inline(always)]
 pub(crate) fn enter_pool<R>(core: &Core, call: impl FnOnce() -> R) -> R {
     if entered().is_none() { call() } else { enter_pool_again(core, call) }

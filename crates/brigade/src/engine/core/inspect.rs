@@ -1,7 +1,7 @@
-//! What the threads of a pool do now: for a dump, and for the observer of its jobs.
+//! The current activity of a pool's threads, for a dump and for the observer of its jobs.
 //!
-//! It is read from atomics, and from the records of the workers, each under its own lock. No lock is taken that a worker needs to find,
-//! submit or wait for work, so the values may be of slightly different moments.
+//! It is read from atomics, and from the records of the workers, each under its own lock. No lock needed by
+//! workers to find, submit or await work is taken, so the values may be of slightly different moments.
 
 use brigade_observe::{Dump, JobDump, Record, Stretch, WorkerDump};
 
@@ -9,7 +9,7 @@ use super::Core;
 use crate::values::Priority;
 
 impl Core {
-    /// Reads what the pool does, and what each of its workers runs.
+    /// Reads the activity of the pool and of each worker.
     pub(crate) fn dump(&self) -> (Dump, Vec<Vec<Stretch>>) {
         let state = self.idle.snapshot();
         let has_ended = state.terminated();
@@ -43,9 +43,10 @@ impl Core {
         (dump, running)
     }
 
-    /// Calls a closure with the index and the record of each worker; returns `false` if the pool and its threads have ended.
+    /// Calls a closure with the index and the record of each worker. Returns `false` if the pool and its
+    /// threads have ended.
     pub(crate) fn each_record(&self, call: &mut dyn FnMut(usize, &Record)) -> bool {
-        // First: an observer that is told of the end does not come again.
+        // First: an observer that learns of the end does not call again.
         let is_over = self.idle.snapshot().terminated() && self.idle.alive() == 0;
         self.queues.peers.iter().for_each(|(index, peer)| call(index, &peer.record));
         !is_over

@@ -1,5 +1,5 @@
-//! What the owner, the handles and the workers of one pool share, and the protocols between them. It must not know the side of a
-//! worker.
+//! The state shared by the owner, the handles and the workers of one pool, and the protocols between them.
+//! This module must not know the side of a worker.
 
 pub(in crate::engine) mod admission;
 pub(in crate::engine) mod broadcast;
@@ -37,46 +37,49 @@ use super::threads::{Launch, Threads};
 use super::timers::{Entry, TimerKey, Timers};
 use crate::values::{Config, Growth, Priority, Size, Threads as Range};
 
-/// The pools of this process that have not been dropped.
+/// The pools of this process, until they are freed.
 static POOLS: PerProcess<unmodelled::Mutex<SortedMap<Key, Weak<Core>>>> = PerProcess::new();
 
-/// The message with which a forked child is aborted.
+/// The message of a forked child's abort.
 const ORPHAN: &str = "brigade: a job, or the body of a scope, has forked and goes on in the child, where its pool is not; \
     it must call exec or _exit there";
 
-/// How often a worker that blocks retries a failed thread start, while work waits that no thread can run: after pauses that double, from
-/// 1 ms. A system refuses a thread either briefly or for long; the former may delay a job by some 100 ms.
+/// Retries of a failed thread start by a blocking worker, while no thread can run the waiting work. The
+/// pauses before them double, from 1 ms. A system refuses threads either briefly or for long; a brief refusal
+/// may delay a job by about 100 ms.
 const RETRIES: u32 = 7;
 
-/// What the owner, the handles and the workers of one pool share.
+/// The state shared by the owner, the handles and the workers of one pool.
 ///
-/// Each part has its own state and methods. The protocols that need several parts are methods of this type, each in its own
-/// file. This file has the injection of work and the choice of a worker for it, `admission` the admission of submissions,
-/// `resume` the requeueing of futures, and `end` the end of a pool. The twelve fields are these parts and nothing else.
+/// Each part has its own state and methods. The protocols of several parts are methods of this type, each in
+/// its own file. This file has the injection of work and the choice of a worker for it, `admission` the
+/// admission of submissions, `resume` the requeueing of futures, and `end` the end of a pool. The twelve
+/// fields are these parts and nothing else.
 pub(crate) struct Core {
     pub(crate) key: Key,
     pub(crate) config: Arc<Config>,
     pub(super) queues: Queues,
     pub(super) idle: Idle,
-    /// Boxed, as a pool may be built on a small stack, and a build without optimization has several copies of this type there.
+    /// Boxed, because a pool may be built on a small stack, where a build without optimization keeps several
+    /// copies of this type.
     pub(super) threads: Box<Threads>,
     /// Boxed as `threads`.
     pub(super) events: Box<Events>,
-    /// What a thread enters so that its I/O resources belong to this pool.
+    /// Entered by a thread so that its I/O resources belong to this pool.
     pub(super) resources: Resources,
     pub(super) tasks: OwnedTasks,
     /// Boxed as `threads`.
     pub(super) ledger: Box<Ledger>,
-    /// What limits the queues, if the pool is bounded.
+    /// The limit of the queues, if the pool is bounded.
     bound: Option<Bound>,
-    /// Notified when the pool has been quiet or has ended, or when work off the pool has ended after that.
+    /// Notified when the pool has been quiet or has ended, and when work off the pool ends later.
     pub(super) rest: Signal,
-    /// The trace of what the workers do, if there is one.
+    /// Records the activity of the workers while the pool is traced.
     #[cfg(feature = "trace")]
     pub(super) tracer: brigade_trace::Tracer,
 }
 
-/// A worker that a thread is started for.
+/// A worker whose thread is being started.
 struct WorkerThread {
     core: Arc<Core>,
     index: usize,
@@ -98,7 +101,7 @@ impl Launch for WorkerThread {
 
 impl Drop for Core {
     fn drop(&mut self) {
-        // In a forked child the parent's pools are not in the list.
+        // In a forked child the list does not contain the parent's pools.
         if self.key.is_here() {
             let former = POOLS.get().lock().remove_if(self.key, |_| true);
             drop(former);
@@ -107,7 +110,8 @@ impl Drop for Core {
 }
 
 impl Core {
-    /// Assembles a pool without threads; each thread will call `run`, and enter the `resources`. From now on it can be [found](Self::find).
+    /// Assembles a pool without threads; each thread will call `run` and enter the `resources`. From now on
+    /// the pool can be [found](Self::find).
     pub(crate) fn new(
         key: Key,
         config: Config,
@@ -115,7 +119,8 @@ impl Core {
         run: fn(Arc<Self>, usize),
         resources: fn(Weak<Self>) -> Resources,
     ) -> Arc<Self> {
-        // For forks, if that costs nothing now: a process may have one thread before its first pool, and never after.
+        // The fence of forks is prepared only while that is cheap, in a process with a single thread: maybe
+        // before its first pool, and never after.
         AsymmetricFence::prepare();
         let cpus = config.inherited.parallelism();
         let config = Arc::new(config);
@@ -146,7 +151,7 @@ impl Core {
         core
     }
 
-    /// The pool that a key names; `None` if it has been freed, or belongs to another process.
+    /// Returns the pool with this key; `None` if it has been freed, or belongs to another process.
     #[cold]
     pub(crate) fn find(key: Key) -> Option<Arc<Self>> {
         if !key.is_here() {
@@ -155,14 +160,15 @@ impl Core {
         POOLS.get().lock().get(key).and_then(Weak::upgrade)
     }
 
-    /// Aborts a forked child that is about to take a lock of the parent's pool, or to wait for its threads.
+    /// Aborts a forked child before it locks the parent's pool or waits for its threads.
     pub(crate) fn end_if_orphan(&self) {
         if !self.key.is_here() {
             brigade_sync::fork::abort(ORPHAN);
         }
     }
 
-    /// Accepts a job from outside, or returns it if the pool is closed or has no thread and can't start one.
+    /// Accepts a job from outside. Returns the job if the pool is closed, or has no thread and fails to start
+    /// a worker.
     #[inline(always)]
     pub(crate) fn inject(&self, job: Job) -> Result<(), Job> {
         if self.idle.may_be_empty() {
@@ -182,7 +188,7 @@ impl Core {
         }
         let Ok(reserved) = self.reserve() else { return Err(job) };
         self.queues.push(class, job, Accepts::IfOpen, &self.idle)?;
-        // Still reserved: if the only worker left now, the job would depend on another start, which may fail.
+        // Still reserved: if the only worker left now, the job would depend on a new start, which may fail.
         if reserved.as_ref().is_some_and(|reserved| reserved.has_started) {
             self.offer_more_help();
         } else {
@@ -191,7 +197,7 @@ impl Core {
         Ok(())
     }
 
-    /// Accepts several jobs from outside, or returns those that came after the close.
+    /// Accepts several jobs from outside, or returns the jobs pushed after the close.
     pub(crate) fn inject_batch(&self, jobs: Vec<Job>) -> Result<(), Vec<Job>> {
         // A closed pool needs no thread to reject jobs.
         let reserved = if self.is_closed() { Ok(None) } else { self.reserve() };
@@ -205,10 +211,11 @@ impl Core {
         result
     }
 
-    /// Ensures that the pool has a worker until the returned value is dropped, if it is a pool that may have none.
+    /// Ensures that the pool has a worker until the returned guard is dropped. Returns `None` if the pool
+    /// always has one.
     ///
     /// # Errors
-    /// If none can be started.
+    /// If no worker can be started.
     pub(super) fn reserve(&self) -> Result<Option<Reserved<'_>>, NoThread> {
         if !self.idle.may_be_empty() {
             return Ok(None);
@@ -219,7 +226,7 @@ impl Core {
         started.map(|()| Some(reserved)).map_err(|_| NoThread)
     }
 
-    /// Wakes or starts a worker for work that the caller has just published, if that is necessary by the state that it has *seen* since.
+    /// Wakes or starts a worker for work just published by the caller, if the state *seen* since requires it.
     #[inline(always)]
     pub(super) fn ask_for_help(&self, seen: Snapshot) {
         if seen.wants_help() {
@@ -227,8 +234,8 @@ impl Core {
         }
     }
 
-    /// Like [`ask_for_help`](Self::ask_for_help), for a job for which a worker has been started. That may be parked by now, or run
-    /// another job.
+    /// Like [`ask_for_help`](Self::ask_for_help), after a worker was started for the job. By now this worker
+    /// may be parked, or run a different job.
     fn offer_more_help(&self) {
         let _ = self.idle.after_publishing();
         let may_grow = self.may_grow(self.queues.len());
@@ -236,20 +243,20 @@ impl Core {
         self.bring(self.idle.pick(false, has_more_than, may_grow), Self::wake_beside);
     }
 
-    /// Wakes or starts a worker for published work, according to the wake-up rule and the growth policy. Returns the worker that it
-    /// has woken.
+    /// Wakes or starts a worker for published work, according to the wake-up rule and the growth policy.
+    /// Returns the woken worker.
     #[cold]
     #[inline(never)]
     pub(super) fn help(&self) -> Option<usize> {
         self.help_by(Self::wake_beside)
     }
 
-    /// Like [`help`](Self::help), by a given wake.
+    /// Like [`help`](Self::help), with the given wake-up.
     pub(super) fn help_by(&self, wake: fn(&Self, usize)) -> Option<usize> {
         let seen = self.idle.snapshot();
         let searching = seen.searching();
-        // Whether there is more than the searchers will take. Nothing more is read here: an elastic pool that is not full
-        // reaches this for each job.
+        // Returns if the searchers suffice. Nothing else is read here, because an elastic pool below its
+        // largest size gets here for each job.
         if searching > 0
             && !seen.is_below_core()
             && (seen.parked() > 0 || !self.queues.has_more_than(searching))
@@ -265,7 +272,7 @@ impl Core {
         self.bring(self.idle.pick(true, |coming| queued > coming, may_grow), wake)
     }
 
-    /// Like [`help`](Self::help), for several jobs at once. Returns the last worker that it has woken.
+    /// Like [`help`](Self::help), for several jobs at once. Returns the last woken worker.
     pub(super) fn help_with(&self, jobs: usize, seen: Snapshot) -> Option<usize> {
         let mut woken = None;
         for _ in 0..if seen.has_reserves() { jobs } else { 0 } {
@@ -278,7 +285,7 @@ impl Core {
         woken
     }
 
-    /// Whether the pool may grow beyond its core size with this many queued jobs.
+    /// Whether the pool may grow beyond its core size with this number of queued jobs.
     fn may_grow(&self, queued: usize) -> bool {
         match self.config.growth {
             Growth::OnSubmit => true,
@@ -287,24 +294,25 @@ impl Core {
         }
     }
 
-    /// Wakes and starts the workers that were picked; returns the one that was woken.
+    /// Wakes and starts the picked workers; returns the woken worker.
     fn bring(&self, help: Help, wake: fn(&Self, usize)) -> Option<usize> {
-        // First, as a start may take long: it calls the user's spawner.
+        // The wake-up comes first, because a start calls the user's spawner, which may take long.
         help.wake.into_iter().for_each(|index| wake(self, index));
         if let Some(index) = help.start {
-            // It has been tried again.
+            // A failed start has been retried.
             let _ = self.start(index);
         }
         help.wake
     }
 
-    /// Sets the token of a worker that was picked.
+    /// Sets the token of a picked worker.
     pub(super) fn wake(&self, index: usize) {
         let sleeper = &self.queues.peers.at(index).sleeper;
         self.tell_wake(index, || sleeper.unpark(&self.events.driver));
     }
 
-    /// Like [`wake`](Self::wake), by a thread that goes on; the worker leaves this CPU to it if another one is free.
+    /// Like [`wake`](Self::wake), for a caller that continues to run: the worker leaves this CPU to the
+    /// caller if a different CPU is free.
     pub(super) fn wake_beside(&self, index: usize) {
         let outside = usize::from(!current::is_worker_of(self.key));
         let is_free = self.config.may_spread() && self.idle.has_free_cpus(1 + outside);
@@ -314,7 +322,7 @@ impl Core {
         sleeper.set_waker(None);
     }
 
-    /// Starts threads until the pool has its core size, but at most this many.
+    /// Starts at most `most` threads, until the pool has its core size.
     pub(crate) fn start_core(&self, most: usize) -> io::Result<()> {
         for _ in 0..most {
             match self.idle.pick_core() {
@@ -325,13 +333,13 @@ impl Core {
         Ok(())
     }
 
-    /// Starts a worker with an index that was picked. If that fails, the worker is removed again, and the start retried for work that
-    /// is queued: whoever has queued it may have relied on this worker.
+    /// Starts a worker with a picked index. If that fails, the worker is removed. The start is retried once
+    /// if no thread can run the waiting work, whose submitter may have relied on this worker.
     fn start(&self, index: usize) -> io::Result<()> {
         self.start_once(index).inspect_err(|_| _ = self.retry_start())
     }
 
-    /// Starts a worker with an index that was picked. If that fails, the worker is removed again.
+    /// Starts a worker with a picked index. If that fails, the worker is removed.
     fn start_once(&self, index: usize) -> io::Result<()> {
         self.queues.peers.open(index, &self.config);
         let result = self.threads.start(index);
@@ -344,9 +352,10 @@ impl Core {
         result
     }
 
-    /// Wakes another worker for jobs that relied on one whose start has failed. Starts none, as that has just failed.
+    /// Wakes a parked worker for jobs that relied on a failed start. Starts no worker, because a start has
+    /// just failed.
     fn start_failed(&self) {
-        // A worker that waits inside a job may be the only one that is left.
+        // A worker waiting inside a job may be the last worker.
         self.events.candidates.call_last();
         if self.queues.has_work() {
             if let Some(index) = self.idle.pick_parked() {
@@ -356,7 +365,7 @@ impl Core {
         self.settle();
     }
 
-    /// Starts a worker if work waits that no thread can run; `true` if there is nothing left to try.
+    /// Starts a worker if no thread can run the waiting work. Returns `false` if the start failed.
     #[cold]
     fn retry_start(&self) -> bool {
         let has_work = self.queues.has_work() || self.events.are_wanted();
@@ -364,10 +373,10 @@ impl Core {
         index.is_none_or(|index| self.start_once(index).is_ok())
     }
 
-    /// Gets another worker for queued jobs, timers and I/O events after one has been blocked.
+    /// Gets a worker for queued jobs, timers and I/O events after the calling worker was blocked.
     pub(super) fn replace_blocked(&self) {
         if self.idle.snapshot().is_understaffed() {
-            // A worker that has forked before it could see that was not asked to start another.
+            // A worker that forked before it could see this state has asked for no worker.
             self.queues.fence_forks();
         }
         if self.queues.has_work() {
@@ -388,14 +397,14 @@ impl Core {
         self.idle.size()
     }
 
-    /// Changes the size of the pool.
     pub(crate) fn resize(&self, range: Range) {
         let resize = || self.idle.resize(self.config.size_of(range));
         self.threads.following.stop(resize);
         self.act_on_size();
     }
 
-    /// Changes the size of the pool if it follows what has changed. Called by busy workers from time to time.
+    /// Resizes the pool if it follows the process's number of CPUs and this number has changed. Called by
+    /// busy workers from time to time.
     pub(super) fn follow(&self) {
         let resize = |threads: usize| self.idle.resize(self.config.size_of(threads.into()));
         if self.threads.following.look(resize) {
@@ -403,35 +412,36 @@ impl Core {
         }
     }
 
-    /// Has the workers act on a new size.
+    /// Makes the workers act on a new size.
     #[cold]
     fn act_on_size(&self) {
-        // Surplus workers leave at once, and the others learn whether their keep-alive now applies. All are picked first: a
-        // worker that is woken soon sleeps again.
+        // Surplus workers leave at once; the remaining workers learn whether their keep-alive now applies.
+        // All are picked before the first is woken, because a woken worker soon sleeps again.
         let parked: Vec<_> = core::iter::from_fn(|| self.idle.pick_parked()).collect();
         parked.into_iter().for_each(|index| self.wake(index));
         self.queues.fence_forks();
         self.help_with(self.queues.len(), self.idle.snapshot());
     }
 
-    /// What limits the queues; `None` if any number of jobs may be queued.
+    /// The limit of the queues; `None` if any number of jobs may be queued.
     pub(crate) fn bound(&self) -> Option<&Bound> {
         self.bound.as_ref()
     }
 
-    /// How many jobs may be queued; `None` if any number may.
+    /// The permits for queued jobs; `None` if any number may be queued.
     pub(crate) fn permits(&self) -> Option<&Arc<Semaphore>> {
         self.bound().map(|bound| &bound.permits)
     }
 
-    /// Sets a timer. Returns it if the pool has ended, has no thread and can't start one, or belongs to another process.
+    /// Sets a timer. Returns the entry if the pool no longer accepts it, has no thread and can't start one,
+    /// or belongs to another process.
     pub(crate) fn set_timer(&self, at: Instant, entry: Entry) -> Result<TimerKey, Entry> {
         let Some(Ok(_reserved)) = self.key.is_here().then(|| self.reserve()) else {
             return Err(entry);
         };
         let worker = current::index_in(self.key).unwrap_or(0);
         let set = self.events.timers.set(worker, at, entry);
-        // While it was tried it counted as one that the end of the pool waits for.
+        // During the attempt the closure counted as pending, so the end of the pool may have waited for it.
         let (key, is_first) = set.inspect_err(|_| self.settle_finish())?;
         if is_first {
             self.event_added(Some(at));
@@ -439,20 +449,20 @@ impl Core {
         Ok(key)
     }
 
-    /// The timers, to change or remove one.
+    /// The timers of this pool.
     pub(crate) fn timers(&self) -> &Timers {
         &self.events.timers
     }
 
-    /// Has the driver holder look again, or gets one. Called after a new timer, which is due `at` some time, or a new driver has been
-    /// published.
+    /// Makes the driver holder look again, or gets a holder. Called after a timer due at `at`, or a new
+    /// driver, has been published.
     pub(super) fn event_added(&self, at: Option<Instant>) {
         if self.idle.after_publishing().driver_held() {
             if let Some(index) = self.idle.pick_driver_holder() {
                 self.wake(index);
             }
         } else if !self.events.candidates.are_there() || !self.events.candidates.call_poller() {
-            // The monitor may look too late for it.
+            // The monitor may look too late for this timer.
             let is_soon = |at| at <= self.timers().clock().now() + WATCH_PERIOD;
             if at.is_some_and(is_soon) || !self.idle.snapshot().attended() {
                 self.call_holder();
@@ -460,8 +470,8 @@ impl Core {
         }
     }
 
-    /// Has timers and I/O events handled while the caller, which has polled them, goes on to run: by a parked worker if the monitor sees that no
-    /// worker polls.
+    /// Ensures that timers and I/O events are handled while the caller, which has just polled, runs jobs. If
+    /// no worker polls, the monitor wakes a parked worker for them.
     pub(super) fn see_to_driver(&self) {
         if !self.events.are_wanted() {
             return;
@@ -475,7 +485,8 @@ impl Core {
         }
     }
 
-    /// Has a worker hold the driver, if there is anything to wait for and a worker that could.
+    /// Makes a worker hold the driver, if there is anything to wait for. If no worker can be woken or
+    /// started, a candidate polls.
     pub(super) fn call_holder(&self) {
         if !self.events.are_wanted() {
             return;
@@ -486,7 +497,7 @@ impl Core {
         }
         if seen.parked() > 0 || seen.is_understaffed() {
             self.events.note_call();
-            // As for one job that is queued.
+            // As for a single queued job.
             self.bring(self.idle.pick(true, |coming| coming == 0, false), Self::wake_beside);
         } else if self.events.candidates.are_there() {
             self.events.candidates.call();
@@ -497,7 +508,7 @@ impl Core {
 /// Guarantees that the pool has a worker until this is dropped.
 pub(super) struct Reserved<'a> {
     core: &'a Core,
-    /// Whether that worker has been started for this.
+    /// Whether a worker has been started for this guard.
     has_started: bool,
 }
 

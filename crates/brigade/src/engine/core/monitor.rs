@@ -1,7 +1,8 @@
-//! The monitor: a thread of the process that looks after pools whose workers may all be in long jobs. `engine/idle/MONITOR.md` has the rule.
+//! The monitor: a thread of the process that looks after pools whose workers may all be in long jobs.
+//! `engine/idle/MONITOR.md` has the rule.
 //!
-//! It is started when a pool first asks for it, sleeps while no pool does, and ends after some time of that. It runs no code of the user's: it
-//! wakes parked workers.
+//! It is started when a pool first asks for it, sleeps while no pool does, and then ends after a second. It
+//! runs no user code: it wakes parked workers.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -16,11 +17,11 @@ use crate::engine::idle::Watch;
 use crate::engine::key::Key;
 use crate::engine::sleep::events::WATCH_PERIOD;
 
-/// The time between two looks at the queues. A job must be seen by two looks to count as stuck, so it waits for 2 ms at most. Go's
-/// `sysmon` looks every 20 µs to 10 ms.
+/// The time between two looks at the queues. A job must be seen by two looks to count as stuck, so it waits
+/// for 2 ms at most. Go's `sysmon` looks every 20 µs to 10 ms.
 const CLOSE: Duration = Duration::from_millis(1);
 
-/// The number of looks for which a pool that asks is looked after.
+/// Looks at a pool after it asked.
 const LOOKS: u32 = 16;
 
 /// How long the thread sleeps while no pool asks for it, before it ends.
@@ -29,7 +30,7 @@ const IDLE: Duration = Duration::from_secs(1);
 /// The monitor of this process.
 static MONITOR: PerProcess<Monitor> = PerProcess::new();
 
-/// Whether the thread exists: a run that obeys a seed waits for its end.
+/// Whether the thread exists: a seeded run waits for the end of the thread.
 #[cfg(brigade_seeded)]
 pub fn monitor_runs() -> bool {
     MONITOR.get().state.lock().runs
@@ -47,41 +48,41 @@ struct State {
     pools: Vec<Watched>,
     /// Whether the thread exists.
     runs: bool,
-    /// Whether it looks now.
+    /// Whether it is looking at the pools.
     looks: bool,
-    /// Whether a pool has asked since the thread began to sleep.
+    /// Whether a pool has asked since the thread last checked.
     is_asked: bool,
 }
 
-/// A pool that the monitor looks after.
+/// A watched pool.
 struct Watched {
     key: Key,
     how: Watch,
-    /// Looks until it asks again or is left alone.
+    /// Looks left before the pool is watched less closely, unless it asks again.
     left: u32,
     seen: Seen,
 }
 
-/// What the last look at a pool has seen.
+/// The result of the last look at a pool.
 #[derive(Default)]
 pub(in crate::engine) struct Seen {
     /// The [epochs](crate::engine::queues::Queues::are_stuck) of the workers' queues.
     epochs: Vec<u64>,
-    /// How often its workers had polled timers and I/O.
+    /// The number of polls of timers and I/O by the workers.
     polls: Option<u64>,
 }
 
-/// One look at a pool, of which it holds a reference.
+/// A look at a pool, with a reference to it.
 struct Look {
     core: Arc<Core>,
-    /// How the pool was watched up to now, and how from now on.
+    /// How the pool was watched until this look, and how from now on.
     change: (Watch, Watch),
     seen: Seen,
 }
 
 impl Core {
-    /// Has the monitor look after this pool; `false` if there can be none. Whatever the caller relies on the monitor for must have been
-    /// published before this, or be looked at once more after it.
+    /// Asks the monitor to watch this pool; `false` if there can be no monitor. Work left to the monitor must
+    /// have been published before this call, or be looked at once more after it.
     #[cold]
     #[inline(never)]
     pub(in crate::engine) fn ask_monitor(&self, how: Watch) -> bool {
@@ -95,7 +96,7 @@ impl Core {
             let thread = NewThread::new("brigade-monitor".into(), None, main);
             state.runs = thread.inheriting(self.config.inherited.clone()).start().is_ok();
         }
-        // The pool of a job whose future ends off the pool may have terminated.
+        // The future of a job may end off the pool after the pool has terminated.
         if state.runs && !self.idle.snapshot().terminated() {
             self.idle.set_watch(state.watch(self.key, how));
             monitor.changed.notify_all();
@@ -104,7 +105,8 @@ impl Core {
     }
 }
 
-/// Ends the watch over a pool, which has terminated. From now on the monitor has no reference to it: the last one may run code of the user's.
+/// Ends the watch over a terminated pool. From now on the monitor has no reference to the pool: the last
+/// reference may run user code.
 pub(in crate::engine) fn leave(key: Key) {
     let monitor = MONITOR.get();
     let mut state = monitor.state.lock();
@@ -119,7 +121,7 @@ fn has_events_unheld(core: &Core) -> bool {
     core.events.are_wanted() && !core.idle.snapshot().driver_held()
 }
 
-/// A look of the monitor.
+/// Looks at a pool, and wakes a worker if necessary.
 pub(in crate::engine) fn look(core: &Core, (before, now): (Watch, Watch), seen: &mut Seen) {
     // Ordering: as in `Idle::announce`: a thread that relied on the monitor published before this fence.
     fence(Ordering::SeqCst);
@@ -138,7 +140,7 @@ pub(in crate::engine) fn look(core: &Core, (before, now): (Watch, Watch), seen: 
         core.events.note_call();
     }
     if (is_stuck || needs_holder) && core.idle.snapshot().searching() == 0 {
-        // No worker is started here: that calls the user's spawner.
+        // No worker is started here, because a start calls the user's spawner.
         match core.idle.pick_parked() {
             Some(index) => core.wake_beside(index),
             None if needs_holder => core.events.candidates.call(),
@@ -148,7 +150,7 @@ pub(in crate::engine) fn look(core: &Core, (before, now): (Watch, Watch), seen: 
 }
 
 impl State {
-    /// Looks after a pool for a time, at least as closely as that; returns how closely.
+    /// Watches a pool for [`LOOKS`] looks, at least as closely as `how`; returns how closely.
     fn watch(&mut self, key: Key, how: Watch) -> Watch {
         self.is_asked = true;
         match self.pools.iter_mut().find(|pool| pool.key == key) {
@@ -163,7 +165,7 @@ impl State {
         }
     }
 
-    /// Begins a look at each pool, and determines how closely it is watched from now on.
+    /// Begins a look at each pool, and determines how closely the pool is watched from now on.
     fn begin(&mut self) -> Vec<Look> {
         let looks = self.pools.iter_mut().filter_map(|pool| {
             let core = Core::find(pool.key);
@@ -187,7 +189,7 @@ impl State {
         looks
     }
 
-    /// Ends these looks.
+    /// Ends a look at all pools.
     fn end(&mut self, seen: Vec<(Key, Seen)>) {
         for (key, seen) in seen {
             if let Some(pool) = self.pools.iter_mut().find(|pool| pool.key == key) {
@@ -223,7 +225,7 @@ impl Monitor {
         }
     }
 
-    /// Sleeps until the next look; `None` if the thread ends.
+    /// Sleeps until the next look; `None` if the thread must end.
     fn sleep<'a>(
         &'a self,
         mut state: MutexGuard<'a, State>,

@@ -1,7 +1,7 @@
-//! Futures that are woken, or end, off the pool.
+//! Futures woken, or ended, off the pool.
 //!
-//! A future is one job, accepted when it is spawned. The counters would see one more job each time that it is queued again. So
-//! each requeueing is counted beforehand, like a move between queues, and subtracted.
+//! A future is one job, accepted when it is spawned. The counters would see a further job each time it is
+//! queued again. So each requeueing is counted beforehand, like a move between queues, and subtracted.
 
 use core::any::Any;
 
@@ -16,11 +16,11 @@ use crate::engine::queues::peers::Peer;
 use crate::values::Priority;
 
 impl Core {
-    /// Queues a future of a class that was woken by a thread that is not a worker of this pool; returns it if it will not be polled
-    /// any more.
+    /// Queues a future of a class, woken by a thread that is not a worker of this pool; returns it if it will
+    /// no longer be polled.
     pub(crate) fn resume(&self, class: Priority, job: Job) -> Result<(), Job> {
-        // The pool may have no thread and fail to start one. In an open pool the future then waits for the next thread; a
-        // closed pool may never have one.
+        // The pool may have no thread and fail to start one. In an open pool the future then waits for the
+        // next thread; a closed pool may never have one.
         let reserved = self.reserve();
         self.tasks.count_wake();
         let queued = match self.queues.push(class, job, Accepts::IfOpen, &self.idle) {
@@ -39,7 +39,7 @@ impl Core {
         Ok(())
     }
 
-    /// Queues a future again that was taken from a queue; returns it if it will not be polled any more.
+    /// Requeues a job taken from a queue; returns it if it will no longer run.
     pub(in crate::engine) fn requeue(&self, class: Priority, job: Job) -> Result<(), Job> {
         self.tasks.count_wake();
         self.push_late(class, job).inspect_err(|_| self.tasks.uncount_wake())?;
@@ -47,10 +47,10 @@ impl Core {
         Ok(())
     }
 
-    /// Queues a job that has already been accepted, in a pool that may be closed, or returns it if it will not be run any more.
+    /// Queues an accepted job in a pool that may be closed, or returns the job if it will no longer run.
     #[cold]
     pub(in crate::engine) fn push_late(&self, class: Priority, job: Job) -> Result<(), Job> {
-        // Under the gate, as is the end of the pool, which therefore sees this push.
+        // Under the gate, like the end of the pool, which therefore sees this push.
         let _gate = self.tasks.lock_gate();
         match self.idle.snapshot().discards() {
             true => Err(job),
@@ -58,11 +58,11 @@ impl Core {
         }
     }
 
-    /// Adds a future that is about to wait; returns its number.
+    /// Adds a future about to wait; returns the new number.
     pub(crate) fn bind(&self, task: TaskRef) -> u32 {
         let number = self.tasks.bind(task);
         if self.idle.snapshot().discards() {
-            // The close may have woken all others before.
+            // The close may have cancelled the waiting futures before.
             self.tasks.cancel_waiting();
         }
         number
@@ -81,7 +81,7 @@ impl Core {
         self.tell_of_end();
     }
 
-    /// Counts a job that its handle has run or dropped off the pool.
+    /// Counts a job run or dropped off the pool by the handle.
     pub(crate) fn count(&self, outcome: Outcome) {
         self.ledger.count(outcome);
     }
@@ -94,7 +94,7 @@ impl Core {
         self.ledger.count(outcome);
     }
 
-    /// Queues a local future that was woken for its own worker, and wakes that if it is parked.
+    /// Queues a woken local future for its worker, and wakes the worker if it is parked.
     pub(crate) fn send_local(&self, index: usize, job: Job) {
         self.queues.peers.at(index).mailbox.send(job);
         // The worker itself looks before it parks.
@@ -108,16 +108,17 @@ impl Core {
 
     /// Cancels the local futures of a worker, on its thread, which is no longer a worker.
     ///
-    /// Jobs that their drops submit go to the pool from outside; on the worker's queue they would stay forever.
+    /// Jobs submitted by the drops go to the pool from outside; on the worker's queue they would stay
+    /// forever.
     pub(in crate::engine) fn cancel_locals(&self, peer: &Peer) {
-        // First, as there.
+        // First, for the reason given there.
         self.end_waiting();
         let mut round = 0;
         while peer.mailbox.has_locals() {
             peer.mailbox.cancel_waiting();
             let mut jobs = core::iter::from_fn(|| Some(peer.mailbox.take()?.1)).peekable();
             if jobs.peek().is_none() {
-                // Another thread has woken the last of them, and is about to send it.
+                // Another thread has woken the last future, and is about to send it.
                 hint::snooze(round);
                 round += 1;
             }

@@ -1,15 +1,15 @@
-//! The queues for jobs from outside, and for jobs that do not fit a worker's own queue.
+//! The queues for jobs from outside, and for overflowing jobs of the workers' own queues.
 //!
-//! Each producing thread uses one of a few injectors ([`ShardedInjector`] says why), and workers take from each in turn. Jobs
-//! of one producer keep their order; jobs of different producers have none, except with [`Queueing::Shared`], which has only
-//! one injector.
+//! Each producing thread uses one of a few injectors ([`ShardedInjector`] says why), and workers take from
+//! all in turn. Jobs of the same producer keep their order. Jobs of different producers have no order, except
+//! with [`Queueing::Shared`], which has a single injector.
 //!
 //! `brigade-lab submit --pattern contended` and `throughput --amplification 1` measure it.
 //!
-//! **Completed entries.** A job that its joiner ran or its canceller dropped has ended, but its entry stays in the queue, with
-//! its memory, until it is popped. If no worker pops, as each is inside a job that joins, such entries would accumulate. So
-//! [`Injectors::sweep`] takes the oldest entries out, and keeps those that are not completed in front of everything queued, in
-//! their order.
+//! **Completed entries.** A job run by its joiner or dropped by its canceller has ended, but its entry stays
+//! in the queue, with its memory, until it is popped. If every worker is inside a job that joins, no worker
+//! pops, and such entries would accumulate. So [`Injectors::sweep`] takes the oldest entries out, and keeps
+//! incomplete entries in front of everything queued, in their order.
 
 use core::cell::Cell;
 use std::collections::VecDeque;
@@ -25,11 +25,11 @@ use brigade_task::{Job, Outcome};
 use super::local::Local;
 use crate::values::{Config, Queueing};
 
-/// The most injectors. Every searching worker looks at each one, so more would cost idle workers what they save producers. At
-/// most as many producers as there are CPUs run at once.
+/// The largest number of injectors. Every searching worker looks at each injector, so more injectors would
+/// cost idle workers the time they save producers. At most one producer per CPU runs at once.
 const MAX_SHARDS: usize = 16;
 
-/// How many completed entries a worker, or the threads off the pool, may leave in queues before these are swept.
+/// How many completed entries a worker, or the threads off the pool, may leave in queues before a sweep.
 pub(in crate::engine) const MAX_STALE: u32 = 64;
 
 /// The injectors of one pool.
@@ -38,43 +38,44 @@ pub(in crate::engine) struct Injectors {
     front: Front,
 }
 
-/// The entries that a sweep has kept: older than everything in the shards.
+/// The entries kept by sweeps: older than everything in the shards.
 #[derive(Default)]
 struct Front {
     kept: Mutex<Kept>,
-    /// The number of these; one more while a sweep has taken entries out, so that no look misses those.
+    /// The number of kept entries; 1 more during a sweep, so that no look misses entries taken out of a
+    /// shard.
     len: AtomicUsize,
 }
 
 #[derive(Default)]
 struct Kept {
     jobs: VecDeque<Job>,
-    /// How many entries sweeps have looked at since the last full pass over these.
+    /// Entries examined by sweeps since the last full pass over `jobs`.
     looks: usize,
 }
 
-/// What one worker takes of what is queued.
+/// A worker's share of the queued jobs.
 #[derive(Clone, Copy)]
 pub(in crate::engine) struct Share {
-    /// Into how many parts that is divided.
+    /// The number of parts into which the queued jobs are divided.
     pub(in crate::engine) parts: usize,
-    /// The most jobs that it takes.
+    /// The largest number of jobs in a share.
     pub(in crate::engine) most: usize,
 }
 
 impl Share {
-    /// How many of that many jobs it takes.
+    /// The size of the share of `waiting` jobs.
     fn of(self, waiting: usize) -> usize {
         (waiting / self.parts + 1).min(self.most)
     }
 }
 
 brigade_sync::unmodelled::thread_local! {
-    /// The number of this thread among those that ever submitted from outside, plus one; 0 before it did.
+    /// The number of this thread as a producer; 0 before the first submission from outside.
     static PRODUCER: Cell<usize> = const { Cell::new(0) };
 }
 
-/// A number that this thread keeps; the next threads get different ones.
+/// Returns the number of this thread as a producer; new producers get new numbers.
 #[inline(always)]
 pub(in crate::engine) fn producer() -> usize {
     match PRODUCER.with(Cell::get) {
@@ -94,8 +95,8 @@ fn new_producer() -> usize {
     number
 }
 
-/// The memory nodes of this machine, if a pool minds them. The number of a producer that submits first after that says on which node
-/// it was then: a pool that does not mind them has no use for that, and no harm from it.
+/// The memory nodes of this machine, once a pool considers them. From then on, the number of a new producer
+/// also encodes its node at that time; for pools that ignore nodes, this makes no difference.
 static NODES: OnceLock<Nodes> = OnceLock::new();
 
 /// Loom has no static atomics; no model needs a producer.
@@ -104,15 +105,15 @@ fn new_producer() -> usize {
     1
 }
 
-/// The same in each run with the same seed.
+/// The same number in each run with the same seed.
 #[cfg(brigade_seeded)]
 fn new_producer() -> usize {
     brigade_sync::seeded::number() + 1
 }
 
 impl Injectors {
-    /// One injector if there is one order for all jobs, else two for each CPU, so that producers that run at once rarely share
-    /// one.
+    /// Makes a single injector if all jobs have a common order; otherwise two per CPU, so that producers
+    /// running at once rarely share an injector.
     pub(in crate::engine) fn new(config: &Config, cpus: usize) -> Self {
         let shards = match config.queueing {
             Queueing::Shared => 1,
@@ -124,7 +125,7 @@ impl Injectors {
         Self { shards: ShardedInjector::new(shards), front: Front::default() }
     }
 
-    /// The cursor of a worker, which takes what its own memory node has submitted first.
+    /// The cursor of a worker, which takes jobs submitted on its own memory node first.
     pub(in crate::engine) fn cursor(config: &Config, index: usize) -> Cursor {
         let near = config.neighbours.nodes().zip(config.neighbours.node_of(index));
         near.map_or(Cursor::at(index), |(nodes, node)| Cursor::near(node, nodes.groups()))
@@ -142,29 +143,29 @@ impl Injectors {
         self.mine().push(job)
     }
 
-    /// Accepts several jobs, or returns those that came after the close.
+    /// Accepts several jobs, or returns the jobs pushed after the close.
     pub(in crate::engine) fn push_batch(&self, jobs: Vec<Job>) -> Result<(), Vec<Job>> {
         self.mine().push_batch(jobs)
     }
 
-    /// Queues a job that the pool has accepted, even if it is closed.
+    /// Queues an accepted job, even if the pool is closed.
     #[inline(always)]
     pub(in crate::engine) fn push_accepted(&self, job: Job) {
         self.mine().push_accepted(job);
     }
 
-    /// Queues several jobs that the pool has accepted, even if it is closed.
+    /// Queues several accepted jobs, even if the pool is closed.
     pub(in crate::engine) fn push_batch_accepted(&self, jobs: Vec<Job>) {
         self.mine().push_batch_accepted(jobs);
     }
 
-    /// Moves the older half of a worker's queue to the injector; returns how many jobs.
+    /// Moves the older half of a worker's queue to the injector; returns the number of moved jobs.
     pub(in crate::engine) fn take_overflow(&self, local: &Local) -> usize {
         local.overflow_to(self.mine())
     }
 
-    /// Takes a worker's share of the entries kept in front, or else of the first injector that has work, starting after
-    /// `cursor`. Returns one job and queues the others on `local`. `cursor` then names that injector.
+    /// Takes a worker's share of the entries kept in front, or else of the first non-empty injector, starting
+    /// after `cursor`. Returns a job and queues the rest on `local`. `cursor` then names that injector.
     #[inline]
     pub(in crate::engine) fn refill(
         &self,
@@ -183,13 +184,14 @@ impl Injectors {
         })
     }
 
-    /// Takes the oldest job that was kept in front, or else that of the first injector that has one, starting after `cursor`.
+    /// Takes the oldest job kept in front, or else the oldest job of the first non-empty injector, starting
+    /// after `cursor`.
     #[inline]
     pub(in crate::engine) fn pop(&self, cursor: &Cursor) -> Option<Job> {
         self.front.pop().or_else(|| self.shards.pop(cursor))
     }
 
-    /// Takes the oldest job, where there is one injector and nothing was kept in front.
+    /// Takes the oldest job of a pool with a single injector, if nothing is kept in front.
     #[inline(always)]
     pub(in crate::engine) fn pop_shared(&self) -> Option<Job> {
         if self.front.len() == 0 { self.shards.shard(0).pop() } else { None }
@@ -197,7 +199,7 @@ impl Injectors {
 
     /// Whether nothing is queued.
     pub(in crate::engine) fn is_empty(&self) -> bool {
-        // In this order, as a sweep counts before it takes an entry out.
+        // The shards first, because a sweep counts an entry before it takes the entry out.
         self.shards.is_empty() && self.front.len() == 0
     }
 
@@ -206,7 +208,7 @@ impl Injectors {
         self.shards.len() + self.front.len()
     }
 
-    /// The number of jobs that were ever queued.
+    /// The number of jobs ever queued.
     pub(in crate::engine) fn pushed(&self) -> u64 {
         self.shards.pushed()
     }
@@ -216,19 +218,20 @@ impl Injectors {
         self.shards.close();
     }
 
-    /// Whether an injector accepts nothing any more: the pool is closed, or is being closed.
+    /// Whether an injector is closed: the pool is closed, or is being closed.
     pub(in crate::engine) fn is_closing(&self) -> bool {
         self.shards.shards().iter().any(Injector::is_closed)
     }
 
-    /// Looks at `most` of the oldest entries and drops those that are completed; returns how many of these it has cancelled.
+    /// Looks at `most` of the oldest entries and drops completed entries. Returns the number of jobs
+    /// cancelled by this.
     pub(in crate::engine) fn sweep(&self, most: usize) -> u64 {
         self.front.sweep(most, || self.shards.pop(&Cursor::default()))
     }
 }
 
-/// Drops a job if it is completed, which calls no user code; otherwise returns it. Counts a job that had to be cancelled for
-/// that.
+/// Drops a completed job, which calls no user code; returns any other job. Counts a job that had to be
+/// cancelled for this.
 pub(in crate::engine) fn drop_if_stale(job: Job, cancelled: &mut u64) -> Option<Job> {
     match job.drop_if_stale() {
         Ok(outcome) => {
@@ -242,8 +245,8 @@ pub(in crate::engine) fn drop_if_stale(job: Job, cancelled: &mut u64) -> Option<
 impl Front {
     #[inline]
     fn len(&self) -> usize {
-        // Ordering: Acquire pairs with the Release in `set_len`. A look that finds an injector without the entries that a sweep
-        // has popped sees the count that was set before.
+        // Ordering: Acquire pairs with the Release in `set_len`. A look that finds an injector without the
+        // entries popped by a sweep sees the count set before.
         self.len.load(Ordering::Acquire)
     }
 
@@ -252,10 +255,10 @@ impl Front {
         self.len.store(len, Ordering::Release);
     }
 
-    /// Keeps the remaining jobs.
+    /// Updates the count after jobs were taken.
     fn left(&self, jobs: &mut VecDeque<Job>) {
         if jobs.is_empty() {
-            // Frees memory, as there may have been many.
+            // Frees the memory of a long queue.
             *jobs = VecDeque::new();
         }
         self.set_len(jobs.len());
@@ -294,11 +297,13 @@ impl Front {
         first
     }
 
-    /// Drops completed entries: among `most` that are popped, and from time to time among those that are kept here.
+    /// Drops completed entries: among at most `most` popped entries, and from time to time among the kept
+    /// entries.
     fn sweep(&self, most: usize, pop: impl FnMut() -> Option<Job>) -> u64 {
         let mut cancelled = 0;
         let kept = &mut *self.kept.lock();
-        // Before the first is popped. Nothing is taken from here until the lock is released, so the order is preserved.
+        // Before the first pop. Nothing is taken from `kept` until the lock is released, so the order is
+        // preserved.
         self.set_len(kept.jobs.len() + 1);
         kept.looks += most;
         if kept.looks >= kept.jobs.len() {
@@ -323,7 +328,7 @@ mod tests {
         Injectors::new(&Config { queueing: Queueing::Shared, ..Config::default() }, 1)
     }
 
-    /// On a machine of two nodes, of which a producer's number names one.
+    /// On a machine with two nodes; a producer's number encodes its node.
     #[test]
     #[cfg(target_os = "linux")]
     fn a_worker_takes_what_its_own_node_has_submitted_first() {

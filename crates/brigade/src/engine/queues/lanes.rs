@@ -1,4 +1,5 @@
-//! The queues for jobs of the classes above and below the default. `engine/PRIORITIES.md` says when workers take from them.
+//! The queues for jobs of the classes above and below the default. `engine/PRIORITIES.md` says when workers
+//! take jobs from them.
 
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -21,22 +22,22 @@ pub(in crate::engine) struct Lanes {
     low: Lane,
 }
 
-/// The jobs of one class, in the order of their submission.
+/// The jobs of one class, in the order of submission.
 #[derive(Default)]
 struct Lane {
     queue: Mutex<Queue>,
     /// The number of jobs. Written under the lock.
     len: AtomicUsize,
-    /// The number of jobs that were ever queued.
+    /// The number of jobs ever queued.
     pushed: AtomicU64,
 }
 
 #[derive(Default)]
 struct Queue {
-    /// Each with the time at which it was queued.
+    /// The jobs, with the times of their queueing.
     jobs: VecDeque<(Instant, Job)>,
     is_closed: bool,
-    /// How many entries sweeps were to look at since the last full pass.
+    /// The sum of the sweeps' `most` since the last full pass.
     looks: usize,
 }
 
@@ -45,7 +46,7 @@ impl Lanes {
         if class == Priority::High { &self.high } else { &self.low }
     }
 
-    /// Queues a job of the class `High` or `Low`, or returns it.
+    /// Queues a job of the class `High` or `Low`, or returns it if the lane is closed.
     pub(in crate::engine) fn push(
         &self,
         class: Priority,
@@ -58,7 +59,7 @@ impl Lanes {
         jobs.next().map_or(Ok(()), Err)
     }
 
-    /// Queues all jobs of an iterator, or none of them.
+    /// Queues all jobs of an iterator, or none if the lane is closed.
     pub(in crate::engine) fn push_all(
         &self,
         class: Priority,
@@ -74,7 +75,8 @@ impl Lanes {
         let before = queue.jobs.len();
         queue.jobs.extend(jobs.map(|job| (now, job)));
         let more = queue.jobs.len() - before;
-        // Ordering: Release, before the job can be taken: a reader that sees it ended sees it accepted.
+        // Ordering: Release, before the job can be taken: a reader that sees the end of the job also sees it
+        // accepted.
         lane.pushed.fetch_add(more as u64, Ordering::Release);
         if before == 0 && more > 0 && class == Priority::High {
             idle.set_prioritized();
@@ -82,8 +84,9 @@ impl Lanes {
         lane.recount(&queue);
     }
 
-    /// Takes the oldest high job. Called by a worker that has seen that there may be one, and that may not park until that is over: if its
-    /// submitter still has the lock, it waits for that, where one that looked at the length would look again and again.
+    /// Takes the oldest high job. A worker calls this when it has seen `PRIORITIZED`, and may not park while
+    /// this bit is set. So the worker waits for the lock if the submitter still holds it: a check of the
+    /// length would make it look again and again.
     pub(in crate::engine) fn pop_high(&self, idle: &Idle) -> Option<Job> {
         let mut queue = self.high.queue.lock();
         let (_, job) = queue.jobs.pop_front()?;
@@ -91,7 +94,7 @@ impl Lanes {
         Some(job)
     }
 
-    /// Takes the oldest low job, if it was queued before `then`, if that is a time.
+    /// Takes the oldest low job; if there is a time `then`, only a job queued by then.
     pub(in crate::engine) fn pop_low(&self, then: Option<Instant>, idle: &Idle) -> Option<Job> {
         if self.low.len() == 0 {
             return None;
@@ -106,16 +109,17 @@ impl Lanes {
         Some(job)
     }
 
-    /// Notes that jobs of a class have been taken out.
+    /// Updates the length and the state after jobs of a class were taken out.
     fn left(&self, class: Priority, queue: &mut Queue, idle: &Idle) {
-        // First: while the length is seen, so is the bit of a high job, and who sees that waits for the lock.
+        // First: while a thread sees the length of the high lane, it also sees the bit, and then waits for
+        // the lock.
         self.of(class).recount(queue);
         if queue.jobs.is_empty() {
             if class == Priority::High {
                 idle.unset_prioritized();
             }
             if queue.jobs.capacity() > KEPT {
-                // There may have been many.
+                // Frees the memory of a long queue.
                 queue.jobs = VecDeque::new();
             }
         }
@@ -132,7 +136,7 @@ impl Lanes {
         self.of(class).len()
     }
 
-    /// The number of jobs that were ever queued.
+    /// The number of jobs ever queued.
     pub(in crate::engine) fn pushed(&self) -> u64 {
         [&self.high, &self.low].iter().map(|lane| lane.pushed.load(Ordering::Acquire)).sum()
     }
@@ -142,8 +146,8 @@ impl Lanes {
         [&self.high, &self.low].iter().for_each(|lane| lane.queue.lock().is_closed = true);
     }
 
-    /// Drops completed entries, which calls no user code, after every so many looks at `most` of them; returns how many of these it has
-    /// cancelled.
+    /// Drops completed entries, which calls no user code. Looks at a lane only when the `most` of the calls
+    /// since the last look add up to its length. Returns the number of jobs cancelled by this.
     pub(in crate::engine) fn sweep(&self, most: usize, idle: &Idle) -> u64 {
         let mut cancelled = 0;
         for class in [Priority::Low, Priority::High] {
@@ -167,8 +171,8 @@ impl Lanes {
 impl Lane {
     #[inline]
     fn len(&self) -> usize {
-        // Ordering: Acquire pairs with the Release in `recount`. A worker that looks before it parks and a thread that pushes
-        // have the fences of `Idle` between their two steps.
+        // Ordering: Acquire pairs with the Release in `recount`. A worker that looks before it parks, and a
+        // thread that pushes, pass the fences of `Idle` between their two steps.
         self.len.load(Ordering::Acquire)
     }
 
@@ -178,7 +182,7 @@ impl Lane {
     }
 }
 
-/// The capacity that an empty lane keeps.
+/// The capacity kept by an empty lane.
 const KEPT: usize = 1024;
 
 #[cfg(all(test, not(brigade_loom)))]
@@ -194,7 +198,8 @@ mod tests {
         (Lanes::default(), Idle::new(&Config::default(), 1))
     }
 
-    /// One that returned without the job would look again and again: it may not park while the state says that there is a high job.
+    /// A worker that returned without the job would look again and again: it may not park while the state
+    /// shows a high job.
     #[test]
     fn a_high_job_that_is_being_queued_is_waited_for() {
         for round in 0..200 {
@@ -300,9 +305,10 @@ mod loom_tests {
     /// Compiles only if the facade really is loom's.
     const _: fn(AtomicUsize) -> loom::sync::atomic::AtomicUsize = |a| a;
 
-    /// Two threads queue a high job each, and one takes what it finds: after that the bit says whether there is one.
+    /// Two threads each queue a high job, and a third thread pops twice: afterwards the bit says whether a
+    /// high job is queued.
     ///
-    /// Caught: the bit changed after the lane's lock has been released, by a push and by a pop.
+    /// Caught: the bit changed after the release of the lane's lock, by a push and by a pop.
     #[test]
     fn the_state_says_whether_high_jobs_are_queued() {
         check(3, || {
@@ -320,7 +326,7 @@ mod loom_tests {
             let (lanes, idle) = &*shared;
             for _ in 0..2 {
                 turn();
-                // Whatever the bit says, as an eviction does.
+                // Regardless of the bit, like an eviction.
                 lanes.pop_high(idle);
             }
             for push in pushes {

@@ -1,6 +1,7 @@
-//! A job that a look sees only after a heavy fence, as a fork whose store is still in the store buffer of its owner.
+//! A job visible only after a heavy fence, like a fork whose store is still in the owner's store buffer.
 //!
-//! The tests of the table in `engine/FORKS.md` use it: no test can keep a store in a store buffer. Otherwise there is none.
+//! The tests of the table in `engine/FORKS.md` use it, because no test can keep a store in a store buffer.
+//! Other builds have no such job.
 
 #[cfg(all(test, not(brigade_loom)))]
 mod imp {
@@ -15,7 +16,7 @@ mod imp {
     pub(in crate::engine) struct Late(AtomicUsize);
 
     impl Late {
-        /// Has the next heavy fence queue one.
+        /// Makes the next heavy fence queue a job.
         pub(in crate::engine) fn expect(&self) {
             self.0.store(1, Ordering::Relaxed);
         }

@@ -1,12 +1,12 @@
-//! A worker's own queue, in the order that the pool's configuration names.
+//! A worker's own queue, in the configured order.
 
 use brigade_queue::{self as queue, Injector, Limit, StealError, fifo, lifo};
 use brigade_task::Job;
 
 use crate::values::{Config, Order, Queueing};
 
-/// Slots of a worker's queue. At 32 bytes each it fills a quarter of a first-level cache; a queue that overflows has work for
-/// every worker anyway. Go and tokio use the same number.
+/// Slots of a worker's queue. At 32 bytes each they fill a quarter of a first-level cache; an overflowing
+/// queue has work for every worker anyway. Go and tokio use the same number.
 const CAPACITY: usize = 256;
 
 /// The owner's end.
@@ -24,7 +24,7 @@ pub(crate) enum Remote {
     Shared,
 }
 
-/// Does the same with the ring of either order.
+/// Uses the ring of either order.
 macro_rules! with_ring {
     ($queue:expr, $ring:ident => $call:expr, else $shared:expr) => {
         match $queue {
@@ -52,13 +52,13 @@ impl Local {
         }
     }
 
-    /// Queues a job and returns how many are queued now, or returns the job if the queue is full.
+    /// Queues a job and returns the number of queued jobs, or returns the job if the queue is full.
     #[inline(always)]
     pub(crate) fn push(&self, job: Job) -> Result<usize, Job> {
         with_ring!(self, ring => ring.push_counted(job), else Err(job))
     }
 
-    /// Like [`push`](Self::push), for where no time is lost by a call.
+    /// Like [`push`](Self::push), for callers that can afford a call.
     #[inline(never)]
     pub(crate) fn push_again(&self, job: Job) -> Result<usize, Job> {
         self.push(job)
@@ -74,7 +74,7 @@ impl Local {
         with_ring!(self, ring => ring.len(), else 0)
     }
 
-    /// Whether there is a ring at all.
+    /// Whether there is no ring.
     pub(crate) fn is_shared(&self) -> bool {
         matches!(self, Self::Shared)
     }
@@ -84,22 +84,22 @@ impl Local {
         matches!(self, Self::Lifo(_))
     }
 
-    /// Takes the newest job, if that is the one that [`pop`](Self::pop) takes.
+    /// Takes the newest job, if [`pop`](Self::pop) takes the newest first.
     pub(crate) fn pop_newest(&self) -> Option<Job> {
         if self.is_lifo() { self.pop() } else { None }
     }
 
-    /// Moves the older half to the injector; returns how many jobs.
+    /// Moves the older half to the injector; returns the number of moved jobs.
     pub(crate) fn overflow_to(&self, injector: &Injector<Job>) -> usize {
         with_ring!(self, ring => injector.take_overflow(ring), else 0)
     }
 
-    /// Takes up to `most` jobs from the injector: returns the first and queues the others.
+    /// Takes up to `most` jobs from the injector: returns the first and queues the rest.
     pub(crate) fn refill(&self, injector: &Injector<Job>, most: usize) -> Option<Job> {
         with_ring!(self, ring => injector.pop_batch_into(ring, Limit::AtMost(most)), else injector.pop())
     }
 
-    /// Steals half of another worker's jobs: returns the oldest and queues the others.
+    /// Steals half of another worker's jobs: returns the oldest and queues the rest.
     pub(crate) fn steal_from(&self, victim: &Remote) -> Result<Job, StealError> {
         match (self, victim) {
             (Self::Lifo(ring), Remote::Lifo(victim)) => steal_half(victim, ring),
@@ -109,12 +109,12 @@ impl Local {
     }
 }
 
-/// Takes the older half of a victim's jobs: returns the oldest and queues the others.
+/// Takes the older half of a victim's jobs: returns the oldest and queues the rest.
 fn steal_half<O: queue::Order>(
     victim: &queue::Stealer<Job, O>,
     ring: &queue::Worker<Job, O>,
 ) -> Result<Job, StealError> {
-    // One attempt: the search tries other victims before it retries this one.
+    // A single attempt: the search tries the remaining victims before it retries this victim.
     victim.steal_batch_and_pop(ring, Limit::Half, 0).map(|(job, _)| job)
 }
 

@@ -1,6 +1,6 @@
-//! What only one worker may run: its local futures that have been woken, and its shares of broadcasts.
+//! The jobs that only one worker may run: woken local futures, and shares of broadcasts.
 //!
-//! `engine/idle/MAILBOX.md` has the protocols, and the proofs that no wake is lost and no share.
+//! `engine/idle/MAILBOX.md` has the protocols, and proves that no wake-up and no share is lost.
 
 use core::task::Waker;
 use std::collections::VecDeque;
@@ -12,40 +12,40 @@ use brigade_task::{Job, TaskRef};
 
 use crate::values::Priority;
 
-/// The mailbox of one worker, and its local futures.
+/// The mailbox and the local futures of one worker.
 #[derive(Default)]
 pub(in crate::engine) struct Mailbox {
     mail: Mutex<Mail>,
     /// The number of jobs in the mailbox.
     count: AtomicUsize,
-    /// The local futures that have not ended.
+    /// The unfinished local futures.
     locals: unmodelled::Mutex<Locals>,
 }
 
 #[derive(Default)]
 struct Mail {
-    /// In the order in which they were sent.
+    /// In the order of sending.
     jobs: VecDeque<(Kind, Priority, Job)>,
     /// The waker of the worker, while a job on it waits.
     waiting: Option<Waker>,
 }
 
-/// What a job in a mailbox is.
+/// The kind of a job in a mailbox.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// A local future that was woken.
+    /// A woken local future.
     Local,
-    /// A job that was sent to the worker, such as its share of a broadcast. It may be dropped on any thread.
+    /// A job sent to the worker, such as a share of a broadcast. It may be dropped on any thread.
     Share,
 }
 
 #[derive(Default)]
 struct Locals {
-    /// The futures that have ever waited.
+    /// The futures that have waited.
     tasks: Vec<Option<TaskRef>>,
     /// The vacant indices of `tasks`.
     vacant: Vec<u32>,
-    /// How many there are, including those that have never waited.
+    /// The number of unfinished futures, including futures that have never waited.
     alive: usize,
 }
 
@@ -56,8 +56,9 @@ impl Mailbox {
         waiting.into_iter().for_each(Waker::wake);
     }
 
-    /// Queues a job of a class for the worker; called before it can have left: under the roster's lock, in one step with the choice of
-    /// the worker, or once it has been picked. Returns the waker of the worker if a job on it waits, for the caller to wake.
+    /// Queues a job of a class for a worker that can't have left: the caller holds the roster's lock since it
+    /// has chosen the worker, or has picked it. Returns the waker of the worker if a job on it waits, for the
+    /// caller to wake.
     pub(in crate::engine) fn send_share(&self, class: Priority, share: Job) -> Option<Waker> {
         self.queue(Kind::Share, class, share)
     }
@@ -65,7 +66,7 @@ impl Mailbox {
     fn queue(&self, kind: Kind, class: Priority, job: Job) -> Option<Waker> {
         let mut mail = self.mail.lock();
         mail.jobs.push_back((kind, class, job));
-        // The fences of `after_publishing` and `announce` ensure that a worker sees it before it parks.
+        // The fences of `after_publishing` and `announce` ensure that a worker sees the job before it parks.
         self.recount(&mail);
         mail.waiting.take()
     }
@@ -89,14 +90,14 @@ impl Mailbox {
         job.map(|(_, class, job)| (class, job))
     }
 
-    /// Takes all shares; called by a thread that drops them.
+    /// Takes all shares, for a thread that drops them.
     pub(in crate::engine) fn take_shares(&self) -> Vec<Job> {
         self.take_where(&|kind, _| kind == Kind::Share)
     }
 
-    /// Drops the shares that their handles have run or cancelled.
+    /// Drops shares already run or cancelled by their handles.
     pub(in crate::engine) fn sweep(&self) {
-        // It may be the last reference to the result, so not under the lock.
+        // Not under the lock: it may drop the last reference to a result.
         drop(self.take_where(&|kind, job| kind == Kind::Share && job.is_stale()));
     }
 
@@ -105,7 +106,7 @@ impl Mailbox {
             return Vec::new();
         }
         let (mut mail, mut taken) = (self.mail.lock(), Vec::new());
-        // Each moves from the front to the back once, which preserves the order of those that stay.
+        // Each job moves from the front to the back once, which preserves the order of the remaining jobs.
         for _ in 0..mail.jobs.len() {
             match mail.jobs.pop_front() {
                 Some((kind, _, job)) if takes(kind, &job) => taken.push(job),
@@ -116,7 +117,8 @@ impl Mailbox {
         taken
     }
 
-    /// Has a waker be woken when something is sent, while a job on the worker waits; `false` if the mailbox is not empty.
+    /// Sets the waker for the next job sent, while a job on the worker waits. Returns `false` if the mailbox
+    /// is not empty.
     pub(in crate::engine) fn wake_by(&self, waker: Waker) -> bool {
         let mut mail = self.mail.lock();
         let former = mail.waiting.replace(waker);
@@ -126,7 +128,7 @@ impl Mailbox {
         is_empty
     }
 
-    /// Removes the worker's waker, as it stops waiting.
+    /// Removes the waker of a worker that stops waiting.
     pub(in crate::engine) fn stop_waiting(&self) {
         let waiting = self.mail.lock().waiting.take();
         drop(waiting);
@@ -134,7 +136,7 @@ impl Mailbox {
 
     /// The number of queued jobs.
     pub(in crate::engine) fn len(&self) -> usize {
-        // Ordering: Acquire pairs with the Release in `send`.
+        // Ordering: Acquire pairs with the Release in `recount`.
         self.count.load(Ordering::Acquire)
     }
 
@@ -143,12 +145,12 @@ impl Mailbox {
         self.len() == 0
     }
 
-    /// Counts a future that is about to be queued for the first time; called only by the worker.
+    /// Counts a future about to be queued for the first time; called only by the worker.
     pub(in crate::engine) fn accept(&self) {
         self.locals.lock().alive += 1;
     }
 
-    /// Adds a future that is about to wait; returns its number, which is not 0. Called only by the worker.
+    /// Adds a future about to wait; returns a number for it, which is not 0. Called only by the worker.
     pub(in crate::engine) fn bind(&self, task: TaskRef) -> u32 {
         let mut locals = self.locals.lock();
         let vacant = locals.vacant.pop().map(|index| index as usize);
@@ -163,7 +165,7 @@ impl Mailbox {
         }
     }
 
-    /// Removes a future that has ended; its number is 0 if it has never waited.
+    /// Removes an ended future; the number is 0 if it has never waited.
     pub(in crate::engine) fn release(&self, number: u32) {
         let mut locals = self.locals.lock();
         locals.alive -= 1;
@@ -172,22 +174,22 @@ impl Mailbox {
             locals.tasks.get_mut(index as usize).and_then(Option::take)
         });
         drop(locals);
-        // It may be the last reference to the future's memory.
+        // Not under the lock: it may be the last reference to the future's memory.
         drop(task);
     }
 
-    /// Cancels all futures that wait, and wakes all others.
+    /// Cancels all waiting futures, and wakes the rest.
     pub(in crate::engine) fn cancel_waiting(&self) {
         let tasks: Vec<_> = self.locals.lock().tasks.iter().flatten().cloned().collect();
         tasks.iter().for_each(TaskRef::cancel_waiting);
     }
 
-    /// Whether there is a future that waits.
+    /// Whether a future waits.
     pub(in crate::engine) fn has_waiting(&self) -> bool {
         self.locals.lock().tasks.iter().flatten().any(TaskRef::is_waiting)
     }
 
-    /// Whether there are local futures that have not ended.
+    /// Whether there are unfinished local futures.
     pub(in crate::engine) fn has_locals(&self) -> bool {
         self.locals.lock().alive > 0
     }

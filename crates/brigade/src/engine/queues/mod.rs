@@ -1,4 +1,5 @@
-//! Where the jobs of one pool are queued: its injectors, and what each worker has. It must not know which worker is woken for them.
+//! The job queues of one pool: its injectors, and the queues of each worker. This module must not know which
+//! worker is woken for a job.
 
 pub(in crate::engine) mod injectors;
 pub(in crate::engine) mod lanes;
@@ -23,24 +24,24 @@ use peers::Peers;
 
 /// The queues of one pool.
 pub(super) struct Queues {
-    /// Jobs from outside, and jobs that did not fit a worker's own queue.
+    /// Jobs from outside, and overflowing jobs of the workers' own queues.
     pub(super) injectors: Injectors,
-    /// Jobs of the classes above and below the default. Boxed, as a pool may be built on a small stack.
+    /// Jobs of the classes above and below the default. Boxed, because a pool may be built on a small stack.
     pub(super) lanes: Box<Lanes>,
-    /// The workers' own queues, with everything else that they share with other threads.
+    /// The workers' own queues, with everything else shared with other threads.
     pub(super) peers: Peers,
     /// How often completed entries have been swept out of the injectors.
     sweeps: AtomicU64,
-    /// What only a look after a heavy fence sees, in tests.
+    /// Jobs visible only after a heavy fence, in tests.
     pub(super) late: Late,
 }
 
 /// Whether a closed queue accepts a job.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::engine) enum Accepts {
-    /// From outside: it does not.
+    /// A job from outside: only an open queue accepts it.
     IfOpen,
-    /// From a job of the pool, or because the pool accepted it before.
+    /// A job submitted by a job of the pool, or accepted before.
     Always,
 }
 
@@ -73,13 +74,15 @@ impl Queues {
         }
     }
 
-    /// Whether anything is queued that any worker may take.
+    /// Whether any job is queued, except in mailboxes.
     #[inline(never)]
     pub(super) fn has_work(&self) -> bool {
         self.has_shared() || self.peers.iter().any(|(_, peer)| peer.len() > 0)
     }
 
-    /// Whether several jobs wait, or one has been waiting since the last call with these epochs, numbers that change with the queues of a worker.
+    /// Whether jobs are stuck. Such jobs are shared by all workers, or queued together on a worker, or the
+    /// only job of a worker whose queues have not changed since the last call. `epochs` has a number for each
+    /// worker, which changes with the queues.
     pub(super) fn are_stuck(&self, epochs: &mut Vec<u64>) -> bool {
         epochs.resize(self.peers.len(), 0);
         let mut are_stuck = self.has_shared();
@@ -92,17 +95,17 @@ impl Queues {
         are_stuck
     }
 
-    /// Whether anything is queued that belongs to no worker.
+    /// Whether the injectors or the lanes have jobs.
     pub(super) fn has_shared(&self) -> bool {
         !self.injectors.is_empty() || self.lanes.len() > 0
     }
 
-    /// Counts the jobs that belong to no worker.
+    /// Counts the jobs of the injectors and the lanes.
     pub(super) fn shared_len(&self) -> usize {
         self.injectors.len() + self.lanes.len()
     }
 
-    /// The number of jobs that were ever queued other than on a worker.
+    /// The number of jobs ever queued in the injectors and the lanes.
     pub(super) fn pushed(&self) -> u64 {
         self.injectors.pushed() + self.lanes.pushed()
     }
@@ -118,8 +121,8 @@ impl Queues {
         self.peers.iter().any(|(_, peer)| peer.forks.is_used())
     }
 
-    /// Ensures that the next look sees all forks that were pushed before by a worker that has not seen yet what this thread did
-    /// before this: workers fork without a fence.
+    /// Makes earlier forks visible to the caller's next look: each fork whose worker has not yet seen the
+    /// caller's earlier writes. Workers fork without a fence.
     #[inline]
     pub(super) fn fence_forks(&self) {
         if let Some((_, peer)) = self.peers.iter().find(|(_, peer)| peer.forks.is_used()) {
@@ -128,31 +131,32 @@ impl Queues {
         }
     }
 
-    /// Whether anything is queued that one worker alone may take.
+    /// Whether any mailbox has jobs.
     pub(super) fn has_mail(&self) -> bool {
         self.peers.iter().any(|(_, peer)| !peer.mailbox.is_empty())
     }
 
-    /// Whether a worker has local futures that have not ended.
+    /// Whether a worker has unfinished local futures.
     pub(super) fn has_locals(&self) -> bool {
         self.peers.iter().any(|(_, peer)| peer.mailbox.has_locals())
     }
 
-    /// Counts the jobs that any worker may take.
+    /// Counts the queued jobs, without mailboxes.
     #[inline(never)]
     pub(super) fn len(&self) -> usize {
         self.shared_len() + self.peers.iter().map(|(_, peer)| peer.len()).sum::<usize>()
     }
 
-    /// Whether more jobs than that are queued. Those of no worker are counted first, as that is cheaper.
+    /// Whether more than `jobs` jobs are queued. The injectors and the lanes are counted first, because that
+    /// is cheaper.
     pub(super) fn has_more_than(&self, jobs: usize) -> bool {
         self.shared_len() > jobs || self.len() > jobs
     }
 
-    /// Drops completed entries of the injectors and the lanes, and returns how many of these it has cancelled. Each worker sweeps its
-    /// own queue when it sees the new count of sweeps.
+    /// Drops completed entries of the injectors and the lanes. Returns the number of jobs cancelled by this.
+    /// Each worker sweeps its own queue when it sees the new count of sweeps.
     pub(super) fn sweep(&self, idle: &Idle) -> u64 {
-        // Twice as many as trigger a sweep, so that sweeps outpace the new completed entries.
+        // Twice the number of entries that triggers a sweep, so that sweeps outpace new completed entries.
         let most = 2 * MAX_STALE as usize;
         let cancelled = self.injectors.sweep(most) + self.lanes.sweep(most, idle);
         self.sweeps.fetch_add(1, Ordering::Relaxed);
@@ -164,7 +168,7 @@ impl Queues {
         self.sweeps.load(Ordering::Relaxed)
     }
 
-    /// Takes the oldest fork, or job of a scope, of a worker, on a thread that need not be a worker.
+    /// Takes a worker's oldest fork or job of a scope. The caller need not be a worker.
     pub(super) fn take_oldest_part(&self) -> Option<Job> {
         let rest = deque::Worker::new();
         self.peers.iter().filter(|(_, peer)| !peer.forks.is_empty()).find_map(|(_, peer)| {
@@ -182,7 +186,7 @@ impl Queues {
         })
     }
 
-    /// Takes the oldest job of the lowest class that has one, on a thread that need not be a worker.
+    /// Takes the oldest job of the lowest non-empty class. The caller need not be a worker.
     pub(super) fn take_oldest(&self, idle: &Idle) -> Option<(Priority, Job)> {
         let low = || self.lanes.pop_low(None, idle).map(|job| (Priority::Low, job));
         let normal = || self.take_oldest_normal().map(|job| (Priority::Normal, job));
@@ -190,7 +194,7 @@ impl Queues {
         low().or_else(normal).or_else(high)
     }
 
-    /// Takes the oldest job of an injector, else of a worker's queue.
+    /// Takes the oldest job of an injector, or else of a worker's queue.
     fn take_oldest_normal(&self) -> Option<Job> {
         self.injectors.pop(&Cursor::default()).or_else(|| {
             self.peers.iter().find_map(|(_, peer)| {

@@ -1,29 +1,33 @@
-//! What a worker is in the middle of, for threads that wait for a part of it. `engine/FORKS.md` has the argument.
+//! The parts that a worker is running, for threads waiting for such a part. `engine/FORKS.md` has the
+//! argument.
 //!
-//! A worker that takes a part of a fork or a scope, from its own deque or from another worker's, lists the *origin* of what it will
-//! do: the region of the part, and the position of its own deque at that time. Until it has ended the part, the *forks* on its
-//! deque from that position on descend from that region. So a thread that waits for the region may take those, besides parts of
-//! the region itself, and nothing else. It must look under its claim of the fork: the frame of the fork lives until then.
+//! When a worker takes a part of a fork or a scope, from its own deque or from another worker's, it lists an
+//! *origin*: the region of the part, and the position of its own deque at that time. Until the part has
+//! ended, the *forks* on the deque from that position on descend from the region. So a thread waiting for the
+//! region may take these forks, besides parts of the region itself, and nothing else. It must look under its claim
+//! of the fork: the frame of the fork lives until then.
 //!
-//! **Orderings.** All are Relaxed. A push is a Release store, so a thief that has claimed a fork sees the list as it was at the push
-//! of the fork, or entries that are newer. Those of that time stay until the fork is off the deque. An origin that has ended has the
-//! position `NEVER`, and one that begins later begins behind the fork: neither contains it, whichever mixture of them a thief sees.
+//! **Orderings.** All are Relaxed. A push is a Release store, so a thief with a claim on a fork sees the list
+//! as of the push of the fork, or newer entries. The entries of that time stay until the fork is off the
+//! deque. An ended origin has the position `NEVER`, and a later origin begins behind the fork: neither
+//! contains it, in whichever mixture a thief sees them.
 //!
-//! A job of another scope that the part has added may outlive it, and the origin is removed a moment after the part has ended:
-//! by then, another fork may have begun at the address of its region. A fork is off the deque before the job that forked it ends.
+//! Only forks count. A job that the part adds to a different scope may outlive it, and the origin is removed
+//! a moment after the part has ended: by then, a new fork may have begun at the address of the region. A fork
+//! is off the deque before its job ends.
 
 use brigade_sync::atomic::Ordering;
 use brigade_sync::unmodelled::{AtomicU64, AtomicUsize};
 use brigade_task::Region;
 
-/// The depth of nested waits in which a worker runs parts; deeper ones sleep. Fault 40 of the catalogue needs a bound, and a
-/// balanced tree of a million forks is 20 deep.
+/// The depth of nested waits in which a worker runs parts; deeper waits sleep. Fault 40 of the catalogue
+/// needs a bound, and a balanced tree of a million forks is 20 deep.
 pub(in crate::engine) const DEPTH: usize = 64;
 
-/// A position that no fork reaches.
+/// A position beyond every fork.
 const NEVER: u64 = u64::MAX;
 
-/// The origins of one worker, from the outermost in; only the worker changes them.
+/// The origins of one worker, outermost first; only the worker changes them.
 pub(in crate::engine) struct Origins {
     depth: AtomicUsize,
     /// The address of a region, and a position.
@@ -38,7 +42,7 @@ impl Default for Origins {
 }
 
 impl Origins {
-    /// Adds an origin; returns the number of those before it, which end it.
+    /// Adds an origin; returns the previous number of origins, for [`end`](Self::end).
     pub(in crate::engine) fn begin(&self, region: Region, position: u64) -> usize {
         let depth = self.depth.load(Ordering::Relaxed);
         if let Some((address, from)) = self.list.get(depth) {
@@ -49,7 +53,7 @@ impl Origins {
         depth
     }
 
-    /// The region of the outermost origin; only the worker asks for it.
+    /// Returns the region of the outermost origin; called only by the worker.
     pub(in crate::engine) fn outermost(&self) -> Option<Region> {
         let is_listed = self.depth.load(Ordering::Relaxed) > 0;
         is_listed.then(|| Region::at(self.list[0].0.load(Ordering::Relaxed)))
@@ -68,7 +72,7 @@ impl Origins {
         self.depth.store(depth, Ordering::Relaxed);
     }
 
-    /// Whether an item of the worker's deque at that position descends from a region.
+    /// Whether an item of the worker's deque at this position descends from a region.
     pub(in crate::engine) fn descends(&self, region: Region, position: u64) -> bool {
         let depth = self.depth.load(Ordering::Relaxed);
         self.list[..depth].iter().any(|(address, from)| {
@@ -82,7 +86,7 @@ impl Origins {
 mod tests {
     use super::*;
 
-    /// A thief may see a depth and an address that are newer than what it sees of the rest.
+    /// A thief may see a newer depth and a newer address beside older entries.
     #[test]
     fn an_origin_that_has_ended_has_no_forks_whatever_depth_a_thief_sees() {
         let (origins, region) = (Origins::default(), Region::at(8));

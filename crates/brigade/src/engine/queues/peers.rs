@@ -1,7 +1,8 @@
-//! What other threads share with each worker, by its index in the pool.
+//! The part of each worker shared with other threads, by the worker's index in the pool.
 //!
-//! Slots are allocated in runs, each as long as all before it, and live as long as the pool, so that a pool can grow while
-//! other threads read. A worker that leaves releases its slot, with its queue and counters, for the next worker.
+//! Slots are allocated in runs, each as long as all runs before it, and live as long as the pool, so a pool
+//! can grow while other threads read. A leaving worker releases its slot, with queues and counters, for the
+//! next worker.
 
 use std::sync::Arc;
 
@@ -22,21 +23,21 @@ use crate::values::{Config, Counters, WorkerMetrics};
 /// The owner's ends of a worker's queues.
 pub(in crate::engine) type Own = (Local, deque::Worker<Part>);
 
-/// What other threads share with a worker.
+/// The part of a worker shared with other threads.
 pub(in crate::engine) struct Peer {
     pub(in crate::engine) remote: Remote,
-    /// Forked work, and jobs of scopes, that any thread may take.
+    /// Forks and jobs of scopes, for any thread.
     pub(in crate::engine) forks: deque::Stealer<Part>,
-    /// What the worker is in the middle of.
+    /// The parts that the worker is running.
     pub(in crate::engine) origins: Origins,
     pub(in crate::engine) sleeper: Sleeper,
     /// Jobs that only this worker may run.
     pub(in crate::engine) mailbox: Mailbox,
-    /// In their own cache line, as the worker writes them at every turn.
+    /// In their own cache line, because the worker writes them at every turn.
     pub(in crate::engine) counters: CachePadded<Counters>,
-    /// What the worker runs, if the pool's jobs are observed.
+    /// The running jobs, if the pool's jobs are observed.
     pub(in crate::engine) record: Record,
-    /// What the worker does, while the pool is traced.
+    /// The worker's activity, while the pool is traced.
     #[cfg(feature = "trace")]
     pub(in crate::engine) track: brigade_trace::Track,
     /// The owner's ends of the queues, while no worker has them.
@@ -60,7 +61,7 @@ impl Peer {
         })
     }
 
-    /// Steals the oldest fork, and no other for `rest`.
+    /// Steals the oldest fork alone, and nothing for `rest`.
     #[inline(never)]
     pub(in crate::engine) fn steal_fork(
         &self,
@@ -69,7 +70,7 @@ impl Peer {
         self.forks.steal(rest, |_, _| 1)
     }
 
-    /// The number of jobs and forks that any worker may take.
+    /// The number of queued jobs and forks, without the mailbox.
     pub(in crate::engine) fn len(&self) -> usize {
         self.remote.len() + self.forks.len()
     }
@@ -92,17 +93,17 @@ impl Peer {
     }
 }
 
-/// Runs of slots: the first has 1, and each later one as many as all before it.
+/// Runs of slots: the first run has 1 slot, and each later run as many as all runs before it.
 const RUNS: usize = PLACES.ilog2() as usize + 1;
 
 /// The slots of a pool.
 pub(in crate::engine) struct Peers {
     runs: [OnceLock<Box<[Arc<Peer>]>>; RUNS],
-    /// One more than the largest index in use so far.
+    /// The largest index used so far, plus 1.
     used: AtomicUsize,
 }
 
-/// The run that an index is in, and its position in that run.
+/// The run of an index, and the position in this run.
 fn locate(index: usize) -> (usize, usize) {
     match index.checked_ilog2() {
         None => (0, 0),
@@ -122,29 +123,31 @@ impl Peers {
             let length = if run == 0 { 1 } else { 1 << (run - 1) };
             (0..length).map(|_| Peer::new(config)).collect()
         });
-        // Before its worker starts, so before its queue can have a job: a thread that sees the job also sees the slot.
+        // Before the worker starts, so before its queue can have a job: a thread that sees the job also sees
+        // the slot.
         self.used.fetch_max(index + 1, Ordering::Release);
     }
 
-    /// The slot with this index; `None` if it has never had a worker. Slots are not opened in order.
+    /// Returns the slot with this index, if it is allocated. Slots are not opened in order.
     pub(in crate::engine) fn get(&self, index: usize) -> Option<&Arc<Peer>> {
         let (run, offset) = locate(index);
         self.runs[run].get().map(|places| &places[offset])
     }
 
-    /// The slot with this index, which has a worker.
+    /// Returns the slot with this index, which must be open.
     pub(in crate::engine) fn at(&self, index: usize) -> &Arc<Peer> {
         let Some(peer) = self.get(index) else { unreachable!("a worker's place has been opened") };
         peer
     }
 
-    /// A number above the indices of all slots that have ever had a worker.
+    /// A number above the indices of all open slots.
     pub(in crate::engine) fn len(&self) -> usize {
         // Ordering: Acquire pairs with the Release in `open`.
         self.used.load(Ordering::Acquire)
     }
 
-    /// All slots that have ever had a worker, and maybe some that had none, with their indices. Some indices between them have none.
+    /// All allocated slots with their indices. Some may never have had a worker, and some indices between
+    /// them have no slot.
     pub(in crate::engine) fn iter(&self) -> impl Iterator<Item = (usize, &Arc<Peer>)> + Clone {
         (0..self.len()).filter_map(|index| Some((index, self.get(index)?)))
     }

@@ -1,7 +1,7 @@
 //! The clock of a pool: the system's, or a paused clock.
 //!
-//! The time of a paused clock passes nowhere but in [`leap`](Clock::leap) and [`advance`](Clock::advance). It belongs to the pool and not
-//! to the thread that drives it, as other threads set timers in the pool too.
+//! A paused clock moves only in [`leap`](Clock::leap) and [`advance`](Clock::advance). It belongs to the
+//! pool, and not to the thread that drives the pool, because other threads set timers in the pool too.
 
 use core::time::Duration;
 use std::time::Instant;
@@ -16,15 +16,15 @@ pub(crate) struct Clock(Option<Paused>);
 
 struct Paused {
     now: Mutex<Instant>,
-    /// The clock never gets here: a timer that is set to this time, or later, never fires.
+    /// The clock never gets here: a timer set to this time, or later, never fires.
     end: Instant,
 }
 
 impl Clock {
-    /// Whether there are paused clocks in this build. The compiler removes the code for them from others.
+    /// Whether this build has paused clocks. The compiler removes their code from other builds.
     pub(crate) const MAY_BE_PAUSED: bool = cfg!(feature = "test-util");
 
-    /// The system's clock, or a clock that is paused at `start`.
+    /// The system's clock, or a clock paused at `start`.
     pub(super) fn new(is_paused: bool, start: Instant) -> Self {
         Self(is_paused.then(|| Paused { now: Mutex::new(start), end: start + FAR }))
     }
@@ -41,7 +41,7 @@ impl Clock {
         self.paused().map_or_else(time::now, |paused| *paused.now.lock())
     }
 
-    /// How long a thread sleeps until that time; `None` if that is forever. A paused clock [leaps](Self::leap) there.
+    /// How long a thread sleeps until `at`; `None` for ever. A paused clock [leaps](Self::leap) there.
     pub(super) fn until(&self, at: Instant) -> Option<Duration> {
         match self.paused() {
             Some(paused) => (at < paused.end).then_some(Duration::ZERO),
@@ -49,7 +49,7 @@ impl Clock {
         }
     }
 
-    /// Moves a paused clock to that time, where a thread would sleep until then.
+    /// Moves a paused clock to `at`, if a thread would sleep until then.
     pub(super) fn leap(&self, at: Instant) {
         if let Some(paused) = self.paused().filter(|paused| at < paused.end) {
             let mut now = paused.now.lock();
@@ -57,10 +57,10 @@ impl Clock {
         }
     }
 
-    /// Moves a paused clock by that much.
+    /// Moves a paused clock by a duration.
     ///
     /// # Errors
-    /// With advice, if it is not paused or would come to its end.
+    /// With advice, if the clock is not paused or would come to its end.
     #[cfg(feature = "test-util")]
     pub(crate) fn advance(&self, by: Duration) -> Result<(), &'static str> {
         let paused = self

@@ -1,4 +1,4 @@
-//! What a timer does when it is due, or when its pool ends before that.
+//! The actions of a timer when it is due, or when its pool ends before.
 
 use core::task::Waker;
 use std::sync::Arc;
@@ -7,10 +7,10 @@ use brigade_task::{Job, contain};
 
 use crate::values::Priority;
 
-/// What a timer does when it is due.
+/// The action of a due timer.
 ///
-/// The entry of a closure must be [fired](Self::fire) or [given up](Self::give_up), unless the closure has been taken: the `Timer` keeps
-/// the closure alive where the entry is only dropped.
+/// The entry of a closure must be [fired](Self::fire) or [given up](Self::give_up), unless the closure has
+/// been taken: if the entry is only dropped, the `Timer` keeps the closure alive.
 pub(crate) enum Entry {
     /// Wakes a future.
     Wake(Waker),
@@ -26,10 +26,10 @@ pub(crate) enum Entry {
 
 /// A closure that runs at a given time.
 pub(crate) trait Due: Send + Sync {
-    /// Makes the job that runs the closure, which is due.
+    /// Makes the job that runs the due closure.
     fn due(self: Arc<Self>) -> Job;
 
-    /// Drops the closure, if it still exists, as it will never be due.
+    /// Drops the closure, if it still exists, because it will never be due.
     fn abandon(&self);
 }
 
@@ -41,7 +41,7 @@ impl Entry {
 
     /// Wakes the future, or passes the closure's job to `queue`. A panic of a waker is contained.
     ///
-    /// Calls user code: a worker must call it outside of every lock.
+    /// Calls user code: a worker must not hold a lock.
     pub(crate) fn fire(self, queue: &mut impl FnMut(Priority, Job)) {
         match self {
             Self::Wake(waker) => contain(|| waker.wake()),
@@ -49,10 +49,10 @@ impl Entry {
         }
     }
 
-    /// Ends a timer that will never be due, as the pool has been closed or has ended: a waiting task is woken, to set its timer in
-    /// another pool; a closure is dropped.
+    /// Ends a timer that will never be due, because the pool has been closed or has ended. A waiting task is
+    /// woken, to set its timer in another pool; a closure is dropped.
     ///
-    /// Calls user code, outside of every lock.
+    /// Calls user code: the caller must not hold a lock.
     pub(crate) fn give_up(self) {
         match self {
             Self::Wake(waker) => contain(|| waker.wake()),

@@ -1,4 +1,5 @@
-//! A thread that goes to sleep until the next deadline, beside others that set and cancel timers in parts of their own.
+//! A thread going to sleep until the next deadline, beside threads that set and cancel timers in their own
+//! parts.
 
 use std::sync::Arc;
 use std::task::Waker;
@@ -13,12 +14,12 @@ use super::{Entry, TimerKey, Timers};
 /// Compiles only if the facade really is loom's.
 const _: fn(brigade_sync::atomic::AtomicBool) -> loom::sync::atomic::AtomicBool = |a| a;
 
-/// Timers in two parts, and a thread that sleeps for them.
+/// Timers in two parts, and a thread sleeping for them.
 struct Sleeper {
     timers: Timers,
-    /// It has announced itself.
+    /// The thread has announced itself.
     sleeps: AtomicBool,
-    /// It was told to look again.
+    /// The thread was told to look again.
     told: AtomicBool,
 }
 
@@ -28,7 +29,7 @@ impl Sleeper {
         Self { timers: Timers::new(2, false), sleeps, told }
     }
 
-    /// `Core::set_timer`, of a timer that is due after some milliseconds.
+    /// `Core::set_timer`, for a timer due after some milliseconds.
     fn set(&self, worker: usize, after: u64) -> TimerKey {
         turn();
         let at = self.timers.start + Duration::from_millis(after);
@@ -48,7 +49,7 @@ impl Sleeper {
         assert!(self.timers.remove(key).is_some());
     }
 
-    /// A worker that parks as the driver holder: until when it sleeps.
+    /// A worker parks as the driver holder; returns the end of its sleep.
     fn sleep(&self) -> Option<Instant> {
         turn();
         self.sleeps.store(true, Ordering::Relaxed);
@@ -56,8 +57,8 @@ impl Sleeper {
         if self.timers.is_empty() { None } else { self.timers.wake_at() }
     }
 
-    /// Calls both on threads of their own, beside one that goes to sleep. It wakes no later than the first timer that is left, or was
-    /// told of it.
+    /// Calls both closures on threads of their own, beside a thread going to sleep. This thread wakes no
+    /// later than the first remaining timer, or was told of it.
     fn beside(
         self,
         one: impl FnOnce(&Self) + Send + 'static,
@@ -81,7 +82,7 @@ impl Sleeper {
     }
 }
 
-/// Caught: `lock_all` that has one lock at a time.
+/// Caught: a `lock_all` that holds a single lock at a time.
 #[test]
 fn a_timer_set_beside_the_cancel_of_an_earlier_one_in_another_part_is_not_slept_past() {
     check(2, || {
@@ -99,7 +100,7 @@ fn of_two_timers_set_at_once_in_two_parts_none_is_slept_past() {
     });
 }
 
-/// Caught: `remove` without `lock_all`, or with one that has one lock at a time.
+/// Caught: `remove` without `lock_all`, or with a `lock_all` that holds a single lock at a time.
 #[test]
 fn the_last_timers_of_two_parts_cancelled_at_once_leave_nothing_to_wait_for() {
     check(2, || {
@@ -109,9 +110,10 @@ fn the_last_timers_of_two_parts_cancelled_at_once_leave_nothing_to_wait_for() {
     });
 }
 
-/// A part knows of the timer after 120 ms that it is due after 67 ms or later, when its slot of the wheel begins.
+/// A part knows of the timer after 120 ms only that it is due after 67 ms or later, when its wheel slot
+/// begins.
 ///
-/// Caught: `note_next` that lowers `next`.
+/// Caught: a `note_next` that lowers `next`.
 #[test]
 fn a_timer_set_after_a_look_that_found_nothing_is_not_slept_past() {
     check(2, || {

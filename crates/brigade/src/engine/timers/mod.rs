@@ -1,25 +1,29 @@
-//! The timers of one pool. It must not know which thread waits for them.
+//! The timers of one pool. This module must not know which thread waits for them.
 //!
-//! Each worker sets timers in a [`Part`] of its own, so that workers that set and cancel timers all the time, as servers do that
-//! limit the time of each request, share no lock and no cache line. Beside the parts there is one time to read without a lock,
-//! no later than the earliest deadline. Any thread may take what is due from any part, so a worker in a long job delays none.
+//! A pool has a [`Part`] for each worker that can run at once, up to 8, and each worker sets all timers in
+//! the same part. So workers setting and cancelling timers all the time, like servers with a timeout for each
+//! request, seldom share a lock or a cache line. Beside the parts there is a single time to read without a
+//! lock, no later than the earliest deadline. Any thread may take due timers from any part, so a worker in a
+//! long job delays none.
 //!
-//! No user code runs under a lock: the caller wakes, queues or drops the entries that are taken out. The engine decides which
-//! thread sleeps until the next deadline, and which is woken when an earlier one is set.
+//! No user code runs under a lock: the caller wakes, queues or drops the entries taken out. The engine
+//! decides which thread sleeps until the next deadline, and which thread is woken when an earlier timer is
+//! set.
 //!
-//! *The time beside the parts* (`next`). A thread that sets an earlier timer lowers it, under the lock of its part, and sees to a
-//! thread that sleeps for longer. It is raised only under the locks of all parts: after what was due has been taken out, before a
-//! thread sleeps until it, and when no part has a timer. So it is never later than a deadline, and [`NONE`] only if there is
-//! none. It is too early where the earliest timer has been cancelled, or where a part knows only the slot of its wheel in
-//! which that timer is: then a thread that works looks in vain. A thread that sleeps does so until the exact time. Only a timer
-//! lowers it: otherwise such a thread would sleep past another timer that is set in between. It is one atomic variable, so the
-//! argument of `engine/idle/DRIVER.md` need not know of parts. `loom_tests` has models.
+//! *The time beside the parts* (`next`). A thread that sets an earlier timer lowers it, under the lock of its
+//! part, and the caller sees to a thread sleeping for longer. It is raised only under the locks of all parts:
+//! after due timers have been taken out, before a thread sleeps until it, and when no part has a timer. So it
+//! is never later than a deadline, and [`NONE`] only if there is no timer. It is too early if the earliest
+//! timer has been cancelled, or if a part knows only the wheel slot of this timer: then a running thread
+//! looks in vain. A sleeping thread sleeps until the exact time. Only a new timer lowers it: otherwise a
+//! thread asleep until a later time would sleep past a timer set in between. It is a single atomic variable,
+//! so the argument of `engine/idle/DRIVER.md` need not know of parts. `loom_tests` has models.
 //!
-//! *Rejected:* to raise it at each removal of the earliest timer: where all are cancelled in the order in which they were set,
-//! that is each of them.
-//! *Rejected:* a wheel whose ticks fire timers. They are either coarser than the promised millisecond, or wake a thread without
-//! need.
-//! *Rejected:* a part that only its worker may read: a worker in a long job would delay its own.
+//! *Rejected:* to raise it at each removal of the earliest timer: if timers are cancelled in the order of
+//! their setting, each removal would raise it.
+//! *Rejected:* a wheel whose ticks fire timers. They are either coarser than the promised millisecond, or
+//! wake a thread without need.
+//! *Rejected:* a part for its worker alone: a worker in a long job would delay its own timers.
 
 mod clock;
 mod entry;
@@ -45,42 +49,43 @@ use part::{Part, Pending};
 /// No deadline.
 const NONE: u64 = u64::MAX;
 
-/// Stands for a time that is too far in the future to be represented: long enough, and within the range of every system's
-/// clock.
+/// Stands for a time too far in the future to be represented: long enough, and within the range of every
+/// system's clock.
 pub(crate) const FAR: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
-/// The parts of a large pool: threads that look for what is due read each of them.
+/// The number of parts in a large pool: threads looking for due timers read each part.
 const MOST_PARTS: usize = 8;
 
-/// How late a timer may fire for the sake of others, so that they all cost one wake-up. On a virtual machine a wake-up costs some
-/// 30 µs of CPU time, a hundred times what a timer does. The promised millisecond less the slack of the system's timers.
+/// How late a timer may fire so that dense timers share a wake-up. On a virtual machine a wake-up costs about
+/// 30 µs of CPU time, a hundred times the cost of a timer. The value is the promised millisecond less the
+/// slack of the system's timers.
 const TOGETHER: Duration = Duration::from_micros(900);
 
-/// How many timers must be due within that time for that.
+/// Timers are dense if this number of them is due within [`TOGETHER`].
 const DENSE: usize = 4;
 
 /// The timers of one pool.
 pub(crate) struct Timers {
-    /// Each worker sets its timers in one of them.
+    /// Each worker sets all timers in the same part.
     parts: Box<[CachePadded<Part>]>,
     shared: CachePadded<Shared>,
-    /// The clock that deadlines are compared with.
+    /// The clock for deadlines.
     clock: Clock,
     start: Instant,
 }
 
-/// What threads read at each look for timers, and write seldom.
+/// Read at each look for timers, and seldom written.
 struct Shared {
-    /// Nanoseconds since `start`, no later than the earliest deadline; [`NONE`] if there is no timer. Lowered under the lock of
-    /// a part, and raised under all of them.
+    /// Nanoseconds since `start`, no later than the earliest deadline; [`NONE`] if there is no timer. Lowered
+    /// under the lock of a part, and raised under the locks of all parts.
     next: AtomicU64,
-    /// A bit for each part with a timer, which changes under its lock.
+    /// A bit for each part with a timer; it changes under the lock of the part.
     used: AtomicU64,
-    /// Closures that have been set, and are neither queued yet nor dropped.
+    /// Closures with a timer, or taken out and neither queued nor dropped yet.
     closures: AtomicU64,
 }
 
-/// All parts under their locks.
+/// The locks of all parts.
 struct All<'a>([Option<MutexGuard<'a, Pending>>; MOST_PARTS]);
 
 impl All<'_> {
@@ -100,16 +105,16 @@ impl All<'_> {
     }
 }
 
-/// Names a timer of one pool, even after it has fired or been removed.
+/// Names a timer of a pool, even after it has fired or been removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct TimerKey {
-    /// Its name in its part. Of two with the same deadline in one part, the one that was set first fires first.
+    /// The key in the part. Of two timers with the same deadline in a part, the timer set first fires first.
     key: Key,
     part: u8,
 }
 
 impl Timers {
-    /// No timers, in a pool of at most this many threads, whose clock may be paused.
+    /// Makes the timers of a pool with at most `threads` threads, whose clock may be paused.
     pub(crate) fn new(threads: usize, is_paused: bool) -> Self {
         let start = time::now();
         let parts = threads.clamp(1, MOST_PARTS);
@@ -125,22 +130,23 @@ impl Timers {
         }
     }
 
-    /// The clock that deadlines are compared with.
+    /// The clock for deadlines.
     pub(crate) fn clock(&self) -> &Clock {
         &self.clock
     }
 
     /// A time no later than the earliest deadline.
     pub(crate) fn next(&self) -> Option<Instant> {
-        // Ordering: Relaxed: only a time is read from it. The fences of `idle` ensure that a thread that goes to sleep and one
-        // that sets a timer don't miss each other, as for a job.
+        // Ordering: Relaxed: only a time is read from it. The fences of `idle` ensure that a thread going to
+        // sleep and a thread setting a timer don't miss each other, as for a job.
         let next = self.shared.next.load(Ordering::Relaxed);
         let next = (next != NONE).then(|| Duration::from_nanos(next))?;
         self.start.checked_add(next)
     }
 
-    /// When a thread that sleeps for timers should wake: at the earliest deadline, or, where timers are dense, at the last of
-    /// those with which that one fires together. A paused clock wakes no thread, and stops at each deadline.
+    /// When a thread that sleeps for timers should wake: at the earliest deadline or, if timers are dense, at
+    /// the last deadline within [`TOGETHER`] of it. A paused clock wakes no thread, and stops at each
+    /// deadline.
     pub(crate) fn wake_at(&self) -> Option<Instant> {
         let mut all = self.lock_all();
         let first = all.first()?;
@@ -152,7 +158,7 @@ impl Timers {
         (count >= DENSE).then(last).unwrap_or(Some(first))
     }
 
-    /// How long a thread may sleep before it must fire timers; `None` if that is forever.
+    /// How long a thread may sleep before it must fire timers; `None` for ever.
     pub(crate) fn until(&self) -> Option<Duration> {
         if self.is_empty() {
             return None;
@@ -160,7 +166,7 @@ impl Timers {
         self.wake_at().and_then(|at| self.clock.until(at))
     }
 
-    /// Moves a paused clock to the earliest deadline: nothing can run before that.
+    /// Moves a paused clock to the earliest deadline: nothing can run before.
     pub(crate) fn leap(&self) {
         if self.clock.is_paused() {
             self.wake_at().into_iter().for_each(|at| self.clock.leap(at));
@@ -173,19 +179,20 @@ impl Timers {
         self.shared.next.load(Ordering::Relaxed) == NONE
     }
 
-    /// Whether a closure has a timer, or is being moved from here to a queue.
+    /// Whether a closure has a timer, or is moving from a timer to a queue.
     pub(crate) fn has_closures(&self) -> bool {
-        // Ordering: SeqCst, as for its changes: a thread that no longer sees the closure here sees its job in the queue.
+        // Ordering: SeqCst, as for its changes: a thread that no longer sees the closure here sees the job in
+        // the queue.
         self.shared.closures.load(Ordering::SeqCst) > 0
     }
 
-    /// Notes that a closure that was taken out has been queued or dropped; `true` if there is no other.
+    /// Notes that a closure taken out has been queued or dropped; `true` if it was the last.
     pub(crate) fn closure_left(&self) -> bool {
         self.shared.closures.fetch_sub(1, Ordering::SeqCst) == 1
     }
 
-    /// Sets a timer, in the part of the worker with this index; returns its key, and whether a thread that sleeps until the
-    /// earliest one must be told.
+    /// Sets a timer in the part of the worker with this index. Returns the key, and whether a thread that
+    /// sleeps until the earliest deadline must be told.
     ///
     /// # Errors
     /// Returns the entry if the pool is closed, or, for a waker, if the pool has ended.
@@ -195,7 +202,7 @@ impl Timers {
         at: Instant,
         entry: Entry,
     ) -> Result<(TimerKey, bool), Entry> {
-        // Counted first: a closure that is in there is counted.
+        // Counted first: every closure in a part is counted.
         let is_closure = entry.is_closure();
         if is_closure {
             self.shared.closures.fetch_add(1, Ordering::SeqCst);
@@ -232,7 +239,7 @@ impl Timers {
         let entry = pending.remove(key.key)?;
         if pending.is_empty() && self.note_bound(usize::from(key.part), &pending) {
             drop(pending);
-            // There may be nothing to wait for: no thread should.
+            // Raises `next`: if no timer is left, no thread should wait.
             self.lock_all();
         }
         Some(entry)
@@ -245,7 +252,7 @@ impl Timers {
             Some(false) => {}
             unchanged => return unchanged.is_some(),
         }
-        // Cloned, and dropped below, outside of the lock.
+        // Cloned, and dropped below, outside the lock.
         let mut entry = Entry::Wake(waker.clone());
         let changed = self.change(key, |present| core::mem::swap(present, &mut entry));
         drop(entry);
@@ -272,18 +279,20 @@ impl Timers {
             if due.is_some() {
                 return due;
             }
-            // The next look is at a later time, unless both times are before `start`, or centuries after it.
+            // The look has raised the bound, unless the deadline and `now` are before `start`, or centuries
+            // after it.
             if self.parts[index].bound() == bound {
                 break;
             }
         }
-        // What is left is due later.
+        // The remaining timers are due later.
         self.lock_all();
         None
     }
 
-    /// Takes the closures of a pool that has been closed, for the caller to [give up](Entry::give_up), and accepts no more. Wakers stay, as a
-    /// running job may wait for one. Closures that run once also stay if the pool `finishes` what it has accepted.
+    /// Takes the closures of a closed pool, for the caller to [give up](Entry::give_up), and accepts no more
+    /// closures. Wakers stay, because a running job may wait for a timer. Closures that run once also stay if
+    /// the pool `finishes` all accepted work.
     pub(crate) fn close(&self, finishes: bool) -> Vec<Entry> {
         self.take_unless(Pending::close, &|entry| match entry {
             Entry::Wake(_) => true,
@@ -291,12 +300,13 @@ impl Timers {
         })
     }
 
-    /// Takes all timers of a pool that has ended, for the caller to [give up](Entry::give_up), and accepts nothing any more.
+    /// Takes all timers of an ended pool, for the caller to [give up](Entry::give_up), and accepts nothing
+    /// any more.
     pub(crate) fn end(&self) -> Vec<Entry> {
         self.take_unless(Pending::end, &|_| false)
     }
 
-    /// Changes what each part accepts, and takes all except those that stay.
+    /// Calls `change` for each part, and takes all entries for which `stays` returns `false`.
     fn take_unless(&self, change: fn(&mut Pending), stays: &dyn Fn(&Entry) -> bool) -> Vec<Entry> {
         let mut taken = Vec::new();
         for (index, part) in self.parts.iter().enumerate() {
@@ -311,7 +321,7 @@ impl Timers {
         taken
     }
 
-    /// Updates what is known of a part after timers have been taken out; `true` if all parts are empty since then.
+    /// Updates the bound of a part after timers were taken out; `true` if all parts are empty since then.
     fn note_bound(&self, index: usize, pending: &Pending) -> bool {
         let bound = pending.bound();
         self.parts[index].note_bound(bound.map_or(NONE, |bound| self.nanos(bound)));
@@ -319,15 +329,15 @@ impl Timers {
         bound.is_none() && self.shared.used.fetch_and(!bit, Ordering::Relaxed) == bit
     }
 
-    /// Takes the locks of all parts, and raises `next` to what they know of the earliest deadline.
+    /// Takes the locks of all parts, and raises `next` to the earliest of their bounds.
     fn lock_all(&self) -> All<'_> {
         let mut all = All(array::from_fn(|index| self.parts.get(index).map(|part| part.lock())));
         self.note_next(all.parts().filter_map(|part| part.bound()).min());
         all
     }
 
-    /// Raises `next`, under the locks of all parts. If it is later than `bound`, a thread may sleep until then, and nothing but an
-    /// earlier timer wakes it.
+    /// Raises `next`, under the locks of all parts. If it is later than `bound`, a thread may sleep until
+    /// then, and only an earlier timer wakes it.
     fn note_next(&self, bound: Option<Instant>) {
         // Ordering: Relaxed, as in `next`: a thread that lowers it holds one of these locks.
         let next = self.shared.next.load(Ordering::Relaxed);
@@ -335,7 +345,7 @@ impl Timers {
         self.shared.next.store(raised, Ordering::Relaxed);
     }
 
-    /// A deadline in nanoseconds since `start`. A timer that is centuries away is checked again after that time.
+    /// A deadline in nanoseconds since `start`. A timer centuries away is checked again after this time.
     fn nanos(&self, at: Instant) -> u64 {
         let nanos = at.saturating_duration_since(self.start).as_nanos();
         u64::try_from(nanos).unwrap_or(NONE).min(NONE - 1)

@@ -1,4 +1,4 @@
-//! The timers that some of the workers have set.
+//! The timers set by some of the workers.
 
 use std::time::Instant;
 
@@ -8,18 +8,18 @@ use brigade_timer::{Agenda, Key};
 
 use super::{Entry, NONE};
 
-/// The timers that some of the workers have set.
+/// The timers set by some of the workers.
 pub(super) struct Part {
     pending: Mutex<Pending>,
-    /// A time no later than the earliest deadline, in nanoseconds since the start of the pool's timers, or [`NONE`]. Written
-    /// under the lock.
+    /// A time no later than the earliest deadline, in nanoseconds since the start of the pool's timers, or
+    /// [`NONE`]. Written under the lock.
     bound: AtomicU64,
 }
 
 /// The data under the lock.
 #[derive(Default)]
 pub(super) struct Pending {
-    /// The timers that are set; `None` until the first is.
+    /// The timers; `None` until the first is set.
     agenda: Option<Box<dyn Agenda<Entry>>>,
     accepts: Accepts,
 }
@@ -91,17 +91,17 @@ impl Pending {
         self.agenda.as_mut()?.first()
     }
 
-    /// How many timers are due by then, counted up to `most`.
+    /// The number of timers due by `end`, counted up to `most`.
     pub(super) fn count_until(&mut self, end: Instant, most: usize) -> usize {
         self.agenda.as_mut().map_or(0, |agenda| agenda.count_until(end, most))
     }
 
-    /// The deadline of the last timer that is due by then.
+    /// The deadline of the last timer due by `end`.
     pub(super) fn last_until(&mut self, end: Instant) -> Option<Instant> {
         self.agenda.as_mut()?.last_until(end)
     }
 
-    /// Adds a timer. Timers that are set later will not be due long before `start`.
+    /// Adds a timer. Later timers will not be due long before `start`.
     pub(super) fn insert(&mut self, start: Instant, at: Instant, entry: Entry) -> Key {
         self.agenda.get_or_insert_with(|| brigade_timer::new(start)).insert(at, entry)
     }
@@ -119,7 +119,7 @@ impl Pending {
         self.agenda.as_mut()?.take_due(now)
     }
 
-    /// Takes all except those that stay.
+    /// Takes all timers except those that `stay`.
     pub(super) fn take_unless(&mut self, stays: &dyn Fn(&Entry) -> bool) -> Vec<Entry> {
         self.agenda.as_mut().map_or_else(Vec::new, |agenda| agenda.take_unless(stays))
     }

@@ -14,13 +14,13 @@ std::thread_local! {
     static WORKER: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The index of a worker, another one each time.
+/// The index of a worker, a new one each time.
 fn worker() -> usize {
     WORKER.set(WORKER.get() + 1);
     WORKER.get()
 }
 
-/// The timers of a pool of that many threads.
+/// The timers of a pool with this number of threads.
 fn timers(threads: usize) -> Timers {
     Timers::new(threads, false)
 }
@@ -38,7 +38,7 @@ fn all_due(timers: &Timers, now: Instant) -> Vec<Entry> {
     core::iter::from_fn(|| timers.take_due(now)).collect()
 }
 
-/// Counts how often it was due, and how often abandoned.
+/// Counts the calls of `due` and of `abandon`.
 #[derive(Default)]
 struct Closure(Mutex<(u32, u32)>);
 
