@@ -27,8 +27,9 @@ impl Handle {
     /// feature costs nothing.
     ///
     /// # Errors
-    /// [`InProgress`](TraceError::InProgress) if another trace of the pool has not been finished,
-    /// [`Ended`](TraceError::Ended) if the pool has ended, [`Forked`](TraceError::Forked) if it belongs to the parent of a fork.
+    /// [`InProgress`](TraceError::InProgress) if a trace of the pool has not been finished,
+    /// [`Ended`](TraceError::Ended) if the pool has ended, [`Forked`](TraceError::Forked) if it belongs to the parent
+    /// of a fork.
     ///
     /// # Examples
     /// ```

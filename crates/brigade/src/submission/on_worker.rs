@@ -23,13 +23,14 @@ pub struct JobOnWorker {
 }
 
 impl JobBuilder {
-    /// Submits to the thread with this [index](crate::current_worker_index), and to no other: for what is bound to a thread, such as
-    /// a thread-local cache or a [pinned](crate::Builder::pin) CPU.
+    /// Submits to the thread with this [index](crate::current_worker_index), and to no other thread: for work bound
+    /// to a thread, such as a thread-local cache or a [pinned](crate::Builder::pin) CPU.
     ///
-    /// The closure is run as the share of a [broadcast](crate::Handle::broadcast) is: before most of what is queued, and beyond the
-    /// pool's [capacity](crate::Builder::capacity). It waits for as long as its thread runs another job, whether or not other threads
-    /// are idle, and has no [class](crate::Priority). Threads of the [core size](crate::Builder::threads) that do not run yet are
-    /// started; if that of the closure can't be, the closure is cancelled.
+    /// The closure runs like a share of a [broadcast](crate::Handle::broadcast): before most queued jobs, and beyond
+    /// the pool's [capacity](crate::Builder::capacity). It waits while its thread runs another job, even if other
+    /// threads are idle, and has no [class](crate::Priority). Missing threads of the [core
+    /// size](crate::Builder::threads) are started. If the closure's own thread can't be started, the closure is
+    /// cancelled.
     ///
     /// ```
     /// let pool = brigade::Pool::new(2);
@@ -51,8 +52,8 @@ impl JobOnWorker {
     /// Submits a closure, to be run once.
     ///
     /// # Errors
-    /// Returns the closure with [`Reason::NoSuchWorker`](crate::Reason::NoSuchWorker) if the pool has no thread with this index, and
-    /// else for the reasons of [`JobBuilder::execute`].
+    /// Returns the closure with [`Reason::NoSuchWorker`](crate::Reason::NoSuchWorker) if the pool has no thread with
+    /// this index, or for the reasons of [`JobBuilder::execute`].
     ///
     /// # Examples
     /// ```
@@ -70,7 +71,8 @@ impl JobOnWorker {
 
     /// Submits a closure, to be run once, and returns a handle for its outcome.
     ///
-    /// A job of the pool that joins it waits for its thread, and runs it itself if that is its own.
+    /// A job of the pool that joins the closure waits for the closure's thread. On that thread, the join runs the
+    /// closure.
     ///
     /// # Errors
     /// As for [`execute`](Self::execute).
@@ -116,7 +118,7 @@ where
     match sent {
         Ok(()) => Ok(JoinHandle::of_mail(handle, key)),
         Err((share, reason)) => {
-            // Before its job is taken apart: then no handle is told of that.
+            // Dropped before the job is taken apart, so that no handle is notified.
             drop(handle);
             Err(Rejected::new(closure_of(share), reason))
         }
