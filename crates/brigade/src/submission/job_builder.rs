@@ -215,7 +215,7 @@ impl JobBuilder {
     /// Submits several closures with one publication, and wakes as many sleeping workers as there are jobs.
     ///
     /// The iterator is exhausted before any closure is accepted. With any setting, and in a bounded or
-    /// [observed](crate::Builder::observe_jobs) pool, the closures are accepted one by one, as by
+    /// [observed](crate::Builder::observe_jobs) pool, the closures are accepted individually, as by
     /// [`execute`](Self::execute).
     ///
     /// # Errors
@@ -283,7 +283,7 @@ impl JobBuilder {
         }
     }
 
-    /// Hands closures to idle threads of the pool, one to each, and wakes all these threads at once. Returns the
+    /// Hands closures to idle threads of the pool, one each, and wakes all these threads at once. Returns the
     /// closures whose thread was taken by other work, followed by the unread rest of the iterator.
     ///
     /// No job waits behind a different job, and no thread is started (see
@@ -291,7 +291,7 @@ impl JobBuilder {
     /// each job must start soon; to keep threads busy, use [`execute_batch`](Self::execute_batch). A thread is idle
     /// once it has found nothing to do, whether it sleeps or still [spins](crate::Idle).
     ///
-    /// Before the first job is handed over, one job for each thread idle at that moment is taken from the iterator.
+    /// Before the first job is handed over, a job for each thread idle at that moment is taken from the iterator.
     /// If the iterator panics, no job is handed over. The pool's [capacity](crate::Builder::capacity) does not apply.
     /// A closed pool accepts no job.
     ///

@@ -13,7 +13,7 @@ impl Attachment for Name<'_> {
     }
 }
 
-/// Returns the name of the job running on this thread, if the job was [given one](crate::JobBuilder::name). Forks,
+/// Returns the name of the job running on this thread, if the job has a [name](crate::JobBuilder::name). Forks,
 /// jobs of a [`Scope`](crate::Scope) and [installed](crate::Handle::install) calls are part of the job waiting for
 /// them, on any thread.
 ///

@@ -239,7 +239,7 @@ where
     submit_job(made, |job| at.accept_or_reject(class, job), unmade::<F, D, T>)
 }
 
-/// Submits closures one by one. Returns the first rejected closure and all after it.
+/// Submits closures in turn. Returns the first rejected closure and all after it.
 #[cold]
 fn submit_each<F, T, R>(
     jobs: Vec<F>,

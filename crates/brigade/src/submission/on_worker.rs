@@ -1,4 +1,4 @@
-//! Jobs for one worker of a pool.
+//! Jobs for a single worker of a pool.
 
 use core::fmt;
 use std::panic::Location;
@@ -13,7 +13,7 @@ use crate::engine::{Key, reach_once};
 use crate::handle::JoinHandle;
 use crate::values::{Rejected, closure_of};
 
-/// Submits a closure to one thread of a pool; made by [`JobBuilder::on_worker`].
+/// Submits a closure to a single thread of a pool; made by [`JobBuilder::on_worker`].
 #[derive(Clone)]
 #[must_use = "it submits nothing until one of its verbs is called"]
 pub struct JobOnWorker {

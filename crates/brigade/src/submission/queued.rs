@@ -23,7 +23,7 @@ pub(crate) trait Terms: Send + 'static {
     /// The class of the job; `None` for the submitting job's class.
     fn class(&self) -> Option<Priority>;
 
-    /// The name of the job, if it has one.
+    /// The name of the job.
     fn name(&self) -> Option<Cow<'static, str>>;
 
     /// Runs the job.
