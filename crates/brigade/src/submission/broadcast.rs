@@ -45,12 +45,12 @@ impl Handle {
     ///
     /// First, the missing threads of the [core size](crate::Builder::threads) are started, as
     /// [`Handle::prestart`](crate::Handle::prestart) does. Then each thread in the pool at that moment gets its
-    /// *share*: a single call, which no other thread runs. Threads beyond the core size get a share too, and so do blocked
-    /// threads and the threads started in place of [blocked](crate::blocking()) threads. Threads that start later get
-    /// none. There is always at least one share. So there may be fewer handles than [`size`](Self::size) allows, or
-    /// more, but never two with the same index. A thread about to leave runs its share first. A thread refused by the
-    /// operating system gets no share. If a concurrent call is still starting a thread and the start fails, that
-    /// thread's share is cancelled.
+    /// *share*: a single call, which no other thread runs. Threads beyond the core size get a share too, and so do
+    /// blocked threads and the threads started in place of [blocked](crate::blocking()) threads. Threads that start
+    /// later get none. There is always at least one share. So there may be fewer handles than [`size`](Self::size)
+    /// allows, or more, but never two with the same index. A thread about to leave runs its share first. A thread
+    /// refused by the operating system gets no share. If a concurrent call is still starting a thread and the start
+    /// fails, that thread's share is cancelled.
     ///
     /// A busy or blocked thread runs its share when it is back, before most queued jobs. Apart from that a share is a
     /// job: it is counted, [waited for](Self::wait_idle) and cancelled by its handle, and a panic ends that share

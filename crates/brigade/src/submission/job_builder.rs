@@ -123,8 +123,8 @@ impl JobBuilder {
         self
     }
 
-    /// Sets what happens if the pool is full, in place of the [pool's policy](crate::Builder::when_full). Has no effect in a
-    /// pool without a [capacity](crate::Builder::capacity).
+    /// Sets the policy for a full pool, in place of the [pool's policy](crate::Builder::when_full). Has no effect in
+    /// a pool without a [capacity](crate::Builder::capacity).
     ///
     /// ```
     /// use brigade::{Pool, Reason, WhenFull};
