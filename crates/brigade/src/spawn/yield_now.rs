@@ -8,8 +8,8 @@ use core::task::{Context, Poll};
 ///
 /// In a [draining](crate::Shutdown::Drain) pool, a future that yields when nothing else is left is dropped.
 ///
-/// A poll is never interrupted. So a future that computes for long between two waits should call this from time to time. Until
-/// it does, jobs wait unless another thread is idle.
+/// A poll is never interrupted. So a future that computes for long between two waits should call this from time to
+/// time. Until it does, jobs wait unless another thread is idle.
 ///
 /// ```
 /// use std::sync::mpsc;
