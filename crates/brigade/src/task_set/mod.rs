@@ -186,8 +186,8 @@ impl<T> TaskSet<T> {
     /// is [`JoinError::Cancelled`].
     ///
     /// # Panics
-    /// If the pool accepts no jobs: it has been closed or dropped, has no thread and can't start one, or belongs to the parent
-    /// of a fork. [`try_submit`](Self::try_submit) returns the closure instead.
+    /// If the pool accepts no jobs: it has been closed or dropped, has no thread and can't start one, or belongs to
+    /// the parent of a fork. [`try_submit`](Self::try_submit) returns the closure instead.
     ///
     /// # Examples
     /// ```
@@ -237,7 +237,8 @@ impl<T> TaskSet<T> {
         self.add(job, make, unmade::<F, (), T>)
     }
 
-    /// Adds a future, to be polled on the pool's threads until it is ready, and returns its [id](Self::submit). Never blocks.
+    /// Adds a future, to be polled on the pool's threads until it is ready, and returns its [id](Self::submit). Never
+    /// blocks.
     ///
     /// # Panics
     /// As for [`submit`](Self::submit).
@@ -261,8 +262,8 @@ impl<T> TaskSet<T> {
         expect_accepted(self.try_spawn(AsFuture { future }))
     }
 
-    /// Adds a future, to be polled on the pool's threads until it is ready, and returns its [id](Self::submit), or returns the
-    /// future. Never blocks.
+    /// Adds a future, to be polled on the pool's threads until it is ready, and returns its [id](Self::submit), or
+    /// returns the future. Never blocks.
     ///
     /// # Errors
     /// As for [`try_submit`](Self::try_submit).
@@ -569,8 +570,8 @@ impl<T> TaskSet<T> {
         self.pool.key.is_here()
     }
 
-    /// Cancels all jobs, as [`JoinHandle::cancel`] does: drops the captures of every job that has not started in this
-    /// call, cancels unfinished futures, and asks running closures to [stop](crate::cancelled).
+    /// Cancels all jobs, as [`JoinHandle::cancel`] does: in this call, drops the captures of every job that has not
+    /// started. Unfinished futures are cancelled, and running closures are asked to [stop](crate::cancelled).
     ///
     /// The outcomes can still be taken: [`JoinError::Cancelled`] for cancelled jobs, and the jobs' own outcomes for
     /// the rest. Jobs added later are not affected.
@@ -625,7 +626,8 @@ impl<T> TaskSet<T> {
         waited || job.is_some_and(|(_, handle)| cancel(handle, self.pool.key))
     }
 
-    /// Detaches all jobs: they still run, the limit still counts them, and their outcomes are dropped. The set is then empty.
+    /// Detaches all jobs: they still run, the limit still counts them, and their outcomes are dropped. The set is
+    /// then empty.
     ///
     /// ```
     /// use brigade::{Pool, TaskSet};
