@@ -37,7 +37,7 @@ pub(crate) struct Polled {
 pub(crate) enum State {
     /// The future waits, or is being polled.
     Waits,
-    /// The future waits for its next poll.
+    /// The future waits for the next poll.
     Queued,
 }
 
@@ -62,7 +62,7 @@ impl Polled {
         self.waker = waker;
     }
 
-    /// Calls `poll`, and returns its result with the awaited jobs.
+    /// Calls `poll`, and returns the result with the awaited jobs.
     pub(crate) fn poll<R>(&self, poll: impl FnOnce(&Waker) -> R) -> (R, Vec<JobId>) {
         self.jobs.borrow_mut().clear();
         let result = POLLED.set(self, || poll(&self.waker));

@@ -80,7 +80,7 @@ impl<T> CancelOnDrop<T> {
         }
     }
 
-    /// Waits until the job has ended and takes its outcome; see [`JoinHandle::join`].
+    /// Waits until the job has ended and takes the outcome; see [`JoinHandle::join`].
     ///
     /// # Errors
     /// As for [`JoinHandle::join`].

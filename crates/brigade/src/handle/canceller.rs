@@ -101,7 +101,7 @@ pub(crate) fn cancel_at(key: Key, cancel: &mut dyn FnMut() -> bool) -> bool {
 /// future was cancelled.
 ///
 /// A future that has not been polled is dropped here, like a closure, and leaves its entry in a queue. Any other
-/// future is dropped and counted in place of its next poll. So are all futures while drops nest deeply, because each
+/// future is dropped and counted in place of the next poll. So are all futures while drops nest deeply, because each
 /// drop may cancel the next future.
 pub(crate) fn cancel_future(key: Key, ask: impl FnOnce(bool) -> Asked) -> bool {
     reach(key, |at| {

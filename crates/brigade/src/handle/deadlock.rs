@@ -3,7 +3,7 @@
 //! A job waits while a thread that runs the job, or a part of its fork or scope, is blocked until other jobs have
 //! ended. A thread may run several nested jobs, and then all of them wait. A wait may also be nested in a wait, in a
 //! local future polled by the waiting thread. A waiting job can't end before its waits do, so a cycle of such waits
-//! never ends. Each wait is listed here before its thread blocks, in one step with the search for a cycle. So the
+//! never ends. Each wait is listed here before the thread blocks, in one step with the search for a cycle. So the
 //! wait that would close a cycle sees the rest of the cycle, even across pools.
 //!
 //! Waits with a timeout are not listed, because they end. Only waits for the handles of jobs are listed.

@@ -79,7 +79,7 @@ impl<T> JoinHandle<T> {
         self.inner.as_mut()
     }
 
-    /// Waits until the job has ended and takes its outcome.
+    /// Waits until the job has ended and takes the outcome.
     ///
     /// On a worker of the same pool, a job that has not started runs inside this call, on the stack of the waiting
     /// job, and a woken future is polled there. So jobs that wait for each other's results can't use up the workers.
@@ -168,7 +168,7 @@ impl<T> JoinHandle<T> {
         }
     }
 
-    /// Waits for at most `timeout` until the job has ended, and takes its outcome.
+    /// Waits for at most `timeout` until the job has ended, and takes the outcome.
     ///
     /// Returns `None` once `timeout` has elapsed, and not earlier, or if the outcome has already been taken. Unlike
     /// [`join`](Self::join), runs no job on this thread, because the job could take longer.
@@ -200,7 +200,7 @@ impl<T> JoinHandle<T> {
     /// outcome is [`JoinError::Cancelled`]. Returns `false` if the job has started. A started job is asked to stop,
     /// which it can check with [`cancelled`](crate::cancelled), and its outcome is still its own.
     ///
-    /// An unfinished [future](crate::Handle::spawn) is always cancelled, even after its first poll, and this returns
+    /// An unfinished [future](crate::Handle::spawn) is always cancelled, even after the first poll, and this returns
     /// `true`. A future that has not been polled is dropped in this call, like captures, unless the call is itself in
     /// a deep chain of such drops. Otherwise a thread of the pool drops the future after the current poll, with the
     /// result of that poll. The poll ends at the next [operation](crate::time#operations-that-are-always-ready) of

@@ -135,7 +135,7 @@ impl Handle {
         metrics.unwrap_or_else(|| Metrics { is_closed: true, ..Metrics::default() })
     }
 
-    /// Returns how many threads the pool may have, from its core size to its maximum: `0..=0` for a pool that no
+    /// Returns how many threads the pool may have, from the core size to the maximum: `0..=0` for a pool that no
     /// longer exists, or belongs to the parent of a fork.
     ///
     /// ```
@@ -294,7 +294,7 @@ impl Handle {
         }
     }
 
-    /// Shuts the pool down, waits for its end, and reports the outcomes of its jobs. See [`Shutdown`] for the ways to
+    /// Shuts the pool down, waits for the end, and reports the outcomes of the jobs. See [`Shutdown`] for the ways to
     /// end a pool.
     ///
     /// From now on, submissions from outside are rejected. Returns when the threads have ended, thread-local

@@ -120,7 +120,7 @@ impl Handle {
 }
 
 impl JobBuilder {
-    /// Spawns a future, and returns a handle for its outcome. A deadline applies to the first poll.
+    /// Spawns a future, and returns a handle for the outcome. A deadline applies to the first poll.
     ///
     /// # Errors
     /// As for [`execute`](Self::execute).
@@ -150,7 +150,7 @@ impl JobBuilder {
 }
 
 impl Reserved {
-    /// Spawns a future, and returns a handle for its outcome; never waits.
+    /// Spawns a future, and returns a handle for the outcome; never waits.
     ///
     /// # Errors
     /// As for [`execute`](Self::execute).

@@ -53,8 +53,8 @@ impl Handle {
     /// fails, that thread's share is cancelled.
     ///
     /// A busy or blocked thread runs its share when it is back, before most queued jobs. Apart from that a share is a
-    /// job: it is counted, [waited for](Self::wait_idle) and cancelled by its handle, and a panic ends that share
-    /// alone. A drained pool runs its shares, and a [discarded](crate::Shutdown::Discard) pool cancels them.
+    /// job: it is counted, [waited for](Self::wait_idle) and cancelled by the handle, and a panic ends that share
+    /// alone. A drained pool runs the shares, and a [discarded](crate::Shutdown::Discard) pool cancels them.
     ///
     /// A job may [join](JoinHandle::join) the shares of its own pool. During any wait of a job, its worker runs the
     /// worker's share. So `call` must not acquire a lock, or borrow a thread-local, that such a job holds while it

@@ -161,7 +161,7 @@ impl JobBuilder {
         self.submit_job(job, Location::caller())
     }
 
-    /// Submits a closure, to be run once, and returns a handle for its outcome.
+    /// Submits a closure, to be run once, and returns a handle for the outcome.
     ///
     /// # Errors
     /// As for [`execute`](Self::execute).

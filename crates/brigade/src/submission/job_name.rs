@@ -30,7 +30,7 @@ pub fn current_job_name() -> Option<String> {
     brigade_task::job_name()
 }
 
-/// Runs a job, with its name if `name` is `Some`.
+/// Runs a job, with the name if `name` is `Some`.
 pub(crate) fn set<R>(name: &Option<Cow<'static, str>>, call: impl FnOnce() -> R) -> R {
     match name {
         Some(name) => attach(&Name(name), call),

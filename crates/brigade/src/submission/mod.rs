@@ -38,7 +38,7 @@ pub use reserve::Reserved;
 pub(crate) use watched::unmade;
 pub(crate) use watcher::watcher_of;
 
-/// The result of a submission for an accepted job: nothing, or a handle for its outcome.
+/// The result of a submission for an accepted job: nothing, or a handle for the outcome.
 pub(crate) trait Receipt<T: 'static>: Sized {
     /// Whether the receipt is a handle.
     const IS_HANDLE: bool;
@@ -109,7 +109,7 @@ pub(crate) struct Admitted {
     pub(crate) class: Option<Priority>,
 }
 
-/// Submits work to the pool with this key. Makes the job and its receipt once the pool has decided to accept the
+/// Submits work to the pool with this key. Makes the job and the receipt once the pool has decided to accept the
 /// work.
 ///
 /// # Errors

@@ -69,7 +69,7 @@ impl JobOnWorker {
         self.submit(job).map(drop)
     }
 
-    /// Submits a closure, to be run once, and returns a handle for its outcome.
+    /// Submits a closure, to be run once, and returns a handle for the outcome.
     ///
     /// A job of the pool that joins the closure waits for the closure's thread. On that thread, the join runs the
     /// closure.

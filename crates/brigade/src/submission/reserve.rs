@@ -139,7 +139,7 @@ impl Reserved {
         self.submit_job(job, Location::caller())
     }
 
-    /// Submits a closure, to be run once, and returns a handle for its outcome; never waits.
+    /// Submits a closure, to be run once, and returns a handle for the outcome; never waits.
     ///
     /// # Errors
     /// As for [`execute`](Self::execute).

@@ -90,7 +90,7 @@ impl Handle {
         })
     }
 
-    /// Runs a closure on the pool, once, and returns a handle for its outcome. Allocates once. Blocks where
+    /// Runs a closure on the pool, once, and returns a handle for the outcome. Allocates once. Blocks where
     /// [`execute`](Self::execute) does.
     ///
     /// # Panics
@@ -114,7 +114,7 @@ impl Handle {
         expect_accepted(self.accept_with_handle(job, None))
     }
 
-    /// Runs a closure on the pool, once, and returns a handle for its outcome, or returns the closure. Never waits.
+    /// Runs a closure on the pool, once, and returns a handle for the outcome, or returns the closure. Never waits.
     ///
     /// # Errors
     /// As for [`try_execute`](Self::try_execute).
