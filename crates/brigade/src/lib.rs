@@ -13,23 +13,24 @@
 //! # Ok::<(), brigade::JoinError>(())
 //! ```
 //!
-//! A [`Pool`] runs closures and futures on its threads, and its idle threads drive timers and I/O. A [`Builder`] configures
-//! it: the number of threads is fixed, or grows and shrinks; queues are stealing or shared, last-in-first-out or
-//! first-in-first-out, bounded or not; idle threads sleep or spin. Every pool guarantees:
+//! A [`Pool`] runs closures and futures on its threads, and its idle threads drive timers and I/O. A [`Builder`]
+//! configures the pool: the number of threads is fixed, or grows and shrinks; queues are stealing or shared,
+//! last-in-first-out or first-in-first-out, bounded or not; idle threads sleep or spin. Every pool guarantees:
 //!
-//! - An accepted job has exactly one outcome: it returns, panics, or is cancelled; its closure is dropped once. A rejected job
-//!   is returned to the caller ([`Rejected`]).
+//! - An accepted job has exactly one outcome: it returns, panics, or is cancelled; its closure is dropped once. A
+//!   rejected job is returned to the caller ([`Rejected`]).
 //! - A queued job never waits while a worker sleeps.
-//! - A [future](Handle::spawn) is a job like a closure, with the same [`JoinHandle`]; it occupies no thread while it waits.
+//! - A [future](Handle::spawn) is a job like a closure, with the same [`JoinHandle`]; it occupies no thread while it
+//!   waits.
 //! - [Timers](time) never fire early, and need no thread of their own.
-//! - A panic ends the job, never the worker's thread; the payload goes to the job's [`JoinHandle`], or to the
-//!   pool's [`OnPanic`] policy.
-//! - A pool that is dropped runs what it accepted, then joins its threads. Futures that wait then, and timers that are not
-//!   due, are cancelled; [`Shutdown::Finish`] waits for them too.
+//! - A panic ends the job, never the worker's thread; the payload goes to the job's [`JoinHandle`], or to the pool's
+//!   [`OnPanic`] policy.
+//! - Dropping a pool runs the accepted jobs, then joins the threads. Pending futures and timers are cancelled;
+//!   [`Shutdown::Finish`] waits for them too.
 //!
-//! Use something else if you want parallel iterators and nothing else ([rayon], or the feature `orx-parallel`), if your
-//! dependencies need tokio's reactor ([tokio]; for a few of them, [async-compat]), or if you start one thread now and then
-//! ([`std::thread`]).
+//! Use something else if you want parallel iterators and nothing else ([rayon], or the feature `orx-parallel`), if
+//! your dependencies need tokio's reactor ([tokio]; for a few of them, [async-compat]), or if you start a thread now
+//! and then ([`std::thread`]).
 //!
 //! [rayon]: https://docs.rs/rayon
 //! [tokio]: https://docs.rs/tokio
@@ -37,8 +38,9 @@
 //!
 //! # Quick start
 //!
-//! **Closures.** [`execute`](Handle::execute) runs a closure, and [`submit`](Handle::submit) returns a [`JoinHandle`] for its
-//! outcome. A job that submits more jobs takes a [`Handle`], which is `Copy`, or calls a free function such as [`submit()`]:
+//! **Closures.** [`execute`](Handle::execute) runs a closure, and [`submit`](Handle::submit) returns a [`JoinHandle`]
+//! for its outcome. A job that submits more jobs takes a [`Handle`], which is `Copy`, or calls a free function such
+//! as [`submit()`]:
 //!
 //! ```
 //! let pool = brigade::Pool::new(4);
@@ -48,8 +50,8 @@
 //! # Ok::<(), brigade::JoinError>(())
 //! ```
 //!
-//! **Borrowing.** [`join`](join()), [`scope`](scope()) and the loops ([`par_for`], [`map_reduce`]) take closures that borrow
-//! from the stack that waits for them:
+//! **Borrowing.** [`join`](join()), [`scope`](scope()) and the loops ([`par_for`], [`map_reduce`]) take closures that
+//! borrow from the caller's stack:
 //!
 //! ```
 //! let mut numbers = vec![5, 3, 8, 1];
@@ -58,7 +60,8 @@
 //! assert_eq!(numbers, [3, 5, 1, 8]);
 //! ```
 //!
-//! **Futures.** [`spawn`](Handle::spawn) runs a future on the pool, and [`block_on`](Handle::block_on) runs one on this thread:
+//! **Futures.** [`spawn`](Handle::spawn) runs a future on the pool, and [`block_on`](Handle::block_on) on this
+//! thread:
 //!
 //! ```
 //! let pool = brigade::Pool::new(2);
@@ -87,8 +90,9 @@
     doc = "**I/O.** `brigade::io`, with the feature `io`, has sockets, pipes and files, with an example of each."
 )]
 //!
-//! **Bounded pools.** With a [capacity](Builder::capacity), submitting blocks while the queue is full, unless the pool has
-//! another policy ([`WhenFull`]). The [`try_`](Handle::try_execute) methods never wait, and return the job:
+//! **Bounded pools.** With a [capacity](Builder::capacity), submitting blocks while the queue is full, unless the
+//! pool has a different policy ([`WhenFull`]). The [`try_`](Handle::try_execute) methods never wait, and return the
+//! job:
 //!
 //! ```
 //! let pool = brigade::Pool::builder().threads(2).capacity(100).build()?;
@@ -96,8 +100,8 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
-//! **Cancellation.** [`cancel`](JoinHandle::cancel) ends a job that has not started, or a future that waits. A running closure
-//! can check [`cancelled`]. A [`TaskSet`] cancels its jobs when it is dropped:
+//! **Cancellation.** [`cancel`](JoinHandle::cancel) ends a job that has not started, or a pending future. A running
+//! closure can check [`cancelled`]. Dropping a [`TaskSet`] cancels its jobs:
 //!
 //! ```
 //! let pool = brigade::Pool::new(1);
@@ -106,8 +110,8 @@
 //! assert!(waits.join().is_err_and(|error| error.is_cancelled()));
 //! ```
 //!
-//! **Shutdown.** Dropping the pool waits for its jobs. [`shutdown`](Handle::shutdown) does so in a [way](Shutdown) of your choice, with
-//! a timeout, and reports what happened to the jobs:
+//! **Shutdown.** Dropping the pool waits for its jobs. [`shutdown`](Handle::shutdown) waits in a [way](Shutdown) of
+//! your choice, with a timeout, and reports the outcomes of the jobs:
 //!
 //! ```
 //! use brigade::{Pool, Shutdown};
@@ -155,13 +159,14 @@ one](guide::works_with)."
 #![cfg_attr(feature = "io", doc = "- `io`: the module [`brigade::io`](io):")]
 #![cfg_attr(not(feature = "io"), doc = "- `io`: the module `brigade::io`:")]
 //!   TCP, UDP and Unix sockets, pipes, and any other file descriptor; idle workers wait for their events.
-//! - `executor`: `brigade_executor::{Executor, Spawner, LocalSpawner}` for [`Handle`] and [`Pool`]: the traits by which a
-//!   library takes any executor.
+//! - `executor`: `brigade_executor::{Executor, Spawner, LocalSpawner}` for [`Handle`] and [`Pool`]: the traits of
+//!   libraries that accept any executor.
 //! - `futures`: `futures::task::Spawn` for [`Handle`] and [`Pool`], `Stream` for [`time::Interval`].
 #![cfg_attr(feature = "hyper", doc = "- `hyper`: [`brigade::time::HyperTimer`](time::HyperTimer),")]
 #![cfg_attr(not(feature = "hyper"), doc = "- `hyper`: `brigade::time::HyperTimer`,")]
 //!   `hyper::rt::Executor` for [`Handle`], and with `io` `hyper::rt::{Read, Write}` for sockets.
-//! - `orx-parallel`: `orx_parallel::ThreadPool` for [`Pool`] and [`Handle`], for its parallel iterators.
+//! - `orx-parallel`: `orx_parallel::ThreadPool` for [`Pool`] and [`Handle`], for the parallel iterators of that
+//!   crate.
 //! - `macros`: `#[brigade::main]` and `#[brigade::test]`.
 #![cfg_attr(
     feature = "test-util",
@@ -203,11 +208,12 @@ one](guide::works_with)."
     not(feature = "tracing"),
     doc = "- `tracing`: `Builder::trace_jobs`, a span for each job, a child of its submitter's."
 )]
-//! - `portable-atomic`: targets without 64-bit atomics, where these are those of the crate `portable-atomic`, on a lock.
+//! - `portable-atomic`: targets without 64-bit atomics, through the crate `portable-atomic`, which uses a lock.
 //!
 //! # Numbers
 //!
-//! The README of the repository compares brigade with some twenty other pools; there, `cargo run --release` repeats the measurement.
+//! The README of the repository compares brigade with about twenty other pools; `cargo run --release` there repeats
+//! the measurement.
 //!
 #![cfg_attr(
     all(
@@ -247,7 +253,7 @@ one](guide::works_with)."
 //     engine
 //     values
 
-// The documentation lists the methods of a type in the order of the modules that have them: what is most used comes first.
+// The documentation lists the methods of a type in the order of their modules: the most used methods come first.
 mod submission;
 
 mod spawn;
@@ -265,7 +271,7 @@ mod fork;
     feature = "test-util",
     feature = "trace"
 ))]
-// It is text: its examples need these features, a reader needs none.
+// The guide is text: its examples need these features, but readers need none.
 #[cfg_attr(docsrs, doc(auto_cfg = false))]
 pub mod guide;
 mod integrations;
@@ -286,7 +292,7 @@ pub use brigade_observe::{Dump, End, JobDump, Outcome, Stall, WaitDump, WorkerDu
 #[cfg(feature = "histograms")]
 #[doc(inline)]
 pub use brigade_observe::{Histograms, Times};
-/// For packages with the API of another pool: how many threads a pool has by default that is built here.
+/// For packages with the API of another pool: the default number of threads of a pool built here.
 #[doc(hidden)]
 pub use brigade_sync::thread::parallelism as default_threads;
 pub use brigade_sync::thread::{NewThread, Thread};

@@ -1,4 +1,4 @@
-//! The reasons why a job has no result.
+//! The reasons for a job without a result.
 
 use core::any::Any;
 use core::fmt;
@@ -10,7 +10,7 @@ use brigade_sync::Exclusive;
 
 /// The reason why a job has no result.
 ///
-/// It is an error like any other: `?` turns it into a `Box<dyn Error + Send + Sync>`, and into an [`io::Error`], of the kind
+/// `?` converts it into a `Box<dyn Error + Send + Sync>`, and into an [`io::Error`] of the kind
 /// [`Deadlock`](io::ErrorKind::Deadlock) for [`WouldDeadlock`](Self::WouldDeadlock), else
 /// [`Other`](io::ErrorKind::Other).
 ///
@@ -18,11 +18,11 @@ use brigade_sync::Exclusive;
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum JoinError {
-    /// It panicked.
+    /// The job panicked.
     Panicked(Panic),
-    /// It was dropped before it ran; a future, before it was ready.
+    /// The job was dropped before it ran, or the future before it was ready.
     Cancelled,
-    /// The caller would have waited forever, as the job waits for it; the job continues.
+    /// The caller would have waited forever, because the job waits for the caller. The job continues.
     WouldDeadlock,
 }
 
@@ -151,8 +151,8 @@ impl Panic {
         fixed.or_else(|| payload.downcast_ref::<String>().map(String::as_str))
     }
 
-    /// Returns the payload. While there is a clone of this, the payload is not to be had: this returns a copy of the
-    /// [message](Self::message) if there is one, as a `String`, and else the `Panic` itself.
+    /// Returns the payload. While this panic has clones, the payload is not available: returns a copy of the
+    /// [message](Self::message) as a `String`, or the `Panic` itself if there is no message.
     ///
     /// ```
     /// use brigade_task::JoinError;

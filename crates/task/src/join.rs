@@ -21,7 +21,7 @@ use crate::cell::{Header, JobId, RawHandle};
 use crate::contain::drop_contained;
 use crate::error::JoinError;
 
-/// A handle for the result of one job.
+/// A handle for the result of a job.
 ///
 /// [`join`](Self::join) waits for the result, and so does `.await`. Dropping the handle detaches the job, which still
 /// runs.
@@ -32,7 +32,7 @@ pub struct JoinHandle<T> {
     result: PhantomData<fn() -> T>,
 }
 
-// SAFETY: the handle moves a `T` out of the cell to its own thread and drops it there. All else in the cell is the
+// SAFETY: the handle moves a `T` out of the cell to its own thread and drops it there. The rest of the cell is the
 // state, a waker (`Send`) and a closure that was `Send`.
 unsafe impl<T: Send> Send for JoinHandle<T> {}
 // SAFETY: a shared handle can only look at the state.
@@ -67,9 +67,9 @@ impl<T> JoinHandle<T> {
         &self.cell
     }
 
-    /// Waits until the job has ended and takes its result.
+    /// Waits until the job has ended and takes the result.
     ///
-    /// Everything the job did happens before this returns, and its captures have been dropped.
+    /// Everything the job did happens before this returns, and the captures have been dropped.
     ///
     /// # Errors
     /// [`JoinError::Panicked`] with the payload, or [`JoinError::Cancelled`]. Never [`JoinError::WouldDeadlock`]: a job
@@ -86,14 +86,15 @@ impl<T> JoinHandle<T> {
         }
     }
 
-    /// Takes the result if the job has ended; never blocks. `None` also once it has been taken.
+    /// Takes the result if the job has ended; never blocks. Returns `None` if the job has not ended, or if the result
+    /// was taken before.
     pub fn try_join(&mut self) -> Option<Result<T, JoinError>> {
         if self.taken || !self.cell.is_done() {
             return None;
         }
         let mut result = MaybeUninit::<Result<T, JoinError>>::uninit();
         self.taken = true;
-        // SAFETY: the result has been written, had not been taken, and is one of `T` (`from_raw`).
+        // SAFETY: the result has been written, had not been taken, and is a `T` (`from_raw`).
         unsafe { self.cell.take(result.as_mut_ptr().cast()) };
         // SAFETY: `take` wrote it.
         Some(unsafe { result.assume_init() })
@@ -101,13 +102,13 @@ impl<T> JoinHandle<T> {
 
     /// Waits for the result for at most `timeout` and takes it.
     ///
-    /// Returns `None` if the job has not ended by then, never earlier than asked, or if the result was taken before.
+    /// Returns `None` once `timeout` has elapsed, and not earlier, or if the result was taken before.
     pub fn join_timeout(&mut self, timeout: Duration) -> Option<Result<T, JoinError>> {
         self.wait_for(Some(timeout));
         self.try_join()
     }
 
-    /// Waits until the job has ended, without taking its result.
+    /// Waits until the job has ended, without taking the result.
     pub fn wait(&mut self) {
         self.wait_for(None);
     }
@@ -122,46 +123,49 @@ impl<T> JoinHandle<T> {
         self.taken
     }
 
-    /// Returns whether the job has ended, also once its result has been taken.
+    /// Returns whether the job has ended, even if the result has been taken.
     pub fn is_finished(&self) -> bool {
         self.cell.is_done()
     }
 
-    /// Completes a closure that no thread has begun to run, or polls a future that is queued, on this thread; returns how it ended.
+    /// Completes a closure that no thread has begun to run, or polls a queued future, on this thread. Returns the
+    /// outcome.
     ///
     /// With `run` set the closure runs if it [may start](crate::Work::may_start); otherwise it is cancelled. Returns
-    /// `None` if another thread has begun to run or drop it. The job in the queue becomes [stale](Outcome::Stale). A future that has not
-    /// been polled, and whose guard [decides](crate::Guard::decides), is left to its job. One that stays on its thread must be on this one.
+    /// `None` if another thread has begun to run or drop it. The job in the queue becomes [stale](Outcome::Stale). A
+    /// future that has not been polled, and whose guard [decides](crate::Guard::decides), is left to its job. A
+    /// future bound to its thread must be on this thread.
     pub fn settle_if_unclaimed(&self, run: bool) -> Option<Outcome> {
         self.cell.settle_if_unclaimed(run)
     }
 
-    /// Completes a closure of a [set](crate::Completions) that no thread has begun to run, on this thread, and takes it out of
-    /// the set: its completion is not listed there. Otherwise as [`settle_if_unclaimed`](Self::settle_if_unclaimed).
+    /// Completes a closure of a [set](crate::Completions) that no thread has begun to run, on this thread, and
+    /// removes it from the set: the set does not list its completion. Otherwise as
+    /// [`settle_if_unclaimed`](Self::settle_if_unclaimed).
     ///
-    /// Returns `None` also if it is in no set.
+    /// Also returns `None` if the closure is in no set.
     pub fn leave_and_settle(&mut self, run: bool) -> Option<Outcome> {
         self.cell.leave_and_settle(run)
     }
 
-    /// Takes the job out of its [set](crate::Completions), and drops a waker that waits for it; `false` if it has ended: then the set
-    /// lists it.
+    /// Takes the job out of its [set](crate::Completions), and drops a waker waiting for the job. Returns `false` if
+    /// the job has ended: then the set lists it.
     #[must_use]
     pub fn leave(&mut self) -> bool {
         self.cell.leave()
     }
 
-    /// Asks a running closure to stop, which sees that by [`is_cancelled`](crate::is_cancelled).
+    /// Asks a running closure to stop; the closure sees the request by [`is_cancelled`](crate::is_cancelled).
     ///
-    /// What happened before this call happens before the closure sees it. It has no effect on a job that has ended.
+    /// Everything before this call happens before the closure sees the request. Has no effect on a finished job.
     ///
-    /// A future is woken, not polled again, and cancelled. One that has not been polled, and need not stay on its thread, is
-    /// dropped by this call if it `may_drop`.
+    /// A future is woken, not polled again, and cancelled. A future that has not been polled, and is not bound to its
+    /// thread, is dropped by this call if `may_drop`.
     pub fn ask_to_stop(&self, may_drop: bool) -> Asked {
         self.cell.request_stop(may_drop)
     }
 
-    /// Returns a canceller, which cancels the job from another place; `None` while there is one.
+    /// Returns a canceller, for cancelling the job from another place. Returns `None` while a canceller exists.
     pub fn canceller(&self) -> Option<Canceller> {
         self.cell.canceller().map(Canceller::new)
     }
@@ -176,8 +180,8 @@ impl<T> JoinHandle<T> {
         self.cell.is_of_future()
     }
 
-    /// Wakes `waker` when the job has ended, in place of any waker stored or [set](crate::Completions) entered before; `false` if it
-    /// has ended already, and then `waker` is not woken.
+    /// Wakes `waker` when the job has ended, in place of any waker stored or [set](crate::Completions) entered
+    /// before. Returns `false` if the job has already ended, and then `waker` is not woken.
     ///
     /// If the handle is dropped first, the waker is dropped and not woken.
     #[must_use]
@@ -189,7 +193,7 @@ impl<T> JoinHandle<T> {
         if self.taken || self.cell.is_done() {
             return;
         }
-        // Taken, so that a nested wait, in a destructor say, creates its own.
+        // Taken, so that a nested wait, such as in a destructor, creates its own waker.
         let thread = THREAD_WAKER.try_with(Cell::take).ok().flatten().unwrap_or_default();
         let waker = Waker::from(thread.clone());
         if self.cell.wait_with(&waker) {
@@ -202,7 +206,7 @@ impl<T> JoinHandle<T> {
                 }
             }
         }
-        // A token that comes too late ends the next park early, and that wait looks again.
+        // A late token ends the next park early, and that wait checks again.
         let _ = THREAD_WAKER.try_with(|waker| waker.set(Some(thread)));
     }
 }

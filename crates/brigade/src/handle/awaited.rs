@@ -1,7 +1,7 @@
-//! The jobs that the future of a [`block_on`](crate::block_on) waits for, if it waits only for jobs.
+//! The jobs awaited by the future of a [`block_on`](crate::block_on), if it waits only for jobs.
 //!
-//! A handle that is polled with the waker of the `block_on` registers another waker with its job. So if the first waker has no
-//! clones, only the end of a job can wake the thread. Each poll notes which jobs these are.
+//! A handle polled with the waker of the `block_on` registers a second waker with its job. So if the first waker has
+//! no clones, only the end of a job can wake the thread. Each poll notes these jobs.
 
 use core::cell::{Cell, RefCell};
 use core::future::Future;
@@ -13,31 +13,31 @@ use brigade_task::{JobId, JoinError, JoinHandle};
 use crate::engine::{CURRENT, Key, Worker};
 
 brigade_sync::scoped_thread_local! {
-    /// The poll that this thread is executing.
+    /// The poll running on this thread.
     static POLLED: Polled
 }
 
-/// The jobs that a poll waits for.
+/// The jobs awaited by a poll.
 pub(crate) struct Polled {
-    /// Polls the future.
+    /// The waker passed to the future.
     waker: Waker,
-    /// The waker that handles register with their jobs in its place.
+    /// The waker that handles register with their jobs instead.
     for_jobs: Waker,
     jobs: RefCell<Vec<JobId>>,
-    /// A job that it must not wait for.
+    /// A job that the poll must not wait for.
     refused: Cell<Option<JobId>>,
-    /// The state of a future that it waits for, and `Queued` if any such future is queued.
+    /// The state of an awaited future: `Queued` if any awaited future is queued.
     future: Cell<Option<State>>,
-    /// Whether it waits for a job of another pool than that of this thread's worker.
+    /// Whether an awaited job is outside the pool of this thread's worker.
     foreign: Cell<bool>,
 }
 
 /// The state of a future whose handle has been polled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// It waits, or is being polled.
+    /// The future waits, or is being polled.
     Waits,
-    /// It waits for its next poll.
+    /// The future waits for the next poll.
     Queued,
 }
 
@@ -45,7 +45,7 @@ pub(crate) enum State {
 pub(crate) struct Refused;
 
 impl Polled {
-    /// Polls with `waker`, for which handles register `for_jobs`.
+    /// Polls use `waker`, and handles register `for_jobs` instead.
     pub(crate) fn new(waker: Waker, for_jobs: Waker) -> Self {
         Self {
             waker,
@@ -57,34 +57,34 @@ impl Polled {
         }
     }
 
-    /// Polls with another waker from now on.
+    /// Uses `waker` from the next poll on.
     pub(crate) fn set_waker(&mut self, waker: Waker) {
         self.waker = waker;
     }
 
-    /// Calls `poll`, and returns the jobs that it waits for.
+    /// Calls `poll`, and returns the result with the awaited jobs.
     pub(crate) fn poll<R>(&self, poll: impl FnOnce(&Waker) -> R) -> (R, Vec<JobId>) {
         self.jobs.borrow_mut().clear();
         let result = POLLED.set(self, || poll(&self.waker));
         (result, self.jobs.take())
     }
 
-    /// Makes the next poll of that job's handle fail, as the wait would never end.
+    /// Makes the next poll of that job's handle fail, because the wait would never end.
     pub(crate) fn refuse(&self, job: JobId) {
         self.refused.set(Some(job));
     }
 
-    /// Whether all handles that the last polls have waited for are of the pool of this thread's worker.
+    /// Whether the last polls have waited only for handles of the pool of this thread's worker.
     pub(crate) fn takes_own(&self) -> bool {
         !self.foreign.take()
     }
 
-    /// The state of a future that the last polls have waited for.
+    /// Takes the state of a future awaited by the last polls.
     pub(crate) fn take_future(&self) -> Option<State> {
         self.future.take()
     }
 
-    /// The handle of a job is not ready.
+    /// Notes a handle that is not ready.
     fn note(&self, pool: Key, job: JobId, future: Option<State>) -> Result<(), Refused> {
         self.jobs.borrow_mut().push(job);
         let is_own = CURRENT.with(|worker| worker.is_some_and(|worker| worker.is_of(pool)));
@@ -100,7 +100,7 @@ impl Polled {
     }
 }
 
-/// Calls a closure that polls the future of a handle, if the handle is polled with this context by a `block_on` on a worker.
+/// Calls `run`, which polls the future of a handle, if a `block_on` on a worker polls the handle with this context.
 pub(crate) fn run_awaited(context: &Context<'_>, run: impl FnOnce(&Worker)) {
     POLLED.with(|polled| {
         if polled.is_some_and(|polled| polled.waker.will_wake(context.waker())) {
@@ -109,7 +109,7 @@ pub(crate) fn run_awaited(context: &Context<'_>, run: impl FnOnce(&Worker)) {
     });
 }
 
-/// Polls the handle of a job of that pool, with the waker that it must register.
+/// Polls the handle of a job of `pool`, with the waker to register.
 ///
 /// # Errors
 /// If the handle is not ready and the job must not be waited for.

@@ -1,4 +1,4 @@
-//! Cancelling jobs: a job that has not started never does, a running one is asked to stop.
+//! Cancelling jobs: a job that has not started never starts, a running job is asked to stop.
 
 use core::fmt;
 use core::future::Future;
@@ -11,14 +11,15 @@ use brigade_task::JoinError;
 use super::join::JoinHandle;
 use crate::engine::{CURRENT, Worker};
 
-/// Returns whether the calling job has been asked to stop: its handle was [cancelled](JoinHandle::cancel), or its pool is being
-/// [discarded](crate::Shutdown::Discard), which also applies to a job without a handle. Returns `false` outside of a job.
+/// Returns whether the calling job has been asked to stop: its handle was [cancelled](JoinHandle::cancel), or its
+/// pool is being [discarded](crate::Shutdown::Discard), which also applies to a job without a handle. Returns `false`
+/// outside of a job.
 ///
-/// A job that does not call this is not stopped. The call costs a few loads, so a loop may make it in every iteration.
-/// Everything before the cancellation happens before this returns `true`. A job that another job runs while
-/// [joining](JoinHandle::join) it has its own flag; when it has ended, this reads the outer job's flag again. Forks, parallel loops,
-/// jobs of a [`Scope`](crate::Scope) and [installed](crate::Handle::install) calls are part of the job that waits for them, on
-/// whatever thread they run: in them, this is about that job.
+/// A job that does not call this is not stopped. The call costs a few loads, so a loop may make it in every
+/// iteration. Everything before the cancellation happens before this returns `true`. A job run inside a
+/// [join](JoinHandle::join) has its own flag; when it has ended, this reads the outer job's flag again. Forks,
+/// parallel loops, jobs of a [`Scope`](crate::Scope) and [installed](crate::Handle::install) calls are part of the
+/// job waiting for them, on any thread: in them, this reads the flag of the waiting job.
 ///
 /// ```
 /// use std::sync::mpsc;
@@ -38,7 +39,7 @@ pub fn cancelled() -> bool {
     brigade_task::is_cancelled() || CURRENT.with(|worker| worker.is_some_and(Worker::discards))
 }
 
-/// A handle that cancels its job when it is dropped; a job that has started by then is asked to stop.
+/// A handle that cancels its job on drop, or asks a started job to stop.
 ///
 /// Made by [`JoinHandle::cancel_on_drop`].
 ///
@@ -56,7 +57,7 @@ pub fn cancelled() -> bool {
 pub struct CancelOnDrop<T>(Option<JoinHandle<T>>);
 
 impl<T> JoinHandle<T> {
-    /// Cancels the job when the handle is dropped; if it has started by then, asks it to stop.
+    /// Cancels the job when the handle is dropped, or asks it to stop if it has started by then.
     ///
     /// ```
     /// let pool = brigade::Pool::new(1);
@@ -79,7 +80,7 @@ impl<T> CancelOnDrop<T> {
         }
     }
 
-    /// Waits until the job has ended and takes its outcome; see [`JoinHandle::join`].
+    /// Waits until the job has ended and takes the outcome; see [`JoinHandle::join`].
     ///
     /// # Errors
     /// As for [`JoinHandle::join`].

@@ -11,7 +11,8 @@ use crate::engine::{Key, may_nest, reach};
 /// Cancels a job without its [`JoinHandle`](crate::JoinHandle); made by
 /// [`JoinHandle::cancel_handle`](crate::JoinHandle::cancel_handle).
 ///
-/// It is `Clone`, and may be used from any thread, even while another thread waits for the job. Dropping it has no effect.
+/// It is `Clone`, and may be used from any thread, even while another thread waits for the job. Dropping it has no
+/// effect.
 ///
 /// ```
 /// let pool = brigade::Pool::new(1);
@@ -23,7 +24,8 @@ use crate::engine::{Key, may_nest, reach};
 #[doc(alias = "AbortHandle")]
 #[derive(Clone)]
 pub struct CancelHandle {
-    /// `None` if the handle had no job any more: it had returned that a wait would deadlock, or the job was the parent's of a fork.
+    /// `None` if the handle no longer had a job: a wait had returned a deadlock, or the job belonged to the parent of
+    /// a fork.
     canceller: Option<Arc<Canceller>>,
     key: Key,
 }
@@ -58,7 +60,7 @@ impl CancelHandle {
         cancelled
     }
 
-    /// Whether the job has ended.
+    /// Returns whether the job has ended.
     ///
     /// ```
     /// let pool = brigade::Pool::new(1);
@@ -82,7 +84,7 @@ impl fmt::Debug for CancelHandle {
 impl panic::UnwindSafe for CancelHandle {}
 impl panic::RefUnwindSafe for CancelHandle {}
 
-/// Calls what cancels a closure of a pool, and returns whether it has.
+/// Calls `cancel`, which cancels a closure of a pool, counts the cancelled job, and returns the result.
 pub(crate) fn cancel_at(key: Key, cancel: &mut dyn FnMut() -> bool) -> bool {
     reach(key, |at| {
         at.off_pool(|| {
@@ -95,10 +97,12 @@ pub(crate) fn cancel_at(key: Key, cancel: &mut dyn FnMut() -> bool) -> bool {
     })
 }
 
-/// Calls what cancels a future of a pool, and is told whether it may drop it; returns whether it has.
+/// Calls `ask`, which cancels a future of a pool, and passes it whether it may drop the future. Returns whether the
+/// future was cancelled.
 ///
-/// A future that has not been polled is dropped here, as a closure is, and its entry is left in a queue. Any other is dropped and
-/// counted where its next poll would be. That is also so where drops nest deeply, as each may cancel the next future.
+/// A future that has not been polled is dropped here, like a closure, and leaves its entry in a queue. Any other
+/// future is dropped and counted in place of the next poll. So are all futures while drops nest deeply, because each
+/// drop may cancel the next future.
 pub(crate) fn cancel_future(key: Key, ask: impl FnOnce(bool) -> Asked) -> bool {
     reach(key, |at| {
         at.off_pool(|| {

@@ -1,16 +1,17 @@
 //! Detection of waits that would never end because they wait for each other.
 //!
-//! A job waits if a thread that runs it, or a part of a fork or scope of it, is blocked until other jobs have ended. A thread may run several
-//! jobs, one inside the other, and then all of these wait. A wait may also be inside another, in a local future that the waiting thread polls. A job
-//! that waits can't end before its waits do, so a cycle of such waits never ends. Each wait is listed here before its thread
-//! blocks, in one step with its search for a cycle. So the wait that would close a cycle sees the rest of it, whatever pools
-//! the threads belong to.
+//! A job waits while a thread that runs the job, or a part of its fork or scope, is blocked until other jobs have
+//! ended. A thread may run several nested jobs, and then all of them wait. A wait may also be nested in a wait, in a
+//! local future polled by the waiting thread. A waiting job can't end before its waits do, so a cycle of such waits
+//! never ends. Each wait is listed here before the thread blocks, in one step with the search for a cycle. So the
+//! wait that would close a cycle sees the rest of the cycle, even across pools.
 //!
-//! Waits with a timeout are not listed, as they end. Nor are waits for anything but the handle of a job.
+//! Waits with a timeout are not listed, because they end. Only waits for the handles of jobs are listed.
 //!
-//! A job on one worker only (a share of a broadcast, a local future) counts as any other: its worker runs it inside each of its waits.
+//! A job bound to a worker (a share of a broadcast, a local future) needs no special case: the worker runs it inside
+//! each of its waits.
 //!
-//! **Name rule.** A job that waits is running, and one that is waited for has its handle until the entry is gone. So no name in
+//! **Name rule.** A waiting job is running, and the handle of an awaited job outlives the entry. So no `JobId` in
 //! this list stands for two jobs.
 
 use brigade_sync::Mutex;
@@ -23,36 +24,36 @@ use crate::engine::{CURRENT, Key, SortedMap};
 /// The waits of this process.
 static WAITS: PerProcess<Mutex<Waits>> = PerProcess::new();
 
-/// Of the waits of one job or worker, one inside the other, each must end.
+/// The nested waits of each job and worker. A job can't end before all its waits have ended.
 #[derive(Default)]
 struct Waits {
-    /// For each job that waits, what it waits for.
+    /// The numbered waits of each waiting job.
     of_jobs: SortedMap<JobId, Vec<(u64, Awaited)>>,
     /// The waits of each worker, for a dump.
     of_workers: SortedMap<Place, Vec<Awaited>>,
-    /// How many waits have been listed: the number of the next.
+    /// The number of waits listed so far, which is the number of the next wait.
     count: u64,
 }
 
 /// A worker: its pool and its index.
 type Place = (Key, usize);
 
-/// What ends a wait.
+/// The condition that ends a wait.
 #[derive(Clone)]
 pub(crate) enum Awaited {
     /// The end of this job.
     One(JobId),
     /// The end of each of these jobs.
     All(Vec<JobId>),
-    /// The end of one of them.
+    /// The end of any of these jobs.
     Any(Vec<JobId>),
 }
 
-/// The most jobs that a wait is listed with. All jobs of a new wait are searched for a cycle, but a longer list would be
-/// searched again, under a lock, at each wait of another job.
+/// The maximum number of jobs in a listed wait. A new wait of any length is checked for a cycle. Listing a longer
+/// wait would repeat the search through it, under the lock, at each wait of another job.
 const MOST: usize = 64;
 
-/// The jobs that this thread runs, or runs parts of, and its worker, while it waits.
+/// The listed wait of a thread: the jobs that it runs, or runs parts of, and its worker.
 pub(crate) struct Waiting {
     number: u64,
     jobs: Vec<JobId>,
@@ -69,7 +70,8 @@ impl Awaited {
 }
 
 impl Waiting {
-    /// Lists that the jobs of this thread wait for `awaited`; `None` if that never ends, as it waits for one of them.
+    /// Lists the jobs of this thread as waiting for `awaited`. Returns `None` if the wait would never end, because it
+    /// waits for one of these jobs.
     ///
     /// The handles of the awaited jobs must outlive the value (Name rule).
     pub(crate) fn begin(awaited: Awaited) -> Option<Self> {
@@ -103,15 +105,16 @@ impl Waiting {
     }
 }
 
-/// How often a dump tries to read the waits: the lock is held for less than a microsecond at a time by a thread that runs.
+/// The number of attempts of a dump to read the waits. A running thread holds the lock for less than a microsecond at
+/// a time.
 const ATTEMPTS: usize = 100;
 
-/// A wait for a dump: the index of the worker, whether the end of one of the jobs ends the wait, and the jobs, of which there are
-/// none in a wait for many.
+/// A wait for a dump: the index of the worker, whether the end of any of the jobs ends the wait, and the jobs. The
+/// jobs of a wait for more than `MOST` jobs are omitted.
 pub(crate) type Listed = (usize, bool, Vec<JobId>);
 
-/// The waits of the workers of a pool, for a dump. An inner wait comes first. `None` if other threads change the list at each
-/// attempt: a dump waits for none of them.
+/// Returns the waits of the workers of a pool, for a dump, innermost first. Returns `None` if the list was locked at
+/// each attempt: a dump never waits for the lock.
 pub(crate) fn waits_of(pool: Key) -> Option<Vec<Listed>> {
     let attempt = || {
         let waits = WAITS.get().try_lock();
@@ -130,10 +133,10 @@ pub(crate) fn waits_of(pool: Key) -> Option<Vec<Listed>> {
     Some(listed.collect())
 }
 
-/// The search for a cycle that a new wait would close.
+/// The search for a cycle closed by a new wait.
 struct Search<'a> {
     waits: &'a Waits,
-    /// For each job whether it never ends, given that the jobs of this thread do not.
+    /// For each job, whether it never ends, given that the jobs of this thread never end.
     never: SortedMap<JobId, bool>,
 }
 
@@ -184,7 +187,7 @@ impl Drop for Waiting {
                 all.is_empty()
             });
         }
-        // The innermost: waits of one thread end in the opposite order.
+        // The innermost wait: waits of one thread end in the opposite order.
         if let Some(place) = self.place {
             waits.of_workers.remove_if(place, |all| all.pop().is_some() && all.is_empty());
         }

@@ -22,8 +22,9 @@ use crate::engine::{
 
 /// A handle for the outcome of one job.
 ///
-/// [`join`](Self::join) blocks; `.await` does not. Dropping the handle detaches the job, which still runs. Once the outcome is
-/// available, the job's captures have been dropped. Everything that the job did happens before its outcome is returned.
+/// [`join`](Self::join) blocks; `.await` does not. Dropping the handle detaches the job, which still runs. Once the
+/// outcome is available, the job's captures have been dropped. Everything the job did happens before its outcome is
+/// returned.
 ///
 /// ```
 /// use std::time::Duration;
@@ -39,22 +40,22 @@ use crate::engine::{
 /// ```
 ///
 /// # Forks
-/// In the child of a fork, a job of the parent that had not ended at the fork never ends: it counts as
-/// [cancelled](JoinError::Cancelled), and its captures are leaked. [`cancel`](Self::cancel) has no effect on it, and returns
-/// `false`.
+/// In the child of a fork, an unfinished job of the parent never ends: it counts as
+/// [cancelled](JoinError::Cancelled), and its captures are leaked. [`cancel`](Self::cancel) has no effect on it, and
+/// returns `false`.
 pub struct JoinHandle<T> {
-    /// `None` once it has been leaked, or moved out by `join`.
+    /// `None` once leaked, moved out by `join`, or refused by a poll because of a deadlock.
     inner: Option<brigade_task::JoinHandle<T>>,
-    /// The pool that runs it.
+    /// The pool of the job.
     key: Key,
-    /// Whether only one worker may run it: it is a [local](crate::spawn_local) future or a share of a
+    /// Whether only one worker may run the job: a [local](crate::spawn_local) future or a share of a
     /// [broadcast](crate::Handle::broadcast).
     is_mail: bool,
-    /// Cancels it for cancel handles; made for the first of these.
+    /// Shared by the cancel handles; made by the first `cancel_handle`.
     canceller: OnceLock<Option<Arc<Canceller>>>,
 }
 
-/// The panic message for an outcome that is taken twice.
+/// The panic message for taking an outcome twice.
 const TAKEN: &str = "`JoinHandle` used after its outcome was taken";
 
 impl<T> JoinHandle<T> {
@@ -62,15 +63,15 @@ impl<T> JoinHandle<T> {
         Self { inner: Some(inner), key, is_mail: false, canceller: OnceLock::new() }
     }
 
-    /// The handle of a job that only one worker may run.
+    /// Makes the handle of a job that only one worker may run.
     pub(crate) fn of_mail(inner: brigade_task::JoinHandle<T>, key: Key) -> Self {
         let mut this = Self::new(inner, key);
         this.is_mail = true;
         this
     }
 
-    /// The handle, unless no thread of this process will ever finish the job. Then it is leaked, as the job may have been in
-    /// any state at the fork, and this returns `None` from then on.
+    /// Returns the handle. If no thread of this process will ever finish the job, leaks the handle, because the job
+    /// may have been in any state at the fork, and returns `None` from then on.
     fn alive(&mut self) -> Option<&mut brigade_task::JoinHandle<T>> {
         if !self.key.is_here() && !self.is_finished() {
             core::mem::forget(self.inner.take());
@@ -78,27 +79,29 @@ impl<T> JoinHandle<T> {
         self.inner.as_mut()
     }
 
-    /// Waits until the job has ended and takes its outcome.
+    /// Waits until the job has ended and takes the outcome.
     ///
-    /// On a worker of the same pool, a job that has not started yet runs inside this call, on the stack of the waiting job, and a future that
-    /// has been woken is polled there. So jobs that wait for each other's results can't use up the workers.
-    /// A chain of such waits nests like a recursion, and
-    /// needs a [stack](crate::Builder::stack_size) to match. A lock that is held across the wait must not be one that the
-    /// awaited job takes. A job that has started is waited for as in [`blocking`](crate::blocking): the pool may have another
-    /// thread in the meantime, up to its [spare threads](crate::Builder::spare_threads), which also says what the last thread does. While the
-    /// pool is being [discarded](crate::Shutdown::Discard), a job that has not started is cancelled instead.
+    /// On a worker of the same pool, a job that has not started runs inside this call, on the stack of the waiting
+    /// job, and a woken future is polled there. So jobs that wait for each other's results can't use up the workers.
+    /// A chain of such waits nests like a recursion, and needs a [stack](crate::Builder::stack_size) to match. Do not
+    /// hold a lock that the awaited job acquires. A started job is waited for as in [`blocking`](crate::blocking):
+    /// the pool may run extra threads in the meantime, up to its [spare threads](crate::Builder::spare_threads),
+    /// where the behaviour of the last thread is described. While the pool is being
+    /// [discarded](crate::Shutdown::Discard), a job that has not started is cancelled instead.
     ///
-    /// While a job waits on a worker of a pool, here or in any other call of brigade, that worker runs its shares of
-    /// [broadcasts](crate::Handle::broadcast), and the [local](crate::spawn_local) futures that have been woken: no other thread may.
+    /// While a job waits on a worker, here or in any call of brigade, the worker runs its shares of
+    /// [broadcasts](crate::Handle::broadcast) and its woken [local](crate::spawn_local) futures, because no other
+    /// thread may run them.
     ///
     /// # Errors
-    /// [`JoinError::Panicked`] with the payload of the job's panic. [`JoinError::Cancelled`] if the job was dropped before it
-    /// started, or is a future and was dropped before it was ready. [`JoinError::WouldDeadlock`] if this would wait forever;
+    /// [`JoinError::Panicked`] with the payload of the job's panic. [`JoinError::Cancelled`] if the job was dropped
+    /// before it started, or a future before it was ready. [`JoinError::WouldDeadlock`] if this would wait forever;
     /// the job then continues without a handle.
     ///
-    /// A wait never ends if the job waits for a job that this thread runs, directly or through other jobs, on any pools: in a `join`, in a wait
-    /// for a [set](crate::TaskSet), or in a [`block_on`](crate::block_on()) that waits for handles only. Cycles through anything else are not
-    /// told: a future that awaits a handle, a channel, a full pool.
+    /// A wait never ends if the awaited job waits for a job of this thread, directly or through other jobs, on any
+    /// pools: in a `join`, in a wait for a [set](crate::TaskSet), or in a [`block_on`](crate::block_on()) that waits
+    /// only for handles. Cycles through anything else, such as a future awaiting a handle, a channel or a full pool,
+    /// are not detected.
     ///
     /// # Panics
     /// If the outcome was taken before.
@@ -125,13 +128,13 @@ impl<T> JoinHandle<T> {
         inner.join()
     }
 
-    /// Waits until the job has ended; `false` if it never would.
+    /// Waits until the job has ended. Returns `false` if it never would.
     fn wait(&mut self) -> bool {
         let (key, is_mail) = (self.key, self.is_mail);
         let Some(inner) = self.inner.as_mut().filter(|inner| !inner.is_finished()) else {
             return true;
         };
-        // Most often a closure that no thread has begun to run.
+        // The common case: a closure that no thread has begun to run.
         let runs_here = |worker: &Worker| {
             let may = !is_mail && worker.is_of(key) && !inner.is_of_future() && runs_in_place();
             may && settle_on(worker, |run| inner.settle_if_unclaimed(run))
@@ -142,8 +145,8 @@ impl<T> JoinHandle<T> {
         Ended::new(inner, key, is_mail).wait()
     }
 
-    /// Takes the outcome if the job has ended; never blocks. Returns `None` if it has not, or if the outcome has already been
-    /// taken.
+    /// Takes the outcome if the job has ended; never blocks. Returns `None` if it has not ended, or if the outcome
+    /// has already been taken.
     ///
     /// # Errors
     /// The outer `Option` is `Some`, and the inner result as in [`join`](Self::join).
@@ -165,10 +168,10 @@ impl<T> JoinHandle<T> {
         }
     }
 
-    /// Waits for at most `timeout` until the job has ended, and takes its outcome.
+    /// Waits for at most `timeout` until the job has ended, and takes the outcome.
     ///
-    /// Returns `None` if the job has not ended by then, and not earlier, or if the outcome has already been taken. Unlike
-    /// [`join`](Self::join), it runs no job on this thread, since that could take longer.
+    /// Returns `None` once `timeout` has elapsed, and not earlier, or if the outcome has already been taken. Unlike
+    /// [`join`](Self::join), runs no job on this thread, because the job could take longer.
     ///
     /// # Errors
     /// The inner result is as in [`join`](Self::join).
@@ -193,17 +196,18 @@ impl<T> JoinHandle<T> {
         }
     }
 
-    /// Cancels the job if it has not started, and returns `true`: its captures are dropped in this call, and its outcome is
-    /// [`JoinError::Cancelled`]. Returns `false` if the job has started. Then it is asked to stop, which it can check with
-    /// [`cancelled`](crate::cancelled), and its outcome is its own.
+    /// Cancels the job if it has not started, and returns `true`: the captures are dropped in this call, and the
+    /// outcome is [`JoinError::Cancelled`]. Returns `false` if the job has started. A started job is asked to stop,
+    /// which it can check with [`cancelled`](crate::cancelled), and its outcome is still its own.
     ///
-    /// A [future](crate::Handle::spawn) that has not ended is always cancelled, even after its first poll, and this returns
-    /// `true`. One that has not been polled is dropped in this call, as captures are, unless the call is itself in a deep chain of
-    /// such drops. Otherwise a thread of the pool drops it after its current poll, and also drops the result of that poll. The poll
-    /// ends at the next [operation](crate::time#operations-that-are-always-ready) of brigade's, ready or not.
+    /// An unfinished [future](crate::Handle::spawn) is always cancelled, even after the first poll, and this returns
+    /// `true`. A future that has not been polled is dropped in this call, like captures, unless the call is itself in
+    /// a deep chain of such drops. Otherwise a thread of the pool drops the future after the current poll, with the
+    /// result of that poll. The poll ends at the next [operation](crate::time#operations-that-are-always-ready) of
+    /// brigade, ready or not.
     ///
-    /// Another call has no further effect. The cost does not depend on how many jobs are queued. A panic while the captures are
-    /// dropped is caught.
+    /// Further calls have no effect. The cost does not depend on how many jobs are queued. A panic while the captures
+    /// are dropped is caught.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -220,8 +224,8 @@ impl<T> JoinHandle<T> {
         self.inner.as_ref().is_some_and(|inner| cancel(inner, self.key))
     }
 
-    /// Returns a handle that can cancel the job from any thread while this one waits for it. The first call allocates.
-    /// It has no effect on a job that has ended.
+    /// Returns a handle that can cancel the job from any thread, even while this thread waits for the job. The first
+    /// call allocates. Cancelling a finished job has no effect.
     ///
     /// # Examples
     /// ```
@@ -247,13 +251,13 @@ impl<T> JoinHandle<T> {
         CancelHandle::new(canceller.clone(), self.key)
     }
 
-    /// Whether the outcome has been taken, or there will be none.
+    /// Whether the outcome has been taken, or will never exist.
     #[cfg(feature = "futures")]
     pub(crate) fn is_taken(&self) -> bool {
         self.inner.as_ref().is_none_or(brigade_task::JoinHandle::is_taken)
     }
 
-    /// Whether the job has ended.
+    /// Returns whether the job has ended.
     ///
     /// ```
     /// let pool = brigade::Pool::new(1);
@@ -267,13 +271,13 @@ impl<T> JoinHandle<T> {
     }
 }
 
-/// Runs a job of a worker's pool on this worker, inside the job that waits for it, or cancels it if the pool is discarded;
-/// `false` if another thread has begun to run it.
+/// Runs a job on a worker of its pool, nested in the waiting job, or cancels the job if the pool is being discarded.
+/// Returns `false` if a thread has already begun to run it.
 #[inline(always)]
 pub(crate) fn settle_on(worker: &Worker, settle: impl FnOnce(bool) -> Option<Outcome>) -> bool {
     let run = !worker.discards();
     let traced = worker.begin(Span::JobInside);
-    // It has a handle, so nothing of the outer job belongs to it.
+    // The job has a handle, so nothing of the outer job belongs to it.
     let outcome = enter_pool(worker.core(), || settle(run));
     if !run || outcome.is_none() {
         traced.into_iter().for_each(Scope::discard);
@@ -296,19 +300,19 @@ pub(crate) fn cancel<T>(inner: &brigade_task::JoinHandle<T>, key: Key) -> bool {
     cancelled
 }
 
-/// A wait for the end of a job of that pool.
+/// A wait for the end of a job of the pool `key`.
 struct Ended<'a, T> {
     inner: &'a mut brigade_task::JoinHandle<T>,
     key: Key,
-    /// Only one worker may run it.
+    /// Whether only one worker may run the job.
     is_mail: bool,
     listed: Option<Waiting>,
     is_circular: bool,
-    /// It is a future that has been polled here, and is queued again.
+    /// Whether the job is a future that was polled here and is queued again.
     gives_way: bool,
 }
 
-/// How long a wait sleeps although the future that it waits for is queued, and other threads may poll it.
+/// The longest sleep of a wait while the awaited future is queued, and other threads may poll it.
 pub(crate) const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
 impl<'a, T> Ended<'a, T> {
@@ -316,13 +320,13 @@ impl<'a, T> Ended<'a, T> {
         Self { inner, key, is_mail, listed: None, is_circular: false, gives_way: false }
     }
 
-    /// Waits for it; `false` if it never ends.
+    /// Waits for the job. Returns `false` if it never ends.
     #[cold]
     fn wait(mut self) -> bool {
         wait_as(Some(self.key), |worker| match worker {
             Some(worker) => {
                 _ = runs_in_place() && self.run_part(worker);
-                // Listed before anything else runs here: a wait for itself never ends.
+                // The wait is listed before any other job runs here: a wait for itself never ends.
                 if !self.is_over() && self.lists() {
                     worker.run_until(&mut self);
                 }
@@ -333,7 +337,7 @@ impl<'a, T> Ended<'a, T> {
         !self.is_circular
     }
 
-    /// Lists the wait; `false` if it would never end.
+    /// Lists the wait. Returns `false` if it would never end.
     fn lists(&mut self) -> bool {
         if self.listed.is_none() {
             self.listed = Waiting::begin(Awaited::One(self.inner.id()));
@@ -360,11 +364,12 @@ impl<T> engine::Awaited for Ended<'_, T> {
         self.inner.is_queued().then_some(LOOK_AGAIN)
     }
 
-    /// Runs it if no thread has begun to; a future that is queued again after a poll gives way to others. What only one worker may run
-    /// is in its mail, and comes when it is its turn there: shares of broadcasts may wait for each other.
+    /// Runs the job if no thread has begun to. A future queued again after a poll gives way to other jobs. A job
+    /// bound to a worker is in that worker's mailbox and runs when its turn comes there, because shares of broadcasts
+    /// may wait for each other.
     fn run_part(&mut self, worker: &Worker) -> bool {
         let gives_way = core::mem::take(&mut self.gives_way);
-        // In a pool that drains, a future that yields is polled on, as this job waits for it.
+        // A draining pool keeps polling a future that yields, because this job waits for it.
         let _inside = self.inner.is_of_future().then(|| worker.run_inside_job());
         let runs = !gives_way
             && worker.is_of(self.key)
@@ -402,7 +407,7 @@ impl<T> Future for JoinHandle<T> {
 
 impl<T> Drop for JoinHandle<T> {
     fn drop(&mut self) {
-        // Leaks it if necessary.
+        // Leaks the handle if necessary.
         self.alive();
     }
 }

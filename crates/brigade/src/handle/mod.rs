@@ -1,4 +1,4 @@
-//! The handles of pools and of jobs. It must not know how jobs are submitted.
+//! The handles of pools and of jobs. This module must not know how jobs are submitted.
 
 pub(crate) mod awaited;
 mod cancel;
@@ -27,16 +27,16 @@ pub use join::JoinHandle;
 #[cfg(feature = "trace")]
 pub use traces::Tracing;
 
-/// A lightweight reference to a pool, which submits jobs to it, waits for it and manages it from anywhere.
+/// A lightweight reference to a pool. It submits jobs to the pool, waits for it and manages it from anywhere.
 ///
-/// It is `Copy` and 8 bytes in size, so every job can have its own copy. It does not keep the pool alive. Once the pool has
-/// been shut down or dropped, the `try_` methods return the job as [`Rejected`](crate::Rejected), and the others panic. A handle
-/// never refers to another pool.
+/// It is `Copy` and 8 bytes in size, so every job can have its own copy. It does not keep the pool alive. Once the
+/// pool has been shut down or dropped, the `try_` methods return the job as [`Rejected`](crate::Rejected), and the
+/// remaining methods for submission panic. A handle never refers to a different pool.
 ///
-/// A submission from a job of the same pool goes to the worker's own queue. From anywhere else, including a job of another
-/// pool, it goes to the shared queue of the handle's pool.
+/// A submission from a job of the same pool goes to the worker's own queue. From anywhere else, including a job of a
+/// different pool, it goes to the shared queue of the handle's pool.
 ///
-/// A library can take `impl Into<Handle>` from its caller, which is a [`Handle`], a [`&Pool`](crate::Pool) or a `&Handle`.
+/// A library can take `impl Into<Handle>`: its caller passes a [`Handle`], a [`&Pool`](crate::Pool) or a `&Handle`.
 ///
 /// ```
 /// use brigade::{Handle, JoinError, Pool};
@@ -59,7 +59,7 @@ pub use traces::Tracing;
 ///
 /// # Forks
 /// In the child of a fork the pool's threads don't exist. The `try_` methods return the job with
-/// [`Reason::Forked`](crate::Reason::Forked), the other submissions panic, and nothing blocks; see
+/// [`Reason::Forked`](crate::Reason::Forked), all other submissions panic, and nothing blocks; see
 /// [`Pool`](crate::Pool#forks).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Handle {
@@ -77,7 +77,7 @@ impl Handle {
         Self { key }
     }
 
-    /// Returns the current pool: the one that this thread has [entered](Self::enter), or else the one that it is a worker of.
+    /// Returns the current pool: the pool [entered](Self::enter) by this thread, or else the pool of this worker.
     /// Returns `None` on any other thread.
     ///
     /// ```
@@ -93,11 +93,11 @@ impl Handle {
         current_pool().map(Self::new)
     }
 
-    /// Calls a closure on this thread with this pool as the [current](Self::current) one: [`spawn`](crate::spawn()) and the
-    /// other free functions, [timers](crate::time) and `brigade::io` resources use it.
+    /// Calls a closure on this thread with this pool as the [current](Self::current) pool, for
+    /// [`spawn`](crate::spawn()) and the other free functions, [timers](crate::time) and `brigade::io` resources.
     ///
-    /// On a worker, the worker's pool is the current one without this. Code that `call` moves to other threads is not affected.
-    /// If the pool no longer exists, `call` still runs, and its submissions are rejected.
+    /// On a worker, the worker's pool is current without this call. Code that `call` moves to other threads is not
+    /// affected. If the pool no longer exists, `call` still runs, and its submissions are rejected.
     ///
     /// ```
     /// let pool = brigade::Pool::builder().threads(1).name("mine").build()?;
@@ -109,15 +109,15 @@ impl Handle {
         enter(self.key, self.core().as_ref(), call)
     }
 
-    /// The pool, unless it has been freed or belongs to another process.
+    /// Returns the pool, unless it has been freed or belongs to another process.
     fn core(&self) -> Option<Arc<Core>> {
         reach(self.key, |at| at.core().cloned())
     }
 
-    /// Returns the counters and the size. A pool that no longer exists, or belongs to the parent of a fork, counts as closed,
-    /// and its counters are 0.
+    /// Returns the counters and the size. A pool that no longer exists, or belongs to the parent of a fork, counts as
+    /// closed, and its counters are 0.
     ///
-    /// They can be read as long as the [`Pool`](crate::Pool) exists, even after it has been shut down.
+    /// The counters can be read as long as the [`Pool`](crate::Pool) exists, even after it has been shut down.
     ///
     /// ```
     /// let pool = brigade::Pool::new(2);
@@ -135,8 +135,8 @@ impl Handle {
         metrics.unwrap_or_else(|| Metrics { is_closed: true, ..Metrics::default() })
     }
 
-    /// Returns how many threads the pool may have, from its core size to its maximum. `0..=0` for a pool that no longer exists,
-    /// or belongs to the parent of a fork.
+    /// Returns how many threads the pool may have, from the core size to the maximum: `0..=0` for a pool that no
+    /// longer exists, or belongs to the parent of a fork.
     ///
     /// ```
     /// let pool = brigade::Pool::builder().threads(1..=8).build()?;
@@ -151,13 +151,13 @@ impl Handle {
 
     /// Changes the size of the pool, without interrupting or losing a job.
     ///
-    /// Surplus threads end: idle ones at once, the others between two jobs. If the new size is larger, more threads start as if
-    /// the pool had been built with it: with submissions, or now if jobs are queued.
+    /// Surplus threads end: idle threads at once, busy threads after the current job. If the new size is larger, more
+    /// threads start as if the pool had been built with that size: with submissions, or now if jobs are queued.
     ///
     /// # Errors
-    /// [`io::ErrorKind::InvalidInput`] if no pool can have this size (see [`Builder::threads`](crate::Builder::threads)), or if it is a
-    /// [`LocalPool`](crate::LocalPool). If the
-    /// pool no longer exists, or belongs to the parent of a fork, the [`Reason`] as an [`io::Error`].
+    /// [`io::ErrorKind::InvalidInput`] if no pool can have this size (see
+    /// [`Builder::threads`](crate::Builder::threads)), or if the pool is a [`LocalPool`](crate::LocalPool). The
+    /// [`Reason`] as an [`io::Error`] if the pool no longer exists, or belongs to the parent of a fork.
     ///
     /// # Examples
     /// ```
@@ -179,13 +179,13 @@ impl Handle {
         Ok(())
     }
 
-    /// Starts the threads of the core size that are not running yet; see [`Builder::threads`](crate::Builder::threads).
+    /// Starts the missing threads of the core size; see [`Builder::threads`](crate::Builder::threads).
     ///
-    /// A pool that has been [closed](Self::close) may start none. A [`LocalPool`](crate::LocalPool) has none to start.
+    /// A [closed](Self::close) pool may start none. A [`LocalPool`](crate::LocalPool) has no threads to start.
     ///
     /// # Errors
-    /// The operating system's error if a thread can't be started; the threads started before it keep running. If the pool no
-    /// longer exists, or belongs to the parent of a fork, the [`Reason`] as an [`io::Error`].
+    /// The operating system's error if a thread can't be started; the threads started before it keep running. The
+    /// [`Reason`] as an [`io::Error`] if the pool no longer exists, or belongs to the parent of a fork.
     ///
     /// # Examples
     /// ```
@@ -206,24 +206,26 @@ impl Handle {
         self.core().is_none_or(|core| core.is_closed())
     }
 
-    /// The reason why there is no pool.
+    /// Returns why the pool does not exist.
     fn gone(&self) -> Reason {
         if self.key.is_here() { Reason::Closed } else { Reason::Forked }
     }
 
-    /// Waits until, at one moment after the call, no job is queued and none runs, and then returns `true`.
+    /// Waits until the pool is idle: at one moment after the call, no job is queued and no job runs. Then returns
+    /// `true`.
     ///
-    /// By then every job accepted before the call has ended, and so have the jobs that these submitted. Jobs that other threads
-    /// submit in the meantime are waited for as well: if jobs keep coming, this never returns. To wait for some jobs only, use
-    /// a [`TaskSet`](crate::TaskSet) or their handles.
+    /// By then every job accepted before the call has ended, and so has every job submitted by those jobs. Jobs
+    /// submitted by other threads in the meantime are waited for as well: if jobs keep coming, this never returns. To
+    /// wait for selected jobs only, use a [`TaskSet`](crate::TaskSet) or their handles.
     ///
-    /// A [future](Self::spawn) that waits to be woken is not waited for, as it may never be woken; join its handle instead. A
+    /// Pending [futures](Self::spawn) do not count, because they may never be woken; join their handles instead. A
     /// job that another thread [cancels](crate::JoinHandle::cancel), or [runs because the pool is
     /// full](crate::WhenFull::RunInCaller), counts until its captures have been dropped.
     ///
-    /// Returns `false` at once where it would wait for itself: on a worker of this pool, on the owner of a
-    /// [`LocalPool`](crate::LocalPool), and in the pool's [spawner](crate::Builder::spawner). It does so too for a pool that no
-    /// longer exists, and in a forked child. Anywhere else the result is `true`, and may be ignored.
+    /// Returns `false` immediately if it would wait for itself: on a worker of this pool, on the owner of a
+    /// [`LocalPool`](crate::LocalPool), and in the pool's [spawner](crate::Builder::spawner). Also returns `false`
+    /// for a pool that no longer exists, and in a forked child. In all other cases the result is `true`, and may be
+    /// ignored.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicU32, Ordering};
@@ -242,8 +244,8 @@ impl Handle {
         self.wait_until_idle(None)
     }
 
-    /// Like [`wait_idle`](Self::wait_idle), but waits for at most `timeout`. Returns `false` once that has elapsed, and not
-    /// earlier.
+    /// Like [`wait_idle`](Self::wait_idle), but waits for at most `timeout`. Returns `false` once `timeout` has
+    /// elapsed, and not earlier.
     ///
     /// With a timeout of 0, it only checks whether the pool is idle now.
     ///
@@ -264,17 +266,18 @@ impl Handle {
 
     fn wait_until_idle(&self, timeout: Option<Duration>) -> bool {
         self.core().is_some_and(|core| {
-            // On a worker of another pool, that pool may have another thread in the meantime.
+            // On a worker of another pool, that pool may run an extra thread in the meantime.
             core.may_wait_idle() && blocking(|| core.wait_idle(timeout))
         })
     }
 
     /// Closes the pool: from now on, submissions from outside are rejected. Never blocks.
     ///
-    /// Accepted jobs still run, and may submit more to their own pool. The threads end when all of these have ended. The pool
-    /// ends as with [`Shutdown::Drain`]: delayed closures that are not due are dropped, and futures that wait or
-    /// [yield](crate::yield_now) when nothing else is left are cancelled. If its [`on_drop`](crate::Builder::on_drop) is [`Shutdown::Finish`], it ends as with that. Has no effect
-    /// on a pool that is closed already. May be called from any thread, including a worker of the pool.
+    /// Accepted jobs still run, and may submit more jobs to their own pool. The threads end after the last of these
+    /// jobs. The pool ends as with [`Shutdown::Drain`]: delayed closures not yet due are dropped, and futures that
+    /// wait or [yield](crate::yield_now) when nothing else is left are cancelled. If its
+    /// [`on_drop`](crate::Builder::on_drop) is [`Shutdown::Finish`], the pool ends as with `Finish`. Has no effect on
+    /// a closed pool. May be called from any thread, including a worker of the pool.
     ///
     /// ```
     /// let pool = brigade::Pool::new(2);
@@ -291,19 +294,18 @@ impl Handle {
         }
     }
 
-    /// Shuts the pool down, waits for its end, and reports what happened to its jobs. See [`Shutdown`] for the ways to end a
-    /// pool.
+    /// Shuts the pool down, waits for the end, and reports the outcomes of the jobs. See [`Shutdown`] for the ways to
+    /// end a pool.
     ///
-    /// From now on, submissions from outside are rejected. Returns when the threads have ended, thread-local destructors
-    /// included. With a [timeout](Shutdown::timeout) it returns once that has elapsed, and the threads continue in the
-    /// background; dropping the pool then no longer waits for them. That holds for all that it waits for: jobs, thread-local
-    /// destructors, and a hook of [`Builder::on_stall`](crate::Builder::on_stall). A timeout of 0 does not wait: it detaches the
-    /// pool.
+    /// From now on, submissions from outside are rejected. Returns when the threads have ended, thread-local
+    /// destructors included. With a [timeout](Shutdown::timeout) it returns once the timeout has elapsed, and the
+    /// threads continue in the background; dropping the pool then no longer waits for them. The timeout covers the
+    /// whole wait: jobs, thread-local destructors, and a hook of [`Builder::on_stall`](crate::Builder::on_stall). A
+    /// timeout of 0 does not wait: it detaches the pool.
     ///
-    /// May be called more than once and from several threads: each call waits, and the strictest way applies. On a worker of
-    /// this pool it does not wait, and the report counts what still runs. For a pool that no longer exists, and in a forked
-    /// child, it does nothing, and the report is all zeros.
-    ///
+    /// May be called more than once and from several threads: each call waits, and the strictest way applies. On a
+    /// worker of this pool it does not wait, and the report counts the jobs still running. For a pool that no longer
+    /// exists, and in a forked child, it does nothing, and the report is all zeros.
     /// ```
     /// use brigade::{Pool, Shutdown};
     /// use std::time::Duration;

@@ -11,14 +11,16 @@ use super::deadlock::waits_of;
 use crate::engine::reach;
 
 impl Handle {
-    /// Returns a snapshot of the pool: what each worker runs and since when, what is queued where, which worker waits for which.
+    /// Returns a snapshot of the pool: the running jobs of each worker and their start times, the numbers of queued
+    /// jobs, and the waits of workers for each other.
     ///
-    /// May be called from any thread at any time, also when the pool hangs: it takes none of the locks by which workers find work,
-    /// sleep and wake, and waits for no thread that is about to wait for a job. So the numbers may be of slightly different moments,
-    /// and need not add up.
+    /// May be called from any thread at any time, even if the pool hangs: it takes none of the locks used to find
+    /// work, sleep and wake, and never waits for a thread that is about to wait for a job. So the numbers may stem
+    /// from slightly different moments, and need not add up.
     ///
-    /// The running jobs, and the calls of threads outside of the pool that borrow, are listed only if the pool's jobs are [observed](crate::Builder::observe_jobs). What waits for what is listed
-    /// unless that list was being changed ([`Dump::are_waits_known`]).
+    /// Running jobs, and borrowing calls from threads outside of the pool, are listed only if the pool's jobs are
+    /// [observed](crate::Builder::observe_jobs). Waits are listed unless the list of waits was being changed
+    /// ([`Dump::are_waits_known`]).
     ///
     /// ```
     /// let pool = brigade::Pool::builder().threads(2).observe_jobs().build()?;
@@ -51,7 +53,8 @@ impl Handle {
         dump
     }
 
-    /// Returns the name of the pool, unless that no longer exists; see [`Builder::pool_name`](crate::Builder::pool_name).
+    /// Returns the name of the pool, or `None` if the pool no longer exists; see
+    /// [`Builder::pool_name`](crate::Builder::pool_name).
     ///
     /// ```
     /// let pool = brigade::Pool::builder().threads(1).pool_name("thumbnails").build()?;
@@ -63,8 +66,8 @@ impl Handle {
         reach(self.key, |at| at.core().map(|core| core.config.pool_name()))
     }
 
-    /// Returns how long the pool's jobs have waited and run since it was built. `None` if the pool does not
-    /// [record](crate::Builder::histograms) that, or no longer exists. With the feature `histograms`.
+    /// Returns the waiting and running times of the pool's jobs since the pool was built. Returns `None` if the pool
+    /// does not [record](crate::Builder::histograms) them, or no longer exists. Requires the feature `histograms`.
     ///
     /// ```
     /// let pool = brigade::Pool::builder().threads(1).histograms().build()?;

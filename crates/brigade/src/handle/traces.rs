@@ -1,4 +1,4 @@
-//! Traces of a pool: what a user calls.
+//! Traces of a pool: the public API.
 
 use core::fmt;
 use core::time::Duration;
@@ -13,21 +13,23 @@ use crate::engine::{At, Core, blocking, reach};
 use crate::values::Reason;
 
 impl Handle {
-    /// Records for `duration` what each thread of the pool does: which jobs it runs, when it searches, steals and sleeps, and which
-    /// thread it wakes. With the feature `trace`.
+    /// Records the activity of each thread of the pool for `duration`: the jobs it runs, its searches, steals and
+    /// sleeps, and the threads it wakes. Requires the feature `trace`.
     ///
-    /// [`Trace::save`] writes the record for [ui.perfetto.dev](https://ui.perfetto.dev) and `chrome://tracing`, which show a track for each
-    /// thread. Any pool can be traced while it works, and any number of times. A job has its [name](crate::JobBuilder::name), or
-    /// if the pool's jobs are [observed](crate::Builder::observe_jobs) the line that submitted it, or else it is called `job`. A job that
-    /// [runs in its caller](crate::WhenFull::RunInCaller) runs on no thread of the pool, and is not recorded.
+    /// [`Trace::save`] writes the record for [ui.perfetto.dev](https://ui.perfetto.dev) and `chrome://tracing`, which
+    /// show a track for each thread. Any pool can be traced while it works, and any number of times. A job appears
+    /// under its [name](crate::JobBuilder::name), or if the pool's jobs are [observed](crate::Builder::observe_jobs)
+    /// under the line that submitted it, or else as `job`. A job that [runs in its
+    /// caller](crate::WhenFull::RunInCaller) runs on no thread of the pool, and is not recorded.
     ///
-    /// Blocks the calling thread for `duration`; on a worker, as [`blocking`](crate::blocking()) does. To trace a piece of work,
-    /// use [`start_trace`](Self::start_trace). While a trace is recorded each job takes some 200 ns longer; otherwise
-    /// the feature costs nothing.
+    /// Blocks the calling thread for `duration`; on a worker, as [`blocking`](crate::blocking()) does. To trace a
+    /// piece of work, use [`start_trace`](Self::start_trace). Recording adds about 200 ns to each job; otherwise the
+    /// feature costs nothing.
     ///
     /// # Errors
-    /// [`InProgress`](TraceError::InProgress) if another trace of the pool has not been finished,
-    /// [`Ended`](TraceError::Ended) if the pool has ended, [`Forked`](TraceError::Forked) if it belongs to the parent of a fork.
+    /// [`InProgress`](TraceError::InProgress) if a trace of the pool has not been finished,
+    /// [`Ended`](TraceError::Ended) if the pool has ended, [`Forked`](TraceError::Forked) if it belongs to the parent
+    /// of a fork.
     ///
     /// # Examples
     /// ```
@@ -80,8 +82,8 @@ impl Handle {
 
 /// A pool that is being traced; see [`Handle::start_trace`](crate::Handle::start_trace).
 ///
-/// If it is dropped, what was recorded is discarded. The pool's memory is freed after this has been dropped. If it is forgotten,
-/// the pool is traced until it ends, and can't be traced again.
+/// Dropping it discards the record. The pool's memory is freed after this has been dropped. If it is forgotten, the
+/// pool is traced until it ends, and can't be traced again.
 #[must_use = "dropping it ends the trace"]
 pub struct Tracing {
     /// `None` once the trace has been taken.
@@ -90,7 +92,7 @@ pub struct Tracing {
 }
 
 impl Tracing {
-    /// Ends the trace and returns what was recorded. What has not ended is shown as if it ended now.
+    /// Ends the trace and returns the record. Unfinished jobs are shown as if they ended now.
     ///
     /// The pool may have been dropped in the meantime. In a forked child, the trace is empty.
     pub fn finish(mut self) -> Trace {
@@ -100,7 +102,7 @@ impl Tracing {
     fn take(&mut self) -> Option<Trace> {
         let core = self.core.take()?;
         if !core.key.is_here() {
-            // What the parent's threads were using can't be dropped in another process.
+            // The parent's threads were using the pool, so this process can't drop it.
             core::mem::forget(core);
             return None;
         }

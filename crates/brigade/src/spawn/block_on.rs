@@ -21,15 +21,15 @@ use crate::io::enter_default;
 
 /// Runs a future to completion on this thread, which sleeps while the future waits.
 ///
-/// The jobs that it [spawns](crate::spawn()), its [timers](crate::time) and its I/O belong to the [current
-/// pool](Handle::current), or else to the newest [`LocalPool`](crate::LocalPool) that this thread owns, which runs meanwhile, or else to the
-/// [default pool](crate::default_pool). Use [`Handle::block_on`] to name a pool.
+/// The future's [spawned](crate::spawn()) jobs, [timers](crate::time) and I/O belong to the [current
+/// pool](Handle::current), or else to the newest [`LocalPool`](crate::LocalPool) owned by this thread, which runs
+/// meanwhile, or else to the [default pool](crate::default_pool). Use [`Handle::block_on`] to choose a pool.
 ///
-/// May be called anywhere, even inside itself. On a worker of a pool, the thread is [blocked](crate::blocking) while it sleeps:
-/// the pool may have another one in its place. Futures of the worker's pool whose handles are awaited here are polled here, too, if they have been
-/// woken. The future need not be `Send`, and stays on this thread's stack.
+/// May be called anywhere, even inside itself. On a worker, the thread is [blocked](crate::blocking) while it sleeps:
+/// the pool may run an extra thread in the meantime. If the future awaits handles of woken futures of the worker's
+/// pool, those futures are polled here too. The future need not be `Send`, and stays on this thread's stack.
 ///
-/// On a worker, if the future waits only for handles of jobs that wait for the job that calls this, one of the handles is ready with
+/// On a worker, if the future waits only for handles of jobs that wait for the calling job, a handle is ready with
 /// [`WouldDeadlock`](crate::JoinError::WouldDeadlock), as from [`join`](crate::JoinHandle::join).
 ///
 /// # Panics
@@ -59,8 +59,8 @@ fn enter_default<R>(call: impl FnOnce() -> R) -> R {
 }
 
 impl Handle {
-    /// Runs a future to completion on this thread, with this pool as the current one: the jobs that it
-    /// [spawns](crate::spawn()), its timers and its I/O belong to it.
+    /// Runs a future to completion on this thread, with this pool as the current pool: the future's
+    /// [spawned](crate::spawn()) jobs, timers and I/O belong to this pool.
     ///
     /// The future need not be `Send`. See [`block_on`](crate::block_on) for waits on a worker.
     ///
@@ -120,7 +120,7 @@ fn wait_on_worker<F: Future>(
         if result.0.is_ready() || !has_yielded {
             return result;
         }
-        // A handle that has yielded is ready, and not among the jobs that it waits for.
+        // A handle that has yielded is ready, and not among the awaited jobs.
         worker.give_way();
     };
     // As long as no handle is polled, this allocates nothing.
@@ -133,7 +133,7 @@ fn wait_on_worker<F: Future>(
             (Poll::Pending, _) => break,
         }
     }
-    // It waits for jobs, and maybe for something else.
+    // The future waits for jobs, and maybe for other events.
     let mut other = Other::new(thread);
     polled = Polled::new(other.waker(), plain);
     loop {
@@ -142,7 +142,7 @@ fn wait_on_worker<F: Future>(
             (Poll::Pending, jobs) => jobs,
         };
         if !jobs.is_empty() && other.has_clones() {
-            // The clones may belong to waits that are over: polls again, with a waker that has no clone yet.
+            // The clones may belong to finished waits: polls again, with a waker that has no clones yet.
             other.retire();
             other = Other::new(thread);
             polled.set_waker(other.waker());
@@ -163,16 +163,16 @@ fn wait_on_worker<F: Future>(
     }
 }
 
-/// A wait until a thread is woken: by one of these jobs, if there are any, and else by anything.
+/// A wait until a thread is woken: by the end of any job in `jobs`, or by any event if that is `None`.
 struct Woken<'a> {
     thread: &'a ThisThread,
     is_woken: bool,
     jobs: Option<Awaited>,
     listed: Option<Waiting>,
     is_circular: bool,
-    /// It waits for a future that it may poll.
+    /// The state of an awaited future that this thread may poll.
     future: Option<State>,
-    /// Whether all handles that it waits for are of the worker's pool.
+    /// Whether all awaited handles are of the worker's pool.
     is_own: bool,
 }
 
@@ -186,12 +186,12 @@ impl<'a> Woken<'a> {
     fn wait(&mut self, worker: &Worker) {
         if worker.key().is_here() {
             if self.thread.has_token() {
-                // It has been woken while it was polled, most often by itself.
+                // The future was woken during its poll, most often by itself.
                 worker.give_way();
             }
             worker.run_until(self);
         } else {
-            // In a child that the future has forked, the pool does not exist.
+            // In a child forked by the future, the pool does not exist.
             self.thread.park(None);
         }
     }
@@ -207,7 +207,7 @@ impl engine::Awaited for Woken<'_> {
     }
 
     fn slept(&mut self, has_token: bool) {
-        // A future that it waits for may have been woken.
+        // An awaited future may have been woken.
         self.is_woken |= has_token || self.future.is_some();
     }
 
@@ -228,12 +228,13 @@ impl engine::Awaited for Woken<'_> {
     }
 }
 
-/// Wakes the thread for anything but the end of a job.
+/// A waker of the thread for any event but the end of a job.
 struct Other(Arc<Wakes>);
 
 struct Wakes {
     thread: Arc<BlockedThread>,
-    /// The future has a newer waker. Code that replaces this one may wake it, as if it were that of another task.
+    /// Set when the future has a newer waker. Code that replaces this waker may wake it, as if it belonged to another
+    /// task.
     is_retired: AtomicBool,
 }
 
@@ -247,14 +248,15 @@ impl Other {
         self.0.clone().into()
     }
 
-    /// Whether there is a clone of the waker beside the one that polls.
+    /// Whether the waker has clones besides the polling waker.
     fn has_clones(&self) -> bool {
         Arc::strong_count(&self.0) > 2
     }
 
-    /// Makes wakes of this waker void: the next poll has another one, and sees what this one would have been woken for.
+    /// Makes wake-ups of this waker void: the next poll has a new waker, and sees every event that this waker would
+    /// have reported.
     fn retire(&self) {
-        // Ordering: Relaxed: a wake that comes before it is merely spurious.
+        // Ordering: Relaxed: a wake-up that misses the store is merely spurious.
         self.0.is_retired.store(true, Ordering::Relaxed);
     }
 }

@@ -16,7 +16,7 @@ use crate::submission::watcher_of;
 #[derive(Clone, Copy)]
 struct OnWorker {
     key: Key,
-    /// No other worker has this index until all local futures of this one have ended.
+    /// No other worker gets this index until all local futures of this worker have ended.
     index: usize,
 }
 
@@ -37,7 +37,7 @@ impl Schedule for OnWorker {
         }
         reach(self.key, |at| match at.core() {
             Some(core) => core.send_local(self.index, job),
-            // In a forked child. Otherwise the worker exists as long as the future, and so does its pool.
+            // In a forked child. Otherwise the worker and the pool exist as long as the future.
             None => core::mem::forget(job),
         });
     }
@@ -45,7 +45,7 @@ impl Schedule for OnWorker {
     fn bind(self, task: TaskRef) -> u32 {
         reach(self.key, |at| match self.worker(at) {
             Some(worker) => worker.bind_local(task),
-            // In a forked child, where it is never woken and must not be dropped.
+            // In a forked child, where the task is never woken and must not be dropped.
             None => {
                 core::mem::forget(task);
                 super::NOWHERE
@@ -62,21 +62,23 @@ impl Schedule for OnWorker {
     }
 }
 
-/// Spawns a future that need not be `Send` on the current worker: only this thread polls and drops it. One allocation.
+/// Spawns a future that need not be `Send` on the current worker: only this thread polls and drops it. Allocates
+/// once.
 ///
-/// On a thread that owns a [`LocalPool`](crate::LocalPool) and is no worker, it is spawned to that pool: to the pool that the thread has
-/// [entered](crate::Handle::enter), or else to the newest. The owner's next call polls it.
+/// A thread that owns a [`LocalPool`](crate::LocalPool) and is not a worker spawns to its own pool: the pool
+/// [entered](crate::Handle::enter) by the thread, or else the newest. The owner's next call polls the future.
 ///
-/// It may be woken and [cancelled](JoinHandle::cancel) from anywhere. Code that blocks this thread delays it: no other thread
-/// can run it. A worker with such a future does not end, even if the pool is made [smaller](crate::Handle::resize) or ends idle
-/// threads. When the pool ends, local futures that are still pending are cancelled on this thread. They don't count towards the
-/// pool's capacity.
+/// The future may be woken and [cancelled](JoinHandle::cancel) from anywhere. Code that blocks this thread delays the
+/// future, because no other thread can run it. A worker with local futures does not end, even if the pool is made
+/// [smaller](crate::Handle::resize) or ends idle threads. When the pool ends, pending local futures are cancelled on
+/// this thread. Local futures don't count towards the pool's capacity.
 ///
-/// The handle is `Send` if the future's output is. While a job waits on this thread, in [`join`](JoinHandle::join) or any other call of
-/// brigade, the local futures of the thread that have been woken are polled inside that wait.
+/// The handle is `Send` if the future's output is. While a job waits on this thread, in [`join`](JoinHandle::join) or
+/// any other call of brigade, the thread's woken local futures are polled inside that wait.
 ///
 /// # Panics
-/// If this thread is neither a worker of a pool nor the owner of a `LocalPool`. The jobs and futures of a pool run on its workers.
+/// If this thread is neither a worker of a pool nor the owner of a `LocalPool`. The jobs and futures of a pool run on
+/// its workers.
 ///
 /// # Examples
 /// ```
@@ -111,7 +113,7 @@ where
     )
 }
 
-/// Spawns a future that need not be `Send` on the worker that the calling thread is.
+/// Spawns a future that need not be `Send` on `worker`, which must be the calling thread.
 pub(crate) fn spawn_local_on<F>(
     worker: &Worker,
     future: F,

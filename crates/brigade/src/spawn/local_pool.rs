@@ -1,4 +1,4 @@
-//! A pool that its owner runs.
+//! A pool driven by its owner.
 
 use core::fmt;
 use core::future::Future;
@@ -15,32 +15,32 @@ use crate::handle::{Handle, JoinHandle};
 use crate::spawn::{block_on, spawn_local_on, wait_for};
 use crate::values::{Config, Placement, Queueing, Shutdown, Size};
 
-/// A pool without threads: its owner runs its jobs, when it chooses to.
+/// A pool without threads: the owner decides when its jobs run.
 ///
-/// It has jobs, futures, [timers](crate::time) and I/O like a [`Pool`](crate::Pool). Use it on a thread that has a loop of its own, such
-/// as that of a user interface or a game, for [futures that are not `Send`](crate::spawn_local), and for tests that need one order of
-/// events. Any thread submits to it by its [`handle`](Self::handle).
+/// It has jobs, futures, [timers](crate::time) and I/O like a [`Pool`](crate::Pool). Use it on a thread with a loop
+/// of its own, such as the thread of a user interface or a game, for [futures that are not
+/// `Send`](crate::spawn_local), and for tests that need a fixed order of events. Any thread submits to it through its
+/// [`handle`](Self::handle).
 ///
-/// With the feature `test-util`, `LocalPool::paused` makes one whose clock is virtual.
+/// With the feature `test-util`, `LocalPool::paused` makes a pool with a virtual clock.
 ///
 /// | to run jobs | use |
 /// |---|---|
-/// | until a future is ready, and sleep when there is none | [`run_until`](Self::run_until) |
-/// | until there is none | [`run_until_idle`](Self::run_until_idle) |
+/// | until a future is ready, and sleep while idle | [`run_until`](Self::run_until) |
+/// | until no job can run | [`run_until_idle`](Self::run_until_idle) |
 /// | one by one | [`tick`](Self::tick) |
+/// | until a wait is over | any wait of brigade on the owner's thread: for a [handle](crate::JoinHandle::join), a [set](crate::TaskSet), a [scope](Handle::scope), a future in [`block_on`](crate::block_on()) |
 ///
-/// | until this call's own wait is over | any wait of brigade on the owner's thread: for a [handle](crate::JoinHandle::join), a [set](crate::TaskSet), a [scope](Handle::scope), a future in [`block_on`](crate::block_on()) |
-///
-/// Jobs start in the order in which they were submitted. Between these calls nothing runs: timers fire late, and a
-/// thread that waits for a job or an I/O resource of the pool waits for the next call. On the owner's own thread
+/// Jobs start in the order of their submission. Between these calls nothing runs: timers fire late, and a thread that
+/// waits for a job or an I/O resource of the pool waits for the next call. On the owner's thread
 /// [`wait_idle`](Handle::wait_idle) and [`shutdown`](Handle::shutdown) don't wait.
 ///
-/// It has the methods of [`Handle`], which it derefs to. [`install`](Handle::install), [`join`](Handle::join) and
-/// [`scope`](Handle::scope) run at once on the owner's thread. On any other thread they wait for the owner, as for a job. Its
-/// [size](Handle::size) is one and can't be changed. While one of its jobs waits, in a `join` for example, others run inside that wait; while
-/// one [blocks](crate::blocking()), no other runs.
+/// It has the methods of [`Handle`], to which it derefs. [`install`](Handle::install), [`join`](Handle::join) and
+/// [`scope`](Handle::scope) run at once on the owner's thread. On any other thread they wait for the owner, as for a
+/// job. The [size](Handle::size) is 1 and can't be changed. While a job waits, in a `join` for example, other jobs
+/// run inside that wait; while a job [blocks](crate::blocking()), no other job runs.
 ///
-/// Dropping it runs the jobs that it accepted, and cancels the futures and timers that still wait then.
+/// Dropping it runs the accepted jobs, and then cancels pending futures and timers.
 ///
 /// ```
 /// use brigade::{LocalPool, spawn, spawn_local};
@@ -73,7 +73,7 @@ pub struct LocalPool {
 }
 
 impl LocalPool {
-    /// Creates a pool that the calling thread owns.
+    /// Creates a pool owned by the calling thread.
     ///
     /// # Errors
     /// If the handler for forks can't be installed.
@@ -88,12 +88,12 @@ impl LocalPool {
         Self::configured(|_| ())
     }
 
-    /// Creates a pool whose clock is virtual, for tests: a timer takes no real time. Needs the feature `test-util`.
+    /// Creates a pool with a virtual clock, for tests: a timer takes no real time. Requires the feature `test-util`.
     ///
-    /// All [timers](crate::time) of the pool have this clock: sleeps, time limits, intervals, delayed and periodic closures, and
-    /// [deadlines](crate::JobBuilder::deadline). It stands still while a job or future of the pool can run. Where the owner would sleep
-    /// until a timer, the clock leaps to that timer. So timers fire in the order of their deadlines, each at exactly its time.
-    /// [`advance`](crate::time::advance) moves the clock by hand.
+    /// The clock applies to all [timers](crate::time) of the pool: sleeps, time limits, intervals, delayed and
+    /// periodic closures, and [deadlines](crate::JobBuilder::deadline). It stands still while a job or future of the
+    /// pool can run. When the owner would sleep until a timer, the clock leaps to that timer. So timers fire in the
+    /// order of their deadlines, each exactly on time. [`advance`](crate::time::advance) moves the clock by hand.
     ///
     /// | the owner | the clock |
     /// |---|---|
@@ -103,18 +103,19 @@ impl LocalPool {
     /// | is in [`run_until_idle`](Self::run_until_idle) or [`tick`](Self::tick), which never wait | stands still |
     /// | blocks the thread, in [`join`](crate::JoinHandle::join) or [`std::thread::sleep`] for example | stands still |
     ///
-    /// Code under test reads the time by [`time::now`](crate::time::now): that of [`Instant`](std::time::Instant) is the real one.
+    /// Code under test must read the time by [`time::now`](crate::time::now), because [`Instant`](std::time::Instant)
+    /// shows the real time.
     ///
-    /// A sleep is measured by the clock of the pool that is current where the sleep is created. So create it in the pool:
+    /// A sleep is measured by the clock of the pool current at its creation. So create it in the pool:
     /// `run_until(async { sleep(d).await })`, not `run_until(sleep(d))`.
     ///
-    /// The clock does not wait for work outside of the pool: jobs of other pools, other threads, and I/O. While a future waits for such work,
-    /// the clock leaps from one timer to the next, so a time limit for that future elapses at once. Use channels in memory in place of
-    /// sockets, or set no timer meanwhile. A closure that is [submitted](crate::submit()) to the pool may block: it runs on the owner's
-    /// thread, and the clock stands still.
+    /// The clock does not wait for work outside of the pool: jobs of other pools, other threads, and I/O. While a
+    /// future waits for such work, the clock leaps from timer to timer, so a time limit for that future elapses at
+    /// once. Use channels in memory in place of sockets, or set no timer meanwhile. A closure
+    /// [submitted](crate::submit()) to the pool may block: it runs on the owner's thread, and the clock stands still.
     ///
-    /// A time that is a hundred years from the creation of the pool, or too far to be represented, is never reached: the clock does not leap
-    /// to it.
+    /// A time a hundred years from the creation of the pool, or too far to be represented, is never reached: the
+    /// clock does not leap to it.
     ///
     /// # Errors
     /// As for [`new`](Self::new).
@@ -142,7 +143,7 @@ impl LocalPool {
         Self::configured(|config| config.is_paused = true)
     }
 
-    /// Does the same, with other values.
+    /// Like [`new`](Self::new), with a changed configuration.
     pub(crate) fn configured(change: impl FnOnce(&mut Config)) -> io::Result<Self> {
         let mut config = Config {
             size: Size { core: 1, max: 1, spare: 0 },
@@ -161,7 +162,7 @@ impl LocalPool {
         Ok(Self { driven: Driven::new(core), handle })
     }
 
-    /// Returns a handle that names the pool, to submit from anywhere.
+    /// Returns a handle to the pool, for submissions from anywhere.
     ///
     /// ```
     /// let pool = brigade::LocalPool::new()?;
@@ -176,11 +177,12 @@ impl LocalPool {
         self.handle
     }
 
-    /// Runs a future to completion on this thread, and the pool's jobs while it waits; sleeps while there is nothing to do.
+    /// Runs a future to completion on this thread, and the pool's jobs while the future waits. Sleeps while there is
+    /// nothing to do.
     ///
-    /// The future is polled first whenever it was woken, and need not be `'static` or `Send`. What it [spawns](crate::spawn()), its
-    /// timers and its I/O belong to the pool. Jobs that are left when it is ready wait for the next call. If the pool has been shut
-    /// down, only the future runs.
+    /// The future is polled first whenever it was woken, and need not be `'static` or `Send`. Its
+    /// [spawned](crate::spawn()) jobs, timers and I/O belong to the pool. Jobs left when the future is ready wait for
+    /// the next call. If the pool has been shut down, only the future runs.
     ///
     /// # Panics
     /// If the future does; if a job or future of the pool calls it; in the child of a fork.
@@ -207,9 +209,10 @@ impl LocalPool {
         ran.unwrap_or_else(|| block_on(future))
     }
 
-    /// Like [`spawn_local`](crate::spawn_local), from outside of the pool's jobs: spawns a future that need not be `Send`, to this pool.
+    /// Spawns a future that need not be `Send` to this pool. Like [`spawn_local`](crate::spawn_local), but from
+    /// outside of the pool's jobs.
     ///
-    /// It is polled in the owner's calls.
+    /// The future is polled in the owner's calls.
     ///
     /// # Panics
     /// If the pool has been shut down and has ended; in the child of a fork.
@@ -236,8 +239,8 @@ impl LocalPool {
         })
     }
 
-    /// Runs jobs until there is none to run: what is queued, what that submits, and futures that have been woken. Does not wait for
-    /// futures and timers.
+    /// Runs jobs until none can run: queued jobs, jobs submitted by them, and woken futures. Does not wait for
+    /// pending futures and timers.
     ///
     /// # Panics
     /// If a job or future of the pool calls it; in the child of a fork.
@@ -257,9 +260,10 @@ impl LocalPool {
         self.driven.run_until_idle();
     }
 
-    /// Runs the next job if there is one, and returns whether there was. Fires the timers that are due and polls I/O; never sleeps.
+    /// Runs the next job if there is one, and returns whether there was. Fires due timers and polls I/O; never
+    /// sleeps.
     ///
-    /// May run more than one job where several are due at once, such as the oldest of many that have waited for long.
+    /// May run more than one job if several are due at once, such as the oldest of many jobs queued for long.
     ///
     /// # Panics
     /// As [`run_until_idle`](Self::run_until_idle) does.
@@ -300,7 +304,7 @@ impl Drop for LocalPool {
     fn drop(&mut self) {
         let core = self.driven.core().clone();
         if !core.key.is_here() {
-            // What the parent's owner was working on.
+            // The parent's owner was using these.
             core::mem::forget((core, self.driven.clone()));
             return;
         }

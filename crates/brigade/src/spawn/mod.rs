@@ -1,9 +1,9 @@
-//! Futures on a pool. It must not know scopes and timers.
+//! Futures on a pool. This module must not know scopes and timers.
 //!
-//! A future is a job that may be queued many times, and at most once at a time. `brigade_task` runs it, the engine queues it,
-//! and this module accepts it.
+//! A future is a job that may be queued many times, but only once at a time. `brigade_task` runs it, the engine
+//! queues it, and this module accepts it.
 
-// First, as its methods come first in the documentation of `Handle`.
+// First, because its methods come first in the documentation of `Handle`.
 mod verbs;
 
 mod block_on;
@@ -37,7 +37,7 @@ pub use yield_now::{YieldNow, yield_now};
 /// The number of a future whose pool no longer exists, or belongs to another process.
 const NOWHERE: u32 = u32::MAX;
 
-/// The scheduler of a future: its pool, with the class of the future.
+/// The scheduler of a future: the pool, with the class of the future.
 #[derive(Clone, Copy)]
 struct OnPool(ClassKey);
 
@@ -47,7 +47,7 @@ impl Schedule for OnPool {
     fn schedule(self, job: Job, woken: Woken) {
         let Self(key) = self;
         if !key.if_normal().is_here() {
-            // In a forked child: it may have been in any state at the fork.
+            // In a forked child: the job may have been in any state at the fork.
             return core::mem::forget(job);
         }
         let refused = CURRENT.with(|worker| match worker {
@@ -68,8 +68,8 @@ impl Schedule for OnPool {
         reach(key, |at| match at.core() {
             Some(core) => core.bind(task),
             None => {
-                // In a forked child it is never woken, and must not be dropped. Otherwise there is no other reference to it,
-                // and it is cancelled.
+                // In a forked child the task is never woken, and must not be dropped. Otherwise this is the only
+                // reference, and dropping it cancels the task.
                 if !key.is_here() {
                     core::mem::forget(task);
                 }
@@ -95,8 +95,8 @@ impl Schedule for OnPool {
     }
 }
 
-/// Queues a future that was woken by a thread that is not a worker of the pool, or a future of a class other than the default; returns it
-/// if it will not be polled any more.
+/// Queues a future woken by a foreign thread, or a future not of the default class. Returns the job if it will not be
+/// polled any more.
 #[inline(never)]
 fn schedule_elsewhere(key: ClassKey, job: Job) -> Result<(), Job> {
     reach(key.key(), |at| match at {
@@ -106,11 +106,11 @@ fn schedule_elsewhere(key: ClassKey, job: Job) -> Result<(), Job> {
     })
 }
 
-/// What is queued with a future until its first poll.
+/// The data queued with a future until its first poll.
 struct FirstPoll {
-    /// Released then, by its drop.
+    /// Released at the first poll, by its drop.
     permit: Option<Permit>,
-    /// Boxed, to fit in one word.
+    /// Boxed, to fit in a word.
     deadline: Option<Box<Instant>>,
 }
 
@@ -132,7 +132,7 @@ impl Guard for FirstPoll {
     }
 }
 
-/// Submits a future to the pool with this key; watched if there is a watcher.
+/// Submits a future to the pool with this key. The future is watched if there is a watcher.
 fn spawn<F>(
     key: Key,
     future: F,
@@ -154,12 +154,12 @@ where
     spawned.map(|handle| JoinHandle::new(handle, key))
 }
 
-/// The key of a pool, with the class of a future that is spawned there; the class of the job that spawns it, if there is no other.
+/// The key of a pool, with the class of a future spawned there; `None` stands for the spawning job's class.
 pub(crate) fn class_key(key: Key, class: Option<Priority>) -> ClassKey {
     ClassKey::new(key, class.unwrap_or_else(|| class_here(key)))
 }
 
-/// Makes a job of a future that has a permit, or needs none; watched if there is a watcher.
+/// Makes a job of a future that has a permit, or needs none. The future is watched if there is a watcher.
 pub(crate) fn make_future<F>(
     key: ClassKey,
     future: F,
@@ -182,16 +182,16 @@ where
     (job, handle)
 }
 
-/// What is queued with a future of a scope: it needs no permit, as a closure of a scope.
+/// The data queued with a future of a scope. It needs no permit, like a closure of a scope.
 struct OfScope;
 
 impl Guard for OfScope {
     const BORROWS: bool = true;
 }
 
-/// Queues a future for which a thread waits that it borrows from, or drops it.
+/// Queues a future that borrows from a thread waiting for it, or drops the future if the pool rejects it.
 pub(crate) fn spawn_of_scope(key: Key, future: Pin<Box<dyn Future<Output = ()> + Send>>) {
-    // As all that is added to a scope, it has no class.
+    // Work added to a scope has no class.
     let normal = ClassKey::new(key, Priority::Normal);
     let Spawned { job, handle } = Spawned::new(future, OfScope, OnPool(normal));
     drop(handle);
@@ -219,7 +219,7 @@ where
     submit_job(made, |job| at.accept_or_reject(class, job), |job| future_of(job, is_watched))
 }
 
-/// The future that a rejected job was made from, with a watch or without.
+/// Returns the future of a rejected job, made with or without a watch.
 pub(crate) fn future_of<F: Future + 'static>(job: Job, is_watched: bool) -> F {
     let future = match is_watched {
         false => job.into_future().ok(),

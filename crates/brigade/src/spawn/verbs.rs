@@ -1,4 +1,4 @@
-//! Futures that are submitted by a [`Handle`], by a [`JobBuilder`] and to reserved room.
+//! Futures submitted by a [`Handle`], by a [`JobBuilder`] and to reserved room.
 
 use core::future::Future;
 use core::pin::Pin;
@@ -51,19 +51,21 @@ impl<F: Spawnable> Future for AsFuture<F> {
 }
 
 impl Handle {
-    /// Runs a future on the pool's threads until it is ready, and returns a handle for its outcome. One allocation, two for a
-    /// future of 2 KiB or more.
+    /// Runs a future on the pool's threads until it is ready, and returns a handle for the outcome. Allocates once,
+    /// or twice for a future of 2 KiB or more.
     ///
-    /// A future is one job, however often it is woken: it is queued at most once at a time, and runs on one thread at a time.
-    /// If it is woken while it is polled, for example by [`yield_now`](crate::yield_now), it is queued behind all other queued jobs. While it
-    /// waits it occupies no thread. The [counters](Self::metrics) then count it as running, but [`wait_idle`](Self::wait_idle)
-    /// does not wait for it, as it may never be woken. A poll occupies its thread until it returns: wrap code that blocks in
-    /// [`blocking`](crate::blocking), and call [`yield_now`](crate::yield_now) in long computations.
+    /// A future is a single job, however often it is woken: it is queued at most once at a time, and runs on one
+    /// thread at a time. If it is woken while it is polled, for example by [`yield_now`](crate::yield_now), it is
+    /// queued behind all other queued jobs. A waiting future occupies no thread. The [counters](Self::metrics) count
+    /// it as running, but [`wait_idle`](Self::wait_idle) does not wait for it, because it may never be woken. A poll
+    /// occupies its thread until it returns: wrap code that blocks in [`blocking`](crate::blocking), and call
+    /// [`yield_now`](crate::yield_now) in long computations.
     ///
-    /// [`JoinHandle::cancel`] drops it at its next [operation](crate::time#operations-that-are-always-ready) or wait. A pool that is
-    /// [drained](crate::Shutdown::Drain) polls its futures as long as anything else runs or wakes them. Those that wait or
-    /// [yield](crate::yield_now) when nothing else is left are dropped, and their handles return
-    /// [`JoinError::Cancelled`](crate::JoinError::Cancelled); [`Shutdown::Finish`](crate::Shutdown::Finish) waits for them.
+    /// [`JoinHandle::cancel`] drops the future at its next [operation](crate::time#operations-that-are-always-ready)
+    /// or wait. A [drained](crate::Shutdown::Drain) pool polls its futures as long as anything else runs or wakes
+    /// them. Futures that wait or [yield](crate::yield_now) when nothing else is left are dropped, and their handles
+    /// return [`JoinError::Cancelled`](crate::JoinError::Cancelled); [`Shutdown::Finish`](crate::Shutdown::Finish)
+    /// waits for them.
     ///
     /// In a bounded pool a future counts as queued only until it is polled for the first time.
     ///
@@ -89,7 +91,7 @@ impl Handle {
         expect_accepted(spawn(self.key, AsFuture { future }, admitted, watcher))
     }
 
-    /// Runs a future on the pool's threads, and returns a handle for its outcome, or returns the future; never waits.
+    /// Runs a future on the pool's threads, and returns a handle for the outcome, or returns the future. Never waits.
     ///
     /// To wait for room without blocking a thread, [reserve](crate::JobBuilder::reserve) the room first.
     ///
@@ -118,7 +120,7 @@ impl Handle {
 }
 
 impl JobBuilder {
-    /// Spawns a future, and returns a handle for its outcome. A deadline applies to its first poll.
+    /// Spawns a future, and returns a handle for the outcome. A deadline applies to the first poll.
     ///
     /// # Errors
     /// As for [`execute`](Self::execute).
@@ -148,7 +150,7 @@ impl JobBuilder {
 }
 
 impl Reserved {
-    /// Spawns a future, and returns a handle for its outcome; never waits.
+    /// Spawns a future, and returns a handle for the outcome; never waits.
     ///
     /// # Errors
     /// As for [`execute`](Self::execute).

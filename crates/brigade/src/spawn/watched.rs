@@ -1,4 +1,4 @@
-//! What an observed pool adds to a future.
+//! The additions of an observed pool to a future.
 
 use core::any::Any;
 use core::future::Future;
@@ -8,19 +8,19 @@ use core::task::{Context, Poll};
 
 use brigade_observe::Watch;
 
-/// A future of an observed pool. It is boxed, so that futures of one result share the code, and no future is compiled a second time for
-/// pools that are observed.
+/// A future of an observed pool. It is boxed, so that futures with the same output type share the code, and no future
+/// is compiled a second time for observed pools.
 pub(super) struct Watched<B> {
-    // First, so that it has been dropped when its cancellation is told.
+    // First, so that it is dropped before its cancellation is reported.
     future: B,
     watch: Watch,
 }
 
-/// A future of any type, which may be taken out of its box until it is polled.
+/// A future of any type, which may be taken out of its box until the first poll.
 pub(super) enum Boxed<T> {
     New(Box<dyn Movable<T>>),
     Pinned(Pin<Box<dyn Future<Output = T> + Send>>),
-    /// It is being pinned.
+    /// The future is being pinned.
     Moving,
 }
 
@@ -62,7 +62,7 @@ impl<B> Watched<B> {
 }
 
 impl<T> Watched<Boxed<T>> {
-    /// The future, which was not accepted.
+    /// Returns the future, which was not accepted.
     pub(super) fn withdraw<F: 'static>(self) -> Option<F> {
         let Self { future, watch } = self;
         watch.withdraw();

@@ -12,10 +12,10 @@ use crate::engine::{
 use crate::values::{Priority, Rejected, WhenFull, closure_of};
 
 impl At<'_> {
-    /// Accepts a closure, in a pool that is not bounded; on a worker, one that [runs a normal job](Worker::is_open_to).
+    /// Accepts a closure, in a pool without a capacity. A worker must [run a normal job](Worker::is_open_to).
     ///
     /// # Errors
-    /// Returns it if the pool does not accept it.
+    /// Returns the closure if the pool does not accept it.
     #[inline(always)]
     pub(crate) fn execute<F>(self, closure: F) -> Result<(), Rejected<F>>
     where
@@ -30,10 +30,10 @@ impl At<'_> {
         }
     }
 
-    /// Accepts a job, with the class of the job that submits it unless there is another.
+    /// Accepts a job, with the class of the submitting job if `class` is `None`.
     ///
     /// # Errors
-    /// Returns it if the pool does not accept it.
+    /// Returns the job if the pool does not accept it.
     pub(crate) fn accept(self, class: Option<Priority>, job: Job) -> Result<(), Job> {
         match (self, class) {
             (At::Worker(worker), _) => worker.submit_as(class, job),
@@ -46,7 +46,7 @@ impl At<'_> {
     /// Accepts a job, as [`accept`](Self::accept) does.
     ///
     /// # Errors
-    /// Returns it with the reason if the pool does not accept it.
+    /// Returns the job with the reason if the pool does not accept it.
     pub(crate) fn accept_or_reject(
         self,
         class: Option<Priority>,
@@ -55,7 +55,7 @@ impl At<'_> {
         self.accept(class, job).map_err(|job| self.rejected(job))
     }
 
-    /// Accepts a job of a class that the pool agreed to before it was closed.
+    /// Accepts a job of a class to which the pool agreed before it was closed.
     ///
     /// # Errors
     /// Returns the job if the pool no longer runs any.
@@ -70,8 +70,8 @@ impl At<'_> {
         }
     }
 
-    /// Decides what happens to a submission, and waits for a permit if it must. On a worker of another pool, that pool may have
-    /// another thread in the meantime.
+    /// Decides what happens to a submission, and waits for a permit if necessary. On a worker of another pool, that
+    /// pool may run an extra thread in the meantime.
     pub(crate) fn admit(
         self,
         core: &Core,
@@ -85,13 +85,13 @@ impl At<'_> {
     /// Runs or drops a job that is not queued.
     pub(crate) fn settle(self, core: &Core, how: Unqueued<'_>, job: Job) {
         match how {
-            // What the job spawns belongs to its pool.
+            // Jobs spawned by this job belong to its pool.
             Unqueued::Run(_work) => enter(core.key, self.core(), || core.run_here(job)),
             Unqueued::Drop(_work) => core.drop_for_room(job),
         }
     }
 
-    /// Accepts several closures at once, in a pool that is not bounded, and makes a receipt for each.
+    /// Accepts several closures at once, in a pool without a capacity, and makes a receipt for each.
     ///
     /// # Errors
     /// Returns the closures that were not accepted.
@@ -115,10 +115,10 @@ impl At<'_> {
     }
 }
 
-/// Accepts a job in a pool that is not bounded.
+/// Accepts a job in a pool without a capacity.
 ///
 /// # Errors
-/// Returns it if the pool does not accept it.
+/// Returns the job if the pool does not accept it.
 #[inline]
 pub(crate) fn accept(key: Key, job: Job) -> Result<(), Rejected<Job>> {
     CURRENT.with(|worker| match worker {
@@ -127,7 +127,7 @@ pub(crate) fn accept(key: Key, job: Job) -> Result<(), Rejected<Job>> {
     })
 }
 
-/// Like [`accept`], with that class; with the one of the job that submits it if there is none.
+/// Like [`accept`], with that class, or the submitting job's class for `None`.
 ///
 /// # Errors
 /// As for [`accept`].
@@ -145,8 +145,8 @@ fn accept_on(worker: &Worker, job: Job) -> Result<(), Rejected<Job>> {
     worker.submit(job).map_err(|job| At::Worker(worker).rejected(job))
 }
 
-/// Accepts a job from a thread that is not a worker of the pool, or runs a job of another class than the default: one copy of the code
-/// for all closures.
+/// Accepts a job from a thread outside of the pool, or from a job not of the default class. A single copy of the code
+/// serves all closures.
 ///
 /// # Errors
 /// As for [`accept`].
@@ -167,10 +167,10 @@ pub(crate) fn accept_owned(core: &Arc<Core>, job: Job) -> Result<(), Rejected<Jo
     })
 }
 
-/// Makes a job and a receipt of a closure, for `accept` to accept.
+/// Makes a job and a receipt of a closure, and passes the job to `accept`.
 ///
 /// # Errors
-/// Returns the closure if it does not.
+/// Returns the closure if `accept` rejects the job.
 pub(crate) fn submit<F, T, R>(
     closure: F,
     accept: impl FnOnce(Job) -> Result<(), Rejected<Job>>,
@@ -183,10 +183,10 @@ where
     submit_job(R::make(closure), accept, closure_of)
 }
 
-/// Has `accept` accept a job, and returns its receipt.
+/// Passes a job to `accept`, and returns the receipt.
 ///
 /// # Errors
-/// Returns what the job was made of, which `back` takes out of it, if `accept` does not.
+/// Returns the work, which `back` extracts from the job, if `accept` rejects the job.
 // Inlined: a call costs a job with a handle a twentieth.
 #[inline(always)]
 pub(crate) fn submit_job<W, R>(
@@ -197,7 +197,7 @@ pub(crate) fn submit_job<W, R>(
     match accept(job) {
         Ok(()) => Ok(receipt),
         Err(rejected) => {
-            // Before its job is taken apart: then no handle is told of that.
+            // Dropped before the job is taken apart, so that no handle is notified.
             drop(receipt);
             Err(rejected.map(back))
         }

@@ -1,4 +1,4 @@
-//! Running one closure on each thread of a pool.
+//! Running a closure once on each thread of a pool.
 
 use std::panic::Location;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::engine::{CURRENT, Worker, reach};
 use crate::handle::{Handle, JoinHandle};
 use crate::values::{Reason, refuse};
 
-/// A worker's share of a broadcast, which only that worker runs.
+/// A worker's share of a broadcast. No other worker runs it.
 struct Share<F> {
     call: Arc<F>,
     watcher: Option<Watcher>,
@@ -36,26 +36,29 @@ where
 }
 
 impl Handle {
-    /// Runs a closure on each thread of the pool, once, and returns a handle for each, in the order of the threads' indices.
+    /// Runs a closure on each thread of the pool, once, and returns a handle for each call, in the order of the
+    /// threads' indices.
     ///
-    /// `call` gets the [index](crate::current_worker_index) of the thread that it runs on. It is shared by these calls, which
-    /// run at the same time, and is dropped with the last of them. Never blocks, and ignores the pool's
-    /// [capacity](crate::Builder::capacity). One allocation for each thread, and one for `call`.
+    /// `call` gets the [index](crate::current_worker_index) of its thread. The calls share the closure, run at the
+    /// same time, and the last of them drops it. Never blocks, and ignores the pool's
+    /// [capacity](crate::Builder::capacity). Allocates once for each thread, and once for `call`.
     ///
-    /// Which threads: first those of the [core size](crate::Builder::threads) are started that do not run yet, as
-    /// [`Handle::prestart`](crate::Handle::prestart) does. Then each thread that the pool has at one moment gets its *share*: one
-    /// call, and never that of another thread. These are the threads beyond the core size too, blocked ones, and those that
-    /// have taken the place of [blocked](crate::blocking()) ones. Threads that start later get none. There is always at least
-    /// one. So there may be fewer handles than [`size`](Self::size) allows, or more, but never two with the same index. A
-    /// thread that would leave runs its share first. A thread that the operating system refuses gets none; if another thread
-    /// learns of that only now, its share is cancelled.
+    /// First, the missing threads of the [core size](crate::Builder::threads) are started, as
+    /// [`Handle::prestart`](crate::Handle::prestart) does. Then each thread in the pool at that moment gets its
+    /// *share*: a single call, which no other thread runs. Threads beyond the core size get a share too, and so do
+    /// blocked threads and the threads started in place of [blocked](crate::blocking()) threads. Threads that start
+    /// later get none. There is always at least one share. So there may be fewer handles than [`size`](Self::size)
+    /// allows, or more, but never two with the same index. A thread about to leave runs its share first. A thread
+    /// refused by the operating system gets no share. If a concurrent call is still starting a thread and the start
+    /// fails, that thread's share is cancelled.
     ///
-    /// A thread that is busy or blocked runs its share when it is back, before most of what is queued. Apart from that a share
-    /// is a job: it is counted, [waited for](Self::wait_idle), cancelled by its handle, and a panic ends it alone. A pool that
-    /// is drained runs it, one that is [discarded](crate::Shutdown::Discard) cancels it.
+    /// A busy or blocked thread runs its share when it is back, before most queued jobs. Apart from that a share is a
+    /// job: it is counted, [waited for](Self::wait_idle) and cancelled by the handle, and a panic ends that share
+    /// alone. A drained pool runs the shares, and a [discarded](crate::Shutdown::Discard) pool cancels them.
     ///
-    /// A job may [join](JoinHandle::join) the shares of its own pool. A worker whose job waits, whatever for, runs its share inside that wait. So
-    /// `call` must not want a lock, or borrow a thread-local, that such a job holds while it waits.
+    /// A job may [join](JoinHandle::join) the shares of its own pool. During any wait of a job, its worker runs the
+    /// worker's share. So `call` must not acquire a lock, or borrow a thread-local, that such a job holds while it
+    /// waits.
     ///
     /// # Panics
     /// If the pool does not accept it, because

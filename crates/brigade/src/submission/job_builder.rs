@@ -19,16 +19,18 @@ use crate::values::{Priority, Rejected, WhenFull};
 
 /// Submits jobs with their own settings; made by [`Handle::job`] or [`brigade::job`](crate::job).
 ///
-/// First call the settings: a [name](Self::name), a [priority](Self::priority), a [deadline](Self::deadline), [what happens if the pool is
-/// full](Self::when_full), a time ([`after`](Self::after), [`at`](Self::at), [`every`](Self::every)). Then call a method that
-/// submits. Each of these returns the job if the pool does not accept it.
+/// First call the settings: a [name](Self::name), a [priority](Self::priority), a [deadline](Self::deadline), a
+/// [policy for a full pool](Self::when_full), a time ([`after`](Self::after), [`at`](Self::at),
+/// [`every`](Self::every)). Then call a method that submits. Each of these methods returns the job if the pool does
+/// not accept it.
 ///
 /// | method | submits |
 /// |---|---|
-/// | [`execute`](Self::execute), [`submit`](Self::submit), [`spawn`](Self::spawn) | one job, as the methods of [`Handle`] do |
+/// | [`execute`](Self::execute), [`submit`](Self::submit), [`spawn`](Self::spawn) | a single job, as the methods of
+/// [`Handle`] do |
 /// | [`execute_batch`](Self::execute_batch), [`submit_batch`](Self::submit_batch) | several closures at once |
 /// | [`dispatch`](Self::dispatch) | closures that must start now, or not at all |
-/// | [`on_worker`](Self::on_worker) | one closure that only one thread may run |
+/// | [`on_worker`](Self::on_worker) | a closure bound to a single thread |
 /// | [`reserve`](Self::reserve) | nothing yet: waits for room, as a future |
 ///
 /// ```
@@ -49,8 +51,8 @@ pub struct JobBuilder {
 }
 
 impl Handle {
-    /// Returns a builder for a job with its own settings: a name, a priority, a deadline, a policy for a full pool, a time. It also submits
-    /// batches.
+    /// Returns a builder for a job with its own settings: a name, a priority, a deadline, a policy for a full pool, a
+    /// time. The builder also submits batches.
     ///
     /// ```
     /// use brigade::{Pool, WhenFull};
@@ -69,8 +71,8 @@ impl Handle {
 }
 
 impl JobBuilder {
-    /// Names the job, for [`current_job_name`](crate::current_job_name), and for all that [observes](crate::Builder::observe_jobs)
-    /// the pool's jobs.
+    /// Names the job, for [`current_job_name`](crate::current_job_name), and for everything that
+    /// [observes](crate::Builder::observe_jobs) the pool's jobs.
     ///
     /// ```
     /// let pool = brigade::Pool::new(1);
@@ -83,8 +85,8 @@ impl JobBuilder {
         self
     }
 
-    /// Sets the [class](Priority) of the job. Default: that of the job that submits it, if that is a job of the same pool, else
-    /// [`Normal`](Priority::Normal).
+    /// Sets the [class](Priority) of the job. Default: the class of the submitting job, if it is a job of the same
+    /// pool, else [`Normal`](Priority::Normal).
     ///
     /// ```
     /// use brigade::{Priority, current_priority};
@@ -102,8 +104,8 @@ impl JobBuilder {
     /// Sets the latest time at which the job may start: if it is still queued at `deadline`, it is
     /// [cancelled](crate::JoinError::Cancelled) when its turn comes. Until then it counts as queued.
     ///
-    /// A job that has started by then continues. In a pool that [blocks](WhenFull::Block) when it is full, the submission waits
-    /// no longer than until `deadline`, and is then rejected.
+    /// A job that has started by then continues. In a pool that [blocks](WhenFull::Block) when it is full, the
+    /// submission waits only until `deadline`, and is then rejected.
     ///
     /// A job with a time ([`after`](Self::after), [`at`](Self::at), [`every`](Self::every)) has no deadline.
     ///
@@ -121,8 +123,8 @@ impl JobBuilder {
         self
     }
 
-    /// Sets what happens if the pool is full, in place of the [pool's policy](crate::Builder::when_full). Has no effect in a
-    /// pool without a [capacity](crate::Builder::capacity).
+    /// Sets the policy for a full pool, in place of the [pool's policy](crate::Builder::when_full). Has no effect in
+    /// a pool without a [capacity](crate::Builder::capacity).
     ///
     /// ```
     /// use brigade::{Pool, Reason, WhenFull};
@@ -145,8 +147,8 @@ impl JobBuilder {
     /// Submits a closure, to be run once.
     ///
     /// # Errors
-    /// Returns the closure if the pool has been closed or dropped, has no thread and can't start one, or is full and the
-    /// [policy](Self::when_full) rejects jobs then. Also returns it if the pool belongs to the parent of a fork.
+    /// Returns the closure if the pool has been closed or dropped, has no thread and can't start one, belongs to the
+    /// parent of a fork, or is full and its [policy](Self::when_full) is to reject jobs.
     ///
     /// # Examples
     /// ```
@@ -159,7 +161,7 @@ impl JobBuilder {
         self.submit_job(job, Location::caller())
     }
 
-    /// Submits a closure, to be run once, and returns a handle for its outcome.
+    /// Submits a closure, to be run once, and returns a handle for the outcome.
     ///
     /// # Errors
     /// As for [`execute`](Self::execute).
@@ -185,7 +187,7 @@ impl JobBuilder {
         self.options.deadline.is_some()
     }
 
-    /// The pool, what to do if it is full, and the other settings.
+    /// Returns the pool, the policy for a full pool, and the remaining settings.
     pub(crate) fn into_parts(self) -> (Key, Option<WhenFull>, Options) {
         (self.key, self.when_full, self.options)
     }
@@ -212,12 +214,13 @@ impl JobBuilder {
 
     /// Submits several closures with one publication, and wakes as many sleeping workers as there are jobs.
     ///
-    /// The iterator is exhausted before any closure is accepted. With any setting, and in a bounded pool or an
-    /// [observed](crate::Builder::observe_jobs) one, the closures are accepted one by one, each as by [`execute`](Self::execute).
+    /// The iterator is exhausted before any closure is accepted. With any setting, and in a bounded or
+    /// [observed](crate::Builder::observe_jobs) pool, the closures are accepted individually, as by
+    /// [`execute`](Self::execute).
     ///
     /// # Errors
-    /// Returns the closures that were not accepted, in order, for the reasons of [`execute`](Self::execute); those before
-    /// them, if any, were accepted and will run.
+    /// Returns the closures that were not accepted, in order, for the reasons of [`execute`](Self::execute). Any
+    /// closures before them were accepted and will run.
     ///
     /// # Examples
     /// ```
@@ -280,16 +283,17 @@ impl JobBuilder {
         }
     }
 
-    /// Hands closures to idle threads of the pool, one to each, and wakes all of these at once. Returns the closures whose
-    /// thread was taken by other work, followed by the rest of the iterator, unread.
+    /// Hands closures to idle threads of the pool, one each, and wakes all these threads at once. Returns the
+    /// closures whose thread was taken by other work, followed by the unread rest of the iterator.
     ///
-    /// No job waits behind another, and no thread is started (see
-    /// [`Handle::prestart`](crate::Handle::prestart)). Use it where a few jobs are submitted at once after a quiet period and each
-    /// must start soon; to keep threads busy, use [`execute_batch`](Self::execute_batch). A thread is idle once it has found
-    /// nothing to do, whether it sleeps or still [spins](crate::Idle).
+    /// No job waits behind a different job, and no thread is started (see
+    /// [`Handle::prestart`](crate::Handle::prestart)). Use it to submit a few jobs at once after a quiet period if
+    /// each job must start soon; to keep threads busy, use [`execute_batch`](Self::execute_batch). A thread is idle
+    /// once it has found nothing to do, whether it sleeps or still [spins](crate::Idle).
     ///
-    /// One job for each thread that is idle now is taken from the iterator before the first is handed over; if the iterator
-    /// panics, none is. A [capacity](crate::Builder::capacity) does not apply here. A closed pool accepts no job.
+    /// Before the first job is handed over, a job for each thread idle at that moment is taken from the iterator.
+    /// If the iterator panics, no job is handed over. The pool's [capacity](crate::Builder::capacity) does not apply.
+    /// A closed pool accepts no job.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -325,7 +329,7 @@ impl JobBuilder {
             let queued = queued.clone();
             let make = move |work| Watched::new(watcher.clone().begin(false), queued(work));
             let (refused, rest) = dispatch(key, class, jobs.map(make));
-            // Now, as the caller may drop the iterator: they have no end.
+            // Withdrawn now, because the caller may drop the iterator: these jobs have no end.
             let refused: Vec<_> = refused.into_iter().map(Watched::withdraw).collect();
             refused.into_iter().chain(rest.map(Watched::withdraw))
         });
@@ -342,7 +346,7 @@ impl JobBuilder {
     }
 }
 
-/// Hands jobs to idle workers; returns those that it has taken in vain, and the rest of the iterator.
+/// Hands jobs to idle workers. Returns the jobs taken in vain, and the rest of the iterator.
 fn dispatch<I>(key: Key, class: Priority, jobs: I) -> (Vec<I::Item>, I)
 where
     I: Iterator<Item: Work<Output = ()>>,
@@ -359,7 +363,7 @@ impl Options {
         !self.is_stored() && self.class.is_none()
     }
 
-    /// Whether anything was set that is stored with the job.
+    /// Whether a setting stored with the job was set.
     pub(crate) fn is_stored(&self) -> bool {
         self.deadline.is_some() || self.name.is_some()
     }

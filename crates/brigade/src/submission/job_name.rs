@@ -1,4 +1,4 @@
-//! The name of the job that a thread runs.
+//! The name of the job running on a thread.
 
 use std::borrow::Cow;
 
@@ -13,8 +13,9 @@ impl Attachment for Name<'_> {
     }
 }
 
-/// Returns the name of the job that this thread runs, if it was [given one](crate::JobBuilder::name). Forks, jobs of a
-/// [`Scope`](crate::Scope) and [installed](crate::Handle::install) calls are part of the job that waits for them, on any thread.
+/// Returns the name of the job running on this thread, if the job has a [name](crate::JobBuilder::name). Forks,
+/// jobs of a [`Scope`](crate::Scope) and [installed](crate::Handle::install) calls are part of the job waiting for
+/// them, on any thread.
 ///
 /// A panic hook may call it to say which job panicked.
 ///
@@ -29,7 +30,7 @@ pub fn current_job_name() -> Option<String> {
     brigade_task::job_name()
 }
 
-/// Runs a job, with this name if it has one.
+/// Runs a job, with the name if `name` is `Some`.
 pub(crate) fn set<R>(name: &Option<Cow<'static, str>>, call: impl FnOnce() -> R) -> R {
     match name {
         Some(name) => attach(&Name(name), call),

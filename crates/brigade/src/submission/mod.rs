@@ -1,10 +1,10 @@
-//! Submitting to a pool: the methods of a [`Handle`](crate::Handle), and what a bounded pool or a [`JobBuilder`] adds. It must not know
-//! the owner of a pool.
+//! Submitting to a pool: the methods of a [`Handle`](crate::Handle), and the additions of bounded pools and of a
+//! [`JobBuilder`]. This module must not know the owner of a pool.
 //!
-//! In a pool that is neither bounded nor observed, a closure without a deadline or a name becomes a plain job. Everything else is
-//! a [`Submission`]: that path is not hot, and the hot one sees by the pool's key that it need not take it.
+//! In a pool that is neither bounded nor observed, a closure without a deadline or a name becomes a plain job. Every
+//! other job takes the slow path through [`Submission`]. The fast path recognizes its pools by their keys.
 
-// In the order in which the documentation of `Handle` lists their methods.
+// In the order of the methods in the documentation of `Handle`.
 mod verbs;
 
 mod job_builder;
@@ -38,12 +38,12 @@ pub use reserve::Reserved;
 pub(crate) use watched::unmade;
 pub(crate) use watcher::watcher_of;
 
-/// What a submission returns for an accepted job: nothing, or a handle for its outcome.
+/// The result of a submission for an accepted job: nothing, or a handle for the outcome.
 pub(crate) trait Receipt<T: 'static>: Sized {
-    /// Whether it is a handle.
+    /// Whether the receipt is a handle.
     const IS_HANDLE: bool;
 
-    /// Makes a job.
+    /// Makes a job and its receipt.
     fn make(work: impl Work<Output = T>) -> (Job, Self);
 }
 
@@ -63,18 +63,18 @@ impl<T: Send + 'static> Receipt<T> for brigade_task::JoinHandle<T> {
     }
 }
 
-/// A closure that is being submitted.
+/// A closure to be submitted.
 pub(crate) struct Submission<F, D = ()> {
     work: F,
-    /// The policy if the pool is full; `None` for the pool's own.
+    /// The policy for a full pool; `None` for the pool's own.
     when_full: Option<WhenFull>,
     terms: D,
-    /// Where it is submitted.
+    /// The place of the call that submits it.
     place: &'static Location<'static>,
 }
 
 impl<F> Submission<F> {
-    /// A closure that is submitted at this place, with the pool's policy.
+    /// A closure submitted at this place, with the pool's policy.
     #[inline(always)]
     pub(crate) fn new(work: F, place: &'static Location<'static>) -> Self {
         Self { work, when_full: None, terms: (), place }
@@ -82,7 +82,7 @@ impl<F> Submission<F> {
 }
 
 impl<F, D: Terms> Submission<F, D> {
-    /// Submits it to the pool with this key.
+    /// Submits the closure to the pool with this key.
     #[cold]
     #[inline(never)]
     pub(crate) fn submit<T, R>(self, key: Key) -> Result<R, Rejected<F>>
@@ -99,21 +99,22 @@ impl<F, D: Terms> Submission<F, D> {
     }
 }
 
-/// What the pool needs to know of a job before that is made.
+/// The properties of a job that a pool needs before the job is made.
 #[derive(Clone, Copy)]
 pub(crate) struct Admitted {
-    /// The policy if the pool is full; `None` for the pool's own.
+    /// The policy for a full pool; `None` for the pool's own.
     pub(crate) when_full: Option<WhenFull>,
     pub(crate) deadline: Option<Instant>,
-    /// The class of the job; that of the job that submits it if `None`.
+    /// The class of the job; `None` for the submitting job's class.
     pub(crate) class: Option<Priority>,
 }
 
-/// Submits work to the pool with this key: makes a job and a receipt of it once the pool has decided to accept it.
+/// Submits work to the pool with this key. Makes the job and the receipt once the pool has decided to accept the
+/// work.
 ///
 /// # Errors
-/// Returns the work, which `back` takes out of a job that has been made.
-// Not inlined: its callers go without it where no capacity limits a pool.
+/// Returns the work, which `back` extracts from a job already made.
+// Not inlined: callers skip it for pools without a capacity.
 #[inline(never)]
 pub(crate) fn submit_admitted<W, R>(
     key: Key,
@@ -143,7 +144,8 @@ pub(crate) fn submit_admitted<W, R>(
     }
 }
 
-/// Submits a job that `make` makes with its permit, if the pool is bounded: one copy of the code for all that is submitted.
+/// Submits the job made by `make`, with a permit if the pool is bounded. A single copy of the code serves all kinds
+/// of work.
 ///
 /// # Errors
 /// Returns the job if it has been made.
@@ -163,10 +165,11 @@ fn submit_made(
     })
 }
 
-/// The function that submits to bounded pools, once the program has made a builder for such a pool: other programs do not contain it.
+/// The function that submits to bounded pools. It is set once the program has made a builder for a bounded pool: all
+/// other programs do not contain the function.
 pub(crate) static SUBMIT_BOUNDED: OnceLock<SubmitBounded> = OnceLock::new();
 
-/// Submits the job of a class that the last argument makes with a permit, from that worker of the pool or from outside.
+/// Submits the job that the last argument makes with a permit, from this worker of the pool or from outside.
 ///
 /// # Errors
 /// Returns the job if it has been made.
@@ -202,7 +205,7 @@ pub(crate) fn submit_bounded(
     }
 }
 
-/// Makes a job of a closure that has a permit, or needs none; watched if there is a watcher.
+/// Makes a job of a closure that has a permit, or needs none. The job is watched if there is a watcher.
 pub(crate) fn make_with_permit<F, T, R>(
     watcher: Option<Watcher>,
     permit: Option<Permit>,
@@ -236,7 +239,7 @@ where
     submit_job(made, |job| at.accept_or_reject(class, job), unmade::<F, D, T>)
 }
 
-/// Submits several closures, one after the other; returns the first that was not accepted and all after it.
+/// Submits closures in turn. Returns the first rejected closure and all after it.
 #[cold]
 fn submit_each<F, T, R>(
     jobs: Vec<F>,

@@ -1,4 +1,4 @@
-//! Jobs for one worker of a pool.
+//! Jobs for a single worker of a pool.
 
 use core::fmt;
 use std::panic::Location;
@@ -13,7 +13,7 @@ use crate::engine::{Key, reach_once};
 use crate::handle::JoinHandle;
 use crate::values::{Rejected, closure_of};
 
-/// Submits a closure to one thread of a pool; made by [`JobBuilder::on_worker`].
+/// Submits a closure to a single thread of a pool; made by [`JobBuilder::on_worker`].
 #[derive(Clone)]
 #[must_use = "it submits nothing until one of its verbs is called"]
 pub struct JobOnWorker {
@@ -23,13 +23,14 @@ pub struct JobOnWorker {
 }
 
 impl JobBuilder {
-    /// Submits to the thread with this [index](crate::current_worker_index), and to no other: for what is bound to a thread, such as
-    /// a thread-local cache or a [pinned](crate::Builder::pin) CPU.
+    /// Submits to the thread with this [index](crate::current_worker_index), and to no other thread: for work bound
+    /// to a thread, such as a thread-local cache or a [pinned](crate::Builder::pin) CPU.
     ///
-    /// The closure is run as the share of a [broadcast](crate::Handle::broadcast) is: before most of what is queued, and beyond the
-    /// pool's [capacity](crate::Builder::capacity). It waits for as long as its thread runs another job, whether or not other threads
-    /// are idle, and has no [class](crate::Priority). Threads of the [core size](crate::Builder::threads) that do not run yet are
-    /// started; if that of the closure can't be, the closure is cancelled.
+    /// The closure runs like a share of a [broadcast](crate::Handle::broadcast): before most queued jobs, and beyond
+    /// the pool's [capacity](crate::Builder::capacity). It waits while its thread runs another job, even if other
+    /// threads are idle, and has no [class](crate::Priority). Missing threads of the [core
+    /// size](crate::Builder::threads) are started. If the closure's own thread can't be started, the closure is
+    /// cancelled.
     ///
     /// ```
     /// let pool = brigade::Pool::new(2);
@@ -51,8 +52,8 @@ impl JobOnWorker {
     /// Submits a closure, to be run once.
     ///
     /// # Errors
-    /// Returns the closure with [`Reason::NoSuchWorker`](crate::Reason::NoSuchWorker) if the pool has no thread with this index, and
-    /// else for the reasons of [`JobBuilder::execute`].
+    /// Returns the closure with [`Reason::NoSuchWorker`](crate::Reason::NoSuchWorker) if the pool has no thread with
+    /// this index, or for the reasons of [`JobBuilder::execute`].
     ///
     /// # Examples
     /// ```
@@ -68,9 +69,10 @@ impl JobOnWorker {
         self.submit(job).map(drop)
     }
 
-    /// Submits a closure, to be run once, and returns a handle for its outcome.
+    /// Submits a closure, to be run once, and returns a handle for the outcome.
     ///
-    /// A job of the pool that joins it waits for its thread, and runs it itself if that is its own.
+    /// A job of the pool that joins the closure waits for the closure's thread. On that thread, the join runs the
+    /// closure.
     ///
     /// # Errors
     /// As for [`execute`](Self::execute).
@@ -116,7 +118,7 @@ where
     match sent {
         Ok(()) => Ok(JoinHandle::of_mail(handle, key)),
         Err((share, reason)) => {
-            // Before its job is taken apart: then no handle is told of that.
+            // Dropped before the job is taken apart, so that no handle is notified.
             drop(handle);
             Err(Rejected::new(closure_of(share), reason))
         }

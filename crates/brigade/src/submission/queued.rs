@@ -1,4 +1,4 @@
-//! What a bounded pool, a deadline or a name adds to a closure.
+//! The additions of a bounded pool, a deadline or a name to a closure.
 
 use std::borrow::Cow;
 use std::time::Instant;
@@ -9,7 +9,7 @@ use super::job_name;
 use crate::engine::{Permit, label_job, now};
 use crate::values::Priority;
 
-/// What a [`JobBuilder`](super::JobBuilder) sets beside the job itself: nothing, or its [`Options`].
+/// The settings of a [`JobBuilder`](super::JobBuilder) stored with a job: nothing, or its [`Options`].
 pub(crate) trait Terms: Send + 'static {
     /// The instant from which on the job must not be started.
     fn deadline(&self) -> Option<Instant>;
@@ -20,10 +20,10 @@ pub(crate) trait Terms: Send + 'static {
         self.deadline().is_none_or(|at| now() < at)
     }
 
-    /// The class of the job; that of the job that submits it if `None`.
+    /// The class of the job; `None` for the submitting job's class.
     fn class(&self) -> Option<Priority>;
 
-    /// The name of the job, if it has one.
+    /// The name of the job.
     fn name(&self) -> Option<Cow<'static, str>>;
 
     /// Runs the job.
@@ -52,12 +52,13 @@ impl Terms for () {
     }
 }
 
-/// What was set for a job.
+/// The settings of a job.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Options {
     pub(crate) deadline: Option<Instant>,
     pub(crate) name: Option<Cow<'static, str>>,
-    /// The class of the job; that of the job that submits it if `None`. It says where the job is queued: nothing is stored with it.
+    /// The class of the job; `None` for the submitting job's class. It decides where the job is queued, and is not
+    /// stored with the job.
     pub(crate) class: Option<Priority>,
 }
 
@@ -80,9 +81,9 @@ impl Terms for Options {
     }
 }
 
-/// A closure that is queued in a bounded pool, or with a deadline or a name.
+/// A closure queued in a bounded pool, or with a deadline or a name.
 pub(super) struct Queued<F, D> {
-    /// First, so that it is released before any user code runs, including the drop of the closure.
+    /// First, so that the permit is released before any user code runs, including the drop of the closure.
     pub(super) permit: Option<Permit>,
     pub(super) terms: D,
     pub(super) work: F,

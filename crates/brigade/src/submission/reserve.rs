@@ -13,16 +13,16 @@ use crate::handle::JoinHandle;
 use crate::values::{Reason, Rejected, WhenFull};
 
 impl JobBuilder {
-    /// Returns a future that waits until the pool has room for one job, whatever its policy is, and reserves that room.
+    /// Returns a future that waits until the pool has room for one job, under any policy, and reserves that room.
     ///
-    /// A pool without a capacity always has room. The future does nothing until it is polled. On a worker of the same pool,
-    /// which must not wait for itself, it is ready at once: if the pool is full, the room is [beyond its
-    /// capacity](crate::Builder::capacity). Other submissions may wait behind this future: once woken it must be polled, or
-    /// dropped, which passes the wake-up on.
+    /// A pool without a capacity always has room. The future does nothing until it is polled. On a worker of the same
+    /// pool, which must not wait for itself, it is ready at once: if the pool is full, the room is [beyond its
+    /// capacity](crate::Builder::capacity). Other submissions may wait behind this future: once woken it must be
+    /// polled, or dropped, which passes the wake-up on.
     ///
     /// # Errors
-    /// The [`Reason`] why the pool accepts no jobs, never [`Reason::Full`]. If the pool is closed in the meantime, the future
-    /// fails at once.
+    /// The [`Reason`] why the pool accepts no jobs, never [`Reason::Full`]. If the pool is closed in the meantime,
+    /// the future fails at once.
     ///
     /// # Cancel safety
     /// If the future is dropped before it is ready, nothing has been reserved.
@@ -57,8 +57,8 @@ impl JobBuilder {
     }
 }
 
-/// Tries to reserve; if the pool is full, leaves a waiter, and the caller will be woken. No permit is needed beyond the capacity, or
-/// if the pool is not bounded.
+/// Tries to reserve. If the pool is full, leaves a waiter, and the caller will be woken. Returns no permit for room
+/// beyond the capacity, or if the pool is not bounded.
 fn reserve_or_wait(
     key: Key,
     waiter: &mut Option<Waiter>,
@@ -67,7 +67,7 @@ fn reserve_or_wait(
     // A worker must not wait for itself, nor must a future on it.
     let on_own_worker = reach(key, |at| at.worker().is_some());
     if on_own_worker {
-        // It needs no permit, so it must not delay the next waiter while its job runs.
+        // The job needs no permit, so its run must not delay the next waiter.
         *waiter = None;
     }
     let mut is_registered = false;
@@ -78,7 +78,7 @@ fn reserve_or_wait(
             Err(Reason::Full) if is_registered => return Poll::Pending,
             Err(Reason::Full) => {}
             room => {
-                // Its place goes to the next waiter.
+                // Dropping the waiter passes its place to the next waiter.
                 *waiter = None;
                 return Poll::Ready(room);
             }
@@ -91,7 +91,7 @@ fn reserve_or_wait(
             waiter.register(context.waker());
             is_registered = true;
         }
-        // Otherwise the pool no longer exists, which the next attempt reports.
+        // Otherwise the pool no longer exists, and the next attempt reports that.
     }
 }
 
@@ -105,7 +105,7 @@ fn try_reserve(at: At<'_>) -> Result<Option<Permit>, Reason> {
     }
 }
 
-/// Room for one job in a pool, from [`JobBuilder::reserve`]; released when it is dropped.
+/// Room for one job in a pool, from [`JobBuilder::reserve`]. Dropping it releases the room.
 ///
 /// It does not keep the pool alive: if the pool is closed in the meantime, the job is returned.
 ///
@@ -139,7 +139,7 @@ impl Reserved {
         self.submit_job(job, Location::caller())
     }
 
-    /// Submits a closure, to be run once, and returns a handle for its outcome; never waits.
+    /// Submits a closure, to be run once, and returns a handle for the outcome; never waits.
     ///
     /// # Errors
     /// As for [`execute`](Self::execute).
@@ -178,7 +178,7 @@ impl Reserved {
         })
     }
 
-    /// Takes it apart, to spawn a future.
+    /// Splits it into its parts, to spawn a future.
     pub(crate) fn into_parts(self) -> (JobBuilder, Option<Permit>) {
         (self.builder, self.permit)
     }

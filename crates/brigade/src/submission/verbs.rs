@@ -11,20 +11,20 @@ use crate::values::{Rejected, WhenFull, expect_accepted, refuse};
 impl Handle {
     /// Runs a closure on the pool, once.
     ///
-    /// Never blocks, unless the pool is bounded and [blocks when it is full](crate::WhenFull), which is the default then. May
-    /// start a thread, according to the pool's [growth](crate::Builder::growth). Does not allocate if the captures have at most
-    /// 24 bytes (16 in a bounded pool) and the alignment of a pointer.
+    /// Blocks only if the pool is bounded and [blocks when it is full](crate::WhenFull), the default policy of
+    /// bounded pools. May start a thread, according to the pool's [growth](crate::Builder::growth). Does not allocate
+    /// if the captures have at most 24 bytes (16 in a bounded pool) and the alignment of a pointer.
     ///
-    /// Captures are moved by value through some calls on the way to the queue, and onto the stack of the thread that runs them. Box
-    /// captures of 10 kB and more, an array for example: some hundred kilobytes, in a debug build some ten, may overflow the stack of a
-    /// worker, which has 2 MiB by default.
+    /// Captures are moved by value through several calls on the way to the queue, and onto the stack of the running
+    /// thread. Box captures of 10 kB and more, such as arrays. A few hundred kilobytes (a few tens in a debug build)
+    /// may overflow the stack of a worker, which has 2 MiB by default.
     ///
     /// # Panics
     /// If the pool does not accept the closure, because
     /// - it has been closed, shut down or dropped, and the caller is not one of its own jobs;
     /// - it has no thread and can't start one, which is possible only if the core size is 0 or [may time
     ///   out](crate::Builder::allow_core_timeout);
-    /// - it is full, and its [policy](crate::WhenFull) rejects jobs then;
+    /// - it is full, and its [policy](crate::WhenFull) is to reject jobs;
     /// - it belongs to the parent of a fork.
     ///
     /// [`try_execute`](Self::try_execute) and [`job`](Self::job) return the closure instead.
@@ -48,7 +48,7 @@ impl Handle {
         }
     }
 
-    /// Runs a closure on the pool, once, or returns it; never waits, whatever the pool's [policy](WhenFull) is.
+    /// Runs a closure on the pool, once, or returns it. Never waits, under any [policy](WhenFull) of the pool.
     ///
     /// # Errors
     /// Returns the closure if the pool is full, or for the other reasons of [`execute`](Self::execute).
@@ -90,7 +90,7 @@ impl Handle {
         })
     }
 
-    /// Runs a closure on the pool, once, and returns a handle for its outcome. One allocation; blocks where
+    /// Runs a closure on the pool, once, and returns a handle for the outcome. Allocates once. Blocks where
     /// [`execute`](Self::execute) does.
     ///
     /// # Panics
@@ -114,7 +114,7 @@ impl Handle {
         expect_accepted(self.accept_with_handle(job, None))
     }
 
-    /// Runs a closure on the pool, once, and returns a handle for its outcome, or returns the closure; never waits.
+    /// Runs a closure on the pool, once, and returns a handle for the outcome, or returns the closure. Never waits.
     ///
     /// # Errors
     /// As for [`try_execute`](Self::try_execute).

@@ -1,4 +1,4 @@
-//! What an observed pool adds to a closure.
+//! The additions of an observed pool to a closure.
 
 use core::any::Any;
 
@@ -9,10 +9,10 @@ use super::Receipt;
 use super::queued::{Queued, Terms};
 use crate::values::closure_of;
 
-/// A closure that is queued in an observed pool: boxed, so that jobs of one result share the code, and no closure is compiled a second time
-/// for pools that are observed.
+/// A closure queued in an observed pool. It is boxed, so that jobs with the same result type share the code, and no
+/// closure is compiled a second time for observed pools.
 pub(super) struct Watched<T: 'static, D> {
-    /// First, so that it has been dropped when the end of the job is told.
+    /// First, so that it is dropped before the end of the job is reported.
     queued: Queued<Box<dyn Closure<T>>, D>,
     watch: Watch,
 }
@@ -56,7 +56,7 @@ impl<T, D> Watched<T, D> {
         Self { queued: Queued { permit, terms, work: Box::new(work) }, watch }
     }
 
-    /// The closure, which was not accepted.
+    /// Returns the closure, which was not accepted.
     pub(super) fn withdraw<F: 'static>(self) -> F {
         let Self { queued, watch } = self;
         watch.withdraw();
@@ -67,7 +67,7 @@ impl<T, D> Watched<T, D> {
     }
 }
 
-/// Makes a job and a receipt, watched if there is a watcher.
+/// Makes a job and a receipt. The job is watched if there is a watcher.
 pub(super) fn make<F, D, T, R>(watcher: Option<Watcher>, queued: Queued<F, D>) -> (Job, R)
 where
     F: FnOnce() -> T + Send + 'static,
@@ -81,7 +81,7 @@ where
     }
 }
 
-/// The closure of a rejected job that [`make`] made.
+/// Returns the closure of a rejected job made by [`make`].
 pub(crate) fn unmade<F, D, T>(job: Job) -> F
 where
     F: FnOnce() -> T + 'static,

@@ -7,7 +7,8 @@ use brigade_observe::{Job, Record, Site, Watcher};
 
 use crate::engine::{CURRENT, Core, Key, Worker, label_job, reach};
 
-/// The watcher of a job that is about to be submitted to that pool; `None` if the pool is not observed, or no longer exists.
+/// Returns the watcher of a job about to be submitted to the pool `key`; `None` if the pool is not observed, or no
+/// longer exists.
 #[inline]
 pub(crate) fn watcher_of(
     key: Key,
@@ -40,7 +41,7 @@ impl Site for Key {
     }
 
     fn each(&self, call: &mut dyn FnMut(usize, &Record)) -> bool {
-        // Not by `reach`: a thread that looks for stalls must not keep the memory of a pool that has been detached.
+        // Not by `reach`: a thread searching for stalls must not keep the memory of a detached pool.
         Core::find(*self).is_some_and(|core| core.each_record(call))
     }
 

@@ -1,4 +1,5 @@
-//! The limit of a set: how many of its jobs are on the pool, and the line of those that wait. The [module above](super) has the protocol.
+//! The limit of a set: the number of jobs on the pool, and the line of waiting jobs. The [module above](super) has
+//! the protocol.
 
 use core::ops::Range;
 use core::task::Waker;
@@ -12,34 +13,34 @@ use brigade_task::{Job, JoinHandle};
 use crate::engine::{Key, cancel_contained, reach};
 use crate::values::Priority;
 
-/// A job that waits.
+/// A waiting job, with its number and class.
 type Waiting = (usize, Priority, Job);
 
-/// The limit of a set, which its list of ended jobs shares.
+/// The limit of a set, shared with the list of ended jobs.
 pub(super) struct Limit {
     pool: Key,
-    /// The number of the first job that it counts.
+    /// The number of the first counted job.
     since: usize,
     state: Mutex<State>,
 }
 
 struct State {
     limit: usize,
-    /// How many jobs have left the line, or never were in it, and have not ended.
+    /// How many unfinished jobs have left the line, or never were in it.
     admitted: usize,
-    /// The jobs that wait, in the order of their numbers, with the classes of the jobs that added them.
+    /// The waiting jobs, in the order of their numbers, with the classes of the jobs that added them.
     line: VecDeque<Waiting>,
     /// Woken when a job leaves the line.
     owner: Option<Waker>,
 }
 
-/// The number of the first job in line: all before have been admitted.
+/// The number of the first job in line: all earlier jobs have been admitted.
 fn first(line: &VecDeque<Waiting>) -> usize {
     line.front().map_or(usize::MAX, |waiting| waiting.0)
 }
 
 impl Limit {
-    /// Allows this many jobs, of those with this number or a higher one.
+    /// Allows this many jobs, counting only jobs with the number `since` or higher.
     pub(super) fn new(pool: Key, limit: usize, since: usize) -> Arc<Self> {
         let state = State { limit, admitted: 0, line: VecDeque::new(), owner: None };
         Arc::new(Self { pool, since, state: Mutex::new(state) })
@@ -50,10 +51,10 @@ impl Limit {
         self.pass();
     }
 
-    /// Counts a job that the caller is about to submit; `false` if it must wait.
+    /// Counts a job about to be submitted by the caller. Returns `false` if the job must wait.
     pub(super) fn admit(&self) -> bool {
         let mut state = self.state.lock();
-        // Not before those in line: if the limit allows more, a thread is about to submit the first.
+        // Not before the jobs in line: if the limit allows more, a thread is about to submit the first of them.
         let admits = state.admitted < state.limit && state.line.is_empty();
         state.admitted += usize::from(admits);
         admits
@@ -62,11 +63,11 @@ impl Limit {
     /// Adds a job to the line.
     pub(super) fn wait(&self, number: usize, class: Priority, job: Job) {
         self.state.lock().line.push_back((number, class, job));
-        // Another may have ended since it was not admitted.
+        // A job may have ended since this job was not admitted.
         self.pass();
     }
 
-    /// Handles the end of a job, or that the pool has rejected one.
+    /// Handles the end of a job, or its rejection by the pool.
     pub(super) fn ended(&self, number: usize) {
         // In a forked child the lock may be held forever.
         if number >= self.since && self.pool.is_here() {
@@ -93,10 +94,12 @@ impl Limit {
         }
     }
 
-    /// Drops a job that the pool has rejected, and then the jobs in line with these numbers; returns the number of the latter.
+    /// Drops a job rejected by the pool, and then the jobs in line with these numbers. Returns the number of the
+    /// latter.
     pub(super) fn cancel(&self, rejected: Option<Job>, numbers: Range<usize>) -> usize {
         let mut state = self.state.lock();
-        // All are taken before the first is dropped, whose end would submit the next. Each counts as admitted until it has ended.
+        // All jobs are taken before the first is dropped, because its end would submit the next. Each counts as
+        // admitted until it has ended.
         let find = |number| state.line.partition_point(|waiting| waiting.0 < number);
         let (from, to) = (find(numbers.start), find(numbers.end));
         let line: Vec<_> = state.line.drain(from..to).collect();
@@ -114,7 +117,8 @@ impl Limit {
         first(&self.state.lock().line)
     }
 
-    /// Has a waker woken when a job leaves the line; `false` if the first is not this one any more.
+    /// Registers a waker to be woken when a job leaves the line. Returns `false` if `first` is no longer the first
+    /// number in line.
     pub(super) fn wake_when_passed(&self, first: usize, waker: Waker) -> bool {
         let mut state = self.state.lock();
         let waits = self::first(&state.line) == first;
@@ -124,9 +128,9 @@ impl Limit {
     }
 }
 
-/// Detaches a job, which the limit counts until it ends.
+/// Detaches a job. The limit counts the job until it ends.
 pub(super) fn detach<T: Send + 'static>(limit: &Arc<Limit>, number: usize, mut job: JoinHandle<T>) {
-    // The list tells of one that has ended.
+    // The list reports the end of an ended job.
     if number < limit.since || !job.leave() {
         return;
     }
@@ -137,8 +141,8 @@ pub(super) fn detach<T: Send + 'static>(limit: &Arc<Limit>, number: usize, mut j
     }
 }
 
-/// The waker of a detached job: drops its outcome, and tells the limit. The job's cell owns it, and it owns the handle of that cell, until it
-/// is woken.
+/// The waker of a detached job: drops the outcome, and notifies the limit. The job's cell owns the waker, and the
+/// waker owns the handle of that cell until it is woken.
 struct Detached<T>(Mutex<Option<JoinHandle<T>>>, Arc<Limit>, usize);
 
 impl<T: Send + 'static> Wake for Detached<T> {

@@ -1,44 +1,49 @@
-//! Sets of jobs that are waited for together. It must not know scopes and timers.
+//! Sets of jobs that are waited for together. This module must not know scopes and timers.
 //!
-//! Each job of a set is one job of the pool. The set has its handle, and numbers the jobs in the order in which they are added. No
-//! number is used twice.
+//! Each job of a set is a job of the pool. The set holds the handles, and numbers the jobs in the order in which they
+//! are added. No number is used twice.
 //!
-//! | a job is | where its handle is | what happens next | by |
+//! | a job is | where the handle is | what happens next | by |
 //! |---|---|---|---|
 //! | *waiting* | `pending`; the job is in the line of the [`limit`] | it is admitted, or dropped | a thread that ends another job; the owner |
 //! | *admitted* | `pending`; the job is on the pool, or on its way there | it ends, and is listed | the thread that runs or drops it |
-//! | *listed* | `pending`; its number is in the list [`Completions`] | the handle moves to `ended` | the owner |
-//! | *ended* | `ended` | its outcome is taken | the owner |
+//! | *listed* | `pending`; the number is in the list [`Completions`] | the handle moves to `ended` | the owner |
+//! | *ended* | `ended` | the outcome is taken | the owner |
 //!
-//! **Ends.** The thread that ends a job lists it, with the outcome in place. So the list has the order of the ends, and nothing is
-//! allocated or locked for it. A closure that the owner runs itself is not even listed. The owner takes the list after that closure, and before
-//! it adds the handle to `ended`: a job that has ended on another thread meanwhile comes first.
+//! **Ends.** The thread that ends a job lists the job, with the outcome in place. So the list has the order of the
+//! ends, without an allocation or a lock. A closure run by the owner is not even listed. The owner takes the list
+//! after that closure, and before it adds the handle to `ended`: a job that has ended on another thread meanwhile
+//! comes first.
 //!
-//! **Limit.** With a limit all jobs are made, cancelled and listed in the same way, but some wait before they are submitted. The list
-//! tells the limit of each end after it has listed it. So with a limit of one, a job begins after the outcome of the one before is in
-//! place. The thread that reports an end submits from the line as long as the limit allows, and so does the owner after it has added a job there. So
-//! if the limit allows more than are admitted, the line is empty or a thread is about to look. Jobs leave the line in the order of
-//! their numbers: those from the first in line on are waiting, and all before are admitted. The owner runs no job that waits.
+//! **Limit.** With a limit all jobs are made, cancelled and listed in the same way, but some wait before they are
+//! submitted. The list reports each end to the limit after listing it. So with a limit of 1, a job begins after the
+//! previous outcome is in place. The thread that reports an end submits from the line as long as the limit allows,
+//! and so does the owner after adding a job to the line. So if the limit allows more than the admitted jobs, the line
+//! is empty or a thread is about to look. Jobs leave the line in the order of their numbers: the first job in line
+//! and all later jobs are waiting, and all earlier jobs are admitted. The owner runs no waiting job.
 //!
-//! **Waiting.** The owner waits until a number of jobs have ended. It leaves its waker with the list, in one step with the count of the jobs
-//! that are listed there. So either it sees an end, or the end finds the waker. On a worker of the pool it also leaves the waker with the limit, in
-//! one step with a look at the first number in line: it may be the only worker that can run the job that leaves the line next.
+//! **Waiting.** The owner waits until a number of jobs have ended. It leaves its waker with the list, in one step
+//! with the count of the listed jobs. So either the owner sees an end, or the end finds the waker. On a worker of the
+//! pool the owner also leaves the waker with the limit, in one step with a look at the first number in line: no other
+//! worker may be able to run the next job that leaves the line.
 //!
-//! **Counts.** The pool counts a job when it accepts it. A job that is dropped in line counts as accepted and cancelled.
+//! **Counts.** The pool counts a job when it accepts the job. A job dropped in line counts as accepted and cancelled.
 //!
-//! **Detached.** A job whose handle is dropped leaves the list. If a limit counts it, its handle is moved to its own waker, which tells the limit.
+//! **Detached.** A job whose handle is dropped leaves the list. If a limit counts the job, the handle is moved to its
+//! own waker, which notifies the limit.
 //!
-//! **Forks.** In a forked child, the locks of the list and of the limit may be held forever. Handles alone still tell which jobs have ended.
+//! **Forks.** In a forked child, the locks of the list and of the limit may be held forever. The handles alone still
+//! show which jobs have ended.
 //!
 //! No closure, outcome, waker or spawner is run, dropped or cloned under a lock.
 //!
 //! **Rejected.**
-//! - *A limited job as a future, which waits for a permit of a semaphore and then runs the closure.* Once it has been polled, a cancel does
-//!   not drop its captures at once. A closure that runs loses its outcome to a cancel, as a future does. The permit is released before
-//!   the outcome is in place. The owner would poll futures that have no permit.
-//! - *Room of a bounded pool for jobs in line.* They keep jobs that could run out of the pool, and a pool that drops its oldest job can't
-//!   find them.
-//! - *A limit that counts earlier jobs.* An end that is just being listed would be counted twice, or not at all.
+//! - *A limited job as a future, which waits for a permit of a semaphore and then runs the closure.* After the first
+//!   poll, a cancel does not drop the captures at once. A running closure loses its outcome to a cancel, as a future
+//!   does. The permit is released before the outcome is in place. The owner would poll futures without a permit.
+//! - *Room of a bounded pool for jobs in line.* The jobs in line keep runnable jobs out of the pool, and a pool that
+//!   drops its oldest job can't find them.
+//! - *A limit that counts earlier jobs.* An end in the middle of being listed would be counted twice, or not at all.
 
 mod limit;
 mod pending;
@@ -72,20 +77,22 @@ type Made<T> = (Job, brigade_task::JoinHandle<T>);
 /// [`limit::detach`], for sets whose outcomes are known to be `Send`.
 type Detach<T> = fn(&Arc<Limit>, usize, brigade_task::JoinHandle<T>);
 
-/// A set of jobs on one pool. The jobs are closures and futures with outcomes of one type, which are returned in the order in
-/// which the jobs end.
+/// A set of jobs on a single pool: closures and futures with outcomes of the same type. The outcomes are returned in
+/// the order in which the jobs end.
 ///
-/// With a [`limit`](Self::limit) at most that many of them are on the pool at once, and the others wait in the set. A panic
-/// is the outcome of the job that panicked, and does not affect the others. Dropping the set cancels the jobs that have not
-/// started and asks the rest to [stop](crate::cancelled); it does not wait for that.
+/// With a [`limit`](Self::limit) at most that many jobs are on the pool at once, and the rest wait in the set. A
+/// panic is the outcome of the job that panicked, and does not affect other jobs. Dropping the set
+/// [cancels](Self::cancel_all) the jobs that have not started and asks the rest to [stop](crate::cancelled), without
+/// waiting for them.
 ///
-/// A full pool of limited [capacity](crate::Builder::capacity) never rejects a job of a set, whatever its
-/// [policy](crate::WhenFull) is, and never makes its submitter wait. A job for which there is no room is queued [beyond the
-/// capacity](crate::Builder::capacity), as the jobs that running jobs submit: only the set's `limit` bounds their number.
+/// A full pool of limited [capacity](crate::Builder::capacity) never rejects a job of a set, under any
+/// [policy](crate::WhenFull), and never makes the submitter wait. A job without room is queued [beyond the
+/// capacity](crate::Builder::capacity), like jobs submitted by running jobs: only the set's `limit` bounds their
+/// number.
 ///
-/// If the pool is shut down or dropped before the set, every job still gets its outcome. A drained pool also runs the jobs that
-/// wait in the set; a discarded one cancels them. A job that is cancelled while it waits in the set counts as one that the pool has
-/// accepted and cancelled.
+/// If the pool is shut down or dropped before the set, every job still gets its outcome. A drained pool also runs the
+/// jobs waiting in the set; a discarded pool cancels them. The pool counts a job cancelled in the set as accepted and
+/// cancelled.
 ///
 /// ```
 /// use brigade::{Pool, TaskSet};
@@ -109,19 +116,19 @@ pub struct TaskSet<T> {
     pool: Handle,
     /// The number of the next job.
     next: usize,
-    /// The jobs that have not ended, or whose ends the owner has not seen.
+    /// The jobs not yet seen by the owner to have ended.
     pending: Pending<brigade_task::JoinHandle<T>>,
-    /// The number from which on the owner has not tried to run the pending jobs.
+    /// The number of the first pending job that the owner has not tried to run.
     untried: usize,
-    /// The jobs that have ended, in that order.
+    /// The ended jobs, in the order of their ends.
     ended: VecDeque<(usize, brigade_task::JoinHandle<T>)>,
-    /// Lists the numbers of further ones.
+    /// Lists the numbers of jobs that have ended since.
     completions: Completions,
     limit: Option<(Arc<Limit>, Detach<T>)>,
 }
 
 impl<T> TaskSet<T> {
-    /// Creates a set whose jobs run on a pool: a [`Handle`] or a [`&Pool`](crate::Pool).
+    /// Creates a set of jobs on a pool: a [`Handle`] or a [`&Pool`](crate::Pool).
     ///
     /// ```
     /// let pool = brigade::Pool::new(2);
@@ -134,10 +141,11 @@ impl<T> TaskSet<T> {
         Self { pool, next: 0, pending, untried: 0, ended, completions, limit: None }
     }
 
-    /// Limits how many jobs of the set are on the pool at once, queued or running. The others wait in the set. As one ends the next
-    /// is submitted, in the order in which they were added to the set. Without a limit all are submitted at once.
+    /// Limits how many jobs of the set are on the pool at once, queued or running. The rest wait in the set. When a
+    /// job ends the next job is submitted, in the order in which the jobs were added to the set. Without a limit all
+    /// jobs are submitted immediately.
     ///
-    /// A later call changes the limit. Jobs that were added before the first call are not counted.
+    /// A later call changes the limit. Jobs added before the first call are not counted.
     ///
     /// # Panics
     /// If `jobs` is 0.
@@ -174,12 +182,12 @@ impl<T> TaskSet<T> {
     /// Adds a closure, to be run once, and returns its id, for [`cancel`](Self::cancel) and
     /// [`join_next_with_id`](Self::join_next_with_id): 0 for the first job of the set, 1 for the second. Never blocks.
     ///
-    /// The set accepts even a job that must wait in it; if the pool is discarded before that job's turn, its outcome is
-    /// [`JoinError::Cancelled`].
+    /// The set accepts even a job that must wait in it. If the pool is discarded before that job's turn, the outcome
+    /// is [`JoinError::Cancelled`].
     ///
     /// # Panics
-    /// If the pool accepts no jobs: it has been closed or dropped, has no thread and can't start one, or belongs to the parent
-    /// of a fork. [`try_submit`](Self::try_submit) returns the closure instead.
+    /// If the pool accepts no jobs: it has been closed or dropped, has no thread and can't start one, or belongs to
+    /// the parent of a fork. [`try_submit`](Self::try_submit) returns the closure instead.
     ///
     /// # Examples
     /// ```
@@ -229,7 +237,8 @@ impl<T> TaskSet<T> {
         self.add(job, make, unmade::<F, (), T>)
     }
 
-    /// Adds a future, to be polled on the pool's threads until it is ready, and returns its [id](Self::submit). Never blocks.
+    /// Adds a future, to be polled on the pool's threads until it is ready, and returns its [id](Self::submit). Never
+    /// blocks.
     ///
     /// # Panics
     /// As for [`submit`](Self::submit).
@@ -253,8 +262,8 @@ impl<T> TaskSet<T> {
         expect_accepted(self.try_spawn(AsFuture { future }))
     }
 
-    /// Adds a future, to be polled on the pool's threads until it is ready, and returns its [id](Self::submit), or returns the
-    /// future. Never blocks.
+    /// Adds a future, to be polled on the pool's threads until it is ready, and returns its [id](Self::submit), or
+    /// returns the future. Never blocks.
     ///
     /// # Errors
     /// As for [`try_submit`](Self::try_submit).
@@ -282,10 +291,10 @@ impl<T> TaskSet<T> {
         self.add(future, make, |job| future_of(job, is_watched))
     }
 
-    /// Adds a closure or a future: submits the job that `make` makes of it, or has it wait for its turn.
+    /// Adds a closure or a future: submits the job made by `make`, or puts the job in line.
     ///
     /// # Errors
-    /// Returns the work, which `back` takes out of the job.
+    /// Returns the work, which `back` extracts from the job.
     #[inline]
     fn add<W>(
         &mut self,
@@ -305,7 +314,7 @@ impl<T> TaskSet<T> {
             if let Some(limit) = limit.filter(|_| !is_admitted) {
                 limit.wait(number, class_here(core.key), job);
             } else if let Err(job) = at.accept(None, job) {
-                // Before its job is taken apart: so it is not listed.
+                // Dropped before the job is taken apart, so that the job is not listed.
                 drop(handle);
                 limit.into_iter().for_each(|limit| limit.ended(number));
                 return Err(at.rejected(back(job)));
@@ -349,16 +358,18 @@ impl<T> TaskSet<T> {
         self.len() == 0
     }
 
-    /// Waits for the next job to end, and takes its outcome; `None` if the set is empty. Blocks the thread: in a future, use
-    /// [`join_next_async`](Self::join_next_async).
+    /// Waits for the next job to end, and takes its outcome. Returns `None` if the set is empty. Blocks the thread:
+    /// in a future, use [`join_next_async`](Self::join_next_async).
     ///
-    /// On a worker of the same pool, closures of this set that have not started yet, and do not wait for the limit, run inside this call until
-    /// an outcome is available; of other jobs none but those that [`join`](JoinHandle::join) names, which also has the consequences for locks and stacks.
-    /// Otherwise it waits as in [`blocking`](crate::blocking).
+    /// On a worker of the same pool, closures of this set that have not started, and do not wait for the limit, run
+    /// inside this call until an outcome is available. Apart from them, only the jobs named by
+    /// [`join`](JoinHandle::join) run inside this call; its rules for locks and stacks apply. Otherwise this waits as
+    /// in [`blocking`](crate::blocking).
     ///
     /// # Errors
-    /// The inner result is as in [`JoinHandle::join`]. [`JoinError::WouldDeadlock`] if this would wait forever, because all
-    /// jobs of the set wait for this one. Then one job is removed from the set, and continues without a handle.
+    /// The inner result is as in [`JoinHandle::join`]. [`JoinError::WouldDeadlock`] if this would wait forever,
+    /// because all jobs of the set wait for this job. Then a job is removed from the set, and continues without a
+    /// handle.
     ///
     /// # Examples
     /// ```
@@ -376,7 +387,7 @@ impl<T> TaskSet<T> {
         self.join_next_with_id().map(|(_, outcome)| outcome)
     }
 
-    /// Like [`join_next`](Self::join_next), and returns the job's [id](Self::submit) too.
+    /// Like [`join_next`](Self::join_next), and also returns the job's [id](Self::submit).
     ///
     /// # Errors
     /// The inner result is as in [`join_next`](Self::join_next).
@@ -396,7 +407,7 @@ impl<T> TaskSet<T> {
     #[doc(alias = "join_next_with_key")]
     pub fn join_next_with_id(&mut self) -> Option<(usize, Result<T, JoinError>)> {
         if self.ended.is_empty() && !self.is_empty() && !self.wait_for(1) && !self.has_ended(1) {
-            // This thread can't wait for the first.
+            // This thread can't wait for the first job.
             let number = self.pending.from(0).next()?.0;
             let handle = self.pending.remove(number)?;
             self.detach(number, handle);
@@ -405,7 +416,7 @@ impl<T> TaskSet<T> {
         self.take_next()
     }
 
-    /// Takes the outcome of the job that ended first, if one has ended; never blocks.
+    /// Takes the outcome of the job that ended first, if any job has ended; never blocks.
     ///
     /// # Errors
     /// The inner result is as in [`JoinHandle::join`], and never [`JoinError::WouldDeadlock`].
@@ -431,15 +442,16 @@ impl<T> TaskSet<T> {
         if self.is_here() {
             self.has_ended(1);
         } else {
-            // In a forked child, no lock of the parent's may be taken; a handle still knows whether its job has ended.
+            // In a forked child, the parent's locks must not be taken; a handle still shows whether its job has
+            // ended.
             self.ended.extend(self.pending.take());
         }
         let (number, handle) = self.ended.pop_front()?;
         Some((number, JoinHandle::new(handle, self.pool.key).try_join()?))
     }
 
-    /// Like [`join_next`](Self::join_next), but waits for at most `timeout`, and not for less if no job ends. It runs no job on
-    /// this thread, since that could take longer.
+    /// Like [`join_next`](Self::join_next), but waits for at most `timeout`, and not for less if no job ends. Runs no
+    /// job on this thread, because the job could take longer.
     ///
     /// # Errors
     /// The inner result is as in [`JoinHandle::join`].
@@ -464,7 +476,8 @@ impl<T> TaskSet<T> {
         self.try_join_next()
     }
 
-    /// Like [`join_next`](Self::join_next), but returns a future, for a task that must not block. It runs no job in its poll.
+    /// Like [`join_next`](Self::join_next), but returns a future, for a task that must not block. The future runs no
+    /// job in its poll.
     ///
     /// # Cancel safety
     /// If the future is dropped before it is ready, no outcome has been taken.
@@ -489,8 +502,8 @@ impl<T> TaskSet<T> {
         poll_fn(|context| self.poll_join_next(context))
     }
 
-    /// Takes the outcome of the job that ended first, or registers the task to be woken when one ends. Only the task of the
-    /// last call is woken.
+    /// Takes the outcome of the job that ended first, or registers the task to be woken when a job ends. Only the
+    /// task of the last call is woken.
     ///
     /// # Examples
     /// ```
@@ -515,7 +528,7 @@ impl<T> TaskSet<T> {
 
     /// Takes outcomes until the set is empty, waiting for each as [`join_next`](Self::join_next) does.
     ///
-    /// Outcomes that the iterator does not reach stay in the set.
+    /// Outcomes not reached by the iterator stay in the set.
     ///
     /// # Examples
     /// ```
@@ -531,11 +544,12 @@ impl<T> TaskSet<T> {
         core::iter::from_fn(|| self.join_next())
     }
 
-    /// Waits until all jobs have ended, as [`join_next`](Self::join_next) does, and returns `true`. Their outcomes can then be
-    /// taken.
+    /// Waits until all jobs have ended, as [`join_next`](Self::join_next) does, and returns `true`. The outcomes can
+    /// then be taken.
     ///
-    /// Returns `false` if one of them would never end, because it waits for this job. If more than 64 jobs have not ended, a deadlock is not detected when one of them begins to wait for this job later.
-    /// On a thread that is no worker of the pool the result is always `true`, and may be ignored.
+    /// Returns `false` if a job would never end, because it waits for this job. If more than 64 jobs are unfinished,
+    /// no deadlock is detected when one of them begins to wait for this job later. On a thread that is not a worker
+    /// the result is always `true`, and may be ignored.
     ///
     /// ```
     /// use brigade::{Pool, TaskSet};
@@ -556,11 +570,11 @@ impl<T> TaskSet<T> {
         self.pool.key.is_here()
     }
 
-    /// Cancels every job that has not started, dropping its captures in this call, and asks the others to
-    /// [stop](crate::cancelled).
+    /// Cancels all jobs, as [`JoinHandle::cancel`] does: in this call, drops the captures of every job that has not
+    /// started. Unfinished futures are cancelled, and running closures are asked to [stop](crate::cancelled).
     ///
-    /// The outcomes can still be taken: [`JoinError::Cancelled`] for jobs that had not started, and their own outcomes for the
-    /// others. Jobs added later are not affected.
+    /// The outcomes can still be taken: [`JoinError::Cancelled`] for cancelled jobs, and the jobs' own outcomes for
+    /// the rest. Jobs added later are not affected.
     ///
     /// ```
     /// use brigade::{Pool, TaskSet};
@@ -591,8 +605,8 @@ impl<T> TaskSet<T> {
         self.pending.from(0).for_each(|(_, handle)| _ = cancel(handle, self.pool.key));
     }
 
-    /// Cancels the job with this [id](Self::submit), as [`JoinHandle::cancel`] does, with the same return value. Its outcome can still
-    /// be taken.
+    /// Cancels the job with this [id](Self::submit), as [`JoinHandle::cancel`] does, with the same return value. The
+    /// outcome can still be taken.
     ///
     /// ```
     /// let pool = brigade::Pool::new(1);
@@ -612,7 +626,8 @@ impl<T> TaskSet<T> {
         waited || job.is_some_and(|(_, handle)| cancel(handle, self.pool.key))
     }
 
-    /// Detaches all jobs: they still run, the limit still counts them, and their outcomes are dropped. The set is then empty.
+    /// Detaches all jobs: they still run, the limit still counts them, and their outcomes are dropped. The set is
+    /// then empty.
     ///
     /// ```
     /// use brigade::{Pool, TaskSet};
@@ -644,14 +659,14 @@ impl<T> TaskSet<T> {
     }
 }
 
-/// Whether the pool would reject a job that waited until now.
+/// Whether the pool would reject a job submitted now.
 fn refuses(at: At<'_>, core: &Core) -> bool {
     at.worker().map_or_else(|| core.is_closed(), |worker| worker.discards())
 }
 
-/// Has a job that was made just now be listed when it ends.
+/// Registers a job just made with the list, to be listed when it ends.
 fn listed<T>(set: &Completions, number: usize, mut made: Made<T>) -> Made<T> {
-    // It has not ended yet.
+    // The job has not ended yet.
     let _ = set.add(number, &mut made.1);
     made
 }
@@ -660,14 +675,14 @@ impl<T> Drop for TaskSet<T> {
     fn drop(&mut self) {
         self.cancel_all();
         if !self.is_here() {
-            // What the parent's threads were working on must not be dropped here.
+            // The parent's threads were using these: they must not be dropped here.
             self.detach_all();
             mem::forget((self.limit.take(), mem::take(&mut self.completions)));
         }
     }
 }
 
-/// A set on the pool that the [free functions](crate::submit()) use.
+/// A set on the pool of the [free functions](crate::submit()).
 impl<T> Default for TaskSet<T> {
     #[track_caller]
     fn default() -> Self {
@@ -685,7 +700,7 @@ impl<T> IntoIterator for TaskSet<T> {
     }
 }
 
-/// The outcomes of a [`TaskSet`], as its jobs end: `for outcome in set`.
+/// The outcomes of a [`TaskSet`], as the jobs end: `for outcome in set`.
 #[derive(Debug)]
 pub struct IntoOutcomes<T>(TaskSet<T>);
 

@@ -5,14 +5,14 @@ use std::collections::VecDeque;
 /// The first allocation: enough for the ten children of a usual tree.
 const FIRST: usize = 12;
 
-/// As many gaps are left as they are.
+/// This many gaps are always left open.
 const FEW: usize = 64;
 
 /// The handles of jobs, in the order of their numbers. No call takes longer on average than a binary search.
 pub(super) struct Pending<H> {
-    /// Where a handle has been removed there is a gap.
+    /// A removed handle leaves a gap.
     entries: VecDeque<(usize, Option<H>)>,
-    /// How many handles there are.
+    /// The number of handles.
     pub(super) len: usize,
 }
 
@@ -21,7 +21,7 @@ impl<H> Pending<H> {
         Self { entries: VecDeque::with_capacity(FIRST), len: 0 }
     }
 
-    /// Adds a handle with a higher number than all others.
+    /// Adds a handle with a higher number than any earlier handle.
     pub(super) fn push(&mut self, number: usize, handle: H) {
         self.entries.push_back((number, Some(handle)));
         self.len += 1;
@@ -29,7 +29,7 @@ impl<H> Pending<H> {
 
     /// The index of the first entry from this number on.
     fn find(&self, number: usize) -> usize {
-        // Where no gap has been closed.
+        // The index if no gap has been closed.
         let index = self.entries.front().map_or(0, |first| number.saturating_sub(first.0));
         match self.entries.get(index) {
             Some(entry) if entry.0 == number => index,

@@ -1,4 +1,4 @@
-//! How a set waits for its jobs, runs those that have not started, and collects what has ended.
+//! How a set waits for jobs, runs jobs that have not started, and collects ended jobs.
 
 use core::task::Waker;
 use std::time::Instant;
@@ -12,7 +12,7 @@ use crate::engine::{BlockedThread, Worker, blocking, runs_in_place, wait_as};
 use crate::handle::deadlock::{Awaited, Waiting};
 use crate::handle::join::settle_on;
 
-/// A wait of a worker for so many ends.
+/// A worker's wait for a number of ends.
 struct Ends<'a, T> {
     set: &'a mut TaskSet<T>,
     ended: usize,
@@ -24,17 +24,17 @@ struct Ends<'a, T> {
 
 impl<T> engine::Awaited for Ends<'_, T> {
     fn is_over(&mut self) -> bool {
-        // In a child forked by a job that ran here, the other jobs are the parent's.
+        // In a child forked by a job that ran here, the remaining jobs are the parent's.
         if self.is_circular || !self.set.is_here() {
             return true;
         }
-        // Read before the jobs are looked at: one that leaves the line after this ends the sleep.
+        // Read before the jobs are checked: a job that leaves the line after this ends the sleep.
         self.first = self.set.first_in_line();
         self.set.has_ended(self.ended)
     }
 
     fn register(&mut self, waker: Waker) -> bool {
-        // What is listed may have ended.
+        // Listed jobs may have ended.
         self.listed = None;
         let set = &mut *self.set;
         let left = self.ended - set.ended.len();
@@ -63,8 +63,8 @@ impl<T> engine::Awaited for Ends<'_, T> {
 }
 
 impl<T> TaskSet<T> {
-    /// Waits until this many jobs have ended; on a worker of the pool, runs those that have not started. `false` if they
-    /// never would.
+    /// Waits until this many jobs have ended. On a worker of the pool, runs jobs that have not started. Returns
+    /// `false` if the wait would never end.
     pub(super) fn wait_for(&mut self, ended: usize) -> bool {
         // In a forked child there is nothing to wait for.
         !self.is_here()
@@ -95,7 +95,8 @@ impl<T> TaskSet<T> {
         self.limit.as_ref().map_or(usize::MAX, |(limit, _)| limit.first_in_line())
     }
 
-    /// Waits until this many jobs have ended, on a thread that is not a worker of the pool or must not be blocked for longer.
+    /// Waits until this many jobs have ended, on a thread that is not a worker or must not be blocked after the
+    /// deadline.
     pub(super) fn sleep(&mut self, ended: usize, deadline: Option<Instant>) {
         if self.has_ended(ended) {
             return;
@@ -113,18 +114,18 @@ impl<T> TaskSet<T> {
         drop_contained(self.completions.stop_waiting());
     }
 
-    /// Whether this many jobs have ended. If not yet, moves those that are listed to those that have.
+    /// Whether this many jobs have ended. If not yet, moves the listed jobs to the ended jobs before the answer.
     pub(super) fn has_ended(&mut self, jobs: usize) -> bool {
         if self.ended.len() < jobs && self.completions.is_any() {
             let listed = self.completions.take();
-            // Others have been detached.
+            // Numbers without a handle are of detached jobs.
             let ended = listed.filter_map(|number| Some((number, self.pending.remove(number)?)));
             self.ended.extend(ended);
         }
         self.ended.len() >= jobs
     }
 
-    /// Runs a closure here that has been admitted and has not started; `false` if there is none.
+    /// Runs an admitted closure that has not started on this worker. Returns `false` if there is none.
     #[inline]
     fn run(&mut self, worker: &Worker) -> bool {
         let first = self.first_in_line();
@@ -135,10 +136,11 @@ impl<T> TaskSet<T> {
             };
             self.untried = number + 1;
             if settle_on(worker, |run| handle.leave_and_settle(run)) {
-                // It is not listed. What has ended elsewhere meanwhile comes first. Not in a child that the job has forked.
+                // The job is not listed. Jobs that have ended elsewhere meanwhile come first. Not in a child forked
+                // by the job.
                 if self.completions.is_any() && self.is_here() {
                     self.has_ended(usize::MAX);
-                    // A task may wait for the next job that ends.
+                    // A task may wait for the next job to end.
                     let waker = self.completions.stop_waiting();
                     contain(|| waker.into_iter().for_each(Waker::wake));
                 }

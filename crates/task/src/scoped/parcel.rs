@@ -1,4 +1,4 @@
-//! The result of one job of a scope, on its way from the job to its handle.
+//! The result of a scope's job, on its way from the job to the handle.
 
 use core::any::Any;
 use core::fmt;
@@ -21,7 +21,7 @@ use crate::error::JoinError;
 use crate::region::Region;
 use crate::spawnable::Spawnable;
 
-/// What a job and its handle share.
+/// The state shared by a job and its handle.
 pub(super) struct Parcel<F, T> {
     content: Mutex<Content<F, T>>,
     latch: Latch,
@@ -31,9 +31,9 @@ struct Content<F, T> {
     stage: Stage<F, T>,
     /// Whether the handle is gone.
     is_detached: bool,
-    /// Whether the job has ended, and left the count of its outcome to the handle, which runs the closure.
+    /// Whether the job has ended and left the outcome to be counted by the handle, which runs the closure.
     is_left: bool,
-    /// How the closure or the future has ended.
+    /// The outcome of the closure or the future, once ended.
     ended: Option<Outcome>,
 }
 
@@ -42,24 +42,24 @@ enum Stage<F, T> {
     Closure(F),
     /// A future that has not ended.
     Future,
-    /// A closure that runs, or one or a future that is being dropped.
+    /// A running closure, or a closure or a future being dropped.
     Running,
     Done(Result<T, JoinError>),
     Taken,
 }
 
-/// The job's side; dropped without a result, it cancels the job.
+/// The job's side. Dropping it without a result cancels the job.
 pub(super) struct Runner<F: FnOnce() -> T, T>(Arc<Parcel<F, T>>);
 
 /// The handle's side, for any closure.
 trait Delivery<T> {
-    /// Runs the closure on this thread if it has not started. Returns its outcome if its job has ended meanwhile, which has not
-    /// counted it then.
+    /// Runs the closure on this thread if it has not started. Returns the outcome if the job has ended meanwhile
+    /// without counting it.
     fn run(&self) -> Option<Outcome>;
-    /// Drops the closure on this thread if it has not started; returns its outcome as `run` does.
+    /// Drops the closure on this thread if it has not started. Returns the outcome as `run` does.
     fn cancel(&self) -> Option<Outcome>;
     fn latch(&self) -> &Latch;
-    /// Takes the result, if there is one. Then, or if `detach`, there is no handle any more.
+    /// Takes the result, if any. With `detach`, the handle no longer exists afterwards.
     fn take(&self, detach: bool) -> Option<Result<T, JoinError>>;
 }
 
@@ -113,7 +113,7 @@ impl<F: FnOnce() -> T, T> Parcel<F, T> {
         }
     }
 
-    /// Notes that the future has been dropped, if it has not ended.
+    /// Marks an unfinished future as dropped, and returns whether it was unfinished.
     fn abandon(&self) -> bool {
         let mut content = self.content.lock();
         let is_pending = matches!(content.stage, Stage::Future);
@@ -123,8 +123,8 @@ impl<F: FnOnce() -> T, T> Parcel<F, T> {
         is_pending
     }
 
-    /// Stores the result, or returns it if there is no handle; called once. Also returns the outcome, and whether the job has left
-    /// it to be counted.
+    /// Stores the result, or returns it if there is no handle. Called once. Also returns the outcome, and whether the
+    /// job has left the outcome to be counted.
     fn finish(&self, result: Result<T, JoinError>) -> Finished<T> {
         let outcome = match &result {
             Ok(_) => Outcome::Returned,
@@ -143,12 +143,13 @@ impl<F: FnOnce() -> T, T> Parcel<F, T> {
             };
             (unclaimed, content.is_left)
         };
-        // SAFETY: Latch rule: both sides own the parcel; the side that claimed the closure sets it, once.
+        // SAFETY: Latch rule: both sides own the parcel; the side that claimed the closure sets the latch, once.
         unsafe { Latch::set(&raw const self.latch, true) };
         Finished { unclaimed, outcome, is_left }
     }
 
-    /// The outcome for the job, whose closure the handle has taken: `Stale` if that has not ended, and the handle counts it.
+    /// Returns the outcome for a job whose closure was taken by the handle: `Stale` if the closure has not ended,
+    /// because the handle counts it.
     fn leave(&self) -> Outcome {
         let mut content = self.content.lock();
         content.is_left = content.ended.is_none();
@@ -156,7 +157,7 @@ impl<F: FnOnce() -> T, T> Parcel<F, T> {
     }
 }
 
-/// What is left to do once a result has been stored.
+/// The work left once a result has been stored.
 struct Finished<T> {
     /// The result, if there is no handle.
     unclaimed: Option<Result<T, JoinError>>,
@@ -166,12 +167,12 @@ struct Finished<T> {
 }
 
 impl<T> Finished<T> {
-    /// The outcome, if it has not been counted.
+    /// Returns the outcome, if it has not been counted.
     fn uncounted(&self) -> Option<Outcome> {
         self.is_left.then_some(self.outcome)
     }
 
-    /// Resumes the panic of a job without a handle; returns the outcome.
+    /// Resumes the panic of a job without a handle. Returns the outcome if there is no such panic.
     fn resume(self) -> Outcome {
         match self.unclaimed {
             Some(Err(JoinError::Panicked(panic))) => panic.resume(),
@@ -181,7 +182,7 @@ impl<T> Finished<T> {
     }
 }
 
-/// Runs a closure; returns its result for the handle.
+/// Runs a closure, and returns the result for the handle.
 fn call<F: FnOnce() -> T, T>(closure: F) -> Result<T, JoinError> {
     panic::catch_unwind(AssertUnwindSafe(closure)).map_err(JoinError::panicked)
 }
@@ -216,7 +217,7 @@ impl<F: FnOnce() -> T, T> Delivery<T> for Parcel<F, T> {
 }
 
 impl<F: FnOnce() -> T, T> Runner<F, T> {
-    /// Runs the closure, unless its handle has begun to; returns the outcome of the job.
+    /// Runs the closure, unless the handle has taken it. Returns the outcome of the job.
     ///
     /// # Panics
     /// If the closure panics, and there is no handle.
@@ -237,7 +238,8 @@ impl<F: FnOnce() -> T, T> Drop for Runner<F, T> {
     }
 }
 
-/// Polls a future to its end and delivers its result; returns its outcome, or panics if it has no handle.
+/// Polls a future to its end and delivers the result. Returns the outcome, or panics if the future panicked and has
+/// no handle.
 pub(super) async fn deliver<F, C>(future: F, runner: Runner<C, F::Output>) -> Outcome
 where
     F: Spawnable,
@@ -257,9 +259,9 @@ where
     runner.0.finish(outcome.map_err(JoinError::panicked)).resume()
 }
 
-/// A handle for the result of one job of a [`Scope`].
+/// A handle for the result of a job of a [`Scope`].
 ///
-/// A handle that is dropped detaches the job, for which the scope still waits.
+/// Dropping the handle detaches the job, for which the scope still waits.
 pub struct ScopedJoinHandle<'scope, T> {
     parcel: Arc<dyn Delivery<T> + Send + Sync + 'scope>,
     pool: &'scope dyn Scopes,
@@ -267,15 +269,16 @@ pub struct ScopedJoinHandle<'scope, T> {
 }
 
 impl<T> ScopedJoinHandle<'_, T> {
-    /// Waits until the job has ended and returns its result. A closure that has not started runs inside this call.
+    /// Waits until the job has ended and returns the result. A closure that has not started runs inside this call.
     ///
-    /// A job that has started, and a future, is waited for as at the end of the scope. Unlike the `join` of other handles, this does
-    /// not fail where all other threads of the pool wait: the last one runs any job of the pool meanwhile, up to 64 waits deep.
-    /// Deeper, it only polls timers and I/O: a future that is queued, or waits for a queued job, never ends then.
+    /// A started job, or a future, is waited for as at the end of the scope. Unlike the `join` of other handles, this
+    /// does not fail if all other threads of the pool wait: the last thread runs any job of the pool meanwhile, up to
+    /// 64 waits deep. Beyond that depth, it only polls timers and I/O: a future that is queued, or waits for a queued
+    /// job, never ends then.
     ///
     /// # Errors
-    /// [`JoinError::Panicked`] with the payload of the job's panic; [`JoinError::Cancelled`] if the scope was cancelled, or the
-    /// pool was discarded or has ended, before the job could.
+    /// [`JoinError::Panicked`] with the payload of the job's panic; [`JoinError::Cancelled`] if the scope was
+    /// cancelled, or the pool was discarded or has ended, before the job ran or the future was ready.
     ///
     /// ```
     /// let pool = brigade::Pool::new(2);
@@ -284,9 +287,9 @@ impl<T> ScopedJoinHandle<'_, T> {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn join(self) -> Result<T, JoinError> {
-        // The closure would see a panic of this thread, although it does not panic.
+        // While this thread panics, the closure does not run here: it would see a panic not its own.
         if self.state.is_cancelled() {
-            // Its job may be on the deque of this very thread, which does not take it there while it waits.
+            // The job may be on this thread's own deque, from which the thread does not take it while it waits.
             self.pool.run_here(&mut || self.parcel.cancel());
         } else if !std::thread::panicking() {
             self.pool.run_here(&mut || self.parcel.run());
@@ -300,7 +303,7 @@ impl<T> ScopedJoinHandle<'_, T> {
         }
     }
 
-    /// Whether the job has ended.
+    /// Returns whether the job has ended.
     ///
     /// ```
     /// let pool = brigade::Pool::new(1);

@@ -1,8 +1,8 @@
-//! Scopes: any number of jobs that borrow, which all have ended when the scope returns.
+//! Scopes: any number of borrowing jobs, all of which have ended when the scope returns.
 //!
-//! **Scope rule.** A scope's state lies on the stack of the thread that opened it. Each job and each future has a ticket, which
-//! it drops after everything that it borrows, and so does the body. The state lives until the last ticket has been returned (see
-//! `tickets`).
+//! **Scope rule.** A scope's state lies on the stack of the thread that opened the scope. The body, each job and each
+//! future has a ticket, dropped after everything it borrows. The state lives until the last ticket has been returned
+//! (see `tickets`).
 
 use core::any::{Any, TypeId};
 use core::fmt;
@@ -31,7 +31,7 @@ use crate::job::Job;
 use crate::region::{OfScope, Region};
 use crate::spawnable::Spawnable;
 
-/// What runs the jobs of scopes: a pool.
+/// A runner of the jobs of scopes: a pool.
 pub trait Scopes: Sync {
     /// Runs or drops a job, on any thread, now or later.
     fn execute(&self, part: Part);
@@ -39,46 +39,46 @@ pub trait Scopes: Sync {
     /// Polls a future to its end, or drops it.
     fn spawn(&self, future: Pin<Box<dyn Future<Output = ()> + Send>>);
 
-    /// Sends a job to each worker, which alone may run it; drops it if the worker can't. `make` may be called more often than
-    /// there are workers.
+    /// Sends a job to each worker, which alone may run it. Drops the job if the worker can't run it. `make` may be
+    /// called more often than there are workers.
     ///
-    /// A worker may only wait for such a job if waits on its pool run the jobs of their own worker that they do not wait for:
-    /// two jobs may wait for each other's worker.
+    /// A worker may wait for such a job only if every wait on its pool also runs the jobs bound to the waiting
+    /// worker, even jobs it does not wait for: two jobs may wait for each other's worker.
     fn broadcast(&self, make: &mut dyn FnMut() -> Part);
 
-    /// Waits until the wait may be over; meanwhile it may run jobs that are part of its region.
+    /// Waits until the wait may be over, and may run jobs of the wait's region in the meantime.
     fn wait(&self, wait: Wait<'_>);
 
-    /// Runs or drops a job on this thread, for its handle, and counts the outcome if there is one. When the pool ran the job, its
-    /// outcome was [`Outcome::Stale`].
+    /// Runs or drops a job on this thread, for its handle, and counts the outcome, if any. In the pool's own run of
+    /// the job, the outcome was [`Outcome::Stale`].
     fn run_here(&self, run: &mut dyn FnMut() -> Option<Outcome>) {
         run();
     }
 
-    /// Counts a panic of a scope's body whose payload has been dropped, as a job had panicked before.
+    /// Counts a panic of a scope's body whose payload has been dropped, because a job had panicked before.
     fn count_panic(&self) {}
 }
 
-/// The payload with which a future of a scope unwinds whose panic is held by the scope, or by the future's handle.
+/// The payload of an unwinding future of a scope if the panic itself is held by the scope or by the future's handle.
 ///
-/// The pool counts the panic. It must not report it.
+/// The pool counts the panic, but must not report it.
 #[derive(Debug)]
 pub struct HeldPanic;
 
-/// The part of a scope that its jobs refer to.
+/// The part of a scope used by its jobs.
 pub(super) struct State {
     tickets: Tickets,
-    /// What its jobs enter.
+    /// The context entered by the jobs.
     context: JobContext,
     is_cancelled: AtomicBool,
     /// The payload of the first panic.
     panic: Mutex<Option<Box<dyn Any + Send>>>,
-    /// The wakers of its futures that have not ended, to be woken when it is cancelled.
+    /// The wakers of unfinished futures, to be woken when the scope is cancelled.
     futures: Mutex<Wakers>,
 }
 
 impl State {
-    /// Stores a payload; returns `false` if there was a panic before, and the payload has been dropped.
+    /// Stores a payload. Returns `false`, and drops the payload, if there was a panic before.
     pub(super) fn panicked(&self, payload: Box<dyn Any + Send>) -> bool {
         let mut first = self.panic.lock();
         let late = match &*first {
@@ -95,7 +95,7 @@ impl State {
     }
 
     pub(super) fn is_cancelled(&self) -> bool {
-        // Ordering: Relaxed: it is a request.
+        // Ordering: Relaxed: the flag is a request.
         self.is_cancelled.load(Ordering::Relaxed)
     }
 }
@@ -108,7 +108,7 @@ unsafe impl Send for Ticket {}
 
 impl Ticket {
     fn state(&self) -> &State {
-        // SAFETY: Scope rule: the state lives until this has been dropped.
+        // SAFETY: Scope rule: the state lives until this ticket has been dropped.
         unsafe { self.0.as_ref() }
     }
 }
@@ -116,34 +116,34 @@ impl Ticket {
 impl Drop for Ticket {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: Scope rule: it was issued, and is returned once.
+        // SAFETY: Scope rule: the ticket was issued, and is returned once.
         let tickets = unsafe { &raw const (*self.0.as_ptr()).tickets };
         // SAFETY: Scope rule, as above.
         unsafe { Tickets::end_one(tickets) };
     }
 }
 
-/// Jobs that borrow, and have all ended when the function that made this returns.
+/// A scope of borrowing jobs. All jobs have ended when the function that made the scope returns.
 ///
-/// `'scope` is the time in which jobs may be added, and `'env` that for which what they borrow must live, as for
-/// [`std::thread::Scope`]. A job may add more.
+/// `'scope` is the lifetime in which jobs may be added, and `'env` the lifetime of the data borrowed by the jobs, as
+/// for [`std::thread::Scope`]. A job may add more jobs.
 pub struct Scope<'scope, 'env: 'scope> {
     state: State,
     pool: NonNull<dyn Scopes>,
-    /// Neither longer nor shorter: a job that borrows for less must not be added.
+    /// Neither longer nor shorter: a job with a shorter borrow must not be added.
     scope: PhantomData<&'scope mut &'scope ()>,
     env: PhantomData<&'env mut &'env ()>,
 }
 
 // SAFETY: the state is `Sync`, and the pool is by its trait.
 unsafe impl Sync for Scope<'_, '_> {}
-// SAFETY: as above; it is never moved once it is borrowed.
+// SAFETY: as above; a borrowed scope is never moved.
 unsafe impl Send for Scope<'_, '_> {}
 
-/// A pointer to a scope, or to what it is a part of, for a job of it.
+/// A pointer for a job to its scope, or to the value that contains the scope.
 pub(super) struct Here<S>(NonNull<S>);
 
-// SAFETY: it is used as a reference.
+// SAFETY: the pointer is used as a reference.
 unsafe impl<S: Sync> Send for Here<S> {}
 // SAFETY: as above.
 unsafe impl<S: Sync> Sync for Here<S> {}
@@ -167,7 +167,7 @@ impl<S> Clone for Here<S> {
     }
 }
 
-/// The work of a job: first the ticket, whose pointer is the address of its region.
+/// The work of a job. The ticket comes first: its pointer is the address of the job's region.
 #[repr(C)]
 struct Ticketed<F> {
     ticket: Ticket,
@@ -177,7 +177,8 @@ struct Ticketed<F> {
 impl<'scope, 'env> Scope<'scope, 'env> {
     pub(super) fn new(pool: &(dyn Scopes + '_)) -> Self {
         let pool: NonNull<dyn Scopes + '_> = NonNull::from(pool);
-        // SAFETY: only the lifetime changes; the functions below make a scope and drop it while they have the reference.
+        // SAFETY: only the lifetime changes; the functions below make a scope and drop it while they have the
+        // reference.
         let pool: NonNull<dyn Scopes> = unsafe { mem::transmute(pool) };
         let state = State {
             tickets: Tickets::new(),
@@ -190,7 +191,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     }
 
     pub(super) fn pool(&self) -> &(dyn Scopes + 'static) {
-        // SAFETY: it outlives this, as `new` says.
+        // SAFETY: the pool outlives this, as `new` says.
         unsafe { self.pool.as_ref() }
     }
 
@@ -204,10 +205,10 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         Ticket(NonNull::from(&self.state))
     }
 
-    /// Runs a closure on the pool, which may borrow whatever lives longer than the scope.
+    /// Runs a closure on the pool. The closure may borrow everything that outlives the scope.
     ///
-    /// A closure of up to 16 bytes is queued without an allocation. Its panic is resumed by the scope, once all its jobs have
-    /// ended.
+    /// A closure of up to 16 bytes is queued without an allocation. The scope resumes a panic of the closure, once
+    /// all jobs have ended.
     ///
     /// ```
     /// let pool = brigade::Pool::new(2);
@@ -228,7 +229,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         });
     }
 
-    /// Runs a closure on the pool that says how its job has ended.
+    /// Runs a closure on the pool. The closure returns the outcome of its job.
     fn execute_counted<F: FnOnce() -> Outcome + Send + 'scope>(&self, closure: F) {
         let part =
             if size_of::<F>() <= 2 * size_of::<usize>() && align_of::<F>() <= align_of::<usize>() {
@@ -239,8 +240,8 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         self.pool().execute(part);
     }
 
-    /// Like [`execute`](Self::execute); the closure gets the scope, which it may also capture if that was borrowed for
-    /// `'scope`.
+    /// Like [`execute`](Self::execute), and passes the scope to the closure. A closure may also capture the scope, if
+    /// the scope was borrowed for `'scope`.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicU32, Ordering};
@@ -255,24 +256,25 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn execute_with<F: FnOnce(&Self) + Send + 'scope>(&self, closure: F) {
-        // SAFETY: Scope rule: the job has a ticket, so the scope, which the state is a part of, is alive.
+        // SAFETY: Scope rule: the job has a ticket, so the scope, which contains the state, is alive.
         let here = unsafe { Here::new(self) };
         self.execute(move || closure(here.get()));
     }
 
-    /// Makes the job of a closure that fits it.
+    /// Makes a job of a closure that fits into it.
     pub(super) fn part<F: FnOnce() -> Outcome + Send + 'scope>(&self, closure: F) -> Part {
         let work = Ticketed { ticket: self.ticket(), closure };
-        // SAFETY: it fits, checked by the caller (a box is one word), and `act` expects it. Scope rule: what the closure borrows
-        // lives until the ticket has been dropped.
+        // SAFETY: the work fits, as checked by the caller (a box is a word), and `act` expects it. Scope rule: the
+        // closure's borrows live until the ticket has been dropped.
         let job = unsafe { Job::from_raw(act::<F>, work) };
         // SAFETY: Part rule: the ticket is first, a pointer to the state.
         unsafe { Part::new(job) }
     }
 
-    /// Runs a closure on the pool, which may borrow whatever lives longer than the scope, and returns a handle for its result.
+    /// Runs a closure on the pool, and returns a handle for its result. The closure may borrow everything that
+    /// outlives the scope.
     ///
-    /// A panic is the handle's. If the handle is dropped, it is resumed by the scope.
+    /// A panic of the closure goes to the handle. If the handle is dropped, the scope resumes the panic.
     ///
     /// ```
     /// let pool = brigade::Pool::new(2);
@@ -296,7 +298,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         }
     }
 
-    /// Like [`submit`](Self::submit), for a closure that is stored with its result.
+    /// Like [`submit`](Self::submit), for a closure stored with its result.
     fn submit_stored<F, T>(&'scope self, closure: F) -> ScopedJoinHandle<'scope, T>
     where
         F: FnOnce() -> T + Send + 'scope,
@@ -307,10 +309,11 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         handle
     }
 
-    /// Polls a future on the pool, which may borrow whatever lives longer than the scope, and returns a handle for its result.
+    /// Polls a future on the pool, and returns a handle for its result. The future may borrow everything that
+    /// outlives the scope.
     ///
-    /// A panic is the handle's. If the handle is dropped, it is resumed by the scope. A future that is never ready keeps the
-    /// scope from returning, until it is [cancelled](Self::cancel) or the pool ends.
+    /// A panic of the future goes to the handle. If the handle is dropped, the scope resumes the panic. A future that
+    /// is never ready keeps the scope from returning, until it is [cancelled](Self::cancel) or the pool ends.
     ///
     /// ```
     /// let pool = brigade::Pool::new(2);
@@ -327,14 +330,14 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         let (runner, handle) = Parcel::<fn() -> F::Output, _>::of_future(self);
         let future: Pin<Box<dyn Future<Output = Outcome> + Send + 'scope>> =
             Box::pin(deliver(future, runner));
-        // SAFETY: only the lifetime changes. Scope rule: what the future borrows lives until its ticket has been dropped.
+        // SAFETY: only the lifetime changes. Scope rule: the future's borrows live until the ticket has been dropped.
         let future: BoxedFuture = unsafe { mem::transmute(future) };
         self.pool().spawn(Box::pin(TicketedFuture::new(future, self.ticket())));
         handle
     }
 
-    /// Cancels the jobs that have not started, and the futures that have not ended. Jobs that run see it if they ask
-    /// [`is_cancelled`](Self::is_cancelled). Jobs that are added later are cancelled too.
+    /// Cancels the jobs that have not started, and the unfinished futures. Running jobs can check
+    /// [`is_cancelled`](Self::is_cancelled). Jobs added later are cancelled too.
     ///
     /// ```
     /// let pool = brigade::Pool::new(2);
@@ -346,7 +349,8 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn cancel(&self) {
-        // Under the lock, as a future looks: either it sees this, or its waker is in the list.
+        // Under the lock under which a future lists its waker: either the future sees the flag, or the waker is in
+        // the list.
         let wakers = {
             let mut futures = self.state.futures.lock();
             self.state.is_cancelled.store(true, Ordering::Relaxed);
@@ -355,7 +359,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         wakers.into_iter().for_each(|waker| contain(|| waker.wake()));
     }
 
-    /// Whether the scope has been [cancelled](Self::cancel).
+    /// Returns whether the scope has been [cancelled](Self::cancel).
     ///
     /// ```
     /// let pool = brigade::Pool::new(2);
@@ -417,7 +421,8 @@ unsafe fn act<F: FnOnce() -> Outcome>(
         }
         Action::Run | Action::Drop | Action::Take | Action::Leave => {}
     }
-    // SAFETY: Payload rule: the payload is this, and the action consumes it. The ticket is dropped last, also on unwinding.
+    // SAFETY: Payload rule: the payload is a `Ticketed<F>`, and the action consumes it. The ticket is dropped last,
+    // even on unwinding.
     let Ticketed { ticket, closure } = unsafe { payload.cast::<Ticketed<F>>().read() };
     if action != Action::Run || ticket.state().is_cancelled() {
         drop_contained(closure);
@@ -436,10 +441,10 @@ unsafe fn act<F: FnOnce() -> Outcome>(
 
 type BoxedFuture = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 
-/// A future and its ticket, until it is ready.
+/// A future with its ticket, until the future is ready.
 struct TicketedFuture {
     inner: Option<(BoxedFuture, Ticket)>,
-    /// The waker in the scope's list, and its key.
+    /// The waker in the scope's list, with the key.
     listed: Option<(usize, Waker)>,
 }
 
@@ -463,7 +468,7 @@ impl TicketedFuture {
         drop_contained((former, replaced));
     }
 
-    /// Drops the future, takes its waker off the list, and gives up the ticket.
+    /// Drops the future, removes the waker from the list, and gives up the ticket.
     fn end(&mut self) {
         let Some((future, ticket)) = self.inner.take() else { return };
         drop_contained(future);
@@ -484,7 +489,7 @@ impl Future for TicketedFuture {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        // Under its lock `cancel` sets the flag that is read below.
+        // `cancel` sets the flag, which is read below, under the lock of the list.
         self.list(context.waker());
         let Some((future, ticket)) = &mut self.inner else { return Poll::Ready(()) };
         let mut outcome = Outcome::Cancelled;
@@ -508,7 +513,7 @@ impl Future for TicketedFuture {
     }
 }
 
-/// Opens a scope: calls `body` with it, and returns once all its jobs have ended.
+/// Opens a scope: calls `body` with it, and returns once all jobs have ended.
 ///
 /// # Panics
 /// With the payload of the first panic of the body or of a job, once all jobs have ended.
