@@ -19,7 +19,7 @@
 //!
 //! - An accepted job has exactly one outcome: it returns, panics, or is cancelled; its closure is dropped once. A
 //!   rejected job is returned to the caller ([`Rejected`]).
-//! - A queued job never waits while a worker sleeps.
+//! - If a job is queued and a worker sleeps, a worker is woken.
 //! - A [future](Handle::spawn) is a job like a closure, with the same [`JoinHandle`]; it occupies no thread while it
 //!   waits.
 //! - [Timers](time) never fire early, and need no thread of their own.
@@ -28,6 +28,20 @@
 //! - Dropping a pool runs the accepted jobs, then joins the threads. Pending futures and timers are cancelled;
 //!   [`Shutdown::Finish`] waits for them too.
 //!
+#![cfg_attr(
+    all(
+        doc,
+        feature = "executor",
+        feature = "futures",
+        feature = "hyper",
+        feature = "io",
+        feature = "test-util",
+        feature = "trace"
+    ),
+    doc = "The [`guide`] has one line for each task in [choosing](guide::choosing), and chapters on [threads or \
+tasks](guide::threads_or_tasks), [shutting down](guide::shutting_down), [libraries](guide::libraries), [traces](guide::traces) and [crates that \
+work with this one](guide::works_with).\n\n"
+)]
 //! Use something else if you want parallel iterators and nothing else ([rayon], or the feature `orx-parallel`), if
 //! your dependencies need tokio's reactor ([tokio]; for a few of them, [async-compat]), or if you start a thread now
 //! and then ([`std::thread`]).
@@ -137,20 +151,6 @@
 //! | run code that blocks | [`blocking`] |
 //! | cancel | [`JoinHandle::cancel`], [`CancelHandle`], [`cancelled`] |
 //!
-#![cfg_attr(
-    all(
-        doc,
-        feature = "executor",
-        feature = "futures",
-        feature = "hyper",
-        feature = "io",
-        feature = "test-util",
-        feature = "trace"
-    ),
-    doc = "The rest has one line each in [choosing](guide::choosing). The [`guide`] also has chapters on [threads or tasks](guide::threads_or_tasks), \
-[shutting down](guide::shutting_down), [libraries](guide::libraries), [traces](guide::traces) and [crates that work with this \
-one](guide::works_with)."
-)]
 //!
 //! # Features
 //!

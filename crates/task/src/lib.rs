@@ -20,7 +20,7 @@
 //! canceller
 //! cell     closure, handle   completed   header, frames   state, lifecycle
 //! boxed
-//! act   error   work   contain
+//! act   error   work   contain   spawnable
 //! ```
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 // `std` is named for `catch_unwind` and wakers; atomics and cells come from `brigade_sync`.
@@ -35,7 +35,7 @@
 //     canceller
 //     cell
 //     boxed
-//     act   contain   error   region   work
+//     act   contain   error   region   spawnable   work
 
 mod act;
 mod boxed;
