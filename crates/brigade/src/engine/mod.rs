@@ -1,4 +1,4 @@
-//! The engine: how the workers of one pool find work, sleep, and end. It must not know through which API a job is
+//! The engine: how the workers of a pool find work, sleep, and end. It must not know through which API a job is
 //! submitted.
 //!
 //! [`core`] is the state shared by a pool's owner, handles and workers. It composes the parts below it, and has the
