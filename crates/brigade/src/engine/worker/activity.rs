@@ -15,7 +15,7 @@ pub(super) struct Activity {
     woken: Cell<Option<usize>>,
     /// Whether the worker runs only futures that yield, in a draining pool.
     only_yields: Cell<bool>,
-    /// Whether the last job found came from the mailbox.
+    /// Whether the last job taken in turn came from the mailbox.
     came_by_mail: Cell<bool>,
 }
 

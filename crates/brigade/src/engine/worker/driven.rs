@@ -21,8 +21,8 @@ brigade_sync::unmodelled::thread_local! {
     static OWNED: RefCell<Vec<Rc<Driven>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Calls a closure that waits, with the calling thread's worker, or `None`. Meanwhile the owner of the pool `key` is
-/// its worker. Any other thread keeps its worker, or acts as the worker of the newest pool it owns.
+/// Calls a closure that waits, with the calling thread's worker, or `None`. During the call the owner of the pool `key`
+/// is its worker. Any other thread keeps its worker, or acts as the worker of the newest pool it owns.
 pub(crate) fn wait_as<R>(key: Option<Key>, wait: impl FnOnce(Option<&Worker>) -> R) -> R {
     CURRENT.with(|worker| {
         let is_worker = worker.is_some_and(|worker| key.is_none_or(|key| worker.is_of(key)));
@@ -41,8 +41,7 @@ pub(crate) fn owned(key: Key) -> Option<Rc<Driven>> {
     owned_by(|driven| driven.core.key == key)
 }
 
-/// The newest pool for which `is_wanted` returns `true`, if the calling thread owns it and does not run it at the
-/// moment.
+/// The newest pool owned by the calling thread, and not run by it at the moment, for which `is_wanted` returns `true`.
 fn owned_by(is_wanted: impl Fn(&Driven) -> bool) -> Option<Rc<Driven>> {
     let is_idle = |driven: &Driven| {
         driven.core.key.is_here()

@@ -152,7 +152,7 @@ impl Worker {
         self.forks.position()
     }
 
-    /// Runs a job that was found; if it is a part, also runs the parts of this region on the own deque.
+    /// Runs a job that was found; if it is a part, also runs the parts of the same region on the own deque.
     #[inline]
     pub(super) fn run_found(&self, job: Job) {
         match self.me.origins.outermost() {
@@ -199,7 +199,8 @@ impl Worker {
             let its = oldest.item.region();
             match of {
                 // Several parts only of one region, and so of one scope. A stolen part that does not run at once lies
-                // behind the part that the thief runs, where a thread that waits for another region does not reach it.
+                // behind the part that the thief runs, where a thread that waits for a different region does not reach
+                // it.
                 None => oldest.count_while(|part| part.region() == its),
                 // Only a fork: a job of another scope may outlive the part that added it (`engine/queues/origins.rs`).
                 Some(region) => usize::from(

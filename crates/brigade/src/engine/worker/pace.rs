@@ -157,7 +157,7 @@ impl Pace {
         // Half of the time is near enough.
         let enough = if fit < self.most { fit.div_ceil(2) } else { self.most };
         let is_early = if self.is_timed { in_time.is_none() } else { done < enough };
-        // If looks depend on the number of jobs, the next comes after `most` jobs at most.
+        // If looks depend on the number of jobs, the next look comes after `most` jobs at most.
         let done = if is_early && !self.is_timed { done } else { 0 };
         self.done.set(done);
         let ahead = self.ahead.get().min(self.most - done);

@@ -132,7 +132,7 @@ impl Worker {
         }
     }
 
-    /// Returns the spin before or instead of a sleep, if the pool's policy has one now.
+    /// Returns the spin before or instead of a sleep; `None` if the worker sleeps at once.
     fn spin(&self) -> Option<Spin<'_>> {
         let (idle, policy) = (&self.core.idle, self.core.config.idle);
         let until = match policy {

@@ -16,7 +16,7 @@ use crate::engine::probe::Event;
 use crate::engine::sleep::backoff::Backoff;
 use crate::engine::sleep::events::blocked::{BlockedThread, Elsewhere};
 
-/// The end of a wait by a job on a worker, and the parts that may run meanwhile.
+/// A wait of a job on a worker: how it ends, and which parts may run meanwhile.
 pub(crate) trait Awaited {
     /// Whether the worker searches for parts for a while before it sleeps.
     const BACKS_OFF: bool = false;

@@ -21,7 +21,7 @@ impl Worker {
     }
 
     /// Queues a future woken by a job on this worker. If it was woken while it was polled, it is queued behind all
-    /// queued jobs. Returns a future that will not be polled again.
+    /// queued jobs. Returns the future if it will not be polled again.
     pub(crate) fn resume(&self, job: Job, woken: Woken) -> Result<(), Job> {
         // The pool ended while this worker held the driver.
         if self.core.idle.snapshot().terminated() {
@@ -125,7 +125,7 @@ impl Worker {
         self.me.mailbox.take().map(|taken| self.take_as(taken))
     }
 
-    /// Like [`take_mail`](Self::take_mail), but takes nothing directly after a job of the mailbox.
+    /// Like [`take_mail`](Self::take_mail), but takes nothing if the last call took a job.
     pub(super) fn take_mail_in_turn(&self) -> Option<Job> {
         if self.activity.comes_by_mail(false) {
             return None;
