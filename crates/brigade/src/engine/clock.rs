@@ -1,4 +1,4 @@
-//! The time of the current pool.
+//! The time in the current pool.
 
 use std::time::Instant;
 
@@ -8,10 +8,10 @@ use super::key::Key;
 use super::registry::{current_pool, reach};
 use super::timers::Clock;
 
-/// Returns the present time: [`Instant::now`], unless the [current pool](crate::Handle::current) has a virtual clock, as a
-/// `LocalPool::paused` has.
+/// Returns the present time: [`Instant::now`], unless the [current pool](crate::Handle::current) has a virtual clock,
+/// like `LocalPool::paused`.
 ///
-/// Code that is tested with such a clock reads the time here, as [`Instant::now`] and [`Instant::elapsed`] read the real time.
+/// Code tested with such a clock must read the time here: [`Instant::now`] and [`Instant::elapsed`] read the real time.
 ///
 /// ```
 /// use brigade::time;
@@ -28,7 +28,7 @@ pub fn now() -> Instant {
     pool.map_or_else(time::now, now_in)
 }
 
-/// The present time in that pool.
+/// The present time in `pool`.
 #[inline]
 pub(crate) fn now_in(pool: Key) -> Instant {
     let of_pool = || reach(pool, |at| at.core().map(|core| core.timers().clock().now()));

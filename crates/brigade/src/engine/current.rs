@@ -1,4 +1,4 @@
-//! Which worker the calling thread is, for code that knows no worker.
+//! The calling thread's worker, for code that knows no worker.
 
 use core::cell::Cell;
 
@@ -6,12 +6,12 @@ use super::key::Key;
 use crate::values::WorkerInfo;
 
 brigade_sync::thread_local! {
-    /// The pool that this thread is a worker of, and the worker's index.
+    /// The pool and the index of this thread's worker.
     static WORKER: Cell<Option<(Key, usize)>> = const { Cell::new(None) };
 }
 
 brigade_sync::scoped_thread_local! {
-    /// The worker whose stop hook this thread calls, when it is no longer one.
+    /// The former worker whose stop hook this thread calls.
     static STOPPING: WorkerInfo
 }
 
@@ -20,23 +20,23 @@ pub(super) fn stop_as(worker: &WorkerInfo, call: impl FnOnce()) {
     STOPPING.set(worker, call);
 }
 
-/// The worker whose stop hook the calling thread calls.
+/// The former worker whose stop hook the calling thread calls.
 pub(crate) fn stopping() -> Option<WorkerInfo> {
     STOPPING.with(|worker| worker.cloned())
 }
 
-/// The index of the calling thread's worker in that pool.
+/// The index of the calling thread's worker in the pool `key`.
 pub(super) fn index_in(key: Key) -> Option<usize> {
     let worker = WORKER.try_with(Cell::get).ok().flatten();
     worker.filter(|&(pool, _)| pool == key).map(|(_, index)| index)
 }
 
-/// Whether the calling thread is a worker of that pool.
+/// Whether the calling thread is a worker of the pool `key`.
 pub(super) fn is_worker_of(key: Key) -> bool {
     index_in(key).is_some()
 }
 
-/// Calls a closure; the calling thread is this worker until it returns.
+/// Calls a closure with the calling thread as this worker.
 pub(super) fn work_as<R>(key: Key, index: usize, call: impl FnOnce() -> R) -> R {
     struct Restore(Option<(Key, usize)>);
     impl Drop for Restore {

@@ -1,8 +1,8 @@
 //! The keys that name pools.
 //!
-//! A key is used once, so a handle never names another pool. It also names the process of the pool. In a forked child the
-//! threads of the parent's pools don't exist, and what they were doing at the fork remains unfinished. Of such a pool only the
-//! key is read.
+//! A key is used once, so a handle never names a different pool. It also names the process of the pool. In a forked
+//! child the threads of the parent's pools don't exist, and their work at the fork remains unfinished. Of such a pool
+//! only the key is read.
 
 use std::io;
 
@@ -16,20 +16,21 @@ use crate::values::Priority;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Key(u64);
 
-/// The first bit of a key's generation. Only 16 bits of it are kept. So a process may mistake a pool for its own that is 65,536
-/// nested forks away.
+/// The first bit of a key's generation, of which 16 bits are kept. So a process may mistake a pool made 65,536 nested
+/// forks away for its own.
 const GENERATION: u32 = 48;
 
-/// The first of two bits for a [class](ClassKey). Below them is the number of the pool: enough for a million pools a second for half a year.
+/// The first of two bits for a [class](ClassKey). Below them is the number of the pool: enough for a million pools a
+/// second for half a year.
 const CLASS: u32 = 46;
 
-/// The bit of a key that says that its pool is bounded, so that submissions to other pools need not look that up.
+/// The bit for a bounded pool, so that submissions to unbounded pools need no look-up.
 const BOUNDED: u64 = 1;
 
-/// The bit that says that its pool's jobs are [observed](crate::watch), for the same reason.
+/// The bit for a pool with [observed](crate::watch) jobs, for the same reason.
 const OBSERVED: u64 = 2;
 
-/// The distance between the numbers of two pools, below which the flags are.
+/// The distance between the numbers of two pools; the flags lie below it.
 const STEP: u64 = 4;
 
 /// Names a pool, and the class of a future on it, in the space of a key.
@@ -48,7 +49,7 @@ impl ClassKey {
         Self(Key(key | (class << CLASS)))
     }
 
-    /// The key of the pool if the class is the default one; else a key of no pool.
+    /// The key of the pool if the class is `Normal`; otherwise a key of no pool.
     #[inline(always)]
     pub(crate) fn if_normal(self) -> Key {
         self.0
@@ -74,7 +75,7 @@ impl Key {
     /// Names no pool.
     pub(crate) const NONE: Self = Self(0);
 
-    /// Returns a key that no pool has had before. From now on, `C` is called in each forked child.
+    /// Returns a key not used by any earlier pool. From now on, `C` is called in each forked child.
     ///
     /// # Errors
     /// If the fork handler can't be installed.
@@ -90,7 +91,7 @@ impl Key {
 
     /// Whether a job is queued as it is: the pool is neither bounded nor observed.
     ///
-    /// One test of two bits, as a submission makes it for each job.
+    /// A single test of two bits, because each submission makes it.
     #[inline(always)]
     pub(crate) fn is_plain(self) -> bool {
         self.0 & (BOUNDED | OBSERVED) == 0
@@ -102,7 +103,7 @@ impl Key {
         self.0 & OBSERVED != 0
     }
 
-    /// Whether the pool was made by this process, not by one that it was forked from.
+    /// Whether the pool was made by this process, not by a process from which it was forked.
     #[inline(always)]
     pub(crate) fn is_here(self) -> bool {
         (self.0 >> GENERATION) as u16 == fork::generation() as u16

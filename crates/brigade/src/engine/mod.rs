@@ -1,8 +1,9 @@
-//! The engine: how the workers of one pool find their work, sleep, and end. It must not know what a job is submitted as.
+//! The engine: how the workers of a pool find work, sleep, and end. It must not know through which API a job is
+//! submitted.
 //!
-//! [`core`] is what the owner, the handles and the workers of a pool share; it composes the parts below it, and has the protocols that need
-//! several of them: the injection of work, admission, broadcasts, the end. [`worker`] is the side of a worker's thread, [`registry`] the way
-//! from a [`key`] to either.
+//! [`core`] is the state shared by a pool's owner, handles and workers. It composes the parts below it, and has the
+//! protocols that need several parts: the injection of work, admission, broadcasts, the end. [`worker`] is the side of
+//! a worker's thread. [`registry`] leads from a [`key`] to either.
 
 // Each module imports only from those in the lines below it (`ci/imports.sh` checks that):
 //

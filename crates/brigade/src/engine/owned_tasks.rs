@@ -1,8 +1,8 @@
 //! The futures of a pool that have ever waited.
 //!
-//! They are listed so that a pool that ends can cancel the pending ones, which may be referenced nowhere else. Each gets a
-//! number when it first waits. A future that ends without having waited is never listed. No user code is called under the lock:
-//! the tasks are woken outside of it.
+//! A pool that ends cancels the pending futures, which may be referenced only from this list. Each future gets a number
+//! at its first wait. A future without a wait is never listed. No user code is called under the lock: tasks are woken
+//! outside.
 
 use core::cell::Cell;
 
@@ -19,24 +19,24 @@ const SHARDS: usize = 8;
 /// How many slots an empty shard keeps.
 const KEPT: usize = 1024;
 
-/// The futures of one pool that have ever waited.
+/// The list of a pool's futures.
 pub(crate) struct OwnedTasks {
-    /// Boxed: a pool may be built on a small stack, where a build without optimization holds several copies of it.
+    /// Boxed: a pool may be built on a small stack, and builds without optimization hold several copies there.
     shards: Box<[CachePadded<Shard>]>,
-    /// How often a future was queued again by a wake from outside, which must not count as accepted once more.
+    /// How often a wake from outside has queued a future again, which must not count as accepted once more.
     woken: AtomicU64,
-    /// Held by a thread that queues an accepted job in a closed pool, and by the one that ends the pool.
+    /// Held by a thread that queues an accepted job in a closed pool, and by the thread that ends the pool.
     gate: Mutex<()>,
     /// Whether the pool ends only when all futures have ended.
     finishes: AtomicBool,
-    /// How many workers run only futures that yield, in a pool that drains.
+    /// How many workers run only yielding futures, in a draining pool.
     yielding: AtomicUsize,
 }
 
 #[derive(Default)]
 struct Shard {
     listed: unmodelled::Mutex<Listed>,
-    /// The `count` of the list as it was a moment ago, for those who must not wait for the lock.
+    /// The `count` of the list a moment ago, for threads that must not wait for the lock.
     seen: AtomicUsize,
 }
 
@@ -52,21 +52,21 @@ impl Shard {
 
 #[derive(Default)]
 struct Listed {
-    /// The futures that have not ended.
+    /// The listed futures, until they end.
     tasks: Vec<Option<TaskRef>>,
     /// The vacant indices of `tasks`.
     vacant: Vec<u32>,
-    /// How many have not ended.
+    /// How many futures have not ended.
     count: usize,
 }
 
 brigade_sync::unmodelled::thread_local! {
-    /// The shard to which this thread adds its next future.
+    /// Determines the shard for this thread's next future.
     static NEXT: Cell<usize> = const { Cell::new(0) };
 }
 
-/// A shard for the calling thread, a different one each time: futures that were spawned together wait together, and are removed
-/// by several threads at once.
+/// A shard for the calling thread, different each time: futures spawned together wait together, and are removed by
+/// several threads at once.
 fn next_shard() -> usize {
     let next = NEXT.with(|next| next.replace(next.get().wrapping_add(1)));
     (producer() + next) % SHARDS
@@ -83,23 +83,24 @@ impl OwnedTasks {
         }
     }
 
-    /// Sets whether the pool ends only when all futures have ended; called before it is closed.
+    /// Sets whether the pool ends only when all futures have ended. Must be called before the pool is closed.
     pub(super) fn set_finishes(&self, finishes: bool) {
         // Ordering: Release pairs with the Acquire in `finishes`.
         self.finishes.store(finishes, Ordering::Release);
     }
 
-    /// Whether the pool ends only when all futures have ended; a thread that has seen the pool closed sees the final value.
+    /// Whether the pool ends only when all futures have ended. A thread that has seen the pool closed sees the final
+    /// value.
     pub(super) fn finishes(&self) -> bool {
         self.finishes.load(Ordering::Acquire)
     }
 
-    /// Prevents the end of the pool as long as the guard lives.
+    /// Prevents the end of the pool while the guard lives.
     pub(super) fn lock_gate(&self) -> MutexGuard<'_, ()> {
         self.gate.lock()
     }
 
-    /// Adds a future that is about to wait; returns its number, which is not 0.
+    /// Adds a future about to wait; returns a number other than 0.
     pub(crate) fn bind(&self, task: TaskRef) -> u32 {
         let here = next_shard();
         let index = self.shards[here].change(|listed| {
@@ -118,7 +119,7 @@ impl OwnedTasks {
         }
     }
 
-    /// Removes a future that has ended; its number is 0 if it has never been added.
+    /// Removes an ended future; the number is 0 if the future was never added.
     pub(crate) fn release(&self, number: u32) {
         let Some(place) = number.checked_sub(1) else { return };
         let (here, index) = (place as usize % SHARDS, place / SHARDS as u32);
@@ -127,16 +128,16 @@ impl OwnedTasks {
             let task = listed.tasks.get_mut(index as usize).and_then(Option::take);
             listed.vacant.push(index);
             if listed.count == 0 && listed.vacant.len() > KEPT {
-                // Many have waited at once. None does now, so both are empty of futures.
+                // Many futures waited at once. None is listed now, so both vectors hold no future.
                 (listed.tasks, listed.vacant) = (Vec::new(), Vec::new());
             }
             task
         });
-        // It may be the last reference to the future's memory.
+        // This may be the last reference to the future's memory.
         drop(task);
     }
 
-    /// Cancels all futures that wait, and wakes all others.
+    /// Cancels all waiting futures, and wakes all others.
     pub(super) fn cancel_waiting(&self) {
         for shard in &self.shards {
             let tasks: Vec<_> = shard.listed.lock().tasks.iter().flatten().cloned().collect();
@@ -144,18 +145,18 @@ impl OwnedTasks {
         }
     }
 
-    /// Whether there is a future that waits.
+    /// Whether any future waits.
     pub(super) fn has_waiting(&self) -> bool {
         let mut shards = self.shards.iter();
         shards.any(|shard| shard.listed.lock().tasks.iter().flatten().any(TaskRef::is_waiting))
     }
 
-    /// How many have not ended, each part of them at a slightly different moment. Takes no lock.
+    /// How many futures have not ended; each shard is read at a slightly different moment. Takes no lock.
     pub(super) fn len(&self) -> usize {
         self.shards.iter().map(|shard| shard.seen.load(Ordering::Relaxed)).sum()
     }
 
-    /// Whether all have ended.
+    /// Whether all futures have ended.
     pub(super) fn is_empty(&self) -> bool {
         self.shards.iter().all(|shard| shard.listed.lock().count == 0)
     }
@@ -166,27 +167,28 @@ impl OwnedTasks {
         self.woken.load(Ordering::Acquire)
     }
 
-    /// Counts a future that is about to be queued again.
+    /// Counts a future about to be queued again.
     pub(super) fn count_wake(&self) {
-        // Ordering: Release: a thread that sees it queued finds it counted, as the queue publishes it afterwards.
+        // Ordering: Release: a thread that sees the queued future finds it counted, because the queue publishes it
+        // afterwards.
         self.woken.fetch_add(1, Ordering::Release);
     }
 
-    /// Counts a worker that runs only futures that yield, or no longer does.
+    /// Counts a worker that begins, or ceases, to run only yielding futures.
     pub(super) fn count_yielding(&self, yields: bool) {
-        // Ordering: Relaxed, here and below: a future that is kept because of an old value is asked for again at its next yield.
+        // Ordering: Relaxed, here and below: a future kept because of an old value is checked again at its next yield.
         match yields {
             true => self.yielding.fetch_add(1, Ordering::Relaxed),
             false => self.yielding.fetch_sub(1, Ordering::Relaxed),
         };
     }
 
-    /// How many these are.
+    /// How many workers run only yielding futures.
     pub(super) fn yielding(&self) -> usize {
         self.yielding.load(Ordering::Relaxed)
     }
 
-    /// Takes the count back, as the future was not queued after all.
+    /// Takes the count back, because the future was not queued after all.
     pub(super) fn uncount_wake(&self) {
         // Ordering: as in `count_wake`.
         self.woken.fetch_sub(1, Ordering::Release);

@@ -1,7 +1,7 @@
 //! The events of the workers, for a trace: the only place at which the engine is observed from outside.
 //!
-//! Without the feature `trace` its functions are empty. With it, a pool that is not traced pays a test of its state where a worker has nothing
-//! to run; the test before a job is made anyway. [`brigade_trace`] has the design.
+//! Without the feature `trace` the functions are empty. With it, an untraced pool pays a test of its state where a
+//! worker has no job to run; the test before a job is made anyway. [`brigade_trace`] has the design.
 
 use core::marker::PhantomData;
 use std::borrow::Cow;
@@ -13,41 +13,41 @@ use brigade_trace::{Label, Now, Pen, Session, Since, Trace, TraceError, What, Wo
 use super::core::Core;
 use crate::values::Role;
 
-/// The worker that tells something.
+/// The worker that an event is recorded for.
 #[derive(Clone, Copy)]
 #[cfg_attr(not(feature = "trace"), expect(dead_code, reason = "a trace reads it"))]
 pub(super) struct Teller {
     pub(super) index: usize,
-    /// Whether its job is inside another one, which waits.
+    /// Whether the current job is inside a waiting job.
     pub(super) is_inside: bool,
 }
 
 /// An event of a worker.
 #[cfg_attr(not(feature = "trace"), expect(dead_code, reason = "a trace reads them"))]
 pub(super) enum Event {
-    /// Its thread has started, for this.
+    /// The thread has started, in this role.
     Starts(Role),
-    /// Its thread is about to end.
+    /// The thread is about to end.
     Ends,
-    /// It looks for a job.
+    /// The worker looks for a job.
     Searches,
-    /// It has stopped searching.
+    /// The worker has stopped searching.
     HasSearched,
-    /// It begins to sleep, and holds the driver or not.
+    /// The worker begins to sleep; `true` if it holds the driver.
     Sleeps(bool),
-    /// It sleeps, and holds the driver from now on.
+    /// The sleeping worker holds the driver from now on.
     HoldsDriver,
-    /// It has seen something to do instead of sleeping, or while it slept.
+    /// The worker has seen something to do before or during a sleep.
     Withdraws,
-    /// It has been woken.
+    /// The worker has been woken.
     IsWoken,
-    /// It has taken jobs, or forks, from a worker.
+    /// The worker has taken jobs, or forks, from a peer.
     Steals { from: usize, jobs: usize, are_forks: bool },
-    /// It has taken so many jobs from the shared queue.
+    /// The worker has taken this many jobs from the shared queue.
     Takes(usize),
-    /// It has fired so many timers.
+    /// The worker has fired this many timers.
     Fires(usize),
-    /// It has polled I/O, and found so many events.
+    /// The worker has polled I/O, and found this many events.
     Polls(usize),
 }
 
@@ -55,13 +55,13 @@ pub(super) enum Event {
 pub(crate) enum Span {
     /// A job runs.
     Job,
-    /// A job runs inside the one that waits for it.
+    /// A job runs inside the job that waits for it.
     JobInside,
-    /// It is blocked.
+    /// The worker is blocked.
     Blocked,
 }
 
-/// A time in which a worker does something, until this is dropped.
+/// A recorded activity of a worker, until this is dropped.
 pub(crate) struct Scope<'a> {
     #[cfg(feature = "trace")]
     scope: brigade_trace::Scope<'a>,
@@ -104,7 +104,7 @@ impl Core {
         None
     }
 
-    /// The job that a worker runs is known by a name, and by the place of its submission.
+    /// Labels a worker's running job with a name, and with the place of its submission.
     #[inline(always)]
     #[cfg_attr(not(feature = "trace"), expect(clippy::unused_self, reason = "a trace has it"))]
     pub(super) fn label(
@@ -119,7 +119,7 @@ impl Core {
         }
     }
 
-    /// Calls `wake`, which wakes a worker, and records that.
+    /// Calls `wake`, which wakes a worker, and records the wake-up.
     #[inline(always)]
     #[cfg_attr(not(feature = "trace"), expect(clippy::unused_self, reason = "a trace has it"))]
     pub(super) fn tell_wake(&self, _index: usize, wake: impl FnOnce()) {
@@ -135,7 +135,7 @@ impl Core {
     }
 }
 
-/// Records it.
+/// Records an event.
 #[cfg(feature = "trace")]
 #[cold]
 fn write(pen: Pen<'_>, event: Event) {
@@ -175,7 +175,7 @@ impl Core {
     /// Begins a trace.
     ///
     /// # Errors
-    /// If there is another.
+    /// If there is another trace, or the pool has ended.
     pub(crate) fn begin_trace(&self) -> Result<Session, TraceError> {
         if self.idle.snapshot().terminated() {
             return Err(TraceError::Ended);
@@ -188,7 +188,7 @@ impl Core {
     /// Ends a trace.
     pub(crate) fn end_trace(&self, session: Session) -> Trace {
         self.idle.set_traced(false);
-        // Before the workers are counted: a new one records nothing from now on.
+        // Before the workers are counted: a new worker records nothing from now on.
         let until = self.tracer.stop();
         let (present, parked) = self.idle.present();
         let peers = &self.queues.peers;

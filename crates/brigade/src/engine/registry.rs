@@ -1,8 +1,8 @@
 //! The only way from a key to its pool.
 //!
-//! Closing is checked in the same step as the push, as the push goes to the pool's own queue. Each thread caches the pool that
-//! it submitted to last, so that a submission touches neither a shared count nor a lock. The cache keeps the pool's memory, but
-//! not its threads or file descriptors, until the thread submits to another pool or ends.
+//! Closing is checked in the same step as the push, because the push goes to the pool's own queue. Each thread caches
+//! the pool of its last submission, so a submission touches neither a shared count nor a lock. The cache keeps the
+//! pool's memory, but no threads or file descriptors, until the thread submits to a different pool or ends.
 
 use core::cell::RefCell;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::worker::{CURRENT, Worker};
 use crate::values::{Priority, Reason, Rejected};
 
 brigade_sync::unmodelled::thread_local! {
-    /// The pool that this thread submitted to last.
+    /// The pool of this thread's last submission.
     static LAST: RefCell<Option<Last>> = const { RefCell::new(None) };
 }
 
@@ -32,7 +32,7 @@ impl Last {
 
 impl Drop for Last {
     fn drop(&mut self) {
-        // What the parent's threads were using can't be dropped in another process.
+        // State in use by the parent's threads can't be dropped in the child.
         if let Some(core) = self.0.take().filter(|core| !core.key.is_here()) {
             core::mem::forget(core);
         }
@@ -42,9 +42,9 @@ impl Drop for Last {
 /// The relation of the calling thread to a pool.
 #[derive(Clone, Copy)]
 pub(crate) enum At<'a> {
-    /// It is this worker of the pool.
+    /// The thread is this worker of the pool.
     Worker(&'a Worker),
-    /// It is not a worker of the pool.
+    /// The thread is not a worker of the pool.
     Outside(&'a Arc<Core>),
     /// The pool no longer exists, or belongs to another process.
     Gone(Reason),
@@ -68,7 +68,7 @@ impl<'a> At<'a> {
         }
     }
 
-    /// Calls what drops a job; off the pool, the end of the pool waits for that.
+    /// Calls a closure that drops a job. Off the pool, the end of the pool waits for this drop.
     pub(crate) fn off_pool<R>(self, drop_job: impl FnOnce() -> R) -> R {
         match self {
             At::Worker(worker) => nest(worker.key(), drop_job),
@@ -77,14 +77,14 @@ impl<'a> At<'a> {
         }
     }
 
-    /// Counts a job that ended so without having been queued.
+    /// Counts a job that ended with `outcome` without having been queued.
     pub(crate) fn count_unqueued(self, outcome: Outcome) {
         if let Some(core) = self.core() {
             core.count_unqueued(outcome);
         }
     }
 
-    /// Counts a job that is queued and has been cancelled by its handle.
+    /// Counts a queued job cancelled by its handle.
     pub(crate) fn count_cancelled(self) {
         match self {
             At::Worker(worker) => worker.count_in_place(Outcome::Cancelled),
@@ -94,7 +94,7 @@ impl<'a> At<'a> {
         }
     }
 
-    /// A job that is queued has been cancelled: its entry is left in a queue.
+    /// Notes that a queued job has been cancelled: its entry is left in a queue.
     pub(crate) fn leaves_entry(self) {
         match self {
             At::Worker(worker) => worker.leaves_entry(),
@@ -103,7 +103,7 @@ impl<'a> At<'a> {
         }
     }
 
-    /// The reason why the pool has not accepted a job although it was not full.
+    /// The reason why the pool rejected a job although it was not full.
     #[cold]
     pub(crate) fn refusal(self) -> Reason {
         match self {
@@ -113,13 +113,13 @@ impl<'a> At<'a> {
         }
     }
 
-    /// Wraps work that the pool did not accept, with the reason.
+    /// Wraps and counts work rejected by the pool although it was not full, with the reason.
     #[cold]
     pub(crate) fn rejected<W>(self, work: W) -> Rejected<W> {
         self.reject(work, self.refusal())
     }
 
-    /// Wraps work that the pool did not accept for this reason, and counts it.
+    /// Wraps and counts work rejected for `reason`.
     #[cold]
     pub(crate) fn reject<W>(self, work: W, reason: Reason) -> Rejected<W> {
         self.count_rejected(1);
@@ -132,13 +132,13 @@ impl<'a> At<'a> {
     }
 }
 
-/// The pool that the calling thread has entered, or else the one that it is a worker of.
+/// The pool entered by the calling thread, or else the pool of the thread's worker.
 #[inline]
 pub(crate) fn current_pool() -> Option<Key> {
     entered().or_else(|| CURRENT.with(|worker| worker.map(Worker::key)))
 }
 
-/// Calls a closure with the relation of this thread to the pool that the key names. The closure may run user code.
+/// Calls a closure with the relation of this thread to the pool `key`. The closure may run user code.
 #[inline(always)]
 pub(crate) fn reach<R>(key: Key, call: impl FnOnce(At<'_>) -> R) -> R {
     CURRENT.with(|worker| match worker {
@@ -147,7 +147,7 @@ pub(crate) fn reach<R>(key: Key, call: impl FnOnce(At<'_>) -> R) -> R {
     })
 }
 
-/// Like [`reach`], for callers that are compiled for each type that users pass: what finds the pool is compiled once.
+/// Like [`reach`], for callers compiled for each user type: the code that finds the pool is compiled once.
 pub(crate) fn reach_once<R>(key: Key, call: impl FnOnce(At<'_>) -> R) -> R {
     let (mut call, mut result) = (Some(call), None);
     reach_by(key, &mut |at| result = call.take().map(|call| call(at)));
@@ -159,7 +159,8 @@ fn reach_by(key: Key, call: &mut dyn FnMut(At<'_>)) {
     reach(key, call);
 }
 
-/// The class of what the calling thread submits to the pool that the key names: that of the job that it runs, if that is one of the pool.
+/// The class of the calling thread's submissions to the pool `key`: the class of the running job, if the job is of this
+/// pool.
 #[inline]
 pub(crate) fn class_here(key: Key) -> Priority {
     CURRENT.with(|worker| match worker {
@@ -168,17 +169,17 @@ pub(crate) fn class_here(key: Key) -> Priority {
     })
 }
 
-/// Wraps work that a pool did not accept although it was not full, with the reason, and counts it.
+/// Wraps and counts work rejected by a pool although it was not full, with the reason.
 #[cold]
 pub(crate) fn rejected<W>(key: Key, work: W) -> Rejected<W> {
     reach_once(key, |at| at.rejected(work))
 }
 
-/// Like [`reach`], for the owner of a pool, which need not look it up.
+/// Like [`reach`], without a look-up, for the owner of a pool.
 #[inline(always)]
 pub(crate) fn reach_owned<R>(core: &Arc<Core>, call: impl FnOnce(At<'_>) -> R) -> R {
     CURRENT.with(|worker| {
-        // One call, so that its code is inlined once.
+        // A single call, so that the closure is inlined once.
         call(match worker {
             Some(worker) if worker.is_of(core.key) => At::Worker(worker),
             _ if core.key.is_here() => At::Outside(core),
@@ -208,9 +209,9 @@ fn reach_from_outside<R>(key: Key, call: impl FnOnce(At<'_>) -> R) -> R {
     result
 }
 
-/// Caches the pool that this thread submitted to last.
+/// Caches the pool of this thread's last submission.
 fn remember(core: Arc<Core>) {
-    // Not on a thread whose thread-locals have been destroyed, nor in user code that is called from here, such as a spawner.
+    // Not on a thread whose thread-locals have been destroyed, nor in user code called from here, such as a spawner.
     // The former pool is dropped after the borrow: it may hold the last reference to user code.
     let former = LAST.try_with(|last| last.try_borrow_mut().ok()?.replace(Last(Some(core))));
     drop(former);

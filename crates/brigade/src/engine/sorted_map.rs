@@ -1,10 +1,10 @@
 //! A map in a sorted vector.
 //!
-//! For maps that hold few entries most of the time. These are found as fast as in a `BTreeMap`, and with several thousand an
-//! insertion in the middle still costs less than the system call that accompanies it. A `BTreeMap` adds 10 kB of machine code
-//! to a program for each pair of types.
+//! For maps with few entries most of the time. These are searched as fast as in a `BTreeMap`, and with several thousand
+//! an insertion in the middle still costs less than the accompanying system call. A `BTreeMap` adds 10 kB of machine
+//! code to a program for each pair of types.
 
-/// A map in a vector that is sorted by key.
+/// A map in a vector sorted by key.
 pub(crate) struct SortedMap<K, V> {
     entries: Vec<(K, V)>,
 }
@@ -16,7 +16,7 @@ impl<K, V> Default for SortedMap<K, V> {
 }
 
 impl<K: Copy + Ord, V> SortedMap<K, V> {
-    /// The position of a key, or the one where it would be inserted.
+    /// The position of a key, or the position at which to insert it.
     fn position(&self, key: K) -> Result<usize, usize> {
         self.entries.binary_search_by_key(&key, |&(key, _)| key)
     }
@@ -31,7 +31,7 @@ impl<K: Copy + Ord, V> SortedMap<K, V> {
         Some(&self.entries[position].1)
     }
 
-    /// Returns the value of a key; the default, added now, if there was none.
+    /// Returns the value of a key; adds the default if there is none.
     pub(crate) fn get_or_default(&mut self, key: K) -> &mut V
     where
         V: Default,
@@ -43,7 +43,7 @@ impl<K: Copy + Ord, V> SortedMap<K, V> {
         &mut self.entries[position].1
     }
 
-    /// Removes a key if `over` returns `true` for its value, which it may change.
+    /// Removes a key if `over` returns `true` for its value; `over` may change the value.
     pub(crate) fn remove_if(&mut self, key: K, over: impl FnOnce(&mut V) -> bool) -> Option<V> {
         let position = self.position(key).ok()?;
         over(&mut self.entries[position].1).then(|| self.entries.remove(position).1)

@@ -1,4 +1,4 @@
-//! The driver of a pool, as its I/O resources get it.
+//! How the I/O resources of a pool get the driver.
 
 use std::sync::{Arc, Weak};
 
@@ -19,7 +19,7 @@ pub(crate) fn enter<R>(key: Key, core: Option<&Arc<Core>>, call: impl FnOnce() -
     })
 }
 
-/// The resources of this pool, or those of a pool that no longer exists, which are errors.
+/// The resources of this pool; if the pool no longer exists, they are errors.
 #[cfg(feature = "io")]
 pub(crate) fn resources_of(core: Weak<Core>) -> Resources {
     Resources::new(move || match core.upgrade() {
@@ -28,7 +28,7 @@ pub(crate) fn resources_of(core: Weak<Core>) -> Resources {
     })
 }
 
-/// As above.
+/// As above, without I/O.
 #[cfg(not(feature = "io"))]
 pub(crate) fn resources_of(_: Weak<Core>) -> Resources {
     Resources
@@ -36,7 +36,7 @@ pub(crate) fn resources_of(_: Weak<Core>) -> Resources {
 
 #[cfg(feature = "io")]
 impl Core {
-    /// The pool's driver, made now if it has none.
+    /// Returns the pool's driver, made now if there is none.
     ///
     /// # Errors
     /// If the pool has ended, belongs to another process, or has no thread and can't start one; otherwise the operating

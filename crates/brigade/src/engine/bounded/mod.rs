@@ -1,4 +1,4 @@
-//! The limit of a bounded pool, and the permits of its queue. It must not know jobs.
+//! The limit of a bounded pool, and the permits of the queue. It must not know jobs.
 
 pub(crate) mod semaphore;
 
@@ -8,19 +8,20 @@ use semaphore::Semaphore;
 
 /// The limit of a bounded pool.
 ///
-/// `close` is an address, so that only a program that bounds a pool contains the code of the semaphore's waiters.
+/// `close` is a function pointer, so that only programs with a bounded pool contain the code of the semaphore's
+/// waiters.
 pub(crate) struct Bound {
     pub(super) permits: Arc<Semaphore>,
     close: fn(&Semaphore),
 }
 
 impl Bound {
-    /// Limits a pool to that many queued jobs.
+    /// Limits a pool to `capacity` queued jobs.
     pub(crate) fn new(capacity: usize) -> Self {
         Self { permits: Semaphore::new(capacity), close: Semaphore::wake_all }
     }
 
-    /// Wakes the submitters that wait from outside, as the pool is closed.
+    /// Wakes submitters that wait outside the pool, because the pool is closed.
     pub(super) fn close(&self) {
         (self.close)(&self.permits);
     }

@@ -1,4 +1,4 @@
-//! Counts of the jobs that ended off the pool.
+//! Counts of jobs that ended off the pool.
 
 use brigade_sync::atomic::Ordering;
 use brigade_sync::unmodelled::AtomicU64;
@@ -9,16 +9,16 @@ use super::off_pool::OffPool;
 use crate::engine::queues::injectors::MAX_STALE;
 use crate::values::Totals;
 
-/// Jobs that ended off the pool, and those that are being run or dropped there.
+/// The jobs that ended off the pool, and the work in progress there.
 #[derive(Default)]
 pub(in crate::engine) struct Ledger {
     totals: Mutex<Totals>,
     off_pool: OffPool,
-    /// How many jobs have ended while they were queued.
+    /// How many jobs have ended while queued.
     left: AtomicU64,
-    /// How many jobs the pool has not accepted.
+    /// How many jobs the pool has rejected.
     rejected: AtomicU64,
-    /// How many jobs the pool has accepted, as far as that has been told.
+    /// The largest number of accepted jobs ever told.
     told: AtomicU64,
 }
 
@@ -33,7 +33,7 @@ impl Ledger {
         self.totals.lock().count(ran);
     }
 
-    /// Counts this many cancelled jobs.
+    /// Counts `jobs` cancelled jobs.
     pub(in crate::engine) fn count_cancelled(&self, jobs: u64) {
         if jobs > 0 {
             self.totals.lock().cancelled += jobs;
@@ -46,22 +46,22 @@ impl Ledger {
         (self.left.fetch_add(1, Ordering::Relaxed) + 1) % u64::from(MAX_STALE) == 0
     }
 
-    /// Counts jobs that the pool has not accepted.
+    /// Counts rejected jobs.
     pub(in crate::engine) fn count_rejected(&self, jobs: u64) {
         self.rejected.fetch_add(jobs, Ordering::Relaxed);
     }
 
-    /// How many these were.
+    /// The number of rejected jobs.
     pub(in crate::engine) fn rejected(&self) -> u64 {
         self.rejected.load(Ordering::Relaxed)
     }
 
-    /// Tells how many jobs the pool has accepted; returns the most that were ever told.
+    /// Tells how many jobs the pool has accepted; returns the largest number ever told.
     pub(in crate::engine) fn tell(&self, accepted: u64) -> u64 {
         self.told.fetch_max(accepted, Ordering::Relaxed).max(accepted)
     }
 
-    /// Counts a job that was dropped because the pool was full.
+    /// Counts a job dropped because the pool was full.
     pub(in crate::engine) fn count_evicted(&self, outcome: Outcome) {
         let mut totals = self.totals.lock();
         totals.evicted += 1;
@@ -78,7 +78,7 @@ impl Ledger {
         self.off_pool.is_idle()
     }
 
-    /// Whether no job is, and `is_empty` returns `true`, both at one moment.
+    /// Whether, at a single moment, no job is being run or dropped off the pool and `is_empty` returns `true`.
     pub(in crate::engine) fn is_idle_and(&self, is_empty: impl FnOnce() -> bool) -> bool {
         let before = self.off_pool.begun_if_idle();
         before.is_some() && is_empty() && self.off_pool.begun_if_idle() == before

@@ -1,11 +1,11 @@
-//! Work of a pool on threads that are not its workers: jobs that run in their caller, and drops of jobs and futures that are
-//! cancelled, evicted or woken too late.
+//! Work of a pool on foreign threads: jobs run by their callers, and drops of jobs and futures that are cancelled,
+//! evicted or woken too late.
 //!
-//! The pool is not idle, and has not ended, while there is any: [`OffPool`] counts it. There are two hazards that do not exist
-//! on workers. First, the drop of a future may wake another, which is therefore dropped too, and wakes the next. A long chain
-//! of futures, each with the handle of the one before, would be a deep recursion. Second, such work may end its own pool, or
-//! wait until it is idle, and would then wait for itself. So each thread records which pools' work it has on its stack, and
-//! defers drops beyond some depth.
+//! During such work the pool is not idle and has not ended: [`OffPool`] counts it. Two hazards don't exist on workers.
+//! First, the drop of a future may wake a second future, which is therefore dropped too, and wakes the next. A long
+//! chain of futures, each with the handle of the previous, would be a deep recursion. Second, such work may end its own
+//! pool, or wait until the pool is idle, and would then wait for itself. So each thread records the pools whose work is
+//! on its stack, and defers drops beyond a certain depth.
 
 use core::cell::{Cell, RefCell};
 
@@ -18,7 +18,7 @@ use crate::engine::key::Key;
 /// The maximum nesting of drops; a longer chain continues in a loop.
 const DEPTH: usize = 16;
 
-/// Counts a pool's work on threads that are not its workers.
+/// Counts a pool's work on foreign threads.
 #[derive(Default)]
 pub(in crate::engine) struct OffPool {
     begun: AtomicU64,
@@ -26,31 +26,31 @@ pub(in crate::engine) struct OffPool {
 }
 
 impl OffPool {
-    /// Counts a piece of work that begins.
+    /// Counts the start of a piece of work.
     pub(in crate::engine) fn begin(&self) {
-        // Ordering: SeqCst, as everywhere here: one order with the reads of `begun_if_idle`.
+        // Ordering: SeqCst, as everywhere here: a single order with the reads of `begun_if_idle`.
         self.begun.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Counts a piece of work that has ended.
+    /// Counts the end of a piece of work.
     pub(in crate::engine) fn end(&self) {
         self.ended.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Whether there is none now.
+    /// Whether there is no such work now.
     pub(in crate::engine) fn is_idle(&self) -> bool {
         self.begun_if_idle().is_some()
     }
 
-    /// How much work has ever begun, if all of it has ended. The same number twice means that there was none in between.
+    /// How many pieces of work have ever begun, if all have ended. An equal number later means no work in between.
     pub(in crate::engine) fn begun_if_idle(&self) -> Option<u64> {
         let begun = self.begun.load(Ordering::SeqCst);
-        // Read after `begun`, as work begins before it ends.
+        // Read after `begun`, because work begins before it ends.
         (self.ended.load(Ordering::SeqCst) >= begun).then_some(begun)
     }
 }
 
-/// The work that a thread has on its stack.
+/// The work on a thread's stack.
 struct Stack {
     depth: Cell<usize>,
     /// The pools, from the outermost in.
@@ -65,7 +65,7 @@ brigade_sync::unmodelled::thread_local! {
     static DEFERRED: RefCell<Vec<(Key, Job)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Calls `work` with its pool on this thread's stack.
+/// Calls `work` with the pool `key` on this thread's stack.
 pub(crate) fn nest<R>(key: Key, work: impl FnOnce() -> R) -> R {
     let nested = Nested::enter(key);
     let result = work();
@@ -73,9 +73,9 @@ pub(crate) fn nest<R>(key: Key, work: impl FnOnce() -> R) -> R {
     result
 }
 
-/// A pool's work on this thread's stack, until it is dropped.
+/// A pool's work on this thread's stack, until this is dropped.
 struct Nested {
-    /// How many were there before.
+    /// The depth of the stack before.
     depth: usize,
 }
 
@@ -92,7 +92,7 @@ impl Nested {
         })
     }
 
-    /// Drops the jobs that were deferred during this work, if this is the level that does so.
+    /// Drops the jobs deferred during this work, if this is the innermost level, at [`DEPTH`].
     fn drop_deferred(&self) {
         if self.depth + 1 == DEPTH {
             self.drop_all_deferred();
@@ -118,7 +118,7 @@ fn next_deferred() -> Option<(Key, Job)> {
     DEFERRED.try_with(|jobs| jobs.borrow_mut().pop()).ok().flatten()
 }
 
-/// Drops a future of that pool, now or after the drops that are on the stack.
+/// Drops a future of the pool `key`, now or after the drops on the stack.
 pub(crate) fn drop_off_pool(key: Key, job: Job) {
     let mut job = Some(job);
     if !may_nest() {
@@ -132,16 +132,16 @@ pub(crate) fn drop_off_pool(key: Key, job: Job) {
     }
 }
 
-/// Whether this thread has little enough such work on its stack to begin another piece that may be deferred.
+/// Whether this thread may begin another piece of deferrable work: fewer than [`DEPTH`] are on its stack.
 pub(crate) fn may_nest() -> bool {
     STACK.with(|stack| stack.depth.get()) < DEPTH
 }
 
-/// Whether this thread may be inside work of that pool, so that it must not wait for it.
+/// Whether this thread may be inside work of the pool `key`, and so must not wait for the pool.
 pub(crate) fn is_off_pool(key: Key) -> bool {
     STACK.with(|stack| {
         let depth = stack.depth.get();
-        // Work that is nested deeper, or deferred, may be of any pool.
+        // Work nested deeper, or deferred, may be of any pool.
         depth >= DEPTH || stack.keys[..depth].iter().any(|other| other.get() == Some(key))
     })
 }

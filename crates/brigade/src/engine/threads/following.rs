@@ -1,10 +1,10 @@
-//! A pool whose size follows the number of threads that the process may run at once.
+//! A pool size that follows the number of threads the process may run at once.
 //!
-//! That number changes with the quota and the CPUs of the process's cgroup, which a container's manager may set at any time. The system
-//! announces neither, so a busy worker looks from time to time; an idle pool need not know.
+//! This number changes with the quota and the CPUs of the process's cgroup, which a container's manager may set at any
+//! time. The system announces neither, so a busy worker looks from time to time; an idle pool need not know.
 //!
-//! It is the number for threads that begin as the pool's threads do. The affinity of the worker that happens to look is of no
-//! account: the worker may be pinned, by the pool, a hook or a job.
+//! The number applies to threads that begin as the pool's threads do. The affinity of the looking worker is ignored:
+//! the worker may be pinned by the pool, a hook or a job.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -17,25 +17,25 @@ use brigade_sync::unmodelled::{AtomicU64, Mutex};
 
 use crate::values::{Config, Follow};
 
-/// What a pool's size follows.
+/// The source of a pool's size, and when to look there.
 pub(in crate::engine) struct Following {
     begin: Instant,
     /// Milliseconds from `begin` to the next look; `u64::MAX` for none.
     next: AtomicU64,
-    /// The values that the pool's threads begin with.
+    /// The values with which the pool's threads begin.
     inherited: Arc<Inherited>,
     state: Mutex<State>,
 }
 
 struct State {
-    /// `None` if the size is the user's.
+    /// `None` if the user has set the size.
     follow: Option<Follow>,
-    /// The number of threads that was read last.
+    /// The number of threads read last.
     number: usize,
 }
 
 impl Following {
-    /// Follows what the configuration says, if anything, beginning with the size there.
+    /// Follows the configured source, if any, beginning with the configured size.
     pub(in crate::engine) fn new(config: &Config) -> Self {
         let next = config.follow.map_or(u64::MAX, |follow| millis(follow.every));
         let state = Mutex::new(State { follow: config.follow, number: config.size.max });
@@ -43,11 +43,11 @@ impl Following {
         Self { begin: time::now(), next: AtomicU64::new(next), inherited, state }
     }
 
-    /// Calls `resize` with the number of threads if that has changed since it was read last, and it is time to look; returns whether
-    /// it did.
+    /// If it is time to look, and the number of threads has changed since the last look, calls `resize` with it;
+    /// returns whether it did.
     pub(in crate::engine) fn look(&self, resize: impl FnOnce(usize)) -> bool {
         let now = millis(time::since(self.begin));
-        // Ordering: Relaxed: the lock orders what follows.
+        // Ordering: Relaxed: the lock orders the rest.
         now >= self.next.load(Ordering::Relaxed) && self.look_now(now, resize)
     }
 
@@ -67,7 +67,7 @@ impl Following {
         changed.is_some()
     }
 
-    /// Follows nothing any more, and calls `resize` after that.
+    /// Stops following, and then calls `resize`.
     pub(in crate::engine) fn stop(&self, resize: impl FnOnce()) {
         let mut state = self.state.lock();
         state.follow = None;

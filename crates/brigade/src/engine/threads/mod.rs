@@ -1,4 +1,5 @@
-//! The threads of a pool: how they are started, and joined. It must not know what they run, nor how many there should be.
+//! The threads of a pool: how they are started and joined. It must not know the code of the threads, nor how many are
+//! needed.
 
 mod following;
 
@@ -15,12 +16,12 @@ use brigade_task::drop_contained;
 use crate::values::Config;
 use following::Following;
 
-/// What a thread of a pool is started for.
+/// A worker to be run by a new thread.
 pub(super) trait Launch: Send {
-    /// Runs the worker, on its thread.
+    /// Runs the worker on the current thread.
     fn run(self: Box<Self>);
 
-    /// The thread will never run, although the spawner has reported that it started it.
+    /// Called if the thread will never run, although the spawner has reported a start.
     fn lost(self: Box<Self>);
 }
 
@@ -30,24 +31,24 @@ pub(super) type Entry = Box<dyn Fn(usize) -> Box<dyn Launch> + Send + Sync>;
 /// The threads of one pool.
 pub(super) struct Threads {
     config: Arc<Config>,
-    /// What their number follows.
+    /// The source of the pool's size.
     pub(super) following: Following,
     entry: Entry,
-    /// The threads that have not been joined.
+    /// Threads not yet joined.
     handles: Mutex<Vec<Thread>>,
-    /// The threads that run workers, or their thread-local destructors.
+    /// Threads that run workers, or the thread-local destructors after them.
     members: Mutex<Vec<ThreadId>>,
     /// Whether dropping the pool detaches the threads.
     is_detached: AtomicBool,
 }
 
-/// The fate of a thread that the spawner has to start, as far as it is known.
+/// The fate of a thread that the spawner must start, as far as it is known.
 struct Fate {
-    /// The worker that it runs, until it does, its main function has been dropped, or the spawner has failed.
+    /// The worker to run; `None` once it runs, the main function has been dropped, or the spawner has failed.
     launch: Option<Box<dyn Launch>>,
-    /// Whether it runs, or has run.
+    /// Whether the thread runs, or has run.
     runs: bool,
-    /// Whether the spawner reports that it has started it.
+    /// Whether the spawner has reported a start.
     is_started: bool,
 }
 
@@ -109,7 +110,7 @@ impl Threads {
                 let dropped = "the spawner dropped the thread that it was to start";
                 if is_dropped { Err(io::Error::other(dropped)) } else { Ok(()) }
             }
-            // A thread that runs exists, whatever the spawner reports.
+            // A thread that runs exists, even if the spawner reports an error.
             Err(_) if fate.runs => Ok(()),
             Err(error) => {
                 let launch = fate.launch.take();
@@ -119,9 +120,9 @@ impl Threads {
         }
     }
 
-    /// From now on, dropping the pool does not wait for the threads.
+    /// Makes dropping the pool not wait for the threads.
     pub(super) fn detach(&self) {
-        // Ordering: Relaxed, here and below: it publishes nothing.
+        // Ordering: Relaxed, here and below: the flag publishes nothing.
         self.is_detached.store(true, Ordering::Relaxed);
     }
 
@@ -130,18 +131,18 @@ impl Threads {
         self.is_detached.load(Ordering::Relaxed)
     }
 
-    /// Adds the calling thread to the pool's.
+    /// Adds the calling thread to the pool's threads.
     pub(super) fn enter(&self) {
         self.members.lock().push(thread::current_id());
     }
 
-    /// Removes the calling thread, which runs no worker any more and is not joined.
+    /// Removes the calling thread, which no longer runs a worker and is not joined.
     pub(super) fn exit(&self) {
         let id = thread::current_id();
         self.members.lock().retain(|&member| member != id);
     }
 
-    /// Whether the calling thread is one of the pool's, or was a moment ago.
+    /// Whether the calling thread belongs to the pool, or did a moment ago.
     pub(super) fn is_own(&self) -> bool {
         self.members.lock().contains(&thread::current_id())
     }
@@ -162,9 +163,9 @@ impl Threads {
         finished.into_iter().for_each(|thread| _ = self.join(thread, None));
     }
 
-    /// Joins all threads, after their workers have left, until the deadline at most; returns whether all have ended.
+    /// Joins all threads, after their workers have left, until the deadline; returns whether all have ended.
     pub(super) fn join_all(&self, deadline: Option<Instant>) -> bool {
-        // Without the lock, as a thread that ends joins others.
+        // Without the lock, because a thread that ends joins finished threads.
         let handles = core::mem::take(&mut *self.handles.lock());
         let join = |thread| self.join(thread, deadline).err();
         let late: Vec<_> = handles.into_iter().filter_map(join).collect();
@@ -173,7 +174,8 @@ impl Threads {
         have_ended
     }
 
-    /// Joins a thread, which is one of the pool's until its thread-local destructors have run, or returns it at the deadline.
+    /// Joins a thread, or returns it at the deadline. The thread belongs to the pool until its thread-local destructors
+    /// have run.
     fn join(&self, thread: Thread, deadline: Option<Instant>) -> Result<(), Thread> {
         let id = thread.id();
         thread.join_until(deadline)?;

@@ -1,26 +1,27 @@
-//! The recent actions of a worker, which decide how it looks for work, and how it waits.
+//! The recent actions of a worker, which decide how it looks for work and how it waits.
 
 use core::cell::Cell;
 
-/// The recent actions of one worker.
+/// The recent actions of a worker.
 #[derive(Default)]
 pub(super) struct Activity {
-    /// Whether it polls now.
+    /// Whether the worker polls now.
     polls: Cell<bool>,
-    /// Whether it has slept on the driver, since its last search.
+    /// Whether the worker has slept on the driver since the last search.
     has_slept_on_driver: Cell<bool>,
-    /// Whether it has run parts, or waited for parts that others ran.
+    /// Whether the worker has run parts, or waited for stolen parts.
     has_run_parts: Cell<bool>,
-    /// The peer that it has woken, until it has looked where that runs.
+    /// The peer woken last, until this worker has checked whether it runs.
     woken: Cell<Option<usize>>,
-    /// Whether it runs only futures that yield, in a pool that drains.
+    /// Whether the worker runs only futures that yield, in a draining pool.
     only_yields: Cell<bool>,
-    /// Whether the job it found last came from its mailbox.
+    /// Whether the last job taken in turn came from the mailbox.
     came_by_mail: Cell<bool>,
 }
 
 impl Activity {
-    /// Begins a search; returns whether the worker has slept on the driver, and whether it has run parts, since the last one.
+    /// Begins a search; returns whether the worker has slept on the driver since the last search, and whether it has
+    /// run parts.
     pub(super) fn begin_search(&self) -> (bool, bool) {
         (self.has_slept_on_driver.take(), self.has_run_parts.take())
     }
@@ -30,33 +31,33 @@ impl Activity {
         self.has_slept_on_driver.get()
     }
 
-    /// Notes that it sleeps on the driver.
+    /// Notes a sleep on the driver.
     pub(super) fn sleep_on_driver(&self) {
         self.has_slept_on_driver.set(true);
     }
 
-    /// Notes that it runs parts, or waits for them.
+    /// Notes that the worker runs parts, or waits for parts.
     pub(super) fn run_parts(&self) {
         self.has_run_parts.set(true);
     }
 
-    /// Notes that it has woken a peer.
+    /// Notes a woken peer.
     pub(super) fn wake(&self, peer: Option<usize>) {
         self.woken.set(peer);
     }
 
-    /// The peer that it has woken since the last call.
+    /// Takes the peer woken since the last call.
     pub(super) fn take_woken(&self) -> Option<usize> {
         self.woken.take()
     }
 
-    /// Notes whether it runs only futures that yield; `true` if that has changed.
+    /// Notes whether the worker runs only futures that yield; `true` if this has changed.
     #[inline]
     pub(super) fn yields(&self, only: bool) -> bool {
         self.only_yields.replace(only) != only
     }
 
-    /// Notes whether its job came by mail; returns whether the one before did.
+    /// Notes whether the job comes from the mailbox; returns whether the previous job did.
     pub(super) fn comes_by_mail(&self, comes: bool) -> bool {
         self.came_by_mail.replace(comes)
     }
@@ -68,7 +69,7 @@ impl Activity {
         self.polls.set(false);
     }
 
-    /// Whether the worker polls without sleeping now: the jobs that it queues are those of events.
+    /// Whether the worker polls without sleeping now: the jobs queued meanwhile come from events.
     pub(super) fn polls(&self) -> bool {
         self.polls.get()
     }

@@ -1,4 +1,4 @@
-//! The class of the job that a worker runs, and when it takes high jobs. `engine/PRIORITIES.md` has the rules.
+//! The class of the running job, and when a worker takes high jobs. `engine/PRIORITIES.md` has the rules.
 
 use core::cell::Cell;
 
@@ -10,38 +10,38 @@ use crate::engine::key::Key;
 use crate::engine::queues::Accepts;
 use crate::values::Priority;
 
-/// How many high jobs a worker runs in a row while others wait. Large enough that high jobs beside a backlog have most of each worker,
-/// small enough that others get on.
+/// How many high jobs a worker runs in a row while lower classes wait. Large enough that high jobs beside a backlog get
+/// most of each worker, small enough that lower classes get on.
 const HIGH_TURNS: u32 = 16;
 
-/// The class of what a worker runs, and of what it has taken.
+/// The classes of the running job and of the job taken last, and the row of high jobs.
 pub(super) struct Class {
-    /// That of the job that it runs.
+    /// The class of the running job.
     running: Cell<Priority>,
-    /// That of the job that it has taken last, until it runs that.
+    /// The class of the job taken last, until it runs.
     taken: Cell<Priority>,
-    /// The worker's pool while it runs a normal job, else none: submissions compare it with the pool that they are for.
+    /// The worker's pool while it runs a normal job, otherwise no pool: submissions compare it with their pool.
     open_to: Cell<Key>,
-    /// High jobs that it has run in a row.
+    /// High jobs run in a row.
     high: Cell<u32>,
-    /// The turn after the last of them: they are in a row if the next begins in it.
+    /// The turn after the last high job: the next high job continues the row if it begins in this turn.
     turn: Cell<u64>,
-    /// Whether it has run so many that the next search begins with other jobs.
+    /// Whether the row is so long that the next search begins with lower classes.
     yields: Cell<bool>,
 }
 
-/// What a worker does after it has been interrupted between two jobs.
+/// The next step of a worker interrupted between two jobs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Interrupted {
-    /// It takes its next job.
+    /// To take the next job.
     GoesOn,
-    /// It has run a job, and looks again.
+    /// To look again: a job has run.
     Again,
-    /// It leaves.
+    /// To leave.
     Leaves,
 }
 
-/// Whether the last job was a high one, so that the next may be in a row with it.
+/// Whether the last job was a high job, so that the next may continue the row.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Row {
     GoesOn,
@@ -49,7 +49,7 @@ pub(super) enum Row {
 }
 
 impl Class {
-    /// The class of a worker of that pool that runs nothing.
+    /// The class of a worker of `pool` that runs nothing.
     pub(super) fn new(pool: Key) -> Self {
         Self {
             running: Cell::default(),
@@ -61,12 +61,12 @@ impl Class {
         }
     }
 
-    /// Takes note of the class of a job that has been taken from a lane.
+    /// Notes the class of the job taken last.
     fn has_taken(&self, class: Priority) {
         self.taken.set(class);
     }
 
-    /// The class of the job that has been taken last.
+    /// Takes the class of the job taken last.
     #[inline]
     fn take(&self) -> Priority {
         self.taken.take()
@@ -77,7 +77,7 @@ impl Class {
         self.open_to.set(if class == Priority::Normal { pool } else { Key::NONE });
     }
 
-    /// Counts a high job that is about to run in this turn; `false` if it is the turn of other jobs.
+    /// Counts a high job about to run in this turn; `false` if it is the turn of lower classes.
     fn may_take_high(&self, turn: u64) -> bool {
         let high = if self.turn.get() == turn { self.high.get() } else { 0 };
         let may = high < HIGH_TURNS;
@@ -87,7 +87,7 @@ impl Class {
     }
 }
 
-/// Restores a worker's class when it is dropped, also if a job panics.
+/// Restores a worker's class when dropped, even if a job panics.
 struct Restore<'a> {
     worker: &'a Worker,
     class: Priority,
@@ -99,7 +99,7 @@ impl Drop for Restore<'_> {
     }
 }
 
-/// The class of a job, for the parts of it that other workers of its pool run.
+/// The class of a job, for parts that run on peers.
 struct ClassOfJob {
     pool: Key,
     class: Priority,
@@ -115,18 +115,18 @@ impl Attachment for ClassOfJob {
 }
 
 impl Worker {
-    /// Whether it is a worker of that pool and runs a normal job, so that what is submitted goes to its own queue.
+    /// Whether this is a worker of the pool `key` and runs a normal job, so that submissions go to its queue.
     #[inline(always)]
     pub(crate) fn is_open_to(&self, key: Key) -> bool {
         self.class.open_to.get() == key
     }
 
-    /// The class of the job that it runs.
+    /// The class of the running job.
     pub(crate) fn class(&self) -> Priority {
         self.class.running.get()
     }
 
-    /// Calls what runs a job of a class.
+    /// Calls a closure that runs a job of a class.
     #[inline(never)]
     pub(super) fn run_as<R>(&self, class: Priority, run: impl FnOnce() -> R) -> R {
         let run = || self.with_class(class, run);
@@ -142,14 +142,14 @@ impl Worker {
         run()
     }
 
-    /// Calls what runs the job that was taken last, with the class of that. Its caller is in another job.
+    /// Calls a closure that runs the job taken last, with that job's class, inside the current job.
     pub(super) fn run_taken_inside<R>(&self, run: impl FnOnce() -> R) -> R {
         let (class, outer) = (self.class.take(), self.class());
         let is_normal = class == Priority::Normal && outer == Priority::Normal;
         if is_normal { run() } else { self.run_as(class, run) }
     }
 
-    /// Runs the job that was taken last, outside of any job.
+    /// Runs the job taken last, outside of any job.
     #[inline]
     pub(super) fn run_taken(&self, job: Job) {
         match self.class.take() {
@@ -158,13 +158,13 @@ impl Worker {
         }
     }
 
-    /// Notes the class of a job that it is about to run, and that did not come from the queue of its class.
+    /// Notes the class of a job that is about to run, and returns the job.
     pub(super) fn take_as(&self, (class, job): (Priority, Job)) -> Job {
         self.class.has_taken(class);
         job
     }
 
-    /// Leaves if the pool has a surplus worker, or else runs a high job if there is one.
+    /// Leaves if the pool has a surplus worker; otherwise runs a high job, if there is one.
     #[cold]
     #[inline(never)]
     pub(super) fn interrupted(&self) -> Interrupted {
@@ -178,46 +178,47 @@ impl Worker {
         }
     }
 
-    /// Runs a high job, unless it is the turn of others; `false` if it has run none.
+    /// Runs a high job, unless it is the turn of lower classes; `false` if none has run.
     pub(super) fn run_high(&self) -> bool {
         let is_due = self.pace.is_due_next();
         let has_run = self.run_high_in_look();
-        // After the high job, as a look runs jobs.
+        // After the high job, because a look runs jobs.
         if has_run && is_due {
             self.look_elsewhere(Row::GoesOn);
         }
         has_run
     }
 
-    /// Makes the current turn that of the last high job, as none has begun since that.
+    /// Makes the current turn the turn of the last high job: none has begun since.
     pub(super) fn continue_row(&self) {
         self.class.turn.set(self.pace.turn());
     }
 
-    /// Runs the high jobs that are there before the next job of a look.
+    /// Runs queued high jobs before the next job of a look.
     pub(super) fn run_urgent(&self) {
         while self.core.idle.snapshot().is_prioritized() && self.run_high_in_look() {}
     }
 
     fn run_high_in_look(&self) -> bool {
-        // A job that forked and returned in the child may have been the last one.
+        // The last job may have forked the process and returned in the child.
         self.end_if_orphan();
         if !self.class.may_take_high(self.pace.turn()) {
             return false;
         }
-        // It counts as any job, so that timers, events, and what waits elsewhere get their turn. Before it, as it may panic.
+        // Counts like any job, so that timers, events and work elsewhere get their turn. Counted before the job, which
+        // may panic.
         self.pace.count();
         self.continue_row();
         let job = self.core.queues.lanes.pop_high(&self.core.idle);
         job.map(|job| self.run_as(Priority::High, || self.run(job))).is_some()
     }
 
-    /// Takes a high job at the begin of a search, unless it is the turn of others.
+    /// Takes a high job at the start of a search, unless it is the turn of lower classes.
     pub(super) fn take_high_first(&self) -> Option<Job> {
         if self.class.yields.take() { None } else { self.take_high() }
     }
 
-    /// Takes a job of a lane at the end of a search: there is no other.
+    /// Takes a job from a lane at the end of a search, when no normal job was found.
     pub(super) fn take_high_or_low(&self) -> Option<Job> {
         self.take_high().or_else(|| {
             let job = self.core.queues.lanes.pop_low(None, &self.core.idle)?;
@@ -239,13 +240,13 @@ impl Worker {
         if core.queues.lanes.len_of(Priority::Low) == 0 {
             return None;
         }
-        // A time before all that can be represented is before each job.
+        // A time too early to be represented is before each job.
         let then = time::now().checked_sub(core.config.ageing)?;
         core.queues.lanes.pop_low(Some(then), &core.idle)
     }
 
-    /// Accepts a job from the job that runs on this worker, with its class unless there is another, or returns it if the pool is being
-    /// discarded.
+    /// Accepts a job from the running job, or returns it if the pool is being discarded. The class is `class`, or the
+    /// running job's by default.
     #[inline]
     pub(crate) fn submit_as(&self, class: Option<Priority>, job: Job) -> Result<(), Job> {
         match class.unwrap_or_else(|| self.class()) {

@@ -1,8 +1,8 @@
-//! The worker of a pool without threads, which the pool's owner is in its calls, and while its thread waits for anything.
+//! The worker of a pool without threads. The pool's owner acts as this worker in its calls, and while its thread waits.
 //!
-//! Between two calls the worker is parked like any other that has nothing to do: a submitter picks it, and sets a token that
-//! nothing waits for. Unlike any other it may be parked while work is queued; so the pool is not idle then, and does not end.
-//! Each call begins as a sleep ends, by withdrawing or by taking the token, and ends with an announcement.
+//! Between two calls the worker is parked like an idle worker: a submitter picks it, and sets a token that no thread
+//! waits for. Unlike other workers it may be parked while work is queued; the pool is not idle then, and does not end.
+//! Each call begins like the end of a sleep, by withdrawing or by taking the token, and ends with an announcement.
 
 use core::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -17,12 +17,12 @@ use crate::engine::key::Key;
 use crate::engine::probe::Event;
 
 brigade_sync::unmodelled::thread_local! {
-    /// The pools of the calling thread that have no other worker, in the order in which they were made.
+    /// The calling thread's pools without threads, in the order in which they were made.
     static OWNED: RefCell<Vec<Rc<Driven>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Calls a closure that waits, with the worker that the calling thread is meanwhile, or `None`. The owner of the pool with that key is its
-/// worker. Any other thread stays the worker that it is, or is the worker of the newest pool that it owns.
+/// Calls a closure that waits, with the calling thread's worker, or `None`. During the call the owner of the pool `key`
+/// is its worker. Any other thread keeps its worker, or acts as the worker of the newest pool it owns.
 pub(crate) fn wait_as<R>(key: Option<Key>, wait: impl FnOnce(Option<&Worker>) -> R) -> R {
     CURRENT.with(|worker| {
         let is_worker = worker.is_some_and(|worker| key.is_none_or(|key| worker.is_of(key)));
@@ -36,12 +36,12 @@ pub(crate) fn wait_as<R>(key: Option<Key>, wait: impl FnOnce(Option<&Worker>) ->
     })
 }
 
-/// The pool with that key, if the calling thread owns it and does not run it at the moment.
+/// The pool `key`, if the calling thread owns it and does not run it at the moment.
 pub(crate) fn owned(key: Key) -> Option<Rc<Driven>> {
     owned_by(|driven| driven.core.key == key)
 }
 
-/// The newest pool that the calling thread owns and does not run at the moment, and for which `is_wanted` returns `true`.
+/// The newest pool owned by the calling thread, and not run by it at the moment, for which `is_wanted` returns `true`.
 fn owned_by(is_wanted: impl Fn(&Driven) -> bool) -> Option<Rc<Driven>> {
     let is_idle = |driven: &Driven| {
         driven.core.key.is_here()
@@ -53,17 +53,17 @@ fn owned_by(is_wanted: impl Fn(&Driven) -> bool) -> Option<Rc<Driven>> {
     OWNED.try_with(find).ok().flatten()
 }
 
-/// The only worker of a pool, without a thread of its own.
+/// The only worker of a pool, without a thread.
 pub(crate) struct Driven {
     core: Arc<Core>,
     /// `None` once the pool has ended. Borrowed while the owner is in a call.
     worker: RefCell<Option<Worker>>,
-    /// The worker has left.
+    /// Whether the worker has left.
     has_ended: Cell<bool>,
 }
 
 impl Driven {
-    /// Makes the calling thread the owner of a pool that has no worker.
+    /// Makes the calling thread the owner of a pool without a worker.
     pub(crate) fn new(core: Arc<Core>) -> Rc<Self> {
         let Some(index) = core.idle.pick_core() else { unreachable!("it is the first one") };
         core.queues.peers.open(index, &core.config);
@@ -76,17 +76,17 @@ impl Driven {
         worker.pause();
         let (worker, has_ended) = (RefCell::new(Some(worker)), Cell::new(false));
         let this = Rc::new(Self { core, worker, has_ended });
-        // While the thread ends, its waits don't run the pool.
+        // On a thread that is ending, waits don't run the pool.
         _ = OWNED.try_with(|owned| owned.borrow_mut().push(this.clone()));
         this
     }
 
-    /// What the pool shares.
+    /// The shared state of the pool.
     pub(crate) fn core(&self) -> &Arc<Core> {
         &self.core
     }
 
-    /// Runs one job, or a few if others were due before it, and returns whether there was one.
+    /// Runs a job, or a few if more were due before it; returns whether there was any.
     #[track_caller]
     pub(crate) fn tick(&self) -> bool {
         let tick = |worker: &Worker| {
@@ -96,17 +96,17 @@ impl Driven {
         self.run(tick).unwrap_or(false)
     }
 
-    /// Runs jobs until there is none.
+    /// Runs jobs until none is left.
     #[track_caller]
     pub(crate) fn run_until_idle(&self) {
-        // What is due at the end may have jobs; an event that wakes none is no reason to go on.
+        // Timers and events at the end may queue jobs; an event without a job ends the loop.
         self.run(|worker| while worker.step() || (worker.poll_events() && worker.step()) {});
     }
 
     /// Calls a closure as the worker, as if in a job; `None` if the pool has ended.
     ///
     /// # Panics
-    /// If a job of the pool calls it.
+    /// If called by a job of the pool, or in a forked child.
     #[track_caller]
     pub(crate) fn run<R>(&self, call: impl FnOnce(&Worker) -> R) -> Option<R> {
         assert!(
@@ -120,7 +120,7 @@ impl Driven {
         self.call(true, call)
     }
 
-    /// Runs jobs until the pool, which has been closed, has ended.
+    /// Runs jobs until the pool has ended. The pool must be closed.
     pub(crate) fn end(&self) {
         while !self.has_ended.get() {
             self.call(true, |worker| {
@@ -142,13 +142,13 @@ impl Driven {
             .try_with(|owned| owned.borrow_mut().retain(|driven| !core::ptr::eq(&**driven, self)));
         self.core.cancel_locals(&worker.me);
         drop(worker.give_back());
-        // As the pool's worker this thread could not cancel what still waits.
+        // Only now: as the pool's worker, this thread could not cancel pending futures.
         self.core.settle();
         self.core.idle.vacate(index);
         self.core.threads.exit();
     }
 
-    /// Makes the owner the worker while a closure runs, unless the pool has ended; as if in a job if it `enters`.
+    /// Makes the owner the worker while a closure runs, as if in a job if it `enters`; `None` if the pool has ended.
     fn call<R>(&self, enters: bool, call: impl FnOnce(&Worker) -> R) -> Option<R> {
         let worker = self.worker.borrow();
         let worker = worker.as_ref().filter(|_| !self.has_ended.get())?;
@@ -165,7 +165,7 @@ impl Driven {
             Some(call(worker))
         };
         let call = || current::work_as(self.core.key, worker.index, || CURRENT.set(worker, call));
-        // The owner may be a worker of another pool, which may have another one in its place.
+        // The owner may be a worker of a second pool, which may then have a thread in its place.
         blocking(|| match enters {
             true => self.core.resources.enter(|| enter_job(&self.core, call)),
             false => call(),

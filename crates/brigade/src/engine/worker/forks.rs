@@ -1,4 +1,4 @@
-//! Forks and jobs of scopes, which are *parts* of what other jobs wait for. `engine/FORKS.md` has the protocol.
+//! Forks and jobs of scopes, the *parts* that a job waits for. `engine/FORKS.md` has the protocol.
 
 use std::task::Waker;
 
@@ -19,9 +19,9 @@ use crate::engine::sleep::events::blocked::BlockedThread;
 /// A wait for a fork or a scope.
 struct Parts<'a> {
     wait: Wait<'a>,
-    /// Where its parts begin on the own deque.
+    /// The position on the own deque at which the wait's parts begin.
     own: u64,
-    /// Whether it takes parts from others: not in deep waits, as each may be on top of a whole recursion.
+    /// Whether the wait steals parts. Deep waits don't: each stolen part may put a whole recursion on top.
     steals: bool,
 }
 
@@ -38,7 +38,7 @@ impl Awaited for Parts<'_> {
 
     fn run_part(&mut self, worker: &Worker) -> bool {
         let region = self.wait.region();
-        // Its own parts at any depth: its stack has the caller's recursion then, and no more.
+        // Own parts run at any depth: the stack then holds the caller's recursion, and no more.
         worker.run_own_part(region, self.own) || (self.steals && worker.run_stolen_part(region))
     }
 
@@ -53,7 +53,7 @@ impl Forks for Worker {
     #[inline(always)]
     fn push(&self, part: Part) {
         self.forks.push(part);
-        // As `announce`, where the push passes the light fence, and the other side the heavy one.
+        // As in `announce`. The push passes the light fence, the other side the heavy fence.
         if self.core.idle.snapshot().announces_forks() {
             self.announce_fork();
         }
@@ -99,7 +99,7 @@ impl Awaited for OfOtherPool<'_> {
     }
 }
 
-/// Waits for a fork or a scope on a thread that does not fork as one of its pool.
+/// Waits for a fork or a scope on a thread that does not fork as a worker of its pool.
 pub(crate) fn wait_outside(wait: Wait<'_>) {
     if !Backoff::default().wait(|| wait.is_over()) {
         wait_as(None, |worker| match worker {
@@ -122,7 +122,7 @@ impl Worker {
     #[inline(never)]
     fn announce_fork(&self) {
         if self.core.idle.snapshot().lacks_heavy_fence() {
-            // No thief could take it otherwise. Then with an ordinary fence, as each look has one.
+            // Otherwise no thief could take the fork. An ordinary fence follows, because each look passes one.
             let mut round = 0;
             while !self.forks.publish() {
                 hint::snooze(round);
@@ -141,7 +141,7 @@ impl Worker {
         self.push(part);
     }
 
-    /// Whether nothing that it has forked is left for other workers to take.
+    /// Whether no part is left on the own deque for peers to take.
     #[inline]
     pub(crate) fn has_forked_nothing(&self) -> bool {
         self.forks.is_empty()
@@ -152,7 +152,7 @@ impl Worker {
         self.forks.position()
     }
 
-    /// Runs a job that was found; if it is a part, also those of the same region that it has left on the own deque.
+    /// Runs a job that was found; if it is a part, also runs the parts of the same region on the own deque.
     #[inline]
     pub(super) fn run_found(&self, job: Job) {
         match self.me.origins.outermost() {
@@ -161,7 +161,7 @@ impl Worker {
         }
     }
 
-    /// Runs parts outside of any job, until the worker has to look elsewhere.
+    /// Runs parts outside of any job until the worker must look elsewhere, or none is left.
     fn run_parts(&self, first: Job, region: Region) {
         struct End<'a>(&'a Worker);
         impl Drop for End<'_> {
@@ -188,8 +188,8 @@ impl Worker {
         Some(part.into_job())
     }
 
-    /// Takes the oldest parts of another worker; only what descends from a region, if there is one. Returns the oldest, and
-    /// queues the others.
+    /// Takes the oldest parts of a peer; with a region, only descendants of it. Returns the oldest part, and queues the
+    /// rest.
     pub(super) fn steal_part(
         &self,
         peer: &Peer,
@@ -198,10 +198,11 @@ impl Worker {
         let limit = |oldest: Candidate<'_, Part>, _: usize| {
             let its = oldest.item.region();
             match of {
-                // Several only of one region, so of one scope. What is stolen and does not run at once lies behind what the thief
-                // runs, where a thread that waits for another region does not reach it.
+                // Several parts only of one region, and so of one scope. A stolen part that does not run at once lies
+                // behind the part that the thief runs, where a thread that waits for a different region does not reach
+                // it.
                 None => oldest.count_while(|part| part.region() == its),
-                // A job of another scope may be left from what had the origin before: see `engine/origins.rs`.
+                // Only a fork: a job of another scope may outlive the part that added it (`engine/queues/origins.rs`).
                 Some(region) => usize::from(
                     its == region
                         || (oldest.item.is_fork()
@@ -209,7 +210,7 @@ impl Worker {
                 ),
             }
         };
-        // Before the steal pushes anything: see `engine/origins.rs`.
+        // Read before the steal pushes parts (`engine/queues/origins.rs`).
         let position = self.forks.position();
         let part = peer.forks.steal(&self.forks, limit)?;
         if of.is_none() {
@@ -221,8 +222,8 @@ impl Worker {
         Ok((part.region(), part.into_job()))
     }
 
-    /// Whether a look missed forks, as another worker may have pushed them without a fence since it saw this one search, which runs
-    /// now. The monitor would find them.
+    /// Whether a look has missed forks: a peer may have pushed them without a fence after it saw this worker search.
+    /// This worker runs now. Returns `false` while the monitor watches, because it finds such forks.
     #[cold]
     pub(super) fn has_forks_unseen(&self) -> bool {
         let seen = self.core.idle.snapshot();
@@ -233,12 +234,13 @@ impl Worker {
         self.core.queues.has_work()
     }
 
-    /// Leaves forks, or jobs of this worker's own queue, to the monitor; `false` if there can be none, or no worker that it could wake.
+    /// Leaves forks, or jobs of this worker's own queue, to the monitor; `false` if there can be no monitor, or it has
+    /// no worker to wake.
     pub(super) fn leaves_to_monitor(&self, seen: Snapshot) -> bool {
         seen.watched() || (seen.parked() > 0 && self.core.ask_monitor(Watch::Closely))
     }
 
-    /// Ensures that the next look, or one of the monitor, sees all forks, as [`fence_forks`](Self::fence_forks).
+    /// Like [`fence_forks`](Self::fence_forks), but may leave the forks to a look of the monitor.
     pub(super) fn fence_forks_or_ask(&self) {
         let seen = self.core.idle.snapshot();
         let may_miss = seen.running() > 0 && self.core.queues.have_forked();
@@ -247,23 +249,25 @@ impl Worker {
         }
     }
 
-    /// Ensures that the next look sees all forks of workers that do not see yet what this one has announced. It does not run.
+    /// Ensures that the next look sees all forks of workers that have not yet seen this worker's announcement. This
+    /// worker must not count as running.
     pub(super) fn fence_forks(&self) {
         self.fence_forks_beside(0);
     }
 
-    /// The same where this many of those that run are this worker.
+    /// Like [`fence_forks`](Self::fence_forks), ignoring `own` of the running workers: 1 if this worker runs.
     fn fence_forks_beside(&self, own: usize) {
-        // A worker that begins to run from now on changes the state first, and sees the announcement.
+        // A worker that starts running later changes the state first, and so sees the announcement.
         if self.core.idle.snapshot().running() > own {
             self.core.queues.fence_forks();
         } else {
-            // Ordering: of a worker that has ceased to run, as the state says, this one sees what it pushed before.
+            // Ordering: Acquire: a worker that has ceased to run, by the state, pushed before it changed the state, and
+            // this worker sees the pushes.
             fence(Ordering::Acquire);
         }
     }
 
-    /// Waits for a fork or a scope; meanwhile runs what descends from it. On the own deque, that begins at a position.
+    /// Waits for a fork or a scope, and meanwhile runs descendants. On the own deque they begin at the position `own`.
     pub(crate) fn wait_for_part(&self, wait: Wait<'_>, own: u64) {
         let steals = self.depth() < DEPTH;
         let _inside = self.run_inside_job();
@@ -272,7 +276,7 @@ impl Worker {
         self.me.origins.end(origins);
     }
 
-    /// Runs the newest part of a region on the own deque, down to a position; `false` if there is none.
+    /// Runs the newest part of a region on the own deque, down to the position `own`; `false` if there is none.
     #[inline(always)]
     fn run_own_part(&self, region: Region, own: u64) -> bool {
         if self.forks.position() <= own {
@@ -288,7 +292,7 @@ impl Worker {
         }
     }
 
-    /// Like [`run_own_part`](Self::run_own_part), where the newest part, which was popped, is of a scope around this one.
+    /// Like [`run_own_part`](Self::run_own_part), if the newest part, already popped, belongs to an outer scope.
     #[cold]
     #[inline(never)]
     fn run_part_below(&self, newest: Part, region: Region, own: u64) -> bool {
@@ -305,9 +309,9 @@ impl Worker {
         found.map(|part| self.run_part(part.into_job())).is_some()
     }
 
-    /// Steals something that descends from a region and runs it; `false` if there is nothing.
+    /// Steals a descendant of a region and runs it; `false` if there is none.
     fn run_stolen_part(&self, region: Region) -> bool {
-        // Nothing is left here to do for the scope.
+        // No part of the scope is left here.
         return_tickets();
         let peers = self.core.queues.peers.iter();
         let mut others =
@@ -325,11 +329,11 @@ impl Worker {
         true
     }
 
-    /// Runs a part inside a job that waits for it. It contains its panics.
+    /// Runs a part inside a job that waits for it. A panic is contained by the part.
     #[inline(always)]
     fn run_part(&self, job: Job) {
         enter_pool(&self.core, || self.run(job));
-        // The part may have forked. The wait goes on, for parts of the parent's.
+        // The part may have forked the process: in the child, the wait would continue with the parent's parts.
         self.end_if_orphan();
     }
 }

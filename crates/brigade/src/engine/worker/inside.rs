@@ -1,19 +1,19 @@
-//! How deep a worker is in waits and in calls that block.
+//! The depths of a worker's nested waits and blocking calls.
 
 use core::cell::Cell;
 
 use super::Worker;
 
-/// The depths of one worker.
+/// The depths of a worker.
 #[derive(Default)]
 pub(super) struct Depths {
-    /// Of nested waits that run jobs inside the current job.
+    /// Nested waits that run jobs inside the current job.
     waits: Cell<usize>,
-    /// Of nested calls that block.
+    /// Nested blocking calls.
     blocks: Cell<usize>,
 }
 
-/// A wait that runs jobs inside the current job, or a call that blocks, until this is dropped.
+/// A wait that runs jobs inside the current job, or a blocking call, until this is dropped.
 pub(crate) struct RunsInside<'a>(&'a Cell<usize>);
 
 impl<'a> RunsInside<'a> {
@@ -30,29 +30,29 @@ impl Drop for RunsInside<'_> {
 }
 
 impl Depths {
-    /// Begins a call that blocks.
+    /// Begins a blocking call.
     pub(super) fn block(&self) -> RunsInside<'_> {
         RunsInside::begin(&self.blocks)
     }
 
-    /// Whether the worker is in a call that blocks.
+    /// Whether the worker is in a blocking call.
     pub(super) fn is_blocked(&self) -> bool {
         self.blocks.get() > 0
     }
 }
 
 impl Worker {
-    /// What the worker runs until the returned value is dropped is inside the current job.
+    /// Counts jobs as inside the current job until the returned value is dropped.
     pub(crate) fn run_inside_job(&self) -> RunsInside<'_> {
         RunsInside::begin(&self.depths.waits)
     }
 
-    /// Whether the current job is inside another one, which waits.
+    /// Whether the current job is inside a waiting job.
     pub(super) fn is_inside(&self) -> bool {
         self.depth() > 0
     }
 
-    /// How many waits that run jobs are on this worker's stack.
+    /// The number of waits on this worker's stack that run jobs.
     pub(super) fn depth(&self) -> usize {
         self.depths.waits.get()
     }

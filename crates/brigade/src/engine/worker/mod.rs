@@ -1,8 +1,10 @@
-//! A worker: a thread and its own queue. It must not know how jobs are submitted. This file has its main loop, its turn, and its handling of panics.
+//! A worker: a thread and its own queue. It must not know how jobs are submitted. This file has the main loop, the
+//! turn, and the handling of panics.
 //!
-//! Further methods of [`Worker`] accept jobs (`submit`), find the next one (`search`, `stalled`), and sleep (`park`). They also wait inside a
-//! job (`run_until`), poll timers and I/O (`poll`), handle futures (`tasks`), know the class of what they run (`class`), or move threads to other
-//! CPUs (`placement`). The owner of a pool without threads is its worker now and then (`driven`).
+//! Further methods of [`Worker`] accept jobs (`submit`), find the next job (`search`, `stalled`), and sleep (`park`).
+//! They also wait inside a job (`run_until`), poll timers and I/O (`poll`), handle futures (`tasks`), track the class
+//! of the running job (`class`), or move threads to other CPUs (`placement`). The owner of a pool without threads acts
+//! as the worker (`driven`).
 
 mod activity;
 mod class;
@@ -53,7 +55,7 @@ use search::Route;
 use submit::Leftovers;
 
 brigade_sync::scoped_thread_local! {
-    /// The worker that the current thread is.
+    /// The current thread's worker.
     pub(crate) static CURRENT: Worker
 }
 
@@ -69,37 +71,37 @@ impl OnChild for Child {
 
 /// The state of a worker that only its own thread uses.
 ///
-/// It has many fields; most of them are types with their own methods.
+/// Most of the fields are types with their own methods.
 pub(crate) struct Worker {
     core: Arc<Core>,
-    /// The part that it shares with other threads.
+    /// The state shared with other threads.
     me: Arc<Peer>,
     index: usize,
-    /// What it was started as.
+    /// The role at the start of the thread.
     role: Role,
     local: Local,
-    /// The class of the job that it runs.
+    /// The class of the running job.
     class: Class,
-    /// What its jobs have forked, and jobs of scopes.
+    /// Forks, and jobs of scopes, pushed by this worker's jobs.
     forks: deque::Worker<Part>,
-    /// How deep it is in waits and in calls that block.
+    /// The depths of waits and of blocking calls.
     depths: Depths,
     activity: Activity,
-    /// When it looks elsewhere although its own queue has jobs.
+    /// When the worker looks elsewhere although jobs are on its own queue.
     pace: Pace,
     /// Completed entries in queues.
     leftovers: Leftovers,
-    /// Where it searches first.
+    /// Where a search begins.
     route: Route,
 }
 
-/// A guard for the time in which a worker is blocked.
+/// A guard: the worker is blocked until this is dropped.
 pub(crate) struct Blocked<'a> {
     worker: &'a Worker,
     depth: Option<RunsInside<'a>>,
-    /// Whether there may be a thread in its place besides the spare ones.
+    /// Whether the pool may have a thread in this worker's place beyond the spare threads.
     extra: bool,
-    /// It waits for jobs of this pool only.
+    /// Whether the worker waits only for jobs of this pool.
     is_own: bool,
     _traced: Option<Scope<'a>>,
 }
@@ -107,7 +109,7 @@ pub(crate) struct Blocked<'a> {
 impl Drop for Blocked<'_> {
     fn drop(&mut self) {
         drop(self.depth.take());
-        // In a forked child the lock may be held forever.
+        // In a forked child the roster's lock may be held forever.
         let Worker { core, depths, .. } = self.worker;
         if !core.key.is_here() {
             return;
@@ -156,7 +158,7 @@ impl Worker {
         core.idle.vacate(index);
     }
 
-    /// Takes the owner's ends of the queues with this index, which has been opened.
+    /// Takes the owner's ends of the queues with this index. The queues must be open.
     fn at(core: Arc<Core>, index: usize) -> Self {
         let me = core.queues.peers.at(index).clone();
         let Some((local, forks)) = me.own.lock().take() else {
@@ -187,12 +189,12 @@ impl Worker {
         core
     }
 
-    /// The state that it shares with the other workers of its pool.
+    /// The state shared by all workers of the pool.
     pub(crate) fn core(&self) -> &Arc<Core> {
         &self.core
     }
 
-    /// Whether this is a worker of that pool.
+    /// Whether this is a worker of the pool `key`.
     #[inline]
     pub(crate) fn is_of(&self, key: Key) -> bool {
         self.core.key == key
@@ -203,7 +205,7 @@ impl Worker {
         self.core.key
     }
 
-    /// Its index in the pool.
+    /// The worker's index in the pool.
     pub(crate) fn index(&self) -> usize {
         self.index
     }
@@ -224,23 +226,23 @@ impl Worker {
         self.core.begin(self.as_teller(), span)
     }
 
-    /// What code on it is told about it.
+    /// The public description of this worker.
     pub(crate) fn info(&self) -> WorkerInfo {
         let pool = self.core.config.pool_name();
         WorkerInfo { index: self.index, role: self.role, pool }
     }
 
-    /// The record of what it runs.
+    /// The record of the running job.
     pub(crate) fn record(&self) -> &Record {
         &self.me.record
     }
 
-    /// Counts a panic of a hook, which has been caught on it.
+    /// Counts a panic of a hook, caught on this worker.
     pub(crate) fn count_panic(&self) {
         self.me.counters.panics.add(1);
     }
 
-    /// Does not count as a worker until the guard is dropped: the pool may have another one in its place.
+    /// Marks the worker as blocked until the guard is dropped: the pool may have another thread in its place.
     pub(crate) fn block(&self) -> Blocked<'_> {
         if self.depths.is_blocked() {
             return self.blocked(false, false, None);
@@ -250,14 +252,14 @@ impl Worker {
         let blocked = self.blocked(extra, false, traced);
         self.core.replace_blocked();
         if self.core.idle.is_stuck() {
-            // A worker that waits for the pool's jobs runs them.
+            // A waiting worker runs the queued jobs.
             self.core.events.candidates.call_last();
         }
         blocked
     }
 
-    /// The same for a wait inside a job, which is for jobs of this pool only or not; `None` if no other worker of the pool would be left to
-    /// run anything.
+    /// Like [`block`](Self::block), for a wait inside a job; `is_own` if the wait is only for jobs of this pool.
+    /// Returns `None` if no other worker of the pool would be left to run jobs.
     fn block_to_wait(&self, is_own: bool) -> Option<Blocked<'_>> {
         let config = &self.core.config;
         let may_exceed = !config.is_driven && (config.spare.is_none() || self.depth() > DEPTH);
@@ -265,7 +267,7 @@ impl Worker {
             if !self.core.idle.is_stuck() {
                 return Some(self.blocked(false, false, None));
             }
-            // A call that blocks does not let the pool exceed its limits, a wait inside it does.
+            // A blocking call must not let the pool exceed its limits; a wait inside the call may.
             if !may_exceed || !self.core.idle.exceed_to_wait() {
                 return None;
             }
@@ -290,7 +292,7 @@ impl Worker {
         self.core.idle.snapshot().discards()
     }
 
-    /// Runs one job after another until the worker leaves, or a job panics. It `is_new` until it looks for work.
+    /// Runs jobs until the worker leaves, or a job panics. `is_new` is true until the worker first looks for work.
     fn turns(&self, is_new: &Cell<bool>) {
         if is_new.take() {
             // The start hook may have forked.
@@ -301,7 +303,7 @@ impl Worker {
             }
         }
         loop {
-            // Before it takes a job: it runs each job that it takes, so that no look at the queues misses anything.
+            // Checked before a job is taken: every job taken is run, so no look at the queues misses a job.
             if self.core.idle.snapshot().interrupts() {
                 match self.interrupted() {
                     Interrupted::GoesOn => {}
@@ -311,7 +313,7 @@ impl Worker {
             }
             if self.pace.is_due() {
                 self.look_elsewhere(Row::Over);
-                // A row of high jobs in the look is over when the turn's own job has run.
+                // A row of high jobs in the look is over once the turn's own job has run.
                 self.pace.end_turn();
             }
             if let Some(job) = self.local.pop() {
@@ -326,7 +328,7 @@ impl Worker {
         }
     }
 
-    /// Takes the oldest job of all, if no worker has a queue of its own, and nothing on this one comes first.
+    /// Takes the pool's oldest job, if the workers have no queues of their own, and no fork or mail here comes first.
     #[inline(always)]
     fn pop_shared(&self) -> Option<Job> {
         let comes_first =
@@ -334,8 +336,8 @@ impl Worker {
         if comes_first { None } else { self.core.queues.injectors.pop_shared() }
     }
 
-    /// Takes what waits elsewhere first, so that jobs from outside, the oldest job of the own queue, timers and I/O do not wait
-    /// forever. Called from time to time.
+    /// Runs work from elsewhere, so that jobs from outside, the oldest job of the own queue, timers and I/O do not wait
+    /// forever. Called at the worker's pace.
     #[cold]
     #[inline(never)]
     fn look_elsewhere(&self, row: Row) {
@@ -349,7 +351,7 @@ impl Worker {
             return;
         }
         if self.poll_events() {
-            // What comes first in this look may take long.
+            // The jobs run first in this look may take long.
             self.announce_taken();
         }
         if self.leftovers.are_swept_elsewhere(self.core.queues.sweeps()) {
@@ -367,7 +369,7 @@ impl Worker {
         }
         let share = self.pace.share();
         let taken = if self.local.is_lifo() {
-            // The newest job is run first, so a job queued here would wait for all later submissions of this worker's jobs.
+            // The newest job is run first, so a job queued here would wait for all later submissions by this worker.
             let outside = || self.core.queues.injectors.pop(self.route.cursor());
             let taken = core::iter::from_fn(outside).take(share);
             let count = taken.map(|job| self.run_in_look(job)).count();
@@ -387,18 +389,18 @@ impl Worker {
         self.run_taken(job);
         self.end_if_orphan();
         self.pace.end_turn();
-        // The look has more jobs, and the turn has one after it.
+        // More jobs of the look, or the turn's own job, come next.
         self.run_urgent();
     }
 
-    /// Leaves, after the pool was made smaller, if there is still a surplus worker. The jobs on its queue stay there, for the
-    /// others to steal.
+    /// Leaves if the pool still has a surplus worker after it was made smaller. Jobs on the own queue stay there, to be
+    /// stolen.
     #[cold]
     #[inline(never)]
     fn leaves(&self) -> bool {
         self.end_if_orphan();
         let mailbox = &self.me.mailbox;
-        // No other worker may run local futures.
+        // Local futures can't run on peers.
         if mailbox.has_locals() {
             return false;
         }
@@ -407,18 +409,18 @@ impl Worker {
             if self.core.queues.has_work() {
                 self.core.help();
             }
-            // Now, and not once the hook at the end has returned.
+            // Done here rather than after the stop hook.
             self.core.look_for_quiet();
         }
         leaves
     }
 
-    /// In a child that a job forked: aborts the process when that job ends.
+    /// Called in a child forked by a job: makes the process abort when this job ends.
     fn orphan(&self) {
         self.pace.interrupt();
     }
 
-    /// Aborts a forked child whose only thread would continue as a worker: the jobs that it would find are the parent's.
+    /// Aborts a forked child whose only thread would continue as a worker: the queued jobs belong to the parent.
     fn end_if_orphan(&self) {
         self.core.end_if_orphan();
     }
@@ -449,7 +451,7 @@ impl Worker {
         }
     }
 
-    /// Drops a job if the pool is being discarded, else notes what it is and runs it.
+    /// Drops a job if the pool is being discarded; otherwise records and runs it.
     #[cold]
     fn run_or_discard(&self, job: Job) -> Outcome {
         if self.discards() {
@@ -485,7 +487,7 @@ impl Worker {
         }
     }
 
-    /// Applies the pool's policy to a panic that no handle takes.
+    /// Applies the pool's policy to a panic without a handle.
     #[cold]
     fn panicked(&self, payload: Box<dyn Any + Send>) {
         self.count(Outcome::Panicked);
@@ -495,8 +497,8 @@ impl Worker {
     }
 }
 
-/// The job that this thread runs is known by a name, and by the place of its submission. A job of another pool, which has entered
-/// that one, is not shown.
+/// Labels this thread's running job with a name and the place of its submission, for a trace. Does nothing if the
+/// thread has entered another pool: the job then belongs to that pool.
 #[inline(always)]
 pub(crate) fn label_job(
     name: Option<&Cow<'static, str>>,
@@ -512,13 +514,13 @@ pub(crate) fn label_job(
     }
 }
 
-/// Whether a wait of this thread may run jobs inside the current one. A job that unwinds waits where a value of it is dropped; jobs
-/// that ran inside that wait would see [`std::thread::panicking`], although they don't panic.
+/// Whether a wait on this thread may run jobs inside the current job. A job that unwinds may wait in a destructor. Jobs
+/// that ran inside this wait would see [`std::thread::panicking`] although they don't panic.
 pub(crate) fn runs_in_place() -> bool {
     !std::thread::panicking()
 }
 
-/// Calls what may block; on a worker, its pool may have another thread in its place in the meantime.
+/// Calls a closure that may block. On a worker, the pool may have another thread in its place meanwhile.
 pub(crate) fn blocking<R>(call: impl FnOnce() -> R) -> R {
     CURRENT.with(|worker| {
         let _blocked = worker.map(Worker::block);

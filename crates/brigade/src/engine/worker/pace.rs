@@ -1,18 +1,18 @@
 //! When a worker with jobs of its own looks elsewhere, and how much it takes from there.
 //!
-//! **How often.** After the configured number of jobs, or after some 100 µs if that is sooner: half of tokio's target for its
-//! global queue (`TARGET_GLOBAL_QUEUE_INTERVAL` in `runtime/scheduler/multi_thread/stats.rs`). The duration of the last jobs
-//! determines how many jobs that is. The clock is read after a few jobs at first, and then after twice as many as last time, as
-//! the next ones may take longer: one tiny job between long ones says little about them. While the clock changes nothing it is
-//! read only at every fourth look, so that tiny jobs do not pay for it. With [`Fairness::Interval`] the time is the configured
-//! one. Where the worker is due before its time it only reads the clock, after 61 jobs at most, so that jobs that become long are
-//! noticed.
+//! **How often.** After the configured number of jobs, or after about 100 µs if this is sooner: half of tokio's target
+//! for its global queue (`TARGET_GLOBAL_QUEUE_INTERVAL` in `runtime/scheduler/multi_thread/stats.rs`). The duration of
+//! the last jobs gives the number of jobs in 100 µs. The clock is read after a few jobs at first, then after twice as
+//! many as last time, because the next jobs may take longer: a tiny job between long jobs says little about them. While
+//! the clock changes nothing, it is read only at every fourth look, so that tiny jobs do not pay for it. With
+//! [`Fairness::Interval`] the time is configured, and a worker that is due earlier only reads the clock. It does so
+//! after 61 jobs at most, so that jobs that become long are noticed.
 //!
-//! **How much.** One job at first; twice as many as last time if there was more, up to as many as there are jobs between two
-//! looks, or a sixteenth of that if these are short. So jobs from outside that have waited for a few looks get half of the
-//! worker's turns, or one in 20 if jobs are short. `docs/design/engine.md` derives the bound. A larger share of short jobs
-//! costs more than it gains: the jobs that are taken overflow the worker's own queue, and return to the injector. `brigade-lab
-//! fairness` and `throughput` measure it.
+//! **How much.** A single job at first; twice as many as last time if there was more, up to the number of jobs between
+//! two looks, or a sixteenth of it if jobs are short. So jobs from outside that have waited for a few looks get half of
+//! the worker's turns, or 1 in 20 if jobs are short. `docs/design/engine.md` derives the bound. A larger share of short
+//! jobs costs more than it gains: the taken jobs overflow the worker's own queue, and return to the injector.
+//! `brigade-lab fairness` and `throughput` measure it.
 
 use core::cell::Cell;
 use core::time::Duration;
@@ -22,56 +22,56 @@ use brigade_sync::time;
 
 use crate::values::{Fairness, INJECTOR_INTERVAL};
 
-/// How long a worker runs jobs of its own queue before it looks elsewhere.
+/// How long a worker runs jobs of the own queue before it looks elsewhere.
 const TARGET: Duration = Duration::from_micros(100);
 
-/// A worker with short jobs gives one in this many turns to jobs from outside.
+/// A worker with short jobs gives 1 in `SHORT` turns to jobs from outside.
 const SHORT: u32 = 16;
 
-/// Jobs until the clock is read, if it has not been since the worker slept.
+/// Jobs until the clock is first read after a sleep.
 const FEW: u32 = 8;
 
-/// Looks between two reads of the clock while these change nothing.
+/// Looks between two reads of the clock while the reads change nothing.
 const UNTIMED: u32 = 3;
 
-/// The pace of one worker.
+/// The pace of a worker.
 pub(super) struct Pace {
-    /// Jobs until it is due, or [interrupted](Self::interrupt).
+    /// Jobs until the worker is due, or [interrupted](Self::interrupt).
     left: Cell<u32>,
-    /// Jobs from then until it is due.
+    /// Jobs from the interruption until the worker is due.
     rest: Cell<u32>,
-    /// Jobs between the last time that it was due and the next.
+    /// Jobs between the last and the next time at which the worker is due.
     ahead: Cell<u32>,
-    /// Jobs from the last look until it was last due.
+    /// Jobs from the last look until the worker was last due.
     done: Cell<u32>,
     /// Jobs between two looks.
     interval: Cell<u32>,
     /// The maximum of `interval`.
     most: u32,
-    /// How long the worker runs jobs of its own queue before it looks elsewhere.
+    /// The target time: how long the worker runs jobs of the own queue before it looks elsewhere.
     target: Duration,
-    /// Whether it looks only when that time has passed.
+    /// Whether the worker looks only when `target` has passed.
     is_timed: bool,
-    /// When the clock was last read, and how many jobs have been run since; `None` if the worker has slept since.
+    /// When the clock was last read, and the number of jobs since; `None` if the worker has slept since.
     timed: Cell<Option<(Instant, u32)>>,
     /// Looks until the clock is read again.
     untimed: Cell<u32>,
-    /// How many jobs are taken from outside at the next look.
+    /// How many jobs the next look takes from outside.
     share: Cell<u32>,
-    /// When a look last told that the target time had passed.
+    /// When a look last found the target time over.
     told: Cell<Instant>,
-    /// How often it has looked, and how many jobs it has run in looks.
+    /// The number of looks, and of jobs run in looks.
     looks: Cell<u32>,
 }
 
-/// What a look is.
+/// The kind of a look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Look {
-    /// None: it is not time yet, and only the clock was read, if that.
+    /// No look: it is not time yet. At most the clock was read.
     Early,
-    /// One of several in [`TARGET`].
+    /// One of several looks in [`TARGET`].
     Often,
-    /// The first one after that time.
+    /// The first look after the target time.
     InTime,
 }
 
@@ -98,17 +98,17 @@ impl Pace {
         }
     }
 
-    /// The number of the current turn; no two of the next 2^32 looks have the same.
+    /// The number of the current turn, unique among the next 2^32 looks.
     pub(super) fn turn(&self) -> u64 {
         (u64::from(self.looks.get()) << 32) | u64::from(self.left.get() + self.rest.get())
     }
 
-    /// How often it has looked, and how many jobs it has run in looks.
+    /// The number of looks, and of jobs run in looks.
     pub(super) fn looks(&self) -> u32 {
         self.looks.get()
     }
 
-    /// Ends the turn of a job that was run in a look.
+    /// Ends the turn of a job run in a look.
     pub(super) fn end_turn(&self) {
         self.looks.set(self.looks.get().wrapping_add(1));
     }
@@ -121,28 +121,28 @@ impl Pace {
         left == 0
     }
 
-    /// Counts a job that it does not look before; if it is due, it looks before the next one.
+    /// Counts a job without a look before it; if the worker is due, it looks before the next job.
     pub(super) fn count(&self) {
         match self.left.get() {
-            // There may be more of them than were to come before it is due.
+            // More such jobs may come than were left until the worker is due.
             0 | 1 => self.done.set(self.done.get().saturating_add(1)),
             left => self.left.set(left - 1),
         }
     }
 
-    /// Whether the worker looks elsewhere before its next job.
+    /// Whether the worker looks elsewhere before the next job.
     #[inline]
     pub(super) fn is_due_next(&self) -> bool {
         self.left.get() <= 1
     }
 
-    /// Makes the worker look before its next job, beside its pace.
+    /// Makes the worker look before the next job, without a change of the pace.
     pub(super) fn interrupt(&self) {
         self.rest.set(self.rest.get() + self.left.get() - 1);
         self.left.set(1);
     }
 
-    /// Notes that the worker was due, and determines when it will be next.
+    /// Notes that the worker was due, and determines when it is due next.
     pub(super) fn look(&self) -> Look {
         self.left.set(self.rest.take());
         if self.left.get() > 0 { Look::Early } else { self.look_by(time::now) }
@@ -157,7 +157,7 @@ impl Pace {
         // Half of the time is near enough.
         let enough = if fit < self.most { fit.div_ceil(2) } else { self.most };
         let is_early = if self.is_timed { in_time.is_none() } else { done < enough };
-        // The next look comes after `most` jobs at most, where that depends on their number.
+        // If looks depend on the number of jobs, the next look comes after `most` jobs at most.
         let done = if is_early && !self.is_timed { done } else { 0 };
         self.done.set(done);
         let ahead = self.ahead.get().min(self.most - done);
@@ -173,8 +173,8 @@ impl Pace {
         }
     }
 
-    /// Determines the number of jobs between two looks; returns the time if it read the clock, and how many jobs fit into the
-    /// target time, as far as it knows.
+    /// Determines the number of jobs between two looks. Returns the time if it read the clock, and how many jobs fit
+    /// into the target time, as far as known.
     fn adapt(&self, now: impl FnOnce() -> Instant) -> (Option<Instant>, u32) {
         let ran = self.ahead.get();
         let Some((since, jobs)) = self.timed.get() else {
@@ -202,7 +202,7 @@ impl Pace {
         (Some(now), fit)
     }
 
-    /// Notes that the worker sleeps, as that time must not count as its jobs'.
+    /// Notes that the worker sleeps: a sleep must not count as the time of jobs.
     pub(super) fn pause(&self) {
         self.timed.set(None);
         let left = self.left.get() + self.rest.take();
@@ -221,7 +221,7 @@ impl Pace {
         self.share.get() as usize
     }
 
-    /// Notes how many of them the worker has taken.
+    /// Notes how many jobs the worker has taken from outside.
     pub(super) fn has_taken(&self, jobs: usize) {
         let all = jobs >= self.share();
         let most = if self.runs_short_jobs() { self.most / SHORT } else { self.interval.get() };
@@ -271,7 +271,7 @@ mod tests {
         assert_eq!(shares(&Pace::new(Fairness::Every(1))), [1; 8]);
     }
 
-    /// Runs jobs, each for some microseconds by a clock of its own; returns those before which the worker was due.
+    /// Runs jobs, each for some microseconds of a virtual clock; returns the jobs before which the worker was due.
     fn run(pace: &Pace, jobs: Range<u32>, micros: impl Fn(u32) -> u64) -> Vec<(u32, Look)> {
         let clock = Cell::new(pace.told.get());
         let run = |&job: &u32| clock.set(clock.get() + Duration::from_micros(micros(job)));
@@ -279,7 +279,7 @@ mod tests {
         jobs.map(|job| (job, pace.look_by(|| clock.get()))).collect()
     }
 
-    /// Like [`run`]; returns those before which the worker looked elsewhere.
+    /// Like [`run`]; returns the jobs before which the worker looked elsewhere.
     fn looks(pace: &Pace, jobs: Range<u32>, micros: impl Fn(u32) -> u64) -> Vec<u32> {
         let due = run(pace, jobs, micros).into_iter();
         due.filter(|&(_, look)| look != Look::Early).map(|(job, _)| job).collect()

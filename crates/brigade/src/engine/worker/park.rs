@@ -1,4 +1,4 @@
-//! How a worker goes to sleep, and what wakes it.
+//! How a worker goes to sleep, and how it wakes.
 
 use core::time::Duration;
 use std::time::Instant;
@@ -10,15 +10,16 @@ use crate::engine::idle::{Idle, Parked, Watch};
 use crate::engine::probe::Event;
 use crate::values::Idle as Policy;
 
-/// The fraction of the keep-alive, and the minimum, for which a worker sleeps again if it has been idle for long but is needed.
-/// It is needed if others are blocked or a job is being submitted.
+/// The fraction of the keep-alive, and the minimum, for which a long-idle worker sleeps again if it is needed: peers
+/// are blocked, or a job is being submitted.
 const STAY: (u32, Duration) = (8, Duration::from_millis(10));
 
-/// A spin before a sleep, or instead: the state that keeps other workers from spinning meanwhile, and its end; `None` if this worker never sleeps.
+/// A spin before or instead of a sleep: the state that keeps peers from spinning meanwhile, and the end of the spin.
+/// `None` if the worker never sleeps.
 struct Spin<'a>(Option<(&'a Idle, Option<Instant>)>);
 
 impl Spin<'_> {
-    /// Pauses; `false` if the worker sleeps now.
+    /// Pauses; returns `false` if the spin is over.
     fn goes_on(&self) -> bool {
         brigade_sync::hint::spin_loop();
         match self.0 {
@@ -41,13 +42,13 @@ impl Drop for Spin<'_> {
 }
 
 impl Worker {
-    /// Sleeps until there is something to do. Called as a searcher.
+    /// Sleeps until there is something to do. The caller must be a searcher.
     pub(super) fn park(&self) -> Parked {
         self.park_unless(|| false)
     }
 
-    /// Like [`park`](Self::park), but continues as a searcher if the last look finds that `is_over`. A thread that makes it so must
-    /// then pick this worker, as one that waits [inside a job](super::run_until).
+    /// Like [`park`](Self::park), but continues as a searcher if `is_over` returns `true` in the last look. A thread
+    /// that ends the wait later must pick this worker, which waits [inside a job](super::run_until).
     #[inline]
     pub(super) fn park_unless(&self, is_over: impl FnOnce() -> bool) -> Parked {
         let core = &*self.core;
@@ -57,7 +58,7 @@ impl Worker {
         self.note_yields(false);
         let events = &core.events;
         let announced = core.idle.announce(self.index, events.are_wanted(), events.take_call());
-        // The last look, at every source there is.
+        // The last look, at every source of work.
         self.fence_forks_or_ask();
         if core.queues.has_work() || !self.me.mailbox.is_empty() || is_over() {
             return self.withdraw();
@@ -76,7 +77,7 @@ impl Worker {
         parked
     }
 
-    /// Withdraws the announcement, or takes the token of a thread that has already picked this worker.
+    /// Withdraws the announcement. If the worker has already been picked, waits for the token.
     pub(super) fn withdraw(&self) -> Parked {
         if self.core.idle.pick_this(self.index) {
             self.tell(Event::Withdraws);
@@ -86,7 +87,7 @@ impl Worker {
         self.woken()
     }
 
-    /// What this worker was woken for.
+    /// Handles a wake-up; returns whether the worker searches or leaves.
     #[inline(never)]
     pub(super) fn woken(&self) -> Parked {
         self.me.counters.wakes.add(1);
@@ -98,7 +99,7 @@ impl Worker {
         if self.core.idle.snapshot().terminated() { Parked::Leave } else { Parked::Search }
     }
 
-    /// Sleeps until this worker has been picked, has seen events, or is no longer a worker.
+    /// Sleeps until this worker is picked, sees events, or leaves.
     fn sleep(&self, mut holds_driver: bool) -> Parked {
         self.tell(Event::Sleeps(holds_driver));
         let mut spin = self.spin();
@@ -134,7 +135,7 @@ impl Worker {
         }
     }
 
-    /// How this worker spins before it sleeps, or instead, if it does.
+    /// Returns the spin before or instead of a sleep; `None` if the worker sleeps at once.
     fn spin(&self) -> Option<Spin<'_>> {
         let (idle, policy) = (&self.core.idle, self.core.config.idle);
         let until = match policy {
@@ -148,8 +149,8 @@ impl Worker {
         Some(Spin(until))
     }
 
-    /// Becomes the driver holder if there is something to wait for, no other worker holds the driver, and the monitor does not look after it, as it
-    /// does while workers run.
+    /// Becomes the driver holder if timers or I/O are wanted, no worker holds the driver, and the monitor does not
+    /// attend to it, as it does while workers run.
     fn takes_driver(&self) -> bool {
         let core = &*self.core;
         let seen = core.idle.snapshot();
@@ -160,13 +161,13 @@ impl Worker {
         !(others_run && core.ask_monitor(Watch::Widely)) && core.idle.hold_driver(self.index)
     }
 
-    /// When this worker leaves if it may be idle for `patience` more; `None` if it stays.
+    /// The time at which this worker leaves after idling for `patience`; `None` if it stays.
     fn leave_at(&self, patience: Duration) -> Option<Instant> {
         if self.me.mailbox.has_locals() || self.is_inside() {
             return None;
         }
         let leaves = self.core.config.core_timeout || self.core.idle.is_beyond_core();
-        // A time too far in the future to be represented is never.
+        // A time too far in the future to be represented never comes.
         leaves.then(|| time::now().checked_add(patience)).flatten()
     }
 
@@ -185,7 +186,8 @@ impl Worker {
         let core_too = core.config.core_timeout;
         let leaves = core.idle.retire(self.index, core_too, core.events.are_wanted());
         if leaves {
-            // What another thread left to this worker it decides by the roster without it, but a look is cheap here.
+            // Forks need the fence (`engine/FORKS.md`). A submitter that relied on this worker decides by the roster
+            // without it, but a look is cheap here.
             self.fence_forks();
             if core.queues.has_work() {
                 core.help();

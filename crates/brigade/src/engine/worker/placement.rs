@@ -1,13 +1,14 @@
-//! Where the threads run that this worker wakes, or that wake it. `docs/design/placement.md` has the reasons.
+//! On which CPUs a woken worker and the waking thread run. `docs/design/placement.md` has the reasons.
 
 use super::Worker;
 use crate::engine::core::Core;
 use crate::engine::sleep::sleeper::leave_this_cpu;
 
 impl Worker {
-    /// Wakes or starts a worker for published work, as [`Core::help`].
+    /// Wakes or starts a worker for published work, like [`Core::help`].
     pub(super) fn help(&self) {
-        // Wakes for events are the kernel's: the jobs are short, as a rule, and the events may come from other processes on this machine.
+        // The kernel places workers woken for events: their jobs are usually short, and the events may come from other
+        // processes on this machine.
         if self.activity.polls() || self.activity.has_slept_on_driver() {
             let _ = self.core.help_by(Core::wake);
         } else {
@@ -15,7 +16,8 @@ impl Worker {
         }
     }
 
-    /// Notes a peer that this worker has woken; it [looks](Self::move_woken) before its next job whether the peer runs.
+    /// Notes a peer woken by this worker. Before its next job, this worker [looks](Self::move_woken) whether the peer
+    /// runs.
     pub(super) fn has_woken(&self, peer: Option<usize>) {
         if peer.is_some() && self.core.config.may_spread() {
             self.activity.wake(peer);
@@ -23,8 +25,8 @@ impl Worker {
         }
     }
 
-    /// Leaves the CPU to the thread that has woken this worker, if the worker runs in its place and there is more to run. Moves a peer that this worker
-    /// has woken to another CPU, if the peer still waits.
+    /// Leaves the CPU to the waking thread, if this worker runs in its place and more work is queued. Moves a peer
+    /// woken by this worker to another CPU, if the peer still waits.
     pub(super) fn move_woken(&self) {
         if self.me.sleeper.displaces_waker() && self.core.queues.has_work() {
             leave_this_cpu();

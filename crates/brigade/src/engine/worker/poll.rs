@@ -15,11 +15,11 @@ use crate::engine::sleep::events::blocked::{BlockedThread, Elsewhere};
 use crate::engine::sleep::park_spot::ParkSpot;
 use crate::values::Priority;
 
-/// How long a thread yields to another that polls. No worker polls for longer, unless the system has interrupted it.
+/// How long a thread yields to a polling thread. No worker polls for longer, unless the system interrupts it.
 const POLL: Duration = Duration::from_micros(50);
 
-/// How long the thread then sleeps before each look. A foreign thread that has driven the driver of a pool does not tell its
-/// workers.
+/// How long the thread then sleeps before each look. A foreign thread that has driven a pool's driver does not notify
+/// the workers.
 const FOREIGN_POLL: Duration = Duration::from_millis(1);
 
 impl Worker {
@@ -42,14 +42,14 @@ impl Worker {
         found || woken > 0
     }
 
-    /// Waits for timers and I/O as a parked worker, until there is something to do or it is woken, for at most `timeout`;
-    /// `None` if that has elapsed.
+    /// Waits for timers and I/O as a parked worker, until there is something to do or the worker is woken; `None` after
+    /// `timeout`.
     pub(super) fn poll_as_sleeper(&self, timeout: Option<Duration>) -> Option<Parked> {
         let (events, spot) = (&self.core.events, &self.me.sleeper.spot);
         events.note_poll();
         let timeout = timeout.into_iter().chain(events.timers.until()).min();
         let (mut left, mut woken) = (None, 0);
-        // Withdraws before anything is queued: while all workers are parked, nothing is.
+        // Withdraws before anything is queued: a parked worker queues nothing.
         let leave = |left: &mut Option<Parked>| _ = left.get_or_insert_with(|| self.withdraw());
         if events.driver.is_made() {
             let polled = spot.sleep_elsewhere(|| {
@@ -64,7 +64,7 @@ impl Worker {
                 Err(_) => return Some(self.woken()),
                 Ok(true) => {}
                 Ok(false) => {
-                    // A blocked thread polls until we call it.
+                    // A blocked thread polls until it is called.
                     events.candidates.call_poller();
                     if self.await_poller(spot, timeout) {
                         return Some(self.woken());
@@ -84,7 +84,7 @@ impl Worker {
         left
     }
 
-    /// Waits while another thread polls, for at most `timeout`; `true` if there was a token, which has been taken.
+    /// Waits while the driver is in use, for at most `timeout`; `true` if there was a token, which is taken.
     fn await_poller(&self, spot: &ParkSpot, timeout: Option<Duration>) -> bool {
         let begun = time::now();
         while self.core.events.driver.is_driven() {
@@ -102,7 +102,7 @@ impl Worker {
         false
     }
 
-    /// Calls `first` and fires the timers that are due; `true` if there were any.
+    /// Fires the due timers, and calls `first` before each; `true` if there were any.
     #[inline]
     fn fire(&self, mut first: impl FnMut()) -> bool {
         let Some(next) = self.core.events.timers.next() else { return false };
@@ -110,7 +110,7 @@ impl Worker {
         next <= now && self.fire_due(now, &mut first)
     }
 
-    /// Fires the timers that are due at `now`, as [`fire`](Self::fire) does.
+    /// Fires the timers due at `now`, like [`fire`](Self::fire).
     #[inline(never)]
     fn fire_due(&self, now: Instant, first: &mut dyn FnMut()) -> bool {
         let timers = &self.core.events.timers;
@@ -121,7 +121,7 @@ impl Worker {
             let is_closure = entry.is_closure();
             contain(|| entry.fire(&mut |class, job| self.queue_due(class, job)));
             if is_closure {
-                // After the job has been queued: a pool that finishes what it has accepted must not end in between.
+                // After the job has been queued: a pool that finishes accepted work must not end in between.
                 timers.closure_left();
             }
         }
@@ -129,9 +129,9 @@ impl Worker {
         count > 0
     }
 
-    /// Queues the job of a timer that is due.
+    /// Queues the job of a due timer.
     fn queue_due(&self, class: Priority, job: Job) {
-        // If this worker is about to end, the pool has terminated since it slept.
+        // A worker that is about to end accepts nothing: the pool has terminated since it slept.
         let queued = match self.core.idle.snapshot().terminated() {
             true => Err(job),
             false => self.submit_as(Some(class), job),
@@ -139,9 +139,9 @@ impl Worker {
         queued.unwrap_or_else(|job| self.core.drop_job(job));
     }
 
-    /// Sleeps inside a job until there is a token or mail, and polls timers and I/O if no other thread can; counts as blocked
-    /// meanwhile. Returns whether there was a token, after it has polled or has slept for `patience`, too; `None` at once if no worker of the
-    /// pool would be left to run anything.
+    /// Sleeps inside a job until there is a token or mail, and counts as blocked. Polls timers and I/O if no other
+    /// thread can. Returns whether the sleep ended with a token, not with mail, ready events or the end of `patience`.
+    /// Returns `None` immediately if no worker of the pool would be left to run jobs.
     pub(super) fn sleep_blocked(
         &self,
         thread: &Arc<BlockedThread>,
@@ -160,7 +160,7 @@ impl Worker {
             } else {
                 candidate.begin_polling();
             }
-            // If we poll, this has begun before: otherwise `block_to_wait` would call another candidate to poll.
+            // A poller has begun before this: otherwise `block_to_wait` would call a second candidate to poll.
             let Some(blocked) = self.block_to_wait(is_own) else { break None };
             if is_own && self.core.is_held_up() {
                 drop(blocked);
@@ -173,19 +173,20 @@ impl Worker {
             if candidate.polls() {
                 events.timers.leap();
             }
-            // Not while we are blocked: due jobs are queued here, and announced when we block again.
+            // Not while blocked: due jobs are queued here, and announced when this thread blocks again.
             if self.poll_events() || patience.is_some() {
                 break Some(false);
             }
         };
         mailbox.stop_waiting();
         drop(candidate);
-        // We may have been called to poll in place of another thread.
+        // This thread may have been called as the poller.
         self.core.see_to_driver();
         slept
     }
 
-    /// Sleeps once; `false` if that did not end with a token. A worker that becomes the driver holder while we poll calls us.
+    /// Sleeps once; `false` if the sleep did not end with a token. A worker that becomes the driver holder while this
+    /// thread polls calls it.
     fn sleep_in_job(
         &self,
         thread: &BlockedThread,

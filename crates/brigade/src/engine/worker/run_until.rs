@@ -16,44 +16,45 @@ use crate::engine::probe::Event;
 use crate::engine::sleep::backoff::Backoff;
 use crate::engine::sleep::events::blocked::{BlockedThread, Elsewhere};
 
-/// What a job on a worker waits for.
+/// A wait of a job on a worker: how it ends, and which parts may run meanwhile.
 pub(crate) trait Awaited {
-    /// Whether the worker looks for something to run for some time before it sleeps.
+    /// Whether the worker searches for parts for a while before it sleeps.
     const BACKS_OFF: bool = false;
 
     /// Whether the wait is over.
     fn is_over(&mut self) -> bool;
 
-    /// Has the waker be woken when the wait may be over, in place of any other; `false` if it is over already.
+    /// Registers a waker, in place of any earlier waker, to be woken when the wait may be over. Returns `false` if the
+    /// wait is over already.
     fn register(&mut self, waker: Waker) -> bool;
 
-    /// The parker of its thread, if the wait has one already.
+    /// The parker of the waiting thread, if the wait has one already.
     fn thread(&self) -> Option<&Arc<BlockedThread>> {
         None
     }
 
-    /// How long the worker sleeps before it looks again, although nothing ends its sleep: the awaited future is queued, and the program may
-    /// block all threads that could poll it.
+    /// How long the worker sleeps before it looks again without a wake-up: the awaited future is queued, and the
+    /// program may block all threads that could poll it.
     fn patience(&self) -> Option<Duration> {
         None
     }
 
-    /// Whether only jobs of the worker's pool end it.
+    /// Whether only jobs of the worker's pool end the wait.
     fn is_own(&self, worker: &Worker) -> bool;
 
-    /// It has slept, and a token has been taken or not.
+    /// Notes that the worker has slept, and whether it took a token.
     fn slept(&mut self, has_token: bool) {
         let _ = has_token;
     }
 
-    /// Runs something that the wait depends on, if this worker may begin to; `false` if there is nothing.
+    /// Runs a part that the wait depends on, if this worker may begin one; `false` if there is none.
     fn run_part(&mut self, worker: &Worker) -> bool {
         let _ = worker;
         false
     }
 }
 
-/// Wakes a worker that is parked in the middle of a job.
+/// Wakes a worker parked inside a job.
 struct Call {
     core: Arc<Core>,
     index: usize,
@@ -62,14 +63,14 @@ struct Call {
 impl Wake for Call {
     fn wake(self: Arc<Self>) {
         let Self { core, index } = &*self;
-        // In a child that the job has forked, the roster's lock may be held forever.
+        // In a child forked by the job, the roster's lock may be held forever.
         if core.key.is_here() && core.idle.pick_this(*index) {
             core.wake(*index);
         }
     }
 }
 
-/// Keeps the pool from being idle, and from its end, for a job that waits while its worker may be parked.
+/// Keeps the pool from being quiet or terminated while a job waits on a worker that may be parked.
 struct InJob<'a>(&'a Core, bool);
 
 impl<'a> InJob<'a> {
@@ -89,14 +90,14 @@ impl Drop for InJob<'_> {
 }
 
 impl Worker {
-    /// Waits inside the job that runs, and runs what the wait depends on and what only this worker may run; anything, if no other worker
-    /// is left to.
+    /// Waits inside the running job. Meanwhile runs parts that the wait depends on, and the worker's mail, or any job
+    /// if no other worker is left to run jobs.
     pub(crate) fn run_until<A: Awaited>(&self, awaited: &mut A) {
         let (runs, mut backoff) = (runs_in_place(), Backoff::default());
         while !awaited.is_over() {
-            // What is awaited in a forked child is the parent's.
+            // In a forked child the awaited job belongs to the parent.
             self.end_if_orphan();
-            // While the job unwinds, only what no other thread may run.
+            // While the job unwinds, only mail: no other thread may run it.
             let runs_anything = runs && self.runs_anything();
             if (runs && awaited.run_part(self))
                 || if runs_anything { self.run_one() } else { self.run_mail() }
@@ -109,7 +110,8 @@ impl Worker {
         }
     }
 
-    /// Lets others run in a wait whose future yields: the worker's mail, and other jobs here if no other thread is left to run them.
+    /// Lets other jobs run in a wait whose future yields: the worker's mail, or any job if no other thread is left to
+    /// run jobs.
     pub(crate) fn give_way(&self) {
         // No other thread may fire timers.
         self.poll_events();
@@ -117,7 +119,7 @@ impl Worker {
         _ = if is_last && runs_in_place() { self.run_one() } else { self.run_mail() };
     }
 
-    /// Sleeps until the wait may be over, or there is something that this worker must run.
+    /// Sleeps until the wait may be over, or this worker has something to run.
     #[cold]
     fn sleep_until(&self, awaited: &mut impl Awaited) {
         let own = awaited.thread().is_none().then(BlockedThread::of_this_thread);
@@ -135,8 +137,8 @@ impl Worker {
         awaited.slept(woken);
     }
 
-    /// Runs a job of the pool inside the current one, or sleeps as an idle worker does until there is one, or a token; returns whether there
-    /// was one.
+    /// Runs a job of the pool inside the current job. Without one, parks as an idle worker until there is a job or a
+    /// token; returns whether there was a token.
     #[cold]
     fn run_or_park(&self, thread: &BlockedThread, awaited: &mut impl Awaited) -> bool {
         if self.run_one() {
@@ -148,7 +150,7 @@ impl Worker {
         let slept = thread.spot.sleep_elsewhere(|| {
             self.core.idle.start_search();
             let waits = InJob::begin(&self.core, awaited.is_own(self));
-            // Not whether the wait is over, which may count what has ended: the waker has been told how much is left.
+            // A token, not `is_over`, which may count ended jobs: the waker has been told how many are left.
             let parked = self.park_unless(|| thread.has_token());
             drop(waits);
             match parked {
@@ -160,7 +162,7 @@ impl Worker {
         slept.is_err() || thread.take_token()
     }
 
-    /// Runs a local future that was woken, or a share of this worker; `false` if there is none.
+    /// Runs a woken local future, or a share of this worker; `false` if there is none.
     fn run_mail(&self) -> bool {
         let Some(job) = self.take_mail() else { return false };
         let _inside = self.run_inside_job();
@@ -168,36 +170,36 @@ impl Worker {
         true
     }
 
-    /// Whether its waits run any job.
+    /// Whether waits on this worker run any job.
     #[inline]
     pub(crate) fn runs_anything(&self) -> bool {
         self.core.config.waits_run_anything
     }
 
-    /// Whether jobs wait on this worker's own queues.
+    /// Whether jobs are queued on this worker's own queues.
     pub(crate) fn has_queued(&self) -> bool {
         self.local.len() > 0 || !self.me.forks.is_empty()
     }
 
-    /// Runs a job of this worker's own queues inside the current one; `false` if there is none.
+    /// Runs a job from this worker's own queues inside the current job; `false` if there is none.
     pub(crate) fn run_own(&self) -> bool {
         let _inside = self.run_inside_job();
         let origins = self.me.origins.depth();
         self.find_own().map(|job| self.run_inside(job, origins)).is_some()
     }
 
-    /// Takes the newest part, the next job, or what only this worker may run.
+    /// Takes the newest part, the next job, or mail.
     fn find_own(&self) -> Option<Job> {
         self.take_part().or_else(|| self.local.pop()).or_else(|| self.take_mail())
     }
 
-    /// Runs a job of the pool inside the current one; `false` if there is none.
+    /// Runs a job of the pool inside the current job; `false` if there is none.
     pub(crate) fn run_one(&self) -> bool {
         let _inside = self.run_inside_job();
         self.step()
     }
 
-    /// Runs the next job of the pool, after those that are due before it; `false` if there is none.
+    /// Runs the next job of the pool, after jobs that are due before it; `false` if there is none.
     pub(super) fn step(&self) -> bool {
         let step = || {
             if self.core.idle.snapshot().is_prioritized() && self.run_high() {
@@ -219,12 +221,12 @@ impl Worker {
         self.contain(self.me.origins.depth(), step).unwrap_or(true)
     }
 
-    /// Runs a job, and forgets its origin.
+    /// Runs a job inside the current job, and forgets the origins it began.
     pub(super) fn run_inside(&self, job: Job, origins: usize) {
         self.contain(origins, || self.run_taken_inside(|| self.run(job)));
     }
 
-    /// Calls a closure that runs jobs inside another job, and forgets their origins; `None` if a job has panicked.
+    /// Calls a closure that runs jobs inside the current job, and forgets their origins; `None` if a job has panicked.
     fn contain<R>(&self, origins: usize, run: impl FnOnce() -> R) -> Option<R> {
         return_tickets();
         let run = || enter_job(&self.core, run);
@@ -236,11 +238,11 @@ impl Worker {
         ran
     }
 
-    /// Stops searching without a job; the last searcher gets another worker for work that it has not taken.
+    /// Stops searching without a job. The last searcher wakes or starts a worker for the work it leaves behind.
     pub(super) fn end_search(&self) {
         self.tell(Event::HasSearched);
         if self.core.idle.stop_search() {
-            // As in `found`: what has been submitted or forked meanwhile may have woken no other worker.
+            // As in `found`: work submitted or forked meanwhile may have woken no worker.
             if self.core.queues.has_work() || self.has_forks_unseen() {
                 self.core.help();
             }

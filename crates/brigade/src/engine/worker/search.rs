@@ -14,38 +14,38 @@ use crate::engine::queues::injectors::{Injectors, Share};
 use crate::engine::sleep::backoff::Backoff;
 use crate::values::Config;
 
-/// The most jobs taken from the injector at once: enough to amortize its two contended writes, few enough to leave half a queue
-/// for what they spawn.
+/// The most jobs taken from the injector at once: enough to amortize two contended writes, few enough to leave half a
+/// queue for the jobs they spawn.
 const BATCH: usize = 64;
 
-/// How many jobs that events woke together a worker runs alone, besides the first.
+/// The most jobs, besides the first, that a worker runs alone if events woke them together.
 const FEW: usize = 16;
 
-/// Where a worker searches first.
+/// Where a search begins.
 pub(super) struct Route {
-    /// The injector that it took from last.
+    /// The injector used last.
     cursor: Cursor,
-    /// The peer that it tries first.
+    /// Picks the first peer to try.
     random: RefCell<fastrand::Rng>,
     pub(super) look: PeerLook,
 }
 
 impl Route {
     pub(super) fn new(config: &Config, index: usize) -> Self {
-        // The same seed at every start, so that a pool's behaviour depends on timing alone.
+        // The same seed at every start: a pool's behaviour depends on timing alone.
         let random = RefCell::new(fastrand::Rng::with_seed(index as u64));
         Self { cursor: Injectors::cursor(config, index), random, look: PeerLook::default() }
     }
 
-    /// The injector that it took from last.
+    /// The injector used last.
     pub(super) fn cursor(&self) -> &Cursor {
         &self.cursor
     }
 }
 
 impl Worker {
-    /// Finds a job when the worker's own queue is empty: looks everywhere, and sleeps while there is nothing. `None` when the
-    /// worker must leave.
+    /// Finds a job when the worker's own queue is empty: looks everywhere, and sleeps while there is none. Returns
+    /// `None` when the worker must leave.
     #[inline(never)]
     pub(super) fn find(&self) -> Option<Job> {
         self.find_near().or_else(|| {
@@ -54,7 +54,7 @@ impl Worker {
         })
     }
 
-    /// The same without sleeping: `None` if there is no job.
+    /// Like [`find`](Self::find), but returns `None` instead of sleeping.
     pub(super) fn find_now(&self) -> Option<Job> {
         self.find_near().or_else(|| {
             self.core.idle.start_search();
@@ -68,7 +68,7 @@ impl Worker {
         })
     }
 
-    /// Finds a job that this worker may take without searching.
+    /// Finds a job without becoming a searcher.
     #[inline(always)]
     fn find_near(&self) -> Option<Job> {
         let own = self.take_part().or_else(|| self.take_mail_in_turn());
@@ -76,7 +76,7 @@ impl Worker {
         if let Some(job) = own.or_else(|| self.take_mail()) {
             return Some(job);
         }
-        // It is about to wait for events again itself, unless another worker runs.
+        // This worker is about to wait for events again, unless a peer runs.
         let will_wait =
             self.activity.has_slept_on_driver() && self.core.idle.snapshot().running() <= 1;
         if !will_wait && self.poll_events() {
@@ -86,30 +86,32 @@ impl Worker {
         None
     }
 
-    /// Finds the first job of a new worker, which is a searcher at once, as submitters may have woken no other because of it.
+    /// Finds the first job of a new worker. The worker is a searcher at once: submitters that counted on it may have
+    /// woken no worker.
     #[cold]
     pub(super) fn find_first(&self) -> Option<Job> {
-        // In this order: it counts as one that is about to look until it searches.
+        // In this order: the worker counts as about to look until it counts as a searcher.
         self.core.idle.start_search();
         self.core.idle.begin(self.index);
         self.hunt()
     }
 
-    /// Looks everywhere as a searcher, and sleeps while there is nothing.
+    /// Looks everywhere as a searcher, and sleeps while there is no job.
     fn hunt(&self) -> Option<Job> {
         let (has_slept_on_driver, has_run_parts) = self.activity.begin_search();
-        // Where events come one by one there is nothing elsewhere, as a rule, and before it sleeps it looks at every queue anyway.
+        // If events come one by one, the queues are usually empty, and the worker looks at every queue before it sleeps
+        // anyway.
         let mut searches = !has_slept_on_driver || self.core.queues.has_work();
         let mut backoff = has_run_parts.then(Backoff::default);
         loop {
-            // The mailbox first, as it may have been woken for a job there. Then the own queue: the previous worker with this index
-            // may have left jobs, and events may have queued some.
+            // The mailbox first: the worker may have been woken for a job there. Then the own queue: the previous
+            // worker with this index may have left jobs, and events may have queued some.
             let own = self.take_mail().or_else(|| self.take_part()).or_else(|| self.local.pop());
             if let Some(job) = own.or_else(|| if searches { self.search() } else { None }) {
                 return Some(self.found(job));
             }
             searches = true;
-            // Between the last part of one parallel step and the first of the next: `engine/FORKS.md` has the reason.
+            // Between the last part of a parallel step and the first part of the next step (`engine/FORKS.md`).
             let is_seen = || self.core.queues.has_work() || !self.me.mailbox.is_empty();
             if backoff.as_mut().is_some_and(|backoff| backoff.wait(is_seen)) {
                 continue;
@@ -121,7 +123,7 @@ impl Worker {
         }
     }
 
-    /// Stops searching after a job was found, and gets other workers for the rest.
+    /// Stops searching with a job, and wakes or starts workers for the remaining work.
     pub(super) fn found(&self, job: Job) -> Job {
         let is_last = self.core.idle.stop_search();
         if !self.activity.has_slept_on_driver() {
@@ -138,15 +140,16 @@ impl Worker {
                 return job;
             }
         }
-        // Maybe no worker was woken. We may have held the driver, on which a blocked thread relies.
+        // Maybe no worker was woken, and this worker may have held the driver, on which a blocked thread relies.
         if self.core.events.candidates.are_there() {
             self.core.see_to_driver();
         }
         job
     }
 
-    /// Wakes two workers for the jobs that a searcher has queued here beside the one that it runs, even if there are searchers: each of them does
-    /// the same, so the number of workers doubles with each wake-up. `engine/idle/README.md` has the bounds.
+    /// Wakes two workers for the jobs that a searcher has queued here behind the found job, even if there are
+    /// searchers. Each woken worker does the same, so the number of workers doubles with each wake-up.
+    /// `engine/idle/README.md` has the bounds.
     fn wake_for_rest(&self) {
         for _ in 0..if self.local.len() > 1 { 2 } else { 0 } {
             let seen = self.core.idle.snapshot();
@@ -159,7 +162,8 @@ impl Worker {
         }
     }
 
-    /// Whether it runs all that is queued itself: a few jobs that events have just woken. The monitor looks whether they wait for long.
+    /// Whether this worker runs all queued jobs alone: a few, just woken by events. The monitor checks whether they
+    /// wait for long.
     fn keeps_events(&self) -> bool {
         let queued = self.local.len();
         self.activity.has_slept_on_driver()
@@ -173,15 +177,15 @@ impl Worker {
         self.refill(self.share())
     }
 
-    /// Takes a share of what is queued on an injector: returns one job and queues the others.
+    /// Takes a share of an injector's jobs: returns a job and queues the rest.
     pub(super) fn refill(&self, share: Share) -> Option<Job> {
         let job = self.refill_quietly(share)?;
         self.announce_taken();
         Some(job)
     }
 
-    /// Announces jobs that this worker has queued after it took them from elsewhere, other than as a searcher. They were briefly
-    /// not visible: a peer may have gone to sleep because of that.
+    /// Announces jobs moved to this worker's queue, other than as a searcher. They were briefly not visible, so a peer
+    /// may have gone to sleep.
     pub(super) fn announce_taken(&self) {
         let queued = self.local.len();
         if queued > 0 {
@@ -200,7 +204,7 @@ impl Worker {
         Share { parts: self.core.idle.snapshot().live().max(1), most: BATCH }
     }
 
-    /// Looks at the injectors and at every other worker once as a searcher, and again if one was busy.
+    /// Looks at the injectors and at every peer, and again while a queue is busy. The caller must be a searcher.
     pub(super) fn search(&self) -> Option<Job> {
         self.tell(Event::Searches);
         let mut round = 0;
@@ -218,7 +222,7 @@ impl Worker {
                 }
                 Err(StealError::Empty) => return self.take_high_or_low(),
                 Err(StealError::Busy) => {
-                    // A thief that was preempted inside its claim may need this CPU.
+                    // A thief preempted inside its claim may need this CPU.
                     hint::snooze(round);
                     round += 1;
                 }
@@ -226,7 +230,7 @@ impl Worker {
         }
     }
 
-    /// Tries every other worker once: those that are nearer first, and of those that are equally near a random one.
+    /// Tries every peer once: nearer peers first, equally near peers from a random start.
     fn steal(&self) -> Result<Job, StealError> {
         let count = self.core.queues.peers.len();
         let start = self.route.random.borrow_mut().usize(..count);
@@ -252,18 +256,18 @@ impl Worker {
         Err(error)
     }
 
-    /// Tells that this worker has stolen a job, and others that it has queued beside `before`.
+    /// Records a steal: the returned job, and the jobs queued here since there were `before`.
     pub(super) fn tell_of_steal(&self, before: usize, from: usize) {
         let jobs = 1 + self.local.len().saturating_sub(before);
         self.tell(Event::Steals { from, jobs, are_forks: false });
     }
 
-    /// Tells that this worker has stolen a fork.
+    /// Records a stolen fork.
     pub(super) fn tell_of_fork(&self, from: usize) {
         self.tell(Event::Steals { from, jobs: 1, are_forks: true });
     }
 
-    /// Tries one worker; sets the error if it was busy.
+    /// Tries a single worker; sets `error` if it was busy.
     #[inline]
     fn steal_from(&self, victim: usize, error: &mut StealError) -> Option<Job> {
         let peer = self.core.queues.peers.get(victim)?;

@@ -1,7 +1,7 @@
-//! Jobs that wait behind a worker that does not get on: it is in a long job, or the system runs another thread on its CPU.
+//! Jobs queued behind a worker that does not get on: it is in a long job, or the system runs another thread on its CPU.
 //!
-//! A worker that has jobs of its own, or events to handle, does not steal. If all the others are like that, what is queued on a
-//! worker that was preempted waits for a time slice, some 4 ms. So each looks at one peer's queue from time to time.
+//! A worker with its own jobs, or with events to handle, does not steal. If all peers are like this, jobs queued on a
+//! preempted worker wait for a time slice, about 4 ms. So each worker looks at one peer's queue from time to time.
 
 use core::cell::Cell;
 
@@ -9,18 +9,18 @@ use brigade_task::Job;
 
 use super::Worker;
 
-/// The look of a worker at one peer's queue.
+/// A worker's look at the queue of a peer.
 #[derive(Default)]
 pub(super) struct PeerLook {
     /// The peer.
     peer: Cell<usize>,
-    /// The epoch of its queue at the last look, if there were jobs.
+    /// The epoch of the queue at the last look, if it had jobs.
     epoch: Cell<Option<u64>>,
 }
 
 impl Worker {
-    /// Looks at the queue of one peer. If it has not moved since the last look, takes half of its jobs: returns the oldest and
-    /// queues the others. If it has, or is empty, the next look is at another one.
+    /// Looks at the queue of a peer. If the queue has not moved since the last look, takes half of the jobs: returns
+    /// the oldest and queues the rest. If it has moved or is empty, the next look is at the next peer.
     pub(super) fn steal_stalled(&self) -> Option<Job> {
         let (peers, look) = (&self.core.queues.peers, &self.route.look);
         let index = look.peer.get();
@@ -36,7 +36,7 @@ impl Worker {
                 let job = self.local.steal_from(queue).ok()?;
                 self.me.counters.stolen.add(1);
                 self.tell_of_steal(before, index);
-                // If it is still where it is then, the rest has waited for long enough at the next look.
+                // If the queue has not moved by the next look, the remaining jobs have waited for long enough.
                 look.epoch.set(Some(queue.epoch()));
                 self.announce_taken();
                 Some(job)

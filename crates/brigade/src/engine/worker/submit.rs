@@ -1,4 +1,4 @@
-//! Submissions by jobs that run on a worker.
+//! Submissions by jobs on a worker.
 
 use core::cell::Cell;
 use core::iter;
@@ -11,24 +11,24 @@ use crate::engine::queues::Accepts;
 use crate::engine::queues::injectors::{MAX_STALE, drop_if_stale};
 use crate::values::Priority;
 
-/// The completed entries in queues, as far as a worker knows.
+/// Completed entries in queues, as far as a worker knows.
 #[derive(Default)]
 pub(super) struct Leftovers {
-    /// The entries that it has left there since the last sweep.
+    /// The entries left by this worker since the last sweep.
     left: Cell<u32>,
-    /// The count of sweeps of the injectors at which it last compacted its own queue.
+    /// The number of injector sweeps when the worker last compacted the own queue.
     sweeps: Cell<u64>,
 }
 
 impl Leftovers {
-    /// Counts one more; returns whether it is time for a sweep.
+    /// Counts an entry; returns whether it is time for a sweep.
     fn add(&self) -> bool {
         let left = (self.left.get() + 1) % MAX_STALE;
         self.left.set(left);
         left == 0
     }
 
-    /// Whether the injectors have been swept so often since the worker has compacted its own queue.
+    /// Whether the injectors have been swept since the worker last compacted the own queue.
     pub(super) fn are_swept_elsewhere(&self, sweeps: u64) -> bool {
         self.sweeps.get() != sweeps
     }
@@ -37,9 +37,9 @@ impl Leftovers {
 impl Worker {
     /// Accepts a closure from a job on this worker, or returns it if the pool is being discarded.
     ///
-    /// Inlined into the caller with everything it does, so that the captures go from registers to the queue's slot. Each
-    /// intermediate copy of a job costs more than the rest of this: the copy's wide loads have to wait for the narrow stores
-    /// that made the closure.
+    /// Inlined into the caller with all callees, so that the captures go from registers to the queue's slot. Each
+    /// intermediate copy of a job costs more than the rest of this: the copy's wide loads must wait for the narrow
+    /// stores that made the closure.
     #[inline(always)]
     pub(crate) fn execute<F: FnOnce() + Send + 'static>(&self, closure: F) -> Result<(), F> {
         if self.discards() {
@@ -58,7 +58,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Queues a job on this worker, or where there is room for it, and wakes a parked peer if necessary.
+    /// Queues a job on this worker, or elsewhere if the own queue is full, and wakes a parked peer if necessary.
     #[inline(always)]
     fn enqueue(&self, job: Job) {
         match self.local.push(job) {
@@ -71,11 +71,11 @@ impl Worker {
         }
     }
 
-    /// Wakes a parked peer for jobs that have just been queued on this worker, except for a lone child while the monitor looks at the
+    /// Wakes a parked peer for jobs just queued on this worker, except for a lone child while the monitor looks at the
     /// queues. `engine/idle/README.md` has the rule.
     #[inline(always)]
     pub(super) fn announce(&self, queued: usize) {
-        // Checked without the fence: a thread that concurrently starts another worker may miss the job, but then this worker
+        // Checked without the fence: a thread that starts a worker concurrently may miss the job, but then this worker
         // runs it.
         if self.core.idle.snapshot().is_alone() {
             return;
@@ -89,14 +89,14 @@ impl Worker {
         self.help();
     }
 
-    /// Leaves a lone child to the monitor, if that looks at the queues. If not, a worker is woken, and the monitor looks from now on. It wakes
-    /// parked workers and starts none.
+    /// Leaves a lone child to the monitor, if it looks at the queues. If not, a worker is woken, and the monitor looks
+    /// from now on. The monitor wakes parked workers and starts none.
     #[inline(always)]
     fn leaves_lone_child(&self, seen: Snapshot) -> bool {
         if seen.parked() == 0 {
             return false;
         }
-        // What a poll has just woken is the next job of this worker, and relies on none.
+        // A job just woken by a poll is this worker's next job, and needs no monitor.
         let leaves = seen.watched() || self.activity.polls();
         if !leaves {
             self.core.ask_monitor(Watch::Closely);
@@ -104,17 +104,17 @@ impl Worker {
         leaves
     }
 
-    /// Accepts a job of a worker that has no queue of its own.
+    /// Accepts a job of a worker without a queue.
     #[inline(always)]
     fn push_shared(&self, job: Job) {
         self.core.queues.injectors.push_accepted(job);
-        // As in `announce`: if it is the only worker, it takes the job itself, after the one that it runs.
+        // As in `announce`: the only worker takes the job itself, after the running job.
         if !self.core.idle.snapshot().is_alone() && self.core.idle.after_exchange().wants_help() {
             self.help();
         }
     }
 
-    /// Accepts a job for which the worker's own queue has no room.
+    /// Accepts a job when the worker's own queue is full.
     #[cold]
     #[inline(never)]
     fn overflow(&self, job: Job) {
@@ -129,7 +129,8 @@ impl Worker {
     /// Moves the older half of the own queue to the injector; `false` if a thief holds a claim.
     fn make_room(&self) -> bool {
         let moved = &self.me.counters.moved;
-        // Counted before the move, so that no reader sees a job twice; then the count is corrected for jobs that thieves took.
+        // Counted before the move, so that no reader sees a job twice. The count is then corrected for jobs taken by
+        // thieves.
         let most = self.local.len().div_ceil(2);
         moved.add(most as u64);
         let done = self.core.queues.injectors.take_overflow(&self.local);
@@ -164,13 +165,13 @@ impl Worker {
         Ok(())
     }
 
-    /// Counts a job that its handle has run or dropped on this worker.
+    /// Counts a job run or dropped by its handle on this worker.
     pub(crate) fn count_in_place(&self, outcome: Outcome) {
         self.count(outcome);
         self.leaves_entry();
     }
 
-    /// Handles the entry of a queued job that has ended on this worker; most often it is the newest of the own queue.
+    /// Handles the entry of a queued job that has ended on this worker; most often the newest entry of the own queue.
     pub(crate) fn leaves_entry(&self) {
         if let Some(job) = self.local.pop_newest() {
             match self.drop_if_stale(job) {
@@ -198,7 +199,7 @@ impl Worker {
         self.queue_again(&mut jobs.into_iter());
     }
 
-    /// Drops a job if it is completed, and counts that; otherwise returns it.
+    /// Drops a completed job, and counts it if it was cancelled; otherwise returns the job.
     fn drop_if_stale(&self, job: Job) -> Option<Job> {
         let mut cancelled = 0;
         let job = drop_if_stale(job, &mut cancelled);
@@ -206,7 +207,8 @@ impl Worker {
         job
     }
 
-    /// Queues jobs on this worker again, in their order. They were briefly not visible, so a peer may have gone to sleep.
+    /// Queues jobs on this worker again, in their order. They were briefly not visible, so a peer may have gone to
+    /// sleep.
     fn queue_again(&self, jobs: &mut dyn Iterator<Item = Job>) {
         let mut queued = 0;
         for job in jobs {

@@ -1,4 +1,4 @@
-//! Futures on a worker: those that it wakes or ends, and its local futures.
+//! Futures on a worker: futures that it wakes or ends, and its local futures.
 
 use core::any::Any;
 
@@ -9,7 +9,8 @@ use crate::engine::key::Key;
 use crate::values::Priority;
 
 impl Worker {
-    /// Like [`resume`](Self::resume), for a future of the class `High` or `Low`: it is queued behind all others of its class.
+    /// Like [`resume`](Self::resume), for a future of the class `High` or `Low`: it is queued behind all jobs of its
+    /// class.
     pub(crate) fn resume_to_lane(&self, class: Priority, job: Job) -> Result<(), Job> {
         if self.core.idle.snapshot().terminated() {
             return Err(job);
@@ -19,10 +20,10 @@ impl Worker {
         self.submit_to_lane(class, job).inspect_err(|_| moved.take_back(1))
     }
 
-    /// Queues a future that was woken by a job on this worker, behind all queued jobs if that was while it was polled; returns it
-    /// if it will not be polled any more.
+    /// Queues a future woken by a job on this worker. If it was woken while it was polled, it is queued behind all
+    /// queued jobs. Returns the future if it will not be polled again.
     pub(crate) fn resume(&self, job: Job, woken: Woken) -> Result<(), Job> {
-        // The pool has ended while this worker held its driver.
+        // The pool ended while this worker held the driver.
         if self.core.idle.snapshot().terminated() {
             return Err(job);
         }
@@ -35,10 +36,10 @@ impl Worker {
         queued.inspect_err(|_| moved.take_back(1))
     }
 
-    /// Whether a future that has woken itself while it was polled here is dropped: its pool drains, and nothing is left but such
-    /// futures. A worker counts as one that runs something else from the start of any job but the later poll of a future.
+    /// Whether a future that wakes itself while polled here is dropped: its pool drains, and only such futures are
+    /// left. From the start of any job but the later poll of a future, a worker counts as running something else.
     ///
-    /// A worker that runs something else may be about to park; then the next future that yields is dropped.
+    /// Such a worker may be about to park; then the next future that yields is dropped.
     #[cold]
     pub(crate) fn drops_yielding(&self, key: Key) -> bool {
         let core = &*self.core;
@@ -46,7 +47,7 @@ impl Worker {
             return false;
         }
         core.idle.watch_yields();
-        // The job that it is inside of waits, maybe for this future.
+        // The job around the current job waits, maybe for this future.
         self.note_yields(!self.is_inside());
         let seen = core.idle.snapshot();
         let others = (seen.live() - seen.parked()).saturating_sub(core.tasks.yielding());
@@ -61,20 +62,20 @@ impl Worker {
         }
     }
 
-    /// Queues the future that this worker has just polled behind all jobs of the pool.
+    /// Queues the future just polled here behind all jobs of the pool.
     fn queue_last(&self, job: Job) -> Result<(), Job> {
         if self.discards() {
             return Err(job);
         }
         self.core.queues.injectors.push_accepted(job);
-        // If there is nothing else here, this worker takes it next itself.
+        // If nothing else is queued here, this worker takes it next.
         if self.local.len() > 0 || !self.me.mailbox.is_empty() {
             self.core.ask_for_help(self.core.idle.after_publishing());
         }
         Ok(())
     }
 
-    /// Counts a future that has ended on this worker, and reports a panic that no handle takes.
+    /// Counts a future that ended on this worker, and reports a panic without a handle.
     pub(crate) fn release(
         &self,
         number: u32,
@@ -98,7 +99,7 @@ impl Worker {
         self.me.mailbox.accept();
     }
 
-    /// Adds a local future that is about to wait; returns its number.
+    /// Lists a local future that is about to wait; returns the number.
     pub(crate) fn bind_local(&self, task: TaskRef) -> u32 {
         let number = self.me.mailbox.bind(task);
         if self.discards() {
@@ -119,12 +120,12 @@ impl Worker {
         self.me.mailbox.release(number);
     }
 
-    /// Takes the oldest job that only this worker may run.
+    /// Takes the oldest job of the mailbox, which only this worker may run.
     pub(super) fn take_mail(&self) -> Option<Job> {
         self.me.mailbox.take().map(|taken| self.take_as(taken))
     }
 
-    /// Like [`take_mail`](Self::take_mail), but yields to other work every other time.
+    /// Like [`take_mail`](Self::take_mail), but takes nothing if the last call took a job.
     pub(super) fn take_mail_in_turn(&self) -> Option<Job> {
         if self.activity.comes_by_mail(false) {
             return None;

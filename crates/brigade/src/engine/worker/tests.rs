@@ -1,5 +1,5 @@
-//! The looks that a fork must not escape, each beside a fork whose store leaves the store buffer of its owner at a heavy fence and
-//! not before: the rows of the table in `engine/FORKS.md`. The test's thread is all of the workers.
+//! The looks that a fork must not escape: the rows of the table in `engine/FORKS.md`. In each test the store of a fork
+//! leaves the owner's store buffer at a heavy fence, and not before. The test's thread acts as all workers.
 
 use core::cell::Cell;
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use crate::engine::timers::Entry;
 use crate::engine::{Core, resources_of};
 use crate::values::{Config, Growth, Reason, Size};
 
-/// A pool of three, the first of which runs and has forked before.
+/// A pool of three running workers, the first of which has forked before.
 struct Crew([Worker; 3]);
 
-/// The only worker of a pool that may have another one, which the monitor watches in vain: no worker is parked.
+/// The only worker of a pool that may have a second. The monitor watches in vain: no worker is parked.
 fn watched_alone(change: impl FnOnce(&mut Config)) -> Worker {
     let core = pool(|config| {
         config.size = Size { core: 1, max: 2, spare: 1 };
@@ -54,8 +54,8 @@ fn what_the_monitor_can_wake_no_worker_for_starts_one() {
     assert_eq!(forks.core.idle.snapshot().live(), 3, "for a fork that a look has missed");
 }
 
-/// Two workers are parked, the third one searches beside another searcher, and has queued so many jobs; returns how many are still parked once
-/// it has found one, on so many CPUs.
+/// Two workers are parked. The third has queued `jobs` jobs, searches beside a second searcher, and finds a job, on
+/// `cpus` CPUs. Returns how many workers are still parked then.
 fn parked_after_a_find(jobs: usize, cpus: usize) -> usize {
     let crew = Crew::new();
     crew.core().idle.set_cpus(cpus);
@@ -72,7 +72,7 @@ fn a_searcher_that_finds_several_jobs_wakes_two_workers_if_cpus_are_free() {
     assert_eq!(parked_after_a_find(1, 8), 2, "the other searcher takes it");
     assert_eq!(parked_after_a_find(2, 8), 0);
     assert_eq!(parked_after_a_find(9, 8), 0);
-    // The other searcher has no worker here, so that the state counts one less that runs.
+    // The second searcher has no worker here, so the state counts one running worker too few.
     assert_eq!(parked_after_a_find(9, 2), 1);
     assert_eq!(parked_after_a_find(9, 1), 2);
 }
@@ -85,7 +85,7 @@ fn pool(change: impl FnOnce(&mut Config)) -> Arc<Core> {
     Core::new(key, config, None, |_, _| (), resources_of)
 }
 
-/// A worker of this thread, which runs.
+/// A running worker on this thread.
 fn worker(core: &Arc<Core>) -> Worker {
     let index = core.idle.pick_core().unwrap();
     core.queues.peers.open(index, &core.config);
@@ -116,19 +116,19 @@ impl Crew {
         let _ = self.core().idle.announce(index, false, false);
     }
 
-    /// Parks the third worker, so that it may be woken for a fork.
+    /// Parks the third worker, which may be woken for a fork.
     fn with_a_sleeper(self) -> Self {
         self.park(2);
         self
     }
 
-    /// The monitor looks at the queues.
+    /// Has the monitor look at the queues.
     fn watched(self) -> Self {
         self.core().idle.set_watch(Watch::Closely);
         self
     }
 
-    /// Whether a look of the second worker does what it says for a fork that is there after a heavy fence only.
+    /// Whether a look of the second worker succeeds and sees a fork that becomes visible only at a heavy fence.
     fn sees_late_fork(&self, look: impl FnOnce(&Worker) -> bool) -> bool {
         self.core().queues.late.expect();
         look(&self.0[1]) && self.core().queues.has_work()
@@ -212,7 +212,7 @@ fn a_block_and_a_resize_after_which_a_worker_may_be_started_pass_the_heavy_fence
     }));
 }
 
-/// Caught: a broadcast that was refused although a thread could have been started.
+/// Caught: a broadcast refused although a thread could have been started.
 #[test]
 fn a_broadcast_starts_a_worker_if_the_last_one_leaves_in_the_middle_of_it() {
     let core = pool(|config| config.size = Size { core: 1, max: 1, spare: 0 });
@@ -230,7 +230,7 @@ fn a_broadcast_starts_a_worker_if_the_last_one_leaves_in_the_middle_of_it() {
     assert_eq!(core.broadcast(false, make).map_err(|_| ()).unwrap().len(), 1);
 }
 
-/// Caught: a broadcast that looked for a worker again and again.
+/// Caught: a broadcast that looked for a worker in an endless loop.
 #[test]
 fn a_broadcast_to_a_pool_that_can_start_no_thread_is_refused() {
     let _dog = Watchdog::start(60);

@@ -1,5 +1,5 @@
-//! Models of the Waiter rule; `ci/loom.sh` runs them. A waiter that is not woken for a permit sleeps forever, and loom reports
-//! a deadlock.
+//! Models of the Waiter rule; `ci/loom.sh` runs them. A waiter that is not woken for a permit sleeps forever, and loom
+//! reports a deadlock.
 
 use std::sync::Arc;
 use std::task::Waker;
@@ -13,7 +13,7 @@ use super::{Semaphore, Sleeper, Waiter};
 /// Compiles only if the facade really is loom's.
 const _: fn(brigade_sync::atomic::AtomicUsize) -> loom::sync::atomic::AtomicUsize = |a| a;
 
-/// Caught: no other woken by a waiter that leaves; registering after the attempt instead of before it.
+/// Caught: a leaving waiter that wakes no other; registering after the attempt instead of before it.
 #[test]
 fn a_waiter_that_leaves_takes_nothing_from_the_others() {
     check(3, || {
@@ -36,7 +36,7 @@ fn a_waiter_that_leaves_takes_nothing_from_the_others() {
     });
 }
 
-/// Caught: an end that does not take the waiters' lock.
+/// Caught: an end without the waiters' lock.
 #[test]
 fn a_waiter_learns_that_it_is_over() {
     check(3, || {

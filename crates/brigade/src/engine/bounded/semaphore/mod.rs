@@ -1,14 +1,15 @@
-//! The permits of a bounded pool's queue, and the waiters for them.
+//! The permits of a bounded pool's queue, and the waiters for permits.
 //!
-//! Each queued job holds a [`Permit`], which is released when it is dropped: when the job starts, and when it is cancelled,
-//! evicted or discarded, on any thread. So the engine counts nothing, and the count is exact wherever a job is queued. The permit
-//! of a future is in its queued job. If its handle cancels it there, the permit is given back at once, and left when that job is
-//! dropped.
+//! Each queued job holds a [`Permit`], released when dropped: when the job starts, and when it is cancelled, evicted or
+//! discarded, on any thread. So the engine counts nothing, and the count is exact wherever a job is queued. The permit
+//! of a future is in its queued job. If the future's handle cancels it there, the permit is given back immediately, and
+//! left when the job is dropped.
 //!
-//! **Waiter rule.** The state holds the number of permits in use, and whether there are [`Waiters`]. A thread or a task that
-//! must wait registers first and then tries once more; a released permit wakes the first waiter if there is one. As both change
-//! one atomic state, either the waiter sees the permit or the releasing thread sees the waiter. A waiter that leaves, with a
-//! permit or without, wakes the next one if there is a permit, as it may have been woken for that permit.
+//! **Waiter rule.** The state holds the number of permits in use, and whether there are [`Waiters`]. A thread or task
+//! that must wait registers first, and then tries once more; a released permit wakes the first waiter, if there is one.
+//! Both change the same atomic state, so either the waiter sees the permit or the releasing thread sees the waiter. A
+//! waiter that leaves, with or without a permit, wakes the next waiter if there is a permit, for which the leaving
+//! waiter may have been woken.
 
 #[cfg(all(test, brigade_loom))]
 mod loom_tests;
@@ -26,26 +27,26 @@ use brigade_sync::{Mutex, Parker, fork, time};
 pub(crate) use waiters::Waiter;
 use waiters::Waiters;
 
-/// There are waiters. The bits below count the permits in use.
+/// Set while there are waiters. The bits below count the permits in use.
 const WAITERS: u64 = 1 << 63;
 
-/// The semaphore that the queued jobs of one pool share.
+/// The semaphore shared by the queued jobs of a pool.
 pub(crate) struct Semaphore {
-    /// How many jobs may be queued.
+    /// The maximum number of queued jobs.
     capacity: u64,
     /// Permits in use, and [`WAITERS`], which is never set while there are no waiters and the lock is free.
     state: AtomicU64,
     waiters: Mutex<Waiters>,
-    /// The generation of the process that it belongs to.
+    /// The generation of the process that made the semaphore.
     process: u32,
 }
 
 brigade_sync::unmodelled::thread_local! {
-    /// The semaphore to which this thread gave a permit back last.
+    /// The address of the semaphore to which this thread last gave back a permit.
     static GIVEN_BACK: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The right to be queued; released when it is dropped.
+/// The right to be queued; released when dropped.
 pub(crate) struct Permit(Arc<Semaphore>);
 
 impl Drop for Permit {
@@ -57,12 +58,12 @@ impl Drop for Permit {
 impl Permit {
     /// Drops a permit that has been [given back](Semaphore::give_back).
     pub(crate) fn leave(self) {
-        // Its drop gives it back once more.
+        // The drop gives it back once more.
         self.0.state.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-/// A thread that waits, as a waker.
+/// A waiting thread, as a waker.
 #[derive(Default)]
 struct Sleeper(Parker);
 
@@ -75,13 +76,13 @@ impl Wake for Sleeper {
 impl Semaphore {
     /// Makes a semaphore with `capacity` permits.
     pub(crate) fn new(capacity: usize) -> Arc<Self> {
-        // No memory can hold more jobs than that.
+        // No memory can hold more jobs.
         let capacity = (capacity as u64).min(WAITERS - 1);
         let process = fork::generation();
         Arc::new(Self { capacity, state: AtomicU64::new(0), waiters: Mutex::default(), process })
     }
 
-    /// Whether this is the process that it belongs to, and not a child of it.
+    /// Whether this process made the semaphore; `false` in a forked child.
     fn is_here(&self) -> bool {
         self.process == fork::generation()
     }
@@ -90,7 +91,7 @@ impl Semaphore {
     pub(crate) fn try_acquire(self: &Arc<Self>) -> Option<Permit> {
         let mut state = self.state.load(Ordering::Relaxed);
         while self.is_available(state) {
-            // Ordering: Relaxed, as in the drop of a permit. A thread sees its own change of the state, or a later one.
+            // Ordering: Relaxed, as in the drop of a permit. A thread sees its change of the state, or a later change.
             match self.state.compare_exchange_weak(
                 state,
                 state + 1,
@@ -104,10 +105,10 @@ impl Semaphore {
         None
     }
 
-    /// Gives back a permit that is then [left](Permit::leave).
+    /// Gives back a permit that is being dropped, or must then be [left](Permit::leave).
     pub(crate) fn give_back(&self) {
-        // Ordering: Relaxed: the Waiter rule concerns this atomic alone; the lock orders the waiters' data. In a forked child
-        // the lock may be held forever, by a thread that does not exist there.
+        // Ordering: Relaxed: the Waiter rule concerns this atomic alone; the lock orders the waiters' data. In a forked
+        // child the lock may be held forever, by a thread missing there.
         if self.is_here() {
             let _ = GIVEN_BACK.try_with(|last| last.set(self.address()));
             let state = self.state.fetch_sub(1, Ordering::Relaxed) - 1;
@@ -117,9 +118,10 @@ impl Semaphore {
         }
     }
 
-    /// Calls a closure that drops a queued job, and takes that job's permit, which no waiter gets; `None` if it had none.
+    /// Calls a closure that drops a queued job, and takes the job's permit, which no waiter gets; `None` if the job had
+    /// no permit of this semaphore.
     pub(crate) fn replace(self: &Arc<Self>, drop_job: impl FnOnce()) -> Option<Permit> {
-        // Beyond the capacity, until the job gives its own back.
+        // Beyond the capacity, until the dropped job gives a permit back.
         self.state.fetch_add(1, Ordering::Relaxed);
         let permit = Permit(self.clone());
         let former = |next| GIVEN_BACK.try_with(|last| last.replace(next)).unwrap_or_default();
@@ -159,7 +161,7 @@ impl Semaphore {
         }
     }
 
-    /// Wakes all waiters, as there will be no permit for them.
+    /// Wakes all waiters, because they will get no permit.
     pub(crate) fn wake_all(&self) {
         self.change_waiters(Waiters::remove_all).into_values().for_each(waiters::wake);
     }

@@ -1,6 +1,6 @@
 //! The waiters for a permit, in order of arrival.
 //!
-//! Not the crate `event-listener`: it wakes, and so runs user code, under its own lock.
+//! Not the crate `event-listener`: it wakes waiters, and so runs user code, under an internal lock.
 
 use core::mem;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use super::Semaphore;
 /// The waiters of one semaphore.
 #[derive(Default)]
 pub(super) struct Waiters {
-    /// By their numbers, so in order of arrival.
+    /// By number, and so in order of arrival.
     entries: BTreeMap<u64, Waker>,
     /// The last number in use.
     last: u64,
@@ -33,14 +33,14 @@ impl Waiters {
         mem::take(&mut self.entries)
     }
 
-    /// Returns a number for a new waiter, which comes after all others.
+    /// Returns a number for a new waiter, after all earlier numbers.
     fn next_number(&mut self) -> u64 {
         self.last += 1;
         self.last
     }
 
-    /// Adds a waiter, or renews its waker, and returns the former one. A waiter that has been woken gets its former place, before
-    /// all that came later.
+    /// Adds a waiter, or renews the waker, and returns the former waker. A woken waiter gets its former place, before
+    /// all later waiters.
     fn set(&mut self, number: u64, waker: Waker) -> Option<Waker> {
         self.entries.insert(number, waker)
     }
@@ -50,10 +50,10 @@ impl Waiters {
     }
 }
 
-/// One waiter, before, during and after its wait; dropping it ends the wait.
+/// A waiter before, during and after the wait; dropping it ends the wait.
 pub(crate) struct Waiter {
     semaphore: Arc<Semaphore>,
-    /// Its number, once it has been registered.
+    /// The waiter's number, once registered.
     number: Option<u64>,
 }
 
@@ -63,12 +63,11 @@ impl Waiter {
         Self { semaphore, number: None }
     }
 
-    /// Registers a waker, to be woken when there may be a permit. A waiter that was woken and found none has its former place
-    /// again.
+    /// Registers a waker, to be woken when there may be a permit. A waiter woken in vain gets its former place again.
     ///
     /// The caller must try to take a permit before it waits (Waiter rule).
     pub(crate) fn register(&mut self, waker: &Waker) {
-        // User code, as is the drop of the former waker, so outside the lock.
+        // The clone runs user code, as does the drop of the former waker: both are outside the lock.
         let waker = waker.clone();
         let former = self.semaphore.change_waiters(|waiters| {
             let number = *self.number.get_or_insert_with(|| waiters.next_number());
@@ -87,7 +86,7 @@ impl Drop for Waiter {
     }
 }
 
-/// Wakes a waiter, and contains a panic of its waker.
+/// Wakes a waiter, and contains a panic of the waker.
 pub(super) fn wake(waker: Waker) {
     contain(|| waker.wake());
 }
