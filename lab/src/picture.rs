@@ -55,6 +55,24 @@ pub(crate) fn bars(sheet: &Sheet, metric: usize, title: &str, notes: &[String]) 
     (!bars.is_empty() && drawn.is_ok()).then_some(svg)
 }
 
+/// The words of these notes, in lines of up to `most` characters.
+fn lines(notes: &[String], most: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for note in notes {
+        lines.push(String::new());
+        for word in note.split_whitespace() {
+            match lines.last_mut() {
+                Some(line) if line.is_empty() => *line = word.to_owned(),
+                Some(line) if line.len() + 1 + word.len() <= most => {
+                    *line = format!("{line} {word}")
+                }
+                _ => lines.push(word.to_owned()),
+            }
+        }
+    }
+    lines
+}
+
 fn draw(
     svg: &mut String,
     bars: &[Bar],
@@ -65,6 +83,7 @@ fn draw(
 ) -> Result<(), Box<dyn Error>> {
     let count = bars.len() as u32;
     let longest = bars.iter().map(|bar| bar.name.chars().count()).max().unwrap_or_default();
+    let notes = lines(notes, (WIDTH / LETTER) as usize);
     let height = ROW * (count + 3 + notes.len() as u32);
     let root = SVGBackend::with_string(svg, (WIDTH, height)).into_drawing_area();
     root.fill(&WHITE)?;
@@ -116,4 +135,14 @@ fn draw(
     drop(chart);
     root.present()?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_note_is_broken_between_words_and_no_line_is_too_long() {
+        let notes = ["one two three".to_owned(), "a-word-of-its-own".to_owned()];
+        let lines = super::lines(&notes, 8);
+        assert_eq!(lines, ["one two", "three", "a-word-of-its-own"]);
+    }
 }
