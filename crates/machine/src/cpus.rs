@@ -79,7 +79,7 @@ impl Cpus {
         self.pins(allowed, siblings)
     }
 
-    /// The same on a machine with these CPUs. `siblings` returns the system's list of those that share a core with a CPU.
+    /// Like `resolve`, for the given CPUs. `siblings` returns the list, as the system writes it, of the CPUs on the same core.
     fn pins(
         &self,
         allowed: &CpuSet,

@@ -192,7 +192,7 @@ impl<T> Wheel<T> {
         }
     }
 
-    /// Has the map contain all timers that are due by then.
+    /// Moves all timers that are due by `end` into the map.
     fn sort_until(&mut self, end: Instant) {
         let end = self.tick(end);
         while let Some(next) = self.next_slot().filter(|&(_, _, begin)| begin <= end) {

@@ -268,8 +268,8 @@ impl ThreadPool {
         Ok(JoinHandle { receiver })
     }
 
-    /// Waits until, at one moment after the call, no task is queued and none runs. A spawned future that waits is not waited
-    /// for.
+    /// Waits until the pool is idle: no task queued, none running. Pending futures do not count, as they may never be
+    /// woken.
     ///
     /// # Panics
     /// In a task of this pool, which would wait for itself.

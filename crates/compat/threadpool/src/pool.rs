@@ -141,7 +141,7 @@ impl ThreadPool {
         _ = self.shared.pool.prestart();
     }
 
-    /// Waits until, at one moment after the call, no job is queued and none runs. Any number of threads may wait at once.
+    /// Waits until the pool is idle: no job queued, none running. Any number of threads may wait at once.
     ///
     /// # Panics
     /// In a job of this pool, which would wait for itself.
