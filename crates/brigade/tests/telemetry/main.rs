@@ -161,7 +161,8 @@ impl Exported {
 
 impl Recorder for Exported {
     fn describe_counter(&self, name: KeyName, unit: Option<Unit>, _: SharedString) {
-        assert_eq!(unit, Some(Unit::Count));
+        let is_time = name.as_str().ends_with("_microseconds_total");
+        assert_eq!(unit, Some(if is_time { Unit::Microseconds } else { Unit::Count }));
         self.cell(&Key::from_name(format!("described_{}", name.as_str())));
     }
     fn describe_gauge(&self, name: KeyName, _: Option<Unit>, _: SharedString) {
