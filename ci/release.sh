@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
-# Before a release, and after a change of a manifest: `ci/release.sh [package [ARGUMENTS] | msrv | size]`, all three by default.
+# Before a release, and after a change of a manifest: `ci/release.sh [deny | package [ARGUMENTS] | msrv | size]`, all four by default.
+#
+# `deny` compares licences, sources and versions of all dependencies with `deny.toml`, by cargo-deny; without that it is skipped, with a note.
 #
 # `package` packages what is published and builds each package from what is in it; then counts the packages that a new program locks and
 # builds for it. `ci/release.sh package --no-verify` builds nothing. Needs the registry: what a new program locks are the newest versions.
@@ -13,6 +15,15 @@
 # `cargo build --release` does it, and for size.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+
+deny() {
+    if ! cargo deny --version >/dev/null 2>&1; then
+        echo 'skipped: deny needs cargo-deny (cargo install cargo-deny --locked)'
+        return
+    fi
+    # Not `advisories`, whose database is fetched: that is a check of the day, not of a commit.
+    cargo deny --locked check --hide-inclusion-graph bans licenses sources
+}
 
 package() (
     # The laboratory, the testkit and the packages of `crates/compat` have `publish = false`.
@@ -202,7 +213,7 @@ size() (
 )
 
 case "${1-}" in
-    package | msrv | size) "$@" ;;
-    '') package && msrv && size ;;
-    *) echo 'usage: ci/release.sh [package [ARGUMENTS] | msrv | size]' >&2 && exit 2 ;;
+    deny | package | msrv | size) "$@" ;;
+    '') deny && package && msrv && size ;;
+    *) echo 'usage: ci/release.sh [deny | package [ARGUMENTS] | msrv | size]' >&2 && exit 2 ;;
 esac
