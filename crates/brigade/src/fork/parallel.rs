@@ -69,7 +69,7 @@ by_reference!([T], []; Vec<T>, []; [T; N], [const N: usize];);
 /// [current pool](crate::Handle::current), while the thread waits.
 ///
 /// # Panics
-/// If the closure panics, with the payload of one of its panics; the items that have not begun by then may be left out. Outside of
+/// If the closure panics, with the payload of a panic; the items that have not begun by then may be left out. Outside of
 /// a worker also as [`execute`](crate::execute()) does.
 ///
 /// # Examples
@@ -126,7 +126,7 @@ impl Handle {
 
 /// Calls a closure for each chunk of a slice, in parallel if workers are idle.
 ///
-/// The closure gets the number of the chunk, from 0 on, and the chunk: `length` items, fewer in the last one. See [`par_for`].
+/// The closure gets the number of the chunk, from 0 on, and the chunk: `length` items, fewer in the last chunk. See [`par_for`].
 ///
 /// # Panics
 /// If `length` is 0, or as for [`par_for`].
@@ -159,7 +159,7 @@ where
 
 /// Calls a closure for each chunk of a slice, which it may change, in parallel if workers are idle.
 ///
-/// The closure gets the number of the chunk, from 0 on, and the chunk: `length` items, fewer in the last one. See [`par_for`].
+/// The closure gets the number of the chunk, from 0 on, and the chunk: `length` items, fewer in the last chunk. See [`par_for`].
 ///
 /// # Panics
 /// If `length` is 0, or as for [`par_for`].
@@ -187,7 +187,7 @@ where
     });
 }
 
-/// Calls `map` for each number of a range, or for each item of a slice, in parallel if workers are idle, and reduces the results to one;
+/// Calls `map` for each number of a range, or for each item of a slice, in parallel if workers are idle, and reduces the results to a single result;
 /// `None` if there is no item.
 ///
 /// The results are reduced in the order of the items: `reduce` must be associative, but need not be commutative. See [`par_for`] for
@@ -247,7 +247,7 @@ struct Chunks<'a, T> {
     slice: &'a mut [T],
     /// The number of the first chunk.
     first: usize,
-    /// How many items of the slice each has, except for the last one.
+    /// How many items of the slice each has, except for the last.
     length: usize,
 }
 
@@ -321,7 +321,7 @@ mod tests {
         }
 
         fn split_at(self, count: usize) -> (Self, Self) {
-            // A grain has one item.
+            // A grain is a single item.
             self.1.fetch_add(usize::from(count > 1), Relaxed);
             let (left, right) = self.0.split_at(count);
             (Self(left, self.1), Self(right, self.1))
@@ -336,7 +336,7 @@ mod tests {
             let work = |items: Counted<'_>| _ = ran.fetch_add(items.len(), Relaxed);
             let items = || Counted(0..1 << log, &splits);
             pool.install(|| split(items(), 1, &work, &|(), ()| ())).unwrap();
-            // The last split leaves one item on each side, as a grain does.
+            // The last split leaves an item on each side, as a grain does.
             assert_eq!((ran.load(Relaxed), splits.load(Relaxed)), (1 << log, log - 1));
         }
     }

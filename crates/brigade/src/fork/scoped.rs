@@ -28,8 +28,8 @@ impl Handle {
     ///
     /// # Errors
     /// The [`Reason`] if the pool does not run the closure, because
-    /// - it has been closed, and the caller is not one of its own jobs;
-    /// - it has no thread and can't start one;
+    /// - it has been closed, and the caller is not a job of the pool;
+    /// - it has no thread and can't start any;
     /// - it is discarded before the closure runs;
     /// - it belongs to the parent of a fork.
     ///
@@ -172,7 +172,7 @@ impl Handle {
     }
 }
 
-/// Calls a closure with the worker of that pool as which this thread forks, if there is one.
+/// Calls a closure with the worker of that pool as which this thread forks, if any.
 fn with_worker_of<R>(pool: Key, call: impl FnOnce(Option<&Worker>) -> R) -> R {
     CURRENT.with(|worker| call(worker.filter(|worker| worker.is_of(pool))))
 }
@@ -220,7 +220,7 @@ where
 /// A pool does not grow beyond its core size for forks: see [`Builder::threads`](crate::Builder::threads).
 ///
 /// # Panics
-/// If one of them panics, with its payload, once both have ended; with that of `a` if both panic. Outside of a worker also as
+/// If a closure panics, with its payload, once both have ended; with that of `a` if both panic. Outside of a worker also as
 /// [`execute`](crate::execute()) does.
 ///
 /// # Examples

@@ -86,7 +86,7 @@ impl JobBuilder {
         DelayedJob { job: self, time }
     }
 
-    /// Repeats the closure every `period`; it first runs after one period.
+    /// Repeats the closure every `period`; it first runs after a period.
     ///
     /// # Panics
     /// If the period is 0, or a deadline was set.
@@ -149,8 +149,8 @@ impl DelayedJob {
     /// Submits a closure that runs once, and returns a [`Timer`], which can cancel it. One allocation.
     ///
     /// # Errors
-    /// Returns the closure if the pool has been closed or dropped, even to one of the pool's own jobs. Also returns it if the
-    /// pool has no thread and can't start one, or belongs to the parent of a fork.
+    /// Returns the closure if the pool has been closed or dropped, even to a job of the pool. Also returns it if the
+    /// pool has no thread and can't start any, or belongs to the parent of a fork.
     ///
     /// # Examples
     /// ```
@@ -229,7 +229,7 @@ impl<F: FnOnce() -> T, T> Future for Delayed<F> {
 
 /// Submits a closure that runs periodically; made by [`JobBuilder::every`].
 ///
-/// A run begins only when the one before it has ended; [`Missed`] decides what happens to those that were due in the meantime. A
+/// A run begins only when the run before it has ended; [`Missed`] decides about runs that were due in the meantime. A
 /// panic of a run is handled like that of any [job](crate::OnPanic), its message is available as
 /// [`last_error`](Timer::last_error), and the next run is not affected.
 ///
@@ -255,7 +255,7 @@ pub struct PeriodicJob {
 }
 
 impl PeriodicJob {
-    /// Sets what happens to runs that were due while one ran. Default: [`Missed::Skip`].
+    /// Sets what happens to runs that were due during a run. Default: [`Missed::Skip`].
     ///
     /// ```
     /// use brigade::{Missed, Pool};
@@ -339,7 +339,7 @@ pub fn execute_at<F: FnOnce() + Send + 'static>(time: Instant, closure: F) -> Ti
     expect_accepted(job().at(time).execute(closure))
 }
 
-/// Runs a closure every `period`, for the first time after one period, on the pool that [`execute`](crate::execute()) uses; see
+/// Runs a closure every `period`, for the first time after a period, on the pool that [`execute`](crate::execute()) uses; see
 /// [`JobBuilder::every`].
 ///
 /// # Panics

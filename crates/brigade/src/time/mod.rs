@@ -11,8 +11,8 @@
 //!   [`every`](crate::JobBuilder::every). `execute` returns a [`Timer`], which can cancel the closure.
 //!
 //! A timer never fires early. If a thread is idle, it fires less than a millisecond late, and usually less than a tenth of
-//! that. If the thread that would have fired it is in a long job, another idle one does, up to two milliseconds late, or 16 for an I/O event.
-//! Where at least four timers are within 0.9 ms of one another, an idle thread fires them together, up to that much late,
+//! that. If the thread that would have fired it is in a long job, an idle thread does, up to two milliseconds late, or 16 for an I/O event.
+//! Where at least four timers are within 0.9 ms, an idle thread fires them together, up to that much late,
 //! as each wake-up would cost more than the timer.
 //!
 //! A busy thread looks for timers between two jobs, by default after 61 jobs or some 100 µs, whichever comes first
@@ -22,7 +22,7 @@
 //! # Operations that are always ready
 //!
 //! A future is polled until it waits. One whose operations are always ready, such as the reads of a socket whose peer is fast, would
-//! never let go of its thread. So after 128 operations that were ready in one poll, the next one yields as
+//! never let go of its thread. So after 128 operations that were ready in one poll, the next operation yields as
 //! [`yield_now`](crate::yield_now) does. That holds for `brigade::io`, for timers, and for the `.await` of a
 //! [`JoinHandle`](crate::JoinHandle), a [`TaskSet`](crate::TaskSet) or a [reservation](crate::JobBuilder::reserve), in tasks of a pool
 //! and in [`block_on`](crate::block_on). Channels and locks of other crates do not count, and under another executor there is no limit.
@@ -86,9 +86,9 @@ pub use sleep::{Sleep, sleep, sleep_until};
 pub use timeout::{Elapsed, Timeout, timeout, timeout_at};
 pub use timer::Timer;
 
-/// What happens to ticks that were due while one ran, or while none was awaited.
+/// What happens to ticks that were due during a tick, or while none was awaited.
 ///
-/// Ticks never overlap. For example, a tick is due every 10 ms, and the one at 10 ms ends at 37 ms. Then the next ones come at
+/// Ticks never overlap. For example, a tick is due every 10 ms, and the tick at 10 ms ends at 37 ms. Then the next ticks come at
 /// 40, 50, 60 with `Skip`; at 47, 57, 67 with `Delay`; at once, at once, 40 with `Burst`.
 ///
 /// ```
@@ -107,12 +107,12 @@ pub use timer::Timer;
 #[non_exhaustive]
 #[doc(alias = "MissedTickBehavior")]
 pub enum Missed {
-    /// They are skipped: the next one comes a whole number of periods after the first. The default.
+    /// They are skipped: the next tick comes a whole number of periods after the first. The default.
     #[default]
     Skip,
-    /// They are delayed: the next one comes a period after the late one has ended, and all later ones move with it.
+    /// They are delayed: the next tick comes a period after the end of the late tick, and all later ticks move with it.
     Delay,
-    /// They are caught up on, one directly after the other, until none is missing.
+    /// They are caught up on, directly after each other, until none is missing.
     Burst,
 }
 
@@ -153,7 +153,7 @@ mod tests {
         let millis = |millis| Duration::from_millis(millis);
         let next = |missed: Missed, late| missed.next(at, millis(10), at + millis(late)) - at;
         let table = [
-            // How late the tick has ended, and when the next one comes with each policy.
+            // How late the tick has ended, and when the next tick comes with each policy.
             (0, [10, 10, 10]),
             (3, [10, 13, 10]),
             (10, [20, 20, 10]),

@@ -41,12 +41,12 @@ pub enum Order {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Idle {
-    /// Sleeps until it is woken, at the cost of a system call to fall asleep and one to be woken. The default.
+    /// Sleeps until it is woken, at the cost of two system calls: to fall asleep, and to be woken. The default.
     ///
-    /// Between parallel steps that follow one another within 50 µs, a worker stays awake that long.
+    /// Between parallel steps with pauses of up to 50 µs, a worker stays awake that long.
     #[default]
     Park,
-    /// Spins for this long, then sleeps. Only one worker of a pool spins at a time.
+    /// Spins for this long, then sleeps. A single worker of a pool spins at a time.
     SpinThenPark(Duration),
     /// Spins all the time and never sleeps: the lowest latency, at the cost of a whole core for each worker.
     Spin,
@@ -220,8 +220,8 @@ pub struct Report {
     pub ran: u64,
     /// Jobs that were dropped before they started, and futures that were dropped before they were ready.
     pub discarded: u64,
-    /// Jobs that have not ended yet: 0, unless the timeout elapsed, or one of the pool's own jobs shut it down. Such a job may
-    /// also be one that [runs in its caller](WhenFull::RunInCaller). The workers finish the others.
+    /// Jobs that have not ended yet: 0, unless the timeout elapsed, or a job of the pool shut it down. Such a job may
+    /// also [run in its caller](WhenFull::RunInCaller). The workers finish the others.
     pub still_running: u64,
 }
 
@@ -274,20 +274,20 @@ impl Threads {
 pub(crate) struct Size {
     /// How many an idle pool keeps.
     pub(crate) core: usize,
-    /// How many there are at most, not counting blocked ones.
+    /// How many there are at most, not counting blocked workers.
     pub(crate) max: usize,
-    /// How many blocked ones are replaced at most.
+    /// How many blocked workers are replaced at most.
     pub(crate) spare: usize,
 }
 
-/// When a pool adds threads beyond its core size, up to its maximum. Up to the core size, each submission starts one.
+/// When a pool adds threads beyond its core size, up to its maximum. Up to the core size, each submission starts a thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Growth {
     /// When a job is submitted and no thread is idle. The default.
     #[default]
     OnSubmit,
-    /// When a job is submitted, no thread is idle, and at least this many jobs are queued, including that one.
+    /// When a job is submitted, no thread is idle, and at least this many jobs are queued, including the new job.
     WhenQueued(usize),
     /// Never, except in place of a thread that is [blocked](crate::blocking).
     WhenBlocked,
@@ -318,8 +318,8 @@ pub enum WhenFull {
     /// [`shutdown`](crate::Handle::shutdown) wait for that too, whichever thread runs the job.
     RunInCaller,
     /// The oldest queued job of the lowest [class](crate::Priority) that has one is [cancelled](crate::JoinError::Cancelled) in its
-    /// place. Of the default class it is the oldest job from outside, or else one of a worker's own queue. With
-    /// [`Queueing::Shared`] it is the oldest of all. Otherwise several producers have several queues, and it is the oldest of one
+    /// place. Of the default class it is the oldest job from outside, or else the oldest of a worker's own queue. With
+    /// [`Queueing::Shared`] it is the oldest of all. Otherwise several producers have several queues, and it is the oldest of any
     /// of these.
     DropOldest,
     /// The new job is accepted, and [cancelled](crate::JoinError::Cancelled) at once.
@@ -353,7 +353,7 @@ pub(crate) type Name = Arc<dyn Fn(usize) -> String + Send + Sync>;
 /// A function of a worker's index, such as a hook.
 pub(crate) type Hook = Arc<dyn Fn(usize) + Send + Sync>;
 
-/// The values of one pool.
+/// The values of a pool.
 #[derive(Clone)]
 pub(crate) struct Config {
     /// The size at the start.
@@ -402,7 +402,7 @@ pub(crate) struct Config {
     /// How many events of each thread a trace keeps.
     #[cfg(feature = "trace")]
     pub(crate) trace_events: usize,
-    /// The observer of its jobs, if there is one; set when the pool is built.
+    /// The observer of its jobs, if any; set when the pool is built.
     pub(crate) observer: Option<Arc<Observer>>,
 }
 

@@ -1,4 +1,4 @@
-//! Counters, always on, each written by one thread.
+//! Counters, always on, each written by a single thread.
 
 use core::time::Duration;
 use std::time::Instant;
@@ -7,7 +7,7 @@ use brigade_sync::atomic::{AtomicU64, Ordering};
 use brigade_sync::time;
 use brigade_task::Outcome;
 
-/// The counters of one worker. Only the worker writes them.
+/// The counters of a worker, which alone writes them.
 #[derive(Default)]
 pub(crate) struct Counters {
     /// Jobs that returned on it.
@@ -18,7 +18,7 @@ pub(crate) struct Counters {
     pub(crate) panics: Counter,
     /// Jobs dropped on it because the pool was being discarded.
     pub(crate) cancelled: Counter,
-    /// Successful steals, each of one job or several.
+    /// Successful steals, each of a job or several.
     pub(crate) stolen: Counter,
     /// How often it announced itself as parked.
     pub(crate) parks: Counter,
@@ -46,7 +46,7 @@ impl Default for Awake {
 }
 
 impl Awake {
-    /// Nanoseconds since the beginning, and one.
+    /// Nanoseconds since the beginning, plus 1.
     fn now(&self) -> u64 {
         time::now().saturating_duration_since(self.begin).as_nanos() as u64 + 1
     }
@@ -72,7 +72,7 @@ impl Awake {
     }
 }
 
-/// A number that one thread writes and any thread reads.
+/// A number that a single thread writes and any thread reads.
 #[derive(Default)]
 pub(crate) struct Counter(AtomicU64);
 
@@ -105,7 +105,7 @@ pub(crate) struct Totals {
     pub(crate) returned: u64,
     pub(crate) panicked: u64,
     pub(crate) cancelled: u64,
-    /// The cancelled ones that were dropped because the queue was full.
+    /// The cancelled jobs that were dropped because the queue was full.
     pub(crate) evicted: u64,
 }
 
@@ -138,8 +138,7 @@ pub struct Metrics {
     pub cancelled: u64,
     /// The cancelled jobs that were dropped because the queue was full.
     pub evicted: u64,
-    /// Jobs that the pool has not accepted and has returned to their submitters, whatever the [reason](crate::Reason); not those
-    /// for which a `reserve` has not found room. They are not among the accepted ones.
+    /// Submissions rejected, for any [reason](crate::Reason). They are not accepted jobs, and failed `reserve`s do not count.
     pub rejected: u64,
     /// Jobs that are queued.
     pub queued: u64,
@@ -153,7 +152,7 @@ pub struct Metrics {
     pub threads: usize,
     /// The threads that sleep.
     pub idle_threads: usize,
-    /// The threads that have a job, blocked ones included. The others sleep, look for a job, or are being started.
+    /// The threads that have a job, blocked threads included. The others sleep, look for a job, or are being started.
     ///
     /// As long as futures are pending, a thread may count for a moment longer, or not yet, when it has just ended or taken a job.
     pub busy_threads: usize,
@@ -163,13 +162,13 @@ pub struct Metrics {
     pub workers: Vec<WorkerMetrics>,
 }
 
-/// The counters of one worker.
+/// The counters of a worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WorkerMetrics {
     /// Jobs run.
     pub run: u64,
-    /// Successful steals from other workers, each of one job or several.
+    /// Successful steals from other workers, each of a job or several.
     pub stolen: u64,
     /// How often it fell asleep.
     pub parks: u64,

@@ -2,31 +2,31 @@
 
 /// How urgent a job is; set by [`JobBuilder::priority`](crate::JobBuilder::priority).
 ///
-/// A worker takes a `High` job before all others, between any two of its jobs, and a `Low` one when there is nothing else to do. No
+/// A worker takes a `High` job before all others, between any two of its jobs, and a `Low` job when there is nothing else to do. No
 /// class waits forever, unless the pool's [fairness](crate::Builder::fairness) is
 /// [`Fairness::Every(u32::MAX)`](crate::Fairness::Every): then a worker that is never without other work never takes a `Low` job.
 ///
-/// - After 16 `High` jobs in a row a worker runs one other, if there is one.
+/// - After 16 `High` jobs in a row a worker runs another job, if any is queued.
 /// - A `Low` job that has waited for the pool's [ageing time](crate::Builder::ageing), by default 100 ms, is *aged*. A busy worker takes
-///   one aged job each time that it looks for jobs from elsewhere. So a `Low` job waits for the ageing time, and then for at most 62 other
+///   an aged job each time that it looks for jobs from elsewhere. So a `Low` job waits for the ageing time, and then for at most 62 other
 ///   jobs of a worker for itself and for each `Low` job queued before it: the 61 between two looks, or as many as the fairness sets, and
-///   one that a look finds. With [`Order::Lifo`](crate::Order::Lifo) it is twice as many. A look also runs one job of those that no
-///   other worker may run, and one of a worker that is stuck, if there are any. Beside `High` jobs that never end, up to 16 of them may
+///   one that a look finds. With [`Order::Lifo`](crate::Order::Lifo) it is twice as many. A look also runs a job of those that no
+///   other worker may run, and a job of a stuck worker, if there are any. Beside `High` jobs that never end, up to 16 of them may
 ///   run after each job of a look: then the number is at least 34, and 17 times as large with `Order::Lifo`.
 ///
 /// The order of jobs of one class that wait is that of their submission for `High` and `Low`. For `Normal` it is that of the
 /// [queues](crate::Queueing). A job that runs is never interrupted.
 ///
-/// **What a job submits to its own pool has its class**, unless it sets another one: closures, futures, timers and jobs of a
+/// **Work that a job submits to its own pool has the job's class**, unless it sets another: closures, futures, timers and jobs of a
 /// [`TaskSet`](crate::TaskSet). What it submits to another pool is `Normal` there. A future keeps its class at each poll, whatever
 /// wakes it.
 ///
 /// Forks and jobs of a scope are not queued by class. They are part of the job that waits for them, and what they submit has its class,
-/// on whatever thread of the pool they run. Jobs that only one thread may run are always `Normal`: [local futures](crate::spawn_local),
+/// on any thread of the pool. Jobs that a single thread may run are always `Normal`: [local futures](crate::spawn_local),
 /// [broadcasts](crate::Handle::broadcast) and jobs [for one worker](crate::JobBuilder::on_worker).
 ///
-/// **A job that a worker [joins](crate::JoinHandle::join)** and that has not started runs inside the one that joins it, with the class of
-/// that one. A job that has started is not boosted.
+/// **A job that a worker [joins](crate::JoinHandle::join)** and that has not started runs inside the joining job, with the class of
+/// that job. A job that has started is not boosted.
 ///
 /// ```
 /// use brigade::{Pool, Priority};
@@ -51,6 +51,6 @@ pub enum Priority {
     /// Runs in its turn. The default.
     #[default]
     Normal,
-    /// Runs before all jobs of other classes that have not started. Each thread may be about to start one other job.
+    /// Runs before all jobs of other classes that have not started. Each thread may be about to start another job.
     High,
 }

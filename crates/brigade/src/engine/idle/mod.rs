@@ -1,4 +1,4 @@
-//! Which workers search, which are parked, and which one to wake. `README.md` beside this file has the rule and its proof.
+//! Which workers search, which are parked, and which worker to wake. `README.md` beside this file has the rule and its proof.
 //!
 //! It must know neither queues nor threads. It determines *which* worker must be woken; the caller does so, outside the lock.
 //!
@@ -26,7 +26,7 @@ pub(crate) use state::Snapshot;
 use state::TRACED;
 use state::{ATTENDED, CLOSED, DISCARD, PRIORITIZED, SEARCHING, WATCHED, YIELDS};
 
-/// The state of the workers of one pool.
+/// The state of the workers of a pool.
 pub(crate) struct Idle {
     state: CachePadded<AtomicU64>,
     /// The parts of the state that follow from the roster change under this lock.
@@ -92,13 +92,13 @@ impl Idle {
         self.snapshot().running() + cpus <= self.cpus.load(Ordering::Relaxed)
     }
 
-    /// Has the state take the machine for one with so many CPUs.
+    /// Has the state assume a machine with so many CPUs.
     #[cfg(all(test, not(brigade_loom)))]
     pub(crate) fn set_cpus(&self, cpus: usize) {
         self.cpus.store(cpus, Ordering::Relaxed);
     }
 
-    /// Lets a worker spin before it sleeps, until it [ends](Self::end_spin) that, if no other worker does and the running ones leave a CPU
+    /// Lets a worker spin before it sleeps, until it [ends](Self::end_spin) that, if no other worker does and the running workers leave a CPU
     /// free.
     pub(crate) fn may_spin(&self) -> bool {
         self.has_free_cpus(1) && !self.is_spinning.swap(true, Ordering::Relaxed)
@@ -148,7 +148,7 @@ impl Idle {
     /// Whether the pool may have no worker at some time.
     #[inline(always)]
     pub(crate) fn may_be_empty(&self) -> bool {
-        // Ordering: Relaxed: a submission that is concurrent with the resize may be treated as an earlier one.
+        // Ordering: Relaxed: a submission that is concurrent with the resize may be treated as an earlier submission.
         self.may_be_empty.load(Ordering::Relaxed)
     }
 
@@ -204,7 +204,7 @@ impl Idle {
         self.state.fetch_add(SEARCHING, Ordering::SeqCst);
     }
 
-    /// Makes a searcher a running worker; `true` if it was the last searcher and must look for work for another one.
+    /// Makes a searcher a running worker; `true` if it was the last searcher and must look for work for another worker.
     #[must_use]
     pub(crate) fn stop_search(&self) -> bool {
         let before = Snapshot(self.state.fetch_sub(SEARCHING, Ordering::SeqCst));

@@ -9,7 +9,7 @@ use brigade_sync::{thread, time};
 use super::Idle;
 use crate::values::{Role, Size};
 
-/// The workers that were picked for work. The caller must wake the one and start the other.
+/// The workers that were picked for work. The caller must wake the first and start the second.
 #[derive(Default)]
 #[must_use]
 pub(crate) struct Help {
@@ -19,11 +19,11 @@ pub(crate) struct Help {
     pub(crate) start: Option<usize>,
 }
 
-/// The error of a pool that has no worker and can't start one.
+/// The error of a pool that has no worker and can't start any.
 pub(crate) struct NoThread;
 
 impl Idle {
-    /// Picks workers for published work. The worker that parked last is picked, unless one is already searching. A new one is picked if
+    /// Picks workers for published work. The worker that parked last is picked, unless a worker is already searching. A new worker is picked if
     /// the pool is below its core size and the caller `fills` it. It is picked as well if none is idle, more jobs wait than workers are
     /// arriving, as `has_more_than` says, and `may_grow` or a worker is blocked.
     #[cold]
@@ -45,7 +45,7 @@ impl Idle {
             let none_comes = help.wake.is_none() && help.start.is_none();
             // A new worker that is in no hook looks for work soon.
             let coming = searching + roster.starts.coming();
-            // Asked after the searchers were counted: what one of them has taken is no longer queued.
+            // Asked after the searchers were counted: a job that a searcher has taken is no longer queued.
             if none_comes
                 && roster.sleepers.len() == 0
                 && roster.is_below_max(may_grow)
@@ -57,7 +57,7 @@ impl Idle {
         })
     }
 
-    /// Picks one more worker for one more job, even if there are searchers.
+    /// Picks another worker for another job, even if there are searchers.
     #[cold]
     pub(crate) fn pick_another(&self, may_grow: bool) -> Help {
         self.change(|roster| {
@@ -172,7 +172,7 @@ impl Idle {
     /// being started. If there is none, the caller must start the worker that is returned; if it can't, it must release it.
     ///
     /// # Errors
-    /// If there can be none: this very thread is starting the only one, or no more may be started.
+    /// If there can be none: this very thread is starting the only worker, or no more may be started.
     pub(crate) fn hold(&self) -> Result<Option<usize>, NoThread> {
         let mut roster = self.roster.lock();
         let mut start = None;
@@ -273,7 +273,7 @@ impl Idle {
     }
 
     /// Counts a running worker as blocked until [`unblock`](Self::unblock), to which the result must be passed. `unwinds` says whether
-    /// its job does: such a worker runs nothing while it waits, so where there are spare threads, it may have one more.
+    /// its job does: such a worker runs nothing while it waits, so where there are spare threads, it may have another thread.
     pub(crate) fn block(&self, unwinds: bool) -> bool {
         self.change(|roster| {
             let extra = unwinds && roster.counts.size().spare > 0;
@@ -364,7 +364,7 @@ mod tests {
         Idle::new(&Config { size: Size { core, max, spare: 0 }, ..Config::default() }, 2)
     }
 
-    /// Each time the one worker leaves without releasing its index, as if its last hook did not return.
+    /// Each time the only worker leaves without releasing its index, as if its last hook did not return.
     #[test]
     fn a_roster_whose_indices_are_all_taken_has_room_for_none() {
         let idle = idle(0, 1);

@@ -2,16 +2,16 @@
 //!
 //! | bits | field | changed |
 //! |---|---|---|
-//! | 0–15 | searching: workers that look for work elsewhere | by each of them, and by the thread that wakes one |
+//! | 0–15 | searching: workers that look for work elsewhere | by each of them, and by the thread that wakes it |
 //! | 16–31 | parked: workers that sleep, or are about to, and that have not been picked | under the roster's lock |
-//! | 32–47 | live: workers that have a thread, or are about to get one | under the roster's lock |
+//! | 32–47 | live: workers with a thread, or about to get it | under the roster's lock |
 //! | 48 | `WATCHED`: the monitor looks at the queues every millisecond | under the monitor's lock |
-//! | 49 | `BELOW_CORE`: work starts a worker, idle ones or not | under the roster's lock |
+//! | 49 | `BELOW_CORE`: work starts a worker, even beside idle workers | under the roster's lock |
 //! | 50 | `BELOW_MAX`: work starts a worker if none is idle | under the roster's lock |
 //! | 51 | `TRACED`: what the workers do is recorded; never without the feature `trace` | when a trace begins and ends |
 //! | 53 | `CLOSED`: nothing is accepted from outside | once |
 //! | 54 | `DISCARD`: nothing is accepted, and what is queued is cancelled; never without `CLOSED` | once |
-//! | 55 | `TERMINATED`: workers leave; never while one runs or work is queued | once |
+//! | 55 | `TERMINATED`: workers leave; never while a worker runs or work is queued | once |
 //! | 56 | `QUIET_AWAITED`: a thread waits until the pool is idle | under the roster's lock |
 //! | 57 | `UNDERSTAFFED`: as `BELOW_MAX`, whatever the growth rule; never without `BELOW_MAX` | under the roster's lock |
 //! | 58 | `DRIVER_HELD`: a parked worker waits for timers and I/O events | under the roster's lock |
@@ -21,7 +21,7 @@
 //! | 62 | `SURPLUS`: the pool was made smaller, and workers leave between two jobs | under the roster's lock |
 //! | 63 | `PRIORITIZED`: high jobs are queued | under the lock of their lane |
 //!
-//! The last two are the highest bits, as a worker tests both before each job: one shift does.
+//! The last two are the highest bits, as a worker tests both before each job: a single shift does.
 //!
 //! Live workers that are neither searching nor parked are *running*, including those whose thread is being started and those
 //! that are blocked.
@@ -35,7 +35,7 @@ pub(super) const LIVE: u64 = 1 << 32;
 pub(super) const WATCHED: u64 = 1 << 48;
 pub(super) const BELOW_CORE: u64 = 1 << 49;
 pub(super) const BELOW_MAX: u64 = 1 << 50;
-/// Beside those that say that queued work is cancelled: a worker tests all of them before it runs a job, at the price of one.
+/// Beside those that say that queued work is cancelled: a worker tests all of them before it runs a job, at the price of a single test.
 pub(super) const TRACED: u64 = if cfg!(feature = "trace") { 1 << 51 } else { 0 };
 pub(super) const CLOSED: u64 = 1 << 53;
 pub(super) const DISCARD: u64 = 1 << 54;
@@ -66,7 +66,7 @@ impl Snapshot {
         ((self.0 / PARKED) & COUNT) as usize
     }
 
-    /// The number of workers that have a thread, or are about to get one.
+    /// The number of workers with a thread, or about to get it.
     pub(crate) fn live(self) -> usize {
         ((self.0 / LIVE) & COUNT) as usize
     }
@@ -81,7 +81,7 @@ impl Snapshot {
         self.parked() == self.live()
     }
 
-    /// Whether work must wake a worker or start one: none searches and one could be woken, or the pool may have more.
+    /// Whether work must wake or start a worker: none searches, and a parked worker could be woken, or the pool may have more.
     #[inline]
     pub(crate) fn wants_help(self) -> bool {
         (self.0 & COUNT == 0 && self.0 & (COUNT * PARKED) != 0)
@@ -94,7 +94,7 @@ impl Snapshot {
         self.0 & ((COUNT * PARKED) | BELOW_CORE | UNDERSTAFFED) != 0
     }
 
-    /// Whether a fork must wake a worker, or start one. A pool that may grow beyond its core size does not grow for forks.
+    /// Whether a fork must wake or start a worker. A pool that may grow beyond its core size does not grow for forks.
     #[inline]
     pub(crate) fn wants_help_for_forks(self) -> bool {
         self.has_reserves_for_forks()
@@ -104,7 +104,7 @@ impl Snapshot {
     /// Whether a fork needs more than to be pushed: another worker, or to be published.
     #[inline]
     pub(crate) fn announces_forks(self) -> bool {
-        // The first test is most often the only one.
+        // The first test most often decides.
         self.0 & ((COUNT * PARKED) | BELOW_CORE | UNDERSTAFFED | NO_HEAVY_FENCE) != 0
             && (self.0 & COUNT == 0 || self.0 & (BELOW_CORE | UNDERSTAFFED | NO_HEAVY_FENCE) != 0)
     }
@@ -135,7 +135,7 @@ impl Snapshot {
         self.0 & ((COUNT * PARKED) | BELOW_CORE | BELOW_MAX) != 0
     }
 
-    /// Whether there is one worker and no other may be started: then it need not announce its work.
+    /// Whether there is a single worker and no other may be started: then it need not announce its work.
     #[inline]
     pub(crate) fn is_alone(self) -> bool {
         self.0 & ((COUNT * LIVE) | BELOW_CORE | BELOW_MAX) == LIVE

@@ -1,4 +1,4 @@
-//! What one worker sleeps on, and what others do to wake it.
+//! Where a worker sleeps, and how other threads wake it.
 
 use brigade_sync::Mutex;
 use brigade_sync::affinity::{CpuSet, ThreadRef, current_cpu};
@@ -8,7 +8,7 @@ use brigade_sync::unmodelled::AtomicUsize;
 use super::events::Driving;
 use super::park_spot::ParkSpot;
 
-/// What one worker sleeps on.
+/// Where a worker sleeps.
 pub(in crate::engine) struct Sleeper {
     pub(in crate::engine) spot: ParkSpot,
     placed: Mutex<Placed>,
@@ -168,11 +168,11 @@ mod tests {
         assert_eq!(ran, only);
     }
 
-    /// A set of CPUs of one thread, which is removed when this is dropped.
+    /// A set of CPUs of a thread, which is removed when this is dropped.
     struct OwnSet(std::path::PathBuf);
 
     impl OwnSet {
-        /// Moves the calling thread to a set with one CPU, if the system lets it.
+        /// Moves the calling thread to a set with a single CPU, if the system lets it.
         fn enter(cpu: usize) -> std::io::Result<Self> {
             let root = std::path::Path::new("/sys/fs/cgroup/cpuset");
             let set = Self(root.join(format!("brigade-{}", std::process::id())));

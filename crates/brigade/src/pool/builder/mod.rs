@@ -97,7 +97,7 @@ pub struct Builder {
     pub(crate) machine: Machine,
     /// The settings for observing its jobs.
     pub(crate) observe: Settings,
-    /// Makes the observer, if there is one: a program that observes no pool does not contain it.
+    /// Makes the observer, if any: a program that observes no pool does not contain it.
     pub(crate) make_observer: Option<MakeObserver>,
     /// How many jobs may be queued; `None` if any number may.
     capacity: Option<Capacity>,
@@ -147,14 +147,14 @@ impl Builder {
     /// effect on a pool whose size is set here.
     ///
     /// [`build`](Self::build) starts the first thread, unless the core size is 0 or the pool is [lazy](Self::lazy). Each
-    /// submission then starts one until the core size is reached, whether or not others are idle. Beyond that, the pool's
+    /// submission then starts a thread until the core size is reached, whether or not others are idle. Beyond that, the pool's
     /// [`growth`](Self::growth) decides, and a thread that has been idle for [`keep_alive`](Self::keep_alive) ends.
     ///
     /// Forks, jobs that a job of a [`scope`](crate::scope()) adds, and parallel loops start threads up to the core size, and in place of
-    /// blocked ones, but none beyond it: a fork takes nanoseconds, and most have ended long before a thread could have started for
+    /// blocked threads, but none beyond it: a fork takes nanoseconds, and most have ended long before a thread could have started for
     /// them. For recursions and loops, set the core size to the number of CPUs.
     ///
-    /// While any pool is busy the process has one thread more, `brigade-monitor`. It wakes an idle thread for a job that waits behind a long one
+    /// While any pool is busy the process has another thread, `brigade-monitor`. It wakes an idle thread for a job that waits behind a long job
     /// for more than a millisecond.
     ///
     /// ```
@@ -198,8 +198,7 @@ impl Builder {
         self
     }
 
-    /// Sets how often a worker with jobs of its own takes the job that has waited longest: one from outside if there is one, or
-    /// else one of its own. Timers and I/O are looked at then too. Default: [`Fairness::Every(61)`](Fairness::Every).
+    /// Sets how often a worker interrupts its own queue for the oldest job from outside, or else for its own oldest job. Timers and I/O are looked at then too. Default: [`Fairness::Every(61)`](Fairness::Every).
     ///
     /// ```
     /// use brigade::{Fairness, Pool};
@@ -242,10 +241,10 @@ impl Builder {
     /// [wait](WhenFull::Block) or [run the job](WhenFull::RunInCaller), its job is queued without room. So the queues exceed the
     /// capacity by what running jobs submit while there is no room, by jobs of sets, and by nothing else: other submissions from outside never
     /// do. To bound that too, such a job can use [`WhenFull::Reject`], and a set a [limit](crate::TaskSet::limit). A policy that
-    /// [drops the oldest](WhenFull::DropOldest) job drops also older ones that are queued without room.
+    /// [drops the oldest](WhenFull::DropOldest) job also drops older jobs that are queued without room.
     ///
     /// **Pools that submit to each other.** A job that submits to another pool waits for room as a thread outside does. Jobs of two full pools
-    /// that submit to each other may wait forever, and no error tells that: let one of the pools have the policy
+    /// that submit to each other may wait forever, and no error tells that: give a pool of them the policy
     /// [`RunInCaller`](WhenFull::RunInCaller) or [`Reject`](WhenFull::Reject).
     ///
     /// ```
@@ -323,7 +322,7 @@ impl Builder {
     /// Indices start at 0; the index of a thread that has ended is reused. For a thread of the core size, a name that contains
     /// NUL is an error of [`build`](Self::build); for a thread beyond it, the name ends at the NUL.
     ///
-    /// For threads without a name, or with one that no other thread has had, set a [spawner](Self::spawner) that calls
+    /// For threads without a name, or with a name that no other thread has had, set a [spawner](Self::spawner) that calls
     /// [`NewThread::without_name`](crate::NewThread::without_name) or [`NewThread::with_name`](crate::NewThread::with_name).
     ///
     /// ```
@@ -444,7 +443,7 @@ impl Builder {
     ///
     /// # Errors
     /// The operating system's error if a thread can't be started. [`io::ErrorKind::InvalidInput`] for
-    /// - a number of threads, or of [spare ones](Self::spare_threads), that no pool can have, in `BRIGADE_THREADS` too;
+    /// - a number of threads, or of [spare threads](Self::spare_threads), that no pool can have, in `BRIGADE_THREADS` too;
     /// - a capacity or a [`Fairness::Every`] of 0;
     /// - a stack larger than the address space;
     /// - a name with NUL;
@@ -514,7 +513,7 @@ impl Builder {
 /// The variable that gives a pool its size if its builder does not.
 const VARIABLE: &str = "BRIGADE_THREADS";
 
-/// The size that the variable `BRIGADE_THREADS` gives a pool without one.
+/// The size that the variable `BRIGADE_THREADS` gives a pool whose builder sets none.
 fn threads_by_environment() -> Result<Option<Threads>, String> {
     let value = std::env::var_os(VARIABLE).unwrap_or_default();
     if value.is_empty() {

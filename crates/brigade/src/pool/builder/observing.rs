@@ -51,7 +51,7 @@ impl Builder {
     /// Records how long jobs wait and how long they run, as histograms that [`Handle::histograms`](crate::Handle::histograms)
     /// returns. With the feature `histograms`.
     ///
-    /// A job is added when it ends. A cancelled one is in neither histogram; one that panicked is in both. A future waits until its first
+    /// A job is added when it ends. A cancelled job is in neither histogram; a panicked job is in both. A future waits until its first
     /// poll, and runs while it is polled. The histograms take 20 to 60 kB for each thread that has run a job.
     ///
     /// ```
@@ -77,7 +77,7 @@ impl Builder {
     /// Opens a span of the crate `tracing` for each job that starts: a child of the span in which the job was submitted, whatever the
     /// thread. With the feature `tracing`.
     ///
-    /// It is an `info` span `job` of the target `brigade`, with the fields `name` (if the job has one), `pool`, `place` and
+    /// It is an `info` span `job` of the target `brigade`, with the fields `name` (if the job has a name), `pool`, `place` and
     /// `worker`. It is entered while the job runs, or its future is polled, and closed when the job has ended. If the subscriber
     /// disables that span, the job is in the span of its submitter instead.
     ///
@@ -142,7 +142,7 @@ impl Builder {
     /// [`scope`](crate::Handle::scope), counts as a job from there. A panic of the hook is caught.
     ///
     /// The [`Stall`] has the name of the job, the place of its submission and, on Linux, the state of the thread in the kernel. It
-    /// has no backtrace, as safe code can take one only of its own thread. A debugger takes one by the thread's number (`gdb -p`,
+    /// has no backtrace, as safe code can take a backtrace only of its own thread. A debugger takes it by the thread's number (`gdb -p`,
     /// `eu-stack --tid`).
     ///
     /// ```
@@ -178,8 +178,8 @@ impl Builder {
     /// Sets how many events a [trace](crate::Handle::trace) keeps of each thread: the newest. Default: 131,072, some 8 MB. With
     /// the feature `trace`.
     ///
-    /// A short job is one event. Threads outside of the pool that wake workers count together as one. A thread has no memory for
-    /// events until it records one; the trace frees it when it ends.
+    /// A short job is a single event. Threads outside of the pool that wake workers count together as a single thread. A thread has no memory for
+    /// events until it records the first; the trace frees it when it ends.
     ///
     /// ```
     /// let pool = brigade::Pool::builder().threads(1).trace_events(100).build()?;

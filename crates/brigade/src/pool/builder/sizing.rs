@@ -24,7 +24,7 @@ impl Builder {
         self
     }
 
-    /// Starts no thread in [`build`](Self::build): the first submission starts the first one. Default: `build` starts it.
+    /// Starts no thread in [`build`](Self::build): the first submission starts the first thread. Default: `build` starts it.
     ///
     /// Until the pool has a thread, a submission fails with [`Reason::NoThread`](crate::Reason::NoThread) if none can be
     /// started, as with a core size of 0: the `try_` methods return the job,
@@ -77,7 +77,7 @@ impl Builder {
     /// Sets whether threads of the core size also end when they have been idle for [`keep_alive`](Self::keep_alive). Default:
     /// no.
     ///
-    /// With this, as with a core size of 0, a pool may at times have no thread at all. If it then can't start one, submissions
+    /// With this, as with a core size of 0, a pool may at times have no thread at all. If it then can't start a thread, submissions
     /// fail with [`Reason::NoThread`](crate::Reason::NoThread): the `try_` methods return the job,
     /// [`Pool::execute`](crate::Pool::execute) panics.
     ///
@@ -96,17 +96,17 @@ impl Builder {
         self
     }
 
-    /// Sets how many threads there may be beyond the maximum, each in place of one that is [blocked](crate::blocking). Default: as many as the
+    /// Sets how many threads there may be beyond the maximum, each in place of a thread that is [blocked](crate::blocking). Default: as many as the
     /// maximum. At most 4096; with 0 a blocked thread is not replaced. A thread is started only if there is work for it, and ends when it has
     /// been idle for the [keep-alive](Self::keep_alive).
     ///
-    /// By default one more is started where all threads are blocked and one of them waits inside a job, in any call of brigade: up to 256. If
+    /// By default another is started where all threads are blocked and a thread waits inside a job, in any call of brigade: up to 256. If
     /// the number is set, that thread runs any job of the pool inside the wait instead, by class. Such a job may want a lock that is held across
     /// the wait, and then never ends; and it may wait for the job that it runs inside of, which is
-    /// [`WouldDeadlock`](crate::JoinError::WouldDeadlock). Inside 64 waits one more thread is started all the same.
+    /// [`WouldDeadlock`](crate::JoinError::WouldDeadlock). Inside 64 waits another thread is started all the same.
     ///
     /// A thread whose job unwinds, and waits in a destructor, runs no other job inside that wait: the job would see
-    /// [`std::thread::panicking`]. The pool may have one more thread in its place, beyond this number unless that is 0. Only the last
+    /// [`std::thread::panicking`]. The pool may have another thread in its place, beyond this number unless that is 0. Only the last
     /// thread runs jobs there, as it would otherwise. What the destructor itself calls sees the panic, as both halves of a
     /// [`join`](crate::join()) may.
     ///

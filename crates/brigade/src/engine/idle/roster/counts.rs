@@ -8,11 +8,11 @@ const MOST_EXTRA: usize = 256;
 /// How many workers there are, and the rules that follow.
 pub(in crate::engine::idle) struct Counts {
     size: Size,
-    /// The most workers that any of the limits so far has allowed, including blocked ones.
+    /// The most workers that any of the limits so far has allowed, including blocked workers.
     most: usize,
     /// Whether work makes the pool grow beyond its core size.
     grows: bool,
-    /// Workers, including blocked ones.
+    /// Workers, blocked or not.
     live: usize,
     /// Workers that are blocked, and do not count towards the size.
     blocked: usize,
@@ -49,7 +49,7 @@ impl Counts {
         self.live - self.blocked
     }
 
-    /// Whether the limits allow one more worker. Blocked workers that must leave when they return do not count, so that the
+    /// Whether the limits allow another worker. Blocked workers that must leave when they return do not count, so that the
     /// pool does not wait for them. But there are never more workers than the largest of its limits so far allowed, unless all are blocked.
     pub(in crate::engine::idle) fn has_room(&self) -> bool {
         let replaceable = (self.blocked - self.owed).min(self.size.spare);
@@ -58,12 +58,12 @@ impl Counts {
         is_within || (self.extra > 0 && self.active() == 0 && self.live < self.most + MOST_EXTRA)
     }
 
-    /// Whether work starts a worker in any case. At least one is needed to run anything.
+    /// Whether work starts a worker in any case. A pool needs a worker to run anything.
     pub(in crate::engine::idle) fn is_below_core(&self) -> bool {
         self.live < self.size.core.max(1)
     }
 
-    /// Whether work starts a worker if none is idle: in place of a blocked one, or because the pool may grow.
+    /// Whether work starts a worker if none is idle: in place of a blocked worker, or because the pool may grow.
     pub(in crate::engine::idle) fn is_below_max(&self, may_grow: bool) -> bool {
         let most = if may_grow && self.grows { self.size.max } else { self.size.core.max(1) };
         let unreplaced = self.blocked > self.replaced && self.active() < self.size.max;
@@ -97,7 +97,7 @@ impl Counts {
         arrived.saturating_sub(self.blocked) > needed.max(usize::from(held > 0))
     }
 
-    /// Adds a worker, which may be the replacement of a blocked one.
+    /// Adds a worker, which may replace a blocked worker.
     pub(in crate::engine::idle) fn add(&mut self) {
         self.live += 1;
         self.replaced = self.blocked.min(self.replaced + 1);
@@ -112,14 +112,14 @@ impl Counts {
         }
     }
 
-    /// Removes a worker, which may have been the replacement of a blocked one.
+    /// Removes a worker, which may have replaced a blocked worker.
     pub(in crate::engine::idle) fn remove(&mut self) {
         self.live -= 1;
         self.excess = self.excess.min(self.surplus());
         self.replaced = self.replaced.saturating_sub(1);
     }
 
-    /// Removes a worker, as a surplus one if the pool was made smaller.
+    /// Removes a worker, which is surplus if the pool was made smaller.
     pub(in crate::engine::idle) fn shed(&mut self) {
         self.excess = self.excess.saturating_sub(1);
         self.remove();
@@ -140,7 +140,7 @@ impl Counts {
         self.excess = self.surplus();
     }
 
-    /// Counts a worker as blocked, which may let the pool exceed its limits. If a worker had to leave, it may be this one: then it leaves when it returns.
+    /// Counts a worker as blocked, which may let the pool exceed its limits. If a worker had to leave, it may be this worker: then it leaves when it returns.
     pub(in crate::engine::idle) fn block(&mut self, extra: bool) {
         self.blocked += 1;
         self.extra += usize::from(extra);
@@ -149,7 +149,7 @@ impl Counts {
         self.excess = self.excess.min(surplus);
     }
 
-    /// Lets the pool exceed its limits where all are blocked, for one more wait or one fewer.
+    /// Lets the pool exceed its limits where all are blocked, for a wait more or less.
     pub(in crate::engine::idle) fn exceed(&mut self, begins: bool) {
         self.extra = if begins { self.extra + 1 } else { self.extra - 1 };
     }

@@ -1,5 +1,5 @@
 //! The workers of a pool: how many there are (`counts`), which are being started (`starts`), and which sleep (`sleepers`). It is
-//! data under one lock, and knows neither threads nor atomics.
+//! data under a single lock, and knows neither threads nor atomics.
 
 mod counts;
 mod sleepers;
@@ -19,7 +19,7 @@ use sleepers::Sleepers;
 use starts::{Indices, Starts};
 use waits::{Quiet, Waits};
 
-/// The workers of one pool.
+/// The workers of a pool.
 pub(super) struct Roster {
     pub(super) sleepers: Sleepers,
     pub(super) counts: Counts,
@@ -29,7 +29,7 @@ pub(super) struct Roster {
     pub(super) quiet: Quiet,
     /// Submitters that need a worker to exist.
     pub(super) held: usize,
-    /// Whether the pool counts as one that may have no worker only until it has its first.
+    /// Whether the pool counts as possibly without workers only until it has its first.
     pub(super) is_unmanned: bool,
     /// Whether the pool has terminated: no worker is started or picked any more.
     pub(super) terminated: bool,
@@ -56,7 +56,7 @@ impl Roster {
         }
     }
 
-    /// Whether one more worker may be started.
+    /// Whether another worker may be started.
     pub(super) fn has_room(&self) -> bool {
         !self.terminated && self.counts.has_room() && !self.indices.are_used_up()
     }
@@ -98,7 +98,7 @@ impl Roster {
             && self.sleepers.len() + own_blocked == self.counts.live()
     }
 
-    /// Counts one more worker, as running, whose thread the calling thread is about to start; returns its index.
+    /// Counts another worker, as running, whose thread the calling thread is about to start; returns its index.
     #[inline(never)]
     pub(super) fn enlist(&mut self) -> usize {
         self.counts.add();
@@ -114,7 +114,7 @@ impl Roster {
     }
 
     /// Has the worker that parked last search. Takes none once the pool has terminated: parked workers then leave, and count
-    /// as parked until the last one has looked at the queues.
+    /// as parked until the last of them has looked at the queues.
     #[must_use]
     pub(super) fn pick_last(&mut self) -> Option<usize> {
         let index = if self.terminated { None } else { self.sleepers.pop() };
@@ -130,7 +130,7 @@ impl Roster {
         picked
     }
 
-    /// Removes a worker that leaves: a surplus one, if the pool was made smaller.
+    /// Removes a worker that leaves: it is surplus if the pool was made smaller.
     pub(super) fn shed(&mut self, index: usize) {
         self.indices.leave(index);
         self.counts.shed();

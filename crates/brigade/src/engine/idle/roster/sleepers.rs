@@ -3,9 +3,9 @@
 /// The parked workers.
 #[derive(Default)]
 pub(in crate::engine::idle) struct Sleepers {
-    /// Their indices, the last one parked at the end.
+    /// Their indices, the last parked at the end.
     parked: Vec<usize>,
-    /// The one that sleeps until the next timer is due or an I/O event comes.
+    /// The sleeper that sleeps until the next timer is due or an I/O event comes.
     driver_holder: Option<usize>,
 }
 

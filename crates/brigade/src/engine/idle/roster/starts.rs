@@ -4,7 +4,7 @@ use brigade_sync::thread::ThreadId;
 
 use crate::values::Role;
 
-/// The most workers that a pool can have, including blocked ones and their replacements. A worker that has left counts until
+/// The most workers that a pool can have, including blocked workers and their replacements. A worker that has left counts until
 /// its last hook has returned.
 pub(crate) const PLACES: usize = 8192;
 
@@ -75,7 +75,7 @@ impl Starts {
     ) {
         self.spawning -= 1;
         self.has_failed = !is_started;
-        // Compares the starter too: the worker may have left already, and another one may have its index.
+        // Compares the starter too: the worker may have left already, and another worker may have its index.
         let is_it = |start: &&mut Start| start.index == index && start.starter == Some(starter);
         if let Some(start) = self.list.iter_mut().find(is_it) {
             start.starter = None;
@@ -98,11 +98,11 @@ impl Starts {
     }
 }
 
-/// The indices of workers; released ones are reused first.
+/// The indices of workers; released indices are reused first.
 #[derive(Default)]
 pub(in crate::engine::idle) struct Indices {
     vacant: Vec<usize>,
-    /// The indices of the workers that there are, in order. A worker that leaves is not one of them, but keeps its index until
+    /// The indices of the workers that there are, in order. A worker that leaves is not among them, but keeps its index until
     /// its last hook has returned.
     present: Vec<usize>,
     /// How many indices have ever been in use.
@@ -114,12 +114,12 @@ impl Indices {
         self.in_use() == PLACES
     }
 
-    /// How many workers have one: those that there are, and those that leave.
+    /// How many workers have an index: present and leaving workers.
     pub(in crate::engine::idle) fn in_use(&self) -> usize {
         self.used - self.vacant.len()
     }
 
-    /// Takes an index; one must be available.
+    /// Takes an index, which must be available.
     pub(in crate::engine::idle) fn take(&mut self) -> usize {
         let index = self.vacant.pop().unwrap_or_else(|| {
             self.used += 1;

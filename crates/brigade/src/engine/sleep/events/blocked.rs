@@ -6,7 +6,7 @@
 //! events wake.
 //!
 //! A candidate enters the list, fences, and checks whether a worker holds the driver. A worker that ceases to hold it, and a
-//! thread that sets a timer, fence and look at the list. So one of the two sees the other, as in `engine/idle/DRIVER.md`.
+//! thread that sets a timer, fence and look at the list. So at least one side sees the other, as in `engine/idle/DRIVER.md`.
 
 use core::cell::Cell;
 use core::ops::Deref;
@@ -52,11 +52,11 @@ impl Wake for BlockedThread {
 }
 
 brigade_sync::unmodelled::thread_local! {
-    /// This thread's, reused from one wait to the next, so that most waits allocate nothing.
+    /// This thread's, reused by the next wait, so that most waits allocate nothing.
     static KEPT: Cell<Option<Arc<BlockedThread>>> = const { Cell::new(None) };
 }
 
-/// The calling thread's, for one wait.
+/// The calling thread's, for a wait.
 pub(crate) struct ThisThread(Arc<BlockedThread>);
 
 impl Deref for ThisThread {
@@ -75,7 +75,7 @@ impl Drop for ThisThread {
 }
 
 impl BlockedThread {
-    /// The one of the calling thread; a nested wait has its own.
+    /// That of the calling thread; a nested wait has its own.
     pub(crate) fn of_this_thread() -> ThisThread {
         ThisThread(KEPT.try_with(Cell::take).ok().flatten().unwrap_or_default())
     }
@@ -97,7 +97,7 @@ impl BlockedThread {
         self.spot.parker.has_token()
     }
 
-    /// Takes the token, if there is one.
+    /// Takes the token, if any.
     pub(crate) fn take_token(&self) -> bool {
         self.spot.parker.try_take()
     }
@@ -108,7 +108,7 @@ impl BlockedThread {
     }
 }
 
-/// The candidates of one pool.
+/// The candidates of a pool.
 #[derive(Default)]
 pub(in crate::engine) struct Candidates {
     list: Mutex<List>,
@@ -136,7 +136,7 @@ impl Candidates {
         last.into_iter().for_each(|thread| thread.unpark());
     }
 
-    /// If no candidate polls, wakes the first one to check whether it must.
+    /// If no candidate polls, wakes the first candidate to check whether it must.
     pub(in crate::engine) fn call(&self) {
         let list = self.list.lock();
         let first = list.waiting.first().filter(|_| list.polls.is_none()).cloned();

@@ -9,10 +9,10 @@ use brigade_sync::atomic::{AtomicBool, Ordering};
 
 use crate::engine::sleep::resources::Driver;
 
-/// The driver, if there is one.
+/// The driver, if any.
 pub(crate) struct Driving {
     state: Mutex<State>,
-    /// Whether there is one, to check without the lock.
+    /// Whether there is a driver, to check without the lock.
     is_made: AtomicBool,
 }
 
@@ -48,7 +48,7 @@ impl Driving {
         Self::CAN_BE_MADE && self.is_made.load(Ordering::Relaxed)
     }
 
-    /// The driver, if there is one.
+    /// The driver, if any.
     pub(crate) fn get(&self) -> Option<DriverRef> {
         if !self.is_made() {
             return None;
@@ -106,7 +106,7 @@ impl Driving {
         self.get().is_some_and(|driver| driver.is_driven())
     }
 
-    /// Ends the current wait, or the next one.
+    /// Ends the current wait, or the next.
     pub(crate) fn notify(&self) {
         self.get().into_iter().for_each(|driver| driver.notify());
     }

@@ -24,7 +24,7 @@ pub(crate) use driver::{DriverRef, Driving};
 /// busy machine may get it back a time slice later; Go's `sysmon` looks at its poller every 10 ms.
 pub(in crate::engine) const WATCH_PERIOD: Duration = Duration::from_millis(8);
 
-/// The timers and the driver of one pool.
+/// The timers and the driver of a pool.
 pub(in crate::engine) struct Events {
     pub(in crate::engine) timers: Timers,
     pub(in crate::engine) driver: Driving,
