@@ -238,7 +238,7 @@ fn a_cancel_beside_the_end_and_the_drop_of_the_handle_has_one_winner() {
     for (is_kept, may_drop) in [(false, false), (false, true), (true, false), (true, true)] {
         explore(3, move || {
             let tally = Tally::default();
-            let Spawned { job, mut handle } = spawned(&tally, &Event::new([true; 2]), Binding);
+            let Spawned { job, handle } = spawned(&tally, &Event::new([true; 2]), Binding);
             let runner = in_a_thread(move || _ = job.run());
             turn();
             let cancels = handle.ask_to_stop(may_drop) != Asked::Nothing;
@@ -260,7 +260,7 @@ fn a_cancel_beside_the_first_poll_is_heard() {
     for may_drop in [false, true] {
         explore(3, move || {
             let tally = Tally::default();
-            let Spawned { job, mut handle } = spawned(&tally, &Event::new([false; 2]), Binding);
+            let Spawned { job, handle } = spawned(&tally, &Event::new([false; 2]), Binding);
             let runner = in_a_thread(move || {
                 job.run();
                 run_all();
@@ -281,7 +281,7 @@ fn a_cancel_beside_a_wake_has_one_winner() {
     for ready_then in [false, true] {
         explore(2, move || {
             let (tally, event) = (Tally::default(), Event::new([false, true]));
-            let (mut handle, task) = waiting(&tally, &event);
+            let (handle, task) = waiting(&tally, &event);
             let runner = in_a_thread(move || {
                 if ready_then {
                     event.set(0);
@@ -364,7 +364,7 @@ fn a_handle_that_polls_beside_the_job_and_a_wake_has_the_future_alone() {
     for (is_polled, sweeps) in [(false, false), (false, true), (true, false), (true, true)] {
         explore(3, move || {
             let (tally, event) = (Tally::default(), Event::new([false, true]));
-            let (mut handle, task, job) = match is_polled {
+            let (handle, task, job) = match is_polled {
                 true => {
                     let (handle, task) = waiting(&tally, &event);
                     task.wake_by_ref();
@@ -490,7 +490,7 @@ fn the_last_waker_that_goes_beside_a_cancel_or_another_leaves_one_job() {
                 inner.lock().extend(wakers);
                 if event.is_set() { Poll::Ready(()) } else { Poll::Pending }
             });
-            let Spawned { job, mut handle } = Spawned::new(future, (), Unbinding);
+            let Spawned { job, handle } = Spawned::new(future, (), Unbinding);
             job.run();
             let mut wakers = std::mem::take(&mut *slot.lock());
             let waker = wakers.pop().unwrap();

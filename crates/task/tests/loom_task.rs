@@ -197,7 +197,7 @@ fn a_join_returns_cancelled_when_the_job_is_dropped() {
 #[test]
 fn a_job_runs_on_its_worker_or_on_the_joining_thread() {
     check(3, || {
-        let (tally, job, mut handle) = counted_job();
+        let (tally, job, handle) = counted_job();
         let runner = run(job);
         turn();
         let here = handle.settle_if_unclaimed(true);
@@ -218,7 +218,7 @@ fn a_job_runs_on_its_worker_or_on_the_joining_thread() {
 #[test]
 fn a_job_is_cancelled_or_runs_on_the_joining_thread() {
     check(3, || {
-        let (tally, job, mut handle) = counted_job();
+        let (tally, job, handle) = counted_job();
         let canceller = thread::spawn(move || {
             turn();
             drop(job);
@@ -256,7 +256,7 @@ fn assert_one_outcome(
 #[test]
 fn a_job_runs_on_its_worker_or_is_cancelled_by_the_joining_thread() {
     check(3, || {
-        let (tally, job, mut handle) = counted_job();
+        let (tally, job, handle) = counted_job();
         let runner = run(job);
         turn();
         let here = handle.settle_if_unclaimed(false);
