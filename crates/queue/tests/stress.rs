@@ -6,12 +6,11 @@
 #![cfg(not(brigade_loom))]
 
 use std::array;
-use std::hint;
 use std::iter;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::thread;
 
-use brigade_queue::{Injector, Limit, Order, StealError, Stealer, Worker, deque, fifo, lifo};
+use brigade_queue::{Injector, Limit, Order, StealError, Stealer, Worker, fifo, lifo};
 use brigade_testkit::{Seed, Watchdog};
 use fastrand::Rng;
 
@@ -271,85 +270,92 @@ fn fifo_rings_pass_wide_items_on_whole() {
     eight_threads::<fifo::Fifo, 64>(items() / 8);
 }
 
-/// The owner pops the only item beside a thief that claims it, in rounds that begin together. A thief whose fence orders nothing for the
-/// owner does not see the announcement in the owner's store buffer, and both take the item.
-#[test]
-fn the_only_item_of_a_deque_is_taken_once() {
-    const ROUNDS: usize = if cfg!(miri) { 50 } else { 80_000 };
-    let owner = deque::Worker::new();
-    let stealer = owner.stealer();
-    let (begun, over) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let both = thread::scope(|scope| {
-        let steals = scope.spawn(|| {
-            let rest = deque::Worker::new();
-            let steal = |round| {
-                wait_for(&begun, round);
-                let stolen = stealer.steal(&rest, |_, _| 1) == Ok(round);
-                over.store(round, Ordering::Release);
-                stolen
+#[cfg(feature = "std")]
+mod deques {
+    use super::*;
+    use brigade_queue::deque;
+    use std::hint;
+
+    /// The owner pops the only item beside a thief that claims it, in rounds that begin together. A thief whose fence orders nothing for the
+    /// owner does not see the announcement in the owner's store buffer, and both take the item.
+    #[test]
+    fn the_only_item_of_a_deque_is_taken_once() {
+        const ROUNDS: usize = if cfg!(miri) { 50 } else { 80_000 };
+        let owner = deque::Worker::new();
+        let stealer = owner.stealer();
+        let (begun, over) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let both = thread::scope(|scope| {
+            let steals = scope.spawn(|| {
+                let rest = deque::Worker::new();
+                let steal = |round| {
+                    wait_for(&begun, round);
+                    let stolen = stealer.steal(&rest, |_, _| 1) == Ok(round);
+                    over.store(round, Ordering::Release);
+                    stolen
+                };
+                (1..=ROUNDS).map(steal).collect::<Vec<_>>()
+            });
+            let pop = |round| {
+                owner.push(round);
+                begun.store(round, Ordering::Release);
+                (0..round % 60).for_each(|_| hint::spin_loop());
+                let popped = owner.pop().is_some();
+                wait_for(&over, round);
+                // A thief may have claimed it when it was popped, and have left it.
+                while owner.pop().is_some() {}
+                popped
             };
-            (1..=ROUNDS).map(steal).collect::<Vec<_>>()
+            let popped: Vec<_> = (1..=ROUNDS).map(pop).collect();
+            let stolen = steals.join().unwrap();
+            popped.into_iter().zip(stolen).filter(|&(popped, stolen)| popped && stolen).count()
         });
-        let pop = |round| {
-            owner.push(round);
-            begun.store(round, Ordering::Release);
-            (0..round % 60).for_each(|_| hint::spin_loop());
-            let popped = owner.pop().is_some();
-            wait_for(&over, round);
-            // A thief may have claimed it when it was popped, and have left it.
-            while owner.pop().is_some() {}
-            popped
-        };
-        let popped: Vec<_> = (1..=ROUNDS).map(pop).collect();
-        let stolen = steals.join().unwrap();
-        popped.into_iter().zip(stolen).filter(|&(popped, stolen)| popped && stolen).count()
-    });
-    assert_eq!(both, 0, "of {ROUNDS} items");
-}
-
-/// Waits until a round has begun, or is over; the other thread may need this processor.
-fn wait_for(counter: &AtomicUsize, round: usize) {
-    let mut looks = 0;
-    while counter.load(Ordering::Acquire) < round {
-        looks += 1;
-        if looks < 200 { hint::spin_loop() } else { thread::yield_now() }
+        assert_eq!(both, 0, "of {ROUNDS} items");
     }
-}
 
-/// Store buffering: the owner pushes and reads a flag, the other thread sets it, passes the heavy fence, and looks. One of the two sees
-/// the other. It needs a release build, where the owner reads before its store has left the store buffer.
-#[test]
-fn a_push_is_seen_after_a_heavy_fence_or_its_owner_sees_what_came_before() {
-    const ROUNDS: usize = if cfg!(miri) { 50 } else { 40_000 };
-    let owner = deque::Worker::new();
-    owner.push(0);
-    let stealer = owner.stealer();
-    let (begun, over, flag) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
-    let missed = thread::scope(|scope| {
-        let looks = scope.spawn(|| {
-            let look = |round| {
-                wait_for(&begun, round);
-                flag.store(round, Ordering::Relaxed);
-                stealer.fence();
-                let sees = stealer.len() > 1;
-                over.store(round, Ordering::Release);
+    /// Waits until a round has begun, or is over; the other thread may need this processor.
+    fn wait_for(counter: &AtomicUsize, round: usize) {
+        let mut looks = 0;
+        while counter.load(Ordering::Acquire) < round {
+            looks += 1;
+            if looks < 200 { hint::spin_loop() } else { thread::yield_now() }
+        }
+    }
+
+    /// Store buffering: the owner pushes and reads a flag, the other thread sets it, passes the heavy fence, and looks. One of the two sees
+    /// the other. It needs a release build, where the owner reads before its store has left the store buffer.
+    #[test]
+    fn a_push_is_seen_after_a_heavy_fence_or_its_owner_sees_what_came_before() {
+        const ROUNDS: usize = if cfg!(miri) { 50 } else { 40_000 };
+        let owner = deque::Worker::new();
+        owner.push(0);
+        let stealer = owner.stealer();
+        let (begun, over, flag) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
+        let missed = thread::scope(|scope| {
+            let looks = scope.spawn(|| {
+                let look = |round| {
+                    wait_for(&begun, round);
+                    flag.store(round, Ordering::Relaxed);
+                    stealer.fence();
+                    let sees = stealer.len() > 1;
+                    over.store(round, Ordering::Release);
+                    sees
+                };
+                (1..=ROUNDS).map(look).collect::<Vec<_>>()
+            });
+            let push = |round| {
+                flag.store(0, Ordering::Relaxed);
+                begun.store(round, Ordering::Release);
+                (0..round % 40).for_each(|_| hint::spin_loop());
+                owner.push(round);
+                let sees = flag.load(Ordering::Relaxed) == round;
+                wait_for(&over, round);
+                assert_eq!(owner.pop(), Some(round));
                 sees
             };
-            (1..=ROUNDS).map(look).collect::<Vec<_>>()
+            let saw_flag: Vec<_> = (1..=ROUNDS).map(push).collect();
+            let saw_push = looks.join().unwrap();
+            saw_flag.into_iter().zip(saw_push).filter(|&(flag, push)| !flag && !push).count()
         });
-        let push = |round| {
-            flag.store(0, Ordering::Relaxed);
-            begun.store(round, Ordering::Release);
-            (0..round % 40).for_each(|_| hint::spin_loop());
-            owner.push(round);
-            let sees = flag.load(Ordering::Relaxed) == round;
-            wait_for(&over, round);
-            assert_eq!(owner.pop(), Some(round));
-            sees
-        };
-        let saw_flag: Vec<_> = (1..=ROUNDS).map(push).collect();
-        let saw_push = looks.join().unwrap();
-        saw_flag.into_iter().zip(saw_push).filter(|&(flag, push)| !flag && !push).count()
-    });
-    assert_eq!(missed, 0, "of {ROUNDS} pushes");
+        assert_eq!(missed, 0, "of {ROUNDS} pushes");
+    }
 }
