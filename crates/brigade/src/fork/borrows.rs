@@ -1,8 +1,9 @@
 //! Code that must not compile: borrows that end too soon, and captures that are not `Send`.
 //!
-//! Only examples, run as documentation tests. The first compiles; each failing one differs from a part of it in one point.
+//! Only examples, run as documentation tests. The first example compiles; each failing example differs from a part
+//! of it in one point.
 
-/// A job borrows what lives longer than its scope.
+/// A job borrows values that outlive the scope.
 ///
 /// ```
 /// use std::{cell::Cell, sync::Arc};
@@ -76,11 +77,11 @@
 /// ```compile_fail
 /// let handle = brigade::in_place_scope(|s| s.submit(|| 1));
 /// ```
-/// A job has no scope that ends before its own.
+/// A job can't hold a scope that ends before its own.
 /// ```compile_fail,E0521
 /// brigade::scope(|outer| brigade::scope(|inner| outer.execute(|| inner.execute(|| ()))));
 /// ```
-/// What is not `Send` stays.
+/// Values that are not `Send` stay.
 /// ```compile_fail,E0277
 /// let count = std::rc::Rc::new(1);
 /// brigade::in_place_scope(|s| s.execute(|| drop(count.clone())));
@@ -159,7 +160,7 @@
 /// let mut slice = [std::rc::Rc::new(1)];
 /// brigade::par_chunks_mut(&mut slice, 1, |_, _| ());
 /// ```
-/// A job that no scope waits for borrows nothing.
+/// A job outside a scope borrows nothing.
 /// ```compile_fail,E0373
 /// let handle = {
 ///     let text = String::from("dies");

@@ -1,4 +1,4 @@
-//! Jobs that borrow, and parallel loops. It must not know timers and sets.
+//! Borrowing jobs and parallel loops. This module must not know timers and sets.
 
 #[cfg(doctest)]
 mod borrows;

@@ -1,8 +1,9 @@
 //! Parallel loops.
 //!
-//! A loop runs its items in order, a *grain* at a time, and keeps the second half of what is left forked, for an idle worker to take.
-//! Only when that has been taken does it fork the next half: as often as workers are idle, and some `log2` times if none is. This is
-//! lazy binary splitting (A. Tzannes, G. Caragea, R. Barua, U. Vishkin, "Lazy Binary-Splitting", PPoPP 2010).
+//! A loop runs its items in order, a *grain* at a time, and keeps the second half of the remaining items forked, for
+//! an idle worker to take. It forks the next half only when the last fork has been taken: as often as workers are
+//! idle, and about `log2` times if no worker is idle. This is lazy binary splitting (A. Tzannes, G. Caragea, R.
+//! Barua, U. Vishkin, "Lazy Binary-Splitting", PPoPP 2010).
 
 use core::ops::Range;
 
@@ -62,15 +63,15 @@ by_reference!([T], []; Vec<T>, []; [T; N], [const N: usize];);
 
 /// Calls a closure for each number of a range, or for each item of a slice, in parallel if workers are idle.
 ///
-/// `grain` is the number of items that run between two checks for idle workers. A check and a fork take a few nanoseconds, so 1 is
-/// right for items of a microsecond, and 1,000 for additions. A grain of 0 counts as 1.
+/// `grain` is the number of items run between two checks for idle workers. A check and a fork take a few
+/// nanoseconds, so 1 is right for items of a microsecond, and 1,000 for additions. A grain of 0 counts as 1.
 ///
-/// On a worker it runs on that worker's pool; on any other thread, on a worker of the
-/// [current pool](crate::Handle::current), while the thread waits.
+/// On a worker, the loop runs on that worker's pool. On any other thread, it runs on a worker of the [current
+/// pool](crate::Handle::current), while the thread waits.
 ///
 /// # Panics
-/// If the closure panics, with the payload of a panic; the items that have not begun by then may be left out. Outside of
-/// a worker also as [`execute`](crate::execute()) does.
+/// If the closure panics, with the payload of one of its panics; items that have not begun by then may be skipped.
+/// Outside of a worker also as [`execute`](crate::execute()) does.
 ///
 /// # Examples
 /// ```
@@ -126,7 +127,8 @@ impl Handle {
 
 /// Calls a closure for each chunk of a slice, in parallel if workers are idle.
 ///
-/// The closure gets the number of the chunk, from 0 on, and the chunk: `length` items, fewer in the last chunk. See [`par_for`].
+/// The closure gets the index of the chunk and the chunk: `length` items, or fewer in the last chunk. See
+/// [`par_for`].
 ///
 /// # Panics
 /// If `length` is 0, or as for [`par_for`].
@@ -157,9 +159,10 @@ where
     run(0..chunks, 1, &|chunks: Range<usize>| chunks.for_each(item));
 }
 
-/// Calls a closure for each chunk of a slice, which it may change, in parallel if workers are idle.
+/// Calls a closure for each mutable chunk of a slice, in parallel if workers are idle.
 ///
-/// The closure gets the number of the chunk, from 0 on, and the chunk: `length` items, fewer in the last chunk. See [`par_for`].
+/// The closure gets the index of the chunk and the chunk: `length` items, or fewer in the last chunk. See
+/// [`par_for`].
 ///
 /// # Panics
 /// If `length` is 0, or as for [`par_for`].
@@ -223,7 +226,7 @@ where
     install_here(|| split(items.range(), grain.max(1), &work, &both))
 }
 
-/// What a loop runs over.
+/// The items of a loop.
 trait Items: Sized + Send {
     fn len(&self) -> usize;
 
@@ -247,7 +250,7 @@ struct Chunks<'a, T> {
     slice: &'a mut [T],
     /// The number of the first chunk.
     first: usize,
-    /// How many items of the slice each has, except for the last.
+    /// The number of slice items per chunk; the last chunk may have fewer.
     length: usize,
 }
 
@@ -312,7 +315,7 @@ mod tests {
     use super::*;
     use crate::Pool;
 
-    /// A range that counts how often it is split in two halves.
+    /// A range that counts its splits into two halves.
     struct Counted<'a>(Range<usize>, &'a AtomicUsize);
 
     impl Items for Counted<'_> {

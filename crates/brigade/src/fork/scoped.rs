@@ -1,4 +1,4 @@
-//! Work that borrows: fork and join, scopes, and calls on a pool's workers.
+//! Borrowing work: fork and join, scopes, and calls on a pool's workers.
 
 use core::future::Future;
 use core::pin::Pin;
@@ -21,20 +21,20 @@ use crate::values::Reason;
 pub use brigade_task::{Scope, ScopedJoinHandle};
 
 impl Handle {
-    /// Calls a closure on a worker of the pool, which may borrow, and returns its result. On a worker of the pool, calls it at
-    /// once.
+    /// Runs a closure on a worker of the pool, and returns its result. The closure may borrow.
     ///
-    /// The calling thread waits. What the closure forks or submits with the [free functions](crate::join()) goes to this pool.
+    /// The calling thread waits; a worker of the pool calls the closure itself, at once. Forks and submissions of
+    /// the closure through the [free functions](crate::join()) go to this pool.
     ///
     /// # Errors
     /// The [`Reason`] if the pool does not run the closure, because
-    /// - it has been closed, and the caller is not a job of the pool;
-    /// - it has no thread and can't start any;
-    /// - it is discarded before the closure runs;
-    /// - it belongs to the parent of a fork.
+    /// - the pool has been closed, and the caller is not a job of this pool;
+    /// - the pool has no thread and can't start a thread;
+    /// - the pool is discarded before the closure runs;
+    /// - the pool belongs to the parent of a fork.
     ///
-    /// The closure has been dropped then. To keep what it owns, lend that to it, or lend the closure: `pool.install(&call)`. A
-    /// [capacity](crate::Builder::capacity) does not apply.
+    /// The closure has been dropped in these cases. To keep its captures, capture references, or pass the closure by
+    /// reference: `pool.install(&call)`. A [capacity](crate::Builder::capacity) does not apply.
     ///
     /// # Panics
     /// If the closure panics, with its payload.
@@ -99,20 +99,22 @@ impl Handle {
         self.install(|| join(a, b))
     }
 
-    /// Calls a closure with a [`Scope`] on a worker of the pool, and returns its result once all jobs of the scope have ended.
+    /// Calls a closure with a [`Scope`] on a worker of the pool, and returns its result once all jobs of the scope
+    /// have ended.
     ///
-    /// A job of the scope may borrow whatever lives longer than the scope. The closure itself runs on the pool, as in
+    /// A job of the scope may borrow any value that outlives the scope. The closure itself runs on the pool, as in
     /// [`install`](Self::install); to run it on the calling thread, use [`in_place_scope`](Self::in_place_scope).
     ///
-    /// While a worker waits at the end, it runs jobs of the scope and what descends from them, and nothing else: a lock that is
-    /// held across a scope can't be waited for by unrelated work on the same stack. When there is none left to take, it waits as
-    /// in [`blocking`](crate::blocking). Inside 64 waits of its stack it takes no more from other workers, but still runs the jobs
-    /// that its own call has added.
+    /// A worker that waits at the end runs only jobs of the scope and their descendants, and jobs bound to this
+    /// thread: [local futures](crate::spawn_local()) and shares of broadcasts. So no unrelated job of the pool waits
+    /// on the same stack for a lock held across the scope. With no job to run, the worker waits as in
+    /// [`blocking`](crate::blocking). Inside 64 waits of this stack the worker takes no more jobs from
+    /// other workers, but still runs the jobs added by this call.
     ///
-    /// The last thread of the pool can't wait like that: all other threads that it may have, [spare
-    /// ones](crate::Builder::spare_threads) included, are blocked. So that thread runs any job of the pool. **There a lock that is held across
-    /// the scope may be wanted by an unrelated job, which then waits forever.** A pool with enough spare threads, as by default, never comes to
-    /// that.
+    /// The last thread of the pool can't wait like this: all other threads of the pool, up to the limit of [spare
+    /// threads](crate::Builder::spare_threads), are blocked. So the last thread runs any job of the pool. **If an
+    /// unrelated job then needs a lock held across the scope, it waits forever.** A pool with enough spare threads,
+    /// as by default, never reaches this state.
     ///
     /// # Errors
     /// As for [`install`](Self::install).
@@ -144,8 +146,8 @@ impl Handle {
     /// Like [`scope`](Self::scope), but calls the closure on the calling thread; only the jobs run on the pool.
     ///
     /// # Errors
-    /// As for [`install`](Self::install). A job that the pool rejects later, as it has been closed since, runs on the thread that
-    /// adds it.
+    /// As for [`install`](Self::install). If the pool is closed meanwhile and rejects a job of the scope, the thread
+    /// that adds the job runs it.
     ///
     /// # Panics
     /// As for [`scope`](Self::scope).
@@ -172,12 +174,12 @@ impl Handle {
     }
 }
 
-/// Calls a closure with the worker of that pool as which this thread forks, if any.
+/// Calls a closure with the worker of this pool as which the thread forks, if there is such a worker.
 fn with_worker_of<R>(pool: Key, call: impl FnOnce(Option<&Worker>) -> R) -> R {
     CURRENT.with(|worker| call(worker.filter(|worker| worker.is_of(pool))))
 }
 
-/// Whether this thread forks as a worker of that pool.
+/// Whether this thread forks as a worker of the pool.
 fn forks_for(pool: Key) -> bool {
     with_worker_of(pool, |worker| worker.is_some())
 }
@@ -195,7 +197,7 @@ fn as_owner<R>(
     outside.lend(|| driven.run(call).unwrap_or_else(|| Err(core.refusal())))
 }
 
-/// Calls a closure on a worker of a pool that the calling thread is no worker of.
+/// Calls a closure on a worker of a pool from a foreign thread.
 fn install_from_outside<F, R>(core: &Arc<Core>, call: F) -> Result<R, Reason>
 where
     F: FnOnce() -> R + Send,
@@ -207,21 +209,22 @@ where
 
 /// Calls two closures, in parallel if a worker is idle, and returns both results.
 ///
-/// On a worker it runs on that worker's pool; on any other thread it [installs](Handle::install) itself on the
-/// [current pool](Handle::current). `b` is not allocated: it lies on the stack, and any worker may take it from there until the
-/// caller has ended `a`. A fork that is taken back costs a few nanoseconds, so no fixed size below which work is not worth a fork
-/// needs to be found for most recursions.
+/// On a worker, `join` runs on that worker's pool. On any other thread, it [installs](Handle::install) itself on the
+/// [current pool](Handle::current). `b` is not allocated: it lies on the stack, and any worker may take it from
+/// there until the caller has ended `a`. A fork that no worker has taken costs a few nanoseconds, so most recursions
+/// need no minimum size for a fork.
 ///
-/// While the caller waits for a `b` that another worker has taken, it runs what descends from it, and nothing else: a lock that is
-/// held across the call can't be waited for by unrelated work on the same stack. Inside 64 such waits it takes nothing more from
-/// other workers; what it has forked itself it runs at any depth. When there is none left to take, it waits as in
-/// [`blocking`](crate::blocking), and the last thread that the pool may have as described for [`scope`](Handle::scope).
+/// While the caller waits for a `b` taken by another worker, it runs only descendants of `b`, and jobs bound to this
+/// thread: [local futures](crate::spawn_local()) and shares of broadcasts. So no unrelated job of the pool waits on
+/// the same stack for a lock held across the call. Inside 64 such waits the caller takes nothing more from other
+/// workers; it runs its own forks at any depth. With no job to run, it waits as in [`blocking`](crate::blocking),
+/// and the last possible thread of the pool waits as described for [`scope`](Handle::scope).
 ///
 /// A pool does not grow beyond its core size for forks: see [`Builder::threads`](crate::Builder::threads).
 ///
 /// # Panics
-/// If a closure panics, with its payload, once both have ended; with that of `a` if both panic. Outside of a worker also as
-/// [`execute`](crate::execute()) does.
+/// If a closure panics, with its payload, once both have ended; with the payload of `a` if both panic. Outside of a
+/// worker also as [`execute`](crate::execute()) does.
 ///
 /// # Examples
 /// ```
@@ -251,7 +254,7 @@ where
     CURRENT.visit(Joins(a, b))
 }
 
-/// The two closures of a [`join`]. Not a closure of its own: a panic for the lack of a pool names the caller's line.
+/// The two closures of a [`join`]. Not a closure itself, so that a panic for lack of a pool names the caller's line.
 struct Joins<A, B>(A, B);
 
 impl<A, B, RA, RB> Visit<Worker> for Joins<A, B>
@@ -286,7 +289,7 @@ where
     accepted(here().join(a, b))
 }
 
-/// Calls a closure on a worker: on this thread if it is one, else on one of the current pool.
+/// Calls a closure on a worker: on this thread if it is a worker, else on a worker of the current pool.
 #[track_caller]
 pub(crate) fn install_here<R: Send>(call: impl FnOnce() -> R + Send) -> R {
     if CURRENT.with(|worker| worker.is_some()) {
@@ -305,8 +308,8 @@ pub(crate) fn accepted<R>(result: Result<R, Reason>) -> R {
 
 /// Calls a closure with a [`Scope`], and returns its result once all jobs of the scope have ended.
 ///
-/// On a worker it runs on that worker's pool; on any other thread, the closure runs on the
-/// [current pool](Handle::current). See [`Handle::scope`].
+/// On a worker, the closure runs on that worker's pool; on any other thread, it runs on the [current
+/// pool](Handle::current). See [`Handle::scope`].
 ///
 /// # Panics
 /// With the payload of the first panic of the closure or of a job, once all jobs have ended. Outside of a worker also as
@@ -401,7 +404,7 @@ impl Work for Share {
     type Output = ();
 
     fn run(self) {
-        // It is counted once, as this. A panic is the scope's.
+        // The job is counted once, by this share. The scope holds the panic.
         if self.0.into_job().run() == Outcome::Panicked {
             panic::resume_unwind(Box::new(HeldPanic));
         }
@@ -412,7 +415,7 @@ impl Work for Share {
 struct ScopePool {
     handle: Handle,
     core: Arc<Core>,
-    /// The worker that opened the scope, and the position of its deque at that time.
+    /// The worker that opened the scope, and the deque's position at that time.
     opened: Option<(usize, u64)>,
 }
 
@@ -433,12 +436,12 @@ impl ScopePool {
         })
     }
 
-    /// The pool, unless this is a forked child: there its locks may be held forever, and its threads do not exist.
+    /// The pool. `None` in a forked child: its locks may be held forever there, and its threads do not exist.
     fn here(&self) -> Option<&Core> {
         self.handle.key.is_here().then_some(&*self.core)
     }
 
-    /// Calls what opens a scope.
+    /// Calls a closure that opens a scope.
     fn open<R>(&self, scope: impl FnOnce() -> R) -> R {
         match self.opened {
             Some(_) => keep_tickets(scope),
@@ -457,21 +460,22 @@ impl Scopes for ScopePool {
                     Some(core) => core.inject(job).err(),
                     None => Some(job),
                 };
-                // The pool has been closed, has no thread, or is the parent's. The scope must have its job.
+                // The pool has been closed, has no thread, or is the parent's. The job must run for the scope to
+                // end.
                 rejected.into_iter().for_each(|job| _ = job.run());
             }
         });
     }
 
     fn spawn(&self, future: Pin<Box<dyn Future<Output = ()> + Send>>) {
-        // What is rejected is dropped, and so cancelled.
+        // A rejected future is dropped, and so cancelled.
         spawn_of_scope(self.handle.key, future);
     }
 
     fn broadcast(&self, make: &mut dyn FnMut() -> Part) {
         reach(self.handle.key, |at| {
             let Some(core) = self.here() else { return };
-            // What is rejected is dropped, and so cancelled; a handle that is dropped detaches its share.
+            // A rejected share is dropped, and so cancelled; a dropped handle detaches its share.
             drop(core.broadcast(at.worker().is_some(), || Job::with_handle(Share(make()))));
         });
     }
@@ -495,7 +499,7 @@ impl Scopes for ScopePool {
     fn run_here(&self, run: &mut dyn FnMut() -> Option<Outcome>) {
         with_worker_of(self.handle.key, |worker| match (worker, self.here()) {
             (Some(worker), _) => run().into_iter().for_each(|outcome| worker.count(outcome)),
-            // The pool waits for it, as for all that it has accepted.
+            // The pool waits for this job, as for all accepted jobs.
             (None, Some(core)) => {
                 core.off_pool(|| run().into_iter().for_each(|outcome| core.count(outcome)))
             }
