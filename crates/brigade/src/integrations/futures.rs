@@ -16,8 +16,8 @@ impl Spawn for Handle {
     /// Spawns a future without a handle for its outcome.
     ///
     /// # Errors
-    /// If the pool does not accept it, for any reason of [`JobBuilder::spawn`](crate::JobBuilder::spawn); the future is
-    /// dropped.
+    /// If the pool does not accept the future, for any reason of [`JobBuilder::spawn`](crate::JobBuilder::spawn);
+    /// the future is dropped.
     fn spawn_obj(&self, future: FutureObj<'static, ()>) -> Result<(), SpawnError> {
         self.job().spawn(future).map(drop).map_err(|_| SpawnError::shutdown())
     }
@@ -38,7 +38,7 @@ impl Spawn for Pool {
     }
 }
 
-/// With the feature `futures`: a stream of the times at which its ticks were due.
+/// With the feature `futures`: a stream of the times at which the ticks were due.
 impl Stream for Interval {
     type Item = Instant;
 
