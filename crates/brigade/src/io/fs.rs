@@ -3,11 +3,11 @@
 //! No system reports when a regular file is ready, so a task can't wait for a file. A future of this module calls
 //! the function of [`std::fs`] when it is polled, on the polling thread, inside [`blocking`](crate::blocking). On a
 //! worker, the pool may run its jobs on another thread in the meantime, up to
-//! [`spare_threads`](crate::Builder::spare_threads). On any other thread, for example inside
+//! [`spare_threads`](crate::Builder::spare_threads). Elsewhere, for example inside
 //! [`block_on`](crate::block_on), the call only blocks the thread. A file does not belong to a pool.
 //!
-//! For other operations, use `blocking` directly, as in `brigade::blocking(|| std::fs::remove_file(path))`. A single
-//! `blocking` around several steps is cheaper than several. Pipes and sockets that have a path are better opened as
+//! For other operations, use `blocking` directly, as in `brigade::blocking(|| std::fs::remove_file(path))`. For several
+//! steps, a single `blocking` around all of them is cheaper. Pipes and sockets that have a path are better opened as
 //! [I/O resources](super).
 //!
 //! # Cancel safety

@@ -2,7 +2,7 @@
 //!
 //! A resource belongs to the [current pool](crate::Handle::current) of the thread that creates it. On a thread
 //! without a current pool, it belongs to the [default pool](crate::default_pool) inside
-//! [`block_on`](crate::block_on). On any other thread its creation fails with [`NoDriver::None`].
+//! [`block_on`](crate::block_on). Elsewhere, creation fails with [`NoDriver::None`].
 //!
 //! Idle workers wait for I/O events, so there is no separate I/O thread. The first resource creates the pool's
 //! driver, which costs two file descriptors. From then on, an elastic pool keeps at least one worker.
@@ -99,7 +99,7 @@ use brigade_sync::fork::PerProcess;
 use crate::engine::{closed, reach};
 use crate::pool::default_pool;
 
-/// Calls a closure. I/O resources that it creates belong to the default pool, unless the thread is inside a pool.
+/// Calls a closure. I/O resources that it creates belong to the default pool, unless the thread has entered a pool.
 pub(crate) fn enter_default<R>(call: impl FnOnce() -> R) -> R {
     /// A supply per process: a forked child would wait forever for a supply that another thread was making at the
     /// fork.
