@@ -8,7 +8,8 @@ use crate::pool::Pool;
 use crate::spawn::spawn_local;
 use crate::values::Rejected;
 
-/// With the feature `executor`. A full pool follows its [`WhenFull`](crate::WhenFull): by default, it waits for room.
+/// With the feature `executor`. A full pool follows its [`WhenFull`](crate::WhenFull): by default, the call waits
+/// for room.
 impl Executor for Handle {
     fn accept(&self, job: Job) -> Result<(), Job> {
         self.job().execute(job).map_err(Rejected::into_inner)
@@ -30,7 +31,8 @@ impl Executor for Pool {
     }
 }
 
-/// With the feature `executor`. A full pool follows its [`WhenFull`](crate::WhenFull): by default, it waits for room.
+/// With the feature `executor`. A full pool follows its [`WhenFull`](crate::WhenFull): by default, the call waits
+/// for room.
 impl Spawner for Handle {
     fn accept_future(&self, future: BoxFuture) -> Result<(), BoxFuture> {
         self.job().spawn(future).map(drop).map_err(Rejected::into_inner)

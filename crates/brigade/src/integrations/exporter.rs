@@ -11,12 +11,13 @@ use ::metrics::{Label, Unit, counter, describe_counter, describe_gauge, gauge};
 use crate::handle::Handle;
 use crate::values::{Metrics, WorkerMetrics};
 
-/// Exports the [metrics](Handle::metrics) of a pool by the facade of the crate `metrics`, to the recorder that the program has
-/// installed (for Prometheus, StatsD, …).
+/// Exports the [metrics](Handle::metrics) of a pool by the facade of the crate `metrics`, to the recorder installed
+/// by the program (for Prometheus, StatsD, …).
 ///
-/// The counters of a pool are always on, and the recorder is not called while jobs run. [`export`](Self::export) reads the counters
-/// and sets the recorder's: call it for each scrape, or every few seconds. Collectors of this facade for processes and runtimes work
-/// in the same way. To call the recorder for each job would cost more than most jobs.
+/// The counters of a pool are always on, and the recorder is not called while jobs run. [`export`](Self::export)
+/// reads the pool's counters and sets the recorder's: call it for each scrape, or every few seconds. Exporters for
+/// processes and for other runtimes work in the same way. To call the recorder for each job would cost more than
+/// most jobs.
 ///
 /// | name | is | of |
 /// |---|---|---|
@@ -27,13 +28,13 @@ use crate::values::{Metrics, WorkerMetrics};
 /// | `brigade_worker_jobs_executed_total`, `…_steals_total`, `…_parks_total`, `…_wakes_total`, `…_panics_total`, `…_busy_microseconds_total`, `…_jobs_queued` | as above | each worker, with [`per_worker`](Self::per_worker) |
 /// | `brigade_job_waiting_seconds`, `brigade_job_running_seconds` | gauge | the label `quantile`: 0.5, 0.9, 0.99, 1; if the pool records [histograms](crate::Builder::histograms) |
 ///
-/// Executed are jobs that returned or panicked. Each has the label `pool`, the [name](crate::Builder::pool_name) of the pool; those of
-/// a worker have the label `worker`, its index.
+/// Executed jobs are jobs that returned or panicked. Each metric has the label `pool`, the
+/// [name](crate::Builder::pool_name) of the pool; metrics of a worker have the label `worker`, the worker's index.
 ///
-/// A pool needs one exporter for all its exports: a call increases the recorder's counters by what the pool has counted since the
-/// call before, and the first call by all that it has. So the counters of pools with the same name and labels are added up. A gauge
-/// is set: it has the value of the last pool that was exported. So pools that exist at the same time need different names, or a
-/// different [`label`](Self::label).
+/// Use a single exporter for all exports of a pool: a call increases the recorder's counters by the pool's increase
+/// since the exporter's last call, and the first call by the full counts. So the counters of pools with the same
+/// name and labels are added up. A gauge is set to the value of the pool exported last. So pools that exist at the
+/// same time need different names, or different [`label`](Self::label)s.
 ///
 /// ```
 /// use brigade::{MetricsExporter, Pool};
@@ -53,24 +54,24 @@ pub struct MetricsExporter {
     last: Mutex<Last>,
 }
 
-/// The values that the recorder has.
+/// The values exported last.
 #[derive(Default)]
 struct Last {
     /// The counters of the pool, and of each worker by its index.
     counters: BTreeMap<(Option<usize>, &'static str), u64>,
-    /// How many workers had gauges.
+    /// The number of workers with gauges.
     workers: usize,
     /// Whether times were exported.
     #[cfg(feature = "histograms")]
     times: bool,
 }
 
-/// The quantiles that are exported.
+/// The exported quantiles.
 #[cfg(feature = "histograms")]
 const QUANTILES: [(f64, &str); 4] = [(0.5, "0.5"), (0.9, "0.9"), (0.99, "0.99"), (1.0, "1")];
 
 impl MetricsExporter {
-    /// Returns an exporter for a pool. It does not keep the pool alive.
+    /// Returns an exporter for a pool. The exporter does not keep the pool alive.
     pub fn new(pool: impl Into<Handle>) -> Self {
         let pool = pool.into();
         let name: Arc<str> = pool.pool_name().unwrap_or_default();
@@ -85,7 +86,7 @@ impl MetricsExporter {
         self
     }
 
-    /// Adds a label to all that is exported.
+    /// Adds a label to all exported metrics.
     ///
     /// ```
     /// use brigade::{MetricsExporter, Pool};
@@ -99,7 +100,7 @@ impl MetricsExporter {
         self
     }
 
-    /// Tells the recorder the units and the descriptions of what [`export`](Self::export) exports.
+    /// Tells the recorder the units and the descriptions of the metrics set by [`export`](Self::export).
     pub fn describe(&self) {
         for (name, what) in [
             ("brigade_jobs_accepted_total", "Jobs accepted"),
@@ -148,9 +149,10 @@ impl MetricsExporter {
         }
     }
 
-    /// Reads the counters of the pool, increases those of the recorder by what is new, and sets its gauges.
+    /// Reads the counters of the pool, increases the recorder's counters by the difference, and sets the recorder's
+    /// gauges.
     ///
-    /// Costs some microseconds. Once the pool no longer exists, gauges are set to 0, and counters stay as they are.
+    /// Costs a few microseconds. Once the pool no longer exists, gauges are set to 0, and counters stay as they are.
     pub fn export(&self) {
         let Metrics {
             accepted,
@@ -213,7 +215,7 @@ impl MetricsExporter {
         counter!(name, labels.iter()).increment(more);
     }
 
-    /// Exports the workers that there are, and zeros for those that there were.
+    /// Exports the current workers, and zeros for former workers.
     fn export_workers(&self, workers: &[WorkerMetrics]) {
         let count = {
             let mut last = self.last.lock();
@@ -241,7 +243,7 @@ impl MetricsExporter {
         gauge!("brigade_worker_jobs_queued", labels.iter()).set(queued as f64);
     }
 
-    /// The labels of all, and one more.
+    /// The common labels, and an additional label.
     fn with(&self, key: &'static str, value: String) -> Vec<Label> {
         let more = [Label::new(key, value)];
         self.labels.iter().cloned().chain(more).collect()

@@ -1,5 +1,5 @@
-//! What a crate needs to offer the API of another pool on pools of this one, as `rayon-core` in this repository does. Not part of
-//! the public API.
+//! The functions that a crate needs to offer the API of a foreign pool on brigade's pools, as `rayon-core` in this
+//! repository does. Not part of the public API.
 
 use std::io;
 
@@ -9,18 +9,18 @@ use crate::spawn::LocalPool;
 use crate::values::OnPanic;
 pub use brigade_task::ScopeWith;
 
-/// The worker that the calling thread is.
+/// The calling thread as a worker.
 #[derive(Clone, Copy)]
 pub struct Here<'a>(&'a Worker);
 
-/// Calls a closure with the worker that the calling thread is, if it is one of a pool whose [waits run
+/// Calls a closure with the calling thread's worker; `None` unless it is a worker of a pool whose [waits run
 /// anything](crate::Builder::waits_run_anything).
 #[inline(always)]
 pub fn here<R>(call: impl FnOnce(Option<Here<'_>>) -> R) -> R {
     CURRENT.with(|worker| call(worker.filter(|worker| worker.runs_anything()).map(Here)))
 }
 
-/// Creates a pool that the calling thread owns, whose [waits run anything](crate::Builder::waits_run_anything).
+/// Creates a pool owned by the calling thread, whose [waits run anything](crate::Builder::waits_run_anything).
 ///
 /// # Errors
 /// As for [`LocalPool::new`].
@@ -60,7 +60,7 @@ impl Here<'_> {
     }
 }
 
-/// Where a closure was forked: on the worker with this index.
+/// The worker, by index, that forked a closure.
 #[derive(Clone, Copy, Debug)]
 pub struct Forked(usize);
 

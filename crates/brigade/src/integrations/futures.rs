@@ -19,8 +19,8 @@ impl Spawn for Handle {
     /// Spawns a future without a handle for its outcome.
     ///
     /// # Errors
-    /// If the pool does not accept it, for any reason of [`JobBuilder::spawn`](crate::JobBuilder::spawn); the future is
-    /// dropped.
+    /// If the pool does not accept the future, for any reason of [`JobBuilder::spawn`](crate::JobBuilder::spawn);
+    /// the future is dropped.
     fn spawn_obj(&self, future: FutureObj<'static, ()>) -> Result<(), SpawnError> {
         self.job().spawn(future).map(drop).map_err(|_| SpawnError::shutdown())
     }

@@ -6,7 +6,7 @@ use ::hyper::rt::Executor;
 
 use crate::handle::Handle;
 
-/// With the feature `hyper`. A future that the pool does not accept is dropped, which hyper expects of an executor.
+/// With the feature `hyper`. A future rejected by the pool is dropped, as hyper expects of an executor.
 impl<F> Executor<F> for Handle
 where
     F: Future + Send + 'static,

@@ -1,4 +1,4 @@
-//! Integrations with other crates. No module must know them; lib.rs exports their types.
+//! Integrations with other crates. No module may depend on them; lib.rs exports their types.
 
 #[cfg(feature = "executor")]
 mod executor;

@@ -10,7 +10,7 @@ use crate::handle::Handle;
 use crate::pool::Pool;
 use crate::values::Reason;
 
-/// A scope, as `orx-parallel` passes it along.
+/// A scope in the form that `orx-parallel` passes along.
 #[derive(Clone, Copy, Debug)]
 pub struct OrxScope<'s, 'scope>(&'s ScopeWith<'scope, ()>);
 
@@ -25,7 +25,7 @@ impl<'s, 'env, 'scope> orx_parallel::Scope<'s, 'env, 'scope> for OrxScope<'s, 's
     }
 }
 
-/// Implements the trait for what dereferences to a [`Handle`].
+/// Implements the trait for a type that dereferences to a [`Handle`].
 macro_rules! impl_thread_pool {
     ($(#[$about:meta])* $pool:ty) => {
         $(#[$about])*
@@ -54,7 +54,7 @@ macro_rules! impl_thread_pool {
 }
 
 impl_thread_pool! {
-    /// Its computations use at most as many threads as the pool's core size. They panic if the pool is closed.
+    /// Computations use at most as many threads as the pool's core size. They panic if the pool is closed.
     ///
     /// ```
     /// use orx_parallel::*;

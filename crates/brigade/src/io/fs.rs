@@ -1,16 +1,17 @@
 //! Files of a file system, read and written as blocking code.
 //!
-//! No system reports when a regular file is ready, so a task can't wait for one. Each function here calls that of [`std::fs`]
-//! when it is polled, on the thread that polls, inside [`blocking`](crate::blocking). On a worker, the pool may run its jobs on
-//! another thread in the meantime, up to [`spare_threads`](crate::Builder::spare_threads). Anywhere else, for example inside
-//! [`block_on`](crate::block_on), it only blocks the thread. A file does not belong to a pool.
+//! No system reports when a regular file is ready, so a task can't wait for a file. A future of this module calls
+//! the function of [`std::fs`] when it is polled, on the polling thread, inside [`blocking`](crate::blocking). On a
+//! worker, the pool may run its jobs on another thread in the meantime, up to
+//! [`spare_threads`](crate::Builder::spare_threads). Elsewhere, for example inside
+//! [`block_on`](crate::block_on), the call only blocks the thread. A file does not belong to a pool.
 //!
-//! For other operations, use `blocking` directly, as in `brigade::blocking(|| std::fs::remove_file(path))`. If there are
-//! several steps, one `blocking` around all of them is cheaper. Pipes and sockets that have a path are better opened as [I/O
-//! resources](super).
+//! For other operations, use `blocking` directly, as in `brigade::blocking(|| std::fs::remove_file(path))`. For several
+//! steps, a single `blocking` around all of them is cheaper. Pipes and sockets that have a path are better opened as
+//! [I/O resources](super).
 //!
 //! # Cancel safety
-//! A future of this module is ready at its first poll. If it is dropped before that, it has done nothing.
+//! A future of this module is ready at its first poll. A future dropped before its first poll has done nothing.
 //!
 //! # Examples
 //! ```
@@ -54,7 +55,7 @@ pub async fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
 /// Reads a whole file of text, as [`std::fs::read_to_string`] does.
 ///
 /// # Errors
-/// The system's, and [`InvalidData`](io::ErrorKind::InvalidData) if it is not UTF-8.
+/// The system's, and [`InvalidData`](io::ErrorKind::InvalidData) if the content is not UTF-8.
 ///
 /// # Examples
 /// ```
@@ -67,10 +68,11 @@ pub async fn read_to_string(path: impl AsRef<Path>) -> io::Result<String> {
     blocking(|| fs::read_to_string(path))
 }
 
-/// Writes a whole file, as [`std::fs::write`] does: it is created, or its content is replaced.
+/// Writes a whole file, as [`std::fs::write`] does: the file is created, or its content is replaced.
 ///
 /// # Errors
-/// The system's, like [`PermissionDenied`](io::ErrorKind::PermissionDenied). Part of the content may have been written by then.
+/// The system's, like [`PermissionDenied`](io::ErrorKind::PermissionDenied). Part of the content may have been
+/// written.
 ///
 /// # Examples
 /// ```
@@ -87,7 +89,8 @@ pub async fn write(path: impl AsRef<Path>, content: impl AsRef<[u8]>) -> io::Res
 
 /// Opens a file for reading, as [`File::open`] does.
 ///
-/// The file is one of the standard library. Its operations block, so they belong in [`blocking`](crate::blocking).
+/// The returned [`File`] is the standard library's. Its operations block, so call them in
+/// [`blocking`](crate::blocking).
 ///
 /// # Errors
 /// The system's, like [`NotFound`](io::ErrorKind::NotFound).

@@ -1,24 +1,25 @@
 //! Asynchronous I/O resources: pipes, TCP, UDP, Unix sockets, and anything else that has a file descriptor.
 //!
-//! A resource belongs to the [current pool](crate::Handle::current) of the thread that makes it. Without one, it belongs to the
-//! [default pool](crate::default_pool) inside [`block_on`](crate::block_on). On any other thread it can't be made, and the
-//! error is [`NoDriver::None`].
+//! A resource belongs to the [current pool](crate::Handle::current) of the thread that creates it. On a thread
+//! without a current pool, it belongs to the [default pool](crate::default_pool) inside
+//! [`block_on`](crate::block_on). Elsewhere, creation fails with [`NoDriver::None`].
 //!
-//! The pool's workers wait for events instead of sleeping, so there is no thread for I/O. The first resource creates the pool's
+//! Idle workers wait for I/O events, so there is no separate I/O thread. The first resource creates the pool's
 //! driver, which costs two file descriptors. From then on, an elastic pool keeps at least one worker.
 //!
 //! | for | use |
 //! |---|---|
 //! | TCP and UDP | [`TcpListener`], [`TcpStream`], [`UdpSocket`], with an address or a name: [`ToSocketAddrs`] |
-//! | processes of one machine | `UnixListener`, `UnixStream`, `pipe` |
-//! | reading in one task and writing in another | `split`: [`ReadHalf`], [`WriteHalf`] |
+//! | processes of the same machine | `UnixListener`, `UnixStream`, `pipe` |
+//! | reading and writing in different tasks | `split`: [`ReadHalf`], [`WriteHalf`] |
 //! | any other file descriptor, and sockets of the standard library | [`Async`] |
 //! | files of a file system | [`fs`] |
-//! | HTTP by hyper | the feature `hyper`: its traits for all sockets, and by `Hyper` for anything else |
+//! | HTTP by hyper | the feature `hyper`: its traits for all sockets, and `Hyper` for anything else |
 //!
-//! Resources implement the traits of `futures-io`. They may be used from tasks of any pool and of any other executor, which the
-//! workers of the resource's own pool wake: while all of these are in long jobs, tasks elsewhere wait too. So a resource that
-//! another pool uses should belong to that pool. Once their pool has ended, an operation that would have to wait fails with [`NoDriver::Closed`].
+//! Resources implement the traits of `futures-io`. Tasks of any pool and of any other executor may use them. The
+//! workers of the resource's own pool wake these tasks: while all of these workers are in long jobs, tasks elsewhere
+//! wait too. So a resource should belong to the pool that uses it. Once a resource's pool has ended, an operation
+//! that would have to wait fails with [`NoDriver::Closed`].
 //!
 //! ```
 //! use brigade::io::{TcpListener, TcpStream};
@@ -41,7 +42,7 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
-//! Where nothing can be awaited, a socket of the standard library is made asynchronous inside a pool:
+//! Outside of async code, create a socket from a standard library socket inside a pool:
 //!
 //! ```
 //! let pool = brigade::Pool::new(1);
@@ -51,7 +52,7 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
-// It must not know futures that are spawned: `block_on` knows this module.
+// This module must not know spawned futures: `block_on` knows this module.
 
 pub mod fs;
 
@@ -98,9 +99,10 @@ use brigade_sync::fork::PerProcess;
 use crate::engine::{closed, reach};
 use crate::pool::default_pool;
 
-/// Calls a closure; I/O resources that it makes belong to the default pool, unless the thread has entered another.
+/// Calls a closure. I/O resources that it creates belong to the default pool, unless the thread has entered a pool.
 pub(crate) fn enter_default<R>(call: impl FnOnce() -> R) -> R {
-    /// One for each process: a child that is forked while another thread makes it would wait for it forever.
+    /// A supply per process: a forked child would wait forever for a supply that another thread was making at the
+    /// fork.
     static SUPPLY: PerProcess<OnceLock<DriverSupply>> = PerProcess::new();
     if DriverSupply::is_entered() {
         return call();

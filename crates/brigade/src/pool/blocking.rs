@@ -4,12 +4,11 @@ use crate::engine;
 
 /// Runs code that blocks for a while: code that waits for the network, a file, a lock or another job.
 ///
-/// On a worker of a pool, the pool does not count this thread in the meantime. If there is work, it wakes or starts another one
-/// in its place, up to [`spare_threads`](crate::Builder::spare_threads) of them. Surplus threads end when they have been idle
-/// for the pool's [`keep_alive`](crate::Builder::keep_alive). On any other thread this only runs the code.
+/// On a worker, the pool does not count this thread meanwhile. If there is work, the pool wakes or starts a thread
+/// in its place, up to [`spare_threads`](crate::Builder::spare_threads) threads. Surplus threads end once they have
+/// been idle for the pool's [`keep_alive`](crate::Builder::keep_alive). On any other thread this only runs the code.
 ///
-/// [`JoinHandle::join`](crate::JoinHandle::join) need not be wrapped: it does this itself. If a pool hangs because its jobs block
-/// without this, [`Builder::on_stall`](crate::Builder::on_stall) reports them and [`Handle::dump`](crate::Handle::dump) lists them.
+/// Do not wrap [`JoinHandle::join`](crate::JoinHandle::join): it does this itself.
 ///
 /// ```
 /// use std::sync::mpsc;

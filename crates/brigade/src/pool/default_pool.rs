@@ -7,10 +7,10 @@ use brigade_sync::unmodelled::Mutex;
 use crate::handle::Handle;
 use crate::pool::Pool;
 
-/// Not shared with forked children: a child that is forked while another thread makes the pool would wait for it forever.
+/// Not shared with forked children: a child forked while another thread creates the pool would wait for it forever.
 static DEFAULT: PerProcess<OnceLock<Pool>> = PerProcess::new();
 
-/// Held while the pool is made, so that one is.
+/// Held while the pool is created, so that only a single pool is created.
 static STARTING: PerProcess<Mutex<()>> = PerProcess::new();
 
 /// Returns the process-wide pool, which is created with the default configuration on first use.
@@ -19,11 +19,11 @@ static STARTING: PerProcess<Mutex<()>> = PerProcess::new();
 /// [`shutdown(Shutdown::Finish)`](Handle::shutdown) before `main` returns. A library should take a [`Handle`] from its
 /// caller rather than start the threads of this pool.
 ///
-/// In a forked child it is the parent's pool, which accepts no jobs there, until the child [sets](set_default_pool) its own. If
-/// the parent had none, the child creates one on first use.
+/// A forked child has the parent's pool, which accepts no jobs there, until the child [sets](set_default_pool) a
+/// different pool. If the parent had none, the child creates a pool on first use.
 ///
 /// # Panics
-/// If its threads can't be started.
+/// If the pool's threads can't be started.
 ///
 /// # Examples
 /// ```
@@ -45,13 +45,13 @@ fn inherited_or_new() -> &'static Pool {
     if let Some(inherited) = DEFAULT.inherited().find_map(OnceLock::get) {
         return inherited;
     }
-    // Not by the closure of `get_or_init`, whose panic could not name the caller's line.
+    // Not by the closure of `get_or_init`, because its panic could not name the caller's line.
     let starting = STARTING.get().lock();
     if let Some(pool) = DEFAULT.get().get() {
         return pool;
     }
     match Pool::builder().build() {
-        // Unless another one has been set since.
+        // Unless a pool has been set meanwhile.
         Ok(pool) => DEFAULT.get().get_or_init(|| pool),
         Err(error) => {
             drop(starting); // A panic hook may ask for the pool.
@@ -63,7 +63,7 @@ fn inherited_or_new() -> &'static Pool {
 /// Makes `pool` the process-wide pool.
 ///
 /// # Errors
-/// Returns `pool` if this process already has one, because it was set or used before.
+/// Returns `pool` if this process already has a default pool, set or created before.
 ///
 /// # Examples
 /// ```
@@ -76,7 +76,7 @@ pub fn set_default_pool(pool: Pool) -> Result<(), Pool> {
     DEFAULT.get().set(pool)
 }
 
-/// The pool that the free functions use.
+/// The pool of the free functions.
 #[inline]
 #[track_caller]
 pub(crate) fn here() -> Handle {

@@ -1,7 +1,8 @@
 //! Submission without naming a pool.
 //!
-//! Each function submits to the [current pool](Handle::current): that of the worker that it is called on, or the one that the
-//! thread has [entered](Handle::enter). Without one, it submits to the [default pool](crate::default_pool).
+//! Each function submits to the [current pool](Handle::current): the pool of the calling worker, or the pool that
+//! the calling thread has [entered](Handle::enter). Without a current pool, it submits to the [default
+//! pool](crate::default_pool).
 
 use core::future::Future;
 
@@ -13,14 +14,15 @@ use crate::handle::{Handle, JoinHandle};
 use crate::submission::JobBuilder;
 use crate::values::{Priority, Reason, Rejected, WorkerInfo};
 
-/// Runs a closure, once, on the [current pool](Handle::current), or else on the [`default_pool`](crate::default_pool).
+/// Runs a closure, once, on the [current pool](Handle::current), or else on the
+/// [`default_pool`](crate::default_pool).
 ///
 /// Jobs of the default pool end with the process: [join](JoinHandle::join) them, or end it by
 /// `default_pool().shutdown(Shutdown::Finish)` before `main` returns.
 ///
 /// # Panics
-/// As for [`Handle::execute`]: if that pool is closed and the caller is not one of its jobs, or if it belongs to the parent of
-/// a fork.
+/// As for [`Handle::execute`]: if the pool is closed and the caller is not a job of this pool, or if the pool
+/// belongs to the parent of a fork.
 ///
 /// # Examples
 /// ```
@@ -38,7 +40,7 @@ pub fn execute<F: FnOnce() + Send + 'static>(job: F) {
     here().execute(job);
 }
 
-/// Like [`execute`](execute()), but returns the closure if the pool does not accept it; never waits.
+/// Like [`execute`](execute()), but returns the closure if the pool rejects it; never waits.
 ///
 /// # Errors
 /// As for [`Handle::try_execute`].
@@ -54,12 +56,12 @@ pub fn try_execute<F: FnOnce() + Send + 'static>(job: F) -> Result<(), Rejected<
     here().try_execute(job)
 }
 
-/// Runs a closure on the pool of the worker that calls this, by the worker's own queue; returns the closure on any other thread.
-/// Never waits.
+/// Runs a closure on the pool of the calling worker, by the worker's own queue; returns the closure on any other
+/// thread. Never waits.
 ///
-/// For code that must stay on the pool that it runs on: unlike [`execute`](execute()), it never takes the
-/// [default pool](crate::default_pool), nor one that the thread has [entered](Handle::enter). A pool with
-/// [`Queueing::Shared`](crate::Queueing::Shared) has one queue for all workers.
+/// For code that must stay on its pool: unlike [`execute`](execute()), this never uses the [default
+/// pool](crate::default_pool), nor a pool that the thread has [entered](Handle::enter). A pool with
+/// [`Queueing::Shared`](crate::Queueing::Shared) has a single queue for all workers.
 ///
 /// # Errors
 /// With [`Reason::NotAWorker`] if the thread is not a worker; on a worker as for [`Handle::try_execute`].
@@ -83,8 +85,8 @@ pub fn try_execute_locally<F: FnOnce() + Send + 'static>(job: F) -> Result<(), R
     }
 }
 
-/// Returns the [class](Priority) of the job that this thread runs as a worker, and so that of what it submits to its pool.
-/// [`Normal`](Priority::Normal) on any other thread.
+/// Returns the [class](Priority) of the job that this thread runs as a worker. Submissions of this job to its pool
+/// get the same class. Returns [`Normal`](Priority::Normal) on any other thread.
 ///
 /// ```
 /// use brigade::{Priority, current_priority};
@@ -123,7 +125,7 @@ where
     here().submit(job)
 }
 
-/// Like [`submit`](submit()), but returns the closure if the pool does not accept it; never waits.
+/// Like [`submit`](submit()), but returns the closure if the pool rejects it; never waits.
 ///
 /// # Errors
 /// As for [`Handle::try_submit`].
@@ -168,7 +170,7 @@ where
     here().spawn(future)
 }
 
-/// Like [`spawn`](spawn()), but returns the future if the pool does not accept it; never waits.
+/// Like [`spawn`](spawn()), but returns the future if the pool rejects it; never waits.
 ///
 /// # Errors
 /// As for [`Handle::try_spawn`].
@@ -187,7 +189,8 @@ where
     here().try_spawn(future)
 }
 
-/// Returns a builder for a job with its own settings, on the pool that [`execute`](execute()) uses; see [`Handle::job`].
+/// Returns a builder for a job with individual settings, on the pool that [`execute`](execute()) uses; see
+/// [`Handle::job`].
 ///
 /// ```
 /// use std::time::{Duration, Instant};
@@ -199,9 +202,10 @@ pub fn job() -> JobBuilder {
     here().job()
 }
 
-/// Returns the index of the current worker in its pool; `None` on any other thread. [`current_worker`] has more.
+/// Returns the index of the current worker in its pool; `None` on any other thread. See [`current_worker`] for more.
 ///
-/// Indices start at 0. At any time each thread of a pool has a different index; the index of a thread that has ended is reused.
+/// Indices start at 0. At any time each thread of a pool has a different index; the index of an ended thread is
+/// reused.
 ///
 /// ```
 /// let pool = brigade::Pool::new(1);
@@ -215,8 +219,9 @@ pub fn current_worker_index() -> Option<usize> {
     CURRENT.with(|worker| worker.map(Worker::index))
 }
 
-/// Returns the worker that the calling thread is: its index, what it was started as, and the name of its pool; `None` on any other
-/// thread. The hooks [`on_start`](crate::Builder::on_start) and [`on_stop`](crate::Builder::on_stop) may call it too.
+/// Returns the worker of the calling thread: the index, the role, and the name of the pool; `None` on any other
+/// thread. The hooks [`on_start`](crate::Builder::on_start) and [`on_stop`](crate::Builder::on_stop) may call it
+/// too.
 ///
 /// ```
 /// use brigade::{Role, current_worker};

@@ -1,4 +1,5 @@
-//! The owner of a pool, the default pool, and the functions that use the current one. It must not know futures, scopes and timers.
+//! The owner of a pool, the default pool, and the functions that use the current pool. This module must not know
+//! futures, scopes and timers.
 
 mod blocking;
 mod builder;
@@ -42,16 +43,17 @@ pub use free::{
 /// | read its counters, change its size | [`metrics`](Handle::metrics), [`size`](Handle::size), [`resize`](Handle::resize), [`prestart`](Handle::prestart) |
 /// | end it | drop it, or [`shutdown`](Handle::shutdown), [`close`](Handle::close) |
 ///
-/// As long as the pool is open, submitting can't fail, with two exceptions: a pool with a [capacity](crate::Builder::capacity),
-/// and one that [may have no thread](crate::Builder::allow_core_timeout) at all.
+/// As long as the pool is open, submitting can't fail, with two exceptions: a pool with a
+/// [capacity](crate::Builder::capacity), and a pool that [may have no thread](crate::Builder::allow_core_timeout) at
+/// all.
 ///
-/// It is not `Clone`: `pool.clone()` returns a `Handle`, which does not keep the pool alive.
+/// `Pool` is not `Clone`: `pool.clone()` returns a `Handle`, which does not keep the pool alive.
 ///
-/// Dropping the pool ends it: it rejects new work from outside, runs everything that it accepted, and joins its threads.
-/// Futures that wait or [yield](crate::yield_now) when nothing else is left, and timers that are not due, are cancelled.
-/// [`Builder::on_drop`](crate::Builder::on_drop) sets another way. If it is dropped on one of its own workers, the pool is
-/// closed, and its threads finish the accepted work without being joined. After a [shutdown](Handle::shutdown) whose timeout
-/// elapsed, the drop does not wait again.
+/// Dropping the pool ends it: it rejects new work from outside, runs all accepted work, and joins its threads.
+/// Futures that wait or [yield](crate::yield_now) once no other work is left, and timers that are not due, are
+/// cancelled. [`Builder::on_drop`](crate::Builder::on_drop) sets a different end. A pool dropped by a worker of this
+/// pool is closed, and its threads finish the accepted work without being joined. After a
+/// [shutdown](Handle::shutdown) whose timeout elapsed, the drop does not wait again.
 ///
 /// ```
 /// let pool = brigade::Pool::new(4);
@@ -65,16 +67,17 @@ pub use free::{
 /// ```
 ///
 /// # Forks
-/// In the child of a fork the pool's threads don't exist. Every call returns at once: a submission panics, or returns the
-/// closure with [`Reason::Forked`](crate::Reason::Forked); a wait does not block; counters are 0. An unfinished job's
-/// [`JoinHandle`](crate::JoinHandle) reports it as cancelled, and dropping the pool leaks it. A job that forks must call
-/// `exec` or `_exit` in the child: if it returns there, the child is aborted with a message.
+/// In the child of a fork the pool's threads don't exist. Every call returns at once: a submission panics, or
+/// returns the closure with [`Reason::Forked`](crate::Reason::Forked); a wait does not block; counters are 0. The
+/// [`JoinHandle`](crate::JoinHandle) of an unfinished job reports it as cancelled, and dropping the pool leaks it. A
+/// job that forks must call `exec` or `_exit` in the child: if it returns there, the child is aborted with a
+/// message.
 ///
-/// A pool that is made in the child works like any other, if the standard library can start threads there. As of Rust 1.95, the
-/// standard library briefly holds a lock whenever a thread of the process starts or ends. A child that is forked at such a
-/// moment waits for this lock forever.
+/// A pool created in the child works like any other, if the standard library can start threads there. As of Rust
+/// 1.95, the standard library briefly holds a lock whenever a thread of the process starts or ends. A child forked
+/// at such a moment waits for this lock forever.
 ///
-/// Only children created by the C library's `fork` are detected, and only once the process has made a pool.
+/// Only children created by the C library's `fork` are detected, and only once the process has created a pool.
 #[doc(alias = "ThreadPool")]
 #[doc(alias = "Runtime")]
 pub struct Pool {
@@ -88,7 +91,7 @@ impl Pool {
         Self { core, handle }
     }
 
-    /// Returns a handle that names the pool, to submit from anywhere.
+    /// Returns a handle to the pool, to submit from anywhere.
     ///
     /// ```
     /// let pool = brigade::Pool::new(2);
@@ -102,8 +105,8 @@ impl Pool {
         self.handle
     }
 
-    /// Runs a closure on the pool, once; see [`Handle::execute`]. Unlike a handle, the owner does not look the pool up, which
-    /// saves a third of the time that a submission from outside takes.
+    /// Runs a closure on the pool, once; see [`Handle::execute`]. Unlike a handle, the owner does not look the pool
+    /// up, which saves a third of the time of a submission from outside.
     ///
     /// # Panics
     /// As for [`Handle::execute`].
@@ -123,14 +126,14 @@ impl Pool {
     #[track_caller]
     pub fn execute<F: FnOnce() + Send + 'static>(&self, job: F) {
         if !self.core.key.is_plain() {
-            // Not by a closure, whose panic could not name the caller's line.
+            // Not by a closure, because its panic could not name the caller's line.
             return expect_accepted(Submission::new(job, Location::caller()).submit(self.core.key));
         }
         CURRENT.visit(Execute { core: &self.core, job });
     }
 
-    /// Runs a closure on the pool, once, or returns it; see [`Handle::try_execute`]. Like [`execute`](Self::execute), it does not look
-    /// the pool up.
+    /// Runs a closure on the pool, once, or returns it; see [`Handle::try_execute`]. Like
+    /// [`execute`](Self::execute), this does not look the pool up.
     ///
     /// # Errors
     /// As for [`Handle::try_execute`].
@@ -180,8 +183,8 @@ impl Pool {
     }
 }
 
-/// Runs a closure on a pool, for its owner. Not by [`reach_owned`](crate::engine::registry::reach_owned), which does not tell the class of a
-/// worker's job, nor in a closure, which is not `#[track_caller]`.
+/// Runs a closure on a pool, for its owner. Not by [`reach_owned`](crate::engine::registry::reach_owned), which does
+/// not tell the class of a worker's job, nor in a closure, which is not `#[track_caller]`.
 struct Execute<'a, F> {
     core: &'a Arc<Core>,
     job: F,
@@ -225,7 +228,7 @@ impl<F: FnOnce() + Send + 'static> Visit<Worker> for Execute<'_, F> {
     }
 }
 
-/// The same, for an owner that wants a rejected closure back.
+/// Like [`Execute`], but returns a rejected closure.
 struct TryExecute<'a, F>(Execute<'a, F>);
 
 impl<F: FnOnce() + Send + 'static> Visit<Worker> for TryExecute<'_, F> {
@@ -263,7 +266,7 @@ impl panic::RefUnwindSafe for Pool {}
 impl Drop for Pool {
     fn drop(&mut self) {
         if !self.core.key.is_here() {
-            // What the parent's threads were working on must not be dropped here.
+            // The work of the parent's threads must not be dropped here.
             core::mem::forget(Arc::clone(&self.core));
         } else if !self.core.is_detached() {
             end(&self.core, self.core.config.on_drop);

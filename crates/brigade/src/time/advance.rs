@@ -9,16 +9,16 @@ use crate::handle::Handle;
 const NOT_HERE: &str =
     "no paused pool runs on this thread; call this in the `run_until` of a `LocalPool::paused`";
 
-/// Moves the clock of a [paused pool](crate::LocalPool::paused) by `duration`, and lets futures and closures run whose timers are
-/// due then.
+/// Moves the clock of a [paused pool](crate::LocalPool::paused) by `duration`, and runs the futures and closures
+/// whose timers are then due.
 ///
-/// The clock moves in one jump, at the first poll. Each of these futures and closures sees the new time, and has run once when
-/// this returns, unless it is of a lower [class](crate::Priority) than the caller. To have the clock stop at each deadline on its way,
-/// [`sleep`](crate::time::sleep) for `duration` instead.
+/// The clock moves in a single jump, at the first poll. Each of these futures and closures sees the new time, and
+/// has run once when `advance` returns, unless its [class](crate::Priority) is lower than the caller's. To stop the
+/// clock at each deadline on the way, [`sleep`](crate::time::sleep) for `duration` instead.
 ///
 /// # Panics
-/// If the calling thread does not run a paused pool, as in [`run_until`](crate::LocalPool::run_until), or if the clock would get a
-/// hundred years ahead.
+/// If the calling thread does not run a paused pool, as in [`run_until`](crate::LocalPool::run_until), or if the
+/// clock would get a hundred years ahead.
 ///
 /// # Examples
 /// ```
@@ -43,7 +43,7 @@ pub async fn advance(duration: Duration) {
         Ok(worker.key())
     });
     let pool = advanced.unwrap_or_else(|what: &str| panic!("{what}"));
-    // Queued behind all jobs that the timers have just queued. A closed pool accepts no other.
+    // Queued behind all jobs just queued by the timers. A closed pool accepts no other job.
     if let Ok(behind) = Handle::new(pool).try_submit(|| ()) {
         let _ = behind.await;
     }

@@ -44,10 +44,11 @@ impl Handle {
 }
 
 impl JobBuilder {
-    /// Delays the closure by `delay`: it does not run earlier. If that is too long for an [`Instant`], it never runs.
+    /// Delays the closure by `delay`: it does not run earlier. If the delay is too long for an [`Instant`], the
+    /// closure never runs.
     ///
     /// # Panics
-    /// If a deadline was set: a job that runs at a given time has none.
+    /// If a deadline was set: a timed job has no deadline.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -67,10 +68,11 @@ impl JobBuilder {
         self.at(later(now, delay))
     }
 
-    /// Delays the closure until `time`: it does not run earlier. If that has passed, a worker runs it at once.
+    /// Delays the closure until `time`: it does not run earlier. If `time` has passed, a worker runs the closure at
+    /// once.
     ///
     /// # Panics
-    /// If a deadline was set: a job that runs at a given time has none.
+    /// If a deadline was set: a timed job has no deadline.
     ///
     /// ```
     /// use std::time::{Duration, Instant};
@@ -121,15 +123,15 @@ impl JobBuilder {
     }
 }
 
-/// Submits a closure that runs at a given time; made by [`JobBuilder::after`] and [`JobBuilder::at`].
+/// Submits a closure that runs at a given time; created by [`JobBuilder::after`] and [`JobBuilder::at`].
 ///
-/// Until then the closure is no job: neither the [capacity](crate::Builder::capacity) nor the
-/// [counters](crate::Handle::metrics) include it, and [`wait_idle`](crate::Handle::wait_idle) does not wait for it. When it is
-/// due it is accepted as a job, even if the pool is full, and a worker runs it in turn.
+/// Until then the closure is not a job: neither the [capacity](crate::Builder::capacity) nor the
+/// [counters](crate::Handle::metrics) include it, and [`wait_idle`](crate::Handle::wait_idle) does not wait for it.
+/// When due, it is accepted as a job, even if the pool is full, and a worker runs it in turn.
 ///
-/// A pool that is closed or dropped does not wait for timers. A closure that is not due by then is cancelled, and its captures
-/// are dropped at once; [`Shutdown::Finish`](crate::Shutdown::Finish) waits for it. A closure that is already queued runs like
-/// any other job.
+/// A closed or dropped pool does not wait for timers. A closure not yet due is cancelled, and its captures are
+/// dropped at once; [`Shutdown::Finish`](crate::Shutdown::Finish) waits for it. A closure already queued runs
+/// like any other job.
 ///
 /// ```
 /// use std::time::Duration;
@@ -146,11 +148,11 @@ pub struct DelayedJob {
 }
 
 impl DelayedJob {
-    /// Submits a closure that runs once, and returns a [`Timer`], which can cancel it. One allocation.
+    /// Submits a closure that runs once, and returns a [`Timer`] to cancel it. One allocation.
     ///
     /// # Errors
-    /// Returns the closure if the pool has been closed or dropped, even to a job of the pool. Also returns it if the
-    /// pool has no thread and can't start any, or belongs to the parent of a fork.
+    /// Returns the closure if the pool has been closed or dropped, even to a job of this pool. Also returns it if
+    /// the pool has no thread and can't start a thread, or belongs to the parent of a fork.
     ///
     /// # Examples
     /// ```
@@ -170,8 +172,8 @@ impl DelayedJob {
 
     /// Submits a closure that runs once, and returns a handle for its outcome.
     ///
-    /// It is spawned as a [future](JobBuilder::spawn) that sleeps until then. So it is a job from now on, and
-    /// [cancelling](JoinHandle::cancel) it always succeeds until it has ended.
+    /// The closure is spawned as a [future](JobBuilder::spawn) that sleeps until the given time. So it is a job from
+    /// now on, and [cancelling](JoinHandle::cancel) it always succeeds until it has ended.
     ///
     /// # Errors
     /// As for [`JobBuilder::execute`].
@@ -207,7 +209,7 @@ impl fmt::Debug for DelayedJob {
     }
 }
 
-/// A closure that runs when a sleep has ended, as a future.
+/// A future that sleeps and then runs a closure.
 struct Delayed<F> {
     sleep: Sleep,
     job: Option<F>,
@@ -227,13 +229,13 @@ impl<F: FnOnce() -> T, T> Future for Delayed<F> {
     }
 }
 
-/// Submits a closure that runs periodically; made by [`JobBuilder::every`].
+/// Submits a closure that runs periodically; created by [`JobBuilder::every`].
 ///
-/// A run begins only when the run before it has ended; [`Missed`] decides about runs that were due in the meantime. A
-/// panic of a run is handled like that of any [job](crate::OnPanic), its message is available as
-/// [`last_error`](Timer::last_error), and the next run is not affected.
+/// Runs never overlap; [`Missed`] decides what happens to runs that fall due during a run. A panic of a run is
+/// handled like a panic of any [job](crate::OnPanic), the message is available as [`last_error`](Timer::last_error),
+/// and the next run is not affected.
 ///
-/// Each run is a job from the moment it is due. Once the pool is closed, only the run that is queued or running still takes
+/// Each run is a job from the moment it is due. Once the pool is closed, only a queued or running run still takes
 /// place.
 ///
 /// ```
@@ -255,7 +257,7 @@ pub struct PeriodicJob {
 }
 
 impl PeriodicJob {
-    /// Sets what happens to runs that were due during a run. Default: [`Missed::Skip`].
+    /// Sets what happens to runs that fall due during a run. Default: [`Missed::Skip`].
     ///
     /// ```
     /// use brigade::{Missed, Pool};

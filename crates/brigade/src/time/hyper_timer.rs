@@ -8,7 +8,7 @@ use hyper::rt::{Sleep, Timer};
 
 use super::sleep::{Sleep as Ours, sleep, sleep_until};
 
-/// A timer for hyper, with the feature `hyper`. Its sleeps belong to the pool that polls the connection.
+/// A timer for hyper, with the feature `hyper`. Each sleep belongs to the pool that polls the connection.
 ///
 /// ```
 /// use hyper::rt::Timer as _;

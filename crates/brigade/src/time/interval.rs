@@ -12,7 +12,8 @@ use crate::engine::now;
 
 /// Creates an interval that ticks every `period`, for the first time one period after this call.
 ///
-/// Ticks that were not awaited in time are [skipped](Missed::Skip), unless [`missed`](Interval::missed) sets another policy.
+/// Ticks not awaited in time are [skipped](Missed::Skip), unless [`missed`](Interval::missed) sets a different
+/// policy.
 ///
 /// # Panics
 /// If the period is 0.
@@ -55,22 +56,24 @@ pub fn interval_at(start: Instant, period: Duration) -> Interval {
     Interval { sleep: Sleep::new(start), has_ticked: false, period, missed: Missed::default() }
 }
 
-/// Periodic ticks; made by [`interval`] and [`interval_at`]. Between two ticks it belongs to a pool as [`Sleep`] does.
+/// Periodic ticks; created by [`interval`] and [`interval_at`]. Between two ticks it belongs to a pool like a
+/// [`Sleep`].
 ///
-/// With the feature `futures` it is a `Stream` that never ends.
+/// With the feature `futures` it is an endless `Stream`.
 #[derive(Debug)]
 #[must_use = "it ticks when it is awaited"]
 pub struct Interval {
-    /// Ready at the next tick, or at the last one if that has been returned.
+    /// Ready at the next tick, or at the last tick if it has been returned.
     sleep: Sleep,
-    /// Whether the tick of `sleep` has been returned. The next one is computed when that is awaited: then the last one has ended.
+    /// Whether the tick of `sleep` has been returned. The next tick is computed when it is awaited, because the last
+    /// tick has ended by then.
     has_ticked: bool,
     period: Duration,
     missed: Missed,
 }
 
 impl Interval {
-    /// Sets what happens to ticks that were not awaited in time.
+    /// Sets what happens to ticks not awaited in time.
     ///
     /// ```
     /// use brigade::{Missed, time};
@@ -102,8 +105,8 @@ impl Interval {
 
     /// Waits for the next tick, and returns the time at which it was due.
     ///
-    /// A tick lasts from its return to the next call: [`Missed`] counts from the time of that call. So a loop whose body takes longer
-    /// than the period still waits in each call, unless it catches up by [`Missed::Burst`].
+    /// A tick lasts from its return to the next call: [`Missed`] counts from the time of this call. So a loop whose
+    /// body takes longer than the period still waits in each call, except with [`Missed::Burst`].
     ///
     /// # Cancel safety
     /// If the future is dropped before it is ready, no tick has been consumed.
@@ -114,7 +117,7 @@ impl Interval {
         poll_fn(|context| self.poll_tick(context)).await
     }
 
-    /// Polls for the next tick, in futures that are implemented by hand; otherwise like [`tick`](Self::tick).
+    /// Polls for the next tick, in hand-written futures; otherwise like [`tick`](Self::tick).
     ///
     /// # Panics
     /// As for polling a [`Sleep`].

@@ -1,10 +1,11 @@
 //! Large closures.
 
-/// Evaluates an expression that schedules a closure: with the closure, or with a box of it if it is [large](brigade_task::is_large). A
-/// timer is kept after its closure has ended, whose box is freed then. The expression returns a closure that is rejected, which is taken
-/// out of its box.
+/// Evaluates an expression that schedules a closure, or a box of the closure if it is
+/// [large](brigade_task::is_large): a timer may outlive its closure, and the box is freed with the closure. The
+/// expression returns a rejected closure, which is taken out of the box.
 ///
-/// Not for the other verbs, which have a cell that does it: both arms cost each closure of a program compile time.
+/// Not for the other verbs, because their cell boxes large closures: both arms cost compile time for each closure of a
+/// program.
 macro_rules! box_if_large {
     ($closure:ident: $F:ty => $submit:expr) => {
         match const { brigade_task::is_large::<$F>() } {

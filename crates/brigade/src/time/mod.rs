@@ -1,39 +1,41 @@
 //! Timers: waiting for a time, and running closures at a time.
 //!
-//! Timers belong to a pool: its own threads run them, and idle threads sleep until the next deadline. So a waiting pool uses no
-//! CPU time.
+//! Timers belong to a pool: the pool's threads run them, and idle threads sleep until the next deadline. So a
+//! waiting pool uses no CPU time.
 //!
 //! - For futures: [`sleep`], [`sleep_until`], [`interval`] and [`timeout`]. Each belongs to the [current
-//!   pool](crate::Handle::current) of the thread that polls it first. If there is none, as in [`block_on`](crate::block_on) on
-//!   the main thread, it belongs to the [`default_pool`](crate::default_pool).
-//! - For closures: [`execute_after`], [`execute_at`], [`execute_every`] and [`submit_after`], and for a pool of your choice
+//!   pool](crate::Handle::current) of the thread that polls it first. Without a current pool, as in
+//!   [`block_on`](crate::block_on) on the main thread, it belongs to the [`default_pool`](crate::default_pool).
+//! - For closures: [`execute_after`], [`execute_at`], [`execute_every`] and [`submit_after`], and for a given pool
 //!   [`pool.job()`](crate::Handle::job) with [`after`](crate::JobBuilder::after), [`at`](crate::JobBuilder::at) or
 //!   [`every`](crate::JobBuilder::every). `execute` returns a [`Timer`], which can cancel the closure.
 //!
-//! A timer never fires early. If a thread is idle, it fires less than a millisecond late, and usually less than a tenth of
-//! that. If the thread that would have fired it is in a long job, an idle thread does, up to two milliseconds late, or 16 for an I/O event.
-//! Where at least four timers are within 0.9 ms, an idle thread fires them together, up to that much late,
-//! as each wake-up would cost more than the timer.
+//! A timer never fires early. On an idle thread it fires less than a millisecond late, and usually less than 0.1 ms.
+//! If the thread responsible for a timer is in a long job, another idle thread fires the timer up to 2 ms late; an
+//! I/O event may be up to 16 ms late. If at least four timers lie within 0.9 ms, an idle thread fires them together,
+//! up to 0.9 ms late, because each wake-up would cost more than the timer.
 //!
-//! A busy thread looks for timers between two jobs, by default after 61 jobs or some 100 µs, whichever comes first
-//! ([`Fairness`](crate::Fairness)). A job that a timer wakes is then queued like any other. `brigade-lab busy-io` measures that:
-//! beside 4 chains of 200 µs jobs on 2 threads a timer is 0.45 ms late at the median and 2.2 ms at most (tokio: 12 and 45 ms).
+//! A busy thread checks timers between two jobs, by default after 61 jobs or about 100 µs, whichever comes first
+//! ([`Fairness`](crate::Fairness)). A job woken by a timer is then queued like any other. `brigade-lab busy-io`
+//! measures the delay: beside 4 chains of 200 µs jobs on 2 threads a timer is 0.45 ms late at the median and 2.2 ms
+//! at most (tokio: 12 and 45 ms).
 //!
 //! # Operations that are always ready
 //!
-//! A future is polled until it waits. One whose operations are always ready, such as the reads of a socket whose peer is fast, would
-//! never let go of its thread. So after 128 operations that were ready in one poll, the next operation yields as
-//! [`yield_now`](crate::yield_now) does. That holds for `brigade::io`, for timers, and for the `.await` of a
-//! [`JoinHandle`](crate::JoinHandle), a [`TaskSet`](crate::TaskSet) or a [reservation](crate::JobBuilder::reserve), in tasks of a pool
-//! and in [`block_on`](crate::block_on). Channels and locks of other crates do not count, and under another executor there is no limit.
+//! A future is polled until it waits. A future whose operations are always ready, such as reads from a socket with a
+//! fast peer, would never release its thread. So after 128 ready operations in a single poll, the next operation
+//! yields as [`yield_now`](crate::yield_now) does. This applies to `brigade::io`, to timers, and to the `.await` of
+//! a [`JoinHandle`](crate::JoinHandle), a [`TaskSet`](crate::TaskSet) or a
+//! [reservation](crate::JobBuilder::reserve), in tasks of a pool and in [`block_on`](crate::block_on). Channels and
+//! locks of other crates do not count, and under a foreign executor there is no limit.
 //!
 //! An operation also yields if its future has been [cancelled](crate::JoinHandle::cancel), or its pool is being
-//! [discarded](crate::Shutdown::Discard): there the future is dropped.
+//! [discarded](crate::Shutdown::Discard): the future is dropped at this point.
 //!
 //! # The clock
 //!
-//! The clock is that of [`Instant`]: setting the time of day does not affect it. Whether it counts the time during which the
-//! machine is suspended depends on the system (on Linux it does not).
+//! Time is measured by [`Instant`]: setting the time of day does not affect timers. Whether the clock counts the
+//! time during which the machine is suspended depends on the system (on Linux it does not).
 //!
 //! ```
 //! use std::time::{Duration, Instant};
@@ -51,10 +53,11 @@
 //!
 //! # Tests
 //!
-//! With the feature `test-util`, a `LocalPool::paused` has a virtual clock. It leaps to the next timer where the pool would sleep until
-//! then, so a test that sleeps for a week ends at once. `time::advance` moves it by hand. Code under test reads the time by [`now`].
+//! With the feature `test-util`, a `LocalPool::paused` has a virtual clock. Instead of sleeping, the pool moves the
+//! clock to the next timer, so a test that sleeps for a week ends at once. `time::advance` moves the clock by hand.
+//! Code under test reads the time by [`now`].
 
-// It must not know scopes and sets.
+// This module must not know scopes and sets.
 
 #[cfg(feature = "test-util")]
 mod advance;
@@ -86,10 +89,10 @@ pub use sleep::{Sleep, sleep, sleep_until};
 pub use timeout::{Elapsed, Timeout, timeout, timeout_at};
 pub use timer::Timer;
 
-/// What happens to ticks that were due during a tick, or while none was awaited.
+/// What happens to ticks that fall due during a tick, or while no tick is awaited.
 ///
-/// Ticks never overlap. For example, a tick is due every 10 ms, and the tick at 10 ms ends at 37 ms. Then the next ticks come at
-/// 40, 50, 60 with `Skip`; at 47, 57, 67 with `Delay`; at once, at once, 40 with `Burst`.
+/// Ticks never overlap. For example, a tick is due every 10 ms, and the tick at 10 ms ends at 37 ms. Then the next
+/// ticks come at 40, 50, 60 with `Skip`; at 47, 57, 67 with `Delay`; at once, at once, 40 with `Burst`.
 ///
 /// ```
 /// use brigade::Missed;
@@ -117,7 +120,7 @@ pub enum Missed {
 }
 
 impl Missed {
-    /// When the next tick comes after that of `at`, which has ended `now`.
+    /// Returns the time of the tick after `at`, if the tick of `at` has ended `now`.
     fn next(self, at: Instant, period: Duration, now: Instant) -> Instant {
         match self {
             Self::Burst => later(at, period),
@@ -135,7 +138,7 @@ impl Missed {
 /// Nanoseconds per second.
 const NANOS: u128 = 1_000_000_000;
 
-/// The instant that is `after` later than `from`.
+/// The instant `after` later than `from`.
 fn later(from: Instant, after: Duration) -> Instant {
     from.checked_add(after).unwrap_or_else(|| from + FAR)
 }
@@ -153,7 +156,7 @@ mod tests {
         let millis = |millis| Duration::from_millis(millis);
         let next = |missed: Missed, late| missed.next(at, millis(10), at + millis(late)) - at;
         let table = [
-            // How late the tick has ended, and when the next tick comes with each policy.
+            // The delay of the tick's end, and the time of the next tick with each policy.
             (0, [10, 10, 10]),
             (3, [10, 13, 10]),
             (10, [20, 20, 10]),

@@ -1,20 +1,22 @@
 //! A closure that runs at given times.
 //!
-//! **Stages.** The closure stays in its [`Schedule`], to which its `Timer` points, and its timer or the job of its next run. The stage
-//! says which thread may touch the closure. While the closure is [`Here`](Stage::Here), it has one timer or one job, and a thread takes it
-//! by a change of the stage: a worker that is about to run it, a thread that cancels it, or a thread that closes the pool. From then on
-//! only that thread touches the closure. It makes the closure `Here` again, for the next run, or drops it. A timer or a job that finds
-//! the closure taken has no effect, so it need not be found in time.
+//! **Stages.** The closure stays in its [`Schedule`], to which its `Timer` points, and its timer or the job of its
+//! next run. The stage says which thread may touch the closure. While the closure is [`Here`](Stage::Here), it has a
+//! single timer or a single job. A thread takes the closure by a change of the stage: a worker that is about to run
+//! it, a thread that cancels it, or a thread that closes the pool. From then on only this thread touches the
+//! closure. It makes the closure `Here` again, for the next run, or drops it. A timer or a job that finds the
+//! closure taken has no effect, so a cancellation need not find them in time.
 //!
-//! **No run is lost.** A thread that makes the closure `Here` then sets the next timer, or ends the schedule if the pool rejects that. A
-//! job that is dropped takes the closure as a run does, and continues as after a run. So runs never overlap.
+//! **No run is lost.** A thread that makes the closure `Here` then sets the next timer, or ends the schedule if the
+//! pool rejects the timer. A dropped job takes the closure like a run, and continues as after a run. So runs never
+//! overlap.
 //!
-//! **No timer is left behind.** The key of a timer is known once the timer is set; a cancellation may come before that. So the thread that
-//! sets the timer then looks at the state: if the closure is no longer `Here` for a run at that time, the thread removes the timer. Each
-//! run is due later than the one before, so the time identifies the run.
+//! **No timer is left behind.** The key of a timer is known once the timer is set; a cancellation may come before.
+//! So after setting the timer, the thread looks at the state: if the closure is no longer `Here` for a run at that
+//! time, the thread removes the timer. Each run is due later than the run before, so the time identifies the run.
 //!
-//! No user code runs under the lock of the state. The engine is not called under it either, as that may start a thread. The closure has
-//! a lock of its own, for which no thread ever waits.
+//! No user code runs under the lock of the state. The engine is not called under this lock either, because the
+//! engine may start a thread. The closure has a separate lock, for which no thread ever waits.
 
 use core::time::Duration;
 use std::borrow::Cow;
@@ -52,7 +54,7 @@ pub(super) struct State {
     pub(super) stage: Stage,
     /// When the next run is due; while the closure runs, when that run was due.
     at: Instant,
-    /// The key of the newest timer that is known. The timer may have fired.
+    /// The key of the newest known timer. The timer may have fired.
     timer: Option<TimerKey>,
     /// Runs that have ended.
     pub(super) ticks: u64,
@@ -73,16 +75,16 @@ pub(super) enum Stage {
     Over,
 }
 
-/// The [`Schedule`] of a `Timer`, whatever the closure's type is.
+/// The [`Schedule`] of a `Timer`, for any type of closure.
 pub(super) trait Control: Send + Sync {
     fn state(&self) -> MutexGuard<'_, State>;
     fn cancel(&self) -> bool;
 }
 
-/// Schedules a closure, which `call` calls, at a time and perhaps `again`.
+/// Schedules a closure at a time and perhaps `again`; `call` calls the closure.
 ///
 /// # Errors
-/// Returns the closure if the pool does not accept it.
+/// Returns the closure if the pool rejects it.
 pub(super) fn schedule<F: Send + 'static>(
     builder: JobBuilder,
     place: &'static Location<'static>,
@@ -111,13 +113,13 @@ pub(super) fn schedule<F: Send + 'static>(
 }
 
 impl<F: Send + 'static> Schedule<F> {
-    /// Sets the timer of a closure that is here; `false` if the pool does not accept it.
+    /// Sets the timer of a closure in the stage `Here`; `false` if the pool rejects it.
     fn wait(self: &Arc<Self>, at: Instant) -> bool {
         let (class, repeats) = (self.class, self.again.is_some());
         set_timer(self.pool, at, Entry::Run { due: self.clone(), class, repeats }, &self.state)
     }
 
-    /// Takes the closure if it is here, and sets the stage.
+    /// Takes the closure if the stage is `Here`, and sets the stage.
     fn take(&self, stage: Stage) -> bool {
         let mut state = self.state.lock();
         let is_here = state.stage == Stage::Here;
@@ -130,7 +132,7 @@ impl<F: Send + 'static> Schedule<F> {
     /// Runs the closure, after it has been [taken](Self::take).
     ///
     /// # Panics
-    /// If the closure does; the state is consistent then.
+    /// If the closure panics; the state is consistent then.
     fn run(self: &Arc<Self>) {
         label_job(self.name.as_ref(), None);
         let call: &mut dyn FnMut() = &mut || (self.call)(&mut self.closure.lock());
@@ -145,12 +147,12 @@ impl<F: Send + 'static> Schedule<F> {
         drop(state);
         self.go_on();
         if let Err(JoinError::Panicked(panic)) = result {
-            // To the worker, which applies the pool's policy.
+            // The worker applies the pool's policy to the panic.
             panic.resume();
         }
     }
 
-    /// After a run, or instead of a run: waits for the next one, or ends.
+    /// After a run, or instead of a run: waits for the next run, or ends.
     fn go_on(self: &Arc<Self>) {
         let again = self.again.map(|(period, missed)| (period, missed, now_in(self.pool)));
         let mut state = self.state.lock();
@@ -211,7 +213,7 @@ impl<F: Send + 'static> Control for Schedule<F> {
 
 // Not generic, to be compiled once.
 
-/// Sets the timer of a closure with this state; `false` if the pool does not accept it.
+/// Sets the timer of a closure with this state; `false` if the pool rejects it.
 fn set_timer(pool: Key, at: Instant, entry: Entry, state: &Mutex<State>) -> bool {
     let set = reach(pool, |pool| pool.core()?.set_timer(at, entry).ok());
     let Some(timer) = set else { return false };
@@ -225,7 +227,7 @@ fn set_timer(pool: Key, at: Instant, entry: Entry, state: &Mutex<State>) -> bool
     true
 }
 
-/// Removes the timer of a closure that has been cancelled, or notes that the job of a run is left in a queue.
+/// Removes the timer of a cancelled closure, or notes that the job of a run is left in a queue.
 fn unset_timer(pool: Key, timer: Option<TimerKey>) {
     reach(pool, |pool| {
         if timer.and_then(|timer| pool.core()?.remove_timer(timer)).is_none() {
@@ -234,7 +236,7 @@ fn unset_timer(pool: Key, timer: Option<TimerKey>) {
     });
 }
 
-/// One run of a schedule, as a job.
+/// A run of a schedule, as a job.
 struct Run<F: Send + 'static> {
     schedule: Option<Arc<Schedule<F>>>,
     watch: Option<Watch>,
@@ -248,7 +250,7 @@ impl<F: Send + 'static> Work for Run<F> {
     }
 
     fn is_stale(&self) -> bool {
-        // While its job is queued, only this job can run the closure.
+        // While this job is queued, only this job can run the closure.
         self.schedule.as_ref().is_none_or(|schedule| schedule.state.lock().stage != Stage::Here)
     }
 
@@ -264,13 +266,13 @@ impl<F: Send + 'static> Work for Run<F> {
 
 impl<F: Send + 'static> Drop for Run<F> {
     fn drop(&mut self) {
-        // A periodic closure whose job is dropped runs again all the same.
+        // A periodic closure whose job is dropped still runs again.
         let dropped = self.schedule.take().filter(|schedule| schedule.take(Stage::Running));
         dropped.into_iter().for_each(|schedule| schedule.go_on());
     }
 }
 
-/// Calls a closure that runs once, which is gone then.
+/// Calls a closure that runs once, and removes it.
 pub(super) fn once<F: FnOnce()>(closure: &mut Option<F>) {
     closure.take().into_iter().for_each(|closure| closure());
 }

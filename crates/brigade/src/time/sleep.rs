@@ -14,9 +14,10 @@ use crate::engine::{Core, Entry, Key, TimerKey, now, now_in, reach};
 use crate::handle::Handle;
 use crate::pool::default_pool;
 
-/// Waits for at least `duration`, measured from this call. If that is too long for an [`Instant`], it waits forever.
+/// Waits for at least `duration`, measured from this call. If `duration` is too long for an [`Instant`], waits
+/// forever.
 ///
-/// The future is ready at its first poll if the duration is 0. See [`Sleep`] for the pool that it belongs to.
+/// With a duration of 0, the future is ready at its first poll. See [`Sleep`] for the future's pool.
 ///
 /// ```
 /// use std::time::{Duration, Instant};
@@ -30,8 +31,8 @@ pub fn sleep(duration: Duration) -> Sleep {
     Sleep::new(later(now(), duration))
 }
 
-/// Waits until `deadline`, and no less; the future is ready at its first poll if that has passed. See [`Sleep`] for the pool
-/// that it belongs to.
+/// Waits at least until `deadline`. If `deadline` has passed, the future is ready at its first poll. See [`Sleep`]
+/// for the future's pool.
 ///
 /// ```
 /// use std::time::{Duration, Instant};
@@ -48,20 +49,22 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
     Sleep::new(deadline)
 }
 
-/// The future of [`sleep`] and [`sleep_until`]. Dropping it removes its timer from the pool at once, and loses nothing.
+/// The future of [`sleep`] and [`sleep_until`]. Dropping it removes its timer from the pool at once, and loses
+/// nothing.
 ///
-/// It belongs to the [current pool](crate::Handle::current) of the thread that polls it first, or else to the [default
-/// pool](crate::default_pool), wherever it is polled later. If that pool ends while it is awaited outside of the pool, it moves
-/// to another by the same rule. Inside, it is cancelled with the pool's other pending futures.
+/// It belongs to the [current pool](crate::Handle::current) of the thread that polls it first, or else to the
+/// [default pool](crate::default_pool), wherever it is polled later. If the pool ends while the future is awaited
+/// outside of the pool, the future moves to a new pool by the same rule. Inside the pool, it is cancelled with the
+/// pool's other pending futures.
 ///
 /// # Panics
-/// Its poll panics if there is no pool for its timer. Outside of a worker that is so if the default pool has been
+/// Its poll panics if no pool can hold the timer. Outside of a worker this happens if the default pool has been
 /// [closed](crate::Handle::close), or belongs to the parent of a fork.
 #[derive(Debug)]
 #[must_use = "it waits when it is awaited"]
 pub struct Sleep {
     at: Instant,
-    /// The pool that has the timer, and the timer's key there.
+    /// The pool with the timer, and the timer's key there.
     timer: Option<(Key, TimerKey)>,
     /// It has been ready.
     pub(crate) is_over: bool,
@@ -72,7 +75,7 @@ impl Sleep {
         Self { at, timer: None, is_over: false }
     }
 
-    /// Returns the time at which it is ready.
+    /// Returns the time at which the future is ready.
     ///
     /// ```
     /// let end = std::time::Instant::now();
@@ -82,7 +85,7 @@ impl Sleep {
         self.at
     }
 
-    /// Sets a timer that wakes this waker, in the current pool, or else in the default one.
+    /// Sets a timer for this waker, in the current pool, or else in the default pool.
     fn arm(&mut self, waker: &Waker) {
         let set = |pool: Handle| {
             let entry = Entry::Wake(waker.clone());
@@ -112,12 +115,12 @@ impl Future for Sleep {
         let waker = context.waker();
         let now = match self.timer {
             Some((pool, timer)) => {
-                // A timer that is there will fire, so the clock is not read.
+                // A timer still set will fire, so the clock is not read.
                 let wakes = |core: &Arc<Core>| core.timers().wake_by(timer, waker);
                 if reach(pool, |at| at.core().is_some_and(wakes)) {
                     return Poll::Pending;
                 }
-                // It has fired, or the pool has ended.
+                // The timer has fired, or the pool has ended.
                 self.timer = None;
                 now_in(pool)
             }

@@ -12,11 +12,13 @@ use pin_project_lite::pin_project;
 
 use super::sleep::{Sleep, sleep, sleep_until};
 
-/// Limits a future to `duration`, measured from this call: returns its output, or [`Elapsed`] once the time is over.
+/// Limits a future to `duration`, measured from this call: returns the future's output, or [`Elapsed`] once the time
+/// is over.
 ///
-/// The future is polled first: if it is ready then, its output is returned, late or not. A future whose poll never returns is
-/// not limited: code that computes must call [`yield_now`](crate::yield_now) for that, whereas brigade's own operations
-/// [yield by themselves](crate::time#operations-that-are-always-ready). When the time is over, the future still exists; it is dropped with the [`Timeout`].
+/// The future is polled first: if it is ready, its output is returned, late or not. A future whose poll never
+/// returns is not limited: long computations must call [`yield_now`](crate::yield_now), whereas brigade's own
+/// operations [yield by themselves](crate::time#operations-that-are-always-ready). When the time is over, the future
+/// still exists; it is dropped with the [`Timeout`].
 ///
 /// ```
 /// use brigade::time::{Elapsed, timeout};
@@ -46,7 +48,7 @@ pub fn timeout_at<F: Future>(deadline: Instant, future: F) -> Timeout<F> {
 }
 
 pin_project! {
-    /// The future of [`timeout`] and [`timeout_at`]. It belongs to a pool as [`Sleep`] does.
+    /// The future of [`timeout`] and [`timeout_at`]. It belongs to a pool like a [`Sleep`].
     ///
     /// # Panics
     /// If the future panics, and as for polling a [`Sleep`].
@@ -71,7 +73,7 @@ impl<F: Future> Future for Timeout<F> {
     }
 }
 
-/// The error of a [`timeout`] whose time is over before its future was ready.
+/// The error of a [`timeout`] whose time was over before the future was ready.
 ///
 /// `?` turns it into an [`io::Error`] of the kind [`TimedOut`](io::ErrorKind::TimedOut).
 ///

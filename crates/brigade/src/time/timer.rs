@@ -6,11 +6,12 @@ use std::sync::Arc;
 use super::schedule::{Control, Stage};
 use crate::engine::Key;
 
-/// The handle of a closure that runs at a given time, or periodically; returned by [`execute_after`](crate::execute_after) and
-/// similar functions.
+/// The handle of a closure that runs at a given time, or periodically; returned by
+/// [`execute_after`](crate::execute_after) and similar functions.
 ///
-/// Dropping it has no effect: the closure still runs at its time. It does not keep the pool alive either. In a forked child no
-/// thread runs the closure: it counts as over, and it is not dropped, as its state is unknown.
+/// Dropping the handle has no effect: the closure still runs at its time. The handle does not keep the pool alive
+/// either. In a forked child no thread runs the closure: it counts as over, and it is not dropped, because its state
+/// is unknown.
 ///
 /// ```
 /// use std::time::Duration;
@@ -37,11 +38,11 @@ impl Timer {
         self.schedule.as_deref().filter(|_| self.pool.is_here())
     }
 
-    /// Cancels the closure, so that it does not run, or not again. Returns `false` if there was nothing left to cancel: it has
-    /// been cancelled before, its pool has been closed, or its only run has begun.
+    /// Cancels the closure, so that it does not run, or not again. Returns `false` if there was nothing left to
+    /// cancel: the closure had been cancelled before, the pool had been closed, or the only run had begun.
     ///
-    /// Its captures are dropped in this call, and a panic in that is caught. If it is running, the thread that runs it drops
-    /// them directly afterwards. The closure itself may call this.
+    /// The captures are dropped in this call, and a panic of a destructor is caught. If the closure is running, its
+    /// thread drops the captures directly after the run. The closure itself may call this.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -59,8 +60,8 @@ impl Timer {
         self.here().is_some_and(Control::cancel)
     }
 
-    /// Returns the message of the closure's last panic; `None` if it never panicked. If the payload is not a string, it is a
-    /// fixed text.
+    /// Returns the message of the closure's last panic; `None` if it never panicked. For a payload that is not a
+    /// string, the message is a fixed text.
     ///
     /// ```
     /// use std::time::Duration;
@@ -77,7 +78,7 @@ impl Timer {
         self.here().and_then(|schedule| schedule.state().error.clone())
     }
 
-    /// Returns how often the closure has run, including runs that panicked. Returns 0 in a forked child.
+    /// Returns the number of runs, including panicked runs. Returns 0 in a forked child.
     ///
     /// ```
     /// use std::time::Duration;
@@ -105,7 +106,7 @@ impl std::panic::RefUnwindSafe for Timer {}
 impl Drop for Timer {
     fn drop(&mut self) {
         if !self.pool.is_here() {
-            // It may have been in any state at the fork.
+            // The closure may have been in any state at the fork.
             core::mem::forget(self.schedule.take());
         }
     }

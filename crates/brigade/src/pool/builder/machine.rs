@@ -1,6 +1,6 @@
-//! What a builder asks of the machine, until the pool is built.
+//! The settings of a builder that depend on the machine, until the pool is built.
 //!
-//! A program that asks for nothing does not contain what finds the answers.
+//! A program without such a setting does not contain the code that resolves it.
 
 use std::io;
 
@@ -9,18 +9,18 @@ use brigade_sync::thread::{on_another, set_nice};
 
 use crate::values::Config;
 
-/// What was asked, as far as it is not in the configuration.
+/// The settings outside of the configuration.
 #[derive(Default)]
 pub(crate) struct Machine {
-    /// Why the threads can't be pinned as asked.
+    /// Why the threads can't be pinned as requested.
     unpinned: Option<io::Error>,
-    /// Why they can't have that nice value.
+    /// Why the threads can't have the requested nice value.
     not_nice: Option<io::Error>,
-    /// The order in which workers try their peers, and what finds it.
+    /// The order in which workers try their peers, and the function that resolves it.
     victims: Option<(Victims, Resolve)>,
 }
 
-/// Finds the peers of each worker by the pins, or says why it can't.
+/// Finds the peers of each worker by the pins, or returns the reason why it can't.
 type Resolve = fn(&Victims, &Pins) -> Result<Neighbours, String>;
 
 impl Machine {
@@ -35,14 +35,14 @@ impl Machine {
     /// Sets the nice value of the threads.
     pub(crate) fn nice(&mut self, config: &mut Config, nice: i32) {
         let range = -20..=19;
-        // The system would take the nearest one that there is.
+        // The system would take the nearest value in the range.
         if !range.contains(&nice) {
             let reason =
                 format!("a nice value is {} to {}, not {nice}", range.start(), range.end());
             self.not_nice = Some(io::Error::new(io::ErrorKind::InvalidInput, reason));
             return;
         }
-        // A thread that is not privileged can't undo it, so another one tries.
+        // An unprivileged thread can't undo the change, so a separate thread tries it.
         let tried = on_another(move || set_nice(nice)).and_then(|tried| tried);
         (config.nice, self.not_nice) = (Some(nice), tried.err());
     }
@@ -50,7 +50,7 @@ impl Machine {
     /// Orders the peers of each worker, once the pins are known.
     pub(crate) fn order(&mut self, victims: Victims) {
         let resolve = |victims: &Victims, pins: &Pins| {
-            // To read what the machine is like takes a while.
+            // Reading the topology takes a while.
             victims.resolve(pins, &Topology::of_this_machine())
         };
         self.victims = Some((victims, resolve));
@@ -59,7 +59,7 @@ impl Machine {
     /// Completes the configuration.
     ///
     /// # Errors
-    /// If the machine, or the system, does not have what was asked.
+    /// If the machine, or the system, can't satisfy a setting.
     pub(crate) fn resolve(&mut self, config: &mut Config) -> io::Result<()> {
         if let Some(error) = self.unpinned.take().or_else(|| self.not_nice.take()) {
             return Err(error);

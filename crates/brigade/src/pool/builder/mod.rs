@@ -1,4 +1,4 @@
-//! Configuring and building a pool. It must not know futures.
+//! Configuring and building a pool. This module must not know futures.
 
 mod machine;
 mod observing;
@@ -25,11 +25,14 @@ use machine::Machine;
 pub use thread_name::ThreadName;
 
 impl Pool {
-    /// Creates a pool of `threads` threads with the default configuration. The first is started now, the others as jobs are
-    /// submitted; [`prestart`](crate::Builder::prestart) starts them all.
+    /// Creates a pool of `threads` threads with the default configuration.
+    ///
+    /// The first thread is started now, the others as jobs are submitted; [`prestart`](crate::Builder::prestart)
+    /// starts all threads.
     ///
     /// # Panics
-    /// If `threads` is not 1 to 4096, or a thread can't be started; [`builder`](Self::builder) returns an error instead.
+    /// If `threads` is not 1 to 4096, or a thread can't be started; [`builder`](Self::builder) returns an error
+    /// instead.
     ///
     /// # Examples
     /// ```
@@ -89,24 +92,25 @@ impl Default for Pool {
 #[must_use = "a builder makes nothing until `build`"]
 #[doc(alias = "ThreadPoolBuilder")]
 pub struct Builder {
-    /// Boxed, as a pool may be built on a small stack, and a builder is moved at each call.
+    /// Boxed, because a pool may be built on a small stack, and a builder is moved at each call.
     pub(crate) config: Box<Config>,
-    /// `None` for as many as the process may run at once, also when that changes.
+    /// `None` for as many as the process may run at once, followed when this number changes.
     threads: Option<Threads>,
-    /// What was asked of the machine.
+    /// The settings that depend on the machine.
     pub(crate) machine: Machine,
-    /// The settings for observing its jobs.
+    /// The settings for observing jobs.
     pub(crate) observe: Settings,
-    /// Makes the observer, if any: a program that observes no pool does not contain it.
+    /// Makes the observer, if needed: a program that observes no pool does not contain the observer.
     pub(crate) make_observer: Option<MakeObserver>,
-    /// How many jobs may be queued; `None` if any number may.
+    /// The limit of queued jobs; `None` for no limit.
     capacity: Option<Capacity>,
 }
 
 /// Makes the observer of a pool with this name and key.
 type MakeObserver = fn(Settings, Arc<str>, Key) -> Arc<Observer>;
 
-/// How many jobs may be queued, and what limits a pool to that: a program without a bounded pool does not contain it.
+/// The limit of queued jobs, and the function that enforces it: a program without a bounded pool does not contain
+/// this code.
 struct Capacity {
     jobs: usize,
     limit: fn(usize) -> Bound,
@@ -137,11 +141,8 @@ impl Builder {
         }
     }
 
-    /// Sets how many threads the pool has. A number fixes the size. A range `core..=max` lets the pool keep at least `core`
-    /// threads, its *core size*, which may be 0, and grow to `max`, which is 1 to 4096. Default: as many as may run
-    /// at once (affinity and, on Linux, cgroup quota), at least 1. A process reads the quota for its first pool. By default, the
-    /// size follows the quota and the CPUs of the cgroup, until [`resize`](crate::Handle::resize) is called: a busy pool looks
-    /// once a second. The affinity of a worker has no influence: it may be pinned.
+    /// Sets the number of threads. A number fixes the size. A range `core..=max` lets the pool keep at least `core`
+    /// threads, its *core size*, which may be 0, and grow to `max`, which is 1 to 4096.
     ///
     /// For users of a program, the environment variable `BRIGADE_THREADS` replaces the default: a fixed number of threads. It has no
     /// effect on a pool whose size is set here.
@@ -172,7 +173,7 @@ impl Builder {
         self
     }
 
-    /// Sets which queue takes the jobs that a worker submits. Default: [`Queueing::Stealing`].
+    /// Sets which queue takes the jobs submitted by a worker. Default: [`Queueing::Stealing`].
     ///
     /// ```
     /// use brigade::{Pool, Queueing};
@@ -185,7 +186,8 @@ impl Builder {
         self
     }
 
-    /// Sets which of its own jobs a worker runs first. Default: [`Order::Fifo`]. Has no effect with [`Queueing::Shared`].
+    /// Sets which job of its own queue a worker runs first. Default: [`Order::Fifo`]. Has no effect with
+    /// [`Queueing::Shared`].
     ///
     /// ```
     /// use brigade::{Order, Pool};
@@ -198,7 +200,9 @@ impl Builder {
         self
     }
 
-    /// Sets how often a worker interrupts its own queue for the oldest job from outside, or else for its own oldest job. Timers and I/O are looked at then too. Default: [`Fairness::Every(61)`](Fairness::Every).
+    /// Sets how often a worker interrupts its own queue to take the oldest waiting job: a job from outside, or else
+    /// the oldest job of its queue. It checks timers and I/O at the same time. Default:
+    /// [`Fairness::Every(61)`](Fairness::Every).
     ///
     /// ```
     /// use brigade::{Fairness, Pool};
@@ -214,8 +218,9 @@ impl Builder {
         self
     }
 
-    /// Sets how long a job of the class [`Low`](crate::Priority::Low) gives way to all others. After that it is taken in turn with
-    /// them, from time to time: see [`Priority`](crate::Priority) for the bound. Default: 100 ms.
+    /// Sets how long a job of the class [`Low`](crate::Priority::Low) gives way to all others. Older `Low` jobs are
+    /// taken in turn with the others, from time to time: see [`Priority`](crate::Priority) for the bound. Default:
+    /// 100 ms.
     ///
     /// ```
     /// use brigade::{Pool, Priority};
@@ -231,21 +236,23 @@ impl Builder {
 
     /// Limits how many jobs may be queued, that is, accepted but not started; at least 1. Default: no limit.
     ///
-    /// The limit is exact. It covers all queues of the pool and all submissions, those of the pool's own jobs included. A job
-    /// that starts, is cancelled or is dropped makes room at once. [`when_full`](Self::when_full) sets what happens to a job
-    /// for which there is no room; jobs of a [`TaskSet`](crate::TaskSet) are queued. What borrows takes no room, as a thread
-    /// waits for it: forks, [installed](crate::Handle::install) calls, closures and futures of a [`Scope`](crate::Scope). A bounded
-    /// pool queues a closure without an allocation if its captures have at most 16 bytes.
+    /// The limit is exact. It covers all queues of the pool and all submissions, including those of the pool's own
+    /// jobs. A job that starts, is cancelled or is dropped makes room at once. [`when_full`](Self::when_full) sets
+    /// what happens to a job that finds no room; jobs of a [`TaskSet`](crate::TaskSet) are queued. Borrowing work
+    /// takes no room, because a thread waits for it: forks, [installed](crate::Handle::install) calls, closures and
+    /// futures of a [`Scope`](crate::Scope). A bounded pool queues a closure without an allocation if its captures
+    /// have at most 16 bytes.
     ///
-    /// **Beyond the capacity.** A job of the pool that submits to the full pool never waits. By a policy that would
-    /// [wait](WhenFull::Block) or [run the job](WhenFull::RunInCaller), its job is queued without room. So the queues exceed the
-    /// capacity by what running jobs submit while there is no room, by jobs of sets, and by nothing else: other submissions from outside never
-    /// do. To bound that too, such a job can use [`WhenFull::Reject`], and a set a [limit](crate::TaskSet::limit). A policy that
-    /// [drops the oldest](WhenFull::DropOldest) job also drops older jobs that are queued without room.
+    /// **Beyond the capacity.** A job of the pool that submits to the full pool never waits. If the policy would
+    /// [wait](WhenFull::Block) or [run the job](WhenFull::RunInCaller), the new job is queued without room. So the
+    /// queues exceed the capacity by jobs of sets, by jobs that running jobs submit to the full pool, and by no
+    /// other jobs. To bound these jobs too, running jobs can use [`WhenFull::Reject`], and a set a
+    /// [limit](crate::TaskSet::limit). A policy that [drops the oldest](WhenFull::DropOldest) job also drops older
+    /// jobs queued without room.
     ///
-    /// **Pools that submit to each other.** A job that submits to another pool waits for room as a thread outside does. Jobs of two full pools
-    /// that submit to each other may wait forever, and no error tells that: give a pool of them the policy
-    /// [`RunInCaller`](WhenFull::RunInCaller) or [`Reject`](WhenFull::Reject).
+    /// **Pools that submit to each other.** A job that submits to a different pool waits for room like a thread
+    /// outside. Jobs of two full pools that submit to each other may wait forever, and no error reports it: give one
+    /// of the pools the policy [`RunInCaller`](WhenFull::RunInCaller) or [`Reject`](WhenFull::Reject).
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -269,8 +276,8 @@ impl Builder {
         self
     }
 
-    /// Sets what happens to a job for which there is no room. Default: [`WhenFull::Block`], which makes the submitting thread
-    /// wait. Has no effect without a [`capacity`](Self::capacity).
+    /// Sets what happens to a job that finds no room. Default: [`WhenFull::Block`], which makes the submitting
+    /// thread wait. Has no effect without a [`capacity`](Self::capacity).
     ///
     /// ```
     /// use brigade::{Pool, Shutdown, WhenFull};
@@ -291,7 +298,7 @@ impl Builder {
         self
     }
 
-    /// Sets what a worker does when there is nothing to do. Default: [`Idle::Park`].
+    /// Sets how an idle worker waits for jobs. Default: [`Idle::Park`].
     ///
     /// ```
     /// use brigade::{Idle, Pool};
@@ -306,24 +313,26 @@ impl Builder {
         self
     }
 
-    /// Sets that a worker that waits for a fork or a scope runs any job of the pool while it waits, as rayon's do, and not only what
-    /// descends from it. Default: no.
+    /// Makes a worker that waits for a fork or a scope run any job of the pool while it waits, as rayon's workers
+    /// do, and not only descendants of the fork or scope. Default: no.
     ///
-    /// A lock that is held across such a wait may then be waited for by an unrelated job on the same stack.
+    /// An unrelated job on the same stack may then wait for a lock held across such a wait.
     #[doc(hidden)]
     pub fn waits_run_anything(mut self) -> Self {
         self.config.waits_run_anything = true;
         self
     }
 
-    /// Sets the names of the threads: a string, to which `-{index}` is appended, or a function of the index. Default:
-    /// `brigade-{index}`. Linux shows the first 15 bytes.
+    /// Sets the names of the threads: a string, to which `-{index}` is appended, or a function of the index.
+    /// Default: `brigade-{index}`. Linux shows the first 15 bytes.
     ///
-    /// Indices start at 0; the index of a thread that has ended is reused. For a thread of the core size, a name that contains
-    /// NUL is an error of [`build`](Self::build); for a thread beyond it, the name ends at the NUL.
+    /// Indices start at 0; the index of an ended thread is reused. For a thread of the core size, a name that
+    /// contains NUL is an error of [`build`](Self::build); for a thread beyond the core size, the name ends at the
+    /// NUL.
     ///
-    /// For threads without a name, or with a name that no other thread has had, set a [spawner](Self::spawner) that calls
-    /// [`NewThread::without_name`](crate::NewThread::without_name) or [`NewThread::with_name`](crate::NewThread::with_name).
+    /// For threads without a name, or with unique names, set a [spawner](Self::spawner) that calls
+    /// [`NewThread::without_name`](crate::NewThread::without_name) or
+    /// [`NewThread::with_name`](crate::NewThread::with_name).
     ///
     /// ```
     /// let name_of = |pool: &brigade::Pool| {
@@ -342,7 +351,7 @@ impl Builder {
         self
     }
 
-    /// Sets the stack size of each thread, in bytes. Default: that of the standard library (2 MiB, or `RUST_MIN_STACK`).
+    /// Sets the stack size of each thread, in bytes. Default: the standard library's (2 MiB, or `RUST_MIN_STACK`).
     ///
     /// ```
     /// let pool = brigade::Pool::builder().threads(1).stack_size(16 << 20).build()?;
@@ -354,8 +363,8 @@ impl Builder {
         self
     }
 
-    /// Sets a hook that each thread calls before its first job, with the worker's index. A panic of the hook is caught and
-    /// counted. In the hook, [`current_worker`](crate::current_worker) returns the role and the pool.
+    /// Sets a hook that each thread calls with the worker's index before its first job. A panic of the hook is
+    /// caught and counted. In the hook, [`current_worker`](crate::current_worker) returns the role and the pool.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -373,9 +382,9 @@ impl Builder {
         self
     }
 
-    /// Sets a hook that each thread calls after its last job, with the worker's index. The pool has been closed by then, unless
-    /// the thread ends earlier, idle for too long or surplus. A panic of the hook is caught and counted.
-    /// In the hook, [`current_worker`](crate::current_worker) returns the role and the pool.
+    /// Sets a hook that each thread calls with the worker's index after its last job. The pool has been closed by
+    /// then, unless the thread ends earlier, idle for too long or surplus. A panic of the hook is caught and
+    /// counted. In the hook, [`current_worker`](crate::current_worker) returns the role and the pool.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -411,7 +420,7 @@ impl Builder {
 
     /// Sets how dropping the pool ends it. Default: [`Shutdown::Drain`], without a timeout.
     ///
-    /// It does not apply to a pool that a [shutdown](crate::Handle::shutdown) whose timeout elapsed has left to itself.
+    /// Does not apply to a pool left to itself by a [shutdown](crate::Handle::shutdown) whose timeout elapsed.
     ///
     /// ```
     /// use brigade::{Pool, Shutdown, time};
@@ -438,8 +447,8 @@ impl Builder {
         self
     }
 
-    /// Builds the pool and starts its first thread: all of the core size with [`prestart`](Self::prestart), none with
-    /// [`lazy`](Self::lazy).
+    /// Builds the pool and starts its first thread: all threads of the core size with [`prestart`](Self::prestart),
+    /// none with [`lazy`](Self::lazy).
     ///
     /// # Errors
     /// The operating system's error if a thread can't be started. [`io::ErrorKind::InvalidInput`] for
@@ -447,7 +456,7 @@ impl Builder {
     /// - a capacity or a [`Fairness::Every`] of 0;
     /// - a stack larger than the address space;
     /// - a name with NUL;
-    /// - a CPU to [pin](Self::pin) to that does not exist, or a list without any;
+    /// - a CPU to [pin](Self::pin) to that does not exist, or an empty list of CPUs;
     /// - a [nice value](Self::nice) outside of −20 to 19.
     ///
     /// After an error, no thread is left.
@@ -477,7 +486,7 @@ impl Builder {
         Ok(Pool::from_core(core))
     }
 
-    /// Rejects a configuration that can't be built, and sets the size.
+    /// Rejects an invalid configuration, and sets the size.
     fn check(&mut self) -> io::Result<()> {
         self.machine.resolve(&mut self.config)?;
         self.config.inherited = Inherited::here();
@@ -499,7 +508,7 @@ impl Builder {
         if self.capacity.as_ref().is_some_and(|capacity| capacity.jobs == 0) {
             return refuse("the capacity of a pool's queue must be at least 1".into());
         }
-        // Half the address space: no system gives that much, and std's rounding up must not overflow.
+        // Half the address space: no system gives more, and std's rounding up must not overflow.
         if self.config.stack_size.is_some_and(|bytes| bytes > usize::MAX / 2) {
             return refuse("the stack size is larger than the address space".into());
         }

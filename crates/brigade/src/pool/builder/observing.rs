@@ -9,17 +9,19 @@ use super::Builder;
 
 /// # Observing jobs
 ///
-/// Each of these settings observes the jobs that are submitted to the pool: closures, futures, those of a
-/// [`TaskSet`](crate::TaskSet), of timers and of a [broadcast](crate::Handle::broadcast). Work that borrows is part of the job that
-/// waits for it, and is not observed separately: forks, [installed](crate::Handle::install) calls, jobs of a
-/// [`Scope`](crate::Scope). The same call from a thread outside of the pool is listed in a [dump](crate::Handle::dump), and told to
-/// [`on_stall`](Self::on_stall), as a job that was submitted there. It has no [`Outcome`] and no time in a histogram.
+/// Each of these settings observes the jobs submitted to the pool: closures, futures, and jobs of a
+/// [`TaskSet`](crate::TaskSet), of timers and of a [broadcast](crate::Handle::broadcast). Borrowing work is part of
+/// the job that waits for it, and is not observed separately: forks, [installed](crate::Handle::install) calls, jobs
+/// of a [`Scope`](crate::Scope). A borrowing call from a thread outside of the pool appears in a
+/// [dump](crate::Handle::dump), and is reported to [`on_stall`](Self::on_stall), as a job submitted there. It has no
+/// [`Outcome`] and no time in a histogram.
 ///
-/// An observed job costs four more allocations (six with a span) and some hundreds of nanoseconds: `brigade-lab throughput --target
-/// brigade,brigade-outcomes` measures them. A pool without these settings pays nothing for them.
+/// An observed job costs four more allocations (six with a span) and a few hundred nanoseconds:
+/// `brigade-lab throughput --target brigade,brigade-outcomes` measures them. A pool without these settings pays
+/// nothing.
 impl Builder {
-    /// Sets the name of the pool for dumps, hooks, metrics and traces. Default: the [name](Self::name) of the threads if that is a string,
-    /// else `brigade`.
+    /// Sets the name of the pool for dumps, hooks, metrics and traces. Default: the [name](Self::name) of the
+    /// threads if it is a string, else `brigade`.
     ///
     /// ```
     /// let pool = brigade::Pool::builder().threads(1).pool_name("thumbnails").build()?;
@@ -33,7 +35,8 @@ impl Builder {
         self
     }
 
-    /// Records what each thread runs, for [`Handle::dump`](crate::Handle::dump). [`on_outcome`](Self::on_outcome) and
+    /// Records the jobs of each thread, for [`Handle::dump`](crate::Handle::dump). [`on_outcome`](Self::on_outcome)
+    /// and
     /// [`on_stall`](Self::on_stall) do so too.
     ///
     /// ```
@@ -48,11 +51,12 @@ impl Builder {
         self
     }
 
-    /// Records how long jobs wait and how long they run, as histograms that [`Handle::histograms`](crate::Handle::histograms)
-    /// returns. With the feature `histograms`.
+    /// Records how long jobs wait and run, as histograms for [`Handle::histograms`](crate::Handle::histograms). With
+    /// the feature `histograms`.
     ///
-    /// A job is added when it ends. A cancelled job is in neither histogram; a panicked job is in both. A future waits until its first
-    /// poll, and runs while it is polled. The histograms take 20 to 60 kB for each thread that has run a job.
+    /// A job is added when it ends: a panicked job to both histograms, a cancelled job to neither. A future waits
+    /// until its first poll, and runs while it is polled. The histograms take 20 to 60 kB for each thread that has
+    /// run a job.
     ///
     /// ```
     /// use std::time::Duration;
@@ -74,18 +78,20 @@ impl Builder {
         self.observe_jobs()
     }
 
-    /// Opens a span of the crate `tracing` for each job that starts: a child of the span in which the job was submitted, whatever the
-    /// thread. With the feature `tracing`.
+    /// Opens a span of the crate `tracing` for each job that starts: a child of the span in which the job was
+    /// submitted, whatever the thread. With the feature `tracing`.
     ///
-    /// It is an `info` span `job` of the target `brigade`, with the fields `name` (if the job has a name), `pool`, `place` and
-    /// `worker`. It is entered while the job runs, or its future is polled, and closed when the job has ended. If the subscriber
-    /// disables that span, the job is in the span of its submitter instead.
+    /// It is an `info` span `job` of the target `brigade`, with the fields `name` (if the job has a name), `pool`,
+    /// `place` and `worker`. It is entered while the job runs, or its future is polled, and closed when the job has
+    /// ended. If the subscriber disables the span, the job is in the submitter's span instead.
     ///
-    /// Forks, jobs of a [`Scope`](crate::Scope) and [installed](crate::Handle::install) calls are in the span of the job that waits for
-    /// them, whatever the thread. Those of a thread outside of the pool are in the span that was entered there at the call.
+    /// Forks, jobs of a [`Scope`](crate::Scope) and [installed](crate::Handle::install) calls are in the span of the
+    /// job that waits for them, on any thread. Borrowing calls of a thread outside of the pool are in the span
+    /// entered there at the call.
     ///
-    /// The span of the submitter stays open until the job has ended. While the job runs, the thread uses the subscriber of that span.
-    /// A job that is submitted outside of any span has a span without a parent, and uses the worker's subscriber.
+    /// The submitter's span stays open until the job has ended. While the job runs, the thread uses the subscriber
+    /// of that span. The span of a job submitted outside of any span has no parent, and the job uses the worker's
+    /// subscriber.
     ///
     /// ```
     /// use tracing::{info, info_span};
@@ -106,14 +112,15 @@ impl Builder {
         self.observe_jobs()
     }
 
-    /// Sets a hook that is called with the [`Outcome`] of each job: how it ended, where it was submitted, how long it waited and ran.
+    /// Sets a hook called with the [`Outcome`] of each job: how the job ended, where it was submitted, how long it
+    /// waited and ran.
     ///
-    /// The hook runs on the thread on which the job ended, before the job's handle has the outcome. It is called once for each job
-    /// that the pool has accepted, with two exceptions: a share of a [broadcast](crate::Handle::broadcast) that never ran, and a
-    /// job that is still queued when the process exits. It is not called for a rejected job. Each run of a
+    /// The hook runs on the thread on which the job ended, before the job's handle has the outcome. It is called
+    /// once for each accepted job, with two exceptions: a share of a [broadcast](crate::Handle::broadcast) that
+    /// never ran, and a job still queued when the process exits. It is not called for a rejected job. Each run of a
     /// [periodic](crate::JobBuilder::every) closure counts as a job. A panic of the hook is caught and counted.
     ///
-    /// The hook delays its worker, so it should do little, such as counting or sending to another thread.
+    /// The hook delays the worker, so it should do little, such as counting or sending to another thread.
     ///
     /// ```
     /// use brigade::{End, Pool};
@@ -134,16 +141,18 @@ impl Builder {
         self.observe_jobs()
     }
 
-    /// Sets a hook that is called once for each job that has run for `after`, and for a future once for each poll that has.
+    /// Sets a hook called once for each job that has run for `after`, and for a future once for each poll that has
+    /// run for `after`.
     ///
-    /// The hook runs on a separate thread, since all workers may be stuck. This thread is named after the pool, and wakes when a
-    /// running job reaches the limit, or once in `after`. A job counts as running from its start to its end, also while it waits for
-    /// other jobs. A call of a thread outside of the pool that borrows, such as [`install`](crate::Handle::install) or
-    /// [`scope`](crate::Handle::scope), counts as a job from there. A panic of the hook is caught.
+    /// The hook runs on a separate thread, because all workers may be stuck. This thread is named after the pool,
+    /// and wakes when a running job reaches the limit, or once in `after`. A job counts as running from its start to
+    /// its end, even while it waits for other jobs. A borrowing call of a thread outside of the pool, such as
+    /// [`install`](crate::Handle::install) or [`scope`](crate::Handle::scope), counts as a job submitted there. A
+    /// panic of the hook is caught.
     ///
-    /// The [`Stall`] has the name of the job, the place of its submission and, on Linux, the state of the thread in the kernel. It
-    /// has no backtrace, as safe code can take a backtrace only of its own thread. A debugger takes it by the thread's number (`gdb -p`,
-    /// `eu-stack --tid`).
+    /// The [`Stall`] has the name of the job, the place of its submission and, on Linux, the state of the thread in
+    /// the kernel. It has no backtrace, because safe code can take a backtrace only of the current thread. A
+    /// debugger takes a backtrace by the thread's number (`gdb -p`, `eu-stack --tid`).
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -175,11 +184,12 @@ impl Builder {
         self.observe_jobs()
     }
 
-    /// Sets how many events a [trace](crate::Handle::trace) keeps of each thread: the newest. Default: 131,072, some 8 MB. With
-    /// the feature `trace`.
+    /// Sets how many events a [trace](crate::Handle::trace) keeps of each thread: the newest. Default: 131,072,
+    /// about 8 MB. With the feature `trace`.
     ///
-    /// A short job is a single event. Threads outside of the pool that wake workers count together as a single thread. A thread has no memory for
-    /// events until it records the first; the trace frees it when it ends.
+    /// A short job is a single event. All threads outside of the pool that wake workers count together as a single
+    /// thread. A thread has no memory for events until it records an event; the trace frees the memory when the
+    /// trace ends.
     ///
     /// ```
     /// let pool = brigade::Pool::builder().threads(1).trace_events(100).build()?;

@@ -1,4 +1,4 @@
-//! What a user sets about the machine that a pool's threads run on.
+//! The builder's settings for the machine under a pool's threads.
 
 use brigade_machine::{Cpus, Victims};
 
@@ -7,11 +7,12 @@ use crate::values::Placement;
 
 /// # CPUs
 ///
-/// On Linux, each thread begins with the CPUs, the nice value and the signal mask of the thread that builds the pool. It does not matter
-/// which thread starts it, and when. A job builds a pool as its own pool was built: the pin and the nice value of its worker have no influence.
+/// On Linux, each thread begins with the CPUs, the nice value and the signal mask of the thread that builds the
+/// pool, no matter which thread starts it, and when. A job's new pool gets the values of the job's own pool: the pin
+/// and the nice value of the worker have no influence.
 ///
-/// To lower a nice value takes a privilege. Without it, a thread keeps the value of a nicer thread that has started it. Threads that a
-/// [spawner](Self::spawner) starts by itself keep what they have.
+/// Lowering a nice value requires a privilege. Without the privilege, a thread keeps the value of the nicer thread
+/// that has started it. Threads started by a [spawner](Self::spawner) itself keep their own settings.
 ///
 /// ```
 /// use brigade::{Cpus, Pool};
@@ -36,14 +37,14 @@ impl Builder {
         self
     }
 
-    /// Pins the threads to CPUs. Default: they run wherever the thread may that builds the pool.
+    /// Pins the threads to CPUs. Default: they run on all CPUs allowed to the thread that builds the pool.
     ///
-    /// A pin belongs to the index of a worker, so it holds for a thread that takes the place of one that has ended. Threads beyond
-    /// those of [`Cpus::each`] and [`Cpus::cores`], [spare ones](Self::spare_threads) among them, run anywhere. The thread that
-    /// calls this must be allowed to run on the CPUs, or be a worker of a pool whose builder was. Linux only; elsewhere
-    /// [`build`](Self::build) returns an error, as it does for a list without a CPU.
+    /// A pin belongs to the index of a worker, so the replacement of an ended thread has the same pin. Threads
+    /// beyond [`Cpus::each`] and [`Cpus::cores`], including [spare threads](Self::spare_threads), run anywhere. The
+    /// thread that calls this must be allowed to run on the CPUs, or be a worker of a pool whose builder was allowed
+    /// to. Linux only; elsewhere [`build`](Self::build) returns an error, as it does for a list without a CPU.
     ///
-    /// A thread that is pinned waits for its CPU even if others are idle. So don't pin two pools to the same CPUs.
+    /// A pinned thread waits for its CPU even if other CPUs are idle. So don't pin two pools to the same CPUs.
     ///
     /// ```
     /// use brigade::{Cpus, Pool};
@@ -62,11 +63,11 @@ impl Builder {
         self
     }
 
-    /// Sets from which of its peers a worker steals first. Default: [`Victims::Random`].
+    /// Sets which peers a worker steals from first. Default: [`Victims::Random`].
     ///
-    /// On a machine with several memory nodes, or several caches, a job that is taken from a near peer finds its data nearer. With
-    /// [`Victims::Nearest`] a worker also takes jobs from outside that threads of its own node have submitted before others. On
-    /// a machine where all CPUs are equally near this changes nothing and costs nothing.
+    /// On a machine with several memory nodes, or several caches, a job taken from a near peer has its data nearby.
+    /// With [`Victims::Nearest`] a worker also prefers outside jobs submitted by threads of the worker's own node.
+    /// On a machine where all CPUs are equally near, this changes nothing and costs nothing.
     ///
     /// ```
     /// use brigade::{Pool, Victims};
@@ -77,7 +78,7 @@ impl Builder {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     ///
-    /// By what the operating system reports:
+    /// By the topology that the operating system reports:
     ///
     /// ```
     /// use brigade::{Cpus, Pool, Victims};
@@ -94,12 +95,13 @@ impl Builder {
         self
     }
 
-    /// Sets the nice value of the threads: from −20, which the scheduler of the operating system prefers, to 19, for work in the
-    /// background. Other values are an error of [`build`](Self::build). Default: that of the thread that builds the pool.
+    /// Sets the nice value of the threads: from −20, preferred by the scheduler of the operating system, to 19, for
+    /// background work. Other values are an error of [`build`](Self::build). Default: the value of the thread that
+    /// builds the pool.
     ///
-    /// Values below that of the calling thread need a privilege; without it, [`build`](Self::build) returns an error of the kind
-    /// [`PermissionDenied`](std::io::ErrorKind::PermissionDenied). Linux only: elsewhere a thread has no nice value of its own, and
-    /// `build` returns an error.
+    /// Values below the calling thread's value need a privilege; without it, [`build`](Self::build) returns an error
+    /// of the kind [`PermissionDenied`](std::io::ErrorKind::PermissionDenied). Linux only: on other systems a thread
+    /// has no separate nice value, and `build` returns an error.
     ///
     /// ```
     /// use brigade::Pool;
@@ -128,7 +130,7 @@ mod tests {
     use crate::pool::Pool;
     use crate::values::{Config, Follow};
 
-    /// Keeps the workers busy for so long that each looks elsewhere.
+    /// Keeps the workers busy until each looks elsewhere.
     fn work(pool: &Pool) {
         (0..1000).for_each(|_| pool.execute(thread::yield_now));
         pool.wait_idle();

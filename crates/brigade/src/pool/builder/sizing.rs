@@ -1,4 +1,4 @@
-//! What a user sets about the threads of a pool: when they start and end, and what starts them.
+//! The builder's settings for a pool's threads: when they start and end, and which function starts them.
 
 use core::time::Duration;
 use std::io;
@@ -11,8 +11,8 @@ use crate::values::Growth;
 
 /// # Threads
 impl Builder {
-    /// Starts all threads of the core size in [`build`](Self::build). Default: only the first.
-    /// [`Handle::prestart`](crate::Handle::prestart) starts them later.
+    /// Starts all threads of the core size in [`build`](Self::build). Default: only the first thread.
+    /// [`Handle::prestart`](crate::Handle::prestart) starts the threads later.
     ///
     /// ```
     /// let pool = brigade::Pool::builder().threads(2).prestart().build()?;
@@ -24,10 +24,11 @@ impl Builder {
         self
     }
 
-    /// Starts no thread in [`build`](Self::build): the first submission starts the first thread. Default: `build` starts it.
+    /// Starts no thread in [`build`](Self::build): the first submission starts the first thread. Default: `build`
+    /// starts it.
     ///
-    /// Until the pool has a thread, a submission fails with [`Reason::NoThread`](crate::Reason::NoThread) if none can be
-    /// started, as with a core size of 0: the `try_` methods return the job,
+    /// Until the pool has a thread, a submission fails with [`Reason::NoThread`](crate::Reason::NoThread) if no
+    /// thread can be started, as with a core size of 0: the `try_` methods return the job,
     /// [`Pool::execute`](crate::Pool::execute) panics.
     ///
     /// ```
@@ -74,12 +75,11 @@ impl Builder {
         self
     }
 
-    /// Sets whether threads of the core size also end when they have been idle for [`keep_alive`](Self::keep_alive). Default:
-    /// no.
+    /// Sets whether threads of the core size also end once idle for [`keep_alive`](Self::keep_alive). Default: no.
     ///
-    /// With this, as with a core size of 0, a pool may at times have no thread at all. If it then can't start a thread, submissions
-    /// fail with [`Reason::NoThread`](crate::Reason::NoThread): the `try_` methods return the job,
-    /// [`Pool::execute`](crate::Pool::execute) panics.
+    /// With this, as with a core size of 0, a pool may at times have no thread at all. If the pool then can't start
+    /// a thread, submissions fail with [`Reason::NoThread`](crate::Reason::NoThread): the `try_` methods return the
+    /// job, [`Pool::execute`](crate::Pool::execute) panics.
     ///
     /// ```
     /// use std::time::Duration;
@@ -96,19 +96,21 @@ impl Builder {
         self
     }
 
-    /// Sets how many threads there may be beyond the maximum, each in place of a thread that is [blocked](crate::blocking). Default: as many as the
-    /// maximum. At most 4096; with 0 a blocked thread is not replaced. A thread is started only if there is work for it, and ends when it has
-    /// been idle for the [keep-alive](Self::keep_alive).
+    /// Sets how many threads may exist beyond the maximum, each in place of a [blocked](crate::blocking) thread.
     ///
-    /// By default another is started where all threads are blocked and a thread waits inside a job, in any call of brigade: up to 256. If
-    /// the number is set, that thread runs any job of the pool inside the wait instead, by class. Such a job may want a lock that is held across
-    /// the wait, and then never ends; and it may wait for the job that it runs inside of, which is
-    /// [`WouldDeadlock`](crate::JoinError::WouldDeadlock). Inside 64 waits another thread is started all the same.
+    /// Default: as many as the maximum. At most 4096; with 0 a blocked thread is not replaced. A thread is started
+    /// only if there is work for it, and ends once idle for the [keep-alive](Self::keep_alive).
+    ///
+    /// By default, an additional thread is started if all threads are blocked and at least one of them waits inside
+    /// a job, in any call of brigade: up to 256. If this setting is given, the waiting thread runs any job of the
+    /// pool inside the wait instead, by class. If such a job needs a lock held across the wait, it never ends; if it
+    /// waits for the job beneath it on the stack, it gets [`WouldDeadlock`](crate::JoinError::WouldDeadlock). Inside
+    /// 64 waits an additional thread is started even so.
     ///
     /// A thread whose job unwinds, and waits in a destructor, runs no other job inside that wait: the job would see
-    /// [`std::thread::panicking`]. The pool may have another thread in its place, beyond this number unless that is 0. Only the last
-    /// thread runs jobs there, as it would otherwise. What the destructor itself calls sees the panic, as both halves of a
-    /// [`join`](crate::join()) may.
+    /// [`std::thread::panicking`]. The pool may start an additional thread in its place, beyond this number unless
+    /// that is 0. Only the last thread runs jobs there, as in other waits. Calls by the destructor itself see the
+    /// panic, as both halves of a [`join`](crate::join()) may.
     ///
     /// ```
     /// let pool = brigade::Pool::builder().threads(1).spare_threads(1).build()?;
@@ -123,8 +125,8 @@ impl Builder {
         self
     }
 
-    /// Sets the function that starts the threads. It must start the thread it is given, or return the error that prevented
-    /// it. Default: [`NewThread::start`].
+    /// Sets the function that starts the threads. It must start the given thread, or return the error that prevented
+    /// this. Default: [`NewThread::start`].
     ///
     /// ```
     /// use std::sync::atomic::{AtomicU32, Ordering};

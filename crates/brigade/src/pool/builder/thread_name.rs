@@ -1,6 +1,6 @@
-//! What names the threads of a pool.
+//! The names of a pool's threads.
 
-/// What [names](crate::Builder::name) the threads of a pool: a string, or a function of the thread's index.
+/// [Names](crate::Builder::name) the threads of a pool: a string, or a function of the thread's index.
 pub trait ThreadName: sealed::IntoFunction {}
 
 impl<N: sealed::IntoFunction> ThreadName for N {}
@@ -14,7 +14,7 @@ mod sealed {
         #[allow(private_interfaces)]
         fn into_function(self) -> Name;
 
-        /// What all names begin with, if that is known.
+        /// The common prefix of all names, if known.
         fn prefix(&self) -> Option<Arc<str>> {
             None
         }
