@@ -8,7 +8,8 @@ use crate::engine;
 /// in its place, up to [`spare_threads`](crate::Builder::spare_threads) threads. Surplus threads end once they have
 /// been idle for the pool's [`keep_alive`](crate::Builder::keep_alive). On any other thread this only runs the code.
 ///
-/// Do not wrap [`JoinHandle::join`](crate::JoinHandle::join): it does this itself.
+/// Do not wrap [`JoinHandle::join`](crate::JoinHandle::join): it does this itself. If a pool hangs because jobs block without this,
+/// [`Builder::on_stall`](crate::Builder::on_stall) reports them and [`Handle::dump`](crate::Handle::dump) lists them.
 ///
 /// ```
 /// use std::sync::mpsc;
