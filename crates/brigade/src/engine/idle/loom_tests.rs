@@ -1,9 +1,9 @@
 //! Models of the orderings on which the wake-up rule rests; `ci/loom.sh` runs them.
 //!
-//! The subject is the real [`Idle`]. In most models one thread publishes and then reads the state, and another thread changes the state
-//! and then looks for published work: at least one thread must see the other. A relaxed atomic stands for everything that can be
-//! published, so the fences of [`Idle`] must provide all ordering. `ci/seeded.sh` checks on the real engine how the threads act on
-//! their looks.
+//! The subject is the real [`Idle`]. In most models a thread publishes and then reads the state, and another thread
+//! changes the state and then looks for published work: at least one thread must see the other. A relaxed atomic
+//! stands for all kinds of published work, so the fences of [`Idle`] must provide all ordering. `ci/seeded.sh` checks
+//! on the real engine how the threads act on their looks.
 
 use std::sync::Arc;
 
@@ -19,14 +19,14 @@ use crate::values::{Config, Size};
 /// Compiles only if the facade really is loom's.
 const _: fn(brigade_sync::atomic::AtomicUsize) -> loom::sync::atomic::AtomicUsize = |a| a;
 
-/// The state of a pool, and a queue that orders nothing.
+/// The state of a pool, and a queue without ordering.
 struct Pool {
     idle: Idle,
     queue: AtomicUsize,
 }
 
 impl Pool {
-    /// No worker is started except where a model does so.
+    /// Starts no worker; the models do.
     fn of_size(core: usize, max: usize, spare: usize) -> Self {
         let config = Config { size: Size { core, max, spare }, ..Config::default() };
         Self { idle: Idle::new(&config, 2), queue: AtomicUsize::new(0) }
@@ -50,7 +50,7 @@ impl Pool {
         pool
     }
 
-    /// Two workers: the first one is parked, and the other one runs.
+    /// Two workers: the first is parked, and the second runs.
     fn with_a_sleeper() -> Self {
         let pool = Self::running(2);
         pool.idle.start_search();
@@ -58,7 +58,7 @@ impl Pool {
         pool
     }
 
-    /// The same, and the monitor watches.
+    /// Like [`with_a_sleeper`](Self::with_a_sleeper), and the monitor watches.
     fn watched() -> Self {
         let pool = Self::with_a_sleeper();
         pool.idle.set_watch(Watch::Closely);
@@ -70,19 +70,19 @@ impl Pool {
         self.idle.after_publishing()
     }
 
-    /// Submits a job: whether another worker is woken or started for it.
+    /// Submits a job; returns whether a worker is woken or started for it.
     fn wakes(&self) -> bool {
         self.publish().wants_help()
     }
 
-    /// A look of the worker that has changed the state.
+    /// A look at the queue by the worker that has changed the state.
     fn has_work(&self) -> bool {
         turn();
         self.queue.load(Ordering::Relaxed) == 1
     }
 }
 
-/// Each of two threads says whether it has seen the other's write: at least one must have.
+/// Each of two threads returns whether it has seen the other's write: at least one must have seen it.
 fn one_sees_the_other(make: fn() -> Pool, one: fn(&Pool) -> bool, other: fn(&Pool) -> bool) {
     check(3, move || {
         let shared = Arc::new(make());
@@ -109,9 +109,9 @@ fn a_submitter_and_a_parking_worker_never_miss_each_other() {
     one_sees_the_other(Pool::searching, Pool::wakes, parks);
 }
 
-/// A thread ends a wait, and then picks the worker that waits: no fence is needed, as both take the roster's lock.
+/// A thread ends a wait, and then picks the waiting worker. No fence is needed, because both take the roster's lock.
 ///
-/// Caught: a worker that is picked before its wait has ended.
+/// Caught: a worker picked before its wait has ended.
 #[test]
 fn a_worker_that_parks_inside_a_job_and_the_end_of_its_wait_never_miss_each_other() {
     let ends = |pool: &Pool| {
@@ -151,7 +151,7 @@ fn a_lone_child_and_a_monitor_that_stops_never_miss_each_other() {
     one_sees_the_other(Pool::watched, |pool| !pool.publish().watched(), stops);
 }
 
-/// The thread that sets the timer sees the driver holder, which it wakes, or the holder sees the timer.
+/// The thread that sets the timer sees the driver holder and wakes it, or the holder sees the timer.
 ///
 /// Caught: no fence in `hold_driver`.
 #[test]
@@ -214,10 +214,11 @@ fn a_submitter_and_a_worker_that_blocks_never_miss_each_other() {
     one_sees_the_other(replaceable, Pool::wakes, blocks);
 }
 
-/// The last searcher passes the heavy fence only if another worker runs. A worker that sees it search announces no fork.
+/// The last searcher passes the heavy fence only if another worker runs. A worker that sees a searcher announces no
+/// fork.
 ///
-/// The state here orders nothing: the fences of [`Idle`] would hide a missing heavy fence, as the model checker knows a single kind. The fork
-/// and the heavy fence are the real deque's.
+/// The state here orders nothing: the fences of [`Idle`] would hide a missing heavy fence, because the model checker
+/// knows a single kind. The fork and the heavy fence are those of the real deque.
 fn a_fork_beside_the_last_searcher(
     parked: u64,
     forks: fn(&AtomicU64, &deque::Worker<()>) -> Snapshot,
@@ -232,7 +233,7 @@ fn a_fork_beside_the_last_searcher(
                 let (state, forks) = &*shared;
                 turn();
                 state.fetch_sub(SEARCHING, Ordering::Relaxed);
-                // `Worker::fence_forks_beside`, of a worker that runs.
+                // `Worker::fence_forks_beside`, called by a running worker.
                 turn();
                 if Snapshot(state.load(Ordering::Relaxed)).running() > 1 {
                     forks.fence();
@@ -249,7 +250,7 @@ fn a_fork_beside_the_last_searcher(
     });
 }
 
-/// Caught: no fence if two run.
+/// Caught: no fence if two workers run.
 #[test]
 fn the_last_searcher_sees_the_fork_of_a_worker_that_begins_to_run() {
     a_fork_beside_the_last_searcher(2, |state, worker| {
@@ -261,7 +262,7 @@ fn the_last_searcher_sees_the_fork_of_a_worker_that_begins_to_run() {
     });
 }
 
-/// Caught: no fence if none runs besides.
+/// Caught: no fence if no other worker runs.
 #[test]
 fn the_last_searcher_sees_the_fork_of_a_worker_that_has_ceased_to_run() {
     a_fork_beside_the_last_searcher(1, |state, worker| {
@@ -269,7 +270,7 @@ fn the_last_searcher_sees_the_fork_of_a_worker_that_has_ceased_to_run() {
         turn();
         let seen = Snapshot(state.load(Ordering::Relaxed));
         turn();
-        // Ordering: Release, as `SeqCst` in `Idle`.
+        // Ordering: Release, because `Idle` uses `SeqCst`.
         state.fetch_add(PARKED, Ordering::Release);
         seen
     });

@@ -1,9 +1,11 @@
-//! Which workers search, which are parked, and which worker to wake. `README.md` beside this file has the rule and its proof.
+//! Which workers search, which are parked, and which worker to wake. `README.md` beside this file has the rule
+//! and its proof.
 //!
-//! It must know neither queues nor threads. It determines *which* worker must be woken; the caller does so, outside the lock.
+//! This module must know neither queues nor threads. It determines *which* worker must be woken; the caller
+//! wakes it, outside the lock.
 //!
-//! `state` has the counts and flags that all threads read, `roster` who works in the pool, under a lock; `staff` and `quiet` are further
-//! methods of [`Idle`].
+//! `state` has the counts and flags read by all threads, `roster` the workers of the pool, under a lock;
+//! `staff` and `quiet` are further methods of [`Idle`].
 
 #[cfg(all(test, brigade_loom))]
 mod loom_tests;
@@ -29,7 +31,7 @@ use state::{ATTENDED, CLOSED, DISCARD, PRIORITIZED, SEARCHING, WATCHED, YIELDS};
 /// The state of the workers of a pool.
 pub(crate) struct Idle {
     state: CachePadded<AtomicU64>,
-    /// The parts of the state that follow from the roster change under this lock.
+    /// Guards the roster, and changes of the parts of the state derived from it.
     roster: CachePadded<Mutex<Roster>>,
     /// Notified when a worker has arrived or left, and when a spawner has returned.
     changed: Condvar,
@@ -37,15 +39,15 @@ pub(crate) struct Idle {
     may_be_empty: AtomicBool,
     /// Whether a worker spins before it sleeps.
     is_spinning: AtomicBool,
-    /// How many threads the process may run at once. Atomic, as tests change it.
+    /// How many threads the process may run at once. Atomic, because tests change it.
     cpus: AtomicUsize,
 }
 
-/// What a worker does after it was parked.
+/// How a worker continues after it was parked.
 pub(crate) enum Parked {
-    /// It searches, and counts as a searcher.
+    /// The worker searches, and counts as a searcher.
     Search,
-    /// It leaves for good: it is no longer a worker, or the pool has terminated.
+    /// The worker leaves for good: it is no longer a worker, or the pool has terminated.
     Leave,
 }
 
@@ -54,7 +56,7 @@ pub(crate) enum Parked {
 pub(crate) enum Watch {
     /// Not at all.
     No,
-    /// It looks every few milliseconds whether timers and I/O events are handled.
+    /// Every few milliseconds it checks whether timers and I/O events are handled.
     Widely,
     /// It also looks at the queues, every millisecond.
     Closely,
@@ -64,7 +66,7 @@ pub(crate) enum Watch {
 pub(crate) struct Announced {
     /// Whether the worker holds the driver.
     pub(crate) holds_driver: bool,
-    /// Whether the end of the pool, or a wait until it is idle, may have been waiting for this.
+    /// Whether the end of the pool, or a wait until it is idle, may depend on this announcement.
     pub(crate) settles: bool,
 }
 
@@ -87,50 +89,51 @@ impl Idle {
         idle
     }
 
-    /// Whether the running workers leave so many CPUs free.
+    /// Whether the running workers leave this many CPUs free.
     pub(crate) fn has_free_cpus(&self, cpus: usize) -> bool {
         self.snapshot().running() + cpus <= self.cpus.load(Ordering::Relaxed)
     }
 
-    /// Has the state assume a machine with so many CPUs.
+    /// Sets the assumed number of CPUs.
     #[cfg(all(test, not(brigade_loom)))]
     pub(crate) fn set_cpus(&self, cpus: usize) {
         self.cpus.store(cpus, Ordering::Relaxed);
     }
 
-    /// Lets a worker spin before it sleeps, until it [ends](Self::end_spin) that, if no other worker does and the running workers leave a CPU
-    /// free.
+    /// Lets a worker spin before it sleeps, until [`end_spin`](Self::end_spin), if no other worker spins and
+    /// the running workers leave a CPU free.
     pub(crate) fn may_spin(&self) -> bool {
         self.has_free_cpus(1) && !self.is_spinning.swap(true, Ordering::Relaxed)
     }
 
-    /// Lets another worker spin.
+    /// Ends the spin: the next worker may spin.
     pub(crate) fn end_spin(&self) {
         self.is_spinning.store(false, Ordering::Relaxed);
     }
 
-    /// Changes the roster, and the parts of the state that follow from it. The fence is for a caller that others relied on until now: it must look at every source
-    /// once more.
+    /// Changes the roster and the parts of the state derived from it. The fence is for a caller on which
+    /// submitters relied until now: it must look at every source once more.
     fn change<R>(&self, change: impl FnOnce(&mut Roster) -> R) -> R {
         self.change_and_see(change).0
     }
 
-    /// The same, with the state after the change.
+    /// Like [`change`](Self::change); also returns the state after the change.
     fn change_and_see<R>(&self, change: impl FnOnce(&mut Roster) -> R) -> (R, Snapshot) {
         let mut roster = self.roster.lock();
         let result = change(&mut roster);
         let now = self.show(&mut roster);
         drop(roster);
-        // Ordering: change, fence, look at the queues, against publish, fence, look at the state in `after_publishing`.
+        // Ordering: change, fence, look at the queues; the submitter's side is publish, fence, look at the state in
+        // `after_publishing`.
         fence(Ordering::SeqCst);
         (result, now)
     }
 
-    /// Has the state show the changes of the roster.
+    /// Updates the state with the changes of the roster.
     #[inline(never)]
     fn show(&self, roster: &mut Roster) -> Snapshot {
         let change = roster.take_change();
-        // Ordering: SeqCst, as every change of the state: its modification order is the order of the proof.
+        // Ordering: SeqCst, like every change of the state: its modification order is the order of the proof.
         Snapshot(self.state.fetch_add(change, Ordering::SeqCst).wrapping_add(change))
     }
 
@@ -140,7 +143,7 @@ impl Idle {
         Snapshot(self.state.load(Ordering::Relaxed))
     }
 
-    /// The state after all changes that come before this in the order of all of them.
+    /// The state after all changes that precede this load in the single order of `SeqCst`.
     fn latest(&self) -> Snapshot {
         Snapshot(self.state.load(Ordering::SeqCst))
     }
@@ -148,42 +151,43 @@ impl Idle {
     /// Whether the pool may have no worker at some time.
     #[inline(always)]
     pub(crate) fn may_be_empty(&self) -> bool {
-        // Ordering: Relaxed: a submission that is concurrent with the resize may be treated as an earlier submission.
+        // Ordering: Relaxed: a submission concurrent with the resize may be treated as an earlier submission.
         self.may_be_empty.load(Ordering::Relaxed)
     }
 
-    /// Returns a snapshot that says what to do for work that the caller has just published.
+    /// Returns the state for a caller that has just published work.
     ///
-    /// Either it shows a worker that is parked, or a worker that parks later sees the work in its last look.
+    /// Either the state shows a parked worker, or a worker that parks later sees the work in its last look.
     #[inline]
     pub(crate) fn after_publishing(&self) -> Snapshot {
-        // Ordering: the other half of the fence in `announce`: publish, fence, look at the state against
-        // announce, fence, look at the queues. One of the two sees the other.
+        // Ordering: the other half of the fence in `announce`: publish, fence, look at the state; there
+        // announce, fence, look at the queues. At least one side sees the other.
         fence(Ordering::SeqCst);
         self.snapshot()
     }
 
-    /// Like [`after_publishing`](Self::after_publishing), for work that became visible by an exchange with `SeqCst`, as a push to
-    /// an injector does.
+    /// Like [`after_publishing`](Self::after_publishing), for work published by a `SeqCst` exchange, such as a
+    /// push to an injector.
     #[inline(always)]
     pub(crate) fn after_exchange(&self) -> Snapshot {
-        // Ordering: SeqCst, as the exchange: a worker whose announcement this does not see comes after both in the one order, and
-        // so does its fence in `announce`. It sees the work. There is no model: loom has no order for `SeqCst` operations other than
-        // fences.
+        // Ordering: SeqCst, like the exchange. If this load misses a worker's announcement, the announcement follows
+        // the exchange and this load in the single order, and so does the fence in `announce`: the worker sees the
+        // work. There is no model: loom orders only fences by `SeqCst`, no other operations.
         self.latest()
     }
 
-    /// Notes that high jobs are queued. Called under the lock of their lane.
+    /// Sets the flag of queued high jobs. Called under the lock of their lane.
     pub(crate) fn set_prioritized(&self) {
         self.state.fetch_or(PRIORITIZED, Ordering::SeqCst);
     }
 
-    /// Notes that no high job is queued any more. Called under the lock of their lane.
+    /// Clears the flag: no high job is queued any more. Called under the lock of their lane.
     pub(crate) fn unset_prioritized(&self) {
         self.state.fetch_and(!PRIORITIZED, Ordering::SeqCst);
     }
 
-    /// Sets whether workers record what they do. A worker that has read the state before may act on the old value.
+    /// Sets whether workers record trace events. A worker with an earlier snapshot may act on the old
+    /// value.
     #[cfg(feature = "trace")]
     pub(crate) fn set_traced(&self, traced: bool) {
         match traced {
@@ -192,7 +196,7 @@ impl Idle {
         };
     }
 
-    /// The indices of the workers that there are, and of those that are parked.
+    /// The indices of all present workers, and of the parked workers.
     #[cfg(feature = "trace")]
     pub(crate) fn present(&self) -> (Vec<usize>, Vec<usize>) {
         let roster = self.roster.lock();
@@ -204,19 +208,21 @@ impl Idle {
         self.state.fetch_add(SEARCHING, Ordering::SeqCst);
     }
 
-    /// Makes a searcher a running worker; `true` if it was the last searcher and must look for work for another worker.
+    /// Makes a searcher a running worker. Returns `true` if it was the last searcher and the pool has reserves: it must
+    /// look at the queues, and have a worker woken or started for queued work.
     #[must_use]
     pub(crate) fn stop_search(&self) -> bool {
         let before = Snapshot(self.state.fetch_sub(SEARCHING, Ordering::SeqCst));
-        // Ordering: a submitter that published while we searched woke no worker; the caller's look after this
-        // sees its work (its fence is in `after_publishing`, or it needs none: `after_exchange`).
+        // Ordering: a submitter that published during the search woke no worker; the caller's look after this
+        // sees its work. The submitter's fence is in `after_publishing`; `after_exchange` needs none.
         fence(Ordering::SeqCst);
         before.searching() == 1 && before.has_reserves()
     }
 
     /// Announces that a searcher parks. It must look at every source once more before it sleeps.
     ///
-    /// It becomes the driver holder if that is `wanted` and there is none. While others run, which poll, it does so only if it `is_called` to.
+    /// It becomes the driver holder if a holder is `wanted` and there is none. While other workers run, which
+    /// poll, it must also be called (`is_called`).
     pub(crate) fn announce(&self, index: usize, wanted: bool, is_called: bool) -> Announced {
         let (holds_driver, now) = self.change_and_see(|roster| {
             // A blocked worker runs nothing.
@@ -225,21 +231,21 @@ impl Idle {
             let may_hold = wanted && (is_called || !others_run);
             may_hold && roster.sleepers.hold_driver(index)
         });
-        // If the pool is open, the thread that closes it sees this worker parked.
+        // If the pool is still open, the thread that closes it sees this worker parked.
         let may_end = now.closed() && now.all_parked();
         Announced { holds_driver, settles: may_end || now.quiet_awaited() }
     }
 
-    /// Has a parked worker hold the driver; `false` if another does, or the worker has been picked.
+    /// Makes a parked worker the driver holder; `false` if there is a holder, or if the worker has been picked.
     ///
-    /// After that it must look at timers and I/O.
+    /// The new holder must then look at timers and I/O.
     #[must_use]
     pub(crate) fn hold_driver(&self, index: usize) -> bool {
         self.change(|roster| roster.sleepers.hold_driver(index))
     }
 
-    /// Sets how closely the monitor watches the pool. Called under the monitor's lock. If it is less than before, the monitor must look
-    /// at every source once more.
+    /// Sets how closely the monitor watches the pool. Called under the monitor's lock. If it watches less
+    /// closely than before, the monitor must look at every source once more.
     pub(crate) fn set_watch(&self, how: Watch) {
         let flags = match how {
             Watch::No => 0,
@@ -250,14 +256,14 @@ impl Idle {
         self.state.fetch_and(flags | !(ATTENDED | WATCHED), Ordering::SeqCst);
     }
 
-    /// Sets that nothing is accepted from outside, or nothing at all.
+    /// Closes the pool to work from outside or, with `discard`, to all work.
     pub(crate) fn close(&self, discard: bool) {
         let bits = if discard { CLOSED | DISCARD } else { CLOSED };
         self.state.fetch_or(bits, Ordering::SeqCst);
         fence(Ordering::SeqCst);
     }
 
-    /// Has the workers note from now on whether they run only futures that yield.
+    /// From now on workers note whether they run only futures that yield.
     pub(crate) fn watch_yields(&self) {
         self.state.fetch_or(YIELDS, Ordering::SeqCst);
     }

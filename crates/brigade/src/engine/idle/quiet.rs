@@ -2,13 +2,13 @@
 
 use super::Idle;
 
-/// What a thread that begins to wait must do.
+/// The next step of a thread that begins to wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Wait {
-    /// Nothing: the pool is quiet, or has terminated.
+    /// No wait: the pool is quiet, or has terminated.
     Over,
-    /// Wait until the number of quiet moments is no longer this.
+    /// Wait until the number of quiet moments differs from this number.
     Since(u64),
 }
 
@@ -30,7 +30,7 @@ impl Idle {
         self.change(|roster| roster.quiet.waiting -= 1);
     }
 
-    /// Whether the pool has been quiet since that moment, or has terminated.
+    /// Whether the pool has been quiet since this moment, or has terminated.
     pub(crate) fn was_quiet(&self, since: u64) -> bool {
         let roster = self.roster.lock();
         roster.terminated || roster.quiet.moments != since
@@ -42,19 +42,20 @@ impl Idle {
         roster.terminated || (roster.is_still() && is_empty())
     }
 
-    /// How many workers neither park nor search, not counting those that have not looked for work yet.
+    /// The number of workers that neither park nor search, without new workers yet to look for work.
     pub(crate) fn busy(&self) -> usize {
         let roster = self.roster.lock();
         self.snapshot().running().saturating_sub(roster.starts.len())
     }
 
-    /// Notes a quiet moment if there is one and a thread waits; returns whether there is, and then the caller must wake the threads that wait.
+    /// Notes a quiet moment, if a thread waits and the pool is quiet; returns whether it did. The caller must then
+    /// wake the waiting threads.
     ///
-    /// Called after everything that may have made the pool quiet: a worker that parks or leaves, a start that fails, work that
-    /// ends off the pool.
+    /// Must be called after every change that may have made the pool quiet: a worker parks or leaves, a start fails,
+    /// work off the pool ends.
     #[must_use]
     pub(crate) fn find_quiet(&self, is_empty: impl FnOnce() -> bool) -> bool {
-        // A wait that began before the caller's change is seen.
+        // This load sees every wait that began before the caller's change.
         if !self.latest().quiet_awaited() {
             return false;
         }
@@ -64,8 +65,8 @@ impl Idle {
         found
     }
 
-    /// Keeps the pool from being idle, and from its end, for a worker that parks in the middle of a wait until
-    /// [`end_parked_wait`](Self::end_parked_wait). `is_own` says whether it waits for jobs of this pool only.
+    /// Keeps the pool from being idle or terminated until [`end_parked_wait`](Self::end_parked_wait), for a job
+    /// that waits while its worker parks. `is_own` says whether the job waits only for jobs of this pool.
     pub(crate) fn begin_parked_wait(&self, is_own: bool) {
         let waits = &mut self.roster.lock().waits;
         waits.parked += 1;
@@ -79,28 +80,30 @@ impl Idle {
         waits.own_parked -= usize::from(is_own);
     }
 
-    /// Whether a job of a worker that may be parked waits, of which the state shows nothing.
+    /// Whether a job waits whose worker may be parked. The state does not show such jobs.
     pub(crate) fn has_parked_waits(&self) -> bool {
         self.roster.lock().waits.parked > 0
     }
 
-    /// Whether the pool's jobs wait for others of its jobs, and no worker does anything else.
+    /// Whether some jobs of the pool wait for other jobs of the pool, and no worker does anything else.
     pub(crate) fn only_waits(&self) -> bool {
         self.roster.lock().only_waits()
     }
 
-    /// Terminates the pool, so that all workers leave, if it is closed and all are parked; `true` for the one call that did.
+    /// Terminates the pool, so that all workers leave, if it is closed and all workers are parked; `true` for
+    /// the single call that terminates it.
     ///
-    /// Not while `is_unfinished` says that the pool waits for something. That is asked while no worker can stop being parked: a
-    /// driver holder that wakes a future, runs it and parks again leaves no moment at which what it waits for next is missed.
+    /// Does not terminate it while `is_unfinished` says that the pool waits for something. It is asked while no
+    /// worker can stop being parked: a driver holder that wakes a future, runs it and parks again leaves no
+    /// moment at which the future's next wait is missed.
     ///
-    /// The caller has found nothing queued since it was closed, and must wake all of them.
+    /// The caller has found nothing queued since the pool was closed, and must wake all workers.
     #[must_use]
     pub(crate) fn terminate(&self, is_unfinished: impl FnOnce() -> bool) -> bool {
         self.change(|roster| {
             let now = self.latest();
             let may = now.closed() && !now.terminated() && now.all_parked();
-            // A worker whose job waits parks again once that has ended.
+            // The worker of a waiting job parks again once the job has ended.
             let ends = may && roster.waits.parked == 0 && !is_unfinished();
             roster.terminated |= ends;
             ends

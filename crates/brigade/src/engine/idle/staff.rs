@@ -9,7 +9,7 @@ use brigade_sync::{thread, time};
 use super::Idle;
 use crate::values::{Role, Size};
 
-/// The workers that were picked for work. The caller must wake the first and start the second.
+/// The workers picked for published work. The caller must wake the first and start the second.
 #[derive(Default)]
 #[must_use]
 pub(crate) struct Help {
@@ -19,13 +19,15 @@ pub(crate) struct Help {
     pub(crate) start: Option<usize>,
 }
 
-/// The error of a pool that has no worker and can't start any.
+/// The error of a pool without workers that can't start any.
 pub(crate) struct NoThread;
 
 impl Idle {
-    /// Picks workers for published work. The worker that parked last is picked, unless a worker is already searching. A new worker is picked if
-    /// the pool is below its core size and the caller `fills` it. It is picked as well if none is idle, more jobs wait than workers are
-    /// arriving, as `has_more_than` says, and `may_grow` or a worker is blocked.
+    /// Picks workers for published work. The most recently parked worker is picked, unless a worker is already
+    /// searching. A new worker is picked if the pool is below the core size and the caller `fills` it.
+    ///
+    /// A new worker is also picked if no worker is idle, more jobs wait than workers are arriving (`has_more_than`),
+    /// and the pool `may_grow` or a blocked worker has no replacement.
     #[cold]
     pub(crate) fn pick(
         &self,
@@ -43,9 +45,9 @@ impl Idle {
                 help.wake = roster.pick_last();
             }
             let none_comes = help.wake.is_none() && help.start.is_none();
-            // A new worker that is in no hook looks for work soon.
+            // A new worker outside the start hook looks for work soon.
             let coming = searching + roster.starts.coming();
-            // Asked after the searchers were counted: a job that a searcher has taken is no longer queued.
+            // Asked after the searchers were counted: a job taken by a searcher is no longer queued.
             if none_comes
                 && roster.sleepers.len() == 0
                 && roster.is_below_max(may_grow)
@@ -57,7 +59,7 @@ impl Idle {
         })
     }
 
-    /// Picks another worker for another job, even if there are searchers.
+    /// Picks another worker for another job, even beside searchers.
     #[cold]
     pub(crate) fn pick_another(&self, may_grow: bool) -> Help {
         self.change(|roster| {
@@ -67,7 +69,7 @@ impl Idle {
         })
     }
 
-    /// Picks an index for a new worker if the pool is below its core size.
+    /// Picks an index for a new worker if the pool is below the core size.
     pub(crate) fn pick_core(&self) -> Option<usize> {
         self.change(|roster| {
             let counts = &roster.counts;
@@ -76,7 +78,7 @@ impl Idle {
         })
     }
 
-    /// Picks an index for a new worker if no worker can run anything, as all are blocked or there is none.
+    /// Picks an index for a new worker if no worker can run anything: all are blocked, or there is none.
     pub(crate) fn pick_if_stuck(&self) -> Option<usize> {
         self.change(|roster| {
             let is_stuck = roster.counts.active() == 0 && roster.has_room();
@@ -84,14 +86,17 @@ impl Idle {
         })
     }
 
-    /// Picks the worker that parked last, even if there are searchers, and starts none. The caller must wake it.
+    /// Picks the most recently parked worker, even beside searchers, and starts none. The caller must wake it.
     #[must_use]
     pub(crate) fn pick_parked(&self) -> Option<usize> {
         self.change(|roster| roster.pick_last())
     }
 
-    /// Picks this worker if it is parked, even if there are searchers. The caller must wake it, or is it, and withdraws its announcement. `false`
-    /// if it has been picked already, or the pool has terminated: then its token has been or will be set.
+    /// Picks this worker if it is parked, even beside searchers. The caller must wake it; if the caller is this
+    /// worker, it withdraws its announcement.
+    ///
+    /// Returns `false` if the worker has been picked already, or the pool has terminated: its token has been or will
+    /// be set.
     #[must_use]
     #[inline(never)]
     pub(crate) fn pick_this(&self, index: usize) -> bool {
@@ -107,13 +112,13 @@ impl Idle {
         })
     }
 
-    /// Calls `send` with the index of each worker there is, in order, or of `one` only, and picks those of them that are parked. The caller must
-    /// wake these, which are returned. Once the pool has terminated, there is none.
+    /// Calls `send` with the index of each present worker in order, or of `one` only, and picks each of them if it is
+    /// parked. Returns the picked workers, which the caller must wake. A terminated pool has no present worker.
     ///
-    /// No worker leaves between the call for it and its look at what was sent; `MAILBOX.md` has the proof.
+    /// No addressed worker leaves before it has looked at the mailbox; `MAILBOX.md` has the proof.
     ///
     /// # Errors
-    /// If there are more than `most`: how many there are. Then nothing was called.
+    /// The number of workers, if it is above `most`. Then `send` was not called.
     pub(crate) fn address(
         &self,
         one: Option<usize>,
@@ -134,12 +139,13 @@ impl Idle {
         })
     }
 
-    /// Notes that the thread of a worker runs, and whether it calls a hook before it looks for work; returns what it was started as.
+    /// Notes that a worker's thread runs, and whether it calls a hook before it looks for work; returns the worker's
+    /// role.
     pub(crate) fn arrive(&self, index: usize, calls_hook: bool) -> Role {
         let mut roster = self.roster.lock();
         let role = roster.starts.arrive(index, calls_hook);
         if core::mem::take(&mut roster.is_unmanned) {
-            // As its core size is not 0, the pool always has a worker from now on.
+            // The core size is not 0, so the pool always has a worker from now on.
             self.may_be_empty.store(false, Ordering::SeqCst);
         }
         drop(roster);
@@ -147,12 +153,13 @@ impl Idle {
         role
     }
 
-    /// Notes that a new worker is about to look for work: from now on, waits until the pool is idle wait for it.
+    /// Notes that a new worker is about to look for work. From now on it keeps the pool from being idle.
     pub(crate) fn begin(&self, index: usize) {
         self.roster.lock().starts.remove(index);
     }
 
-    /// Notes that the caller has had a thread started for a worker, after it has [failed](Self::fail) if it has not.
+    /// Notes that the spawner of a worker's thread has returned. If the start failed, the worker must have been
+    /// [removed](Self::fail) before.
     pub(crate) fn started(&self, index: usize, is_started: bool) {
         self.roster.lock().starts.returned(index, thread::current_id(), is_started);
         self.changed.notify_all();
@@ -163,16 +170,18 @@ impl Idle {
         self.roster.lock().starts.has_failed()
     }
 
-    /// Whether the calling thread is about to start a worker of this pool: it is in the user's spawner or name function.
+    /// Whether the calling thread is about to start a worker of this pool: it is in the user's spawner or name
+    /// function.
     pub(crate) fn is_starter(&self) -> bool {
         self.roster.lock().starts.has_starter(thread::current_id())
     }
 
-    /// Ensures that there is a worker until [`release`](Self::release), for pools that may have none. Waits for one that is
-    /// being started. If there is none, the caller must start the worker that is returned; if it can't, it must release it.
+    /// Ensures a worker for a pool that may be empty, until [`release`](Self::release). Waits for a worker that
+    /// is being started. If there is none, returns a worker for the caller to start; if the start fails, the caller
+    /// must release the hold.
     ///
     /// # Errors
-    /// If there can be none: this very thread is starting the only worker, or no more may be started.
+    /// If no worker can exist: this very thread is starting the only worker, or no more may be started.
     pub(crate) fn hold(&self) -> Result<Option<usize>, NoThread> {
         let mut roster = self.roster.lock();
         let mut start = None;
@@ -197,8 +206,8 @@ impl Idle {
         self.roster.lock().held -= 1;
     }
 
-    /// Removes a worker whose thread could not be started, and calls `take` for what was sent to it: once it is removed, nothing
-    /// more is, and another worker may get its index.
+    /// Removes a worker whose thread could not be started. In the same step `take` takes the mail: after the removal
+    /// nothing more is sent to this worker, and the index may be reused.
     pub(crate) fn fail<R>(&self, index: usize, take: impl FnOnce() -> R) -> R {
         let taken = self.change(|roster| {
             let taken = take();
@@ -211,19 +220,19 @@ impl Idle {
         taken
     }
 
-    /// Notes that a worker has left for good, and frees its index.
+    /// Notes that a worker has left for good, and frees the index.
     pub(crate) fn vacate(&self, index: usize) {
         self.change(|roster| roster.indices.give_back(index));
         self.changed.notify_all();
     }
 
-    /// How many workers there are that have not left for good.
+    /// The number of workers that have not left for good.
     pub(crate) fn alive(&self) -> usize {
         self.roster.lock().indices.in_use()
     }
 
-    /// Waits until all workers have left, and the spawners of their threads have returned, until the deadline at most; returns whether they
-    /// have.
+    /// Waits until all workers have left and the spawners of their threads have returned; returns `false` if the
+    /// deadline passes first.
     pub(crate) fn wait_left(&self, deadline: Option<Instant>) -> bool {
         let mut roster = self.roster.lock();
         while !roster.all_left() {
@@ -236,8 +245,7 @@ impl Idle {
         true
     }
 
-    /// Lets a running worker leave if the pool was made smaller and it is surplus, unless `has_mail` says that something was sent
-    /// to it.
+    /// Lets a running worker leave if the pool was made smaller and the worker is surplus, unless it has mail.
     #[must_use]
     pub(crate) fn leave_if_surplus(&self, index: usize, has_mail: impl FnOnce() -> bool) -> bool {
         self.change(|roster| {
@@ -254,9 +262,10 @@ impl Idle {
         self.roster.lock().counts.is_beyond_core()
     }
 
-    /// Lets a parked worker leave if it is surplus, or has been idle for long enough and is not needed, as workers of the core size are unless
-    /// `core_too`. Returns `false` if it must stay, or has been picked in the meantime. While the driver is `wanted`, the last parked worker
-    /// is needed.
+    /// Lets a parked worker leave if it is surplus, or has been idle for long enough and is not needed. Workers of
+    /// the core size are needed unless `core_too`; the last parked worker is needed while the driver is `wanted`.
+    ///
+    /// Returns `false` if the worker must stay, or has been picked in the meantime.
     #[must_use]
     pub(crate) fn retire(&self, index: usize, core_too: bool, wanted: bool) -> bool {
         self.change(|roster| {
@@ -272,8 +281,9 @@ impl Idle {
         })
     }
 
-    /// Counts a running worker as blocked until [`unblock`](Self::unblock), to which the result must be passed. `unwinds` says whether
-    /// its job does: such a worker runs nothing while it waits, so where there are spare threads, it may have another thread.
+    /// Counts a running worker as blocked until [`unblock`](Self::unblock), to which the result must be passed.
+    /// `unwinds` says whether the worker's job unwinds: such a worker runs nothing while it waits, so a pool with
+    /// spare threads may replace it beyond the limits.
     pub(crate) fn block(&self, unwinds: bool) -> bool {
         self.change(|roster| {
             let extra = unwinds && roster.counts.size().spare > 0;
@@ -282,9 +292,10 @@ impl Idle {
         })
     }
 
-    /// The same for a wait inside a job; `None` if no other worker would be left that is not blocked, and none can be started, or the last
-    /// start has failed. There may be more than the limits if they `may_exceed` these. `is_own` says whether it waits for jobs of this
-    /// pool only.
+    /// Like [`block`](Self::block), for a wait inside a job. The pool may exceed its limits if the wait `may_exceed`
+    /// them. `is_own` says whether it waits only for jobs of this pool.
+    ///
+    /// Returns `None` if every other worker is blocked, and no worker can be started or the last start has failed.
     #[must_use]
     pub(crate) fn block_to_wait(
         &self,
@@ -304,8 +315,10 @@ impl Idle {
         })
     }
 
-    /// Like [`block_to_wait`](Self::block_to_wait), for a worker that is blocked already; `false` if no other worker would be left. If it may,
-    /// the wait exceeds the limits until [`end_excess`](Self::end_excess).
+    /// Like [`block_to_wait`](Self::block_to_wait), for a worker that is already blocked. The wait exceeds the limits
+    /// until [`end_excess`](Self::end_excess).
+    ///
+    /// Returns `false` if the pool would still be stuck, or if the last start has failed.
     #[must_use]
     pub(crate) fn exceed_to_wait(&self) -> bool {
         self.change(|roster| {
@@ -318,12 +331,12 @@ impl Idle {
         })
     }
 
-    /// Ends a wait that [exceeds](Self::exceed_to_wait) the limits.
+    /// Ends a wait [beyond](Self::exceed_to_wait) the limits.
     pub(crate) fn end_excess(&self) {
         self.change(|roster| roster.counts.exceed(false));
     }
 
-    /// Whether all workers are blocked, and there may be no more.
+    /// Whether all workers are blocked, and no more may be started.
     pub(crate) fn is_stuck(&self) -> bool {
         self.roster.lock().is_stuck()
     }
@@ -339,7 +352,8 @@ impl Idle {
     /// Changes the size of the pool. Parked workers must be woken to act on it.
     pub(crate) fn resize(&self, size: Size) {
         self.change(|roster| {
-            // Set before the pool can be empty, and not reset from then on, as a thread may have read it and be about to submit.
+            // Set before the pool can be empty. Not reset from then on, because a thread may have read it and be
+            // about to submit.
             if size.core == 0 {
                 roster.is_unmanned = false;
                 self.may_be_empty.store(true, Ordering::SeqCst);
@@ -348,7 +362,7 @@ impl Idle {
         });
     }
 
-    /// How many workers there may be.
+    /// The limits of the number of workers.
     pub(crate) fn size(&self) -> Size {
         self.roster.lock().counts.size()
     }
@@ -364,7 +378,7 @@ mod tests {
         Idle::new(&Config { size: Size { core, max, spare: 0 }, ..Config::default() }, 2)
     }
 
-    /// Each time the only worker leaves without releasing its index, as if its last hook did not return.
+    /// Each time, the only worker leaves without releasing its index, as if its last hook did not return.
     #[test]
     fn a_roster_whose_indices_are_all_taken_has_room_for_none() {
         let idle = idle(0, 1);
@@ -419,7 +433,7 @@ mod tests {
         }
     }
 
-    /// Caught: each of the last two workers relying on the other to wait on the driver.
+    /// Caught: the last two workers each relied on the other to wait on the driver.
     #[test]
     fn the_last_parked_worker_stays_while_the_driver_is_wanted() {
         let idle = idle(0, 2);

@@ -3,28 +3,28 @@
 //! | bits | field | changed |
 //! |---|---|---|
 //! | 0–15 | searching: workers that look for work elsewhere | by each of them, and by the thread that wakes it |
-//! | 16–31 | parked: workers that sleep, or are about to, and that have not been picked | under the roster's lock |
+//! | 16–31 | parked: workers that sleep, or are about to, and have not been picked | under the roster's lock |
 //! | 32–47 | live: workers with a thread, or about to get it | under the roster's lock |
 //! | 48 | `WATCHED`: the monitor looks at the queues every millisecond | under the monitor's lock |
 //! | 49 | `BELOW_CORE`: work starts a worker, even beside idle workers | under the roster's lock |
 //! | 50 | `BELOW_MAX`: work starts a worker if none is idle | under the roster's lock |
-//! | 51 | `TRACED`: what the workers do is recorded; never without the feature `trace` | when a trace begins and ends |
+//! | 51 | `TRACED`: workers record trace events; never without the feature `trace` | when a trace begins and ends |
 //! | 53 | `CLOSED`: nothing is accepted from outside | once |
-//! | 54 | `DISCARD`: nothing is accepted, and what is queued is cancelled; never without `CLOSED` | once |
+//! | 54 | `DISCARD`: nothing is accepted, and queued jobs are cancelled; never without `CLOSED` | once |
 //! | 55 | `TERMINATED`: workers leave; never while a worker runs or work is queued | once |
 //! | 56 | `QUIET_AWAITED`: a thread waits until the pool is idle | under the roster's lock |
-//! | 57 | `UNDERSTAFFED`: as `BELOW_MAX`, whatever the growth rule; never without `BELOW_MAX` | under the roster's lock |
+//! | 57 | `UNDERSTAFFED`: as `BELOW_MAX`, under any growth rule; never without `BELOW_MAX` | under the roster's lock |
 //! | 58 | `DRIVER_HELD`: a parked worker waits for timers and I/O events | under the roster's lock |
-//! | 59 | `ATTENDED`: the monitor looks every 8 ms whether workers handle timers and I/O events | under the monitor's lock |
-//! | 60 | `NO_HEAVY_FENCE`: the system refuses the heavy fence of forks, which are published instead | under the roster's lock |
-//! | 61 | `YIELDS`: the pool drains, and a future has yielded; workers then note what they run | once |
+//! | 59 | `ATTENDED`: the monitor checks the handling of timers and I/O events every 8 ms | under the monitor's lock |
+//! | 60 | `NO_HEAVY_FENCE`: the system refuses the heavy fence; forks are published instead | under the roster's lock |
+//! | 61 | `YIELDS`: the pool drains, and a future has yielded; workers then note the kind of their jobs | once |
 //! | 62 | `SURPLUS`: the pool was made smaller, and workers leave between two jobs | under the roster's lock |
 //! | 63 | `PRIORITIZED`: high jobs are queued | under the lock of their lane |
 //!
-//! The last two are the highest bits, as a worker tests both before each job: a single shift does.
+//! The last two are the highest bits, because a worker tests both before each job: a single shift does.
 //!
-//! Live workers that are neither searching nor parked are *running*, including those whose thread is being started and those
-//! that are blocked.
+//! Live workers that are neither searching nor parked are *running*, including blocked workers and workers
+//! whose thread is being started.
 
 /// One searching worker.
 pub(super) const SEARCHING: u64 = 1;
@@ -35,7 +35,8 @@ pub(super) const LIVE: u64 = 1 << 32;
 pub(super) const WATCHED: u64 = 1 << 48;
 pub(super) const BELOW_CORE: u64 = 1 << 49;
 pub(super) const BELOW_MAX: u64 = 1 << 50;
-/// Beside those that say that queued work is cancelled: a worker tests all of them before it runs a job, at the price of a single test.
+/// Beside the bits of cancelled work: a worker tests all of them before it runs a job, at the price of a single
+/// test.
 pub(super) const TRACED: u64 = if cfg!(feature = "trace") { 1 << 51 } else { 0 };
 pub(super) const CLOSED: u64 = 1 << 53;
 pub(super) const DISCARD: u64 = 1 << 54;
@@ -71,7 +72,7 @@ impl Snapshot {
         ((self.0 / LIVE) & COUNT) as usize
     }
 
-    /// The number of workers that are neither searching nor parked, including blocked ones.
+    /// The number of workers that are neither searching nor parked, including blocked workers.
     pub(crate) fn running(self) -> usize {
         self.live().saturating_sub(self.searching() + self.parked())
     }
@@ -81,7 +82,8 @@ impl Snapshot {
         self.parked() == self.live()
     }
 
-    /// Whether work must wake or start a worker: none searches, and a parked worker could be woken, or the pool may have more.
+    /// Whether work must wake or start a worker: none searches and one could be woken, or the pool may have
+    /// more.
     #[inline]
     pub(crate) fn wants_help(self) -> bool {
         (self.0 & COUNT == 0 && self.0 & (COUNT * PARKED) != 0)
@@ -94,17 +96,17 @@ impl Snapshot {
         self.0 & ((COUNT * PARKED) | BELOW_CORE | UNDERSTAFFED) != 0
     }
 
-    /// Whether a fork must wake or start a worker. A pool that may grow beyond its core size does not grow for forks.
+    /// Whether a fork must wake or start a worker. A pool does not grow beyond its core size for forks.
     #[inline]
     pub(crate) fn wants_help_for_forks(self) -> bool {
         self.has_reserves_for_forks()
             && (self.0 & COUNT == 0 || self.0 & (BELOW_CORE | UNDERSTAFFED) != 0)
     }
 
-    /// Whether a fork needs more than to be pushed: another worker, or to be published.
+    /// Whether a fork must be more than pushed: it needs another worker, or must be published.
     #[inline]
     pub(crate) fn announces_forks(self) -> bool {
-        // The first test most often decides.
+        // The first test decides most often.
         self.0 & ((COUNT * PARKED) | BELOW_CORE | UNDERSTAFFED | NO_HEAVY_FENCE) != 0
             && (self.0 & COUNT == 0 || self.0 & (BELOW_CORE | UNDERSTAFFED | NO_HEAVY_FENCE) != 0)
     }
@@ -114,7 +116,7 @@ impl Snapshot {
         self.0 & NO_HEAVY_FENCE != 0
     }
 
-    /// Whether work starts a worker, even if others are idle.
+    /// Whether work starts a worker even beside idle workers.
     #[inline]
     pub(crate) fn is_below_core(self) -> bool {
         self.0 & BELOW_CORE != 0
@@ -125,7 +127,8 @@ impl Snapshot {
         self.0 & BELOW_MAX != 0
     }
 
-    /// Whether even a single job starts a worker: the pool is below its core size, or a blocked worker has no replacement.
+    /// Whether even a single job starts a worker: the pool is below its core size, or a blocked worker has no
+    /// replacement.
     pub(crate) fn is_understaffed(self) -> bool {
         self.0 & (BELOW_CORE | UNDERSTAFFED) != 0
     }
@@ -135,13 +138,13 @@ impl Snapshot {
         self.0 & ((COUNT * PARKED) | BELOW_CORE | BELOW_MAX) != 0
     }
 
-    /// Whether there is a single worker and no other may be started: then it need not announce its work.
+    /// Whether there is a single worker and no more may be started: it need not announce work.
     #[inline]
     pub(crate) fn is_alone(self) -> bool {
         self.0 & ((COUNT * LIVE) | BELOW_CORE | BELOW_MAX) == LIVE
     }
 
-    /// Whether a worker must do something before its next job: it may be surplus, or there are high jobs.
+    /// Whether a worker must act before the next job: it may be surplus, or high jobs are queued.
     #[inline]
     pub(crate) fn interrupts(self) -> bool {
         self.0 & (SURPLUS | PRIORITIZED) != 0
@@ -159,7 +162,7 @@ impl Snapshot {
         self.0 & PRIORITIZED != 0
     }
 
-    /// Whether the monitor looks at the queues, and could wake a worker for a job there.
+    /// Whether the monitor looks at the queues, and could wake a worker for a job found there.
     pub(crate) fn watched(self) -> bool {
         self.0 & WATCHED != 0 && self.parked() > 0
     }
@@ -170,7 +173,7 @@ impl Snapshot {
         self.0 & DRIVER_HELD != 0
     }
 
-    /// Whether the monitor looks whether workers handle timers and I/O events, and could wake a worker for these.
+    /// Whether the monitor checks timers and I/O events, and could wake a worker to handle them.
     pub(crate) fn attended(self) -> bool {
         self.0 & ATTENDED != 0 && self.parked() > 0
     }
@@ -180,21 +183,21 @@ impl Snapshot {
         self.0 & CLOSED != 0
     }
 
-    /// Whether queued work is cancelled, and a worker accepts none: the pool is being discarded, or has terminated since the
-    /// worker announced itself as parked.
+    /// Whether queued work is cancelled and a worker accepts none: the pool is being discarded, or has
+    /// terminated since the worker announced itself as parked.
     #[inline]
     pub(crate) fn discards(self) -> bool {
         self.0 & (DISCARD | TERMINATED) != 0
     }
 
-    /// Whether a worker must do more with a job than run it: it is to be cancelled, a trace shows it, or futures that yield depend on
-    /// it.
+    /// Whether a worker must do more with a job than run it: the job must be cancelled or traced, or futures
+    /// that yield depend on it.
     #[inline]
     pub(crate) fn runs_not_only(self) -> bool {
         self.0 & (DISCARD | TERMINATED | TRACED | YIELDS) != 0
     }
 
-    /// Whether what the workers do is recorded.
+    /// Whether workers record trace events.
     #[cfg(feature = "trace")]
     #[inline]
     pub(crate) fn is_traced(self) -> bool {

@@ -2,27 +2,29 @@
 
 use crate::values::{Role, Size};
 
-/// How many workers there may be beyond all limits, where all others are blocked. Java's `ForkJoinPool` has the same limit.
+/// How many workers there may be beyond all limits if all others are blocked. Java's `ForkJoinPool` has the same
+/// limit.
 const MOST_EXTRA: usize = 256;
 
 /// How many workers there are, and the rules that follow.
 pub(in crate::engine::idle) struct Counts {
     size: Size,
-    /// The most workers that any of the limits so far has allowed, including blocked workers.
+    /// The most workers allowed by any of the limits so far, including blocked workers.
     most: usize,
-    /// Whether work makes the pool grow beyond its core size.
+    /// Whether work makes the pool grow beyond the core size.
     grows: bool,
     /// Workers, blocked or not.
     live: usize,
-    /// Workers that are blocked, and do not count towards the size.
+    /// Blocked workers, which do not count towards the size.
     blocked: usize,
-    /// How many of these let the pool exceed its limits where all are blocked.
+    /// How many blocked workers let the pool exceed its limits when all are blocked.
     extra: usize,
     /// How many blocked workers have a replacement.
     replaced: usize,
     /// How many workers must leave because the pool was made smaller.
     excess: usize,
-    /// How many blocked workers must leave for the same reason when they return, if the pool is still too large then.
+    /// How many blocked workers must leave on their return, because the pool was made smaller, if it is still too
+    /// large then.
     owed: usize,
 }
 
@@ -44,13 +46,14 @@ impl Counts {
         self.blocked
     }
 
-    /// Workers that are not blocked.
+    /// The number of active workers: live and not blocked.
     pub(in crate::engine::idle) fn active(&self) -> usize {
         self.live - self.blocked
     }
 
-    /// Whether the limits allow another worker. Blocked workers that must leave when they return do not count, so that the
-    /// pool does not wait for them. But there are never more workers than the largest of its limits so far allowed, unless all are blocked.
+    /// Whether the limits allow another worker. Blocked workers that must leave when they return do not count, so the
+    /// pool does not wait for them. But there are never more workers than the highest of the limits so far, unless
+    /// all are blocked.
     pub(in crate::engine::idle) fn has_room(&self) -> bool {
         let replaceable = (self.blocked - self.owed).min(self.size.spare);
         let is_within =
@@ -80,13 +83,13 @@ impl Counts {
         self.excess > 0
     }
 
-    /// Whether a worker may leave for that, if `arrived` workers can be relied on.
+    /// Whether a surplus worker may leave now, if `arrived` workers can be relied on.
     pub(in crate::engine::idle) fn can_shed(&self, arrived: usize) -> bool {
         self.excess > 0 && arrived.saturating_sub(self.blocked) > 1
     }
 
-    /// Whether a worker that has been idle for long may leave, if `arrived` workers can be relied on, of which submitters need
-    /// `held`: beyond the core size, or `core_too`.
+    /// Whether a worker that has been idle for long may leave: it is beyond the core size, or `core_too`. The pool
+    /// relies on `arrived` workers, of which submitters need `held`.
     pub(in crate::engine::idle) fn can_spare(
         &self,
         core_too: bool,
@@ -103,7 +106,7 @@ impl Counts {
         self.replaced = self.blocked.min(self.replaced + 1);
     }
 
-    /// What the worker that was added last is, by their number.
+    /// The role of the worker added last, by the number of workers.
     pub(in crate::engine::idle) fn role_of_last(&self) -> Role {
         match self.live {
             live if live > self.size.max => Role::Spare,
@@ -130,7 +133,7 @@ impl Counts {
         self.active().saturating_sub(self.size.max)
     }
 
-    /// Changes the limits, and counts the workers that exceed them.
+    /// Changes the limits, and counts the surplus workers.
     pub(in crate::engine::idle) fn resize(&mut self, size: Size) {
         if size.max < self.size.max {
             self.owed = self.blocked;
@@ -140,7 +143,8 @@ impl Counts {
         self.excess = self.surplus();
     }
 
-    /// Counts a worker as blocked, which may let the pool exceed its limits. If a worker had to leave, it may be this worker: then it leaves when it returns.
+    /// Counts a worker as blocked, which may let the pool exceed its limits. If a worker had to leave, this worker
+    /// may do so instead, when it returns.
     pub(in crate::engine::idle) fn block(&mut self, extra: bool) {
         self.blocked += 1;
         self.extra += usize::from(extra);
@@ -149,7 +153,7 @@ impl Counts {
         self.excess = self.excess.min(surplus);
     }
 
-    /// Lets the pool exceed its limits where all are blocked, for a wait more or less.
+    /// Begins or ends a wait that lets the pool exceed its limits when all workers are blocked.
     pub(in crate::engine::idle) fn exceed(&mut self, begins: bool) {
         self.extra = if begins { self.extra + 1 } else { self.extra - 1 };
     }
@@ -180,7 +184,7 @@ mod tests {
         count
     }
 
-    /// Caught: all blocked workers counted as leaving at each change to a smaller size.
+    /// Caught: each reduction of the size counted all blocked workers as leaving.
     #[test]
     fn going_down_and_up_while_workers_are_blocked_makes_room_for_no_more() {
         let (small, large) =

@@ -1,5 +1,5 @@
-//! The workers of a pool: how many there are (`counts`), which are being started (`starts`), and which sleep (`sleepers`). It is
-//! data under a single lock, and knows neither threads nor atomics.
+//! The workers of a pool: how many there are (`counts`), which are being started (`starts`), and which sleep
+//! (`sleepers`). The roster is data under a single lock, and knows neither threads nor atomics.
 
 mod counts;
 mod sleepers;
@@ -29,13 +29,13 @@ pub(super) struct Roster {
     pub(super) quiet: Quiet,
     /// Submitters that need a worker to exist.
     pub(super) held: usize,
-    /// Whether the pool counts as possibly without workers only until it has its first.
+    /// Whether the pool may be empty only until the first worker arrives.
     pub(super) is_unmanned: bool,
     /// Whether the pool has terminated: no worker is started or picked any more.
     pub(super) terminated: bool,
-    /// The bits of the state that follow from it, as the state has them.
+    /// The bits of the state derived from the roster, as the state has them.
     shown: u64,
-    /// How `searching` has changed with it, which the state does not show yet.
+    /// The change of the state's number of searchers, not yet shown by the state.
     searching: u64,
 }
 
@@ -56,12 +56,12 @@ impl Roster {
         }
     }
 
-    /// Whether another worker may be started.
+    /// Whether a worker may be started.
     pub(super) fn has_room(&self) -> bool {
         !self.terminated && self.counts.has_room() && !self.indices.are_used_up()
     }
 
-    /// Whether all workers are blocked, and there may be no more.
+    /// Whether all workers are blocked, and no more may be started.
     pub(super) fn is_stuck(&self) -> bool {
         self.counts.active() == 0 && !self.has_room()
     }
@@ -74,7 +74,7 @@ impl Roster {
         self.has_room() && self.counts.is_below_max(may_grow)
     }
 
-    /// The number of workers that can be relied on, as their thread exists.
+    /// The number of workers that can be relied on: their thread is known to exist.
     pub(super) fn arrived(&self) -> usize {
         self.counts.live() - self.starts.doubtful()
     }
@@ -84,13 +84,13 @@ impl Roster {
         self.indices.in_use() == 0 && self.starts.all_returned()
     }
 
-    /// Whether no worker runs or looks for work. A worker whose thread is being started has no work, and takes the lock before
-    /// it looks for any.
+    /// Whether no worker runs or looks for work. A worker whose thread is being started has no work, and takes the
+    /// lock before it looks for any.
     pub(super) fn is_still(&self) -> bool {
         self.waits.parked == 0 && self.sleepers.len() + self.starts.len() == self.counts.live()
     }
 
-    /// Whether the pool's jobs wait for others of its jobs, and no worker does anything else.
+    /// Whether some jobs of the pool wait for other jobs of the pool, and no worker does anything else.
     pub(super) fn only_waits(&self) -> bool {
         let Waits { parked, own_parked, own_blocked } = self.waits;
         own_parked + own_blocked > 0
@@ -98,7 +98,7 @@ impl Roster {
             && self.sleepers.len() + own_blocked == self.counts.live()
     }
 
-    /// Counts another worker, as running, whose thread the calling thread is about to start; returns its index.
+    /// Counts a new worker as running, whose thread the calling thread is about to start; returns its index.
     #[inline(never)]
     pub(super) fn enlist(&mut self) -> usize {
         self.counts.add();
@@ -113,8 +113,8 @@ impl Roster {
         self.searching = self.searching.wrapping_sub(SEARCHING);
     }
 
-    /// Has the worker that parked last search. Takes none once the pool has terminated: parked workers then leave, and count
-    /// as parked until the last of them has looked at the queues.
+    /// Makes the most recently parked worker a searcher. Picks none once the pool has terminated: parked workers then
+    /// leave, and count as parked until the last of them has looked at the queues.
     #[must_use]
     pub(super) fn pick_last(&mut self) -> Option<usize> {
         let index = if self.terminated { None } else { self.sleepers.pop() };
@@ -122,7 +122,7 @@ impl Roster {
         index
     }
 
-    /// Has this worker search, with the same exception; `false` if it is not parked.
+    /// Makes this worker a searcher, unless the pool has terminated; `false` if it is not parked.
     #[must_use]
     pub(super) fn pick(&mut self, index: usize) -> bool {
         let picked = !self.terminated && self.sleepers.remove(index);
@@ -130,13 +130,13 @@ impl Roster {
         picked
     }
 
-    /// Removes a worker that leaves: it is surplus if the pool was made smaller.
+    /// Removes a leaving worker. If the pool was made smaller, the worker counts as surplus.
     pub(super) fn shed(&mut self, index: usize) {
         self.indices.leave(index);
         self.counts.shed();
     }
 
-    /// Takes what is to be added to the state so that it shows what has changed.
+    /// Takes the difference to add to the state, which then shows the changes.
     pub(super) fn take_change(&mut self) -> u64 {
         let flag = |is, flag| if is { flag } else { 0 };
         let now = (PARKED * self.sleepers.len() as u64)

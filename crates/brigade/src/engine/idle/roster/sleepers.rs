@@ -3,9 +3,9 @@
 /// The parked workers.
 #[derive(Default)]
 pub(in crate::engine::idle) struct Sleepers {
-    /// Their indices, the last parked at the end.
+    /// The indices of the parked workers, the last parked at the end.
     parked: Vec<usize>,
-    /// The sleeper that sleeps until the next timer is due or an I/O event comes.
+    /// The sleeper on the driver: it sleeps until the next timer is due or an I/O event comes.
     driver_holder: Option<usize>,
 }
 
@@ -18,7 +18,7 @@ impl Sleepers {
         self.parked.len()
     }
 
-    /// Their indices.
+    /// The indices of the parked workers.
     #[cfg(feature = "trace")]
     pub(in crate::engine::idle) fn indices(&self) -> &[usize] {
         &self.parked
@@ -29,10 +29,10 @@ impl Sleepers {
         self.parked.push(index);
     }
 
-    /// Removes this worker, which holds the driver no more; `false` if it is not parked.
+    /// Removes this worker, which no longer holds the driver; `false` if it is not parked.
     #[must_use]
     pub(in crate::engine::idle) fn remove(&mut self, index: usize) -> bool {
-        // From the end: most workers that withdraw have just parked.
+        // From the end: a withdrawing worker has usually just parked.
         let Some(place) = self.parked.iter().rposition(|&parked| parked == index) else {
             return false;
         };
@@ -41,7 +41,8 @@ impl Sleepers {
         true
     }
 
-    /// Removes the worker that parked last. The driver holder is removed only if it is alone: the others have nothing to do.
+    /// Removes the most recently parked worker. The driver holder is removed only if it is alone: the other workers
+    /// have nothing to do.
     pub(in crate::engine::idle) fn pop(&mut self) -> Option<usize> {
         let last = *self.parked.last()?;
         let count = self.parked.len();
@@ -53,12 +54,12 @@ impl Sleepers {
         Some(index)
     }
 
-    /// The worker that holds the driver.
+    /// The driver holder.
     pub(in crate::engine::idle) fn driver_holder(&self) -> Option<usize> {
         self.driver_holder
     }
 
-    /// Has a parked worker hold the driver; `false` if another does or the worker is not parked.
+    /// Makes a parked worker the driver holder; `false` if there is a holder, or if the worker is not parked.
     #[must_use]
     pub(in crate::engine::idle) fn hold_driver(&mut self, index: usize) -> bool {
         let holds = self.driver_holder.is_none() && self.parked.contains(&index);

@@ -1,19 +1,19 @@
-//! The workers that have not looked for work yet, and the indices that workers have.
+//! The workers that have not looked for work yet, and the indices of workers.
 
 use brigade_sync::thread::ThreadId;
 
 use crate::values::Role;
 
-/// The most workers that a pool can have, including blocked workers and their replacements. A worker that has left counts until
-/// its last hook has returned.
+/// The most workers of a pool, including blocked workers and their replacements. A leaving worker counts
+/// until its last hook has returned.
 pub(crate) const PLACES: usize = 8192;
 
 /// A worker that has not looked for work yet.
 struct Start {
     index: usize,
-    /// The thread that starts its thread, until that is known to exist.
+    /// The thread that starts this worker's thread, until the new thread is known to exist.
     starter: Option<ThreadId>,
-    /// Whether it calls the user's start hook, which may take long.
+    /// Whether the worker calls the user's start hook, which may take long.
     is_in_hook: bool,
     role: Role,
 }
@@ -24,7 +24,7 @@ pub(in crate::engine::idle) struct Starts {
     list: Vec<Start>,
     /// How many spawners have not returned.
     spawning: usize,
-    /// Whether the spawner that returned last has failed.
+    /// Whether the most recently returned spawner has failed.
     has_failed: bool,
 }
 
@@ -40,12 +40,12 @@ impl Starts {
         self.list.len()
     }
 
-    /// The number of workers that are about to look for work.
+    /// The number of workers about to look for work.
     pub(in crate::engine::idle) fn coming(&self) -> usize {
         self.list.iter().filter(|start| !start.is_in_hook).count()
     }
 
-    /// The number of workers whose thread may never exist, as the start may fail.
+    /// The number of workers whose thread may never exist, because the start may fail.
     pub(in crate::engine::idle) fn doubtful(&self) -> usize {
         self.list.iter().filter(|start| start.starter.is_some()).count()
     }
@@ -60,13 +60,13 @@ impl Starts {
         self.spawning == 0
     }
 
-    /// Whether the spawner that returned last has failed.
+    /// Whether the most recently returned spawner has failed.
     pub(in crate::engine::idle) fn has_failed(&self) -> bool {
         self.has_failed
     }
 
-    /// Notes that `starter` has called the spawner for the worker with this index. If that `is_started`, its thread exists; otherwise it has been
-    /// removed.
+    /// Notes that `starter` has called the spawner for the worker with this index. If `is_started`, the worker's
+    /// thread exists; otherwise the worker has been removed.
     pub(in crate::engine::idle) fn returned(
         &mut self,
         index: usize,
@@ -75,14 +75,15 @@ impl Starts {
     ) {
         self.spawning -= 1;
         self.has_failed = !is_started;
-        // Compares the starter too: the worker may have left already, and another worker may have its index.
+        // Compares the starter too: the worker may have left already, and a new worker may have its index.
         let is_it = |start: &&mut Start| start.index == index && start.starter == Some(starter);
         if let Some(start) = self.list.iter_mut().find(is_it) {
             start.starter = None;
         }
     }
 
-    /// Notes that the thread of the worker with this index runs, and whether it calls a hook first; returns what it was started as.
+    /// Notes that the thread of the worker with this index runs, and whether it calls a hook first; returns the
+    /// worker's role.
     pub(in crate::engine::idle) fn arrive(&mut self, index: usize, calls_hook: bool) -> Role {
         let Some(start) = self.list.iter_mut().find(|start| start.index == index) else {
             return Role::default();
@@ -102,8 +103,8 @@ impl Starts {
 #[derive(Default)]
 pub(in crate::engine::idle) struct Indices {
     vacant: Vec<usize>,
-    /// The indices of the workers that there are, in order. A worker that leaves is not among them, but keeps its index until
-    /// its last hook has returned.
+    /// The indices of the present workers, in order. A leaving worker is not present, but keeps its index until its
+    /// last hook has returned.
     present: Vec<usize>,
     /// How many indices have ever been in use.
     used: usize,
@@ -114,7 +115,7 @@ impl Indices {
         self.in_use() == PLACES
     }
 
-    /// How many workers have an index: present and leaving workers.
+    /// The number of workers with an index, present or leaving.
     pub(in crate::engine::idle) fn in_use(&self) -> usize {
         self.used - self.vacant.len()
     }
@@ -130,7 +131,7 @@ impl Indices {
         index
     }
 
-    /// The indices of the workers that there are, in order.
+    /// The indices of the present workers, in order.
     pub(in crate::engine::idle) fn present(&self) -> &[usize] {
         &self.present
     }
@@ -144,7 +145,7 @@ impl Indices {
 
     /// Releases an index.
     pub(in crate::engine::idle) fn give_back(&mut self, index: usize) {
-        // A worker of a pool that has terminated has not left before.
+        // A worker of a terminated pool has not left before.
         self.leave(index);
         self.vacant.push(index);
     }

@@ -4,17 +4,17 @@
 #[derive(Default)]
 pub(in crate::engine::idle) struct Quiet {
     pub(in crate::engine::idle) waiting: usize,
-    /// How many quiet moments have been noted, while threads waited.
+    /// How many quiet moments have been noted while threads waited.
     pub(in crate::engine::idle) moments: u64,
 }
 
 /// Jobs that wait while their worker is parked or blocked.
 #[derive(Default)]
 pub(in crate::engine::idle) struct Waits {
-    /// Those whose worker may be parked.
+    /// How many of these jobs have a worker that may be parked.
     pub(in crate::engine::idle) parked: usize,
-    /// How many of these wait for jobs of their own pool only.
+    /// How many of them wait only for jobs of the same pool.
     pub(in crate::engine::idle) own_parked: usize,
-    /// How many workers are blocked by such a wait.
+    /// How many workers are blocked by a wait only for jobs of the same pool.
     pub(in crate::engine::idle) own_blocked: usize,
 }
