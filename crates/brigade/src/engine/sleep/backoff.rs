@@ -1,13 +1,13 @@
-//! What a thread does before it blocks.
+//! Spinning and yielding before a thread blocks.
 //!
-//! A wait that is over soon costs less if the thread does not sleep: to put a thread to sleep and to wake it takes some 30 µs. So it pauses at
-//! first, then yields its processor, which the other thread may need: a thread that has just been woken often is on
-//! the processor of the one that woke it. After that it sleeps. So it loses no more than twice the time of the better choice (Karlin et
-//! al., *Competitive randomized algorithms for nonuniform problems*, SODA 1990).
+//! A short wait costs less without a sleep: to put a thread to sleep and to wake it takes about 30 µs. So a waiting
+//! thread first pauses. Then it yields the processor, which the awaited thread may need: a freshly woken thread is
+//! often on the waker's processor. After the yields it sleeps. In this way it loses at most twice the time of
+//! the better choice (Karlin et al., *Competitive randomized algorithms for nonuniform problems*, SODA 1990).
 //!
-//! But on a processor that other programs keep busy a yield lasts for their whole time slice,
-//! some milliseconds on Linux, however soon the wait is over. A sleep does not: its end takes the processor from them. So a thread
-//! that has seen a slow yield sleeps instead for a time.
+//! But on a processor kept busy by other programs, a yield lasts for their whole time slice, some milliseconds on
+//! Linux, however soon the wait is over. The end of a sleep takes the processor from them. So after a slow yield, a
+//! thread sleeps instead for a time.
 
 use core::cell::Cell;
 use core::time::Duration;
@@ -16,18 +16,21 @@ use std::time::Instant;
 use brigade_sync::time;
 use brigade_sync::{hint, thread};
 
-/// How often a thread looks whether its wait is over before it sleeps: some 40 µs. `fork-join --program nbody` takes 4 times as long without.
+/// How often a thread checks the awaited condition before it sleeps: for about 40 µs. `fork-join --program nbody` takes 4 times as
+/// long without these checks.
 const LOOKS: u32 = 64;
 
-/// How many times it only pauses between them; then it yields.
+/// How many of these checks are followed by a pause; the later checks are followed by a yield.
 const PAUSED: u32 = 6;
 
-/// A yield that takes longer is slow. It takes a microsecond if no other thread needs the processor, some ten if that
-/// thread is the one that is waited for, and a job's time if that is a worker of the pool. Another program keeps the processor for its time
-/// slice, 3 or 4 ms on Linux. `fork-join --program nbody --hogs 2` takes 17 times as long if slow yields are repeated.
+/// A yield is slow if it takes this long. A yield takes about 1 µs if no thread needs the processor, about 10 µs if
+/// the awaited thread does, and a job's time if a worker of the pool does. A different program keeps the processor
+/// for a time slice, 3 or 4 ms on Linux. `fork-join --program nbody --hogs 2` takes 17 times as long if slow yields
+/// are repeated.
 const SLOW: Duration = Duration::from_micros(1500);
 
-/// After a slow yield there is none for this many times as long, so that slow ones take no more than 2 % of the time.
+/// After a slow yield a thread does not yield for this many times as long, so slow yields take at most 2 % of the
+/// time.
 const PAUSE: u32 = 50;
 
 brigade_sync::unmodelled::thread_local! {
@@ -35,7 +38,7 @@ brigade_sync::unmodelled::thread_local! {
     static NO_YIELD_UNTIL: Cell<Option<Instant>> = const { Cell::new(None) };
 }
 
-/// One wait, before its thread blocks.
+/// The state of a single wait before its thread blocks.
 #[derive(Default)]
 pub(in crate::engine) struct Backoff {
     looks: u32,
@@ -73,7 +76,7 @@ impl Backoff {
     }
 }
 
-/// Yields; returns `false` without if a yield was slow of late.
+/// Yields, unless the last yield was slow and recent; returns whether it yielded.
 fn yield_unless_slow(now: impl Fn() -> Instant, yield_now: impl FnOnce()) -> bool {
     let yields = NO_YIELD_UNTIL.try_with(|no_yield_until| {
         let begun = now();
@@ -86,7 +89,7 @@ fn yield_unless_slow(now: impl Fn() -> Instant, yield_now: impl FnOnce()) -> boo
         no_yield_until.set(if took < SLOW { None } else { ended.checked_add(took * PAUSE) });
         true
     });
-    // A thread that ends keeps nothing.
+    // An ending thread may have lost its thread-locals.
     yields.unwrap_or(false)
 }
 

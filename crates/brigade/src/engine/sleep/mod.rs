@@ -1,5 +1,5 @@
-//! How a thread waits: its backoff, the place where it parks, and the driver of timers and I/O that it may poll there. It must not
-//! know which worker sleeps, nor the queues.
+//! How a thread waits: its backoff, the place where it parks, and the driver of timers and I/O, which it may poll
+//! there. This module must know neither the queues nor which worker sleeps.
 
 pub(crate) mod backoff;
 pub(crate) mod events;

@@ -1,12 +1,12 @@
-//! What a thread sleeps on if it may also sleep on something else: the driver, or as a parked worker.
+//! The parker of a thread that may also sleep elsewhere: on the driver, or as a parked worker.
 
 use brigade_sync::Parker;
 use brigade_sync::atomic::{AtomicBool, Ordering, fence};
 
-/// A parker, and whether its thread sleeps elsewhere instead.
+/// A parker, and whether the thread sleeps elsewhere instead.
 pub(in crate::engine) struct ParkSpot {
     pub(in crate::engine) parker: Parker,
-    /// Whether the thread sleeps, or is about to, on something else.
+    /// Whether the thread sleeps, or is about to sleep, elsewhere.
     elsewhere: AtomicBool,
 }
 
@@ -18,18 +18,19 @@ impl ParkSpot {
         Self { parker: Parker::new(), elsewhere: AtomicBool::new(false) }
     }
 
-    /// Sets the token, and calls `notify` if the thread sleeps on something else.
+    /// Sets the token, and calls `notify` if the thread sleeps elsewhere.
     pub(in crate::engine) fn unpark(&self, notify: impl FnOnce()) {
         self.parker.unpark();
-        // Ordering: token, fence, look at `elsewhere`, against set `elsewhere`, fence, look for a token in `sleep_elsewhere`.
+        // Ordering: token, fence, look at `elsewhere`; `sleep_elsewhere` sets `elsewhere`, fences, and looks for a
+        // token.
         fence(Ordering::SeqCst);
         if self.elsewhere.load(Ordering::Relaxed) {
             notify();
         }
     }
 
-    /// Calls `sleep`, which sleeps on something else, unless there is a token, which is then taken. Only the thread itself calls
-    /// this.
+    /// Calls `sleep`, which sleeps elsewhere, unless there is a token, which is then taken. Only the thread itself
+    /// calls this.
     pub(in crate::engine) fn sleep_elsewhere<R>(
         &self,
         sleep: impl FnOnce() -> R,

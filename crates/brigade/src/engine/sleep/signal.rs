@@ -1,11 +1,12 @@
-//! Waiting for a condition whose state is in another type.
+//! Waiting for a condition stored elsewhere.
 
 use std::time::{Duration, Instant};
 
 use brigade_sync::time;
 use brigade_sync::{Condvar, Mutex};
 
-/// What threads wait on; code that changes the condition must [notify](Self::notify) afterwards.
+/// A condition variable without the condition. Code that changes the condition must [notify](Self::notify)
+/// afterwards.
 #[derive(Default)]
 pub(in crate::engine) struct Signal {
     lock: Mutex<()>,
@@ -18,7 +19,7 @@ pub(in crate::engine) fn left(deadline: Option<Instant>) -> Option<Duration> {
 }
 
 impl Signal {
-    /// Waits until `is_so` returns `true`, or until the deadline; returns what `is_so` returned last.
+    /// Waits until `is_so` returns `true`, or until the deadline; returns the last result of `is_so`.
     pub(in crate::engine) fn wait_until(
         &self,
         deadline: Option<Instant>,
@@ -39,7 +40,7 @@ impl Signal {
 
     /// Wakes the waiting threads after the condition has changed.
     pub(in crate::engine) fn notify(&self) {
-        // Otherwise a thread between its check and its sleep would miss it.
+        // Without the lock, a thread between check and sleep would miss the notification.
         drop(self.lock.lock());
         self.changed.notify_all();
     }

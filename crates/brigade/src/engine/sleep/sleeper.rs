@@ -12,7 +12,7 @@ use super::park_spot::ParkSpot;
 pub(in crate::engine) struct Sleeper {
     pub(in crate::engine) spot: ParkSpot,
     placed: Mutex<Placed>,
-    /// One more than the CPU of a thread that is waking the worker and goes on then, or 0.
+    /// The CPU of the waking thread plus 1, if this thread runs on after the wake-up; else 0.
     waker: AtomicUsize,
 }
 
@@ -21,7 +21,7 @@ pub(in crate::engine) struct Sleeper {
 struct Placed {
     /// The thread, while it runs the worker.
     thread: Option<ThreadRef>,
-    /// The CPUs that it may run on until it runs, and its CPUs before that.
+    /// The CPUs allowed until the thread runs, and the CPUs allowed before.
     narrowed: Option<(CpuSet, CpuSet)>,
 }
 
@@ -35,7 +35,7 @@ impl Sleeper {
         self.placed.lock().thread = Some(ThreadRef::current());
     }
 
-    /// Notes that no thread does: the kernel may soon reuse its thread id.
+    /// Notes that no thread runs the worker: the kernel may soon reuse the thread id.
     pub(in crate::engine) fn unset_thread(&self) {
         self.placed.lock().thread = None;
     }
@@ -49,18 +49,19 @@ impl Sleeper {
         }
     }
 
-    /// Notes the CPU of a thread that wakes the worker and goes on, for the time of the wake. Two such threads at once may hide each other.
+    /// Notes the CPU of a thread that wakes the worker and runs on, during the wake-up. Two such threads at once may
+    /// hide each other.
     pub(in crate::engine) fn set_waker(&self, cpu: Option<usize>) {
         self.waker.store(cpu.map_or(0, |cpu| cpu + 1), Ordering::Relaxed);
     }
 
-    /// Whether the worker, which calls this, runs in place of the thread that is waking it.
+    /// Whether the calling worker runs in place of the thread waking it.
     pub(in crate::engine) fn displaces_waker(&self) -> bool {
         let waker = self.waker.load(Ordering::Relaxed);
         waker > 0 && current_cpu() == Some(waker - 1)
     }
 
-    /// Moves the worker's thread to another CPU than that of the calling thread, if it has been woken and still waits for one.
+    /// Moves the worker's thread away from the caller's CPU, if the thread has been woken and still waits for a CPU.
     /// `docs/design/placement.md` has the reason.
     pub(in crate::engine) fn keep_off_this_cpu(&self) {
         let mut placed = self.placed.lock();
@@ -74,7 +75,7 @@ impl Sleeper {
         }
     }
 
-    /// Has the worker's thread run wherever it may. Only the worker calls this, before it runs a job.
+    /// Restores the CPUs of the worker's thread. Only the worker calls this, before it runs a job.
     #[inline(never)]
     pub(in crate::engine) fn runs(&self) {
         if let Some((narrow, all)) = self.placed.lock().narrowed.take() {
@@ -83,7 +84,7 @@ impl Sleeper {
     }
 }
 
-/// Moves the calling thread to another CPU.
+/// Moves the calling thread off this CPU.
 #[cold]
 pub(in crate::engine) fn leave_this_cpu() {
     let me = ThreadRef::caller();
@@ -94,15 +95,15 @@ pub(in crate::engine) fn leave_this_cpu() {
     }
 }
 
-/// Gives the calling thread its CPUs back, unless another thread has changed them in the meantime.
+/// Restores the CPUs of the calling thread, unless they were changed in the meantime.
 #[cold]
 fn widen(narrow: &CpuSet, all: &CpuSet) {
     let me = ThreadRef::caller();
     if me.affinity().as_ref() != Some(narrow) {
         return;
     }
-    // The kernel cuts the mask that was set last to each later set of CPUs of the process. So a thread that was not restricted must get the CPUs
-    // that do not exist yet, or are not the process's, as well.
+    // The kernel intersects the last mask set here with each later CPU set of the process. So an unrestricted thread
+    // must also get CPUs that do not exist yet, or do not belong to the process.
     me.set_affinity(&all.every());
     if me.affinity().as_ref() != Some(all) {
         me.set_affinity(all);
@@ -120,7 +121,7 @@ mod tests {
         ThreadRef::caller().affinity().unwrap()
     }
 
-    /// Calls a closure while a thread is about to run a worker; returns the CPUs of that thread once it runs.
+    /// Calls a closure while a thread is about to run a worker; returns the thread's CPUs once it runs.
     fn before_it_runs(call: impl FnOnce(&Sleeper, ThreadRef)) -> CpuSet {
         let sleeper = Arc::new(Sleeper::new());
         let ((ready, is_ready), (go, may_go)) = (mpsc::channel(), mpsc::channel());
@@ -160,7 +161,7 @@ mod tests {
         let only = all.none().with(all.cpus().next().unwrap());
         let ran = before_it_runs(|sleeper, thread| {
             sleeper.spot.parker.unpark();
-            // Of two CPUs, moves it to the other CPU.
+            // On a machine with two CPUs, moves the thread to the second.
             assert!(ThreadRef::caller().set_affinity(&only));
             sleeper.keep_off_this_cpu();
             assert!(thread.set_affinity(&only) && ThreadRef::caller().set_affinity(&all));
@@ -168,7 +169,7 @@ mod tests {
         assert_eq!(ran, only);
     }
 
-    /// A set of CPUs of a thread, which is removed when this is dropped.
+    /// A CPU set for a single thread, removed on drop.
     struct OwnSet(std::path::PathBuf);
 
     impl OwnSet {

@@ -1,12 +1,13 @@
 //! Workers that wait inside a job, and may poll timers and the driver.
 //!
-//! A pool whose threads are all blocked, or busy for long, has no parked worker to wait on the driver. So each worker that
-//! sleeps inside a job is a *candidate*. While no worker holds the driver, and none can be woken or started for it, one
-//! candidate *polls* in its place. A worker that holds the driver later takes over, as it can immediately run the jobs that
-//! events wake.
+//! A pool whose threads are all blocked, or busy for long, has no parked worker to wait on the driver. So each worker
+//! that sleeps inside a job is a *candidate*. While no worker holds the driver, and none can be woken or started for
+//! it, a single candidate *polls* instead. A later driver holder takes over, because it can immediately run the jobs
+//! woken by events.
 //!
-//! A candidate enters the list, fences, and checks whether a worker holds the driver. A worker that ceases to hold it, and a
-//! thread that sets a timer, fence and look at the list. So at least one side sees the other, as in `engine/idle/DRIVER.md`.
+//! A candidate enters the list, fences, and checks whether a worker holds the driver. A worker that releases
+//! it, and a thread that sets a timer, fence and look at the list. So at least one side sees the other, as in
+//! `engine/idle/DRIVER.md`.
 
 use core::cell::Cell;
 use core::ops::Deref;
@@ -20,18 +21,18 @@ use brigade_sync::atomic::{AtomicUsize, Ordering, fence};
 use super::DriverRef;
 use crate::engine::sleep::park_spot::ParkSpot;
 
-/// What a thread sleeps on that waits inside a job, or is not a worker; as a waker, it ends the sleep.
+/// Parks a thread that waits inside a job, or is not a worker; as a waker, it ends the sleep.
 pub(crate) struct BlockedThread {
     pub(in crate::engine) spot: ParkSpot,
-    /// What it sleeps on if that is not its parker.
+    /// Where the thread sleeps if not on its parker.
     pub(in crate::engine) elsewhere: Mutex<Option<Elsewhere>>,
 }
 
-/// What a thread sleeps on instead of its own parker.
+/// An alternative to the thread's own parker.
 #[derive(Clone)]
 pub(in crate::engine) enum Elsewhere {
     Driver(DriverRef),
-    /// It is parked as a worker, which this wakes.
+    /// The thread is parked as a worker; this wakes the worker.
     Worker(Waker),
 }
 
@@ -52,11 +53,11 @@ impl Wake for BlockedThread {
 }
 
 brigade_sync::unmodelled::thread_local! {
-    /// This thread's, reused by the next wait, so that most waits allocate nothing.
+    /// The thread's instance, reused by the next wait, so most waits allocate nothing.
     static KEPT: Cell<Option<Arc<BlockedThread>>> = const { Cell::new(None) };
 }
 
-/// The calling thread's, for a wait.
+/// The calling thread's instance, for a single wait.
 pub(crate) struct ThisThread(Arc<BlockedThread>);
 
 impl Deref for ThisThread {
@@ -75,7 +76,7 @@ impl Drop for ThisThread {
 }
 
 impl BlockedThread {
-    /// That of the calling thread; a nested wait has its own.
+    /// Returns the calling thread's instance; a nested wait gets a separate one.
     pub(crate) fn of_this_thread() -> ThisThread {
         ThisThread(KEPT.try_with(Cell::take).ok().flatten().unwrap_or_default())
     }
@@ -119,18 +120,18 @@ pub(in crate::engine) struct Candidates {
 #[derive(Default)]
 struct List {
     waiting: Vec<Arc<BlockedThread>>,
-    /// The candidate that polls.
+    /// The polling candidate.
     polls: Option<Arc<BlockedThread>>,
 }
 
 impl Candidates {
-    /// Whether there were any at the caller's fence.
+    /// Whether there were candidates at the caller's fence.
     pub(in crate::engine) fn are_there(&self) -> bool {
         // Ordering: Relaxed, due to the fences of both sides; see the top of this file.
         self.count.load(Ordering::Relaxed) > 0
     }
 
-    /// Wakes the candidate that came last, to run what no other worker can.
+    /// Wakes the candidate listed last, to run jobs that no worker can run.
     pub(in crate::engine) fn call_last(&self) {
         let last = self.list.lock().waiting.last().cloned();
         last.into_iter().for_each(|thread| thread.unpark());
@@ -144,7 +145,7 @@ impl Candidates {
         first.into_iter().for_each(|thread| thread.unpark());
     }
 
-    /// Wakes the candidate that polls to check again; `false` if none polls.
+    /// Wakes the polling candidate to check again; `false` if none polls.
     pub(in crate::engine) fn call_poller(&self) -> bool {
         let thread = self.list.lock().polls.clone();
         thread.inspect(|thread| thread.unpark()).is_some()
@@ -175,7 +176,7 @@ impl Candidate<'_> {
         self.polls
     }
 
-    /// Polls from now on, unless another candidate does.
+    /// Polls from now on, unless a candidate already polls.
     pub(in crate::engine) fn begin_polling(&mut self) {
         let mut list = self.list.list.lock();
         if !self.polls && list.polls.is_none() {
@@ -183,7 +184,7 @@ impl Candidate<'_> {
             self.polls = true;
         }
         drop(list);
-        // Ordering: a thread that sets a timer and does not see this candidate publishes the timer before this fence.
+        // Ordering: a thread that sets a timer and misses this candidate has published the timer before this fence.
         fence(Ordering::SeqCst);
     }
 

@@ -12,7 +12,7 @@ use crate::engine::sleep::resources::Driver;
 /// The driver, if any.
 pub(crate) struct Driving {
     state: Mutex<State>,
-    /// Whether there is a driver, to check without the lock.
+    /// Whether there is a driver, for a check without the lock.
     is_made: AtomicBool,
 }
 
@@ -21,7 +21,7 @@ enum State {
     None,
     #[cfg_attr(not(feature = "io"), expect(dead_code, reason = "nothing makes one"))]
     Made(DriverRef),
-    /// The pool has ended, or the operating system has returned an error: no thread polls any more, and the driver is closed.
+    /// The pool has ended, or the operating system has returned an error: no thread polls any more.
     Closed,
 }
 
@@ -59,7 +59,8 @@ impl Driving {
         }
     }
 
-    /// Returns the driver, and whether it was made now. `blocking` runs the blocking operations of its resources.
+    /// Returns the driver, and whether this call made it. `blocking` runs the blocking operations of the driver's
+    /// resources.
     #[cfg(feature = "io")]
     pub(crate) fn get_or_make(
         &self,
@@ -78,8 +79,10 @@ impl Driving {
         }
     }
 
-    /// Waits for events for at most `timeout`, or not if `is_woken`; returns `false` at once if another thread does. On an error of the
-    /// operating system, which would recur, the driver is closed: operations that wait for events fail.
+    /// Waits for events for at most `timeout`, or polls without waiting if `is_woken`. Returns `false` immediately if
+    /// a different thread polls, or in a forked child.
+    ///
+    /// An error of the operating system would recur, so it closes the driver: operations that wait for events fail.
     pub(crate) fn poll(
         &self,
         is_woken: impl FnOnce() -> bool,
@@ -89,10 +92,10 @@ impl Driving {
         let Some(driver) = self.get() else { return true };
         match driver.drive_unless(is_woken, timeout, wake) {
             Ok(_) => true,
-            // Another thread polls, or this is a child that the thread has forked.
+            // A different thread polls, or this process is a forked child.
             Err(error) if error.raw_os_error().is_none() => false,
             Err(_) => {
-                // Another thread may still sleep on the file as it was before the error. From now on it is woken by other
+                // A thread may still sleep on the file, as it was before the error. From now on it is woken by other
                 // means.
                 driver.notify();
                 self.close(wake);

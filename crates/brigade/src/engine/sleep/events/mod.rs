@@ -1,8 +1,8 @@
-//! What a pool waits for besides its queues: timers, and I/O events.
+//! The events of a pool besides its queues: timers and I/O.
 //!
-//! Neither has its own thread. A parked worker sleeps on both at once, as the driver holder. While none does, each worker that
-//! runs out of work polls them before it searches, and every worker also polls between two jobs from time to time.
-//! `engine/idle/DRIVER.md` has the rule, and the proof that nothing is missed.
+//! Neither has a thread. A parked worker sleeps on both at once, as the driver holder. Without a holder, each
+//! worker that runs out of work polls them before it searches, and every worker also polls between two jobs from time
+//! to time. `engine/idle/DRIVER.md` has the rule, and the proof that no event is missed.
 
 pub(in crate::engine) mod blocked;
 mod driver;
@@ -20,8 +20,8 @@ use blocked::Candidates;
 pub(crate) use driver::closed;
 pub(crate) use driver::{DriverRef, Driving};
 
-/// The longest time between two looks of the monitor at whether these are handled. Each look takes the CPU from another thread, which on a
-/// busy machine may get it back a time slice later; Go's `sysmon` looks at its poller every 10 ms.
+/// The longest time between two checks by the monitor that events are handled. Each check takes the CPU from a running
+/// thread, which on a busy machine may get it back a time slice later; Go's `sysmon` looks at its poller every 10 ms.
 pub(in crate::engine) const WATCH_PERIOD: Duration = Duration::from_millis(8);
 
 /// The timers and the driver of a pool.
@@ -32,7 +32,7 @@ pub(in crate::engine) struct Events {
     pub(in crate::engine) candidates: Candidates,
     /// How often workers have polled.
     polls: AtomicU64,
-    /// Whether the next worker that parks must hold the driver, even if others run.
+    /// Whether the next worker to park must hold the driver, even beside running workers.
     is_holder_called: AtomicBool,
 }
 
@@ -57,27 +57,27 @@ impl Events {
         self.polls.load(Ordering::Relaxed)
     }
 
-    /// Has the next worker that parks hold the driver, even if others run, which may be in long jobs. A hint: if it is missed, the monitor
-    /// calls again.
+    /// Calls for a driver holder: the next worker to park holds the driver, even beside running workers, which may be
+    /// in long jobs. A hint: if it is missed, the monitor calls again.
     pub(in crate::engine) fn note_call(&self) {
         self.is_holder_called.store(true, Ordering::Relaxed);
     }
 
-    /// Whether a holder has been called since the last time that this was asked.
+    /// Whether a holder has been called since the last call of this method.
     pub(in crate::engine) fn take_call(&self) -> bool {
         self.is_holder_called.load(Ordering::Relaxed)
             && self.is_holder_called.swap(false, Ordering::Relaxed)
     }
 
-    /// Whether there is anything to wait for.
+    /// Whether there are timers or a driver to wait for.
     #[inline]
     pub(in crate::engine) fn are_wanted(&self) -> bool {
         self.driver.is_made() || !self.timers.is_empty()
     }
 
-    /// Wakes every task that waits for the timers or I/O resources of a pool that has ended; none waits there again.
+    /// Wakes every task that waits for a timer or an I/O resource. The pool has ended, so none waits there again.
     pub(in crate::engine) fn end(&self) {
-        // Both first: a task that is woken may be dropped here, and its destructor wait for the one or the other.
+        // Both first: a woken task may be dropped here, and the destructor may wait for either.
         let (entries, mut wakers) = (self.timers.end(), Vec::new());
         self.driver.close(&mut |waker| wakers.push(waker));
         entries.into_iter().for_each(Entry::give_up);
