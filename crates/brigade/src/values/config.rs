@@ -1,4 +1,4 @@
-//! The configuration of a pool: values, all of them chosen at run time.
+//! The configuration of a pool: values, all chosen at run time.
 
 use core::any::Any;
 use core::fmt;
@@ -14,7 +14,7 @@ use brigade_sync::affinity;
 use brigade_sync::thread::{Inherited, NewThread, Thread, set_nice};
 use brigade_task::{HeldPanic, drop_contained};
 
-/// Which queue takes the jobs that a worker of the pool submits.
+/// Which queue takes the jobs submitted by a worker of the pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Queueing {
@@ -25,28 +25,28 @@ pub enum Queueing {
     Shared,
 }
 
-/// Which of its own jobs a worker runs first. Thieves always take the oldest.
+/// The order in which a worker runs its own jobs. Thieves always take the oldest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Order {
-    /// The newest, whose data is still in the cache. From time to time ([`Fairness`]) the oldest is
-    /// run instead, so that none waits forever.
+    /// The newest, whose data is still in the cache. From time to time ([`Fairness`]) the oldest is run instead, so
+    /// no job waits forever.
     Lifo,
     /// The oldest. The default.
     #[default]
     Fifo,
 }
 
-/// What a worker does when there is nothing to do.
+/// How a worker without work waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Idle {
     /// Sleeps until it is woken, at the cost of two system calls: to fall asleep, and to be woken. The default.
     ///
-    /// Between parallel steps with pauses of up to 50 µs, a worker stays awake that long.
+    /// Between parallel steps, a worker stays awake during pauses of up to 50 µs.
     #[default]
     Park,
-    /// Spins for this long, then sleeps. A single worker of a pool spins at a time.
+    /// Spins for this long, then sleeps. At most one worker of a pool spins at a time.
     SpinThenPark(Duration),
     /// Spins all the time and never sleeps: the lowest latency, at the cost of a whole core for each worker.
     Spin,
@@ -56,12 +56,13 @@ pub enum Idle {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Placement {
-    /// The CPU that the kernel chooses. The pool never sets the CPUs that a thread may run on.
+    /// The CPU chosen by the kernel. The pool never changes the allowed CPUs of a thread.
     Kernel,
-    /// The CPU that the kernel chooses, until it is seen to be that of a thread that goes on while another CPU is free. Then a worker moves to
-    /// another CPU: a worker that still waits when its waker ends a job, or a worker that keeps its waker from running when it ends
-    /// its first job. The CPUs that its thread may run on are restored before it runs the next job, unless another thread has set them
-    /// in the meantime. Linux only; elsewhere, and with [`Idle::Spin`], the same as `Kernel`. The default.
+    /// The CPU chosen by the kernel, unless the waking thread needs it while a different CPU is free. Then the woken
+    /// worker moves to a different CPU: when the waker ends a job, if the worker still waits; or when the worker ends
+    /// its first job, if it keeps the waker from running. The allowed CPUs of the worker's thread are restored before
+    /// the next job, unless they have been set by another thread in the meantime. Linux only; elsewhere, and with
+    /// [`Idle::Spin`], the same as `Kernel`. The default.
     #[default]
     Spread,
 }
@@ -69,11 +70,12 @@ pub enum Placement {
 /// A callback for unhandled panics; it gets the payload.
 pub type PanicCallback = Arc<dyn Fn(Box<dyn Any + Send>) + Send + Sync>;
 
-/// What happens when a job panics and has no handle. The worker continues in any case.
+/// The policy for a panic of a job without a handle. The worker continues in any case.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub enum OnPanic {
-    /// Counts it. The panic hook has reported it (to stderr, unless the program has set another hook). The default.
+    /// Counts the panic. The panic hook has reported it (to stderr, unless the program has set a different hook). The
+    /// default.
     #[default]
     Report,
     /// Aborts the process.
@@ -90,9 +92,7 @@ impl<F: Fn(Box<dyn Any + Send>) + Send + Sync + 'static> From<F> for OnPanic {
 }
 
 impl OnPanic {
-    /// Applies the policy to a panic that no handle takes.
-    ///
-    /// Not where the job's scope, or its handle, has the panic.
+    /// Applies the policy to a panic, unless the job's scope or handle has it.
     ///
     /// # Errors
     /// If the callback panicked, which is contained.
@@ -128,7 +128,7 @@ impl fmt::Debug for OnPanic {
     }
 }
 
-/// The way to end a pool: what happens to jobs that have been accepted, once nothing is accepted from outside any more.
+/// How a pool ends: the treatment of accepted jobs, once nothing is accepted from outside any more.
 ///
 /// A second shutdown may be stricter than the first; from the mildest to the strictest: `Finish`, `Drain`, `Discard`.
 ///
@@ -149,23 +149,25 @@ impl fmt::Debug for OnPanic {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Shutdown {
-    /// Runs everything to its end: queued jobs, the jobs that these submit, futures, and delayed closures. Periodic closures
-    /// stop. A future that is never woken keeps the pool from ending, so set a [timeout](Self::timeout).
+    /// Runs everything to the end: queued jobs, jobs submitted by these, futures, and delayed closures. Periodic
+    /// closures stop. A future that is never woken keeps the pool from ending, so set a [timeout](Self::timeout).
     Finish,
-    /// Runs queued jobs and the jobs that these submit; futures are polled as long as anything else runs or wakes them. Futures that
-    /// wait or [yield](crate::yield_now) when nothing else is left but jobs that wait for them are dropped, and their handles return
-    /// [`JoinError::Cancelled`](crate::JoinError::Cancelled). Delayed closures are dropped at once. The default.
+    /// Runs queued jobs and jobs submitted by these. Futures are polled as long as anything else runs or wakes them.
+    /// When only jobs that wait for futures are left, futures that wait or [yield](crate::yield_now) are dropped, and
+    /// their handles return [`JoinError::Cancelled`](crate::JoinError::Cancelled). Delayed closures are dropped at
+    /// once. The default.
     #[default]
     Drain,
-    /// Drops queued jobs; their handles return [`JoinError::Cancelled`](crate::JoinError::Cancelled). Running jobs are [asked
-    /// to stop](crate::cancelled), and are waited for. A future is dropped at its next [operation](crate::time#operations-that-are-always-ready)
-    /// or wait. Nothing is accepted any more, not even from the pool's own jobs.
+    /// Drops queued jobs; their handles return [`JoinError::Cancelled`](crate::JoinError::Cancelled). Running jobs
+    /// are [asked to stop](crate::cancelled), and are waited for. A future is dropped at the next
+    /// [operation](crate::time#operations-that-are-always-ready) or wait. Nothing is accepted any more, not even from
+    /// the pool's own jobs.
     Discard,
 }
 
 impl Shutdown {
-    /// Limits how long to wait for the end of the pool. After that the threads continue in the background, and end when they
-    /// are done. A timeout of 0 does not wait.
+    /// Limits how long to wait for the end of the pool. After the timeout the threads continue in the background, and
+    /// end when they are done. A timeout of 0 does not wait.
     ///
     /// ```
     /// use brigade::{Pool, Shutdown};
@@ -182,8 +184,8 @@ impl Shutdown {
     }
 }
 
-/// A way to end a pool, and how long to wait for its end; made by [`Shutdown::timeout`], from a [`Shutdown`], or from a
-/// [`Duration`], which is the timeout of [`Shutdown::Drain`].
+/// A way to end a pool, and how long to wait for the end; made by [`Shutdown::timeout`], from a [`Shutdown`], or from
+/// a [`Duration`], which is the timeout of [`Shutdown::Drain`].
 ///
 /// ```
 /// use brigade::{Shutdown, ShutdownOptions};
@@ -195,7 +197,7 @@ impl Shutdown {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ShutdownOptions {
     pub(crate) how: Shutdown,
-    /// Without a limit if `None`.
+    /// No limit if `None`.
     pub(crate) timeout: Option<Duration>,
 }
 
@@ -212,16 +214,16 @@ impl From<Shutdown> for ShutdownOptions {
     }
 }
 
-/// What happened to the jobs that a pool accepted.
+/// The outcome of a pool's accepted jobs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
     /// Jobs that returned or panicked.
     pub ran: u64,
-    /// Jobs that were dropped before they started, and futures that were dropped before they were ready.
+    /// Jobs dropped before they started, and futures dropped before they were ready.
     pub discarded: u64,
-    /// Jobs that have not ended yet: 0, unless the timeout elapsed, or a job of the pool shut it down. Such a job may
-    /// also [run in its caller](WhenFull::RunInCaller). The workers finish the others.
+    /// Jobs not ended yet: 0, unless the timeout elapsed, or a job of the pool shut it down. A job that shuts down
+    /// its pool may also [run in its caller](WhenFull::RunInCaller). The workers finish the rest.
     pub still_running: u64,
 }
 
@@ -251,10 +253,10 @@ impl From<RangeInclusive<usize>> for Threads {
 }
 
 impl Threads {
-    /// The most threads that a pool can have: 4096.
+    /// The maximum number of threads of a pool: 4096.
     pub const MAX: usize = MAX_THREADS;
 
-    /// Rejects a size that no pool can have, with the reason.
+    /// Rejects an impossible size, with the reason.
     pub(crate) fn check(self) -> Result<Self, String> {
         let Self { core, max } = self;
         if core > max {
@@ -269,18 +271,19 @@ impl Threads {
     }
 }
 
-/// How many workers a pool has.
+/// The limits of the number of workers of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Size {
-    /// How many an idle pool keeps.
+    /// The number of workers kept by an idle pool.
     pub(crate) core: usize,
-    /// How many there are at most, not counting blocked workers.
+    /// The most workers, not counting blocked workers.
     pub(crate) max: usize,
-    /// How many blocked workers are replaced at most.
+    /// The most blocked workers with a replacement.
     pub(crate) spare: usize,
 }
 
-/// When a pool adds threads beyond its core size, up to its maximum. Up to the core size, each submission starts a thread.
+/// When a pool adds threads beyond its core size, up to the maximum. Up to the core size, each submission starts a
+/// thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Growth {
@@ -289,52 +292,54 @@ pub enum Growth {
     OnSubmit,
     /// When a job is submitted, no thread is idle, and at least this many jobs are queued, including the new job.
     WhenQueued(usize),
-    /// Never, except in place of a thread that is [blocked](crate::blocking).
+    /// Never, except in place of a [blocked](crate::blocking) thread.
     WhenBlocked,
 }
 
-/// What happens to a job that is submitted to a bounded pool whose queue is full.
+/// The policy for a job submitted to a bounded pool whose queue is full.
 ///
-/// A job of the same pool never waits for room, as its worker can't wait for itself, and never runs the new job inside itself, as
-/// that may take a lock that it holds. Where a policy would do so, the new job is queued [beyond the
-/// capacity](crate::Builder::capacity). The same goes for a job that already runs in its caller, for the captures of a job that is
-/// dropped for want of room, and for the pool's [spawner](crate::Builder::spawner).
+/// A job of the same pool never waits for room, because its worker can't wait for itself. It never runs the new job
+/// inside itself, because the new job may take a lock held by the running job. Where a policy would do either, the
+/// new job is queued [beyond the capacity](crate::Builder::capacity). The same applies to submissions by a job that
+/// already runs in its caller, by the captures of a job dropped because the queue is full, and by the pool's
+/// [spawner](crate::Builder::spawner).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WhenFull {
-    /// The job is rejected with [`Reason::Full`](crate::Reason::Full): [`execute`](crate::Handle::execute) and the other
-    /// methods without `try_` panic.
+    /// The job is rejected with [`Reason::Full`](crate::Reason::Full): [`execute`](crate::Handle::execute) and the
+    /// other methods without `try_` panic.
     Reject,
-    /// The submitting thread waits until there is room. If the pool is shut down in the meantime, the job is rejected. The
-    /// default.
+    /// The submitting thread waits until there is room. If the pool is shut down in the meantime, the job is
+    /// rejected. The default.
     #[default]
     Block,
     /// Like `Block`, but the job is rejected if there is still no room after this long, and not earlier.
     BlockFor(Duration),
-    /// The submitting thread, outside the pool, runs the job, which slows submitters down to the pool's pace. It runs none once the
-    /// pool is closed. Such jobs do not nest.
+    /// The submitting thread, outside the pool, runs the job, which slows submitters down to the pool's pace. It runs
+    /// no job once the pool is closed. Such jobs do not nest.
     ///
     /// The submission returns when the job has ended. [`wait_idle`](crate::Handle::wait_idle) and
-    /// [`shutdown`](crate::Handle::shutdown) wait for that too, whichever thread runs the job.
+    /// [`shutdown`](crate::Handle::shutdown) also wait for the job, whichever thread runs it.
     RunInCaller,
-    /// The oldest queued job of the lowest [class](crate::Priority) that has one is [cancelled](crate::JoinError::Cancelled) in its
-    /// place. Of the default class it is the oldest job from outside, or else the oldest of a worker's own queue. With
-    /// [`Queueing::Shared`] it is the oldest of all. Otherwise several producers have several queues, and it is the oldest of any
-    /// of these.
+    /// The oldest queued job of the lowest nonempty [class](crate::Priority) is
+    /// [cancelled](crate::JoinError::Cancelled) to make room. In the default class this is the oldest job from
+    /// outside, or else the oldest job of a worker's own queue. With [`Queueing::Shared`] it is the oldest job of
+    /// all. Otherwise several producers have several queues, and it is the oldest job of any such queue.
     DropOldest,
     /// The new job is accepted, and [cancelled](crate::JoinError::Cancelled) at once.
     DropNewest,
 }
 
-/// How often a worker that has jobs of its own looks for those that wait elsewhere; see
+/// How often a worker with own jobs looks for jobs queued elsewhere; see
 /// [`Builder::fairness`](crate::Builder::fairness).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fairness {
-    /// After this many jobs, or after some 100 µs if that is sooner. At least 1; `u32::MAX` is never. The default, with 61.
+    /// After this many jobs, or after about 100 µs if this is sooner. At least 1; `u32::MAX` is never. The default,
+    /// with 61.
     Every(u32),
-    /// After this long, however many jobs that is. The clock is read after 61 jobs at most: if jobs become longer, the first look
-    /// after that comes later than this.
+    /// After this long, regardless of the number of jobs. The clock is read after 61 jobs at most: if jobs become
+    /// longer, the next look comes later than this.
     Interval(Duration),
 }
 
@@ -344,7 +349,7 @@ impl Default for Fairness {
     }
 }
 
-/// What starts the threads of a pool; see [`Builder::spawner`](crate::Builder::spawner).
+/// The function that starts the threads of a pool; see [`Builder::spawner`](crate::Builder::spawner).
 pub(crate) type Spawner = Arc<dyn Fn(NewThread) -> io::Result<Thread> + Send + Sync>;
 
 /// A worker's name, by its index.
@@ -358,20 +363,20 @@ pub(crate) type Hook = Arc<dyn Fn(usize) + Send + Sync>;
 pub(crate) struct Config {
     /// The size at the start.
     pub(crate) size: Size,
-    /// What the size follows, if it does.
+    /// The source of later sizes, if any.
     pub(crate) follow: Option<Follow>,
-    /// How many blocked workers are replaced at most; `None` for as many as there may be.
+    /// The most blocked workers with a replacement; `None` for the maximum size.
     pub(crate) spare: Option<usize>,
     pub(crate) growth: Growth,
     /// How long a worker beyond the core size stays idle before it leaves.
     pub(crate) keep_alive: Duration,
-    /// Whether that applies to the core size too.
+    /// Whether `keep_alive` applies to the core size too.
     pub(crate) core_timeout: bool,
     /// How many threads of the core size are started at once.
     pub(crate) first: usize,
-    /// Whether the owner is the only worker, now and then, and no thread is started.
+    /// Whether the pool starts no thread: the owner is the only worker, now and then.
     pub(crate) is_driven: bool,
-    /// Whether its clock is paused, and only the owner moves it.
+    /// Whether the pool's clock is paused, and only the owner moves it.
     pub(crate) is_paused: bool,
     pub(crate) name: Option<Name>,
     pub(crate) pool_name: PoolName,
@@ -390,9 +395,9 @@ pub(crate) struct Config {
     pub(crate) pins: Pins,
     /// The order in which a worker tries its peers.
     pub(crate) neighbours: Neighbours,
-    /// The nice value of the threads, if it is not that of the thread that builds the pool.
+    /// The nice value of the threads, if it differs from the nice value of the building thread.
     pub(crate) nice: Option<i32>,
-    /// The values that the threads have from the thread that builds the pool.
+    /// The values inherited by the threads from the building thread.
     pub(crate) inherited: Arc<Inherited>,
     pub(crate) on_panic: OnPanic,
     /// How dropping the pool ends it.
@@ -402,28 +407,28 @@ pub(crate) struct Config {
     /// How many events of each thread a trace keeps.
     #[cfg(feature = "trace")]
     pub(crate) trace_events: usize,
-    /// The observer of its jobs, if any; set when the pool is built.
+    /// The observer of the pool's jobs, if any; set when the pool is built.
     pub(crate) observer: Option<Arc<Observer>>,
 }
 
 /// The sources of a pool's name.
 #[derive(Clone, Default)]
 pub(crate) struct PoolName {
-    /// The name that it was given.
+    /// The name given by the user.
     pub(crate) given: Option<Arc<str>>,
-    /// The common beginning of its threads' names, if known.
+    /// The common beginning of the threads' names, if known.
     pub(crate) prefix: Option<Arc<str>>,
 }
 
-/// Turns between looks at the injector while there is local work. Prime, so that it does not beat with a
-/// workload's own period; 61 is the number of Go's scheduler (`runtime/proc.go`).
+/// Turns between looks at the injector while there is local work. Prime, so it does not beat with a workload's own
+/// period; 61 is the number of Go's scheduler (`runtime/proc.go`).
 pub(crate) const INJECTOR_INTERVAL: u32 = 61;
 
-/// The most threads a pool can have: the counters are 16 bits wide, and no machine needs more.
+/// The most threads of a pool: the counters are 16 bits wide, and no machine needs more.
 pub(crate) const MAX_THREADS: usize = 4096;
 
 impl Config {
-    /// Whether the pool ever places the workers that it wakes. One that does not sleep has a CPU.
+    /// Whether the pool ever places woken workers. A worker that never sleeps has a CPU.
     pub(crate) fn may_spread(&self) -> bool {
         affinity::EXISTS && self.placement == Placement::Spread && self.idle != Idle::Spin
     }
@@ -468,20 +473,20 @@ impl Default for Config {
     }
 }
 
-/// What the size of a pool follows.
+/// The source of a pool's size.
 #[derive(Clone, Copy)]
 pub(crate) struct Follow {
-    /// Returns the number of threads of a pool whose threads have these values; `None` if that can't be told now.
+    /// Returns the number of threads of a pool whose threads have these values; `None` if it is unknown now.
     pub(crate) read: fn(&Inherited) -> Option<usize>,
-    /// How often a busy pool calls that.
+    /// How often a busy pool calls `read`.
     pub(crate) every: Duration,
 }
 
-/// How often a busy pool looks whether the number of threads that the process may run at once has changed. A look takes some 50 µs, and
-/// a container's quota is changed by the minute at most.
+/// How often a busy pool checks how many threads the process may run at once. A check takes about 50 µs, and a
+/// container's quota is changed by the minute at most.
 const LOOK_AT_CPUS: Duration = Duration::from_secs(1);
 
-/// How long a low job gives way to others. Long beside a burst of work, short beside what a person notices.
+/// How long a low job gives way. Long compared with a burst of work, short compared with a noticeable delay.
 const AGEING: Duration = Duration::from_millis(100);
 
 /// How long a worker beyond the core size stays idle. rusty_pool's and Java's number.
@@ -499,8 +504,8 @@ impl Config {
         self.inherited.parallelism().min(MAX_THREADS).into()
     }
 
-    /// Gives the calling thread, which is the worker with this index, what the configuration names. What the system refuses now,
-    /// though it did not when the pool was built, is no error: the thread runs as it may.
+    /// Applies the configuration to the calling thread, the worker with this index. The system may now refuse a value
+    /// allowed when the pool was built. This is no error: the thread runs without the value.
     pub(crate) fn apply_to_thread(&self, index: usize) {
         self.pins.apply(index);
         if let Some(nice) = self.nice {

@@ -7,35 +7,37 @@ use brigade_sync::atomic::{AtomicU64, Ordering};
 use brigade_sync::time;
 use brigade_task::Outcome;
 
-/// The counters of a worker, which alone writes them.
+/// The counters of a worker, written only by the worker.
 #[derive(Default)]
 pub(crate) struct Counters {
-    /// Jobs that returned on it.
+    /// Jobs that returned on this worker.
     pub(crate) returned: Counter,
-    /// Jobs that panicked on it.
+    /// Jobs that panicked on this worker.
     pub(crate) panicked: Counter,
-    /// Panics caught on it: those of jobs, hooks, callbacks and destructors.
+    /// Panics caught on this worker: of jobs, hooks, callbacks and destructors.
     pub(crate) panics: Counter,
-    /// Jobs dropped on it because the pool was being discarded.
+    /// Jobs cancelled and dropped on this worker.
     pub(crate) cancelled: Counter,
     /// Successful steals, each of a job or several.
     pub(crate) stolen: Counter,
-    /// How often it announced itself as parked.
+    /// How often the worker announced itself as parked.
     pub(crate) parks: Counter,
-    /// How often it was woken by another thread.
+    /// How often the worker was woken by a different thread.
     pub(crate) wakes: Counter,
-    /// Jobs accepted on its own queue.
+    /// Jobs accepted on the worker's own queue.
     pub(crate) accepted: Counter,
-    /// Jobs moved from its own queue to the injector, and futures queued on it again; counted before they are moved or queued.
+    /// Jobs moved from the own queue to the injector, and futures queued here again; counted before they are moved or
+    /// queued.
     pub(crate) moved: Counter,
-    /// How long it has been awake.
+    /// How long the worker has been awake.
     pub(crate) awake: Awake,
 }
 
-/// How long a worker has been awake. The clock is read only where it falls asleep and wakes up.
+/// How long a worker has been awake. The clock is read only when the worker falls asleep and wakes up.
 pub(crate) struct Awake {
     begin: Instant,
-    /// Nanoseconds up to its last sleep; while it is awake, less the time of its waking, and so below zero (as two's complement).
+    /// Nanoseconds up to the last sleep; while the worker is awake, less the time of the wake-up, and so below zero
+    /// (as two's complement).
     nanos: AtomicU64,
 }
 
@@ -60,7 +62,7 @@ impl Awake {
     }
 
     fn add(&self, nanos: u64) {
-        // Ordering: Relaxed: the worker alone writes it, and it orders nothing.
+        // Ordering: Relaxed: only the worker writes the number, which orders nothing.
         let sum = self.nanos.load(Ordering::Relaxed).wrapping_add(nanos);
         self.nanos.store(sum, Ordering::Relaxed);
     }
@@ -72,20 +74,20 @@ impl Awake {
     }
 }
 
-/// A number that a single thread writes and any thread reads.
+/// A number written by a single thread and read by any thread.
 #[derive(Default)]
 pub(crate) struct Counter(AtomicU64);
 
 impl Counter {
-    /// Adds; by the owner only, so no read-modify-write.
+    /// Adds to the number. Only the owner calls this, so no read-modify-write is needed.
     #[inline]
     pub(crate) fn add(&self, more: u64) {
-        // Ordering: Release pairs with the Acquire in `get`: a reader that sees an outcome counted also sees its job
-        // accepted.
+        // Ordering: Release pairs with the Acquire in `get`: a reader that sees the outcome of a job counted also
+        // sees the job accepted.
         self.0.store(self.0.load(Ordering::Relaxed) + more, Ordering::Release);
     }
 
-    /// Subtracts what was added in excess; by the owner only.
+    /// Subtracts an excess. Only the owner calls this.
     pub(crate) fn take_back(&self, less: u64) {
         // Ordering: as in `add`.
         self.0.store(self.0.load(Ordering::Relaxed) - less, Ordering::Release);
@@ -97,15 +99,15 @@ impl Counter {
     }
 }
 
-/// Counts of jobs that did not end on a worker: run in their caller, or dropped.
+/// Counts of jobs that ended off the workers: run in their caller, or dropped.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Totals {
-    /// Jobs that were accepted without being queued. The others are counted where they were queued.
+    /// Jobs accepted without being queued. Queued jobs are counted where they were queued.
     pub(crate) accepted: u64,
     pub(crate) returned: u64,
     pub(crate) panicked: u64,
     pub(crate) cancelled: u64,
-    /// The cancelled jobs that were dropped because the queue was full.
+    /// The cancelled jobs dropped because the queue was full.
     pub(crate) evicted: u64,
 }
 
@@ -123,12 +125,12 @@ impl Totals {
 
 /// The counters of a pool; see [`Handle::metrics`](crate::Handle::metrics).
 ///
-/// `accepted = returned + panicked + cancelled + queued + running`, always; each number is exact when nothing runs, and may
-/// be slightly out of date otherwise.
+/// Always `accepted = returned + panicked + cancelled + queued + running`. Each number is exact when nothing runs,
+/// and may be slightly out of date otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Metrics {
-    /// Jobs accepted. Never less than was read before.
+    /// Jobs accepted. Never less than in an earlier reading.
     pub accepted: u64,
     /// Jobs that returned.
     pub returned: u64,
@@ -136,29 +138,31 @@ pub struct Metrics {
     pub panicked: u64,
     /// Jobs dropped before they started, and futures dropped before they were ready.
     pub cancelled: u64,
-    /// The cancelled jobs that were dropped because the queue was full.
+    /// The cancelled jobs dropped because the queue was full.
     pub evicted: u64,
-    /// Submissions rejected, for any [reason](crate::Reason). They are not accepted jobs, and failed `reserve`s do not count.
+    /// Submissions rejected, for any [reason](crate::Reason). They are not accepted jobs, and failed `reserve`s do
+    /// not count.
     pub rejected: u64,
-    /// Jobs that are queued.
+    /// Jobs in the queues.
     pub queued: u64,
     /// The queued jobs of the class [`High`](crate::Priority::High).
     pub queued_high: u64,
     /// The queued jobs of the class [`Low`](crate::Priority::Low).
     pub queued_low: u64,
-    /// Jobs that have started and not ended, including pending futures.
+    /// Jobs started and not ended, including pending futures.
     pub running: u64,
-    /// Threads, including those that are about to be started.
+    /// Threads, including threads about to be started.
     pub threads: usize,
-    /// The threads that sleep.
+    /// Sleeping threads.
     pub idle_threads: usize,
-    /// The threads that have a job, blocked threads included. The others sleep, look for a job, or are being started.
+    /// Threads with a job, including blocked threads. The remaining threads sleep, look for a job, or are being started.
     ///
-    /// As long as futures are pending, a thread may count for a moment longer, or not yet, when it has just ended or taken a job.
+    /// While futures are pending, a thread that has just ended or taken a job may count for a moment longer, or not
+    /// yet.
     pub busy_threads: usize,
     /// Whether the pool has been closed, shut down or dropped, is about to be, or belongs to the parent of a fork.
     pub is_closed: bool,
-    /// One entry for each index up to the highest that has ever had a worker, by index.
+    /// An entry for each index up to the highest ever used, by index.
     pub workers: Vec<WorkerMetrics>,
 }
 
@@ -170,19 +174,21 @@ pub struct WorkerMetrics {
     pub run: u64,
     /// Successful steals from other workers, each of a job or several.
     pub stolen: u64,
-    /// How often it fell asleep.
+    /// How often the worker prepared to sleep. If the last look found work, it did not sleep.
     pub parks: u64,
-    /// How often it was woken.
+    /// How often the worker was woken.
     pub wakes: u64,
-    /// Panics caught on it: jobs, hooks and panic callbacks; and those of the second closure of a [`join`](crate::join()), or of
-    /// the body of a scope, that are not resumed, as another one is.
+    /// Panics caught on the worker: of jobs, hooks, panic callbacks, and destructors of cancelled jobs. Also panics
+    /// of the second closure of a [`join`](crate::join()), or of the body of a scope, if another panic is resumed
+    /// instead.
     pub panics: u64,
-    /// Jobs on its own queue now.
+    /// Jobs on the worker's own queue now.
     pub queued: u64,
-    /// How long it has not slept: it ran jobs, or looked for them. Includes the present job, and jobs that block.
+    /// How long the worker has been awake: it ran jobs, or looked for jobs. Includes the present job, and jobs that
+    /// block.
     ///
-    /// A worker with this index that is started later adds to it. For the load of a worker, divide the difference of two readings
-    /// by the time between them. A [`LocalPool`](crate::LocalPool) is busy in calls of its owner.
+    /// A later worker with the same index adds to this time. For the load of a worker, divide the difference of two
+    /// readings by the time between them. A [`LocalPool`](crate::LocalPool) is busy in calls of its owner.
     #[doc(alias = "total_busy_duration")]
     pub busy: Duration,
 }

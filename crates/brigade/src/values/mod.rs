@@ -1,4 +1,5 @@
-//! The values that users give to a pool and get from it: its configuration, priorities, rejections, counters. It must not know the engine.
+//! The values that users give to a pool and get from it: configuration, priorities, rejections, counters. This module
+//! must not know the engine.
 
 mod config;
 mod metrics;

@@ -2,31 +2,34 @@
 
 /// How urgent a job is; set by [`JobBuilder::priority`](crate::JobBuilder::priority).
 ///
-/// A worker takes a `High` job before all others, between any two of its jobs, and a `Low` job when there is nothing else to do. No
-/// class waits forever, unless the pool's [fairness](crate::Builder::fairness) is
-/// [`Fairness::Every(u32::MAX)`](crate::Fairness::Every): then a worker that is never without other work never takes a `Low` job.
+/// A worker takes a `High` job before all others, between any two of its jobs, and a `Low` job when there is nothing
+/// else to do. No class waits forever, unless the pool's [fairness](crate::Builder::fairness) is
+/// [`Fairness::Every(u32::MAX)`](crate::Fairness::Every): then a worker that is never without other work never takes
+/// a `Low` job.
 ///
 /// - After 16 `High` jobs in a row a worker runs another job, if any is queued.
-/// - A `Low` job that has waited for the pool's [ageing time](crate::Builder::ageing), by default 100 ms, is *aged*. A busy worker takes
-///   an aged job each time that it looks for jobs from elsewhere. So a `Low` job waits for the ageing time, and then for at most 62 other
-///   jobs of a worker for itself and for each `Low` job queued before it: the 61 between two looks, or as many as the fairness sets, and
-///   one that a look finds. With [`Order::Lifo`](crate::Order::Lifo) it is twice as many. A look also runs a job of those that no
-///   other worker may run, and a job of a stuck worker, if there are any. Beside `High` jobs that never end, up to 16 of them may
-///   run after each job of a look: then the number is at least 34, and 17 times as large with `Order::Lifo`.
+/// - A `Low` job is *aged* once it has waited for the pool's [ageing time](crate::Builder::ageing), 100 ms by
+///   default. A busy worker takes an aged job each time it looks for jobs from elsewhere. So a `Low` job waits for the
+///   ageing time, and then for at most 62 jobs of a worker for itself and for each `Low` job queued before it: the 61
+///   between two looks, or as many as the fairness sets, and the job found by a look. With
+///   [`Order::Lifo`](crate::Order::Lifo) it is twice as many. A look also runs a job restricted to this worker, and a
+///   job of a stuck worker, if there are any. Beside an endless supply of `High` jobs, up to 16 of them may run after
+///   each job of a look: then the number is at least 34, and 17 times as large with `Order::Lifo`.
 ///
-/// The order of jobs of one class that wait is that of their submission for `High` and `Low`. For `Normal` it is that of the
-/// [queues](crate::Queueing). A job that runs is never interrupted.
+/// Queued jobs of the classes `High` and `Low` run in the order of their submission. For `Normal` it is the order of
+/// the [queues](crate::Queueing). A running job is never interrupted.
 ///
-/// **Work that a job submits to its own pool has the job's class**, unless it sets another: closures, futures, timers and jobs of a
-/// [`TaskSet`](crate::TaskSet). What it submits to another pool is `Normal` there. A future keeps its class at each poll, whatever
-/// wakes it.
+/// **Work submitted by a job to its own pool has the job's class**, unless it sets another: closures, futures, timers
+/// and jobs of a [`TaskSet`](crate::TaskSet). Work submitted to another pool is `Normal` there. A future keeps its
+/// class at each poll, regardless of its waker.
 ///
-/// Forks and jobs of a scope are not queued by class. They are part of the job that waits for them, and what they submit has its class,
-/// on any thread of the pool. Jobs that a single thread may run are always `Normal`: [local futures](crate::spawn_local),
-/// [broadcasts](crate::Handle::broadcast) and jobs [for one worker](crate::JobBuilder::on_worker).
+/// Forks and jobs of a scope are not queued by class. They are part of the job that waits for them, and work
+/// submitted by them has its class, on any thread of the pool. Jobs restricted to a single thread are always
+/// `Normal`: [local futures](crate::spawn_local), [broadcasts](crate::Handle::broadcast) and jobs [for one
+/// worker](crate::JobBuilder::on_worker).
 ///
-/// **A job that a worker [joins](crate::JoinHandle::join)** and that has not started runs inside the joining job, with the class of
-/// that job. A job that has started is not boosted.
+/// **A job [joined](crate::JoinHandle::join) by a worker** before it has started runs inside the joining job, with
+/// the class of the joining job. A running job is not boosted.
 ///
 /// ```
 /// use brigade::{Pool, Priority};
@@ -48,9 +51,9 @@
 pub enum Priority {
     /// Runs when there is nothing else, or once it has waited for the [ageing time](crate::Builder::ageing).
     Low,
-    /// Runs in its turn. The default.
+    /// Runs in turn. The default.
     #[default]
     Normal,
-    /// Runs before all jobs of other classes that have not started. Each thread may be about to start another job.
+    /// Runs before all unstarted jobs of other classes. Each thread may already be about to start a job.
     High,
 }

@@ -1,4 +1,4 @@
-//! Rejected jobs: what a pool returns when it does not accept a job.
+//! Rejected jobs: the errors of a pool that does not accept a job.
 
 use core::fmt;
 use std::io;
@@ -9,23 +9,24 @@ use brigade_task::Job;
 
 /// The reason why a job was not accepted.
 ///
-/// Like every error of this crate, `?` turns it into an [`io::Error`]: of the kind
-/// [`ResourceBusy`](io::ErrorKind::ResourceBusy) for [`Full`](Self::Full), [`Unsupported`](io::ErrorKind::Unsupported) for
-/// [`Forked`](Self::Forked) and [`NotAWorker`](Self::NotAWorker), else [`Other`](io::ErrorKind::Other).
+/// Like every error of this crate, it converts to an [`io::Error`] with `?`. The kind is
+/// [`ResourceBusy`](io::ErrorKind::ResourceBusy) for [`Full`](Self::Full),
+/// [`Unsupported`](io::ErrorKind::Unsupported) for [`Forked`](Self::Forked) and [`NotAWorker`](Self::NotAWorker),
+/// else [`Other`](io::ErrorKind::Other).
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
-    /// The pool has been closed, shut down or dropped, or is being so.
+    /// The pool has been closed, shut down or dropped, or is being closed.
     Closed,
     /// The pool has no thread, and the operating system did not start one.
     NoThread,
-    /// The pool is bounded, and as many jobs are queued as it allows.
+    /// The pool is bounded, and the queue has reached the capacity.
     Full,
     /// The pool belongs to the parent of a fork: its threads do not exist in this process.
     Forked,
     /// The calling thread is not a worker of a pool, and the job was for its own queue.
     NotAWorker,
-    /// The pool has no thread with the index that the job was for.
+    /// The pool has no thread with the job's index.
     NoSuchWorker,
 }
 
@@ -54,7 +55,7 @@ impl fmt::Display for Reason {
     }
 }
 
-/// The message, as a `main` that returns the error prints this.
+/// Prints the message, because a `main` that returns the error prints the `Debug` form.
 impl fmt::Debug for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -74,10 +75,10 @@ impl From<Reason> for io::Error {
     }
 }
 
-/// A job that was not accepted; contains the closure or future.
+/// A rejected job; contains the closure or future.
 ///
-/// It is `Send`, `Sync` and an error whatever the job is, so `?` works on it. The conversion to an [`io::Error`] keeps the
-/// [reason](Self::reason) and drops the job.
+/// It is an error, `Send` and `Sync` for every kind of job, so `?` works on it. The conversion to an [`io::Error`]
+/// keeps the [reason](Self::reason) and drops the job.
 ///
 /// ```
 /// let handle = brigade::Pool::new(1).handle(); // The pool is dropped at the end of this line.
@@ -95,7 +96,7 @@ impl<F> Rejected<F> {
         Self { job: Exclusive::new(job), reason }
     }
 
-    /// The same rejection of another form of the job.
+    /// Converts the job, and keeps the reason.
     pub(crate) fn map<G>(self, change: impl FnOnce(F) -> G) -> Rejected<G> {
         Rejected::new(change(self.job.into_inner()), self.reason)
     }
@@ -152,7 +153,7 @@ pub(crate) fn refuse(reason: Reason) -> ! {
     panic!("the job was not accepted: {reason}");
 }
 
-/// The closure that a rejected job was made from.
+/// Returns the closure of a rejected job.
 pub(crate) fn closure_of<F: 'static>(job: Job) -> F {
     match job.into_closure() {
         Ok(closure) => closure,

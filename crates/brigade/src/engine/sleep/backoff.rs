@@ -16,8 +16,8 @@ use std::time::Instant;
 use brigade_sync::time;
 use brigade_sync::{hint, thread};
 
-/// How often a thread checks the awaited condition before it sleeps: for about 40 µs. `fork-join --program nbody` takes 4 times as
-/// long without these checks.
+/// How often a thread checks the awaited condition before it sleeps: for about 40 µs. `fork-join --program nbody`
+/// takes 4 times as long without these checks.
 const LOOKS: u32 = 64;
 
 /// How many of these checks are followed by a pause; the later checks are followed by a yield.
