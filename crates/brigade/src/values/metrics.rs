@@ -155,7 +155,8 @@ pub struct Metrics {
     pub threads: usize,
     /// Sleeping threads.
     pub idle_threads: usize,
-    /// Threads with a job, including blocked threads. The remaining threads sleep, look for a job, or are being started.
+    /// Threads with a job, including blocked threads. The remaining threads sleep, look for a job, or are being
+    /// started.
     ///
     /// While futures are pending, a thread that has just ended or taken a job may count for a moment longer, or not
     /// yet.
