@@ -12,7 +12,7 @@
 # any toolchain.
 #
 # `size` prints by how much a program with one pool is larger than one with a thread of std alone, both stripped: built as
-# `cargo build --release` does it, and for size.
+# `cargo build --release` does it, and for size. Then how long such a program takes to compile, beside rayon and tokio.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -190,7 +190,9 @@ size() (
     }
     hello='println!("hello")'
     program alone '' "    std::thread::spawn(|| $hello).join().unwrap();"
-    program pool "brigade = { path = \"$here/crates/brigade\" }" "    brigade::Pool::new(2).execute(|| $hello);"
+    program pool "brigade = { path = \"$here/crates/brigade\" }" "    brigade::Pool::new(2).submit(|| $hello).join().unwrap();"
+    program rayon 'rayon = "1"' "    rayon::join(|| $hello, || $hello);"
+    program tokio 'tokio = { version = "1", features = ["rt-multi-thread"] }' "    tokio::runtime::Runtime::new().unwrap().block_on(async { tokio::spawn(async { $hello }).await }).unwrap();"
 
     # The size of that program in bytes, with these further settings of the profile.
     size_of() {
@@ -210,6 +212,13 @@ size() (
     measure 'lto, codegen-units = 1' lto=true codegen-units=1
     measure 'lto, codegen-units = 1, opt-level = "s"' lto=true codegen-units=1 'opt-level="s"'
     measure 'the same and panic = "abort"' lto=true codegen-units=1 'opt-level="s"' 'panic="abort"'
+
+    # Each from an empty folder, with what it needs.
+    for name in pool rayon tokio; do
+        cargo fetch --quiet --manifest-path "$scratch/$name/Cargo.toml"
+        TIMEFORMAT="cargo build of $name: CPU seconds %U + %S"
+        time CARGO_TARGET_DIR="$scratch/target-$name" cargo build --quiet --manifest-path "$scratch/$name/Cargo.toml"
+    done
 )
 
 case "${1-}" in

@@ -144,7 +144,18 @@ impl<T: std::os::fd::AsFd> std::os::fd::AsFd for Async<T> {
 }
 
 impl<T> Async<T> {
-    /// Returns the value.
+    /// Returns the value, as [`AsRef`] does. On Unix, [`AsFd`](std::os::fd::AsFd) lends its file descriptor.
+    ///
+    /// ```
+    /// # #[cfg(unix)] {
+    /// use std::os::fd::{AsFd, AsRawFd};
+    /// let (near, _far) = std::os::unix::net::UnixStream::pair()?;
+    /// let near = brigade::default_pool().enter(|| brigade::io::Async::new(near))?;
+    /// assert_eq!(near.as_fd().as_raw_fd(), near.get_ref().as_raw_fd());
+    /// assert!(std::ptr::eq(near.as_ref(), near.get_ref()));
+    /// # }
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn get_ref(&self) -> &T {
         self.owned.get()
     }

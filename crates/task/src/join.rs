@@ -35,7 +35,8 @@ pub struct JoinHandle<T> {
 // SAFETY: the handle moves a `T` out of the cell to its own thread and drops it there. The rest of the cell is the
 // state, a waker (`Send`) and a closure that was `Send`.
 unsafe impl<T: Send> Send for JoinHandle<T> {}
-// SAFETY: a shared handle can only look at the state.
+// SAFETY: a shared handle looks at the state, or does as a canceller: it claims the closure, which is `Send`, or the future, whose access the
+// lifecycle gives to a single thread, and which checks its thread if it may not leave that.
 unsafe impl<T: Send> Sync for JoinHandle<T> {}
 
 /// A parker as a waker.

@@ -18,7 +18,7 @@ use crate::values::Reason;
     label = "not a range of `usize`, nor a reference to a slice",
     note = "use a `Range<usize>`, `&[T]`, `&Vec<T>` or `&[T; N]`, or `par_chunks_mut` to change the items"
 )]
-pub trait ParItems: Sync {
+pub trait ParItems: Send + Sync {
     /// A number of the range, or a reference to an item.
     type Item;
 
@@ -119,9 +119,9 @@ impl Handle {
         I: ParItems,
         F: Fn(I::Item) + Sync,
     {
-        // By reference: the items need not be `Send`.
-        let items = &items;
-        self.install(|| run(items.range(), grain, &|part| items.items(part).for_each(&call)))
+        // By reference: the closure need not be `Send`.
+        let call = &call;
+        self.install(|| par_for(items, grain, call))
     }
 }
 

@@ -51,7 +51,7 @@ impl<T> FusedFuture for JoinHandle<T> {
 /// With the feature `futures`, for `futures::select!`.
 impl FusedFuture for Sleep {
     fn is_terminated(&self) -> bool {
-        self.is_over
+        self.is_over()
     }
 }
 

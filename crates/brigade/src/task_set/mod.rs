@@ -404,12 +404,11 @@ impl<T> TaskSet<T> {
     /// assert!(names.is_empty());
     /// # Ok::<(), brigade::JoinError>(())
     /// ```
-    #[doc(alias = "join_next_with_key")]
     pub fn join_next_with_id(&mut self) -> Option<(usize, Result<T, JoinError>)> {
         if self.ended.is_empty() && !self.is_empty() && !self.wait_for(1) && !self.has_ended(1) {
             // This thread can't wait for the first job.
             let number = self.pending.from(0).next()?.0;
-            let handle = self.pending.remove(number)?;
+            let (number, handle) = self.pending.remove(number)?;
             self.detach(number, handle);
             return Some((number, Err(JoinError::WouldDeadlock)));
         }

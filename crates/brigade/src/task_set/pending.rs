@@ -37,8 +37,8 @@ impl<H> Pending<H> {
         }
     }
 
-    /// Removes the handle with this number.
-    pub(super) fn remove(&mut self, number: usize) -> Option<H> {
+    /// Removes the handle with this number, and returns both.
+    pub(super) fn remove(&mut self, number: usize) -> Option<(usize, H)> {
         let index = self.find(number);
         let entry = self.entries.get_mut(index).filter(|entry| entry.0 == number)?;
         let handle = entry.1.take()?;
@@ -47,7 +47,7 @@ impl<H> Pending<H> {
             self.entries.retain(|entry| entry.1.is_some());
             self.entries.shrink_to(2 * self.len);
         }
-        Some(handle)
+        Some((number, handle))
     }
 
     /// The handles from this number on.
@@ -88,7 +88,7 @@ mod tests {
                 assert_eq!(pending.from(wanted).next().map(|(number, _)| number), next);
                 let removed = next.filter(|&next| next > 0 && !(keeps && seed.below(2) == 0));
                 for number in removed.into_iter().chain([number + 1]) {
-                    assert_eq!(pending.remove(number), map.remove(&number));
+                    assert_eq!(pending.remove(number), map.remove_entry(&number));
                     assert_eq!(pending.remove(number), None, "it is gone");
                 }
             }

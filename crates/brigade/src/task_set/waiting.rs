@@ -119,8 +119,7 @@ impl<T> TaskSet<T> {
         if self.ended.len() < jobs && self.completions.is_any() {
             let listed = self.completions.take();
             // Numbers without a handle are of detached jobs.
-            let ended = listed.filter_map(|number| Some((number, self.pending.remove(number)?)));
-            self.ended.extend(ended);
+            self.ended.extend(listed.filter_map(|number| self.pending.remove(number)));
         }
         self.ended.len() >= jobs
     }
@@ -144,7 +143,7 @@ impl<T> TaskSet<T> {
                     let waker = self.completions.stop_waiting();
                     contain(|| waker.into_iter().for_each(Waker::wake));
                 }
-                self.ended.extend(self.pending.remove(number).map(|handle| (number, handle)));
+                self.ended.extend(self.pending.remove(number));
                 self.limit.iter().for_each(|(limit, _)| limit.ended(number));
                 return true;
             }

@@ -1,8 +1,9 @@
 //! A future that is ready at a given time.
 
 use core::future::Future;
+use core::mem;
 use core::pin::Pin;
-use core::task::{Context, Poll, Waker};
+use core::task::{Context, Poll, Waker, ready};
 use core::time::Duration;
 use std::sync::Arc;
 use std::time::Instant;
@@ -64,15 +65,21 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 #[must_use = "it waits when it is awaited"]
 pub struct Sleep {
     at: Instant,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    New,
     /// The pool with the timer, and the timer's key there.
-    timer: Option<(Key, TimerKey)>,
+    Set(Key, TimerKey),
     /// It has been ready.
-    pub(crate) is_over: bool,
+    Over,
 }
 
 impl Sleep {
     pub(super) fn new(at: Instant) -> Self {
-        Self { at, timer: None, is_over: false }
+        Self { at, state: State::New }
     }
 
     /// Returns the time at which the future is ready.
@@ -85,24 +92,29 @@ impl Sleep {
         self.at
     }
 
+    /// Whether it has been ready.
+    #[cfg(feature = "futures")]
+    pub(crate) fn is_over(&self) -> bool {
+        matches!(self.state, State::Over)
+    }
+
     /// Sets a timer for this waker, in the current pool, or else in the default pool.
     fn arm(&mut self, waker: &Waker) {
         let set = |pool: Handle| {
             let entry = Entry::Wake(waker.clone());
             let timer = reach(pool.key, |at| at.core()?.set_timer(self.at, entry).ok());
-            timer.map(|timer| (pool.key, timer))
+            timer.map(|timer| State::Set(pool.key, timer))
         };
-        self.timer = Handle::current().and_then(set).or_else(|| set(default_pool().handle()));
-        assert!(
-            self.timer.is_some(),
+        let set = Handle::current().and_then(set).or_else(|| set(default_pool().handle()));
+        self.state = set.expect(
             "there is no pool to keep the time: the default pool is closed, or that of another process; await this on a \
-             worker of a pool"
+             worker of a pool",
         );
     }
 
     /// Removes the timer from its pool.
     fn disarm(&mut self) {
-        if let Some((pool, timer)) = self.timer.take() {
+        if let State::Set(pool, timer) = mem::replace(&mut self.state, State::New) {
             drop(reach(pool, |at| at.core()?.remove_timer(timer)));
         }
     }
@@ -113,23 +125,23 @@ impl Future for Sleep {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let waker = context.waker();
-        let now = match self.timer {
-            Some((pool, timer)) => {
+        let now = match self.state {
+            State::Set(pool, timer) => {
                 // A timer still set will fire, so the clock is not read.
                 let wakes = |core: &Arc<Core>| core.timers().wake_by(timer, waker);
                 if reach(pool, |at| at.core().is_some_and(wakes)) {
                     return Poll::Pending;
                 }
                 // The timer has fired, or the pool has ended.
-                self.timer = None;
+                self.state = State::New;
                 now_in(pool)
             }
-            None => now(),
+            State::New | State::Over => now(),
         };
         if now >= self.at {
-            let polled = budget::poll_ready(context);
-            self.is_over = polled.is_ready();
-            return polled;
+            ready!(budget::poll_ready(context));
+            self.state = State::Over;
+            return Poll::Ready(());
         }
         self.arm(waker);
         Poll::Pending

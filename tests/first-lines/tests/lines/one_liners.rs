@@ -101,3 +101,34 @@ fn g09_errors_say_what_to_do_where_main_returns_them() -> std::io::Result<()> {
     assert!(format!("{late:?}").contains("a `Handle` does not keep its pool alive"), "{late:?}");
     Ok(())
 }
+
+/// What a mistake says when it panics.
+#[test]
+fn g10_mistakes_say_what_to_do() {
+    fn says(mistake: impl FnOnce()) -> String {
+        let payload = std::panic::catch_unwind(std::panic::AssertUnwindSafe(mistake)).unwrap_err();
+        let text = payload.downcast_ref::<&str>().copied().map(String::from);
+        text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_default()
+    }
+    let pool = Pool::new(1);
+    let after = || _ = pool.job().deadline(Instant::now()).after(SOON);
+    let taken = || {
+        let mut job = pool.submit(|| 1);
+        brigade::block_on(async { _ = ((&mut job).await, (&mut job).await) });
+    };
+    let twice = || {
+        let mut job = pool.submit(|| 1);
+        while job.try_join().is_none() {}
+        _ = job.join();
+    };
+    for (said, expected) in [
+        (says(|| _ = Pool::new(0)), "must be 1 to 4096, not 0 (`Pool::default()` uses all CPUs)"),
+        (says(|| _ = brigade::interval(Duration::ZERO)), "the period must be greater than zero"),
+        (says(|| brigade::par_chunks(&[1], 0, |_, _| ())), "the chunk length must be at least 1"),
+        (says(after), "a deadline can't be combined with `after`, `at` or `every`"),
+        (says(taken), "`JoinHandle` polled after completion"),
+        (says(twice), "`JoinHandle` used after its result was taken"),
+    ] {
+        assert!(said.contains(expected), "{said}");
+    }
+}

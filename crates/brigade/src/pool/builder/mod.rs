@@ -528,12 +528,10 @@ fn threads_by_environment() -> Result<Option<Threads>, String> {
     if value.is_empty() {
         return Ok(None);
     }
-    let number = value.to_str().and_then(|number| number.parse().ok());
-    let threads = number.map(|number: usize| Threads::from(number).check());
-    let bad = || format!("{VARIABLE} must be the number of threads, not {value:?}");
-    threads
-        .map_or_else(|| Err(bad()), |threads| threads.map_err(|why| format!("{VARIABLE}: {why}")))
-        .map(Some)
+    let number = value.to_str().and_then(|number| number.parse::<usize>().ok());
+    let number =
+        number.ok_or_else(|| format!("{VARIABLE} must be the number of threads, not {value:?}"))?;
+    Threads::from(number).check().map(Some).map_err(|why| format!("{VARIABLE}: {why}"))
 }
 
 impl std::panic::UnwindSafe for Builder {}
