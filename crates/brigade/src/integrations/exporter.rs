@@ -25,7 +25,8 @@ use crate::values::{Metrics, WorkerMetrics};
 /// | `brigade_steals_total`, `brigade_parks_total`, `brigade_wakes_total` | counter | all workers |
 /// | `brigade_jobs_queued`, `…_queued_high`, `…_queued_low`, `brigade_jobs_running` | gauge | jobs now |
 /// | `brigade_threads`, `brigade_threads_busy`, `brigade_threads_parked` | gauge | threads now |
-/// | `brigade_worker_jobs_executed_total`, `…_steals_total`, `…_parks_total`, `…_wakes_total`, `…_panics_total`, `…_busy_microseconds_total`, `…_jobs_queued` | as above | each worker, with [`per_worker`](Self::per_worker) |
+/// | `brigade_worker_jobs_executed_total`, `…_steals_total`, `…_parks_total`, `…_wakes_total`, `…_panics_total`, `…_jobs_queued` | as above | each worker, with [`per_worker`](Self::per_worker) |
+/// | `brigade_worker_busy_microseconds_total` | counter | the same, if the pool [observes its jobs](crate::Builder::observe_jobs) |
 /// | `brigade_job_waiting_seconds`, `brigade_job_running_seconds` | gauge | the label `quantile`: 0.5, 0.9, 0.99, 1; if the pool records [histograms](crate::Builder::histograms) |
 ///
 /// Executed jobs are jobs that returned or panicked. Each metric has the label `pool`, the
@@ -236,9 +237,12 @@ impl MetricsExporter {
             ("brigade_worker_parks_total", parks),
             ("brigade_worker_wakes_total", wakes),
             ("brigade_worker_panics_total", panics),
-            ("brigade_worker_busy_microseconds_total", busy.as_micros() as u64),
         ] {
             self.count(Some(index), &labels, name, value);
+        }
+        if let Some(busy) = busy {
+            let name = "brigade_worker_busy_microseconds_total";
+            self.count(Some(index), &labels, name, busy.as_micros() as u64);
         }
         gauge!("brigade_worker_jobs_queued", labels.iter()).set(queued as f64);
     }

@@ -29,8 +29,21 @@ pub(crate) struct Counters {
     /// Jobs moved from the own queue to the injector, and futures queued here again; counted before they are moved or
     /// queued.
     pub(crate) moved: Counter,
-    /// How long the worker has been awake.
-    pub(crate) awake: Awake,
+    /// How long the worker has been awake, if the jobs of the pool are observed: the clock that it reads costs a tenth of a
+    /// timer.
+    pub(crate) awake: Option<Awake>,
+}
+
+impl Counters {
+    /// Counts the worker's time from now on.
+    pub(crate) fn wakes_up(&self) {
+        self.awake.iter().for_each(|awake| awake.add(awake.now().wrapping_neg()));
+    }
+
+    /// Ends what `wakes_up` began.
+    pub(crate) fn falls_asleep(&self) {
+        self.awake.iter().for_each(|awake| awake.add(awake.now()));
+    }
 }
 
 /// How long a worker has been awake. The clock is read only when the worker falls asleep and wakes up.
@@ -51,14 +64,6 @@ impl Awake {
     /// Nanoseconds since the beginning, plus 1.
     fn now(&self) -> u64 {
         time::now().saturating_duration_since(self.begin).as_nanos() as u64 + 1
-    }
-
-    pub(crate) fn wakes_up(&self) {
-        self.add(self.now().wrapping_neg());
-    }
-
-    pub(crate) fn falls_asleep(&self) {
-        self.add(self.now());
     }
 
     fn add(&self, nanos: u64) {
@@ -186,10 +191,10 @@ pub struct WorkerMetrics {
     /// Jobs on the worker's own queue now.
     pub queued: u64,
     /// How long the worker has been awake: it ran jobs, or looked for jobs. Includes the present job, and jobs that
-    /// block.
+    /// block. `None` in a pool that does not [observe its jobs](crate::Builder::observe_jobs).
     ///
     /// A later worker with the same index adds to this time. For the load of a worker, divide the difference of two
-    /// readings by the time between them. A [`LocalPool`](crate::LocalPool) is busy in calls of its owner.
+    /// readings by the time between them.
     #[doc(alias = "total_busy_duration")]
-    pub busy: Duration,
+    pub busy: Option<Duration>,
 }

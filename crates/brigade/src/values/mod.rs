@@ -12,7 +12,7 @@ pub use config::{
     Fairness, Growth, Idle, OnPanic, Order, PanicCallback, Placement, Queueing, Report, Shutdown,
     ShutdownOptions, Threads, WhenFull,
 };
-pub(crate) use metrics::{Counters, Totals};
+pub(crate) use metrics::{Awake, Counters, Totals};
 pub use metrics::{Metrics, WorkerMetrics};
 pub use priority::Priority;
 pub use rejected::{Reason, Rejected};

@@ -319,6 +319,9 @@ fn workers_and_times_are_exported_on_demand_and_all_that_is_exported_is_describe
     let labels = "pool=worker,zone=a";
     let of_worker = format!("brigade_worker_jobs_executed_total{{{labels},worker=0}}");
     assert_eq!(exported.counter(&of_worker), 1);
+    let busy = format!("brigade_worker_busy_microseconds_total{{{labels},worker=0}}");
+    let known = pool.metrics().workers[0].busy.map(|busy| busy.as_micros() as u64);
+    assert!((1..=known.unwrap()).contains(&exported.counter(&busy)), "{known:?}");
     let longest = exported.gauge(&format!("brigade_job_running_seconds{{{labels},quantile=1}}"));
     assert_eq!(longest, pool.histograms().unwrap().running.max().as_secs_f64());
     let all = exported.0.lock().unwrap();

@@ -18,7 +18,7 @@ use super::mailbox::Mailbox;
 use super::origins::Origins;
 use crate::engine::idle::PLACES;
 use crate::engine::sleep::sleeper::Sleeper;
-use crate::values::{Config, Counters, WorkerMetrics};
+use crate::values::{Awake, Config, Counters, WorkerMetrics};
 
 /// The owner's ends of a worker's queues.
 pub(in crate::engine) type Own = (Local, deque::Worker<Part>);
@@ -47,13 +47,14 @@ pub(in crate::engine) struct Peer {
 impl Peer {
     fn new(config: &Config) -> Arc<Self> {
         let (local, forks) = (Local::new(config), deque::Worker::new());
+        let awake = config.observer.is_some().then(Awake::default);
         Arc::new(Self {
             remote: local.remote(),
             forks: forks.stealer(),
             origins: Origins::default(),
             sleeper: Sleeper::new(),
             mailbox: Mailbox::default(),
-            counters: CachePadded::default(),
+            counters: CachePadded::new(Counters { awake, ..Counters::default() }),
             record: Record::default(),
             #[cfg(feature = "trace")]
             track: brigade_trace::Track::default(),
@@ -88,7 +89,7 @@ impl Peer {
             wakes: self.counters.wakes.get(),
             panics: self.counters.panics.get(),
             queued: (self.len() + self.mailbox.len()) as u64,
-            busy: self.counters.awake.get(),
+            busy: self.counters.awake.as_ref().map(Awake::get),
         }
     }
 }

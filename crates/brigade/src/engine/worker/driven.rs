@@ -160,7 +160,6 @@ impl Driven {
                 }
                 Parked::Search => _ = self.core.idle.stop_search(),
             }
-            worker.me.counters.awake.wakes_up();
             let _pause = Pause { worker, has_ended: &self.has_ended };
             Some(call(worker))
         };
@@ -192,7 +191,6 @@ struct Pause<'a> {
 
 impl Drop for Pause<'_> {
     fn drop(&mut self) {
-        self.worker.me.counters.awake.falls_asleep();
         // In a forked child the roster's lock may be held forever.
         if !self.has_ended.get() && self.worker.core.key.is_here() {
             self.worker.core.idle.start_search();

@@ -129,7 +129,7 @@ impl Worker {
         let role = core.idle.arrive(index, core.config.on_start.is_some());
         let worker = Self { role, ..Self::at(core, index) };
         worker.me.sleeper.set_thread();
-        worker.me.counters.awake.wakes_up();
+        worker.me.counters.wakes_up();
         worker.tell(Event::Starts(role));
         let life = || {
             worker.core.config.apply_to_thread(index);
@@ -150,7 +150,7 @@ impl Worker {
             current::stop_as(&worker.info(), || worker.call_hook(core.config.on_stop.as_ref()));
         }
         worker.tell(Event::Ends);
-        worker.me.counters.awake.falls_asleep();
+        worker.me.counters.falls_asleep();
         let core = worker.give_back();
         core.threads.join_finished();
         // All other workers may already be parked.

@@ -71,9 +71,9 @@ impl Worker {
         if announced.settles {
             core.settle();
         }
-        self.me.counters.awake.falls_asleep();
+        self.me.counters.falls_asleep();
         let parked = self.sleep(announced.holds_driver);
-        self.me.counters.awake.wakes_up();
+        self.me.counters.wakes_up();
         parked
     }
 

@@ -35,9 +35,8 @@ impl Builder {
         self
     }
 
-    /// Records the jobs of each thread, for [`Handle::dump`](crate::Handle::dump). [`on_outcome`](Self::on_outcome)
-    /// and
-    /// [`on_stall`](Self::on_stall) do so too.
+    /// Records the jobs of each thread, for [`Handle::dump`](crate::Handle::dump), and the time for which each thread is
+    /// [busy](crate::WorkerMetrics::busy). The other settings here do so too.
     ///
     /// ```
     /// let pool = brigade::Pool::builder().threads(1).observe_jobs().build()?;

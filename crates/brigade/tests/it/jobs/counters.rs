@@ -9,7 +9,7 @@ use crate::support::crowd::for_both_queueings;
 use crate::support::full::{POLICIES, at_rest};
 use crate::support::policy::queue_kinds;
 use crate::support::roll_call::on_every_worker;
-use brigade::{LocalPool, Metrics, Pool, Shutdown};
+use brigade::{Metrics, Pool, Shutdown};
 use brigade_testkit::{Gate, Latch, Meeting, Watchdog, eventually, panics, spin_for};
 
 fn finished(sums: &Metrics) -> [u64; 3] {
@@ -117,8 +117,9 @@ fn the_counters_of_each_worker_count_its_jobs_steals_parks_and_wakes() {
 #[test]
 fn a_worker_is_busy_while_it_runs_a_job_and_not_while_it_sleeps() {
     let _dog = Watchdog::start(60);
-    let (pool, gate) = (Pool::new(1), Gate::closed());
-    let busy = || pool.metrics().workers[0].busy;
+    let pool = Pool::builder().threads(1).observe_jobs().build().unwrap();
+    let gate = Gate::closed();
+    let busy = || pool.metrics().workers[0].busy.expect("it is observed");
     // While it is awake, the clock is in each reading.
     let sleeps = || eventually("it sleeps", || busy() == busy());
     sleeps();
@@ -140,12 +141,9 @@ fn a_worker_is_busy_while_it_runs_a_job_and_not_while_it_sleeps() {
         "{before:?}, {more:?}, {sum:?}"
     );
 
-    let local = LocalPool::new().unwrap();
-    let busy = || local.metrics().workers[0].busy;
-    assert_eq!((busy(), busy()), Default::default(), "the owner is elsewhere");
-    local.run_until_idle();
-    let ran = busy();
-    assert!(!ran.is_zero() && ran == busy());
+    let unobserved = Pool::new(1);
+    unobserved.submit(|| ()).join().unwrap();
+    assert_eq!(unobserved.metrics().workers[0].busy, None);
 }
 
 #[test]
