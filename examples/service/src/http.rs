@@ -1,0 +1,288 @@
+//! What clients may ask for, over HTTP.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use base64::prelude::{BASE64_STANDARD, Engine};
+use brigade::MetricsExporter;
+use bytes::Bytes;
+use futures_lite::{StreamExt, stream};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited, StreamBody};
+use hyper::body::{Frame, Incoming};
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, LOCATION, RETRY_AFTER};
+use hyper::{Method, Request, Response, StatusCode};
+use metrics_exporter_prometheus::PrometheusHandle;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::watch;
+
+use crate::jobs::{Id, State};
+use crate::service::{Class, Refused, Service, Terms};
+
+type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
+
+/// The longest side of a thumbnail.
+const MAX_SIDE: u32 = 1024;
+
+/// What `POST /jobs` may say about a job.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Query {
+    #[serde(default = "default_side")]
+    side: u32,
+    #[serde(default)]
+    priority: Class,
+    deadline_ms: Option<u64>,
+    /// How long the client waits for the result.
+    #[serde(default)]
+    wait_ms: u64,
+}
+
+fn default_side() -> u32 {
+    128
+}
+
+/// Answers requests.
+pub struct Http {
+    pub service: Arc<Service>,
+    pub exporters: Vec<MetricsExporter>,
+    pub prometheus: PrometheusHandle,
+    /// Says when streams are to end.
+    pub end: watch::Receiver<bool>,
+}
+
+impl Http {
+    pub async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Result<Answer, Infallible> {
+        let path = request.uri().path().to_owned();
+        let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
+        let answer = match (request.method(), parts.as_slice()) {
+            (&Method::GET, [""]) => text("text/html; charset=utf-8", include_str!("page.html")),
+            (&Method::GET, ["healthz"]) => self.health().await,
+            (&Method::GET, ["metrics"]) => {
+                self.exporters.iter().for_each(MetricsExporter::export);
+                text("text/plain; version=0.0.4", self.prometheus.render())
+            }
+            (&Method::GET, ["events"]) => self.events(),
+            (&Method::POST, ["jobs"]) => self.post(request).await,
+            (method, ["jobs", name, rest @ ..]) => match (Id::new(name), method, rest) {
+                (None, ..) => error(StatusCode::BAD_REQUEST, "an id has letters, digits, - and _"),
+                (Some(id), &Method::GET, []) => self.get(&id).await,
+                (Some(id), &Method::GET, ["thumbnail"]) => self.thumbnail(&id).await,
+                (Some(id), &Method::DELETE, []) => self.cancel(&id),
+                _ => error(StatusCode::METHOD_NOT_ALLOWED, "a job may be read and deleted"),
+            },
+            (_, ["" | "healthz" | "metrics" | "events" | "jobs"]) => {
+                error(StatusCode::METHOD_NOT_ALLOWED, "this path has another method")
+            }
+            _ => error(StatusCode::NOT_FOUND, "there is nothing at this path"),
+        };
+        let status = answer.status().as_str().to_owned();
+        metrics::counter!("thumbnails_requests_total", "status" => status).increment(1);
+        Ok(answer)
+    }
+
+    async fn health(&self) -> Answer {
+        match self.service.health().await {
+            _ if self.service.is_ending() => refused(&Refused::Ending),
+            Ok(()) => text("text/plain", "ok\n"),
+            Err(trouble) => refused(&Refused::Unwell(trouble)),
+        }
+    }
+
+    /// Accepts a job. The client's `Idempotency-Key` is the job's id: it may send the request again, and the job is done once.
+    async fn post(&self, request: Request<Incoming>) -> Answer {
+        let query: Query = match serde_urlencoded::from_str(request.uri().query().unwrap_or("")) {
+            Ok(query) => query,
+            Err(wrong) => return error(StatusCode::BAD_REQUEST, &wrong.to_string()),
+        };
+        if !(1..=MAX_SIDE).contains(&query.side) {
+            return error(StatusCode::BAD_REQUEST, &format!("side must be 1 to {MAX_SIDE}"));
+        }
+        let id = match request.headers().get("idempotency-key").map(HeaderValue::to_str) {
+            None => Id::random(),
+            Some(name) => match name.ok().and_then(Id::new) {
+                Some(id) => id,
+                None => {
+                    let wrong = "Idempotency-Key must be 1 to 64 letters, digits, - and _";
+                    return error(StatusCode::BAD_REQUEST, wrong);
+                }
+            },
+        };
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let deadline = query.deadline_ms.map(|millis| now.as_millis() as u64 + millis);
+        let terms = Terms { side: query.side, class: query.priority, deadline };
+
+        let settings = &self.service.settings;
+        let body = Limited::new(request.into_body(), settings.max_body).collect();
+        let image = match brigade::timeout(settings.client_time(), body).await {
+            Ok(Ok(body)) => body.to_bytes(),
+            Ok(Err(wrong)) if wrong.is::<LengthLimitError>() => return refused(&Refused::TooLarge),
+            Ok(Err(wrong)) => return error(StatusCode::BAD_REQUEST, &wrong.to_string()),
+            Err(_) => {
+                return error(StatusCode::REQUEST_TIMEOUT, "the image did not arrive in time");
+            }
+        };
+        if let Err(trouble) = self.service.health().await {
+            return refused(&Refused::Unwell(trouble));
+        }
+        match self.stored(&id).await {
+            Ok(None) => {}
+            Ok(Some(state)) => return of_job(StatusCode::OK, &id, &state),
+            Err(answer) => return answer,
+        }
+        match self.service.accept(&id, terms, image).await {
+            Err(why) => refused(&why),
+            Ok(settled) => {
+                let wait = Duration::from_millis(query.wait_ms);
+                match self.wait(&id, settled, wait).await {
+                    Some(state) => of_job(StatusCode::OK, &id, &state),
+                    None => of_job(StatusCode::ACCEPTED, &id, &State::Queued),
+                }
+            }
+        }
+    }
+
+    /// Waits for a job's end.
+    async fn wait(
+        &self,
+        id: &Id,
+        settled: Option<brigade::JoinHandle<State>>,
+        wait: Duration,
+    ) -> Option<State> {
+        if wait.is_zero() {
+            return None;
+        }
+        let end = async {
+            match settled {
+                Some(settled) => settled.await.ok(),
+                // In the queue, or under way by another request.
+                None => loop {
+                    if let Ok(Some(state)) = self.stored(id).await {
+                        break Some(state);
+                    }
+                    brigade::sleep(Duration::from_millis(20)).await;
+                },
+            }
+        };
+        brigade::timeout(wait, end).await.ok().flatten()
+    }
+
+    async fn get(&self, id: &Id) -> Answer {
+        match self.find(id).await {
+            Ok(state) => of_job(StatusCode::OK, id, &state),
+            Err(answer) => answer,
+        }
+    }
+
+    async fn thumbnail(&self, id: &Id) -> Answer {
+        match self.find(id).await {
+            Ok(State::Done(made)) => match BASE64_STANDARD.decode(&made.png) {
+                Ok(png) => text("image/png", png),
+                Err(wrong) => error(StatusCode::INTERNAL_SERVER_ERROR, &wrong.to_string()),
+            },
+            Ok(state) => error(StatusCode::CONFLICT, &format!("the job is {}", state.name())),
+            Err(answer) => answer,
+        }
+    }
+
+    fn cancel(&self, id: &Id) -> Answer {
+        match self.service.table.cancel(id) {
+            true => json(StatusCode::ACCEPTED, &json!({ "id": id })),
+            false => error(StatusCode::NOT_FOUND, "no such job is under way in this process"),
+        }
+    }
+
+    /// A job's state: under way here, stored, or in the queue.
+    async fn find(&self, id: &Id) -> Result<State, Answer> {
+        if let Some(state) = self.service.table.state(id) {
+            return Ok(state);
+        }
+        if let Some(state) = self.stored(id).await? {
+            return Ok(state);
+        }
+        match &self.service.queue {
+            Some(queue) => match queue.has(id).await {
+                Ok(true) => Ok(State::Queued),
+                Ok(false) => Err(error(StatusCode::NOT_FOUND, "no such job")),
+                Err(wrong) => Err(refused(&Refused::Unwell(wrong.to_string()))),
+            },
+            None => Err(error(StatusCode::NOT_FOUND, "no such job")),
+        }
+    }
+
+    async fn stored(&self, id: &Id) -> Result<Option<State>, Answer> {
+        let found = self.service.store.get(id).await;
+        let found = found.map_err(|wrong| refused(&Refused::Unwell(wrong.to_string())))?;
+        found.map(|bytes| serde_json::from_slice(&bytes)).transpose().map_err(|wrong| {
+            error(StatusCode::INTERNAL_SERVER_ERROR, &format!("a stored result: {wrong}"))
+        })
+    }
+
+    /// Streams results and counts of the queue as they come. A client that is too slow misses some, and is told how many.
+    fn events(&self) -> Answer {
+        let state = (self.service.subscribe(), self.end.clone());
+        let events = stream::unfold(state, |(mut events, mut end)| async {
+            let next = futures_lite::future::or(async { Some(events.recv().await) }, async {
+                end.wait_for(|ends| *ends).await.map_or(None, |_| None)
+            });
+            let bytes = match next.await? {
+                Ok(bytes) => bytes,
+                Err(RecvError::Lagged(missed)) => {
+                    format!("event: missed\ndata: {missed}\n\n").into()
+                }
+                Err(RecvError::Closed) => return None,
+            };
+            Some((Ok::<_, Infallible>(Frame::data(bytes)), (events, end)))
+        });
+        let body = BodyExt::boxed_unsync(StreamBody::new(events.boxed()));
+        let mut answer = Response::new(body);
+        let headers = answer.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        answer
+    }
+}
+
+fn text(kind: &'static str, body: impl Into<Bytes>) -> Answer {
+    let mut answer = Response::new(Full::new(body.into()).boxed_unsync());
+    answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    answer
+}
+
+fn json(status: StatusCode, value: &Value) -> Answer {
+    let mut answer = text("application/json", format!("{value}\n"));
+    *answer.status_mut() = status;
+    answer
+}
+
+fn error(status: StatusCode, error: &str) -> Answer {
+    json(status, &json!({ "error": error }))
+}
+
+/// A job's id and state, and where to ask for it.
+fn of_job(status: StatusCode, id: &Id, state: &State) -> Answer {
+    let mut value = serde_json::to_value(state).unwrap_or_default();
+    value["id"] = json!(id);
+    let mut answer = json(status, &value);
+    if let Ok(place) = HeaderValue::from_str(&format!("/jobs/{id}")) {
+        answer.headers_mut().insert(LOCATION, place);
+    }
+    answer
+}
+
+fn refused(why: &Refused) -> Answer {
+    let (status, text) = match why {
+        Refused::Full => (StatusCode::TOO_MANY_REQUESTS, "too many jobs wait; try again"),
+        Refused::Unwell(trouble) => (StatusCode::SERVICE_UNAVAILABLE, trouble.as_str()),
+        Refused::Ending => (StatusCode::SERVICE_UNAVAILABLE, "the service ends"),
+        Refused::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "the image is too large"),
+    };
+    let mut answer = error(status, text);
+    if status != StatusCode::PAYLOAD_TOO_LARGE {
+        answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    }
+    answer
+}

@@ -1,0 +1,122 @@
+//! The jobs of this process: what they are called, how they end, and which are under way.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::fmt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use brigade::CancelHandle;
+use serde::{Deserialize, Serialize};
+use thumbnails::work::Thumbnail;
+
+/// The name of a job: up to 64 letters, digits, `-` and `_`.
+#[derive(Clone, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
+pub struct Id(String);
+
+impl Id {
+    pub fn new(name: &str) -> Option<Self> {
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+        let is_name = (1..=64).contains(&name.len()) && name.bytes().all(fits);
+        is_name.then(|| Self(name.into()))
+    }
+
+    pub fn random() -> Self {
+        Self(uuid::Uuid::new_v4().simple().to_string())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Where a job is. A job that has ended is in the store as this, too.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(tag = "state", rename_all = "lowercase")]
+pub enum State {
+    Queued,
+    Running,
+    Done(Thumbnail),
+    /// It can't be done, and would fail again.
+    Failed {
+        error: String,
+    },
+    Cancelled,
+    /// It was not begun before its deadline.
+    Expired,
+}
+
+impl State {
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Running => "running",
+            Self::Done(_) => "done",
+            Self::Failed { .. } => "failed",
+            Self::Cancelled => "cancelled",
+            Self::Expired => "expired",
+        }
+    }
+}
+
+/// A job under way.
+struct Job {
+    state: State,
+    cancel: Option<CancelHandle>,
+}
+
+/// The jobs that this process has accepted, until their results are stored.
+#[derive(Default)]
+pub struct Table(Mutex<HashMap<Id, Job>>);
+
+impl Table {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Id, Job>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a name for a job, unless a job under way has it.
+    pub fn claim(&self, id: &Id) -> bool {
+        match self.lock().entry(id.clone()) {
+            Entry::Occupied(_) => false,
+            Entry::Vacant(place) => {
+                place.insert(Job { state: State::Queued, cancel: None });
+                true
+            }
+        }
+    }
+
+    pub fn submitted(&self, id: &Id, cancel: CancelHandle) {
+        if let Some(job) = self.lock().get_mut(id) {
+            job.cancel = Some(cancel);
+        }
+    }
+
+    pub fn begun(&self, id: &Id) {
+        if let Some(job) = self.lock().get_mut(id) {
+            job.state = State::Running;
+        }
+    }
+
+    pub fn forget(&self, id: &Id) {
+        self.lock().remove(id);
+    }
+
+    pub fn state(&self, id: &Id) -> Option<State> {
+        self.lock().get(id).map(|job| job.state.clone())
+    }
+
+    /// Cancels a job: one that runs stops soon. Returns `false` if it is not here.
+    pub fn cancel(&self, id: &Id) -> bool {
+        let cancel = self.lock().get(id).and_then(|job| job.cancel.clone());
+        cancel.map(|cancel| cancel.cancel()).is_some()
+    }
+
+    pub fn len(&self) -> usize {
+        self.lock().len()
+    }
+}

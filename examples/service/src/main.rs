@@ -1,0 +1,193 @@
+//! A service that makes thumbnails, on brigade: see its README.
+//!
+//! Two pools: `web` has the connections, which wait most of the time; `work` computes, and has a capacity. So a request is
+//! answered, if only by a refusal, while all threads of the other pool are busy.
+
+mod config;
+mod http;
+mod jobs;
+mod queue;
+mod service;
+mod store;
+
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use async_compat::CompatExt;
+use brigade::io::{Async, TcpListener, TcpStream};
+use brigade::time::HyperTimer;
+use brigade::{MetricsExporter, Pool, Shutdown, WhenFull};
+use futures_lite::{AsyncReadExt, future};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use metrics_exporter_prometheus::PrometheusBuilder;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use tokio::sync::{Semaphore, watch};
+use tracing::{Instrument, info, info_span, warn};
+
+use config::Settings;
+use http::Http;
+use queue::{Failure, Queue};
+use service::Service;
+use store::Store;
+
+/// How often the page's counts change.
+const TELL: Duration = Duration::from_millis(500);
+
+/// The bounds of the histogram's buckets, in seconds.
+const BUCKETS: [f64; 9] = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0];
+
+fn main() -> ExitCode {
+    let run = || -> Result<bool, Failure> { run(Settings::read()?) };
+    match run() {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("thumbnails: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Serves until a signal. Returns whether each accepted job has a result, or is in the queue.
+fn run(settings: Settings) -> Result<bool, Failure> {
+    tracing_subscriber::fmt().with_writer(io::stderr).with_ansi(false).init();
+    let prometheus = PrometheusBuilder::new().set_buckets(&BUCKETS)?.install_recorder()?;
+
+    let web = Pool::builder().pool_name("web").name("web").threads(2).build()?;
+    let work = Pool::builder().pool_name("work").name("work");
+    let work = work.capacity(settings.capacity).when_full(WhenFull::Reject);
+    let work = match settings.threads {
+        0 => work,
+        threads => work.threads(threads),
+    };
+    let stalled = |stall: &brigade::Stall| warn!("{stall}");
+    let work = work.trace_jobs().on_stall(Duration::from_millis(settings.stall_ms), stalled);
+    let work = work.build()?;
+
+    let (queue, store) = match settings.queue.as_str() {
+        "" => (None, Store::folder(&settings.store)?),
+        _ => {
+            let (queue, store) = web.block_on(Queue::connect(&settings).compat())?;
+            (Some(queue), store)
+        }
+    };
+    let (grace, listen) = (settings.grace(), settings.listen);
+    let service = Service::new(settings, web.handle(), work.handle(), store, queue);
+    let exporters = vec![MetricsExporter::new(&web), MetricsExporter::new(&work)];
+    exporters.iter().for_each(MetricsExporter::describe);
+    let (ends, end) = watch::channel(false);
+    let http = Http { service: service.clone(), exporters, prometheus, end: end.clone() };
+
+    let (told, teller) = (service.clone(), web.job().every(TELL));
+    let teller = teller.execute(move || told.tell_of_queue())?;
+    let taker = service.queue.is_some().then(|| {
+        let service = service.clone();
+        let take = async move {
+            if let Some(queue) = &service.queue {
+                queue.take(&service).await;
+            }
+        };
+        web.spawn(take).cancel_on_drop()
+    });
+    let signal = signal()?;
+    web.block_on(async {
+        let listener = TcpListener::bind(listen).await?;
+        // The tests, and whoever asked for any free port, read this line.
+        println!("listening at http://{}", listener.local_addr()?);
+        future::or(stopped(signal), accept(listener, Arc::new(http), end)).await
+    })?;
+
+    // No new jobs; those that were accepted end, as far as the time goes. Then the answers and results that wait for them.
+    info!("ending");
+    service.end();
+    let by = Instant::now() + grace;
+    ends.send_replace(true);
+    drop(taker);
+    teller.cancel();
+    let left = || by.saturating_duration_since(Instant::now());
+    let mut report = work.shutdown(Shutdown::Finish.timeout(left()));
+    if report.still_running > 0 {
+        // Running jobs look whether they are cancelled; none takes another second.
+        report = work.shutdown(Shutdown::Discard.timeout(Duration::from_secs(1)));
+    }
+    web.shutdown(Shutdown::Finish.timeout(left().max(Duration::from_secs(1))));
+    let without = service.table.len();
+    println!(
+        "ended: {:?}, {} discarded, {without} without a result",
+        service.ends(),
+        report.discarded
+    );
+    Ok(without == 0)
+}
+
+/// A socket that is readable once the process is asked to end.
+fn signal() -> io::Result<UnixStream> {
+    let (receiver, sender) = UnixStream::pair()?;
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::low_level::pipe::register(signal, sender.try_clone()?)?;
+    }
+    Ok(receiver)
+}
+
+async fn stopped(signal: UnixStream) -> io::Result<()> {
+    Async::new(signal)?.read_exact(&mut [0]).await
+}
+
+/// Accepts connections, as many at a time as the settings say; the others wait in the kernel.
+async fn accept(
+    listener: TcpListener,
+    http: Arc<Http>,
+    end: watch::Receiver<bool>,
+) -> io::Result<()> {
+    let places = Arc::new(Semaphore::new(http.service.settings.max_connections));
+    loop {
+        let place = places.clone().acquire_owned().await.map_err(io::Error::other)?;
+        let (stream, from) = match listener.accept().await {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                // Such as too many open files: that passes.
+                warn!(%error, "can't accept a connection");
+                brigade::sleep(TELL).await;
+                continue;
+            }
+        };
+        let connection = serve(stream, http.clone(), end.clone());
+        let connection = async move {
+            if let Err(error) = connection.await {
+                info!(%error, "a connection failed");
+            }
+            drop(place);
+        };
+        brigade::spawn(connection.instrument(info_span!("connection", %from)));
+    }
+}
+
+/// Answers the requests of a connection; at the service's end, the last one of them.
+async fn serve(
+    stream: TcpStream,
+    http: Arc<Http>,
+    mut end: watch::Receiver<bool>,
+) -> hyper::Result<()> {
+    let mut protocol = http1::Builder::new();
+    protocol.timer(HyperTimer).header_read_timeout(http.service.settings.client_time());
+    let answer = service_fn(move |request| {
+        let span = info_span!("request", method = %request.method(), uri = %request.uri());
+        http.clone().answer(request).instrument(span)
+    });
+    let mut connection = std::pin::pin!(protocol.serve_connection(stream, answer));
+    let ends = async {
+        _ = end.wait_for(|ends| *ends).await;
+        None
+    };
+    match future::or(async { Some(connection.as_mut().await) }, ends).await {
+        Some(outcome) => outcome,
+        None => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! What becomes of a job, from its acceptance to its stored result.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use brigade::{Handle, JobBuilder, JoinError, JoinHandle, Priority, Reason};
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use thumbnails::work;
+use tokio::sync::broadcast;
+use tracing::{Instrument, Span, info, warn};
+
+use crate::config::Settings;
+use crate::jobs::{Id, State, Table};
+use crate::queue::Queue;
+use crate::store::Store;
+
+/// How long to wait before the next attempt to store a result.
+const RETRY: Duration = Duration::from_millis(200);
+
+/// How many events a slow reader may be behind before it misses some.
+const EVENTS: usize = 32;
+
+/// How a job is to be done.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Terms {
+    /// Of the square into which the thumbnail fits, in pixels.
+    pub side: u32,
+    pub class: Class,
+    /// The latest time to begin, in milliseconds since 1970: other processes read it, too.
+    pub deadline: Option<u64>,
+}
+
+/// [`Priority`], as people write it.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Class {
+    High,
+    #[default]
+    Normal,
+    Low,
+}
+
+impl From<Class> for Priority {
+    fn from(class: Class) -> Self {
+        match class {
+            Class::High => Self::High,
+            Class::Normal => Self::Normal,
+            Class::Low => Self::Low,
+        }
+    }
+}
+
+impl Terms {
+    fn deadline(&self) -> Option<SystemTime> {
+        self.deadline.map(|millis| UNIX_EPOCH + Duration::from_millis(millis))
+    }
+}
+
+/// Why a job was not accepted.
+#[derive(Debug)]
+pub enum Refused {
+    /// There are too many.
+    Full,
+    /// Results can't be stored now, or the queue can't be reached.
+    Unwell(String),
+    /// The service ends.
+    Ending,
+    /// For the queue.
+    TooLarge,
+}
+
+/// All that requests, messages and the end of the process share.
+pub struct Service {
+    pub settings: Settings,
+    /// Runs connections: all that waits.
+    pub web: Handle,
+    /// Runs jobs: all that computes. It has a capacity.
+    pub work: Handle,
+    pub table: Table,
+    pub store: Store,
+    pub queue: Option<Queue>,
+    events: broadcast::Sender<Bytes>,
+    /// Why the last attempt to store a result failed.
+    trouble: Mutex<Option<String>>,
+    /// How many jobs ended in each way.
+    ends: Mutex<BTreeMap<&'static str, u64>>,
+    is_ending: AtomicBool,
+}
+
+impl Service {
+    pub fn new(
+        settings: Settings,
+        web: Handle,
+        work: Handle,
+        store: Store,
+        queue: Option<Queue>,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            settings,
+            web,
+            work,
+            table: Table::default(),
+            store,
+            queue,
+            events: broadcast::Sender::new(EVENTS),
+            trouble: Mutex::default(),
+            ends: Mutex::default(),
+            is_ending: AtomicBool::new(false),
+        })
+    }
+
+    /// Accepts a job. Where there is no queue, returns the future of its end; `None` if it is under way.
+    pub async fn accept(
+        self: &Arc<Self>,
+        id: &Id,
+        terms: Terms,
+        image: Bytes,
+    ) -> Result<Option<JoinHandle<State>>, Refused> {
+        if self.is_ending() {
+            return Err(Refused::Ending);
+        }
+        if let Some(queue) = &self.queue {
+            return queue.publish(id, terms, image).await.map(|()| None);
+        }
+        if !self.table.claim(id) {
+            return Ok(None);
+        }
+        match self.job(id, terms).submit(self.closure(id, terms, image)) {
+            Ok(job) => {
+                self.table.submitted(id, job.cancel_handle());
+                let (service, id) = (self.clone(), id.clone());
+                let settled = async move {
+                    let state = ended(job.await, terms);
+                    service.settle(&id, &state).await;
+                    state
+                };
+                Ok(Some(self.web.spawn(settled.instrument(Span::current()))))
+            }
+            Err(rejected) => {
+                self.table.forget(id);
+                Err(match rejected.reason() {
+                    Reason::Full => Refused::Full,
+                    _ => Refused::Ending,
+                })
+            }
+        }
+    }
+
+    /// Does a job of the queue, and stores its result. Returns `false` if another process should do it, as this one ends.
+    pub async fn perform(self: &Arc<Self>, id: &Id, terms: Terms, image: Bytes) -> bool {
+        self.table.claim(id);
+        // The message has been taken, so this waits for room.
+        let Ok(room) = self.job(id, terms).reserve().await else {
+            self.table.forget(id);
+            return false;
+        };
+        let outcome = match room.submit(self.closure(id, terms, image)) {
+            Ok(job) => {
+                self.table.submitted(id, job.cancel_handle());
+                job.await
+            }
+            Err(_) => Err(JoinError::Cancelled),
+        };
+        let state = ended(outcome, terms);
+        if state == State::Cancelled && self.is_ending() {
+            self.table.forget(id);
+            return false;
+        }
+        self.settle(id, &state).await;
+        true
+    }
+
+    /// The job's place in the pool. The name is for the log of stalls.
+    fn job(&self, id: &Id, terms: Terms) -> JobBuilder {
+        let job = self.work.job().name(id.to_string()).priority(terms.class.into());
+        match terms.deadline() {
+            // `Err` is a time that has passed.
+            Some(deadline) => {
+                let left = deadline.duration_since(SystemTime::now()).unwrap_or_default();
+                job.deadline(Instant::now() + left)
+            }
+            None => job,
+        }
+    }
+
+    /// What a thread of the pool does.
+    fn closure(
+        self: &Arc<Self>,
+        id: &Id,
+        terms: Terms,
+        image: Bytes,
+    ) -> impl FnOnce() -> State + Send + use<> {
+        let (service, id) = (self.clone(), id.clone());
+        move || {
+            service.table.begun(&id);
+            let begun = Instant::now();
+            let made = work::thumbnail(&image, terms.side);
+            metrics::histogram!("thumbnails_job_seconds").record(begun.elapsed());
+            match made {
+                Ok(thumbnail) => State::Done(thumbnail),
+                Err(_) if brigade::cancelled() => State::Cancelled,
+                Err(error) => State::Failed { error },
+            }
+        }
+    }
+
+    /// Stores how a job ended, however long it takes: nothing that was accepted is lost while this process lives.
+    pub async fn settle(&self, id: &Id, state: &State) {
+        let bytes = Bytes::from(serde_json::to_vec(state).expect("a state is plain data"));
+        loop {
+            match self.store.put_once(id, bytes.clone()).await {
+                Ok(is_first) => {
+                    self.recover();
+                    info!(%id, state = state.name(), is_first, "stored");
+                    break;
+                }
+                Err(error) => {
+                    warn!(%id, %error, "can't store a result; trying again");
+                    self.suffer(error.to_string());
+                    brigade::sleep(RETRY).await;
+                }
+            }
+        }
+        metrics::counter!("thumbnails_jobs_total", "state" => state.name()).increment(1);
+        *lock(&self.ends).entry(state.name()).or_default() += 1;
+        self.table.forget(id);
+        self.send("result", &json!({ "id": id, "result": state }));
+    }
+
+    /// Says why jobs are not accepted now. After a failure, tries whether the store works again.
+    pub async fn health(&self) -> Result<(), String> {
+        if self.queue.as_ref().is_some_and(|queue| !queue.is_connected()) {
+            return Err("there is no connection to the queue".into());
+        }
+        let Some(trouble) = lock(&self.trouble).clone() else { return Ok(()) };
+        match self.store.probe().await {
+            Ok(()) => {
+                self.recover();
+                Ok(())
+            }
+            Err(_) => Err(trouble),
+        }
+    }
+
+    fn suffer(&self, trouble: String) {
+        *lock(&self.trouble) = Some(trouble);
+    }
+
+    fn recover(&self) {
+        *lock(&self.trouble) = None;
+    }
+
+    /// Refuses jobs from now on.
+    pub fn end(&self) {
+        // Ordering: Relaxed: the pools themselves reject jobs once they are shut down.
+        self.is_ending.store(true, Ordering::Relaxed);
+    }
+
+    pub fn is_ending(&self) -> bool {
+        self.is_ending.load(Ordering::Relaxed)
+    }
+
+    /// How many jobs ended in each way.
+    pub fn ends(&self) -> BTreeMap<&'static str, u64> {
+        lock(&self.ends).clone()
+    }
+
+    pub fn subscribe(&self) -> broadcast::Receiver<Bytes> {
+        self.events.subscribe()
+    }
+
+    /// Tells those that listen how many jobs there are.
+    pub fn tell_of_queue(&self) {
+        if self.events.receiver_count() > 0 {
+            let metrics = self.work.metrics();
+            let counts = json!({
+                "queued": metrics.queued,
+                "running": metrics.running,
+                "capacity": self.settings.capacity,
+                "rejected": metrics.rejected,
+                "ends": self.ends(),
+            });
+            self.send("queue", &counts);
+        }
+    }
+
+    /// Sends an event to all that listen, in the form of server-sent events.
+    fn send(&self, event: &str, data: &serde_json::Value) {
+        // An error says that nobody listens.
+        _ = self.events.send(format!("event: {event}\ndata: {data}\n\n").into());
+    }
+}
+
+/// The state of a job that has ended.
+fn ended(outcome: Result<State, JoinError>, terms: Terms) -> State {
+    match outcome {
+        Ok(state) => state,
+        Err(JoinError::Cancelled) => match terms.deadline() {
+            Some(deadline) if deadline <= SystemTime::now() => State::Expired,
+            _ => State::Cancelled,
+        },
+        Err(error) => State::Failed { error: error.to_string() },
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,306 @@
+//! The service in one process.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::Command;
+use std::time::Duration;
+
+use hyper::Method;
+
+use crate::support::{Folder, Service, eventually, noise, plain, quick, slow};
+
+/// One thread that is busy for a second or so.
+fn busy(settings: &[&str]) -> Service {
+    let service = Service::start(&[&["--threads", "1"], settings].concat());
+    service.post("", "busy", slow());
+    service.wait_for("busy", "running");
+    service
+}
+
+/// The stream of events.
+fn events(service: &Service) -> BufReader<TcpStream> {
+    let mut stream = TcpStream::connect(service.address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    stream.write_all(b"GET /events HTTP/1.1\r\nhost: service\r\n\r\n").unwrap();
+    let mut events = BufReader::new(stream);
+    let mut line = String::new();
+    // To the end of the head: from here on, nothing is missed.
+    while line != "\r\n" {
+        line.clear();
+        events.read_line(&mut line).unwrap();
+    }
+    events
+}
+
+#[test]
+fn an_image_becomes_a_thumbnail_once() {
+    let service = Service::start(&[]);
+    let answer = service.post("side=4", "one", &quick(1));
+    assert_eq!(
+        (answer.status().as_u16(), &answer.headers()["location"]),
+        (202, &"/jobs/one".parse().unwrap())
+    );
+    service.wait_for("one", "done");
+    let made = service.get("/jobs/one").into_body();
+    assert_eq!((&made["width"], &made["height"]), (&8.into(), &8.into()));
+    let thumbnail = service.get("/jobs/one/thumbnail");
+    assert_eq!(thumbnail.headers()["content-type"], "image/png");
+
+    // The same key is the same job, whatever comes with it; and another key is another one, whose result can be waited for.
+    let again = service.post("side=4", "one", &quick(2));
+    assert_eq!((again.status().as_u16(), again.body()), (200, &made));
+    let other = service.post("wait_ms=60000", "two", &quick(2));
+    assert_eq!((other.status().as_u16(), &other.body()["state"]), (200, &"done".into()));
+    assert_ne!(other.body()["sha256"], made["sha256"]);
+
+    // Without a key, the service makes one.
+    let answer = service.ask(Method::POST, "/jobs?wait_ms=60000", &quick(3));
+    assert_eq!(
+        (&answer.body()["state"], answer.body()["id"].as_str().unwrap().len()),
+        (&"done".into(), 32)
+    );
+    let (status, said) = service.end();
+    assert!(status.success() && said.contains(r#"{"done": 3}"#), "{said}");
+}
+
+#[test]
+fn a_bad_request_says_what_is_wrong() {
+    let service = Service::start(&["--max-body", "1000"]);
+    for (method, path, body, status, says) in [
+        (Method::POST, "/jobs?size=4", quick(1), 400, "unknown field"),
+        (Method::POST, "/jobs?side=0", quick(1), 400, "side must be 1 to"),
+        (Method::POST, "/jobs?priority=urgent", quick(1), 400, "high"),
+        (Method::POST, "/jobs", vec![0; 1001], 413, "too large"),
+        (Method::GET, "/jobs/none", vec![], 404, "no such job"),
+        (Method::GET, "/jobs/.probe", vec![], 400, "an id has"),
+        (Method::GET, "/jobs/../etc", vec![], 400, "an id has"),
+        (Method::DELETE, "/jobs/none", vec![], 404, "no such job"),
+        (Method::PUT, "/jobs/none", vec![], 405, "may be read"),
+        (Method::GET, "/jobs", vec![], 405, "another method"),
+        (Method::GET, "/favicon.ico", vec![], 404, "nothing at this path"),
+    ] {
+        let answer = service.ask(method, path, &body);
+        assert_eq!(answer.status().as_u16(), status, "{path}");
+        assert!(answer.body()["error"].as_str().unwrap().contains(says), "{path}: {answer:?}");
+    }
+    let answer = service.try_ask(Method::POST, "/jobs", Some("a/b"), &quick(1)).unwrap();
+    assert!(answer.body()["error"].as_str().unwrap().starts_with("Idempotency-Key"));
+
+    // A poison job: it fails, and is not tried again.
+    let answer = service.post("wait_ms=60000", "essay", b"an essay");
+    assert_eq!(answer.body()["state"], "failed");
+    assert!(answer.body()["error"].as_str().unwrap().contains("not an image"));
+    assert_eq!(service.get("/jobs/essay/thumbnail").status().as_u16(), 409);
+    assert_eq!(service.get("/healthz").status().as_u16(), 200);
+}
+
+#[test]
+fn a_full_queue_refuses_with_a_time_and_what_it_accepted_is_done() {
+    let service = busy(&["--capacity", "2"]);
+    let answers: Vec<_> = (0..8).map(|n| service.post("", &format!("n{n}"), &quick(n))).collect();
+    let statuses: Vec<_> = answers.iter().map(|answer| answer.status().as_u16()).collect();
+    assert_eq!(statuses, [202, 202, 429, 429, 429, 429, 429, 429]);
+    assert_eq!(answers[2].headers()["retry-after"], "1");
+    for id in ["busy", "n0", "n1"] {
+        service.wait_for(id, "done");
+    }
+    assert_eq!(service.state("n2"), "none");
+    assert_eq!(service.post("wait_ms=60000", "n2", &quick(2)).body()["state"], "done");
+}
+
+#[test]
+fn a_high_job_overtakes_and_a_late_job_expires() {
+    let service = busy(&[]);
+    let mut events = events(&service);
+    // Each takes longer than to store the result of the one before.
+    let file = plain(3000, 2000);
+    service.post("priority=low", "low", &file);
+    service.post("", "normal", &file);
+    service.post("priority=high", "high", &file);
+    service.post("deadline_ms=1", "late", &file);
+    let (mut order, mut line) = (Vec::new(), String::new());
+    while order.len() < 5 {
+        line.clear();
+        events.read_line(&mut line).unwrap();
+        let event = line.strip_prefix("data: ").map(|data| serde_json::from_str(data).unwrap());
+        let event: serde_json::Value = event.unwrap_or_default();
+        if let Some(id) = event["id"].as_str() {
+            order.push((id.to_owned(), event["result"]["state"].as_str().unwrap().to_owned()));
+        }
+    }
+    let place = |id: &str| order.iter().position(|(other, _)| other == id).unwrap();
+    assert!(place("busy") < place("high") && place("high") < place("normal"), "{order:?}");
+    assert!(place("normal") < place("low"), "{order:?}");
+    assert_eq!(order[place("late")].1, "expired");
+}
+
+#[test]
+fn a_cancelled_job_stops_whether_it_waits_or_runs() {
+    let service = busy(&[]);
+    service.post("", "waits", slow());
+    for id in ["waits", "busy"] {
+        assert_eq!(service.ask(Method::DELETE, &format!("/jobs/{id}"), b"").status().as_u16(), 202);
+        service.wait_for(id, "cancelled");
+    }
+    assert_eq!(service.ask(Method::DELETE, "/jobs/busy", b"").status().as_u16(), 404);
+    assert_eq!(service.post("wait_ms=60000", "next", &quick(1)).body()["state"], "done");
+}
+
+#[test]
+fn a_slow_client_gets_an_end_and_others_do_not_wait_for_it() {
+    let service = Service::start(&["--client-ms", "300", "--max-connections", "2"]);
+    let heads = ["POST /jo", "POST /jobs HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\n1234"];
+    let slow = heads.map(|head| {
+        let mut stream = TcpStream::connect(service.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        stream.write_all(head.as_bytes()).unwrap();
+        stream
+    });
+    // It has the third place of two, and gets it when they are gone.
+    assert_eq!(service.get("/healthz").status().as_u16(), 200);
+    let [header, body] = slow.map(|mut stream| {
+        let mut said = String::new();
+        stream.read_to_string(&mut said).unwrap();
+        said
+    });
+    assert_eq!(header, "", "it is closed");
+    assert!(body.starts_with("HTTP/1.1 408") && body.contains("in time"), "{body}");
+}
+
+#[test]
+fn a_reader_that_is_too_slow_misses_events_and_is_told_so() {
+    let service = Service::start(&[]);
+    let mut slow = events(&service);
+    let (file, mut quick) = (noise(300), events(&service));
+    let read = std::thread::spawn(move || {
+        let (mut line, mut results) = (String::new(), 0);
+        while results < 100 {
+            line.clear();
+            quick.read_line(&mut line).unwrap();
+            assert!(!line.starts_with("event: missed"));
+            results += usize::from(line.starts_with("event: result"));
+        }
+    });
+    for n in 0..100 {
+        let answer = service.post("side=300&wait_ms=60000", &format!("n{n}"), &file);
+        assert_eq!(answer.body()["state"], "done");
+    }
+    read.join().unwrap();
+    let mut line = String::new();
+    while !line.starts_with("event: missed") {
+        line.clear();
+        slow.read_line(&mut line).unwrap();
+    }
+}
+
+#[test]
+fn a_disk_that_is_full_refuses_jobs_and_loses_no_result() {
+    let service = busy(&[]);
+    let limit = |bytes: &str| {
+        let (pid, limit) = (service.pid().to_string(), format!("--fsize={bytes}"));
+        assert!(Command::new("prlimit").args(["--pid", &pid, &limit]).status().unwrap().success());
+    };
+    service.post("", "waits", &quick(1));
+    limit("0:unlimited");
+    eventually("it is unwell", || service.get("/healthz").status().as_u16() == 503);
+    let answer = service.post("", "refused", &quick(2));
+    assert_eq!(
+        (answer.status().as_u16(), &answer.headers()["retry-after"]),
+        (503, &"1".parse().unwrap())
+    );
+    assert!(answer.body()["error"].as_str().unwrap().contains("too large"), "{answer:?}");
+    assert!(service.log().contains("can't store a result"));
+    let store = || fs::read_dir(service.folder.as_ref().unwrap().path()).unwrap().count();
+    assert_eq!(store(), 0, "no parts of files");
+
+    limit("unlimited:unlimited");
+    eventually("both results are stored", || store() == 2);
+    assert_eq!(service.state("waits"), "done");
+    assert_eq!(service.post("wait_ms=60000", "refused", &quick(2)).body()["state"], "done");
+}
+
+#[test]
+fn the_end_waits_for_accepted_jobs_and_their_clients() {
+    let mut service = busy(&[]);
+    service.post("", "waits", &quick(1));
+    let address = service.address;
+    let waits = std::thread::spawn(move || {
+        let mut stream = TcpStream::connect(address).unwrap();
+        let head = "POST /jobs?wait_ms=60000 HTTP/1.1\r\nhost: a\r\nidempotency-key: x\r\ncontent-length: 5\r\n\r\nessay";
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut said = String::new();
+        stream.read_to_string(&mut said).unwrap();
+        said
+    });
+    service.wait_for("x", "queued");
+    let folder = service.folder.as_ref().unwrap().path().to_owned();
+    let stored = |id: &str| fs::read_to_string(folder.join(id)).unwrap_or_default();
+    service.signal("TERM");
+    let said = waits.join().unwrap();
+    assert!(said.contains("not an image"), "{said}");
+    let (status, report) = service.wait();
+    assert!(
+        status.success() && report.contains(r#"{"done": 2, "failed": 1}, 0 discarded"#),
+        "{report}"
+    );
+    assert!(stored("busy").contains("done") && stored("waits").contains("done"));
+}
+
+#[test]
+fn the_end_cancels_what_does_not_fit_into_its_time() {
+    let mut service = busy(&["--grace-ms", "0"]);
+    service.post("", "waits", &quick(1));
+    let folder = service.folder.as_ref().unwrap().path().to_owned();
+    service.signal("TERM");
+    let (status, report) = service.wait();
+    assert!(report.contains("1 discarded"), "{report}");
+    let waits = fs::read_to_string(folder.join("waits")).unwrap();
+    assert!(status.success() && waits.contains("cancelled"), "{report} {waits}");
+}
+
+#[test]
+fn metrics_and_the_log_tell_of_requests_jobs_and_stalls() {
+    let service = busy(&["--stall-ms", "1"]);
+    service.wait_for("busy", "done");
+    let metrics = service.get("/metrics");
+    let metrics = metrics.body().as_str().unwrap();
+    for line in [
+        "thumbnails_jobs_total{state=\"done\"} 1",
+        "thumbnails_requests_total{status=\"202\"} 1",
+        "thumbnails_job_seconds_count 1",
+        "brigade_jobs_executed_total{pool=\"work\"} 1",
+    ] {
+        assert!(metrics.contains(line), "{line} in {metrics}");
+    }
+    let log = service.log();
+    assert!(log.contains("busy") && log.contains("has run for"), "{log}");
+    let stored = log.lines().find(|line| line.contains("stored")).unwrap();
+    assert!(
+        stored.contains("request{method=POST uri=/jobs?}") && stored.contains("id=busy"),
+        "{log}"
+    );
+}
+
+#[test]
+fn settings_come_from_flags_then_the_file_then_defaults() {
+    let folder = Folder::new();
+    let file = folder.path().join("settings.toml");
+    let (file, store) = (file.to_str().unwrap(), folder.path().join("store"));
+    fs::write(file, format!("store = {store:?}\nmax_body = 10\nthreads = 1\n")).unwrap();
+    let service = Service::try_start(&["--config", file, "--max-body", "100000"]).unwrap();
+    assert_eq!(service.post("wait_ms=60000", "one", &quick(1)).body()["state"], "done");
+    assert!(store.join("one").exists());
+
+    for (text, says) in
+        [("storage = 'x'", "unknown field `storage`"), ("capacity = 0", "at least 1")]
+    {
+        fs::write(file, text).unwrap();
+        let said = Service::try_start(&["--config", file]).err().unwrap();
+        assert!(said.contains(says), "{said}");
+    }
+    let said = Service::try_start(&["--config", "none.toml"]).err().unwrap();
+    assert!(said.contains("none.toml: No such file"), "{said}");
+    let said = Service::try_start(&["--store", "/dev/null/x"]).err().unwrap();
+    assert!(said.contains("/dev/null/x"), "{said}");
+}

@@ -1,0 +1,199 @@
+//! Several processes, and a NATS server between them.
+
+use std::collections::HashMap;
+use std::env;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use async_compat::CompatExt;
+use async_nats::jetstream::{self, Context};
+use brigade::TaskSet;
+use bytes::Bytes;
+use futures_lite::StreamExt;
+use hyper::Method;
+use thumbnails::client::Client;
+
+use crate::support::{Nats, POOL, Service, eventually, quick, slow};
+
+/// A number from the environment, else the default.
+fn number(name: &str, default: usize) -> usize {
+    env::var(name).map_or(default, |text| text.parse().expect("a number"))
+}
+
+fn start(nats: &Nats, settings: &[&str]) -> Service {
+    let queue = ["--queue", &nats.url()];
+    Service::try_start(&[queue.as_slice(), settings].concat()).unwrap()
+}
+
+/// What the server has, seen by nobody's client but this one.
+fn context(nats: &Nats) -> Context {
+    let connect = async { async_nats::connect(nats.url()).await.map(jetstream::new) };
+    POOL.block_on(connect.compat()).unwrap()
+}
+
+/// How many messages a stream has, and how many it ever had.
+fn messages(context: &Context, stream: &str) -> (u64, u64) {
+    let state = POOL.block_on(
+        async { context.get_stream(stream).await.unwrap().info().await.unwrap().state.clone() }
+            .compat(),
+    );
+    (state.messages, state.last_sequence)
+}
+
+/// Posts all jobs to a process, over several connections; each again until it is accepted.
+fn feed(server: &Service, jobs: usize) {
+    const CONNECTIONS: usize = 16;
+    let address = server.address;
+    let mut feeders = TaskSet::new(&*POOL);
+    for first in 0..CONNECTIONS {
+        feeders.spawn(async move {
+            let mut client = Client::connect(address).await.unwrap();
+            for job in (first..jobs).step_by(CONNECTIONS) {
+                let (key, file) = (format!("job-{job}"), Bytes::from(quick(job as u32)));
+                loop {
+                    let path = "/jobs?side=8";
+                    let answer = client.ask(Method::POST, path, Some(&key), file.clone()).await;
+                    match answer.unwrap().status().as_u16() {
+                        200 | 202 => break,
+                        429 | 503 => brigade::sleep(Duration::from_millis(20)).await,
+                        status => panic!("status {status}"),
+                    }
+                }
+            }
+        });
+    }
+    assert!(feeders.outcomes().all(|outcome| outcome.is_ok()));
+}
+
+/// `SERVICE_MESSAGES` jobs, and `SERVICE_KILLS` times SIGKILL for one of two processes, which another one replaces.
+#[test]
+#[ignore = "needs nats-server"]
+fn two_processes_share_jobs_and_a_killed_one_loses_none_and_doubles_none() {
+    let (jobs, kills) = (number("SERVICE_MESSAGES", 5_000), number("SERVICE_KILLS", 3));
+    let nats = Nats::start();
+    let context = context(&nats);
+    let settings = ["--ack-wait-ms", "1000", "--threads", "1", "--max-deliveries", "100"];
+    // The third has no jobs of its own to lose: it takes them from clients.
+    let front = start(&nats, &settings);
+    let mut workers = [start(&nats, &settings), start(&nats, &settings)];
+
+    let begun = Instant::now();
+    let results = || messages(&context, "KV_thumbnails-results");
+    thread::scope(|scope| {
+        let feeding = scope.spawn(|| feed(&front, jobs));
+        for kill in 1..=kills {
+            // At a moment that differs in each run, and spread over all jobs.
+            let at = (jobs * kill / (kills + 1)) as u64 + fastrand::u64(..50);
+            eventually("enough results", || results().0 >= at.min(jobs as u64 - 1));
+            thread::sleep(Duration::from_micros(fastrand::u64(..20_000)));
+            workers[kill % 2].signal("KILL");
+            workers[kill % 2] = start(&nats, &settings);
+        }
+        feeding.join().unwrap();
+    });
+    eventually("each job is acknowledged", || messages(&context, "thumbnails-jobs").0 == 0);
+    let took = begun.elapsed();
+
+    // The ledger: a result of each job, one, and the right one.
+    assert_eq!(results(), (jobs as u64, jobs as u64), "as many results as jobs were ever stored");
+    let bucket = POOL.block_on(context.get_key_value("thumbnails-results").compat()).unwrap();
+    let ledger: HashMap<String, Bytes> = POOL.block_on(
+        async {
+            let mut entries = bucket.watch_all_from_revision(1).await.unwrap();
+            let mut ledger = HashMap::new();
+            while ledger.len() < jobs {
+                let entry = entries.next().await.unwrap().unwrap();
+                ledger.insert(entry.key, entry.value);
+            }
+            ledger
+        }
+        .compat(),
+    );
+    for job in 0..jobs {
+        let result = &ledger[&format!("job-{job}")];
+        let result: serde_json::Value = serde_json::from_slice(result).unwrap();
+        let made = thumbnails::work::thumbnail(&quick(job as u32), 8).unwrap();
+        assert_eq!((&result["state"], &result["sha256"]), (&"done".into(), &made.sha256.into()));
+    }
+    assert_eq!(messages(&context, "thumbnails-dead").0, 0);
+    println!("{jobs} jobs and {kills} kills in {took:.1?}: each has one result");
+}
+
+#[test]
+#[ignore = "needs nats-server"]
+fn a_job_that_kills_its_process_each_time_becomes_a_dead_letter() {
+    let nats = Nats::start();
+    let settings = ["--ack-wait-ms", "500", "--max-deliveries", "2"];
+    let front = start(&nats, &settings);
+    front.post("", "poison", slow());
+    let mut killed = front;
+    for _ in 0..2 {
+        killed.wait_for("poison", "running");
+        killed.signal("KILL");
+        killed = start(&nats, &settings);
+    }
+    killed.wait_for("poison", "failed");
+    let error = killed.get("/jobs/poison").body()["error"].to_string();
+    assert!(error.contains("begun 2 times"), "{error}");
+    let context = context(&nats);
+    eventually("it is a dead letter", || messages(&context, "thumbnails-dead").0 == 1);
+    assert_eq!(messages(&context, "thumbnails-jobs").0, 0);
+    assert_eq!(killed.post("wait_ms=60000", "next", &quick(1)).body()["state"], "done");
+}
+
+#[test]
+#[ignore = "needs nats-server"]
+fn a_server_that_is_gone_for_a_while_costs_no_job() {
+    let mut nats = Nats::start();
+    let service = start(&nats, &["--threads", "1", "--ack-wait-ms", "2000"]);
+    service.post("", "before", slow());
+    service.wait_for("before", "running");
+    nats.kill();
+    // It ends meanwhile, and its result waits for the server.
+    let answer = service.post("", "meanwhile", &quick(1));
+    assert_eq!(
+        (answer.status().as_u16(), &answer.headers()["retry-after"]),
+        (503, &"1".parse().unwrap())
+    );
+    eventually("the service says so", || service.get("/healthz").status().as_u16() == 503);
+    nats.start_again();
+    service.wait_for("before", "done");
+    eventually("it is well", || service.get("/healthz").status().as_u16() == 200);
+    eventually("it accepts", || service.post("", "after", &quick(2)).status().as_u16() < 300);
+    service.wait_for("after", "done");
+}
+
+#[test]
+#[ignore = "needs nats-server"]
+fn a_queue_that_is_full_refuses_and_a_large_image_is_refused_for_good() {
+    let nats = Nats::start();
+    let service = start(&nats, &["--queue-capacity", "2", "--threads", "1", "--capacity", "1"]);
+    let statuses = [0, 1, 2].map(|n| service.post("", &format!("n{n}"), slow()).status().as_u16());
+    assert_eq!(statuses, [202, 202, 429]);
+    // Also while it runs elsewhere, or waits there.
+    assert_eq!(start(&nats, &["--capacity", "1"]).state("n1"), "queued");
+    let answer = service.post("", "large", &vec![7; 2 << 20]);
+    assert_eq!(answer.status().as_u16(), 413, "{answer:?}");
+    for id in ["n0", "n1"] {
+        service.wait_for(id, "done");
+    }
+}
+
+#[test]
+#[ignore = "needs nats-server"]
+fn a_process_that_ends_hands_its_jobs_to_others_at_once() {
+    let nats = Nats::start();
+    // Nobody waits for this long: a message that was not handed over would be missed.
+    let settings = ["--threads", "1", "--ack-wait-ms", "600000", "--grace-ms", "0"];
+    let first = start(&nats, &settings);
+    for n in 0..4 {
+        first.post("", &format!("n{n}"), slow());
+    }
+    first.wait_for("n0", "running");
+    let second = start(&nats, &settings);
+    let (status, report) = first.end();
+    assert!(status.success(), "{report}");
+    for n in 0..4 {
+        second.wait_for(&format!("n{n}"), "done");
+    }
+}
