@@ -20,9 +20,12 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::watch;
 
 use crate::jobs::{Id, State};
-use crate::service::{Class, Refused, Service, Terms};
+use crate::service::{Accepted, Class, Refused, Service, Terms};
 
 type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
+
+/// How often a client that waits for a job of the queue, or of another request, has the store looked at.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// The longest side of a thumbnail.
 const MAX_SIDE: u32 = 1024;
@@ -125,49 +128,28 @@ impl Http {
                 return error(StatusCode::REQUEST_TIMEOUT, "the image did not arrive in time");
             }
         };
-        if let Err(trouble) = self.service.health().await {
-            return refused(&Refused::Unwell(trouble));
-        }
-        match self.stored(&id).await {
-            Ok(None) => {}
-            Ok(Some(state)) => return of_job(StatusCode::OK, &id, &state),
-            Err(answer) => return answer,
-        }
-        match self.service.accept(&id, terms, image).await {
-            Err(why) => refused(&why),
-            Ok(settled) => {
-                let wait = Duration::from_millis(query.wait_ms);
-                match self.wait(&id, settled, wait).await {
-                    Some(state) => of_job(StatusCode::OK, &id, &state),
-                    None => of_job(StatusCode::ACCEPTED, &id, &State::Queued),
-                }
-            }
-        }
-    }
-
-    /// Waits for a job's end.
-    async fn wait(
-        &self,
-        id: &Id,
-        settled: Option<brigade::JoinHandle<State>>,
-        wait: Duration,
-    ) -> Option<State> {
-        if wait.is_zero() {
-            return None;
-        }
+        let accepted = match self.service.accept(&id, terms, image).await {
+            Ok(accepted) => accepted,
+            Err(why) => return refused(&why),
+        };
         let end = async {
-            match settled {
-                Some(settled) => settled.await.ok(),
-                // In the queue, or under way by another request.
-                None => loop {
-                    if let Ok(Some(state)) = self.stored(id).await {
+            match accepted {
+                Accepted::Begun(job) => job.await.ok(),
+                Accepted::Over(state) => Some(state),
+                Accepted::UnderWay if query.wait_ms == 0 => None,
+                Accepted::UnderWay => loop {
+                    if let Ok(Some(state)) = self.service.stored(&id).await {
                         break Some(state);
                     }
-                    brigade::sleep(Duration::from_millis(20)).await;
+                    brigade::sleep(LOOK).await;
                 },
             }
         };
-        brigade::timeout(wait, end).await.ok().flatten()
+        let end = brigade::timeout(Duration::from_millis(query.wait_ms), end).await;
+        match end.ok().flatten() {
+            Some(state) => of_job(StatusCode::OK, &id, &state),
+            None => of_job(StatusCode::ACCEPTED, &id, &State::Queued),
+        }
     }
 
     async fn get(&self, id: &Id) -> Answer {
@@ -200,8 +182,10 @@ impl Http {
         if let Some(state) = self.service.table.state(id) {
             return Ok(state);
         }
-        if let Some(state) = self.stored(id).await? {
-            return Ok(state);
+        match self.service.stored(id).await {
+            Ok(Some(state)) => return Ok(state),
+            Ok(None) => {}
+            Err(wrong) => return Err(refused(&Refused::Unwell(wrong.to_string()))),
         }
         match &self.service.queue {
             Some(queue) => match queue.has(id).await {
@@ -211,14 +195,6 @@ impl Http {
             },
             None => Err(error(StatusCode::NOT_FOUND, "no such job")),
         }
-    }
-
-    async fn stored(&self, id: &Id) -> Result<Option<State>, Answer> {
-        let found = self.service.store.get(id).await;
-        let found = found.map_err(|wrong| refused(&Refused::Unwell(wrong.to_string())))?;
-        found.map(|bytes| serde_json::from_slice(&bytes)).transpose().map_err(|wrong| {
-            error(StatusCode::INTERNAL_SERVER_ERROR, &format!("a stored result: {wrong}"))
-        })
     }
 
     /// Streams results and counts of the queue as they come. A client that is too slow misses some, and is told how many.

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use async_compat::CompatExt;
 use brigade::io::{Async, TcpListener, TcpStream};
 use brigade::time::HyperTimer;
-use brigade::{MetricsExporter, Pool, Shutdown, WhenFull};
+use brigade::{MetricsExporter, Pool, Queueing, Shutdown, WhenFull};
 use futures_lite::{AsyncReadExt, future};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -58,7 +58,7 @@ fn run(settings: Settings) -> Result<bool, Failure> {
     let prometheus = PrometheusBuilder::new().set_buckets(&BUCKETS)?.install_recorder()?;
 
     let web = Pool::builder().pool_name("web").name("web").threads(2).build()?;
-    let work = Pool::builder().pool_name("work").name("work");
+    let work = Pool::builder().pool_name("work").name("work").queueing(Queueing::Shared);
     let work = work.capacity(settings.capacity).when_full(WhenFull::Reject);
     let work = match settings.threads {
         0 => work,

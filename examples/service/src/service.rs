@@ -1,6 +1,7 @@
 //! What becomes of a job, from its acceptance to its stored result.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -60,6 +61,14 @@ impl Terms {
     }
 }
 
+/// What became of a request for a job.
+pub enum Accepted {
+    Begun(JoinHandle<State>),
+    /// It is in the queue, or was accepted earlier.
+    UnderWay,
+    Over(State),
+}
+
 /// Why a job was not accepted.
 #[derive(Debug)]
 pub enum Refused {
@@ -113,22 +122,37 @@ impl Service {
         })
     }
 
-    /// Accepts a job. Where there is no queue, returns the future of its end; `None` if it is under way.
+    /// Accepts a job, unless there is one with this id.
     pub async fn accept(
         self: &Arc<Self>,
         id: &Id,
         terms: Terms,
         image: Bytes,
-    ) -> Result<Option<JoinHandle<State>>, Refused> {
+    ) -> Result<Accepted, Refused> {
         if self.is_ending() {
             return Err(Refused::Ending);
         }
-        if let Some(queue) = &self.queue {
-            return queue.publish(id, terms, image).await.map(|()| None);
+        self.health().await.map_err(Refused::Unwell)?;
+        // The claim comes first: a job under way here is in the table until its result is in the store.
+        if self.queue.is_none() && !self.table.claim(id) {
+            return Ok(Accepted::UnderWay);
         }
-        if !self.table.claim(id) {
-            return Ok(None);
+        let accepted = match (self.stored(id).await, &self.queue) {
+            (Ok(Some(state)), _) => Ok(Accepted::Over(state)),
+            (Err(error), _) => Err(Refused::Unwell(error.to_string())),
+            (Ok(None), Some(queue)) => {
+                queue.publish(id, terms, image).await.map(|()| Accepted::UnderWay)
+            }
+            (Ok(None), None) => return self.begin(id, terms, image),
+        };
+        if self.queue.is_none() {
+            self.table.forget(id);
         }
+        accepted
+    }
+
+    /// Submits a job with a claimed id.
+    fn begin(self: &Arc<Self>, id: &Id, terms: Terms, image: Bytes) -> Result<Accepted, Refused> {
         match self.job(id, terms).submit(self.closure(id, terms, image)) {
             Ok(job) => {
                 self.table.submitted(id, job.cancel_handle());
@@ -138,7 +162,7 @@ impl Service {
                     service.settle(&id, &state).await;
                     state
                 };
-                Ok(Some(self.web.spawn(settled.instrument(Span::current()))))
+                Ok(Accepted::Begun(self.web.spawn(settled.instrument(Span::current()))))
             }
             Err(rejected) => {
                 self.table.forget(id);
@@ -229,6 +253,12 @@ impl Service {
         *lock(&self.ends).entry(state.name()).or_default() += 1;
         self.table.forget(id);
         self.send("result", &json!({ "id": id, "result": state }));
+    }
+
+    /// The result of a job that has ended.
+    pub async fn stored(&self, id: &Id) -> io::Result<Option<State>> {
+        let stored = self.store.get(id).await?;
+        Ok(stored.map(|bytes| serde_json::from_slice(&bytes)).transpose()?)
     }
 
     /// Says why jobs are not accepted now. After a failure, tries whether the store works again.

@@ -23,13 +23,13 @@ use thumbnails::client::{Client, Failure};
 #[derive(Parser)]
 struct Settings {
     /// The length of each measurement
-    #[arg(long, default_value_t = 5)]
+    #[arg(long, default_value_t = 10)]
     seconds: u64,
     /// How many jobs may wait
     #[arg(long, default_value_t = 16)]
     capacity: usize,
     /// Of the images, in pixels
-    #[arg(long, default_value_t = 600)]
+    #[arg(long, default_value_t = 1200)]
     side: u32,
 }
 

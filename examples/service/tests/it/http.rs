@@ -260,6 +260,32 @@ fn the_end_cancels_what_does_not_fit_into_its_time() {
 }
 
 #[test]
+fn a_killed_process_loses_jobs_but_no_results_and_a_client_may_ask_again() {
+    let folder = Folder::new();
+    let settings = ["--threads", "1", "--store", folder.path().to_str().unwrap()];
+    let killed = Service::try_start(&settings).unwrap();
+    assert_eq!(killed.post("wait_ms=60000", "stored", &quick(1)).body()["state"], "done");
+    killed.post("", "lost", slow());
+    killed.wait_for("lost", "running");
+    drop(killed);
+    let service = Service::try_start(&settings).unwrap();
+    assert_eq!((service.state("stored"), service.state("lost")), ("done".into(), "none".into()));
+    assert_eq!(service.post("wait_ms=60000", "lost", slow()).body()["state"], "done");
+}
+
+#[test]
+fn requests_with_one_key_at_the_same_time_are_one_job() {
+    let service = busy(&[]);
+    let post = || service.post("wait_ms=60000", "same", &quick(1)).body()["state"] == "done";
+    std::thread::scope(|scope| {
+        let posts: Vec<_> = (0..8).map(|_| scope.spawn(post)).collect();
+        assert!(posts.into_iter().all(|post| post.join().unwrap()));
+    });
+    let (_, report) = service.end();
+    assert!(report.contains(r#"{"done": 2}"#), "{report}");
+}
+
+#[test]
 fn metrics_and_the_log_tell_of_requests_jobs_and_stalls() {
     let service = busy(&["--stall-ms", "1"]);
     service.wait_for("busy", "done");

@@ -279,6 +279,9 @@ impl Builder {
     /// Sets what happens to a job that finds no room. Default: [`WhenFull::Block`], which makes the submitting
     /// thread wait. Has no effect without a [`capacity`](Self::capacity).
     ///
+    /// A future that submits to another pool would make its worker wait: use [`WhenFull::Reject`],
+    /// [`try_submit`](crate::Handle::try_submit), or [`reserve`](crate::JobBuilder::reserve), which waits without a thread.
+    ///
     /// ```
     /// use brigade::{Pool, Shutdown, WhenFull};
     /// let bounded = || Pool::builder().threads(1).capacity(1);
