@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use base64::prelude::{BASE64_STANDARD, Engine};
 use brigade::MetricsExporter;
 use bytes::Bytes;
-use futures_lite::{StreamExt, stream};
+use futures_lite::{StreamExt, future, stream};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited, StreamBody};
 use hyper::body::{Frame, Incoming};
@@ -17,10 +17,9 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::watch;
 
 use crate::jobs::{Id, State};
-use crate::service::{Accepted, Class, Refused, Service, Terms};
+use crate::service::{Accepted, Class, Refused, Service, Stage, Terms};
 
 type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
 
@@ -53,8 +52,6 @@ pub struct Http {
     pub service: Arc<Service>,
     pub exporters: Vec<MetricsExporter>,
     pub prometheus: PrometheusHandle,
-    /// Says when streams are to end.
-    pub end: watch::Receiver<bool>,
 }
 
 impl Http {
@@ -199,11 +196,13 @@ impl Http {
 
     /// Streams results and counts of the queue as they come. A client that is too slow misses some, and is told how many.
     fn events(&self) -> Answer {
-        let state = (self.service.subscribe(), self.end.clone());
-        let events = stream::unfold(state, |(mut events, mut end)| async {
-            let next = futures_lite::future::or(async { Some(events.recv().await) }, async {
-                end.wait_for(|ends| *ends).await.map_or(None, |_| None)
-            });
+        let state = (self.service.subscribe(), self.service.clone());
+        let events = stream::unfold(state, |(mut events, service)| async {
+            let end = async {
+                service.until(Stage::Ending).await;
+                None
+            };
+            let next = future::or(async { Some(events.recv().await) }, end);
             let bytes = match next.await? {
                 Ok(bytes) => bytes,
                 Err(RecvError::Lagged(missed)) => {
@@ -211,7 +210,7 @@ impl Http {
                 }
                 Err(RecvError::Closed) => return None,
             };
-            Some((Ok::<_, Infallible>(Frame::data(bytes)), (events, end)))
+            Some((Ok::<_, Infallible>(Frame::data(bytes)), (events, service)))
         });
         let body = BodyExt::boxed_unsync(StreamBody::new(events.boxed()));
         let mut answer = Response::new(body);

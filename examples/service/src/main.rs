@@ -25,13 +25,13 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use metrics_exporter_prometheus::PrometheusBuilder;
 use signal_hook::consts::{SIGINT, SIGTERM};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::Semaphore;
 use tracing::{Instrument, info, info_span, warn};
 
 use config::Settings;
 use http::Http;
 use queue::{Failure, Queue};
-use service::Service;
+use service::{Service, Stage};
 use store::Store;
 
 /// How often the page's counts change.
@@ -79,8 +79,7 @@ fn run(settings: Settings) -> Result<bool, Failure> {
     let service = Service::new(settings, web.handle(), work.handle(), store, queue);
     let exporters = vec![MetricsExporter::new(&web), MetricsExporter::new(&work)];
     exporters.iter().for_each(MetricsExporter::describe);
-    let (ends, end) = watch::channel(false);
-    let http = Http { service: service.clone(), exporters, prometheus, end: end.clone() };
+    let http = Http { service: service.clone(), exporters, prometheus };
 
     let (told, teller) = (service.clone(), web.job().every(TELL));
     let teller = teller.execute(move || told.tell_of_queue())?;
@@ -98,14 +97,13 @@ fn run(settings: Settings) -> Result<bool, Failure> {
         let listener = TcpListener::bind(listen).await?;
         // The tests, and whoever asked for any free port, read this line.
         println!("listening at http://{}", listener.local_addr()?);
-        future::or(stopped(signal), accept(listener, Arc::new(http), end)).await
+        future::or(stopped(signal), accept(listener, Arc::new(http))).await
     })?;
 
     // No new jobs; those that were accepted end, as far as the time goes. Then the answers and results that wait for them.
     info!("ending");
-    service.end();
+    service.enter(Stage::Ending);
     let by = Instant::now() + grace;
-    ends.send_replace(true);
     drop(taker);
     teller.cancel();
     let left = || by.saturating_duration_since(Instant::now());
@@ -114,6 +112,7 @@ fn run(settings: Settings) -> Result<bool, Failure> {
         // Running jobs look whether they are cancelled; none takes another second.
         report = work.shutdown(Shutdown::Discard.timeout(Duration::from_secs(1)));
     }
+    service.enter(Stage::GivenUp);
     web.shutdown(Shutdown::Finish.timeout(left().max(Duration::from_secs(1))));
     let without = service.table.len();
     println!(
@@ -138,11 +137,7 @@ async fn stopped(signal: UnixStream) -> io::Result<()> {
 }
 
 /// Accepts connections, as many at a time as the settings say; the others wait in the kernel.
-async fn accept(
-    listener: TcpListener,
-    http: Arc<Http>,
-    end: watch::Receiver<bool>,
-) -> io::Result<()> {
+async fn accept(listener: TcpListener, http: Arc<Http>) -> io::Result<()> {
     let places = Arc::new(Semaphore::new(http.service.settings.max_connections));
     loop {
         let place = places.clone().acquire_owned().await.map_err(io::Error::other)?;
@@ -155,7 +150,7 @@ async fn accept(
                 continue;
             }
         };
-        let connection = serve(stream, http.clone(), end.clone());
+        let connection = serve(stream, http.clone());
         let connection = async move {
             if let Err(error) = connection.await {
                 info!(%error, "a connection failed");
@@ -167,11 +162,8 @@ async fn accept(
 }
 
 /// Answers the requests of a connection; at the service's end, the last one of them.
-async fn serve(
-    stream: TcpStream,
-    http: Arc<Http>,
-    mut end: watch::Receiver<bool>,
-) -> hyper::Result<()> {
+async fn serve(stream: TcpStream, http: Arc<Http>) -> hyper::Result<()> {
+    let end = http.service.until(Stage::Ending);
     let mut protocol = http1::Builder::new();
     protocol.timer(HyperTimer).header_read_timeout(http.service.settings.client_time());
     let answer = service_fn(move |request| {
@@ -180,7 +172,7 @@ async fn serve(
     });
     let mut connection = std::pin::pin!(protocol.serve_connection(stream, answer));
     let ends = async {
-        _ = end.wait_for(|ends| *ends).await;
+        end.await;
         None
     };
     match future::or(async { Some(connection.as_mut().await) }, ends).await {

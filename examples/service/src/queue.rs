@@ -21,7 +21,7 @@ use tracing::{Instrument, info_span, warn};
 
 use crate::config::Settings;
 use crate::jobs::{self, Id};
-use crate::service::{Refused, Service, Terms};
+use crate::service::{Refused, Service, Stage, Terms};
 use crate::store::Store;
 
 /// The header with a job's [`Terms`].
@@ -185,10 +185,16 @@ impl Queue {
             return self.bury(message, &error).await;
         }
         let perform = service.perform(&id, terms, message.payload.clone());
-        match future::or(perform, signs_of_life(message, service.settings.ack_wait() / 3)).await {
-            true => message.double_ack().await,
-            false => message.ack_with(AckKind::Nak(None)).await,
+        let meanwhile = async {
+            let signs = signs_of_life(message, service.settings.ack_wait() / 3);
+            future::or(signs, service.until(Stage::GivenUp)).await;
+            false
+        };
+        if future::or(perform, meanwhile).await {
+            return message.double_ack().await;
         }
+        service.table.forget(&id);
+        message.double_ack_with(AckKind::Nak(None)).await
     }
 
     /// Moves a message to the dead letters.
@@ -205,7 +211,7 @@ impl Queue {
 }
 
 /// Tells the server, again and again, that the message is being worked on.
-async fn signs_of_life(message: &Message, period: Duration) -> bool {
+async fn signs_of_life(message: &Message, period: Duration) {
     loop {
         brigade::sleep(period).await;
         if let Err(error) = message.ack_with(AckKind::Progress).await {

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -11,7 +10,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use thumbnails::work;
-use tokio::sync::broadcast;
+use tokio::sync::{broadcast, watch};
 use tracing::{Instrument, Span, info, warn};
 
 use crate::config::Settings;
@@ -61,6 +60,16 @@ impl Terms {
     }
 }
 
+/// How far the end of the process has come.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub enum Stage {
+    Serving,
+    /// No new jobs; those that were accepted have some time.
+    Ending,
+    /// The time is over: what still runs is left to other processes.
+    GivenUp,
+}
+
 /// What became of a request for a job.
 pub enum Accepted {
     Begun(JoinHandle<State>),
@@ -97,7 +106,7 @@ pub struct Service {
     trouble: Mutex<Option<String>>,
     /// How many jobs ended in each way.
     ends: Mutex<BTreeMap<&'static str, u64>>,
-    is_ending: AtomicBool,
+    stage: watch::Sender<Stage>,
 }
 
 impl Service {
@@ -118,7 +127,7 @@ impl Service {
             events: broadcast::Sender::new(EVENTS),
             trouble: Mutex::default(),
             ends: Mutex::default(),
-            is_ending: AtomicBool::new(false),
+            stage: watch::Sender::new(Stage::Serving),
         })
     }
 
@@ -178,10 +187,7 @@ impl Service {
     pub async fn perform(self: &Arc<Self>, id: &Id, terms: Terms, image: Bytes) -> bool {
         self.table.claim(id);
         // The message has been taken, so this waits for room.
-        let Ok(room) = self.job(id, terms).reserve().await else {
-            self.table.forget(id);
-            return false;
-        };
+        let Ok(room) = self.job(id, terms).reserve().await else { return false };
         let outcome = match room.submit(self.closure(id, terms, image)) {
             Ok(job) => {
                 self.table.submitted(id, job.cancel_handle());
@@ -191,7 +197,6 @@ impl Service {
         };
         let state = ended(outcome, terms);
         if state == State::Cancelled && self.is_ending() {
-            self.table.forget(id);
             return false;
         }
         self.settle(id, &state).await;
@@ -284,14 +289,18 @@ impl Service {
         *lock(&self.trouble) = None;
     }
 
-    /// Refuses jobs from now on.
-    pub fn end(&self) {
-        // Ordering: Relaxed: the pools themselves reject jobs once they are shut down.
-        self.is_ending.store(true, Ordering::Relaxed);
+    pub fn enter(&self, stage: Stage) {
+        self.stage.send_replace(stage);
     }
 
     pub fn is_ending(&self) -> bool {
-        self.is_ending.load(Ordering::Relaxed)
+        *self.stage.borrow() >= Stage::Ending
+    }
+
+    /// Waits for a stage, or a later one.
+    pub fn until(&self, stage: Stage) -> impl Future<Output = ()> + Send + use<> {
+        let mut stages = self.stage.subscribe();
+        async move { _ = stages.wait_for(|now| *now >= stage).await }
     }
 
     /// How many jobs ended in each way.

@@ -216,7 +216,7 @@ fn a_disk_that_is_full_refuses_jobs_and_loses_no_result() {
 
     limit("unlimited:unlimited");
     eventually("both results are stored", || store() == 2);
-    assert_eq!(service.state("waits"), "done");
+    service.wait_for("waits", "done");
     assert_eq!(service.post("wait_ms=60000", "refused", &quick(2)).body()["state"], "done");
 }
 
