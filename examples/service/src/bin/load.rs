@@ -168,6 +168,13 @@ fn image(side: u32) -> Result<Bytes, Failure> {
     Ok(file.into_inner().into())
 }
 
+fn millis(time: Duration) -> String {
+    match time.as_secs_f64() * 1e3 {
+        short if short < 10.0 => format!("{short:.1}"),
+        long => format!("{long:.0}"),
+    }
+}
+
 fn main() -> Result<(), Failure> {
     let settings = Settings::parse();
     let time = Duration::from_secs(settings.seconds);
@@ -175,34 +182,36 @@ fn main() -> Result<(), Failure> {
     let store = std::env::temp_dir().join(format!("thumbnails-load-{}", std::process::id()));
     fs::create_dir_all(&store)?;
     // A queue without a limit is one that no load here fills.
-    let servers = [("thumbnails", "brigade"), ("on_tokio", "tokio")];
     let bounds = [(settings.capacity, settings.capacity.to_string()), (1_000_000, "none".into())];
     let full = {
         let (_server, address) = Server::start("thumbnails", &store, settings.capacity)?;
         pool.block_on(capacity(address, &image, time))?
     };
-    println!("{full:.0} jobs a second of {} kB each are 100 %\n", image.len() / 1000);
-    println!(
-        "| service on | queue | load | served/s | refused | p50 ms | p99 ms | healthz p99 ms |"
-    );
-    println!("|---|---|---|---|---|---|---|---|");
+    println!("100 % are {full:.0} jobs a second, of {} kB each", image.len() / 1000);
+    println!("in each cell: the service, the same on tokio\n");
+    println!("| queue | load | served/s | refused % | p50 ms | p99 ms | healthz p99 ms |");
+    println!("|---|---|---|---|---|---|---|");
     for (bound, named) in bounds {
         for percent in LOADS {
-            for (program, on) in servers {
+            // A figure of each server in each column but the first two.
+            let mut columns = vec![Vec::new(); 5];
+            for program in ["thumbnails", "on_tokio"] {
                 let (_server, address) = Server::start(program, &store, bound)?;
                 let rate = full * f64::from(percent) / 100.0;
                 let begun = Instant::now();
                 let (mut times, mut asked) = pool.block_on(load(address, &image, rate, time))?;
                 let served = times.served.len();
-                let refused = 100 * times.refused / (served + times.refused).max(1);
-                let [p50, p99] =
-                    [50, 99].map(|percent| times.percentile(percent).as_secs_f64() * 1e3);
-                println!(
-                    "| {on} | {named} | {percent} % | {:.0} | {refused} % | {p50:.1} | {p99:.1} | {:.1} |",
-                    served as f64 / begun.elapsed().as_secs_f64(),
-                    asked.percentile(99).as_secs_f64() * 1e3,
-                );
+                let figures = [
+                    format!("{:.0}", served as f64 / begun.elapsed().as_secs_f64()),
+                    (100 * times.refused / (served + times.refused).max(1)).to_string(),
+                    millis(times.percentile(50)),
+                    millis(times.percentile(99)),
+                    millis(asked.percentile(99)),
+                ];
+                columns.iter_mut().zip(figures).for_each(|(column, figure)| column.push(figure));
             }
+            let columns: Vec<_> = columns.iter().map(|column| column.join(", ")).collect();
+            println!("| {named} | {percent} % | {} |", columns.join(" | "));
         }
     }
     fs::remove_dir_all(store)?;
