@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use brigade::CancelHandle;
 use serde::{Deserialize, Serialize};
@@ -71,8 +71,8 @@ struct Job {
 }
 
 /// The jobs that this process has accepted, until their results are stored.
-#[derive(Default)]
-pub struct Table(Mutex<HashMap<Id, Job>>);
+#[derive(Clone, Default)]
+pub struct Table(Arc<Mutex<HashMap<Id, Job>>>);
 
 impl Table {
     fn lock(&self) -> MutexGuard<'_, HashMap<Id, Job>> {
@@ -80,12 +80,12 @@ impl Table {
     }
 
     /// Takes a name for a job, unless a job under way has it.
-    pub fn claim(&self, id: &Id) -> bool {
+    pub fn claim(&self, id: &Id) -> Option<Claim> {
         match self.lock().entry(id.clone()) {
-            Entry::Occupied(_) => false,
+            Entry::Occupied(_) => None,
             Entry::Vacant(place) => {
                 place.insert(Job { state: State::Queued, cancel: None });
-                true
+                Some(Claim { table: self.clone(), id: id.clone() })
             }
         }
     }
@@ -102,10 +102,6 @@ impl Table {
         }
     }
 
-    pub fn forget(&self, id: &Id) {
-        self.lock().remove(id);
-    }
-
     pub fn state(&self, id: &Id) -> Option<State> {
         self.lock().get(id).map(|job| job.state.clone())
     }
@@ -118,5 +114,43 @@ impl Table {
 
     pub fn len(&self) -> usize {
         self.lock().len()
+    }
+}
+
+/// A job's place in the table, until this is dropped: also with a request whose client has gone.
+pub struct Claim {
+    table: Table,
+    pub id: Id,
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        self.table.lock().remove(&self.id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_free_again_when_its_claim_is_dropped() {
+        let (table, id) = (Table::default(), Id::new("one").unwrap());
+        let claim = table.claim(&id).unwrap();
+        assert!(table.claim(&id).is_none() && table.state(&id) == Some(State::Queued));
+        table.begun(&id);
+        assert_eq!(table.state(&id), Some(State::Running));
+        drop(claim);
+        assert!(table.state(&id).is_none() && table.len() == 0 && table.claim(&id).is_some());
+    }
+
+    #[test]
+    fn an_id_is_a_name_of_a_file_and_of_a_subject() {
+        let long = "a".repeat(65);
+        for bad in ["", ".", "..", "a/b", "a.b", "a b", "*", ">", "é", &long] {
+            assert_eq!(Id::new(bad), None, "{bad}");
+        }
+        assert!(Id::new("A-z_09").is_some() && Id::new(&long[1..]).is_some());
+        assert_ne!(Id::random(), Id::random());
     }
 }

@@ -178,13 +178,15 @@ impl Queue {
             // Its process died between the result and the acknowledgement.
             return message.double_ack().await;
         }
+        // Otherwise it was delivered again although it is under way here; its next delivery finds the result.
+        let Some(claim) = service.table.claim(&id) else { return Ok(()) };
         let times = message.info()?.delivered - 1;
         if times >= service.settings.max_deliveries {
-            let error = format!("given up: begun {times} times, and each time its process died");
-            service.settle(&id, &jobs::State::Failed { error: error.clone() }).await;
+            let error = format!("given up: begun {times} times, without a result");
+            service.settle(claim, &jobs::State::Failed { error: error.clone() }).await;
             return self.bury(message, &error).await;
         }
-        let perform = service.perform(&id, terms, message.payload.clone());
+        let perform = service.perform(claim, terms, message.payload.clone());
         let meanwhile = async {
             let signs = signs_of_life(message, service.settings.ack_wait() / 3);
             future::or(signs, service.until(Stage::GivenUp)).await;
@@ -193,7 +195,6 @@ impl Queue {
         if future::or(perform, meanwhile).await {
             return message.double_ack().await;
         }
-        service.table.forget(&id);
         message.double_ack_with(AckKind::Nak(None)).await
     }
 

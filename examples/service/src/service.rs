@@ -14,7 +14,7 @@ use tokio::sync::{broadcast, watch};
 use tracing::{Instrument, Span, info, warn};
 
 use crate::config::Settings;
-use crate::jobs::{Id, State, Table};
+use crate::jobs::{Claim, Id, State, Table};
 use crate::queue::Queue;
 use crate::store::Store;
 
@@ -142,64 +142,44 @@ impl Service {
             return Err(Refused::Ending);
         }
         self.health().await.map_err(Refused::Unwell)?;
+        if let Some(queue) = &self.queue {
+            return match self.stored(id).await.map_err(unwell)? {
+                Some(state) => Ok(Accepted::Over(state)),
+                None => queue.publish(id, terms, image).await.map(|()| Accepted::UnderWay),
+            };
+        }
         // The claim comes first: a job under way here is in the table until its result is in the store.
-        if self.queue.is_none() && !self.table.claim(id) {
-            return Ok(Accepted::UnderWay);
+        let Some(claim) = self.table.claim(id) else { return Ok(Accepted::UnderWay) };
+        if let Some(state) = self.stored(id).await.map_err(unwell)? {
+            return Ok(Accepted::Over(state));
         }
-        let accepted = match (self.stored(id).await, &self.queue) {
-            (Ok(Some(state)), _) => Ok(Accepted::Over(state)),
-            (Err(error), _) => Err(Refused::Unwell(error.to_string())),
-            (Ok(None), Some(queue)) => {
-                queue.publish(id, terms, image).await.map(|()| Accepted::UnderWay)
-            }
-            (Ok(None), None) => return self.begin(id, terms, image),
+        let job = self.job(id, terms).submit(self.closure(id, terms, image));
+        let job = job.map_err(|rejected| match rejected.reason() {
+            Reason::Full => Refused::Full,
+            _ => Refused::Ending,
+        })?;
+        self.table.submitted(id, job.cancel_handle());
+        let service = self.clone();
+        let settled = async move {
+            let state = ended(job.await, terms);
+            service.settle(claim, &state).await;
+            state
         };
-        if self.queue.is_none() {
-            self.table.forget(id);
-        }
-        accepted
-    }
-
-    /// Submits a job with a claimed id.
-    fn begin(self: &Arc<Self>, id: &Id, terms: Terms, image: Bytes) -> Result<Accepted, Refused> {
-        match self.job(id, terms).submit(self.closure(id, terms, image)) {
-            Ok(job) => {
-                self.table.submitted(id, job.cancel_handle());
-                let (service, id) = (self.clone(), id.clone());
-                let settled = async move {
-                    let state = ended(job.await, terms);
-                    service.settle(&id, &state).await;
-                    state
-                };
-                Ok(Accepted::Begun(self.web.spawn(settled.instrument(Span::current()))))
-            }
-            Err(rejected) => {
-                self.table.forget(id);
-                Err(match rejected.reason() {
-                    Reason::Full => Refused::Full,
-                    _ => Refused::Ending,
-                })
-            }
-        }
+        Ok(Accepted::Begun(self.web.spawn(settled.instrument(Span::current()))))
     }
 
     /// Does a job of the queue, and stores its result. Returns `false` if another process should do it, as this one ends.
-    pub async fn perform(self: &Arc<Self>, id: &Id, terms: Terms, image: Bytes) -> bool {
-        self.table.claim(id);
+    pub async fn perform(self: &Arc<Self>, claim: Claim, terms: Terms, image: Bytes) -> bool {
+        let id = &claim.id;
         // The message has been taken, so this waits for room.
         let Ok(room) = self.job(id, terms).reserve().await else { return false };
-        let outcome = match room.submit(self.closure(id, terms, image)) {
-            Ok(job) => {
-                self.table.submitted(id, job.cancel_handle());
-                job.await
-            }
-            Err(_) => Err(JoinError::Cancelled),
-        };
-        let state = ended(outcome, terms);
+        let Ok(job) = room.submit(self.closure(id, terms, image)) else { return false };
+        self.table.submitted(id, job.cancel_handle());
+        let state = ended(job.await, terms);
         if state == State::Cancelled && self.is_ending() {
             return false;
         }
-        self.settle(id, &state).await;
+        self.settle(claim, &state).await;
         true
     }
 
@@ -238,10 +218,11 @@ impl Service {
     }
 
     /// Stores how a job ended, however long it takes: nothing that was accepted is lost while this process lives.
-    pub async fn settle(&self, id: &Id, state: &State) {
+    pub async fn settle(&self, claim: Claim, state: &State) {
+        let id = claim.id.clone();
         let bytes = Bytes::from(serde_json::to_vec(state).expect("a state is plain data"));
         loop {
-            match self.store.put_once(id, bytes.clone()).await {
+            match self.store.put_once(&id, bytes.clone()).await {
                 Ok(is_first) => {
                     self.recover();
                     info!(%id, state = state.name(), is_first, "stored");
@@ -256,7 +237,7 @@ impl Service {
         }
         metrics::counter!("thumbnails_jobs_total", "state" => state.name()).increment(1);
         *lock(&self.ends).entry(state.name()).or_default() += 1;
-        self.table.forget(id);
+        drop(claim);
         self.send("result", &json!({ "id": id, "result": state }));
     }
 
@@ -344,6 +325,10 @@ fn ended(outcome: Result<State, JoinError>, terms: Terms) -> State {
         },
         Err(error) => State::Failed { error: error.to_string() },
     }
+}
+
+fn unwell(error: io::Error) -> Refused {
+    Refused::Unwell(error.to_string())
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
