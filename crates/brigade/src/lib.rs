@@ -337,8 +337,7 @@ pub use values::{
     WorkerMetrics,
 };
 
-/// The examples of the READMEs: of this package, and of the project.
+/// The examples of the package's page.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
-#[doc = include_str!("../../../README.md")]
 struct Readme;
