@@ -56,17 +56,17 @@ settings! {
     queue_capacity: i64 = 100_000;
     /// For how long a message may be without a sign of life before another process gets it
     ack_wait_ms: u64 = 30_000;
-    /// How often a job is begun before it becomes a dead letter
-    max_deliveries: i64 = 5;
+    /// How often a job may be begun without a result before it becomes a dead letter
+    max_attempts: u32 = 5;
     /// The threads that compute; 0 is one for each CPU
     threads: usize = 0;
     /// How many jobs may wait for a thread
     capacity: usize = 64;
     /// The largest image, in bytes
     max_body: usize = 8 << 20;
-    /// How many connections are served at a time
-    max_connections: usize = 1024;
-    /// How long a client may take for its headers, and for its image
+    /// How many connections are served at a time; each may have an image in memory
+    max_connections: usize = 256;
+    /// How long a client may take to send its headers, to send its image, and to read
     client_ms: u64 = 10_000;
     /// A job that has run for so long is logged
     stall_ms: u64 = 1_000;

@@ -19,8 +19,8 @@ pub fn create(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<bool> {
     let wrote = write();
     _ = fs::remove_file(&part);
     match wrote {
-        Ok(()) => File::open(folder)?.sync_all().map(|()| true),
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
-        Err(error) => Err(error),
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
+        // Also a file that was there: its folder may not have been synchronized.
+        wrote => File::open(folder)?.sync_all().map(|()| wrote.is_ok()),
     }
 }

@@ -11,7 +11,7 @@ use futures_lite::{StreamExt, future, stream};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited, StreamBody};
 use hyper::body::{Frame, Incoming};
-use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, LOCATION, RETRY_AFTER};
+use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, LOCATION, RETRY_AFTER};
 use hyper::{Method, Request, Response, StatusCode};
 use metrics_exporter_prometheus::PrometheusHandle;
 use serde::Deserialize;
@@ -23,8 +23,11 @@ use crate::service::{Accepted, Class, Refused, Service, Stage, Terms};
 
 type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
 
-/// How often a client that waits for a job of the queue, or of another request, has the store looked at.
+/// How long to wait before the second look for a result, and twice as long before each further one, up to a second.
 const LOOK: Duration = Duration::from_millis(20);
+
+/// The longest wait for a result.
+const MAX_WAIT: Duration = Duration::from_secs(60);
 
 /// The longest side of a thumbnail.
 const MAX_SIDE: u32 = 1024;
@@ -57,10 +60,10 @@ pub struct Http {
 impl Http {
     pub async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Result<Answer, Infallible> {
         let path = request.uri().path().to_owned();
-        let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
+        let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
         let answer = match (request.method(), parts.as_slice()) {
             (&Method::GET, [""]) => text("text/html; charset=utf-8", include_str!("page.html")),
-            (&Method::GET, ["healthz"]) => self.health().await,
+            (&Method::GET, ["healthz"]) => self.health(),
             (&Method::GET, ["metrics"]) => {
                 self.exporters.iter().for_each(MetricsExporter::export);
                 text("text/plain; version=0.0.4", self.prometheus.render())
@@ -72,11 +75,12 @@ impl Http {
                 (Some(id), &Method::GET, []) => self.get(&id).await,
                 (Some(id), &Method::GET, ["thumbnail"]) => self.thumbnail(&id).await,
                 (Some(id), &Method::DELETE, []) => self.cancel(&id),
-                _ => error(StatusCode::METHOD_NOT_ALLOWED, "a job may be read and deleted"),
+                (Some(_), _, []) => not_allowed("GET, DELETE"),
+                (Some(_), _, ["thumbnail"]) => not_allowed("GET"),
+                _ => error(StatusCode::NOT_FOUND, "there is nothing at this path"),
             },
-            (_, ["" | "healthz" | "metrics" | "events" | "jobs"]) => {
-                error(StatusCode::METHOD_NOT_ALLOWED, "this path has another method")
-            }
+            (_, ["jobs"]) => not_allowed("POST"),
+            (_, ["" | "healthz" | "metrics" | "events"]) => not_allowed("GET"),
             _ => error(StatusCode::NOT_FOUND, "there is nothing at this path"),
         };
         let status = answer.status().as_str().to_owned();
@@ -84,8 +88,8 @@ impl Http {
         Ok(answer)
     }
 
-    async fn health(&self) -> Answer {
-        match self.service.health().await {
+    fn health(&self) -> Answer {
+        match self.service.health() {
             _ if self.service.is_ending() => refused(&Refused::Ending),
             Ok(()) => text("text/plain", "ok\n"),
             Err(trouble) => refused(&Refused::Unwell(trouble)),
@@ -112,7 +116,8 @@ impl Http {
             },
         };
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let deadline = query.deadline_ms.map(|millis| now.as_millis() as u64 + millis);
+        let now = now.as_millis() as u64;
+        let deadline = query.deadline_ms.map(|millis| now.saturating_add(millis));
         let terms = Terms { side: query.side, class: query.priority, deadline };
 
         let settings = &self.service.settings;
@@ -134,19 +139,28 @@ impl Http {
                 Accepted::Begun(job) => job.await.ok(),
                 Accepted::Over(state) => Some(state),
                 Accepted::UnderWay if query.wait_ms == 0 => None,
-                Accepted::UnderWay => loop {
-                    if let Ok(Some(state)) = self.service.stored(&id).await {
-                        break Some(state);
-                    }
-                    brigade::sleep(LOOK).await;
-                },
+                Accepted::UnderWay => self.look_for(&id).await,
             }
         };
-        let end = brigade::timeout(Duration::from_millis(query.wait_ms), end).await;
+        let wait = Duration::from_millis(query.wait_ms).min(MAX_WAIT);
+        let end = brigade::timeout(wait, end).await;
         match end.ok().flatten() {
             Some(state) => of_job(StatusCode::OK, &id, &state),
             None => of_job(StatusCode::ACCEPTED, &id, &State::Queued),
         }
+    }
+
+    /// Waits for the result of a job of the queue, or of another request; at most until the service ends.
+    async fn look_for(&self, id: &Id) -> Option<State> {
+        let mut pause = LOOK;
+        while !self.service.is_ending() {
+            if let Ok(Some(state)) = self.service.stored(id).await {
+                return Some(state);
+            }
+            brigade::sleep(pause).await;
+            pause = (pause * 2).min(Duration::from_secs(1));
+        }
+        None
     }
 
     async fn get(&self, id: &Id) -> Answer {
@@ -179,19 +193,22 @@ impl Http {
         if let Some(state) = self.service.table.state(id) {
             return Ok(state);
         }
-        match self.service.stored(id).await {
-            Ok(Some(state)) => return Ok(state),
-            Ok(None) => {}
-            Err(wrong) => return Err(refused(&Refused::Unwell(wrong.to_string()))),
+        let unwell = |wrong: String| refused(&Refused::Unwell(wrong));
+        let has = match (self.service.stored(id).await, &self.service.queue) {
+            (Ok(Some(state)), _) => return Ok(state),
+            (Ok(None), None) => false,
+            (Ok(None), Some(queue)) => {
+                queue.has(id).await.map_err(|wrong| unwell(wrong.to_string()))?
+            }
+            (Err(wrong), _) => return Err(unwell(wrong.to_string())),
+        };
+        if has {
+            return Ok(State::Queued);
         }
-        match &self.service.queue {
-            Some(queue) => match queue.has(id).await {
-                Ok(true) => Ok(State::Queued),
-                Ok(false) => Err(error(StatusCode::NOT_FOUND, "no such job")),
-                Err(wrong) => Err(refused(&Refused::Unwell(wrong.to_string()))),
-            },
-            None => Err(error(StatusCode::NOT_FOUND, "no such job")),
-        }
+        // It may have left the queue since the first look.
+        let stored = self.service.stored(id).await;
+        let none = || error(StatusCode::NOT_FOUND, "no such job");
+        stored.map_err(|wrong| unwell(wrong.to_string()))?.ok_or_else(none)
     }
 
     /// Streams results and counts of the queue as they come. A client that is too slow misses some, and is told how many.
@@ -235,6 +252,12 @@ fn json(status: StatusCode, value: &Value) -> Answer {
 
 fn error(status: StatusCode, error: &str) -> Answer {
     json(status, &json!({ "error": error }))
+}
+
+fn not_allowed(methods: &'static str) -> Answer {
+    let mut answer = error(StatusCode::METHOD_NOT_ALLOWED, &format!("allowed here: {methods}"));
+    answer.headers_mut().insert(ALLOW, HeaderValue::from_static(methods));
+    answer
 }
 
 /// A job's id and state, and where to ask for it.

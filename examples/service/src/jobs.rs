@@ -67,10 +67,13 @@ impl State {
 /// A job under way.
 struct Job {
     state: State,
+    /// `None` while the request for the job may yet be refused.
     cancel: Option<CancelHandle>,
+    /// By a client.
+    is_cancelled: bool,
 }
 
-/// The jobs that this process has accepted, until their results are stored.
+/// The jobs of this process, until their results are stored.
 #[derive(Clone, Default)]
 pub struct Table(Arc<Mutex<HashMap<Id, Job>>>);
 
@@ -84,7 +87,7 @@ impl Table {
         match self.lock().entry(id.clone()) {
             Entry::Occupied(_) => None,
             Entry::Vacant(place) => {
-                place.insert(Job { state: State::Queued, cancel: None });
+                place.insert(Job { state: State::Queued, cancel: None, is_cancelled: false });
                 Some(Claim { table: self.clone(), id: id.clone() })
             }
         }
@@ -106,10 +109,23 @@ impl Table {
         self.lock().get(id).map(|job| job.state.clone())
     }
 
-    /// Cancels a job: one that runs stops soon. Returns `false` if it is not here.
+    /// Whether the job has been accepted.
+    pub fn is_submitted(&self, id: &Id) -> bool {
+        self.lock().get(id).is_some_and(|job| job.cancel.is_some())
+    }
+
+    /// Cancels a job: a running job stops soon. Returns `false` if it is not here.
     pub fn cancel(&self, id: &Id) -> bool {
-        let cancel = self.lock().get(id).and_then(|job| job.cancel.clone());
+        let cancel = self.lock().get_mut(id).and_then(|job| {
+            job.is_cancelled = true;
+            job.cancel.clone()
+        });
         cancel.map(|cancel| cancel.cancel()).is_some()
+    }
+
+    /// Whether a client has cancelled the job.
+    pub fn is_cancelled(&self, id: &Id) -> bool {
+        self.lock().get(id).is_some_and(|job| job.is_cancelled)
     }
 
     pub fn len(&self) -> usize {

@@ -1,7 +1,7 @@
 //! A service that makes thumbnails, on brigade: see its README.
 //!
-//! Two pools: `web` has the connections, which wait most of the time; `work` computes, and has a capacity. So a request is
-//! answered, if only by a refusal, while all threads of the other pool are busy.
+//! Three pools: `web` has the connections, which wait most of the time; `work` computes, and has a capacity; `files` reads and
+//! writes. So a request is answered, if only by a refusal, while all threads of the other pools are busy.
 
 mod config;
 mod http;
@@ -10,6 +10,7 @@ mod queue;
 mod service;
 mod store;
 
+use std::error::Error;
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
@@ -25,6 +26,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use metrics_exporter_prometheus::PrometheusBuilder;
 use signal_hook::consts::{SIGINT, SIGTERM};
+use socket2::SockRef;
 use tokio::sync::Semaphore;
 use tracing::{Instrument, info, info_span, warn};
 
@@ -36,6 +38,9 @@ use store::Store;
 
 /// How often the page's counts change.
 const TELL: Duration = Duration::from_millis(500);
+
+/// How long the end waits for what has been cancelled.
+const LAST: Duration = Duration::from_secs(1);
 
 /// The bounds of the histogram's buckets, in seconds.
 const BUCKETS: [f64; 9] = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0];
@@ -68,8 +73,11 @@ fn run(settings: Settings) -> Result<bool, Failure> {
     let work = work.trace_jobs().on_stall(Duration::from_millis(settings.stall_ms), stalled);
     let work = work.build()?;
 
+    // Files block their threads, and wait for a disk.
+    let files = Pool::builder().pool_name("files").name("files").threads(4).build()?;
+
     let (queue, store) = match settings.queue.as_str() {
-        "" => (None, Store::folder(&settings.store)?),
+        "" => (None, Store::folder(settings.store.clone(), files.handle())?),
         _ => {
             let (queue, store) = web.block_on(Queue::connect(&settings).compat())?;
             (Some(queue), store)
@@ -83,18 +91,14 @@ fn run(settings: Settings) -> Result<bool, Failure> {
 
     let (told, teller) = (service.clone(), web.job().every(TELL));
     let teller = teller.execute(move || told.tell_of_queue())?;
-    let taker = service.queue.is_some().then(|| {
-        let service = service.clone();
-        let take = async move {
-            if let Some(queue) = &service.queue {
-                queue.take(&service).await;
-            }
-        };
-        web.spawn(take).cancel_on_drop()
-    });
-    let signal = signal()?;
+    let (signal, taker) = (signal()?, service.clone());
     web.block_on(async {
         let listener = TcpListener::bind(listen).await?;
+        web.spawn(async move {
+            if let Some(queue) = &taker.queue {
+                queue.take(&taker).await;
+            }
+        });
         // The tests, and whoever asked for any free port, read this line.
         println!("listening at http://{}", listener.local_addr()?);
         future::or(stopped(signal), accept(listener, Arc::new(http))).await
@@ -104,16 +108,19 @@ fn run(settings: Settings) -> Result<bool, Failure> {
     info!("ending");
     service.enter(Stage::Ending);
     let by = Instant::now() + grace;
-    drop(taker);
     teller.cancel();
     let left = || by.saturating_duration_since(Instant::now());
     let mut report = work.shutdown(Shutdown::Finish.timeout(left()));
     if report.still_running > 0 {
-        // Running jobs look whether they are cancelled; none takes another second.
-        report = work.shutdown(Shutdown::Discard.timeout(Duration::from_secs(1)));
+        // Running jobs are asked to stop.
+        report = work.shutdown(Shutdown::Discard.timeout(LAST));
     }
+    let rest = web.shutdown(Shutdown::Finish.timeout(left()));
     service.enter(Stage::GivenUp);
-    web.shutdown(Shutdown::Finish.timeout(left().max(Duration::from_secs(1))));
+    if rest.still_running > 0 {
+        web.shutdown(Shutdown::Finish.timeout(LAST));
+    }
+    files.shutdown(Shutdown::Discard.timeout(LAST));
     let without = service.table.len();
     println!(
         "ended: {:?}, {} discarded, {without} without a result",
@@ -150,10 +157,15 @@ async fn accept(listener: TcpListener, http: Arc<Http>) -> io::Result<()> {
                 continue;
             }
         };
+        // A client that reads nothing for this long has gone, as has a client that sends nothing (`serve`).
+        let time = http.service.settings.client_time();
+        if let Err(error) = SockRef::from(&stream).set_tcp_user_timeout(Some(time)) {
+            warn!(%error, "no limit for slow readers");
+        }
         let connection = serve(stream, http.clone());
         let connection = async move {
             if let Err(error) = connection.await {
-                info!(%error, "a connection failed");
+                info!(error = &error as &dyn Error, "a connection failed");
             }
             drop(place);
         };

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use thumbnails::work;
-use tokio::sync::{broadcast, watch};
+use tokio::sync::{Semaphore, broadcast, watch};
 use tracing::{Instrument, Span, info, warn};
 
 use crate::config::Settings;
@@ -102,8 +102,10 @@ pub struct Service {
     pub store: Store,
     pub queue: Option<Queue>,
     events: broadcast::Sender<Bytes>,
-    /// Why the last attempt to store a result failed.
-    trouble: Mutex<Option<String>>,
+    /// How many results can't be stored, and why.
+    trouble: Mutex<(usize, String)>,
+    /// Room for jobs in this process, from their acceptance to their stored results.
+    room: Arc<Semaphore>,
     /// How many jobs ended in each way.
     ends: Mutex<BTreeMap<&'static str, u64>>,
     stage: watch::Sender<Stage>,
@@ -117,8 +119,11 @@ impl Service {
         store: Store,
         queue: Option<Queue>,
     ) -> Arc<Self> {
+        // Waiting, running, and being stored.
+        let room = settings.capacity + 2 * *work.size().end();
         Arc::new(Self {
             settings,
+            room: Arc::new(Semaphore::new(room)),
             web,
             work,
             table: Table::default(),
@@ -141,7 +146,7 @@ impl Service {
         if self.is_ending() {
             return Err(Refused::Ending);
         }
-        self.health().await.map_err(Refused::Unwell)?;
+        self.health().map_err(Refused::Unwell)?;
         if let Some(queue) = &self.queue {
             return match self.stored(id).await.map_err(unwell)? {
                 Some(state) => Ok(Accepted::Over(state)),
@@ -149,10 +154,15 @@ impl Service {
             };
         }
         // The claim comes first: a job under way here is in the table until its result is in the store.
-        let Some(claim) = self.table.claim(id) else { return Ok(Accepted::UnderWay) };
+        let Some(claim) = self.table.claim(id) else {
+            // The other request may yet be refused.
+            let is_submitted = self.table.is_submitted(id);
+            return if is_submitted { Ok(Accepted::UnderWay) } else { Err(Refused::Full) };
+        };
         if let Some(state) = self.stored(id).await.map_err(unwell)? {
             return Ok(Accepted::Over(state));
         }
+        let room = self.room.clone().try_acquire_owned().map_err(|_| Refused::Full)?;
         let job = self.job(id, terms).submit(self.closure(id, terms, image));
         let job = job.map_err(|rejected| match rejected.reason() {
             Reason::Full => Refused::Full,
@@ -163,6 +173,7 @@ impl Service {
         let settled = async move {
             let state = ended(job.await, terms);
             service.settle(claim, &state).await;
+            drop(room);
             state
         };
         Ok(Accepted::Begun(self.web.spawn(settled.instrument(Span::current()))))
@@ -176,7 +187,7 @@ impl Service {
         let Ok(job) = room.submit(self.closure(id, terms, image)) else { return false };
         self.table.submitted(id, job.cancel_handle());
         let state = ended(job.await, terms);
-        if state == State::Cancelled && self.is_ending() {
+        if state == State::Cancelled && self.is_ending() && !self.table.is_cancelled(id) {
             return false;
         }
         self.settle(claim, &state).await;
@@ -220,25 +231,39 @@ impl Service {
     /// Stores how a job ended, however long it takes: nothing that was accepted is lost while this process lives.
     pub async fn settle(&self, claim: Claim, state: &State) {
         let id = claim.id.clone();
-        let bytes = Bytes::from(serde_json::to_vec(state).expect("a state is plain data"));
-        loop {
+        let too_large = State::Failed { error: "the thumbnail is too large for the store".into() };
+        let (bytes, state) = match encode(state) {
+            bytes if bytes.len() > self.store.limit() => (encode(&too_large), &too_large),
+            bytes => (bytes, state),
+        };
+        let mut has_failed = false;
+        let is_first = loop {
             match self.store.put_once(&id, bytes.clone()).await {
-                Ok(is_first) => {
-                    self.recover();
-                    info!(%id, state = state.name(), is_first, "stored");
-                    break;
-                }
+                Ok(is_first) => break is_first,
                 Err(error) => {
                     warn!(%id, %error, "can't store a result; trying again");
-                    self.suffer(error.to_string());
+                    self.suffer(usize::from(!has_failed), error.to_string());
+                    has_failed = true;
                     brigade::sleep(RETRY).await;
                 }
             }
+        };
+        lock(&self.trouble).0 -= usize::from(has_failed);
+        info!(%id, state = state.name(), is_first, "stored");
+        if is_first {
+            metrics::counter!("thumbnails_jobs_total", "state" => state.name()).increment(1);
+            *lock(&self.ends).entry(state.name()).or_default() += 1;
         }
-        metrics::counter!("thumbnails_jobs_total", "state" => state.name()).increment(1);
-        *lock(&self.ends).entry(state.name()).or_default() += 1;
         drop(claim);
-        self.send("result", &json!({ "id": id, "result": state }));
+        if is_first {
+            self.send("result", || json!({ "id": id, "result": state }));
+        }
+    }
+
+    /// Notes that so many more results can't be stored.
+    fn suffer(&self, more: usize, error: String) {
+        let mut trouble = lock(&self.trouble);
+        *trouble = (trouble.0 + more, error);
     }
 
     /// The result of a job that has ended.
@@ -247,27 +272,15 @@ impl Service {
         Ok(stored.map(|bytes| serde_json::from_slice(&bytes)).transpose()?)
     }
 
-    /// Says why jobs are not accepted now. After a failure, tries whether the store works again.
-    pub async fn health(&self) -> Result<(), String> {
+    /// Says why jobs are not accepted now.
+    pub fn health(&self) -> Result<(), String> {
         if self.queue.as_ref().is_some_and(|queue| !queue.is_connected()) {
             return Err("there is no connection to the queue".into());
         }
-        let Some(trouble) = lock(&self.trouble).clone() else { return Ok(()) };
-        match self.store.probe().await {
-            Ok(()) => {
-                self.recover();
-                Ok(())
-            }
-            Err(_) => Err(trouble),
+        match &*lock(&self.trouble) {
+            (0, _) => Ok(()),
+            (results, error) => Err(format!("{results} results can't be stored: {error}")),
         }
-    }
-
-    fn suffer(&self, trouble: String) {
-        *lock(&self.trouble) = Some(trouble);
-    }
-
-    fn recover(&self) {
-        *lock(&self.trouble) = None;
     }
 
     pub fn enter(&self, stage: Stage) {
@@ -295,23 +308,24 @@ impl Service {
 
     /// Tells those that listen how many jobs there are.
     pub fn tell_of_queue(&self) {
-        if self.events.receiver_count() > 0 {
+        self.send("queue", || {
             let metrics = self.work.metrics();
-            let counts = json!({
+            json!({
                 "queued": metrics.queued,
                 "running": metrics.running,
                 "capacity": self.settings.capacity,
                 "rejected": metrics.rejected,
                 "ends": self.ends(),
-            });
-            self.send("queue", &counts);
-        }
+            })
+        });
     }
 
     /// Sends an event to all that listen, in the form of server-sent events.
-    fn send(&self, event: &str, data: &serde_json::Value) {
-        // An error says that nobody listens.
-        _ = self.events.send(format!("event: {event}\ndata: {data}\n\n").into());
+    fn send(&self, event: &str, data: impl FnOnce() -> serde_json::Value) {
+        if self.events.receiver_count() > 0 {
+            // An error says that the last listener has gone.
+            _ = self.events.send(format!("event: {event}\ndata: {}\n\n", data()).into());
+        }
     }
 }
 
@@ -325,6 +339,10 @@ fn ended(outcome: Result<State, JoinError>, terms: Terms) -> State {
         },
         Err(error) => State::Failed { error: error.to_string() },
     }
+}
+
+fn encode(state: &State) -> Bytes {
+    serde_json::to_vec(state).expect("a state is plain data").into()
 }
 
 fn unwell(error: io::Error) -> Refused {

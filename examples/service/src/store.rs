@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use async_compat::CompatExt;
 use async_nats::jetstream::kv::{self, CreateErrorKind};
+use brigade::Handle;
 use bytes::Bytes;
 use thumbnails::files::create;
 
@@ -13,28 +14,39 @@ use crate::jobs::Id;
 
 /// Where results are.
 pub enum Store {
-    /// Files of a folder.
-    Folder(PathBuf),
-    /// A bucket of a NATS server, which several processes share.
-    Bucket(Box<kv::Store>),
+    /// Files of a folder, read and written by a pool of their own: a slow disk delays no connection.
+    Folder { folder: PathBuf, files: Handle },
+    /// A bucket of a NATS server, which several processes share. The server limits the size of a result.
+    Bucket { bucket: Box<kv::Store>, limit: usize },
 }
 
 impl Store {
     /// Takes a folder, and makes it if it is not there.
-    pub fn folder(path: &Path) -> io::Result<Self> {
-        let named = |error| io::Error::other(format!("{}: {error}", path.display()));
-        fs::create_dir_all(path).map_err(named)?;
-        Ok(Self::Folder(path.to_owned()))
+    pub fn folder(folder: PathBuf, files: Handle) -> io::Result<Self> {
+        let named = |error| io::Error::other(format!("{}: {error}", folder.display()));
+        fs::create_dir_all(&folder).map_err(named)?;
+        Ok(Self::Folder { folder, files })
+    }
+
+    /// The most bytes of a result.
+    pub fn limit(&self) -> usize {
+        match self {
+            Self::Folder { .. } => usize::MAX,
+            Self::Bucket { limit, .. } => *limit,
+        }
     }
 
     pub async fn get(&self, id: &Id) -> io::Result<Option<Bytes>> {
         match self {
-            Self::Folder(folder) => match brigade::io::fs::read(folder.join(id.as_str())).await {
-                Ok(bytes) => Ok(Some(bytes.into())),
-                Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-                Err(error) => Err(error),
-            },
-            Self::Bucket(bucket) => {
+            Self::Folder { folder, files } => {
+                let path = folder.join(id.as_str());
+                match files.submit(|| fs::read(path)).await? {
+                    Ok(bytes) => Ok(Some(bytes.into())),
+                    Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+                    Err(error) => Err(error),
+                }
+            }
+            Self::Bucket { bucket, .. } => {
                 bucket.get(id.as_str()).compat().await.map_err(io::Error::other)
             }
         }
@@ -43,26 +55,15 @@ impl Store {
     /// Stores a result unless there is one. Returns whether it is this one that was stored.
     pub async fn put_once(&self, id: &Id, bytes: Bytes) -> io::Result<bool> {
         match self {
-            Self::Folder(folder) => brigade::blocking(|| create(folder, id.as_str(), &bytes)),
-            Self::Bucket(bucket) => match bucket.create(id.as_str(), bytes).compat().await {
+            Self::Folder { folder, files } => {
+                let (folder, id) = (folder.clone(), id.clone());
+                files.submit(move || create(&folder, id.as_str(), &bytes)).await?
+            }
+            Self::Bucket { bucket, .. } => match bucket.create(id.as_str(), bytes).compat().await {
                 Ok(_) => Ok(true),
                 Err(error) if error.kind() == CreateErrorKind::AlreadyExists => Ok(false),
                 Err(error) => Err(io::Error::other(error)),
             },
-        }
-    }
-
-    /// Fails if nothing can be stored now.
-    pub async fn probe(&self) -> io::Result<()> {
-        match self {
-            Self::Folder(folder) => brigade::blocking(|| {
-                let path = folder.join(".probe");
-                let wrote = fs::write(&path, [0; 4096]);
-                fs::remove_file(path).and(wrote)
-            }),
-            Self::Bucket(bucket) => {
-                bucket.get("probe").compat().await.map(drop).map_err(io::Error::other)
-            }
         }
     }
 }
@@ -74,18 +75,16 @@ mod tests {
     #[test]
     fn a_file_is_stored_once_and_leaves_no_parts() {
         let folder = std::env::temp_dir().join(format!("thumbnails-store-{}", std::process::id()));
-        let store = Store::folder(&folder).unwrap();
-        let id = Id::new("one").unwrap();
-        let pool = brigade::Pool::new(1);
+        let (pool, id) = (brigade::Pool::new(1), Id::new("one").unwrap());
+        let store = Store::folder(folder.clone(), pool.handle()).unwrap();
         pool.block_on(async {
             assert_eq!(store.get(&id).await.unwrap(), None);
             assert!(store.put_once(&id, "first".into()).await.unwrap());
             assert!(!store.put_once(&id, "second".into()).await.unwrap());
             assert_eq!(store.get(&id).await.unwrap().unwrap(), "first");
-            store.probe().await.unwrap();
         });
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
         fs::remove_dir_all(&folder).unwrap();
-        assert!(pool.block_on(store.probe()).is_err());
+        assert!(pool.block_on(store.put_once(&id, "third".into())).is_err());
     }
 }

@@ -81,7 +81,7 @@ impl Times {
 
 /// Posts an image on a connection, and waits for its thumbnail.
 async fn post(client: &mut Client, image: &Bytes) -> Result<StatusCode, Failure> {
-    let answer = client.ask(Method::POST, "/jobs?wait_ms=600000", None, image.clone()).await?;
+    let answer = client.ask(Method::POST, "/jobs?wait_ms=60000", None, image.clone()).await?;
     Ok(answer.status())
 }
 

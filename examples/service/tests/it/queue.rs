@@ -6,6 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use async_compat::CompatExt;
+use async_nats::jetstream::consumer::pull::Config;
 use async_nats::jetstream::{self, Context};
 use brigade::TaskSet;
 use bytes::Bytes;
@@ -13,7 +14,7 @@ use futures_lite::StreamExt;
 use hyper::Method;
 use thumbnails::client::Client;
 
-use crate::support::{Nats, POOL, Service, eventually, quick, slow};
+use crate::support::{Nats, POOL, Service, eventually, noise, quick, slow};
 
 /// A number from the environment, else the default.
 fn number(name: &str, default: usize) -> usize {
@@ -72,8 +73,8 @@ fn two_processes_share_jobs_and_a_killed_one_loses_none_and_doubles_none() {
     let (jobs, kills) = (number("SERVICE_MESSAGES", 5_000), number("SERVICE_KILLS", 3));
     let nats = Nats::start();
     let context = context(&nats);
-    let settings = ["--ack-wait-ms", "1000", "--threads", "1", "--max-deliveries", "100"];
-    // The third has no jobs of its own to lose: it takes them from clients.
+    let settings = ["--ack-wait-ms", "1000", "--threads", "1", "--max-attempts", "100"];
+    // This one also takes requests, so it is not killed.
     let front = start(&nats, &settings);
     let mut workers = [start(&nats, &settings), start(&nats, &settings)];
 
@@ -123,15 +124,19 @@ fn two_processes_share_jobs_and_a_killed_one_loses_none_and_doubles_none() {
 #[ignore = "needs nats-server"]
 fn a_job_that_kills_its_process_each_time_becomes_a_dead_letter() {
     let nats = Nats::start();
-    let settings = ["--ack-wait-ms", "500", "--max-deliveries", "2"];
-    let front = start(&nats, &settings);
-    front.post("", "poison", slow());
-    let mut killed = front;
+    let settings = ["--ack-wait-ms", "500", "--max-attempts", "2"];
+    let mut killed = start(&nats, &settings);
+    killed.post("", "poison", slow());
+    killed.wait_for("poison", "running");
+    // A job that dies with it, and is not to blame.
+    killed.post("", "neighbour", slow());
+    killed.wait_for("neighbour", "running");
     for _ in 0..2 {
         killed.wait_for("poison", "running");
         killed.signal("KILL");
         killed = start(&nats, &settings);
     }
+    killed.wait_for("neighbour", "done");
     killed.wait_for("poison", "failed");
     let error = killed.get("/jobs/poison").body()["error"].to_string();
     assert!(error.contains("begun 2 times"), "{error}");
@@ -149,13 +154,13 @@ fn a_server_that_is_gone_for_a_while_costs_no_job() {
     service.post("", "before", slow());
     service.wait_for("before", "running");
     nats.kill();
-    // It ends meanwhile, and its result waits for the server.
     let answer = service.post("", "meanwhile", &quick(1));
     assert_eq!(
         (answer.status().as_u16(), &answer.headers()["retry-after"]),
         (503, &"1".parse().unwrap())
     );
     eventually("the service says so", || service.get("/healthz").status().as_u16() == 503);
+    eventually("its result waits", || service.log().contains("can't store a result"));
     nats.start_again();
     service.wait_for("before", "done");
     eventually("it is well", || service.get("/healthz").status().as_u16() == 200);
@@ -167,14 +172,51 @@ fn a_server_that_is_gone_for_a_while_costs_no_job() {
 #[ignore = "needs nats-server"]
 fn a_queue_that_is_full_refuses_and_a_large_image_is_refused_for_good() {
     let nats = Nats::start();
-    let service = start(&nats, &["--queue-capacity", "2", "--threads", "1", "--capacity", "1"]);
-    let statuses = [0, 1, 2].map(|n| service.post("", &format!("n{n}"), slow()).status().as_u16());
-    assert_eq!(statuses, [202, 202, 429]);
-    // It has room for one, so the other one is with the server.
-    assert_eq!(service.state("n1"), "queued");
+    let service = start(&nats, &["--queue-capacity", "3", "--threads", "1"]);
+    let post = |n| service.post("", &format!("n{n}"), slow()).status().as_u16();
+    assert_eq!([0, 1, 2, 3].map(post), [202, 202, 202, 429]);
+    // It takes two for its thread, so the third one is with the server.
+    let context = context(&nats);
+    let mut workers = POOL.block_on(
+        async {
+            context.get_stream("thumbnails-jobs").await?.get_consumer::<Config>("workers").await
+        }
+        .compat(),
+    );
+    let workers = workers.as_mut().unwrap();
+    assert_eq!(POOL.block_on(workers.info().compat()).unwrap().num_pending, 1);
+    assert_eq!(service.state("n2"), "queued");
     let answer = service.post("", "large", &vec![7; 2 << 20]);
     assert_eq!(answer.status().as_u16(), 413, "{answer:?}");
-    for id in ["n0", "n1"] {
+    for id in ["n0", "n1", "n2"] {
+        service.wait_for(id, "done");
+    }
+}
+
+#[test]
+#[ignore = "needs nats-server"]
+fn a_thumbnail_that_is_too_large_for_the_server_is_a_result() {
+    let nats = Nats::start();
+    let service = start(&nats, &[]);
+    let answer = service.post("side=520&wait_ms=60000", "large", &noise(520));
+    assert_eq!(answer.body()["state"], "failed", "{answer:?}");
+    assert!(answer.body()["error"].as_str().unwrap().contains("too large for the store"));
+    assert_eq!(service.post("wait_ms=60000", "next", &quick(1)).body()["state"], "done");
+}
+
+#[test]
+#[ignore = "needs nats-server"]
+fn a_process_with_other_settings_changes_those_of_the_server() {
+    let nats = Nats::start();
+    let settings = ["--queue-capacity", "1", "--ack-wait-ms", "600000"];
+    drop(start(&nats, &settings));
+    let killed = start(&nats, &["--ack-wait-ms", "500"]);
+    killed.post("", "one", slow());
+    killed.wait_for("one", "running");
+    drop(killed);
+    let service = start(&nats, &["--ack-wait-ms", "500"]);
+    service.post("", "two", &quick(1));
+    for id in ["one", "two"] {
         service.wait_for(id, "done");
     }
 }
