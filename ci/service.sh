@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# After a change of the example of a service: lints and tests it, with a real NATS server and a real browser: `ci/service.sh [full]`. A process of two is
+# After a change of the example of a service: lints and tests it, with a real NATS server and a real browser: `ci/service.sh [full]`. Processes are
 # killed three times while they do 5,000 jobs; with `full`, twenty times while they do 100,000, in two minutes more.
 # `ci/service.sh load` prints the table of its README, in two minutes after the build, on a machine that does nothing else.
 set -euo pipefail
@@ -31,6 +31,6 @@ tests() {
 case "${1-}" in
     '') tests ;;
     full) SERVICE_MESSAGES=100000 SERVICE_KILLS=20 tests --nocapture ;;
-    load) cargo run --release --locked --bin load ;;
+    load) cargo build --release --locked --bins && cargo run --release --locked --bin load ;;
     *) echo 'usage: ci/service.sh [full | load]' >&2 && exit 2 ;;
 esac

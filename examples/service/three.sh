@@ -7,7 +7,10 @@ cargo build --release --locked --bin thumbnails
 store="$(mktemp -d)"
 trap 'kill $(jobs -p) 2> /dev/null; wait; rm -rf "$store"' EXIT
 nats-server -a 127.0.0.1 -p 4222 -js -sd "$store" &
-until (echo > /dev/tcp/127.0.0.1/4222) 2> /dev/null; do sleep 0.1; done
+until (echo > /dev/tcp/127.0.0.1/4222) 2> /dev/null; do
+    kill -0 $!
+    sleep 0.1
+done
 for port in 8081 8082 8083; do
     "${CARGO_TARGET_DIR:-target}/release/thumbnails" --listen "127.0.0.1:$port" --queue nats://127.0.0.1:4222 &
 done

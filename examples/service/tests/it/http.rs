@@ -177,7 +177,7 @@ fn a_slow_client_gets_an_end_and_others_do_not_wait_for_it() {
 
 #[test]
 fn a_reader_that_is_too_slow_misses_events_and_is_told_so() {
-    let service = Service::start(&[]);
+    let service = Service::start(&["--client-ms", "600000"]);
     let mut slow = events(&service);
     let (file, mut quick) = (noise(300), events(&service));
     let read = std::thread::spawn(move || {
