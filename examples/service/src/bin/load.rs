@@ -47,7 +47,8 @@ impl Server {
         let mut command = Command::new(std::env::current_exe()?.with_file_name(program));
         command.arg("--store").arg(store).args(["--capacity", &capacity.to_string()]);
         if program == "thumbnails" {
-            command.args(["--listen", "127.0.0.1:0"]);
+            // As many connections as a queue without a limit needs.
+            command.args(["--listen", "127.0.0.1:0", "--max-connections", "10000"]);
         }
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
         let mut line = String::new();
