@@ -30,13 +30,14 @@ const TABLES: Duration = Duration::from_secs(1);
 /// Listens from now on. `print` prints the tables that have not been printed.
 pub(crate) fn install(book: SharedBook, print: impl FnOnce() + Send + 'static) -> Result<(), Stop> {
     let listen = || -> io::Result<()> {
+        // Before the flags: a signal that came between would set a flag, and end nothing.
+        let mut signals = Signals::new(SIGNALS)?;
         let ending = Arc::new(AtomicBool::new(false));
         for signal in SIGNALS {
             // In this order: the second signal finds the flag set by the first, and ends at once.
             flag::register_conditional_shutdown(signal, SIGNALLED + signal, Arc::clone(&ending))?;
             flag::register(signal, Arc::clone(&ending))?;
         }
-        let mut signals = Signals::new(SIGNALS)?;
         Builder::new().name("signals".to_owned()).spawn(move || {
             if let Some(signal) = signals.forever().next() {
                 end(&book, print, signal);

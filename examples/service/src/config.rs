@@ -90,6 +90,7 @@ impl Settings {
             ("stall-ms", settings.stall_ms),
             ("ack-wait-ms", settings.ack_wait_ms),
             ("capacity", settings.capacity as u64),
+            ("max-attempts", settings.max_attempts.into()),
             ("max-connections", settings.max_connections as u64),
         ] {
             if number == 0 {

@@ -85,7 +85,7 @@ fn run(settings: Settings) -> Result<bool, Failure> {
     };
     let (grace, listen) = (settings.grace(), settings.listen);
     let service = Service::new(settings, web.handle(), work.handle(), store, queue);
-    let exporters = vec![MetricsExporter::new(&web), MetricsExporter::new(&work)];
+    let exporters: Vec<_> = [&web, &work, &files].into_iter().map(MetricsExporter::new).collect();
     exporters.iter().for_each(MetricsExporter::describe);
     let http = Http { service: service.clone(), exporters, prometheus };
 
