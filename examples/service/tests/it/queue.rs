@@ -206,6 +206,19 @@ fn a_thumbnail_that_is_too_large_for_the_server_is_a_result() {
 
 #[test]
 #[ignore = "needs nats-server"]
+fn a_cancelled_job_is_not_handed_to_another_process() {
+    let nats = Nats::start();
+    let first = start(&nats, &["--ack-wait-ms", "500"]);
+    first.post("", "one", slow());
+    first.wait_for("one", "running");
+    assert_eq!(first.ask(Method::DELETE, "/jobs/one", b"").status().as_u16(), 202);
+    let (status, report) = first.end();
+    assert!(status.success() && report.contains(r#"{"cancelled": 1}"#), "{report}");
+    start(&nats, &[]).wait_for("one", "cancelled");
+}
+
+#[test]
+#[ignore = "needs nats-server"]
 fn a_process_with_other_settings_changes_those_of_the_server() {
     let nats = Nats::start();
     let settings = ["--queue-capacity", "1", "--ack-wait-ms", "600000"];
