@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 use std::env;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -124,22 +126,25 @@ fn two_processes_share_jobs_and_a_killed_one_loses_none_and_doubles_none() {
 #[ignore = "needs nats-server"]
 fn a_job_that_kills_its_process_each_time_becomes_a_dead_letter() {
     let nats = Nats::start();
-    let settings = ["--ack-wait-ms", "500", "--max-attempts", "2"];
+    let settings = ["--ack-wait-ms", "500", "--max-attempts", "3"];
     let mut killed = start(&nats, &settings);
     killed.post("", "poison", slow());
     killed.wait_for("poison", "running");
-    // A job that dies with it, and is not to blame.
-    killed.post("", "neighbour", slow());
-    killed.wait_for("neighbour", "running");
-    for _ in 0..2 {
+    // Jobs that die with it, or wait beside it, and are not to blame.
+    let neighbours = ["n1", "n2", "n3"];
+    for id in neighbours {
+        killed.post("", id, slow());
+    }
+    killed.wait_for("n1", "running");
+    for _ in 0..3 {
         killed.wait_for("poison", "running");
         killed.signal("KILL");
         killed = start(&nats, &settings);
     }
-    killed.wait_for("neighbour", "done");
+    neighbours.iter().for_each(|id| killed.wait_for(id, "done"));
     killed.wait_for("poison", "failed");
     let error = killed.get("/jobs/poison").body()["error"].to_string();
-    assert!(error.contains("begun 2 times"), "{error}");
+    assert!(error.contains("begun 3 times"), "{error}");
     let context = context(&nats);
     eventually("it is a dead letter", || messages(&context, "thumbnails-dead").0 == 1);
     assert_eq!(messages(&context, "thumbnails-jobs").0, 0);
@@ -208,11 +213,20 @@ fn a_thumbnail_that_is_too_large_for_the_server_is_a_result() {
 #[ignore = "needs nats-server"]
 fn a_cancelled_job_is_not_handed_to_another_process() {
     let nats = Nats::start();
-    let first = start(&nats, &["--ack-wait-ms", "500"]);
+    let mut first = start(&nats, &["--ack-wait-ms", "500"]);
     first.post("", "one", slow());
     first.wait_for("one", "running");
-    assert_eq!(first.ask(Method::DELETE, "/jobs/one", b"").status().as_u16(), 202);
-    let (status, report) = first.end();
+    let mut cancels = TcpStream::connect(first.address).unwrap();
+    cancels.write_all(b"DELETE /jobs/one HTTP/1.1\r\n").unwrap();
+    // A later connection has been accepted, so that one has, too.
+    assert_eq!(first.get("/healthz").status().as_u16(), 200);
+    first.signal("TERM");
+    eventually("it ends", || first.log().contains("ending"));
+    cancels.write_all(b"host: service\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    cancels.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 202"), "{answer}");
+    let (status, report) = first.wait();
     assert!(status.success() && report.contains(r#"{"cancelled": 1}"#), "{report}");
     start(&nats, &[]).wait_for("one", "cancelled");
 }
