@@ -26,16 +26,6 @@ for manifest in crates/*/Cargo.toml; do
     done
 done
 
-# A published crate includes files of its own alone: its package has no others.
-while IFS=: read -r source included; do
-    crate="$(realpath "${source%%/src/*}")"
-    if [[ "$(realpath "${source%/*}/$included")" != "$crate"/* ]]; then
-        echo "$source includes $included, which its package has not" >&2
-        exit 1
-    fi
-done < <(grep -l '^readme = ' crates/*/Cargo.toml | xargs -n 1 dirname | xargs -I{} grep -rHo 'include_str!("[^"]*")' {}/src |
-    sed 's/include_str!("\(.*\)")$/\1/')
-
 # Examples use `?`. A joined thread of the standard library is the exception: its error is a panic's payload. Not checked: programs of
 # other crates, and code that must not compile.
 documents=(docs/*.md crates/brigade/src/guide/*.md)

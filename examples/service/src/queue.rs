@@ -190,16 +190,19 @@ impl Queue {
         };
         match future::or(self.finish(service, message), meanwhile).await? {
             true => message.double_ack().await,
-            false => message.double_ack_with(AckKind::Nak(None)).await,
+            false => {
+                // This process ends by itself, so the job is not to blame.
+                self.attempts.delete(name(message)).await?;
+                message.double_ack_with(AckKind::Nak(None)).await
+            }
         }
     }
 
     /// Returns when the message has a result, or is a dead letter; with `false` if another process should do it.
     async fn finish(&self, service: &Arc<Service>, message: &Message) -> Result<bool, Failure> {
-        let (_, name) = message.subject.rsplit_once('.').unwrap_or_default();
         let terms = message.headers.as_ref().and_then(|headers| headers.get(TERMS));
         let terms = terms.and_then(|terms| serde_json::from_str::<Terms>(terms.as_str()).ok());
-        let (Some(id), Some(terms)) = (Id::new(name), terms) else {
+        let (Some(id), Some(terms)) = (Id::new(name(message)), terms) else {
             self.bury(message, "the message is no job").await?;
             return Ok(true);
         };
@@ -233,14 +236,18 @@ impl Queue {
     /// Copies a message to the dead letters. Their stream takes the same one once.
     async fn bury(&self, message: &Message, reason: &str) -> Result<(), Failure> {
         warn!(reason, "a dead letter");
-        let (_, name) = message.subject.rsplit_once('.').unwrap_or_default();
         let mut headers = message.headers.clone().unwrap_or_default();
         headers.insert("Reason", reason);
-        let subject = format!("{}.dead.{name}", self.prefix);
+        let subject = format!("{}.dead.{}", self.prefix, name(message));
         let payload = message.payload.slice(..message.payload.len().min(self.limit));
         self.context.publish_with_headers(subject, headers, payload).await?.await?;
         Ok(())
     }
+}
+
+/// The last part of a message's subject, which is the job's id.
+fn name(message: &Message) -> &str {
+    message.subject.rsplit_once('.').unwrap_or_default().1
 }
 
 /// Makes a bucket, which is a stream with these settings. (`create_key_value` does not understand servers before 2.10.)
