@@ -342,8 +342,10 @@ fn a_worker_does_not_leave_to_a_blocked_one_and_one_that_may_not_start() {
     let (freed, busy, crowd) = (Gate::closed(), Gate::closed(), Crowd::default());
     let blocked = crowd.job(&freed);
     pool.execute(move || brigade::blocking(blocked));
-    // Before more is submitted: a worker that blocks starts another thread for that.
-    eventually("one is blocked", || crowd.now() == 1);
+    // Before more is submitted: a worker that blocks starts another thread for that, and a third beside one that has not parked.
+    eventually("one is blocked, and others are idle", || {
+        crowd.now() == 1 && workers(&pool) == 1 + pool.metrics().idle_threads
+    });
     pool.execute(crowd.job(&busy));
     eventually("one is blocked and one busy", || crowd.now() == 2);
     let (handle, frees) = (pool.handle(), freed.clone());
