@@ -12,6 +12,7 @@ mod futures;
 mod hyper;
 #[cfg(feature = "orx-parallel")]
 mod orx;
+mod other_names;
 
 #[cfg(feature = "metrics")]
 pub use exporter::MetricsExporter;

@@ -13,7 +13,7 @@ use brigade_sync::model::{check, turn};
 use loom::thread;
 
 use super::state::{LIVE, PARKED, SEARCHING};
-use super::{Idle, Snapshot, Watch};
+use super::{Idle, Parking, Snapshot, Watch};
 use crate::values::{Config, Size};
 
 /// Compiles only if the facade really is loom's.
@@ -54,7 +54,7 @@ impl Pool {
     fn with_a_sleeper() -> Self {
         let pool = Self::running(2);
         pool.idle.start_search();
-        let _ = pool.idle.announce(0, false, false);
+        let _ = pool.idle.announce(Parking { index: 0, ..Parking::default() });
         pool
     }
 
@@ -103,7 +103,7 @@ fn one_sees_the_other(make: fn() -> Pool, one: fn(&Pool) -> bool, other: fn(&Poo
 #[test]
 fn a_submitter_and_a_parking_worker_never_miss_each_other() {
     let parks = |pool: &Pool| {
-        let _ = pool.idle.announce(0, false, false);
+        let _ = pool.idle.announce(Parking { index: 0, ..Parking::default() });
         pool.has_work()
     };
     one_sees_the_other(Pool::searching, Pool::wakes, parks);
@@ -119,7 +119,7 @@ fn a_worker_that_parks_inside_a_job_and_the_end_of_its_wait_never_miss_each_othe
         pool.idle.pick_this(0)
     };
     let parks = |pool: &Pool| {
-        let _ = pool.idle.announce(0, false, false);
+        let _ = pool.idle.announce(Parking { index: 0, ..Parking::default() });
         pool.has_work()
     };
     one_sees_the_other(Pool::searching, ends, parks);
@@ -173,7 +173,16 @@ fn a_timer_that_is_set_and_a_driver_holder_that_leaves_never_miss_each_other() {
             pool.idle.arrive(index, false);
         }
         pool.idle.start_search();
-        assert!(pool.idle.announce(0, true, true).holds_driver);
+        assert!(
+            pool.idle
+                .announce(Parking {
+                    index: 0,
+                    holder_wanted: true,
+                    is_called: true,
+                    ..Parking::default()
+                })
+                .holds_driver
+        );
         pool
     };
     let leaves = |pool: &Pool| {

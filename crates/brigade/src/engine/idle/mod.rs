@@ -62,6 +62,18 @@ pub(crate) enum Watch {
     Closely,
 }
 
+/// A worker that parks.
+#[derive(Default)]
+pub(crate) struct Parking {
+    pub(crate) index: usize,
+    /// Whether it is to be picked after the others: it has run nothing since it started.
+    pub(crate) is_cold: bool,
+    /// Whether there are timers or I/O to wait for.
+    pub(crate) holder_wanted: bool,
+    /// Whether it is called to wait for them although other workers run.
+    pub(crate) is_called: bool,
+}
+
 /// The result of an announcement.
 pub(crate) struct Announced {
     /// Whether the worker holds the driver.
@@ -221,14 +233,15 @@ impl Idle {
 
     /// Announces that a searcher parks. It must look at every source once more before it sleeps.
     ///
-    /// It becomes the driver holder if a holder is `wanted` and there is none. While other workers run, which
-    /// poll, it must also be called (`is_called`).
-    pub(crate) fn announce(&self, index: usize, wanted: bool, is_called: bool) -> Announced {
+    /// It becomes the driver holder if a holder is wanted and there is none. While other workers run, which poll, it
+    /// must also be called.
+    pub(crate) fn announce(&self, parking: Parking) -> Announced {
+        let Parking { index, is_cold, holder_wanted, is_called } = parking;
         let (holds_driver, now) = self.change_and_see(|roster| {
             // A blocked worker runs nothing.
             let others_run = self.snapshot().running() > roster.counts.blocked();
-            roster.park(index);
-            let may_hold = wanted && (is_called || !others_run);
+            roster.park(index, is_cold);
+            let may_hold = holder_wanted && (is_called || !others_run);
             may_hold && roster.sleepers.hold_driver(index)
         });
         // If the pool is still open, the thread that closes it sees this worker parked.

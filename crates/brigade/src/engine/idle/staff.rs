@@ -371,7 +371,7 @@ impl Idle {
 #[cfg(all(test, not(brigade_loom)))]
 mod tests {
     use super::*;
-    use crate::engine::idle::PLACES;
+    use crate::engine::idle::{PLACES, Parking};
     use crate::values::Config;
 
     fn idle(core: usize, max: usize) -> Idle {
@@ -388,7 +388,7 @@ mod tests {
             idle.begin(place);
             idle.release();
             idle.start_search();
-            let _ = idle.announce(place, false, false);
+            let _ = idle.announce(Parking { index: place, ..Parking::default() });
             assert!(idle.retire(place, true, false));
         }
         assert!(matches!(idle.hold(), Err(NoThread)));
@@ -444,7 +444,7 @@ mod tests {
         }
         for index in 0..2 {
             idle.start_search();
-            let _ = idle.announce(index, true, false);
+            let _ = idle.announce(Parking { index, holder_wanted: true, ..Parking::default() });
         }
         assert!(idle.retire(0, true, true));
         assert!(!idle.retire(1, true, true));

@@ -17,6 +17,8 @@ pub(super) struct Activity {
     only_yields: Cell<bool>,
     /// Whether the last job taken in turn came from the mailbox.
     came_by_mail: Cell<bool>,
+    /// Whether a search has found a job since the worker started.
+    has_found: Cell<bool>,
 }
 
 impl Activity {
@@ -24,6 +26,16 @@ impl Activity {
     /// run parts.
     pub(super) fn begin_search(&self) -> (bool, bool) {
         (self.has_slept_on_driver.take(), self.has_run_parts.take())
+    }
+
+    /// Notes that a search has found a job.
+    pub(super) fn finds(&self) {
+        self.has_found.set(true);
+    }
+
+    /// Whether no search has found a job since the worker started.
+    pub(super) fn has_found_nothing(&self) -> bool {
+        !self.has_found.get()
     }
 
     /// Whether the worker has slept on the driver since the last search began.

@@ -12,7 +12,7 @@ use super::{CURRENT, Worker, blocking};
 use crate::engine::core::Core;
 use crate::engine::core::enter::{enter_job, entered};
 use crate::engine::current;
-use crate::engine::idle::Parked;
+use crate::engine::idle::{Parked, Parking};
 use crate::engine::key::Key;
 use crate::engine::probe::Event;
 
@@ -176,7 +176,8 @@ impl Worker {
     /// Parks as a searcher until the owner's next call.
     fn pause(&self) {
         self.tell(Event::Sleeps(false));
-        let announced = self.core.idle.announce(self.index, false, false);
+        let announced =
+            self.core.idle.announce(Parking { index: self.index, ..Parking::default() });
         if announced.settles {
             self.core.settle();
         }

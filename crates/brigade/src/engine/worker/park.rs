@@ -6,7 +6,7 @@ use std::time::Instant;
 use brigade_sync::time;
 
 use super::Worker;
-use crate::engine::idle::{Idle, Parked, Watch};
+use crate::engine::idle::{Idle, Parked, Parking, Watch};
 use crate::engine::probe::Event;
 use crate::values::Idle as Policy;
 
@@ -57,7 +57,12 @@ impl Worker {
         self.forks.shrink();
         self.note_yields(false);
         let events = &core.events;
-        let announced = core.idle.announce(self.index, events.are_wanted(), events.take_call());
+        let announced = core.idle.announce(Parking {
+            index: self.index,
+            is_cold: self.activity.has_found_nothing(),
+            holder_wanted: events.are_wanted(),
+            is_called: events.take_call(),
+        });
         // The last look, at every source of work.
         self.fence_forks_or_ask();
         if core.queues.has_work() || !self.me.mailbox.is_empty() || is_over() {

@@ -125,6 +125,7 @@ impl Worker {
 
     /// Stops searching with a job, and wakes or starts workers for the remaining work.
     pub(super) fn found(&self, job: Job) -> Job {
+        self.activity.finds();
         let is_last = self.core.idle.stop_search();
         if !self.activity.has_slept_on_driver() {
             self.wake_for_rest();

@@ -11,7 +11,7 @@ use brigade_testkit::Watchdog;
 
 use super::{Child, Worker};
 use crate::engine::core::monitor::{Seen, look};
-use crate::engine::idle::{Parked, Watch};
+use crate::engine::idle::{Parked, Parking, Watch};
 use crate::engine::key::Key;
 use crate::engine::timers::Entry;
 use crate::engine::{Core, resources_of};
@@ -113,7 +113,7 @@ impl Crew {
     /// Parks a worker.
     fn park(&self, index: usize) {
         self.core().idle.start_search();
-        let _ = self.core().idle.announce(index, false, false);
+        let _ = self.core().idle.announce(Parking { index, ..Parking::default() });
     }
 
     /// Parks the third worker, which may be woken for a fork.
@@ -152,7 +152,7 @@ fn the_monitor_passes_the_heavy_fence_that_a_worker_did_not_when_it_parked() {
         true
     };
     assert!(matches!(crew.0[2].park_unless(is_over), Parked::Search) && asks.get() == 1);
-    let _ = crew.core().idle.announce(2, false, false);
+    let _ = crew.core().idle.announce(Parking { index: 2, ..Parking::default() });
     let mut seen = Seen::default();
     look(crew.core(), (Watch::Closely, Watch::Closely), &mut seen);
     assert!(!crew.has_woken(), "the fork is in its owner's store buffer");
@@ -222,7 +222,7 @@ fn a_broadcast_starts_a_worker_if_the_last_one_leaves_in_the_middle_of_it() {
         if leaves.take() {
             core.resize((0..=1).into());
             core.idle.start_search();
-            let _ = core.idle.announce(last.index, false, false);
+            let _ = core.idle.announce(Parking { index: last.index, ..Parking::default() });
             assert!(core.idle.retire(last.index, true, false));
         }
         Job::with_handle(|| ())

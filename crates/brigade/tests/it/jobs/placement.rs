@@ -85,3 +85,20 @@ fn threads_started_by_jobs_may_run_anywhere() {
         assert_eq!(inherited, [&*mine; 4]);
     }
 }
+
+/// The second thread starts with the first job, usually on another CPU, and most often parks last.
+#[test]
+fn a_worker_that_has_run_a_job_is_woken_before_one_that_has_run_none() {
+    let _dog = Watchdog::start(20);
+    for _ in 0..50 {
+        let pool = Pool::new(2);
+        await_idle_workers(&pool, 1);
+        let mut workers = (0..3).map(|_| {
+            let worker = pool.submit(brigade::current_worker_index).join().unwrap();
+            await_idle_workers(&pool, 2);
+            worker
+        });
+        let first = workers.next();
+        assert!(workers.all(|worker| Some(worker) == first), "not on {first:?}");
+    }
+}

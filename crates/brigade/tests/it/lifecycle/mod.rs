@@ -15,6 +15,7 @@ mod last_moment;
 mod limits;
 mod memory;
 mod on_drop;
+mod other_names;
 mod other_pools;
 mod own_spawner;
 mod racing_close;

@@ -108,8 +108,8 @@ impl Roster {
     }
 
     /// Adds a searcher to the list of sleepers.
-    pub(super) fn park(&mut self, index: usize) {
-        self.sleepers.add(index);
+    pub(super) fn park(&mut self, index: usize, is_cold: bool) {
+        self.sleepers.add(index, is_cold);
         self.searching = self.searching.wrapping_sub(SEARCHING);
     }
 

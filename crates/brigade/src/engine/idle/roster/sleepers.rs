@@ -3,7 +3,7 @@
 /// The parked workers.
 #[derive(Default)]
 pub(in crate::engine::idle) struct Sleepers {
-    /// The indices of the parked workers, the last parked at the end.
+    /// The indices of the parked workers, the last parked at the end; those that have run nothing come first.
     parked: Vec<usize>,
     /// The sleeper on the driver: it sleeps until the next timer is due or an I/O event comes.
     driver_holder: Option<usize>,
@@ -24,9 +24,9 @@ impl Sleepers {
         &self.parked
     }
 
-    /// Adds a worker.
-    pub(in crate::engine::idle) fn add(&mut self, index: usize) {
-        self.parked.push(index);
+    /// Adds a worker, which is picked first, or last if it `is_cold`.
+    pub(in crate::engine::idle) fn add(&mut self, index: usize, is_cold: bool) {
+        self.parked.insert(if is_cold { 0 } else { self.parked.len() }, index);
     }
 
     /// Removes this worker, which no longer holds the driver; `false` if it is not parked.
