@@ -18,8 +18,8 @@ const FLAGS: usize = 64;
 const FLAG_LINES: usize = 16;
 /// The most jobs that are taken from an injector at once.
 const BATCH: usize = 64;
-/// How many workers one wakes that has found several jobs.
-const FEW_AWAKE: usize = 2;
+/// The most workers that one wakes that has found several jobs.
+const FEW_AWAKE: usize = 4;
 /// Jobs between two looks elsewhere.
 const INTERVAL: u32 = 61;
 /// Jobs that such a look takes from an injector: a sixteenth of the interval, as the modelled jobs are short.
@@ -439,7 +439,7 @@ impl Worker {
         let before = pool.change(cpu, -1, 0).await;
         cpu.spend(cpu.costs().fence).await;
         let jobs = self.queue().len();
-        for _ in 0..if jobs > 1 { FEW_AWAKE } else { 0 } {
+        for _ in 0..if jobs > 1 { jobs.min(FEW_AWAKE) } else { 0 } {
             let is_free = |pool: &Pool| pool.running() + pool.counts.get().searching < pool.cpus;
             pool.help_if(cpu, Some(0), is_free).await;
         }

@@ -12,12 +12,10 @@ use brigade_sync::{CachePadded, Mutex, MutexGuard};
 use brigade_task::TaskRef;
 
 use super::queues::injectors::producer;
+use super::queues::lanes::KEPT;
 
 /// How many threads may add a future at once without waiting for each other.
 const SHARDS: usize = 8;
-
-/// How many slots an empty shard keeps.
-const KEPT: usize = 1024;
 
 /// The list of a pool's futures.
 pub(crate) struct OwnedTasks {

@@ -86,6 +86,8 @@ by_reference!([T], []; Vec<T>, []; [T; N], [const N: usize];);
 /// assert_eq!(letters.into_inner(), 8);
 /// ```
 #[doc(alias = "for_each")]
+#[doc(alias = "par_for_each")]
+#[doc(alias = "par_iter")]
 #[track_caller]
 pub fn par_for<I, F>(items: I, grain: usize, call: F)
 where

@@ -15,6 +15,9 @@ use super::injectors::drop_if_stale;
 use crate::engine::idle::Idle;
 use crate::values::Priority;
 
+/// The capacity kept by an empty lane, or an empty list of futures.
+pub(in crate::engine) const KEPT: usize = 1024;
+
 /// The lanes of one pool.
 #[derive(Default)]
 pub(in crate::engine) struct Lanes {
@@ -181,9 +184,6 @@ impl Lane {
         self.len.store(queue.jobs.len(), Ordering::Release);
     }
 }
-
-/// The capacity kept by an empty lane.
-const KEPT: usize = 1024;
 
 #[cfg(all(test, not(brigade_loom)))]
 mod tests {

@@ -381,3 +381,32 @@ fn no_number_of_resizes_lets_a_pool_have_more_threads_than_its_largest_size_and_
     gate.open();
     assert!(pool.wait_idle());
 }
+
+/// Caught: the pool had counted on the returning worker to leave, not on the blocked one.
+#[test]
+fn a_smaller_pool_whose_last_active_worker_leaves_starts_another_beside_a_blocked_one() {
+    let _dog = Watchdog::start(60);
+    for_both_queueings(|builder| {
+        let builder = builder.threads(0..=2).spare_threads(0).keep_alive(Duration::from_millis(1));
+        let pool = builder.build().unwrap();
+        let (begin, first, second) = (Gate::closed(), Gate::closed(), Gate::closed());
+        let crowd = Crowd::default();
+        let jobs = [&first, &second].map(|gate| {
+            let (begin, blocked) = (begin.clone(), crowd.job(gate));
+            pool.submit(move || {
+                begin.wait();
+                brigade::blocking(blocked);
+            })
+        });
+        eventually("both run", || workers(&pool) == 2 && pool.metrics().running == 2);
+        pool.resize(0..=1).unwrap();
+        begin.open();
+        eventually("both are blocked", || crowd.now() == 2);
+        second.open();
+        eventually("the other worker has left", || workers(&pool) == 1);
+        let mut job = pool.submit(|| ());
+        assert!(job.join_timeout(LONG).is_some(), "no thread runs it: {:?}", pool.metrics());
+        first.open();
+        jobs.into_iter().for_each(|job| job.join().unwrap());
+    });
+}

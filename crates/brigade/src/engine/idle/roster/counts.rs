@@ -163,15 +163,19 @@ impl Counts {
         self.blocked -= 1;
         self.extra -= usize::from(extra);
         self.replaced = self.replaced.min(self.blocked);
-        if self.owed > 0 {
+        if self.owed > 0 && self.excess < self.surplus() {
             self.owed -= 1;
-            self.excess = (self.excess + 1).min(self.surplus());
+            self.excess += 1;
         }
+        // While others are blocked, they may have to leave instead of this worker.
+        self.owed = self.owed.min(self.blocked);
     }
 }
 
 #[cfg(all(test, not(brigade_loom)))]
 mod tests {
+    use brigade_testkit::Seed;
+
     use super::*;
 
     fn with_blocked(size: Size, blocked: usize) -> Counts {
@@ -215,6 +219,42 @@ mod tests {
         assert!(!count.is_below_core());
         let none = Counts::new(Size { core: 0, max: 3, spare: 0 }, true);
         assert!(none.is_below_core(), "one is needed to run anything");
+    }
+
+    /// Caught: a worker that returned to a smaller pool, while another was blocked, was no longer expected to leave, and
+    /// neither was the other. So the pool stayed too large; or the last active worker left, and none could be started.
+    #[test]
+    fn a_pool_that_a_worker_leaves_has_another_or_room_for_one_and_comes_to_its_size() {
+        let mut seed = Seed::printed();
+        for _ in 0..20_000 {
+            let mut size = |core| {
+                let max = 1 + seed.below(3) as usize;
+                Size { core: if core { max } else { 0 }, max, spare: 0 }
+            };
+            let sizes = [size(false), size(true), size(false)];
+            let spare = seed.below(3) as usize;
+            let mut count = Counts::new(Size { spare, ..sizes[0] }, true);
+            for _ in 0..30 {
+                match seed.below(5) {
+                    0 if count.has_room() => count.add(),
+                    1 if count.active() > 1 => count.block(false),
+                    2 if count.blocked() > 0 => count.unblock(false),
+                    3 => count.resize(Size { spare, ..sizes[seed.below(3) as usize] }),
+                    4 if count.can_shed(count.live()) || count.can_spare(true, count.live(), 0) => {
+                        count.shed();
+                        assert!(count.active() > 0 || count.has_room(), "no thread, and no room");
+                    }
+                    _ => {}
+                }
+                assert!(count.owed <= count.blocked);
+            }
+            (0..count.blocked()).for_each(|_| count.unblock(false));
+            while count.can_shed(count.live()) {
+                count.shed();
+            }
+            let workers = count.live();
+            assert!(workers <= count.size().max + spare, "{workers} workers");
+        }
     }
 
     #[test]
