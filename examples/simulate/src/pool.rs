@@ -234,6 +234,14 @@ impl Pool {
             cpu.write_along(line, comes_along).await;
         }
         self.offer_help(cpu, 1, usize::MAX).await;
+        // Beside searchers, for a backlog.
+        let is_wanted = |pool: &Self| {
+            let searching = pool.counts.get().searching;
+            searching > 0
+                && pool.running() + searching < pool.cpus
+                && injector.len() > searching * BATCH
+        };
+        self.help_if(cpu, Some(1), is_wanted).await;
     }
 
     /// Adds to the counts of the state, and returns those before.

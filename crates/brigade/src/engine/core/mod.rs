@@ -28,6 +28,7 @@ use super::ends::ledger::Ledger;
 use super::idle::{Help, Idle, NoThread, Snapshot, Watch};
 use super::key::Key;
 use super::owned_tasks::OwnedTasks;
+use super::queues::injectors::BATCH;
 use super::queues::{Accepts, Queues};
 use super::sleep::events::{Events, WATCH_PERIOD};
 use super::sleep::resources::Resources;
@@ -175,7 +176,9 @@ impl Core {
             return self.inject_as(Priority::Normal, job);
         }
         self.queues.injectors.push(job)?;
-        self.ask_for_help(self.idle.after_exchange());
+        if self.idle.after_exchange().has_reserves() {
+            self.help();
+        }
         Ok(())
     }
 
@@ -255,13 +258,19 @@ impl Core {
     pub(super) fn help_by(&self, wake: fn(&Self, usize)) -> Option<usize> {
         let seen = self.idle.snapshot();
         let searching = seen.searching();
-        // Returns if the searchers suffice. Nothing else is read here, because an elastic pool below its
-        // largest size gets here for each job.
+        // Returns if the searchers suffice. Little else is read here, because an elastic pool below its largest
+        // size gets here for each job.
         if searching > 0
             && !seen.is_below_core()
             && (seen.parked() > 0 || !self.queues.has_more_than(searching))
         {
-            return None;
+            // More jobs wait than the searchers take at once: these may be waiting for the caller's CPU.
+            let has_backlog = seen.parked() > 0
+                && self.idle.has_free_cpus(1 + searching)
+                && self.queues.injectors.len_of_mine() > searching * BATCH;
+            let another = if has_backlog { self.idle.pick_parked() } else { None };
+            another.into_iter().for_each(|index| wake(self, index));
+            return another;
         }
         let queued = if seen.is_below_max() { self.queues.len() } else { 0 };
         let may_grow = self.may_grow(queued);

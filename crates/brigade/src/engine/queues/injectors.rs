@@ -29,6 +29,10 @@ use crate::values::{Config, Queueing};
 /// cost idle workers the time they save producers. At most one producer per CPU runs at once.
 const MAX_SHARDS: usize = 16;
 
+/// The most jobs taken from the injector at once: enough to amortize two contended writes, few enough to leave half a
+/// queue for the jobs they spawn.
+pub(in crate::engine) const BATCH: usize = 64;
+
 /// How many completed entries a worker, or the threads off the pool, may leave in queues before a sweep.
 pub(in crate::engine) const MAX_STALE: u32 = 64;
 
@@ -206,6 +210,11 @@ impl Injectors {
     /// The number of queued jobs.
     pub(in crate::engine) fn len(&self) -> usize {
         self.shards.len() + self.front.len()
+    }
+
+    /// The number of jobs queued on the injector of the calling thread.
+    pub(in crate::engine) fn len_of_mine(&self) -> usize {
+        self.mine().len()
     }
 
     /// The number of jobs ever queued.

@@ -10,13 +10,9 @@ use super::Worker;
 use super::stalled::PeerLook;
 use crate::engine::idle::Parked;
 use crate::engine::probe::Event;
-use crate::engine::queues::injectors::{Injectors, Share};
+use crate::engine::queues::injectors::{BATCH, Injectors, Share};
 use crate::engine::sleep::backoff::Backoff;
 use crate::values::Config;
-
-/// The most jobs taken from the injector at once: enough to amortize two contended writes, few enough to leave half a
-/// queue for the jobs they spawn.
-const BATCH: usize = 64;
 
 /// The most jobs, besides the first, that a worker runs alone if events woke them together.
 const FEW: usize = 16;

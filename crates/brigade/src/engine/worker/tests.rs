@@ -68,13 +68,29 @@ fn parked_after_a_find(jobs: usize, cpus: usize) -> usize {
 }
 
 #[test]
-fn a_searcher_that_finds_several_jobs_wakes_two_workers_if_cpus_are_free() {
+fn a_searcher_that_finds_several_jobs_wakes_workers_if_cpus_are_free() {
     assert_eq!(parked_after_a_find(1, 8), 2, "the other searcher takes it");
     assert_eq!(parked_after_a_find(2, 8), 0);
     assert_eq!(parked_after_a_find(9, 8), 0);
     // The second searcher has no worker here, so the state counts one running worker too few.
     assert_eq!(parked_after_a_find(9, 2), 1);
     assert_eq!(parked_after_a_find(9, 1), 2);
+}
+
+/// How many of three parked workers jobs from outside wake before the first of them runs.
+fn woken_by_jobs_from_outside(jobs: usize, cpus: usize) -> usize {
+    let crew = Crew::new();
+    crew.core().idle.set_cpus(cpus);
+    (0..3).for_each(|index| crew.park(index));
+    (0..jobs).for_each(|_| assert!(crew.core().inject(Job::new(|| ())).is_ok()));
+    crew.core().idle.snapshot().searching()
+}
+
+#[test]
+fn a_submitter_wakes_another_worker_for_each_64_jobs_if_cpus_are_free() {
+    let woken = [1, 64, 65, 128, 129].map(|jobs| woken_by_jobs_from_outside(jobs, 8));
+    assert_eq!(woken, [1, 1, 2, 2, 3]);
+    assert_eq!([1, 2].map(|cpus| woken_by_jobs_from_outside(129, cpus)), [1, 2]);
 }
 
 fn pool(change: impl FnOnce(&mut Config)) -> Arc<Core> {
