@@ -3,7 +3,7 @@
 # `ci/delays.sh [seconds]`. The soak gets the rest of this many seconds, by default 1800, and at least 30.
 #
 # BRIGADE_DELAY_SEED repeats the delays of a run, whose seed is on stderr, though not what the scheduler does between them.
-# BRIGADE_DELAY_ONE_IN and BRIGADE_DELAY_MAX_MICROS set how often and how long; crates/sync/src/delays has the defaults.
+# BRIGADE_DELAY_ONE_IN and BRIGADE_DELAY_MAX_MICROS set how often and how long; crates/instrument/src/delays.rs has the defaults.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -104,8 +104,8 @@ circles() {
 
 for crate in brigade io machine observe timer trace; do circles "$crate"; done
 
-# Thread-locals, and cells that are written once, come from brigade_sync, which models replace. Clippy can't tell: they are std's.
-of_std="$(grep -rnE '(^|[^:])(std::)?\bthread_local! |std::sync::(\{[^}]*)?OnceLock' crates/{brigade,burst,io,observe,queue,task}/src --include='*.rs' |
+# Atomics, thread-locals, and cells that are written once, come from brigade_sync, which models replace. Clippy can't tell: they are std's.
+of_std="$(grep -rnE '(^|[^:])(std::)?\bthread_local! |std::sync::(\{[^}]*)?OnceLock|(std|core)::sync::(\{[^}]*)?atomic' crates/{brigade,burst,io,machine,observe,queue,task,trace}/src --include='*.rs' |
     grep -vE 'brigade_sync::|tests|///' || true)"
 if [[ -n $of_std ]]; then
     printf 'use those of brigade_sync:\n%s\n' "$of_std" >&2

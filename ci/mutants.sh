@@ -87,7 +87,7 @@ for module in "${modules[@]}"; do
     fi
     # Not tests, and not what only a debugger, another target or a feature sees; not `^` for `|`, which is the same for flags.
     cargo mutants --list --json --diff --workspace --file "$folder/**" \
-        --exclude '**/*tests*' --exclude '**/tests/**' --exclude '**/seeded/**' --exclude '**/delays/**' --exclude-re 'Debug for| none::| tests::' --exclude-re 'replace \| with \^' \
+        --exclude '**/*tests*' --exclude '**/tests/**' --exclude '**/instrument/**' --exclude '**/seeded.rs' --exclude-re 'Debug for| none::| tests::' --exclude-re 'replace \| with \^' \
         > "$out/$module.json" 2> /dev/null
     all=$(jq length "$out/$module.json")
     [[ $count -gt 0 && $count -lt $all ]] && tried=$count || tried=$all

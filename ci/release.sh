@@ -27,7 +27,7 @@ deny() {
 
 package() (
     # The laboratory, the testkit and the packages of `crates/compat` have `publish = false`.
-    published=(brigade-timer brigade-sync brigade-machine brigade-trace brigade-task brigade-observe brigade-queue brigade-burst brigade-executor brigade-io brigade-macros brigade)
+    published=(brigade-instrument brigade-timer brigade-sync brigade-machine brigade-trace brigade-task brigade-observe brigade-queue brigade-burst brigade-executor brigade-io brigade-macros brigade)
     version="$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)"
     packages="${CARGO_TARGET_DIR:-target}/package"
     scratch="$(mktemp -d)"
@@ -88,7 +88,7 @@ package() (
 
 msrv() (
     msrv="$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)"
-    published=(brigade-timer brigade-sync brigade-machine brigade-trace brigade-task brigade-observe brigade-queue brigade-burst brigade-executor brigade-io brigade-macros brigade)
+    published=(brigade-instrument brigade-timer brigade-sync brigade-machine brigade-trace brigade-task brigade-observe brigade-queue brigade-burst brigade-executor brigade-io brigade-macros brigade)
     # Their own folder: other toolchains, and other versions of the dependencies.
     CARGO_TARGET_DIR="$(realpath -m "${CARGO_TARGET_DIR:-target}/msrv")"
     export CARGO_TARGET_DIR

@@ -3,8 +3,8 @@
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::OnceLock;
 
-use crate::delays::delay;
 use crate::fork::PerProcess;
+use crate::step;
 
 /// Whether a heavy fence has failed. `core`'s atomic also under the model checker, where none fails.
 static FAILED: AtomicBool = AtomicBool::new(false);
@@ -81,7 +81,7 @@ impl AsymmetricFence {
     pub fn light(self) {
         if self.is_lopsided {
             core::sync::atomic::compiler_fence(Ordering::SeqCst);
-            delay();
+            step();
         } else {
             full();
         }

@@ -7,7 +7,7 @@ pub fn spin_loop() {
     #[cfg(brigade_loom)]
     loom::thread::yield_now();
     #[cfg(brigade_seeded)]
-    crate::seeded::yield_now();
+    brigade_instrument::seeded::yield_now();
     #[cfg(not(any(brigade_loom, brigade_seeded)))]
     core::hint::spin_loop();
 }

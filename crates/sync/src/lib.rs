@@ -2,7 +2,7 @@
 //!
 //! - [`atomic`], [`cell`], [`hint`], and with the feature `std` [`Mutex`], [`Condvar`], [`OnceLock`], [`thread`], [`time`] and
 //!   [`thread_local!`]: the names of `std`, which `--cfg brigade_loom` replaces with those of the model checker `loom`, as far as models
-//!   need them, and [`--cfg brigade_seeded`](#seeds) with those of threads that obey a seed;
+//!   need them;
 //! - [`CachePadded`] keeps data that two threads write on separate cache lines;
 //! - [`Parker`] blocks a thread: one atomic, a futex where there is one; [`ParkerGroup`] blocks up to 32 threads, and one
 //!   system call wakes any subset of them;
@@ -15,14 +15,8 @@
 //! - [`fork`] detects that the process is a forked child, and holds values of which each process has its own;
 //! - [`unmodelled`] has locks and counters that the model checker does not see.
 //!
-//! With `--cfg brigade_delays` every atomic operation is followed, and every lock, wait and parker operation preceded, by a
-//! random delay, mostly none: for tests, which `ci/delays.sh` runs so.
-//!
-//! # Seeds
-//!
-//! With `--cfg brigade_seeded` and the feature `seeded` the threads of a program are coroutines of the crate `shuttle`, and before each of
-//! their steps a scheduler that obeys a seed chooses which one goes on; the module `seeded` says how. Time is virtual there. `ci/seeded.sh`
-//! runs random programs on pools so. Outside such a run the crate does what it does without the flag, as far as one thread needs it.
+//! In tests, `--cfg brigade_delays` and `--cfg brigade_seeded` replace the atomics, locks, threads and the clock by those of
+//! `brigade-instrument`: with random delays after their steps, or in an order chosen by a seed (`ci/delays.sh`, `ci/seeded.sh`).
 //!
 //! # Modules
 //!
@@ -36,8 +30,7 @@
 //! budget   scoped_key
 //! unmodelled
 //! lock   atomic
-//! delays   hint   time
-//! seeded
+//! hint   time
 //! fork   cell   cache_padded   exclusive   owner_end   affinity
 //! ```
 // Shows which feature an item needs.
@@ -55,18 +48,14 @@ compile_error!(
 compile_error!("--cfg brigade_loom needs the feature `loom` of brigade-sync");
 #[cfg(all(brigade_seeded, not(all(feature = "seeded", feature = "std"))))]
 compile_error!("--cfg brigade_seeded needs the features `seeded` and `std` of brigade-sync");
+#[cfg(all(brigade_delays, not(feature = "delays")))]
+compile_error!("--cfg brigade_delays needs the feature `delays` of brigade-sync");
 
 extern crate alloc;
 
 pub mod atomic;
 mod cache_padded;
 pub mod cell;
-#[cfg_attr(brigade_seeded, path = "delays/seeded.rs")]
-#[cfg_attr(
-    not(any(all(brigade_delays, feature = "std", not(brigade_loom)), brigade_seeded)),
-    path = "delays/none.rs"
-)]
-mod delays;
 mod exclusive;
 pub mod hint;
 mod owner_end;
@@ -74,7 +63,15 @@ mod owner_end;
 #[cfg(brigade_loom)]
 pub mod model;
 #[cfg(brigade_seeded)]
-pub mod seeded;
+pub use brigade_instrument::seeded;
+/// A step of a test; in other builds it does nothing.
+#[cfg(all(any(brigade_delays, brigade_seeded), not(brigade_loom)))]
+use brigade_instrument::step;
+
+/// A step of a test, in instrumented builds only.
+#[cfg(all(feature = "std", not(all(any(brigade_delays, brigade_seeded), not(brigade_loom)))))]
+#[inline(always)]
+fn step() {}
 
 #[cfg(feature = "std")]
 pub mod affinity;
@@ -99,6 +96,8 @@ pub mod unmodelled;
 
 #[cfg(feature = "std")]
 pub use asymmetric::AsymmetricFence;
+#[cfg(brigade_seeded)]
+pub use brigade_instrument::seeded::lock::OnceLock;
 pub use cache_padded::CachePadded;
 pub use exclusive::Exclusive;
 #[cfg(feature = "std")]
@@ -108,8 +107,6 @@ pub use owner_end::OwnerEnd;
 pub use parker::{Parker, ParkerGroup};
 #[cfg(feature = "std")]
 pub use scoped_key::{ScopedKey, ScopedSlot, Visit};
-#[cfg(brigade_seeded)]
-pub use seeded::lock::OnceLock;
 #[cfg(all(feature = "std", not(brigade_seeded)))]
 pub use std::sync::OnceLock;
 

@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 #[cfg(brigade_seeded)]
-use crate::seeded::lock as imp;
+use brigade_instrument::seeded::lock as imp;
 #[cfg(brigade_loom)]
 use loom::sync as imp;
 #[cfg(not(any(brigade_loom, brigade_seeded)))]
@@ -11,7 +11,7 @@ use std::sync as imp;
 // The others' locks return it too.
 use std::sync::TryLockError;
 
-use crate::delays::delay;
+use crate::step;
 
 /// The guard of a [`Mutex`].
 pub type MutexGuard<'a, T> = imp::MutexGuard<'a, T>;
@@ -42,7 +42,7 @@ impl<T> Mutex<T> {
     #[inline]
     #[cfg_attr(brigade_seeded, track_caller)]
     pub fn lock(&self) -> MutexGuard<'_, T> {
-        delay();
+        step();
         match self.0.lock() {
             Ok(guard) => guard,
             Err(poisoned) => poisoned.into_inner(),
@@ -58,7 +58,7 @@ impl<T> Mutex<T> {
     /// ```
     #[cfg_attr(brigade_seeded, track_caller)]
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
-        delay();
+        step();
         match self.0.try_lock() {
             Ok(guard) => Some(guard),
             Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
@@ -93,7 +93,7 @@ impl Condvar {
         guard: MutexGuard<'a, T>,
         timeout: Option<Duration>,
     ) -> MutexGuard<'a, T> {
-        delay();
+        step();
         match timeout {
             None => match self.0.wait(guard) {
                 Ok(guard) => guard,

@@ -1,4 +1,4 @@
-//! The clock, which is virtual in a [run that obeys a seed](crate#seeds).
+//! The clock, which is virtual in tests that obey a seed.
 
 use core::time::Duration;
 use std::time::Instant;
@@ -7,7 +7,7 @@ use std::time::Instant;
 #[inline(always)]
 pub fn now() -> Instant {
     #[cfg(brigade_seeded)]
-    return crate::seeded::clock::now();
+    return brigade_instrument::seeded::clock::now();
     #[cfg(not(brigade_seeded))]
     Instant::now()
 }
@@ -28,7 +28,7 @@ pub fn until(then: Instant) -> Duration {
 #[cfg_attr(brigade_seeded, track_caller)]
 pub fn sleep(time: Duration) {
     #[cfg(brigade_seeded)]
-    return crate::seeded::clock::sleep(time);
+    return brigade_instrument::seeded::clock::sleep(time);
     #[cfg(not(brigade_seeded))]
     std::thread::sleep(time);
 }

@@ -8,11 +8,11 @@
 pub use crate::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 #[cfg(not(brigade_loom))]
 pub use crate::lock::{Mutex, MutexGuard};
-#[cfg(brigade_loom)]
-pub use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 /// Thread-locals, which to the model checker are those of one thread.
 #[cfg(brigade_seeded)]
-pub use shuttle::{thread::LocalKey, thread_local};
+pub use brigade_instrument::seeded::{thread::LocalKey, thread_local};
+#[cfg(brigade_loom)]
+pub use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 #[cfg(brigade_loom)]
 pub use std::sync::MutexGuard;
 /// Thread-locals, which to the model checker are those of one thread.

@@ -125,7 +125,7 @@ impl fmt::Debug for Completions {
 mod tests {
     #![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]
 
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use brigade_sync::atomic::{AtomicUsize, Ordering};
     use std::task::Wake;
 
     use super::*;

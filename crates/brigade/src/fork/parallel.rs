@@ -311,8 +311,8 @@ fn split<I: Items, R: Send>(
 
 #[cfg(all(test, not(brigade_loom)))]
 mod tests {
+    use brigade_sync::atomic::Ordering::Relaxed;
     use brigade_sync::unmodelled::AtomicUsize;
-    use core::sync::atomic::Ordering::Relaxed;
 
     use super::*;
     use crate::Pool;

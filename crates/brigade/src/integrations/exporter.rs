@@ -11,6 +11,62 @@ use ::metrics::{Label, Unit, counter, describe_counter, describe_gauge, gauge};
 use crate::handle::Handle;
 use crate::values::{Metrics, WorkerMetrics};
 
+/// A metric: its name, its description, and its value.
+type Metric<T> = (&'static str, &'static str, fn(&T) -> u64);
+
+const COUNTERS: [Metric<Metrics>; 9] = [
+    ("brigade_jobs_accepted_total", "Jobs accepted", |pool| pool.accepted),
+    ("brigade_jobs_executed_total", "Jobs that returned or panicked", executed),
+    ("brigade_jobs_panicked_total", "Jobs that panicked", |pool| pool.panicked),
+    ("brigade_jobs_cancelled_total", "Jobs dropped before their end", |pool| pool.cancelled),
+    ("brigade_jobs_evicted_total", "Jobs dropped for newer jobs", |pool| pool.evicted),
+    ("brigade_jobs_rejected_total", "Jobs returned to their submitters", |pool| pool.rejected),
+    ("brigade_steals_total", "Steals of workers from each other", |pool| sum(pool, |of| of.stolen)),
+    ("brigade_parks_total", "How often workers fell asleep", |pool| sum(pool, |of| of.parks)),
+    ("brigade_wakes_total", "How often workers were woken", |pool| sum(pool, |of| of.wakes)),
+];
+
+const GAUGES: [Metric<Metrics>; 7] = [
+    ("brigade_jobs_queued", "Jobs that are queued", |pool| pool.queued),
+    ("brigade_jobs_queued_high", "High jobs that are queued", |pool| pool.queued_high),
+    ("brigade_jobs_queued_low", "Low jobs that are queued", |pool| pool.queued_low),
+    ("brigade_jobs_running", "Jobs that run, and pending futures", |pool| pool.running),
+    ("brigade_threads", "Threads", |pool| pool.threads as u64),
+    ("brigade_threads_busy", "Threads that have a job", |pool| pool.busy_threads as u64),
+    ("brigade_threads_parked", "Threads that sleep", |pool| pool.idle_threads as u64),
+];
+
+const OF_WORKER: [Metric<WorkerMetrics>; 5] = [
+    ("brigade_worker_jobs_executed_total", "Jobs run", |worker| worker.run),
+    ("brigade_worker_steals_total", "Successful steals", |worker| worker.stolen),
+    ("brigade_worker_parks_total", "How often it fell asleep", |worker| worker.parks),
+    ("brigade_worker_wakes_total", "How often it was woken", |worker| worker.wakes),
+    ("brigade_worker_panics_total", "Panics caught on it", |worker| worker.panics),
+];
+
+/// How long a worker has not slept, in microseconds.
+const BUSY: &str = "brigade_worker_busy_microseconds_total";
+const QUEUED: &str = "brigade_worker_jobs_queued";
+
+/// The times of jobs.
+#[cfg(feature = "histograms")]
+const TIMES: [(&str, &str); 2] = [
+    ("brigade_job_waiting_seconds", "From the acceptance of a job to its start"),
+    ("brigade_job_running_seconds", "From the start of a job to its end"),
+];
+
+/// The exported quantiles.
+#[cfg(feature = "histograms")]
+const QUANTILES: [(f64, &str); 4] = [(0.5, "0.5"), (0.9, "0.9"), (0.99, "0.99"), (1.0, "1")];
+
+fn executed(pool: &Metrics) -> u64 {
+    pool.returned + pool.panicked
+}
+
+fn sum(pool: &Metrics, count: fn(&WorkerMetrics) -> u64) -> u64 {
+    pool.workers.iter().map(count).sum()
+}
+
 /// Exports the [metrics](Handle::metrics) of a pool by the facade of the crate `metrics`, to the recorder installed
 /// by the program (for Prometheus, StatsD, …).
 ///
@@ -67,10 +123,6 @@ struct Last {
     times: bool,
 }
 
-/// The exported quantiles.
-#[cfg(feature = "histograms")]
-const QUANTILES: [(f64, &str); 4] = [(0.5, "0.5"), (0.9, "0.9"), (0.99, "0.99"), (1.0, "1")];
-
 impl MetricsExporter {
     /// Returns an exporter for a pool. The exporter does not keep the pool alive.
     pub fn new(pool: impl Into<Handle>) -> Self {
@@ -103,50 +155,24 @@ impl MetricsExporter {
 
     /// Tells the recorder the units and the descriptions of the metrics set by [`export`](Self::export).
     pub fn describe(&self) {
-        for (name, what) in [
-            ("brigade_jobs_accepted_total", "Jobs accepted"),
-            ("brigade_jobs_executed_total", "Jobs that returned or panicked"),
-            ("brigade_jobs_panicked_total", "Jobs that panicked"),
-            ("brigade_jobs_cancelled_total", "Jobs dropped before they started or were ready"),
-            ("brigade_jobs_evicted_total", "Jobs cancelled because the queue was full"),
-            ("brigade_jobs_rejected_total", "Jobs returned to their submitters"),
-            ("brigade_steals_total", "Successful steals of workers from each other"),
-            ("brigade_parks_total", "How often workers fell asleep"),
-            ("brigade_wakes_total", "How often workers were woken"),
-        ] {
-            describe_counter!(name, Unit::Count, what);
+        for (name, about, _) in COUNTERS {
+            describe_counter!(name, Unit::Count, about);
         }
-        for (name, what) in [
-            ("brigade_jobs_queued", "Jobs that are queued"),
-            ("brigade_jobs_queued_high", "High jobs that are queued"),
-            ("brigade_jobs_queued_low", "Low jobs that are queued"),
-            ("brigade_jobs_running", "Jobs that run, and pending futures"),
-            ("brigade_threads", "Threads"),
-            ("brigade_threads_busy", "Threads that have a job"),
-            ("brigade_threads_parked", "Threads that sleep"),
-        ] {
-            describe_gauge!(name, Unit::Count, what);
+        for (name, about, _) in GAUGES {
+            describe_gauge!(name, Unit::Count, about);
         }
         if self.has_workers {
-            describe_counter!("brigade_worker_jobs_executed_total", Unit::Count, "Jobs run");
-            describe_counter!("brigade_worker_steals_total", Unit::Count, "Successful steals");
-            describe_counter!(
-                "brigade_worker_parks_total",
-                Unit::Count,
-                "How often it fell asleep"
-            );
-            describe_counter!("brigade_worker_wakes_total", Unit::Count, "How often it was woken");
-            describe_counter!("brigade_worker_panics_total", Unit::Count, "Panics caught on it");
-            let busy = "How long it has not slept";
-            describe_counter!("brigade_worker_busy_microseconds_total", Unit::Microseconds, busy);
-            describe_gauge!("brigade_worker_jobs_queued", Unit::Count, "Jobs on its own queue");
+            for (name, about, _) in OF_WORKER {
+                describe_counter!(name, Unit::Count, about);
+            }
+            describe_counter!(BUSY, Unit::Microseconds, "How long it has not slept");
+            describe_gauge!(QUEUED, Unit::Count, "Jobs on its own queue");
         }
         #[cfg(feature = "histograms")]
         if self.pool.histograms().is_some() {
-            let waiting = "From the acceptance of a job to its start";
-            describe_gauge!("brigade_job_waiting_seconds", Unit::Seconds, waiting);
-            let running = "From the start of a job to its end";
-            describe_gauge!("brigade_job_running_seconds", Unit::Seconds, running);
+            for (name, about) in TIMES {
+                describe_gauge!(name, Unit::Seconds, about);
+            }
         }
     }
 
@@ -155,50 +181,15 @@ impl MetricsExporter {
     ///
     /// Costs a few microseconds. Once the pool no longer exists, gauges are set to 0, and counters stay as they are.
     pub fn export(&self) {
-        let Metrics {
-            accepted,
-            returned,
-            panicked,
-            cancelled,
-            evicted,
-            rejected,
-            queued,
-            queued_high,
-            queued_low,
-            running,
-            threads,
-            idle_threads,
-            busy_threads,
-            is_closed: _,
-            workers,
-        } = self.pool.metrics();
-        let sum = |pick: fn(&WorkerMetrics) -> u64| workers.iter().map(pick).sum();
-        for (name, value) in [
-            ("brigade_jobs_accepted_total", accepted),
-            ("brigade_jobs_executed_total", returned + panicked),
-            ("brigade_jobs_panicked_total", panicked),
-            ("brigade_jobs_cancelled_total", cancelled),
-            ("brigade_jobs_evicted_total", evicted),
-            ("brigade_jobs_rejected_total", rejected),
-            ("brigade_steals_total", sum(|worker| worker.stolen)),
-            ("brigade_parks_total", sum(|worker| worker.parks)),
-            ("brigade_wakes_total", sum(|worker| worker.wakes)),
-        ] {
-            self.count(None, &self.labels, name, value);
+        let metrics = self.pool.metrics();
+        for (name, _, value) in COUNTERS {
+            self.count(None, &self.labels, name, value(&metrics));
         }
-        for (name, value) in [
-            ("brigade_jobs_queued", queued as f64),
-            ("brigade_jobs_queued_high", queued_high as f64),
-            ("brigade_jobs_queued_low", queued_low as f64),
-            ("brigade_jobs_running", running as f64),
-            ("brigade_threads", threads as f64),
-            ("brigade_threads_busy", busy_threads as f64),
-            ("brigade_threads_parked", idle_threads as f64),
-        ] {
-            gauge!(name, self.labels.iter()).set(value);
+        for (name, _, value) in GAUGES {
+            gauge!(name, self.labels.iter()).set(value(&metrics) as f64);
         }
         if self.has_workers {
-            self.export_workers(&workers);
+            self.export_workers(&metrics.workers);
         }
         self.export_times();
     }
@@ -229,22 +220,14 @@ impl MetricsExporter {
     }
 
     fn export_worker(&self, index: usize, worker: WorkerMetrics) {
-        let WorkerMetrics { run, stolen, parks, wakes, panics, queued, busy } = worker;
         let labels = self.with("worker", index.to_string());
-        for (name, value) in [
-            ("brigade_worker_jobs_executed_total", run),
-            ("brigade_worker_steals_total", stolen),
-            ("brigade_worker_parks_total", parks),
-            ("brigade_worker_wakes_total", wakes),
-            ("brigade_worker_panics_total", panics),
-        ] {
-            self.count(Some(index), &labels, name, value);
+        for (name, _, value) in OF_WORKER {
+            self.count(Some(index), &labels, name, value(&worker));
         }
-        if let Some(busy) = busy {
-            let name = "brigade_worker_busy_microseconds_total";
-            self.count(Some(index), &labels, name, busy.as_micros() as u64);
+        if let Some(busy) = worker.busy {
+            self.count(Some(index), &labels, BUSY, busy.as_micros() as u64);
         }
-        gauge!("brigade_worker_jobs_queued", labels.iter()).set(queued as f64);
+        gauge!(QUEUED, labels.iter()).set(worker.queued as f64);
     }
 
     /// The common labels, and an additional label.
@@ -260,13 +243,14 @@ impl MetricsExporter {
         if times.is_none() && !had_times {
             return;
         }
-        for (part, name) in QUANTILES {
-            let labels = self.with("quantile", name.to_owned());
-            let [waiting, running] = times.as_ref().map_or([0.0; 2], |times| {
+        for (part, quantile) in QUANTILES {
+            let labels = self.with("quantile", quantile.to_owned());
+            let seconds = times.as_ref().map_or([0.0; 2], |times| {
                 [&times.waiting, &times.running].map(|times| times.quantile(part).as_secs_f64())
             });
-            gauge!("brigade_job_waiting_seconds", labels.iter()).set(waiting);
-            gauge!("brigade_job_running_seconds", labels.iter()).set(running);
+            for ((name, _), seconds) in TIMES.into_iter().zip(seconds) {
+                gauge!(name, labels.iter()).set(seconds);
+            }
         }
     }
 

@@ -28,7 +28,7 @@ use super::deadline::Deadline;
 use super::seat::{SEATS, bit};
 use super::sleeper::Sleepers;
 use crate::atomic::{AtomicU32, Ordering, fence};
-use crate::delays::delay;
+use crate::step;
 
 /// Blocks up to [`SEATS`](Self::SEATS) threads, each until another thread stores a token for its seat.
 ///
@@ -82,7 +82,7 @@ impl ParkerGroup {
     #[inline]
     #[track_caller]
     pub fn try_take(&self, seat: u32) -> bool {
-        delay();
+        step();
         // Ordering: Relaxed: `take` decides. The load keeps the cache line shared while a thread spins.
         self.tokens.load(Ordering::Relaxed) & bit(seat) != 0 && self.take(bit(seat))
     }
@@ -96,7 +96,7 @@ impl ParkerGroup {
     /// If there is no such seat.
     #[track_caller]
     pub fn park(&self, seat: u32, timeout: Option<Duration>) -> bool {
-        delay();
+        step();
         if self.try_take(seat) {
             return true;
         }
@@ -123,7 +123,7 @@ impl ParkerGroup {
     /// Returns the seats that were asleep and had no token yet. Makes one system call if there are any, none otherwise.
     #[inline]
     pub fn unpark(&self, seats: u32) -> u32 {
-        delay();
+        step();
         // Ordering: Release publishes the caller's writes to the threads that take the tokens. Acquire pairs with the
         // Release in `take`: the thread that took the last token had cleared its bit in `asleep` before.
         let before = self.tokens.fetch_or(seats, Ordering::AcqRel);

@@ -10,7 +10,7 @@ use core::time::Duration;
 use super::deadline::Deadline;
 use super::sleeper::Sleeper;
 use crate::atomic::{AtomicU32, Ordering};
-use crate::delays::delay;
+use crate::step;
 
 const EMPTY: u32 = 0;
 const NOTIFIED: u32 = 1;
@@ -50,7 +50,7 @@ impl Parker {
     /// Takes the token if there is one; never blocks.
     #[inline]
     pub fn try_take(&self) -> bool {
-        delay();
+        step();
         // Ordering: Relaxed: the exchange decides. The load keeps the cache line shared while a thread spins.
         self.state.load(Ordering::Relaxed) == NOTIFIED
             // Ordering: Acquire pairs with the Release in `unpark`.
@@ -59,7 +59,7 @@ impl Parker {
 
     /// Whether there is a token; never blocks, and takes none.
     pub fn has_token(&self) -> bool {
-        delay();
+        step();
         // Ordering: Relaxed, as the token is not taken.
         self.state.load(Ordering::Relaxed) == NOTIFIED
     }
@@ -68,7 +68,7 @@ impl Parker {
     ///
     /// Never returns early. Only one thread at a time may park; a second one would take the first one's token.
     pub fn park(&self, timeout: Option<Duration>) -> bool {
-        delay();
+        step();
         // Ordering: a token found here pairs with the Release in `unpark`; writing `ASLEEP` publishes nothing.
         if self.state.compare_exchange(EMPTY, ASLEEP, Ordering::Acquire, Ordering::Acquire).is_err()
         {
@@ -102,7 +102,7 @@ impl Parker {
     /// Makes a system call only if the thread is asleep; returns whether it was.
     #[inline]
     pub fn unpark(&self) -> bool {
-        delay();
+        step();
         // Ordering: Release publishes the caller's writes to the thread that takes the token.
         let asleep = self.state.swap(NOTIFIED, Ordering::Release) == ASLEEP;
         if asleep {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 #[cfg(brigade_seeded)]
-use shuttle::thread as imp;
+use brigade_instrument::seeded::thread as imp;
 #[cfg(not(brigade_seeded))]
 use std::thread as imp;
 
@@ -289,7 +289,7 @@ pub fn run_in_short_slices() {
 #[cfg_attr(brigade_seeded, track_caller)]
 pub fn yield_now() {
     #[cfg(brigade_seeded)]
-    return crate::seeded::yield_now();
+    return brigade_instrument::seeded::yield_now();
     #[cfg(not(brigade_seeded))]
     std::thread::yield_now();
 }

@@ -46,7 +46,7 @@ impl Waiters {
 
 /// A lock.
 #[derive(Debug)]
-pub(crate) struct Mutex<T> {
+pub struct Mutex<T> {
     value: sync::Mutex<T>,
     waiters: Waiters,
 }
@@ -60,12 +60,17 @@ pub struct MutexGuard<'a, T> {
 }
 
 impl<T> Mutex<T> {
-    pub(crate) const fn new(value: T) -> Self {
+    /// Creates a lock around a value.
+    pub const fn new(value: T) -> Self {
         Self { value: sync::Mutex::new(value), waiters: Waiters::new() }
     }
 
+    /// Waits for the lock and takes it.
+    ///
+    /// # Errors
+    /// Never: the signature is that of `std`.
     #[track_caller]
-    pub(crate) fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
+    pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
         loop {
             if let Ok(guard) = self.try_lock() {
                 return Ok(guard);
@@ -76,8 +81,11 @@ impl<T> Mutex<T> {
         }
     }
 
-    /// Poison has no meaning here: the lock above it has none.
-    pub(crate) fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
+    /// Takes the lock unless another thread has it.
+    ///
+    /// # Errors
+    /// If another thread has it. Poison has no meaning here: the lock above it has none.
+    pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
         let guard = match self.value.try_lock() {
             Ok(guard) => guard,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
@@ -111,20 +119,29 @@ impl<T> DerefMut for MutexGuard<'_, T> {
 
 /// A condition variable.
 #[derive(Debug)]
-pub(crate) struct Condvar(Waiters);
+pub struct Condvar(Waiters);
 
 impl Condvar {
-    pub(crate) const fn new() -> Self {
+    /// Creates a condition variable without waiters.
+    pub const fn new() -> Self {
         Self(Waiters::new())
     }
 
+    /// Releases the lock until notified.
+    ///
+    /// # Errors
+    /// Never: the signature is that of `std`.
     #[track_caller]
-    pub(crate) fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
+    pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
         Ok(self.wait_with(guard, None))
     }
 
+    /// Releases the lock until notified, or until the timeout has passed.
+    ///
+    /// # Errors
+    /// Never: the signature is that of `std`.
     #[track_caller]
-    pub(crate) fn wait_timeout<'a, T>(
+    pub fn wait_timeout<'a, T>(
         &self,
         guard: MutexGuard<'a, T>,
         timeout: Duration,
@@ -150,11 +167,13 @@ impl Condvar {
         guard
     }
 
-    pub(crate) fn notify_one(&self) {
+    /// Wakes one waiting thread.
+    pub fn notify_one(&self) {
         self.0.wake();
     }
 
-    pub(crate) fn notify_all(&self) {
+    /// Wakes all waiting threads.
+    pub fn notify_all(&self) {
         while self.0.wake() {}
     }
 }

@@ -112,7 +112,7 @@ pub(super) fn elapsed() -> Duration {
 }
 
 /// The virtual time; outside a run the real time.
-pub(crate) fn now() -> Instant {
+pub fn now() -> Instant {
     if !is_in_run() {
         return Instant::now();
     }
@@ -142,7 +142,7 @@ pub(crate) fn forget(key: (Duration, u64)) {
 
 /// Blocks the calling thread until that much time has passed.
 #[track_caller]
-pub(crate) fn sleep(time: Duration) {
+pub fn sleep(time: Duration) {
     super::step();
     let waiter = Waiter::new();
     set(time, &waiter);

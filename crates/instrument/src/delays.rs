@@ -1,7 +1,7 @@
 //! Random delays between the steps of threads, with `--cfg brigade_delays` only.
 //!
 //! Every atomic operation is followed, and every lock, condition variable wait and parker operation preceded, by a call
-//! of [`delay`]. Most calls return at once; one in sixteen waits, mostly for a few microseconds. While a thread waits
+//! of [`step`]. Most calls return at once; one in sixteen waits, mostly for a few microseconds. While a thread waits
 //! between two steps, the others can take steps that they otherwise take only if it is preempted just there.
 //! `ci/delays.sh` runs the tests of all crates so.
 //!
@@ -20,15 +20,14 @@
 //! destructor. So it may run in a thread-local destructor and in the child of a fork.
 
 use core::cell::Cell;
-// `core`'s own: the crate's would call back into this module.
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use std::env;
 use std::hash::{BuildHasher, RandomState};
+use std::io::{self, Write};
+use std::process;
 use std::thread;
 use std::time::Instant;
-
-use crate::fork;
 
 /// Delays below this spin: a sleep takes at least the timer slack of the system, 50 µs on Linux.
 const SHORTEST_SLEEP: Duration = Duration::from_micros(10);
@@ -49,7 +48,7 @@ std::thread_local! {
 
 /// Waits for a random time, mostly for none.
 #[inline(never)]
-pub(crate) fn delay() {
+pub fn step() {
     let Ok(random) = GENERATOR.try_with(next) else { return };
     // Ordering: Relaxed, here and below: numbers that are written once, before this thread had a generator.
     if random % ONE_IN.load(Ordering::Relaxed) == 0 {
@@ -108,7 +107,7 @@ fn seed() -> u64 {
     let seed = variable("BRIGADE_DELAY_SEED").unwrap_or_else(|| RandomState::new().hash_one(0)) | 1;
     match SEED.compare_exchange(0, seed, Ordering::Relaxed, Ordering::Relaxed) {
         Ok(_) => {
-            fork::write_stderr(&format!("random delays: BRIGADE_DELAY_SEED={seed}"));
+            say(&format!("random delays: BRIGADE_DELAY_SEED={seed}"));
             seed
         }
         // Another thread was first.
@@ -120,8 +119,15 @@ fn seed() -> u64 {
 fn variable(name: &str) -> Option<u64> {
     let value = env::var(name).ok()?;
     // Not a panic: that would unwind out of an atomic operation.
-    let parsed = value.parse();
-    Some(parsed.unwrap_or_else(|_| fork::abort(&format!("{name} must be a number, not {value:?}"))))
+    Some(value.parse().unwrap_or_else(|_| {
+        say(&format!("{name} must be a number, not {value:?}"));
+        process::abort()
+    }))
+}
+
+/// Writes a line to stderr; unlike `eprintln`, it does not panic if stderr is closed.
+fn say(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
 }
 
 #[cfg(test)]

@@ -17,8 +17,8 @@
 //! record
 //! ```
 
-pub(crate) mod clock;
-pub(crate) mod lock;
+pub mod clock;
+pub mod lock;
 mod record;
 mod schedule;
 pub(crate) mod wait;
@@ -33,6 +33,7 @@ use shuttle::{Config, FailurePersistence, MaxSteps, Runner};
 use shuttle_engine::runtime::execution::ExecutionState;
 
 pub use schedule::Policy;
+pub use shuttle::{thread, thread_local};
 pub use wait::number;
 
 /// Stack of a thread, in bytes: builds without optimisation, and nested jobs.
@@ -70,7 +71,7 @@ impl fmt::Display for Failure {
 /// A step of the calling thread: another thread may go on here. None outside a run, and none while it unwinds: to the standard library all
 /// threads of a run are a single thread, so that a second thread would seem to unwind too.
 #[track_caller]
-pub(crate) fn step() {
+pub fn step() {
     if record::is_in_run() && !std::thread::panicking() {
         record::note(Location::caller());
         shuttle_engine::runtime::thread::switch();
@@ -79,7 +80,7 @@ pub(crate) fn step() {
 
 /// A step after which the calling thread would rather wait for another thread.
 #[track_caller]
-pub(crate) fn yield_now() {
+pub fn yield_now() {
     if record::is_in_run() {
         record::note(Location::caller());
         clock::now();
