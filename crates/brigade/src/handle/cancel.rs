@@ -1,15 +1,14 @@
 //! Cancelling jobs: a job that has not started never starts, a running job is asked to stop.
 
-use core::fmt;
 use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll};
-use std::panic;
 
 use brigade_task::JoinError;
 
 use super::join::JoinHandle;
 use crate::engine::{CURRENT, Worker};
+use crate::values::opaque;
 
 /// Returns whether the calling job has been asked to stop: its handle was [cancelled](JoinHandle::cancel), or its
 /// pool is being [discarded](crate::Shutdown::Discard), which also applies to a job without a handle. Returns `false`
@@ -93,9 +92,6 @@ impl<T> CancelOnDrop<T> {
     }
 }
 
-impl<T> panic::UnwindSafe for CancelOnDrop<T> {}
-impl<T> panic::RefUnwindSafe for CancelOnDrop<T> {}
-
 impl<T> Drop for CancelOnDrop<T> {
     fn drop(&mut self) {
         if let Some(handle) = &mut self.0 {
@@ -117,8 +113,4 @@ impl<T> Future for CancelOnDrop<T> {
     }
 }
 
-impl<T> fmt::Debug for CancelOnDrop<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("CancelOnDrop").field(&self.0).finish()
-    }
-}
+opaque!(CancelOnDrop<T>);

@@ -1,12 +1,11 @@
 //! Cancelling a job without its handle.
 
-use core::fmt;
-use std::panic;
 use std::sync::Arc;
 
 use brigade_task::{Asked, Canceller};
 
 use crate::engine::{Key, may_nest, reach};
+use crate::values::opaque;
 
 /// Cancels a job without its [`JoinHandle`](crate::JoinHandle); made by
 /// [`JoinHandle::cancel_handle`](crate::JoinHandle::cancel_handle).
@@ -75,14 +74,7 @@ impl CancelHandle {
     }
 }
 
-impl fmt::Debug for CancelHandle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CancelHandle").field("is_finished", &self.is_finished()).finish()
-    }
-}
-
-impl panic::UnwindSafe for CancelHandle {}
-impl panic::RefUnwindSafe for CancelHandle {}
+opaque!(CancelHandle: is_finished);
 
 /// Calls `cancel`, which cancels a closure of a pool, counts the cancelled job, and returns the result.
 pub(crate) fn cancel_at(key: Key, cancel: &mut dyn FnMut() -> bool) -> bool {

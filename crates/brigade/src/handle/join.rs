@@ -1,11 +1,9 @@
 //! The handle for a job's outcome, on the threads of a pool.
 
-use core::fmt;
 use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll, Waker, ready};
 use core::time::Duration;
-use std::panic;
 use std::sync::Arc;
 
 use brigade_sync::OnceLock;
@@ -19,6 +17,7 @@ use crate::engine;
 use crate::engine::{
     Awaited as _, CURRENT, Key, Scope, Span, Worker, blocking, enter_pool, runs_in_place, wait_as,
 };
+use crate::values::opaque;
 
 /// A handle for the outcome of one job.
 ///
@@ -412,11 +411,4 @@ impl<T> Drop for JoinHandle<T> {
     }
 }
 
-impl<T> panic::UnwindSafe for JoinHandle<T> {}
-impl<T> panic::RefUnwindSafe for JoinHandle<T> {}
-
-impl<T> fmt::Debug for JoinHandle<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("JoinHandle").field("is_finished", &self.is_finished()).finish()
-    }
-}
+opaque!(JoinHandle<T>: is_finished);

@@ -1,8 +1,6 @@
 //! Traces of a pool: the public API.
 
-use core::fmt;
 use core::time::Duration;
-use std::panic;
 use std::sync::Arc;
 
 use brigade_sync::time;
@@ -10,7 +8,7 @@ use brigade_trace::{Session, Trace, TraceError};
 
 use super::Handle;
 use crate::engine::{At, Core, blocking, reach};
-use crate::values::Reason;
+use crate::values::{Reason, opaque};
 
 impl Handle {
     /// Records the activity of each thread of the pool for `duration`: the jobs it runs, its searches, steals and
@@ -110,17 +108,10 @@ impl Tracing {
     }
 }
 
-impl panic::UnwindSafe for Tracing {}
-impl panic::RefUnwindSafe for Tracing {}
-
 impl Drop for Tracing {
     fn drop(&mut self) {
         drop(self.take());
     }
 }
 
-impl fmt::Debug for Tracing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tracing").finish_non_exhaustive()
-    }
-}
+opaque!(Tracing);

@@ -6,9 +6,8 @@ mod builder;
 mod default_pool;
 mod free;
 
-use core::fmt;
 use core::ops::Deref;
-use std::panic::{self, Location};
+use std::panic::Location;
 use std::sync::Arc;
 
 use brigade_sync::Visit;
@@ -16,7 +15,7 @@ use brigade_sync::Visit;
 use crate::engine::{At, CURRENT, Core, Worker};
 use crate::handle::{Handle, JoinHandle, end};
 use crate::submission::{self, Submission, accept_owned};
-use crate::values::{Reason, Rejected, expect_accepted, refuse};
+use crate::values::{Reason, Rejected, expect_accepted, opaque, refuse};
 
 pub use blocking::blocking;
 pub use builder::{Builder, ThreadName};
@@ -260,9 +259,6 @@ impl From<&Pool> for Handle {
     }
 }
 
-impl panic::UnwindSafe for Pool {}
-impl panic::RefUnwindSafe for Pool {}
-
 impl Drop for Pool {
     fn drop(&mut self) {
         if !self.core.key.is_here() {
@@ -274,8 +270,4 @@ impl Drop for Pool {
     }
 }
 
-impl fmt::Debug for Pool {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pool").field("size", &self.size()).finish_non_exhaustive()
-    }
-}
+opaque!(Pool: size);

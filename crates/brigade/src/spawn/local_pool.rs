@@ -1,11 +1,10 @@
 //! A pool driven by its owner.
 
-use core::fmt;
 use core::future::Future;
 use core::ops::Deref;
 use core::pin::pin;
 use std::io;
-use std::panic::{self, Location};
+use std::panic::Location;
 use std::rc::Rc;
 
 use brigade_sync::thread::Inherited;
@@ -13,7 +12,7 @@ use brigade_sync::thread::Inherited;
 use crate::engine::{Child, Core, Driven, Key, Worker, forget, resources_of, wait_as};
 use crate::handle::{Handle, JoinHandle};
 use crate::spawn::{block_on, spawn_local_on, wait_for};
-use crate::values::{Config, Placement, Queueing, Shutdown, Size};
+use crate::values::{Config, Placement, Queueing, Shutdown, Size, opaque};
 
 /// A pool without threads: the owner decides when its jobs run.
 ///
@@ -297,9 +296,6 @@ impl Deref for LocalPool {
     }
 }
 
-impl panic::UnwindSafe for LocalPool {}
-impl panic::RefUnwindSafe for LocalPool {}
-
 impl Drop for LocalPool {
     fn drop(&mut self) {
         let core = self.driven.core().clone();
@@ -315,8 +311,4 @@ impl Drop for LocalPool {
     }
 }
 
-impl fmt::Debug for LocalPool {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LocalPool").finish_non_exhaustive()
-    }
-}
+opaque!(LocalPool);

@@ -49,13 +49,12 @@ mod limit;
 mod pending;
 mod waiting;
 
-use core::fmt;
 use core::future::{Future, poll_fn};
 use core::mem;
 use core::task::{Context, Poll};
 use core::time::Duration;
 use std::collections::VecDeque;
-use std::panic::{self, Location};
+use std::panic::Location;
 use std::sync::Arc;
 
 use brigade_sync::{budget, time};
@@ -67,7 +66,7 @@ use crate::handle::{Handle, JoinHandle};
 use crate::pool::here;
 use crate::spawn::{AsFuture, class_key, future_of, make_future};
 use crate::submission::{make_with_permit, unmade, watcher_of};
-use crate::values::{Rejected, closure_of, expect_accepted};
+use crate::values::{Rejected, closure_of, expect_accepted, opaque};
 use limit::{Limit, detach};
 use pending::Pending;
 
@@ -711,11 +710,4 @@ impl<T> Iterator for IntoOutcomes<T> {
     }
 }
 
-impl<T> panic::UnwindSafe for TaskSet<T> {}
-impl<T> panic::RefUnwindSafe for TaskSet<T> {}
-
-impl<T> fmt::Debug for TaskSet<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TaskSet").field("len", &self.len()).finish_non_exhaustive()
-    }
-}
+opaque!(TaskSet<T>: len);

@@ -1,10 +1,10 @@
 //! The handle of a closure that runs at a given time.
 
-use core::fmt;
 use std::sync::Arc;
 
 use super::schedule::{Control, Stage};
 use crate::engine::Key;
+use crate::values::opaque;
 
 /// The handle of a closure that runs at a given time, or periodically; returned by
 /// [`execute_after`](crate::execute_after) and similar functions.
@@ -100,9 +100,6 @@ impl Timer {
     }
 }
 
-impl std::panic::UnwindSafe for Timer {}
-impl std::panic::RefUnwindSafe for Timer {}
-
 impl Drop for Timer {
     fn drop(&mut self) {
         if !self.pool.is_here() {
@@ -112,8 +109,4 @@ impl Drop for Timer {
     }
 }
 
-impl fmt::Debug for Timer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Timer").field("is_over", &self.is_over()).finish_non_exhaustive()
-    }
-}
+opaque!(Timer: is_over);

@@ -3,6 +3,7 @@
 
 mod config;
 mod metrics;
+mod opaque;
 mod priority;
 mod rejected;
 mod role;
@@ -14,6 +15,7 @@ pub use config::{
 };
 pub(crate) use metrics::{Awake, Counters, Totals};
 pub use metrics::{Metrics, WorkerMetrics};
+pub(crate) use opaque::opaque;
 pub use priority::Priority;
 pub use rejected::{Reason, Rejected};
 pub(crate) use rejected::{closure_of, expect_accepted, refuse};

@@ -2,10 +2,11 @@
 
 use core::fmt;
 use std::io;
-use std::panic;
 
 use brigade_sync::Exclusive;
 use brigade_task::Job;
+
+use super::opaque;
 
 /// The reason why a job was not accepted.
 ///
@@ -112,14 +113,7 @@ impl<F> Rejected<F> {
     }
 }
 
-impl<F> panic::UnwindSafe for Rejected<F> {}
-impl<F> panic::RefUnwindSafe for Rejected<F> {}
-
-impl<F> fmt::Debug for Rejected<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Rejected").field("reason", &self.reason).finish_non_exhaustive()
-    }
-}
+opaque!(Rejected<F>: reason);
 
 impl<F> fmt::Display for Rejected<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -18,7 +18,7 @@ use crate::pool::Pool;
 use crate::submission::{SUBMIT_BOUNDED, submit_bounded};
 use crate::values::{
     Config, Fairness, Hook, Idle, OnPanic, Order, Queueing, Shutdown, ShutdownOptions, Threads,
-    WhenFull,
+    WhenFull, opaque,
 };
 use machine::Machine;
 
@@ -537,11 +537,4 @@ fn threads_by_environment() -> Result<Option<Threads>, String> {
     Threads::from(number).check().map(Some).map_err(|why| format!("{VARIABLE}: {why}"))
 }
 
-impl std::panic::UnwindSafe for Builder {}
-impl std::panic::RefUnwindSafe for Builder {}
-
-impl core::fmt::Debug for Builder {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Builder").field("threads", &self.threads).finish_non_exhaustive()
-    }
-}
+opaque!(Builder);
