@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use brigade_task::{Asked, Canceller};
+use brigade_task::{Asked, Canceller, Outcome};
 
-use crate::engine::{Key, may_nest, reach};
+use crate::engine::{At, Key, may_nest, reach};
 use crate::values::opaque;
 
 /// Cancels a job without its [`JoinHandle`](crate::JoinHandle); made by
@@ -46,17 +46,11 @@ impl CancelHandle {
     /// ```
     #[doc(alias = "abort")]
     pub fn cancel(&self) -> bool {
-        let Some(canceller) = self.canceller.as_ref().filter(|_| self.key.is_here()) else {
-            return false;
-        };
-        if canceller.is_of_future() {
-            return cancel_future(self.key, |may_drop| canceller.ask_to_stop(may_drop));
-        }
-        let cancelled = cancel_at(self.key, &mut || canceller.drop_if_unclaimed().is_some());
-        if !cancelled {
-            _ = canceller.ask_to_stop(false);
-        }
-        cancelled
+        self.canceller.as_ref().is_some_and(|canceller| {
+            let settle = || canceller.drop_if_unclaimed();
+            let ask = |may_drop| canceller.ask_to_stop(may_drop);
+            cancel_job(self.key, canceller.is_of_future(), &settle, &ask)
+        })
     }
 
     /// Returns whether the job has ended.
@@ -76,33 +70,33 @@ impl CancelHandle {
 
 opaque!(CancelHandle: is_finished);
 
-/// Calls `cancel`, which cancels a closure of a pool, counts the cancelled job, and returns the result.
-pub(crate) fn cancel_at(key: Key, cancel: &mut dyn FnMut() -> bool) -> bool {
-    reach(key, |at| {
-        at.off_pool(|| {
-            let cancelled = cancel();
-            if cancelled {
-                at.count_cancelled();
-            }
-            cancelled
-        })
-    })
-}
-
-/// Calls `ask`, which cancels a future of a pool, and passes it whether it may drop the future. Returns whether the
-/// future was cancelled.
+/// Cancels a job of a pool, and returns whether it was cancelled. `settle` drops a closure that has not started, and
+/// `ask` asks the job to stop, with whether it may drop a future.
 ///
 /// A future that has not been polled is dropped here, like a closure, and leaves its entry in a queue. Any other
 /// future is dropped and counted in place of the next poll. So are all futures while drops nest deeply, because each
 /// drop may cancel the next future.
-pub(crate) fn cancel_future(key: Key, ask: impl FnOnce(bool) -> Asked) -> bool {
-    reach(key, |at| {
-        at.off_pool(|| {
+pub(crate) fn cancel_job(
+    key: Key,
+    is_of_future: bool,
+    settle: &dyn Fn() -> Option<Outcome>,
+    ask: &dyn Fn(bool) -> Asked,
+) -> bool {
+    let cancel = |at: At<'_>| {
+        if is_of_future {
             let asked = ask(may_nest());
             if asked == Asked::Dropped {
                 at.leaves_entry();
             }
-            asked != Asked::Nothing
-        })
-    })
+            return asked != Asked::Nothing;
+        }
+        let cancelled = settle().is_some();
+        if cancelled {
+            at.count_cancelled();
+        } else {
+            _ = ask(false);
+        }
+        cancelled
+    };
+    key.is_here() && reach(key, |at| at.off_pool(|| cancel(at)))
 }

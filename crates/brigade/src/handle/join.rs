@@ -11,7 +11,7 @@ use brigade_sync::budget;
 use brigade_task::{Canceller, JoinError, Outcome};
 
 use super::awaited::{self, Refused};
-use super::canceller::{CancelHandle, cancel_at, cancel_future};
+use super::canceller::{CancelHandle, cancel_job};
 use super::deadlock::{Awaited, Waiting};
 use crate::engine;
 use crate::engine::{
@@ -286,17 +286,8 @@ pub(crate) fn settle_on(worker: &Worker, settle: impl FnOnce(bool) -> Option<Out
 
 /// Cancels a job, as [`JoinHandle::cancel`] does.
 pub(crate) fn cancel<T>(inner: &brigade_task::JoinHandle<T>, key: Key) -> bool {
-    if !key.is_here() {
-        return false;
-    }
-    if inner.is_of_future() {
-        return cancel_future(key, |may_drop| inner.ask_to_stop(may_drop));
-    }
-    let cancelled = cancel_at(key, &mut || inner.settle_if_unclaimed(false).is_some());
-    if !cancelled {
-        _ = inner.ask_to_stop(false);
-    }
-    cancelled
+    let settle = || inner.settle_if_unclaimed(false);
+    cancel_job(key, inner.is_of_future(), &settle, &|may_drop| inner.ask_to_stop(may_drop))
 }
 
 /// A wait for the end of a job of the pool `key`.
