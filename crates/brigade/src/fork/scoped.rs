@@ -11,9 +11,7 @@ use brigade_task::{
     Forks, HeldPanic, Job, Outcome, Part, ScopeWith, Scopes, Wait, Work, keep_tickets,
 };
 
-use crate::engine::{
-    At, CURRENT, Core, Driven, Key, Worker, owned, reach, reach_once, wait_outside,
-};
+use crate::engine::{At, CURRENT, Core, Key, Worker, owned, reach, reach_once, wait_outside};
 use crate::handle::Handle;
 use crate::pool::here;
 use crate::spawn::spawn_of_scope;
@@ -53,21 +51,13 @@ impl Handle {
         F: FnOnce() -> R + Send,
         R: Send,
     {
-        let place = Location::caller();
-        if forks_for(self.key) {
-            return Ok(call());
-        }
-        if let Some(driven) = owned(self.key) {
-            return as_owner(&driven, place, || Ok(call()));
-        }
-        reach_once(self.key, |at| match at {
-            At::Worker(_) => Ok(call()),
-            At::Outside(core) => {
-                let outside = Call::new(core.config.observer.as_ref(), place);
+        borrow(self.key, Location::caller(), |outside| match outside {
+            None => Ok(call()),
+            Some((core, outside)) => {
                 let call = || outside.run(call);
-                outside.lend(|| install_from_outside(core, call))
+                let installed = brigade_task::install(call, |job| core.inject(job), wait_outside);
+                installed.map_err(|_| core.refusal())
             }
-            At::Gone(reason) => Err(reason),
         })
     }
 
@@ -184,27 +174,33 @@ fn forks_for(pool: Key) -> bool {
     with_worker_of(pool, |worker| worker.is_some())
 }
 
-/// Calls a closure as the worker of a pool that the calling thread owns.
-#[track_caller]
-fn as_owner<R>(
-    driven: &Driven,
+/// Calls a closure for borrowing work on a pool: with `None` on a worker of the pool, and with the pool and this call on
+/// a foreign thread. A thread that owns the pool calls the closure as its worker.
+fn borrow<R>(
+    pool: Key,
     place: &'static Location<'static>,
-    call: impl FnOnce() -> Result<R, Reason>,
+    call: impl FnOnce(Option<(&Arc<Core>, &Call)>) -> Result<R, Reason>,
 ) -> Result<R, Reason> {
-    let core = driven.core();
-    let outside = Call::new(core.config.observer.as_ref(), place);
-    let call = |_: &Worker| if core.is_closed() { Err(core.refusal()) } else { outside.run(call) };
-    outside.lend(|| driven.run(call).unwrap_or_else(|| Err(core.refusal())))
-}
-
-/// Calls a closure on a worker of a pool from a foreign thread.
-fn install_from_outside<F, R>(core: &Arc<Core>, call: F) -> Result<R, Reason>
-where
-    F: FnOnce() -> R + Send,
-    R: Send,
-{
-    let installed = brigade_task::install(call, |job| core.inject(job), wait_outside);
-    installed.map_err(|_| core.refusal())
+    if forks_for(pool) {
+        return call(None);
+    }
+    let call_at = |core: &Core| Call::new(core.config.observer.as_ref(), place);
+    if let Some(driven) = owned(pool) {
+        let core = driven.core();
+        let outside = call_at(core);
+        let call = |_: &Worker| {
+            if core.is_closed() { Err(core.refusal()) } else { outside.run(|| call(None)) }
+        };
+        return outside.lend(|| driven.run(call).unwrap_or_else(|| Err(core.refusal())));
+    }
+    reach_once(pool, |at| match at {
+        At::Worker(_) => call(None),
+        At::Outside(core) => {
+            let outside = call_at(core);
+            outside.lend(|| call(Some((core, &outside))))
+        }
+        At::Gone(reason) => Err(reason),
+    })
 }
 
 /// Calls two closures, in parallel if a worker is idle, and returns both results.
@@ -376,24 +372,13 @@ where
 /// Opens a scope of a pool on this thread.
 #[track_caller]
 fn in_place<R>(pool: Handle, scope: impl FnOnce(&ScopePool) -> R) -> Result<R, Reason> {
-    let place = Location::caller();
     let open = || {
         let pool = ScopePool::of(pool)?;
         Ok(pool.open(|| scope(&pool)))
     };
-    if forks_for(pool.key) {
-        return open();
-    }
-    if let Some(driven) = owned(pool.key) {
-        return as_owner(&driven, place, open);
-    }
-    reach_once(pool.key, |at| match at {
-        At::Outside(core) => {
-            let outside = Call::new(core.config.observer.as_ref(), place);
-            let open = || outside.run(open);
-            outside.lend(open)
-        }
-        At::Worker(_) | At::Gone(_) => open(),
+    borrow(pool.key, Location::caller(), |outside| match outside {
+        None => open(),
+        Some((_, outside)) => outside.run(open),
     })
 }
 
