@@ -280,33 +280,24 @@ fn split<I: Items, R: Send>(
     work: &(impl Fn(I) -> R + Sync),
     reduce: &(impl Fn(R, R) -> R + Sync),
 ) -> R {
-    let mut done = None;
-    let add = |done: &mut Option<R>, result| match done.take() {
-        Some(former) => *done = Some(reduce(former, result)),
-        None => *done = Some(result),
+    let add = |done: Option<R>, result| match done {
+        Some(former) => reduce(former, result),
+        None => result,
     };
+    let mut done = None;
     while items.len() > grain {
         if CURRENT.with(|worker| worker.is_some_and(Worker::has_forked_nothing)) {
             let half = items.len() / 2;
             let (left, right) = items.split_at(half);
             let left = || split(left, grain, work, reduce);
             let (left, right) = join(left, || split(right, grain, work, reduce));
-            add(&mut done, left);
-            add(&mut done, right);
-            return match done {
-                Some(result) => result,
-                None => unreachable!("two results were added"),
-            };
+            return reduce(add(done, left), right);
         }
         let (now, rest) = items.split_at(grain);
-        add(&mut done, work(now));
+        done = Some(add(done, work(now)));
         items = rest;
     }
-    let last = work(items);
-    match done {
-        Some(done) => reduce(done, last),
-        None => last,
-    }
+    add(done, work(items))
 }
 
 #[cfg(all(test, not(brigade_loom)))]
