@@ -8,43 +8,32 @@ use crate::pool::Pool;
 use crate::spawn::spawn_local;
 use crate::values::Rejected;
 
-/// With the feature `executor`. A full pool follows its [`WhenFull`](crate::WhenFull): by default, the call waits
-/// for room.
-impl Executor for Handle {
-    fn accept(&self, job: Job) -> Result<(), Job> {
-        self.job().execute(job).map_err(Rejected::into_inner)
-    }
+/// Implements the traits for types that dereference to a [`Handle`].
+macro_rules! impl_executor {
+    ($($pool:ty),*) => {$(
+        /// With the feature `executor`. A full pool follows its [`WhenFull`](crate::WhenFull): by default, the call
+        /// waits for room.
+        impl Executor for $pool {
+            fn accept(&self, job: Job) -> Result<(), Job> {
+                self.job().execute(job).map_err(Rejected::into_inner)
+            }
 
-    fn accept_closure<F: FnOnce() + Send + 'static>(&self, job: F) -> Result<(), Job> {
-        self.job().execute(job).map_err(|rejected| Box::new(rejected.into_inner()) as Job)
-    }
+            fn accept_closure<F: FnOnce() + Send + 'static>(&self, job: F) -> Result<(), Job> {
+                self.job().execute(job).map_err(|rejected| Box::new(rejected.into_inner()) as Job)
+            }
+        }
+
+        /// With the feature `executor`. A full pool follows its [`WhenFull`](crate::WhenFull): by default, the call
+        /// waits for room.
+        impl Spawner for $pool {
+            fn accept_future(&self, future: BoxFuture) -> Result<(), BoxFuture> {
+                self.job().spawn(future).map(drop).map_err(Rejected::into_inner)
+            }
+        }
+    )*};
 }
 
-/// With the feature `executor`; as for [`Handle`].
-impl Executor for Pool {
-    fn accept(&self, job: Job) -> Result<(), Job> {
-        self.handle().accept(job)
-    }
-
-    fn accept_closure<F: FnOnce() + Send + 'static>(&self, job: F) -> Result<(), Job> {
-        self.handle().accept_closure(job)
-    }
-}
-
-/// With the feature `executor`. A full pool follows its [`WhenFull`](crate::WhenFull): by default, the call waits
-/// for room.
-impl Spawner for Handle {
-    fn accept_future(&self, future: BoxFuture) -> Result<(), BoxFuture> {
-        self.job().spawn(future).map(drop).map_err(Rejected::into_inner)
-    }
-}
-
-/// With the feature `executor`; as for [`Handle`].
-impl Spawner for Pool {
-    fn accept_future(&self, future: BoxFuture) -> Result<(), BoxFuture> {
-        self.handle().accept_future(future)
-    }
-}
+impl_executor!(Handle, Pool);
 
 /// With the feature `executor`. Only a worker of the pool accepts futures, by [`spawn_local`](crate::spawn_local()).
 impl LocalSpawner for Handle {
