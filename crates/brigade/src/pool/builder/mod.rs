@@ -348,9 +348,10 @@ impl Builder {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     #[doc(alias = "thread_name")]
-    pub fn name(mut self, name: impl ThreadName) -> Self {
-        self.config.pool_name.prefix = name.prefix();
-        self.config.name = Some(name.into_function());
+    pub fn name(mut self, name: impl Into<ThreadName>) -> Self {
+        let ThreadName { name, prefix } = name.into();
+        self.config.name = Some(name);
+        self.config.pool_name.prefix = prefix;
         self
     }
 

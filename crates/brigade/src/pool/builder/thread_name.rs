@@ -1,51 +1,34 @@
 //! The names of a pool's threads.
 
-/// [Names](crate::Builder::name) the threads of a pool: a string, or a function of the thread's index.
-pub trait ThreadName: sealed::IntoFunction {}
+use std::sync::Arc;
 
-impl<N: sealed::IntoFunction> ThreadName for N {}
+use crate::values::{Name, opaque};
 
-mod sealed {
-    use std::sync::Arc;
+/// The [names](crate::Builder::name) of a pool's threads, made from a string or from a function of the thread's index.
+pub struct ThreadName {
+    pub(super) name: Name,
+    /// The common prefix of all names, if known.
+    pub(super) prefix: Option<Arc<str>>,
+}
 
-    use crate::values::Name;
+opaque!(ThreadName);
 
-    pub trait IntoFunction {
-        #[allow(private_interfaces)]
-        fn into_function(self) -> Name;
-
-        /// The common prefix of all names, if known.
-        fn prefix(&self) -> Option<Arc<str>> {
-            None
-        }
+impl From<&str> for ThreadName {
+    fn from(name: &str) -> Self {
+        name.to_owned().into()
     }
+}
 
-    impl IntoFunction for &str {
-        #[allow(private_interfaces)]
-        fn into_function(self) -> Name {
-            self.to_owned().into_function()
-        }
-
-        fn prefix(&self) -> Option<Arc<str>> {
-            Some((*self).into())
-        }
+impl From<String> for ThreadName {
+    /// Appends `-{index}` to the string.
+    fn from(name: String) -> Self {
+        let prefix = Some(name.as_str().into());
+        Self { name: Arc::new(move |index| format!("{name}-{index}")), prefix }
     }
+}
 
-    impl IntoFunction for String {
-        #[allow(private_interfaces)]
-        fn into_function(self) -> Name {
-            Arc::new(move |index| format!("{self}-{index}"))
-        }
-
-        fn prefix(&self) -> Option<Arc<str>> {
-            Some(self.as_str().into())
-        }
-    }
-
-    impl<F: Fn(usize) -> String + Send + Sync + 'static> IntoFunction for F {
-        #[allow(private_interfaces)]
-        fn into_function(self) -> Name {
-            Arc::new(self)
-        }
+impl<F: Fn(usize) -> String + Send + Sync + 'static> From<F> for ThreadName {
+    fn from(name: F) -> Self {
+        Self { name: Arc::new(name), prefix: None }
     }
 }

@@ -16,8 +16,8 @@ use brigade::{
     Idle, JobBuilder, JobDump, JobOnWorker, JoinError, JoinHandle, LocalPool, Metrics, Missed,
     NewThread, OnPanic, Order, Outcome, Panic, PeriodicJob, Placement, Pool, Priority, Queueing,
     Reason, Rejected, Report, Reserved, Role, Scope, ScopedJoinHandle, Shutdown, ShutdownOptions,
-    Stall, TaskSet, Thread, ThreadState, Threads, Timer, Victims, WaitDump, WhenFull, WorkerDump,
-    WorkerInfo, WorkerMetrics, YieldNow,
+    Stall, TaskSet, Thread, ThreadName, ThreadState, Threads, Timer, Victims, WaitDump, WhenFull,
+    WorkerDump, WorkerInfo, WorkerMetrics, YieldNow,
 };
 #[cfg(feature = "histograms")]
 use brigade::{Histograms, Times};
@@ -69,6 +69,7 @@ const _: () = {
     debug::<NewThread>();
     debug::<Thread>();
     shared::<Builder>();
+    shared::<ThreadName>();
     threads::<OnPanic>();
     debug::<OnPanic>();
     clone::<OnPanic>();
