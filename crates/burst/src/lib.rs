@@ -39,7 +39,6 @@
 //! Each module imports only from those below it:
 //!
 //! ```text
-//! builder
 //! sender
 //! receiver
 //! shared
@@ -51,7 +50,6 @@
 
 #[cfg(doctest)]
 mod auto_traits;
-mod builder;
 mod cursor;
 mod error;
 mod group;
@@ -63,7 +61,6 @@ mod shared;
 mod slot;
 mod state;
 
-pub use builder::Builder;
 pub use error::{Busy, Disconnected, RecvTimeoutError, TryRecvError};
 pub use leftover::Leftover;
 pub use policy::{Delivery, Turns};
@@ -73,7 +70,7 @@ pub use slot::Slot;
 
 /// Creates a channel with one receiver; [`Sender::new_receiver`] creates more.
 ///
-/// [`Sender::new`] creates one without receivers, and a [`Builder`] one that serves its receivers in turns.
+/// [`Sender::new`] creates one without receivers, and [`Sender::with`] one that serves its receivers in turns.
 ///
 /// ```
 /// let (sender, mut receiver) = brigade_burst::channel();

@@ -3,9 +3,9 @@
 /// Which of several waiting receivers is handed a value.
 ///
 /// ```
-/// use brigade_burst::{Builder, Turns};
+/// use brigade_burst::{Delivery, Sender, Turns};
 ///
-/// let sender = Builder::new().turns(Turns::RoundRobin).build();
+/// let sender = Sender::with(Turns::RoundRobin, Delivery::AtOnce);
 /// let mut receivers = [(); 3].map(|()| sender.new_receiver());
 /// let mut received = Vec::new();
 /// for value in 0..5 {
@@ -35,9 +35,9 @@ pub enum Turns {
 /// When a receiver may receive a value that has been handed to it.
 ///
 /// ```
-/// use brigade_burst::{Builder, Delivery, TryRecvError};
+/// use brigade_burst::{Delivery, Sender, TryRecvError, Turns};
 ///
-/// let sender = Builder::new().delivery(Delivery::OnWake).build();
+/// let sender = Sender::with(Turns::AwakeFirst, Delivery::OnWake);
 /// let mut receiver = sender.new_receiver();
 /// assert_eq!(receiver.try_recv(), Err(TryRecvError::Empty));
 /// sender.dispatch("now")?;

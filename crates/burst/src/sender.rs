@@ -31,7 +31,7 @@ impl<T> Sender<T> {
     /// Creates a channel without receivers; [`new_receiver`](Self::new_receiver) creates them, now or later.
     ///
     /// Until a receiver waits, values are returned and a wake does nothing. [`channel`](crate::channel) creates the first
-    /// receiver as well, and a [`Builder`](crate::Builder) other channels.
+    /// receiver as well.
     ///
     /// ```
     /// use brigade_burst::{Busy, Sender};
@@ -51,7 +51,23 @@ impl<T> Sender<T> {
         Self::with(Turns::default(), Delivery::default())
     }
 
-    pub(crate) fn with(turns: Turns, delivery: Delivery) -> Self {
+    /// Creates a channel without receivers, with other [turns](Turns) or another [delivery](Delivery) than the usual ones.
+    ///
+    /// ```
+    /// use brigade_burst::{Delivery, Sender, Turns};
+    ///
+    /// let sender = Sender::with(Turns::RoundRobin, Delivery::AtOnce);
+    /// let mut receiver = sender.new_receiver();
+    /// let worker = std::thread::spawn(move || receiver.iter().sum::<u32>());
+    /// let mut work: Vec<u32> = vec![1, 2, 3];
+    /// while !work.is_empty() {
+    ///     work = sender.burst(work).collect();
+    /// }
+    /// drop(sender);
+    /// assert_eq!(worker.join().unwrap(), 6);
+    /// ```
+    #[must_use]
+    pub fn with(turns: Turns, delivery: Delivery) -> Self {
         Self { shared: Arc::new(Shared::new(turns, delivery)) }
     }
 

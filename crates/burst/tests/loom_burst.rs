@@ -9,9 +9,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use brigade_burst::{
-    Builder, Delivery, Disconnected, Receiver, RecvTimeoutError, Sender, Turns, channel,
-};
+use brigade_burst::{Delivery, Disconnected, Receiver, RecvTimeoutError, Sender, Turns, channel};
 use brigade_sync::atomic::{AtomicU32, Ordering};
 use brigade_sync::model::{check, turn};
 use loom::thread;
@@ -270,7 +268,7 @@ fn a_value_that_is_handed_on_beside_the_senders_end_is_received_or_dropped_once(
 
 /// Creates a channel whose values are received after their wake, and its receiver.
 fn on_wake<T>() -> (Sender<T>, Receiver<T>) {
-    let sender = Builder::new().delivery(Delivery::OnWake).build();
+    let sender = Sender::with(Turns::AwakeFirst, Delivery::OnWake);
     let receiver = sender.new_receiver();
     (sender, receiver)
 }
@@ -381,7 +379,7 @@ fn with_delivery_on_wake_the_value_of_a_dropped_receiver_reaches_one_that_sleeps
 #[test]
 fn of_two_senders_that_serve_two_receivers_in_turns_each_value_has_one() {
     check(2, || {
-        let sender = Arc::new(Builder::new().turns(Turns::RoundRobin).build());
+        let sender = Arc::new(Sender::with(Turns::RoundRobin, Delivery::AtOnce));
         let (mut first, mut second) = (sender.new_receiver(), sender.new_receiver());
         offer(&mut first);
         offer(&mut second);

@@ -4,16 +4,14 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use brigade_burst::{
-    Builder, Busy, Delivery, Disconnected, RecvTimeoutError, Sender, TryRecvError,
-};
+use brigade_burst::{Busy, Delivery, Disconnected, RecvTimeoutError, Sender, TryRecvError, Turns};
 
 use crate::crew::Crew;
 use crate::tally::Tally;
 use brigade_testkit::{Watchdog, eventually};
 
 fn on_wake<T>() -> Sender<T> {
-    Builder::new().delivery(Delivery::OnWake).build()
+    Sender::with(Turns::AwakeFirst, Delivery::OnWake)
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Which values are handed over, and which are returned.
 
-use brigade_burst::{Builder, Busy, Delivery, Sender, TryRecvError, channel};
+use brigade_burst::{Busy, Delivery, Sender, TryRecvError, Turns, channel};
 
 use crate::crew::Crew;
 use brigade_testkit::Watchdog;
@@ -9,7 +9,7 @@ use brigade_testkit::Watchdog;
 fn as_many_values_as_receivers_wait_are_handed_over_and_the_others_are_returned() {
     let _dog = Watchdog::start(30);
     // None of them waits again before the end of the burst.
-    let sender = Builder::new().delivery(Delivery::OnWake).build();
+    let sender = Sender::with(Turns::AwakeFirst, Delivery::OnWake);
     let crew = Crew::waiting(&sender, 5);
     let leftover: Vec<_> = sender.burst(0..8).collect();
     assert_eq!(leftover, [5, 6, 7]);

@@ -1,6 +1,6 @@
 //! Receivers are created and dropped, in any number. Fault 22.
 
-use brigade_burst::{Builder, Delivery, channel};
+use brigade_burst::{Delivery, Sender, Turns, channel};
 
 use crate::crew::Crew;
 use brigade_testkit::Watchdog;
@@ -38,7 +38,7 @@ fn a_seat_that_is_used_again_has_nothing_of_the_one_before() {
 fn a_hundred_receivers_are_reached_by_one_burst() {
     let _dog = Watchdog::start(60);
     // None of them waits again before the end of the burst.
-    let sender = Builder::new().delivery(Delivery::OnWake).build();
+    let sender = Sender::with(Turns::AwakeFirst, Delivery::OnWake);
     let crew = Crew::waiting(&sender, 100);
     for round in 0..10 {
         brigade_testkit::eventually("all wait", || sender.waiting() == 100);

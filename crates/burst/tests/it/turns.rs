@@ -1,6 +1,6 @@
 //! Which of several waiting receivers is served.
 
-use brigade_burst::{Builder, Busy, Receiver, Sender, Turns};
+use brigade_burst::{Busy, Delivery, Receiver, Sender, Turns};
 
 use crate::crew::Crew;
 use brigade_testkit::Watchdog;
@@ -25,7 +25,7 @@ fn served(receivers: &mut [Receiver<usize>]) -> usize {
 }
 
 fn in_turns() -> Sender<usize> {
-    Builder::new().turns(Turns::RoundRobin).build()
+    Sender::with(Turns::RoundRobin, Delivery::AtOnce)
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use brigade_burst::{Builder, Busy, Delivery, Turns};
+use brigade_burst::{Busy, Delivery, Turns};
 
 use crate::receiver::Receiver;
 
@@ -28,7 +28,7 @@ impl<T> Sender<T> {
     #[must_use]
     pub fn new() -> Self {
         // The receivers take turns, and none has a value before `wake_all`.
-        Self(Builder::new().turns(Turns::RoundRobin).delivery(Delivery::OnWake).build())
+        Self(brigade_burst::Sender::with(Turns::RoundRobin, Delivery::OnWake))
     }
 
     /// Creates another receiver.
