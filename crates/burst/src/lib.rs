@@ -43,7 +43,7 @@
 //! receiver
 //! shared
 //! group
-//! state   slot   cursor   policy   leftover   error
+//! state   slot   cursor   policy   error
 //! ```
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 #![deny(unsafe_code)]
@@ -53,7 +53,6 @@ mod auto_traits;
 mod cursor;
 mod error;
 mod group;
-mod leftover;
 mod policy;
 mod receiver;
 mod sender;
@@ -62,10 +61,9 @@ mod slot;
 mod state;
 
 pub use error::{Busy, Disconnected, RecvTimeoutError, TryRecvError};
-pub use leftover::Leftover;
 pub use policy::{Delivery, Turns};
 pub use receiver::{IntoIter, Iter, Receiver};
-pub use sender::Sender;
+pub use sender::{Leftover, Sender};
 pub use slot::Slot;
 
 /// Creates a channel with one receiver; [`Sender::new_receiver`] creates more.

@@ -1,13 +1,28 @@
 //! The sending end.
 
 use core::fmt;
+use core::iter::{Chain, Fuse};
+use core::option;
 use std::sync::Arc;
 
 use crate::error::Busy;
-use crate::leftover::Leftover;
 use crate::policy::{Delivery, Turns};
 use crate::receiver::Receiver;
 use crate::shared::Shared;
+
+/// The values that [`dispatch_all`](Sender::dispatch_all) and [`burst`](Sender::burst) could not hand over: the rejected
+/// value, then the rest of the iterator.
+///
+/// The rest is lazy: the iterator is advanced only by this one.
+///
+/// ```
+/// let (sender, mut receiver) = brigade_burst::channel();
+/// assert!(receiver.try_recv().is_err());
+/// let mut leftover = sender.burst(1..);
+/// assert_eq!(leftover.next(), Some(2));
+/// assert_eq!(leftover.next(), Some(3), "from an iterator without an end");
+/// ```
+pub type Leftover<I> = Chain<option::IntoIter<<I as Iterator>::Item>, Fuse<I>>;
 
 /// Hands values to waiting receivers, or returns them.
 ///
@@ -120,15 +135,12 @@ impl<T> Sender<T> {
     /// assert_eq!(receiver.try_recv(), Ok("a"));
     /// ```
     #[inline]
+    #[must_use = "these values have no receiver"]
     pub fn dispatch_all<I: IntoIterator<Item = T>>(&self, values: I) -> Leftover<I::IntoIter> {
-        let mut values = values.into_iter();
+        let mut values = values.into_iter().fuse();
         let mut group = self.shared.first();
-        while let Some(value) = values.next() {
-            if let Err(rejected) = self.shared.dispatch(&mut group, value) {
-                return Leftover::new(Some(rejected), Some(values));
-            }
-        }
-        Leftover::new(None, None)
+        let rejected = values.find_map(|value| self.shared.dispatch(&mut group, value).err());
+        rejected.into_iter().chain(values)
     }
 
     /// Wakes the receivers that have been handed a value; returns how many of them were asleep.
@@ -165,6 +177,7 @@ impl<T> Sender<T> {
     /// assert_eq!(worker.join().unwrap(), 6);
     /// ```
     #[inline]
+    #[must_use = "these values have no receiver"]
     pub fn burst<I: IntoIterator<Item = T>>(&self, values: I) -> Leftover<I::IntoIter> {
         let _wake = WakeOnDrop(self);
         self.dispatch_all(values)

@@ -14,7 +14,7 @@ fn what_was_handed_over_is_received_although_the_sender_went_without_a_wake() {
     let _dog = Watchdog::start(30);
     let (sender, first) = channel();
     let crew = Crew::waiting(&sender, 3);
-    assert!(sender.dispatch_all(0..3).is_empty());
+    assert_eq!(sender.dispatch_all(0..3).count(), 0);
     drop((sender, first));
     let mut received = crew.join();
     received.sort_unstable();
@@ -59,7 +59,7 @@ fn what_nobody_receives_is_dropped_once_with_the_channel() {
     let (sender, mut first) = channel();
     let mut second = sender.new_receiver();
     assert!(first.try_recv().is_err() && second.try_recv().is_err());
-    assert!(sender.burst([tally.value(1), tally.value(2)]).is_empty());
+    assert_eq!(sender.burst([tally.value(1), tally.value(2)]).count(), 0);
     drop(sender);
     assert_eq!(tally.alive(), 2);
     drop(first);

@@ -43,7 +43,7 @@ fn a_receiver_that_wakes_for_nothing_takes_nothing_that_is_anothers() {
         eventually("both wait", || sender.waiting() == 2);
         // If `polling` takes its value while its wake is under way, a token is left on its seat and ends its next sleep.
         assert!(polling.try_recv().is_err());
-        assert!(sender.dispatch_all([round; 3]).is_empty());
+        assert_eq!(sender.dispatch_all([round; 3]).count(), 0);
         thread::scope(|scope| {
             scope.spawn(|| sender.wake());
             assert_eq!(polling.recv(), Ok(round));
@@ -60,7 +60,7 @@ fn a_second_wake_wakes_no_receiver() {
     let _dog = Watchdog::start(30);
     let (sender, first) = channel();
     let crew = Crew::waiting(&sender, 3);
-    assert!(sender.dispatch_all(0..3).is_empty());
+    assert_eq!(sender.dispatch_all(0..3).count(), 0);
     assert!(sender.wake() <= 3);
     assert_eq!(sender.wake(), 0);
     crew.take(3);
@@ -148,7 +148,7 @@ mod seen_by_the_kernel {
             let count = [1, 3, 31, 39][round % 4];
             asleep(&sender, &sleepers);
             let before: Vec<_> = sleepers.iter().map(Sleeper::naps).collect();
-            assert!(sender.dispatch_all((0..).take(count)).is_empty());
+            assert_eq!(sender.dispatch_all((0..).take(count)).count(), 0);
             assert_eq!(sender.wake(), count, "all of them slept");
             asleep(&sender, &sleepers);
             let mut served = 0;
@@ -173,7 +173,7 @@ mod seen_by_the_kernel {
         let mut polling = sender.new_receiver();
         asleep(&sender, &sleepers);
         assert!(polling.try_recv().is_err());
-        assert!(sender.burst([1]).is_empty());
+        assert_eq!(sender.burst([1]).count(), 0);
         assert_eq!(polling.try_recv(), Ok(1));
         drop((sender, first, polling));
         sleepers.into_iter().for_each(|sleeper| sleeper.thread.join().unwrap());
@@ -188,7 +188,7 @@ mod seen_by_the_kernel {
         let naps = || sleepers.iter().map(Sleeper::naps).collect::<Vec<_>>();
         let before = naps();
         assert_eq!(sender.wake(), 0);
-        assert!(sender.dispatch_all([1, 2]).is_empty());
+        assert_eq!(sender.dispatch_all([1, 2]).count(), 0);
         thread::sleep(Duration::from_millis(20));
         assert_eq!(naps(), before);
         assert_eq!(sender.wake(), 2);
