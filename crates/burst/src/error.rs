@@ -3,6 +3,8 @@
 use core::error::Error;
 use core::fmt;
 
+pub use std::sync::mpsc::{RecvTimeoutError, TryRecvError};
+
 /// No receiver waits; contains the value.
 ///
 /// ```
@@ -46,43 +48,3 @@ impl fmt::Display for Disconnected {
 }
 
 impl Error for Disconnected {}
-
-/// The reason why [`try_recv`](crate::Receiver::try_recv) returned no value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TryRecvError {
-    /// No value has been handed over.
-    Empty,
-    /// The sender has been dropped, and no value is left.
-    Disconnected,
-}
-
-impl fmt::Display for TryRecvError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Empty => f.write_str("nothing has been handed over"),
-            Self::Disconnected => Disconnected.fmt(f),
-        }
-    }
-}
-
-impl Error for TryRecvError {}
-
-/// The reason why [`recv_timeout`](crate::Receiver::recv_timeout) returned no value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RecvTimeoutError {
-    /// No value was handed over in that time.
-    Timeout,
-    /// The sender has been dropped, and no value is left.
-    Disconnected,
-}
-
-impl fmt::Display for RecvTimeoutError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Timeout => f.write_str("nothing was handed over in that time"),
-            Self::Disconnected => Disconnected.fmt(f),
-        }
-    }
-}
-
-impl Error for RecvTimeoutError {}
