@@ -24,11 +24,11 @@ fn main() {
     let workers: Vec<_> = others
         .into_iter()
         .chain([first])
-        .map(|receiver| {
+        .map(|mut receiver| {
             let report = report.clone();
             // Each value is the time at which it was handed over.
             thread::spawn(move || {
-                receiver.into_iter().for_each(|sent: Instant| _ = report.send(sent.elapsed()));
+                receiver.iter().for_each(|sent: Instant| _ = report.send(sent.elapsed()));
             })
         })
         .collect();

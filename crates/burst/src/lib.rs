@@ -62,7 +62,7 @@ mod state;
 
 pub use error::{Busy, Disconnected, RecvTimeoutError, TryRecvError};
 pub use policy::{Delivery, Turns};
-pub use receiver::{IntoIter, Iter, Receiver};
+pub use receiver::Receiver;
 pub use sender::{Leftover, Sender};
 pub use slot::Slot;
 

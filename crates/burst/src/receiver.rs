@@ -1,6 +1,7 @@
 //! The receiving end.
 
 use core::fmt;
+use core::iter;
 use core::time::Duration;
 use std::sync::Arc;
 use std::time::Instant;
@@ -141,8 +142,8 @@ impl<T> Receiver<T> {
     }
 
     /// Iterates over the values until the sender is dropped; waits for each.
-    pub fn iter(&mut self) -> Iter<'_, T> {
-        Iter(self)
+    pub fn iter(&mut self) -> impl Iterator<Item = T> {
+        iter::from_fn(|| self.recv().ok())
     }
 
     /// Waits until there is a value, the sender has been dropped, or the deadline has passed.
@@ -255,47 +256,5 @@ impl<T> Drop for Receiver<T> {
 impl<T> fmt::Debug for Receiver<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Receiver").field("seat", &self.seat).finish_non_exhaustive()
-    }
-}
-
-/// Yields values until the sender is dropped, and waits for each; see [`Receiver::iter`].
-#[derive(Debug)]
-pub struct Iter<'a, T>(&'a mut Receiver<T>);
-
-impl<T> Iterator for Iter<'_, T> {
-    type Item = T;
-
-    fn next(&mut self) -> Option<T> {
-        self.0.recv().ok()
-    }
-}
-
-impl<'a, T> IntoIterator for &'a mut Receiver<T> {
-    type Item = T;
-    type IntoIter = Iter<'a, T>;
-
-    fn into_iter(self) -> Iter<'a, T> {
-        self.iter()
-    }
-}
-
-/// Yields values until the sender is dropped, and waits for each; owns the receiver.
-#[derive(Debug)]
-pub struct IntoIter<T>(Receiver<T>);
-
-impl<T> Iterator for IntoIter<T> {
-    type Item = T;
-
-    fn next(&mut self) -> Option<T> {
-        self.0.recv().ok()
-    }
-}
-
-impl<T> IntoIterator for Receiver<T> {
-    type Item = T;
-    type IntoIter = IntoIter<T>;
-
-    fn into_iter(self) -> IntoIter<T> {
-        IntoIter(self)
     }
 }

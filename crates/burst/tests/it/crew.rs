@@ -22,7 +22,7 @@ impl<T: Send + 'static> Crew<T> {
         let start = |(number, mut receiver): (usize, Receiver<T>)| {
             let report = report.clone();
             thread::spawn(move || {
-                for value in &mut receiver {
+                for value in receiver.iter() {
                     report.send((number, value)).expect("the test listens");
                 }
             })

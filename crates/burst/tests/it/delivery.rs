@@ -63,10 +63,10 @@ fn no_value_of_a_burst_is_received_before_the_last_was_handed_over() {
     let (woken, early) = (AtomicUsize::new(0), AtomicUsize::new(0));
     thread::scope(|scope| {
         for _ in 0..RECEIVERS {
-            let receiver = sender.new_receiver().spin(Duration::from_micros(50));
+            let mut receiver = sender.new_receiver().spin(Duration::from_micros(50));
             let (woken, early) = (&woken, &early);
             scope.spawn(move || {
-                for round in receiver {
+                for round in receiver.iter() {
                     if woken.load(Ordering::Relaxed) != round {
                         early.fetch_add(1, Ordering::Relaxed);
                     }
