@@ -11,9 +11,7 @@
 /// fn is_shared<E: Sync>() {}
 /// goes::<Sender<std::cell::Cell<u32>>>();
 /// goes::<Receiver<std::cell::Cell<u32>>>();
-/// goes::<Slot<std::cell::Cell<u32>>>();
 /// is_shared::<Sender<std::cell::Cell<u32>>>();
-/// is_shared::<Slot<std::cell::Cell<u32>>>();
 /// ```
 /// ```compile_fail,E0277
 /// use brigade_burst::*;
@@ -27,18 +25,8 @@
 /// ```
 /// ```compile_fail,E0277
 /// use brigade_burst::*;
-/// fn goes<E: Send>() {}
-/// goes::<Slot<std::rc::Rc<u32>>>();
-/// ```
-/// ```compile_fail,E0277
-/// use brigade_burst::*;
 /// fn is_shared<E: Sync>() {}
 /// is_shared::<Sender<std::rc::Rc<u32>>>();
-/// ```
-/// ```compile_fail,E0277
-/// use brigade_burst::*;
-/// fn is_shared<E: Sync>() {}
-/// is_shared::<Slot<std::rc::Rc<u32>>>();
 /// ```
 struct ThreadBound;
 
@@ -80,6 +68,5 @@ struct ReceiverOfTwo;
 /// fn survives<E: UnwindSafe + RefUnwindSafe + Unpin>() {}
 /// survives::<brigade_burst::Sender<u32>>();
 /// survives::<brigade_burst::Receiver<u32>>();
-/// survives::<brigade_burst::Slot<u32>>();
 /// ```
 struct Unwinding;

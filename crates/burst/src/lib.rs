@@ -64,7 +64,6 @@ pub use error::{Busy, Disconnected, RecvTimeoutError, TryRecvError};
 pub use policy::{Delivery, Turns};
 pub use receiver::Receiver;
 pub use sender::{Leftover, Sender};
-pub use slot::Slot;
 
 /// Creates a channel with one receiver; [`Sender::new_receiver`] creates more.
 ///

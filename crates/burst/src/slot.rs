@@ -19,7 +19,6 @@
     reason = "the cell from which values are moved; the rest of the crate has none"
 )]
 
-use core::fmt;
 use core::mem::MaybeUninit;
 use core::panic::{RefUnwindSafe, UnwindSafe};
 
@@ -34,16 +33,7 @@ const TAKING: u8 = 3;
 /// Holds a value on its way from one thread to another, or none.
 ///
 /// Never blocks. A value that it holds is dropped with it.
-///
-/// ```
-/// let slot = brigade_burst::Slot::new();
-/// assert_eq!(slot.put("job"), Ok(()));
-/// assert_eq!(slot.put("another"), Err("another"), "a slot holds one value");
-/// assert!(slot.is_full());
-/// assert_eq!(slot.take(), Some("job"));
-/// assert_eq!(slot.take(), None);
-/// ```
-pub struct Slot<T> {
+pub(crate) struct Slot<T> {
     /// One of the four states.
     state: AtomicU8,
     /// The value (Claim rule).
@@ -57,15 +47,9 @@ unsafe impl<T: Send> Sync for Slot<T> {}
 impl<T> UnwindSafe for Slot<T> {}
 impl<T> RefUnwindSafe for Slot<T> {}
 
-impl<T> Default for Slot<T> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl<T> Slot<T> {
     /// Creates an empty slot.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { state: AtomicU8::new(EMPTY), value: UnsafeCell::new(MaybeUninit::uninit()) }
     }
 
@@ -76,7 +60,7 @@ impl<T> Slot<T> {
     /// # Errors
     /// The value, if the slot is not empty or another thread is using it.
     #[inline]
-    pub fn put(&self, value: T) -> Result<(), T> {
+    pub(crate) fn put(&self, value: T) -> Result<(), T> {
         // Ordering: Acquire pairs with the Release at the end of `take`: the former value has been read.
         if self
             .state
@@ -97,7 +81,7 @@ impl<T> Slot<T> {
 
     /// Takes the value; `None` if the slot is empty or another thread is using it.
     #[inline]
-    pub fn take(&self) -> Option<T> {
+    pub(crate) fn take(&self) -> Option<T> {
         // The load before the exchange keeps the cache line shared while a thread spins.
         if !self.is_full()
             // Ordering: Acquire pairs with the Release in `put`.
@@ -118,7 +102,7 @@ impl<T> Slot<T> {
 
     /// Returns whether the slot holds a value. A hint: another thread may take it before this one does.
     #[inline]
-    pub fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         // Ordering: Relaxed: a hint.
         self.state.load(Ordering::Relaxed) == FULL
     }
@@ -130,16 +114,20 @@ impl<T> Drop for Slot<T> {
     }
 }
 
-impl<T> fmt::Debug for Slot<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Slot").field("full", &self.is_full()).finish()
-    }
-}
-
 #[cfg(all(test, not(brigade_loom)))]
 mod tests {
     use super::*;
     use std::sync::Arc;
+
+    #[test]
+    fn a_slot_holds_one_value() {
+        let slot = Slot::new();
+        assert_eq!(slot.put("job"), Ok(()));
+        assert_eq!(slot.put("another"), Err("another"));
+        assert!(slot.is_full());
+        assert_eq!(slot.take(), Some("job"));
+        assert_eq!(slot.take(), None);
+    }
 
     #[test]
     fn a_held_value_is_dropped_once_with_the_slot() {
