@@ -247,32 +247,6 @@ struct InjectorOfThreadBound;
 /// ```
 struct SharedInjectorOfThreadBound;
 
-/// A consuming iterator is not `Send` if its items are not.
-///
-/// ```
-/// use brigade_queue::*;
-/// fn holds<Q: Send>() {}
-/// holds::<IntoIter<fifo::Worker<std::sync::Arc<()>>>>();
-/// holds::<IntoIter<lifo::Worker<std::sync::Arc<()>>>>();
-/// holds::<IntoIter<Injector<std::sync::Arc<()>>>>();
-/// ```
-/// ```compile_fail,E0277
-/// use brigade_queue::*;
-/// fn holds<Q: Send>() {}
-/// holds::<IntoIter<fifo::Worker<std::rc::Rc<()>>>>();
-/// ```
-/// ```compile_fail,E0277
-/// use brigade_queue::*;
-/// fn holds<Q: Send>() {}
-/// holds::<IntoIter<lifo::Worker<std::rc::Rc<()>>>>();
-/// ```
-/// ```compile_fail,E0277
-/// use brigade_queue::*;
-/// fn holds<Q: Send>() {}
-/// holds::<IntoIter<Injector<std::rc::Rc<()>>>>();
-/// ```
-struct RestOfThreadBound;
-
 /// Items need only be `Send`: each has one owner at a time.
 ///
 /// ```

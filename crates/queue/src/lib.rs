@@ -17,7 +17,7 @@
 //! Each module imports only from those below it:
 //!
 //! ```text
-//! into_iter   overflow
+//! overflow
 //! deque       owner, thief
 //! injector    sharded, pop, push   list   block
 //! ring        transfer   owner   thief   drain   shared   positions   order   state, limit, error
@@ -32,7 +32,7 @@ extern crate alloc;
 #[cfg(doctest)]
 // Each module imports only from those in the lines below it (`ci/imports.sh` checks that):
 //
-//     auto_traits   into_iter   overflow
+//     auto_traits   overflow
 //     deque
 //     injector
 //     ring
@@ -40,12 +40,10 @@ mod auto_traits;
 #[cfg(feature = "std")]
 pub mod deque;
 mod injector;
-mod into_iter;
 mod overflow;
 mod ring;
 
 pub use injector::{Cursor, Injector, ShardedInjector};
-pub use into_iter::IntoIter;
 pub use ring::{Drain, Limit, NewError, Order, StealError, Stealer, Worker};
 
 /// Rings whose owner pops the newest item; thieves take the oldest.

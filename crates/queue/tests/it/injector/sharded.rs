@@ -231,14 +231,3 @@ fn a_sharded_injector_is_closed_once_all_its_shards_are() {
     injector.close();
     assert!(injector.is_closed());
 }
-
-#[test]
-fn a_sharded_injector_turned_into_an_iterator_yields_what_is_left_in_turns() {
-    let injector = ShardedInjector::new(2);
-    for (shard, item) in [(0, 1), (0, 3), (1, 0), (1, 2)] {
-        injector.shard(shard).push(item).unwrap();
-    }
-    let left = injector.into_iter();
-    assert_eq!(left.size_hint(), (4, Some(4)));
-    assert!(left.eq(0..4));
-}

@@ -139,23 +139,6 @@ fn a_ring_that_is_dropped_drops_the_rest_though_one_drop_panics() {
 }
 
 #[test]
-fn an_iterator_made_of_a_ring_drops_the_rest_though_one_drop_panics() {
-    fn body<O: Order>() {
-        for bomb in 0..3 {
-            let ledger = Ledger::open();
-            let mut rest = ring::<O>(&ledger, 4).into_iter();
-            // The item popped first is the first or the last of the four.
-            let first = rest.next().unwrap().0;
-            ledger.arm((first + 1 + bomb) % 4);
-            must_panic(|| drop(rest));
-            ledger.close([]);
-        }
-    }
-    body::<lifo::Lifo>();
-    body::<fifo::Fifo>();
-}
-
-#[test]
 fn an_injector_that_is_dropped_drops_the_rest_though_one_drop_panics() {
     // The second item, one at the end of a block, one at the start of the next, and the last.
     for bomb in [1, 510, 511, 1_199] {

@@ -8,6 +8,7 @@ mod owner;
 mod thief;
 
 use std::collections::VecDeque;
+use std::iter;
 use std::rc::Rc;
 
 use brigade_queue::{Injector, Order, Worker, fifo, lifo};
@@ -160,10 +161,11 @@ impl<O: Model> Machine<O> {
     }
 
     fn take_out(self) {
-        for mut ring in self.rings {
-            let expected = std::iter::from_fn(|| O::take_next(&mut ring.model));
-            assert!(ring.worker.into_iter().map(|item| *item.number).eq(expected));
+        for Ring { worker, mut model } in self.rings {
+            let popped = iter::from_fn(|| worker.pop()).map(|item| *item.number);
+            assert!(popped.eq(iter::from_fn(|| O::take_next(&mut model))));
         }
-        assert!(self.injector.into_iter().map(|item| *item.number).eq(self.injected));
+        let popped = iter::from_fn(|| self.injector.pop()).map(|item| *item.number);
+        assert!(popped.eq(self.injected));
     }
 }

@@ -102,8 +102,6 @@ fn a_queue_is_debug_although_its_items_are_not() {
         assert_eq!(format!("{:?}", worker.stealer()), "Stealer { len: 3 }");
         let drain = worker.drain(|count| count - 1).unwrap();
         assert_eq!(format!("{drain:?}"), "Drain { len: 2 }");
-        drop(drain);
-        assert!(format!("{:?}", worker.into_iter()).contains("len: 1"));
     }
     body::<lifo::Lifo>();
     body::<fifo::Fifo>();
@@ -149,31 +147,4 @@ fn the_last_handle_drops_the_remaining_items() {
     }
     body::<lifo::Lifo>();
     body::<fifo::Fifo>();
-}
-
-#[test]
-fn a_worker_turned_into_an_iterator_pops_the_remaining_items() {
-    fn body<O: Order>(expected: [u8; 3]) {
-        let worker = Worker::<u8, O>::new(4);
-        worker.extend(0..4);
-        assert_eq!(worker.stealer_ref().steal_one(), Ok(0));
-        assert!(worker.into_iter().eq(expected));
-    }
-    body::<lifo::Lifo>([3, 2, 1]);
-    body::<fifo::Fifo>([1, 2, 3]);
-}
-
-#[test]
-fn thieves_can_steal_from_an_iterator_made_of_a_worker() {
-    fn body<O: Order>(first: u8, rest: [u8; 2]) {
-        let worker = Worker::<u8, O>::new(4);
-        worker.extend(0..4);
-        let stealer = worker.stealer();
-        let mut items = worker.into_iter();
-        assert_eq!(items.next(), Some(first));
-        assert!(stealer.steal_one().is_ok());
-        assert!(items.eq(rest));
-    }
-    body::<lifo::Lifo>(3, [2, 1]);
-    body::<fifo::Fifo>(0, [2, 3]);
 }
