@@ -58,8 +58,8 @@ fn use_it_all<O: Order>(worker: &Worker<u64, O>, other: &Worker<u64, O>) {
         _ = black_box(stealer.steal_one());
         _ = black_box(stealer.steal(other, |count| count / 2));
         _ = black_box(worker.stealer_ref().steal_and_pop(other, |count| count / 2));
-        _ = black_box(stealer.steal_batch(other, Limit::Half, 2));
-        _ = black_box(stealer.clone().steal_batch_and_pop(other, Limit::AtMost(3), 2));
+        _ = black_box(stealer.steal_batch(other, Limit::Half));
+        _ = black_box(stealer.clone().steal_batch_and_pop(other, Limit::AtMost(3)));
         black_box(worker.drain(|count| count / 2).map(|mut drain| drain.next())).ok();
         _ = black_box(worker.pop());
         while other.pop().is_some() {}

@@ -183,15 +183,15 @@ impl<O: Order, const WORDS: usize> Thief<'_, '_, O, WORDS> {
 
     /// Steals from one of the others; returns whether it had an item or was busy.
     fn steal(&mut self) -> bool {
-        let (limit, retries) = (self.limit(), self.rng.u32(..12));
+        let limit = self.limit();
         let (victim, way) = (self.rng.usize(..self.others.len()), self.rng.u8(..5));
         let (victim, own, rng) = (&self.others[victim], &self.own, &mut self.rng);
         let any = |there| rng.usize(..=there + 1);
         let result = match way {
             0 => victim.steal(own, any),
             1 => victim.steal_and_pop(own, any).map(|(_, moved)| moved + 1),
-            2 => victim.steal_batch(own, limit, retries),
-            3 => victim.steal_batch_and_pop(own, limit, retries).map(|(_, moved)| moved + 1),
+            2 => victim.steal_batch(own, limit),
+            3 => victim.steal_batch_and_pop(own, limit).map(|(_, moved)| moved + 1),
             _ => victim.steal_one().map(|_| 1),
         };
         match result {

@@ -1,7 +1,5 @@
 //! Steals that move items from one ring to another.
 
-use brigade_sync::hint;
-
 use super::error::StealError;
 use super::limit::{Limit, part_of};
 use super::order::Order;
@@ -44,7 +42,7 @@ impl<T, O: Order> Worker<T, O> {
         let (last, first) = stealers.split_at(start % stealers.len().max(1));
         let mut error = StealError::Empty;
         for stealer in first.iter().chain(last).filter(|stealer| **stealer != *self.stealer_ref()) {
-            match stealer.steal_batch_and_pop(self, limit, 0) {
+            match stealer.steal_batch_and_pop(self, limit) {
                 Ok((item, _)) => return Ok(item),
                 Err(StealError::Busy) => error = StealError::Busy,
                 Err(StealError::Empty) => {}
@@ -93,20 +91,17 @@ impl<T, O: Order> Stealer<T, O> {
 
     /// Moves the oldest items to `destination`, in order; returns how many: at least one, and no more than fit.
     ///
-    /// If another thief holds a claim, tries again, up to `retries` times. Each retry is after a pause twice as long: up to 2⁶
-    /// spins, then, from the eighth on, a `yield` of the thread (with the feature `std`).
-    ///
     /// # Errors
     /// [`StealError::Empty`] if the ring is empty, the destination is full, or the limit is 0;
-    /// [`StealError::Busy`] if another thief held a claim each time.
+    /// [`StealError::Busy`] if another thief holds a claim.
     ///
     /// ```
     /// use brigade_queue::{Limit, StealError, fifo};
     /// let (victim, thief) = (fifo::Worker::new(8), fifo::Worker::new(8));
     /// victim.extend(0..5);
-    /// assert_eq!(victim.stealer_ref().steal_batch(&thief, Limit::Half, 3), Ok(3));
+    /// assert_eq!(victim.stealer_ref().steal_batch(&thief, Limit::Half), Ok(3));
     /// let claim = victim.drain(|_| 1)?;
-    /// assert_eq!(victim.stealer_ref().steal_batch(&thief, Limit::Half, 3), Err(StealError::Busy));
+    /// assert_eq!(victim.stealer_ref().steal_batch(&thief, Limit::Half), Err(StealError::Busy));
     /// # drop(claim);
     /// # Ok::<(), StealError>(())
     /// ```
@@ -115,16 +110,13 @@ impl<T, O: Order> Stealer<T, O> {
         &self,
         destination: &Worker<T, O>,
         limit: Limit,
-        retries: u32,
     ) -> Result<usize, StealError> {
-        self.retry(retries, || self.transfer(destination, limit, Returned::Nothing))
-            .map(|(_, count)| count)
+        self.transfer(destination, limit, Returned::Nothing).map(|(_, count)| count)
     }
 
     /// Takes the oldest items: returns the oldest of them and moves the others to `destination`, in order.
     ///
-    /// The returned count is that of the moved items, without the returned one. Tries again as
-    /// [`steal_batch`](Self::steal_batch) does.
+    /// The returned count is that of the moved items, without the returned one.
     ///
     /// # Errors
     /// As for [`steal_batch`](Self::steal_batch), except that a full destination is no error: one item can be returned.
@@ -133,26 +125,9 @@ impl<T, O: Order> Stealer<T, O> {
         &self,
         destination: &Worker<T, O>,
         limit: Limit,
-        retries: u32,
     ) -> Result<(T, usize), StealError> {
-        let (item, count) =
-            self.retry(retries, || self.transfer(destination, limit, Returned::Oldest))?;
+        let (item, count) = self.transfer(destination, limit, Returned::Oldest)?;
         item.map(|item| (item, count)).ok_or(StealError::Empty)
-    }
-
-    #[inline]
-    fn retry<R>(
-        &self,
-        retries: u32,
-        mut steal: impl FnMut() -> Result<R, StealError>,
-    ) -> Result<R, StealError> {
-        for round in 0..retries {
-            match steal() {
-                Err(StealError::Busy) => hint::snooze(round),
-                result => return result,
-            }
-        }
-        steal()
     }
 
     /// Moves the oldest items, and returns one of them if asked to; returns how many went to `destination`.

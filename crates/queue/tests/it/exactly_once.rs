@@ -36,7 +36,7 @@ fn thieve<O: Order>(owner: &brigade_queue::Stealer<usize, O>, seen: &Seen, done:
     let own = Worker::<usize, O>::new(8);
     loop {
         let ended = done.load(Ordering::Acquire);
-        match owner.steal_batch_and_pop(&own, Limit::Half, 0) {
+        match owner.steal_batch_and_pop(&own, Limit::Half) {
             Ok((item, _)) => {
                 seen.note(item);
                 while let Some(item) = own.pop() {
@@ -164,7 +164,7 @@ fn a_limit_of_zero_takes_nothing() {
     injector.push(Box::new(1)).unwrap();
     assert_eq!(injector.pop_batch_into(&worker, Limit::AtMost(0)), None);
     worker.push(Box::new(2)).unwrap();
-    assert_eq!(worker.stealer().steal_batch(&worker, Limit::AtMost(0), 0), Err(StealError::Empty));
+    assert_eq!(worker.stealer().steal_batch(&worker, Limit::AtMost(0)), Err(StealError::Empty));
     assert_eq!((injector.pop(), worker.pop()), (Some(Box::new(1)), Some(Box::new(2))));
 }
 

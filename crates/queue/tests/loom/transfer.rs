@@ -95,7 +95,7 @@ fn chained_thieves<O: Order>() {
         let (ours, theirs) = (worker.stealer(), middle.stealer());
         let first = thread::spawn(move || {
             turn();
-            let taken = ours.steal_batch_and_pop(&middle, Limit::Half, 0);
+            let taken = ours.steal_batch_and_pop(&middle, Limit::Half);
             let mut taken = Vec::from_iter(taken.map(|(item, _)| item));
             taken.extend(pop(&middle));
             (taken, middle)
@@ -103,7 +103,7 @@ fn chained_thieves<O: Order>() {
         let second = thread::spawn(move || {
             let last = ring::<O>(4, []);
             turn();
-            let _ = theirs.steal_batch(&last, Limit::All, 0);
+            let _ = theirs.steal_batch(&last, Limit::All);
             rest(&last)
         });
         let mut owned = Vec::from_iter(pop(&worker));
@@ -146,7 +146,7 @@ fn owner_as_its_own_thief<O: Order>() {
         let stealer = worker.stealer();
         let thief = thread::spawn(move || Vec::from_iter(steal(&stealer)));
         turn();
-        let own = worker.stealer_ref().steal_batch_and_pop(&worker, Limit::All, 0);
+        let own = worker.stealer_ref().steal_batch_and_pop(&worker, Limit::All);
         let mut owned = Vec::from_iter(own.map(|(item, _)| item));
         owned.extend(steal(worker.stealer_ref()));
         push(&worker, 3).unwrap();

@@ -51,13 +51,13 @@ impl<O: Order + 'static> Deque for Ring<O> {
 impl<O: Order + 'static> Stealer<Ring<O>> for brigade_queue::Stealer<Item, O> {
     #[inline]
     fn steal(&self, dest: &Ring<O>, batch: usize) -> Result<(), Missed> {
-        self.steal_batch(dest, Limit::AtMost(batch), 0)?;
+        self.steal_batch(dest, Limit::AtMost(batch))?;
         Ok(())
     }
 
     #[inline]
     fn steal_half(&self, dest: &Ring<O>) -> Result<Item, Missed> {
-        Ok(self.steal_batch_and_pop(dest, Limit::HalfAtMost(MOST_STOLEN), 0)?.0)
+        Ok(self.steal_batch_and_pop(dest, Limit::HalfAtMost(MOST_STOLEN))?.0)
     }
 }
 

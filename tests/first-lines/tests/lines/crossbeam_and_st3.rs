@@ -87,7 +87,7 @@ fn g01_deque() {
         let steal = move |worker: &fifo::Worker<u64>| {
             (0..stealers.len()).filter(|&i| i != me).find_map(|i| {
                 loop {
-                    match stealers[i].steal_batch_and_pop(worker, Limit::HalfAtMost(32), 3) {
+                    match stealers[i].steal_batch_and_pop(worker, Limit::HalfAtMost(32)) {
                         Ok((job, _)) => break Some(job),
                         Err(StealError::Empty) => break None,
                         Err(StealError::Busy) => {}

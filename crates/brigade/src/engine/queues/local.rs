@@ -115,7 +115,7 @@ fn steal_half<O: queue::Order>(
     ring: &queue::Worker<Job, O>,
 ) -> Result<Job, StealError> {
     // A single attempt: the search tries the remaining victims before it retries this victim.
-    victim.steal_batch_and_pop(ring, Limit::Half, 0).map(|(job, _)| job)
+    victim.steal_batch_and_pop(ring, Limit::Half).map(|(job, _)| job)
 }
 
 impl Remote {

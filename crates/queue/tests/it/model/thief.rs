@@ -47,14 +47,14 @@ impl<O: Model> Machine<O> {
             Operation::StealBatch { from, to, limit } => {
                 let (from, to) = (self.index(from), self.index(to));
                 let stealer = self.rings[from].worker.stealer();
-                let result = stealer.steal_batch(&self.rings[to].worker, limit, 0);
+                let result = stealer.steal_batch(&self.rings[to].worker, limit);
                 let expected = self.transfer(from, to, limit, Returned::Nothing);
                 assert_eq!(result, expected.map(|(_, moved)| moved));
             }
             Operation::StealBatchAndPop { from, to, limit } => {
                 let (from, to) = (self.index(from), self.index(to));
                 let stealer = self.rings[from].worker.stealer();
-                let result = stealer.steal_batch_and_pop(&self.rings[to].worker, limit, 0);
+                let result = stealer.steal_batch_and_pop(&self.rings[to].worker, limit);
                 let expected = self.transfer(from, to, limit, Returned::Oldest);
                 assert_eq!(result.map(|(item, moved)| (Some(*item.number), moved)), expected);
             }
