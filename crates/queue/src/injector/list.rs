@@ -86,25 +86,10 @@ impl<T> Injector<T> {
         }
     }
 
-    /// Rejects every push from now on, until [`reopen`](Self::reopen); accepted items can still be popped.
+    /// Rejects every push from now on; accepted items can still be popped.
     pub fn close(&self) {
         // Ordering: SeqCst: in one order with the exchanges of `claim_tail`, so no push succeeds after this.
         self.tail.index.fetch_or(CLOSED, Ordering::SeqCst);
-    }
-
-    /// Accepts pushes again; items that were rejected in the meantime must be pushed again.
-    ///
-    /// ```
-    /// let injector = brigade_queue::Injector::new();
-    /// injector.close();
-    /// assert_eq!(injector.push(1), Err(1));
-    /// injector.reopen();
-    /// assert_eq!(injector.push(2), Ok(()));
-    /// ```
-    pub fn reopen(&self) {
-        // Ordering: SeqCst, in one order with the exchange in `close`. A push that read the index before `close` may
-        // succeed after this: an unchanged index means that all it read is unchanged too.
-        self.tail.index.fetch_and(!CLOSED, Ordering::SeqCst);
     }
 
     /// Returns whether the queue is closed.
@@ -132,12 +117,6 @@ impl<T> Injector<T> {
     pub fn pushed(&self) -> u64 {
         // Ordering: SeqCst, as in `len`.
         count(self.tail.index.load(Ordering::SeqCst))
-    }
-
-    /// Returns the number of items ever popped; an item counts once its pop has claimed it.
-    pub fn popped(&self) -> u64 {
-        // Ordering: SeqCst, as in `len`.
-        count(self.head.index.load(Ordering::SeqCst))
     }
 }
 

@@ -9,7 +9,6 @@ use core::cell::Cell;
 use core::fmt;
 
 use super::list::Injector;
-use crate::ring::{Limit, Order, Worker};
 
 /// Several [`Injector`]s, for many producers.
 ///
@@ -121,17 +120,6 @@ impl<T> ShardedInjector<T> {
         self.take_turns(cursor, Injector::pop)
     }
 
-    /// Takes several items of the first injector that has any, beginning after `cursor`, as [`Injector::pop_batch_into`]
-    /// does.
-    pub fn pop_batch_into<O: Order>(
-        &self,
-        cursor: &Cursor,
-        worker: &Worker<T, O>,
-        limit: Limit,
-    ) -> Option<T> {
-        self.take_turns(cursor, |shard| shard.pop_batch_into(worker, limit))
-    }
-
     /// Calls `take` with each injector, beginning after `cursor`, until it returns something; the cursor is then at that
     /// injector.
     pub fn take_turns<R>(
@@ -201,16 +189,6 @@ impl<T> ShardedInjector<T> {
     /// Closes each injector, one after the other; during that time some producers may be rejected and others not.
     pub fn close(&self) {
         self.shards.iter().for_each(Injector::close);
-    }
-
-    /// Reopens each injector, one after the other.
-    pub fn reopen(&self) {
-        self.shards.iter().for_each(Injector::reopen);
-    }
-
-    /// Returns whether all injectors are closed.
-    pub fn is_closed(&self) -> bool {
-        self.shards.iter().all(Injector::is_closed)
     }
 }
 

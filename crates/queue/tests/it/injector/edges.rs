@@ -143,7 +143,8 @@ fn a_closed_sharded_injector_keeps_the_items_it_accepted() {
     injector.close();
     assert!((0..4).all(|shard| injector.shard(shard).push(9) == Err(9)));
     let worker = fifo::Worker::new(4);
-    assert_eq!(injector.pop_batch_into(&cursor, &worker, Limit::All), Some(0));
+    let first = injector.take_turns(&cursor, |shard| shard.pop_batch_into(&worker, Limit::All));
+    assert_eq!(first, Some(0));
     assert_eq!(worker.pop(), Some(4));
     assert!(iter::from_fn(|| injector.pop(&cursor)).eq([1, 2, 3, 5, 6, 7]));
     assert_eq!((injector.len(), injector.pushed(), injector.is_empty()), (0, 8, true));

@@ -32,7 +32,8 @@ fn consume(injector: &ShardedInjector<Item>, start: usize, rng: &mut Rng) -> Vec
         let first = if rng.bool() {
             injector.pop(&cursor)
         } else {
-            injector.pop_batch_into(&cursor, &own, Limit::AtMost(rng.usize(1..12)))
+            let limit = Limit::AtMost(rng.usize(1..12));
+            injector.take_turns(&cursor, |shard| shard.pop_batch_into(&own, limit))
         };
         if first.is_none() {
             thread::yield_now();
@@ -97,7 +98,8 @@ fn shards_take_turns_while_one_of_them_is_flooded() {
 #[test]
 fn batches_take_turns_while_one_shard_is_flooded() {
     one_of_each(|injector, cursor| {
-        injector.pop_batch_into(cursor, &fifo::Worker::new(8), Limit::Half)
+        let worker = fifo::Worker::new(8);
+        injector.take_turns(cursor, |shard| shard.pop_batch_into(&worker, Limit::Half))
     });
 }
 
@@ -221,13 +223,4 @@ fn a_count_that_is_read_meanwhile_is_never_negative_nor_more_than_was_pushed() {
             before = pushed;
         }
     });
-}
-
-#[test]
-fn a_sharded_injector_is_closed_once_all_its_shards_are() {
-    let injector = ShardedInjector::<u8>::new(2);
-    injector.shard(0).close();
-    assert!(!injector.is_closed());
-    injector.close();
-    assert!(injector.is_closed());
 }
