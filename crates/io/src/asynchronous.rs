@@ -24,7 +24,7 @@ use crate::sys::{Owned, Pollable, Source, borrow};
 /// [`OwnedFd`](std::os::fd::OwnedFd). An operation on an empty buffer may wait like any other.
 ///
 /// Several tasks may wait in the same direction, and an event wakes all of them. Futures (`readable`, `read_with`, `accept`) have
-/// a slot each for their waker. The `poll_` methods, which `AsyncRead`, `AsyncWrite` and `incoming` use as well, share a slot for
+/// a slot each for their waker. The `poll_` methods, which `AsyncRead` and `AsyncWrite` use as well, share a slot for
 /// the wakers of 65 tasks. If more of them wait in one direction, each call wakes an earlier task, which must poll again.
 ///
 /// ```compile_fail,E0505

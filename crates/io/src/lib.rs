@@ -62,13 +62,13 @@ pub use hyper::Hyper;
 #[cfg(unix)]
 pub use pipe::{PipeReader, PipeWriter, pipe};
 pub use ready::Ready;
-pub use split::{ReadHalf, ReuniteError, WriteHalf};
+pub use split::{ReadHalf, WriteHalf};
 pub use supply::DriverSupply;
 pub use sys::Pollable;
 #[cfg(brigade_seeded)]
 #[doc(hidden)]
 pub use sys::{Faults, begin, changed};
-pub use tcp::{TcpIncoming, TcpListener, TcpStream};
+pub use tcp::{TcpListener, TcpStream};
 pub use udp::UdpSocket;
 #[cfg(unix)]
-pub use unix::{UnixIncoming, UnixListener, UnixStream};
+pub use unix::{UnixListener, UnixStream};

@@ -1,14 +1,11 @@
 //! Connecting and accepting, for TCP and Unix-domain sockets.
 
 use std::io;
-use std::task::{Context, Poll};
 
 use rustix::fd::OwnedFd;
 use rustix::net::{AddressFamily, SocketType};
 
 use crate::asynchronous::Async;
-use crate::attempt::Next;
-use crate::event::Direction;
 use crate::kind::Kind;
 use crate::sys::Pollable;
 
@@ -22,18 +19,6 @@ pub(crate) async fn accept<L, S: Pollable + 'static, A>(
     listener.driver().check_process()?;
     let (stream, address) = listener.read_with(accept).await?;
     Ok((Async::register(listener.driver(), stream, kind)?, address))
-}
-
-/// The same for the task that polls.
-pub(crate) fn poll_accept<L, S: Pollable + 'static, A>(
-    listener: &Async<L>,
-    kind: Kind,
-    context: &Context<'_>,
-    accept: impl FnMut(&L) -> io::Result<(S, A)>,
-) -> Poll<io::Result<Async<S>>> {
-    listener.driver().check_process()?;
-    let accepted = listener.poll_with(Direction::Read, context, accept, |_| Next::Unknown)?;
-    accepted.map(|(stream, _)| Async::register(listener.driver(), stream, kind))
 }
 
 /// Makes a non-blocking socket for connections. It is closed on exec.

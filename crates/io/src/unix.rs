@@ -4,10 +4,7 @@ use std::io;
 use std::net::Shutdown;
 use std::os::unix::net::{self, SocketAddr};
 use std::path::Path;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 
-use futures_core::Stream;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix};
 
@@ -78,11 +75,6 @@ impl Async<net::UnixListener> {
         socket::accept(self, Kind::MESSAGES, net::UnixListener::accept).await
     }
 
-    /// Returns a stream of connections, which does not end.
-    pub fn incoming(&self) -> UnixIncoming<'_> {
-        UnixIncoming(self)
-    }
-
     /// Returns the address at which it listens: a path, or on Linux an abstract name.
     ///
     /// # Errors
@@ -98,18 +90,6 @@ impl Async<net::UnixListener> {
     /// ```
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.get_ref().local_addr()
-    }
-}
-
-/// The connections of a [`UnixListener`], made by its method `incoming`.
-#[derive(Debug)]
-pub struct UnixIncoming<'a>(&'a UnixListener);
-
-impl Stream for UnixIncoming<'_> {
-    type Item = io::Result<UnixStream>;
-
-    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        socket::poll_accept(self.0, Kind::MESSAGES, context, net::UnixListener::accept).map(Some)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Small programs: for each fault that a random program has found, a program of its own.
 
+use std::future::poll_fn;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{self, SocketAddr};
 use std::sync::Arc;
@@ -12,7 +13,6 @@ use brigade::{NewThread, Pool, Shutdown, TaskSet, Thread, WhenFull};
 use brigade_io::Faults;
 use brigade_sync::thread::yield_now;
 use brigade_sync::{Mutex, time};
-use futures_lite::StreamExt;
 
 /// All of them, each with its name.
 macro_rules! all {
@@ -162,7 +162,17 @@ fn two_tasks_wait_for_connections_of_one_listener() {
     let listener = pool.enter(|| UnixListener::new(listener)).map(Arc::new).expect("a driver");
     let one = || {
         let listener = listener.clone();
-        pool.spawn(async move { listener.incoming().next().await.expect("no end").map(drop) })
+        pool.spawn(async move {
+            loop {
+                match listener.get_ref().accept() {
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                        // Not `accept`: the `poll_` methods share a slot for the wakers of both tasks.
+                        poll_fn(|context| listener.poll_readable(context)).await?;
+                    }
+                    accepted => return accepted.map(drop),
+                }
+            }
+        })
     };
     let tasks = [one(), one()];
     for _ in &tasks {

@@ -86,11 +86,11 @@ pub mod fs;
 #[cfg(feature = "hyper")]
 pub use brigade_io::Hyper;
 pub use brigade_io::{
-    Async, Driver, NoDriver, Pollable, ReadHalf, Ready, ReuniteError, TcpIncoming, TcpListener,
-    TcpStream, ToSocketAddrs, UdpSocket, WriteHalf,
+    Async, Driver, NoDriver, Pollable, ReadHalf, Ready, TcpListener, TcpStream, ToSocketAddrs,
+    UdpSocket, WriteHalf,
 };
 #[cfg(unix)]
-pub use brigade_io::{PipeReader, PipeWriter, UnixIncoming, UnixListener, UnixStream, pipe};
+pub use brigade_io::{PipeReader, PipeWriter, UnixListener, UnixStream, pipe};
 
 use brigade_io::DriverSupply;
 use brigade_sync::OnceLock;

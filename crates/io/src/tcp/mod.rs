@@ -3,5 +3,5 @@
 mod listener;
 mod stream;
 
-pub use listener::{TcpIncoming, TcpListener};
+pub use listener::TcpListener;
 pub use stream::TcpStream;

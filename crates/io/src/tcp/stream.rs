@@ -176,34 +176,6 @@ impl Async<net::TcpStream> {
         self.get_ref().set_nodelay(nodelay)
     }
 
-    /// Returns the time to live of the packets that are sent; [`set_ttl`](Self::set_ttl) has an example.
-    ///
-    /// # Errors
-    /// The system's.
-    pub fn ttl(&self) -> io::Result<u32> {
-        self.get_ref().ttl()
-    }
-
-    /// Sets the time to live of the packets that are sent: how many routers may pass them on.
-    ///
-    /// # Errors
-    /// The system's.
-    ///
-    /// ```
-    /// use brigade::io::{TcpListener, TcpStream};
-    /// brigade::block_on(async {
-    ///     let listener = TcpListener::bind("127.0.0.1:0").await?;
-    ///     let stream = TcpStream::connect(listener.local_addr()?).await?;
-    ///     stream.set_ttl(42)?;
-    ///     assert_eq!(stream.ttl()?, 42);
-    ///     std::io::Result::Ok(())
-    /// })?;
-    /// # std::io::Result::Ok(())
-    /// ```
-    pub fn set_ttl(&self, ttl: u32) -> io::Result<()> {
-        self.get_ref().set_ttl(ttl)
-    }
-
     /// Waits for bytes and copies them into the buffer; the next read returns them again. Returns how many there were, and
     /// zero at the end.
     ///

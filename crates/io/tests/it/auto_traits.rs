@@ -5,8 +5,7 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use futures_lite::future::block_on;
 
 use brigade_io::{
-    Async, Driver, DriverSupply, PipeReader, PipeWriter, ReadHalf, Ready, TcpIncoming, TcpStream,
-    UnixIncoming, WriteHalf,
+    Async, Driver, DriverSupply, PipeReader, PipeWriter, ReadHalf, Ready, TcpStream, WriteHalf,
 };
 
 #[test]
@@ -20,8 +19,6 @@ fn everything_is_sent_and_shared_if_its_value_is() {
     free::<ReadHalf<TcpStream>>();
     free::<WriteHalf<TcpStream>>();
     free::<Ready<'_>>();
-    free::<TcpIncoming<'_>>();
-    free::<UnixIncoming<'_>>();
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use brigade_io::{ReuniteError, TcpListener, TcpStream, UnixStream};
+use brigade_io::{TcpListener, TcpStream, UnixStream};
 use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
 
 use crate::machine::on_a_machine;
@@ -66,42 +66,6 @@ fn a_closed_writer_ends_what_is_sent_at_once() {
         writer.close().await?;
         assert_eq!(far.read(&mut [0]).await?, 0);
         assert_eq!(writer.write(b"x").await.unwrap_err().kind(), io::ErrorKind::BrokenPipe);
-        Ok(())
-    });
-}
-
-#[test]
-fn a_forgotten_writer_ends_nothing() {
-    let _dog = Watchdog::start(60);
-    on_a_machine(|| async {
-        let (near, mut far) = tcp().await?;
-        let (reader, writer) = near.split();
-        writer.forget();
-        reader.as_ref().write_all(b"x").await?;
-        drop(reader);
-        let mut received = Vec::new();
-        far.read_to_end(&mut received).await?;
-        assert_eq!(received, b"x", "and the connection ends with the other half");
-        Ok(())
-    });
-}
-
-#[test]
-fn halves_of_one_connection_are_reunited_and_others_are_given_back() {
-    let _dog = Watchdog::start(60);
-    on_a_machine(|| async {
-        let ((one, mut far), (other, _far)) = (tcp().await?, tcp().await?);
-        let own = one.local_addr()?;
-        let ((reader, writer), (other_reader, other_writer)) = (one.split(), other.split());
-        let ReuniteError(reader, other_writer) = reader.reunite(other_writer).unwrap_err();
-        assert_eq!((reader.as_ref().local_addr()?, writer.as_ref().local_addr()?), (own, own));
-        let mut one = reader.reunite(writer).unwrap();
-        assert!(other_reader.reunite(other_writer).is_ok());
-        one.write_all(b"still open").await?;
-        one.close().await?;
-        let mut received = String::new();
-        far.read_to_string(&mut received).await?;
-        assert_eq!(received, "still open");
         Ok(())
     });
 }

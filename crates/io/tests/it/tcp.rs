@@ -4,7 +4,7 @@ use std::io;
 use std::net::Shutdown;
 
 use brigade_io::{TcpListener, TcpStream};
-use futures_lite::{AsyncReadExt, AsyncWriteExt, StreamExt, future};
+use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
 
 use crate::machine::on_a_machine;
 use brigade_testkit::Watchdog;
@@ -141,10 +141,9 @@ fn connections_come_in_one_after_the_other() {
             io::Result::Ok(())
         };
         let serve = async {
-            let mut incoming = listener.incoming();
             let mut numbers = Vec::new();
             for _ in 0..CLIENTS {
-                incoming.next().await.unwrap()?.read_to_end(&mut numbers).await?;
+                listener.accept().await?.0.read_to_end(&mut numbers).await?;
             }
             io::Result::Ok(numbers)
         };
@@ -155,45 +154,18 @@ fn connections_come_in_one_after_the_other() {
     });
 }
 
-/// With the backlog as the only difference, so that the first listener is seen to need it.
-#[cfg(target_os = "linux")]
-#[test]
-fn no_more_connections_wait_to_be_accepted_than_the_backlog_and_one() {
-    use std::net;
-    use std::time::Duration;
-    let _dog = Watchdog::start(60);
-    on_a_machine(|| async {
-        for (backlog, waiting) in [(1, 2), (20, 20)] {
-            let listener = TcpListener::bind_with_backlog("127.0.0.1:0", backlog).await?;
-            let address = listener.local_addr()?;
-            let connect = || net::TcpStream::connect(address);
-            let clients: Vec<_> = (0..waiting).map(|_| connect().unwrap()).collect();
-            if backlog == 1 {
-                // Shorter than the pause before the system's next attempt.
-                let timeout = Duration::from_millis(500);
-                let error = net::TcpStream::connect_timeout(&address, timeout).unwrap_err();
-                assert_eq!(error.kind(), io::ErrorKind::TimedOut);
-            }
-            for client in clients {
-                assert_eq!(listener.accept().await?.1, client.local_addr()?);
-            }
-        }
-        Ok(())
-    });
-}
-
 #[test]
 fn an_address_is_bound_again_while_its_last_connection_is_being_closed() {
     let _dog = Watchdog::start(60);
     on_a_machine(|| async {
-        let listener = TcpListener::bind_with_backlog(ANYWHERE, 8).await?;
+        let listener = TcpListener::bind(ANYWHERE).await?;
         let address = listener.local_addr()?;
         let mut client = TcpStream::connect(address).await?;
         // The server closes first, so its address is the one that lingers.
         drop(listener.accept().await?);
         assert_eq!(client.read(&mut [0]).await?, 0);
         drop((client, listener));
-        assert_eq!(TcpListener::bind_with_backlog(address, 8).await?.local_addr()?, address);
+        assert_eq!(TcpListener::bind(address).await?.local_addr()?, address);
         Ok(())
     });
 }
@@ -203,14 +175,10 @@ fn options_and_addresses_are_those_of_the_socket() {
     let _dog = Watchdog::start(60);
     on_a_machine(|| async {
         let listener = TcpListener::bind(ANYWHERE).await?;
-        listener.set_ttl(41)?;
-        assert_eq!((listener.ttl()?, listener.get_ref().ttl()?), (41, 41));
         let client = TcpStream::connect(listener.local_addr()?).await?;
         let (server, from) = listener.accept().await?;
         assert_eq!((client.local_addr()?, client.peer_addr()?), (from, listener.local_addr()?));
         assert_eq!((server.local_addr()?, server.peer_addr()?), (listener.local_addr()?, from));
-        client.set_ttl(42)?;
-        assert_eq!((client.ttl()?, client.get_ref().ttl()?), (42, 42));
         for nodelay in [true, false] {
             client.set_nodelay(nodelay)?;
             assert_eq!((client.nodelay()?, client.get_ref().nodelay()?), (nodelay, nodelay));

@@ -3,7 +3,7 @@
 use std::io;
 
 use brigade_io::{Async, UdpSocket, UnixListener, UnixStream};
-use futures_lite::{AsyncReadExt, AsyncWriteExt, StreamExt, future};
+use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
 
 use crate::machine::on_a_machine;
 use brigade_testkit::Watchdog;
@@ -60,25 +60,16 @@ fn a_path_is_bound_connected_to_and_served() {
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
         let listener = UnixListener::bind(&path)?;
         assert_eq!(listener.local_addr()?.as_pathname(), Some(&*path));
-        for way in 0..2 {
-            let accept = async {
-                if way == 0 {
-                    listener.accept().await.map(|(stream, _)| stream)
-                } else {
-                    listener.incoming().next().await.unwrap()
-                }
-            };
-            let (server, client) = future::zip(accept, UnixStream::connect(&path)).await;
-            let (mut server, mut client) = (server?, client?);
-            assert_eq!(client.peer_addr()?.as_pathname(), Some(&*path));
-            assert_eq!(server.local_addr()?.as_pathname(), Some(&*path));
-            assert!(client.local_addr()?.is_unnamed() && server.peer_addr()?.is_unnamed());
-            client.write_all(b"over here").await?;
-            client.close().await?;
-            let mut received = String::new();
-            server.read_to_string(&mut received).await?;
-            assert_eq!(received, "over here");
-        }
+        let (accepted, client) = future::zip(listener.accept(), UnixStream::connect(&path)).await;
+        let ((mut server, _), mut client) = (accepted?, client?);
+        assert_eq!(client.peer_addr()?.as_pathname(), Some(&*path));
+        assert_eq!(server.local_addr()?.as_pathname(), Some(&*path));
+        assert!(client.local_addr()?.is_unnamed() && server.peer_addr()?.is_unnamed());
+        client.write_all(b"over here").await?;
+        client.close().await?;
+        let mut received = String::new();
+        server.read_to_string(&mut received).await?;
+        assert_eq!(received, "over here");
         drop(listener);
         let error = UnixStream::connect(&path).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
