@@ -37,13 +37,14 @@ mod supply;
 // What a user registers.
 mod asynchronous;
 
+mod stream;
+
 #[cfg(feature = "hyper")]
 mod hyper;
 #[cfg(unix)]
 mod pipe;
 mod socket;
 mod split;
-mod stream;
 
 mod tcp;
 mod udp;

@@ -10,6 +10,7 @@ use futures_io::{AsyncRead, AsyncWrite};
 use crate::asynchronous::Async;
 use crate::driver::Driver;
 use crate::kind::Kind;
+use crate::stream::delegate_read;
 
 /// Creates a pipe, whose ends belong to the pool of the thread.
 ///
@@ -142,23 +143,7 @@ impl AsFd for PipeReader {
     }
 }
 
-impl AsyncRead for PipeReader {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut [u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.0).poll_read(context, buffer)
-    }
-
-    fn poll_read_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffers: &mut [IoSliceMut<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.0).poll_read_vectored(context, buffers)
-    }
-}
+delegate_read! { [] PipeReader where []: this => this.0 }
 
 impl AsyncWrite for PipeWriter {
     fn poll_write(

@@ -8,6 +8,8 @@ use std::task::{Context, Poll};
 
 use futures_io::{AsyncRead, AsyncWrite};
 
+use crate::stream::{delegate_read, delegate_write};
+
 /// The half of a connection that reads; made by the method `split` of `TcpStream` and `UnixStream`.
 ///
 /// [`as_ref`](AsRef::as_ref) lends the whole connection. Dropping this half shuts nothing down: what arrives is left unread.
@@ -51,55 +53,8 @@ impl<S> Drop for WriteHalf<S> {
     }
 }
 
-impl<S> AsyncRead for ReadHalf<S>
-where
-    for<'a> &'a S: AsyncRead,
-{
-    fn poll_read(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut [u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut &*self.0).poll_read(context, buffer)
-    }
-
-    fn poll_read_vectored(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffers: &mut [IoSliceMut<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut &*self.0).poll_read_vectored(context, buffers)
-    }
-}
-
-impl<S> AsyncWrite for WriteHalf<S>
-where
-    for<'a> &'a S: AsyncWrite,
-{
-    fn poll_write(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut &*self.stream).poll_write(context, bytes)
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffers: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut &*self.stream).poll_write_vectored(context, buffers)
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut &*self.stream).poll_flush(context)
-    }
-
-    fn poll_close(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut &*self.stream).poll_close(context)
-    }
-}
+delegate_read! { [S] ReadHalf<S> where [for<'a> &'a S: AsyncRead]: half => *half.0 }
+delegate_write! { [S] WriteHalf<S> where [for<'a> &'a S: AsyncWrite]: half => *half.stream }
 
 impl<S: fmt::Debug> fmt::Debug for WriteHalf<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -125,52 +125,73 @@ where
     }
 }
 
-impl<T: Pollable> AsyncRead for Async<T>
-where
-    for<'a> &'a T: Read,
-{
-    fn poll_read(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut [u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut &*self).poll_read(context, buffer)
-    }
+/// Implements `AsyncRead` by that of a reference to `$io`.
+macro_rules! delegate_read {
+    ([$($generics:tt)*] $type:ty where [$($bound:tt)*]: $this:ident => $io:expr) => {
+        impl<$($generics)*> AsyncRead for $type
+        where
+            $($bound)*
+        {
+            fn poll_read(
+                self: Pin<&mut Self>,
+                context: &mut Context<'_>,
+                buffer: &mut [u8],
+            ) -> Poll<io::Result<usize>> {
+                let $this = self;
+                Pin::new(&mut &$io).poll_read(context, buffer)
+            }
 
-    fn poll_read_vectored(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffers: &mut [IoSliceMut<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut &*self).poll_read_vectored(context, buffers)
-    }
+            fn poll_read_vectored(
+                self: Pin<&mut Self>,
+                context: &mut Context<'_>,
+                buffers: &mut [IoSliceMut<'_>],
+            ) -> Poll<io::Result<usize>> {
+                let $this = self;
+                Pin::new(&mut &$io).poll_read_vectored(context, buffers)
+            }
+        }
+    };
 }
+pub(crate) use delegate_read;
 
-impl<T: Pollable> AsyncWrite for Async<T>
-where
-    for<'a> &'a T: Write,
-{
-    fn poll_write(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut &*self).poll_write(context, bytes)
-    }
+/// Implements `AsyncWrite` by that of a reference to `$io`.
+macro_rules! delegate_write {
+    ([$($generics:tt)*] $type:ty where [$($bound:tt)*]: $this:ident => $io:expr) => {
+        impl<$($generics)*> AsyncWrite for $type
+        where
+            $($bound)*
+        {
+            fn poll_write(
+                self: Pin<&mut Self>,
+                context: &mut Context<'_>,
+                bytes: &[u8],
+            ) -> Poll<io::Result<usize>> {
+                let $this = self;
+                Pin::new(&mut &$io).poll_write(context, bytes)
+            }
 
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffers: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut &*self).poll_write_vectored(context, buffers)
-    }
+            fn poll_write_vectored(
+                self: Pin<&mut Self>,
+                context: &mut Context<'_>,
+                buffers: &[IoSlice<'_>],
+            ) -> Poll<io::Result<usize>> {
+                let $this = self;
+                Pin::new(&mut &$io).poll_write_vectored(context, buffers)
+            }
 
-    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut &*self).poll_flush(context)
-    }
+            fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+                let $this = self;
+                Pin::new(&mut &$io).poll_flush(context)
+            }
 
-    fn poll_close(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut &*self).poll_close(context)
-    }
+            fn poll_close(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+                let $this = self;
+                Pin::new(&mut &$io).poll_close(context)
+            }
+        }
+    };
 }
+pub(crate) use delegate_write;
+
+delegate_read! { [T: Pollable] Async<T> where [for<'a> &'a T: Read]: this => *this }
+delegate_write! { [T: Pollable] Async<T> where [for<'a> &'a T: Write]: this => *this }
