@@ -13,7 +13,7 @@ use crate::error::driver_closed;
 use crate::poll_lock::PollLock;
 use crate::scratch::Scratch;
 use crate::state::FollowUp;
-use crate::sys::{Backend, EventBuffer, Events, Poller, Source};
+use crate::sys::{Events, Poller, Source};
 use crate::table::Table;
 use crate::wake_flag::WakeFlag;
 

@@ -1,6 +1,6 @@
 //! The kinds of values that the driver treats differently.
 
-use crate::sys::{Backend, Mode, Pollable, Poller, borrow};
+use crate::sys::{Mode, Pollable, Poller, borrow};
 
 /// The kind of a value.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::task::Waker;
 
-use crate::sys::{EventBuffer, Events, Source};
+use crate::sys::{Events, Source};
 
 brigade_sync::unmodelled::thread_local! {
     /// The buffers that this thread used last. They belong to the thread and not to the driver: they are in use while the

@@ -86,7 +86,7 @@ mod tests {
 
     use super::*;
     use crate::event::Trigger;
-    use crate::sys::{Backend, Mode, Owned, Poller};
+    use crate::sys::{Mode, Owned, Poller};
 
     #[test]
     fn a_former_key_means_nobody_although_its_place_is_taken() {

@@ -1,4 +1,4 @@
-//! Waiting on Linux: one system call, `epoll_wait`, for one wait.
+//! Waiting on Linux: one system call, `epoll_wait`, for one wait. `sys` says what each method does.
 
 use std::io;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd};
 use rustix::fd::{BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 
-use super::{Backend, EventBuffer, calls};
+use super::calls;
 use crate::event::{Directions, Event, Interest, Trigger, Watch};
 
 /// The key of the notifier. No source has it: its index would be the largest there is.
@@ -40,12 +40,10 @@ pub(crate) struct Poller {
     notifier: OwnedFd,
 }
 
-impl Backend for Poller {
-    type Events = Events;
+impl Poller {
+    pub(crate) const REPORTS_THE_END: bool = true;
 
-    const REPORTS_THE_END: bool = true;
-
-    fn new() -> io::Result<Self> {
+    pub(crate) fn new() -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let notifier = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         let flags = EventFlags::IN | EventFlags::ET;
@@ -53,11 +51,11 @@ impl Backend for Poller {
         Ok(Self { epoll, notifier })
     }
 
-    fn trigger(&self, is_socket: bool) -> Trigger {
+    pub(crate) fn trigger(&self, is_socket: bool) -> Trigger {
         calls::trigger(is_socket)
     }
 
-    fn notify(&self) -> io::Result<()> {
+    pub(crate) fn notify(&self) -> io::Result<()> {
         loop {
             match calls::write(&self.notifier, &1_u64.to_ne_bytes()) {
                 Ok(_) => return Ok(()),
@@ -71,7 +69,7 @@ impl Backend for Poller {
         }
     }
 
-    fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<()> {
+    pub(crate) fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<()> {
         events.0.clear();
         // A deadline beyond the clock's range is none.
         let deadline = match timeout {
@@ -97,20 +95,18 @@ impl Backend for Poller {
         }
     }
 
-    fn add(&self, file: BorrowedFd<'_>, watch: Watch) -> io::Result<()> {
+    pub(crate) fn add(&self, file: BorrowedFd<'_>, watch: Watch) -> io::Result<()> {
         Ok(calls::add(&self.epoll, file, data(watch), flags(watch))?)
     }
 
-    fn modify(&self, file: BorrowedFd<'_>, watch: Watch) -> io::Result<()> {
+    pub(crate) fn modify(&self, file: BorrowedFd<'_>, watch: Watch) -> io::Result<()> {
         Ok(calls::modify(&self.epoll, file, data(watch), flags(watch))?)
     }
 
-    fn delete(&self, file: BorrowedFd<'_>) -> io::Result<()> {
+    pub(crate) fn delete(&self, file: BorrowedFd<'_>) -> io::Result<()> {
         Ok(calls::delete(&self.epoll, file)?)
     }
-}
 
-impl Poller {
     /// May return early, with no event.
     fn wait_once(&self, events: &mut Events, rest: Option<Duration>) -> Result<(), Errno> {
         /// The unit of `epoll_wait`.
@@ -166,12 +162,12 @@ pub(crate) struct Events(Vec<epoll::Event>);
 // given it.
 unsafe impl Send for Events {}
 
-impl EventBuffer for Events {
-    fn new() -> Self {
+impl Events {
+    pub(crate) fn new() -> Self {
         Self(Vec::with_capacity(EVENTS))
     }
 
-    fn iter(&self) -> impl Iterator<Item = Event> + '_ {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Event> + '_ {
         self.0.iter().filter(|event| event.data.u64() != NOTIFIER).map(|event| {
             let flags = event.flags;
             let has = |wanted| flags.intersects(wanted);

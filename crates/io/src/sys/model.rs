@@ -7,7 +7,6 @@ use std::time::Duration;
 use brigade_sync::{Condvar, Mutex};
 use rustix::fd::{AsRawFd, BorrowedFd, RawFd};
 
-use super::{Backend, EventBuffer};
 use crate::event::{Directions, Event, Interest, Trigger, Watch};
 
 /// The kernel of one driver.
@@ -37,28 +36,26 @@ struct File {
     unreported: bool,
 }
 
-impl Backend for Poller {
-    type Events = Events;
-
+impl Poller {
     /// As on Linux.
-    const REPORTS_THE_END: bool = true;
+    pub(crate) const REPORTS_THE_END: bool = true;
 
-    fn new() -> io::Result<Self> {
+    pub(crate) fn new() -> io::Result<Self> {
         Ok(Self { kernel: Mutex::default(), changed: Condvar::new() })
     }
 
-    fn trigger(&self, is_socket: bool) -> Trigger {
+    pub(crate) fn trigger(&self, is_socket: bool) -> Trigger {
         self.kernel.lock().only.unwrap_or(Trigger::by_kind(is_socket))
     }
 
-    fn notify(&self) -> io::Result<()> {
+    pub(crate) fn notify(&self) -> io::Result<()> {
         self.kernel.lock().notified = true;
         self.changed.notify_all();
         Ok(())
     }
 
     /// There is no clock, so a timeout may be over at once.
-    fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<()> {
+    pub(crate) fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<()> {
         events.0.clear();
         let mut kernel = self.kernel.lock();
         loop {
@@ -71,25 +68,23 @@ impl Backend for Poller {
         }
     }
 
-    fn add(&self, file: BorrowedFd<'_>, watch: Watch) -> io::Result<()> {
+    pub(crate) fn add(&self, file: BorrowedFd<'_>, watch: Watch) -> io::Result<()> {
         let number = file.as_raw_fd();
         let file = File { number, watch, ready: false, unreported: true };
         self.kernel.lock().files.push(file);
         Ok(())
     }
 
-    fn modify(&self, file: BorrowedFd<'_>, watch: Watch) -> io::Result<()> {
+    pub(crate) fn modify(&self, file: BorrowedFd<'_>, watch: Watch) -> io::Result<()> {
         self.at(file, |file| (file.watch, file.unreported) = (watch, true));
         Ok(())
     }
 
-    fn delete(&self, file: BorrowedFd<'_>) -> io::Result<()> {
+    pub(crate) fn delete(&self, file: BorrowedFd<'_>) -> io::Result<()> {
         self.kernel.lock().files.retain(|other| other.number != file.as_raw_fd());
         Ok(())
     }
-}
 
-impl Poller {
     /// From now on it offers this trigger and no other.
     pub(crate) fn offer_only(&self, trigger: Trigger) {
         self.kernel.lock().only = Some(trigger);
@@ -136,12 +131,12 @@ impl File {
 /// As they are.
 pub(crate) struct Events(Vec<Event>);
 
-impl EventBuffer for Events {
-    fn new() -> Self {
+impl Events {
+    pub(crate) fn new() -> Self {
         Self(Vec::new())
     }
 
-    fn iter(&self) -> impl Iterator<Item = Event> + '_ {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Event> + '_ {
         self.0.iter().copied()
     }
 }

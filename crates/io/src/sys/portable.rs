@@ -1,4 +1,4 @@
-//! Waiting where there is no epoll, by the crate `polling`.
+//! Waiting where there is no epoll, by the crate `polling`. `sys` says what each method does.
 
 use std::io;
 use std::time::Duration;
@@ -7,7 +7,6 @@ use brigade_sync::time;
 use polling::PollMode;
 use rustix::fd::{AsRawFd, BorrowedFd};
 
-use super::{Backend, EventBuffer};
 use crate::event::{Directions, Event, Interest, Trigger, Watch};
 
 /// What `polling` found on this system.
@@ -19,13 +18,11 @@ pub(crate) struct Poller {
     only: Option<Trigger>,
 }
 
-impl Backend for Poller {
-    type Events = Events;
-
+impl Poller {
     /// Not by every system.
-    const REPORTS_THE_END: bool = false;
+    pub(crate) const REPORTS_THE_END: bool = false;
 
-    fn new() -> io::Result<Self> {
+    pub(crate) fn new() -> io::Result<Self> {
         let inner = polling::Poller::new()?;
         let only = match (inner.supports_level(), inner.supports_edge()) {
             (true, true) => asked_for(),
@@ -37,15 +34,15 @@ impl Backend for Poller {
         Ok(Self { inner, only })
     }
 
-    fn trigger(&self, is_socket: bool) -> Trigger {
+    pub(crate) fn trigger(&self, is_socket: bool) -> Trigger {
         self.only.unwrap_or(Trigger::by_kind(is_socket))
     }
 
-    fn notify(&self) -> io::Result<()> {
+    pub(crate) fn notify(&self) -> io::Result<()> {
         self.inner.notify()
     }
 
-    fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<()> {
+    pub(crate) fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<()> {
         events.0.clear();
         // A deadline beyond the clock's range is none.
         match timeout.and_then(|timeout| time::now().checked_add(timeout)) {
@@ -55,16 +52,16 @@ impl Backend for Poller {
         Ok(())
     }
 
-    fn add(&self, file: BorrowedFd<'_>, watch: Watch) -> io::Result<()> {
+    pub(crate) fn add(&self, file: BorrowedFd<'_>, watch: Watch) -> io::Result<()> {
         // SAFETY: Delete rule of `source`, the only caller: it deletes the file before the file is closed.
         unsafe { self.inner.add_with_mode(file.as_raw_fd(), event(watch), mode(watch)) }
     }
 
-    fn modify(&self, file: BorrowedFd<'_>, watch: Watch) -> io::Result<()> {
+    pub(crate) fn modify(&self, file: BorrowedFd<'_>, watch: Watch) -> io::Result<()> {
         self.inner.modify_with_mode(file, event(watch), mode(watch))
     }
 
-    fn delete(&self, file: BorrowedFd<'_>) -> io::Result<()> {
+    pub(crate) fn delete(&self, file: BorrowedFd<'_>) -> io::Result<()> {
         self.inner.delete(file)
     }
 }
@@ -98,12 +95,12 @@ fn mode(watch: Watch) -> PollMode {
 /// As `polling` has them.
 pub(crate) struct Events(polling::Events);
 
-impl EventBuffer for Events {
-    fn new() -> Self {
+impl Events {
+    pub(crate) fn new() -> Self {
         Self(polling::Events::new())
     }
 
-    fn iter(&self) -> impl Iterator<Item = Event> + '_ {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Event> + '_ {
         self.0.iter().map(|event| Event {
             key: event.key,
             ready: Directions { read: event.readable, write: event.writable },

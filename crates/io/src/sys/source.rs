@@ -13,7 +13,7 @@ use std::sync::Arc;
 use brigade_sync::{Mutex, fork};
 use rustix::fd::{AsRawFd, BorrowedFd, RawFd};
 
-use super::{Backend, Pollable, Poller};
+use super::{Pollable, Poller};
 use crate::error::not_added;
 use crate::event::{Directions, Interest, Trigger, Watch};
 use crate::readiness::Readiness;
