@@ -1,8 +1,8 @@
 //! Models of the driver; `ci/loom.sh` runs them.
 //!
-//! The subject is the real [`Driver`] with real sources, on the kernel of `sys/model.rs`. That kernel has one lock, which
-//! orders more than a real one promises, so the wake flag has models of its own, without it. Operations on the readiness are
-//! Relaxed everywhere: the models show that the source's lock gives the ordering they need.
+//! The subject is the real [`Driver`] with real sources, on the kernel of `kernel.rs`, which is the poller of `sys` here. That
+//! kernel has one lock, which orders more than a real one promises, so the wake flag has models of its own, without it.
+//! Operations on the readiness are Relaxed everywhere: the models show that the source's lock gives the ordering they need.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};

@@ -1,7 +1,7 @@
 //! The calls of the operating system, and the only unsafe code of the crate.
 //!
 //! - `poller`: what the driver requires of an operating system: `epoll.rs` on Linux, `portable.rs` elsewhere by the crate
-//!   `polling`, and `model.rs` under the model checker;
+//!   `polling`, and `loom_tests/kernel.rs` under the model checker;
 //! - `calls`: the system calls of `epoll.rs`, of which those that wait or may fail are modelled under a seed;
 //! - `source`: a value and its registration, and that the second never outlives the first.
 //!
@@ -32,7 +32,7 @@ mod calls;
 #[cfg(brigade_seeded)]
 pub use calls::{Faults, begin, changed};
 
-#[cfg_attr(brigade_loom, path = "model.rs")]
+#[cfg_attr(brigade_loom, path = "../loom_tests/kernel.rs")]
 #[cfg_attr(all(target_os = "linux", not(brigade_portable), not(brigade_loom)), path = "epoll.rs")]
 #[cfg_attr(
     all(any(not(target_os = "linux"), brigade_portable), not(brigade_loom)),
