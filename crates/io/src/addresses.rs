@@ -109,31 +109,7 @@ pub(crate) fn resolve(driver: &Driver, to: &impl ToSocketAddrs) -> io::Result<Ad
     }
 }
 
-/// Implements the trait for types that need no look-up.
-macro_rules! addresses {
-    ($($address:ty),* $(,)?) => {$(
-        impl ToSocketAddrs for $address {}
-        impl ToInput for $address {
-            fn to_input(&self) -> Input<'_> {
-                Input::One((*self).into())
-            }
-        }
-    )*};
-}
-
-addresses!(
-    SocketAddr,
-    SocketAddrV4,
-    SocketAddrV6,
-    (IpAddr, u16),
-    (Ipv4Addr, u16),
-    (Ipv6Addr, u16),
-    ([u8; 4], u16),
-    ([u8; 16], u16),
-    ([u16; 8], u16),
-);
-
-/// Implements the trait for the other types.
+/// Implements the trait.
 macro_rules! inputs {
     ($([$($generic:tt)*] $type:ty: $this:ident => $input:expr;)*) => {$(
         impl<$($generic)*> ToSocketAddrs for $type {}
@@ -147,6 +123,15 @@ macro_rules! inputs {
 }
 
 inputs! {
+    [] SocketAddr: this => Input::One(*this);
+    [] SocketAddrV4: this => Input::One((*this).into());
+    [] SocketAddrV6: this => Input::One((*this).into());
+    [] (IpAddr, u16): this => Input::One((*this).into());
+    [] (Ipv4Addr, u16): this => Input::One((*this).into());
+    [] (Ipv6Addr, u16): this => Input::One((*this).into());
+    [] ([u8; 4], u16): this => Input::One((*this).into());
+    [] ([u8; 16], u16): this => Input::One((*this).into());
+    [] ([u16; 8], u16): this => Input::One((*this).into());
     [] str: this => Input::Text(this);
     [] String: this => Input::Text(this);
     [] (&str, u16): this => Input::Host(this.0, this.1);
