@@ -16,6 +16,8 @@ brigade_sync::scoped_thread_local!(
 impl Driver {
     /// Calls `call` with this as the thread's current driver: values that are created in it register with this driver.
     ///
+    /// Allocates once. [`DriverSupply::enter`] allocates nothing.
+    ///
     /// ```
     /// use brigade_io::{Driver, pipe};
     /// let driver = Driver::new()?;
@@ -24,7 +26,8 @@ impl Driver {
     /// # std::io::Result::Ok(())
     /// ```
     pub fn enter<R>(self: &Arc<Self>, call: impl FnOnce() -> R) -> R {
-        DriverSupply(Supply::Driver(Arc::clone(self))).enter(call)
+        let driver = Arc::clone(self);
+        DriverSupply::new(move || Ok(Arc::clone(&driver))).enter(call)
     }
 
     /// Returns the driver of this thread; a [`DriverSupply`] may make it now.
@@ -34,10 +37,9 @@ impl Driver {
     /// [`DriverSupply::enter`]; [`NoDriver::Closed`](crate::NoDriver::Closed) if it is that of the parent process; the error
     /// of a supply that can't make one.
     pub fn current() -> io::Result<Arc<Self>> {
-        let driver = CURRENT.with(|supply| match supply.map(|supply| &supply.0) {
+        let driver = CURRENT.with(|supply| match supply {
             None => Err(no_driver()),
-            Some(Supply::Driver(driver)) => Ok(Arc::clone(driver)),
-            Some(Supply::Maker(make)) => make(),
+            Some(supply) => (supply.make)(),
         })?;
         driver.check_process()?;
         Ok(driver)
@@ -66,13 +68,9 @@ impl Driver {
 /// })?;
 /// # std::io::Result::Ok(())
 /// ```
-pub struct DriverSupply(Supply);
-
-enum Supply {
-    /// Always this driver.
-    Driver(Arc<Driver>),
-    /// The driver that this returns.
-    Maker(Box<dyn Fn() -> io::Result<Arc<Driver>> + Send + Sync>),
+pub struct DriverSupply {
+    /// Returns the driver.
+    make: Box<dyn Fn() -> io::Result<Arc<Driver>> + Send + Sync>,
 }
 
 impl DriverSupply {
@@ -81,7 +79,7 @@ impl DriverSupply {
     /// It is called by any thread that has [entered](Self::enter), possibly by several at a time, without a lock. It should
     /// return the driver that it made before. It must not ask for the current driver itself.
     pub fn new(make: impl Fn() -> io::Result<Arc<Driver>> + Send + Sync + 'static) -> Self {
-        Self(Supply::Maker(Box::new(make)))
+        Self { make: Box::new(make) }
     }
 
     /// Calls `call` with this as the thread's supply: what is made in it registers with the driver of this supply.
@@ -119,10 +117,6 @@ impl RefUnwindSafe for DriverSupply {}
 
 impl fmt::Debug for DriverSupply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = match &self.0 {
-            Supply::Driver(_) => "Driver",
-            Supply::Maker(_) => "Maker",
-        };
-        f.debug_tuple("DriverSupply").field(&name).finish()
+        f.debug_struct("DriverSupply").finish_non_exhaustive()
     }
 }
