@@ -39,25 +39,14 @@ impl<T> Group<T> {
 
     /// Takes a seat for a receiver; `None` if all are taken.
     pub(crate) fn take_seat(&self) -> Option<u32> {
-        // Ordering: Relaxed: the exchange decides.
-        let mut taken = self.taken.load(Ordering::Relaxed);
-        loop {
+        let next = |taken: u32| {
             let seat = taken.trailing_ones();
-            if seat >= SEATS {
-                return None;
-            }
-            let more = taken | 1 << seat;
-            // Ordering: Acquire pairs with the Release in `release_seat`: the former receiver is done with the seat.
-            match self.taken.compare_exchange_weak(
-                taken,
-                more,
-                Ordering::Acquire,
-                Ordering::Relaxed,
-            ) {
-                Ok(_) => return Some(seat),
-                Err(now) => taken = now,
-            }
-        }
+            (seat < SEATS).then(|| taken | 1 << seat)
+        };
+        // Ordering: Acquire pairs with the Release in `release_seat`: the former receiver is done with the seat. Relaxed on
+        // failure: the exchange decides.
+        let before = self.taken.fetch_update(Ordering::Acquire, Ordering::Relaxed, next).ok();
+        before.map(u32::trailing_ones)
     }
 
     /// Releases a seat, which must be neither offered nor claimed.

@@ -65,22 +65,19 @@ impl GroupState {
     #[inline]
     #[must_use = "a claimed seat waits for its value"]
     pub(crate) fn claim(&self, choose: impl Fn(u32) -> Option<u32>) -> Option<u32> {
-        // Ordering: Relaxed: the exchange decides.
-        let mut state = self.0.load(Ordering::Relaxed);
-        loop {
-            let seat = match state as u32 {
-                0 => return None,
-                all => choose(all)?,
+        let mut chosen = None;
+        let next = |state| {
+            chosen = match state as u32 {
+                0 => None,
+                all => choose(all),
             };
+            let seat = chosen?;
             debug_assert!(state & waiting(seat) != 0, "a seat that waits is chosen");
-            let claimed = state & !waiting(seat) | pending(seat);
-            // Ordering: Acquire pairs with the Release in `offer`.
-            match self.0.compare_exchange_weak(state, claimed, Ordering::Acquire, Ordering::Relaxed)
-            {
-                Ok(_) => return Some(seat),
-                Err(now) => state = now,
-            }
-        }
+            Some(state & !waiting(seat) | pending(seat))
+        };
+        // Ordering: Acquire pairs with the Release in `offer`. Relaxed on failure: the exchange decides.
+        _ = self.0.fetch_update(Ordering::Acquire, Ordering::Relaxed, next);
+        chosen
     }
 
     /// Takes all pending wakes; the caller must wake these seats.

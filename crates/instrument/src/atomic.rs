@@ -90,6 +90,29 @@ macro_rules! atomic {
                 then_step(self.0.compare_exchange_weak(current, new, success, failure))
             }
 
+            /// Stores what `next` returns for the value, until no other thread changes that in between; returns the previous value.
+            ///
+            /// # Errors
+            /// The value, if `next` returned `None` for it.
+            #[inline(always)]
+            #[track_caller]
+            pub fn fetch_update(
+                &self,
+                success: Ordering,
+                failure: Ordering,
+                mut next: impl FnMut($value) -> Option<$value>,
+            ) -> Result<$value, $value> {
+                // Not the one of `core`: there is a step after the load and after each exchange.
+                let mut current = self.load(failure);
+                while let Some(new) = next(current) {
+                    match self.compare_exchange_weak(current, new, success, failure) {
+                        Ok(before) => return Ok(before),
+                        Err(now) => current = now,
+                    }
+                }
+                Err(current)
+            }
+
             /// Returns a pointer to the value.
             #[inline(always)]
             pub const fn as_ptr(&self) -> *mut $value {

@@ -40,15 +40,9 @@ impl Readiness {
 
     /// An event reports that it is ready, and perhaps that it is the last one. The caller must hold the source's lock.
     pub(crate) fn set(&self, ended: bool) {
-        let mut word = self.0.load(Relaxed);
-        loop {
-            let bits = READY | if ended { ENDED } else { 0 };
-            let next = ((word & !REPORTED) | bits).wrapping_add(EVENT);
-            match self.0.compare_exchange_weak(word, next, Relaxed, Relaxed) {
-                Ok(_) => return,
-                Err(other) => word = other,
-            }
-        }
+        let bits = READY | if ended { ENDED } else { 0 };
+        let next = |word: u64| Some(((word & !REPORTED) | bits).wrapping_add(EVENT));
+        _ = self.0.fetch_update(Relaxed, Relaxed, next);
     }
 
     /// An operation would have blocked.

@@ -143,22 +143,14 @@ impl<const BITS: u32> Rules for Fifo<BITS> {
 
     #[inline(always)]
     fn release(state: &State, _claim: &Claim) {
-        // Ordering: Relaxed: the exchange decides.
-        let mut claims = state.claims.load(Ordering::Relaxed);
-        loop {
-            // The owner may have popped in the meantime; everything up to its head is released.
+        // The owner may have popped in the meantime; everything up to its head is released.
+        let next = |claims| {
             let Claims { head, .. } = Claims::unpack(claims);
-            // Ordering: Release pairs with the Acquire in `acquire_claims`; the slots have been read. Every change of this
-            // atomic is a read-modify-write, so later ones continue its release sequence.
-            match state.claims.compare_exchange_weak(
-                claims,
-                Claims { high: head, head }.pack(),
-                Ordering::Release,
-                Ordering::Relaxed,
-            ) {
-                Ok(_) => return,
-                Err(now) => claims = now,
-            }
-        }
+            Some(Claims { high: head, head }.pack())
+        };
+        // Ordering: Release pairs with the Acquire in `acquire_claims`; the slots have been read. Every change of this
+        // atomic is a read-modify-write, so later ones continue its release sequence. Relaxed on failure: the exchange
+        // decides.
+        _ = state.claims.fetch_update(Ordering::Release, Ordering::Relaxed, next);
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::completed::{self, CompletedList};
 use super::frames::JobId;
 use super::header::Header;
-use super::state::{Content, WakerSlot};
+use super::state::Content;
 use crate::act::{Asked, Outcome};
 use crate::contain::drop_contained;
 
@@ -132,12 +132,11 @@ impl RawHandle {
 
     /// Takes the slot back and empties it; returns the waker that was in it. `None` if the result has been written.
     fn empty_slot(&self) -> Option<Option<Waker>> {
-        match self.header().state.reclaim_slot() {
-            WakerSlot::Done => None,
-            WakerSlot::Owned(Content::Nothing) => Some(None),
+        match self.header().state.reclaim_slot()? {
+            Content::Nothing => Some(None),
             // SAFETY: Slot rule: `WAKER` was cleared just now.
-            WakerSlot::Owned(Content::Waker) => Some(unsafe { self.header().swap_waker(None) }),
-            WakerSlot::Owned(Content::Link) => {
+            Content::Waker => Some(unsafe { self.header().swap_waker(None) }),
+            Content::Link => {
                 // SAFETY: Slot rule: `MEMBER` was cleared just now.
                 unsafe { completed::leave(self.header()) };
                 Some(None)

@@ -94,13 +94,9 @@ impl Lifecycle {
     /// Applies `next` to the state; returns the previous state.
     fn update(&self, order: Ordering, next: impl Fn(u32) -> u32) -> u32 {
         // Ordering: Relaxed: the exchange publishes and acquires.
-        let mut word = self.0.load(Ordering::Relaxed);
-        loop {
-            match self.0.compare_exchange_weak(word, next(word), order, Ordering::Relaxed) {
-                Ok(_) => return word,
-                Err(now) => word = now,
-            }
-        }
+        let (Ok(before) | Err(before)) =
+            self.0.fetch_update(order, Ordering::Relaxed, |word| Some(next(word)));
+        before
     }
 
     /// Starts a poll by a job, which turns into the running guard, and returns whether `UNPOLLED` was set; `None` if the job is stale.

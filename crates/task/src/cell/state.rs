@@ -65,15 +65,6 @@ impl Finished {
     }
 }
 
-/// What the handle may do with the waker slot.
-#[must_use]
-pub(super) enum WakerSlot {
-    /// It belongs to the handle.
-    Owned(Content),
-    /// The result has been written.
-    Done,
-}
-
 /// What is in the waker slot.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Content {
@@ -135,20 +126,10 @@ impl State {
     /// effect, if it was claimed before or is no member.
     #[must_use]
     pub(super) fn claim_and_leave(&self) -> bool {
+        let is_open_member = |state| state & (CLAIMED | MEMBER) == MEMBER;
+        let next = |state| is_open_member(state).then_some((state | CLAIMED) & !MEMBER);
         // Ordering: Relaxed, as in `claim`; the link is the handle's own.
-        let mut state = self.0.load(Ordering::Relaxed);
-        while state & (CLAIMED | MEMBER) == MEMBER {
-            match self.0.compare_exchange_weak(
-                state,
-                (state | CLAIMED) & !MEMBER,
-                Ordering::Relaxed,
-                Ordering::Relaxed,
-            ) {
-                Ok(_) => return true,
-                Err(now) => state = now,
-            }
-        }
-        false
+        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).is_ok()
     }
 
     /// Returns whether the closure has been claimed; a job that has not run or dropped it sees a claim of its handle.
@@ -180,21 +161,10 @@ impl State {
 
     /// Marks the result of a future as written, unless it was asked to stop before: then it is cancelled, and `None`.
     pub(crate) fn finish_unless_stopped(&self) -> Option<Finished> {
-        // Ordering: Acquire, as in `is_stop_requested`.
-        let mut state = self.0.load(Ordering::Acquire);
-        while state & STOP_REQUESTED == 0 {
-            // Ordering: AcqRel, as in `finish`; Acquire on failure, as above.
-            match self.0.compare_exchange_weak(
-                state,
-                state | DONE,
-                Ordering::AcqRel,
-                Ordering::Acquire,
-            ) {
-                Ok(before) => return Some(Finished::after(before)),
-                Err(now) => state = now,
-            }
-        }
-        None
+        let next = |state| (state & STOP_REQUESTED == 0).then_some(state | DONE);
+        // Ordering: AcqRel, as in `finish`; Acquire on failure, as in `is_stop_requested`.
+        let before = self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, next).ok();
+        before.map(Finished::after)
     }
 
     /// Returns whether the result has been written.
@@ -203,52 +173,24 @@ impl State {
         self.0.load(Ordering::Acquire) & DONE != 0
     }
 
-    /// Takes the waker slot back from the finisher.
-    pub(super) fn reclaim_slot(&self) -> WakerSlot {
-        // Ordering: Acquire, as in `is_done`.
-        let mut state = self.0.load(Ordering::Acquire);
-        loop {
-            if state & DONE != 0 {
-                return WakerSlot::Done;
-            }
-            let content = Content::of(state);
-            if content == Content::Nothing {
-                return WakerSlot::Owned(content);
-            }
-            // Ordering: Acquire on failure, for the result; a success reads only what the handle wrote.
-            match self.0.compare_exchange_weak(
-                state,
-                state & !(WAKER | MEMBER),
-                Ordering::Acquire,
-                Ordering::Acquire,
-            ) {
-                Ok(_) => return WakerSlot::Owned(content),
-                Err(now) => state = now,
-            }
-        }
+    /// Takes the waker slot back from the finisher; returns what is in it, or `None` if the result has been written.
+    #[must_use]
+    pub(super) fn reclaim_slot(&self) -> Option<Content> {
+        let is_offered = |state| state & DONE == 0 && state & (WAKER | MEMBER) != 0;
+        let next = |state| is_offered(state).then_some(state & !(WAKER | MEMBER));
+        // Ordering: Acquire on failure, for the result, as in `is_done`; a success reads only what the handle wrote.
+        let (Ok(before) | Err(before)) =
+            self.0.fetch_update(Ordering::Acquire, Ordering::Acquire, next);
+        (before & DONE == 0).then(|| Content::of(before))
     }
 
     /// Gives the filled waker slot to the finisher; `false` if the task is finished, and nothing will wake it.
     #[must_use]
     pub(super) fn offer_slot(&self, content: Content) -> bool {
         let bit = if content == Content::Link { MEMBER } else { WAKER };
-        // Ordering: Acquire, as in `is_done`.
-        let mut state = self.0.load(Ordering::Acquire);
-        loop {
-            if state & DONE != 0 {
-                return false;
-            }
-            // Ordering: Release pairs with the Acquire in `finish`, for the waker; Acquire on failure, for the result.
-            match self.0.compare_exchange_weak(
-                state,
-                state | bit,
-                Ordering::AcqRel,
-                Ordering::Acquire,
-            ) {
-                Ok(_) => return true,
-                Err(now) => state = now,
-            }
-        }
+        let next = |state| (state & DONE == 0).then_some(state | bit);
+        // Ordering: Release pairs with the Acquire in `finish`, for the waker; Acquire on failure, for the result.
+        self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, next).is_ok()
     }
 
     /// Clears the handle's bit if the task is unfinished; `false` if the result has been written.
@@ -256,22 +198,10 @@ impl State {
     /// After `true` the cell belongs to the job alone.
     #[must_use]
     pub(super) fn abandon(&self) -> bool {
-        // Ordering: Acquire, as in `is_done`.
-        let mut state = self.0.load(Ordering::Acquire);
-        while state & DONE == 0 {
-            // Ordering: Release: the handle's last use comes before the job frees the cell. Acquire on failure, for the
-            // result.
-            match self.0.compare_exchange_weak(
-                state,
-                state & !HANDLE,
-                Ordering::AcqRel,
-                Ordering::Acquire,
-            ) {
-                Ok(_) => return true,
-                Err(now) => state = now,
-            }
-        }
-        false
+        let next = |state| (state & DONE == 0).then_some(state & !HANDLE);
+        // Ordering: Release: the handle's last use comes before the job frees the cell. Acquire on failure, for the
+        // result.
+        self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, next).is_ok()
     }
 
     /// Adds the canceller's side, by the handle; `false` if there is or was one.
