@@ -3,7 +3,8 @@
 use core::fmt;
 
 use crate::act::{Asked, Outcome};
-use crate::cell::RawCanceller;
+use crate::cell::RawHandle;
+use crate::cell::state::CANCELLER;
 
 /// Cancels one job, from any thread, without its handle.
 ///
@@ -15,10 +16,16 @@ use crate::cell::RawCanceller;
 /// assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
 /// assert_eq!(job.run(), Outcome::Stale);
 /// ```
-pub struct Canceller(RawCanceller);
+pub struct Canceller(RawHandle);
+
+// SAFETY: it only changes the state, and claims the closure, which is `Send`, to drop it; a future is dropped by its scheduler.
+unsafe impl Send for Canceller {}
+// SAFETY: all that it does is decided by an atomic.
+unsafe impl Sync for Canceller {}
 
 impl Canceller {
-    pub(crate) fn new(raw: RawCanceller) -> Self {
+    /// Takes the canceller's side of a cell.
+    pub(crate) fn new(raw: RawHandle) -> Self {
         Self(raw)
     }
 
@@ -26,7 +33,7 @@ impl Canceller {
     ///
     /// Returns `None` if a thread has begun to run or drop it. The job in the queue becomes [stale](Outcome::Stale).
     pub fn drop_if_unclaimed(&self) -> Option<Outcome> {
-        self.0.drop_if_unclaimed()
+        self.0.settle_if_unclaimed(false)
     }
 
     /// Asks a running closure to stop, and cancels a future; see [`JoinHandle::ask_to_stop`](crate::JoinHandle::ask_to_stop).
@@ -42,6 +49,13 @@ impl Canceller {
     /// Returns whether the job has ended.
     pub fn is_finished(&self) -> bool {
         self.0.is_done()
+    }
+}
+
+impl Drop for Canceller {
+    fn drop(&mut self) {
+        // SAFETY: Life rule: it is not used again.
+        unsafe { self.0.release(CANCELLER) };
     }
 }
 

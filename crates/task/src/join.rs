@@ -17,6 +17,7 @@ use brigade_sync::time;
 
 use crate::act::{Asked, Outcome};
 use crate::canceller::Canceller;
+use crate::cell::state::HANDLE;
 use crate::cell::{Header, JobId, RawHandle};
 use crate::contain::drop_contained;
 use crate::error::JoinError;
@@ -235,7 +236,8 @@ impl<T> Drop for JoinHandle<T> {
             return;
         }
         let result = self.try_join();
-        self.cell.release();
+        // SAFETY: Life rule: the result has been taken, and the handle is not used again.
+        unsafe { self.cell.release(HANDLE) };
         // User code last; its panic must not unwind out of this drop.
         drop_contained(result);
     }

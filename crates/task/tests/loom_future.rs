@@ -232,7 +232,7 @@ fn in_a_thread(call: impl FnOnce() + 'static) -> thread::JoinHandle<()> {
 }
 
 /// Caught: `finish_unless_stopped` that looks before it changes the state; `abandon` whether or not the result has been
-/// written; `release_job` that frees whether or not the handle is alive.
+/// written; a release of the job's side that frees whether or not the handle is alive.
 #[test]
 fn a_cancel_beside_the_end_and_the_drop_of_the_handle_has_one_winner() {
     for (is_kept, may_drop) in [(false, false), (false, true), (true, false), (true, true)] {

@@ -10,7 +10,7 @@ use brigade_sync::cell::UnsafeCell;
 use super::completed;
 use super::frames;
 use super::header::{Header, VTable};
-use super::state::{Finished, State};
+use super::state::{Finished, JOB, State};
 use crate::act::{Act, Action, Outcome, Payload};
 use crate::contain::{catch_drop, drop_contained};
 use crate::error::JoinError;
@@ -117,7 +117,7 @@ where
     impl Drop for ReleaseJob {
         fn drop(&mut self) {
             // SAFETY: Life rule: the job's side is released only here.
-            unsafe { Header::release_job(self.0) };
+            unsafe { Header::release(self.0, JOB) };
         }
     }
 

@@ -44,6 +44,7 @@ use brigade_sync::atomic::{AtomicPtr, Ordering};
 use brigade_sync::{Mutex, OnceLock};
 
 use super::header::{Header, Link};
+use super::state::MEMBER;
 use crate::contain::{contain, drop_contained};
 
 /// The value of `head` while the consumer waits; no address of a cell.
@@ -320,7 +321,7 @@ impl Iterator for Chain {
             self.last = ptr::null_mut();
         }
         // SAFETY: Member rule: the chain owns the cell, and has unlinked it.
-        unsafe { Header::release_member(cell) };
+        unsafe { Header::release(cell, MEMBER) };
         Some(link.key)
     }
 }

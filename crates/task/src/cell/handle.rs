@@ -1,4 +1,4 @@
-//! The handle's side of a cell, and the canceller's.
+//! The side of a cell of its handle, or of its canceller.
 
 use core::ptr::NonNull;
 use core::task::Waker;
@@ -11,7 +11,8 @@ use super::state::Content;
 use crate::act::{Asked, Outcome};
 use crate::contain::drop_contained;
 
-/// The handle's side of a cell, without the type of the result.
+/// The handle's side of a cell, without the type of the result. Or the canceller's, which must leave the result and the waker slot to the
+/// handle.
 pub(crate) struct RawHandle(NonNull<Header>);
 
 impl RawHandle {
@@ -21,7 +22,7 @@ impl RawHandle {
     }
 
     fn header(&self) -> &Header {
-        // SAFETY: Life rule: the handle is alive.
+        // SAFETY: Life rule: the side is alive.
         unsafe { self.0.as_ref() }
     }
 
@@ -47,19 +48,39 @@ impl RawHandle {
 
     /// Claims the closure, or the future if that is queued, and runs it on this thread, or drops it; `None` if it was claimed before.
     pub(crate) fn settle_if_unclaimed(&self, run: bool) -> Option<Outcome> {
-        // SAFETY: Life rule: the handle is alive.
-        unsafe { settle_if_unclaimed(self.0, run) }
+        let Header { state, lifecycle, vtable, .. } = self.header();
+        let claims = match vtable.schedule {
+            None => state.claim(),
+            // The first job of a future may have to say whether it may start.
+            Some(_) => lifecycle.claim(|is_unpolled| !(run && is_unpolled && state.decides())),
+        };
+        // SAFETY: claimed just now; the vtable is the cell's.
+        claims.then(|| unsafe { (vtable.settle)(self.0, run) })
     }
 
     /// Asks a claimed closure to stop; drops a future that has not been polled if it `may_drop`, or wakes it to be dropped.
     pub(crate) fn request_stop(&self, may_drop: bool) -> Asked {
-        // SAFETY: Life rule: the handle is alive.
-        unsafe { request_stop(self.0, may_drop) }
+        let Header { state, lifecycle, vtable, .. } = self.header();
+        if !state.request_stop() {
+            return Asked::Nothing;
+        }
+        let Some(schedule) = vtable.schedule else { return Asked::ToStop };
+        if may_drop && lifecycle.claim(|is_unpolled| is_unpolled) {
+            // SAFETY: claimed just now; the vtable is the cell's.
+            unsafe { (vtable.settle)(self.0, false) };
+            return Asked::Dropped;
+        }
+        // It is woken to be dropped; it need not have a waker. It may have ended in the meantime: then there is no job to make.
+        if lifecycle.wake_by_ref() {
+            // SAFETY: Life rule: the side is alive; Access rule: `wake_by_ref` returned that the caller must make the job.
+            unsafe { schedule(self.0) };
+        }
+        Asked::ToStop
     }
 
     /// Adds the canceller's side; `None` if there is or was one.
-    pub(crate) fn canceller(&self) -> Option<RawCanceller> {
-        self.header().state.add_canceller().then_some(RawCanceller(self.0))
+    pub(crate) fn canceller(&self) -> Option<Self> {
+        self.header().state.add_canceller().then_some(Self(self.0))
     }
 
     /// Returns whether the job is a future.
@@ -156,102 +177,12 @@ impl RawHandle {
         abandoned
     }
 
-    /// Releases a finished task whose result has been taken; the handle must not be used again.
-    pub(crate) fn release(&self) {
-        let free = self.header().vtable.free;
-        if self.header().state.release_handle() {
-            // SAFETY: Life rule: both sides have been released.
-            unsafe { free(self.0) };
-        }
+    /// Releases this side, of which `side` is the bit.
+    ///
+    /// # Safety
+    /// Life rule: it must not be used again. The handle's is released so only once the task is finished and its result has been taken.
+    pub(crate) unsafe fn release(&self, side: u32) {
+        // SAFETY: guaranteed by the caller.
+        unsafe { Header::release(self.0, side) };
     }
-}
-
-/// The side of a cell that cancels it, beside the handle; released when it is dropped.
-pub(crate) struct RawCanceller(NonNull<Header>);
-
-// SAFETY: it only changes the state, and claims the closure, which is `Send`, to drop it; a future is dropped by its scheduler.
-unsafe impl Send for RawCanceller {}
-// SAFETY: all that it does is decided by an atomic.
-unsafe impl Sync for RawCanceller {}
-
-impl RawCanceller {
-    fn header(&self) -> &Header {
-        // SAFETY: Life rule: the canceller is alive.
-        unsafe { self.0.as_ref() }
-    }
-
-    /// Returns whether the result has been written.
-    pub(crate) fn is_done(&self) -> bool {
-        self.header().state.is_done()
-    }
-
-    /// Returns whether the job is a future.
-    pub(crate) fn is_of_future(&self) -> bool {
-        self.header().vtable.schedule.is_some()
-    }
-
-    /// Claims the closure and drops it; `None` if it was claimed before.
-    pub(crate) fn drop_if_unclaimed(&self) -> Option<Outcome> {
-        // SAFETY: Life rule: the canceller is alive.
-        unsafe { settle_if_unclaimed(self.0, false) }
-    }
-
-    /// As [`RawHandle::request_stop`].
-    pub(crate) fn request_stop(&self, may_drop: bool) -> Asked {
-        // SAFETY: Life rule: the canceller is alive.
-        unsafe { request_stop(self.0, may_drop) }
-    }
-}
-
-impl Drop for RawCanceller {
-    fn drop(&mut self) {
-        let free = self.header().vtable.free;
-        if self.header().state.release_canceller() {
-            // SAFETY: Life rule: all sides have been released.
-            unsafe { free(self.0) };
-        }
-    }
-}
-
-/// Claims the closure of a cell, or the future if that is queued, and runs it on this thread, or drops it; `None` if it was claimed before.
-///
-/// # Safety
-/// Life rule: the caller's side must be alive, and be the handle's to run it.
-unsafe fn settle_if_unclaimed(cell: NonNull<Header>, run: bool) -> Option<Outcome> {
-    // SAFETY: guaranteed by the caller.
-    let header = unsafe { cell.as_ref() };
-    let settle = header.vtable.settle;
-    let claims = match header.vtable.schedule {
-        None => header.state.claim(),
-        // The first job of a future may have to say whether it may start.
-        Some(_) => {
-            header.lifecycle.claim(|is_unpolled| !(run && is_unpolled && header.state.decides()))
-        }
-    };
-    // SAFETY: claimed just now; the vtable is the cell's.
-    claims.then(|| unsafe { settle(cell, run) })
-}
-
-/// Asks a claimed closure to stop; drops a future that has not been polled if it `may_drop`, or wakes it to be dropped.
-///
-/// # Safety
-/// Life rule: the caller's side must be alive.
-unsafe fn request_stop(cell: NonNull<Header>, may_drop: bool) -> Asked {
-    // SAFETY: guaranteed by the caller.
-    let header = unsafe { cell.as_ref() };
-    if !header.state.request_stop() {
-        return Asked::Nothing;
-    }
-    let Some(schedule) = header.vtable.schedule else { return Asked::ToStop };
-    if may_drop && header.lifecycle.claim(|is_unpolled| is_unpolled) {
-        // SAFETY: claimed just now; the vtable is the cell's.
-        unsafe { (header.vtable.settle)(cell, false) };
-        return Asked::Dropped;
-    }
-    // It is woken to be dropped; it need not have a waker. It may have ended in the meantime: then there is no job to make.
-    if header.lifecycle.wake_by_ref() {
-        // SAFETY: Life rule: the caller's side is alive; Access rule: `wake_by_ref` returned that the caller must make the job.
-        unsafe { schedule(cell) };
-    }
-    Asked::ToStop
 }

@@ -126,30 +126,17 @@ impl Header {
         })
     }
 
-    /// Releases the side of the list that a cell was pushed to.
+    /// Releases a side of a cell, of which `side` is the bit in the state.
     ///
     /// # Safety
-    /// Member rule: the caller must own the link, and not use the cell afterwards. The pointer must be to the whole cell.
-    pub(super) unsafe fn release_member(cell: NonNull<Self>) {
-        // SAFETY: Member rule: the cell lives until this releases it.
-        let header = unsafe { cell.as_ref() };
-        let free = header.vtable.free;
-        if header.state.release_member() {
-            // SAFETY: Life rule: all sides have been released.
-            unsafe { free(cell) };
-        }
-    }
-
-    /// Releases the job's side of a cell.
-    ///
-    /// # Safety
-    /// Life rule: the side must be released once, and not be used afterwards. The pointer must be to the whole cell.
-    pub(crate) unsafe fn release_job(cell: NonNull<Self>) {
+    /// Life rule: the side must be the caller's, be released once, and not be used afterwards. The pointer must be to the whole
+    /// cell.
+    pub(crate) unsafe fn release(cell: NonNull<Self>, side: u32) {
         // SAFETY: Life rule: the cell lives until this releases it.
         let header = unsafe { cell.as_ref() };
         let free = header.vtable.free;
-        if header.state.release_job() {
-            // SAFETY: Life rule: both sides have been released.
+        if header.state.release(side) {
+            // SAFETY: Life rule: all sides have been released.
             unsafe { free(cell) };
         }
     }

@@ -1,6 +1,6 @@
 //! The one allocation that a job and its handle share.
 //!
-//! [`header`] is what every cell begins with, [`closure`] the cell of a closure, [`handle`] the sides of the handle and of the
+//! [`header`] is what every cell begins with, [`closure`] the cell of a closure, [`handle`] the side of the handle or of the
 //! canceller. The cell of a future is in [`future`](crate::future).
 //!
 //! [`completed`] is the list that the cells of a set are pushed to as they end.
@@ -25,5 +25,5 @@ pub use frames::{Attachment, JobId};
 pub(crate) use frames::{
     JobContext, attach, enter_other, for_each_running, is_stop_requested, job_name,
 };
-pub(crate) use handle::{RawCanceller, RawHandle};
+pub(crate) use handle::RawHandle;
 pub(crate) use header::{Header, VTable};

@@ -27,11 +27,11 @@ use brigade_sync::atomic::{AtomicU32, Ordering};
 const CLAIMED: u32 = 1;
 const DONE: u32 = 2;
 const WAKER: u32 = 4;
-const JOB: u32 = 8;
-const HANDLE: u32 = 16;
+pub(crate) const JOB: u32 = 8;
+pub(crate) const HANDLE: u32 = 16;
 const STOP_REQUESTED: u32 = 32;
-const CANCELLER: u32 = 64;
-const MEMBER: u32 = 128;
+pub(crate) const CANCELLER: u32 = 64;
+pub(super) const MEMBER: u32 = 128;
 const HOLDS: u32 = 256;
 const DECIDES: u32 = 512;
 
@@ -211,31 +211,10 @@ impl State {
         self.0.fetch_or(CANCELLER, Ordering::Relaxed) & CANCELLER == 0
     }
 
-    /// Releases the job's side; `true` if the caller must free the cell.
+    /// Releases a side, of which `side` is the bit; `true` if the caller must free the cell. The handle's is released so only once the
+    /// task is finished, and the list's once the member was pushed to it.
     #[must_use]
-    pub(super) fn release_job(&self) -> bool {
-        self.release(JOB)
-    }
-
-    /// Releases the handle's side of a finished task; `true` if the caller must free the cell.
-    #[must_use]
-    pub(super) fn release_handle(&self) -> bool {
-        self.release(HANDLE)
-    }
-
-    /// Releases the side of the list that a member was pushed to; `true` if the caller must free the cell.
-    #[must_use]
-    pub(super) fn release_member(&self) -> bool {
-        self.release(MEMBER)
-    }
-
-    /// Releases the canceller's side; `true` if the caller must free the cell.
-    #[must_use]
-    pub(super) fn release_canceller(&self) -> bool {
-        self.release(CANCELLER)
-    }
-
-    fn release(&self, side: u32) -> bool {
+    pub(super) fn release(&self, side: u32) -> bool {
         let others = SIDES & !side;
         // If the others have released the cell, no other thread looks at the state any more: only a handle adds a canceller.
         // Ordering: Acquire, AcqRel: the last uses of the other sides come before the free.

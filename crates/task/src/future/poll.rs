@@ -17,7 +17,7 @@ use super::task::{FutureStage, Output, Task, free, take};
 use super::waker::{TaskRef, with_waker};
 use crate::act::{Action, Outcome, Payload};
 use crate::cell::lifecycle::Pause;
-use crate::cell::state::{Finished, State};
+use crate::cell::state::{Finished, JOB, State};
 use crate::cell::{Header, VTable, frames, report};
 use crate::contain::{contain, drop_contained};
 use crate::error::JoinError;
@@ -187,7 +187,7 @@ impl<S: Store, E: Schedule> Running<S, E> {
         let (outcome, unclaimed) = self.tell(result);
         if self.task().header.lifecycle.finish() {
             // SAFETY: it was the last reference.
-            unsafe { Header::release_job(self.task) };
+            unsafe { Header::release(self.task, JOB) };
         }
         // From here on the task may be gone.
         match unclaimed {

@@ -8,6 +8,7 @@ use brigade_sync::budget;
 
 use crate::cell::Header;
 use crate::cell::lifecycle::{Dropped, Wake};
+use crate::cell::state::JOB;
 
 /// A reference to a spawned future, as large as a pointer, which wakes it as its wakers do.
 ///
@@ -53,7 +54,7 @@ impl TaskRef {
             Wake::Schedule => unsafe { schedule(this.0) },
             Wake::AlreadyScheduled => budget::woken_while_polled(this.0.as_ptr().addr()),
             // SAFETY: Reference rule: this was the last reference, and is not used again.
-            Wake::LastReference => unsafe { Header::release_job(this.0) },
+            Wake::LastReference => unsafe { Header::release(this.0, JOB) },
         }
     }
 
@@ -108,7 +109,7 @@ impl Drop for TaskRef {
         match self.header().lifecycle.drop_reference() {
             Dropped::Referenced => {}
             // SAFETY: Reference rule: this was the last reference.
-            Dropped::LastReference => unsafe { Header::release_job(self.0) },
+            Dropped::LastReference => unsafe { Header::release(self.0, JOB) },
             Dropped::Orphaned => {
                 // Nothing else could wake it, so it is cancelled, as if by its handle.
                 _ = self.header().state.request_stop();
