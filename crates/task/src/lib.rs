@@ -55,7 +55,7 @@ mod work;
 pub use act::{Asked, Outcome};
 pub use boxed::is_large;
 pub use canceller::Canceller;
-pub use cell::{Attachment, JobId};
+pub use cell::{Attachment, JobId, attach, enter_other, for_each_running, is_cancelled, job_name};
 pub use completions::Completions;
 pub use contain::{contain, drop_contained};
 pub use error::{JoinError, Panic};
@@ -69,93 +69,6 @@ pub use scoped::{
 };
 pub use spawnable::Spawnable;
 pub use work::Work;
-
-/// Returns whether the job that this thread runs has been [asked to stop](JoinHandle::ask_to_stop) by its handle;
-/// `false` if there is no such job.
-///
-/// Inside a job that runs another one, this is about the inner job until it ends. In a part of a fork or a scope it is about the job
-/// that made that.
-///
-/// ```
-/// use brigade_task::{Job, is_cancelled};
-/// use std::sync::mpsc;
-/// let (begun, begins) = mpsc::channel();
-/// let (job, mut handle) = Job::with_handle(move || {
-///     _ = begun.send(is_cancelled());
-///     while !is_cancelled() {
-///         std::hint::spin_loop();
-///     }
-///     "stopped"
-/// });
-/// let worker = std::thread::spawn(|| job.run());
-/// assert_eq!(begins.recv(), Ok(false));
-/// _ = handle.ask_to_stop(true);
-/// assert_eq!(handle.join()?, "stopped");
-/// # worker.join().unwrap();
-/// # Ok::<(), brigade_task::JoinError>(())
-/// ```
-pub fn is_cancelled() -> bool {
-    cell::is_stop_requested()
-}
-
-/// Calls `call` as a job without a handle, inside the job that this thread runs: nothing that belongs to the outer one belongs to it.
-///
-/// ```
-/// use brigade_task::{Job, enter_other, is_cancelled};
-/// let (job, mut handle) = Job::with_handle(|| (is_cancelled(), enter_other(is_cancelled)));
-/// _ = handle.ask_to_stop(true);
-/// job.run();
-/// assert_eq!(handle.join()?, (true, false));
-/// # Ok::<(), brigade_task::JoinError>(())
-/// ```
-pub fn enter_other<R>(call: impl FnOnce() -> R) -> R {
-    cell::enter_other(call)
-}
-
-/// Calls `call`, to which something belongs: also to its forks and scopes, on whatever thread these run.
-///
-/// ```
-/// use brigade_task::{Attachment, attach, job_name};
-/// struct Name(&'static str);
-/// impl Attachment for Name {
-///     fn name(&self) -> Option<&str> {
-///         Some(self.0)
-///     }
-/// }
-/// assert_eq!(attach(&Name("resize"), job_name).as_deref(), Some("resize"));
-/// assert_eq!(job_name(), None);
-/// ```
-pub fn attach<R>(attachment: &dyn Attachment, call: impl FnOnce() -> R) -> R {
-    cell::attach(attachment, call)
-}
-
-/// The name that is [attached](attach) to the job that this thread runs, or runs a part of.
-pub fn job_name() -> Option<String> {
-    cell::job_name()
-}
-
-/// Calls `call` with each job with a handle that can't end before this call does: the innermost that this thread runs, or runs a part of a
-/// fork or scope of; then the job that runs it, and so on. Some may come more than once.
-///
-/// ```
-/// use brigade_task::{Job, for_each_running};
-/// let (inner, inner_handle) = Job::with_handle(|| {
-///     let mut running = Vec::new();
-///     for_each_running(|id| running.push(id));
-///     running
-/// });
-/// let inner_id = inner_handle.id();
-/// let (outer, outer_handle) = Job::with_handle(move || inner.run());
-/// let outer_id = outer_handle.id();
-/// outer.run();
-/// assert_eq!(inner_handle.join()?, [inner_id, outer_id]);
-/// # drop(outer_handle);
-/// for_each_running(|_| unreachable!());
-/// # Ok::<(), brigade_task::JoinError>(())
-/// ```
-pub fn for_each_running(call: impl FnMut(JobId)) {
-    cell::for_each_running(call);
-}
 
 /// Tests the examples of the README.
 #[cfg(doctest)]

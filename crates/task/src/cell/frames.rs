@@ -189,15 +189,36 @@ pub(crate) fn enter<R>(state: &State, call: impl FnOnce() -> R) -> R {
     set(&frame, call)
 }
 
-/// Calls `call` as a job without a handle, inside the one that this thread runs.
-pub(crate) fn enter_other<R>(call: impl FnOnce() -> R) -> R {
+/// Calls `call` as a job without a handle, inside the job that this thread runs: nothing that belongs to the outer one belongs to it.
+///
+/// ```
+/// use brigade_task::{Job, enter_other, is_cancelled};
+/// let (job, mut handle) = Job::with_handle(|| (is_cancelled(), enter_other(is_cancelled)));
+/// _ = handle.ask_to_stop(true);
+/// job.run();
+/// assert_eq!(handle.join()?, (true, false));
+/// # Ok::<(), brigade_task::JoinError>(())
+/// ```
+pub fn enter_other<R>(call: impl FnOnce() -> R) -> R {
     // SAFETY: null.
     let frame = unsafe { Frame::new(ptr::null(), 0) };
     set(&frame, call)
 }
 
-/// Calls `call`, to which something belongs.
-pub(crate) fn attach<R>(attachment: &dyn Attachment, call: impl FnOnce() -> R) -> R {
+/// Calls `call`, to which something belongs: also to its forks and scopes, on whatever thread these run.
+///
+/// ```
+/// use brigade_task::{Attachment, attach, job_name};
+/// struct Name(&'static str);
+/// impl Attachment for Name {
+///     fn name(&self) -> Option<&str> {
+///         Some(self.0)
+///     }
+/// }
+/// assert_eq!(attach(&Name("resize"), job_name).as_deref(), Some("resize"));
+/// assert_eq!(job_name(), None);
+/// ```
+pub fn attach<R>(attachment: &dyn Attachment, call: impl FnOnce() -> R) -> R {
     // SAFETY: a pointer to the reference, which is borrowed during the call.
     let frame = unsafe { Frame::new(ptr::from_ref(&attachment).cast(), ATTACHED) };
     set(&frame, call)
@@ -212,8 +233,31 @@ fn find<R>(mut find: impl FnMut(What<'_>) -> Option<R>) -> Option<R> {
     })
 }
 
-/// Returns whether the innermost job that this thread runs, or runs a part of, has been asked to stop.
-pub(crate) fn is_stop_requested() -> bool {
+/// Returns whether the job that this thread runs has been [asked to stop](crate::JoinHandle::ask_to_stop) by its handle;
+/// `false` if there is no such job.
+///
+/// Inside a job that runs another one, this is about the inner job until it ends. In a part of a fork or a scope it is about the job
+/// that made that.
+///
+/// ```
+/// use brigade_task::{Job, is_cancelled};
+/// use std::sync::mpsc;
+/// let (begun, begins) = mpsc::channel();
+/// let (job, mut handle) = Job::with_handle(move || {
+///     _ = begun.send(is_cancelled());
+///     while !is_cancelled() {
+///         std::hint::spin_loop();
+///     }
+///     "stopped"
+/// });
+/// let worker = std::thread::spawn(|| job.run());
+/// assert_eq!(begins.recv(), Ok(false));
+/// _ = handle.ask_to_stop(true);
+/// assert_eq!(handle.join()?, "stopped");
+/// # worker.join().unwrap();
+/// # Ok::<(), brigade_task::JoinError>(())
+/// ```
+pub fn is_cancelled() -> bool {
     let found = find(|what| match what {
         What::Job(state) => Some(state.is_some_and(State::is_stop_requested)),
         What::Part(_) | What::Attached(_) => None,
@@ -221,8 +265,8 @@ pub(crate) fn is_stop_requested() -> bool {
     found.unwrap_or(false)
 }
 
-/// The name of the innermost job that this thread runs, or runs a part of.
-pub(crate) fn job_name() -> Option<String> {
+/// The name that is [attached](attach) to the job that this thread runs, or runs a part of.
+pub fn job_name() -> Option<String> {
     let found = find(|what| match what {
         What::Job(_) => Some(None),
         What::Part(_) => None,
@@ -231,9 +275,26 @@ pub(crate) fn job_name() -> Option<String> {
     found.flatten()
 }
 
-/// Calls `call` with each job with a handle that this thread runs, or runs a part of, from the innermost on, and with each that one of those
-/// is inside of. Some may come more than once.
-pub(crate) fn for_each_running(mut call: impl FnMut(JobId)) {
+/// Calls `call` with each job with a handle that can't end before this call does: the innermost that this thread runs, or runs a part of a
+/// fork or scope of; then the job that runs it, and so on. Some may come more than once.
+///
+/// ```
+/// use brigade_task::{Job, for_each_running};
+/// let (inner, inner_handle) = Job::with_handle(|| {
+///     let mut running = Vec::new();
+///     for_each_running(|id| running.push(id));
+///     running
+/// });
+/// let inner_id = inner_handle.id();
+/// let (outer, outer_handle) = Job::with_handle(move || inner.run());
+/// let outer_id = outer_handle.id();
+/// outer.run();
+/// assert_eq!(inner_handle.join()?, [inner_id, outer_id]);
+/// # drop(outer_handle);
+/// for_each_running(|_| unreachable!());
+/// # Ok::<(), brigade_task::JoinError>(())
+/// ```
+pub fn for_each_running(mut call: impl FnMut(JobId)) {
     fn each(innermost: Option<&Frame>, call: &mut dyn FnMut(JobId)) {
         for frame in core::iter::successors(innermost, |frame| frame.outer()) {
             match frame.what() {

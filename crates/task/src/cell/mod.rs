@@ -21,9 +21,9 @@ pub(crate) mod state;
 
 pub(crate) use closure::allocate;
 pub(crate) use completed::{CompletedList, report};
-pub use frames::{Attachment, JobId};
-pub(crate) use frames::{
-    JobContext, attach, enter_other, for_each_running, is_stop_requested, job_name,
+pub(crate) use frames::JobContext;
+pub use frames::{
+    Attachment, JobId, attach, enter_other, for_each_running, is_cancelled, job_name,
 };
 pub(crate) use handle::RawHandle;
 pub(crate) use header::{Header, VTable};
