@@ -7,10 +7,10 @@ use std::panic::{self, AssertUnwindSafe};
 
 use brigade_sync::cell::UnsafeCell;
 
-use super::completed;
+use super::completed::deliver;
 use super::frames;
 use super::header::{Header, VTable};
-use super::state::{Finished, JOB, State};
+use super::state::{JOB, State};
 use crate::act::{Act, Action, Outcome, Payload};
 use crate::contain::{catch_drop, drop_contained};
 use crate::error::JoinError;
@@ -83,22 +83,15 @@ impl<F: Work<Output = T>, T> ClosureCell<F, T> {
     ) -> Option<Result<T, JoinError>> {
         // SAFETY: Stage rule, guaranteed by the caller.
         unsafe { self.replace(Stage::Result(result)) };
-        match self.header.state.finish() {
-            // SAFETY: Stage rule: the handle is gone, so the result belongs to the finisher.
-            Finished::Detached => match unsafe { self.replace(Stage::Empty) } {
-                Stage::Result(result) => Some(result),
-                _ => None,
-            },
-            Finished::Wake => {
-                self.header.wake();
-                None
-            }
-            Finished::Push => {
-                // SAFETY: Member rule: `DONE` was set and `MEMBER` found just now; the pointer is to the whole cell.
-                unsafe { completed::report(pointer) };
-                None
-            }
-            Finished::NoWaker => None,
+        let finished = self.header.state.finish();
+        // SAFETY: `DONE` was set just now; the pointer is to the whole cell.
+        if !unsafe { deliver(pointer, finished) } {
+            return None;
+        }
+        // SAFETY: Stage rule: the handle is gone, so the result belongs to the finisher.
+        match unsafe { self.replace(Stage::Empty) } {
+            Stage::Result(result) => Some(result),
+            _ => None,
         }
     }
 }

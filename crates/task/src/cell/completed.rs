@@ -44,7 +44,7 @@ use brigade_sync::atomic::{AtomicPtr, Ordering};
 use brigade_sync::{Mutex, OnceLock};
 
 use super::header::{Header, Link};
-use super::state::MEMBER;
+use super::state::{Finished, MEMBER};
 use crate::contain::{contain, drop_contained};
 
 /// The value of `head` while the consumer waits; no address of a cell.
@@ -230,12 +230,30 @@ pub(super) unsafe fn leave(header: &Header) {
     drop(unsafe { Arc::from_raw(link.pointer.cast::<CompletedList>()) });
 }
 
+/// Wakes the handle or pushes the cell, as the thread that finished a task must; `true` if the result belongs to that thread.
+///
+/// # Safety
+/// Slot and Member rule: the caller must have set `DONE`, which must have returned `finished`. The pointer must be to the whole
+/// cell.
+#[inline]
+pub(crate) unsafe fn deliver(cell: NonNull<Header>, finished: Finished) -> bool {
+    match finished {
+        Finished::Detached => return true,
+        // SAFETY: Life rule: the caller has not released its side.
+        Finished::Wake => unsafe { cell.as_ref() }.wake(),
+        // SAFETY: Member rule: guaranteed by the caller.
+        Finished::Push => unsafe { report(cell) },
+        Finished::NoWaker => {}
+    }
+    false
+}
+
 /// Pushes a completed member to its set's list.
 ///
 /// # Safety
 /// Member rule: the caller must have set `DONE` and found `MEMBER`. The pointer must be to the whole cell.
 #[inline(never)]
-pub(crate) unsafe fn report(cell: NonNull<Header>) {
+unsafe fn report(cell: NonNull<Header>) {
     // SAFETY: Member rule: the cell lives until its key has been taken from the list.
     let header = unsafe { cell.as_ref() };
     // SAFETY: Member rule: guaranteed by the caller.

@@ -20,7 +20,7 @@ pub(crate) mod lifecycle;
 pub(crate) mod state;
 
 pub(crate) use closure::allocate;
-pub(crate) use completed::{CompletedList, report};
+pub(crate) use completed::{CompletedList, deliver};
 pub(crate) use frames::JobContext;
 pub use frames::{
     Attachment, JobId, attach, enter_other, for_each_running, is_cancelled, job_name,

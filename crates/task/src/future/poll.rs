@@ -17,8 +17,8 @@ use super::task::{FutureStage, Output, Task, free, take};
 use super::waker::{TaskRef, with_waker};
 use crate::act::{Action, Outcome, Payload};
 use crate::cell::lifecycle::Pause;
-use crate::cell::state::{Finished, JOB, State};
-use crate::cell::{Header, VTable, frames, report};
+use crate::cell::state::{JOB, State};
+use crate::cell::{Header, VTable, deliver, frames};
 use crate::contain::{contain, drop_contained};
 use crate::error::JoinError;
 use crate::job::Job;
@@ -221,21 +221,10 @@ impl<S: Store, E: Schedule> Running<S, E> {
             unsafe { task.write(Err(JoinError::Cancelled)) };
             task.header.state.finish()
         });
-        let unclaimed = match finished {
-            // SAFETY: Stage rule: the handle is gone, so the result belongs to the finisher.
-            Finished::Detached => Some(unsafe { task.read() }),
-            Finished::Wake => {
-                task.header.wake();
-                None
-            }
-            Finished::Push => {
-                // SAFETY: Member rule: `DONE` was set and `MEMBER` found just now; the pointer is to the whole task.
-                unsafe { report(self.task) };
-                None
-            }
-            Finished::NoWaker => None,
-        };
-        (outcome, unclaimed)
+        // SAFETY: `DONE` was set just now; the pointer is to the whole task.
+        let is_detached = unsafe { deliver(self.task, finished) };
+        // SAFETY: Stage rule: if the handle is gone, the result belongs to the finisher.
+        (outcome, is_detached.then(|| unsafe { task.read() }))
     }
 }
 
