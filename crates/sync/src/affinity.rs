@@ -1,91 +1,88 @@
 //! The CPUs that a thread may run on, where the system has such a setting.
 
 #[cfg(target_os = "linux")]
-pub use linux::{CpuSet, EXISTS, ThreadRef, current_cpu};
+pub use linux::{ThreadRef, current_cpu};
 #[cfg(not(target_os = "linux"))]
-pub use none::{CpuSet, EXISTS, ThreadRef, current_cpu};
+pub use none::{ThreadRef, current_cpu};
+
+/// Whether this system has such a setting; the threads of a run that obeys a seed have none.
+pub const EXISTS: bool = cfg!(all(target_os = "linux", not(brigade_seeded)));
+
+/// The CPUs that a set has room for.
+const CPUS: usize = 1024;
+/// The CPUs of one word of a set.
+const BITS: usize = usize::BITS as usize;
+
+/// A set of CPUs in the kernel's layout (the first 1,024 CPUs).
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct CpuSet([usize; CPUS / BITS]);
+
+impl core::fmt::Debug for CpuSet {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_set().entries(self.cpus()).finish()
+    }
+}
+
+impl CpuSet {
+    /// Returns whether a CPU is in the set.
+    pub fn contains(&self, cpu: usize) -> bool {
+        self.0.get(cpu / BITS).is_some_and(|word| word & bit(cpu) != 0)
+    }
+
+    /// Returns the number of CPUs in the set.
+    pub fn len(&self) -> usize {
+        self.0.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    /// Returns whether the set is empty.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the numbers of the CPUs in the set, in ascending order.
+    pub fn cpus(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..CPUS).filter(|&cpu| self.contains(cpu))
+    }
+
+    /// Returns a set without any CPU.
+    #[must_use]
+    pub fn none(&self) -> Self {
+        Self([0; CPUS / BITS])
+    }
+
+    /// Returns a set with each CPU that a system can have.
+    #[must_use]
+    pub fn every(&self) -> Self {
+        Self([usize::MAX; CPUS / BITS])
+    }
+
+    /// Returns the set with one CPU more; the same set if the system can't have a CPU with this number.
+    #[must_use]
+    pub fn with(mut self, cpu: usize) -> Self {
+        if let Some(word) = self.0.get_mut(cpu / BITS) {
+            *word |= bit(cpu);
+        }
+        self
+    }
+
+    /// Returns the set without one CPU.
+    #[must_use]
+    pub fn without(mut self, cpu: usize) -> Self {
+        if let Some(word) = self.0.get_mut(cpu / BITS) {
+            *word &= !bit(cpu);
+        }
+        self
+    }
+}
+
+/// The bit of a CPU in its word.
+fn bit(cpu: usize) -> usize {
+    1 << (cpu % BITS)
+}
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use core::mem::{self, MaybeUninit};
-
-    /// Whether this system has such a setting; the threads of a run that obeys a seed have none.
-    pub const EXISTS: bool = !cfg!(brigade_seeded);
-
-    /// A set of CPUs in the kernel's layout (the first 1,024 CPUs).
-    #[derive(Clone, Copy)]
-    pub struct CpuSet(libc::cpu_set_t);
-
-    impl core::fmt::Debug for CpuSet {
-        fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-            f.debug_set().entries(self.cpus()).finish()
-        }
-    }
-
-    impl PartialEq for CpuSet {
-        fn eq(&self, other: &Self) -> bool {
-            // SAFETY: reads the sets, which are initialised.
-            unsafe { libc::CPU_EQUAL(&self.0, &other.0) }
-        }
-    }
-
-    impl Eq for CpuSet {}
-
-    impl CpuSet {
-        /// Returns whether a CPU is in the set.
-        pub fn contains(&self, cpu: usize) -> bool {
-            // SAFETY: the number is within the set; glibc checks it again.
-            cpu < libc::CPU_SETSIZE as usize && unsafe { libc::CPU_ISSET(cpu, &self.0) }
-        }
-
-        /// Returns the number of CPUs in the set.
-        pub fn len(&self) -> usize {
-            // SAFETY: reads the set, which is initialised.
-            usize::try_from(unsafe { libc::CPU_COUNT(&self.0) }).unwrap_or(0)
-        }
-
-        /// Returns whether the set is empty.
-        pub fn is_empty(&self) -> bool {
-            self.len() == 0
-        }
-
-        /// Returns the numbers of the CPUs in the set, in ascending order.
-        pub fn cpus(&self) -> impl Iterator<Item = usize> + '_ {
-            (0..libc::CPU_SETSIZE.unsigned_abs() as usize).filter(|&cpu| self.contains(cpu))
-        }
-
-        /// Returns a set without any CPU.
-        #[must_use]
-        pub fn none(&self) -> Self {
-            self.cpus().fold(*self, Self::without)
-        }
-
-        /// Returns a set with each CPU that a system can have.
-        #[must_use]
-        pub fn every(&self) -> Self {
-            (0..libc::CPU_SETSIZE.unsigned_abs() as usize).fold(*self, Self::with)
-        }
-
-        /// Returns the set with one CPU more; the same set if the system can't have a CPU with this number.
-        #[must_use]
-        pub fn with(mut self, cpu: usize) -> Self {
-            if cpu < libc::CPU_SETSIZE as usize {
-                // SAFETY: the number is within the set.
-                unsafe { libc::CPU_SET(cpu, &mut self.0) };
-            }
-            self
-        }
-
-        /// Returns the set without one CPU.
-        #[must_use]
-        pub fn without(mut self, cpu: usize) -> Self {
-            if self.contains(cpu) {
-                // SAFETY: the number is within the set.
-                unsafe { libc::CPU_CLR(cpu, &mut self.0) };
-            }
-            self
-        }
-    }
+    use super::{BITS, CPUS, CpuSet, EXISTS};
 
     /// Identifies a thread to the kernel.
     ///
@@ -110,19 +107,18 @@ mod linux {
             if !EXISTS {
                 return None;
             }
-            let mut set = MaybeUninit::<libc::cpu_set_t>::zeroed();
-            let size = mem::size_of::<libc::cpu_set_t>();
-            // SAFETY: the set is writable and of the size passed.
-            let result = unsafe { libc::sched_getaffinity(self.0, size, set.as_mut_ptr()) };
-            // SAFETY: all bytes are zero or written by the kernel; both are valid sets.
-            (result == 0).then(|| CpuSet(unsafe { set.assume_init() }))
+            let mut set = CpuSet([0; CPUS / BITS]);
+            let pointer = set.0.as_mut_ptr().cast();
+            // SAFETY: the set is writable and of the size passed; any bytes are a valid one.
+            let result = unsafe { libc::sched_getaffinity(self.0, size_of::<CpuSet>(), pointer) };
+            (result == 0).then_some(set)
         }
 
         /// Sets the CPUs that the thread may run on; returns whether the system accepted them.
         pub fn set_affinity(self, set: &CpuSet) -> bool {
-            let size = mem::size_of::<libc::cpu_set_t>();
+            let pointer = set.0.as_ptr().cast();
             // SAFETY: the set is readable and of the size passed.
-            unsafe { libc::sched_setaffinity(self.0, size, &set.0) == 0 }
+            unsafe { libc::sched_setaffinity(self.0, size_of::<CpuSet>(), pointer) == 0 }
         }
     }
 
@@ -135,58 +131,7 @@ mod linux {
 
 #[cfg(not(target_os = "linux"))]
 mod none {
-    /// Whether this system has such a setting.
-    pub const EXISTS: bool = false;
-
-    /// A set of CPUs; on this system no value exists.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub enum CpuSet {}
-
-    impl CpuSet {
-        /// Returns whether a CPU is in the set.
-        pub fn contains(&self, _cpu: usize) -> bool {
-            match *self {}
-        }
-
-        /// Returns the number of CPUs in the set.
-        pub fn len(&self) -> usize {
-            match *self {}
-        }
-
-        /// Returns whether the set is empty.
-        pub fn is_empty(&self) -> bool {
-            match *self {}
-        }
-
-        /// Returns the numbers of the CPUs in the set.
-        pub fn cpus(&self) -> impl Iterator<Item = usize> + '_ {
-            core::iter::from_fn(|| match *self {})
-        }
-
-        /// Returns a set without any CPU.
-        #[must_use]
-        pub fn none(&self) -> Self {
-            match *self {}
-        }
-
-        /// Returns a set with each CPU that a system can have.
-        #[must_use]
-        pub fn every(&self) -> Self {
-            match *self {}
-        }
-
-        /// Returns the set with one CPU more.
-        #[must_use]
-        pub fn with(self, _cpu: usize) -> Self {
-            match self {}
-        }
-
-        /// Returns the set without one CPU.
-        #[must_use]
-        pub fn without(self, _cpu: usize) -> Self {
-            match self {}
-        }
-    }
+    use super::CpuSet;
 
     /// Identifies a thread; on this system it carries nothing.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -208,9 +153,9 @@ mod none {
             None
         }
 
-        /// Can't be called: there is no set on this system.
-        pub fn set_affinity(self, set: &CpuSet) -> bool {
-            match *set {}
+        /// Returns `false`: this system has no such setting.
+        pub fn set_affinity(self, _set: &CpuSet) -> bool {
+            false
         }
     }
 
