@@ -37,7 +37,7 @@ impl Mailbox {
     }
 }
 
-/// Caught: `unpark` swapping with Relaxed (the letter not seen); `Sleeper::wake` without the lock (a wake
+/// Caught: `unpark` swapping with Relaxed (the letter not seen); `Sleepers::wake` without the lock (a wake
 /// between the look and the wait: deadlock); `park` writing `ASLEEP` by a swap (the token overwritten: deadlock).
 #[test]
 fn a_token_stored_while_parking_is_never_lost() {

@@ -5,71 +5,38 @@ use core::time::Duration;
 
 use crate::atomic::AtomicU32;
 
-/// Blocks one thread on the parker's own state; it needs no memory.
+/// Blocks the threads of up to `N` seats on one atomic, each with a bit of its own; it needs no memory.
 #[derive(Debug)]
-pub(super) struct Sleeper;
+pub(super) struct Sleepers<const N: usize>;
 
-impl Sleeper {
+impl<const N: usize> Sleepers<N> {
     pub(super) fn new() -> Self {
         Self
     }
 
-    /// Blocks while `state` holds `value`, for `timeout` at most; may return early.
-    pub(super) fn wait(&self, state: &AtomicU32, value: u32, timeout: Option<Duration>) {
-        let timeout = timeout.map(timespec);
-        let timeout = timeout.as_ref().map_or(ptr::null(), ptr::from_ref);
-        let op = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
-        // SAFETY: `state` and `timeout` outlive the call and have the layouts that futex(2) names.
-        // Every result (woken, changed, interrupted, timed out) makes the caller look again.
-        unsafe { libc::syscall(libc::SYS_futex, state.as_ptr(), op, value, timeout) };
-    }
-
-    /// Wakes the thread that is blocked on `state`.
-    pub(super) fn wake(&self, state: &AtomicU32) {
-        let op = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
-        // SAFETY: the kernel uses the address as a key and does not dereference it.
-        unsafe { libc::syscall(libc::SYS_futex, state.as_ptr(), op, 1) };
-    }
-}
-
-/// Blocks the threads of a group on one atomic, each with a bit of its own; it needs no memory.
-#[derive(Debug)]
-pub(super) struct Sleepers;
-
-impl Sleepers {
-    pub(super) fn new() -> Self {
-        Self
-    }
-
-    /// Blocks the thread of a seat while `tokens` holds `value`, for `timeout` at most; may return early.
-    pub(super) fn wait(
-        &self,
-        seat: u32,
-        tokens: &AtomicU32,
-        value: u32,
-        timeout: Option<Duration>,
-    ) {
+    /// Blocks the thread of a seat while `state` holds `value`, for `timeout` at most; may return early.
+    pub(super) fn wait(&self, seat: u32, state: &AtomicU32, value: u32, timeout: Option<Duration>) {
         // `FUTEX_WAIT_BITSET` takes an absolute timeout.
         let deadline = timeout.map(|timeout| timespec(now().saturating_add(timeout)));
         let deadline = deadline.as_ref().map_or(ptr::null(), ptr::from_ref);
         let op = libc::FUTEX_WAIT_BITSET | libc::FUTEX_PRIVATE_FLAG;
         let unused = ptr::null::<u32>();
         let bits = 1_u32 << seat;
-        // SAFETY: `tokens` and `deadline` outlive the call and have the layouts that futex(2) names. Every result
-        // makes the caller look again, as above.
+        // SAFETY: `state` and `deadline` outlive the call and have the layouts that futex(2) names.
+        // Every result (woken, changed, interrupted, timed out) makes the caller look again.
         unsafe {
-            libc::syscall(libc::SYS_futex, tokens.as_ptr(), op, value, deadline, unused, bits)
+            libc::syscall(libc::SYS_futex, state.as_ptr(), op, value, deadline, unused, bits)
         };
     }
 
-    /// Wakes the threads of these seats that are blocked on `tokens`, with one system call.
-    pub(super) fn wake(&self, tokens: &AtomicU32, seats: u32) {
+    /// Wakes the threads of these seats that are blocked on `state`, with one system call.
+    pub(super) fn wake(&self, state: &AtomicU32, seats: u32) {
         let op = libc::FUTEX_WAKE_BITSET | libc::FUTEX_PRIVATE_FLAG;
+        // One thread for each seat: the kernel looks for no more.
+        let most = seats.count_ones();
         let unused = ptr::null::<u32>();
         // SAFETY: the kernel uses the address as a key and does not dereference it.
-        unsafe {
-            libc::syscall(libc::SYS_futex, tokens.as_ptr(), op, i32::MAX, unused, unused, seats)
-        };
+        unsafe { libc::syscall(libc::SYS_futex, state.as_ptr(), op, most, unused, unused, seats) };
     }
 }
 

@@ -50,7 +50,7 @@ pub struct ParkerGroup {
     /// A bit for each thread that is asleep or about to be.
     asleep: AtomicU32,
     /// What blocks the threads.
-    sleepers: Sleepers,
+    sleepers: Sleepers<{ SEATS as usize }>,
 }
 
 impl Default for ParkerGroup {

@@ -8,7 +8,7 @@
 use core::time::Duration;
 
 use super::deadline::Deadline;
-use super::sleeper::Sleeper;
+use super::sleeper::Sleepers;
 use crate::atomic::{AtomicU32, Ordering};
 use crate::step;
 
@@ -31,8 +31,8 @@ const ASLEEP: u32 = 2;
 pub struct Parker {
     /// `EMPTY`, `NOTIFIED` or `ASLEEP`.
     state: AtomicU32,
-    /// What blocks the thread.
-    sleeper: Sleeper,
+    /// What blocks the thread, which has seat 0.
+    sleepers: Sleepers<1>,
 }
 
 impl Default for Parker {
@@ -44,7 +44,7 @@ impl Default for Parker {
 impl Parker {
     /// Creates a parker without a token.
     pub fn new() -> Self {
-        Self { state: AtomicU32::new(EMPTY), sleeper: Sleeper::new() }
+        Self { state: AtomicU32::new(EMPTY), sleepers: Sleepers::new() }
     }
 
     /// Takes the token if there is one; never blocks.
@@ -80,7 +80,7 @@ impl Parker {
         loop {
             let remaining = deadline.remaining();
             if remaining != Some(Duration::ZERO) {
-                self.sleeper.wait(&self.state, ASLEEP, remaining);
+                self.sleepers.wait(0, &self.state, ASLEEP, remaining);
             }
             // Ordering: Acquire pairs with the Release in `unpark`.
             if self
@@ -106,7 +106,7 @@ impl Parker {
         // Ordering: Release publishes the caller's writes to the thread that takes the token.
         let asleep = self.state.swap(NOTIFIED, Ordering::Release) == ASLEEP;
         if asleep {
-            self.sleeper.wake(&self.state);
+            self.sleepers.wake(&self.state, 1);
         }
         asleep
     }
