@@ -13,7 +13,7 @@
 //!
 //! ```text
 //! scoped   scope, parcel   wakers   fork   part   latch
-//! future   poll   schedule, task   waker, store, local
+//! future   poll   schedule, task   waker, boxed, local
 //! completions
 //! job
 //! join

@@ -30,10 +30,10 @@
 //! Rejected: [`async-task`](https://docs.rs/async-task). It takes 144 bytes and the future where this takes 48, its schedule
 //! function needs each future from the start, and it has no models of its internals.
 
+mod boxed;
 mod local;
 mod poll;
 mod schedule;
-mod store;
 mod task;
 mod waker;
 
@@ -50,10 +50,10 @@ use crate::contain::{contain, drop_contained};
 use crate::job::Job;
 use crate::join::JoinHandle;
 use crate::region::FreshOfScope;
+use boxed::Boxed;
 use local::Local;
 use poll::{Resumption, Running, drop_stale};
 pub use schedule::{Schedule, Woken};
-use store::{Boxed, Inline, Store};
 pub use waker::TaskRef;
 
 /// What is kept in the job of a future until its first poll.
@@ -198,8 +198,8 @@ impl<T: 'static> Spawned<T> {
         E: Schedule,
     {
         let (job, task) = match const { is_large::<F>() } {
-            true => first_poll::<Boxed<F>, G, E>(future, guard, scheduler),
-            false => first_poll::<Inline<F>, G, E>(future, guard, scheduler),
+            true => first_poll(Boxed::new(future), guard, scheduler),
+            false => first_poll(future, guard, scheduler),
         };
         // SAFETY: the task is one for results of type `T`, and has no other handle.
         Self { job, handle: unsafe { JoinHandle::from_raw(task) } }
@@ -230,8 +230,8 @@ fn is_fresh(id: TypeId) -> bool {
 }
 
 /// Allocates a future, and makes the job that polls it for the first time.
-fn first_poll<S: Store, G: Guard, E: Schedule>(
-    future: S::Future,
+fn first_poll<F: Future + 'static, G: Guard, E: Schedule>(
+    future: F,
     guard: G,
     scheduler: E,
 ) -> (Job, NonNull<Header>) {
@@ -243,16 +243,16 @@ fn first_poll<S: Store, G: Guard, E: Schedule>(
         );
     }
     let state = State::of_future(guard.holds(), guard.decides());
-    let task = poll::allocate::<S, E>(future, scheduler, state, G::STAYS);
+    let task = poll::allocate(future, scheduler, state, G::STAYS);
     // SAFETY: it fits, as asserted above, and `act_on_first_poll` is the function of such a job.
-    (unsafe { Job::from_raw(act_on_first_poll::<S, G, E>, FirstPoll { task, guard }) }, task)
+    (unsafe { Job::from_raw(act_on_first_poll::<F, G, E>, FirstPoll { task, guard }) }, task)
 }
 
 /// The function of a job that polls a future for the first time.
 ///
 /// # Safety
 /// Payload rule of [`crate::job`]; `out` must be as the action says, but a [`TakeRequest`] for `Take`.
-unsafe fn act_on_first_poll<S: Store, G: Guard, E: Schedule>(
+unsafe fn act_on_first_poll<F: Future + 'static, G: Guard, E: Schedule>(
     payload: *mut Payload,
     action: Action,
     out: *mut (),
@@ -283,7 +283,7 @@ unsafe fn act_on_first_poll<S: Store, G: Guard, E: Schedule>(
         return leave(guard);
     }
     // SAFETY: the job is consumed.
-    let Some((running, is_unpolled)) = (unsafe { Running::<S, E>::begin(task) }) else {
+    let Some((running, is_unpolled)) = (unsafe { Running::<F, E>::begin(task) }) else {
         return leave(guard);
     };
     let is_first = G::STAYS || is_unpolled;
@@ -299,9 +299,9 @@ unsafe fn act_on_first_poll<S: Store, G: Guard, E: Schedule>(
         Action::Take => {
             // SAFETY: `out` is a `TakeRequest`, guaranteed by the caller.
             let request = unsafe { &*out.cast::<TakeRequest>() };
-            if request.id == TypeId::of::<S::Future>() {
+            if request.id == TypeId::of::<F>() {
                 // SAFETY: the request has room for a future of that type.
-                let out = unsafe { &mut *request.out.cast::<MaybeUninit<S::Future>>() };
+                let out = unsafe { &mut *request.out.cast::<MaybeUninit<F>>() };
                 // SAFETY: Pin rule: this is its first job.
                 unsafe { running.take_future(out) };
                 return Outcome::Cancelled;
@@ -335,6 +335,15 @@ impl Job {
     /// # Panics
     /// If its future is not an `F`.
     pub fn into_future<F: 'static>(self) -> Result<F, Self> {
+        match const { is_large::<F>() } {
+            // SAFETY: Pin rule: it has not been polled.
+            true => self.take_future::<Boxed<F>>().map(|boxed| unsafe { boxed.into_inner() }),
+            false => self.take_future(),
+        }
+    }
+
+    /// Returns the future if it has not been polled, which may be one in a box.
+    fn take_future<F: 'static>(self) -> Result<F, Self> {
         if !is_fresh(self.identify()) {
             return Err(self);
         }

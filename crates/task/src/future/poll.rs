@@ -1,6 +1,7 @@
 //! The running guard: the exclusive access to a future, which polls, cancels or ends it.
 
 use core::any::{Any, TypeId};
+use core::future::Future;
 use core::marker::PhantomData;
 use core::mem::{ManuallyDrop, MaybeUninit};
 use core::pin::Pin;
@@ -12,8 +13,7 @@ use brigade_sync::budget;
 use brigade_sync::cell::UnsafeCell;
 
 use super::schedule::{Schedule, Woken};
-use super::store::Store;
-use super::task::{FutureStage, Output, Task, free, take};
+use super::task::{FutureStage, Task, free, take};
 use super::waker::{TaskRef, with_waker};
 use crate::act::{Action, Outcome, Payload};
 use crate::cell::lifecycle::Pause;
@@ -24,38 +24,38 @@ use crate::error::JoinError;
 use crate::job::Job;
 
 /// Allocates the task of a future that is queued: the access belongs to the job that the caller makes.
-pub(super) fn allocate<S: Store, E: Schedule>(
-    future: S::Future,
+pub(super) fn allocate<F: Future, E: Schedule>(
+    future: F,
     scheduler: E,
     state: State,
     stays: bool,
 ) -> NonNull<Header> {
     let vtable = const {
         &VTable {
-            take: take::<S, E>,
-            settle: settle::<S, E>,
-            free: free::<S, E>,
-            schedule: Some(schedule::<S, E>),
+            take: take::<F, E>,
+            settle: settle::<F, E>,
+            free: free::<F, E>,
+            schedule: Some(schedule::<F, E>),
         }
     };
-    let task = Box::leak(Box::<Task<S, E>>::new_uninit());
+    let task = Box::leak(Box::<Task<F, E>>::new_uninit());
     // Written in place, so that the future is not first built on the stack.
     let task = task.write(Task {
         header: Header::of_future(vtable, state, stays),
         scheduler,
         key: UnsafeCell::new(0),
-        stage: UnsafeCell::new(FutureStage { future: ManuallyDrop::new(S::new(future)) }),
+        stage: UnsafeCell::new(FutureStage { future: ManuallyDrop::new(future) }),
     });
     NonNull::from(task).cast()
 }
 
 /// The access to a future, and a reference to it, which one of its methods consumes.
-pub(super) struct Running<S, E> {
+pub(super) struct Running<F, E> {
     task: NonNull<Header>,
-    types: PhantomData<fn() -> (S, E)>,
+    types: PhantomData<fn() -> (F, E)>,
 }
 
-impl<S: Store, E: Schedule> Running<S, E> {
+impl<F: Future, E: Schedule> Running<F, E> {
     /// Turns a job into the guard, and returns whether the future may have stayed [unpolled](crate::cell::lifecycle); `None` if the job is
     /// stale, and then drops its reference.
     ///
@@ -71,9 +71,9 @@ impl<S: Store, E: Schedule> Running<S, E> {
         begun.map(|is_unpolled| (this, is_unpolled))
     }
 
-    fn task(&self) -> &Task<S, E> {
+    fn task(&self) -> &Task<F, E> {
         // SAFETY: the types are right and the guard has a reference, guaranteed by the caller of `begin`.
-        unsafe { self.task.cast::<Task<S, E>>().as_ref() }
+        unsafe { self.task.cast::<Task<F, E>>().as_ref() }
     }
 
     /// Polls the future, unless it has been asked to stop; ends it if it is ready.
@@ -90,13 +90,13 @@ impl<S: Store, E: Schedule> Running<S, E> {
         }
     }
 
-    fn poll_future(&self) -> Poll<Output<S>> {
+    fn poll_future(&self) -> Poll<F::Output> {
         let poll = |waker: &_| {
             self.task().stage.with_mut(|stage| {
                 // SAFETY: Stage rule: it holds the future, and the guard has the access.
-                let future = unsafe { &mut *stage.cast::<S>() };
+                let future = unsafe { &mut *stage.cast::<F>() };
                 // SAFETY: Pin rule: from here on it is not moved.
-                unsafe { Pin::new_unchecked(future) }.pinned().poll(&mut Context::from_waker(waker))
+                unsafe { Pin::new_unchecked(future) }.poll(&mut Context::from_waker(waker))
             })
         };
         // SAFETY: Access rule.
@@ -124,7 +124,7 @@ impl<S: Store, E: Schedule> Running<S, E> {
                 let woken = if has_woken_itself { Woken::ByItself } else { Woken::Polled };
                 // The job takes over the access and the reference; this thread must not touch the task any more.
                 // SAFETY: Access rule: `end_poll` returned that the caller must make the job.
-                scheduler.schedule(unsafe { resumption::<S, E>(self.task) }, woken);
+                scheduler.schedule(unsafe { resumption::<F, E>(self.task) }, woken);
             }
             Pause::Orphaned => self.cancel(),
         }
@@ -137,24 +137,23 @@ impl<S: Store, E: Schedule> Running<S, E> {
 
     /// Moves the future to `out`; the handle gets `Cancelled`, and the scheduler is not notified.
     ///
-    /// Not inlined: the frame may have room for a future.
+    /// Not inlined: the frame may have room for a result.
     ///
     /// # Safety
     /// Pin rule: the future must never have been polled.
     #[cold]
     #[inline(never)]
-    pub(super) unsafe fn take_future(self, out: &mut MaybeUninit<S::Future>) {
+    pub(super) unsafe fn take_future(self, out: &mut MaybeUninit<F>) {
         self.task().stage.with_mut(|stage| {
-            // SAFETY: Stage rule: it holds the future, and the guard has the access; the moved-out stage is overwritten.
-            let store = unsafe { stage.cast::<S>().read() };
-            // SAFETY: Pin rule, guaranteed by the caller.
-            unsafe { store.write_to(out) };
+            // SAFETY: Stage rule: it holds the future, and the guard has the access; the moved-out stage is overwritten. Pin
+            // rule, guaranteed by the caller.
+            unsafe { out.as_mut_ptr().copy_from_nonoverlapping(stage.cast::<F>(), 1) };
         });
         drop_contained(self.complete(Err(JoinError::Cancelled)));
     }
 
     /// Ends the future: drops it, then tells the handle and the scheduler.
-    fn end(self, result: Result<Output<S>, JoinError>) {
+    fn end(self, result: Result<F::Output, JoinError>) {
         self.drop_future();
         let Task { scheduler, key, .. } = self.task();
         let scheduler = *scheduler;
@@ -171,7 +170,7 @@ impl<S: Store, E: Schedule> Running<S, E> {
         let drop_future = || {
             task.stage.with_mut(|stage| {
                 // SAFETY: Stage rule: it holds the future, and the guard has the access. Pin rule: it is dropped in place.
-                unsafe { stage.cast::<S>().drop_in_place() };
+                unsafe { stage.cast::<F>().drop_in_place() };
             });
         };
         contain(|| frames::enter(&task.header.state, drop_future));
@@ -182,7 +181,7 @@ impl<S: Store, E: Schedule> Running<S, E> {
     /// Returns the final outcome, and the payload of a panic that no handle takes.
     fn complete(
         self,
-        result: Result<Output<S>, JoinError>,
+        result: Result<F::Output, JoinError>,
     ) -> (Outcome, Option<Box<dyn Any + Send>>) {
         let (outcome, unclaimed) = self.tell(result);
         if self.task().header.lifecycle.finish() {
@@ -202,8 +201,8 @@ impl<S: Store, E: Schedule> Running<S, E> {
     /// Writes the result over the future and wakes the handle; returns the final outcome, and the result if the handle is gone.
     fn tell(
         &self,
-        result: Result<Output<S>, JoinError>,
-    ) -> (Outcome, Option<Result<Output<S>, JoinError>>) {
+        result: Result<F::Output, JoinError>,
+    ) -> (Outcome, Option<Result<F::Output, JoinError>>) {
         let task = self.task();
         let mut outcome = match &result {
             Ok(_) => Outcome::Returned,
@@ -232,19 +231,19 @@ impl<S: Store, E: Schedule> Running<S, E> {
 ///
 /// # Safety
 /// Access rule: the caller must make the job, for which it has a reference. The task must have these types.
-unsafe fn schedule<S: Store, E: Schedule>(header: NonNull<Header>) {
+unsafe fn schedule<F: Future, E: Schedule>(header: NonNull<Header>) {
     // SAFETY: the types are right, guaranteed by the caller; the job's reference keeps the task alive.
-    let scheduler = unsafe { header.cast::<Task<S, E>>().as_ref() }.scheduler;
+    let scheduler = unsafe { header.cast::<Task<F, E>>().as_ref() }.scheduler;
     // SAFETY: guaranteed by the caller.
-    scheduler.schedule(unsafe { resumption::<S, E>(header) }, Woken::Idle);
+    scheduler.schedule(unsafe { resumption::<F, E>(header) }, Woken::Idle);
 }
 
 /// Polls a future that was claimed, or drops it. Its job, which is stale, keeps its reference.
 ///
 /// # Safety
 /// Claim: the caller must have claimed the future. Its side must be alive, and the task have these types.
-unsafe fn settle<S: Store, E: Schedule>(task: NonNull<Header>, run: bool) -> Outcome {
-    let running = Running::<S, E> { task, types: PhantomData };
+unsafe fn settle<F: Future, E: Schedule>(task: NonNull<Header>, run: bool) -> Outcome {
+    let running = Running::<F, E> { task, types: PhantomData };
     let Task { header, scheduler, .. } = running.task();
     // Before any user code, as a guard is dropped.
     if header.lifecycle.begin_claimed() && header.state.holds() {
@@ -298,16 +297,16 @@ pub(super) struct Resumption;
 ///
 /// # Safety
 /// Access rule: the caller must make the job and pass it the reference that it has for it. The task must have these types.
-unsafe fn resumption<S: Store, E: Schedule>(task: NonNull<Header>) -> Job {
+unsafe fn resumption<F: Future, E: Schedule>(task: NonNull<Header>) -> Job {
     // SAFETY: a pointer is one word, and `act_on_resumption` is the function of such a job.
-    unsafe { Job::from_raw(act_on_resumption::<S, E>, task) }
+    unsafe { Job::from_raw(act_on_resumption::<F, E>, task) }
 }
 
 /// The function of a job that polls a future again.
 ///
 /// # Safety
 /// Payload rule of [`crate::job`]; `out` must be as the action says.
-unsafe fn act_on_resumption<S: Store, E: Schedule>(
+unsafe fn act_on_resumption<F: Future, E: Schedule>(
     payload: *mut Payload,
     action: Action,
     out: *mut (),
@@ -324,7 +323,7 @@ unsafe fn act_on_resumption<S: Store, E: Schedule>(
         return Outcome::Stale;
     }
     // SAFETY: the job is consumed.
-    let Some((running, _)) = (unsafe { Running::<S, E>::begin(task) }) else {
+    let Some((running, _)) = (unsafe { Running::<F, E>::begin(task) }) else {
         return Outcome::Stale;
     };
     match action {

@@ -93,12 +93,12 @@ impl Guard for (Arc<()>, usize) {}
 
 #[test]
 fn a_future_of_24_bytes_takes_72_and_a_reference_takes_8() {
-    use super::store::{Boxed, Inline};
+    use super::boxed::Boxed;
     use super::task::Task;
 
     type Large = core::future::Ready<[u8; 1 << 20]>;
     fn size<F: Future + 'static>(_: &F) -> usize {
-        size_of::<Task<Inline<F>, u64>>()
+        size_of::<Task<F, u64>>()
     }
     if cfg!(target_pointer_width = "64") {
         let small = 1_u8;
