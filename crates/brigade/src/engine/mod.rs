@@ -16,7 +16,7 @@
 //     queues   threads
 //     sleep
 //     idle   bounded   timers
-//     current   sorted_map
+//     current
 //     key
 
 mod bounded;
@@ -31,7 +31,6 @@ mod probe;
 mod queues;
 mod registry;
 mod sleep;
-mod sorted_map;
 mod supply;
 mod threads;
 mod timers;
@@ -58,7 +57,6 @@ pub(crate) use registry::{
 pub(crate) use sleep::events::blocked::{BlockedThread, ThisThread};
 #[cfg(feature = "io")]
 pub(crate) use sleep::events::closed;
-pub(crate) use sorted_map::SortedMap;
 pub(crate) use supply::{enter, resources_of};
 pub(crate) use timers::{Due, Entry, FAR, TimerKey};
 pub(crate) use worker::{

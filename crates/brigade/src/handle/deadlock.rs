@@ -19,20 +19,28 @@ use brigade_sync::fork::PerProcess;
 use brigade_sync::hint;
 use brigade_task::{JobId, for_each_running};
 
-use crate::engine::{CURRENT, Key, SortedMap};
+use crate::engine::{CURRENT, Key};
 
 /// The waits of this process.
 static WAITS: PerProcess<Mutex<Waits>> = PerProcess::new();
 
-/// The nested waits of each job and worker. A job can't end before all its waits have ended.
+/// The waits of all threads. A job can't end before all its waits have ended.
 #[derive(Default)]
 struct Waits {
-    /// The numbered waits of each waiting job.
-    of_jobs: SortedMap<JobId, Vec<(u64, Awaited)>>,
-    /// The waits of each worker, for a dump.
-    of_workers: SortedMap<Place, Vec<Awaited>>,
+    /// In the order of their beginning.
+    listed: Vec<Wait>,
     /// The number of waits listed so far, which is the number of the next wait.
     count: u64,
+}
+
+/// A listed wait.
+struct Wait {
+    number: u64,
+    /// The jobs that the waiting thread runs, or runs parts of.
+    jobs: Vec<JobId>,
+    /// The worker, for a dump.
+    place: Option<Place>,
+    awaited: Awaited,
 }
 
 /// A worker: its pool and its index.
@@ -53,12 +61,8 @@ pub(crate) enum Awaited {
 /// wait would repeat the search through it, under the lock, at each wait of another job.
 const MOST: usize = 64;
 
-/// The listed wait of a thread: the jobs that it runs, or runs parts of, and its worker.
-pub(crate) struct Waiting {
-    number: u64,
-    jobs: Vec<JobId>,
-    place: Option<Place>,
-}
+/// The number of a thread's listed wait; `None` if no job can wait for the thread.
+pub(crate) struct Waiting(Option<u64>);
 
 impl Awaited {
     fn jobs(&self) -> &[JobId] {
@@ -66,6 +70,32 @@ impl Awaited {
             Self::One(job) => core::slice::from_ref(job),
             Self::All(jobs) | Self::Any(jobs) => jobs,
         }
+    }
+
+    /// Whether a wait never ends, given jobs that never end.
+    fn never_ends(&self, never: &[JobId]) -> bool {
+        let mut jobs = self.jobs().iter();
+        match self {
+            Self::Any(any) => !any.is_empty() && jobs.all(|job| never.contains(job)),
+            _ => jobs.any(|job| never.contains(job)),
+        }
+    }
+}
+
+impl Waits {
+    /// Returns `never`, jobs that never end, and all jobs that therefore never end either.
+    fn with_stuck(&self, mut never: Vec<JobId>) -> Vec<JobId> {
+        let mut next = 0;
+        while let Some(&job) = never.get(next) {
+            next += 1;
+            for Wait { jobs, awaited, .. } in &self.listed {
+                if awaited.jobs().contains(&job) && awaited.never_ends(&never) {
+                    let others = jobs.iter().filter(|waiting| !never.contains(waiting));
+                    never.extend(others.copied().collect::<Vec<_>>());
+                }
+            }
+        }
+        never
     }
 }
 
@@ -81,27 +111,19 @@ impl Waiting {
         jobs.dedup();
         let place = CURRENT.with(|worker| worker.map(|worker| (worker.key(), worker.index())));
         if jobs.is_empty() && place.is_none() {
-            // No job can wait for us.
-            return Some(Self { number: 0, jobs, place });
+            return Some(Self(None));
         }
         let mut waits = WAITS.get().lock();
-        if Search::new(&waits, &jobs).never_ends(&awaited) {
+        if awaited.never_ends(&waits.with_stuck(jobs.clone())) {
             return None;
         }
         let is_long = awaited.jobs().len() > MOST;
-        if is_long {
-            jobs.clear();
-        }
+        let (jobs, awaited) =
+            if is_long { (Vec::new(), Awaited::All(Vec::new())) } else { (jobs, awaited) };
         let number = waits.count;
         waits.count += 1;
-        for &job in &jobs {
-            waits.of_jobs.get_or_default(job).push((number, awaited.clone()));
-        }
-        if let Some(place) = place {
-            let awaited = if is_long { Awaited::All(Vec::new()) } else { awaited };
-            waits.of_workers.get_or_default(place).push(awaited);
-        }
-        Some(Self { number, jobs, place })
+        waits.listed.push(Wait { number, jobs, place, awaited });
+        Some(Self(Some(number)))
     }
 }
 
@@ -124,72 +146,18 @@ pub(crate) fn waits_of(pool: Key) -> Option<Vec<Listed>> {
         waits
     };
     let waits = core::iter::repeat_with(attempt).take(ATTEMPTS).flatten().next()?;
-    let of_pool = waits.of_workers.iter().filter(|((key, _), _)| *key == pool);
-    let listed = of_pool.flat_map(|((_, index), all)| {
-        all.iter().rev().map(move |awaited| {
-            (index, matches!(awaited, Awaited::Any(_)), awaited.jobs().to_vec())
-        })
+    let listed = waits.listed.iter().rev().filter_map(|wait| {
+        let (_, index) = wait.place.filter(|&(key, _)| key == pool)?;
+        let is_any = matches!(wait.awaited, Awaited::Any(_));
+        Some((index, is_any, wait.awaited.jobs().to_vec()))
     });
     Some(listed.collect())
 }
 
-/// The search for a cycle closed by a new wait.
-struct Search<'a> {
-    waits: &'a Waits,
-    /// For each job, whether it never ends, given that the jobs of this thread never end.
-    never: SortedMap<JobId, bool>,
-}
-
-impl<'a> Search<'a> {
-    fn new(waits: &'a Waits, jobs: &[JobId]) -> Self {
-        let mut never = SortedMap::default();
-        for &job in jobs {
-            *never.get_or_default(job) = true;
-        }
-        Self { waits, never }
-    }
-
-    /// Whether a wait never ends.
-    fn never_ends(&mut self, awaited: &Awaited) -> bool {
-        match awaited {
-            Awaited::One(job) => self.is_stuck(*job),
-            Awaited::All(jobs) => jobs.iter().any(|&job| self.is_stuck(job)),
-            Awaited::Any(jobs) => !jobs.is_empty() && jobs.iter().all(|&job| self.is_stuck(job)),
-        }
-    }
-
-    /// Whether a job never ends.
-    fn is_stuck(&mut self, job: JobId) -> bool {
-        if let Some(&known) = self.never.get(job) {
-            return known;
-        }
-        // A cycle without this thread would have been found by the wait that closed it.
-        *self.never.get_or_default(job) = false;
-        let waits = self.waits;
-        let is_stuck = waits
-            .of_jobs
-            .get(job)
-            .is_some_and(|all| all.iter().any(|(_, wait)| self.never_ends(wait)));
-        *self.never.get_or_default(job) = is_stuck;
-        is_stuck
-    }
-}
-
 impl Drop for Waiting {
     fn drop(&mut self) {
-        if self.jobs.is_empty() && self.place.is_none() {
-            return;
-        }
-        let mut waits = WAITS.get().lock();
-        for &job in &self.jobs {
-            waits.of_jobs.remove_if(job, |all| {
-                all.retain(|(number, _)| *number != self.number);
-                all.is_empty()
-            });
-        }
-        // The innermost wait: waits of one thread end in the opposite order.
-        if let Some(place) = self.place {
-            waits.of_workers.remove_if(place, |all| all.pop().is_some() && all.is_empty());
+        if let Some(number) = self.0 {
+            WAITS.get().lock().listed.retain(|wait| wait.number != number);
         }
     }
 }

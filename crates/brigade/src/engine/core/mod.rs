@@ -33,13 +33,12 @@ use super::queues::{Accepts, Queues};
 use super::sleep::events::{Events, WATCH_PERIOD};
 use super::sleep::resources::Resources;
 use super::sleep::signal::Signal;
-use super::sorted_map::SortedMap;
 use super::threads::{Launch, Threads};
 use super::timers::{Entry, TimerKey, Timers};
 use crate::values::{Config, Growth, Priority, Size, Threads as Range};
 
-/// The pools of this process, until they are freed.
-static POOLS: PerProcess<unmodelled::Mutex<SortedMap<Key, Weak<Core>>>> = PerProcess::new();
+/// The pools of this process, until they are freed, in the order of their keys.
+static POOLS: PerProcess<unmodelled::Mutex<Vec<(Key, Weak<Core>)>>> = PerProcess::new();
 
 /// The message of a forked child's abort.
 const ORPHAN: &str = "brigade: a job, or the body of a scope, has forked and goes on in the child, where its pool is not; \
@@ -104,8 +103,7 @@ impl Drop for Core {
     fn drop(&mut self) {
         // In a forked child the list does not contain the parent's pools.
         if self.key.is_here() {
-            let former = POOLS.get().lock().remove_if(self.key, |_| true);
-            drop(former);
+            POOLS.get().lock().retain(|&(key, _)| key != self.key);
         }
     }
 }
@@ -148,7 +146,10 @@ impl Core {
                 config,
             }
         });
-        *POOLS.get().lock().get_or_default(key) = Arc::downgrade(&core);
+        let mut pools = POOLS.get().lock();
+        let position = pools.partition_point(|&(other, _)| other < key);
+        pools.insert(position, (key, Arc::downgrade(&core)));
+        drop(pools);
         core
     }
 
@@ -158,7 +159,9 @@ impl Core {
         if !key.is_here() {
             return None;
         }
-        POOLS.get().lock().get(key).and_then(Weak::upgrade)
+        let pools = POOLS.get().lock();
+        let position = pools.binary_search_by_key(&key, |&(key, _)| key).ok()?;
+        pools[position].1.upgrade()
     }
 
     /// Aborts a forked child before it locks the parent's pool or waits for its threads.
