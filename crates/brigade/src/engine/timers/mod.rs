@@ -40,11 +40,11 @@ use std::time::Instant;
 
 use brigade_sync::atomic::{AtomicU64, Ordering};
 use brigade_sync::{CachePadded, MutexGuard, time};
-use brigade_timer::Key;
+use brigade_timer::{Agenda, Key};
 
 pub(crate) use clock::Clock;
 pub(crate) use entry::{Due, Entry};
-use part::{Part, Pending};
+use part::{Accepts, Part, Pending};
 
 /// No deadline.
 const NONE: u64 = u64::MAX;
@@ -89,16 +89,17 @@ struct Shared {
 struct All<'a>([Option<MutexGuard<'a, Pending>>; MOST_PARTS]);
 
 impl All<'_> {
-    fn parts(&mut self) -> impl Iterator<Item = &mut Pending> {
-        self.0.iter_mut().flatten().map(|part| &mut **part)
+    /// The timers of the parts that have had any.
+    fn agendas(&mut self) -> impl Iterator<Item = &mut Box<dyn Agenda<Entry>>> {
+        self.0.iter_mut().flatten().filter_map(|part| part.agenda.as_mut())
     }
 
     /// The earliest deadline.
     fn first(&mut self) -> Option<Instant> {
         let mut first = None;
-        for part in self.parts() {
-            if part.bound().is_some_and(|bound| first.is_none_or(|first| bound < first)) {
-                first = first.into_iter().chain(part.first()).min();
+        for agenda in self.agendas() {
+            if agenda.bound().is_some_and(|bound| first.is_none_or(|first| bound < first)) {
+                first = first.into_iter().chain(agenda.first()).min();
             }
         }
         first
@@ -153,8 +154,8 @@ impl Timers {
         self.note_next(Some(first));
         let together = if self.clock.is_paused() { Duration::ZERO } else { TOGETHER };
         let Some(end) = first.checked_add(together) else { return Some(first) };
-        let count = all.parts().map(|part| part.count_until(end, DENSE)).sum::<usize>();
-        let last = || all.parts().filter_map(|part| part.last_until(end)).max();
+        let count = all.agendas().map(|agenda| agenda.count_until(end, DENSE)).sum::<usize>();
+        let last = || all.agendas().filter_map(|agenda| agenda.last_until(end)).max();
         (count >= DENSE).then(last).unwrap_or(Some(first))
     }
 
@@ -217,7 +218,9 @@ impl Timers {
             }
             return Err(entry);
         }
-        let key = TimerKey { key: pending.insert(self.start, at, entry), part: index as u8 };
+        // Later timers will not be due long before `start`.
+        let agenda = pending.agenda.get_or_insert_with(|| brigade_timer::new(self.start));
+        let key = TimerKey { key: agenda.insert(at, entry), part: index as u8 };
         let (nanos, bound) = (self.nanos(at), part.bound());
         if nanos < bound {
             part.note_bound(nanos);
@@ -236,8 +239,9 @@ impl Timers {
     /// [`closure_left`](Self::closure_left).
     pub(crate) fn remove(&self, key: TimerKey) -> Option<Entry> {
         let mut pending = self.parts[usize::from(key.part)].lock();
-        let entry = pending.remove(key.key)?;
-        if pending.is_empty() && self.note_bound(usize::from(key.part), &pending) {
+        let agenda = pending.agenda.as_mut()?;
+        let entry = agenda.remove(key.key)?;
+        if agenda.is_empty() && self.note_bound(usize::from(key.part), &pending) {
             drop(pending);
             // Raises `next`: if no timer is left, no thread should wait.
             self.lock_all();
@@ -261,7 +265,8 @@ impl Timers {
 
     /// Changes the entry of a timer under the lock; `None` if it has fired.
     fn change<R>(&self, key: TimerKey, change: impl FnOnce(&mut Entry) -> R) -> Option<R> {
-        self.parts[usize::from(key.part)].lock().get_mut(key.key).map(change)
+        let mut pending = self.parts[usize::from(key.part)].lock();
+        pending.agenda.as_mut()?.get_mut(key.key).map(change)
     }
 
     /// Takes the earliest timer, if it is due at `now`; the caller fires it. For a closure, the caller must then call
@@ -274,7 +279,7 @@ impl Timers {
                 break;
             }
             let mut pending = self.parts[index].lock();
-            let due = pending.take_due(now);
+            let due = pending.agenda.as_mut().and_then(|agenda| agenda.take_due(now));
             self.note_bound(index, &pending);
             if due.is_some() {
                 return due;
@@ -294,7 +299,7 @@ impl Timers {
     /// closures. Wakers stay, because a running job may wait for a timer. Closures that run once also stay if
     /// the pool `finishes` all accepted work.
     pub(crate) fn close(&self, finishes: bool) -> Vec<Entry> {
-        self.take_unless(Pending::close, &|entry| match entry {
+        self.take_unless(Accepts::Wakers, &|entry| match entry {
             Entry::Wake(_) => true,
             Entry::Run { repeats, .. } => finishes && !repeats,
         })
@@ -303,16 +308,18 @@ impl Timers {
     /// Takes all timers of an ended pool, for the caller to [give up](Entry::give_up), and accepts nothing
     /// any more.
     pub(crate) fn end(&self) -> Vec<Entry> {
-        self.take_unless(Pending::end, &|_| false)
+        self.take_unless(Accepts::Nothing, &|_| false)
     }
 
-    /// Calls `change` for each part, and takes all entries for which `stays` returns `false`.
-    fn take_unless(&self, change: fn(&mut Pending), stays: &dyn Fn(&Entry) -> bool) -> Vec<Entry> {
+    /// Accepts no other timers than these, and takes all entries for which `stays` returns `false`.
+    fn take_unless(&self, accepts: Accepts, stays: &dyn Fn(&Entry) -> bool) -> Vec<Entry> {
         let mut taken = Vec::new();
         for (index, part) in self.parts.iter().enumerate() {
             let mut pending = part.lock();
-            change(&mut pending);
-            taken.append(&mut pending.take_unless(stays));
+            pending.accepts = pending.accepts.max(accepts);
+            if let Some(agenda) = &mut pending.agenda {
+                taken.append(&mut agenda.take_unless(stays));
+            }
             self.note_bound(index, &pending);
         }
         self.lock_all();
@@ -332,7 +339,7 @@ impl Timers {
     /// Takes the locks of all parts, and raises `next` to the earliest of their bounds.
     fn lock_all(&self) -> All<'_> {
         let mut all = All(array::from_fn(|index| self.parts.get(index).map(|part| part.lock())));
-        self.note_next(all.parts().filter_map(|part| part.bound()).min());
+        self.note_next(all.agendas().filter_map(|agenda| agenda.bound()).min());
         all
     }
 
