@@ -13,14 +13,14 @@ use brigade_queue::{Cursor, StealError, deque};
 use brigade_sync::atomic::Ordering;
 use brigade_sync::hint;
 use brigade_sync::unmodelled::AtomicU64;
-use brigade_task::Job;
+use brigade_task::{Job, Part};
 
 use super::idle::Idle;
 use crate::values::{Config, Priority};
 use injectors::{Injectors, MAX_STALE};
 use lanes::Lanes;
 use late::Late;
-use peers::Peers;
+use peers::{Peer, Peers};
 
 /// The queues of one pool.
 pub(super) struct Queues {
@@ -171,18 +171,9 @@ impl Queues {
     /// Takes a worker's oldest fork or job of a scope. The caller need not be a worker.
     pub(super) fn take_oldest_part(&self) -> Option<Job> {
         let rest = deque::Worker::new();
-        self.peers.iter().filter(|(_, peer)| !peer.forks.is_empty()).find_map(|(_, peer)| {
-            let mut round = 0;
-            loop {
-                match peer.steal_fork(&rest) {
-                    Ok(part) => return Some(part.into_job()),
-                    Err(StealError::Empty) => return None,
-                    Err(StealError::Busy) => {
-                        hint::snooze(round);
-                        round += 1;
-                    }
-                }
-            }
+        self.steal_any(&|peer| match peer.forks.is_empty() {
+            true => Err(StealError::Empty),
+            false => peer.steal_fork(&rest).map(Part::into_job),
         })
     }
 
@@ -196,20 +187,21 @@ impl Queues {
 
     /// Takes the oldest job of an injector, or else of a worker's queue.
     fn take_oldest_normal(&self) -> Option<Job> {
-        self.injectors.pop(&Cursor::default()).or_else(|| {
-            self.peers.iter().find_map(|(_, peer)| {
-                let mut round = 0;
-                loop {
-                    match peer.remote.steal() {
-                        Ok(job) => return Some(job),
-                        Err(StealError::Empty) => return None,
-                        Err(StealError::Busy) => {
-                            hint::snooze(round);
-                            round += 1;
-                        }
-                    }
+        let job = self.injectors.pop(&Cursor::default());
+        job.or_else(|| self.steal_any(&|peer| peer.remote.steal()))
+    }
+
+    /// Takes a job from the first worker that has one, waiting for other thieves.
+    fn steal_any(&self, steal: &dyn Fn(&Peer) -> Result<Job, StealError>) -> Option<Job> {
+        self.peers.iter().find_map(|(_, peer)| {
+            let mut round = 0;
+            loop {
+                match steal(peer) {
+                    Err(StealError::Busy) => hint::snooze(round),
+                    stolen => return stolen.ok(),
                 }
-            })
+                round += 1;
+            }
         })
     }
 }
