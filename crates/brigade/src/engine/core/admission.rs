@@ -123,7 +123,7 @@ impl Core {
         inside: bool,
         find: impl FnOnce() -> Option<R>,
     ) -> Option<R> {
-        let mut totals = self.ledger.totals();
+        let mut totals = self.ledger.totals.lock();
         // Under the lock taken by `close` after it has closed the pool: every accepted job is in the final
         // report.
         if self.refuses(inside) {

@@ -63,7 +63,7 @@ impl Core {
     ) -> Result<Sent<T>, Reason> {
         // Under the lock taken by `close` after it has closed the pool: every accepted job is in the final
         // report, and a discarded pool drops it.
-        let mut totals = self.ledger.totals();
+        let mut totals = self.ledger.totals.lock();
         if self.refuses(inside) {
             return Err(Reason::Closed);
         }
@@ -100,7 +100,7 @@ impl Core {
         }
         let (mut share, mut waker) = (Some(share), None);
         // Under the lock for the reason given in `send_shares`.
-        let mut totals = self.ledger.totals();
+        let mut totals = self.ledger.totals.lock();
         if self.refuses(inside) {
             drop(totals);
             return share.map_or(Ok(()), |share| Err((share, Reason::Closed)));

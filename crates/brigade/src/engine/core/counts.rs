@@ -93,7 +93,7 @@ impl Core {
     }
 
     fn ended(&self) -> Ended {
-        let totals = *self.ledger.totals();
+        let totals = *self.ledger.totals.lock();
         Ended {
             panicked: self.sum(|counters| counters.panicked.get()) + totals.panicked,
             returned: self.sum(|counters| counters.returned.get()) + totals.returned,
@@ -106,7 +106,7 @@ impl Core {
     fn accepted(&self) -> u64 {
         let pushed = self.queues.pushed();
         let accepted = pushed + self.sum(|counters| counters.accepted.get());
-        let accepted = accepted + self.ledger.totals().accepted;
+        let accepted = accepted + self.ledger.totals.lock().accepted;
         let again = self.sum(|counters| counters.moved.get()) + self.tasks.wakes();
         accepted.saturating_sub(again)
     }

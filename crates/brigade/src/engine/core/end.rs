@@ -70,7 +70,7 @@ impl Core {
 
     /// Counts a piece of work off the pool from now on, for the job being accepted.
     pub(in crate::engine) fn begin_off_pool(&self) -> OffPoolWork<'_> {
-        self.ledger.off_pool().begin();
+        self.ledger.off_pool.begin();
         OffPoolWork(self)
     }
 
@@ -99,7 +99,7 @@ impl Core {
         self.close_gate(how, if_open).into_iter().for_each(Entry::give_up);
         // A job accepted without being queued has been accepted by now, or its submitter sees the closed
         // pool.
-        drop(self.ledger.totals());
+        drop(self.ledger.totals.lock());
         if let Some(bound) = self.bound() {
             bound.close();
         }
@@ -181,7 +181,7 @@ impl Core {
 
     /// Counts a job that ended with this outcome without being queued.
     pub(crate) fn count_unqueued(&self, outcome: Outcome) {
-        let mut totals = self.ledger.totals();
+        let mut totals = self.ledger.totals.lock();
         totals.accepted += 1;
         totals.count(outcome);
     }
@@ -257,7 +257,7 @@ impl Core {
     fn is_unfinished(&self) -> bool {
         self.tasks.finishes()
             && (self.events.timers.has_closures()
-                || !self.ledger.is_idle()
+                || !self.ledger.off_pool.is_idle()
                 || !self.tasks.is_empty()
                 || self.queues.has_locals())
     }
@@ -319,7 +319,7 @@ impl Core {
     /// Returns whether the pool has ended.
     pub(crate) fn wait_for_end(&self, deadline: Option<Instant>) -> bool {
         // A job on this thread's stack can't end before this returns.
-        let is_over = || self.tasks.is_empty() && self.ledger.is_idle();
+        let is_over = || self.tasks.is_empty() && self.ledger.off_pool.is_idle();
         // First: a thread about to be started is not among the threads yet.
         self.rest.wait_until(deadline, || self.idle.snapshot().terminated())
             && self.idle.wait_left(deadline)
@@ -335,7 +335,7 @@ pub(crate) struct OffPoolWork<'a>(&'a Core);
 impl Drop for OffPoolWork<'_> {
     fn drop(&mut self) {
         let Self(core) = self;
-        core.ledger.off_pool().end();
+        core.ledger.off_pool.end();
         core.settle_finish();
         core.look_for_quiet();
         core.tell_of_end();

@@ -178,7 +178,7 @@ impl Core {
         if self.idle.may_be_empty() {
             return self.inject_as(Priority::Normal, job);
         }
-        self.queues.injectors.push(job)?;
+        self.queues.injectors.mine().push(job)?;
         if self.idle.after_exchange().has_reserves() {
             self.help();
         }
@@ -211,7 +211,7 @@ impl Core {
             return Err(jobs);
         }
         let count = jobs.len();
-        let result = self.queues.injectors.push_batch(jobs);
+        let result = self.queues.injectors.mine().push_batch(jobs);
         let accepted = count - result.as_ref().map_or_else(Vec::len, |()| 0);
         self.help_with(accepted, self.idle.after_publishing());
         result
@@ -270,7 +270,7 @@ impl Core {
             // More jobs wait than the searchers take at once: these may be waiting for the caller's CPU.
             let has_backlog = seen.parked() > 0
                 && self.idle.has_free_cpus(1 + searching)
-                && self.queues.injectors.len_of_mine() > searching * BATCH;
+                && self.queues.injectors.mine().len() > searching * BATCH;
             let another = if has_backlog { self.idle.pick_parked() } else { None };
             another.into_iter().for_each(|index| wake(self, index));
             return another;

@@ -1,8 +1,8 @@
 //! Counts of jobs that ended off the pool.
 
+use brigade_sync::Mutex;
 use brigade_sync::atomic::Ordering;
 use brigade_sync::unmodelled::AtomicU64;
-use brigade_sync::{Mutex, MutexGuard};
 use brigade_task::Outcome;
 
 use super::off_pool::OffPool;
@@ -12,8 +12,10 @@ use crate::values::Totals;
 /// The jobs that ended off the pool, and the work in progress there.
 #[derive(Default)]
 pub(in crate::engine) struct Ledger {
-    totals: Mutex<Totals>,
-    off_pool: OffPool,
+    /// The counts.
+    pub(in crate::engine) totals: Mutex<Totals>,
+    /// Work off the pool.
+    pub(in crate::engine) off_pool: OffPool,
     /// How many jobs have ended while queued.
     left: AtomicU64,
     /// How many jobs the pool has rejected.
@@ -23,11 +25,6 @@ pub(in crate::engine) struct Ledger {
 }
 
 impl Ledger {
-    /// Locks and returns the counts.
-    pub(in crate::engine) fn totals(&self) -> MutexGuard<'_, Totals> {
-        self.totals.lock()
-    }
-
     /// Counts a job that ended.
     pub(in crate::engine) fn count(&self, ran: Outcome) {
         self.totals.lock().count(ran);
@@ -66,16 +63,6 @@ impl Ledger {
         let mut totals = self.totals.lock();
         totals.evicted += 1;
         totals.count(outcome);
-    }
-
-    /// Work off the pool.
-    pub(in crate::engine) fn off_pool(&self) -> &OffPool {
-        &self.off_pool
-    }
-
-    /// Whether no job is being run or dropped off the pool.
-    pub(in crate::engine) fn is_idle(&self) -> bool {
-        self.off_pool.is_idle()
     }
 
     /// Whether, at a single moment, no job is being run or dropped off the pool and `is_empty` returns `true`.

@@ -137,35 +137,8 @@ impl Injectors {
 
     /// The injector of the calling thread.
     #[inline(always)]
-    fn mine(&self) -> &Injector<Job> {
+    pub(in crate::engine) fn mine(&self) -> &Injector<Job> {
         self.shards.shard(producer())
-    }
-
-    /// Accepts a job, or returns it if the pool is closed.
-    #[inline(always)]
-    pub(in crate::engine) fn push(&self, job: Job) -> Result<(), Job> {
-        self.mine().push(job)
-    }
-
-    /// Accepts several jobs, or returns the jobs pushed after the close.
-    pub(in crate::engine) fn push_batch(&self, jobs: Vec<Job>) -> Result<(), Vec<Job>> {
-        self.mine().push_batch(jobs)
-    }
-
-    /// Queues an accepted job, even if the pool is closed.
-    #[inline(always)]
-    pub(in crate::engine) fn push_accepted(&self, job: Job) {
-        self.mine().push_accepted(job);
-    }
-
-    /// Queues several accepted jobs, even if the pool is closed.
-    pub(in crate::engine) fn push_batch_accepted(&self, jobs: Vec<Job>) {
-        self.mine().push_batch_accepted(jobs);
-    }
-
-    /// Moves the older half of a worker's queue to the injector; returns the number of moved jobs.
-    pub(in crate::engine) fn take_overflow(&self, local: &Local) -> usize {
-        local.overflow_to(self.mine())
     }
 
     /// Takes a worker's share of the entries kept in front, or else of the first non-empty injector, starting
@@ -210,11 +183,6 @@ impl Injectors {
     /// The number of queued jobs.
     pub(in crate::engine) fn len(&self) -> usize {
         self.shards.len() + self.front.len()
-    }
-
-    /// The number of jobs queued on the injector of the calling thread.
-    pub(in crate::engine) fn len_of_mine(&self) -> usize {
-        self.mine().len()
     }
 
     /// The number of jobs ever queued.
@@ -376,7 +344,7 @@ mod tests {
         for number in 0..100 {
             let order = order.clone();
             let (job, handle) = Job::with_handle(move || order.lock().push(number));
-            assert!(injectors.push(job).is_ok());
+            assert!(injectors.mine().push(job).is_ok());
             handles.push(handle);
         }
         let mut settle = |from: usize, step: usize| {

@@ -23,7 +23,7 @@ mod imp {
 
         pub(in crate::engine) fn arrive(&self, injectors: &Injectors) {
             if self.0.swap(0, Ordering::Relaxed) > 0 {
-                assert!(injectors.push(Job::new(|| ())).is_ok(), "the pool is open");
+                assert!(injectors.mine().push(Job::new(|| ())).is_ok(), "the pool is open");
             }
         }
     }

@@ -65,9 +65,9 @@ impl Queues {
         idle: &Idle,
     ) -> Result<(), Job> {
         match (class, accepts) {
-            (Priority::Normal, Accepts::IfOpen) => self.injectors.push(job),
+            (Priority::Normal, Accepts::IfOpen) => self.injectors.mine().push(job),
             (Priority::Normal, Accepts::Always) => {
-                self.injectors.push_accepted(job);
+                self.injectors.mine().push_accepted(job);
                 Ok(())
             }
             _ => self.lanes.push(class, job, accepts, idle),

@@ -107,7 +107,7 @@ impl Worker {
     /// Accepts a job of a worker without a queue.
     #[inline(always)]
     fn push_shared(&self, job: Job) {
-        self.core.queues.injectors.push_accepted(job);
+        self.core.queues.injectors.mine().push_accepted(job);
         // As in `announce`: the only worker takes the job itself, after the running job.
         if !self.core.idle.snapshot().is_alone() && self.core.idle.after_exchange().wants_help() {
             self.help();
@@ -121,7 +121,7 @@ impl Worker {
         let pushed = if self.make_room() { self.local.push_again(job) } else { Err(job) };
         match pushed {
             Ok(_) => self.me.counters.accepted.add(1),
-            Err(job) => self.core.queues.injectors.push_accepted(job),
+            Err(job) => self.core.queues.injectors.mine().push_accepted(job),
         }
         self.core.ask_for_help(self.core.idle.after_publishing());
     }
@@ -133,7 +133,7 @@ impl Worker {
         // thieves.
         let most = self.local.len().div_ceil(2);
         moved.add(most as u64);
-        let done = self.core.queues.injectors.take_overflow(&self.local);
+        let done = self.local.overflow_to(self.core.queues.injectors.mine());
         moved.take_back((most - done) as u64);
         done > 0
     }
@@ -155,7 +155,7 @@ impl Worker {
         while let Some(job) = rest.next() {
             if let Err(job) = self.local.push(job) {
                 let rest = iter::once(job).chain(rest).collect();
-                self.core.queues.injectors.push_batch_accepted(rest);
+                self.core.queues.injectors.mine().push_batch_accepted(rest);
                 break;
             }
             kept += 1;
@@ -217,7 +217,7 @@ impl Worker {
                 // Active thieves hold the free slots.
                 Err(job) => {
                     self.me.counters.moved.add(1);
-                    self.core.queues.injectors.push_accepted(job);
+                    self.core.queues.injectors.mine().push_accepted(job);
                     queued += 2;
                 }
             }

@@ -51,7 +51,7 @@ impl Worker {
         self.note_yields(!self.is_inside());
         let seen = core.idle.snapshot();
         let others = (seen.live() - seen.parked()).saturating_sub(core.tasks.yielding());
-        others == 0 && !core.idle.has_parked_waits() && core.ledger.is_idle()
+        others == 0 && !core.idle.has_parked_waits() && core.ledger.off_pool.is_idle()
     }
 
     /// Notes whether this worker runs only futures that yield.
@@ -67,7 +67,7 @@ impl Worker {
         if self.discards() {
             return Err(job);
         }
-        self.core.queues.injectors.push_accepted(job);
+        self.core.queues.injectors.mine().push_accepted(job);
         // If nothing else is queued here, this worker takes it next.
         if self.local.len() > 0 || !self.me.mailbox.is_empty() {
             self.core.ask_for_help(self.core.idle.after_publishing());
