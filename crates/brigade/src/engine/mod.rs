@@ -15,11 +15,10 @@
 //     owned_tasks   ends
 //     queues   threads
 //     sleep
-//     idle   bounded   timers
+//     idle   semaphore   timers
 //     current
 //     key
 
-mod bounded;
 mod clock;
 mod core;
 mod current;
@@ -30,14 +29,13 @@ mod owned_tasks;
 mod probe;
 mod queues;
 mod registry;
+mod semaphore;
 mod sleep;
 mod supply;
 mod threads;
 mod timers;
 mod worker;
 
-pub(crate) use bounded::Bound;
-pub(crate) use bounded::semaphore::{Permit, Waiter};
 pub use clock::now;
 pub(crate) use clock::now_in;
 pub(crate) use core::Core;
@@ -54,6 +52,7 @@ pub(crate) use probe::{Scope, Span};
 pub(crate) use registry::{
     At, class_here, current_pool, forget, reach, reach_once, reach_owned, rejected,
 };
+pub(crate) use semaphore::{Permit, Semaphore, Waiter};
 pub(crate) use sleep::events::blocked::{BlockedThread, ThisThread};
 #[cfg(feature = "io")]
 pub(crate) use sleep::events::closed;

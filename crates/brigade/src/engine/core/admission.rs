@@ -9,8 +9,8 @@ use brigade_task::{Job, Outcome, enter_other};
 
 use super::Core;
 use super::end::{OffPoolWork, cancel_contained};
-use crate::engine::bounded::semaphore::{Permit, Semaphore};
 use crate::engine::ends::off_pool::{drop_off_pool, is_off_pool};
+use crate::engine::semaphore::{Permit, Semaphore};
 use crate::engine::sleep::backoff::Backoff;
 use crate::values::{Priority, Reason, WhenFull};
 

@@ -100,8 +100,9 @@ impl Core {
         // A job accepted without being queued has been accepted by now, or its submitter sees the closed
         // pool.
         drop(self.ledger.totals.lock());
-        if let Some(bound) = self.bound() {
-            bound.close();
+        // Submitters that wait outside the pool.
+        if let Some(permits) = self.permits() {
+            permits.wake_all();
         }
         // A pool whose last thread could not be started may still have jobs.
         let stranded =

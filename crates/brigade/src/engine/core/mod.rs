@@ -21,8 +21,6 @@ use brigade_sync::time;
 use brigade_sync::{AsymmetricFence, unmodelled};
 use brigade_task::Job;
 
-use super::bounded::Bound;
-use super::bounded::semaphore::Semaphore;
 use super::current;
 use super::ends::ledger::Ledger;
 use super::idle::{Help, Idle, NoThread, Snapshot, Watch};
@@ -30,6 +28,7 @@ use super::key::Key;
 use super::owned_tasks::OwnedTasks;
 use super::queues::injectors::BATCH;
 use super::queues::{Accepts, Queues};
+use super::semaphore::Semaphore;
 use super::sleep::events::{Events, WATCH_PERIOD};
 use super::sleep::resources::Resources;
 use super::sleep::signal::Signal;
@@ -70,8 +69,8 @@ pub(crate) struct Core {
     pub(super) tasks: OwnedTasks,
     /// Boxed as `threads`.
     pub(super) ledger: Box<Ledger>,
-    /// The limit of the queues, if the pool is bounded.
-    bound: Option<Bound>,
+    /// The permits for queued jobs, if the pool is bounded.
+    permits: Option<Arc<Semaphore>>,
     /// Notified when the pool has been quiet or has ended, and when work off the pool ends later.
     pub(super) rest: Signal,
     /// Records the activity of the workers while the pool is traced.
@@ -114,7 +113,7 @@ impl Core {
     pub(crate) fn new(
         key: Key,
         config: Config,
-        bound: Option<Bound>,
+        permits: Option<Arc<Semaphore>>,
         run: fn(Arc<Self>, usize),
         resources: fn(Weak<Self>) -> Resources,
     ) -> Arc<Self> {
@@ -139,7 +138,7 @@ impl Core {
                 resources,
                 tasks: OwnedTasks::new(),
                 ledger: Box::default(),
-                bound,
+                permits,
                 rest: Signal::default(),
                 #[cfg(feature = "trace")]
                 tracer: brigade_trace::Tracer::new(config.trace_events),
@@ -435,14 +434,9 @@ impl Core {
         self.help_with(self.queues.len(), self.idle.snapshot());
     }
 
-    /// The limit of the queues; `None` if any number of jobs may be queued.
-    pub(crate) fn bound(&self) -> Option<&Bound> {
-        self.bound.as_ref()
-    }
-
     /// The permits for queued jobs; `None` if any number may be queued.
     pub(crate) fn permits(&self) -> Option<&Arc<Semaphore>> {
-        self.bound().map(|bound| &bound.permits)
+        self.permits.as_ref()
     }
 
     /// Sets a timer. Returns the entry if the pool no longer accepts it, has no thread and can't start one,

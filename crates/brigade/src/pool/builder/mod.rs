@@ -13,7 +13,7 @@ use std::sync::Arc;
 use brigade_observe::{Observer, Settings};
 use brigade_sync::thread::Inherited;
 
-use crate::engine::{Bound, Child, Core, Key, Worker, resources_of};
+use crate::engine::{Child, Core, Key, Semaphore, Worker, resources_of};
 use crate::pool::Pool;
 use crate::submission::{SUBMIT_BOUNDED, submit_bounded};
 use crate::values::{
@@ -103,18 +103,11 @@ pub struct Builder {
     /// Makes the observer, if needed: a program that observes no pool does not contain the observer.
     pub(crate) make_observer: Option<MakeObserver>,
     /// The limit of queued jobs; `None` for no limit.
-    capacity: Option<Capacity>,
+    capacity: Option<usize>,
 }
 
 /// Makes the observer of a pool with this name and key.
 type MakeObserver = fn(Settings, Arc<str>, Key) -> Arc<Observer>;
-
-/// The limit of queued jobs, and the function that enforces it: a program without a bounded pool does not contain
-/// this code.
-struct Capacity {
-    jobs: usize,
-    limit: fn(usize) -> Bound,
-}
 
 impl Default for Builder {
     fn default() -> Self {
@@ -272,7 +265,7 @@ impl Builder {
     #[doc(alias = "queue_size")]
     pub fn capacity(mut self, jobs: usize) -> Self {
         SUBMIT_BOUNDED.get_or_init(|| submit_bounded);
-        self.capacity = Some(Capacity { jobs, limit: Bound::new });
+        self.capacity = Some(jobs);
         self
     }
 
@@ -477,8 +470,8 @@ impl Builder {
         let key = Key::new::<Child>(self.capacity.is_some(), self.make_observer.is_some())?;
         let make = |make: MakeObserver| make(self.observe, self.config.pool_name(), key);
         self.config.observer = self.make_observer.map(make);
-        let bound = self.capacity.map(|capacity| (capacity.limit)(capacity.jobs));
-        let core = Core::new(key, *self.config, bound, Worker::live, resources_of);
+        let permits = self.capacity.map(Semaphore::new);
+        let core = Core::new(key, *self.config, permits, Worker::live, resources_of);
         let Config { observer, inherited, .. } = &*core.config;
         let start = |observer: &Arc<Observer>| observer.start_detector(inherited.clone());
         let detector = observer.as_ref().map_or(Ok(()), start);
@@ -509,7 +502,7 @@ impl Builder {
         if self.config.fairness == Fairness::Every(0) {
             return refuse("a worker must run at least 1 job between two looks elsewhere".into());
         }
-        if self.capacity.as_ref().is_some_and(|capacity| capacity.jobs == 0) {
+        if self.capacity == Some(0) {
             return refuse("the capacity of a pool's queue must be at least 1".into());
         }
         // Half the address space: no system gives more, and std's rounding up must not overflow.

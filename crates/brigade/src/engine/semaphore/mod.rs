@@ -3,29 +3,29 @@
 //! Each queued job holds a [`Permit`], released when dropped: when the job starts, and when it is cancelled, evicted or
 //! discarded, on any thread. So the engine counts nothing, and the count is exact wherever a job is queued. The permit
 //! of a future is in its queued job. If the future's handle cancels it there, the permit is given back immediately, and
-//! left when the job is dropped.
+//! left when the job is dropped. The semaphore must not know jobs.
 //!
 //! **Waiter rule.** The state holds the number of permits in use, and whether there are [`Waiters`]. A thread or task
 //! that must wait registers first, and then tries once more; a released permit wakes the first waiter, if there is one.
 //! Both change the same atomic state, so either the waiter sees the permit or the releasing thread sees the waiter. A
 //! waiter that leaves, with or without a permit, wakes the next waiter if there is a permit, for which the leaving
 //! waiter may have been woken.
+//!
+//! Not the crate `event-listener`: it wakes waiters, and so runs user code, under an internal lock.
 
 #[cfg(all(test, brigade_loom))]
 mod loom_tests;
-mod waiters;
 
 use core::cell::Cell;
-use core::ptr;
+use core::{mem, ptr};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::task::{Wake, Waker};
 use std::time::{Duration, Instant};
 
 use brigade_sync::atomic::{AtomicU64, Ordering};
 use brigade_sync::{Mutex, Parker, fork, time};
-
-pub(crate) use waiters::Waiter;
-use waiters::Waiters;
+use brigade_task::{contain, drop_contained};
 
 /// Set while there are waiters. The bits below count the permits in use.
 const WAITERS: u64 = 1 << 63;
@@ -44,6 +44,22 @@ pub(crate) struct Semaphore {
 brigade_sync::unmodelled::thread_local! {
     /// The address of the semaphore to which this thread last gave back a permit.
     static GIVEN_BACK: Cell<usize> = const { Cell::new(0) };
+}
+
+/// The waiters of one semaphore, in order of arrival.
+#[derive(Default)]
+struct Waiters {
+    /// By number.
+    entries: BTreeMap<u64, Waker>,
+    /// The last number in use.
+    last: u64,
+}
+
+/// A waiter before, during and after the wait; dropping it ends the wait.
+pub(crate) struct Waiter {
+    semaphore: Arc<Semaphore>,
+    /// The waiter's number, once registered.
+    number: Option<u64>,
 }
 
 /// The right to be queued; released when dropped.
@@ -111,10 +127,7 @@ impl Semaphore {
         // child the lock may be held forever, by a thread missing there.
         if self.is_here() {
             let _ = GIVEN_BACK.try_with(|last| last.set(self.address()));
-            let state = self.state.fetch_sub(1, Ordering::Relaxed) - 1;
-            if state & WAITERS != 0 && self.is_available(state) {
-                self.wake_first();
-            }
+            self.pass_on(self.state.fetch_sub(1, Ordering::Relaxed) - 1);
         }
     }
 
@@ -163,12 +176,8 @@ impl Semaphore {
 
     /// Wakes all waiters, because they will get no permit.
     pub(crate) fn wake_all(&self) {
-        self.change_waiters(Waiters::remove_all).into_values().for_each(waiters::wake);
-    }
-
-    /// Removes the first waiter and wakes it.
-    fn wake_first(&self) {
-        self.change_waiters(Waiters::remove_first).into_iter().for_each(waiters::wake);
+        let all = self.change_waiters(|waiters| mem::take(&mut waiters.entries));
+        all.into_values().for_each(wake);
     }
 
     /// Changes the waiters, and updates their bit in the state.
@@ -176,7 +185,7 @@ impl Semaphore {
         let mut waiters = self.waiters.lock();
         let result = change(&mut waiters);
         // Ordering: Relaxed, as in the drop of a permit: a thread that sees the bit takes the lock next.
-        if waiters.is_empty() {
+        if waiters.entries.is_empty() {
             self.state.fetch_and(!WAITERS, Ordering::Relaxed);
         } else {
             self.state.fetch_or(WAITERS, Ordering::Relaxed);
@@ -184,14 +193,52 @@ impl Semaphore {
         result
     }
 
-    /// Wakes the first waiter if there is a permit for it.
-    fn pass_on(&self) {
-        // Ordering: Relaxed: the caller has just held the lock, so it sees the permit for which it was woken.
-        let state = self.state.load(Ordering::Relaxed);
+    /// Wakes the first waiter if this state has a permit for it.
+    fn pass_on(&self, state: u64) {
         if state & WAITERS != 0 && self.is_available(state) {
-            self.wake_first();
+            let first = self.change_waiters(|waiters| waiters.entries.pop_first());
+            first.into_iter().for_each(|(_, waker)| wake(waker));
         }
     }
+}
+
+impl Waiter {
+    /// Makes a waiter that is not registered yet.
+    pub(crate) fn new(semaphore: Arc<Semaphore>) -> Self {
+        Self { semaphore, number: None }
+    }
+
+    /// Registers a waker, to be woken when there may be a permit. A waiter woken in vain gets its former place again,
+    /// before all later waiters.
+    ///
+    /// The caller must try to take a permit before it waits (Waiter rule).
+    pub(crate) fn register(&mut self, waker: &Waker) {
+        // The clone runs user code, as does the drop of the former waker: both are outside the lock.
+        let waker = waker.clone();
+        let former = self.semaphore.change_waiters(|waiters| {
+            let number = *self.number.get_or_insert_with(|| {
+                waiters.last += 1;
+                waiters.last
+            });
+            waiters.entries.insert(number, waker)
+        });
+        drop_contained(former);
+    }
+}
+
+impl Drop for Waiter {
+    fn drop(&mut self) {
+        let Some(number) = self.number.filter(|_| self.semaphore.is_here()) else { return };
+        let former = self.semaphore.change_waiters(|waiters| waiters.entries.remove(&number));
+        drop_contained(former);
+        // Ordering: Relaxed: this thread has just held the lock, so it sees the permit for which it was woken.
+        self.semaphore.pass_on(self.semaphore.state.load(Ordering::Relaxed));
+    }
+}
+
+/// Wakes a waiter, and contains a panic of the waker.
+fn wake(waker: Waker) {
+    contain(|| waker.wake());
 }
 
 #[cfg(all(test, not(brigade_loom)))]
