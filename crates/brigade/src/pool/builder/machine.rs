@@ -4,56 +4,55 @@
 
 use std::io;
 
-use brigade_machine::{Cpus, Neighbours, Pins, Topology, Victims};
+use brigade_machine::{Cpus, Topology, Victims};
 use brigade_sync::thread::{on_another, set_nice};
 
 use crate::values::Config;
 
-/// The settings outside of the configuration.
+/// The settings outside of the configuration, in the order in which they complete it.
 #[derive(Default)]
 pub(crate) struct Machine {
-    /// Why the threads can't be pinned as requested.
-    unpinned: Option<io::Error>,
-    /// Why the threads can't have the requested nice value.
-    not_nice: Option<io::Error>,
-    /// The order in which workers try their peers, and the function that resolves it.
-    victims: Option<(Victims, Resolve)>,
+    pins: Option<Resolve>,
+    nice: Option<Resolve>,
+    /// After the pins, which tell the distances of the workers.
+    victims: Option<Resolve>,
 }
 
-/// Finds the peers of each worker by the pins, or returns the reason why it can't.
-type Resolve = fn(&Victims, &Pins) -> Result<Neighbours, String>;
+/// Completes the configuration by a setting, or returns the reason why it can't.
+type Resolve = Box<dyn FnOnce(&mut Config) -> io::Result<()> + Send + Sync>;
 
 impl Machine {
     /// Pins the threads of a pool.
-    pub(crate) fn pin(&mut self, config: &mut Config, cpus: &Cpus) {
-        match cpus.resolve() {
-            Ok(pins) => (config.pins, self.unpinned) = (pins, None),
-            Err(error) => self.unpinned = Some(error),
-        }
+    pub(crate) fn pin(&mut self, cpus: Cpus) {
+        self.pins = Some(Box::new(move |config| {
+            config.pins = cpus.resolve()?;
+            Ok(())
+        }));
     }
 
     /// Sets the nice value of the threads.
-    pub(crate) fn nice(&mut self, config: &mut Config, nice: i32) {
-        let range = -20..=19;
-        // The system would take the nearest value in the range.
-        if !range.contains(&nice) {
-            let reason =
-                format!("a nice value is {} to {}, not {nice}", range.start(), range.end());
-            self.not_nice = Some(io::Error::new(io::ErrorKind::InvalidInput, reason));
-            return;
-        }
-        // An unprivileged thread can't undo the change, so a separate thread tries it.
-        let tried = on_another(move || set_nice(nice)).and_then(|tried| tried);
-        (config.nice, self.not_nice) = (Some(nice), tried.err());
+    pub(crate) fn nice(&mut self, nice: i32) {
+        self.nice = Some(Box::new(move |config| {
+            let range = -20..=19;
+            // The system would take the nearest value in the range.
+            if !range.contains(&nice) {
+                let (least, most) = range.into_inner();
+                return Err(invalid(format!("a nice value is {least} to {most}, not {nice}")));
+            }
+            config.nice = Some(nice);
+            // An unprivileged thread can't undo the change, so a separate thread tries it.
+            on_another(move || set_nice(nice))?
+        }));
     }
 
-    /// Orders the peers of each worker, once the pins are known.
+    /// Orders the peers of each worker.
     pub(crate) fn order(&mut self, victims: Victims) {
-        let resolve = |victims: &Victims, pins: &Pins| {
+        self.victims = Some(Box::new(move |config| {
             // Reading the topology takes a while.
-            victims.resolve(pins, &Topology::of_this_machine())
-        };
-        self.victims = Some((victims, resolve));
+            let resolved = victims.resolve(&config.pins, &Topology::of_this_machine());
+            config.neighbours = resolved.map_err(invalid)?;
+            Ok(())
+        }));
     }
 
     /// Completes the configuration.
@@ -61,13 +60,11 @@ impl Machine {
     /// # Errors
     /// If the machine, or the system, can't satisfy a setting.
     pub(crate) fn resolve(&mut self, config: &mut Config) -> io::Result<()> {
-        if let Some(error) = self.unpinned.take().or_else(|| self.not_nice.take()) {
-            return Err(error);
-        }
-        if let Some((victims, resolve)) = &self.victims {
-            config.neighbours = resolve(victims, &config.pins)
-                .map_err(|reason| io::Error::new(io::ErrorKind::InvalidInput, reason))?;
-        }
-        Ok(())
+        let Self { pins, nice, victims } = core::mem::take(self);
+        [pins, nice, victims].into_iter().flatten().try_for_each(|resolve| resolve(config))
     }
+}
+
+fn invalid(reason: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, reason)
 }

@@ -41,8 +41,8 @@ impl Builder {
     ///
     /// A pin belongs to the index of a worker, so the replacement of an ended thread has the same pin. Threads
     /// beyond [`Cpus::each`] and [`Cpus::cores`], including [spare threads](Self::spare_threads), run anywhere. The
-    /// thread that calls this must be allowed to run on the CPUs, or be a worker of a pool whose builder was allowed
-    /// to. Linux only; elsewhere [`build`](Self::build) returns an error, as it does for a list without a CPU.
+    /// thread that builds the pool must be allowed to run on the CPUs, or be a worker of a pool whose builder was
+    /// allowed to. Linux only; elsewhere [`build`](Self::build) returns an error, as it does for a list without a CPU.
     ///
     /// A pinned thread waits for its CPU even if other CPUs are idle. So don't pin two pools to the same CPUs.
     ///
@@ -59,7 +59,7 @@ impl Builder {
     #[doc(alias = "affinity")]
     #[doc(alias = "with_affinity")]
     pub fn pin(mut self, cpus: impl Into<Cpus>) -> Self {
-        self.machine.pin(&mut self.config, &cpus.into());
+        self.machine.pin(cpus.into());
         self
     }
 
@@ -99,7 +99,7 @@ impl Builder {
     /// background work. Other values are an error of [`build`](Self::build). Default: the value of the thread that
     /// builds the pool.
     ///
-    /// Values below the calling thread's value need a privilege; without it, [`build`](Self::build) returns an error
+    /// Values below that thread's value need a privilege; without it, [`build`](Self::build) returns an error
     /// of the kind [`PermissionDenied`](std::io::ErrorKind::PermissionDenied). Linux only: on other systems a thread
     /// has no separate nice value, and `build` returns an error.
     ///
@@ -112,7 +112,7 @@ impl Builder {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn nice(mut self, nice: i32) -> Self {
-        self.machine.nice(&mut self.config, nice);
+        self.machine.nice(nice);
         self
     }
 }
