@@ -1,7 +1,6 @@
 //! The CPUs that workers are pinned to.
 
 use std::io;
-use std::ops::Range;
 use std::sync::Arc;
 
 use brigade_sync::affinity::{CpuSet, ThreadRef};
@@ -11,7 +10,7 @@ use crate::topology::siblings;
 
 /// The CPUs that the workers of a pool run on; see `Builder::pin` of brigade.
 ///
-/// CPUs have the numbers that the operating system gives them, from 0. An array, a `Vec` or a range of numbers is
+/// CPUs have the numbers that the operating system gives them, from 0. An array, a `Vec`, a range or another iterator of numbers is
 /// [`each`](Self::each) of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cpus(Choice);
@@ -121,20 +120,8 @@ impl Cpus {
     }
 }
 
-impl<const N: usize> From<[usize; N]> for Cpus {
-    fn from(cpus: [usize; N]) -> Self {
-        Self::each(cpus)
-    }
-}
-
-impl From<Vec<usize>> for Cpus {
-    fn from(cpus: Vec<usize>) -> Self {
-        Self::each(cpus)
-    }
-}
-
-impl From<Range<usize>> for Cpus {
-    fn from(cpus: Range<usize>) -> Self {
+impl<I: IntoIterator<Item = usize>> From<I> for Cpus {
+    fn from(cpus: I) -> Self {
         Self::each(cpus)
     }
 }
@@ -166,6 +153,8 @@ impl Pins {
 
 #[cfg(all(test, target_os = "linux", not(brigade_loom)))]
 pub(crate) mod tests {
+    use std::ops::Range;
+
     use super::*;
 
     /// The pins of workers on these CPUs, of a machine that has them.
