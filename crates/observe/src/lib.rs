@@ -42,7 +42,8 @@
 //! ```text
 //! spans   watch
 //! observer
-//! dump   stall
+//! stall
+//! dump
 //! record
 //! job   outcome   times
 //! ```

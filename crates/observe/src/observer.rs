@@ -14,7 +14,7 @@ use crate::dump::JobDump;
 use crate::job::{Job, Span};
 use crate::outcome::Outcome;
 use crate::record::Record;
-use crate::stall::{Detector, Looks, Stall};
+use crate::stall::{Detector, Stall};
 #[cfg(feature = "histograms")]
 use crate::times::Histograms;
 
@@ -199,7 +199,7 @@ impl Observer {
     /// The main function of the thread that looks for stalls.
     fn detect(&self, after: Duration, hook: &StallHook) {
         let mut at = time::now();
-        while self.detector.sleep_until(at) == Looks::Again {
+        while !self.detector.ends_by(at) {
             let now = time::now();
             let (mut next, mut stalls) = (now.checked_add(after), Vec::new());
             let mut look = |index, record: &Record| {

@@ -10,8 +10,9 @@ use std::time::Instant;
 use brigade_machine::ThreadState;
 use brigade_sync::thread::{self, Thread};
 use brigade_sync::time;
-use brigade_sync::{Condvar, Mutex};
+use brigade_sync::{Mutex, Parker};
 
+use crate::dump::JobDump;
 use crate::record::Stretch;
 
 /// A job that has run for longer than the pool's limit; see `Builder::on_stall` of brigade.
@@ -38,16 +39,8 @@ pub struct Stall {
 
 impl Stall {
     pub(crate) fn new(pool: Arc<str>, worker: Option<usize>, stretch: &Stretch) -> Self {
-        let Stretch { job, since, thread, .. } = stretch;
-        Self {
-            pool,
-            name: job.name.clone(),
-            place: job.place,
-            ran: time::since(*since),
-            worker,
-            thread: thread.name.clone(),
-            state: thread.state(),
-        }
+        let JobDump { name, place, ran, thread, state } = JobDump::new(stretch);
+        Self { pool, name, place, ran, worker, thread, state }
     }
 }
 
@@ -73,55 +66,29 @@ impl fmt::Display for Stall {
 /// The thread of a pool that looks for stalls.
 #[derive(Default)]
 pub(crate) struct Detector {
-    state: Mutex<State>,
-    /// Notified when it must end.
-    ends: Condvar,
-}
-
-#[derive(Default)]
-struct State {
-    thread: Option<Thread>,
-    must_end: bool,
-}
-
-/// Whether the thread looks again.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Looks {
-    Again,
-    NoMore,
+    thread: Mutex<Option<Thread>>,
+    /// Has a token when the thread must end.
+    ends: Parker,
 }
 
 impl Detector {
     /// Notes that this is the thread.
     pub(crate) fn set_thread(&self, thread: Thread) {
-        self.state.lock().thread = Some(thread);
+        *self.thread.lock() = Some(thread);
     }
 
-    /// Sleeps until then, or until it must end.
-    pub(crate) fn sleep_until(&self, at: Instant) -> Looks {
-        let mut state = self.state.lock();
-        loop {
-            let left = time::until(at);
-            if state.must_end {
-                return Looks::NoMore;
-            }
-            if left.is_zero() {
-                return Looks::Again;
-            }
-            state = self.ends.wait(state, Some(left));
-        }
+    /// Sleeps until then (`false`), or until the thread must end (`true`).
+    pub(crate) fn ends_by(&self, at: Instant) -> bool {
+        self.ends.park(Some(time::until(at)))
     }
 
     /// Ends the thread and waits for it until the deadline at most, unless the caller is that thread; returns whether it has ended.
     pub(crate) fn end(&self, deadline: Option<Instant>) -> bool {
-        let mut state = self.state.lock();
-        state.must_end = true;
-        let thread = state.thread.take();
-        drop(state);
-        self.ends.notify_all();
+        self.ends.unpark();
+        let thread = self.thread.lock().take();
         let other = thread.filter(|thread| thread.id() != Some(thread::current_id()));
         let Some(Err(late)) = other.map(|thread| thread.join_until(deadline)) else { return true };
-        self.state.lock().thread = Some(late);
+        self.set_thread(late);
         false
     }
 }
