@@ -3,6 +3,9 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::panic::Location;
+use std::sync::Arc;
+
+use brigade_machine::ThreadInfo;
 
 /// What a thread does for some time, or at one moment.
 #[derive(Clone, Debug)]
@@ -21,6 +24,8 @@ pub enum What {
         worker: usize,
         /// The number of the wake-up.
         number: u64,
+        /// The thread, if it is not one of the pool's.
+        by: Option<Arc<ThreadInfo>>,
     },
     /// Has taken jobs or forks from another worker; none of them runs yet.
     Stolen {

@@ -1,7 +1,7 @@
 //! What one thread did while its pool was traced. `README.md` beside this file has the design.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::panic::Location;
 use std::sync::Arc;
 use std::time::Instant;
@@ -22,7 +22,7 @@ struct Open {
     is_inside: bool,
 }
 
-/// What one worker did. Only that worker writes, until a trace ends.
+/// What one worker did, or all threads that are not the pool's. Only they write, until a trace ends.
 #[derive(Default)]
 pub struct Track {
     state: Mutex<State>,
@@ -58,14 +58,6 @@ impl State {
     }
 }
 
-/// What threads do that are not the pool's: they wake workers. There may be any number of them, so they share one limit.
-#[derive(Default)]
-struct Outside {
-    session: u64,
-    kept: VecDeque<(Arc<ThreadInfo>, Event)>,
-    lost: u64,
-}
-
 /// The traces of one pool.
 pub struct Tracer {
     /// The process that the pool belongs to.
@@ -81,7 +73,8 @@ pub struct Tracer {
     last: Mutex<(u64, bool)>,
     /// The number of the last wake-up.
     wakes: AtomicU64,
-    outside: Mutex<Outside>,
+    /// What threads do that are not the pool's: they wake workers. There may be any number of them, so they share one limit.
+    outside: Track,
 }
 
 /// A trace that has been begun.
@@ -113,7 +106,7 @@ impl Tracer {
             session: AtomicU64::new(0),
             last: Mutex::default(),
             wakes: AtomicU64::new(0),
-            outside: Mutex::default(),
+            outside: Track::default(),
         }
     }
 
@@ -160,38 +153,36 @@ impl Tracer {
         until: u64,
         workers: impl Iterator<Item = Worker<'a>>,
     ) -> (u64, Vec<Traced>) {
-        let mut all = Vec::new();
-        for Worker { index, track, now, runs } in workers {
-            let mut state = track.state.lock();
-            let mut taken = if state.session == session.number {
-                core::mem::take(&mut *state)
-            } else {
-                State::default()
-            };
-            drop(state);
+        let take = |track: &Track| {
+            let mut taken = core::mem::take(&mut *track.state.lock());
+            if taken.session != session.number {
+                taken = State::default();
+            }
             // All of it, so that what has not ended is there even if there is no room.
             taken.close(0, until, usize::MAX);
+            taken
+        };
+        let mut all = Vec::new();
+        for Worker { index, track, now, runs } in workers {
+            let State { thread, events, .. } = take(track);
             let runs = runs.map(|(label, since)| (label, self.since_origin(since)));
-            let State { thread, events, .. } = taken;
             all.extend(Traced::of_worker(index, thread, events, (session.from, until), now, runs));
         }
-        let outside = core::mem::take(&mut *self.outside.lock());
-        if outside.session == session.number {
-            let Outside { kept, lost, .. } = outside;
-            let mut threads: Vec<(Arc<ThreadInfo>, Vec<Event>)> = Vec::new();
-            let mut indices = HashMap::new();
-            for (thread, event) in kept {
-                let index = *indices.entry(Arc::as_ptr(&thread)).or_insert(threads.len());
-                if index == threads.len() {
-                    threads.push((thread, Vec::new()));
-                }
-                threads[index].1.push(event);
+        let Events { kept, lost } = take(&self.outside).events;
+        let mut threads: Vec<(Arc<ThreadInfo>, Vec<Event>)> = Vec::new();
+        let mut indices = HashMap::new();
+        for event in kept {
+            let What::Wake { by: Some(thread), .. } = &event.what else { continue };
+            let index = *indices.entry(Arc::as_ptr(thread)).or_insert(threads.len());
+            if index == threads.len() {
+                threads.push((thread.clone(), Vec::new()));
             }
-            let traced = threads.into_iter();
-            all.extend(traced.map(|(thread, events)| Traced::of_thread(&thread, events)));
-            if lost > 0 {
-                all.push(Traced::of_others(lost));
-            }
+            threads[index].1.push(event);
+        }
+        let traced = threads.into_iter();
+        all.extend(traced.map(|(thread, events)| Traced::of_thread(&thread, events)));
+        if lost > 0 {
+            all.push(Traced::of_others(lost));
         }
         all.iter_mut().for_each(|traced| traced.cut(session.from, until));
         self.last.lock().1 = false;
@@ -215,30 +206,12 @@ impl Tracer {
     /// Records the wake-up, after the token has been set.
     pub fn end_wake(&self, waker: Option<&Track>, wake: Wake) {
         let Wake { from, worker, number } = wake;
-        let what = What::Wake { worker, number };
-        if let Some(track) = waker {
-            let pen = self.pen(track, false);
-            let event = |until| Event { from, until, what, is_inside: false };
-            pen.record(|state, until| state.events.push(event(until), self.limit));
-            return;
-        }
-        let until = self.now();
         // Before the lock: it may read files.
-        let thread = ThreadInfo::current();
-        let mut outside = self.outside.lock();
-        let session = self.session.load(Ordering::Relaxed);
-        if session == 0 {
-            return;
-        }
-        if outside.session != session {
-            *outside = Outside { session, ..Outside::default() };
-        }
-        if outside.kept.len() == self.limit {
-            outside.kept.pop_front();
-            outside.lost += 1;
-        }
-        let event = Event { from, until, what, is_inside: false };
-        outside.kept.push_back((thread, event));
+        let by = waker.is_none().then(ThreadInfo::current);
+        let what = What::Wake { worker, number, by };
+        let event = |until| Event { from, until, what, is_inside: false };
+        let pen = self.pen(waker.unwrap_or(&self.outside), false);
+        pen.record(|state, until| state.events.push(event(until), self.limit));
     }
 }
 
@@ -371,23 +344,12 @@ impl<'a> Pen<'a> {
         });
     }
 
-    /// It looks for a job, if it does not do so already.
-    pub fn search(self) {
+    /// It looks for a job, if it does not do so already: as a worker that was only about to sleep still does.
+    pub fn search(self, since: Since) {
         self.record(|state, from| {
             if !matches!(state.open.last(), Some(Open { what: What::Search(_), .. })) {
                 state.close_state(from, self.tracer.limit);
-                state.open.push(self.open(from, What::Search(Since::Running)));
-            }
-        });
-    }
-
-    /// It has stopped sleeping, as it has seen something to do.
-    pub fn withdraw(self) {
-        self.record(|state, from| {
-            // If it was only about to sleep, it still searches.
-            if !matches!(state.open.last(), Some(Open { what: What::Search(_), .. })) {
-                state.close_state(from, self.tracer.limit);
-                state.open.push(self.open(from, What::Search(Since::Parked(0))));
+                state.open.push(self.open(from, What::Search(since)));
             }
         });
     }

@@ -147,11 +147,11 @@ fn write(pen: Pen<'_>, event: Event) {
             Role::Spare => "in place of a blocked one",
         })),
         Event::Ends => pen.note(What::Ends),
-        Event::Searches => pen.search(),
+        Event::Searches => pen.search(Since::Running),
         Event::HasSearched => pen.end_state(),
         Event::Sleeps(holds_driver) => pen.park(shown(holds_driver), Since::Running),
         Event::HoldsDriver => pen.park(shown(true), Since::Parked(0)),
-        Event::Withdraws => pen.withdraw(),
+        Event::Withdraws => pen.search(Since::Parked(0)),
         Event::IsWoken => pen.woken(),
         Event::Steals { from, jobs, are_forks } => {
             pen.note(What::Stolen { from, jobs, are_forks });
