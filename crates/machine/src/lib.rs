@@ -18,5 +18,5 @@ mod victims;
 
 pub use cpus::{Cpus, Pins};
 pub use thread::{ThreadInfo, ThreadState};
-pub use topology::{Nodes, Topology};
+pub use topology::Topology;
 pub use victims::{Neighbours, Rings, Victims};

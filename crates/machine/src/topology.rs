@@ -54,13 +54,6 @@ impl Topology {
         self.nodes.values().position(|node| node.cpus.contains(&cpu)).unwrap_or(0)
     }
 
-    /// The memory node of each CPU; `None` if there is one node.
-    pub fn memory_nodes(&self) -> Option<Nodes> {
-        let last = self.nodes.values().flat_map(|node| &node.cpus).max()?;
-        let of_cpu = (0..=*last).map(|cpu| self.node_of(cpu)).collect();
-        (self.nodes.len() > 1).then_some(Nodes { of_cpu, count: self.nodes.len() })
-    }
-
     /// The distance of two CPUs: the smaller, the nearer.
     pub fn distance(&self, one: usize, other: usize) -> u32 {
         if one == other || self.shares(one, other, Path::new("topology/thread_siblings_list")) {
@@ -98,25 +91,6 @@ impl Topology {
 
     fn cpu(&self, cpu: usize) -> PathBuf {
         self.system.join(format!("cpu/cpu{cpu}"))
-    }
-}
-
-/// The memory nodes of a machine that has several.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Nodes {
-    of_cpu: Vec<usize>,
-    count: usize,
-}
-
-impl Nodes {
-    /// The number of nodes, rounded up to a power of two.
-    pub fn groups(&self) -> usize {
-        self.count.next_power_of_two()
-    }
-
-    /// The node of a CPU, from 0.
-    pub fn of_cpu(&self, cpu: usize) -> usize {
-        self.of_cpu.get(cpu).copied().unwrap_or(0)
     }
 }
 
@@ -175,11 +149,6 @@ pub(crate) mod tests {
         assert_eq!(distances(0), [0, 0, 2, 2, 24, 24, 24, 24]);
         assert_eq!(distances(5), [24, 24, 24, 24, 0, 0, 1, 1]);
         assert!((0..8).map(|cpu| topology.node_of(cpu)).eq([0, 0, 0, 0, 1, 1, 1, 1]));
-        let nodes = topology.memory_nodes().unwrap();
-        assert_eq!(
-            (nodes.groups(), nodes.of_cpu(3), nodes.of_cpu(4), nodes.of_cpu(99)),
-            (2, 0, 1, 0)
-        );
     }
 
     #[test]
@@ -187,7 +156,7 @@ pub(crate) mod tests {
         let folder = tempfile::tempdir().unwrap();
         let topology = Topology::read(folder.path());
         assert_eq!((topology.distance(0, 0), topology.distance(0, 1)), (CORE, NODE));
-        assert_eq!((topology.node_of(7), topology.memory_nodes()), (0, None));
+        assert_eq!(topology.node_of(7), 0);
     }
 
     #[test]

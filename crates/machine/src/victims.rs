@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::cpus::Pins;
-use crate::topology::{Nodes, Topology};
+use crate::topology::Topology;
 
 /// Which of its peers an idle worker tries to steal from first; see `Builder::victims` of brigade.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,8 +26,6 @@ pub enum Victims {
 pub struct Neighbours {
     /// For each worker the peers that are equally near, nearest first.
     rings: Arc<[Vec<Box<[usize]>>]>,
-    /// The memory nodes, if there are several, and that of each worker.
-    nodes: Option<Arc<(Nodes, Vec<usize>)>>,
 }
 
 /// The peers of one worker.
@@ -57,7 +55,6 @@ impl Victims {
     /// # Errors
     /// If the order can't be made; what to do.
     pub fn resolve(&self, pins: &Pins, topology: &Topology) -> Result<Neighbours, String> {
-        let mut nodes = None;
         let table = match self {
             Self::Random => return Ok(Neighbours::default()),
             Self::Nearest => {
@@ -67,10 +64,6 @@ impl Victims {
                         `pin(Cpus::cores())`, or take `Victims::ByTable`"
                         .into());
                 }
-                nodes = topology.memory_nodes().map(|nodes| {
-                    let of_workers = cpus.iter().map(|&cpu| nodes.of_cpu(cpu)).collect();
-                    Arc::new((nodes, of_workers))
-                });
                 let row =
                     |&one: &usize| cpus.iter().map(|&to| topology.distance(one, to)).collect();
                 cpus.iter().map(row).collect()
@@ -84,7 +77,7 @@ impl Victims {
                 table[row].len()
             ));
         }
-        Ok(Neighbours { nodes, ..Neighbours::of(&table) })
+        Ok(Neighbours::of(&table))
     }
 }
 
@@ -95,18 +88,8 @@ impl Neighbours {
         // Nothing is to be paid where it makes no difference.
         match rings.iter().all(|rings| rings.len() <= 1) {
             true => Self::default(),
-            false => Self { rings: rings.into(), nodes: None },
+            false => Self { rings: rings.into() },
         }
-    }
-
-    /// The memory nodes of the machine, if it has several and this pool minds them.
-    pub fn nodes(&self) -> Option<&Nodes> {
-        self.nodes.as_deref().map(|(nodes, _)| nodes)
-    }
-
-    /// The memory node of a worker, if it has a place there.
-    pub fn node_of(&self, index: usize) -> Option<usize> {
-        self.nodes.as_deref().and_then(|(_, of_workers)| of_workers.get(index).copied())
     }
 
     /// The peers of a worker; none if it has no place.
@@ -170,7 +153,5 @@ mod tests {
         let neighbours = Victims::Nearest.resolve(&pins, &topology).unwrap();
         assert_eq!(near(&neighbours, 0), [vec![4], vec![1], vec![2, 3]]);
         assert_eq!(near(&neighbours, 2), [vec![3], vec![0, 1, 4]]);
-        let nodes = (0..6).map(|index| neighbours.node_of(index));
-        assert!(nodes.eq([Some(0), Some(0), Some(1), Some(1), Some(0), None]));
     }
 }

@@ -34,21 +34,7 @@ pub struct ShardedInjector<T> {
 #[derive(Debug)]
 pub struct Cursor {
     last: Cell<usize>,
-    near: Option<Near>,
 }
-
-/// The shards that a consumer looks at first.
-#[derive(Debug)]
-struct Near {
-    group: usize,
-    /// A power of two.
-    groups: usize,
-    /// Searches until the next one that prefers none.
-    left: Cell<u32>,
-}
-
-/// One in so many searches of a consumer with a group prefers none, so that no shard waits for as long as the group has items.
-const IMPARTIAL: u32 = 16;
 
 impl Default for Cursor {
     fn default() -> Self {
@@ -61,31 +47,7 @@ impl Cursor {
     ///
     /// Consumers that start at different shards contend less.
     pub fn at(shard: usize) -> Self {
-        Self { last: Cell::new(shard), near: None }
-    }
-
-    /// Creates a cursor of a consumer that takes from one group of shards first: from those whose number has the remainder `group`
-    /// when it is divided by `groups`. For producers and consumers that are near each other, such as those of one memory node.
-    ///
-    /// `groups` is rounded up to a power of two. One search in 16 prefers no shard.
-    ///
-    /// ```
-    /// use brigade_queue::{Cursor, ShardedInjector};
-    /// let injector = ShardedInjector::new(4);
-    /// for number in 0..4 {
-    ///     injector.shard(number).push(number)?;
-    /// }
-    /// let of_the_odd_ones = Cursor::near(1, 2);
-    /// let mut first = [(); 2].map(|()| injector.pop(&of_the_odd_ones));
-    /// first.sort_unstable();
-    /// assert_eq!(first, [Some(1), Some(3)]);
-    /// assert_eq!(injector.len(), 2);
-    /// # Ok::<(), usize>(())
-    /// ```
-    pub fn near(group: usize, groups: usize) -> Self {
-        let groups = groups.max(1).next_power_of_two();
-        let near = Near { group, groups, left: Cell::new(IMPARTIAL) };
-        Self { last: Cell::new(group), near: Some(near) }
+        Self { last: Cell::new(shard) }
     }
 }
 
@@ -127,9 +89,6 @@ impl<T> ShardedInjector<T> {
         cursor: &Cursor,
         mut take: impl FnMut(&Injector<T>) -> Option<R>,
     ) -> Option<R> {
-        if let Some(near) = &cursor.near {
-            return self.take_near(cursor, near, &mut take);
-        }
         let mask = self.shards.len() - 1;
         let last = cursor.last.get();
         // A loop and not `find_map`, whose closure may be compiled as a function of its own: workers look here often.
@@ -141,34 +100,6 @@ impl<T> ShardedInjector<T> {
             }
         }
         None
-    }
-
-    /// The same for a consumer that has a group.
-    #[inline(never)]
-    fn take_near<R>(
-        &self,
-        cursor: &Cursor,
-        near: &Near,
-        take: &mut dyn FnMut(&Injector<T>) -> Option<R>,
-    ) -> Option<R> {
-        let (mask, last) = (self.shards.len() - 1, cursor.last.get());
-        let left = near.left.get() - 1;
-        near.left.set(if left == 0 { IMPARTIAL } else { left });
-        // There may be fewer shards than groups.
-        let group_mask = (near.groups - 1) & mask;
-        let is_near = |at: usize| (at ^ near.group) & group_mask == 0;
-        let all = (1..=self.shards.len()).map(|step| last.wrapping_add(step) & mask);
-        let mut try_all = |prefers: &dyn Fn(usize) -> bool| {
-            all.clone().filter(|&at| prefers(at)).find_map(|at| {
-                let taken = take(&self.shards[at])?;
-                cursor.last.set(at);
-                Some(taken)
-            })
-        };
-        if left == 0 {
-            return try_all(&|_| true);
-        }
-        try_all(&is_near).or_else(|| try_all(&|at| !is_near(at)))
     }
 
     /// Returns whether each injector was empty, looked at one after the other.

@@ -14,12 +14,9 @@
 use core::cell::Cell;
 use std::collections::VecDeque;
 
-use brigade_machine::Nodes;
 use brigade_queue::{Cursor, Injector, ShardedInjector};
-#[cfg(not(any(brigade_loom, brigade_seeded)))]
-use brigade_sync::affinity::current_cpu;
+use brigade_sync::Mutex;
 use brigade_sync::atomic::{AtomicUsize, Ordering};
-use brigade_sync::{Mutex, OnceLock};
 use brigade_task::{Job, Outcome};
 
 use super::local::Local;
@@ -92,16 +89,10 @@ pub(in crate::engine) fn producer() -> usize {
 #[cold]
 fn new_producer() -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(1);
-    let next = NEXT.fetch_add(1, Ordering::Relaxed);
-    let node = NODES.get().zip(current_cpu());
-    let number = node.map_or(next, |(nodes, cpu)| next * nodes.groups() + nodes.of_cpu(cpu));
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
     PRODUCER.with(|cell| cell.set(number));
     number
 }
-
-/// The memory nodes of this machine, once a pool considers them. From then on, the number of a new producer
-/// also encodes its node at that time; for pools that ignore nodes, this makes no difference.
-static NODES: OnceLock<Nodes> = OnceLock::new();
 
 /// Loom has no static atomics; no model needs a producer.
 #[cfg(brigade_loom)]
@@ -123,16 +114,7 @@ impl Injectors {
             Queueing::Shared => 1,
             Queueing::Stealing => (2 * cpus).min(MAX_SHARDS),
         };
-        if let Some(nodes) = config.neighbours.nodes() {
-            NODES.get_or_init(|| nodes.clone());
-        }
         Self { shards: ShardedInjector::new(shards), front: Front::default() }
-    }
-
-    /// The cursor of a worker, which takes jobs submitted on its own memory node first.
-    pub(in crate::engine) fn cursor(config: &Config, index: usize) -> Cursor {
-        let near = config.neighbours.nodes().zip(config.neighbours.node_of(index));
-        near.map_or(Cursor::at(index), |(nodes, node)| Cursor::near(node, nodes.groups()))
     }
 
     /// The injector of the calling thread.
@@ -303,38 +285,6 @@ mod tests {
 
     fn injectors() -> Injectors {
         Injectors::new(&Config { queueing: Queueing::Shared, ..Config::default() }, 1)
-    }
-
-    /// On a machine with two nodes; a producer's number encodes its node.
-    #[test]
-    #[cfg(target_os = "linux")]
-    fn a_worker_takes_what_its_own_node_has_submitted_first() {
-        let folder = tempfile::tempdir().unwrap();
-        for (path, text) in [("", "0-1"), ("node0", "0-3"), ("node1", "4-7")] {
-            let file = if path.is_empty() { "online" } else { "cpulist" };
-            std::fs::create_dir_all(folder.path().join("node").join(path)).unwrap();
-            std::fs::write(folder.path().join("node").join(path).join(file), text).unwrap();
-        }
-        let here = brigade_sync::affinity::ThreadRef::caller().affinity().unwrap();
-        let pins = brigade_machine::Cpus::from([0, 4]).resolve_among(&here.every()).unwrap();
-        let topology = brigade_machine::Topology::read(folder.path());
-        let neighbours = brigade_machine::Victims::Nearest.resolve(&pins, &topology).unwrap();
-        let config = Config { neighbours, ..Config::default() };
-        for (worker, order) in [(0, [0, 0, 1, 1]), (1, [1, 1, 0, 0])] {
-            let injectors = Injectors::new(&config, 4);
-            for producer in 0..4_usize {
-                assert!(injectors.shards.shard(producer).push(Job::new(|| ())).is_ok());
-            }
-            let cursor = Injectors::cursor(&config, worker);
-            let node_of_next = || {
-                let lengths =
-                    || [0, 1, 2, 3].map(|producer| injectors.shards.shard(producer).len());
-                let before = lengths();
-                injectors.pop(&cursor).unwrap().run();
-                lengths().iter().zip(before).position(|(&now, before)| now < before).unwrap() % 2
-            };
-            assert_eq!([(); 4].map(|()| node_of_next()), order, "worker {worker}");
-        }
     }
 
     #[test]

@@ -167,7 +167,7 @@ impl Worker {
         Self {
             pace: Pace::new(core.config.fairness),
             leftovers: Leftovers::default(),
-            route: Route::new(&core.config, index),
+            route: Route::new(index),
             class: Class::new(core.key),
             me,
             core,

@@ -10,9 +10,8 @@ use super::Worker;
 use super::stalled::PeerLook;
 use crate::engine::idle::Parked;
 use crate::engine::probe::Event;
-use crate::engine::queues::injectors::{BATCH, Injectors, Share};
+use crate::engine::queues::injectors::{BATCH, Share};
 use crate::engine::sleep::backoff::Backoff;
-use crate::values::Config;
 
 /// The most jobs, besides the first, that a worker runs alone if events woke them together.
 const FEW: usize = 16;
@@ -31,10 +30,10 @@ pub(super) struct Route {
 }
 
 impl Route {
-    pub(super) fn new(config: &Config, index: usize) -> Self {
+    pub(super) fn new(index: usize) -> Self {
         // The same seed at every start: a pool's behaviour depends on timing alone.
         let random = RefCell::new(fastrand::Rng::with_seed(index as u64));
-        Self { cursor: Injectors::cursor(config, index), random, look: PeerLook::default() }
+        Self { cursor: Cursor::at(index), random, look: PeerLook::default() }
     }
 
     /// The injector used last.

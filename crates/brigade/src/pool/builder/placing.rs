@@ -66,7 +66,6 @@ impl Builder {
     /// Sets which peers a worker steals from first. Default: [`Victims::Random`].
     ///
     /// On a machine with several memory nodes, or several caches, a job taken from a near peer has its data nearby.
-    /// With [`Victims::Nearest`] a worker also prefers outside jobs submitted by threads of the worker's own node.
     /// On a machine where all CPUs are equally near, this changes nothing and costs nothing.
     ///
     /// ```

@@ -104,35 +104,6 @@ fn batches_take_turns_while_one_shard_is_flooded() {
 }
 
 #[test]
-fn a_consumer_with_a_group_takes_from_it_first_and_from_all_in_the_end() {
-    for (shards, groups) in [(8, 2), (8, 4), (2, 4), (1, 2)] {
-        let injector = ShardedInjector::new(shards);
-        (0..shards).for_each(|shard| injector.shard(shard).push(shard).unwrap());
-        let cursor = Cursor::near(1, groups);
-        let all: Vec<_> = iter::from_fn(|| injector.pop(&cursor)).collect();
-        let step = groups.min(shards);
-        let near = shards.div_ceil(step);
-        let mut first = all[..near].to_vec();
-        first.sort_unstable();
-        assert!(first.into_iter().eq((1 % step..shards).step_by(step)), "{all:?}");
-        assert_eq!(all.len(), shards);
-    }
-}
-
-/// Caught: a group that is never empty, and others that wait forever.
-#[test]
-fn a_flooded_group_delays_the_others_by_some_searches() {
-    let injector = ShardedInjector::new(4);
-    let cursor = Cursor::near(0, 2);
-    for _ in 0..10 {
-        injector.shard(3).push("far").unwrap();
-        (0..100).for_each(|_| injector.shard(2).push("near").unwrap());
-        let turns = iter::from_fn(|| injector.pop(&cursor)).position(|item| item == "far");
-        assert!(turns.is_some_and(|turns| turns < 33), "{turns:?}");
-    }
-}
-
-#[test]
 fn a_producer_that_never_pauses_does_not_delay_the_items_of_others() {
     let _dog = Watchdog::start(30);
     let injector = ShardedInjector::new(2);
