@@ -78,26 +78,6 @@ pub(crate) struct Core {
     pub(super) tracer: brigade_trace::Tracer,
 }
 
-/// A worker whose thread is being started.
-struct WorkerThread {
-    core: Arc<Core>,
-    index: usize,
-    run: fn(Arc<Core>, usize),
-}
-
-impl Launch for WorkerThread {
-    fn run(self: Box<Self>) {
-        (self.run)(self.core, self.index);
-    }
-
-    fn lost(self: Box<Self>) {
-        let shares = self.core.fail(self.index);
-        self.core.start_failed();
-        self.core.cancel_shares(shares);
-        self.core.retry_start();
-    }
-}
-
 impl Drop for Core {
     fn drop(&mut self) {
         // In a forked child the list does not contain the parent's pools.
@@ -125,9 +105,9 @@ impl Core {
         let core = Arc::new_cyclic(|me: &Weak<Self>| {
             let resources = resources(me.clone());
             let me = me.clone();
-            let entry = move |index| -> Box<dyn Launch> {
+            let entry = move |index| -> Launch {
                 let Some(core) = me.upgrade() else { unreachable!("it starts a thread") };
-                Box::new(WorkerThread { core, index, run })
+                Box::new(move |runs| if runs { run(core, index) } else { core.start_lost(index) })
             };
             Self {
                 key,
@@ -342,6 +322,14 @@ impl Core {
             }
         }
         Ok(())
+    }
+
+    /// Removes a worker whose thread will never run.
+    fn start_lost(&self, index: usize) {
+        let shares = self.fail(index);
+        self.start_failed();
+        self.cancel_shares(shares);
+        self.retry_start();
     }
 
     /// Starts a worker with a picked index. If that fails, the worker is removed. The start is retried once

@@ -16,17 +16,12 @@ use brigade_task::drop_contained;
 use crate::values::Config;
 use following::Following;
 
-/// A worker to be run by a new thread.
-pub(super) trait Launch: Send {
-    /// Runs the worker on the current thread.
-    fn run(self: Box<Self>);
-
-    /// Called if the thread will never run, although the spawner has reported a start.
-    fn lost(self: Box<Self>);
-}
+/// Runs a worker on the current thread (`true`). Called with `false` if the thread will never run, although the
+/// spawner has reported a start.
+pub(super) type Launch = Box<dyn FnOnce(bool) + Send>;
 
 /// Makes the [`Launch`] of the worker with an index.
-pub(super) type Entry = Box<dyn Fn(usize) -> Box<dyn Launch> + Send + Sync>;
+pub(super) type Entry = Box<dyn Fn(usize) -> Launch + Send + Sync>;
 
 /// The threads of one pool.
 pub(super) struct Threads {
@@ -45,7 +40,7 @@ pub(super) struct Threads {
 /// The fate of a thread that the spawner must start, as far as it is known.
 struct Fate {
     /// The worker to run; `None` once it runs, the main function has been dropped, or the spawner has failed.
-    launch: Option<Box<dyn Launch>>,
+    launch: Option<Launch>,
     /// Whether the thread runs, or has run.
     runs: bool,
     /// Whether the spawner has reported a start.
@@ -61,7 +56,7 @@ impl Main {
         let launch = fate.launch.take();
         fate.runs = launch.is_some();
         drop(fate);
-        launch.into_iter().for_each(Launch::run);
+        launch.into_iter().for_each(|launch| launch(true));
     }
 }
 
@@ -71,7 +66,7 @@ impl Drop for Main {
         let (launch, is_started) = (fate.launch.take(), fate.is_started);
         drop(fate);
         if is_started {
-            launch.into_iter().for_each(Launch::lost);
+            launch.into_iter().for_each(|launch| launch(false));
         }
     }
 }
