@@ -272,7 +272,7 @@ impl Threads {
 }
 
 /// The limits of the number of workers of a pool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Size {
     /// The number of workers kept by an idle pool.
     pub(crate) core: usize,

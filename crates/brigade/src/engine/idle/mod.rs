@@ -212,7 +212,7 @@ impl Idle {
     #[cfg(feature = "trace")]
     pub(crate) fn present(&self) -> (Vec<usize>, Vec<usize>) {
         let roster = self.roster.lock();
-        (roster.indices.present().to_vec(), roster.sleepers.indices().to_vec())
+        (roster.indices.present.clone(), roster.sleepers.parked.clone())
     }
 
     /// Makes a running worker a searcher.
@@ -239,7 +239,7 @@ impl Idle {
         let Parking { index, is_cold, holder_wanted, is_called } = parking;
         let (holds_driver, now) = self.change_and_see(|roster| {
             // A blocked worker runs nothing.
-            let others_run = self.snapshot().running() > roster.counts.blocked();
+            let others_run = self.snapshot().running() > roster.counts.blocked;
             roster.park(index, is_cold);
             let may_hold = holder_wanted && (is_called || !others_run);
             may_hold && roster.sleepers.hold_driver(index)

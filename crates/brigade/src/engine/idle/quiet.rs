@@ -45,7 +45,7 @@ impl Idle {
     /// The number of workers that neither park nor search, without new workers yet to look for work.
     pub(crate) fn busy(&self) -> usize {
         let roster = self.roster.lock();
-        self.snapshot().running().saturating_sub(roster.starts.len())
+        self.snapshot().running().saturating_sub(roster.starts.list.len())
     }
 
     /// Notes a quiet moment, if a thread waits and the pool is quiet; returns whether it did. The caller must then

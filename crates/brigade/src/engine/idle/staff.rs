@@ -49,7 +49,7 @@ impl Idle {
             let coming = searching + roster.starts.coming();
             // Asked after the searchers were counted: a job taken by a searcher is no longer queued.
             if none_comes
-                && roster.sleepers.len() == 0
+                && roster.sleepers.parked.is_empty()
                 && roster.is_below_max(may_grow)
                 && has_more_than(coming)
             {
@@ -73,7 +73,7 @@ impl Idle {
     pub(crate) fn pick_core(&self) -> Option<usize> {
         self.change(|roster| {
             let counts = &roster.counts;
-            let below = counts.live() < counts.size().core && roster.is_below_core();
+            let below = counts.live < counts.size.core && roster.is_below_core();
             below.then(|| roster.enlist())
         })
     }
@@ -107,7 +107,7 @@ impl Idle {
     #[must_use]
     pub(crate) fn pick_driver_holder(&self) -> Option<usize> {
         self.change(|roster| {
-            let holder = roster.sleepers.driver_holder();
+            let holder = roster.sleepers.driver_holder;
             holder.filter(|&index| roster.pick(index))
         })
     }
@@ -126,7 +126,7 @@ impl Idle {
         mut send: impl FnMut(usize),
     ) -> Result<Vec<usize>, usize> {
         self.change(|roster| {
-            let mut present = roster.indices.present().to_vec();
+            let mut present = roster.indices.present.clone();
             present.retain(|&index| !roster.terminated && one.is_none_or(|one| one == index));
             if present.len() > most {
                 return Err(present.len());
@@ -167,7 +167,7 @@ impl Idle {
 
     /// Whether the last start of a thread has failed.
     pub(crate) fn has_failed(&self) -> bool {
-        self.roster.lock().starts.has_failed()
+        self.roster.lock().starts.has_failed
     }
 
     /// Whether the calling thread is about to start a worker of this pool: it is in the user's spawner or name
@@ -186,12 +186,12 @@ impl Idle {
         let mut roster = self.roster.lock();
         let mut start = None;
         while roster.arrived() == 0 && !roster.terminated {
-            if roster.counts.live() == 0 && roster.has_room() {
+            if roster.counts.live == 0 && roster.has_room() {
                 start = Some(roster.enlist());
                 break;
             }
             // A spawner is user code, which may submit too.
-            if roster.counts.live() == 0 || roster.starts.has_starter(thread::current_id()) {
+            if roster.counts.live == 0 || roster.starts.has_starter(thread::current_id()) {
                 return Err(NoThread);
             }
             roster = self.changed.wait(roster, None);
@@ -270,7 +270,7 @@ impl Idle {
     pub(crate) fn retire(&self, index: usize, core_too: bool, wanted: bool) -> bool {
         self.change(|roster| {
             let arrived = roster.arrived();
-            let is_needed = wanted && roster.sleepers.len() == 1;
+            let is_needed = wanted && roster.sleepers.parked.len() == 1;
             let may = roster.counts.can_shed(arrived)
                 || (!is_needed && roster.counts.can_spare(core_too, arrived, roster.held));
             let leaves = may && roster.sleepers.remove(index);
@@ -286,7 +286,7 @@ impl Idle {
     /// spare threads may replace it beyond the limits.
     pub(crate) fn block(&self, unwinds: bool) -> bool {
         self.change(|roster| {
-            let extra = unwinds && roster.counts.size().spare > 0;
+            let extra = unwinds && roster.counts.size.spare > 0;
             roster.counts.block(extra);
             extra
         })
@@ -304,9 +304,9 @@ impl Idle {
         is_own: bool,
     ) -> Option<bool> {
         self.change(|roster| {
-            let extra = may_exceed || (unwinds && roster.counts.size().spare > 0);
+            let extra = may_exceed || (unwinds && roster.counts.size.spare > 0);
             roster.counts.block(extra);
-            if roster.is_stuck() || (roster.counts.active() == 0 && roster.starts.has_failed()) {
+            if roster.is_stuck() || (roster.counts.active() == 0 && roster.starts.has_failed) {
                 roster.counts.unblock(extra);
                 return None;
             }
@@ -323,7 +323,7 @@ impl Idle {
     pub(crate) fn exceed_to_wait(&self) -> bool {
         self.change(|roster| {
             roster.counts.exceed(true);
-            let is_stuck = roster.is_stuck() || roster.starts.has_failed();
+            let is_stuck = roster.is_stuck() || roster.starts.has_failed;
             if is_stuck {
                 roster.counts.exceed(false);
             }
@@ -364,7 +364,7 @@ impl Idle {
 
     /// The limits of the number of workers.
     pub(crate) fn size(&self) -> Size {
-        self.roster.lock().counts.size()
+        self.roster.lock().counts.size
     }
 }
 

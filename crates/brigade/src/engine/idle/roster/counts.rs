@@ -7,16 +7,17 @@ use crate::values::{Role, Size};
 const MOST_EXTRA: usize = 256;
 
 /// How many workers there are, and the rules that follow.
+#[derive(Default)]
 pub(in crate::engine::idle) struct Counts {
-    size: Size,
+    pub(in crate::engine::idle) size: Size,
     /// The most workers allowed by any of the limits so far, including blocked workers.
     most: usize,
     /// Whether work makes the pool grow beyond the core size.
     grows: bool,
     /// Workers, blocked or not.
-    live: usize,
+    pub(in crate::engine::idle) live: usize,
     /// Blocked workers, which do not count towards the size.
-    blocked: usize,
+    pub(in crate::engine::idle) blocked: usize,
     /// How many blocked workers let the pool exceed its limits when all are blocked.
     extra: usize,
     /// How many blocked workers have a replacement.
@@ -30,20 +31,7 @@ pub(in crate::engine::idle) struct Counts {
 
 impl Counts {
     pub(in crate::engine::idle) fn new(size: Size, grows: bool) -> Self {
-        let most = size.max + size.spare;
-        Self { size, most, grows, live: 0, blocked: 0, extra: 0, replaced: 0, excess: 0, owed: 0 }
-    }
-
-    pub(in crate::engine::idle) fn size(&self) -> Size {
-        self.size
-    }
-
-    pub(in crate::engine::idle) fn live(&self) -> usize {
-        self.live
-    }
-
-    pub(in crate::engine::idle) fn blocked(&self) -> usize {
-        self.blocked
+        Self { size, most: size.max + size.spare, grows, ..Self::default() }
     }
 
     /// The number of active workers: live and not blocked.
@@ -238,9 +226,9 @@ mod tests {
                 match seed.below(5) {
                     0 if count.has_room() => count.add(),
                     1 if count.active() > 1 => count.block(false),
-                    2 if count.blocked() > 0 => count.unblock(false),
+                    2 if count.blocked > 0 => count.unblock(false),
                     3 => count.resize(Size { spare, ..sizes[seed.below(3) as usize] }),
-                    4 if count.can_shed(count.live()) || count.can_spare(true, count.live(), 0) => {
+                    4 if count.can_shed(count.live) || count.can_spare(true, count.live, 0) => {
                         count.shed();
                         assert!(count.active() > 0 || count.has_room(), "no thread, and no room");
                     }
@@ -248,12 +236,12 @@ mod tests {
                 }
                 assert!(count.owed <= count.blocked);
             }
-            (0..count.blocked()).for_each(|_| count.unblock(false));
-            while count.can_shed(count.live()) {
+            (0..count.blocked).for_each(|_| count.unblock(false));
+            while count.can_shed(count.live) {
                 count.shed();
             }
-            let workers = count.live();
-            assert!(workers <= count.size().max + spare, "{workers} workers");
+            let workers = count.live;
+            assert!(workers <= count.size.max + spare, "{workers} workers");
         }
     }
 
@@ -264,7 +252,7 @@ mod tests {
         let mut left = 0;
         for _ in 0..4 {
             count.unblock(false);
-            while count.can_shed(count.live()) {
+            while count.can_shed(count.live) {
                 count.shed();
                 left += 1;
             }

@@ -4,7 +4,6 @@
 mod counts;
 mod sleepers;
 pub(super) mod starts;
-mod waits;
 
 use brigade_sync::AsymmetricFence;
 use brigade_sync::thread;
@@ -17,9 +16,9 @@ use crate::values::Size;
 use counts::Counts;
 use sleepers::Sleepers;
 use starts::{Indices, Starts};
-use waits::{Quiet, Waits};
 
 /// The workers of a pool.
+#[derive(Default)]
 pub(super) struct Roster {
     pub(super) sleepers: Sleepers,
     pub(super) counts: Counts,
@@ -39,20 +38,32 @@ pub(super) struct Roster {
     searching: u64,
 }
 
+/// Threads that wait until the pool is idle.
+#[derive(Default)]
+pub(super) struct Quiet {
+    pub(super) waiting: usize,
+    /// How many quiet moments have been noted while threads waited.
+    pub(super) moments: u64,
+}
+
+/// Jobs that wait while their worker is parked or blocked.
+#[derive(Default)]
+pub(super) struct Waits {
+    /// How many of these jobs have a worker that may be parked.
+    pub(super) parked: usize,
+    /// How many of them wait only for jobs of the same pool.
+    pub(super) own_parked: usize,
+    /// How many workers are blocked by a wait only for jobs of the same pool.
+    pub(super) own_blocked: usize,
+}
+
 impl Roster {
     pub(super) fn new(size: Size, grows: bool, is_unmanned: bool) -> Self {
         Self {
             sleepers: Sleepers::with_capacity(size.max),
             counts: Counts::new(size, grows),
-            starts: Starts::default(),
-            indices: Indices::default(),
-            waits: Waits::default(),
-            quiet: Quiet::default(),
-            held: 0,
             is_unmanned,
-            terminated: false,
-            shown: 0,
-            searching: 0,
+            ..Self::default()
         }
     }
 
@@ -76,18 +87,19 @@ impl Roster {
 
     /// The number of workers that can be relied on: their thread is known to exist.
     pub(super) fn arrived(&self) -> usize {
-        self.counts.live() - self.starts.doubtful()
+        self.counts.live - self.starts.doubtful()
     }
 
     /// Whether every worker has left, and every spawner has returned.
     pub(super) fn all_left(&self) -> bool {
-        self.indices.in_use() == 0 && self.starts.all_returned()
+        self.indices.in_use() == 0 && self.starts.spawning == 0
     }
 
     /// Whether no worker runs or looks for work. A worker whose thread is being started has no work, and takes the
     /// lock before it looks for any.
     pub(super) fn is_still(&self) -> bool {
-        self.waits.parked == 0 && self.sleepers.len() + self.starts.len() == self.counts.live()
+        self.waits.parked == 0
+            && self.sleepers.parked.len() + self.starts.list.len() == self.counts.live
     }
 
     /// Whether some jobs of the pool wait for other jobs of the pool, and no worker does anything else.
@@ -95,7 +107,7 @@ impl Roster {
         let Waits { parked, own_parked, own_blocked } = self.waits;
         own_parked + own_blocked > 0
             && own_parked == parked
-            && self.sleepers.len() + own_blocked == self.counts.live()
+            && self.sleepers.parked.len() + own_blocked == self.counts.live
     }
 
     /// Counts a new worker as running, whose thread the calling thread is about to start; returns its index.
@@ -139,14 +151,14 @@ impl Roster {
     /// Takes the difference to add to the state, which then shows the changes.
     pub(super) fn take_change(&mut self) -> u64 {
         let flag = |is, flag| if is { flag } else { 0 };
-        let now = (PARKED * self.sleepers.len() as u64)
-            | (LIVE * self.counts.live() as u64)
+        let now = (PARKED * self.sleepers.parked.len() as u64)
+            | (LIVE * self.counts.live as u64)
             | flag(self.is_below_core(), BELOW_CORE)
             | flag(self.is_below_max(true), BELOW_MAX)
             | flag(self.is_below_max(false), UNDERSTAFFED)
             | flag(self.counts.has_surplus(), SURPLUS)
             | flag(self.quiet.waiting > 0, QUIET_AWAITED)
-            | flag(self.sleepers.driver_holder().is_some(), DRIVER_HELD)
+            | flag(self.sleepers.driver_holder.is_some(), DRIVER_HELD)
             | flag(self.terminated, TERMINATED)
             | flag(AsymmetricFence::has_failed(), NO_HEAVY_FENCE);
         let before = core::mem::replace(&mut self.shown, now);

@@ -4,24 +4,14 @@
 #[derive(Default)]
 pub(in crate::engine::idle) struct Sleepers {
     /// The indices of the parked workers, the last parked at the end; those that have run nothing come first.
-    parked: Vec<usize>,
+    pub(in crate::engine::idle) parked: Vec<usize>,
     /// The sleeper on the driver: it sleeps until the next timer is due or an I/O event comes.
-    driver_holder: Option<usize>,
+    pub(in crate::engine::idle) driver_holder: Option<usize>,
 }
 
 impl Sleepers {
     pub(in crate::engine::idle) fn with_capacity(workers: usize) -> Self {
         Self { parked: Vec::with_capacity(workers), ..Self::default() }
-    }
-
-    pub(in crate::engine::idle) fn len(&self) -> usize {
-        self.parked.len()
-    }
-
-    /// The indices of the parked workers.
-    #[cfg(feature = "trace")]
-    pub(in crate::engine::idle) fn indices(&self) -> &[usize] {
-        &self.parked
     }
 
     /// Adds a worker, which is picked first, or last if it `is_cold`.
@@ -52,11 +42,6 @@ impl Sleepers {
         let index = self.parked.pop()?;
         self.release_driver(index);
         Some(index)
-    }
-
-    /// The driver holder.
-    pub(in crate::engine::idle) fn driver_holder(&self) -> Option<usize> {
-        self.driver_holder
     }
 
     /// Makes a parked worker the driver holder; `false` if there is a holder, or if the worker is not parked.

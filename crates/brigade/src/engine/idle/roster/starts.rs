@@ -9,7 +9,7 @@ use crate::values::Role;
 pub(crate) const PLACES: usize = 8192;
 
 /// A worker that has not looked for work yet.
-struct Start {
+pub(in crate::engine::idle) struct Start {
     index: usize,
     /// The thread that starts this worker's thread, until the new thread is known to exist.
     starter: Option<ThreadId>,
@@ -21,11 +21,11 @@ struct Start {
 /// The workers that have not looked for work yet.
 #[derive(Default)]
 pub(in crate::engine::idle) struct Starts {
-    list: Vec<Start>,
+    pub(in crate::engine::idle) list: Vec<Start>,
     /// How many spawners have not returned.
-    spawning: usize,
+    pub(in crate::engine::idle) spawning: usize,
     /// Whether the most recently returned spawner has failed.
-    has_failed: bool,
+    pub(in crate::engine::idle) has_failed: bool,
 }
 
 impl Starts {
@@ -33,11 +33,6 @@ impl Starts {
     pub(in crate::engine::idle) fn add(&mut self, index: usize, starter: ThreadId, role: Role) {
         self.spawning += 1;
         self.list.push(Start { index, starter: Some(starter), is_in_hook: false, role });
-    }
-
-    /// The number of these workers.
-    pub(in crate::engine::idle) fn len(&self) -> usize {
-        self.list.len()
     }
 
     /// The number of workers about to look for work.
@@ -53,16 +48,6 @@ impl Starts {
     /// Whether this thread is about to start a worker: it is in the user's spawner or name function.
     pub(in crate::engine::idle) fn has_starter(&self, thread: ThreadId) -> bool {
         self.list.iter().any(|start| start.starter == Some(thread))
-    }
-
-    /// Whether all spawners have returned.
-    pub(in crate::engine::idle) fn all_returned(&self) -> bool {
-        self.spawning == 0
-    }
-
-    /// Whether the most recently returned spawner has failed.
-    pub(in crate::engine::idle) fn has_failed(&self) -> bool {
-        self.has_failed
     }
 
     /// Notes that `starter` has called the spawner for the worker with this index. If `is_started`, the worker's
@@ -105,7 +90,7 @@ pub(in crate::engine::idle) struct Indices {
     vacant: Vec<usize>,
     /// The indices of the present workers, in order. A leaving worker is not present, but keeps its index until its
     /// last hook has returned.
-    present: Vec<usize>,
+    pub(in crate::engine::idle) present: Vec<usize>,
     /// How many indices have ever been in use.
     used: usize,
 }
@@ -129,11 +114,6 @@ impl Indices {
         let place = self.present.partition_point(|&other| other < index);
         self.present.insert(place, index);
         index
-    }
-
-    /// The indices of the present workers, in order.
-    pub(in crate::engine::idle) fn present(&self) -> &[usize] {
-        &self.present
     }
 
     /// Notes that the worker with this index leaves.
