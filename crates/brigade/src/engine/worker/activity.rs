@@ -1,88 +1,67 @@
-//! The recent actions of a worker, which decide how it looks for work and how it waits.
+//! The recent actions of a worker, which decide how it looks for work and how it waits, and the depths of its nested
+//! waits and blocking calls.
 
 use core::cell::Cell;
+
+use super::Worker;
 
 /// The recent actions of a worker.
 #[derive(Default)]
 pub(super) struct Activity {
-    /// Whether the worker polls now.
-    polls: Cell<bool>,
+    /// Whether the worker polls without sleeping now: the jobs queued meanwhile come from events.
+    pub(super) polls: Cell<bool>,
     /// Whether the worker has slept on the driver since the last search.
-    has_slept_on_driver: Cell<bool>,
+    pub(super) has_slept_on_driver: Cell<bool>,
     /// Whether the worker has run parts, or waited for stolen parts.
-    has_run_parts: Cell<bool>,
+    pub(super) has_run_parts: Cell<bool>,
     /// The peer woken last, until this worker has checked whether it runs.
-    woken: Cell<Option<usize>>,
+    pub(super) woken: Cell<Option<usize>>,
     /// Whether the worker runs only futures that yield, in a draining pool.
-    only_yields: Cell<bool>,
+    pub(super) only_yields: Cell<bool>,
     /// Whether the last job taken in turn came from the mailbox.
-    came_by_mail: Cell<bool>,
+    pub(super) came_by_mail: Cell<bool>,
     /// Whether a search has found a job since the worker started.
-    has_found: Cell<bool>,
+    pub(super) has_found: Cell<bool>,
 }
 
-impl Activity {
-    /// Begins a search; returns whether the worker has slept on the driver since the last search, and whether it has
-    /// run parts.
-    pub(super) fn begin_search(&self) -> (bool, bool) {
-        (self.has_slept_on_driver.take(), self.has_run_parts.take())
+/// The depths of a worker.
+#[derive(Default)]
+pub(super) struct Depths {
+    /// Nested waits that run jobs inside the current job.
+    pub(super) waits: Cell<usize>,
+    /// Nested blocking calls.
+    pub(super) blocks: Cell<usize>,
+}
+
+/// A wait that runs jobs inside the current job, or a blocking call, until this is dropped.
+pub(crate) struct RunsInside<'a>(&'a Cell<usize>);
+
+impl<'a> RunsInside<'a> {
+    pub(super) fn begin(depth: &'a Cell<usize>) -> Self {
+        depth.set(depth.get() + 1);
+        Self(depth)
+    }
+}
+
+impl Drop for RunsInside<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
+    }
+}
+
+impl Worker {
+    /// Counts jobs as inside the current job until the returned value is dropped.
+    pub(crate) fn run_inside_job(&self) -> RunsInside<'_> {
+        RunsInside::begin(&self.depths.waits)
     }
 
-    /// Notes that a search has found a job.
-    pub(super) fn finds(&self) {
-        self.has_found.set(true);
+    /// Whether the current job is inside a waiting job.
+    pub(super) fn is_inside(&self) -> bool {
+        self.depth() > 0
     }
 
-    /// Whether no search has found a job since the worker started.
-    pub(super) fn has_found_nothing(&self) -> bool {
-        !self.has_found.get()
-    }
-
-    /// Whether the worker has slept on the driver since the last search began.
-    pub(super) fn has_slept_on_driver(&self) -> bool {
-        self.has_slept_on_driver.get()
-    }
-
-    /// Notes a sleep on the driver.
-    pub(super) fn sleep_on_driver(&self) {
-        self.has_slept_on_driver.set(true);
-    }
-
-    /// Notes that the worker runs parts, or waits for parts.
-    pub(super) fn run_parts(&self) {
-        self.has_run_parts.set(true);
-    }
-
-    /// Notes a woken peer.
-    pub(super) fn wake(&self, peer: Option<usize>) {
-        self.woken.set(peer);
-    }
-
-    /// Takes the peer woken since the last call.
-    pub(super) fn take_woken(&self) -> Option<usize> {
-        self.woken.take()
-    }
-
-    /// Notes whether the worker runs only futures that yield; `true` if this has changed.
-    #[inline]
-    pub(super) fn yields(&self, only: bool) -> bool {
-        self.only_yields.replace(only) != only
-    }
-
-    /// Notes whether the job comes from the mailbox; returns whether the previous job did.
-    pub(super) fn comes_by_mail(&self, comes: bool) -> bool {
-        self.came_by_mail.replace(comes)
-    }
-
-    /// Calls a closure that polls without sleeping.
-    pub(super) fn poll(&self, poll: impl FnOnce()) {
-        self.polls.set(true);
-        poll();
-        self.polls.set(false);
-    }
-
-    /// Whether the worker polls without sleeping now: the jobs queued meanwhile come from events.
-    pub(super) fn polls(&self) -> bool {
-        self.polls.get()
+    /// The number of waits on this worker's stack that run jobs.
+    pub(super) fn depth(&self) -> usize {
+        self.depths.waits.get()
     }
 }

@@ -72,7 +72,7 @@ impl Forks for Worker {
 
     #[cold]
     fn wait(&self, wait: Wait<'_>) {
-        self.activity.run_parts();
+        self.activity.has_run_parts.set(true);
         self.wait_for_part(wait, self.forks.position());
     }
 
@@ -170,7 +170,7 @@ impl Worker {
             }
         }
         let _end = End(self);
-        self.activity.run_parts();
+        self.activity.has_run_parts.set(true);
         keep_tickets(|| {
             self.run(first);
             let interrupts = || self.core.idle.snapshot().interrupts();

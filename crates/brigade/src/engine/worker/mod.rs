@@ -10,7 +10,6 @@ mod activity;
 mod class;
 mod driven;
 mod forks;
-mod inside;
 mod pace;
 mod park;
 mod placement;
@@ -44,11 +43,10 @@ use super::queues::local::Local;
 use super::queues::origins::DEPTH;
 use super::queues::peers::Peer;
 use crate::values::{Hook, Priority, Role, WorkerInfo};
-use activity::Activity;
+use activity::{Activity, Depths, RunsInside};
 use class::{Class, Interrupted, Row};
 pub(crate) use driven::{Driven, owned, wait_as};
 pub(crate) use forks::wait_outside;
-use inside::{Depths, RunsInside};
 use pace::{Look, Pace};
 pub(crate) use run_until::Awaited;
 use search::Route;
@@ -114,7 +112,7 @@ impl Drop for Blocked<'_> {
         if !core.key.is_here() {
             return;
         }
-        if !depths.is_blocked() {
+        if depths.blocks.get() == 0 {
             core.idle.unblock(self.extra, self.is_own);
         } else if self.extra {
             core.idle.end_excess();
@@ -244,7 +242,7 @@ impl Worker {
 
     /// Marks the worker as blocked until the guard is dropped: the pool may have another thread in its place.
     pub(crate) fn block(&self) -> Blocked<'_> {
-        if self.depths.is_blocked() {
+        if self.depths.blocks.get() > 0 {
             return self.blocked(false, false, None);
         }
         let traced = self.begin(Span::Blocked);
@@ -263,7 +261,7 @@ impl Worker {
     fn block_to_wait(&self, is_own: bool) -> Option<Blocked<'_>> {
         let config = &self.core.config;
         let may_exceed = !config.is_driven && (config.spare.is_none() || self.depth() > DEPTH);
-        if self.depths.is_blocked() {
+        if self.depths.blocks.get() > 0 {
             if !self.core.idle.is_stuck() {
                 return Some(self.blocked(false, false, None));
             }
@@ -283,7 +281,7 @@ impl Worker {
     }
 
     fn blocked<'a>(&'a self, extra: bool, is_own: bool, traced: Option<Scope<'a>>) -> Blocked<'a> {
-        let depth = Some(self.depths.block());
+        let depth = Some(RunsInside::begin(&self.depths.blocks));
         Blocked { worker: self, depth, extra, is_own, _traced: traced }
     }
 

@@ -59,7 +59,7 @@ impl Worker {
         let events = &core.events;
         let announced = core.idle.announce(Parking {
             index: self.index,
-            is_cold: self.activity.has_found_nothing(),
+            is_cold: !self.activity.has_found.get(),
             holder_wanted: events.are_wanted(),
             is_called: events.take_call(),
         });
@@ -127,7 +127,7 @@ impl Worker {
             }
             let timeout = if spins { Some(Duration::ZERO) } else { leave_at.map(time::until) };
             let parked = if holds_driver {
-                self.activity.sleep_on_driver();
+                self.activity.has_slept_on_driver.set(true);
                 self.poll_as_sleeper(timeout)
             } else {
                 let parker = &self.me.sleeper.spot.parker;

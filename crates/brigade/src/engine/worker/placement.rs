@@ -9,7 +9,7 @@ impl Worker {
     pub(super) fn help(&self) {
         // The kernel places workers woken for events: their jobs are usually short, and the events may come from other
         // processes on this machine.
-        if self.activity.polls() || self.activity.has_slept_on_driver() {
+        if self.activity.polls.get() || self.activity.has_slept_on_driver.get() {
             let _ = self.core.help_by(Core::wake);
         } else {
             self.has_woken(self.core.help());
@@ -20,7 +20,7 @@ impl Worker {
     /// runs.
     pub(super) fn has_woken(&self, peer: Option<usize>) {
         if peer.is_some() && self.core.config.may_spread() {
-            self.activity.wake(peer);
+            self.activity.woken.set(peer);
             self.pace.interrupt();
         }
     }
@@ -31,7 +31,7 @@ impl Worker {
         if self.me.sleeper.displaces_waker() && self.core.queues.has_work() {
             leave_this_cpu();
         }
-        if let Some(peer) = self.activity.take_woken() {
+        if let Some(peer) = self.activity.woken.take() {
             if self.core.idle.has_free_cpus(1) {
                 self.core.queues.peers.at(peer).sleeper.keep_off_this_cpu();
             }

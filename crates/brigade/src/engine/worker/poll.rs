@@ -30,14 +30,14 @@ impl Worker {
             return false;
         }
         events.note_poll();
-        let (mut found, mut woken) = (false, 0);
-        self.activity.poll(|| {
-            found = self.fire(|| {});
-            events.driver.poll(|| false, Some(Duration::ZERO), &mut |waker| {
-                woken += 1;
-                contain(|| waker.wake());
-            });
+        let mut woken = 0;
+        self.activity.polls.set(true);
+        let found = self.fire(|| {});
+        events.driver.poll(|| false, Some(Duration::ZERO), &mut |waker| {
+            woken += 1;
+            contain(|| waker.wake());
         });
+        self.activity.polls.set(false);
         self.tell(Event::Polls(woken));
         found || woken > 0
     }

@@ -77,7 +77,7 @@ impl Worker {
         }
         // This worker is about to wait for events again, unless a peer runs.
         let will_wait =
-            self.activity.has_slept_on_driver() && self.core.idle.snapshot().running() <= 1;
+            self.activity.has_slept_on_driver.get() && self.core.idle.snapshot().running() <= 1;
         if !will_wait && self.poll_events() {
             let own = self.local.pop().or_else(|| self.take_mail());
             return own.or_else(|| self.refill_share());
@@ -97,11 +97,11 @@ impl Worker {
 
     /// Looks everywhere as a searcher, and sleeps while there is no job.
     fn hunt(&self) -> Option<Job> {
-        let (has_slept_on_driver, has_run_parts) = self.activity.begin_search();
+        let has_slept_on_driver = self.activity.has_slept_on_driver.take();
         // If events come one by one, the queues are usually empty, and the worker looks at every queue before it sleeps
         // anyway.
         let mut searches = !has_slept_on_driver || self.core.queues.has_work();
-        let mut backoff = has_run_parts.then(Backoff::default);
+        let mut backoff = self.activity.has_run_parts.take().then(Backoff::default);
         loop {
             // The mailbox first: the worker may have been woken for a job there. Then the own queue: the previous
             // worker with this index may have left jobs, and events may have queued some.
@@ -124,9 +124,9 @@ impl Worker {
 
     /// Stops searching with a job, and wakes or starts workers for the remaining work.
     pub(super) fn found(&self, job: Job) -> Job {
-        self.activity.finds();
+        self.activity.has_found.set(true);
         let is_last = self.core.idle.stop_search();
-        if !self.activity.has_slept_on_driver() {
+        if !self.activity.has_slept_on_driver.get() {
             self.wake_for_rest();
         }
         if is_last {
@@ -167,7 +167,7 @@ impl Worker {
     /// wait for long.
     fn keeps_events(&self) -> bool {
         let queued = self.local.len();
-        self.activity.has_slept_on_driver()
+        self.activity.has_slept_on_driver.get()
             && queued <= FEW
             && !self.core.queues.has_more_than(queued)
             && self.leaves_to_monitor(self.core.idle.snapshot())

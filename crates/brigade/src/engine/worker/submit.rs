@@ -97,7 +97,7 @@ impl Worker {
             return false;
         }
         // A job just woken by a poll is this worker's next job, and needs no monitor.
-        let leaves = seen.watched() || self.activity.polls();
+        let leaves = seen.watched() || self.activity.polls.get();
         if !leaves {
             self.core.ask_monitor(Watch::Closely);
         }

@@ -57,7 +57,7 @@ impl Worker {
     /// Notes whether this worker runs only futures that yield.
     #[inline]
     pub(super) fn note_yields(&self, yields: bool) {
-        if self.activity.yields(yields) {
+        if self.activity.only_yields.replace(yields) != yields {
             self.core.tasks.count_yielding(yields);
         }
     }
@@ -127,9 +127,9 @@ impl Worker {
 
     /// Like [`take_mail`](Self::take_mail), but takes nothing if the last call took a job.
     pub(super) fn take_mail_in_turn(&self) -> Option<Job> {
-        if self.activity.comes_by_mail(false) {
+        if self.activity.came_by_mail.take() {
             return None;
         }
-        self.take_mail().inspect(|_| _ = self.activity.comes_by_mail(true))
+        self.take_mail().inspect(|_| self.activity.came_by_mail.set(true))
     }
 }
