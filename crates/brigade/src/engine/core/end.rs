@@ -19,7 +19,6 @@ use brigade_task::{Job, Outcome, drop_contained};
 use super::{Core, monitor};
 use crate::engine::current;
 use crate::engine::ends::off_pool::{is_off_pool, nest};
-use crate::engine::idle::Wait;
 use crate::engine::timers::{Entry, TimerKey};
 use crate::values::{Priority, Shutdown};
 
@@ -41,10 +40,10 @@ impl Core {
         }
         // A deadline too far in the future to be represented is no deadline.
         let deadline = timeout.and_then(|timeout| time::now().checked_add(timeout));
-        let Wait::Since(quiets) = self.idle.begin_wait(|| self.is_empty()) else { return true };
+        let Some(since) = self.idle.begin_wait(|| self.is_empty()) else { return true };
         // Work off the pool may have ended before it could see this waiter.
         self.look_for_quiet();
-        let was_quiet = self.rest.wait_until(deadline, || self.idle.was_quiet(quiets));
+        let was_quiet = self.idle.wait_quiet(since, deadline);
         self.idle.end_wait();
         was_quiet
     }
@@ -56,9 +55,7 @@ impl Core {
 
     /// If the pool is quiet, wakes the threads waiting for this.
     pub(in crate::engine) fn look_for_quiet(&self) {
-        if self.idle.find_quiet(|| self.is_empty()) {
-            self.rest.notify();
-        }
+        self.idle.find_quiet(|| self.is_empty());
     }
 
     /// Calls a closure that runs or drops a job of the pool off the pool. The end of the pool and `wait_idle`
@@ -77,7 +74,7 @@ impl Core {
     /// Wakes the threads waiting for the last work off the pool, which may outlive the workers.
     pub(in crate::engine) fn tell_of_end(&self) {
         if self.idle.snapshot().terminated() {
-            self.rest.notify();
+            self.idle.notify();
         }
     }
 
@@ -239,7 +236,7 @@ impl Core {
         if state.closed() && self.terminate() {
             monitor::leave(self.key);
             self.queues.peers.iter().for_each(|(index, _)| self.wake(index));
-            self.rest.notify();
+            self.idle.notify();
         }
         self.end_waiting();
     }
@@ -322,10 +319,10 @@ impl Core {
         // A job on this thread's stack can't end before this returns.
         let is_over = || self.tasks.is_empty() && self.ledger.off_pool.is_idle();
         // First: a thread about to be started is not among the threads yet.
-        self.rest.wait_until(deadline, || self.idle.snapshot().terminated())
+        self.idle.wait_until(deadline, || self.idle.snapshot().terminated())
             && self.idle.wait_left(deadline)
             && self.threads.join_all(deadline)
-            && self.rest.wait_until(deadline, || is_off_pool(self.key) || is_over())
+            && self.idle.wait_until(deadline, || is_off_pool(self.key) || is_over())
             && self.config.observer.as_ref().is_none_or(|observer| observer.end_detector(deadline))
     }
 }

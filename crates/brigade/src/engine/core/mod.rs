@@ -31,7 +31,6 @@ use super::queues::{Accepts, Queues};
 use super::semaphore::Semaphore;
 use super::sleep::events::{Events, WATCH_PERIOD};
 use super::sleep::resources::Resources;
-use super::sleep::signal::Signal;
 use super::threads::{Launch, Threads};
 use super::timers::{Entry, TimerKey, Timers};
 use crate::values::{Config, Growth, Priority, Size, Threads as Range};
@@ -52,7 +51,7 @@ const RETRIES: u32 = 7;
 ///
 /// Each part has its own state and methods. The protocols of several parts are methods of this type, each in
 /// its own file. This file has the injection of work and the choice of a worker for it, `admission` the
-/// admission of submissions, `resume` the requeueing of futures, and `end` the end of a pool. The twelve
+/// admission of submissions, `resume` the requeueing of futures, and `end` the end of a pool. The eleven
 /// fields are these parts and nothing else.
 pub(crate) struct Core {
     pub(crate) key: Key,
@@ -71,8 +70,6 @@ pub(crate) struct Core {
     pub(super) ledger: Box<Ledger>,
     /// The permits for queued jobs, if the pool is bounded.
     permits: Option<Arc<Semaphore>>,
-    /// Notified when the pool has been quiet or has ended, and when work off the pool ends later.
-    pub(super) rest: Signal,
     /// Records the activity of the workers while the pool is traced.
     #[cfg(feature = "trace")]
     pub(super) tracer: brigade_trace::Tracer,
@@ -119,7 +116,6 @@ impl Core {
                 tasks: OwnedTasks::new(),
                 ledger: Box::default(),
                 permits,
-                rest: Signal::default(),
                 #[cfg(feature = "trace")]
                 tracer: brigade_trace::Tracer::new(config.trace_events),
                 config,

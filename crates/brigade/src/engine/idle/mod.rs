@@ -19,7 +19,6 @@ use brigade_sync::unmodelled::AtomicUsize;
 use brigade_sync::{CachePadded, Condvar, Mutex};
 
 use crate::values::{Config, Growth};
-pub(crate) use quiet::Wait;
 use roster::Roster;
 pub(crate) use roster::starts::PLACES;
 pub(crate) use staff::{Help, NoThread};
@@ -33,7 +32,8 @@ pub(crate) struct Idle {
     state: CachePadded<AtomicU64>,
     /// Guards the roster, and changes of the parts of the state derived from it.
     roster: CachePadded<Mutex<Roster>>,
-    /// Notified when a worker has arrived or left, and when a spawner has returned.
+    /// Notified when a worker has arrived or left, when a spawner has returned, when the pool has been quiet or has
+    /// ended, and when work off the pool ends later.
     changed: Condvar,
     /// Whether the pool may have no worker at some time.
     may_be_empty: AtomicBool,

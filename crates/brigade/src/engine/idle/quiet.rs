@@ -1,39 +1,69 @@
 //! Waiting until a pool is idle, and its end. `ENDING.md` has the proof.
 
-use super::Idle;
+use core::time::Duration;
+use std::time::Instant;
 
-/// The next step of a thread that begins to wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use]
-pub(crate) enum Wait {
-    /// No wait: the pool is quiet, or has terminated.
-    Over,
-    /// Wait until the number of quiet moments differs from this number.
-    Since(u64),
-}
+use brigade_sync::time;
+
+use super::Idle;
+use super::roster::Roster;
 
 impl Idle {
-    /// Begins to wait, unless the pool is quiet; `is_empty` looks at the queues. Each wait must be
+    /// Waits until the roster `is_over`, or until the deadline; `false` if the deadline passes first.
+    fn wait_roster(&self, deadline: Option<Instant>, is_over: impl Fn(&Roster) -> bool) -> bool {
+        let mut roster = self.roster.lock();
+        while !is_over(&roster) {
+            let left = deadline.map(time::until);
+            if left == Some(Duration::ZERO) {
+                return false;
+            }
+            roster = self.changed.wait(roster, left);
+        }
+        true
+    }
+
+    /// Waits until `is_over`, or until the deadline; `false` if the deadline passes first. Code that changes the
+    /// condition must [notify](Self::notify) afterwards. The condition is read under the roster's lock.
+    pub(crate) fn wait_until(&self, deadline: Option<Instant>, is_over: impl Fn() -> bool) -> bool {
+        self.wait_roster(deadline, |_| is_over())
+    }
+
+    /// Wakes the waiting threads after a condition has changed.
+    pub(crate) fn notify(&self) {
+        // Without the lock, a thread between check and sleep would miss the notification.
+        drop(self.roster.lock());
+        self.changed.notify_all();
+    }
+
+    /// Waits until all workers have left and the spawners of their threads have returned; returns `false` if the
+    /// deadline passes first.
+    pub(crate) fn wait_left(&self, deadline: Option<Instant>) -> bool {
+        self.wait_roster(deadline, Roster::all_left)
+    }
+
+    /// Begins to wait; `is_empty` looks at the queues. Returns the number of quiet moments for
+    /// [`wait_quiet`](Self::wait_quiet), or `None` if the pool is quiet or has terminated. Each wait must be
     /// [ended](Self::end_wait).
-    pub(crate) fn begin_wait(&self, is_empty: impl FnOnce() -> bool) -> Wait {
+    #[must_use]
+    pub(crate) fn begin_wait(&self, is_empty: impl FnOnce() -> bool) -> Option<u64> {
         self.change(|roster| {
             if roster.terminated || (roster.is_still() && is_empty()) {
-                return Wait::Over;
+                return None;
             }
             roster.quiet.waiting += 1;
-            Wait::Since(roster.quiet.moments)
+            Some(roster.quiet.moments)
         })
+    }
+
+    /// Waits until the pool has been quiet since this moment, or has terminated; returns `false` if the deadline
+    /// passes first.
+    pub(crate) fn wait_quiet(&self, since: u64, deadline: Option<Instant>) -> bool {
+        self.wait_roster(deadline, |roster| roster.terminated || roster.quiet.moments != since)
     }
 
     /// Ends the wait of a thread.
     pub(crate) fn end_wait(&self) {
         self.change(|roster| roster.quiet.waiting -= 1);
-    }
-
-    /// Whether the pool has been quiet since this moment, or has terminated.
-    pub(crate) fn was_quiet(&self, since: u64) -> bool {
-        let roster = self.roster.lock();
-        roster.terminated || roster.quiet.moments != since
     }
 
     /// Whether the pool is quiet now, or has terminated.
@@ -48,21 +78,20 @@ impl Idle {
         self.snapshot().running().saturating_sub(roster.starts.list.len())
     }
 
-    /// Notes a quiet moment, if a thread waits and the pool is quiet; returns whether it did. The caller must then
-    /// wake the waiting threads.
+    /// Notes a quiet moment and wakes the waiting threads, if a thread waits and the pool is quiet.
     ///
     /// Must be called after every change that may have made the pool quiet: a worker parks or leaves, a start fails,
     /// work off the pool ends.
-    #[must_use]
-    pub(crate) fn find_quiet(&self, is_empty: impl FnOnce() -> bool) -> bool {
+    pub(crate) fn find_quiet(&self, is_empty: impl FnOnce() -> bool) {
         // This load sees every wait that began before the caller's change.
         if !self.latest().quiet_awaited() {
-            return false;
+            return;
         }
         let mut roster = self.roster.lock();
-        let found = roster.is_still() && is_empty();
-        roster.quiet.moments += u64::from(found);
-        found
+        if roster.is_still() && is_empty() {
+            roster.quiet.moments += 1;
+            self.changed.notify_all();
+        }
     }
 
     /// Keeps the pool from being idle or terminated until [`end_parked_wait`](Self::end_parked_wait), for a job

@@ -1,10 +1,7 @@
 //! How workers start and leave, which makes a pool grow and shrink. `GROWING.md` has the rules.
 
-use core::time::Duration;
-use std::time::Instant;
-
 use brigade_sync::atomic::Ordering;
-use brigade_sync::{thread, time};
+use brigade_sync::thread;
 
 use super::Idle;
 use crate::values::{Role, Size};
@@ -229,20 +226,6 @@ impl Idle {
     /// The number of workers that have not left for good.
     pub(crate) fn alive(&self) -> usize {
         self.roster.lock().indices.in_use()
-    }
-
-    /// Waits until all workers have left and the spawners of their threads have returned; returns `false` if the
-    /// deadline passes first.
-    pub(crate) fn wait_left(&self, deadline: Option<Instant>) -> bool {
-        let mut roster = self.roster.lock();
-        while !roster.all_left() {
-            let left = deadline.map(time::until);
-            if left == Some(Duration::ZERO) {
-                return false;
-            }
-            roster = self.changed.wait(roster, left);
-        }
-        true
     }
 
     /// Lets a running worker leave if the pool was made smaller and the worker is surplus, unless it has mail.

@@ -5,5 +5,4 @@ pub(crate) mod backoff;
 pub(crate) mod events;
 pub(crate) mod park_spot;
 pub(crate) mod resources;
-pub(crate) mod signal;
 pub(crate) mod sleeper;
