@@ -7,6 +7,7 @@
 //! - [`Parker`] blocks a thread: one atomic, a futex where there is one; [`ParkerGroup`] blocks up to 32 threads, and one
 //!   system call wakes any subset of them;
 //! - [`AsymmetricFence`] is a pair of fences of which the frequent one costs nothing;
+//! - [`Defer`] calls a closure at the end of a scope;
 //! - [`Exclusive`] holds a value that may be shared, as references can't reach it;
 //! - [`OwnerEnd`] is what items rely on in the deque that they are in;
 //! - [`ScopedKey`] is a thread-local reference that is valid for the length of a call;
@@ -31,7 +32,7 @@
 //! unmodelled
 //! lock   atomic
 //! hint   time
-//! fork   cell   cache_padded   exclusive   owner_end   affinity
+//! fork   cell   cache_padded   defer   exclusive   owner_end   affinity
 //! ```
 // Shows which feature an item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -56,6 +57,7 @@ extern crate alloc;
 pub mod atomic;
 mod cache_padded;
 pub mod cell;
+mod defer;
 mod exclusive;
 pub mod hint;
 mod owner_end;
@@ -99,6 +101,7 @@ pub use asymmetric::AsymmetricFence;
 #[cfg(brigade_seeded)]
 pub use brigade_instrument::seeded::lock::OnceLock;
 pub use cache_padded::CachePadded;
+pub use defer::Defer;
 pub use exclusive::Exclusive;
 #[cfg(feature = "std")]
 pub use lock::{Condvar, Mutex, MutexGuard};

@@ -2,6 +2,8 @@
 
 use core::cell::Cell;
 
+use brigade_sync::Defer;
+
 use super::key::Key;
 use crate::values::WorkerInfo;
 
@@ -38,12 +40,7 @@ pub(super) fn is_worker_of(key: Key) -> bool {
 
 /// Calls a closure with the calling thread as this worker.
 pub(super) fn work_as<R>(key: Key, index: usize, call: impl FnOnce() -> R) -> R {
-    struct Restore(Option<(Key, usize)>);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            WORKER.with(|worker| worker.set(self.0));
-        }
-    }
-    let _restore = Restore(WORKER.with(|worker| worker.replace(Some((key, index)))));
+    let former = WORKER.with(|worker| worker.replace(Some((key, index))));
+    let _restore = Defer(|| WORKER.with(|worker| worker.set(former)));
     call()
 }

@@ -3,6 +3,7 @@
 
 use core::cell::Cell;
 
+use brigade_sync::Defer;
 use brigade_task::enter_other;
 
 use super::Core;
@@ -39,13 +40,7 @@ fn enter_pool_again<R>(core: &Core, call: impl FnOnce() -> R) -> R {
 }
 
 pub(in crate::engine) fn enter_as<R>(key: Option<Key>, call: impl FnOnce() -> R) -> R {
-    struct Restore(Option<Key>);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            let _ = ENTERED.try_with(|entered| entered.set(self.0));
-        }
-    }
     let former = ENTERED.try_with(|entered| entered.replace(key)).ok().flatten();
-    let _restore = Restore(former);
+    let _restore = Defer(|| _ = ENTERED.try_with(|entered| entered.set(former)));
     call()
 }

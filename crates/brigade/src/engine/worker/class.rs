@@ -2,7 +2,7 @@
 
 use core::cell::Cell;
 
-use brigade_sync::time;
+use brigade_sync::{Defer, time};
 use brigade_task::{Attachment, Job, attach};
 
 use super::{CURRENT, Worker};
@@ -87,18 +87,6 @@ impl Class {
     }
 }
 
-/// Restores a worker's class when dropped, even if a job panics.
-struct Restore<'a> {
-    worker: &'a Worker,
-    class: Priority,
-}
-
-impl Drop for Restore<'_> {
-    fn drop(&mut self) {
-        self.worker.class.set(self.class, self.worker.core.key);
-    }
-}
-
 /// The class of a job, for parts that run on peers.
 struct ClassOfJob {
     pool: Key,
@@ -137,7 +125,8 @@ impl Worker {
     }
 
     fn with_class<R>(&self, class: Priority, run: impl FnOnce() -> R) -> R {
-        let _restore = Restore { worker: self, class: self.class() };
+        let former = self.class();
+        let _restore = Defer(|| self.class.set(former, self.core.key));
         self.class.set(class, self.core.key);
         run()
     }

@@ -8,6 +8,8 @@ use core::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use brigade_sync::Defer;
+
 use super::{CURRENT, Worker, blocking};
 use crate::engine::core::Core;
 use crate::engine::core::enter::{enter_job, entered};
@@ -160,7 +162,13 @@ impl Driven {
                 }
                 Parked::Search => _ = self.core.idle.stop_search(),
             }
-            let _pause = Pause { worker, has_ended: &self.has_ended };
+            let _pause = Defer(|| {
+                // In a forked child the roster's lock may be held forever.
+                if !self.has_ended.get() && self.core.key.is_here() {
+                    self.core.idle.start_search();
+                    worker.pause();
+                }
+            });
             Some(call(worker))
         };
         let call = || current::work_as(self.core.key, worker.index, || CURRENT.set(worker, call));
@@ -180,22 +188,6 @@ impl Worker {
             self.core.idle.announce(Parking { index: self.index, ..Parking::default() });
         if announced.settles {
             self.core.settle();
-        }
-    }
-}
-
-/// Parks the worker at the end of the owner's call.
-struct Pause<'a> {
-    worker: &'a Worker,
-    has_ended: &'a Cell<bool>,
-}
-
-impl Drop for Pause<'_> {
-    fn drop(&mut self) {
-        // In a forked child the roster's lock may be held forever.
-        if !self.has_ended.get() && self.worker.core.key.is_here() {
-            self.worker.core.idle.start_search();
-            self.worker.pause();
         }
     }
 }

@@ -5,7 +5,7 @@ use std::task::Waker;
 use brigade_queue::StealError;
 use brigade_queue::deque::{self, Candidate};
 use brigade_sync::atomic::{Ordering, fence};
-use brigade_sync::hint;
+use brigade_sync::{Defer, hint};
 use brigade_task::{Forks, Job, Part, Region, Wait, keep_tickets, return_tickets};
 
 use super::{Awaited, Worker, wait_as};
@@ -163,13 +163,7 @@ impl Worker {
 
     /// Runs parts outside of any job until the worker must look elsewhere, or none is left.
     fn run_parts(&self, first: Job, region: Region) {
-        struct End<'a>(&'a Worker);
-        impl Drop for End<'_> {
-            fn drop(&mut self) {
-                self.0.me.origins.end(0);
-            }
-        }
-        let _end = End(self);
+        let _end = Defer(|| self.me.origins.end(0));
         self.activity.has_run_parts.set(true);
         keep_tickets(|| {
             self.run(first);

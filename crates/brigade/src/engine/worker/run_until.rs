@@ -5,6 +5,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::task::{Wake, Waker};
 
+use brigade_sync::Defer;
 use brigade_task::{Job, return_tickets};
 
 use super::class::Row;
@@ -70,25 +71,6 @@ impl Wake for Call {
     }
 }
 
-/// Keeps the pool from being quiet or terminated while a job waits on a worker that may be parked.
-struct InJob<'a>(&'a Core, bool);
-
-impl<'a> InJob<'a> {
-    fn begin(core: &'a Core, is_own: bool) -> Self {
-        core.idle.begin_parked_wait(is_own);
-        Self(core, is_own)
-    }
-}
-
-impl Drop for InJob<'_> {
-    fn drop(&mut self) {
-        // In a forked child the roster's lock may be held forever.
-        if self.0.key.is_here() {
-            self.0.idle.end_parked_wait(self.1);
-        }
-    }
-}
-
 impl Worker {
     /// Waits inside the running job. Meanwhile runs parts that the wait depends on, and the worker's mail, or any job
     /// if no other worker is left to run jobs.
@@ -149,7 +131,14 @@ impl Worker {
         *thread.elsewhere.lock() = Some(Elsewhere::Worker(call));
         let slept = thread.spot.sleep_elsewhere(|| {
             self.core.idle.start_search();
-            let waits = InJob::begin(&self.core, awaited.is_own(self));
+            let is_own = awaited.is_own(self);
+            self.core.idle.begin_parked_wait(is_own);
+            let waits = Defer(|| {
+                // In a forked child the roster's lock may be held forever.
+                if self.core.key.is_here() {
+                    self.core.idle.end_parked_wait(is_own);
+                }
+            });
             // A token, not `is_over`, which may count ended jobs: the waker has been told how many are left.
             let parked = self.park_unless(|| thread.has_token());
             drop(waits);
