@@ -4,10 +4,11 @@
 //! the pool of its last submission, so a submission touches neither a shared count nor a lock. The cache keeps the
 //! pool's memory, but no threads or file descriptors, until the thread submits to a different pool or ends.
 
+use core::any::Any;
 use core::cell::RefCell;
 use std::sync::Arc;
 
-use brigade_task::Outcome;
+use brigade_task::{Outcome, drop_contained};
 
 use super::core::Core;
 use super::core::enter::entered;
@@ -91,6 +92,15 @@ impl<'a> At<'a> {
             At::Outside(core) => core.count_cancelled(),
             // The pool no longer exists.
             At::Gone(_) => {}
+        }
+    }
+
+    /// Counts a future that ended, and reports a panic without a handle.
+    pub(crate) fn count_released(self, outcome: Outcome, unclaimed: Option<Box<dyn Any + Send>>) {
+        match self {
+            At::Worker(worker) => worker.count_released(outcome, unclaimed),
+            At::Outside(core) => core.count_released(outcome, unclaimed),
+            At::Gone(_) => drop_contained(unclaimed),
         }
     }
 

@@ -5,7 +5,7 @@ use core::future::Future;
 use core::pin::Pin;
 use std::panic::Location;
 
-use brigade_task::{Job, Outcome, Schedule, Spawned, TaskRef, Woken, drop_contained};
+use brigade_task::{Job, Outcome, Schedule, Spawned, TaskRef, Woken};
 
 use super::watched::Watched;
 use crate::engine::{At, CURRENT, Key, Worker, drop_off_pool, entered, reach, wait_as};
@@ -54,10 +54,9 @@ impl Schedule for OnWorker {
     }
 
     fn release(self, number: u32, outcome: Outcome, unclaimed: Option<Box<dyn Any + Send>>) {
-        reach(self.key, |at| match (self.worker(at), at.core()) {
-            (Some(worker), _) => worker.release_local(number, outcome, unclaimed),
-            (None, Some(core)) => core.release_local(self.index, number, outcome, unclaimed),
-            (None, None) => drop_contained(unclaimed),
+        reach(self.key, |at| {
+            at.count_released(outcome, unclaimed);
+            at.core().into_iter().for_each(|core| core.release_local(self.index, number));
         });
     }
 }

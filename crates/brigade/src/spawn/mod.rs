@@ -19,7 +19,7 @@ use std::time::Instant;
 
 use brigade_observe::Watcher;
 use brigade_sync::time;
-use brigade_task::{Guard, Job, Outcome, Schedule, Spawned, TaskRef, Woken, drop_contained};
+use brigade_task::{Guard, Job, Outcome, Schedule, Spawned, TaskRef, Woken};
 
 use crate::engine::{At, CURRENT, ClassKey, Key, Permit, class_here, drop_off_pool, reach};
 use crate::handle::{JoinHandle, cancelled};
@@ -79,11 +79,9 @@ impl Schedule for OnPool {
     }
 
     fn release(self, number: u32, outcome: Outcome, unclaimed: Option<Box<dyn Any + Send>>) {
-        reach(self.0.key(), |at| match at {
-            At::Worker(worker) => worker.release(number, outcome, unclaimed),
-            At::Outside(core) => core.release(number, outcome, unclaimed),
-            // The pool no longer exists.
-            At::Gone(_) => drop_contained(unclaimed),
+        reach(self.0.key(), |at| {
+            at.count_released(outcome, unclaimed);
+            at.core().into_iter().for_each(|core| core.release(number));
         });
     }
 

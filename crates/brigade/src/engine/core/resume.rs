@@ -68,14 +68,8 @@ impl Core {
         number
     }
 
-    /// Handles the end of a future off the pool.
-    pub(crate) fn release(
-        &self,
-        number: u32,
-        outcome: Outcome,
-        unclaimed: Option<Box<dyn Any + Send>>,
-    ) {
-        self.count_released(outcome, unclaimed);
+    /// Removes an ended future. Off the pool, the end of the pool may have waited for it.
+    pub(crate) fn release(&self, number: u32) {
         self.tasks.release(number);
         self.settle_finish();
         self.tell_of_end();
@@ -86,7 +80,8 @@ impl Core {
         self.ledger.count(outcome);
     }
 
-    fn count_released(&self, outcome: Outcome, unclaimed: Option<Box<dyn Any + Send>>) {
+    /// Counts a future that ended off the pool, and reports a panic without a handle.
+    pub(crate) fn count_released(&self, outcome: Outcome, unclaimed: Option<Box<dyn Any + Send>>) {
         if let Some(payload) = unclaimed {
             // As in `run_here`.
             let _ = self.config.on_panic.tell(payload);
@@ -126,15 +121,8 @@ impl Core {
         }
     }
 
-    /// Handles the end of a local future whose thread is no longer a worker.
-    pub(crate) fn release_local(
-        &self,
-        index: usize,
-        number: u32,
-        outcome: Outcome,
-        unclaimed: Option<Box<dyn Any + Send>>,
-    ) {
-        self.count_released(outcome, unclaimed);
+    /// Removes an ended local future of the worker with this index.
+    pub(crate) fn release_local(&self, index: usize, number: u32) {
         self.queues.peers.at(index).mailbox.release(number);
     }
 }

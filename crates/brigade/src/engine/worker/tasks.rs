@@ -76,17 +76,7 @@ impl Worker {
     }
 
     /// Counts a future that ended on this worker, and reports a panic without a handle.
-    pub(crate) fn release(
-        &self,
-        number: u32,
-        outcome: Outcome,
-        unclaimed: Option<Box<dyn Any + Send>>,
-    ) {
-        self.count_released(outcome, unclaimed);
-        self.core.tasks.release(number);
-    }
-
-    fn count_released(&self, outcome: Outcome, unclaimed: Option<Box<dyn Any + Send>>) {
+    pub(crate) fn count_released(&self, outcome: Outcome, unclaimed: Option<Box<dyn Any + Send>>) {
         match unclaimed {
             Some(payload) => self.panicked(payload),
             None => self.count(outcome),
@@ -107,17 +97,6 @@ impl Worker {
             self.me.mailbox.cancel_waiting();
         }
         number
-    }
-
-    /// Handles the end of a local future.
-    pub(crate) fn release_local(
-        &self,
-        number: u32,
-        outcome: Outcome,
-        unclaimed: Option<Box<dyn Any + Send>>,
-    ) {
-        self.count_released(outcome, unclaimed);
-        self.me.mailbox.release(number);
     }
 
     /// Takes the oldest job of the mailbox, which only this worker may run.
