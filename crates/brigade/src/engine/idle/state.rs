@@ -52,6 +52,19 @@ pub(super) const PRIORITIZED: u64 = 1 << 63;
 
 const COUNT: u64 = 0xffff;
 
+/// Adds methods to [`Snapshot`] that say whether any of these bits is set.
+macro_rules! any_of {
+    ($($(#[$attribute:meta])* $name:ident: $bits:expr;)*) => {
+        impl Snapshot {$(
+            $(#[$attribute])*
+            #[inline]
+            pub(crate) fn $name(self) -> bool {
+                self.0 & $bits != 0
+            }
+        )*}
+    };
+}
+
 /// A value of the state.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Snapshot(pub(super) u64);
@@ -90,12 +103,6 @@ impl Snapshot {
             || self.0 & (BELOW_CORE | BELOW_MAX) != 0
     }
 
-    /// Whether a worker could be woken or started for a fork.
-    #[inline]
-    pub(crate) fn has_reserves_for_forks(self) -> bool {
-        self.0 & ((COUNT * PARKED) | BELOW_CORE | UNDERSTAFFED) != 0
-    }
-
     /// Whether a fork must wake or start a worker. A pool does not grow beyond its core size for forks.
     #[inline]
     pub(crate) fn wants_help_for_forks(self) -> bool {
@@ -111,55 +118,10 @@ impl Snapshot {
             && (self.0 & COUNT == 0 || self.0 & (BELOW_CORE | UNDERSTAFFED | NO_HEAVY_FENCE) != 0)
     }
 
-    /// Whether the system refuses the heavy fence.
-    pub(crate) fn lacks_heavy_fence(self) -> bool {
-        self.0 & NO_HEAVY_FENCE != 0
-    }
-
-    /// Whether work starts a worker even beside idle workers.
-    #[inline]
-    pub(crate) fn is_below_core(self) -> bool {
-        self.0 & BELOW_CORE != 0
-    }
-
-    /// Whether work starts a worker if none is idle.
-    pub(crate) fn is_below_max(self) -> bool {
-        self.0 & BELOW_MAX != 0
-    }
-
-    /// Whether even a single job starts a worker: the pool is below its core size, or a blocked worker has no
-    /// replacement.
-    pub(crate) fn is_understaffed(self) -> bool {
-        self.0 & (BELOW_CORE | UNDERSTAFFED) != 0
-    }
-
-    /// Whether a worker could be woken or started.
-    pub(crate) fn has_reserves(self) -> bool {
-        self.0 & ((COUNT * PARKED) | BELOW_CORE | BELOW_MAX) != 0
-    }
-
     /// Whether there is a single worker and no more may be started: it need not announce work.
     #[inline]
     pub(crate) fn is_alone(self) -> bool {
         self.0 & ((COUNT * LIVE) | BELOW_CORE | BELOW_MAX) == LIVE
-    }
-
-    /// Whether a worker must act before the next job: it may be surplus, or high jobs are queued.
-    #[inline]
-    pub(crate) fn interrupts(self) -> bool {
-        self.0 & (SURPLUS | PRIORITIZED) != 0
-    }
-
-    /// Whether workers leave between two jobs.
-    #[inline]
-    pub(crate) fn has_surplus(self) -> bool {
-        self.0 & SURPLUS != 0
-    }
-
-    /// Whether high jobs are queued.
-    #[inline]
-    pub(crate) fn is_prioritized(self) -> bool {
-        self.0 & PRIORITIZED != 0
     }
 
     /// Whether the monitor looks at the queues, and could wake a worker for a job found there.
@@ -167,51 +129,62 @@ impl Snapshot {
         self.0 & WATCHED != 0 && self.parked() > 0
     }
 
-    /// Whether a parked worker waits for timers and I/O events.
-    #[inline]
-    pub(crate) fn driver_held(self) -> bool {
-        self.0 & DRIVER_HELD != 0
-    }
-
     /// Whether the monitor checks timers and I/O events, and could wake a worker to handle them.
     pub(crate) fn attended(self) -> bool {
         self.0 & ATTENDED != 0 && self.parked() > 0
     }
+}
+
+any_of! {
+    /// Whether a worker could be woken or started for a fork.
+    has_reserves_for_forks: (COUNT * PARKED) | BELOW_CORE | UNDERSTAFFED;
+
+    /// Whether the system refuses the heavy fence.
+    lacks_heavy_fence: NO_HEAVY_FENCE;
+
+    /// Whether work starts a worker even beside idle workers.
+    is_below_core: BELOW_CORE;
+
+    /// Whether work starts a worker if none is idle.
+    is_below_max: BELOW_MAX;
+
+    /// Whether even a single job starts a worker: the pool is below its core size, or a blocked worker has no
+    /// replacement.
+    is_understaffed: BELOW_CORE | UNDERSTAFFED;
+
+    /// Whether a worker could be woken or started.
+    has_reserves: (COUNT * PARKED) | BELOW_CORE | BELOW_MAX;
+
+    /// Whether a worker must act before the next job: it may be surplus, or high jobs are queued.
+    interrupts: SURPLUS | PRIORITIZED;
+
+    /// Whether workers leave between two jobs.
+    has_surplus: SURPLUS;
+
+    /// Whether high jobs are queued.
+    is_prioritized: PRIORITIZED;
+
+    /// Whether a parked worker waits for timers and I/O events.
+    driver_held: DRIVER_HELD;
 
     /// Whether nothing is accepted from outside any more.
-    pub(crate) fn closed(self) -> bool {
-        self.0 & CLOSED != 0
-    }
+    closed: CLOSED;
 
     /// Whether queued work is cancelled and a worker accepts none: the pool is being discarded, or has
     /// terminated since the worker announced itself as parked.
-    #[inline]
-    pub(crate) fn discards(self) -> bool {
-        self.0 & (DISCARD | TERMINATED) != 0
-    }
+    discards: DISCARD | TERMINATED;
 
     /// Whether a worker must do more with a job than run it: the job must be cancelled or traced, or futures
     /// that yield depend on it.
-    #[inline]
-    pub(crate) fn runs_not_only(self) -> bool {
-        self.0 & (DISCARD | TERMINATED | TRACED | YIELDS) != 0
-    }
+    runs_not_only: DISCARD | TERMINATED | TRACED | YIELDS;
 
     /// Whether workers record trace events.
     #[cfg(feature = "trace")]
-    #[inline]
-    pub(crate) fn is_traced(self) -> bool {
-        self.0 & TRACED != 0
-    }
+    is_traced: TRACED;
 
     /// Whether workers leave for good.
-    pub(crate) fn terminated(self) -> bool {
-        self.0 & TERMINATED != 0
-    }
+    terminated: TERMINATED;
 
     /// Whether a thread waits until the pool is idle.
-    #[inline]
-    pub(crate) fn quiet_awaited(self) -> bool {
-        self.0 & QUIET_AWAITED != 0
-    }
+    quiet_awaited: QUIET_AWAITED;
 }
