@@ -25,59 +25,63 @@ impl Core {
         if self.refuses(inside) {
             return Err(Reason::Closed);
         }
-        let (mut made, mut wakers, mut needed) = (Vec::new(), Vec::new(), 0);
-        let (sent, picked) = loop {
+        let (mut made, mut sent, mut needed) = (Vec::new(), Vec::new(), 0);
+        loop {
             let reserved = self.reserve().map_err(|_| self.refusal())?;
             // A failed start is ignored: the worker is removed, and gets no share.
             let _ = self.start_core(usize::MAX);
             needed = needed.max(self.idle.snapshot().live());
             // No lock is held here: this allocates.
             made.resize_with(made.len().max(needed), &mut make);
-            wakers.reserve(made.len());
-            match self.send_shares(inside, &mut made, &mut wakers)? {
+            sent.reserve(made.len());
+            let all = self.send(inside, None, made.len(), |index| {
+                let (share, handle) = made.pop()?;
+                sent.push((index, handle));
+                Some(share)
+            });
+            match all? {
                 // The pool was made smaller, and the last worker has left: try again.
-                Ok((sent, _))
-                    if sent.is_empty() && reserved.is_none() && self.idle.may_be_empty() => {}
-                Ok(sent) => break sent,
+                Ok(()) if sent.is_empty() && reserved.is_none() && self.idle.may_be_empty() => {}
+                Ok(()) => break,
                 Err(live) => needed = live,
             }
-        };
-        wakers.into_iter().for_each(Waker::wake);
-        for index in picked {
-            self.wake(index);
         }
         // The pool has ended in the meantime, or could not start the only thread.
         if sent.is_empty() { Err(self.refusal()) } else { Ok(sent) }
     }
 
-    /// Sends a share to each worker. Returns the handles, and the parked workers to wake. Adds the wakers of
-    /// workers that wait inside a job to `wakers`.
+    /// Sends a share to each worker, or to `one` only, counts the shares as accepted, and wakes the workers.
+    /// `next` returns the share for the worker with this index.
     ///
     /// # Errors
-    /// If the pool is closed. The inner error is the number of workers, if it exceeds the number of shares.
-    fn send_shares<T>(
+    /// If the pool is closed. The inner error is the number of workers, if it is above `most`; then nothing
+    /// was sent.
+    fn send(
         &self,
         inside: bool,
-        made: &mut Vec<Made<T>>,
-        wakers: &mut Vec<Waker>,
-    ) -> Result<Sent<T>, Reason> {
+        one: Option<usize>,
+        most: usize,
+        mut next: impl FnMut(usize) -> Option<Job>,
+    ) -> Result<Result<(), usize>, Reason> {
+        // The wakers of workers that wait inside a job. Allocated before the locks are taken.
+        let mut wakers = Vec::with_capacity(most);
         // Under the lock taken by `close` after it has closed the pool: every accepted job is in the final
         // report, and a discarded pool drops it.
         let mut totals = self.ledger.totals.lock();
         if self.refuses(inside) {
             return Err(Reason::Closed);
         }
-        let mut sent = Vec::with_capacity(made.len());
-        let picked = self.idle.address(None, made.len(), |index| {
-            let Some((share, handle)) = made.pop() else { unreachable!("there are enough") };
+        let picked = self.idle.address(one, most, |index| {
+            let Some(share) = next(index) else { return };
             let peers = &self.queues.peers;
             // The thread that starts this worker may not have opened it yet.
             peers.open(index, &self.config);
             wakers.extend(peers.at(index).mailbox.send_share(Priority::Normal, share));
-            sent.push((index, handle));
+            totals.accepted += 1;
         });
-        totals.accepted += sent.len() as u64;
-        Ok(picked.map(|picked| (sent, picked)))
+        drop(totals);
+        wakers.into_iter().for_each(Waker::wake);
+        Ok(picked.map(|picked| picked.into_iter().for_each(|index| self.wake(index))))
     }
 
     /// Accepts a share for the worker with this index; `inside` is as for [`broadcast`](Self::broadcast). For
@@ -98,25 +102,10 @@ impl Core {
         if index < self.size().core {
             let _ = self.start_core(usize::MAX);
         }
-        let (mut share, mut waker) = (Some(share), None);
-        // Under the lock for the reason given in `send_shares`.
-        let mut totals = self.ledger.totals.lock();
-        if self.refuses(inside) {
-            drop(totals);
-            return share.map_or(Ok(()), |share| Err((share, Reason::Closed)));
-        }
-        let peers = &self.queues.peers;
-        let picked = self.idle.address(Some(index), 1, |index| {
-            peers.open(index, &self.config);
-            waker = share
-                .take()
-                .and_then(|share| peers.at(index).mailbox.send_share(Priority::Normal, share));
-        });
-        totals.accepted += u64::from(share.is_none());
-        drop(totals);
-        waker.into_iter().for_each(Waker::wake);
-        picked.into_iter().flatten().for_each(|index| self.wake(index));
-        share.map_or(Ok(()), |share| Err((share, Reason::NoSuchWorker)))
+        let mut share = Some(share);
+        let sent = self.send(inside, Some(index), 1, |_| share.take());
+        let reason = sent.err().unwrap_or(Reason::NoSuchWorker);
+        share.map_or(Ok(()), |share| Err((share, reason)))
     }
 
     /// Removes a worker without a thread; returns the shares sent to it.
@@ -134,7 +123,3 @@ impl Core {
 
 /// A share with the handle.
 type Made<T> = (Job, JoinHandle<T>);
-
-/// The handles with the indices of the workers, and the workers to wake; or the number of workers, if it
-/// exceeds the number of shares.
-type Sent<T> = Result<(Vec<(usize, JoinHandle<T>)>, Vec<usize>), usize>;
