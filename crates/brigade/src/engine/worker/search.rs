@@ -236,25 +236,12 @@ impl Worker {
         let count = self.core.queues.peers.len();
         let start = self.route.random.borrow_mut().usize(..count);
         let near = self.core.config.neighbours.of_worker(self.index);
+        let rotated = move |count| (0..count).map(move |offset| (start + offset) % count);
+        let nearest = near.iter().flat_map(|ring| rotated(ring.len()).map(|place| ring[place]));
+        let others = rotated(count).filter(|&peer| peer != self.index && !near.have(peer));
         let mut error = StealError::Empty;
-        for ring in near.iter() {
-            for offset in 0..ring.len() {
-                if let Some(job) = self.steal_from(ring[(start + offset) % ring.len()], &mut error)
-                {
-                    return Ok(job);
-                }
-            }
-        }
-        for offset in 0..count {
-            let victim = (start + offset) % count;
-            if victim == self.index || near.have(victim) {
-                continue;
-            }
-            if let Some(job) = self.steal_from(victim, &mut error) {
-                return Ok(job);
-            }
-        }
-        Err(error)
+        let found = nearest.chain(others).find_map(|peer| self.steal_from(peer, &mut error));
+        found.ok_or(error)
     }
 
     /// Records a steal: the returned job, and the jobs queued here since there were `before`.
@@ -273,22 +260,17 @@ impl Worker {
     fn steal_from(&self, victim: usize, error: &mut StealError) -> Option<Job> {
         let peer = self.core.queues.peers.get(victim)?;
         let before = self.local.len();
-        match self.local.steal_from(&peer.remote) {
-            Ok(job) => {
-                self.tell_of_steal(before, victim);
-                return Some(job);
+        let mut note = |failure| {
+            if failure == StealError::Busy {
+                *error = failure;
             }
-            Err(StealError::Busy) => *error = StealError::Busy,
-            Err(StealError::Empty) => {}
+        };
+        if let Ok(job) = self.local.steal_from(&peer.remote).map_err(&mut note) {
+            self.tell_of_steal(before, victim);
+            return Some(job);
         }
-        match self.steal_part(peer, None) {
-            Ok((_, job)) => {
-                self.tell_of_fork(victim);
-                return Some(job);
-            }
-            Err(StealError::Busy) => *error = StealError::Busy,
-            Err(StealError::Empty) => {}
-        }
-        None
+        let (_, job) = self.steal_part(peer, None).map_err(note).ok()?;
+        self.tell_of_fork(victim);
+        Some(job)
     }
 }
