@@ -5,6 +5,7 @@
 //! runs no user code: it wakes parked workers.
 
 use core::time::Duration;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use brigade_sync::atomic::{Ordering, fence};
@@ -60,7 +61,6 @@ struct Watched {
     how: Watch,
     /// Looks left before the pool is watched less closely, unless it asks again.
     left: u32,
-    seen: Seen,
 }
 
 /// The result of the last look at a pool.
@@ -70,14 +70,6 @@ pub(in crate::engine) struct Seen {
     epochs: Vec<u64>,
     /// The number of polls of timers and I/O by the workers.
     polls: Option<u64>,
-}
-
-/// A look at a pool, with a reference to it.
-struct Look {
-    core: Arc<Core>,
-    /// How the pool was watched until this look, and how from now on.
-    change: (Watch, Watch),
-    seen: Seen,
 }
 
 impl Core {
@@ -121,7 +113,8 @@ fn has_events_unheld(core: &Core) -> bool {
     core.events.are_wanted() && !core.idle.snapshot().driver_held()
 }
 
-/// Looks at a pool, and wakes a worker if necessary.
+/// Looks at a pool, and wakes a worker if necessary. The pool was watched like `before` until this look, and is watched
+/// like `now` from now on.
 pub(in crate::engine) fn look(core: &Core, (before, now): (Watch, Watch), seen: &mut Seen) {
     // Ordering: as in `Idle::announce`: a thread that relied on the monitor published before this fence.
     fence(Ordering::SeqCst);
@@ -159,14 +152,15 @@ impl State {
                 pool.how
             }
             None => {
-                self.pools.push(Watched { key, how, left: LOOKS, seen: Seen::default() });
+                self.pools.push(Watched { key, how, left: LOOKS });
                 how
             }
         }
     }
 
-    /// Begins a look at each pool, and determines how closely the pool is watched from now on.
-    fn begin(&mut self) -> Vec<Look> {
+    /// Begins a look at each pool, and determines how closely the pool is watched from now on. Returns the pools, and
+    /// how each was watched before and is watched now.
+    fn begin(&mut self) -> Vec<(Arc<Core>, (Watch, Watch))> {
         let looks = self.pools.iter_mut().filter_map(|pool| {
             let core = Core::find(pool.key);
             let Some(core) = core.filter(|core| !core.idle.snapshot().terminated()) else {
@@ -181,22 +175,12 @@ impl State {
                 pool.how = if is_needed { Watch::Widely } else { Watch::No };
                 core.idle.set_watch(pool.how);
             }
-            Some(Look { core, change: (before, pool.how), seen: std::mem::take(&mut pool.seen) })
+            Some((core, (before, pool.how)))
         });
         let looks = looks.collect();
         self.pools.retain(|pool| pool.how != Watch::No);
         self.looks = true;
         looks
-    }
-
-    /// Ends a look at all pools.
-    fn end(&mut self, seen: Vec<(Key, Seen)>) {
-        for (key, seen) in seen {
-            if let Some(pool) = self.pools.iter_mut().find(|pool| pool.key == key) {
-                pool.seen = seen;
-            }
-        }
-        self.looks = false;
     }
 }
 
@@ -205,22 +189,27 @@ impl Monitor {
     fn run(&self) {
         run_in_short_slices();
         let (mut state, mut period) = (self.state.lock(), CLOSE);
+        let mut seen: BTreeMap<Key, Seen> = BTreeMap::new();
         while let Some(asked) = self.sleep(state, period) {
             state = asked;
             let looks = state.begin();
             drop(state);
             period = WATCH_PERIOD;
-            let looks = looks.into_iter().map(|Look { core, change, mut seen }| {
-                look(&core, change, &mut seen);
+            // A pool that is no longer watched, and asks anew, starts anew.
+            let mut last = std::mem::take(&mut seen);
+            for (core, change) in looks {
+                let mut its = last.remove(&core.key).unwrap_or_default();
+                look(&core, change, &mut its);
                 period = period.min(match change.1 {
                     Watch::Closely => CLOSE,
                     _ => core.events.timers.until().unwrap_or(WATCH_PERIOD).max(CLOSE),
                 });
-                (core.key, seen)
-            });
-            let seen = looks.collect();
+                if change.1 != Watch::No {
+                    seen.insert(core.key, its);
+                }
+            }
             state = self.state.lock();
-            state.end(seen);
+            state.looks = false;
             self.changed.notify_all();
         }
     }
