@@ -54,8 +54,10 @@ impl Schedule for OnPool {
             Some(worker) if woken == Woken::ByItself && worker.drops_yielding(key.key()) => {
                 Err(job)
             }
-            Some(worker) if worker.is_of(key.if_normal()) => worker.resume(job, woken),
-            _ => schedule_elsewhere(key, job),
+            Some(worker) if worker.is_of(key.if_normal()) => {
+                worker.resume(Priority::Normal, job, woken)
+            }
+            _ => schedule_elsewhere(key, job, woken),
         });
         // Drops the future, which is user code, outside of `CURRENT`.
         if let Err(job) = refused {
@@ -96,9 +98,9 @@ impl Schedule for OnPool {
 /// Queues a future woken by a foreign thread, or a future not of the default class. Returns the job if it will not be
 /// polled any more.
 #[inline(never)]
-fn schedule_elsewhere(key: ClassKey, job: Job) -> Result<(), Job> {
+fn schedule_elsewhere(key: ClassKey, job: Job, woken: Woken) -> Result<(), Job> {
     reach(key.key(), |at| match at {
-        At::Worker(worker) => worker.resume_to_lane(key.class(), job),
+        At::Worker(worker) => worker.resume(key.class(), job, woken),
         At::Outside(core) => core.resume(key.class(), job),
         At::Gone(_) => Err(job),
     })

@@ -117,6 +117,12 @@ pub(crate) struct Totals {
 }
 
 impl Totals {
+    /// The number of ended jobs.
+    #[inline(never)]
+    pub(crate) fn ended(&self) -> u64 {
+        self.returned + self.panicked + self.cancelled
+    }
+
     /// Counts a job that ended.
     pub(crate) fn count(&mut self, ran: Outcome) {
         match ran {

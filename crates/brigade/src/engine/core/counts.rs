@@ -1,22 +1,7 @@
 //! The metrics of a pool, read from counters that may change at any time.
 
 use super::Core;
-use crate::values::{Counters, Metrics, Priority, Report, WorkerMetrics};
-
-/// The numbers of ended jobs, by outcome.
-struct Ended {
-    returned: u64,
-    panicked: u64,
-    cancelled: u64,
-    evicted: u64,
-}
-
-impl Ended {
-    #[inline(never)]
-    fn sum(&self) -> u64 {
-        self.returned + self.panicked + self.cancelled
-    }
-}
+use crate::values::{Counters, Metrics, Priority, Report, Totals, WorkerMetrics};
 
 impl Core {
     /// Reads the counters.
@@ -39,10 +24,10 @@ impl Core {
             + (high + low)
             + workers.iter().map(|worker| worker.queued).sum::<u64>();
         let queued = queued.max(seen);
-        let ended = self.ended();
+        let totals = self.ended();
         // Never less than a number returned before.
-        let accepted = self.ledger.tell(accepted.max(ended.sum()));
-        let unended = accepted - ended.sum();
+        let accepted = self.ledger.tell(accepted.max(totals.ended()));
+        let unended = accepted - totals.ended();
         let state = self.idle.snapshot();
         // The state of an ended pool no longer changes, although the parked workers leave.
         let at_work = if state.terminated() { 0 } else { self.idle.busy() };
@@ -53,7 +38,7 @@ impl Core {
             false => (state.live(), state.parked(), at_work),
         };
         let surely = unended.saturating_sub(queued);
-        let running = unended.min(at_work as u64).min(surely + ended.cancelled).max(surely);
+        let running = unended.min(at_work as u64).min(surely + totals.cancelled).max(surely);
         let queued = unended - running;
         Metrics {
             threads: live,
@@ -63,10 +48,10 @@ impl Core {
             busy_threads: busy.min(usize::try_from(running).unwrap_or(usize::MAX)),
             is_closed: state.closed(),
             accepted,
-            returned: ended.returned,
-            panicked: ended.panicked,
-            cancelled: ended.cancelled,
-            evicted: ended.evicted,
+            returned: totals.returned,
+            panicked: totals.panicked,
+            cancelled: totals.cancelled,
+            evicted: totals.evicted,
             rejected: self.ledger.rejected(),
             queued,
             queued_high: high.min(queued),
@@ -84,22 +69,21 @@ impl Core {
 
     /// Reads the counts for the end of the pool, without the rest of the metrics.
     pub(crate) fn report(&self) -> Report {
-        let ended = self.ended();
+        let totals = self.ended();
         Report {
-            ran: ended.returned + ended.panicked,
-            discarded: ended.cancelled,
-            still_running: self.accepted().saturating_sub(ended.sum()),
+            ran: totals.returned + totals.panicked,
+            discarded: totals.cancelled,
+            still_running: self.accepted().saturating_sub(totals.ended()),
         }
     }
 
-    fn ended(&self) -> Ended {
-        let totals = *self.ledger.totals.lock();
-        Ended {
-            panicked: self.sum(|counters| counters.panicked.get()) + totals.panicked,
-            returned: self.sum(|counters| counters.returned.get()) + totals.returned,
-            cancelled: self.sum(|counters| counters.cancelled.get()) + totals.cancelled,
-            evicted: totals.evicted,
-        }
+    /// The numbers of ended jobs, on the workers and off them.
+    fn ended(&self) -> Totals {
+        let mut totals = *self.ledger.totals.lock();
+        totals.panicked += self.sum(|counters| counters.panicked.get());
+        totals.returned += self.sum(|counters| counters.returned.get());
+        totals.cancelled += self.sum(|counters| counters.cancelled.get());
+        totals
     }
 
     /// The number of accepted jobs.

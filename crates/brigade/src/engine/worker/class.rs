@@ -30,17 +30,6 @@ pub(super) struct Class {
     yields: Cell<bool>,
 }
 
-/// The next step of a worker interrupted between two jobs.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Interrupted {
-    /// To take the next job.
-    GoesOn,
-    /// To look again: a job has run.
-    Again,
-    /// To leave.
-    Leaves,
-}
-
 /// Whether the last job was a high job, so that the next may continue the row.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Row {
@@ -153,21 +142,9 @@ impl Worker {
         job
     }
 
-    /// Leaves if the pool has a surplus worker; otherwise runs a high job, if there is one.
+    /// Runs a high job, unless it is the turn of lower classes; `false` if none has run.
     #[cold]
     #[inline(never)]
-    pub(super) fn interrupted(&self) -> Interrupted {
-        let seen = self.core.idle.snapshot();
-        if seen.has_surplus() && self.leaves() {
-            return Interrupted::Leaves;
-        }
-        match seen.is_prioritized() && self.run_high() {
-            true => Interrupted::Again,
-            false => Interrupted::GoesOn,
-        }
-    }
-
-    /// Runs a high job, unless it is the turn of lower classes; `false` if none has run.
     pub(super) fn run_high(&self) -> bool {
         let is_due = self.pace.is_due_next();
         let has_run = self.run_high_in_look();

@@ -19,14 +19,17 @@ use crate::engine::sleep::events::blocked::BlockedThread;
 /// A wait for a fork or a scope.
 struct Parts<'a> {
     wait: Wait<'a>,
-    /// The position on the own deque at which the wait's parts begin.
-    own: u64,
+    /// The position on the own deque at which the wait's parts begin; `None` if they are of another pool.
+    own: Option<u64>,
     /// Whether the wait steals parts. Deep waits don't: each stolen part may put a whole recursion on top.
     steals: bool,
 }
 
 impl Awaited for Parts<'_> {
-    const BACKS_OFF: bool = true;
+    fn backs_off(&self) -> bool {
+        // A wait for another pool has done so (`wait_outside`).
+        self.own.is_some()
+    }
 
     fn is_over(&mut self) -> bool {
         self.wait.is_over()
@@ -39,11 +42,12 @@ impl Awaited for Parts<'_> {
     fn run_part(&mut self, worker: &Worker) -> bool {
         let region = self.wait.region();
         // Own parts run at any depth: the stack then holds the caller's recursion, and no more.
-        worker.run_own_part(region, self.own) || (self.steals && worker.run_stolen_part(region))
+        self.own.is_some_and(|own| worker.run_own_part(region, own))
+            || (self.steals && worker.run_stolen_part(region))
     }
 
     fn is_own(&self, _: &Worker) -> bool {
-        true
+        self.own.is_some()
     }
 }
 
@@ -82,28 +86,11 @@ impl Forks for Worker {
     }
 }
 
-/// A wait for a fork or a scope of another pool.
-struct OfOtherPool<'a>(Wait<'a>);
-
-impl Awaited for OfOtherPool<'_> {
-    fn is_over(&mut self) -> bool {
-        self.0.is_over()
-    }
-
-    fn register(&mut self, waker: Waker) -> bool {
-        self.0.register(waker)
-    }
-
-    fn is_own(&self, _: &Worker) -> bool {
-        false
-    }
-}
-
 /// Waits for a fork or a scope on a thread that does not fork as a worker of its pool.
 pub(crate) fn wait_outside(wait: Wait<'_>) {
     if !Backoff::default().wait(|| wait.is_over()) {
         wait_as(None, |worker| match worker {
-            Some(worker) => worker.run_until(&mut OfOtherPool(wait)),
+            Some(worker) => worker.run_until(&mut Parts { wait, own: None, steals: false }),
             None => {
                 let thread = BlockedThread::of_this_thread();
                 if wait.register(Waker::from(thread.clone())) {
@@ -266,7 +253,7 @@ impl Worker {
         let steals = self.depth() < DEPTH;
         let _inside = self.run_inside_job();
         let origins = self.me.origins.begin(wait.region(), own);
-        keep_tickets(|| self.run_until(&mut Parts { wait, own, steals }));
+        keep_tickets(|| self.run_until(&mut Parts { wait, own: Some(own), steals }));
         self.me.origins.end(origins);
     }
 

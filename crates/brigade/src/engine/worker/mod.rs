@@ -44,7 +44,7 @@ use super::queues::origins::DEPTH;
 use super::queues::peers::Peer;
 use crate::values::{Hook, Priority, Role, WorkerInfo};
 use activity::{Activity, Depths, RunsInside};
-use class::{Class, Interrupted, Row};
+use class::{Class, Row};
 pub(crate) use driven::{Driven, owned, wait_as};
 pub(crate) use forks::wait_outside;
 use pace::{Look, Pace};
@@ -302,11 +302,13 @@ impl Worker {
         }
         loop {
             // Checked before a job is taken: every job taken is run, so no look at the queues misses a job.
-            if self.core.idle.snapshot().interrupts() {
-                match self.interrupted() {
-                    Interrupted::GoesOn => {}
-                    Interrupted::Again => continue,
-                    Interrupted::Leaves => return,
+            let seen = self.core.idle.snapshot();
+            if seen.interrupts() {
+                if seen.has_surplus() && self.leaves() {
+                    return;
+                }
+                if seen.is_prioritized() && self.run_high() {
+                    continue;
                 }
             }
             if self.pace.is_due() {

@@ -20,7 +20,9 @@ use crate::engine::sleep::events::blocked::{BlockedThread, Elsewhere};
 /// A wait of a job on a worker: how it ends, and which parts may run meanwhile.
 pub(crate) trait Awaited {
     /// Whether the worker searches for parts for a while before it sleeps.
-    const BACKS_OFF: bool = false;
+    fn backs_off(&self) -> bool {
+        false
+    }
 
     /// Whether the wait is over.
     fn is_over(&mut self) -> bool;
@@ -74,7 +76,7 @@ impl Wake for Call {
 impl Worker {
     /// Waits inside the running job. Meanwhile runs parts that the wait depends on, and the worker's mail, or any job
     /// if no other worker is left to run jobs.
-    pub(crate) fn run_until<A: Awaited>(&self, awaited: &mut A) {
+    pub(crate) fn run_until(&self, awaited: &mut impl Awaited) {
         let (runs, mut backoff) = (runs_in_place(), Backoff::default());
         while !awaited.is_over() {
             // In a forked child the awaited job belongs to the parent.
@@ -85,7 +87,7 @@ impl Worker {
                 || if runs_anything { self.run_one() } else { self.run_mail() }
             {
                 backoff = Backoff::default();
-            } else if !(A::BACKS_OFF && runs && backoff.snooze()) {
+            } else if !(awaited.backs_off() && runs && backoff.snooze()) {
                 return_tickets();
                 self.sleep_until(awaited);
             }

@@ -9,29 +9,20 @@ use crate::engine::key::Key;
 use crate::values::Priority;
 
 impl Worker {
-    /// Like [`resume`](Self::resume), for a future of the class `High` or `Low`: it is queued behind all jobs of its
-    /// class.
-    pub(crate) fn resume_to_lane(&self, class: Priority, job: Job) -> Result<(), Job> {
-        if self.core.idle.snapshot().terminated() {
-            return Err(job);
-        }
-        let moved = &self.me.counters.moved;
-        moved.add(1);
-        self.submit_to_lane(class, job).inspect_err(|_| moved.take_back(1))
-    }
-
-    /// Queues a future woken by a job on this worker. If it was woken while it was polled, it is queued behind all
-    /// queued jobs. Returns the future if it will not be polled again.
-    pub(crate) fn resume(&self, job: Job, woken: Woken) -> Result<(), Job> {
+    /// Queues a future of a class, woken by a job on this worker. If it was woken while it was polled, it is queued
+    /// behind all queued jobs, and in the class `High` or `Low` in any case behind all jobs of the class. Returns the
+    /// future if it will not be polled again.
+    pub(crate) fn resume(&self, class: Priority, job: Job, woken: Woken) -> Result<(), Job> {
         // The pool ended while this worker held the driver.
         if self.core.idle.snapshot().terminated() {
             return Err(job);
         }
         let moved = &self.me.counters.moved;
         moved.add(1);
-        let queued = match woken {
-            Woken::Idle => self.submit(job),
-            Woken::Polled | Woken::ByItself => self.queue_last(job),
+        let queued = match (class, woken) {
+            (Priority::Normal, Woken::Idle) => self.submit(job),
+            (Priority::Normal, Woken::Polled | Woken::ByItself) => self.queue_last(job),
+            (class, _) => self.submit_to_lane(class, job),
         };
         queued.inspect_err(|_| moved.take_back(1))
     }
