@@ -270,27 +270,29 @@ impl Idle {
     pub(crate) fn block(&self, unwinds: bool) -> bool {
         self.change(|roster| {
             let extra = unwinds && roster.counts.size.spare > 0;
-            roster.counts.block(extra);
+            roster.counts.block(1, extra);
             extra
         })
     }
 
-    /// Like [`block`](Self::block), for a wait inside a job. The pool may exceed its limits if the wait `may_exceed`
-    /// them. `is_own` says whether it waits only for jobs of this pool.
+    /// Like [`block`](Self::block), for a wait inside a job; `workers` is 0 if the worker is already blocked, else 1.
+    /// The pool may exceed its limits if the wait `may_exceed` them. `is_own` says whether it waits only for jobs of
+    /// this pool.
     ///
     /// Returns `None` if every other worker is blocked, and no worker can be started or the last start has failed.
     #[must_use]
     pub(crate) fn block_to_wait(
         &self,
+        workers: usize,
         unwinds: bool,
         may_exceed: bool,
         is_own: bool,
     ) -> Option<bool> {
         self.change(|roster| {
             let extra = may_exceed || (unwinds && roster.counts.size.spare > 0);
-            roster.counts.block(extra);
+            roster.counts.block(workers, extra);
             if roster.is_stuck() || (roster.counts.active() == 0 && roster.starts.has_failed) {
-                roster.counts.unblock(extra);
+                roster.counts.unblock(workers, extra);
                 return None;
             }
             roster.waits.own_blocked += usize::from(is_own);
@@ -298,36 +300,15 @@ impl Idle {
         })
     }
 
-    /// Like [`block_to_wait`](Self::block_to_wait), for a worker that is already blocked. The wait exceeds the limits
-    /// until [`end_excess`](Self::end_excess).
-    ///
-    /// Returns `false` if the pool would still be stuck, or if the last start has failed.
-    #[must_use]
-    pub(crate) fn exceed_to_wait(&self) -> bool {
-        self.change(|roster| {
-            roster.counts.exceed(true);
-            let is_stuck = roster.is_stuck() || roster.starts.has_failed;
-            if is_stuck {
-                roster.counts.exceed(false);
-            }
-            !is_stuck
-        })
-    }
-
-    /// Ends a wait [beyond](Self::exceed_to_wait) the limits.
-    pub(crate) fn end_excess(&self) {
-        self.change(|roster| roster.counts.exceed(false));
-    }
-
     /// Whether all workers are blocked, and no more may be started.
     pub(crate) fn is_stuck(&self) -> bool {
         self.roster.lock().is_stuck()
     }
 
-    /// Counts a blocked worker as active again.
-    pub(crate) fn unblock(&self, extra: bool, is_own: bool) {
+    /// Counts a blocked worker as active again; `workers` is 0 if the worker stays blocked, else 1.
+    pub(crate) fn unblock(&self, workers: usize, extra: bool, is_own: bool) {
         self.change(|roster| {
-            roster.counts.unblock(extra);
+            roster.counts.unblock(workers, extra);
             roster.waits.own_blocked -= usize::from(is_own);
         });
     }

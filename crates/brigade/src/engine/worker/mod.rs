@@ -109,13 +109,9 @@ impl Drop for Blocked<'_> {
         drop(self.depth.take());
         // In a forked child the roster's lock may be held forever.
         let Worker { core, depths, .. } = self.worker;
-        if !core.key.is_here() {
-            return;
-        }
-        if depths.blocks.get() == 0 {
-            core.idle.unblock(self.extra, self.is_own);
-        } else if self.extra {
-            core.idle.end_excess();
+        if core.key.is_here() {
+            let workers = usize::from(depths.blocks.get() == 0);
+            core.idle.unblock(workers, self.extra, self.is_own);
         }
     }
 }
@@ -261,21 +257,13 @@ impl Worker {
     fn block_to_wait(&self, is_own: bool) -> Option<Blocked<'_>> {
         let config = &self.core.config;
         let may_exceed = !config.is_driven && (config.spare.is_none() || self.depth() > DEPTH);
-        if self.depths.blocks.get() > 0 {
-            if !self.core.idle.is_stuck() {
-                return Some(self.blocked(false, false, None));
-            }
-            // A blocking call must not let the pool exceed its limits; a wait inside the call may.
-            if !may_exceed || !self.core.idle.exceed_to_wait() {
-                return None;
-            }
-            let blocked = self.blocked(true, false, None);
-            self.core.replace_blocked();
-            return Some(blocked);
-        }
+        // A blocking call must not let the pool exceed its limits; a wait inside the call may.
+        let is_new = self.depths.blocks.get() == 0;
         let unwinds = !runs_in_place();
-        let extra = self.core.idle.block_to_wait(unwinds, may_exceed, is_own)?;
-        let blocked = self.blocked(extra, is_own, self.begin(Span::Blocked));
+        let extra =
+            self.core.idle.block_to_wait(usize::from(is_new), unwinds, may_exceed, is_own)?;
+        let traced = if is_new { self.begin(Span::Blocked) } else { None };
+        let blocked = self.blocked(extra, is_own, traced);
         self.core.replace_blocked();
         Some(blocked)
     }

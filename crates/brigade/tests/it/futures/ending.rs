@@ -220,8 +220,12 @@ async fn told(polled: mpsc::Sender<()>) {
 fn the_end_of_a_pool_ends_the_wait_of_a_job_for_a_future_that_waits() {
     let _dog = Watchdog::start(60);
     type Way = fn(mpsc::Sender<()>);
-    let ways: [(&str, Way); 5] = [
+    let ways: [(&str, Way); 6] = [
         ("join", |polled| _ = brigade::spawn(told(polled)).join()),
+        // Caught: such a wait did not count as one for the pool's own jobs, and a drain never ended.
+        ("a join in a blocking call", |polled| {
+            brigade::blocking(|| _ = brigade::spawn(told(polled)).join());
+        }),
         ("block_on", |polled| _ = brigade::block_on(brigade::spawn(told(polled)))),
         ("a local future", |polled| _ = brigade::block_on(brigade::spawn_local(told(polled)))),
         ("a set", |polled| {

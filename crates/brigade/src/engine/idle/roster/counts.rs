@@ -131,25 +131,23 @@ impl Counts {
         self.excess = self.surplus();
     }
 
-    /// Counts a worker as blocked, which may let the pool exceed its limits. If a worker had to leave, this worker
-    /// may do so instead, when it returns.
-    pub(in crate::engine::idle) fn block(&mut self, extra: bool) {
-        self.blocked += 1;
+    /// Counts a worker as blocked, which may let the pool exceed its limits; `workers` is 0 if the worker is already
+    /// blocked, else 1. If a worker had to leave, this worker may do so instead, when it returns.
+    pub(in crate::engine::idle) fn block(&mut self, workers: usize, extra: bool) {
+        self.blocked += workers;
         self.extra += usize::from(extra);
         let surplus = self.surplus();
         self.owed += self.excess.saturating_sub(surplus);
         self.excess = self.excess.min(surplus);
     }
 
-    /// Begins or ends a wait that lets the pool exceed its limits when all workers are blocked.
-    pub(in crate::engine::idle) fn exceed(&mut self, begins: bool) {
-        self.extra = if begins { self.extra + 1 } else { self.extra - 1 };
-    }
-
-    /// Counts a worker as active again.
-    pub(in crate::engine::idle) fn unblock(&mut self, extra: bool) {
-        self.blocked -= 1;
+    /// Counts a worker as active again; `workers` is 0 if the worker stays blocked, else 1.
+    pub(in crate::engine::idle) fn unblock(&mut self, workers: usize, extra: bool) {
         self.extra -= usize::from(extra);
+        if workers == 0 {
+            return;
+        }
+        self.blocked -= workers;
         self.replaced = self.replaced.min(self.blocked);
         if self.owed > 0 && self.excess < self.surplus() {
             self.owed -= 1;
@@ -171,7 +169,7 @@ mod tests {
         for _ in 0..blocked {
             assert!(count.has_room());
             count.add();
-            count.block(false);
+            count.block(1, false);
         }
         count
     }
@@ -195,7 +193,7 @@ mod tests {
         let size = Size { core: 1, max: 2, spare: 2 };
         let mut count = with_blocked(size, 3);
         count.resize(size);
-        (0..3).for_each(|_| count.unblock(false));
+        (0..3).for_each(|_| count.unblock(1, false));
         assert!(!count.has_surplus());
     }
 
@@ -225,8 +223,8 @@ mod tests {
             for _ in 0..30 {
                 match seed.below(5) {
                     0 if count.has_room() => count.add(),
-                    1 if count.active() > 1 => count.block(false),
-                    2 if count.blocked > 0 => count.unblock(false),
+                    1 if count.active() > 1 => count.block(1, false),
+                    2 if count.blocked > 0 => count.unblock(1, false),
                     3 => count.resize(Size { spare, ..sizes[seed.below(3) as usize] }),
                     4 if count.can_shed(count.live) || count.can_spare(true, count.live, 0) => {
                         count.shed();
@@ -234,9 +232,12 @@ mod tests {
                     }
                     _ => {}
                 }
+                // A wait inside a blocking call.
+                count.block(0, true);
+                count.unblock(0, true);
                 assert!(count.owed <= count.blocked);
             }
-            (0..count.blocked).for_each(|_| count.unblock(false));
+            (0..count.blocked).for_each(|_| count.unblock(1, false));
             while count.can_shed(count.live) {
                 count.shed();
             }
@@ -251,7 +252,7 @@ mod tests {
         count.resize(Size { core: 1, max: 1, spare: 1 });
         let mut left = 0;
         for _ in 0..4 {
-            count.unblock(false);
+            count.unblock(1, false);
             while count.can_shed(count.live) {
                 count.shed();
                 left += 1;
