@@ -40,12 +40,7 @@ impl Core {
         }
         // A deadline too far in the future to be represented is no deadline.
         let deadline = timeout.and_then(|timeout| time::now().checked_add(timeout));
-        let Some(since) = self.idle.begin_wait(|| self.is_empty()) else { return true };
-        // Work off the pool may have ended before it could see this waiter.
-        self.look_for_quiet();
-        let was_quiet = self.idle.wait_quiet(since, deadline);
-        self.idle.end_wait();
-        was_quiet
+        self.idle.wait_quiet(deadline, || self.is_empty())
     }
 
     /// Whether nothing is queued, and no job is being run or dropped off the pool.
@@ -319,8 +314,7 @@ impl Core {
         // A job on this thread's stack can't end before this returns.
         let is_over = || self.tasks.is_empty() && self.ledger.off_pool.is_idle();
         // First: a thread about to be started is not among the threads yet.
-        self.idle.wait_until(deadline, || self.idle.snapshot().terminated())
-            && self.idle.wait_left(deadline)
+        self.idle.wait_left(deadline)
             && self.threads.join_all(deadline)
             && self.idle.wait_until(deadline, || is_off_pool(self.key) || is_over())
             && self.config.observer.as_ref().is_none_or(|observer| observer.end_detector(deadline))

@@ -35,35 +35,33 @@ impl Idle {
         self.changed.notify_all();
     }
 
-    /// Waits until all workers have left and the spawners of their threads have returned; returns `false` if the
-    /// deadline passes first.
+    /// Waits until the pool has terminated, all workers have left and the spawners of their threads have returned;
+    /// returns `false` if the deadline passes first.
     pub(crate) fn wait_left(&self, deadline: Option<Instant>) -> bool {
-        self.wait_roster(deadline, Roster::all_left)
+        self.wait_roster(deadline, |roster| roster.terminated && roster.all_left())
     }
 
-    /// Begins to wait; `is_empty` looks at the queues. Returns the number of quiet moments for
-    /// [`wait_quiet`](Self::wait_quiet), or `None` if the pool is quiet or has terminated. Each wait must be
-    /// [ended](Self::end_wait).
-    #[must_use]
-    pub(crate) fn begin_wait(&self, is_empty: impl FnOnce() -> bool) -> Option<u64> {
-        self.change(|roster| {
+    /// Waits until the pool is quiet or has terminated; `is_empty` looks at the queues. Returns `false` if the deadline
+    /// passes first.
+    pub(crate) fn wait_quiet(
+        &self,
+        deadline: Option<Instant>,
+        is_empty: impl Fn() -> bool,
+    ) -> bool {
+        let begun = self.change(|roster| {
             if roster.terminated || (roster.is_still() && is_empty()) {
                 return None;
             }
             roster.quiet.waiting += 1;
             Some(roster.quiet.moments)
-        })
-    }
-
-    /// Waits until the pool has been quiet since this moment, or has terminated; returns `false` if the deadline
-    /// passes first.
-    pub(crate) fn wait_quiet(&self, since: u64, deadline: Option<Instant>) -> bool {
-        self.wait_roster(deadline, |roster| roster.terminated || roster.quiet.moments != since)
-    }
-
-    /// Ends the wait of a thread.
-    pub(crate) fn end_wait(&self) {
+        });
+        let Some(since) = begun else { return true };
+        // Work off the pool may have ended before it could see this waiter.
+        self.find_quiet(&is_empty);
+        let is_over = |roster: &Roster| roster.terminated || roster.quiet.moments != since;
+        let was_quiet = self.wait_roster(deadline, is_over);
         self.change(|roster| roster.quiet.waiting -= 1);
+        was_quiet
     }
 
     /// Whether the pool is quiet now, or has terminated.
