@@ -8,10 +8,9 @@ use std::time::Instant;
 use brigade_task::Work;
 
 use super::accept::{accept_as, submit};
-use super::queued::Queued;
-use super::watched::Watched;
+use super::boxed::Boxed;
 use super::watcher::watcher_of;
-use super::{Options, Receipt, Submission, Terms, submit_each};
+use super::{Options, Receipt, Submission, submit_each};
 use crate::engine;
 use crate::engine::{Key, class_here, reach_once};
 use crate::handle::{Handle, JoinHandle};
@@ -203,12 +202,9 @@ impl JobBuilder {
         R: Receipt<T>,
     {
         let Self { key, when_full, options } = self;
-        match options.is_stored() {
-            false if key.is_plain() => submit(work, |job| accept_as(key, options.class, job)),
-            false if options.class.is_none() => {
-                Submission { work, when_full, terms: (), place }.submit(key)
-            }
-            _ => Submission { work, when_full, terms: options, place }.submit(key),
+        match key.is_plain() && !options.is_stored() {
+            true => submit(work, |job| accept_as(key, options.class, job)),
+            false => Submission { work, when_full, options: Some(options), place }.submit(key),
         }
     }
 
@@ -318,31 +314,26 @@ impl JobBuilder {
     {
         let Self { key, options, .. } = self;
         let class = options.class.unwrap_or_else(|| class_here(key));
-        let watcher = watcher_of(key, Location::caller(), || options.name());
-        let (plain, with_options, watched) = match (watcher, options.is_stored()) {
-            (None, false) => (Some(jobs.into_iter()), None, None),
-            (None, true) => (None, Some(jobs.into_iter()), None),
-            (Some(watcher), _) => (None, None, Some((watcher, jobs.into_iter()))),
+        let watcher = watcher_of(key, Location::caller(), || options.name.clone());
+        let (plain, boxed) = match watcher.is_none() && !options.is_stored() {
+            true => (Some(jobs.into_iter()), None),
+            false => (None, Some(jobs.into_iter())),
         };
-        let queued = move |work| Queued { permit: None, terms: options.clone(), work };
-        let watched = watched.map(|(watcher, jobs)| {
-            let queued = queued.clone();
-            let make = move |work| Watched::new(watcher.clone().begin(false), queued(work));
-            let (refused, rest) = dispatch(key, class, jobs.map(make));
-            // Withdrawn now, because the caller may drop the iterator: these jobs have no end.
-            let refused: Vec<_> = refused.into_iter().map(Watched::withdraw).collect();
-            refused.into_iter().chain(rest.map(Watched::withdraw))
-        });
-        let with_options = with_options.map(|jobs| {
-            let (refused, rest) = dispatch(key, class, jobs.map(queued));
-            refused.into_iter().chain(rest).map(|queued| queued.work)
-        });
         let plain = plain.map(|jobs| {
             let (refused, rest) = dispatch(key, class, jobs);
             refused.into_iter().chain(rest)
         });
-        let rest = with_options.into_iter().flatten().chain(watched.into_iter().flatten());
-        plain.into_iter().flatten().chain(rest)
+        let boxed = boxed.map(|jobs| {
+            let make = move |work| {
+                let watch = watcher.clone().map(|watcher| watcher.begin(false));
+                Boxed::new(watch, None, options.clone(), work)
+            };
+            let (refused, rest) = dispatch(key, class, jobs.map(make));
+            // Withdrawn now, because the caller may drop the iterator: these jobs have no end.
+            let refused: Vec<_> = refused.into_iter().map(Boxed::withdraw).collect();
+            refused.into_iter().chain(rest.map(Boxed::withdraw))
+        });
+        plain.into_iter().flatten().chain(boxed.into_iter().flatten())
     }
 }
 
@@ -355,18 +346,6 @@ where
         Some(core) => engine::dispatch(core, at.worker().is_some(), class, jobs),
         None => (Vec::new(), jobs),
     })
-}
-
-impl Options {
-    /// Whether nothing was set.
-    pub(crate) fn is_empty(&self) -> bool {
-        !self.is_stored() && self.class.is_none()
-    }
-
-    /// Whether a setting stored with the job was set.
-    pub(crate) fn is_stored(&self) -> bool {
-        self.deadline.is_some() || self.name.is_some()
-    }
 }
 
 impl fmt::Debug for JobBuilder {

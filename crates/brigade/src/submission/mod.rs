@@ -10,32 +10,30 @@ mod verbs;
 mod job_builder;
 
 mod accept;
+mod boxed;
 mod broadcast;
 pub(crate) mod job_name;
 mod on_worker;
 mod queued;
 mod reserve;
-mod watched;
 mod watcher;
 
 use std::panic::Location;
 use std::sync::Arc;
 use std::time::Instant;
 
-use brigade_observe::Watcher;
 use brigade_sync::OnceLock;
 use brigade_task::{Job, Work};
 
 use crate::engine::{Admission, At, Core, Key, Permit, Worker, reach};
 use crate::values::{Priority, Rejected, WhenFull};
 pub(crate) use accept::{accept_as, accept_owned, submit, submit_job};
+pub(crate) use boxed::{make_job, unmade};
 pub use job_builder::JobBuilder;
 pub use job_name::current_job_name;
 pub use on_worker::JobOnWorker;
-use queued::Queued;
-pub(crate) use queued::{Options, Terms};
+pub(crate) use queued::Options;
 pub use reserve::Reserved;
-pub(crate) use watched::unmade;
 pub(crate) use watcher::watcher_of;
 
 /// The result of a submission for an accepted job: nothing, or a handle for the outcome.
@@ -64,11 +62,12 @@ impl<T: Send + 'static> Receipt<T> for brigade_task::JoinHandle<T> {
 }
 
 /// A closure to be submitted.
-pub(crate) struct Submission<F, D = ()> {
+pub(crate) struct Submission<F> {
     work: F,
     /// The policy for a full pool; `None` for the pool's own.
     when_full: Option<WhenFull>,
-    terms: D,
+    /// The settings; `None` if nothing was set, which costs the caller a single word to store.
+    options: Option<Options>,
     /// The place of the call that submits it.
     place: &'static Location<'static>,
 }
@@ -77,11 +76,9 @@ impl<F> Submission<F> {
     /// A closure submitted at this place, with the pool's policy.
     #[inline(always)]
     pub(crate) fn new(work: F, place: &'static Location<'static>) -> Self {
-        Self { work, when_full: None, terms: (), place }
+        Self { work, when_full: None, options: None, place }
     }
-}
 
-impl<F, D: Terms> Submission<F, D> {
     /// Submits the closure to the pool with this key.
     #[cold]
     #[inline(never)]
@@ -91,11 +88,12 @@ impl<F, D: Terms> Submission<F, D> {
         T: 'static,
         R: Receipt<T>,
     {
-        let Self { work, when_full, terms, place } = self;
-        let admitted = Admitted { when_full, deadline: terms.deadline(), class: terms.class() };
-        let watcher = watcher_of(key, place, || terms.name());
-        let make = |permit, work| watched::make(watcher, Queued { permit, terms, work });
-        submit_admitted(key, admitted, work, make, unmade::<F, D, T>)
+        let Self { work, when_full, options, place } = self;
+        let options = options.unwrap_or_default();
+        let admitted = Admitted { when_full, deadline: options.deadline, class: options.class };
+        let watcher = watcher_of(key, place, || options.name.clone());
+        let make = |permit, work| make_job(watcher, permit, options, work);
+        submit_admitted(key, admitted, work, make, unmade::<F, T>)
     }
 }
 
@@ -205,38 +203,23 @@ pub(crate) fn submit_bounded(
     }
 }
 
-/// Makes a job of a closure that has a permit, or needs none. The job is watched if there is a watcher.
-pub(crate) fn make_with_permit<F, T, R>(
-    watcher: Option<Watcher>,
-    permit: Option<Permit>,
-    work: F,
-) -> (Job, R)
-where
-    F: FnOnce() -> T + Send + 'static,
-    T: 'static,
-    R: Receipt<T>,
-{
-    watched::make(watcher, Queued { permit, terms: (), work })
-}
-
 /// Submits a closure that has a permit, or needs none.
-pub(crate) fn submit_with<F, D, T, R>(
+pub(crate) fn submit_with<F, T, R>(
     at: At<'_>,
     permit: Option<Permit>,
-    terms: D,
+    options: Options,
     work: F,
     place: &'static Location<'static>,
 ) -> Result<R, Rejected<F>>
 where
     F: FnOnce() -> T + Send + 'static,
-    D: Terms,
     T: 'static,
     R: Receipt<T>,
 {
-    let class = terms.class();
-    let watcher = at.core().and_then(|core| watcher_of(core.key, place, || terms.name()));
-    let made = watched::make(watcher, Queued { permit, terms, work });
-    submit_job(made, |job| at.accept_or_reject(class, job), unmade::<F, D, T>)
+    let class = options.class;
+    let watcher = at.core().and_then(|core| watcher_of(core.key, place, || options.name.clone()));
+    let made = make_job(watcher, permit, options, work);
+    submit_job(made, |job| at.accept_or_reject(class, job), unmade::<F, T>)
 }
 
 /// Submits closures in turn. Returns the first rejected closure and all after it.

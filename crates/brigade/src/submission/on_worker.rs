@@ -3,15 +3,16 @@
 use core::fmt;
 use std::panic::Location;
 
-use brigade_task::{Job, Work};
+use brigade_task::Job;
 
+use super::accept::submit_job;
+use super::boxed::{make_job, unmade};
 use super::job_builder::JobBuilder;
-use super::queued::{Options, Queued, Terms};
-use super::watched::Watched;
+use super::queued::Options;
 use super::watcher::watcher_of;
-use crate::engine::{Key, reach_once};
+use crate::engine::{Key, reach};
 use crate::handle::JoinHandle;
-use crate::values::{Rejected, closure_of};
+use crate::values::Rejected;
 
 /// Submits a closure to a single thread of a pool; made by [`JobBuilder::on_worker`].
 #[derive(Clone)]
@@ -90,39 +91,24 @@ impl JobOnWorker {
         T: Send + 'static,
     {
         let Self { key, index, options } = self;
-        let watcher = watcher_of(key, Location::caller(), || options.name());
-        if watcher.is_none() && !options.is_stored() {
-            return send(key, index, job);
-        }
-        let queued = Queued { permit: None, terms: options, work: job };
-        match watcher {
-            None => send(key, index, queued).map_err(|rejected| rejected.map(|queued| queued.work)),
-            Some(watcher) => send(key, index, Watched::new(watcher.begin(true), queued))
-                .map_err(|rejected| rejected.map(Watched::withdraw)),
-        }
+        let watcher = watcher_of(key, Location::caller(), || options.name.clone());
+        let made = make_job(watcher, None, options, job);
+        submit_job(made, |share| send(key, index, share), unmade::<F, T>)
+            .map(|handle| JoinHandle::of_mail(handle, key))
     }
 }
 
-fn send<W, T>(key: Key, index: usize, work: W) -> Result<JoinHandle<T>, Rejected<W>>
-where
-    W: Work<Output = T>,
-    T: Send + 'static,
-{
-    let (share, handle) = Job::with_handle(work);
-    let sent = reach_once(key, |at| match at.core() {
+/// Sends a share to a worker.
+///
+/// # Errors
+/// Returns the share if it is not accepted.
+fn send(key: Key, index: usize, share: Job) -> Result<(), Rejected<Job>> {
+    reach(key, |at| match at.core() {
         Some(core) => core
             .send_to(index, at.worker().is_some(), share)
-            .inspect_err(|_| core.count_rejected(1)),
-        None => Err((share, at.refusal())),
-    });
-    match sent {
-        Ok(()) => Ok(JoinHandle::of_mail(handle, key)),
-        Err((share, reason)) => {
-            // Dropped before the job is taken apart, so that no handle is notified.
-            drop(handle);
-            Err(Rejected::new(closure_of(share), reason))
-        }
-    }
+            .map_err(|(share, reason)| at.reject(share, reason)),
+        None => Err(at.rejected(share)),
+    })
 }
 
 impl fmt::Debug for JobOnWorker {

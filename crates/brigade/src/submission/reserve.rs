@@ -172,10 +172,7 @@ impl Reserved {
         R: Receipt<T>,
     {
         let Self { builder, permit } = self;
-        reach_once(builder.key, |at| match builder.options.is_empty() {
-            true => submit_with(at, permit, (), work, place),
-            false => submit_with(at, permit, builder.options, work, place),
-        })
+        reach_once(builder.key, |at| submit_with(at, permit, builder.options, work, place))
     }
 
     /// Splits it into its parts, to spawn a future.

@@ -81,7 +81,7 @@ impl Handle {
     {
         if !self.key.is_plain() {
             let place = Location::caller();
-            return Submission { work: job, when_full, terms: (), place }.submit(self.key);
+            return Submission { work: job, when_full, options: None, place }.submit(self.key);
         }
         // Not through `reach`: passing `job` on would force it into memory.
         CURRENT.with(|worker| match worker {
@@ -151,7 +151,7 @@ impl Handle {
             true => submit(work, |job| accept(self.key, job)),
             false => {
                 let place = Location::caller();
-                Submission { work, when_full, terms: (), place }.submit(self.key)
+                Submission { work, when_full, options: None, place }.submit(self.key)
             }
         };
         accepted.map(|handle| JoinHandle::new(handle, self.key))

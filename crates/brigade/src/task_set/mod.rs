@@ -65,7 +65,7 @@ use crate::handle::join::cancel;
 use crate::handle::{Handle, JoinHandle};
 use crate::pool::here;
 use crate::spawn::{AsFuture, class_key, future_of, make_future};
-use crate::submission::{make_with_permit, unmade, watcher_of};
+use crate::submission::{Options, make_job, unmade, watcher_of};
 use crate::values::{Rejected, closure_of, expect_accepted, opaque};
 use limit::{Limit, detach};
 use pending::Pending;
@@ -231,9 +231,9 @@ impl<T> TaskSet<T> {
         }
         let watcher = watcher_of(self.pool.key, Location::caller(), || None);
         let make = |set: &Completions, number, permit, job| {
-            listed(set, number, make_with_permit(watcher, permit, job))
+            listed(set, number, make_job(watcher, permit, Options::default(), job))
         };
-        self.add(job, make, unmade::<F, (), T>)
+        self.add(job, make, unmade::<F, T>)
     }
 
     /// Adds a future, to be polled on the pool's threads until it is ready, and returns its [id](Self::submit). Never
