@@ -132,11 +132,13 @@ impl Guard for FirstPoll {
     }
 }
 
-/// Submits a future to the pool with this key. The future is watched if there is a watcher.
+/// Submits a future to the pool with this key, or to reserved `room`: a permit, or none beyond the capacity. The future
+/// is watched if there is a watcher.
 fn spawn<F>(
     key: Key,
     future: F,
     admitted: Admitted,
+    room: Option<Option<Permit>>,
     watcher: Option<Watcher>,
 ) -> Result<JoinHandle<F::Output>, Rejected<F>>
 where
@@ -147,9 +149,11 @@ where
     let (of_class, is_watched) = (class_key(key, class), watcher.is_some());
     let make = |permit, future| make_future(of_class, future, permit, deadline, watcher);
     let back = |job| future_of(job, is_watched);
-    let spawned = match key.is_plain() {
-        true => submit_job(make(None, future), |job| accept_as(key, class, job), back),
-        false => submit_admitted(key, admitted, future, make, back),
+    // A plain pool always has room.
+    let room = if key.is_plain() { Some(None) } else { room };
+    let spawned = match room {
+        Some(permit) => submit_job(make(permit, future), |job| accept_as(key, class, job), back),
+        None => submit_admitted(key, admitted, future, make, back),
     };
     spawned.map(|handle| JoinHandle::new(handle, key))
 }
@@ -198,25 +202,6 @@ pub(crate) fn spawn_of_scope(key: Key, future: Pin<Box<dyn Future<Output = ()> +
     if let Err(rejected) = accept_as(key, Some(Priority::Normal), job) {
         drop(future_of::<Pin<Box<dyn Future<Output = ()> + Send>>>(rejected.into_inner(), false));
     }
-}
-
-/// Queues a future that has a permit, or needs none.
-pub(crate) fn queue_future<F>(
-    at: At<'_>,
-    future: F,
-    permit: Option<Permit>,
-    deadline: Option<Instant>,
-    class: Option<Priority>,
-    watcher: Option<Watcher>,
-) -> Result<brigade_task::JoinHandle<F::Output>, Rejected<F>>
-where
-    F: Future + Send + 'static,
-    F::Output: Send + 'static,
-{
-    let Some(core) = at.core() else { return Err(at.rejected(future)) };
-    let is_watched = watcher.is_some();
-    let made = make_future(class_key(core.key, class), future, permit, deadline, watcher);
-    submit_job(made, |job| at.accept_or_reject(class, job), |job| future_of(job, is_watched))
 }
 
 /// Returns the future of a rejected job, made with or without a watch.

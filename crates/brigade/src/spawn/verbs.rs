@@ -9,14 +9,14 @@ use std::panic::Location;
 use brigade_task::Spawnable;
 use pin_project_lite::pin_project;
 
-use super::{queue_future, spawn};
-use crate::engine::{label_job, reach_once};
+use super::spawn;
+use crate::engine::{Permit, label_job};
 use crate::handle::{Handle, JoinHandle};
 use crate::submission::{Admitted, JobBuilder, Options, Reserved, job_name, watcher_of};
 use crate::values::{Rejected, WhenFull, expect_accepted};
 
 pin_project! {
-    /// A future with a name.
+    /// A future with a name, or none.
     struct Named<F> {
         #[pin]
         future: F,
@@ -88,7 +88,7 @@ impl Handle {
     {
         let watcher = watcher_of(self.key, Location::caller(), || None);
         let admitted = Admitted { when_full: None, deadline: None, class: None };
-        expect_accepted(spawn(self.key, AsFuture { future }, admitted, watcher))
+        expect_accepted(spawn(self.key, AsFuture { future }, admitted, None, watcher))
     }
 
     /// Runs a future on the pool's threads, and returns a handle for the outcome, or returns the future. Never waits.
@@ -115,7 +115,7 @@ impl Handle {
     {
         let watcher = watcher_of(self.key, Location::caller(), || None);
         let admitted = Admitted { when_full: Some(WhenFull::Reject), deadline: None, class: None };
-        spawn(self.key, future, admitted, watcher)
+        spawn(self.key, future, admitted, None, watcher)
     }
 }
 
@@ -138,14 +138,26 @@ impl JobBuilder {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let (key, when_full, Options { deadline, name, class }) = self.into_parts();
+        self.spawn_in(None, future)
+    }
+
+    /// Spawns a future, in reserved `room` if there is any. A future without a name has the same type as a named one, so
+    /// that each future is compiled once.
+    #[track_caller]
+    fn spawn_in<F>(
+        self,
+        room: Option<Option<Permit>>,
+        future: F,
+    ) -> Result<JoinHandle<F::Output>, Rejected<F>>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        let Self { key, when_full, options: Options { deadline, name, class } } = self;
         let admitted = Admitted { when_full, deadline, class };
         let watcher = watcher_of(key, Location::caller(), || name.clone());
-        match name {
-            None => spawn(key, future, admitted, watcher),
-            name => spawn(key, Named { future, name }, admitted, watcher)
-                .map_err(|rejected| rejected.map(|named| named.future)),
-        }
+        let spawned = spawn(key, Named { future, name }, admitted, room, watcher);
+        spawned.map_err(|rejected| rejected.map(|named| named.future))
     }
 }
 
@@ -171,14 +183,6 @@ impl Reserved {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let (builder, permit) = self.into_parts();
-        let (key, _, Options { deadline, name, class }) = builder.into_parts();
-        let watcher = watcher_of(key, Location::caller(), || name.clone());
-        let queued = reach_once(key, |at| match name {
-            None => queue_future(at, future, permit, deadline, class, watcher),
-            name => queue_future(at, Named { future, name }, permit, deadline, class, watcher)
-                .map_err(|rejected| rejected.map(|named| named.future)),
-        });
-        queued.map(|handle| JoinHandle::new(handle, key))
+        self.builder.spawn_in(Some(self.permit), future)
     }
 }

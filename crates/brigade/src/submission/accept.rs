@@ -115,7 +115,7 @@ impl At<'_> {
     }
 }
 
-/// Accepts a job in a pool without a capacity.
+/// Accepts a job, in a pool without a capacity or with room for the job.
 ///
 /// # Errors
 /// Returns the job if the pool does not accept it.

@@ -45,8 +45,8 @@ use crate::values::{Priority, Rejected, WhenFull};
 #[must_use = "it submits nothing until one of its verbs is called"]
 pub struct JobBuilder {
     pub(crate) key: Key,
-    pub(super) when_full: Option<WhenFull>,
-    pub(super) options: Options,
+    pub(crate) when_full: Option<WhenFull>,
+    pub(crate) options: Options,
 }
 
 impl Handle {
@@ -179,16 +179,6 @@ impl JobBuilder {
     {
         let key = self.key;
         self.submit_job(job, Location::caller()).map(|handle| JoinHandle::new(handle, key))
-    }
-
-    /// Whether a deadline was set.
-    pub(crate) fn has_deadline(&self) -> bool {
-        self.options.deadline.is_some()
-    }
-
-    /// Returns the pool, the policy for a full pool, and the remaining settings.
-    pub(crate) fn into_parts(self) -> (Key, Option<WhenFull>, Options) {
-        (self.key, self.when_full, self.options)
     }
 
     pub(super) fn submit_job<F, T, R>(

@@ -203,25 +203,6 @@ pub(crate) fn submit_bounded(
     }
 }
 
-/// Submits a closure that has a permit, or needs none.
-pub(crate) fn submit_with<F, T, R>(
-    at: At<'_>,
-    permit: Option<Permit>,
-    options: Options,
-    work: F,
-    place: &'static Location<'static>,
-) -> Result<R, Rejected<F>>
-where
-    F: FnOnce() -> T + Send + 'static,
-    T: 'static,
-    R: Receipt<T>,
-{
-    let class = options.class;
-    let watcher = at.core().and_then(|core| watcher_of(core.key, place, || options.name.clone()));
-    let made = make_job(watcher, permit, options, work);
-    submit_job(made, |job| at.accept_or_reject(class, job), unmade::<F, T>)
-}
-
 /// Submits closures in turn. Returns the first rejected closure and all after it.
 #[cold]
 fn submit_each<F, T, R>(

@@ -44,8 +44,7 @@ impl JobBuilder {
     #[doc(alias = "execute_on")]
     #[doc(alias = "submit_on")]
     pub fn on_worker(self, index: usize) -> JobOnWorker {
-        let (key, _, options) = self.into_parts();
-        JobOnWorker { key, index, options }
+        JobOnWorker { key: self.key, index, options: self.options }
     }
 }
 

@@ -7,8 +7,11 @@ use std::panic::Location;
 
 use brigade_sync::budget;
 
-use super::{JobBuilder, Receipt, submit_with};
-use crate::engine::{Admission, At, Key, Permit, Waiter, reach, reach_once};
+use super::accept::{accept_as, submit_job};
+use super::boxed::{make_job, unmade};
+use super::watcher::watcher_of;
+use super::{JobBuilder, Receipt};
+use crate::engine::{Admission, At, Key, Permit, Waiter, reach};
 use crate::handle::JoinHandle;
 use crate::values::{Reason, Rejected, WhenFull};
 
@@ -118,8 +121,9 @@ fn try_reserve(at: At<'_>) -> Result<Option<Permit>, Reason> {
 /// ```
 #[must_use = "dropping it gives the room back"]
 pub struct Reserved {
-    builder: JobBuilder,
-    permit: Option<Permit>,
+    pub(crate) builder: JobBuilder,
+    /// `None` for room beyond the capacity, or in a pool that is not bounded.
+    pub(crate) permit: Option<Permit>,
 }
 
 impl Reserved {
@@ -171,13 +175,11 @@ impl Reserved {
         T: 'static,
         R: Receipt<T>,
     {
-        let Self { builder, permit } = self;
-        reach_once(builder.key, |at| submit_with(at, permit, builder.options, work, place))
-    }
-
-    /// Splits it into its parts, to spawn a future.
-    pub(crate) fn into_parts(self) -> (JobBuilder, Option<Permit>) {
-        (self.builder, self.permit)
+        let Self { builder: JobBuilder { key, options, .. }, permit } = self;
+        let class = options.class;
+        let watcher = watcher_of(key, place, || options.name.clone());
+        let made = make_job(watcher, permit, options, work);
+        submit_job(made, |job| accept_as(key, class, job), unmade::<F, T>)
     }
 }
 

@@ -119,7 +119,8 @@ impl JobBuilder {
 impl JobBuilder {
     #[track_caller]
     fn assert_no_deadline(&self) {
-        assert!(!self.has_deadline(), "a deadline can't be combined with `after`, `at` or `every`");
+        let has_deadline = self.options.deadline.is_some();
+        assert!(!has_deadline, "a deadline can't be combined with `after`, `at` or `every`");
     }
 }
 

@@ -93,7 +93,7 @@ pub(super) fn schedule<F: Send + 'static>(
     call: fn(&mut Option<F>),
     closure: F,
 ) -> Result<Arc<dyn Control>, Rejected<F>> {
-    let (pool, _, Options { name, class, .. }) = builder.into_parts();
+    let JobBuilder { key: pool, options: Options { name, class, .. }, .. } = builder;
     let state = State { stage: Stage::Here, at, timer: None, ticks: 0, error: None };
     let schedule = Arc::new(Schedule {
         state: Mutex::new(state),
