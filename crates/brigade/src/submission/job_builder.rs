@@ -1,6 +1,6 @@
 //! Jobs with their own settings.
 
-use core::fmt;
+use core::{fmt, iter};
 use std::borrow::Cow;
 use std::panic::Location;
 use std::time::Instant;
@@ -10,7 +10,7 @@ use brigade_task::Work;
 use super::accept::{accept_as, submit};
 use super::boxed::Boxed;
 use super::watcher::watcher_of;
-use super::{Options, Receipt, Submission, submit_each};
+use super::{Options, Receipt, Submission};
 use crate::engine;
 use crate::engine::{Key, class_here, reach_once};
 use crate::handle::{Handle, JoinHandle};
@@ -263,10 +263,14 @@ impl JobBuilder {
         T: 'static,
         R: Receipt<T>,
     {
-        match !self.key.is_plain() || !self.options.is_empty() {
-            true => submit_each(jobs, |job| self.clone().submit_job(job, place)),
-            false => reach_once(self.key, |at| at.submit_batch(jobs)),
+        if self.key.is_plain() && self.options.is_empty() {
+            return reach_once(self.key, |at| at.submit_batch(jobs));
         }
+        let mut jobs = jobs.into_iter();
+        let submit = |job| self.clone().submit_job(job, place);
+        let receipts = jobs.by_ref().map(submit).collect::<Result<_, _>>();
+        // Returns the first rejected closure and all after it.
+        receipts.map_err(|rejected| rejected.map(|job| iter::once(job).chain(jobs).collect()))
     }
 
     /// Hands closures to idle threads of the pool, one each, and wakes all these threads at once. Returns the

@@ -202,29 +202,3 @@ pub(crate) fn submit_bounded(
         Admission::Refuse(reason) => Err(at.reject(None, reason)),
     }
 }
-
-/// Submits closures in turn. Returns the first rejected closure and all after it.
-#[cold]
-fn submit_each<F, T, R>(
-    jobs: Vec<F>,
-    mut submit: impl FnMut(F) -> Result<R, Rejected<F>>,
-) -> Result<Vec<R>, Rejected<Vec<F>>>
-where
-    F: FnOnce() -> T + Send + 'static,
-    T: 'static,
-    R: Receipt<T>,
-{
-    let mut receipts = Vec::with_capacity(jobs.len());
-    let mut jobs = jobs.into_iter();
-    while let Some(job) = jobs.next() {
-        match submit(job) {
-            Ok(receipt) => receipts.push(receipt),
-            Err(rejected) => {
-                let reason = rejected.reason();
-                let rest = core::iter::once(rejected.into_inner()).chain(jobs).collect();
-                return Err(Rejected::new(rest, reason));
-            }
-        }
-    }
-    Ok(receipts)
-}
