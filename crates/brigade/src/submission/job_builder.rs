@@ -1,6 +1,6 @@
 //! Jobs with their own settings.
 
-use core::{fmt, iter};
+use core::iter;
 use std::borrow::Cow;
 use std::panic::Location;
 use std::time::Instant;
@@ -41,7 +41,7 @@ use crate::values::{Priority, Rejected, WhenFull};
 /// assert_eq!(answer.join()?, 42);
 /// # Ok::<(), std::io::Error>(())
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 #[must_use = "it submits nothing until one of its verbs is called"]
 pub struct JobBuilder {
     pub(crate) key: Key,
@@ -340,15 +340,4 @@ where
         Some(core) => engine::dispatch(core, at.worker().is_some(), class, jobs),
         None => (Vec::new(), jobs),
     })
-}
-
-impl fmt::Debug for JobBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { when_full, options, .. } = self;
-        let Options { deadline, name, class } = options;
-        let mut debug = f.debug_struct("JobBuilder");
-        debug.field("name", name).field("deadline", deadline).field("priority", class);
-        debug.field("when_full", when_full);
-        debug.finish_non_exhaustive()
-    }
 }

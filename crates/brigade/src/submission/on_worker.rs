@@ -1,6 +1,5 @@
 //! Jobs for a single worker of a pool.
 
-use core::fmt;
 use std::panic::Location;
 
 use brigade_task::Job;
@@ -15,7 +14,7 @@ use crate::handle::JoinHandle;
 use crate::values::Rejected;
 
 /// Submits a closure to a single thread of a pool; made by [`JobBuilder::on_worker`].
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 #[must_use = "it submits nothing until one of its verbs is called"]
 pub struct JobOnWorker {
     key: Key,
@@ -108,14 +107,4 @@ fn send(key: Key, index: usize, share: Job) -> Result<(), Rejected<Job>> {
             .map_err(|(share, reason)| at.reject(share, reason)),
         None => Err(at.rejected(share)),
     })
-}
-
-impl fmt::Debug for JobOnWorker {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { index, options, .. } = self;
-        let (name, deadline) = (&options.name, &options.deadline);
-        let mut debug = f.debug_struct("JobOnWorker");
-        debug.field("index", index).field("name", name).field("deadline", deadline);
-        debug.finish_non_exhaustive()
-    }
 }

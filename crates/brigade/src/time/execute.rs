@@ -1,6 +1,5 @@
 //! Submission of closures that run at a given time.
 
-use core::fmt;
 use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll, ready};
@@ -142,6 +141,7 @@ impl JobBuilder {
 /// assert!(timer.is_over());
 /// # Ok::<(), std::io::Error>(())
 /// ```
+#[derive(Debug)]
 #[must_use = "it submits nothing until one of its verbs is called"]
 pub struct DelayedJob {
     job: JobBuilder,
@@ -204,12 +204,6 @@ impl DelayedJob {
     }
 }
 
-impl fmt::Debug for DelayedJob {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DelayedJob").field("job", &self.job).field("time", &self.time).finish()
-    }
-}
-
 /// A future that sleeps and then runs a closure.
 struct Delayed<F> {
     sleep: Sleep,
@@ -250,6 +244,7 @@ impl<F: FnOnce() -> T, T> Future for Delayed<F> {
 /// assert!(timer.cancel());
 /// # Ok::<(), std::io::Error>(())
 /// ```
+#[derive(Debug)]
 #[must_use = "it submits nothing until `execute` is called"]
 pub struct PeriodicJob {
     job: JobBuilder,
@@ -295,14 +290,6 @@ impl PeriodicJob {
         let (first, again) = (later(now_in(pool), period), Some((period, missed)));
         box_if_large!(job: F => schedule(builder, place, first, again, many, job))
             .map(|schedule| Timer::new(schedule, pool))
-    }
-}
-
-impl fmt::Debug for PeriodicJob {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { job, period, missed } = self;
-        let mut debug = f.debug_struct("PeriodicJob");
-        debug.field("job", job).field("period", period).field("missed", missed).finish()
     }
 }
 
