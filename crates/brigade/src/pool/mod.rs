@@ -10,12 +10,10 @@ use core::ops::Deref;
 use std::panic::Location;
 use std::sync::Arc;
 
-use brigade_sync::Visit;
-
-use crate::engine::{At, CURRENT, Core, Worker};
+use crate::engine::{At, CURRENT, Core};
 use crate::handle::{Handle, JoinHandle, end};
-use crate::submission::{self, Submission, accept_owned};
-use crate::values::{Reason, Rejected, expect_accepted, opaque, refuse};
+use crate::submission::{self, accept_owned, submit_slow};
+use crate::values::{Reason, Rejected, WhenFull, expect_accepted, opaque, refuse};
 
 pub use blocking::blocking;
 pub use builder::{Builder, ThreadName};
@@ -85,11 +83,6 @@ pub struct Pool {
 }
 
 impl Pool {
-    pub(crate) fn from_core(core: Arc<Core>) -> Self {
-        let handle = Handle::new(core.key);
-        Self { core, handle }
-    }
-
     /// Returns a handle to the pool, to submit from anywhere.
     ///
     /// ```
@@ -124,11 +117,9 @@ impl Pool {
     #[inline(always)]
     #[track_caller]
     pub fn execute<F: FnOnce() + Send + 'static>(&self, job: F) {
-        if !self.core.key.is_plain() {
-            // Not by a closure, because its panic could not name the caller's line.
-            return expect_accepted(Submission::new(job, Location::caller()).submit(self.core.key));
+        if let Err(rejected) = self.accept(job, None) {
+            refuse(rejected.reason());
         }
-        CURRENT.visit(Execute { core: &self.core, job });
     }
 
     /// Runs a closure on the pool, once, or returns it; see [`Handle::try_execute`]. Like
@@ -150,10 +141,26 @@ impl Pool {
     #[inline(always)]
     #[track_caller]
     pub fn try_execute<F: FnOnce() + Send + 'static>(&self, job: F) -> Result<(), Rejected<F>> {
-        if !self.core.key.is_plain() {
-            return self.handle.try_execute(job);
+        self.accept(job, Some(WhenFull::Reject))
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn accept<F>(&self, job: F, when_full: Option<WhenFull>) -> Result<(), Rejected<F>>
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        let core = &self.core;
+        if !core.key.is_plain() {
+            return submit_slow(core.key, job, when_full, None, Location::caller());
         }
-        CURRENT.visit(TryExecute(Execute { core: &self.core, job }))
+        // Not by `reach_owned`, which does not tell the class of a worker's job.
+        CURRENT.with(|worker| match worker {
+            Some(worker) if worker.is_open_to(core.key) => At::Worker(worker).execute(job),
+            Some(_) => submission::submit(job, |job| accept_owned(core, job)),
+            None if core.key.is_here() => At::Outside(core).execute(job),
+            None => At::Gone(Reason::Forked).execute(job),
+        })
     }
 
     /// Runs a closure on the pool, once, and returns a handle for its outcome; see [`Handle::submit`].
@@ -179,68 +186,6 @@ impl Pool {
         }
         let handle = submission::submit(job, |job| accept_owned(&self.core, job));
         JoinHandle::new(expect_accepted(handle), key)
-    }
-}
-
-/// Runs a closure on a pool, for its owner. Not by [`reach_owned`](crate::engine::registry::reach_owned), which does
-/// not tell the class of a worker's job, nor in a closure, which is not `#[track_caller]`.
-struct Execute<'a, F> {
-    core: &'a Arc<Core>,
-    job: F,
-}
-
-impl<F: FnOnce() + Send + 'static> Execute<'_, F> {
-    #[inline(always)]
-    fn on(self, worker: &Worker) -> Result<(), Rejected<F>> {
-        let Self { core, job } = self;
-        match worker.is_open_to(core.key) {
-            true => At::Worker(worker).execute(job),
-            false => submission::submit(job, |job| accept_owned(core, job)),
-        }
-    }
-
-    #[inline(always)]
-    fn outside(self) -> Result<(), Rejected<F>> {
-        let Self { core, job } = self;
-        let at = if core.key.is_here() { At::Outside(core) } else { At::Gone(Reason::Forked) };
-        at.execute(job)
-    }
-}
-
-impl<F: FnOnce() + Send + 'static> Visit<Worker> for Execute<'_, F> {
-    type Output = ();
-
-    #[inline(always)]
-    #[track_caller]
-    fn present(self, worker: &Worker) {
-        if let Err(rejected) = self.on(worker) {
-            refuse(rejected.reason());
-        }
-    }
-
-    #[inline(always)]
-    #[track_caller]
-    fn absent(self) {
-        if let Err(rejected) = self.outside() {
-            refuse(rejected.reason());
-        }
-    }
-}
-
-/// Like [`Execute`], but returns a rejected closure.
-struct TryExecute<'a, F>(Execute<'a, F>);
-
-impl<F: FnOnce() + Send + 'static> Visit<Worker> for TryExecute<'_, F> {
-    type Output = Result<(), Rejected<F>>;
-
-    #[inline(always)]
-    fn present(self, worker: &Worker) -> Self::Output {
-        self.0.on(worker)
-    }
-
-    #[inline(always)]
-    fn absent(self) -> Self::Output {
-        self.0.outside()
     }
 }
 

@@ -7,7 +7,7 @@ use brigade_task::Job;
 
 use super::Receipt;
 use crate::engine::{
-    Admission, At, CURRENT, Core, Key, Unqueued, Worker, blocking, enter, reach, reach_owned,
+    Admission, At, CURRENT, Core, Key, Unqueued, blocking, enter, reach, reach_owned,
 };
 use crate::values::{Priority, Rejected, WhenFull, closure_of};
 
@@ -122,7 +122,9 @@ impl At<'_> {
 #[inline]
 pub(crate) fn accept(key: Key, job: Job) -> Result<(), Rejected<Job>> {
     CURRENT.with(|worker| match worker {
-        Some(worker) if worker.is_open_to(key) => accept_on(worker, job),
+        Some(worker) if worker.is_open_to(key) => {
+            worker.submit(job).map_err(|job| At::Worker(worker).rejected(job))
+        }
         _ => accept_elsewhere(key, job),
     })
 }
@@ -137,12 +139,6 @@ pub(crate) fn accept_as(key: Key, class: Option<Priority>, job: Job) -> Result<(
         None => accept(key, job),
         Some(_) => reach(key, |at| at.accept_or_reject(class, job)),
     }
-}
-
-/// Accepts a job from a normal job on this worker.
-#[inline(always)]
-fn accept_on(worker: &Worker, job: Job) -> Result<(), Rejected<Job>> {
-    worker.submit(job).map_err(|job| At::Worker(worker).rejected(job))
 }
 
 /// Accepts a job from a thread outside of the pool, or from a job not of the default class. A single copy of the code
@@ -161,10 +157,7 @@ pub(super) fn accept_elsewhere(key: Key, job: Job) -> Result<(), Rejected<Job>> 
 /// As for [`accept`].
 #[inline(never)]
 pub(crate) fn accept_owned(core: &Arc<Core>, job: Job) -> Result<(), Rejected<Job>> {
-    CURRENT.with(|worker| match worker {
-        Some(worker) if worker.is_open_to(core.key) => accept_on(worker, job),
-        _ => reach_owned(core, |at| at.accept_or_reject(None, job)),
-    })
+    reach_owned(core, |at| at.accept_or_reject(None, job))
 }
 
 /// Makes a job and a receipt of a closure, and passes the job to `accept`.

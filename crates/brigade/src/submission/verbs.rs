@@ -2,8 +2,8 @@
 
 use std::panic::Location;
 
-use super::Submission;
 use super::accept::{accept, accept_elsewhere, submit};
+use super::submit_slow;
 use crate::engine::{At, CURRENT};
 use crate::handle::{Handle, JoinHandle};
 use crate::values::{Rejected, WhenFull, expect_accepted, refuse};
@@ -80,8 +80,7 @@ impl Handle {
         F: FnOnce() + Send + 'static,
     {
         if !self.key.is_plain() {
-            let place = Location::caller();
-            return Submission { work: job, when_full, options: None, place }.submit(self.key);
+            return submit_slow(self.key, job, when_full, None, Location::caller());
         }
         // Not through `reach`: passing `job` on would force it into memory.
         CURRENT.with(|worker| match worker {
@@ -149,10 +148,7 @@ impl Handle {
     {
         let accepted = match self.key.is_plain() {
             true => submit(work, |job| accept(self.key, job)),
-            false => {
-                let place = Location::caller();
-                Submission { work, when_full, options: None, place }.submit(self.key)
-            }
+            false => submit_slow(self.key, work, when_full, None, Location::caller()),
         };
         accepted.map(|handle| JoinHandle::new(handle, self.key))
     }

@@ -14,6 +14,7 @@ use brigade_observe::{Observer, Settings};
 use brigade_sync::thread::Inherited;
 
 use crate::engine::{Child, Core, Key, Semaphore, Worker, resources_of};
+use crate::handle::Handle;
 use crate::pool::Pool;
 use crate::submission::{SUBMIT_BOUNDED, submit_bounded};
 use crate::values::{
@@ -480,7 +481,7 @@ impl Builder {
             _ = core.wait_for_end(None);
             return Err(error);
         }
-        Ok(Pool::from_core(core))
+        Ok(Pool { handle: Handle::new(core.key), core })
     }
 
     /// Rejects an invalid configuration, and sets the size.
