@@ -63,7 +63,7 @@ fn hooks_run_once_for_each_thread_that_comes_and_goes() {
         });
         let (pool, calls) = with_hooks(builder);
         await_idle_workers(&pool, 1);
-        for _ in 0..20 {
+        for round in 1..=20 {
             let (gate, crowd) = (Gate::closed(), Crowd::default());
             for busy in 1..=4 {
                 pool.execute(crowd.job(&gate));
@@ -71,6 +71,8 @@ fn hooks_run_once_for_each_thread_that_comes_and_goes() {
             }
             gate.open();
             await_idle_workers(&pool, 1);
+            // Until then a worker that leaves may start another for a job whose worker is in its start hook.
+            eventually("three have left", || calls.lock().unwrap().stops == 3 * round);
         }
         pool.resize(1..=2).unwrap();
         drop(pool);
