@@ -5,11 +5,10 @@
 //! other job takes the slow path through [`submit_slow`]. The fast path recognizes its pools by their keys.
 
 // In the order of the methods in the documentation of `Handle`.
-mod verbs;
+mod accept;
 
 mod job_builder;
 
-mod accept;
 mod boxed;
 mod broadcast;
 pub(crate) mod job_name;

@@ -19,8 +19,8 @@ use brigade_sync::unmodelled::AtomicUsize;
 use brigade_sync::{CachePadded, Condvar, Mutex};
 
 use crate::values::{Config, Growth};
+pub(crate) use roster::PLACES;
 use roster::Roster;
-pub(crate) use roster::starts::PLACES;
 pub(crate) use staff::{Help, NoThread};
 pub(crate) use state::Snapshot;
 #[cfg(feature = "trace")]

@@ -3,6 +3,5 @@
 
 pub(crate) mod backoff;
 pub(crate) mod events;
-pub(crate) mod park_spot;
 pub(crate) mod resources;
 pub(crate) mod sleeper;

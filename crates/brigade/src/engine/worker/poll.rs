@@ -12,7 +12,7 @@ use super::{Blocked, Worker};
 use crate::engine::idle::Parked;
 use crate::engine::probe::Event;
 use crate::engine::sleep::events::blocked::{BlockedThread, Elsewhere};
-use crate::engine::sleep::park_spot::ParkSpot;
+use crate::engine::sleep::sleeper::ParkSpot;
 use crate::values::Priority;
 
 /// How long a thread yields to a polling thread. No worker polls for longer, unless the system interrupts it.

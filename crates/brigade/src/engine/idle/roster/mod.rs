@@ -1,21 +1,16 @@
-//! The workers of a pool: how many there are (`counts`), which are being started (`starts`), and which sleep
-//! (`sleepers`). The roster is data under a single lock, and knows neither threads nor atomics.
+//! The workers of a pool: how many there are (`counts`), which are being started, and which sleep. The roster is data under a single lock, and knows neither threads nor atomics.
 
 mod counts;
-mod sleepers;
-pub(super) mod starts;
 
 use brigade_sync::AsymmetricFence;
-use brigade_sync::thread;
+use brigade_sync::thread::{self, ThreadId};
 
 use super::state::{
     BELOW_CORE, BELOW_MAX, DRIVER_HELD, LIVE, NO_HEAVY_FENCE, PARKED, QUIET_AWAITED, SEARCHING,
     SURPLUS, TERMINATED, UNDERSTAFFED,
 };
-use crate::values::Size;
+use crate::values::{Role, Size};
 use counts::Counts;
-use sleepers::Sleepers;
-use starts::{Indices, Starts};
 
 /// The workers of a pool.
 #[derive(Default)]
@@ -163,5 +158,186 @@ impl Roster {
             | flag(AsymmetricFence::has_failed(), NO_HEAVY_FENCE);
         let before = core::mem::replace(&mut self.shown, now);
         now.wrapping_sub(before).wrapping_add(core::mem::take(&mut self.searching))
+    }
+}
+
+/// The parked workers.
+#[derive(Default)]
+pub(super) struct Sleepers {
+    /// The indices of the parked workers, the last parked at the end; those that have run nothing come first.
+    pub(super) parked: Vec<usize>,
+    /// The sleeper on the driver: it sleeps until the next timer is due or an I/O event comes.
+    pub(super) driver_holder: Option<usize>,
+}
+
+impl Sleepers {
+    pub(super) fn with_capacity(workers: usize) -> Self {
+        Self { parked: Vec::with_capacity(workers), ..Self::default() }
+    }
+
+    /// Adds a worker, which is picked first, or last if it `is_cold`.
+    pub(super) fn add(&mut self, index: usize, is_cold: bool) {
+        self.parked.insert(if is_cold { 0 } else { self.parked.len() }, index);
+    }
+
+    /// Removes this worker, which no longer holds the driver; `false` if it is not parked.
+    #[must_use]
+    pub(super) fn remove(&mut self, index: usize) -> bool {
+        // From the end: a withdrawing worker has usually just parked.
+        let Some(place) = self.parked.iter().rposition(|&parked| parked == index) else {
+            return false;
+        };
+        self.parked.remove(place);
+        self.release_driver(index);
+        true
+    }
+
+    /// Removes the most recently parked worker. The driver holder is removed only if it is alone: the other workers
+    /// have nothing to do.
+    pub(super) fn pop(&mut self) -> Option<usize> {
+        let last = *self.parked.last()?;
+        let count = self.parked.len();
+        if self.driver_holder == Some(last) && count > 1 {
+            self.parked.swap(count - 2, count - 1);
+        }
+        let index = self.parked.pop()?;
+        self.release_driver(index);
+        Some(index)
+    }
+
+    /// Makes a parked worker the driver holder; `false` if there is a holder, or if the worker is not parked.
+    #[must_use]
+    pub(super) fn hold_driver(&mut self, index: usize) -> bool {
+        let holds = self.driver_holder.is_none() && self.parked.contains(&index);
+        if holds {
+            self.driver_holder = Some(index);
+        }
+        holds
+    }
+
+    fn release_driver(&mut self, index: usize) {
+        self.driver_holder.take_if(|holder| *holder == index);
+    }
+}
+
+/// The most workers of a pool, including blocked workers and their replacements. A leaving worker counts
+/// until its last hook has returned.
+pub(crate) const PLACES: usize = 8192;
+
+/// A worker that has not looked for work yet.
+pub(super) struct Start {
+    index: usize,
+    /// The thread that starts this worker's thread, until the new thread is known to exist.
+    starter: Option<ThreadId>,
+    /// Whether the worker calls the user's start hook, which may take long.
+    is_in_hook: bool,
+    role: Role,
+}
+
+/// The workers that have not looked for work yet.
+#[derive(Default)]
+pub(super) struct Starts {
+    pub(super) list: Vec<Start>,
+    /// How many spawners have not returned.
+    pub(super) spawning: usize,
+    /// Whether the most recently returned spawner has failed.
+    pub(super) has_failed: bool,
+}
+
+impl Starts {
+    /// Adds the worker with this index, whose thread `starter` is about to start.
+    pub(super) fn add(&mut self, index: usize, starter: ThreadId, role: Role) {
+        self.spawning += 1;
+        self.list.push(Start { index, starter: Some(starter), is_in_hook: false, role });
+    }
+
+    /// The number of workers about to look for work.
+    pub(super) fn coming(&self) -> usize {
+        self.list.iter().filter(|start| !start.is_in_hook).count()
+    }
+
+    /// The number of workers whose thread may never exist, because the start may fail.
+    pub(super) fn doubtful(&self) -> usize {
+        self.list.iter().filter(|start| start.starter.is_some()).count()
+    }
+
+    /// Whether this thread is about to start a worker: it is in the user's spawner or name function.
+    pub(super) fn has_starter(&self, thread: ThreadId) -> bool {
+        self.list.iter().any(|start| start.starter == Some(thread))
+    }
+
+    /// Notes that `starter` has called the spawner for the worker with this index. If `is_started`, the worker's
+    /// thread exists; otherwise the worker has been removed.
+    pub(super) fn returned(&mut self, index: usize, starter: ThreadId, is_started: bool) {
+        self.spawning -= 1;
+        self.has_failed = !is_started;
+        // Compares the starter too: the worker may have left already, and a new worker may have its index.
+        let is_it = |start: &&mut Start| start.index == index && start.starter == Some(starter);
+        if let Some(start) = self.list.iter_mut().find(is_it) {
+            start.starter = None;
+        }
+    }
+
+    /// Notes that the thread of the worker with this index runs, and whether it calls a hook first; returns the
+    /// worker's role.
+    pub(super) fn arrive(&mut self, index: usize, calls_hook: bool) -> Role {
+        let Some(start) = self.list.iter_mut().find(|start| start.index == index) else {
+            return Role::default();
+        };
+        start.starter = None;
+        start.is_in_hook = calls_hook;
+        start.role
+    }
+
+    /// Removes the worker with this index: it is about to look for work, or never will.
+    pub(super) fn remove(&mut self, index: usize) {
+        self.list.retain(|start| start.index != index);
+    }
+}
+
+/// The indices of workers; released indices are reused first.
+#[derive(Default)]
+pub(super) struct Indices {
+    vacant: Vec<usize>,
+    /// The indices of the present workers, in order. A leaving worker is not present, but keeps its index until its
+    /// last hook has returned.
+    pub(super) present: Vec<usize>,
+    /// How many indices have ever been in use.
+    used: usize,
+}
+
+impl Indices {
+    pub(super) fn are_used_up(&self) -> bool {
+        self.in_use() == PLACES
+    }
+
+    /// The number of workers with an index, present or leaving.
+    pub(super) fn in_use(&self) -> usize {
+        self.used - self.vacant.len()
+    }
+
+    /// Takes an index, which must be available.
+    pub(super) fn take(&mut self) -> usize {
+        let index = self.vacant.pop().unwrap_or_else(|| {
+            self.used += 1;
+            self.used - 1
+        });
+        let place = self.present.partition_point(|&other| other < index);
+        self.present.insert(place, index);
+        index
+    }
+
+    /// Notes that the worker with this index leaves.
+    pub(super) fn leave(&mut self, index: usize) {
+        if let Ok(place) = self.present.binary_search(&index) {
+            self.present.remove(place);
+        }
+    }
+
+    /// Releases an index.
+    pub(super) fn give_back(&mut self, index: usize) {
+        // A worker of a terminated pool has not left before.
+        self.leave(index);
+        self.vacant.push(index);
     }
 }

@@ -19,7 +19,7 @@ use brigade_sync::Mutex;
 use brigade_sync::atomic::{AtomicUsize, Ordering, fence};
 
 use super::DriverRef;
-use crate::engine::sleep::park_spot::ParkSpot;
+use crate::engine::sleep::sleeper::ParkSpot;
 
 /// Parks a thread that waits inside a job, or is not a worker; as a waker, it ends the sleep.
 pub(crate) struct BlockedThread {
