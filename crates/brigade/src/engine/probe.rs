@@ -3,6 +3,11 @@
 //! Without the feature `trace` the functions are empty. With it, an untraced pool pays a test of its state where a
 //! worker has no job to run; the test before a job is made anyway. [`brigade_trace`] has the design.
 
+#![cfg_attr(
+    not(feature = "trace"),
+    expect(dead_code, clippy::unused_self, reason = "a trace reads all that is told")
+)]
+
 use core::marker::PhantomData;
 use std::borrow::Cow;
 use std::panic::Location;
@@ -15,7 +20,6 @@ use crate::values::Role;
 
 /// The worker that an event is recorded for.
 #[derive(Clone, Copy)]
-#[cfg_attr(not(feature = "trace"), expect(dead_code, reason = "a trace reads it"))]
 pub(super) struct Teller {
     pub(super) index: usize,
     /// Whether the current job is inside a waiting job.
@@ -23,7 +27,6 @@ pub(super) struct Teller {
 }
 
 /// An event of a worker.
-#[cfg_attr(not(feature = "trace"), expect(dead_code, reason = "a trace reads them"))]
 pub(super) enum Event {
     /// The thread has started, in this role.
     Starts(Role),
@@ -70,7 +73,6 @@ pub(crate) struct Scope<'a> {
 
 impl Scope<'_> {
     /// Removes the scope without recording it.
-    #[cfg_attr(not(feature = "trace"), expect(clippy::unused_self, reason = "a trace has it"))]
     pub(crate) fn discard(self) {
         #[cfg(feature = "trace")]
         self.scope.discard();
@@ -80,7 +82,6 @@ impl Scope<'_> {
 impl Core {
     /// Records an event of a worker, if the pool is traced.
     #[inline(always)]
-    #[cfg_attr(not(feature = "trace"), expect(clippy::unused_self, reason = "a trace has it"))]
     pub(super) fn tell(&self, _teller: Teller, _event: Event) {
         #[cfg(feature = "trace")]
         if let Some(pen) = self.pen(_teller) {
@@ -90,7 +91,6 @@ impl Core {
 
     /// Records an activity of a worker until the returned value is dropped, if the pool is traced.
     #[inline(always)]
-    #[cfg_attr(not(feature = "trace"), expect(clippy::unused_self, reason = "a trace has it"))]
     pub(super) fn begin(&self, _teller: Teller, _span: Span) -> Option<Scope<'_>> {
         #[cfg(feature = "trace")]
         if let Some(pen) = self.pen(_teller) {
@@ -106,7 +106,6 @@ impl Core {
 
     /// Labels a worker's running job with a name, and with the place of its submission.
     #[inline(always)]
-    #[cfg_attr(not(feature = "trace"), expect(clippy::unused_self, reason = "a trace has it"))]
     pub(super) fn label(
         &self,
         _teller: Teller,
@@ -121,7 +120,6 @@ impl Core {
 
     /// Calls `wake`, which wakes a worker, and records the wake-up.
     #[inline(always)]
-    #[cfg_attr(not(feature = "trace"), expect(clippy::unused_self, reason = "a trace has it"))]
     pub(super) fn tell_wake(&self, _index: usize, wake: impl FnOnce()) {
         #[cfg(feature = "trace")]
         if self.idle.snapshot().is_traced() && self.key.is_here() {
