@@ -127,8 +127,8 @@ impl Waiting {
     }
 }
 
-/// The number of attempts of a dump to read the waits. A running thread holds the lock for less than a microsecond at
-/// a time.
+/// The number of attempts of a dump to read the waits. While few threads wait, a running thread holds the lock
+/// for less than a microsecond at a time.
 const ATTEMPTS: usize = 100;
 
 /// A wait for a dump: the index of the worker, whether the end of any of the jobs ends the wait, and the jobs. The

@@ -35,8 +35,11 @@ use super::threads::{Launch, Threads};
 use super::timers::{Entry, TimerKey, Timers};
 use crate::values::{Config, Growth, Priority, Size, Threads as Range};
 
-/// The pools of this process, until they are freed, in the order of their keys.
-static POOLS: PerProcess<unmodelled::Mutex<Vec<(Key, Weak<Core>)>>> = PerProcess::new();
+/// Pools in the order of their keys.
+type Pools = Vec<(Key, Weak<Core>)>;
+
+/// The pools of this process, until they are freed.
+static POOLS: PerProcess<unmodelled::Mutex<Pools>> = PerProcess::new();
 
 /// The message of a forked child's abort.
 const ORPHAN: &str = "brigade: a job, or the body of a scope, has forked and goes on in the child, where its pool is not; \
