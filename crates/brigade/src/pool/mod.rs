@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use crate::engine::{At, CURRENT, Core};
 use crate::handle::{Handle, JoinHandle, end};
-use crate::submission::{self, accept_owned, submit_slow};
+use crate::submission::{self, Submission, accept_owned};
 use crate::values::{Reason, Rejected, WhenFull, expect_accepted, opaque, refuse};
 
 pub use blocking::blocking;
@@ -152,7 +152,8 @@ impl Pool {
     {
         let core = &self.core;
         if !core.key.is_plain() {
-            return submit_slow(core.key, job, when_full, None, Location::caller());
+            let place = Location::caller();
+            return Submission { work: job, when_full, options: None, place }.submit(core.key);
         }
         // Not by `reach_owned`, which does not tell the class of a worker's job.
         CURRENT.with(|worker| match worker {

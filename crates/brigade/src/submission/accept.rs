@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use brigade_task::Job;
 
-use super::{Receipt, submit_slow};
+use super::{Receipt, Submission};
 use crate::engine::{
     Admission, At, CURRENT, Core, Key, Unqueued, blocking, enter, reach, reach_owned,
 };
@@ -85,7 +85,8 @@ impl Handle {
         F: FnOnce() + Send + 'static,
     {
         if !self.key.is_plain() {
-            return submit_slow(self.key, job, when_full, None, Location::caller());
+            let place = Location::caller();
+            return Submission { work: job, when_full, options: None, place }.submit(self.key);
         }
         // Not through `reach`: passing `job` on would force it into memory.
         CURRENT.with(|worker| match worker {
@@ -153,7 +154,10 @@ impl Handle {
     {
         let accepted = match self.key.is_plain() {
             true => submit(work, |job| accept(self.key, job)),
-            false => submit_slow(self.key, work, when_full, None, Location::caller()),
+            false => {
+                let place = Location::caller();
+                Submission { work, when_full, options: None, place }.submit(self.key)
+            }
         };
         accepted.map(|handle| JoinHandle::new(handle, self.key))
     }

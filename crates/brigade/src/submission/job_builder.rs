@@ -10,7 +10,7 @@ use brigade_task::Work;
 use super::accept::{accept_as, submit};
 use super::boxed::Boxed;
 use super::watcher::watcher_of;
-use super::{Options, Receipt, submit_slow};
+use super::{Options, Receipt, Submission};
 use crate::engine;
 use crate::engine::{Key, class_here, reach_once};
 use crate::handle::{Handle, JoinHandle};
@@ -194,7 +194,7 @@ impl JobBuilder {
         let Self { key, when_full, options } = self;
         match key.is_plain() && !options.is_stored() {
             true => submit(work, |job| accept_as(key, options.class, job)),
-            false => submit_slow(key, work, when_full, Some(options), place),
+            false => Submission { work, when_full, options: Some(options), place }.submit(key),
         }
     }
 
