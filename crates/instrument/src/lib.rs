@@ -4,6 +4,8 @@
 //! brigade_delays` a step mostly does nothing, and sometimes waits for a random time: the module `delays` says how. With
 //! `--cfg brigade_seeded` a scheduler that obeys a seed chooses at each step which thread goes on: the module `seeded`.
 
+// Shows which feature an item needs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 // It stands below the types that the other crates must use.
 #![allow(clippy::disallowed_types)]
 
