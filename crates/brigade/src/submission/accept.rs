@@ -4,9 +4,9 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::time::Instant;
 
-use brigade_task::Job;
+use brigade_task::{Job, Work};
 
-use super::{Receipt, Submission};
+use super::Submission;
 use crate::engine::{
     Admission, At, CURRENT, Core, Key, Unqueued, blocking, enter, reach, reach_owned,
 };
@@ -310,6 +310,31 @@ pub(super) fn accept_elsewhere(key: Key, job: Job) -> Result<(), Rejected<Job>> 
 #[inline(never)]
 pub(crate) fn accept_owned(core: &Arc<Core>, job: Job) -> Result<(), Rejected<Job>> {
     reach_owned(core, |at| at.accept_or_reject(None, job))
+}
+
+/// The result of a submission for an accepted job: nothing, or a handle for the outcome.
+pub(crate) trait Receipt<T: 'static>: Sized {
+    /// Whether the receipt is a handle.
+    const IS_HANDLE: bool;
+
+    /// Makes a job and its receipt.
+    fn make(work: impl Work<Output = T>) -> (Job, Self);
+}
+
+impl Receipt<()> for () {
+    const IS_HANDLE: bool = false;
+
+    fn make(work: impl Work<Output = ()>) -> (Job, Self) {
+        (Job::new(work), ())
+    }
+}
+
+impl<T: Send + 'static> Receipt<T> for brigade_task::JoinHandle<T> {
+    const IS_HANDLE: bool = true;
+
+    fn make(work: impl Work<Output = T>) -> (Job, Self) {
+        Job::with_handle(work)
+    }
 }
 
 /// Makes a job and a receipt of a closure, and passes the job to `accept`.

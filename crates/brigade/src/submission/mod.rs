@@ -22,11 +22,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use brigade_sync::OnceLock;
-use brigade_task::{Job, Work};
+use brigade_task::Job;
 
 use crate::engine::{Admission, At, Core, Key, Permit, Worker, reach};
 use crate::values::{Priority, Rejected, WhenFull};
-pub(crate) use accept::{accept_as, accept_owned, submit, submit_job};
+pub(crate) use accept::{Receipt, accept_as, accept_owned, submit, submit_job};
 pub(crate) use boxed::{make_job, unmade};
 pub use job_builder::JobBuilder;
 pub use job_name::current_job_name;
@@ -34,31 +34,6 @@ pub use on_worker::JobOnWorker;
 pub(crate) use queued::Options;
 pub use reserve::Reserved;
 pub(crate) use watcher::watcher_of;
-
-/// The result of a submission for an accepted job: nothing, or a handle for the outcome.
-pub(crate) trait Receipt<T: 'static>: Sized {
-    /// Whether the receipt is a handle.
-    const IS_HANDLE: bool;
-
-    /// Makes a job and its receipt.
-    fn make(work: impl Work<Output = T>) -> (Job, Self);
-}
-
-impl Receipt<()> for () {
-    const IS_HANDLE: bool = false;
-
-    fn make(work: impl Work<Output = ()>) -> (Job, Self) {
-        (Job::new(work), ())
-    }
-}
-
-impl<T: Send + 'static> Receipt<T> for brigade_task::JoinHandle<T> {
-    const IS_HANDLE: bool = true;
-
-    fn make(work: impl Work<Output = T>) -> (Job, Self) {
-        Job::with_handle(work)
-    }
-}
 
 /// A closure to be submitted on the slow path. Passed as one value, made where the path is taken: a closure that is an
 /// argument of its own would be in memory on the fast path too, where it stays in registers (`latency` takes 1.2 times as
