@@ -175,8 +175,15 @@ fn stdin_is_not_read() {
 fn a_signal_at_any_instant_ends_it_and_what_it_writes_is_valid() {
     let seed = u64::from(std::process::id());
     let instants: Vec<_> = (0..50).map(|n| (n, (seed + n * 7_919) % 400)).collect();
+    // A script that runs the tests in the background has them ignore SIGINT, and so does the laboratory until it listens.
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:\t"));
+    let ignores = ignored
+        .and_then(|mask| u64::from_str_radix(mask, 16).ok())
+        .is_some_and(|mask| mask & 2 != 0);
     check_all(&instants, |(number, millis)| {
-        let (name, expected) = if number % 2 == 0 { ("INT", 130) } else { ("TERM", 143) };
+        let interrupts = number % 2 == 0 && !ignores;
+        let (name, expected) = if interrupts { ("INT", 130) } else { ("TERM", 143) };
         let mut command = lab(LONG);
         command.args(["--json", "-"]).stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = command.spawn().expect("the laboratory starts");
