@@ -52,7 +52,7 @@ const OPERATIONS: [(u32, &str, Operation); 28] = [
     (1, "after", timers::after),
     (1, "delayed", timers::delayed),
     (1, "every", timers::every),
-    (1, "blocking", timers::blocking),
+    (2, "blocking", timers::blocking),
     (1, "sleep", timers::sleep),
     (1, "yield", timers::yields),
     (2, "resize", pools::resize),

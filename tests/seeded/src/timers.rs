@@ -6,6 +6,7 @@ use brigade::{JoinHandle, Missed};
 use brigade_sync::time;
 use fastrand::Rng;
 
+use crate::act::act;
 use crate::world::{Output, World, millis};
 
 type Kept = Vec<JoinHandle<Output>>;
@@ -57,7 +58,11 @@ pub(crate) fn every(world: &World, random: &mut Rng, _: &mut Kept) {
     }
 }
 
-pub(crate) fn blocking(_: &World, random: &mut Rng, _: &mut Kept) {
+/// Sleeps in a blocking call, or runs other operations there.
+pub(crate) fn blocking(world: &World, random: &mut Rng, _: &mut Kept) {
+    if random.bool() {
+        return brigade::blocking(|| act(&world.inside(), random));
+    }
     let (begun, wanted) = (time::now(), millis(random));
     brigade::blocking(|| time::sleep(wanted));
     assert!(time::since(begun) >= wanted, "early");
