@@ -4,6 +4,7 @@
 
 mod act;
 mod cases;
+mod ending;
 mod explore;
 mod forks;
 mod futures;

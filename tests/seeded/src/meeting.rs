@@ -63,7 +63,7 @@ impl Gate {
     }
 }
 
-fn build(random: &mut Rng, threads: usize) -> Pool {
+pub(crate) fn build(random: &mut Rng, threads: usize) -> Pool {
     let mut builder = Pool::builder().threads(threads);
     if random.u8(0..3) == 0 {
         builder = builder.queueing(Queueing::Shared);
@@ -90,7 +90,7 @@ fn build(random: &mut Rng, threads: usize) -> Pool {
     builder.build().expect("a pool")
 }
 
-fn pause(random: &mut Rng) {
+pub(crate) fn pause(random: &mut Rng) {
     match random.u8(0..3) {
         0 => {}
         1 => brigade_sync::thread::yield_now(),
