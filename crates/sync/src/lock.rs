@@ -39,7 +39,7 @@ impl<T> Mutex<T> {
     }
 
     /// Waits for the lock and takes it.
-    #[inline]
+    #[inline(never)]
     #[cfg_attr(brigade_seeded, track_caller)]
     pub fn lock(&self) -> MutexGuard<'_, T> {
         step();

@@ -5,7 +5,6 @@
 //! runs no user code: it wakes parked workers.
 
 use core::time::Duration;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use brigade_sync::atomic::{Ordering, fence};
@@ -189,7 +188,7 @@ impl Monitor {
     fn run(&self) {
         run_in_short_slices();
         let (mut state, mut period) = (self.state.lock(), CLOSE);
-        let mut seen: BTreeMap<Key, Seen> = BTreeMap::new();
+        let mut seen: Vec<(Key, Seen)> = Vec::new();
         while let Some(asked) = self.sleep(state, period) {
             state = asked;
             let looks = state.begin();
@@ -198,14 +197,15 @@ impl Monitor {
             // A pool that is no longer watched, and asks anew, starts anew.
             let mut last = std::mem::take(&mut seen);
             for (core, change) in looks {
-                let mut its = last.remove(&core.key).unwrap_or_default();
+                let place = last.iter().position(|(key, _)| *key == core.key);
+                let mut its = place.map(|place| last.swap_remove(place).1).unwrap_or_default();
                 look(&core, change, &mut its);
                 period = period.min(match change.1 {
                     Watch::Closely => CLOSE,
                     _ => core.events.timers.until().unwrap_or(WATCH_PERIOD).max(CLOSE),
                 });
                 if change.1 != Watch::No {
-                    seen.insert(core.key, its);
+                    seen.push((core.key, its));
                 }
             }
             state = self.state.lock();
