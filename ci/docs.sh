@@ -69,10 +69,10 @@ done
 if ((failed)); then exit 1; fi
 
 # The page of features names tests in the last column of its tables: what has three words or more in the code font. Each must be a
-# function below `#[test]`.
+# function below `#[test]` or `#[test(..)]`.
 tests="$(find crates -name '*.rs' -not -path '*/target/*' -print0 | xargs -0 awk '
     FNR == 1 { is_test = 0 }
-    /^ *#\[test\]/ { is_test = 1 }
+    /^ *#\[test[](]/ { is_test = 1 }
     match($0, /(^|[ {])fn [a-z0-9_]+\(/) {
         if (is_test) {
             name = substr($0, RSTART, RLENGTH)

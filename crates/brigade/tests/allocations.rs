@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use brigade::{Builder, Handle, Pool, Queueing, TaskSet, WhenFull};
-use brigade_testkit::{Gate, Observed, Watchdog, eventually};
+use brigade_testkit::{Gate, Observed, eventually, test};
 
 /// One count per test, so that concurrent tests do not mix.
 static COUNTS: [AtomicUsize; 32] = [const { AtomicUsize::new(0) }; 32];
@@ -130,7 +130,6 @@ fn from_a_worker<const WORDS: usize>(metered: &Metered) -> usize {
 
 #[test]
 fn execute_from_outside_allocates_nothing_for_up_to_24_bytes() {
-    let _dog = Watchdog::start(30);
     for queueing in [Queueing::Stealing, Queueing::Shared] {
         let metered = Metered::new(queueing);
         assert_eq!(from_outside::<0>(&metered), 0, "0 bytes");
@@ -141,7 +140,6 @@ fn execute_from_outside_allocates_nothing_for_up_to_24_bytes() {
 
 #[test]
 fn execute_from_a_worker_allocates_nothing_for_up_to_24_bytes() {
-    let _dog = Watchdog::start(30);
     for queueing in [Queueing::Stealing, Queueing::Shared] {
         let metered = Metered::new(queueing);
         assert_eq!(from_a_worker::<0>(&metered), 0, "0 bytes");
@@ -152,7 +150,6 @@ fn execute_from_a_worker_allocates_nothing_for_up_to_24_bytes() {
 
 #[test]
 fn a_bounded_pool_allocates_nothing_for_up_to_16_bytes_and_once_for_more() {
-    let _dog = Watchdog::start(30);
     for queueing in [Queueing::Stealing, Queueing::Shared] {
         let builder = Pool::builder().threads(2).queueing(queueing).capacity(JOBS / 2);
         let metered = Metered::with(builder.when_full(WhenFull::RunInCaller));
@@ -165,7 +162,6 @@ fn a_bounded_pool_allocates_nothing_for_up_to_16_bytes_and_once_for_more() {
 
 #[test]
 fn a_job_that_runs_in_its_caller_allocates_nothing() {
-    let _dog = Watchdog::start(30);
     let builder = Pool::builder().threads(1).capacity(1).when_full(WhenFull::RunInCaller);
     let metered = Metered::with(builder);
     let (begun, begins) = mpsc::channel();
@@ -190,7 +186,6 @@ fn a_job_that_runs_in_its_caller_allocates_nothing() {
 
 #[test]
 fn a_job_of_an_observed_pool_allocates_four_times_and_six_times_with_a_span() {
-    let _dog = Watchdog::start(30);
     let of = |builder: Builder| from_outside::<1>(&Metered::with(builder.threads(1)));
     assert_eq!(of(Pool::builder().observe_jobs()), 4 * ROUNDS * JOBS);
     #[cfg(feature = "tracing")]
@@ -207,7 +202,6 @@ fn a_chain_of_jobs_with_24_bytes_allocates_nothing() {
             assert!(pool.try_execute(next).is_ok());
         }
     }
-    let _dog = Watchdog::start(30);
     for queueing in [Queueing::Stealing, Queueing::Shared] {
         let chain = |pool: &Pool| {
             let handle = pool.handle();
@@ -219,7 +213,6 @@ fn a_chain_of_jobs_with_24_bytes_allocates_nothing() {
 
 #[test]
 fn a_batch_allocates_nothing_per_job() {
-    let _dog = Watchdog::start(30);
     for queueing in [Queueing::Stealing, Queueing::Shared] {
         let batch = |pool: &Pool| pool.job().execute_batch((0..JOBS).map(|_| job::<3>())).unwrap();
         let allocations = Metered::new(queueing).steady(ROUNDS, batch);
@@ -230,7 +223,6 @@ fn a_batch_allocates_nothing_per_job() {
 
 #[test]
 fn larger_captures_cost_one_allocation_each() {
-    let _dog = Watchdog::start(30);
     for queueing in [Queueing::Stealing, Queueing::Shared] {
         let metered = Metered::new(queueing);
         let outside = from_outside::<4>(&metered);
@@ -244,7 +236,6 @@ fn larger_captures_cost_one_allocation_each() {
 
 #[test]
 fn submit_and_join_cost_one_allocation() {
-    let _dog = Watchdog::start(30);
     for queueing in [Queueing::Stealing, Queueing::Shared] {
         let metered = Metered::new(queueing);
         let outside = metered.steady(ROUNDS, |pool| {
@@ -271,7 +262,6 @@ fn submit_and_join_cost_one_allocation() {
 
 #[test]
 fn a_future_costs_one_allocation_however_often_it_is_woken() {
-    let _dog = Watchdog::start(30);
     for queueing in [Queueing::Stealing, Queueing::Shared] {
         let metered = Metered::new(queueing);
         let future = |n| async move {
@@ -302,7 +292,6 @@ fn a_future_costs_one_allocation_however_often_it_is_woken() {
 #[test]
 fn a_small_future_costs_72_bytes() {
     const FUTURE: usize = 72;
-    let _dog = Watchdog::start(30);
     for queueing in [Queueing::Stealing, Queueing::Shared] {
         let metered = Metered::new(queueing);
         let one = metered.steady_of(&BYTES, ROUNDS, |pool| {
@@ -320,7 +309,6 @@ fn a_small_future_costs_72_bytes() {
 /// Queued jobs need memory, but in blocks of many.
 #[test]
 fn a_backlog_is_kept_in_blocks() {
-    let _dog = Watchdog::start(30);
     for queueing in [Queueing::Stealing, Queueing::Shared] {
         let metered = Metered::new(queueing);
         let before = COUNTS[metered.meter].load(Ordering::Relaxed);
@@ -353,7 +341,6 @@ fn a_join_allocates_nothing_on_a_worker() {
         let (one, other) = brigade::join(|| leaves(depth - 1), move || leaves(captured[31]));
         one + other
     }
-    let _dog = Watchdog::start(30);
     for queueing in [Queueing::Stealing, Queueing::Shared] {
         let joins = |pool: &Pool| pool.execute(|| assert_eq!(leaves(8), 256));
         assert_eq!(alone(queueing).steady(ROUNDS, joins), 0);
@@ -369,7 +356,6 @@ fn scope_of<const WORDS: usize>(metered: &Metered) -> usize {
 
 #[test]
 fn a_job_of_a_scope_allocates_nothing_for_up_to_16_bytes_and_once_for_more() {
-    let _dog = Watchdog::start(30);
     for queueing in [Queueing::Stealing, Queueing::Shared] {
         let metered = alone(queueing);
         assert_eq!(scope_of::<0>(&metered), 0, "0 bytes");
@@ -380,7 +366,6 @@ fn a_job_of_a_scope_allocates_nothing_for_up_to_16_bytes_and_once_for_more() {
 
 #[test]
 fn an_idle_worker_keeps_a_thousand_slots_for_forks_and_frees_more() {
-    let _dog = Watchdog::start(30);
     let metered = alone(Queueing::Stealing);
     let allocated = |jobs: usize| {
         metered.steady_of(&BYTES, 2, |pool| {
@@ -405,7 +390,6 @@ fn as_job<T>(mut closure: impl FnMut() -> T + Send + 'static) -> impl FnMut() + 
 
 #[test]
 fn captures_of_an_ended_job_are_freed_while_its_handle_is_kept() {
-    let _dog = Watchdog::start(30);
     let pool = Pool::builder().threads(2).build().unwrap();
     let assert_gone = |of| assert_eq!(CAPTURES.load(Ordering::Relaxed), 0, "of {of}");
 

@@ -7,7 +7,7 @@ use std::os::fd::AsRawFd as _;
 use std::time::Duration;
 
 use brigade::Pool;
-use brigade_testkit::{Watchdog, eventually};
+use brigade_testkit::{eventually, test};
 use futures_lite::AsyncReadExt as _;
 
 /// The file of the one epoll instance.
@@ -24,7 +24,6 @@ fn epoll() -> i32 {
 /// As in a process that closes all files to become a daemon.
 #[test]
 fn waits_for_a_file_fail_if_the_driver_can_wait_no_more() {
-    let _dog = Watchdog::start(30);
     let pool = Pool::new(2);
     let (mut reader, writer) = pool.handle().enter(brigade::io::pipe).unwrap();
     let reads = pool.spawn(async move { reader.read(&mut [0]).await });

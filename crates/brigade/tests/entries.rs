@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use brigade::{Builder, Handle, Order, Pool, Queueing};
-use brigade_testkit::{Gate, Latch, Observed, Watchdog};
+use brigade_testkit::{Gate, Latch, Observed, Watchdog, test};
 
 /// The bytes that are allocated now.
 static BYTES: AtomicUsize = AtomicUsize::new(0);
@@ -118,10 +118,9 @@ fn timers_that_are_cancelled_leave_nothing() {
     });
 }
 
-#[test]
+#[test(120)]
 fn jobs_that_are_cancelled_from_outside_leave_nothing_while_the_only_worker_is_busy() {
     let _alone = COUNTS.lock();
-    let _dog = Watchdog::start(120);
     for (name, builder) in builders() {
         let pool = builder.threads(1).build().unwrap();
         let gate = Gate::closed();
@@ -140,10 +139,9 @@ fn jobs_that_are_cancelled_from_outside_leave_nothing_while_the_only_worker_is_b
     }
 }
 
-#[test]
+#[test(120)]
 fn futures_that_waited_at_once_leave_nothing_when_they_have_ended() {
     let _alone = COUNTS.lock();
-    let _dog = Watchdog::start(120);
     let pool = Pool::new(1);
     let wait_together = |futures: usize| {
         let latch = Latch::default();

@@ -12,14 +12,13 @@ use brigade::time::interval;
 use brigade::{Missed, Pool, TaskSet, WhenFull, block_on};
 
 use brigade_testkit::WakeCounter;
-use brigade_testkit::Watchdog;
+use brigade_testkit::test;
 
 const FAR: Duration = Duration::from_secs(3600);
 
 #[test]
 fn a_handle_spawns_by_the_trait_of_futures_until_its_pool_is_closed() {
     use futures_task::Spawn;
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     let (handle, (sent, received)) = (pool.handle(), std::sync::mpsc::channel());
     let spawn: &dyn Spawn = &handle;
@@ -35,7 +34,6 @@ fn a_handle_spawns_by_the_trait_of_futures_until_its_pool_is_closed() {
 #[test]
 fn a_pool_accepts_jobs_and_futures_by_the_traits_until_it_is_closed() {
     use brigade_executor::{Executor, ExecutorExt, LocalSpawner, LocalSpawnerExt, SpawnerExt};
-    let _dog = Watchdog::start(20);
     let (pool, (sent, received)) = (Pool::new(2), std::sync::mpsc::channel());
     let handle = pool.handle();
     let say = |word: u32| {
@@ -74,7 +72,6 @@ fn a_pool_accepts_jobs_and_futures_by_the_traits_until_it_is_closed() {
 #[test]
 fn a_full_pool_gives_jobs_of_its_executors_callers_back_or_has_them_wait() {
     use brigade_executor::ExecutorExt;
-    let _dog = Watchdog::start(20);
     for when_full in [WhenFull::Block, WhenFull::Reject] {
         let pool = Pool::builder().threads(1).capacity(1).when_full(when_full).build().unwrap();
         let (open, opened) = std::sync::mpsc::channel::<()>();
@@ -97,7 +94,6 @@ fn a_full_pool_gives_jobs_of_its_executors_callers_back_or_has_them_wait() {
 #[test]
 fn a_handle_is_an_executor_of_hypers() {
     use hyper::rt::Executor;
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     let (sent, received) = std::sync::mpsc::channel();
     Executor::execute(&pool.handle(), async move { sent.send(42).unwrap() });
@@ -109,7 +105,6 @@ fn a_handle_is_an_executor_of_hypers() {
 #[test]
 fn an_interval_is_a_stream_that_never_ends() {
     use futures_core::Stream;
-    let _dog = Watchdog::start(20);
     let mut ticks = pin!(interval(Duration::from_millis(1)).missed(Missed::Burst));
     assert_eq!(ticks.size_hint().0, usize::MAX);
     let mut last = None;
@@ -123,7 +118,6 @@ fn an_interval_is_a_stream_that_never_ends() {
 #[test]
 fn a_set_is_a_stream_of_its_outcomes_and_goes_on_after_its_end() {
     use futures_core::Stream;
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     let mut set = TaskSet::new(&pool);
     for round in 0..2 {
@@ -139,7 +133,6 @@ fn a_set_is_a_stream_of_its_outcomes_and_goes_on_after_its_end() {
 #[test]
 fn a_handle_and_a_sleep_are_terminated_once_they_have_been_ready() {
     use futures_core::FusedFuture;
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     let mut job = pool.submit(|| 42);
     pool.wait_idle();
@@ -156,7 +149,6 @@ fn a_handle_and_a_sleep_are_terminated_once_they_have_been_ready() {
 fn hypers_timer_sleeps_and_can_be_set_again() {
     use brigade::time::HyperTimer;
     use hyper::rt::Timer;
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     let begun = Instant::now();
     let timer: &(dyn Timer + Send + Sync) = &HyperTimer;

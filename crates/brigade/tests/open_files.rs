@@ -10,7 +10,7 @@ use std::task::Poll;
 use std::thread;
 
 use brigade::Pool;
-use brigade_testkit::Watchdog;
+use brigade_testkit::test;
 
 fn open_files() -> usize {
     fs::read_dir("/proc/self/fd").unwrap().count()
@@ -19,7 +19,6 @@ fn open_files() -> usize {
 /// The thread remembers the pool that it used last.
 #[test]
 fn a_dropped_pool_leaves_no_file_open_although_a_thread_lives_that_used_it_last() {
-    let _dog = Watchdog::start(30);
     let files = open_files();
     for last in ["a submission", "a wake"] {
         let (sends, waker) = mpsc::channel();

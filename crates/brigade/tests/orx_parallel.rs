@@ -3,7 +3,7 @@
 use std::panic::{self, AssertUnwindSafe};
 
 use brigade::{Handle, Pool};
-use brigade_testkit::{Watchdog, panics};
+use brigade_testkit::{panics, test};
 use orx_parallel::*;
 
 /// Pools of several sizes.
@@ -18,7 +18,6 @@ fn doubled(pool: Handle) -> Vec<usize> {
 
 #[test]
 fn iterators_have_the_results_of_sequential_ones() {
-    let _dog = Watchdog::start(30);
     let expected: Vec<_> = (0..1000).map(|number| number * 2).collect();
     for pool in pools() {
         let handle = pool.handle();
@@ -32,8 +31,6 @@ fn iterators_have_the_results_of_sequential_ones() {
 
 #[test]
 fn a_panic_of_an_item_reaches_the_caller() {
-    let _dog = Watchdog::start(30);
-    panics::silence_expected();
     for pool in pools() {
         let numbers = (0..100_usize).into_par().runner(Runner::fixed_with_pool(pool.handle()));
         let sum = || -> usize {
@@ -46,8 +43,6 @@ fn a_panic_of_an_item_reaches_the_caller() {
 
 #[test]
 fn a_closed_pool_panics() {
-    let _dog = Watchdog::start(30);
-    panics::silence_expected();
     for pool in pools() {
         pool.close();
         let payload = panic::catch_unwind(|| doubled(pool.handle())).unwrap_err();

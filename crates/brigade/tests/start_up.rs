@@ -8,13 +8,12 @@
 #![forbid(unsafe_code)]
 
 use brigade::Pool;
-use brigade_testkit::Watchdog;
 use brigade_testkit::syscalls::{counted, mark};
+use brigade_testkit::test;
 
 /// A program may make pools for small work.
 #[test]
 fn a_process_reads_its_quota_once() {
-    let _dog = Watchdog::start(60);
     let sections = counted(|| {
         drop(Pool::builder().build().unwrap());
         mark();
@@ -29,7 +28,6 @@ fn a_process_reads_its_quota_once() {
 /// The kernel takes some 10 ms to prepare a process of several threads for the fences of forks.
 #[test]
 fn a_pool_that_never_forks_does_not_prepare_the_process_for_it() {
-    let _dog = Watchdog::start(60);
     let sections = counted(|| {
         mark();
         let pool = Pool::new(1);

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use brigade_burst::channel;
 
-use brigade_testkit::Watchdog;
+use brigade_testkit::test;
 
 /// Counts the signals.
 static SIGNALS: AtomicU64 = AtomicU64::new(0);
@@ -56,7 +56,6 @@ fn pester(threads: &[libc::pthread_t], done: &AtomicBool) {
 fn signals_are_no_errors_and_lose_nothing() {
     const RECEIVERS: usize = 4;
     const VALUES: usize = 2_000;
-    let _dog = Watchdog::start(60);
     let begun = Instant::now();
     under_fire(|| {
         let (sender, first) = channel();

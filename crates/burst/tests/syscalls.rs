@@ -14,8 +14,8 @@ use std::time::Duration;
 
 use brigade_burst::{Receiver, Sender, channel};
 
-use brigade_testkit::Watchdog;
 use brigade_testkit::syscalls::{counted, mark};
+use brigade_testkit::test;
 
 /// Starts a thread that receives forever; returns the file in which the kernel reports its state.
 fn sleeper(mut receiver: Receiver<usize>) -> String {
@@ -37,7 +37,6 @@ fn until_asleep(sender: &Sender<usize>, sleepers: &[String]) {
 
 #[test]
 fn a_burst_is_one_system_call_for_each_group_that_sleeps_and_none_for_others() {
-    let _dog = Watchdog::start(60);
     let (sender, mut polling) = channel();
     let sleepers: Vec<_> = (0..40).map(|_| sleeper(sender.new_receiver())).collect();
     let sections = counted(move || {
@@ -82,7 +81,6 @@ fn a_burst_is_one_system_call_for_each_group_that_sleeps_and_none_for_others() {
 
 #[test]
 fn a_receiver_makes_one_system_call_if_it_sleeps_and_none_otherwise() {
-    let _dog = Watchdog::start(60);
     let (sender, mut receiver) = channel();
     let stat = Arc::new(OnceLock::new());
     let other = stat.clone();

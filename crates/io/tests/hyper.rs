@@ -18,7 +18,7 @@ use hyper::rt::{Read, ReadBuf, Write};
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 
-use brigade_testkit::Watchdog;
+use brigade_testkit::test;
 
 /// Ends the wait of the thread that drives, which polls next.
 struct Ring(Arc<Driver>);
@@ -82,7 +82,6 @@ async fn exchange<T: Read + Write + Unpin>(near: T, far: T) {
 
 #[test]
 fn requests_are_answered_over_a_socket_pair_on_one_thread() {
-    let _dog = Watchdog::start(60);
     let driver = Driver::new().unwrap();
     run(&driver, async {
         let (near, far) = UnixStream::pair().unwrap();
@@ -93,7 +92,6 @@ fn requests_are_answered_over_a_socket_pair_on_one_thread() {
 
 #[test]
 fn requests_are_answered_over_tcp_on_one_thread() {
-    let _dog = Watchdog::start(60);
     let driver = Driver::new().unwrap();
     run(&driver, async {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -143,7 +141,6 @@ impl AsyncWrite for Layer {
 
 #[test]
 fn requests_are_answered_over_anything_of_futures_io() {
-    let _dog = Watchdog::start(60);
     let driver = Driver::new().unwrap();
     run(&driver, async {
         let (near, far) = UnixStream::pair().unwrap();
@@ -154,7 +151,6 @@ fn requests_are_answered_over_anything_of_futures_io() {
 
 #[test]
 fn what_is_wrapped_is_closed_by_a_shutdown_and_lent_and_given_back() {
-    let _dog = Watchdog::start(60);
     let driver = Driver::new().unwrap();
     let (near, mut far) = std::os::unix::net::UnixStream::pair().unwrap();
     let mut near = Hyper::new(Layer(Async::with_driver(&driver, near).unwrap()));
@@ -174,7 +170,6 @@ fn what_is_wrapped_is_closed_by_a_shutdown_and_lent_and_given_back() {
 
 #[test]
 fn a_read_fills_what_is_offered_and_the_end_fills_nothing() {
-    let _dog = Watchdog::start(60);
     let driver = Driver::new().unwrap();
     let (near, mut far) = std::os::unix::net::UnixStream::pair().unwrap();
     let mut near = Async::with_driver(&driver, near).unwrap();
@@ -192,7 +187,6 @@ fn a_read_fills_what_is_offered_and_the_end_fills_nothing() {
 
 #[test]
 fn several_pieces_go_out_in_one_call() {
-    let _dog = Watchdog::start(60);
     let driver = Driver::new().unwrap();
     let (near, mut far) = std::os::unix::net::UnixStream::pair().unwrap();
     let mut near = Async::with_driver(&driver, near).unwrap();

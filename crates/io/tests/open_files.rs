@@ -18,7 +18,7 @@ use brigade_io::{Async, Driver, TcpListener, TcpStream, UdpSocket, UnixStream, p
 use futures_lite::{AsyncWriteExt, future};
 
 use self::machine::Machine;
-use brigade_testkit::{Watchdog, poll_once};
+use brigade_testkit::{poll_once, test};
 
 mod machine;
 
@@ -148,7 +148,6 @@ fn another_program_gets_none() {
 
 #[test]
 fn files_are_refused_cleanly_closed_all_and_given_to_no_other_program() {
-    let _dog = Watchdog::start(60);
     every_step_fails_cleanly_without_files();
     numbers_that_cannot_be_waited_for_are_refused();
     an_interest_that_could_not_be_changed_is_ended_by_a_later_event();

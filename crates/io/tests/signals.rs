@@ -19,7 +19,7 @@ use brigade_io::{Driver, TcpListener, TcpStream, pipe};
 use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
 
 use self::machine::{Kind, Machine};
-use brigade_testkit::{WakeCounter, Watchdog, poll_once};
+use brigade_testkit::{WakeCounter, poll_once, test};
 
 mod machine;
 
@@ -72,7 +72,6 @@ fn under_fire<R: Send>(body: impl FnOnce() -> R + Send) -> R {
 #[test]
 fn signals_end_no_wait_early_and_are_no_errors() {
     const ENOUGH: u64 = 20;
-    let _dog = Watchdog::start(60);
     let driver = Driver::new().unwrap();
     under_fire(|| {
         let before = SIGNALS.load(Ordering::Relaxed);
@@ -89,7 +88,6 @@ fn signals_end_no_wait_early_and_are_no_errors() {
 #[test]
 fn bytes_arrive_under_signals_to_who_reads_and_to_who_drives() {
     const ROUNDS: u32 = 2_000;
-    let _dog = Watchdog::start(60);
     let machine = Machine::start();
     under_fire(|| {
         machine.run(async {

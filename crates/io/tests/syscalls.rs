@@ -18,8 +18,8 @@ use std::time::Duration;
 use brigade_io::{Async, Driver, TcpStream, UnixStream, pipe};
 use futures_lite::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, future};
 
-use brigade_testkit::Watchdog;
 use brigade_testkit::syscalls::{counted, mark};
+use brigade_testkit::test;
 
 /// Runs a future on the thread that drives: nothing else makes a call.
 fn run(driver: &Driver, future: impl Future<Output = ()>) {
@@ -95,7 +95,6 @@ fn connection() -> io::Result<(TcpStream, TcpStream)> {
 
 #[test]
 fn a_hop_of_a_pipe_is_three_system_calls() {
-    let _dog = Watchdog::start(60);
     // That a read fills its buffer changes nothing.
     for room in [16, 1] {
         let Some(calls) = calls_of_a_ring(pipe, room) else { return };
@@ -105,7 +104,6 @@ fn a_hop_of_a_pipe_is_three_system_calls() {
 
 #[test]
 fn a_hop_of_a_socket_is_three_system_calls_and_four_if_it_fills_the_buffer() {
-    let _dog = Watchdog::start(60);
     for (room, reads) in [(16, 1), (1, 2)] {
         let Some(calls) = calls_of_a_ring(connection, room) else { return };
         assert_hops(&calls, [libc::SYS_recvfrom, libc::SYS_sendto], reads);
@@ -115,7 +113,6 @@ fn a_hop_of_a_socket_is_three_system_calls_and_four_if_it_fills_the_buffer() {
 /// A short read of a Unix socket may end where descriptors were passed.
 #[test]
 fn a_hop_of_a_unix_socket_is_four_system_calls() {
-    let _dog = Watchdog::start(60);
     for room in [16, 1] {
         let Some(calls) = calls_of_a_ring(UnixStream::pair, room) else { return };
         assert_hops(&calls, [libc::SYS_recvfrom, libc::SYS_sendto], 2);
@@ -125,7 +122,6 @@ fn a_hop_of_a_unix_socket_is_four_system_calls() {
 #[test]
 fn reads_that_fill_a_large_buffer_do_not_wait_for_each_other() {
     const LARGE: usize = 8 * 1024;
-    let _dog = Watchdog::start(60);
     let sections = counted(|| {
         let driver = Driver::new().unwrap();
         let (mut reader, mut writer) = driver.enter(pipe).unwrap();
@@ -153,7 +149,6 @@ fn reads_that_fill_a_large_buffer_do_not_wait_for_each_other() {
 
 #[test]
 fn what_is_ready_and_what_nobody_waits_for_cost_nothing_beside() {
-    let _dog = Watchdog::start(60);
     let sections = counted(|| {
         let driver = Driver::new().unwrap();
         let (mut near, mut far) = driver.enter(pipe).unwrap();
@@ -205,7 +200,6 @@ fn what_is_ready_and_what_nobody_waits_for_cost_nothing_beside() {
 #[test]
 fn a_few_polls_between_an_event_and_its_read_change_no_interest() {
     const POLLS: usize = 3;
-    let _dog = Watchdog::start(60);
     let sections = counted(|| {
         let driver = Driver::new().unwrap();
         let (mut near, mut far) = driver.enter(pipe).unwrap();

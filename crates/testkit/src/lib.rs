@@ -1,6 +1,7 @@
 //! What the tests of several brigade crates share.
 //!
-//! - [`Watchdog`] and [`eventually`]: a test that hangs fails with its name, and a test waits for a state, never for a time;
+//! - [`test`](macro@test), [`Watchdog`] and [`eventually`]: a test that hangs fails with its name, and a test waits for a state, never for a
+//!   time;
 //! - [`stays`]: that nothing happens, which no event announces;
 //! - [`BlockedThread`]: a thread of which a test wants to know that it blocks;
 //! - [`Gate`], [`Latch`], [`Meeting`]: the test decides when a thread or a future continues;
@@ -28,6 +29,7 @@ mod waker;
 mod watchdog;
 
 pub use blocked::BlockedThread;
+pub use brigade_testkit_macros::test;
 pub use captures::{Bomb, Drops, Token};
 pub use gate::Gate;
 pub use latch::Latch;

@@ -19,7 +19,7 @@ pub(crate) const A_WHILE: Duration = Duration::from_millis(10);
 /// Read by every test, written by a test that measures time.
 static MACHINE: RwLock<()> = RwLock::new(());
 
-/// Limits a test's time; when it is over, the process aborts with the test's name.
+/// Limits a test's time; when it is over, the process aborts with the test's name. Expected panics stay out of the output.
 #[must_use = "dropping it ends the watch"]
 pub struct Watchdog {
     /// The watching thread ends when this is dropped.
@@ -45,6 +45,7 @@ impl Watchdog {
 }
 
 fn watch(seconds: u64) -> Sender<()> {
+    crate::panics::silence_expected();
     let (leash, ended) = mpsc::channel::<()>();
     let test = thread::current().name().unwrap_or("a test").to_owned();
     let limit = Duration::from_secs(seconds * PATIENCE);

@@ -2,12 +2,11 @@
 
 use std::process::Command;
 
-use brigade_testkit::Watchdog;
+use brigade_testkit::test;
 use rayon::ThreadPoolBuilder;
 
 #[test]
 fn the_environment_sets_the_number_of_threads() {
-    let _watchdog = Watchdog::start(20);
     if std::env::var_os("RAYON_NUM_THREADS").is_some() {
         assert_eq!(rayon::current_num_threads(), 5);
         assert_eq!(

@@ -1,12 +1,11 @@
 //! The global pool; one test, as a process has one.
 
-use brigade_testkit::Watchdog;
+use brigade_testkit::test;
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 
 #[test]
 fn the_global_pool_is_built_once() {
-    let _watchdog = Watchdog::start(20);
     ThreadPoolBuilder::new().num_threads(3).build_global().unwrap();
     assert_eq!(rayon::current_num_threads(), 3);
     let again = ThreadPoolBuilder::new().num_threads(2).build_global();

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 
-use brigade_testkit::{Watchdog, eventually};
+use brigade_testkit::{eventually, test};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder, Yield};
 
@@ -19,7 +19,6 @@ fn pool(threads: usize) -> ThreadPool {
 
 #[test]
 fn indices_are_below_the_number_of_threads_and_no_two_threads_share_one() {
-    let _watchdog = Watchdog::start(30);
     for threads in [1, 2, 8] {
         let pool = pool(threads);
         assert_eq!((pool.current_num_threads(), pool.current_thread_index()), (threads, None));
@@ -45,7 +44,6 @@ fn indices_are_below_the_number_of_threads_and_no_two_threads_share_one() {
 
 #[test]
 fn pools_install_in_each_other_to_any_depth() {
-    let _watchdog = Watchdog::start(30);
     fn down(pools: &[ThreadPool], depth: usize) -> usize {
         if depth == 0 {
             return 0;
@@ -85,7 +83,6 @@ fn pools_install_in_each_other_to_any_depth() {
 
 #[test]
 fn a_scope_of_another_pool_may_wait_for_this_one() {
-    let _watchdog = Watchdog::start(20);
     let (mine, other) = (pool(1), pool(1));
     mine.install(|| other.in_place_scope(|s| s.spawn(|_| mine.install(|| ()))));
     mine.install(|| other.in_place_scope_fifo(|s| s.spawn_fifo(|_| mine.install(|| ()))));
@@ -93,7 +90,6 @@ fn a_scope_of_another_pool_may_wait_for_this_one() {
 
 #[test]
 fn a_job_that_yields_runs_what_it_waits_for() {
-    let _watchdog = Watchdog::start(20);
     for threads in [1, 2, 8] {
         let pool = pool(threads);
         let (sender, receiver) = mpsc::channel();
@@ -150,7 +146,6 @@ fn a_job_that_yields_runs_what_it_waits_for() {
 
 #[test]
 fn a_job_that_waits_lets_unrelated_jobs_of_its_pool_run() {
-    let _watchdog = Watchdog::start(20);
     // b waits for a job from outside, which only the thread that waits for b can run.
     let pool = pool(2);
     let (begun, begins) = mpsc::channel();
@@ -184,7 +179,6 @@ fn large() -> usize {
 
 #[test]
 fn settings_reach_the_threads() {
-    let _watchdog = Watchdog::start(20);
     let (started, ended) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let (on_start, on_end) = (started.clone(), ended.clone());
     let pool = ThreadPoolBuilder::new()
@@ -218,7 +212,6 @@ fn pool_of_this_thread() -> ThreadPool {
 
 #[test]
 fn a_pool_of_the_calling_thread_runs_what_it_installs_forks_and_scopes_there() {
-    let _watchdog = Watchdog::start(20);
     let here = thread::current().id();
     let pool = pool_of_this_thread();
     let place = || {
@@ -257,7 +250,6 @@ fn a_pool_of_the_calling_thread_runs_what_it_installs_forks_and_scopes_there() {
 
 #[test]
 fn a_pool_of_the_calling_thread_runs_what_is_spawned_and_installed_elsewhere_when_that_yields() {
-    let _watchdog = Watchdog::start(20);
     let here = thread::current().id();
     let pool = pool_of_this_thread();
     let ran = Arc::new(AtomicUsize::new(0));
@@ -284,7 +276,6 @@ fn a_pool_of_the_calling_thread_runs_what_is_spawned_and_installed_elsewhere_whe
 
 #[test]
 fn a_thread_is_in_one_pool_and_a_pool_of_the_calling_thread_has_no_other() {
-    let _watchdog = Watchdog::start(20);
     let build = |threads| {
         let builder = ThreadPoolBuilder::new().num_threads(threads).use_current_thread();
         builder.build().map(drop).map_err(|error| error.to_string())
@@ -300,7 +291,6 @@ fn a_thread_is_in_one_pool_and_a_pool_of_the_calling_thread_has_no_other() {
 
 #[test]
 fn the_panic_handler_gets_the_panics_of_spawned_jobs() {
-    let _watchdog = Watchdog::start(20);
     let (sender, receiver) = mpsc::channel();
     let sender = Mutex::new(sender);
     let pool = ThreadPoolBuilder::new()
@@ -321,7 +311,6 @@ fn the_panic_handler_gets_the_panics_of_spawned_jobs() {
 
 #[test]
 fn threads_that_the_user_starts_run_the_pool() {
-    let _watchdog = Watchdog::start(20);
     thread_local!(static MINE: Cell<bool> = const { Cell::new(false) });
     let mut handles = Vec::new();
     let pool = ThreadPoolBuilder::new()
@@ -354,7 +343,6 @@ fn threads_that_the_user_starts_run_the_pool() {
 
 #[test]
 fn threads_of_a_scoped_pool_may_borrow() {
-    let _watchdog = Watchdog::start(20);
     let ran = Mutex::new(HashSet::new());
     let sum = ThreadPoolBuilder::new().num_threads(3).build_scoped(
         |thread| {
@@ -368,7 +356,6 @@ fn threads_of_a_scoped_pool_may_borrow() {
 
 #[test]
 fn what_was_spawned_runs_after_the_pool_is_dropped() {
-    let _watchdog = Watchdog::start(20);
     let (sender, receiver) = mpsc::channel();
     let (go, wait) = mpsc::channel::<()>();
     let pool = pool(1);
@@ -385,7 +372,6 @@ fn what_was_spawned_runs_after_the_pool_is_dropped() {
 
 #[test]
 fn many_threads_use_a_pool_at_once() {
-    let _watchdog = Watchdog::start(60);
     for threads in [1, 2, 4] {
         let pool = pool(threads);
         thread::scope(|scope| {

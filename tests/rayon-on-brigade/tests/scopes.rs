@@ -6,7 +6,7 @@ use std::panic::panic_any;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Barrier, Mutex, mpsc};
 
-use brigade_testkit::Watchdog;
+use brigade_testkit::test;
 use pools::{in_each, payload_of};
 use rayon::prelude::*;
 use rayon::{Scope, ScopeFifo, ThreadPool, ThreadPoolBuilder};
@@ -40,7 +40,6 @@ fn deep_recursion_ends_with_the_result() {
 
 #[test]
 fn join_context_knows_where_it_runs() {
-    let _watchdog = Watchdog::start(20);
     let both = rayon::join_context(|a| a.migrated(), |b| b.migrated());
     assert_eq!(both, (true, true), "from outside");
     let pool = pool(1);
@@ -112,7 +111,6 @@ fn order(run: impl FnOnce(&(dyn Fn(usize) + Sync)) + Send) -> Vec<usize> {
 
 #[test]
 fn a_thread_runs_the_newest_first_or_the_oldest_as_asked() {
-    let _watchdog = Watchdog::start(20);
     let up: Vec<_> = (0..10).collect();
     let down: Vec<_> = (0..10).rev().collect();
     assert_eq!(
@@ -199,7 +197,6 @@ fn broadcasts_run_once_on_each_thread() {
 
 #[test]
 fn broadcasts_of_two_pools_in_each_other_end() {
-    let _watchdog = Watchdog::start(20);
     let (three, seven) = (pool(3), pool(7));
     let count = AtomicUsize::new(0);
     three.install(|| {

@@ -15,7 +15,7 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use brigade::{MetricsExporter, Pool, WhenFull};
-use brigade_testkit::{Gate, Watchdog, eventually, panics, spin_for};
+use brigade_testkit::{Gate, eventually, spin_for, test};
 use metrics::{
     Counter, Gauge, Histogram, Key, KeyName, Metadata, Recorder, SharedString, Unit,
     with_local_recorder,
@@ -28,8 +28,6 @@ use tracing_subscriber::layer::SubscriberExt;
 
 #[test]
 fn the_histograms_have_each_job_that_ran_once() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let pool = Pool::builder().threads(3).histograms().build().unwrap();
     (0..100).for_each(|_| pool.execute(|| ()));
     (0..100).for_each(|_| drop(pool.spawn(async { brigade::yield_now().await })));
@@ -49,7 +47,6 @@ fn the_histograms_have_each_job_that_ran_once() {
 
 #[test]
 fn a_job_is_added_to_the_histograms_when_it_ends_and_not_if_it_is_cancelled() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::builder().threads(1).histograms().build().unwrap();
     let handle = pool.handle();
     let inside = pool.submit(move || handle.histograms().unwrap().waiting.count());
@@ -70,7 +67,6 @@ fn a_job_is_added_to_the_histograms_when_it_ends_and_not_if_it_is_cancelled() {
 
 #[test]
 fn the_quantiles_are_those_of_the_times() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::builder().threads(1).histograms().build().unwrap();
     let before = Instant::now();
     for _ in 0..10 {
@@ -100,7 +96,6 @@ fn the_quantiles_are_those_of_the_times() {
 
 #[test]
 fn a_future_runs_while_it_is_polled_and_not_while_it_waits() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::builder().threads(1).histograms().build().unwrap();
     let before = Instant::now();
     let mut polls = 0;
@@ -122,7 +117,6 @@ fn a_future_runs_while_it_is_polled_and_not_while_it_waits() {
 
 #[test]
 fn a_pool_that_does_not_record_times_has_no_histograms() {
-    let _dog = Watchdog::start(20);
     let plain = Pool::new(1);
     plain.submit(|| ()).join().unwrap();
     assert!(plain.histograms().is_none());
@@ -182,8 +176,6 @@ impl Recorder for Exported {
 
 #[test]
 fn what_a_pool_has_done_is_exported_with_its_name() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let builder = Pool::builder().threads(2).capacity(1).when_full(WhenFull::Reject);
     let pool = builder.pool_name("mail").build().unwrap();
     let gate = Gate::closed();
@@ -234,7 +226,6 @@ fn what_a_pool_has_done_is_exported_with_its_name() {
 
 #[test]
 fn counters_of_pools_of_one_name_add_up() {
-    let _dog = Watchdog::start(20);
     let exported = Exported::default();
     let run = |jobs: u64| {
         let pool = Pool::builder().threads(1).pool_name("twin").build().unwrap();
@@ -257,7 +248,6 @@ fn counters_of_pools_of_one_name_add_up() {
 
 #[test]
 fn all_gauges_are_zero_after_the_end_of_a_pool() {
-    let _dog = Watchdog::start(20);
     let builder = Pool::builder().threads(2).pool_name("gone").histograms();
     let pool = builder.on_drop(brigade::Shutdown::Discard).build().unwrap();
     let exported = Exported::default();
@@ -287,7 +277,6 @@ fn all_gauges_are_zero_after_the_end_of_a_pool() {
 
 #[test]
 fn steals_are_exported() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::builder().threads(2).pool_name("thieves").build().unwrap();
     let forks = || {
         // This worker is busy until another one has run the job.
@@ -306,7 +295,6 @@ fn steals_are_exported() {
 
 #[test]
 fn workers_and_times_are_exported_on_demand_and_all_that_is_exported_is_described() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::builder().threads(1).name("worker").histograms().build().unwrap();
     pool.submit(|| ()).join().unwrap();
     pool.wait_idle();
@@ -398,7 +386,6 @@ fn assert_is_job(spans: &str, parent: &str, fields: &[&str]) {
 
 #[test]
 fn a_job_has_a_span_that_is_a_child_of_its_submitters() {
-    let _dog = Watchdog::start(20);
     let _turn = Traced::begin();
     let pool = Pool::builder().threads(1).pool_name("traced").trace_jobs().build().unwrap();
     let request = info_span!("request", id = 1);
@@ -429,7 +416,6 @@ fn a_job_has_a_span_that_is_a_child_of_its_submitters() {
 
 #[test]
 fn a_part_that_another_thread_runs_is_in_the_span_of_its_job_or_of_the_caller() {
-    let _dog = Watchdog::start(20);
     let _turn = Traced::begin();
     let pool = Pool::builder().threads(2).spare_threads(0).trace_jobs().build().unwrap();
     // The second half is over before the first.
@@ -478,7 +464,6 @@ fn a_part_that_another_thread_runs_is_in_the_span_of_its_job_or_of_the_caller() 
 
 #[test]
 fn a_job_whose_span_is_not_wanted_is_in_that_of_its_submitter() {
-    let _dog = Watchdog::start(20);
     let _turn = Traced::begin();
     IS_QUIET.store(true, Ordering::SeqCst);
     let pool = Pool::builder().threads(1).trace_jobs().build().unwrap();
@@ -489,7 +474,6 @@ fn a_job_whose_span_is_not_wanted_is_in_that_of_its_submitter() {
 
 #[test]
 fn a_pool_that_does_not_trace_leaves_the_span_to_its_submitter() {
-    let _dog = Watchdog::start(20);
     let _turn = Traced::begin();
     let pool = Pool::builder().threads(1).observe_jobs().build().unwrap();
     info_span!("request", id = 3).in_scope(|| pool.submit(|| info!("alone")).join().unwrap());
@@ -499,7 +483,6 @@ fn a_pool_that_does_not_trace_leaves_the_span_to_its_submitter() {
 /// The submitter's thread may have a subscriber of its own, whose spans the worker's does not know.
 #[test]
 fn a_span_belongs_to_the_subscriber_of_its_parent() {
-    let _dog = Watchdog::start(20);
     let _turn = Traced::begin();
     let pool = Pool::builder().threads(1).trace_jobs().build().unwrap();
     let text = Text::default();

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use brigade::{LocalPool, Pool, Shutdown, Trace, TraceError, WhenFull};
-use brigade_testkit::{Gate, Watchdog, eventually, panics};
+use brigade_testkit::{Gate, eventually, test};
 use serde_json::Value;
 
 /// Something that a thread did, in nanoseconds.
@@ -124,8 +124,6 @@ fn parked(threads: usize) -> Pool {
 
 #[test]
 fn a_job_with_a_name_is_there_once() {
-    let _dog = Watchdog::start(30);
-    panics::silence_expected();
     for observed in [false, true] {
         let builder = Pool::builder().threads(2);
         let pool = if observed { builder.observe_jobs() } else { builder }.build().unwrap();
@@ -161,7 +159,6 @@ fn a_job_with_a_name_is_there_once() {
 
 #[test]
 fn a_job_without_a_name_is_known_by_its_place_if_it_is_observed() {
-    let _dog = Watchdog::start(30);
     let pool = Pool::builder().threads(1).observe_jobs().build().unwrap();
     let tracing = pool.start_trace().unwrap();
     let line = line!() + 1;
@@ -173,7 +170,6 @@ fn a_job_without_a_name_is_known_by_its_place_if_it_is_observed() {
 
 #[test]
 fn a_stolen_job_shows_the_steal() {
-    let _dog = Watchdog::start(30);
     let pool = parked(2);
     let tracing = pool.start_trace().unwrap();
     let handle = pool.handle();
@@ -195,7 +191,6 @@ fn a_stolen_job_shows_the_steal() {
 
 #[test]
 fn an_arrow_leads_from_the_thread_that_wakes_to_the_worker() {
-    let _dog = Watchdog::start(30);
     let pool = parked(1);
     let tracing = pool.start_trace().unwrap();
     let submitter = thread::Builder::new().name("submitter".into());
@@ -217,7 +212,6 @@ fn an_arrow_leads_from_the_thread_that_wakes_to_the_worker() {
 
 #[test]
 fn a_trace_has_jobs_that_have_not_begun_or_ended_in_it() {
-    let _dog = Watchdog::start(30);
     for observed in [false, true] {
         let builder = Pool::builder().threads(2).spare_threads(0).prestart();
         let pool = if observed { builder.observe_jobs() } else { builder }.build().unwrap();
@@ -251,7 +245,6 @@ fn a_trace_has_jobs_that_have_not_begun_or_ended_in_it() {
 
 #[test]
 fn a_full_track_keeps_the_newest_and_counts_what_it_loses() {
-    let _dog = Watchdog::start(30);
     let pool = Pool::builder().threads(1).trace_events(10).build().unwrap();
     let tracing = pool.start_trace().unwrap();
     for number in 0..100 {
@@ -269,7 +262,6 @@ fn a_full_track_keeps_the_newest_and_counts_what_it_loses() {
 
 #[test]
 fn names_with_anything_in_them_are_escaped() {
-    let _dog = Watchdog::start(30);
     let hostile =
         "\"},{\\\u{0}\u{1f}\n\r\t\u{7f}\u{85}\u{2028}</script>\u{1f980}\u{10ffff}\u{202e}";
     let pool = Pool::builder().threads(1).pool_name(hostile).build().unwrap();
@@ -283,7 +275,6 @@ fn names_with_anything_in_them_are_escaped() {
 
 #[test]
 fn there_is_one_trace_at_a_time() {
-    let _dog = Watchdog::start(30);
     let pool = Pool::new(1);
     let handle = pool.handle();
     let tracing = pool.start_trace().unwrap();
@@ -300,7 +291,6 @@ fn there_is_one_trace_at_a_time() {
 
 #[test]
 fn a_worker_that_traces_its_pool_does_not_keep_it_from_work() {
-    let _dog = Watchdog::start(30);
     let pool = Pool::builder().threads(1).build().unwrap();
     let handle = pool.handle();
     let traced = pool.submit(move || {
@@ -323,8 +313,6 @@ fn a_worker_that_traces_its_pool_does_not_keep_it_from_work() {
 /// The pool changes in every way while it is traced, again and again.
 #[test]
 fn traces_of_a_pool_that_grows_panics_and_ends_are_whole() {
-    let _dog = Watchdog::start(60);
-    panics::silence_expected();
     for round in 0..4 {
         let builder = Pool::builder().threads(1..=3).trace_events(1 << (4 + 3 * round));
         let pool = match round {
@@ -378,7 +366,6 @@ fn traces_of_a_pool_that_grows_panics_and_ends_are_whole() {
 
 #[test]
 fn the_end_of_the_pool_is_in_its_trace() {
-    let _dog = Watchdog::start(30);
     let pool = parked(2);
     let tracing = pool.start_trace().unwrap();
     pool.resize(1).unwrap();
@@ -390,7 +377,6 @@ fn the_end_of_the_pool_is_in_its_trace() {
 
 #[test]
 fn a_pool_without_threads_is_traced() {
-    let _dog = Watchdog::start(30);
     let pool = LocalPool::new().unwrap();
     let tracing = pool.handle().start_trace().unwrap();
     pool.handle().job().name("here").execute(|| ()).unwrap();
@@ -401,7 +387,6 @@ fn a_pool_without_threads_is_traced() {
 
 #[test]
 fn a_job_that_began_before_the_trace_is_around_what_runs_inside_it() {
-    let _dog = Watchdog::start(30);
     let pool = Pool::builder().threads(1).spare_threads(0).build().unwrap();
     let (handle, gate, (began, begins)) = (pool.handle(), Gate::closed(), mpsc::channel());
     let wait = gate.clone();
@@ -427,7 +412,6 @@ fn a_job_that_began_before_the_trace_is_around_what_runs_inside_it() {
 
 #[test]
 fn a_job_of_another_pool_does_not_rename_the_job_that_it_runs_in() {
-    let _dog = Watchdog::start(30);
     for observed in [false, true] {
         let pool = Pool::new(1);
         let builder = Pool::builder().threads(1).capacity(1).when_full(WhenFull::RunInCaller);
@@ -457,7 +441,6 @@ fn a_job_of_another_pool_does_not_rename_the_job_that_it_runs_in() {
 /// A thief that has jobs of its own takes those of a worker that is stuck.
 #[test]
 fn a_steal_counts_stolen_jobs_and_not_those_of_the_thief() {
-    let _dog = Watchdog::start(30);
     fn go_on(pool: brigade::Handle, is_over: Arc<AtomicBool>) {
         if !is_over.load(Ordering::SeqCst) {
             pool.execute(move || go_on(pool, is_over));
@@ -498,7 +481,6 @@ fn a_steal_counts_stolen_jobs_and_not_those_of_the_thief() {
 
 #[test]
 fn threads_outside_of_the_pool_share_one_limit() {
-    let _dog = Watchdog::start(30);
     let builder = Pool::builder().threads(1).spare_threads(0).trace_events(4);
     let pool = builder.prestart().build().unwrap();
     let tracing = pool.start_trace().unwrap();

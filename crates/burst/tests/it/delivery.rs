@@ -8,7 +8,7 @@ use brigade_burst::{Busy, Delivery, Disconnected, RecvTimeoutError, Sender, TryR
 
 use crate::crew::Crew;
 use crate::tally::Tally;
-use brigade_testkit::{Watchdog, eventually};
+use brigade_testkit::{eventually, test};
 
 fn on_wake<T>() -> Sender<T> {
     Sender::with(Turns::AwakeFirst, Delivery::OnWake)
@@ -16,7 +16,6 @@ fn on_wake<T>() -> Sender<T> {
 
 #[test]
 fn no_call_but_withdraw_returns_a_value_before_its_wake() {
-    let _dog = Watchdog::start(30);
     let sender = on_wake();
     let mut receiver = sender.new_receiver().spin(Duration::from_micros(100));
     for round in 0..3 {
@@ -58,7 +57,6 @@ fn a_timeout_without_a_value_withdraws() {
 #[test]
 fn no_value_of_a_burst_is_received_before_the_last_was_handed_over() {
     const RECEIVERS: usize = 3;
-    let _dog = Watchdog::start(60);
     let sender = on_wake();
     let (woken, early) = (AtomicUsize::new(0), AtomicUsize::new(0));
     thread::scope(|scope| {
@@ -89,7 +87,6 @@ fn no_value_of_a_burst_is_received_before_the_last_was_handed_over() {
 
 #[test]
 fn sleeping_receivers_stay_asleep_until_the_wake() {
-    let _dog = Watchdog::start(30);
     let sender = on_wake();
     let crew = Crew::waiting(&sender, 40);
     for round in 0..20 {
@@ -105,7 +102,6 @@ fn sleeping_receivers_stay_asleep_until_the_wake() {
 
 #[test]
 fn the_end_of_the_sender_delivers_what_was_not_woken() {
-    let _dog = Watchdog::start(30);
     let sender = on_wake();
     let mut awake = sender.new_receiver();
     assert!(awake.try_recv().is_err());
@@ -122,7 +118,6 @@ fn the_end_of_the_sender_delivers_what_was_not_woken() {
 /// Fault 20.
 #[test]
 fn the_value_of_a_dropped_receiver_goes_to_another_or_back() {
-    let _dog = Watchdog::start(30);
     let tally = Tally::default();
     let sender = on_wake();
     let mut first = sender.new_receiver();
@@ -151,7 +146,6 @@ fn the_value_of_a_dropped_receiver_goes_to_another_or_back() {
 #[test]
 fn values_beside_wakes_of_other_threads_and_timeouts_are_received_once() {
     const VALUES: usize = 5_000;
-    let _dog = Watchdog::start(60);
     let sender = on_wake();
     let (done, received) = (AtomicBool::new(false), AtomicUsize::new(0));
     thread::scope(|scope| {

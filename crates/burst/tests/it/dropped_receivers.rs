@@ -7,7 +7,7 @@ use brigade_burst::{Receiver, Sender, channel};
 
 use crate::crew::Crew;
 use crate::tally::{Counted, Tally};
-use brigade_testkit::Watchdog;
+use brigade_testkit::test;
 
 /// Returns a channel whose one receiver has been handed a value.
 fn handed_over(tally: &Tally) -> (Sender<Counted>, Receiver<Counted>) {
@@ -19,7 +19,6 @@ fn handed_over(tally: &Tally) -> (Sender<Counted>, Receiver<Counted>) {
 
 #[test]
 fn the_value_goes_to_another_that_sleeps_and_that_one_is_woken() {
-    let _dog = Watchdog::start(30);
     let tally = Tally::default();
     let (sender, receiver) = handed_over(&tally);
     let crew = Crew::waiting(&sender, 1);
@@ -80,7 +79,6 @@ fn a_value_whose_drop_uses_the_channel_may_be_dropped_with_it() {
             }
         }
     }
-    let _dog = Watchdog::start(30);
     let (sender, mut receiver) = channel();
     let inside = sender.new_receiver();
     assert!(receiver.try_recv().is_err());

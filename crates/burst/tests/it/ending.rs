@@ -6,12 +6,11 @@ use brigade_burst::{Disconnected, RecvTimeoutError, TryRecvError, channel};
 
 use crate::crew::Crew;
 use crate::tally::Tally;
-use brigade_testkit::Watchdog;
+use brigade_testkit::test;
 
 /// Fault 20.
 #[test]
 fn what_was_handed_over_is_received_although_the_sender_went_without_a_wake() {
-    let _dog = Watchdog::start(30);
     let (sender, first) = channel();
     let crew = Crew::waiting(&sender, 3);
     assert_eq!(sender.dispatch_all(0..3).count(), 0);
@@ -36,7 +35,6 @@ fn every_call_after_the_end_returns_disconnected() {
 
 #[test]
 fn receivers_of_every_group_are_disconnected() {
-    let _dog = Watchdog::start(30);
     let (sender, first) = channel::<u32>();
     let crew = Crew::waiting(&sender, 70);
     drop((sender, first));

@@ -3,11 +3,10 @@
 use brigade_burst::{Busy, Delivery, Sender, TryRecvError, Turns, channel};
 
 use crate::crew::Crew;
-use brigade_testkit::Watchdog;
+use brigade_testkit::test;
 
 #[test]
 fn as_many_values_as_receivers_wait_are_handed_over_and_the_others_are_returned() {
-    let _dog = Watchdog::start(30);
     // None of them waits again before the end of the burst.
     let sender = Sender::with(Turns::AwakeFirst, Delivery::OnWake);
     let crew = Crew::waiting(&sender, 5);
@@ -36,7 +35,6 @@ fn busy_receivers_have_nothing_handed_over() {
 /// Fault 22.
 #[test]
 fn a_channel_that_begins_without_receivers_returns_values_until_one_waits() {
-    let _dog = Watchdog::start(30);
     let sender = Sender::new();
     assert_eq!(sender.dispatch(1), Err(Busy(1)));
     assert!(sender.burst([1, 2, 3]).eq([1, 2, 3]));
@@ -86,7 +84,6 @@ fn a_receiver_that_withdraws_gets_an_earlier_value_and_no_later_one() {
 
 #[test]
 fn a_spinning_receiver_needs_no_wake() {
-    let _dog = Watchdog::start(30);
     let (sender, receiver) = channel();
     let long = std::time::Duration::from_secs(60);
     let crew = Crew::of([receiver.spin(long)]);
@@ -113,7 +110,6 @@ fn large_values_and_values_without_a_size_pass() {
 #[test]
 fn a_sender_that_threads_share_gives_each_value_to_one() {
     const EACH: usize = 5_000;
-    let _dog = Watchdog::start(60);
     let (sender, _idle) = channel();
     let crew = Crew::waiting(&sender, 4);
     std::thread::scope(|scope| {

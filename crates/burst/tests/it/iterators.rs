@@ -6,11 +6,10 @@ use brigade_burst::channel;
 
 use crate::crew::Crew;
 use crate::tally::Tally;
-use brigade_testkit::Watchdog;
+use brigade_testkit::test;
 
 #[test]
 fn values_yielded_before_an_iterator_panics_are_received_at_once() {
-    let _dog = Watchdog::start(30);
     let (sender, first) = channel();
     let crew = Crew::waiting(&sender, 4);
     let values = (0..4).map(|n| if n < 2 { n } else { resume_unwind(Box::new("expected")) });

@@ -3,7 +3,7 @@
 use brigade_burst::{Delivery, Sender, Turns, channel};
 
 use crate::crew::Crew;
-use brigade_testkit::Watchdog;
+use brigade_testkit::test;
 
 /// Returns the seat of a receiver, by its `Debug` output.
 fn seat(receiver: &impl std::fmt::Debug) -> String {
@@ -36,7 +36,6 @@ fn a_seat_that_is_used_again_has_nothing_of_the_one_before() {
 
 #[test]
 fn a_hundred_receivers_are_reached_by_one_burst() {
-    let _dog = Watchdog::start(60);
     // None of them waits again before the end of the burst.
     let sender = Sender::with(Turns::AwakeFirst, Delivery::OnWake);
     let crew = Crew::waiting(&sender, 100);

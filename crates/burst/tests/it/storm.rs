@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use brigade_burst::{RecvTimeoutError, Sender, channel};
 
-use brigade_testkit::{Seed, Watchdog};
+use brigade_testkit::{Seed, test};
 
 /// Receives in all ways; now and then drops its receiver, with or without a value, and creates a new one.
 fn receive(sender: &Sender<usize>, mut seed: Seed, done: &Mutex<bool>) -> Vec<usize> {
@@ -31,11 +31,10 @@ fn receive(sender: &Sender<usize>, mut seed: Seed, done: &Mutex<bool>) -> Vec<us
     received
 }
 
-#[test]
+#[test(120)]
 fn in_a_storm_of_all_operations_each_value_is_received_once_or_returned() {
     const SENDERS: usize = 2;
     const EACH: usize = 20_000;
-    let _dog = Watchdog::start(120);
     let seed = Seed::printed();
     // Only the threads have receivers, which they drop.
     let (sender, first) = channel();

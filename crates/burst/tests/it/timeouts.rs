@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use brigade_burst::{Busy, RecvTimeoutError, channel};
 
-use brigade_testkit::Watchdog;
+use brigade_testkit::test;
 
 #[test]
 fn a_timeout_is_never_early_and_withdraws() {
@@ -35,7 +35,6 @@ fn a_value_that_was_handed_over_is_received_without_a_wait() {
 #[test]
 fn values_beside_timeouts_are_received_or_returned() {
     const VALUES: u32 = 20_000;
-    let _dog = Watchdog::start(60);
     let (sender, mut receiver) = channel();
     let counter = std::thread::spawn(move || {
         let (mut received, mut timeouts) = (Vec::new(), 0_u32);

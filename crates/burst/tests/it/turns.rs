@@ -3,7 +3,7 @@
 use brigade_burst::{Busy, Delivery, Receiver, Sender, Turns};
 
 use crate::crew::Crew;
-use brigade_testkit::Watchdog;
+use brigade_testkit::test;
 
 /// Returns receivers of which all wait.
 fn waiting(sender: &Sender<usize>, count: usize) -> Vec<Receiver<usize>> {
@@ -104,7 +104,6 @@ fn without_turns_the_lowest_seat_that_is_awake_is_served() {
 #[test]
 fn threads_that_share_a_sender_with_turns_give_each_value_to_one() {
     const EACH: usize = 5_000;
-    let _dog = Watchdog::start(60);
     let sender = in_turns();
     let crew = Crew::waiting(&sender, 40);
     std::thread::scope(|scope| {

@@ -6,12 +6,11 @@ use std::time::Duration;
 use brigade_burst::channel;
 
 use crate::crew::Crew;
-use brigade_testkit::{Watchdog, eventually};
+use brigade_testkit::{eventually, test};
 
 /// Fault 19: A is handed over and woken for, B is handed over and its wake is pending.
 #[test]
 fn a_value_is_received_at_its_own_wake_although_another_lies_beside_it() {
-    let _dog = Watchdog::start(60);
     let (sender, first) = channel();
     let crew = Crew::waiting(&sender, 2);
     for round in 0..500 {
@@ -36,7 +35,6 @@ fn a_value_is_received_at_its_own_wake_although_another_lies_beside_it() {
 /// Fault 18: a receiver wakes while a value is on its way to another one.
 #[test]
 fn a_receiver_that_wakes_for_nothing_takes_nothing_that_is_anothers() {
-    let _dog = Watchdog::start(60);
     let (sender, mut polling) = channel();
     let crew = Crew::waiting(&sender, 2);
     for round in 0..2_000 {
@@ -57,7 +55,6 @@ fn a_receiver_that_wakes_for_nothing_takes_nothing_that_is_anothers() {
 
 #[test]
 fn a_second_wake_wakes_no_receiver() {
-    let _dog = Watchdog::start(30);
     let (sender, first) = channel();
     let crew = Crew::waiting(&sender, 3);
     assert_eq!(sender.dispatch_all(0..3).count(), 0);
@@ -70,7 +67,6 @@ fn a_second_wake_wakes_no_receiver() {
 
 #[test]
 fn a_wake_by_another_thread_covers_the_values_of_this_one() {
-    let _dog = Watchdog::start(30);
     let (sender, first) = channel();
     let crew = Crew::waiting(&sender, 1);
     sender.dispatch(7).unwrap();
@@ -87,6 +83,8 @@ mod seen_by_the_kernel {
     use std::sync::mpsc;
 
     use brigade_burst::Sender;
+
+    use brigade_testkit::test;
 
     use super::*;
 
@@ -141,7 +139,6 @@ mod seen_by_the_kernel {
 
     #[test]
     fn a_wake_wakes_exactly_the_receivers_with_a_value() {
-        let _dog = Watchdog::start(60);
         let (sender, first) = channel();
         let sleepers: Vec<_> = (0..40).map(|_| Sleeper::start(&sender)).collect();
         for round in 0..50 {
@@ -166,7 +163,6 @@ mod seen_by_the_kernel {
 
     #[test]
     fn a_polling_receiver_is_preferred_to_sleeping_ones() {
-        let _dog = Watchdog::start(60);
         let (sender, first) = channel();
         let sleepers: Vec<_> = (0..3).map(|_| Sleeper::start(&sender)).collect();
         // Its seat is behind theirs.
@@ -181,7 +177,6 @@ mod seen_by_the_kernel {
 
     #[test]
     fn no_receiver_is_woken_by_values_alone_nor_by_a_wake_without_values() {
-        let _dog = Watchdog::start(60);
         let (sender, first) = channel();
         let sleepers: Vec<_> = (0..3).map(|_| Sleeper::start(&sender)).collect();
         asleep(&sender, &sleepers);

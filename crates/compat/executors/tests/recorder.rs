@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock, Mutex, mpsc};
 
-use brigade_testkit::{Gate, Watchdog, panics};
+use brigade_testkit::{Gate, test};
 use executors::run_now::RunNowExecutor;
 use executors::threadpool_executor::ThreadPoolExecutor;
 use executors::{Executor, FuturesExecutor};
@@ -142,8 +142,6 @@ fn counts(pool: &impl Executor, label: &str) {
 
 #[test]
 fn each_executor_counts_the_jobs_that_have_run_and_those_that_wait() {
-    let _dog = Watchdog::start(60);
-    panics::silence_expected();
     LazyLock::force(&RECORDING);
     counts(&crossbeam_workstealing_pool::small_pool(1), "crossbeam_workstealing_pool");
     counts(&crossbeam_channel_pool::ThreadPool::new(1), "crossbeam_channel_pool");

@@ -10,12 +10,11 @@ use std::task::{Context, Waker};
 
 use brigade_io::{Driver, DriverSupply, NoDriver, UdpSocket, pipe};
 
-use brigade_testkit::Watchdog;
+use brigade_testkit::test;
 use futures_lite::future;
 
 #[test]
 fn the_current_driver_is_the_innermost_and_only_inside() {
-    let _dog = Watchdog::start(60);
     let (one, other) = (Driver::new().unwrap(), Driver::new().unwrap());
     let same = |driver: &Arc<Driver>| Arc::ptr_eq(&Driver::current().unwrap(), driver);
     one.enter(|| {
@@ -35,7 +34,6 @@ fn the_current_driver_is_the_innermost_and_only_inside() {
 
 #[test]
 fn a_supply_is_asked_only_when_something_registers() {
-    let _dog = Watchdog::start(60);
     let made = Arc::new(Mutex::new(Vec::new()));
     let makes = made.clone();
     let supply = DriverSupply::new(move || {
@@ -66,7 +64,6 @@ fn a_supply_is_asked_only_when_something_registers() {
 
 #[test]
 fn a_supply_that_fails_is_asked_again() {
-    let _dog = Watchdog::start(60);
     let asked = AtomicUsize::new(0);
     let supply = DriverSupply::new(move || match asked.fetch_add(1, Ordering::SeqCst) {
         0 => Err(io::ErrorKind::OutOfMemory.into()),

@@ -12,7 +12,7 @@ use brigade_io::{Async, Driver, NoDriver, pipe};
 use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
 
 use crate::machine::{Kind, drive_now, with_each_kind};
-use brigade_testkit::{WakeCounter, Watchdog, eventually, poll_once};
+use brigade_testkit::{WakeCounter, eventually, poll_once, test};
 
 /// For a driver without tasks.
 fn no_task(_waker: Waker) {
@@ -21,7 +21,6 @@ fn no_task(_waker: Waker) {
 
 #[test]
 fn one_drives_at_a_time_and_a_notification_ends_it() {
-    let _dog = Watchdog::start(60);
     let driver = Driver::new().unwrap();
     let other = driver.clone();
     let driving = thread::spawn(move || {
@@ -50,7 +49,6 @@ fn one_drives_at_a_time_and_a_notification_ends_it() {
 
 #[test]
 fn a_notification_beforehand_ends_the_next_wait_and_no_other() {
-    let _dog = Watchdog::start(60);
     let driver = Driver::new().unwrap();
     for _ in 0..1_000_000 {
         driver.notify();
@@ -63,7 +61,6 @@ fn a_notification_beforehand_ends_the_next_wait_and_no_other() {
 
 #[test]
 fn a_look_leaves_a_notification_to_the_next_wait() {
-    let _dog = Watchdog::start(60);
     let driver = Driver::new().unwrap();
     for _ in 0..3 {
         driver.notify();
@@ -75,7 +72,6 @@ fn a_look_leaves_a_notification_to_the_next_wait() {
 #[test]
 fn no_notification_is_lost() {
     const ROUNDS: usize = 20_000;
-    let _dog = Watchdog::start(60);
     let driver = Driver::new().unwrap();
     let (to_driver, told) = std::sync::mpsc::channel();
     let (to_teller, heard) = std::sync::mpsc::channel();
@@ -102,7 +98,6 @@ fn no_notification_is_lost() {
 
 #[test]
 fn no_timeout_is_early() {
-    let _dog = Watchdog::start(60);
     let driver = Driver::new().unwrap();
     for nanos in [0, 1, 1_000, 50_000, 999_999, 1_000_000, 1_500_000, 12_345_678] {
         let timeout = Duration::from_nanos(nanos);
@@ -113,9 +108,8 @@ fn no_timeout_is_early() {
     }
 }
 
-#[test]
+#[test(alone)]
 fn timeouts_are_late_by_less_than_a_millisecond() {
-    let _dog = Watchdog::start_alone(60);
     let driver = Driver::new().unwrap();
     for micros in [25, 999, 1_000, 1_500, 3_700] {
         let timeout = Duration::from_micros(micros);
@@ -131,7 +125,6 @@ fn timeouts_are_late_by_less_than_a_millisecond() {
 
 #[test]
 fn timeouts_of_any_length_wait() {
-    let _dog = Watchdog::start(60);
     let day = Duration::from_secs(86_400);
     for timeout in [day * 24 + day * 9 / 10, day * 30, day * 365_000, Duration::MAX] {
         let driver = Driver::new().unwrap();
@@ -149,7 +142,6 @@ fn timeouts_of_any_length_wait() {
 
 #[test]
 fn a_panic_of_one_wake_does_not_keep_others_from_theirs() {
-    let _dog = Watchdog::start(60);
     with_each_kind(|kind| {
         let driver = Driver::new().unwrap();
         let (near, mut far) = kind.reader(&driver);
@@ -169,7 +161,6 @@ fn a_panic_of_one_wake_does_not_keep_others_from_theirs() {
 
 #[test]
 fn a_wake_may_drive_and_make_and_drop_sources() {
-    let _dog = Watchdog::start(60);
     with_each_kind(|kind| {
         let driver = Driver::new().unwrap();
         let (near, mut far) = kind.reader(&driver);
@@ -189,7 +180,6 @@ fn a_wake_may_drive_and_make_and_drop_sources() {
 
 #[test]
 fn closing_ends_all_waiting_and_leaves_the_rest() {
-    let _dog = Watchdog::start(60);
     with_each_kind(|kind| {
         let driver = Driver::new().unwrap();
         let (mut reader, mut writer) = kind.ends(&driver);
@@ -217,9 +207,8 @@ fn closing_ends_all_waiting_and_leaves_the_rest() {
     });
 }
 
-#[test]
+#[test(120)]
 fn closing_beside_registering_and_waiting_leaves_nobody_waiting() {
-    let _dog = Watchdog::start(120);
     for _ in 0..300 {
         let driver = Driver::new().unwrap();
         thread::scope(|scope| {
@@ -239,7 +228,6 @@ fn closing_beside_registering_and_waiting_leaves_nobody_waiting() {
 
 #[test]
 fn an_idle_driver_sleeps() {
-    let _dog = Watchdog::start(60);
     with_each_kind(|kind| {
         let driver = Driver::new().unwrap();
         let [(one, _kept), (two, gone), (three, mut written), (four, mut filled)] =

@@ -6,7 +6,7 @@ use brigade_io::{TcpListener, TcpStream, UnixStream};
 use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
 
 use crate::machine::on_a_machine;
-use brigade_testkit::Watchdog;
+use brigade_testkit::test;
 
 async fn tcp() -> io::Result<(TcpStream, TcpStream)> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
@@ -16,7 +16,6 @@ async fn tcp() -> io::Result<(TcpStream, TcpStream)> {
 
 #[test]
 fn the_halves_wait_apart() {
-    let _dog = Watchdog::start(60);
     on_a_machine(|| async {
         const LENGTH: usize = 1 << 20;
         let (near, far) = tcp().await?;
@@ -39,7 +38,6 @@ fn the_halves_wait_apart() {
 
 #[test]
 fn a_dropped_writer_ends_what_is_sent_and_not_what_is_received() {
-    let _dog = Watchdog::start(60);
     on_a_machine(|| async {
         let (near, mut far) = tcp().await?;
         let (mut reader, writer) = near.split();
@@ -59,7 +57,6 @@ fn a_dropped_writer_ends_what_is_sent_and_not_what_is_received() {
 
 #[test]
 fn a_closed_writer_ends_what_is_sent_at_once() {
-    let _dog = Watchdog::start(60);
     on_a_machine(|| async {
         let (near, mut far) = tcp().await?;
         let (_reader, mut writer) = near.split();

@@ -8,7 +8,7 @@ use brigade_io::{Driver, TcpListener, TcpStream, ToSocketAddrs, UdpSocket};
 use futures_lite::future;
 
 use crate::machine::{Machine, on_a_machine};
-use brigade_testkit::Watchdog;
+use brigade_testkit::test;
 
 /// Binds a socket there and returns its address.
 async fn bound(address: impl ToSocketAddrs) -> io::Result<SocketAddr> {
@@ -17,7 +17,6 @@ async fn bound(address: impl ToSocketAddrs) -> io::Result<SocketAddr> {
 
 #[test]
 fn addresses_of_every_form_are_taken() {
-    let _dog = Watchdog::start(60);
     on_a_machine(|| async {
         let local = Ipv4Addr::LOCALHOST;
         let v4 = SocketAddrV4::new(local, 0);
@@ -43,7 +42,6 @@ fn addresses_of_every_form_are_taken() {
 /// Not bound, as a machine may have no IPv6: a datagram is sent from a socket that can't send it there.
 #[test]
 fn addresses_of_the_sixth_version_are_taken() {
-    let _dog = Watchdog::start(60);
     on_a_machine(|| async {
         let socket = UdpSocket::bind(([127, 0, 0, 1], 0)).await?;
         let local = Ipv6Addr::LOCALHOST;
@@ -68,7 +66,6 @@ fn addresses_of_the_sixth_version_are_taken() {
 #[test]
 fn names_are_looked_up_as_blocking_code_and_addresses_are_not() {
     static BLOCKED: AtomicUsize = AtomicUsize::new(0);
-    let _dog = Watchdog::start(60);
     let driver = Driver::with_blocking(|code| {
         BLOCKED.fetch_add(1, Ordering::SeqCst);
         code();
@@ -98,7 +95,6 @@ fn names_are_looked_up_as_blocking_code_and_addresses_are_not() {
 
 #[test]
 fn of_several_addresses_each_is_tried_until_one_succeeds() {
-    let _dog = Watchdog::start(60);
     on_a_machine(|| async {
         // Of a test network that no machine has.
         let foreign = SocketAddr::from(([192, 0, 2, 1], 0));
@@ -120,7 +116,6 @@ fn of_several_addresses_each_is_tried_until_one_succeeds() {
 
 #[test]
 fn the_error_is_that_of_the_last_address() {
-    let _dog = Watchdog::start(60);
     on_a_machine(|| async {
         let local = SocketAddr::from(([127, 0, 0, 1], 0));
         let taken = TcpListener::bind(local).await?;
@@ -138,7 +133,6 @@ fn the_error_is_that_of_the_last_address() {
 
 #[test]
 fn no_address_is_invalid_input_and_so_is_text_that_has_no_port() {
-    let _dog = Watchdog::start(60);
     on_a_machine(|| async {
         let none: &[SocketAddr] = &[];
         let socket = UdpSocket::bind("127.0.0.1:0").await?;
@@ -159,7 +153,6 @@ fn no_address_is_invalid_input_and_so_is_text_that_has_no_port() {
 
 #[test]
 fn a_missing_driver_is_told_before_a_name_is_looked_up() {
-    let _dog = Watchdog::start(60);
     let error = future::block_on(TcpStream::connect("no name at all")).unwrap_err();
     assert!(error.get_ref().unwrap().is::<brigade_io::NoDriver>(), "{error}");
 }

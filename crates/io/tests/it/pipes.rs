@@ -6,7 +6,7 @@ use brigade_io::{Driver, PipeReader, PipeWriter, pipe};
 use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
 
 use crate::machine::{Machine, on_a_machine, on_each_machine, with_each_kind};
-use brigade_testkit::Watchdog;
+use brigade_testkit::test;
 
 /// A megabyte without repetition.
 fn bytes() -> Vec<u8> {
@@ -15,7 +15,6 @@ fn bytes() -> Vec<u8> {
 
 #[test]
 fn a_megabyte_arrives_whole_and_then_the_end() {
-    let _dog = Watchdog::start(60);
     on_each_machine(|mut reader, mut writer| async move {
         let sent = bytes();
         let write = async {
@@ -35,7 +34,6 @@ fn a_megabyte_arrives_whole_and_then_the_end() {
 
 #[test]
 fn a_writer_whose_reader_goes_while_it_waits_is_told() {
-    let _dog = Watchdog::start(60);
     on_each_machine(|reader, mut writer| async move {
         let write = async { writer.write_all(&bytes()).await };
         let leave = async {
@@ -53,7 +51,6 @@ fn a_writer_whose_reader_goes_while_it_waits_is_told() {
 
 #[test]
 fn a_reader_whose_writer_goes_while_it_waits_sees_the_end() {
-    let _dog = Watchdog::start(60);
     on_each_machine(|mut reader, writer| async move {
         let leave = async {
             future::yield_now().await;
@@ -68,7 +65,6 @@ fn a_reader_whose_writer_goes_while_it_waits_sees_the_end() {
 
 #[test]
 fn the_last_bytes_and_the_end_arrive_together() {
-    let _dog = Watchdog::start(60);
     on_each_machine(|mut reader, mut writer| async move {
         let write = async {
             future::yield_now().await;
@@ -96,7 +92,6 @@ fn the_last_bytes_and_the_end_arrive_together() {
 
 #[test]
 fn a_closed_writer_writes_no_more() {
-    let _dog = Watchdog::start(60);
     on_a_machine(|| async {
         let (_reader, mut writer) = pipe()?;
         writer.close().await?;
@@ -109,7 +104,6 @@ fn a_closed_writer_writes_no_more() {
 
 #[test]
 fn the_ends_go_out_and_in_again() {
-    let _dog = Watchdog::start(60);
     on_a_machine(|| async {
         let (reader, writer) = pipe()?;
         let (reader, writer) = (reader.into_fd(), writer.into_fd().unwrap());
@@ -123,11 +117,10 @@ fn the_ends_go_out_and_in_again() {
     });
 }
 
-#[test]
+#[test(120)]
 fn a_byte_goes_round_a_ring_of_threads_ten_thousand_times() {
     const STAGES: usize = 4;
     const ROUNDS: usize = 2_500;
-    let _dog = Watchdog::start(120);
     with_each_kind(|kind| {
         let machine = Machine::start();
         let (readers, mut writers): (Vec<_>, Vec<_>) =

@@ -6,7 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 
 use brigade_io::Async;
-use brigade_testkit::Watchdog;
+use brigade_testkit::test;
 use futures_lite::{AsyncRead, AsyncReadExt};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, send, sendmsg};
 
@@ -22,7 +22,6 @@ async fn read_two(mut near: impl AsyncRead + Unpin) -> io::Result<[u8; 2]> {
 
 #[test]
 fn what_comes_after_urgent_data_is_read() {
-    let _dog = Watchdog::start(30);
     on_a_machine(|| async {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let far = TcpStream::connect(listener.local_addr()?)?;
@@ -40,7 +39,6 @@ fn what_comes_after_urgent_data_is_read() {
 
 #[test]
 fn what_comes_with_a_descriptor_is_read() {
-    let _dog = Watchdog::start(30);
     on_a_machine(|| async {
         let (near, far) = UnixStream::pair()?;
         let near = Async::new(near)?;

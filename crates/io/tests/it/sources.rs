@@ -12,12 +12,11 @@ use brigade_io::{Async, Driver, pipe};
 use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
 
 use crate::machine::{Machine, drive_now, with_each_kind};
-use brigade_testkit::{WakeCounter, Watchdog, poll_once};
+use brigade_testkit::{WakeCounter, poll_once, test};
 
 #[test]
 #[cfg_attr(not(target_os = "linux"), ignore = "elsewhere a regular file is always ready")]
 fn what_cannot_be_waited_for_is_refused_and_leaves_nothing() {
-    let _dog = Watchdog::start(60);
     let driver = Driver::new().unwrap();
     for path in [std::env::current_exe().unwrap(), std::env::temp_dir(), "/dev/null".into()] {
         let file = File::open(path).unwrap();
@@ -36,7 +35,6 @@ fn what_cannot_be_waited_for_is_refused_and_leaves_nothing() {
 
 #[test]
 fn a_file_that_is_watched_already_is_refused_and_stays_watched() {
-    let _dog = Watchdog::start(60);
     with_each_kind(|kind| {
         let driver = Driver::new().unwrap();
         let [near, mut far] = kind.files();
@@ -59,7 +57,6 @@ fn a_file_that_is_watched_already_is_refused_and_stays_watched() {
 
 #[test]
 fn an_event_of_a_former_file_of_this_number_wakes_nobody() {
-    let _dog = Watchdog::start(60);
     with_each_kind(|kind| {
         let driver = Driver::new().unwrap();
         let (former, latter) = (Arc::new(WakeCounter::default()), Arc::new(WakeCounter::default()));
@@ -84,7 +81,6 @@ fn an_event_of_a_former_file_of_this_number_wakes_nobody() {
 
 #[test]
 fn a_registration_ends_with_its_value_although_a_duplicate_lives() {
-    let _dog = Watchdog::start(60);
     with_each_kind(|kind| {
         let driver = Driver::new().unwrap();
         let [near, mut far] = kind.files();
@@ -116,7 +112,6 @@ fn a_registration_ends_with_its_value_although_a_duplicate_lives() {
 
 #[test]
 fn a_value_comes_back_and_registers_again() {
-    let _dog = Watchdog::start(60);
     with_each_kind(|kind| {
         let driver = Driver::new().unwrap();
         let [mut near, mut far] = kind.files();
@@ -137,11 +132,10 @@ fn a_value_comes_back_and_registers_again() {
     });
 }
 
-#[test]
+#[test(120)]
 fn sources_come_and_go_while_another_thread_drives() {
     const THREADS: usize = 3;
     const ROUNDS: usize = 1_000;
-    let _dog = Watchdog::start(120);
     with_each_kind(|kind| {
         let machine = Machine::start();
         thread::scope(|scope| {
@@ -176,7 +170,6 @@ fn sources_come_and_go_while_another_thread_drives() {
 
 #[test]
 fn a_dropped_source_is_closed_at_once() {
-    let _dog = Watchdog::start(60);
     with_each_kind(|kind| {
         let machine = Machine::start();
         let stop = AtomicBool::new(false);
@@ -206,7 +199,6 @@ fn a_dropped_source_is_closed_at_once() {
 
 #[test]
 fn sources_outlive_whoever_made_their_driver() {
-    let _dog = Watchdog::start(60);
     let driver = Driver::new().unwrap();
     let (mut reader, mut writer) = driver.enter(pipe).unwrap();
     drop(driver);
@@ -214,10 +206,9 @@ fn sources_outlive_whoever_made_their_driver() {
     future::block_on(reader.read_exact(&mut [0])).unwrap();
 }
 
-#[test]
+#[test(120)]
 fn ten_thousand_sources_each_get_their_own_event() {
     const SOURCES: usize = 10_000;
-    let _dog = Watchdog::start(120);
     let driver = Driver::new().unwrap();
     let mut pipes = Vec::new();
     // Two for each pipe; what else is open leaves room for fewer.

@@ -7,7 +7,7 @@ use brigade_io::{TcpListener, TcpStream};
 use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
 
 use crate::machine::on_a_machine;
-use brigade_testkit::Watchdog;
+use brigade_testkit::test;
 
 const ANYWHERE: ([u8; 4], u16) = ([127, 0, 0, 1], 0);
 
@@ -20,7 +20,6 @@ async fn connected() -> io::Result<(TcpStream, TcpStream)> {
 
 #[test]
 fn what_is_sent_comes_back() {
-    let _dog = Watchdog::start(60);
     on_a_machine(|| async {
         let (mut client, server) = connected().await?;
         let echo = async { futures_lite::io::copy(&server, &server).await };
@@ -53,7 +52,6 @@ fn what_is_sent_comes_back() {
 
 #[test]
 fn megabytes_go_both_ways_at_once() {
-    let _dog = Watchdog::start(60);
     on_a_machine(|| async {
         const LENGTH: usize = 4 << 20;
         let (one, other) = connected().await?;
@@ -76,7 +74,6 @@ fn megabytes_go_both_ways_at_once() {
 
 #[test]
 fn one_half_closes_and_the_other_goes_on() {
-    let _dog = Watchdog::start(60);
     on_a_machine(|| async {
         let (mut client, mut server) = connected().await?;
         client.write_all(b"question").await?;
@@ -97,7 +94,6 @@ fn one_half_closes_and_the_other_goes_on() {
 
 #[test]
 fn a_connection_that_nobody_accepts_is_refused() {
-    let _dog = Watchdog::start(60);
     on_a_machine(|| async {
         // Its port is free again.
         let address = TcpListener::bind(ANYWHERE).await?.local_addr()?;
@@ -109,7 +105,6 @@ fn a_connection_that_nobody_accepts_is_refused() {
 
 #[test]
 fn a_reset_ends_a_waiting_read() {
-    let _dog = Watchdog::start(60);
     on_a_machine(|| async {
         let (mut client, server) = connected().await?;
         client.write_all(b"never read").await?;
@@ -129,7 +124,6 @@ fn a_reset_ends_a_waiting_read() {
 
 #[test]
 fn connections_come_in_one_after_the_other() {
-    let _dog = Watchdog::start(60);
     on_a_machine(|| async {
         const CLIENTS: u8 = 20;
         let listener = TcpListener::bind(ANYWHERE).await?;
@@ -156,7 +150,6 @@ fn connections_come_in_one_after_the_other() {
 
 #[test]
 fn an_address_is_bound_again_while_its_last_connection_is_being_closed() {
-    let _dog = Watchdog::start(60);
     on_a_machine(|| async {
         let listener = TcpListener::bind(ANYWHERE).await?;
         let address = listener.local_addr()?;
@@ -172,7 +165,6 @@ fn an_address_is_bound_again_while_its_last_connection_is_being_closed() {
 
 #[test]
 fn options_and_addresses_are_those_of_the_socket() {
-    let _dog = Watchdog::start(60);
     on_a_machine(|| async {
         let listener = TcpListener::bind(ANYWHERE).await?;
         let client = TcpStream::connect(listener.local_addr()?).await?;
@@ -189,7 +181,6 @@ fn options_and_addresses_are_those_of_the_socket() {
 
 #[test]
 fn what_is_peeked_at_waits_and_is_read_again() {
-    let _dog = Watchdog::start(60);
     on_a_machine(|| async {
         let (mut client, mut server) = connected().await?;
         let mut peeked = [0; 8];

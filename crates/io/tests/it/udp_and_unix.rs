@@ -6,13 +6,12 @@ use brigade_io::{Async, UdpSocket, UnixListener, UnixStream};
 use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
 
 use crate::machine::on_a_machine;
-use brigade_testkit::Watchdog;
+use brigade_testkit::test;
 
 const ANYWHERE: ([u8; 4], u16) = ([127, 0, 0, 1], 0);
 
 #[test]
 fn datagrams_arrive_with_their_borders_and_sender() {
-    let _dog = Watchdog::start(60);
     on_a_machine(|| async {
         let (one, other) = (UdpSocket::bind(ANYWHERE).await?, UdpSocket::bind(ANYWHERE).await?);
         let addresses = (one.local_addr()?, other.local_addr()?);
@@ -37,7 +36,6 @@ fn datagrams_arrive_with_their_borders_and_sender() {
 
 #[test]
 fn a_datagram_to_nobody_is_an_error_of_the_next_operation() {
-    let _dog = Watchdog::start(60);
     on_a_machine(|| async {
         // Of an address that no other test binds: a socket of those could get the port once it is free.
         let closed = UdpSocket::bind(([127, 0, 0, 2], 0)).await?.local_addr()?;
@@ -52,7 +50,6 @@ fn a_datagram_to_nobody_is_an_error_of_the_next_operation() {
 
 #[test]
 fn a_path_is_bound_connected_to_and_served() {
-    let _dog = Watchdog::start(60);
     on_a_machine(|| async {
         let path = std::env::temp_dir().join(format!("brigade-io-{}", std::process::id()));
         let _ = std::fs::remove_file(&path);
@@ -79,7 +76,6 @@ fn a_path_is_bound_connected_to_and_served() {
 
 #[test]
 fn datagrams_by_a_users_own_operations() {
-    let _dog = Watchdog::start(60);
     on_a_machine(|| async {
         let (one, other) = std::os::unix::net::UnixDatagram::pair()?;
         let (one, other) = (Async::new(one)?, Async::new(other)?);

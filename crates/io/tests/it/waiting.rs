@@ -13,11 +13,10 @@ use brigade_io::{Async, Driver};
 use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
 
 use crate::machine::{Machine, drive_now, on_each_machine, with_each_kind};
-use brigade_testkit::{WakeCounter, Watchdog, poll_once};
+use brigade_testkit::{WakeCounter, poll_once, test};
 
 #[test]
 fn every_task_that_waits_is_woken() {
-    let _dog = Watchdog::start(60);
     with_each_kind(|kind| {
         let driver = Driver::new().unwrap();
         let (near, mut far) = kind.reader(&driver);
@@ -39,7 +38,6 @@ fn every_task_that_waits_is_woken() {
 
 #[test]
 fn a_cancelled_read_takes_nothing_and_wakes_nobody() {
-    let _dog = Watchdog::start(60);
     with_each_kind(|kind| {
         let driver = Driver::new().unwrap();
         let (near, mut far) = kind.reader(&driver);
@@ -59,7 +57,6 @@ fn a_cancelled_read_takes_nothing_and_wakes_nobody() {
 
 #[test]
 fn what_nobody_waits_for_is_told_no_more() {
-    let _dog = Watchdog::start(60);
     with_each_kind(|kind| {
         let driver = Driver::new().unwrap();
         let (near, mut far) = kind.reader(&driver);
@@ -87,7 +84,6 @@ fn what_nobody_waits_for_is_told_no_more() {
 
 #[test]
 fn a_future_waits_for_what_is_there_not_for_what_was() {
-    let _dog = Watchdog::start(60);
     with_each_kind(|kind| {
         let driver = Driver::new().unwrap();
         let (near, mut far) = kind.reader(&driver);
@@ -120,7 +116,6 @@ fn a_future_waits_for_what_is_there_not_for_what_was() {
 
 #[test]
 fn what_was_told_and_not_taken_is_there_for_whoever_reads_next() {
-    let _dog = Watchdog::start(60);
     with_each_kind(|kind| {
         let driver = Driver::new().unwrap();
         for told_by_poll in [false, true] {
@@ -156,7 +151,6 @@ fn what_was_told_and_not_taken_is_there_for_whoever_reads_next() {
 
 #[test]
 fn polled_readiness_is_told_once() {
-    let _dog = Watchdog::start(60);
     with_each_kind(|kind| {
         let driver = Driver::new().unwrap();
         let (near, mut far) = kind.reader(&driver);
@@ -177,7 +171,6 @@ fn polled_readiness_is_told_once() {
 
 #[test]
 fn tasks_that_poll_one_direction_are_woken_by_an_event_and_not_by_each_other() {
-    let _dog = Watchdog::start(60);
     with_each_kind(|kind| {
         let driver = Driver::new().unwrap();
         let (near, mut far) = kind.reader(&driver);
@@ -198,7 +191,6 @@ fn tasks_that_poll_one_direction_are_woken_by_an_event_and_not_by_each_other() {
 #[test]
 fn of_more_tasks_than_are_kept_each_is_woken_or_kept() {
     const TASKS: usize = 100;
-    let _dog = Watchdog::start(60);
     with_each_kind(|kind| {
         let driver = Driver::new().unwrap();
         let (near, _far) = kind.reader(&driver);
@@ -234,7 +226,6 @@ const REST: Duration = Duration::from_millis(20);
 
 #[test]
 fn a_source_that_is_being_dropped_is_not_reported() {
-    let _dog = Watchdog::start(60);
     with_each_kind(|kind| {
         let driver = Driver::new().unwrap();
         let (near, mut far) = kind.reader(&driver);
@@ -274,7 +265,6 @@ impl Drop for Meddler {
 
 #[test]
 fn a_waker_may_use_the_driver_when_it_is_dropped() {
-    let _dog = Watchdog::start(60);
     with_each_kind(|kind| {
         let driver = Driver::new().unwrap();
         let drops = Arc::new(AtomicUsize::new(0));
@@ -314,7 +304,6 @@ fn a_waker_may_use_the_driver_when_it_is_dropped() {
 fn many_tasks_share_one_value() {
     const TASKS: usize = 8;
     const BYTES: usize = 8_000;
-    let _dog = Watchdog::start(60);
     with_each_kind(|kind| {
         let machine = Machine::start();
         let (near, mut far) = kind.reader(&machine.driver);
@@ -341,7 +330,6 @@ fn many_tasks_share_one_value() {
 
 #[test]
 fn a_task_may_move_from_waker_to_waker() {
-    let _dog = Watchdog::start(60);
     on_each_machine(|mut reader, writer| async move {
         let count = Arc::new(WakeCounter::default());
         let mut buffer = [0; 4];
@@ -359,7 +347,6 @@ fn a_task_may_move_from_waker_to_waker() {
 
 #[test]
 fn what_was_left_unread_is_readable_again() {
-    let _dog = Watchdog::start(60);
     on_each_machine(|reader, mut writer| async move {
         writer.write_all(b"0123456789").await?;
         for digit in b'0'..=b'9' {

@@ -8,11 +8,10 @@ use crate::support::busy::occupy;
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::{POLICIES, at_rest, busy, fill};
 use brigade::{Handle, Pool, WhenFull};
-use brigade_testkit::{Bomb, Drops, Gate, Seed, Watchdog, panics};
+use brigade_testkit::{Bomb, Drops, Gate, Seed, test};
 
 #[test]
 fn as_many_jobs_are_queued_as_the_capacity() {
-    let _dog = Watchdog::start(20);
     for capacity in [1, 2, 1000] {
         for_both_queueings(|builder| {
             let (pool, gate) = busy(builder, capacity, WhenFull::Reject);
@@ -29,7 +28,6 @@ fn as_many_jobs_are_queued_as_the_capacity() {
 #[test]
 fn jobs_of_the_pools_own_jobs_count_wherever_they_are_queued() {
     const CAPACITY: usize = 700;
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let pool =
             builder.threads(1).capacity(CAPACITY).when_full(WhenFull::Reject).build().unwrap();
@@ -54,7 +52,6 @@ fn jobs_of_the_pools_own_jobs_count_wherever_they_are_queued() {
 #[test]
 fn four_threads_that_submit_at_once_fill_it_exactly() {
     const CAPACITY: usize = 50;
-    let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let pool =
             builder.threads(1).capacity(CAPACITY).when_full(WhenFull::Reject).build().unwrap();
@@ -80,7 +77,6 @@ fn four_threads_that_submit_at_once_fill_it_exactly() {
 /// No submission is rejected because of another one that does not get the room.
 #[test]
 fn four_threads_that_submit_at_once_find_the_room_that_there_is_for_all() {
-    let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let pool = builder.threads(1).capacity(4 * 25).when_full(WhenFull::Reject).build().unwrap();
         for _ in 0..200 {
@@ -103,7 +99,6 @@ fn four_threads_that_submit_at_once_find_the_room_that_there_is_for_all() {
 
 #[test]
 fn a_job_releases_its_permit_before_it_runs() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let (pool, gate) = busy(builder, 1, WhenFull::Reject);
         let own = pool.handle();
@@ -116,7 +111,6 @@ fn a_job_releases_its_permit_before_it_runs() {
 
 #[test]
 fn a_job_that_is_cancelled_makes_room_at_once() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let (pool, gate) = busy(builder, 2, WhenFull::Reject);
         for _ in 0..5 {
@@ -132,7 +126,6 @@ fn a_job_that_is_cancelled_makes_room_at_once() {
 
 #[test]
 fn a_job_run_by_its_join_has_released_its_permit() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let pool = builder.threads(1).capacity(1).when_full(WhenFull::Reject).build().unwrap();
         let parent = pool.submit(|| {
@@ -147,8 +140,6 @@ fn a_job_run_by_its_join_has_released_its_permit() {
 
 #[test]
 fn a_job_that_panics_and_one_whose_captures_do_release_their_permits() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     for_both_queueings(|builder| {
         let (pool, gate) = busy(builder, 3, WhenFull::Reject);
         pool.execute(|| panic!("expected: body"));
@@ -169,7 +160,6 @@ fn a_job_that_panics_and_one_whose_captures_do_release_their_permits() {
 #[test]
 fn after_a_random_load_all_permits_are_there() {
     const CAPACITY: usize = 8;
-    let _dog = Watchdog::start(60);
     let seed = Seed::printed();
     for policy in POLICIES {
         for_both_queueings(|builder| {
@@ -210,7 +200,6 @@ fn one_of_everything(pool: Handle, seed: &mut Seed) {
 
 #[test]
 fn a_pool_without_room_for_a_job_is_refused_and_one_with_room_for_all_is_not() {
-    let _dog = Watchdog::start(20);
     let refused = Pool::builder().threads(1).capacity(0).build().unwrap_err();
     assert_eq!(refused.kind(), std::io::ErrorKind::InvalidInput);
     let pool = Pool::builder()
@@ -225,7 +214,6 @@ fn a_pool_without_room_for_a_job_is_refused_and_one_with_room_for_all_is_not() {
 
 #[test]
 fn a_pool_without_a_capacity_is_never_full() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::builder().threads(1).when_full(WhenFull::DropNewest).build().unwrap();
     let gate = Gate::closed();
     occupy(&pool, &gate);
@@ -241,7 +229,6 @@ fn a_pool_without_a_capacity_is_never_full() {
 
 #[test]
 fn a_queued_job_that_is_cancelled_releases_its_permit_at_once() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let (pool, gate) = busy(builder, 3, WhenFull::Reject);
         let drops = Drops::default();

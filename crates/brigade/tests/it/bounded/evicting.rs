@@ -9,11 +9,10 @@ use crate::support::busy::occupy;
 use crate::support::crowd::{Crowd, for_both_queueings};
 use crate::support::full::{at_rest, busy, full};
 use brigade::{Handle, JoinError, Pool, Queueing, WhenFull};
-use brigade_testkit::{Gate, Latch, Watchdog, panics};
+use brigade_testkit::{Gate, Latch, test};
 
 #[test]
 fn with_drop_oldest_the_oldest_is_cancelled_for_the_newest() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let (pool, gate) = busy(builder, 3, WhenFull::DropOldest);
         let (sender, ran) = mpsc::channel();
@@ -38,7 +37,6 @@ fn with_drop_oldest_the_oldest_is_cancelled_for_the_newest() {
 
 #[test]
 fn with_drop_oldest_jobs_from_outside_are_evicted_before_those_of_a_worker() {
-    let _dog = Watchdog::start(20);
     let builder = Pool::builder().queueing(Queueing::Stealing);
     let builder = builder.threads(1).capacity(4).when_full(WhenFull::DropOldest);
     let (pool, gate, submitted) = (builder.build().unwrap(), Gate::closed(), Gate::closed());
@@ -64,7 +62,6 @@ fn with_drop_oldest_jobs_from_outside_are_evicted_before_those_of_a_worker() {
 
 #[test]
 fn with_drop_oldest_a_worker_evicts_its_own_oldest_job() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let builder = builder.threads(1).capacity(2).when_full(WhenFull::DropOldest);
         let pool = builder.build().unwrap();
@@ -80,7 +77,6 @@ fn with_drop_oldest_a_worker_evicts_its_own_oldest_job() {
 /// The entry of a cancelled job holds no permit, so the next job is evicted.
 #[test]
 fn with_drop_oldest_completed_entries_do_not_count() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let (pool, gate) = busy(builder, 2, WhenFull::DropOldest);
         for _ in 0..20 {
@@ -106,8 +102,6 @@ fn the_captures_of_an_evicted_job_may_submit_and_panic() {
             panic!("expected: dropped");
         }
     }
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     for_both_queueings(|builder| {
         let (pool, gate) = busy(builder, 1, WhenFull::DropOldest);
         let ran = Arc::new(AtomicUsize::new(0));
@@ -123,7 +117,6 @@ fn the_captures_of_an_evicted_job_may_submit_and_panic() {
 
 #[test]
 fn with_drop_newest_the_new_job_is_accepted_and_cancelled() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let (pool, gate) = full(builder, 2, WhenFull::DropNewest);
         let token = Arc::new(());
@@ -147,7 +140,6 @@ fn with_drop_newest_the_new_job_is_accepted_and_cancelled() {
 
 #[test]
 fn evictions_from_many_threads_lose_nothing() {
-    let _dog = Watchdog::start(60);
     for policy in [WhenFull::DropOldest, WhenFull::DropNewest] {
         for_both_queueings(|builder| {
             let builder = builder.threads(2).capacity(4).when_full(policy);
@@ -188,7 +180,6 @@ fn evicted_chain(pool: Handle, left: usize, depths: Arc<Crowd>) -> Box<dyn FnOnc
 
 #[test]
 fn a_drop_for_room_that_submits_drops_no_other_job_inside_it() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let (pool, gate) = busy(builder, 20, WhenFull::DropOldest);
         let depths = Arc::new(Crowd::default());
@@ -204,7 +195,6 @@ fn a_drop_for_room_that_submits_drops_no_other_job_inside_it() {
 
 #[test]
 fn a_drop_for_room_may_wait_for_a_future_that_needs_none() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let pool = builder.threads(1).capacity(1).when_full(WhenFull::DropOldest);
         let pool = pool.build().unwrap();

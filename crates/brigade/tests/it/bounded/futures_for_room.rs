@@ -11,7 +11,7 @@ use std::time::Duration;
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::{at_rest, busy, full};
 use brigade::{Handle, Pool, Reason, Shutdown, WhenFull};
-use brigade_testkit::{WakeCounter, Watchdog, block_on, eventually, panics};
+use brigade_testkit::{WakeCounter, block_on, eventually, test};
 
 type Submitting = Pin<Box<dyn Future<Output = Result<(), Reason>> + Send>>;
 
@@ -72,7 +72,6 @@ fn hasty(pool: Handle, ran: &Arc<AtomicUsize>) -> usize {
 
 #[test]
 fn submissions_that_time_out_lose_no_permit_of_others() {
-    let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let builder = builder.threads(1).capacity(1).when_full(WhenFull::Block);
         let (pool, ran) = (builder.build().unwrap(), Arc::new(AtomicUsize::new(0)));
@@ -95,7 +94,6 @@ fn submissions_that_time_out_lose_no_permit_of_others() {
 
 #[test]
 fn a_future_is_pending_while_there_is_no_room_and_woken_when_there_is() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let (pool, gate) = busy(builder, 1, WhenFull::Reject);
         let queued = pool.submit(|| ());
@@ -113,7 +111,6 @@ fn a_future_is_pending_while_there_is_no_room_and_woken_when_there_is() {
 
 #[test]
 fn the_last_waker_is_woken_and_none_that_was_replaced() {
-    let _dog = Watchdog::start(20);
     let (pool, gate) = full(Pool::builder(), 1, WhenFull::Reject);
     let [(mut future, former)] = pending(pool.handle());
     let last = Arc::new(WakeCounter::default());
@@ -126,7 +123,6 @@ fn the_last_waker_is_woken_and_none_that_was_replaced() {
 
 #[test]
 fn a_future_that_is_dropped_passes_its_wake_on_and_submits_nothing() {
-    let _dog = Watchdog::start(20);
     for woken in [false, true] {
         let (pool, gate) = busy(Pool::builder(), 1, WhenFull::Reject);
         let queued = pool.submit(|| ());
@@ -148,7 +144,6 @@ fn a_future_that_is_dropped_passes_its_wake_on_and_submits_nothing() {
 
 #[test]
 fn futures_that_wait_for_a_permit_are_woken_when_the_pool_closes() {
-    let _dog = Watchdog::start(20);
     let (pool, gate) = full(Pool::builder(), 1, WhenFull::Reject);
     let waiting = pending::<3>(pool.handle());
     let mut last = Box::pin(pool.job().reserve());
@@ -169,7 +164,6 @@ fn futures_that_wait_for_a_permit_are_woken_when_the_pool_closes() {
 
 #[test]
 fn a_future_may_be_polled_first_when_its_pool_is_gone() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::builder().threads(1).capacity(1).build().unwrap();
     let (before, ran) = (pool.job().reserve(), Arc::default());
     let gone = submitting(pool.handle(), &ran);
@@ -181,7 +175,6 @@ fn a_future_may_be_polled_first_when_its_pool_is_gone() {
 
 #[test]
 fn a_future_keeps_no_pool_open() {
-    let _dog = Watchdog::start(20);
     let (pool, gate) = full(Pool::builder(), 1, WhenFull::Reject);
     let waiting = pending::<1>(pool.handle());
     gate.open();
@@ -191,7 +184,6 @@ fn a_future_keeps_no_pool_open() {
 
 #[test]
 fn a_future_that_was_pending_outside_runs_its_job_on_a_worker_that_polls_it() {
-    let _dog = Watchdog::start(20);
     let (pool, gate) = full(Pool::builder(), 1, WhenFull::Reject);
     let [(future, _), (other, _)] = pending(pool.handle());
     gate.open();
@@ -208,7 +200,6 @@ fn a_future_that_was_pending_outside_runs_its_job_on_a_worker_that_polls_it() {
 
 #[test]
 fn a_future_whose_job_runs_where_it_is_polled_keeps_no_permit_meanwhile() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::builder().threads(1).capacity(1).build().unwrap();
     let parent = pool.submit(|| {
         let here = Handle::current().unwrap();
@@ -264,8 +255,6 @@ impl Wake for Hostile {
 
 #[test]
 fn a_waker_that_reenters_the_pool_and_panics_loses_no_job() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     for_both_queueings(|builder| {
         let (pool, gate) = full(builder, 1, WhenFull::Reject);
         let hostile = Arc::new(Hostile { pool: pool.handle(), others: Mutex::default() });

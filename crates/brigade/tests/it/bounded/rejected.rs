@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::{POLICIES, at_rest, busy, full};
 use brigade::{Handle, Reason, Rejected, Shutdown, WhenFull};
-use brigade_testkit::{Watchdog, eventually};
+use brigade_testkit::{eventually, test};
 
 /// Submits in every way that may return the job; returns the reasons and the jobs.
 fn ways_back(pool: Handle, token: &Arc<()>) -> Vec<(Reason, Arc<()>)> {
@@ -32,7 +32,6 @@ fn ways_back(pool: Handle, token: &Arc<()>) -> Vec<(Reason, Arc<()>)> {
 
 #[test]
 fn a_job_rejected_by_a_full_pool_is_returned_unchanged() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let (pool, gate) = full(builder, 2, WhenFull::Reject);
         let token = Arc::new(());
@@ -48,7 +47,6 @@ fn a_job_rejected_by_a_full_pool_is_returned_unchanged() {
 
 #[test]
 fn a_closed_pool_says_so_whether_it_is_full_or_not() {
-    let _dog = Watchdog::start(20);
     for (policy, jobs) in POLICIES.into_iter().flat_map(|policy| [(policy, 0), (policy, 2)]) {
         for_both_queueings(|builder| {
             let (pool, gate) = busy(builder, 2, policy);
@@ -68,7 +66,6 @@ fn a_closed_pool_says_so_whether_it_is_full_or_not() {
 
 #[test]
 fn a_job_returned_for_lack_of_a_thread_holds_no_permit() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let builder = builder.threads(0..=1).capacity(1).when_full(WhenFull::Block);
         let pool = builder.spawner(|_| Err(std::io::Error::other("none left"))).build().unwrap();
@@ -80,7 +77,6 @@ fn a_job_returned_for_lack_of_a_thread_holds_no_permit() {
 
 #[test]
 fn one_closure_rejected_1000_times_and_accepted_then_runs_once() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let (pool, gate) = full(builder, 1, WhenFull::Reject);
         let runs = Arc::new(AtomicUsize::new(0));
@@ -100,7 +96,6 @@ fn one_closure_rejected_1000_times_and_accepted_then_runs_once() {
 
 #[test]
 fn each_of_1000_jobs_submitted_again_until_there_is_room_runs_once() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let pool = builder.threads(2).capacity(1).when_full(WhenFull::Reject).build().unwrap();
         let runs: Arc<[AtomicUsize]> = (0..1000).map(|_| AtomicUsize::new(0)).collect();
@@ -119,7 +114,6 @@ fn each_of_1000_jobs_submitted_again_until_there_is_room_runs_once() {
 
 #[test]
 fn a_batch_is_accepted_as_far_as_there_are_permits_and_the_rest_is_returned_in_order() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let (pool, gate) = busy(builder, 3, WhenFull::Reject);
         let (sender, ran) = mpsc::channel();

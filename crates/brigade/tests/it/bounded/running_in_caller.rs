@@ -11,7 +11,7 @@ use crate::support::full::{POLICIES, at_rest, fill, full};
 use brigade::{
     Handle, OnPanic, Order, Outcome, Pool, Reason, Shutdown, TaskSet, WhenFull, block_on,
 };
-use brigade_testkit::{Gate, Seed, Watchdog, eventually, panics, spin_for};
+use brigade_testkit::{Gate, Seed, eventually, spin_for, test};
 
 /// The policies by which a thread outside waits, or runs the job itself.
 const NO_ROOM: [WhenFull; 3] =
@@ -19,7 +19,6 @@ const NO_ROOM: [WhenFull; 3] =
 
 #[test]
 fn a_job_of_a_worker_in_a_full_pool_is_queued_and_runs_later() {
-    let _dog = Watchdog::start(20);
     for policy in NO_ROOM {
         for_both_queueings(|builder| {
             let builder = builder.threads(1).capacity(1).when_full(policy);
@@ -49,7 +48,6 @@ fn a_job_of_a_worker_in_a_full_pool_is_queued_and_runs_later() {
 
 #[test]
 fn with_every_policy_a_waiting_submission_of_a_worker_is_queued() {
-    let _dog = Watchdog::start(20);
     for policy in POLICIES {
         let builder = Pool::builder().threads(1).capacity(1).when_full(policy);
         let pool = builder.build().unwrap();
@@ -137,7 +135,6 @@ fn next_link(way: &'static str, pool: Handle, chain: Arc<Chain>) {
 
 #[test]
 fn the_links_of_a_chain_in_a_full_pool_do_not_nest() {
-    let _dog = Watchdog::start(30);
     for policy in NO_ROOM {
         for order in [Order::Fifo, Order::Lifo] {
             for_both_queueings(|builder| {
@@ -157,7 +154,6 @@ fn the_links_of_a_chain_in_a_full_pool_do_not_nest() {
 
 #[test]
 fn a_hook_that_submits_its_job_again_to_a_full_pool_does_not_nest() {
-    let _dog = Watchdog::start(20);
     let chain = Chain::of(20);
     let hook = chain.clone();
     let builder = Pool::builder().threads(1).capacity(1);
@@ -174,7 +170,6 @@ fn a_hook_that_submits_its_job_again_to_a_full_pool_does_not_nest() {
 
 #[test]
 fn a_chain_that_its_submitter_runs_does_not_nest() {
-    let _dog = Watchdog::start(20);
     for way in WAYS {
         for_both_queueings(|builder| {
             let (pool, gate) = full(builder, 1, WhenFull::RunInCaller);
@@ -191,7 +186,6 @@ fn a_chain_that_its_submitter_runs_does_not_nest() {
 
 #[test]
 fn a_job_may_hold_a_lock_that_the_job_it_submits_takes() {
-    let _dog = Watchdog::start(20);
     for policy in NO_ROOM {
         for_both_queueings(|builder| {
             let pool = builder.threads(2).capacity(2).when_full(policy).build().unwrap();
@@ -214,7 +208,6 @@ fn a_job_may_hold_a_lock_that_the_job_it_submits_takes() {
 
 #[test]
 fn jobs_from_outside_get_on_beside_jobs_that_submit_themselves_again() {
-    let _dog = Watchdog::start(30);
     fn again(pool: Handle, is_over: Arc<AtomicBool>) {
         if !is_over.load(Ordering::Relaxed) {
             pool.execute(move || again(pool, is_over));
@@ -241,7 +234,6 @@ fn jobs_from_outside_get_on_beside_jobs_that_submit_themselves_again() {
 
 #[test]
 fn with_run_in_caller_a_full_pool_makes_the_submitter_work() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let (pool, gate) = full(builder, 2, WhenFull::RunInCaller);
         // What the job spawns belongs to its pool.
@@ -278,7 +270,6 @@ fn with_run_in_caller_a_full_pool_makes_the_submitter_work() {
 
 #[test]
 fn a_job_that_the_submitter_runs_counts_as_running_meanwhile() {
-    let _dog = Watchdog::start(20);
     let (pool, gate) = full(Pool::builder(), 1, WhenFull::RunInCaller);
     let pool = Arc::new(pool);
     let inside = pool.clone();
@@ -291,8 +282,6 @@ fn a_job_that_the_submitter_runs_counts_as_running_meanwhile() {
 
 #[test]
 fn a_panic_of_a_job_that_its_submitter_runs_is_the_jobs() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     for policy in NO_ROOM {
         let heard = Arc::new(AtomicUsize::new(0));
         let hears = heard.clone();
@@ -333,7 +322,6 @@ fn a_panic_of_a_job_that_its_submitter_runs_is_the_jobs() {
 
 #[test]
 fn with_run_in_caller_nothing_runs_in_the_caller_once_the_pool_is_closed() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let (pool, gate) = full(builder, 1, WhenFull::RunInCaller);
         let handle = pool.handle();
@@ -369,7 +357,6 @@ fn runs_in_its_submitter(pool: &Pool, gate: &Gate) -> (Arc<AtomicBool>, JoinHand
 
 #[test]
 fn a_wait_waits_for_a_job_that_its_submitter_runs() {
-    let _dog = Watchdog::start(20);
     let (pool, busy) = full(Pool::builder(), 1, WhenFull::RunInCaller);
     let gate = Gate::closed();
     let (ended, submits) = runs_in_its_submitter(&pool, &gate);
@@ -388,7 +375,6 @@ fn a_wait_waits_for_a_job_that_its_submitter_runs() {
 
 #[test]
 fn a_shutdown_waits_for_a_job_that_its_submitter_runs() {
-    let _dog = Watchdog::start(20);
     for how in [Shutdown::Drain, Shutdown::Discard] {
         let (pool, busy) = full(Pool::builder(), 1, WhenFull::RunInCaller);
         let (gate, handle) = (Gate::closed(), pool.handle());
@@ -406,9 +392,8 @@ fn a_shutdown_waits_for_a_job_that_its_submitter_runs() {
 }
 
 /// Its submitter may have been told to run it, and not have begun, when the pool ends.
-#[test]
+#[test(120)]
 fn no_job_runs_in_its_submitter_after_the_pool_has_been_dropped() {
-    let _dog = Watchdog::start(120);
     let mut seed = Seed::printed();
     for _ in 0..300 {
         let (pool, gate) = full(Pool::builder(), 1, WhenFull::RunInCaller);

@@ -8,11 +8,10 @@ use std::time::{Duration, Instant};
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::{at_rest, busy, full};
 use brigade::{JoinHandle, Pool, Reason, Shutdown, WhenFull};
-use brigade_testkit::{BlockedThread, Watchdog};
+use brigade_testkit::{BlockedThread, test};
 
 #[test]
 fn a_blocked_submitter_is_woken_when_a_job_is_cancelled_or_starts() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let (pool, gate) = busy(builder, 1, WhenFull::Block);
         let queued = pool.submit(|| ());
@@ -35,7 +34,6 @@ fn a_blocked_submitter_is_woken_when_a_job_is_cancelled_or_starts() {
 
 #[test]
 fn blocked_submitters_are_woken_when_the_pool_closes() {
-    let _dog = Watchdog::start(20);
     for how in [Shutdown::Drain, Shutdown::Discard] {
         for_both_queueings(|builder| {
             let (pool, gate) = full(builder, 2, WhenFull::Block);
@@ -66,7 +64,6 @@ fn blocked_submitters_are_woken_when_the_pool_closes() {
 
 #[test]
 fn jobs_of_many_blocked_submitters_are_all_accepted() {
-    let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let builder = builder.threads(2).capacity(1).when_full(WhenFull::Block);
         let (pool, ran) = (builder.build().unwrap(), AtomicUsize::new(0));
@@ -88,7 +85,6 @@ fn jobs_of_many_blocked_submitters_are_all_accepted() {
 
 #[test]
 fn a_wait_for_a_permit_lasts_no_less_than_its_timeout() {
-    let _dog = Watchdog::start(20);
     let while_ = Duration::from_millis(5);
     let (pool, gate) = full(Pool::builder(), 1, WhenFull::BlockFor(while_));
     let handle = pool.handle();
@@ -125,7 +121,6 @@ fn a_wait_for_a_permit_lasts_no_less_than_its_timeout() {
 
 #[test]
 fn a_wait_for_a_permit_ends_before_its_timeout_when_a_permit_is_released() {
-    let _dog = Watchdog::start(20);
     for timeout in [Duration::from_secs(3600), Duration::MAX] {
         let (pool, gate) = full(Pool::builder(), 1, WhenFull::Reject);
         let submitter = BlockedThread::default();
@@ -148,7 +143,6 @@ fn a_wait_for_a_permit_ends_before_its_timeout_when_a_permit_is_released() {
 
 #[test]
 fn a_worker_of_another_pool_that_waits_for_a_permit_is_replaced() {
-    let _dog = Watchdog::start(20);
     let (pool, gate) = full(Pool::builder(), 1, WhenFull::Block);
     let (other, handle) = (Pool::new(1), pool.handle());
     let (sender, begun) = mpsc::channel();

@@ -10,12 +10,10 @@ use crate::support::busy::open_once_closed;
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::{POLICIES, at_rest, busy, full};
 use brigade::{Handle, Pool, Reason, Shutdown, WhenFull};
-use brigade_testkit::{BlockedThread, Gate, Watchdog, panics};
+use brigade_testkit::{BlockedThread, Gate, panics, test};
 
 #[test]
 fn the_owner_panics_where_a_handle_returns_the_job() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     for_both_queueings(|builder| {
         let (pool, gate) = full(builder, 1, WhenFull::Reject);
         let token = Arc::new(());
@@ -38,7 +36,6 @@ fn the_owner_panics_where_a_handle_returns_the_job() {
 
 #[test]
 fn with_reject_a_submission_of_a_worker_is_rejected_too() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let builder = builder.threads(1).capacity(1).when_full(WhenFull::Reject);
         let pool = builder.build().unwrap();
@@ -56,7 +53,6 @@ fn with_reject_a_submission_of_a_worker_is_rejected_too() {
 
 #[test]
 fn with_block_a_submission_from_outside_waits_for_a_permit() {
-    let _dog = Watchdog::start(20);
     for policy in [WhenFull::Block, WhenFull::BlockFor(Duration::MAX)] {
         for_both_queueings(|builder| {
             let (pool, gate) = full(builder, 1, policy);
@@ -83,7 +79,6 @@ fn with_block_a_submission_from_outside_waits_for_a_permit() {
 
 #[test]
 fn with_every_policy_a_try_neither_waits_nor_runs_nor_evicts() {
-    let _dog = Watchdog::start(20);
     for policy in POLICIES {
         for_both_queueings(|builder| {
             let (pool, gate) = busy(builder, 2, policy);
@@ -111,7 +106,6 @@ fn with_every_policy_a_try_neither_waits_nor_runs_nor_evicts() {
 
 #[test]
 fn a_draining_pool_applies_its_policy_to_submissions_of_its_jobs() {
-    let _dog = Watchdog::start(20);
     for (policy, ran, cancelled) in [
         (WhenFull::Reject, 2, 0),
         (WhenFull::RunInCaller, 4, 0),
@@ -141,7 +135,6 @@ fn a_draining_pool_applies_its_policy_to_submissions_of_its_jobs() {
 
 #[test]
 fn a_discarded_pool_rejects_submissions_of_its_jobs_full_or_not() {
-    let _dog = Watchdog::start(20);
     for policy in POLICIES {
         let (pool, gate) =
             (Pool::builder().threads(1).capacity(1).when_full(policy), Gate::closed());

@@ -9,11 +9,10 @@ use super::{for_each_size, join_all};
 use crate::support::busy::occupy;
 use crate::support::crowd::{await_idle_workers, for_both_queueings};
 use brigade::{JoinHandle, Order, Pool, WhenFull, current_worker_index, spawn_local};
-use brigade_testkit::{Bomb, Drops, Gate, Watchdog, eventually, panics};
+use brigade_testkit::{Bomb, Drops, Gate, eventually, test};
 
 #[test]
 fn each_thread_runs_it_once_and_the_handles_are_in_the_order_of_the_indices() {
-    let _dog = Watchdog::start(60);
     for_each_size(|new, threads| {
         for order in [Order::Fifo, Order::Lifo] {
             let pool = new().order(order).build().unwrap();
@@ -36,7 +35,6 @@ fn each_thread_runs_it_once_and_the_handles_are_in_the_order_of_the_indices() {
 /// Caught: all shares in the mailbox of one worker.
 #[test]
 fn the_share_of_a_busy_thread_waits_for_that_thread() {
-    let _dog = Watchdog::start(60);
     for threads in [2, 8] {
         for_both_queueings(|builder| {
             let pool = builder.threads(threads).build().unwrap();
@@ -69,7 +67,6 @@ fn await_idle_others(pool: &Pool, others: usize) {
 
 #[test]
 fn a_wait_until_the_pool_is_idle_waits_for_each_share() {
-    let _dog = Watchdog::start(60);
     for_each_size(|new, threads| {
         let (pool, ran) = (new().build().unwrap(), Arc::new(AtomicUsize::new(0)));
         for round in 1..=200 {
@@ -82,9 +79,8 @@ fn a_wait_until_the_pool_is_idle_waits_for_each_share() {
 }
 
 /// Asked by the test beside jobs that keep all threads busy, and each other.
-#[test]
+#[test(120)]
 fn broadcasts_from_many_threads_and_jobs_all_end_and_the_counters_add_up() {
-    let _dog = Watchdog::start(120);
     for_each_size(|new, threads| {
         let pool = new().build().unwrap();
         thread::scope(|scope| {
@@ -112,8 +108,6 @@ fn broadcasts_from_many_threads_and_jobs_all_end_and_the_counters_add_up() {
 
 #[test]
 fn a_panic_ends_one_share_and_reaches_its_handle() {
-    let _dog = Watchdog::start(30);
-    panics::silence_expected();
     for_each_size(|new, threads| {
         let pool = new().build().unwrap();
         let shares = pool.broadcast(|index| {
@@ -135,7 +129,6 @@ fn a_panic_ends_one_share_and_reaches_its_handle() {
 
 #[test]
 fn one_share_is_cancelled_and_the_others_run() {
-    let _dog = Watchdog::start(30);
     for_each_size(|new, threads| {
         let (pool, gate) = (new().build().unwrap(), Gate::closed());
         occupy(&pool, &gate);
@@ -158,7 +151,6 @@ fn one_share_is_cancelled_and_the_others_run() {
 
 #[test]
 fn the_captures_are_dropped_once_and_before_the_last_handle_has_its_outcome() {
-    let _dog = Watchdog::start(30);
     for_each_size(|new, threads| {
         let (pool, drops) = (new().build().unwrap(), Drops::default());
         for round in 1..=20 {
@@ -179,8 +171,6 @@ fn the_captures_are_dropped_once_and_before_the_last_handle_has_its_outcome() {
 /// Nothing else of the pool suffers.
 #[test]
 fn captures_that_panic_when_they_are_dropped_end_one_share() {
-    let _dog = Watchdog::start(30);
-    panics::silence_expected();
     let (pool, gate) = (Pool::new(2), Gate::closed());
     occupy(&pool, &gate);
     let bomb = Bomb;
@@ -193,7 +183,6 @@ fn captures_that_panic_when_they_are_dropped_end_one_share() {
 
 #[test]
 fn a_broadcast_takes_no_room_in_a_full_pool() {
-    let _dog = Watchdog::start(30);
     for policy in [WhenFull::Reject, WhenFull::Block, WhenFull::DropOldest] {
         let builder = Pool::builder().threads(2).capacity(1).when_full(policy);
         let (pool, gate) = (builder.build().unwrap(), Gate::closed());
@@ -219,7 +208,6 @@ fn a_broadcast_takes_no_room_in_a_full_pool() {
 /// Beside local futures, which are in the same mailbox.
 #[test]
 fn shares_and_local_futures_of_a_worker_take_turns_with_its_other_jobs() {
-    let _dog = Watchdog::start(60);
     for_each_size(|new, threads| {
         let pool = new().build().unwrap();
         let locals = pool.broadcast(|index| {

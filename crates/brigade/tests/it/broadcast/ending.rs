@@ -8,11 +8,10 @@ use super::for_each_size;
 use crate::support::busy::{let_go, occupy};
 use crate::support::reports::counts;
 use brigade::{JoinHandle, Pool, Reason, Shutdown};
-use brigade_testkit::{Drops, Gate, Watchdog, panics};
+use brigade_testkit::{Drops, Gate, panics, test};
 
 #[test]
 fn a_pool_that_is_drained_runs_each_share() {
-    let _dog = Watchdog::start(60);
     for_each_size(|new, threads| {
         for how in [Shutdown::Drain, Shutdown::Finish] {
             let pool = new().build().unwrap();
@@ -27,7 +26,6 @@ fn a_pool_that_is_drained_runs_each_share() {
 
 #[test]
 fn a_pool_that_is_dropped_runs_each_share() {
-    let _dog = Watchdog::start(30);
     for_each_size(|new, threads| {
         let (ran, runs) = mpsc::channel();
         let pool = new().build().unwrap();
@@ -42,7 +40,6 @@ fn a_pool_that_is_dropped_runs_each_share() {
 /// By the thread that discards: the shares of threads that stay busy too.
 #[test]
 fn a_pool_that_is_discarded_cancels_each_share_that_has_not_started() {
-    let _dog = Watchdog::start(30);
     for_each_size(|new, threads| {
         let (pool, gate, drops) = (new().build().unwrap(), Gate::closed(), Drops::default());
         occupy(&pool, &gate);
@@ -61,8 +58,6 @@ fn a_pool_that_is_discarded_cancels_each_share_that_has_not_started() {
 
 #[test]
 fn a_closed_pool_rejects_a_broadcast_except_by_its_own_jobs() {
-    let _dog = Watchdog::start(30);
-    panics::silence_expected();
     for_each_size(|new, threads| {
         let (pool, gate) = (new().build().unwrap(), Gate::closed());
         let (handle, wait) = (pool.handle(), gate.clone());
@@ -89,8 +84,6 @@ fn a_closed_pool_rejects_a_broadcast_except_by_its_own_jobs() {
 
 #[test]
 fn a_job_of_a_pool_that_is_being_discarded_can_not_broadcast() {
-    let _dog = Watchdog::start(30);
-    panics::silence_expected();
     let (pool, gate) = (Pool::new(2), Gate::closed());
     let (handle, wait) = (pool.handle(), gate.clone());
     let (begun, begins) = mpsc::channel();
@@ -106,10 +99,8 @@ fn a_job_of_a_pool_that_is_being_discarded_can_not_broadcast() {
 }
 
 /// It is accepted, and each share has an outcome, or it is refused.
-#[test]
+#[test(120)]
 fn a_broadcast_that_races_the_end_is_accepted_whole_or_not_at_all() {
-    let _dog = Watchdog::start(120);
-    panics::silence_expected();
     for how in [Shutdown::Drain, Shutdown::Discard] {
         for_each_size(|new, threads| {
             for _ in 0..60 {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::support::crowd::{await_idle_workers, for_both_queueings};
 use brigade::{Builder, Idle, JoinHandle, Pool};
-use brigade_testkit::{Gate, Watchdog, eventually};
+use brigade_testkit::{Gate, eventually, test};
 
 /// Joins all of them; each must say the index at its place, in order.
 fn check(shares: Vec<JoinHandle<usize>>) -> usize {
@@ -41,9 +41,8 @@ fn elastic(builder: Builder, core: usize, keep_alive: Duration) {
     assert_eq!((metrics.accepted, metrics.returned, metrics.queued), (all, all, 0));
 }
 
-#[test]
+#[test(120)]
 fn each_share_ends_in_a_pool_that_shrinks_to_one_thread_or_none() {
-    let _dog = Watchdog::start(120);
     for core in [1, 0] {
         for keep_alive in [Duration::ZERO, Duration::from_micros(50)] {
             for_both_queueings(|builder| elastic(builder, core, keep_alive));
@@ -51,9 +50,8 @@ fn each_share_ends_in_a_pool_that_shrinks_to_one_thread_or_none() {
     }
 }
 
-#[test]
+#[test(120)]
 fn each_share_ends_in_a_pool_whose_core_times_out() {
-    let _dog = Watchdog::start(120);
     for_both_queueings(|builder| {
         let builder = builder.threads(3).keep_alive(Duration::ZERO).allow_core_timeout(true);
         let pool = builder.build().unwrap();
@@ -65,9 +63,8 @@ fn each_share_ends_in_a_pool_whose_core_times_out() {
     });
 }
 
-#[test]
+#[test(120)]
 fn each_share_ends_in_a_pool_that_is_resized_all_the_time() {
-    let _dog = Watchdog::start(120);
     for idle in [Idle::Park, Idle::SpinThenPark(Duration::from_micros(20))] {
         for_both_queueings(|builder| {
             let pool = builder.threads(1).idle(idle).build().unwrap();
@@ -106,7 +103,6 @@ fn each_share_ends_in_a_pool_that_is_resized_all_the_time() {
 /// Caught: `leave_if_surplus` without a look at the mailbox.
 #[test]
 fn a_running_thread_that_is_surplus_runs_its_share_before_it_leaves() {
-    let _dog = Watchdog::start(30);
     for_both_queueings(|builder| {
         let (pool, gate) = (builder.threads(4).build().unwrap(), Gate::closed());
         let wait = gate.clone();
@@ -127,7 +123,6 @@ fn a_running_thread_that_is_surplus_runs_its_share_before_it_leaves() {
 /// Caught: a share for each index in use.
 #[test]
 fn a_thread_in_its_last_hook_is_sent_nothing() {
-    let _dog = Watchdog::start(30);
     let gate = Gate::closed();
     let wait = gate.clone();
     let builder = Pool::builder().threads(1..=3).keep_alive(Duration::ZERO);
@@ -153,7 +148,6 @@ fn a_thread_in_its_last_hook_is_sent_nothing() {
 /// The one that blocks has its share when it is back.
 #[test]
 fn a_blocked_thread_and_the_one_in_its_place_both_have_a_share() {
-    let _dog = Watchdog::start(30);
     for_both_queueings(|builder| {
         let pool = builder.threads(1).spare_threads(1).build().unwrap();
         let gate = Gate::closed();

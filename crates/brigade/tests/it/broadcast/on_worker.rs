@@ -5,11 +5,10 @@ use std::time::{Duration, Instant};
 
 use super::for_each_size;
 use brigade::{JoinError, Pool, Reason, Shutdown, current_job_name, current_worker_index};
-use brigade_testkit::{Gate, Watchdog};
+use brigade_testkit::{Gate, test};
 
 #[test]
 fn each_job_runs_on_its_worker_and_jobs_of_one_sender_in_order() {
-    let _dog = Watchdog::start(60);
     for_each_size(|new, threads| {
         let pool = new().build().unwrap();
         let (told, tells) = mpsc::channel();
@@ -31,7 +30,6 @@ fn each_job_runs_on_its_worker_and_jobs_of_one_sender_in_order() {
 
 #[test]
 fn a_job_waits_for_its_worker_although_another_is_idle() {
-    let _dog = Watchdog::start(30);
     let (pool, gate) = (Pool::builder().threads(2).prestart().build().unwrap(), Gate::closed());
     let wait = gate.clone();
     let busy = pool.job().on_worker(0).submit(move || wait.wait()).unwrap();
@@ -45,7 +43,6 @@ fn a_job_waits_for_its_worker_although_another_is_idle() {
 
 #[test]
 fn a_job_joins_one_of_its_own_worker_and_one_of_another() {
-    let _dog = Watchdog::start(30);
     for_each_size(|new, threads| {
         let pool = new().spare_threads(0).build().unwrap();
         let handle = pool.handle();
@@ -77,7 +74,6 @@ fn a_worker_that_is_not_there_returns_the_closure() {
 
 #[test]
 fn a_name_and_a_deadline_apply() {
-    let _dog = Watchdog::start(30);
     let pool = Pool::new(2);
     let job = pool.job().name("reload").on_worker(1).submit(current_job_name).unwrap();
     assert_eq!(job.join().unwrap().as_deref(), Some("reload"));
@@ -90,7 +86,6 @@ fn a_name_and_a_deadline_apply() {
 /// Each ends once, whatever ends the pool.
 #[test]
 fn a_pool_that_ends_runs_or_cancels_them() {
-    let _dog = Watchdog::start(60);
     for (how, cancelled) in [(Shutdown::Drain, 0), (Shutdown::Finish, 0), (Shutdown::Discard, 10)] {
         let (pool, gate) = (Pool::new(1), Gate::closed());
         let wait = gate.clone();

@@ -7,11 +7,10 @@ use std::{io, thread};
 use super::join_all;
 use crate::support::crowd::workers;
 use brigade::{NewThread, Pool};
-use brigade_testkit::{Gate, Watchdog, eventually, panics};
+use brigade_testkit::{Gate, eventually, panics, test};
 
 #[test]
 fn a_broadcast_starts_the_threads_of_the_core_size_and_no_more() {
-    let _dog = Watchdog::start(30);
     let pool = Pool::builder().threads(3..=8).build().unwrap();
     assert_eq!(workers(&pool), 1);
     assert_eq!(join_all(pool.broadcast(|index| index)), [0, 1, 2]);
@@ -20,7 +19,6 @@ fn a_broadcast_starts_the_threads_of_the_core_size_and_no_more() {
 
 #[test]
 fn a_broadcast_to_a_pool_without_threads_starts_one() {
-    let _dog = Watchdog::start(30);
     let pool = Pool::builder().threads(0..=4).build().unwrap();
     assert_eq!(workers(&pool), 0);
     assert_eq!(join_all(pool.broadcast(|index| index)), [0]);
@@ -28,7 +26,6 @@ fn a_broadcast_to_a_pool_without_threads_starts_one() {
 
 #[test]
 fn a_thread_in_its_start_hook_runs_its_share_afterwards() {
-    let _dog = Watchdog::start(30);
     let gate = Gate::closed();
     let (wait, held) = (gate.clone(), AtomicBool::new(false));
     let hook = move |index| {
@@ -49,8 +46,6 @@ fn a_thread_in_its_start_hook_runs_its_share_afterwards() {
 
 #[test]
 fn threads_that_the_system_refuses_have_no_share() {
-    let _dog = Watchdog::start(30);
-    panics::silence_expected();
     let asked = AtomicUsize::new(0);
     let spawner = move |thread: NewThread| match asked.fetch_add(1, Ordering::SeqCst) {
         0 | 1 => thread.start(),
@@ -65,8 +60,6 @@ fn threads_that_the_system_refuses_have_no_share() {
 
 #[test]
 fn a_pool_that_can_start_no_thread_refuses_it() {
-    let _dog = Watchdog::start(30);
-    panics::silence_expected();
     let spawner = |_: NewThread| Err(io::Error::other("expected: none"));
     let pool = Pool::builder().threads(0..=1).spawner(spawner).build().unwrap();
     let refused = std::panic::catch_unwind(|| pool.broadcast(|index| index)).unwrap_err();
@@ -78,7 +71,6 @@ fn a_pool_that_can_start_no_thread_refuses_it() {
 /// The thread is another thread's to start, and fails after the broadcast.
 #[test]
 fn the_share_of_a_thread_whose_start_fails_later_is_cancelled() {
-    let _dog = Watchdog::start(30);
     for drops in [false, true] {
         let (reached, reaches) = mpsc::channel();
         let gate = Gate::closed();

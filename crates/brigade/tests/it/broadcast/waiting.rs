@@ -5,11 +5,10 @@ use std::sync::{Arc, Barrier, Mutex, mpsc};
 use super::join_all;
 use crate::support::crowd::for_both_queueings;
 use brigade::{Handle, JoinError, JoinHandle, Pool, TaskSet, block_on, current_worker_index};
-use brigade_testkit::{Gate, Meeting, Watchdog};
+use brigade_testkit::{Gate, Meeting, test};
 
 #[test]
 fn a_job_joins_all_shares_of_its_own_broadcast() {
-    let _dog = Watchdog::start(60);
     for threads in [1, 2, 8] {
         for_both_queueings(|builder| {
             let pool = builder.threads(threads).spare_threads(0).build().unwrap();
@@ -25,7 +24,6 @@ fn a_job_joins_all_shares_of_its_own_broadcast() {
 /// Caught: a share that is run by whichever worker joins it.
 #[test]
 fn a_join_on_another_worker_leaves_the_share_to_its_own() {
-    let _dog = Watchdog::start(30);
     for_both_queueings(|builder| {
         let (pool, gate) = (builder.threads(2).build().unwrap(), Gate::closed());
         join_all(pool.broadcast(|_| ()));
@@ -68,9 +66,8 @@ fn all_at_once(pool: &Pool, jobs: usize, wait: fn(Handle) -> Vec<usize>) {
 }
 
 /// Caught: waits for shares that do not count as waits for their worker.
-#[test]
+#[test(120)]
 fn jobs_that_wait_for_each_others_workers_all_end() {
-    let _dog = Watchdog::start(120);
     let ways: [fn(Handle) -> Vec<usize>; 3] = [
         |pool| join_all(pool.broadcast(|index| index)),
         |pool| {
@@ -109,7 +106,6 @@ fn jobs_that_wait_for_each_others_workers_all_end() {
 /// The worker that is needed began to wait first, and for the job that needs it.
 #[test]
 fn a_job_whose_joiner_is_on_a_worker_that_it_needs_has_the_share_run_there() {
-    let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let pool = builder.threads(2).build().unwrap();
         let handle = pool.handle();
@@ -137,7 +133,6 @@ fn a_job_whose_joiner_is_on_a_worker_that_it_needs_has_the_share_run_there() {
 /// Likewise, and the job begins to wait when the other waits for certain.
 #[test]
 fn a_worker_that_sleeps_in_a_join_is_called_for_a_share_that_it_waits_for() {
-    let _dog = Watchdog::start(60);
     for spare in [0, 4] {
         let pool = Pool::builder().threads(2).spare_threads(spare).build().unwrap();
         let handle = pool.handle();
@@ -163,7 +158,6 @@ fn a_worker_that_sleeps_in_a_join_is_called_for_a_share_that_it_waits_for() {
 /// No other thread may run the share of the one that waits.
 #[test]
 fn the_share_of_a_worker_runs_inside_its_wait_for_a_fork_or_a_scope() {
-    let _dog = Watchdog::start(60);
     let ways: [fn(&Gate, Handle) -> Vec<usize>; 2] = [
         |begun, pool| {
             let shares = || {
@@ -198,7 +192,6 @@ fn the_share_of_a_worker_runs_inside_its_wait_for_a_fork_or_a_scope() {
 /// Each worker runs the shares in the order in which they were sent, also those that it waits for.
 #[test]
 fn two_jobs_that_broadcast_a_barrier_each_and_join_it_meet() {
-    let _dog = Watchdog::start(60);
     let pool = Pool::builder().threads(4).spare_threads(0).prestart().build().unwrap();
     let handle = pool.handle();
     for _ in 0..100 {
@@ -215,7 +208,6 @@ fn two_jobs_that_broadcast_a_barrier_each_and_join_it_meet() {
 
 #[test]
 fn a_share_that_joins_itself_gets_an_error() {
-    let _dog = Watchdog::start(30);
     let pool = Pool::new(2);
     let (sender, receiver) = mpsc::channel::<JoinHandle<bool>>();
     let receiver = Mutex::new(receiver);
@@ -236,7 +228,6 @@ fn a_share_that_joins_itself_gets_an_error() {
 /// A cycle that no share of a broadcast can end.
 #[test]
 fn jobs_that_join_each_other_get_an_error_although_shares_are_queued() {
-    let _dog = Watchdog::start(30);
     let pool = Pool::new(2);
     let (handle, shared) = (pool.handle(), Arc::new(Mutex::new(0)));
     let (sender, receiver) = mpsc::channel::<JoinHandle<bool>>();
@@ -258,7 +249,6 @@ fn jobs_that_join_each_other_get_an_error_although_shares_are_queued() {
 /// Of another pool's workers.
 #[test]
 fn jobs_of_two_pools_wait_for_each_others_broadcasts() {
-    let _dog = Watchdog::start(30);
     let (one, two) = (Pool::new(2), Pool::new(2));
     let (first, second) = (one.handle(), two.handle());
     let meeting = Meeting::of(2);

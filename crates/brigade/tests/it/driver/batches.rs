@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::in_time::{delays, waited};
 use brigade::Pool;
-use brigade_testkit::{Meeting, Watchdog, spin_for};
+use brigade_testkit::{Meeting, spin_for, test};
 
 /// Runs a closure for each of some timers, the first of which is due in 20 ms, and waits for all. Returns how many were late.
 fn run_at(pool: &Pool, offsets: impl Iterator<Item = Duration>) -> u64 {
@@ -28,7 +28,6 @@ fn parks(pool: &Pool) -> u64 {
 
 #[test]
 fn dense_timers_share_wake_ups() {
-    let _dog = Watchdog::start(60);
     let pool = Pool::new(1);
     let before = parks(&pool);
     run_at(&pool, (0..2000).map(|number| Duration::from_micros(50) * number));
@@ -38,10 +37,9 @@ fn dense_timers_share_wake_ups() {
 }
 
 /// A worker that is late may get help: a batch that begins later than the timers' granularity may wake another worker.
-#[test]
+#[test(alone)]
 fn a_worker_that_is_on_time_with_its_timers_wakes_no_other_for_each_of_their_batches() {
     const BATCHES: u32 = 200;
-    let _dog = Watchdog::start_alone(60);
     // The second period is a little longer than the granularity of timers.
     for period in [950, 1100].map(Duration::from_micros) {
         let pool = Pool::new(2);
@@ -59,9 +57,8 @@ fn soon() -> Instant {
     Instant::now() + Duration::from_millis(5)
 }
 
-#[test]
+#[test(120)]
 fn jobs_that_are_due_with_a_long_one_are_run_beside_it() {
-    let _dog = Watchdog::start(120);
     let pool = Pool::new(2);
     for round in 0..30 {
         let (due, meeting, (met, meets)) = (soon(), Meeting::of(2), mpsc::channel());
@@ -73,10 +70,9 @@ fn jobs_that_are_due_with_a_long_one_are_run_beside_it() {
     }
 }
 
-#[test]
+#[test(alone)]
 fn a_job_that_is_due_with_a_long_one_waits_for_the_monitor_at_most() {
     const ROUNDS: usize = 40;
-    let _dog = Watchdog::start_alone(120);
     let pool = Pool::new(2);
     let waits = delays(ROUNDS, || wait_beside_a_long_job(&pool));
     // Two looks, and a wake-up.

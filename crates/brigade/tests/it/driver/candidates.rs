@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use brigade::time::sleep;
 use brigade::{Growth, Pool, block_on, blocking};
-use brigade_testkit::{BlockedThread, Gate, Watchdog, eventually};
+use brigade_testkit::{BlockedThread, Gate, eventually, test};
 
 const SHORT: Duration = Duration::from_millis(20);
 
@@ -43,7 +43,6 @@ fn call_the_holder_away(
 
 #[test]
 fn a_job_that_sleeps_is_woken_when_the_driver_holder_is_called_away() {
-    let _dog = Watchdog::start(30);
     for by_blocking in [true, false] {
         let (pool, (woken, wakes)) = (no_spares(2), mpsc::channel());
         let waits = move || {
@@ -59,7 +58,6 @@ fn a_job_that_sleeps_is_woken_when_the_driver_holder_is_called_away() {
 /// A job of each thread sleeps; one after the other is the candidate that polls. There may be more jobs than threads.
 #[test]
 fn jobs_that_sleep_on_every_thread_of_a_pool_all_end() {
-    let _dog = Watchdog::start(30);
     for threads in [1, 2, 3] {
         let pool = no_spares(threads);
         let sleepers: Vec<_> = (0..2 * threads as u32)
@@ -82,7 +80,6 @@ fn jobs_that_sleep_on_every_thread_of_a_pool_all_end() {
 /// The driver holder finds more than one job, and no worker takes the rest: from then on the waiting job polls.
 #[test]
 fn a_job_that_sleeps_is_woken_when_the_driver_holder_has_jobs_and_no_other_worker_comes() {
-    let _dog = Watchdog::start(30);
     let builder = Pool::builder().threads(1..=4).growth(Growth::WhenQueued(10));
     let (pool, gate) = (builder.build().unwrap(), Gate::closed());
     let (begun, begins) = mpsc::channel();
@@ -104,7 +101,7 @@ fn a_job_that_sleeps_is_woken_when_the_driver_holder_has_jobs_and_no_other_worke
 mod files {
     use brigade::io::{PipeReader, pipe};
     use brigade::yield_now;
-    use brigade_testkit::spin_for;
+    use brigade_testkit::{spin_for, test};
     use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
 
     use super::*;
@@ -117,7 +114,6 @@ mod files {
 
     #[test]
     fn every_worker_may_wait_for_a_file() {
-        let _dog = Watchdog::start(30);
         for threads in [1, 2, 3] {
             let pool = no_spares(threads);
             let workers: Vec<_> = (0..threads).map(|_| BlockedThread::default()).collect();
@@ -145,7 +141,6 @@ mod files {
 
     #[test]
     fn a_byte_is_read_when_the_driver_holder_is_called_away() {
-        let _dog = Watchdog::start(30);
         for by_blocking in [true, false] {
             let (pool, (got, gets)) = (no_spares(2), mpsc::channel());
             let (reader, mut writer) = pool.handle().enter(pipe).unwrap();
@@ -160,7 +155,6 @@ mod files {
     /// A candidate polls the driver for all; a worker that runs out of work takes its place, and returns it.
     #[test]
     fn a_timer_and_a_file_go_on_while_workers_come_and_go() {
-        let _dog = Watchdog::start(60);
         let pool = no_spares(2);
         let (mut reader, mut writer) = pool.handle().enter(pipe).unwrap();
         let job = pool.submit(move || {
@@ -184,7 +178,6 @@ mod files {
     /// A file takes each new waker for another task's, and wakes the former one.
     #[test]
     fn a_job_that_waits_for_a_file_and_for_a_job_lets_others_run() {
-        let _dog = Watchdog::start(30);
         for threads in [1, 2] {
             let pool = Pool::builder().threads(threads).spare_threads(1).build().unwrap();
             let (mut reader, mut writer) = pool.handle().enter(pipe).unwrap();

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use brigade::io::{PipeReader, PipeWriter, TcpListener, TcpStream, pipe};
 use brigade::{JoinError, Pool, Shutdown};
-use brigade_testkit::{Gate, Watchdog, eventually, stays};
+use brigade_testkit::{Gate, eventually, stays, test};
 use futures_lite::{AsyncReadExt, AsyncWriteExt};
 
 /// Passes bytes on until there are none any more.
@@ -23,7 +23,6 @@ async fn pass(mut from: PipeReader, mut to: PipeWriter) -> io::Result<u64> {
 
 #[test]
 fn a_byte_passes_through_a_hundred_tasks_many_times() {
-    let _limit = Watchdog::start(30);
     for threads in [1, 2, 4] {
         let pool = Pool::new(threads);
         let (mut last, mut first) = pool.handle().enter(pipe).unwrap();
@@ -67,7 +66,6 @@ async fn serve(listener: TcpListener) -> io::Result<()> {
 
 #[test]
 fn a_server_answers_clients_of_its_own_pool_of_another_and_of_none() {
-    let _limit = Watchdog::start(30);
     let (pool, other) = (Pool::new(2), Pool::new(1));
     let listener = pool.spawn(TcpListener::bind("127.0.0.1:0")).join().unwrap().unwrap();
     let address = listener.local_addr().unwrap();
@@ -95,7 +93,6 @@ fn a_server_answers_clients_of_its_own_pool_of_another_and_of_none() {
 /// Fault: the worker that held the driver is in a long job, while another sleeps.
 #[test]
 fn bytes_are_read_while_all_workers_but_one_are_in_long_jobs() {
-    let _limit = Watchdog::start(30);
     let (pool, gate) = (Pool::new(3), Gate::closed());
     let (mut reader, mut writer) = pool.handle().enter(pipe).unwrap();
     let ((say, hear), held) = (mpsc::channel(), gate.clone());
@@ -130,7 +127,6 @@ fn cpu_time() -> u64 {
 #[test]
 fn a_worker_sleeps_while_a_foreign_thread_drives_its_driver() {
     const DRIVEN: Duration = Duration::from_millis(200);
-    let _limit = Watchdog::start(30);
     for in_block_on in [false, true] {
         let pool = Pool::new(1);
         let (mut reader, mut writer) = pool.handle().enter(pipe).unwrap();
@@ -161,7 +157,6 @@ fn a_worker_sleeps_while_a_foreign_thread_drives_its_driver() {
 
 #[test]
 fn a_pool_that_ends_cancels_tasks_that_wait_for_files_and_frees_these() {
-    let _limit = Watchdog::start(30);
     for how in [Shutdown::Drain, Shutdown::Discard] {
         let dropped = Arc::new(AtomicUsize::new(0));
         struct Counts(Arc<AtomicUsize>);
@@ -191,7 +186,6 @@ fn a_pool_that_ends_cancels_tasks_that_wait_for_files_and_frees_these() {
 
 #[test]
 fn a_file_of_a_pool_that_has_ended_fails_where_it_would_wait() {
-    let _limit = Watchdog::start(30);
     let pool = Pool::new(1);
     let handle = pool.handle();
     let (mut reader, mut writer) = handle.enter(pipe).unwrap();
@@ -205,7 +199,6 @@ fn a_file_of_a_pool_that_has_ended_fails_where_it_would_wait() {
 
 #[test]
 fn a_pool_of_no_thread_starts_one_for_its_files_and_keeps_it() {
-    let _limit = Watchdog::start(30);
     let pool = Pool::builder()
         .threads(0..=2)
         .keep_alive(Duration::from_millis(1))

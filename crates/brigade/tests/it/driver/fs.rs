@@ -7,7 +7,7 @@ use std::pin::Pin;
 
 use brigade::Pool;
 use brigade::io::fs;
-use brigade_testkit::Watchdog;
+use brigade_testkit::test;
 
 /// A path that is removed at the end of its test.
 struct Scratch(PathBuf);
@@ -28,7 +28,6 @@ impl Drop for Scratch {
 
 #[test]
 fn files_are_written_and_read_on_a_pool_and_off_it() {
-    let _limit = Watchdog::start(30);
     let scratch = Scratch::new("fs");
     let round = |path: PathBuf| async move {
         let absent = fs::metadata(&path).await.unwrap_err();
@@ -54,7 +53,6 @@ fn files_are_written_and_read_on_a_pool_and_off_it() {
 #[test]
 fn the_pool_goes_on_while_a_file_blocks() {
     use std::process::Command;
-    let _limit = Watchdog::start(30);
     type Read = Pin<Box<dyn Future<Output = io::Result<String>> + Send>>;
     let ways: [fn(PathBuf) -> Read; 3] = [
         |path| Box::pin(fs::read_to_string(path)),

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use brigade::Shutdown;
 use brigade::time::sleep;
 use brigade::{Idle, Order, Placement, Pool, Queueing};
-use brigade_testkit::{Seed, Watchdog, eventually};
+use brigade_testkit::{Seed, eventually, test};
 
 /// Pools that differ in how their workers wait, and in how many there are.
 fn for_every_kind(mut test: impl FnMut(&Pool)) {
@@ -36,9 +36,8 @@ fn for_every_kind(mut test: impl FnMut(&Pool)) {
 }
 
 /// Everything waits, and then one job is submitted.
-#[test]
+#[test(100)]
 fn no_timer_is_lost_when_the_driver_holder_changes() {
-    let _dog = Watchdog::start(100);
     for_every_kind(|pool| {
         for round in 0..20_u64 {
             let tasks = [1, 5, 2].map(|part| {
@@ -58,7 +57,6 @@ fn no_timer_is_lost_when_the_driver_holder_changes() {
 
 #[test]
 fn no_timer_is_lost_while_the_pool_changes_its_size() {
-    let _dog = Watchdog::start(60);
     let mut seed = Seed::printed();
     let pool = Pool::builder()
         .threads(0..=3)
@@ -80,7 +78,6 @@ fn no_timer_is_lost_while_the_pool_changes_its_size() {
 /// last.
 #[test]
 fn a_wait_ends_beside_timers() {
-    let _dog = Watchdog::start(60);
     for_every_kind(|pool| {
         let far = pool.spawn(sleep(Duration::from_secs(3600)));
         let ticks = pool
@@ -103,13 +100,13 @@ fn a_wait_ends_beside_timers() {
 #[cfg(feature = "io")]
 mod files {
     use brigade::io::pipe;
+    use brigade_testkit::test;
     use futures_lite::{AsyncReadExt, AsyncWriteExt};
 
     use super::*;
 
-    #[test]
+    #[test(100)]
     fn no_event_is_lost_when_the_driver_holder_changes() {
-        let _dog = Watchdog::start(100);
         for_every_kind(|pool| {
             let (mut reader, mut writer) = pool.handle().enter(pipe).unwrap();
             let (say, hear) = std::sync::mpsc::channel();
@@ -136,9 +133,8 @@ mod files {
     }
 
     /// Its last worker sleeps in the driver, or is about to.
-    #[test]
+    #[test(100)]
     fn a_pool_ends_although_a_worker_is_parked_on_the_driver() {
-        let _dog = Watchdog::start(100);
         let mut seed = Seed::printed();
         for round in 0..20 {
             for_every_kind(|pool| {
@@ -159,7 +155,6 @@ mod files {
     /// The driver is made beside the end.
     #[test]
     fn a_file_made_beside_the_end_fails_or_is_waited_for_no_more() {
-        let _dog = Watchdog::start(60);
         let mut seed = Seed::printed();
         for round in 0..200 {
             let pool = Pool::new(1 + round % 2);
@@ -176,7 +171,6 @@ mod files {
 
     #[test]
     fn a_task_may_drop_its_own_pool_and_its_files() {
-        let _dog = Watchdog::start(30);
         for threads in [1, 2] {
             let (give, take) = std::sync::mpsc::channel::<Pool>();
             let pool = Pool::new(threads);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::support::in_time::{delays, waited};
 use brigade::io::{PipeReader, PipeWriter, pipe};
 use brigade::{Cpus, Pool};
-use brigade_testkit::{Watchdog, spin_for};
+use brigade_testkit::{spin_for, test};
 use futures_lite::{AsyncReadExt, AsyncWriteExt};
 
 /// How long events come before the job.
@@ -68,10 +68,9 @@ fn lateness(pool: &Pool, often: Duration, is_set_by_job: bool) -> (Duration, Dur
     (late, before)
 }
 
-#[test]
+#[test(alone)]
 fn a_timer_beside_a_long_job_is_on_time_set_by_it_or_before() {
     const ROUNDS: usize = 40;
-    let _dog = Watchdog::start_alone(120);
     for is_set_by_job in [true, false] {
         // Each worker has a CPU of its own: the system may run both on one for a time.
         let pool = Pool::builder().threads(2).pin(Cpus::cores()).build().unwrap();

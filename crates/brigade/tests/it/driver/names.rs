@@ -8,13 +8,12 @@ use std::time::Duration;
 
 use brigade::Pool;
 use brigade::io::TcpStream;
-use brigade_testkit::Watchdog;
+use brigade_testkit::test;
 
 /// The look-up is over when the first poll returns, and the task goes on to block the only thread. So the job is run by
 /// another thread, and that is there because of the look-up.
 #[test]
 fn another_thread_runs_jobs_while_a_name_is_looked_up() {
-    let _limit = Watchdog::start(60);
     let pool = Pool::new(1);
     let handle = pool.handle();
     let (ran, runs) = mpsc::channel();

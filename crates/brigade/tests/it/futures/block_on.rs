@@ -14,11 +14,10 @@ use std::time::Duration;
 use crate::support::policy::queue_kinds;
 use brigade::time::sleep;
 use brigade::{Handle, JoinHandle, Pool, block_on, spawn, yield_now};
-use brigade_testkit::{Latch, Watchdog, eventually, panics};
+use brigade_testkit::{Latch, eventually, test};
 
 #[test]
 fn a_future_that_is_not_send_may_be_blocked_on() {
-    let _dog = Watchdog::start(20);
     let (pool, count) = (Pool::new(1), Rc::new(Cell::new(0)));
     let inner = count.clone();
     block_on(async {
@@ -33,7 +32,6 @@ fn a_future_that_is_not_send_may_be_blocked_on() {
 /// Row 66: a wake of the outer one does not end the inner one's wait, and the other way round.
 #[test]
 fn block_on_nests() {
-    let _dog = Watchdog::start(20);
     for _ in 0..200 {
         let (outer, inner) = (Latch::default(), Latch::default());
         let (opens_outer, opens_inner) = (outer.clone(), inner.clone());
@@ -60,7 +58,6 @@ fn block_on_nests() {
 
 #[test]
 fn on_a_worker_the_pool_has_another_meanwhile() {
-    let _dog = Watchdog::start(20);
     for (_, pool) in queue_kinds(1) {
         let handle = pool.handle();
         let outer = pool.submit(move || {
@@ -79,7 +76,6 @@ fn on_a_worker_the_pool_has_another_meanwhile() {
 
 #[test]
 fn a_future_on_the_only_worker_may_block_on_another() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     let nested = pool.spawn(async {
         block_on(async { brigade::spawn(async { block_on(async { 42 }) }).await.unwrap() })
@@ -89,8 +85,6 @@ fn a_future_on_the_only_worker_may_block_on_another() {
 
 #[test]
 fn a_panic_goes_through_and_the_next_call_works() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let panics = async {
         yield_now().await;
         panic!("expected: in block_on")
@@ -102,7 +96,6 @@ fn a_panic_goes_through_and_the_next_call_works() {
 /// A token left by a late wake causes one more poll, and no wrong outcome.
 #[test]
 fn late_wakes_of_an_earlier_call_do_no_harm() {
-    let _dog = Watchdog::start(20);
     let mut late = Vec::new();
     for _ in 0..50 {
         block_on(poll_fn(|context| {
@@ -123,7 +116,6 @@ fn late_wakes_of_an_earlier_call_do_no_harm() {
 
 #[test]
 fn a_foreign_thread_that_blocks_forever_delays_no_shutdown() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(2);
     // A thread of no pool.
     drop(thread::Builder::new().spawn(|| block_on(pending::<()>())));
@@ -134,7 +126,6 @@ fn a_foreign_thread_that_blocks_forever_delays_no_shutdown() {
 /// Neither the number of polls of a handle nor its existence shows what else the future waits for.
 #[test]
 fn a_wait_for_something_else_is_not_taken_for_one_for_a_job() {
-    let _dog = Watchdog::start(20);
     /// Polls a future that waits.
     type Way = fn(&mut JoinHandle<()>, Handle, &mut Context<'_>);
     let ways: [Way; 2] = [
@@ -173,7 +164,6 @@ fn a_wait_for_something_else_is_not_taken_for_one_for_a_job() {
 /// the futures that it waits for.
 #[test]
 fn a_value_that_all_jobs_want_may_be_made_by_futures_of_the_pool() {
-    let _dog = Watchdog::start(60);
     type Way = fn() -> u32;
     let ways: [Way; 5] = [
         || block_on(spawn(async { 1 })).unwrap(),
@@ -198,7 +188,6 @@ fn a_value_that_all_jobs_want_may_be_made_by_futures_of_the_pool() {
 /// The first thread is the only one, or the last.
 #[test]
 fn a_future_that_yields_in_a_block_on_lets_other_jobs_run() {
-    let _dog = Watchdog::start(60);
     for spare in [0, 1] {
         let pool = Pool::builder().threads(1).spare_threads(spare).build().unwrap();
         let is_set = Arc::new(OnceLock::new());
@@ -221,7 +210,6 @@ fn jobs_whose_futures_yield_inside_calls_that_block_are_not_on_top_of_each_other
     thread_local! {
         static DEPTH: Cell<usize> = const { Cell::new(0) };
     }
-    let _dog = Watchdog::start(60);
     let pool = Pool::new(1);
     let (begun, deepest) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     const JOBS: usize = 50;

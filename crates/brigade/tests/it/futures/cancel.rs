@@ -7,11 +7,10 @@ use std::thread;
 
 use crate::support::busy::occupy;
 use brigade::{CancelOnDrop, JoinError, JoinHandle, Pool, block_on, yield_now};
-use brigade_testkit::{Drops, Gate, Latch, Seed, Token, Watchdog, eventually, panics};
+use brigade_testkit::{Drops, Gate, Latch, Seed, Token, eventually, test};
 
 #[test]
 fn a_future_that_waits_is_dropped_at_once_and_only_once() {
-    let _dog = Watchdog::start(20);
     let (pool, latch, drops) = (Pool::new(1), Latch::default(), Drops::default());
     let (waits, token) = (latch.wait(), drops.token());
     let job = pool.spawn(async move {
@@ -31,7 +30,6 @@ fn a_future_that_waits_is_dropped_at_once_and_only_once() {
 
 #[test]
 fn a_future_that_is_cancelled_before_its_first_poll_is_never_polled() {
-    let _dog = Watchdog::start(20);
     let (pool, gate, drops) = (Pool::new(1), Gate::closed(), Drops::default());
     occupy(&pool, &gate);
     let token = drops.token();
@@ -48,7 +46,6 @@ fn a_future_that_is_cancelled_before_its_first_poll_is_never_polled() {
 
 #[test]
 fn a_future_that_is_being_polled_is_dropped_when_that_poll_ends() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     for ready in [false, true] {
         let (begun, begins) = mpsc::channel();
@@ -78,7 +75,6 @@ fn a_future_that_is_being_polled_is_dropped_when_that_poll_ends() {
 
 #[test]
 fn a_future_that_has_ended_can_not_be_cancelled() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     let job = pool.spawn(async { 42 });
     eventually("it ends", || job.is_finished());
@@ -88,7 +84,6 @@ fn a_future_that_has_ended_can_not_be_cancelled() {
 
 #[test]
 fn dropping_a_handle_detaches_and_dropping_a_guard_cancels() {
-    let _dog = Watchdog::start(20);
     let (pool, latch, drops) = (Pool::new(1), Latch::default(), Drops::default());
     let future = |token: Token| {
         let waits = latch.wait();
@@ -117,7 +112,6 @@ fn a_future_may_be_cancelled_from_anywhere() {
             self.0.lock().unwrap().cancel();
         }
     }
-    let _dog = Watchdog::start(20);
     let (pool, latch, drops) = (Pool::new(1), Latch::default(), Drops::default());
     let (send, receive) = mpsc::channel::<JoinHandle<()>>();
     let (receive, token) = (Mutex::new(receive), drops.token());
@@ -182,11 +176,9 @@ impl Drop for Bomb {
 }
 
 /// Row 56: every way a future may end, beside every time at which it is cancelled or its handle dropped.
-#[test]
+#[test(120)]
 fn in_every_case_a_future_has_one_outcome_and_is_dropped_once() {
     use Point::*;
-    let _dog = Watchdog::start(120);
-    panics::silence_expected();
     let pools = [Pool::new(1), Pool::new(2)];
     for bits in 0..8 {
         for handle in [BeforeThePoll, WhileItWaits, AfterTheEnd, Never] {
@@ -279,7 +271,6 @@ fn run(pool: &Pool, case: Case) {
 /// Row 60 with threads: canceller, worker and waiting thread agree on the outcome.
 #[test]
 fn a_cancel_beside_the_end_has_one_winner_that_all_agree_on() {
-    let _dog = Watchdog::start(60);
     let (pool, mut seed) = (Pool::new(2), Seed::printed());
     let (mut won, mut lost) = (0, 0);
     for _ in 0..3000 {

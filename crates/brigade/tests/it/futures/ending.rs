@@ -9,7 +9,7 @@ use crate::support::busy::{let_go, occupy, open_once_closed};
 use crate::support::policy::for_every_row;
 use crate::support::reports::counts;
 use brigade::{Handle, JoinError, JoinHandle, Pool, Shutdown, TaskSet, block_on, yield_now};
-use brigade_testkit::{Drops, Gate, Latch, Seed, Token, Watchdog, eventually};
+use brigade_testkit::{Drops, Gate, Latch, Seed, Token, eventually, test};
 
 /// Never ready, and counted when it is dropped.
 async fn never(token: Token) {
@@ -20,7 +20,6 @@ async fn never(token: Token) {
 /// Row 69: it has stored its waker nowhere, and is still cancelled.
 #[test]
 fn a_future_that_never_completes_is_dropped_with_its_pool_and_cancelled() {
-    let _dog = Watchdog::start(60);
     for_every_row(|pool| {
         let drops = Drops::default();
         let job = pool.spawn(never(drops.token()));
@@ -34,7 +33,6 @@ fn a_future_that_never_completes_is_dropped_with_its_pool_and_cancelled() {
 
 #[test]
 fn a_drained_pool_polls_its_futures_until_they_wait_for_something_outside() {
-    let _dog = Watchdog::start(20);
     let (pool, gate, drops) = (Pool::new(2), Gate::closed(), Drops::default());
     occupy(&pool, &gate);
     let handle = pool.handle();
@@ -54,7 +52,6 @@ fn a_drained_pool_polls_its_futures_until_they_wait_for_something_outside() {
 /// As long as a job runs, the pool has not ended, and a wake from any thread counts.
 #[test]
 fn a_pool_that_drains_can_be_woken_from_outside() {
-    let _dog = Watchdog::start(30);
     for _ in 0..200 {
         let (pool, gate, latch) = (Pool::new(2), Gate::closed(), Latch::default());
         let inner = gate.clone();
@@ -77,7 +74,6 @@ fn a_pool_that_drains_can_be_woken_from_outside() {
 
 #[test]
 fn a_discarded_pool_cancels_queued_and_pending_futures() {
-    let _dog = Watchdog::start(20);
     let (pool, gate, latch, drops) =
         (Pool::new(1), Gate::closed(), Latch::default(), Drops::default());
     let (waits, token) = (latch.wait(), drops.token());
@@ -98,7 +94,6 @@ fn a_discarded_pool_cancels_queued_and_pending_futures() {
 
 #[test]
 fn a_detached_pool_cancels_pending_futures_when_nothing_runs() {
-    let _dog = Watchdog::start(20);
     let (pool, drops) = (Pool::new(2), Drops::default());
     let job = pool.spawn(never(drops.token()));
     let_go(pool);
@@ -108,7 +103,6 @@ fn a_detached_pool_cancels_pending_futures_when_nothing_runs() {
 
 #[test]
 fn a_pool_without_threads_cancels_pending_futures_at_its_end() {
-    let _dog = Watchdog::start(20);
     let builder = Pool::builder().threads(0..=2).keep_alive(std::time::Duration::from_micros(1));
     let (pool, drops) = (builder.build().unwrap(), Drops::default());
     let job = pool.spawn(never(drops.token()));
@@ -121,7 +115,6 @@ fn a_pool_without_threads_cancels_pending_futures_at_its_end() {
 /// Row 63: a circle of handles, inside the futures that wait for them.
 #[test]
 fn two_futures_that_wait_for_each_other_are_gone_with_their_pool() {
-    let _dog = Watchdog::start(20);
     let (pool, drops) = (Pool::new(2), Drops::default());
     let slots = [(); 2].map(|()| Arc::new(Mutex::new(None::<JoinHandle<()>>)));
     let future = |other: &Arc<Mutex<Option<JoinHandle<()>>>>, token: Token| {
@@ -150,7 +143,6 @@ fn two_futures_that_wait_for_each_other_are_gone_with_their_pool() {
 /// Row 59: the waking thread continues after the pool has run the future and ended.
 #[test]
 fn wakes_beside_the_end_of_the_pool_lose_no_future_and_touch_nothing_that_is_gone() {
-    let _dog = Watchdog::start(60);
     let mut seed = Seed::printed();
     for round in 0..1000 {
         let (pool, latch, drops) = (Pool::new(1 + round % 2), Latch::default(), Drops::default());
@@ -187,7 +179,6 @@ fn wakes_beside_the_end_of_the_pool_lose_no_future_and_touch_nothing_that_is_gon
 /// Row 83, for futures: accepted and then polled or cancelled, or returned.
 #[test]
 fn a_spawn_beside_the_end_of_the_pool_is_accepted_or_returned() {
-    let _dog = Watchdog::start(60);
     for round in 0..500 {
         let (pool, drops) = (Pool::new(1), Drops::default());
         let (handle, tokens) = (pool.handle(), drops.clone());
@@ -218,7 +209,6 @@ async fn told(polled: mpsc::Sender<()>) {
 /// A pool that drains has nothing else left.
 #[test]
 fn the_end_of_a_pool_ends_the_wait_of_a_job_for_a_future_that_waits() {
-    let _dog = Watchdog::start(60);
     type Way = fn(mpsc::Sender<()>);
     let ways: [(&str, Way); 5] = [
         ("join", |polled| _ = brigade::spawn(told(polled)).join()),
@@ -269,7 +259,6 @@ fn the_end_of_a_pool_ends_the_wait_of_a_job_for_a_future_that_waits() {
 /// It waits for something else, which the future may outlive.
 #[test]
 fn a_pool_that_drains_polls_its_futures_while_a_job_waits_for_something_else() {
-    let _dog = Watchdog::start(60);
     let (pool, other) = (Pool::new(1), Pool::new(1));
     let ((go, goes), (wake, wakes)) = (mpsc::channel::<()>(), async_channel::bounded::<()>(1));
     let future = pool.spawn(async move { wakes.recv().await.is_err() });

@@ -10,7 +10,7 @@ use std::thread;
 use crate::support::busy::{occupy, open_once_closed};
 use crate::support::roll_call::thread_ids;
 use brigade::{Handle, JoinError, JoinHandle, Pool, Shutdown};
-use brigade_testkit::{Gate, WakeCounter, Watchdog, block_on, eventually, panics};
+use brigade_testkit::{Gate, WakeCounter, block_on, eventually, test};
 
 fn poll<T>(job: &mut JoinHandle<T>, waker: &Waker) -> Poll<Result<T, JoinError>> {
     Pin::new(job).poll(&mut Context::from_waker(waker))
@@ -29,8 +29,6 @@ fn pending(pool: &Pool, gate: &Gate, bell: &Arc<WakeCounter>) -> JoinHandle<u32>
 
 #[test]
 fn a_handle_can_be_awaited() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let pool = Pool::new(2);
     for n in 0..5000 {
         assert_eq!(block_on(pool.submit(move || n)).unwrap(), n);
@@ -46,7 +44,6 @@ fn a_handle_can_be_awaited() {
 
 #[test]
 fn a_cancelled_job_wakes_the_task_that_awaits_it() {
-    let _dog = Watchdog::start(20);
     let (pool, gate) = (Pool::new(1), Gate::closed());
     occupy(&pool, &gate);
     let bell = Arc::new(WakeCounter::default());
@@ -60,7 +57,6 @@ fn a_cancelled_job_wakes_the_task_that_awaits_it() {
 
 #[test]
 fn only_the_last_waker_is_woken() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     for _ in 0..200 {
         let (gate, first, second) = (Gate::closed(), Arc::default(), Arc::<WakeCounter>::default());
@@ -77,7 +73,6 @@ fn only_the_last_waker_is_woken() {
 /// The job finishes at any point of the second poll: the wake-up must not fall between wakers.
 #[test]
 fn a_waker_replaced_while_the_job_finishes_loses_no_wakeup() {
-    let _dog = Watchdog::start(30);
     let pool = Pool::new(1);
     for _ in 0..3000 {
         let (gate, first) = (Gate::closed(), Arc::default());
@@ -89,7 +84,6 @@ fn a_waker_replaced_while_the_job_finishes_loses_no_wakeup() {
 
 #[test]
 fn a_handle_may_be_polled_from_one_thread_after_another() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     for _ in 0..100 {
         let (gate, bell) = (Gate::closed(), Arc::default());
@@ -108,7 +102,6 @@ fn a_handle_may_be_polled_from_one_thread_after_another() {
 
 #[test]
 fn a_handle_dropped_after_pending_detaches_and_lets_its_waker_go() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     for _ in 0..200 {
         let (gate, bell) = (Gate::closed(), Arc::default());
@@ -122,7 +115,6 @@ fn a_handle_dropped_after_pending_detaches_and_lets_its_waker_go() {
 
 #[test]
 fn a_handle_that_was_polled_can_still_be_joined() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     for _ in 0..200 {
         let (gate, bell) = (Gate::closed(), Arc::default());
@@ -145,8 +137,6 @@ impl<F: Fn() + Send + Sync + 'static> Wake for OnWake<F> {
 
 #[test]
 fn a_waker_that_panics_is_contained() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let pool = Pool::new(1);
     let before = thread_ids(&pool);
     for _ in 0..100 {
@@ -166,7 +156,6 @@ fn a_waker_that_panics_is_contained() {
 
 #[test]
 fn a_waker_may_call_the_pool() {
-    let _dog = Watchdog::start(20);
     let (pool, (ran, runs)) = (Pool::new(1), mpsc::channel());
     for round in 0..200 {
         let gate = Gate::closed();
@@ -197,7 +186,6 @@ fn a_waker_whose_drop_calls_the_pool_blocks_nothing() {
             self.1.fetch_add(1, Ordering::Relaxed);
         }
     }
-    let _dog = Watchdog::start(20);
     let (pool, drops) = (Pool::new(1), Arc::<AtomicUsize>::default());
     for round in 0..200 {
         let gate = Gate::closed();

@@ -1,12 +1,11 @@
 //! A job that joins a future whose local future is on the same thread.
 
 use brigade::{Pool, WhenFull, spawn_local, yield_now};
-use brigade_testkit::Watchdog;
+use brigade_testkit::test;
 
 /// In a full pool the future is queued beyond the capacity, on the worker of the job that joins it.
 #[test]
 fn a_future_of_a_full_pool_is_joined_by_a_job_although_it_awaits_a_local_future() {
-    let _dog = Watchdog::start(60);
     for when_full in [WhenFull::Block, WhenFull::RunInCaller] {
         for threads in [1, 2, 4] {
             let builder = Pool::builder().threads(threads).capacity(1).when_full(when_full);

@@ -11,7 +11,7 @@ use crate::support::reports::counts;
 use brigade::{
     Handle, JoinError, JoinHandle, Pool, Reason, Shutdown, block_on, spawn_local, yield_now,
 };
-use brigade_testkit::{Drops, Latch, Token, Watchdog, eventually, panics};
+use brigade_testkit::{Drops, Latch, Token, eventually, test};
 
 /// Bound to its thread: is not `Send`, and panics if it is dropped on another.
 pub(crate) struct Here {
@@ -62,7 +62,6 @@ pub(crate) fn local_on(pool: &Pool, latch: &Latch, drops: &Drops) -> (JoinHandle
 
 #[test]
 fn a_local_future_is_polled_and_dropped_on_its_worker_wherever_it_is_woken() {
-    let _dog = Watchdog::start(60);
     for_every_row(|pool| {
         let drops = Drops::default();
         for round in 1..20 {
@@ -87,7 +86,6 @@ fn a_local_future_is_polled_and_dropped_on_its_worker_wherever_it_is_woken() {
 
 #[test]
 fn a_sleeping_worker_wakes_up_for_its_local_future_and_no_other_does() {
-    let _dog = Watchdog::start(30);
     let pool = Pool::builder().threads(3).prestart().build().unwrap();
     let drops = Drops::default();
     for _ in 0..300 {
@@ -102,7 +100,6 @@ fn a_sleeping_worker_wakes_up_for_its_local_future_and_no_other_does() {
 /// All at once: the worker about to sleep, busy, or being woken for something else.
 #[test]
 fn no_wake_of_a_local_future_is_lost() {
-    let _dog = Watchdog::start(60);
     let pool = Pool::new(2);
     for round in 0..3000 {
         let (latches, drops) = ([(); 2].map(|()| Latch::default()), Drops::default());
@@ -124,7 +121,6 @@ fn no_wake_of_a_local_future_is_lost() {
 
 #[test]
 fn local_futures_that_wait_are_cancelled_on_their_thread_when_the_pool_ends() {
-    let _dog = Watchdog::start(60);
     for how in [Shutdown::Drain, Shutdown::Discard] {
         for_every_row(|pool| {
             let (latch, drops) = (Latch::default(), Drops::default());
@@ -144,7 +140,6 @@ fn local_futures_that_wait_are_cancelled_on_their_thread_when_the_pool_ends() {
 
 #[test]
 fn wakes_of_local_futures_beside_the_end_of_the_pool_touch_nothing_that_is_gone() {
-    let _dog = Watchdog::start(60);
     for _ in 0..500 {
         let (pool, latch, drops) = (Pool::new(2), Latch::default(), Drops::default());
         let jobs = [(); 3].map(|()| local_on(&pool, &latch, &drops).0);
@@ -172,7 +167,6 @@ fn the_drop_of_a_local_future_at_the_end_may_call_anything() {
             drop(self.1.token());
         }
     }
-    let _dog = Watchdog::start(20);
     let (pool, latch, drops) = (Pool::new(2), Latch::default(), Drops::default());
     for _ in 0..10 {
         let (latch, drops, handle) = (latch.clone(), drops.clone(), pool.handle());
@@ -191,7 +185,6 @@ fn the_drop_of_a_local_future_at_the_end_may_call_anything() {
 
 #[test]
 fn a_local_future_is_cancelled_from_anywhere_and_dropped_on_its_worker() {
-    let _dog = Watchdog::start(30);
     let (pool, latch, drops) = (Pool::new(2), Latch::default(), Drops::default());
     for round in 1..200 {
         let (job, _) = local_on(&pool, &latch, &drops);
@@ -204,7 +197,6 @@ fn a_local_future_is_cancelled_from_anywhere_and_dropped_on_its_worker() {
 
 #[test]
 fn a_worker_joins_its_own_local_future() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     let second = pool.submit(|| {
         let count = Rc::new(Cell::new(0));
@@ -218,7 +210,6 @@ fn a_worker_joins_its_own_local_future() {
 
 #[test]
 fn the_output_of_a_local_future_need_not_be_send() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     let sum = pool.submit(|| {
         let parts = [1, 2, 3].map(|n| spawn_local(async move { Rc::new(n) }));
@@ -237,8 +228,6 @@ fn the_output_of_a_local_future_need_not_be_send() {
 
 #[test]
 fn a_panic_of_a_local_future_goes_to_its_handle_and_the_worker_goes_on() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let pool = Pool::new(1);
     let job = pool.submit(|| {
         let rc = Rc::new(());
@@ -257,8 +246,6 @@ fn a_panic_of_a_local_future_goes_to_its_handle_and_the_worker_goes_on() {
 
 #[test]
 fn elsewhere_than_on_a_worker_none_is_spawned() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let drops = Drops::default();
     let here = Here::new(&drops);
     let spawns = AssertUnwindSafe(|| drop(spawn_local(async move { drop(here) })));

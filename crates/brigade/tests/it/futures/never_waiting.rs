@@ -12,7 +12,7 @@ use brigade::{
     JoinError, LocalPool, Missed, Pool, Priority, Shutdown, TaskSet, block_on, spawn, spawn_local,
     yield_now,
 };
-use brigade_testkit::{Drops, Gate, Token, Watchdog, eventually};
+use brigade_testkit::{Drops, Gate, Token, eventually, test};
 
 const FAR: Duration = Duration::from_secs(3600);
 
@@ -135,7 +135,6 @@ mod io {
 
 #[test]
 fn operations_that_are_always_ready_yield_to_other_jobs_after_128_of_them() {
-    let _dog = Watchdog::start(20);
     for (name, make) in operations() {
         let pool = Pool::builder().threads(1).spare_threads(0).build().unwrap();
         let ran = pool.spawn(async move {
@@ -158,7 +157,6 @@ fn operations_that_are_always_ready_yield_to_other_jobs_after_128_of_them() {
 /// The future is between two operations when it is cancelled, or when its pool is discarded.
 #[test]
 fn a_future_that_must_stop_is_dropped_at_its_next_operation() {
-    let _dog = Watchdog::start(20);
     for (name, make) in operations() {
         for cancels in [true, false] {
             let pool = Pool::builder().threads(1).spare_threads(0).build().unwrap();
@@ -197,7 +195,6 @@ async fn always_ready() {
 
 #[test]
 fn a_timeout_ends_a_future_whose_operations_are_always_ready() {
-    let _dog = Watchdog::start(20);
     let limited = || timeout(Duration::from_millis(1), always_ready());
     let pool = Pool::new(1);
     assert_eq!(pool.spawn(limited()).join().unwrap(), Err(Elapsed));
@@ -209,7 +206,6 @@ fn a_timeout_ends_a_future_whose_operations_are_always_ready() {
 /// An executor that knows no budget polls it again and again, inside one poll.
 #[test]
 fn a_foreign_executor_inside_a_poll_that_has_used_its_budget_goes_on() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     let many = async {
         for _ in 0..BUDGET * 3 {
@@ -231,7 +227,6 @@ fn a_foreign_executor_inside_a_poll_that_has_used_its_budget_goes_on() {
 /// The time that the body takes is that of the ticks themselves.
 #[test]
 fn an_interval_whose_body_takes_longer_than_its_period_waits_unless_it_catches_up() {
-    let _dog = Watchdog::start(20);
     let period = Duration::from_micros(500);
     for missed in [Missed::Skip, Missed::Delay] {
         let pool = Pool::builder().threads(1).spare_threads(0).build().unwrap();
@@ -276,7 +271,6 @@ async fn yielding(token: Token, way: usize) {
 
 #[test]
 fn a_pool_that_drains_drops_futures_that_yield_once_nothing_else_runs() {
-    let _dog = Watchdog::start(20);
     for threads in [1, 2] {
         for way in 0..4 {
             for count in [1, 5] {
@@ -308,7 +302,6 @@ fn a_pool_that_drains_drops_futures_that_yield_once_nothing_else_runs() {
 
 #[test]
 fn a_pool_that_drains_polls_futures_that_yield_as_long_as_a_job_waits_for_them() {
-    let _dog = Watchdog::start(20);
     async fn some() -> u32 {
         for _ in 0..20 {
             yield_now().await;
@@ -346,7 +339,6 @@ fn a_pool_that_drains_polls_futures_that_yield_as_long_as_a_job_waits_for_them()
 
 #[test]
 fn a_pool_that_finishes_polls_futures_that_yield_to_their_end() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(2);
     let jobs: Vec<_> = (0..3)
         .map(|_| {

@@ -9,13 +9,12 @@ use std::{io, thread};
 use crate::support::busy::open_once_closed;
 use crate::support::full::{at_rest, busy, full};
 use brigade::{JoinError, JoinHandle, NewThread, Pool, Shutdown, WhenFull};
-use brigade_testkit::{Drops, Gate, Latch, Watchdog, eventually};
+use brigade_testkit::{Drops, Gate, Latch, eventually, test};
 
 /// Caught: each drop wakes the next future and drops it right there, 20,000 frames deep.
 #[test]
 fn a_chain_of_futures_that_wait_for_each_other_is_dropped_in_a_loop() {
     const LENGTH: usize = 20_000;
-    let _dog = Watchdog::start(60);
     for how in [Shutdown::Drain, Shutdown::Discard] {
         let (pool, drops) = (Pool::new(2), Drops::default());
         let mut last = None::<JoinHandle<()>>;
@@ -39,7 +38,6 @@ fn a_chain_of_futures_that_wait_for_each_other_is_dropped_in_a_loop() {
 /// Caught: the thread waits for the future that it is in.
 #[test]
 fn a_future_that_runs_in_its_caller_may_end_the_pool() {
-    let _dog = Watchdog::start(20);
     let (pool, gate) = full(Pool::builder(), 1, WhenFull::RunInCaller);
     let handle = pool.handle();
     open_once_closed(&gate, pool.handle());
@@ -51,7 +49,6 @@ fn a_future_that_runs_in_its_caller_may_end_the_pool() {
 /// The same where it is dropped by the thread that wakes it too late.
 #[test]
 fn a_future_that_is_dropped_by_its_waker_may_own_its_pool() {
-    let _dog = Watchdog::start(20);
     let (pool, gate) = full(Pool::builder(), 1, WhenFull::RunInCaller);
     let (handle, latch) = (pool.handle(), Latch::default());
     let (waits, inner) = (latch.wait(), handle);
@@ -80,7 +77,6 @@ fn a_future_that_is_dropped_by_its_waker_may_own_its_pool() {
 /// Caught: the end was waited for without a limit, once the workers had left.
 #[test]
 fn a_shutdown_waits_for_a_future_on_another_thread_until_its_timeout() {
-    let _dog = Watchdog::start(20);
     for pends in [false, true] {
         let (pool, gate) = full(Pool::builder(), 1, WhenFull::RunInCaller);
         let (handle, held, drops) = (pool.handle(), Gate::closed(), Drops::default());
@@ -125,7 +121,6 @@ fn deserted(fails: &Arc<AtomicBool>, call: impl Fn() + Send + Sync + 'static) ->
 /// Caught: it was dropped, although it had not been cancelled.
 #[test]
 fn a_future_that_is_woken_when_no_thread_is_to_be_had_waits_for_the_next_one() {
-    let _dog = Watchdog::start(20);
     let fails = Arc::new(AtomicBool::new(false));
     let (pool, latch) = (deserted(&fails, || ()), Latch::default());
     let mut job = pool.spawn(latch.wait());
@@ -143,7 +138,6 @@ fn a_future_that_is_woken_when_no_thread_is_to_be_had_waits_for_the_next_one() {
 /// The same without a submission: the end of the pool starts a thread, or drops it.
 #[test]
 fn the_end_of_a_pool_without_a_thread_polls_or_drops_woken_futures() {
-    let _dog = Watchdog::start(20);
     for failing in [false, true] {
         let fails = Arc::new(AtomicBool::new(false));
         let (pool, latch) = (deserted(&fails, || ()), Latch::default());
@@ -161,7 +155,6 @@ fn the_end_of_a_pool_without_a_thread_polls_or_drops_woken_futures() {
 
 #[test]
 fn a_spawner_may_wake_futures() {
-    let _dog = Watchdog::start(20);
     let (fails, latch) = (Arc::new(AtomicBool::new(false)), Latch::default());
     let (opens, wakes) = (latch.clone(), Arc::new(AtomicBool::new(false)));
     let armed = wakes.clone();
@@ -180,7 +173,6 @@ fn a_spawner_may_wake_futures() {
 
 #[test]
 fn a_future_that_is_dropped_for_room_is_counted_once() {
-    let _dog = Watchdog::start(20);
     for policy in [WhenFull::DropOldest, WhenFull::DropNewest] {
         let (pool, gate) = busy(Pool::builder(), 1, policy);
         let oldest = pool.spawn(async { 1 });
@@ -199,7 +191,6 @@ fn a_future_that_is_dropped_for_room_is_counted_once() {
 /// Caught: a woken future was taken out and put back, again and again, before the job that lies in another injector.
 #[test]
 fn woken_futures_hide_no_job_from_an_eviction() {
-    let _dog = Watchdog::start(20);
     let builder = Pool::builder().threads(1).capacity(1).when_full(WhenFull::DropOldest);
     let (pool, gate) = (builder.build().unwrap(), Gate::closed());
     let latches = [(); 8].map(|()| Latch::default());
@@ -225,7 +216,6 @@ fn woken_futures_hide_no_job_from_an_eviction() {
 /// Waits begin and time out at the same time, in a pool that is open or closed.
 #[test]
 fn a_future_that_is_woken_beside_waits_and_the_closing_is_polled() {
-    let _dog = Watchdog::start(60);
     for _ in 0..100 {
         let (pool, gate, latches) =
             (Pool::new(2), Gate::closed(), [(); 8].map(|()| Latch::default()));

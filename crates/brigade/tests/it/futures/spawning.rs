@@ -12,12 +12,11 @@ use crate::support::busy::occupy;
 use crate::support::policy::queue_kinds;
 use crate::support::roll_call::thread_ids;
 use brigade::{Handle, JoinError, OnPanic, Pool, Reason, Shutdown, WhenFull, block_on, yield_now};
-use brigade_testkit::panics::{self, text};
-use brigade_testkit::{Drops, Gate, Latch, Watchdog, eventually};
+use brigade_testkit::panics::text;
+use brigade_testkit::{Drops, Gate, Latch, eventually, test};
 
 #[test]
 fn a_future_is_polled_to_its_end_and_its_handle_returns_the_output() {
-    let _dog = Watchdog::start(20);
     for (_, pool) in queue_kinds(2) {
         for n in 0..500 {
             let (latch, other) = (Latch::default(), Latch::default());
@@ -46,8 +45,6 @@ fn a_future_is_polled_to_its_end_and_its_handle_returns_the_output() {
 
 #[test]
 fn a_panic_of_a_poll_goes_to_the_handle_and_the_thread_goes_on() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let pool = Pool::new(1);
     let before = thread_ids(&pool);
     for _ in 0..100 {
@@ -65,8 +62,6 @@ fn a_panic_of_a_poll_goes_to_the_handle_and_the_thread_goes_on() {
 
 #[test]
 fn a_panic_that_no_handle_takes_goes_to_the_pools_policy() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let seen = Arc::<Mutex<Vec<String>>>::default();
     let told = seen.clone();
     let policy = OnPanic::Call(Arc::new(move |payload| {
@@ -93,8 +88,6 @@ fn a_panic_of_a_drop_is_contained_wherever_the_future_ends() {
             }
         }
     }
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let (pool, latch) = (Pool::new(1), Latch::default());
     let before = thread_ids(&pool);
     let captured = Panics;
@@ -126,7 +119,6 @@ fn a_panic_of_a_drop_is_contained_wherever_the_future_ends() {
 
 #[test]
 fn captures_are_dropped_before_the_handle_resolves() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(2);
     for n in 0..2000 {
         let drops = Drops::default();
@@ -144,7 +136,6 @@ fn captures_are_dropped_before_the_handle_resolves() {
 
 #[test]
 fn a_pending_future_counts_as_running_and_the_pool_is_idle() {
-    let _dog = Watchdog::start(20);
     let (pool, latch) = (Pool::new(2), Latch::default());
     let job = pool.spawn(latch.wait());
     eventually("it waits", || latch.waiting() == 1);
@@ -161,7 +152,6 @@ fn a_pending_future_counts_as_running_and_the_pool_is_idle() {
 /// A thousand wakes, from outside and from inside: one job accepted, and never more than that to be seen.
 #[test]
 fn however_often_it_is_woken_a_future_is_one_job() {
-    let _dog = Watchdog::start(30);
     for (kind, pool) in queue_kinds(2) {
         let latch = Latch::default();
         let woken_from_outside = pool.spawn(latch.wait());
@@ -187,7 +177,6 @@ fn however_often_it_is_woken_a_future_is_one_job() {
 
 #[test]
 fn a_future_that_is_not_accepted_comes_back_unpolled() {
-    let _dog = Watchdog::start(20);
     let (pool, drops, polls) = (Pool::new(1), Drops::default(), Arc::<AtomicUsize>::default());
     let handle = pool.handle();
     let future = |token| {
@@ -213,7 +202,6 @@ fn a_future_that_is_not_accepted_comes_back_unpolled() {
 
 #[test]
 fn in_a_full_pool_a_future_comes_back_and_one_that_has_begun_needs_no_room() {
-    let _dog = Watchdog::start(20);
     let builder = Pool::builder().threads(1).capacity(1).when_full(WhenFull::Reject);
     let (pool, latch, gate) = (builder.build().unwrap(), Latch::default(), Gate::closed());
     let waits = pool.spawn(latch.wait());
@@ -231,7 +219,6 @@ fn in_a_full_pool_a_future_comes_back_and_one_that_has_begun_needs_no_room() {
 
 #[test]
 fn a_future_that_was_polled_is_not_dropped_for_room() {
-    let _dog = Watchdog::start(20);
     let builder = Pool::builder().threads(1).capacity(1).when_full(WhenFull::DropOldest);
     let (pool, latch, gate) = (builder.build().unwrap(), Latch::default(), Gate::closed());
     let begun = pool.spawn(latch.wait());
@@ -251,7 +238,6 @@ fn a_future_that_was_polled_is_not_dropped_for_room() {
 
 #[test]
 fn a_full_pool_whose_submitters_help_polls_the_future_here_at_first() {
-    let _dog = Watchdog::start(20);
     let builder = Pool::builder().threads(1).capacity(1).when_full(WhenFull::RunInCaller);
     let (pool, gate) = (builder.build().unwrap(), Gate::closed());
     occupy(&pool, &gate);
@@ -271,7 +257,6 @@ fn a_full_pool_whose_submitters_help_polls_the_future_here_at_first() {
 /// On one worker, which cannot poll the future while it waits for it: the pool has another in its place.
 #[test]
 fn a_job_may_join_a_future_on_the_only_worker() {
-    let _dog = Watchdog::start(20);
     for (_, pool) in queue_kinds(1) {
         let handle = pool.handle();
         let outer = pool.submit(move || {
@@ -287,7 +272,6 @@ fn a_job_may_join_a_future_on_the_only_worker() {
 
 #[test]
 fn a_future_that_joins_itself_gets_an_error() {
-    let _dog = Watchdog::start(20);
     let (pool, (send, receive)) = (Pool::new(1), mpsc::channel());
     let itself = Arc::new(Mutex::new(receive));
     let (told, tells) = mpsc::channel();
@@ -302,8 +286,6 @@ fn a_future_that_joins_itself_gets_an_error() {
 /// Row 67: the futures that the iterator had yielded by then run.
 #[test]
 fn futures_spawned_before_an_iterator_panics_run() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let (pool, drops) = (Pool::new(2), Drops::default());
     let tokens = (0..10).map(|n| {
         assert!(n < 7, "expected: the iterator panics");
@@ -327,8 +309,6 @@ fn a_future_that_polls_another_after_its_end_fails_alone() {
             self.0.as_mut().poll(context)
         }
     }
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let pool = Pool::new(1);
     let after = Twice(Box::pin(async { 42 }));
     // The compiler words that panic.
@@ -339,7 +319,6 @@ fn a_future_that_polls_another_after_its_end_fails_alone() {
 
 #[test]
 fn a_large_future_is_spawned_and_moved_nowhere() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::builder().threads(1).stack_size(256 * 1024).build().unwrap();
     let thread = std::thread::Builder::new().stack_size(128 << 20).spawn(move || {
         let large = [1_u8; 1 << 20];
@@ -356,7 +335,6 @@ fn a_large_future_is_spawned_and_moved_nowhere() {
 
 #[test]
 fn a_handle_of_a_future_is_polled_looked_at_and_waited_for_like_any_other() {
-    let _dog = Watchdog::start(20);
     let (pool, latch) = (Pool::new(1), Latch::default());
     let waits = latch.wait();
     let mut job = pool.spawn(async move {

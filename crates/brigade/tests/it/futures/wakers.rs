@@ -11,7 +11,7 @@ use std::thread;
 use crate::support::policy::queue_kinds;
 use crate::support::roll_call::thread_ids;
 use brigade::{Handle, JoinError, JoinHandle, Pool, Shutdown};
-use brigade_testkit::{Drops, Latch, Watchdog, eventually, panics};
+use brigade_testkit::{Drops, Latch, eventually, test};
 
 /// Runs a closure when it is woken.
 struct OnWake<F>(F);
@@ -30,7 +30,6 @@ fn poll<T>(job: &mut JoinHandle<T>, waker: &Waker) -> Poll<Result<T, JoinError>>
 /// queue at most once.
 #[test]
 fn a_future_woken_by_everybody_at_once_is_queued_once_and_polled_by_one_thread() {
-    let _dog = Watchdog::start(60);
     for (kind, pool) in queue_kinds(2) {
         let (latch, polls, inside) =
             (Latch::default(), Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
@@ -67,7 +66,6 @@ fn a_future_woken_by_everybody_at_once_is_queued_once_and_polled_by_one_thread()
 
 #[test]
 fn a_wake_while_it_is_polled_is_not_lost() {
-    let _dog = Watchdog::start(30);
     let pool = Pool::new(2);
     for _ in 0..2000 {
         let mut first = true;
@@ -86,7 +84,6 @@ fn a_wake_while_it_is_polled_is_not_lost() {
 /// Row 64: after the end of the future, of its handle and of its pool.
 #[test]
 fn a_waker_that_outlives_everything_does_nothing_and_frees_the_memory_last() {
-    let _dog = Watchdog::start(20);
     let drops = Drops::default();
     for cancelled in [false, true] {
         let (pool, latch) = (Pool::new(1), Latch::default());
@@ -123,7 +120,6 @@ fn a_waker_may_be_called_by_the_destructor_of_a_thread_local() {
     thread_local! {
         static WAKES: Wakes = const { Wakes(RefCell::new(Vec::new())) };
     }
-    let _dog = Watchdog::start(20);
     let (pool, other) = (Pool::new(1), Pool::new(1));
     for by_a_worker in [false, true] {
         let latch = Latch::default();
@@ -150,8 +146,6 @@ fn a_waker_may_be_called_by_the_destructor_of_a_thread_local() {
 /// Row 57: a future may be awaited with any waker.
 #[test]
 fn a_waker_that_panics_when_the_future_ends_is_contained() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let pool = Pool::new(1);
     let before = thread_ids(&pool);
     for _ in 0..100 {
@@ -168,7 +162,6 @@ fn a_waker_that_panics_when_the_future_ends_is_contained() {
 
 #[test]
 fn a_waker_may_call_the_pool_and_drop_the_last_handle() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     for _ in 0..200 {
         let (latch, ran) = (Latch::default(), Arc::<AtomicUsize>::default());
@@ -201,7 +194,6 @@ fn the_drop_of_a_future_may_call_anything() {
             drop(self.2.token());
         }
     }
-    let _dog = Watchdog::start(20);
     for how in [Shutdown::Drain, Shutdown::Discard] {
         let (pool, latch, drops) = (Pool::new(1), Latch::default(), Drops::default());
         let future = || {

@@ -4,7 +4,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use brigade::{OnPanic, Pool};
-use brigade_testkit::{Gate, Watchdog};
+use brigade_testkit::{Gate, test};
 
 /// One ignored test of this binary, for another process.
 fn apart(test: &str) -> Command {
@@ -32,7 +32,6 @@ fn shallow() -> Pool {
 #[test]
 #[ignore = "ends the process; run by the test below"]
 fn body_with_a_panic_under_the_abort_policy() {
-    let _dog = Watchdog::start(10);
     let pool = Pool::builder().threads(1).on_panic(OnPanic::Abort).build().unwrap();
     pool.execute(|| panic!("the reason to abort"));
     pool.wait_idle();
@@ -41,7 +40,6 @@ fn body_with_a_panic_under_the_abort_policy() {
 
 #[test]
 fn a_panic_under_the_abort_policy_ends_the_process_with_its_message() {
-    let _dog = Watchdog::start(20);
     let output = run_apart("body_with_a_panic_under_the_abort_policy");
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success());
@@ -54,7 +52,6 @@ fn a_panic_under_the_abort_policy_ends_the_process_with_its_message() {
 
 #[test]
 fn the_abort_policy_aborts_although_stderr_is_not_read() {
-    let _dog = Watchdog::start(20);
     let mut apart = apart("body_with_a_panic_under_the_abort_policy");
     let mut process = apart.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     drop(process.stderr.take());
@@ -75,7 +72,6 @@ impl Drop for Volatile {
 #[test]
 #[ignore = "ends the process; run by the test below"]
 fn body_with_a_panic_in_a_drop_that_unwinds() {
-    let _dog = Watchdog::start(10);
     let pool = Pool::new(1);
     let volatile = Volatile;
     pool.execute(move || {
@@ -89,7 +85,6 @@ fn body_with_a_panic_in_a_drop_that_unwinds() {
 /// Fault 37: the language aborts the process; no pool can prevent it.
 #[test]
 fn a_panic_while_a_job_unwinds_ends_the_process_with_both_messages() {
-    let _dog = Watchdog::start(20);
     let output = run_apart("body_with_a_panic_in_a_drop_that_unwinds");
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("the first panic") && said.contains("the second panic"), "{said}");
@@ -111,7 +106,6 @@ fn deep(kibibytes: usize) -> usize {
 #[test]
 #[ignore = "ends the process; run by the test below"]
 fn body_with_a_job_that_needs_more_stack_than_there_is() {
-    let _dog = Watchdog::start(10);
     let pool = shallow();
     println!("used {} KiB", pool.submit(|| deep(512)).join().unwrap());
     println!("used {} KiB", pool.submit(|| deep(3 << 10)).join().unwrap());
@@ -121,7 +115,6 @@ fn body_with_a_job_that_needs_more_stack_than_there_is() {
 #[cfg(unix)]
 #[test]
 fn a_job_that_needs_more_stack_than_there_is_ends_the_process_with_a_message() {
-    let _dog = Watchdog::start(20);
     for threads in ["1", "2", "8"] {
         let output = apart("body_with_a_job_that_needs_more_stack_than_there_is")
             .env(THREADS, threads)
@@ -141,7 +134,6 @@ fn a_job_that_needs_more_stack_than_there_is_ends_the_process_with_a_message() {
 #[test]
 #[ignore = "ends the process; run by the test below"]
 fn body_with_a_fork_that_needs_more_stack_than_there_is() {
-    let _dog = Watchdog::start(10);
     let pool = shallow();
     let used =
         pool.scope(|s| brigade::join(|| s.submit(|| deep(256)).join().unwrap(), || deep(256)));
@@ -154,7 +146,6 @@ fn body_with_a_fork_that_needs_more_stack_than_there_is() {
 #[cfg(unix)]
 #[test]
 fn a_job_of_a_scope_that_needs_more_stack_than_there_is_ends_the_process_with_a_message() {
-    let _dog = Watchdog::start(20);
     for threads in ["1", "2", "8"] {
         let output = apart("body_with_a_fork_that_needs_more_stack_than_there_is")
             .env(THREADS, threads)
@@ -172,7 +163,6 @@ fn a_job_of_a_scope_that_needs_more_stack_than_there_is_ends_the_process_with_a_
 #[test]
 #[ignore = "ends the process; run by the test below"]
 fn body_that_returns_from_main_with_a_busy_default_pool() {
-    let _dog = Watchdog::start(10);
     let (begun, begins) = std::sync::mpsc::channel();
     for _ in 0..100 {
         let begun = begun.clone();
@@ -188,7 +178,6 @@ fn body_that_returns_from_main_with_a_busy_default_pool() {
 /// Fault 80: the default pool is in a `static`, and is never dropped.
 #[test]
 fn a_process_with_a_busy_default_pool_ends_when_main_does() {
-    let _dog = Watchdog::start(20);
     let output = run_apart("body_that_returns_from_main_with_a_busy_default_pool");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }

@@ -11,9 +11,7 @@ use crate::support::full::at_rest;
 use brigade::{
     CancelHandle, JoinError, JoinHandle, Pool, Shutdown, block_on, cancelled, spawn_local,
 };
-use brigade_testkit::{
-    Bomb, Drops, Gate, Latch, Seed, Token, Watchdog, eventually, panics, spin_for,
-};
+use brigade_testkit::{Bomb, Drops, Gate, Latch, Seed, Token, eventually, spin_for, test};
 
 fn is_cancelled<T>(outcome: Result<T, JoinError>) -> bool {
     matches!(outcome, Err(JoinError::Cancelled))
@@ -41,7 +39,6 @@ fn running(pool: &Pool) -> JoinHandle<&'static str> {
 
 #[test]
 fn a_queued_closure_is_dropped_in_the_call_and_counted() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let (pool, gate, drops) =
             (builder.threads(1).build().unwrap(), Gate::closed(), Drops::default());
@@ -63,7 +60,6 @@ fn a_queued_closure_is_dropped_in_the_call_and_counted() {
 
 #[test]
 fn a_running_closure_is_asked_to_stop_and_its_outcome_is_its_own() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     let job = running(&pool);
     let cancel = job.cancel_handle();
@@ -76,7 +72,6 @@ fn a_running_closure_is_asked_to_stop_and_its_outcome_is_its_own() {
 
 #[test]
 fn a_future_that_waits_is_cancelled_and_so_is_one_that_is_queued() {
-    let _dog = Watchdog::start(20);
     let (pool, latch, drops, gate) =
         (Pool::new(1), Latch::default(), Drops::default(), Gate::closed());
     let waits = pool.spawn(holding(drops.token(), latch.clone()));
@@ -96,7 +91,6 @@ fn a_future_that_waits_is_cancelled_and_so_is_one_that_is_queued() {
 
 #[test]
 fn a_local_future_is_cancelled_from_another_thread() {
-    let _dog = Watchdog::start(20);
     let (pool, latch) = (Pool::new(1), Latch::default());
     let waits = latch.wait();
     let job = pool.submit(|| spawn_local(waits)).join().unwrap();
@@ -109,7 +103,6 @@ fn a_local_future_is_cancelled_from_another_thread() {
 
 #[test]
 fn a_blocked_join_and_an_awaiting_task_are_woken_by_an_abort() {
-    let _dog = Watchdog::start(20);
     let (pool, other, gate) = (Pool::new(1), Pool::new(1), Gate::closed());
     occupy(&pool, &gate);
     let jobs = [(); 2].map(|()| pool.submit(|| ()));
@@ -124,7 +117,6 @@ fn a_blocked_join_and_an_awaiting_task_are_woken_by_an_abort() {
 
 #[test]
 fn it_works_after_the_join_handle_was_dropped() {
-    let _dog = Watchdog::start(20);
     let (pool, latch, drops) = (Pool::new(2), Latch::default(), Drops::default());
     let future = pool.spawn(holding(drops.token(), latch.clone())).cancel_handle();
     eventually("it waits", || latch.waiting() == 1);
@@ -151,7 +143,6 @@ fn it_works_after_the_join_handle_was_dropped() {
 
 #[test]
 fn of_clones_and_the_shared_handle_on_several_threads_one_cancels() {
-    let _dog = Watchdog::start(60);
     for round in 0..200 {
         let (pool, gate, start) = (Pool::new(1), Gate::closed(), Barrier::new(3));
         occupy(&pool, &gate);
@@ -178,7 +169,6 @@ fn of_clones_and_the_shared_handle_on_several_threads_one_cancels() {
 
 #[test]
 fn a_job_is_aborted_by_another_of_its_pool_and_by_itself() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     let parent = pool.submit(|| {
         let child = brigade::submit(|| unreachable!());
@@ -199,8 +189,6 @@ fn a_job_is_aborted_by_another_of_its_pool_and_by_itself() {
 
 #[test]
 fn a_panic_of_the_captures_is_contained() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let (pool, gate) = (Pool::new(1), Gate::closed());
     occupy(&pool, &gate);
     let bomb = Bomb;
@@ -213,7 +201,6 @@ fn a_panic_of_the_captures_is_contained() {
 
 #[test]
 fn it_outlives_its_pool_and_keeps_nothing_of_it_alive() {
-    let _dog = Watchdog::start(20);
     let held = Arc::new(());
     let witness = held.clone();
     let pool = Pool::builder().threads(1).on_start(move |_| _ = &witness).build().unwrap();
@@ -231,7 +218,6 @@ fn it_outlives_its_pool_and_keeps_nothing_of_it_alive() {
 /// For every outcome of the job and every use of its handle.
 #[test]
 fn it_keeps_no_captures_and_no_outcome_alive() {
-    let _dog = Watchdog::start(20);
     let witness = Arc::new(());
     let (pool, mut cancels) = (Pool::new(1), Vec::new());
     for is_future in [false, true] {
@@ -287,9 +273,8 @@ fn race(pool: &Pool, job: JoinHandle<()>, seed: &mut Seed) -> Round {
     Round { aborted: cancels.join().unwrap(), outcome }
 }
 
-#[test]
+#[test(120)]
 fn a_race_of_join_abort_and_run_has_one_outcome() {
-    let _dog = Watchdog::start(120);
     let seed = Seed::printed();
     for_both_queueings(|builder| {
         let pool = builder.threads(2).build().unwrap();
@@ -324,9 +309,8 @@ fn a_race_of_join_abort_and_run_has_one_outcome() {
     });
 }
 
-#[test]
+#[test(120)]
 fn an_abort_beside_the_end_of_the_pool_is_counted_once() {
-    let _dog = Watchdog::start(120);
     let mut seed = Seed::printed();
     for round in 0..400 {
         let how = [Shutdown::Drain, Shutdown::Discard, Shutdown::Finish][round % 3];

@@ -7,7 +7,7 @@ use std::thread;
 use crate::support::busy::open_once_closed;
 use crate::support::policy::queue_kinds;
 use brigade::{JoinError, JoinHandle, Pool, Shutdown, cancelled};
-use brigade_testkit::{Gate, Watchdog, panics};
+use brigade_testkit::{Gate, test};
 
 /// A job that runs until it is cancelled and then does `and_then`; it has started.
 fn until_cancelled<T: Send + 'static>(
@@ -32,7 +32,6 @@ fn wait_until_cancelled() {
 
 #[test]
 fn a_running_job_sees_that_it_was_cancelled_and_has_its_own_outcome() {
-    let _dog = Watchdog::start(20);
     for threads in [1, 2] {
         for (kind, pool) in queue_kinds(threads) {
             let job = until_cancelled(&pool, || 42);
@@ -47,7 +46,6 @@ fn a_running_job_sees_that_it_was_cancelled_and_has_its_own_outcome() {
 
 #[test]
 fn a_handle_that_cancels_on_drop_asks_a_running_job_to_stop() {
-    let _dog = Watchdog::start(20);
     let (pool, (stopped, stops)) = (Pool::new(1), mpsc::channel());
     drop(until_cancelled(&pool, move || stopped.send(()).unwrap()).cancel_on_drop());
     stops.recv().unwrap();
@@ -55,8 +53,6 @@ fn a_handle_that_cancels_on_drop_asks_a_running_job_to_stop() {
 
 #[test]
 fn the_next_job_on_the_same_thread_is_not_cancelled() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let (pool, (sender, receiver)) = (Pool::new(1), mpsc::channel());
     for panics in [false, true] {
         let job = until_cancelled(&pool, move || assert!(!panics, "expected: cancelled"));
@@ -71,7 +67,6 @@ fn the_next_job_on_the_same_thread_is_not_cancelled() {
 
 #[test]
 fn a_job_that_is_not_cancelled_never_sees_the_flag_of_one_that_ends() {
-    let _dog = Watchdog::start(60);
     let pool = Pool::new(2);
     for _ in 0..10_000 {
         let one = pool.submit(cancelled);
@@ -83,8 +78,6 @@ fn a_job_that_is_not_cancelled_never_sees_the_flag_of_one_that_ends() {
 
 #[test]
 fn a_panic_after_the_cancelling_is_the_outcome() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let pool = Pool::new(1);
     let job = until_cancelled(&pool, || panic!("expected: rather than stop"));
     job.cancel();
@@ -98,8 +91,6 @@ fn a_panic_after_the_cancelling_is_the_outcome() {
 
 #[test]
 fn a_job_run_inside_another_has_a_flag_of_its_own() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let pool = Pool::new(1);
     let outer = until_cancelled(&pool, || {
         let here = thread::current().id();
@@ -120,7 +111,6 @@ fn a_job_run_inside_another_has_a_flag_of_its_own() {
 
 #[test]
 fn a_job_sees_its_flag_inside_blocking() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     let job = until_cancelled(&pool, || brigade::blocking(cancelled));
     job.cancel();
@@ -135,8 +125,6 @@ fn a_job_sees_its_flag_while_it_unwinds() {
             self.0.send(cancelled()).unwrap();
         }
     }
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let (pool, (sender, receiver)) = (Pool::new(1), mpsc::channel());
     let capture = Look(sender);
     let job = until_cancelled(&pool, move || {
@@ -151,7 +139,6 @@ fn a_job_sees_its_flag_while_it_unwinds() {
 
 #[test]
 fn jobs_without_a_handle_see_that_their_pool_is_discarded() {
-    let _dog = Watchdog::start(20);
     for (kind, pool) in queue_kinds(2) {
         let (begun, begins) = mpsc::channel();
         let ended = Arc::new(());
@@ -172,7 +159,6 @@ fn jobs_without_a_handle_see_that_their_pool_is_discarded() {
 
 #[test]
 fn a_pool_that_drains_cancels_nothing() {
-    let _dog = Watchdog::start(20);
     let (pool, gate) = (Pool::new(1), Gate::closed());
     let inner = gate.clone();
     let job = pool.submit(move || {
@@ -186,7 +172,6 @@ fn a_pool_that_drains_cancels_nothing() {
 
 #[test]
 fn nothing_is_cancelled_outside_of_the_job_that_is() {
-    let _dog = Watchdog::start(20);
     assert!(!cancelled());
     let pool = Pool::new(1);
     let job = until_cancelled(&pool, || {

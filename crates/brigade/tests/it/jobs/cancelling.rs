@@ -6,7 +6,7 @@ use std::thread;
 
 use crate::support::reports::counts;
 use brigade::{JoinError, Pool, Shutdown};
-use brigade_testkit::{Gate, Watchdog};
+use brigade_testkit::{Gate, test};
 
 /// A pool of one whose only thread is busy until something is sent.
 fn busy() -> (Pool, mpsc::Sender<()>) {
@@ -22,7 +22,6 @@ fn busy() -> (Pool, mpsc::Sender<()>) {
 
 #[test]
 fn a_queued_job_is_cancelled_and_its_captures_are_dropped_at_once() {
-    let _dog = Watchdog::start(20);
     let (pool, go) = busy();
     let captured = Arc::new(());
     let other = captured.clone();
@@ -38,7 +37,6 @@ fn a_queued_job_is_cancelled_and_its_captures_are_dropped_at_once() {
 
 #[test]
 fn a_handle_that_cancels_on_drop_gives_the_outcome_if_it_is_waited_for() {
-    let _dog = Watchdog::start(20);
     let (pool, go) = busy();
     let dropped = pool.submit(|| unreachable!()).cancel_on_drop();
     let waited_for = pool.submit(|| 42).cancel_on_drop();
@@ -53,7 +51,6 @@ fn a_handle_that_cancels_on_drop_gives_the_outcome_if_it_is_waited_for() {
 
 #[test]
 fn a_cancel_that_races_the_start_leaves_one_outcome() {
-    let _dog = Watchdog::start(60);
     let pool = Pool::new(2);
     let ran = Arc::new(AtomicU64::new(0));
     let mut cancelled = 0;
@@ -71,7 +68,6 @@ fn a_cancel_that_races_the_start_leaves_one_outcome() {
 
 #[test]
 fn a_job_whose_pool_is_gone_has_its_outcome_already() {
-    let _dog = Watchdog::start(20);
     let (pool, go) = busy();
     let handle = pool.submit(|| 42);
     go.send(()).unwrap();
@@ -95,7 +91,6 @@ impl Drop for HeldDrop {
 
 #[test]
 fn a_shutdown_waits_for_a_job_whose_captures_are_being_dropped_and_reports_it_as_discarded() {
-    let _dog = Watchdog::start(60);
     for how in [Shutdown::Drain, Shutdown::Discard] {
         let pool = Pool::new(1);
         let (busy, running, gate) = (Gate::closed(), Gate::closed(), Gate::closed());

@@ -7,12 +7,11 @@ use std::time::Duration;
 
 use crate::support::crowd::{await_idle_workers, for_both_queueings, workers};
 use brigade::{Idle, JoinHandle, Pool, Queueing};
-use brigade_testkit::{Gate, Meeting, Seed, Watchdog, eventually, spin_for};
+use brigade_testkit::{Gate, Meeting, Seed, eventually, spin_for, test};
 
 /// Fault 27: the first thread is delayed before it can begin with any job, and does not count as idle.
 #[test]
 fn a_job_does_not_wait_for_a_thread_that_has_not_begun() {
-    let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let (gate, held) = (Gate::closed(), Arc::new(AtomicBool::new(false)));
         let (until, first) = (gate.clone(), Arc::clone(&held));
@@ -37,9 +36,8 @@ fn a_job_does_not_wait_for_a_thread_that_has_not_begun() {
 }
 
 /// Fault 28, the shape of tokio#8056: a job that is left alone keeps all of its pool from ending.
-#[test]
+#[test(120)]
 fn jobs_that_need_every_thread_meet_on_each_of_512_pools_whose_threads_come_and_go() {
-    let _dog = Watchdog::start(120);
     let pools = |first: u64| {
         for number in (first..512).step_by(4) {
             let queueing = if number % 2 == 0 { Queueing::Stealing } else { Queueing::Shared };
@@ -69,9 +67,8 @@ fn jobs_that_need_every_thread_meet_on_each_of_512_pools_whose_threads_come_and_
 }
 
 /// Fault 29: a count that slips by one a cycle has to show after as many cycles as its field has values.
-#[test]
+#[test(120)]
 fn after_seventy_thousand_parks_the_counts_are_as_before() {
-    let _dog = Watchdog::start(120);
     let pool = Pool::builder().threads(4).prestart().build().unwrap();
     await_idle_workers(&pool, 4);
     let parks = || pool.metrics().workers.iter().map(|worker| worker.parks).sum::<u64>();
@@ -91,7 +88,6 @@ fn after_seventy_thousand_parks_the_counts_are_as_before() {
 /// S10: `rusty_pool` left 3 of 7,200 jobs on a queue that no thread looked at any more.
 #[test]
 fn a_job_submitted_while_a_worker_is_going_idle_is_never_stranded() {
-    let _dog = Watchdog::start(60);
     let mut seed = Seed::printed();
     for queueing in [Queueing::Stealing, Queueing::Shared] {
         for idle in [Idle::Park, Idle::SpinThenPark(Duration::from_micros(20))] {

@@ -7,7 +7,7 @@ use std::thread;
 use crate::support::busy::{occupy, open_once_closed};
 use crate::support::policy::for_every_row;
 use brigade::{Handle, JoinError, Pool, Shutdown};
-use brigade_testkit::{Gate, Watchdog, panics};
+use brigade_testkit::{Gate, test};
 
 /// One counter per job: all of them must end at one.
 #[derive(Clone)]
@@ -42,7 +42,6 @@ fn here() -> Handle {
 
 #[test]
 fn jobs_from_outside_run_exactly_once_in_every_row() {
-    let _dog = Watchdog::start(30);
     for_every_row(|pool| {
         let tally = Tally::of(600);
         let handle = pool.handle();
@@ -63,7 +62,6 @@ fn chains_run_to_their_end_in_every_row() {
             here().execute(move || step(left - 1, tally));
         }
     }
-    let _dog = Watchdog::start(30);
     for_every_row(|pool| {
         let tally = Tally::of(400);
         for chain in 0..4 {
@@ -77,7 +75,6 @@ fn chains_run_to_their_end_in_every_row() {
 
 #[test]
 fn a_fan_out_of_a_thousand_children_runs_each_once_in_every_row() {
-    let _dog = Watchdog::start(30);
     for_every_row(|pool| {
         let tally = Tally::of(1000);
         let children = tally.clone();
@@ -92,7 +89,6 @@ fn a_fan_out_of_a_thousand_children_runs_each_once_in_every_row() {
 
 #[test]
 fn batches_from_outside_and_inside_run_each_once_in_every_row() {
-    let _dog = Watchdog::start(30);
     for_every_row(|pool| {
         let tally = Tally::of(1200);
         pool.job().execute_batch((0..400).map(|job| tally.job(job))).unwrap();
@@ -110,7 +106,6 @@ fn batches_from_outside_and_inside_run_each_once_in_every_row() {
 
 #[test]
 fn submitted_jobs_hand_their_values_over_in_every_row() {
-    let _dog = Watchdog::start(30);
     for_every_row(|pool| {
         let outside: Vec<_> = (0..100).map(|n| pool.submit(move || n * 2)).collect();
         let inside = pool.submit(|| {
@@ -127,8 +122,6 @@ fn submitted_jobs_hand_their_values_over_in_every_row() {
 
 #[test]
 fn panics_lose_no_other_job_in_every_row() {
-    let _dog = Watchdog::start(30);
-    panics::silence_expected();
     for_every_row(|pool| {
         let tally = Tally::of(300);
         let jobs: Vec<_> = (0..300)
@@ -153,7 +146,6 @@ fn panics_lose_no_other_job_in_every_row() {
 /// S15: `executors` ran none of a thousand jobs before its shutdown returned `Ok`.
 #[test]
 fn drain_runs_accepted_jobs_and_their_children_in_every_row() {
-    let _dog = Watchdog::start(30);
     for_every_row(|pool| {
         let tally = Tally::of(400);
         for job in 0..200 {
@@ -172,7 +164,6 @@ fn drain_runs_accepted_jobs_and_their_children_in_every_row() {
 /// S15, the other way out: a job that did not run says so.
 #[test]
 fn discard_accounts_for_every_job_in_every_row() {
-    let _dog = Watchdog::start(30);
     for_every_row(|pool| {
         let (gate, ran) = (Gate::closed(), Arc::new(AtomicUsize::new(0)));
         occupy(&pool, &gate);
@@ -193,8 +184,6 @@ fn discard_accounts_for_every_job_in_every_row() {
 
 #[test]
 fn metrics_add_up_in_every_row() {
-    let _dog = Watchdog::start(30);
-    panics::silence_expected();
     for_every_row(|pool| {
         for n in 0..100 {
             pool.execute(move || {
@@ -219,7 +208,6 @@ fn a_job_waits_for_its_own_children_twenty_deep_in_every_row() {
     fn nest(depth: u32) -> u32 {
         if depth == 0 { 0 } else { 1 + here().submit(move || nest(depth - 1)).join().unwrap() }
     }
-    let _dog = Watchdog::start(30);
     for_every_row(|pool: Pool| {
         assert_eq!(pool.submit(|| nest(20)).join().unwrap(), 20);
     });

@@ -10,7 +10,7 @@ use crate::support::full::{POLICIES, at_rest};
 use crate::support::policy::queue_kinds;
 use crate::support::roll_call::on_every_worker;
 use brigade::{Metrics, Pool, Shutdown};
-use brigade_testkit::{Gate, Latch, Meeting, Watchdog, eventually, panics, spin_for};
+use brigade_testkit::{Gate, Latch, Meeting, eventually, spin_for, test};
 
 fn finished(sums: &Metrics) -> [u64; 3] {
     [sums.returned, sums.panicked, sums.cancelled]
@@ -24,7 +24,6 @@ fn assert_adds_up(sums: &Metrics) {
 
 #[test]
 fn queued_and_running_are_exact_while_nothing_moves() {
-    let _dog = Watchdog::start(20);
     for (kind, pool) in queue_kinds(2) {
         let gate = Gate::closed();
         occupy(&pool, &gate);
@@ -41,7 +40,6 @@ fn queued_and_running_are_exact_while_nothing_moves() {
 
 #[test]
 fn a_thread_is_busy_while_it_has_a_job_and_not_while_a_future_is_pending() {
-    let _dog = Watchdog::start(20);
     for (kind, pool) in queue_kinds(4) {
         let busy = || pool.metrics().busy_threads;
         let (gate, latch) = (Gate::closed(), Latch::default());
@@ -66,7 +64,6 @@ fn a_thread_is_busy_while_it_has_a_job_and_not_while_a_future_is_pending() {
 
 #[test]
 fn jobs_queued_by_a_worker_that_is_still_busy_count_as_queued() {
-    let _dog = Watchdog::start(20);
     for (kind, pool) in queue_kinds(1) {
         let (gate, spawned) = (Gate::closed(), Gate::closed());
         let (inner, told) = (gate.clone(), spawned.clone());
@@ -88,7 +85,6 @@ fn jobs_queued_by_a_worker_that_is_still_busy_count_as_queued() {
 
 #[test]
 fn the_counters_of_each_worker_count_its_jobs_steals_parks_and_wakes() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(4);
     on_every_worker(&pool, || ());
     // A handle resolves a moment before its job is counted.
@@ -116,7 +112,6 @@ fn the_counters_of_each_worker_count_its_jobs_steals_parks_and_wakes() {
 
 #[test]
 fn a_worker_is_busy_while_it_runs_a_job_and_not_while_it_sleeps() {
-    let _dog = Watchdog::start(60);
     let pool = Pool::builder().threads(1).observe_jobs().build().unwrap();
     let gate = Gate::closed();
     let busy = || pool.metrics().workers[0].busy.expect("it is observed");
@@ -148,8 +143,6 @@ fn a_worker_is_busy_while_it_runs_a_job_and_not_while_it_sleeps() {
 
 #[test]
 fn the_report_agrees_with_the_metrics_before_it() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let pool = Pool::new(2);
     (0..100).for_each(|n| pool.execute(move || assert!(n % 4 != 0, "expected")));
     pool.wait_idle();
@@ -160,7 +153,6 @@ fn the_report_agrees_with_the_metrics_before_it() {
 
 #[test]
 fn a_job_that_runs_is_shown_beside_entries_of_cancelled_jobs() {
-    let _dog = Watchdog::start(30);
     for bounded in [false, true] {
         for_both_queueings(|builder| {
             let builder = if bounded { builder.capacity(1000) } else { builder };
@@ -189,7 +181,6 @@ fn a_job_that_runs_is_shown_beside_entries_of_cancelled_jobs() {
 /// As programs do that ask for one number after the other.
 #[test]
 fn a_job_that_is_no_longer_shown_as_queued_is_shown_as_running_until_it_ends() {
-    let _dog = Watchdog::start(60);
     for _ in 0..200 {
         let (pool, gate) = (Pool::new(4), Gate::closed());
         let inside = gate.clone();
@@ -228,8 +219,6 @@ fn watch_while(pool: &Pool, submit: impl FnOnce(&AtomicU64) + Send) {
 
 #[test]
 fn metrics_add_up_and_never_overstate_while_jobs_run() {
-    let _dog = Watchdog::start(60);
-    panics::silence_expected();
     for (kind, pool) in queue_kinds(2) {
         watch_while(&pool, |submitted| {
             for n in 0..10_000 {
@@ -244,7 +233,6 @@ fn metrics_add_up_and_never_overstate_while_jobs_run() {
 
 #[test]
 fn metrics_of_a_full_pool_add_up_and_never_overstate() {
-    let _dog = Watchdog::start(60);
     for policy in POLICIES {
         for_both_queueings(|builder| {
             let pool = builder.threads(2).capacity(3).when_full(policy).build().unwrap();
@@ -262,8 +250,6 @@ fn metrics_of_a_full_pool_add_up_and_never_overstate() {
 
 #[test]
 fn metrics_add_up_while_threads_come_and_go() {
-    let _dog = Watchdog::start(60);
-    panics::silence_expected();
     for_both_queueings(|builder| {
         let pool = builder.threads(1..=3).keep_alive(Duration::from_micros(50)).build().unwrap();
         watch_while(&pool, |submitted| {
@@ -292,7 +278,6 @@ fn metrics_add_up_while_threads_come_and_go() {
 
 #[test]
 fn metrics_add_up_while_futures_are_woken() {
-    let _dog = Watchdog::start(60);
     let pool = Pool::new(2);
     watch_while(&pool, |submitted| {
         for _ in 0..2000 {

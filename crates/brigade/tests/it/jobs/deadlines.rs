@@ -8,7 +8,7 @@ use crate::support::busy::occupy;
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::{at_rest, busy, fill, full};
 use brigade::{Handle, JoinError, Pool, Reason, WhenFull};
-use brigade_testkit::{Bomb, Gate, Watchdog, eventually, panics};
+use brigade_testkit::{Bomb, Gate, eventually, test};
 
 fn far() -> Instant {
     Instant::now() + Duration::from_secs(1 << 30)
@@ -20,7 +20,6 @@ fn past(deadline: Instant) {
 
 #[test]
 fn a_job_runs_before_its_deadline_and_not_after() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let pool = builder.threads(1).build().unwrap();
         assert_eq!(pool.job().deadline(far()).submit(|| 42).unwrap().join().unwrap(), 42);
@@ -34,7 +33,6 @@ fn a_job_runs_before_its_deadline_and_not_after() {
 
 #[test]
 fn a_job_whose_deadline_comes_while_it_is_queued_is_cancelled() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let (pool, gate) = (builder.threads(1).build().unwrap(), Gate::closed());
         occupy(&pool, &gate);
@@ -54,7 +52,6 @@ fn a_job_whose_deadline_comes_while_it_is_queued_is_cancelled() {
 
 #[test]
 fn a_job_that_has_started_goes_on_after_its_deadline() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     let soon = Instant::now() + Duration::from_millis(100);
     let outlives = pool.job().deadline(soon).submit(move || past(soon)).unwrap();
@@ -64,7 +61,6 @@ fn a_job_that_has_started_goes_on_after_its_deadline() {
 
 #[test]
 fn a_join_does_not_run_a_late_job_either() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     let parent = pool.submit(|| {
         let here = Handle::current().unwrap();
@@ -78,7 +74,6 @@ fn a_join_does_not_run_a_late_job_either() {
 
 #[test]
 fn a_late_job_counts_as_queued_until_its_turn() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let (pool, gate) = busy(builder, 2, WhenFull::Reject);
         pool.job().deadline(Instant::now()).execute(|| unreachable!()).unwrap();
@@ -99,7 +94,6 @@ fn a_late_job_makes_room_in_its_turn_before_its_captures_are_dropped() {
             self.0.execute(move || _ = ran.fetch_add(1, Ordering::Relaxed));
         }
     }
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let (pool, gate) = busy(builder, 1, WhenFull::Reject);
         let ran = Arc::new(AtomicUsize::new(0));
@@ -113,7 +107,6 @@ fn a_late_job_makes_room_in_its_turn_before_its_captures_are_dropped() {
 
 #[test]
 fn a_submission_waits_for_room_until_the_deadline_at_most() {
-    let _dog = Watchdog::start(20);
     for policy in [WhenFull::Block, WhenFull::BlockFor(Duration::MAX)] {
         for_both_queueings(|builder| {
             let (pool, gate) = full(builder, 1, policy);
@@ -129,7 +122,6 @@ fn a_submission_waits_for_room_until_the_deadline_at_most() {
 
 #[test]
 fn a_late_job_that_its_submitter_would_run_is_cancelled() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let (pool, gate) = full(builder, 1, WhenFull::RunInCaller);
         let late = pool.job().deadline(Instant::now()).submit(|| unreachable!()).unwrap();
@@ -142,8 +134,6 @@ fn a_late_job_that_its_submitter_would_run_is_cancelled() {
 
 #[test]
 fn a_late_job_whose_captures_panic_costs_no_thread() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let pool = Pool::new(1);
     let bombs = [Bomb, Bomb];
     let [first, second] = bombs;

@@ -4,7 +4,7 @@ use std::sync::mpsc;
 
 use crate::support::crowd::for_both_queueings;
 use brigade::{JoinError, JoinHandle, Pool, spawn_local};
-use brigade_testkit::{BlockedThread, Gate, Latch, Watchdog, eventually};
+use brigade_testkit::{BlockedThread, Gate, Latch, eventually, test};
 
 /// Passes a job the handle of another, or its own.
 fn letterbox<T: Send + 'static>()
@@ -19,7 +19,6 @@ fn would_deadlock<T>(outcome: Result<T, JoinError>) -> bool {
 
 #[test]
 fn a_job_that_joins_itself_gets_an_error() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let pool = builder.threads(1).build().unwrap();
         let ((own, take_own), (told, tells)) = (letterbox::<()>(), mpsc::channel());
@@ -34,7 +33,6 @@ fn a_job_that_joins_itself_gets_an_error() {
 /// The last to join gets the error, and the others have outcomes.
 #[test]
 fn one_join_of_a_circle_gets_an_error_and_all_jobs_end() {
-    let _dog = Watchdog::start(60);
     for length in [2, 3, 8] {
         for threads in [1, 2, 8] {
             let pools: Vec<_> = (0..length).map(|_| Pool::new(threads)).collect();
@@ -74,7 +72,6 @@ fn check_circle(pools: &[&Pool]) {
 /// The inner job is run by the outer one that joins it, and joins that one in turn.
 #[test]
 fn a_job_run_inside_a_join_that_joins_the_joining_job_gets_an_error() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let pool = builder.threads(1).build().unwrap();
         let (outer_box, take_outer) = letterbox::<bool>();
@@ -90,7 +87,6 @@ fn a_job_run_inside_a_join_that_joins_the_joining_job_gets_an_error() {
 
 #[test]
 fn many_joins_at_once_without_a_circle_get_no_error() {
-    let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let pool = builder.threads(2).build().unwrap();
         for _ in 0..50 {
@@ -105,7 +101,6 @@ fn many_joins_at_once_without_a_circle_get_no_error() {
 /// More than there may be threads.
 #[test]
 fn jobs_that_join_futures_on_all_threads_all_end() {
-    let _dog = Watchdog::start(60);
     for spare in 0..3 {
         for_both_queueings(|builder| {
             let pool = builder.threads(2).spare_threads(spare).build().unwrap();
@@ -129,7 +124,6 @@ fn jobs_that_join_futures_on_all_threads_all_end() {
 /// The thread that will poll it has not been started, as there is nothing to poll yet.
 #[test]
 fn a_join_of_a_pending_future_is_no_deadlock_while_the_pool_may_have_another_thread() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let pool = builder.threads(1).spare_threads(1).build().unwrap();
         let latch = Latch::default();
@@ -150,7 +144,6 @@ fn a_join_of_a_pending_future_is_no_deadlock_while_the_pool_may_have_another_thr
 /// One job waits for the other, which waits for a future that no other thread is left to poll.
 #[test]
 fn the_last_thread_that_waits_polls_the_future_that_it_waits_for() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let pool = builder.threads(2).spare_threads(0).build().unwrap();
         let (goes_on, begun) = (Gate::closed(), Gate::closed());
@@ -185,7 +178,6 @@ fn a_join_beside_one_that_has_just_ended_is_no_deadlock() {
         });
         assert!(future.join().is_ok(), "one thread is free to run it");
     }
-    let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let pool = builder.threads(2).spare_threads(0).build().unwrap();
         pool.execute(|| chain(2000));
@@ -206,7 +198,6 @@ fn the_message_says_what_to_do() {
 /// A local future is polled while its worker waits in a join, and joins too.
 #[test]
 fn a_circle_is_seen_although_a_wait_inside_of_one_of_its_waits_has_ended() {
-    let _dog = Watchdog::start(20);
     let (pool, other, gate) = (Pool::new(2), Pool::new(1), Gate::closed());
     let ((own, take_own), (peer, take_peer)) = (letterbox::<()>(), letterbox::<()>());
     let (joined, has_joined) = mpsc::channel();

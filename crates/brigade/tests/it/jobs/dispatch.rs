@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::support::busy::occupy;
 use crate::support::crowd::for_both_queueings;
 use brigade::{Pool, Shutdown};
-use brigade_testkit::{Gate, Watchdog, eventually, panics};
+use brigade_testkit::{Gate, eventually, test};
 
 /// Waits until all threads have started and found nothing to do.
 fn all_idle(pool: &Pool) {
@@ -18,7 +18,6 @@ fn all_idle(pool: &Pool) {
 
 #[test]
 fn as_many_jobs_start_as_threads_are_idle_and_the_rest_is_returned() {
-    let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let pool = builder.threads(3).prestart().build().unwrap();
         for _ in 0..200 {
@@ -46,7 +45,6 @@ fn as_many_jobs_start_as_threads_are_idle_and_the_rest_is_returned() {
 
 #[test]
 fn a_busy_pool_returns_all_jobs_in_order() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let (pool, gate) = (builder.threads(2).build().unwrap(), Gate::closed());
         occupy(&pool, &gate);
@@ -65,7 +63,6 @@ fn a_busy_pool_returns_all_jobs_in_order() {
 
 #[test]
 fn the_capacity_of_a_bounded_pool_is_no_matter() {
-    let _dog = Watchdog::start(20);
     let (pool, gate) =
         (Pool::builder().threads(3).prestart().capacity(1).build().unwrap(), Gate::closed());
     all_idle(&pool);
@@ -77,7 +74,6 @@ fn the_capacity_of_a_bounded_pool_is_no_matter() {
 
 #[test]
 fn threads_that_are_not_up_are_not_idle_and_none_is_started() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::builder().threads(0..=2).build().unwrap();
     assert_eq!(pool.job().dispatch([|| ()]).count(), 1);
     assert_eq!(pool.metrics().threads, 0);
@@ -85,7 +81,6 @@ fn threads_that_are_not_up_are_not_idle_and_none_is_started() {
 
 #[test]
 fn a_closed_pool_returns_all_jobs() {
-    let _dog = Watchdog::start(20);
     for how in [Shutdown::Drain, Shutdown::Discard] {
         let pool = Pool::builder().threads(2).prestart().build().unwrap();
         all_idle(&pool);
@@ -98,7 +93,6 @@ fn a_closed_pool_returns_all_jobs() {
 
 #[test]
 fn a_job_dispatches_to_the_idle_threads_of_its_own_pool() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let pool = builder.threads(3).prestart().build().unwrap();
         all_idle(&pool);
@@ -124,8 +118,6 @@ fn a_job_dispatches_to_the_idle_threads_of_its_own_pool() {
 
 #[test]
 fn an_iterator_that_panics_dispatches_nothing() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     for_both_queueings(|builder| {
         let pool = builder.threads(2).prestart().build().unwrap();
         all_idle(&pool);
@@ -143,7 +135,6 @@ fn an_iterator_that_panics_dispatches_nothing() {
 
 #[test]
 fn an_iterator_may_submit_to_the_pool_and_dispatch_in_turn() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let pool = builder.threads(2).prestart().build().unwrap();
         all_idle(&pool);
@@ -164,7 +155,6 @@ fn an_iterator_may_submit_to_the_pool_and_dispatch_in_turn() {
 
 #[test]
 fn an_iterator_may_wait_for_the_pool_and_is_not_asked_for_more_than_are_idle() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let pool = builder.threads(2).prestart().build().unwrap();
         all_idle(&pool);
@@ -182,8 +172,6 @@ fn an_iterator_may_wait_for_the_pool_and_is_not_asked_for_more_than_are_idle() {
 
 #[test]
 fn a_dispatched_job_that_panics_is_counted_and_its_thread_goes_on() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     for_both_queueings(|builder| {
         let pool = builder.threads(1).prestart().build().unwrap();
         for _ in 0..3 {
@@ -197,7 +185,6 @@ fn a_dispatched_job_that_panics_is_counted_and_its_thread_goes_on() {
 
 #[test]
 fn wait_idle_waits_for_dispatched_jobs() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let pool = builder.threads(2).prestart().build().unwrap();
         all_idle(&pool);
@@ -220,7 +207,6 @@ fn wait_idle_waits_for_dispatched_jobs() {
 /// A lone child of a job that keeps its worker: one of the sleepers watches for it, until that one is handed a job.
 #[test]
 fn a_lone_child_is_found_when_the_worker_that_looks_for_it_is_dispatched_a_job() {
-    let _dog = Watchdog::start(60);
     let pool = Pool::builder().threads(3).prestart().build().unwrap();
     for _ in 0..300 {
         all_idle(&pool);
@@ -240,7 +226,6 @@ fn a_lone_child_is_found_when_the_worker_that_looks_for_it_is_dispatched_a_job()
 /// Everything at once: each closure runs or is returned, once.
 #[test]
 fn under_load_every_job_runs_or_is_returned() {
-    let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let pool = builder.threads(2).build().unwrap();
         let (ran, back) = (Arc::new(AtomicUsize::new(0)), AtomicUsize::new(0));

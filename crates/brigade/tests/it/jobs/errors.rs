@@ -14,7 +14,7 @@ use brigade::time::{Elapsed, timeout};
 use brigade::{
     Handle, JoinError, JoinHandle, Pool, Reason, Rejected, Shutdown, WhenFull, block_on,
 };
-use brigade_testkit::{Drops, Gate, Watchdog, panics};
+use brigade_testkit::{Drops, Gate, panics, test};
 
 type Any = Box<dyn Error + Send + Sync>;
 
@@ -44,8 +44,6 @@ fn panicked(pool: &Pool) -> Result<(), JoinError> {
 
 #[test]
 fn a_join_error_becomes_any_error() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let pool = Pool::new(1);
     type Case = (fn(&Pool) -> Result<(), JoinError>, ErrorKind, &'static str);
     let cases: [Case; 3] = [
@@ -71,8 +69,6 @@ fn a_join_error_becomes_any_error() {
 
 #[test]
 fn the_payload_of_a_panic_survives_the_conversions() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let pool = Pool::new(1);
     let drops = Drops::default();
     let token = drops.token();
@@ -91,8 +87,6 @@ fn the_payload_of_a_panic_survives_the_conversions() {
 
 #[test]
 fn only_a_panic_is_taken_for_one() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let pool = Pool::new(1);
     let payload = panicked(&pool).unwrap_err().into_panic();
     assert_eq!(panics::text(&*payload), Some("expected: lost"));
@@ -107,7 +101,6 @@ fn only_a_panic_is_taken_for_one() {
 /// Neither a `Cell` nor a `Receiver` is `Sync`.
 #[test]
 fn a_rejected_job_becomes_any_error_also_with_captures_that_are_not_sync() {
-    let _dog = Watchdog::start(20);
     let (_sender, receiver) = mpsc::channel::<()>();
     let cell = Cell::new(0);
     let closure = || -> Result<(), Any> { Ok(stale().try_execute(move || cell.set(1))?) };
@@ -132,7 +125,6 @@ fn a_rejected_job_becomes_any_error_also_with_captures_that_are_not_sync() {
 
 #[test]
 fn a_rejected_job_becomes_an_io_error_with_its_reason_and_is_dropped() {
-    let _dog = Watchdog::start(20);
     let (bounded, gate) = full(Pool::builder(), 1, WhenFull::Reject);
     let threadless = Pool::builder().threads(0..=1).spawner(|_| Err(io::Error::other("none left")));
     let threadless = threadless.build().unwrap();
@@ -166,7 +158,6 @@ fn a_rejected_job_becomes_an_io_error_with_its_reason_and_is_dropped() {
 /// A wait for room says so likewise.
 #[test]
 fn a_reason_comes_from_a_reservation() {
-    let _dog = Watchdog::start(20);
     let reserve = async { io::Result::Ok(stale().job().reserve().await?.execute(|| ())?) };
     let error = block_on(reserve).unwrap_err();
     assert_eq!(error.into_inner().unwrap().downcast_ref(), Some(&Reason::Closed));
@@ -174,7 +165,6 @@ fn a_reason_comes_from_a_reservation() {
 
 #[test]
 fn a_timeout_becomes_any_error() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     let soon = Duration::from_millis(1);
     let slow = pool.block_on(async { io::Result::Ok(timeout(soon, pending::<()>()).await?) });
@@ -197,7 +187,6 @@ fn a_rejected_job_shows_its_reason_and_not_itself() {
         assert!(error.source().is_none());
         format!("{rejected:?}: {rejected}")
     }
-    let _dog = Watchdog::start(20);
     let rejected = stale().try_execute(|| ()).unwrap_err();
     let shown = shows(&rejected);
     assert!(shown.matches("the pool is closed").count() == 2, "{shown}");
@@ -206,8 +195,6 @@ fn a_rejected_job_shows_its_reason_and_not_itself() {
 
 #[test]
 fn clones_of_an_error_share_the_payload_and_the_last_gives_it_back() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let pool = Pool::new(1);
     let error = |payload: fn()| pool.submit(payload).join().unwrap_err();
     let text = error(|| panic!("expected: text"));
@@ -223,7 +210,6 @@ fn clones_of_an_error_share_the_payload_and_the_last_gives_it_back() {
 
 #[test]
 fn a_job_for_the_own_queue_comes_back_on_a_thread_that_is_no_worker() {
-    let _dog = Watchdog::start(30);
     let pool = Pool::new(1);
     let rejected = pool.enter(|| brigade::try_execute_locally(|| ())).unwrap_err();
     assert_eq!(rejected.reason(), Reason::NotAWorker);
@@ -251,7 +237,6 @@ fn a_job_for_the_own_queue_comes_back_on_a_thread_that_is_no_worker() {
 /// Caught: an owner's fast path that accepts what a closed pool gives back, or that gives nothing back.
 #[test]
 fn a_job_that_is_rejected_is_returned_to_the_owner() {
-    let _dog = Watchdog::start(20);
     let (told, tells) = mpsc::channel();
     let tell = |number| {
         let told = told.clone();

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::policy::queue_kinds;
 use brigade::{Fairness, Handle, Pool, yield_now};
-use brigade_testkit::{Gate, Meeting, Watchdog, eventually};
+use brigade_testkit::{Gate, Meeting, eventually, test};
 
 fn here() -> Handle {
     Handle::current().unwrap()
@@ -128,7 +128,6 @@ fn turns_before_a_bystander(pool: &Pool, kind: Kind, from_inside: bool) -> u64 {
 
 #[test]
 fn a_job_runs_after_a_few_turns_of_jobs_and_futures_that_are_always_ready() {
-    let _dog = Watchdog::start(60);
     for threads in [1, 4] {
         for (name, pool) in queue_kinds(threads) {
             for kind in [Kind::Jobs(1), Kind::Jobs(2), Kind::Jobs(4), Kind::Future, Kind::Futures] {
@@ -146,7 +145,6 @@ fn a_job_runs_after_a_few_turns_of_jobs_and_futures_that_are_always_ready() {
 /// Row 68.
 #[test]
 fn a_hundred_futures_end_beside_one_that_wakes_itself_forever() {
-    let _dog = Watchdog::start(30);
     for (_, pool) in queue_kinds(1) {
         let hogs = Hogs::default();
         let hog = pool.spawn(hogs.clone().wake_itself());
@@ -183,7 +181,6 @@ fn turns_of_a_thousand_chains(pool: &Pool) -> u64 {
 /// turns. Without the rule it is more than a hundred times the number of jobs queued before.
 #[test]
 fn behind_a_thousand_chains_of_short_jobs_a_bystander_waits_for_few_of_these() {
-    let _dog = Watchdog::start(60);
     for (kind, pool) in queue_kinds(2) {
         let mut waits: Vec<_> = (0..9).map(|_| turns_of_a_thousand_chains(&pool)).collect();
         waits.sort_unstable();
@@ -221,7 +218,6 @@ impl Shares {
 /// Fault 33: in neither order does one of two chains occupy the worker alone.
 #[test]
 fn neither_of_two_chains_or_futures_on_one_worker_gets_twice_as_many_turns_as_the_other() {
-    let _dog = Watchdog::start(30);
     for (kind, pool) in queue_kinds(1) {
         for futures in [false, true] {
             let shares = Shares::default();
@@ -243,7 +239,6 @@ fn neither_of_two_chains_or_futures_on_one_worker_gets_twice_as_many_turns_as_th
 
 #[test]
 fn a_future_that_yields_runs_after_all_jobs_that_are_queued() {
-    let _dog = Watchdog::start(30);
     for (kind, pool) in queue_kinds(1) {
         let seen = Arc::<Mutex<Vec<u32>>>::default();
         let last = seen.clone();
@@ -262,9 +257,8 @@ fn a_future_that_yields_runs_after_all_jobs_that_are_queued() {
 }
 
 /// The worker of the children is in the job that waits for them, and the other one always has a job of its own.
-#[test]
+#[test(120)]
 fn jobs_queued_behind_a_long_job_are_run_by_a_worker_that_never_runs_out_of_jobs() {
-    let _dog = Watchdog::start(120);
     for (kind, pool) in queue_kinds(2) {
         let hogs = Hogs::default();
         pool.execute(hogs.clone().job(pool.handle()));
@@ -289,7 +283,6 @@ fn jobs_queued_behind_a_long_job_are_run_by_a_worker_that_never_runs_out_of_jobs
 
 #[test]
 fn looks_before_each_job_and_almost_never_lose_nothing() {
-    let _dog = Watchdog::start(30);
     let every = [1, 2, 61, u32::MAX].map(Fairness::Every);
     let intervals =
         [Duration::ZERO, Duration::from_micros(50), Duration::MAX].map(Fairness::Interval);
@@ -313,7 +306,6 @@ fn looks_before_each_job_and_almost_never_lose_nothing() {
 
 #[test]
 fn with_an_interval_of_time_a_bystander_waits_for_it_and_no_number_of_jobs_makes_it_shorter() {
-    let _dog = Watchdog::start(60);
     for (interval, runs_beside) in
         [(Duration::from_secs(3600), false), (Duration::from_millis(1), true)]
     {

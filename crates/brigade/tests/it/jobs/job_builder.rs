@@ -13,7 +13,7 @@ use brigade::{
     Handle, JoinError, Pool, Reason, Rejected, Reserved, Shutdown, TaskSet, WhenFull, block_on,
     current_job_name, yield_now,
 };
-use brigade_testkit::{BlockedThread, Drops, Gate, Latch, Watchdog, eventually, panics};
+use brigade_testkit::{BlockedThread, Drops, Gate, Latch, eventually, test};
 
 const SOON: Duration = Duration::from_millis(2);
 
@@ -31,8 +31,6 @@ fn named(name: &str) -> Option<String> {
 
 #[test]
 fn a_job_sees_its_name_and_the_next_on_its_thread_does_not() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     for_both_queueings(|builder| {
         let pool = builder.threads(1).build().unwrap();
         let name = pool.job().name("first").submit(current_job_name).unwrap();
@@ -53,7 +51,6 @@ fn a_job_sees_its_name_and_the_next_on_its_thread_does_not() {
 
 #[test]
 fn a_future_sees_its_name_in_every_poll() {
-    let _dog = Watchdog::start(20);
     let (pool, latch) = (Pool::new(2), Latch::default());
     let waits = latch.wait();
     let future = pool.job().name("future").spawn(async move {
@@ -72,7 +69,6 @@ fn a_future_sees_its_name_in_every_poll() {
 
 #[test]
 fn closures_that_have_a_time_and_batches_see_their_name() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     let (told, tells) = mpsc::channel();
     let tell = || {
@@ -105,7 +101,6 @@ fn closures_that_have_a_time_and_batches_see_their_name() {
 /// On one thread, each runs on the stack of the one that waits for it.
 #[test]
 fn a_job_that_runs_inside_another_has_not_that_ones_name() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let pool = builder.threads(1).spare_threads(0).build().unwrap();
         let outer = pool.job().name("outer").submit(|| {
@@ -135,7 +130,6 @@ fn a_job_that_runs_inside_another_has_not_that_ones_name() {
 
 #[test]
 fn a_job_that_is_joined_in_a_full_pool_has_not_the_submitters_name() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::builder().threads(1).capacity(1).when_full(WhenFull::RunInCaller);
     let pool = pool.build().unwrap();
     let outer = pool.job().name("outer").submit(|| {
@@ -150,7 +144,6 @@ fn a_job_that_is_joined_in_a_full_pool_has_not_the_submitters_name() {
 
 #[test]
 fn a_job_of_another_pool_that_runs_in_its_submitter_has_not_its_name() {
-    let _dog = Watchdog::start(20);
     let (pool, gate) = full(Pool::builder(), 1, WhenFull::RunInCaller);
     let (other, handle) = (Pool::new(1), pool.handle());
     let outer = other.job().name("outer").submit(move || {
@@ -165,7 +158,6 @@ fn a_job_of_another_pool_that_runs_in_its_submitter_has_not_its_name() {
 
 #[test]
 fn a_future_whose_deadline_comes_before_its_first_poll_is_cancelled() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let (pool, gate) = busy(builder, 2, WhenFull::Reject);
         let drops = Drops::default();
@@ -192,7 +184,6 @@ fn a_future_whose_deadline_comes_before_its_first_poll_is_cancelled() {
 
 #[test]
 fn a_future_that_was_polled_in_time_goes_on_after_its_deadline() {
-    let _dog = Watchdog::start(20);
     let (pool, latch, begun) = (Pool::new(1), Latch::default(), Gate::closed());
     let (waits, begins, deadline) = (latch.wait(), begun.clone(), far());
     let future = pool.job().deadline(deadline).spawn(async move {
@@ -221,7 +212,6 @@ fn a_future_that_was_polled_in_time_goes_on_after_its_deadline() {
 
 #[test]
 fn a_policy_of_the_job_comes_before_that_of_the_pool() {
-    let _dog = Watchdog::start(20);
     for policy in POLICIES {
         let (pool, gate) = full(Pool::builder(), 1, policy);
         let job = |when_full| pool.job().when_full(when_full);
@@ -258,7 +248,6 @@ fn a_policy_of_the_job_comes_before_that_of_the_pool() {
 
 #[test]
 fn the_handles_of_a_batch_are_in_its_order() {
-    let _dog = Watchdog::start(20);
     for capacity in [None, Some(3)] {
         for_both_queueings(|builder| {
             let builder = builder.threads(2);
@@ -278,7 +267,6 @@ fn the_handles_of_a_batch_are_in_its_order() {
 
 #[test]
 fn a_batch_from_a_worker_has_its_handles_too() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let pool = builder.threads(1).build().unwrap();
         let sum = pool.submit(|| {
@@ -291,7 +279,6 @@ fn a_batch_from_a_worker_has_its_handles_too() {
 
 #[test]
 fn a_batch_is_submitted_as_far_as_there_is_room() {
-    let _dog = Watchdog::start(20);
     let (pool, gate) = busy(Pool::builder(), 3, WhenFull::Reject);
     let rejected = pool.job().submit_batch((0..10).map(|number| move || number)).unwrap_err();
     assert_eq!(rejected.reason(), Reason::Full);
@@ -307,7 +294,6 @@ fn reserve(pool: &Pool) -> Reserved {
 
 #[test]
 fn room_is_taken_until_it_is_used_or_dropped() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let (pool, gate) = busy(builder, 3, WhenFull::Reject);
         let rooms = [(); 3].map(|()| reserve(&pool));
@@ -333,7 +319,6 @@ fn room_is_taken_until_it_is_used_or_dropped() {
 
 #[test]
 fn room_is_no_promise_of_a_closed_pool() {
-    let _dog = Watchdog::start(20);
     for capacity in [None, Some(3)] {
         for how in [Shutdown::Finish, Shutdown::Drain, Shutdown::Discard] {
             let builder = Pool::builder().threads(1);
@@ -364,7 +349,6 @@ fn room_is_no_promise_of_a_closed_pool() {
 
 #[test]
 fn a_closed_pool_reserves_no_room() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     pool.close();
     assert_eq!(block_on(pool.job().reserve()).unwrap_err(), Reason::Closed);
@@ -376,7 +360,6 @@ fn a_closed_pool_reserves_no_room() {
 
 #[test]
 fn a_closed_pool_that_is_bounded_and_not_full_reserves_no_room() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::builder().threads(1).capacity(3).build().unwrap();
     pool.close();
     assert_eq!(block_on(pool.job().reserve()).unwrap_err(), Reason::Closed);
@@ -384,7 +367,6 @@ fn a_closed_pool_that_is_bounded_and_not_full_reserves_no_room() {
 
 #[test]
 fn room_that_a_worker_finds_in_a_full_pool_is_beyond_the_capacity() {
-    let _dog = Watchdog::start(20);
     for policy in POLICIES {
         let pool = Pool::builder().threads(1).capacity(1).when_full(policy).build().unwrap();
         let parent = pool.submit(|| {
@@ -403,7 +385,6 @@ fn room_that_a_worker_finds_in_a_full_pool_is_beyond_the_capacity() {
 
 #[test]
 fn a_deadline_holds_for_reserved_room_too() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::builder().threads(1).capacity(2).build().unwrap();
     let late = pool.job().deadline(Instant::now());
     let room = || block_on(late.clone().reserve()).unwrap();
@@ -420,7 +401,6 @@ fn a_rejected_job_comes_back_from_every_verb() {
         back(rejected.into_inner());
         reason == Reason::Closed && drops.count() > before
     }
-    let _dog = Watchdog::start(20);
     let (drops, pool) = (Drops::default(), Pool::new(1));
     pool.close();
     let closure = || {
@@ -476,8 +456,6 @@ fn a_rejected_job_comes_back_from_every_verb() {
 
 #[test]
 fn a_job_with_a_time_has_no_deadline() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let pool = Pool::new(1);
     let with_deadline = || pool.job().deadline(far());
     let timed: [&dyn Fn(); 3] =
@@ -491,7 +469,6 @@ fn a_job_with_a_time_has_no_deadline() {
 
 #[test]
 fn room_on_a_worker_is_no_room_in_a_pool_that_is_discarded() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::builder().threads(1).capacity(1).build().unwrap();
     let rejected = pool.submit(|| {
         let here = Handle::current().unwrap();
@@ -507,7 +484,6 @@ fn room_on_a_worker_is_no_room_in_a_pool_that_is_discarded() {
 
 #[test]
 fn room_from_a_worker_that_is_used_elsewhere_does_not_wait() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::builder().threads(1).capacity(1).build().unwrap();
     let (gate, (found, finds)) = (Gate::closed(), mpsc::channel());
     let held = gate.clone();
@@ -526,7 +502,6 @@ fn room_from_a_worker_that_is_used_elsewhere_does_not_wait() {
 
 #[test]
 fn a_job_that_its_caller_runs_spawns_on_its_pool() {
-    let _dog = Watchdog::start(20);
     let (pool, gate) = full(Pool::builder(), 1, WhenFull::RunInCaller);
     let inside = pool.job().name("here").submit(Handle::current).unwrap();
     assert_eq!(inside.join().unwrap(), Some(pool.handle()));

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::policy::queue_kinds;
 use brigade::{JoinHandle, Pool};
-use brigade_testkit::{BlockedThread, Gate, Watchdog, eventually};
+use brigade_testkit::{BlockedThread, Gate, eventually, test};
 
 /// A job that returns `value` once the gate opens.
 fn gated(pool: &Pool, value: u32) -> (JoinHandle<u32>, Gate) {
@@ -21,7 +21,6 @@ fn gated(pool: &Pool, value: u32) -> (JoinHandle<u32>, Gate) {
 
 #[test]
 fn join_timeout_returns_nothing_before_its_time_and_the_value_later() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     for asked in [0, 1, 20, 100].map(Duration::from_millis) {
         let (mut job, gate) = gated(&pool, 42);
@@ -36,7 +35,6 @@ fn join_timeout_returns_nothing_before_its_time_and_the_value_later() {
 
 #[test]
 fn join_timeout_returns_as_soon_as_the_job_has() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     let (mut job, gate) = gated(&pool, 42);
     let joiner = BlockedThread::default();
@@ -52,7 +50,6 @@ fn join_timeout_returns_as_soon_as_the_job_has() {
 
 #[test]
 fn try_join_gives_the_value_once() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     let (mut job, gate) = gated(&pool, 42);
     assert!(job.try_join().is_none());
@@ -67,7 +64,6 @@ fn try_join_gives_the_value_once() {
 /// There is no third answer between "not finished" and "taken".
 #[test]
 fn a_job_that_is_finished_has_a_value_to_take() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(2);
     for n in 0..5000 {
         let mut job = pool.submit(move || Box::new(n));
@@ -80,7 +76,6 @@ fn a_job_that_is_finished_has_a_value_to_take() {
 
 #[test]
 fn a_dropped_handle_detaches_its_job() {
-    let _dog = Watchdog::start(20);
     let (pool, (ran, runs)) = (Pool::new(2), mpsc::channel());
     for n in 0..1000 {
         let ran = ran.clone();
@@ -92,7 +87,6 @@ fn a_dropped_handle_detaches_its_job() {
 
 #[test]
 fn a_result_that_is_not_taken_is_dropped_once() {
-    let _dog = Watchdog::start(20);
     let (pool, witness) = (Pool::new(2), Arc::new(()));
     for round in 0..1000 {
         let result = Arc::clone(&witness);
@@ -109,7 +103,6 @@ fn a_result_that_is_not_taken_is_dropped_once() {
 
 #[test]
 fn a_job_joined_on_the_only_worker_is_run_by_the_joiner() {
-    let _dog = Watchdog::start(20);
     for (kind, pool) in queue_kinds(1) {
         for _ in 0..200 {
             let parent = pool.submit(|| {
@@ -128,7 +121,6 @@ fn a_job_joined_on_the_only_worker_is_run_by_the_joiner() {
 /// Oldest, newest and middle: wherever the joined job is in the queue.
 #[test]
 fn children_may_be_joined_in_any_order_on_the_only_worker() {
-    let _dog = Watchdog::start(20);
     for (kind, pool) in queue_kinds(1) {
         for step in [1, 3, 7, 399] {
             let parent = pool.submit(move || {
@@ -149,7 +141,6 @@ fn children_may_be_joined_in_any_order_on_the_only_worker() {
 /// Each of N running jobs waits for one more: without help all workers would sleep.
 #[test]
 fn as_many_waiting_jobs_as_workers_finish() {
-    let _dog = Watchdog::start(20);
     for threads in [1, 2, 4] {
         for (kind, pool) in queue_kinds(threads) {
             for _ in 0..50 {
@@ -172,7 +163,6 @@ fn as_many_waiting_jobs_as_workers_finish() {
 
 #[test]
 fn a_worker_that_waits_for_a_running_job_is_woken_by_it() {
-    let _dog = Watchdog::start(20);
     for (kind, pool) in queue_kinds(2) {
         for _ in 0..50 {
             let (running, gate) = gated(&pool, 42);
@@ -193,7 +183,6 @@ fn a_worker_that_waits_for_a_running_job_is_woken_by_it() {
 /// While one worker waits inside `join`, its queue is still the other's to take from.
 #[test]
 fn jobs_queued_by_a_worker_that_waits_run_elsewhere() {
-    let _dog = Watchdog::start(20);
     for (kind, pool) in queue_kinds(2) {
         for _ in 0..100 {
             let ((opens, opened), (begun, begins)) = (mpsc::channel(), mpsc::channel());
@@ -222,7 +211,6 @@ fn fibonacci_by_nested_joins_is_right() {
         let left = brigade::submit(move || fibonacci(n - 1));
         fibonacci(n - 2) + left.join().unwrap()
     }
-    let _dog = Watchdog::start(30);
     for threads in [1, 2, 4] {
         for (kind, pool) in queue_kinds(threads) {
             assert_eq!(pool.submit(|| fibonacci(15)).join().unwrap(), 610, "{kind}");

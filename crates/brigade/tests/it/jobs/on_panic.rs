@@ -10,8 +10,8 @@ use std::time::Duration;
 use crate::support::busy::occupy;
 use crate::support::roll_call::thread_ids;
 use brigade::{JoinError, OnPanic, Pool};
-use brigade_testkit::panics::{self, text};
-use brigade_testkit::{Gate, Watchdog};
+use brigade_testkit::panics::text;
+use brigade_testkit::{Gate, test};
 
 /// A pool that sends the messages of its panics.
 fn telling_pool() -> (Pool, Receiver<String>) {
@@ -27,8 +27,6 @@ const LONG: Duration = Duration::from_secs(10);
 
 #[test]
 fn the_callback_gets_the_payload_of_a_job_without_a_handle() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let (pool, told) = telling_pool();
     for n in 0..100 {
         pool.execute(move || panic!("expected: {n}"));
@@ -38,8 +36,6 @@ fn the_callback_gets_the_payload_of_a_job_without_a_handle() {
 
 #[test]
 fn the_callback_gets_the_payload_of_a_submitted_job_whose_handle_is_gone() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let ((pool, told), gate) = (telling_pool(), Gate::closed());
     occupy(&pool, &gate);
     drop(pool.submit(|| panic!("expected: detached")));
@@ -49,8 +45,6 @@ fn the_callback_gets_the_payload_of_a_submitted_job_whose_handle_is_gone() {
 
 #[test]
 fn the_callback_is_not_called_for_a_panic_that_a_handle_takes() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let (pool, told) = telling_pool();
     for _ in 0..100 {
         let outcome = pool.submit(|| panic!("expected: taken")).join();
@@ -62,8 +56,6 @@ fn the_callback_is_not_called_for_a_panic_that_a_handle_takes() {
 
 #[test]
 fn a_callback_that_panics_is_contained() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let calls = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&calls);
     let call = move |_| {
@@ -83,8 +75,6 @@ fn a_callback_that_panics_is_contained() {
 /// It runs on a worker, and everything works there that works in a job.
 #[test]
 fn a_callback_may_submit_to_the_pool() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let (tell, told) = mpsc::channel();
     let call = move |_| {
         let tell = tell.clone();
@@ -99,10 +89,8 @@ fn a_callback_may_submit_to_the_pool() {
 }
 
 /// The only test of this binary that replaces the hook, after [`quiet`] installed its own.
-#[test]
+#[test(alone)]
 fn the_default_policy_reports_through_the_panic_hook_once_per_panic() {
-    let _dog = Watchdog::start_alone(20);
-    panics::silence_expected();
     let reports = Arc::new(AtomicUsize::new(0));
     let (counted, before) = (Arc::clone(&reports), panic::take_hook());
     panic::set_hook(Box::new(move |info: &PanicHookInfo<'_>| {

@@ -3,7 +3,7 @@
 use std::sync::mpsc;
 
 use brigade::{Builder, Order, Pool, Queueing};
-use brigade_testkit::{Gate, Watchdog};
+use brigade_testkit::{Gate, test};
 
 fn one_worker(set: fn(Builder) -> Builder) -> Pool {
     set(Pool::builder().threads(1)).build().unwrap()
@@ -23,7 +23,6 @@ fn order_of_children(pool: &Pool) -> Vec<u32> {
 
 #[test]
 fn a_fifo_worker_runs_its_oldest_job_first_and_a_lifo_worker_its_newest() {
-    let _dog = Watchdog::start(10);
     let fifo = one_worker(|builder| builder.order(Order::Fifo));
     assert!(order_of_children(&fifo).into_iter().eq(0..10));
     let lifo = one_worker(|builder| builder.order(Order::Lifo));
@@ -32,7 +31,6 @@ fn a_fifo_worker_runs_its_oldest_job_first_and_a_lifo_worker_its_newest() {
 
 #[test]
 fn a_shared_queue_runs_the_jobs_of_all_submitters_in_the_order_of_acceptance() {
-    let _dog = Watchdog::start(10);
     let pool = one_worker(|builder| builder.queueing(Queueing::Shared));
     let ((ran, order), gate) = (mpsc::channel(), Gate::closed());
     let opened = gate.clone();

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::support::busy::occupy;
 use crate::support::roll_call::{on_every_worker, thread_ids};
 use brigade::{JoinError, Pool, Shutdown};
-use brigade_testkit::panics::{self, text};
-use brigade_testkit::{Gate, Watchdog, eventually};
+use brigade_testkit::panics::text;
+use brigade_testkit::{Gate, eventually, test};
 
 thread_local! {
     /// What a job left on its worker.
@@ -60,8 +60,6 @@ fn assert_is_payload_of(n: usize, payload: Box<dyn Any + Send>) {
 
 #[test]
 fn ten_thousand_panics_reach_their_handles_and_cost_no_thread() {
-    let _dog = Watchdog::start(30);
-    panics::silence_expected();
     let pool = Pool::new(4);
     let before = thread_ids(&pool);
     on_every_worker(&pool, || LEFT.set(7));
@@ -83,8 +81,6 @@ fn ten_thousand_panics_reach_their_handles_and_cost_no_thread() {
 
 #[test]
 fn panics_of_detached_jobs_are_counted_and_end_no_thread() {
-    let _dog = Watchdog::start(30);
-    panics::silence_expected();
     let pool = Pool::new(2);
     let before = thread_ids(&pool);
     for n in 0..2000 {
@@ -99,8 +95,6 @@ fn panics_of_detached_jobs_are_counted_and_end_no_thread() {
 
 #[test]
 fn a_result_whose_drop_panics_is_dropped_once_when_its_handle_went_first() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     for threads in [1, 2, 8] {
         let (pool, gate, drops) =
             (Pool::new(threads), Gate::closed(), Arc::<AtomicUsize>::default());
@@ -121,8 +115,6 @@ fn a_result_whose_drop_panics_is_dropped_once_when_its_handle_went_first() {
 
 #[test]
 fn a_result_whose_drop_panics_is_dropped_once_when_its_handle_goes_last() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     for threads in [1, 2, 8] {
         let (pool, drops) = (Pool::new(threads), Arc::<AtomicUsize>::default());
         for round in 1..=50 {
@@ -140,8 +132,6 @@ fn a_result_whose_drop_panics_is_dropped_once_when_its_handle_goes_last() {
 
 #[test]
 fn a_capture_whose_drop_panics_is_the_panic_of_its_job() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let (pool, drops) = (Pool::new(2), Arc::<AtomicUsize>::default());
     let before = thread_ids(&pool);
     for round in 1..=100 {
@@ -162,8 +152,6 @@ fn a_capture_whose_drop_panics_is_the_panic_of_its_job() {
 
 #[test]
 fn a_panic_in_a_job_that_its_joiner_runs_inline_does_not_unwind_the_joiner() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let pool = Pool::new(1);
     for n in 0..400 {
         let parent = pool.submit(move || {
@@ -182,8 +170,6 @@ fn a_panic_in_a_job_that_its_joiner_runs_inline_does_not_unwind_the_joiner() {
 
 #[test]
 fn a_job_may_resume_the_panic_of_another() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let pool = Pool::new(2);
     let parent = pool.submit(|| match brigade::submit(|| go_wrong(2)).join() {
         Err(JoinError::Panicked(panic)) => panic.resume(),

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::support::roll_call::on_every_worker;
 use brigade::Pool;
-use brigade_testkit::{Watchdog, spin_for};
+use brigade_testkit::{spin_for, test};
 
 #[track_caller]
 fn assert_nothing_is_stranded(pool: &Pool) {
@@ -23,7 +23,6 @@ fn assert_nothing_is_stranded(pool: &Pool) {
 
 #[test]
 fn jobs_that_park_and_unpark_their_thread_strand_nothing() {
-    let _dog = Watchdog::start(30);
     let pool = Pool::new(2);
     for round in 0..200_u64 {
         pool.execute(move || {
@@ -42,7 +41,6 @@ fn jobs_that_park_and_unpark_their_thread_strand_nothing() {
 /// `Once` and the output lock park their waiters with the same tokens.
 #[test]
 fn jobs_that_wait_inside_std_strand_nothing() {
-    let _dog = Watchdog::start(30);
     let pool = Pool::new(4);
     for _ in 0..100 {
         let cell = Arc::new(OnceLock::new());
@@ -66,7 +64,6 @@ fn jobs_that_wait_inside_std_strand_nothing() {
 
 #[test]
 fn a_foreign_thread_that_unparks_the_workers_all_the_time_strands_nothing() {
-    let _dog = Watchdog::start(30);
     let (pool, stop) = (Pool::new(2), AtomicBool::new(false));
     let workers: Vec<Thread> = on_every_worker(&pool, thread::current);
     thread::scope(|scope| {

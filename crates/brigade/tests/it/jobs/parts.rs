@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use brigade::{Handle, Pool, Priority, cancelled, current_job_name, current_priority};
-use brigade_testkit::{Gate, Watchdog};
+use brigade_testkit::{Gate, test};
 
 /// What code learns of its job.
 type Known = (bool, Option<String>, Priority);
@@ -107,7 +107,6 @@ fn parts(other: Handle) -> Vec<(&'static str, Known)> {
 
 #[test]
 fn a_part_that_another_thread_runs_knows_the_job_that_waits_for_it() {
-    let _dog = Watchdog::start(60);
     for class in [Priority::Normal, Priority::High] {
         let pool = Pool::builder().threads(2).spare_threads(0).build().unwrap();
         let other = Pool::new(1);
@@ -139,7 +138,6 @@ fn a_part_that_another_thread_runs_knows_the_job_that_waits_for_it() {
 
 #[test]
 fn a_job_that_runs_inside_anothers_wait_knows_nothing_of_that() {
-    let _dog = Watchdog::start(60);
     let pool = Pool::builder().threads(2).waits_run_anything().build().unwrap();
     let (handle, begun) = (pool.handle(), Gate::closed());
     let begins = begun.clone();

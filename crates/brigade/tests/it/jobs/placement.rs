@@ -8,7 +8,7 @@ use std::{fs, hint, thread};
 use crate::support::crowd::await_idle_workers;
 use crate::support::roll_call::on_every_worker;
 use brigade::{Placement, Pool};
-use brigade_testkit::Watchdog;
+use brigade_testkit::test;
 
 /// The CPUs that the calling thread may run on, according to the kernel.
 fn allowed() -> String {
@@ -19,7 +19,6 @@ fn allowed() -> String {
 
 #[test]
 fn spread_leaves_the_affinity_of_every_worker_as_it_was() {
-    let _dog = Watchdog::start(20);
     let mine = allowed();
     for placement in [Placement::Spread, Placement::Kernel] {
         let pool = Pool::builder().threads(4).prestart().placement(placement).build().unwrap();
@@ -37,7 +36,6 @@ fn spread_leaves_the_affinity_of_every_worker_as_it_was() {
 /// The first job after a wake is the one a hint for that wake could still be in force for.
 #[test]
 fn a_job_that_was_woken_for_may_run_anywhere() {
-    let _dog = Watchdog::start(20);
     let mine = allowed();
     let builder = Pool::builder().threads(2).prestart().placement(Placement::Spread);
     let pool = builder.build().unwrap();
@@ -53,7 +51,6 @@ fn a_job_that_was_woken_for_may_run_anywhere() {
 /// A worker that goes on moves a peer that it has woken.
 #[test]
 fn the_jobs_of_a_job_that_goes_on_may_run_anywhere() {
-    let _dog = Watchdog::start(20);
     let mine = allowed();
     let pool = Pool::builder().threads(2).placement(Placement::Spread).build().unwrap();
     for round in 0..100 {
@@ -77,7 +74,6 @@ fn the_jobs_of_a_job_that_goes_on_may_run_anywhere() {
 /// through that either.
 #[test]
 fn threads_started_by_jobs_may_run_anywhere() {
-    let _dog = Watchdog::start(20);
     let mine = allowed();
     let pool = Pool::builder().threads(4).placement(Placement::Spread).build().unwrap();
     for _ in 0..20 {
@@ -90,7 +86,6 @@ fn threads_started_by_jobs_may_run_anywhere() {
 /// it may find a job, which counts for little in 50 pools.
 #[test]
 fn a_worker_that_has_run_a_job_is_woken_before_one_that_has_run_none() {
-    let _dog = Watchdog::start(20);
     let stays_on_one_worker = || {
         let pool = Pool::new(2);
         await_idle_workers(&pool, 1);

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::support::crowd::await_idle_workers;
 use brigade::{Idle, Pool};
-use brigade_testkit::{Watchdog, eventually};
+use brigade_testkit::{eventually, test};
 
 /// Nanoseconds of CPU that each thread with this prefix of a name has used, by its number.
 fn cpu_times(prefix: &str) -> BTreeMap<OsString, u64> {
@@ -28,7 +28,6 @@ fn cpu_times(prefix: &str) -> BTreeMap<OsString, u64> {
 
 #[test]
 fn of_four_idle_workers_that_may_spin_one_does() {
-    let _dog = Watchdog::start(20);
     let idle = Idle::SpinThenPark(Duration::from_secs(60));
     let pool = Pool::builder().threads(4).idle(idle).prestart();
     let pool = pool.name(|index| format!("spinner-{index}")).build().unwrap();

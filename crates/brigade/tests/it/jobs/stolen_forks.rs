@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::thread;
 
 use brigade::Pool;
-use brigade_testkit::{Gate, Watchdog};
+use brigade_testkit::{Gate, test};
 
 /// A pool of two threads that starts no other.
 fn pair() -> Pool {
@@ -15,7 +15,6 @@ fn pair() -> Pool {
 /// A thief of several jobs of a scope leaves a fork behind them where it is: it would lie behind a job that waits for its owner.
 #[test]
 fn a_fork_is_not_carried_away_without_being_run() {
-    let _watchdog = Watchdog::start(60);
     let (busy, idle) = (Gate::closed(), Gate::closed());
     let (waits, is_joined) = (AtomicBool::new(false), AtomicBool::new(false));
     let fork = |a: &(dyn Fn() + Sync)| _ = brigade::join(a, || ());
@@ -50,7 +49,6 @@ fn a_fork_is_not_carried_away_without_being_run() {
 /// Its job lies on the deque of the very thread that waits for it.
 #[test]
 fn a_cancelled_job_of_a_scope_is_joined_where_it_is_queued() {
-    let _watchdog = Watchdog::start(60);
     let pool = Pool::builder().threads(1).spare_threads(0).build().unwrap();
     let error = pool.scope(|s| {
         s.cancel();

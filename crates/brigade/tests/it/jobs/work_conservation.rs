@@ -9,7 +9,7 @@ use crate::support::crowd::await_idle_workers;
 use crate::support::in_time::{delays, waited};
 use crate::support::policy::queue_kinds;
 use brigade::{Handle, Pool, Queueing};
-use brigade_testkit::{Seed, Watchdog, eventually, spin_for, stays};
+use brigade_testkit::{Seed, eventually, spin_for, stays, test};
 
 /// How long a wait may take that ends by a wake; a job that is left alone waits forever, or until a worker spins no longer.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -75,9 +75,8 @@ fn pools() -> Vec<(String, Pool)> {
 /// S14: `executors` ran four children of one job on two of four workers.
 ///
 /// All at once: a thread that is about to look for work counts for one job only, where a pool grows.
-#[test]
+#[test(120)]
 fn as_many_jobs_as_workers_run_at_once_however_they_are_submitted() {
-    let _dog = Watchdog::start(120);
     for (kind, pool) in pools() {
         let (core, threads) = pool.size().into_inner();
         for (way, submit) in WAYS {
@@ -94,9 +93,8 @@ fn as_many_jobs_as_workers_run_at_once_however_they_are_submitted() {
 }
 
 /// The other worker is parked, and the parent blocks in a way brigade cannot see.
-#[test]
+#[test(alone)]
 fn a_child_runs_although_its_parent_blocks_on_a_channel_for_it() {
-    let _dog = Watchdog::start_alone(30);
     for (kind, pool) in queue_kinds(2) {
         // Both threads there are started by two jobs that meet.
         let (job, meets) = meeting(2);
@@ -119,9 +117,8 @@ fn a_child_runs_although_its_parent_blocks_on_a_channel_for_it() {
 }
 
 /// A lone child is not announced; the monitor must find it.
-#[test]
+#[test(alone)]
 fn a_lone_child_of_a_parent_that_makes_no_further_call_is_found_by_the_monitor() {
-    let _dog = Watchdog::start_alone(60);
     let mut seed = Seed::printed();
     for (kind, pool) in queue_kinds(2) {
         // Both threads there are started by two jobs that meet.
@@ -141,9 +138,8 @@ fn a_lone_child_of_a_parent_that_makes_no_further_call_is_found_by_the_monitor()
 }
 
 /// A worker monitors from the start, however long idle workers are told to spin before they park.
-#[test]
+#[test(alone)]
 fn a_lone_child_is_found_while_the_monitor_spins() {
-    let _dog = Watchdog::start_alone(60);
     let idle = brigade::Idle::SpinThenPark(LIMIT * 2);
     let pool = Pool::builder().threads(2).idle(idle).build().unwrap();
     let waits = delays(50, || {
@@ -164,9 +160,8 @@ fn spin_until_child_ran() -> Duration {
 }
 
 /// A second parent on the other worker must not end the monitoring of the first.
-#[test]
+#[test(alone)]
 fn lone_children_of_all_but_one_worker_are_found_by_the_one_that_is_left() {
-    let _dog = Watchdog::start_alone(60);
     for (kind, pool) in queue_kinds(4) {
         // Three spinning parents share the CPUs with the worker that is to help them.
         let waits = delays(30, || {
@@ -179,9 +174,8 @@ fn lone_children_of_all_but_one_worker_are_found_by_the_one_that_is_left() {
 }
 
 /// A job that blocked before the peers parked is still monitored: its child comes late.
-#[test]
+#[test(alone)]
 fn a_child_spawned_long_after_the_peers_parked_is_found() {
-    let _dog = Watchdog::start_alone(60);
     for (kind, pool) in queue_kinds(2) {
         // Both threads there are started by two jobs that meet.
         let (job, meets) = meeting(2);
@@ -203,7 +197,6 @@ fn a_child_spawned_long_after_the_peers_parked_is_found() {
 
 #[test]
 fn two_workers_wait_for_each_others_children_without_calls_into_the_pool() {
-    let _dog = Watchdog::start(30);
     let pool = Pool::new(2);
     for _ in 0..200 {
         let parent = pool.submit(|| {

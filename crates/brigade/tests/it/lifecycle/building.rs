@@ -10,7 +10,7 @@ use brigade::{Builder, Pool, Threads};
 #[cfg(target_os = "linux")]
 use crate::support::crowd::threads_named;
 use crate::support::roll_call::on_every_worker;
-use brigade_testkit::{Watchdog, eventually, panics};
+use brigade_testkit::{eventually, test};
 
 #[track_caller]
 fn assert_refused(builder: Builder) {
@@ -21,8 +21,6 @@ fn assert_refused(builder: Builder) {
 
 #[test]
 fn no_threads_and_too_many_are_refused() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     for threads in [0, Threads::MAX + 1, usize::MAX] {
         assert_refused(Pool::builder().threads(threads));
     }
@@ -46,7 +44,6 @@ fn new_with_too_many_threads_panics_and_names_the_limit() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_thread_name_with_a_nul_is_refused_and_leaves_no_thread() {
-    let _dog = Watchdog::start(20);
     for bad in 0..4 {
         let name = move |index| format!("nul-name-{index}{}", if index == bad { "\0" } else { "" });
         assert_refused(Pool::builder().threads(4).name(name));
@@ -59,8 +56,6 @@ fn a_thread_name_with_a_nul_is_refused_and_leaves_no_thread() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_name_function_that_panics_leaves_no_thread() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let name = |index| {
         assert!(index != 2, "expected: the name function panics");
         format!("bad-name-{index}")
@@ -73,7 +68,6 @@ fn a_name_function_that_panics_leaves_no_thread() {
 
 #[test]
 fn workers_have_the_names_asked_for() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::builder().threads(4).name(|index| format!("worker number {index}"));
     let pool = pool.build().unwrap();
     let mut names = on_every_worker(&pool, || thread::current().name().map(str::to_owned).unwrap());
@@ -84,7 +78,6 @@ fn workers_have_the_names_asked_for() {
 
 #[test]
 fn odd_names_are_taken_or_refused() {
-    let _dog = Watchdog::start(20);
     for name in [String::new(), "🚒🪣".repeat(9), "x".repeat(1 << 20), "a/b%s\n".to_owned()] {
         let asked = name.clone();
         match Pool::builder().threads(1).name(move |_| asked.clone()).build() {
@@ -103,14 +96,12 @@ fn deep(levels: usize) -> usize {
 
 #[test]
 fn a_job_may_use_four_of_the_sixteen_mebibytes_asked_for() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::builder().threads(2).stack_size(16 << 20).build().unwrap();
     assert_eq!(on_every_worker(&pool, || deep(64)), [64; 2]);
 }
 
 #[test]
 fn absurd_stack_sizes_are_refused_or_made_to_fit() {
-    let _dog = Watchdog::start(20);
     for bytes in [0, 1, 4095, usize::MAX, usize::MAX / 2 + 1, isize::MAX as usize] {
         if let Ok(pool) = Pool::builder().threads(1).stack_size(bytes).build() {
             assert_eq!(pool.submit(|| 42).join().unwrap(), 42, "{bytes}");
@@ -120,7 +111,6 @@ fn absurd_stack_sizes_are_refused_or_made_to_fit() {
 
 #[test]
 fn the_default_pool_size_is_the_parallelism_of_the_machine() {
-    let _dog = Watchdog::start(20);
     let offered = thread::available_parallelism().map_or(1, usize::from);
     assert_eq!(Pool::builder().build().unwrap().size(), offered..=offered);
     for threads in [1, 2, 3, 64] {

@@ -9,14 +9,13 @@ use std::time::Duration;
 use crate::support::busy::occupy;
 use crate::support::policy::queue_kinds;
 use brigade::{Pool, Reason, Shutdown};
-use brigade_testkit::panics::{self, text};
-use brigade_testkit::{Gate, Watchdog, eventually};
+use brigade_testkit::panics::text;
+use brigade_testkit::{Gate, eventually, test};
 
 const LONG: Duration = Duration::from_secs(10);
 
 #[test]
 fn a_closed_pool_returns_jobs_from_outside_and_runs_accepted_ones() {
-    let _dog = Watchdog::start(20);
     for (kind, pool) in queue_kinds(2) {
         let (gate, handle) = (Gate::closed(), pool.handle());
         occupy(&pool, &gate);
@@ -36,8 +35,6 @@ fn a_closed_pool_returns_jobs_from_outside_and_runs_accepted_ones() {
 
 #[test]
 fn the_owner_of_a_closed_pool_panics_with_the_reason() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let pool = Pool::builder().threads(0..=1).build().unwrap();
     pool.close();
     let calls: [&dyn Fn(); 3] =
@@ -51,7 +48,6 @@ fn the_owner_of_a_closed_pool_panics_with_the_reason() {
 
 #[test]
 fn jobs_of_a_closed_pool_may_submit_to_it() {
-    let _dog = Watchdog::start(20);
     for (kind, pool) in queue_kinds(2) {
         let (pool, gate) = (Arc::new(pool), Gate::closed());
         let (owner, inner) = (Arc::downgrade(&pool), gate.clone());
@@ -72,7 +68,6 @@ fn jobs_of_a_closed_pool_may_submit_to_it() {
 
 #[test]
 fn a_pool_may_be_closed_from_several_threads_while_others_submit() {
-    let _dog = Watchdog::start(30);
     for _ in 0..100 {
         let (pool, ran) = (Arc::new(Pool::new(2)), Arc::new(AtomicUsize::new(0)));
         let (together, handle) = (Barrier::new(6), pool.handle());
@@ -108,7 +103,6 @@ fn a_pool_may_be_closed_from_several_threads_while_others_submit() {
 
 #[test]
 fn the_threads_of_a_closed_pool_end_when_its_work_is_done() {
-    let _dog = Watchdog::start(20);
     let (pool, gate) = (Pool::new(4), Gate::closed());
     occupy(&pool, &gate);
     pool.close();

@@ -8,13 +8,12 @@ use std::time::Duration;
 use crate::support::busy::{let_go, occupy};
 use crate::support::policy::queue_kinds;
 use brigade::{Pool, Reason};
-use brigade_testkit::{Gate, Watchdog, eventually};
+use brigade_testkit::{Gate, eventually, test};
 
 const LONG: Duration = Duration::from_secs(10);
 
 #[test]
 fn detach_does_not_wait_and_everything_accepted_still_runs() {
-    let _dog = Watchdog::start(20);
     for (kind, pool) in queue_kinds(2) {
         let (gate, handle) = (Gate::closed(), pool.handle());
         occupy(&pool, &gate);
@@ -32,7 +31,6 @@ fn detach_does_not_wait_and_everything_accepted_still_runs() {
 
 #[test]
 fn the_threads_of_a_detached_pool_end_by_themselves() {
-    let _dog = Watchdog::start(20);
     let (stopped, stops) = mpsc::channel();
     let hook = move |_| stopped.send(()).unwrap();
     let pool = Pool::builder().threads(3).prestart().on_stop(hook).build().unwrap();
@@ -56,7 +54,6 @@ fn detach_does_not_wait_for_thread_local_destructors() {
     }
     thread_local!(static LAST: RefCell<Option<Waits>> = const { RefCell::new(None) });
 
-    let _dog = Watchdog::start(20);
     let (pool, gate, (gone, goes)) = (Pool::new(1), Gate::closed(), mpsc::channel());
     let waits = Waits(gate.clone(), gone);
     pool.submit(move || LAST.set(Some(waits))).join().unwrap();

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use crate::support::busy::{occupy, open_once_closed};
 use brigade::{JoinError, Pool, Shutdown};
-use brigade_testkit::panics::{self, text};
-use brigade_testkit::{Gate, Watchdog, eventually};
+use brigade_testkit::panics::text;
+use brigade_testkit::{Gate, eventually, test};
 
 /// Where a worker finds the pool that it must drop.
 type Slot = Arc<Mutex<Option<Pool>>>;
@@ -22,7 +22,6 @@ const LONG: Duration = Duration::from_secs(10);
 
 #[test]
 fn shutdown_on_an_own_worker_returns() {
-    let _dog = Watchdog::start(20);
     for how in [Shutdown::Drain, Shutdown::Discard] {
         for threads in [1, 2] {
             let slot = Slot::default();
@@ -40,8 +39,6 @@ fn shutdown_on_an_own_worker_returns() {
 
 #[test]
 fn a_pool_dropped_while_unwinding_runs_its_jobs_and_panics_no_second_time() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     for _ in 0..50 {
         let ran = Arc::new(AtomicUsize::new(0));
         let unwound = panic::catch_unwind(AssertUnwindSafe(|| {
@@ -62,8 +59,6 @@ fn a_pool_dropped_while_unwinding_runs_its_jobs_and_panics_no_second_time() {
 
 #[test]
 fn a_job_that_unwinds_through_a_pool_of_its_own_ends_with_its_own_panic() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let outer = Pool::new(1);
     let job = outer.submit(|| {
         let inner = Pool::new(1);
@@ -78,8 +73,6 @@ fn a_job_that_unwinds_through_a_pool_of_its_own_ends_with_its_own_panic() {
 
 #[test]
 fn handles_give_their_outcomes_after_the_pool_is_gone() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let (pool, gate) = (Pool::new(1), Gate::closed());
     let returned = pool.submit(|| 42);
     let panicked = pool.submit(|| panic!("expected: later"));
@@ -98,7 +91,6 @@ fn handles_give_their_outcomes_after_the_pool_is_gone() {
 
 #[test]
 fn a_forgotten_pool_goes_on_working() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(2);
     let handle = pool.handle();
     std::mem::forget(pool);

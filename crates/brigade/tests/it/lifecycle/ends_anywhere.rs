@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::support::busy::let_go;
 use brigade::{Builder, Handle, JoinError, Pool, Shutdown, yield_now};
-use brigade_testkit::{Watchdog, eventually, panics};
+use brigade_testkit::{eventually, test};
 
 const LONG: Duration = Duration::from_secs(20);
 
@@ -131,10 +131,8 @@ const PLACES: [(&str, Place); 10] = [
     }),
 ];
 
-#[test]
+#[test(120)]
 fn each_end_returns_in_each_place_and_each_accepted_job_has_its_outcome() {
-    let _dog = Watchdog::start(120);
-    panics::silence_expected();
     for (place, prepare) in PLACES {
         for (how, end) in ENDS {
             for threads in [1, 2, 4] {
@@ -167,7 +165,6 @@ fn each_end_returns_in_each_place_and_each_accepted_job_has_its_outcome() {
 
 #[test]
 fn a_job_that_ends_its_own_pool_may_submit_to_it() {
-    let _dog = Watchdog::start(60);
     for (how, end) in ENDS.into_iter().filter(|(how, _)| *how != "discard") {
         for threads in [1, 2, 4] {
             let (give, take) = mpsc::channel();

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use brigade::time::{Sleep, sleep};
 use brigade::{Handle, Pool, Reason, TaskSet, block_on};
-use brigade_testkit::{Watchdog, panics};
+use brigade_testkit::{panics, test};
 
 const SOON: Duration = Duration::from_millis(1);
 
@@ -50,7 +50,6 @@ fn assert_is_inside(pool: Handle) {
 
 #[test]
 fn submissions_of_an_entered_thread_belong_to_the_pool() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(2);
     assert_eq!(current(), None);
     let answer = pool.enter(|| {
@@ -65,7 +64,6 @@ fn submissions_of_an_entered_thread_belong_to_the_pool() {
 /// It has a thread only for the timer.
 #[test]
 fn timers_inside_belong_to_the_pool() {
-    let _dog = Watchdog::start(20);
     let poll = |mut far: Sleep| {
         assert!(Pin::new(&mut far).poll(&mut Context::from_waker(Waker::noop())).is_pending());
         far
@@ -93,7 +91,6 @@ fn timers_inside_belong_to_the_pool() {
 #[test]
 fn io_inside_belongs_to_the_pool() {
     use brigade::io::pipe;
-    let _dog = Watchdog::start(20);
     let (pool, other) = (Pool::new(1), Pool::new(1));
     let inside =
         |gone: &Handle| gone.enter(pipe).is_err() && gone.block_on(async { pipe().is_err() });
@@ -107,8 +104,6 @@ fn io_inside_belongs_to_the_pool() {
 
 #[test]
 fn the_innermost_pool_counts_and_the_one_before_is_restored() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let (outer, inner) = (Pool::new(1), Pool::new(1));
     outer.enter(|| {
         inner.enter(|| assert_is_inside(inner.handle()));
@@ -130,7 +125,6 @@ fn the_innermost_pool_counts_and_the_one_before_is_restored() {
 
 #[test]
 fn a_worker_that_enters_another_pool_is_there_until_it_leaves() {
-    let _dog = Watchdog::start(20);
     let (pool, other) = (Pool::new(2), Pool::new(2));
     let (own, there) = (pool.handle(), other.handle());
     let job = pool.submit(move || {
@@ -153,7 +147,6 @@ fn a_worker_that_enters_another_pool_is_there_until_it_leaves() {
 /// A closure runs on the stack of the job that has entered another, as that is on the only thread.
 #[test]
 fn a_job_that_runs_inside_is_in_its_own_pool() {
-    let _dog = Watchdog::start(20);
     let (pool, other) = (Pool::new(1), Pool::new(1));
     let (own, there) = (pool.handle(), other.handle());
     let outer = pool.submit(move || {
@@ -182,7 +175,6 @@ fn a_job_that_runs_inside_is_in_its_own_pool() {
 #[cfg(all(feature = "io", unix))]
 #[test]
 fn io_of_a_job_that_runs_inside_is_its_own_pools() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::builder().threads(1).spare_threads(0).build().unwrap();
     let (own, gone) = (pool.handle(), Pool::new(1).handle());
     let outer = pool.submit(move || {
@@ -196,7 +188,6 @@ fn io_of_a_job_that_runs_inside_is_its_own_pools() {
 
 #[test]
 fn a_thread_that_is_started_inside_is_not_inside() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     let outside = pool.enter(|| thread::spawn(current).join().unwrap());
     assert_eq!(outside, None);
@@ -207,8 +198,6 @@ fn a_thread_that_is_started_inside_is_not_inside() {
 
 #[test]
 fn inside_a_closed_pool_everything_is_rejected() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let closed = Pool::new(1);
     closed.close();
     let gone = Pool::new(1).handle();

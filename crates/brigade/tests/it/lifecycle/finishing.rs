@@ -12,7 +12,7 @@ use brigade::{
     Handle, JoinError, Missed, Pool, Queueing, Reason, Report, Shutdown, TaskSet, Timer,
     spawn_local, yield_now,
 };
-use brigade_testkit::{Drops, Gate, Latch, Seed, Watchdog, eventually, spin_for};
+use brigade_testkit::{Drops, Gate, Latch, Seed, eventually, spin_for, test};
 
 const SOON: Duration = Duration::from_millis(2);
 const FAR: Duration = Duration::from_secs(3600);
@@ -42,7 +42,6 @@ fn finishing(pool: &Arc<Pool>) -> thread::JoinHandle<Report> {
 
 #[test]
 fn futures_that_sleep_run_to_their_end_with_their_children() {
-    let _dog = Watchdog::start(20);
     for (kind, pool) in pools() {
         let handle = pool.handle();
         let jobs: Vec<_> = (0..10)
@@ -67,7 +66,6 @@ fn futures_that_sleep_run_to_their_end_with_their_children() {
 
 #[test]
 fn local_futures_run_to_their_end() {
-    let _dog = Watchdog::start(20);
     for (kind, pool) in pools() {
         let job = pool.submit(|| {
             spawn_local(async {
@@ -89,7 +87,6 @@ fn local_futures_run_to_their_end() {
 
 #[test]
 fn closures_that_run_once_run_at_their_time() {
-    let _dog = Watchdog::start(20);
     for (kind, pool) in pools() {
         let (ran, runs) = mpsc::channel();
         let begun = Instant::now();
@@ -110,7 +107,6 @@ fn closures_that_run_once_run_at_their_time() {
 
 #[test]
 fn closures_that_repeat_end_and_do_not_keep_the_pool() {
-    let _dog = Watchdog::start(20);
     for (kind, pool) in pools() {
         let drops = Drops::default();
         let timers = [SOON / 20, FAR].map(|period| {
@@ -131,7 +127,6 @@ fn closures_that_repeat_end_and_do_not_keep_the_pool() {
 /// A tick runs as the pool begins to finish: it is the last.
 #[test]
 fn a_tick_that_runs_then_is_the_last() {
-    let _dog = Watchdog::start(20);
     for (kind, pool) in pools() {
         let (pool, gate, begun) = (Arc::new(pool), Gate::closed(), Gate::closed());
         let (held, tells) = (gate.clone(), begun.clone());
@@ -153,7 +148,6 @@ fn a_tick_that_runs_then_is_the_last() {
 
 #[test]
 fn nothing_is_accepted_from_outside_and_jobs_and_futures_from_inside() {
-    let _dog = Watchdog::start(20);
     for (kind, pool) in pools() {
         let (pool, latch) = (Arc::new(pool), Latch::default());
         let (waits, handle) = (latch.wait(), pool.handle());
@@ -182,7 +176,6 @@ fn nothing_is_accepted_from_outside_and_jobs_and_futures_from_inside() {
 /// Nothing but the wake from outside brings a thread back.
 #[test]
 fn a_future_is_woken_although_all_threads_have_gone() {
-    let _dog = Watchdog::start(20);
     let builder = Pool::builder().threads(0..=2).keep_alive(Duration::ZERO);
     let (pool, latch) = (Arc::new(builder.build().unwrap()), Latch::default());
     let jobs = [(); 3].map(|()| pool.spawn(latch.wait()));
@@ -197,7 +190,6 @@ fn a_future_is_woken_although_all_threads_have_gone() {
 
 #[test]
 fn a_timeout_is_kept_and_a_drain_then_cancels_pending_futures() {
-    let _dog = Watchdog::start(20);
     for (kind, pool) in pools() {
         let drops = Drops::default();
         let (first, second) = (drops.token(), drops.token());
@@ -220,7 +212,6 @@ fn a_timeout_is_kept_and_a_drain_then_cancels_pending_futures() {
 
 #[test]
 fn a_stricter_end_ends_one_that_waits() {
-    let _dog = Watchdog::start(20);
     for how in [Shutdown::Drain, Shutdown::Discard] {
         for (kind, pool) in pools() {
             let (pool, drops) = (Arc::new(pool), Drops::default());
@@ -246,7 +237,6 @@ fn a_stricter_end_ends_one_that_waits() {
 
 #[test]
 fn a_pool_that_drains_does_not_wait_because_it_is_told_to_finish_then() {
-    let _dog = Watchdog::start(20);
     let closes: [fn(&Pool); 3] = [
         |pool| pool.close(),
         |pool| _ = pool.shutdown(Shutdown::Drain.timeout(Duration::ZERO)),
@@ -274,7 +264,6 @@ fn a_pool_that_drains_does_not_wait_because_it_is_told_to_finish_then() {
 
 #[test]
 fn a_close_does_not_cancel_futures_of_a_pool_that_finishes() {
-    let _dog = Watchdog::start(20);
     // Beside a shutdown that finishes, and alone where the drop would finish.
     let finishes: [fn(&Pool); 2] = [
         |pool| {
@@ -304,7 +293,6 @@ fn a_close_does_not_cancel_futures_of_a_pool_that_finishes() {
 /// A thread outside cancels the last thing that the pool waits for.
 #[test]
 fn a_cancel_from_outside_lets_the_pool_end() {
-    let _dog = Watchdog::start(20);
     for (kind, pool) in pools() {
         let pool = Arc::new(pool);
         let far = pool.job().after(FAR).execute(|| unreachable!()).unwrap();
@@ -333,7 +321,6 @@ fn a_cancel_from_outside_lets_the_pool_end() {
 
 #[test]
 fn jobs_that_wait_in_a_set_run() {
-    let _dog = Watchdog::start(20);
     for (kind, pool) in pools() {
         let mut set = TaskSet::new(&pool).limit(1);
         for number in 0..10 {
@@ -349,7 +336,6 @@ fn jobs_that_wait_in_a_set_run() {
 
 #[test]
 fn a_job_may_finish_its_own_pool() {
-    let _dog = Watchdog::start(20);
     for (kind, pool) in pools() {
         let nap = pool.spawn(async {
             let mut ticks = interval(SOON);
@@ -367,9 +353,8 @@ fn a_job_may_finish_its_own_pool() {
     }
 }
 
-#[test]
+#[test(120)]
 fn a_closure_that_is_due_as_the_pool_begins_to_finish_runs() {
-    let _dog = Watchdog::start(120);
     let mut seed = Seed::printed();
     let ran = Arc::new(AtomicUsize::new(0));
     for round in 1..=400 {
@@ -388,9 +373,8 @@ fn a_closure_that_is_due_as_the_pool_begins_to_finish_runs() {
 }
 
 /// Accepted and run, or returned: nothing in between.
-#[test]
+#[test(120)]
 fn jobs_accepted_beside_the_end_run() {
-    let _dog = Watchdog::start(120);
     let seed = Seed::printed();
     for round in 0..100 {
         for (kind, pool) in pools() {
@@ -427,7 +411,7 @@ fn jobs_accepted_beside_the_end_run() {
 }
 
 /// Each future sleeps and spawns the next, and ends: there is always one, and never the same.
-#[test]
+#[test(120)]
 fn a_chain_of_futures_that_spawn_each_other_runs_to_its_end() {
     fn step(left: u32, ended: mpsc::Sender<()>) {
         drop(brigade::spawn(async move {
@@ -438,7 +422,6 @@ fn a_chain_of_futures_that_spawn_each_other_runs_to_its_end() {
             }
         }));
     }
-    let _dog = Watchdog::start(120);
     for round in 0..300 {
         let pool = Pool::new(2);
         let (ended, ends) = mpsc::channel();
@@ -461,7 +444,6 @@ fn a_chain_of_futures_that_spawn_each_other_runs_to_its_end() {
 /// It is accepted, on no queue, and waits for the first time when the pool is closed already.
 #[test]
 fn a_future_that_is_first_polled_by_its_submitter_is_finished() {
-    let _dog = Watchdog::start(20);
     let bounded = Pool::builder().threads(1).capacity(1).when_full(brigade::WhenFull::RunInCaller);
     let pool = Arc::new(bounded.build().unwrap());
     let (gate, begun) = (Gate::closed(), Gate::closed());
@@ -497,7 +479,6 @@ fn a_future_that_is_first_polled_by_its_submitter_is_finished() {
 
 #[test]
 fn a_job_that_its_caller_runs_does_not_wait_for_itself_to_finish() {
-    let _dog = Watchdog::start(20);
     let bounded = Pool::builder().threads(1).capacity(1).when_full(brigade::WhenFull::RunInCaller);
     let pool = bounded.build().unwrap();
     let (gate, begun) = (Gate::closed(), Gate::closed());

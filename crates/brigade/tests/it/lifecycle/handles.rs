@@ -7,7 +7,7 @@ use std::{hint, thread};
 
 use crate::support::busy::occupy;
 use brigade::{Handle, Pool, Reason, Rejected, Shutdown};
-use brigade_testkit::{Gate, Watchdog, panics};
+use brigade_testkit::{Gate, test};
 
 /// A handle whose pool is gone.
 fn stale() -> Handle {
@@ -16,7 +16,6 @@ fn stale() -> Handle {
 
 #[test]
 fn a_handle_submits_from_any_thread() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(2);
     let handle = pool.handle();
     let threads: Vec<_> = (0..4)
@@ -31,7 +30,6 @@ fn a_handle_submits_from_any_thread() {
 
 #[test]
 fn the_handles_of_one_pool_are_equal_and_those_of_two_are_not() {
-    let _dog = Watchdog::start(20);
     let (a, b) = (Pool::new(1), Pool::new(1));
     assert_eq!(a.handle(), a.handle());
     assert_ne!(a.handle(), b.handle());
@@ -43,7 +41,6 @@ fn the_handles_of_one_pool_are_equal_and_those_of_two_are_not() {
 
 #[test]
 fn a_handle_of_an_ended_pool_returns_the_very_closure() {
-    let _dog = Watchdog::start(20);
     let handle = stale();
     let identity = Arc::new(42);
     let (first, second) = (Arc::clone(&identity), Arc::clone(&identity));
@@ -60,7 +57,6 @@ fn a_handle_of_an_ended_pool_returns_the_very_closure() {
 /// Who sees a pool closed finds all parts of it closed, its timers among them.
 #[test]
 fn a_pool_that_is_seen_closed_accepts_nothing_by_any_verb() {
-    let _dog = Watchdog::start(60);
     let later = Duration::from_secs(60);
     for round in 0..2_000 {
         let pool = Pool::new(1);
@@ -87,7 +83,6 @@ fn a_pool_that_is_seen_closed_accepts_nothing_by_any_verb() {
 
 #[test]
 fn a_closure_that_came_back_can_be_submitted_again() {
-    let _dog = Watchdog::start(20);
     let (dead, pool) = (stale(), Pool::new(1));
     let runs = Arc::new(AtomicUsize::new(0));
     for _ in 0..1000 {
@@ -102,7 +97,6 @@ fn a_closure_that_came_back_can_be_submitted_again() {
 
 #[test]
 fn a_rejected_batch_is_returned_whole_and_in_order() {
-    let _dog = Watchdog::start(20);
     let (sender, order) = mpsc::channel();
     let jobs = (0..100).map(|n| {
         let sender = sender.clone();
@@ -119,7 +113,6 @@ fn a_rejected_batch_is_returned_whole_and_in_order() {
 
 #[test]
 fn a_handle_never_reaches_a_pool_that_was_made_after_its_own_was_gone() {
-    let _dog = Watchdog::start(30);
     let mut dead = vec![stale()];
     for round in 0..1000 {
         let pool = Pool::new(1);
@@ -140,7 +133,6 @@ fn a_handle_never_reaches_a_pool_that_was_made_after_its_own_was_gone() {
 /// handle.
 #[test]
 fn late_callers_and_new_pools_do_not_meet() {
-    let _dog = Watchdog::start(30);
     let (handles, late) = mpsc::channel::<Handle>();
     let foreign = thread::spawn(move || {
         let mut accepted = 0;
@@ -168,7 +160,6 @@ fn late_callers_and_new_pools_do_not_meet() {
 
 #[test]
 fn a_handle_keeps_no_pool_alive() {
-    let _dog = Watchdog::start(20);
     let witness = Arc::new(());
     let held = Arc::clone(&witness);
     let pool = Pool::builder().threads(2).on_start(move |_| _ = &held).build().unwrap();
@@ -180,8 +171,6 @@ fn a_handle_keeps_no_pool_alive() {
 
 #[test]
 fn a_handle_is_closed_from_the_moment_a_shutdown_begins() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let (pool, gate) = (Pool::new(1), Gate::closed());
     let handle = pool.handle();
     occupy(&pool, &gate);

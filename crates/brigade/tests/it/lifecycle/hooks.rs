@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::support::roll_call::thread_ids;
 use brigade::{Handle, Pool};
-use brigade_testkit::{Gate, Watchdog, panics};
+use brigade_testkit::{Gate, test};
 
 type Calls = Arc<Mutex<Vec<(usize, ThreadId)>>>;
 
@@ -24,7 +24,6 @@ fn sorted(calls: &Calls) -> Vec<(usize, ThreadId)> {
 
 #[test]
 fn start_and_stop_hooks_run_once_on_every_worker_with_its_index() {
-    let _dog = Watchdog::start(20);
     for threads in [1, 2, 7] {
         let (starts, stops) = (Calls::default(), Calls::default());
         let builder = Pool::builder().threads(threads);
@@ -43,7 +42,6 @@ fn start_and_stop_hooks_run_once_on_every_worker_with_its_index() {
 /// By the time a worker runs its first job its start hook has returned.
 #[test]
 fn the_start_hook_comes_before_the_first_job_of_its_worker() {
-    let _dog = Watchdog::start(20);
     for _ in 0..50 {
         let starts = Calls::default();
         let pool = Pool::builder().threads(4).on_start(recorder(&starts)).build().unwrap();
@@ -55,8 +53,6 @@ fn the_start_hook_comes_before_the_first_job_of_its_worker() {
 
 #[test]
 fn hooks_that_panic_are_contained() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let calls = Arc::new(AtomicUsize::new(0));
     let hook = |calls: &Arc<AtomicUsize>| {
         let calls = Arc::clone(calls);
@@ -75,7 +71,6 @@ fn hooks_that_panic_are_contained() {
 
 #[test]
 fn a_job_submitted_by_a_start_hook_runs() {
-    let _dog = Watchdog::start(20);
     for _ in 0..50 {
         let (ran, runs) = mpsc::channel();
         let hook = move |index| {
@@ -95,7 +90,6 @@ fn a_job_submitted_by_a_start_hook_runs() {
 /// Whether it is accepted or not: nothing hangs, and an accepted job has an outcome.
 #[test]
 fn a_job_submitted_by_a_stop_hook_is_rejected_or_gets_an_outcome() {
-    let _dog = Watchdog::start(20);
     for _ in 0..50 {
         let jobs = Arc::new(Mutex::new(Vec::new()));
         let submitted = Arc::clone(&jobs);
@@ -113,7 +107,6 @@ fn a_job_submitted_by_a_stop_hook_is_rejected_or_gets_an_outcome() {
 
 #[test]
 fn a_slow_start_hook_delays_its_worker_only() {
-    let _dog = Watchdog::start(20);
     let gate = Gate::closed();
     let held = gate.clone();
     let hook = move |index| {

@@ -5,11 +5,10 @@ use std::thread;
 
 use crate::support::roll_call::thread_ids;
 use brigade::{Handle, Pool};
-use brigade_testkit::{Gate, Watchdog};
+use brigade_testkit::{Gate, test};
 
 #[test]
 fn a_job_of_b_submitted_by_a_worker_of_a_outlives_a() {
-    let _dog = Watchdog::start(20);
     for _ in 0..50 {
         let (a, b, gate) = (Pool::new(1), Pool::new(1), Gate::closed());
         let (to_b, inner) = (b.handle(), gate.clone());
@@ -30,7 +29,6 @@ fn a_job_of_b_submitted_by_a_worker_of_a_outlives_a() {
 /// S13: the thread-local queue of `executors` was one for all pools.
 #[test]
 fn the_current_pool_is_the_one_of_the_worker() {
-    let _dog = Watchdog::start(20);
     assert_eq!(Handle::current(), None);
     let (a, b) = (Pool::new(1), Pool::new(1));
     assert_ne!(a.handle(), b.handle());
@@ -44,7 +42,6 @@ fn the_current_pool_is_the_one_of_the_worker() {
 
 #[test]
 fn the_free_functions_stay_on_the_pool_of_the_worker() {
-    let _dog = Watchdog::start(20);
     let (a, b) = (Pool::new(2), Pool::new(2));
     for pool in [&a, &b] {
         let (ran, runs) = mpsc::channel();
@@ -61,7 +58,6 @@ fn the_free_functions_stay_on_the_pool_of_the_worker() {
 
 #[test]
 fn a_pool_made_and_dropped_inside_a_job_leaves_the_job_where_it_was() {
-    let _dog = Watchdog::start(20);
     let outer = Pool::new(1);
     let job = outer.submit(|| {
         let inner = Pool::new(1);
@@ -76,7 +72,6 @@ fn a_pool_made_and_dropped_inside_a_job_leaves_the_job_where_it_was() {
 /// Both workers wait, and each runs what the other one waits for: no cycle, no hang.
 #[test]
 fn two_pools_of_one_worker_may_wait_for_each_other_in_turn() {
-    let _dog = Watchdog::start(20);
     let (a, b) = (Pool::new(1), Pool::new(1));
     let (to_a, to_b) = (a.handle(), b.handle());
     for _ in 0..200 {

@@ -13,7 +13,7 @@ use std::process::{self, Command, Output};
 
 use crate::support::crowd::{Crowd, workers};
 use brigade::{Pool, Reason};
-use brigade_testkit::{Gate, Watchdog, eventually};
+use brigade_testkit::{Gate, eventually, test};
 
 /// Runs an ignored test of this file under a command that sets limits; `None` if there is no such command.
 fn apart(binary: &Path, limits: &[&str], set: &[(&str, &str)], test: &str) -> Option<Output> {
@@ -50,7 +50,6 @@ fn threads() -> usize {
 #[test]
 #[ignore = "needs a limit on threads; run by the test below"]
 fn body_with_few_threads_to_be_had() {
-    let _dog = Watchdog::start(20);
     let before = threads();
     let error = Pool::builder().threads(64).prestart().build().expect_err("64 are too many");
     assert_eq!(error.kind(), ErrorKind::WouldBlock, "{error}");
@@ -88,7 +87,6 @@ fn body_with_few_threads_to_be_had() {
 /// Fault 87. Root may start any number of threads, so the process is another user's.
 #[test]
 fn when_the_system_refuses_threads_a_build_fails_and_a_pool_goes_on_with_those_it_has() {
-    let _dog = Watchdog::start(60);
     if fs::metadata("/proc/self").unwrap().uid() != 0 {
         println!("skipped: only root can become a user without processes");
         return;
@@ -110,7 +108,6 @@ const SIZE: &str = "BRIGADE_TEST_SIZE";
 #[test]
 #[ignore = "needs a variable of the environment; run by the test below"]
 fn body_with_a_size_by_the_environment() {
-    let _dog = Watchdog::start(20);
     let size = std::env::var(SIZE).unwrap();
     match (Pool::builder().build(), size.parse()) {
         (Ok(pool), Ok(size)) => assert_eq!(pool.size(), size..=size),
@@ -122,7 +119,6 @@ fn body_with_a_size_by_the_environment() {
 
 #[test]
 fn the_environment_gives_a_pool_its_size_unless_the_program_does() {
-    let _dog = Watchdog::start(60);
     let all = Pool::default().size().end().to_string();
     let zero = Pool::builder().threads(0).build().unwrap_err();
     let values = [
@@ -141,7 +137,6 @@ fn the_environment_gives_a_pool_its_size_unless_the_program_does() {
 #[test]
 #[ignore = "needs a limit on memory; run by the test below"]
 fn body_with_little_address_space() {
-    let _dog = Watchdog::start(20);
     let before = threads();
     let error = Pool::builder().threads(1000).prestart().build().expect_err("1000 are too many");
     assert!(!error.to_string().is_empty());
@@ -152,7 +147,6 @@ fn body_with_little_address_space() {
 /// Fault 89. The standard library may abort in the new thread (rust#78497), and an allocation that fails aborts too.
 #[test]
 fn too_little_address_space_for_the_stacks_is_an_error_or_an_abort_and_never_a_hang() {
-    let _dog = Watchdog::start(60);
     let limits = ["prlimit", "--as=268435456"];
     let output = apart(&this(), &limits, &[], "body_with_little_address_space");
     let Some(output) = output else { return };
@@ -165,7 +159,7 @@ fn too_little_address_space_for_the_stacks_is_an_error_or_an_abort_and_never_a_h
     }
 }
 
-#[test]
+#[test(unwatched)]
 #[ignore = "needs a variable; run by the test below"]
 fn body_with_the_default_stack() {
     // No watchdog: its thread would have that stack too.
@@ -181,7 +175,6 @@ fn body_with_the_default_stack() {
 /// Fault 91, as far as it comes from outside.
 #[test]
 fn whatever_the_variable_for_stacks_says_a_pool_starts_or_is_an_error() {
-    let _dog = Watchdog::start(60);
     for bytes in ["", "0", "1", "-5", "plenty", "1099511627776000"] {
         // With one, libtest runs the body on its main thread.
         let set = [("RUST_MIN_STACK", bytes), ("RUST_TEST_THREADS", "1")];
@@ -197,7 +190,6 @@ fn whatever_the_variable_for_stacks_says_a_pool_starts_or_is_an_error() {
 #[test]
 #[ignore = "needs a single processor; run by the test below"]
 fn body_on_one_processor() {
-    let _dog = Watchdog::start(30);
     let pool = Pool::builder().build().unwrap();
     assert_eq!(*pool.size().end(), 1, "as many as the affinity says");
     for threads in [1, 4] {
@@ -213,7 +205,6 @@ fn body_on_one_processor() {
 /// Fault 94, affinity.
 #[test]
 fn on_one_processor_the_default_pool_has_one_thread_and_larger_ones_work() {
-    let _dog = Watchdog::start(60);
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap();
     let first = list.trim().split(['-', ',']).next().unwrap();

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::support::busy::{occupy, open_once_closed};
 use brigade::time::sleep;
 use brigade::{JoinError, Pool, Shutdown, ShutdownOptions};
-use brigade_testkit::{Drops, Gate, Watchdog, eventually, spin_for};
+use brigade_testkit::{Drops, Gate, eventually, spin_for, test};
 
 const SOON: Duration = Duration::from_millis(5);
 /// The most time for a call that does not wait.
@@ -50,7 +50,6 @@ fn busy(pool: &Pool, gate: &Gate) -> Arc<AtomicBool> {
 
 #[test]
 fn without_more_said_it_drains() {
-    let _dog = Watchdog::start(20);
     for pool in [Pool::new(1), pool(Shutdown::Drain), pool(ShutdownOptions::default())] {
         let (gate, drops) = (Gate::closed(), Drops::default());
         let token = drops.token();
@@ -69,7 +68,6 @@ fn without_more_said_it_drains() {
 
 #[test]
 fn with_finish_it_waits_for_pending_futures_and_timers() {
-    let _dog = Watchdog::start(20);
     for on_drop in [Shutdown::Finish.into(), Shutdown::Finish.timeout(Duration::MAX)] {
         let pool = pool(on_drop);
         let naps = pool.spawn(sleep(SOON));
@@ -83,7 +81,6 @@ fn with_finish_it_waits_for_pending_futures_and_timers() {
 
 #[test]
 fn with_finish_and_a_timeout_it_waits_no_longer_and_pending_futures_go_on() {
-    let _dog = Watchdog::start(20);
     let pool = pool(Shutdown::Finish.timeout(SOON));
     let (gate, handle) = (Gate::closed(), pool.handle());
     let ended = busy(&pool, &gate);
@@ -99,7 +96,6 @@ fn with_finish_and_a_timeout_it_waits_no_longer_and_pending_futures_go_on() {
 
 #[test]
 fn with_discard_it_drops_queued_jobs() {
-    let _dog = Watchdog::start(20);
     let pool = pool(Shutdown::Discard);
     let (gate, drops) = (Gate::closed(), Drops::default());
     occupy(&pool, &gate);
@@ -114,7 +110,6 @@ fn with_discard_it_drops_queued_jobs() {
 
 #[test]
 fn with_a_timeout_of_0_it_does_not_wait() {
-    let _dog = Watchdog::start(20);
     let pool = pool(Shutdown::Drain.timeout(Duration::ZERO));
     let gate = Gate::closed();
     let ended = busy(&pool, &gate);
@@ -127,7 +122,6 @@ fn with_a_timeout_of_0_it_does_not_wait() {
 
 #[test]
 fn a_shutdown_that_was_stricter_counts() {
-    let _dog = Watchdog::start(20);
     let pool = pool(Shutdown::Finish);
     let waits = pool.spawn(pending::<()>());
     pool.shutdown(Shutdown::Drain);
@@ -137,7 +131,6 @@ fn a_shutdown_that_was_stricter_counts() {
 
 #[test]
 fn a_pool_whose_shutdown_timed_out_is_not_waited_for_again() {
-    let _dog = Watchdog::start(20);
     for how in [Shutdown::Finish, Shutdown::Drain, Shutdown::Discard] {
         for timeout in [Duration::ZERO, SOON] {
             let (pool, gate) = (Pool::new(1), Gate::closed());
@@ -153,7 +146,6 @@ fn a_pool_whose_shutdown_timed_out_is_not_waited_for_again() {
 
 #[test]
 fn a_pool_whose_shutdown_is_over_in_time_is_waited_for() {
-    let _dog = Watchdog::start(20);
     let (pool, gate) = (Pool::new(1), Gate::closed());
     let ended = busy(&pool, &gate);
     gate.open();
@@ -165,7 +157,6 @@ fn a_pool_whose_shutdown_is_over_in_time_is_waited_for() {
 /// The handle's call and the drop both wait.
 #[test]
 fn a_pool_that_a_handle_shuts_down_meanwhile_is_waited_for() {
-    let _dog = Watchdog::start(20);
     for how in [Shutdown::Finish, Shutdown::Drain, Shutdown::Discard] {
         for _ in 0..10 {
             let (pool, gate) = (Pool::new(1), Gate::closed());
@@ -189,7 +180,6 @@ fn a_pool_that_a_handle_shuts_down_meanwhile_is_waited_for() {
 /// So it is with a job of its own, which does not wait and has no timeout.
 #[test]
 fn a_pool_that_its_own_job_shuts_down_is_waited_for() {
-    let _dog = Watchdog::start(20);
     let (pool, gate) = (Pool::new(1), Gate::closed());
     let job = pool.submit(|| brigade::Handle::current().unwrap().shutdown(Shutdown::Drain));
     assert_eq!(job.join().unwrap().still_running, 1);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use brigade::{Pool, Shutdown};
-use brigade_testkit::Watchdog;
+use brigade_testkit::test;
 
 /// What waits for a pool and all of its jobs.
 const WAITS: [fn(Pool); 4] = [
@@ -15,7 +15,6 @@ const WAITS: [fn(Pool); 4] = [
 
 #[test]
 fn a_pool_has_another_thread_while_its_only_one_waits_for_another_pool() {
-    let _dog = Watchdog::start(60);
     for wait in WAITS {
         let pool = Pool::new(1);
         let here = pool.handle();

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::{io, thread};
 
 use brigade::{NewThread, Pool, Shutdown, Thread};
-use brigade_testkit::Watchdog;
+use brigade_testkit::test;
 
 /// How a pool ends.
 const ENDS: [fn(Pool); 3] =
@@ -12,7 +12,6 @@ const ENDS: [fn(Pool); 3] =
 
 #[test]
 fn a_pool_that_ends_in_its_own_spawner_returns_and_so_does_the_submission() {
-    let _dog = Watchdog::start(60);
     for end in ENDS {
         let slot: Arc<Mutex<Option<Pool>>> = Arc::default();
         let taken = slot.clone();
@@ -28,7 +27,6 @@ fn a_pool_that_ends_in_its_own_spawner_returns_and_so_does_the_submission() {
 
 #[test]
 fn a_pool_that_ends_in_its_own_name_function_returns_and_so_does_the_submission() {
-    let _dog = Watchdog::start(60);
     for end in ENDS {
         let slot: Arc<Mutex<Option<Pool>>> = Arc::default();
         let taken = slot.clone();

@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::support::crowd::for_both_queueings;
 use crate::support::reports::counts;
 use brigade::{Builder, Handle, JoinError, JoinHandle, Pool, Report, Shutdown, WhenFull};
-use brigade_testkit::{Seed, Watchdog, spin_for};
+use brigade_testkit::{Seed, spin_for, test};
 
 /// The jobs of some submitters: those that were accepted, and how many were rejected.
 #[derive(Default)]
@@ -76,9 +76,8 @@ fn race(builder: Builder, how: Shutdown, work: fn(), pause: Duration) -> Raced {
 }
 
 /// Submitters are about to wait, run jobs or drop them as the pool ends.
-#[test]
+#[test(120)]
 fn a_submission_to_a_full_pool_that_races_its_end_is_accounted_for() {
-    let _dog = Watchdog::start(120);
     let mut seed = Seed::printed();
     for policy in [
         WhenFull::Block,
@@ -104,9 +103,8 @@ fn a_submission_to_a_full_pool_that_races_its_end_is_accounted_for() {
     }
 }
 
-#[test]
+#[test(120)]
 fn a_submission_that_races_the_end_is_run_cancelled_or_returned() {
-    let _dog = Watchdog::start(120);
     let mut seed = Seed::printed();
     for how in [Shutdown::Drain, Shutdown::Discard] {
         let mut submitted = 0;
@@ -120,9 +118,8 @@ fn a_submission_that_races_the_end_is_run_cancelled_or_returned() {
 }
 
 /// Each second pool has no thread to begin with, and keeps those that it gets.
-#[test]
+#[test(120)]
 fn a_pool_that_ends_while_it_grows_runs_or_cancels_the_accepted_jobs() {
-    let _dog = Watchdog::start(120);
     let seed = RefCell::new(Seed::printed());
     let block = || brigade::blocking(|| spin_for(Duration::from_micros(20)));
     for how in [Shutdown::Drain, Shutdown::Discard] {
@@ -144,9 +141,8 @@ fn a_pool_that_ends_while_it_grows_runs_or_cancels_the_accepted_jobs() {
 }
 
 /// Its last thread leaves at about the moment at which it is dropped.
-#[test]
+#[test(120)]
 fn a_pool_dropped_while_its_threads_leave_ends() {
-    let _dog = Watchdog::start(120);
     let seed = RefCell::new(Seed::printed());
     for _ in 0..300 {
         for_both_queueings(|builder| {
@@ -166,9 +162,8 @@ fn a_pool_dropped_while_its_threads_leave_ends() {
     }
 }
 
-#[test]
+#[test(120)]
 fn a_resize_that_races_the_end_changes_nothing_about_it() {
-    let _dog = Watchdog::start(120);
     let seed = RefCell::new(Seed::printed());
     for _ in 0..150 {
         for_both_queueings(|builder| {
@@ -192,7 +187,6 @@ fn a_resize_that_races_the_end_changes_nothing_about_it() {
 
 #[test]
 fn a_batch_that_races_shutdown_is_accounted_for_job_by_job() {
-    let _dog = Watchdog::start(60);
     let mut seed = Seed::printed();
     for round in 0..300 {
         let (pool, ran) = (Pool::new(2), Arc::new(AtomicUsize::new(0)));
@@ -218,7 +212,6 @@ fn a_batch_that_races_shutdown_is_accounted_for_job_by_job() {
 /// W2: rayon's parked workers once missed the end. After a job, a worker is about to park.
 #[test]
 fn pools_dropped_while_their_workers_park_end() {
-    let _dog = Watchdog::start(60);
     let mut seed = Seed::printed();
     for round in 0..3000 {
         let pool = Pool::new(2);

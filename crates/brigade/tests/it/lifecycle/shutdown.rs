@@ -7,7 +7,7 @@ use crate::support::busy::{occupy, open_once_closed};
 use crate::support::policy::queue_kinds;
 use crate::support::reports::counts;
 use brigade::{Handle, JoinError, JoinHandle, Pool, Reason, Shutdown};
-use brigade_testkit::{Gate, Watchdog, eventually, panics};
+use brigade_testkit::{Gate, eventually, test};
 
 fn cancelled<T>(mut job: JoinHandle<T>) -> bool {
     matches!(job.try_join(), Some(Err(JoinError::Cancelled)))
@@ -15,7 +15,6 @@ fn cancelled<T>(mut job: JoinHandle<T>) -> bool {
 
 #[test]
 fn a_pool_that_did_nothing_reports_nothing() {
-    let _dog = Watchdog::start(20);
     for how in [Shutdown::Drain, Shutdown::Discard] {
         assert_eq!(counts(Pool::new(2).shutdown(how)), (0, 0, 0));
         assert_eq!(counts(Pool::new(2).shutdown(how.timeout(Duration::MAX))), (0, 0, 0));
@@ -25,7 +24,6 @@ fn a_pool_that_did_nothing_reports_nothing() {
 /// Fault 74: two running, five queued.
 #[test]
 fn discard_cancels_exactly_the_queued_and_waits_for_the_running() {
-    let _dog = Watchdog::start(20);
     for (kind, pool) in queue_kinds(2) {
         let gate = Gate::closed();
         let running: Vec<_> = (0..2)
@@ -53,7 +51,6 @@ fn discard_cancels_exactly_the_queued_and_waits_for_the_running() {
 
 #[test]
 fn drain_takes_jobs_from_its_workers_and_none_from_outside() {
-    let _dog = Watchdog::start(20);
     for (kind, pool) in queue_kinds(2) {
         let (handle, (answer, answers)) = (pool.handle(), mpsc::channel());
         let outside = std::thread::spawn(move || {
@@ -77,7 +74,6 @@ fn drain_takes_jobs_from_its_workers_and_none_from_outside() {
 
 #[test]
 fn discard_takes_no_job_from_its_workers_either() {
-    let _dog = Watchdog::start(20);
     for (kind, pool) in queue_kinds(2) {
         let (gate, handle, (answer, answers)) = (Gate::closed(), pool.handle(), mpsc::channel());
         let (begun, inner) = (Gate::closed(), gate.clone());
@@ -103,7 +99,6 @@ fn discard_takes_no_job_from_its_workers_either() {
 
 #[test]
 fn a_join_of_an_unstarted_child_during_a_discard_returns_cancelled() {
-    let _dog = Watchdog::start(20);
     for (kind, pool) in queue_kinds(1) {
         let (gate, handle) = (Gate::closed(), pool.handle());
         let (begun, inner) = (Gate::closed(), gate.clone());
@@ -124,7 +119,6 @@ fn a_join_of_an_unstarted_child_during_a_discard_returns_cancelled() {
 
 #[test]
 fn a_deadline_that_passes_is_waited_for_and_reported() {
-    let _dog = Watchdog::start(20);
     for how in [Shutdown::Drain, Shutdown::Discard] {
         for asked in [0, 1, 1_000_000, 50_000_000].map(Duration::from_nanos) {
             let (pool, gate) = (Pool::new(1), Gate::closed());
@@ -143,7 +137,6 @@ fn a_deadline_that_passes_is_waited_for_and_reported() {
 
 #[test]
 fn a_deadline_that_is_far_off_is_not_waited_for() {
-    let _dog = Watchdog::start(20);
     for limit in [Duration::from_secs(3600), Duration::MAX] {
         let pool = Pool::new(2);
         (0..100).for_each(|_| pool.execute(|| ()));
@@ -155,7 +148,6 @@ fn a_deadline_that_is_far_off_is_not_waited_for() {
 /// Fault 76: the waiters run; what they wait for is only queued when the shutdown begins.
 #[test]
 fn jobs_that_wait_for_queued_ones_are_released_by_drain_and_by_discard() {
-    let _dog = Watchdog::start(30);
     for how in [Shutdown::Drain, Shutdown::Discard] {
         for threads in [1, 2] {
             for (kind, pool) in queue_kinds(threads) {
@@ -200,8 +192,6 @@ fn waiters(pool: &Pool, gate: &Gate) -> Vec<JoinHandle<Result<u32, JoinError>>> 
 
 #[test]
 fn shutdown_after_a_panic_storm_reports_every_job() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     for how in [Shutdown::Drain, Shutdown::Discard] {
         let pool = Pool::new(4);
         (0..2000).for_each(|_| pool.execute(|| panic!("expected")));

@@ -6,7 +6,7 @@ use std::task::{Poll, Waker};
 use std::thread;
 
 use brigade::{Builder, Handle, JoinHandle, Pool, spawn_local};
-use brigade_testkit::Watchdog;
+use brigade_testkit::test;
 
 /// Pools whose first thread runs its hook while others are still being started, and one that has no others.
 fn pools() -> impl Iterator<Item = Builder> {
@@ -16,7 +16,6 @@ fn pools() -> impl Iterator<Item = Builder> {
 
 #[test]
 fn a_handle_that_a_start_hook_gives_away_is_accepted_at_once() {
-    let _dog = Watchdog::start(60);
     for builder in pools() {
         let (told, tells) = mpsc::channel();
         let hook = move |index| {
@@ -74,12 +73,10 @@ fn check_futures(spawn: fn() -> JoinHandle<i32>) {
 
 #[test]
 fn a_future_that_a_start_hook_spawns_is_woken_by_another_thread() {
-    let _dog = Watchdog::start(60);
     check_futures(|| Handle::current().unwrap().spawn(woken_elsewhere()));
 }
 
 #[test]
 fn a_local_future_that_a_start_hook_spawns_is_woken_by_another_thread() {
-    let _dog = Watchdog::start(60);
     check_futures(|| spawn_local(woken_elsewhere()));
 }

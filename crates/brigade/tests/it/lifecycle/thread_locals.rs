@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::support::full::full;
 use brigade::{Handle, Pool, Shutdown, WhenFull};
-use brigade_testkit::{Gate, Watchdog};
+use brigade_testkit::{Gate, test};
 
 /// Runs a closure when its thread ends.
 struct AtExit(Box<dyn FnMut()>);
@@ -46,7 +46,6 @@ fn call_everything(pool: Handle, ran: &Arc<AtomicUsize>) {
 
 #[test]
 fn a_destructor_on_a_foreign_thread_may_submit_and_join() {
-    let _dog = Watchdog::start(20);
     for pool_first in [false, true] {
         for _ in 0..50 {
             let (pool, ran) = (Pool::new(2), Arc::new(AtomicUsize::new(0)));
@@ -69,7 +68,6 @@ fn a_destructor_on_a_foreign_thread_may_submit_and_join() {
 
 #[test]
 fn a_destructor_on_a_worker_may_submit_and_join() {
-    let _dog = Watchdog::start(20);
     for _ in 0..50 {
         let (pool, ran) = (Pool::new(2), Arc::new(AtomicUsize::new(0)));
         for _ in 0..2 {
@@ -89,7 +87,6 @@ fn a_destructor_on_a_worker_may_submit_and_join() {
 
 #[test]
 fn a_destructor_on_a_worker_may_use_another_pool() {
-    let _dog = Watchdog::start(20);
     let other = Pool::new(1);
     for _ in 0..50 {
         let (pool, (told, tells)) = (Pool::new(1), mpsc::channel());
@@ -108,7 +105,6 @@ fn a_destructor_on_a_worker_may_use_another_pool() {
 /// One that is created while others are destroyed, too.
 #[test]
 fn a_shutdown_with_a_timeout_does_not_wait_for_destructors_beyond_that() {
-    let _dog = Watchdog::start(20);
     for is_late in [false, true] {
         let (pool, gate, (begins, begun)) = (Pool::new(1), Gate::closed(), mpsc::channel());
         let wait = gate.clone();
@@ -138,7 +134,6 @@ fn a_shutdown_with_a_timeout_does_not_wait_for_destructors_beyond_that() {
 /// A hook sets the thread-local up before the pool's own are all there.
 #[test]
 fn a_destructor_registered_by_a_start_hook_may_call_the_pool() {
-    let _dog = Watchdog::start(20);
     for _ in 0..50 {
         let exits = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&exits);
@@ -160,7 +155,6 @@ fn a_destructor_registered_by_a_start_hook_may_call_the_pool() {
 /// Room is made by a job that is dropped, on a thread that has less left of itself than others.
 #[test]
 fn a_destructor_may_submit_to_a_pool_that_is_full_and_drops_the_oldest() {
-    let _dog = Watchdog::start(20);
     for pool_first in [false, true] {
         let (pool, gate) = full(Pool::builder(), 1, WhenFull::DropOldest);
         let (handle, ran) = (pool.handle(), Arc::new(AtomicUsize::new(0)));

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::support::busy::{occupy, open_once_closed};
 use crate::support::policy::queue_kinds;
 use brigade::{Handle, JoinError, JoinHandle, Pool, Shutdown};
-use brigade_testkit::{Gate, Watchdog, panics};
+use brigade_testkit::{Gate, test};
 
 /// Runs a closure when it is dropped.
 struct OnDrop<F: FnMut()>(F);
@@ -46,7 +46,6 @@ where
 
 #[test]
 fn a_discarded_closure_whose_drop_submits_is_returned_its_job() {
-    let _dog = Watchdog::start(20);
     for (_, pool) in queue_kinds(2) {
         let (sender, refusals) = mpsc::channel();
         discard_with(pool, 50, move |pool| {
@@ -62,7 +61,6 @@ fn a_discarded_closure_whose_drop_submits_is_returned_its_job() {
 
 #[test]
 fn a_discarded_closure_whose_drop_takes_a_lock_that_jobs_take_blocks_nothing() {
-    let _dog = Watchdog::start(20);
     for (_, pool) in queue_kinds(2) {
         let counted = Arc::new(Mutex::new(0));
         for _ in 0..10 {
@@ -85,8 +83,6 @@ fn a_discarded_closure_whose_drop_takes_a_lock_that_jobs_take_blocks_nothing() {
 
 #[test]
 fn a_discarded_closure_whose_drop_panics_takes_no_other_with_it() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     for (_, pool) in queue_kinds(2) {
         let drops = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&drops);
@@ -104,7 +100,6 @@ fn a_discarded_closure_whose_drop_panics_takes_no_other_with_it() {
 /// The dropped closure owns the handle of another queued job, before or behind it, and waits.
 #[test]
 fn a_discarded_closure_whose_drop_joins_another_discarded_job_gets_cancelled() {
-    let _dog = Watchdog::start(30);
     for waits_for_older in [true, false] {
         for (kind, pool) in queue_kinds(1) {
             let (gate, (told, tells)) = (Gate::closed(), mpsc::channel());
@@ -133,7 +128,6 @@ fn a_discarded_closure_whose_drop_joins_another_discarded_job_gets_cancelled() {
 
 #[test]
 fn a_discarded_closure_may_own_a_pool_which_is_drained_then() {
-    let _dog = Watchdog::start(20);
     for (_, pool) in queue_kinds(2) {
         let ran = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&ran);
@@ -149,7 +143,6 @@ fn a_discarded_closure_may_own_a_pool_which_is_drained_then() {
 /// S16: this pushed into a dying queue in `executors`.
 #[test]
 fn a_capture_whose_drop_submits_after_its_job_ran_is_served() {
-    let _dog = Watchdog::start(20);
     for (kind, pool) in queue_kinds(2) {
         let ran = Arc::new(AtomicUsize::new(0));
         for _ in 0..200 {
@@ -168,8 +161,6 @@ fn a_capture_whose_drop_submits_after_its_job_ran_is_served() {
 /// The iterator runs user code too: it may use the pool it feeds.
 #[test]
 fn an_iterator_of_a_batch_may_submit_and_may_panic() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     for (kind, pool) in queue_kinds(2) {
         let ran = Arc::new(AtomicUsize::new(0));
         let job = || {

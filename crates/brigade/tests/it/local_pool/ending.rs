@@ -7,11 +7,10 @@ use std::time::Duration;
 
 use super::{Log, local_pool};
 use brigade::{Reason, Shutdown, time};
-use brigade_testkit::{Drops, Watchdog};
+use brigade_testkit::{Drops, test};
 
 #[test]
 fn its_drop_runs_accepted_jobs_and_cancels_pending_futures() {
-    let _dog = Watchdog::start(30);
     let (pool, log) = (local_pool(), Log::default());
     let handle = pool.handle();
     for number in 0..100 {
@@ -32,7 +31,6 @@ fn its_drop_runs_accepted_jobs_and_cancels_pending_futures() {
 
 #[test]
 fn local_futures_are_dropped_by_its_drop() {
-    let _dog = Watchdog::start(30);
     struct Count(Rc<Cell<u32>>);
     impl Drop for Count {
         fn drop(&mut self) {
@@ -57,7 +55,6 @@ fn local_futures_are_dropped_by_its_drop() {
 
 #[test]
 fn a_pool_that_another_thread_shuts_down_ends_when_its_owner_has_run_it() {
-    let _dog = Watchdog::start(60);
     for how in [Shutdown::Drain, Shutdown::Finish, Shutdown::Discard] {
         let pool = local_pool();
         let handle = pool.handle();
@@ -78,7 +75,6 @@ fn a_pool_that_another_thread_shuts_down_ends_when_its_owner_has_run_it() {
 
 #[test]
 fn an_unused_pool_ends_and_frees_what_it_has() {
-    let _dog = Watchdog::start(30);
     for _ in 0..100 {
         let (pool, drops) = (local_pool(), Drops::default());
         let token = drops.token();

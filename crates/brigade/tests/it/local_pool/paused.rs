@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::Log;
 use brigade::time::{advance, interval, now, sleep, sleep_until, timeout};
 use brigade::{LocalPool, Missed, Pool, Shutdown, block_on, spawn, spawn_local, yield_now};
-use brigade_testkit::{Gate, Latch, Watchdog, eventually, panics, poll_once};
+use brigade_testkit::{Gate, Latch, eventually, panics, poll_once, test};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const SOON: Duration = Duration::from_millis(20);
@@ -29,7 +29,6 @@ fn pass(pool: &LocalPool, time: Duration) {
 
 #[test]
 fn a_week_passes_at_once_and_to_the_nanosecond() {
-    let _dog = Watchdog::start(30);
     let pool = paused();
     let begun = time_of(&pool);
     pool.run_until(async {
@@ -45,7 +44,6 @@ fn a_week_passes_at_once_and_to_the_nanosecond() {
 /// Also where an ordinary pool has several fire together.
 #[test]
 fn timers_fire_in_their_order_and_each_at_its_time() {
-    let _dog = Watchdog::start(30);
     let (pool, log) = (paused(), Log::default());
     let begun = time_of(&pool);
     for micros in [500, 300, 1, 200, 300_000_000, 400, 100] {
@@ -69,7 +67,6 @@ fn timers_fire_in_their_order_and_each_at_its_time() {
 
 #[test]
 fn no_time_passes_while_anything_can_run() {
-    let _dog = Watchdog::start(30);
     let pool = paused();
     let begun = time_of(&pool);
     let slept = pool.handle().spawn(async { sleep(Duration::from_nanos(1)).await });
@@ -89,7 +86,6 @@ fn no_time_passes_while_anything_can_run() {
 
 #[test]
 fn an_interval_ticks_at_its_times() {
-    let _dog = Watchdog::start(30);
     let pool = paused();
     let begun = time_of(&pool);
     pool.run_until(async {
@@ -105,7 +101,6 @@ fn an_interval_ticks_at_its_times() {
 /// after that ended; except with `Delay`.
 #[test]
 fn missed_ticks_of_an_interval_are_skipped_or_delayed_or_made_up_for() {
-    let _dog = Watchdog::start(30);
     for (missed, expected) in [
         (Missed::Skip, [2, 10, 12, 14, 16]),
         (Missed::Delay, [2, 11, 13, 15, 17]),
@@ -131,7 +126,6 @@ fn missed_ticks_of_an_interval_are_skipped_or_delayed_or_made_up_for() {
 /// The second tick is due after four days, and runs after nine.
 #[test]
 fn missed_ticks_of_a_closure_are_skipped_or_delayed_or_made_up_for() {
-    let _dog = Watchdog::start(30);
     for (missed, expected) in [
         (Missed::Skip, [2, 9, 10, 12, 14]),
         (Missed::Delay, [2, 9, 11, 13, 15]),
@@ -151,7 +145,6 @@ fn missed_ticks_of_a_closure_are_skipped_or_delayed_or_made_up_for() {
 
 #[test]
 fn the_earlier_of_a_future_and_its_time_limit_wins() {
-    let _dog = Watchdog::start(30);
     let pool = paused();
     pool.run_until(async {
         let begun = now();
@@ -165,7 +158,6 @@ fn the_earlier_of_a_future_and_its_time_limit_wins() {
 /// A time that can't be represented is no time.
 #[test]
 fn the_clock_leaps_to_no_timer_that_never_fires() {
-    let _dog = Watchdog::start(30);
     let (pool, other, gate) = (paused(), Pool::new(1), Gate::closed());
     let wait = gate.clone();
     let never = pool.handle().spawn(sleep(Duration::MAX));
@@ -190,7 +182,6 @@ fn the_clock_leaps_to_no_timer_that_never_fires() {
 
 #[test]
 fn a_timer_is_due_when_the_clock_has_been_advanced_to_it() {
-    let _dog = Watchdog::start(30);
     let (pool, log) = (paused(), Log::default());
     let begun = time_of(&pool);
     for days in [3, 1, 2] {
@@ -226,7 +217,6 @@ fn a_timer_is_due_when_the_clock_has_been_advanced_to_it() {
 
 #[test]
 fn a_closure_runs_periodically_until_it_is_cancelled() {
-    let _dog = Watchdog::start(30);
     let (pool, log) = (paused(), Log::default());
     pass(&pool, 7 * DAY);
     let (begun, note) = (time_of(&pool), log.clone());
@@ -245,7 +235,6 @@ fn a_closure_runs_periodically_until_it_is_cancelled() {
 
 #[test]
 fn a_job_that_blocks_on_a_future_has_the_clock_leap() {
-    let _dog = Watchdog::start(30);
     let (pool, log) = (paused(), Log::default());
     let (begun, note) = (time_of(&pool), log.clone());
     drop(pool.handle().job().after(DAY).execute(move || note.note(1)).unwrap());
@@ -262,7 +251,6 @@ fn a_job_that_blocks_on_a_future_has_the_clock_leap() {
 
 #[test]
 fn the_clock_stands_while_only_other_threads_work() {
-    let _dog = Watchdog::start(30);
     let (pool, other, gate) = (paused(), Pool::new(1), Gate::closed());
     let begun = time_of(&pool);
     pool.run_until(async {
@@ -281,7 +269,6 @@ fn the_clock_stands_while_only_other_threads_work() {
 
 #[test]
 fn the_timers_of_an_ordinary_pool_take_their_time_beside_it() {
-    let _dog = Watchdog::start(30);
     let (pool, other) = (paused(), Pool::new(1));
     pool.run_until(async {
         sleep(DAY).await;
@@ -302,7 +289,6 @@ fn the_timers_of_an_ordinary_pool_take_their_time_beside_it() {
 /// Another thread's timers in the pool have the pool's clock.
 #[test]
 fn a_thread_that_enters_the_pool_has_its_clock() {
-    let _dog = Watchdog::start(30);
     let (pool, end) = (paused(), Latch::default());
     let (begun, handle, ends) = (time_of(&pool), pool.handle(), end.clone());
     pass(&pool, DAY);
@@ -329,7 +315,6 @@ fn a_thread_that_enters_the_pool_has_its_clock() {
 fn an_event_that_is_there_comes_before_any_timer() {
     use brigade::io::UnixStream;
     use futures::io::{AsyncReadExt as _, AsyncWriteExt as _};
-    let _dog = Watchdog::start(30);
     let pool = paused();
     let passed = pool.run_until(async {
         let begun = now();
@@ -347,7 +332,6 @@ fn an_event_that_is_there_comes_before_any_timer() {
 
 #[test]
 fn a_job_that_is_queued_until_its_deadline_is_cancelled() {
-    let _dog = Watchdog::start(30);
     let pool = paused();
     pool.run_until(async {
         let job = |after| brigade::job().deadline(now() + after).submit(|| 42).unwrap();
@@ -361,7 +345,6 @@ fn a_job_that_is_queued_until_its_deadline_is_cancelled() {
 
 #[test]
 fn a_pool_that_finishes_leaps_to_its_last_timers() {
-    let _dog = Watchdog::start(30);
     let (pool, log) = (paused(), Log::default());
     let note = log.clone();
     drop(pool.handle().job().after(DAY).execute(move || note.note(1)).unwrap());
@@ -373,7 +356,6 @@ fn a_pool_that_finishes_leaps_to_its_last_timers() {
 
 #[test]
 fn only_a_paused_clock_can_be_advanced_and_not_without_an_end() {
-    let _dog = Watchdog::start(30);
     let panic_of = |call: &dyn Fn()| {
         let payload = catch_unwind(AssertUnwindSafe(call)).unwrap_err();
         panics::text(&*payload).unwrap().to_owned()

@@ -9,7 +9,7 @@ use std::thread;
 
 use super::{Log, local_pool};
 use brigade::{Handle, LocalPool, Pool, current_worker_index, spawn, spawn_local, yield_now};
-use brigade_testkit::{Watchdog, panics};
+use brigade_testkit::{panics, test};
 
 #[test]
 fn nothing_runs_before_a_call_and_all_that_is_queued_in_one() {
@@ -85,7 +85,6 @@ fn jobs_run_on_the_owners_thread_which_is_a_worker_meanwhile_and_no_longer() {
 
 #[test]
 fn a_future_is_polled_when_another_thread_wakes_it() {
-    let _dog = Watchdog::start(60);
     let pool = local_pool();
     for round in 0..300 {
         let (sender, receiver) = async_channel::bounded(1);
@@ -99,9 +98,8 @@ fn a_future_is_polled_when_another_thread_wakes_it() {
 }
 
 /// Caught: a wake-up between the last poll of the future and the sleep.
-#[test]
+#[test(120)]
 fn every_job_of_many_threads_runs_while_the_owner_waits_for_it() {
-    let _dog = Watchdog::start(120);
     let pool = local_pool();
     let (handle, ran) = (pool.handle(), Arc::new(AtomicU32::new(0)));
     let threads: Vec<_> = (0..4)
@@ -160,7 +158,6 @@ fn borrowed_len(text: &str) -> usize {
 
 #[test]
 fn a_panic_of_a_job_is_its_own_and_one_of_the_future_is_the_callers() {
-    let _dog = Watchdog::start(30);
     let pool = local_pool();
     pool.handle().execute(|| panic!("a job"));
     let job = pool.handle().submit(|| -> u32 { panic!("with a handle") });
@@ -188,7 +185,6 @@ fn it_does_not_run_inside_itself() {
 
 #[test]
 fn one_pool_runs_in_a_job_of_another_and_in_a_future_of_another_local_one() {
-    let _dog = Watchdog::start(30);
     let nested = || {
         let (outer, inner) = (local_pool(), local_pool());
         let of_inner = inner.handle();
@@ -212,7 +208,6 @@ fn one_pool_runs_in_a_job_of_another_and_in_a_future_of_another_local_one() {
 
 #[test]
 fn borrowing_jobs_run_on_the_owners_thread() {
-    let _dog = Watchdog::start(30);
     let pool = local_pool();
     let handle = pool.handle();
     let mut words = ["b", "a"].map(String::from);
@@ -230,7 +225,6 @@ fn borrowing_jobs_run_on_the_owners_thread() {
 
 #[test]
 fn it_never_has_another_thread() {
-    let _dog = Watchdog::start(30);
     let pool = local_pool();
     let handle = pool.handle();
     let error = handle.resize(4).unwrap_err();

@@ -8,13 +8,12 @@ use std::time::{Duration, Instant};
 
 use super::{Log, local_pool};
 use brigade::{Pool, Shutdown, TaskSet, block_on, time};
-use brigade_testkit::Watchdog;
+use brigade_testkit::test;
 
 const SOON: Duration = Duration::from_millis(20);
 
 #[test]
 fn timers_fire_while_the_owner_waits_and_in_later_calls() {
-    let _dog = Watchdog::start(60);
     let (pool, log, begin) = (local_pool(), Log::default(), Instant::now());
     let (first, second) = (log.clone(), log.clone());
     pool.handle().job().after(SOON).execute(move || first.note(1)).unwrap();
@@ -35,7 +34,6 @@ fn timers_fire_while_the_owner_waits_and_in_later_calls() {
 fn sockets_are_read_while_the_owner_waits() {
     use brigade::io::{TcpListener, TcpStream};
     use futures::io::{AsyncReadExt as _, AsyncWriteExt as _};
-    let _dog = Watchdog::start(60);
     let pool = local_pool();
     let received = pool.run_until(async {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
@@ -55,7 +53,6 @@ fn sockets_are_read_while_the_owner_waits() {
 /// The pool's jobs and futures in each way in which its owner may wait for them outside of a call.
 #[test]
 fn each_wait_of_the_owner_runs_the_pool() {
-    let _dog = Watchdog::start(60);
     let pool = local_pool();
     let soon = || async { time::sleep(Duration::from_millis(1)).await };
     assert_eq!(pool.submit(|| 1).join().unwrap(), 1);
@@ -77,7 +74,6 @@ fn each_wait_of_the_owner_runs_the_pool() {
 
 #[test]
 fn a_wait_of_the_owner_for_another_pool_runs_its_own() {
-    let _dog = Watchdog::start(60);
     let (pool, other) = (local_pool(), Pool::new(1));
     let local = pool.handle();
     let ask = move || local.submit(|| 42).join().unwrap();
@@ -91,7 +87,6 @@ fn a_wait_of_the_owner_for_another_pool_runs_its_own() {
 /// Nothing in the pool runs on any other thread.
 #[test]
 fn calls_that_another_thread_installs_run_on_the_owners_thread() {
-    let _dog = Watchdog::start(60);
     let (pool, owner) = (local_pool(), thread::current().id());
     let handle = pool.handle();
     let other = thread::spawn(move || {
@@ -111,7 +106,6 @@ fn calls_that_another_thread_installs_run_on_the_owners_thread() {
 /// For what nothing but the owner ends.
 #[test]
 fn the_owner_waits_for_no_end_of_its_pool() {
-    let _dog = Watchdog::start(30);
     let (pool, log) = (local_pool(), Log::default());
     let note = log.clone();
     pool.execute(move || note.note(1));
@@ -125,7 +119,6 @@ fn the_owner_waits_for_no_end_of_its_pool() {
 
 #[test]
 fn a_wait_of_another_thread_ends_with_a_call() {
-    let _dog = Watchdog::start(60);
     let pool = local_pool();
     let handle = pool.handle();
     let (told, tells) = mpsc::channel();
@@ -145,7 +138,6 @@ fn a_wait_of_another_thread_ends_with_a_call() {
 
 #[test]
 fn the_pool_is_not_idle_while_its_owner_waits_for_a_future() {
-    let _dog = Watchdog::start(60);
     let pool = local_pool();
     let handle = pool.handle();
     assert!(handle.wait_idle_timeout(Duration::ZERO));

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use brigade::{Handle, Pool, Shutdown};
-use brigade_testkit::{Gate, Latch, Watchdog, eventually};
+use brigade_testkit::{Gate, Latch, eventually, test};
 
 fn observed(threads: usize) -> Pool {
     Pool::builder().threads(threads).name("dumped").observe_jobs().build().unwrap()
@@ -24,7 +24,6 @@ fn start(pool: &Pool, name: &'static str, gate: &Gate) -> brigade::JoinHandle<()
 
 #[test]
 fn a_dump_names_the_job_of_each_worker_its_place_time_and_thread() {
-    let _dog = Watchdog::start(20);
     let (pool, gate, before) = (observed(2), Gate::closed(), Instant::now());
     let (first, second) = (start(&pool, "first", &gate), start(&pool, "second", &gate));
     (0..5).for_each(|_| pool.execute(|| ()));
@@ -56,7 +55,6 @@ fn a_dump_names_the_job_of_each_worker_its_place_time_and_thread() {
 
 #[test]
 fn a_job_inside_another_comes_after_it() {
-    let _dog = Watchdog::start(20);
     let pool = observed(1);
     let outer = pool.job().name("outer").submit(|| {
         let handle = Handle::current().unwrap();
@@ -69,7 +67,6 @@ fn a_job_inside_another_comes_after_it() {
 
 #[test]
 fn a_wait_names_the_job_that_it_waits_for() {
-    let _dog = Watchdog::start(20);
     let (pool, gate) = (observed(2), Gate::closed());
     let awaited = start(&pool, "awaited", &gate);
     let waiter = pool.job().name("waiter").submit(|| awaited.join().unwrap()).unwrap();
@@ -91,7 +88,6 @@ fn a_wait_names_the_job_that_it_waits_for() {
 
 #[test]
 fn a_pending_future_is_counted_and_its_poll_is_listed_only_while_it_lasts() {
-    let _dog = Watchdog::start(20);
     let pool = observed(1);
     let latch = Latch::default();
     let waits = pool.spawn(latch.wait());
@@ -107,7 +103,6 @@ fn a_pending_future_is_counted_and_its_poll_is_listed_only_while_it_lasts() {
 
 #[test]
 fn a_dump_of_an_unobserved_pool_lists_queued_jobs() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     let gate = Gate::closed();
     let busy = start(&pool, "busy", &gate);
@@ -122,7 +117,6 @@ fn a_dump_of_an_unobserved_pool_lists_queued_jobs() {
 
 #[test]
 fn a_pool_that_has_ended_or_is_gone_is_closed_and_empty() {
-    let _dog = Watchdog::start(20);
     let pool = observed(2);
     let handle = pool.handle();
     pool.submit(|| ()).join().unwrap();
@@ -136,7 +130,6 @@ fn a_pool_that_has_ended_or_is_gone_is_closed_and_empty() {
 
 #[test]
 fn a_job_that_another_pool_runs_is_listed_elsewhere() {
-    let _dog = Watchdog::start(20);
     let (pool, gate) = (
         Pool::builder()
             .threads(1)

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use brigade::{Builder, End, Outcome, Pool, Shutdown, TaskSet, WhenFull};
-use brigade_testkit::{Gate, Latch, Watchdog, eventually, panics, spin_for};
+use brigade_testkit::{Gate, Latch, eventually, spin_for, test};
 
 /// What a hook has been told.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,7 +75,6 @@ fn one_thread(log: &Log) -> Pool {
 
 #[test]
 fn a_job_that_returns_is_told_with_its_name_its_place_and_its_worker() {
-    let _dog = Watchdog::start(20);
     let log = Log::default();
     let pool = one_thread(&log);
     let (answer, line) = (pool.job().name("answer").submit(|| 42).unwrap(), line!());
@@ -87,7 +86,6 @@ fn a_job_that_returns_is_told_with_its_name_its_place_and_its_worker() {
 
 #[test]
 fn the_hook_has_returned_when_the_handle_has_the_outcome() {
-    let _dog = Watchdog::start(20);
     let told = Arc::new(AtomicUsize::new(0));
     let count = told.clone();
     let hook = move |_: &Outcome<'_>| {
@@ -103,8 +101,6 @@ fn the_hook_has_returned_when_the_handle_has_the_outcome() {
 
 #[test]
 fn a_job_that_panics_is_told_with_its_message_and_the_panic_goes_on() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let log = Log::default();
     let pool = one_thread(&log);
     let error = pool.submit(|| panic!("expected: {}", 1)).join().unwrap_err();
@@ -120,7 +116,6 @@ fn a_job_that_panics_is_told_with_its_message_and_the_panic_goes_on() {
 
 #[test]
 fn every_way_to_submit_names_the_line_that_calls() {
-    let _dog = Watchdog::start(20);
     let log = Log::default();
     let pool = one_thread(&log);
     let handle = pool.handle();
@@ -187,7 +182,6 @@ fn every_way_to_submit_names_the_line_that_calls() {
 
 #[test]
 fn jobs_that_are_dispatched_are_told_and_those_that_are_not_accepted_are_not() {
-    let _dog = Watchdog::start(20);
     let log = Log::default();
     let pool = log.build(Pool::builder().threads(2).prestart());
     eventually("both park", || pool.metrics().idle_threads == 2);
@@ -204,7 +198,6 @@ fn jobs_that_are_dispatched_are_told_and_those_that_are_not_accepted_are_not() {
 
 #[test]
 fn a_queued_job_that_is_cancelled_discarded_or_too_late_is_told_as_cancelled() {
-    let _dog = Watchdog::start(20);
     let log = Log::default();
     let pool = one_thread(&log);
     let gate = Gate::closed();
@@ -242,7 +235,6 @@ fn a_queued_job_that_is_cancelled_discarded_or_too_late_is_told_as_cancelled() {
 /// It is taken from the iterator for an idle thread, which is busy when it would be handed over.
 #[test]
 fn a_job_that_is_taken_for_a_dispatch_in_vain_has_no_end() {
-    let _dog = Watchdog::start(20);
     let log = Log::default();
     let (pool, gate) = (one_thread(&log), Gate::closed());
     eventually("it parks", || pool.metrics().idle_threads == 1);
@@ -270,8 +262,6 @@ fn occupy_here(pool: &Pool, gate: &Gate) {
 
 #[test]
 fn a_future_is_told_once_however_often_it_is_polled() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let log = Log::default();
     let pool = one_thread(&log);
     let latch = Latch::default();
@@ -303,7 +293,6 @@ fn a_future_is_told_once_however_often_it_is_polled() {
 
 #[test]
 fn each_run_of_a_periodic_closure_is_told() {
-    let _dog = Watchdog::start(20);
     let log = Log::default();
     let pool = one_thread(&log);
     let every = pool.job().name("tick").every(Duration::from_millis(1)).execute(|| ()).unwrap();
@@ -317,7 +306,6 @@ fn each_run_of_a_periodic_closure_is_told() {
 
 #[test]
 fn the_times_are_those_of_the_wait_and_of_the_run() {
-    let _dog = Watchdog::start(20);
     let log = Log::default();
     let pool = one_thread(&log);
     let gate = Gate::closed();
@@ -339,7 +327,6 @@ fn the_times_are_those_of_the_wait_and_of_the_run() {
 
 #[test]
 fn a_job_that_runs_inside_its_join_is_told() {
-    let _dog = Watchdog::start(20);
     let log = Log::default();
     let pool = one_thread(&log);
     let outer = pool.job().name("outer").submit(|| {
@@ -355,8 +342,6 @@ fn a_job_that_runs_inside_its_join_is_told() {
 
 #[test]
 fn a_hook_that_panics_is_contained_and_counted() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let pool = Pool::builder().threads(1).on_outcome(|_| panic!("expected")).build().unwrap();
     assert_eq!(pool.submit(|| 42).join().unwrap(), 42);
     assert!(pool.submit(|| panic!("expected")).join().unwrap_err().is_panic());
@@ -368,7 +353,6 @@ fn a_hook_that_panics_is_contained_and_counted() {
 
 #[test]
 fn a_hook_may_submit() {
-    let _dog = Watchdog::start(20);
     let told = Arc::new(AtomicUsize::new(0));
     let count = told.clone();
     let hook = move |_: &Outcome<'_>| {
@@ -384,7 +368,6 @@ fn a_hook_may_submit() {
 
 #[test]
 fn every_job_of_a_set_is_told_once_wherever_it_is_cancelled() {
-    let _dog = Watchdog::start(30);
     for capacity in [None, Some(1)] {
         for is_dropped in [true, false] {
             let log = Log::default();
@@ -417,7 +400,6 @@ fn every_job_of_a_set_is_told_once_wherever_it_is_cancelled() {
 
 #[test]
 fn every_accepted_job_of_a_bounded_pool_is_told_once() {
-    let _dog = Watchdog::start(60);
     let policies = [
         WhenFull::Reject,
         WhenFull::Block,
@@ -466,7 +448,6 @@ fn ran_parents(told: &[Told]) -> u64 {
 
 #[test]
 fn a_pool_that_is_dropped_tells_of_all_jobs_that_it_runs_first() {
-    let _dog = Watchdog::start(20);
     let log = Log::default();
     let (pool, gate) = (one_thread(&log), Gate::closed());
     occupy_here(&pool, &gate);

@@ -2,11 +2,10 @@
 
 use crate::support::full::busy;
 use brigade::{Pool, TaskSet, WhenFull};
-use brigade_testkit::Watchdog;
+use brigade_testkit::test;
 
 #[test]
 fn each_job_that_is_returned_is_counted_once() {
-    let _dog = Watchdog::start(20);
     for observed in [false, true] {
         let pool = Pool::builder().threads(1);
         let pool = if observed { pool.observe_jobs() } else { pool }.build().unwrap();
@@ -34,7 +33,6 @@ fn each_job_that_is_returned_is_counted_once() {
 
 #[test]
 fn jobs_that_a_full_pool_returns_are_counted() {
-    let _dog = Watchdog::start(20);
     for observed in [false, true] {
         let builder = Pool::builder();
         let builder = if observed { builder.observe_jobs() } else { builder };

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use brigade::{Pool, Role, WorkerInfo, current_worker};
 
-use brigade_testkit::{Gate, Watchdog};
+use brigade_testkit::{Gate, test};
 
 fn here() -> WorkerInfo {
     current_worker().expect("a worker")
@@ -13,7 +13,6 @@ fn here() -> WorkerInfo {
 
 #[test]
 fn the_role_follows_from_how_many_threads_there_were() {
-    let _dog = Watchdog::start(20);
     let builder = Pool::builder().threads(1..=2).spare_threads(1).pool_name("roles");
     let pool = builder.build().unwrap();
     let gate = Gate::closed();
@@ -35,7 +34,6 @@ fn the_role_follows_from_how_many_threads_there_were() {
 
 #[test]
 fn both_hooks_know_the_worker() {
-    let _dog = Watchdog::start(20);
     let (sender, calls) = mpsc::channel();
     let hook = |what: &'static str| {
         let sender = sender.clone();

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use brigade::{Builder, Pool, Shutdown, Stall};
 
-use brigade_testkit::{Gate, Latch, Watchdog, eventually, panics};
+use brigade_testkit::{Gate, Latch, eventually, test};
 
 /// Longer than a job of these tests takes that must not be reported, unless the machine stands still.
 const AFTER: Duration = Duration::from_millis(20);
@@ -22,7 +22,6 @@ fn next(stalls: &Receiver<Stall>) -> Stall {
 
 #[test]
 fn a_long_job_is_reported_with_all_that_is_known() {
-    let _dog = Watchdog::start(20);
     let (pool, stalls) = detecting(Pool::builder().threads(1), AFTER);
     let (gate, before) = (Gate::closed(), Instant::now());
     let wait = gate.clone();
@@ -46,7 +45,6 @@ fn a_long_job_is_reported_with_all_that_is_known() {
 
 #[test]
 fn a_stall_is_reported_once_and_the_next_one_again() {
-    let _dog = Watchdog::start(20);
     let (pool, stalls) = detecting(Pool::builder().threads(1), Duration::from_millis(1));
     for name in ["first", "second"] {
         let gate = Gate::closed();
@@ -70,7 +68,6 @@ fn a_stall_is_reported_once_and_the_next_one_again() {
 
 #[test]
 fn all_workers_may_be_stuck() {
-    let _dog = Watchdog::start(20);
     let (pool, stalls) = detecting(Pool::builder().threads(3), AFTER);
     let gate = Gate::closed();
     for _ in 0..3 {
@@ -85,7 +82,6 @@ fn all_workers_may_be_stuck() {
 
 #[test]
 fn a_future_that_waits_is_no_stall_and_one_that_blocks_is() {
-    let _dog = Watchdog::start(20);
     let (pool, stalls) = detecting(Pool::builder().threads(1), AFTER);
     let latch = Latch::default();
     let waits = pool.spawn(latch.wait());
@@ -103,7 +99,6 @@ fn a_future_that_waits_is_no_stall_and_one_that_blocks_is() {
 
 #[test]
 fn a_job_that_keeps_a_pool_from_ending_is_reported() {
-    let _dog = Watchdog::start(20);
     let (pool, stalls) = detecting(Pool::builder().threads(1), AFTER);
     let gate = Gate::closed();
     let wait = gate.clone();
@@ -119,8 +114,6 @@ fn a_job_that_keeps_a_pool_from_ending_is_reported() {
 
 #[test]
 fn a_hook_that_panics_is_contained_and_called_for_the_next_one() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let (sender, stalls) = mpsc::channel();
     let hook = move |_: &Stall| {
         sender.send(()).unwrap();
@@ -138,7 +131,6 @@ fn a_hook_that_panics_is_contained_and_called_for_the_next_one() {
 
 #[test]
 fn the_hook_may_end_the_pool() {
-    let _dog = Watchdog::start(20);
     let gate = Gate::closed();
     let opens = gate.clone();
     let (sender, ended) = mpsc::channel();
@@ -157,7 +149,6 @@ fn the_hook_may_end_the_pool() {
 
 #[test]
 fn a_shutdown_with_a_timeout_does_not_wait_for_the_hook_beyond_that() {
-    let _dog = Watchdog::start(20);
     let (begins, begun) = mpsc::channel();
     let gate = Gate::closed();
     let wait = gate.clone();
@@ -181,7 +172,6 @@ fn a_shutdown_with_a_timeout_does_not_wait_for_the_hook_beyond_that() {
 #[test]
 fn the_thread_that_looks_ends_with_the_pool_also_with_one_that_is_detached() {
     use crate::support::crowd::threads_named;
-    let _dog = Watchdog::start(20);
     let build = || {
         let builder = Pool::builder().threads(1).pool_name("ends");
         builder.on_stall(Duration::from_millis(5), |_| ()).build().unwrap()
@@ -216,7 +206,6 @@ fn the_thread_that_looks_ends_with_the_pool_also_with_one_that_is_detached() {
 /// No job waits for it, so it is known by itself.
 #[test]
 fn a_call_from_outside_that_borrows_is_reported_with_its_place_and_is_in_a_dump() {
-    let _dog = Watchdog::start(20);
     let (pool, stalls) = detecting(Pool::builder().threads(1), AFTER);
     let check = |worker: Option<usize>, line: u32, gate: &Gate| {
         let stall = next(&stalls);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::support::busy::occupy;
 use brigade::{Builder, Fairness, Order, Pool, Priority, Queueing, current_priority};
-use brigade_testkit::{Gate, Watchdog, spin_for};
+use brigade_testkit::{Gate, spin_for, test};
 
 /// Fewer jobs than high ones may run in a row.
 const JOBS: usize = 15;
@@ -36,7 +36,6 @@ fn pools(threads: usize) -> impl Iterator<Item = (String, Builder)> {
 
 #[test]
 fn a_high_job_that_is_submitted_while_a_job_runs_is_the_next_of_that_worker() {
-    let _dog = Watchdog::start(60);
     for (kind, pool) in pools(1) {
         let (pool, gate) = (pool.build().unwrap(), Gate::closed());
         let (ran, order) = mpsc::channel();
@@ -79,7 +78,6 @@ fn row(count: usize, ran: &Sender<usize>) -> impl Fn() + Send + Clone + use<> {
 
 #[test]
 fn a_row_of_high_jobs_is_over_when_another_job_has_run() {
-    let _dog = Watchdog::start(60);
     for (kind, pool) in pools(1) {
         let (pool, gate) = (pool.build().unwrap(), Gate::closed());
         let (ran, order) = mpsc::channel();
@@ -106,7 +104,6 @@ fn a_row_of_high_jobs_is_over_when_another_job_has_run() {
 
 #[test]
 fn a_high_job_does_not_wait_for_more_jobs_of_a_scope_that_a_worker_has_stolen() {
-    let _dog = Watchdog::start(60);
     for (kind, pool) in pools(2) {
         let pool = pool.fairness(Fairness::default()).build().unwrap();
         let (ran, order) = mpsc::channel();
@@ -144,9 +141,8 @@ impl Started {
 }
 
 /// Only of the thread that runs the high job: another may start some between the start of that job and its look at the counts.
-#[test]
+#[test(120)]
 fn a_thread_starts_one_other_job_at_most_before_a_high_one_that_is_queued() {
-    let _dog = Watchdog::start(120);
     for (kind, pool) in pools(2) {
         let (pool, started, stop) =
             (pool.build().unwrap(), Arc::new(Started::default()), Gate::closed());

@@ -3,7 +3,7 @@
 use std::sync::mpsc;
 
 use brigade::{Pool, Priority, Reason, WhenFull, current_priority};
-use brigade_testkit::Watchdog;
+use brigade_testkit::test;
 
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::busy;
@@ -12,7 +12,6 @@ const CLASSES: [Priority; 3] = [Priority::Low, Priority::Normal, Priority::High]
 
 #[test]
 fn the_capacity_counts_the_jobs_of_all_classes() {
-    let _dog = Watchdog::start(30);
     for_both_queueings(|builder| {
         let (pool, gate) = busy(builder, 6, WhenFull::Reject);
         let (ran, order) = mpsc::channel();
@@ -40,7 +39,6 @@ fn the_capacity_counts_the_jobs_of_all_classes() {
 
 #[test]
 fn with_drop_oldest_the_oldest_of_the_lowest_class_is_cancelled() {
-    let _dog = Watchdog::start(30);
     for_both_queueings(|builder| {
         let (pool, gate) = busy(builder, 6, WhenFull::DropOldest);
         let submit = |class| pool.job().priority(class).submit(current_priority).unwrap();
@@ -60,7 +58,6 @@ fn with_drop_oldest_the_oldest_of_the_lowest_class_is_cancelled() {
 
 #[test]
 fn a_future_that_was_polled_keeps_its_class_when_others_are_dropped_for_room() {
-    let _dog = Watchdog::start(30);
     for class in [Priority::Low, Priority::High] {
         let pool = Pool::builder().threads(1).capacity(1).when_full(WhenFull::DropOldest);
         let pool = pool.build().unwrap();

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::support::policy::queue_kinds;
 use brigade::{Handle, Pool, Priority, TaskSet, WhenFull, current_priority, time, yield_now};
-use brigade_testkit::{Gate, Watchdog, eventually, panics};
+use brigade_testkit::{Gate, eventually, test};
 
 const CLASSES: [Priority; 3] = [Priority::Low, Priority::Normal, Priority::High];
 
@@ -31,7 +31,6 @@ async fn later(tell: impl Fn()) {
 
 #[test]
 fn jobs_that_a_job_submits_have_its_class() {
-    let _dog = Watchdog::start(60);
     for (kind, pool) in queue_kinds(2) {
         // Left to the process, as jobs borrow it.
         let pool: &'static Pool = Box::leak(Box::new(pool));
@@ -70,7 +69,6 @@ fn jobs_that_a_job_submits_have_its_class() {
 
 #[test]
 fn a_task_set_has_the_class_of_the_job_that_adds_to_it() {
-    let _dog = Watchdog::start(60);
     for class in CLASSES {
         for limit in [1, 100] {
             for capacity in [None, Some(1)] {
@@ -98,7 +96,6 @@ fn a_task_set_has_the_class_of_the_job_that_adds_to_it() {
 
 #[test]
 fn a_builder_that_names_a_class_overrides_that_of_the_job() {
-    let _dog = Watchdog::start(60);
     for (kind, pool) in queue_kinds(1) {
         let handle = pool.handle();
         for (parent, child) in CLASSES.into_iter().flat_map(|a| CLASSES.map(|b| (a, b))) {
@@ -125,7 +122,6 @@ fn a_builder_that_names_a_class_overrides_that_of_the_job() {
 
 #[test]
 fn jobs_that_a_job_submits_to_another_pool_are_normal() {
-    let _dog = Watchdog::start(30);
     let (pool, other) = (Pool::new(1), Pool::new(1));
     let (here, there) = (pool.handle(), other.handle());
     let (tell, told) = tellers();
@@ -158,7 +154,6 @@ async fn woken(wakers: mpsc::Sender<Waker>) {
 /// The class of each of its polls: whichever thread wakes it, and whatever class that has.
 #[test]
 fn a_future_keeps_its_class_wherever_it_is_woken() {
-    let _dog = Watchdog::start(60);
     for (kind, pool) in queue_kinds(2) {
         for class in CLASSES {
             let (send, wakers) = mpsc::channel();
@@ -190,7 +185,6 @@ fn a_future_keeps_its_class_wherever_it_is_woken() {
 /// Polled in the middle of a high job, timers and futures of others keep their class.
 #[test]
 fn a_timer_that_is_due_while_a_job_blocks_keeps_its_own_class() {
-    let _dog = Watchdog::start(60);
     let pool = Pool::new(1);
     let handle = pool.handle();
     let (tell, told) = tellers();
@@ -213,7 +207,6 @@ fn a_timer_that_is_due_while_a_job_blocks_keeps_its_own_class() {
 
 #[test]
 fn a_timer_has_the_class_of_the_job_that_sets_it() {
-    let _dog = Watchdog::start(60);
     for (kind, pool) in queue_kinds(1) {
         for class in CLASSES {
             let (tell, told) = tellers();
@@ -243,7 +236,6 @@ fn a_timer_has_the_class_of_the_job_that_sets_it() {
 
 #[test]
 fn a_job_that_is_joined_before_it_starts_runs_as_part_of_the_one_that_joins() {
-    let _dog = Watchdog::start(30);
     for (kind, pool) in queue_kinds(1) {
         for class in CLASSES {
             let handle = pool.handle();
@@ -261,7 +253,6 @@ fn a_job_that_is_joined_before_it_starts_runs_as_part_of_the_one_that_joins() {
 
 #[test]
 fn a_job_that_a_full_pool_runs_in_its_caller_has_the_class_of_that() {
-    let _dog = Watchdog::start(30);
     let pool = Pool::builder().threads(1).capacity(1).when_full(WhenFull::RunInCaller);
     let pool = pool.build().unwrap();
     for class in CLASSES {
@@ -277,7 +268,6 @@ fn a_job_that_a_full_pool_runs_in_its_caller_has_the_class_of_that() {
 
 #[test]
 fn a_dispatched_job_has_a_class() {
-    let _dog = Watchdog::start(30);
     let pool = Pool::builder().threads(2).prestart().build().unwrap();
     for class in CLASSES {
         for name in [None, Some("named")] {
@@ -294,7 +284,6 @@ fn a_dispatched_job_has_a_class() {
 /// The jobs of a scope have no class: on the thread that waits they run inside its job.
 #[test]
 fn what_a_scope_runs_on_the_thread_that_waits_runs_as_part_of_its_job() {
-    let _dog = Watchdog::start(30);
     let pool = Pool::new(1);
     for class in CLASSES {
         let (scoped, forked) = as_job(&pool, class, || {
@@ -310,8 +299,6 @@ fn what_a_scope_runs_on_the_thread_that_waits_runs_as_part_of_its_job() {
 
 #[test]
 fn a_worker_whose_job_panicked_has_no_class() {
-    let _dog = Watchdog::start(30);
-    panics::silence_expected();
     for (kind, pool) in queue_kinds(1) {
         for class in CLASSES {
             pool.job().priority(class).execute(|| panic!("expected")).unwrap();
@@ -325,7 +312,6 @@ fn a_worker_whose_job_panicked_has_no_class() {
 /// A job inside another's wait has its own class, and so has what each of them submits.
 #[test]
 fn a_wait_that_runs_any_job_runs_each_with_its_own_class() {
-    let _dog = Watchdog::start(60);
     for (outer, inner) in CLASSES.into_iter().flat_map(|a| CLASSES.map(|b| (a, b))) {
         let pool = Pool::builder().threads(2).waits_run_anything().build().unwrap();
         let handle = pool.handle();
@@ -361,7 +347,6 @@ fn a_wait_that_runs_any_job_runs_each_with_its_own_class() {
 
 #[test]
 fn a_local_future_is_normal() {
-    let _dog = Watchdog::start(30);
     let pool = Pool::new(1);
     let local = as_job(&pool, Priority::High, || {
         brigade::spawn_local(async {

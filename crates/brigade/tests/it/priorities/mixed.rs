@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::support::busy::occupy;
 use brigade::{Builder, Handle, Pool, Priority, Queueing, Shutdown, WhenFull, yield_now};
-use brigade_testkit::{Drops, Gate, Seed, Watchdog};
+use brigade_testkit::{Drops, Gate, Seed, test};
 
 const CLASSES: [Priority; 3] = [Priority::Low, Priority::Normal, Priority::High];
 
@@ -106,15 +106,13 @@ fn builders() -> impl Iterator<Item = Builder> {
     })
 }
 
-#[test]
+#[test(120)]
 fn a_random_mix_is_run_to_its_end() {
-    let _dog = Watchdog::start(120);
     builders().for_each(|builder| end_in(builder, Shutdown::Finish, false));
 }
 
-#[test]
+#[test(120)]
 fn a_random_mix_loses_nothing_when_it_is_drained_or_discarded() {
-    let _dog = Watchdog::start(120);
     for how in [Shutdown::Drain, Shutdown::Discard] {
         for midway in [false, true] {
             builders().for_each(|builder| end_in(builder, how, midway));
@@ -122,9 +120,8 @@ fn a_random_mix_loses_nothing_when_it_is_drained_or_discarded() {
     }
 }
 
-#[test]
+#[test(120)]
 fn a_random_mix_in_a_bounded_pool_loses_nothing() {
-    let _dog = Watchdog::start(120);
     for policy in [WhenFull::Block, WhenFull::RunInCaller, WhenFull::DropOldest, WhenFull::Reject] {
         let bounded = |builder: Builder| builder.capacity(5).when_full(policy);
         for how in [Shutdown::Drain, Shutdown::Discard] {
@@ -135,7 +132,6 @@ fn a_random_mix_in_a_bounded_pool_loses_nothing() {
 
 #[test]
 fn a_discarded_pool_drops_the_queued_jobs_of_every_class() {
-    let _dog = Watchdog::start(30);
     let pool = Pool::new(1);
     let gate = Gate::closed();
     occupy(&pool, &gate);
@@ -156,7 +152,6 @@ fn a_discarded_pool_drops_the_queued_jobs_of_every_class() {
 
 #[test]
 fn a_closed_pool_rejects_every_class_and_runs_its_queue() {
-    let _dog = Watchdog::start(30);
     let pool = Pool::new(1);
     let gate = Gate::closed();
     occupy(&pool, &gate);
@@ -181,7 +176,6 @@ fn a_closed_pool_rejects_every_class_and_runs_its_queue() {
 /// A job that is joined or cancelled leaves its entry behind: these are swept out, as in the other queues.
 #[test]
 fn entries_of_jobs_that_have_ended_do_not_accumulate() {
-    let _dog = Watchdog::start(60);
     for class in CLASSES {
         let pool = Pool::new(1);
         let handle = pool.handle();

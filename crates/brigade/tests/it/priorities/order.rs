@@ -5,11 +5,10 @@ use std::sync::mpsc;
 use crate::support::busy::occupy;
 use crate::support::policy::queue_kinds;
 use brigade::{LocalPool, Pool, Priority, current_priority};
-use brigade_testkit::{Gate, Watchdog, eventually};
+use brigade_testkit::{Gate, eventually, test};
 
 #[test]
 fn of_the_jobs_that_wait_the_high_ones_run_first_and_the_low_ones_last() {
-    let _dog = Watchdog::start(30);
     for (kind, pool) in queue_kinds(1) {
         let ((ran, order), gate) = (mpsc::channel(), Gate::closed());
         occupy(&pool, &gate);
@@ -33,7 +32,6 @@ fn of_the_jobs_that_wait_the_high_ones_run_first_and_the_low_ones_last() {
 
 #[test]
 fn a_high_job_overtakes_the_queue_of_its_worker() {
-    let _dog = Watchdog::start(30);
     for (kind, pool) in queue_kinds(1) {
         let (ran, order) = mpsc::channel();
         pool.execute(move || {
@@ -50,7 +48,6 @@ fn a_high_job_overtakes_the_queue_of_its_worker() {
 
 #[test]
 fn jobs_of_one_class_run_in_the_order_of_their_submission() {
-    let _dog = Watchdog::start(30);
     for (kind, pool) in queue_kinds(1) {
         for class in [Priority::Low, Priority::High] {
             let ((ran, order), gate) = (mpsc::channel(), Gate::closed());
@@ -70,7 +67,6 @@ fn jobs_of_one_class_run_in_the_order_of_their_submission() {
 /// Nothing of a class waits for the worker that submitted it.
 #[test]
 fn another_worker_takes_the_jobs_of_a_blocked_one() {
-    let _dog = Watchdog::start(60);
     for (kind, pool) in queue_kinds(2) {
         for class in [Priority::Low, Priority::High] {
             for children in [1, 20] {
@@ -93,7 +89,6 @@ fn another_worker_takes_the_jobs_of_a_blocked_one() {
 
 #[test]
 fn a_high_job_runs_although_every_worker_always_has_a_job_of_its_own() {
-    let _dog = Watchdog::start(60);
     for (kind, pool) in queue_kinds(2) {
         let stop = Gate::closed();
         for _ in 0..4 {
@@ -114,7 +109,6 @@ fn a_high_job_runs_although_every_worker_always_has_a_job_of_its_own() {
 
 #[test]
 fn a_pool_without_threads_starts_one_for_a_job_of_any_class() {
-    let _dog = Watchdog::start(30);
     for class in [Priority::Low, Priority::Normal, Priority::High] {
         let pool = Pool::builder().threads(0..=1).build().unwrap();
         let job = pool.job().priority(class).submit(current_priority).unwrap();
@@ -124,7 +118,6 @@ fn a_pool_without_threads_starts_one_for_a_job_of_any_class() {
 
 #[test]
 fn idle_workers_are_woken_for_each_class() {
-    let _dog = Watchdog::start(60);
     for (kind, pool) in queue_kinds(2) {
         for round in 0..200 {
             let class = [Priority::Low, Priority::High][round % 2];
@@ -144,7 +137,6 @@ fn idle_workers_are_woken_for_each_class() {
 
 #[test]
 fn a_pool_without_threads_runs_the_classes_in_the_same_order() {
-    let _dog = Watchdog::start(30);
     let pool = LocalPool::new().unwrap();
     let (ran, order) = mpsc::channel();
     for class in [Priority::Low, Priority::Normal, Priority::High] {

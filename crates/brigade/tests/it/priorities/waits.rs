@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::support::busy::occupy;
 use crate::support::policy::queue_kinds;
 use brigade::{Fairness, Order, Pool, Priority, Queueing, current_priority};
-use brigade_testkit::{Gate, Watchdog};
+use brigade_testkit::{Gate, test};
 
 /// A job that submits itself again until the gate is open, with its class; calls `step` each time.
 pub(super) fn go_on(stop: &Gate, step: impl Fn() + Clone + Send + 'static) {
@@ -20,7 +20,6 @@ pub(super) fn go_on(stop: &Gate, step: impl Fn() + Clone + Send + 'static) {
 
 #[test]
 fn beside_endless_high_jobs_one_job_in_seventeen_is_another() {
-    let _dog = Watchdog::start(60);
     for (kind, pool) in queue_kinds(1) {
         let (gate, stop, high) = (Gate::closed(), Gate::closed(), Arc::new(AtomicU64::new(0)));
         occupy(&pool, &gate);
@@ -78,9 +77,8 @@ fn low_jobs_beside(pool: &Pool, ageing: Duration, others: &[Priority], low: u64)
 }
 
 /// The bound of `Priority`, exactly: 62 jobs for each low job and those before it, once it is old enough.
-#[test]
+#[test(120)]
 fn a_low_job_waits_for_its_ageing_time_and_then_for_62_jobs() {
-    let _dog = Watchdog::start(120);
     let normal = [Priority::Normal; 2].as_slice();
     let both = [Priority::Normal, Priority::High, Priority::High].as_slice();
     for (fairness, interval) in [(Fairness::default(), 61), (Fairness::Every(5), 5)] {
@@ -105,7 +103,6 @@ fn a_low_job_waits_for_its_ageing_time_and_then_for_62_jobs() {
 
 #[test]
 fn with_the_newest_job_first_a_low_job_waits_for_twice_as_many() {
-    let _dog = Watchdog::start(60);
     let pool = Pool::builder().threads(1).order(Order::Lifo).ageing(Duration::ZERO);
     let pool = pool.build().unwrap();
     let waits = low_jobs_beside(&pool, Duration::ZERO, &[Priority::Normal; 2], 5);
@@ -117,7 +114,6 @@ fn with_the_newest_job_first_a_low_job_waits_for_twice_as_many() {
 
 #[test]
 fn until_it_is_old_a_low_job_gives_way() {
-    let _dog = Watchdog::start(60);
     for ageing in [Duration::from_secs(3600), Duration::MAX] {
         for class in [Priority::Normal, Priority::High] {
             let pool = Pool::builder().threads(1).ageing(ageing).build().unwrap();
@@ -143,9 +139,8 @@ fn until_it_is_old_a_low_job_gives_way() {
 }
 
 /// Each of four workers has jobs of two classes that never end.
-#[test]
+#[test(120)]
 fn low_jobs_run_although_every_worker_is_busy_with_others() {
-    let _dog = Watchdog::start(120);
     for (kind, pool) in queue_kinds(4) {
         let stop = Gate::closed();
         for class in [Priority::Normal, Priority::High] {

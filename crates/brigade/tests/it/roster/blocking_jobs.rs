@@ -10,21 +10,19 @@ use crate::support::crowd::{
     Crowd, a_child_runs_elsewhere, await_idle_workers, for_both_queueings, workers,
 };
 use brigade::{Pool, Shutdown};
-use brigade_testkit::{Gate, Meeting, Watchdog, eventually, panics, stays};
+use brigade_testkit::{Gate, Meeting, eventually, stays, test};
 
 const SHORT: Duration = Duration::from_millis(20);
 
 #[test]
 fn off_the_pool_the_code_just_runs() {
     assert_eq!(brigade::blocking(|| 42), 42);
-    panics::silence_expected();
     let panicked = panic::catch_unwind(|| brigade::blocking(|| panic!("expected")));
     assert!(panicked.is_err());
 }
 
 #[test]
 fn jobs_that_wait_for_as_many_more_than_there_are_threads_all_finish() {
-    let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let pool = builder.threads(3).build().unwrap();
         for _ in 0..20 {
@@ -41,7 +39,6 @@ fn jobs_that_wait_for_as_many_more_than_there_are_threads_all_finish() {
 /// The ones that wait are submitted first, and the ones that they wait for do not block.
 #[test]
 fn a_blocked_thread_lets_jobs_that_were_queued_before_it_blocked_run() {
-    let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let pool = builder.threads(2).build().unwrap();
         for _ in 0..50 {
@@ -64,7 +61,6 @@ fn a_blocked_thread_lets_jobs_that_were_queued_before_it_blocked_run() {
 
 #[test]
 fn no_more_blocked_threads_are_replaced_than_the_pool_has_spare() {
-    let _dog = Watchdog::start(30);
     for spare in [0, 1, 3] {
         for_both_queueings(|builder| {
             let pool = builder.threads(2).spare_threads(spare).build().unwrap();
@@ -84,7 +80,6 @@ fn no_more_blocked_threads_are_replaced_than_the_pool_has_spare() {
 
 #[test]
 fn after_the_block_the_threads_that_are_too_many_end() {
-    let _dog = Watchdog::start(30);
     for_both_queueings(|builder| {
         let pool = builder.threads(2).keep_alive(SHORT).build().unwrap();
         for _ in 0..5 {
@@ -102,7 +97,6 @@ fn after_the_block_the_threads_that_are_too_many_end() {
 /// The worker that was blocked continues with a long job, and its replacement has nothing to do.
 #[test]
 fn a_replacement_ends_although_the_thread_it_replaced_stays_busy() {
-    let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let pool = builder.threads(1).keep_alive(SHORT).build().unwrap();
         let (blocked, gate) = (Gate::closed(), Gate::closed());
@@ -121,8 +115,6 @@ fn a_replacement_ends_although_the_thread_it_replaced_stays_busy() {
 
 #[test]
 fn a_panic_passes_through_and_the_thread_counts_again() {
-    let _dog = Watchdog::start(60);
-    panics::silence_expected();
     for_both_queueings(|builder| {
         let pool = builder.threads(2).spare_threads(1).keep_alive(SHORT).build().unwrap();
         for n in 0..50 {
@@ -160,7 +152,6 @@ fn a_panic_passes_through_and_the_thread_counts_again() {
 
 #[test]
 fn nested_blocks_count_as_one() {
-    let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let pool = builder.threads(1).keep_alive(SHORT).build().unwrap();
         let meeting = Meeting::of(2);
@@ -179,7 +170,6 @@ fn nested_blocks_count_as_one() {
 /// A join in a block may run the joined job right there: always, if there is no other thread to take it.
 #[test]
 fn a_block_around_a_join_may_run_a_job_that_blocks() {
-    let _dog = Watchdog::start(60);
     for spare in [1, 0] {
         for_both_queueings(|builder| {
             let builder = builder.threads(1).spare_threads(spare).keep_alive(SHORT);
@@ -201,7 +191,6 @@ fn a_block_around_a_join_may_run_a_job_that_blocks() {
 /// What is submitted by the blocked thread itself lies on its own queue.
 #[test]
 fn a_child_submitted_in_a_block_runs_while_its_parent_waits_for_it() {
-    let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let (queueings, limit) = (builder, Duration::from_secs(10));
         let pool = queueings.threads(1).build().unwrap();
@@ -220,7 +209,6 @@ fn a_child_submitted_in_a_block_runs_while_its_parent_waits_for_it() {
 
 #[test]
 fn a_child_submitted_before_a_block_runs_while_its_parent_waits_for_it() {
-    let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let (pool, limit) = (builder.threads(1).build().unwrap(), Duration::from_secs(10));
         for _ in 0..20 {
@@ -236,7 +224,6 @@ fn a_child_submitted_before_a_block_runs_while_its_parent_waits_for_it() {
 
 #[test]
 fn wait_idle_and_shutdown_wait_for_jobs_that_are_blocked() {
-    let _dog = Watchdog::start(30);
     for_both_queueings(|builder| {
         let pool = builder.threads(1).spare_threads(3).build().unwrap();
         let held = || {
@@ -264,7 +251,6 @@ fn wait_idle_and_shutdown_wait_for_jobs_that_are_blocked() {
 
 #[test]
 fn start_and_stop_hooks_may_block() {
-    let _dog = Watchdog::start(30);
     for_both_queueings(|builder| {
         let gate = Gate::closed();
         let (starts, stops) = (gate.clone(), gate.clone());
@@ -278,7 +264,6 @@ fn start_and_stop_hooks_may_block() {
 
 #[test]
 fn a_replacement_that_was_idle_for_keep_alive_ends_when_the_blocked_thread_is_back() {
-    let _dog = Watchdog::start(30);
     const KEEP_ALIVE: Duration = Duration::from_secs(1);
     let pool = Pool::builder().threads(1).keep_alive(KEEP_ALIVE).build().unwrap();
     let (gate, crowd) = (Gate::closed(), Crowd::default());
@@ -302,7 +287,6 @@ fn a_replacement_that_was_idle_for_keep_alive_ends_when_the_blocked_thread_is_ba
 
 #[test]
 fn a_child_of_a_replacement_is_run_by_the_thread_it_replaced() {
-    let _dog = Watchdog::start(30);
     let pool = Pool::new(1);
     let (freed, busy, crowd) = (Gate::closed(), Gate::closed(), Crowd::default());
     let blocked = crowd.job(&freed);
@@ -324,7 +308,6 @@ fn a_child_of_a_replacement_is_run_by_the_thread_it_replaced() {
 
 #[test]
 fn a_blocked_thread_beyond_the_core_size_is_replaced_for_one_job() {
-    let _dog = Watchdog::start(30);
     let builder = Pool::builder().threads(1..=2).growth(brigade::Growth::WhenQueued(2));
     let pool = builder.build().unwrap();
     let (freed, busy, crowd) = (Gate::closed(), Gate::closed(), Crowd::default());

@@ -7,7 +7,7 @@ use std::time::Duration;
 use std::{io, thread};
 
 use brigade::{Handle, NewThread, Pool, Shutdown, TaskSet, Thread, block_on, blocking};
-use brigade_testkit::{Gate, Watchdog, eventually};
+use brigade_testkit::{Gate, eventually, test};
 
 /// Starts threads, but for some from the second one on, whose starts fail.
 fn fails_after_the_first(fails: usize) -> impl Fn(NewThread) -> io::Result<Thread> + 'static {
@@ -41,7 +41,6 @@ const WAITS: [Wait; 4] = [
 
 #[test]
 fn a_blocked_job_is_released_although_a_start_has_failed() {
-    let _dog = Watchdog::start(60);
     for fails in [1, 2, 5, 8] {
         for wait in WAITS {
             let builder = Pool::builder().threads(1).spare_threads(8);
@@ -55,7 +54,6 @@ fn a_blocked_job_is_released_although_a_start_has_failed() {
 /// A thread that never starts is as good as one whose start fails.
 #[test]
 fn a_spawner_that_starts_another_thread_than_it_was_given_strands_no_job() {
-    let _dog = Watchdog::start(60);
     let (asked, kept) = (AtomicUsize::new(0), Mutex::new(None));
     let spawner = move |new: NewThread| match asked.fetch_add(1, Ordering::SeqCst) {
         0 => {
@@ -83,7 +81,6 @@ fn a_spawner_that_starts_another_thread_than_it_was_given_strands_no_job() {
 /// The job that waits counted on a thread that another was just starting.
 #[test]
 fn a_blocked_job_is_released_although_a_start_fails_after_it_has_blocked() {
-    let _dog = Watchdog::start(60);
     let (asked, fails, is_asked) = (AtomicUsize::new(0), Gate::closed(), Gate::closed());
     let (works, failing) = (Arc::new(AtomicBool::new(false)), fails.clone());
     let (now_works, asks) = (works.clone(), is_asked.clone());

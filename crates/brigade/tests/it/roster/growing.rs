@@ -8,13 +8,12 @@ use std::time::{Duration, Instant};
 use crate::support::crowd::{Crowd, await_idle_workers, for_both_queueings, workers};
 use crate::support::soak::soak_time;
 use brigade::{Growth, Pool, Reason};
-use brigade_testkit::{Gate, Meeting, Watchdog, eventually};
+use brigade_testkit::{Gate, Meeting, Watchdog, eventually, test};
 
 const SHORT: Duration = Duration::from_millis(20);
 
 #[test]
 fn build_starts_one_thread_of_a_core_size_and_none_of_zero() {
-    let _dog = Watchdog::start(20);
     for (threads, first) in [(3..=3, 1), (2..=5, 1), (1..=1, 1), (0..=2, 0)] {
         let started = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&started);
@@ -31,7 +30,6 @@ fn build_starts_one_thread_of_a_core_size_and_none_of_zero() {
 
 #[test]
 fn a_lazy_pool_has_no_thread_before_its_first_job_or_a_prestart() {
-    let _dog = Watchdog::start(30);
     let lazy = || Pool::builder().threads(2).lazy().build().unwrap();
     drop(lazy());
     let pool = lazy();
@@ -43,7 +41,6 @@ fn a_lazy_pool_has_no_thread_before_its_first_job_or_a_prestart() {
 
 #[test]
 fn a_handle_prestarts_its_pool_as_long_as_that_exists() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::builder().threads(3..=5).lazy().build().unwrap();
     let handle = pool.handle();
     handle.prestart().unwrap();
@@ -59,7 +56,6 @@ fn a_handle_prestarts_its_pool_as_long_as_that_exists() {
 
 #[test]
 fn prestart_starts_the_core_size_and_no_more() {
-    let _dog = Watchdog::start(20);
     for (threads, first) in [(3..=3, 3), (2..=5, 2), (0..=2, 0)] {
         let pool = Pool::builder().threads(threads.clone()).prestart().build().unwrap();
         assert_eq!(workers(&pool), first, "{threads:?}");
@@ -69,7 +65,6 @@ fn prestart_starts_the_core_size_and_no_more() {
 
 #[test]
 fn each_submission_up_to_the_core_size_starts_a_thread_although_others_are_idle() {
-    let _dog = Watchdog::start(30);
     for (threads, is_lazy, workers_after) in [
         (4..=6, false, vec![2, 3, 4, 4, 4]),
         (2..=3, true, vec![1, 2, 2]),
@@ -92,7 +87,6 @@ fn each_submission_up_to_the_core_size_starts_a_thread_although_others_are_idle(
 /// What a worker submits counts as much as what comes from outside.
 #[test]
 fn a_submission_from_a_job_starts_a_thread_of_the_core_size_too() {
-    let _dog = Watchdog::start(30);
     for_both_queueings(|builder| {
         let pool = builder.threads(3).build().unwrap();
         await_idle_workers(&pool, 1);
@@ -104,7 +98,6 @@ fn a_submission_from_a_job_starts_a_thread_of_the_core_size_too() {
 
 #[test]
 fn beyond_the_core_size_a_thread_is_started_only_if_no_worker_is_idle() {
-    let _dog = Watchdog::start(30);
     for_both_queueings(|builder| {
         let pool = builder.threads(1..=3).build().unwrap();
         for _ in 0..20 {
@@ -117,7 +110,6 @@ fn beyond_the_core_size_a_thread_is_started_only_if_no_worker_is_idle() {
 
 #[test]
 fn a_pool_of_core_size_zero_runs_jobs() {
-    let _dog = Watchdog::start(30);
     for_both_queueings(|builder| {
         let pool = builder.threads(0..=2).build().unwrap();
         let jobs: Vec<_> = (0..100).map(|n| pool.submit(move || n * 2)).collect();
@@ -133,7 +125,6 @@ fn a_pool_of_core_size_zero_runs_jobs() {
 
 #[test]
 fn a_burst_of_more_blocking_jobs_than_threads_has_all_threads_and_leaves_the_core() {
-    let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let pool = builder.threads(1..=4).keep_alive(SHORT).build().unwrap();
         for burst in 1..=5 {
@@ -157,7 +148,6 @@ fn a_burst_of_more_blocking_jobs_than_threads_has_all_threads_and_leaves_the_cor
 
 #[test]
 fn never_more_jobs_run_at_once_than_there_may_be_threads() {
-    let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let pool = builder.threads(1..=3).keep_alive(Duration::ZERO).build().unwrap();
         let crowd = Crowd::default();
@@ -176,7 +166,6 @@ fn never_more_jobs_run_at_once_than_there_may_be_threads() {
 
 #[test]
 fn with_growth_when_queued_a_thread_starts_when_so_many_jobs_are_queued() {
-    let _dog = Watchdog::start(30);
     for_both_queueings(|builder| {
         let pool = builder.threads(1..=2).growth(Growth::WhenQueued(5)).build().unwrap();
         let (gate, crowd) = (Gate::closed(), Crowd::default());
@@ -198,7 +187,6 @@ fn with_growth_when_queued_a_thread_starts_when_so_many_jobs_are_queued() {
 
 #[test]
 fn with_growth_when_blocked_only_a_blocked_thread_is_replaced() {
-    let _dog = Watchdog::start(30);
     for_both_queueings(|builder| {
         let pool = builder.threads(1..=4).growth(Growth::WhenBlocked).build().unwrap();
         let (gate, crowd) = (Gate::closed(), Crowd::default());
@@ -222,7 +210,6 @@ fn with_growth_when_blocked_only_a_blocked_thread_is_replaced() {
 /// Indices are used again: bursts don't make the numbers grow.
 #[test]
 fn the_indices_of_ended_threads_are_used_again() {
-    let _dog = Watchdog::start(30);
     for_both_queueings(|builder| {
         let (running, indices) = (Crowd::default(), Arc::new(Mutex::new(Vec::new())));
         let (started, seen) = (running.clone(), Arc::clone(&indices));
@@ -253,7 +240,7 @@ fn the_indices_of_ended_threads_are_used_again() {
 }
 
 /// Each of them finds no thread, and starts one.
-#[test]
+#[test(unwatched)]
 fn two_first_jobs_of_two_threads_run_at_once() {
     let time = soak_time(Duration::from_secs(2));
     let _dog = Watchdog::start(120 + time.as_secs());

@@ -10,7 +10,7 @@ use crate::support::busy::open_once_closed;
 use crate::support::crowd::{Crowd, await_idle_workers, for_both_queueings, workers};
 use crate::support::reports::counts;
 use brigade::{Builder, Pool, Shutdown};
-use brigade_testkit::{Gate, Watchdog, eventually};
+use brigade_testkit::{Gate, eventually, test};
 
 /// What the hooks were called with, and where.
 #[derive(Default)]
@@ -53,7 +53,6 @@ fn with_hooks(builder: Builder) -> (Pool, Arc<Mutex<Calls>>) {
 
 #[test]
 fn hooks_run_once_for_each_thread_that_comes_and_goes() {
-    let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let started = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&started);
@@ -87,7 +86,6 @@ fn hooks_run_once_for_each_thread_that_comes_and_goes() {
 /// The hook of a worker that leaves comes when it leaves, not when the pool ends.
 #[test]
 fn the_stop_hook_of_a_thread_that_leaves_runs_while_the_pool_is_open() {
-    let _dog = Watchdog::start(30);
     let keep_alive = Duration::from_millis(100);
     let (pool, calls) = with_hooks(Pool::builder().threads(0..=1).keep_alive(keep_alive));
     assert_eq!(pool.submit(|| 42).join().unwrap(), 42);
@@ -98,7 +96,6 @@ fn the_stop_hook_of_a_thread_that_leaves_runs_while_the_pool_is_open() {
 
 #[test]
 fn the_report_of_a_discarded_pool_that_grew_counts_every_job() {
-    let _dog = Watchdog::start(30);
     for_both_queueings(|builder| {
         let pool = builder.threads(0..=3).build().unwrap();
         let (gate, crowd) = (Gate::closed(), Crowd::default());
@@ -116,7 +113,6 @@ fn the_report_of_a_discarded_pool_that_grew_counts_every_job() {
 
 #[test]
 fn a_shutdown_with_a_timeout_counts_the_jobs_of_blocked_threads_as_running() {
-    let _dog = Watchdog::start(30);
     for_both_queueings(|builder| {
         let pool = builder.threads(1).build().unwrap();
         let (gate, crowd) = (Gate::closed(), Crowd::default());

@@ -11,7 +11,7 @@ use crate::support::roll_call::on_every_worker;
 use brigade::{Handle, Pool, Thread, blocking};
 use brigade_sync::affinity::ThreadRef;
 use brigade_sync::thread::{on_another, set_nice};
-use brigade_testkit::{Watchdog, eventually};
+use brigade_testkit::{eventually, test};
 
 /// The CPUs that the calling thread may run on, and its nice value.
 type Traits = (Vec<usize>, i32);
@@ -53,7 +53,6 @@ fn all_have(pool: &Pool, expected: &Traits) {
 
 #[test]
 fn threads_begin_as_the_thread_that_builds_the_pool_and_not_as_one_that_submits() {
-    let _dog = Watchdog::start(60);
     let mine = here();
     let lazy = Pool::builder().threads(3).lazy().build().unwrap();
     let elastic = Pool::builder().threads(0..=3).build().unwrap();
@@ -73,7 +72,6 @@ fn threads_begin_as_the_thread_that_builds_the_pool_and_not_as_one_that_submits(
 
 #[test]
 fn a_replacement_does_not_inherit_the_settings_of_a_job() {
-    let _dog = Watchdog::start(60);
     let mine = here();
     let pool = Pool::builder().threads(1).spare_threads(1).build().unwrap();
     let spare = pool.submit(|| {
@@ -100,7 +98,6 @@ fn a_replacement_does_not_inherit_the_settings_of_a_job() {
 
 #[test]
 fn a_pool_that_a_job_builds_begins_as_the_pool_of_the_job() {
-    let _dog = Watchdog::start(60);
     let (cpus, nice) = here();
     let (first, last) = (cpus[0], cpus[cpus.len() - 1]);
     let background = if may_restore_nice() { nice + 3 } else { nice };
@@ -124,7 +121,6 @@ fn a_pool_that_a_job_builds_begins_as_the_pool_of_the_job() {
 
 #[test]
 fn a_pool_that_a_restricted_thread_builds_is_restricted() {
-    let _dog = Watchdog::start(60);
     let (traits, pool) = restricted(|| (here(), Pool::builder().build().unwrap()));
     assert_eq!(pool.size(), 1..=1);
     let larger = restricted(|| Pool::builder().threads(2).build().unwrap());
@@ -134,7 +130,6 @@ fn a_pool_that_a_restricted_thread_builds_is_restricted() {
 
 #[test]
 fn a_thread_that_the_spawner_starts_itself_keeps_its_settings() {
-    let _dog = Watchdog::start(60);
     let traits = restricted(here);
     let spawner = |new: brigade::NewThread| {
         let main = || {

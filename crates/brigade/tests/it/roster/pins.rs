@@ -8,7 +8,7 @@ use crate::support::crowd::threads_named;
 use crate::support::nice::nice_here;
 use brigade::{Cpus, Handle, Pool, blocking, current_worker_index};
 use brigade_sync::affinity::ThreadRef;
-use brigade_testkit::{Meeting, Watchdog, eventually};
+use brigade_testkit::{Meeting, eventually, test};
 
 /// The CPUs that the calling thread may run on.
 fn mine() -> Vec<usize> {
@@ -34,7 +34,6 @@ fn of_each(pool: &Pool, threads: usize) -> Vec<Vec<usize>> {
 
 #[test]
 fn each_thread_runs_on_its_cpu_and_so_does_one_that_replaces_it() {
-    let _dog = Watchdog::start(60);
     let all = mine();
     let (first, last) = (all[0], all[all.len() - 1]);
     let pool = Pool::builder().name("pins").threads(3).pin([last, first]).build().unwrap();
@@ -49,7 +48,6 @@ fn each_thread_runs_on_its_cpu_and_so_does_one_that_replaces_it() {
 
 #[test]
 fn a_spare_thread_has_no_cpu_of_its_own_but_those_of_all_threads() {
-    let _dog = Watchdog::start(60);
     let all = mine();
     let one = vec![all[0]];
     let others = all[1..].iter().copied();
@@ -73,7 +71,6 @@ fn a_spare_thread_has_no_cpu_of_its_own_but_those_of_all_threads() {
 
 #[test]
 fn all_threads_run_on_any_of_several_cpus() {
-    let _dog = Watchdog::start(60);
     let all = mine();
     let pool = Pool::builder().threads(2).pin(Cpus::among(all.clone())).build().unwrap();
     assert_eq!(of_each(&pool, 2), [all.clone(), all.clone()]);
@@ -114,7 +111,6 @@ fn no_cpu_and_a_nice_value_that_does_not_exist_are_errors_of_build_that_say_so()
 
 #[test]
 fn every_thread_has_the_nice_value_and_one_that_can_not_be_had_is_an_error() {
-    let _dog = Watchdog::start(60);
     let mine = nice_here();
     let pool = Pool::builder().threads(2).nice(mine + 3).build().unwrap();
     let seen = pool.broadcast(move |_| nice_here());

@@ -12,7 +12,7 @@ use crate::support::crowd::{
 use crate::support::reports::counts;
 use crate::support::roll_call::thread_ids;
 use brigade::{Idle, Pool, Queueing, Shutdown};
-use brigade_testkit::{Gate, Meeting, Watchdog, eventually, spin_for, stays};
+use brigade_testkit::{Gate, Meeting, eventually, spin_for, stays, test};
 
 /// How long a job may take that would wait forever with a defect.
 const LONG: Duration = Duration::from_secs(10);
@@ -21,7 +21,6 @@ const SHORT: Duration = Duration::from_millis(20);
 
 #[test]
 fn invalid_sizes_are_errors_with_a_reason_and_change_nothing() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::builder().threads(1..=3).build().unwrap();
     #[expect(clippy::reversed_empty_ranges, reason = "one of those refused")]
     for bad in [0..=0, 3..=2, 0..=4097, 4097..=4097, 1..=usize::MAX] {
@@ -36,7 +35,6 @@ fn invalid_sizes_are_errors_with_a_reason_and_change_nothing() {
 
 #[test]
 fn a_pool_may_become_far_larger_than_it_was_built() {
-    let _dog = Watchdog::start(30);
     for_both_queueings(|builder| {
         let pool = builder.threads(1).build().unwrap();
         thread_ids(&pool);
@@ -50,9 +48,8 @@ fn a_pool_may_become_far_larger_than_it_was_built() {
     });
 }
 
-#[test]
+#[test(120)]
 fn no_job_is_lost_while_the_size_goes_up_and_down_under_load() {
-    let _dog = Watchdog::start(120);
     for_both_queueings(|builder| {
         let pool = builder.threads(1).build().unwrap();
         let (ran, stop) = (Arc::new(AtomicUsize::new(0)), AtomicUsize::new(0));
@@ -92,7 +89,6 @@ fn no_job_is_lost_while_the_size_goes_up_and_down_under_load() {
 /// Several at a time, on a pool that shrinks by itself too.
 #[test]
 fn resizes_from_several_threads_leave_a_pool_that_works() {
-    let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let pool = builder.threads(2).keep_alive(Duration::ZERO).build().unwrap();
         thread::scope(|scope| {
@@ -114,7 +110,6 @@ fn resizes_from_several_threads_leave_a_pool_that_works() {
 
 #[test]
 fn a_job_may_resize_its_own_pool() {
-    let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let pool = Arc::new(builder.threads(2).build().unwrap());
         for threads in [5, 1, 3, 1] {
@@ -131,7 +126,6 @@ fn a_job_may_resize_its_own_pool() {
 
 #[test]
 fn running_jobs_finish_although_their_thread_is_surplus() {
-    let _dog = Watchdog::start(30);
     for_both_queueings(|builder| {
         let pool = builder.threads(4).build().unwrap();
         let (gate, crowd) = (Gate::closed(), Crowd::default());
@@ -149,7 +143,6 @@ fn running_jobs_finish_although_their_thread_is_surplus() {
 
 #[test]
 fn surplus_idle_threads_end_at_once_however_they_wait() {
-    let _dog = Watchdog::start(60);
     for idle in [Idle::Park, Idle::Spin, Idle::SpinThenPark(Duration::from_millis(1))] {
         for_both_queueings(|builder| {
             let pool = builder.threads(4).prestart().idle(idle).build().unwrap();
@@ -168,7 +161,6 @@ fn surplus_idle_threads_end_at_once_however_they_wait() {
 /// Those that leave sleep for a moment once more, and must not be taken for those that still have to be told.
 #[test]
 fn each_of_many_surplus_idle_threads_is_woken() {
-    let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let pool = builder.threads(16).prestart().build().unwrap();
         for _ in 0..20 {
@@ -184,7 +176,6 @@ fn each_of_many_surplus_idle_threads_is_woken() {
 /// The largest size is the same, so there is no surplus; `keep_alive` applies to the core size.
 #[test]
 fn idle_threads_beyond_a_smaller_core_size_end_after_keep_alive() {
-    let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let pool = builder.threads(4).prestart().keep_alive(SHORT).build().unwrap();
         await_idle_workers(&pool, 4);
@@ -195,7 +186,6 @@ fn idle_threads_beyond_a_smaller_core_size_end_after_keep_alive() {
 
 #[test]
 fn a_larger_size_lets_queued_jobs_start_at_once() {
-    let _dog = Watchdog::start(60);
     for (threads, jobs) in [(2..=2, 2), (4..=4, 4), (1..=4, 4)] {
         for_both_queueings(|builder| {
             let pool = builder.threads(1).build().unwrap();
@@ -211,7 +201,6 @@ fn a_larger_size_lets_queued_jobs_start_at_once() {
 /// A surplus thread starts no further job, however many wait.
 #[test]
 fn surplus_threads_end_between_two_jobs() {
-    let _dog = Watchdog::start(60);
     for queueing in [Queueing::Stealing, Queueing::Shared] {
         println!("{queueing:?}");
         let pool = Pool::builder().threads(3).queueing(queueing).build().unwrap();
@@ -235,7 +224,6 @@ fn surplus_threads_end_between_two_jobs() {
 /// They do not count while they are blocked, and they do afterwards.
 #[test]
 fn a_pool_made_smaller_while_its_threads_are_blocked_runs_jobs_and_ends_them_afterwards() {
-    let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let pool = builder.threads(4).build().unwrap();
         let (gate, crowd) = (Gate::closed(), Crowd::default());
@@ -260,7 +248,6 @@ fn a_pool_made_smaller_while_its_threads_are_blocked_runs_jobs_and_ends_them_aft
 /// Whose leaving was asked for and not needed any more when the pool became larger again.
 #[test]
 fn a_resize_takes_back_the_surplus_of_an_earlier_one() {
-    let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let pool = builder.threads(4).build().unwrap();
         for _ in 0..20 {
@@ -276,9 +263,8 @@ fn a_resize_takes_back_the_surplus_of_an_earlier_one() {
     });
 }
 
-#[test]
+#[test(120)]
 fn resizes_that_race_leave_a_pool_whose_jobs_have_their_children_run() {
-    let _dog = Watchdog::start(120);
     let pool = Pool::new(2);
     for round in 0..1500 {
         let begin = Barrier::new(8);
@@ -305,7 +291,6 @@ fn resizes_that_race_leave_a_pool_whose_jobs_have_their_children_run() {
 
 #[test]
 fn a_shared_queue_keeps_its_order_when_the_pool_is_made_smaller() {
-    let _dog = Watchdog::start(30);
     let pool = Pool::builder().threads(2).queueing(Queueing::Shared).build().unwrap();
     let (gates, crowd) = ([Gate::closed(), Gate::closed()], Crowd::default());
     for gate in &gates {
@@ -327,7 +312,6 @@ fn a_shared_queue_keeps_its_order_when_the_pool_is_made_smaller() {
 
 #[test]
 fn a_worker_does_not_leave_to_a_blocked_one_and_one_that_may_not_start() {
-    let _dog = Watchdog::start(30);
     let (asked, entered, until) = (AtomicUsize::new(0), Gate::closed(), Gate::closed());
     let (told, wait) = (entered.clone(), until.clone());
     let builder = Pool::builder().threads(2).spawner(move |thread| {
@@ -363,7 +347,6 @@ fn a_worker_does_not_leave_to_a_blocked_one_and_one_that_may_not_start() {
 
 #[test]
 fn no_number_of_resizes_lets_a_pool_have_more_threads_than_its_largest_size_and_the_spare_ones() {
-    let _dog = Watchdog::start(60);
     let pool = Pool::builder().threads(1..=2).spare_threads(2).build().unwrap();
     let gate = Gate::closed();
     for _ in 0..200 {
@@ -385,7 +368,6 @@ fn no_number_of_resizes_lets_a_pool_have_more_threads_than_its_largest_size_and_
 /// Caught: the pool had counted on the returning worker to leave, not on the blocked one.
 #[test]
 fn a_smaller_pool_whose_last_active_worker_leaves_starts_another_beside_a_blocked_one() {
-    let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let builder = builder.threads(0..=2).spare_threads(0).keep_alive(Duration::from_millis(1));
         let pool = builder.build().unwrap();

@@ -5,7 +5,7 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use brigade::{Handle, Pool, Threads, time};
-use brigade_testkit::Watchdog;
+use brigade_testkit::test;
 
 /// How long a job waits for its timer. In a pool that polls no timer it waits forever.
 const SHORT: Duration = Duration::from_millis(1);
@@ -30,7 +30,6 @@ fn for_each_pool(claim: impl Fn(&Pool, &AtomicUsize)) {
 
 #[test]
 fn a_future_that_a_job_joins_sleeps_no_longer_than_it_asked_for() {
-    let _dog = Watchdog::start(60);
     for_each_pool(|pool, started| {
         for _ in 0..3 {
             let job = pool.submit(|| {
@@ -46,7 +45,6 @@ fn a_future_that_a_job_joins_sleeps_no_longer_than_it_asked_for() {
 
 #[test]
 fn a_later_job_runs_although_another_blocks_until_it_has() {
-    let _dog = Watchdog::start(60);
     for_each_pool(|pool, _| {
         for _ in 0..3 {
             let job = pool.submit(|| {

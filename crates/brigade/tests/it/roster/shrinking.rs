@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::support::crowd::{Crowd, await_idle_workers, for_both_queueings, workers};
 use crate::support::reports::counts;
 use brigade::{Idle, Pool, Shutdown};
-use brigade_testkit::{Gate, Watchdog, eventually, spin_for, stays};
+use brigade_testkit::{Gate, eventually, spin_for, stays, test};
 
 const SHORT: Duration = Duration::from_millis(50);
 
@@ -25,9 +25,8 @@ fn fill(pool: &Pool) {
 }
 
 /// A worker's keep-alive ends while a job is submitted, many times; with 80 microseconds about as long as the next job takes to come.
-#[test]
+#[test(120)]
 fn no_job_is_stranded_while_keep_alives_end() {
-    let _dog = Watchdog::start(120);
     for (core, micros) in [(1, 0), (1, 1), (0, 0), (0, 1), (0, 80)] {
         let keep_alive = Duration::from_micros(micros);
         for_both_queueings(|builder| {
@@ -62,7 +61,6 @@ fn chains_run_to_their_end_while_workers_come_and_go() {
             brigade::execute(move || step(left - 1, ran));
         }
     }
-    let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let pool = builder.threads(1..=3).keep_alive(Duration::ZERO).build().unwrap();
         let ran = Arc::new(AtomicUsize::new(0));
@@ -79,7 +77,6 @@ fn chains_run_to_their_end_while_workers_come_and_go() {
 
 #[test]
 fn threads_of_the_core_and_threads_that_are_idle_for_less_than_keep_alive_stay() {
-    let _dog = Watchdog::start(30);
     let ten_minutes = Duration::from_secs(600);
     for (threads, keep_alive, stay) in
         [(0..=3, ten_minutes, 3), (0..=3, Duration::MAX, 3), (2..=4, Duration::ZERO, 2)]
@@ -94,7 +91,6 @@ fn threads_of_the_core_and_threads_that_are_idle_for_less_than_keep_alive_stay()
 /// The time that a worker spins before it parks is part of the time for which it is idle.
 #[test]
 fn a_thread_ends_after_keep_alive_however_it_waits() {
-    let _dog = Watchdog::start(60);
     let spins = [Duration::from_micros(100), Duration::from_secs(60)].map(Idle::SpinThenPark);
     for idle in [Idle::Park, Idle::Spin].into_iter().chain(spins) {
         for (core, keep_alive) in [(0, SHORT), (1, Duration::ZERO)] {
@@ -112,7 +108,6 @@ fn a_thread_ends_after_keep_alive_however_it_waits() {
 
 #[test]
 fn a_core_that_may_time_out_goes_down_to_no_thread_and_the_next_job_runs() {
-    let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let builder = builder.threads(2..=3).keep_alive(SHORT).allow_core_timeout(true);
         let pool = builder.build().unwrap();
@@ -130,7 +125,6 @@ fn a_core_that_may_time_out_goes_down_to_no_thread_and_the_next_job_runs() {
 
 #[test]
 fn a_pool_without_a_thread_ends_whichever_way() {
-    let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let pool = builder.threads(0..=2).keep_alive(Duration::ZERO).build().unwrap();
         drop(pool);
@@ -175,7 +169,6 @@ fn with_destructors(keep_alive: Duration, name: &'static str) -> (Pool, Arc<Atom
 #[test]
 fn a_thread_that_left_has_really_ended() {
     use crate::support::crowd::threads_named;
-    let _dog = Watchdog::start(30);
     let (pool, dropped) = with_destructors(Duration::from_millis(100), "retired-");
     fill(&pool);
     assert_eq!(threads_named("retired-"), 3);
@@ -191,7 +184,6 @@ fn a_thread_that_left_has_really_ended() {
 
 #[test]
 fn thread_local_destructors_of_ended_threads_have_run_when_the_pool_has_ended() {
-    let _dog = Watchdog::start(60);
     for round in 0..20 {
         let (pool, dropped) = with_destructors(Duration::from_micros(round * 20), "leaving-");
         fill(&pool);
@@ -216,7 +208,6 @@ impl Drop for AtExit {
 /// Another worker that leaves joins the thread of the first, which is still in its destructors.
 #[test]
 fn a_destructor_on_a_thread_that_left_may_drop_the_pool() {
-    let _dog = Watchdog::start(30);
     let pool = Pool::builder().threads(0..=2).keep_alive(SHORT).build().unwrap();
     let owner = Arc::new(Mutex::new(None));
     let (gate, (told, tells)) = (Gate::closed(), mpsc::channel());

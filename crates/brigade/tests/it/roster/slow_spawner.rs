@@ -7,7 +7,7 @@ use std::{io, thread};
 
 use crate::support::crowd::{Crowd, await_idle_workers, for_both_queueings, workers};
 use brigade::{NewThread, Pool, Shutdown, Thread};
-use brigade_testkit::{BlockedThread, Gate, Meeting, Watchdog, eventually, stays};
+use brigade_testkit::{BlockedThread, Gate, Meeting, eventually, stays, test};
 
 /// A spawner that starts a thread. It returns at once for this many threads, and for the others when a
 /// gate has opened.
@@ -27,7 +27,6 @@ fn slow_after(quick: usize) -> (impl Fn(NewThread) -> io::Result<Thread> + 'stat
 /// A job of another thread runs on it in the meantime.
 #[test]
 fn shutdown_waits_for_the_only_thread_although_its_spawner_has_not_returned() {
-    let _dog = Watchdog::start(30);
     for_both_queueings(|builder| {
         let (spawner, returns) = slow_after(0);
         let pool = builder.threads(0..=1).spawner(spawner).build().unwrap();
@@ -58,7 +57,6 @@ fn shutdown_waits_for_the_only_thread_although_its_spawner_has_not_returned() {
 /// Its last hook and its thread-local destructors come after its last job.
 #[test]
 fn shutdown_waits_for_the_hook_of_a_thread_whose_spawner_has_not_returned() {
-    let _dog = Watchdog::start(30);
     for_both_queueings(|builder| {
         let (spawner, returns) = slow_after(1);
         let stops = Arc::new(AtomicUsize::new(0));
@@ -101,7 +99,6 @@ fn shutdown_waits_for_the_hook_of_a_thread_whose_spawner_has_not_returned() {
 /// The owner is a job on a thread that the pool has not registered yet.
 #[test]
 fn a_job_may_drop_its_pool_although_the_spawner_of_its_thread_has_not_returned() {
-    let _dog = Watchdog::start(30);
     for _ in 0..5 {
         let (spawner, returns) = slow_after(1);
         let pool = Pool::builder().threads(1..=2).spawner(spawner).build().unwrap();
@@ -135,7 +132,6 @@ fn a_job_may_drop_its_pool_although_the_spawner_of_its_thread_has_not_returned()
 /// The one that was counted as too many is the one that never came.
 #[test]
 fn a_start_that_fails_after_a_resize_does_not_cost_another_thread() {
-    let _dog = Watchdog::start(30);
     let (asked, entered, gate) = (AtomicUsize::new(0), Gate::closed(), Gate::closed());
     let (told, until) = (entered.clone(), gate.clone());
     let builder = Pool::builder().threads(1..=2).spawner(move |thread| {
@@ -174,7 +170,6 @@ impl Drop for Meets {
 /// The thread of an accepted job is lost while another submission starts one; that fails too. Caught: each relied on the other to try again.
 #[test]
 fn an_accepted_job_is_run_although_the_start_of_another_submission_fails_beside_its_own() {
-    let _dog = Watchdog::start(30);
     let (lose, lost) = mpsc::channel();
     let [is_lost, is_asked, is_over] = [(); 3].map(|()| Gate::closed());
     let (asked, over, calls) = (is_asked.clone(), is_over.clone(), AtomicUsize::new(0));
@@ -207,7 +202,6 @@ fn an_accepted_job_is_run_although_the_start_of_another_submission_fails_beside_
 
 #[test]
 fn two_first_jobs_run_at_once_although_the_thread_of_one_runs_the_other() {
-    let _dog = Watchdog::start(30);
     let (asked, busy) = (AtomicUsize::new(0), Gate::closed());
     let until = busy.clone();
     let builder = Pool::builder().threads(0..=2).spawner(move |thread| {
@@ -232,7 +226,6 @@ fn two_first_jobs_run_at_once_although_the_thread_of_one_runs_the_other() {
 
 #[test]
 fn shutdown_waits_for_a_thread_whose_name_is_being_made() {
-    let _dog = Watchdog::start(30);
     let (entered, until) = (Gate::closed(), Gate::closed());
     let (told, wait) = (entered.clone(), until.clone());
     let over = Arc::new(AtomicBool::new(false));
@@ -267,7 +260,6 @@ fn shutdown_waits_for_a_thread_whose_name_is_being_made() {
 
 #[test]
 fn a_shutdown_with_a_timeout_does_not_wait_for_a_spawner() {
-    let _dog = Watchdog::start(30);
     let until = Gate::closed();
     let wait = until.clone();
     let builder = Pool::builder().threads(0..=1).spawner(move |thread| {

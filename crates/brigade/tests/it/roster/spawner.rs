@@ -8,7 +8,7 @@ use std::{io, thread};
 
 use crate::support::crowd::{Crowd, await_idle_workers, for_both_queueings, workers};
 use brigade::{Handle, NewThread, Pool, Reason, Shutdown, Thread, WhenFull};
-use brigade_testkit::{BlockedThread, Gate, Watchdog, eventually, panics, spin_for, stays};
+use brigade_testkit::{BlockedThread, Gate, eventually, panics, spin_for, stays, test};
 
 /// How starts fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,8 +50,6 @@ impl Starter {
 #[test]
 fn build_fails_if_any_prestarted_thread_can_not_start_and_leaves_none() {
     use crate::support::crowd::threads_named;
-    let _dog = Watchdog::start(30);
-    panics::silence_expected();
     for (panics, failing) in [(false, 0), (false, 1), (false, 2), (false, 3), (true, 0), (true, 3)]
     {
         let asked = AtomicUsize::new(0);
@@ -78,7 +76,6 @@ fn build_fails_if_any_prestarted_thread_can_not_start_and_leaves_none() {
 
 #[test]
 fn threads_come_with_the_name_they_will_have() {
-    let _dog = Watchdog::start(20);
     let names = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&names);
     let builder = Pool::builder().threads(2).prestart().name(|index| format!("named-{index}"));
@@ -92,7 +89,6 @@ fn threads_come_with_the_name_they_will_have() {
 
 #[test]
 fn a_thread_has_the_name_that_the_spawner_gives_it_or_none() {
-    let _dog = Watchdog::start(20);
     let name_of = |spawner: fn(NewThread) -> NewThread| {
         let builder = Pool::builder().threads(1).spawner(move |thread| spawner(thread).start());
         let name = || thread::current().name().map(String::from);
@@ -105,8 +101,6 @@ fn a_thread_has_the_name_that_the_spawner_gives_it_or_none() {
 
 #[test]
 fn a_lazy_pool_that_can_not_start_its_first_thread_returns_the_job_and_tries_again() {
-    let _dog = Watchdog::start(30);
-    panics::silence_expected();
     for how in [Failure::Error, Failure::Panic] {
         for_both_queueings(|builder| {
             let starter = Starter::default();
@@ -123,8 +117,6 @@ fn a_lazy_pool_that_can_not_start_its_first_thread_returns_the_job_and_tries_aga
 
 #[test]
 fn a_thread_that_can_not_start_is_not_needed_while_there_is_another() {
-    let _dog = Watchdog::start(60);
-    panics::silence_expected();
     for how in [Failure::Error, Failure::Panic] {
         for threads in [1..=3, 3..=3] {
             for_both_queueings(|builder| {
@@ -165,7 +157,6 @@ fn a_thread_that_can_not_start_is_not_needed_while_there_is_another() {
 
 #[test]
 fn a_blocked_thread_whose_replacement_can_not_start_does_the_work_afterwards() {
-    let _dog = Watchdog::start(30);
     for_both_queueings(|builder| {
         let starter = Starter::default();
         let builder = builder.threads(1).spawner(starter.spawner(Failure::Error));
@@ -188,7 +179,6 @@ fn a_blocked_thread_whose_replacement_can_not_start_does_the_work_afterwards() {
 /// Every second start fails, from several producers at once, and threads leave all the time.
 #[test]
 fn a_spawner_that_fails_now_and_then_costs_no_job_and_no_count() {
-    let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let asked = AtomicUsize::new(0);
         let spawner = move |thread: NewThread| match asked.fetch_add(1, Ordering::SeqCst) % 2 {
@@ -223,8 +213,6 @@ fn threadless(builder: brigade::Builder, how: Failure) -> (Pool, Starter) {
 
 #[test]
 fn a_pool_that_can_not_have_a_thread_returns_jobs_futures_and_timers_with_that_reason() {
-    let _dog = Watchdog::start(30);
-    panics::silence_expected();
     for how in [Failure::Error, Failure::Panic] {
         for_both_queueings(|builder| {
             let (pool, starter) = threadless(builder, how);
@@ -270,7 +258,6 @@ fn a_pool_that_can_not_have_a_thread_returns_jobs_futures_and_timers_with_that_r
 
 #[test]
 fn the_owner_of_a_pool_that_can_not_have_a_thread_panics() {
-    let _dog = Watchdog::start(30);
     for_both_queueings(|builder| {
         let (pool, starter) = threadless(builder, Failure::Error);
         let told = panic::catch_unwind(AssertUnwindSafe(|| pool.execute(|| ()))).unwrap_err();
@@ -284,7 +271,6 @@ fn the_owner_of_a_pool_that_can_not_have_a_thread_panics() {
 
 #[test]
 fn a_pool_that_never_had_a_thread_ends() {
-    let _dog = Watchdog::start(30);
     for how in [Shutdown::Drain, Shutdown::Discard] {
         let (pool, _) = threadless(Pool::builder(), Failure::Error);
         assert!(pool.handle().try_execute(|| ()).is_err());
@@ -296,7 +282,6 @@ fn a_pool_that_never_had_a_thread_ends() {
 /// The same as for a pool that is built with a core size of zero.
 #[test]
 fn a_pool_resized_to_no_core_returns_jobs_too() {
-    let _dog = Watchdog::start(30);
     for_both_queueings(|builder| {
         let starter = Starter::default();
         let builder = builder.threads(1).keep_alive(Duration::from_millis(5));
@@ -314,7 +299,6 @@ fn a_pool_resized_to_no_core_returns_jobs_too() {
 /// One relies on a thread that another is starting, and then it does not start.
 #[test]
 fn a_job_accepted_while_the_only_thread_fails_to_start_is_not_stranded() {
-    let _dog = Watchdog::start(60);
     let (asked, gate) = (Arc::new(AtomicUsize::new(0)), Gate::closed());
     let (counted, until) = (Arc::clone(&asked), gate.clone());
     let builder = Pool::builder().threads(0..=1).spawner(move |thread| {
@@ -353,9 +337,8 @@ fn a_job_accepted_while_the_only_thread_fails_to_start_is_not_stranded() {
 }
 
 /// The thread that a submission relies on leaves before the job is there, and the next one does not start.
-#[test]
+#[test(120)]
 fn a_job_accepted_while_the_last_thread_leaves_is_not_stranded_although_the_next_may_not_start() {
-    let _dog = Watchdog::start(120);
     for_both_queueings(|builder| {
         let asked = AtomicUsize::new(0);
         // Half of them fail, in no rhythm that the submissions could have too.
@@ -381,7 +364,6 @@ fn a_job_accepted_while_the_last_thread_leaves_is_not_stranded_although_the_next
 
 #[test]
 fn a_spawner_may_submit_to_another_pool() {
-    let _dog = Watchdog::start(30);
     let other = Pool::new(1);
     let log = other.handle();
     let builder = Pool::builder().threads(1..=2).spawner(move |thread| {
@@ -399,7 +381,6 @@ fn a_spawner_may_submit_to_another_pool() {
 
 #[test]
 fn a_spawner_that_fails_after_it_has_started_the_thread_leaves_the_counts_right() {
-    let _dog = Watchdog::start(60);
     let (asked, there) = (AtomicUsize::new(0), Arc::new(AtomicUsize::new(0)));
     let (starts, stops) = (Arc::clone(&there), Arc::clone(&there));
     let builder = Pool::builder().threads(1..=3).spawner(move |thread| {
@@ -428,7 +409,6 @@ fn a_spawner_that_fails_after_it_has_started_the_thread_leaves_the_counts_right(
 
 #[test]
 fn a_spawner_that_waits_for_an_idle_pool_returns() {
-    let _dog = Watchdog::start(30);
     let pool: Arc<OnceLock<Pool>> = Arc::default();
     let own = Arc::clone(&pool);
     let builder = Pool::builder().threads(2).spawner(move |thread| {
@@ -442,7 +422,6 @@ fn a_spawner_that_waits_for_an_idle_pool_returns() {
 
 #[test]
 fn a_spawner_may_submit_to_its_own_full_pool() {
-    let _dog = Watchdog::start(30);
     for policy in [WhenFull::DropOldest, WhenFull::Block] {
         let own: Arc<OnceLock<Handle>> = Arc::default();
         let handle = Arc::clone(&own);

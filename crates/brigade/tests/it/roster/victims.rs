@@ -3,7 +3,7 @@
 use std::sync::mpsc;
 
 use brigade::{Cpus, Pool, Victims, current_worker_index};
-use brigade_testkit::{Gate, Meeting, Watchdog};
+use brigade_testkit::{Gate, Meeting, test};
 
 /// A pool of three whose workers 0 and 1 have a job in their queue and are busy; returns from which of them worker 2 takes a job
 /// first.
@@ -43,7 +43,6 @@ fn first_victim(pool: &Pool) -> usize {
 
 #[test]
 fn the_nearest_peer_by_the_table_is_tried_first() {
-    let _dog = Watchdog::start(60);
     for near in [0, 1] {
         let mut table = vec![vec![5; 3]; 3];
         table[2][near] = 1;
@@ -57,7 +56,6 @@ fn the_nearest_peer_by_the_table_is_tried_first() {
 /// A worker beyond the table is tried, and tries.
 #[test]
 fn a_worker_that_no_table_names_steals_and_is_stolen_from() {
-    let _dog = Watchdog::start(60);
     for table in [vec![vec![0, 1], vec![1, 0]], Vec::new()] {
         let pool = Pool::builder().threads(3).victims(Victims::ByTable(table)).build().unwrap();
         for _ in 0..20 {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 
 use brigade::{Pool, Scope, ScopedJoinHandle, in_place_scope, join, scope};
-use brigade_testkit::Watchdog;
+use brigade_testkit::test;
 
 use super::pools::{for_every_pool, join_stolen};
 
@@ -51,7 +51,6 @@ fn shuffled(count: u64) -> Vec<u64> {
 
 #[test]
 fn nested_joins_have_the_answers_of_a_recursion() {
-    let _dog = Watchdog::start(60);
     for_every_pool(|pool| {
         assert_eq!(pool.join(|| fib(14), || fib(15)).unwrap(), (377, 610));
         let mut numbers = shuffled(3000);
@@ -79,7 +78,6 @@ fn skynet(first: u64, size: u64) -> u64 {
 
 #[test]
 fn a_skynet_of_scopes_adds_up() {
-    let _dog = Watchdog::start(60);
     for_every_pool(|pool| {
         let size = if *pool.size().end() == 2 { 100_000 } else { 10_000 };
         assert_eq!(pool.install(|| skynet(0, size)).unwrap(), size * (size - 1) / 2);
@@ -108,7 +106,6 @@ fn queens<'scope>(
 
 #[test]
 fn queens_are_counted_by_the_jobs_of_one_scope() {
-    let _dog = Watchdog::start(60);
     for_every_pool(|pool| {
         let (there, here) = (AtomicUsize::new(0), AtomicUsize::new(0));
         pool.scope(|s| queens(s, &there, 7, Vec::new())).unwrap();
@@ -137,14 +134,12 @@ fn mixed(depth: u32) -> u64 {
 
 #[test]
 fn scopes_and_joins_nest_in_each_other() {
-    let _dog = Watchdog::start(60);
     for_every_pool(|pool| assert_eq!(pool.install(|| mixed(6)).unwrap(), 3_u64.pow(6)));
 }
 
 /// The job of the outer scope lies above the fork on the deque.
 #[test]
 fn an_outer_scope_gets_jobs_from_wherever_it_is_known() {
-    let _dog = Watchdog::start(60);
     for_every_pool(|pool| {
         let ran = AtomicUsize::new(0);
         let job = || _ = ran.fetch_add(1, Ordering::Relaxed);
@@ -186,7 +181,6 @@ fn an_outer_scope_gets_jobs_from_wherever_it_is_known() {
 
 #[test]
 fn handles_are_joined_in_any_order_and_anywhere() {
-    let _dog = Watchdog::start(60);
     for_every_pool(|pool| {
         let words: Vec<_> = (0..40).map(|number| "-".repeat(number)).collect();
         let joined = pool.scope(|s| {
@@ -212,7 +206,6 @@ fn handles_are_joined_in_any_order_and_anywhere() {
 
 #[test]
 fn a_job_runs_although_its_handle_is_dropped() {
-    let _dog = Watchdog::start(20);
     for_every_pool(|pool| {
         let ran = AtomicUsize::new(0);
         pool.scope(|s| {
@@ -225,7 +218,6 @@ fn a_job_runs_although_its_handle_is_dropped() {
 
 #[test]
 fn a_scope_is_opened_in_place_wherever_a_thread_is() {
-    let _dog = Watchdog::start(60);
     for_every_pool(|pool| {
         let (other, ran) = (Pool::new(2), AtomicUsize::new(0));
         let (here, handle) = (thread::current().id(), pool.handle());
@@ -255,7 +247,6 @@ fn a_scope_is_opened_in_place_wherever_a_thread_is() {
 
 #[test]
 fn threads_outside_add_jobs_while_the_scope_runs() {
-    let _dog = Watchdog::start(60);
     for_every_pool(|pool| {
         let seen_there = pool.scope(|s| {
             let handles = Mutex::new(Vec::new());

@@ -5,11 +5,10 @@ use std::thread;
 
 use crate::support::full::{POLICIES, at_rest, busy, fill, full};
 use brigade::{Pool, WhenFull};
-use brigade_testkit::{Watchdog, eventually};
+use brigade_testkit::{eventually, test};
 
 #[test]
 fn a_scope_adds_more_jobs_than_there_is_room_for() {
-    let _dog = Watchdog::start(20);
     for policy in POLICIES {
         let (pool, gate) = full(Pool::builder(), 2, policy);
         let ran = AtomicUsize::new(0);
@@ -30,7 +29,6 @@ fn a_scope_adds_more_jobs_than_there_is_room_for() {
 /// The only thread is busy until the last of them has been added: nothing runs in the caller, or waits there for room.
 #[test]
 fn a_scope_adds_more_futures_than_there_is_room_for() {
-    let _dog = Watchdog::start(20);
     for policy in POLICIES {
         let (pool, gate) = full(Pool::builder(), 2, policy);
         let (ran, here) = (AtomicUsize::new(0), thread::current().id());
@@ -59,7 +57,6 @@ fn a_scope_adds_more_futures_than_there_is_room_for() {
 
 #[test]
 fn borrowing_jobs_are_never_evicted() {
-    let _dog = Watchdog::start(20);
     let (pool, gate) = busy(Pool::builder(), 2, WhenFull::DropOldest);
     let ran = AtomicUsize::new(0);
     let (pool, ran) = (&pool, &ran);

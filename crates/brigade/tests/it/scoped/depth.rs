@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, ThreadId};
 
 use brigade::{Pool, join, scope};
-use brigade_testkit::{Gate, Watchdog};
+use brigade_testkit::{Gate, test};
 
 use super::pools::join_stolen;
 
@@ -30,7 +30,6 @@ fn leaves(depth: u32) -> u64 {
 
 #[test]
 fn a_balanced_tree_of_a_million_joins_fits_a_small_stack() {
-    let _dog = Watchdog::start(60);
     let depth = if cfg!(miri) { 8 } else { 20 };
     for pool in pools() {
         assert_eq!(pool.install(|| leaves(depth)).unwrap(), 1 << depth);
@@ -40,7 +39,6 @@ fn a_balanced_tree_of_a_million_joins_fits_a_small_stack() {
 /// One of a hundred is stolen for sure.
 #[test]
 fn a_hundred_thousand_joins_one_after_the_other_fit_a_small_stack() {
-    let _dog = Watchdog::start(60);
     for pool in pools() {
         let ran = AtomicUsize::new(0);
         let count = || _ = ran.fetch_add(1, Ordering::Relaxed);
@@ -69,7 +67,6 @@ fn jobs(depth: u32, ran: &AtomicUsize) {
 /// Fault 40.
 #[test]
 fn a_million_jobs_of_nested_scopes_fit_a_small_stack() {
-    let _dog = Watchdog::start(60);
     let depth = if cfg!(miri) { 2 } else { 6 };
     for pool in pools() {
         let ran = AtomicUsize::new(0);
@@ -89,7 +86,6 @@ fn steals(depth: u32) -> u64 {
 
 #[test]
 fn waits_for_stolen_forks_nest_without_an_end_of_the_stack() {
-    let _dog = Watchdog::start(60);
     for pool in pools() {
         // Each level needs a thread: as many as there may be.
         let levels = 2 * *pool.size().end() - 1;
@@ -118,7 +114,6 @@ fn relay(levels: u32, begun: &Gate, ran: &Mutex<HashMap<ThreadId, usize>>) {
 /// Fault 40: two threads would take the levels in turn, to the end of their stacks.
 #[test]
 fn a_thread_takes_no_more_from_others_inside_64_waits() {
-    let _dog = Watchdog::start(60);
     for threads in [2, 8] {
         // As many as there are levels: a gate is no wait that the pool knows of.
         let builder = Pool::builder().threads(threads).spare_threads(200).stack_size(DEEP);

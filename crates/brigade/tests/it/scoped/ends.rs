@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::support::crowd::for_both_queueings;
 use brigade::{Handle, Pool, Reason, Scope, Shutdown, in_place_scope, join, scope};
-use brigade_testkit::{Gate, Watchdog, eventually, spin_for};
+use brigade_testkit::{Gate, eventually, spin_for, test};
 
 const HOWS: [Shutdown; 3] = [Shutdown::Discard, Shutdown::Drain, Shutdown::Finish];
 
@@ -41,7 +41,6 @@ fn tree<'scope>(s: &'scope Scope<'scope, '_>, live: &'scope AtomicUsize, depth: 
 
 #[test]
 fn a_closed_pool_says_so_and_calls_nothing() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(2);
     let handle = pool.handle();
     pool.close();
@@ -59,7 +58,6 @@ fn a_closed_pool_says_so_and_calls_nothing() {
 
 #[test]
 fn a_join_has_its_results_although_its_pool_ends() {
-    let _dog = Watchdog::start(60);
     for how in HOWS {
         for_both_queueings(|builder| {
             let pool = builder.threads(2).build().unwrap();
@@ -83,7 +81,6 @@ fn a_join_has_its_results_although_its_pool_ends() {
 
 #[test]
 fn a_scope_returns_although_its_pool_ends_and_nothing_is_left() {
-    let _dog = Watchdog::start(60);
     for how in HOWS {
         for threads in [1, 2, 8] {
             for_both_queueings(|builder| {
@@ -111,7 +108,6 @@ fn a_scope_returns_although_its_pool_ends_and_nothing_is_left() {
 /// Fault 44.
 #[test]
 fn jobs_that_a_worker_of_a_adds_to_a_scope_on_b_run_there_while_a_ends() {
-    let _dog = Watchdog::start(60);
     for how in HOWS {
         for threads in [1, 2, 8] {
             let (a, b) = (Pool::new(threads), Pool::new(threads));
@@ -141,7 +137,6 @@ fn jobs_that_a_worker_of_a_adds_to_a_scope_on_b_run_there_while_a_ends() {
 
 #[test]
 fn a_pool_is_dropped_or_closed_or_shut_down_by_a_job_of_a_scope() {
-    let _dog = Watchdog::start(60);
     for end in [
         (|pool: Pool| pool.close()) as fn(Pool),
         drop,
@@ -165,7 +160,6 @@ fn a_pool_is_dropped_or_closed_or_shut_down_by_a_job_of_a_scope() {
 
 #[test]
 fn a_scope_in_place_runs_the_jobs_that_its_pool_rejects() {
-    let _dog = Watchdog::start(20);
     for how in [Shutdown::Drain, Shutdown::Finish] {
         let pool = Pool::new(2);
         let (handle, ran) = (pool.handle(), AtomicUsize::new(0));
@@ -185,7 +179,6 @@ fn a_scope_in_place_runs_the_jobs_that_its_pool_rejects() {
 
 #[test]
 fn scopes_and_joins_run_on_while_the_size_of_the_pool_changes() {
-    let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let pool = builder.threads(1).keep_alive(Duration::from_micros(1)).build().unwrap();
         let done = AtomicUsize::new(0);

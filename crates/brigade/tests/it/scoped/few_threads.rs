@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::pools::join_stolen;
 use brigade::time::sleep;
 use brigade::{JoinError, Pool, scope};
-use brigade_testkit::{Latch, Watchdog};
+use brigade_testkit::{Latch, test};
 
 /// A pool that may never have a second thread.
 fn single() -> Pool {
@@ -15,7 +15,6 @@ fn single() -> Pool {
 
 #[test]
 fn the_only_thread_runs_the_futures_of_its_scope() {
-    let _dog = Watchdog::start(10);
     let (pool, word) = (single(), String::from("borrowed"));
     let letters = pool.scope(|s| s.spawn(async { word.len() }).join().unwrap()).unwrap();
     assert_eq!(letters, 8);
@@ -32,7 +31,6 @@ fn the_only_thread_runs_the_futures_of_its_scope() {
 
 #[test]
 fn the_only_thread_runs_jobs_that_a_foreign_thread_adds_to_its_scope() {
-    let _dog = Watchdog::start(10);
     let (pool, mut sum) = (single(), 0);
     let add = &mut sum;
     pool.scope(|s| thread::scope(|t| _ = t.spawn(|| s.execute(|| *add += 1)))).unwrap();
@@ -41,7 +39,6 @@ fn the_only_thread_runs_jobs_that_a_foreign_thread_adds_to_its_scope() {
 
 #[test]
 fn the_only_thread_ends_a_cancelled_scope_whose_handles_say_so() {
-    let _dog = Watchdog::start(10);
     let (pool, words) = (single(), vec!["never", "counted"]);
     let cancelled = pool.scope(|s| {
         let job = s.submit(|| words.len());
@@ -56,7 +53,6 @@ fn the_only_thread_ends_a_cancelled_scope_whose_handles_say_so() {
 /// What a future waits for can't be told: here it is a job that is no part of the scope, by its handle or by what it opens.
 #[test]
 fn the_only_thread_runs_the_other_jobs_that_the_futures_of_its_scope_wait_for() {
-    let _dog = Watchdog::start(10);
     let (pool, word) = (single(), String::from("borrowed"));
     let awaited = pool.scope(|s| {
         let awaits = async { brigade::submit(|| 42).await.unwrap() + word.len() };
@@ -77,7 +73,6 @@ fn the_only_thread_runs_the_other_jobs_that_the_futures_of_its_scope_wait_for() 
 /// wait is an error.
 #[test]
 fn of_two_threads_that_wait_for_each_other_and_for_a_future_the_last_one_runs_it() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::builder().threads(2).spare_threads(0).build().unwrap();
     for _ in 0..50 {
         let awaits = || brigade::spawn(async { 42 }).join();
@@ -99,7 +94,6 @@ fn futures_within_futures(depth: u32) -> u32 {
 
 #[test]
 fn scopes_in_futures_of_scopes_may_nest_deeper_than_there_are_threads() {
-    let _dog = Watchdog::start(20);
     for threads in [1, 2, 8] {
         let pool = Pool::new(threads);
         assert_eq!(pool.install(|| futures_within_futures(20)).unwrap(), 20);
@@ -117,7 +111,6 @@ fn jobs_within_jobs(depth: u32) -> u32 {
 #[test]
 fn scopes_in_jobs_of_scopes_may_nest_deeper_than_a_wait_runs_what_it_finds() {
     // Beside computing threads it takes two hundred times as long: each level is handed over to another thread.
-    let _dog = Watchdog::start(60);
     for threads in [1, 2, 8] {
         for spare in [0, 1] {
             let pool = Pool::builder().threads(threads).spare_threads(spare).build().unwrap();
@@ -136,7 +129,6 @@ fn installs(pools: [&Pool; 2], depth: u32) -> u32 {
 /// Fault 43.
 #[test]
 fn two_pools_of_few_threads_may_install_into_each_other() {
-    let _dog = Watchdog::start(20);
     for threads in [1, 2, 8] {
         let (one, other) = (Pool::new(threads), Pool::new(threads));
         for depth in 1..=4 {

@@ -5,13 +5,12 @@ use std::time::Duration;
 
 use brigade::time::sleep;
 use brigade::{JoinError, Pool, yield_now};
-use brigade_testkit::{Latch, Watchdog, eventually};
+use brigade_testkit::{Latch, eventually, test};
 
 use super::pools::for_every_pool;
 
 #[test]
 fn futures_borrow_and_end_in_every_way() {
-    let _dog = Watchdog::start(60);
     for_every_pool(|pool| {
         let (word, latch, ran) = (String::from("borrowed"), Latch::default(), AtomicUsize::new(0));
         let check = |s: &brigade::Scope<'_, '_>| assert!(!s.is_cancelled());
@@ -44,7 +43,6 @@ fn futures_borrow_and_end_in_every_way() {
 
 #[test]
 fn a_future_that_is_never_ready_is_cancelled_with_its_scope() {
-    let _dog = Watchdog::start(60);
     for_every_pool(|pool| {
         let (word, polled) = (String::from("borrowed"), AtomicUsize::new(0));
         pool.in_place_scope(|s| {
@@ -64,7 +62,6 @@ fn a_future_that_is_never_ready_is_cancelled_with_its_scope() {
 
 #[test]
 fn a_waker_that_outlives_the_scope_wakes_nothing() {
-    let _dog = Watchdog::start(20);
     for_every_pool(|pool| {
         let latch = Latch::default();
         pool.in_place_scope(|s| {
@@ -86,7 +83,6 @@ fn a_waker_that_outlives_the_scope_wakes_nothing() {
 
 #[test]
 fn a_future_is_polled_by_the_pool_it_was_spawned_on_after_a_wake_from_another() {
-    let _dog = Watchdog::start(20);
     let (pool, other, latch) = (Pool::new(1), Pool::new(1), Latch::default());
     let at = pool.handle();
     let current = pool.scope(|s| {

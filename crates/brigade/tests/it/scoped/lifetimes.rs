@@ -5,11 +5,10 @@ use std::{mem, thread};
 
 use super::pools::{for_every_pool, join_stolen};
 use brigade::{Handle, Pool, join, scope};
-use brigade_testkit::{Drops, Watchdog};
+use brigade_testkit::{Drops, test};
 
 #[test]
 fn captures_and_results_are_dropped_once() {
-    let _dog = Watchdog::start(60);
     for_every_pool(|pool| {
         let drops = Drops::default();
         let pass = || {
@@ -50,7 +49,6 @@ fn captures_and_results_are_dropped_once() {
 
 #[test]
 fn a_handle_that_is_forgotten_leaks_its_result_only() {
-    let _dog = Watchdog::start(20);
     for_every_pool(|pool| {
         let (drops, ran) = (Drops::default(), AtomicUsize::new(0));
         pool.scope(|s| {
@@ -75,7 +73,6 @@ fn a_handle_that_is_forgotten_leaks_its_result_only() {
 /// What a stack frame had that is used again at once.
 #[test]
 fn frames_at_the_same_address_are_not_taken_for_each_other() {
-    let _dog = Watchdog::start(60);
     for_every_pool(|pool| {
         pool.install(|| {
             for number in 0..300_u64 {
@@ -96,7 +93,6 @@ fn frames_at_the_same_address_are_not_taken_for_each_other() {
 /// Fault 47: a latch is set while the thread that waits for it returns and ends, and its stack with it.
 #[test]
 fn a_foreign_thread_ends_as_soon_as_its_scope_has_ended() {
-    let _dog = Watchdog::start(60);
     let rounds = if cfg!(miri) { 2 } else { 100 };
     for threads in [1, 2, 8] {
         let pool = Pool::new(threads);
@@ -119,7 +115,6 @@ fn a_foreign_thread_ends_as_soon_as_its_scope_has_ended() {
 fn closures_of_any_size_and_alignment_arrive_whole() {
     #[repr(align(128))]
     struct Aligned([u8; 3]);
-    let _dog = Watchdog::start(20);
     for_every_pool(|pool| {
         let sum = AtomicUsize::new(0);
         let add = |number: usize| _ = sum.fetch_add(number, Ordering::Relaxed);

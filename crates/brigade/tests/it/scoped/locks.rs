@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
 use brigade::{Pool, join, scope};
-use brigade_testkit::{Gate, Watchdog, spin_for};
+use brigade_testkit::{Gate, spin_for, test};
 
 use super::pools::for_every_pool;
 
@@ -18,7 +18,6 @@ fn wait_in_every_way() {
 
 #[test]
 fn a_mutex_may_be_held_while_unrelated_jobs_want_it() {
-    let _dog = Watchdog::start(60);
     for_every_pool(|pool| {
         let lock = Arc::new(Mutex::new(0));
         let jobs: Vec<_> = (0..50)
@@ -41,7 +40,6 @@ fn a_mutex_may_be_held_while_unrelated_jobs_want_it() {
 
 #[test]
 fn a_lock_may_be_read_while_unrelated_jobs_read_and_write() {
-    let _dog = Watchdog::start(60);
     for_every_pool(|pool| {
         let lock = Arc::new(RwLock::new(0));
         let jobs: Vec<_> = (0..40)
@@ -72,7 +70,6 @@ fn a_lock_may_be_read_while_unrelated_jobs_read_and_write() {
 /// Faults 41 and 42, where a job that wants the lock is of the same scope as the one that waits with it.
 #[test]
 fn a_lock_may_be_held_across_a_scope_while_the_siblings_of_its_job_want_it() {
-    let _dog = Watchdog::start(60);
     for_every_pool(|pool| {
         let (lock, table) = (Mutex::new(0), RwLock::new(0));
         pool.scope(|s| {
@@ -117,7 +114,6 @@ fn keep_one_busy(pool: &Pool, gate: &Gate) {
 /// such a fork could not take it back.
 #[test]
 fn a_fork_is_not_stolen_along_with_jobs_of_a_scope_around_it() {
-    let _dog = Watchdog::start(20);
     for spare in [0, 2] {
         let pool = Pool::builder().threads(2).spare_threads(spare).build().unwrap();
         let (lock, forked, wanted) = (Mutex::new(()), Gate::closed(), Gate::closed());
@@ -145,7 +141,6 @@ fn a_fork_is_not_stolen_along_with_jobs_of_a_scope_around_it() {
 /// scope runs none of the second, although the thief may have taken both.
 #[test]
 fn jobs_of_two_scopes_that_are_stolen_together_stay_apart() {
-    let _dog = Watchdog::start(20);
     for _ in 0..50 {
         let pool = Pool::new(3);
         let lock = Arc::new(Mutex::new(()));

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, ThreadId};
 
 use brigade::{Handle, Pool, Reason, map_reduce, par_chunks, par_chunks_mut, par_for};
-use brigade_testkit::{Gate, Meeting, Watchdog, panics};
+use brigade_testkit::{Gate, Meeting, test};
 
 use super::pools::for_every_pool;
 use crate::support::crowd::for_both_queueings;
@@ -19,7 +19,6 @@ const SHAPES: [(usize, usize); 10] =
 
 #[test]
 fn a_loop_calls_each_index_once() {
-    let _dog = Watchdog::start(60);
     for_every_pool(|pool| {
         for (length, grain) in SHAPES {
             let calls: Vec<_> = (0..length + 20).map(|_| AtomicUsize::new(0)).collect();
@@ -35,7 +34,6 @@ fn a_loop_calls_each_index_once() {
 
 #[test]
 fn a_loop_over_a_slice_lends_each_item_once_and_reduces_in_order() {
-    let _dog = Watchdog::start(60);
     for_every_pool(|pool| {
         for (length, grain) in SHAPES {
             let calls: Vec<_> = (0..length).map(|_| AtomicUsize::new(0)).collect();
@@ -57,7 +55,6 @@ fn a_loop_over_a_slice_lends_each_item_once_and_reduces_in_order() {
 
 #[test]
 fn chunks_are_whole_and_in_their_places_and_the_last_may_be_short() {
-    let _dog = Watchdog::start(60);
     for_every_pool(|pool| {
         for (items, length) in [(0, 3), (1, 3), (2, 3), (3, 3), (100, 1), (100, 7), (101, 10)] {
             let numbers: Vec<usize> = (0..items).collect();
@@ -83,7 +80,6 @@ fn chunks_are_whole_and_in_their_places_and_the_last_may_be_short() {
 
 #[test]
 fn results_are_reduced_in_the_order_of_their_range() {
-    let _dog = Watchdog::start(60);
     for_every_pool(|pool| {
         for (length, grain) in SHAPES {
             // Neighbours only: a range can't be joined to any but the next one.
@@ -113,7 +109,6 @@ fn meet_once(meeting: &Meeting) {
 /// So the halves have been taken by other workers, and the ranges of the results meet on other threads than they began.
 #[test]
 fn results_are_reduced_in_order_although_every_worker_has_some() {
-    let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let pool = builder.threads(4).prestart().build().unwrap();
         let meeting = Meeting::of(4);
@@ -130,7 +125,6 @@ fn results_are_reduced_in_order_although_every_worker_has_some() {
 /// The other worker is busy when the loop begins.
 #[test]
 fn a_loop_is_shared_with_a_worker_that_becomes_idle_in_the_middle() {
-    let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let pool = builder.threads(2).prestart().build().unwrap();
         let (begun, gate, meeting) = (Gate::closed(), Gate::closed(), Meeting::of(2));
@@ -159,7 +153,6 @@ fn a_loop_is_shared_with_a_worker_that_becomes_idle_in_the_middle() {
 
 #[test]
 fn a_loop_is_split_again_for_each_worker_that_is_idle() {
-    let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let pool = builder.threads(4).prestart().build().unwrap();
         let meeting = Meeting::of(4);
@@ -169,8 +162,6 @@ fn a_loop_is_split_again_for_each_worker_that_is_idle() {
 
 #[test]
 fn a_panic_of_an_item_ends_the_loop_once_no_item_runs() {
-    let _dog = Watchdog::start(60);
-    panics::silence_expected();
     for_every_pool(|pool| {
         for fails in [0, 50, 99] {
             let (inside, ran) = (AtomicUsize::new(0), AtomicUsize::new(0));
@@ -202,7 +193,6 @@ fn a_panic_of_an_item_ends_the_loop_once_no_item_runs() {
 
 #[test]
 fn loops_nest() {
-    let _dog = Watchdog::start(60);
     for_every_pool(|pool| {
         let sum = AtomicUsize::new(0);
         let inner = |row: usize| {
@@ -216,7 +206,6 @@ fn loops_nest() {
 
 #[test]
 fn a_loop_runs_on_the_pool_of_its_caller_and_elsewhere_on_the_current_one() {
-    let _dog = Watchdog::start(60);
     for_every_pool(|pool| {
         let other = Pool::new(2);
         let at = |expected: &Pool| {
@@ -236,7 +225,6 @@ fn a_loop_runs_on_the_pool_of_its_caller_and_elsewhere_on_the_current_one() {
 
 #[test]
 fn a_pool_of_one_thread_runs_the_items_in_order() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let pool = builder.threads(1).build().unwrap();
         let (order, threads) = (Mutex::new(Vec::new()), Mutex::new(HashSet::new()));

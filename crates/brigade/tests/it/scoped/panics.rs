@@ -8,7 +8,7 @@ use super::pools::{for_every_pool, join_stolen};
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::at_rest;
 use brigade::{JoinError, Pool, blocking, join, scope};
-use brigade_testkit::{Bomb, Drops, Gate, Watchdog, eventually, panics};
+use brigade_testkit::{Bomb, Drops, Gate, eventually, test};
 
 /// The number that a call panics with.
 #[track_caller]
@@ -19,8 +19,6 @@ fn payload_of<R>(call: impl FnOnce() -> R) -> u32 {
 
 #[test]
 fn a_join_ends_with_the_panic_of_either_closure_and_that_of_the_first() {
-    let _dog = Watchdog::start(60);
-    panics::silence_expected();
     for_every_pool(|pool| {
         let drops = Drops::default();
         let (works, token) = (|| drops.token(), || drops.token());
@@ -42,8 +40,6 @@ fn a_join_ends_with_the_panic_of_either_closure_and_that_of_the_first() {
 
 #[test]
 fn both_closures_have_ended_when_a_join_panics() {
-    let _dog = Watchdog::start(60);
-    panics::silence_expected();
     for_every_pool(|pool| {
         let (gate, ended) = (Gate::closed(), AtomicUsize::new(0));
         let opens = gate.clone();
@@ -59,8 +55,6 @@ fn both_closures_have_ended_when_a_join_panics() {
 
 #[test]
 fn a_scope_resumes_the_first_panic_once_all_jobs_have_ended() {
-    let _dog = Watchdog::start(60);
-    panics::silence_expected();
     for_every_pool(|pool| {
         for (panics_in, expected) in [("first", 0), ("last", 9), ("body", 100), ("none", 0)] {
             let ended = AtomicUsize::new(0);
@@ -112,8 +106,6 @@ fn bomb() {
 
 #[test]
 fn captures_results_and_payloads_may_panic_in_their_drops() {
-    let _dog = Watchdog::start(60);
-    panics::silence_expected();
     for_every_pool(|pool| {
         // Payloads: the first is the caller's, and leaked here.
         let caught = panic::catch_unwind(AssertUnwindSafe(|| {
@@ -159,8 +151,6 @@ fn a_result_whose_drop_panics_is_dropped_once_whenever_its_handle_goes() {
             panic!("a result that panics when it is dropped");
         }
     }
-    let _dog = Watchdog::start(60);
-    panics::silence_expected();
     for_every_pool(|pool| {
         let dropped = AtomicUsize::new(0);
         pool.in_place_scope(|s| {
@@ -190,8 +180,6 @@ fn a_result_whose_drop_panics_is_dropped_once_whenever_its_handle_goes() {
 
 #[test]
 fn the_panic_of_a_job_is_its_handles_or_else_the_scopes() {
-    let _dog = Watchdog::start(60);
-    panics::silence_expected();
     for_every_pool(|pool| {
         let fails = || -> u32 { panic_any(7_u32) };
         pool.scope(|s| {
@@ -217,8 +205,6 @@ fn the_panic_of_a_job_is_its_handles_or_else_the_scopes() {
 
 #[test]
 fn a_scope_inside_an_unwinding_thread_runs_its_jobs() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     struct Scoped<'a>(&'a AtomicUsize);
     impl Drop for Scoped<'_> {
         fn drop(&mut self) {
@@ -252,8 +238,6 @@ fn panicked<R>(pool: &Pool, panics: bool, call: impl FnOnce() -> R) -> u64 {
 /// Fault 45. The body of `scope` is a job of the pool, too, and panics with the first payload.
 #[test]
 fn each_job_of_a_scope_that_panics_is_counted_once() {
-    let _dog = Watchdog::start(60);
-    panics::silence_expected();
     for_every_pool(|pool| {
         let run = |panics: fn(u32) -> bool, body: bool| {
             move || {
@@ -283,8 +267,6 @@ fn each_job_of_a_scope_that_panics_is_counted_once() {
 /// Fault 45.
 #[test]
 fn the_panic_of_a_job_with_a_handle_is_counted_once() {
-    let _dog = Watchdog::start(60);
-    panics::silence_expected();
     for_every_pool(|pool| {
         let fails = || -> u32 { panic_any(7_u32) };
         let fails_late = || async move {
@@ -337,8 +319,6 @@ fn the_panic_of_a_job_with_a_handle_is_counted_once() {
 /// The handle has the closure, and a worker the job of which it was.
 #[test]
 fn a_job_whose_handle_runs_its_closure_is_counted_with_its_panic_by_the_handle() {
-    let _dog = Watchdog::start(60);
-    panics::silence_expected();
     for_every_pool(|pool| {
         let joined = || {
             pool.scope(|s| {
@@ -366,8 +346,6 @@ fn caught(pool: &Pool) -> u64 {
 
 #[test]
 fn a_panic_that_gives_way_to_another_is_counted_by_its_worker() {
-    let _dog = Watchdog::start(60);
-    panics::silence_expected();
     for threads in [1, 2, 8] {
         for_both_queueings(|builder| {
             let pool = builder.threads(threads).build().unwrap();

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use brigade::join;
-use brigade_testkit::{Gate, Meeting, Watchdog, spin_for};
+use brigade_testkit::{Gate, Meeting, spin_for, test};
 
 use super::pools::join_stolen;
 use crate::support::crowd::{await_idle_workers, for_both_queueings};
@@ -25,7 +25,6 @@ fn assert_begins_beside(prepare: impl FnOnce() + Send) {
 
 #[test]
 fn a_fork_is_begun_by_a_worker_that_is_parked() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let pool = builder.threads(2).prestart().build().unwrap();
         for _ in 0..50 {
@@ -37,7 +36,6 @@ fn a_fork_is_begun_by_a_worker_that_is_parked() {
 
 #[test]
 fn a_fork_is_begun_by_a_worker_that_has_just_parked() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let pool = builder.threads(2).prestart().build().unwrap();
         for _ in 0..200 {
@@ -48,7 +46,6 @@ fn a_fork_is_begun_by_a_worker_that_has_just_parked() {
 
 #[test]
 fn a_fork_is_begun_by_a_worker_that_becomes_idle_later() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let pool = builder.threads(2).prestart().build().unwrap();
         for _ in 0..50 {
@@ -67,7 +64,6 @@ fn a_fork_is_begun_by_a_worker_that_becomes_idle_later() {
 /// P5: the sibling makes no call that the pool, or the system, could notice.
 #[test]
 fn a_fork_is_begun_beside_a_sibling_that_computes() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let pool = builder.threads(2).prestart().build().unwrap();
         let computes = |begun: &AtomicBool| {
@@ -104,7 +100,6 @@ fn nested(forks: u32, call: &(dyn Fn() + Sync)) {
 /// A pool does not grow beyond its core size for forks.
 #[test]
 fn a_fork_has_the_thread_that_replaces_a_blocked_one() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let pool = builder.threads(0..=4).keep_alive(Duration::from_micros(1)).build().unwrap();
         for _ in 0..50 {
@@ -115,7 +110,6 @@ fn a_fork_has_the_thread_that_replaces_a_blocked_one() {
 
 #[test]
 fn as_many_forks_as_workers_run_at_once() {
-    let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let pool = builder.threads(4).prestart().build().unwrap();
         for _ in 0..20 {

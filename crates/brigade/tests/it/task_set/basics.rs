@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::support::policy::queue_kinds;
 use crate::support::roll_call::thread_ids;
 use brigade::{JoinError, Pool, TaskSet};
-use brigade_testkit::{Gate, Watchdog, eventually, panics};
+use brigade_testkit::{Gate, eventually, test};
 
 /// Spawns a job that returns `value` once the gate opens.
 fn spawn_gated(set: &mut TaskSet<u32>, value: u32) -> Gate {
@@ -24,7 +24,6 @@ fn spawn_gated(set: &mut TaskSet<u32>, value: u32) -> Gate {
 
 #[test]
 fn outcomes_come_in_the_order_in_which_jobs_end() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(3);
     let mut set = TaskSet::new(pool.handle());
     let gates: Vec<Gate> = (0..3).map(|value| spawn_gated(&mut set, value)).collect();
@@ -39,7 +38,6 @@ fn outcomes_come_in_the_order_in_which_jobs_end() {
 
 #[test]
 fn outcomes_that_were_not_taken_at_once_keep_their_order() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(3);
     let mut set = TaskSet::new(pool.handle());
     let gates: Vec<Gate> = (0..3).map(|value| spawn_gated(&mut set, value)).collect();
@@ -53,8 +51,6 @@ fn outcomes_that_were_not_taken_at_once_keep_their_order() {
 
 #[test]
 fn a_panic_is_one_outcome_and_no_others() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     for (kind, pool) in queue_kinds(2) {
         let mut set = TaskSet::new(pool.handle()).limit(2);
         for number in 0..100 {
@@ -77,7 +73,6 @@ fn a_panic_is_one_outcome_and_no_others() {
 
 #[test]
 fn try_join_next_returns_an_outcome_that_is_there_and_does_not_wait() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     let mut set = TaskSet::new(pool.handle());
     assert!(set.try_join_next().is_none(), "empty");
@@ -92,7 +87,6 @@ fn try_join_next_returns_an_outcome_that_is_there_and_does_not_wait() {
 
 #[test]
 fn a_wait_with_a_timeout_takes_no_less_and_ends_with_the_job() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     let mut set = TaskSet::new(pool.handle());
     assert!(set.join_next_timeout(Duration::MAX).is_none(), "empty");
@@ -108,7 +102,6 @@ fn a_wait_with_a_timeout_takes_no_less_and_ends_with_the_job() {
 
 #[test]
 fn waiting_for_all_leaves_the_outcomes_to_be_taken() {
-    let _dog = Watchdog::start(20);
     for (kind, pool) in queue_kinds(2) {
         let mut set = TaskSet::new(pool.handle());
         set.wait_all();
@@ -125,7 +118,6 @@ fn waiting_for_all_leaves_the_outcomes_to_be_taken() {
 
 #[test]
 fn an_iterator_that_is_dropped_leaves_the_rest() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(2);
     let mut set = TaskSet::new(pool.handle());
     (0..10).for_each(|_| _ = set.submit(|| ()));
@@ -145,7 +137,6 @@ impl Wake for Unpark {
 
 #[test]
 fn a_task_that_awaits_is_woken_by_each_end() {
-    let _dog = Watchdog::start(60);
     let pool = Pool::new(2);
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
     let mut context = Context::from_waker(&waker);
@@ -172,8 +163,6 @@ fn a_waker_that_panics_loses_no_outcome() {
             panic!("expected: from a waker");
         }
     }
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let pool = Pool::new(1);
     let mut set = TaskSet::new(pool.handle()).limit(1);
     let gate = spawn_gated(&mut set, 1);
@@ -188,7 +177,6 @@ fn a_waker_that_panics_loses_no_outcome() {
 
 #[test]
 fn a_set_may_be_owned_by_another_thread_and_another_pool() {
-    let _dog = Watchdog::start(20);
     let (pool, other) = (Pool::new(1), Pool::new(1));
     let mut set = TaskSet::new(pool.handle());
     set.submit(|| thread::current().id());
@@ -202,7 +190,6 @@ fn a_set_may_be_owned_by_another_thread_and_another_pool() {
 
 #[test]
 fn outcomes_of_detached_jobs_are_dropped_as_they_end() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     let witness = Arc::new(());
     let gate = Gate::closed();

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::support::busy::{occupy, open_once_closed};
 use crate::support::policy::queue_kinds;
 use brigade::{JoinError, NewThread, Pool, Shutdown, TaskSet, cancelled};
-use brigade_testkit::{Gate, Seed, Watchdog, eventually, panics, spin_for};
+use brigade_testkit::{Gate, Seed, eventually, spin_for, test};
 
 fn is_cancelled<T>(outcome: Result<T, JoinError>) -> bool {
     matches!(outcome, Err(JoinError::Cancelled))
@@ -16,7 +16,6 @@ fn is_cancelled<T>(outcome: Result<T, JoinError>) -> bool {
 
 #[test]
 fn queued_jobs_are_cancelled_at_once_and_their_captures_dropped() {
-    let _dog = Watchdog::start(20);
     for limit in [1, 3, 1000] {
         for (kind, pool) in queue_kinds(2) {
             let (gate, witness) = (Gate::closed(), Arc::new(()));
@@ -44,8 +43,6 @@ fn queued_jobs_are_cancelled_at_once_and_their_captures_dropped() {
 
 #[test]
 fn running_jobs_see_it_and_their_outcomes_are_their_own() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let (pool, (begun, begins)) = (Pool::new(2), mpsc::channel());
     let mut set = TaskSet::new(pool.handle());
     for panics in [false, true] {
@@ -73,7 +70,6 @@ fn running_jobs_see_it_and_their_outcomes_are_their_own() {
 
 #[test]
 fn a_set_that_is_dropped_cancels_queued_jobs_and_asks_running_ones_to_stop() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     for limit in [1, 2, 1000] {
         let ((begun, begins), (stopped, stops)) = (mpsc::channel(), mpsc::channel());
@@ -105,7 +101,6 @@ fn a_set_that_is_dropped_cancels_queued_jobs_and_asks_running_ones_to_stop() {
 
 #[test]
 fn a_set_dropped_with_outcomes_in_it_drops_them() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(2);
     let witness = Arc::new(());
     let mut set = TaskSet::new(pool.handle());
@@ -121,9 +116,8 @@ fn a_set_dropped_with_outcomes_in_it_drops_them() {
 }
 
 /// The starting and the cancelling thread agree on each job, and so does the pool's count.
-#[test]
+#[test(120)]
 fn a_cancel_that_races_starts_and_ends_leaves_one_outcome_each() {
-    let _dog = Watchdog::start(120);
     let mut seed = Seed::printed();
     for threads in [1, 2, 4] {
         for (kind, pool) in queue_kinds(threads) {
@@ -161,7 +155,6 @@ fn a_cancel_that_races_the_end_of_the_pool_is_counted_once() {
             spin_for(Duration::from_micros(2));
         }
     }
-    let _dog = Watchdog::start(60);
     let mut seed = Seed::printed();
     for round in 0..500 {
         let limit = 1 + round % 4;
@@ -195,8 +188,6 @@ fn captures_that_panic_in_their_drop_stop_nothing() {
             panic!("expected: in a drop");
         }
     }
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     for discard in [false, true] {
         let (pool, gate) = (Pool::new(1), Gate::closed());
         occupy(&pool, &gate);
@@ -230,7 +221,6 @@ fn the_drop_of_a_capture_may_call_the_set() {
             assert_eq!(set.outcomes().count(), 3);
         }
     }
-    let _dog = Watchdog::start(20);
     let (pool, gate) = (Pool::new(1), Gate::closed());
     occupy(&pool, &gate);
     let mut set = TaskSet::new(pool.handle()).limit(2);
@@ -245,7 +235,6 @@ fn the_drop_of_a_capture_may_call_the_set() {
 
 #[test]
 fn a_set_is_cancelled_on_a_worker_of_its_pool() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     let cancelled = pool.submit(|| {
         let mut set = TaskSet::new(brigade::Handle::current().unwrap()).limit(2);
@@ -260,7 +249,6 @@ fn a_set_is_cancelled_on_a_worker_of_its_pool() {
 /// The pool starts a thread for the second job, and the set is cancelled by the time that thread is there.
 #[test]
 fn a_job_cancelled_on_its_way_to_the_pool_never_starts_and_is_counted_once() {
-    let _dog = Watchdog::start(20);
     let (gate, (asked, asks)) = (Gate::closed(), mpsc::channel());
     let (inner, started) = (gate.clone(), AtomicUsize::new(0));
     let spawner = move |thread: NewThread| {

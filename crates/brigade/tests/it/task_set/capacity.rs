@@ -8,11 +8,10 @@ use crate::support::busy::{occupy, open_once_closed};
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::{POLICIES, at_rest, busy, fill, full};
 use brigade::{JoinError, Pool, Reason, Shutdown, TaskSet, WhenFull};
-use brigade_testkit::{BlockedThread, Gate, Watchdog, eventually};
+use brigade_testkit::{BlockedThread, Gate, eventually, test};
 
 #[test]
 fn jobs_of_a_set_are_queued_beyond_the_capacity_and_all_run() {
-    let _dog = Watchdog::start(20);
     for policy in POLICIES {
         for_both_queueings(|builder| {
             let (pool, gate) = busy(builder, 3, policy);
@@ -35,7 +34,6 @@ fn jobs_of_a_set_are_queued_beyond_the_capacity_and_all_run() {
 
 #[test]
 fn jobs_of_a_set_take_the_room_that_there_is() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let (pool, gate) = busy(builder, 2, WhenFull::Reject);
         let mut set = TaskSet::new(pool.handle());
@@ -51,7 +49,6 @@ fn jobs_of_a_set_take_the_room_that_there_is() {
 
 #[test]
 fn a_job_of_a_set_that_is_cancelled_makes_room_if_it_took_any() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let (pool, gate) = busy(builder, 2, WhenFull::Reject);
         let (mut first, mut second) = (TaskSet::new(pool.handle()), TaskSet::new(pool.handle()));
@@ -68,7 +65,6 @@ fn a_job_of_a_set_that_is_cancelled_makes_room_if_it_took_any() {
 
 #[test]
 fn a_dropped_set_with_jobs_beyond_the_capacity_blocks_no_submitter() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let (pool, gate) = full(builder, 1, WhenFull::Block);
         let mut set = TaskSet::new(pool.handle());
@@ -91,7 +87,6 @@ fn a_dropped_set_with_jobs_beyond_the_capacity_blocks_no_submitter() {
 
 #[test]
 fn a_detached_set_runs_in_a_full_pool() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let (pool, gate) = full(builder, 1, WhenFull::Reject);
         let (ran, runs) = mpsc::channel();
@@ -109,7 +104,6 @@ fn a_detached_set_runs_in_a_full_pool() {
 
 #[test]
 fn a_full_pool_that_is_drained_runs_the_jobs_of_a_set_and_a_discarded_one_cancels_them() {
-    let _dog = Watchdog::start(60);
     for how in [Shutdown::Drain, Shutdown::Discard] {
         for_both_queueings(|builder| {
             let (pool, gate) = full(builder, 2, WhenFull::Reject);
@@ -125,7 +119,6 @@ fn a_full_pool_that_is_drained_runs_the_jobs_of_a_set_and_a_discarded_one_cancel
 
 #[test]
 fn one_eviction_costs_a_set_one_job() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let (pool, gate) = busy(builder, 2, WhenFull::DropOldest);
         let mut set = TaskSet::new(pool.handle());
@@ -140,7 +133,6 @@ fn one_eviction_costs_a_set_one_job() {
 /// A job without room is dropped, too, where it is older than all that would make some.
 #[test]
 fn an_eviction_goes_on_until_there_is_room() {
-    let _dog = Watchdog::start(20);
     let (pool, gate) = busy(Pool::builder(), 1, WhenFull::DropOldest);
     let mut set = TaskSet::new(pool.handle());
     (0..3).for_each(|_| _ = set.submit(|| ()));
@@ -153,7 +145,6 @@ fn an_eviction_goes_on_until_there_is_room() {
 /// No other thread can make room.
 #[test]
 fn a_worker_that_waits_for_a_set_on_its_own_full_pool_runs_the_jobs_itself() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let builder = builder.threads(1).capacity(1).when_full(WhenFull::Reject);
         let pool = builder.spare_threads(0).build().unwrap();
@@ -171,7 +162,6 @@ fn a_worker_that_waits_for_a_set_on_its_own_full_pool_runs_the_jobs_itself() {
 
 #[test]
 fn a_limit_holds_in_a_pool_of_limited_capacity() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let (pool, gate) = busy(builder, 4, WhenFull::Reject);
         let mut set = TaskSet::new(pool.handle()).limit(2);
@@ -186,7 +176,6 @@ fn a_limit_holds_in_a_pool_of_limited_capacity() {
 
 #[test]
 fn several_sets_and_submitters_share_a_small_room_and_none_is_forgotten() {
-    let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let pool = builder.threads(2).capacity(3).when_full(WhenFull::Block).build().unwrap();
         let ran = Arc::new(AtomicUsize::new(0));
@@ -215,7 +204,6 @@ fn several_sets_and_submitters_share_a_small_room_and_none_is_forgotten() {
 
 #[test]
 fn a_set_that_waits_for_its_limit_takes_no_room_from_others() {
-    let _dog = Watchdog::start(60);
     for policy in [WhenFull::Reject, WhenFull::DropOldest] {
         let pool = Pool::builder().threads(1).capacity(2).when_full(policy).build().unwrap();
         let gate = Gate::closed();
@@ -252,7 +240,6 @@ fn a_set_that_waits_for_its_limit_takes_no_room_from_others() {
 /// Caught: a wait that takes a job that has just been submitted for one that has ended.
 #[test]
 fn a_worker_gets_all_outcomes_of_a_set_whose_jobs_are_submitted_and_run_by_others() {
-    let _dog = Watchdog::start(60);
     let builder = Pool::builder().threads(4).capacity(3).when_full(WhenFull::Block);
     let pool = builder.build().unwrap();
     for _ in 0..300 {
@@ -273,7 +260,6 @@ fn a_worker_gets_all_outcomes_of_a_set_whose_jobs_are_submitted_and_run_by_other
 
 #[test]
 fn a_pool_that_drains_runs_a_job_of_a_set_that_has_no_room() {
-    let _dog = Watchdog::start(60);
     let (pool, gate) = busy(Pool::builder(), 1, WhenFull::Reject);
     let queued = pool.submit(|| ());
     let mut set = TaskSet::new(pool.handle());

@@ -8,11 +8,10 @@ use std::task::{Context, Poll, Waker};
 use std::thread;
 
 use brigade::{Handle, Pool, TaskSet};
-use brigade_testkit::{Drops, Gate, WakeCounter, Watchdog, eventually};
+use brigade_testkit::{Drops, Gate, WakeCounter, eventually, test};
 
 #[test]
 fn a_limit_counts_the_jobs_that_are_added_after_it() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(5);
     let (mut set, gate) = (TaskSet::new(&pool), Gate::closed());
     let add = |set: &mut TaskSet<usize>, numbers: Range<usize>| {
@@ -42,7 +41,6 @@ fn a_limit_counts_the_jobs_that_are_added_after_it() {
 
 #[test]
 fn a_limit_counts_jobs_that_are_detached_after_it() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(2);
     let (mut set, gate, drops) = (TaskSet::new(&pool).limit(1), Gate::closed(), Drops::default());
     for number in 0..3 {
@@ -77,7 +75,6 @@ fn polled(pool: &Pool) -> (TaskSet<()>, Gate, Arc<WakeCounter>) {
 
 #[test]
 fn a_task_that_polled_before_the_limit_is_woken_after_it() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     let (set, gate, wakes) = polled(&pool);
     let mut set = set.limit(1);
@@ -92,7 +89,6 @@ fn a_task_that_polled_before_the_limit_is_woken_after_it() {
 /// An early look takes nothing from the task that polled.
 #[test]
 fn a_task_that_polled_is_woken_although_the_set_was_asked_since() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     let (mut set, gate, wakes) = polled(&pool);
     assert!(set.try_join_next().is_none());
@@ -103,7 +99,6 @@ fn a_task_that_polled_is_woken_although_the_set_was_asked_since() {
 
 #[test]
 fn a_job_that_ended_elsewhere_while_the_owner_ran_another_comes_first() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::builder().threads(2).spare_threads(0).build().unwrap();
     for all in [false, true] {
         let order = pool.submit(move || {
@@ -139,7 +134,6 @@ fn a_job_that_ended_elsewhere_while_the_owner_ran_another_comes_first() {
 
 #[test]
 fn a_set_with_one_long_job_and_many_short_ones_returns_each_once() {
-    let _dog = Watchdog::start(60);
     let pool = Pool::new(2);
     let (mut set, gate) = (TaskSet::new(&pool), Gate::closed());
     let inner = gate.clone();
@@ -161,7 +155,6 @@ fn a_set_with_one_long_job_and_many_short_ones_returns_each_once() {
 /// The job is not announced, as its owner runs it, but another task may wait for its end.
 #[test]
 fn a_task_that_polled_is_woken_when_the_owner_runs_the_jobs_itself() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     let on = Handle::from(&pool);
     let woken = pool.submit(move || {

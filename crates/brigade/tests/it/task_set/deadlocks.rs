@@ -4,7 +4,7 @@ use std::future::ready;
 use std::sync::mpsc;
 
 use brigade::{Handle, JoinError, JoinHandle, Pool, TaskSet, block_on};
-use brigade_testkit::{Gate, Watchdog};
+use brigade_testkit::{Gate, test};
 
 /// A job of a set joins a future that no thread is left to poll, once the job that waits for the set does so. Returns whether
 /// one of the two gets the error.
@@ -45,7 +45,6 @@ fn is_told(outcome: Option<Result<bool, JoinError>>) -> bool {
 
 #[test]
 fn a_join_beside_a_wait_for_the_next_of_a_set_ends() {
-    let _dog = Watchdog::start(60);
     for spare in [0, 1] {
         for _ in 0..20 {
             assert!(!told(|mut set| is_told(set.join_next()), spare));
@@ -55,7 +54,6 @@ fn a_join_beside_a_wait_for_the_next_of_a_set_ends() {
 
 #[test]
 fn a_join_beside_a_wait_for_a_whole_set_ends() {
-    let _dog = Watchdog::start(60);
     for spare in [0, 1] {
         for _ in 0..20 {
             let wait = |mut set: TaskSet<bool>| !set.wait_all() || is_told(set.join_next());
@@ -66,7 +64,6 @@ fn a_join_beside_a_wait_for_a_whole_set_ends() {
 
 #[test]
 fn a_join_beside_a_job_that_blocks_on_a_handle_ends() {
-    let _dog = Watchdog::start(60);
     for _ in 0..20 {
         let pool = Pool::builder().threads(1).spare_threads(1).build().unwrap();
         let here = pool.handle();
@@ -84,7 +81,6 @@ fn a_join_beside_a_job_that_blocks_on_a_handle_ends() {
 /// What has ended, and is not taken, does not make the check give up on the set.
 #[test]
 fn a_job_of_a_large_set_that_joins_the_job_that_waits_for_the_set_gets_an_error() {
-    let _dog = Watchdog::start(60);
     let pool = Pool::new(2);
     let here = pool.handle();
     let (own, take_own) = mpsc::channel::<JoinHandle<()>>();

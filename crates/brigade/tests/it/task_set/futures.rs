@@ -10,7 +10,7 @@ use crate::support::crowd::{Crowd, for_both_queueings};
 use crate::support::full::{POLICIES, at_rest, busy};
 use brigade::time::sleep;
 use brigade::{JoinError, Pool, Reason, Shutdown, TaskSet, WhenFull, block_on, yield_now};
-use brigade_testkit::{Drops, Gate, Latch, Seed, Watchdog, eventually, panics, spin_for};
+use brigade_testkit::{Drops, Gate, Latch, Seed, eventually, spin_for, test};
 
 const SOON: Duration = Duration::from_millis(1);
 
@@ -20,7 +20,6 @@ fn is_cancelled<T>(outcome: Result<T, JoinError>) -> bool {
 
 #[test]
 fn outcomes_come_as_the_futures_end() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let pool = builder.threads(2).build().unwrap();
         let mut set = TaskSet::new(&pool);
@@ -44,8 +43,6 @@ fn outcomes_come_as_the_futures_end() {
 
 #[test]
 fn futures_and_closures_are_in_one_set() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let pool = Pool::new(2);
     let mut set = TaskSet::new(&pool).limit(3);
     for number in 0..100 {
@@ -74,7 +71,6 @@ fn futures_and_closures_are_in_one_set() {
 /// A future that waits is on the pool.
 #[test]
 fn no_more_futures_have_begun_than_the_limit() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let pool = builder.threads(2).build().unwrap();
         let (latch, crowd) = (Latch::default(), Crowd::default());
@@ -100,7 +96,6 @@ fn no_more_futures_have_begun_than_the_limit() {
 
 #[test]
 fn a_limit_of_one_runs_futures_in_order() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(2);
     let mut set = TaskSet::new(&pool).limit(1);
     for number in 0..200 {
@@ -114,7 +109,6 @@ fn a_limit_of_one_runs_futures_in_order() {
 
 #[test]
 fn cancelled_futures_end_whether_they_wait_or_are_queued_or_in_line() {
-    let _dog = Watchdog::start(20);
     for capacity in [None, Some(1)] {
         for_both_queueings(|builder| {
             let builder = builder.threads(1);
@@ -153,7 +147,6 @@ fn cancelled_futures_end_whether_they_wait_or_are_queued_or_in_line() {
 
 #[test]
 fn a_set_that_is_dropped_cancels_its_futures() {
-    let _dog = Watchdog::start(20);
     let (pool, latch, drops) = (Pool::new(1), Latch::default(), Drops::default());
     let mut set = TaskSet::new(&pool).limit(2);
     for _ in 0..5 {
@@ -172,7 +165,6 @@ fn a_set_that_is_dropped_cancels_its_futures() {
 
 #[test]
 fn detached_futures_go_on_and_the_limit_counts_them() {
-    let _dog = Watchdog::start(20);
     let (pool, latch, crowd) = (Pool::new(2), Latch::default(), Crowd::default());
     let ran = Arc::new(AtomicUsize::new(0));
     let mut set = TaskSet::new(&pool).limit(2);
@@ -195,7 +187,6 @@ fn detached_futures_go_on_and_the_limit_counts_them() {
 /// In a full pool they are queued beyond the capacity, until their first poll.
 #[test]
 fn a_bounded_pool_rejects_no_future_of_a_set() {
-    let _dog = Watchdog::start(20);
     for policy in POLICIES {
         for_both_queueings(|builder| {
             let (pool, gate) = busy(builder, 2, policy);
@@ -221,7 +212,6 @@ fn a_bounded_pool_rejects_no_future_of_a_set() {
 
 #[test]
 fn on_the_only_worker_a_job_waits_for_futures() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let pool = builder.threads(1).capacity(2).when_full(WhenFull::Reject).build().unwrap();
         let handle = pool.handle();
@@ -241,7 +231,6 @@ fn on_the_only_worker_a_job_waits_for_futures() {
 
 #[test]
 fn a_future_waits_for_a_set_of_futures() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     let handle = pool.handle();
     let sum = pool.spawn(async move {
@@ -263,7 +252,6 @@ fn a_future_waits_for_a_set_of_futures() {
 /// Those that wait, those that are queued and those that wait in the set.
 #[test]
 fn a_pool_that_is_discarded_cancels_all_and_counts_each_once() {
-    let _dog = Watchdog::start(20);
     for policy in POLICIES {
         for limit in [3, 100] {
             for_both_queueings(|builder| {
@@ -308,7 +296,6 @@ fn at_rest_when_gone(pool: &Pool) -> [u64; 5] {
 
 #[test]
 fn a_pool_that_drains_polls_the_futures_beyond_the_limit_of_a_set() {
-    let _dog = Watchdog::start(20);
     for capacity in [None, Some(2)] {
         for_both_queueings(|builder| {
             let builder = builder.threads(2);
@@ -327,9 +314,8 @@ fn a_pool_that_drains_polls_the_futures_beyond_the_limit_of_a_set() {
     }
 }
 
-#[test]
+#[test(120)]
 fn an_end_beside_futures_of_a_set_is_accounted_for() {
-    let _dog = Watchdog::start(120);
     let mut seed = Seed::printed();
     for round in 0..300 {
         let how = [Shutdown::Finish, Shutdown::Drain, Shutdown::Discard][round % 3];
@@ -364,7 +350,6 @@ fn an_end_beside_futures_of_a_set_is_accounted_for() {
 
 #[test]
 fn a_future_that_is_not_accepted_comes_back() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     let mut sets = [TaskSet::new(&pool), TaskSet::new(&pool).limit(1)];
     sets.iter_mut().for_each(|set| _ = set.spawn(pending()));

@@ -6,11 +6,10 @@ use std::thread;
 
 use crate::support::busy::occupy;
 use brigade::{Handle, Pool, Shutdown, TaskSet, cancelled};
-use brigade_testkit::{Gate, Watchdog};
+use brigade_testkit::{Gate, test};
 
 #[test]
 fn each_outcome_comes_with_the_id_of_its_job() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(2);
     for limit in [1, 2, 100] {
         let mut set = TaskSet::new(&pool).limit(limit);
@@ -26,7 +25,6 @@ fn each_outcome_comes_with_the_id_of_its_job() {
 
 #[test]
 fn an_id_cancels_its_job_alone_wherever_that_is() {
-    let _dog = Watchdog::start(20);
     for limit in [1, 3, 100] {
         let (pool, gate, witness) = (Pool::new(1), Gate::closed(), Arc::new(()));
         occupy(&pool, &gate);
@@ -63,7 +61,6 @@ fn an_id_cancels_its_job_alone_wherever_that_is() {
 
 #[test]
 fn an_id_asks_a_job_that_runs_to_stop() {
-    let _dog = Watchdog::start(20);
     let (pool, (begun, begins)) = (Pool::new(2), mpsc::channel());
     let mut set = TaskSet::new(&pool);
     let ids = [(); 2].map(|()| {
@@ -85,7 +82,6 @@ fn an_id_asks_a_job_that_runs_to_stop() {
 
 #[test]
 fn a_default_set_is_on_the_current_pool_and_iterates_over_its_outcomes() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     let sum = pool.enter(|| {
         let mut set = TaskSet::default();

@@ -10,7 +10,7 @@ use crate::support::busy::{occupy, open_once_closed};
 use crate::support::full::at_rest;
 use crate::support::policy::queue_kinds;
 use brigade::{JoinError, NewThread, Pool, Reason, Shutdown, TaskSet};
-use brigade_testkit::{Gate, Watchdog, eventually};
+use brigade_testkit::{Gate, eventually, test};
 
 /// Adds itself to a count while it lives, and notes the highest.
 struct Present<'a>(&'a AtomicUsize);
@@ -30,7 +30,6 @@ impl Drop for Present<'_> {
 
 #[test]
 fn no_more_jobs_run_at_once_than_the_limit_and_all_of_them_do() {
-    let _dog = Watchdog::start(60);
     for (kind, pool) in queue_kinds(4) {
         let counts = Arc::new((AtomicUsize::new(0), AtomicUsize::new(0)));
         let mut set = TaskSet::new(pool.handle()).limit(3);
@@ -48,7 +47,6 @@ fn no_more_jobs_run_at_once_than_the_limit_and_all_of_them_do() {
 
 #[test]
 fn no_more_jobs_are_queued_than_the_limit() {
-    let _dog = Watchdog::start(20);
     let (pool, gate) = (Pool::new(1), Gate::closed());
     occupy(&pool, &gate);
     let mut set = TaskSet::new(pool.handle()).limit(3);
@@ -66,7 +64,6 @@ fn no_more_jobs_are_queued_than_the_limit() {
 /// Each job waits until as many as the limit are running.
 #[test]
 fn as_many_run_at_once_as_the_limit_allows() {
-    let _dog = Watchdog::start(60);
     let pool = Pool::new(4);
     let mut set = TaskSet::new(pool.handle()).limit(3);
     let all_there = Arc::new(Barrier::new(3));
@@ -80,7 +77,6 @@ fn as_many_run_at_once_as_the_limit_allows() {
 
 #[test]
 fn jobs_start_in_the_order_in_which_they_were_spawned() {
-    let _dog = Watchdog::start(20);
     for (kind, pool) in queue_kinds(2) {
         let mut set = TaskSet::new(pool.handle()).limit(1);
         (0..20_000).for_each(|number| _ = set.submit(move || number));
@@ -90,7 +86,6 @@ fn jobs_start_in_the_order_in_which_they_were_spawned() {
 
 #[test]
 fn a_job_spawned_while_others_end_is_not_left_behind() {
-    let _dog = Watchdog::start(60);
     for (kind, pool) in queue_kinds(2) {
         let mut set = TaskSet::new(pool.handle()).limit(1);
         for number in 0..5000 {
@@ -112,7 +107,6 @@ fn a_limit_of_none_is_refused() {
 
 #[test]
 fn a_pool_that_is_dropped_runs_the_jobs_beyond_the_limit_of_a_set() {
-    let _dog = Watchdog::start(20);
     for limit in [1, 2, 5] {
         for (kind, pool) in queue_kinds(2) {
             let gate = Gate::closed();
@@ -131,7 +125,6 @@ fn a_pool_that_is_dropped_runs_the_jobs_beyond_the_limit_of_a_set() {
 
 #[test]
 fn a_pool_that_is_discarded_cancels_the_jobs_beyond_the_limit_of_a_set() {
-    let _dog = Watchdog::start(20);
     for limit in [1, 2, 5] {
         for (kind, pool) in queue_kinds(2) {
             let gate = Gate::closed();
@@ -159,7 +152,6 @@ fn a_pool_that_is_discarded_cancels_the_jobs_beyond_the_limit_of_a_set() {
 /// As many as would overflow a stack, if the end of each were inside that of another.
 #[test]
 fn a_hundred_thousand_jobs_beyond_the_limit_end_with_their_pool() {
-    let _dog = Watchdog::start(60);
     let pool = Pool::new(1);
     let gate = Gate::closed();
     occupy(&pool, &gate);
@@ -172,7 +164,6 @@ fn a_hundred_thousand_jobs_beyond_the_limit_end_with_their_pool() {
 
 #[test]
 fn a_set_at_its_limit_rejects_a_job_for_its_closed_pool() {
-    let _dog = Watchdog::start(20);
     let (pool, gate) = (Pool::new(1), Gate::closed());
     let mut set = TaskSet::new(pool.handle()).limit(1);
     let inner = gate.clone();
@@ -194,7 +185,6 @@ fn a_set_at_its_limit_rejects_a_job_for_its_closed_pool() {
 
 #[test]
 fn a_job_that_found_no_thread_leaves_its_place_to_another() {
-    let _dog = Watchdog::start(20);
     let fails = Arc::new(AtomicBool::new(true));
     let failing = fails.clone();
     let spawner = move |thread: NewThread| match failing.load(Ordering::SeqCst) {
@@ -214,7 +204,6 @@ fn a_job_that_found_no_thread_leaves_its_place_to_another() {
 
 #[test]
 fn a_pool_that_drains_runs_jobs_that_a_foreign_thread_submits_by_a_larger_limit() {
-    let _dog = Watchdog::start(60);
     for (_, pool) in queue_kinds(1) {
         let gate = Gate::closed();
         occupy(&pool, &gate);

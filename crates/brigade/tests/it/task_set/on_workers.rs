@@ -5,7 +5,7 @@ use std::thread;
 
 use crate::support::policy::queue_kinds;
 use brigade::{Pool, TaskSet};
-use brigade_testkit::{BlockedThread, Gate, Watchdog};
+use brigade_testkit::{BlockedThread, Gate, test};
 
 /// A pool of one thread and no other in its place while that one blocks.
 fn lone() -> Pool {
@@ -14,7 +14,6 @@ fn lone() -> Pool {
 
 #[test]
 fn on_the_only_worker_the_waiting_job_runs_the_jobs_of_its_set_and_no_others() {
-    let _dog = Watchdog::start(20);
     let pool = lone();
     for limit in [1, 2, 1000] {
         let (sender, receiver) = mpsc::channel();
@@ -50,7 +49,6 @@ fn sets_that_depend_on_each_other_finish_on_one_thread_and_on_more() {
         (0..3).for_each(|_| _ = set.submit(move || leaves(depth - 1, limit)));
         set.outcomes().map(Result::unwrap).sum()
     }
-    let _dog = Watchdog::start(60);
     for limit in [1, 2, 3] {
         assert_eq!(lone().submit(move || leaves(5, limit)).join().unwrap(), 243);
         for threads in [1, 2, 4] {
@@ -65,7 +63,6 @@ fn sets_that_depend_on_each_other_finish_on_one_thread_and_on_more() {
 /// The second job comes to lie behind one that waits for the set, on the other worker: the owner has to run it.
 #[test]
 fn a_parked_worker_runs_a_job_of_its_set_that_is_submitted_meanwhile() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::builder().threads(2).spare_threads(0).build().unwrap();
     let (gate, (begun, begins)) = (Gate::closed(), mpsc::channel());
     let (inner, worker) = (gate.clone(), BlockedThread::default());

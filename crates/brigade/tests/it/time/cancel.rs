@@ -9,11 +9,10 @@ use crate::support::crowd::for_both_queueings;
 use crate::support::full::at_rest;
 use crate::time::schedule::{FAR, SOON, gate_job, tick_once, ticked};
 use brigade::{Handle, Missed, Pool, Queueing, Timer};
-use brigade_testkit::{Bomb, Drops, Gate, Watchdog, eventually, panics, spin_for};
+use brigade_testkit::{Bomb, Drops, Gate, eventually, spin_for, test};
 
 #[test]
 fn a_cancelled_closure_never_runs_and_its_captures_are_dropped_at_once() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let (pool, drops) = (builder.threads(2).build().unwrap(), Drops::default());
         let (token, also) = (drops.token(), drops.token());
@@ -39,7 +38,6 @@ fn a_cancelled_closure_never_runs_and_its_captures_are_dropped_at_once() {
 /// Due, and behind others: still in time.
 #[test]
 fn a_closure_that_is_queued_already_can_be_cancelled() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let (pool, gate) = (builder.threads(2).build().unwrap(), Gate::closed());
         let drops = Drops::default();
@@ -75,7 +73,6 @@ fn a_closure_that_is_queued_already_can_be_cancelled() {
 #[test]
 fn entries_of_closures_that_are_cancelled_in_the_queue_do_not_accumulate() {
     const CLOSURES: u64 = 1000;
-    let _dog = Watchdog::start(20);
     let pool = Pool::builder().threads(1).queueing(Queueing::Shared).build().unwrap();
     let (first, gate) = (Gate::closed(), Gate::closed());
     occupy(&pool, &first);
@@ -95,7 +92,6 @@ fn entries_of_closures_that_are_cancelled_in_the_queue_do_not_accumulate() {
 
 #[test]
 fn a_closure_that_is_dropped_without_being_cancelled_runs_in_its_time() {
-    let _dog = Watchdog::start(20);
     let (pool, (ran, runs)) = (Pool::new(1), mpsc::channel());
     drop(pool.job().after(SOON).execute(tick_once(&ran)).unwrap());
     std::mem::forget(pool.job().after(SOON).execute(tick_once(&ran)).unwrap());
@@ -104,7 +100,6 @@ fn a_closure_that_is_dropped_without_being_cancelled_runs_in_its_time() {
 
 #[test]
 fn a_tick_may_cancel_its_own_schedule() {
-    let _dog = Watchdog::start(20);
     let (pool, drops) = (Pool::new(2), Drops::default());
     let (place, token) = (Arc::new(OnceLock::<Timer>::new()), drops.token());
     let own = place.clone();
@@ -128,7 +123,6 @@ fn a_tick_may_cancel_its_own_schedule() {
 
 #[test]
 fn the_captures_of_a_tick_cancelled_while_it_runs_are_dropped_after_it() {
-    let _dog = Watchdog::start(20);
     let (pool, gate, drops) = (Pool::new(1), Gate::closed(), Drops::default());
     let ((begun, begins), token, held) = (mpsc::channel(), drops.token(), gate.clone());
     let timer = pool
@@ -167,7 +161,6 @@ impl Drop for Meddler {
 
 #[test]
 fn the_drop_of_captures_may_cancel_and_schedule() {
-    let _dog = Watchdog::start(20);
     let (pool, dropped) = (Pool::new(2), Arc::<Mutex<u32>>::default());
     let meddler = |pool: &Pool| {
         let place = Arc::new(OnceLock::new());
@@ -191,8 +184,6 @@ fn the_drop_of_captures_may_cancel_and_schedule() {
 
 #[test]
 fn a_panic_of_captures_that_are_dropped_is_contained() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let pool = Pool::new(1);
     let [first, second, third] = [Bomb, Bomb, Bomb];
     let cancelled = pool.job().after(FAR).execute(move || drop(first)).unwrap();
@@ -208,7 +199,6 @@ fn a_panic_of_captures_that_are_dropped_is_contained() {
 /// Fifty at once, each cancelled at some moment of its life by another thread.
 #[test]
 fn a_cancel_beside_a_tick_has_one_of_two_outcomes() {
-    let _dog = Watchdog::start(60);
     let (pool, drops) = (Pool::new(2), Drops::default());
     let mut seed = brigade_testkit::Seed::printed();
     for round in 0..500 {
@@ -226,7 +216,6 @@ fn a_cancel_beside_a_tick_has_one_of_two_outcomes() {
 
 #[test]
 fn a_cancel_beside_ticks_always_ends_them() {
-    let _dog = Watchdog::start(60);
     let (pool, drops) = (Pool::new(2), Drops::default());
     let mut seed = brigade_testkit::Seed::printed();
     for round in 0..5000 {

@@ -11,7 +11,7 @@ use crate::support::policy::for_every_row;
 use crate::support::reports::counts;
 use brigade::time::sleep;
 use brigade::{Handle, Missed, Pool, Reason, Shutdown, Timer};
-use brigade_testkit::{Drops, Gate, Seed, Watchdog, eventually, spin_for};
+use brigade_testkit::{Drops, Gate, Seed, eventually, spin_for, test};
 
 const FAR: Duration = Duration::from_secs(3600);
 const SOON: Duration = Duration::from_millis(1);
@@ -28,7 +28,6 @@ fn two_far(pool: &Pool) -> (Drops, [Timer; 2]) {
 
 #[test]
 fn a_pool_that_is_closed_drops_timers_that_are_not_due_at_once() {
-    let _dog = Watchdog::start(20);
     let (pool, gate) = (Pool::new(1), Gate::closed());
     occupy(&pool, &gate);
     let (drops, timers) = two_far(&pool);
@@ -38,9 +37,8 @@ fn a_pool_that_is_closed_drops_timers_that_are_not_due_at_once() {
     gate.open();
 }
 
-#[test]
+#[test(120)]
 fn no_end_of_a_pool_waits_for_a_time() {
-    let _dog = Watchdog::start(120);
     for_every_row(|pool| {
         let (drops, timers) = two_far(&pool);
         let how = if *pool.size().end() == 1 { Shutdown::Drain } else { Shutdown::Discard };
@@ -60,7 +58,6 @@ fn no_end_of_a_pool_waits_for_a_time() {
 
 #[test]
 fn a_closed_pool_returns_timed_closures_to_its_own_jobs_too() {
-    let _dog = Watchdog::start(20);
     let (pool, gate) = (Pool::new(1), Gate::closed());
     let (here, held) = (pool.handle(), gate.clone());
     let job = pool.submit(move || {
@@ -92,8 +89,6 @@ fn refusals(pool: Handle) -> [Reason; 3] {
 
 #[test]
 fn the_owner_of_a_closed_pool_panics() {
-    let _dog = Watchdog::start(20);
-    brigade_testkit::panics::silence_expected();
     let pool = Pool::new(1);
     pool.close();
     let call = || drop(pool.enter(|| brigade::execute_after(FAR, || ())));
@@ -106,7 +101,6 @@ fn the_owner_of_a_closed_pool_panics() {
 /// It was accepted when it became due.
 #[test]
 fn a_tick_that_is_queued_runs_in_a_drain_and_is_dropped_by_a_discard() {
-    let _dog = Watchdog::start(20);
     for (how, expected) in [(Shutdown::Drain, 1), (Shutdown::Discard, 0)] {
         let (pool, gate) = (Pool::new(2), Gate::closed());
         let (ran, drops) = (Arc::new(AtomicUsize::new(0)), Drops::default());
@@ -140,7 +134,6 @@ fn a_tick_that_is_queued_runs_in_a_drain_and_is_dropped_by_a_discard() {
 
 #[test]
 fn a_schedule_whose_tick_runs_as_the_pool_is_closed_does_not_go_on() {
-    let _dog = Watchdog::start(20);
     for missed in [Missed::Skip, Missed::Delay, Missed::Burst] {
         let (pool, gate, drops) = (Pool::new(2), Gate::closed(), Drops::default());
         let ((begun, begins), token, held) = (mpsc::channel(), drops.token(), gate.clone());
@@ -166,7 +159,6 @@ fn a_schedule_whose_tick_runs_as_the_pool_is_closed_does_not_go_on() {
 /// A thread schedules while another ends the pool: each closure runs, is dropped, or is returned.
 #[test]
 fn no_closure_is_lost_that_is_scheduled_beside_the_end() {
-    let _dog = Watchdog::start(60);
     let mut seed = Seed::printed();
     for round in 0..200 {
         let (pool, drops) = (Pool::new(1 + round % 2), Drops::default());
@@ -197,7 +189,6 @@ fn no_closure_is_lost_that_is_scheduled_beside_the_end() {
 
 #[test]
 fn a_tick_may_drop_its_own_pool() {
-    let _dog = Watchdog::start(20);
     let (pool, drops) = (Pool::new(2), Drops::default());
     let (handle, token) = (pool.handle(), drops.token());
     let (place, own) = mpsc::channel();
@@ -217,7 +208,7 @@ fn a_tick_may_drop_its_own_pool() {
 }
 
 /// Its waker is called by the worker that slept until then, which may be told just now that the pool has ended.
-#[test]
+#[test(120)]
 fn a_job_accepted_when_a_timer_fires_while_the_pool_ends_is_run() {
     /// Submits when it is woken.
     struct Submits {
@@ -234,7 +225,6 @@ fn a_job_accepted_when_a_timer_fires_while_the_pool_ends_is_run() {
         }
     }
     const DELAY: Duration = Duration::from_micros(150);
-    let _dog = Watchdog::start(120);
     let mut seed = Seed::printed();
     for _ in 0..500 {
         let pool = Pool::new(1);

@@ -9,7 +9,7 @@ use crate::support::in_time::{delays, waited};
 use crate::support::policy::for_every_row;
 use brigade::time::{sleep, sleep_until};
 use brigade::{Handle, Missed, Pool, block_on};
-use brigade_testkit::{Gate, Seed, Watchdog, spin_for};
+use brigade_testkit::{Gate, Seed, spin_for, test};
 
 /// Far longer than anything here may take, and no test's limit.
 const FAR: Duration = Duration::from_secs(3600);
@@ -26,7 +26,6 @@ fn ran_at(pool: Handle, deadline: Instant) -> Receiver<Instant> {
 
 #[test]
 fn none_of_a_thousand_sleeps_and_closures_comes_early() {
-    let _dog = Watchdog::start(60);
     let mut seed = Seed::printed();
     for threads in [1, 2] {
         let pool = Pool::new(threads);
@@ -56,7 +55,6 @@ fn none_of_a_thousand_sleeps_and_closures_comes_early() {
 
 #[test]
 fn no_sleep_of_a_thread_outside_comes_early() {
-    let _dog = Watchdog::start(60);
     let mut seed = Seed::printed();
     for _ in 0..200 {
         let end = Instant::now() + seed.micros(2000);
@@ -65,9 +63,8 @@ fn no_sleep_of_a_thread_outside_comes_early() {
     }
 }
 
-#[test]
+#[test(alone)]
 fn closures_and_sleeps_of_an_idle_pool_are_less_than_a_millisecond_late() {
-    let _dog = Watchdog::start_alone(60);
     let limit = Duration::from_millis(1);
     for threads in [1, 2] {
         let pool = Pool::new(threads);
@@ -92,7 +89,6 @@ fn closures_and_sleeps_of_an_idle_pool_are_less_than_a_millisecond_late() {
 
 #[test]
 fn a_timer_that_is_due_before_the_one_a_worker_is_parked_for_is_not_missed() {
-    let _dog = Watchdog::start(60);
     for threads in [1, 2, 4] {
         let pool = Pool::new(threads);
         let _far = pool.job().after(FAR).execute(|| unreachable!()).unwrap();
@@ -109,9 +105,8 @@ fn a_timer_that_is_due_before_the_one_a_worker_is_parked_for_is_not_missed() {
     }
 }
 
-#[test]
+#[test(120)]
 fn timers_of_any_order_and_any_configuration_all_fire() {
-    let _dog = Watchdog::start(120);
     let seed = Seed::printed();
     for_every_row(|pool| {
         let mut seed = seed.fork(*pool.size().end() as u64);
@@ -131,7 +126,6 @@ fn timers_of_any_order_and_any_configuration_all_fire() {
 /// The idle worker polls the timers, and still runs jobs.
 #[test]
 fn timers_fire_while_all_workers_but_one_are_busy() {
-    let _dog = Watchdog::start(60);
     for threads in [2, 4] {
         let (pool, gate) = (Pool::new(threads), Gate::closed());
         let (started, starts) = mpsc::channel();
@@ -157,7 +151,6 @@ fn timers_fire_while_all_workers_but_one_are_busy() {
 /// The thread that set it continues for a long time: another must fire it.
 #[test]
 fn a_timer_that_a_job_sets_fires_although_the_job_goes_on() {
-    let _dog = Watchdog::start(60);
     for threads in [2, 4] {
         let pool = Pool::new(threads);
         for _ in 0..50 {
@@ -173,7 +166,6 @@ fn a_timer_that_a_job_sets_fires_although_the_job_goes_on() {
 
 #[test]
 fn a_timer_that_is_due_while_all_workers_are_busy_fires_when_one_is_not() {
-    let _dog = Watchdog::start(60);
     for threads in [1, 2] {
         let (pool, gate) = (Pool::new(threads), Gate::closed());
         occupy(&pool, &gate);
@@ -193,7 +185,6 @@ fn timers_fire_on_a_worker_that_always_has_work() {
             brigade::execute(move || again(until));
         }
     }
-    let _dog = Watchdog::start(60);
     let pool = Pool::new(1);
     let begun = Instant::now();
     pool.execute(move || again(begun + LONG / 5));
@@ -203,7 +194,6 @@ fn timers_fire_on_a_worker_that_always_has_work() {
 
 #[test]
 fn a_pool_without_a_thread_starts_one_for_a_timer_and_keeps_it_until_then() {
-    let _dog = Watchdog::start(60);
     let builder = Pool::builder().threads(0..=2).keep_alive(Duration::from_millis(1));
     let pool = builder.build().unwrap();
     for millis in [0, 1, 20] {
@@ -227,9 +217,8 @@ fn a_pool_without_a_thread_starts_one_for_a_timer_and_keeps_it_until_then() {
     timer.cancel();
 }
 
-#[test]
+#[test(120)]
 fn a_hundred_thousand_sleeps_at_once_all_end() {
-    let _dog = Watchdog::start(120);
     const SLEEPS: u64 = 100_000;
     let (pool, mut seed) = (Pool::new(2), Seed::printed());
     let begun = Instant::now();

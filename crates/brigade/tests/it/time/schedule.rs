@@ -10,8 +10,8 @@ use crate::support::busy::occupy;
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::{at_rest, full};
 use brigade::{Handle, Missed, OnPanic, Pool, Queueing, Timer, WhenFull};
-use brigade_testkit::panics::{self, text};
-use brigade_testkit::{Drops, Gate, Watchdog, eventually, spin_for};
+use brigade_testkit::panics::text;
+use brigade_testkit::{Drops, Gate, eventually, spin_for, test};
 
 pub(crate) const FAR: Duration = Duration::from_secs(3600);
 pub(crate) const SOON: Duration = Duration::from_millis(1);
@@ -50,8 +50,6 @@ pub(crate) fn tick_once(ran: &Sender<()>) -> impl FnOnce() + Send + use<> {
 
 #[test]
 fn a_panicking_tick_is_reported_and_the_schedule_goes_on() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     for missed in ALL {
         let (tell, told) = mpsc::channel();
         let call = move |payload: Box<dyn std::any::Any + Send>| {
@@ -83,8 +81,6 @@ fn a_panicking_tick_is_reported_and_the_schedule_goes_on() {
 
 #[test]
 fn a_closure_that_panics_the_only_time_is_over_and_its_text_is_kept() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let (pool, drops) = (Pool::new(1), Drops::default());
     let (token, gate) = (drops.token(), Gate::closed());
     let held = gate.clone();
@@ -104,7 +100,6 @@ fn a_closure_that_panics_the_only_time_is_over_and_its_text_is_kept() {
 /// Each takes longer than the period, on a pool that has threads for several at once.
 #[test]
 fn ticks_never_overlap() {
-    let _dog = Watchdog::start(60);
     for missed in ALL {
         let (pool, inside) = (Pool::new(4), AtomicUsize::new(0));
         let timer = ticked(&pool, missed, 20, move || {
@@ -119,7 +114,6 @@ fn ticks_never_overlap() {
 
 #[test]
 fn a_closure_that_is_due_is_accepted_by_a_full_pool() {
-    let _dog = Watchdog::start(20);
     for policy in crate::support::full::POLICIES {
         for_both_queueings(|builder| {
             let (pool, gate) = full(builder, 2, policy);
@@ -138,7 +132,6 @@ fn a_closure_that_is_due_is_accepted_by_a_full_pool() {
 
 #[test]
 fn a_tick_that_is_dropped_for_room_is_skipped_and_the_schedule_goes_on() {
-    let _dog = Watchdog::start(20);
     let builder = Pool::builder().threads(2).queueing(Queueing::Shared).capacity(1);
     let pool = builder.when_full(WhenFull::DropOldest).build().unwrap();
     let (gate, first, drops) = (Gate::closed(), Gate::closed(), Drops::default());
@@ -165,7 +158,6 @@ fn a_tick_that_is_dropped_for_room_is_skipped_and_the_schedule_goes_on() {
 
 #[test]
 fn a_wait_for_an_idle_pool_does_not_wait_for_timers() {
-    let _dog = Watchdog::start(20);
     let (pool, (ran, _runs)) = (Pool::new(2), mpsc::channel());
     let far = pool.job().after(FAR).execute(tick_once(&ran)).unwrap();
     pool.submit(|| ()).join().unwrap();
@@ -180,7 +172,6 @@ fn a_wait_for_an_idle_pool_does_not_wait_for_timers() {
 
 #[test]
 fn a_period_of_0_is_refused() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     let schedule = || pool.job().every(Duration::ZERO).missed(Missed::Skip).execute(|| ()).unwrap();
     let payload = std::panic::catch_unwind(std::panic::AssertUnwindSafe(schedule)).unwrap_err();
@@ -189,7 +180,6 @@ fn a_period_of_0_is_refused() {
 
 #[test]
 fn delays_and_periods_as_long_as_they_can_be_never_come() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     for far in [Duration::MAX, Duration::from_secs(u64::MAX / 3), Duration::from_secs(1 << 32)] {
         let once = pool.job().after(far).execute(|| unreachable!()).unwrap();
@@ -202,7 +192,6 @@ fn delays_and_periods_as_long_as_they_can_be_never_come() {
 
 #[test]
 fn a_closure_that_is_already_due_runs_on_a_worker_at_once() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::builder().threads(1).name(|_| "timely".into()).build().unwrap();
     let (ran, runs): (_, Receiver<Option<String>>) = mpsc::channel();
     let name = || thread::current().name().map(str::to_owned);
@@ -216,7 +205,6 @@ fn a_closure_that_is_already_due_runs_on_a_worker_at_once() {
 
 #[test]
 fn a_job_schedules_on_its_own_pool_and_others_on_the_default_pool() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     let inner = pool.submit(|| {
         let (ran, runs) = mpsc::channel();
@@ -242,7 +230,6 @@ fn a_job_schedules_on_its_own_pool_and_others_on_the_default_pool() {
 
 #[test]
 fn many_schedules_of_one_pool_all_go_on() {
-    let _dog = Watchdog::start(60);
     let (pool, gate) = (Pool::new(2), Gate::closed());
     occupy(&pool, &gate);
     let timers: Vec<_> = (0..200)

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use brigade::time::{Elapsed, Sleep, interval, sleep, sleep_until, timeout};
 use brigade::{JoinError, Missed, Pool, Shutdown, block_on, default_pool};
-use brigade_testkit::{Drops, Gate, Latch, WakeCounter, Watchdog, eventually, panics, stays};
+use brigade_testkit::{Drops, Gate, Latch, WakeCounter, eventually, stays, test};
 
 const FAR: Duration = Duration::from_secs(3600);
 const LONG: Duration = Duration::from_secs(10);
@@ -42,7 +42,6 @@ fn a_sleep_that_is_due_is_ready_at_the_first_poll() {
 
 #[test]
 fn the_longest_sleeps_are_never_due_and_never_panic() {
-    let _dog = Watchdog::start(20);
     let (pool, bell) = (Pool::new(1), Arc::default());
     let far = [Duration::MAX, Duration::from_secs(u64::MAX / 4), Duration::from_secs(2_142_720)];
     let sleeps = far.map(|far| polled_on(&pool, far, &bell));
@@ -56,7 +55,6 @@ fn the_longest_sleeps_are_never_due_and_never_panic() {
 /// Its waker, and with it the task, must not outlive it.
 #[test]
 fn a_dropped_sleep_leaves_nothing_behind() {
-    let _dog = Watchdog::start(20);
     let (pool, bell) = (Pool::new(1), Arc::default());
     let sleep = polled_on(&pool, FAR, &bell);
     assert_eq!(Arc::strong_count(&bell), 2);
@@ -67,7 +65,6 @@ fn a_dropped_sleep_leaves_nothing_behind() {
 
 #[test]
 fn only_the_last_waker_is_woken() {
-    let _dog = Watchdog::start(20);
     let (pool, [first, second]) = (Pool::new(1), [Arc::default(), Arc::default()]);
     let mut sleep = polled_on(&pool, Duration::from_millis(20), &first);
     if poll(&mut sleep, &second).is_ready() {
@@ -81,7 +78,6 @@ fn only_the_last_waker_is_woken() {
 
 #[test]
 fn a_sleep_belongs_to_the_pool_that_polls_it_first() {
-    let _dog = Watchdog::start(20);
     let (pool, gate, bell) = (Pool::new(1), Gate::closed(), Arc::default());
     let mut sleep = polled_on(&pool, Duration::from_millis(50), &bell);
     crate::support::busy::occupy(&pool, &gate);
@@ -96,7 +92,6 @@ fn a_sleep_belongs_to_the_pool_that_polls_it_first() {
 
 #[test]
 fn a_sleep_moves_to_the_default_pool_when_its_own_ends() {
-    let _dog = Watchdog::start(20);
     let (pool, bell) = (Pool::new(1), Arc::default());
     let begun = Instant::now();
     let mut sleep = polled_on(&pool, Duration::from_millis(20), &bell);
@@ -111,7 +106,6 @@ fn a_sleep_moves_to_the_default_pool_when_its_own_ends() {
 
 #[test]
 fn a_thread_that_is_no_worker_waits_with_the_default_pool() {
-    let _dog = Watchdog::start(20);
     let begun = Instant::now();
     block_on(sleep(Duration::from_millis(3)));
     assert!(begun.elapsed() >= Duration::from_millis(3));
@@ -121,7 +115,6 @@ fn a_thread_that_is_no_worker_waits_with_the_default_pool() {
 /// A pool that is drained waits for its jobs, and they for timers.
 #[test]
 fn a_job_that_waits_for_a_time_ends_although_its_pool_is_closed_meanwhile() {
-    let _dog = Watchdog::start(20);
     for threads in [1, 2] {
         for how in [Shutdown::Drain, Shutdown::Discard] {
             let (pool, (begun, begins)) = (Pool::new(threads), mpsc::channel());
@@ -148,7 +141,6 @@ fn a_job_that_waits_for_a_time_ends_although_its_pool_is_closed_meanwhile() {
 
 #[test]
 fn a_future_that_waits_for_a_time_is_cancelled_when_its_pool_ends() {
-    let _dog = Watchdog::start(20);
     for how in [Shutdown::Drain, Shutdown::Discard] {
         let (pool, drops) = (Pool::new(2), Drops::default());
         let sleepers: Vec<_> = (0..100)
@@ -177,8 +169,6 @@ fn a_waker_that_panics_costs_no_thread_and_no_other_timer() {
             panic!("expected: a waker");
         }
     }
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let pool = Pool::new(1);
     let before = crate::support::roll_call::thread_ids(&pool);
     for _ in 0..20 {
@@ -196,7 +186,6 @@ fn a_waker_that_panics_costs_no_thread_and_no_other_timer() {
 
 #[test]
 fn cancelling_a_future_ends_its_sleep() {
-    let _dog = Watchdog::start(20);
     let (pool, drops, latch) = (Pool::new(1), Drops::default(), Latch::default());
     let (token, begun) = (drops.token(), latch.clone());
     let job = pool.spawn(async move {
@@ -212,7 +201,6 @@ fn cancelling_a_future_ends_its_sleep() {
 
 #[test]
 fn a_timeout_is_over_at_its_time_and_not_before() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     for millis in [0, 1, 5] {
         let limit = Duration::from_millis(millis);
@@ -243,7 +231,6 @@ fn an_interval_of_no_length_is_refused() {
 /// One of the two goes on in a `select` while the other is dropped again and again.
 #[test]
 fn a_tick_that_is_not_waited_for_is_not_lost() {
-    let _dog = Watchdog::start(20);
     let period = Duration::from_millis(2);
     block_on(async {
         let begun = Instant::now();
@@ -260,7 +247,6 @@ fn a_tick_that_is_not_waited_for_is_not_lost() {
 
 #[test]
 fn a_sleep_may_be_forgotten() {
-    let _dog = Watchdog::start(20);
     let (pool, bell) = (Pool::new(1), Arc::default());
     std::mem::forget(polled_on(&pool, Duration::from_millis(20), &bell));
     eventually("its waker is woken all the same", || bell.wakes() == 1);
@@ -283,7 +269,6 @@ fn a_destructor_of_a_thread_local_of_a_worker_may_sleep() {
     thread_local! {
         static LAST: Sleeper = const { Sleeper };
     }
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     pool.submit(|| LAST.with(|_| ())).join().unwrap();
     drop(pool);

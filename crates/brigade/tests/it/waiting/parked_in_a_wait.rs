@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use brigade::{Pool, Shutdown};
-use brigade_testkit::{Gate, Watchdog, eventually};
+use brigade_testkit::{Gate, eventually, test};
 
 /// A pool of one thread whose worker parks in a wait: its job waits for a call on the other pool, which waits for the gate.
 fn parked(gate: &Gate) -> (Pool, Pool) {
@@ -20,7 +20,6 @@ fn parked(gate: &Gate) -> (Pool, Pool) {
 
 #[test]
 fn a_worker_parked_in_a_wait_runs_jobs_submitted_meanwhile() {
-    let _dog = Watchdog::start(20);
     let gate = Gate::closed();
     let (pool, _other) = parked(&gate);
     for n in 0..100 {
@@ -35,7 +34,6 @@ fn a_worker_parked_in_a_wait_runs_jobs_submitted_meanwhile() {
 
 #[test]
 fn a_pool_whose_worker_is_parked_in_a_wait_is_not_idle() {
-    let _dog = Watchdog::start(20);
     let gate = Gate::closed();
     let (pool, _other) = parked(&gate);
     assert!(!pool.wait_idle_timeout(Duration::from_millis(20)));
@@ -45,7 +43,6 @@ fn a_pool_whose_worker_is_parked_in_a_wait_is_not_idle() {
 
 #[test]
 fn a_pool_whose_worker_is_parked_in_a_wait_does_not_end() {
-    let _dog = Watchdog::start(20);
     for how in [Shutdown::Drain, Shutdown::Finish, Shutdown::Discard] {
         let gate = Gate::closed();
         let (pool, _other) = parked(&gate);

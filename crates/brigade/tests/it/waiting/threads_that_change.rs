@@ -8,7 +8,7 @@ use std::{io, thread};
 use crate::support::crowd::{await_idle_workers, for_both_queueings, workers};
 use crate::support::trees::Trees;
 use brigade::{NewThread, Pool, TaskSet, Thread, WhenFull};
-use brigade_testkit::{Gate, Watchdog, eventually, spin_for};
+use brigade_testkit::{Gate, eventually, spin_for, test};
 
 /// Where a job waits, and whether it has arrived there.
 #[derive(Clone, Default)]
@@ -33,7 +33,6 @@ impl Stop {
 
 #[test]
 fn waits_end_neither_early_nor_never_while_the_size_of_the_pool_goes_up_and_down() {
-    let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let pool = builder.threads(1..=4).build().unwrap();
         let (trees, ended) = (Trees::default(), AtomicBool::new(false));
@@ -60,7 +59,6 @@ fn waits_end_neither_early_nor_never_while_the_size_of_the_pool_goes_up_and_down
 
 #[test]
 fn a_wait_goes_on_while_a_job_is_blocked_and_another_thread_runs_jobs_in_its_place() {
-    let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let pool = builder.threads(1).spare_threads(1).build().unwrap();
         let (held, ended) = (Stop::default(), Arc::new(AtomicBool::new(false)));
@@ -82,7 +80,6 @@ fn a_wait_goes_on_while_a_job_is_blocked_and_another_thread_runs_jobs_in_its_pla
 
 #[test]
 fn a_wait_ends_although_a_worker_leaves_after_the_last_job_and_its_stop_hook_takes_long() {
-    let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let (held, stopping) = (Stop::default(), Stop::default());
         let stop = stopping.clone();
@@ -102,7 +99,6 @@ fn a_wait_ends_although_a_worker_leaves_after_the_last_job_and_its_stop_hook_tak
 /// Review finding: a wait took as long as the start hook of a thread that was started for a job another one ran.
 #[test]
 fn a_wait_does_not_wait_for_a_start_hook() {
-    let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let (held, hook) = (Stop::default(), Stop::default());
         let stop = hook.clone();
@@ -134,7 +130,6 @@ fn slow_after_the_first(stop: &Stop) -> impl Fn(NewThread) -> io::Result<Thread>
 
 #[test]
 fn a_wait_does_not_wait_for_a_thread_that_is_being_started() {
-    let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let (held, starting) = (Stop::default(), Stop::default());
         let spawner = slow_after_the_first(&starting);
@@ -155,7 +150,6 @@ fn a_wait_does_not_wait_for_a_thread_that_is_being_started() {
 
 #[test]
 fn a_wait_ends_when_all_that_is_left_is_evicted_or_run() {
-    let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let builder = builder.threads(2).capacity(1).when_full(WhenFull::DropOldest);
         let pool = builder.build().unwrap();
@@ -172,7 +166,6 @@ fn a_wait_ends_when_all_that_is_left_is_evicted_or_run() {
 
 #[test]
 fn a_wait_waits_for_the_jobs_beyond_the_limit_of_a_set() {
-    let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let (pool, trees) = (builder.threads(2).build().unwrap(), Trees::default());
         for _ in 0..100 {
@@ -186,7 +179,6 @@ fn a_wait_waits_for_the_jobs_beyond_the_limit_of_a_set() {
 
 #[test]
 fn a_pool_without_a_thread_is_idle_and_stays_without_one() {
-    let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let pool = builder.threads(0..=2).keep_alive(Duration::ZERO).build().unwrap();
         for _ in 0..10 {
@@ -201,7 +193,6 @@ fn a_pool_without_a_thread_is_idle_and_stays_without_one() {
 
 #[test]
 fn waits_that_time_out_do_not_affect_other_waits() {
-    let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
         let (pool, held) = (builder.threads(1).build().unwrap(), Stop::default());
         held.hold_a_thread(&pool);

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::thread;
 
 use brigade::{Handle, Pool, TaskSet};
-use brigade_testkit::{Watchdog, panics};
+use brigade_testkit::test;
 
 /// Calls a closure when it is dropped.
 struct OnDrop<F: FnMut()>(F);
@@ -88,8 +88,6 @@ fn unwind(pool: &Pool, jobs: usize, waits: Waits) -> (usize, usize) {
 
 #[test]
 fn a_job_that_is_awaited_while_another_unwinds_does_not_see_a_panic() {
-    let _dog = Watchdog::start(60);
-    panics::silence_expected();
     for (what, waits) in WAITS {
         // More jobs at once than the pool has threads, with the spare ones.
         for jobs in [1, 6] {
@@ -101,8 +99,6 @@ fn a_job_that_is_awaited_while_another_unwinds_does_not_see_a_panic() {
 
 #[test]
 fn the_only_thread_of_a_pool_runs_the_jobs_it_waits_for_although_it_unwinds() {
-    let _dog = Watchdog::start(60);
-    panics::silence_expected();
     for (what, waits) in WAITS {
         let pool = Pool::builder().threads(1).spare_threads(0).build().unwrap();
         assert_eq!(unwind(&pool, 2, waits), (2 * JOBS, 2 * JOBS), "{what}");

@@ -8,11 +8,10 @@ use std::time::Duration;
 use crate::support::busy::occupy;
 use crate::support::policy::queue_kinds;
 use brigade::{Idle, Pool};
-use brigade_testkit::{Gate, Seed, Watchdog, spin_for};
+use brigade_testkit::{Gate, Seed, spin_for, test};
 
 #[test]
 fn wait_idle_returns_at_once_when_nothing_was_ever_submitted() {
-    let _dog = Watchdog::start(10);
     for idle in [Idle::Park, Idle::Spin] {
         let pool = Pool::builder().threads(2).idle(idle).build().unwrap();
         assert!(pool.wait_idle());
@@ -25,7 +24,6 @@ fn wait_idle_returns_at_once_when_nothing_was_ever_submitted() {
 /// The job has left the queue and has not begun: neither a length nor an idle count shows it.
 #[test]
 fn wait_idle_waits_for_a_job_that_is_taken_but_not_started() {
-    let _dog = Watchdog::start(30);
     let mut seed = Seed::printed();
     for (kind, pool) in queue_kinds(2) {
         for round in 0..3000 {
@@ -51,7 +49,6 @@ fn wait_idle_waits_for_children_and_their_children() {
             brigade::execute(move || tree(depth - 1, leaves));
         }
     }
-    let _dog = Watchdog::start(30);
     for (kind, pool) in queue_kinds(2) {
         for _ in 0..50 {
             let leaves = Arc::new(AtomicUsize::new(0));
@@ -66,7 +63,6 @@ fn wait_idle_waits_for_children_and_their_children() {
 /// Waves: each waiter's next job makes the others wait again, and yet all of them return.
 #[test]
 fn many_waiters_that_submit_again_after_each_wait_all_return() {
-    let _dog = Watchdog::start(30);
     for (kind, pool) in queue_kinds(2) {
         thread::scope(|scope| {
             for _ in 0..4 {
@@ -86,7 +82,6 @@ fn many_waiters_that_submit_again_after_each_wait_all_return() {
 
 #[test]
 fn wait_idle_wakes_every_waiter() {
-    let _dog = Watchdog::start(20);
     let (pool, gate) = (Pool::new(2), Gate::closed());
     occupy(&pool, &gate);
     thread::scope(|scope| {
@@ -109,7 +104,6 @@ fn wait_idle_wakes_every_waiter() {
 /// It can't wait for itself.
 #[test]
 fn wait_idle_in_a_job_of_the_same_pool_returns_false() {
-    let _dog = Watchdog::start(10);
     let pool = Arc::new(Pool::new(2));
     let inner = Arc::clone(&pool);
     assert!(!pool.submit(move || inner.wait_idle()).join().unwrap());
@@ -118,7 +112,6 @@ fn wait_idle_in_a_job_of_the_same_pool_returns_false() {
 
 #[test]
 fn wait_idle_timeout_is_never_early_and_says_whether_the_pool_is_idle() {
-    let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     let (go, wait) = std::sync::mpsc::channel::<()>();
     pool.execute(move || wait.recv().unwrap());

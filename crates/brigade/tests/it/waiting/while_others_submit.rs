@@ -9,7 +9,7 @@ use crate::support::crowd::for_both_queueings;
 use crate::support::soak::soak_time;
 use crate::support::trees::Trees;
 use brigade::{Builder, Pool, Queueing, WhenFull};
-use brigade_testkit::{Gate, Seed, Watchdog, eventually, spin_for};
+use brigade_testkit::{Gate, Seed, Watchdog, eventually, spin_for, test};
 
 /// How many jobs of a stream come between two of its pauses.
 const BURST: usize = 100;
@@ -110,7 +110,7 @@ fn sizes(claim: impl Fn(Pool, &str)) {
     }
 }
 
-#[test]
+#[test(unwatched)]
 fn what_was_accepted_before_has_ended_when_a_wait_does_with_all_its_descendants() {
     let time = soak_time(Duration::ZERO);
     let _dog = Watchdog::start(120 + time.as_secs());
@@ -145,7 +145,6 @@ fn check_waits(kind: Kind, seed: &mut Seed) {
 
 #[test]
 fn waiters_that_come_at_any_time_each_find_their_own_jobs_done() {
-    let _dog = Watchdog::start(60);
     sizes(|pool, size| {
         beside_bursts(&pool, Kind::Short, || {
             thread::scope(|scope| {
@@ -168,7 +167,6 @@ fn waiters_that_come_at_any_time_each_find_their_own_jobs_done() {
 /// Caught: waiting for what was accepted before the call and for nothing else.
 #[test]
 fn a_wait_includes_jobs_that_others_submit_meanwhile() {
-    let _dog = Watchdog::start(30);
     for_both_queueings(|builder| {
         let pool = builder.threads(2).build().unwrap();
         let [first, second, begun] = [(); 3].map(|()| Gate::closed());
@@ -200,7 +198,6 @@ fn a_wait_includes_jobs_that_others_submit_meanwhile() {
 
 #[test]
 fn a_wait_with_a_timeout_ends_beside_bursts_or_is_not_early() {
-    let _dog = Watchdog::start(60);
     sizes(|pool, size| {
         let gate = Gate::closed();
         beside_bursts(&pool, Kind::Short, || {
@@ -220,7 +217,6 @@ fn a_wait_with_a_timeout_ends_beside_bursts_or_is_not_early() {
 
 #[test]
 fn one_shared_queue_keeps_the_order_of_each_producer_while_waits_come_and_go() {
-    let _dog = Watchdog::start(60);
     let pool = Pool::builder().threads(1).queueing(Queueing::Shared).build().unwrap();
     let wrong = Arc::new(AtomicUsize::new(0));
     thread::scope(|scope| {
@@ -251,7 +247,6 @@ fn one_shared_queue_keeps_the_order_of_each_producer_while_waits_come_and_go() {
 
 #[test]
 fn the_metrics_add_up_while_waits_come_and_go() {
-    let _dog = Watchdog::start(60);
     sizes(|pool, size| {
         let accepted = beside_bursts(&pool, Kind::HasChildren, || {
             for _ in 0..200 {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use brigade_testkit::{Watchdog, eventually};
+use brigade_testkit::{eventually, test};
 use burst_pool::{RecvError, Sender};
 
 use crate::crew::{Crew, enqueue};
@@ -12,7 +12,6 @@ use crate::crew::{Crew, enqueue};
 /// In burst-pool the drop overwrites the state of every receiver: the value is lost, and its box leaked.
 #[test]
 fn what_was_enqueued_is_received_although_the_sender_is_dropped_at_once() {
-    let _dog = Watchdog::start(60);
     let value = Arc::new(());
     for is_woken in [true, false].repeat(50) {
         let mut sender = Sender::new();
@@ -30,7 +29,6 @@ fn what_was_enqueued_is_received_although_the_sender_is_dropped_at_once() {
 /// In burst-pool, a receiver that is awake because of A may take the token of B, or the other way round: then A's waits.
 #[test]
 fn a_value_is_received_at_its_own_wake_although_another_is_enqueued() {
-    let _dog = Watchdog::start(60);
     let mut sender = Sender::new();
     let crew = Crew::start(&mut sender, 2);
     for round in 0..2_000 {
@@ -50,7 +48,6 @@ fn a_value_is_received_at_its_own_wake_although_another_is_enqueued() {
 #[test]
 fn receivers_that_are_awake_survive_what_is_enqueued_for_others() {
     const VALUES: usize = 30_000;
-    let _dog = Watchdog::start(60);
     let mut sender = Sender::new();
     let received = AtomicUsize::new(0);
     thread::scope(|scope| {
@@ -93,7 +90,6 @@ fn no_file_descriptor_is_used() {
 /// In burst-pool the list of receivers only grows, and each of them is looked at for each value.
 #[test]
 fn receivers_come_and_go() {
-    let _dog = Watchdog::start(60);
     let mut sender = Sender::new();
     (0..10_000).for_each(|_| drop(sender.mk_receiver()));
     for round in 0..50 {

@@ -3,14 +3,13 @@
 use std::sync::mpsc;
 use std::thread;
 
-use brigade_testkit::{Watchdog, eventually};
+use brigade_testkit::{eventually, test};
 use burst_pool::Sender;
 
 use crate::crew::{Crew, enqueue};
 
 #[test]
 fn values_are_returned_while_no_receiver_is_ready() {
-    let _dog = Watchdog::start(30);
     let mut sender = Sender::new();
     assert_eq!(sender.enqueue(Box::new(1)), Some(Box::new(1)), "there is none");
     let mut receiver = sender.mk_receiver();
@@ -46,7 +45,6 @@ fn the_value_that_is_returned_is_the_same_box() {
 #[test]
 fn receivers_take_turns() {
     const RECEIVERS: usize = 5;
-    let _dog = Watchdog::start(60);
     let mut sender = Sender::new();
     let crew = Crew::start(&mut sender, RECEIVERS);
     for round in 0..100 {
@@ -62,7 +60,6 @@ fn receivers_take_turns() {
 #[test]
 fn each_value_has_one_receiver() {
     const VALUES: usize = 5_000;
-    let _dog = Watchdog::start(60);
     let mut sender = Sender::new();
     let crew = Crew::start(&mut sender, 4);
     let mut work: Vec<_> = (0..VALUES).map(Box::new).collect();
@@ -79,7 +76,6 @@ fn each_value_has_one_receiver() {
 
 #[test]
 fn a_hundred_receivers_are_reached_by_one_burst() {
-    let _dog = Watchdog::start(60);
     let mut sender = Sender::new();
     let crew = Crew::start(&mut sender, 100);
     for _ in 0..5 {

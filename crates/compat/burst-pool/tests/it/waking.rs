@@ -3,14 +3,13 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use brigade_testkit::Watchdog;
+use brigade_testkit::test;
 use burst_pool::Sender;
 
 use crate::crew::{Crew, enqueue};
 
 #[test]
 fn a_value_is_received_after_wake_all_and_not_before() {
-    let _dog = Watchdog::start(60);
     let mut sender = Sender::new();
     let crew = Crew::start(&mut sender, 2);
     for round in 0..200 {
@@ -29,7 +28,6 @@ fn a_value_is_received_after_wake_all_and_not_before() {
 #[test]
 fn what_is_written_before_wake_all_is_seen_by_the_receivers() {
     const RECEIVERS: usize = 3;
-    let _dog = Watchdog::start(60);
     let mut sender = Sender::new();
     let (woken, unseen) = (AtomicUsize::new(0), AtomicUsize::new(0));
     thread::scope(|scope| {
@@ -55,7 +53,6 @@ fn what_is_written_before_wake_all_is_seen_by_the_receivers() {
 
 #[test]
 fn wake_all_without_values_and_without_receivers_does_nothing() {
-    let _dog = Watchdog::start(30);
     let mut sender = Sender::new();
     sender.wake_all();
     let crew = Crew::start(&mut sender, 2);

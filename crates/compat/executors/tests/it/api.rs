@@ -154,7 +154,6 @@ fn both_ends_of_a_bichannel_send_and_receive() {
 
 #[test]
 fn sizes_that_a_pool_can_not_have_are_panics() {
-    brigade_testkit::panics::silence_expected();
     fn panics(make: impl FnOnce() + std::panic::UnwindSafe) -> bool {
         let payload = std::panic::catch_unwind(make).unwrap_err();
         let text = brigade_testkit::panics::text(&*payload).unwrap_or_default();

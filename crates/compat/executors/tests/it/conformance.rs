@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
-use brigade_testkit::{Gate, Meeting, Watchdog, panics};
+use brigade_testkit::{Gate, Meeting, test};
 use executors::{CanExecute, Executor, try_execute_locally};
 
 use crate::{Row, occupy, on_each};
@@ -29,7 +29,6 @@ fn every_job_runs_once() {
         all.sort_unstable();
         assert_eq!(all, (0..1000).collect::<Vec<_>>(), "{}", row.name);
     }
-    let _dog = Watchdog::start(60);
     on_each!(check);
 }
 
@@ -44,7 +43,6 @@ fn all_threads_run_jobs_at_once_and_there_are_no_more() {
         gate.open();
         assert_eq!(tells.recv(), Ok(()), "{}", row.name);
     }
-    let _dog = Watchdog::start(60);
     on_each!(check);
 }
 
@@ -67,7 +65,6 @@ fn shutdown_waits_for_all_that_was_submitted_before() {
             opens.join().unwrap();
         }
     }
-    let _dog = Watchdog::start(60);
     on_each!(check);
 }
 
@@ -90,7 +87,6 @@ fn what_is_submitted_after_a_shutdown_is_dropped() {
             assert!(clone.shutdown().is_err(), "{}: again", row.name);
         }
     }
-    let _dog = Watchdog::start(60);
     on_each!(check);
 }
 
@@ -108,7 +104,6 @@ fn an_endless_chain_of_jobs_ends_by_a_shutdown() {
         assert_eq!(pool.shutdown(), Ok(()), "{}", row.name);
         assert!(dies.recv().is_err(), "{}", row.name);
     }
-    let _dog = Watchdog::start(60);
     on_each!(check);
 }
 
@@ -128,7 +123,6 @@ fn a_job_may_shut_its_executor_down_and_what_is_queued_still_runs() {
         assert_eq!(tells.iter().collect::<Vec<_>>().len(), 1, "{}", row.name);
         assert!(pool.shutdown().is_err(), "{}", row.name);
     }
-    let _dog = Watchdog::start(60);
     on_each!(check);
 }
 
@@ -141,7 +135,6 @@ fn a_job_that_waits_for_its_own_executor_is_told_so_at_once() {
         pool.execute(move || told.send(own.shutdown()).unwrap());
         assert!(tells.recv().unwrap().is_err(), "{}", row.name);
     }
-    let _dog = Watchdog::start(60);
     on_each!(check);
 }
 
@@ -176,8 +169,6 @@ fn threads_survive_the_panics_of_their_jobs() {
         assert_eq!(tells.iter().collect::<Vec<_>>(), vec![1; row.threads], "{}", row.name);
         assert_eq!(pool.shutdown(), Ok(()), "{}", row.name);
     }
-    let _dog = Watchdog::start(60);
-    panics::silence_expected();
     on_each!(check);
 }
 
@@ -199,7 +190,6 @@ fn clones_share_the_threads_and_the_end() {
         pool.execute(move || told.send(()).unwrap());
         assert!(tells.recv().is_err(), "{}", row.name);
     }
-    let _dog = Watchdog::start(60);
     on_each!(check);
 }
 
@@ -221,7 +211,6 @@ fn a_job_submits_to_its_own_executor_without_knowing_it() {
         pool.execute(move || count(10_000, told));
         assert_eq!(tells.recv(), Ok(true), "{}", row.name);
     }
-    let _dog = Watchdog::start(60);
     on_each!(check);
 }
 
@@ -250,7 +239,6 @@ fn what_is_queued_when_the_last_clone_is_dropped_runs_and_the_threads_end() {
         assert!(leaves.recv().is_err(), "{}: its thread-locals have been dropped", row.name);
         opens.join().unwrap();
     }
-    let _dog = Watchdog::start(60);
     on_each!(check);
 }
 
@@ -269,7 +257,6 @@ fn a_job_may_own_the_last_clone() {
         assert_eq!(tells.recv(), Ok(42), "{}", row.name);
         assert!(tells.recv().is_err(), "{}", row.name);
     }
-    let _dog = Watchdog::start(60);
     on_each!(check);
 }
 
@@ -289,7 +276,6 @@ fn a_job_of_one_executor_submits_to_another_one() {
         assert_eq!(one.shutdown(), Ok(()));
         assert_eq!(other.shutdown(), Ok(()), "{}: it does not depend on the first", row.name);
     }
-    let _dog = Watchdog::start(60);
     on_each!(check);
 }
 
@@ -309,7 +295,6 @@ fn a_job_may_wait_for_what_it_submitted_if_there_are_two_threads() {
         });
         assert_eq!(tells.recv(), Ok(42), "{}", row.name);
     }
-    let _dog = Watchdog::start(60);
     on_each!(check);
 }
 
@@ -330,7 +315,6 @@ fn a_job_that_is_dropped_may_submit() {
         pool.execute(move || drop(submits));
         assert!(tells.recv().is_err(), "{}: both are ignored", row.name);
     }
-    let _dog = Watchdog::start(60);
     on_each!(check);
 }
 

@@ -4,7 +4,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use brigade_testkit::{Gate, Watchdog, eventually};
+use brigade_testkit::{Gate, eventually, test};
 use executors::crossbeam_channel_pool as channel;
 use executors::crossbeam_workstealing_pool::small_pool;
 use executors::{Executor, threadpool_executor};
@@ -27,7 +27,6 @@ fn a_shutdown_gives_up_after_five_seconds_and_the_jobs_run_on() {
         gate.open();
         assert_eq!(tells.recv(), Ok(42));
     }
-    let _dog = Watchdog::start(60);
     thread::scope(|scope| {
         scope.spawn(|| gives_up(small_pool(1)));
         scope.spawn(|| gives_up(channel::ThreadPool::new(1)));
@@ -36,7 +35,6 @@ fn a_shutdown_gives_up_after_five_seconds_and_the_jobs_run_on() {
 
 #[test]
 fn the_one_of_threadpool_waits_as_long_as_its_jobs_run() {
-    let _dog = Watchdog::start(60);
     let (pool, gate) = (threadpool_executor::ThreadPoolExecutor::new(1), Gate::closed());
     occupy(&pool, 1, &gate);
     let (begun, clone) = (Instant::now(), pool.clone());
@@ -50,7 +48,6 @@ fn the_one_of_threadpool_waits_as_long_as_its_jobs_run() {
 
 #[test]
 fn dropping_a_pool_that_steals_does_not_wait_and_one_with_a_channel_does() {
-    let _dog = Watchdog::start(60);
     let (pool, gate, (told, tells)) = (small_pool(1), Gate::closed(), mpsc::channel());
     occupy(&pool, 1, &gate);
     pool.execute(move || told.send(42).unwrap());
@@ -75,7 +72,6 @@ fn dropping_a_pool_that_steals_does_not_wait_and_one_with_a_channel_does() {
 
 #[test]
 fn a_pool_that_has_been_shut_down_has_no_threads() {
-    let _dog = Watchdog::start(60);
     let (pool, (told, tells)) = (small_pool(2), mpsc::channel());
     pool.execute(move || told.send(brigade::Handle::current().unwrap()).unwrap());
     let handle = tells.recv().unwrap();

@@ -7,7 +7,7 @@ use std::thread;
 
 use ::futures::channel::oneshot;
 use ::futures::executor::block_on;
-use brigade_testkit::{Drops, Latch, Watchdog, eventually, panics};
+use brigade_testkit::{Drops, Latch, eventually, test};
 use executors::FuturesExecutor;
 use executors::crossbeam_channel_pool::ThreadPool;
 
@@ -34,7 +34,6 @@ fn a_future_runs_on_the_executor_and_its_handle_has_the_output() {
         assert_eq!(sum, 4950, "{}", row.name);
         assert_eq!(pool.shutdown(), Ok(()), "{}", row.name);
     }
-    let _dog = Watchdog::start(60);
     on_futures!(check);
 }
 
@@ -53,7 +52,6 @@ fn a_future_that_waits_occupies_no_thread() {
             }
         });
     }
-    let _dog = Watchdog::start(60);
     on_futures!(check);
 }
 
@@ -77,7 +75,6 @@ fn dropping_a_handle_cancels_the_future_and_detaching_does_not() {
         let pending = pool.spawn(std::future::pending::<()>());
         assert_eq!(block_on(pending.cancel()), None, "{}", row.name);
     }
-    let _dog = Watchdog::start(60);
     on_futures!(check);
 }
 
@@ -91,8 +88,6 @@ fn a_panic_reaches_what_awaits_the_handle_and_no_thread_ends() {
         }
         assert_eq!(block_on(pool.spawn(async { 42 })), 42, "{}", row.name);
     }
-    let _dog = Watchdog::start(60);
-    panics::silence_expected();
     on_futures!(check);
 }
 
@@ -112,7 +107,6 @@ fn a_future_that_waits_keeps_the_executor_and_runs_on() {
         assert_eq!(tells.recv(), Ok(42), "{}", row.name);
         assert!(tells.recv().is_err(), "{}", row.name);
     }
-    let _dog = Watchdog::start(60);
     on_futures!(check);
 }
 
@@ -135,13 +129,11 @@ fn after_a_shutdown_a_future_is_cancelled_when_it_is_woken_or_spawned() {
         assert_eq!(block_on(late.fallible()), None, "{}: spawned", row.name);
         assert_eq!(drops.count(), 2, "{}", row.name);
     }
-    let _dog = Watchdog::start(60);
     on_futures!(check);
 }
 
 #[test]
 fn a_future_that_is_woken_often_is_polled_by_one_thread_at_a_time() {
-    let _dog = Watchdog::start(60);
     let (pool, latch, inside) = (ThreadPool::new(4), Latch::default(), AtomicUsize::new(0));
     let (mut wait, inside) = (Box::pin(latch.wait()), Arc::new(inside));
     let future = pool.spawn(std::future::poll_fn(move |context| {

@@ -3,7 +3,7 @@
 use std::sync::mpsc;
 use std::thread;
 
-use brigade_testkit::Watchdog;
+use brigade_testkit::test;
 use executors::crossbeam_channel_pool as channel;
 use executors::crossbeam_workstealing_pool::{execute_locally, small_pool};
 use executors::run_now::RunNowExecutor;
@@ -22,7 +22,6 @@ fn off_every_executor_the_job_comes_back() {
 
 #[test]
 fn the_own_queue_of_a_stealing_worker_is_there_for_its_jobs_alone() {
-    let _dog = Watchdog::start(20);
     let (told, tells) = mpsc::channel();
     let tell = told.clone();
     small_pool(1).execute(move || {
@@ -39,7 +38,6 @@ fn the_own_queue_of_a_stealing_worker_is_there_for_its_jobs_alone() {
 /// Caught: the original, where a job that has used the inline executor has lost its own one.
 #[test]
 fn a_job_that_uses_the_inline_executor_still_has_its_own() {
-    let _dog = Watchdog::start(20);
     let (told, tells) = mpsc::channel();
     small_pool(1).execute(move || {
         let inner = told.clone();

@@ -2,7 +2,7 @@
 
 use std::panic::catch_unwind;
 
-use brigade_testkit::{Watchdog, panics};
+use brigade_testkit::test;
 use core_affinity::CoreId;
 use executors::Executor;
 use executors::crossbeam_workstealing_pool::ThreadPool;
@@ -25,7 +25,6 @@ fn a_matrix_is_read_by_row_and_column() {
 
 #[test]
 fn what_is_no_matrix_of_cores_is_a_panic() {
-    panics::silence_expected();
     let ragged = || ProcessingUnitDistance::from_iter([vec![0, 1], vec![1]]);
     assert!(catch_unwind(ragged).is_err());
     let distances = ProcessingUnitDistance::from_function(1, equidistance);
@@ -35,7 +34,6 @@ fn what_is_no_matrix_of_cores_is_a_panic() {
 
 #[test]
 fn a_pool_with_distances_runs_its_jobs_whether_threads_are_pinned_or_float() {
-    let _dog = Watchdog::start(20);
     let cores = core_affinity::get_core_ids().unwrap();
     let most = 1 + cores.iter().map(|core| core.id).max().unwrap();
     let far = |from: usize, to: usize| (10 * from.abs_diff(to)) as i32;
@@ -58,7 +56,6 @@ fn a_pool_with_distances_runs_its_jobs_whether_threads_are_pinned_or_float() {
 
 #[test]
 fn a_pool_on_a_core_that_is_not_in_the_matrix_is_a_panic() {
-    panics::silence_expected();
     let cores = core_affinity::get_core_ids().unwrap();
     let empty =
         || ThreadPool::with_numa_affinity(&cores[..1], 0, small(), ProcessingUnitDistance::empty());

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
-use brigade_testkit::Watchdog;
+use brigade_testkit::test;
 use executors::crossbeam_workstealing_pool::small_pool;
 use executors::run_now::RunNowExecutor;
 use executors::{CanExecute, Executor};
@@ -55,7 +55,6 @@ fn an_executor_of_the_programs_own_needs_three_methods() {
         assert_eq!(executor.1.load(Ordering::SeqCst), 10);
         assert_eq!(executor.shutdown(), Ok(()));
     }
-    let _dog = Watchdog::start(20);
     check(small_pool(2));
     check(RunNowExecutor::new());
 }

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use brigade_testkit::{Watchdog, panics};
+use brigade_testkit::test;
 use executors::parker::{DynParker, ParkResult, Parker, ThreadData, dynamic, large, small};
 
 /// Checks a parker of each kind.
@@ -37,7 +37,6 @@ fn sleepers(parker: &DynParker, numbers: impl Iterator<Item = usize>) -> Receive
 
 #[test]
 fn unpark_one_wakes_one_sleeper_after_the_other() {
-    let _dog = Watchdog::start(20);
     on_each(|name, parker| {
         parker.unpark_one(); // Of none.
         let tells = sleepers(&parker, [3, 0, 31].into_iter());
@@ -55,7 +54,6 @@ fn unpark_one_wakes_one_sleeper_after_the_other() {
 
 #[test]
 fn unpark_all_wakes_all_sleepers() {
-    let _dog = Watchdog::start(20);
     on_each(|name, parker| {
         let most = parker.max_threads().unwrap_or(80);
         let tells = sleepers(&parker, 0..most);
@@ -68,7 +66,6 @@ fn unpark_all_wakes_all_sleepers() {
 
 #[test]
 fn a_wake_between_the_preparation_and_the_sleep_is_not_slept_through() {
-    let _dog = Watchdog::start(20);
     on_each(|name, parker| {
         parker.prepare_park(7);
         parker.unpark_one();
@@ -86,7 +83,6 @@ fn a_wake_between_the_preparation_and_the_sleep_is_not_slept_through() {
 /// Caught: a wake that is absorbed by a thread that does not sleep after all, as the original's is.
 #[test]
 fn a_wake_of_a_thread_that_has_found_something_wakes_another() {
-    let _dog = Watchdog::start(20);
     on_each(|name, parker| {
         parker.prepare_park(0);
         let tells = sleepers(&parker, [1].into_iter());
@@ -147,7 +143,6 @@ fn all_awake_says_whether_a_wake_would_find_a_thread() {
     let (told, tells) = channel();
     ThreadPool::new(1, own.clone()).execute(move || told.send(42).unwrap());
     assert_eq!(tells.recv(), Ok(42));
-    panics::silence_expected();
     assert!(catch_unwind(AssertUnwindSafe(|| ThreadPool::new(2, own))).is_err());
     fn is_object(_: Option<&dyn ThreadData>) {}
     is_object(None);
@@ -155,7 +150,6 @@ fn all_awake_says_whether_a_wake_would_find_a_thread() {
 
 #[test]
 fn a_number_beyond_what_the_parker_allows_is_a_panic() {
-    panics::silence_expected();
     let parks = |parker: &dyn Fn(usize), number| catch_unwind(AssertUnwindSafe(|| parker(number)));
     assert!(parks(&|number| small().prepare_park(number), 31).is_ok());
     assert!(parks(&|number| small().prepare_park(number), 32).is_err());
@@ -167,7 +161,6 @@ fn a_number_beyond_what_the_parker_allows_is_a_panic() {
 /// The scheduler of the documentation: nothing that was added is slept through.
 #[test]
 fn threads_that_park_take_all_that_is_added() {
-    let _dog = Watchdog::start(60);
     const THINGS: usize = 20_000;
     on_each(|name, parker| {
         let (queue, (told, tells)) = (Arc::new(Mutex::new(VecDeque::new())), channel());

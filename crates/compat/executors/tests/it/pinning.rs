@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::mpsc;
 use std::thread;
 
-use brigade_testkit::{Meeting, Watchdog};
+use brigade_testkit::{Meeting, test};
 use core_affinity::{CoreId, get_core_ids, set_for_current};
 use executors::Executor;
 use executors::crossbeam_channel_pool as channel;
@@ -43,7 +43,6 @@ fn expected(on: &[CoreId], floating: usize) -> BTreeMap<Vec<usize>, usize> {
 
 #[test]
 fn each_thread_has_a_core_as_long_as_there_are_any_and_the_rest_floats() {
-    let _dog = Watchdog::start(20);
     let cores = get_core_ids().unwrap();
     for (threads, pinned, floating) in [(1, 1, 0), (cores.len() + 2, cores.len(), 2)] {
         let expected = expected(&cores[..pinned], floating);
@@ -56,7 +55,6 @@ fn each_thread_has_a_core_as_long_as_there_are_any_and_the_rest_floats() {
 
 #[test]
 fn with_affinity_names_the_cores_and_the_rest_floats() {
-    let _dog = Watchdog::start(20);
     let cores = get_core_ids().unwrap();
     let last = *cores.last().unwrap();
     for (on, floating) in [(vec![last], 0), (vec![last], 2), (vec![], 2), (vec![last, last], 0)] {
@@ -71,7 +69,6 @@ fn with_affinity_names_the_cores_and_the_rest_floats() {
 /// Caught: a pool that asks which cores the calling thread may run on, and takes these for the machine's.
 #[test]
 fn a_thread_that_is_pinned_itself_may_start_threads_on_other_cores() {
-    let _dog = Watchdog::start(20);
     let cores = get_core_ids().unwrap();
     let (first, last) = (cores[0], *cores.last().unwrap());
     let starts = thread::spawn(move || {
@@ -83,7 +80,6 @@ fn a_thread_that_is_pinned_itself_may_start_threads_on_other_cores() {
 
 #[test]
 fn a_thread_whose_core_is_not_there_floats() {
-    let _dog = Watchdog::start(20);
     let (none, first) = (CoreId { id: 1000 }, get_core_ids().unwrap()[0]);
     let pool = channel::ThreadPool::with_affinity(&[none, first], 0);
     assert_eq!(cores_of(&pool, 2), expected(&[first], 1));

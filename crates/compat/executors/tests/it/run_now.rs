@@ -5,7 +5,7 @@ use std::panic::catch_unwind;
 use std::sync::mpsc;
 use std::thread;
 
-use brigade_testkit::{Watchdog, panics};
+use brigade_testkit::{panics, test};
 use executors::run_now::RunNowExecutor;
 use executors::{CanExecute, Executor, try_execute_locally};
 
@@ -35,7 +35,6 @@ fn a_million_local_jobs_that_submit_one_another_do_not_fill_the_stack() {
             _ => assert!(try_execute_locally(move || count(left - 1, told)).is_ok()),
         }
     }
-    let _dog = Watchdog::start(60);
     let (told, tells) = mpsc::channel();
     RunNowExecutor::new().execute(move || count(1_000_000, told));
     assert_eq!(tells.try_recv(), Ok(0));
@@ -44,7 +43,6 @@ fn a_million_local_jobs_that_submit_one_another_do_not_fill_the_stack() {
 
 #[test]
 fn a_panic_is_that_of_execute_and_leaves_nothing_behind() {
-    panics::silence_expected();
     let executor = RunNowExecutor::new();
     let payload = catch_unwind(|| executor.execute(|| panic!("expected"))).unwrap_err();
     assert_eq!(panics::text(&*payload), Some("expected"));

@@ -1,12 +1,11 @@
 //! The example on the page of executors 0.10: nothing but the dependency is another.
 
-use brigade_testkit::Watchdog;
+use brigade_testkit::test;
 
 #[test]
 #[rustfmt::skip]
 #[allow(clippy::unnecessary_fold, reason = "as on the page")]
 fn the_example_of_the_page() {
-    let _dog = Watchdog::start(20);
 
     use executors::*;
     use executors::crossbeam_workstealing_pool;
@@ -34,7 +33,6 @@ fn new_and_with_affinity_are_called_as_the_page_says() {
     use executors::crossbeam_workstealing_pool::ThreadPool;
     use executors::*;
 
-    let _dog = Watchdog::start(20);
     let cores = core_affinity::get_core_ids().unwrap();
     let more = cores.len() + 1;
     for pool in [

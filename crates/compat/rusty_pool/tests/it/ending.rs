@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use brigade_testkit::{Gate, Watchdog, eventually};
+use brigade_testkit::{Gate, eventually, test};
 use rusty_pool::ThreadPool;
 
 use crate::{LONG, occupy};
@@ -17,7 +17,6 @@ const AT_ONCE: [fn(ThreadPool); 2] = [drop, ThreadPool::shutdown];
 
 #[test]
 fn the_end_of_the_last_clone_does_not_wait_and_what_is_queued_runs() {
-    let _dog = Watchdog::start(20);
     for end in AT_ONCE {
         let (pool, gate, (told, tells)) =
             (ThreadPool::new(1, 2, LONG), Gate::closed(), mpsc::channel());
@@ -41,7 +40,6 @@ fn the_end_of_the_last_clone_does_not_wait_and_what_is_queued_runs() {
 #[test]
 fn the_threads_end_after_the_last_clone() {
     thread_local!(static LEAVES: RefCell<Option<mpsc::Sender<()>>> = const { RefCell::new(None) });
-    let _dog = Watchdog::start(20);
     let ends: [fn(ThreadPool); 4] =
         [drop, ThreadPool::shutdown, ThreadPool::shutdown_join, |pool| {
             pool.shutdown_join_timeout(LONG)
@@ -58,7 +56,6 @@ fn the_threads_end_after_the_last_clone() {
 
 #[test]
 fn shutdown_join_waits_for_all_tasks_and_those_that_they_submit() {
-    let _dog = Watchdog::start(20);
     for end in [ThreadPool::shutdown_join, |pool: ThreadPool| pool.shutdown_join_timeout(LONG)] {
         let (pool, gate, ran) =
             (ThreadPool::new(1, 2, LONG), Gate::closed(), Arc::new(AtomicUsize::new(0)));
@@ -81,7 +78,6 @@ fn shutdown_join_waits_for_all_tasks_and_those_that_they_submit() {
 
 #[test]
 fn shutdown_join_with_a_timeout_returns_after_it_and_the_tasks_continue() {
-    let _dog = Watchdog::start(20);
     let (pool, gate) = (ThreadPool::new(1, 1, LONG), Gate::closed());
     occupy(&pool, 1, &gate);
     let queued = pool.evaluate(|| 42);
@@ -94,7 +90,6 @@ fn shutdown_join_with_a_timeout_returns_after_it_and_the_tasks_continue() {
 
 #[test]
 fn other_clones_go_on_after_a_shutdown() {
-    let _dog = Watchdog::start(20);
     let pool = ThreadPool::new(1, 2, LONG);
     pool.clone().shutdown();
     pool.clone().shutdown_join();
@@ -104,7 +99,6 @@ fn other_clones_go_on_after_a_shutdown() {
 
 #[test]
 fn a_task_may_own_the_last_clone_and_submit_by_it() {
-    let _dog = Watchdog::start(20);
     let (pool, gate, (told, tells)) =
         (ThreadPool::new(1, 1, LONG), Gate::closed(), mpsc::channel());
     let (last, wait) = (pool.clone(), gate.clone());
@@ -121,7 +115,6 @@ fn a_task_may_own_the_last_clone_and_submit_by_it() {
 
 #[test]
 fn a_pool_that_is_shut_down_while_it_grows_loses_nothing() {
-    let _dog = Watchdog::start(60);
     let ran = Arc::new(AtomicUsize::new(0));
     for _ in 0..200 {
         let pool = ThreadPool::new(2, 4, Duration::ZERO);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
-use brigade_testkit::{Gate, Watchdog};
+use brigade_testkit::{Gate, test};
 use rusty_pool::{Builder, ThreadPool};
 
 use crate::occupy;
@@ -19,7 +19,6 @@ async fn difference(x: i32, y: i32) -> i32 {
 
 #[test]
 fn pools_are_made_in_four_ways() {
-    let _dog = Watchdog::start(20);
     let pools = [
         ThreadPool::default(),
         ThreadPool::new(5, 50, Duration::from_secs(60)),
@@ -33,7 +32,6 @@ fn pools_are_made_in_four_ways() {
 
 #[test]
 fn a_future_is_completed_by_a_thread() {
-    let _dog = Watchdog::start(20);
     let pool = ThreadPool::default();
     let handle = pool.complete(async {
         let a = sum(4, 6).await;
@@ -47,7 +45,6 @@ fn a_future_is_completed_by_a_thread() {
 #[cfg(feature = "async")]
 #[test]
 fn a_future_is_spawned_and_the_pool_joined() {
-    let _dog = Watchdog::start(20);
     let pool = ThreadPool::default();
     let count = Arc::new(AtomicI32::new(0));
     let counted = count.clone();
@@ -62,7 +59,6 @@ fn a_future_is_spawned_and_the_pool_joined() {
 
 #[test]
 fn a_pool_is_joined_for_a_while_and_shut_down() {
-    let _dog = Watchdog::start(20);
     let (pool, gate) = (ThreadPool::default(), Gate::closed());
     occupy(&pool, 1, &gate);
     pool.join_timeout(Duration::from_millis(5));

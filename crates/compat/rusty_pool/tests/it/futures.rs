@@ -4,14 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
-use brigade_testkit::{Latch, Watchdog, eventually};
+use brigade_testkit::{Latch, eventually, test};
 use rusty_pool::ThreadPool;
 
 use crate::LONG;
 
 #[test]
 fn a_spawned_future_occupies_no_thread_while_it_waits() {
-    let _dog = Watchdog::start(20);
     let (pool, latch) = (ThreadPool::new(1, 1, LONG), Latch::default());
     let waits = pool.spawn_await(latch.wait());
     eventually("it waits", || latch.waiting() == 1);
@@ -23,7 +22,6 @@ fn a_spawned_future_occupies_no_thread_while_it_waits() {
 
 #[test]
 fn join_does_not_wait_for_a_future_that_waits() {
-    let _dog = Watchdog::start(20);
     let (pool, latch) = (ThreadPool::new(1, 2, LONG), Latch::default());
     let mut waits = pool.spawn_await(latch.wait());
     pool.join();
@@ -35,7 +33,6 @@ fn join_does_not_wait_for_a_future_that_waits() {
 
 #[test]
 fn a_future_that_waits_when_the_last_clone_is_dropped_still_runs() {
-    let _dog = Watchdog::start(20);
     let (pool, latch, (told, tells)) =
         (ThreadPool::new(1, 2, LONG), Latch::default(), mpsc::channel());
     let wait = latch.wait();
@@ -52,7 +49,6 @@ fn a_future_that_waits_when_the_last_clone_is_dropped_still_runs() {
 /// Caught: the original's queue entry for each wake, and its task that is run by two threads at once.
 #[test]
 fn a_future_that_is_woken_often_is_polled_by_one_thread_at_a_time_and_ends() {
-    let _dog = Watchdog::start(60);
     let pool = ThreadPool::new(4, 4, LONG);
     let (latch, inside) = (Latch::default(), Arc::new(AtomicUsize::new(0)));
     let mut wait = Box::pin(latch.wait());
@@ -71,7 +67,6 @@ fn a_future_that_is_woken_often_is_polled_by_one_thread_at_a_time_and_ends() {
 
 #[test]
 fn futures_wait_for_each_other_on_one_thread() {
-    let _dog = Watchdog::start(20);
     let pool = ThreadPool::new(1, 1, LONG);
     let first = pool.spawn_await(async { 40 });
     let second = pool.spawn_await(async { first.receiver.await.map(|part| part + 2) });

@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use brigade_testkit::{Gate, Meeting, Watchdog, panics};
+use brigade_testkit::{Gate, Meeting, panics, test};
 use rusty_pool::ThreadPool;
 
 use crate::{LONG, occupy};
@@ -15,7 +15,6 @@ const SHORT: Duration = Duration::from_millis(20);
 
 #[test]
 fn join_of_a_pool_without_work_returns() {
-    let _dog = Watchdog::start(20);
     let pool = ThreadPool::new(3, 10, LONG);
     pool.join();
     pool.execute(|| ());
@@ -26,7 +25,6 @@ fn join_of_a_pool_without_work_returns() {
 /// Caught: 140 early returns in 20,000, with the original.
 #[test]
 fn join_waits_for_the_tasks_of_tasks() {
-    let _dog = Watchdog::start(60);
     fn fork(pool: ThreadPool, depth: usize, ran: Arc<AtomicUsize>) {
         if depth > 0 {
             for _ in 0..2 {
@@ -46,7 +44,6 @@ fn join_waits_for_the_tasks_of_tasks() {
 
 #[test]
 fn several_threads_join_and_all_return_after_the_work() {
-    let _dog = Watchdog::start(20);
     let pool = ThreadPool::new(1, 2, LONG);
     for _ in 0..20 {
         let (gate, ended) = (Gate::closed(), Arc::new(AtomicUsize::new(0)));
@@ -79,7 +76,6 @@ fn several_threads_join_and_all_return_after_the_work() {
 /// Caught: a `join` for the tasks that there are when it is called.
 #[test]
 fn join_waits_for_what_other_threads_submit_meanwhile() {
-    let _dog = Watchdog::start(60);
     // A wrong `join` needs turns to be seen; a right one does not.
     let let_others_run = || (0..100).for_each(|_| thread::yield_now());
     let pool = ThreadPool::new(1, 1, LONG);
@@ -111,7 +107,6 @@ fn join_waits_for_what_other_threads_submit_meanwhile() {
 
 #[test]
 fn join_with_a_timeout_returns_after_it_and_not_earlier() {
-    let _dog = Watchdog::start(20);
     let (pool, gate) = (ThreadPool::new(0, 1, LONG), Gate::closed());
     occupy(&pool, 1, &gate);
     let begun = Instant::now();
@@ -124,8 +119,6 @@ fn join_with_a_timeout_returns_after_it_and_not_earlier() {
 
 #[test]
 fn a_task_that_joins_its_own_pool_panics_and_with_a_timeout_waits_for_that() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let pool = ThreadPool::new(1, 2, LONG);
     let inner = pool.clone();
     let said = pool.evaluate(move || {

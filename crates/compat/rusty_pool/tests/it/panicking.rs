@@ -1,6 +1,6 @@
 //! Tasks that panic.
 
-use brigade_testkit::{Gate, Watchdog, panics};
+use brigade_testkit::{Gate, panics, test};
 use futures_channel::oneshot::Canceled;
 use rusty_pool::ThreadPool;
 
@@ -8,8 +8,6 @@ use crate::{LONG, occupy};
 
 #[test]
 fn the_handle_of_a_task_that_panicked_is_cancelled() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let pool = ThreadPool::default();
     assert_eq!(pool.evaluate(|| -> u32 { panic!("expected") }).try_await_complete(), Err(Canceled));
     let future = async { panic!("expected") };
@@ -24,8 +22,6 @@ fn the_handle_of_a_task_that_panicked_is_cancelled() {
 
 #[test]
 fn after_panics_there_are_as_many_threads_as_before_and_join_returns() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     for _ in 0..50 {
         let pool = ThreadPool::new(3, 3, LONG);
         (0..10).for_each(|_| pool.execute(|| panic!("expected")));
@@ -41,8 +37,6 @@ fn after_panics_there_are_as_many_threads_as_before_and_join_returns() {
 #[cfg(feature = "async")]
 #[test]
 fn a_spawned_future_that_panics_affects_no_other() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let pool = ThreadPool::new(1, 1, LONG);
     pool.spawn(async { panic!("expected") });
     let panics = pool.spawn_await::<u32>(async { panic!("expected") });

@@ -2,14 +2,13 @@
 
 use std::sync::mpsc;
 
-use brigade_testkit::{Gate, Watchdog, block_on};
+use brigade_testkit::{Gate, block_on, test};
 use rusty_pool::ThreadPool;
 
 use crate::{LONG, occupy};
 
 #[test]
 fn a_handle_returns_the_result_of_a_task_that_has_ended_and_of_one_that_has_not() {
-    let _dog = Watchdog::start(20);
     let (pool, gate) = (ThreadPool::new(1, 1, LONG), Gate::closed());
     let ended = pool.evaluate(|| String::from("ended"));
     pool.join();
@@ -22,7 +21,6 @@ fn a_handle_returns_the_result_of_a_task_that_has_ended_and_of_one_that_has_not(
 
 #[test]
 fn the_receiver_is_a_future_that_any_executor_polls() {
-    let _dog = Watchdog::start(20);
     let pool = ThreadPool::default();
     assert_eq!(block_on(pool.evaluate(|| 42).receiver), Ok(42));
     let mut handle = pool.evaluate(|| 42);
@@ -32,7 +30,6 @@ fn the_receiver_is_a_future_that_any_executor_polls() {
 
 #[test]
 fn a_task_whose_handle_is_dropped_runs() {
-    let _dog = Watchdog::start(20);
     let (pool, (told, tells)) = (ThreadPool::default(), mpsc::channel());
     drop(pool.evaluate(move || told.send(42).unwrap()));
     assert_eq!(tells.recv(), Ok(42));
@@ -40,7 +37,6 @@ fn a_task_whose_handle_is_dropped_runs() {
 
 #[test]
 fn a_task_may_wait_for_the_handle_of_another() {
-    let _dog = Watchdog::start(20);
     let pool = ThreadPool::new(1, 2, LONG);
     let gate = Gate::closed();
     let wait = gate.clone();
@@ -56,7 +52,6 @@ fn a_task_may_wait_for_the_handle_of_another() {
 /// Caught: the original's `block_on`, which panics inside another.
 #[test]
 fn a_completed_future_may_wait_for_another_inside() {
-    let _dog = Watchdog::start(20);
     let pool = ThreadPool::new(2, 4, LONG);
     let inner = pool.clone();
     let outer = pool.complete(async move {
@@ -68,7 +63,6 @@ fn a_completed_future_may_wait_for_another_inside() {
 
 #[test]
 fn a_completed_future_occupies_its_thread_while_it_waits() {
-    let _dog = Watchdog::start(20);
     let pool = ThreadPool::new(1, 1, LONG);
     let latch = brigade_testkit::Latch::default();
     let completed = pool.complete(latch.wait());

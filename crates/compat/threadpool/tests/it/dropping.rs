@@ -2,14 +2,13 @@
 
 use std::sync::mpsc;
 
-use brigade_testkit::{Gate, Watchdog};
+use brigade_testkit::{Gate, test};
 use threadpool::ThreadPool;
 
 use crate::occupy;
 
 #[test]
 fn dropping_the_last_clone_does_not_wait_and_what_is_queued_runs() {
-    let _dog = Watchdog::start(20);
     let gate = Gate::closed();
     let (told, tells) = mpsc::channel();
     let pool = ThreadPool::new(2);
@@ -31,7 +30,6 @@ fn dropping_the_last_clone_does_not_wait_and_what_is_queued_runs() {
 
 #[test]
 fn the_threads_end_after_the_last_clone() {
-    let _dog = Watchdog::start(20);
     thread_local!(static LEAVES: std::cell::RefCell<Option<mpsc::Sender<()>>> = const { std::cell::RefCell::new(None) });
     let (left, leaves) = mpsc::channel::<()>();
     let pool = ThreadPool::new(1);
@@ -42,7 +40,6 @@ fn the_threads_end_after_the_last_clone() {
 
 #[test]
 fn a_job_may_own_the_last_clone_and_submit_by_it() {
-    let _dog = Watchdog::start(20);
     let gate = Gate::closed();
     let (told, tells) = mpsc::channel();
     let pool = ThreadPool::new(1);
@@ -60,8 +57,6 @@ fn a_job_may_own_the_last_clone_and_submit_by_it() {
 
 #[test]
 fn a_job_may_drop_the_last_clone_while_it_unwinds() {
-    let _dog = Watchdog::start(20);
-    brigade_testkit::panics::silence_expected();
     let (told, tells) = mpsc::channel();
     let gate = Gate::closed();
     let pool = ThreadPool::new(1);

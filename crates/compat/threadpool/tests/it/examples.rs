@@ -5,13 +5,12 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier};
 use std::thread;
 
-use brigade_testkit::Watchdog;
+use brigade_testkit::test;
 use threadpool::ThreadPool;
 
 /// The front page's: as many messages as jobs, whatever thread sends them.
 #[test]
 fn results_arrive_by_a_channel() {
-    let _dog = Watchdog::start(20);
     let (workers, jobs) = (4, 8);
     let pool = ThreadPool::new(workers);
     let (sender, receiver) = channel();
@@ -25,7 +24,6 @@ fn results_arrive_by_a_channel() {
 /// The front page's second: a barrier for all jobs and the thread that submits them, with more threads than jobs.
 #[test]
 fn jobs_and_their_submitter_meet_at_a_barrier() {
-    let _dog = Watchdog::start(20);
     let (workers, jobs) = (42, 23);
     let pool = ThreadPool::new(workers);
     let (counted, barrier) = (Arc::new(AtomicUsize::new(0)), Arc::new(Barrier::new(jobs + 1)));
@@ -43,7 +41,6 @@ fn jobs_and_their_submitter_meet_at_a_barrier() {
 /// That of `clone`: two threads submit by clones, and each waits for its own results.
 #[test]
 fn clones_submit_from_several_threads() {
-    let _dog = Watchdog::start(20);
     let pool = ThreadPool::with_name("clones".into(), 2);
     let fold: [fn(usize, usize) -> usize; 2] = [|sum, n| sum + n, |product, n| product * n];
     let folders: Vec<_> = fold

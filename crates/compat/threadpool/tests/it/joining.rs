@@ -5,14 +5,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
-use brigade_testkit::{Gate, Meeting, Watchdog, panics};
+use brigade_testkit::{Gate, Meeting, panics, test};
 use threadpool::ThreadPool;
 
 use crate::occupy;
 
 #[test]
 fn join_of_a_pool_without_work_returns() {
-    let _dog = Watchdog::start(20);
     ThreadPool::new(4).join();
     let pool = ThreadPool::new(4);
     pool.execute(|| ());
@@ -22,7 +21,6 @@ fn join_of_a_pool_without_work_returns() {
 /// Caught: a `join` that counts only what runs, or only what was submitted from outside.
 #[test]
 fn join_waits_for_the_jobs_of_jobs() {
-    let _dog = Watchdog::start(60);
     fn fork(pool: ThreadPool, depth: usize, ran: Arc<AtomicUsize>) {
         if depth > 0 {
             for _ in 0..2 {
@@ -43,7 +41,6 @@ fn join_waits_for_the_jobs_of_jobs() {
 
 #[test]
 fn several_threads_join_and_all_return_after_the_work() {
-    let _dog = Watchdog::start(20);
     let pool = ThreadPool::new(2);
     for _ in 0..20 {
         let (gate, ended) = (Gate::closed(), Arc::new(AtomicUsize::new(0)));
@@ -72,7 +69,6 @@ fn several_threads_join_and_all_return_after_the_work() {
 
 #[test]
 fn join_waits_for_what_other_threads_submit_meanwhile() {
-    let _dog = Watchdog::start(20);
     let pool = ThreadPool::new(1);
     let (first, second) = (Gate::closed(), Gate::closed());
     occupy(&pool, 1, &first);
@@ -94,8 +90,6 @@ fn join_waits_for_what_other_threads_submit_meanwhile() {
 
 #[test]
 fn a_job_that_joins_its_own_pool_panics_instead_of_waiting_forever() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let pool = ThreadPool::new(2);
     let (inner, (told, tells)) = (pool.clone(), mpsc::channel());
     pool.execute(move || {

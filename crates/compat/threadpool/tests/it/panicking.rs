@@ -2,15 +2,13 @@
 
 use std::sync::mpsc;
 
-use brigade_testkit::{Gate, Watchdog, panics};
+use brigade_testkit::{Gate, test};
 use threadpool::ThreadPool;
 
 use crate::occupy;
 
 #[test]
 fn panics_are_counted_and_the_counts_are_right_after_join() {
-    let _dog = Watchdog::start(60);
-    panics::silence_expected();
     for _ in 0..100 {
         let pool = ThreadPool::new(4);
         for number in 0..10 {
@@ -24,8 +22,6 @@ fn panics_are_counted_and_the_counts_are_right_after_join() {
 
 #[test]
 fn after_as_many_panics_as_threads_all_threads_still_run_jobs() {
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let pool = ThreadPool::new(4);
     (0..4).for_each(|_| pool.execute(|| panic!("expected")));
     pool.join();
@@ -45,8 +41,6 @@ fn a_payload_that_panics_when_dropped_does_no_harm() {
             panic!("expected");
         }
     }
-    let _dog = Watchdog::start(20);
-    panics::silence_expected();
     let pool = ThreadPool::new(1);
     pool.execute(|| std::panic::panic_any(Bomb));
     let (told, tells) = mpsc::channel();

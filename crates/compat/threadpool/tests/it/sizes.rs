@@ -2,14 +2,13 @@
 
 use std::sync::mpsc;
 
-use brigade_testkit::{Gate, Meeting, Watchdog, eventually, panics};
+use brigade_testkit::{Gate, Meeting, eventually, test};
 use threadpool::{Builder, ThreadPool};
 
 use crate::occupy;
 
 #[test]
 fn counts_tell_running_jobs_from_waiting_ones() {
-    let _dog = Watchdog::start(20);
     let (pool, gate) = (ThreadPool::new(4), Gate::closed());
     occupy(&pool, 4, &gate);
     (0..6).for_each(|_| pool.execute(|| ()));
@@ -21,7 +20,6 @@ fn counts_tell_running_jobs_from_waiting_ones() {
 
 #[test]
 fn a_larger_pool_runs_what_waits_and_a_smaller_one_interrupts_nothing() {
-    let _dog = Watchdog::start(20);
     let (mut pool, gate) = (ThreadPool::new(4), Gate::closed());
     occupy(&pool, 4, &gate);
     for _ in 0..6 {
@@ -47,7 +45,6 @@ fn a_larger_pool_runs_what_waits_and_a_smaller_one_interrupts_nothing() {
 
 #[test]
 fn an_idle_pool_that_was_made_larger_has_all_its_threads() {
-    let _dog = Watchdog::start(20);
     let mut pool = ThreadPool::new(1);
     pool.set_num_threads(5);
     let gate = Gate::closed();
@@ -60,7 +57,6 @@ fn an_idle_pool_that_was_made_larger_has_all_its_threads() {
 
 #[test]
 fn no_threads_at_all_is_a_panic() {
-    panics::silence_expected();
     let refused: [fn(); 4] = [
         || drop(ThreadPool::new(0)),
         || drop(ThreadPool::with_name("none".into(), 0)),
@@ -83,7 +79,6 @@ fn the_default_is_as_many_threads_as_may_run_at_once() {
 #[cfg(target_os = "linux")]
 #[test]
 fn the_default_of_a_job_of_a_pinned_pool_is_that_and_its_threads_are_not_pinned() {
-    let _dog = Watchdog::start(20);
     let cpus = || std::thread::available_parallelism().unwrap().get();
     let pinned = brigade::Pool::builder().threads(1).pin(brigade::Cpus::cores()).build().unwrap();
     let pool = pinned.submit(ThreadPool::default).join().unwrap();
@@ -100,7 +95,6 @@ fn the_default_of_a_job_of_a_pinned_pool_is_that_and_its_threads_are_not_pinned(
 /// Caught: a job that waits inside for another of the pool being replaced by one more thread.
 #[test]
 fn there_are_never_more_threads_than_asked_for() {
-    let _dog = Watchdog::start(20);
     let (pool, gate) = (ThreadPool::new(1), Gate::closed());
     let other = ThreadPool::new(1);
     occupy(&other, 1, &gate);
@@ -115,7 +109,6 @@ fn there_are_never_more_threads_than_asked_for() {
 
 #[test]
 fn one_thread_runs_jobs_in_the_order_of_their_submission() {
-    let _dog = Watchdog::start(20);
     let pool = ThreadPool::new(1);
     let (told, tells) = mpsc::channel();
     for number in 0..1000 {
@@ -135,7 +128,6 @@ fn one_thread_runs_jobs_in_the_order_of_their_submission() {
 /// Caught: queues of each thread. One that takes several jobs at once starts the later ones too late, or never.
 #[test]
 fn as_many_jobs_as_there_are_threads_may_wait_for_each_other_group_after_group() {
-    let _dog = Watchdog::start(60);
     let (pool, (told, tells)) = (ThreadPool::new(4), mpsc::channel());
     for _ in 0..200 {
         let meeting = Meeting::of(4);

@@ -5,7 +5,7 @@ use std::panic::catch_unwind;
 use std::sync::mpsc;
 use std::thread;
 
-use brigade_testkit::{Watchdog, panics};
+use brigade_testkit::test;
 use threadpool::{Builder, ThreadPool};
 
 /// The names of two threads at once.
@@ -26,7 +26,6 @@ fn names(pool: &ThreadPool) -> Vec<Option<String>> {
 #[test]
 #[expect(deprecated, reason = "it is part of the interface")]
 fn every_thread_has_the_name_itself() {
-    let _dog = Watchdog::start(20);
     let builder = || Builder::new().num_threads(2).thread_name("worker".into());
     let pools = [
         ThreadPool::with_name("worker".into(), 2),
@@ -41,7 +40,6 @@ fn every_thread_has_the_name_itself() {
 
 #[test]
 fn threads_have_no_name_by_default() {
-    let _dog = Watchdog::start(20);
     let mut pool = ThreadPool::new(1);
     pool.set_num_threads(2);
     assert_eq!(names(&pool), [None, None]);
@@ -49,7 +47,6 @@ fn threads_have_no_name_by_default() {
 
 #[test]
 fn a_name_with_a_nul_is_a_panic() {
-    panics::silence_expected();
     assert!(catch_unwind(|| ThreadPool::with_name("a\0b".into(), 1)).is_err());
 }
 
@@ -59,7 +56,6 @@ fn a_job_may_use_most_of_the_stack_asked_for() {
         let page = black_box([1_u8; 4096]);
         usize::from(page[levels % 4096]) + if levels == 0 { 0 } else { deep(levels - 1) }
     }
-    let _dog = Watchdog::start(20);
     let pool = Builder::new().num_threads(1).thread_stack_size(64 << 20).build();
     let (told, tells) = mpsc::channel();
     pool.execute(move || told.send(deep(2000)).unwrap());

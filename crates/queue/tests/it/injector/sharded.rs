@@ -4,7 +4,7 @@ use std::iter;
 use std::thread;
 
 use brigade_queue::{Cursor, Limit, ShardedInjector, fifo};
-use brigade_testkit::{Seed, Watchdog};
+use brigade_testkit::{Seed, test};
 use fastrand::Rng;
 
 const PRODUCERS: usize = 4;
@@ -45,7 +45,6 @@ fn consume(injector: &ShardedInjector<Item>, start: usize, rng: &mut Rng) -> Vec
 
 #[test]
 fn each_producer_keeps_its_order_among_several_consumers() {
-    let _dog = Watchdog::start(30);
     let mut rng = Rng::with_seed(Seed::printed().below(u64::MAX));
     // Half as many as producers, so that two producers share each.
     let injector = ShardedInjector::new(PRODUCERS / 2);
@@ -105,7 +104,6 @@ fn batches_take_turns_while_one_shard_is_flooded() {
 
 #[test]
 fn a_producer_that_never_pauses_does_not_delay_the_items_of_others() {
-    let _dog = Watchdog::start(30);
     let injector = ShardedInjector::new(2);
     thread::scope(|scope| {
         // Ends when the injector is closed.
@@ -126,7 +124,6 @@ fn a_producer_that_never_pauses_does_not_delay_the_items_of_others() {
 
 #[test]
 fn once_closed_a_sharded_injector_takes_nothing_and_gives_what_it_took() {
-    let _dog = Watchdog::start(30);
     let injector = ShardedInjector::new(PRODUCERS);
     let accepted: usize = thread::scope(|scope| {
         let injector = &injector;
@@ -173,7 +170,6 @@ fn counts_of_a_sharded_injector_are_those_of_its_shards() {
 
 #[test]
 fn a_count_that_is_read_meanwhile_is_never_negative_nor_more_than_was_pushed() {
-    let _dog = Watchdog::start(30);
     let injector = ShardedInjector::new(2);
     thread::scope(|scope| {
         scope.spawn(|| {
