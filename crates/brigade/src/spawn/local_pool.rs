@@ -147,7 +147,6 @@ impl LocalPool {
         let mut config = Config {
             size: Size { core: 1, max: 1, spare: 0 },
             spare: Some(0),
-            follow: None,
             is_driven: true,
             placement: Placement::Kernel,
             queueing: Queueing::Shared,

@@ -363,8 +363,6 @@ pub(crate) type Hook = Arc<dyn Fn(usize) + Send + Sync>;
 pub(crate) struct Config {
     /// The size at the start.
     pub(crate) size: Size,
-    /// The source of later sizes, if any.
-    pub(crate) follow: Option<Follow>,
     /// The most blocked workers with a replacement; `None` for the maximum size.
     pub(crate) spare: Option<usize>,
     pub(crate) growth: Growth,
@@ -438,7 +436,6 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             size: Size { core: 1, max: 1, spare: 1 },
-            follow: Some(Follow { read: threads_now, every: LOOK_AT_CPUS }),
             spare: None,
             growth: Growth::default(),
             keep_alive: KEEP_ALIVE,
@@ -472,19 +469,6 @@ impl Default for Config {
         }
     }
 }
-
-/// The source of a pool's size.
-#[derive(Clone, Copy)]
-pub(crate) struct Follow {
-    /// Returns the number of threads of a pool whose threads have these values; `None` if it is unknown now.
-    pub(crate) read: fn(&Inherited) -> Option<usize>,
-    /// How often a busy pool calls `read`.
-    pub(crate) every: Duration,
-}
-
-/// How often a busy pool checks how many threads the process may run at once. A check takes about 50 µs, and a
-/// container's quota is changed by the minute at most.
-const LOOK_AT_CPUS: Duration = Duration::from_secs(1);
 
 /// How long a low job gives way. Long compared with a burst of work, short compared with a noticeable delay.
 const AGEING: Duration = Duration::from_millis(100);
@@ -527,9 +511,4 @@ impl Config {
         });
         asked.unwrap_or_else(|| format!("brigade-{index}"))
     }
-}
-
-/// As many threads as may run at once now, by affinity and quota.
-pub(crate) fn threads_now(inherited: &Inherited) -> Option<usize> {
-    inherited.parallelism_now().ok().map(|threads| threads.min(MAX_THREADS))
 }

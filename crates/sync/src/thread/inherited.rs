@@ -80,10 +80,8 @@ impl Inherited {
     }
 
     /// The same by the present quota and CPUs of the process. The affinity of the calling thread has no influence.
-    ///
-    /// # Errors
-    /// If no CPU is left of the affinity, or a thread was needed to find out and can't be started.
-    pub fn parallelism_now(&self) -> io::Result<usize> {
+    /// Fails if no CPU is left of the affinity, or a thread was needed to find out and can't be started.
+    fn parallelism_now(&self) -> io::Result<usize> {
         let (caller, gone) =
             (ThreadRef::caller().affinity(), || io::Error::other("no CPU is left"));
         let number = match self.affinity.filter(|_| self.affinity != caller) {

@@ -396,23 +396,7 @@ impl Core {
     }
 
     pub(crate) fn resize(&self, range: Range) {
-        let resize = || self.idle.resize(self.config.size_of(range));
-        self.threads.following.stop(resize);
-        self.act_on_size();
-    }
-
-    /// Resizes the pool if it follows the process's number of CPUs and this number has changed. Called by
-    /// busy workers from time to time.
-    pub(super) fn follow(&self) {
-        let resize = |threads: usize| self.idle.resize(self.config.size_of(threads.into()));
-        if self.threads.following.look(resize) {
-            self.act_on_size();
-        }
-    }
-
-    /// Makes the workers act on a new size.
-    #[cold]
-    fn act_on_size(&self) {
+        self.idle.resize(self.config.size_of(range));
         // Surplus workers leave at once; the remaining workers learn whether their keep-alive now applies.
         // All are picked before the first is woken, because a woken worker soon sleeps again.
         let parked: Vec<_> = core::iter::from_fn(|| self.idle.pick_parked()).collect();

@@ -1,8 +1,6 @@
 //! The threads of a pool: how they are started and joined. It must not know the code of the threads, nor how many are
 //! needed.
 
-mod following;
-
 use std::io;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
@@ -14,7 +12,6 @@ use brigade_sync::thread::{self, NewThread, Thread, ThreadId};
 use brigade_task::drop_contained;
 
 use crate::values::Config;
-use following::Following;
 
 /// Runs a worker on the current thread (`true`). Called with `false` if the thread will never run, although the
 /// spawner has reported a start.
@@ -26,8 +23,6 @@ pub(super) type Entry = Box<dyn Fn(usize) -> Launch + Send + Sync>;
 /// The threads of one pool.
 pub(super) struct Threads {
     config: Arc<Config>,
-    /// The source of the pool's size.
-    pub(super) following: Following,
     entry: Entry,
     /// Threads not yet joined.
     handles: Mutex<Vec<Thread>>,
@@ -74,7 +69,6 @@ impl Drop for Main {
 impl Threads {
     pub(super) fn new(config: Arc<Config>, entry: Entry) -> Self {
         Self {
-            following: Following::new(&config),
             config,
             entry,
             handles: Mutex::default(),

@@ -352,7 +352,6 @@ impl Worker {
         }
         self.take_mail().into_iter().for_each(|job| self.run_in_look(job));
         if look == Look::InTime {
-            self.core.follow();
             self.steal_stalled().into_iter().for_each(|job| self.run_in_look(job));
         }
         let share = self.pace.share();

@@ -95,7 +95,7 @@ impl Default for Pool {
 pub struct Builder {
     /// Boxed, because a pool may be built on a small stack, and a builder is moved at each call.
     pub(crate) config: Box<Config>,
-    /// `None` for as many as the process may run at once, followed when this number changes.
+    /// `None` for as many as the process may run at once.
     threads: Option<Threads>,
     /// The settings that depend on the machine.
     pub(crate) machine: Machine,
@@ -499,7 +499,6 @@ impl Builder {
             return refuse(format!("a pool has at most {} spare threads", Threads::MAX));
         }
         self.config.size = self.config.size_of(threads);
-        self.config.follow = self.config.follow.filter(|_| self.threads.is_none());
         if self.config.fairness == Fairness::Every(0) {
             return refuse("a worker must run at least 1 job between two looks elsewhere".into());
         }
