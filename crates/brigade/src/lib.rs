@@ -310,7 +310,7 @@ pub use fork::{
 };
 #[cfg(feature = "trace")]
 pub use handle::Tracing;
-pub use handle::{CancelHandle, CancelOnDrop, Handle, JoinHandle, cancelled};
+pub use handle::{CancelHandle, Handle, JoinHandle, cancelled};
 #[cfg(feature = "metrics")]
 pub use integrations::MetricsExporter;
 #[cfg(feature = "orx-parallel")]

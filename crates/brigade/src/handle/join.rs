@@ -21,7 +21,8 @@ use crate::values::opaque;
 
 /// A handle for the outcome of one job.
 ///
-/// [`join`](Self::join) blocks; `.await` does not. Dropping the handle detaches the job, which still runs. Once the
+/// [`join`](Self::join) blocks; `.await` does not. Dropping the handle detaches the job, which still runs, unless the
+/// handle [cancels on drop](Self::cancel_on_drop). Once the
 /// outcome is available, the job's captures have been dropped. Everything the job did happens before its outcome is
 /// returned.
 ///
@@ -50,6 +51,8 @@ pub struct JoinHandle<T> {
     /// Whether only one worker may run the job: a [local](crate::spawn_local) future or a share of a
     /// [broadcast](crate::Handle::broadcast).
     is_mail: bool,
+    /// Whether dropping the handle cancels the job.
+    cancels: bool,
     /// Shared by the cancel handles; made by the first `cancel_handle`.
     canceller: OnceLock<Option<Arc<Canceller>>>,
 }
@@ -59,7 +62,8 @@ const TAKEN: &str = "`JoinHandle` used after its outcome was taken";
 
 impl<T> JoinHandle<T> {
     pub(crate) fn new(inner: brigade_task::JoinHandle<T>, key: Key) -> Self {
-        Self { inner: Some(inner), key, is_mail: false, canceller: OnceLock::new() }
+        let (is_mail, cancels) = (false, false);
+        Self { inner: Some(inner), key, is_mail, cancels, canceller: OnceLock::new() }
     }
 
     /// Makes the handle of a job that only one worker may run.
@@ -117,6 +121,7 @@ impl<T> JoinHandle<T> {
     #[track_caller]
     pub fn join(mut self) -> Result<T, JoinError> {
         assert!(self.inner.is_some(), "{TAKEN}");
+        self.cancels = false;
         if self.alive().is_none() {
             return Err(JoinError::Cancelled);
         }
@@ -221,6 +226,24 @@ impl<T> JoinHandle<T> {
     #[doc(alias = "abort")]
     pub fn cancel(&self) -> bool {
         self.inner.as_ref().is_some_and(|inner| cancel(inner, self.key))
+    }
+
+    /// Cancels the job when the handle is dropped, or asks it to stop if it has started by then. A
+    /// [`join`](Self::join) that fails does neither.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = brigade::Pool::new(1);
+    /// let waits = pool.spawn(std::future::pending::<()>());
+    /// drop(waits.cancel_on_drop());
+    /// pool.shutdown(brigade::Shutdown::Finish); // Would wait for the future otherwise.
+    /// assert_eq!(pool.metrics().cancelled, 1);
+    /// ```
+    #[doc(alias = "AbortOnDropHandle")]
+    #[must_use = "dropping it cancels the job"]
+    pub fn cancel_on_drop(mut self) -> Self {
+        self.cancels = true;
+        self
     }
 
     /// Returns a handle that can cancel the job from any thread, even while this thread waits for the job. The first
@@ -397,8 +420,11 @@ impl<T> Future for JoinHandle<T> {
 
 impl<T> Drop for JoinHandle<T> {
     fn drop(&mut self) {
+        let (key, cancels) = (self.key, self.cancels);
         // Leaks the handle if necessary.
-        self.alive();
+        if let Some(inner) = self.alive().filter(|_| cancels) {
+            cancel(inner, key);
+        }
     }
 }
 

@@ -21,7 +21,7 @@ use crate::engine::{Core, Key, blocking, current_pool, enter, forget, reach};
 use crate::values::Shutdown;
 use crate::values::{Metrics, Reason, Report, ShutdownOptions, Threads};
 
-pub use cancel::{CancelOnDrop, cancelled};
+pub use cancel::cancelled;
 pub use canceller::CancelHandle;
 pub use join::JoinHandle;
 #[cfg(feature = "trace")]

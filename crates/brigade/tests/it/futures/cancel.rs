@@ -6,7 +6,7 @@ use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::thread;
 
 use crate::support::busy::occupy;
-use brigade::{CancelOnDrop, JoinError, JoinHandle, Pool, block_on, yield_now};
+use brigade::{JoinError, JoinHandle, Pool, block_on, yield_now};
 use brigade_testkit::{Drops, Gate, Latch, Seed, Token, eventually, test};
 
 #[test]
@@ -93,7 +93,7 @@ fn dropping_a_handle_detaches_and_dropping_a_guard_cancels() {
         }
     };
     drop(pool.spawn(future(drops.token())));
-    let guard: CancelOnDrop<()> = pool.spawn(future(drops.token())).cancel_on_drop();
+    let guard = pool.spawn(future(drops.token())).cancel_on_drop();
     eventually("both wait", || latch.waiting() == 2);
     drop(guard);
     eventually("one is dropped", || drops.count() == 1);

@@ -12,12 +12,12 @@ use std::rc::Rc;
 use brigade::MetricsExporter;
 use brigade::time::{Elapsed, Interval, Sleep, Timeout};
 use brigade::{
-    Builder, CancelHandle, CancelOnDrop, Cpus, DelayedJob, Dump, End, Fairness, Growth, Handle,
-    Idle, JobBuilder, JobDump, JobOnWorker, JoinError, JoinHandle, LocalPool, Metrics, Missed,
-    NewThread, OnPanic, Order, Outcome, Panic, PeriodicJob, Placement, Pool, Priority, Queueing,
-    Reason, Rejected, Report, Reserved, Role, Scope, ScopedJoinHandle, Shutdown, ShutdownOptions,
-    Stall, TaskSet, Thread, ThreadName, ThreadState, Threads, Timer, Victims, WaitDump, WhenFull,
-    WorkerDump, WorkerInfo, WorkerMetrics, YieldNow,
+    Builder, CancelHandle, Cpus, DelayedJob, Dump, End, Fairness, Growth, Handle, Idle, JobBuilder,
+    JobDump, JobOnWorker, JoinError, JoinHandle, LocalPool, Metrics, Missed, NewThread, OnPanic,
+    Order, Outcome, Panic, PeriodicJob, Placement, Pool, Priority, Queueing, Reason, Rejected,
+    Report, Reserved, Role, Scope, ScopedJoinHandle, Shutdown, ShutdownOptions, Stall, TaskSet,
+    Thread, ThreadName, ThreadState, Threads, Timer, Victims, WaitDump, WhenFull, WorkerDump,
+    WorkerInfo, WorkerMetrics, YieldNow,
 };
 #[cfg(feature = "histograms")]
 use brigade::{Histograms, Times};
@@ -49,7 +49,6 @@ const _: () = {
     shared::<CancelHandle>();
     clone::<CancelHandle>();
     shared::<JoinHandle<u8>>();
-    shared::<CancelOnDrop<u8>>();
     shared::<TaskSet<u8>>();
     shared::<JobBuilder>();
     clone::<JobBuilder>();
@@ -159,9 +158,6 @@ const _: () = {
     send::<Timeout<OnlySend>>();
     sync::<Timeout<u8>>();
     unpin::<Timeout<u8>>();
-    send::<CancelOnDrop<OnlySend>>();
-    sync::<CancelOnDrop<u8>>();
-    unpin::<CancelOnDrop<PhantomPinned>>();
     send::<TaskSet<OnlySend>>();
     sync::<TaskSet<OnlySend>>();
     unpin::<TaskSet<PhantomPinned>>();
@@ -197,7 +193,6 @@ assert_not!(Timer: Clone);
 assert_not!(Sleep: Clone);
 assert_not!(Timeout<PhantomPinned>: Unpin);
 assert_not!(JoinHandle<Rc<u8>>: Sync);
-assert_not!(CancelOnDrop<Rc<u8>>: Send);
 assert_not!(TaskSet<u8>: Clone);
 assert_not!(TaskSet<Rc<u8>>: Send);
 assert_not!(Rejected<Rc<u8>>: Send);
