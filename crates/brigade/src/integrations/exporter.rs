@@ -1,10 +1,7 @@
 //! The counters of a pool, for the facade of the crate `metrics`.
 
 use core::fmt;
-use std::collections::BTreeMap;
 use std::sync::Arc;
-
-use brigade_sync::Mutex;
 
 use ::metrics::{Label, Unit, counter, describe_counter, describe_gauge, gauge};
 
@@ -88,10 +85,9 @@ fn sum(pool: &Metrics, count: fn(&WorkerMetrics) -> u64) -> u64 {
 /// Executed jobs are jobs that returned or panicked. Each metric has the label `pool`, the
 /// [name](crate::Builder::pool_name) of the pool; metrics of a worker have the label `worker`, the worker's index.
 ///
-/// Use a single exporter for all exports of a pool: a call increases the recorder's counters by the pool's increase
-/// since the exporter's last call, and the first call by the full counts. So the counters of pools with the same
-/// name and labels are added up. A gauge is set to the value of the pool exported last. So pools that exist at the
-/// same time need different names, or different [`label`](Self::label)s.
+/// A call sets the recorder's counters to the pool's counters. A counter never falls, so of pools with the same name
+/// and labels it shows the largest count, and a gauge shows the value of the pool exported last. So the pools of a
+/// program need different names, or different [`label`](Self::label)s.
 ///
 /// ```
 /// use brigade::{MetricsExporter, Pool};
@@ -108,19 +104,6 @@ pub struct MetricsExporter {
     pool: Handle,
     labels: Vec<Label>,
     has_workers: bool,
-    last: Mutex<Last>,
-}
-
-/// The values exported last.
-#[derive(Default)]
-struct Last {
-    /// The counters of the pool, and of each worker by its index.
-    counters: BTreeMap<(Option<usize>, &'static str), u64>,
-    /// The number of workers with gauges.
-    workers: usize,
-    /// Whether times were exported.
-    #[cfg(feature = "histograms")]
-    times: bool,
 }
 
 impl MetricsExporter {
@@ -129,7 +112,7 @@ impl MetricsExporter {
         let pool = pool.into();
         let name: Arc<str> = pool.pool_name().unwrap_or_default();
         let labels = vec![Label::new("pool", name.to_string())];
-        Self { pool, labels, has_workers: false, last: Mutex::default() }
+        Self { pool, labels, has_workers: false }
     }
 
     /// Exports the counters of each worker too.
@@ -176,56 +159,33 @@ impl MetricsExporter {
         }
     }
 
-    /// Reads the counters of the pool, increases the recorder's counters by the difference, and sets the recorder's
-    /// gauges.
+    /// Reads the counters of the pool, and sets the recorder's counters and gauges.
     ///
-    /// Costs a few microseconds. Once the pool no longer exists, gauges are set to 0, and counters stay as they are.
+    /// Costs a few microseconds. Once the pool no longer exists, its gauges are set to 0. Its counters, and the gauges
+    /// of workers and times, stay as they are.
     pub fn export(&self) {
         let metrics = self.pool.metrics();
         for (name, _, value) in COUNTERS {
-            self.count(None, &self.labels, name, value(&metrics));
+            counter!(name, self.labels.iter()).absolute(value(&metrics));
         }
         for (name, _, value) in GAUGES {
             gauge!(name, self.labels.iter()).set(value(&metrics) as f64);
         }
         if self.has_workers {
-            self.export_workers(&metrics.workers);
+            for (index, worker) in metrics.workers.iter().enumerate() {
+                self.export_worker(index, worker);
+            }
         }
         self.export_times();
     }
 
-    /// Increases a counter by the difference to its last value.
-    fn count(&self, worker: Option<usize>, labels: &[Label], name: &'static str, value: u64) {
-        let more = {
-            let mut last = self.last.lock();
-            let last = last.counters.entry((worker, name)).or_default();
-            // The counters of a pool that no longer exists are 0.
-            let more = value.saturating_sub(*last);
-            *last += more;
-            more
-        };
-        counter!(name, labels.iter()).increment(more);
-    }
-
-    /// Exports the current workers, and zeros for former workers.
-    fn export_workers(&self, workers: &[WorkerMetrics]) {
-        let count = {
-            let mut last = self.last.lock();
-            last.workers = last.workers.max(workers.len());
-            last.workers
-        };
-        (0..count).for_each(|index| {
-            self.export_worker(index, workers.get(index).copied().unwrap_or_default());
-        });
-    }
-
-    fn export_worker(&self, index: usize, worker: WorkerMetrics) {
+    fn export_worker(&self, index: usize, worker: &WorkerMetrics) {
         let labels = self.with("worker", index.to_string());
         for (name, _, value) in OF_WORKER {
-            self.count(Some(index), &labels, name, value(&worker));
+            counter!(name, labels.iter()).absolute(value(worker));
         }
         if let Some(busy) = worker.busy {
-            self.count(Some(index), &labels, BUSY, busy.as_micros() as u64);
+            counter!(BUSY, labels.iter()).absolute(busy.as_micros() as u64);
         }
         gauge!(QUEUED, labels.iter()).set(worker.queued as f64);
     }
@@ -238,18 +198,11 @@ impl MetricsExporter {
 
     #[cfg(feature = "histograms")]
     fn export_times(&self) {
-        let times = self.pool.histograms();
-        let had_times = core::mem::replace(&mut self.last.lock().times, times.is_some());
-        if times.is_none() && !had_times {
-            return;
-        }
+        let Some(times) = self.pool.histograms() else { return };
         for (part, quantile) in QUANTILES {
             let labels = self.with("quantile", quantile.to_owned());
-            let seconds = times.as_ref().map_or([0.0; 2], |times| {
-                [&times.waiting, &times.running].map(|times| times.quantile(part).as_secs_f64())
-            });
-            for ((name, _), seconds) in TIMES.into_iter().zip(seconds) {
-                gauge!(name, labels.iter()).set(seconds);
+            for ((name, _), times) in TIMES.into_iter().zip([&times.waiting, &times.running]) {
+                gauge!(name, labels.iter()).set(times.quantile(part).as_secs_f64());
             }
         }
     }

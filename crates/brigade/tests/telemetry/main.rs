@@ -225,33 +225,11 @@ fn what_a_pool_has_done_is_exported_with_its_name() {
 }
 
 #[test]
-fn counters_of_pools_of_one_name_add_up() {
-    let exported = Exported::default();
-    let run = |jobs: u64| {
-        let pool = Pool::builder().threads(1).pool_name("twin").build().unwrap();
-        let exporter = MetricsExporter::new(&pool).per_worker();
-        for _ in 0..jobs {
-            pool.submit(|| ()).join().unwrap();
-            with_local_recorder(&exported, || exporter.export());
-        }
-        pool.wait_idle();
-        with_local_recorder(&exported, || exporter.export());
-        pool
-    };
-    let pools = [run(3), run(2)];
-    assert_eq!(exported.counter("brigade_jobs_accepted_total{pool=twin}"), 5);
-    drop(pools);
-    run(1);
-    assert_eq!(exported.counter("brigade_jobs_executed_total{pool=twin}"), 6);
-    assert_eq!(exported.counter("brigade_worker_jobs_executed_total{pool=twin,worker=0}"), 6);
-}
-
-#[test]
-fn all_gauges_are_zero_after_the_end_of_a_pool() {
-    let builder = Pool::builder().threads(2).pool_name("gone").histograms();
+fn the_gauges_of_a_pool_are_zero_after_its_end() {
+    let builder = Pool::builder().threads(2).pool_name("gone");
     let pool = builder.on_drop(brigade::Shutdown::Discard).build().unwrap();
     let exported = Exported::default();
-    let exporter = MetricsExporter::new(&pool).per_worker();
+    let exporter = MetricsExporter::new(&pool);
     let export = || with_local_recorder(&exported, || exporter.export());
     let gate = Gate::closed();
     // Each thread is in a job, and has queued another one on its own queue.
