@@ -1,14 +1,14 @@
 //! The limit of a set: the number of jobs on the pool, and the line of waiting jobs. The [module above](super) has
 //! the protocol.
 
+use core::mem;
 use core::ops::Range;
 use core::task::Waker;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::task::Wake;
 
 use brigade_sync::Mutex;
-use brigade_task::{Job, JoinHandle};
+use brigade_task::Job;
 
 use crate::engine::{Key, cancel_contained, reach};
 use crate::values::Priority;
@@ -51,6 +51,13 @@ impl Limit {
         self.pass();
     }
 
+    /// Submits all jobs in line, whatever the limit.
+    pub(super) fn flush(&self) {
+        let limit = mem::replace(&mut self.state.lock().limit, usize::MAX);
+        self.pass();
+        self.state.lock().limit = limit;
+    }
+
     /// Counts a job about to be submitted by the caller. Returns `false` if the job must wait.
     pub(super) fn admit(&self) -> bool {
         let mut state = self.state.lock();
@@ -67,7 +74,7 @@ impl Limit {
         self.pass();
     }
 
-    /// Handles the end of a job, or its rejection by the pool.
+    /// Handles the end of an admitted job, its rejection by the pool, or that it is detached.
     pub(super) fn ended(&self, number: usize) {
         // In a forked child the lock may be held forever.
         if number >= self.since && self.pool.is_here() {
@@ -125,31 +132,5 @@ impl Limit {
         let former = if waits { state.owner.replace(waker) } else { None };
         drop((state, former));
         waits
-    }
-}
-
-/// Detaches a job. The limit counts the job until it ends.
-pub(super) fn detach<T: Send + 'static>(limit: &Arc<Limit>, number: usize, mut job: JoinHandle<T>) {
-    // The list reports the end of an ended job.
-    if number < limit.since || !job.leave() {
-        return;
-    }
-    let detached = Arc::new(Detached(Mutex::default(), limit.clone(), number));
-    match job.wake_when_finished(&detached.clone().into()) {
-        true => *detached.0.lock() = Some(job),
-        false => detached.wake(),
-    }
-}
-
-/// The waker of a detached job: drops the outcome, and notifies the limit. The job's cell owns the waker, and the
-/// waker owns the handle of that cell until it is woken.
-struct Detached<T>(Mutex<Option<JoinHandle<T>>>, Arc<Limit>, usize);
-
-impl<T: Send + 'static> Wake for Detached<T> {
-    fn wake(self: Arc<Self>) {
-        let Self(handle, limit, number) = &*self;
-        let handle = handle.lock().take();
-        drop(handle);
-        limit.ended(*number);
     }
 }

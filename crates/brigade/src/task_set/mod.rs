@@ -29,8 +29,8 @@
 //!
 //! **Counts.** The pool counts a job when it accepts the job. A job dropped in line counts as accepted and cancelled.
 //!
-//! **Detached.** A job whose handle is dropped leaves the list. If a limit counts the job, the handle is moved to its
-//! own waker, which notifies the limit.
+//! **Detached.** A job whose handle is dropped leaves the list, and the limit does not count it. Only admitted jobs are
+//! detached, so that each number is counted once and reported once.
 //!
 //! **Forks.** In a forked child, the locks of the list and of the limit may be held forever. The handles alone still
 //! show which jobs have ended.
@@ -67,14 +67,11 @@ use crate::pool::here;
 use crate::spawn::{AsFuture, class_key, future_of, make_future};
 use crate::submission::{Options, make_job, unmade, watcher_of};
 use crate::values::{Rejected, closure_of, expect_accepted, opaque};
-use limit::{Limit, detach};
+use limit::Limit;
 use pending::Pending;
 
 /// A job and its handle.
 type Made<T> = (Job, brigade_task::JoinHandle<T>);
-
-/// [`limit::detach`], for sets whose outcomes are known to be `Send`.
-type Detach<T> = fn(&Arc<Limit>, usize, brigade_task::JoinHandle<T>);
 
 /// A set of jobs on a single pool: closures and futures with outcomes of the same type. The outcomes are returned in
 /// the order in which the jobs end.
@@ -123,7 +120,7 @@ pub struct TaskSet<T> {
     ended: VecDeque<(usize, brigade_task::JoinHandle<T>)>,
     /// Lists the numbers of jobs that have ended since.
     completions: Completions,
-    limit: Option<(Arc<Limit>, Detach<T>)>,
+    limit: Option<Arc<Limit>>,
 }
 
 impl<T> TaskSet<T> {
@@ -161,17 +158,14 @@ impl<T> TaskSet<T> {
     /// ```
     #[must_use = "the set with the limit is returned"]
     #[track_caller]
-    pub fn limit(mut self, jobs: usize) -> Self
-    where
-        T: Send + 'static,
-    {
+    pub fn limit(mut self, jobs: usize) -> Self {
         assert!(jobs > 0, "the limit must be at least 1");
         match &self.limit {
             _ if !self.is_here() => {}
-            Some((limit, _)) => limit.set(jobs),
+            Some(limit) => limit.set(jobs),
             None => {
                 let limit = Limit::new(self.pool.key, jobs, self.next);
-                self.limit = Some((limit.clone(), detach));
+                self.limit = Some(limit.clone());
                 self.completions.tell(move |number| limit.ended(number));
             }
         }
@@ -301,7 +295,7 @@ impl<T> TaskSet<T> {
         make: impl FnOnce(&Completions, usize, Option<Permit>, W) -> Made<T>,
         back: impl FnOnce(Job) -> W,
     ) -> Result<usize, Rejected<W>> {
-        let (number, limit) = (self.next, self.limit.as_ref().map(|(limit, _)| limit));
+        let (number, limit) = (self.next, self.limit.as_ref());
         assert!(number != usize::MAX, "as many jobs as a set may be given");
         let handle = reach_once(self.pool.key, |at| {
             let Some(core) = at.core().filter(|core| limit.is_none() || !refuses(at, core)) else {
@@ -596,7 +590,7 @@ impl<T> TaskSet<T> {
     /// ```
     pub fn cancel_all(&mut self) {
         let first = self.pending.from(0).next().map(|(number, _)| number);
-        if let (Some((limit, _)), Some(first), true) = (&self.limit, first, self.is_here()) {
+        if let (Some(limit), Some(first), true) = (&self.limit, first, self.is_here()) {
             limit.cancel(None, first..usize::MAX);
         }
         // In a forked child this has no effect.
@@ -618,14 +612,13 @@ impl<T> TaskSet<T> {
     pub fn cancel(&mut self, id: usize) -> bool {
         // In a forked child this has no effect.
         let limit = self.limit.as_ref().filter(|_| self.pool.key.is_here());
-        let waited =
-            limit.is_some_and(|(limit, _)| limit.cancel(None, id..id.saturating_add(1)) > 0);
+        let waited = limit.is_some_and(|limit| limit.cancel(None, id..id.saturating_add(1)) > 0);
         let job = self.pending.from(id).next().filter(|(number, _)| *number == id);
         waited || job.is_some_and(|(_, handle)| cancel(handle, self.pool.key))
     }
 
-    /// Detaches all jobs: they still run, the limit still counts them, and their outcomes are dropped. The set is
-    /// then empty.
+    /// Detaches all jobs: they still run, and their outcomes are dropped. The limit does not count them, and jobs
+    /// waiting in the set are submitted at once. The set is then empty.
     ///
     /// ```
     /// use brigade::{Pool, TaskSet};
@@ -644,16 +637,17 @@ impl<T> TaskSet<T> {
     /// ```
     pub fn detach_all(&mut self) {
         self.ended.drain(..).for_each(|(_, handle)| drop(JoinHandle::new(handle, self.pool.key)));
+        self.limit.iter().filter(|_| self.is_here()).for_each(|limit| limit.flush());
         for (number, handle) in self.pending.take() {
             self.detach(number, handle);
         }
     }
 
-    fn detach(&self, number: usize, handle: brigade_task::JoinHandle<T>) {
-        match &self.limit {
-            Some((limit, detach)) if self.is_here() => detach(limit, number, handle),
-            _ => drop(JoinHandle::new(handle, self.pool.key)),
-        }
+    /// Detaches an admitted job. If it has ended, the list reports its end to the limit.
+    fn detach(&self, number: usize, mut handle: brigade_task::JoinHandle<T>) {
+        let left = self.limit.iter().filter(|_| self.is_here() && handle.leave());
+        left.for_each(|limit| limit.ended(number));
+        drop(JoinHandle::new(handle, self.pool.key));
     }
 }
 

@@ -39,7 +39,7 @@ impl<T> engine::Awaited for Ends<'_, T> {
         let set = &mut *self.set;
         let left = self.ended - set.ended.len();
         let limit = set.limit.as_ref();
-        if limit.is_some_and(|(limit, _)| !limit.wake_when_passed(self.first, waker.clone()))
+        if limit.is_some_and(|limit| !limit.wake_when_passed(self.first, waker.clone()))
             || !set.completions.wait(left, waker)
         {
             return false;
@@ -92,7 +92,7 @@ impl<T> TaskSet<T> {
 
     /// The number of the first job in line.
     fn first_in_line(&self) -> usize {
-        self.limit.as_ref().map_or(usize::MAX, |(limit, _)| limit.first_in_line())
+        self.limit.as_ref().map_or(usize::MAX, |limit| limit.first_in_line())
     }
 
     /// Waits until this many jobs have ended, on a thread that is not a worker or must not be blocked after the
@@ -144,7 +144,7 @@ impl<T> TaskSet<T> {
                     contain(|| waker.into_iter().for_each(Waker::wake));
                 }
                 self.ended.extend(self.pending.remove(number));
-                self.limit.iter().for_each(|(limit, _)| limit.ended(number));
+                self.limit.iter().for_each(|limit| limit.ended(number));
                 return true;
             }
         }
