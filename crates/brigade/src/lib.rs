@@ -324,7 +324,7 @@ pub use pool::{
 };
 pub use spawn::{LocalPool, YieldNow, block_on, spawn_local, yield_now};
 pub use submission::{JobBuilder, JobOnWorker, Reserved, current_job_name};
-pub use task_set::{IntoOutcomes, TaskSet};
+pub use task_set::TaskSet;
 #[doc(inline)]
 pub use time::{
     DelayedJob, Missed, PeriodicJob, Timer, execute_after, execute_at, execute_every, submit_after,

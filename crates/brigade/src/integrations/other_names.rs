@@ -30,7 +30,7 @@ other_names! { TaskSet<T>:
     "here this is `cancel_all`"
     pub fn abort_all(&mut self) { self.cancel_all() }
     "here this is `into_iter().collect()`, and each job has an outcome of its own"
-    pub fn join_all(self) -> Vec<Result<T, JoinError>> { self.into_iter().collect() }
+    pub fn join_all(mut self) -> Vec<Result<T, JoinError>> { self.outcomes().collect() }
 }
 
 other_names! { Builder:

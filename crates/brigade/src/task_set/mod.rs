@@ -101,7 +101,7 @@ type Made<T> = (Job, brigade_task::JoinHandle<T>);
 /// assert!(set.is_empty());
 ///
 /// set.submit(|| 42);
-/// for outcome in set {
+/// for outcome in set.outcomes() {
 ///     assert_eq!(outcome?, 42);
 /// }
 /// # Ok::<(), brigade::JoinError>(())
@@ -679,28 +679,6 @@ impl<T> Default for TaskSet<T> {
     #[track_caller]
     fn default() -> Self {
         Self::new(here())
-    }
-}
-
-/// Iterates as [`outcomes`](TaskSet::outcomes) does. Dropping the iterator drops the set.
-impl<T> IntoIterator for TaskSet<T> {
-    type Item = Result<T, JoinError>;
-    type IntoIter = IntoOutcomes<T>;
-
-    fn into_iter(self) -> IntoOutcomes<T> {
-        IntoOutcomes(self)
-    }
-}
-
-/// The outcomes of a [`TaskSet`], as the jobs end: `for outcome in set`.
-#[derive(Debug)]
-pub struct IntoOutcomes<T>(TaskSet<T>);
-
-impl<T> Iterator for IntoOutcomes<T> {
-    type Item = Result<T, JoinError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.0.join_next()
     }
 }
 
