@@ -119,7 +119,7 @@ fn expand(
             (parse("::brigade::LocalPool::paused()"), ".run_until")
         }
         Pool::Threads(threads) => {
-            let mut make = parse("::brigade::Builder::new()");
+            let mut make = parse("::brigade::Pool::builder()");
             if let Some(threads) = threads {
                 make.extend(parse(".threads"));
                 make.extend([group(Delimiter::Parenthesis, threads)]);

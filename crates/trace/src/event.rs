@@ -7,6 +7,9 @@ use std::sync::Arc;
 
 use brigade_machine::ThreadInfo;
 
+/// How many events of each thread a trace keeps: some 8 MB.
+const LIMIT: usize = 1 << 17;
+
 /// What a thread does for some time, or at one moment.
 #[derive(Clone, Debug)]
 pub enum What {
@@ -101,8 +104,8 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    pub(crate) fn push(&mut self, event: Event, limit: usize) {
-        if self.kept.len() == limit {
+    pub(crate) fn push(&mut self, event: Event) {
+        if self.kept.len() == LIMIT {
             self.kept.pop_front();
             self.lost += 1;
         }

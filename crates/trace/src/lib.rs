@@ -20,6 +20,3 @@ mod track;
 pub use event::{Label, Since, What};
 pub use traced::{Now, Trace, TraceError, Traced};
 pub use track::{Pen, Scope, Session, Tracer, Track, Wake, Worker};
-
-/// How many events of each thread a trace keeps by default: some 8 MB.
-pub const LIMIT: usize = 1 << 17;

@@ -185,7 +185,7 @@ impl Trace {
         self.threads.iter().map(|thread| thread.events.len() as u64).sum()
     }
 
-    /// Returns the number of events that were dropped to make room for newer ones; see `Builder::trace_events` of brigade.
+    /// Returns the number of events that were dropped to make room for newer ones.
     pub fn lost(&self) -> u64 {
         self.threads.iter().map(|thread| thread.lost).sum()
     }

@@ -42,18 +42,18 @@ struct State {
 
 impl State {
     /// Ends what has begun at this depth or inside.
-    fn close(&mut self, depth: usize, until: u64, limit: usize) {
+    fn close(&mut self, depth: usize, until: u64) {
         while self.open.len() > depth {
             let Some(Open { from, what, is_inside }) = self.open.pop() else { return };
-            self.events.push(Event { from, until, what, is_inside }, limit);
+            self.events.push(Event { from, until, what, is_inside });
         }
     }
 
     /// Ends the state that the thread is in.
-    fn close_state(&mut self, until: u64, limit: usize) {
+    fn close_state(&mut self, until: u64) {
         let depth = self.open.len();
         if self.open.last().is_some_and(|open| open.what.is_state()) {
-            self.close(depth - 1, until, limit);
+            self.close(depth - 1, until);
         }
     }
 }
@@ -64,8 +64,6 @@ pub struct Tracer {
     process: u32,
     /// What the times of events are counted from.
     origin: Instant,
-    /// How many events each thread keeps.
-    limit: usize,
     /// The current trace, or 0. A thread reads it with the lock of its track, and the trace ends before it takes these locks: so
     /// an event is either taken, or not recorded.
     session: AtomicU64,
@@ -96,20 +94,21 @@ pub struct Worker<'a> {
     pub runs: Option<(Label, Instant)>,
 }
 
-impl Tracer {
-    /// The traces of a pool of this process, each of which keeps so many events of each thread.
-    pub fn new(limit: usize) -> Self {
+/// The traces of a pool of this process.
+impl Default for Tracer {
+    fn default() -> Self {
         Self {
             process: fork::generation(),
             origin: time::now(),
-            limit,
             session: AtomicU64::new(0),
             last: Mutex::default(),
             wakes: AtomicU64::new(0),
             outside: Track::default(),
         }
     }
+}
 
+impl Tracer {
     /// Whether this is the process that the pool belongs to, and not a child of it.
     pub fn is_here(&self) -> bool {
         self.process == fork::generation()
@@ -158,8 +157,8 @@ impl Tracer {
             if taken.session != session.number {
                 taken = State::default();
             }
-            // All of it, so that what has not ended is there even if there is no room.
-            taken.close(0, until, usize::MAX);
+            // The events that have not ended too.
+            taken.close(0, until);
             taken
         };
         let mut all = Vec::new();
@@ -211,7 +210,7 @@ impl Tracer {
         let what = What::Wake { worker, number, by };
         let event = |until| Event { from, until, what, is_inside: false };
         let pen = self.pen(waker.unwrap_or(&self.outside), false);
-        pen.record(|state, until| state.events.push(event(until), self.limit));
+        pen.record(|state, until| state.events.push(event(until)));
     }
 }
 
@@ -243,7 +242,7 @@ impl Drop for Scope<'_> {
         let Self { pen, session, depth } = *self;
         pen.record(|state, until| {
             if state.session == session {
-                state.close(depth, until, pen.tracer.limit);
+                state.close(depth, until);
             }
         });
     }
@@ -292,7 +291,7 @@ impl<'a> Pen<'a> {
     fn begin(self, what: What) -> Option<Scope<'a>> {
         self.record(|state, from| {
             if matches!(what, What::Job(_)) {
-                state.close_state(from, self.tracer.limit);
+                state.close_state(from);
             }
             let scope = Scope { pen: self, session: state.session, depth: state.open.len() };
             state.open.push(self.open(from, what));
@@ -339,7 +338,7 @@ impl<'a> Pen<'a> {
 
     fn enter_state(self, what: What) {
         self.record(|state, from| {
-            state.close_state(from, self.tracer.limit);
+            state.close_state(from);
             state.open.push(self.open(from, what));
         });
     }
@@ -348,7 +347,7 @@ impl<'a> Pen<'a> {
     pub fn search(self, since: Since) {
         self.record(|state, from| {
             if !matches!(state.open.last(), Some(Open { what: What::Search(_), .. })) {
-                state.close_state(from, self.tracer.limit);
+                state.close_state(from);
                 state.open.push(self.open(from, What::Search(since)));
             }
         });
@@ -368,17 +367,17 @@ impl<'a> Pen<'a> {
 
     /// It no longer searches.
     pub fn end_state(self) {
-        self.record(|state, until| state.close_state(until, self.tracer.limit));
+        self.record(|state, until| state.close_state(until));
     }
 
     /// It has done something at once.
     pub fn note(self, what: What) {
         self.record(|state, at| {
             if matches!(what, What::Ends) {
-                state.close(0, at, self.tracer.limit);
+                state.close(0, at);
             }
             let event = Event { from: at, until: at, what, is_inside: self.is_inside };
-            state.events.push(event, self.tracer.limit);
+            state.events.push(event);
         });
     }
 }

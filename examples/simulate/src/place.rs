@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::{fs, io, panic, thread};
 
 use anyhow::Context;
-use brigade::{Builder, Pool};
+use brigade::Pool;
 
 /// The directory in which Linux lists the threads of this process. Elsewhere threads are left to the kernel.
 const TASKS: &str = "/proc/self/task";
@@ -69,7 +69,7 @@ impl Place {
     ) -> anyhow::Result<T> {
         let placed = || {
             let before = threads();
-            let pool = Builder::new().threads(workers).build().context("no pool")?;
+            let pool = Pool::builder().threads(workers).build().context("no pool")?;
             // Its threads are there then.
             (0..4 * workers).for_each(|_| pool.execute(|| ()));
             pool.wait_idle();

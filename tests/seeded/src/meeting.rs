@@ -82,7 +82,7 @@ pub(crate) fn build(random: &mut Rng, threads: usize) -> Pool {
         _ => {}
     }
     if random.bool() {
-        builder = builder.keep_alive(Duration::from_millis(1)).allow_core_timeout(random.bool());
+        builder = builder.keep_alive(Duration::from_millis(1));
     }
     if random.bool() {
         builder = builder.fairness(Fairness::Every(random.u32(1..4)));

@@ -117,7 +117,7 @@ fn threads_of(mut builder: Builder, random: &mut Rng, said: &mut String, fails: 
         builder = builder.spare_threads(random.usize(0..3));
     }
     if random.u8(0..4) == 0 {
-        builder = builder.keep_alive(Duration::from_millis(1)).allow_core_timeout(random.bool());
+        builder = builder.keep_alive(Duration::from_millis(1));
         add(" keep-alive");
     }
     match random.u8(0..5) {

@@ -41,7 +41,7 @@ pub use free::{
 /// | end it | drop it, or [`shutdown`](Handle::shutdown), [`close`](Handle::close) |
 ///
 /// As long as the pool is open, submitting can't fail, with two exceptions: a pool with a
-/// [capacity](crate::Builder::capacity), and a pool that [may have no thread](crate::Builder::allow_core_timeout) at
+/// [capacity](crate::Builder::capacity), and a pool that [may have no thread](crate::Builder::keep_alive) at
 /// all.
 ///
 /// `Pool` is not `Clone`: `pool.clone()` returns a `Handle`, which does not keep the pool alive.

@@ -27,8 +27,8 @@ impl Handle {
     /// # Panics
     /// If the pool does not accept the closure, because
     /// - it has been closed, shut down or dropped, and the caller is not one of its own jobs;
-    /// - it has no thread and can't start one, which is possible only if the core size is 0 or [may time
-    ///   out](crate::Builder::allow_core_timeout);
+    /// - it has no thread and can't start one, which is possible only if the [core size is
+    ///   0](crate::Builder::keep_alive);
     /// - it is full, and its [policy](crate::WhenFull) is to reject jobs;
     /// - it belongs to the parent of a fork.
     ///

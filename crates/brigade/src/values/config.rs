@@ -368,8 +368,6 @@ pub(crate) struct Config {
     pub(crate) growth: Growth,
     /// How long a worker beyond the core size stays idle before it leaves.
     pub(crate) keep_alive: Duration,
-    /// Whether `keep_alive` applies to the core size too.
-    pub(crate) core_timeout: bool,
     /// How many threads of the core size are started at once.
     pub(crate) first: usize,
     /// Whether the pool starts no thread: the owner is the only worker, now and then.
@@ -383,8 +381,6 @@ pub(crate) struct Config {
     pub(crate) queueing: Queueing,
     pub(crate) order: Order,
     pub(crate) fairness: Fairness,
-    /// How long a low job gives way.
-    pub(crate) ageing: Duration,
     pub(crate) when_full: WhenFull,
     pub(crate) idle: Idle,
     /// Whether a worker that waits for a fork or a scope runs any job meanwhile.
@@ -402,9 +398,6 @@ pub(crate) struct Config {
     pub(crate) on_drop: ShutdownOptions,
     pub(crate) on_start: Option<Hook>,
     pub(crate) on_stop: Option<Hook>,
-    /// How many events of each thread a trace keeps.
-    #[cfg(feature = "trace")]
-    pub(crate) trace_events: usize,
     /// The observer of the pool's jobs, if any; set when the pool is built.
     pub(crate) observer: Option<Arc<Observer>>,
 }
@@ -421,6 +414,9 @@ pub(crate) struct PoolName {
 /// Turns between looks at the injector while there is local work. Prime, so it does not beat with a workload's own
 /// period; 61 is the number of Go's scheduler (`runtime/proc.go`).
 pub(crate) const INJECTOR_INTERVAL: u32 = 61;
+
+/// How long a low job gives way. Long compared with a burst of work, short compared with a noticeable delay.
+pub(crate) const AGEING: Duration = Duration::from_millis(100);
 
 /// The most threads of a pool: the counters are 16 bits wide, and no machine needs more.
 pub(crate) const MAX_THREADS: usize = 4096;
@@ -439,7 +435,6 @@ impl Default for Config {
             spare: None,
             growth: Growth::default(),
             keep_alive: KEEP_ALIVE,
-            core_timeout: false,
             first: 1,
             is_driven: false,
             is_paused: false,
@@ -450,7 +445,6 @@ impl Default for Config {
             queueing: Queueing::default(),
             order: Order::default(),
             fairness: Fairness::default(),
-            ageing: AGEING,
             when_full: WhenFull::default(),
             idle: Idle::default(),
             waits_run_anything: false,
@@ -463,15 +457,10 @@ impl Default for Config {
             on_drop: ShutdownOptions::default(),
             on_start: None,
             on_stop: None,
-            #[cfg(feature = "trace")]
-            trace_events: brigade_trace::LIMIT,
             observer: None,
         }
     }
 }
-
-/// How long a low job gives way. Long compared with a burst of work, short compared with a noticeable delay.
-const AGEING: Duration = Duration::from_millis(100);
 
 /// How long a worker beyond the core size stays idle. rusty_pool's and Java's number.
 const KEEP_ALIVE: Duration = Duration::from_secs(60);

@@ -8,9 +8,8 @@
 /// a `Low` job.
 ///
 /// - After 16 `High` jobs in a row a worker runs another job, if any is queued.
-/// - A `Low` job is *aged* once it has waited for the pool's [ageing time](crate::Builder::ageing), 100 ms by
-///   default. A busy worker takes an aged job each time it looks for jobs from elsewhere. So a `Low` job waits for the
-///   ageing time, and then for at most 62 jobs of a worker for itself and for each `Low` job queued before it: the 61
+/// - A `Low` job is *aged* once it has waited for 100 ms. A busy worker takes an aged job each time it looks for jobs from elsewhere. So a `Low` job waits for
+///   100 ms, and then for at most 62 jobs of a worker for itself and for each `Low` job queued before it: the 61
 ///   between two looks, or as many as the fairness sets, and the job found by a look. With
 ///   [`Order::Lifo`](crate::Order::Lifo) it is twice as many. A look also runs a job restricted to this worker, and a
 ///   job of a stuck worker, if there are any. Beside an endless supply of `High` jobs, up to 16 of them may run after
@@ -49,7 +48,7 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Priority {
-    /// Runs when there is nothing else, or once it has waited for the [ageing time](crate::Builder::ageing).
+    /// Runs when there is nothing else, or once it has waited for 100 ms.
     Low,
     /// Runs in turn. The default.
     #[default]

@@ -30,7 +30,6 @@ pub(crate) struct Plan {
     spare: usize,
     growth: Growth,
     keep_alive: Duration,
-    core_timeout: bool,
     prestart: bool,
     queueing: Queueing,
     order: Order,
@@ -99,7 +98,6 @@ impl Plan {
                 _ => Growth::OnSubmit,
             },
             keep_alive: short(random),
-            core_timeout: random.u8(0..4) == 0,
             prestart: random.bool(),
             queueing: if random.bool() { Queueing::Stealing } else { Queueing::Shared },
             order: if random.bool() { Order::Fifo } else { Order::Lifo },
@@ -138,7 +136,6 @@ impl Plan {
             .spare_threads(self.spare)
             .growth(self.growth)
             .keep_alive(self.keep_alive)
-            .allow_core_timeout(self.core_timeout)
             .queueing(self.queueing)
             .order(self.order)
             .fairness(self.fairness)

@@ -34,14 +34,15 @@ fn g03_a_handle_that_is_not_mut_cancels() {
     assert!(h.join().unwrap_err().is_cancelled());
 }
 
+/// Typed: `for n in set`.
 #[test]
-fn g04_a_set_needs_no_pool_and_is_iterated_over() -> Result<(), brigade::JoinError> {
+fn g04_a_set_needs_no_pool_and_its_outcomes_are_iterated_over() -> Result<(), brigade::JoinError> {
     let mut set = TaskSet::default();
     for n in 0..3 {
         set.submit(move || n);
     }
     let mut sum = 0;
-    for n in set {
+    for n in set.outcomes() {
         sum += n?;
     }
     assert_eq!(sum, 3);

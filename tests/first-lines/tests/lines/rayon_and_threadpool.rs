@@ -74,9 +74,10 @@ fn a05_install_returns_a_result() -> std::io::Result<()> {
     Ok(())
 }
 
+/// Typed: `Builder::new()`.
 #[test]
-fn a07_builder_new() {
-    let pool = brigade::Builder::new().threads(2).build().unwrap();
+fn a07_a_builder_is_pool_builder() {
+    let pool = brigade::Pool::builder().threads(2).build().unwrap();
     pool.execute(|| ());
     assert_eq!(pool.size(), 2..=2);
     assert_eq!(pool.shutdown(Shutdown::Drain).ran, 1);

@@ -120,7 +120,7 @@ impl Core {
                 ledger: Box::default(),
                 permits,
                 #[cfg(feature = "trace")]
-                tracer: brigade_trace::Tracer::new(config.trace_events),
+                tracer: brigade_trace::Tracer::default(),
                 config,
             }
         });

@@ -186,7 +186,7 @@ fn a_timer_that_is_set_and_a_driver_holder_that_leaves_never_miss_each_other() {
         pool
     };
     let leaves = |pool: &Pool| {
-        assert!(pool.idle.retire(0, false, false));
+        assert!(pool.idle.retire(0, false));
         pool.has_work()
     };
     one_sees_the_other(elastic, |pool| !pool.publish().driver_held(), leaves);

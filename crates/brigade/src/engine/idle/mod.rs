@@ -85,9 +85,9 @@ pub(crate) struct Announced {
 impl Idle {
     /// Creates the state of a pool without workers; the process may run `cpus` threads at once.
     pub(crate) fn new(config: &Config, cpus: usize) -> Self {
-        let Config { size, growth, core_timeout, first, .. } = *config;
+        let Config { size, growth, first, .. } = *config;
         let grows = growth != Growth::WhenBlocked;
-        let may_be_empty = core_timeout || size.core == 0;
+        let may_be_empty = size.core == 0;
         let is_unmanned = first == 0 && !may_be_empty;
         let idle = Self {
             state: CachePadded::new(AtomicU64::new(0)),

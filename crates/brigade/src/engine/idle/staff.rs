@@ -246,16 +246,16 @@ impl Idle {
     }
 
     /// Lets a parked worker leave if it is surplus, or has been idle for long enough and is not needed. Workers of
-    /// the core size are needed unless `core_too`; the last parked worker is needed while the driver is `wanted`.
+    /// the core size are needed, and so is the last parked worker while the driver is `wanted`.
     ///
     /// Returns `false` if the worker must stay, or has been picked in the meantime.
     #[must_use]
-    pub(crate) fn retire(&self, index: usize, core_too: bool, wanted: bool) -> bool {
+    pub(crate) fn retire(&self, index: usize, wanted: bool) -> bool {
         self.change(|roster| {
             let arrived = roster.arrived();
             let is_needed = wanted && roster.sleepers.parked.len() == 1;
             let may = roster.counts.can_shed(arrived)
-                || (!is_needed && roster.counts.can_spare(core_too, arrived, roster.held));
+                || (!is_needed && roster.counts.can_spare(arrived, roster.held));
             let leaves = may && roster.sleepers.remove(index);
             if leaves {
                 roster.shed(index);
@@ -353,7 +353,7 @@ mod tests {
             idle.release();
             idle.start_search();
             let _ = idle.announce(Parking { index: place, ..Parking::default() });
-            assert!(idle.retire(place, true, false));
+            assert!(idle.retire(place, false));
         }
         assert!(matches!(idle.hold(), Err(NoThread)));
         assert!(idle.pick(true, |coming| coming < 1, true).start.is_none());
@@ -410,8 +410,8 @@ mod tests {
             idle.start_search();
             let _ = idle.announce(Parking { index, holder_wanted: true, ..Parking::default() });
         }
-        assert!(idle.retire(0, true, true));
-        assert!(!idle.retire(1, true, true));
-        assert!(idle.retire(1, true, false));
+        assert!(idle.retire(0, true));
+        assert!(!idle.retire(1, true));
+        assert!(idle.retire(1, false));
     }
 }

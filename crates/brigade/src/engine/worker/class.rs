@@ -8,7 +8,7 @@ use brigade_task::{Attachment, Job, attach};
 use super::{CURRENT, Worker};
 use crate::engine::key::Key;
 use crate::engine::queues::Accepts;
-use crate::values::Priority;
+use crate::values::{AGEING, Priority};
 
 /// How many high jobs a worker runs in a row while lower classes wait. Large enough that high jobs beside a backlog get
 /// most of each worker, small enough that lower classes get on.
@@ -207,7 +207,7 @@ impl Worker {
             return None;
         }
         // A time too early to be represented is before each job.
-        let then = time::now().checked_sub(core.config.ageing)?;
+        let then = time::now().checked_sub(AGEING)?;
         core.queues.lanes.pop_low(Some(then), &core.idle)
     }
 

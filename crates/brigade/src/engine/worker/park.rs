@@ -171,9 +171,8 @@ impl Worker {
         if self.me.mailbox.has_locals() || self.is_inside() {
             return None;
         }
-        let leaves = self.core.config.core_timeout || self.core.idle.is_beyond_core();
         // A time too far in the future to be represented never comes.
-        leaves.then(|| time::now().checked_add(patience)).flatten()
+        self.core.idle.is_beyond_core().then(|| time::now().checked_add(patience)).flatten()
     }
 
     /// Whether this worker has been idle for long enough, or may be surplus.
@@ -188,8 +187,7 @@ impl Worker {
             return false;
         }
         let core = &*self.core;
-        let core_too = core.config.core_timeout;
-        let leaves = core.idle.retire(self.index, core_too, core.events.are_wanted());
+        let leaves = core.idle.retire(self.index, core.events.are_wanted());
         if leaves {
             // Forks need the fence (`engine/FORKS.md`). A submitter that relied on this worker decides by the roster
             // without it, but a look is cheap here.

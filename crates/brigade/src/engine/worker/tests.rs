@@ -178,7 +178,7 @@ fn the_monitor_passes_the_heavy_fence_that_a_worker_did_not_when_it_parked() {
 
 #[test]
 fn a_worker_that_retires_passes_the_heavy_fence() {
-    let crew = Crew::of(&pool(|config| config.core_timeout = true)).with_a_sleeper();
+    let crew = Crew::of(&pool(|config| config.size.core = 0)).with_a_sleeper();
     crew.park(1);
     assert!(crew.sees_late_fork(|worker| worker.retire() && crew.has_woken()));
 }
@@ -239,7 +239,7 @@ fn a_broadcast_starts_a_worker_if_the_last_one_leaves_in_the_middle_of_it() {
             core.resize((0..=1).into());
             core.idle.start_search();
             let _ = core.idle.announce(Parking { index: last.index, ..Parking::default() });
-            assert!(core.idle.retire(last.index, true, false));
+            assert!(core.idle.retire(last.index, false));
         }
         Job::with_handle(|| ())
     };

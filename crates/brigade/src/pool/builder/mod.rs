@@ -6,7 +6,6 @@ mod placing;
 mod sizing;
 mod thread_name;
 
-use core::time::Duration;
 use std::io;
 use std::sync::Arc;
 
@@ -57,7 +56,14 @@ impl Pool {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn builder() -> Builder {
-        Builder::new()
+        Builder {
+            config: Box::default(),
+            threads: None,
+            machine: Machine::default(),
+            observe: Settings::default(),
+            make_observer: None,
+            capacity: None,
+        }
     }
 }
 
@@ -110,31 +116,7 @@ pub struct Builder {
 /// Makes the observer of a pool with this name and key.
 type MakeObserver = fn(Settings, Arc<str>, Key) -> Arc<Observer>;
 
-impl Default for Builder {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Builder {
-    /// Returns a builder with the default configuration; also [`Pool::builder`].
-    ///
-    /// ```
-    /// let pool = brigade::Builder::new().threads(2).build()?;
-    /// assert_eq!(pool.size(), 2..=2);
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    pub fn new() -> Self {
-        Self {
-            config: Box::default(),
-            threads: None,
-            machine: Machine::default(),
-            observe: Settings::default(),
-            make_observer: None,
-            capacity: None,
-        }
-    }
-
     /// Sets the number of threads. A number fixes the size. A range `core..=max` lets the pool keep at least `core`
     /// threads, its *core size*, which may be 0, and grow to `max`, which is 1 to 4096.
     ///
@@ -209,22 +191,6 @@ impl Builder {
     #[doc(alias = "global_queue_interval")]
     pub fn fairness(mut self, fairness: Fairness) -> Self {
         self.config.fairness = fairness;
-        self
-    }
-
-    /// Sets how long a job of the class [`Low`](crate::Priority::Low) gives way to all others. Older `Low` jobs are
-    /// taken in turn with the others, from time to time: see [`Priority`](crate::Priority) for the bound. Default:
-    /// 100 ms.
-    ///
-    /// ```
-    /// use brigade::{Pool, Priority};
-    /// use std::time::Duration;
-    /// let pool = Pool::builder().threads(1).ageing(Duration::from_millis(20)).build()?;
-    /// assert_eq!(pool.job().priority(Priority::Low).submit(|| 42)?.join()?, 42);
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    pub fn ageing(mut self, time: Duration) -> Self {
-        self.config.ageing = time;
         self
     }
 

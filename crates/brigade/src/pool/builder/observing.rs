@@ -182,32 +182,4 @@ impl Builder {
         self.observe.on_stall(after, hook);
         self.observe_jobs()
     }
-
-    /// Sets how many events a [trace](crate::Handle::trace) keeps of each thread: the newest. Default: 131,072,
-    /// about 8 MB. With the feature `trace`.
-    ///
-    /// A short job is a single event. All threads outside of the pool that wake workers count together as a single
-    /// thread. A thread has no memory for events until it records an event; the trace frees the memory when the
-    /// trace ends.
-    ///
-    /// ```
-    /// let pool = brigade::Pool::builder().threads(1).trace_events(100).build()?;
-    /// let tracing = pool.start_trace()?;
-    /// for _ in 0..1000 {
-    ///     pool.submit(|| ()).join()?;
-    /// }
-    /// let trace = tracing.finish();
-    /// assert!(trace.recorded() < 300 && trace.lost() > 700);
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    ///
-    /// # Panics
-    /// If `events` is 0.
-    #[cfg(feature = "trace")]
-    #[track_caller]
-    pub fn trace_events(mut self, events: usize) -> Self {
-        assert!(events > 0, "a trace must have room for an event");
-        self.config.trace_events = events;
-        self
-    }
 }

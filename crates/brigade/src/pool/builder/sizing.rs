@@ -27,9 +27,8 @@ impl Builder {
     /// Starts no thread in [`build`](Self::build): the first submission starts the first thread. Default: `build`
     /// starts it.
     ///
-    /// Until the pool has a thread, a submission fails with [`Reason::NoThread`](crate::Reason::NoThread) if no
-    /// thread can be started, as with a core size of 0: the `try_` methods return the job,
-    /// [`Pool::execute`](crate::Pool::execute) panics.
+    /// Until the pool has a thread, a submission fails if no thread can be started, as with a
+    /// [core size of 0](Self::keep_alive).
     ///
     /// ```
     /// let pool = brigade::Pool::builder().threads(2).lazy().build()?;
@@ -59,6 +58,10 @@ impl Builder {
 
     /// Sets how long a thread beyond the core size stays idle before it ends. Default: 60 seconds.
     ///
+    /// With a core size of 0, a pool may at times have no thread at all. If the pool then can't start a thread,
+    /// submissions fail with [`Reason::NoThread`](crate::Reason::NoThread): the `try_` methods return the job,
+    /// [`Pool::execute`](crate::Pool::execute) panics.
+    ///
     /// ```
     /// use std::time::Duration;
     /// let builder = brigade::Pool::builder().threads(0..=8);
@@ -72,27 +75,6 @@ impl Builder {
     /// ```
     pub fn keep_alive(mut self, idle: Duration) -> Self {
         self.config.keep_alive = idle;
-        self
-    }
-
-    /// Sets whether threads of the core size also end once idle for [`keep_alive`](Self::keep_alive). Default: no.
-    ///
-    /// With this, as with a core size of 0, a pool may at times have no thread at all. If the pool then can't start
-    /// a thread, submissions fail with [`Reason::NoThread`](crate::Reason::NoThread): the `try_` methods return the
-    /// job, [`Pool::execute`](crate::Pool::execute) panics.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// let builder = brigade::Pool::builder().threads(2).allow_core_timeout(true);
-    /// let pool = builder.keep_alive(Duration::from_millis(1)).build()?;
-    /// while pool.metrics().threads > 0 {
-    ///     std::thread::yield_now();
-    /// }
-    /// assert_eq!(pool.submit(|| 42).join()?, 42, "it is started again");
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    pub fn allow_core_timeout(mut self, allow: bool) -> Self {
-        self.config.core_timeout = allow;
         self
     }
 

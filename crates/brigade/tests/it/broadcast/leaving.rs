@@ -50,20 +50,7 @@ fn each_share_ends_in_a_pool_that_shrinks_to_one_thread_or_none() {
     }
 }
 
-#[test(120)]
-fn each_share_ends_in_a_pool_whose_core_times_out() {
-    for_both_queueings(|builder| {
-        let builder = builder.threads(3).keep_alive(Duration::ZERO).allow_core_timeout(true);
-        let pool = builder.build().unwrap();
-        for _ in 0..400 {
-            let reached = check(pool.broadcast(|index| index));
-            assert!((1..=3).contains(&reached));
-        }
-        await_idle_workers(&pool, 0);
-    });
-}
-
-#[test(120)]
+#[test]
 fn each_share_ends_in_a_pool_that_is_resized_all_the_time() {
     for idle in [Idle::Park, Idle::SpinThenPark(Duration::from_micros(20))] {
         for_both_queueings(|builder| {

@@ -199,12 +199,7 @@ fn a_file_of_a_pool_that_has_ended_fails_where_it_would_wait() {
 
 #[test]
 fn a_pool_of_no_thread_starts_one_for_its_files_and_keeps_it() {
-    let pool = Pool::builder()
-        .threads(0..=2)
-        .keep_alive(Duration::from_millis(1))
-        .allow_core_timeout(true)
-        .build()
-        .unwrap();
+    let pool = Pool::builder().threads(0..=2).keep_alive(Duration::from_millis(1)).build().unwrap();
     let (mut reader, mut writer) = pool.handle().enter(pipe).unwrap();
     let task = pool.spawn(async move {
         let mut byte = [0];

@@ -22,8 +22,7 @@ fn for_every_kind(mut test: impl FnMut(&Pool)) {
                 let builder = Pool::builder()
                     .threads(threads.clone())
                     .idle(idle)
-                    .keep_alive(Duration::from_micros(700))
-                    .allow_core_timeout(kind == 1);
+                    .keep_alive(Duration::from_micros(700));
                 let builder = match kind {
                     0 => builder.queueing(Queueing::Shared),
                     1 => builder.order(Order::Lifo),
@@ -58,12 +57,8 @@ fn no_timer_is_lost_when_the_driver_holder_changes() {
 #[test]
 fn no_timer_is_lost_while_the_pool_changes_its_size() {
     let mut seed = Seed::printed();
-    let pool = Pool::builder()
-        .threads(0..=3)
-        .keep_alive(Duration::from_micros(300))
-        .allow_core_timeout(true)
-        .build()
-        .unwrap();
+    let pool =
+        Pool::builder().threads(0..=3).keep_alive(Duration::from_micros(300)).build().unwrap();
     for round in 0..300_u64 {
         let tasks = [1, 3, 2].map(|part| pool.spawn(sleep(Duration::from_micros(part * 200))));
         let most = 1 + (round % 3) as usize;

@@ -27,7 +27,7 @@ fn job(ran: &Sender<Priority>) -> impl Fn() + Send + Clone + use<> {
 fn pools(threads: usize) -> impl Iterator<Item = (String, Builder)> {
     let of = move |queueing, order| {
         let pool = Pool::builder().threads(threads).queueing(queueing).order(order);
-        let pool = pool.fairness(Fairness::Every(1)).ageing(Duration::ZERO).spare_threads(0);
+        let pool = pool.fairness(Fairness::Every(1)).spare_threads(0);
         (format!("{queueing:?}, {order:?}"), pool)
     };
     let queueings = [Queueing::Stealing, Queueing::Shared].into_iter();
@@ -53,6 +53,8 @@ fn a_high_job_that_is_submitted_while_a_job_runs_is_the_next_of_that_worker() {
                 _ => pool.execute(job),
             }
         }
+        // Then low jobs are due by their age.
+        thread::sleep(Duration::from_millis(100));
         gate.open();
         drop((pool, ran));
         let order: Vec<_> = order.iter().collect();

@@ -99,10 +99,8 @@ fn end_in(builder: Builder, how: Shutdown, midway: bool) {
 
 fn builders() -> impl Iterator<Item = Builder> {
     [1, 3].into_iter().flat_map(|threads| {
-        [Queueing::Stealing, Queueing::Shared].map(|queueing| {
-            let ageing = Duration::from_micros(100);
-            Pool::builder().threads(threads).queueing(queueing).ageing(ageing)
-        })
+        [Queueing::Stealing, Queueing::Shared]
+            .map(|queueing| Pool::builder().threads(threads).queueing(queueing))
     })
 }
 

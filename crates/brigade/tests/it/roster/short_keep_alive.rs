@@ -12,14 +12,12 @@ const SHORT: Duration = Duration::from_millis(1);
 
 /// Calls with each kind of pool that has no thread to spare for timers, and a count of the threads it has started.
 fn for_each_pool(claim: impl Fn(&Pool, &AtomicUsize)) {
-    let ranges = [(0..=1, false), (0..=2, false), (0..=3, false), (1..=1, true), (2..=2, true)];
-    for (range, core_timeout) in ranges {
+    for range in [0..=1, 0..=2, 0..=3] {
         for keep_alive in [0, 1, 10, 20, 100].map(Duration::from_micros) {
             let started = Arc::new(AtomicUsize::new(0));
             let starts = started.clone();
             let builder = Pool::builder().threads(Threads::from(range.clone()));
-            let builder = builder.keep_alive(keep_alive).allow_core_timeout(core_timeout);
-            let pool = builder.spawner(move |thread| {
+            let pool = builder.keep_alive(keep_alive).spawner(move |thread| {
                 starts.fetch_add(1, Ordering::Relaxed);
                 thread.start()
             });

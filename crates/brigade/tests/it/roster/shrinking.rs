@@ -107,9 +107,9 @@ fn a_thread_ends_after_keep_alive_however_it_waits() {
 }
 
 #[test]
-fn a_core_that_may_time_out_goes_down_to_no_thread_and_the_next_job_runs() {
+fn a_pool_without_a_core_goes_down_to_no_thread_and_the_next_job_runs() {
     for_both_queueings(|builder| {
-        let builder = builder.threads(2..=3).keep_alive(SHORT).allow_core_timeout(true);
+        let builder = builder.threads(0..=3).keep_alive(SHORT);
         let pool = builder.build().unwrap();
         for _ in 0..3 {
             await_idle_workers(&pool, 0);

@@ -202,8 +202,7 @@ fn a_pool_without_a_thread_starts_one_for_a_timer_and_keeps_it_until_then() {
         let mut woken = pool.spawn(sleep(Duration::from_millis(millis)));
         assert!(woken.join_timeout(LONG).is_some());
     }
-    let timing_out = Pool::builder().threads(2).keep_alive(Duration::ZERO);
-    let pool = timing_out.allow_core_timeout(true).build().unwrap();
+    let pool = Pool::builder().threads(0..=2).keep_alive(Duration::ZERO).build().unwrap();
     let (tick, ticks) = mpsc::channel();
     let timer = pool
         .job()

@@ -76,16 +76,10 @@ impl Counts {
         self.excess > 0 && arrived.saturating_sub(self.blocked) > 1
     }
 
-    /// Whether a worker that has been idle for long may leave: it is beyond the core size, or `core_too`. The pool
+    /// Whether a worker that has been idle for long may leave: it is beyond the core size. The pool
     /// relies on `arrived` workers, of which submitters need `held`.
-    pub(in crate::engine::idle) fn can_spare(
-        &self,
-        core_too: bool,
-        arrived: usize,
-        held: usize,
-    ) -> bool {
-        let needed = if core_too { 0 } else { self.size.core };
-        arrived.saturating_sub(self.blocked) > needed.max(usize::from(held > 0))
+    pub(in crate::engine::idle) fn can_spare(&self, arrived: usize, held: usize) -> bool {
+        arrived.saturating_sub(self.blocked) > self.size.core.max(usize::from(held > 0))
     }
 
     /// Adds a worker, which may replace a blocked worker.
@@ -226,7 +220,7 @@ mod tests {
                     1 if count.active() > 1 => count.block(1, false),
                     2 if count.blocked > 0 => count.unblock(1, false),
                     3 => count.resize(Size { spare, ..sizes[seed.below(3) as usize] }),
-                    4 if count.can_shed(count.live) || count.can_spare(true, count.live, 0) => {
+                    4 if count.can_shed(count.live) || count.can_spare(count.live, 0) => {
                         count.shed();
                         assert!(count.active() > 0 || count.has_room(), "no thread, and no room");
                     }
