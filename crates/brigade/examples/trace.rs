@@ -23,7 +23,7 @@ fn hash(chunk: u64) -> u64 {
 fn main() -> Result<(), Box<dyn Error>> {
     let file = env::args_os().nth(1).map(PathBuf::from);
     let file = file.unwrap_or_else(|| env::temp_dir().join("brigade-trace.json"));
-    let pool = Pool::builder().threads(2).prestart().build()?;
+    let pool = Pool::builder().threads(2).prestart(2).build()?;
     // With threads that sleep, the trace begins with a wake-up.
     while pool.metrics().idle_threads < 2 {
         std::thread::yield_now();

@@ -199,7 +199,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         };
         builder
             .threads(threads)
-            .prestart()
+            .prestart(usize::MAX)
             // A thread has an index below the number of threads, and none waits without running jobs.
             .spare_threads(0)
             .waits_run_anything()

@@ -45,7 +45,7 @@ fn a_drop_waits_for_a_thread_that_is_about_to_be_started() {
     let is_over = Arc::new(AtomicBool::new(false));
     let seen = is_over.clone();
     let hook = move |_| assert!(!seen.load(Relaxed), "a thread starts after the drop");
-    let pool = Pool::builder().threads(2).lazy().on_start(hook).build().expect("a pool");
+    let pool = Pool::builder().threads(2).prestart(0).on_start(hook).build().expect("a pool");
     let handle = pool.handle();
     let other = beside(move || drop(handle.try_execute(|| ())));
     drop(pool);
@@ -147,7 +147,7 @@ fn a_job_that_is_accepted_by_the_last_thread_runs() {
 fn a_shutdown_ends_after_its_timeout_beside_a_hook() {
     let lock = Arc::new(Mutex::new(()));
     let (hook, held) = (lock.clone(), lock.lock());
-    let builder = Pool::builder().threads(1).prestart().on_stop(move |_| drop(hook.lock()));
+    let builder = Pool::builder().threads(1).prestart(1).on_stop(move |_| drop(hook.lock()));
     let pool = builder.build().expect("a pool");
     pool.shutdown(Shutdown::Finish.timeout(Duration::from_millis(1)));
     drop(held);
@@ -209,7 +209,7 @@ fn a_job_runs_although_the_first_thread_was_lost() {
         }
         false => thread.start(),
     };
-    let pool = Pool::builder().threads(1).lazy().spawner(spawner).build().expect("a pool");
+    let pool = Pool::builder().threads(1).prestart(0).spawner(spawner).build().expect("a pool");
     let job = pool.submit(|| 7);
     let lost = kept.lock().take();
     drop(lost.expect("a submission starts it"));

@@ -77,8 +77,8 @@ pub(crate) fn build(random: &mut Rng, threads: usize) -> Pool {
         _ => {}
     }
     match random.u8(0..4) {
-        0 => builder = builder.lazy(),
-        1 => builder = builder.prestart(),
+        0 => builder = builder.prestart(0),
+        1 => builder = builder.prestart(usize::MAX),
         _ => {}
     }
     if random.bool() {

@@ -109,8 +109,8 @@ fn build(random: &mut Rng, pair: bool) -> io::Result<Built> {
 fn threads_of(mut builder: Builder, random: &mut Rng, said: &mut String, fails: bool) -> Builder {
     let mut add = |text: &str| said.push_str(text);
     match random.u8(0..4) {
-        0 => builder = builder.lazy(),
-        1 => builder = builder.prestart(),
+        0 => builder = builder.prestart(0),
+        1 => builder = builder.prestart(usize::MAX),
         _ => {}
     }
     if random.bool() {

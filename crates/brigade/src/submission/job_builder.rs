@@ -287,7 +287,7 @@ impl JobBuilder {
     ///
     /// ```
     /// use std::sync::mpsc;
-    /// let pool = brigade::Pool::builder().threads(2).prestart().build()?;
+    /// let pool = brigade::Pool::builder().threads(2).prestart(2).build()?;
     /// let (done, results) = mpsc::channel();
     /// let work = (1..=5).map(|number| {
     ///     let done = done.clone();

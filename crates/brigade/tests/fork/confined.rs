@@ -59,7 +59,7 @@ fn is_stolen() -> bool {
 /// In a child, as the filter is the process's.
 pub(crate) fn forks_are_taken_by_other_workers_where_the_heavy_fence_is_forbidden_later() {
     let pid = fork(|| {
-        let pool = Pool::builder().threads(2).prestart().build().unwrap();
+        let pool = Pool::builder().threads(2).prestart(2).build().unwrap();
         pool.install(|| join(|| (), || ())).unwrap();
         if forbid(libc::SYS_membarrier) {
             // The first ones tell the pool.

@@ -93,7 +93,7 @@ pub(crate) fn a_job_that_panics_in_a_child_it_forked_ends_the_child_with_a_reaso
 pub(crate) fn a_job_that_was_taken_out_of_turn_ends_the_child_with_a_reason_when_it_returns() {
     for order in [Order::Lifo, Order::Fifo] {
         let builder =
-            Pool::builder().threads(1).fairness(Fairness::Every(1)).order(order).prestart();
+            Pool::builder().threads(1).fairness(Fairness::Every(1)).order(order).prestart(1);
         return_in_a_child(builder.build().unwrap(), || ());
     }
 }
@@ -106,7 +106,7 @@ pub(crate) fn a_start_hook_that_returns_in_a_child_it_forked_ends_the_child_with
         0 => _ = unsafe { libc::close(2) },
         pid => told.send(pid).unwrap(),
     };
-    let pool = Pool::builder().threads(1).on_start(hook).prestart().build().unwrap();
+    let pool = Pool::builder().threads(1).on_start(hook).prestart(1).build().unwrap();
     assert_eq!(await_end(tells.recv().unwrap()), End::Signal(libc::SIGABRT));
     assert!(works_still(&pool));
 }

@@ -9,7 +9,7 @@ use brigade::{Handle, JoinError, Pool, Reason, Rejected};
 /// A pool that has all its threads. While the standard library starts one it holds a lock, and a child that is forked then
 /// can start none itself.
 pub(crate) fn ready(threads: usize) -> Pool {
-    let pool = Pool::builder().threads(threads).prestart().build().unwrap();
+    let pool = Pool::builder().threads(threads).prestart(threads).build().unwrap();
     await_threads(&pool);
     pool
 }

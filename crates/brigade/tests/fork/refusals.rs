@@ -75,7 +75,7 @@ pub(crate) fn every_way_to_submit_says_forked_in_a_child() {
 pub(crate) fn every_way_to_submit_to_a_bounded_pool_says_forked_in_a_child_full_or_not() {
     let policies = [WhenFull::Block, WhenFull::Reject, WhenFull::RunInCaller, WhenFull::DropOldest];
     for when_full in policies {
-        let builder = Pool::builder().threads(1).capacity(1).when_full(when_full).prestart();
+        let builder = Pool::builder().threads(1).capacity(1).when_full(when_full).prestart(1);
         let pool = builder.build().unwrap();
         await_threads(&pool);
         check(&pool);

@@ -85,7 +85,7 @@ pub(crate) fn a_job_of_a_scope_that_returns_in_a_child_ends_the_child() {
 
 /// The only thread that the pool may have waits for the future, and runs what is queued.
 pub(crate) fn a_job_that_returns_in_a_child_inside_the_wait_of_the_last_thread_ends_the_child() {
-    let pool = Pool::builder().threads(1).spare_threads(0).prestart().build().unwrap();
+    let pool = Pool::builder().threads(1).spare_threads(0).prestart(1).build().unwrap();
     await_threads(&pool);
     let pid = AtomicUsize::new(0);
     pool.install(|| {

@@ -142,7 +142,7 @@ impl Plan {
             .idle(self.idle)
             .placement(self.placement);
         if self.prestart {
-            builder = builder.prestart();
+            builder = builder.prestart(usize::MAX);
         }
         if let Some((jobs, when_full)) = self.capacity {
             builder = builder.capacity(jobs).when_full(when_full);

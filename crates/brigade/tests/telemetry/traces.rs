@@ -113,7 +113,7 @@ impl Read {
 
 /// A pool whose threads all sleep.
 fn parked(threads: usize) -> Pool {
-    let pool = Pool::builder().threads(threads).spare_threads(0).prestart().build().unwrap();
+    let pool = Pool::builder().threads(threads).spare_threads(0).prestart(threads).build().unwrap();
     // A worker counts as idle before its last look.
     eventually("all sleep", || {
         let read = read(&pool.trace(Duration::ZERO).unwrap());
@@ -213,7 +213,7 @@ fn an_arrow_leads_from_the_thread_that_wakes_to_the_worker() {
 #[test]
 fn a_trace_has_jobs_that_have_not_begun_or_ended_in_it() {
     for observed in [false, true] {
-        let builder = Pool::builder().threads(2).spare_threads(0).prestart();
+        let builder = Pool::builder().threads(2).spare_threads(0).prestart(2);
         let pool = if observed { builder.observe_jobs() } else { builder }.build().unwrap();
         let (gate, (began, begins)) = (Gate::closed(), mpsc::channel());
         let stuck = |name| {
@@ -448,7 +448,7 @@ fn a_steal_counts_stolen_jobs_and_not_those_of_the_thief() {
             pool.execute(move || go_on(pool, is_over));
         }
     }
-    let pool = Pool::builder().threads(2).spare_threads(0).prestart().build().unwrap();
+    let pool = Pool::builder().threads(2).spare_threads(0).prestart(2).build().unwrap();
     let (gate, is_over) = (Gate::closed(), Arc::new(AtomicBool::new(false)));
     let ((began, begins), (ran, runs), (go, goes)) =
         (mpsc::channel(), mpsc::channel(), mpsc::channel());

@@ -184,7 +184,7 @@ fn start(name: String, core: usize, max: usize, keep_alive: Duration) -> io::Res
     };
     Pool::builder()
         .threads(core.min(Threads::MAX)..=max.min(Threads::MAX))
-        .lazy()
+        .prestart(0)
         .keep_alive(keep_alive)
         // A task that waits occupies its thread: there are never more than the maximum.
         .spare_threads(0)

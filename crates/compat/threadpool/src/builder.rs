@@ -151,7 +151,7 @@ impl Builder {
 fn start(threads: usize, name: Option<String>, stack_size: Option<usize>) -> io::Result<Pool> {
     let builder = Pool::builder()
         .threads(threads.min(Threads::MAX))
-        .prestart()
+        .prestart(usize::MAX)
         // A job that waits occupies its thread: there are never more than were asked for.
         .spare_threads(0)
         // As the original's channel: jobs start in the order of their submission. Programs rely on that: if as many jobs as there are

@@ -19,7 +19,7 @@ pub(crate) const BURST: Listing<Start<Receivers<BrigadeBurst>>> = Listing {
 pub(crate) const POOL: Listing<Start<BrigadePool>> = Listing {
     entry: Entry::own("brigade-pool", "the default pool: dispatch"),
     start: |receivers, inbox| {
-        let pool = trace::build(Pool::builder().threads(receivers).prestart())?;
+        let pool = trace::build(Pool::builder().threads(receivers).prestart(receivers))?;
         Ok(BrigadePool { pool, inbox })
     },
 };

@@ -123,7 +123,7 @@ impl Builder {
     /// For users of a program, the environment variable `BRIGADE_THREADS` replaces the default: a fixed number of threads. It has no
     /// effect on a pool whose size is set here.
     ///
-    /// [`build`](Self::build) starts the first thread, unless the core size is 0 or the pool is [lazy](Self::lazy). Each
+    /// [`build`](Self::build) starts the first thread, unless the core size is 0 or [`prestart`](Self::prestart) sets another number. Each
     /// submission then starts a thread until the core size is reached, whether or not others are idle. Beyond that, the pool's
     /// [`growth`](Self::growth) decides, and a thread that has been idle for [`keep_alive`](Self::keep_alive) ends.
     ///
@@ -411,8 +411,7 @@ impl Builder {
         self
     }
 
-    /// Builds the pool and starts its first thread: all threads of the core size with [`prestart`](Self::prestart),
-    /// none with [`lazy`](Self::lazy).
+    /// Builds the pool and starts its first thread, or the number set by [`prestart`](Self::prestart).
     ///
     /// # Errors
     /// The operating system's error if a thread can't be started. [`io::ErrorKind::InvalidInput`] for

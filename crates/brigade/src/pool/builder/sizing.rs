@@ -11,34 +11,25 @@ use crate::values::Growth;
 
 /// # Threads
 impl Builder {
-    /// Starts all threads of the core size in [`build`](Self::build). Default: only the first thread.
-    /// [`Handle::prestart`](crate::Handle::prestart) starts the threads later.
+    /// Sets how many threads [`build`](Self::build) starts, up to the core size. Default: 1, and none if the core size
+    /// is 0. [`Handle::prestart`](crate::Handle::prestart) starts the threads later.
+    ///
+    /// With 0, the first submission starts the first thread. Until then, a submission fails if no thread can be
+    /// started, as with a [core size of 0](Self::keep_alive).
     ///
     /// ```
-    /// let pool = brigade::Pool::builder().threads(2).prestart().build()?;
+    /// use brigade::Pool;
+    /// let pool = Pool::builder().threads(2).prestart(2).build()?;
     /// assert_eq!(pool.metrics().threads, 2);
+    ///
+    /// let lazy = Pool::builder().threads(2).prestart(0).build()?;
+    /// assert_eq!(lazy.metrics().threads, 0);
+    /// assert_eq!(lazy.submit(|| 6 * 7).join()?, 42);
+    /// assert_eq!(lazy.metrics().threads, 1);
     /// # Ok::<(), std::io::Error>(())
     /// ```
-    pub fn prestart(mut self) -> Self {
-        self.config.first = usize::MAX;
-        self
-    }
-
-    /// Starts no thread in [`build`](Self::build): the first submission starts the first thread. Default: `build`
-    /// starts it.
-    ///
-    /// Until the pool has a thread, a submission fails if no thread can be started, as with a
-    /// [core size of 0](Self::keep_alive).
-    ///
-    /// ```
-    /// let pool = brigade::Pool::builder().threads(2).lazy().build()?;
-    /// assert_eq!(pool.metrics().threads, 0);
-    /// assert_eq!(pool.submit(|| 6 * 7).join()?, 42);
-    /// assert_eq!(pool.metrics().threads, 1);
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    pub fn lazy(mut self) -> Self {
-        self.config.first = 0;
+    pub fn prestart(mut self, threads: usize) -> Self {
+        self.config.first = threads;
         self
     }
 
@@ -115,7 +106,7 @@ impl Builder {
     /// static STARTED: AtomicU32 = AtomicU32::new(0);
     /// let pool = brigade::Pool::builder()
     ///     .threads(2)
-    ///     .prestart()
+    ///     .prestart(2)
     ///     .spawner(|thread| {
     ///         STARTED.fetch_add(1, Ordering::Relaxed);
     ///         thread.start()

@@ -30,7 +30,7 @@ fn each_job_runs_on_its_worker_and_jobs_of_one_sender_in_order() {
 
 #[test]
 fn a_job_waits_for_its_worker_although_another_is_idle() {
-    let (pool, gate) = (Pool::builder().threads(2).prestart().build().unwrap(), Gate::closed());
+    let (pool, gate) = (Pool::builder().threads(2).prestart(2).build().unwrap(), Gate::closed());
     let wait = gate.clone();
     let busy = pool.job().on_worker(0).submit(move || wait.wait()).unwrap();
     let mut job = pool.job().on_worker(0).submit(current_worker_index).unwrap();

@@ -192,7 +192,7 @@ fn the_share_of_a_worker_runs_inside_its_wait_for_a_fork_or_a_scope() {
 /// Each worker runs the shares in the order in which they were sent, also those that it waits for.
 #[test]
 fn two_jobs_that_broadcast_a_barrier_each_and_join_it_meet() {
-    let pool = Pool::builder().threads(4).spare_threads(0).prestart().build().unwrap();
+    let pool = Pool::builder().threads(4).spare_threads(0).prestart(4).build().unwrap();
     let handle = pool.handle();
     for _ in 0..100 {
         let broadcasts = [(); 2].map(|()| {

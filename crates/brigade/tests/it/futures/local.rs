@@ -86,7 +86,7 @@ fn a_local_future_is_polled_and_dropped_on_its_worker_wherever_it_is_woken() {
 
 #[test]
 fn a_sleeping_worker_wakes_up_for_its_local_future_and_no_other_does() {
-    let pool = Pool::builder().threads(3).prestart().build().unwrap();
+    let pool = Pool::builder().threads(3).prestart(3).build().unwrap();
     let drops = Drops::default();
     for _ in 0..300 {
         let latch = Latch::default();

@@ -164,7 +164,7 @@ fn a_local_future_may_be_as_large_as_it_likes_and_never_end() {
 /// A worker polls its local futures before it takes what lies on a queue, so another must come for that.
 #[test]
 fn a_future_that_yields_goes_on_although_a_local_one_blocks_its_worker() {
-    let pool = Pool::builder().threads(2).prestart().build().unwrap();
+    let pool = Pool::builder().threads(2).prestart(2).build().unwrap();
     for _ in 0..20 {
         eventually("both sleep", || pool.metrics().idle_threads == 2);
         let (goes_on, has_gone_on) = mpsc::channel();

@@ -69,7 +69,7 @@ fn jobs_that_need_every_thread_meet_on_each_of_512_pools_whose_threads_come_and_
 /// Fault 29: a count that slips by one a cycle has to show after as many cycles as its field has values.
 #[test(120)]
 fn after_seventy_thousand_parks_the_counts_are_as_before() {
-    let pool = Pool::builder().threads(4).prestart().build().unwrap();
+    let pool = Pool::builder().threads(4).prestart(4).build().unwrap();
     await_idle_workers(&pool, 4);
     let parks = || pool.metrics().workers.iter().map(|worker| worker.parks).sum::<u64>();
     while parks() < 70_000 {

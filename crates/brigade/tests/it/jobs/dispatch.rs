@@ -19,7 +19,7 @@ fn all_idle(pool: &Pool) {
 #[test]
 fn as_many_jobs_start_as_threads_are_idle_and_the_rest_is_returned() {
     for_both_queueings(|builder| {
-        let pool = builder.threads(3).prestart().build().unwrap();
+        let pool = builder.threads(3).prestart(3).build().unwrap();
         for _ in 0..200 {
             all_idle(&pool);
             let (together, (told, tells)) = (Arc::new(Barrier::new(4)), mpsc::channel());
@@ -64,7 +64,7 @@ fn a_busy_pool_returns_all_jobs_in_order() {
 #[test]
 fn the_capacity_of_a_bounded_pool_is_no_matter() {
     let (pool, gate) =
-        (Pool::builder().threads(3).prestart().capacity(1).build().unwrap(), Gate::closed());
+        (Pool::builder().threads(3).prestart(3).capacity(1).build().unwrap(), Gate::closed());
     all_idle(&pool);
     let held = [(); 3].map(|()| gate.clone()).map(|gate| move || gate.wait());
     assert_eq!(pool.job().dispatch(held).count(), 0);
@@ -82,7 +82,7 @@ fn threads_that_are_not_up_are_not_idle_and_none_is_started() {
 #[test]
 fn a_closed_pool_returns_all_jobs() {
     for how in [Shutdown::Drain, Shutdown::Discard] {
-        let pool = Pool::builder().threads(2).prestart().build().unwrap();
+        let pool = Pool::builder().threads(2).prestart(2).build().unwrap();
         all_idle(&pool);
         let handle = pool.handle();
         let report = pool.shutdown(how);
@@ -94,7 +94,7 @@ fn a_closed_pool_returns_all_jobs() {
 #[test]
 fn a_job_dispatches_to_the_idle_threads_of_its_own_pool() {
     for_both_queueings(|builder| {
-        let pool = builder.threads(3).prestart().build().unwrap();
+        let pool = builder.threads(3).prestart(3).build().unwrap();
         all_idle(&pool);
         let handle = pool.handle();
         let met = pool.submit(move || {
@@ -119,7 +119,7 @@ fn a_job_dispatches_to_the_idle_threads_of_its_own_pool() {
 #[test]
 fn an_iterator_that_panics_dispatches_nothing() {
     for_both_queueings(|builder| {
-        let pool = builder.threads(2).prestart().build().unwrap();
+        let pool = builder.threads(2).prestart(2).build().unwrap();
         all_idle(&pool);
         let jobs = (0..2).map(|number| {
             assert!(number == 0, "expected: no more");
@@ -136,7 +136,7 @@ fn an_iterator_that_panics_dispatches_nothing() {
 #[test]
 fn an_iterator_may_submit_to_the_pool_and_dispatch_in_turn() {
     for_both_queueings(|builder| {
-        let pool = builder.threads(2).prestart().build().unwrap();
+        let pool = builder.threads(2).prestart(2).build().unwrap();
         all_idle(&pool);
         let ran = Arc::new(AtomicUsize::new(0));
         let count = || {
@@ -156,7 +156,7 @@ fn an_iterator_may_submit_to_the_pool_and_dispatch_in_turn() {
 #[test]
 fn an_iterator_may_wait_for_the_pool_and_is_not_asked_for_more_than_are_idle() {
     for_both_queueings(|builder| {
-        let pool = builder.threads(2).prestart().build().unwrap();
+        let pool = builder.threads(2).prestart(2).build().unwrap();
         all_idle(&pool);
         let mut asked = 0;
         let jobs = std::iter::repeat_with(|| {
@@ -173,7 +173,7 @@ fn an_iterator_may_wait_for_the_pool_and_is_not_asked_for_more_than_are_idle() {
 #[test]
 fn a_dispatched_job_that_panics_is_counted_and_its_thread_goes_on() {
     for_both_queueings(|builder| {
-        let pool = builder.threads(1).prestart().build().unwrap();
+        let pool = builder.threads(1).prestart(1).build().unwrap();
         for _ in 0..3 {
             all_idle(&pool);
             assert_eq!(pool.job().dispatch([|| panic!("expected: dispatched")]).count(), 0);
@@ -186,7 +186,7 @@ fn a_dispatched_job_that_panics_is_counted_and_its_thread_goes_on() {
 #[test]
 fn wait_idle_waits_for_dispatched_jobs() {
     for_both_queueings(|builder| {
-        let pool = builder.threads(2).prestart().build().unwrap();
+        let pool = builder.threads(2).prestart(2).build().unwrap();
         all_idle(&pool);
         let (gate, ended) = (Gate::closed(), Arc::new(AtomicUsize::new(0)));
         let (held, counter) = (gate.clone(), Arc::clone(&ended));
@@ -207,7 +207,7 @@ fn wait_idle_waits_for_dispatched_jobs() {
 /// A lone child of a job that keeps its worker: one of the sleepers watches for it, until that one is handed a job.
 #[test]
 fn a_lone_child_is_found_when_the_worker_that_looks_for_it_is_dispatched_a_job() {
-    let pool = Pool::builder().threads(3).prestart().build().unwrap();
+    let pool = Pool::builder().threads(3).prestart(3).build().unwrap();
     for _ in 0..300 {
         all_idle(&pool);
         let (done, gate) = (Gate::closed(), Gate::closed());

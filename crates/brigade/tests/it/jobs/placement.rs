@@ -21,7 +21,7 @@ fn allowed() -> String {
 fn spread_leaves_the_affinity_of_every_worker_as_it_was() {
     let mine = allowed();
     for placement in [Placement::Spread, Placement::Kernel] {
-        let pool = Pool::builder().threads(4).prestart().placement(placement).build().unwrap();
+        let pool = Pool::builder().threads(4).prestart(4).placement(placement).build().unwrap();
         for round in 0..200 {
             if round % 10 == 0 {
                 // This round wakes each.
@@ -37,7 +37,7 @@ fn spread_leaves_the_affinity_of_every_worker_as_it_was() {
 #[test]
 fn a_job_that_was_woken_for_may_run_anywhere() {
     let mine = allowed();
-    let builder = Pool::builder().threads(2).prestart().placement(Placement::Spread);
+    let builder = Pool::builder().threads(2).prestart(2).placement(Placement::Spread);
     let pool = builder.build().unwrap();
     for round in 0..200 {
         await_idle_workers(&pool, 2);

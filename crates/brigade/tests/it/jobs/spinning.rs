@@ -29,7 +29,7 @@ fn cpu_times(prefix: &str) -> BTreeMap<OsString, u64> {
 #[test]
 fn of_four_idle_workers_that_may_spin_one_does() {
     let idle = Idle::SpinThenPark(Duration::from_secs(60));
-    let pool = Pool::builder().threads(4).idle(idle).prestart();
+    let pool = Pool::builder().threads(4).idle(idle).prestart(4);
     let pool = pool.name(|index| format!("spinner-{index}")).build().unwrap();
     await_idle_workers(&pool, 4);
     pool.job().execute_batch((0..100).map(|_| || ())).unwrap();

@@ -33,7 +33,7 @@ fn detach_does_not_wait_and_everything_accepted_still_runs() {
 fn the_threads_of_a_detached_pool_end_by_themselves() {
     let (stopped, stops) = mpsc::channel();
     let hook = move |_| stopped.send(()).unwrap();
-    let pool = Pool::builder().threads(3).prestart().on_stop(hook).build().unwrap();
+    let pool = Pool::builder().threads(3).prestart(3).on_stop(hook).build().unwrap();
     let gate = Gate::closed();
     occupy(&pool, &gate);
     let_go(pool);

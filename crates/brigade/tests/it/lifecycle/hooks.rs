@@ -78,7 +78,7 @@ fn a_job_submitted_by_a_start_hook_runs() {
             let pool = Handle::current().expect("the hook runs on a worker");
             assert!(pool.try_execute(move || ran.send(index).unwrap()).is_ok());
         };
-        let pool = Pool::builder().threads(3).prestart().on_start(hook).build().unwrap();
+        let pool = Pool::builder().threads(3).prestart(3).on_start(hook).build().unwrap();
         let mut seen: Vec<usize> =
             (0..3).map(|_| runs.recv_timeout(Duration::from_secs(10)).unwrap()).collect();
         seen.sort_unstable();

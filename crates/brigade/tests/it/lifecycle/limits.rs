@@ -51,7 +51,7 @@ fn threads() -> usize {
 #[ignore = "needs a limit on threads; run by the test below"]
 fn body_with_few_threads_to_be_had() {
     let before = threads();
-    let error = Pool::builder().threads(64).prestart().build().expect_err("64 are too many");
+    let error = Pool::builder().threads(64).prestart(64).build().expect_err("64 are too many");
     assert_eq!(error.kind(), ErrorKind::WouldBlock, "{error}");
     eventually("the threads are gone", || threads() == before);
 
@@ -138,7 +138,8 @@ fn the_environment_gives_a_pool_its_size_unless_the_program_does() {
 #[ignore = "needs a limit on memory; run by the test below"]
 fn body_with_little_address_space() {
     let before = threads();
-    let error = Pool::builder().threads(1000).prestart().build().expect_err("1000 are too many");
+    let error =
+        Pool::builder().threads(1000).prestart(1000).build().expect_err("1000 are too many");
     assert!(!error.to_string().is_empty());
     eventually("the threads are gone", || threads() == before);
     assert_eq!(Pool::new(2).submit(|| 42).join().unwrap(), 42);
@@ -163,12 +164,12 @@ fn too_little_address_space_for_the_stacks_is_an_error_or_an_abort_and_never_a_h
 #[ignore = "needs a variable; run by the test below"]
 fn body_with_the_default_stack() {
     // No watchdog: its thread would have that stack too.
-    match Pool::builder().threads(2).prestart().build() {
+    match Pool::builder().threads(2).prestart(2).build() {
         Ok(pool) => assert_eq!(pool.submit(|| 42).join().unwrap(), 42),
         Err(error) => assert!(!error.to_string().is_empty()),
     }
     // An explicit stack size does not depend on it.
-    let pool = Pool::builder().threads(2).prestart().stack_size(1 << 20).build().unwrap();
+    let pool = Pool::builder().threads(2).prestart(2).stack_size(1 << 20).build().unwrap();
     assert_eq!(pool.submit(|| 42).join().unwrap(), 42);
 }
 

@@ -10,7 +10,7 @@ use brigade_testkit::test;
 
 /// Pools whose first thread runs its hook while others are still being started, and one that has no others.
 fn pools() -> impl Iterator<Item = Builder> {
-    let many = (0..20).map(|_| Pool::builder().threads(64).prestart());
+    let many = (0..20).map(|_| Pool::builder().threads(64).prestart(64));
     many.chain((0..20).map(|_| Pool::builder().threads(1)))
 }
 

@@ -183,7 +183,7 @@ fn every_way_to_submit_names_the_line_that_calls() {
 #[test]
 fn jobs_that_are_dispatched_are_told_and_those_that_are_not_accepted_are_not() {
     let log = Log::default();
-    let pool = log.build(Pool::builder().threads(2).prestart());
+    let pool = log.build(Pool::builder().threads(2).prestart(2));
     eventually("both park", || pool.metrics().idle_threads == 2);
     let rejected = pool.job().dispatch((0..5).map(|_| || ())).count();
     assert_eq!(rejected, 3);

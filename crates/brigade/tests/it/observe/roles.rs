@@ -43,7 +43,8 @@ fn both_hooks_know_the_worker() {
         }
     };
     let (start, stop) = (hook("start"), hook("stop"));
-    let pool = Pool::builder().threads(2).prestart().on_start(start).on_stop(stop).build().unwrap();
+    let pool =
+        Pool::builder().threads(2).prestart(2).on_start(start).on_stop(stop).build().unwrap();
     drop(pool);
     let mut calls: Vec<_> = calls.try_iter().collect();
     calls.sort_unstable();

@@ -268,7 +268,7 @@ fn a_job_that_a_full_pool_runs_in_its_caller_has_the_class_of_that() {
 
 #[test]
 fn a_dispatched_job_has_a_class() {
-    let pool = Pool::builder().threads(2).prestart().build().unwrap();
+    let pool = Pool::builder().threads(2).prestart(2).build().unwrap();
     for class in CLASSES {
         for name in [None, Some("named")] {
             eventually("a worker sleeps", || pool.metrics().idle_threads == 2);

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::support::crowd::{Crowd, await_idle_workers, for_both_queueings, workers};
 use crate::support::soak::soak_time;
 use brigade::{Growth, Pool, Reason};
-use brigade_testkit::{Gate, Meeting, Watchdog, eventually, test};
+use brigade_testkit::{Gate, Meeting, eventually, test, Watchdog};
 
 const SHORT: Duration = Duration::from_millis(20);
 
@@ -30,7 +30,7 @@ fn build_starts_one_thread_of_a_core_size_and_none_of_zero() {
 
 #[test]
 fn a_lazy_pool_has_no_thread_before_its_first_job_or_a_prestart() {
-    let lazy = || Pool::builder().threads(2).lazy().build().unwrap();
+    let lazy = || Pool::builder().threads(2).prestart(0).build().unwrap();
     drop(lazy());
     let pool = lazy();
     assert!(pool.wait_idle());
@@ -41,7 +41,7 @@ fn a_lazy_pool_has_no_thread_before_its_first_job_or_a_prestart() {
 
 #[test]
 fn a_handle_prestarts_its_pool_as_long_as_that_exists() {
-    let pool = Pool::builder().threads(3..=5).lazy().build().unwrap();
+    let pool = Pool::builder().threads(3..=5).prestart(0).build().unwrap();
     let handle = pool.handle();
     handle.prestart().unwrap();
     assert_eq!(workers(&pool), 3);
@@ -57,7 +57,7 @@ fn a_handle_prestarts_its_pool_as_long_as_that_exists() {
 #[test]
 fn prestart_starts_the_core_size_and_no_more() {
     for (threads, first) in [(3..=3, 3), (2..=5, 2), (0..=2, 0)] {
-        let pool = Pool::builder().threads(threads.clone()).prestart().build().unwrap();
+        let pool = Pool::builder().threads(threads.clone()).prestart(usize::MAX).build().unwrap();
         assert_eq!(workers(&pool), first, "{threads:?}");
         await_idle_workers(&pool, first);
     }
@@ -72,7 +72,7 @@ fn each_submission_up_to_the_core_size_starts_a_thread_although_others_are_idle(
     ] {
         for_both_queueings(|builder| {
             let builder = builder.threads(threads.clone());
-            let builder = if is_lazy { builder.lazy() } else { builder };
+            let builder = if is_lazy { builder.prestart(0) } else { builder };
             let pool = builder.build().unwrap();
             assert!(pool.wait_idle());
             for after in &workers_after {

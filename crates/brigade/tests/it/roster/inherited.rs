@@ -54,14 +54,14 @@ fn all_have(pool: &Pool, expected: &Traits) {
 #[test]
 fn threads_begin_as_the_thread_that_builds_the_pool_and_not_as_one_that_submits() {
     let mine = here();
-    let lazy = Pool::builder().threads(3).lazy().build().unwrap();
+    let lazy = Pool::builder().threads(3).prestart(0).build().unwrap();
     let elastic = Pool::builder().threads(0..=3).build().unwrap();
     let first_is_there = Pool::builder().threads(3).build().unwrap();
     for pool in [lazy, elastic, first_is_there] {
         restricted(|| drop(on_every_worker(&pool, || ())));
         all_have(&pool, &mine);
     }
-    let prestarted = Pool::builder().threads(3).lazy().build().unwrap();
+    let prestarted = Pool::builder().threads(3).prestart(0).build().unwrap();
     restricted(|| prestarted.prestart().unwrap());
     all_have(&prestarted, &mine);
     let resized = Pool::builder().threads(1).build().unwrap();
@@ -82,7 +82,7 @@ fn a_replacement_does_not_inherit_the_settings_of_a_job() {
     });
     assert_eq!(spare.join().unwrap(), mine);
 
-    let pool = Pool::builder().threads(2).prestart().build().unwrap();
+    let pool = Pool::builder().threads(2).prestart(2).build().unwrap();
     pool.broadcast(|_| restrict()).into_iter().for_each(|share| share.join().unwrap());
     pool.resize(1).unwrap();
     eventually("one thread ends", || pool.metrics().threads == 1);

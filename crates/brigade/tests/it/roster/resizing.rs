@@ -145,7 +145,7 @@ fn running_jobs_finish_although_their_thread_is_surplus() {
 fn surplus_idle_threads_end_at_once_however_they_wait() {
     for idle in [Idle::Park, Idle::Spin, Idle::SpinThenPark(Duration::from_millis(1))] {
         for_both_queueings(|builder| {
-            let pool = builder.threads(4).prestart().idle(idle).build().unwrap();
+            let pool = builder.threads(4).prestart(4).idle(idle).build().unwrap();
             for _ in 0..10 {
                 await_idle_workers(&pool, 4);
                 pool.resize(2).unwrap();
@@ -162,7 +162,7 @@ fn surplus_idle_threads_end_at_once_however_they_wait() {
 #[test]
 fn each_of_many_surplus_idle_threads_is_woken() {
     for_both_queueings(|builder| {
-        let pool = builder.threads(16).prestart().build().unwrap();
+        let pool = builder.threads(16).prestart(16).build().unwrap();
         for _ in 0..20 {
             await_idle_workers(&pool, 16);
             pool.resize(1).unwrap();
@@ -177,7 +177,7 @@ fn each_of_many_surplus_idle_threads_is_woken() {
 #[test]
 fn idle_threads_beyond_a_smaller_core_size_end_after_keep_alive() {
     for_both_queueings(|builder| {
-        let pool = builder.threads(4).prestart().keep_alive(SHORT).build().unwrap();
+        let pool = builder.threads(4).prestart(4).keep_alive(SHORT).build().unwrap();
         await_idle_workers(&pool, 4);
         pool.resize(1..=4).unwrap();
         await_idle_workers(&pool, 1);

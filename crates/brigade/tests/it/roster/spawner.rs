@@ -60,7 +60,7 @@ fn build_fails_if_any_prestarted_thread_can_not_start_and_leaves_none() {
             true => Err(io::Error::new(io::ErrorKind::WouldBlock, "the system has had enough")),
         };
         let name = |index| format!("nth-start-{index}");
-        let error = Pool::builder().threads(4).prestart().name(name).spawner(spawner).build();
+        let error = Pool::builder().threads(4).prestart(4).name(name).spawner(spawner).build();
         let error = error.expect_err("one thread could not be started");
         if !panics {
             assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
@@ -69,7 +69,7 @@ fn build_fails_if_any_prestarted_thread_can_not_start_and_leaves_none() {
         assert!(!error.to_string().is_empty());
         // A joined thread is listed for a moment longer.
         eventually("none is left", || threads_named("nth-start-") == 0);
-        let retry = Pool::builder().threads(4).prestart().name(name).build().unwrap();
+        let retry = Pool::builder().threads(4).prestart(4).name(name).build().unwrap();
         await_idle_workers(&retry, 4);
     }
 }
@@ -78,7 +78,7 @@ fn build_fails_if_any_prestarted_thread_can_not_start_and_leaves_none() {
 fn threads_come_with_the_name_they_will_have() {
     let names = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&names);
-    let builder = Pool::builder().threads(2).prestart().name(|index| format!("named-{index}"));
+    let builder = Pool::builder().threads(2).prestart(2).name(|index| format!("named-{index}"));
     let pool = builder.spawner(move |thread| {
         seen.lock().unwrap().push(thread.name().unwrap().to_owned());
         thread.start()
@@ -104,7 +104,7 @@ fn a_lazy_pool_that_can_not_start_its_first_thread_returns_the_job_and_tries_aga
     for how in [Failure::Error, Failure::Panic] {
         for_both_queueings(|builder| {
             let starter = Starter::default();
-            let builder = builder.threads(2).lazy().spawner(starter.spawner(how));
+            let builder = builder.threads(2).prestart(0).spawner(starter.spawner(how));
             let pool = builder.build().unwrap();
             starter.fail(true);
             let rejected = pool.try_execute(|| ()).unwrap_err();

@@ -110,7 +110,7 @@ fn meet_once(meeting: &Meeting) {
 #[test]
 fn results_are_reduced_in_order_although_every_worker_has_some() {
     for_both_queueings(|builder| {
-        let pool = builder.threads(4).prestart().build().unwrap();
+        let pool = builder.threads(4).prestart(4).build().unwrap();
         let meeting = Meeting::of(4);
         let map = |index: usize| {
             meet_once(&meeting);
@@ -126,7 +126,7 @@ fn results_are_reduced_in_order_although_every_worker_has_some() {
 #[test]
 fn a_loop_is_shared_with_a_worker_that_becomes_idle_in_the_middle() {
     for_both_queueings(|builder| {
-        let pool = builder.threads(2).prestart().build().unwrap();
+        let pool = builder.threads(2).prestart(2).build().unwrap();
         let (begun, gate, meeting) = (Gate::closed(), Gate::closed(), Meeting::of(2));
         let (begins, waits) = (begun.clone(), gate.clone());
         pool.execute(move || {
@@ -154,7 +154,7 @@ fn a_loop_is_shared_with_a_worker_that_becomes_idle_in_the_middle() {
 #[test]
 fn a_loop_is_split_again_for_each_worker_that_is_idle() {
     for_both_queueings(|builder| {
-        let pool = builder.threads(4).prestart().build().unwrap();
+        let pool = builder.threads(4).prestart(4).build().unwrap();
         let meeting = Meeting::of(4);
         pool.install(|| par_for(0..64, 1, |_| meet_once(&meeting))).unwrap();
     });

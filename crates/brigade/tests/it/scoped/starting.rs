@@ -26,7 +26,7 @@ fn assert_begins_beside(prepare: impl FnOnce() + Send) {
 #[test]
 fn a_fork_is_begun_by_a_worker_that_is_parked() {
     for_both_queueings(|builder| {
-        let pool = builder.threads(2).prestart().build().unwrap();
+        let pool = builder.threads(2).prestart(2).build().unwrap();
         for _ in 0..50 {
             await_idle_workers(&pool, 2);
             pool.install(|| assert_begins_beside(|| ())).unwrap();
@@ -37,7 +37,7 @@ fn a_fork_is_begun_by_a_worker_that_is_parked() {
 #[test]
 fn a_fork_is_begun_by_a_worker_that_has_just_parked() {
     for_both_queueings(|builder| {
-        let pool = builder.threads(2).prestart().build().unwrap();
+        let pool = builder.threads(2).prestart(2).build().unwrap();
         for _ in 0..200 {
             pool.install(|| assert_begins_beside(|| ())).unwrap();
         }
@@ -47,7 +47,7 @@ fn a_fork_is_begun_by_a_worker_that_has_just_parked() {
 #[test]
 fn a_fork_is_begun_by_a_worker_that_becomes_idle_later() {
     for_both_queueings(|builder| {
-        let pool = builder.threads(2).prestart().build().unwrap();
+        let pool = builder.threads(2).prestart(2).build().unwrap();
         for _ in 0..50 {
             let (busy, gate) = (Arc::new(Gate::closed()), Gate::closed());
             let (begins, waits) = (busy.clone(), gate.clone());
@@ -65,7 +65,7 @@ fn a_fork_is_begun_by_a_worker_that_becomes_idle_later() {
 #[test]
 fn a_fork_is_begun_beside_a_sibling_that_computes() {
     for_both_queueings(|builder| {
-        let pool = builder.threads(2).prestart().build().unwrap();
+        let pool = builder.threads(2).prestart(2).build().unwrap();
         let computes = |begun: &AtomicBool| {
             while !begun.load(Ordering::Relaxed) {
                 hint::spin_loop();
@@ -111,7 +111,7 @@ fn a_fork_has_the_thread_that_replaces_a_blocked_one() {
 #[test]
 fn as_many_forks_as_workers_run_at_once() {
     for_both_queueings(|builder| {
-        let pool = builder.threads(4).prestart().build().unwrap();
+        let pool = builder.threads(4).prestart(4).build().unwrap();
         for _ in 0..20 {
             let meeting = Meeting::of(4);
             let two = || join(|| meeting.attend(), || meeting.attend());
