@@ -38,7 +38,7 @@ pub struct Dump {
     pub queued_high: usize,
     /// Low jobs that are queued.
     pub queued_low: usize,
-    /// Futures that wait to be woken, or are about to be polled again.
+    /// Futures, also local futures, that wait to be woken, or are about to be polled again.
     pub pending_futures: usize,
     /// The workers by index. That of a thread that has ended is empty.
     pub workers: Vec<WorkerDump>,

@@ -7,8 +7,9 @@ use std::panic::Location;
 
 use brigade_task::{Job, Outcome, Schedule, Spawned, TaskRef, Woken};
 
+use super::bind;
 use super::watched::Watched;
-use crate::engine::{At, CURRENT, Key, Worker, drop_off_pool, entered, reach, wait_as};
+use crate::engine::{CURRENT, Key, Worker, drop_off_pool, entered, reach, wait_as};
 use crate::handle::{JoinHandle, cancelled};
 use crate::submission::watcher_of;
 
@@ -18,13 +19,6 @@ struct OnWorker {
     key: Key,
     /// No other worker gets this index until all local futures of this worker have ended.
     index: usize,
-}
-
-impl OnWorker {
-    /// The worker, if the calling thread is it.
-    fn worker(self, at: At<'_>) -> Option<&Worker> {
-        at.worker().filter(|worker| worker.index() == self.index)
-    }
 }
 
 impl Schedule for OnWorker {
@@ -43,14 +37,7 @@ impl Schedule for OnWorker {
     }
 
     fn bind(self, task: TaskRef) -> u32 {
-        reach(self.key, |at| match self.worker(at) {
-            Some(worker) => worker.bind_local(task),
-            // In a forked child, where the task is never woken and must not be dropped.
-            None => {
-                core::mem::forget(task);
-                super::NOWHERE
-            }
-        })
+        bind(self.key, task)
     }
 
     fn release(self, number: u32, outcome: Outcome, unclaimed: Option<Box<dyn Any + Send>>) {

@@ -66,18 +66,7 @@ impl Schedule for OnPool {
     }
 
     fn bind(self, task: TaskRef) -> u32 {
-        let key = self.0.key();
-        reach(key, |at| match at.core() {
-            Some(core) => core.bind(task),
-            None => {
-                // In a forked child the task is never woken, and must not be dropped. Otherwise this is the only
-                // reference, and dropping it cancels the task.
-                if !key.is_here() {
-                    core::mem::forget(task);
-                }
-                NOWHERE
-            }
-        })
+        bind(self.0.key(), task)
     }
 
     fn release(self, number: u32, outcome: Outcome, unclaimed: Option<Box<dyn Any + Send>>) {
@@ -93,6 +82,21 @@ impl Schedule for OnPool {
             permits.into_iter().for_each(|permits| permits.give_back());
         });
     }
+}
+
+/// Lists a future that is about to wait; returns the number.
+fn bind(key: Key, task: TaskRef) -> u32 {
+    reach(key, |at| match at.core() {
+        Some(core) => core.bind(task),
+        None => {
+            // In a forked child the task is never woken, and must not be dropped. Otherwise this is the only reference,
+            // and dropping it cancels the task.
+            if !key.is_here() {
+                core::mem::forget(task);
+            }
+            NOWHERE
+        }
+    })
 }
 
 /// Queues a future woken by a foreign thread, or a future not of the default class. Returns the job if it will not be

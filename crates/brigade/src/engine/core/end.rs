@@ -104,10 +104,10 @@ impl Core {
         }
         if how == Shutdown::Discard {
             // A job may wait for a pending future, and the end of the pool for that job.
-            self.cancel_waiting();
+            self.tasks.cancel_waiting();
         }
         if self.is_held_up() {
-            self.cancel_waiting();
+            self.tasks.cancel_waiting();
         }
         self.settle();
     }
@@ -121,18 +121,7 @@ impl Core {
             && !self.tasks.finishes()
             && self.idle.only_waits()
             && self.is_empty()
-            && self.has_waiting()
-    }
-
-    fn has_waiting(&self) -> bool {
-        let mut peers = self.queues.peers.iter();
-        self.tasks.has_waiting() || peers.any(|(_, peer)| peer.mailbox.has_waiting())
-    }
-
-    /// Cancels all waiting futures.
-    pub(in crate::engine) fn cancel_waiting(&self) {
-        self.tasks.cancel_waiting();
-        self.queues.peers.iter().for_each(|(_, peer)| peer.mailbox.cancel_waiting());
+            && self.tasks.has_waiting()
     }
 
     /// Changes the state; returns the ended timers, which the caller must give up.
@@ -251,8 +240,7 @@ impl Core {
         self.tasks.finishes()
             && (self.events.timers.has_closures()
                 || !self.ledger.off_pool.is_idle()
-                || !self.tasks.is_empty()
-                || self.queues.has_locals())
+                || !self.tasks.is_empty())
     }
 
     /// Settles after a future or a timer has ended off the pool: the end of the pool may have waited for it.

@@ -110,7 +110,7 @@ impl Core {
         self.end_waiting();
         let mut round = 0;
         while peer.mailbox.has_locals() {
-            peer.mailbox.cancel_waiting();
+            self.tasks.cancel_waiting();
             let mut jobs = core::iter::from_fn(|| Some(peer.mailbox.take()?.1)).peekable();
             if jobs.peek().is_none() {
                 // Another thread has woken the last future, and is about to send it.
@@ -123,6 +123,7 @@ impl Core {
 
     /// Removes an ended local future of the worker with this index.
     pub(crate) fn release_local(&self, index: usize, number: u32) {
-        self.queues.peers.at(index).mailbox.release(number);
+        self.tasks.release(number);
+        self.queues.peers.at(index).mailbox.local_ended();
     }
 }

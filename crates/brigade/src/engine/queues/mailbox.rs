@@ -5,21 +5,21 @@
 use core::task::Waker;
 use std::collections::VecDeque;
 
+use brigade_sync::Mutex;
 use brigade_sync::atomic::Ordering;
 use brigade_sync::unmodelled::AtomicUsize;
-use brigade_sync::{Mutex, unmodelled};
-use brigade_task::{Job, TaskRef};
+use brigade_task::Job;
 
 use crate::values::Priority;
 
-/// The mailbox and the local futures of one worker.
+/// The mailbox of one worker, and the number of its local futures.
 #[derive(Default)]
 pub(in crate::engine) struct Mailbox {
     mail: Mutex<Mail>,
     /// The number of jobs in the mailbox.
     count: AtomicUsize,
-    /// The unfinished local futures.
-    locals: unmodelled::Mutex<Locals>,
+    /// The number of unfinished local futures. Only the worker's thread uses it.
+    locals: AtomicUsize,
 }
 
 #[derive(Default)]
@@ -37,16 +37,6 @@ enum Kind {
     Local,
     /// A job sent to the worker, such as a share of a broadcast. It may be dropped on any thread.
     Share,
-}
-
-#[derive(Default)]
-struct Locals {
-    /// The futures that have waited.
-    tasks: Vec<Option<TaskRef>>,
-    /// The vacant indices of `tasks`.
-    vacant: Vec<u32>,
-    /// The number of unfinished futures, including futures that have never waited.
-    alive: usize,
 }
 
 impl Mailbox {
@@ -147,50 +137,17 @@ impl Mailbox {
 
     /// Counts a future about to be queued for the first time; called only by the worker.
     pub(in crate::engine) fn accept(&self) {
-        self.locals.lock().alive += 1;
+        // Ordering: Relaxed, here and below: a single thread uses the count.
+        self.locals.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Adds a future about to wait; returns a number for it, which is not 0. Called only by the worker.
-    pub(in crate::engine) fn bind(&self, task: TaskRef) -> u32 {
-        let mut locals = self.locals.lock();
-        let vacant = locals.vacant.pop().map(|index| index as usize);
-        let index = vacant.unwrap_or(locals.tasks.len());
-        match locals.tasks.get_mut(index) {
-            Some(place) => *place = Some(task),
-            None => locals.tasks.push(Some(task)),
-        }
-        match u32::try_from(index + 1) {
-            Ok(number) => number,
-            Err(_) => panic!("a worker has at most 2^32 local futures"),
-        }
-    }
-
-    /// Removes an ended future; the number is 0 if it has never waited.
-    pub(in crate::engine) fn release(&self, number: u32) {
-        let mut locals = self.locals.lock();
-        locals.alive -= 1;
-        let task = number.checked_sub(1).and_then(|index| {
-            locals.vacant.push(index);
-            locals.tasks.get_mut(index as usize).and_then(Option::take)
-        });
-        drop(locals);
-        // Not under the lock: it may be the last reference to the future's memory.
-        drop(task);
-    }
-
-    /// Cancels all waiting futures, and wakes the rest.
-    pub(in crate::engine) fn cancel_waiting(&self) {
-        let tasks: Vec<_> = self.locals.lock().tasks.iter().flatten().cloned().collect();
-        tasks.iter().for_each(TaskRef::cancel_waiting);
-    }
-
-    /// Whether a future waits.
-    pub(in crate::engine) fn has_waiting(&self) -> bool {
-        self.locals.lock().tasks.iter().flatten().any(TaskRef::is_waiting)
+    /// Counts an ended future.
+    pub(in crate::engine) fn local_ended(&self) {
+        self.locals.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Whether there are unfinished local futures.
     pub(in crate::engine) fn has_locals(&self) -> bool {
-        self.locals.lock().alive > 0
+        self.locals.load(Ordering::Relaxed) > 0
     }
 }

@@ -136,11 +136,6 @@ impl Queues {
         self.peers.iter().any(|(_, peer)| !peer.mailbox.is_empty())
     }
 
-    /// Whether a worker has unfinished local futures.
-    pub(super) fn has_locals(&self) -> bool {
-        self.peers.iter().any(|(_, peer)| peer.mailbox.has_locals())
-    }
-
     /// Counts the queued jobs, without mailboxes.
     #[inline(never)]
     pub(super) fn len(&self) -> usize {

@@ -70,7 +70,7 @@ impl Worker {
         }
         if core.is_held_up() {
             let parked = self.withdraw();
-            core.cancel_waiting();
+            core.tasks.cancel_waiting();
             return parked;
         }
         if announced.settles {

@@ -164,7 +164,7 @@ impl Worker {
             let Some(blocked) = self.block_to_wait(is_own) else { break None };
             if is_own && self.core.is_held_up() {
                 drop(blocked);
-                self.core.cancel_waiting();
+                self.core.tasks.cancel_waiting();
                 break Some(false);
             }
             if self.sleep_in_job(thread, candidate.polls(), blocked, patience) {

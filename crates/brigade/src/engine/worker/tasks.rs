@@ -2,7 +2,7 @@
 
 use core::any::Any;
 
-use brigade_task::{Job, Outcome, TaskRef, Woken};
+use brigade_task::{Job, Outcome, Woken};
 
 use super::Worker;
 use crate::engine::key::Key;
@@ -78,16 +78,6 @@ impl Worker {
     pub(crate) fn accept_local(&self) {
         self.me.counters.accepted.add(1);
         self.me.mailbox.accept();
-    }
-
-    /// Lists a local future that is about to wait; returns the number.
-    pub(crate) fn bind_local(&self, task: TaskRef) -> u32 {
-        let number = self.me.mailbox.bind(task);
-        if self.discards() {
-            // As in `Core::bind`.
-            self.me.mailbox.cancel_waiting();
-        }
-        number
     }
 
     /// Takes the oldest job of the mailbox, which only this worker may run.

@@ -91,12 +91,16 @@ fn a_pending_future_is_counted_and_its_poll_is_listed_only_while_it_lasts() {
     let pool = observed(1);
     let latch = Latch::default();
     let waits = pool.spawn(latch.wait());
-    eventually("it waits", || latch.waiting() == 1);
+    let local = latch.clone();
+    let local = pool.submit(move || brigade::spawn_local(local.wait()));
+    let local = local.join().unwrap();
+    eventually("both wait", || latch.waiting() == 2);
     pool.wait_idle();
     let dump = pool.dump();
-    assert_eq!((dump.pending_futures, dump.workers[0].jobs.len()), (1, 0), "{dump}");
+    assert_eq!((dump.pending_futures, dump.workers[0].jobs.len()), (2, 0), "{dump}");
     latch.open();
     waits.join().unwrap();
+    local.join().unwrap();
     pool.wait_idle();
     assert_eq!(pool.dump().pending_futures, 0);
 }
