@@ -12,7 +12,7 @@ use brigade_sync::{CachePadded, Mutex, MutexGuard};
 use brigade_task::TaskRef;
 
 use super::queues::injectors::producer;
-use super::queues::lanes::KEPT;
+use super::queues::lane::KEPT;
 
 /// How many threads may add a future at once without waiting for each other.
 const SHARDS: usize = 8;

@@ -12,13 +12,13 @@
 //! incomplete entries in front of everything queued, in their order.
 
 use core::cell::Cell;
-use std::collections::VecDeque;
+use core::iter;
 
 use brigade_queue::{Cursor, Injector, ShardedInjector};
-use brigade_sync::Mutex;
 use brigade_sync::atomic::{AtomicUsize, Ordering};
-use brigade_task::{Job, Outcome};
+use brigade_task::Job;
 
+use super::lane::Lane;
 use super::local::Local;
 use crate::values::{Config, Queueing};
 
@@ -36,23 +36,8 @@ pub(in crate::engine) const MAX_STALE: u32 = 64;
 /// The injectors of one pool.
 pub(in crate::engine) struct Injectors {
     shards: ShardedInjector<Job>,
-    front: Front,
-}
-
-/// The entries kept by sweeps: older than everything in the shards.
-#[derive(Default)]
-struct Front {
-    kept: Mutex<Kept>,
-    /// The number of kept entries; 1 more during a sweep, so that no look misses entries taken out of a
-    /// shard.
-    len: AtomicUsize,
-}
-
-#[derive(Default)]
-struct Kept {
-    jobs: VecDeque<Job>,
-    /// Entries examined by sweeps since the last full pass over `jobs`.
-    looks: usize,
+    /// The entries kept by sweeps: older than everything in the shards.
+    front: Lane,
 }
 
 /// A worker's share of the queued jobs.
@@ -114,7 +99,7 @@ impl Injectors {
             Queueing::Shared => 1,
             Queueing::Stealing => (2 * cpus).min(MAX_SHARDS),
         };
-        Self { shards: ShardedInjector::new(shards), front: Front::default() }
+        Self { shards: ShardedInjector::new(shards), front: Lane::default() }
     }
 
     /// The injector of the calling thread.
@@ -123,7 +108,7 @@ impl Injectors {
         self.shards.shard(producer())
     }
 
-    /// Takes a worker's share of the entries kept in front, or else of the first non-empty injector, starting
+    /// Takes the oldest job kept in front, or else a worker's share of the first non-empty injector, starting
     /// after `cursor`. Returns a job and queues the rest on `local`. `cursor` then names that injector.
     #[inline]
     pub(in crate::engine) fn refill(
@@ -135,7 +120,7 @@ impl Injectors {
         if local.is_shared() {
             return self.pop(cursor);
         }
-        self.front.refill(local, share).or_else(|| {
+        self.pop_kept().or_else(|| {
             self.shards.take_turns(cursor, |shard| {
                 let waiting = shard.len();
                 if waiting == 0 { None } else { local.refill(shard, share.of(waiting)) }
@@ -147,7 +132,12 @@ impl Injectors {
     /// after `cursor`.
     #[inline]
     pub(in crate::engine) fn pop(&self, cursor: &Cursor) -> Option<Job> {
-        self.front.pop().or_else(|| self.shards.pop(cursor))
+        self.pop_kept().or_else(|| self.shards.pop(cursor))
+    }
+
+    #[inline]
+    fn pop_kept(&self) -> Option<Job> {
+        if self.front.len() == 0 { None } else { self.front.pop(None, &|_| true) }
     }
 
     /// Takes the oldest job of a pool with a single injector, if nothing is kept in front.
@@ -185,134 +175,7 @@ impl Injectors {
     /// Looks at `most` of the oldest entries and drops completed entries. Returns the number of jobs
     /// cancelled by this.
     pub(in crate::engine) fn sweep(&self, most: usize) -> u64 {
-        self.front.sweep(most, || self.shards.pop(&Cursor::default()))
-    }
-}
-
-/// Drops a completed job, which calls no user code; returns any other job. Counts a job that had to be
-/// cancelled for this.
-pub(in crate::engine) fn drop_if_stale(job: Job, cancelled: &mut u64) -> Option<Job> {
-    match job.drop_if_stale() {
-        Ok(outcome) => {
-            *cancelled += u64::from(outcome == Outcome::Cancelled);
-            None
-        }
-        Err(job) => Some(job),
-    }
-}
-
-impl Front {
-    #[inline]
-    fn len(&self) -> usize {
-        // Ordering: Acquire pairs with the Release in `set_len`. A look that finds an injector without the
-        // entries popped by a sweep sees the count set before.
-        self.len.load(Ordering::Acquire)
-    }
-
-    fn set_len(&self, len: usize) {
-        // Ordering: Release, as in `len`; the lock orders the writers.
-        self.len.store(len, Ordering::Release);
-    }
-
-    /// Updates the count after jobs were taken.
-    fn left(&self, jobs: &mut VecDeque<Job>) {
-        if jobs.is_empty() {
-            // Frees the memory of a long queue.
-            *jobs = VecDeque::new();
-        }
-        self.set_len(jobs.len());
-    }
-
-    #[inline]
-    fn pop(&self) -> Option<Job> {
-        if self.len() == 0 { None } else { self.pop_locked() }
-    }
-
-    #[cold]
-    fn pop_locked(&self) -> Option<Job> {
-        let mut kept = self.kept.lock();
-        let job = kept.jobs.pop_front();
-        self.left(&mut kept.jobs);
-        job
-    }
-
-    #[inline]
-    fn refill(&self, local: &Local, share: Share) -> Option<Job> {
-        if self.len() == 0 { None } else { self.refill_locked(local, share) }
-    }
-
-    #[cold]
-    fn refill_locked(&self, local: &Local, share: Share) -> Option<Job> {
-        let jobs = &mut self.kept.lock().jobs;
-        let first = jobs.pop_front();
-        for _ in 1..share.of(jobs.len() + 1) {
-            let Some(job) = jobs.pop_front() else { break };
-            if let Err(job) = local.push_again(job) {
-                jobs.push_front(job);
-                break;
-            }
-        }
-        self.left(jobs);
-        first
-    }
-
-    /// Drops completed entries: among at most `most` popped entries, and from time to time among the kept
-    /// entries.
-    fn sweep(&self, most: usize, pop: impl FnMut() -> Option<Job>) -> u64 {
-        let mut cancelled = 0;
-        let kept = &mut *self.kept.lock();
-        // Before the first pop. Nothing is taken from `kept` until the lock is released, so the order is
-        // preserved.
-        self.set_len(kept.jobs.len() + 1);
-        kept.looks += most;
-        if kept.looks >= kept.jobs.len() {
-            kept.looks = 0;
-            for _ in 0..kept.jobs.len() {
-                let job = kept.jobs.pop_front();
-                kept.jobs.extend(job.and_then(|job| drop_if_stale(job, &mut cancelled)));
-            }
-        }
-        let popped = core::iter::from_fn(pop).take(most);
-        kept.jobs.extend(popped.filter_map(|job| drop_if_stale(job, &mut cancelled)));
-        self.set_len(kept.jobs.len());
-        cancelled
-    }
-}
-
-#[cfg(all(test, not(brigade_loom)))]
-mod tests {
-    use super::*;
-
-    fn injectors() -> Injectors {
-        Injectors::new(&Config { queueing: Queueing::Shared, ..Config::default() }, 1)
-    }
-
-    #[test]
-    fn a_sweep_drops_completed_entries_and_keeps_the_order_of_the_others() {
-        let (injectors, order) = (injectors(), std::sync::Arc::<Mutex<Vec<usize>>>::default());
-        let mut handles = Vec::new();
-        for number in 0..100 {
-            let order = order.clone();
-            let (job, handle) = Job::with_handle(move || order.lock().push(number));
-            assert!(injectors.mine().push(job).is_ok());
-            handles.push(handle);
-        }
-        let mut settle = |from: usize, step: usize| {
-            let some = handles[from..].iter_mut().step_by(step);
-            some.for_each(|handle| _ = handle.settle_if_unclaimed(false));
-        };
-        settle(0, 2);
-        injectors.sweep(60);
-        assert_eq!(injectors.len(), 70, "of the oldest 60 half is over");
-        settle(0, 3);
-        injectors.sweep(60);
-        let left: Vec<_> = (0..100).filter(|number| number % 2 > 0 && number % 3 > 0).collect();
-        assert_eq!(injectors.len(), left.len());
-        let cursor = Cursor::default();
-        while let Some(job) = injectors.pop(&cursor) {
-            job.run();
-        }
-        assert_eq!(*order.lock(), left);
-        assert!(injectors.is_empty());
+        let pop = || self.shards.pop(&Cursor::default());
+        self.front.sweep(None, most, &mut iter::from_fn(pop).take(most))
     }
 }

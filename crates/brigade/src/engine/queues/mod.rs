@@ -2,6 +2,7 @@
 //! worker is woken for a job.
 
 pub(in crate::engine) mod injectors;
+pub(in crate::engine) mod lane;
 pub(in crate::engine) mod lanes;
 pub(in crate::engine) mod late;
 pub(in crate::engine) mod local;
@@ -174,7 +175,7 @@ impl Queues {
 
     /// Takes the oldest job of the lowest non-empty class. The caller need not be a worker.
     pub(super) fn take_oldest(&self, idle: &Idle) -> Option<(Priority, Job)> {
-        let low = || self.lanes.pop_low(None, idle).map(|job| (Priority::Low, job));
+        let low = || self.lanes.pop_low(None).map(|job| (Priority::Low, job));
         let normal = || self.take_oldest_normal().map(|job| (Priority::Normal, job));
         let high = || self.lanes.pop_high(idle).map(|job| (Priority::High, job));
         low().or_else(normal).or_else(high)

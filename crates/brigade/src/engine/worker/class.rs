@@ -187,7 +187,7 @@ impl Worker {
     /// Takes a job from a lane at the end of a search, when no normal job was found.
     pub(super) fn take_high_or_low(&self) -> Option<Job> {
         self.take_high().or_else(|| {
-            let job = self.core.queues.lanes.pop_low(None, &self.core.idle)?;
+            let job = self.core.queues.lanes.pop_low(None)?;
             Some(self.take_as((Priority::Low, job)))
         })
     }
@@ -208,7 +208,7 @@ impl Worker {
         }
         // A time too early to be represented is before each job.
         let then = time::now().checked_sub(AGEING)?;
-        core.queues.lanes.pop_low(Some(then), &core.idle)
+        core.queues.lanes.pop_low(Some(then))
     }
 
     /// Accepts a job from the running job, or returns it if the pool is being discarded. The class is `class`, or the

@@ -8,7 +8,8 @@ use brigade_task::{Job, Outcome};
 use super::Worker;
 use crate::engine::idle::{Snapshot, Watch};
 use crate::engine::queues::Accepts;
-use crate::engine::queues::injectors::{MAX_STALE, drop_if_stale};
+use crate::engine::queues::injectors::MAX_STALE;
+use crate::engine::queues::lane::drop_if_stale;
 use crate::values::Priority;
 
 /// Completed entries in queues, as far as a worker knows.

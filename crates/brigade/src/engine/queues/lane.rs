@@ -1,0 +1,223 @@
+//! A queue under a lock, with a length that is read without the lock: of a class, or of the entries kept by
+//! sweeps.
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+use brigade_sync::Mutex;
+use brigade_sync::atomic::{AtomicUsize, Ordering};
+use brigade_sync::time;
+use brigade_sync::unmodelled::AtomicU64;
+use brigade_task::{Job, Outcome};
+
+use super::Accepts;
+use crate::engine::idle::Idle;
+
+/// The capacity kept by an empty lane, or an empty list of futures.
+pub(in crate::engine) const KEPT: usize = 1024;
+
+/// Jobs in the order of submission.
+///
+/// The methods that may change whether a lane has jobs tell the state, for the lane of the class `High`.
+#[derive(Default)]
+pub(super) struct Lane {
+    queue: Mutex<Queue>,
+    /// The number of jobs; 1 more during a sweep, so that no look misses entries taken out of another queue.
+    /// Written under the lock.
+    len: AtomicUsize,
+    /// The number of jobs ever queued.
+    pushed: AtomicU64,
+}
+
+#[derive(Default)]
+struct Queue {
+    /// The jobs, with the times of their queueing.
+    jobs: VecDeque<(Instant, Job)>,
+    is_closed: bool,
+    /// The sum of the sweeps' `most` since the last full pass.
+    looks: usize,
+}
+
+impl Lane {
+    /// Queues all jobs of an iterator, or none if the lane is closed.
+    pub(super) fn push_all(
+        &self,
+        jobs: &mut dyn Iterator<Item = Job>,
+        accepts: Accepts,
+        state: Option<&Idle>,
+    ) {
+        let now = time::now();
+        let mut queue = self.queue.lock();
+        if queue.is_closed && accepts == Accepts::IfOpen {
+            return;
+        }
+        let before = queue.jobs.len();
+        queue.jobs.extend(jobs.map(|job| (now, job)));
+        let more = queue.jobs.len() - before;
+        // Ordering: Release, before the job can be taken: a reader that sees the end of the job also sees it
+        // accepted.
+        self.pushed.fetch_add(more as u64, Ordering::Release);
+        if before == 0 && more > 0 {
+            state.into_iter().for_each(Idle::set_prioritized);
+        }
+        self.set_len(queue.jobs.len());
+    }
+
+    /// Takes jobs out under the lock.
+    fn change<R>(&self, state: Option<&Idle>, change: impl FnOnce(&mut Queue) -> R) -> R {
+        let mut queue = self.queue.lock();
+        let was_empty = queue.jobs.is_empty();
+        let result = change(&mut queue);
+        // First: while a thread sees the length of the high lane, it also sees the bit, and then waits for
+        // the lock.
+        self.set_len(queue.jobs.len());
+        if queue.jobs.is_empty() && !was_empty {
+            state.into_iter().for_each(Idle::unset_prioritized);
+            if queue.jobs.capacity() > KEPT {
+                // Frees the memory of a long queue.
+                queue.jobs = VecDeque::new();
+            }
+        }
+        result
+    }
+
+    /// Takes the oldest job, if `takes` returns `true` for the time of its queueing. Waits for the lock.
+    #[inline(never)]
+    pub(super) fn pop(&self, state: Option<&Idle>, takes: &dyn Fn(Instant) -> bool) -> Option<Job> {
+        self.change(state, |queue| {
+            queue.jobs.front().filter(|(since, _)| takes(*since))?;
+            queue.jobs.pop_front().map(|(_, job)| job)
+        })
+    }
+
+    /// Drops completed entries, which calls no user code: among the lane's own, if the `most` of the calls since
+    /// the last look add up to their number, and among `more`, whose other entries are queued behind. Returns
+    /// the number of jobs cancelled by this.
+    pub(super) fn sweep(
+        &self,
+        state: Option<&Idle>,
+        most: usize,
+        more: &mut dyn Iterator<Item = Job>,
+    ) -> u64 {
+        let (now, mut cancelled) = (time::now(), 0);
+        self.change(state, |Queue { jobs, looks, .. }| {
+            *looks += most;
+            if *looks >= jobs.len() {
+                *looks = 0;
+                for _ in 0..jobs.len() {
+                    let Some((since, job)) = jobs.pop_front() else { break };
+                    jobs.extend(drop_if_stale(job, &mut cancelled).map(|job| (since, job)));
+                }
+            }
+            // Before the first of them is taken. Nothing is taken from this lane until the lock is released, so
+            // the order is preserved.
+            self.set_len(jobs.len() + 1);
+            let more = more.filter_map(|job| drop_if_stale(job, &mut cancelled));
+            jobs.extend(more.map(|job| (now, job)));
+        });
+        cancelled
+    }
+
+    /// The number of queued jobs.
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        // Ordering: Acquire pairs with the Release in `set_len`. A worker that looks before it parks, and a
+        // thread that pushes, pass the fences of `Idle` between their two steps. A look that finds another queue
+        // without the entries popped by a sweep sees the length set before.
+        self.len.load(Ordering::Acquire)
+    }
+
+    fn set_len(&self, len: usize) {
+        // Ordering: Release, as in `len`; the lock orders the writers.
+        self.len.store(len, Ordering::Release);
+    }
+
+    /// The number of jobs ever queued.
+    pub(super) fn pushed(&self) -> u64 {
+        self.pushed.load(Ordering::Acquire)
+    }
+
+    /// Accepts nothing from outside any more.
+    pub(super) fn close(&self) {
+        self.queue.lock().is_closed = true;
+    }
+}
+
+/// Drops a completed job, which calls no user code; returns any other job. Counts a job that had to be
+/// cancelled for this.
+pub(in crate::engine) fn drop_if_stale(job: Job, cancelled: &mut u64) -> Option<Job> {
+    match job.drop_if_stale() {
+        Ok(outcome) => {
+            *cancelled += u64::from(outcome == Outcome::Cancelled);
+            None
+        }
+        Err(job) => Some(job),
+    }
+}
+
+#[cfg(all(test, not(brigade_loom)))]
+mod tests {
+    use std::sync::Barrier;
+    use std::{iter, thread};
+
+    use super::*;
+    use crate::values::Config;
+
+    /// A worker that returned without the job would look again and again: it may not park while the state
+    /// shows a high job.
+    #[test]
+    fn a_high_job_that_is_being_queued_is_waited_for() {
+        for round in 0..200 {
+            let (lane, begins) = (Lane::default(), Barrier::new(2));
+            let idle = Idle::new(&Config::default(), 1);
+            thread::scope(|scope| {
+                let mut queue = lane.queue.lock();
+                idle.set_prioritized();
+                let pops = scope.spawn(|| {
+                    begins.wait();
+                    lane.pop(Some(&idle), &|_| true).is_some()
+                });
+                begins.wait();
+                (0..1000).for_each(|_| brigade_sync::hint::spin_loop());
+                queue.jobs.push_back((Instant::now(), Job::new(|| ())));
+                lane.set_len(1);
+                drop(queue);
+                assert!(pops.join().unwrap(), "round {round}");
+            });
+        }
+    }
+
+    #[test]
+    fn a_sweep_drops_completed_entries_and_keeps_the_order_of_the_others() {
+        let (lane, idle) = (Lane::default(), Idle::new(&Config::default(), 1));
+        let order = std::sync::Arc::<Mutex<Vec<usize>>>::default();
+        let jobs = (0..100).map(|number| {
+            let order = order.clone();
+            Job::with_handle(move || order.lock().push(number))
+        });
+        let (jobs, mut handles): (Vec<_>, Vec<_>) = jobs.unzip();
+        let mut settle = |from: usize, step: usize| {
+            let some = handles[from..].iter_mut().step_by(step);
+            some.for_each(|handle| _ = handle.settle_if_unclaimed(false));
+        };
+        let mut jobs = jobs.into_iter();
+        lane.push_all(&mut jobs.by_ref().take(40), Accepts::Always, Some(&idle));
+        settle(0, 2);
+        lane.sweep(Some(&idle), 20, &mut iter::empty());
+        assert_eq!(lane.len(), 40, "not at each call");
+        lane.sweep(Some(&idle), 20, &mut jobs.by_ref().take(20));
+        assert_eq!(lane.len(), 30, "of the oldest 60 half is over");
+        lane.sweep(Some(&idle), 60, &mut jobs);
+        settle(0, 3);
+        lane.sweep(Some(&idle), 60, &mut iter::empty());
+        let left: Vec<_> = (0..100).filter(|number| number % 2 > 0 && number % 3 > 0).collect();
+        assert_eq!((lane.len(), lane.pushed()), (left.len(), 40));
+        assert!(idle.snapshot().is_prioritized());
+        let pop = || lane.pop(Some(&idle), &|_| true);
+        iter::from_fn(pop).take(left.len() - 10).for_each(|job| _ = job.run());
+        assert_eq!(*order.lock(), left[..left.len() - 10]);
+        settle(1, 1);
+        lane.sweep(Some(&idle), 60, &mut iter::empty());
+        assert!(lane.len() == 0 && !idle.snapshot().is_prioritized());
+    }
+}
