@@ -9,7 +9,7 @@ use brigade_task::{Job, Outcome, enter_other};
 
 use super::Core;
 use super::end::{OffPoolWork, cancel_contained};
-use crate::engine::ends::off_pool::{drop_off_pool, is_off_pool};
+use crate::engine::ends::off_pool::is_off_pool;
 use crate::engine::semaphore::{Permit, Semaphore};
 use crate::engine::sleep::backoff::Backoff;
 use crate::values::{Priority, Reason, WhenFull};
@@ -148,42 +148,19 @@ impl Core {
     fn make_room(&self, permits: &Arc<Semaphore>, inside: bool) -> Admission<'_> {
         // Begins before a job is taken from a queue.
         let _work = self.begin_off_pool();
-        // Jobs without a permit: futures polled before, and jobs that borrow from a waiting thread. A job put
-        // back at once would be found again and again, before the jobs of a different injector.
-        let mut without_permit = Vec::new();
-        let admission = self.evict(permits, inside, &mut without_permit);
-        self.put_back(&mut without_permit);
-        admission
-    }
-
-    fn evict(
-        &self,
-        permits: &Arc<Semaphore>,
-        inside: bool,
-        without_permit: &mut Vec<(Priority, Job)>,
-    ) -> Admission<'_> {
         let mut backoff = Backoff::default();
         loop {
-            let permit = match self.take_oldest() {
-                Some((class, job)) if job.is_resumption() || job.borrows() => {
-                    without_permit.push((class, job));
-                    None
-                }
-                // A cancelled job has already released its permit; then there is a permit, or the next job is
-                // dropped.
-                Some((_, job)) => {
-                    // First, because the drop of a capture may wait for these jobs.
-                    self.put_back(without_permit);
-                    permits.replace(|| self.drop_for_room(job))
-                }
+            let permit = match self.take_for_room() {
+                Some(job) => permits.replace(|| self.drop_for_room(job)),
                 // All jobs are moving between queues, or are about to start.
+                None if backoff.snooze() => permits.try_acquire(),
                 None => {
-                    self.put_back(without_permit);
-                    self.wait_for_any(permits, inside, &mut backoff)
+                    let until = time::now().checked_add(LOOK_AGAIN);
+                    permits.acquire(until, || self.refuses(inside))
                 }
             };
-            if let Some(permit) = permit.or_else(|| permits.try_acquire()) {
-                return Admission::Queue(Some(permit));
+            if permit.is_some() {
+                return Admission::Queue(permit);
             }
             if self.refuses(inside) {
                 return Admission::Refuse(Reason::Closed);
@@ -191,17 +168,20 @@ impl Core {
         }
     }
 
-    /// Waits briefly for a permit, or for a job to drop.
-    fn wait_for_any(
-        &self,
-        permits: &Arc<Semaphore>,
-        inside: bool,
-        backoff: &mut Backoff,
-    ) -> Option<Permit> {
-        if backoff.snooze() {
-            return None;
-        }
-        permits.acquire(time::now().checked_add(LOOK_AGAIN), || self.refuses(inside))
+    /// Takes the oldest job of the lowest class, except jobs without a permit: futures polled before, and jobs that
+    /// borrow from a waiting thread.
+    fn take_for_room(&self) -> Option<Job> {
+        let may_drop = |job: &Job| !job.is_resumption() && !job.borrows();
+        // Under the gate, like the end of the pool: the jobs that stay may move from a queue that the end has not
+        // looked at to one that it has looked at.
+        let gate = self.tasks.lock_gate();
+        let job = self.queues.take_oldest(&may_drop, &self.idle);
+        drop(gate);
+        // A worker that parked meanwhile may have missed a moved job. A closing thread may have seen a job where
+        // none was, and not have settled.
+        self.ask_for_help(self.idle.after_publishing());
+        self.settle();
+        job
     }
 
     /// Drops a job because the pool is full: a queued job, or a job accepted without being queued.
@@ -214,18 +194,6 @@ impl Core {
                 outcome => self.ledger.count_evicted(outcome),
             }
         });
-    }
-
-    /// Requeues jobs without a permit. Drops jobs that will no longer run: a draining pool may have
-    /// terminated while they were on no queue, which is acceptable with a policy that drops jobs.
-    fn put_back(&self, jobs: &mut Vec<(Priority, Job)>) {
-        for (class, job) in jobs.drain(..) {
-            match self.requeue(class, job) {
-                Err(job) if job.is_future() => self.off_pool(|| drop_off_pool(self.key, job)),
-                Err(job) => self.off_pool(|| self.drop_job(job)),
-                Ok(()) => {}
-            }
-        }
     }
 
     /// Runs an unqueued job, a closure or the first poll of a future, on this thread, which is not a worker

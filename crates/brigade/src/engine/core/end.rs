@@ -20,7 +20,7 @@ use super::{Core, monitor};
 use crate::engine::current;
 use crate::engine::ends::off_pool::{is_off_pool, nest};
 use crate::engine::timers::{Entry, TimerKey};
-use crate::values::{Priority, Shutdown};
+use crate::values::Shutdown;
 
 impl Core {
     /// Whether the calling thread may wait until the pool is idle. It would wait for itself if it runs or
@@ -152,7 +152,8 @@ impl Core {
             // this thread here.
             let is_empty = || self.idle.snapshot().live() == 0;
             let left = || if is_empty() { self.queues.take_oldest_part() } else { None };
-            while let Some(job) = self.take_oldest().map(|(_, job)| job).or_else(left) {
+            let oldest = || self.queues.take_oldest(&|_| true, &self.idle);
+            while let Some(job) = oldest().or_else(left) {
                 self.drop_job(job);
             }
             for (_, peer) in self.queues.peers.iter() {
@@ -183,11 +184,6 @@ impl Core {
 
     pub(in crate::engine) fn drop_job(&self, job: Job) {
         self.ledger.count(cancel_contained(job));
-    }
-
-    /// Takes the oldest job of the lowest non-empty class, with the class.
-    pub(in crate::engine) fn take_oldest(&self) -> Option<(Priority, Job)> {
-        self.queues.take_oldest(&self.idle)
     }
 
     /// Sweeps completed entries out of the injectors and the lanes.

@@ -39,14 +39,6 @@ impl Core {
         Ok(())
     }
 
-    /// Requeues a job taken from a queue; returns it if it will no longer run.
-    pub(in crate::engine) fn requeue(&self, class: Priority, job: Job) -> Result<(), Job> {
-        self.tasks.count_wake();
-        self.push_late(class, job).inspect_err(|_| self.tasks.uncount_wake())?;
-        self.ask_for_help(self.idle.after_publishing());
-        Ok(())
-    }
-
     /// Queues an accepted job in a pool that may be closed, or returns the job if it will no longer run.
     #[cold]
     pub(in crate::engine) fn push_late(&self, class: Priority, job: Job) -> Result<(), Job> {

@@ -10,6 +10,13 @@
 //! in the queue, with its memory, until it is popped. If every worker is inside a job that joins, no worker
 //! pops, and such entries would accumulate. So [`Injectors::sweep`] takes the oldest entries out, and keeps
 //! incomplete entries in front of everything queued, in their order.
+//!
+//! **Jobs without a permit.** An eviction looks for the oldest job with a permit, and keeps in front all other
+//! jobs that it finds first, also jobs of the workers' queues. The front's lock is held from before the first is
+//! taken until the last is kept, and its length counts one job more, so each job is in some queue for every look
+//! that begins with the injectors and ends with the front. A look that begins with the front may miss a job moved
+//! out of a worker's queue: the eviction then asks for help, as for a job just queued, and the end of a pool
+//! excludes it by the gate.
 
 use core::cell::Cell;
 use core::iter;
@@ -35,9 +42,9 @@ pub(in crate::engine) const MAX_STALE: u32 = 64;
 
 /// The injectors of one pool.
 pub(in crate::engine) struct Injectors {
-    shards: ShardedInjector<Job>,
-    /// The entries kept by sweeps: older than everything in the shards.
-    front: Lane,
+    pub(super) shards: ShardedInjector<Job>,
+    /// The entries kept by sweeps, which are older than everything in the shards, and by evictions.
+    pub(super) front: Lane,
 }
 
 /// A worker's share of the queued jobs.

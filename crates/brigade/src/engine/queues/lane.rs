@@ -22,7 +22,7 @@ pub(in crate::engine) const KEPT: usize = 1024;
 #[derive(Default)]
 pub(super) struct Lane {
     queue: Mutex<Queue>,
-    /// The number of jobs; 1 more during a sweep, so that no look misses entries taken out of another queue.
+    /// The number of jobs; 1 more while entries are taken out of other queues, so that no look misses them.
     /// Written under the lock.
     len: AtomicUsize,
     /// The number of jobs ever queued.
@@ -90,6 +90,31 @@ impl Lane {
         })
     }
 
+    /// Takes the oldest job accepted by `takes`: of the lane's own jobs, or else of `more`, whose other jobs are
+    /// queued behind.
+    pub(super) fn take(
+        &self,
+        state: Option<&Idle>,
+        takes: &dyn Fn(&Job) -> bool,
+        more: &mut dyn Iterator<Item = Job>,
+    ) -> Option<Job> {
+        let now = time::now();
+        self.change(state, |Queue { jobs, .. }| {
+            if let Some(place) = jobs.iter().position(|(_, job)| takes(job)) {
+                return jobs.remove(place).map(|(_, job)| job);
+            }
+            // As in `sweep`.
+            self.set_len(jobs.len() + 1);
+            loop {
+                let job = more.next()?;
+                if takes(&job) {
+                    return Some(job);
+                }
+                jobs.push_back((now, job));
+            }
+        })
+    }
+
     /// Drops completed entries, which calls no user code: among the lane's own, if the `most` of the calls since
     /// the last look add up to their number, and among `more`, whose other entries are queued behind. Returns
     /// the number of jobs cancelled by this.
@@ -122,8 +147,8 @@ impl Lane {
     #[inline]
     pub(super) fn len(&self) -> usize {
         // Ordering: Acquire pairs with the Release in `set_len`. A worker that looks before it parks, and a
-        // thread that pushes, pass the fences of `Idle` between their two steps. A look that finds another queue
-        // without the entries popped by a sweep sees the length set before.
+        // thread that pushes, pass the fences of `Idle` between their two steps. A look that finds an injector
+        // without the entries taken out sees the length set before.
         self.len.load(Ordering::Acquire)
     }
 

@@ -14,8 +14,8 @@ use crate::values::Priority;
 /// The lanes of one pool.
 #[derive(Default)]
 pub(in crate::engine) struct Lanes {
-    high: Lane,
-    low: Lane,
+    pub(super) high: Lane,
+    pub(super) low: Lane,
 }
 
 impl Lanes {
@@ -185,7 +185,7 @@ mod loom_tests {
             let (lanes, idle) = &*shared;
             for _ in 0..2 {
                 turn();
-                // Regardless of the bit, like an eviction.
+                // Regardless of the bit, as an eviction does.
                 lanes.pop_high(idle);
             }
             for push in pushes {

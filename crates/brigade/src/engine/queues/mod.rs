@@ -10,6 +10,8 @@ pub(in crate::engine) mod mailbox;
 pub(in crate::engine) mod origins;
 pub(in crate::engine) mod peers;
 
+use core::iter;
+
 use brigade_queue::{Cursor, StealError, deque};
 use brigade_sync::atomic::Ordering;
 use brigade_sync::hint;
@@ -173,18 +175,15 @@ impl Queues {
         })
     }
 
-    /// Takes the oldest job of the lowest non-empty class. The caller need not be a worker.
-    pub(super) fn take_oldest(&self, idle: &Idle) -> Option<(Priority, Job)> {
-        let low = || self.lanes.pop_low(None).map(|job| (Priority::Low, job));
-        let normal = || self.take_oldest_normal().map(|job| (Priority::Normal, job));
-        let high = || self.lanes.pop_high(idle).map(|job| (Priority::High, job));
-        low().or_else(normal).or_else(high)
-    }
-
-    /// Takes the oldest job of an injector, or else of a worker's queue.
-    fn take_oldest_normal(&self) -> Option<Job> {
-        let job = self.injectors.pop(&Cursor::default());
-        job.or_else(|| self.steal_any(&|peer| peer.remote.steal()))
+    /// Takes the oldest job accepted by `takes`, of the lowest class that has one. Other jobs may move from the
+    /// injectors and the workers' queues to the front of the injectors. The caller need not be a worker.
+    pub(super) fn take_oldest(&self, takes: &dyn Fn(&Job) -> bool, idle: &Idle) -> Option<Job> {
+        let (Lanes { high, low }, Injectors { shards, front }) = (&*self.lanes, &self.injectors);
+        let shards = iter::from_fn(|| shards.pop(&Cursor::default()));
+        let rings = iter::from_fn(|| self.steal_any(&|peer| peer.remote.steal()));
+        let job = low.take(None, takes, &mut iter::empty());
+        let job = job.or_else(|| front.take(None, takes, &mut shards.chain(rings)));
+        job.or_else(|| high.take(Some(idle), takes, &mut iter::empty()))
     }
 
     /// Takes a job from the first worker that has one, waiting for other thieves.

@@ -16,8 +16,7 @@
 #[cfg(all(test, brigade_loom))]
 mod loom_tests;
 
-use core::cell::Cell;
-use core::{mem, ptr};
+use core::mem;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::task::{Wake, Waker};
@@ -39,11 +38,6 @@ pub(crate) struct Semaphore {
     waiters: Mutex<Waiters>,
     /// The generation of the process that made the semaphore.
     process: u32,
-}
-
-brigade_sync::unmodelled::thread_local! {
-    /// The address of the semaphore to which this thread last gave back a permit.
-    static GIVEN_BACK: Cell<usize> = const { Cell::new(0) };
 }
 
 /// The waiters of one semaphore, in order of arrival.
@@ -126,25 +120,19 @@ impl Semaphore {
         // Ordering: Relaxed: the Waiter rule concerns this atomic alone; the lock orders the waiters' data. In a forked
         // child the lock may be held forever, by a thread missing there.
         if self.is_here() {
-            let _ = GIVEN_BACK.try_with(|last| last.set(self.address()));
             self.pass_on(self.state.fetch_sub(1, Ordering::Relaxed) - 1);
         }
     }
 
-    /// Calls a closure that drops a queued job, and takes the job's permit, which no waiter gets; `None` if the job had
-    /// no permit of this semaphore.
+    /// Calls a closure that drops a queued job, and takes the job's permit, which no waiter gets; `None` if there still
+    /// is no permit afterwards.
     pub(crate) fn replace(self: &Arc<Self>, drop_job: impl FnOnce()) -> Option<Permit> {
         // Beyond the capacity, until the dropped job gives a permit back.
         self.state.fetch_add(1, Ordering::Relaxed);
         let permit = Permit(self.clone());
-        let former = |next| GIVEN_BACK.try_with(|last| last.replace(next)).unwrap_or_default();
-        former(0);
         drop_job();
-        (former(0) == self.address()).then_some(permit)
-    }
-
-    fn address(&self) -> usize {
-        ptr::from_ref(self).addr()
+        // Ordering: Relaxed, as in `try_acquire`.
+        (self.state.load(Ordering::Relaxed) & !WAITERS <= self.capacity).then_some(permit)
     }
 
     fn is_available(&self, state: u64) -> bool {
@@ -280,7 +268,7 @@ mod tests {
         let second = semaphore.replace(|| drop(first));
         assert!(second.is_some() && !waits.0.try_take() && semaphore.try_acquire().is_none());
         let other = Semaphore::new(1).try_acquire();
-        assert!(semaphore.replace(|| drop(other)).is_none(), "a job without a permit of this one");
+        assert!(semaphore.replace(|| drop(other)).is_none(), "no permit of this one");
         assert!(!waits.0.try_take());
         drop(second);
         assert!(waits.0.try_take());
