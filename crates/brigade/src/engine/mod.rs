@@ -40,7 +40,6 @@ pub use clock::now;
 pub(crate) use clock::now_in;
 pub(crate) use core::Core;
 pub(crate) use core::admission::{Admission, Unqueued};
-pub(crate) use core::dispatch::dispatch;
 pub(crate) use core::end::cancel_contained;
 pub(crate) use core::enter::{enter_pool, entered};
 #[cfg(brigade_seeded)]

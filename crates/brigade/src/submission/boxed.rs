@@ -12,7 +12,7 @@ use crate::values::closure_of;
 
 /// A closure with all additions. It is boxed, so that jobs with the same result type share the code, and no closure is
 /// compiled a second time for them.
-pub(super) struct Boxed<T: 'static> {
+struct Boxed<T: 'static> {
     /// First, so that the permit is released before any user code runs, including the drop of the closure.
     permit: Option<Permit>,
     options: Options,
@@ -60,20 +60,8 @@ impl<T> Work for Boxed<T> {
 }
 
 impl<T> Boxed<T> {
-    pub(super) fn new<F>(
-        watch: Option<Watch>,
-        permit: Option<Permit>,
-        options: Options,
-        work: F,
-    ) -> Self
-    where
-        F: FnOnce() -> T + Send + 'static,
-    {
-        Self { permit, options, work: Box::new(work), watch }
-    }
-
     /// Returns the closure, which was not accepted.
-    pub(super) fn withdraw<F: 'static>(self) -> F {
+    fn withdraw<F: 'static>(self) -> F {
         self.watch.into_iter().for_each(Watch::withdraw);
         match self.work.into_any().downcast() {
             Ok(closure) => *closure,
@@ -98,7 +86,7 @@ where
         return R::make(Queued { permit, work });
     }
     let watch = watcher.map(|watcher| watcher.begin(R::IS_HANDLE));
-    R::make(Boxed::new(watch, permit, options, work))
+    R::make(Boxed { permit, options, work: Box::new(work), watch })
 }
 
 /// Returns the closure of a rejected job made by [`make_job`].

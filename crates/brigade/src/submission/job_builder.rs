@@ -5,16 +5,15 @@ use std::borrow::Cow;
 use std::panic::Location;
 use std::time::Instant;
 
-use brigade_task::Work;
+use brigade_task::Job;
 
 use super::accept::{accept_as, submit};
-use super::boxed::Boxed;
+use super::boxed::{make_job, unmade};
 use super::watcher::watcher_of;
 use super::{Options, Receipt, Submission};
-use crate::engine;
 use crate::engine::{Key, class_here, reach_once};
 use crate::handle::{Handle, JoinHandle};
-use crate::values::{Priority, Rejected, WhenFull};
+use crate::values::{Priority, Rejected, WhenFull, closure_of};
 
 /// Submits jobs with their own settings; made by [`Handle::job`] or [`brigade::job`](crate::job).
 ///
@@ -309,35 +308,18 @@ impl JobBuilder {
         let Self { key, options, .. } = self;
         let class = options.class.unwrap_or_else(|| class_here(key));
         let watcher = watcher_of(key, Location::caller(), || options.name.clone());
-        let (plain, boxed) = match watcher.is_none() && !options.is_stored() {
-            true => (Some(jobs.into_iter()), None),
-            false => (None, Some(jobs.into_iter())),
-        };
-        let plain = plain.map(|jobs| {
-            let (refused, rest) = dispatch(key, class, jobs);
-            refused.into_iter().chain(rest)
+        let is_plain = watcher.is_none() && !options.is_stored();
+        let mut jobs = jobs.into_iter();
+        let refused = reach_once(key, |at| {
+            let mut made = jobs.by_ref().map(|work| match is_plain {
+                true => Job::new(work),
+                false => make_job::<_, _, ()>(watcher.clone(), None, options.clone(), work).0,
+            });
+            Some(at.core()?.dispatch(at.worker().is_some(), class, &mut made))
         });
-        let boxed = boxed.map(|jobs| {
-            let make = move |work| {
-                let watch = watcher.clone().map(|watcher| watcher.begin(false));
-                Boxed::new(watch, None, options.clone(), work)
-            };
-            let (refused, rest) = dispatch(key, class, jobs.map(make));
-            // Withdrawn now, because the caller may drop the iterator: these jobs have no end.
-            let refused: Vec<_> = refused.into_iter().map(Boxed::withdraw).collect();
-            refused.into_iter().chain(rest.map(Boxed::withdraw))
-        });
-        plain.into_iter().flatten().chain(boxed.into_iter().flatten())
+        let back = |job| if is_plain { closure_of(job) } else { unmade(job) };
+        // Withdrawn now, because the caller may drop the iterator: these jobs have no end.
+        let refused: Vec<_> = refused.into_iter().flatten().map(back).collect();
+        refused.into_iter().chain(jobs)
     }
-}
-
-/// Hands jobs to idle workers. Returns the jobs taken in vain, and the rest of the iterator.
-fn dispatch<I>(key: Key, class: Priority, jobs: I) -> (Vec<I::Item>, I)
-where
-    I: Iterator<Item: Work<Output = ()>>,
-{
-    reach_once(key, |at| match at.core() {
-        Some(core) => engine::dispatch(core, at.worker().is_some(), class, jobs),
-        None => (Vec::new(), jobs),
-    })
 }

@@ -7,51 +7,42 @@
 //! The user's iterator is called before any worker is picked; no user code runs from then on until all picked
 //! workers are awake. They are no longer idle, and a slow iterator must not keep them from other work.
 
-use brigade_task::{Job, Work};
+use core::iter;
+use std::vec::IntoIter;
+
+use brigade_task::Job;
 
 use super::Core;
-use crate::values::{Priority, closure_of};
-
-/// Hands closures of a class to parked workers, and wakes the workers. The caller is a job of the pool
-/// (`inside`) or elsewhere. Returns the remaining closures: a list already taken from the iterator, and the
-/// rest of the iterator.
-pub(crate) fn dispatch<I>(
-    core: &Core,
-    inside: bool,
-    class: Priority,
-    mut jobs: I,
-) -> (Vec<I::Item>, I)
-where
-    I: Iterator<Item: Work<Output = ()>>,
-{
-    let idle = core.idle.snapshot().parked();
-    let mut taken = jobs.by_ref().take(idle).collect::<Vec<_>>().into_iter();
-    let mut refused = Vec::new();
-    // The iterator may have forked, and have returned in the child.
-    if core.key.is_here() {
-        let mut picked = Vec::with_capacity(taken.len());
-        for closure in taken.by_ref() {
-            let mut job = Some(Job::new(closure));
-            picked.extend(core.accept_for(inside, || core.send_to_parked(class, &mut job)));
-            if let Some(job) = job {
-                refused.push(closure_of(job));
-                break;
-            }
-        }
-        picked.into_iter().for_each(|index| core.wake(index));
-    }
-    refused.extend(taken);
-    (refused, jobs)
-}
+use crate::values::Priority;
 
 impl Core {
-    /// Picks a parked worker and moves the job to that mailbox. The caller must wake the worker.
-    fn send_to_parked(&self, class: Priority, job: &mut Option<Job>) -> Option<usize> {
-        let index = self.idle.pick_parked()?;
-        if let Some(job) = job.take() {
-            // A worker parked inside a job is woken like an idle worker; the waker is not needed.
-            let _ = self.queues.peers.at(index).mailbox.send_share(class, job);
+    /// Hands jobs of a class to parked workers, and wakes the workers. The caller is a job of the pool (`inside`)
+    /// or elsewhere. Takes at most one job for each parked worker from the iterator; returns the jobs that were not
+    /// handed over.
+    pub(crate) fn dispatch(
+        &self,
+        inside: bool,
+        class: Priority,
+        jobs: &mut dyn Iterator<Item = Job>,
+    ) -> IntoIter<Job> {
+        let parked = self.idle.snapshot().parked();
+        let mut jobs = jobs.take(parked).collect::<Vec<_>>().into_iter();
+        // The iterator may have forked, and have returned in the child.
+        if !self.key.is_here() {
+            return jobs;
         }
-        Some(index)
+        let mut picked = Vec::with_capacity(jobs.len());
+        picked.extend(iter::from_fn(|| {
+            // Before a worker is picked, which must get a job.
+            jobs.as_slice().first()?;
+            self.accept_for(inside, || {
+                let index = self.idle.pick_parked()?;
+                // A worker parked inside a job is woken like an idle worker; the waker is not needed.
+                let _ = self.queues.peers.at(index).mailbox.send_share(class, jobs.next()?);
+                Some(index)
+            })
+        }));
+        picked.into_iter().for_each(|index| self.wake(index));
+        jobs
     }
 }
