@@ -1,6 +1,5 @@
 //! The handle for a job's result.
 
-use core::cell::Cell;
 use core::fmt;
 use core::future::Future;
 use core::marker::PhantomData;
@@ -8,12 +7,6 @@ use core::mem::MaybeUninit;
 use core::pin::Pin;
 use core::ptr::NonNull;
 use core::task::{Context, Poll, Waker};
-use core::time::Duration;
-use std::sync::Arc;
-use std::task::Wake;
-
-use brigade_sync::Parker;
-use brigade_sync::time;
 
 use crate::act::{Asked, Outcome};
 use crate::canceller::Canceller;
@@ -24,8 +17,8 @@ use crate::error::JoinError;
 
 /// A handle for the result of a job.
 ///
-/// [`join`](Self::join) waits for the result, and so does `.await`. Dropping the handle detaches the job, which still
-/// runs.
+/// `.await` waits for the result; a thread waits by [`wake_when_finished`](Self::wake_when_finished). Dropping the handle
+/// detaches the job, which still runs.
 pub struct JoinHandle<T> {
     cell: RawHandle,
     /// Whether the result has been taken.
@@ -39,21 +32,6 @@ unsafe impl<T: Send> Send for JoinHandle<T> {}
 // SAFETY: a shared handle looks at the state, or does as a canceller: it claims the closure, which is `Send`, or the future, whose access the
 // lifecycle gives to a single thread, and which checks its thread if it may not leave that.
 unsafe impl<T: Send> Sync for JoinHandle<T> {}
-
-/// A parker as a waker.
-#[derive(Default)]
-struct ThreadWaker(Parker);
-
-brigade_sync::thread_local! {
-    /// The waker of this thread, reused by every wait, so that a wait allocates nothing.
-    static THREAD_WAKER: Cell<Option<Arc<ThreadWaker>>> = const { Cell::new(None) };
-}
-
-impl Wake for ThreadWaker {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-}
 
 impl<T> JoinHandle<T> {
     /// Creates the handle of a cell.
@@ -69,22 +47,22 @@ impl<T> JoinHandle<T> {
         &self.cell
     }
 
-    /// Waits until the job has ended and takes the result.
+    /// Takes the result of a job that has ended.
     ///
     /// Everything the job did happens before this returns, and the captures have been dropped.
     ///
     /// # Errors
-    /// [`JoinError::Panicked`] with the payload, or [`JoinError::Cancelled`]. Never [`JoinError::WouldDeadlock`]: a job
-    /// that joins itself here waits forever.
+    /// [`JoinError::Panicked`] with the payload, or [`JoinError::Cancelled`]. Never [`JoinError::WouldDeadlock`].
     ///
     /// # Panics
-    /// If the result was taken before.
+    /// If the job has not ended, or the result was taken before.
     #[track_caller]
     pub fn join(mut self) -> Result<T, JoinError> {
-        self.wait();
         match self.try_join() {
             Some(result) => result,
-            None => panic!("`JoinHandle` used after its result was taken"),
+            None => {
+                panic!("`JoinHandle` used after its result was taken, or before its job has ended")
+            }
         }
     }
 
@@ -100,19 +78,6 @@ impl<T> JoinHandle<T> {
         unsafe { self.cell.take(result.as_mut_ptr().cast()) };
         // SAFETY: `take` wrote it.
         Some(unsafe { result.assume_init() })
-    }
-
-    /// Waits for the result for at most `timeout` and takes it.
-    ///
-    /// Returns `None` once `timeout` has elapsed, and not earlier, or if the result was taken before.
-    pub fn join_timeout(&mut self, timeout: Duration) -> Option<Result<T, JoinError>> {
-        self.wait_for(Some(timeout));
-        self.try_join()
-    }
-
-    /// Waits until the job has ended, without taking the result.
-    pub fn wait(&mut self) {
-        self.wait_for(None);
     }
 
     /// Returns the id of the job.
@@ -189,27 +154,6 @@ impl<T> JoinHandle<T> {
     #[must_use]
     pub fn wake_when_finished(&mut self, waker: &Waker) -> bool {
         !self.cell.is_done() && self.cell.wait_with(waker)
-    }
-
-    fn wait_for(&mut self, timeout: Option<Duration>) {
-        if self.taken || self.cell.is_done() {
-            return;
-        }
-        // Taken, so that a nested wait, such as in a destructor, creates its own waker.
-        let thread = THREAD_WAKER.try_with(Cell::take).ok().flatten().unwrap_or_default();
-        let waker = Waker::from(thread.clone());
-        if self.cell.wait_with(&waker) {
-            // A time that `Instant` can't represent counts as no deadline.
-            let deadline = timeout.and_then(|timeout| time::now().checked_add(timeout));
-            while !self.cell.is_done() {
-                let left = deadline.map(time::until);
-                if !thread.0.park(left) && left.is_some() {
-                    break;
-                }
-            }
-        }
-        // A late token ends the next park early, and that wait checks again.
-        let _ = THREAD_WAKER.try_with(|waker| waker.set(Some(thread)));
     }
 }
 

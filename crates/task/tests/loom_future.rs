@@ -408,7 +408,9 @@ fn who_waits_for_a_future_sees_a_whole_outcome_and_the_future_gone() {
         let Spawned { job, mut handle } = spawned(&tally, &Event::new([true; 2]), Binding);
         let runner = in_a_thread(move || _ = job.run());
         turn();
-        handle.wait();
+        while !handle.is_finished() {
+            thread::yield_now();
+        }
         assert_eq!(tally.seen(), (1, 0));
         assert!(matches!(handle.try_join(), Some(Ok(_))));
         drop(handle);

@@ -68,6 +68,15 @@ fn poll<T>(handle: &mut JoinHandle<T>, waker: &Arc<ParkingWaker>) -> Poll<Result
     Pin::new(handle).poll(&mut Context::from_waker(&waker))
 }
 
+/// Parks this thread until the job has ended, and takes the result.
+fn join<T>(mut handle: JoinHandle<T>) -> Result<T, JoinError> {
+    let waker = Arc::new(ParkingWaker::default());
+    if handle.wake_when_finished(&waker.clone().into()) {
+        waker.parker.park(None);
+    }
+    handle.join()
+}
+
 /// Caught: `abandon` clearing the bit whether or not the result has been written; `finish` without Release.
 #[test]
 fn a_job_beside_the_drop_of_its_handle_drops_everything_once() {
@@ -107,7 +116,7 @@ fn a_join_wakes_up_with_the_outcome() {
         let (tally, job, handle) = counted_job();
         let runner = run(job);
         turn();
-        let outcome = handle.join();
+        let outcome = join(handle);
         assert!(outcome.is_ok());
         assert_eq!(tally.seen(), (1, 1, 0));
         assert_eq!(runner.join().unwrap(), Outcome::Returned);
@@ -187,7 +196,7 @@ fn a_join_returns_cancelled_when_the_job_is_dropped() {
             job.cancel()
         });
         turn();
-        let Err(JoinError::Cancelled) = handle.join() else { panic!("it did not run") };
+        let Err(JoinError::Cancelled) = join(handle) else { panic!("it did not run") };
         assert_eq!(tally.seen(), (1, 0, 0), "the captures were dropped first");
         assert_eq!(canceller.join().unwrap(), Outcome::Cancelled);
     });
@@ -202,7 +211,7 @@ fn a_job_runs_on_its_worker_or_on_the_joining_thread() {
         turn();
         let here = handle.settle_if_unclaimed(true);
         turn();
-        let outcome = handle.join();
+        let outcome = join(handle);
         assert!(outcome.is_ok());
         let there = runner.join().unwrap();
         match here {
@@ -226,7 +235,7 @@ fn a_job_is_cancelled_or_runs_on_the_joining_thread() {
         turn();
         let here = handle.settle_if_unclaimed(true);
         turn();
-        let outcome = handle.join();
+        let outcome = join(handle);
         assert_eq!(here.is_some(), outcome.is_ok());
         canceller.join().unwrap();
         let runs = usize::from(outcome.is_ok());
@@ -261,7 +270,7 @@ fn a_job_runs_on_its_worker_or_is_cancelled_by_the_joining_thread() {
         turn();
         let here = handle.settle_if_unclaimed(false);
         turn();
-        let outcome = handle.join();
+        let outcome = join(handle);
         let there = runner.join().unwrap();
         assert_one_outcome(&tally, here, there, outcome);
     });
@@ -278,7 +287,7 @@ fn a_job_runs_on_its_worker_or_is_cancelled_from_elsewhere() {
             canceller.drop_if_unclaimed()
         });
         turn();
-        let outcome = handle.join();
+        let outcome = join(handle);
         let (there, elsewhere) = (runner.join().unwrap(), cancels.join().unwrap());
         assert_one_outcome(&tally, elsewhere, there, outcome);
     });

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use brigade_sync::OnceLock;
 use brigade_sync::budget;
+use brigade_sync::time;
 use brigade_task::{Canceller, JoinError, Outcome};
 
 use super::awaited::{self, Refused};
@@ -15,7 +16,8 @@ use super::canceller::{CancelHandle, cancel_job};
 use super::deadlock::{Awaited, Waiting};
 use crate::engine;
 use crate::engine::{
-    Awaited as _, CURRENT, Key, Scope, Span, Worker, blocking, enter_pool, runs_in_place, wait_as,
+    Awaited as _, CURRENT, Key, Scope, Span, Worker, blocking, enter_pool, runs_in_place,
+    sleep_outside, wait_as,
 };
 use crate::values::opaque;
 
@@ -195,7 +197,11 @@ impl<T> JoinHandle<T> {
         self.inner.as_ref()?;
         match self.alive() {
             Some(inner) if inner.is_finished() => inner.try_join(),
-            Some(inner) => blocking(|| inner.join_timeout(timeout)),
+            Some(inner) => {
+                let deadline = time::now().checked_add(timeout);
+                blocking(|| sleep_outside(deadline, |waker| !inner.wake_when_finished(waker)));
+                inner.try_join()
+            }
             None => Some(Err(JoinError::Cancelled)),
         }
     }
@@ -345,7 +351,7 @@ impl<'a, T> Ended<'a, T> {
                 }
             }
             None if !self.lists() => {}
-            None => self.inner.wait(),
+            None => sleep_outside(None, |waker| !self.inner.wake_when_finished(waker)),
         });
         !self.is_circular
     }

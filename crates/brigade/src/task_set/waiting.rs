@@ -3,12 +3,11 @@
 use core::task::Waker;
 use std::time::Instant;
 
-use brigade_sync::time;
 use brigade_task::{contain, drop_contained};
 
 use super::TaskSet;
 use crate::engine;
-use crate::engine::{BlockedThread, Worker, blocking, runs_in_place, wait_as};
+use crate::engine::{Worker, blocking, runs_in_place, sleep_outside, wait_as};
 use crate::handle::deadlock::{Awaited, Waiting};
 use crate::handle::join::settle_on;
 
@@ -101,16 +100,8 @@ impl<T> TaskSet<T> {
         if self.has_ended(ended) {
             return;
         }
-        let thread = BlockedThread::of_this_thread();
-        if self.completions.wait(ended - self.ended.len(), Waker::from((*thread).clone())) {
-            blocking(|| {
-                while self.completions.is_waiting()
-                    && deadline.is_none_or(|at| !time::until(at).is_zero())
-                {
-                    thread.park(deadline.map(time::until));
-                }
-            });
-        }
+        let left = ended - self.ended.len();
+        blocking(|| sleep_outside(deadline, |waker| !self.completions.wait(left, waker.clone())));
         drop_contained(self.completions.stop_waiting());
     }
 

@@ -253,8 +253,8 @@ fn find<R>(mut find: impl FnMut(What<'_>) -> Option<R>) -> Option<R> {
 /// let worker = std::thread::spawn(|| job.run());
 /// assert_eq!(begins.recv(), Ok(false));
 /// _ = handle.ask_to_stop(true);
+/// worker.join().unwrap();
 /// assert_eq!(handle.join()?, "stopped");
-/// # worker.join().unwrap();
 /// # Ok::<(), brigade_task::JoinError>(())
 /// ```
 pub fn is_cancelled() -> bool {

@@ -14,7 +14,7 @@ use crate::engine::idle::{Snapshot, Watch};
 use crate::engine::queues::origins::DEPTH;
 use crate::engine::queues::peers::Peer;
 use crate::engine::sleep::backoff::Backoff;
-use crate::engine::sleep::events::blocked::BlockedThread;
+use crate::engine::sleep::events::blocked::sleep_outside;
 
 /// A wait for a fork or a scope.
 struct Parts<'a> {
@@ -91,14 +91,7 @@ pub(crate) fn wait_outside(wait: Wait<'_>) {
     if !Backoff::default().wait(|| wait.is_over()) {
         wait_as(None, |worker| match worker {
             Some(worker) => worker.run_until(&mut Parts { wait, own: None, steals: false }),
-            None => {
-                let thread = BlockedThread::of_this_thread();
-                if wait.register(Waker::from(thread.clone())) {
-                    while !wait.is_over() {
-                        thread.park(None);
-                    }
-                }
-            }
+            None => sleep_outside(None, |waker| !wait.register(waker.clone())),
         });
     }
 }

@@ -13,10 +13,11 @@ use core::cell::Cell;
 use core::ops::Deref;
 use std::sync::Arc;
 use std::task::{Wake, Waker};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use brigade_sync::Mutex;
 use brigade_sync::atomic::{AtomicUsize, Ordering, fence};
+use brigade_sync::time;
 
 use super::DriverRef;
 use crate::engine::sleep::sleeper::ParkSpot;
@@ -106,6 +107,16 @@ impl BlockedThread {
     /// Sleeps until there is a token, for at most `timeout`; `false` if there was none.
     pub(crate) fn park(&self, timeout: Option<Duration>) -> bool {
         self.spot.parker.park(timeout)
+    }
+}
+
+/// Blocks a thread that runs nothing meanwhile, until `is_over` or the deadline. If `is_over` returns `false`, the thread's
+/// waker must have been registered.
+pub(crate) fn sleep_outside(deadline: Option<Instant>, mut is_over: impl FnMut(&Waker) -> bool) {
+    let thread = BlockedThread::of_this_thread();
+    let waker = Waker::from(thread.clone());
+    while !is_over(&waker) && deadline.is_none_or(|at| !time::until(at).is_zero()) {
+        thread.park(deadline.map(time::until));
     }
 }
 
