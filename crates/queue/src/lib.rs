@@ -20,7 +20,7 @@
 //! overflow
 //! deque       owner, thief
 //! injector    sharded, pop, push   list   block
-//! ring        transfer   owner   thief   drain   shared   positions   order   state, limit, error
+//! ring        transfer   owner   thief   drain   shared   positions   order   state, error
 //! ```
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 // Shows which feature an item needs.
@@ -44,7 +44,7 @@ mod overflow;
 mod ring;
 
 pub use injector::{Cursor, Injector, ShardedInjector};
-pub use ring::{Drain, Limit, NewError, Order, StealError, Stealer, Worker};
+pub use ring::{Drain, NewError, Order, StealError, Stealer, Worker};
 
 /// Rings whose owner pops the newest item; thieves take the oldest.
 pub mod lifo {

@@ -6,9 +6,7 @@ use std::cell::Cell;
 use std::error::Error;
 use std::hint::black_box;
 
-use brigade_queue::{
-    Cursor, Injector, Limit, NewError, Order, ShardedInjector, Worker, fifo, lifo,
-};
+use brigade_queue::{Cursor, Injector, NewError, Order, ShardedInjector, Worker, fifo, lifo};
 use brigade_testkit::Observed;
 
 thread_local! {
@@ -58,8 +56,7 @@ fn use_it_all<O: Order>(worker: &Worker<u64, O>, other: &Worker<u64, O>) {
         _ = black_box(stealer.steal_one());
         _ = black_box(stealer.steal(other, |count| count / 2));
         _ = black_box(worker.stealer_ref().steal_and_pop(other, |count| count / 2));
-        _ = black_box(stealer.steal_batch(other, Limit::Half));
-        _ = black_box(stealer.clone().steal_batch_and_pop(other, Limit::AtMost(3)));
+        _ = black_box(stealer.clone().steal_half_and_pop(other));
         black_box(worker.drain(|count| count / 2).map(|mut drain| drain.next())).ok();
         _ = black_box(worker.pop());
         while other.pop().is_some() {}
@@ -121,7 +118,7 @@ fn flow<O: Order>(injector: &Injector<usize>, worker: &Worker<usize, O>, items: 
         injector.push_accepted(item);
         worker.extend(0..2);
         _ = black_box(injector.take_overflow(worker));
-        _ = black_box(injector.pop_batch_into(worker, Limit::AtMost(3)));
+        _ = black_box(injector.pop_batch_into(worker, 3));
         while worker.pop().or_else(|| injector.pop()).is_some() {}
     }
     assert!(injector.is_empty());

@@ -10,7 +10,7 @@ use std::iter;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::thread;
 
-use brigade_queue::{Injector, Limit, Order, StealError, Stealer, Worker, fifo, lifo};
+use brigade_queue::{Injector, Order, StealError, Stealer, Worker, fifo, lifo};
 use brigade_testkit::{Seed, Watchdog};
 use fastrand::Rng;
 
@@ -123,13 +123,17 @@ impl<O: Order, const WORDS: usize> Thief<'_, '_, O, WORDS> {
     }
 
     fn push(&self, number: usize) {
-        self.own.push_overflowing(Item::new(number, self.fates), self.injector);
+        if let Err(item) = self.own.push(Item::new(number, self.fates)) {
+            self.injector.take_overflow(&self.own);
+            self.own.push(item).unwrap_or_else(|item| self.injector.push_accepted(item));
+        }
     }
 
     fn produce(&mut self, numbers: &mut impl ExactSizeIterator<Item = usize>) {
         let count = self.rng.usize(1..=12).min(numbers.len() - RESERVE);
         let fates = self.fates;
-        let mut items = numbers.take(count).map(|number| Item::new(number, fates));
+        let mut numbers = numbers.take(count);
+        let mut items = numbers.by_ref().map(|number| Item::new(number, fates));
         match self.rng.u8(..4) {
             0 => {
                 self.own.extend(items.by_ref());
@@ -149,7 +153,7 @@ impl<O: Order, const WORDS: usize> Thief<'_, '_, O, WORDS> {
                 });
                 drop(claim);
             }
-            _ => items.for_each(|item| _ = self.own.push_overflowing(item, self.injector)),
+            _ => numbers.for_each(|number| self.push(number)),
         }
     }
 
@@ -164,34 +168,22 @@ impl<O: Order, const WORDS: usize> Thief<'_, '_, O, WORDS> {
             2 => _ = self.injector.take_overflow(&self.own),
             3 => drop(self.injector.pop()),
             4 | 5 => {
-                let limit = self.limit();
-                drop(self.injector.pop_batch_into(&self.own, limit));
+                let most = if self.rng.bool() { count } else { usize::MAX };
+                drop(self.injector.pop_batch_into(&self.own, most));
             }
             _ => iter::from_fn(|| self.own.pop()).take(count).for_each(drop),
         }
     }
 
-    fn limit(&mut self) -> Limit {
-        let most = self.rng.usize(..=10);
-        match self.rng.u8(..4) {
-            0 => Limit::Half,
-            1 => Limit::HalfAtMost(most),
-            2 => Limit::AtMost(most),
-            _ => Limit::All,
-        }
-    }
-
     /// Steals from one of the others; returns whether it had an item or was busy.
     fn steal(&mut self) -> bool {
-        let limit = self.limit();
-        let (victim, way) = (self.rng.usize(..self.others.len()), self.rng.u8(..5));
+        let (victim, way) = (self.rng.usize(..self.others.len()), self.rng.u8(..4));
         let (victim, own, rng) = (&self.others[victim], &self.own, &mut self.rng);
         let any = |there| rng.usize(..=there + 1);
         let result = match way {
             0 => victim.steal(own, any),
             1 => victim.steal_and_pop(own, any).map(|(_, moved)| moved + 1),
-            2 => victim.steal_batch(own, limit),
-            3 => victim.steal_batch_and_pop(own, limit).map(|(_, moved)| moved + 1),
+            2 => victim.steal_half_and_pop(own).map(|(_, moved)| moved + 1),
             _ => victim.steal_one().map(|_| 1),
         };
         match result {

@@ -61,7 +61,7 @@ impl<T> JoinHandle<T> {
         match self.try_join() {
             Some(result) => result,
             None => {
-                panic!("`JoinHandle` used after its result was taken, or before its job has ended")
+                panic!("`JoinHandle` used after its result was taken, or too early")
             }
         }
     }

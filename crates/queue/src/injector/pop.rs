@@ -7,7 +7,7 @@ use brigade_sync::hint;
 
 use super::block::{BLOCK_CAP, Block, LAP};
 use super::list::{ClaimedSlots, Injector, STEP};
-use crate::ring::{Limit, Order, Worker};
+use crate::ring::{Order, Worker};
 
 impl<T> Injector<T> {
     /// Takes the oldest item.
@@ -37,21 +37,17 @@ impl<T> Injector<T> {
 
     /// Takes several items of one block: returns the first and moves the others, in order, to `worker`.
     ///
-    /// The limit includes the returned item and applies to the present number of items; no more are taken than fit.
+    /// `most` includes the returned item; no more are taken than fit.
     ///
     /// ```
-    /// use brigade_queue::{Injector, Limit, fifo};
+    /// use brigade_queue::{Injector, fifo};
     /// let (injector, worker) = (Injector::new(), fifo::Worker::new(4));
     /// injector.push_batch((0..9).collect())?;
-    /// assert_eq!(injector.pop_batch_into(&worker, Limit::AtMost(3)), Some(0));
+    /// assert_eq!(injector.pop_batch_into(&worker, 3), Some(0));
     /// assert_eq!((worker.len(), injector.len()), (2, 6));
     /// # Ok::<(), Vec<i32>>(())
     /// ```
-    pub fn pop_batch_into<O: Order>(&self, worker: &Worker<T, O>, limit: Limit) -> Option<T> {
-        let most = match limit {
-            Limit::AtMost(most) => most,
-            limit => limit.of(self.len()),
-        };
+    pub fn pop_batch_into<O: Order>(&self, worker: &Worker<T, O>, most: usize) -> Option<T> {
         let claim = self.claim_head(most.min(worker.spare_capacity() + 1))?;
         // SAFETY: Slot rule; the claim is ours and each slot is read once, the first here.
         let first = unsafe { self.read(&claim, 0) };

@@ -4,7 +4,6 @@
 
 mod drain;
 mod error;
-mod limit;
 mod order;
 mod owner;
 mod positions;
@@ -15,7 +14,6 @@ mod transfer;
 
 pub use drain::Drain;
 pub use error::{NewError, StealError};
-pub use limit::Limit;
 pub use order::Order;
 pub(crate) use order::{Fifo, Lifo};
 pub use owner::Worker;

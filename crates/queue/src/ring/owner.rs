@@ -208,7 +208,7 @@ impl<T, O: Order> Worker<T, O> {
         &self,
         count_fn: C,
     ) -> Result<Drain<'_, T, O>, StealError> {
-        let (_, most) = self.ring().limit_by(count_fn)?.parts();
+        let most = self.ring().limit_by(count_fn)?;
         let claim = self.ring().claim_oldest(|count| count.min(most))?;
         Ok(Drain::new(self.ring(), claim))
     }

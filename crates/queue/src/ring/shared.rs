@@ -9,7 +9,6 @@ use core::panic::{RefUnwindSafe, UnwindSafe};
 use brigade_sync::cell::{self, UnsafeCell};
 
 use super::error::StealError;
-use super::limit::Limit;
 use super::order::Order;
 use super::positions::Positions;
 use super::state::Claim;
@@ -145,8 +144,8 @@ impl<T, O: Order> Ring<T, O> {
     pub(super) fn limit_by(
         &self,
         count_fn: impl FnOnce(usize) -> usize,
-    ) -> Result<Limit, StealError> {
+    ) -> Result<u32, StealError> {
         let snapshot = self.positions.observe(self.capacity())?;
-        Ok(Limit::AtMost(count_fn(snapshot.count as usize)))
+        Ok(u32::try_from(count_fn(snapshot.count as usize)).unwrap_or(u32::MAX))
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-use brigade_queue::{Injector, Limit, Order, StealError, Worker, fifo, lifo};
+use brigade_queue::{Injector, Order, StealError, Worker, fifo, lifo};
 
 const ITEMS: usize = 200_000;
 
@@ -36,7 +36,7 @@ fn thieve<O: Order>(owner: &brigade_queue::Stealer<usize, O>, seen: &Seen, done:
     let own = Worker::<usize, O>::new(8);
     loop {
         let ended = done.load(Ordering::Acquire);
-        match owner.steal_batch_and_pop(&own, Limit::Half) {
+        match owner.steal_half_and_pop(&own) {
             Ok((item, _)) => {
                 seen.note(item);
                 while let Some(item) = own.pop() {
@@ -93,10 +93,7 @@ fn consume(injector: &Injector<usize>, seen: &Seen) {
     for turn in 0.. {
         match turn % 3 {
             0 => injector.pop().into_iter().for_each(|item| seen.note(item)),
-            1 => injector
-                .pop_batch_into(&own, Limit::AtMost(6))
-                .into_iter()
-                .for_each(|item| seen.note(item)),
+            1 => injector.pop_batch_into(&own, 6).into_iter().for_each(|item| seen.note(item)),
             _ => _ = injector.take_overflow(&own),
         }
         while let Some(item) = own.pop() {
@@ -162,9 +159,9 @@ fn a_closed_injector_gives_back_what_it_does_not_take_and_keeps_what_it_took() {
 fn a_limit_of_zero_takes_nothing() {
     let (injector, worker) = (Injector::new(), lifo::Worker::new(4));
     injector.push(Box::new(1)).unwrap();
-    assert_eq!(injector.pop_batch_into(&worker, Limit::AtMost(0)), None);
+    assert_eq!(injector.pop_batch_into(&worker, 0), None);
     worker.push(Box::new(2)).unwrap();
-    assert_eq!(worker.stealer().steal_batch(&worker, Limit::AtMost(0)), Err(StealError::Empty));
+    assert_eq!(worker.stealer().steal(&worker, |_| 0), Err(StealError::Empty));
     assert_eq!((injector.pop(), worker.pop()), (Some(Box::new(1)), Some(Box::new(2))));
 }
 

@@ -6,7 +6,7 @@
 use std::iter;
 use std::sync::Arc;
 
-use brigade_queue::{Injector, Limit, fifo};
+use brigade_queue::{Injector, fifo};
 use brigade_sync::atomic::{AtomicBool, Ordering};
 use brigade_sync::model::{check, turn};
 use loom::thread;
@@ -135,7 +135,7 @@ fn a_batch_is_taken_in_order_beside_a_pusher() {
         let mut taken = Vec::new();
         for _ in 0..2 {
             turn();
-            taken.extend(injector.pop_batch_into(&worker, Limit::AtMost(3)));
+            taken.extend(injector.pop_batch_into(&worker, 3));
             taken.extend(iter::from_fn(|| worker.pop()));
         }
         pusher.join().unwrap();

@@ -5,7 +5,7 @@
 
 use std::iter;
 
-use brigade_queue::{Injector, Limit, Order};
+use brigade_queue::{Injector, Order};
 use brigade_sync::model::{check, turn};
 use loom::thread;
 
@@ -95,7 +95,7 @@ fn chained_thieves<O: Order>() {
         let (ours, theirs) = (worker.stealer(), middle.stealer());
         let first = thread::spawn(move || {
             turn();
-            let taken = ours.steal_batch_and_pop(&middle, Limit::Half);
+            let taken = ours.steal_half_and_pop(&middle);
             let mut taken = Vec::from_iter(taken.map(|(item, _)| item));
             taken.extend(pop(&middle));
             (taken, middle)
@@ -103,7 +103,7 @@ fn chained_thieves<O: Order>() {
         let second = thread::spawn(move || {
             let last = ring::<O>(4, []);
             turn();
-            let _ = theirs.steal_batch(&last, Limit::All);
+            let _ = theirs.steal(&last, |count| count);
             rest(&last)
         });
         let mut owned = Vec::from_iter(pop(&worker));
@@ -146,7 +146,7 @@ fn owner_as_its_own_thief<O: Order>() {
         let stealer = worker.stealer();
         let thief = thread::spawn(move || Vec::from_iter(steal(&stealer)));
         turn();
-        let own = worker.stealer_ref().steal_batch_and_pop(&worker, Limit::All);
+        let own = worker.stealer_ref().steal_half_and_pop(&worker);
         let mut owned = Vec::from_iter(own.map(|(item, _)| item));
         owned.extend(steal(worker.stealer_ref()));
         push(&worker, 3).unwrap();
@@ -171,7 +171,10 @@ fn overflow_beside_a_thief<O: Order>() {
         let mut moved = injector.take_overflow(&worker);
         for item in 2..4 {
             turn();
-            moved += worker.push_overflowing(item, &injector);
+            if worker.push(item).is_err() {
+                injector.push_accepted(item);
+                moved += 1;
+            }
         }
         let stolen = thief.join().unwrap();
         let spilled: Vec<_> = iter::from_fn(|| injector.pop()).collect();

@@ -1,10 +1,8 @@
 //! brigade-queue: one ring in two orders, and the injector of its pools.
 
-use brigade_queue::{Cursor, Limit, Order, ShardedInjector, StealError, fifo, lifo};
+use brigade_queue::{Cursor, Order, ShardedInjector, StealError, fifo, lifo};
 
-use crate::target::queue::{
-    CAPACITY, Deque, Injector, Item, Job, MOST_STOLEN, Make, Missed, Stealer,
-};
+use crate::target::queue::{CAPACITY, Deque, Injector, Item, Job, Make, Missed, Stealer, half};
 use crate::target::{Entry, Listing};
 
 pub(crate) const LIFO: Listing<Make<lifo::Worker<Item>>> = Listing {
@@ -51,13 +49,13 @@ impl<O: Order + 'static> Deque for Ring<O> {
 impl<O: Order + 'static> Stealer<Ring<O>> for brigade_queue::Stealer<Item, O> {
     #[inline]
     fn steal(&self, dest: &Ring<O>, batch: usize) -> Result<(), Missed> {
-        self.steal_batch(dest, Limit::AtMost(batch))?;
+        self.steal(dest, |count| count.min(batch))?;
         Ok(())
     }
 
     #[inline]
     fn steal_half(&self, dest: &Ring<O>) -> Result<Item, Missed> {
-        Ok(self.steal_batch_and_pop(dest, Limit::HalfAtMost(MOST_STOLEN))?.0)
+        Ok(self.steal_and_pop(dest, half)?.0)
     }
 }
 

@@ -4,15 +4,15 @@
 /// `i.steal_batch_and_pop(&w)`. A ring has a capacity, so a push may return its item.
 #[test]
 fn d01_crossbeam() {
+    use brigade_queue::Injector;
     use brigade_queue::fifo::{Stealer, Worker};
-    use brigade_queue::{Injector, Limit};
     let w = Worker::new(256);
     w.push(1).unwrap();
     let i = Injector::new();
     i.push(2).unwrap();
     let s: Stealer<i32> = w.stealer();
     assert_eq!(s.steal_one(), Ok(1));
-    assert_eq!(i.pop_batch_into(&w, Limit::AtMost(32)), Some(2));
+    assert_eq!(i.pop_batch_into(&w, 32), Some(2));
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn d04_capacity_odd() {
 /// A toy executor, written after the README of `brigade-queue` alone.
 #[test]
 fn g01_deque() {
-    use brigade_queue::{Injector, Limit, StealError, fifo};
+    use brigade_queue::{Injector, StealError, fifo};
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
     let injector = Arc::new(Injector::new());
@@ -87,7 +87,7 @@ fn g01_deque() {
         let steal = move |worker: &fifo::Worker<u64>| {
             (0..stealers.len()).filter(|&i| i != me).find_map(|i| {
                 loop {
-                    match stealers[i].steal_batch_and_pop(worker, Limit::HalfAtMost(32)) {
+                    match stealers[i].steal_half_and_pop(worker) {
                         Ok((job, _)) => break Some(job),
                         Err(StealError::Empty) => break None,
                         Err(StealError::Busy) => {}
@@ -99,7 +99,7 @@ fn g01_deque() {
             while left.load(Ordering::Acquire) > 0 {
                 let job = worker
                     .pop()
-                    .or_else(|| injector.pop_batch_into(&worker, Limit::AtMost(32)))
+                    .or_else(|| injector.pop_batch_into(&worker, 32))
                     .or_else(|| steal(&worker));
                 match job {
                     Some(n) => {

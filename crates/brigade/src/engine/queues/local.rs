@@ -1,6 +1,6 @@
 //! A worker's own queue, in the configured order.
 
-use brigade_queue::{self as queue, Injector, Limit, StealError, fifo, lifo};
+use brigade_queue::{self as queue, Injector, StealError, fifo, lifo};
 use brigade_task::Job;
 
 use crate::values::{Config, Order, Queueing};
@@ -96,7 +96,7 @@ impl Local {
 
     /// Takes up to `most` jobs from the injector: returns the first and queues the rest.
     pub(crate) fn refill(&self, injector: &Injector<Job>, most: usize) -> Option<Job> {
-        with_ring!(self, ring => injector.pop_batch_into(ring, Limit::AtMost(most)), else injector.pop())
+        with_ring!(self, ring => injector.pop_batch_into(ring, most), else injector.pop())
     }
 
     /// Steals half of another worker's jobs: returns the oldest and queues the rest.
@@ -115,7 +115,7 @@ fn steal_half<O: queue::Order>(
     ring: &queue::Worker<Job, O>,
 ) -> Result<Job, StealError> {
     // A single attempt: the search tries the remaining victims before it retries this victim.
-    victim.steal_batch_and_pop(ring, Limit::Half).map(|(job, _)| job)
+    victim.steal_half_and_pop(ring).map(|(job, _)| job)
 }
 
 impl Remote {

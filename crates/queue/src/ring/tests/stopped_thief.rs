@@ -166,8 +166,8 @@ fn all_ways_return_busy<O: Order>(worker: &Worker<u32, O>) {
     assert_eq!(stealer.steal_one(), Err(StealError::Busy));
     assert_eq!(stealer.steal(&other, never), Err(StealError::Busy));
     assert_eq!(stealer.steal_and_pop(&other, never), Err(StealError::Busy));
-    assert_eq!(stealer.steal_batch(&other, Limit::All), Err(StealError::Busy));
-    assert_eq!(stealer.steal_batch_and_pop(&other, Limit::All), Err(StealError::Busy));
+    assert_eq!(stealer.steal(&other, |count| count), Err(StealError::Busy));
+    assert_eq!(stealer.steal_half_and_pop(&other), Err(StealError::Busy));
     assert_eq!(worker.drain(never).err(), Some(StealError::Busy));
     assert!(other.is_empty());
 }

@@ -4,7 +4,7 @@ use std::iter;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use brigade_queue::{Cursor, Injector, Limit, ShardedInjector, fifo, lifo};
+use brigade_queue::{Cursor, Injector, ShardedInjector, fifo, lifo};
 
 /// The number of items in one block.
 const BLOCK: usize = 511;
@@ -33,8 +33,8 @@ fn popped_batches_stay_in_order_and_end_with_a_block() {
     let injector = Injector::new();
     injector.push_batch((0..2 * BLOCK).collect()).unwrap();
     let worker = fifo::Worker::new(1_024);
-    assert_eq!(injector.pop_batch_into(&worker, Limit::AtMost(100)), Some(0));
-    assert_eq!(injector.pop_batch_into(&worker, Limit::All), Some(100));
+    assert_eq!(injector.pop_batch_into(&worker, 100), Some(0));
+    assert_eq!(injector.pop_batch_into(&worker, usize::MAX), Some(100));
     assert_eq!(injector.len(), BLOCK, "the second block is left");
     assert!(iter::from_fn(|| worker.pop()).eq((1..100).chain(101..BLOCK)));
     assert!(iter::from_fn(|| injector.pop()).eq(BLOCK..2 * BLOCK));
@@ -45,9 +45,9 @@ fn a_popped_batch_is_limited_to_the_free_slots_and_one_more() {
     let (injector, worker) = (Injector::new(), lifo::Worker::new(4));
     injector.push_batch((0..9).collect()).unwrap();
     worker.push(100).unwrap();
-    assert_eq!(injector.pop_batch_into(&worker, Limit::All), Some(0));
+    assert_eq!(injector.pop_batch_into(&worker, usize::MAX), Some(0));
     assert_eq!((worker.len(), injector.len()), (4, 5));
-    assert_eq!(injector.pop_batch_into(&worker, Limit::All), Some(4), "a full worker gets none");
+    assert_eq!(injector.pop_batch_into(&worker, usize::MAX), Some(4), "a full worker gets none");
     assert!(iter::from_fn(|| worker.pop()).eq([3, 2, 1, 100]));
 }
 
@@ -75,21 +75,20 @@ fn a_closed_injector_takes_an_overflow() {
         injector.push_batch((0..before).collect()).unwrap();
         injector.close();
         worker.extend(before..before + 8);
-        assert_eq!(worker.push_overflowing(before + 8, &injector), 4);
+        assert_eq!(injector.take_overflow(&worker), 4);
         assert!(iter::from_fn(|| injector.pop()).eq(0..before + 4));
-        assert!(iter::from_fn(|| worker.pop()).eq(before + 4..before + 9));
+        assert!(iter::from_fn(|| worker.pop()).eq(before + 4..before + 8));
     }
 }
 
 #[test]
-fn an_overflow_goes_past_a_busy_thief() {
+fn an_overflow_leaves_a_ring_to_a_busy_thief() {
     let (injector, worker) = (Injector::new(), fifo::Worker::new(4));
     worker.extend(0..4);
     let claim = worker.drain(|_| 1).unwrap();
     assert_eq!(injector.take_overflow(&worker), 0);
-    assert_eq!(worker.push_overflowing(4, &injector), 1, "the item itself goes there");
     assert!(claim.eq([0]));
-    assert_eq!((worker.len(), injector.pop()), (3, Some(4)));
+    assert_eq!((worker.len(), injector.pop()), (3, None));
 }
 
 /// Counts while another thread pushes and pops: never more than there can be.
@@ -143,7 +142,7 @@ fn a_closed_sharded_injector_keeps_the_items_it_accepted() {
     injector.close();
     assert!((0..4).all(|shard| injector.shard(shard).push(9) == Err(9)));
     let worker = fifo::Worker::new(4);
-    let first = injector.take_turns(&cursor, |shard| shard.pop_batch_into(&worker, Limit::All));
+    let first = injector.take_turns(&cursor, |shard| shard.pop_batch_into(&worker, usize::MAX));
     assert_eq!(first, Some(0));
     assert_eq!(worker.pop(), Some(4));
     assert!(iter::from_fn(|| injector.pop(&cursor)).eq([1, 2, 3, 5, 6, 7]));

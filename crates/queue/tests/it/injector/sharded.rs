@@ -3,7 +3,7 @@
 use std::iter;
 use std::thread;
 
-use brigade_queue::{Cursor, Limit, ShardedInjector, fifo};
+use brigade_queue::{Cursor, ShardedInjector, fifo};
 use brigade_testkit::{Seed, test};
 use fastrand::Rng;
 
@@ -32,8 +32,8 @@ fn consume(injector: &ShardedInjector<Item>, start: usize, rng: &mut Rng) -> Vec
         let first = if rng.bool() {
             injector.pop(&cursor)
         } else {
-            let limit = Limit::AtMost(rng.usize(1..12));
-            injector.take_turns(&cursor, |shard| shard.pop_batch_into(&own, limit))
+            let most = rng.usize(1..12);
+            injector.take_turns(&cursor, |shard| shard.pop_batch_into(&own, most))
         };
         if first.is_none() {
             thread::yield_now();
@@ -98,7 +98,7 @@ fn shards_take_turns_while_one_of_them_is_flooded() {
 fn batches_take_turns_while_one_shard_is_flooded() {
     one_of_each(|injector, cursor| {
         let worker = fifo::Worker::new(8);
-        injector.take_turns(cursor, |shard| shard.pop_batch_into(&worker, Limit::Half))
+        injector.take_turns(cursor, |shard| shard.pop_batch_into(&worker, 50))
     });
 }
 

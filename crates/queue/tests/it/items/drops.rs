@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::{Rc, Weak};
 
 use crate::ledger::{Item, Ledger};
-use brigade_queue::{Injector, Limit, Order, Stealer, Worker, fifo, lifo};
+use brigade_queue::{Injector, Order, Stealer, Worker, fifo, lifo};
 
 /// An item whose drop pushes two new ones to its ring, if that still exists.
 struct Pushing<O: Order> {
@@ -126,7 +126,7 @@ fn the_drop_of_an_item_may_push_to_its_injector() {
         assert!(injector.push(Again(Rc::downgrade(&injector), 2, item)).is_ok());
     }
     let worker = fifo::Worker::new(4);
-    drop(injector.pop_batch_into(&worker, Limit::AtMost(4)));
+    drop(injector.pop_batch_into(&worker, 4));
     assert_eq!((worker.len(), injector.len()), (3, 597));
     let popped = std::iter::from_fn(|| injector.pop()).count();
     assert_eq!(

@@ -5,7 +5,7 @@ use std::marker::PhantomPinned;
 use std::num::NonZeroU8;
 use std::thread;
 
-use brigade_queue::{Injector, Limit, Order, Worker, fifo, lifo};
+use brigade_queue::{Injector, Order, Worker, fifo, lifo};
 
 /// Moves items by every operation; `make` creates the item with a number.
 fn comes_out<T: Debug + PartialEq, O: Order>(make: impl Fn(usize) -> T) {
@@ -32,8 +32,8 @@ fn comes_out_of_an_injector<T: Debug + PartialEq>(make: impl Fn(usize) -> T) {
     for number in 0..510 {
         assert_eq!(injector.pop(), Some(make(number)));
     }
-    assert_eq!(injector.pop_batch_into(&worker, Limit::All), Some(make(510)));
-    assert_eq!(injector.pop_batch_into(&worker, Limit::AtMost(2)), Some(make(511)));
+    assert_eq!(injector.pop_batch_into(&worker, usize::MAX), Some(make(510)));
+    assert_eq!(injector.pop_batch_into(&worker, 2), Some(make(511)));
     assert_eq!((worker.pop(), worker.pop()), (Some(make(512)), None));
     assert_eq!(injector.len(), 1, "it is dropped with the injector");
 }

@@ -168,9 +168,9 @@ fn an_overflow_is_moved_though_the_drop_of_its_items_would_panic() {
     fn body<O: Order>() {
         let ledger = Ledger::open();
         let (worker, injector) = (ring::<O>(&ledger, 8), Injector::new());
-        (0..9).for_each(|bomb| ledger.arm(bomb));
-        assert_eq!(worker.push_overflowing(ledger.item(), &injector), 4);
-        assert_eq!((worker.len(), injector.len(), ledger.alive().len()), (5, 4, 9));
+        (0..8).for_each(|bomb| ledger.arm(bomb));
+        assert_eq!(injector.take_overflow(&worker), 4);
+        assert_eq!((worker.len(), injector.len(), ledger.alive().len()), (4, 4, 8));
         // One at a time: a second panic while unwinding would abort.
         while let Some(item) = injector.pop().or_else(|| worker.pop()) {
             must_panic(|| drop(item));

@@ -1,7 +1,5 @@
 //! The operations of any thread on the injector.
 
-use brigade_queue::Limit;
-
 use super::{Machine, Model, Operation};
 
 /// Slots of an injector's block: a batch is taken from one block only.
@@ -45,7 +43,7 @@ impl<O: Model> Machine<O> {
                 let taken = self.injector.pop().map(|item| *item.number);
                 assert_eq!(taken, self.injected.pop_front());
             }
-            Operation::TakeBatch { ring, limit } => self.take_batch(self.index(ring), limit),
+            Operation::TakeBatch { ring, most } => self.take_batch(self.index(ring), most.into()),
             _ => {
                 self.injector.close();
                 self.closed = true;
@@ -53,12 +51,12 @@ impl<O: Model> Machine<O> {
         }
     }
 
-    fn take_batch(&mut self, at: usize, limit: Limit) {
+    fn take_batch(&mut self, at: usize, most: usize) {
         let ring = &mut self.rings[at];
         let (there, room) = (self.injected.len(), ring.room());
         let of_block = BLOCK - (self.pushed - there) % BLOCK;
-        let count = limit.of(there).min(room + 1).min(of_block);
-        let taken = self.injector.pop_batch_into(&ring.worker, limit).map(|item| *item.number);
+        let count = most.min(there).min(room + 1).min(of_block);
+        let taken = self.injector.pop_batch_into(&ring.worker, most).map(|item| *item.number);
         let mut moved = self.injected.drain(..count);
         assert_eq!(taken, moved.next());
         ring.model.extend(moved);

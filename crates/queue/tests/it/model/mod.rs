@@ -132,7 +132,6 @@ impl<O: Model> Machine<O> {
         match operation {
             Operation::Push { ring }
             | Operation::PushCounted { ring }
-            | Operation::PushOverflowing { ring }
             | Operation::Extend { ring, .. }
             | Operation::Pop { ring }
             | Operation::Drain { ring, .. }
@@ -140,8 +139,7 @@ impl<O: Model> Machine<O> {
             Operation::StealOne { .. }
             | Operation::Steal { .. }
             | Operation::StealAndPop { .. }
-            | Operation::StealBatch { .. }
-            | Operation::StealBatchAndPop { .. } => self.steal(operation),
+            | Operation::StealHalfAndPop { .. } => self.steal(operation),
             _ => self.share(operation),
         }
     }

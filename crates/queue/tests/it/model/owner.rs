@@ -25,13 +25,6 @@ impl<O: Model> Machine<O> {
                 Err(item) if room == 0 => assert_eq!(*item.number, number),
                 other => panic!("a push with room for {room} says {other:?}"),
             },
-            Operation::PushOverflowing { .. } => {
-                let half = if room == 0 { ring.model.len().div_ceil(2) } else { 0 };
-                assert_eq!(ring.worker.push_overflowing(item, &self.injector), half);
-                let moved: Vec<_> = ring.model.drain(..half).collect();
-                ring.model.push_back(number);
-                self.inject(moved);
-            }
             Operation::Extend { count, .. } => {
                 let count = usize::from(count);
                 let items = self.items(count);

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use brigade_queue::{Limit, StealError};
+use brigade_queue::StealError;
 
 use super::{Machine, Model, Operation};
 
@@ -32,30 +32,22 @@ impl<O: Model> Machine<O> {
                 if meddles && told.is_some() {
                     assert_eq!(popped, O::take_next(model));
                 }
-                let limit = Limit::AtMost(want.into());
-                let expected = self.transfer(from, to, limit, Returned::Nothing);
+                let expected = self.transfer(from, to, want.into(), Returned::Nothing);
                 assert_eq!(result, expected.map(|(_, moved)| moved));
             }
             Operation::StealAndPop { from, to, want } => {
                 let (from, to) = (self.index(from), self.index(to));
                 let stealer = self.rings[from].worker.stealer();
                 let result = stealer.steal_and_pop(&self.rings[to].worker, |_| want.into());
-                let limit = Limit::AtMost(want.into());
-                let expected = self.transfer(from, to, limit, Returned::Newest);
+                let expected = self.transfer(from, to, want.into(), Returned::Newest);
                 assert_eq!(result.map(|(item, moved)| (Some(*item.number), moved)), expected);
             }
-            Operation::StealBatch { from, to, limit } => {
+            Operation::StealHalfAndPop { from, to } => {
                 let (from, to) = (self.index(from), self.index(to));
                 let stealer = self.rings[from].worker.stealer();
-                let result = stealer.steal_batch(&self.rings[to].worker, limit);
-                let expected = self.transfer(from, to, limit, Returned::Nothing);
-                assert_eq!(result, expected.map(|(_, moved)| moved));
-            }
-            Operation::StealBatchAndPop { from, to, limit } => {
-                let (from, to) = (self.index(from), self.index(to));
-                let stealer = self.rings[from].worker.stealer();
-                let result = stealer.steal_batch_and_pop(&self.rings[to].worker, limit);
-                let expected = self.transfer(from, to, limit, Returned::Oldest);
+                let result = stealer.steal_half_and_pop(&self.rings[to].worker);
+                let half = self.rings[from].model.len().div_ceil(2);
+                let expected = self.transfer(from, to, half, Returned::Oldest);
                 assert_eq!(result.map(|(item, moved)| (Some(*item.number), moved)), expected);
             }
             Operation::StealOne { from } => {
@@ -73,11 +65,11 @@ impl<O: Model> Machine<O> {
         &mut self,
         from: usize,
         to: usize,
-        limit: Limit,
+        want: usize,
         returned: Returned,
     ) -> Result<(Option<u32>, usize), StealError> {
         let most = self.rings[to].room() + usize::from(returned != Returned::Nothing);
-        let count = limit.of(self.rings[from].model.len()).min(most);
+        let count = want.min(self.rings[from].model.len()).min(most);
         if count == 0 {
             return Err(StealError::Empty);
         }

@@ -1,6 +1,5 @@
 //! Rings.
 
 mod edges;
-mod search;
 mod soundness;
 mod st3_shape;
