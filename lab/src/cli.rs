@@ -402,7 +402,7 @@ impl Options {
     fn belong_to(&self, rows: &[Box<dyn Row>]) -> Result<(), Stop> {
         let mut targets: Vec<&Entry> = Vec::new();
         for target in rows.iter().flat_map(|row| row.targets()) {
-            if targets.iter().all(|other| !other.is(target)) {
+            if targets.iter().all(|other| other.name != target.name) {
                 targets.push(target);
             }
         }

@@ -9,7 +9,7 @@ use crate::fault::{Fault, SLOW_US};
 use crate::setup::{SETTLE, end, occupy, started, warm};
 use crate::supervise::supervise;
 use crate::tally::Tally;
-use crate::target::fork::{self, ForkJoin, Spawning, StartSpawning, VisitFork};
+use crate::target::fork::{self, ForkJoin, Spawning, VisitFork};
 use crate::target::handover::{self, Handover, VisitHandover};
 use crate::target::pool::{self, Pool, StartSized, VisitElastic, VisitPool};
 use crate::target::queue::{Deque, Injector, Make, VisitDeque, VisitInjector};
@@ -24,7 +24,7 @@ use crate::workload::{
 /// Runs `workload` once on this target of its family, which is started for it.
 pub(crate) fn run<W: Workload>(workload: &W, target: &'static Entry, terms: Terms) -> Outcome
 where
-    W::Family: Accept<Run<W>, Output = Outcome>,
+    W::Family: Accept<Run<W>>,
 {
     W::Family::accept(target, Run { workload: workload.clone(), target, terms })
 }
@@ -70,8 +70,6 @@ fn place(terms: Terms, others: &Census) -> Result<(), Failure> {
 }
 
 impl<W: PoolWorkload> VisitPool for Run<W> {
-    type Output = Outcome;
-
     fn threads(&self) -> usize {
         self.workload.threads()
     }
@@ -92,8 +90,6 @@ impl<W: PoolWorkload> VisitPool for Run<W> {
 }
 
 impl<W: ElasticWorkload> VisitElastic for Run<W> {
-    type Output = Outcome;
-
     fn visit<T: Pool>(self, start: StartSized<T>) -> Outcome {
         counted(self.workload, self.terms, move |workload, bench| {
             let (size, others) = (workload.size(), Census::take().map_err(Failure::Refused)?);
@@ -107,37 +103,29 @@ impl<W: ElasticWorkload> VisitElastic for Run<W> {
 }
 
 impl<W: ForkWorkload> VisitFork for Run<W> {
-    type Output = Outcome;
-
     fn visit<F: ForkJoin>(self, start: fork::Start<F>) -> Outcome {
         counted(self.workload, self.terms, move |workload, bench| workload.run(start, bench))
     }
 
-    fn visit_spawning<S: Spawning>(self, start: StartSpawning<S>) -> Outcome {
+    fn visit_spawning<S: Spawning>(self, start: fork::Start<S>) -> Outcome {
         let run = move |workload: &W, bench: &Bench| workload.run_spawning(start, bench);
         counted(self.workload, self.terms, run)
     }
 }
 
 impl<W: DequeWorkload> VisitDeque for Run<W> {
-    type Output = Outcome;
-
     fn visit<D: Deque>(self, make: Make<D>) -> Outcome {
         counted(self.workload, self.terms, move |workload, bench| workload.run(make, bench))
     }
 }
 
 impl<W: InjectorWorkload> VisitInjector for Run<W> {
-    type Output = Outcome;
-
     fn visit<I: Injector>(self, make: Make<I>) -> Outcome {
         counted(self.workload, self.terms, move |workload, bench| workload.run(make, bench))
     }
 }
 
 impl<W: HandoverWorkload> VisitHandover for Run<W> {
-    type Output = Outcome;
-
     fn visit<H: Handover>(self, start: handover::Start<H>) -> Outcome {
         counted(self.workload, self.terms, move |workload, bench| {
             let inbox = workload.inbox(bench);
@@ -151,8 +139,6 @@ impl<W: HandoverWorkload> VisitHandover for Run<W> {
 }
 
 impl<W: RuntimeWorkload> VisitRuntime for Run<W> {
-    type Output = Outcome;
-
     fn visit<R: Runtime>(self, start: runtime::Start<R>) -> Outcome {
         counted(self.workload, self.terms, move |workload, bench| {
             let others = Census::take().map_err(Failure::Refused)?;

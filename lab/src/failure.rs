@@ -3,6 +3,9 @@
 use std::fmt;
 use std::io;
 
+/// The results of a run: a value for each metric, in the order of the metrics. One that this system does not tell is not a number.
+pub(crate) type Outcome = Result<Vec<f64>, Failure>;
+
 /// The reason why a run has no number.
 #[derive(Debug)]
 pub(crate) enum Failure {

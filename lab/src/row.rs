@@ -54,7 +54,7 @@ pub(crate) trait Row: Debug {
 
 impl<W: Workload> Row for W
 where
-    W::Family: Accept<Run<W>, Output = Outcome>,
+    W::Family: Accept<Run<W>>,
 {
     fn name(&self) -> &'static str {
         W::NAME
@@ -127,7 +127,7 @@ pub(crate) trait Rows {
 
 impl<W: Workload> Rows for W
 where
-    W::Family: Accept<Run<W>, Output = Outcome>,
+    W::Family: Accept<Run<W>>,
 {
     fn rows(&self) -> Result<Vec<Box<dyn Row>>, Stop> {
         Ok(vec![Box::new(self.clone())])

@@ -47,7 +47,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Stop> {
         }
         Some(What::Trace { out, choice }) => {
             let (row, target) = options.first(choice)?;
-            if target.is_peer {
+            if target.is_peer || target.elsewhere.is_some() {
                 return Err(trace::strange());
             }
             row.check()?;

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::census::Census;
 use crate::distribution::Distribution;
-use crate::failure::Failure;
+pub(crate) use crate::failure::Outcome;
 use crate::fault::Fault;
 use crate::inbox::Inbox;
 use crate::needs::Needs;
@@ -18,7 +18,7 @@ use crate::samples::Samples;
 use crate::stats;
 use crate::stop::Stop;
 use crate::tally::{Sum, Tally};
-use crate::target::fork::{self, ForkJoin, Spawning, StartSpawning};
+use crate::target::fork::{self, ForkJoin, Spawning};
 use crate::target::handover::Handover;
 use crate::target::pool::{Pool, Size};
 use crate::target::queue::{Deque, Injector, Make};
@@ -188,9 +188,6 @@ pub(crate) fn quoted(word: &str) -> String {
     }
 }
 
-/// The results of a run: a value for each metric, in the order of the metrics. One that this system does not tell is not a number.
-pub(crate) type Outcome = Result<Vec<f64>, Failure>;
-
 /// The other inputs of a run, besides its target and its options.
 #[derive(Clone, Copy)]
 pub(crate) struct Bench {
@@ -333,7 +330,7 @@ pub(crate) trait ForkWorkload: Workload {
     fn run<F: ForkJoin>(&self, start: fork::Start<F>, bench: &Bench) -> Outcome;
 
     /// The same on a pool whose tasks may not borrow.
-    fn run_spawning<S: Spawning>(&self, start: StartSpawning<S>, bench: &Bench) -> Outcome;
+    fn run_spawning<S: Spawning>(&self, start: fork::Start<S>, bench: &Bench) -> Outcome;
 }
 
 /// A workload for deques.

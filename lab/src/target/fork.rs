@@ -6,6 +6,7 @@
 
 use std::io;
 
+use crate::failure::Outcome;
 use crate::tally::{Sum, Tally};
 
 /// A node of a tree that is known only when it is visited. The answer is the sum of the values of all nodes.
@@ -133,41 +134,11 @@ pub(crate) trait Spawning: Sized + 'static {
 /// Starts a pool with this many threads, the one that waits for the root included if it takes part.
 pub(crate) type Start<F> = fn(usize) -> io::Result<F>;
 
-/// The same for a pool whose tasks may not borrow.
-#[derive(Clone, Copy)]
-pub(crate) struct StartSpawning<S>(pub(crate) fn(usize) -> io::Result<S>);
-
 /// An operation on a pool, generic over the pool.
 pub(crate) trait VisitFork {
-    /// Its result.
-    type Output;
-
     /// Runs it with a pool that `start` starts.
-    fn visit<F: ForkJoin>(self, start: Start<F>) -> Self::Output;
+    fn visit<F: ForkJoin>(self, start: Start<F>) -> Outcome;
 
     /// The same for a pool whose tasks may not borrow.
-    fn visit_spawning<S: Spawning>(self, start: StartSpawning<S>) -> Self::Output;
-}
-
-/// A way to start pools of either kind.
-pub(crate) trait Offer {
-    /// Calls the visitor.
-    fn offer<V: VisitFork>(self, visitor: V) -> V::Output;
-}
-
-impl<F: ForkJoin> Offer for Start<F> {
-    fn offer<V: VisitFork>(self, visitor: V) -> V::Output {
-        visitor.visit(self)
-    }
-}
-
-impl<S: Spawning> Offer for StartSpawning<S> {
-    fn offer<V: VisitFork>(self, visitor: V) -> V::Output {
-        visitor.visit_spawning(self)
-    }
-}
-
-/// See [`Offer::offer`].
-pub(crate) fn offer<V: VisitFork>(visitor: V, start: impl Offer) -> V::Output {
-    start.offer(visitor)
+    fn visit_spawning<S: Spawning>(self, start: Start<S>) -> Outcome;
 }

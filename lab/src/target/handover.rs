@@ -7,6 +7,7 @@
 use std::io;
 use std::thread::{Builder, JoinHandle};
 
+use crate::failure::Outcome;
 use crate::inbox::{Inbox, Value};
 
 /// Threads that wait for values.
@@ -84,9 +85,6 @@ pub(crate) type Start<H> = fn(usize, &'static Inbox) -> io::Result<H>;
 
 /// An operation on waiting threads, generic over the handover.
 pub(crate) trait VisitHandover {
-    /// Its result.
-    type Output;
-
     /// Runs it with threads that `start` starts.
-    fn visit<H: Handover>(self, start: Start<H>) -> Self::Output;
+    fn visit<H: Handover>(self, start: Start<H>) -> Outcome;
 }

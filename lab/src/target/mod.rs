@@ -1,7 +1,7 @@
 //! A target: an entry, a way to start it, and the trait of its family.
 //!
-//! A family is a set of interchangeable targets. It has a trait ([`pool`], [`fork`], [`queue`], [`handover`], [`runtime`]) and a table of
-//! [`Listing`]s in `targets`. A workload measures one family. A name is unique within its family: `brigade-lifo` is a pool to a
+//! A family is a set of interchangeable targets. It has a trait ([`pool`], [`fork`], [`queue`], [`handover`], [`runtime`]) and a table
+//! in `targets`. A workload measures one family. A name is unique within its family: `brigade-lifo` is a pool to a
 //! workload for pools, and a queue to one for queues. Targets do not depend on workloads.
 
 pub(crate) mod fork;
@@ -9,6 +9,8 @@ pub(crate) mod handover;
 pub(crate) mod pool;
 pub(crate) mod queue;
 pub(crate) mod runtime;
+
+use crate::failure::Outcome;
 
 /// Which targets are alike: the answer compares a target with those of its class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -107,20 +109,6 @@ impl Entry {
     pub(crate) fn threads(&self, threads: u64, tasks: u64) -> u64 {
         (self.threads)(threads, tasks)
     }
-
-    /// Whether this is the same target of one family.
-    pub(crate) fn is(&self, other: &Entry) -> bool {
-        self.name == other.name
-    }
-}
-
-/// The export of a target's file, one for each configuration: a line of its family's table.
-#[derive(Clone, Copy)]
-pub(crate) struct Listing<S> {
-    /// Its entry on the command line.
-    pub(crate) entry: Entry,
-    /// Starts it: a plain function, whose result has the target's own type.
-    pub(crate) start: S,
 }
 
 /// A set of interchangeable targets.
@@ -134,41 +122,38 @@ pub(crate) trait Family {
 /// A family that accepts a visitor: the visitor gets one target with its own type, so that the compiler can inline both and no
 /// task is called through a pointer.
 pub(crate) trait Accept<V>: Family {
-    /// The result of the visit.
-    type Output;
-
     /// Calls the visitor with this target of the family.
-    fn accept(target: &Entry, visitor: V) -> Self::Output;
+    fn accept(target: &Entry, visitor: V) -> Outcome;
 }
 
-/// Defines a family by its table, which names one listing a line. A target behind `and` has an entry only, and no visitor gets
-/// it.
+/// Defines a family by its table: a line for each target with its entry and the call of the visitor, whose argument starts the
+/// target. A target without a call is run by the workloads themselves.
 macro_rules! family {
     (
         $(#[$doc:meta])*
-        $family:ident: $heading:literal, $visit:ident => $give:path $(, and $(#[$only:meta])? $extra:path)*;
-        $($(#[$cfg:meta])? $module:ident::$row:ident,)+
+        $family:ident: $heading:literal, $visit:ident;
+        $(
+            $(#[$cfg:meta])?
+            $kind:ident($name:literal, $about:literal)$(.$with:ident($($argument:tt)*))* $(=> $call:ident($start:expr))?;
+        )+
     ) => {
         $(#[$doc])*
         pub(crate) struct $family;
 
         impl $crate::target::Family for $family {
             const HEADING: &'static str = $heading;
-            const TARGETS: &'static [&'static $crate::target::Entry] =
-                &[$($(#[$cfg])? &$module::$row.entry,)+ $($(#[$only])? &$extra,)*];
+            const TARGETS: &'static [&'static $crate::target::Entry] = &[
+                $($(#[$cfg])? &$crate::target::Entry::$kind($name, $about)$(.$with($($argument)*))*,)+
+            ];
         }
 
         impl<V: $visit> $crate::target::Accept<V> for $family {
-            type Output = V::Output;
-
-            fn accept(target: &$crate::target::Entry, visitor: V) -> V::Output {
-                $(
-                    $(#[$cfg])?
-                    if target.is(&$module::$row.entry) {
-                        return $give(visitor, $module::$row.start);
-                    }
-                )+
-                unreachable!("{} is none of the {}", target.name, $heading)
+            fn accept(target: &$crate::target::Entry, visitor: V) -> $crate::failure::Outcome {
+                match target.name {
+                    $($(#[$cfg])? $name => { $(return visitor.$call($start);)? })+
+                    _ => {}
+                }
+                Err($crate::failure::Failure::Told(format!("{} is not of this program", target.name)))
             }
         }
     };

@@ -6,6 +6,8 @@
 use std::io;
 use std::time::Duration;
 
+use crate::failure::Outcome;
+
 /// A way to submit jobs to one pool.
 pub(crate) trait Submit: Clone + Send + 'static {
     /// Submits `job`. The tally detects a pool that drops it instead.
@@ -66,6 +68,18 @@ pub(crate) struct Size {
     pub(crate) keep_alive: Duration,
 }
 
+impl Size {
+    /// As many threads as requested, each of which may stay.
+    pub(crate) fn of(threads: usize) -> Self {
+        Size { core: threads, max: threads, keep_alive: KEEP_ALIVE }
+    }
+
+    /// From [`FEW`] threads to [`MANY`], or to as many as requested if that is more.
+    pub(crate) fn from_few(threads: usize) -> Self {
+        Size { core: FEW, max: threads.max(MANY), keep_alive: KEEP_ALIVE }
+    }
+}
+
 /// Core threads of the pools called `-50`: fewer than most workloads ask for.
 pub(crate) const FEW: usize = 2;
 /// The most threads of those pools, unless a workload asks for more.
@@ -81,38 +95,23 @@ pub(crate) type StartSized<T> = fn(Size) -> io::Result<T>;
 
 /// An operation on a pool, generic over the pool.
 pub(crate) trait VisitPool {
-    /// Its result.
-    type Output;
-
     /// Threads that the pool will have.
     fn threads(&self) -> usize;
 
     /// Runs it with a pool that `start` starts.
-    fn visit<T: Pool>(self, start: Start<T>) -> Self::Output;
+    fn visit<T: Pool>(self, start: Start<T>) -> Outcome;
+
+    /// Calls `choose` with it, for a target whose type depends on the number of threads.
+    fn by(self, choose: impl FnOnce(Self) -> Outcome) -> Outcome
+    where
+        Self: Sized,
+    {
+        choose(self)
+    }
 }
 
 /// An operation on an elastic pool, generic over the pool.
 pub(crate) trait VisitElastic {
-    /// Its result.
-    type Output;
-
     /// Runs it with a pool that `start` starts.
-    fn visit<T: Pool>(self, start: StartSized<T>) -> Self::Output;
-}
-
-/// A way to start pools that may be of several types.
-pub(crate) trait Offer {
-    /// Calls the visitor with the one that has as many threads as it asks for.
-    fn offer<V: VisitPool>(self, visitor: V) -> V::Output;
-}
-
-impl<T: Pool> Offer for Start<T> {
-    fn offer<V: VisitPool>(self, visitor: V) -> V::Output {
-        visitor.visit(self)
-    }
-}
-
-/// See [`Offer::offer`].
-pub(crate) fn offer<V: VisitPool>(visitor: V, start: impl Offer) -> V::Output {
-    start.offer(visitor)
+    fn visit<T: Pool>(self, start: StartSized<T>) -> Outcome;
 }

@@ -3,6 +3,8 @@
 //! An adapter adds no code: everything is generic and inlined, so that a workload calls the queue as a
 //! scheduler would. The traits require what the crates have in common.
 
+use crate::failure::Outcome;
+
 /// The items of deques: a word, as in st3's own benchmark.
 pub(crate) type Item = u64;
 
@@ -67,18 +69,12 @@ pub(crate) type Make<Q> = fn() -> Q;
 
 /// An operation on deques, generic over the deque.
 pub(crate) trait VisitDeque {
-    /// Its result.
-    type Output;
-
     /// Runs it with deques that `make` creates.
-    fn visit<D: Deque>(self, make: Make<D>) -> Self::Output;
+    fn visit<D: Deque>(self, make: Make<D>) -> Outcome;
 }
 
 /// An operation on an injector, generic over the injector.
 pub(crate) trait VisitInjector {
-    /// Its result.
-    type Output;
-
     /// Runs it with an injector that `make` creates.
-    fn visit<I: Injector>(self, make: Make<I>) -> Self::Output;
+    fn visit<I: Injector>(self, make: Make<I>) -> Outcome;
 }

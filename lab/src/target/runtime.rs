@@ -21,6 +21,8 @@ use std::time::{Duration, Instant};
 #[cfg(feature = "full")]
 use rustls::ServerConfig;
 
+use crate::failure::Outcome;
+
 /// Runs futures.
 pub(crate) trait Runtime: Sized + Sync + 'static {
     /// Its handle for spawning from anywhere.
@@ -202,9 +204,6 @@ pub(crate) type Start<R> = fn(usize) -> io::Result<R>;
 
 /// An operation on a runtime, generic over the runtime.
 pub(crate) trait VisitRuntime {
-    /// Its result.
-    type Output;
-
     /// Runs it with a runtime that `start` starts.
-    fn visit<R: Runtime>(self, start: Start<R>) -> Self::Output;
+    fn visit<R: Runtime>(self, start: Start<R>) -> Outcome;
 }

@@ -71,6 +71,32 @@ mod tests {
     }
 
     #[test]
+    fn a_name_that_a_workload_or_a_family_compares_is_in_its_family() {
+        let [_, _, forks, deques, _, _, runtimes] = FAMILIES;
+        let compared: [(_, &[_]); 3] = [
+            (
+                forks,
+                &[
+                    "sequential",
+                    "go",
+                    "cpp",
+                    "tokio",
+                    "tokio-join-set",
+                    "brigade-submit",
+                    "brigade-task-set",
+                ],
+            ),
+            (deques, &["tokio-fifo"]),
+            (runtimes, &["threads", "floor", "go", "cpp"]),
+        ];
+        for ((family, targets), names) in compared {
+            for name in names {
+                assert!(targets.iter().any(|target| target.name == *name), "{name} in {family}");
+            }
+        }
+    }
+
+    #[test]
     fn every_family_has_a_peer() {
         for (family, targets) in FAMILIES {
             assert!(targets.iter().any(|target| target.is_peer), "{family}");

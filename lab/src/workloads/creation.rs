@@ -6,7 +6,7 @@ use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio::sync::oneshot;
 
 use crate::target::runtime::Spawn;
-use crate::targets::runtimes::{CPP, GO, has_tasks, threads};
+use crate::targets::runtimes::has_tasks;
 use crate::workloads::prelude::*;
 
 /// Whether tasks or threads are created.
@@ -70,11 +70,9 @@ impl Workload for Creation {
 
     fn is_for(&self, target: &Entry) -> bool {
         match self.kind {
-            What::Task if [CPP, GO].iter().any(|other| target.is(other)) => {
-                self.shape == Shape::Flat
-            }
+            What::Task if ["cpp", "go"].contains(&target.name) => self.shape == Shape::Flat,
             What::Task => has_tasks(target),
-            What::Thread => target.is(&threads::EACH.entry),
+            What::Thread => target.name == "threads",
         }
     }
 

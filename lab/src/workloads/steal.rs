@@ -5,8 +5,7 @@
 use std::thread::{self, ThreadId};
 
 use crate::setup::started;
-use crate::target::fork::{Spawning, Start, StartSpawning};
-use crate::targets::forks::sequential::CALLS;
+use crate::target::fork::{Spawning, Start};
 use crate::targets::forks::{Forks, is_foreign, may_borrow};
 use crate::workload::ForkWorkload;
 use crate::workloads::prelude::*;
@@ -46,7 +45,7 @@ impl Workload for Steal {
 
     fn is_for(&self, target: &Entry) -> bool {
         // That one has no other thread.
-        !target.is(&CALLS.entry) && may_borrow(target) && !is_foreign(target)
+        target.name != "sequential" && may_borrow(target) && !is_foreign(target)
     }
 
     fn expected(&self) -> Sum {
@@ -80,7 +79,7 @@ impl ForkWorkload for Steal {
         Ok(values)
     }
 
-    fn run_spawning<S: Spawning>(&self, _: StartSpawning<S>, _: &Bench) -> Outcome {
+    fn run_spawning<S: Spawning>(&self, _: Start<S>, _: &Bench) -> Outcome {
         Err(Failure::Refused(io::Error::other("its tasks may not borrow")))
     }
 }

@@ -1,17 +1,17 @@
 //! brigade: a pool, and the free functions inside it.
 
+use std::io;
+
 use brigade::{Pool, Scope};
 
 use crate::tally::Tally;
-use crate::target::fork::{ForkJoin, Start, Tree};
-use crate::target::{Entry, Listing};
+use crate::target::fork::{ForkJoin, Tree};
 use crate::trace;
 
-/// A fixed pool.
-pub(crate) const POOL: Listing<Start<Brigade>> = Listing {
-    entry: Entry::own("brigade", "join, scope and loops inside a pool"),
-    start: |threads| trace::build(Pool::builder().threads(threads)).map(Brigade),
-};
+/// Starts a fixed pool.
+pub(super) fn start(threads: usize) -> io::Result<Brigade> {
+    trace::build(Pool::builder().threads(threads)).map(Brigade)
+}
 
 /// A brigade pool.
 pub(crate) struct Brigade(Pool);

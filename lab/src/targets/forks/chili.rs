@@ -1,23 +1,18 @@
 //! chili: a pool of its own, of which the thread that waits for the root is one. It has joins only.
 
+use std::io;
 use std::num::NonZero;
 
 use chili::{Config, Scope, ThreadPool};
 
 use crate::tally::Tally;
-use crate::target::fork::{ForkJoin, Start, Tree};
-use crate::target::{Class, Entry, Listing};
+use crate::target::fork::{ForkJoin, Tree};
 
-/// The pool, and the thread that sends its heartbeats.
-pub(crate) const POOL: Listing<Start<Chili>> = Listing {
-    entry: Entry::peer("chili", "chili: join, offered to other threads by a heartbeat")
-        .of(Class::Caller)
-        .with_threads(|threads, _| threads + 1),
-    start: |threads| {
-        let thread_count = NonZero::new(threads);
-        Ok(Chili(ThreadPool::with_config(Config { thread_count, ..Config::default() })))
-    },
-};
+/// Starts the pool, and the thread that sends its heartbeats.
+pub(super) fn start(threads: usize) -> io::Result<Chili> {
+    let thread_count = NonZero::new(threads);
+    Ok(Chili(ThreadPool::with_config(Config { thread_count, ..Config::default() })))
+}
 
 /// A chili pool.
 pub(crate) struct Chili(ThreadPool);

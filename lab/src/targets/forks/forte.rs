@@ -1,23 +1,19 @@
 //! forte: a pool of its own, of which the thread that waits for the root is one. Joins and scopes, and no loops.
 
+use std::io;
+
 use forte::{Scope, ThreadPool, Worker};
 
 use crate::tally::Tally;
-use crate::target::fork::{ForkJoin, Start, Tree};
-use crate::target::{Class, Entry, Listing};
+use crate::target::fork::{ForkJoin, Tree};
 
-/// The pool, and the thread that sends its heartbeats.
-pub(crate) const POOL: Listing<Start<Forte>> = Listing {
-    entry: Entry::peer("forte", "forte: join and scope, offered to other threads by a heartbeat")
-        .of(Class::Caller)
-        .with_threads(|threads, _| threads + 1),
-    start: |threads| {
-        // Its pools are statics: one is leaked for each run, without its threads.
-        let pool: &'static ThreadPool = Box::leak(Box::new(ThreadPool::new()));
-        pool.resize_to(threads - 1);
-        Ok(Forte(pool))
-    },
-};
+/// Starts the pool, and the thread that sends its heartbeats.
+pub(super) fn start(threads: usize) -> io::Result<Forte> {
+    // Its pools are statics: one is leaked for each run, without its threads.
+    let pool: &'static ThreadPool = Box::leak(Box::new(ThreadPool::new()));
+    pool.resize_to(threads - 1);
+    Ok(Forte(pool))
+}
 
 /// A forte pool.
 pub(crate) struct Forte(&'static ThreadPool);

@@ -1,25 +1,16 @@
 //! brigade: a job submits its children and waits for their results, by a handle each or by a set.
 
+use std::io;
+
 use brigade::{Handle, Pool, TaskSet};
 
-use crate::target::fork::{Spawning, StartSpawning, Tree};
-use crate::target::{Entry, Listing};
+use crate::target::fork::{Spawning, Tree};
 use crate::trace;
 
-/// By handles. It counts as a peer: so the table has the ratio of a set to it.
-pub(crate) const SUBMIT: Listing<StartSpawning<Jobs>> = Listing {
-    entry: Entry::peer("brigade-submit", "brigade: a job submits its children and joins them")
-        .further(),
-    start: StartSpawning(|threads| {
-        trace::build(Pool::builder().threads(threads)).map(|pool| Jobs { pool, have_sets: false })
-    }),
-};
-
-/// By a set.
-pub(crate) const TASK_SET: Listing<StartSpawning<Jobs>> = Listing {
-    entry: Entry::own("brigade-task-set", "a job has its children in a TaskSet").further(),
-    start: StartSpawning(|threads| Ok(Jobs { have_sets: true, ..(SUBMIT.start.0)(threads)? })),
-};
+/// Starts a pool whose jobs have their children in a set, or by handles.
+pub(super) fn start(threads: usize, have_sets: bool) -> io::Result<Jobs> {
+    trace::build(Pool::builder().threads(threads)).map(|pool| Jobs { pool, have_sets })
+}
 
 /// A pool whose jobs wait for others.
 pub(crate) struct Jobs {

@@ -8,45 +8,52 @@ mod rayon;
 pub(crate) mod sequential;
 mod tokio;
 
-use crate::target::fork::{self, VisitFork};
+use self::sequential::Sequential;
+use crate::target::fork::VisitFork;
 use crate::target::{Class, Entry, family};
-
-/// Goroutines, in a program of their own.
-const GO: Entry = Entry::peer("go", "Go: goroutines, for fib, skynet and nqueens")
-    .elsewhere("brigade-lab-go", "go");
-
-/// oneTBB, in a program of its own.
-const CPP: Entry = Entry::peer("cpp", "oneTBB: parallel_invoke and task_group, for the same")
-    .of(Class::Caller)
-    .elsewhere("brigade-lab-cpp", "cpp");
 
 /// Whether this target is a program in another language, which has some of the programs.
 pub(crate) fn is_foreign(target: &Entry) -> bool {
-    target.is(&GO) || target.is(&CPP)
+    ["go", "cpp"].contains(&target.name)
 }
 
 /// Whether it is there to compare the ways in which a task waits for ten children: for skynet.
 pub(crate) fn is_for_skynet(target: &Entry) -> bool {
-    let those = [&tokio::JOIN_SET.entry, &jobs::SUBMIT.entry, &jobs::TASK_SET.entry];
-    those.iter().any(|other| target.is(other))
+    ["tokio-join-set", "brigade-submit", "brigade-task-set"].contains(&target.name)
 }
 
 /// Whether its tasks may borrow. Those that may not have trees whose nodes are known one by one.
 pub(crate) fn may_borrow(target: &Entry) -> bool {
-    !target.is(&tokio::RUNTIME.entry) && !is_for_skynet(target)
+    target.name != "tokio" && !is_for_skynet(target)
 }
 
 family! {
     /// Pools whose tasks fork and join.
-    Forks: "fork-join pools", VisitFork => fork::offer, and GO, and CPP;
-    brigade::POOL,
-    sequential::CALLS,
-    rayon::POOL,
-    rayon::ON_BRIGADE,
-    chili::POOL,
-    forte::POOL,
-    tokio::RUNTIME,
-    tokio::JOIN_SET,
-    jobs::SUBMIT,
-    jobs::TASK_SET,
+    Forks: "fork-join pools", VisitFork;
+    own("brigade", "join, scope and loops inside a pool") => visit(brigade::start);
+    // One thread, whatever the number of threads.
+    own("sequential", "no pool: a fork is a call").with_threads(|_, _| 0) => visit(|_| Ok(Sequential));
+    peer("rayon", "rayon: join, scope and parallel iterators in a pool of its own") => visit(rayon::start);
+    // rayon's front on brigade: `crates/rayon-core` in place of rayon-core. That is a choice for a whole program, built by
+    // `ci/lab.sh rayon`.
+    own("brigade-rayon", "rayon's join, scope and parallel iterators on brigade")
+        .elsewhere("brigade-lab-rayon", "rayon");
+    peer("chili", "chili: join, offered to other threads by a heartbeat")
+        .of(Class::Caller).with_threads(|threads, _| threads + 1)
+        => visit(chili::start);
+    peer("forte", "forte: join and scope, offered to other threads by a heartbeat")
+        .of(Class::Caller).with_threads(|threads, _| threads + 1)
+        => visit(forte::start);
+    peer("tokio", "tokio: a task spawns its children and awaits them")
+        => visit_spawning(|n| tokio::start(n, false));
+    peer("tokio-join-set", "tokio: a task has its children in a JoinSet").further()
+        => visit_spawning(|n| tokio::start(n, true));
+    // It counts as a peer: so the table has the ratio of a set to it.
+    peer("brigade-submit", "brigade: a job submits its children and joins them").further()
+        => visit_spawning(|n| jobs::start(n, false));
+    own("brigade-task-set", "a job has its children in a TaskSet").further()
+        => visit_spawning(|n| jobs::start(n, true));
+    peer("go", "Go: goroutines, for fib, skynet and nqueens").elsewhere("brigade-lab-go", "go");
+    peer("cpp", "oneTBB: parallel_invoke and task_group, for the same")
+        .of(Class::Caller).elsewhere("brigade-lab-cpp", "cpp");
 }

@@ -7,25 +7,13 @@ use rayon::slice::ParallelSliceMut;
 use rayon::{Scope, ThreadPool, ThreadPoolBuilder};
 
 use crate::tally::Tally;
-use crate::target::fork::{ForkJoin, Start, Tree};
-use crate::target::{Entry, Listing};
+use crate::target::fork::{ForkJoin, Tree};
 
-/// The pool.
-pub(crate) const POOL: Listing<Start<Rayon>> = Listing {
-    entry: Entry::peer("rayon", "rayon: join, scope and parallel iterators in a pool of its own"),
-    start: |threads| {
-        let pool = ThreadPoolBuilder::new().num_threads(threads).build();
-        pool.map(Rayon).map_err(io::Error::other)
-    },
-};
-
-/// rayon's front on brigade: `crates/rayon-core` in place of rayon-core. That is a choice for a whole program, so another runs it:
-/// this one, built by `ci/lab.sh rayon`, whose rayon is that.
-pub(crate) const ON_BRIGADE: Listing<Start<Rayon>> = Listing {
-    entry: Entry::own("brigade-rayon", "rayon's join, scope and parallel iterators on brigade")
-        .elsewhere("brigade-lab-rayon", "rayon"),
-    start: POOL.start,
-};
+/// Starts the pool.
+pub(super) fn start(threads: usize) -> io::Result<Rayon> {
+    let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+    pool.map(Rayon).map_err(io::Error::other)
+}
 
 /// A rayon pool.
 pub(crate) struct Rayon(ThreadPool);

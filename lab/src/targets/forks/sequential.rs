@@ -1,14 +1,7 @@
 //! No pool: a fork is a call. The other targets are to be faster, and their answers are compared with its own.
 
 use crate::tally::Tally;
-use crate::target::fork::{ForkJoin, Start, Tree};
-use crate::target::{Entry, Listing};
-
-/// One thread, whatever the number of threads.
-pub(crate) const CALLS: Listing<Start<Sequential>> = Listing {
-    entry: Entry::own("sequential", "no pool: a fork is a call").with_threads(|_, _| 0),
-    start: |_| Ok(Sequential),
-};
+use crate::target::fork::{ForkJoin, Tree};
 
 /// Calls.
 pub(crate) struct Sequential;

@@ -1,25 +1,17 @@
 //! tokio: a runtime of several threads, on which a task spawns its children and awaits them, by a handle each or by a set.
 
+use std::io;
+
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::{JoinError, JoinHandle, JoinSet};
 
-use crate::target::fork::{Spawning, StartSpawning, Tree};
-use crate::target::{Entry, Listing};
+use crate::target::fork::{Spawning, Tree};
 
-/// The runtime.
-pub(crate) const RUNTIME: Listing<StartSpawning<Tokio>> = Listing {
-    entry: Entry::peer("tokio", "tokio: a task spawns its children and awaits them"),
-    start: StartSpawning(|threads| {
-        let runtime = Builder::new_multi_thread().worker_threads(threads).build()?;
-        Ok(Tokio { runtime, have_sets: false })
-    }),
-};
-
-/// The same with sets.
-pub(crate) const JOIN_SET: Listing<StartSpawning<Tokio>> = Listing {
-    entry: Entry::peer("tokio-join-set", "tokio: a task has its children in a JoinSet").further(),
-    start: StartSpawning(|threads| Ok(Tokio { have_sets: true, ..(RUNTIME.start.0)(threads)? })),
-};
+/// Starts a runtime on which tasks have their children in a set, or by handles.
+pub(super) fn start(threads: usize, have_sets: bool) -> io::Result<Tokio> {
+    let runtime = Builder::new_multi_thread().worker_threads(threads).build()?;
+    Ok(Tokio { runtime, have_sets })
+}
 
 /// A tokio runtime.
 pub(crate) struct Tokio {

@@ -1,28 +1,28 @@
 //! brigade: its channel, which hands over as many values as receivers wait and wakes them with one call; and
 //! its pool, with as many jobs as threads are idle.
 
+use std::io;
+
 use brigade::{Pool, Shutdown};
 use brigade_burst::{Receiver, Sender};
 
 use crate::inbox::{Inbox, Value};
-use crate::target::handover::{Channel, Handover, Receive, Receivers, Start};
-use crate::target::{Entry, Listing};
+use crate::target::handover::{Channel, Handover, Receive, Receivers};
 use crate::trace;
 
-/// The channel.
-pub(crate) const BURST: Listing<Start<Receivers<BrigadeBurst>>> = Listing {
-    entry: Entry::own("brigade-burst", "brigade-burst: Sender::burst"),
-    start: |n, inbox| Receivers::start(BrigadeBurst(Sender::new()), n, inbox),
-};
+/// Starts threads that receive from the channel.
+pub(super) fn burst(
+    receivers: usize,
+    inbox: &'static Inbox,
+) -> io::Result<Receivers<BrigadeBurst>> {
+    Receivers::start(BrigadeBurst(Sender::new()), receivers, inbox)
+}
 
-/// The pool.
-pub(crate) const POOL: Listing<Start<BrigadePool>> = Listing {
-    entry: Entry::own("brigade-pool", "the default pool: dispatch"),
-    start: |receivers, inbox| {
-        let pool = trace::build(Pool::builder().threads(receivers).prestart(receivers))?;
-        Ok(BrigadePool { pool, inbox })
-    },
-};
+/// Starts the pool.
+pub(super) fn pool(receivers: usize, inbox: &'static Inbox) -> io::Result<BrigadePool> {
+    let pool = trace::build(Pool::builder().threads(receivers).prestart(receivers))?;
+    Ok(BrigadePool { pool, inbox })
+}
 
 /// brigade-burst's sender.
 pub(crate) struct BrigadeBurst(Sender<Value>);

@@ -9,24 +9,25 @@
 //! signal may cause that too) receives nothing any more; its value is missing, and the run has no number.
 //! The eventfd is never closed: each run leaks one file descriptor.
 
-use crate::inbox::Value;
-use crate::target::handover::{Channel, Receive, Receivers, Start};
-use crate::target::{Entry, Listing};
+use std::io;
+
+use crate::inbox::{Inbox, Value};
+use crate::target::handover::{Channel, Receive, Receivers};
 
 /// A module with the channel of one of the two crates.
 macro_rules! channel {
-    ($module:ident, $from:ident, $entry:expr) => {
+    ($module:ident, $from:ident) => {
         pub(super) mod $module {
             use super::*;
             use ::$from::{Receiver, Sender};
 
-            /// The channel.
-            pub(crate) const CHANNEL: Listing<Start<Receivers<BurstPool>>> = Listing {
-                entry: $entry,
-                start: |receivers, inbox| {
-                    Receivers::start(BurstPool(Sender::new()), receivers, inbox)
-                },
-            };
+            /// Starts threads that receive from the channel.
+            pub(crate) fn start(
+                receivers: usize,
+                inbox: &'static Inbox,
+            ) -> io::Result<Receivers<BurstPool>> {
+                Receivers::start(BurstPool(Sender::new()), receivers, inbox)
+            }
 
             /// The sender.
             pub(crate) struct BurstPool(Sender<Value>);
@@ -62,11 +63,7 @@ macro_rules! channel {
 }
 
 #[cfg(target_os = "linux")]
-channel!(burst_pool, burst_pool, Entry::peer("burst-pool", "burst-pool: enqueue, wake_all"));
+channel!(burst_pool, burst_pool);
 
 #[cfg(feature = "full")]
-channel!(
-    brigade_burst_pool,
-    brigade_burst_pool,
-    Entry::own("brigade-burst-pool", "burst-pool's interface on brigade").further()
-);
+channel!(brigade_burst_pool, brigade_burst_pool);

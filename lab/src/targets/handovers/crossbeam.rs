@@ -2,29 +2,21 @@
 //! queued; and without capacity, where `try_send` rejects a value if no thread waits, as burst-pool
 //! does, with a wake-up for each value.
 
+use std::io;
+
 use crossbeam_channel::{Receiver, Sender};
 
-use crate::inbox::Value;
-use crate::target::handover::{Channel, Receive, Receivers, Start};
-use crate::target::{Entry, Listing};
+use crate::inbox::{Inbox, Value};
+use crate::target::handover::{Channel, Receive, Receivers};
 
-/// All values are queued.
-pub(crate) const UNBOUNDED: Listing<Start<Receivers<Crossbeam>>> = Listing {
-    entry: Entry::peer("crossbeam-channel", "crossbeam-channel: unbounded"),
-    start: |receivers, inbox| {
-        let (sender, receiver) = crossbeam_channel::unbounded();
-        Receivers::start(Crossbeam { sender, receiver }, receivers, inbox)
-    },
-};
-
-/// A value is received at once or returned.
-pub(crate) const ZERO: Listing<Start<Receivers<Crossbeam>>> = Listing {
-    entry: Entry::peer("crossbeam-channel-0", "crossbeam-channel: bounded(0), try_send").further(),
-    start: |receivers, inbox| {
-        let (sender, receiver) = crossbeam_channel::bounded(0);
-        Receivers::start(Crossbeam { sender, receiver }, receivers, inbox)
-    },
-};
+/// Starts threads that receive from this channel.
+pub(super) fn start(
+    (sender, receiver): (Sender<Value>, Receiver<Value>),
+    receivers: usize,
+    inbox: &'static Inbox,
+) -> io::Result<Receivers<Crossbeam>> {
+    Receivers::start(Crossbeam { sender, receiver }, receivers, inbox)
+}
 
 /// crossbeam's sender, and a receiver to clone.
 pub(crate) struct Crossbeam {

@@ -5,6 +5,8 @@ mod burst_pools;
 mod crossbeam;
 mod spmc;
 
+use crossbeam_channel::{bounded, unbounded};
+
 #[cfg(feature = "full")]
 use self::burst_pools::brigade_burst_pool;
 #[cfg(target_os = "linux")]
@@ -15,15 +17,20 @@ use crate::target::handover::VisitHandover;
 
 family! {
     /// Channels to waiting threads, and pools that are used as such.
-    Handovers: "handovers, for burst", VisitHandover => VisitHandover::visit;
-    brigade::BURST,
-    brigade::POOL,
-    #[cfg(feature = "full")] brigade_burst_pool::CHANNEL,
+    Handovers: "handovers, for burst", VisitHandover;
+    own("brigade-burst", "brigade-burst: Sender::burst") => visit(brigade::burst);
+    own("brigade-pool", "the default pool: dispatch") => visit(brigade::pool);
+    #[cfg(feature = "full")]
+    own("brigade-burst-pool", "burst-pool's interface on brigade").further() => visit(brigade_burst_pool::start);
     #[cfg(target_os = "linux")]
-    burst_pool::CHANNEL,
-    spmc::CHANNEL,
-    crossbeam::UNBOUNDED,
-    crossbeam::ZERO,
+    peer("burst-pool", "burst-pool: enqueue, wake_all") => visit(burst_pool::start);
+    peer("spmc", "spmc: unbounded") => visit(spmc::start);
+    // All values are queued.
+    peer("crossbeam-channel", "crossbeam-channel: unbounded")
+        => visit(|n, inbox| crossbeam::start(unbounded(), n, inbox));
+    // A value is received at once or returned.
+    peer("crossbeam-channel-0", "crossbeam-channel: bounded(0), try_send").further()
+        => visit(|n, inbox| crossbeam::start(bounded(0), n, inbox));
 }
 
 #[cfg(test)]

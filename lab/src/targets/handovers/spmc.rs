@@ -1,19 +1,17 @@
 //! spmc, the channel that burst-pool compares itself with: values that no thread takes now stay queued.
 
+use std::io;
+
 use spmc::{Receiver, Sender};
 
-use crate::inbox::Value;
-use crate::target::handover::{Channel, Receive, Receivers, Start};
-use crate::target::{Entry, Listing};
+use crate::inbox::{Inbox, Value};
+use crate::target::handover::{Channel, Receive, Receivers};
 
-/// The channel.
-pub(crate) const CHANNEL: Listing<Start<Receivers<Spmc>>> = Listing {
-    entry: Entry::peer("spmc", "spmc: unbounded"),
-    start: |receivers, inbox| {
-        let (sender, receiver) = spmc::channel();
-        Receivers::start(Spmc { sender, receiver }, receivers, inbox)
-    },
-};
+/// Starts threads that receive from the channel.
+pub(super) fn start(receivers: usize, inbox: &'static Inbox) -> io::Result<Receivers<Spmc>> {
+    let (sender, receiver) = spmc::channel();
+    Receivers::start(Spmc { sender, receiver }, receivers, inbox)
+}
 
 /// spmc's sender, and a receiver to clone.
 pub(crate) struct Spmc {

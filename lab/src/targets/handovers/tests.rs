@@ -3,6 +3,7 @@
 use brigade_testkit::{Gate, Watchdog};
 
 use super::{Handovers, VisitHandover};
+use crate::failure::Outcome;
 use crate::inbox::{Inbox, Value};
 use crate::tally::{Sum, Tally};
 use crate::target::handover::{Handover, Start};
@@ -40,20 +41,20 @@ macro_rules! on_every_target {
         struct Body(&'static str);
 
         impl VisitHandover for Body {
-            type Output = ();
-
-            fn visit<H: Handover>(self, start: Start<H>) {
+            fn visit<H: Handover>(self, start: Start<H>) -> Outcome {
                 let _watchdog = Watchdog::start(10);
                 let (tally, gate) = (Tally::leak(), Gate::closed());
                 let busy = gate.clone();
                 let inbox = Inbox::leak(tally, 5, move || busy.wait());
                 let target = start(3, inbox).expect("started");
                 $body(self.0, Three { target, inbox, tally, gate });
+                Ok(Vec::new())
             }
         }
 
         for target in Handovers::TARGETS {
-            Handovers::accept(target, Body(target.name));
+            let outcome = Handovers::accept(target, Body(target.name));
+            assert!(outcome.is_ok(), "{}", target.name);
         }
     };
 }

@@ -9,14 +9,7 @@ use futures::channel::oneshot::{self, Sender};
 use futures::future::FutureExt;
 use futures_lite::future::block_on;
 
-use crate::target::pool::{Pool, Start, Submit};
-use crate::target::{Entry, Listing};
-
-/// The executor on threads.
-pub(crate) const EXECUTOR: Listing<Start<AsyncExecutor>> = Listing {
-    entry: Entry::peer("async-executor", "async-executor: a static executor, run by threads"),
-    start: AsyncExecutor::start,
-};
+use crate::target::pool::{Pool, Submit};
 
 /// An executor and its threads.
 pub(crate) struct AsyncExecutor {
@@ -30,7 +23,7 @@ pub(crate) struct AsyncExecutor {
 
 impl AsyncExecutor {
     /// Starts the threads.
-    fn start(threads: usize) -> io::Result<Self> {
+    pub(super) fn start(threads: usize) -> io::Result<Self> {
         let executor = Executor::new().leak();
         let (stop, stopped) = oneshot::channel::<()>();
         let stopped = stopped.shared();

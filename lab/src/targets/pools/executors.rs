@@ -1,18 +1,40 @@
 //! The three pools of the crate executors, with handles cloned into tasks as its own harness does.
 
-use std::io::{self, ErrorKind};
-
-use executors::crossbeam_channel_pool::ThreadPool as ChannelPool;
-use executors::crossbeam_workstealing_pool as stealing;
-use executors::parker::{SmallThreadData, StaticParker};
-use executors::threadpool_executor::ThreadPoolExecutor;
-
-use crate::target::pool::{Offer, Start, VisitPool};
-use crate::target::{Entry, Listing};
+use crate::failure::Outcome;
+use crate::target::pool::VisitPool;
 
 /// The handle of any pool of a crate with this interface, whose clones submit.
 macro_rules! shared {
     ($executors:ident) => {
+        use std::io;
+
+        use $crate::target::pool::Pool;
+        use $executors::crossbeam_channel_pool::ThreadPool as ChannelPool;
+        use $executors::crossbeam_workstealing_pool as stealing;
+        use $executors::threadpool_executor::ThreadPoolExecutor;
+
+        /// Starts a `crossbeam_channel_pool`.
+        pub(super) fn channel(threads: usize) -> io::Result<impl Pool> {
+            Ok(any(ChannelPool::new(threads)))
+        }
+
+        /// Starts a `threadpool_executor`.
+        pub(super) fn threadpool(threads: usize) -> io::Result<impl Pool> {
+            Ok(any(ThreadPoolExecutor::new(threads)))
+        }
+
+        /// Starts a `crossbeam_workstealing_pool` with its smallest parker, whose tasks spawn by `try_execute_locally`: for up to
+        /// 32 threads.
+        pub(super) fn local(threads: usize) -> io::Result<impl Pool> {
+            match threads {
+                0..=32 => Ok(Local(stealing::small_pool(threads))),
+                _ => Err(io::Error::new(
+                    io::ErrorKind::Unsupported,
+                    "it has at most 32 threads here",
+                )),
+            }
+        }
+
         /// Any pool of the crate: its handle is the pool, and so are its clones.
         type Any<E> = $crate::target::pool::Cloned<Shared<E>>;
 
@@ -46,7 +68,7 @@ macro_rules! shared {
         #[derive(Clone)]
         pub(crate) struct OwnWorker;
 
-        impl<E: $executors::Executor + 'static> $crate::target::pool::Pool for Local<E> {
+        impl<E: $executors::Executor + 'static> Pool for Local<E> {
             type Outside = Shared<E>;
             type Inside = OwnWorker;
 
@@ -76,63 +98,12 @@ macro_rules! shared {
 #[cfg(feature = "full")]
 pub(super) use shared;
 
-/// `crossbeam_channel_pool`.
-pub(crate) const CHANNEL: Listing<Start<Any<ChannelPool>>> = Listing {
-    entry: Entry::peer("executors-channel", "executors: crossbeam_channel_pool"),
-    start: |threads| Ok(any(ChannelPool::new(threads))),
-};
-
-/// `crossbeam_workstealing_pool`; the number of threads decides its parker.
-pub(crate) const STEALING: Listing<ByThreads> = Listing {
-    entry: Entry::peer("executors-stealing", "executors: crossbeam_workstealing_pool"),
-    start: ByThreads,
-};
-
-/// `threadpool_executor`.
-pub(crate) const THREADPOOL: Listing<Start<Any<ThreadPoolExecutor>>> = Listing {
-    entry: Entry::peer("executors-threadpool", "executors: threadpool_executor"),
-    start: |threads| Ok(any(ThreadPoolExecutor::new(threads))),
-};
-
-/// The stealing pool, whose tasks spawn by `try_execute_locally`. For up to 32 threads.
-pub(crate) const LOCAL: Listing<Start<Local<Small>>> = Listing {
-    entry: Entry::peer("executors-local", "executors-stealing, tasks by try_execute_locally")
-        .further(),
-    start: |threads| match threads {
-        0..=32 => Ok(Local(stealing::small_pool(threads))),
-        _ => Err(io::Error::new(ErrorKind::Unsupported, "it has at most 32 threads here")),
-    },
-};
-
-/// `crossbeam_workstealing_pool` with the feature `ws-no-park`. A feature is of a whole program, so this one is built by
-/// `ci/lab.sh executors`.
-pub(crate) const NO_PARK: Listing<ByThreads> = Listing {
-    entry: Entry::peer("executors-no-park", "executors-stealing with the feature ws-no-park")
-        .elsewhere("brigade-lab-executors-no-park", "executors-stealing"),
-    start: ByThreads,
-};
-
-/// `crossbeam_workstealing_pool` without the feature `ws-timed-fairness`, built by the same script.
-pub(crate) const COUNTED: Listing<ByThreads> = Listing {
-    entry: Entry::peer("executors-counted", "executors-stealing without ws-timed-fairness")
-        .elsewhere("brigade-lab-executors-counted", "executors-stealing"),
-    start: ByThreads,
-};
-
-/// The stealing pool with its smallest parker.
-type Small = stealing::ThreadPool<StaticParker<SmallThreadData>>;
-
-/// Starts the stealing pool with the fastest parker that supports this many threads.
-#[derive(Clone, Copy)]
-pub(crate) struct ByThreads;
-
-impl Offer for ByThreads {
-    fn offer<V: VisitPool>(self, visitor: V) -> V::Output {
-        match visitor.threads() {
-            0..=32 => visitor.visit(|threads| Ok(any(stealing::small_pool(threads)))),
-            33..=64 => visitor.visit(|threads| Ok(any(stealing::large_pool(threads)))),
-            _ => visitor.visit(|threads| Ok(any(stealing::dyn_pool(threads)))),
-        }
+/// Visits the stealing pool with the fastest parker that supports this many threads.
+pub(super) fn by_threads<V: VisitPool>(visitor: V) -> Outcome {
+    match visitor.threads() {
+        0..=32 => visitor.visit(|threads| Ok(any(stealing::small_pool(threads)))),
+        33..=64 => visitor.visit(|threads| Ok(any(stealing::large_pool(threads)))),
+        _ => visitor.visit(|threads| Ok(any(stealing::dyn_pool(threads)))),
     }
 }
 

@@ -1,15 +1,15 @@
 //! futures: its thread pool, `spawn_ok`, a clone of the pool in every task.
 
+use std::io;
+
 use futures::executor::ThreadPool;
 
-use crate::target::pool::{Cloned, Own, Start, Submit};
-use crate::target::{Entry, Listing};
+use crate::target::pool::{Cloned, Own, Submit};
 
-/// The pool.
-pub(crate) const POOL: Listing<Start<Cloned<ThreadPool>>> = Listing {
-    entry: Entry::peer("futures-threadpool", "futures: ThreadPool"),
-    start: |threads| ThreadPool::builder().pool_size(threads).create().map(Cloned),
-};
+/// Starts the pool.
+pub(super) fn start(threads: usize) -> io::Result<Cloned<ThreadPool>> {
+    ThreadPool::builder().pool_size(threads).create().map(Cloned)
+}
 
 impl Own for ThreadPool {
     // Ends with the last clone, without a way to wait for its threads.

@@ -12,80 +12,142 @@ mod threadpools;
 mod tokio;
 mod tokio_blocking;
 
+use std::hint::black_box;
+use std::time::Duration;
+
+use ::brigade::{Cpus, Fairness, Idle, Order, Placement, Priority, Queueing, Victims};
+
 #[cfg(feature = "full")]
 use self::rusty_pools::brigade_rusty_pool;
 use self::rusty_pools::rusty_pool;
 #[cfg(feature = "full")]
 use self::threadpools::brigade_threadpool;
 use self::threadpools::threadpool;
-use crate::target::family;
-use crate::target::pool::{self, VisitElastic, VisitPool};
+use crate::target::pool::{MANY, Size, VisitElastic, VisitPool};
+use crate::target::{Class, family};
 
 family! {
     /// Thread pools.
-    Pools: "pools", VisitPool => pool::offer;
-    brigade::DEFAULT,
-    brigade::FIFO,
-    brigade::LIFO,
-    brigade::SHARED,
-    brigade::PARK,
-    brigade::SPIN_10_US,
-    brigade::SPIN,
-    brigade::KERNEL,
-    brigade::SPREAD,
-    brigade::SHARED_KERNEL,
-    brigade::SHARED_SPREAD,
-    brigade::INTERVAL,
-    brigade::BOUNDED,
-    brigade::PINNED,
-    brigade::NEAREST,
-    brigade::HIGH,
-    brigade::LOW,
-    brigade::NAMED,
-    brigade::OBSERVED,
-    brigade::OUTCOMES,
-    brigade::STALLS,
-    #[cfg(feature = "full")] brigade::HISTOGRAMS,
-    #[cfg(feature = "full")] brigade::TRACING,
-    brigade::TRACE,
-    brigade::ELASTIC,
-    brigade::ELASTIC_50,
-    executors::CHANNEL,
-    executors::STEALING,
-    executors::THREADPOOL,
-    executors::LOCAL,
-    executors::NO_PARK,
-    executors::COUNTED,
-    #[cfg(feature = "full")] brigade_executors::CHANNEL,
-    #[cfg(feature = "full")] brigade_executors::STEALING,
-    #[cfg(feature = "full")] brigade_executors::THREADPOOL,
-    #[cfg(feature = "full")] brigade_executors::LOCAL,
-    #[cfg(feature = "full")] brigade_executors::NO_PARK,
-    #[cfg(feature = "full")] brigade_executors::COUNTED,
-    rusty_pool::FIXED,
-    rusty_pool::ELASTIC,
-    rusty_pool::ELASTIC_50,
-    #[cfg(feature = "full")] brigade_rusty_pool::FIXED,
-    #[cfg(feature = "full")] brigade_rusty_pool::ELASTIC,
-    #[cfg(feature = "full")] brigade_rusty_pool::ELASTIC_50,
-    threadpool::FIXED,
-    #[cfg(feature = "full")] brigade_threadpool::FIXED,
-    rayon::POOL,
-    tokio::RUNTIME,
-    async_executor::EXECUTOR,
-    futures::POOL,
+    Pools: "pools", VisitPool;
+    own("brigade", "the default pool") => visit(|n| brigade::with(n, |b| b));
+    own("brigade-fifo", "local queues oldest first").further()
+        => visit(|n| brigade::with(n, |b| b.order(Order::Fifo)));
+    own("brigade-lifo", "local queues newest first").further()
+        => visit(|n| brigade::with(n, |b| b.order(Order::Lifo)));
+    own("brigade-shared", "one shared queue").further()
+        => visit(|n| brigade::with(n, |b| b.queueing(Queueing::Shared)));
+    own("brigade-park", "idle workers park at once").further()
+        => visit(|n| brigade::with(n, |b| b.idle(Idle::Park)));
+    own("brigade-spin10us", "idle workers spin 10 µs, then park").further()
+        => visit(|n| brigade::with(n, |b| b.idle(Idle::SpinThenPark(Duration::from_micros(10)))));
+    own("brigade-spin", "idle workers never park").further()
+        => visit(|n| brigade::with(n, |b| b.idle(Idle::Spin)));
+    own("brigade-kernel", "the kernel places woken workers").further()
+        => visit(|n| brigade::with(n, |b| b.placement(Placement::Kernel)));
+    own("brigade-spread", "woken workers are spread over the CPUs").further()
+        => visit(|n| brigade::with(n, |b| b.placement(Placement::Spread)));
+    own("brigade-shared-kernel", "one shared queue, the kernel places woken workers").further()
+        => visit(|n| brigade::with(n, |b| b.queueing(Queueing::Shared).placement(Placement::Kernel)));
+    own("brigade-shared-spread", "one shared queue, woken workers are spread").further()
+        => visit(|n| brigade::with(n, |b| b.queueing(Queueing::Shared).placement(Placement::Spread)));
+    own("brigade-interval", "workers look at the shared queue every ms, not every 61 jobs").further()
+        => visit(|n| brigade::with(n, |b| b.fairness(Fairness::Interval(Duration::from_millis(1)))));
+    own("brigade-bounded", "a queue of 1,000 tasks, for which submitters wait").further()
+        => visit(|n| brigade::with(n, |b| b.capacity(1000)));
+    own("brigade-pinned", "each worker on a core of its own").further()
+        => visit(|n| brigade::with(n, |b| b.pin(Cpus::cores())));
+    // On one node, where all CPUs are equally near, the same as the one before.
+    own("brigade-nearest", "the same, and thieves try their neighbours first").further()
+        => visit(|n| brigade::with(n, |b| b.pin(Cpus::cores()).victims(Victims::Nearest)));
+    // For `fairness`: jobs from outside have the class, and jobs that a job submits are normal.
+    own("brigade-high", "high jobs from outside").further()
+        => visit(|n| brigade::rare(n, |job| job.priority(Priority::High), |job| job.priority(Priority::Normal)));
+    own("brigade-low", "low jobs from outside").further()
+        => visit(|n| brigade::rare(n, |job| job.priority(Priority::Low), |job| job.priority(Priority::Normal)));
+    own("brigade-named", "tasks with a name").further()
+        => visit(|n| brigade::rare(n, |job| job.name("task"), |job| job.name("task")));
+    own("brigade-observed", "what runs is known, for a dump").further()
+        => visit(|n| brigade::with(n, |b| b.observe_jobs()));
+    own("brigade-outcomes", "a hook is told how each task ends").further()
+        => visit(|n| brigade::with(n, |b| b.on_outcome(|outcome| _ = black_box(outcome.end))));
+    own("brigade-stalls", "a thread looks for tasks that run for 100 ms").further()
+        => visit(|n| brigade::with(n, |b| b.on_stall(Duration::from_millis(100), |stall| _ = black_box(stall.ran))));
+    #[cfg(feature = "full")]
+    own("brigade-histograms", "waiting and running times are recorded").further()
+        => visit(|n| brigade::with(n, |b| b.histograms()));
+    #[cfg(feature = "full")]
+    own("brigade-tracing", "a span for each task, without a subscriber").further()
+        => visit(|n| brigade::with(n, |b| b.trace_jobs()));
+    own("brigade-trace", "a trace of what the threads do is recorded").further() => visit(brigade::traced);
+    own("brigade-elastic", "threads but the first are started by tasks").further().cold()
+        => visit(|n| brigade::sized(Size::of(n)));
+    own("brigade-elastic-50", "the same, with 2 to 50 threads or more")
+        .further().cold().with_threads(|threads, _| threads + MANY as u64)
+        => visit(|n| brigade::sized(Size::from_few(n)));
+    peer("executors-channel", "executors: crossbeam_channel_pool") => visit(executors::channel);
+    peer("executors-stealing", "executors: crossbeam_workstealing_pool") => by(executors::by_threads);
+    peer("executors-threadpool", "executors: threadpool_executor") => visit(executors::threadpool);
+    peer("executors-local", "executors-stealing, tasks by try_execute_locally").further() => visit(executors::local);
+    // A feature is of a whole program, so these are built by `ci/lab.sh executors`.
+    peer("executors-no-park", "executors-stealing with the feature ws-no-park")
+        .elsewhere("brigade-lab-executors-no-park", "executors-stealing");
+    peer("executors-counted", "executors-stealing without ws-timed-fairness")
+        .elsewhere("brigade-lab-executors-counted", "executors-stealing");
+    #[cfg(feature = "full")]
+    own("brigade-executors-channel", "executors' channel pool on brigade").further()
+        => visit(brigade_executors::channel);
+    #[cfg(feature = "full")]
+    own("brigade-executors-ws", "executors' stealing pool on brigade").further() => visit(brigade_executors::auto);
+    #[cfg(feature = "full")]
+    own("brigade-executors-tp", "executors' threadpool on brigade").further() => visit(brigade_executors::threadpool);
+    #[cfg(feature = "full")]
+    own("brigade-executors-local", "that, tasks by try_execute_locally").further() => visit(brigade_executors::local);
+    #[cfg(feature = "full")]
+    own("brigade-executors-no-park", "brigade-executors-ws with ws-no-park")
+        .elsewhere("brigade-lab-executors-no-park", "brigade-executors-ws");
+    #[cfg(feature = "full")]
+    own("brigade-executors-counted", "brigade-executors-ws without ws-timed-fairness")
+        .elsewhere("brigade-lab-executors-counted", "brigade-executors-ws");
+    peer("rusty_pool", "rusty_pool: core size and maximum alike") => visit(rusty_pool::fixed);
+    peer("rusty_pool-elastic", "rusty_pool: the same, started by tasks").further().cold()
+        => visit(|n| rusty_pool::sized(Size::of(n)));
+    peer("rusty_pool-50", "rusty_pool: the same, with 2 to 50 threads or more")
+        .further().cold().with_threads(|threads, _| threads + MANY as u64)
+        => visit(|n| rusty_pool::sized(Size::from_few(n)));
+    #[cfg(feature = "full")]
+    own("brigade-rusty_pool", "rusty_pool's interface on brigade").further() => visit(brigade_rusty_pool::fixed);
+    #[cfg(feature = "full")]
+    own("brigade-rusty_pool-elastic", "that, started by tasks").further().cold()
+        => visit(|n| brigade_rusty_pool::sized(Size::of(n)));
+    #[cfg(feature = "full")]
+    own("brigade-rusty_pool-50", "that, with 2 to 50 threads or more")
+        .further().cold().with_threads(|threads, _| threads + MANY as u64)
+        => visit(|n| brigade_rusty_pool::sized(Size::from_few(n)));
+    peer("threadpool", "threadpool") => visit(threadpool::start);
+    #[cfg(feature = "full")]
+    own("brigade-threadpool", "threadpool's interface on brigade").further() => visit(brigade_threadpool::start);
+    peer("rayon", "rayon: spawn in a pool of its own") => visit(rayon::start);
+    peer("tokio", "tokio: the multi-thread runtime") => visit(tokio::start);
+    peer("async-executor", "async-executor: a static executor, run by threads")
+        => visit(async_executor::AsyncExecutor::start);
+    peer("futures-threadpool", "futures: ThreadPool") => visit(futures::start);
 }
 
 family! {
     /// Thread pools that grow, and shrink when there is nothing to do.
-    ElasticPools: "elastic pools, for elastic", VisitElastic => VisitElastic::visit;
-    brigade::SIZED,
-    brigade::SIZED_FIXED,
-    rusty_pool::SIZED,
-    #[cfg(feature = "full")] brigade_rusty_pool::SIZED,
-    threadpool::SIZED,
-    #[cfg(feature = "full")] brigade_threadpool::SIZED,
-    tokio_blocking::SIZED,
+    ElasticPools: "elastic pools, for elastic", VisitElastic;
+    own("brigade", "the default pool") => visit(brigade::sized);
+    // It does not grow: one thread at least.
+    own("brigade-fixed", "a pool of the core size, or one thread").further()
+        => visit(|size| brigade::with(size.core.max(1), |b| b));
+    peer("rusty_pool", "rusty_pool") => visit(rusty_pool::sized);
+    #[cfg(feature = "full")]
+    own("brigade-rusty_pool", "rusty_pool's interface on brigade").further() => visit(brigade_rusty_pool::sized);
+    peer("threadpool", "threadpool: always at its largest").of(Class::Ready) => visit(|size| threadpool::start(size.max));
+    #[cfg(feature = "full")]
+    own("brigade-threadpool", "threadpool's interface on brigade").further()
+        => visit(|size| brigade_threadpool::start(size.max));
+    peer("tokio-blocking", "tokio: spawn_blocking, no core size") => visit(tokio_blocking::sized);
 }
 
 #[cfg(test)]

@@ -5,17 +5,13 @@ use std::sync::Arc;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::target::pool::{Pool, Start, Submit};
-use crate::target::{Entry, Listing};
+use crate::target::pool::{Pool, Submit};
 
-/// The pool.
-pub(crate) const POOL: Listing<Start<Rayon>> = Listing {
-    entry: Entry::peer("rayon", "rayon: spawn in a pool of its own"),
-    start: |threads| {
-        let pool = ThreadPoolBuilder::new().num_threads(threads).build();
-        pool.map(|pool| Rayon(Arc::new(pool))).map_err(io::Error::other)
-    },
-};
+/// Starts the pool.
+pub(super) fn start(threads: usize) -> io::Result<Rayon> {
+    let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+    pool.map(|pool| Rayon(Arc::new(pool))).map_err(io::Error::other)
+}
 
 /// A rayon pool.
 pub(crate) struct Rayon(Arc<ThreadPool>);

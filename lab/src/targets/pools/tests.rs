@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use brigade_testkit::Gate;
 
-use super::{brigade, rusty_pool, threadpool, tokio_blocking};
-#[cfg(feature = "full")]
-use super::{brigade_rusty_pool, brigade_threadpool};
-use crate::target::pool::{MANY, Pool, Size, Submit};
+use super::{ElasticPools, Pools};
+use crate::failure::Outcome;
+use crate::target::pool::{self, MANY, Pool, Size, StartSized, Submit, VisitElastic, VisitPool};
+use crate::target::{Accept, Family as _};
 
 /// Time in which one job too many would be seen. If a busy machine needs longer, a defect is missed, but the
 /// test passes without one.
@@ -20,7 +20,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 /// Checks that this pool runs `most` jobs at once and no more: each is submitted when the one before it
 /// runs, so that no idle thread is on its way to take it.
-fn grows_to<T: Pool>(name: &str, most: usize, pool: io::Result<T>) {
+fn grows_to<T: Pool>(name: &str, most: usize, pool: io::Result<T>) -> Outcome {
     let (pool, gate, (begun, begins)) = (pool.expect("a pool"), Gate::closed(), mpsc::channel());
     let outside = pool.outside();
     let submit = || {
@@ -41,39 +41,65 @@ fn grows_to<T: Pool>(name: &str, most: usize, pool: io::Result<T>) {
     assert!(begins.recv_timeout(LIMIT).is_ok(), "{name}: the last job has not begun");
     drop(outside);
     pool.shutdown();
+    Ok(Vec::new())
+}
+
+/// Starts a target with this size, and checks how far it grows.
+struct Grows {
+    /// Its name.
+    name: &'static str,
+    /// How large it is to be.
+    size: Size,
+    /// How many jobs are to run at once.
+    most: usize,
+}
+
+impl VisitPool for Grows {
+    fn threads(&self) -> usize {
+        self.size.max
+    }
+
+    fn visit<T: Pool>(self, start: pool::Start<T>) -> Outcome {
+        grows_to(self.name, self.most, start(self.size.max))
+    }
+}
+
+impl VisitElastic for Grows {
+    fn visit<T: Pool>(self, start: StartSized<T>) -> Outcome {
+        grows_to(self.name, self.most, start(self.size))
+    }
+}
+
+/// Checks that each of these targets of the family, asked for this size, runs that many jobs at once.
+fn all_grow_to<F: Accept<Grows>>(names: &[&str], size: Size, most: usize) {
+    for target in F::TARGETS.iter().filter(|target| names.contains(&target.name)) {
+        let grown = F::accept(target, Grows { name: target.name, size, most });
+        assert!(grown.is_ok(), "{}", target.name);
+    }
 }
 
 #[test]
 fn a_pool_of_2_to_50_threads_grows_to_50_whatever_less_is_asked_for() {
-    grows_to("brigade", MANY, (brigade::ELASTIC_50.start)(1));
-    grows_to("rusty_pool", MANY, (rusty_pool::ELASTIC_50.start)(1));
-    #[cfg(feature = "full")]
-    grows_to("brigade-rusty_pool", MANY, (brigade_rusty_pool::ELASTIC_50.start)(1));
+    let names = ["brigade-elastic-50", "rusty_pool-50", "brigade-rusty_pool-50"];
+    all_grow_to::<Pools>(&names, Size::of(1), MANY);
 }
 
 #[test]
 fn a_pool_of_2_to_50_threads_grows_beyond_50_when_asked_for() {
-    grows_to("brigade", MANY + 3, (brigade::ELASTIC_50.start)(MANY + 3));
-    grows_to("rusty_pool", MANY + 3, (rusty_pool::ELASTIC_50.start)(MANY + 3));
+    let names = ["brigade-elastic-50", "rusty_pool-50"];
+    all_grow_to::<Pools>(&names, Size::of(MANY + 3), MANY + 3);
 }
 
 #[test]
 fn an_elastic_pool_has_as_many_threads_as_are_asked_for() {
-    grows_to("brigade", 3, (brigade::ELASTIC.start)(3));
-    grows_to("rusty_pool", 3, (rusty_pool::ELASTIC.start)(3));
-    #[cfg(feature = "full")]
-    grows_to("brigade-rusty_pool", 3, (brigade_rusty_pool::ELASTIC.start)(3));
+    let names = ["brigade-elastic", "rusty_pool-elastic", "brigade-rusty_pool-elastic"];
+    all_grow_to::<Pools>(&names, Size::of(3), 3);
 }
 
 #[test]
 fn a_target_of_elastic_grows_to_the_size_it_is_told() {
     let size = Size { core: 1, max: 3, keep_alive: Duration::from_secs(60) };
-    grows_to("brigade", 3, (brigade::SIZED.start)(size));
-    grows_to("rusty_pool", 3, (rusty_pool::SIZED.start)(size));
-    #[cfg(feature = "full")]
-    grows_to("brigade-rusty_pool", 3, (brigade_rusty_pool::SIZED.start)(size));
-    grows_to("threadpool", 3, (threadpool::SIZED.start)(size));
-    #[cfg(feature = "full")]
-    grows_to("brigade-threadpool", 3, (brigade_threadpool::SIZED.start)(size));
-    grows_to("tokio_blocking", 3, (tokio_blocking::SIZED.start)(size));
+    let mut names: Vec<_> = ElasticPools::TARGETS.iter().map(|target| target.name).collect();
+    names.retain(|name| *name != "brigade-fixed");
+    all_grow_to::<ElasticPools>(&names, size, 3);
 }

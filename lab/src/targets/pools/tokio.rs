@@ -1,15 +1,15 @@
 //! tokio: a multi-thread runtime without drivers, `Handle::spawn` outside, `tokio::spawn` inside.
 
+use std::io;
+
 use tokio::runtime::{Builder, Handle, Runtime};
 
-use crate::target::pool::{Pool, Start, Submit};
-use crate::target::{Entry, Listing};
+use crate::target::pool::{Pool, Submit};
 
-/// The runtime with worker threads.
-pub(crate) const RUNTIME: Listing<Start<Tokio>> = Listing {
-    entry: Entry::peer("tokio", "tokio: the multi-thread runtime"),
-    start: |threads| Builder::new_multi_thread().worker_threads(threads).build().map(Tokio),
-};
+/// Starts the runtime with worker threads.
+pub(super) fn start(threads: usize) -> io::Result<Tokio> {
+    Builder::new_multi_thread().worker_threads(threads).build().map(Tokio)
+}
 
 /// A tokio runtime.
 pub(crate) struct Tokio(Runtime);

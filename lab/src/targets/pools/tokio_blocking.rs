@@ -1,20 +1,18 @@
 //! tokio: `spawn_blocking` on a runtime without worker threads, so that all its threads are those for blocking
 //! tasks. It has no core size: all idle threads end.
 
+use std::io;
+
 use tokio::runtime::{Builder, Handle, Runtime};
 
-use crate::target::pool::{Pool, StartSized, Submit};
-use crate::target::{Entry, Listing};
+use crate::target::pool::{Pool, Size, Submit};
 
-/// The threads for blocking tasks.
-pub(crate) const SIZED: Listing<StartSized<TokioBlocking>> = Listing {
-    entry: Entry::peer("tokio-blocking", "tokio: spawn_blocking, no core size"),
-    start: |size| {
-        let mut builder = Builder::new_current_thread();
-        builder.max_blocking_threads(size.max).thread_keep_alive(size.keep_alive);
-        builder.build().map(TokioBlocking)
-    },
-};
+/// Starts a runtime with up to this many threads for blocking tasks.
+pub(super) fn sized(size: Size) -> io::Result<TokioBlocking> {
+    let mut builder = Builder::new_current_thread();
+    builder.max_blocking_threads(size.max).thread_keep_alive(size.keep_alive);
+    builder.build().map(TokioBlocking)
+}
 
 /// A runtime without worker threads.
 pub(crate) struct TokioBlocking(Runtime);

@@ -1,29 +1,11 @@
 //! brigade-queue: one ring in two orders, and the injector of its pools.
 
-use brigade_queue::{Cursor, Order, ShardedInjector, StealError, fifo, lifo};
+use brigade_queue::{Cursor, Order, ShardedInjector, StealError};
 
-use crate::target::queue::{CAPACITY, Deque, Injector, Item, Job, Make, Missed, Stealer, half};
-use crate::target::{Entry, Listing};
-
-pub(crate) const LIFO: Listing<Make<lifo::Worker<Item>>> = Listing {
-    entry: Entry::own("brigade-lifo", "brigade: lifo::Worker, bounded"),
-    start: || lifo::Worker::new(CAPACITY),
-};
-pub(crate) const FIFO: Listing<Make<fifo::Worker<Item>>> = Listing {
-    entry: Entry::own("brigade-fifo", "brigade: fifo::Worker, bounded"),
-    start: || fifo::Worker::new(CAPACITY),
-};
-pub(crate) const INJECTOR: Listing<Make<brigade_queue::Injector<Job>>> = Listing {
-    entry: Entry::own("brigade-injector", "brigade: Injector"),
-    start: brigade_queue::Injector::new,
-};
-pub(crate) const SHARDED: Listing<Make<ShardedInjector<Job>>> = Listing {
-    entry: Entry::own("brigade-sharded", "brigade: ShardedInjector"),
-    start: || ShardedInjector::new(SHARDS),
-};
+use crate::target::queue::{Deque, Injector, Item, Job, Missed, Stealer, half};
 
 /// More than the producers of a run, so that none share a shard.
-const SHARDS: usize = 8;
+pub(super) const SHARDS: usize = 8;
 
 /// Either ring: the order is a type parameter in brigade-queue.
 type Ring<O> = brigade_queue::Worker<Item, O>;

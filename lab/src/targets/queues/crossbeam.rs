@@ -4,23 +4,7 @@
 use crossbeam_deque::{Steal, Worker};
 use crossbeam_queue::SegQueue;
 
-use crate::target::queue::{Deque, Injector, Item, Job, MOST_STOLEN, Make, Missed, Stealer};
-use crate::target::{Entry, Listing};
-
-pub(crate) const LIFO: Listing<Make<Worker<Item>>> = Listing {
-    entry: Entry::peer("crossbeam-lifo", "crossbeam-deque: Worker::new_lifo"),
-    start: Worker::new_lifo,
-};
-pub(crate) const FIFO: Listing<Make<Worker<Item>>> = Listing {
-    entry: Entry::peer("crossbeam-fifo", "crossbeam-deque: Worker::new_fifo"),
-    start: Worker::new_fifo,
-};
-pub(crate) const INJECTOR: Listing<Make<crossbeam_deque::Injector<Job>>> = Listing {
-    entry: Entry::peer("crossbeam-injector", "crossbeam-deque: Injector"),
-    start: crossbeam_deque::Injector::new,
-};
-pub(crate) const SEG_QUEUE: Listing<Make<SegQueue<Job>>> =
-    Listing { entry: Entry::peer("segqueue", "crossbeam-queue: SegQueue"), start: SegQueue::new };
+use crate::target::queue::{Deque, Injector, Item, Job, MOST_STOLEN, Missed, Stealer};
 
 impl Deque for Worker<Item> {
     type Stealer = crossbeam_deque::Stealer<Item>;

@@ -4,35 +4,46 @@ mod brigade;
 mod crossbeam;
 mod st3;
 
-use crate::target::queue::{VisitDeque, VisitInjector};
+use brigade_queue::ShardedInjector;
+use crossbeam_deque::Worker;
+use crossbeam_queue::SegQueue;
+
+use self::brigade::SHARDS;
+use crate::target::queue::{CAPACITY, VisitDeque, VisitInjector};
 use crate::target::{Entry, family};
 
 family! {
     /// Queues that one thread owns and others steal from.
-    Deques: "deques, for queue", VisitDeque => VisitDeque::visit;
-    brigade::LIFO,
-    brigade::FIFO,
-    st3::LIFO,
-    st3::FIFO,
-    #[cfg(feature = "full")] st3::LIFO_ON_BRIGADE,
-    #[cfg(feature = "full")] st3::FIFO_ON_BRIGADE,
-    st3::TOKIO,
-    crossbeam::LIFO,
-    crossbeam::FIFO,
+    Deques: "deques, for queue", VisitDeque;
+    own("brigade-lifo", "brigade: lifo::Worker, bounded") => visit(|| brigade_queue::lifo::Worker::new(CAPACITY));
+    own("brigade-fifo", "brigade: fifo::Worker, bounded") => visit(|| brigade_queue::fifo::Worker::new(CAPACITY));
+    peer("st3-lifo", "st3: lifo::Worker, bounded") => visit(|| ::st3::lifo::Worker::new(CAPACITY));
+    peer("st3-fifo", "st3: fifo::Worker, bounded") => visit(|| ::st3::fifo::Worker::new(CAPACITY));
+    #[cfg(feature = "full")]
+    own("brigade-st3-lifo", "st3's lifo::Worker on brigade").further()
+        => visit(|| brigade_st3::lifo::Worker::new(CAPACITY));
+    #[cfg(feature = "full")]
+    own("brigade-st3-fifo", "st3's fifo::Worker on brigade").further()
+        => visit(|| brigade_st3::fifo::Worker::new(CAPACITY));
+    // tokio's queue behind the interface of st3, built by `ci/lab.sh st3`.
+    peer("tokio-fifo", "tokio's queue, as st3's benchmark has it, bounded")
+        .elsewhere("brigade-lab-st3-tokio", "st3-fifo");
+    peer("crossbeam-lifo", "crossbeam-deque: Worker::new_lifo") => visit(Worker::new_lifo);
+    peer("crossbeam-fifo", "crossbeam-deque: Worker::new_fifo") => visit(Worker::new_fifo);
 }
 
-/// Whether thieves of this deque may ask for any number of items.
+/// Whether thieves of this deque may ask for any number of items: those of tokio's queue take half of them.
 pub(crate) fn steals_any_number(target: &Entry) -> bool {
-    !target.is(&st3::TOKIO.entry)
+    target.name != "tokio-fifo"
 }
 
 family! {
     /// Queues that any thread pushes to and pops from.
-    Injectors: "injectors, for queue --pattern injector", VisitInjector => VisitInjector::visit;
-    brigade::INJECTOR,
-    brigade::SHARDED,
-    crossbeam::INJECTOR,
-    crossbeam::SEG_QUEUE,
+    Injectors: "injectors, for queue --pattern injector", VisitInjector;
+    own("brigade-injector", "brigade: Injector") => visit(brigade_queue::Injector::new);
+    own("brigade-sharded", "brigade: ShardedInjector") => visit(|| ShardedInjector::new(SHARDS));
+    peer("crossbeam-injector", "crossbeam-deque: Injector") => visit(crossbeam_deque::Injector::new);
+    peer("segqueue", "crossbeam-queue: SegQueue") => visit(SegQueue::new);
 }
 
 #[cfg(test)]

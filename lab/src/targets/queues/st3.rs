@@ -1,35 +1,7 @@
 //! st3: two rings in two modules, alike but for the order; and the same interface on brigade's rings, the package of
 //! `crates/compat`.
 
-use crate::target::queue::{CAPACITY, Deque, Item, Make, Missed, Stealer, half};
-use crate::target::{Entry, Listing};
-
-pub(crate) const LIFO: Listing<Make<st3::lifo::Worker<Item>>> = Listing {
-    entry: Entry::peer("st3-lifo", "st3: lifo::Worker, bounded"),
-    start: || st3::lifo::Worker::new(CAPACITY),
-};
-pub(crate) const FIFO: Listing<Make<st3::fifo::Worker<Item>>> = Listing {
-    entry: Entry::peer("st3-fifo", "st3: fifo::Worker, bounded"),
-    start: || st3::fifo::Worker::new(CAPACITY),
-};
-
-#[cfg(feature = "full")]
-pub(crate) const LIFO_ON_BRIGADE: Listing<Make<brigade_st3::lifo::Worker<Item>>> = Listing {
-    entry: Entry::own("brigade-st3-lifo", "st3's lifo::Worker on brigade").further(),
-    start: || brigade_st3::lifo::Worker::new(CAPACITY),
-};
-#[cfg(feature = "full")]
-pub(crate) const FIFO_ON_BRIGADE: Listing<Make<brigade_st3::fifo::Worker<Item>>> = Listing {
-    entry: Entry::own("brigade-st3-fifo", "st3's fifo::Worker on brigade").further(),
-    start: || brigade_st3::fifo::Worker::new(CAPACITY),
-};
-
-/// tokio's queue behind the interface of st3, built by `ci/lab.sh st3`. A theft takes half of the items, and no other number.
-pub(crate) const TOKIO: Listing<Make<st3::fifo::Worker<Item>>> = Listing {
-    entry: Entry::peer("tokio-fifo", "tokio's queue, as st3's benchmark has it, bounded")
-        .elsewhere("brigade-lab-st3-tokio", "st3-fifo"),
-    start: FIFO.start,
-};
+use crate::target::queue::{Deque, Item, Missed, Stealer, half};
 
 /// The ring of one module of one of the two crates.
 macro_rules! ring {

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use brigade::io::Hyper;
 use brigade::io::{Async, PipeReader, PipeWriter, TcpStream};
 use brigade::time::Timer;
-use brigade::{Handle, JoinHandle, Order, Pool};
+use brigade::{Builder, Handle, JoinHandle, Pool};
 #[cfg(feature = "full")]
 use futures_rustls::TlsAcceptor;
 #[cfg(feature = "full")]
@@ -24,32 +24,12 @@ use rustls::ServerConfig;
 use smol::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::mpsc;
 
-use crate::target::runtime::{Alarm, Runtime, Spawn, Start, ends};
-use crate::target::{Class, Entry, Listing};
+use crate::target::runtime::{Alarm, Runtime, Spawn, ends};
 use crate::trace;
 
-/// The default pool.
-pub(crate) const DEFAULT: Listing<Start<Brigade>> =
-    Listing { entry: Entry::own("brigade", "the default pool, with I/O"), start };
-
-/// The default pool with one thread, whatever number is requested.
-pub(crate) const ONE_THREAD: Listing<Start<Brigade>> = Listing {
-    entry: Entry::own("brigade-one-thread", "the default pool with one thread, with I/O")
-        .of(Class::OneThread)
-        .with_threads(|_, _| 1),
-    start: |_| start(1),
-};
-
-/// The default pool, except for the order of the local queues.
-pub(crate) const LIFO: Listing<Start<Brigade>> = Listing {
-    entry: Entry::own("brigade-lifo", "the default pool, local queues newest first, with I/O")
-        .further(),
-    start: |threads| trace::build(Pool::builder().threads(threads).order(Order::Lifo)).map(Brigade),
-};
-
-/// Starts the default pool.
-fn start(threads: usize) -> io::Result<Brigade> {
-    trace::build(Pool::builder().threads(threads)).map(Brigade)
+/// Starts this pool.
+pub(super) fn start(builder: Builder) -> io::Result<Brigade> {
+    trace::build(builder).map(Brigade)
 }
 
 /// A pool.

@@ -3,66 +3,34 @@
 
 use std::future::Future;
 
-#[cfg(feature = "full")]
-use brigade_executors::{Executor as _, FuturesExecutor as _};
-use executors::{Executor as _, FuturesExecutor as _};
-
 use super::smol::{Smol, Tasks, with};
-use crate::target::runtime::Start;
-use crate::target::{Entry, Listing};
 
-/// A target: the constant, its entry, the type of the pool and what makes one of so many threads.
+/// A pool of one of the two crates, and a function that puts smol's I/O and timers around it.
 macro_rules! pool {
-    ($name:ident, $entry:expr, $pool:ty, $make:expr) => {
-        pub(crate) const $name: Listing<Start<Smol<$pool>>> = Listing {
-            entry: $entry.further().with_threads(|threads, _| threads + 1),
-            start: |threads| {
-                let pool: $pool = $make(threads);
-                let end = pool.clone();
-                // It gives up by itself after some seconds; tasks that have not run are missing.
-                Ok(with(pool, move || drop(end.shutdown())))
-            },
-        };
+    ($on:ident, $Pool:ident, $executors:ident) => {
+        /// Runs tasks in this pool.
+        pub(super) fn $on<E: $executors::FuturesExecutor + Sync>(pool: E) -> Smol<$Pool<E>> {
+            let end = pool.clone();
+            // It gives up by itself after some seconds; tasks that have not run are missing.
+            with($Pool(pool), move || drop(end.shutdown()))
+        }
 
-        impl Tasks for $pool {
+        /// A pool as smol's executor.
+        #[derive(Clone)]
+        pub(crate) struct $Pool<E>(E);
+
+        impl<E: $executors::FuturesExecutor + Sync> Tasks for $Pool<E> {
             #[inline]
             fn spawn_task<F>(&self, future: F) -> smol::Task<F::Output>
             where
                 F: Future<Output: Send + 'static> + Send + 'static,
             {
-                self.spawn(future)
+                self.0.spawn(future)
             }
         }
     };
 }
 
-pool!(
-    CHANNEL,
-    Entry::peer("executors-channel", "executors: crossbeam_channel_pool, with smol's I/O"),
-    executors::crossbeam_channel_pool::ThreadPool,
-    executors::crossbeam_channel_pool::ThreadPool::new
-);
-pool!(
-    STEALING,
-    Entry::peer("executors-stealing", "executors: crossbeam_workstealing_pool, with smol's I/O"),
-    executors::crossbeam_workstealing_pool::ThreadPool<
-        executors::parker::StaticParker<executors::parker::DynamicThreadData>,
-    >,
-    executors::crossbeam_workstealing_pool::dyn_pool
-);
+pool!(on, Pool, executors);
 #[cfg(feature = "full")]
-pool!(
-    BRIGADE_CHANNEL,
-    Entry::own("brigade-executors-channel", "executors' channel pool on brigade, with smol's I/O"),
-    brigade_executors::crossbeam_channel_pool::ThreadPool,
-    brigade_executors::crossbeam_channel_pool::ThreadPool::new
-);
-#[cfg(feature = "full")]
-pool!(
-    BRIGADE_STEALING,
-    Entry::own("brigade-executors-ws", "executors' stealing pool on brigade, with smol's I/O"),
-    brigade_executors::crossbeam_workstealing_pool::ThreadPool<
-        brigade_executors::parker::StaticParker<brigade_executors::parker::DynamicThreadData>,
-    >,
-    brigade_executors::crossbeam_workstealing_pool::dyn_pool
-);
+pool!(on_brigade, OnBrigade, brigade_executors);

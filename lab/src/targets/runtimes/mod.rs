@@ -8,49 +8,68 @@ mod smol;
 pub(crate) mod threads;
 mod tokio;
 
+use ::brigade::{Order, Pool};
+use ::executors::crossbeam_channel_pool::ThreadPool as ChannelPool;
+use ::executors::crossbeam_workstealing_pool::dyn_pool;
+use ::tokio::runtime::Builder;
+#[cfg(feature = "full")]
+use brigade_executors::{
+    crossbeam_channel_pool::ThreadPool as ChannelPoolOnBrigade,
+    crossbeam_workstealing_pool::dyn_pool as dyn_pool_on_brigade,
+};
+
+use self::threads::Threads;
 use crate::target::runtime::VisitRuntime;
-use crate::target::{Entry, family};
-
-/// No tasks at all: one thread does their reads and writes. That is the minimum, so it is no peer.
-pub(crate) const FLOOR: Entry =
-    Entry::own("floor", "one thread with the reads and writes of all, for bucket-brigade")
-        .with_threads(|_, _| 0);
-
-/// No tasks either: one thread waits for all pipes with epoll. It is no peer, and on Linux only.
-pub(crate) const EPOLL: Entry =
-    Entry::own("epoll", "one thread with a level-triggered epoll loop, for bucket-brigade")
-        .with_threads(|_, _| 0);
-
-/// Tasks of oneTBB, in a program of its own. They can't wait for a byte without a thread each, so it is not for bucket-brigade.
-pub(crate) const CPP: Entry = Entry::peer("cpp", "oneTBB: tasks of a task_group, for creation")
-    .elsewhere("brigade-lab-cpp", "cpp");
-
-/// Goroutines, in a program of their own.
-pub(crate) const GO: Entry =
-    Entry::peer("go", "Go: goroutines, for bucket-brigade over channels and creation")
-        .elsewhere("brigade-lab-go", "go");
+use crate::target::{Class, Entry, family};
 
 family! {
     /// Runtimes of futures, and threads that do the same.
-    Runtimes: "runtimes, for bucket-brigade, creation, memory, echo, busy-io, timers, channels and server",
-        VisitRuntime => VisitRuntime::visit, and FLOOR, and GO, and CPP, and #[cfg(target_os = "linux")] EPOLL;
-    brigade::DEFAULT,
-    brigade::ONE_THREAD,
-    brigade::LIFO,
-    tokio::MULTI_THREAD,
-    tokio::CURRENT_THREAD,
-    #[cfg(all(feature = "full", target_os = "linux"))] monoio::ONE_THREAD,
-    smol::EXECUTOR,
-    executors::CHANNEL,
-    executors::STEALING,
-    #[cfg(feature = "full")] executors::BRIGADE_CHANNEL,
-    #[cfg(feature = "full")] executors::BRIGADE_STEALING,
-    threads::EACH,
+    Runtimes: "runtimes, for bucket-brigade, creation, memory, echo, busy-io, timers, channels and server", VisitRuntime;
+    own("brigade", "the default pool, with I/O") => visit(|n| brigade::start(Pool::builder().threads(n)));
+    own("brigade-one-thread", "the default pool with one thread, with I/O")
+        .of(Class::OneThread).with_threads(|_, _| 1)
+        => visit(|_| brigade::start(Pool::builder().threads(1)));
+    own("brigade-lifo", "the default pool, local queues newest first, with I/O").further()
+        => visit(|n| brigade::start(Pool::builder().threads(n).order(Order::Lifo)));
+    peer("tokio", "tokio: the multi-thread runtime, with I/O")
+        => visit(|n| tokio::start(Builder::new_multi_thread().worker_threads(n)));
+    peer("tokio-current-thread", "tokio: the current-thread runtime, with I/O")
+        .of(Class::OneThread).with_threads(|_, _| 0)
+        => visit(|_| tokio::start(&mut Builder::new_current_thread()));
+    #[cfg(all(feature = "full", target_os = "linux"))]
+    peer("monoio", "monoio: one thread with io_uring, for bucket-brigade and echo")
+        .of(Class::OneThread).with_threads(|_, _| 0)
+        => visit(monoio::start);
+    // async-io has a thread of its own, which waits for I/O when no other does.
+    peer("smol", "smol: an Executor, run by threads").with_threads(|threads, _| threads + 1) => visit(smol::start);
+    peer("executors-channel", "executors: crossbeam_channel_pool, with smol's I/O")
+        .further().with_threads(|threads, _| threads + 1)
+        => visit(|n| Ok(executors::on(ChannelPool::new(n))));
+    peer("executors-stealing", "executors: crossbeam_workstealing_pool, with smol's I/O")
+        .further().with_threads(|threads, _| threads + 1)
+        => visit(|n| Ok(executors::on(dyn_pool(n))));
+    #[cfg(feature = "full")]
+    own("brigade-executors-channel", "executors' channel pool on brigade, with smol's I/O")
+        .further().with_threads(|threads, _| threads + 1)
+        => visit(|n| Ok(executors::on_brigade(ChannelPoolOnBrigade::new(n))));
+    #[cfg(feature = "full")]
+    own("brigade-executors-ws", "executors' stealing pool on brigade, with smol's I/O")
+        .further().with_threads(|threads, _| threads + 1)
+        => visit(|n| Ok(executors::on_brigade(dyn_pool_on_brigade(n))));
+    peer("threads", "a thread for each task, calls that block").with_threads(|_, tasks| tasks) => visit(|_| Ok(Threads));
+    // No tasks at all: one thread does their reads and writes. That is the minimum, so it is no peer.
+    own("floor", "one thread with the reads and writes of all, for bucket-brigade").with_threads(|_, _| 0);
+    peer("go", "Go: goroutines, for bucket-brigade over channels and creation").elsewhere("brigade-lab-go", "go");
+    // Its tasks can't wait for a byte without a thread each, so it is not for bucket-brigade.
+    peer("cpp", "oneTBB: tasks of a task_group, for creation").elsewhere("brigade-lab-cpp", "cpp");
+    // No tasks either: one thread waits for all pipes. It is no peer.
+    #[cfg(target_os = "linux")]
+    own("epoll", "one thread with a level-triggered epoll loop, for bucket-brigade").with_threads(|_, _| 0);
 }
 
 /// Whether this target has tasks that are futures: one that has not is a thread for each task, or one thread without tasks.
 pub(crate) fn has_tasks(target: &Entry) -> bool {
-    spawns_anywhere(target) && !target.is(&threads::EACH.entry)
+    spawns_anywhere(target) && target.name != "threads"
 }
 
 /// Whether this target runs futures that are spawned from any thread: one that does not has no more than reads, writes and tasks of its
@@ -61,7 +80,7 @@ pub(crate) fn spawns_anywhere(target: &Entry) -> bool {
 
 /// Whether this target runs futures at all, be it one on each thread: one that does not has a line of pipes and nothing else.
 pub(crate) fn runs_futures(target: &Entry) -> bool {
-    [FLOOR, EPOLL, GO, CPP].iter().all(|other| !target.is(other))
+    !["floor", "epoll", "go", "cpp"].contains(&target.name)
 }
 
 #[cfg(test)]

@@ -25,19 +25,13 @@ use rustls::ServerConfig;
 use send_wrapper::SendWrapper;
 use tokio::sync::mpsc;
 
-use crate::target::runtime::{Alarm, Runtime, Sink, Source, Spawn, Start};
-use crate::target::{Class, Entry, Listing};
+use crate::target::runtime::{Alarm, Runtime, Sink, Source, Spawn};
 
-/// The runtime on the thread that blocks on it.
-pub(crate) const ONE_THREAD: Listing<Start<Monoio>> = Listing {
-    entry: Entry::peer("monoio", "monoio: one thread with io_uring, for bucket-brigade and echo")
-        .of(Class::OneThread)
-        .with_threads(|_, _| 0),
-    start: |_| {
-        let inner = RuntimeBuilder::<FusionDriver>::new().enable_timer().build()?;
-        Ok(Monoio(Mutex::new(SendWrapper::new(inner))))
-    },
-};
+/// Starts the runtime on the thread that blocks on it.
+pub(super) fn start(_: usize) -> io::Result<Monoio> {
+    let inner = RuntimeBuilder::<FusionDriver>::new().enable_timer().build()?;
+    Ok(Monoio(Mutex::new(SendWrapper::new(inner))))
+}
 
 /// The runtime with either driver.
 type Inner = FusionRuntime<TimeDriver<IoUringDriver>, TimeDriver<LegacyDriver>>;

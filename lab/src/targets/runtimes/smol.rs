@@ -25,18 +25,10 @@ use smol::{Async, Executor, Timer};
 use smol_hyper::rt::FuturesIo;
 use tokio::sync::mpsc;
 
-use crate::target::runtime::{Alarm, Runtime, Spawn, Start, ends};
-use crate::target::{Entry, Listing};
-
-/// The executor on threads, and a thread of async-io's own, which waits for I/O when no other does.
-pub(crate) const EXECUTOR: Listing<Start<Smol<Arc<Executor<'static>>>>> = Listing {
-    entry: Entry::peer("smol", "smol: an Executor, run by threads")
-        .with_threads(|threads, _| threads + 1),
-    start,
-};
+use crate::target::runtime::{Alarm, Runtime, Spawn, ends};
 
 /// Starts the threads.
-fn start(threads: usize) -> io::Result<Smol<Arc<Executor<'static>>>> {
+pub(super) fn start(threads: usize) -> io::Result<Smol<Arc<Executor<'static>>>> {
     let executor = Arc::new(Executor::new());
     let (open, closed) = channel::bounded::<Infallible>(1);
     let threads = (0..threads).map(|_| {

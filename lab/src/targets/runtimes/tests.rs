@@ -10,6 +10,7 @@ use brigade_testkit::Watchdog;
 use tokio::sync::mpsc;
 
 use super::{Runtimes, VisitRuntime, runs_futures, spawns_anywhere};
+use crate::failure::{Failure, Outcome};
 use crate::target::runtime::{
     Alarm as _, Downstream, Piped, Runtime, Sink, Source, Spawn, Start, Upstream,
 };
@@ -24,19 +25,18 @@ macro_rules! on_every_target {
         struct Body(&'static str);
 
         impl VisitRuntime for Body {
-            type Output = ();
-
-            fn visit<R: Runtime>(self, start: Start<R>) {
+            fn visit<R: Runtime>(self, start: Start<R>) -> Outcome {
                 let _watchdog = Watchdog::start(5);
                 let runtime = start(2).expect("started");
                 let outcome = $body(self.0, &runtime);
                 runtime.shutdown();
-                outcome.unwrap_or_else(|error| panic!("{}: {error}", self.0));
+                outcome.map(|()| Vec::new()).map_err(Failure::Refused)
             }
         }
 
         for target in Runtimes::TARGETS.iter().filter(|target| $is_for(target)) {
-            Runtimes::accept(target, Body(target.name));
+            let outcome = Runtimes::accept(target, Body(target.name));
+            outcome.unwrap_or_else(|error| panic!("{}: {error}", target.name));
         }
     };
 }

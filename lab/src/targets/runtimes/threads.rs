@@ -26,15 +26,7 @@ use rustls::ServerConfig;
 #[cfg(feature = "full")]
 use smol_hyper::rt::FuturesIo;
 
-use crate::target::runtime::{Alarm, Downstream, Runtime, Sink, Source, Spawn, Start, Upstream};
-use crate::target::{Entry, Listing};
-
-/// A thread for each task.
-pub(crate) const EACH: Listing<Start<Threads>> = Listing {
-    entry: Entry::peer("threads", "a thread for each task, calls that block")
-        .with_threads(|_, tasks| tasks),
-    start: |_| Ok(Threads),
-};
+use crate::target::runtime::{Alarm, Downstream, Runtime, Sink, Source, Spawn, Upstream};
 
 /// Starts threads.
 pub(crate) struct Threads;

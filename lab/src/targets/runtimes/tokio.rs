@@ -24,25 +24,10 @@ use tokio_rustls::TlsAcceptor;
 #[cfg(feature = "full")]
 use tokio_rustls::server::TlsStream;
 
-use crate::target::runtime::{Alarm, Downstream, Runtime, Spawn, Start, Upstream, ends};
-use crate::target::{Class, Entry, Listing};
+use crate::target::runtime::{Alarm, Downstream, Runtime, Spawn, Upstream, ends};
 
-/// The runtime with worker threads.
-pub(crate) const MULTI_THREAD: Listing<Start<Tokio>> = Listing {
-    entry: Entry::peer("tokio", "tokio: the multi-thread runtime, with I/O"),
-    start: |threads| built(Builder::new_multi_thread().worker_threads(threads)),
-};
-
-/// The runtime of the thread that blocks on it.
-pub(crate) const CURRENT_THREAD: Listing<Start<Tokio>> = Listing {
-    entry: Entry::peer("tokio-current-thread", "tokio: the current-thread runtime, with I/O")
-        .of(Class::OneThread)
-        .with_threads(|_, _| 0),
-    start: |_| built(&mut Builder::new_current_thread()),
-};
-
-/// Starts what is configured.
-fn built(builder: &mut Builder) -> io::Result<Tokio> {
+/// Starts a configured runtime.
+pub(super) fn start(builder: &mut Builder) -> io::Result<Tokio> {
     builder.enable_all().build().map(Tokio)
 }
 

@@ -21,7 +21,6 @@ use self::line::{Line, Relay, Trail};
 use crate::dispatch::counted;
 use crate::target::runtime::{Downstream, Upstream};
 use crate::targets::runtimes::threads::Threads;
-use crate::targets::runtimes::{CPP, EPOLL, FLOOR, GO};
 use crate::usage::Usage;
 use crate::workload::Terms;
 use crate::workloads::prelude::*;
@@ -65,10 +64,10 @@ pub(crate) struct BucketBrigade {
 }
 
 /// The targets without tasks, and how the line runs there.
-const WITHOUT_TASKS: &[(&Entry, Bare)] = &[
-    (&FLOOR, BucketBrigade::floor),
+const WITHOUT_TASKS: &[(&str, Bare)] = &[
+    ("floor", BucketBrigade::floor),
     #[cfg(target_os = "linux")]
-    (&EPOLL, BucketBrigade::epoll),
+    ("epoll", BucketBrigade::epoll),
 ];
 
 /// Runs the line on a target without tasks.
@@ -98,11 +97,12 @@ impl Workload for BucketBrigade {
     };
 
     fn is_for(&self, target: &Entry) -> bool {
-        match self.over {
-            _ if target.is(&CPP) => false,
-            Over::Pipe => !target.is(&GO),
+        match target.name {
+            "cpp" => false,
+            "go" => self.over == Over::Channel,
             // A channel is none of the things that epoll waits for.
-            Over::Channel => !target.is(&EPOLL),
+            "epoll" => self.over == Over::Pipe,
+            _ => true,
         }
     }
 
@@ -122,7 +122,7 @@ impl Workload for BucketBrigade {
     }
 
     fn instead(&self, target: &'static Entry, terms: Terms) -> Option<Outcome> {
-        let (_, run) = WITHOUT_TASKS.iter().find(|(entry, _)| target.is(entry))?;
+        let (_, run) = WITHOUT_TASKS.iter().find(|(name, _)| target.name == *name)?;
         Some(counted(self.clone(), terms, run))
     }
 }

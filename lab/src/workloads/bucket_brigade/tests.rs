@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{BucketBrigade, Over, Trail, WARM_UP};
-use crate::failure::Failure;
+use crate::failure::{Failure, Outcome};
 use crate::fault::Fault;
 use crate::supervise::supervise;
 use crate::tally::{Sum, Tally};
@@ -81,16 +81,15 @@ fn a_fault_does_not_keep_a_run_from_ending() {
     struct On(Over);
 
     impl VisitRuntime for On {
-        type Output = ();
-
-        fn visit<R: Runtime>(self, start: Start<R>) {
+        fn visit<R: Runtime>(self, start: Start<R>) -> Outcome {
             on(start, self.0);
+            Ok(Vec::new())
         }
     }
 
     for target in Runtimes::TARGETS.iter().filter(|target| runs_futures(target)) {
-        Runtimes::accept(target, On(Over::Pipe));
-        Runtimes::accept(target, On(Over::Channel));
+        assert!(Runtimes::accept(target, On(Over::Pipe)).is_ok(), "{target:?}");
+        assert!(Runtimes::accept(target, On(Over::Channel)).is_ok(), "{target:?}");
     }
 }
 

@@ -20,7 +20,7 @@ use crate::calls::{self, Calls};
 use crate::setup::started;
 use std::ops::RangeInclusive;
 
-use crate::target::fork::{self, Spawning, Start, StartSpawning, Tree};
+use crate::target::fork::{self, Spawning, Start, Tree};
 use crate::targets::forks::sequential::Sequential;
 use crate::targets::forks::{Forks, is_for_skynet, is_foreign, may_borrow};
 use crate::workload::ForkWorkload;
@@ -98,7 +98,7 @@ impl ForkWorkload for ForkJoin {
         }
     }
 
-    fn run_spawning<S: Spawning>(&self, start: StartSpawning<S>, bench: &Bench) -> Outcome {
+    fn run_spawning<S: Spawning>(&self, start: Start<S>, bench: &Bench) -> Outcome {
         match self.program {
             Kind::Fib => self.spawning::<fib::Fib, S>(start, bench),
             Kind::Skynet => self.spawning::<skynet::Skynet, S>(start, bench),
@@ -122,11 +122,7 @@ impl ForkJoin {
     }
 
     /// Measures the program in a pool whose tasks may not.
-    fn spawning<P: TreeProgram, S: Spawning>(
-        &self,
-        StartSpawning(start): StartSpawning<S>,
-        bench: &Bench,
-    ) -> Outcome {
+    fn spawning<P: TreeProgram, S: Spawning>(&self, start: Start<S>, bench: &Bench) -> Outcome {
         let mut program = self.prepared::<P>()?;
         let before = peak()?;
         let target = started(|| start(self.threads()))?;

@@ -9,15 +9,13 @@ use crate::fault::Fault;
 use crate::tally::Tally;
 use crate::target::runtime::{Runtime, Start, VisitRuntime};
 use crate::target::{Accept, Family as _};
-use crate::targets::runtimes::{self, Runtimes};
+use crate::targets::runtimes::Runtimes;
 use crate::workload::{Bench, Outcome, RuntimeWorkload, Workload};
 
 /// Runs a workload on a target, and checks the count.
 struct On<W>(W);
 
 impl<W: RuntimeWorkload> VisitRuntime for On<W> {
-    type Output = Outcome;
-
     fn visit<R: Runtime>(self, start: Start<R>) -> Outcome {
         let (tally, runtime) = (Tally::leak(), start(2).expect("started"));
         let values = self.0.run(&runtime, &Bench::new(tally, Fault::None))?;
@@ -62,6 +60,7 @@ fn a_timer_before_its_time_is_seen() {
 
 #[test]
 fn a_thread_has_no_timers() {
-    let threads = &runtimes::threads::EACH.entry;
+    let mut targets = Runtimes::TARGETS.iter();
+    let threads = targets.find(|target| target.name == "threads").expect("a target");
     assert!(!Unfired { by: By::Future, timers: 1, threads: 1 }.is_for(threads));
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::support::crowd::{Crowd, await_idle_workers, for_both_queueings, workers};
 use crate::support::soak::soak_time;
 use brigade::{Growth, Pool, Reason};
-use brigade_testkit::{Gate, Meeting, eventually, test, Watchdog};
+use brigade_testkit::{Gate, Meeting, Watchdog, eventually, test};
 
 const SHORT: Duration = Duration::from_millis(20);
 
