@@ -8,7 +8,6 @@ use crate::failure::Failure;
 use crate::fault::{Fault, SLOW_US};
 use crate::setup::{SETTLE, end, occupy, started, warm};
 use crate::supervise::supervise;
-use crate::tally::Tally;
 use crate::target::fork::{self, ForkJoin, Spawning, VisitFork};
 use crate::target::handover::{self, Handover, VisitHandover};
 use crate::target::pool::{self, Pool, StartSized, VisitElastic, VisitPool};
@@ -45,7 +44,7 @@ pub(crate) fn counted<W: Workload>(
     terms: Terms,
     run: impl FnOnce(&W, &Bench) -> Outcome + Send + 'static,
 ) -> Outcome {
-    let tally = Tally::leak();
+    let tally = terms.tally;
     tally.expect(workload.expected());
     if terms.fault == Fault::Slow {
         tally.slow_down(units_for(SLOW_US));
@@ -53,8 +52,7 @@ pub(crate) fn counted<W: Workload>(
     // While the workload itself pauses, a target without progress does not stand still.
     let patience = terms.patience + workload.quiet();
     supervise(tally, patience, move || {
-        let values =
-            run(&workload, &Bench { samples: terms.samples, ..Bench::new(tally, terms.fault) })?;
+        let values = run(&workload, &Bench::new(tally, terms.fault))?;
         if terms.fault == Fault::Stuck {
             tally.wait_for(u64::MAX)?;
         }

@@ -7,8 +7,8 @@
 //! A module imports from those above it in this list, and from none below; so do the files inside a folder.
 //! `tests/order.rs` checks it.
 //!
-//! - independent of the rest: `calls`, `census`, `clock`, `distribution`, `failure`, `fault`, `kernel`, `peers`, `program`,
-//!   `samples`, `stats`, `stop`, `usage`, `work`;
+//! - independent of the rest: `calls`, `census`, `clock`, `failure`, `fault`, `kernel`, `peers`, `program`,
+//!   `stats`, `stop`, `usage`, `work`;
 //! - limits, and counting every task: `limits`, `needs`, `pins`, `machine`, `tally`, `inbox`, `latch`, `supervise`, `trace`;
 //! - the traits of targets, and a folder of them: `target`, `targets`, `setup`;
 //! - the traits of workloads, their runs on targets, and a folder of them: `workload`, `apart`, `dispatch`,
@@ -29,7 +29,6 @@ mod cli;
 mod clock;
 mod compare;
 mod dispatch;
-mod distribution;
 mod failure;
 mod fault;
 mod hogs;
@@ -51,7 +50,6 @@ mod recorded;
 mod report;
 mod rounds;
 mod row;
-mod samples;
 mod schema;
 mod session;
 mod setup;

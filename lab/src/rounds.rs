@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 
-use crate::distribution::Distribution;
 use crate::failure::Failure;
 use crate::fault::Fault;
 use crate::limits;
@@ -14,9 +13,9 @@ use crate::pins::Pin;
 use crate::report::Reporter;
 use crate::report::book::SharedBook;
 use crate::row::Row;
-use crate::samples::Samples;
 use crate::spent::{Migrations, Spending, Spent};
 use crate::stop::Stop;
+use crate::tally::Tally;
 use crate::target::Entry;
 use crate::workload::Terms;
 
@@ -56,7 +55,7 @@ impl Rules {
     pub(crate) fn terms(&self, target: &Entry) -> Terms {
         let injected = self.inject.filter(|(_, victim)| *victim == target.name);
         let fault = injected.map_or(Fault::None, |(fault, _)| fault);
-        Terms { fault, patience: self.patience, pin: self.pin, samples: Samples::leak() }
+        Terms { fault, patience: self.patience, pin: self.pin, tally: Tally::leak() }
     }
 }
 
@@ -91,10 +90,8 @@ pub(crate) fn measure(
                     if round == 0 {
                         book.moved(target, migrations);
                     } else {
-                        let distributions = terms.samples.take();
-                        let counts = distributions.iter().map(Distribution::values);
-                        let count = counts.min().unwrap_or_default();
-                        book.record(target, values, Spent { count, ..spent }, &distributions);
+                        let count = terms.tally.values();
+                        book.record(target, values, Spent { count, ..spent });
                     }
                     standing.push(target);
                 }

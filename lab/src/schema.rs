@@ -7,7 +7,6 @@ use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
-use crate::distribution::Distribution;
 use crate::machine::Machine;
 use crate::stats::Numbers;
 use crate::workload::{Direction, Params};
@@ -142,9 +141,6 @@ pub(crate) struct Runs {
     /// How many single values are behind each percentile; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) values: Option<Vec<u64>>,
-    /// How the values of all rounds are distributed, for each set of percentiles in the order of the metrics.
-    #[serde(skip_deserializing, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) distributions: Vec<Distribution>,
     /// Seconds.
     pub(crate) wall_seconds: Vec<f64>,
     /// CPU seconds of all threads, in and outside the kernel, and of processes that were started for the run.

@@ -108,6 +108,8 @@ pub(crate) struct Tally {
     steps: AtomicU64,
     /// Units of work of each task before it is counted, for the slots.
     units: AtomicU64,
+    /// The fewest single values behind a set of percentiles; 0 if there is none.
+    values: AtomicU64,
     /// Whether the run is given up.
     abandoned: AtomicBool,
 }
@@ -193,6 +195,20 @@ impl Tally {
     /// Tasks that have run so far.
     pub(crate) fn count(&self) -> u64 {
         self.sum().tasks
+    }
+
+    /// Notes how many single values are behind a set of percentiles. One thread has all sets of a run.
+    pub(crate) fn note_values(&self, count: u64) {
+        let fewest = match self.values() {
+            0 => count,
+            fewest => fewest.min(count),
+        };
+        self.values.store(fewest, Ordering::Relaxed);
+    }
+
+    /// The fewest single values behind a set of percentiles; 0 if there is none.
+    pub(crate) fn values(&self) -> u64 {
+        self.values.load(Ordering::Relaxed)
     }
 
     /// Notes a step of the laboratory's own: the run goes on although no task runs.

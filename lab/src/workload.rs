@@ -8,13 +8,11 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::census::Census;
-use crate::distribution::Distribution;
 pub(crate) use crate::failure::Outcome;
 use crate::fault::Fault;
 use crate::inbox::Inbox;
 use crate::needs::Needs;
 use crate::pins::Pin;
-use crate::samples::Samples;
 use crate::stats;
 use crate::stop::Stop;
 use crate::tally::{Sum, Tally};
@@ -195,19 +193,17 @@ pub(crate) struct Bench {
     pub(crate) tally: &'static Tally,
     /// The fault to inject.
     pub(crate) fault: Fault,
-    /// Where the single values go.
-    pub(crate) samples: Samples,
 }
 
 impl Bench {
-    /// Without a place for single values.
+    /// These inputs.
     pub(crate) const fn new(tally: &'static Tally, fault: Fault) -> Self {
-        Bench { tally, fault, samples: Samples::NONE }
+        Bench { tally, fault }
     }
 
     /// The single values of a metric at these shares.
     pub(crate) fn quantiles<const N: usize>(&self, values: Vec<f64>, shares: [f64; N]) -> [f64; N] {
-        self.samples.add(Distribution::of(&values));
+        self.tally.note_values(values.len() as u64);
         stats::quantiles(values, shares)
     }
 }
@@ -221,8 +217,8 @@ pub(crate) struct Terms {
     pub(crate) patience: Duration,
     /// Where the threads are, if that is not left to the kernel.
     pub(crate) pin: Option<Pin>,
-    /// Where the single values go.
-    pub(crate) samples: Samples,
+    /// Counts the tasks and the single values.
+    pub(crate) tally: &'static Tally,
 }
 
 /// A workload, generic over its targets.

@@ -6,7 +6,6 @@ use super::destination::Output;
 use super::results::{Lane, Results, Sheet};
 use super::table::Detail;
 use super::{answer, json, table};
-use crate::distribution::Distribution;
 use crate::machine::Machine;
 use crate::noise::Noise;
 use crate::row::Row;
@@ -95,24 +94,10 @@ impl SharedBook {
         }
     }
 
-    /// Notes what a round yielded, what its run took, and how its single values are distributed.
-    pub(crate) fn record(
-        &self,
-        target: &'static Entry,
-        values: Vec<f64>,
-        spent: Spent,
-        distributions: &[Distribution],
-    ) {
+    /// Notes what a round yielded, and what its run took.
+    pub(crate) fn record(&self, target: &'static Entry, values: Vec<f64>, spent: Spent) {
         self.write(target, |lane| {
             lane.spent.push(spent);
-            match lane.distributions.is_empty() {
-                true => lane.distributions = distributions.to_vec(),
-                false => lane
-                    .distributions
-                    .iter_mut()
-                    .zip(distributions)
-                    .for_each(|(all, of)| all.add(of)),
-            }
             lane.values.resize(values.len(), Vec::new());
             lane.values.iter_mut().zip(values).for_each(|(of, value)| of.push(value));
         });

@@ -23,7 +23,6 @@ impl Runs {
             voluntary_switches: each(|spent| spent.usage.voluntary),
             involuntary_switches: each(|spent| spent.usage.involuntary),
             migrations: lane.migrations,
-            distributions: lane.distributions.clone(),
             peak_bytes: peaks.iter().all(|peak| peak.is_finite()).then_some(peaks),
         }
     }

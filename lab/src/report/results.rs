@@ -2,7 +2,6 @@
 
 use super::quantity;
 use super::speedup::{Speedup, pairs};
-use crate::distribution::Distribution;
 use crate::machine::{self, Machine};
 use crate::noise::Noise;
 use crate::row::Row;
@@ -63,8 +62,6 @@ pub(crate) struct Lane {
     pub(crate) values: Vec<Vec<f64>>,
     /// What each of these runs took in all.
     pub(crate) spent: Vec<Spent>,
-    /// How the single values of all rounds are distributed, for each set of percentiles in the order of the metrics.
-    pub(crate) distributions: Vec<Distribution>,
     /// How often threads of the run that warmed up were moved from one CPU to another, if the system tells.
     pub(crate) migrations: Option<u64>,
     /// Why there is no number.

@@ -13,7 +13,6 @@ use tokio::runtime::Builder;
 
 use super::client::{self, Client};
 use super::wire::Protocol;
-use crate::distribution::Distribution;
 use crate::needs::Needs;
 use crate::program;
 use crate::stats::quantiles;
@@ -69,8 +68,6 @@ pub(super) struct Seen {
     pub(super) wall: Duration,
     /// Seconds from just before a batch is sent to the end of its last answer, at [`SHARES`] of the batches.
     pub(super) quantiles: [f64; SHARES.len()],
-    /// All of these.
-    pub(super) distribution: Distribution,
 }
 
 /// The process. It ends when this is dropped.
@@ -140,10 +137,10 @@ impl Generator {
         // A process that has ended says why.
         let _ = writeln!(self.stdin);
         let line = self.line().unwrap_or_default();
-        let Ok((wall, quantiles, distribution)) = serde_json::from_str(&line) else {
+        let Ok((wall, quantiles)) = serde_json::from_str(&line) else {
             return Err(self.failed());
         };
-        Ok(Seen { wall: Duration::from_secs_f64(wall), quantiles, distribution })
+        Ok(Seen { wall: Duration::from_secs_f64(wall), quantiles })
     }
 
     /// Waits for its end; an error if something came over a connection after the last answer.
@@ -221,8 +218,7 @@ async fn clients(load: &Load) -> io::Result<()> {
             clients.push(client);
         }
         let wall = begun.elapsed().as_secs_f64();
-        let distribution = Distribution::of(&times);
-        say(&serde_json::to_string(&(wall, quantiles(times, SHARES), distribution))?)?;
+        say(&serde_json::to_string(&(wall, quantiles(times, SHARES)))?)?;
     }
     for asking in clients {
         asking.client.end().await?;

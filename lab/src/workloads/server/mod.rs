@@ -105,7 +105,9 @@ impl RuntimeWorkload for Server {
             let [timed, counted] = [self.batches(), self.counted()]
                 .map(|batches| (self.connections * batches * self.pipeline) as f64);
             let bench = *bench;
-            let measured = move || drop(done.send(measure(generator, timed, counted, &bench)));
+            let batches = self.connections * self.batches();
+            let measured =
+                move || drop(done.send(measure(generator, batches, timed, counted, &bench)));
             let clients = clients.spawn(measured);
             clients.map_err(Failure::Refused)?;
             let values = over.await.map_err(|_| Failure::Panicked)?;
@@ -199,13 +201,19 @@ impl Server {
 }
 
 /// Lets the clients make all requests, and measures this process meanwhile.
-fn measure(mut generator: Generator, timed: f64, counted: f64, bench: &Bench) -> Outcome {
+fn measure(
+    mut generator: Generator,
+    batches: u64,
+    timed: f64,
+    counted: f64,
+    bench: &Bench,
+) -> Outcome {
     generator.warm()?;
     let (mut meter, lap, before) = (Meter::default(), Lap::begin(), Usage::now());
-    let Seen { wall, quantiles, distribution } = generator.go()?;
+    let Seen { wall, quantiles } = generator.go()?;
     meter.end(&lap);
     let switches = before.since().switches() / timed;
-    bench.samples.add(distribution);
+    bench.tally.note_values(batches);
     // What can't be counted here is not a number.
     let calls = Calls::begin(KINDS, || bench.tally.step());
     generator.go()?;
