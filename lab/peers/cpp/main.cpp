@@ -246,8 +246,7 @@ Values fork_join(tbb::task_arena &arena) {
     for (uint64_t answer : all) {
         if (answer != right) fail("answered " + std::to_string(answer) + ", and one thread " + std::to_string(right));
     }
-    // Futex calls are counted in programs with steps only.
-    return {median(times), spent / double(repetitions), grown, std::nan(""), spent / wall};
+    return {median(times), spent / double(repetitions), grown, spent / wall};
 }
 
 int main(int count, char **words) {

@@ -414,8 +414,7 @@ func fork() []float64 {
 			fail(fmt.Sprintf("answered %d, and one goroutine %d", answer, right))
 		}
 	}
-	// Futex calls are counted in programs with steps only.
-	return []float64{median(times), cpu / float64(*repetitions), grown, math.NaN(), cpu / wall}
+	return []float64{median(times), cpu / float64(*repetitions), grown, cpu / wall}
 }
 
 // The most bytes of this process that were in memory at a time.

@@ -99,10 +99,8 @@ const INJECTORS: [&str; 2] = ["brigade-injector", "segqueue"];
 fn detects(workload: &str, [faulty, other]: [&str; 2], fault: &str, word: &str) {
     let targets = format!("{faulty},{other}");
     let inject = ["--target", &targets, "--inject", &format!("{fault}:{faulty}")];
-    // Where system calls can be counted, a step of that takes over a second on a busy machine; and there the chains of `busy-io`, a
-    // computing thread for each worker, may have to wait for a CPU as long.
-    let counts = ["server", "busy-io"].iter().any(|row| workload.starts_with(row));
-    let patience = if counts { "10" } else { "1" };
+    // On a busy machine the chains of `busy-io`, a computing thread for each worker, may wait over a second for a CPU.
+    let patience = if workload.starts_with("busy-io") { "10" } else { "1" };
     let terms = ["--rounds", "1", "--patience", patience, "--json", "-"];
     let output = run(lab(workload.split(' ')).args(inject).args(terms));
     let peer = !faulty.starts_with("brigade") && ![FLOOR[0], EPOLL[0]].contains(&faulty);

@@ -16,7 +16,6 @@ mod uts;
 mod wc;
 
 use crate::apart;
-use crate::calls::{self, Calls};
 use crate::setup::started;
 use std::ops::RangeInclusive;
 
@@ -57,7 +56,6 @@ impl Workload for ForkJoin {
     const METRICS: &'static [Metric] = metrics! {
         less "s": "time" "cpu-time";
         less "B": "peak";
-        detail "calls": "futexes";
     };
 
     fn check(&self) -> Result<(), Stop> {
@@ -133,14 +131,9 @@ impl ForkJoin {
         self.result(measured, program, before, bench, || target.shutdown())
     }
 
-    /// Runs of the program: those that count, those before, and one whose system calls are counted.
+    /// Runs of the program: those that count, and those before.
     fn runs(&self) -> u64 {
-        WARM_UP + self.repetitions + u64::from(self.steps().is_some())
-    }
-
-    /// Steps of a run that each wait for all threads: of these the system calls are counted.
-    fn steps(&self) -> Option<u64> {
-        (self.program == Kind::Nbody).then_some(self.size)
+        WARM_UP + self.repetitions
     }
 
     /// The program with its input.
@@ -155,23 +148,15 @@ impl ForkJoin {
         bench: &Bench,
         mut run: impl FnMut(&mut P),
     ) -> Measured {
-        let mut measured = Measured { futexes: f64::NAN, ..Measured::default() };
+        let mut measured = Measured::default();
         for repetition in 0..self.runs() {
             program.reset();
-            let is_counted = repetition >= WARM_UP + self.repetitions;
-            // What can't be counted here is not a number.
-            let calls =
-                is_counted.then(|| Calls::begin([calls::Kind::Futex], || bench.tally.step()).ok());
             let lap = Lap::begin();
             for _ in 0..bench.fault.copies(repetition as u32) {
                 run(program);
                 bench.tally.ran(repetition as u32, 0);
             }
-            if let Some(calls) = calls.flatten() {
-                let counted = calls.end(|| bench.tally.step());
-                let steps = self.steps().unwrap_or(1) as f64;
-                measured.futexes = counted.map_or(f64::NAN, |[futexes]| futexes as f64 / steps);
-            } else if repetition >= WARM_UP && !is_counted {
+            if repetition >= WARM_UP {
                 measured.times.push(measured.meter.end(&lap));
             }
             measured.answers.push(program.answer());
@@ -200,8 +185,7 @@ impl ForkJoin {
         }
         let times = measured.times.iter().map(Duration::as_secs_f64);
         let cpu = measured.meter.cpu().as_secs_f64() / self.repetitions as f64;
-        let Measured { futexes, meter, .. } = measured;
-        Ok(vec![median(times.collect()), cpu, grown as f64, futexes, meter.cpus()])
+        Ok(vec![median(times.collect()), cpu, grown as f64, measured.meter.cpus()])
     }
 }
 
@@ -212,8 +196,6 @@ struct Measured {
     times: Vec<Duration>,
     /// All of those together.
     meter: Meter,
-    /// Futex calls of a step, if they are counted.
-    futexes: f64,
     /// The answer of each, of the first too.
     answers: Vec<u64>,
 }

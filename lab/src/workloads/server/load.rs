@@ -1,8 +1,7 @@
 //! The load generator, in a process of its own, so that the CPU time of the laboratory is that of the server.
 //!
 //! The process runs this program again. It opens the connections, makes the first requests over each, prints [`WARM`], and waits
-//! for a line on stdin. Then it makes all those that are timed and prints the numbers. After another line it makes those whose system
-//! calls are counted, and prints numbers again. It checks every answer.
+//! for a line on stdin. Then it makes all those that are timed and prints the numbers. It checks every answer.
 
 use std::io::{BufRead, BufReader, Error, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -48,9 +47,6 @@ pub(crate) struct Load {
     /// How often each client does that while it is timed.
     #[arg(long, value_parser = whole::<1, { limits::MAX_VALUES }>)]
     pub(super) batches: u64,
-    /// How often each client does that while system calls are counted.
-    #[arg(long, value_parser = whole::<1, { limits::MAX_VALUES }>)]
-    pub(super) counted: u64,
     /// The certificate of the server, in PEM, if there is TLS.
     #[arg(long, allow_hyphen_values = true)]
     pub(super) certificate: Option<String>,
@@ -90,7 +86,6 @@ impl Generator {
             ("--connections", load.connections),
             ("--pipeline", load.pipeline),
             ("--batches", load.batches),
-            ("--counted", load.counted),
             ("--copies", load.copies),
         ] {
             command.args([option, &value.to_string()]);
@@ -206,22 +201,19 @@ async fn clients(load: &Load) -> io::Result<()> {
         clients.push(task.await??);
     }
     say(WARM)?;
-    for batches in [load.batches, load.counted] {
-        io::stdin().read_line(&mut String::new())?;
-        let begun = Instant::now();
-        let tasks = clients.into_iter().map(|client| tokio::spawn(client.run(batches as usize)));
-        let mut times = Vec::new();
-        clients = Vec::new();
-        for task in tasks.collect::<Vec<_>>() {
-            let (some, client) = task.await??;
-            times.extend(some);
-            clients.push(client);
-        }
-        let wall = begun.elapsed().as_secs_f64();
-        say(&serde_json::to_string(&(wall, quantiles(times, SHARES)))?)?;
+    io::stdin().read_line(&mut String::new())?;
+    let begun = Instant::now();
+    let tasks = clients.into_iter().map(|client| tokio::spawn(client.run(load.batches as usize)));
+    let (mut times, mut ended) = (Vec::new(), Vec::new());
+    for task in tasks.collect::<Vec<_>>() {
+        let (some, client) = task.await??;
+        times.extend(some);
+        ended.push(client);
     }
-    for asking in clients {
-        asking.client.end().await?;
+    let wall = begun.elapsed().as_secs_f64();
+    say(&serde_json::to_string(&(wall, quantiles(times, SHARES)))?)?;
+    for client in ended {
+        client.end().await?;
     }
     Ok(())
 }
@@ -259,8 +251,8 @@ impl Asking {
         Ok(self)
     }
 
-    /// Makes this many batches; returns the seconds of each.
-    async fn run(mut self, batches: usize) -> io::Result<(Vec<f64>, Self)> {
+    /// Makes this many batches; returns the seconds of each, and the client.
+    async fn run(mut self, batches: usize) -> io::Result<(Vec<f64>, Client)> {
         let mut times = Vec::with_capacity(batches);
         for _ in 0..batches {
             for _ in 0..self.pipeline {
@@ -271,6 +263,6 @@ impl Asking {
             self.client.talk().await?;
             times.push(begun.elapsed().as_secs_f64());
         }
-        Ok((times, self))
+        Ok((times, self.client))
     }
 }

@@ -21,17 +21,10 @@ use self::load::{Generator, Load, Seen, WARM_UP};
 use self::resp::Store;
 use self::wire::Protocol;
 
-use crate::calls::{Calls, Kind};
 use crate::target::runtime::Runtime;
 use crate::targets::runtimes::has_tasks;
 use crate::usage::Usage;
 use crate::workloads::prelude::*;
-
-/// The kinds of system calls that are counted.
-const KINDS: [Kind; 4] = [Kind::Poll, Kind::Futex, Kind::Affinity, Kind::Any];
-
-/// They are counted for one request of this many.
-const COUNTED: u64 = 10;
 
 /// What a server encrypts by.
 #[cfg(feature = "full")]
@@ -68,7 +61,6 @@ impl Workload for Server {
         more "requests/s": "rate";
         less "s": "cpu-request" "p50" "p99" "p99.9" "max";
         less "switches": "switches";
-        less "calls": "polls" "futexes" "affinity" "calls";
     };
 
     fn is_for(&self, target: &Entry) -> bool {
@@ -85,7 +77,7 @@ impl Workload for Server {
     }
 
     fn expected(&self) -> Sum {
-        let batches = WARM_UP + self.batches() + self.counted();
+        let batches = WARM_UP + self.batches();
         Sum::grid(self.connections, batches * self.pipeline)
     }
 }
@@ -102,12 +94,8 @@ impl RuntimeWorkload for Server {
             let tasks = self.serve(runtime, connections, config, bench.tally);
             let tasks = tasks.map_err(Failure::Refused)?;
             let clients = thread::Builder::new().name("clients".to_owned());
-            let [timed, counted] = [self.batches(), self.counted()]
-                .map(|batches| (self.connections * batches * self.pipeline) as f64);
-            let bench = *bench;
-            let batches = self.connections * self.batches();
-            let measured =
-                move || drop(done.send(measure(generator, batches, timed, counted, &bench)));
+            let (server, tally) = (self.clone(), bench.tally);
+            let measured = move || drop(done.send(server.measure(generator, tally)));
             let clients = clients.spawn(measured);
             clients.map_err(Failure::Refused)?;
             let values = over.await.map_err(|_| Failure::Panicked)?;
@@ -127,11 +115,6 @@ impl Server {
     /// Batches of each client that are timed.
     fn batches(&self) -> u64 {
         (self.requests / self.connections / self.pipeline).max(1)
-    }
-
-    /// Batches of each client whose system calls are counted.
-    fn counted(&self) -> u64 {
-        (self.batches() / COUNTED).max(1)
     }
 
     /// What encrypts, and the certificate as a text for the clients.
@@ -159,7 +142,6 @@ impl Server {
             connections: self.connections,
             pipeline: self.pipeline,
             batches: self.batches(),
-            counted: self.counted(),
             certificate,
             copies: fault.copies(0) as u64,
         })
@@ -198,36 +180,25 @@ impl Server {
         });
         tasks.collect()
     }
-}
 
-/// Lets the clients make all requests, and measures this process meanwhile.
-fn measure(
-    mut generator: Generator,
-    batches: u64,
-    timed: f64,
-    counted: f64,
-    bench: &Bench,
-) -> Outcome {
-    generator.warm()?;
-    let (mut meter, lap, before) = (Meter::default(), Lap::begin(), Usage::now());
-    let Seen { wall, quantiles } = generator.go()?;
-    meter.end(&lap);
-    let switches = before.since().switches() / timed;
-    bench.tally.note_values(batches);
-    // What can't be counted here is not a number.
-    let calls = Calls::begin(KINDS, || bench.tally.step());
-    generator.go()?;
-    let calls = calls.and_then(|calls| calls.end(|| bench.tally.step()));
-    let calls =
-        calls.map_or([f64::NAN; KINDS.len()], |calls| calls.map(|call| call as f64 / counted));
-    generator.end()?;
-    let (rate, cpu) = (timed / wall.as_secs_f64(), meter.cpu().as_secs_f64() / timed);
-    let mut values = vec![rate, cpu];
-    values.extend(quantiles);
-    values.push(switches);
-    values.extend(calls);
-    values.push(meter.cpus());
-    Ok(values)
+    /// Lets the clients make all requests, and measures this process meanwhile.
+    fn measure(&self, mut generator: Generator, tally: &Tally) -> Outcome {
+        let batches = self.connections * self.batches();
+        let timed = (batches * self.pipeline) as f64;
+        generator.warm()?;
+        let (mut meter, lap, before) = (Meter::default(), Lap::begin(), Usage::now());
+        let Seen { wall, quantiles } = generator.go()?;
+        meter.end(&lap);
+        let switches = before.since().switches() / timed;
+        tally.note_values(batches);
+        generator.end()?;
+        let (rate, cpu) = (timed / wall.as_secs_f64(), meter.cpu().as_secs_f64() / timed);
+        let mut values = vec![rate, cpu];
+        values.extend(quantiles);
+        values.push(switches);
+        values.push(meter.cpus());
+        Ok(values)
+    }
 }
 
 /// Options of `server`.
