@@ -1,13 +1,13 @@
 //! The bars of one metric of a result file as an SVG picture for another page.
 
+use std::mem;
 use std::path::PathBuf;
 
 use clap::Args;
 
 use crate::picture;
-use crate::recorded::Recorded;
 use crate::report::destination::{Destination, path, same};
-use crate::report::results::Sheet;
+use crate::report::results::{Results, Sheet};
 use crate::stop::Stop;
 use crate::workload::{self, word};
 
@@ -63,13 +63,13 @@ impl Chart {
             return Err(Stop::Usage("--svg must not be the result file".to_owned()));
         }
         let destination = Destination::open(&self.svg, replace)?;
-        let recorded = Recorded::read(&self.results)?;
-        let sheets = recorded.sheets().map_err(Stop::Usage)?;
+        let mut results = Results::read(&self.results)?;
+        let sheets = mem::take(&mut results.sheets);
         let (sheet, metric) = self.choose(sheets).map_err(Stop::Usage)?;
         let known = &sheet.metrics[metric];
         let title = format!("{}: {}", sheet.workload, crate::report::table::title(known));
         let title = self.title.as_ref().unwrap_or(&title);
-        let notes = [recorded.machine.origin(), recorded.command(&sheet)];
+        let notes = [results.machine.origin(), results.command(&sheet)];
         let svg = picture::bars(&sheet, metric, title, &notes);
         let svg = svg.ok_or_else(|| Stop::Usage(format!("{} has no number", known.name)))?;
         destination.write(svg.as_bytes())

@@ -1,21 +1,20 @@
 //! What has become faster or slower between two result files, beyond the noise of their rounds.
 
-use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::collections::HashMap;
+use std::path::PathBuf;
 
 use clap::Args;
 
 use crate::limits::MAX_ROUNDS;
 use crate::machine::Machine;
-use crate::recorded::{Recorded, is_peer};
 use crate::report::destination::path;
 use crate::report::quantity;
+use crate::report::results::Results;
 use crate::report::speedup::{ROUNDS, Speedup, Verdict, pairs};
 use crate::report::write_line;
-use crate::schema::Outcome;
 use crate::stats::middle;
-use crate::stop::{Stop, printable};
-use crate::workload::{self, Direction, Params};
+use crate::stop::Stop;
+use crate::workload::Metric;
 
 /// Options of `compare`.
 #[derive(Args, Clone, Debug)]
@@ -44,21 +43,7 @@ struct Key {
     /// The target.
     target: String,
     /// The metric.
-    metric: String,
-    /// Its unit.
-    unit: String,
-    /// Which way is better.
-    direction: Direction,
-}
-
-/// A result file.
-struct File {
-    /// The machine.
-    machine: Machine,
-    /// The samples by what they are of, and whether that is a peer's.
-    results: Vec<(Key, bool, Vec<f64>)>,
-    /// Targets that are no peers and have no number.
-    failed: Vec<String>,
+    metric: Metric,
 }
 
 /// The rounds of a metric, each with the new value and the old one, and what they come to.
@@ -94,7 +79,7 @@ impl Compare {
             let [old, new] = pair else {
                 return Err(Stop::Usage("each old result file needs a new one".to_owned()));
             };
-            comparison.add(&file(old)?, file(new)?);
+            comparison.add(&Results::read(old)?, &Results::read(new)?);
         }
         if comparison.all.is_empty() {
             return Err(Stop::Usage("the files have no workload and target in common".to_owned()));
@@ -104,7 +89,7 @@ impl Compare {
                 let reason = format!("{} has more than {MAX_ROUNDS} rounds in all", key.text());
                 return Err(Stop::Usage(reason));
             }
-            *speedup = Speedup::of(rounds, key.direction, &key.unit);
+            *speedup = Speedup::of(rounds, key.metric.direction, &key.metric.unit);
         }
         if !is_quiet {
             write_line(&(comparison.table(is_verbose) + "\n" + &comparison.notes().join("\n")))?;
@@ -113,40 +98,23 @@ impl Compare {
     }
 }
 
-/// Reads a result file, in which nothing may stand twice.
-fn file(path: &Path) -> Result<File, Stop> {
-    let Recorded { machine, results, failures, .. } = Recorded::read(path)?;
-    let result = |of: Outcome| (Key::of(&of), is_peer(of.peer, &of.target), of.samples.0);
-    let results: Vec<_> = results.into_iter().map(result).collect();
-    let failed =
-        failures.iter().filter(|failure| !is_peer(failure.peer, &failure.target)).map(|of| {
-            let row = row(&of.workload, &of.params);
-            printable(&format!("{} in {row}: {}", of.target, of.reason))
-        });
-    let mut known = HashSet::new();
-    match results.iter().find(|(key, ..)| !known.insert(key)) {
-        Some((key, ..)) => Err(Stop::Usage(format!("{} has {} twice", path.display(), key.text()))),
-        None => Ok(File { machine, failed: failed.collect(), results }),
-    }
-}
-
-/// A workload with its options.
-fn row(workload: &str, params: &Params) -> String {
-    format!("{workload} {}", workload::line(params)).trim_end().to_owned()
+/// All rounds of a file by what they are of, and whether that is a peer's.
+fn all(file: &Results) -> impl Iterator<Item = (Key, bool, &[f64])> {
+    let lanes = file.sheets.iter().flat_map(|sheet| sheet.lanes.iter().map(move |l| (sheet, l)));
+    let of = lanes.flat_map(|(sheet, lane)| {
+        let (row, target) = (sheet.row(), &lane.name);
+        sheet.metrics.iter().enumerate().map(move |(index, metric)| {
+            let key = Key { row: row.clone(), target: target.clone(), metric: metric.clone() };
+            (key, lane.is_peer, lane.rounds(index))
+        })
+    });
+    of.filter(|(.., rounds)| !rounds.is_empty())
 }
 
 impl Key {
-    /// What this result is of, with no character that a terminal would interpret.
-    fn of(result: &Outcome) -> Self {
-        let row = row(&result.workload, &result.params);
-        let [row, target, metric, unit] = [&row, &result.target, &result.metric, &result.unit]
-            .map(|text| printable(text.trim_end()));
-        Key { row, target, metric, unit, direction: result.direction }
-    }
-
     /// It in words.
     fn text(&self) -> String {
-        format!("{} of {} in {}", self.metric, self.target, self.row)
+        format!("{} of {} in {}", self.metric.name, self.target, self.row)
     }
 }
 
@@ -158,34 +126,37 @@ impl Series {
 
     /// Its line of the table.
     fn line(&self) -> String {
-        let Series { key, rounds, speedup } = self;
+        let Series { key: Key { target, metric, .. }, rounds, speedup } = self;
         let median = |side: fn(&(f64, f64)) -> f64| {
             let value = middle(&rounds.iter().map(side).collect::<Vec<_>>());
-            value.map_or_else(|| "–".to_owned(), |value| quantity::short(value, &key.unit))
+            value.map_or_else(|| "–".to_owned(), |value| quantity::short(value, &metric.unit))
         };
         let [old, new] = [median(|round| round.1), median(|round| round.0)];
         let ratio = speedup.map_or_else(|| "–".to_owned(), |speedup| speedup.text());
-        let word = self.verdict().map_or("nothing to compare", |verdict| verdict.word(&key.unit));
-        let Key { target, metric, .. } = key;
+        let word =
+            self.verdict().map_or("nothing to compare", |verdict| verdict.word(&metric.unit));
+        let metric = &metric.name;
         format!("  {target:<27}{metric:<15}{old:>12}{new:>12}  {ratio:<22}{word}\n")
     }
 }
 
 impl Comparison {
     /// Adds the rounds that both files have.
-    fn add(&mut self, old: &File, new: File) {
+    fn add(&mut self, old: &Results, new: &Results) {
         self.moved |= setting(&old.machine) != setting(&new.machine);
-        let known: HashSet<_> = new.results.iter().map(|(key, ..)| key).collect();
-        let missing =
-            old.results.iter().filter(|(key, is_peer, _)| !is_peer && !known.contains(key));
+        let known: HashMap<_, _> = all(new).map(|(key, _, rounds)| (key, rounds)).collect();
+        let before: HashMap<_, _> = all(old).map(|(key, _, rounds)| (key, rounds)).collect();
+        let missing = all(old).filter(|(key, is_peer, _)| !is_peer && !known.contains_key(key));
         self.lost.extend(missing.map(|(key, ..)| key.text()));
-        self.lost.extend(new.failed);
-        let by_key: HashMap<_, _> = old.results.iter().map(|(key, _, of)| (key, of)).collect();
+        let failed = new.failures().filter(|(_, lane, _)| !lane.is_peer);
+        let failed =
+            failed.map(|(sheet, lane, why)| format!("{} in {}: {why}", lane.name, sheet.row()));
+        self.lost.extend(failed);
         let (of_both, of_new): (Vec<_>, Vec<_>) =
-            new.results.into_iter().partition(|(key, ..)| by_key.contains_key(key));
-        self.alone += of_new.len() + old.results.len() - of_both.len();
-        for (key, _, samples) in of_both {
-            let rounds = pairs(&samples, by_key[&key]);
+            all(new).partition(|(key, ..)| before.contains_key(key));
+        self.alone += of_new.len() + before.len() - of_both.len();
+        for (key, _, rounds) in of_both {
+            let rounds = pairs(rounds, before[&key]);
             let place = *self.index.entry(key.clone()).or_insert(self.all.len());
             if place == self.all.len() {
                 self.all.push(Series { key, rounds: Vec::new(), speedup: None });

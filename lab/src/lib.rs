@@ -13,7 +13,7 @@
 //! - the traits of targets, and a folder of them: `target`, `targets`, `setup`;
 //! - the traits of workloads, their runs on targets, and a folder of them: `workload`, `apart`, `dispatch`,
 //!   `row`, `workloads`, `plan`;
-//! - the output: `spent`, `noise`, `schema`, `report`, `recorded`, `picture`, `chart`, `page`, `compare`, `interrupt`;
+//! - the output: `spent`, `noise`, `report`, `recorded`, `picture`, `chart`, `page`, `compare`, `interrupt`;
 //! - the program: `hogs`, `rounds`, `check`, `sweep`, `cli`, `session`.
 
 #![forbid(unsafe_code)]
@@ -49,7 +49,6 @@ mod recorded;
 mod report;
 mod rounds;
 mod row;
-mod schema;
 mod session;
 mod setup;
 mod spent;

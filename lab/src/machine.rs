@@ -10,19 +10,13 @@ use serde_json::{Map, Value};
 use crate::kernel::Kernel;
 use crate::pins::Pin;
 
-/// The machine, as the result file describes it. What is not read back, a report shows by its name.
+/// The machine, as the result file describes it.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct Machine {
     /// CPUs this process may use, quotas included.
     pub(crate) cpus: usize,
-    /// Which CPUs it may run on, without looking at quotas, where the kernel tells.
-    #[serde(skip_deserializing)]
-    pub(crate) affinity: Option<String>,
     /// The model of the CPUs.
     pub(crate) cpu_model: String,
-    /// What runs this machine, if it is a virtual one: `none` if it is not, and nothing where that is not known.
-    #[serde(skip_deserializing)]
-    hypervisor: Option<String>,
     /// Name and release of the kernel.
     pub(crate) kernel: String,
     /// Architecture of this program.
@@ -31,23 +25,17 @@ pub(crate) struct Machine {
     pub(crate) rustc: String,
     /// Whether it was built without optimisation, which makes its numbers worthless.
     pub(crate) debug: bool,
-    /// How else it was built.
-    #[serde(skip_deserializing)]
-    build: Build,
-    /// The versions of peers that are no crates: `Cargo.lock` of the commit has those of all others.
-    #[serde(skip_deserializing)]
-    versions: Map<String, Value>,
     /// Its version.
     pub(crate) version: String,
     /// When it started, in UTC.
     pub(crate) date: String,
-    /// Seed of the order of the targets.
-    #[serde(skip_deserializing)]
-    pub(crate) seed: u64,
     /// Threads of another process that compute during the measurements.
     pub(crate) hogs: u64,
     /// Where the threads of the runs are, unless the kernel decides that.
     pub(crate) pin: Option<String>,
+    /// The rest, which is only shown, by name.
+    #[serde(flatten)]
+    pub(crate) more: Map<String, Value>,
 }
 
 impl Machine {
@@ -62,58 +50,44 @@ impl Machine {
     }
 }
 
-/// How the laboratory was built.
-#[derive(Clone, Debug, Default, Serialize)]
-struct Build {
-    /// The commit, with `-modified` if the working tree had changes. Unknown without git or without optimisation.
-    commit: Option<&'static str>,
-    /// The profile, and its level of optimisation.
-    profile: &'static str,
-    /// The flags of `RUSTFLAGS` or of cargo's configuration: `-C target-cpu` stands here.
-    rustflags: &'static str,
-    /// The triple.
-    target: &'static str,
-    /// What the compiler could use of the CPU.
-    target_features: &'static str,
-}
-
-impl Build {
-    /// That of this program.
-    fn of_this() -> Self {
-        Build {
-            commit: Some(env!("BRIGADE_LAB_COMMIT")).filter(|commit| !commit.is_empty()),
-            profile: env!("BRIGADE_LAB_PROFILE"),
-            rustflags: env!("BRIGADE_LAB_RUSTFLAGS"),
-            target: env!("BRIGADE_LAB_TARGET"),
-            target_features: env!("BRIGADE_LAB_TARGET_FEATURES"),
-        }
-    }
-}
-
 impl Machine {
     /// Describes this machine and its settings.
     pub(crate) fn read(seed: u64, hogs: u64, pin: Option<Pin>) -> Self {
         let (system, kernel) = (uname(), Kernel::here());
         let words = [system.sysname(), system.release()].map(|word| word.to_string_lossy());
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let more = [
+            // Which CPUs it may run on, without looking at quotas, where the kernel tells.
+            ("affinity", kernel.field("proc/self/status", "Cpus_allowed_list").into()),
+            ("hypervisor", hypervisor(&kernel).into()),
+            // Of the order of the targets.
+            ("seed", seed.into()),
+            // With `-modified` if the working tree had changes. Unknown without git or without optimisation.
+            ("commit", env!("BRIGADE_LAB_COMMIT").into()),
+            ("profile", env!("BRIGADE_LAB_PROFILE").into()),
+            // The flags of `RUSTFLAGS` or of cargo's configuration: `-C target-cpu` stands here.
+            ("rustflags", env!("BRIGADE_LAB_RUSTFLAGS").into()),
+            ("target", env!("BRIGADE_LAB_TARGET").into()),
+            // What the compiler could use of the CPU.
+            ("target_features", env!("BRIGADE_LAB_TARGET_FEATURES").into()),
+        ];
         Machine {
             cpus: cpus(),
-            affinity: kernel.field("proc/self/status", "Cpus_allowed_list"),
             cpu_model: kernel
                 .field("proc/cpuinfo", "model name")
                 .unwrap_or_else(|| "unknown".to_owned()),
-            hypervisor: hypervisor(&kernel),
             kernel: words.join(" "),
             arch: std::env::consts::ARCH.to_owned(),
             rustc: env!("BRIGADE_LAB_RUSTC").to_owned(),
             debug: cfg!(debug_assertions),
-            build: Build::of_this(),
-            versions: Map::new(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             date: utc(since_1970.as_secs()),
-            seed,
             hogs,
             pin: pin.map(|pin| pin.name().to_owned()),
+            more: more
+                .map(|(name, value): (&str, Value)| (name.to_owned(), value))
+                .into_iter()
+                .collect(),
         }
     }
 
@@ -122,7 +96,8 @@ impl Machine {
         mut self,
         versions: impl Iterator<Item = (String, String)>,
     ) -> Self {
-        self.versions.extend(versions.map(|(name, version)| (name, version.into())));
+        let versions = versions.map(|(name, version)| (name, version.into()));
+        self.more.insert("versions".to_owned(), Value::Object(versions.collect()));
         self
     }
 
@@ -135,40 +110,40 @@ impl Machine {
         let pin = self.pin.as_ref().map_or(String::new(), |pin| format!("\nthreads pinned: {pin}"));
         let warning =
             if self.debug { "\nbuilt without optimisation: measure with --release" } else { "" };
-        let commit = self.build.commit.map_or(String::new(), |commit| format!(" ({commit})"));
-        let hypervisor = match self.hypervisor.as_deref() {
-            None | Some("none") => String::new(),
-            Some(name) => format!(", virtual ({name})"),
+        let [commit, hypervisor, seed] = ["commit", "hypervisor", "seed"]
+            .map(|name| self.more.get(name).map(words).unwrap_or_default());
+        let commit = if commit.is_empty() { commit } else { format!(" ({commit})") };
+        let hypervisor = match &*hypervisor {
+            "" | "none" => String::new(),
+            name => format!(", virtual ({name})"),
         };
-        let more = if is_verbose { self.more() } else { String::new() };
+        let more = self.more.iter().map(|(name, value)| (name, words(value)));
+        let more = more.filter(|(_, value)| is_verbose && !value.is_empty());
+        let more: String = more.map(|(name, value)| format!("\n{name}: {value}")).collect();
         format!(
-            "brigade-lab {}{commit} on {} × {}, {} {}{hypervisor}\n{}, {}, seed {}{hogs}{pin}{warning}{more}",
-            self.version,
-            self.cpus,
-            self.cpu_model,
-            self.kernel,
-            self.arch,
-            self.rustc,
-            self.date,
-            self.seed,
+            "brigade-lab {}{commit} on {} × {}, {} {}{hypervisor}\n{}, {}, seed {seed}{hogs}{pin}{warning}{more}",
+            self.version, self.cpus, self.cpu_model, self.kernel, self.arch, self.rustc, self.date,
         )
     }
+}
 
-    /// The rest of it, a line for each kind.
-    fn more(&self) -> String {
-        let Build { profile, rustflags, target, .. } = &self.build;
-        let flags = if rustflags.is_empty() { "none" } else { rustflags };
-        let version = |(name, version): (&String, &Value)| {
-            format!("{name} {}", version.as_str().unwrap_or_default())
-        };
-        let versions: Vec<_> = self.versions.iter().map(version).collect();
-        let lines = [
-            ("CPUs allowed", self.affinity.clone().unwrap_or_default()),
-            ("build", format!("{profile}, for {target}, flags: {flags}")),
-            ("versions", versions.join(", ")),
-        ];
-        let lines = lines.into_iter().filter(|(_, text)| !text.is_empty());
-        lines.map(|(name, text)| format!("\n{name}: {text}")).collect()
+/// What there is to say of a machine, without the signs of JSON. It is no deeper than the file is.
+pub(crate) fn words(value: &Value) -> String {
+    let joined = |parts: Vec<String>, between: &str| {
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(between)
+    };
+    match value {
+        Value::Null => String::new(),
+        Value::Array(values) => joined(values.iter().map(words).collect(), "; "),
+        Value::Object(fields) => {
+            let named = |(name, value): (&String, &Value)| match words(value) {
+                value if value.is_empty() => value,
+                value => format!("{name} {value}"),
+            };
+            joined(fields.iter().map(named).collect(), ", ")
+        }
+        Value::String(text) => text.clone(),
+        value => value.to_string(),
     }
 }
 

@@ -6,18 +6,18 @@ use std::path::PathBuf;
 
 use clap::Args;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use serde_json::Value;
 
+use crate::machine::words;
 use crate::picture;
-use crate::recorded::{self, Recorded};
+use crate::recorded;
 use crate::report::answer::{self, Line};
 use crate::report::destination::{Output, path};
-use crate::report::results::{Lane, Sheet};
+use crate::report::results::{Lane, Results, Sheet};
 use crate::report::speedup::Verdict;
 use crate::report::table::{self, Detail, Grid};
 use crate::report::write_line;
-use crate::stop::{Stop, printable};
-use crate::workload::word;
+use crate::stop::{Stop, escaped};
+use crate::workload::fields;
 
 /// How the page looks, besides its pictures.
 const STYLE: &str = include_str!("page.css");
@@ -48,51 +48,46 @@ impl Report {
 
 /// The page that shows this result file.
 pub(crate) fn html(results: &[u8]) -> Result<Vec<u8>, String> {
-    Ok(Content::read(results)?.page().into_string().into_bytes())
+    Ok(escaped(&Content::read(results)?.page().into_string()).into_bytes())
 }
 
-/// A result file in rows.
-struct Content {
-    recorded: Recorded,
-    sheets: Vec<Sheet>,
-}
+/// What a result file contains.
+struct Content(Results);
 
 impl Content {
-    /// Reads what a result file contains.
+    /// Reads it.
     fn read(results: &[u8]) -> Result<Self, String> {
-        let recorded = Recorded::parse(results)?;
-        let sheets = recorded.sheets()?;
-        Ok(Content { recorded, sheets })
+        Results::parse(results).map(Content)
     }
 
     /// The tables of the terminal: of several workloads one metric each, as there is an answer below them.
     fn text(&self, is_verbose: bool) -> String {
         let detail = match () {
             () if is_verbose => Detail::Verbose,
-            () if self.sheets.iter().any(|s| s.workload != self.sheets[0].workload) => {
+            () if self.0.sheets.iter().any(|s| s.workload != self.0.sheets[0].workload) => {
                 Detail::Headline
             }
             () => Detail::Usual,
         };
         let head = self.machine().map(|(name, value)| format!("{name}: {value}\n"));
-        let tables = self.sheets.iter().map(|sheet| table::of(sheet, detail) + "\n");
-        let answer = answer::of(&self.sheets, true).map(|answer| answer + "\n");
+        let tables = self.0.sheets.iter().map(|sheet| table::of(sheet, detail) + "\n");
+        let answer = answer::of(&self.0.sheets, true).map(|answer| answer + "\n");
         let warnings = self.warnings().into_iter().map(|warning| format!("\n{warning}"));
         head.chain(tables).chain(answer).chain(warnings).collect::<String>().trim_end().to_owned()
     }
 
     /// What it was measured on and what that did besides, by name.
     fn machine(&self) -> impl Iterator<Item = (String, String)> {
-        let fields = self.recorded.setting.iter().map(|(name, value)| (&**name, words(value)));
-        let course = self.recorded.noise.course().into_iter();
-        let all = fields.chain(course);
-        let known = all.filter(|(_, value)| !value.is_empty());
-        known.map(|(name, value)| (printable(&name.replace('_', " ")), printable(&value)))
+        let fields = fields(&self.0.machine).into_iter();
+        let fields = fields.map(|(name, value)| (name.replace('_', " "), words(&value)));
+        let course = self.0.noise.course().into_iter();
+        let all = fields.chain(course.map(|(when, words)| (when.to_owned(), words)));
+        all.filter(|(_, value)| !value.is_empty())
     }
 
     /// What there is to doubt about all of it.
     fn warnings(&self) -> Vec<String> {
-        let Recorded { machine, noise, complete, .. } = &self.recorded;
+        let Results { machine, noise, complete, .. } = &self.0;
         let hogs =
             format!("Measured beside {} computing threads of another process.", machine.hogs);
         let warnings = [
@@ -101,13 +96,13 @@ impl Content {
             (machine.hogs > 0, &hogs),
         ];
         let warnings = warnings.into_iter().filter(|(is_true, _)| *is_true);
-        let busy = noise.busy.as_deref().map(|busy| capital(&printable(busy)) + ".");
+        let busy = noise.busy.as_deref().map(|busy| capital(busy) + ".");
         warnings.map(|(_, warning)| warning.to_owned()).chain(busy).collect()
     }
 
     fn page(&self) -> Markup {
-        let lines = answer::lines(&self.sheets);
-        let own = self.sheets.first().map_or("", |sheet| &sheet.own);
+        let lines = answer::lines(&self.0.sheets);
+        let own = self.0.sheets.first().map_or("", |sheet| &sheet.own);
         let title = match lines.is_empty() {
             true => "Measurements".to_owned(),
             false => format!("How {own} compares"),
@@ -123,11 +118,11 @@ impl Content {
                 }
                 body {
                     h1 { (title) }
-                    @if !lines.is_empty() { p { (capital(&answer::summary(&self.sheets, &lines))) "." } }
-                    p.muted { (printable(&self.recorded.machine.origin())) }
+                    @if !lines.is_empty() { p { (capital(&answer::summary(&self.0.sheets, &lines))) "." } }
+                    p.muted { (self.0.machine.origin()) }
                     @for warning in self.warnings() { p.warning { strong { "Note: " } (warning) } }
                     @if !lines.is_empty() { (self.answer(&lines)) }
-                    @for (index, sheet) in self.sheets.iter().enumerate() {
+                    @for (index, sheet) in self.0.sheets.iter().enumerate() {
                         section id={ "row-" (index) } { (self.row(sheet)) }
                     }
                     section #machine {
@@ -148,13 +143,14 @@ impl Content {
             Some(Verdict::Same) => ("≈ ", "muted"),
             _ => ("", "muted"),
         };
-        let place = |sheet: &Sheet| self.sheets.iter().position(|other| std::ptr::eq(other, sheet));
+        let place =
+            |sheet: &Sheet| self.0.sheets.iter().position(|other| std::ptr::eq(other, sheet));
         html! {
             section #answer {
                 h2 { "The answer" }
                 div.scroll { table {
-                    caption { (answer::title(&self.sheets)) }
-                    thead { tr { @for head in answer::head(&self.sheets) { th scope="col" { (head) } } } }
+                    caption { (answer::title(&self.0.sheets)) }
+                    thead { tr { @for head in answer::head(&self.0.sheets) { th scope="col" { (head) } } } }
                     tbody { @for line in lines { tr {
                         @let ([done, cells @ .., word], (mark, class)) = (&line.cells, mark(line));
                         th scope="row" {
@@ -177,7 +173,7 @@ impl Content {
         let further = further.map(|(index, _)| Grid::of_metric(sheet, index));
         let further: Vec<_> = further.chain([Grid::of_runs(sheet)]).collect();
         html! {
-            h2 { (sheet.workload) " " span.muted { (sheet.differences(&self.sheets)) } }
+            h2 { (sheet.workload) " " span.muted { (sheet.differences(&self.0.sheets)) } }
             p { @if sheet.done != sheet.workload { (capital(&sheet.done)) ". " } (sheet.like) }
             @for line in [&sheet.note, &sheet.noise].into_iter().flatten() { p.muted { (line) } }
             @if let Some(svg) = &picture { div.picture role="img" aria-label=(title) { (PreEscaped(svg)) } }
@@ -189,7 +185,7 @@ impl Content {
                 summary { "All metrics, and whole runs" }
                 @for further in &further { (grid(sheet, further)) }
             }
-            pre { code { (self.recorded.command(sheet)) } }
+            pre { code { (self.0.command(sheet)) } }
         }
     }
 }
@@ -218,25 +214,6 @@ const HOW: &str = "Each target ran once in each round, in random order, after a 
     and the greatest of the rounds; × best peer is the median of the ratios to the best peer of each round; CPUs are the CPUs that a target \
     kept busy. A bar is a median, and its whisker the interval that holds 95 per cent of the medians of a bootstrap over the rounds, if there \
     are five. A speed-up of 2 is twice the rate, or half the time, with the same kind of interval.";
-
-/// What a file says of the machine, without the signs of JSON. It is no deeper than the file is.
-fn words(value: &Value) -> String {
-    let joined = |parts: Vec<String>, between: &str| {
-        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(between)
-    };
-    match value {
-        Value::Null => String::new(),
-        Value::Array(values) => joined(values.iter().map(words).collect(), "; "),
-        Value::Object(fields) => {
-            let named = |(name, value): (&String, &Value)| match words(value) {
-                value if value.is_empty() => value,
-                value => format!("{name} {value}"),
-            };
-            joined(fields.iter().map(named).collect(), ", ")
-        }
-        value => word(value),
-    }
-}
 
 /// `text` as the beginning of a sentence.
 fn capital(text: &str) -> String {

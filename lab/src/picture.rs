@@ -10,6 +10,7 @@ use crate::report::results::{Lane, Sheet};
 use crate::report::speedup::interval;
 use crate::report::table;
 use crate::stats::middle;
+use crate::stop::escaped;
 
 /// Width of the picture, height of a row, and width of a character, in pixels.
 const WIDTH: u32 = 720;
@@ -52,7 +53,7 @@ pub(crate) fn bars(sheet: &Sheet, metric: usize, title: &str, notes: &[String]) 
     let most = if (1e-30..1e30).contains(&most) { most } else { 1.0 };
     let mut svg = String::new();
     let drawn = draw(&mut svg, &bars, most, title, notes, &sheet.metrics[metric].unit);
-    (!bars.is_empty() && drawn.is_ok()).then_some(svg)
+    (!bars.is_empty() && drawn.is_ok()).then(|| escaped(&svg))
 }
 
 /// The words of these notes, in lines of up to `most` characters.

@@ -1,22 +1,17 @@
-//! A result file as a reader has it: the rows that `report::json` wrote.
+//! A result file as a reader has it: the results that a run wrote, within limits.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 use serde::Deserialize;
-use serde_json::{Map, Value};
 
 use crate::limits::MAX_ROUNDS;
-use crate::noise;
-use crate::report::results::{Lane, Sheet, is_of};
-use crate::schema::{Document, Meaning, Outcome, Runs, SCHEMA};
-use crate::spent::Spent;
-use crate::stop::{Stop, printable};
+use crate::report::results::{Results, SCHEMA, Sheet};
+use crate::stop::Stop;
 use crate::targets;
-use crate::usage::Usage;
-use crate::workload::{self, Direction, Metric, Params};
+use crate::workload;
 
 /// Bytes of a result file at most: a thousand rounds of everything on every target have a tenth of that.
 const LONGEST: u64 = 256 << 20;
@@ -25,9 +20,6 @@ const LONGEST: u64 = 256 << 20;
 const MOST: usize = 1_000;
 const WIDEST: usize = 200;
 
-/// A result file.
-pub(crate) type Recorded = Document<noise::Shown>;
-
 /// What of the file is read first.
 #[derive(Deserialize)]
 struct Version {
@@ -35,70 +27,34 @@ struct Version {
     schema: u32,
 }
 
-/// Everything that the file says of the machine.
-#[derive(Deserialize)]
-struct Setting {
-    /// It by name.
-    machine: Map<String, Value>,
+/// The first of these names that stands twice.
+fn twice<'a>(names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let mut known = HashSet::new();
+    names.into_iter().find(|name| !known.insert(*name))
 }
 
-/// Whether brigade is compared with this target; older files do not say so.
-pub(crate) fn is_peer(said: Option<bool>, target: &str) -> bool {
-    said.unwrap_or(!is_of("brigade", target))
+/// What is wrong with this row, if something is.
+fn wrong(sheet: &Sheet) -> Option<String> {
+    let Sheet { metrics, lanes, headline, .. } = sheet;
+    let longest = lanes.iter().find_map(|lane| {
+        let values = lane.values.iter().zip(metrics);
+        let (_, metric) = values.into_iter().find(|(of, _)| of.len() as u64 > MAX_ROUNDS)?;
+        Some(format!("{} of {} has more than {MAX_ROUNDS} rounds", metric.name, lane.name))
+    });
+    let names =
+        [twice(lanes.iter().map(|lane| &*lane.name)), twice(metrics.iter().map(|one| &*one.name))];
+    let wide = [(lanes.len(), "targets"), (metrics.len(), "metrics")].into_iter();
+    let wide = wide.filter(|(count, _)| *count > WIDEST);
+    let wide = wide.map(|(_, what)| format!("{} has more than {WIDEST} {what}", sheet.row()));
+    let twice =
+        names.into_iter().flatten().map(|name| format!("it has {name} in {} twice", sheet.row()));
+    let is_short =
+        *headline >= metrics.len() || lanes.iter().any(|lane| lane.values.len() > metrics.len());
+    let short = is_short.then(|| format!("{} names a metric that it does not have", sheet.row()));
+    wide.chain(twice).chain(short).chain(longest).next()
 }
 
-impl Recorded {
-    /// The rows of the file, as they were when they were measured, or what is wrong with them.
-    pub(crate) fn sheets(&self) -> Result<Vec<Sheet>, String> {
-        let meanings =
-            self.rows.iter().map(|row| ((&*row.workload, workload::line(&row.params)), row));
-        let meanings: HashMap<_, _> = meanings.collect();
-        let (mut sheets, mut places) = (Vec::<Sheet>::new(), HashMap::new());
-        let mut place = |sheets: &mut Vec<Sheet>, workload, params: &Params| {
-            let key = (workload, workload::line(params));
-            let meaning = meanings.get(&key).copied();
-            let place = *places.entry(key).or_insert(sheets.len());
-            if place == sheets.len() {
-                sheets.push(blank(workload, params, meaning));
-            }
-            (place, meaning)
-        };
-        for result in &self.results {
-            let (place, meaning) = place(&mut sheets, &*result.workload, &result.params);
-            add(&mut sheets[place], result, meaning)?;
-        }
-        for failure in &self.failures {
-            let (place, _) = place(&mut sheets, &failure.workload, &failure.params);
-            let lane =
-                lane(&mut sheets[place], &failure.target, is_peer(failure.peer, &failure.target))?;
-            lane.failure = Some(printable(&failure.reason));
-        }
-        let place = |workload, params| places.get(&(workload, workload::line(params))).copied();
-        for row in &self.noise.rows {
-            if let Some(place) = place(&row.workload, &row.params) {
-                sheets[place].noise = row.span.line(self.machine.cpus);
-            }
-        }
-        for runs in &self.runs {
-            let lanes = place(&runs.workload, &runs.params).map(|place| &mut sheets[place].lanes);
-            let target = printable(&runs.target);
-            let lane = lanes.into_iter().flatten().find(|lane| lane.name == target);
-            if let Some(lane) = lane {
-                (lane.spent, lane.migrations) = (runs.spent(), runs.migrations);
-            }
-        }
-        for sheet in sheets.iter_mut().filter(|sheet| sheet.metrics.is_empty()) {
-            // Every target of it failed. What the values would have been is nowhere in the file.
-            let [name, unit] = ["no number", ""].map(str::to_owned);
-            let direction = Direction::Lower;
-            sheet.metrics.push(Metric { name, unit, direction, is_detail: false });
-        }
-        match sheets.len() {
-            0..=MOST => Ok(sheets),
-            rows => Err(format!("it has {rows} rows, and a report {MOST} at most")),
-        }
-    }
-
+impl Results {
     /// The command that measures this row.
     pub(crate) fn command(&self, sheet: &Sheet) -> String {
         let rounds = sheet.lanes.iter().flat_map(|lane| lane.values.iter().map(Vec::len)).max();
@@ -123,7 +79,7 @@ impl Recorded {
 
     /// Reads the file at `path`.
     pub(crate) fn read(path: &Path) -> Result<Self, Stop> {
-        Recorded::parse(&content(path)?).map_err(|reason| refused(path, &reason))
+        Results::parse(&content(path)?).map_err(|reason| refused(path, &reason))
     }
 
     /// Reads what a result file contains.
@@ -131,107 +87,27 @@ impl Recorded {
         let why = |error: serde_json::Error| error.to_string();
         let Version { schema } = serde_json::from_slice(content).map_err(why)?;
         if schema != SCHEMA {
-            return Err(format!("its schema is {schema}, and this program reads schema {SCHEMA}"));
+            return Err(format!(
+                "its schema is {schema}, and this program reads schema {SCHEMA}: measure again, or read it with the version that wrote it"
+            ));
         }
-        let mut recorded: Recorded = serde_json::from_slice(content).map_err(why)?;
-        let is_long = |result: &&Outcome| result.samples.0.len() as u64 > MAX_ROUNDS;
-        if let Some(Outcome { metric, target, .. }) = recorded.results.iter().find(is_long) {
-            let what = printable(&format!("{metric} of {target}"));
-            return Err(format!("{what} has more than {MAX_ROUNDS} rounds"));
+        let mut results: Results = serde_json::from_slice(content).map_err(why)?;
+        if results.sheets.len() > MOST {
+            let rows = results.sheets.len();
+            return Err(format!("it has {rows} rows, and a report {MOST} at most"));
         }
-        let Setting { machine } = serde_json::from_slice(content).map_err(why)?;
-        recorded.setting = machine;
-        Ok(recorded)
+        let rows: Vec<_> = results.sheets.iter().map(Sheet::row).collect();
+        let wrong = results.sheets.iter().find_map(wrong);
+        let twice =
+            || twice(rows.iter().map(|row| &**row)).map(|row| format!("it has {row} twice"));
+        if let Some(reason) = wrong.or_else(twice) {
+            return Err(reason);
+        }
+        for lane in results.sheets.iter_mut().flat_map(|sheet| &mut sheet.lanes) {
+            lane.class = targets::class(&lane.name);
+        }
+        Ok(results)
     }
-}
-
-impl Runs {
-    /// What each of them took, as far as the file says it.
-    fn spent(&self) -> Vec<Spent> {
-        let values = self.values.as_deref().unwrap_or_default();
-        let each = |round: usize| {
-            let at = |values: &[f64]| values.get(round).copied().unwrap_or(f64::NAN);
-            Spent {
-                wall: at(&self.wall_seconds),
-                usage: Usage {
-                    user: at(&self.cpu_seconds),
-                    voluntary: at(&self.voluntary_switches),
-                    involuntary: at(&self.involuntary_switches),
-                    ..Usage::default()
-                },
-                count: values.get(round).copied().unwrap_or_default(),
-                peak: self.peak_bytes.as_deref().map_or(f64::NAN, at),
-            }
-        };
-        (0..self.wall_seconds.len().max(values.len())).map(each).collect()
-    }
-}
-
-/// A row that has no targets yet.
-fn blank(workload: &str, params: &Params, meaning: Option<&Meaning>) -> Sheet {
-    let text = |value: &Value| Value::from(printable(&workload::word(value)));
-    // An option may have several words.
-    let words_of = |value: &Value| match value {
-        Value::Array(values) => values.iter().map(text).collect(),
-        value => text(value),
-    };
-    let [done, own] = [workload, "brigade"].map(str::to_owned);
-    let unknown = Meaning { done, own, ..Meaning::default() };
-    let Meaning { done, like, own, yours, note, .. } = meaning.unwrap_or(&unknown);
-    Sheet {
-        workload: printable(workload),
-        done: printable(done),
-        like: printable(like),
-        params: params.iter().map(|(name, value)| (printable(name), words_of(value))).collect(),
-        own: printable(own),
-        is_yours: *yours,
-        note: note.as_deref().map(printable),
-        ..Sheet::default()
-    }
-}
-
-/// This target of the row, which may be new.
-fn lane<'a>(sheet: &'a mut Sheet, target: &str, is_peer: bool) -> Result<&'a mut Lane, String> {
-    let target = &printable(target);
-    let lanes = &sheet.lanes;
-    let place = lanes.iter().position(|lane| lane.name == *target).unwrap_or(lanes.len());
-    if place == WIDEST {
-        return Err(too_many(sheet, "targets"));
-    }
-    if place == lanes.len() {
-        sheet.lanes.push(Lane::new(target, is_peer, targets::class(target)));
-    }
-    Ok(&mut sheet.lanes[place])
-}
-
-/// Adds a result to its row.
-fn add(sheet: &mut Sheet, result: &Outcome, meaning: Option<&Meaning>) -> Result<(), String> {
-    let Outcome { target, metric: name, unit, direction, samples, .. } = result;
-    let [name, unit] = [name, unit].map(|text| printable(text));
-    let metrics = &mut sheet.metrics;
-    let index = metrics.iter().position(|metric| metric.name == name).unwrap_or(metrics.len());
-    if index == metrics.len() {
-        let is_detail = meaning.is_some_and(|meaning| meaning.details.contains(&name));
-        metrics.push(Metric { name: name.clone(), unit, direction: *direction, is_detail });
-    }
-    if index == WIDEST {
-        return Err(too_many(sheet, "metrics"));
-    }
-    if meaning.is_some_and(|meaning| meaning.headline == name) {
-        sheet.headline = index;
-    }
-    let lane = lane(sheet, target, is_peer(result.peer, target))?;
-    lane.values.resize(lane.values.len().max(index + 1), Vec::new());
-    if !lane.values[index].is_empty() {
-        return Err(format!("it has {name} of {target} in {} twice", result.workload));
-    }
-    lane.values[index].clone_from(&samples.0);
-    Ok(())
-}
-
-/// The error of a row with more than a report can show.
-fn too_many(sheet: &Sheet, what: &str) -> String {
-    format!("a row of {} has more than {WIDEST} {what}", sheet.workload)
 }
 
 /// Why the file at `path` is none.
@@ -267,11 +143,11 @@ pub(crate) fn content(path: &Path) -> Result<Vec<u8>, Stop> {
 
 #[cfg(test)]
 mod tests {
-    use super::Recorded;
+    use super::Results;
 
     #[test]
     fn another_schema_is_not_read_whatever_else_it_has() {
-        let error = Recorded::parse(br#"{ "schema": 2, "results": 7 }"#).expect_err("an error");
-        assert_eq!(error, "its schema is 2, and this program reads schema 1");
+        let error = Results::parse(br#"{ "schema": 1, "results": 7 }"#).expect_err("an error");
+        assert!(error.contains("its schema is 1, and this program reads schema 2: measure again"));
     }
 }

@@ -74,7 +74,7 @@ fn check(check: &Check, contests: Vec<Contest>, cli: &Cli) -> Result<(), Stop> {
     reporter.print(&machine.describe(false))?;
     let noise = Noise::new(Kernel::here(), machine::cpus());
     // It has no tables.
-    interrupt::install(SharedBook::new(machine, 0, noise, Vec::new()), || ())?;
+    interrupt::install(SharedBook::new(machine, noise, Vec::new()), || ())?;
     probe(needs)?;
     let hogs = Hogs::start(hogs)?;
     let mut random = SmallRng::seed_from_u64(seed);
@@ -115,7 +115,7 @@ fn measure(contests: &[Contest], cli: &Cli) -> Result<(), Stop> {
     let reporter = Arc::new(Reporter::new(is_elsewhere, options.quiet, Some(runs)));
     let head = machine.describe(options.verbose);
     let noise = Noise::new(Kernel::here(), machine::cpus());
-    let book = SharedBook::new(machine, rules.rounds as usize, noise, outputs);
+    let book = SharedBook::new(machine, noise, outputs);
     let (rest, shown) = (book.clone(), Arc::clone(&reporter));
     let (detail, is_sweep) = (cli.detail(), cli.is_sweep());
     let print = move || {

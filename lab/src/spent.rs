@@ -3,21 +3,24 @@
 use std::fs;
 use std::time::Instant;
 
+use serde::{Deserialize, Serialize};
+
 use crate::apart;
 use crate::usage::Usage;
 
 /// What one run took.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
 pub(crate) struct Spent {
     /// Seconds.
     pub(crate) wall: f64,
     /// What this process used, and those that it started for the run.
+    #[serde(flatten)]
     pub(crate) usage: Usage,
     /// How many single values are behind its percentiles, if it has some.
     pub(crate) count: u64,
-    /// The most bytes of this process that were in memory at a time, with what earlier runs left. Not a number where the system
-    /// does not tell.
-    pub(crate) peak: f64,
+    /// The most bytes of this process that were in memory at a time, with what earlier runs left, if the system tells.
+    pub(crate) peak: Option<f64>,
 }
 
 /// A run that has begun.
@@ -44,7 +47,7 @@ impl Spending {
             wall: self.begun.elapsed().as_secs_f64(),
             usage: Usage::of_all() - self.before,
             count: 0,
-            peak: peak.map_or(f64::NAN, |bytes| bytes as f64),
+            peak: peak.map(|bytes| bytes as f64),
         }
     }
 }
@@ -126,7 +129,8 @@ mod tests {
         assert!((0..20).any(|_| remains()));
         // A run has a peak of its own; in this test, as no two may reset it.
         let spent = Spending::begin(false).end();
-        assert!(spent.peak < (written - (SIZE as u64) / 2) as f64 && spent.wall > 0.0, "{spent:?}");
-        assert!(Spending::begin(true).end().peak.is_nan(), "that of another process");
+        let peak = spent.peak.expect("told");
+        assert!(peak < (written - (SIZE as u64) / 2) as f64 && spent.wall > 0.0, "{spent:?}");
+        assert!(Spending::begin(true).end().peak.is_none(), "that of another process");
     }
 }

@@ -69,15 +69,20 @@ const LONGEST_REASON: usize = 1500;
 
 /// `text` in one line without control characters, which a terminal would interpret.
 pub(crate) fn printable(text: &str) -> String {
-    let mut line = String::new();
-    for character in text.chars().take(LONGEST_REASON) {
-        if character.is_control() {
-            line.extend(character.escape_default());
+    escaped(&text.chars().take(LONGEST_REASON).collect::<String>()).replace('\n', "\\n")
+}
+
+/// `text` without control characters but the ends of its lines.
+pub(crate) fn escaped(text: &str) -> String {
+    let mut all = String::with_capacity(text.len());
+    for character in text.chars() {
+        if character.is_control() && character != '\n' {
+            all.extend(character.escape_default());
         } else {
-            line.push(character);
+            all.push(character);
         }
     }
-    line
+    all
 }
 
 #[cfg(test)]

@@ -4,9 +4,11 @@ use std::ops::{Add, Sub};
 
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
+use serde::{Deserialize, Serialize};
 
 /// What all threads of this process have used so far, those that have ended too.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
 pub(crate) struct Usage {
     /// Context switches of threads that gave up their CPU: they waited.
     pub(crate) voluntary: f64,
@@ -19,6 +21,7 @@ pub(crate) struct Usage {
     /// Seconds of CPU time in the kernel.
     pub(crate) system: f64,
     /// The most bytes that were in memory at a time.
+    #[serde(skip)]
     pub(crate) peak: f64,
 }
 

@@ -1,10 +1,12 @@
 //! The traits of workloads: the results of a run, its needs, and for each family how it runs on a target.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt::Debug;
+use std::ops::Not;
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::census::Census;
@@ -24,7 +26,7 @@ use crate::target::runtime::Runtime;
 use crate::target::{Entry, Family};
 
 /// Which of two values of a metric is the better one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Deserialize, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Direction {
     /// The higher one.
@@ -43,33 +45,44 @@ impl Direction {
     }
 }
 
-/// One number that a run of a workload yields. Its words are constants, or those of a result file.
-#[derive(Debug)]
-pub(crate) struct Metric<Text = &'static str> {
+/// One number that a run of a workload yields.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
+pub(crate) struct Metric {
     /// Its name.
-    pub(crate) name: Text,
+    pub(crate) name: Cow<'static, str>,
     /// Its unit.
-    pub(crate) unit: Text,
+    pub(crate) unit: Cow<'static, str>,
     /// Which way is better.
     pub(crate) direction: Direction,
     /// Whether it is in the tables only with `--verbose`.
+    #[serde(default, rename = "detail", skip_serializing_if = "Not::not")]
     pub(crate) is_detail: bool,
 }
 
 impl Metric {
+    /// A number with a name of the laboratory's own.
+    const fn new(
+        name: &'static str,
+        unit: &'static str,
+        direction: Direction,
+        is_detail: bool,
+    ) -> Self {
+        Metric { name: Cow::Borrowed(name), unit: Cow::Borrowed(unit), direction, is_detail }
+    }
+
     /// A number of which more is better.
     pub(crate) const fn more(name: &'static str, unit: &'static str) -> Self {
-        Metric { name, unit, direction: Direction::Higher, is_detail: false }
+        Metric::new(name, unit, Direction::Higher, false)
     }
 
     /// A number of which less is better.
     pub(crate) const fn less(name: &'static str, unit: &'static str) -> Self {
-        Metric { direction: Direction::Lower, ..Metric::more(name, unit) }
+        Metric::new(name, unit, Direction::Lower, false)
     }
 
     /// A number of which less is better, in the tables only with `--verbose`.
     pub(crate) const fn detail(name: &'static str, unit: &'static str) -> Self {
-        Metric { is_detail: true, ..Metric::less(name, unit) }
+        Metric::new(name, unit, Direction::Lower, true)
     }
 
     /// The CPU time beside the wall time. Every workload has it as its last metric.
@@ -89,17 +102,17 @@ macro_rules! metrics {
 
 pub(crate) use metrics;
 
-impl<Text: AsRef<str>> Metric<Text> {
+impl Metric {
     /// Whether it is a percentile of single values, or the greatest of them.
     pub(crate) fn is_of_values(&self) -> bool {
-        let last = self.name.as_ref().rsplit('-').next().unwrap_or_default();
+        let last = self.name.rsplit('-').next().unwrap_or_default();
         let percentile = last.strip_prefix('p').and_then(|number| number.parse::<f64>().ok());
         last == "max" || percentile.is_some()
     }
 
     /// The share of the values that is beyond this metric, if it is a percentile near an end, such as `p99` or `late-p99.9`.
     pub(crate) fn tail(&self) -> Option<f64> {
-        let last = self.name.as_ref().rsplit('-').next()?.strip_prefix('p')?;
+        let last = self.name.rsplit('-').next()?.strip_prefix('p')?;
         let percent: f64 = last.parse().ok()?;
         let beyond = percent.min(100.0 - percent) / 100.0;
         (beyond <= TAIL).then_some(beyond)

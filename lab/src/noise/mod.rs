@@ -15,7 +15,6 @@ use self::spin::Spin;
 use self::state::State;
 use crate::kernel::Kernel;
 use crate::usage::Usage;
-use crate::workload::Params;
 
 /// Ticks of a second in the files of `/proc`: a promise of the kernel to programs, whatever its own clock is.
 const TICKS: f64 = 100.0;
@@ -215,21 +214,10 @@ impl End {
     }
 }
 
-/// The whole run, and each of its rows.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct Noise {
-    /// CPUs of this process.
-    #[serde(skip)]
-    cpus: usize,
-    /// Where all this is read.
-    #[serde(skip)]
-    kernel: Kernel,
-    /// The process of the laboratory that computes, if there is one.
-    #[serde(skip)]
-    hogs: Option<u32>,
-    /// The first reading, and the one before the current row.
-    #[serde(skip)]
-    readings: [Reading; 2],
+/// What the machine did besides a whole run, as a result file has it.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
+pub(crate) struct Record {
     /// The machine before the run.
     before: End,
     /// The machine after it; nothing if it was interrupted.
@@ -237,55 +225,45 @@ pub(crate) struct Noise {
     after: Option<End>,
     /// From before the first row to after the last one that was measured.
     whole: Span,
-    /// Each row.
-    rows: Vec<RowNoise>,
     /// What there is to object, in words; nothing if the machine was quiet.
-    busy: Option<String>,
-}
-
-/// What a reader of a result file shows of it.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct Shown {
-    /// See [`Noise::busy`].
     pub(crate) busy: Option<String>,
-    /// The machine before the run.
-    before: End,
-    /// The run.
-    whole: Span,
-    /// The machine after it.
-    after: Option<End>,
-    /// Each row.
-    pub(crate) rows: Vec<RowNoise>,
 }
 
-impl Shown {
-    /// The machine before, during and after the run, as far as the file tells.
-    pub(crate) fn course(&self) -> Vec<(&'static str, String)> {
-        course(&self.before, &self.whole, self.after.as_ref())
-    }
+/// The record of a run, and what it takes to write it.
+#[derive(Clone, Debug)]
+pub(crate) struct Noise {
+    /// CPUs of this process.
+    cpus: usize,
+    /// Where all this is read.
+    kernel: Kernel,
+    /// The process of the laboratory that computes, if there is one.
+    hogs: Option<u32>,
+    /// The first reading, and the one before the current row.
+    readings: [Reading; 2],
+    /// The first change of a setting that the end of a row showed, in words.
+    changed: Option<String>,
+    /// The record so far.
+    pub(crate) record: Record,
 }
 
 /// When a run has not begun.
 pub(crate) const BEFORE: &str = "before the run";
 
-/// The machine before, during and after a run, as far as the kernel tells.
-fn course(before: &End, whole: &Span, after: Option<&End>) -> Vec<(&'static str, String)> {
-    let parts = [
-        (BEFORE, before.state.words()),
-        ("during the run", whole.words()),
-        ("after the run", after.map(|end| end.state.words()).unwrap_or_default()),
-    ];
-    parts.into_iter().filter(|(_, words)| !words.is_empty()).collect()
+impl Record {
+    /// The machine before, during and after the run, as far as the kernel tells.
+    pub(crate) fn course(&self) -> Vec<(&'static str, String)> {
+        let parts = [
+            (BEFORE, self.before.state.words()),
+            ("during the run", self.whole.words()),
+            ("after the run", self.after.as_ref().map(|end| end.state.words()).unwrap_or_default()),
+        ];
+        parts.into_iter().filter(|(_, words)| !words.is_empty()).collect()
+    }
 }
 
 /// What happened during one row.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-pub(crate) struct RowNoise {
-    /// The workload.
-    pub(crate) workload: String,
-    /// Its options.
-    pub(crate) params: Params,
+pub(crate) struct Meanwhile {
     /// From before its first round to after its last one.
     #[serde(flatten)]
     pub(crate) span: Span,
@@ -301,18 +279,15 @@ impl Noise {
             cpus,
             hogs: None,
             readings: [Reading::now(&kernel, None); 2],
-            before: End::default(),
-            after: None,
-            whole: Span::default(),
-            rows: Vec::new(),
-            busy: None,
+            changed: None,
+            record: Record::default(),
             kernel,
         }
     }
 
     /// The run begins: checks the CPUs, which must have nothing else to do.
     pub(crate) fn begin(&mut self) {
-        self.before = End::now(&self.kernel, self.cpus);
+        self.record.before = End::now(&self.kernel, self.cpus);
         self.readings = [Reading::now(&self.kernel, None); 2];
         self.judge();
     }
@@ -327,13 +302,8 @@ impl Noise {
         self.readings[1] = Reading::now(&self.kernel, self.hogs);
     }
 
-    /// The row has ended, or is cut short. Returns what there is to object, in words.
-    pub(crate) fn close_row(
-        &mut self,
-        workload: &str,
-        params: Params,
-        is_cut: bool,
-    ) -> Option<String> {
+    /// The row has ended, or is cut short. Returns what happened meanwhile.
+    pub(crate) fn close_row(&mut self, is_cut: bool) -> Meanwhile {
         let mut now = Reading::now(&self.kernel, self.hogs);
         if is_cut {
             // Processes of its own that still run are not counted as its own: the kernel tells that when they have ended.
@@ -341,30 +311,27 @@ impl Noise {
         }
         let span = Span::between(&self.readings[1], &now);
         // What is known of the rows before stays.
-        if !is_cut || self.rows.is_empty() {
-            self.whole = Span::between(&self.readings[0], &now);
+        if !is_cut || self.record.whole == Span::default() {
+            self.record.whole = Span::between(&self.readings[0], &now);
         }
         let end = State::now(&self.kernel);
-        self.rows.push(RowNoise { workload: workload.to_owned(), params, span, end });
+        let changed = self.changed.take();
+        self.changed = changed.or_else(|| end.changes(&self.record.before.state));
         self.judge();
-        span.line(self.cpus)
-    }
-
-    /// Whether this many rows have ended.
-    pub(crate) fn has_rows(&self, rows: usize) -> bool {
-        self.rows.len() >= rows
+        Meanwhile { span, end }
     }
 
     /// The run has ended: checks the CPUs again.
     pub(crate) fn end(&mut self) {
-        self.after = Some(End::now(&self.kernel, self.cpus));
+        self.record.after = Some(End::now(&self.kernel, self.cpus));
         self.judge();
     }
 
     /// Puts in words what there is to object.
     fn judge(&mut self) {
-        let mut complaints = self.whole.complaints(self.cpus);
-        let ends = [("before", Some(&self.before)), ("after", self.after.as_ref())];
+        let Record { before, after, whole, .. } = &self.record;
+        let mut complaints = whole.complaints(self.cpus);
+        let ends = [("before", Some(before)), ("after", after.as_ref())];
         for (when, end) in ends {
             let lost = end.and_then(|end| Some(end.spin?.lost)).filter(|lost| *lost >= LOST);
             complaints.extend(lost.map(|lost| {
@@ -382,28 +349,26 @@ impl Noise {
                 ));
             }
         }
-        let states = self.rows.iter().map(|row| &row.end);
-        let mut states = states.chain(self.after.as_ref().map(|end| &end.state));
-        complaints.extend(states.find_map(|state| state.changes(&self.before.state)));
-        self.busy = (!complaints.is_empty()).then(|| {
+        let changed = self.changed.clone();
+        let after = self.record.after.as_ref();
+        let later = || after.and_then(|end| end.state.changes(&self.record.before.state));
+        complaints.extend(changed.or_else(later));
+        self.record.busy = (!complaints.is_empty()).then(|| {
             format!("this machine was busy: {}; treat ratios with caution", complaints.join("; "))
         });
     }
 
     /// What there is to object, in a line; nothing if the machine was quiet.
     pub(crate) fn busy(&self) -> Option<&str> {
-        self.busy.as_deref()
+        self.record.busy.as_deref()
     }
 
     /// The machine before the run and, once that has ended, during it and after, as far as the kernel tells: a line for each but those
     /// that are `known`, and one if it is busy.
     pub(crate) fn describe(&self, known: &str) -> String {
-        let course = course(&self.before, &self.whole, self.after.as_ref()).into_iter();
-        let lines = course.filter(|(when, _)| *when != known);
+        let lines = self.record.course().into_iter().filter(|(when, _)| *when != known);
         let lines = lines.map(|(when, words)| format!("\n{when}: {words}"));
-        // Before the run there is nothing to say about it.
-        let lines = if self.rows.is_empty() { lines.take(1) } else { lines.take(3) };
-        let busy = self.busy.as_ref().map(|busy| format!("\n{busy}"));
+        let busy = self.busy().map(|busy| format!("\n{busy}"));
         lines.chain(busy).collect()
     }
 }
@@ -414,7 +379,6 @@ mod tests {
     use super::state::quota;
     use super::{End, Noise, Reading, Span, State, process, throttled};
     use crate::kernel::{Kernel, made_up};
-    use crate::workload::Params;
     use std::fs;
     use std::time::{Duration, Instant};
 
@@ -520,19 +484,19 @@ mod tests {
         let mut noise = Noise::new(kernel, 1);
         noise.begin();
         let quiet = End { spin: Some(Spin { lost: 0.0, piece_ns: 100.0 }), ..End::default() };
-        noise.before = quiet.clone();
+        noise.record.before = quiet.clone();
         noise.open_row();
-        assert_eq!(noise.close_row("wake", Params::new(), false), None);
+        assert_eq!(noise.close_row(false).span.line(1), None);
         assert_eq!((noise.busy(), noise.describe("").as_str()), (None, ""));
-        noise.after = Some(End { spin: Some(Spin { lost: 0.3, piece_ns: 125.0 }), ..quiet });
-        noise.whole.other_cpus = Some(1.26);
-        noise.whole.seconds = 9.0;
+        noise.record.after = Some(End { spin: Some(Spin { lost: 0.3, piece_ns: 125.0 }), ..quiet });
+        noise.record.whole.other_cpus = Some(1.26);
+        noise.record.whole.seconds = 9.0;
         noise.judge();
         let line = "this machine was busy: 1.3 of 1 CPUs were taken by other programs; a CPU was busy for 30 % of the check after \
             the run; a CPU was 25 % slower after the run than before it; treat ratios with caution";
         assert_eq!(noise.busy(), Some(line));
-        let json = serde_json::to_value(&noise).expect("JSON");
-        assert_eq!((&json["busy"], &json["rows"][0]["workload"]), (&line.into(), &"wake".into()));
+        let json = serde_json::to_value(&noise.record).expect("JSON");
+        assert_eq!(json["busy"], line);
         assert!(json["before"].get("governor").is_none(), "{json}");
         assert!(json["before"].get("load").is_none(), "{json}");
     }
@@ -563,7 +527,7 @@ mod tests {
         noise.open_row();
         write("proc/loadavg", "2.00 0 0 1/9 9");
         write("sys/fs/cgroup/cpu.max", "150000 100000");
-        noise.close_row("wake", Params::new(), false);
+        let meanwhile = noise.close_row(false);
         write(GOVERNOR, "performance\n");
         noise.end();
         let said = noise.describe("");
@@ -572,19 +536,22 @@ mod tests {
         assert!(said.contains("\nduring the run: ") && said.contains("steal 0.00 CPUs"), "{said}");
         let busy = noise.busy().unwrap_or_default();
         assert!(busy.contains("the CPU quota changed from none to 1.50 CPUs"), "{busy}");
-        let json = serde_json::to_value(&noise).expect("JSON");
-        assert_eq!(json["rows"][0]["end"]["quota_cpus"], 1.5);
-        assert_eq!(json["rows"][0]["end"]["governor"], "powersave");
+        let row = serde_json::to_value(meanwhile).expect("JSON");
+        assert_eq!(
+            (&row["end"]["quota_cpus"], &row["end"]["governor"]),
+            (&1.5.into(), &"powersave".into())
+        );
+        let json = serde_json::to_value(&noise.record).expect("JSON");
         assert_eq!(json["after"]["governor"], "performance");
-        let shown: super::Shown = serde_json::from_value(json).expect("what it wrote");
-        assert_eq!(shown.course().len(), 3);
+        let read: super::Record = serde_json::from_value(json).expect("what it wrote");
+        assert_eq!(read.course(), noise.record.course());
     }
 
     #[test]
     fn this_machine_can_be_looked_at() {
         let mut noise = Noise::new(Kernel::here(), 2);
         noise.begin();
-        assert!(noise.before.spin.is_some());
-        assert_eq!(noise.before.state.load.is_some(), cfg!(target_os = "linux"));
+        assert!(noise.record.before.spin.is_some());
+        assert_eq!(noise.record.before.state.load.is_some(), cfg!(target_os = "linux"));
     }
 }

@@ -172,7 +172,7 @@ pub(super) fn is_decided(sheet: &Sheet, until: Option<f64>) -> bool {
 }
 
 /// A target and its median, without its name if the table has that already.
-fn cell(lane: Option<&Lane>, index: usize, metric: &Metric<String>, known: &str) -> String {
+fn cell(lane: Option<&Lane>, index: usize, metric: &Metric, known: &str) -> String {
     let Some(lane) = lane else { return "–".to_owned() };
     let value = middle(&lane.samples(index));
     let value = value.map_or_else(|| "–".to_owned(), |v| quantity::short(v, &metric.unit));
@@ -259,7 +259,7 @@ mod tests {
     use super::of;
     use crate::report::results::{Lane, Sheet};
     use crate::target::Class;
-    use crate::workload::{Direction, Metric, Params};
+    use crate::workload::{Metric, Params};
 
     /// A row with these times, each in five rounds.
     fn sheet(threads: u64, times: &[(&str, f64)]) -> Sheet {
@@ -272,12 +272,7 @@ mod tests {
             done: "start one job".to_owned(),
             own: "brigade".to_owned(),
             params: Params::from_iter([("threads".to_owned(), threads.into())]),
-            metrics: vec![Metric {
-                name: "start".to_owned(),
-                unit: "s".to_owned(),
-                direction: Direction::Lower,
-                is_detail: false,
-            }],
+            metrics: vec![Metric::less("start", "s")],
             noise: None,
             lanes: times.iter().map(lane).collect(),
             ..Sheet::default()

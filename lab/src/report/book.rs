@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::destination::Output;
-use super::results::{Lane, Results, Sheet};
+use super::results::{Lane, Results, SCHEMA, Sheet};
 use super::table::Detail;
-use super::{answer, json, table};
+use super::{answer, table};
 use crate::machine::Machine;
 use crate::noise::Noise;
 use crate::row::Row;
@@ -17,10 +17,24 @@ use crate::target::Entry;
 struct Book {
     /// What has been measured.
     results: Results,
+    /// What the machine does besides.
+    noise: Noise,
     /// What is made of it; taken by the thread that writes it.
     outputs: Option<Vec<Output>>,
     /// Rows whose tables have been printed.
     printed: usize,
+}
+
+impl Book {
+    /// Ends the row that was begun last, unless that has ended; or cuts it short.
+    fn close_sheet(&mut self, is_cut: bool) {
+        let last = self.results.sheets.last_mut();
+        if let Some(sheet) = last.filter(|sheet| sheet.meanwhile.is_none()) {
+            let meanwhile = self.noise.close_row(is_cut);
+            sheet.noise = meanwhile.span.line(self.results.machine.cpus);
+            sheet.meanwhile = Some(meanwhile);
+        }
+    }
 }
 
 /// A book that two threads write: one that measures, and one that may have to end it.
@@ -29,9 +43,11 @@ pub(crate) struct SharedBook(Arc<Mutex<Book>>);
 
 impl SharedBook {
     /// An empty book.
-    pub(crate) fn new(machine: Machine, rounds: usize, noise: Noise, outputs: Vec<Output>) -> Self {
-        let results = Results { machine, rounds, noise, sheets: Vec::new() };
-        SharedBook(Arc::new(Mutex::new(Book { results, outputs: Some(outputs), printed: 0 })))
+    pub(crate) fn new(machine: Machine, noise: Noise, outputs: Vec<Output>) -> Self {
+        let (sheets, record) = (Vec::new(), noise.record.clone());
+        let results = Results { schema: SCHEMA, complete: false, machine, noise: record, sheets };
+        let book = Book { results, noise, outputs: Some(outputs), printed: 0 };
+        SharedBook(Arc::new(Mutex::new(book)))
     }
 
     /// The book, which no panic can leave half-written.
@@ -42,13 +58,13 @@ impl SharedBook {
     /// Begins a row.
     pub(crate) fn open_sheet(&self, row: &dyn Row, targets: &[&'static Entry]) {
         let mut book = self.lock();
-        book.results.noise.open_row();
+        book.noise.open_row();
         book.results.sheets.push(Sheet::new(row, targets));
     }
 
     /// Ends the row that was begun last.
     pub(crate) fn close_sheet(&self) {
-        self.lock().results.close_sheet(false);
+        self.lock().close_sheet(false);
     }
 
     /// The tables of an interrupted run that have not been printed: that of the current row as far as it is, and the last one.
@@ -77,7 +93,7 @@ impl SharedBook {
 
     /// Lets `look` look at what the machine does besides, and note it.
     pub(crate) fn noise<T>(&self, look: impl FnOnce(&mut Noise) -> T) -> T {
-        look(&mut self.lock().results.noise)
+        look(&mut self.lock().noise)
     }
 
     /// Whether further rounds of the current row would change nothing, see [`answer::is_decided`].
@@ -110,7 +126,10 @@ impl SharedBook {
 
     /// Notes why this target has no number in this row.
     pub(crate) fn strike(&self, target: &'static Entry, reason: &str) {
-        self.write(target, |lane| lane.failure = Some(reason.to_owned()));
+        self.write(target, |lane| {
+            lane.failure = Some(reason.to_owned());
+            (lane.values, lane.spent) = Default::default();
+        });
     }
 
     /// The table of the row measured last.
@@ -136,8 +155,9 @@ impl SharedBook {
         // Locked until all is written, so that the process does not end before that.
         let mut book = self.lock();
         let Some(outputs) = book.outputs.take() else { return Ok(()) };
-        book.results.close_sheet(true);
-        let results = json::of(&book.results, complete)?;
+        book.close_sheet(true);
+        (book.results.complete, book.results.noise) = (complete, book.noise.record.clone());
+        let results = book.results.file()?;
         // One that can't be written takes none of the others with it.
         outputs.iter().map(|output| output.write(&results)).fold(Ok(()), Result::and)
     }

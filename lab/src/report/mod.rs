@@ -6,7 +6,6 @@
 pub(crate) mod answer;
 pub(crate) mod book;
 pub(crate) mod destination;
-pub(crate) mod json;
 pub(crate) mod quantity;
 pub(crate) mod results;
 pub(crate) mod speedup;
@@ -22,7 +21,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::plan;
 use crate::row::Row;
-use crate::stop::Stop;
+use crate::stop::{Stop, escaped};
 use crate::target::Entry;
 use crate::targets::FAMILIES;
 use crate::workload;
@@ -83,10 +82,10 @@ impl Drop for Reporter {
     }
 }
 
-/// Writes `text` and a new line to stdout, now.
+/// Writes `text` and a new line to stdout, now. What a file says must not command the terminal.
 pub(crate) fn write_line(text: &str) -> Result<(), Stop> {
     let mut stdout = io::stdout().lock();
-    writeln!(stdout, "{text}")?;
+    writeln!(stdout, "{}", escaped(text))?;
     stdout.flush()?;
     Ok(())
 }

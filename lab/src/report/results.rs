@@ -1,29 +1,43 @@
 //! What has been measured so far.
 
+use std::fmt;
+
+use serde::de::{Error, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+
 use super::quantity;
 use super::speedup::{Speedup, pairs};
 use crate::machine::{self, Machine};
-use crate::noise::Noise;
+use crate::noise::{Meanwhile, Record};
 use crate::row::Row;
 use crate::spent::Spent;
-use crate::stats::middle;
+use crate::stats::{Numbers, middle};
+use crate::stop::Stop;
 use crate::target::{Class, Entry};
 use crate::workload::{self, Metric, Params};
 
-/// Everything measured so far.
+/// The version of the result file. A reader of another version must not guess.
+pub(crate) const SCHEMA: u32 = 2;
+
+/// Everything measured so far, as the result file has it.
+#[derive(Debug, Deserialize, Serialize)]
 pub(crate) struct Results {
+    /// See [`SCHEMA`].
+    pub(crate) schema: u32,
+    /// Whether everything that was asked for is in it.
+    pub(crate) complete: bool,
     /// What it was measured on.
     pub(crate) machine: Machine,
-    /// Rounds that make a result complete; there may be more.
-    pub(super) rounds: usize,
     /// What else the machine did.
-    pub(crate) noise: Noise,
+    #[serde(default)]
+    pub(crate) noise: Record,
     /// One per row.
     pub(crate) sheets: Vec<Sheet>,
 }
 
 /// One row: a workload with its options, as it is measured or as a result file has it.
-#[derive(Default)]
+#[derive(Debug, Default, Deserialize, Serialize)]
 pub(crate) struct Sheet {
     /// The name of the workload.
     pub(crate) workload: String,
@@ -34,38 +48,82 @@ pub(crate) struct Sheet {
     /// What the others are compared with: a target, or the first of several whose names begin so.
     pub(crate) own: String,
     /// Whether it is the user's own: each target is compared, and the failure of any fails the run.
+    #[serde(rename = "yours")]
     pub(crate) is_yours: bool,
     /// Which of its metrics is compared if only one is.
     pub(crate) headline: usize,
     /// Its options.
+    #[serde(deserialize_with = "distinct")]
     pub(crate) params: Params,
     /// What each run yields.
-    pub(crate) metrics: Vec<Metric<String>>,
+    pub(crate) metrics: Vec<Metric>,
     /// A line for the reader of the table.
+    #[serde(default)]
     pub(crate) note: Option<String>,
-    /// What the machine did besides, if that was too much.
+    /// What there is to object to what the machine did besides.
+    #[serde(default)]
     pub(crate) noise: Option<String>,
+    /// What the machine did meanwhile, once the row has ended.
+    #[serde(default)]
+    pub(crate) meanwhile: Option<Meanwhile>,
     /// One per target.
     pub(crate) lanes: Vec<Lane>,
 }
 
 /// One target in one row.
-#[derive(Default)]
+#[derive(Debug, Default, Deserialize, Serialize)]
 pub(crate) struct Lane {
     /// The name of the target.
     pub(crate) name: String,
     /// Whether brigade is compared with it.
+    #[serde(rename = "peer")]
     pub(crate) is_peer: bool,
     /// Which targets it is compared with.
+    #[serde(skip)]
     pub(crate) class: Class,
+    /// The median of each metric, for other readers of the file.
+    #[serde(skip_deserializing)]
+    pub(super) medians: Vec<Option<f64>>,
     /// What the rounds yielded, in their order: of each metric.
+    #[serde(default, deserialize_with = "numbers")]
     pub(crate) values: Vec<Vec<f64>>,
     /// What each of these runs took in all.
+    #[serde(default)]
     pub(crate) spent: Vec<Spent>,
     /// How often threads of the run that warmed up were moved from one CPU to another, if the system tells.
+    #[serde(default)]
     pub(crate) migrations: Option<u64>,
     /// Why there is no number.
+    #[serde(default)]
     pub(crate) failure: Option<String>,
+}
+
+/// Reads options by name, none of which may stand twice.
+fn distinct<'de, D: Deserializer<'de>>(file: D) -> Result<Params, D::Error> {
+    struct Options;
+    impl<'de> Visitor<'de> for Options {
+        type Value = Params;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("options by name")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Params, A::Error> {
+            let mut params = Params::new();
+            while let Some((name, value)) = map.next_entry::<String, Value>()? {
+                if params.insert(name.clone(), value).is_some() {
+                    return Err(Error::custom(format!("duplicate option `{name}`")));
+                }
+            }
+            Ok(params)
+        }
+    }
+    file.deserialize_map(Options)
+}
+
+/// Reads the rounds of each metric.
+fn numbers<'de, D: Deserializer<'de>>(file: D) -> Result<Vec<Vec<f64>>, D::Error> {
+    Ok(Vec::<Numbers>::deserialize(file)?.into_iter().map(|numbers| numbers.0).collect())
 }
 
 impl Lane {
@@ -144,14 +202,8 @@ impl Sheet {
     /// A row that is about to be measured on these targets.
     pub(super) fn new(row: &dyn Row, targets: &[&'static Entry]) -> Self {
         let meaning = row.meaning();
-        let owned = |metric: &Metric| Metric {
-            name: metric.name.to_owned(),
-            unit: metric.unit.to_owned(),
-            direction: metric.direction,
-            is_detail: metric.is_detail,
-        };
         let (params, cpus) = (row.params(), machine::cpus() as u64);
-        let threads = params.get("threads").and_then(serde_json::Value::as_u64);
+        let threads = params.get("threads").and_then(Value::as_u64);
         let crowd = threads
             .filter(|threads| *threads > cpus)
             .map(|threads| format!("more threads than CPUs: {threads} take turns on {cpus}"));
@@ -164,14 +216,19 @@ impl Sheet {
             is_yours: meaning.is_yours,
             headline: meaning.headline,
             params,
-            metrics: row.metrics().iter().map(owned).collect(),
+            metrics: row.metrics().to_vec(),
             note: (!notes.is_empty()).then(|| notes.join("; ")),
-            noise: None,
             lanes: targets
                 .iter()
                 .map(|target| Lane::new(target.name, target.is_peer, target.class))
                 .collect(),
+            ..Sheet::default()
         }
+    }
+
+    /// The workload with its options.
+    pub(crate) fn row(&self) -> String {
+        format!("{} {}", self.workload, workload::line(&self.params)).trim_end().to_owned()
     }
 
     /// Whether this lane is what the others are compared with, in whatever configuration.
@@ -201,7 +258,7 @@ impl Sheet {
     }
 
     /// The other metrics, each with its place in the rounds.
-    pub(crate) fn measured(&self) -> impl Iterator<Item = (usize, &Metric<String>)> {
+    pub(crate) fn measured(&self) -> impl Iterator<Item = (usize, &Metric)> {
         let cpu = self.cpu();
         self.metrics.iter().enumerate().filter(move |(index, _)| Some(*index) != cpu)
     }
@@ -240,14 +297,17 @@ pub(crate) fn is_of(family: &str, target: &str) -> bool {
 }
 
 impl Results {
-    /// Ends the row that was begun last, unless that has ended; or cuts it short.
-    pub(super) fn close_sheet(&mut self, is_cut: bool) {
-        if self.noise.has_rows(self.sheets.len()) {
-            return;
+    /// The content of the result file.
+    pub(super) fn file(&mut self) -> Result<Vec<u8>, Stop> {
+        for Sheet { metrics, lanes, .. } in &mut self.sheets {
+            for lane in lanes {
+                lane.medians = (0..metrics.len()).map(|one| middle(&lane.samples(one))).collect();
+            }
         }
-        if let Some(sheet) = self.sheets.last_mut() {
-            sheet.noise = self.noise.close_row(&sheet.workload, sheet.params.clone(), is_cut);
-        }
+        let written = serde_json::to_vec_pretty(&self);
+        let mut text = written.map_err(|error| Stop::Failed(format!("no result file: {error}")))?;
+        text.push(b'\n');
+        Ok(text)
     }
 
     /// Every failure, with the sheet and the lane it stands in.
@@ -262,7 +322,7 @@ impl Results {
 mod tests {
     use super::{Lane, Sheet};
     use crate::target::Class;
-    use crate::workload::{Direction, Metric};
+    use crate::workload::Metric;
 
     /// A lane with these rates.
     fn lane(name: &str, rates: &[f64]) -> Lane {
@@ -274,12 +334,7 @@ mod tests {
 
     /// A row with these rates.
     fn sheet(rates: &[(&str, &[f64])]) -> Sheet {
-        let rate = Metric {
-            name: "rate".to_owned(),
-            unit: "tasks/s".to_owned(),
-            direction: Direction::Higher,
-            is_detail: false,
-        };
+        let rate = Metric::more("rate", "tasks/s");
         let lanes = rates.iter().map(|(name, rates)| lane(name, rates)).collect();
         Sheet { metrics: vec![rate], lanes, ..Sheet::default() }
     }

@@ -34,8 +34,7 @@ impl Detail {
 
 /// The table of one row.
 pub(crate) fn of(sheet: &Sheet, detail: Detail) -> String {
-    let options = workload::line(&sheet.params);
-    let mut text = format!("\n{} {options}\n{}\n", sheet.workload, sheet.like);
+    let mut text = format!("\n{}\n{}\n", sheet.row(), sheet.like);
     if let Some(note) = &sheet.note {
         text += &format!("{note}\n");
     }
@@ -72,7 +71,7 @@ pub(super) fn of_sweep(sheets: &[Sheet], is_verbose: bool) -> String {
     };
     let mut text = format!("\n{} by {}, medians\n", first.workload, names.join("/"));
     // A percentile of too few values is in none of the rows.
-    let is_known = |metric: &Metric<String>| {
+    let is_known = |metric: &Metric| {
         sheets.iter().any(|sheet| {
             let index = sheet.metrics.iter().position(|other| other.name == metric.name);
             index.is_some_and(|index| sheet.lacking(index).is_none())
@@ -105,7 +104,7 @@ pub(super) fn of_sweep(sheets: &[Sheet], is_verbose: bool) -> String {
 }
 
 /// The heading of a metric.
-pub(crate) fn title(metric: &Metric<String>) -> String {
+pub(crate) fn title(metric: &Metric) -> String {
     let better = match metric.direction {
         Direction::Higher => "more is better",
         Direction::Lower => "less is better",
@@ -167,7 +166,7 @@ impl<'a> Grid<'a> {
                 cell("switches", |spent| spent.usage.voluntary),
                 cell("switches", |spent| spent.usage.involuntary),
                 lane.migrations.map_or_else(|| "–".to_owned(), |count| count.to_string()),
-                cell("B", |spent| spent.peak),
+                cell("B", |spent| spent.peak.unwrap_or(f64::NAN)),
             ];
             (lane, cells.into())
         });
@@ -248,17 +247,12 @@ mod tests {
     use super::{Detail, of};
     use crate::report::results::{Lane, Sheet};
     use crate::target::Class;
-    use crate::workload::{Direction, Metric};
+    use crate::workload::Metric;
 
     #[test]
     fn a_round_that_is_an_outlier_is_said_below_the_usual_table() {
         let sheet = |last: f64| Sheet {
-            metrics: vec![Metric {
-                name: "time".to_owned(),
-                unit: "s".to_owned(),
-                direction: Direction::Lower,
-                is_detail: false,
-            }],
+            metrics: vec![Metric::less("time", "s")],
             lanes: vec![Lane {
                 values: vec![vec![1.0, 1.1, 1.0, 1.1, last]],
                 ..Lane::new("rayon", true, Class::Threads)
@@ -276,14 +270,8 @@ mod tests {
             values: vec![vec![left; 3], vec![0.5; 3]],
             ..Lane::new(name, true, Class::Threads)
         };
-        let metric = |(name, unit): (&str, &str)| Metric {
-            name: name.to_owned(),
-            unit: unit.to_owned(),
-            direction: Direction::Lower,
-            is_detail: false,
-        };
         let sheet = Sheet {
-            metrics: [("left", "threads"), ("cpu", "CPU s/s")].map(metric).into(),
+            metrics: vec![Metric::less("left", "threads"), Metric::CPU],
             lanes: vec![lane("threadpool", 4.0), lane("tokio-blocking", 0.0)],
             ..Sheet::default()
         };

@@ -2,9 +2,7 @@
 
 use std::fs;
 
-use serde_json::Value;
-
-use crate::{code, errors, lab, run, text};
+use crate::{code, errors, flat, lab, run, text};
 
 /// The answer of this output: from its heading to the line that counts.
 fn answer(output: &str) -> &str {
@@ -23,7 +21,8 @@ fn each_row_has_the_peer_with_the_best_median() {
     let said = text(&output);
     let lines: Vec<_> =
         answer(&said).lines().filter(|line| line.starts_with("  send messages")).collect();
-    let report: Value = serde_json::from_slice(&fs::read(&path).expect("a file")).expect("results");
+    let report = serde_json::from_slice(&fs::read(&path).expect("a file")).expect("results");
+    let report = flat(report);
     let results = report["results"].as_array().expect("results");
     let messages = |target: &str| {
         let of = results.iter().filter(move |result| result["target"] == target);

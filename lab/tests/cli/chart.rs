@@ -7,33 +7,29 @@ use std::process::Output;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::{TINY, code, errors, lab, run, text};
+use crate::{TINY, code, errors, lab, run, sheet, text};
 
-/// A result of a workload with these options, between 0.5 and 1.5 of `median`.
-fn result(workload: &str, params: Value, target: &str, median: f64) -> Value {
-    json!({
-        "workload": workload, "target": target, "metric": "rate", "params": params,
-        "unit": "tasks/s", "direction": "higher",
-        "samples": [median * 0.5, median, median * 1.5],
-        "median": median, "min": median * 0.5, "max": median * 1.5, "complete": true,
-    })
+/// A row with these options, and of each target a rate between 0.5 and 1.5 of this median.
+fn row(workload: &str, params: Value, medians: &[(&str, f64)]) -> Value {
+    let rounds = |median: f64| vec![vec![median * 0.5, median, median * 1.5]];
+    let lanes: Vec<_> = medians.iter().map(|(name, median)| (*name, rounds(*median))).collect();
+    sheet(workload, params, &[("rate", "tasks/s", "higher")], &lanes)
 }
 
 /// A result file with one set of options of `throughput` and two of `fairness`.
 fn report() -> Value {
     let threads = |threads: u64| json!({ "threads": threads, "millis": 20 });
     json!({
-        "schema": 1, "complete": true,
+        "schema": 2, "complete": true,
         "machine": {
             "cpus": 2, "affinity": null, "cpu_model": "a <model>", "kernel": "Linux 6.1",
             "arch": "x86_64", "rustc": "rustc 1.85.0", "debug": false, "version": "0.1.0",
             "date": "2025-01-02T03:04:05Z", "seed": 7, "hogs": 0,
         },
-        "results": [
-            result("throughput", json!({ "pre": 0, "threads": 2 }), "rayon", 3e6),
-            result("throughput", json!({ "pre": 0, "threads": 2 }), "brigade", 38.2e6),
-            result("fairness", threads(1), "brigade", 1e6),
-            result("fairness", threads(2), "brigade", 2e6),
+        "sheets": [
+            row("throughput", json!({ "pre": 0, "threads": 2 }), &[("rayon", 3e6), ("brigade", 38.2e6)]),
+            row("fairness", threads(1), &[("brigade", 1e6)]),
+            row("fairness", threads(2), &[("brigade", 2e6)]),
         ],
     })
 }
@@ -128,10 +124,10 @@ fn what_the_file_does_not_have_is_answered_with_what_it_has() {
 #[test]
 fn a_file_that_is_no_result_file_says_so() {
     let mut other = report();
-    other["schema"] = 2.into();
+    other["schema"] = 1.into();
     let mut without = report();
-    without["results"][0]["median"] = Value::Null;
-    for content in ["", "{", "[]", "{}", "{\"schema\": 1}", "<svg/>"]
+    without["sheets"][0]["lanes"] = Value::Null;
+    for content in ["", "{", "[]", "{}", "{\"schema\": 2}", "<svg/>"]
         .map(str::to_owned)
         .into_iter()
         .chain([other.to_string(), without.to_string()])

@@ -7,32 +7,32 @@ use std::process::Output;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::{TINY, code, errors, lab, run, text};
+use crate::{TINY, code, errors, lab, run, sheet, text};
 
 /// The samples of one side.
 const SAMPLES: [f64; 5] = [1.0e-6, 1.1e-6, 1.2e-6, 1.0e-6, 1.1e-6];
 
 /// A result file in which brigade has these times and this rate.
 fn report(times: &[f64], rates: &[f64]) -> Value {
-    let result = |metric: &str, unit: &str, direction: &str, samples: &[f64]| {
-        json!({
-            "workload": "wake", "target": "brigade", "metric": metric, "params": { "shots": 2 },
-            "unit": unit, "direction": direction, "samples": samples,
-            "median": 1.0, "min": 1.0, "max": 1.0, "complete": true,
-        })
-    };
+    let metrics = [("start", "s", "lower"), ("rate", "tasks/s", "higher")];
+    let values = vec![times.to_vec(), rates.to_vec()];
     json!({
-        "schema": 1, "complete": true,
+        "schema": 2, "complete": true,
         "machine": {
             "cpus": 2, "cpu_model": "a model", "kernel": "Linux 6.1", "arch": "x86_64",
             "rustc": "rustc 1.85.0", "debug": false, "version": "0.1.0",
             "date": "2025-01-02T03:04:05Z", "seed": 7, "hogs": 0,
         },
-        "results": [
-            result("start", "s", "lower", times),
-            result("rate", "tasks/s", "higher", rates),
-        ],
+        "sheets": [sheet("wake", json!({ "shots": 2 }), &metrics, &[("brigade", values)])],
     })
+}
+
+/// The file with a peer more, which has the values of brigade.
+fn with_peer(mut file: Value, name: &str) -> Value {
+    let mut lane = file["sheets"][0]["lanes"][0].clone();
+    (lane["name"], lane["peer"]) = (name.into(), true.into());
+    file["sheets"][0]["lanes"].as_array_mut().expect("lanes").push(lane);
+    file
 }
 
 /// The usual times, all of them this many times as long.
@@ -97,14 +97,9 @@ fn twice_the_time_and_half_the_rate_fail_and_half_the_time_does_not() {
 
 #[test]
 fn a_target_that_is_lost_fails_and_a_peer_that_is_lost_does_not() {
-    let with_rayon = |mut file: Value| {
-        let mut result = file["results"][0].clone();
-        result["target"] = "rayon".into();
-        file["results"].as_array_mut().expect("results").push(result);
-        file
-    };
+    let with_rayon = |file: Value| with_peer(file, "rayon");
     let mut without = with_rayon(times(1.0));
-    without["results"].as_array_mut().expect("results").remove(0);
+    without["sheets"][0]["lanes"][0]["values"][0] = json!([]);
     let output = compare(&[with_rayon(times(1.0)), without], &["--fail-above", "10%"]);
     assert_eq!(code(&output), Some(1), "{}", text(&output));
     let lost = "without a number now: start of brigade in wake --shots 2";
@@ -114,9 +109,9 @@ fn a_target_that_is_lost_fails_and_a_peer_that_is_lost_does_not() {
 
     for (target, expected) in [("brigade-lifo", 1), ("rayon", 0)] {
         let mut failed = times(1.0);
-        failed["failures"] = json!([{
-            "workload": "wake", "target": target, "params": { "shots": 2 }, "reason": "lost a\u{1b} task",
-        }]);
+        failed["sheets"][0]["lanes"].as_array_mut().expect("lanes").push(json!({
+            "name": target, "peer": target == "rayon", "failure": "lost a\u{1b} task",
+        }));
         let output = compare(&[times(1.0), failed], &["--fail-above", "10%"]);
         assert_eq!(code(&output), Some(expected), "{target}: {}", errors(&output));
         let reason = format!("{target} in wake --shots 2: lost a\\u{{1b}} task");
@@ -151,20 +146,21 @@ fn what_is_near_0_or_in_one_file_only_is_said_and_not_compared() {
     assert!(text(&output).contains("nothing to compare in 2"), "{}", text(&output));
     assert!(!text(&output).contains("NaN") && !text(&output).contains("inf"), "{}", text(&output));
 
-    let mut other = times(1.0);
-    other["results"][0]["target"] = "rayon\u{1b}[31m".into();
+    let old = with_peer(times(1.0), "rayon\u{1b}[31m");
+    let mut other = with_peer(old.clone(), "tokio");
     other["machine"]["cpus"] = 64.into();
-    let output = compare(&[times(1.0), other], &["--verbose"]);
+    let output = compare(&[old, other], &["--verbose"]);
     assert!(text(&output).contains("2 only in one of two files"), "{}", text(&output));
     assert!(text(&output).contains("the machines, their kernels or the settings differ"));
-    assert!(!text(&output).contains('\u{1b}'), "{}", text(&output));
+    let shown = text(&output);
+    assert!(shown.contains("rayon\\u{1b}[31m") && !shown.contains('\u{1b}'), "{shown}");
 }
 
 #[test]
 fn a_round_without_a_number_moves_no_other() {
     let gap = |value: f64| {
         let mut file = report(&[9e-6, value, value, value, value, value], &[1e6; 5]);
-        file["results"][0]["samples"][0] = Value::Null;
+        file["sheets"][0]["lanes"][0]["values"][0][0] = Value::Null;
         file
     };
     let all = report(&[9e-6, 1e-6, 1e-6, 1e-6, 1e-6, 1e-6], &[1e6; 5]);
@@ -179,7 +175,7 @@ fn a_round_without_a_number_moves_no_other() {
 fn each_hostile_file_is_answered_in_one_line_that_says_where() {
     let good = times(1.0).to_string();
     let with = |old: &str, new: &str| good.replacen(old, new, 1).into_bytes();
-    let deep = format!("{{\"schema\": 1, \"x\": {}", "[".repeat(1_000_000));
+    let deep = format!("{{\"schema\": 2, \"x\": {}", "[".repeat(1_000_000));
     let nested = format!("{{\"shots\":{}{}", "[".repeat(1_000_000), "]".repeat(1_000_000));
     let deep_option = with("{\"shots\":2", &nested);
     assert!(good.contains("1e-6"), "{good}");
@@ -192,11 +188,11 @@ fn each_hostile_file_is_answered_in_one_line_that_says_where() {
         (with("\"cpus\":2", "\"cpus\":99999999999999999999999"), "at line 1 column"),
         (deep.into_bytes(), "at line 1 column"),
         (deep_option, "recursion limit exceeded at line 1 column"),
-        (with("\"schema\":1", "\"schema\":2"), "its schema is 2, and this program reads schema 1"),
-        (with("\"metric\":\"start\"", "\"metric\":\"\\ud800\""), "at line 1 column"),
+        (with("\"schema\":2", "\"schema\":1"), "its schema is 1, and this program reads schema 2"),
+        (with("\"name\":\"start\"", "\"name\":\"\\ud800\""), "at line 1 column"),
         (vec![0xFF, 0xFE, 0x00], "expected value at line 1 column 1"),
         (
-            b"{\n\"schema\": 1,\n\"machine\": 7}".to_vec(),
+            b"{\n\"schema\": 2,\n\"machine\": 7}".to_vec(),
             "expected struct Machine at line 3 column",
         ),
     ] {
@@ -220,11 +216,10 @@ fn each_hostile_file_is_answered_in_one_line_that_says_where() {
         "{}",
         text(&output)
     );
-    let mut twice = times(1.0);
-    twice["results"][1] = twice["results"][0].clone();
+    let twice = with_peer(times(1.0), "brigade");
     let output = compare(&[times(1.0), twice], &[]);
     assert_eq!(code(&output), Some(2), "{}", text(&output));
-    assert!(errors(&output).contains("1.json has start of brigade in wake --shots 2 twice"));
+    assert!(errors(&output).contains("it has brigade in wake --shots 2 twice"));
 }
 
 #[test]
@@ -243,9 +238,7 @@ fn a_file_that_is_too_long_is_refused_with_the_place_and_the_limit() {
 #[test]
 fn what_is_not_asked_for_well_is_refused() {
     let (good, mut other) = (times(1.0), times(1.0));
-    for result in other["results"].as_array_mut().expect("results") {
-        result["workload"] = "throughput".into();
-    }
+    other["sheets"][0]["workload"] = "throughput".into();
     let long = report(&[1e-6; 501], &[]);
     for (files, arguments, reason) in [
         (

@@ -293,7 +293,7 @@ fn the_report_says_which_cpus_it_had_and_that_its_threads_took_turns() {
         (&1.into(), &"0".into())
     );
     let note = "more threads than CPUs: 3 take turns on 1";
-    assert_eq!(report["rows"][0]["note"], note);
+    assert_eq!(report["sheets"][0]["note"], note);
     assert!(errors(&output).contains(&format!("\n{note}\n")), "{}", errors(&output));
 }
 

@@ -29,7 +29,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A short run of any workload.
 const TINY: &[&str] = &["wake", "--shots", "2", "--rounds", "1", "--target", "threadpool"];
@@ -64,16 +64,64 @@ fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// The results on stdout.
+/// The results on stdout, see [`flat`].
 fn json(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
+    flat(serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
         panic!("{error} in {:?}, stderr {:?}", text(output), errors(output))
+    }))
+}
+
+/// The parts of a list.
+fn list(value: &Value) -> &[Value] {
+    value.as_array().expect("a list")
+}
+
+/// A result file with two lists more: `results`, one for each row, target and metric that has a number, and `failures`.
+fn flat(mut report: Value) -> Value {
+    let (mut results, mut failures) = (Vec::new(), Vec::new());
+    for sheet in list(&report["sheets"]) {
+        for lane in list(&sheet["lanes"]) {
+            let one = json!({
+                "workload": sheet["workload"], "params": sheet["params"], "target": lane["name"],
+                "peer": lane["peer"], "reason": lane["failure"],
+            });
+            failures.extend(lane["failure"].is_string().then(|| one.clone()));
+            for (index, metric) in list(&sheet["metrics"]).iter().enumerate() {
+                let mut result = one.clone();
+                result["metric"] = metric["name"].clone();
+                result["median"] = lane["medians"][index].clone();
+                result["samples"] = lane["values"][index].clone();
+                results.extend((!result["median"].is_null()).then_some(result));
+            }
+        }
+    }
+    (report["results"], report["failures"]) = (results.into(), failures.into());
+    report
+}
+
+/// A row of a result file: its metrics with unit and direction, and of each target the rounds of each metric.
+fn sheet(
+    workload: &str,
+    params: Value,
+    metrics: &[(&str, &str, &str)],
+    lanes: &[(&str, Vec<Vec<f64>>)],
+) -> Value {
+    let metrics = metrics.iter().map(
+        |(name, unit, direction)| json!({ "name": name, "unit": unit, "direction": direction }),
+    );
+    let lanes = lanes.iter().map(|(name, values)| {
+        json!({ "name": name, "peer": !name.starts_with("brigade"), "values": values })
+    });
+    json!({
+        "workload": workload, "params": params, "done": "run jobs", "like": format!("It stands for {workload}."),
+        "own": "brigade", "yours": false, "headline": 0, "note": format!("A note on {workload}."),
+        "metrics": metrics.collect::<Vec<_>>(), "lanes": lanes.collect::<Vec<_>>(),
     })
 }
 
 /// The results for this target and metric, in the order of the rows.
 fn results_of<'a>(report: &'a Value, target: &str, metric: &str) -> Vec<&'a Value> {
-    let results = report["results"].as_array().expect("results").iter();
+    let results = list(&report["results"]).iter();
     results.filter(|result| result["target"] == target && result["metric"] == metric).collect()
 }
 

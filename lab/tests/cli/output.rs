@@ -83,7 +83,7 @@ fn closed_outputs_change_no_exit_code() {
 fn a_result_on_stdout_is_alone_there() {
     let output = run(lab(TINY).args(["--json", "-"]));
     assert_eq!(code(&output), Some(0), "{}", errors(&output));
-    assert_eq!(json(&output)["schema"], 1);
+    assert_eq!(json(&output)["schema"], 2);
     assert!(errors(&output).contains("best peer"), "the tables are on stderr");
 }
 

@@ -7,56 +7,32 @@ use std::process::Output;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::{TINY, code, errors, lab, run, text};
+use crate::{TINY, code, errors, lab, run, sheet, text};
 
 /// A name that HTML, SVG, a shell and a terminal would interpret.
 const HOSTILE: &str = "</style><script>alert(1)</script>'\"&|`$(id)\u{1b}[31m\u{202e}";
 
-/// Results of a metric in a row: for each target five rounds around its value.
-fn results(
-    row: (&str, &Value),
-    (metric, unit, direction): (&str, &str, &str),
-    values: &[(&str, f64)],
-) -> Vec<Value> {
-    let result = |&(target, value): &(&str, f64)| {
-        let samples = [0.9, 1.0, 1.1, 1.0, 1.2].map(|factor| factor * value);
-        json!({
-            "workload": row.0, "params": row.1, "target": target, "metric": metric,
-            "peer": !target.starts_with("brigade"), "unit": unit, "direction": direction, "samples": samples,
-            "median": value, "min": 0.9 * value, "max": 1.2 * value, "complete": true,
-        })
-    };
-    values.iter().map(result).collect()
-}
-
 /// A result file: a sweep over threads, a row with percentiles, and one with hostile words.
 fn report() -> Value {
-    let (mut all, mut rows) = (Vec::new(), Vec::new());
-    let mut row = |workload: &str,
-                   params: Value,
-                   metrics: &[(&str, &str, &str)],
-                   values: &[(&str, f64)]| {
-        rows.push(json!({
-            "workload": workload, "params": params, "done": "run jobs", "like": format!("It stands for {workload}."),
-            "own": "brigade", "yours": false, "headline": metrics[0].0, "note": format!("A note on {workload}."),
-        }));
-        all.extend(metrics.iter().flat_map(|metric| results((workload, &params), *metric, values)));
+    let row = |workload: &str, params, metrics: &[(&str, &str, &str)], values: &[(&str, f64)]| {
+        let rounds = |value: f64| [0.9, 1.0, 1.1, 1.0, 1.2].map(|factor| factor * value).to_vec();
+        let lane = |&(name, value): &(_, f64)| (name, vec![rounds(value); metrics.len()]);
+        sheet(workload, params, metrics, &values.iter().map(lane).collect::<Vec<_>>())
     };
-    let rate = ("rate", "tasks/s", "higher");
-    for threads in [1, 2, 4] {
+    let sweep = [1, 2, 4].map(|threads| {
         let values = [("rayon", 3e6), ("brigade", 3e6 * f64::from(threads)), ("tokio", 1e6)];
-        row("throughput", json!({ "threads": threads }), &[rate], &values);
-    }
+        row("throughput", json!({ "threads": threads }), &[("rate", "tasks/s", "higher")], &values)
+    });
     let percentiles = ["p50", "p90", "p99", "max", "sender"].map(|name| (name, "s", "lower"));
-    row("burst", json!({ "gap-ms": 1 }), &percentiles, &[("brigade", 1e-5), ("spmc", 2e-5)]);
-    row(
-        HOSTILE,
-        json!({ HOSTILE: HOSTILE }),
-        &[(HOSTILE, "s", "lower")],
-        &[(HOSTILE, 1.0), ("brigade", 2.0)],
-    );
+    let values = [("brigade", 1e-5), ("spmc", 2e-5)];
+    let mut burst = row("burst", json!({ "gap-ms": 1 }), &percentiles, &values);
+    let failed = json!({ "name": "burst-pool", "peer": true, "failure": HOSTILE });
+    burst["lanes"].as_array_mut().expect("lanes").push(failed);
+    let values = [(HOSTILE, 1.0), ("brigade", 2.0)];
+    let hostile = row(HOSTILE, json!({ HOSTILE: HOSTILE }), &[(HOSTILE, "s", "lower")], &values);
+    let sheets: Vec<_> = sweep.into_iter().chain([burst, hostile]).collect();
     json!({
-        "schema": 1, "complete": true,
+        "schema": 2, "complete": true,
         "machine": {
             "cpus": 2, "cpu_model": HOSTILE, "kernel": "Linux 6.1", "arch": "x86_64",
             "rustc": "rustc 1.85.0", "debug": false, "version": "0.1.0",
@@ -68,10 +44,7 @@ fn report() -> Value {
             "after": { "load": 1.9, "governor": "powersave" },
             "whole": { "seconds": 9.0, "other_cpus": 0.02, "stolen_cpus": 0.1 },
         },
-        "rows": rows, "results": all,
-        "failures": [{
-            "workload": "burst", "params": { "gap-ms": 1 }, "target": "burst-pool", "peer": true, "reason": HOSTILE,
-        }],
+        "sheets": sheets,
     })
 }
 
@@ -166,13 +139,9 @@ fn the_page_needs_nothing_else_and_runs_nothing() {
 fn a_percentile_of_few_values_is_refused_whether_all_are_few_or_those_of_a_round() {
     let shown_with = |values: &[u64]| {
         let mut report = report();
-        report["results"]
-            .as_array_mut()
-            .expect("results")
-            .retain(|result| result["workload"] == "burst");
-        report["runs"] = json!([{
-            "workload": "burst", "params": { "gap-ms": 1 }, "target": "spmc", "values": values,
-        }]);
+        report["sheets"] = json!([report["sheets"][3]]);
+        let spent: Vec<_> = values.iter().map(|count| json!({ "count": count })).collect();
+        report["sheets"][0]["lanes"][1]["spent"] = spent.into();
         text(&shown(&report, &[]))
     };
     let line = |said: &str| {
@@ -206,20 +175,26 @@ fn a_report_without_a_place_is_the_tables() {
 
 #[test]
 fn a_file_that_says_less_or_nonsense_is_shown_as_far_as_it_goes() {
-    let mut old = report();
-    old.as_object_mut().expect("a file").remove("rows");
-    for result in old["results"].as_array_mut().expect("results") {
-        result.as_object_mut().expect("a result").remove("peer");
+    let mut short = report();
+    short.as_object_mut().expect("a file").remove("noise");
+    for sheet in short["sheets"].as_array_mut().expect("sheets") {
+        sheet.as_object_mut().expect("a row").remove("note");
     }
-    let old = page(&old);
-    assert!(old.contains("4.00 (4.00 to 4.00)") && old.matches("<svg ").count() == 5, "{old}");
+    let short = page(&short);
+    assert!(
+        short.contains("4.00 (4.00 to 4.00)") && short.matches("<svg ").count() == 5,
+        "{short}"
+    );
 
     let mut odd = report();
     let samples = [json!([1e308, -1e308, 1e-308, 0.0]), json!([]), json!([0.0]), json!([-1.0])];
-    for (result, samples) in
-        odd["results"].as_array_mut().expect("results").iter_mut().zip(samples.iter().cycle())
-    {
-        result["samples"] = samples.clone();
+    let mut samples = samples.iter().cycle();
+    for sheet in odd["sheets"].as_array_mut().expect("sheets") {
+        for lane in sheet["lanes"].as_array_mut().expect("lanes") {
+            for of in lane.get_mut("values").and_then(Value::as_array_mut).into_iter().flatten() {
+                *of = samples.next().expect("endless").clone();
+            }
+        }
     }
     let odd = page(&odd);
     let drawn = parts(&odd, "<svg", "</svg>").concat();
@@ -227,12 +202,14 @@ fn a_file_that_says_less_or_nonsense_is_shown_as_far_as_it_goes() {
         assert!(!drawn.replace("1.00e308", "").contains(number), "{number}: {drawn}");
     }
     let mut empty = report();
-    empty["results"] = json!([]);
-    let failure = |target: &str| json!({ "workload": "wake", "target": target, "params": {}, "reason": "lost a job" });
-    empty["failures"] = json!(["brigade", "rayon"].map(failure));
+    let mut failed = sheet("wake", json!({}), &[("start", "s", "lower")], &[]);
+    let failure =
+        |name: &str| json!({ "name": name, "peer": name == "rayon", "failure": "lost a job" });
+    failed["lanes"] = json!(["brigade", "rayon"].map(failure));
+    empty["sheets"] = json!([failed]);
     assert_eq!(page(&empty).matches("has no number: lost a job").count(), 2);
     assert!(text(&shown(&empty, &[])).contains("nothing to compare in 1"));
-    empty["failures"] = json!([]);
+    empty["sheets"] = json!([]);
     empty["complete"] = json!(false);
     assert!(page(&empty).contains("Not complete"), "an interrupted run");
 }
@@ -240,28 +217,45 @@ fn a_file_that_says_less_or_nonsense_is_shown_as_far_as_it_goes() {
 #[test]
 fn a_damaged_file_is_answered_in_one_line_and_leaves_no_page() {
     let good = report().to_string();
-    let mut twice = report();
-    twice["results"][1] = twice["results"][0].clone();
-    let mut long = report();
-    long["results"][0]["samples"] = json!(vec![1.0; 1_001]);
-    let mut many = report();
-    let one = many["results"][0].clone();
-    many["results"] = (0..1_000)
-        .map(|number| {
-            let mut result = one.clone();
-            result["params"]["threads"] = number.into();
-            result
-        })
-        .collect();
+    let with = |change: &dyn Fn(&mut Value)| {
+        let mut report = report();
+        change(&mut report["sheets"]);
+        report.to_string()
+    };
+    let twice = with(&|sheets| sheets[1] = sheets[0].clone());
+    let same = with(&|sheets| sheets[0]["lanes"][1] = sheets[0]["lanes"][0].clone());
+    let alike = with(&|sheets| sheets[3]["metrics"][1] = sheets[3]["metrics"][0].clone());
+    let long = with(&|sheets| sheets[0]["lanes"][0]["values"][0] = json!(vec![1.0; 1_001]));
+    let headless = with(&|sheets| sheets[0]["headline"] = json!(1));
+    let wide = with(&|sheets| sheets[0]["lanes"][0]["values"] = json!([[1.0], [1.0]]));
+    let crowd = with(&|sheets| {
+        let lane = |number: u32| json!({ "name": number.to_string(), "peer": true });
+        sheets[0]["lanes"] = (0..201).map(lane).collect();
+    });
+    let many = with(&|sheets| {
+        let one = sheets[0].clone();
+        let with = |number: u32| {
+            let mut sheet = one.clone();
+            sheet["params"]["threads"] = number.into();
+            sheet
+        };
+        *sheets = (0..1_001).map(with).collect();
+    });
     for (content, reason) in [
         (String::new(), "EOF while parsing a value at line 1 column 0"),
         (good[..good.len() / 2].to_owned(), "EOF while parsing"),
-        (good.replacen("\"schema\":1", "\"schema\":2", 1), "its schema is 2"),
+        (good.replacen("\"schema\":2", "\"schema\":3", 1), "its schema is 3"),
+        (good.replacen("\"schema\":2", "\"schema\":1", 1), "reads schema 2: measure again"),
         (good.replacen("[2700000.0", "[NaN", 1), "expected value at line 1 column"),
-        (format!("{{\"schema\": 1, \"x\": {}", "[".repeat(100_000)), "at line 1 column"),
-        (long.to_string(), "rate of rayon has more than 1000 rounds"),
-        (twice.to_string(), "it has rate of rayon in throughput twice"),
-        (many.to_string(), "it has 1001 rows, and a report 1000 at most"),
+        (format!("{{\"schema\": 2, \"x\": {}", "[".repeat(100_000)), "at line 1 column"),
+        (long, "rate of rayon has more than 1000 rounds"),
+        (twice, "it has throughput --threads 1 twice"),
+        (same, "it has rayon in throughput --threads 1 twice"),
+        (alike, "it has p50 in burst --gap-ms 1 twice"),
+        (headless, "throughput --threads 1 names a metric that it does not have"),
+        (wide, "throughput --threads 1 names a metric that it does not have"),
+        (crowd, "throughput --threads 1 has more than 200 targets"),
+        (many, "it has 1001 rows, and a report 1000 at most"),
     ] {
         let (folder, results) = folder(content.as_bytes());
         let page = folder.path().join("page.html");

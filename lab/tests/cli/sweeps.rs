@@ -52,7 +52,7 @@ fn a_latency_goes_on_until_its_mean_is_certain() {
         let output = run(lab(row.split(' ')).args(options));
         let report = json(&output);
         let of = |metric: &str| crate::median(&report, "brigade", metric);
-        let ran = report["runs"][0]["values"][0].as_u64().expect("a count");
+        let ran = report["sheets"][0]["lanes"][0]["spent"][0]["count"].as_u64().expect("a count");
         assert!(bursts.contains(&ran), "{ran}");
         assert!(of("rse") <= 100.0 && (ran == 3 || of("rse") <= rse.parse().expect("a number")));
         // The farthest burst is at least as far from the mean as a quantile is, but for rounding.
