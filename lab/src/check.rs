@@ -30,7 +30,7 @@ pub(crate) struct Check {
 
 impl Check {
     /// What runs.
-    pub(crate) fn rows(&self) -> Vec<Box<dyn Row>> {
+    pub(crate) fn rows(&self) -> Vec<Row> {
         plan::check(&self.workload)
     }
 
@@ -53,7 +53,7 @@ impl Check {
                 targets.shuffle(random);
                 let mut failed = Vec::new();
                 for target in targets.iter().filter(|_| !is_over(round)) {
-                    reporter.announce(row.name(), target.name);
+                    reporter.announce(row.name, target.name);
                     runs += 1;
                     let failure = match row.run(target, rules.terms(target)) {
                         Ok(_) => continue,
@@ -64,8 +64,8 @@ impl Check {
                         Err(failure) => failure,
                     };
                     failed.push(target.name);
-                    let options = workload::line(&row.params());
-                    let where_it_was = format!("{} {options} on {}", row.name(), target.name);
+                    let options = workload::line(&row.params);
+                    let where_it_was = format!("{} {options} on {}", row.name, target.name);
                     let said = if target.is_peer { &mut peers } else { &mut own };
                     said.push(format!("{where_it_was}, round {}: {failure}", round + 1));
                 }

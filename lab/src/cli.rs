@@ -4,6 +4,7 @@ use std::env;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::slice;
 use std::time::Duration;
 
 use clap::error::ErrorKind;
@@ -97,7 +98,7 @@ pub(crate) enum What {
     /// One run of a workload, in a process that the laboratory starts for it.
     #[command(name = apart::COMMAND, hide = true)]
     Once {
-        /// The workload, of one row.
+        /// The workload.
         #[command(subcommand)]
         choice: Choice,
     },
@@ -342,7 +343,7 @@ impl Cli {
             Some(What::One(choice)) => {
                 let mut rows = Vec::new();
                 for choice in [choice].into_iter().chain(&self.further) {
-                    rows.extend(choice.rows()?);
+                    rows.push(choice.row()?);
                 }
                 rows
             }
@@ -358,20 +359,20 @@ impl Cli {
         if matches!(self.what, Some(What::One(_) | What::Check(_))) {
             self.options.belong_to(&rows)?;
         }
-        if self.options.pin.is_some() && !rows.iter().all(|row| row.pins()) {
+        if self.options.pin.is_some() && !rows.iter().all(|row| row.pins) {
             let reason = "--pin is for wake, bucket-brigade and channels only";
             return Err(Stop::Usage(reason.to_owned()));
         }
         // A value that a sweep names twice is measured once: no result may stand twice in a file.
         let mut known = Vec::new();
         rows.retain(|row| {
-            let key = (row.name(), row.params());
+            let key = (row.name, row.params.clone());
             let is_new = !known.contains(&key);
             known.push(key);
             is_new
         });
         let contests = rows.into_iter().map(|row| {
-            let targets = self.options.targets(&*row);
+            let targets = self.options.targets(&row);
             Contest { row, targets }
         });
         // Of several rows, those take part that are for one of the targets; each target has some.
@@ -399,9 +400,9 @@ fn reason(error: &clap::Error) -> String {
 
 impl Options {
     /// An error unless all targets that are named are some that one of these rows is for.
-    fn belong_to(&self, rows: &[Box<dyn Row>]) -> Result<(), Stop> {
+    fn belong_to(&self, rows: &[Row]) -> Result<(), Stop> {
         let mut targets: Vec<&Entry> = Vec::new();
-        for target in rows.iter().flat_map(|row| row.targets()) {
+        for target in rows.iter().flat_map(|row| &row.targets) {
             if targets.iter().all(|other| other.name != target.name) {
                 targets.push(target);
             }
@@ -419,20 +420,18 @@ impl Options {
         })
     }
 
-    /// The first row of a workload and its first target.
-    pub(crate) fn first(&self, choice: &Choice) -> Result<(Box<dyn Row>, &'static Entry), Stop> {
-        let rows = choice.rows()?;
-        self.belong_to(&rows)?;
-        let row = rows.into_iter().next();
-        let row = row.ok_or_else(|| Stop::Usage("needs a row".to_owned()))?;
-        let target = self.targets(&*row).first().copied();
+    /// The row of a workload and its first target.
+    pub(crate) fn first(&self, choice: &Choice) -> Result<(Row, &'static Entry), Stop> {
+        let row = choice.row()?;
+        self.belong_to(slice::from_ref(&row))?;
+        let target = self.targets(&row).first().copied();
         let target = target.ok_or_else(|| Stop::Usage("needs a target".to_owned()))?;
         Ok((row, target))
     }
 
     /// The targets to measure in this row, each once, in the order of the table of targets.
-    fn targets(&self, row: &dyn Row) -> Vec<&'static Entry> {
-        let default = |target: &Entry| target.is_default || row.further().contains(&target.name);
+    fn targets(&self, row: &Row) -> Vec<&'static Entry> {
+        let default = |target: &Entry| target.is_default || row.further.contains(&target.name);
         let wanted = |target: &&'static Entry| {
             let named = self.target.iter().any(|selection| match selection {
                 Selection::All => target.elsewhere.is_none(),
@@ -440,7 +439,7 @@ impl Options {
             });
             named || (self.target.is_empty() && default(target))
         };
-        row.targets().into_iter().filter(wanted).collect()
+        row.targets.iter().copied().filter(wanted).collect()
     }
 
     /// The files to write, each of which can be written.

@@ -12,9 +12,9 @@
 //! - limits, and counting every task: `limits`, `needs`, `pins`, `machine`, `tally`, `inbox`, `latch`, `supervise`, `trace`;
 //! - the traits of targets, and a folder of them: `target`, `targets`, `setup`;
 //! - the traits of workloads, their runs on targets, and a folder of them: `workload`, `apart`, `dispatch`,
-//!   `row`, `workloads`, `plan`;
+//!   `row`, `workloads`, `sweep`, `plan`;
 //! - the output: `spent`, `noise`, `report`, `recorded`, `picture`, `chart`, `page`, `compare`, `interrupt`;
-//! - the program: `hogs`, `rounds`, `check`, `sweep`, `cli`, `session`.
+//! - the program: `hogs`, `rounds`, `check`, `cli`, `session`.
 
 #![forbid(unsafe_code)]
 // The laboratory is not part of any loom model: it must measure with the real atomics and threads.

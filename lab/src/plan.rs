@@ -1,10 +1,13 @@
 //! The command lines that `all` measures, and those that `check` runs. `--full` is the table of the project's goals; `--quick` is
 //! small enough for a first look.
 
+use std::ffi::OsString;
+
 use clap::{Command, Error, FromArgMatches, Subcommand};
 
 use crate::row::Row;
-use crate::workload::Metric;
+use crate::stop::Stop;
+use crate::sweep;
 use crate::workloads::Choice;
 
 /// A short selection of all workloads, in less than 90 seconds on two CPUs.
@@ -55,7 +58,7 @@ const FULL: &str = "
     throughput --threads 4 --messages 200 --amplification 5000
     throughput --producers 1 --messages 1 --amplification 500000
     fan-out --shots 200
-    fork-join
+    fork-join --program all
     steal --before-us 100
     steal --before-us 1000
     latency --sleep-ms 10 --bursts 100
@@ -67,9 +70,10 @@ const FULL: &str = "
     fairness --chains 4
     fairness --chains 1000
     busy-io
-    timers
-    timers --by closure
-    channels
+    timers --pattern all
+    timers --pattern all --by closure
+    channels --kind all --capacity 100,unbounded --senders 1,4
+    channels --kind async-channel,flume --capacity 100,unbounded --senders 4 --receivers 4
     elastic --keep-alive-ms 50 --block-ms 20 --bursts 5
     queue --pattern push-pop-small --repetitions 400
     queue --pattern push-pop-large --repetitions 200
@@ -80,7 +84,8 @@ const FULL: &str = "
     queue --pattern steal --batch 128
     queue --pattern injector --producers 1
     queue --pattern injector --producers 2
-    burst --gap-ms 5 --bursts 80
+    burst --messages 1,2,3,5 --receivers 3 --gap-ms 5 --bursts 80
+    burst --messages 6 --receivers 6 --gap-ms 5 --bursts 80
     burst --messages 1 --receivers 3 --gap-ms 0.01,0.1 --bursts 200
     burst --messages 1 --receivers 3 --gap-ms 1 --bursts 100
     burst --messages 1 --receivers 3 --gap-ms 10 --bursts 20
@@ -97,7 +102,7 @@ const FULL: &str = "
     echo --connections 1 --requests 30000
     echo --connections 64 --requests 30000
     echo --connections 1000 --requests 30000
-    server
+    server --protocol resp --connections 1,64,512 --pipeline 1,16
 ";
 
 /// Of all workloads runs that are so small that they take milliseconds.
@@ -144,71 +149,71 @@ const CHECK: &str = "
     server --protocol resp --connections 5 --pipeline 7 --requests 100
 ";
 
-/// The same of what only a build with all features has.
+/// What only a build with all features has: of the project's numbers, and to check.
 #[cfg(feature = "full")]
-const CHECK_FULL: &str = "
+const WITH_HTTP: [&str; 2] = [
+    "
+    server --protocol http,https,http2 --connections 1,64,512
+",
+    "
     server --protocol http --connections 5 --requests 100
     server --protocol http2 --connections 2 --pipeline 5 --requests 100
-";
+",
+];
 #[cfg(not(feature = "full"))]
-const CHECK_FULL: &str = "";
+const WITH_HTTP: [&str; 2] = [""; 2];
 
 /// The small runs of this workload, or of all.
-pub(crate) fn check(name: &str) -> Vec<Box<dyn Row>> {
-    let mut rows = possible(CHECK);
-    rows.extend(possible(CHECK_FULL));
-    rows.retain(|row| name == "all" || row.name() == name);
+pub(crate) fn check(name: &str) -> Vec<Row> {
+    let mut rows = possible(&[CHECK, WITH_HTTP[1]].concat());
+    rows.retain(|row| name == "all" || row.name == name);
     rows
 }
 
 /// This name, if it has small runs.
 pub(crate) fn to_check(name: &str) -> Result<String, String> {
-    let is_known = name == "all" || rows(CHECK).iter().any(|row| row.name() == name);
+    let is_known = name == "all" || !check(name).is_empty();
     is_known
         .then(|| name.to_owned())
         .ok_or("must be `all` or a workload that `brigade-lab list` names, but `run`".to_owned())
 }
 
 /// The rows of the small plan.
-pub(crate) fn quick() -> Vec<Box<dyn Row>> {
+pub(crate) fn quick() -> Vec<Row> {
     possible(QUICK)
 }
 
 /// The rows of the large one.
-pub(crate) fn full() -> Vec<Box<dyn Row>> {
-    possible(FULL)
+pub(crate) fn full() -> Vec<Row> {
+    possible(&[FULL, WITH_HTTP[0]].concat())
 }
 
 /// The metrics of this workload with their units, if it is one that runs without further options.
 pub(crate) fn metrics(workload: &str) -> Option<String> {
-    let mut metrics: Vec<&Metric> = Vec::new();
-    for row in choice(workload).ok()?.rows().ok()? {
-        for metric in row.metrics() {
-            if metrics.iter().all(|other| other.name != metric.name) {
-                metrics.push(metric);
-            }
-        }
-    }
-    let text = metrics.into_iter().map(|metric| format!("{} in {}", metric.name, metric.unit));
+    let row = choices(workload).first()?.as_ref().ok()?.row().ok()?;
+    let text = row.metrics.iter().map(|metric| format!("{} in {}", metric.name, metric.unit));
     Some(text.collect::<Vec<_>>().join(", "))
 }
 
 /// The rows of this plan that can be measured on this system.
-fn possible(plan: &str) -> Vec<Box<dyn Row>> {
-    rows(plan).into_iter().filter(|row| row.check().is_ok()).collect()
+fn possible(plan: &str) -> Vec<Row> {
+    rows(plan).into_iter().filter_map(Result::ok).collect()
 }
 
-/// The rows of this plan.
-pub(crate) fn rows(plan: &str) -> Vec<Box<dyn Row>> {
+/// The rows of this plan, or why they can't be measured.
+fn rows(plan: &str) -> Vec<Result<Row, Stop>> {
     let lines = plan.lines().map(str::trim).filter(|line| !line.is_empty());
-    let choices = lines.map(|line| choice(line).expect("a line is a command line"));
-    choices.flat_map(|choice| choice.rows().expect("its options go together")).collect()
+    let choices = lines.flat_map(choices);
+    choices.map(|choice| choice.expect("a line is a command line").row()).collect()
 }
 
-/// What this command line chooses.
-fn choice(line: &str) -> Result<Choice, Error> {
+/// What this command line chooses: a row for each value of an option.
+fn choices(line: &str) -> Vec<Result<Choice, Error>> {
     let command = Choice::augment_subcommands(Command::new("plan").no_binary_name(true));
-    Choice::from_arg_matches(&command.try_get_matches_from(line.split_whitespace())?)
+    let words: Vec<_> = line.split_whitespace().map(OsString::from).collect();
+    let lines = sweep::lines(&command, &words).expect("few rows").into_iter();
+    let read = |line| Choice::from_arg_matches(&command.clone().try_get_matches_from(line)?);
+    lines.map(read).collect()
 }
 
 #[cfg(test)]
@@ -220,11 +225,8 @@ mod tests {
     #[test]
     fn every_plan_has_a_row_for_every_target() {
         for plan in [super::quick(), super::full(), super::check("all")] {
-            let measured: HashSet<_> = plan
-                .iter()
-                .flat_map(|row| row.targets())
-                .map(|one| (one.name, one.about))
-                .collect();
+            let measured: HashSet<_> =
+                plan.iter().flat_map(|row| &row.targets).map(|one| (one.name, one.about)).collect();
             for target in FAMILIES.iter().flat_map(|(_, targets)| targets.iter()) {
                 // A name is unique within its family only.
                 assert!(measured.contains(&(target.name, target.about)), "{target:?}");
@@ -235,28 +237,29 @@ mod tests {
     #[test]
     fn what_takes_part_in_a_row_unnamed_is_a_target_of_its_family() {
         for row in super::full() {
-            for name in row.further() {
-                assert!(row.targets().iter().any(|target| target.name == *name), "{name}");
+            for name in row.further {
+                assert!(row.targets.iter().any(|target| target.name == *name), "{name}");
             }
         }
     }
 
     #[test]
     fn the_options_of_a_row_are_a_command_line_for_the_same_row() {
-        for row in super::rows(super::QUICK).iter().chain(&super::rows(super::FULL)) {
-            let line = format!("{} {}", row.name(), line(&row.params()));
-            let again = super::rows(&line);
+        for row in super::quick().iter().chain(&super::full()) {
+            let line = format!("{} {}", row.name, line(&row.params));
+            let again = super::possible(&line);
             assert_eq!(again.len(), 1, "{line}");
-            assert_eq!((again[0].name(), again[0].params()), (row.name(), row.params()));
+            assert_eq!((again[0].name, &again[0].params), (row.name, &row.params));
         }
     }
 
     #[test]
     #[cfg(target_os = "linux")]
     fn every_planned_row_is_within_the_limits() {
-        let plans = [super::QUICK, super::FULL, super::CHECK].map(super::rows);
-        for row in plans.iter().flatten() {
-            assert!(row.check().is_ok(), "{row:?}");
+        let [full, check] = super::WITH_HTTP;
+        let plans = [super::QUICK, super::FULL, super::CHECK, full, check].map(super::rows);
+        for row in plans.into_iter().flatten() {
+            assert_eq!(row.err().map(|stop| stop.reason().to_owned()), None);
         }
     }
 }

@@ -22,7 +22,7 @@ use crate::workload::Terms;
 /// A row, and the targets that take turns in it.
 pub(crate) struct Contest {
     /// The workload.
-    pub(crate) row: Box<dyn Row>,
+    pub(crate) row: Row,
     /// The targets, all of the row's family.
     pub(crate) targets: Vec<&'static Entry>,
 }
@@ -70,14 +70,14 @@ pub(crate) fn measure(
     random: &mut SmallRng,
 ) -> Result<(), Stop> {
     let Contest { row, targets } = contest;
-    book.open_sheet(&**row, targets);
+    book.open_sheet(row, targets);
     let mut targets = targets.clone();
     let begun = Instant::now();
     for round in 0.. {
         targets.shuffle(random);
         let mut standing = Vec::with_capacity(targets.len());
         for target in targets {
-            reporter.announce(row.name(), target.name);
+            reporter.announce(row.name, target.name);
             let terms = rules.terms(target);
             let spending = Spending::begin(row.is_apart(target));
             // The first round warms up: caches, page tables, and the clock of the CPU. It is not timed.

@@ -1,6 +1,4 @@
-//! A workload with its options, whichever it is: a subcommand or a part of one, a table, and a row of the plans.
-
-use std::fmt::Debug;
+//! A workload with its options, whichever it is: a subcommand, a table, and a row of the plans.
 
 use crate::apart;
 use crate::dispatch::{self, Run};
@@ -10,126 +8,90 @@ use crate::stop::Stop;
 use crate::target::{Accept, Entry, Family};
 use crate::workload::{Meaning, Metric, Outcome, Params, Terms, Workload};
 
-/// A workload with its options. What a method says, [`Workload`] says.
-pub(crate) trait Row: Debug {
+/// A workload with its options. What a field says, [`Workload`] says.
+pub(crate) struct Row {
     /// See [`Workload::NAME`].
-    fn name(&self) -> &'static str;
+    pub(crate) name: &'static str,
     /// See [`Workload::MEANING`].
-    fn meaning(&self) -> Meaning;
+    pub(crate) meaning: Meaning,
     /// See [`Workload::FURTHER`].
-    fn further(&self) -> &'static [&'static str] {
-        &[]
-    }
+    pub(crate) further: &'static [&'static str],
     /// See [`Workload::PINS`].
-    fn pins(&self) -> bool {
-        false
-    }
+    pub(crate) pins: bool,
     /// See [`Workload::METRICS`].
-    fn metrics(&self) -> &'static [Metric];
+    pub(crate) metrics: &'static [Metric],
     /// See [`Workload::params`].
-    fn params(&self) -> Params;
-    /// See [`Workload::check`].
-    fn check(&self) -> Result<(), Stop> {
-        Ok(())
-    }
+    pub(crate) params: Params,
     /// See [`Workload::note`].
-    fn note(&self) -> Option<String> {
-        None
-    }
-    /// See [`Workload::needs`].
-    fn needs(&self, target: &Entry) -> Needs;
+    pub(crate) note: Option<String>,
     /// The targets of its family that it can be measured on, in the order of the table.
-    fn targets(&self) -> Vec<&'static Entry>;
-    /// Whether such a run has a process of its own.
-    fn is_apart(&self, _target: &Entry) -> bool {
-        false
-    }
-    /// Runs once on a fresh target.
-    fn run(&self, target: &'static Entry, terms: Terms) -> Outcome;
-    /// The same in this process, even if a run has one of its own.
-    fn run_here(&self, target: &'static Entry, terms: Terms) -> Outcome {
-        self.run(target, terms)
-    }
+    pub(crate) targets: Vec<&'static Entry>,
+    /// See [`Workload::APART`].
+    pub(crate) apart: bool,
+    /// See [`Workload::needs`].
+    pub(crate) needs: Box<dyn Fn(&Entry) -> Needs>,
+    /// Runs once on a fresh target, in this process.
+    pub(crate) run_here: Box<dyn Fn(&'static Entry, Terms) -> Outcome>,
 }
 
-impl<W: Workload> Row for W
-where
-    W::Family: Accept<Run<W>>,
-{
-    fn name(&self) -> &'static str {
-        W::NAME
-    }
-
-    fn meaning(&self) -> Meaning {
-        W::MEANING
-    }
-
-    fn further(&self) -> &'static [&'static str] {
-        W::FURTHER
-    }
-
-    fn pins(&self) -> bool {
-        W::PINS
-    }
-
-    fn metrics(&self) -> &'static [Metric] {
-        W::METRICS
-    }
-
-    fn params(&self) -> Params {
-        Workload::params(self)
-    }
-
-    fn check(&self) -> Result<(), Stop> {
-        Workload::check(self)
-    }
-
-    fn note(&self) -> Option<String> {
-        Workload::note(self)
-    }
-
-    fn needs(&self, target: &Entry) -> Needs {
-        Workload::needs(self, target)
-    }
-
-    fn targets(&self) -> Vec<&'static Entry> {
+impl Row {
+    /// The row of this workload, if its options go together.
+    fn of<W: Workload>(workload: W) -> Result<Self, Stop>
+    where
+        W::Family: Accept<Run<W>>,
+    {
+        workload.check()?;
         let targets = W::Family::TARGETS.iter().copied();
-        targets.filter(|target| self.is_for(target)).collect()
+        let needs = workload.clone();
+        Ok(Row {
+            name: W::NAME,
+            meaning: W::MEANING,
+            further: W::FURTHER,
+            pins: W::PINS,
+            metrics: W::METRICS,
+            params: workload.params(),
+            note: workload.note(),
+            targets: targets.filter(|target| workload.is_for(target)).collect(),
+            apart: W::APART,
+            needs: Box::new(move |target| needs.needs(target)),
+            run_here: Box::new(move |target, terms| {
+                let instead = workload.instead(target, terms);
+                instead.unwrap_or_else(|| dispatch::run(&workload, target, terms))
+            }),
+        })
     }
 
-    fn is_apart(&self, target: &Entry) -> bool {
-        W::APART || target.elsewhere.is_some()
+    /// Whether a run on this target has a process of its own.
+    pub(crate) fn is_apart(&self, target: &Entry) -> bool {
+        self.apart || target.elsewhere.is_some()
     }
 
-    fn run(&self, target: &'static Entry, terms: Terms) -> Outcome {
-        if self.is_apart(target) {
-            let values = apart::run(W::NAME, &Workload::params(self), target, terms)?;
-            return match (values.len(), W::METRICS.len()) {
-                (there, needed) if there == needed => Ok(values),
-                (there, needed) => {
-                    Err(Failure::Told(format!("its process said {there} numbers, not {needed}")))
-                }
-            };
+    /// Runs once on a fresh target. A command of the user's starts its process itself.
+    pub(crate) fn run(&self, target: &'static Entry, terms: Terms) -> Outcome {
+        if !self.is_apart(target) || self.meaning.is_yours {
+            return (self.run_here)(target, terms);
         }
-        self.run_here(target, terms)
-    }
-
-    fn run_here(&self, target: &'static Entry, terms: Terms) -> Outcome {
-        self.instead(target, terms).unwrap_or_else(|| dispatch::run(self, target, terms))
+        let values = apart::run(self.name, &self.params, target, terms)?;
+        match (values.len(), self.metrics.len()) {
+            (there, needed) if there == needed => Ok(values),
+            (there, needed) => {
+                Err(Failure::Told(format!("its process said {there} numbers, not {needed}")))
+            }
+        }
     }
 }
 
-/// What a subcommand reads its options into: the rows that it stands for.
-pub(crate) trait Rows {
-    /// These rows, all of one family.
-    fn rows(&self) -> Result<Vec<Box<dyn Row>>, Stop>;
+/// What a subcommand reads its options into.
+pub(crate) trait AsRow {
+    /// The row that they stand for, if they go together.
+    fn row(&self) -> Result<Row, Stop>;
 }
 
-impl<W: Workload> Rows for W
+impl<W: Workload> AsRow for W
 where
     W::Family: Accept<Run<W>>,
 {
-    fn rows(&self) -> Result<Vec<Box<dyn Row>>, Stop> {
-        Ok(vec![Box::new(self.clone())])
+    fn row(&self) -> Result<Row, Stop> {
+        Row::of(self.clone())
     }
 }

@@ -43,16 +43,15 @@ pub(crate) fn run(cli: Cli) -> Result<(), Stop> {
         Some(What::One(_) | What::All(_)) | None => measure(&cli.contests()?, &cli),
         Some(What::Once { choice }) => {
             let (row, target) = options.first(choice)?;
-            apart::child(|| row.run_here(target, options.rules().terms(target)))
+            apart::child(|| (row.run_here)(target, options.rules().terms(target)))
         }
         Some(What::Trace { out, choice }) => {
             let (row, target) = options.first(choice)?;
             if target.is_peer || target.elsewhere.is_some() {
                 return Err(trace::strange());
             }
-            row.check()?;
             trace::want();
-            let ran = row.run_here(target, options.rules().terms(target));
+            let ran = (row.run_here)(target, options.rules().terms(target));
             ran.map_err(|failure| Stop::Failed(failure.to_string()))?;
             report::write_line(&trace::save(out)?)
         }
@@ -92,13 +91,12 @@ fn versions(contests: &[Contest]) -> impl Iterator<Item = (String, String)> {
 
 /// Prints what would run.
 fn dry_run(contests: &[Contest]) -> Result<(), Stop> {
-    report::plan(contests.iter().map(|contest| (&*contest.row, &contest.targets[..])))
+    report::plan(contests.iter().map(|contest| (&contest.row, &contest.targets[..])))
 }
 
 /// Measures all of `contests` and writes the results.
 fn measure(contests: &[Contest], cli: &Cli) -> Result<(), Stop> {
     let options = &cli.options;
-    contests.iter().try_for_each(|contest| contest.row.check())?;
     if options.dry_run {
         return dry_run(contests);
     }
@@ -188,7 +186,7 @@ fn wait_for_quiet(book: &SharedBook) -> Duration {
 
 /// The last lines of every report.
 fn hint(contests: &[Contest], has_tables: bool) -> String {
-    let more = match contests.first().map(|contest| contest.row.meaning()) {
+    let more = match contests.first().map(|contest| contest.row.meaning) {
         Some(Meaning { is_yours: true, own, .. }) => {
             format!("The peers are all commands but {own}.")
         }
@@ -216,7 +214,7 @@ const RESERVE: usize = 1 << 20;
 fn needs(contests: &[Contest]) -> Needs {
     let runs = contests
         .iter()
-        .flat_map(|contest| contest.targets.iter().map(|target| contest.row.needs(target)));
+        .flat_map(|contest| contest.targets.iter().map(|target| (contest.row.needs)(target)));
     runs.fold(Needs::default(), Needs::or)
 }
 

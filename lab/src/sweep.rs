@@ -6,6 +6,7 @@ use clap::{Arg, Command};
 
 use crate::limits;
 use crate::stop::Stop;
+use crate::workloads::channels::UNBOUNDED;
 
 /// The command lines that this one stands for: one for each combination of the values of its options, in their order.
 pub(crate) fn lines(command: &Command, line: &[OsString]) -> Result<Vec<Vec<OsString>>, Stop> {
@@ -81,10 +82,15 @@ fn values(arg: &Arg, text: &str) -> Option<Vec<String>> {
     if let Some((first, last)) = text.split_once("..") {
         return range(first, last);
     }
+    let words = arg.get_possible_values();
+    if text == "all" && !words.is_empty() {
+        return Some(words.iter().map(|word| word.get_name().to_owned()).collect());
+    }
     let values: Vec<_> = text.split(',').collect();
     // A text with a comma is none.
-    let is_list = !arg.get_possible_values().is_empty()
-        || values.iter().all(|value| value.starts_with(|first: char| first.is_ascii_digit()));
+    let is_number = |value: &&str| value.starts_with(|first: char| first.is_ascii_digit());
+    let is_list =
+        !words.is_empty() || values.iter().all(|value| *value == UNBOUNDED || is_number(value));
     (is_list && values.len() > 1).then(|| {
         let plain =
             |value: &str| whole(value).map_or(value.to_owned(), |(number, _)| number.to_string());
@@ -175,7 +181,6 @@ mod tests {
             "wake --threads ,",
             "wake --target tokio,rayon",
             "--target wake,steal fan-out --children 5",
-            "burst --gap-ms 1,5",
             "bucket-brigade --command a,b",
             "wake --no-such-option 1,2",
             "wake --threads",
@@ -184,6 +189,9 @@ mod tests {
         }
         assert_eq!(swept("wake --threads 1,x"), ["wake --threads 1,x"]);
         assert_eq!(swept("creation --kind task,thread").len(), 2);
+        assert_eq!(swept("fork-join --program all").len(), 12);
+        assert_eq!(swept("channels --capacity 1,unbounded").len(), 2);
+        assert_eq!(swept("burst --gap-ms 0.1,5").len(), 2);
         let endless = ["wake", "--threads", &"1,".repeat(1_001)].map(OsString::from);
         let command = Choice::augment_subcommands(Command::new("lab"));
         assert!(lines(&command, &endless).is_ok(), "not a list of numbers");

@@ -56,7 +56,7 @@ impl SharedBook {
     }
 
     /// Begins a row.
-    pub(crate) fn open_sheet(&self, row: &dyn Row, targets: &[&'static Entry]) {
+    pub(crate) fn open_sheet(&self, row: &Row, targets: &[&'static Entry]) {
         let mut book = self.lock();
         book.noise.open_row();
         book.results.sheets.push(Sheet::new(row, targets));
@@ -79,15 +79,18 @@ impl SharedBook {
         rest + &self.conclusion(is_sweep, detail).unwrap_or_default()
     }
 
-    /// The table below all others: that of a sweep, or the answer of several rows.
+    /// The table below all others: that of a sweep, and the answer of several rows.
     pub(crate) fn conclusion(&self, is_sweep: bool, detail: Detail) -> Option<String> {
-        let sheets = &self.lock().results.sheets;
+        let (sheets, is_verbose) = (&self.lock().results.sheets, detail == Detail::Verbose);
         match sheets.len() {
             0 => None,
-            _ if is_sweep => Some(table::of_sweep(sheets, detail == Detail::Verbose)),
+            _ if is_sweep => {
+                let answer = answer::of(sheets, true).map(|answer| "\n".to_owned() + &answer);
+                Some(table::of_sweep(sheets, is_verbose) + &answer.unwrap_or_default())
+            }
             // Of a single row the answer is its table, unless it is the user's.
             1 if !sheets[0].is_yours => None,
-            _ => answer::of(sheets, detail == Detail::Verbose),
+            _ => answer::of(sheets, is_verbose),
         }
     }
 

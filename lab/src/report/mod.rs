@@ -98,7 +98,7 @@ pub(crate) fn list() -> Result<(), Stop> {
         text += &format!("  {:<28}{}\n", workload.get_name(), about);
     }
     let plan = plan::full();
-    let further: HashSet<_> = plan.iter().flat_map(|row| row.further()).collect();
+    let further: HashSet<_> = plan.iter().flat_map(|row| row.further).collect();
     text += "\ntargets, in families (without --target, * takes part, and + in some workloads)\n";
     for (family, targets) in FAMILIES {
         text += &format!("\n{family}\n");
@@ -116,12 +116,12 @@ pub(crate) fn list() -> Result<(), Stop> {
 
 /// Names these rows and their targets.
 pub(crate) fn plan<'a>(
-    rows: impl Iterator<Item = (&'a dyn Row, &'a [&'static Entry])>,
+    rows: impl Iterator<Item = (&'a Row, &'a [&'static Entry])>,
 ) -> Result<(), Stop> {
-    let line = |(row, targets): (&dyn Row, &[&Entry])| {
-        let options = workload::line(&row.params());
+    let line = |(row, targets): (&Row, &[&Entry])| {
+        let options = workload::line(&row.params);
         let targets: Vec<_> = targets.iter().map(|target| target.name).collect();
-        format!("{} {options}: {}", row.name(), targets.join(", "))
+        format!("{} {options}: {}", row.name, targets.join(", "))
     };
     write_line(&rows.map(line).collect::<Vec<_>>().join("\n"))
 }

@@ -200,23 +200,23 @@ impl Sheet {
     }
 
     /// A row that is about to be measured on these targets.
-    pub(super) fn new(row: &dyn Row, targets: &[&'static Entry]) -> Self {
-        let meaning = row.meaning();
-        let (params, cpus) = (row.params(), machine::cpus() as u64);
+    pub(super) fn new(row: &Row, targets: &[&'static Entry]) -> Self {
+        let meaning = row.meaning;
+        let (params, cpus) = (row.params.clone(), machine::cpus() as u64);
         let threads = params.get("threads").and_then(Value::as_u64);
         let crowd = threads
             .filter(|threads| *threads > cpus)
             .map(|threads| format!("more threads than CPUs: {threads} take turns on {cpus}"));
-        let notes: Vec<_> = row.note().into_iter().chain(crowd).collect();
+        let notes: Vec<_> = row.note.clone().into_iter().chain(crowd).collect();
         Sheet {
-            workload: row.name().to_owned(),
+            workload: row.name.to_owned(),
             done: meaning.done.to_owned(),
             like: meaning.like.to_owned(),
             own: meaning.own.to_owned(),
             is_yours: meaning.is_yours,
             headline: meaning.headline,
             params,
-            metrics: row.metrics().to_vec(),
+            metrics: row.metrics.to_vec(),
             note: (!notes.is_empty()).then(|| notes.join("; ")),
             lanes: targets
                 .iter()

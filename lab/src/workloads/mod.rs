@@ -31,17 +31,17 @@ use clap::Subcommand;
 /// Makes the subcommands that measure of a table: the line that `list` shows, the name, and the options.
 macro_rules! subcommands {
     ($($(#[$doc:meta])* $name:ident($options:ty),)+) => {
-        /// A subcommand that measures: one row, or several that belong together.
+        /// A subcommand that measures.
         #[derive(Clone, Debug, Subcommand)]
         pub(crate) enum Choice {
             $($(#[$doc])* $name($options),)+
         }
 
         impl Choice {
-            /// The rows it stands for, all of one family.
-            pub(crate) fn rows(&self) -> Result<Vec<Box<dyn Row>>, Stop> {
+            /// The row it stands for.
+            pub(crate) fn row(&self) -> Result<Row, Stop> {
                 match self {
-                    $(Choice::$name(options) => options.rows(),)+
+                    $(Choice::$name(options) => options.row(),)+
                 }
             }
         }
@@ -62,7 +62,7 @@ subcommands! {
     /// Time until all children of one task have run.
     FanOut(fan_out::FanOut),
     /// Time of programs that fork and join.
-    ForkJoin(fork_join::Options),
+    ForkJoin(fork_join::ForkJoin),
     /// Time until another thread begins a fork whose sibling computes.
     Steal(steal::Steal),
     /// Time until a job from outside starts while chains of jobs keep all workers busy.
@@ -84,11 +84,11 @@ subcommands! {
     /// CPU time and lateness of timers that fire, and the price of those that are cancelled.
     Timers(timers::Options),
     /// Time and CPU time of a message through a channel between busy tasks.
-    Channels(channels::Options),
+    Channels(channels::Channels),
     /// Requests per second and CPU time of a request to a server for HTTP/1 or RESP.
-    Server(server::Options),
+    Server(server::Server),
     /// Time for values that come together to reach threads that wait for them.
-    Burst(burst::Options),
+    Burst(burst::Burst),
     /// Time, CPU time, memory and context switches of commands of your own.
     Run(run::Options),
 }
@@ -108,7 +108,7 @@ pub(crate) mod prelude {
     pub(crate) use crate::fault::Fault;
     pub(crate) use crate::latch::Latch;
     pub(crate) use crate::limits::{self, whole};
-    pub(crate) use crate::row::{Row, Rows};
+    pub(crate) use crate::row::{AsRow, Row};
     pub(crate) use crate::stats::{median, moments};
     pub(crate) use crate::stop::Stop;
     pub(crate) use crate::tally::{Sum, Tally};

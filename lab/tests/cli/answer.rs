@@ -14,8 +14,17 @@ fn answer(output: &str) -> &str {
 fn each_row_has_the_peer_with_the_best_median() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("results.json");
-    let rows =
-        ["channels", "--senders", "1", "--messages", "200", "--target", "brigade,tokio,smol"];
+    let rows = [
+        "channels",
+        "--kind",
+        "all",
+        "--capacity",
+        "100,unbounded",
+        "--messages",
+        "200",
+        "--target",
+        "brigade,tokio,smol",
+    ];
     let output = run(lab(rows).arg("--json").arg(&path));
     assert_eq!(code(&output), Some(0), "{}", errors(&output));
     let said = text(&output);
@@ -85,7 +94,7 @@ fn one_workload_and_one_side_alone_have_no_answer() {
                 "--rounds",
                 "1",
             ],
-            "\n6 tables, 12 runs\n",
+            "\n1 table, 2 runs\n",
         ),
     ] {
         let output = run(&mut lab(rows));

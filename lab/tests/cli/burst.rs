@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{code, errors, json, lab, median, results_of, run, text};
+use crate::{code, errors, json, lab, median, run, text};
 
 /// The results of `burst` with these options in one round.
 fn burst(options: &[&str]) -> Value {
@@ -53,28 +53,6 @@ fn a_pause_is_as_long_as_it_is_told() {
     burst(&[&options[..], &["--gap-ms", "50"]].concat());
     // Seven of them, three before those, and as many in the round that warms up.
     assert!(begun.elapsed().as_secs_f64() >= 20.0 * 0.05);
-}
-
-#[test]
-fn the_default_is_the_table_of_burst_pool() {
-    let report = burst(&["--bursts", "1", "--target", "spmc"]);
-    let rows = results_of(&report, "spmc", "p50");
-    let rows: Vec<_> = rows.iter().map(|row| &row["params"]).collect();
-    let pairs: Vec<_> = rows
-        .iter()
-        .map(|row| [&row["messages"], &row["receivers"]].map(|n| n.as_u64().expect("a number")))
-        .collect();
-    assert_eq!(pairs, [[1, 3], [2, 3], [3, 3], [5, 3], [6, 6]]);
-    assert!(rows.iter().all(|row| row["gap-ms"] == 5), "{report}");
-}
-
-#[test]
-fn a_sweep_goes_from_ten_microseconds_to_a_tenth_of_a_second() {
-    let report = burst(&["--messages", "1", "--bursts", "1", "--target", "spmc", "--sweep"]);
-    let rows = results_of(&report, "spmc", "p50");
-    let gaps: Vec<_> =
-        rows.iter().map(|row| row["params"]["gap-ms"].as_f64().expect("a number")).collect();
-    assert_eq!(gaps, [0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0]);
 }
 
 #[test]

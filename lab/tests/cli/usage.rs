@@ -49,7 +49,7 @@ fn the_help_of_a_workload_names_its_metrics() {
             "wake",
             "Metrics: start in s, start-p99 in s, start-p99.9 in s, start-max in s, submit in s, cpu in CPU s/s",
         ),
-        ("timers", "late-max in s, cpu in CPU s/s, time in s"),
+        ("timers", "late-max in s, cpu in CPU s/s"),
     ] {
         let help = text(&run(&mut lab([workload, "--help"])));
         let line = help.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -86,7 +86,6 @@ fn unknown_words_are_refused() {
         &["channels", "--kind", "tokio", "--receivers", "2"],
         &["timers", "--by", "no-such-kind"],
         &["timers", "--pattern", "instant", "--millis", "5"],
-        &["fork-join", "--size", "5"],
         &["fork-join", "--program", "wc", "--target", "tokio"],
         &["all", "--quick", "--full"],
         &["wake", "--force"],
@@ -215,7 +214,6 @@ fn a_number_out_of_its_range_is_refused_for_bursts_too() {
         assert!(reason.contains("three decimals"), "{gaps}: {reason}");
     }
     assert!(refused(&["burst", "--block-ms", "5001"]).contains("from 0 to 5000"));
-    refused(&["burst", "--sweep", "--gap-ms", "1"]);
 }
 
 #[test]
@@ -230,7 +228,7 @@ fn a_target_of_another_family_is_refused_with_those_of_the_workload() {
         (&["fan-out", "--target", "tokio-blocking"], "rusty_pool-50"),
         (&["throughput", "--target", "rayon,crossbeam-lifo"], "rusty_pool"),
         (&["burst", "--target", "spmc,rayon"], "crossbeam-channel"),
-        (&["burst", "--sweep", "--target", "segqueue"], "burst-pool"),
+        (&["burst", "--target", "segqueue"], "burst-pool"),
         (&["bucket-brigade", "--target", "tokio,rayon"], "floor"),
         (&["bucket-brigade", "--over", "channel", "--target", "epoll"], "floor"),
         (&["echo", "--target", "epoll"], "threads"),

@@ -24,24 +24,32 @@ use crate::machine;
 use crate::stats::sorted;
 use crate::target::handover::Handover;
 use crate::targets::handovers::Handovers;
-use crate::workload::HandoverWorkload;
+use crate::workload::{HandoverWorkload, Params, fields};
 use crate::workloads::prelude::*;
 
-/// A row of `burst`.
-#[derive(Clone, Debug, Serialize)]
+/// Options of `burst`.
+#[derive(Args, Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct Burst {
     /// Values of a burst.
+    #[arg(long, default_value_t = 3, value_parser = whole::<1, { limits::MAX_CHILDREN }>)]
     pub(crate) messages: u64,
-    /// Threads that wait.
+    /// Threads that wait for them.
+    #[arg(long, default_value_t = 3, value_parser = whole::<1, { limits::MAX_THREADS }>)]
     pub(crate) receivers: u64,
-    /// Microseconds of quiet before each burst.
+    /// Milliseconds of quiet before each burst, 0.01 at least
+    #[arg(
+        long = "gap-ms", value_name = "GAP_MS", default_value = "5",
+        value_parser = millis::<{ limits::MIN_GAP_US }, { limits::MAX_GAP_US }>
+    )]
     #[serde(rename = "gap-ms", serialize_with = "as_millis")]
     pub(crate) gap_us: u64,
-    /// Milliseconds for which a thread is busy with a value.
+    /// Milliseconds for which a thread is busy with a value, asleep
+    #[arg(long, default_value_t = 1, value_parser = whole::<0, { limits::MAX_BLOCK_MS }>)]
     pub(crate) block_ms: u64,
-    /// Bursts in a run that count.
-    pub(crate) bursts: u64,
+    /// Bursts in a run [default: those of half a second, 10 at least]
+    #[arg(long, value_parser = whole::<1, { limits::MAX_SHOTS }>)]
+    pub(crate) bursts: Option<u64>,
 }
 
 /// Writes microseconds as milliseconds.
@@ -54,6 +62,11 @@ fn as_millis<S: Serializer>(micros: &u64, serializer: S) -> Result<S::Ok, S::Err
 
 /// Bursts before those that count; an injected fault is in the first.
 const WARM_UP: u64 = 3;
+
+/// Length of a run whose bursts are not given.
+const RUN_US: u64 = 500_000;
+/// The fewest bursts in it: with less there is no median to speak of.
+const FEWEST: u64 = 10;
 
 /// The sender sleeps at least this long after a burst, as reading the times must not take a CPU that a
 /// receiver needs.
@@ -76,12 +89,16 @@ impl Workload for Burst {
         less "values": "refused";
     };
 
+    fn params(&self) -> Params {
+        fields(&Burst { bursts: Some(self.bursts()), ..self.clone() })
+    }
+
     fn note(&self) -> Option<String> {
         machine::slow_to_wake()
     }
 
     fn check(&self) -> Result<(), Stop> {
-        let values = [self.messages, WARM_UP + self.bursts];
+        let values = [self.messages, WARM_UP + self.bursts()];
         limits::product("values", &values, limits::MAX_VALUES).map(drop)
     }
 
@@ -94,7 +111,7 @@ impl Workload for Burst {
     }
 
     fn expected(&self) -> Sum {
-        Sum::grid(self.messages, WARM_UP + self.bursts)
+        Sum::grid(self.messages, WARM_UP + self.bursts())
     }
 }
 
@@ -114,12 +131,12 @@ impl HandoverWorkload for Burst {
         }
         times = Times::default();
         let (mut meter, lap) = (Meter::default(), Lap::begin());
-        for number in WARM_UP..WARM_UP + self.bursts {
+        for number in WARM_UP..WARM_UP + self.bursts() {
             self.burst(number, Fault::None, &mut sending, &mut times)?;
         }
         // The pauses are timed too: the CPU time of waiting threads is part of the price of waking them.
         meter.end(&lap);
-        times.values(self.bursts, &meter, bench)
+        times.values(self.bursts(), &meter, bench)
     }
 }
 
@@ -170,6 +187,12 @@ impl Burst {
         }
         times.note(begun, inbox);
         Ok(())
+    }
+
+    /// Bursts in a run that count.
+    fn bursts(&self) -> u64 {
+        let usual = RUN_US / (self.gap_us + 1_000 * self.block_ms);
+        self.bursts.unwrap_or(usual.max(FEWEST))
     }
 
     /// Time of quiet before a burst.
@@ -226,119 +249,6 @@ impl Times {
         values.extend([self.firsts, self.lasts, self.senders].map(median));
         values.extend([self.refused as f64 / bursts as f64, meter.cpus()]);
         Ok(values)
-    }
-}
-
-/// Options of `burst`.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct Options {
-    /// Values of a burst [default: as many as threads]
-    #[arg(long, value_parser = whole::<1, { limits::MAX_CHILDREN }>)]
-    messages: Option<u64>,
-    /// Threads that wait for them [default: 3]. With neither of the two it is 1, 2, 3 and 5 values to 3
-    /// threads and 6 to 6, one after the other
-    #[arg(long, value_parser = whole::<1, { limits::MAX_THREADS }>)]
-    receivers: Option<u64>,
-    /// Milliseconds of quiet before each burst, 0.01 at least; several, separated by commas, are
-    /// measured one after the other
-    #[arg(
-        long, value_name = "GAPS", value_delimiter = ',', default_value = "5",
-        value_parser = millis::<{ limits::MIN_GAP_US }, { limits::MAX_GAP_US }>
-    )]
-    gap_ms: Vec<u64>,
-    /// The gaps 0.01,0.03,0.1,0.3,1,3,10,30,100
-    #[arg(long, conflicts_with = "gap_ms")]
-    sweep: bool,
-    /// Milliseconds for which a thread is busy with a value, asleep
-    #[arg(long, default_value_t = 1, value_parser = whole::<0, { limits::MAX_BLOCK_MS }>)]
-    block_ms: u64,
-    /// Bursts in a run [default: those of half a second, 10 at least]
-    #[arg(long, value_parser = whole::<1, { limits::MAX_SHOTS }>)]
-    bursts: Option<u64>,
-}
-
-/// Values and threads of burst-pool's own table, and one value for three threads.
-pub(crate) const TABLE: [(u64, u64); 5] = [(1, 3), (2, 3), (3, 3), (5, 3), (6, 6)];
-
-/// The gaps of `--sweep` in microseconds: from a thread that is on its way to sleep to a CPU that is.
-const SWEEP: [u64; 9] = [10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000, 100_000];
-
-/// Length of a run whose bursts are not given.
-const RUN_US: u64 = 500_000;
-/// The fewest bursts in it: with less there is no median to speak of.
-const FEWEST: u64 = 10;
-
-impl Rows for Options {
-    fn rows(&self) -> Result<Vec<Box<dyn Row>>, Stop> {
-        Ok(self.bursts().map(|burst| Box::new(burst) as Box<dyn Row>).collect())
-    }
-}
-
-impl Options {
-    /// The rows that these options stand for.
-    fn bursts(&self) -> impl Iterator<Item = Burst> {
-        let gaps = if self.sweep { &SWEEP[..] } else { &self.gap_ms };
-        let pairs = match (self.messages, self.receivers) {
-            (None, None) => TABLE.to_vec(),
-            (messages, receivers) => {
-                let receivers = receivers.unwrap_or(3);
-                vec![(messages.unwrap_or(receivers), receivers)]
-            }
-        };
-        pairs.into_iter().flat_map(move |(messages, receivers)| {
-            gaps.iter().map(move |&gap_us| Burst {
-                messages,
-                receivers,
-                gap_us,
-                block_ms: self.block_ms,
-                bursts: self
-                    .bursts
-                    .unwrap_or_else(|| (RUN_US / (gap_us + 1_000 * self.block_ms)).max(FEWEST)),
-            })
-        })
-    }
-}
-
-#[cfg(test)]
-mod option_tests {
-    use super::{Options, SWEEP, TABLE};
-    use clap::{Args as _, Command, FromArgMatches as _};
-
-    /// The rows that these arguments stand for, as values, threads, microseconds and bursts.
-    fn rows(arguments: &str) -> Vec<(u64, u64, u64, u64)> {
-        let command = Options::augment_args(Command::new("burst").no_binary_name(true));
-        let matches = command.try_get_matches_from(arguments.split_whitespace()).expect("valid");
-        let options = Options::from_arg_matches(&matches).expect("all options");
-        let rows = options.bursts();
-        rows.map(|row| (row.messages, row.receivers, row.gap_us, row.bursts)).collect()
-    }
-
-    #[test]
-    fn without_options_it_is_the_table_of_burst_pool() {
-        let pairs: Vec<_> = rows("").iter().map(|row| (row.0, row.1)).collect();
-        assert_eq!(pairs, TABLE);
-    }
-
-    #[test]
-    fn one_of_the_two_numbers_is_enough() {
-        assert_eq!(rows("--messages 5 --bursts 7"), [(5, 3, 5_000, 7)]);
-        assert_eq!(rows("--receivers 6 --bursts 7"), [(6, 6, 5_000, 7)]);
-    }
-
-    #[test]
-    fn every_gap_is_measured_with_every_pair() {
-        let rows_of_two = rows("--gap-ms 0.25,40 --bursts 1 --messages 1");
-        assert_eq!(rows_of_two, [(1, 3, 250, 1), (1, 3, 40_000, 1)]);
-        assert_eq!(rows("--sweep").len(), SWEEP.len() * TABLE.len());
-    }
-
-    #[test]
-    fn a_run_is_as_long_as_its_gaps_allow() {
-        assert_eq!(
-            rows("--messages 1 --gap-ms 0.01,9,1000"),
-            [(1, 3, 10, 495), (1, 3, 9_000, 50), (1, 3, 1_000_000, 10)]
-        );
-        assert_eq!(rows("--messages 1 --gap-ms 0.01 --block-ms 0")[0].3, 50_000);
     }
 }
 

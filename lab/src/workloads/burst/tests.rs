@@ -40,7 +40,7 @@ impl<const EVEN: usize, const ODD: usize> Handover for Picky<EVEN, ODD> {
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Bursts of three values.
-const BURST: Burst = Burst { messages: 3, receivers: 3, gap_us: 10, block_ms: 0, bursts: 3 };
+const BURST: Burst = Burst { messages: 3, receivers: 3, gap_us: 10, block_ms: 0, bursts: Some(3) };
 
 /// The results of a run of [`BURST`] on a target that takes this many values; the first burst is an
 /// odd one.
@@ -54,6 +54,16 @@ fn run<const EVEN: usize, const ODD: usize>() -> Result<Vec<f64>, Failure> {
         tally.check(BURST.expected())?;
         Ok(values)
     })
+}
+
+#[test]
+fn a_run_is_as_long_as_its_gaps_allow() {
+    for (gap_us, block_ms, bursts) in
+        [(10, 1, 495), (9_000, 1, 50), (1_000_000, 1, 10), (10, 0, 50_000)]
+    {
+        let burst = Burst { gap_us, block_ms, bursts: None, ..BURST };
+        assert_eq!(burst.params()["bursts"], bursts, "{burst:?}");
+    }
 }
 
 /// The value of this metric.

@@ -26,13 +26,6 @@ pub(crate) enum Kind {
     Tokio,
 }
 
-impl Kind {
-    /// Whether it can have this many receivers.
-    fn has(self, receivers: u64) -> bool {
-        self != Kind::Tokio || receivers == 1
-    }
-}
-
 /// The values that a channel has room for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(into = "Value")]
@@ -47,26 +40,44 @@ impl From<Capacity> for Value {
     fn from(capacity: Capacity) -> Self {
         match capacity {
             Capacity::Of(values) => values.into(),
-            Capacity::Unbounded => "unbounded".into(),
+            Capacity::Unbounded => UNBOUNDED.into(),
         }
     }
 }
 
+/// The word for it.
+pub(crate) const UNBOUNDED: &str = "unbounded";
+
+/// Reads a capacity.
+fn capacity(text: &str) -> Result<Capacity, String> {
+    if text == UNBOUNDED {
+        return Ok(Capacity::Unbounded);
+    }
+    let number = whole::<1, { limits::MAX_ITEMS }>(text);
+    number.map(Capacity::Of).map_err(|reason| format!("{reason}, or `unbounded`"))
+}
+
 /// Tasks that send to tasks that receive.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Args, Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct Channels {
     /// The channel.
+    #[arg(long, value_enum, default_value = "tokio")]
     kind: Kind,
-    /// The values that it has room for.
+    /// Values that it has room for, or `unbounded`.
+    #[arg(long, default_value = "100", value_parser = capacity)]
     capacity: Capacity,
     /// Tasks that send.
+    #[arg(long, default_value_t = 1, value_parser = whole::<1, { limits::MAX_CHILDREN }>)]
     senders: u64,
     /// Tasks that receive.
+    #[arg(long, default_value_t = 1, value_parser = whole::<1, { limits::MAX_CHILDREN }>)]
     receivers: u64,
-    /// Messages of all senders.
+    /// Messages of all senders together, rounded down to a multiple of their number; one each at least.
+    #[arg(long, default_value_t = 200_000, value_parser = whole::<1, { limits::MAX_VALUES }>)]
     messages: u64,
-    /// Threads of the target.
+    /// Threads that run the tasks, where there is a choice.
+    #[arg(long, default_value_t = 2, value_parser = whole::<1, { limits::MAX_THREADS }>)]
     threads: u64,
 }
 
@@ -87,6 +98,14 @@ impl Workload for Channels {
         less "s": "message" "cpu-message";
         less "switches": "switches";
     };
+
+    fn check(&self) -> Result<(), Stop> {
+        if self.kind == Kind::Tokio && self.receivers > 1 {
+            let reason = "--receivers must be 1: tokio's channel has a single receiver";
+            return Err(Stop::Usage(reason.to_owned()));
+        }
+        Ok(())
+    }
 
     fn is_for(&self, target: &Entry) -> bool {
         has_tasks(target)
@@ -213,73 +232,6 @@ async fn send<G: Giver>(sender: G, task: u32, numbers: Range<u32>, fault: Fault)
 async fn receive<T: Taker>(mut receiver: T, tally: &'static Tally) {
     while let Some(message) = receiver.take().await {
         tally.ran((message >> 32) as u32, message as u32);
-    }
-}
-
-/// Options of `channels`.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct Options {
-    /// The channel; all of them if not given.
-    #[arg(long, value_enum)]
-    kind: Option<Kind>,
-    /// Values that it has room for, or `unbounded` [default: 100, and unbounded]
-    #[arg(long, value_parser = capacity)]
-    capacity: Option<Capacity>,
-    /// Tasks that send [default: one for one that receives, four for one, and four for four]
-    #[arg(long, value_parser = whole::<1, { limits::MAX_CHILDREN }>)]
-    senders: Option<u64>,
-    /// Tasks that receive.
-    #[arg(long, value_parser = whole::<1, { limits::MAX_CHILDREN }>)]
-    receivers: Option<u64>,
-    /// Messages of all senders together, rounded down to a multiple of their number; one each at least.
-    #[arg(long, default_value_t = 200_000, value_parser = whole::<1, { limits::MAX_VALUES }>)]
-    messages: u64,
-    /// Threads that run the tasks, where there is a choice.
-    #[arg(long, default_value_t = 2, value_parser = whole::<1, { limits::MAX_THREADS }>)]
-    threads: u64,
-}
-
-/// Senders and receivers of each row if the command line names neither.
-const SHAPES: [(u64, u64); 3] = [(1, 1), (4, 1), (4, 4)];
-
-/// Capacities if the command line names none.
-const CAPACITIES: [Capacity; 2] = [Capacity::Of(100), Capacity::Unbounded];
-
-/// Reads a capacity.
-fn capacity(text: &str) -> Result<Capacity, String> {
-    if text == "unbounded" {
-        return Ok(Capacity::Unbounded);
-    }
-    let number = whole::<1, { limits::MAX_ITEMS }>(text);
-    number.map(Capacity::Of).map_err(|reason| format!("{reason}, or `unbounded`"))
-}
-
-impl Rows for Options {
-    fn rows(&self) -> Result<Vec<Box<dyn Row>>, Stop> {
-        if self.kind == Some(Kind::Tokio) && self.receivers.is_some_and(|receivers| receivers > 1) {
-            let reason = "--receivers must be 1: tokio's channel has a single receiver";
-            return Err(Stop::Usage(reason.to_owned()));
-        }
-        let kinds = self.kind.map_or(Kind::value_variants().to_vec(), |kind| vec![kind]);
-        let capacities = self.capacity.map_or(CAPACITIES.to_vec(), |capacity| vec![capacity]);
-        let shapes = match (self.senders, self.receivers) {
-            (None, None) => SHAPES.to_vec(),
-            (senders, receivers) => vec![(senders.unwrap_or(1), receivers.unwrap_or(1))],
-        };
-        let mut rows: Vec<Box<dyn Row>> = Vec::new();
-        for kind in kinds {
-            for &capacity in &capacities {
-                for &(senders, receivers) in &shapes {
-                    if kind.has(receivers) {
-                        let (messages, threads) = (self.messages, self.threads);
-                        let channels =
-                            Channels { kind, capacity, senders, receivers, messages, threads };
-                        rows.push(Box::new(channels));
-                    }
-                }
-            }
-        }
-        Ok(rows)
     }
 }
 

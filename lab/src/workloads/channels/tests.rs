@@ -1,18 +1,16 @@
 //! Every message of every channel arrives once.
 
-use super::Options;
 use super::{Capacity, Channels, Kind, WARM_UP};
 use crate::fault::Fault;
-use crate::row::Rows as _;
 use crate::tally::Tally;
 use crate::target::runtime::Runtime as _;
 use crate::targets::runtimes::threads::Threads;
 use crate::workload::{Bench, RuntimeWorkload as _, Workload as _};
-use clap::{Args as _, Command, FromArgMatches as _, ValueEnum as _};
+use clap::ValueEnum as _;
 
 /// Few messages from three tasks to as many.
 fn few(kind: Kind, capacity: Capacity) -> Channels {
-    let receivers = if kind.has(3) { 3 } else { 1 };
+    let receivers = if kind == Kind::Tokio { 1 } else { 3 };
     Channels { kind, capacity, senders: 3, receivers, messages: 100, threads: 2 }
 }
 
@@ -42,19 +40,8 @@ fn every_sender_sends_one_message_at_least() {
     assert_eq!((channels.each(), channels.warm_up()), (100, 100 / WARM_UP));
 }
 
-/// How many rows this command line stands for.
-fn rows(line: &str) -> usize {
-    let command = Options::augment_args(Command::new("channels").no_binary_name(true));
-    let matches = command.try_get_matches_from(line.split_whitespace()).expect("options");
-    Options::from_arg_matches(&matches).expect("options").rows().map_or(0, |rows| rows.len())
-}
-
 #[test]
-fn options_that_are_not_given_stand_for_all() {
-    // Four senders need four receivers in one row of the three, which tokio's channel does not have.
-    assert_eq!(rows(""), 2 * (3 + 3 + 2));
-    assert_eq!(rows("--kind flume"), 6);
-    assert_eq!(rows("--kind tokio --capacity unbounded"), 2);
-    assert_eq!(rows("--receivers 4 --capacity 7"), 2);
-    assert_eq!(rows("--kind tokio --receivers 4"), 0);
+fn the_channel_of_tokio_has_one_receiver() {
+    let of = |kind| Channels { receivers: 2, ..few(kind, Capacity::Unbounded) };
+    assert!(of(Kind::Tokio).check().is_err() && of(Kind::Flume).check().is_ok());
 }

@@ -22,22 +22,26 @@ use std::ops::RangeInclusive;
 use crate::target::fork::{self, Spawning, Start, Tree};
 use crate::targets::forks::sequential::Sequential;
 use crate::targets::forks::{Forks, is_for_skynet, is_foreign, may_borrow};
-use crate::workload::ForkWorkload;
+use crate::workload::{ForkWorkload, Params, fields};
 
 use self::search::Search;
 use crate::workloads::prelude::*;
 
-/// A row of `fork-join`.
-#[derive(Clone, Debug, Serialize)]
+/// A program in a pool.
+#[derive(Args, Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct ForkJoin {
     /// The program.
+    #[arg(long, value_enum, default_value = "fib")]
     program: Kind,
-    /// How large its input is.
-    size: u64,
+    /// How large its input is [default: that of the program]
+    #[arg(long, value_parser = whole::<1, { limits::MAX_TASKS }>)]
+    size: Option<u64>,
     /// Threads that run it.
+    #[arg(long, default_value_t = 2, value_parser = whole::<1, { limits::MAX_THREADS }>)]
     threads: u64,
-    /// Runs of the program that count.
+    /// Runs of the program that count, after one that warms up.
+    #[arg(long, default_value_t = 3, value_parser = whole::<1, { limits::MAX_SHOTS }>)]
     repetitions: u64,
 }
 
@@ -58,7 +62,16 @@ impl Workload for ForkJoin {
         less "B": "peak";
     };
 
+    fn params(&self) -> Params {
+        fields(&ForkJoin { size: Some(self.size()), ..self.clone() })
+    }
+
     fn check(&self) -> Result<(), Stop> {
+        let (least, most) = self.program.sizes().into_inner();
+        if !(least..=most).contains(&self.size()) {
+            let name = self.program.name();
+            return Err(Stop::Usage(format!("the size of {name} is from {least} to {most}")));
+        }
         apart::check()
     }
 
@@ -74,7 +87,7 @@ impl Workload for ForkJoin {
     }
 
     fn note(&self) -> Option<String> {
-        Some(self.program.parts(self.size))
+        Some(self.program.parts(self.size()))
     }
 }
 
@@ -108,6 +121,11 @@ impl ForkWorkload for ForkJoin {
 }
 
 impl ForkJoin {
+    /// How large the input is.
+    fn size(&self) -> u64 {
+        self.size.unwrap_or(self.program.default())
+    }
+
     /// Measures the program in a pool whose tasks may borrow.
     fn forking<P: Program, F: fork::ForkJoin>(&self, start: Start<F>, bench: &Bench) -> Outcome {
         let mut program = self.prepared::<P>()?;
@@ -138,7 +156,7 @@ impl ForkJoin {
 
     /// The program with its input.
     fn prepared<P: Program>(&self) -> Result<P, Failure> {
-        P::prepare(self.size as usize).map_err(Failure::Refused)
+        P::prepare(self.size() as usize).map_err(Failure::Refused)
     }
 
     /// Runs the program as often as it must.
@@ -336,45 +354,6 @@ fn fingerprint(words: impl IntoIterator<Item = u64>) -> u64 {
     words.into_iter().fold(0xCBF2_9CE4_8422_2325, |hash, word| {
         (hash ^ word).wrapping_mul(0x0000_0100_0000_01B3).rotate_left(5)
     })
-}
-
-/// Options of `fork-join`.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct Options {
-    /// The program; without it all of them are measured, one after the other
-    #[arg(long, value_enum)]
-    program: Option<Kind>,
-    /// How large its input is [default: that of the program]
-    #[arg(long, requires = "program", value_parser = whole::<1, { limits::MAX_TASKS }>)]
-    size: Option<u64>,
-    /// Threads that run it.
-    #[arg(long, default_value_t = 2, value_parser = whole::<1, { limits::MAX_THREADS }>)]
-    threads: u64,
-    /// Runs of the program that count, after one that warms up.
-    #[arg(long, default_value_t = 3, value_parser = whole::<1, { limits::MAX_SHOTS }>)]
-    repetitions: u64,
-}
-
-impl Rows for Options {
-    fn rows(&self) -> Result<Vec<Box<dyn Row>>, Stop> {
-        let kinds = match &self.program {
-            Some(kind) => std::slice::from_ref(kind),
-            None => Kind::value_variants(),
-        };
-        let row = |kind: &Kind| {
-            let size = self.size.unwrap_or(kind.default());
-            if !kind.sizes().contains(&size) {
-                let (least, most) = kind.sizes().into_inner();
-                let name = kind.name();
-                return Err(Stop::Usage(format!("the size of {name} is from {least} to {most}")));
-            }
-            let (threads, repetitions) = (self.threads, self.repetitions);
-            let row: Box<dyn Row> =
-                Box::new(ForkJoin { program: *kind, size, threads, repetitions });
-            Ok(row)
-        };
-        kinds.iter().map(row).collect()
-    }
 }
 
 #[cfg(test)]

@@ -117,7 +117,7 @@ fn a_wrong_answer_is_no_number() {
     // The others consist of joins, which a pool can't leave out: it has to return their results.
     for program in Kind::value_variants() {
         let size = if program.is_tree() { 5 } else { 20 };
-        let row = ForkJoin { program: *program, size, threads: 1, repetitions: 1 };
+        let row = ForkJoin { program: *program, size: Some(size), threads: 1, repetitions: 1 };
         let run = |careless: bool| {
             let bench = Bench::new(Tally::leak(), Fault::None);
             bench.tally.expect(row.expected());

@@ -112,22 +112,20 @@ pub(crate) struct Options {
     repetitions: Option<u64>,
 }
 
-impl Rows for Options {
-    fn rows(&self) -> Result<Vec<Box<dyn Row>>, Stop> {
+impl AsRow for Options {
+    fn row(&self) -> Result<Row, Stop> {
         let workers = self.of("workers", self.workers, Pattern::Executor)?.unwrap_or(4);
         let batch = self.of("batch", self.batch, Pattern::Steal)?.unwrap_or(8);
         let producers = self.of("producers", self.producers, Pattern::Injector)?.unwrap_or(1);
         let items = self.of("items", self.items, Pattern::Injector)?.unwrap_or(1_500);
         let repetitions = |default| self.repetitions.unwrap_or(default);
-        Ok(vec![match self.pattern {
-            Pattern::PushPopSmall => Box::new(PushPop::small(repetitions(400))),
-            Pattern::PushPopLarge => Box::new(PushPop::large(repetitions(200))),
-            Pattern::Executor => Box::new(Executor { workers, repetitions: repetitions(200) }),
-            Pattern::Steal => Box::new(Steal { batch, repetitions: repetitions(1_000) }),
-            Pattern::Injector => {
-                Box::new(Fill { producers, items, repetitions: repetitions(1_000) })
-            }
-        }])
+        match self.pattern {
+            Pattern::PushPopSmall => PushPop::small(repetitions(400)).row(),
+            Pattern::PushPopLarge => PushPop::large(repetitions(200)).row(),
+            Pattern::Executor => Executor { workers, repetitions: repetitions(200) }.row(),
+            Pattern::Steal => Steal { batch, repetitions: repetitions(1_000) }.row(),
+            Pattern::Injector => Fill { producers, items, repetitions: repetitions(1_000) }.row(),
+        }
     }
 }
 

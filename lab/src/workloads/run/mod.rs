@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use self::process::Process;
 use crate::needs::Needs;
-use crate::workload::{Params, Terms, quoted};
+use crate::workload::{Params, quoted};
 use crate::workloads::prelude::*;
 
 pub(crate) mod process;
@@ -52,19 +52,13 @@ struct Program {
     is_warm: AtomicBool,
 }
 
-/// The row.
-#[derive(Debug)]
-struct Programs {
-    /// Its options.
-    options: Options,
-    /// The name of the one that all others are compared with.
-    first: &'static str,
-    /// The commands.
-    all: Vec<Program>,
-}
-
-impl Rows for Options {
-    fn rows(&self) -> Result<Vec<Box<dyn Row>>, Stop> {
+impl AsRow for Options {
+    fn row(&self) -> Result<Row, Stop> {
+        const METRICS: &[Metric] = metrics! {
+            less "s": "time" "user" "system";
+            less "B": "peak";
+            less "switches": "switches";
+        };
         let commands = self.commands()?;
         // The one that is called so, or the first, is what all others are compared with.
         let first = commands.iter().position(|(name, _)| name == "brigade").unwrap_or(0);
@@ -78,8 +72,24 @@ impl Rows for Options {
             Program { entry, process: Process { words }, is_warm: AtomicBool::new(false) }
         };
         let all: Vec<_> = commands.into_iter().enumerate().map(program).collect();
-        let first = all[first].entry.name;
-        Ok(vec![Box::new(Programs { options: self.clone(), first, all })])
+        let like = "Each run is a process of its own, from its start to its end.";
+        let options = self.clone();
+        Ok(Row {
+            name: NAME,
+            meaning: Meaning::new("run the program", like).yours(all[first].entry.name),
+            further: &[],
+            pins: false,
+            metrics: METRICS,
+            params: self.params(),
+            note: None,
+            targets: all.iter().map(|program| program.entry).collect(),
+            apart: true,
+            needs: Box::new(|_| Needs { files: 0, threads: 1 }),
+            run_here: Box::new(move |target, terms| {
+                let program = all.iter().find(|program| program.entry.name == target.name);
+                options.run(program.ok_or(Failure::Abandoned)?, terms.patience)
+            }),
+        })
     }
 }
 
@@ -157,68 +167,34 @@ fn line(words: &[OsString]) -> String {
     words.iter().map(|word| quoted(&text(word))).collect::<Vec<_>>().join(" ")
 }
 
-impl Row for Programs {
-    fn is_apart(&self, _: &Entry) -> bool {
-        true
-    }
-
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn meaning(&self) -> Meaning {
-        let like = "Each run is a process of its own, from its start to its end.";
-        Meaning::new("run the program", like).yours(self.first)
-    }
-
-    fn metrics(&self) -> &'static [Metric] {
-        const METRICS: &[Metric] = metrics! {
-            less "s": "time" "user" "system";
-            less "B": "peak";
-            less "switches": "switches";
-        };
-        METRICS
-    }
-
+impl Options {
+    /// They by name, as a command line has them.
     fn params(&self) -> Params {
-        let options = &self.options;
-        let words = (!options.words.is_empty()).then(|| line(&options.words));
-        let commands: Vec<_> = options.command.iter().cloned().chain(words).collect();
+        let words = (!self.words.is_empty()).then(|| line(&self.words));
+        let commands: Vec<_> = self.command.iter().cloned().chain(words).collect();
         let list = |names: &[String]| Some(names.join(",")).filter(|names| !names.is_empty());
         let params = [
-            ("pools", list(&options.pools).map(Value::from)),
-            ("names", list(&options.names).map(Value::from)),
+            ("pools", list(&self.pools).map(Value::from)),
+            ("names", list(&self.names).map(Value::from)),
             ("command", Some(commands.into())),
-            ("prepare", options.prepare.clone().map(Value::from)),
-            ("warmup", Some(options.warmup.into())),
+            ("prepare", self.prepare.clone().map(Value::from)),
+            ("warmup", Some(self.warmup.into())),
         ];
         params.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
     }
 
-    fn needs(&self, _target: &Entry) -> Needs {
-        Needs { files: 0, threads: 1 }
-    }
-
-    fn targets(&self) -> Vec<&'static Entry> {
-        self.all.iter().map(|program| program.entry).collect()
-    }
-
-    fn run(&self, target: &'static Entry, terms: Terms) -> Outcome {
-        let program = self.all.iter().find(|program| program.entry.name == target.name);
-        let program = program.ok_or(Failure::Abandoned)?;
+    /// Runs the program, and before its first run the others that don't count.
+    fn run(&self, program: &Program, patience: Duration) -> Outcome {
         if !program.is_warm.swap(true, Ordering::Relaxed) {
             // The round that warms up is one of them.
-            (1..self.options.warmup)
-                .try_for_each(|_| self.turn(program, terms.patience).map(drop))?;
+            (1..self.warmup).try_for_each(|_| self.turn(program, patience).map(drop))?;
         }
-        self.turn(program, terms.patience)
+        self.turn(program, patience)
     }
-}
 
-impl Programs {
     /// Runs what is to come before the program, and the program.
     fn turn(&self, program: &Program, patience: Duration) -> Outcome {
-        if let Some(line) = &self.options.prepare {
+        if let Some(line) = &self.prepare {
             let words = ["sh", "-c", line].map(OsString::from).to_vec();
             let prepared = Process { words }.run(patience);
             prepared.map_err(|failure| Failure::Told(format!("--prepare {failure}")))?;

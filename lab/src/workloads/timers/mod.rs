@@ -34,9 +34,9 @@ enum Pattern {
 /// Options of `timers`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Options {
-    /// When they fire; all three patterns if not given.
-    #[arg(long, value_enum)]
-    pattern: Option<Pattern>,
+    /// When they fire.
+    #[arg(long, value_enum, default_value = "spread")]
+    pattern: Pattern,
     /// What waits for a time.
     #[arg(long, value_enum, default_value = "future")]
     by: By,
@@ -51,29 +51,18 @@ pub(crate) struct Options {
     threads: u64,
 }
 
-impl Rows for Options {
-    fn rows(&self) -> Result<Vec<Box<dyn Row>>, Stop> {
-        if self.millis.is_some() && self.pattern.is_some_and(|pattern| pattern != Pattern::Spread) {
+impl AsRow for Options {
+    fn row(&self) -> Result<Row, Stop> {
+        if self.millis.is_some() && self.pattern != Pattern::Spread {
             return Err(Stop::Usage("--millis is for the pattern spread only".to_owned()));
         }
-        let patterns = self.pattern.map_or(Pattern::value_variants().to_vec(), |one| vec![one]);
-        Ok(patterns.into_iter().map(|pattern| self.row(pattern)).collect())
-    }
-}
-
-impl Options {
-    /// The row of this pattern.
-    fn row(&self, pattern: Pattern) -> Box<dyn Row> {
         let (by, threads) = (self.by, self.threads);
-        let fired = |times| {
-            let timers = self.timers.unwrap_or(10_000);
-            Box::new(Fired { times, by, timers, threads })
-        };
-        match pattern {
-            Pattern::Spread => fired(Times::Spread { millis: self.millis.unwrap_or(1_000) }),
-            Pattern::Instant => fired(Times::Instant),
+        let fired = |times| Fired { times, by, timers: self.timers.unwrap_or(10_000), threads };
+        match self.pattern {
+            Pattern::Spread => fired(Times::Spread { millis: self.millis.unwrap_or(1_000) }).row(),
+            Pattern::Instant => fired(Times::Instant).row(),
             Pattern::Unfired => {
-                Box::new(Unfired { by, timers: self.timers.unwrap_or(300_000), threads })
+                Unfired { by, timers: self.timers.unwrap_or(300_000), threads }.row()
             }
         }
     }
