@@ -359,17 +359,17 @@ pub(crate) type Name = Arc<dyn Fn(usize) -> String + Send + Sync>;
 pub(crate) type Hook = Arc<dyn Fn(usize) + Send + Sync>;
 
 /// The values of a pool.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct Config {
     /// The size at the start.
     pub(crate) size: Size,
     /// The most blocked workers with a replacement; `None` for the maximum size.
     pub(crate) spare: Option<usize>,
     pub(crate) growth: Growth,
-    /// How long a worker beyond the core size stays idle before it leaves.
-    pub(crate) keep_alive: Duration,
-    /// How many threads of the core size are started at once.
-    pub(crate) first: usize,
+    /// How long a worker beyond the core size stays idle before it leaves; `None` for the default.
+    pub(crate) keep_alive: Option<Duration>,
+    /// How many threads of the core size are started at once; `None` for 1.
+    pub(crate) first: Option<usize>,
     /// Whether the pool starts no thread: the owner is the only worker, now and then.
     pub(crate) is_driven: bool,
     /// Whether the pool's clock is paused, and only the owner moves it.
@@ -377,7 +377,8 @@ pub(crate) struct Config {
     pub(crate) name: Option<Name>,
     pub(crate) pool_name: PoolName,
     pub(crate) stack_size: Option<usize>,
-    pub(crate) spawner: Spawner,
+    /// `None` for [`NewThread::start`].
+    pub(crate) spawner: Option<Spawner>,
     pub(crate) queueing: Queueing,
     pub(crate) order: Order,
     pub(crate) fairness: Fairness,
@@ -428,42 +429,8 @@ impl Config {
     }
 }
 
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            size: Size { core: 1, max: 1, spare: 1 },
-            spare: None,
-            growth: Growth::default(),
-            keep_alive: KEEP_ALIVE,
-            first: 1,
-            is_driven: false,
-            is_paused: false,
-            name: None,
-            pool_name: PoolName::default(),
-            stack_size: None,
-            spawner: Arc::new(NewThread::start),
-            queueing: Queueing::default(),
-            order: Order::default(),
-            fairness: Fairness::default(),
-            when_full: WhenFull::default(),
-            idle: Idle::default(),
-            waits_run_anything: false,
-            placement: Placement::default(),
-            pins: Pins::default(),
-            neighbours: Neighbours::default(),
-            nice: None,
-            inherited: Arc::default(),
-            on_panic: OnPanic::default(),
-            on_drop: ShutdownOptions::default(),
-            on_start: None,
-            on_stop: None,
-            observer: None,
-        }
-    }
-}
-
 /// How long a worker beyond the core size stays idle. rusty_pool's and Java's number.
-const KEEP_ALIVE: Duration = Duration::from_secs(60);
+pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(60);
 
 impl Config {
     /// The size of a pool with this many threads.

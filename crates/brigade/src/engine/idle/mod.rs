@@ -88,7 +88,7 @@ impl Idle {
         let Config { size, growth, first, .. } = *config;
         let grows = growth != Growth::WhenBlocked;
         let may_be_empty = size.core == 0;
-        let is_unmanned = first == 0 && !may_be_empty;
+        let is_unmanned = first == Some(0) && !may_be_empty;
         let idle = Self {
             state: CachePadded::new(AtomicU64::new(0)),
             roster: CachePadded::new(Mutex::new(Roster::new(size, grows, is_unmanned))),

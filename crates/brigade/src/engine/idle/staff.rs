@@ -354,7 +354,7 @@ mod tests {
     fn a_lazy_pool_may_be_empty_until_its_first_worker_runs() {
         let lazy = |core| {
             let size = Size { core, max: 2, spare: 0 };
-            Idle::new(&Config { size, first: 0, ..Config::default() }, 2)
+            Idle::new(&Config { size, first: Some(0), ..Config::default() }, 2)
         };
         for (core, is_made_empty, stays) in [(1, false, false), (1, true, true), (0, false, true)] {
             let idle = lazy(core);

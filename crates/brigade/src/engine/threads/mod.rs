@@ -85,7 +85,8 @@ impl Threads {
         let name = self.config.thread_name(index);
         let new = NewThread::new(name, self.config.stack_size, move || main.run())
             .inheriting(self.config.inherited.clone());
-        let spawned = panic::catch_unwind(AssertUnwindSafe(|| (self.config.spawner)(new)));
+        let spawner = self.config.spawner.as_deref().unwrap_or(&NewThread::start);
+        let spawned = panic::catch_unwind(AssertUnwindSafe(|| spawner(new)));
         let spawned = spawned.unwrap_or_else(|payload| {
             drop_contained(payload);
             Err(io::Error::other("the spawner panicked"))

@@ -8,7 +8,7 @@ use brigade_sync::time;
 use super::Worker;
 use crate::engine::idle::{Idle, Parked, Parking, Watch};
 use crate::engine::probe::Event;
-use crate::values::Idle as Policy;
+use crate::values::{Idle as Policy, KEEP_ALIVE};
 
 /// The fraction of the keep-alive, and the minimum, for which a long-idle worker sleeps again if it is needed: peers
 /// are blocked, or a job is being submitted.
@@ -108,7 +108,7 @@ impl Worker {
     fn sleep(&self, mut holds_driver: bool) -> Parked {
         self.tell(Event::Sleeps(holds_driver));
         let mut spin = self.spin();
-        let patience = self.core.config.keep_alive;
+        let patience = self.core.config.keep_alive.unwrap_or(KEEP_ALIVE);
         let mut leave_at = self.leave_at(patience);
         loop {
             if self.is_time(leave_at) {

@@ -251,7 +251,7 @@ fn a_broadcast_starts_a_worker_if_the_last_one_leaves_in_the_middle_of_it() {
 fn a_broadcast_to_a_pool_that_can_start_no_thread_is_refused() {
     let _dog = Watchdog::start(60);
     let core = pool(|config| {
-        config.spawner = Arc::new(|_| Err(std::io::Error::other("expected: none today")));
+        config.spawner = Some(Arc::new(|_| Err(std::io::Error::other("expected: none today"))));
     });
     let refused = core.broadcast(false, || Job::with_handle(|| ()));
     assert!(refused.is_err_and(|reason| reason == Reason::NoThread));

@@ -432,7 +432,7 @@ impl Builder {
     /// ```
     pub fn build(mut self) -> io::Result<Pool> {
         self.check()?;
-        let first = self.config.first;
+        let first = self.config.first.unwrap_or(1);
         let key = Key::new::<Child>(self.capacity.is_some(), self.make_observer.is_some())?;
         let make = |make: MakeObserver| make(self.observe, self.config.pool_name(), key);
         self.config.observer = self.make_observer.map(make);

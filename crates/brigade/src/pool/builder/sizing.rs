@@ -29,7 +29,7 @@ impl Builder {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn prestart(mut self, threads: usize) -> Self {
-        self.config.first = threads;
+        self.config.first = Some(threads);
         self
     }
 
@@ -65,7 +65,7 @@ impl Builder {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn keep_alive(mut self, idle: Duration) -> Self {
-        self.config.keep_alive = idle;
+        self.config.keep_alive = Some(idle);
         self
     }
 
@@ -119,7 +119,7 @@ impl Builder {
         mut self,
         spawner: impl Fn(NewThread) -> io::Result<Thread> + Send + Sync + 'static,
     ) -> Self {
-        self.config.spawner = Arc::new(spawner);
+        self.config.spawner = Some(Arc::new(spawner));
         self
     }
 }
