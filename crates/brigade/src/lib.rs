@@ -195,11 +195,11 @@ work with this one](guide::works_with).\n\n"
 )]
 #![cfg_attr(
     feature = "trace",
-    doc = "- `trace`: [`Handle::trace`], what each thread did and when, for [ui.perfetto.dev](https://ui.perfetto.dev)."
+    doc = "- `trace`: [`Handle::start_trace`], what each thread did and when, for [ui.perfetto.dev](https://ui.perfetto.dev)."
 )]
 #![cfg_attr(
     not(feature = "trace"),
-    doc = "- `trace`: `Handle::trace`, what each thread did and when, for [ui.perfetto.dev](https://ui.perfetto.dev)."
+    doc = "- `trace`: `Handle::start_trace`, what each thread did and when, for [ui.perfetto.dev](https://ui.perfetto.dev)."
 )]
 #![cfg_attr(
     feature = "tracing",

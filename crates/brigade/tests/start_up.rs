@@ -33,7 +33,7 @@ fn a_pool_that_never_forks_does_not_prepare_the_process_for_it() {
         let pool = Pool::new(1);
         pool.submit(|| ()).join().unwrap();
         mark();
-        pool.join(|| (), || ()).unwrap();
+        pool.install(|| brigade::join(|| (), || ())).unwrap();
         drop(pool);
         mark();
     });

@@ -9,7 +9,7 @@ use brigade_machine::ThreadInfo;
 
 use crate::event::{Event, Events, Label, Since, What};
 
-/// The record of what the threads of a pool did for some time; returned by `Handle::trace` of brigade.
+/// The record of what the threads of a pool did for some time; returned by `Tracing::finish` of brigade.
 ///
 /// [`save`](Self::save) writes it for a viewer. [`Display`](fmt::Display) writes its length and size in one line.
 #[must_use = "a trace does nothing unless it is saved or written"]

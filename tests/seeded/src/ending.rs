@@ -39,7 +39,7 @@ fn place(pool: Handle, mut random: Rng, counted: Arc<()>, depth: u8) {
         1 | 2 => brigade::blocking(there),
         3 => drop(pool.scope(|scope| scope.execute(there))),
         4 => drop(pool.in_place_scope(|_| there())),
-        5 => drop(pool.join(|| (), there)),
+        5 => drop(pool.install(|| brigade::join(|| (), there))),
         6 => drop(pool.try_submit(there).map(|job| job.join())),
         7 => drop(pool.try_spawn(async move { there() }).map(|job| job.join())),
         8 => drop(pool.block_on(async { there() })),

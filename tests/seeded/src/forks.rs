@@ -13,7 +13,9 @@ type Kept = Vec<JoinHandle<Output>>;
 pub(crate) fn join(world: &World, random: &mut Rng, _: &mut Kept) {
     let (mut one, mut two) = (random.fork(), random.fork());
     let inside = world.inside();
-    if let Err(reason) = world.pool.join(|| act(&inside, &mut one), || act(&inside, &mut two)) {
+    if let Err(reason) =
+        world.pool.install(|| brigade::join(|| act(&inside, &mut one), || act(&inside, &mut two)))
+    {
         world.refused(reason, ());
     }
 }

@@ -102,7 +102,7 @@ impl World {
     /// Whether this thread is a worker of the pool.
     pub(crate) fn is_here(&self) -> bool {
         let own = brigade::current_worker().map(|worker| worker.pool);
-        own.is_some() && own == self.pool.pool_name()
+        own == Some(self.pool.metrics().pool)
     }
 
     /// Takes an operation, if any is left here.

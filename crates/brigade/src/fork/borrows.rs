@@ -19,7 +19,7 @@
 /// brigade::in_place_scope(|s| s.execute(|| drop(text.len())));
 /// brigade::in_place_scope(|s| _ = s.spawn(async { count.clone(); }));
 /// brigade::default_pool().install(|| drop(count.clone()))?;
-/// brigade::default_pool().join(|| drop(count.clone()), || text.len())?;
+/// brigade::default_pool().install(|| brigade::join(|| drop(count.clone()), || text.len()))?;
 /// let sum = std::sync::atomic::AtomicUsize::new(0);
 /// let add = |number| sum.fetch_add(number, std::sync::atomic::Ordering::Relaxed);
 /// brigade::par_for(0..2, 1, |number| _ = add(number));
@@ -106,7 +106,7 @@
 /// ```
 /// ```compile_fail,E0277
 /// let count = std::rc::Rc::new(1);
-/// brigade::default_pool().join(|| 1, || drop(count.clone()));
+/// brigade::default_pool().install(|| brigade::join(|| 1, || drop(count.clone())));
 /// ```
 /// ```compile_fail,E0277
 /// brigade::default_pool().install(|| std::rc::Rc::new(1));

@@ -9,8 +9,6 @@ use core::ops::Range;
 
 use super::scoped::{install_here, join};
 use crate::engine::{CURRENT, Worker};
-use crate::handle::Handle;
-use crate::values::Reason;
 
 /// The items of a [`par_for`] or [`map_reduce`]: a range of `usize`, or a reference to a slice, an array or a [`Vec`].
 #[diagnostic::on_unimplemented(
@@ -95,36 +93,6 @@ where
     F: Fn(I::Item) + Sync,
 {
     run(items.range(), grain, &|part: Range<usize>| items.items(part).for_each(&call));
-}
-
-impl Handle {
-    /// Calls a closure for each number of a range, or for each item of a slice, on this pool; see [`par_for`](crate::par_for). For the other
-    /// loops, use [`install`](Self::install).
-    ///
-    /// # Errors
-    /// As for [`install`](Self::install).
-    ///
-    /// # Panics
-    /// If the closure panics, as [`par_for`](crate::par_for) does.
-    ///
-    /// # Examples
-    /// ```
-    /// use std::sync::atomic::{AtomicU64, Ordering};
-    /// let (pool, sum) = (brigade::Pool::new(2), AtomicU64::new(0));
-    /// pool.par_for(&[40, 2], 1, |number| _ = sum.fetch_add(*number, Ordering::Relaxed))?;
-    /// assert_eq!(sum.into_inner(), 42);
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    #[track_caller]
-    pub fn par_for<I, F>(&self, items: I, grain: usize, call: F) -> Result<(), Reason>
-    where
-        I: ParItems,
-        F: Fn(I::Item) + Sync,
-    {
-        // By reference: the closure need not be `Send`.
-        let call = &call;
-        self.install(|| par_for(items, grain, call))
-    }
 }
 
 /// Calls a closure for each chunk of a slice, in parallel if workers are idle.

@@ -61,34 +61,6 @@ impl Handle {
         })
     }
 
-    /// Calls two closures, in parallel if a worker is idle, and returns both results; see [`join`](crate::join()).
-    ///
-    /// # Errors
-    /// As for [`install`](Self::install).
-    ///
-    /// # Panics
-    /// If a closure panics, once both have ended; see [`join`](crate::join()).
-    ///
-    /// # Examples
-    /// ```
-    /// let pool = brigade::Pool::new(2);
-    /// let mut words = ["to", "borrow"];
-    /// let (first, second) = words.split_at_mut(1);
-    /// let lengths = pool.join(|| first[0].len(), || second[0].len())?;
-    /// assert_eq!(lengths, (2, 6));
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    #[track_caller]
-    pub fn join<A, B, RA, RB>(&self, a: A, b: B) -> Result<(RA, RB), Reason>
-    where
-        A: FnOnce() -> RA + Send,
-        B: FnOnce() -> RB + Send,
-        RA: Send,
-        RB: Send,
-    {
-        self.install(|| join(a, b))
-    }
-
     /// Calls a closure with a [`Scope`] on a worker of the pool, and returns its result once all jobs of the scope
     /// have ended.
     ///
@@ -282,7 +254,7 @@ where
     RA: Send,
     RB: Send,
 {
-    accepted(here().join(a, b))
+    accepted(here().install(|| join(a, b)))
 }
 
 /// Calls a closure on a worker: on this thread if it is a worker, else on a worker of the current pool.

@@ -1,7 +1,5 @@
 //! Reading what the workers of a pool do and have done.
 
-use std::sync::Arc;
-
 #[cfg(feature = "histograms")]
 use brigade_observe::Histograms;
 use brigade_observe::{Dump, JobDump, Stretch, WaitDump};
@@ -51,19 +49,6 @@ impl Handle {
             worker.into_iter().for_each(|worker| worker.waits.push(wait.clone()));
         }
         dump
-    }
-
-    /// Returns the name of the pool, or `None` if the pool no longer exists; see
-    /// [`Builder::pool_name`](crate::Builder::pool_name).
-    ///
-    /// ```
-    /// let pool = brigade::Pool::builder().threads(1).pool_name("thumbnails").build()?;
-    /// assert_eq!(pool.pool_name().as_deref(), Some("thumbnails"));
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    #[must_use]
-    pub fn pool_name(&self) -> Option<Arc<str>> {
-        reach(self.key, |at| at.core().map(|core| core.config.pool_name()))
     }
 
     /// Returns the waiting and running times of the pool's jobs since the pool was built. Returns `None` if the pool

@@ -1,18 +1,16 @@
 //! Traces of a pool: the public API.
 
-use core::time::Duration;
 use std::sync::Arc;
 
-use brigade_sync::time;
 use brigade_trace::{Session, Trace, TraceError};
 
 use super::Handle;
-use crate::engine::{At, Core, blocking, reach};
+use crate::engine::{At, Core, reach};
 use crate::values::{Reason, opaque};
 
 impl Handle {
-    /// Records the activity of each thread of the pool for `duration`: the jobs it runs, its searches, steals and
-    /// sleeps, and the threads it wakes. Requires the feature `trace`.
+    /// Records the activity of each thread of the pool until [`finish`](Tracing::finish) is called: the jobs it runs,
+    /// its searches, steals and sleeps, and the threads it wakes. Requires the feature `trace`.
     ///
     /// [`Trace::save`] writes the record for [ui.perfetto.dev](https://ui.perfetto.dev) and `chrome://tracing`, which
     /// show a track for each thread. Any pool can be traced while it works, and any number of times. A job appears
@@ -20,9 +18,7 @@ impl Handle {
     /// under the line that submitted it, or else as `job`. A job that [runs in its
     /// caller](crate::WhenFull::RunInCaller) runs on no thread of the pool, and is not recorded.
     ///
-    /// Blocks the calling thread for `duration`; on a worker, as [`blocking`](crate::blocking()) does. To trace a
-    /// piece of work, use [`start_trace`](Self::start_trace). Recording adds about 200 ns to each job; otherwise the
-    /// feature costs nothing.
+    /// Recording adds about 200 ns to each job; otherwise the feature costs nothing.
     ///
     /// # Errors
     /// [`InProgress`](TraceError::InProgress) if a trace of the pool has not been finished,
@@ -31,39 +27,15 @@ impl Handle {
     ///
     /// # Examples
     /// ```
-    /// use std::time::Duration;
-    /// let pool = brigade::Pool::new(2);
-    /// let handle = pool.handle();
-    /// let traced = pool.submit(move || handle.trace(Duration::from_millis(5)));
-    /// pool.job().name("resize").execute(|| ())?;
-    /// let trace = traced.join()??;
-    /// assert!(trace.duration() >= Duration::from_millis(5));
-    /// let file = std::env::temp_dir().join("brigade-trace-of-a-doctest.json");
-    /// trace.save(&file)?; // Open it in ui.perfetto.dev.
-    /// # std::fs::remove_file(file)?;
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    pub fn trace(&self, duration: Duration) -> Result<Trace, TraceError> {
-        let tracing = self.start_trace()?;
-        blocking(|| time::sleep(duration));
-        Ok(tracing.finish())
-    }
-
-    /// Like [`trace`](Self::trace), until [`finish`](Tracing::finish) is called.
-    ///
-    /// # Errors
-    /// As for [`trace`](Self::trace).
-    ///
-    /// # Examples
-    /// ```
     /// let pool = brigade::Pool::new(2);
     /// let tracing = pool.start_trace()?;
     /// assert!(pool.start_trace().is_err(), "one at a time");
-    /// pool.job().name("answer").submit(|| 42)?.join()?;
+    /// pool.job().name("resize").submit(|| 42)?.join()?;
     /// let trace = tracing.finish();
-    /// let mut json = Vec::new();
-    /// trace.write_to(&mut json)?;
-    /// assert!(String::from_utf8(json).is_ok_and(|json| json.contains("\"name\":\"answer\"")));
+    /// assert!(trace.recorded() > 0);
+    /// let file = std::env::temp_dir().join("brigade-trace-of-a-doctest.json");
+    /// trace.save(&file)?; // Open it in ui.perfetto.dev.
+    /// # std::fs::remove_file(file)?;
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn start_trace(&self) -> Result<Tracing, TraceError> {

@@ -1,9 +1,7 @@
 //! The counters of a pool, for the facade of the crate `metrics`.
 
-use core::fmt;
-use std::sync::Arc;
-
 use ::metrics::{Label, Unit, counter, describe_counter, describe_gauge, gauge};
+use core::fmt;
 
 use crate::handle::Handle;
 use crate::values::{Metrics, WorkerMetrics};
@@ -110,8 +108,7 @@ impl MetricsExporter {
     /// Returns an exporter for a pool. The exporter does not keep the pool alive.
     pub fn new(pool: impl Into<Handle>) -> Self {
         let pool = pool.into();
-        let name: Arc<str> = pool.pool_name().unwrap_or_default();
-        let labels = vec![Label::new("pool", name.to_string())];
+        let labels = vec![Label::new("pool", pool.metrics().pool.to_string())];
         Self { pool, labels, has_workers: false }
     }
 

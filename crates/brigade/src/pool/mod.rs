@@ -34,7 +34,7 @@ pub use free::{
 /// | run a future | [`spawn`](Handle::spawn), [`block_on`](Handle::block_on) on this thread |
 /// | get a rejected job back | [`try_execute`](Self::try_execute), [`try_submit`](Handle::try_submit), [`try_spawn`](Handle::try_spawn) |
 /// | set a deadline, a name, a time; submit many | [`job`](Handle::job) |
-/// | run code that borrows | [`install`](Handle::install), [`join`](Handle::join), [`scope`](Handle::scope) |
+/// | run code that borrows | [`install`](Handle::install), [`scope`](Handle::scope) |
 /// | run a closure on each thread | [`broadcast`](Handle::broadcast) |
 /// | wait until all jobs have ended | [`wait_idle`](Handle::wait_idle) |
 /// | read its counters, change its size | [`metrics`](Handle::metrics), [`size`](Handle::size), [`resize`](Handle::resize), [`prestart`](Handle::prestart) |

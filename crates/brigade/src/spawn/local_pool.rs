@@ -34,7 +34,7 @@ use crate::values::{Config, Placement, Queueing, Shutdown, Size, opaque};
 /// waits for a job or an I/O resource of the pool waits for the next call. On the owner's thread
 /// [`wait_idle`](Handle::wait_idle) and [`shutdown`](Handle::shutdown) don't wait.
 ///
-/// It has the methods of [`Handle`], to which it derefs. [`install`](Handle::install), [`join`](Handle::join) and
+/// It has the methods of [`Handle`], to which it derefs. [`install`](Handle::install) and
 /// [`scope`](Handle::scope) run at once on the owner's thread. On any other thread they wait for the owner, as for a
 /// job. The [size](Handle::size) is 1 and can't be changed. While a job waits, in a `join` for example, other jobs
 /// run inside that wait; while a job [blocks](crate::blocking()), no other job runs.

@@ -13,34 +13,10 @@ use super::sleep::{Sleep, sleep_until};
 use super::timer::Timer;
 use super::{Missed, NO_PERIOD, later};
 use crate::engine::now_in;
-use crate::handle::{Handle, JoinHandle};
-use crate::pool::{here, job};
+use crate::handle::JoinHandle;
+use crate::pool::job;
 use crate::submission::JobBuilder;
 use crate::values::{Rejected, expect_accepted};
-
-impl Handle {
-    /// Runs a closure once, after `delay`, on the pool; see [`JobBuilder::after`].
-    ///
-    /// # Panics
-    /// As for [`execute`](Self::execute).
-    ///
-    /// # Examples
-    /// ```
-    /// use std::{sync::mpsc, time::Duration};
-    /// let pool = brigade::Pool::new(1);
-    /// let (sender, receiver) = mpsc::channel();
-    /// pool.execute_after(Duration::from_millis(1), move || _ = sender.send(42));
-    /// assert_eq!(receiver.recv(), Ok(42));
-    /// ```
-    #[track_caller]
-    pub fn execute_after<F: FnOnce() + Send + 'static>(
-        &self,
-        delay: Duration,
-        closure: F,
-    ) -> Timer {
-        expect_accepted(self.job().after(delay).execute(closure))
-    }
-}
 
 impl JobBuilder {
     /// Delays the closure by `delay`: it does not run earlier. If the delay is too long for an [`Instant`], the
@@ -309,7 +285,7 @@ impl PeriodicJob {
 /// ```
 #[track_caller]
 pub fn execute_after<F: FnOnce() + Send + 'static>(delay: Duration, closure: F) -> Timer {
-    here().execute_after(delay, closure)
+    expect_accepted(job().after(delay).execute(closure))
 }
 
 /// Runs a closure once, at `time`, on the pool that [`execute`](crate::execute()) uses; see [`JobBuilder::at`].

@@ -1,6 +1,7 @@
 //! Counters, always on, each written by a single thread.
 
 use core::time::Duration;
+use std::sync::Arc;
 use std::time::Instant;
 
 use brigade_sync::atomic::{AtomicU64, Ordering};
@@ -141,6 +142,8 @@ impl Totals {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Metrics {
+    /// The [name](crate::Builder::pool_name) of the pool. Empty if the pool no longer exists.
+    pub pool: Arc<str>,
     /// Jobs accepted. Never less than in an earlier reading.
     pub accepted: u64,
     /// Jobs that returned.

@@ -65,7 +65,7 @@ pub(crate) fn a_trace_is_the_parents_in_a_child() {
     assert_in_child(vec![
         claim("no trace begins", || pool.start_trace().is_err_and(|e| e == TraceError::Forked)),
         claim("nor for a while", || {
-            pool.trace(Duration::MAX).is_err_and(|error| error == TraceError::Forked)
+            pool.start_trace().is_err_and(|error| error == TraceError::Forked)
         }),
         claim("what was recorded is the parent's", || finish().recorded() == 0),
         claim("a new pool is traced", || {

@@ -15,7 +15,7 @@ pub(crate) fn every_way_to_borrow_says_forked_in_a_child() {
     let one = || 1;
     assert_in_child(vec![
         claim("install", move || handle.install(one) == Err(Reason::Forked)),
-        claim("join", move || handle.join(one, one) == Err(Reason::Forked)),
+        claim("join", move || handle.install(|| brigade::join(one, one)) == Err(Reason::Forked)),
         claim("scope", move || handle.scope(|_| ()) == Err(Reason::Forked)),
         claim("in_place_scope", move || handle.in_place_scope(|_| ()) == Err(Reason::Forked)),
         claim("the free functions panic", move || {

@@ -116,7 +116,7 @@ fn parked(threads: usize) -> Pool {
     let pool = Pool::builder().threads(threads).spare_threads(0).prestart(threads).build().unwrap();
     // A worker counts as idle before its last look.
     eventually("all sleep", || {
-        let read = read(&pool.trace(Duration::ZERO).unwrap());
+        let read = read(&pool.start_trace().unwrap().finish());
         read.shown.len() == threads && read.slices().all(|slice| slice.name.starts_with("parked"))
     });
     pool
@@ -280,7 +280,7 @@ fn there_is_one_trace_at_a_time() {
     let pool = Pool::new(1);
     let handle = pool.handle();
     let tracing = pool.start_trace().unwrap();
-    assert_eq!(handle.trace(Duration::ZERO).unwrap_err(), TraceError::InProgress);
+    assert_eq!(handle.start_trace().unwrap_err(), TraceError::InProgress);
     pool.job().name("first").submit(|| ()).unwrap().join().unwrap();
     drop(tracing);
     let tracing = pool.start_trace().unwrap();
@@ -299,7 +299,9 @@ fn a_worker_that_traces_its_pool_does_not_keep_it_from_work() {
         loop {
             let (ran, runs) = mpsc::channel();
             handle.job().name("meanwhile").execute(move || ran.send(()).unwrap()).unwrap();
-            let read = read(&handle.trace(Duration::from_millis(2)).unwrap());
+            let tracing = handle.start_trace().unwrap();
+            brigade::blocking(|| thread::sleep(Duration::from_millis(2)));
+            let read = read(&tracing.finish());
             // Not so if the other thread has begun before the trace, or begins after it.
             if let (Some(blocked), Some(ran)) =
                 (read.named("blocked").first(), read.named("meanwhile").first())

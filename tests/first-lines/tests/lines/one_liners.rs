@@ -62,7 +62,9 @@ fn g05_a_closure_is_told_of_panics() -> std::io::Result<()> {
 fn g06_loops_run_over_slices_on_a_pool_of_ones_own_too() -> std::io::Result<()> {
     let (pool, words, letters) = (Pool::new(2), vec!["to", "borrow"], AtomicUsize::new(0));
     brigade::par_for(&words, 1, |w| _ = letters.fetch_add(w.len(), Ordering::Relaxed));
-    pool.par_for(&words, 1, |w| _ = letters.fetch_add(w.len(), Ordering::Relaxed))?;
+    pool.install(|| {
+        brigade::par_for(&words, 1, |w| _ = letters.fetch_add(w.len(), Ordering::Relaxed))
+    })?;
     assert_eq!(letters.into_inner(), 16);
     assert_eq!(brigade::map_reduce(&words, 1, |w| w.len(), |a, b| a + b), Some(8));
     Ok(())
@@ -71,7 +73,7 @@ fn g06_loops_run_over_slices_on_a_pool_of_ones_own_too() -> std::io::Result<()> 
 #[test]
 fn g07_a_pool_executes_later() {
     let (pool, (sender, receiver)) = (Pool::new(1), mpsc::channel());
-    pool.execute_after(SOON, move || sender.send(42).unwrap());
+    pool.job().after(SOON).execute(move || sender.send(42).unwrap()).unwrap();
     assert_eq!(receiver.recv(), Ok(42));
 }
 

@@ -34,7 +34,7 @@ fn borrows(pool: &brigade::Pool) -> anyhow::Result<Vec<u32>> {
     pool.scope(|s| numbers.iter_mut().for_each(|number| s.execute(|| *number += 1)))?;
     pool.in_place_scope(|s| numbers.iter_mut().for_each(|number| s.execute(|| *number += 1)))?;
     let (left, right) = numbers.split_at_mut(2);
-    pool.join(|| left[0] = 0, || right[0] = 0)?;
+    pool.install(|| brigade::join(|| left[0] = 0, || right[0] = 0))?;
     Ok(numbers)
 }
 

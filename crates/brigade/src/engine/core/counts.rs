@@ -41,6 +41,7 @@ impl Core {
         let running = unended.min(at_work as u64).min(surely + totals.cancelled).max(surely);
         let queued = unended - running;
         Metrics {
+            pool: self.config.pool_name(),
             threads: live,
             idle_threads: idle,
             // A worker that looks for its first job, or has just ended a job, seems busy: the jobs are a

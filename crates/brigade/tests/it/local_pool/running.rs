@@ -213,7 +213,7 @@ fn borrowing_jobs_run_on_the_owners_thread() {
     let mut words = ["b", "a"].map(String::from);
     let check = |words: &mut [String]| {
         let (first, second) = words.split_at_mut(1);
-        let both = handle.join(|| first[0].push('!'), || second[0].push('?'));
+        let both = handle.install(|| brigade::join(|| first[0].push('!'), || second[0].push('?')));
         both.unwrap();
         handle.scope(|s| words.iter_mut().for_each(|word| s.execute(|| word.push('.')))).unwrap();
         assert_eq!(handle.install(|| words.len()).unwrap(), 2);

@@ -227,7 +227,8 @@ fn a_call_from_outside_that_borrows_is_reported_with_its_place_and_is_in_a_dump(
     outside(&call, Some(0), line);
     let (call, line) = (|gate: &Gate| pool.scope(|s| s.execute(|| gate.wait())).unwrap(), line!());
     outside(&call, Some(0), line);
-    let (call, line) = (|gate: &Gate| _ = pool.join(|| gate.wait(), || ()).unwrap(), line!());
+    let (call, line) =
+        (|gate: &Gate| _ = pool.install(|| brigade::join(|| gate.wait(), || ())).unwrap(), line!());
     outside(&call, Some(0), line);
     let call = |gate: &Gate| pool.in_place_scope(|s| s.execute(|| gate.wait())).unwrap();
     outside(&call, None, line!() - 1);

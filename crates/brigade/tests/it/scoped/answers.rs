@@ -52,7 +52,7 @@ fn shuffled(count: u64) -> Vec<u64> {
 #[test]
 fn nested_joins_have_the_answers_of_a_recursion() {
     for_every_pool(|pool| {
-        assert_eq!(pool.join(|| fib(14), || fib(15)).unwrap(), (377, 610));
+        assert_eq!(pool.install(|| brigade::join(|| fib(14), || fib(15))).unwrap(), (377, 610));
         let mut numbers = shuffled(3000);
         let expected = numbers.iter().sum();
         assert_eq!(pool.install(|| sum(&numbers)).unwrap(), expected);

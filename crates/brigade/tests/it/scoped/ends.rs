@@ -48,7 +48,7 @@ fn a_closed_pool_says_so_and_calls_nothing() {
         let words = ["to", "borrow"];
         let count = || words.len();
         assert_eq!(handle.install(count), Err(Reason::Closed));
-        assert_eq!(handle.join(count, count), Err(Reason::Closed));
+        assert_eq!(handle.install(|| brigade::join(count, count)), Err(Reason::Closed));
         assert_eq!(handle.scope(|s| s.execute(|| _ = words.len())), Err(Reason::Closed));
         assert_eq!(handle.in_place_scope(|_| ()), Err(Reason::Closed));
         assert_eq!(count(), 2, "what was lent is there");

@@ -15,7 +15,7 @@ fn captures_and_results_are_dropped_once() {
             let token = drops.token();
             move || token
         };
-        pool.join(pass(), pass()).unwrap();
+        pool.install(|| brigade::join(pass(), pass())).unwrap();
         assert_eq!(drops.count(), 2);
         drop(pool.install(|| join_stolen(pass(), pass())).unwrap());
         assert_eq!(drops.count(), 4);
@@ -101,7 +101,7 @@ fn a_foreign_thread_ends_as_soon_as_its_scope_has_ended() {
         for _ in 0..rounds {
             thread::scope(|t| {
                 t.spawn(|| handle.install(add).unwrap());
-                t.spawn(|| handle.join(add, add).unwrap());
+                t.spawn(|| handle.install(|| brigade::join(add, add)).unwrap());
                 t.spawn(|| handle.scope(|s| s.execute(add)).unwrap());
                 t.spawn(|| handle.in_place_scope(|s| (0..2).for_each(|_| s.execute(add))).unwrap());
                 t.spawn(|| handle.in_place_scope(|s| s.submit(add).join().unwrap()).unwrap());

@@ -38,7 +38,7 @@ fn a_loop_over_a_slice_lends_each_item_once_and_reduces_in_order() {
         for (length, grain) in SHAPES {
             let calls: Vec<_> = (0..length).map(|_| AtomicUsize::new(0)).collect();
             let call = |item: &AtomicUsize| _ = item.fetch_add(1, Ordering::Relaxed);
-            pool.par_for(&calls, grain, call).unwrap();
+            pool.install(|| brigade::par_for(&calls, grain, call)).unwrap();
             pool.install(|| par_for(&calls[length / 2..], grain, call)).unwrap();
             let expected = (0..length).map(|index| 1 + usize::from(index >= length / 2));
             assert!(calls.iter().map(|item| item.load(Ordering::Relaxed)).eq(expected));
@@ -50,7 +50,10 @@ fn a_loop_over_a_slice_lends_each_item_once_and_reduces_in_order() {
     par_for(&[1, 2, 3], 1, |number| assert!((1..=3).contains(number)));
     let closed = Pool::new(1);
     closed.close();
-    assert_eq!(closed.par_for(0..1, 1, |_| unreachable!()), Err(Reason::Closed));
+    assert_eq!(
+        closed.install(|| brigade::par_for(0..1, 1, |_| unreachable!())),
+        Err(Reason::Closed)
+    );
 }
 
 #[test]

@@ -23,9 +23,9 @@ fn a_join_ends_with_the_panic_of_either_closure_and_that_of_the_first() {
         let drops = Drops::default();
         let (works, token) = (|| drops.token(), || drops.token());
         let (in_a, in_b) = (|| -> u32 { panic_any(1_u32) }, || -> u32 { panic_any(2_u32) });
-        assert_eq!(payload_of(|| pool.join(in_a, works)), 1);
-        assert_eq!(payload_of(|| pool.join(works, in_b)), 2);
-        assert_eq!(payload_of(|| pool.join(in_a, in_b)), 1);
+        assert_eq!(payload_of(|| pool.install(|| brigade::join(in_a, works))), 1);
+        assert_eq!(payload_of(|| pool.install(|| brigade::join(works, in_b))), 2);
+        assert_eq!(payload_of(|| pool.install(|| brigade::join(in_a, in_b))), 1);
         assert_eq!(payload_of(|| pool.install(|| join_stolen(in_a, token))), 1);
         assert_eq!(payload_of(|| pool.install(|| join_stolen(token, in_b))), 2);
         assert_eq!(payload_of(|| pool.install(|| join_stolen(in_a, in_b))), 1);
@@ -34,7 +34,7 @@ fn a_join_ends_with_the_panic_of_either_closure_and_that_of_the_first() {
         let caught =
             pool.install(|| payload_of(|| join(|| join(|| join(in_a, works), in_b), works)));
         assert_eq!(caught.unwrap(), 1);
-        assert_eq!(pool.join(|| 3, || 4).unwrap(), (3, 4));
+        assert_eq!(pool.install(|| brigade::join(|| 3, || 4)).unwrap(), (3, 4));
     });
 }
 
@@ -117,8 +117,14 @@ fn captures_results_and_payloads_may_panic_in_their_drops() {
         }));
         std::mem::forget(caught.unwrap_err());
         // Results that the other's panic, or a dropped handle, drops.
-        assert_eq!(payload_of(|| pool.join(|| Bomb, || -> u32 { panic_any(1_u32) })), 1);
-        assert_eq!(payload_of(|| pool.join(|| -> u32 { panic_any(2_u32) }, || Bomb)), 2);
+        assert_eq!(
+            payload_of(|| pool.install(|| brigade::join(|| Bomb, || -> u32 { panic_any(1_u32) }))),
+            1
+        );
+        assert_eq!(
+            payload_of(|| pool.install(|| brigade::join(|| -> u32 { panic_any(2_u32) }, || Bomb))),
+            2
+        );
         pool.scope(|s| {
             let kept = s.submit(|| Bomb);
             scope(|_| ());
@@ -351,7 +357,7 @@ fn a_panic_that_gives_way_to_another_is_counted_by_its_worker() {
             let pool = builder.threads(threads).build().unwrap();
             let (in_a, in_b) = (|| -> u32 { panic_any(1_u32) }, || -> u32 { panic_any(2_u32) });
             // That of the installed job is one.
-            assert_eq!(payload_of(|| pool.join(in_a, in_b)), 1);
+            assert_eq!(payload_of(|| pool.install(|| brigade::join(in_a, in_b))), 1);
             assert_eq!(caught(&pool), 2);
             assert_eq!(payload_of(|| pool.install(|| join_stolen(in_a, in_b))), 1);
             assert_eq!(caught(&pool), 4);

@@ -115,7 +115,10 @@ fn as_many_forks_as_workers_run_at_once() {
         for _ in 0..20 {
             let meeting = Meeting::of(4);
             let two = || join(|| meeting.attend(), || meeting.attend());
-            assert_eq!(pool.join(two, two).unwrap(), ((true, true), (true, true)));
+            assert_eq!(
+                pool.install(|| brigade::join(two, two)).unwrap(),
+                ((true, true), (true, true))
+            );
         }
     });
 }
