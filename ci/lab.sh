@@ -5,11 +5,13 @@
 #   ci/lab.sh scale [ROUNDS]     what the model of `examples/simulate` predicts, and the model beside the pool on one core and two: fails if
 #                                they differ by more than 20 per cent, as one row may (docs/scale.md)
 #   ci/lab.sh fresh              a fresh clone: time and memory to compile the laboratory, and time to its answer
-# These build the laboratory with one dependency patched, or other features of one, beside `brigade-lab`, whose targets of that name are these
-# programs:
+# These build programs beside `brigade-lab`, or in FOLDER, which are its targets of that name: the laboratory with one dependency patched, or other
+# features of one, and programs in other languages:
 #   ci/lab.sh executors          `executors-no-park`, `executors-counted`, and the two of the drop-in package
 #   ci/lab.sh rayon              rayon on brigade: the target `brigade-rayon` of `fork-join`
 #   ci/lab.sh st3                tokio's queue behind the interface of st3, which st3's package has a copy of: `tokio-fifo` of `queue`
+#   ci/lab.sh go [FOLDER]        goroutines: `go`
+#   ci/lab.sh cpp [FOLDER]       oneTBB: `cpp`
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -177,7 +179,15 @@ RUST
     echo "$target/release/brigade-lab-st3-tokio"
 )
 
+# Where the programs lie.
+folder() { realpath "${1-${CARGO_TARGET_DIR:-$PWD/target}/release}"; }
+
+# Nothing is downloaded: not another version of the compiler, and no module.
+go() { GOTOOLCHAIN=local GOPROXY=off GOFLAGS='' command go build -C lab/peers/go -buildvcs=false -o "$(folder "$@")/brigade-lab-go" .; }
+
+cpp() { "${CXX:-c++}" -std=c++17 -O2 -o "$(folder "$@")/brigade-lab-cpp" lab/peers/cpp/main.cpp -ltbb -pthread; }
+
 case "${1-}" in
-    full | figures | scale | fresh | executors | rayon | st3) "$@" ;;
+    full | figures | scale | fresh | executors | rayon | st3 | go | cpp) "$@" ;;
     *) sed -n 's/^#   //p' "$0" >&2 && exit 2 ;;
 esac

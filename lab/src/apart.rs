@@ -9,7 +9,6 @@ use std::process::Stdio;
 
 use crate::failure::Failure;
 use crate::kernel::Kernel;
-use crate::peers::{self, Peer};
 use crate::program;
 use crate::stats::Numbers;
 use crate::stop::Stop;
@@ -72,8 +71,7 @@ pub(crate) fn run(
                 true => Failure::Told(error.to_string()),
                 false => Failure::Refused(error),
             };
-            let command = peers::named(name).map_or_else(|| program::beside(file), Peer::command);
-            (command.map_err(failure)?, name)
+            (program::beside(file).map_err(failure)?, name)
         }
     };
     let patience = terms.patience.as_secs().to_string();

@@ -7,7 +7,7 @@
 //! A module imports from those above it in this list, and from none below; so do the files inside a folder.
 //! `tests/order.rs` checks it.
 //!
-//! - independent of the rest: `census`, `clock`, `failure`, `fault`, `kernel`, `peers`, `program`,
+//! - independent of the rest: `census`, `clock`, `failure`, `fault`, `kernel`, `program`,
 //!   `stats`, `stop`, `usage`, `work`;
 //! - limits, and counting every task: `limits`, `needs`, `pins`, `machine`, `tally`, `inbox`, `latch`, `supervise`, `trace`;
 //! - the traits of targets, and a folder of them: `target`, `targets`, `setup`;
@@ -40,7 +40,6 @@ mod machine;
 mod needs;
 mod noise;
 mod page;
-mod peers;
 mod picture;
 mod pins;
 mod plan;

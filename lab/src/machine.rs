@@ -91,16 +91,6 @@ impl Machine {
         }
     }
 
-    /// The same with the versions of programs that are no crates.
-    pub(crate) fn with_versions(
-        mut self,
-        versions: impl Iterator<Item = (String, String)>,
-    ) -> Self {
-        let versions = versions.map(|(name, version)| (name, version.into()));
-        self.more.insert("versions".to_owned(), Value::Object(versions.collect()));
-        self
-    }
-
     /// The machine in a few lines, for the head of the tables; in more if it is to be verbose.
     pub(crate) fn describe(&self, is_verbose: bool) -> String {
         let hogs = match self.hogs {

@@ -18,7 +18,6 @@ use crate::kernel::Kernel;
 use crate::machine::{self, Machine};
 use crate::needs::{self, Needs};
 use crate::noise::{BEFORE, Noise};
-use crate::peers::{self, Peer};
 use crate::report::book::SharedBook;
 use crate::report::destination::Output;
 use crate::report::{self, Reporter};
@@ -83,12 +82,6 @@ fn check(check: &Check, contests: Vec<Contest>, cli: &Cli) -> Result<(), Stop> {
     if own.is_empty() { Ok(()) } else { Err(Stop::Failed(own.join("; "))) }
 }
 
-/// The versions of peers in other languages, which are built for that.
-fn versions(contests: &[Contest]) -> impl Iterator<Item = (String, String)> {
-    let named = |name: &str| contests.iter().any(|one| one.targets.iter().any(|t| t.name == name));
-    peers::ALL.into_iter().filter(move |peer| named(peer.name)).flat_map(Peer::versions)
-}
-
 /// Prints what would run.
 fn dry_run(contests: &[Contest]) -> Result<(), Stop> {
     report::plan(contests.iter().map(|contest| (&contest.row, &contest.targets[..])))
@@ -105,7 +98,7 @@ fn measure(contests: &[Contest], cli: &Cli) -> Result<(), Stop> {
     let outputs = options.outputs()?;
     let seed = options.seed.unwrap_or_else(fresh_seed);
     let hogs = options.hogs.unwrap_or_default();
-    let machine = Machine::read(seed, hogs, options.pin).with_versions(versions(contests));
+    let machine = Machine::read(seed, hogs, options.pin);
     let entered: usize = contests.iter().map(|contest| contest.targets.len()).sum();
     let rules = options.rules();
     let runs = (1 + rules.rounds) * entered as u64;

@@ -28,7 +28,6 @@
 #include <oneapi/tbb/parallel_invoke.h>
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_group.h>
-#include <oneapi/tbb/version.h>
 
 using Clock = std::chrono::steady_clock;
 using Values = std::vector<double>;
@@ -252,15 +251,6 @@ Values fork_join(tbb::task_arena &arena) {
 int main(int count, char **words) {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     std::string what = count > 1 ? words[1] : "";
-    if (what == "version") {
-#ifdef __clang__
-        std::cout << "clang++ " << __clang_major__ << '.' << __clang_minor__ << '.' << __clang_patchlevel__ << '\n';
-#else
-        std::cout << "g++ " << __VERSION__ << '\n';
-#endif
-        std::cout << "oneTBB " << TBB_VERSION_STRING << '\n';
-        return 0;
-    }
     if (count < 3 || what != "once") fail("brigade-lab starts this program: brigade-lab creation --target cpp");
     for (int i = 3; i + 1 < count; i += 2) options[std::string(words[i]).substr(2)] = words[i + 1];
     int threads = int(number("threads", 1));
