@@ -4,12 +4,12 @@
 //! the tasks would seem to take none. The child measures one target once, reads its own memory, and
 //! prints the values to stdout for the parent.
 
-use std::io::{self, Error, ErrorKind, Write};
+use std::io::{self, Error, ErrorKind};
 use std::process::Stdio;
 
 use crate::failure::Failure;
 use crate::kernel::Kernel;
-use crate::program;
+use crate::program::{self, tell};
 use crate::stats::Numbers;
 use crate::stop::Stop;
 use crate::target::Entry;
@@ -84,8 +84,7 @@ pub(crate) fn run(
         child.args(["--inject", &format!("{fault}:{name}")]);
     }
     let output = child.stdin(Stdio::null()).output().map_err(Failure::Refused)?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    let reason = said.trim().rsplit("brigade-lab: ").next().unwrap_or_default().to_owned();
+    let reason = program::reason(&output.stderr);
     match output.status.code() {
         Some(0) => serde_json::from_slice::<Numbers>(&output.stdout)
             .map(|numbers| numbers.0)
@@ -102,12 +101,8 @@ pub(crate) fn child(run: impl FnOnce() -> Outcome) -> Result<(), Stop> {
     #[cfg(target_os = "linux")]
     let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM));
     match run() {
-        Ok(values) => {
-            let mut stdout = io::stdout();
-            serde_json::to_writer(&stdout, &values).map_err(io::Error::from)?;
-            // The tasks wait forever: they end with the process.
-            stdout.flush().map_err(Stop::from)
-        }
+        // The tasks wait forever: they end with the process.
+        Ok(values) => tell(&values).map_err(Stop::from),
         Err(Failure::Refused(error)) => Err(Stop::Refused(error.to_string())),
         Err(failure) => Err(Stop::Failed(failure.to_string())),
     }

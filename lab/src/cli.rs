@@ -32,7 +32,7 @@ use crate::target::Entry;
 use crate::targets;
 use crate::workloads::Choice;
 use crate::workloads::run::process::{self, Process};
-use crate::workloads::server::load::{self, Load};
+use crate::workloads::server::load;
 
 /// Compares brigade with widely used thread pools.
 ///
@@ -104,7 +104,7 @@ pub(crate) enum What {
     },
     /// The clients of a server, in a process that the laboratory starts for them.
     #[command(name = load::COMMAND, hide = true)]
-    Load(Load),
+    Load,
     /// A run of a command, in a process that the laboratory starts for it.
     #[command(name = process::COMMAND, hide = true)]
     Process(Process),
@@ -287,7 +287,7 @@ impl Cli {
         let taken: &[&str] = match &self.what {
             None | Some(What::One(_) | What::All(_)) => return Ok(()),
             // The laboratory itself wrote the line.
-            Some(What::Once { .. } | What::Load(_) | What::Process(_) | What::Hogs { .. }) => {
+            Some(What::Once { .. } | What::Load | What::Process(_) | What::Hogs { .. }) => {
                 return Ok(());
             }
             Some(What::List) => &[],

@@ -6,25 +6,21 @@
 //! pipe, and the process ends when it reads that.
 
 use std::hint;
-use std::io::{self, BufRead, BufReader, Write};
-use std::process::{Child, Stdio};
+use std::io;
 use std::thread::Builder;
 
-use crate::program;
+use crate::program::{Helper, tell};
 use crate::stop::Stop;
 use crate::work::grind;
 
 /// The subcommand of the process. `list` doesn't name it.
 pub(crate) const COMMAND: &str = "hogs";
 
-/// What the process prints when all its threads compute.
-const READY: &str = "ready";
-
 /// Arithmetic between two turns of a thread's loop.
 const UNITS: u64 = 1_000_000;
 
 /// The process, if there are to be any threads. It ends when this is dropped.
-pub(crate) struct Hogs(Option<Child>);
+pub(crate) struct Hogs(Option<Helper>);
 
 impl Hogs {
     /// Starts this many threads and waits until all of them compute.
@@ -32,32 +28,18 @@ impl Hogs {
         if count == 0 {
             return Ok(Hogs(None));
         }
-        let refused = |error| Stop::Refused(format!("{count} hogs could not start: {error}"));
-        let mut command = program::this().map_err(refused)?;
-        command.args([COMMAND, &count.to_string()]).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().map_err(refused)?;
-        let mut said = String::new();
-        if let Some(stdout) = child.stdout.take() {
-            BufReader::new(stdout).read_line(&mut said).map_err(refused)?;
+        let refused = |reason| Stop::Refused(format!("{count} hogs could not start: {reason}"));
+        let helper = Helper::start(&[COMMAND, &count.to_string()]);
+        let mut helper = helper.map_err(|error| refused(error.to_string()))?;
+        match helper.hear() == Some(()) {
+            true => Ok(Hogs(Some(helper))),
+            false => Err(refused(helper.reason())),
         }
-        let hogs = Hogs(Some(child));
-        // Otherwise it has printed the reason on stderr.
-        if said.trim() == READY { Ok(hogs) } else { Err(refused(io::Error::other("see above"))) }
     }
 
     /// The number of the process, if there is one.
     pub(crate) fn process(&self) -> Option<u32> {
-        self.0.as_ref().map(Child::id)
-    }
-}
-
-impl Drop for Hogs {
-    fn drop(&mut self) {
-        if let Some(mut child) = self.0.take() {
-            drop(child.stdin.take());
-            // One that was killed has ended too.
-            let _ = child.wait();
-        }
+        self.0.as_ref().map(|helper| helper.child.id())
     }
 }
 
@@ -71,9 +53,7 @@ pub(crate) fn compute(count: u64) -> Result<(), Stop> {
         });
         thread.map_err(|error| Stop::Refused(format!("a hog could not start: {error}")))?;
     }
-    let mut stdout = io::stdout();
-    writeln!(stdout, "{READY}")?;
-    stdout.flush()?;
+    tell(&())?;
     io::copy(&mut io::stdin(), &mut io::sink())?;
     Ok(())
 }

@@ -1,8 +1,11 @@
 //! Starts this program again, or one beside it, as another process.
 
 use std::env;
-use std::io;
-use std::process::Command;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 /// A command that starts this program, on Linux even if its file has been replaced since.
 pub(crate) fn this() -> io::Result<Command> {
@@ -25,4 +28,70 @@ pub(crate) fn beside(name: &str) -> io::Result<Command> {
             format!("{} is not there: build it with {script}", program.display()),
         )),
     }
+}
+
+/// The reason that a process of the laboratory gave on stderr.
+pub(crate) fn reason(stderr: &[u8]) -> String {
+    let said = String::from_utf8_lossy(stderr);
+    said.trim().rsplit("brigade-lab: ").next().unwrap_or_default().to_owned()
+}
+
+/// This program again, with which the laboratory exchanges lines. It ends when this is dropped, and its stdin is closed however the
+/// laboratory ends.
+pub(crate) struct Helper {
+    /// The process.
+    pub(crate) child: Child,
+    /// What it says.
+    stdout: BufReader<ChildStdout>,
+}
+
+impl Helper {
+    /// Starts it with these arguments.
+    pub(crate) fn start(arguments: &[&str]) -> io::Result<Self> {
+        let mut command = this()?;
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn()?;
+        let stdout = child.stdout.take().expect("it is piped");
+        Ok(Helper { child, stdout: BufReader::new(stdout) })
+    }
+
+    /// Tells it a value. One that has ended says why.
+    pub(crate) fn say(&mut self, value: &impl Serialize) {
+        let line = serde_json::to_string(value).unwrap_or_default();
+        let _ = self.child.stdin.as_mut().map(|stdin| writeln!(stdin, "{line}"));
+    }
+
+    /// The next value that it [tells](tell); none if it has ended.
+    pub(crate) fn hear<T: DeserializeOwned>(&mut self) -> Option<T> {
+        hear(&mut self.stdout).ok()
+    }
+
+    /// The reason why it has ended.
+    pub(crate) fn reason(&mut self) -> String {
+        let mut said = Vec::new();
+        let _ = self.child.stderr.take().map(|mut stderr| stderr.read_to_end(&mut said));
+        reason(&said)
+    }
+}
+
+impl Drop for Helper {
+    fn drop(&mut self) {
+        // One that has ended is gone already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Reads a line as a value.
+pub(crate) fn hear<T: DeserializeOwned>(mut from: impl BufRead) -> io::Result<T> {
+    let mut line = String::new();
+    from.read_line(&mut line)?;
+    Ok(serde_json::from_str(&line)?)
+}
+
+/// Tells the laboratory a value, in a line.
+pub(crate) fn tell(value: &impl Serialize) -> io::Result<()> {
+    let mut stdout = io::stdout();
+    writeln!(stdout, "{}", serde_json::to_string(value)?)?;
+    stdout.flush()
 }

@@ -35,7 +35,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Stop> {
         Some(What::Chart(chart)) => chart.draw(options.force),
         Some(What::Report(report)) => report.run(&options.outputs()?, options.verbose),
         Some(What::Compare(compare)) => compare.run(options.verbose, options.quiet),
-        Some(What::Load(load)) => load::generate(load),
+        Some(What::Load) => load::generate(),
         Some(What::Process(process)) => process.measure(options.rules().patience),
         Some(What::Hogs { count }) => hogs::compute(*count),
         Some(What::Check(how)) => check(how, cli.contests()?, &cli),

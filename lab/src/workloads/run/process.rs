@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
 use std::process::{self, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +20,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::failure::Failure;
-use crate::program;
+use crate::program::{self, tell};
 use crate::stats::Numbers;
 use crate::stop::{Stop, printable};
 use crate::usage::Usage;
@@ -70,9 +70,7 @@ impl Process {
 
     /// The main function of that process: runs the command, and prints the values or the reason why there are none.
     pub(crate) fn measure(&self, patience: Duration) -> Result<(), Stop> {
-        let mut stdout = io::stdout();
-        serde_json::to_writer(&stdout, &self.measured(patience)).map_err(io::Error::from)?;
-        stdout.flush().map_err(Stop::from)
+        tell(&self.measured(patience)).map_err(Stop::from)
     }
 
     /// The values of a run in this process, or the reason why there are none.

@@ -1,27 +1,24 @@
 //! The load generator, in a process of its own, so that the CPU time of the laboratory is that of the server.
 //!
-//! The process runs this program again. It opens the connections, makes the first requests over each, prints [`WARM`], and waits
+//! The process runs this program again. It reads a line with the [`Load`], opens the connections, makes the first requests over each, says so, and waits
 //! for a line on stdin. Then it makes all those that are timed and prints the numbers. It checks every answer.
 
-use std::io::{BufRead, BufReader, Error, Read, Write};
+use std::io::Error;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use serde::Deserialize;
 use tokio::runtime::Builder;
 
 use super::client::{self, Client};
 use super::wire::Protocol;
 use crate::needs::Needs;
-use crate::program;
+use crate::program::{Helper, hear, tell};
 use crate::stats::quantiles;
 use crate::workloads::prelude::*;
 
 /// The subcommand of the process. `list` doesn't name it.
 pub(crate) const COMMAND: &str = "load";
-
-/// What the process prints when every connection has had its first answers.
-const WARM: &str = "warm";
 
 /// Batches of each connection before those that count: two, so that the run comes to its end when the first request has a fault.
 pub(super) const WARM_UP: u64 = 2;
@@ -29,29 +26,22 @@ pub(super) const WARM_UP: u64 = 2;
 /// Time between two looks at a process that does not connect.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
-/// Options of the process.
-#[derive(Args, Clone, Debug)]
+/// The requests that the process makes, as a line on its stdin.
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct Load {
     /// Where the server is.
-    #[arg(long)]
     pub(super) address: SocketAddr,
     /// What is spoken.
-    #[arg(long, value_enum)]
     pub(super) protocol: Protocol,
     /// Connections at a time.
-    #[arg(long, value_parser = whole::<1, { limits::MAX_CONNECTIONS }>)]
     pub(super) connections: u64,
     /// Requests that a client sends before it waits for their answers.
-    #[arg(long, value_parser = whole::<1, { limits::MAX_PIPELINE }>)]
     pub(super) pipeline: u64,
     /// How often each client does that while it is timed.
-    #[arg(long, value_parser = whole::<1, { limits::MAX_VALUES }>)]
     pub(super) batches: u64,
     /// The certificate of the server, in PEM, if there is TLS.
-    #[arg(long, allow_hyphen_values = true)]
     pub(super) certificate: Option<String>,
     /// How often the very first request is made: a fault, if it is not 1.
-    #[arg(long, value_parser = whole::<0, 2>)]
     pub(super) copies: u64,
 }
 
@@ -67,37 +57,14 @@ pub(super) struct Seen {
 }
 
 /// The process. It ends when this is dropped.
-pub(super) struct Generator {
-    /// The process.
-    child: Child,
-    /// Tells it to go on.
-    stdin: ChildStdin,
-    /// What it says.
-    stdout: BufReader<ChildStdout>,
-}
+pub(super) struct Generator(Helper);
 
 impl Generator {
     /// Starts the process.
     pub(super) fn start(load: &Load) -> io::Result<Self> {
-        let mut command = program::this()?;
-        command.arg(COMMAND).args(["--protocol", load.protocol.name()]);
-        command.args(["--address", &load.address.to_string()]);
-        for (option, value) in [
-            ("--connections", load.connections),
-            ("--pipeline", load.pipeline),
-            ("--batches", load.batches),
-            ("--copies", load.copies),
-        ] {
-            command.args([option, &value.to_string()]);
-        }
-        if let Some(certificate) = &load.certificate {
-            command.args(["--certificate", certificate]);
-        }
-        let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = piped.spawn()?;
-        let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
-        let (stdin, stdout) = (stdin.expect("it is piped"), stdout.expect("it is piped"));
-        Ok(Generator { child, stdin, stdout: BufReader::new(stdout) })
+        let mut helper = Helper::start(&[COMMAND])?;
+        helper.say(load);
+        Ok(Generator(helper))
     }
 
     /// Accepts its connections, one after the other.
@@ -115,7 +82,7 @@ impl Generator {
                 let (stream, _) = listener.accept().map_err(Failure::Refused)?;
                 stream.set_nodelay(true).map_err(Failure::Refused)?;
                 accepted.push(stream);
-            } else if self.child.try_wait().map_err(Failure::Refused)?.is_some() {
+            } else if self.0.child.try_wait().map_err(Failure::Refused)?.is_some() {
                 return Err(self.failed());
             }
         }
@@ -124,61 +91,39 @@ impl Generator {
 
     /// Waits until every connection has had its first answers.
     pub(super) fn warm(&mut self) -> Result<(), Failure> {
-        if self.line().is_ok_and(|line| line == WARM) { Ok(()) } else { Err(self.failed()) }
+        self.0.hear().ok_or_else(|| self.failed())
     }
 
-    /// Lets it make the next requests, and waits for their last answer.
+    /// Lets it make the requests that are timed, and waits for their last answer.
     pub(super) fn go(&mut self) -> Result<Seen, Failure> {
-        // A process that has ended says why.
-        let _ = writeln!(self.stdin);
-        let line = self.line().unwrap_or_default();
-        let Ok((wall, quantiles)) = serde_json::from_str(&line) else {
-            return Err(self.failed());
-        };
+        self.0.say(&());
+        let (wall, quantiles) = self.0.hear().ok_or_else(|| self.failed())?;
         Ok(Seen { wall: Duration::from_secs_f64(wall), quantiles })
     }
 
     /// Waits for its end; an error if something came over a connection after the last answer.
     pub(super) fn end(mut self) -> Result<(), Failure> {
-        let status = self.child.wait().map_err(Failure::Refused)?;
+        let status = self.0.child.wait().map_err(Failure::Refused)?;
         if status.success() { Ok(()) } else { Err(self.failed()) }
-    }
-
-    /// The next line that it prints.
-    fn line(&mut self) -> io::Result<String> {
-        let mut line = String::new();
-        self.stdout.read_line(&mut line)?;
-        Ok(line.trim().to_owned())
     }
 
     /// The reason why it has ended.
     fn failed(&mut self) -> Failure {
-        let mut said = String::new();
-        if let Some(mut stderr) = self.child.stderr.take() {
-            let _ = stderr.read_to_string(&mut said);
-        }
-        let reason = said.trim().rsplit("brigade-lab: ").next().unwrap_or_default();
-        Failure::Told(format!("its load generator ended: {reason}"))
-    }
-}
-
-impl Drop for Generator {
-    fn drop(&mut self) {
-        // One that has ended is gone already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        Failure::Told(format!("its load generator ended: {}", self.0.reason()))
     }
 }
 
 /// The main function of the process.
-pub(crate) fn generate(load: &Load) -> Result<(), Stop> {
+pub(crate) fn generate() -> Result<(), Stop> {
     // Nothing waits for it once the laboratory has ended.
     #[cfg(target_os = "linux")]
     let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM));
+    let load: Load =
+        hear(io::stdin().lock()).map_err(|error| Stop::Usage(format!("no load: {error}")))?;
     Needs { files: load.connections, threads: 0 }.check()?;
     let failed = |error: Error| Stop::Failed(error.to_string());
     let runtime = Builder::new_current_thread().enable_io().build().map_err(failed)?;
-    runtime.block_on(clients(load)).map_err(failed)
+    runtime.block_on(clients(&load)).map_err(failed)
 }
 
 /// Makes all requests.
@@ -200,8 +145,8 @@ async fn clients(load: &Load) -> io::Result<()> {
     for task in begun.drain(..) {
         clients.push(task.await??);
     }
-    say(WARM)?;
-    io::stdin().read_line(&mut String::new())?;
+    tell(&())?;
+    hear::<()>(io::stdin().lock())?;
     let begun = Instant::now();
     let tasks = clients.into_iter().map(|client| tokio::spawn(client.run(load.batches as usize)));
     let (mut times, mut ended) = (Vec::new(), Vec::new());
@@ -211,18 +156,11 @@ async fn clients(load: &Load) -> io::Result<()> {
         ended.push(client);
     }
     let wall = begun.elapsed().as_secs_f64();
-    say(&serde_json::to_string(&(wall, quantiles(times, SHARES)))?)?;
+    tell(&(wall, quantiles(times, SHARES)))?;
     for client in ended {
         client.end().await?;
     }
     Ok(())
-}
-
-/// Prints a line for the laboratory.
-fn say(line: &str) -> io::Result<()> {
-    let mut stdout = io::stdout();
-    writeln!(stdout, "{line}")?;
-    stdout.flush()
 }
 
 /// A client and what it asks.

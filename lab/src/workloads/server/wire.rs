@@ -1,10 +1,11 @@
 //! The requests of a client and the answers it must get, for both protocols.
 
 use crate::workloads::prelude::*;
+use serde::Deserialize;
 use std::io::{Error, ErrorKind, Write};
 
 /// What is spoken over the connections.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Protocol {
     /// HTTP/1.1 by hyper; each answer repeats the path of its request.
@@ -21,22 +22,15 @@ pub(crate) enum Protocol {
 }
 
 impl Protocol {
-    /// Its name on the command line.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            #[cfg(feature = "full")]
-            Protocol::Http => "http",
-            #[cfg(feature = "full")]
-            Protocol::Https => "https",
-            #[cfg(feature = "full")]
-            Protocol::Http2 => "http2",
-            Protocol::Resp => "resp",
-        }
-    }
-
     /// Whether a client may send a request before it has the answer to the last one.
     pub(super) fn has_pipelines(self) -> bool {
-        !matches!(self.name(), "http" | "https")
+        match self {
+            Protocol::Resp => true,
+            #[cfg(feature = "full")]
+            Protocol::Http2 => true,
+            #[cfg(feature = "full")]
+            Protocol::Http | Protocol::Https => false,
+        }
     }
 }
 
