@@ -56,12 +56,6 @@ pub(crate) trait ForkJoin: Sized + 'static {
     /// Visits all nodes of the tree, with a task for each, and counts their values.
     fn explore<T: Tree>(context: &mut Self::Context<'_>, root: T, answer: &'static Tally);
 
-    /// Calls `work` with each number below `count`.
-    #[inline]
-    fn for_each(context: &mut Self::Context<'_>, count: usize, work: impl Fn(usize) + Send + Sync) {
-        each_half::<Self>(context, 0, count, &work);
-    }
-
     /// Calls `work` with each chunk of `length` items, and its number. The last may be shorter.
     #[inline]
     fn for_each_chunk<T: Send>(
@@ -77,28 +71,7 @@ pub(crate) trait ForkJoin: Sized + 'static {
     fn shutdown(self) {}
 }
 
-/// A loop as a pool without loops has it: forks over halves.
-fn each_half<F: ForkJoin>(
-    context: &mut F::Context<'_>,
-    from: usize,
-    to: usize,
-    work: &(impl Fn(usize) + Send + Sync),
-) {
-    match to - from {
-        0 => {}
-        1 => work(from),
-        count => {
-            let middle = from + count / 2;
-            F::join(
-                context,
-                |context| each_half::<F>(context, from, middle, work),
-                |context| each_half::<F>(context, middle, to, work),
-            );
-        }
-    }
-}
-
-/// The same for chunks, the first of which has the number `from`.
+/// A loop as a pool without loops has it: forks over halves of the chunks, the first of which has the number `from`.
 fn each_half_of_chunks<F: ForkJoin, T: Send>(
     context: &mut F::Context<'_>,
     from: usize,

@@ -44,10 +44,6 @@ impl ForkJoin for Brigade {
         brigade::scope(|scope| visit(scope, root, answer));
     }
 
-    fn for_each(_: &mut (), count: usize, work: impl Fn(usize) + Send + Sync) {
-        brigade::par_for(0..count, 1, work);
-    }
-
     fn for_each_chunk<T: Send>(
         _: &mut (),
         items: &mut [T],

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
+use rayon::iter::{IndexedParallelIterator, ParallelIterator};
 use rayon::slice::ParallelSliceMut;
 use rayon::{Scope, ThreadPool, ThreadPoolBuilder};
 
@@ -43,10 +43,6 @@ impl ForkJoin for Rayon {
 
     fn explore<T: Tree>(_: &mut (), root: T, answer: &'static Tally) {
         rayon::scope(|scope| visit(scope, root, answer));
-    }
-
-    fn for_each(_: &mut (), count: usize, work: impl Fn(usize) + Send + Sync) {
-        (0..count).into_par_iter().for_each(work);
     }
 
     fn for_each_chunk<T: Send>(

@@ -34,10 +34,6 @@ impl ForkJoin for Sequential {
         (0..root.width()).for_each(|index| Self::explore(context, root.child(index), answer));
     }
 
-    fn for_each(_: &mut (), count: usize, work: impl Fn(usize) + Send + Sync) {
-        (0..count).for_each(work);
-    }
-
     fn for_each_chunk<T: Send>(
         _: &mut (),
         items: &mut [T],

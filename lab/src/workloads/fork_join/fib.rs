@@ -1,17 +1,7 @@
 //! Fibonacci numbers without a cut-off: nothing but forks.
 
-use std::io;
-
-use super::{Program, TreeProgram};
-use crate::target::fork::{ForkJoin, Tree};
-
-/// The number with this index.
-pub(super) struct Fib {
-    /// The index.
-    index: u32,
-    /// The number.
-    answer: u64,
-}
+use super::search::Root;
+use crate::target::fork::Tree;
 
 /// The joins that the number with this index takes.
 pub(super) fn forks(index: u64) -> u64 {
@@ -20,37 +10,17 @@ pub(super) fn forks(index: u64) -> u64 {
     fib - 1
 }
 
-impl Program for Fib {
-    fn prepare(size: usize) -> io::Result<Self> {
-        Ok(Fib { index: size as u32, answer: 0 })
-    }
-
-    fn run<F: ForkJoin>(&mut self, outside: &mut F::Outside<'_>) {
-        let index = self.index;
-        self.answer = F::enter(outside, |context| fib::<F>(context, index));
-    }
-
-    fn answer(&self) -> u64 {
-        self.answer
-    }
-}
-
-/// The number with this index, by forks.
-fn fib<F: ForkJoin>(context: &mut F::Context<'_>, index: u32) -> u64 {
-    if index < 2 {
-        return index.into();
-    }
-    let (a, b) = F::join(
-        context,
-        |context| fib::<F>(context, index - 1),
-        |context| fib::<F>(context, index - 2),
-    );
-    a + b
-}
-
 /// A call of the function, by its argument.
 #[derive(Clone, Copy)]
 pub(super) struct Call(u32);
+
+impl Root for Call {
+    const JOINS: bool = true;
+
+    fn new(size: usize) -> Self {
+        Call(size as u32)
+    }
+}
 
 impl Tree for Call {
     fn value(self) -> u64 {
@@ -63,17 +33,5 @@ impl Tree for Call {
 
     fn child(self, index: u32) -> Self {
         Call(self.0 - 1 - index)
-    }
-}
-
-impl TreeProgram for Fib {
-    type Node = Call;
-
-    fn root(&self) -> Call {
-        Call(self.index)
-    }
-
-    fn answered(&mut self, sum: u64) {
-        self.answer = sum;
     }
 }

@@ -19,12 +19,12 @@ use crate::apart;
 use crate::setup::started;
 use std::ops::RangeInclusive;
 
-use crate::target::fork::{self, Spawning, Start, Tree};
+use crate::target::fork::{self, Spawning, Start};
 use crate::targets::forks::sequential::Sequential;
 use crate::targets::forks::{Forks, is_for_skynet, is_foreign, may_borrow};
 use crate::workload::{ForkWorkload, Params, fields};
 
-use self::search::Search;
+use self::search::{Root, Search};
 use crate::workloads::prelude::*;
 
 /// A program in a pool.
@@ -94,8 +94,8 @@ impl Workload for ForkJoin {
 impl ForkWorkload for ForkJoin {
     fn run<F: fork::ForkJoin>(&self, start: Start<F>, bench: &Bench) -> Outcome {
         match self.program {
-            Kind::Fib => self.forking::<fib::Fib, F>(start, bench),
-            Kind::Skynet => self.forking::<skynet::Skynet, F>(start, bench),
+            Kind::Fib => self.forking::<Search<fib::Call>, F>(start, bench),
+            Kind::Skynet => self.forking::<Search<skynet::Node>, F>(start, bench),
             Kind::Nqueens => self.forking::<Search<nqueens::Board>, F>(start, bench),
             Kind::Uts => self.forking::<Search<uts::Node>, F>(start, bench),
             Kind::Quicksort => self.forking::<sort::Quicksort, F>(start, bench),
@@ -111,10 +111,10 @@ impl ForkWorkload for ForkJoin {
 
     fn run_spawning<S: Spawning>(&self, start: Start<S>, bench: &Bench) -> Outcome {
         match self.program {
-            Kind::Fib => self.spawning::<fib::Fib, S>(start, bench),
-            Kind::Skynet => self.spawning::<skynet::Skynet, S>(start, bench),
-            Kind::Nqueens => self.spawning::<Search<nqueens::Board>, S>(start, bench),
-            Kind::Uts => self.spawning::<Search<uts::Node>, S>(start, bench),
+            Kind::Fib => self.spawning::<fib::Call, S>(start, bench),
+            Kind::Skynet => self.spawning::<skynet::Node, S>(start, bench),
+            Kind::Nqueens => self.spawning::<nqueens::Board, S>(start, bench),
+            Kind::Uts => self.spawning::<uts::Node, S>(start, bench),
             _ => Err(Failure::Told("its tasks may not borrow".to_owned())),
         }
     }
@@ -138,13 +138,12 @@ impl ForkJoin {
     }
 
     /// Measures the program in a pool whose tasks may not.
-    fn spawning<P: TreeProgram, S: Spawning>(&self, start: Start<S>, bench: &Bench) -> Outcome {
-        let mut program = self.prepared::<P>()?;
+    fn spawning<T: Root, S: Spawning>(&self, start: Start<S>, bench: &Bench) -> Outcome {
+        let mut program = self.prepared::<Search<T>>()?;
         let before = peak()?;
         let target = started(|| start(self.threads()))?;
         let measured = self.measure(&mut program, bench, |program| {
-            let sum = target.fold(program.root());
-            program.answered(sum);
+            program.answer = target.fold(program.root);
         });
         self.result(measured, program, before, bench, || target.shutdown())
     }
@@ -334,18 +333,6 @@ trait Program: Send + Sized {
 
     /// The answer of the last run, or a fingerprint of it.
     fn answer(&self) -> u64;
-}
-
-/// A program whose tasks need not borrow.
-trait TreeProgram: Program {
-    /// Its nodes.
-    type Node: Tree;
-
-    /// The first of them.
-    fn root(&self) -> Self::Node;
-
-    /// Takes the answer of a pool that returns the sum of the values.
-    fn answered(&mut self, sum: u64);
 }
 
 /// A fingerprint of these words in this order.

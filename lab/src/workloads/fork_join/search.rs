@@ -1,11 +1,14 @@
-//! A tree as a program: a task for each node, in one scope.
+//! A tree as a program: a task for each node, in one scope, or joins.
 
-use super::{Program, TreeProgram};
+use super::Program;
 use crate::target::fork::Tree;
 use crate::workloads::prelude::*;
 
 /// A node that a tree may begin with.
 pub(super) trait Root: Tree {
+    /// Whether joins return the sum of the tree, and no scope has all its tasks.
+    const JOINS: bool;
+
     /// The root of the tree of this size.
     fn new(size: usize) -> Self;
 }
@@ -13,9 +16,9 @@ pub(super) trait Root: Tree {
 /// The sum of the values of all nodes.
 pub(super) struct Search<T> {
     /// The first of them.
-    root: T,
+    pub(super) root: T,
     /// The sum.
-    answer: u64,
+    pub(super) answer: u64,
 }
 
 impl<T: Root> Program for Search<T> {
@@ -24,7 +27,12 @@ impl<T: Root> Program for Search<T> {
     }
 
     fn run<F: ForkJoin>(&mut self, outside: &mut F::Outside<'_>) {
-        let (root, answer) = (self.root, Tally::leak());
+        let root = self.root;
+        if T::JOINS {
+            self.answer = F::enter(outside, |context| sum::<F, T>(context, root));
+            return;
+        }
+        let answer = Tally::leak();
         F::enter(outside, |context| F::explore(context, root, answer));
         self.answer = answer.prints();
         // All tasks have ended, by the word of the pool. If one has not, this answer is wrong already.
@@ -36,16 +44,39 @@ impl<T: Root> Program for Search<T> {
     }
 }
 
-impl<T: Root> TreeProgram for Search<T> {
-    type Node = T;
-
-    fn root(&self) -> T {
-        self.root
+/// The sum of the values of the leaves below this node.
+fn sum<F: ForkJoin, T: Tree>(context: &mut F::Context<'_>, node: T) -> u64 {
+    match node.width() {
+        0 => node.value(),
+        2 => {
+            let (a, b) = F::join(
+                context,
+                |context| sum::<F, T>(context, node.child(0)),
+                |context| sum::<F, T>(context, node.child(1)),
+            );
+            a + b
+        }
+        width => children::<F, T>(context, node, 0, width),
     }
+}
 
-    fn answered(&mut self, sum: u64) {
-        self.answer = sum;
+/// The same of the children with these numbers, of which there is one at least: joins over halves.
+fn children<F: ForkJoin, T: Tree>(
+    context: &mut F::Context<'_>,
+    parent: T,
+    from: u32,
+    to: u32,
+) -> u64 {
+    if to - from == 1 {
+        return sum::<F, T>(context, parent.child(from));
     }
+    let middle = from + (to - from) / 2;
+    let (a, b) = F::join(
+        context,
+        |context| children::<F, T>(context, parent, from, middle),
+        |context| children::<F, T>(context, parent, middle, to),
+    );
+    a + b
 }
 
 /// The value of a node that counts, and of one that is also what is searched for.

@@ -22,13 +22,13 @@ fn answer<P: Program>(size: usize) -> u64 {
 
 #[test]
 fn a_fibonacci_number_takes_as_many_joins_as_it_says() {
-    assert_eq!(answer::<fib::Fib>(20), 6_765);
+    assert_eq!(answer::<Search<fib::Call>>(20), 6_765);
     assert_eq!([1, 2, 3, 4, 30].map(fib::forks), [0, 1, 2, 4, 1_346_268]);
 }
 
 #[test]
 fn a_skynet_adds_up_the_numbers_of_its_leaves() {
-    assert_eq!(answer::<skynet::Skynet>(3), 999 * 1_000 / 2);
+    assert_eq!(answer::<Search<skynet::Node>>(3), 999 * 1_000 / 2);
     assert_eq!(skynet::forks(6), 999_999);
 }
 
@@ -92,10 +92,6 @@ impl fork::ForkJoin for Careless {
     fn explore<T: Tree>(context: &mut (), root: T, answer: &'static Tally) {
         root.count(answer);
         (1..root.width()).for_each(|index| Self::explore(context, root.child(index), answer));
-    }
-
-    fn for_each(_: &mut (), count: usize, work: impl Fn(usize) + Send + Sync) {
-        (1..count).for_each(work);
     }
 
     fn for_each_chunk<T: Send>(

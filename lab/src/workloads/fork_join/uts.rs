@@ -34,6 +34,8 @@ impl Node {
 }
 
 impl Root for Node {
+    const JOINS: bool = false;
+
     fn new(size: usize) -> Self {
         Node::root(SEED, size as u32)
     }

@@ -21,8 +21,8 @@ pub(super) struct Wc {
     _folder: TempDir,
     /// Their paths.
     files: Vec<PathBuf>,
-    /// Words of all of them.
-    words: u64,
+    /// The words of each.
+    counts: Vec<u64>,
 }
 
 impl Program for Wc {
@@ -36,21 +36,22 @@ impl Program for Wc {
             fs::write(&path, (0..words).map(word).collect::<String>()).map(|()| path)
         };
         let files = (0..size).map(&mut write).collect::<io::Result<_>>()?;
-        Ok(Wc { _folder: folder, files, words: 0 })
+        Ok(Wc { _folder: folder, files, counts: vec![0; size] })
     }
 
     fn run<F: ForkJoin>(&mut self, outside: &mut F::Outside<'_>) {
-        let (files, words) = (&self.files, AtomicU64::new(0));
+        let (files, counts) = (&self.files, &mut self.counts);
         F::enter(outside, |context| {
-            F::for_each(context, files.len(), |index| {
-                words.fetch_add(count(&files[index]), Ordering::Relaxed);
-            });
+            F::for_each_chunk(context, counts, 1, |index, of| of[0] = count(&files[index]));
         });
-        self.words = words.into_inner();
+    }
+
+    fn reset(&mut self) {
+        self.counts.fill(0);
     }
 
     fn answer(&self) -> u64 {
-        self.words
+        self.counts.iter().sum()
     }
 }
 
