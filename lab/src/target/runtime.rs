@@ -41,10 +41,6 @@ pub(crate) trait Runtime: Sized + Sync + 'static {
     /// The same with TLS.
     #[cfg(feature = "full")]
     type Secure: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static;
-    /// The end of a channel that bytes come out of.
-    type Receiver: Upstream;
-    /// The end of a channel that bytes go into.
-    type Sender: Downstream;
     /// A closure that waits for its time. One that is dropped may be cancelled.
     type Alarm: Alarm;
 
@@ -87,9 +83,6 @@ pub(crate) trait Runtime: Sized + Sync + 'static {
         stream: Self::Stream,
         config: Arc<ServerConfig>,
     ) -> impl Future<Output = io::Result<Self::Secure>> + Send;
-
-    /// A channel with room for this many bytes.
-    fn channel(capacity: usize) -> (Self::Sender, Self::Receiver);
 
     /// Ends the runtime. Its tasks have ended, except those that wait forever.
     fn shutdown(self) {}

@@ -22,7 +22,6 @@ use futures_rustls::server::TlsStream;
 #[cfg(feature = "full")]
 use rustls::ServerConfig;
 use smol::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::sync::mpsc;
 
 use crate::target::runtime::{Alarm, Runtime, Spawn, ends};
 use crate::trace;
@@ -58,8 +57,6 @@ impl Runtime for Brigade {
     type Http = TcpStream;
     #[cfg(feature = "full")]
     type Secure = Hyper<TlsStream<TcpStream>>;
-    type Receiver = mpsc::Receiver<u8>;
-    type Sender = mpsc::Sender<u8>;
     type Alarm = Timer;
 
     fn block_on<F: Future>(&self, future: F) -> F::Output {
@@ -110,10 +107,6 @@ impl Runtime for Brigade {
     #[cfg(feature = "full")]
     async fn secure(stream: Self::Stream, config: Arc<ServerConfig>) -> io::Result<Self::Secure> {
         TlsAcceptor::from(config).accept(stream).await.map(Hyper::new)
-    }
-
-    fn channel(capacity: usize) -> (Self::Sender, Self::Receiver) {
-        mpsc::channel(capacity)
     }
 
     // Joins the threads, and drops the tasks that wait forever.

@@ -56,7 +56,7 @@ family! {
     own("brigade-executors-ws", "executors' stealing pool on brigade, with smol's I/O")
         .further().with_threads(|threads, _| threads + 1)
         => visit(|n| Ok(executors::on_brigade(dyn_pool_on_brigade(n))));
-    peer("threads", "a thread for each task, calls that block").with_threads(|_, tasks| tasks) => visit(|_| Ok(Threads));
+    peer("threads", "a thread for each task, calls that block, channels of tokio").with_threads(|_, tasks| tasks) => visit(|_| Ok(Threads));
     // No tasks at all: one thread does their reads and writes. That is the minimum, so it is no peer.
     own("floor", "one thread with the reads and writes of all, for bucket-brigade").with_threads(|_, _| 0);
     peer("go", "Go: goroutines, for bucket-brigade over channels and creation").elsewhere("brigade-lab-go", "go");

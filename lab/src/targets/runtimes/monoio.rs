@@ -23,7 +23,6 @@ use monoio::utils::is_legacy;
 use monoio::{FusionDriver, FusionRuntime, IoUringDriver, LegacyDriver, RuntimeBuilder};
 use rustls::ServerConfig;
 use send_wrapper::SendWrapper;
-use tokio::sync::mpsc;
 
 use crate::target::runtime::{Alarm, Runtime, Sink, Source, Spawn};
 
@@ -54,8 +53,6 @@ impl Runtime for Monoio {
     type Stream = Local<monoio::net::TcpStream>;
     type Http = TokioIo<tokio::io::Empty>;
     type Secure = TokioIo<tokio::io::Empty>;
-    type Receiver = mpsc::Receiver<u8>;
-    type Sender = mpsc::Sender<u8>;
     type Alarm = Infallible;
 
     fn block_on<F: Future>(&self, future: F) -> F::Output {
@@ -106,10 +103,6 @@ impl Runtime for Monoio {
 
     async fn secure(_: Self::Stream, _: Arc<ServerConfig>) -> io::Result<Self::Secure> {
         Err(no("TLS"))
-    }
-
-    fn channel(capacity: usize) -> (Self::Sender, Self::Receiver) {
-        mpsc::channel(capacity)
     }
 }
 

@@ -23,7 +23,6 @@ use smol::io::{AsyncReadExt, AsyncWriteExt};
 use smol::{Async, Executor, Timer};
 #[cfg(feature = "full")]
 use smol_hyper::rt::FuturesIo;
-use tokio::sync::mpsc;
 
 use crate::target::runtime::{Alarm, Runtime, Spawn, ends};
 
@@ -92,8 +91,6 @@ impl<E: Tasks> Runtime for Smol<E> {
     type Http = FuturesIo<Async<TcpStream>>;
     #[cfg(feature = "full")]
     type Secure = FuturesIo<TlsStream<Async<TcpStream>>>;
-    type Receiver = mpsc::Receiver<u8>;
-    type Sender = mpsc::Sender<u8>;
     type Alarm = smol::Task<()>;
 
     fn block_on<F: Future>(&self, future: F) -> F::Output {
@@ -147,10 +144,6 @@ impl<E: Tasks> Runtime for Smol<E> {
     #[cfg(feature = "full")]
     async fn secure(stream: Self::Stream, config: Arc<ServerConfig>) -> io::Result<Self::Secure> {
         TlsAcceptor::from(config).accept(stream).await.map(FuturesIo::new)
-    }
-
-    fn channel(capacity: usize) -> (Self::Sender, Self::Receiver) {
-        mpsc::channel(capacity)
     }
 
     fn shutdown(self) {

@@ -74,13 +74,13 @@ fn a_task_that_waits_for_a_link_lets_others_go_on() {
     fn body<R: Runtime>(name: &str, runtime: &R) -> io::Result<()> {
         runtime.block_on(async {
             // More tasks than threads, each of which needs what the next one sends.
-            let (first, mut last) = R::channel(1);
+            let (first, mut last) = mpsc::channel(1);
             let mut down = first;
             let mut tasks = Vec::new();
             for _ in 0..8 {
                 let (writer, reader) = pipe::<R>()?;
                 let (mut reader, mut before) = (Piped(reader), down);
-                let (sender, mut receiver) = R::channel(1);
+                let (sender, mut receiver) = mpsc::channel(1);
                 down = sender;
                 tasks.push(runtime.spawn(async move {
                     let byte = reader.take().await.expect("a byte from the pipe");
@@ -177,7 +177,7 @@ fn a_task_waits_for_a_time_and_spawns_another() {
 
     fn body<R: Runtime>(name: &str, runtime: &R) -> io::Result<()> {
         let (spawner, begun) = (runtime.spawner(), Instant::now());
-        let (mut first, mut last) = R::channel(1);
+        let (mut first, mut last) = mpsc::channel(1);
         let inside = spawner.clone();
         runtime.block_on(async {
             spawner.detach(async move {

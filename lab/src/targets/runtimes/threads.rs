@@ -1,4 +1,4 @@
-//! A thread for each task, with reads and writes that block and the channel of std.
+//! A thread for each task, with reads and writes that block.
 
 use std::fs::File;
 use std::future::{self, Future};
@@ -9,7 +9,7 @@ use std::panic;
 use std::pin::Pin;
 #[cfg(feature = "full")]
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
+use std::sync::mpsc::{self, RecvTimeoutError, SyncSender};
 use std::task::{Context, Poll};
 use std::thread::{self, Builder, JoinHandle};
 use std::time::{Duration, Instant};
@@ -26,7 +26,7 @@ use rustls::ServerConfig;
 #[cfg(feature = "full")]
 use smol_hyper::rt::FuturesIo;
 
-use crate::target::runtime::{Alarm, Downstream, Runtime, Sink, Source, Spawn, Upstream};
+use crate::target::runtime::{Alarm, Runtime, Sink, Source, Spawn};
 
 /// Starts threads.
 pub(crate) struct Threads;
@@ -60,8 +60,6 @@ impl Runtime for Threads {
     type Http = FuturesIo<AssertAsync<TcpStream>>;
     #[cfg(feature = "full")]
     type Secure = FuturesIo<TlsStream<AssertAsync<TcpStream>>>;
-    type Receiver = Receiver<u8>;
-    type Sender = SyncSender<u8>;
     type Alarm = Waiting;
 
     fn block_on<F: Future>(&self, future: F) -> F::Output {
@@ -126,10 +124,6 @@ impl Runtime for Threads {
         let accept = TlsAcceptor::from(config).accept(AssertAsync::new(stream));
         accept.await.map(FuturesIo::new)
     }
-
-    fn channel(capacity: usize) -> (SyncSender<u8>, Receiver<u8>) {
-        mpsc::sync_channel(capacity)
-    }
 }
 
 impl Spawn for Starter {
@@ -178,17 +172,3 @@ macro_rules! blocking {
 }
 
 blocking!(File, TcpStream);
-
-impl Upstream for Receiver<u8> {
-    #[inline]
-    fn take(&mut self) -> impl Future<Output = Option<u8>> + Send {
-        future::ready(self.recv().ok())
-    }
-}
-
-impl Downstream for SyncSender<u8> {
-    #[inline]
-    fn pass(&mut self, byte: u8) -> impl Future<Output = bool> + Send {
-        future::ready(self.send(byte).is_ok())
-    }
-}

@@ -57,8 +57,6 @@ impl Runtime for Tokio {
     type Http = TokioIo<tokio::net::TcpStream>;
     #[cfg(feature = "full")]
     type Secure = TokioIo<TlsStream<tokio::net::TcpStream>>;
-    type Receiver = mpsc::Receiver<u8>;
-    type Sender = mpsc::Sender<u8>;
     type Alarm = JoinHandle<()>;
 
     fn block_on<F: Future>(&self, future: F) -> F::Output {
@@ -115,10 +113,6 @@ impl Runtime for Tokio {
     async fn secure(stream: Self::Stream, config: Arc<ServerConfig>) -> io::Result<Self::Secure> {
         TlsAcceptor::from(config).accept(stream).await.map(TokioIo::new)
     }
-
-    fn channel(capacity: usize) -> (Self::Sender, Self::Receiver) {
-        mpsc::channel(capacity)
-    }
 }
 
 impl Spawn for Handle {
@@ -142,7 +136,7 @@ impl Alarm for JoinHandle<()> {
 
 ends!(pipe::Receiver, pipe::Sender, tokio::net::TcpStream);
 
-// The channel of every target that has tasks.
+// The channel of every target.
 
 impl Upstream for mpsc::Receiver<u8> {
     #[inline]

@@ -1,7 +1,6 @@
 //! A line of links with a carrier between each two, and the counts that detect lost and repeated bytes.
 
 use std::mem;
-use std::sync::atomic::AtomicU32;
 
 use crate::target::runtime::{Downstream, Piped, Upstream};
 use crate::workloads::prelude::*;
@@ -49,47 +48,8 @@ impl Trail {
     }
 }
 
-/// The first stage of a line that ended early.
-#[derive(Clone, Default)]
-pub(super) struct Fallen(Arc<AtomicU32>);
-
-impl Fallen {
-    /// Records the stage with this number, which is not 0.
-    fn note(&self, stage: u32) {
-        // Ordering: Release pairs with the Acquire in `first`. Stages that end because this one did are
-        // recorded later.
-        let _ = self.0.compare_exchange(0, stage, Ordering::Release, Ordering::Relaxed);
-    }
-
-    /// The number of the first one, if any has ended.
-    pub(super) fn first(&self) -> Option<u32> {
-        Some(self.0.load(Ordering::Acquire)).filter(|&stage| stage != 0)
-    }
-}
-
-/// A place in the line, from 1, held by its carrier. A panic leaves it, and so does a runtime that
-/// drops a task.
-struct Post {
-    /// Its number.
-    stage: u32,
-    /// Gets the number if the stage ends early.
-    fallen: Fallen,
-    /// Whether there is still work.
-    open: bool,
-}
-
-impl Drop for Post {
-    fn drop(&mut self) {
-        if self.open {
-            self.fallen.note(self.stage);
-        }
-    }
-}
-
 /// A stage of the line: passes bytes on.
 pub(super) struct Carrier<U, D> {
-    /// Its place. The first field, so that its end is recorded before the other stages see closed links.
-    post: Post,
     /// The source of bytes.
     up: U,
     /// The sink of bytes.
@@ -116,7 +76,6 @@ impl<U: Upstream, D: Downstream> Carrier<U, D> {
     /// Passes all bytes on.
     pub(super) async fn work(mut self) {
         while self.hand_on().await {}
-        self.post.open = false;
     }
 
     /// Passes this many bytes on and panics.
@@ -124,7 +83,7 @@ impl<U: Upstream, D: Downstream> Carrier<U, D> {
         for _ in 0..bytes {
             self.hand_on().await;
         }
-        panic!("stage {} dies, as it was told", self.post.stage);
+        panic!("a stage dies, as it was told");
     }
 }
 
@@ -138,8 +97,6 @@ pub(super) struct Line<U, D> {
     pub(super) last: U,
     /// The bytes that have come out.
     pub(super) trail: Trail,
-    /// The first that ended too early.
-    pub(super) fallen: Fallen,
 }
 
 impl<U: Upstream, D: Downstream> Line<U, D> {
@@ -150,16 +107,14 @@ impl<U: Upstream, D: Downstream> Line<U, D> {
         mut link: impl FnMut() -> io::Result<(D, U)>,
     ) -> io::Result<Self> {
         let (first, mut last) = link()?;
-        let fallen = Fallen::default();
         let carriers = (0..carriers).map(|hop| {
             let (down, next) = link()?;
             let up = mem::replace(&mut last, next);
-            let post = Post { stage: hop + 1, fallen: fallen.clone(), open: true };
-            Ok(Carrier { post, up, down, trail: Trail::new(tally, hop) })
+            Ok(Carrier { up, down, trail: Trail::new(tally, hop) })
         });
         let carriers = carriers.collect::<io::Result<Vec<_>>>()?;
         let trail = Trail::new(tally, carriers.len() as u32);
-        Ok(Line { first, carriers, last, trail, fallen })
+        Ok(Line { first, carriers, last, trail })
     }
 }
 

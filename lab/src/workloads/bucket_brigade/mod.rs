@@ -133,7 +133,9 @@ impl RuntimeWorkload for BucketBrigade {
         runtime.block_on(async {
             match self.over {
                 Over::Pipe => self.with_tasks(runtime, bench, line::pipe::<R>).await,
-                Over::Channel => self.with_tasks(runtime, bench, || Ok(R::channel(capacity))).await,
+                Over::Channel => {
+                    self.with_tasks(runtime, bench, || Ok(mpsc::channel(capacity))).await
+                }
             }
         })
     }
@@ -146,7 +148,6 @@ impl BucketBrigade {
         block_on(async {
             match self.over {
                 Over::Pipe => self.alone(bench, line::pipe::<Threads>).await,
-                // The channel of the tasks, which does not block when there is a byte in it.
                 Over::Channel => self.alone(bench, || Ok(mpsc::channel(capacity))).await,
             }
         })
@@ -171,10 +172,6 @@ impl BucketBrigade {
         let passing = Passing::new(line.last, line.trail);
         let measured = self.clone().measure(line.first, passing, *bench);
         let measured = runtime.spawn(measured).map_err(Failure::Refused)?.await;
-        if let Some(stage) = line.fallen.first() {
-            let died = format!("stage {stage} of {} died, and the line broke", self.tasks);
-            return Err(Failure::Told(died));
-        }
         let Some((values, mut passing)) = measured else { return Err(self.broken(bench)) };
         // The first end is closed, so the tasks end one after the other.
         for task in tasks {
