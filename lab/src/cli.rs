@@ -13,18 +13,18 @@ use clap::{Arg, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parse
 
 use crate::apart;
 use crate::chart::Chart;
-use crate::check::Check;
 use crate::compare::{Compare, percent};
 use crate::fault::Fault;
 use crate::hogs;
 use crate::limits::{self, whole};
+use crate::machine;
 use crate::page::{self, Report};
 use crate::pins::Pin;
 use crate::plan;
 use crate::report::destination::{Output, Render, path, same};
 use crate::report::speedup;
 use crate::report::table::Detail;
-use crate::rounds::{Contest, Rules};
+use crate::rounds::{Contest, Rules, Until};
 use crate::row::Row;
 use crate::stop::Stop;
 use crate::sweep;
@@ -115,6 +115,17 @@ pub(crate) enum What {
         #[arg(value_parser = whole::<1, { limits::MAX_HOGS }>)]
         count: u64,
     },
+}
+
+/// Options of `check`.
+#[derive(Args, Debug)]
+pub(crate) struct Check {
+    /// The workload, or `all`.
+    #[arg(value_name = "WORKLOAD", value_parser = plan::to_check)]
+    workload: String,
+    /// For how long, in seconds: each target runs each row once at least.
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = whole::<1, { limits::MAX_CHECK }>)]
+    seconds: u64,
 }
 
 /// How much of everything.
@@ -318,7 +329,7 @@ impl Cli {
 
     /// Whether each row has a table: of everything there is the answer alone.
     pub(crate) fn has_tables(&self) -> bool {
-        self.options.verbose || !matches!(self.what, Some(What::All(_)) | None)
+        self.options.verbose || !matches!(self.what, Some(What::All(_) | What::Check(_)) | None)
     }
 
     /// Whether it is worth to wait for a quiet machine: for the answer, unless it is said how to measure it.
@@ -331,9 +342,33 @@ impl Cli {
     /// Which metrics the tables have: of everything one each, as there is an answer below them.
     pub(crate) fn detail(&self) -> Detail {
         match self.what {
+            Some(What::Check(_)) => Detail::None,
             _ if self.options.verbose => Detail::Verbose,
             Some(What::All(_)) | None => Detail::Headline,
             _ => Detail::Usual,
+        }
+    }
+
+    /// Whether nothing is measured.
+    pub(crate) fn is_check(&self) -> bool {
+        matches!(self.what, Some(What::Check(_)))
+    }
+
+    /// Threads that compute beside the targets: beside a check one for each CPU, unless the line says so.
+    pub(crate) fn hogs(&self) -> u64 {
+        let usual = if self.is_check() { machine::cpus() as u64 } else { 0 };
+        self.options.hogs.unwrap_or(usual)
+    }
+
+    /// The settings for the rounds of this many rows. Those of a check share its time.
+    pub(crate) fn rules(&self, rows: usize) -> Rules {
+        let rules = self.options.rules();
+        match &self.what {
+            Some(What::Check(check)) => {
+                let until = Until::Time(Duration::from_secs(check.seconds) / rows.max(1) as u32);
+                Rules { rounds: 0, until, ..rules }
+            }
+            _ => rules,
         }
     }
 
@@ -347,7 +382,7 @@ impl Cli {
                 }
                 rows
             }
-            Some(What::Check(check)) => check.rows(),
+            Some(What::Check(check)) => plan::check(&check.workload),
             Some(What::All(Extent { full: true, .. })) if cfg!(feature = "full") => plan::full(),
             Some(What::All(Extent { full: true, .. })) => {
                 let reason = "all --full needs a build with what takes long to compile: \
@@ -468,10 +503,10 @@ impl Options {
         let (rounds, until) = match (self.rounds, self.until) {
             // The interval of fewer rounds than a verdict needs may be narrow by chance.
             (rounds, Some(until)) => {
-                (rounds.unwrap_or_default().max(fewest), Some((Some(until), self.at_most)))
+                (rounds.unwrap_or_default().max(fewest), Until::Known(Some(until), self.at_most))
             }
-            (Some(rounds), None) => (rounds, None),
-            (None, None) => (fewest, Some((None, DECIDING))),
+            (Some(rounds), None) => (rounds, Until::Rounds),
+            (None, None) => (fewest, Until::Known(None, DECIDING)),
         };
         Rules { rounds, until, patience, pin: self.pin, inject: self.inject }
     }

@@ -14,7 +14,7 @@
 //! - the traits of workloads, their runs on targets, and a folder of them: `workload`, `apart`, `dispatch`,
 //!   `row`, `workloads`, `sweep`, `plan`;
 //! - the output: `spent`, `noise`, `report`, `recorded`, `picture`, `chart`, `page`, `compare`, `interrupt`;
-//! - the program: `hogs`, `rounds`, `check`, `cli`, `session`.
+//! - the program: `hogs`, `rounds`, `cli`, `session`.
 
 #![forbid(unsafe_code)]
 // The laboratory is not part of any loom model: it must measure with the real atomics and threads.
@@ -23,7 +23,6 @@
 mod apart;
 mod census;
 mod chart;
-mod check;
 mod cli;
 mod clock;
 mod compare;

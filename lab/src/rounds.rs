@@ -27,13 +27,23 @@ pub(crate) struct Contest {
     pub(crate) targets: Vec<&'static Entry>,
 }
 
+/// When a row ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Until {
+    /// After its rounds.
+    Rounds,
+    /// When the interval of brigade's ratio to the best peer is this narrow, or when there is a verdict; or after this time.
+    Known(Option<f64>, Duration),
+    /// After this time, whatever its rounds.
+    Time(Duration),
+}
+
 /// The settings for the rounds of all contests.
 pub(crate) struct Rules {
-    /// Rounds that count, or the fewest if there is [`Self::until`].
+    /// Rounds that count, or the fewest of them.
     pub(crate) rounds: u64,
-    /// How long a row may take further rounds, and until when: until the interval of brigade's ratio to the best peer is this narrow, or
-    /// until there is a verdict.
-    pub(crate) until: Option<(Option<f64>, Duration)>,
+    /// When a row that has had them ends.
+    pub(crate) until: Until,
     /// How long to wait for a target that runs nothing.
     pub(crate) patience: Duration,
     /// Where the threads are, if that is not left to the kernel.
@@ -45,10 +55,14 @@ pub(crate) struct Rules {
 impl Rules {
     /// Whether a row that has had this many rounds in this time needs no further one.
     fn is_enough(&self, rounds: u64, time: Duration, book: &SharedBook) -> bool {
-        rounds >= self.rounds
-            && self.until.is_none_or(|(until, at_most)| {
-                rounds >= limits::MAX_ROUNDS || time >= at_most || book.is_decided(until)
-            })
+        match self.until {
+            Until::Time(all) => time >= all,
+            _ if rounds < self.rounds => false,
+            Until::Rounds => true,
+            Until::Known(width, at_most) => {
+                rounds >= limits::MAX_ROUNDS || time >= at_most || book.is_decided(width)
+            }
+        }
     }
 
     /// The terms of a run on this target.
@@ -104,7 +118,7 @@ pub(crate) fn measure(
             }
         }
         targets = standing;
-        if rules.is_enough(round, begun.elapsed(), book) {
+        if targets.is_empty() || rules.is_enough(round, begun.elapsed(), book) {
             break;
         }
     }

@@ -10,7 +10,6 @@ use rand::rngs::SmallRng;
 use rustix::process::{Resource, getrlimit};
 
 use crate::apart;
-use crate::check::Check;
 use crate::cli::{Cli, What};
 use crate::hogs::{self, Hogs};
 use crate::interrupt;
@@ -21,7 +20,7 @@ use crate::noise::{BEFORE, Noise};
 use crate::report::book::SharedBook;
 use crate::report::destination::Output;
 use crate::report::{self, Reporter};
-use crate::rounds::{self, Contest};
+use crate::rounds::{self, Contest, Until};
 use crate::stop::Stop;
 use crate::trace;
 use crate::workload::Meaning;
@@ -38,8 +37,9 @@ pub(crate) fn run(cli: Cli) -> Result<(), Stop> {
         Some(What::Load) => load::generate(),
         Some(What::Process(process)) => process.measure(options.rules().patience),
         Some(What::Hogs { count }) => hogs::compute(*count),
-        Some(What::Check(how)) => check(how, cli.contests()?, &cli),
-        Some(What::One(_) | What::All(_)) | None => measure(&cli.contests()?, &cli),
+        Some(What::One(_) | What::All(_) | What::Check(_)) | None => {
+            measure(&cli.contests()?, &cli)
+        }
         Some(What::Once { choice }) => {
             let (row, target) = options.first(choice)?;
             apart::child(|| (row.run_here)(target, options.rules().terms(target)))
@@ -57,31 +57,6 @@ pub(crate) fn run(cli: Cli) -> Result<(), Stop> {
     }
 }
 
-/// Runs all of `contests` for a time.
-fn check(check: &Check, contests: Vec<Contest>, cli: &Cli) -> Result<(), Stop> {
-    let options = &cli.options;
-    if options.dry_run {
-        return dry_run(&contests);
-    }
-    let needs = needs(&contests);
-    needs.check()?;
-    let seed = options.seed.unwrap_or_else(fresh_seed);
-    let hogs = options.hogs.unwrap_or_else(|| machine::cpus() as u64);
-    let machine = Machine::read(seed, hogs, None);
-    let reporter = Reporter::new(false, options.quiet, None);
-    reporter.print(&machine.describe(false))?;
-    let noise = Noise::new(Kernel::here(), machine::cpus());
-    // It has no tables.
-    interrupt::install(SharedBook::new(machine, noise, Vec::new()), || ())?;
-    probe(needs)?;
-    let hogs = Hogs::start(hogs)?;
-    let mut random = SmallRng::seed_from_u64(seed);
-    let [peers, own] = check.run(contests, &options.rules(), &reporter, &mut random)?;
-    drop(hogs);
-    peers.iter().try_for_each(|failure| reporter.print(&format!("a peer: {failure}")))?;
-    if own.is_empty() { Ok(()) } else { Err(Stop::Failed(own.join("; "))) }
-}
-
 /// Prints what would run.
 fn dry_run(contests: &[Contest]) -> Result<(), Stop> {
     report::plan(contests.iter().map(|contest| (&contest.row, &contest.targets[..])))
@@ -97,13 +72,13 @@ fn measure(contests: &[Contest], cli: &Cli) -> Result<(), Stop> {
     needs.check()?;
     let outputs = options.outputs()?;
     let seed = options.seed.unwrap_or_else(fresh_seed);
-    let hogs = options.hogs.unwrap_or_default();
+    let hogs = cli.hogs();
     let machine = Machine::read(seed, hogs, options.pin);
     let entered: usize = contests.iter().map(|contest| contest.targets.len()).sum();
-    let rules = options.rules();
+    let rules = cli.rules(contests.len());
     let runs = (1 + rules.rounds) * entered as u64;
     let is_elsewhere = outputs.iter().any(Output::is_stdout);
-    let reporter = Arc::new(Reporter::new(is_elsewhere, options.quiet, Some(runs)));
+    let reporter = Arc::new(Reporter::new(is_elsewhere, options.quiet, runs));
     let head = machine.describe(options.verbose);
     let noise = Noise::new(Kernel::here(), machine::cpus());
     let book = SharedBook::new(machine, noise, outputs);
@@ -122,9 +97,9 @@ fn measure(contests: &[Contest], cli: &Cli) -> Result<(), Stop> {
     if !waited.is_zero() {
         before += &format!("\nwaited {} s for a quiet machine", waited.as_secs());
     }
-    let more = if rules.until.is_some() { " or more" } else { "" };
-    let tables = if contests.len() == 1 { "table" } else { "tables" };
-    let head = format!("{head}{before}\n{} {tables}, {runs} runs{more}", contests.len());
+    let more = if rules.until == Until::Rounds { "" } else { " or more" };
+    let rows = if contests.len() == 1 { "row" } else { "rows" };
+    let head = format!("{head}{before}\n{} {rows}, {runs} runs{more}", contests.len());
     let hogs = Hogs::start(hogs)?;
     book.noise(|noise| noise.with_hogs(hogs.process()));
 
@@ -155,7 +130,11 @@ fn measure(contests: &[Contest], cli: &Cli) -> Result<(), Stop> {
     let end = notes.chain(last).chain([
         "\n".to_owned() + course.trim_start(),
         "\n".to_owned(),
-        hint(contests, cli.has_tables()),
+        match (cli.is_check(), peers.len() + own.len()) {
+            (false, _) => hint(contests, cli.has_tables()),
+            (true, 0) => format!("\n{} runs: every task ran exactly once", reporter.runs()),
+            (true, failed) => format!("\n{} runs: {failed} failed", reporter.runs()),
+        },
     ]);
     reporter.print(&end.collect::<String>())?;
     if !own.is_empty() {
@@ -177,7 +156,7 @@ fn wait_for_quiet(book: &SharedBook) -> Duration {
     if begun.elapsed().as_secs() == 0 { Duration::ZERO } else { begun.elapsed() }
 }
 
-/// The last lines of every report.
+/// The last lines of every report of a measurement.
 fn hint(contests: &[Contest], has_tables: bool) -> String {
     let more = match contests.first().map(|contest| contest.row.meaning) {
         Some(Meaning { is_yours: true, own, .. }) => {

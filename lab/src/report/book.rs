@@ -72,7 +72,8 @@ impl SharedBook {
         let has_table = {
             let book = self.lock();
             let last = book.results.sheets.last();
-            book.printed < book.results.sheets.len()
+            detail != Detail::None
+                && book.printed < book.results.sheets.len()
                 && last.is_some_and(|sheet| sheet.lanes.iter().any(|lane| !lane.values.is_empty()))
         };
         let rest = if has_table { self.last_table(detail) } else { String::new() };
@@ -84,6 +85,7 @@ impl SharedBook {
         let (sheets, is_verbose) = (&self.lock().results.sheets, detail == Detail::Verbose);
         match sheets.len() {
             0 => None,
+            _ if detail == Detail::None => None,
             _ if is_sweep => {
                 let answer = answer::of(sheets, true).map(|answer| "\n".to_owned() + &answer);
                 Some(table::of_sweep(sheets, is_verbose) + &answer.unwrap_or_default())
@@ -149,7 +151,10 @@ impl SharedBook {
         let is_peer = |sheet: &Sheet, lane: &Lane| lane.is_peer && !sheet.is_yours;
         let failures = failures.filter(|(sheet, lane, _)| is_peer(sheet, lane) == peers);
         failures
-            .map(|(sheet, lane, why)| format!("{} on {}: {why}", sheet.workload, lane.name))
+            .map(|(sheet, lane, why)| {
+                let row = [&sheet.workload, " ", &sheet.differences(&book.results.sheets)].concat();
+                format!("{} on {}: {why}", row.trim_end(), lane.name)
+            })
             .collect()
     }
 

@@ -38,16 +38,15 @@ pub(crate) struct Reporter {
 }
 
 impl Reporter {
-    /// A reporter for so many runs, if that is known.
-    pub(crate) fn new(to_stderr: bool, is_quiet: bool, runs: Option<u64>) -> Self {
+    /// A reporter for so many runs.
+    pub(crate) fn new(to_stderr: bool, is_quiet: bool, runs: u64) -> Self {
         // Drawn when a step is made and never by a thread of its own, which would be measured too.
         let target = match io::stderr().is_terminal() {
             true => ProgressDrawTarget::stderr(),
             false => ProgressDrawTarget::hidden(),
         };
-        let bar = ProgressBar::with_draw_target(runs, target);
-        let template = if runs.is_some() { "{bar:30} {pos}/{len} {msg}" } else { "{pos} {msg}" };
-        if let Ok(style) = ProgressStyle::with_template(template) {
+        let bar = ProgressBar::with_draw_target(Some(runs), target);
+        if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}") {
             bar.set_style(style);
         }
         Reporter { to_stderr, is_quiet, bar }
@@ -57,6 +56,11 @@ impl Reporter {
     pub(crate) fn announce(&self, workload: &str, target: &str) {
         self.bar.inc(1);
         self.bar.set_message(format!("{workload} on {target}"));
+    }
+
+    /// How many runs have been announced.
+    pub(crate) fn runs(&self) -> u64 {
+        self.bar.position()
     }
 
     /// Prints `text` and a new line, unless it is to be quiet.

@@ -13,6 +13,8 @@ const NAME: usize = 29;
 /// Which metrics a table has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Detail {
+    /// None.
+    None,
     /// The one that is compared if only one is.
     Headline,
     /// All but details.
@@ -25,6 +27,7 @@ impl Detail {
     /// Whether a table has this metric of a row.
     pub(crate) fn shows(self, sheet: &Sheet, index: usize) -> bool {
         match self {
+            Detail::None => false,
             Detail::Headline => index == sheet.headline,
             Detail::Usual => !sheet.metrics[index].is_detail,
             Detail::Verbose => true,

@@ -62,7 +62,7 @@ fn all_has_a_metric_for_each_workload_and_says_when_rounds_are_too_few() {
         assert_eq!(code(&output), Some(0), "{}", errors(&output));
         let said = text(&output);
         // Two workloads of two targets each, one of them with two tables.
-        assert!(said.contains("\n3 tables, 12 runs\n"), "{said}");
+        assert!(said.contains("\n3 rows, 12 runs\n"), "{said}");
         assert!(
             answer(&said).contains("too few rounds to tell in 3: take 5 rounds or more"),
             "{said}"
@@ -80,7 +80,7 @@ fn one_workload_and_one_side_alone_have_no_answer() {
     for (rows, expected) in [
         (
             &["wake", "--shots", "2", "--target", "brigade,rayon", "--rounds", "1"][..],
-            "\n1 table, 4 runs\n",
+            "\n1 row, 4 runs\n",
         ),
         (
             &[
@@ -94,7 +94,7 @@ fn one_workload_and_one_side_alone_have_no_answer() {
                 "--rounds",
                 "1",
             ],
-            "\n1 table, 2 runs\n",
+            "\n1 row, 2 runs\n",
         ),
     ] {
         let output = run(&mut lab(rows));
