@@ -22,20 +22,11 @@ pub(crate) trait Handover: Sized + 'static {
 
 /// The sender's end of a channel.
 pub(crate) trait Channel: Send + Sized + 'static {
-    /// The receiver's end.
-    type Receiver: Receive;
-
-    /// A further receiver.
-    fn receiver(&mut self) -> Self::Receiver;
+    /// A further receiver: waits for a value; `None` once the sender is gone.
+    fn receiver(&mut self) -> impl FnMut() -> Option<Value> + Send + 'static;
 
     /// See [`Handover::burst`].
     fn burst(&mut self, values: impl ExactSizeIterator<Item = Value>, back: &mut Vec<Value>);
-}
-
-/// The receiver's end of a channel.
-pub(crate) trait Receive: Send + 'static {
-    /// Waits for a value; `None` once the sender is gone.
-    fn receive(&mut self) -> Option<Value>;
 }
 
 /// A channel and the threads that receive from it.
@@ -54,9 +45,9 @@ impl<C: Channel> Receivers<C> {
         inbox: &'static Inbox,
     ) -> io::Result<Self> {
         let threads = (0..receivers).map(|_| {
-            let mut receiver = sender.receiver();
+            let mut next = sender.receiver();
             let receive = move || {
-                while let Some(value) = receiver.receive() {
+                while let Some(value) = next() {
                     inbox.receive(value);
                 }
             };

@@ -4,10 +4,10 @@
 use std::io;
 
 use brigade::{Pool, Shutdown};
-use brigade_burst::{Receiver, Sender};
+use brigade_burst::Sender;
 
 use crate::inbox::{Inbox, Value};
-use crate::target::handover::{Channel, Handover, Receive, Receivers};
+use crate::target::handover::{Channel, Handover, Receivers};
 use crate::trace;
 
 /// Starts threads that receive from the channel.
@@ -28,10 +28,9 @@ pub(super) fn pool(receivers: usize, inbox: &'static Inbox) -> io::Result<Brigad
 pub(crate) struct BrigadeBurst(Sender<Value>);
 
 impl Channel for BrigadeBurst {
-    type Receiver = Receiver<Value>;
-
-    fn receiver(&mut self) -> Receiver<Value> {
-        self.0.new_receiver()
+    fn receiver(&mut self) -> impl FnMut() -> Option<Value> + Send + 'static {
+        let mut receiver = self.0.new_receiver();
+        move || receiver.recv().ok()
     }
 
     #[inline]
@@ -61,12 +60,5 @@ impl Handover for BrigadePool {
 
     fn shutdown(self) {
         self.pool.shutdown(Shutdown::Drain);
-    }
-}
-
-impl Receive for Receiver<Value> {
-    #[inline]
-    fn receive(&mut self) -> Option<Value> {
-        self.recv().ok()
     }
 }

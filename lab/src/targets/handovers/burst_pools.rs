@@ -12,14 +12,14 @@
 use std::io;
 
 use crate::inbox::{Inbox, Value};
-use crate::target::handover::{Channel, Receive, Receivers};
+use crate::target::handover::{Channel, Receivers};
 
 /// A module with the channel of one of the two crates.
 macro_rules! channel {
     ($module:ident, $from:ident) => {
         pub(super) mod $module {
             use super::*;
-            use ::$from::{Receiver, Sender};
+            use ::$from::Sender;
 
             /// Starts threads that receive from the channel.
             pub(crate) fn start(
@@ -33,10 +33,9 @@ macro_rules! channel {
             pub(crate) struct BurstPool(Sender<Value>);
 
             impl Channel for BurstPool {
-                type Receiver = Receiver<Value>;
-
-                fn receiver(&mut self) -> Receiver<Value> {
-                    self.0.mk_receiver()
+                fn receiver(&mut self) -> impl FnMut() -> Option<Value> + Send + 'static {
+                    let mut receiver = self.0.mk_receiver();
+                    move || receiver.recv().ok().map(|value| *value)
                 }
 
                 #[inline]
@@ -49,13 +48,6 @@ macro_rules! channel {
                     let refused = values.find_map(|value| self.0.enqueue(Box::new(value)));
                     self.0.wake_all();
                     back.extend(refused.into_iter().map(|value| *value).chain(values));
-                }
-            }
-
-            impl Receive for Receiver<Value> {
-                #[inline]
-                fn receive(&mut self) -> Option<Value> {
-                    self.recv().ok().map(|value| *value)
                 }
             }
         }

@@ -7,7 +7,7 @@ use std::io;
 use crossbeam_channel::{Receiver, Sender};
 
 use crate::inbox::{Inbox, Value};
-use crate::target::handover::{Channel, Receive, Receivers};
+use crate::target::handover::{Channel, Receivers};
 
 /// Starts threads that receive from this channel.
 pub(super) fn start(
@@ -27,10 +27,9 @@ pub(crate) struct Crossbeam {
 }
 
 impl Channel for Crossbeam {
-    type Receiver = Receiver<Value>;
-
-    fn receiver(&mut self) -> Receiver<Value> {
-        self.receiver.clone()
+    fn receiver(&mut self) -> impl FnMut() -> Option<Value> + Send + 'static {
+        let receiver = self.receiver.clone();
+        move || receiver.recv().ok()
     }
 
     #[inline]
@@ -38,12 +37,5 @@ impl Channel for Crossbeam {
         // In the unbounded channel this never fails and does what `send` does.
         let refused = values.filter_map(|value| self.sender.try_send(value).err());
         back.extend(refused.map(|error| error.into_inner()));
-    }
-}
-
-impl Receive for Receiver<Value> {
-    #[inline]
-    fn receive(&mut self) -> Option<Value> {
-        self.recv().ok()
     }
 }

@@ -5,7 +5,7 @@ use std::io;
 use spmc::{Receiver, Sender};
 
 use crate::inbox::{Inbox, Value};
-use crate::target::handover::{Channel, Receive, Receivers};
+use crate::target::handover::{Channel, Receivers};
 
 /// Starts threads that receive from the channel.
 pub(super) fn start(receivers: usize, inbox: &'static Inbox) -> io::Result<Receivers<Spmc>> {
@@ -22,22 +22,14 @@ pub(crate) struct Spmc {
 }
 
 impl Channel for Spmc {
-    type Receiver = Receiver<Value>;
-
-    fn receiver(&mut self) -> Receiver<Value> {
-        self.receiver.clone()
+    fn receiver(&mut self) -> impl FnMut() -> Option<Value> + Send + 'static {
+        let receiver = self.receiver.clone();
+        move || receiver.recv().ok()
     }
 
     #[inline]
     fn burst(&mut self, values: impl ExactSizeIterator<Item = Value>, back: &mut Vec<Value>) {
         // Fails only without receivers, and this holds one.
         back.extend(values.filter_map(|value| self.sender.send(value).err()).map(|error| error.0));
-    }
-}
-
-impl Receive for Receiver<Value> {
-    #[inline]
-    fn receive(&mut self) -> Option<Value> {
-        self.recv().ok()
     }
 }
