@@ -4,14 +4,13 @@
 //! other child. The parent reads a pipe that the laboratory holds open and never writes to. However the laboratory ends, the kernel
 //! closes that pipe, and the parent kills the command with all that it has started.
 
-use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::io::{self, Read};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::process::CommandExt;
 use std::process::{self, Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -30,16 +29,13 @@ use crate::workload::Outcome;
 pub(crate) const COMMAND: &str = "process";
 
 /// Bytes of stderr that are kept: the last ones.
-const TAIL: usize = 800;
+const TAIL: u64 = 800;
 
 /// Characters of these that are shown: control characters have several.
 const SHOWN: usize = 400;
 
 /// Lines of these that are shown.
 const LINES: usize = 5;
-
-/// How long to wait for the rest of stderr, which a process that the command has started may hold open.
-const REST: Duration = Duration::from_millis(500);
 
 /// The words of a command.
 #[derive(Args, Clone, Debug)]
@@ -77,7 +73,10 @@ impl Process {
     fn measured(&self, patience: Duration) -> Result<Vec<f64>, String> {
         let [program, arguments @ ..] = &self.words[..] else { unreachable!("clap requires it") };
         let mut command = Command::new(program);
-        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        // A file: a command that prints much need not wait for a reader.
+        let open = || tempfile::tempfile().and_then(|file| Ok((file.try_clone()?, file)));
+        let (stderr, said) = open().map_err(|error| format!("no file for stderr: {error}"))?;
+        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr);
         // All that it starts is in this group, unless it wants to be in another.
         command.process_group(0);
         let begun = Instant::now();
@@ -91,7 +90,6 @@ impl Process {
             let _ = child.wait();
             error.to_string()
         })?;
-        let tail = child.stderr.take().map(Tail::read);
         let status = child.wait().map_err(|error| error.to_string())?;
         let wall = begun.elapsed().as_secs_f64();
         let usage = Usage::of_children();
@@ -104,8 +102,7 @@ impl Process {
             ));
         }
         if !status.success() {
-            let said = tail.map(Tail::take).unwrap_or_default();
-            return Err(format!("{}{said}", ending(status)));
+            return Err(format!("{}{}", ending(status), tail(said)));
         }
         // The peak of a command is at least that of the process that starts it: one below that is not told.
         let peak = Some(usage.peak).filter(|peak| *peak > floor).unwrap_or(f64::NAN);
@@ -148,48 +145,22 @@ fn ending(status: ExitStatus) -> String {
     }
 }
 
-/// The end of what a command prints on stderr.
-struct Tail {
-    /// The last bytes.
-    bytes: Arc<Mutex<VecDeque<u8>>>,
-    /// Closed when there are no more.
-    all: Receiver<()>,
-}
-
-impl Tail {
-    /// Reads all of it and keeps the end.
-    fn read(mut stderr: impl Read + Send + 'static) -> Self {
-        let bytes: Arc<Mutex<VecDeque<u8>>> = Arc::default();
-        let (end, all) = mpsc::channel();
-        let kept = Arc::clone(&bytes);
-        // Without this thread a command that prints much would wait forever; one that can't be started closes the pipe.
-        let _ = thread::Builder::new().spawn(move || {
-            let _end = end;
-            let mut buffer = [0; 4096];
-            while let Ok(read @ 1..) = stderr.read(&mut buffer) {
-                let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-                kept.extend(&buffer[..read]);
-                let excess = kept.len().saturating_sub(TAIL);
-                kept.drain(..excess);
-            }
-        });
-        Tail { bytes, all }
-    }
-
-    /// The last lines, as the end of a sentence.
-    fn take(self) -> String {
-        let _ = self.all.recv_timeout(REST);
-        let mut bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
-        let text = String::from_utf8_lossy(bytes.make_contiguous()).into_owned();
-        let lines: Vec<_> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-        match &lines[lines.len().saturating_sub(LINES)..] {
-            [] => ", and stderr is empty".to_owned(),
-            lines => {
-                let text = printable(&lines.join(" | "));
-                let excess = text.chars().count().saturating_sub(SHOWN);
-                let text: String = text.chars().skip(excess).collect();
-                format!(", and stderr ends with: {text}")
-            }
+/// The last lines of what a command has printed on stderr, as the end of a sentence.
+fn tail(mut stderr: File) -> String {
+    let mut bytes = Vec::new();
+    // A file that can't be read says nothing.
+    let end = stderr.seek(SeekFrom::End(0)).unwrap_or_default();
+    let _ = stderr.seek(SeekFrom::Start(end.saturating_sub(TAIL)));
+    let _ = stderr.take(TAIL).read_to_end(&mut bytes);
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let lines: Vec<_> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    match &lines[lines.len().saturating_sub(LINES)..] {
+        [] => ", and stderr is empty".to_owned(),
+        lines => {
+            let text = printable(&lines.join(" | "));
+            let excess = text.chars().count().saturating_sub(SHOWN);
+            let text: String = text.chars().skip(excess).collect();
+            format!(", and stderr ends with: {text}")
         }
     }
 }
