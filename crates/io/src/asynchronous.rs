@@ -11,6 +11,7 @@ use crate::event::Direction;
 use crate::kind::Kind;
 use crate::ready::Ready;
 use crate::sys::{Owned, Pollable, Source, borrow};
+use crate::waiters::SlotId;
 
 /// A value with a file descriptor, which tasks wait for instead of blocking their thread.
 ///
@@ -268,7 +269,8 @@ impl<T> Async<T> {
         operation: impl FnMut(&T) -> io::Result<R>,
         next: impl FnOnce(&R) -> Next,
     ) -> Poll<io::Result<R>> {
-        self.source().poll_attempt(direction, context, self.get_ref(), operation, next)
+        let wait = || self.source().poll_ready(direction, SlotId::Polled, context);
+        self.source().poll_attempt(direction, context, self.get_ref(), operation, next, wait)
     }
 
     pub(crate) fn source(&self) -> &Source {

@@ -32,28 +32,19 @@ impl Source {
         io: &T,
         mut operation: impl FnMut(&T) -> io::Result<R>,
     ) -> io::Result<R> {
-        let readiness = &self.readiness[direction];
-        poll_fn(|context| budget::poll_begin(context)).await;
-        loop {
-            let seen = readiness.load();
-            if !seen.may_succeed() {
-                match Ready::to_try(self, direction).await {
-                    Ok(()) => continue,
-                    Err(error) => return last_try(operation(io), error),
-                }
-            }
-            match operation(io) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => readiness.clear(seen),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                outcome => {
-                    budget::count();
-                    return outcome;
-                }
-            }
-        }
+        let mut ready = Ready::to_try(self, direction);
+        poll_fn(|context| {
+            let wait = || {
+                ready!(ready.poll_event(context)?);
+                ready = Ready::to_try(self, direction);
+                Poll::Ready(Ok(()))
+            };
+            self.poll_attempt(direction, context, io, &mut operation, |_| Next::Unknown, wait)
+        })
+        .await
     }
 
-    /// The same for the task that polls. `next` decides what a result says about the next try.
+    /// The same for the task that polls, which `wait` registers. `next` decides what a result says about the next try.
     pub(crate) fn poll_attempt<T, R>(
         &self,
         direction: Direction,
@@ -61,13 +52,14 @@ impl Source {
         io: &T,
         mut operation: impl FnMut(&T) -> io::Result<R>,
         next: impl FnOnce(&R) -> Next,
+        mut wait: impl FnMut() -> Poll<io::Result<()>>,
     ) -> Poll<io::Result<R>> {
         let readiness = &self.readiness[direction];
         ready!(budget::poll_begin(context));
         loop {
             let seen = readiness.load();
             if !seen.may_succeed() {
-                match self.poll_ready(direction, SlotId::Polled, context) {
+                match wait() {
                     Poll::Ready(Ok(())) => continue,
                     Poll::Ready(Err(error)) => return Poll::Ready(last_try(operation(io), error)),
                     Poll::Pending => return Poll::Pending,

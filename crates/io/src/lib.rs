@@ -58,8 +58,6 @@ pub use addresses::ToSocketAddrs;
 pub use asynchronous::Async;
 pub use driver::Driver;
 pub use error::NoDriver;
-#[cfg(feature = "hyper")]
-pub use hyper::Hyper;
 #[cfg(unix)]
 pub use pipe::{PipeReader, PipeWriter, pipe};
 pub use ready::Ready;

@@ -61,7 +61,7 @@ impl<'a> Ready<'a> {
         Ok(self.waiting)
     }
 
-    fn poll_event(&mut self, context: &Context<'_>) -> Poll<io::Result<()>> {
+    pub(crate) fn poll_event(&mut self, context: &Context<'_>) -> Poll<io::Result<()>> {
         let Some((slot, before)) = self.slot()? else { return Poll::Ready(Ok(())) };
         let readiness = self.readiness();
         let done = || {

@@ -11,8 +11,8 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 
-use brigade_io::{Async, Driver, Hyper, TcpListener, TcpStream, UnixStream};
-use futures_lite::{AsyncRead, AsyncWrite, future};
+use brigade_io::{Async, Driver, TcpListener, TcpStream, UnixStream};
+use futures_lite::future;
 use hyper::body::{Body, Incoming};
 use hyper::rt::{Read, ReadBuf, Write};
 use hyper::service::service_fn;
@@ -100,71 +100,6 @@ fn requests_are_answered_over_tcp_on_one_thread() {
         let (near, far) = both.await;
         exchange(near.unwrap(), far.unwrap().0).await;
     });
-    assert_eq!(driver.sources(), 0);
-}
-
-/// A connection as a layer above it offers it, like one for TLS: by the traits of `futures-io` alone, in pieces.
-struct Layer(UnixStream);
-
-/// The most bytes of one read or write of a layer.
-const PIECE: usize = 1000;
-
-impl AsyncRead for Layer {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut [u8],
-    ) -> Poll<io::Result<usize>> {
-        let piece = buffer.len().min(PIECE);
-        AsyncRead::poll_read(Pin::new(&mut self.0), context, &mut buffer[..piece])
-    }
-}
-
-impl AsyncWrite for Layer {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        let piece = bytes.len().min(PIECE);
-        AsyncWrite::poll_write(Pin::new(&mut self.0), context, &bytes[..piece])
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        AsyncWrite::poll_flush(Pin::new(&mut self.0), context)
-    }
-
-    fn poll_close(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        AsyncWrite::poll_close(Pin::new(&mut self.0), context)
-    }
-}
-
-#[test]
-fn requests_are_answered_over_anything_of_futures_io() {
-    let driver = Driver::new().unwrap();
-    run(&driver, async {
-        let (near, far) = UnixStream::pair().unwrap();
-        exchange(Hyper::new(Layer(near)), Hyper::new(Layer(far))).await;
-    });
-    assert_eq!(driver.sources(), 0);
-}
-
-#[test]
-fn what_is_wrapped_is_closed_by_a_shutdown_and_lent_and_given_back() {
-    let driver = Driver::new().unwrap();
-    let (near, mut far) = std::os::unix::net::UnixStream::pair().unwrap();
-    let mut near = Hyper::new(Layer(Async::with_driver(&driver, near).unwrap()));
-    assert!(!near.is_write_vectored(), "a piece at a time");
-    let write = poll_fn(|context| Pin::new(&mut near).poll_write(context, b"bucket"));
-    assert_eq!(run(&driver, write).unwrap(), 6);
-    run(&driver, poll_fn(|context| Pin::new(&mut near).poll_flush(context))).unwrap();
-    run(&driver, poll_fn(|context| Pin::new(&mut near).poll_shutdown(context))).unwrap();
-    let mut received = String::new();
-    io::Read::read_to_string(&mut far, &mut received).unwrap();
-    assert_eq!(received, "bucket");
-    assert!(near.get_ref().0.get_ref().peer_addr().is_ok());
-    assert!(near.get_mut().0.get_ref().peer_addr().is_ok());
-    assert!(near.into_inner().0.into_inner().peer_addr().is_ok());
     assert_eq!(driver.sources(), 0);
 }
 

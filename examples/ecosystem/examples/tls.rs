@@ -1,7 +1,7 @@
 //! HTTP over TLS on a pool: hyper on a stream of rustls, on a socket of the pool.
 //!
-//! futures-rustls encrypts any stream of futures-io, so it takes a `brigade::io::TcpStream`. `brigade::io::Hyper` makes the
-//! result a stream of hyper's. The certificate is one for this run, which the client trusts and no other would.
+//! futures-rustls encrypts any stream of futures-io, so it takes a `brigade::io::TcpStream`. smol-hyper's `FuturesIo` makes
+//! the result a stream of hyper's. The certificate is one for this run, which the client trusts and no other would.
 //!
 //! ```sh
 //! cargo run -p brigade-ecosystem --example tls
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use axum::body::{Body, to_bytes};
 use brigade::Pool;
-use brigade::io::{Hyper, TcpListener, TcpStream};
+use brigade::io::{TcpListener, TcpStream};
 use futures_rustls::{TlsAcceptor, TlsConnector};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -22,6 +22,7 @@ use hyper::{Request, Response, client, server};
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use rustls::pki_types::{PrivatePkcs8KeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
+use smol_hyper::rt::FuturesIo;
 
 type Failure = Box<dyn Error + Send + Sync>;
 
@@ -48,7 +49,7 @@ async fn answer(request: Request<Incoming>) -> Result<Response<String>, Infallib
 
 /// Serves one connection. The handshake is part of its future, so that a slow client delays no other.
 async fn serve_one(stream: TcpStream, acceptor: TlsAcceptor) -> Result<(), Failure> {
-    let stream = Hyper::new(acceptor.accept(stream).await?);
+    let stream = FuturesIo::new(acceptor.accept(stream).await?);
     server::conn::http1::Builder::new().serve_connection(stream, service_fn(answer)).await?;
     Ok(())
 }
@@ -70,7 +71,7 @@ async fn serve(listener: TcpListener, acceptor: TlsAcceptor) -> io::Result<()> {
 async fn ask(stream: TcpStream, config: ClientConfig, path: &str) -> Result<String, Failure> {
     let connector = TlsConnector::from(Arc::new(config));
     let stream = connector.connect(ServerName::try_from("localhost")?, stream).await?;
-    let (mut requests, connection) = client::conn::http1::handshake(Hyper::new(stream)).await?;
+    let (mut requests, connection) = client::conn::http1::handshake(FuturesIo::new(stream)).await?;
     let connection = brigade::spawn(connection);
     let request = Request::get(path).header("host", "localhost").body(Body::empty())?;
     let response = requests.send_request(request).await?;

@@ -14,7 +14,7 @@
 //! | reading and writing in different tasks | `split`: [`ReadHalf`], [`WriteHalf`] |
 //! | any other file descriptor, and sockets of the standard library | [`Async`] |
 //! | files of a file system | [`fs`] |
-//! | HTTP by hyper | the feature `hyper`: its traits for all sockets, and `Hyper` for anything else |
+//! | HTTP by hyper | the feature `hyper`: its traits for all sockets |
 //!
 //! Resources implement the traits of `futures-io`. Tasks of any pool and of any other executor may use them. The
 //! workers of the resource's own pool wake these tasks: while all of these workers are in long jobs, tasks elsewhere
@@ -56,35 +56,6 @@
 
 pub mod fs;
 
-/// # Examples
-/// A request over a connection that hyper does not know:
-/// ```
-/// use brigade::io::{Hyper, UnixStream};
-/// use futures_lite::io::BufReader;
-/// use hyper::{Request, Response, body::Incoming, client, server, service::service_fn};
-///
-/// async fn answer(_: Request<Incoming>) -> hyper::Result<Response<String>> {
-///     Ok(Response::new(String::from("bucket")))
-/// }
-///
-/// let pool = brigade::Pool::new(1);
-/// let status = pool.spawn(async {
-///     let (near, far) = UnixStream::pair()?;
-///     let far = Hyper::new(BufReader::new(far));
-///     let serving = server::conn::http1::Builder::new().serve_connection(far, service_fn(answer));
-///     drop(brigade::spawn(serving));
-///
-///     let near = Hyper::new(BufReader::new(near));
-///     let (mut client, connection) = client::conn::http1::handshake(near).await?;
-///     drop(brigade::spawn(connection));
-///     let response = client.send_request(Request::new(String::new())).await?;
-///     Ok::<_, Box<dyn std::error::Error + Send + Sync>>(response.status())
-/// });
-/// assert_eq!(status.join()??, 200);
-/// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
-/// ```
-#[cfg(feature = "hyper")]
-pub use brigade_io::Hyper;
 pub use brigade_io::{
     Async, Driver, NoDriver, Pollable, ReadHalf, Ready, TcpListener, TcpStream, ToSocketAddrs,
     UdpSocket, WriteHalf,

@@ -10,8 +10,6 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-#[cfg(feature = "full")]
-use brigade::io::Hyper;
 use brigade::io::{Async, PipeReader, PipeWriter, TcpStream};
 use brigade::time::Timer;
 use brigade::{Builder, Handle, JoinHandle, Pool};
@@ -22,6 +20,8 @@ use futures_rustls::server::TlsStream;
 #[cfg(feature = "full")]
 use rustls::ServerConfig;
 use smol::io::{AsyncReadExt, AsyncWriteExt};
+#[cfg(feature = "full")]
+use smol_hyper::rt::FuturesIo;
 
 use crate::target::runtime::{Alarm, Runtime, Spawn, ends};
 use crate::trace;
@@ -56,7 +56,7 @@ impl Runtime for Brigade {
     #[cfg(feature = "full")]
     type Http = TcpStream;
     #[cfg(feature = "full")]
-    type Secure = Hyper<TlsStream<TcpStream>>;
+    type Secure = FuturesIo<TlsStream<TcpStream>>;
     type Alarm = Timer;
 
     fn block_on<F: Future>(&self, future: F) -> F::Output {
@@ -106,7 +106,7 @@ impl Runtime for Brigade {
 
     #[cfg(feature = "full")]
     async fn secure(stream: Self::Stream, config: Arc<ServerConfig>) -> io::Result<Self::Secure> {
-        TlsAcceptor::from(config).accept(stream).await.map(Hyper::new)
+        TlsAcceptor::from(config).accept(stream).await.map(FuturesIo::new)
     }
 
     // Joins the threads, and drops the tasks that wait forever.
