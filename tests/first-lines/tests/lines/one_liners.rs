@@ -58,6 +58,7 @@ fn g05_a_closure_is_told_of_panics() -> std::io::Result<()> {
     Ok(())
 }
 
+/// Typed: `pool.par_for(..)`.
 #[test]
 fn g06_loops_run_over_slices_on_a_pool_of_ones_own_too() -> std::io::Result<()> {
     let (pool, words, letters) = (Pool::new(2), vec!["to", "borrow"], AtomicUsize::new(0));
@@ -70,6 +71,7 @@ fn g06_loops_run_over_slices_on_a_pool_of_ones_own_too() -> std::io::Result<()> 
     Ok(())
 }
 
+/// Typed: `pool.execute_after(..)`.
 #[test]
 fn g07_a_pool_executes_later() {
     let (pool, (sender, receiver)) = (Pool::new(1), mpsc::channel());
