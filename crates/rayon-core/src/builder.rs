@@ -272,12 +272,6 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Has no effect.
-    #[deprecated(note = "use `scope_fifo` and `spawn_fifo`")]
-    pub fn breadth_first(self) -> Self {
-        self
-    }
-
     /// Sets a function that each thread calls first, with its index.
     pub fn start_handler<H: Fn(usize) + Send + Sync + 'static>(mut self, handler: H) -> Self {
         self.start_handler = Some(Box::new(handler));

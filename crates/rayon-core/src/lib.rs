@@ -5,7 +5,6 @@
 
 // Each module imports only from those in the lines below it:
 //
-//     configuration
 //     thread_pool
 //     scope
 //     broadcast   join   spawn   yielding
@@ -18,7 +17,6 @@
 mod borrows;
 mod broadcast;
 mod builder;
-mod configuration;
 mod error;
 mod global;
 mod join;
@@ -30,8 +28,6 @@ mod yielding;
 
 pub use broadcast::{BroadcastContext, broadcast, spawn_broadcast};
 pub use builder::{ThreadBuilder, ThreadPoolBuilder};
-#[allow(deprecated)]
-pub use configuration::{Configuration, initialize};
 pub use error::ThreadPoolBuildError;
 pub use global::current_num_threads;
 pub use join::{FnContext, join, join_context};
