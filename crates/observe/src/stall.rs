@@ -1,13 +1,9 @@
 //! Jobs that run for long, and the thread that finds them.
 
 use core::fmt;
-use core::time::Duration;
-use std::borrow::Cow;
-use std::panic::Location;
 use std::sync::Arc;
 use std::time::Instant;
 
-use brigade_machine::ThreadState;
 use brigade_sync::thread::{self, Thread};
 use brigade_sync::time;
 use brigade_sync::{Mutex, Parker};
@@ -23,30 +19,21 @@ use crate::record::Stretch;
 pub struct Stall {
     /// The name of the pool.
     pub pool: Arc<str>,
-    /// The name of the job, if it has one.
-    pub name: Option<Cow<'static, str>>,
-    /// Where it was submitted: the line that called the pool.
-    pub place: &'static Location<'static>,
-    /// How long it has run by now; for a future, the poll that it is in.
-    pub ran: Duration,
-    /// The index of the worker that runs it; `None` for a thread that is not the pool's.
+    /// The index of the worker that runs the job; `None` for a thread that is not the pool's.
     pub worker: Option<usize>,
-    /// The name of the thread, if it has one.
-    pub thread: Option<String>,
-    /// The state of the thread in the operating system; Linux only.
-    pub state: Option<ThreadState>,
+    /// The job.
+    pub job: JobDump,
 }
 
 impl Stall {
     pub(crate) fn new(pool: Arc<str>, worker: Option<usize>, stretch: &Stretch) -> Self {
-        let JobDump { name, place, ran, thread, state } = JobDump::new(stretch);
-        Self { pool, name, place, ran, worker, thread, state }
+        Self { pool, worker, job: JobDump::new(stretch) }
     }
 }
 
 impl fmt::Display for Stall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { pool, name, place, ran, worker, thread, state } = self;
+        let Self { pool, worker, job: JobDump { name, place, ran, thread, state } } = self;
         let name = name.as_deref().unwrap_or("a job");
         write!(f, "pool {pool}: {name} from {place} has run for {ran:.1?}")?;
         match worker {

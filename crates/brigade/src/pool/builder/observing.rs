@@ -164,7 +164,7 @@ impl Builder {
     /// let (end, ends) = mpsc::channel::<()>();
     /// pool.job().name("stuck").execute(move || _ = ends.recv())?;
     /// let stall = stalls.recv()?;
-    /// assert_eq!((stall.name.as_deref(), stall.worker), (Some("stuck"), Some(0)));
+    /// assert_eq!((stall.job.name.as_deref(), stall.worker), (Some("stuck"), Some(0)));
     /// println!("{stall}"); // pool brigade: stuck from src/main.rs:9:26 has run for 10.1ms on worker 0 (brigade-0): …
     /// drop(end);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -27,15 +27,17 @@ fn a_long_job_is_reported_with_all_that_is_known() {
     let wait = gate.clone();
     let (job, line) = (pool.job().name("long").submit(move || wait.wait()).unwrap(), line!());
     let stall = next(&stalls);
-    assert!(before.elapsed() >= AFTER && stall.ran >= AFTER && stall.ran <= before.elapsed());
-    assert_eq!((stall.name.as_deref(), stall.worker), (Some("long"), Some(0)));
-    assert_eq!((stall.pool.as_ref(), stall.place.line()), ("watched", line));
-    assert_eq!(stall.thread.as_deref(), Some("watched-0"));
+    assert!(
+        before.elapsed() >= AFTER && stall.job.ran >= AFTER && stall.job.ran <= before.elapsed()
+    );
+    assert_eq!((stall.job.name.as_deref(), stall.worker), (Some("long"), Some(0)));
+    assert_eq!((stall.pool.as_ref(), stall.job.place.line()), ("watched", line));
+    assert_eq!(stall.job.thread.as_deref(), Some("watched-0"));
     let text = stall.to_string();
     assert!(text.starts_with("pool watched: long from "), "{text}");
     assert!(text.contains("on worker 0 (watched-0)"), "{text}");
     if cfg!(target_os = "linux") {
-        let state = stall.state.unwrap();
+        let state = stall.job.state.unwrap();
         assert!(state.state.is_ascii_uppercase(), "{state}");
         assert!(text.contains(&format!(": thread {} in state", state.id)), "{text}");
     }
@@ -50,7 +52,7 @@ fn a_stall_is_reported_once_and_the_next_one_again() {
         let gate = Gate::closed();
         let wait = gate.clone();
         let job = pool.job().name(name).submit(move || wait.wait()).unwrap();
-        assert_eq!(next(&stalls).name.as_deref(), Some(name));
+        assert_eq!(next(&stalls).job.name.as_deref(), Some(name));
         // Others that are reported now would have been reported by an earlier look.
         let (probe, reports) = detecting(Pool::builder().threads(1), Duration::from_millis(1));
         for _ in 0..3 {
@@ -89,12 +91,12 @@ fn a_future_that_waits_is_no_stall_and_one_that_blocks_is() {
     let gate = Gate::closed();
     let wait = gate.clone();
     let blocks = pool.job().name("blocks").spawn(async move { wait.wait() }).unwrap();
-    assert_eq!(next(&stalls).name.as_deref(), Some("blocks"));
+    assert_eq!(next(&stalls).job.name.as_deref(), Some("blocks"));
     gate.open();
     blocks.join().unwrap();
     latch.open();
     waits.join().unwrap();
-    assert!(stalls.try_iter().all(|stall| stall.name.is_some()));
+    assert!(stalls.try_iter().all(|stall| stall.job.name.is_some()));
 }
 
 #[test]
@@ -104,7 +106,7 @@ fn a_job_that_keeps_a_pool_from_ending_is_reported() {
     let wait = gate.clone();
     pool.job().name("last").execute(move || wait.wait()).unwrap();
     let opener = std::thread::spawn(move || {
-        let name = next(&stalls).name;
+        let name = next(&stalls).job.name;
         gate.open();
         name
     });
@@ -209,7 +211,7 @@ fn a_call_from_outside_that_borrows_is_reported_with_its_place_and_is_in_a_dump(
     let (pool, stalls) = detecting(Pool::builder().threads(1), AFTER);
     let check = |worker: Option<usize>, line: u32, gate: &Gate| {
         let stall = next(&stalls);
-        assert_eq!((stall.worker, stall.place.line(), stall.name), (worker, line, None));
+        assert_eq!((stall.worker, stall.job.place.line(), stall.job.name), (worker, line, None));
         let dump = pool.dump();
         let (on_worker, elsewhere) = (&dump.workers[0].jobs, &dump.elsewhere);
         let listed = if worker.is_some() { on_worker } else { elsewhere };
