@@ -161,16 +161,6 @@ impl<T> Group<T> {
         }
     }
 
-    /// Returns whether the seat's slot holds a value.
-    pub(crate) fn has_value(&self, seat: u32) -> bool {
-        self.slot(seat).is_full()
-    }
-
-    /// Returns whether a value has been handed to the offered seat and woken for.
-    pub(crate) fn is_woken(&self, seat: u32) -> bool {
-        self.state.is_woken(seat)
-    }
-
     /// Returns what blocks the receivers.
     pub(crate) fn parkers(&self) -> &ParkerGroup {
         &self.parkers

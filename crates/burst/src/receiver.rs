@@ -6,7 +6,6 @@ use core::time::Duration;
 use std::sync::Arc;
 use std::time::Instant;
 
-use brigade_sync::hint;
 use brigade_sync::time;
 
 use crate::error::{Disconnected, RecvTimeoutError, TryRecvError};
@@ -31,31 +30,12 @@ pub struct Receiver<T> {
     seat: u32,
     /// Whether the seat has been offered, and no value received or withdrawn since.
     offered: bool,
-    /// How long `recv` spins before it sleeps.
-    spin: Duration,
 }
 
 impl<T> Receiver<T> {
     pub(crate) fn new(shared: Arc<Shared<T>>) -> Self {
         let (group, seat) = shared.take_seat();
-        Self { group, shared, seat, offered: false, spin: Duration::ZERO }
-    }
-
-    /// Sets how long each [`recv`](Self::recv) spins before it sleeps; by default it does not spin.
-    ///
-    /// A spinning receiver has its value almost as soon as it is handed over, without a wake and without a system call, and
-    /// occupies a processor while it spins. If that is the sender's processor, spinning only makes things worse.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// let (sender, receiver) = brigade_burst::channel::<u32>();
-    /// let receiver = receiver.spin(Duration::from_micros(20));
-    /// # drop((sender, receiver));
-    /// ```
-    #[must_use]
-    pub fn spin(mut self, time: Duration) -> Self {
-        self.spin = time;
-        self
+        Self { group, shared, seat, offered: false }
     }
 
     /// Waits for a value.
@@ -149,7 +129,6 @@ impl<T> Receiver<T> {
     /// Waits until there is a value, the sender has been dropped, or the deadline has passed.
     fn wait(&mut self, deadline: Option<Instant>) -> Result<T, RecvTimeoutError> {
         self.offer();
-        self.spin_for_value(deadline);
         loop {
             if let Some(value) = self.receive_if_claimed() {
                 return Ok(value);
@@ -203,37 +182,6 @@ impl<T> Receiver<T> {
                 // A value whose wake is pending stays, and so does the offer: the next call looks for it again.
                 Withdrawal::TooLate => self.receive(),
             },
-        }
-    }
-
-    /// Returns whether there is a value that may be received now.
-    fn has_value(&self) -> bool {
-        match self.shared.delivery() {
-            Delivery::AtOnce => self.group.has_value(self.seat),
-            Delivery::OnWake => self.group.is_woken(self.seat),
-        }
-    }
-
-    /// Spins until there is a value, for as long as set.
-    fn spin_for_value(&self, deadline: Option<Instant>) {
-        /// Checks between two reads of the clock, which costs as much as several checks.
-        const CHECKS: u32 = 32;
-        if self.spin.is_zero() || cfg!(brigade_loom) {
-            return;
-        }
-        let begun = time::now();
-        let spin =
-            deadline.map_or(self.spin, |at| self.spin.min(at.saturating_duration_since(begun)));
-        while time::since(begun) < spin {
-            for _ in 0..CHECKS {
-                if self.has_value() {
-                    return;
-                }
-                hint::spin_loop();
-            }
-            if self.shared.is_closed() {
-                return;
-            }
         }
     }
 

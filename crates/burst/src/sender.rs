@@ -100,7 +100,7 @@ impl<T> Sender<T> {
 
     /// Hands a value to a waiting receiver, without waking it.
     ///
-    /// Prefers a receiver that is awake, as it has just begun to wait or is [spinning](Receiver::spin), to a sleeping one,
+    /// Prefers a receiver that is awake, because it has just begun to wait or calls [`try_recv`](Receiver::try_recv), to a sleeping one,
     /// unless receivers are served [in turns](Turns). Never blocks and makes no system call.
     ///
     /// # Errors

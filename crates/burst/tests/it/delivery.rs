@@ -1,10 +1,12 @@
 //! When a value may be received: with `Delivery::OnWake`, after the wake.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use std::{hint, thread};
 
-use brigade_burst::{Busy, Delivery, Disconnected, RecvTimeoutError, Sender, TryRecvError, Turns};
+use brigade_burst::{
+    Busy, Delivery, Disconnected, Receiver, RecvTimeoutError, Sender, TryRecvError, Turns,
+};
 
 use crate::crew::Crew;
 use crate::tally::Tally;
@@ -17,7 +19,7 @@ fn on_wake<T>() -> Sender<T> {
 #[test]
 fn no_call_but_withdraw_returns_a_value_before_its_wake() {
     let sender = on_wake();
-    let mut receiver = sender.new_receiver().spin(Duration::from_micros(100));
+    let mut receiver = sender.new_receiver();
     for round in 0..3 {
         assert_eq!(receiver.try_recv(), Err(TryRecvError::Empty));
         sender.dispatch(round).unwrap();
@@ -53,6 +55,18 @@ fn a_timeout_without_a_value_withdraws() {
     assert_eq!(sender.dispatch(2), Ok(()));
 }
 
+/// Waits for a value as a receiver with its own processor does: awake at first.
+fn spin_and_recv<T>(receiver: &mut Receiver<T>) -> Option<T> {
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_micros(50) {
+        match receiver.try_recv() {
+            Err(TryRecvError::Empty) => hint::spin_loop(),
+            received => return received.ok(),
+        }
+    }
+    receiver.recv().ok()
+}
+
 /// The receivers spin, so that they are awake when their values are handed over.
 #[test]
 fn no_value_of_a_burst_is_received_before_the_last_was_handed_over() {
@@ -61,10 +75,10 @@ fn no_value_of_a_burst_is_received_before_the_last_was_handed_over() {
     let (woken, early) = (AtomicUsize::new(0), AtomicUsize::new(0));
     thread::scope(|scope| {
         for _ in 0..RECEIVERS {
-            let mut receiver = sender.new_receiver().spin(Duration::from_micros(50));
+            let mut receiver = sender.new_receiver();
             let (woken, early) = (&woken, &early);
             scope.spawn(move || {
-                for round in receiver.iter() {
+                while let Some(round) = spin_and_recv(&mut receiver) {
                     if woken.load(Ordering::Relaxed) != round {
                         early.fetch_add(1, Ordering::Relaxed);
                     }

@@ -83,19 +83,6 @@ fn a_receiver_that_withdraws_gets_an_earlier_value_and_no_later_one() {
 }
 
 #[test]
-fn a_spinning_receiver_needs_no_wake() {
-    let (sender, receiver) = channel();
-    let long = std::time::Duration::from_secs(60);
-    let crew = Crew::of([receiver.spin(long)]);
-    while sender.dispatch(7).is_err() {
-        std::thread::yield_now();
-    }
-    assert_eq!(crew.next(), (0, 7));
-    drop(sender);
-    assert!(crew.join().is_empty(), "and it sees the end");
-}
-
-#[test]
 fn large_values_and_values_without_a_size_pass() {
     let (sender, mut receiver) = channel();
     assert!(receiver.try_recv().is_err());
