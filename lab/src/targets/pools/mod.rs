@@ -71,7 +71,7 @@ family! {
     own("brigade-outcomes", "a hook is told how each task ends").further()
         => visit(|n| brigade::with(n, |b| b.on_outcome(|outcome| _ = black_box(outcome.end))));
     own("brigade-stalls", "a thread looks for tasks that run for 100 ms").further()
-        => visit(|n| brigade::with(n, |b| b.on_stall(Duration::from_millis(100), |stall| _ = black_box(stall.ran))));
+        => visit(|n| brigade::with(n, |b| b.on_stall(Duration::from_millis(100), |stall| _ = black_box(stall.job.ran))));
     #[cfg(feature = "full")]
     own("brigade-histograms", "waiting and running times are recorded").further()
         => visit(|n| brigade::with(n, |b| b.histograms()));
