@@ -6,14 +6,14 @@ use std::panic::{self, AssertUnwindSafe};
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, mpsc};
 use std::task::{Context, Poll};
 use std::thread;
 use std::time::Duration;
 
 use crate::support::policy::queue_kinds;
 use brigade::time::sleep;
-use brigade::{Handle, JoinHandle, Pool, block_on, spawn, yield_now};
+use brigade::{Handle, JoinError, JoinHandle, Pool, block_on, spawn, yield_now};
 use brigade_testkit::{Latch, eventually, test};
 
 #[test]
@@ -233,4 +233,15 @@ fn jobs_whose_futures_yield_inside_calls_that_block_are_not_on_top_of_each_other
     pool.wait_idle();
     assert_eq!(begun.load(Ordering::SeqCst), JOBS);
     assert!(deepest.load(Ordering::SeqCst) <= 2, "{deepest:?} on one stack");
+}
+
+/// On the only thread, each job lies on top of the job before it.
+#[test]
+fn a_wait_by_block_on_for_a_job_beneath_it_fails_and_does_not_hang() {
+    let pool = Pool::builder().threads(1).spare_threads(0).build().unwrap();
+    let (send, take) = mpsc::channel::<JoinHandle<u32>>();
+    let beneath = pool.submit(move || block_on(take.recv().unwrap()));
+    let above = pool.submit(move || block_on(beneath));
+    send.send(pool.submit(|| 42)).unwrap();
+    assert!(matches!(above.join().unwrap(), Err(JoinError::WouldDeadlock)));
 }
