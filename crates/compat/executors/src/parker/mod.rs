@@ -67,9 +67,9 @@ pub fn dynamic() -> StaticParker<DynamicThreadData> {
 #[cfg(feature = "workstealing-exec")]
 pub(crate) fn for_threads(threads: usize) -> DynParker {
     match threads {
-        0..=SmallThreadData::MAX_THREADS => DynParker::new(SmallThreadData(Sleepers::default())),
-        33..=LargeThreadData::MAX_THREADS => DynParker::new(LargeThreadData(Sleepers::default())),
-        _ => DynParker::new(DynamicThreadData(Sleepers::default())),
+        0..=SmallThreadData::MAX_THREADS => StaticParker { inner: small().inner },
+        33..=LargeThreadData::MAX_THREADS => StaticParker { inner: large().inner },
+        _ => StaticParker { inner: dynamic().inner },
     }
 }
 
@@ -145,7 +145,7 @@ pub trait ThreadData: Debug {
 #[derive(Debug)]
 pub struct StaticParker<T>
 where
-    T: ThreadData + Sync + Send + 'static,
+    T: ThreadData + Sync + Send + ?Sized + 'static,
 {
     inner: Arc<T>,
 }
@@ -173,13 +173,16 @@ where
     /// assert_eq!(parker.dynamic().unwrap().max_threads(), Some(32));
     /// ```
     pub fn dynamic(self) -> Result<DynParker, Self> {
-        Arc::try_unwrap(self.inner).map(DynParker::new).map_err(|inner| Self { inner })
+        match Arc::try_unwrap(self.inner) {
+            Ok(data) => Ok(StaticParker { inner: Arc::new(data) }),
+            Err(inner) => Err(Self { inner }),
+        }
     }
 }
 
 impl<T> Clone for StaticParker<T>
 where
-    T: ThreadData + Sync + Send + 'static,
+    T: ThreadData + Sync + Send + ?Sized + 'static,
 {
     fn clone(&self) -> Self {
         Self { inner: Arc::clone(&self.inner) }
@@ -187,55 +190,39 @@ where
 }
 
 /// A parker whose type does not tell how many threads it allows; made by [`StaticParker::dynamic`].
-#[derive(Clone, Debug)]
-pub struct DynParker {
-    inner: Arc<dyn ThreadData + Sync + Send>,
-}
+pub type DynParker = StaticParker<dyn ThreadData + Sync + Send>;
 
-impl DynParker {
-    fn new<T: ThreadData + Sync + Send + 'static>(data: T) -> Self {
-        Self { inner: Arc::new(data) }
+impl<T> Parker for StaticParker<T>
+where
+    T: ThreadData + Sync + Send + ?Sized + 'static,
+{
+    fn max_threads(&self) -> Option<usize> {
+        self.inner.max_threads()
     }
-}
 
-/// Implements the trait by what is inside.
-macro_rules! by_inner {
-    ($([$($parameter:tt)*] $parker:ty;)*) => {$(
-        impl<$($parameter)*> Parker for $parker {
-            fn max_threads(&self) -> Option<usize> {
-                self.inner.max_threads()
-            }
+    fn init(&self, thread_id: usize) {
+        self.inner.init(thread_id);
+    }
 
-            fn init(&self, thread_id: usize) {
-                self.inner.init(thread_id);
-            }
+    fn prepare_park(&self, thread_id: usize) {
+        self.inner.prepare_park(thread_id);
+    }
 
-            fn prepare_park(&self, thread_id: usize) {
-                self.inner.prepare_park(thread_id);
-            }
+    fn abort_park(&self, thread_id: usize) {
+        self.inner.abort_park(thread_id);
+    }
 
-            fn abort_park(&self, thread_id: usize) {
-                self.inner.abort_park(thread_id);
-            }
+    fn park(&self, thread_id: usize) -> ParkResult {
+        self.inner.park(thread_id)
+    }
 
-            fn park(&self, thread_id: usize) -> ParkResult {
-                self.inner.park(thread_id)
-            }
+    fn unpark_one(&self) {
+        self.inner.unpark_one();
+    }
 
-            fn unpark_one(&self) {
-                self.inner.unpark_one();
-            }
-
-            fn unpark_all(&self) {
-                self.inner.unpark_all();
-            }
-        }
-    )*};
-}
-
-by_inner! {
-    [] DynParker;
-    [T: ThreadData + Sync + Send + 'static] StaticParker<T>;
+    fn unpark_all(&self) {
+        self.inner.unpark_all();
+    }
 }
 
 /// Parks up to 32 threads; see [`small`].
