@@ -108,7 +108,7 @@ fn all(file: &Results) -> impl Iterator<Item = (Key, bool, &[f64])> {
             (key, lane.is_peer, lane.rounds(index))
         })
     });
-    of.filter(|(.., rounds)| !rounds.is_empty())
+    of.filter(|(.., rounds)| rounds.iter().any(|value| !value.is_nan()))
 }
 
 impl Key {
