@@ -94,7 +94,7 @@ impl Workload for ForkJoin {
 impl ForkWorkload for ForkJoin {
     fn run<F: fork::ForkJoin>(&self, start: Start<F>, bench: &Bench) -> Outcome {
         match self.program {
-            Kind::Fib => self.forking::<Search<fib::Call>, F>(start, bench),
+            Kind::Fib => self.forking::<fib::Fib, F>(start, bench),
             Kind::Skynet => self.forking::<Search<skynet::Node>, F>(start, bench),
             Kind::Nqueens => self.forking::<Search<nqueens::Board>, F>(start, bench),
             Kind::Uts => self.forking::<Search<uts::Node>, F>(start, bench),

@@ -48,14 +48,6 @@ impl<T: Root> Program for Search<T> {
 fn sum<F: ForkJoin, T: Tree>(context: &mut F::Context<'_>, node: T) -> u64 {
     match node.width() {
         0 => node.value(),
-        2 => {
-            let (a, b) = F::join(
-                context,
-                |context| sum::<F, T>(context, node.child(0)),
-                |context| sum::<F, T>(context, node.child(1)),
-            );
-            a + b
-        }
         width => children::<F, T>(context, node, 0, width),
     }
 }

@@ -22,7 +22,7 @@ fn answer<P: Program>(size: usize) -> u64 {
 
 #[test]
 fn a_fibonacci_number_takes_as_many_joins_as_it_says() {
-    assert_eq!(answer::<Search<fib::Call>>(20), 6_765);
+    assert_eq!(answer::<fib::Fib>(20), 6_765);
     assert_eq!([1, 2, 3, 4, 30].map(fib::forks), [0, 1, 2, 4, 1_346_268]);
 }
 
