@@ -2,16 +2,16 @@
 
 use std::panic::Location;
 use std::sync::Arc;
-use std::time::Instant;
 
+use brigade_sync::OnceLock;
 use brigade_task::{Job, Work};
 
-use super::Submission;
+use super::{Admitted, Submission};
 use crate::engine::{
-    Admission, At, CURRENT, Core, Key, Unqueued, blocking, enter, reach, reach_owned,
+    Admission, At, CURRENT, Core, Key, Permit, Unqueued, blocking, reach, reach_owned,
 };
 use crate::handle::{Handle, JoinHandle};
-use crate::values::{Priority, Rejected, WhenFull, closure_of, expect_accepted, refuse};
+use crate::values::{Priority, Reason, Rejected, WhenFull, closure_of, expect_accepted, refuse};
 
 impl Handle {
     /// Runs a closure on the pool, once.
@@ -163,7 +163,7 @@ impl Handle {
     }
 }
 
-impl At<'_> {
+impl<'a> At<'a> {
     /// Accepts a closure, in a pool without a capacity. A worker must [run a normal job](Worker::is_open_to).
     ///
     /// # Errors
@@ -222,24 +222,35 @@ impl At<'_> {
         }
     }
 
-    /// Decides what happens to a submission, and waits for a permit if necessary. On a worker of another pool, that
-    /// pool may run an extra thread in the meantime.
-    pub(crate) fn admit(
-        self,
-        core: &Core,
-        when_full: WhenFull,
-        until: Option<Instant>,
-    ) -> Admission<'_> {
-        let admission = core.admit(when_full, until, self.worker().is_some());
-        admission.unwrap_or_else(|wait| blocking(|| core.wait_for_permit(wait)))
+    /// Decides what happens to a submission, and waits for a permit if necessary. Returns the permit for the job, and
+    /// what happens to a job that is not queued.
+    ///
+    /// # Errors
+    /// The reason if the submission is rejected.
+    #[inline(never)]
+    pub(crate) fn admit(self, admitted: Admitted) -> Result<Decision<'a>, Reason> {
+        let core = self.core().ok_or_else(|| self.refusal())?;
+        let admit = core.permits().and_then(|_| ADMIT.get());
+        admit.map_or(Ok((None, None)), |admit| admit(self, core, admitted))
     }
 
-    /// Runs or drops a job that is not queued.
-    pub(crate) fn settle(self, core: &Core, how: Unqueued<'_>, job: Job) {
-        match how {
-            // Jobs spawned by this job belong to its pool.
-            Unqueued::Run(_work) => enter(core.key, self.core(), || core.run_here(job)),
-            Unqueued::Drop(_work) => core.drop_for_room(job),
+    /// Queues a job that has been [admitted](Self::admit), or runs or drops the job.
+    ///
+    /// # Errors
+    /// Returns the job with the reason if the pool does not accept it.
+    #[inline(never)]
+    pub(crate) fn place(
+        self,
+        class: Option<Priority>,
+        how: Option<Unqueued<'_>>,
+        job: Job,
+    ) -> Result<(), Rejected<Job>> {
+        match (how, self.core()) {
+            (Some(Unqueued { work: _work, settle }), Some(core)) => {
+                settle(core, job);
+                Ok(())
+            }
+            _ => self.accept_or_reject(class, job),
         }
     }
 
@@ -264,6 +275,31 @@ impl At<'_> {
             Rejected::new(jobs.into_iter().map(closure_of).collect(), self.refusal())
         };
         accepted.map(|()| receipts).map_err(back)
+    }
+}
+
+/// The permit for a job, and what happens to a job that is not queued.
+type Decision<'a> = (Option<Permit>, Option<Unqueued<'a>>);
+
+/// Admits to a bounded pool. It is set once the program has made a builder for a bounded pool: all other programs do
+/// not contain the function.
+pub(crate) static ADMIT: OnceLock<Admit> = OnceLock::new();
+
+type Admit = for<'a> fn(At<'a>, &'a Core, Admitted) -> Result<Decision<'a>, Reason>;
+
+/// Decides on a submission to a bounded pool. On a worker of another pool, that pool may run an extra thread during a
+/// wait for a permit.
+pub(crate) fn admit_bounded<'a>(
+    at: At<'a>,
+    core: &'a Core,
+    Admitted { when_full, deadline, .. }: Admitted,
+) -> Result<Decision<'a>, Reason> {
+    let when_full = when_full.unwrap_or(core.config.when_full);
+    let admission = core.admit(when_full, deadline, at.worker().is_some());
+    match admission.unwrap_or_else(|wait| blocking(|| core.wait_for_permit(wait))) {
+        Admission::Queue(permit) => Ok((permit, None)),
+        Admission::Unqueued(how) => Ok((None, Some(how))),
+        Admission::Refuse(reason) => Err(reason),
     }
 }
 

@@ -18,15 +18,15 @@ mod reserve;
 mod watcher;
 
 use std::panic::Location;
-use std::sync::Arc;
 use std::time::Instant;
 
-use brigade_sync::OnceLock;
 use brigade_task::Job;
 
-use crate::engine::{Admission, At, Core, Key, Permit, Worker, reach};
+use crate::engine::{Key, Permit, reach_once};
 use crate::values::{Priority, Rejected, WhenFull};
-pub(crate) use accept::{Receipt, accept_as, accept_owned, submit, submit_job};
+pub(crate) use accept::{
+    ADMIT, Receipt, accept_as, accept_owned, admit_bounded, submit, submit_job,
+};
 pub(crate) use boxed::{make_job, unmade};
 pub use job_builder::JobBuilder;
 pub use job_name::current_job_name;
@@ -91,84 +91,10 @@ pub(crate) fn submit_admitted<W, R>(
     make: impl FnOnce(Option<Permit>, W) -> (Job, R),
     back: impl FnOnce(Job) -> W,
 ) -> Result<R, Rejected<W>> {
-    let (mut work, mut receipt) = (Some((work, make)), None);
-    let submitted = submit_made(key, admitted, &mut |permit| {
-        let Some((work, make)) = work.take() else { unreachable!("a job is made once") };
-        let (job, made) = make(permit, work);
-        receipt = Some(made);
-        job
-    });
-    match (submitted, receipt) {
-        (Ok(()), Some(receipt)) => Ok(receipt),
-        (Ok(()), None) => unreachable!("an accepted job has been made"),
-        (Err(rejected), receipt) => {
-            drop(receipt);
-            Err(rejected.map(|job| match (job, work) {
-                (Some(job), _) => back(job),
-                (None, Some((work, _))) => work,
-                (None, None) => unreachable!("a job that has been made is returned"),
-            }))
+    reach_once(key, |at| match at.admit(admitted) {
+        Ok((permit, how)) => {
+            submit_job(make(permit, work), |job| at.place(admitted.class, how, job), back)
         }
-    }
-}
-
-/// Submits the job made by `make`, with a permit if the pool is bounded. A single copy of the code serves all kinds
-/// of work.
-///
-/// # Errors
-/// Returns the job if it has been made.
-fn submit_made(
-    key: Key,
-    Admitted { when_full, deadline, class }: Admitted,
-    make: &mut dyn FnMut(Option<Permit>) -> Job,
-) -> Result<(), Rejected<Option<Job>>> {
-    reach(key, |at| {
-        let Some(core) = at.core() else { return Err(at.rejected(None)) };
-        let submit = core.permits().and_then(|_| SUBMIT_BOUNDED.get());
-        let Some(submit) = submit else {
-            return at.accept_or_reject(class, make(None)).map_err(|rejected| rejected.map(Some));
-        };
-        let when_full = when_full.unwrap_or(core.config.when_full);
-        submit(core, at.worker(), when_full, deadline, class, make)
+        Err(reason) => Err(at.reject(work, reason)),
     })
-}
-
-/// The function that submits to bounded pools. It is set once the program has made a builder for a bounded pool: all
-/// other programs do not contain the function.
-pub(crate) static SUBMIT_BOUNDED: OnceLock<SubmitBounded> = OnceLock::new();
-
-/// Submits the job that the last argument makes with a permit, from this worker of the pool or from outside.
-///
-/// # Errors
-/// Returns the job if it has been made.
-pub(crate) type SubmitBounded = fn(
-    &Arc<Core>,
-    Option<&Worker>,
-    WhenFull,
-    Option<Instant>,
-    Option<Priority>,
-    &mut dyn FnMut(Option<Permit>) -> Job,
-) -> Result<(), Rejected<Option<Job>>>;
-
-/// Submits a job to a bounded pool.
-pub(crate) fn submit_bounded(
-    core: &Arc<Core>,
-    worker: Option<&Worker>,
-    when_full: WhenFull,
-    deadline: Option<Instant>,
-    class: Option<Priority>,
-    make: &mut dyn FnMut(Option<Permit>) -> Job,
-) -> Result<(), Rejected<Option<Job>>> {
-    let at = worker.map_or(At::Outside(core), At::Worker);
-    match at.admit(core, when_full, deadline) {
-        Admission::Queue(permit) => {
-            let accepted = at.accept_or_reject(class, make(permit));
-            accepted.map_err(|rejected| rejected.map(Some))
-        }
-        Admission::Unqueued(how) => {
-            at.settle(core, how, make(None));
-            Ok(())
-        }
-        Admission::Refuse(reason) => Err(at.reject(None, reason)),
-    }
 }

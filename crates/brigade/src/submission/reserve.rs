@@ -10,8 +10,8 @@ use brigade_sync::budget;
 use super::accept::{accept_as, submit_job};
 use super::boxed::{make_job, unmade};
 use super::watcher::watcher_of;
-use super::{JobBuilder, Receipt};
-use crate::engine::{Admission, At, Key, Permit, Waiter, reach};
+use super::{Admitted, JobBuilder, Receipt};
+use crate::engine::{At, Key, Permit, Waiter, reach};
 use crate::handle::JoinHandle;
 use crate::values::{Reason, Rejected, WhenFull};
 
@@ -99,12 +99,12 @@ fn reserve_or_wait(
 }
 
 fn try_reserve(at: At<'_>) -> Result<Option<Permit>, Reason> {
-    let Some(core) = at.core() else { return Err(at.refusal()) };
-    match at.admit(core, WhenFull::Reject, None) {
-        Admission::Queue(_) if core.is_closed() && at.worker().is_none() => Err(Reason::Closed),
-        Admission::Queue(permit) => Ok(permit),
-        Admission::Refuse(reason) => Err(reason),
-        Admission::Unqueued(_) => unreachable!("`Reject` queues a job or refuses it"),
+    let submission = Admitted { when_full: Some(WhenFull::Reject), deadline: None, class: None };
+    // `Reject` queues a job or refuses it.
+    let (permit, _) = at.admit(submission)?;
+    match at.core() {
+        Some(core) if core.is_closed() && at.worker().is_none() => Err(Reason::Closed),
+        _ => Ok(permit),
     }
 }
 

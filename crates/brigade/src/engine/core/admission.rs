@@ -9,6 +9,7 @@ use brigade_task::{Job, Outcome, enter_other};
 
 use super::Core;
 use super::end::{OffPoolWork, cancel_contained};
+use super::enter::enter_as;
 use crate::engine::ends::off_pool::is_off_pool;
 use crate::engine::semaphore::{Permit, Semaphore};
 use crate::engine::sleep::backoff::Backoff;
@@ -27,12 +28,12 @@ pub(crate) enum Admission<'a> {
 /// A submission must [wait](Core::wait_for_permit) for a permit until this instant; `None` is no limit.
 pub(crate) struct MustWait(pub(crate) Option<Instant>);
 
-/// The fate of a submission that is not queued.
-pub(crate) enum Unqueued<'a> {
-    /// Accepted; the caller runs it.
-    Run(OffPoolWork<'a>),
-    /// Accepted, and dropped.
-    Drop(OffPoolWork<'a>),
+/// A submission that is accepted and not queued.
+pub(crate) struct Unqueued<'a> {
+    /// From the acceptance to the end of the job.
+    pub(crate) work: OffPoolWork<'a>,
+    /// Runs or drops the job.
+    pub(crate) settle: fn(&Core, Job),
 }
 
 /// How long an eviction waits for a permit before it looks for jobs again.
@@ -70,7 +71,10 @@ impl Core {
             WhenFull::Block | WhenFull::BlockFor(_) | WhenFull::RunInCaller if inside => {
                 Admission::Queue(None)
             }
-            WhenFull::RunInCaller => self.accept_unqueued(inside, Unqueued::Run),
+            // Jobs spawned by this job belong to its pool.
+            WhenFull::RunInCaller => self.accept_unqueued(inside, |core, job| {
+                enter_as(Some(core.key), || core.resources.enter(|| core.run_here(job)));
+            }),
             WhenFull::Block => return Err(MustWait(until)),
             WhenFull::BlockFor(timeout) => {
                 // A deadline too far in the future to be represented is no deadline.
@@ -78,7 +82,9 @@ impl Core {
                 return Err(MustWait(end.into_iter().chain(until).min()));
             }
             WhenFull::DropOldest => self.make_room(permits, inside),
-            WhenFull::DropNewest => self.accept_unqueued(inside, Unqueued::Drop),
+            WhenFull::DropNewest => {
+                self.accept_unqueued(inside, |core, job| core.drop_for_room(job))
+            }
         })
     }
 
@@ -107,14 +113,13 @@ impl Core {
     }
 
     /// Accepts a job without queueing it, if the pool is still open.
-    fn accept_unqueued<'a>(
-        &'a self,
-        inside: bool,
-        how: impl FnOnce(OffPoolWork<'a>) -> Unqueued<'a>,
-    ) -> Admission<'a> {
+    fn accept_unqueued(&self, inside: bool, settle: fn(&Core, Job)) -> Admission<'_> {
         // Accepted and counted as work off the pool in a single step: the end of the pool waits for it.
         let accepted = self.accept_for(inside, || Some(self.begin_off_pool()));
-        accepted.map_or(Admission::Refuse(Reason::Closed), |work| Admission::Unqueued(how(work)))
+        match accepted {
+            Some(work) => Admission::Unqueued(Unqueued { work, settle }),
+            None => Admission::Refuse(Reason::Closed),
+        }
     }
 
     /// Counts an unqueued job as accepted if the pool is open and `find` returns a value, which this returns.

@@ -15,7 +15,7 @@ use brigade_sync::thread::Inherited;
 use crate::engine::{Child, Core, Key, Semaphore, Worker, resources_of};
 use crate::handle::Handle;
 use crate::pool::Pool;
-use crate::submission::{SUBMIT_BOUNDED, submit_bounded};
+use crate::submission::{ADMIT, admit_bounded};
 use crate::values::{
     Config, Fairness, Hook, Idle, OnPanic, Order, Queueing, Shutdown, ShutdownOptions, Threads,
     WhenFull, opaque,
@@ -231,7 +231,7 @@ impl Builder {
     #[doc(alias = "bounded")]
     #[doc(alias = "queue_size")]
     pub fn capacity(mut self, jobs: usize) -> Self {
-        SUBMIT_BOUNDED.get_or_init(|| submit_bounded);
+        ADMIT.get_or_init(|| admit_bounded);
         self.capacity = Some(jobs);
         self
     }
