@@ -22,7 +22,6 @@ use core::cell::Cell;
 use core::iter;
 
 use brigade_queue::{Cursor, Injector, ShardedInjector};
-use brigade_sync::atomic::{AtomicUsize, Ordering};
 use brigade_task::Job;
 
 use super::lane::Lane;
@@ -80,6 +79,7 @@ pub(in crate::engine) fn producer() -> usize {
 #[cfg(not(any(brigade_loom, brigade_seeded)))]
 #[cold]
 fn new_producer() -> usize {
+    use brigade_sync::atomic::{AtomicUsize, Ordering};
     static NEXT: AtomicUsize = AtomicUsize::new(1);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     PRODUCER.with(|cell| cell.set(number));
