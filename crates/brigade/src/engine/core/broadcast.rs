@@ -25,19 +25,25 @@ impl Core {
         if self.refuses(inside) {
             return Err(Reason::Closed);
         }
-        let mut sent = Vec::new();
+        let (mut made, mut sent, mut needed) = (Vec::new(), Vec::new(), 0);
         loop {
             let reserved = self.reserve().map_err(|_| self.refusal())?;
             // A failed start is ignored: the worker is removed, and gets no share.
             let _ = self.start_core(usize::MAX);
-            self.send(inside, None, |index| {
-                let (share, handle) = make();
+            needed = needed.max(self.idle.snapshot().live());
+            // No lock is held here: this allocates.
+            made.resize_with(made.len().max(needed), &mut make);
+            sent.reserve(made.len());
+            let all = self.send(inside, None, made.len(), |index| {
+                let (share, handle) = made.pop()?;
                 sent.push((index, handle));
                 Some(share)
-            })?;
-            // Otherwise the pool was made smaller, and the last worker has left: try again.
-            if !sent.is_empty() || reserved.is_some() || !self.idle.may_be_empty() {
-                break;
+            });
+            match all? {
+                // The pool was made smaller, and the last worker has left: try again.
+                Ok(()) if sent.is_empty() && reserved.is_none() && self.idle.may_be_empty() => {}
+                Ok(()) => break,
+                Err(live) => needed = live,
             }
         }
         // The pool has ended in the meantime, or could not start the only thread.
@@ -48,22 +54,24 @@ impl Core {
     /// `next` returns the share for the worker with this index.
     ///
     /// # Errors
-    /// If the pool is closed.
+    /// If the pool is closed. The inner error is the number of workers, if it is above `most`; then nothing
+    /// was sent.
     fn send(
         &self,
         inside: bool,
         one: Option<usize>,
+        most: usize,
         mut next: impl FnMut(usize) -> Option<Job>,
-    ) -> Result<(), Reason> {
-        // The wakers of workers that wait inside a job.
-        let mut wakers = Vec::new();
+    ) -> Result<Result<(), usize>, Reason> {
+        // The wakers of workers that wait inside a job. Allocated before the locks are taken.
+        let mut wakers = Vec::with_capacity(most);
         // Under the lock taken by `close` after it has closed the pool: every accepted job is in the final
         // report, and a discarded pool drops it.
         let mut totals = self.ledger.totals.lock();
         if self.refuses(inside) {
             return Err(Reason::Closed);
         }
-        let picked = self.idle.address(one, |index| {
+        let picked = self.idle.address(one, most, |index| {
             let Some(share) = next(index) else { return };
             let peers = &self.queues.peers;
             // The thread that starts this worker may not have opened it yet.
@@ -73,8 +81,7 @@ impl Core {
         });
         drop(totals);
         wakers.into_iter().for_each(Waker::wake);
-        picked.into_iter().for_each(|index| self.wake(index));
-        Ok(())
+        Ok(picked.map(|picked| picked.into_iter().for_each(|index| self.wake(index))))
     }
 
     /// Accepts a share for the worker with this index; `inside` is as for [`broadcast`](Self::broadcast). For
@@ -96,7 +103,7 @@ impl Core {
             let _ = self.start_core(usize::MAX);
         }
         let mut share = Some(share);
-        let sent = self.send(inside, Some(index), |_| share.take());
+        let sent = self.send(inside, Some(index), 1, |_| share.take());
         let reason = sent.err().unwrap_or(Reason::NoSuchWorker);
         share.map_or(Ok(()), |share| Err((share, reason)))
     }

@@ -113,15 +113,26 @@ impl Idle {
     /// parked. Returns the picked workers, which the caller must wake. A terminated pool has no present worker.
     ///
     /// No addressed worker leaves before it has looked at the mailbox; `MAILBOX.md` has the proof.
-    pub(crate) fn address(&self, one: Option<usize>, mut send: impl FnMut(usize)) -> Vec<usize> {
+    ///
+    /// # Errors
+    /// The number of workers, if it is above `most`. Then `send` was not called.
+    pub(crate) fn address(
+        &self,
+        one: Option<usize>,
+        most: usize,
+        mut send: impl FnMut(usize),
+    ) -> Result<Vec<usize>, usize> {
         self.change(|roster| {
             let mut present = roster.indices.present.clone();
             present.retain(|&index| !roster.terminated && one.is_none_or(|one| one == index));
+            if present.len() > most {
+                return Err(present.len());
+            }
             present.retain(|&index| {
                 send(index);
                 roster.pick(index)
             });
-            present
+            Ok(present)
         })
     }
 

@@ -178,7 +178,8 @@ fn the_monitor_passes_the_heavy_fence_that_a_worker_did_not_when_it_parked() {
 
 #[test]
 fn a_worker_that_retires_passes_the_heavy_fence() {
-    let crew = Crew::of(&pool(|config| config.size.core = 0)).with_a_sleeper();
+    let crew = Crew::new().with_a_sleeper();
+    crew.core().resize((0..=3).into());
     crew.park(1);
     assert!(crew.sees_late_fork(|worker| worker.retire() && crew.has_woken()));
 }
