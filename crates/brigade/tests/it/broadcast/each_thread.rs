@@ -23,9 +23,13 @@ fn each_thread_runs_it_once_and_the_handles_are_in_the_order_of_the_indices() {
                 assert!(join_all(shares).into_iter().eq((0..threads).map(own)));
                 let ids = join_all(pool.broadcast(|_| thread::current().id()));
                 assert_eq!(ids.into_iter().collect::<HashSet<_>>().len(), threads);
-                pool.wait_idle();
+                let ran = Arc::new(AtomicUsize::new(0));
+                let counted = ran.clone();
+                drop(pool.broadcast(move |_| _ = counted.fetch_add(1, Ordering::Relaxed)));
+                assert!(pool.wait_idle());
+                assert_eq!(ran.load(Ordering::Relaxed), threads, "without a handle, too");
                 let metrics = pool.metrics();
-                let all = 2 * round * threads as u64;
+                let all = 3 * round * threads as u64;
                 assert_eq!((metrics.accepted, metrics.returned, metrics.queued), (all, all, 0));
             }
         }
@@ -63,19 +67,6 @@ fn the_share_of_a_busy_thread_waits_for_that_thread() {
 
 fn await_idle_others(pool: &Pool, others: usize) {
     eventually("the others have nothing to do", || pool.metrics().idle_threads == others);
-}
-
-#[test]
-fn a_wait_until_the_pool_is_idle_waits_for_each_share() {
-    for_each_size(|new, threads| {
-        let (pool, ran) = (new().build().unwrap(), Arc::new(AtomicUsize::new(0)));
-        for round in 1..=200 {
-            let counted = Arc::clone(&ran);
-            drop(pool.broadcast(move |_| _ = counted.fetch_add(1, Ordering::Relaxed)));
-            assert!(pool.wait_idle());
-            assert_eq!(ran.load(Ordering::Relaxed), round * threads);
-        }
-    });
 }
 
 /// Asked by the test beside jobs that keep all threads busy, and each other.

@@ -54,21 +54,6 @@ fn no_timer_is_lost_when_the_driver_holder_changes() {
     });
 }
 
-#[test]
-fn no_timer_is_lost_while_the_pool_changes_its_size() {
-    let mut seed = Seed::printed();
-    let pool =
-        Pool::builder().threads(0..=3).keep_alive(Duration::from_micros(300)).build().unwrap();
-    for round in 0..300_u64 {
-        let tasks = [1, 3, 2].map(|part| pool.spawn(sleep(Duration::from_micros(part * 200))));
-        let most = 1 + (round % 3) as usize;
-        pool.resize(if round % 2 == 0 { 0..=most } else { most..=most }).unwrap();
-        brigade_testkit::spin_for(seed.micros(600));
-        pool.execute(|| ());
-        tasks.into_iter().for_each(|task| task.join().unwrap());
-    }
-}
-
 /// A wait does not wait for a timer that is far away, and ends between two ticks: the next is due a while after the end of the
 /// last.
 #[test]

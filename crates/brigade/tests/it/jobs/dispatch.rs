@@ -183,27 +183,6 @@ fn a_dispatched_job_that_panics_is_counted_and_its_thread_goes_on() {
     });
 }
 
-#[test]
-fn wait_idle_waits_for_dispatched_jobs() {
-    for_both_queueings(|builder| {
-        let pool = builder.threads(2).prestart(2).build().unwrap();
-        all_idle(&pool);
-        let (gate, ended) = (Gate::closed(), Arc::new(AtomicUsize::new(0)));
-        let (held, counter) = (gate.clone(), Arc::clone(&ended));
-        let job = move || {
-            held.wait();
-            counter.fetch_add(1, Ordering::SeqCst);
-        };
-        assert_eq!(pool.job().dispatch([job]).count(), 0);
-        thread::scope(|scope| {
-            let waiter = scope.spawn(|| pool.wait_idle() && ended.load(Ordering::SeqCst) == 1);
-            assert!(!pool.wait_idle_timeout(Duration::from_millis(1)));
-            gate.open();
-            assert!(waiter.join().unwrap());
-        });
-    });
-}
-
 /// A lone child of a job that keeps its worker: one of the sleepers watches for it, until that one is handed a job.
 #[test]
 fn a_lone_child_is_found_when_the_worker_that_looks_for_it_is_dispatched_a_job() {

@@ -30,12 +30,6 @@ fn no_threads_and_too_many_are_refused() {
 }
 
 #[test]
-#[should_panic]
-fn new_with_no_threads_panics() {
-    drop(Pool::new(0));
-}
-
-#[test]
 #[should_panic(expected = "4096")]
 fn new_with_too_many_threads_panics_and_names_the_limit() {
     drop(Pool::new(4097));

@@ -68,15 +68,3 @@ fn a_pool_made_and_dropped_inside_a_job_leaves_the_job_where_it_was() {
     });
     assert_eq!(job.join().unwrap(), Some(outer.handle()));
 }
-
-/// Both workers wait, and each runs what the other one waits for: no cycle, no hang.
-#[test]
-fn two_pools_of_one_worker_may_wait_for_each_other_in_turn() {
-    let (a, b) = (Pool::new(1), Pool::new(1));
-    let (to_a, to_b) = (a.handle(), b.handle());
-    for _ in 0..200 {
-        let there = a.submit(move || to_b.submit(|| 1).join().unwrap());
-        let back = b.submit(move || to_a.submit(|| 2));
-        assert_eq!(there.join().unwrap() + back.join().unwrap().join().unwrap(), 3);
-    }
-}

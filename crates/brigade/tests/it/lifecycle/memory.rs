@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::support::busy::{occupy, open_once_closed};
 use crate::support::policy::queue_kinds;
-use brigade::{JoinError, Pool, Shutdown};
+use brigade::{JoinError, Pool, Shutdown, block_on, yield_now};
 use brigade_testkit::{Gate, spin_for, test};
 
 /// Is slow to drop, and then reports the drop.
@@ -30,14 +30,23 @@ fn captures_are_dropped_before_the_handle_resolves() {
     for (kind, pool) in queue_kinds(2) {
         for round in 0..1000 {
             let (capture, dropped) = slow_drop();
-            let mut job = pool.submit(move || {
+            let work = move || {
                 let _capture = &capture;
                 assert!(round % 10 != 0, "expected");
-            });
+            };
+            let mut job = match round % 7 {
+                0 => pool.spawn(async move { work() }),
+                1 => pool.spawn(async move {
+                    yield_now().await;
+                    work();
+                }),
+                _ => pool.submit(work),
+            };
             // By every way to learn of it.
-            match round % 3 {
+            match round % 4 {
                 0 => drop(job.join()),
-                1 => while job.try_join().is_none() {},
+                1 => drop(block_on(job)),
+                2 => while job.try_join().is_none() {},
                 _ => while !job.is_finished() {},
             }
             assert!(dropped.load(Ordering::Relaxed), "round {round}, {kind}");
@@ -74,30 +83,20 @@ fn writes_before_a_submission_are_read_by_the_job_and_back() {
             let (there, back) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
             there.store(round, Ordering::Relaxed);
             let (read, write) = (Arc::clone(&there), Arc::clone(&back));
-            let job = pool
-                .submit(move || write.store(read.load(Ordering::Relaxed) + 1, Ordering::Relaxed));
-            if round % 2 == 0 {
-                job.join().unwrap();
+            let work = move || write.store(read.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+            if round % 20 == 2 {
+                let pool = Pool::new(2);
+                pool.execute(work);
+                drop(pool);
+                assert_eq!(Arc::strong_count(&back), 1, "the closure was dropped");
+            } else if round % 2 == 0 {
+                pool.submit(work).join().unwrap();
             } else {
+                pool.execute(work);
                 pool.wait_idle();
             }
             assert_eq!(back.load(Ordering::Relaxed), round + 1, "{kind}");
         }
-    }
-}
-
-#[test]
-fn writes_of_jobs_are_visible_after_shutdown() {
-    for round in 0..300 {
-        let cells: Arc<Vec<_>> = Arc::new((0..16).map(|_| AtomicUsize::new(0)).collect());
-        let pool = Pool::new(2);
-        for cell in 0..16 {
-            let cells = Arc::clone(&cells);
-            pool.execute(move || cells[cell].store(round + 1, Ordering::Relaxed));
-        }
-        drop(pool);
-        assert!(cells.iter().all(|cell| cell.load(Ordering::Relaxed) == round + 1));
-        assert_eq!(Arc::strong_count(&cells), 1, "every closure was dropped");
     }
 }
 

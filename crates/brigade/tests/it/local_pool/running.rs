@@ -3,8 +3,6 @@
 use std::cell::RefCell;
 use std::panic::{self, AssertUnwindSafe};
 use std::rc::Rc;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
 use super::{Log, local_pool};
@@ -81,50 +79,6 @@ fn jobs_run_on_the_owners_thread_which_is_a_worker_meanwhile_and_no_longer() {
     assert_eq!(of_future, ((true, Some(0)), Some(0)));
     assert_eq!(current_worker_index(), None);
     assert_eq!(pool.handle().metrics().threads, 1);
-}
-
-#[test]
-fn a_future_is_polled_when_another_thread_wakes_it() {
-    let pool = local_pool();
-    for round in 0..300 {
-        let (sender, receiver) = async_channel::bounded(1);
-        let other = thread::spawn(move || {
-            (0..round % 7).for_each(|_| thread::yield_now());
-            sender.send_blocking(round).unwrap();
-        });
-        assert_eq!(pool.run_until(receiver.recv()), Ok(round));
-        other.join().unwrap();
-    }
-}
-
-/// Caught: a wake-up between the last poll of the future and the sleep.
-#[test(120)]
-fn every_job_of_many_threads_runs_while_the_owner_waits_for_it() {
-    let pool = local_pool();
-    let (handle, ran) = (pool.handle(), Arc::new(AtomicU32::new(0)));
-    let threads: Vec<_> = (0..4)
-        .map(|_| {
-            let ran = ran.clone();
-            thread::spawn(move || {
-                for number in 0..2000 {
-                    let count = ran.clone();
-                    let job = handle.submit(move || count.fetch_add(1, Ordering::Relaxed));
-                    if number % 10 == 0 {
-                        job.join().unwrap();
-                    }
-                }
-            })
-        })
-        .collect();
-    let (ended, ends) = async_channel::bounded::<()>(1);
-    let joins = thread::spawn(move || {
-        threads.into_iter().for_each(|thread| thread.join().unwrap());
-        drop(ended);
-    });
-    assert!(pool.run_until(ends.recv()).is_err());
-    joins.join().unwrap();
-    pool.run_until_idle();
-    assert_eq!(ran.load(Ordering::Relaxed), 8000);
 }
 
 #[test]

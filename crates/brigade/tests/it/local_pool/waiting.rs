@@ -2,7 +2,6 @@
 
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -115,25 +114,6 @@ fn the_owner_waits_for_no_end_of_its_pool() {
     assert!(log.take().is_empty());
     pool.run_until_idle();
     assert_eq!(log.take(), [1]);
-}
-
-#[test]
-fn a_wait_of_another_thread_ends_with_a_call() {
-    let pool = local_pool();
-    let handle = pool.handle();
-    let (told, tells) = mpsc::channel();
-    let other = thread::spawn(move || {
-        let job = handle.submit(|| 42);
-        told.send(()).unwrap();
-        let answer = job.join().unwrap();
-        handle.wait_idle();
-        answer
-    });
-    tells.recv().unwrap();
-    while !other.is_finished() {
-        pool.run_until_idle();
-    }
-    assert_eq!(other.join().unwrap(), 42);
 }
 
 #[test]

@@ -31,23 +31,3 @@ fn the_role_follows_from_how_many_threads_there_were() {
     }
     gate.open();
 }
-
-#[test]
-fn both_hooks_know_the_worker() {
-    let (sender, calls) = mpsc::channel();
-    let hook = |what: &'static str| {
-        let sender = sender.clone();
-        move |index| {
-            assert_eq!(here().index, index);
-            sender.send((what, here().index)).unwrap();
-        }
-    };
-    let (start, stop) = (hook("start"), hook("stop"));
-    let pool =
-        Pool::builder().threads(2).prestart(2).on_start(start).on_stop(stop).build().unwrap();
-    drop(pool);
-    let mut calls: Vec<_> = calls.try_iter().collect();
-    calls.sort_unstable();
-    assert_eq!(calls, [("start", 0), ("start", 1), ("stop", 0), ("stop", 1)]);
-    assert!(current_worker().is_none());
-}

@@ -17,47 +17,10 @@ fn fib(n: u64) -> u64 {
     one + two
 }
 
-fn sum(numbers: &[u64]) -> u64 {
-    match numbers {
-        [] => 0,
-        [number] => *number,
-        _ => {
-            let (left, right) = numbers.split_at(numbers.len() / 2);
-            let (left, right) = join(|| sum(left), || sum(right));
-            left + right
-        }
-    }
-}
-
-fn sort(numbers: &mut [u64]) {
-    if numbers.len() < 2 {
-        return;
-    }
-    let (last, mut low) = (numbers.len() - 1, 0);
-    for index in 0..last {
-        if numbers[index] < numbers[last] {
-            numbers.swap(index, low);
-            low += 1;
-        }
-    }
-    numbers.swap(low, last);
-    let (left, right) = numbers.split_at_mut(low);
-    join(|| sort(left), || sort(&mut right[1..]));
-}
-
-fn shuffled(count: u64) -> Vec<u64> {
-    (0..count).map(|number| number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20).collect()
-}
-
 #[test]
 fn nested_joins_have_the_answers_of_a_recursion() {
     for_every_pool(|pool| {
-        assert_eq!(pool.install(|| brigade::join(|| fib(14), || fib(15))).unwrap(), (377, 610));
-        let mut numbers = shuffled(3000);
-        let expected = numbers.iter().sum();
-        assert_eq!(pool.install(|| sum(&numbers)).unwrap(), expected);
-        pool.install(|| sort(&mut numbers)).unwrap();
-        assert!(numbers.is_sorted());
+        assert_eq!(pool.install(|| join(|| fib(14), || fib(15))).unwrap(), (377, 610));
         assert_eq!(pool.handle().install(|| fib(10)).unwrap(), 55);
     });
 }
@@ -81,36 +44,6 @@ fn a_skynet_of_scopes_adds_up() {
     for_every_pool(|pool| {
         let size = if *pool.size().end() == 2 { 100_000 } else { 10_000 };
         assert_eq!(pool.install(|| skynet(0, size)).unwrap(), size * (size - 1) / 2);
-    });
-}
-
-fn queens<'scope>(
-    s: &'scope Scope<'scope, '_>,
-    found: &'scope AtomicUsize,
-    size: usize,
-    rows: Vec<usize>,
-) {
-    if rows.len() == size {
-        found.fetch_add(1, Ordering::Relaxed);
-    }
-    for column in 0..size {
-        let hits = |(row, &queen): (usize, &usize)| {
-            queen == column || queen.abs_diff(column) == rows.len() - row
-        };
-        if rows.len() < size && !rows.iter().enumerate().any(hits) {
-            let rows = rows.iter().copied().chain([column]).collect();
-            s.execute(move || queens(s, found, size, rows));
-        }
-    }
-}
-
-#[test]
-fn queens_are_counted_by_the_jobs_of_one_scope() {
-    for_every_pool(|pool| {
-        let (there, here) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        pool.scope(|s| queens(s, &there, 7, Vec::new())).unwrap();
-        pool.in_place_scope(|s| queens(s, &here, 6, Vec::new())).unwrap();
-        assert_eq!((there.into_inner(), here.into_inner()), (40, 4));
     });
 }
 
@@ -201,18 +134,6 @@ fn handles_are_joined_in_any_order_and_anywhere() {
             wrong.into_inner()
         });
         assert_eq!(joined.unwrap(), 0);
-    });
-}
-
-#[test]
-fn a_job_runs_although_its_handle_is_dropped() {
-    for_every_pool(|pool| {
-        let ran = AtomicUsize::new(0);
-        pool.scope(|s| {
-            (0..100).for_each(|_| drop(s.submit(|| ran.fetch_add(1, Ordering::Relaxed))))
-        })
-        .unwrap();
-        assert_eq!(ran.into_inner(), 100);
     });
 }
 

@@ -176,31 +176,3 @@ fn a_scope_in_place_runs_the_jobs_that_its_pool_rejects() {
         assert_eq!(ran.into_inner(), 2);
     }
 }
-
-#[test]
-fn scopes_and_joins_run_on_while_the_size_of_the_pool_changes() {
-    for_both_queueings(|builder| {
-        let pool = builder.threads(1).keep_alive(Duration::from_micros(1)).build().unwrap();
-        let done = AtomicUsize::new(0);
-        thread::scope(|t| {
-            for _ in 0..2 {
-                t.spawn(|| {
-                    for _ in 0..30 {
-                        assert_eq!(pool.install(|| leaves(7)).unwrap(), 128);
-                        let live = AtomicUsize::new(0);
-                        pool.scope(|s| tree(s, &live, 3)).unwrap();
-                        assert_eq!(live.into_inner(), 0);
-                    }
-                    done.fetch_add(1, Ordering::SeqCst);
-                });
-            }
-            while done.load(Ordering::SeqCst) < 2 {
-                pool.resize(8).unwrap();
-                thread::yield_now();
-                pool.resize(1).unwrap();
-                thread::yield_now();
-                pool.resize(0..=3).unwrap();
-            }
-        });
-    });
-}

@@ -7,6 +7,7 @@ use brigade::{Pool, join, scope};
 use brigade_testkit::{Gate, spin_for, test};
 
 use super::pools::for_every_pool;
+use crate::support::busy::held;
 
 /// Waits for jobs that others may run.
 fn wait_in_every_way() {
@@ -14,28 +15,6 @@ fn wait_in_every_way() {
     join(some, || join(some, some));
     scope(|s| (0..4).for_each(|_| s.execute(some)));
     join(some, || scope(|s| s.submit(some).join().unwrap()));
-}
-
-#[test]
-fn a_mutex_may_be_held_while_unrelated_jobs_want_it() {
-    for_every_pool(|pool| {
-        let lock = Arc::new(Mutex::new(0));
-        let jobs: Vec<_> = (0..50)
-            .map(|number| {
-                let lock = lock.clone();
-                let job = move || {
-                    let mut held = lock.lock().unwrap();
-                    if number % 5 == 0 {
-                        wait_in_every_way();
-                    }
-                    *held += 1;
-                };
-                pool.handle().job().when_full(brigade::WhenFull::Block).submit(job).unwrap()
-            })
-            .collect();
-        jobs.into_iter().for_each(|job| job.join().unwrap());
-        assert_eq!(*lock.lock().unwrap(), 50);
-    });
 }
 
 #[test]
@@ -99,17 +78,6 @@ fn a_lock_may_be_held_across_a_scope_while_the_siblings_of_its_job_want_it() {
     });
 }
 
-/// A worker that is busy until the gate opens.
-fn keep_one_busy(pool: &Pool, gate: &Gate) {
-    let (begun, gate) = (Gate::closed(), gate.clone());
-    let begins = begun.clone();
-    pool.execute(move || {
-        begins.open();
-        gate.wait();
-    });
-    begun.wait();
-}
-
 /// A thief that takes several jobs of a scope at once leaves the forks among them: behind those jobs, the thread that waits for
 /// such a fork could not take it back.
 #[test]
@@ -117,7 +85,7 @@ fn a_fork_is_not_stolen_along_with_jobs_of_a_scope_around_it() {
     for spare in [0, 2] {
         let pool = Pool::builder().threads(2).spare_threads(spare).build().unwrap();
         let (lock, forked, wanted) = (Mutex::new(()), Gate::closed(), Gate::closed());
-        keep_one_busy(&pool, &forked);
+        drop(held(&pool, &forked));
         let wants = || {
             wanted.open();
             drop(lock.lock().unwrap());
@@ -145,7 +113,7 @@ fn jobs_of_two_scopes_that_are_stolen_together_stay_apart() {
         let pool = Pool::new(3);
         let lock = Arc::new(Mutex::new(()));
         let (added, begun) = (Gate::closed(), Gate::closed());
-        keep_one_busy(&pool, &added);
+        drop(held(&pool, &added));
         let unrelated = || {
             let (lock, added) = (lock.clone(), added.clone());
             move || {

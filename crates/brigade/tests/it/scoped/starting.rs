@@ -1,7 +1,6 @@
 //! A fork is begun by a worker that is idle, or becomes so, while the sibling runs on.
 
 use std::hint;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -9,6 +8,7 @@ use brigade::join;
 use brigade_testkit::{Gate, Meeting, spin_for, test};
 
 use super::pools::join_stolen;
+use crate::support::busy::held;
 use crate::support::crowd::{await_idle_workers, for_both_queueings};
 
 /// The second closure begins while the first has not ended, and does not return before that.
@@ -24,38 +24,16 @@ fn assert_begins_beside(prepare: impl FnOnce() + Send) {
 }
 
 #[test]
-fn a_fork_is_begun_by_a_worker_that_is_parked() {
+fn a_fork_is_begun_by_a_worker_that_is_parked_has_just_parked_or_becomes_idle() {
     for_both_queueings(|builder| {
         let pool = builder.threads(2).prestart(2).build().unwrap();
-        for _ in 0..50 {
-            await_idle_workers(&pool, 2);
-            pool.install(|| assert_begins_beside(|| ())).unwrap();
-        }
-    });
-}
-
-#[test]
-fn a_fork_is_begun_by_a_worker_that_has_just_parked() {
-    for_both_queueings(|builder| {
-        let pool = builder.threads(2).prestart(2).build().unwrap();
-        for _ in 0..200 {
-            pool.install(|| assert_begins_beside(|| ())).unwrap();
-        }
-    });
-}
-
-#[test]
-fn a_fork_is_begun_by_a_worker_that_becomes_idle_later() {
-    for_both_queueings(|builder| {
-        let pool = builder.threads(2).prestart(2).build().unwrap();
-        for _ in 0..50 {
-            let (busy, gate) = (Arc::new(Gate::closed()), Gate::closed());
-            let (begins, waits) = (busy.clone(), gate.clone());
-            pool.execute(move || {
-                begins.open();
-                waits.wait();
-            });
-            busy.wait();
+        for round in 0..300 {
+            let gate = Gate::closed();
+            match round % 3 {
+                0 => await_idle_workers(&pool, 2),
+                1 => {}
+                _ => drop(held(&pool, &gate)),
+            }
             pool.install(|| assert_begins_beside(|| gate.open())).unwrap();
         }
     });

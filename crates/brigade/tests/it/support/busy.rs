@@ -4,7 +4,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
 
-use brigade::{Handle, Pool, Shutdown};
+use brigade::{Handle, JoinHandle, Pool, Shutdown};
 use brigade_testkit::{Gate, eventually};
 
 /// Keeps every worker of `pool` busy until the gate opens; returns once all of them are.
@@ -20,6 +20,18 @@ pub(crate) fn occupy(pool: &Pool, gate: &Gate) {
     for _ in 0..*pool.size().end() {
         starts.recv().unwrap();
     }
+}
+
+/// A job that has begun, and ends once the gate is open.
+pub(crate) fn held(pool: &Pool, gate: &Gate) -> JoinHandle<()> {
+    let (begun, gate) = (Gate::closed(), gate.clone());
+    let begins = begun.clone();
+    let job = pool.submit(move || {
+        begins.open();
+        gate.wait();
+    });
+    begun.wait();
+    job
 }
 
 /// Opens the gate as soon as `pool` accepts nothing more: in the middle of its shutdown.

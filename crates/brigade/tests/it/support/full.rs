@@ -12,6 +12,11 @@ pub(crate) fn busy(builder: Builder, capacity: usize, policy: WhenFull) -> (Pool
     (pool, gate)
 }
 
+/// The builder with a capacity, if there is one.
+pub(crate) fn with_capacity(builder: Builder, capacity: Option<usize>) -> Builder {
+    capacity.into_iter().fold(builder, |builder, jobs| builder.capacity(jobs))
+}
+
 /// Queues jobs that do nothing until there is no room; returns how many.
 pub(crate) fn fill(pool: &Pool) -> usize {
     let mut accepted = 0;

@@ -23,33 +23,6 @@ fn spawn_gated(set: &mut TaskSet<u32>, value: u32) -> Gate {
 }
 
 #[test]
-fn outcomes_come_in_the_order_in_which_jobs_end() {
-    let pool = Pool::new(3);
-    let mut set = TaskSet::new(pool.handle());
-    let gates: Vec<Gate> = (0..3).map(|value| spawn_gated(&mut set, value)).collect();
-    for (left, value) in [(3, 1), (2, 2), (1, 0)] {
-        assert_eq!(set.len(), left);
-        gates[value as usize].open();
-        assert_eq!(set.join_next().unwrap().unwrap(), value);
-    }
-    assert!(set.is_empty());
-    assert!(set.join_next().is_none());
-}
-
-#[test]
-fn outcomes_that_were_not_taken_at_once_keep_their_order() {
-    let pool = Pool::new(3);
-    let mut set = TaskSet::new(pool.handle());
-    let gates: Vec<Gate> = (0..3).map(|value| spawn_gated(&mut set, value)).collect();
-    for (ended, value) in [2, 0, 1].into_iter().enumerate() {
-        gates[value].open();
-        eventually("the job ends", || pool.metrics().returned == ended as u64 + 1);
-    }
-    set.wait_all();
-    assert_eq!(set.outcomes().map(Result::unwrap).collect::<Vec<_>>(), [2, 0, 1]);
-}
-
-#[test]
 fn a_panic_is_one_outcome_and_no_others() {
     for (kind, pool) in queue_kinds(2) {
         let mut set = TaskSet::new(pool.handle()).limit(2);

@@ -15,33 +15,6 @@ fn is_cancelled<T>(outcome: Result<T, JoinError>) -> bool {
 }
 
 #[test]
-fn queued_jobs_are_cancelled_at_once_and_their_captures_dropped() {
-    for limit in [1, 3, 1000] {
-        for (kind, pool) in queue_kinds(2) {
-            let (gate, witness) = (Gate::closed(), Arc::new(()));
-            occupy(&pool, &gate);
-            let mut set = TaskSet::new(pool.handle()).limit(limit);
-            for _ in 0..10 {
-                let witness = witness.clone();
-                set.submit(move || drop(witness));
-            }
-            set.cancel_all();
-            assert_eq!(Arc::strong_count(&witness), 1, "{kind}");
-            set.cancel_all();
-            let mut taken = 0;
-            while let Some(outcome) = set.try_join_next() {
-                assert!(is_cancelled(outcome), "{kind}");
-                taken += 1;
-            }
-            assert_eq!((taken, set.len()), (10, 0), "{kind}");
-            gate.open();
-            let report = pool.shutdown(Shutdown::Drain);
-            assert_eq!((report.ran, report.discarded), (2, 10), "{kind}");
-        }
-    }
-}
-
-#[test]
 fn running_jobs_see_it_and_their_outcomes_are_their_own() {
     let (pool, (begun, begins)) = (Pool::new(2), mpsc::channel());
     let mut set = TaskSet::new(pool.handle());
@@ -66,53 +39,6 @@ fn running_jobs_see_it_and_their_outcomes_are_their_own() {
     // The set continues, and jobs submitted from now on are not cancelled.
     set.submit(|| if cancelled() { 0 } else { 43 });
     assert_eq!(set.join_next().unwrap().unwrap(), 43);
-}
-
-#[test]
-fn a_set_that_is_dropped_cancels_queued_jobs_and_asks_running_ones_to_stop() {
-    let pool = Pool::new(1);
-    for limit in [1, 2, 1000] {
-        let ((begun, begins), (stopped, stops)) = (mpsc::channel(), mpsc::channel());
-        let (gate, witness) = (Gate::closed(), Arc::new(()));
-        let mut set = TaskSet::new(pool.handle()).limit(limit);
-        let (inner, result) = (gate.clone(), witness.clone());
-        set.submit(move || {
-            begun.send(()).unwrap();
-            while !cancelled() {
-                thread::yield_now();
-            }
-            stopped.send(()).unwrap();
-            inner.wait();
-            result
-        });
-        begins.recv().unwrap();
-        for _ in 0..5 {
-            let witness = witness.clone();
-            set.submit(move || witness);
-        }
-        drop(set);
-        stops.recv().unwrap();
-        assert_eq!(Arc::strong_count(&witness), 2, "all but that of the running job");
-        gate.open();
-        pool.wait_idle();
-        assert_eq!(Arc::strong_count(&witness), 1, "its outcome was dropped");
-    }
-}
-
-#[test]
-fn a_set_dropped_with_outcomes_in_it_drops_them() {
-    let pool = Pool::new(2);
-    let witness = Arc::new(());
-    let mut set = TaskSet::new(pool.handle());
-    for _ in 0..10 {
-        let witness = witness.clone();
-        set.submit(move || witness);
-    }
-    set.wait_all();
-    drop(set.join_next());
-    assert_eq!(Arc::strong_count(&witness), 10);
-    drop(set);
-    assert_eq!(Arc::strong_count(&witness), 1);
 }
 
 /// The starting and the cancelling thread agree on each job, and so does the pool's count.
@@ -231,19 +157,6 @@ fn the_drop_of_a_capture_may_call_the_set() {
     set.cancel_all();
     assert!(set.outcomes().all(is_cancelled));
     gate.open();
-}
-
-#[test]
-fn a_set_is_cancelled_on_a_worker_of_its_pool() {
-    let pool = Pool::new(1);
-    let cancelled = pool.submit(|| {
-        let mut set = TaskSet::new(brigade::Handle::current().unwrap()).limit(2);
-        (0..5).for_each(|_| _ = set.submit(|| ()));
-        set.cancel_all();
-        set.outcomes().filter(|outcome| outcome.is_err()).count()
-    });
-    assert_eq!(cancelled.join().unwrap(), 5);
-    assert_eq!(pool.shutdown(Shutdown::Drain).discarded, 5);
 }
 
 /// The pool starts a thread for the second job, and the set is cancelled by the time that thread is there.

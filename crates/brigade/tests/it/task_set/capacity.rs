@@ -1,25 +1,31 @@
 //! A `TaskSet` on a bounded pool: its jobs take room like all others, and are queued beyond the capacity where there is none.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
 use std::thread;
 
-use crate::support::busy::{occupy, open_once_closed};
+use super::kinds::{Hold, Kind, for_each_kind};
+use crate::support::busy::occupy;
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::{POLICIES, at_rest, busy, fill, full};
-use brigade::{JoinError, Pool, Reason, Shutdown, TaskSet, WhenFull};
+use brigade::{JoinError, Pool, Reason, TaskSet, WhenFull};
 use brigade_testkit::{BlockedThread, Gate, eventually, test};
 
 #[test]
 fn jobs_of_a_set_are_queued_beyond_the_capacity_and_all_run() {
     for policy in POLICIES {
-        for_both_queueings(|builder| {
+        for_each_kind(|kind, builder| {
             let (pool, gate) = busy(builder, 3, policy);
-            let mut set = TaskSet::new(pool.handle());
-            (0..10).for_each(|number| _ = set.submit(move || number));
+            let (mut set, hold) = (TaskSet::new(&pool), Hold::default());
+            (0..10).for_each(|number| _ = kind.add(&mut set, &hold, move || number));
             assert_eq!((set.len(), pool.metrics().queued), (10, 10));
             assert_eq!(pool.try_execute(|| ()).unwrap_err().reason(), Reason::Full);
             gate.open();
+            if kind != Kind::Closure {
+                // They have given their places back once they have been polled.
+                eventually("all wait", || hold.begun.now() == 10);
+            }
+            hold.open();
             let mut outcomes: Vec<_> = set.outcomes().map(Result::unwrap).collect();
             outcomes.sort_unstable();
             assert!(outcomes.into_iter().eq(0..10));
@@ -86,38 +92,6 @@ fn a_dropped_set_with_jobs_beyond_the_capacity_blocks_no_submitter() {
 }
 
 #[test]
-fn a_detached_set_runs_in_a_full_pool() {
-    for_both_queueings(|builder| {
-        let (pool, gate) = full(builder, 1, WhenFull::Reject);
-        let (ran, runs) = mpsc::channel();
-        let mut set = TaskSet::new(pool.handle());
-        for number in 0..3 {
-            let ran = ran.clone();
-            set.submit(move || ran.send(number).unwrap());
-        }
-        set.detach_all();
-        drop(set);
-        gate.open();
-        assert!(runs.iter().take(3).eq(0..3));
-    });
-}
-
-#[test]
-fn a_full_pool_that_is_drained_runs_the_jobs_of_a_set_and_a_discarded_one_cancels_them() {
-    for how in [Shutdown::Drain, Shutdown::Discard] {
-        for_both_queueings(|builder| {
-            let (pool, gate) = full(builder, 2, WhenFull::Reject);
-            let mut set = TaskSet::new(pool.handle());
-            (0..20).for_each(|_| _ = set.submit(|| ()));
-            open_once_closed(&gate, pool.handle());
-            pool.shutdown(how);
-            let ran = set.outcomes().filter(Result::is_ok).count();
-            assert_eq!(ran, if how == Shutdown::Drain { 20 } else { 0 });
-        });
-    }
-}
-
-#[test]
 fn one_eviction_costs_a_set_one_job() {
     for_both_queueings(|builder| {
         let (pool, gate) = busy(builder, 2, WhenFull::DropOldest);
@@ -140,24 +114,6 @@ fn an_eviction_goes_on_until_there_is_room() {
     assert_eq!((pool.metrics().evicted, pool.metrics().queued), (4, 1));
     gate.open();
     assert_eq!(set.outcomes().filter(Result::is_err).count(), 3);
-}
-
-/// No other thread can make room.
-#[test]
-fn a_worker_that_waits_for_a_set_on_its_own_full_pool_runs_the_jobs_itself() {
-    for_both_queueings(|builder| {
-        let builder = builder.threads(1).capacity(1).when_full(WhenFull::Reject);
-        let pool = builder.spare_threads(0).build().unwrap();
-        let handle = pool.handle();
-        let sum = pool.submit(move || {
-            handle.execute(|| ());
-            let mut set = TaskSet::new(handle);
-            (1..=10).for_each(|number| _ = set.submit(move || number));
-            set.outcomes().map(Result::unwrap).sum::<u32>()
-        });
-        assert_eq!(sum.join().unwrap(), 55);
-        assert_eq!(at_rest(&pool), [12, 12, 0, 0, 0]);
-    });
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker};
 use std::thread;
 
 use brigade::{Handle, Pool, TaskSet};
-use brigade_testkit::{Drops, Gate, WakeCounter, eventually, test};
+use brigade_testkit::{Gate, WakeCounter, eventually, test};
 
 #[test]
 fn a_limit_counts_the_jobs_that_are_added_after_it() {
@@ -37,31 +37,6 @@ fn a_limit_counts_the_jobs_that_are_added_after_it() {
     let mut rest: Vec<_> = set.outcomes().map(Result::unwrap).collect();
     rest.sort_unstable();
     assert_eq!(rest, [2, 3, 5, 6, 7, 8]);
-}
-
-#[test]
-fn a_limit_does_not_count_detached_jobs_and_those_that_wait_are_submitted() {
-    let pool = Pool::new(2);
-    let (mut set, gate, drops) = (TaskSet::new(&pool).limit(1), Gate::closed(), Drops::default());
-    for number in 0..3 {
-        let (inner, token) = (gate.clone(), drops.token());
-        set.submit(move || {
-            inner.wait();
-            (number > 0).then_some(token)
-        });
-    }
-    assert_eq!(pool.metrics().accepted, 1, "two wait in the set");
-    set.detach_all();
-    assert!(set.is_empty() && set.join_next().is_none());
-    assert_eq!(pool.metrics().accepted, 3);
-    (0..2).for_each(|_| _ = set.submit(|| None));
-    assert_eq!((pool.metrics().accepted, drops.count()), (4, 0), "one waits in the set");
-    gate.open();
-    assert!(set.outcomes().all(|outcome| outcome.unwrap().is_none()));
-    pool.wait_idle();
-    assert_eq!(drops.count(), 3, "their outcomes were dropped");
-    (0..2).for_each(|_| _ = set.submit(|| None));
-    set.wait_all();
 }
 
 /// A set whose one job waits for the gate, and that a task has polled.

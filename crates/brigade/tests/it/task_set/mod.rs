@@ -7,5 +7,6 @@ mod changes;
 mod deadlocks;
 mod futures;
 mod ids;
+mod kinds;
 mod limit;
 mod on_workers;

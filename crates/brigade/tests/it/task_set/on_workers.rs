@@ -13,32 +13,6 @@ fn lone() -> Pool {
 }
 
 #[test]
-fn on_the_only_worker_the_waiting_job_runs_the_jobs_of_its_set_and_no_others() {
-    let pool = lone();
-    for limit in [1, 2, 1000] {
-        let (sender, receiver) = mpsc::channel();
-        let parent = pool.submit(move || {
-            let mut set = TaskSet::new(brigade::Handle::current().unwrap()).limit(limit);
-            brigade::execute(move || sender.send(()).unwrap());
-            (0..100).for_each(|_| _ = set.submit(|| thread::current().id()));
-            let first = set.join_next().unwrap().unwrap();
-            set.wait_all();
-            let mut threads: Vec<_> = set.outcomes().map(Result::unwrap).collect();
-            threads.push(first);
-            assert!(receiver.try_recv().is_err(), "the other job has to wait");
-            assert!(threads.iter().all(|thread| *thread == thread::current().id()));
-            (threads.len(), receiver)
-        });
-        let (ran, receiver) = parent.join().unwrap();
-        assert_eq!(ran, 100);
-        receiver.recv().unwrap();
-    }
-    pool.wait_idle();
-    let sums = pool.metrics();
-    assert_eq!((sums.accepted, sums.returned, sums.queued, sums.running), (306, 306, 0, 0));
-}
-
-#[test]
 fn sets_that_depend_on_each_other_finish_on_one_thread_and_on_more() {
     /// The leaves of a tree with three branches at each fork.
     fn leaves(depth: u32, limit: usize) -> u32 {

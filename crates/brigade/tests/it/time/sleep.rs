@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
 use brigade::time::{Elapsed, Sleep, interval, sleep, sleep_until, timeout};
-use brigade::{JoinError, Missed, Pool, Shutdown, block_on, default_pool};
+use brigade::{JoinError, Missed, Pool, Shutdown, block_on};
 use brigade_testkit::{Drops, Gate, Latch, WakeCounter, eventually, stays, test};
 
 const FAR: Duration = Duration::from_secs(3600);
@@ -102,14 +102,6 @@ fn a_sleep_moves_to_the_default_pool_when_its_own_ends() {
         eventually("it is woken", || bell.wakes() > heard);
     }
     assert!(begun.elapsed() >= Duration::from_millis(20));
-}
-
-#[test]
-fn a_thread_that_is_no_worker_waits_with_the_default_pool() {
-    let begun = Instant::now();
-    block_on(sleep(Duration::from_millis(3)));
-    assert!(begun.elapsed() >= Duration::from_millis(3));
-    assert!(!default_pool().handle().metrics().is_closed);
 }
 
 /// A pool that is drained waits for its jobs, and they for timers.

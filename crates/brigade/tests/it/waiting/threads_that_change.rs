@@ -1,14 +1,14 @@
 //! `wait_idle` while threads block, leave, are started or fail to start, and while a full pool drops jobs.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use std::{io, thread};
 
 use crate::support::crowd::{await_idle_workers, for_both_queueings, workers};
 use crate::support::trees::Trees;
-use brigade::{NewThread, Pool, TaskSet, Thread, WhenFull};
-use brigade_testkit::{Gate, eventually, spin_for, test};
+use brigade::{NewThread, Pool, TaskSet, Thread};
+use brigade_testkit::{Gate, eventually, test};
 
 /// Where a job waits, and whether it has arrived there.
 #[derive(Clone, Default)]
@@ -29,53 +29,6 @@ impl Stop {
         pool.execute(move || stop.here());
         self.began.wait();
     }
-}
-
-#[test]
-fn waits_end_neither_early_nor_never_while_the_size_of_the_pool_goes_up_and_down() {
-    for_both_queueings(|builder| {
-        let pool = builder.threads(1..=4).build().unwrap();
-        let (trees, ended) = (Trees::default(), AtomicBool::new(false));
-        thread::scope(|scope| {
-            scope.spawn(|| {
-                for threads in [1, 4, 2, 3].into_iter().cycle() {
-                    pool.resize(1..=threads).unwrap();
-                    spin_for(Duration::from_micros(20));
-                    thread::yield_now();
-                    if ended.load(Ordering::Relaxed) {
-                        break;
-                    }
-                }
-            });
-            for _ in 0..300 {
-                pool.execute(trees.job(3));
-                assert!(pool.wait_idle());
-                assert_eq!(trees.unfinished(), 0);
-            }
-            ended.store(true, Ordering::Relaxed);
-        });
-    });
-}
-
-#[test]
-fn a_wait_goes_on_while_a_job_is_blocked_and_another_thread_runs_jobs_in_its_place() {
-    for_both_queueings(|builder| {
-        let pool = builder.threads(1).spare_threads(1).build().unwrap();
-        let (held, ended) = (Stop::default(), Arc::new(AtomicBool::new(false)));
-        let (stop, flag) = (held.clone(), Arc::clone(&ended));
-        pool.execute(move || {
-            brigade::blocking(|| stop.here());
-            flag.store(true, Ordering::SeqCst);
-        });
-        held.began.wait();
-        thread::scope(|scope| {
-            let waiter = scope.spawn(|| pool.wait_idle() && ended.load(Ordering::SeqCst));
-            (0..3).for_each(|_| pool.submit(|| ()).join().unwrap());
-            assert!(!pool.wait_idle_timeout(Duration::from_millis(1)));
-            held.gate.open();
-            assert!(waiter.join().unwrap());
-        });
-    });
 }
 
 #[test]
@@ -145,22 +98,6 @@ fn a_wait_does_not_wait_for_a_thread_that_is_being_started() {
             starting.gate.open();
         });
         assert!(pool.wait_idle());
-    });
-}
-
-#[test]
-fn a_wait_ends_when_all_that_is_left_is_evicted_or_run() {
-    for_both_queueings(|builder| {
-        let builder = builder.threads(2).capacity(1).when_full(WhenFull::DropOldest);
-        let pool = builder.build().unwrap();
-        for _ in 0..200 {
-            for _ in 0..5 {
-                pool.execute(|| ());
-            }
-            assert!(pool.wait_idle());
-            let sums = pool.metrics();
-            assert_eq!((sums.queued, sums.running), (0, 0), "{sums:?}");
-        }
     });
 }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::support::crowd::for_both_queueings;
 use crate::support::soak::soak_time;
 use crate::support::trees::Trees;
-use brigade::{Builder, Pool, Queueing, WhenFull};
+use brigade::{Builder, Pool, WhenFull};
 use brigade_testkit::{Gate, Seed, Watchdog, eventually, spin_for, test};
 
 /// How many jobs of a stream come between two of its pauses.
@@ -212,54 +212,5 @@ fn a_wait_with_a_timeout_ends_beside_bursts_or_is_not_early() {
             gate.open();
             assert!(pool.wait_idle_timeout(Duration::MAX), "{size} threads");
         });
-    });
-}
-
-#[test]
-fn one_shared_queue_keeps_the_order_of_each_producer_while_waits_come_and_go() {
-    let pool = Pool::builder().threads(1).queueing(Queueing::Shared).build().unwrap();
-    let wrong = Arc::new(AtomicUsize::new(0));
-    thread::scope(|scope| {
-        for _ in 0..2 {
-            let (pool, wrong) = (&pool, &wrong);
-            scope.spawn(move || {
-                let next = Arc::new(AtomicUsize::new(0));
-                for number in 0..60_000 {
-                    let (next, wrong) = (Arc::clone(&next), Arc::clone(wrong));
-                    pool.execute(move || {
-                        let expected = next.fetch_add(1, Ordering::Relaxed);
-                        wrong.fetch_add(usize::from(expected != number), Ordering::Relaxed);
-                    });
-                }
-            });
-        }
-        for _ in 0..2 {
-            scope.spawn(|| {
-                for _ in 0..200 {
-                    _ = pool.wait_idle_timeout(Duration::from_micros(100));
-                }
-            });
-        }
-    });
-    assert!(pool.wait_idle());
-    assert_eq!(wrong.load(Ordering::Relaxed), 0);
-}
-
-#[test]
-fn the_metrics_add_up_while_waits_come_and_go() {
-    sizes(|pool, size| {
-        let accepted = beside_bursts(&pool, Kind::HasChildren, || {
-            for _ in 0..200 {
-                _ = pool.wait_idle_timeout(Duration::from_micros(200));
-                let sums = pool.metrics();
-                let ended = sums.returned + sums.panicked + sums.cancelled;
-                assert_eq!(sums.accepted, ended + sums.queued + sums.running, "{size}: {sums:?}");
-            }
-            pool.metrics().accepted
-        });
-        assert!(pool.wait_idle());
-        let sums = pool.metrics();
-        assert!(sums.accepted >= accepted);
-        assert_eq!((sums.queued, sums.running, sums.returned), (0, 0, sums.accepted), "{size}");
     });
 }
