@@ -23,7 +23,7 @@ cargo +nightly test "${flags[@]}" -p brigade-sync -p brigade-queue -p brigade-bu
 # Its frames are some three times as large, and jobs that wait for jobs nest on one stack.
 export RUST_MIN_STACK=$((8 << 20))
 export ASAN_OPTIONS=detect_leaks=0
-cargo +nightly test "${flags[@]}" -p brigade --lib --test it \
+cargo +nightly test "${flags[@]}" -p brigade --lib --test it --test soak \
     --test default_pool --test default_pool_on_first_use "$@"
 # Iterators that borrow, of two other crates, on the workers of a pool.
 cargo +nightly test "${flags[@]}" -p brigade --features orx-parallel --test orx_parallel "$@"

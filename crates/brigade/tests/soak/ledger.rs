@@ -67,6 +67,16 @@ impl Ledger {
         add(&self.rejected, back);
     }
 
+    /// A share of a broadcast is about to return.
+    pub(crate) fn share_returns(&self) {
+        add(&self.returned, 1);
+    }
+
+    /// As many shares were dropped before they were called.
+    pub(crate) fn shares_uncalled(&self, shares: u64) {
+        add(&self.uncalled, shares);
+    }
+
     /// The pool's end is about to begin.
     pub(crate) fn end(&self) {
         self.ends.store(true, Ordering::SeqCst);

@@ -38,6 +38,8 @@ fn work_and_rest(pool: &Pool, plan: &Plan, ledger: &Arc<Ledger>, random: &mut Rn
             scope.spawn(move || produce(pool.handle(), Some(pool), ledger, plan.calls, random));
         }
     });
+    // A timer or a future that sleeps keeps no pool from being idle.
+    assert_all_end(ledger);
     assert!(pool.wait_idle());
     ledger.sums().assert_agrees_with_metrics(&pool.metrics());
     let mut last = Submitter::new(pool.handle(), ledger, random.fork(), u32::MAX);
@@ -69,14 +71,17 @@ fn end_under_load(pool: Pool, plan: &Plan, ledger: &Arc<Ledger>, random: &mut Rn
         "accepted after the end"
     );
     // Without a wait for the threads, waits for the jobs.
-    let sums = || ledger.sums();
-    eventually(
-        || sums().accepted == sums().outcomes(),
-        || format!("jobs without an outcome: {:?}, {report:?}", sums()),
-    );
+    assert_all_end(ledger);
     if let Some(report) = report {
-        sums().assert_agrees_with_report(&report);
+        ledger.sums().assert_agrees_with_report(&report);
     }
+}
+
+/// Each accepted job has an outcome, soon.
+fn assert_all_end(ledger: &Ledger) {
+    let sums = || ledger.sums();
+    let have_ended = || sums().accepted == sums().outcomes();
+    eventually(have_ended, || format!("jobs without an outcome: {:?}", sums()));
 }
 
 fn eventually(has_come: impl Fn() -> bool, else_say: impl Fn() -> String) {

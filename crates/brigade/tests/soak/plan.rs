@@ -58,7 +58,7 @@ fn short(random: &mut Rng) -> Duration {
 }
 
 fn end(random: &mut Rng) -> End {
-    let how = if random.bool() { Shutdown::Drain } else { Shutdown::Discard };
+    let how = [Shutdown::Drain, Shutdown::Discard, Shutdown::Finish][random.usize(0..3)];
     match random.u8(0..9) {
         0 => End::Drop,
         1 => End::DropInside,

@@ -13,20 +13,35 @@ pub(crate) fn spawn_and_wait(submitter: &mut Submitter<'_>) {
     if has_limit {
         set = set.limit(submitter.random.usize(1..4));
     }
-    let (mut spawned, mut taken) = (0, 0);
+    let (mut spawned, mut taken, has_futures) = (0, 0, submitter.random.u8(0..4) == 0);
     for _ in 0..submitter.random.u32(0..12) {
         let ticket = submitter.ticket();
         // With neither, none of them waits in the set.
         let may_wait = has_limit || submitter.is_bounded();
         let job = submitter.job_of(if may_wait { ticket.in_doubt() } else { ticket });
-        let accepted = Doing::Submitting.during(|| set.try_submit(job));
-        spawned += submitter.count(accepted, submitter.may_be_full()).map_or(0, |_| 1);
+        let is_accepted = if has_futures {
+            let future = async {
+                brigade::yield_now().await;
+                job();
+            };
+            let accepted = Doing::Submitting.during(|| set.try_spawn(future));
+            submitter.count(accepted, submitter.may_be_full()).is_some()
+        } else {
+            let accepted = Doing::Submitting.during(|| set.try_submit(job));
+            submitter.count(accepted, submitter.may_be_full()).is_some()
+        };
+        spawned += usize::from(is_accepted);
         if submitter.random.u8(0..4) == 0 {
             taken += set.try_join_next().map_or(0, |_| 1);
         }
     }
     assert_eq!(set.len(), spawned - taken, "jobs whose outcomes have not been taken");
-    wait(submitter, &mut set);
+    // A future is not cancelled, as that may come when its job has returned.
+    match has_futures {
+        true if submitter.random.bool() => set.detach_all(),
+        true => assert_eq!(set.outcomes().count(), spawned - taken),
+        false => wait(submitter, &mut set),
+    }
     // The rest is cancelled here, if there is one.
     drop(set);
 }

@@ -1,10 +1,12 @@
 //! The ways in which jobs are submitted and waited for.
 
 use std::mem;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
-use brigade::{Handle, JoinError, JoinHandle, Pool, Rejected, WhenFull};
+use brigade::{Handle, JobBuilder, JoinError, JoinHandle, Pool, Priority, Rejected, WhenFull};
 use fastrand::Rng;
 
 use crate::doing::Doing;
@@ -47,6 +49,17 @@ impl<'a> Submitter<'a> {
         self.job_of(self.ticket())
     }
 
+    /// Of any class, or of that of the job that submits.
+    fn builder(&mut self) -> JobBuilder {
+        let job = self.pool.job();
+        match self.random.u8(0..6) {
+            0 => job.priority(Priority::Low),
+            1 => job.priority(Priority::Normal),
+            2 => job.priority(Priority::High),
+            _ => job,
+        }
+    }
+
     /// Up to this many microseconds.
     pub(crate) fn micros(&mut self, most: u64) -> Duration {
         Duration::from_micros(self.random.u64(0..=most))
@@ -55,16 +68,16 @@ impl<'a> Submitter<'a> {
     /// Submits in one of the ways there are; a handle may be kept for later.
     pub(crate) fn call(&mut self) {
         let pool = self.pool;
-        match self.random.u8(0..28) {
+        match self.random.u8(0..34) {
             0..6 => {
-                let job = self.job();
-                let taken = Doing::Submitting.during(|| pool.job().execute(job));
+                let (builder, job) = (self.builder(), self.job());
+                let taken = Doing::Submitting.during(|| builder.execute(job));
                 self.count(taken, self.may_be_full());
             }
             6..8 => self.batch(),
             8..14 => {
-                let job = self.job();
-                let taken = Doing::Submitting.during(|| pool.job().submit(job));
+                let (builder, job) = (self.builder(), self.job());
+                let taken = Doing::Submitting.during(|| builder.submit(job));
                 self.count_and_wait(taken, self.may_be_full());
             }
             14 => {
@@ -81,6 +94,11 @@ impl<'a> Submitter<'a> {
             18..20 => self.before(),
             20..22 => self.later(),
             22..24 => sets::spawn_and_wait(self),
+            24..26 => self.timed(),
+            26 => self.dispatch(),
+            27 => self.broadcast(),
+            // Beside the end too.
+            28 => _ = pool.resize(plan::size(&mut self.random)),
             _ => self.spawn(),
         }
     }
@@ -178,7 +196,12 @@ impl<'a> Submitter<'a> {
             }
             job();
         });
-        let taken = Doing::Submitting.during(|| pool.job().spawn(future));
+        let builder = self.builder();
+        let taken = Doing::Submitting.during(|| builder.spawn(future));
+        self.count_future(taken);
+    }
+
+    fn count_future<F>(&mut self, taken: Result<JoinHandle<()>, Rejected<F>>) {
         let Some(mut handle) = self.count(taken, self.may_be_full()) else { return };
         // It is not cancelled, as that may come when the job has returned.
         match self.random.u8(0..4) {
@@ -187,6 +210,45 @@ impl<'a> Submitter<'a> {
             2 => _ = handle.join_timeout(self.micros(100)),
             _ => _ = handle.join(),
         }
+    }
+
+    /// A moment later: by a timer, which is no job until then, or by a future that sleeps.
+    fn timed(&mut self) {
+        let (builder, delay) = (self.builder(), self.micros(100));
+        if self.random.bool() {
+            let job = self.job_of(self.ticket().in_doubt());
+            let timer = Doing::Submitting.during(|| builder.after(delay).execute(job));
+            let timer = self.count(timer, false);
+            if self.random.u8(0..4) == 0 {
+                timer.inspect(|timer| _ = timer.cancel());
+            }
+        } else {
+            let job = self.job();
+            let taken = Doing::Submitting.during(|| builder.after(delay).submit(job));
+            self.count_future(taken);
+        }
+    }
+
+    /// To threads that are idle.
+    fn dispatch(&mut self) {
+        let jobs: Vec<_> = (0..4).map(|_| self.job()).collect();
+        let builder = self.builder();
+        let back = Doing::Submitting.during(|| builder.dispatch(jobs)).count() as u64;
+        self.ledger.submitted(4 - back, back);
+    }
+
+    /// To each thread.
+    fn broadcast(&mut self) {
+        let shares = Arc::new(Shares { ledger: Arc::clone(self.ledger), left: AtomicI64::new(0) });
+        let (own, pool) = (Arc::clone(&shares), self.pool);
+        let call = move |_| Doing::Other.during(|| own.returns());
+        // It is refused by a pool that is closed or has no thread.
+        let sent = panic::catch_unwind(AssertUnwindSafe(|| pool.broadcast(call)));
+        let sent = sent.unwrap_or_default();
+        shares.left.fetch_add(sent.len() as i64, Ordering::SeqCst);
+        self.ledger.submitted(sent.len() as u64, 0);
+        drop(shares);
+        sent.into_iter().for_each(|share| self.wait(share));
     }
 
     /// Whether a full pool may return a submission that has no policy of its own.
@@ -241,6 +303,25 @@ impl<'a> Submitter<'a> {
             7 if brigade::current_worker_index().is_none() => _ = ready(handle),
             _ => self.kept.push(handle),
         }
+    }
+}
+
+/// Counts the shares of a broadcast; once the closure is dropped, the shares left were cancelled.
+struct Shares {
+    ledger: Arc<Ledger>,
+    left: AtomicI64,
+}
+
+impl Shares {
+    fn returns(&self) {
+        self.left.fetch_sub(1, Ordering::SeqCst);
+        self.ledger.share_returns();
+    }
+}
+
+impl Drop for Shares {
+    fn drop(&mut self) {
+        self.ledger.shares_uncalled(*self.left.get_mut() as u64);
     }
 }
 

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use crate::support::busy::occupy;
 use crate::support::crowd::for_both_queueings;
-use crate::support::full::{POLICIES, at_rest, busy, fill};
+use crate::support::full::{at_rest, busy, fill};
 use brigade::{Handle, Pool, WhenFull};
-use brigade_testkit::{Bomb, Drops, Gate, Seed, test};
+use brigade_testkit::{Bomb, Drops, Gate, test};
 
 #[test]
 fn as_many_jobs_are_queued_as_the_capacity() {
@@ -155,47 +155,6 @@ fn a_job_that_panics_and_one_whose_captures_do_release_their_permits() {
         assert_eq!(fill(&pool), 3);
         gate.open();
     });
-}
-
-#[test]
-fn after_a_random_load_all_permits_are_there() {
-    const CAPACITY: usize = 8;
-    let seed = Seed::printed();
-    for policy in POLICIES {
-        for_both_queueings(|builder| {
-            let builder = builder.threads(2).capacity(CAPACITY).when_full(policy);
-            // No third thread replaces one that joins: it would be idle at the end.
-            let pool = builder.spare_threads(0).build().unwrap();
-            thread::scope(|scope| {
-                for thread in 0..3 {
-                    let (handle, mut seed) = (pool.handle(), seed.fork(thread));
-                    scope
-                        .spawn(move || (0..500).for_each(|_| one_of_everything(handle, &mut seed)));
-                }
-            });
-            at_rest(&pool);
-            let gate = Gate::closed();
-            occupy(&pool, &gate);
-            assert_eq!(fill(&pool), CAPACITY, "{policy:?}");
-            gate.open();
-        });
-    }
-}
-
-fn one_of_everything(pool: Handle, seed: &mut Seed) {
-    let soon = Instant::now() + seed.micros(100);
-    let child = move || _ = pool.job().execute(|| ());
-    match seed.below(6) {
-        0 => _ = pool.job().execute(child),
-        1 => _ = pool.job().submit(child).map(|handle| handle.cancel()),
-        2 => _ = pool.job().deadline(soon).execute(child),
-        3 => _ = pool.job().when_full(WhenFull::BlockFor(seed.micros(50))).execute(child),
-        4 => {
-            let joins = move || _ = pool.job().submit(child).map(brigade::JoinHandle::join);
-            _ = pool.job().execute(joins);
-        }
-        _ => _ = pool.job().execute_batch((0..4).map(|_| child)),
-    }
 }
 
 #[test]

@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
-use std::time::Duration;
 
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::{at_rest, busy, full};
@@ -37,59 +36,6 @@ fn pending<const COUNT: usize>(pool: Handle) -> [(Submitting, Arc<WakeCounter>);
         assert!(poll(&mut future, &bell.clone().into()).is_pending());
         (future, bell)
     })
-}
-
-/// Submits 500 jobs as a thread that waits and 500 as a future; returns how many.
-fn patient(pool: Handle, ran: &Arc<AtomicUsize>) -> usize {
-    for _ in 0..500 {
-        let counted = ran.clone();
-        pool.execute(move || _ = counted.fetch_add(1, Ordering::Relaxed));
-        block_on(submitting(pool, ran)).unwrap();
-    }
-    1000
-}
-
-/// The same without waiting; returns how many were accepted.
-fn hasty(pool: Handle, ran: &Arc<AtomicUsize>) -> usize {
-    let mut accepted = 0;
-    for _ in 0..500 {
-        let counted = ran.clone();
-        let job = move || _ = counted.fetch_add(1, Ordering::Relaxed);
-        accepted += usize::from(
-            pool.job().when_full(WhenFull::BlockFor(Duration::from_nanos(1))).execute(job).is_ok(),
-        );
-        let mut future = submitting(pool, ran);
-        let waker = Waker::from(Arc::new(WakeCounter::default()));
-        let mut ready = poll(&mut future, &waker).is_ready();
-        if !ready {
-            thread::yield_now();
-            ready = poll(&mut future, &waker).is_ready();
-        }
-        accepted += usize::from(ready);
-    }
-    accepted
-}
-
-#[test]
-fn submissions_that_time_out_lose_no_permit_of_others() {
-    for_both_queueings(|builder| {
-        let builder = builder.threads(1).capacity(1).when_full(WhenFull::Block);
-        let (pool, ran) = (builder.build().unwrap(), Arc::new(AtomicUsize::new(0)));
-        let handle = pool.handle();
-        let accepted: usize = thread::scope(|scope| {
-            let submitters: [fn(Handle, &Arc<AtomicUsize>) -> usize; 4] =
-                [patient, patient, hasty, hasty];
-            let submitters = submitters.map(|submit| {
-                scope.spawn({
-                    let ran = &ran;
-                    move || submit(handle, ran)
-                })
-            });
-            submitters.into_iter().map(|submitter| submitter.join().unwrap()).sum()
-        });
-        assert_eq!(at_rest(&pool)[1], accepted as u64);
-        assert_eq!(ran.load(Ordering::Relaxed), accepted);
-    });
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! Submitters that block in a full pool: each is woken in time.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -60,27 +59,6 @@ fn blocked_submitters_are_woken_when_the_pool_closes() {
             assert_eq!(report.ran + report.discarded, 3);
         });
     }
-}
-
-#[test]
-fn jobs_of_many_blocked_submitters_are_all_accepted() {
-    for_both_queueings(|builder| {
-        let builder = builder.threads(2).capacity(1).when_full(WhenFull::Block);
-        let (pool, ran) = (builder.build().unwrap(), AtomicUsize::new(0));
-        let ran = Arc::new(ran);
-        thread::scope(|scope| {
-            for _ in 0..8 {
-                scope.spawn(|| {
-                    for _ in 0..500 {
-                        let ran = ran.clone();
-                        pool.execute(move || _ = ran.fetch_add(1, Ordering::Relaxed));
-                    }
-                });
-            }
-        });
-        assert_eq!(at_rest(&pool), [4000, 4000, 0, 0, 0]);
-        assert_eq!(ran.load(Ordering::Relaxed), 4000);
-    });
 }
 
 #[test]

@@ -2,12 +2,11 @@
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::mpsc;
-use std::thread;
 
 use super::for_each_size;
 use crate::support::busy::{let_go, occupy};
 use crate::support::reports::counts;
-use brigade::{JoinHandle, Pool, Reason, Shutdown};
+use brigade::{Pool, Reason, Shutdown};
 use brigade_testkit::{Drops, Gate, panics, test};
 
 #[test]
@@ -96,36 +95,4 @@ fn a_job_of_a_pool_that_is_being_discarded_can_not_broadcast() {
     pool.shutdown(Shutdown::Discard.timeout(std::time::Duration::ZERO));
     gate.open();
     assert!(inside.join().unwrap());
-}
-
-/// It is accepted, and each share has an outcome, or it is refused.
-#[test(120)]
-fn a_broadcast_that_races_the_end_is_accepted_whole_or_not_at_all() {
-    for how in [Shutdown::Drain, Shutdown::Discard] {
-        for_each_size(|new, threads| {
-            for _ in 0..60 {
-                let pool = new().build().unwrap();
-                let (go, goes) = mpsc::channel();
-                let handle = pool.handle();
-                let sender = thread::spawn(move || {
-                    let send = || handle.broadcast(|index| index);
-                    let mut sent = Vec::new();
-                    while let Ok(shares) = panic::catch_unwind(send) {
-                        assert!(shares.len() == threads);
-                        sent.push(shares);
-                        let _ = go.send(());
-                    }
-                    sent
-                });
-                goes.recv().unwrap();
-                let report = pool.shutdown(how);
-                let sent = sender.join().unwrap();
-                let accepted = (sent.len() * threads) as u64;
-                let outcomes = sent.into_iter().flatten().map(JoinHandle::join);
-                let ran = outcomes.filter(Result::is_ok).count() as u64;
-                assert_eq!(counts(report), (ran, accepted - ran, 0));
-                assert!(how == Shutdown::Discard || ran == accepted);
-            }
-        });
-    }
 }

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::support::crowd::{await_idle_workers, for_both_queueings};
-use brigade::{Builder, Idle, JoinHandle, Pool};
+use brigade::{Builder, JoinHandle, Pool};
 use brigade_testkit::{Gate, eventually, test};
 
 /// Joins all of them; each must say the index at its place, in order.
@@ -47,41 +47,6 @@ fn each_share_ends_in_a_pool_that_shrinks_to_one_thread_or_none() {
         for keep_alive in [Duration::ZERO, Duration::from_micros(50)] {
             for_both_queueings(|builder| elastic(builder, core, keep_alive));
         }
-    }
-}
-
-#[test]
-fn each_share_ends_in_a_pool_that_is_resized_all_the_time() {
-    for idle in [Idle::Park, Idle::SpinThenPark(Duration::from_micros(20))] {
-        for_both_queueings(|builder| {
-            let pool = builder.threads(1).idle(idle).build().unwrap();
-            let done = AtomicUsize::new(0);
-            thread::scope(|scope| {
-                for _ in 0..2 {
-                    scope.spawn(|| {
-                        for n in 0..500 {
-                            // A tree on each worker, so that surplus ones leave between two jobs.
-                            let shares = pool.broadcast(move |index| {
-                                (0..n % 5).for_each(|_| brigade::execute(|| ()));
-                                index
-                            });
-                            check(shares);
-                        }
-                        done.fetch_add(1, Ordering::SeqCst);
-                    });
-                }
-                while done.load(Ordering::SeqCst) < 2 {
-                    for threads in [8, 1, 5, 2, 1] {
-                        pool.resize(threads).unwrap();
-                        thread::yield_now();
-                    }
-                }
-            });
-            pool.wait_idle();
-            await_idle_workers(&pool, 1);
-            let metrics = pool.metrics();
-            assert_eq!((metrics.accepted, metrics.queued), (metrics.returned, 0));
-        });
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use brigade::Shutdown;
 use brigade::time::sleep;
 use brigade::{Idle, Order, Placement, Pool, Queueing};
-use brigade_testkit::{Seed, eventually, test};
+use brigade_testkit::{eventually, test};
 
 /// Pools that differ in how their workers wait, and in how many there are.
 fn for_every_kind(mut test: impl FnMut(&Pool)) {
@@ -80,7 +80,7 @@ fn a_wait_ends_beside_timers() {
 #[cfg(feature = "io")]
 mod files {
     use brigade::io::pipe;
-    use brigade_testkit::test;
+    use brigade_testkit::{Seed, test};
     use futures_lite::{AsyncReadExt, AsyncWriteExt};
 
     use super::*;

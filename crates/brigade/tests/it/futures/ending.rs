@@ -176,30 +176,6 @@ fn wakes_beside_the_end_of_the_pool_lose_no_future_and_touch_nothing_that_is_gon
     }
 }
 
-/// Row 83, for futures: accepted and then polled or cancelled, or returned.
-#[test]
-fn a_spawn_beside_the_end_of_the_pool_is_accepted_or_returned() {
-    for round in 0..500 {
-        let (pool, drops) = (Pool::new(1), Drops::default());
-        let (handle, tokens) = (pool.handle(), drops.clone());
-        let spawner = thread::spawn(move || {
-            let jobs = (0..50).map(|_| handle.try_spawn(never(tokens.token())));
-            let (accepted, refused): (Vec<_>, Vec<_>) = jobs.partition(Result::is_ok);
-            (accepted, refused.len())
-        });
-        if round % 2 == 0 {
-            brigade_testkit::spin_for(std::time::Duration::from_micros(round));
-        }
-        let report = pool.shutdown(Shutdown::Drain);
-        let (accepted, refused) = spawner.join().unwrap();
-        assert_eq!(report.discarded, accepted.len() as u64);
-        for job in accepted {
-            assert!(matches!(job.unwrap().join(), Err(JoinError::Cancelled)));
-        }
-        assert_eq!((drops.count(), refused), (50, 50 - report.discarded as usize));
-    }
-}
-
 /// Tells that it has been polled, and waits.
 async fn told(polled: mpsc::Sender<()>) {
     polled.send(()).unwrap();

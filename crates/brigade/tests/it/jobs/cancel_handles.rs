@@ -8,9 +8,7 @@ use std::thread;
 use crate::support::busy::occupy;
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::at_rest;
-use brigade::{
-    CancelHandle, JoinError, JoinHandle, Pool, Shutdown, block_on, cancelled, spawn_local,
-};
+use brigade::{CancelHandle, JoinError, JoinHandle, Pool, block_on, cancelled, spawn_local};
 use brigade_testkit::{Bomb, Drops, Gate, Latch, Seed, Token, eventually, spin_for, test};
 
 fn is_cancelled<T>(outcome: Result<T, JoinError>) -> bool {
@@ -307,42 +305,4 @@ fn a_race_of_join_abort_and_run_has_one_outcome() {
         assert_eq!(metrics.accepted, metrics.returned + metrics.cancelled);
         assert_eq!(metrics.queued + metrics.running, 0);
     });
-}
-
-#[test(120)]
-fn an_abort_beside_the_end_of_the_pool_is_counted_once() {
-    let mut seed = Seed::printed();
-    for round in 0..400 {
-        let how = [Shutdown::Drain, Shutdown::Discard, Shutdown::Finish][round % 3];
-        let (pool, witness) = (Pool::new(1 + round % 2), Arc::new(()));
-        let jobs: Vec<_> = (0..10)
-            .map(|number| {
-                let held = witness.clone();
-                if number % 2 == 0 {
-                    pool.submit(move || drop(held))
-                } else {
-                    pool.spawn(async move {
-                        let _held = held;
-                        // With `Finish` only the cancel ends it.
-                        pending().await
-                    })
-                }
-            })
-            .collect();
-        let cancels: Vec<_> = jobs.iter().map(JoinHandle::cancel_handle).collect();
-        let pause = seed.micros(50);
-        let aborting = thread::spawn(move || {
-            spin_for(pause);
-            cancels.iter().filter(|cancel| cancel.cancel()).count()
-        });
-        spin_for(seed.micros(50));
-        let report = pool.shutdown(how);
-        let aborted = aborting.join().unwrap();
-        let cancelled = jobs.into_iter().filter_map(|job| job.join().err()).count();
-        assert!(aborted <= cancelled, "round {round}");
-        assert_eq!((report.ran + report.discarded, report.still_running), (10, 0), "round {round}");
-        assert_eq!(report.discarded, cancelled as u64, "round {round}");
-        assert_eq!(Arc::strong_count(&witness), 1, "round {round}: captures are left");
-        assert_eq!(pool.metrics().accepted, 10);
-    }
 }

@@ -3,8 +3,6 @@
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, mpsc};
-use std::thread;
-use std::time::Duration;
 
 use crate::support::busy::occupy;
 use crate::support::crowd::for_both_queueings;
@@ -200,44 +198,4 @@ fn a_lone_child_is_found_when_the_worker_that_looks_for_it_is_dispatched_a_job()
         done.wait();
         gate.open();
     }
-}
-
-/// Everything at once: each closure runs or is returned, once.
-#[test]
-fn under_load_every_job_runs_or_is_returned() {
-    for_both_queueings(|builder| {
-        let pool = builder.threads(2).build().unwrap();
-        let (ran, back) = (Arc::new(AtomicUsize::new(0)), AtomicUsize::new(0));
-        let count = || {
-            let ran = ran.clone();
-            move || _ = ran.fetch_add(1, Ordering::SeqCst)
-        };
-        thread::scope(|scope| {
-            for size in [1, 3] {
-                let (pool, count, back) = (&pool, &count, &back);
-                scope.spawn(move || {
-                    for round in 0..3000 {
-                        let refused = pool.job().dispatch((0..size).map(|_| count())).count();
-                        back.fetch_add(refused, Ordering::SeqCst);
-                        if round % 16 == 0 {
-                            _ = pool.wait_idle_timeout(Duration::from_micros(50));
-                        }
-                    }
-                });
-            }
-            scope.spawn(|| (0..3000).for_each(|_| pool.execute(count())));
-            scope.spawn(|| {
-                for round in 0..300 {
-                    pool.resize(1..=1 + round % 3).unwrap();
-                    thread::yield_now();
-                }
-            });
-        });
-        let given = 3000 * (1 + 3) + 3000;
-        pool.wait_idle();
-        let metrics = pool.metrics();
-        assert_eq!(ran.load(Ordering::SeqCst) + back.load(Ordering::SeqCst), given);
-        assert_eq!(metrics.accepted as usize, ran.load(Ordering::SeqCst));
-        assert_eq!(metrics.returned, metrics.accepted);
-    });
 }

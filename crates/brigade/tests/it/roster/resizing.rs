@@ -9,9 +9,8 @@ use std::time::Duration;
 use crate::support::crowd::{
     Crowd, a_child_runs_elsewhere, await_idle_workers, for_both_queueings, workers,
 };
-use crate::support::reports::counts;
 use crate::support::roll_call::thread_ids;
-use brigade::{Idle, Pool, Queueing, Shutdown};
+use brigade::{Idle, Pool, Queueing};
 use brigade_testkit::{Gate, Meeting, eventually, spin_for, stays, test};
 
 /// How long a job may take that would wait forever with a defect.
@@ -45,66 +44,6 @@ fn a_pool_may_become_far_larger_than_it_was_built() {
         pool.resize(1).unwrap();
         await_idle_workers(&pool, 1);
         assert_eq!(pool.submit(|| 42).join().unwrap(), 42);
-    });
-}
-
-#[test(120)]
-fn no_job_is_lost_while_the_size_goes_up_and_down_under_load() {
-    for_both_queueings(|builder| {
-        let pool = builder.threads(1).build().unwrap();
-        let (ran, stop) = (Arc::new(AtomicUsize::new(0)), AtomicUsize::new(0));
-        thread::scope(|scope| {
-            for _ in 0..3 {
-                scope.spawn(|| {
-                    for n in 0..3000 {
-                        let ran = Arc::clone(&ran);
-                        pool.execute(move || {
-                            let child = Arc::clone(&ran);
-                            brigade::execute(move || _ = child.fetch_add(1, Ordering::Relaxed));
-                            ran.fetch_add(1, Ordering::Relaxed);
-                        });
-                        if n % 100 == 0 {
-                            _ = pool.wait_idle_timeout(Duration::from_millis(1));
-                        }
-                    }
-                    stop.fetch_add(1, Ordering::SeqCst);
-                });
-            }
-            while stop.load(Ordering::SeqCst) < 3 {
-                for threads in [16, 1, 5, 2, 1] {
-                    pool.resize(threads).unwrap();
-                    spin_for(Duration::from_micros(50));
-                    thread::yield_now();
-                }
-            }
-        });
-        pool.wait_idle();
-        assert_eq!((ran.load(Ordering::Relaxed), pool.metrics().queued), (18_000, 0));
-        await_idle_workers(&pool, 1);
-        let ran = 18_000;
-        assert_eq!(counts(pool.shutdown(Shutdown::Drain)), (ran, 0, 0));
-    });
-}
-
-/// Several at a time, on a pool that shrinks by itself too.
-#[test]
-fn resizes_from_several_threads_leave_a_pool_that_works() {
-    for_both_queueings(|builder| {
-        let pool = builder.threads(2).keep_alive(Duration::ZERO).build().unwrap();
-        thread::scope(|scope| {
-            for first in 1..=3 {
-                let pool = &pool;
-                scope.spawn(move || {
-                    for n in 0..200 {
-                        pool.resize(1..=first + n % 4).unwrap();
-                        assert_eq!(pool.submit(move || n).join().unwrap(), n);
-                    }
-                });
-            }
-        });
-        pool.resize(1..=2).unwrap();
-        await_idle_workers(&pool, 1);
-        assert_eq!((pool.metrics().returned, pool.size()), (600, 1..=2));
     });
 }
 

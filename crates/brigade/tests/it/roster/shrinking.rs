@@ -52,29 +52,6 @@ fn no_job_is_stranded_while_keep_alives_end() {
     }
 }
 
-/// Workers that leave while a job of theirs has children: the remaining workers or new ones find these.
-#[test]
-fn chains_run_to_their_end_while_workers_come_and_go() {
-    fn step(left: u32, ran: Arc<AtomicUsize>) {
-        ran.fetch_add(1, Ordering::Relaxed);
-        if left > 0 {
-            brigade::execute(move || step(left - 1, ran));
-        }
-    }
-    for_both_queueings(|builder| {
-        let pool = builder.threads(1..=3).keep_alive(Duration::ZERO).build().unwrap();
-        let ran = Arc::new(AtomicUsize::new(0));
-        for _ in 0..200 {
-            for _ in 0..2 {
-                let ran = Arc::clone(&ran);
-                pool.execute(move || step(9, ran));
-            }
-            pool.wait_idle();
-        }
-        assert_eq!(ran.load(Ordering::Relaxed), 200 * 2 * 10);
-    });
-}
-
 #[test]
 fn threads_of_the_core_and_threads_that_are_idle_for_less_than_keep_alive_stay() {
     let ten_minutes = Duration::from_secs(600);

@@ -176,34 +176,6 @@ fn a_blocked_thread_whose_replacement_can_not_start_does_the_work_afterwards() {
     });
 }
 
-/// Every second start fails, from several producers at once, and threads leave all the time.
-#[test]
-fn a_spawner_that_fails_now_and_then_costs_no_job_and_no_count() {
-    for_both_queueings(|builder| {
-        let asked = AtomicUsize::new(0);
-        let spawner = move |thread: NewThread| match asked.fetch_add(1, Ordering::SeqCst) % 2 {
-            0 => thread.start(),
-            _ => Err(io::Error::other("expected")),
-        };
-        let builder = builder.threads(1..=4).keep_alive(Duration::ZERO).spawner(spawner);
-        let pool = builder.build().unwrap();
-        thread::scope(|scope| {
-            for _ in 0..3 {
-                scope.spawn(|| {
-                    for n in 0..500 {
-                        assert_eq!(pool.submit(move || n).join().unwrap(), n);
-                        assert!((1..=4).contains(&workers(&pool)));
-                    }
-                });
-            }
-        });
-        pool.wait_idle();
-        await_idle_workers(&pool, 1);
-        assert_eq!((pool.metrics().returned, pool.metrics().queued), (1500, 0));
-        assert!(pool.metrics().workers.len() <= 8, "{}", pool.metrics().workers.len());
-    });
-}
-
 /// A pool of core size 0 whose spawner fails for now.
 fn threadless(builder: brigade::Builder, how: Failure) -> (Pool, Starter) {
     let starter = Starter::default();

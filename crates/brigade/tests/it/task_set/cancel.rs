@@ -1,14 +1,12 @@
 //! `TaskSet::cancel_all` and the drop of a set.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
-use std::time::Duration;
 
 use crate::support::busy::{occupy, open_once_closed};
-use crate::support::policy::queue_kinds;
 use brigade::{JoinError, NewThread, Pool, Shutdown, TaskSet, cancelled};
-use brigade_testkit::{Gate, Seed, eventually, spin_for, test};
+use brigade_testkit::{Gate, eventually, test};
 
 fn is_cancelled<T>(outcome: Result<T, JoinError>) -> bool {
     matches!(outcome, Err(JoinError::Cancelled))
@@ -39,70 +37,6 @@ fn running_jobs_see_it_and_their_outcomes_are_their_own() {
     // The set continues, and jobs submitted from now on are not cancelled.
     set.submit(|| if cancelled() { 0 } else { 43 });
     assert_eq!(set.join_next().unwrap().unwrap(), 43);
-}
-
-/// The starting and the cancelling thread agree on each job, and so does the pool's count.
-#[test(120)]
-fn a_cancel_that_races_starts_and_ends_leaves_one_outcome_each() {
-    let mut seed = Seed::printed();
-    for threads in [1, 2, 4] {
-        for (kind, pool) in queue_kinds(threads) {
-            let ran = Arc::new(AtomicU64::new(0));
-            let (mut returned, mut dropped) = (0, 0);
-            for _ in 0..300 {
-                let mut set = TaskSet::new(pool.handle()).limit(1 + seed.below(4) as usize);
-                for _ in 0..=seed.below(11) {
-                    let ran = ran.clone();
-                    set.submit(move || _ = ran.fetch_add(1, Ordering::Relaxed));
-                }
-                spin_for(seed.micros(20));
-                set.cancel_all();
-                for outcome in set.outcomes() {
-                    if is_cancelled(outcome) { dropped += 1 } else { returned += 1 }
-                }
-            }
-            assert_eq!(returned, ran.load(Ordering::Relaxed), "{kind}");
-            pool.wait_idle();
-            let sums = pool.metrics();
-            assert_eq!((sums.queued, sums.running), (0, 0), "{kind}: {sums:?}");
-            assert_eq!(sums.returned, returned, "{kind}");
-            assert!(sums.cancelled <= dropped, "{kind}: some never left the set");
-        }
-    }
-}
-
-/// The pool has accepted as many as the limit allows, and counts those, whichever thread drops them.
-#[test]
-fn a_cancel_that_races_the_end_of_the_pool_is_counted_once() {
-    /// Gives the other side time to reach the same job.
-    struct Slow;
-    impl Drop for Slow {
-        fn drop(&mut self) {
-            spin_for(Duration::from_micros(2));
-        }
-    }
-    let mut seed = Seed::printed();
-    for round in 0..500 {
-        let limit = 1 + round % 4;
-        let (pool, gate) = (Pool::new(1), Gate::closed());
-        occupy(&pool, &gate);
-        let handle = pool.handle();
-        let mut set = TaskSet::new(handle).limit(limit);
-        for _ in 0..10 {
-            let slow = Slow;
-            set.submit(move || drop(slow));
-        }
-        let closer = thread::spawn(move || pool.shutdown(Shutdown::Discard));
-        while !handle.metrics().is_closed {
-            std::hint::spin_loop();
-        }
-        spin_for(seed.micros(5));
-        set.cancel_all();
-        gate.open();
-        assert_eq!(set.outcomes().filter(Result::is_err).count(), 10);
-        let report = closer.join().unwrap();
-        assert_eq!((report.ran, report.discarded, report.still_running), (1, 10, 0));
-    }
 }
 
 #[test]

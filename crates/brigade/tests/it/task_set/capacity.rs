@@ -1,7 +1,7 @@
 //! A `TaskSet` on a bounded pool: its jobs take room like all others, and are queued beyond the capacity where there is none.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use super::kinds::{Hold, Kind, for_each_kind};
@@ -127,34 +127,6 @@ fn a_limit_holds_in_a_pool_of_limited_capacity() {
         assert_eq!(pool.metrics().queued, 8, "what has waited for the limit takes no room");
         gate.open();
         assert_eq!(set.outcomes().map(Result::unwrap).count(), 10);
-    });
-}
-
-#[test]
-fn several_sets_and_submitters_share_a_small_room_and_none_is_forgotten() {
-    for_both_queueings(|builder| {
-        let pool = builder.threads(2).capacity(3).when_full(WhenFull::Block).build().unwrap();
-        let ran = Arc::new(AtomicUsize::new(0));
-        let counted = || {
-            let ran = ran.clone();
-            move || _ = ran.fetch_add(1, Ordering::SeqCst)
-        };
-        thread::scope(|scope| {
-            for limit in [1, 2, 100] {
-                let (pool, counted) = (&pool, &counted);
-                scope.spawn(move || {
-                    for _ in 0..100 {
-                        let mut set = TaskSet::new(pool.handle()).limit(limit);
-                        (0..20).for_each(|_| _ = set.submit(counted()));
-                        set.wait_all();
-                    }
-                });
-            }
-            (0..2000).for_each(|_| pool.execute(counted()));
-        });
-        eventually("all have run", || ran.load(Ordering::SeqCst) == 8000);
-        assert_eq!(at_rest(&pool), [8000, 8000, 0, 0, 0]);
-        assert_eq!(pool.metrics().queued, 0);
     });
 }
 

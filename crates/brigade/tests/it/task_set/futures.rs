@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::support::full::at_rest;
 use brigade::time::sleep;
-use brigade::{Pool, Reason, Shutdown, TaskSet, block_on, yield_now};
-use brigade_testkit::{Drops, Seed, spin_for, test};
+use brigade::{Pool, Reason, TaskSet, block_on, yield_now};
+use brigade_testkit::test;
 
 const SOON: Duration = Duration::from_millis(1);
 
@@ -55,40 +55,6 @@ fn a_future_waits_for_a_set_of_futures() {
         sum
     });
     assert_eq!(block_on(sum).unwrap(), 190);
-}
-
-#[test(120)]
-fn an_end_beside_futures_of_a_set_is_accounted_for() {
-    let mut seed = Seed::printed();
-    for round in 0..300 {
-        let how = [Shutdown::Finish, Shutdown::Drain, Shutdown::Discard][round % 3];
-        let builder = Pool::builder().threads(1 + round % 2);
-        let builder = if round % 5 < 2 { builder.capacity(2) } else { builder };
-        let (pool, drops) = (builder.build().unwrap(), Drops::default());
-        let mut set = TaskSet::new(&pool).limit(1 + round % 4);
-        for number in 0..20 {
-            let token = drops.token();
-            set.spawn(async move {
-                let _token = token;
-                if number % 2 == 0 {
-                    yield_now().await;
-                } else {
-                    sleep(Duration::from_micros(number)).await;
-                }
-            });
-        }
-        spin_for(seed.micros(100));
-        let report = pool.shutdown(how);
-        let returned = set.outcomes().filter(Result::is_ok).count();
-        assert_eq!(drops.count(), 20, "{how:?}, round {round}");
-        assert_eq!(
-            (report.ran, report.still_running),
-            (returned as u64, 0),
-            "{how:?}, round {round}"
-        );
-        assert!(how != Shutdown::Finish || returned == 20, "round {round}");
-        assert_eq!(at_rest(&pool)[1], returned as u64);
-    }
 }
 
 #[test]

@@ -3,7 +3,6 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::task::{Context, Wake, Waker};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::support::busy::{let_go, occupy, open_once_closed};
@@ -153,37 +152,6 @@ fn a_schedule_whose_tick_runs_as_the_pool_is_closed_does_not_go_on() {
         gate.open();
         assert_eq!(pool.shutdown(Shutdown::Drain).ran, 1);
         assert_eq!((drops.count(), timer.is_over(), timer.ticks()), (1, true, 1));
-    }
-}
-
-/// A thread schedules while another ends the pool: each closure runs, is dropped, or is returned.
-#[test]
-fn no_closure_is_lost_that_is_scheduled_beside_the_end() {
-    let mut seed = Seed::printed();
-    for round in 0..200 {
-        let (pool, drops) = (Pool::new(1 + round % 2), Drops::default());
-        let (handle, counter) = (pool.handle(), drops.clone());
-        let mut delays = seed.fork(round as u64);
-        let scheduler = thread::spawn(move || {
-            let mut scheduled = 0;
-            loop {
-                let token = counter.token();
-                let delay = delays.micros(50);
-                let timer = handle.job().every(delay + SOON / 100).missed(Missed::Burst).execute(
-                    move || {
-                        let _ = &token;
-                    },
-                );
-                scheduled += 1;
-                if timer.is_err() {
-                    return scheduled;
-                }
-            }
-        });
-        spin_for(seed.micros(300));
-        drop(pool);
-        let scheduled = scheduler.join().unwrap();
-        assert_eq!(drops.count(), scheduled, "round {round}");
     }
 }
 
