@@ -65,7 +65,7 @@ impl Metered {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         let meter = NEXT.fetch_add(1, Ordering::Relaxed);
         // Starting a thread allocates, so all threads exist from the beginning.
-        let builder = builder.prestart(0).spare_threads(0);
+        let builder = builder.prestart(usize::MAX).spare_threads(0);
         let pool = builder.on_start(move |_| METER.set(Some(meter))).build().unwrap();
         METER.set(Some(meter));
         Self { pool, meter }

@@ -78,7 +78,7 @@ pub(crate) struct Shared<K = ()> {
 #[track_caller]
 pub(crate) fn configure(threads: usize) -> Builder {
     assert!(threads > 0, "an executor has at least 1 thread");
-    Pool::builder().threads(threads.min(Threads::MAX)).prestart(0).spare_threads(0)
+    Pool::builder().threads(threads.min(Threads::MAX)).prestart(usize::MAX).spare_threads(0)
 }
 
 impl<K> Shared<K> {
