@@ -290,8 +290,8 @@ fn a_future_costs_one_allocation_however_often_it_is_woken() {
 
 /// One byte, or 24, as large as the outcome.
 #[test]
-fn a_small_future_costs_80_bytes() {
-    const FUTURE: usize = 80;
+fn a_small_future_costs_72_bytes() {
+    const FUTURE: usize = 72;
     for queueing in [Queueing::Stealing, Queueing::Shared] {
         let metered = Metered::new(queueing);
         let one = metered.steady_of(&BYTES, ROUNDS, |pool| {

@@ -2,12 +2,13 @@
 
 use core::any::Any;
 use core::future::Future;
+use core::pin::Pin;
 use std::panic::Location;
 
 use brigade_task::{Job, Outcome, Schedule, Spawned, TaskRef, Woken};
 
 use super::bind;
-use super::with::With;
+use super::watched::Watched;
 use crate::engine::{CURRENT, Key, Worker, drop_off_pool, entered, reach, wait_as};
 use crate::handle::{JoinHandle, cancelled};
 use crate::submission::watcher_of;
@@ -111,7 +112,13 @@ where
     let (key, index) = (worker.key(), worker.index());
     let scheduler = OnWorker { key, index };
     let watcher = watcher_of(key, place, || None);
-    let Spawned { job, handle } = Spawned::local(With::new(future, None, watcher), scheduler);
+    let Spawned { job, handle } = match watcher {
+        None => Spawned::local(future, scheduler),
+        Some(watcher) => {
+            let future: Pin<Box<dyn Future<Output = F::Output>>> = Box::pin(future);
+            Spawned::local(Watched::new(watcher.begin(true), future), scheduler)
+        }
+    };
     worker.accept_local();
     worker.core().send_local(index, job);
     JoinHandle::of_mail(handle, key)

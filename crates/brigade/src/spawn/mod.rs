@@ -9,18 +9,17 @@ mod verbs;
 mod block_on;
 mod local;
 mod local_pool;
-mod with;
+mod watched;
 mod yield_now;
 
 use core::any::Any;
 use core::future::Future;
 use core::pin::Pin;
-use std::borrow::Cow;
 use std::time::Instant;
 
 use brigade_observe::Watcher;
 use brigade_sync::time;
-use brigade_task::{Guard, Job, Outcome, Schedule, Spawnable, Spawned, TaskRef, Woken};
+use brigade_task::{Guard, Job, Outcome, Schedule, Spawned, TaskRef, Woken};
 
 use crate::engine::{At, CURRENT, ClassKey, Key, Permit, class_here, drop_off_pool, reach};
 use crate::handle::{JoinHandle, cancelled};
@@ -31,7 +30,8 @@ pub(crate) use block_on::wait_for;
 pub use local::spawn_local;
 pub(crate) use local::spawn_local_on;
 pub use local_pool::LocalPool;
-use with::With;
+pub(crate) use verbs::AsFuture;
+use watched::{Boxed, Watched};
 pub use yield_now::{YieldNow, yield_now};
 
 /// The number of a future whose pool no longer exists, or belongs to another process.
@@ -141,25 +141,23 @@ impl Guard for FirstPoll {
 fn spawn<F>(
     key: Key,
     future: F,
-    name: Option<Cow<'static, str>>,
     admitted: Admitted,
     room: Option<Option<Permit>>,
     watcher: Option<Watcher>,
 ) -> Result<JoinHandle<F::Output>, Rejected<F>>
 where
-    F: Spawnable + Send + 'static,
+    F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
     let Admitted { deadline, class, .. } = admitted;
-    let of_class = class_key(key, class);
-    let make = |permit, future| make_future(of_class, future, name, permit, deadline, watcher);
+    let (of_class, is_watched) = (class_key(key, class), watcher.is_some());
+    let make = |permit, future| make_future(of_class, future, permit, deadline, watcher);
+    let back = |job| future_of(job, is_watched);
     // A plain pool always has room.
     let room = if key.is_plain() { Some(None) } else { room };
     let spawned = match room {
-        Some(permit) => {
-            submit_job(make(permit, future), |job| accept_as(key, class, job), future_of)
-        }
-        None => submit_admitted(key, admitted, future, make, future_of),
+        Some(permit) => submit_job(make(permit, future), |job| accept_as(key, class, job), back),
+        None => submit_admitted(key, admitted, future, make, back),
     };
     spawned.map(|handle| JoinHandle::new(handle, key))
 }
@@ -173,18 +171,22 @@ pub(crate) fn class_key(key: Key, class: Option<Priority>) -> ClassKey {
 pub(crate) fn make_future<F>(
     key: ClassKey,
     future: F,
-    name: Option<Cow<'static, str>>,
     permit: Option<Permit>,
     deadline: Option<Instant>,
     watcher: Option<Watcher>,
 ) -> (Job, brigade_task::JoinHandle<F::Output>)
 where
-    F: Spawnable + Send + 'static,
+    F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
     let first = FirstPoll { permit, deadline: deadline.map(Box::new) };
-    let Spawned { job, handle } =
-        Spawned::new(With::new(future, name, watcher), first, OnPool(key));
+    let Spawned { job, handle } = match watcher {
+        None => Spawned::new(future, first, OnPool(key)),
+        Some(watcher) => {
+            let future = Watched::new(watcher.begin(true), Boxed::New(Box::new(future)));
+            Spawned::new(future, first, OnPool(key))
+        }
+    };
     (job, handle)
 }
 
@@ -202,14 +204,16 @@ pub(crate) fn spawn_of_scope(key: Key, future: Pin<Box<dyn Future<Output = ()> +
     let Spawned { job, handle } = Spawned::new(future, OfScope, OnPool(normal));
     drop(handle);
     if let Err(rejected) = accept_as(key, Some(Priority::Normal), job) {
-        drop(rejected.into_inner().into_future::<Pin<Box<dyn Future<Output = ()> + Send>>>());
+        drop(future_of::<Pin<Box<dyn Future<Output = ()> + Send>>>(rejected.into_inner(), false));
     }
 }
 
-/// Returns the future of a rejected job.
-pub(crate) fn future_of<F: Spawnable + 'static>(job: Job) -> F {
-    let Ok(future) = job.into_future::<With<F>>() else {
-        unreachable!("a rejected job is what it was made of")
+/// Returns the future of a rejected job, made with or without a watch.
+pub(crate) fn future_of<F: Future + 'static>(job: Job, is_watched: bool) -> F {
+    let future = match is_watched {
+        false => job.into_future().ok(),
+        true => job.into_future::<Watched<Boxed<F::Output>>>().ok().and_then(Watched::withdraw),
     };
-    future.withdraw()
+    let Some(future) = future else { unreachable!("a rejected job is what it was made of") };
+    future
 }

@@ -1,15 +1,54 @@
 //! Futures submitted by a [`Handle`], by a [`JobBuilder`] and to reserved room.
 
 use core::future::Future;
+use core::pin::Pin;
+use core::task::{Context, Poll};
+use std::borrow::Cow;
 use std::panic::Location;
 
 use brigade_task::Spawnable;
+use pin_project_lite::pin_project;
 
 use super::spawn;
-use crate::engine::Permit;
+use crate::engine::{Permit, label_job};
 use crate::handle::{Handle, JoinHandle};
-use crate::submission::{Admitted, JobBuilder, Options, Reserved, watcher_of};
+use crate::submission::{Admitted, JobBuilder, Options, Reserved, job_name, watcher_of};
 use crate::values::{Rejected, WhenFull, expect_accepted};
+
+pin_project! {
+    /// A future with a name, or none.
+    struct Named<F> {
+        #[pin]
+        future: F,
+        name: Option<Cow<'static, str>>,
+    }
+}
+
+impl<F: Future> Future for Named<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        let this = self.project();
+        label_job(this.name.as_ref(), None);
+        job_name::set(this.name, || this.future.poll(context))
+    }
+}
+
+pin_project! {
+    /// A spawnable future.
+    pub(crate) struct AsFuture<F> {
+        #[pin]
+        pub(crate) future: F,
+    }
+}
+
+impl<F: Spawnable> Future for AsFuture<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        self.project().future.poll_spawned(context)
+    }
+}
 
 impl Handle {
     /// Runs a future on the pool's threads until it is ready, and returns a handle for the outcome. Allocates once,
@@ -49,7 +88,7 @@ impl Handle {
     {
         let watcher = watcher_of(self.key, Location::caller(), || None);
         let admitted = Admitted { when_full: None, deadline: None, class: None };
-        expect_accepted(spawn(self.key, future, None, admitted, None, watcher))
+        expect_accepted(spawn(self.key, AsFuture { future }, admitted, None, watcher))
     }
 
     /// Runs a future on the pool's threads, and returns a handle for the outcome, or returns the future. Never waits.
@@ -76,7 +115,7 @@ impl Handle {
     {
         let watcher = watcher_of(self.key, Location::caller(), || None);
         let admitted = Admitted { when_full: Some(WhenFull::Reject), deadline: None, class: None };
-        spawn(self.key, future, None, admitted, None, watcher)
+        spawn(self.key, future, admitted, None, watcher)
     }
 }
 
@@ -117,7 +156,8 @@ impl JobBuilder {
         let Self { key, when_full, options: Options { deadline, name, class } } = self;
         let admitted = Admitted { when_full, deadline, class };
         let watcher = watcher_of(key, Location::caller(), || name.clone());
-        spawn(key, future, name, admitted, room, watcher)
+        let spawned = spawn(key, Named { future, name }, admitted, room, watcher);
+        spawned.map_err(|rejected| rejected.map(|named| named.future))
     }
 }
 

@@ -64,7 +64,7 @@ use crate::engine::{At, Core, Permit, class_here, reach_once};
 use crate::handle::join::cancel;
 use crate::handle::{Handle, JoinHandle};
 use crate::pool::here;
-use crate::spawn::{class_key, future_of, make_future};
+use crate::spawn::{AsFuture, class_key, future_of, make_future};
 use crate::submission::{Options, make_job, unmade, watcher_of};
 use crate::values::{Rejected, closure_of, expect_accepted, opaque};
 use limit::Limit;
@@ -252,7 +252,7 @@ impl<T> TaskSet<T> {
         F: Spawnable<Output = T> + Send + 'static,
         T: Send + 'static,
     {
-        expect_accepted(self.add_future(future))
+        expect_accepted(self.try_spawn(AsFuture { future }))
     }
 
     /// Adds a future, to be polled on the pool's threads until it is ready, and returns its [id](Self::submit), or
@@ -275,21 +275,13 @@ impl<T> TaskSet<T> {
         F: Future<Output = T> + Send + 'static,
         T: Send + 'static,
     {
-        self.add_future(future)
-    }
-
-    #[track_caller]
-    fn add_future<F>(&mut self, future: F) -> Result<usize, Rejected<F>>
-    where
-        F: Spawnable<Output = T> + Send + 'static,
-        T: Send + 'static,
-    {
         let of_class = class_key(self.pool.key, None);
         let watcher = watcher_of(self.pool.key, Location::caller(), || None);
+        let is_watched = watcher.is_some();
         let make = |set: &Completions, number, permit, future| {
-            listed(set, number, make_future(of_class, future, None, permit, None, watcher))
+            listed(set, number, make_future(of_class, future, permit, None, watcher))
         };
-        self.add(future, make, future_of)
+        self.add(future, make, |job| future_of(job, is_watched))
     }
 
     /// Adds a closure or a future: submits the job made by `make`, or puts the job in line.
