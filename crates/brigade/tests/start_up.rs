@@ -13,7 +13,7 @@ use brigade_testkit::test;
 
 /// A program may make pools for small work.
 #[test]
-fn a_process_reads_its_quota_once() {
+fn two_pools_in_a_row_read_the_quota_of_the_process_once() {
     let sections = counted(|| {
         drop(Pool::builder().build().unwrap());
         mark();

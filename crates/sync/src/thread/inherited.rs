@@ -7,11 +7,15 @@
 //! kind of job, or an affinity that is narrowed for a moment. On systems other than Linux there is nothing here.
 
 use alloc::sync::Arc;
-use core::sync::atomic::{AtomicUsize, Ordering};
+use core::time::Duration;
 use std::io;
+use std::time::Instant;
 
 use super::{available, on_another};
 use crate::affinity::{CpuSet, ThreadRef};
+use crate::fork::PerProcess;
+use crate::time;
+use crate::unmodelled::Mutex;
 
 crate::scoped_thread_local! {
     /// The values that the calling thread passes on, if it is a [`NewThread`](super::NewThread).
@@ -71,11 +75,11 @@ impl Inherited {
         self.affinity
     }
 
-    /// Returns how many threads with these values may run at once by affinity and quota; 1 if that is unknown. The quota is the one
-    /// that the process had when it was read last.
+    /// Returns how many threads with these values may run at once by affinity and quota; 1 if that is unknown. The quota is the
+    /// quota of the process at most 10 seconds ago.
     pub fn parallelism(&self) -> usize {
-        let cpus = self.affinity.map_or(Quota::MAX, |set| set.len());
-        let known = || Quota::read_before().and_then(|quota| quota.of(cpus));
+        let last = *LAST_READ.get().lock();
+        let known = || Quota::of_now(last, time::now())?.of(self.cpus());
         known().or_else(|| self.parallelism_now().ok()).unwrap_or_else(available)
     }
 
@@ -92,14 +96,21 @@ impl Inherited {
                 on_another(move || other.apply().then(available))?.ok_or_else(gone)?
             }
         };
-        Quota::found(number, self.affinity.map_or(Quota::MAX, |set| set.len()));
+        *LAST_READ.get().lock() = Some((time::now(), Quota { number, cpus: self.cpus() }));
         Ok(number)
+    }
+
+    /// How many CPUs such a thread may run on; any number if that is unknown.
+    fn cpus(&self) -> usize {
+        self.affinity.map_or(usize::MAX, |set| set.len())
     }
 }
 
-/// The [`Quota`] that was read last, in one word; 0 for none. To read it takes twelve system calls or more, and programs make pools for
-/// small work.
-static LAST_READ: AtomicUsize = AtomicUsize::new(0);
+/// The [`Quota`] that was read last, and when. To read it takes twelve system calls or more, and programs make pools for small work.
+static LAST_READ: PerProcess<Mutex<Option<(Instant, Quota)>>> = PerProcess::new();
+
+/// How long a quota counts as the present one: the manager of a container changes it by the minute at most.
+const FRESH: Duration = Duration::from_secs(10);
 
 /// What is known of the quota of the process: a thread that may run on `cpus` CPUs has read `number`, the smaller one of that and the
 /// quota.
@@ -110,19 +121,10 @@ struct Quota {
 }
 
 impl Quota {
-    /// The largest value of each of the two, and any number of CPUs.
-    const MAX: usize = (1 << Self::BITS) - 1;
-    const BITS: u32 = usize::BITS / 2;
-
-    fn read_before() -> Option<Self> {
-        // Ordering: Relaxed, here and below: it publishes nothing.
-        let both = LAST_READ.load(Ordering::Relaxed);
-        (both > 0).then_some(Self { number: both >> Self::BITS, cpus: both & Self::MAX })
-    }
-
-    fn found(number: usize, cpus: usize) {
-        let both = number.min(Self::MAX) << Self::BITS | cpus.min(Self::MAX);
-        LAST_READ.store(both, Ordering::Relaxed);
+    /// The quota that was read last, unless it is too old.
+    fn of_now(last: Option<(Instant, Self)>, now: Instant) -> Option<Self> {
+        last.filter(|&(read, _)| now.saturating_duration_since(read) < FRESH)
+            .map(|(_, quota)| quota)
     }
 
     /// How many threads may run at once that may run on this many CPUs. `None` if they may run on more than the thread that has read
@@ -295,13 +297,15 @@ mod tests {
     }
 
     #[test]
-    fn a_quota_that_was_read_is_known() {
+    fn a_quota_that_was_read_is_known_for_some_seconds() {
         let here = Inherited::here();
-        let cpus = here.affinity().map_or(Quota::MAX, |set| set.len());
         let number = here.parallelism_now().unwrap();
-        assert!((1..=cpus).contains(&number));
-        let known = Quota::read_before().and_then(|quota| quota.of(cpus));
-        assert_eq!([known, Some(super::super::parallelism())], [Some(number); 2]);
+        assert!((1..=here.cpus()).contains(&number));
+        let last = *LAST_READ.get().lock();
+        let (read, quota) = last.unwrap();
+        assert_eq!([quota.of(here.cpus()), Some(super::super::parallelism())], [Some(number); 2]);
+        let is_known = |later| Quota::of_now(last, read + later).is_some();
+        assert_eq!([Duration::ZERO, FRESH / 2, FRESH].map(is_known), [true, true, false]);
     }
 
     #[test]
