@@ -1,77 +1,102 @@
-//! Which threads are about to sleep, and which of them have been woken.
+//! Which threads are about to sleep, and what they sleep on.
 //!
-//! Under one lock: a thread that prepares to sleep and one that wakes it see each other, whichever is first.
+//! Under one lock: a thread that prepares to sleep and one that wakes it see each other, whichever is first. A wake clears what the
+//! sleeper has prepared and leaves it a token, so a sleeper that is not prepared any more has been woken.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use brigade_sync::{Condvar, Mutex};
+use brigade_sync::ParkerGroup;
+use brigade_sync::unmodelled::Mutex;
 
 use super::ParkResult;
 
 /// Threads by number.
 #[derive(Debug, Default)]
-pub(super) struct Sleepers {
-    threads: Mutex<BTreeMap<usize, State>>,
-    /// Notified after threads have been woken.
-    woken: Condvar,
+pub(super) struct Sleepers(Mutex<BTreeMap<usize, Row>>);
+
+/// As many threads as one system call can wake.
+#[derive(Debug, Default)]
+struct Row {
+    /// A bit for each that is about to sleep, or sleeps, and has not been woken.
+    prepared: u32,
+    group: Arc<ParkerGroup>,
 }
 
-/// The state of a thread that has prepared to sleep, and has not been awake since.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Prepared,
-    Woken,
+/// A thread's row, its number there, and its bit.
+fn seat(thread: usize) -> (usize, u32, u32) {
+    let seats = ParkerGroup::SEATS as usize;
+    let seat = (thread % seats) as u32;
+    (thread / seats, seat, 1 << seat)
 }
 
 impl Sleepers {
     /// Forgets what the thread has prepared, and a wake.
     pub(super) fn init(&self, thread: usize) {
-        self.threads.lock().remove(&thread);
+        let (row, seat, bit) = seat(thread);
+        let mut rows = self.0.lock();
+        let row = rows.entry(row).or_default();
+        row.prepared &= !bit;
+        row.group.try_take(seat);
     }
 
-    /// From now on the thread is woken. A wake that it has not seen stays.
+    /// From now on the thread is woken.
     pub(super) fn prepare(&self, thread: usize) {
-        self.threads.lock().entry(thread).or_insert(State::Prepared);
+        let (row, _, bit) = seat(thread);
+        self.0.lock().entry(row).or_default().prepared |= bit;
     }
 
     /// From now on it is not. If it has been woken, another thread is in its place: there may be more to do than this one found.
     pub(super) fn abort(&self, thread: usize) {
-        let state = self.threads.lock().remove(&thread);
-        if state == Some(State::Woken) {
+        if self.take_wake(thread) {
             self.wake_one();
         }
     }
 
+    /// Takes back what the thread has prepared; returns whether it has been woken instead.
+    fn take_wake(&self, thread: usize) -> bool {
+        let (row, seat, bit) = seat(thread);
+        let mut rows = self.0.lock();
+        let row = rows.entry(row).or_default();
+        row.prepared &= !bit;
+        row.group.try_take(seat)
+    }
+
     /// Blocks the calling thread, which has prepared it, until it is woken.
     pub(super) fn park(&self, thread: usize) -> ParkResult {
-        let mut threads = self.threads.lock();
-        let sleeps = threads.get(&thread) == Some(&State::Prepared);
-        while threads.get(&thread) == Some(&State::Prepared) {
-            threads = self.woken.wait(threads, None);
-        }
-        threads.remove(&thread);
-        if sleeps { ParkResult::Woken } else { ParkResult::Abort }
+        let (row, seat, bit) = seat(thread);
+        let group = {
+            let mut rows = self.0.lock();
+            let row = rows.entry(row).or_default();
+            if row.prepared & bit == 0 {
+                row.group.try_take(seat);
+                return ParkResult::Abort;
+            }
+            Arc::clone(&row.group)
+        };
+        group.park(seat, None);
+        ParkResult::Woken
     }
 
     /// Whether no thread has prepared to sleep and has not been woken.
     pub(super) fn is_empty(&self) -> bool {
-        self.threads.lock().values().all(|&state| state == State::Woken)
+        self.0.lock().values().all(|row| row.prepared == 0)
     }
 
     /// Wakes a thread, if any has prepared to sleep.
     pub(super) fn wake_one(&self) {
-        self.wake(1);
+        let mut rows = self.0.lock();
+        if let Some(row) = rows.values_mut().find(|row| row.prepared != 0) {
+            let lowest = row.prepared & row.prepared.wrapping_neg();
+            row.prepared &= !lowest;
+            row.group.unpark(lowest);
+        }
     }
 
     /// Wakes all threads that have prepared to sleep.
     pub(super) fn wake_all(&self) {
-        self.wake(usize::MAX);
-    }
-
-    fn wake(&self, most: usize) {
-        let mut threads = self.threads.lock();
-        let sleeping = threads.values_mut().filter(|state| **state == State::Prepared);
-        sleeping.take(most).for_each(|state| *state = State::Woken);
-        self.woken.notify_all();
+        for row in self.0.lock().values_mut() {
+            row.group.unpark(std::mem::take(&mut row.prepared));
+        }
     }
 }
