@@ -94,11 +94,6 @@ impl Completions {
     pub fn stop_waiting(&mut self) -> Option<Waker> {
         if self.has_waited { self.list.stop_waiting() } else { None }
     }
-
-    /// Whether the last [`wait`](Self::wait) goes on.
-    pub fn is_waiting(&self) -> bool {
-        self.has_waited && self.list.is_waiting()
-    }
 }
 
 impl Default for Completions {
@@ -230,9 +225,9 @@ mod tests {
         let mut jobs = jobs.into_iter();
         assert!(set.wait(2, count.clone().into()));
         jobs.next().map(Job::run);
-        assert_eq!((woken(), set.is_waiting()), (0, true));
+        assert_eq!((woken(), set.list.is_waiting()), (0, true));
         jobs.next().map(Job::run);
-        assert_eq!((woken(), set.is_waiting()), (1, false));
+        assert_eq!((woken(), set.list.is_waiting()), (1, false));
         jobs.next().map(Job::run);
         assert!(!set.wait(3, count.clone().into()), "there are three");
         assert_eq!(taken(&mut set), [0, 1, 2]);
@@ -252,7 +247,7 @@ mod tests {
         jobs.next().map(Job::run);
         assert_eq!(taken(&mut set), [0]);
         jobs.next().map(Job::run);
-        assert_eq!((woken(), set.is_waiting()), (0, true), "one since the take");
+        assert_eq!((woken(), set.list.is_waiting()), (0, true), "one since the take");
         jobs.next().map(Job::run);
         assert_eq!((woken(), taken(&mut set)), (1, vec![1, 2]));
     }

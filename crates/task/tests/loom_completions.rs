@@ -51,7 +51,7 @@ fn a_wait_ends_with_the_job() {
         turn();
         if set.wait(1, waker.clone().into()) {
             waker.parker.park(None);
-            assert!(!set.is_waiting());
+            assert!(set.stop_waiting().is_none());
         }
         assert_eq!(taken(&mut set), [7]);
         assert_eq!(handle.try_join().unwrap().unwrap(), 42);

@@ -201,7 +201,7 @@ impl CompletedList {
         is_on
     }
 
-    /// Whether a wait goes on.
+    #[cfg(all(test, not(brigade_loom)))]
     pub(crate) fn is_waiting(&self) -> bool {
         self.wait.lock().is_on
     }
