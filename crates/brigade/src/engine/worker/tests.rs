@@ -15,7 +15,7 @@ use crate::engine::idle::{Parked, Parking, Watch};
 use crate::engine::key::Key;
 use crate::engine::timers::Entry;
 use crate::engine::{Core, resources_of};
-use crate::values::{Config, Growth, Reason, Size};
+use crate::values::{Config, Growth, Reason, Shutdown, Size};
 
 /// A pool of three running workers, the first of which has forked before.
 struct Crew([Worker; 3]);
@@ -245,6 +245,18 @@ fn a_broadcast_starts_a_worker_if_the_last_one_leaves_in_the_middle_of_it() {
         Job::with_handle(|| ())
     };
     assert_eq!(core.broadcast(false, make).map_err(|_| ()).unwrap().len(), 1);
+}
+
+/// A share that was accepted after the close would be in no final report.
+#[test]
+fn a_broadcast_is_refused_if_the_pool_closes_in_the_middle_of_it() {
+    let core = pool(|config| config.size = Size { core: 1, max: 1, spare: 0 });
+    let _live = worker(&core);
+    let make = || {
+        core.close(Shutdown::Drain);
+        Job::with_handle(|| ())
+    };
+    assert!(core.broadcast(false, make).is_err_and(|reason| reason == Reason::Closed));
 }
 
 /// Caught: a broadcast that looked for a worker in an endless loop.

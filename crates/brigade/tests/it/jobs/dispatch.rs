@@ -90,6 +90,21 @@ fn a_closed_pool_returns_all_jobs() {
 }
 
 #[test]
+fn a_pool_that_drains_is_handed_no_job_although_a_thread_is_idle() {
+    for_both_queueings(|builder| {
+        let pool = builder.threads(2).prestart(2).build().unwrap();
+        let (gate, handle) = (Gate::closed(), pool.handle());
+        let held = gate.clone();
+        pool.execute(move || held.wait());
+        eventually("the other one is idle", || pool.metrics().idle_threads == 1);
+        handle.close();
+        assert_eq!(handle.job().dispatch([|| ()]).count(), 1);
+        gate.open();
+        assert_eq!(pool.shutdown(Shutdown::Drain).ran, 1);
+    });
+}
+
+#[test]
 fn a_job_dispatches_to_the_idle_threads_of_its_own_pool() {
     for_both_queueings(|builder| {
         let pool = builder.threads(3).prestart(3).build().unwrap();
