@@ -39,6 +39,7 @@ impl<T> Mutex<T> {
     }
 
     /// Waits for the lock and takes it.
+    // Not inlined: the code for std's poison would stand in a program at each call.
     #[inline(never)]
     #[cfg_attr(brigade_seeded, track_caller)]
     pub fn lock(&self) -> MutexGuard<'_, T> {

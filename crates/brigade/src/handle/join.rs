@@ -24,9 +24,8 @@ use crate::values::opaque;
 /// A handle for the outcome of one job.
 ///
 /// [`join`](Self::join) blocks; `.await` does not. Dropping the handle detaches the job, which still runs, unless the
-/// handle [cancels on drop](Self::cancel_on_drop). Once the
-/// outcome is available, the job's captures have been dropped. Everything the job did happens before its outcome is
-/// returned.
+/// handle [cancels on drop](Self::cancel_on_drop). Once the outcome is available, the job's captures have been dropped.
+/// Everything the job did happens before its outcome is returned.
 ///
 /// ```
 /// use std::time::Duration;

@@ -1,7 +1,8 @@
 //! The counters of a pool, for the facade of the crate `metrics`.
 
-use ::metrics::{Label, Unit, counter, describe_counter, describe_gauge, gauge};
 use core::fmt;
+
+use ::metrics::{Label, Unit, counter, describe_counter, describe_gauge, gauge};
 
 use crate::handle::Handle;
 use crate::values::{Metrics, WorkerMetrics};

@@ -29,7 +29,7 @@ other_names! { JoinHandle<T>:
 other_names! { TaskSet<T>:
     "here this is `cancel_all`"
     pub fn abort_all(&mut self) { self.cancel_all() }
-    "here this is `into_iter().collect()`, and each job has an outcome of its own"
+    "here this is `outcomes().collect()`, and each job has an outcome of its own"
     pub fn join_all(mut self) -> Vec<Result<T, JoinError>> { self.outcomes().collect() }
 }
 

@@ -92,7 +92,7 @@ impl Core {
     /// the pool can be [found](Self::find).
     pub(crate) fn new(
         key: Key,
-        config: Config,
+        mut config: Config,
         permits: Option<Arc<Semaphore>>,
         run: fn(Arc<Self>, usize),
         resources: fn(Weak<Self>) -> Resources,
@@ -101,6 +101,8 @@ impl Core {
         // before its first pool, and never after.
         AsymmetricFence::prepare();
         let cpus = config.inherited.parallelism();
+        // Made once: `Core::metrics` clones it.
+        config.pool_name.given = Some(config.pool_name());
         let config = Arc::new(config);
         let core = Arc::new_cyclic(|me: &Weak<Self>| {
             let resources = resources(me.clone());

@@ -123,9 +123,10 @@ impl Builder {
     /// For users of a program, the environment variable `BRIGADE_THREADS` replaces the default: a fixed number of threads. It has no
     /// effect on a pool whose size is set here.
     ///
-    /// [`build`](Self::build) starts the first thread, unless the core size is 0 or [`prestart`](Self::prestart) sets another number. Each
-    /// submission then starts a thread until the core size is reached, whether or not others are idle. Beyond that, the pool's
-    /// [`growth`](Self::growth) decides, and a thread that has been idle for [`keep_alive`](Self::keep_alive) ends.
+    /// [`build`](Self::build) starts the first thread, unless the core size is 0 or [`prestart`](Self::prestart) sets
+    /// another number. Each submission then starts a thread until the core size is reached, whether or not others are
+    /// idle. Beyond that, the pool's [`growth`](Self::growth) decides, and a thread that has been idle for
+    /// [`keep_alive`](Self::keep_alive) ends.
     ///
     /// Forks, jobs that a job of a [`scope`](crate::scope()) adds, and parallel loops start threads up to the core size, and in place of
     /// blocked threads, but none beyond it: a fork takes nanoseconds, and most have ended long before a thread could have started for

@@ -76,8 +76,8 @@ impl Counts {
         self.excess > 0 && arrived.saturating_sub(self.blocked) > 1
     }
 
-    /// Whether a worker that has been idle for long may leave: it is beyond the core size. The pool
-    /// relies on `arrived` workers, of which submitters need `held`.
+    /// Whether a worker that has been idle for long may leave: it is beyond the core size. The pool relies on
+    /// `arrived` workers, of which submitters need `held`.
     pub(in crate::engine::idle) fn can_spare(&self, arrived: usize, held: usize) -> bool {
         arrived.saturating_sub(self.blocked) > self.size.core.max(usize::from(held > 0))
     }

@@ -110,8 +110,8 @@ impl BlockedThread {
     }
 }
 
-/// Blocks a thread that runs nothing meanwhile, until `is_over` or the deadline. If `is_over` returns `false`, the thread's
-/// waker must have been registered.
+/// Blocks a thread that runs nothing meanwhile, until `is_over` or the deadline. If `is_over` returns `false`, the
+/// thread's waker must have been registered.
 pub(crate) fn sleep_outside(deadline: Option<Instant>, mut is_over: impl FnMut(&Waker) -> bool) {
     let thread = BlockedThread::of_this_thread();
     let waker = Waker::from(thread.clone());
