@@ -3,6 +3,8 @@
 use std::cell::RefCell;
 use std::panic::{self, AssertUnwindSafe};
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
 use super::{Log, local_pool};
@@ -189,4 +191,34 @@ fn it_never_has_another_thread() {
     assert_eq!(index.join().unwrap(), Some(0));
     assert!(others.into_iter().all(|job| job.join().unwrap() == Some(0)));
     assert_eq!((handle.metrics().threads, handle.size()), (1, 1..=1));
+}
+
+/// Caught: a wake-up between the last poll of the future and the sleep.
+#[test(120)]
+fn every_job_of_many_threads_runs_while_the_owner_waits_for_it() {
+    let pool = local_pool();
+    let (handle, ran) = (pool.handle(), Arc::new(AtomicU32::new(0)));
+    let threads: Vec<_> = (0..4)
+        .map(|_| {
+            let ran = ran.clone();
+            thread::spawn(move || {
+                for number in 0..2000 {
+                    let count = ran.clone();
+                    let job = handle.submit(move || count.fetch_add(1, Ordering::Relaxed));
+                    if number % 10 == 0 {
+                        job.join().unwrap();
+                    }
+                }
+            })
+        })
+        .collect();
+    let (ended, ends) = async_channel::bounded::<()>(1);
+    let joins = thread::spawn(move || {
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        drop(ended);
+    });
+    assert!(pool.run_until(ends.recv()).is_err());
+    joins.join().unwrap();
+    pool.run_until_idle();
+    assert_eq!(ran.load(Ordering::Relaxed), 8000);
 }

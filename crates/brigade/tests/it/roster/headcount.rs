@@ -83,6 +83,17 @@ fn hooks_run_once_for_each_thread_that_comes_and_goes() {
     });
 }
 
+/// The hook of a worker that leaves comes when it leaves, not when the pool ends.
+#[test]
+fn the_stop_hook_of_a_thread_that_leaves_runs_while_the_pool_is_open() {
+    let keep_alive = Duration::from_millis(100);
+    let (pool, calls) = with_hooks(Pool::builder().threads(0..=1).keep_alive(keep_alive));
+    assert_eq!(pool.submit(|| 42).join().unwrap(), 42);
+    eventually("its hook runs", || calls.lock().unwrap().stops > 0);
+    assert!(!pool.handle().metrics().is_closed);
+    assert_eq!(pool.submit(|| 42).join().unwrap(), 42);
+}
+
 #[test]
 fn the_report_of_a_discarded_pool_that_grew_counts_every_job() {
     for_both_queueings(|builder| {
