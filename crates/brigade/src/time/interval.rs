@@ -47,7 +47,7 @@ pub fn interval(period: Duration) -> Interval {
 /// brigade::block_on(async {
 ///     let mut interval = brigade::time::interval_at(now, period);
 ///     assert_eq!(interval.tick().await, now, "at once");
-///     assert_eq!(interval.tick().await, now + period);
+///     assert!(interval.tick().await >= now + period);
 /// });
 /// ```
 #[track_caller]
