@@ -82,19 +82,6 @@ pub(crate) enum What {
     /// A line for each workload, target and metric that differs; with --verbose for all of them. The options that say
     /// how to measure are refused.
     Compare(Compare),
-    /// Run a workload once, and write what the threads of brigade's pool did for a viewer.
-    ///
-    /// https://ui.perfetto.dev and Chrome's about:tracing open the file: a track for each thread, with its jobs, searches and
-    /// sleeps, and an arrow for each wake-up. Of the options that say how to measure, --target and --patience count: a pool of
-    /// brigade, the default one if none is named. The others are refused.
-    Trace {
-        /// Write the trace to this file, or replace that.
-        #[arg(long, global = true, value_name = "PATH", default_value = "trace.json", value_parser = path())]
-        out: PathBuf,
-        /// The workload.
-        #[command(subcommand)]
-        choice: Choice,
-    },
     /// One run of a workload, in a process that the laboratory starts for it.
     #[command(name = apart::COMMAND, hide = true)]
     Once {
@@ -305,7 +292,6 @@ impl Cli {
             Some(What::Chart(_)) => &["force"],
             Some(What::Report(_)) => &["html", "force", "verbose"],
             Some(What::Compare(_)) => &["verbose", "quiet"],
-            Some(What::Trace { .. }) => &["target", "patience"],
             Some(What::Check(_)) => {
                 &["target", "patience", "seed", "hogs", "inject", "dry_run", "quiet"]
             }
@@ -525,7 +511,6 @@ mod tests {
             ("chart results --svg picture --workload wake", "force"),
             ("report results", "html force verbose"),
             ("compare old new", "verbose quiet"),
-            ("trace wake", "target patience"),
             ("check wake", "target patience seed hogs inject dry-run quiet"),
         ] {
             let taken: Vec<_> = taken.split_whitespace().collect();

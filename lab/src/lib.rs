@@ -9,7 +9,7 @@
 //!
 //! - independent of the rest: `census`, `clock`, `failure`, `fault`, `kernel`, `program`,
 //!   `stats`, `stop`, `usage`, `work`;
-//! - limits, and counting every task: `limits`, `needs`, `pins`, `machine`, `tally`, `inbox`, `latch`, `supervise`, `trace`;
+//! - limits, and counting every task: `limits`, `needs`, `pins`, `machine`, `tally`, `inbox`, `latch`, `supervise`;
 //! - the traits of targets, and a folder of them: `target`, `targets`, `setup`;
 //! - the traits of workloads, their runs on targets, and a folder of them: `workload`, `apart`, `dispatch`,
 //!   `row`, `workloads`, `sweep`, `plan`;
@@ -57,7 +57,6 @@ mod sweep;
 mod tally;
 mod target;
 mod targets;
-mod trace;
 mod usage;
 mod work;
 mod workload;

@@ -76,13 +76,11 @@ impl Content {
         head.chain(tables).chain(answer).chain(warnings).collect::<String>().trim_end().to_owned()
     }
 
-    /// What it was measured on and what that did besides, by name.
+    /// What it was measured on, by name.
     fn machine(&self) -> impl Iterator<Item = (String, String)> {
         let fields = fields(&self.0.machine).into_iter();
         let fields = fields.map(|(name, value)| (name.replace('_', " "), words(&value)));
-        let course = self.0.noise.course().into_iter();
-        let all = fields.chain(course.map(|(when, words)| (when.to_owned(), words)));
-        all.filter(|(_, value)| !value.is_empty())
+        fields.filter(|(_, value)| !value.is_empty())
     }
 
     /// What there is to doubt about all of it.

@@ -16,13 +16,12 @@ use crate::interrupt;
 use crate::kernel::Kernel;
 use crate::machine::{self, Machine};
 use crate::needs::{self, Needs};
-use crate::noise::{BEFORE, Noise};
+use crate::noise::Noise;
 use crate::report::book::SharedBook;
 use crate::report::destination::Output;
 use crate::report::{self, Reporter};
 use crate::rounds::{self, Contest, Until};
 use crate::stop::Stop;
-use crate::trace;
 use crate::workload::Meaning;
 use crate::workloads::server::load;
 
@@ -43,16 +42,6 @@ pub(crate) fn run(cli: Cli) -> Result<(), Stop> {
         Some(What::Once { choice }) => {
             let (row, target) = options.first(choice)?;
             apart::child(|| (row.run_here)(target, options.rules().terms(target)))
-        }
-        Some(What::Trace { out, choice }) => {
-            let (row, target) = options.first(choice)?;
-            if target.is_peer || target.elsewhere.is_some() {
-                return Err(trace::strange());
-            }
-            trace::want();
-            let ran = (row.run_here)(target, options.rules().terms(target));
-            ran.map_err(|failure| Stop::Failed(failure.to_string()))?;
-            report::write_line(&trace::save(out)?)
         }
     }
 }
@@ -93,7 +82,8 @@ fn measure(contests: &[Contest], cli: &Cli) -> Result<(), Stop> {
     probe(needs)?;
     book.noise(Noise::begin);
     let waited = if cli.waits_for_quiet() { wait_for_quiet(&book) } else { Duration::ZERO };
-    let mut before = book.noise(|noise| noise.describe(""));
+    let busy = || book.noise(|noise| noise.busy().map(str::to_owned));
+    let mut before = busy().map(|busy| format!("\n{busy}")).unwrap_or_default();
     if !waited.is_zero() {
         before += &format!("\nwaited {} s for a quiet machine", waited.as_secs());
     }
@@ -115,8 +105,7 @@ fn measure(contests: &[Contest], cli: &Cli) -> Result<(), Stop> {
         noise.with_hogs(None);
         noise.end();
     });
-    let (busy, course) =
-        book.noise(|noise| (noise.busy().map(str::to_owned), noise.describe(BEFORE)));
+    let busy = busy();
     // The results so far are written even if the rest fails.
     let [peers, own] = [true, false].map(|peers| book.failures(peers));
     let written = book.finish(measured.is_ok() && peers.is_empty() && own.is_empty());
@@ -128,8 +117,7 @@ fn measure(contests: &[Contest], cli: &Cli) -> Result<(), Stop> {
     let notes: String = peers.iter().map(|failure| format!("no number: {failure}\n")).collect();
     let notes = (!notes.is_empty()).then(|| format!("\n{notes}")).into_iter();
     let end = notes.chain(last).chain([
-        "\n".to_owned() + course.trim_start(),
-        "\n".to_owned(),
+        busy.iter().map(|busy| format!("\n{busy}\n")).collect(),
         match (cli.is_check(), peers.len() + own.len()) {
             (false, _) => hint(contests, cli.has_tables()),
             (true, 0) => format!("\n{} runs: every task ran exactly once", reporter.runs()),

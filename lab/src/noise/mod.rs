@@ -1,18 +1,18 @@
 //! Other work on this machine while the laboratory measures: readings before, between the rows and after, a check that spins at
 //! both ends, and what they come to in words.
 //!
-//! Pressure and load include the threads of the targets, so they are written down and not judged. What is judged is what the
-//! laboratory did not do itself: the CPU time of other programs, the time that a host or a quota took, and the two checks.
+//! It judges the CPU time of other programs, the time that a host or a quota took, the two checks, and changed settings. The load of
+//! the machine is none of these: the targets are a part of it.
 
+mod settings;
 mod spin;
-mod state;
 
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
+use self::settings::Settings;
 use self::spin::Spin;
-use self::state::State;
 use crate::kernel::Kernel;
 use crate::usage::Usage;
 
@@ -28,8 +28,6 @@ struct Reading {
     busy: Option<f64>,
     /// CPU seconds that the host did not give to this machine, on the same CPUs.
     stolen: Option<f64>,
-    /// Seconds in which some thread of the machine waited for a CPU.
-    pressure: Option<f64>,
     /// Seconds for which a quota stopped threads of a control group of this process.
     throttled: Option<f64>,
     /// CPU seconds of the laboratory and of its other processes.
@@ -54,11 +52,7 @@ impl Reading {
                 stolen = Some(stolen.unwrap_or(0.0) + ticks / TICKS);
             }
         }
-        let pressure = pressure(kernel).and_then(|pressure| {
-            let micros = pressure.rsplit_once("total=")?.1.parse::<f64>().ok()?;
-            Some(micros / 1e6)
-        });
-        Reading { at, busy, stolen, pressure, throttled: throttled(kernel), own }
+        Reading { at, busy, stolen, throttled: throttled(kernel), own }
     }
 }
 
@@ -77,12 +71,6 @@ fn ticks(kernel: &Kernel) -> Vec<Vec<f64>> {
         is_ours(name).then(|| ticks.collect::<Option<Vec<_>>>()).flatten()
     });
     lines.collect()
-}
-
-/// The line of `/proc/pressure/cpu` about times in which some thread waited.
-fn pressure(kernel: &Kernel) -> Option<String> {
-    let text = kernel.text("proc/pressure/cpu")?;
-    text.lines().find(|line| line.starts_with("some ")).map(str::to_owned)
 }
 
 /// CPU seconds of another process.
@@ -121,9 +109,6 @@ pub(crate) struct Span {
     /// CPUs that the host of a virtual machine gave to others.
     #[serde(skip_serializing_if = "Option::is_none")]
     stolen_cpus: Option<f64>,
-    /// The share of the time in which some thread of the machine waited for a CPU, one of the laboratory's perhaps.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pressure: Option<f64>,
     /// Seconds for which a quota stopped threads of a control group of this process.
     #[serde(skip_serializing_if = "Option::is_none")]
     throttled_seconds: Option<f64>,
@@ -142,7 +127,6 @@ impl Span {
             seconds,
             other_cpus: busy.map(|busy| share((busy - own).max(0.0))),
             stolen_cpus: passed(|reading| reading.stolen).map(share),
-            pressure: passed(|reading| reading.pressure).map(|part| share(part).min(1.0)),
             throttled_seconds: passed(|reading| reading.throttled),
         }
     }
@@ -163,17 +147,6 @@ impl Span {
         .into_iter()
         .flatten()
         .collect()
-    }
-
-    /// It in words, as far as the kernel tells.
-    fn words(&self) -> String {
-        let parts = [
-            self.other_cpus.map(|taken| format!("other programs took {taken:.2} CPUs")),
-            self.stolen_cpus.map(|taken| format!("steal {taken:.2} CPUs")),
-            self.pressure.map(|share| format!("CPU pressure {:.0} %", share * 100.0)),
-            self.throttled_seconds.map(|time| format!("stopped by a quota for {time:.1} s")),
-        ];
-        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 
     /// The line of the table of a row on a machine with so many CPUs, if there is something to object.
@@ -199,9 +172,9 @@ const DRIFT: f64 = 0.1;
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub(crate) struct End {
-    /// Before the check, which is load.
+    /// Its settings.
     #[serde(flatten)]
-    state: State,
+    settings: Settings,
     /// The check.
     #[serde(skip_serializing_if = "Option::is_none")]
     spin: Option<Spin>,
@@ -210,7 +183,7 @@ pub(crate) struct End {
 impl End {
     /// Looks at the machine now, and checks its CPUs.
     fn now(kernel: &Kernel, cpus: usize) -> Self {
-        End { state: State::now(kernel), spin: Spin::check(kernel, cpus) }
+        End { settings: Settings::now(kernel), spin: Spin::check(kernel, cpus) }
     }
 }
 
@@ -240,36 +213,10 @@ pub(crate) struct Noise {
     hogs: Option<u32>,
     /// The first reading, and the one before the current row.
     readings: [Reading; 2],
-    /// The first change of a setting that the end of a row showed, in words.
+    /// The first change of a setting during the run, in words.
     changed: Option<String>,
     /// The record so far.
     pub(crate) record: Record,
-}
-
-/// When a run has not begun.
-pub(crate) const BEFORE: &str = "before the run";
-
-impl Record {
-    /// The machine before, during and after the run, as far as the kernel tells.
-    pub(crate) fn course(&self) -> Vec<(&'static str, String)> {
-        let parts = [
-            (BEFORE, self.before.state.words()),
-            ("during the run", self.whole.words()),
-            ("after the run", self.after.as_ref().map(|end| end.state.words()).unwrap_or_default()),
-        ];
-        parts.into_iter().filter(|(_, words)| !words.is_empty()).collect()
-    }
-}
-
-/// What happened during one row.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-pub(crate) struct Meanwhile {
-    /// From before its first round to after its last one.
-    #[serde(flatten)]
-    pub(crate) span: Span,
-    /// The machine at its end.
-    #[serde(default)]
-    end: State,
 }
 
 impl Noise {
@@ -303,7 +250,7 @@ impl Noise {
     }
 
     /// The row has ended, or is cut short. Returns what happened meanwhile.
-    pub(crate) fn close_row(&mut self, is_cut: bool) -> Meanwhile {
+    pub(crate) fn close_row(&mut self, is_cut: bool) -> Span {
         let mut now = Reading::now(&self.kernel, self.hogs);
         if is_cut {
             // Processes of its own that still run are not counted as its own: the kernel tells that when they have ended.
@@ -314,17 +261,23 @@ impl Noise {
         if !is_cut || self.record.whole == Span::default() {
             self.record.whole = Span::between(&self.readings[0], &now);
         }
-        let end = State::now(&self.kernel);
-        let changed = self.changed.take();
-        self.changed = changed.or_else(|| end.changes(&self.record.before.state));
+        self.compare(&Settings::now(&self.kernel));
         self.judge();
-        Meanwhile { span, end }
+        span
     }
 
     /// The run has ended: checks the CPUs again.
     pub(crate) fn end(&mut self) {
-        self.record.after = Some(End::now(&self.kernel, self.cpus));
+        let after = End::now(&self.kernel, self.cpus);
+        self.compare(&after.settings);
+        self.record.after = Some(after);
         self.judge();
+    }
+
+    /// Keeps the first change of a setting.
+    fn compare(&mut self, now: &Settings) {
+        let changed = self.changed.take();
+        self.changed = changed.or_else(|| now.changes(&self.record.before.settings));
     }
 
     /// Puts in words what there is to object.
@@ -349,10 +302,7 @@ impl Noise {
                 ));
             }
         }
-        let changed = self.changed.clone();
-        let after = self.record.after.as_ref();
-        let later = || after.and_then(|end| end.state.changes(&self.record.before.state));
-        complaints.extend(changed.or_else(later));
+        complaints.extend(self.changed.clone());
         self.record.busy = (!complaints.is_empty()).then(|| {
             format!("this machine was busy: {}; treat ratios with caution", complaints.join("; "))
         });
@@ -362,22 +312,13 @@ impl Noise {
     pub(crate) fn busy(&self) -> Option<&str> {
         self.record.busy.as_deref()
     }
-
-    /// The machine before the run and, once that has ended, during it and after, as far as the kernel tells: a line for each but those
-    /// that are `known`, and one if it is busy.
-    pub(crate) fn describe(&self, known: &str) -> String {
-        let lines = self.record.course().into_iter().filter(|(when, _)| *when != known);
-        let lines = lines.map(|(when, words)| format!("\n{when}: {words}"));
-        let busy = self.busy().map(|busy| format!("\n{busy}"));
-        lines.chain(busy).collect()
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::settings::quota;
     use super::spin::Spin;
-    use super::state::quota;
-    use super::{End, Noise, Reading, Span, State, process, throttled};
+    use super::{End, Noise, Reading, Span, process, throttled};
     use crate::kernel::{Kernel, made_up};
     use std::fs;
     use std::time::{Duration, Instant};
@@ -425,7 +366,7 @@ mod tests {
         assert_eq!(span(0, 0, 1.4).other_cpus, None);
         let nothing = made_up(&[]).1;
         let reading = Reading::with(&nothing, 1.0, Instant::now());
-        assert_eq!((reading.busy, reading.stolen, reading.pressure), (None, None, None));
+        assert_eq!((reading.busy, reading.stolen), (None, None));
         for damaged in ["", "cpu0", "cpu0 1 x 3", "cpu0 \u{0} 1", "cpux 1 2 3"] {
             let (_folder, kernel) = made_up(&[("proc/stat", damaged)]);
             assert_eq!(Reading::with(&kernel, 1.0, Instant::now()).busy, None, "{damaged}");
@@ -437,9 +378,8 @@ mod tests {
     }
 
     #[test]
-    fn pressure_and_throttling_are_read_in_seconds() {
+    fn throttling_is_read_in_seconds() {
         let (_folder, kernel) = made_up(&[
-            ("proc/pressure/cpu", "some avg10=1.00 avg60=0 avg300=0 total=1500000\nfull x\n"),
             ("proc/self/cgroup", "4:cpu,cpuacct:/a\n0::/b\n"),
             (
                 "sys/fs/cgroup/cpu/a/cpu.stat",
@@ -454,8 +394,7 @@ mod tests {
             ("sys/fs/cgroup/cpu.max", "200000 100000\n"),
         ]);
         let reading = Reading::with(&kernel, 0.0, Instant::now());
-        assert_eq!((reading.pressure, reading.throttled), (Some(1.5), Some(2.0)));
-        assert_eq!(State::now(&kernel).pressure, Some(0.01));
+        assert_eq!(reading.throttled, Some(2.0));
         assert_eq!(quota(&kernel), Some(1.5));
         for damaged in ["max", "0 0", "x y", "100 0", "-5 7"] {
             let (_folder, kernel) =
@@ -486,8 +425,8 @@ mod tests {
         let quiet = End { spin: Some(Spin { lost: 0.0, piece_ns: 100.0 }), ..End::default() };
         noise.record.before = quiet.clone();
         noise.open_row();
-        assert_eq!(noise.close_row(false).span.line(1), None);
-        assert_eq!((noise.busy(), noise.describe("").as_str()), (None, ""));
+        assert_eq!(noise.close_row(false).line(1), None);
+        assert_eq!(noise.busy(), None);
         noise.record.after = Some(End { spin: Some(Spin { lost: 0.3, piece_ns: 125.0 }), ..quiet });
         noise.record.whole.other_cpus = Some(1.26);
         noise.record.whole.seconds = 9.0;
@@ -498,53 +437,42 @@ mod tests {
         let json = serde_json::to_value(&noise.record).expect("JSON");
         assert_eq!(json["busy"], line);
         assert!(json["before"].get("governor").is_none(), "{json}");
-        assert!(json["before"].get("load").is_none(), "{json}");
     }
 
     /// Where the governor of the first CPU stands.
     const GOVERNOR: &str = "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor";
 
     #[test]
-    fn all_of_it_is_read_again_after_each_row_and_at_the_end() {
-        let (folder, kernel) = made_up(&[
-            ALLOWED,
-            ("proc/stat", &stat(1_000, 50)),
-            ("proc/loadavg", "0.50 0 0 1/9 9"),
-            ("proc/self/cgroup", "0::/\n"),
-            (GOVERNOR, "powersave\n"),
-        ]);
-        let write = |file: &str, text: &str| {
-            let file = folder.path().join(file);
-            fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
-            fs::write(file, text).expect("a file");
-        };
-        let mut noise = Noise::new(kernel, 2);
-        noise.begin();
-        // 50 of 1202 ticks of each of the two.
-        let before =
-            "\nbefore the run: load 0.50, steal 4.16 % since it started, governor powersave";
-        assert!(noise.describe("").starts_with(before), "{}", noise.describe(""));
-        noise.open_row();
-        write("proc/loadavg", "2.00 0 0 1/9 9");
-        write("sys/fs/cgroup/cpu.max", "150000 100000");
-        let meanwhile = noise.close_row(false);
-        write(GOVERNOR, "performance\n");
-        noise.end();
-        let said = noise.describe("");
-        let after = "\nafter the run: load 2.00, steal 4.16 % since it started, governor performance, a quota of 1.50 CPUs";
-        assert!(said.contains(before) && said.contains(after), "{said}");
-        assert!(said.contains("\nduring the run: ") && said.contains("steal 0.00 CPUs"), "{said}");
-        let busy = noise.busy().unwrap_or_default();
-        assert!(busy.contains("the CPU quota changed from none to 1.50 CPUs"), "{busy}");
-        let row = serde_json::to_value(meanwhile).expect("JSON");
-        assert_eq!(
-            (&row["end"]["quota_cpus"], &row["end"]["governor"]),
-            (&1.5.into(), &"powersave".into())
-        );
-        let json = serde_json::to_value(&noise.record).expect("JSON");
-        assert_eq!(json["after"]["governor"], "performance");
-        let read: super::Record = serde_json::from_value(json).expect("what it wrote");
-        assert_eq!(read.course(), noise.record.course());
+    fn settings_are_read_again_after_each_row_and_at_the_end_and_the_first_change_is_said() {
+        for is_late in [false, true] {
+            let files = [ALLOWED, ("proc/self/cgroup", "0::/\n"), (GOVERNOR, "powersave\n")];
+            let (folder, kernel) = made_up(&files);
+            let write = |file: &str, text: &str| {
+                let file = folder.path().join(file);
+                fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+                fs::write(file, text).expect("a file");
+            };
+            let mut noise = Noise::new(kernel, 2);
+            noise.begin();
+            noise.open_row();
+            if !is_late {
+                write("sys/fs/cgroup/cpu.max", "150000 100000");
+            }
+            noise.close_row(false);
+            write(GOVERNOR, "performance\n");
+            noise.end();
+            let busy = noise.busy().unwrap_or_default();
+            let first = match is_late {
+                false => "the CPU quota changed from none to 1.50 CPUs",
+                true => "the governor changed from powersave to performance",
+            };
+            assert!(busy.contains(first), "{busy}");
+            let json = serde_json::to_value(&noise.record).expect("JSON");
+            assert_eq!(json["before"]["governor"], "powersave");
+            assert_eq!(json["after"]["governor"], "performance");
+            let read: super::Record = serde_json::from_value(json.clone()).expect("what it wrote");
+            assert_eq!(serde_json::to_value(read).expect("JSON"), json);
+        }
     }
 
     #[test]
@@ -552,6 +480,6 @@ mod tests {
         let mut noise = Noise::new(Kernel::here(), 2);
         noise.begin();
         assert!(noise.record.before.spin.is_some());
-        assert_eq!(noise.record.before.state.load.is_some(), cfg!(target_os = "linux"));
+        assert_eq!(Reading::now(&noise.kernel, None).busy.is_some(), cfg!(target_os = "linux"));
     }
 }

@@ -31,7 +31,7 @@ impl Book {
         let last = self.results.sheets.last_mut();
         if let Some(sheet) = last.filter(|sheet| sheet.meanwhile.is_none()) {
             let meanwhile = self.noise.close_row(is_cut);
-            sheet.noise = meanwhile.span.line(self.results.machine.cpus);
+            sheet.noise = meanwhile.line(self.results.machine.cpus);
             sheet.meanwhile = Some(meanwhile);
         }
     }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::quantity;
 use super::speedup::{Speedup, pairs};
 use crate::machine::{self, Machine};
-use crate::noise::{Meanwhile, Record};
+use crate::noise::{Record, Span};
 use crate::row::Row;
 use crate::spent::Spent;
 use crate::stats::{Numbers, middle};
@@ -65,7 +65,7 @@ pub(crate) struct Sheet {
     pub(crate) noise: Option<String>,
     /// What the machine did meanwhile, once the row has ended.
     #[serde(default)]
-    pub(crate) meanwhile: Option<Meanwhile>,
+    pub(crate) meanwhile: Option<Span>,
     /// One per target.
     pub(crate) lanes: Vec<Lane>,
 }

@@ -88,13 +88,7 @@ fn every_row_has_its_picture_its_tables_and_the_command_that_repeats_it() {
     }
     let command = "brigade-lab throughput --threads 4 --rounds 5 --target rayon,brigade,tokio";
     assert!(row(2).contains(command), "{page}");
-    for part in [
-        "<dt>before the run</dt><dd>load 0.31, governor performance</dd>",
-        "other programs took 0.02 CPUs, steal 0.10 CPUs",
-        "<dt>board</dt><dd>a board</dd>",
-        "<dd>level 1, size 32K; level 2</dd>",
-        "governor powersave",
-    ] {
+    for part in ["<dt>board</dt><dd>a board</dd>", "<dd>level 1, size 32K; level 2</dd>"] {
         assert!(page.contains(part), "{part}: {page}");
     }
 }

@@ -6,11 +6,10 @@ use brigade::{Pool, Scope};
 
 use crate::tally::Tally;
 use crate::target::fork::{ForkJoin, Tree};
-use crate::trace;
 
 /// Starts a fixed pool.
 pub(super) fn start(threads: usize) -> io::Result<Brigade> {
-    trace::build(Pool::builder().threads(threads)).map(Brigade)
+    Pool::builder().threads(threads).build().map(Brigade)
 }
 
 /// A brigade pool.

@@ -5,11 +5,10 @@ use std::io;
 use brigade::{Handle, Pool, TaskSet};
 
 use crate::target::fork::{Spawning, Tree};
-use crate::trace;
 
 /// Starts a pool whose jobs have their children in a set, or by handles.
 pub(super) fn start(threads: usize, have_sets: bool) -> io::Result<Jobs> {
-    trace::build(Pool::builder().threads(threads)).map(|pool| Jobs { pool, have_sets })
+    Pool::builder().threads(threads).build().map(|pool| Jobs { pool, have_sets })
 }
 
 /// A pool whose jobs wait for others.

@@ -8,7 +8,6 @@ use brigade_burst::Sender;
 
 use crate::inbox::{Inbox, Value};
 use crate::target::handover::{Channel, Handover, Receivers};
-use crate::trace;
 
 /// Starts threads that receive from the channel.
 pub(super) fn burst(
@@ -20,7 +19,7 @@ pub(super) fn burst(
 
 /// Starts the pool.
 pub(super) fn pool(receivers: usize, inbox: &'static Inbox) -> io::Result<BrigadePool> {
-    let pool = trace::build(Pool::builder().threads(receivers).prestart(receivers))?;
+    let pool = Pool::builder().threads(receivers).prestart(receivers).build()?;
     Ok(BrigadePool { pool, inbox })
 }
 

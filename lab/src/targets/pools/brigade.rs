@@ -6,7 +6,6 @@ use std::sync::Arc;
 use brigade::{Builder, Handle, JobBuilder, Pool as Inner, Tracing};
 
 use crate::target::pool::{Pool, Size, Submit};
-use crate::trace;
 
 /// Starts the default pool, except for what `set` sets.
 pub(super) fn with(threads: usize, set: fn(Builder) -> Builder) -> io::Result<Brigade> {
@@ -20,7 +19,7 @@ pub(super) fn sized(size: Size) -> io::Result<Brigade> {
 
 /// Starts a configured pool.
 fn built(builder: Builder) -> io::Result<Brigade> {
-    trace::build(builder).map(|pool| Brigade(Arc::new(pool)))
+    builder.build().map(|pool| Brigade(Arc::new(pool)))
 }
 
 /// A brigade pool.
@@ -78,7 +77,7 @@ impl Pool for Traced {
     }
 }
 
-/// Starts the default pool with a trace, for `trace`, which traces the pool without a second trace.
+/// Starts the default pool with a trace.
 pub(super) fn traced(threads: usize) -> io::Result<Traced> {
     let pool = with(threads, |b| b)?;
     Ok(Traced { _trace: pool.0.start_trace().ok(), pool })
@@ -89,7 +88,7 @@ type Set = fn(JobBuilder) -> JobBuilder;
 
 /// Starts the default pool for submissions from outside and by jobs that set this.
 pub(super) fn rare(threads: usize, outside: Set, inside: Set) -> io::Result<Rare> {
-    trace::build(Inner::builder().threads(threads)).map(|pool| Rare { pool, outside, inside })
+    Inner::builder().threads(threads).build().map(|pool| Rare { pool, outside, inside })
 }
 
 /// A brigade pool with the rare forms of submission.

@@ -24,11 +24,10 @@ use smol::io::{AsyncReadExt, AsyncWriteExt};
 use smol_hyper::rt::FuturesIo;
 
 use crate::target::runtime::{Alarm, Runtime, Spawn, ends};
-use crate::trace;
 
 /// Starts this pool.
 pub(super) fn start(builder: Builder) -> io::Result<Brigade> {
-    trace::build(builder).map(Brigade)
+    builder.build().map(Brigade)
 }
 
 /// A pool.
