@@ -31,29 +31,43 @@ pub(crate) trait Pool: Sized + 'static {
     fn shutdown(self) {}
 }
 
-/// A pool that is its own handle: its clones submit to it, outside and inside.
-pub(crate) trait Own: Submit {
-    /// See [`Pool::shutdown`].
-    fn shutdown(self) {}
+/// A running pool of the crates under test: its two ways to submit, and its end.
+pub(crate) struct Running<O, I> {
+    outside: O,
+    inside: I,
+    end: Box<dyn FnOnce()>,
 }
 
-/// A running pool that is its own handle.
-pub(crate) struct Cloned<P>(pub(crate) P);
+impl<O: Submit, I: Submit> Running<O, I> {
+    /// A pool with these submitters, which `end` ends when both are gone.
+    pub(crate) fn new(outside: O, inside: I, end: impl FnOnce() + 'static) -> Self {
+        Running { outside, inside, end: Box::new(end) }
+    }
+}
 
-impl<P: Own> Pool for Cloned<P> {
-    type Outside = P;
-    type Inside = P;
+impl<H: Submit> Running<H, H> {
+    /// A pool with one handle for threads outside and for tasks, which `end` ends.
+    pub(crate) fn alike(handle: H, end: impl FnOnce() + 'static) -> Self {
+        Running::new(handle.clone(), handle, end)
+    }
+}
 
-    fn outside(&self) -> P {
-        self.0.clone()
+impl<O: Submit, I: Submit> Pool for Running<O, I> {
+    type Outside = O;
+    type Inside = I;
+
+    fn outside(&self) -> O {
+        self.outside.clone()
     }
 
-    fn inside(&self) -> P {
-        self.0.clone()
+    fn inside(&self) -> I {
+        self.inside.clone()
     }
 
     fn shutdown(self) {
-        self.0.shutdown();
+        let Running { outside, inside, end } = self;
+        drop((inside, outside));
+        end();
     }
 }
 

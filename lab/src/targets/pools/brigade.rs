@@ -3,46 +3,40 @@
 use std::io;
 use std::sync::Arc;
 
-use brigade::{Builder, Handle, JobBuilder, Pool as Inner, Tracing};
+use brigade::{Builder, Handle, JobBuilder, Pool};
 
-use crate::target::pool::{Pool, Size, Submit};
+use crate::target::pool::{Running, Size, Submit};
+
+/// A pool, whose last owner drains and joins: at the end of a run the submitting threads have gone.
+type Brigade = Running<Owner, Handle>;
 
 /// Starts the default pool, except for what `set` sets.
 pub(super) fn with(threads: usize, set: fn(Builder) -> Builder) -> io::Result<Brigade> {
-    built(set(Inner::builder().threads(threads)))
+    set(Pool::builder().threads(threads)).build().map(|pool| running(pool, || ()))
 }
 
 /// Starts a pool that grows from one number of threads to another.
 pub(super) fn sized(size: Size) -> io::Result<Brigade> {
-    built(Inner::builder().threads(size.core..=size.max).keep_alive(size.keep_alive))
+    let builder = Pool::builder().threads(size.core..=size.max).keep_alive(size.keep_alive);
+    builder.build().map(|pool| running(pool, || ()))
 }
 
-/// Starts a configured pool.
-fn built(builder: Builder) -> io::Result<Brigade> {
-    builder.build().map(|pool| Brigade(Arc::new(pool)))
+/// Starts the default pool with a trace, which is dropped after its end.
+pub(super) fn traced(threads: usize) -> io::Result<Brigade> {
+    let pool = Pool::builder().threads(threads).build()?;
+    let trace = pool.start_trace().ok();
+    Ok(running(pool, || drop(trace)))
 }
 
-/// A brigade pool.
-pub(crate) struct Brigade(Arc<Inner>);
-
-impl Pool for Brigade {
-    type Outside = Owner;
-    type Inside = Handle;
-
-    fn outside(&self) -> Owner {
-        Owner(Arc::clone(&self.0))
-    }
-
-    fn inside(&self) -> Handle {
-        self.0.handle()
-    }
-
-    // The last owner drains and joins; the submitting threads have gone.
+/// This pool, and what comes after its end.
+fn running(pool: Pool, end: impl FnOnce() + 'static) -> Brigade {
+    let inside = pool.handle();
+    Running::new(Owner(Arc::new(pool)), inside, end)
 }
 
 /// The pool's owner, shared by the submitting threads.
 #[derive(Clone)]
-pub(crate) struct Owner(Arc<Inner>);
+pub(crate) struct Owner(Arc<Pool>);
 
 impl Submit for Owner {
     #[inline]
@@ -58,57 +52,18 @@ impl Submit for Handle {
     }
 }
 
-/// A brigade pool, and its trace, which is dropped after its end.
-pub(crate) struct Traced {
-    pool: Brigade,
-    _trace: Option<Tracing>,
-}
-
-impl Pool for Traced {
-    type Outside = Owner;
-    type Inside = Handle;
-
-    fn outside(&self) -> Owner {
-        self.pool.outside()
-    }
-
-    fn inside(&self) -> Handle {
-        self.pool.inside()
-    }
-}
-
-/// Starts the default pool with a trace.
-pub(super) fn traced(threads: usize) -> io::Result<Traced> {
-    let pool = with(threads, |b| b)?;
-    Ok(Traced { _trace: pool.0.start_trace().ok(), pool })
-}
-
 /// What a submission sets.
 type Set = fn(JobBuilder) -> JobBuilder;
 
 /// Starts the default pool for submissions from outside and by jobs that set this.
-pub(super) fn rare(threads: usize, outside: Set, inside: Set) -> io::Result<Rare> {
-    Inner::builder().threads(threads).build().map(|pool| Rare { pool, outside, inside })
-}
-
-/// A brigade pool with the rare forms of submission.
-pub(crate) struct Rare {
-    pool: Inner,
+pub(super) fn rare(
+    threads: usize,
     outside: Set,
     inside: Set,
-}
-
-impl Pool for Rare {
-    type Outside = Submits;
-    type Inside = Submits;
-
-    fn outside(&self) -> Submits {
-        Submits(self.pool.handle(), self.outside)
-    }
-
-    fn inside(&self) -> Submits {
-        Submits(self.pool.handle(), self.inside)
-    }
+) -> io::Result<Running<Submits, Submits>> {
+    let pool = Pool::builder().threads(threads).build()?;
+    let [outside, inside] = [outside, inside].map(|set| Submits(pool.handle(), set));
+    Ok(Running::new(outside, inside, || drop(pool)))
 }
 
 /// Submits jobs for which something is set.

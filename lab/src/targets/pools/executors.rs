@@ -8,7 +8,7 @@ macro_rules! shared {
     ($executors:ident) => {
         use std::io;
 
-        use $crate::target::pool::Pool;
+        use $crate::target::pool::{Pool, Running};
         use $executors::crossbeam_channel_pool::ThreadPool as ChannelPool;
         use $executors::crossbeam_workstealing_pool as stealing;
         use $executors::threadpool_executor::ThreadPoolExecutor;
@@ -26,33 +26,27 @@ macro_rules! shared {
         /// Starts a `crossbeam_workstealing_pool` with its smallest parker, whose tasks spawn by `try_execute_locally`: for up to
         /// 32 threads.
         pub(super) fn local(threads: usize) -> io::Result<impl Pool> {
-            match threads {
-                0..=32 => Ok(Local(stealing::small_pool(threads))),
-                _ => Err(io::Error::new(
-                    io::ErrorKind::Unsupported,
-                    "it has at most 32 threads here",
-                )),
+            if threads > 32 {
+                let reason = "it has at most 32 threads here";
+                return Err(io::Error::new(io::ErrorKind::Unsupported, reason));
             }
+            let pool = stealing::small_pool(threads);
+            Ok(Running::new(Shared(pool.clone()), OwnWorker, || end(pool)))
         }
 
-        /// Any pool of the crate: its handle is the pool, and so are its clones.
-        type Any<E> = $crate::target::pool::Cloned<Shared<E>>;
+        /// Any pool of the crate, which is its own handle.
+        fn any<E: $executors::Executor + 'static>(pool: E) -> Running<Shared<E>, Shared<E>> {
+            Running::alike(Shared(pool.clone()), || end(pool))
+        }
 
-        /// This pool.
-        fn any<E>(pool: E) -> Any<E> {
-            $crate::target::pool::Cloned(Shared(pool))
+        /// Ends this pool. It gives up by itself after a few seconds: the tally reports the tasks that did not run.
+        fn end(pool: impl $executors::Executor) {
+            drop(pool.shutdown());
         }
 
         /// A clone of the pool's handle.
         #[derive(Clone)]
         pub(crate) struct Shared<E>(E);
-
-        impl<E: $executors::Executor + 'static> $crate::target::pool::Own for Shared<E> {
-            fn shutdown(self) {
-                // It gives up by itself after a few seconds. The tally reports the tasks that did not run.
-                drop(self.0.shutdown());
-            }
-        }
 
         impl<E: $executors::Executor + 'static> $crate::target::pool::Submit for Shared<E> {
             #[inline]
@@ -61,29 +55,9 @@ macro_rules! shared {
             }
         }
 
-        /// A pool whose tasks spawn on their own worker.
-        pub(crate) struct Local<E>(E);
-
         /// Spawns on the worker that runs the task.
         #[derive(Clone)]
         pub(crate) struct OwnWorker;
-
-        impl<E: $executors::Executor + 'static> Pool for Local<E> {
-            type Outside = Shared<E>;
-            type Inside = OwnWorker;
-
-            fn outside(&self) -> Shared<E> {
-                Shared(self.0.clone())
-            }
-
-            fn inside(&self) -> OwnWorker {
-                OwnWorker
-            }
-
-            fn shutdown(self) {
-                drop(self.0.shutdown());
-            }
-        }
 
         impl $crate::target::pool::Submit for OwnWorker {
             #[inline]

@@ -4,15 +4,11 @@ use std::io;
 
 use futures::executor::ThreadPool;
 
-use crate::target::pool::{Cloned, Own, Submit};
+use crate::target::pool::{Running, Submit};
 
-/// Starts the pool.
-pub(super) fn start(threads: usize) -> io::Result<Cloned<ThreadPool>> {
-    ThreadPool::builder().pool_size(threads).create().map(Cloned)
-}
-
-impl Own for ThreadPool {
-    // Ends with the last clone, without a way to wait for its threads.
+/// Starts the pool. It ends with the last clone, without a way to wait for its threads.
+pub(super) fn start(threads: usize) -> io::Result<Running<ThreadPool, ThreadPool>> {
+    ThreadPool::builder().pool_size(threads).create().map(|pool| Running::alike(pool, || ()))
 }
 
 impl Submit for ThreadPool {

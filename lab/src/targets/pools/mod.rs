@@ -129,7 +129,7 @@ family! {
     peer("rayon", "rayon: spawn in a pool of its own") => visit(rayon::start);
     peer("tokio", "tokio: the multi-thread runtime") => visit(tokio::start);
     peer("async-executor", "async-executor: a static executor, run by threads")
-        => visit(async_executor::AsyncExecutor::start);
+        => visit(async_executor::start);
     peer("futures-threadpool", "futures: ThreadPool") => visit(futures::start);
 }
 

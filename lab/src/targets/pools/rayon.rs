@@ -5,30 +5,12 @@ use std::sync::Arc;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::target::pool::{Pool, Submit};
+use crate::target::pool::{Running, Submit};
 
-/// Starts the pool.
-pub(super) fn start(threads: usize) -> io::Result<Rayon> {
-    let pool = ThreadPoolBuilder::new().num_threads(threads).build();
-    pool.map(|pool| Rayon(Arc::new(pool))).map_err(io::Error::other)
-}
-
-/// A rayon pool.
-pub(crate) struct Rayon(Arc<ThreadPool>);
-
-impl Pool for Rayon {
-    type Outside = Outside;
-    type Inside = Inside;
-
-    fn outside(&self) -> Outside {
-        Outside(Arc::clone(&self.0))
-    }
-
-    fn inside(&self) -> Inside {
-        Inside
-    }
-
-    // Ends with the last owner, without a way to wait for its threads.
+/// Starts the pool. It ends with the last owner, without a way to wait for its threads.
+pub(super) fn start(threads: usize) -> io::Result<Running<Outside, Inside>> {
+    let pool = ThreadPoolBuilder::new().num_threads(threads).build().map_err(io::Error::other)?;
+    Ok(Running::new(Outside(Arc::new(pool)), Inside, || ()))
 }
 
 /// The pool, shared by the submitting threads.

@@ -9,24 +9,22 @@ macro_rules! pool {
 
             use ::$from::ThreadPool;
 
-            use crate::target::pool::{Cloned, KEEP_ALIVE, Own, Size, Submit};
+            use crate::target::pool::{KEEP_ALIVE, Running, Size, Submit};
+
+            /// A pool, which is its own handle.
+            type Pool = Running<ThreadPool, ThreadPool>;
 
             /// Starts a pool whose threads are all core threads, and exist from the start.
-            pub(crate) fn fixed(threads: usize) -> io::Result<Cloned<ThreadPool>> {
+            pub(crate) fn fixed(threads: usize) -> io::Result<Pool> {
                 let pool = ThreadPool::new(threads, threads, KEEP_ALIVE);
                 pool.start_core_threads();
-                Ok(Cloned(pool))
+                Ok(Running::alike(pool.clone(), || pool.shutdown_join()))
             }
 
             /// Makes a pool that starts its threads as tasks arrive.
-            pub(crate) fn sized(size: Size) -> io::Result<Cloned<ThreadPool>> {
-                Ok(Cloned(ThreadPool::new(size.core, size.max, size.keep_alive)))
-            }
-
-            impl Own for ThreadPool {
-                fn shutdown(self) {
-                    self.shutdown_join();
-                }
+            pub(crate) fn sized(size: Size) -> io::Result<Pool> {
+                let pool = ThreadPool::new(size.core, size.max, size.keep_alive);
+                Ok(Running::alike(pool.clone(), || pool.shutdown_join()))
             }
 
             impl Submit for ThreadPool {

@@ -9,17 +9,12 @@ macro_rules! pool {
 
             use ::$from::ThreadPool;
 
-            use crate::target::pool::{Cloned, Own, Submit};
+            use crate::target::pool::{Running, Submit};
 
             /// Starts the pool.
-            pub(crate) fn start(threads: usize) -> io::Result<Cloned<ThreadPool>> {
-                Ok(Cloned(ThreadPool::new(threads)))
-            }
-
-            impl Own for ThreadPool {
-                fn shutdown(self) {
-                    self.join();
-                }
+            pub(crate) fn start(threads: usize) -> io::Result<Running<ThreadPool, ThreadPool>> {
+                let pool = ThreadPool::new(threads);
+                Ok(Running::alike(pool.clone(), move || pool.join()))
             }
 
             impl Submit for ThreadPool {

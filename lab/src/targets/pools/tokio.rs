@@ -2,29 +2,14 @@
 
 use std::io;
 
-use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::runtime::{Builder, Handle};
 
-use crate::target::pool::{Pool, Submit};
+use crate::target::pool::{Running, Submit};
 
 /// Starts the runtime with worker threads.
-pub(super) fn start(threads: usize) -> io::Result<Tokio> {
-    Builder::new_multi_thread().worker_threads(threads).build().map(Tokio)
-}
-
-/// A tokio runtime.
-pub(crate) struct Tokio(Runtime);
-
-impl Pool for Tokio {
-    type Outside = Handle;
-    type Inside = Inside;
-
-    fn outside(&self) -> Handle {
-        self.0.handle().clone()
-    }
-
-    fn inside(&self) -> Inside {
-        Inside
-    }
+pub(super) fn start(threads: usize) -> io::Result<Running<Handle, Inside>> {
+    let runtime = Builder::new_multi_thread().worker_threads(threads).build()?;
+    Ok(Running::new(runtime.handle().clone(), Inside, || drop(runtime)))
 }
 
 impl Submit for Handle {

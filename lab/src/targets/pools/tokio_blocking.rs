@@ -3,33 +3,17 @@
 
 use std::io;
 
-use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::runtime::{Builder, Handle};
 
-use crate::target::pool::{Pool, Size, Submit};
+use crate::target::pool::{Running, Size, Submit};
 
-/// Starts a runtime with up to this many threads for blocking tasks.
-pub(super) fn sized(size: Size) -> io::Result<TokioBlocking> {
+/// Starts a runtime with up to this many threads for blocking tasks. Its end waits for the running tasks, and drops the others, which
+/// the tally reports.
+pub(super) fn sized(size: Size) -> io::Result<Running<Blocking, Blocking>> {
     let mut builder = Builder::new_current_thread();
     builder.max_blocking_threads(size.max).thread_keep_alive(size.keep_alive);
-    builder.build().map(TokioBlocking)
-}
-
-/// A runtime without worker threads.
-pub(crate) struct TokioBlocking(Runtime);
-
-impl Pool for TokioBlocking {
-    type Outside = Blocking;
-    type Inside = Blocking;
-
-    fn outside(&self) -> Blocking {
-        Blocking(self.0.handle().clone())
-    }
-
-    fn inside(&self) -> Blocking {
-        self.outside()
-    }
-
-    // Waits for the running tasks, and drops the others, which the tally reports.
+    let runtime = builder.build()?;
+    Ok(Running::alike(Blocking(runtime.handle().clone()), || drop(runtime)))
 }
 
 /// The runtime's handle.
