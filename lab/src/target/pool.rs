@@ -28,7 +28,7 @@ pub(crate) trait Pool: Sized + 'static {
     fn inside(&self) -> Self::Inside;
 
     /// Ends the pool after it has run its jobs, as far as the pool offers that. Without a method for it the pool is dropped.
-    fn shutdown(self) {}
+    fn shutdown(self);
 }
 
 /// A running pool of the crates under test: its two ways to submit, and its end.

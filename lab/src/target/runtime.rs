@@ -152,16 +152,16 @@ macro_rules! ends {
 
 pub(crate) use ends;
 
-/// The end of a link that one byte after the other comes out of.
-pub(crate) trait Upstream: Send + 'static {
-    /// The next byte; none when the other end is gone and all bytes are read.
-    fn take(&mut self) -> impl Future<Output = Option<u8>> + Send;
+/// The end of a link or a channel that one value after the other comes out of.
+pub(crate) trait Upstream<T = u8>: Send + 'static {
+    /// The next value; none when the other end is gone and all values are taken.
+    fn take(&mut self) -> impl Future<Output = Option<T>> + Send;
 }
 
-/// The end of a link that one byte after the other goes into.
-pub(crate) trait Downstream: Send + 'static {
-    /// Passes this byte on; false when the other end is gone.
-    fn pass(&mut self, byte: u8) -> impl Future<Output = bool> + Send;
+/// The end of a link or a channel that one value after the other goes into.
+pub(crate) trait Downstream<T = u8>: Send + 'static {
+    /// Passes this value on; false when the other end is gone.
+    fn pass(&mut self, value: T) -> impl Future<Output = bool> + Send;
 }
 
 /// The end of a pipe as the end of a link.

@@ -138,16 +138,16 @@ ends!(pipe::Receiver, pipe::Sender, tokio::net::TcpStream);
 
 // The channel of every target.
 
-impl Upstream for mpsc::Receiver<u8> {
+impl<T: Send + 'static> Upstream<T> for mpsc::Receiver<T> {
     #[inline]
-    async fn take(&mut self) -> Option<u8> {
+    async fn take(&mut self) -> Option<T> {
         self.recv().await
     }
 }
 
-impl Downstream for mpsc::Sender<u8> {
+impl<T: Send + 'static> Downstream<T> for mpsc::Sender<T> {
     #[inline]
-    async fn pass(&mut self, byte: u8) -> bool {
-        self.send(byte).await.is_ok()
+    async fn pass(&mut self, value: T) -> bool {
+        self.send(value).await.is_ok()
     }
 }

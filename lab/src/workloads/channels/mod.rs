@@ -3,13 +3,13 @@
 //! Every value is counted by the task that receives it. The tasks that send never wait for anything but room, so the wall time
 //! says whether the runtime puts the two ends on two threads, and the CPU time what the wake-ups between them cost.
 
-use std::future::Future;
 use std::iter;
 use std::ops::Range;
 
 use serde_json::Value;
 use tokio::sync::mpsc;
 
+use crate::target::runtime::{Downstream, Upstream};
 use crate::targets::runtimes::has_tasks;
 use crate::usage::Usage;
 use crate::workloads::prelude::*;
@@ -193,10 +193,10 @@ struct Pass<'r, R> {
 
 impl<R: Runtime> Pass<'_, R> {
     /// Sends all messages by clones of this sender, and receives them by these receivers.
-    fn over<G: Giver, T: Taker>(
+    fn over<D: Downstream<u64> + Clone, U: Upstream<u64>>(
         self,
-        sender: G,
-        receivers: impl IntoIterator<Item = T>,
+        sender: D,
+        receivers: impl IntoIterator<Item = U>,
     ) -> io::Result<()> {
         let Pass { runtime, senders, numbers, tally, fault } = self;
         runtime.block_on(async {
@@ -218,85 +218,59 @@ impl<R: Runtime> Pass<'_, R> {
 }
 
 /// Sends the messages with these numbers.
-async fn send<G: Giver>(sender: G, task: u32, numbers: Range<u32>, fault: Fault) {
+async fn send<D: Downstream<u64>>(mut sender: D, task: u32, numbers: Range<u32>, fault: Fault) {
     let first = numbers.start;
     for number in numbers {
         for _ in 0..fault.copies(number - first) {
             // A message that comes back is one that the tally misses.
-            let _ = sender.give((u64::from(task) << 32) | u64::from(number)).await;
+            let _ = sender.pass((u64::from(task) << 32) | u64::from(number)).await;
         }
     }
 }
 
 /// Counts all messages that come out of this end.
-async fn receive<T: Taker>(mut receiver: T, tally: &'static Tally) {
+async fn receive<U: Upstream<u64>>(mut receiver: U, tally: &'static Tally) {
     while let Some(message) = receiver.take().await {
         tally.ran((message >> 32) as u32, message as u32);
     }
 }
 
-/// The end that values go into.
-trait Giver: Clone + Send + Sync + 'static {
-    /// Sends this value; false when all receivers are gone.
-    fn give(&self, value: u64) -> impl Future<Output = bool> + Send;
-}
-
-/// The end that values come out of.
-trait Taker: Send + 'static {
-    /// The next value; none when all senders are gone and all values are received.
-    fn take(&mut self) -> impl Future<Output = Option<u64>> + Send;
-}
-
-impl Giver for async_channel::Sender<u64> {
+impl Downstream<u64> for async_channel::Sender<u64> {
     #[inline]
-    async fn give(&self, value: u64) -> bool {
+    async fn pass(&mut self, value: u64) -> bool {
         self.send(value).await.is_ok()
     }
 }
 
-impl Taker for async_channel::Receiver<u64> {
+impl Upstream<u64> for async_channel::Receiver<u64> {
     #[inline]
     async fn take(&mut self) -> Option<u64> {
         self.recv().await.ok()
     }
 }
 
-impl Giver for flume::Sender<u64> {
+impl Downstream<u64> for flume::Sender<u64> {
     #[inline]
-    async fn give(&self, value: u64) -> bool {
+    async fn pass(&mut self, value: u64) -> bool {
         self.send_async(value).await.is_ok()
     }
 }
 
-impl Taker for flume::Receiver<u64> {
+impl Upstream<u64> for flume::Receiver<u64> {
     #[inline]
     async fn take(&mut self) -> Option<u64> {
         self.recv_async().await.ok()
     }
 }
 
-impl Giver for mpsc::Sender<u64> {
+impl Downstream<u64> for mpsc::UnboundedSender<u64> {
     #[inline]
-    async fn give(&self, value: u64) -> bool {
-        self.send(value).await.is_ok()
-    }
-}
-
-impl Taker for mpsc::Receiver<u64> {
-    #[inline]
-    async fn take(&mut self) -> Option<u64> {
-        self.recv().await
-    }
-}
-
-impl Giver for mpsc::UnboundedSender<u64> {
-    #[inline]
-    async fn give(&self, value: u64) -> bool {
+    async fn pass(&mut self, value: u64) -> bool {
         self.send(value).is_ok()
     }
 }
 
-impl Taker for mpsc::UnboundedReceiver<u64> {
+impl Upstream<u64> for mpsc::UnboundedReceiver<u64> {
     #[inline]
     async fn take(&mut self) -> Option<u64> {
         self.recv().await
