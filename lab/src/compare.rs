@@ -10,7 +10,7 @@ use crate::machine::Machine;
 use crate::report::destination::path;
 use crate::report::quantity;
 use crate::report::results::Results;
-use crate::report::speedup::{ROUNDS, Speedup, Verdict, pairs};
+use crate::report::speedup::{ROUNDS, Speedup, Verdict, counted, pairs};
 use crate::report::write_line;
 use crate::stats::middle;
 use crate::stop::Stop;
@@ -183,24 +183,15 @@ impl Comparison {
 
     /// What it comes to, and what there is to doubt.
     fn notes(&self) -> Vec<String> {
-        let count = |verdict| self.all.iter().filter(|series| series.verdict() == verdict).count();
-        let [better, worse, same, unclear, few] =
-            [Verdict::Better, Verdict::Worse, Verdict::Same, Verdict::Unclear, Verdict::TooFew]
-                .map(|verdict| count(Some(verdict)));
-        let notes = [
-            (few, format!("too few rounds to tell in {few}: it takes {ROUNDS} or more")),
-            (count(None), format!("nothing to compare in {}: near 0, or no number", count(None))),
-            (self.alone, format!("{} only in one of two files", self.alone)),
-            (
-                self.moved.into(),
-                "the machines, their kernels or the settings differ: that may be all".to_owned(),
-            ),
-        ];
-        let notes = notes.into_iter().filter(|(count, _)| *count > 0).map(|(_, note)| note);
-        let unclear = if unclear > 0 { format!(", unclear in {unclear}") } else { String::new() };
-        let first =
-            format!("faster in {better}, slower in {worse}, no difference in {same}{unclear}");
-        [first].into_iter().chain(notes).collect()
+        let mut notes = vec![counted(self.all.iter().map(Series::verdict))];
+        if self.alone > 0 {
+            notes.push(format!("{} only in one of two files", self.alone));
+        }
+        if self.moved {
+            let reason = "the machines, their kernels or the settings differ: that may be all";
+            notes.push(reason.to_owned());
+        }
+        notes
     }
 
     /// An error if something is lost, or worse by more than `bound` with the whole interval, or if nothing can be told.

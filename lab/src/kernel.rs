@@ -38,15 +38,6 @@ impl Kernel {
         Some(line.split_once(':')?.1.trim().to_owned())
     }
 
-    /// The folders in this one, sorted by their names.
-    pub(crate) fn folders(&self, folder: &str) -> Vec<String> {
-        let entries = fs::read_dir(self.0.join(folder)).into_iter().flatten().flatten();
-        let mut names: Vec<_> =
-            entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
-        names.sort();
-        names.into_iter().map(|name| format!("{folder}/{name}")).collect()
-    }
-
     /// The CPUs that this process may run on.
     pub(crate) fn allowed(&self) -> Option<Vec<usize>> {
         cpus(&self.field("proc/self/status", "Cpus_allowed_list")?)
@@ -139,6 +130,6 @@ mod tests {
         assert_eq!((kernel.value::<f64>("proc/loadavg"), kernel.text("proc/stat")), (None, None));
         std::fs::write(folder.path().join("proc/stat"), [0xff, 0xfe]).expect("a file");
         assert_eq!((kernel.text("proc/stat"), kernel.text("proc")), (None, None));
-        assert!(kernel.folders("proc/none").is_empty() && kernel.allowed().is_none());
+        assert!(kernel.allowed().is_none());
     }
 }

@@ -117,21 +117,10 @@ impl Machine {
     }
 }
 
-/// What there is to say of a machine, without the signs of JSON. It is no deeper than the file is.
+/// What there is to say of a machine, without the signs of JSON.
 pub(crate) fn words(value: &Value) -> String {
-    let joined = |parts: Vec<String>, between: &str| {
-        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(between)
-    };
     match value {
         Value::Null => String::new(),
-        Value::Array(values) => joined(values.iter().map(words).collect(), "; "),
-        Value::Object(fields) => {
-            let named = |(name, value): (&String, &Value)| match words(value) {
-                value if value.is_empty() => value,
-                value => format!("{name} {value}"),
-            };
-            joined(fields.iter().map(named).collect(), ", ")
-        }
         Value::String(text) => text.clone(),
         value => value.to_string(),
     }
@@ -155,33 +144,6 @@ pub(crate) fn cpus() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Where the kernel lists the states in which an idle CPU saves energy.
-const IDLE: &str = "sys/devices/system/cpu/cpu0/cpuidle";
-
-/// A line about CPUs that are slow to wake, if these are some: what waits for a thread on an idle CPU waits for that CPU too.
-pub(crate) fn slow_to_wake() -> Option<String> {
-    let (latency, state) = slowest(&Kernel::here())?;
-    (latency >= SLOW_US).then(|| {
-        format!(
-            "an idle CPU takes up to {latency} µs to wake ({state}): the kernel's parameters `intel_idle.max_cstate=0` or \
-             `processor.max_cstate=1` shorten that, and the times below"
-        )
-    })
-}
-
-/// Microseconds that are much beside the wake-up of a thread.
-const SLOW_US: u64 = 20;
-
-/// Microseconds to leave the deepest state that is in use, and its name.
-fn slowest(kernel: &Kernel) -> Option<(u64, String)> {
-    let states = kernel.folders(IDLE).into_iter().filter_map(|state| {
-        let text = |file: &str| kernel.text(&format!("{state}/{file}"));
-        let is_off = text("disable").is_some_and(|off| off != "0");
-        Some((text("latency")?.parse().ok()?, text("name")?)).filter(|_| !is_off)
-    });
-    states.max()
-}
-
 /// Days in 400 years, after which the calendar repeats itself.
 const DAYS_IN_ERA: u64 = 146_097;
 
@@ -202,28 +164,8 @@ fn utc(seconds: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{hypervisor, slowest, utc};
+    use super::{hypervisor, utc};
     use crate::kernel::made_up;
-    use std::fs;
-
-    #[test]
-    fn the_deepest_state_that_is_in_use_is_the_slowest_to_leave() {
-        let state =
-            |name: &str, file: &str| format!("sys/devices/system/cpu/cpu0/cpuidle/{name}/{file}");
-        let mut files = Vec::new();
-        for (name, latency, off) in [("POLL", "0", "0"), ("C1", "2", "0"), ("C6", "133", "1")] {
-            for (file, text) in [("name", name), ("latency", latency), ("disable", off)] {
-                files.push((state(name, file), text));
-            }
-        }
-        let files: Vec<_> = files.iter().map(|(file, text)| (file.as_str(), *text)).collect();
-        let (folder, kernel) = made_up(&files);
-        assert_eq!(slowest(&kernel), Some((2, "C1".to_owned())));
-        fs::remove_file(folder.path().join(state("C6", "disable")))
-            .expect("older kernels have none");
-        assert_eq!(slowest(&kernel), Some((133, "C6".to_owned())));
-        assert_eq!(slowest(&made_up(&[]).1), None);
-    }
 
     #[test]
     fn a_hypervisor_is_named_by_what_there_is_of_it() {

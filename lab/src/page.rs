@@ -38,7 +38,7 @@ impl Report {
         }
         let results = recorded::content(&self.results)?;
         let content =
-            Content::read(&results).map_err(|reason| recorded::refused(&self.results, &reason))?;
+            Results::parse(&results).map_err(|reason| recorded::refused(&self.results, &reason))?;
         if outputs.is_empty() {
             return write_line(&content.text(is_verbose));
         }
@@ -48,44 +48,36 @@ impl Report {
 
 /// The page that shows this result file.
 pub(crate) fn html(results: &[u8]) -> Result<Vec<u8>, String> {
-    Ok(escaped(&Content::read(results)?.page().into_string()).into_bytes())
+    Ok(escaped(&Results::parse(results)?.page().into_string()).into_bytes())
 }
 
-/// What a result file contains.
-struct Content(Results);
-
-impl Content {
-    /// Reads it.
-    fn read(results: &[u8]) -> Result<Self, String> {
-        Results::parse(results).map(Content)
-    }
-
+impl Results {
     /// The tables of the terminal: of several workloads one metric each, as there is an answer below them.
     fn text(&self, is_verbose: bool) -> String {
         let detail = match () {
             () if is_verbose => Detail::Verbose,
-            () if self.0.sheets.iter().any(|s| s.workload != self.0.sheets[0].workload) => {
+            () if self.sheets.iter().any(|s| s.workload != self.sheets[0].workload) => {
                 Detail::Headline
             }
             () => Detail::Usual,
         };
         let head = self.machine().map(|(name, value)| format!("{name}: {value}\n"));
-        let tables = self.0.sheets.iter().map(|sheet| table::of(sheet, detail) + "\n");
-        let answer = answer::of(&self.0.sheets, false).map(|answer| answer + "\n");
+        let tables = self.sheets.iter().map(|sheet| table::of(sheet, detail) + "\n");
+        let answer = answer::of(&self.sheets, false).map(|answer| answer + "\n");
         let warnings = self.warnings().into_iter().map(|warning| format!("\n{warning}"));
         head.chain(tables).chain(answer).chain(warnings).collect::<String>().trim_end().to_owned()
     }
 
     /// What it was measured on, by name.
     fn machine(&self) -> impl Iterator<Item = (String, String)> {
-        let fields = fields(&self.0.machine).into_iter();
+        let fields = fields(&self.machine).into_iter();
         let fields = fields.map(|(name, value)| (name.replace('_', " "), words(&value)));
         fields.filter(|(_, value)| !value.is_empty())
     }
 
     /// What there is to doubt about all of it.
     fn warnings(&self) -> Vec<String> {
-        let Results { machine, noise, complete, .. } = &self.0;
+        let Results { machine, noise, complete, .. } = self;
         let hogs =
             format!("Measured beside {} computing threads of another process.", machine.hogs);
         let warnings = [
@@ -99,8 +91,8 @@ impl Content {
     }
 
     fn page(&self) -> Markup {
-        let lines = answer::lines(&self.0.sheets);
-        let own = self.0.sheets.first().map_or("", |sheet| &sheet.own);
+        let lines = answer::lines(&self.sheets);
+        let own = self.sheets.first().map_or("", |sheet| &sheet.own);
         let title = match lines.is_empty() {
             true => "Measurements".to_owned(),
             false => format!("How {own} compares"),
@@ -116,11 +108,11 @@ impl Content {
                 }
                 body {
                     h1 { (title) }
-                    @if !lines.is_empty() { p { (capital(&answer::summary(&self.0.sheets, &lines))) "." } }
-                    p.muted { (self.0.machine.origin()) }
+                    @if !lines.is_empty() { p { (capital(&answer::summary(&self.sheets, &lines))) "." } }
+                    p.muted { (self.machine.origin()) }
                     @for warning in self.warnings() { p.warning { strong { "Note: " } (warning) } }
                     @if !lines.is_empty() { (self.answer(&lines)) }
-                    @for (index, sheet) in self.0.sheets.iter().enumerate() {
+                    @for (index, sheet) in self.sheets.iter().enumerate() {
                         section id={ "row-" (index) } { (self.row(sheet)) }
                     }
                     section #machine {
@@ -141,14 +133,13 @@ impl Content {
             Some(Verdict::Same) => ("≈ ", "muted"),
             _ => ("", "muted"),
         };
-        let place =
-            |sheet: &Sheet| self.0.sheets.iter().position(|other| std::ptr::eq(other, sheet));
+        let place = |sheet: &Sheet| self.sheets.iter().position(|other| std::ptr::eq(other, sheet));
         html! {
             section #answer {
                 h2 { "The answer" }
                 div.scroll { table {
-                    caption { (answer::title(&self.0.sheets)) }
-                    thead { tr { @for head in answer::head(&self.0.sheets) { th scope="col" { (head) } } } }
+                    caption { (answer::title(&self.sheets)) }
+                    thead { tr { @for head in answer::head(&self.sheets) { th scope="col" { (head) } } } }
                     tbody { @for line in lines { tr {
                         @let ([done, cells @ .., word], (mark, class)) = (&line.cells, mark(line));
                         th scope="row" {
@@ -171,7 +162,7 @@ impl Content {
         let further = further.map(|(index, _)| Grid::of_metric(sheet, index));
         let further: Vec<_> = further.chain([Grid::of_runs(sheet)]).collect();
         html! {
-            h2 { (sheet.workload) " " span.muted { (sheet.differences(&self.0.sheets)) } }
+            h2 { (sheet.workload) " " span.muted { (sheet.differences(&self.sheets)) } }
             p { @if sheet.done != sheet.workload { (capital(&sheet.done)) ". " } (sheet.like) }
             @for line in [&sheet.note, &sheet.noise].into_iter().flatten() { p.muted { (line) } }
             @if let Some(svg) = &picture { div.picture role="img" aria-label=(title) { (PreEscaped(svg)) } }
@@ -183,7 +174,7 @@ impl Content {
                 summary { "All metrics, and whole runs" }
                 @for further in &further { (grid(sheet, further)) }
             }
-            pre { code { (self.0.command(sheet)) } }
+            pre { code { (self.command(sheet)) } }
         }
     }
 }

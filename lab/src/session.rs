@@ -46,16 +46,11 @@ pub(crate) fn run(cli: Cli) -> Result<(), Stop> {
     }
 }
 
-/// Prints what would run.
-fn dry_run(contests: &[Contest]) -> Result<(), Stop> {
-    report::plan(contests.iter().map(|contest| (&contest.row, &contest.targets[..])))
-}
-
 /// Measures all of `contests` and writes the results.
 fn measure(contests: &[Contest], cli: &Cli) -> Result<(), Stop> {
     let options = &cli.options;
     if options.dry_run {
-        return dry_run(contests);
+        return report::plan(contests.iter().map(|one| (&one.row, &one.targets[..])));
     }
     let needs = needs(contests);
     needs.check()?;

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use super::quantity;
 use super::results::{Lane, Sheet};
-use super::speedup::{ROUNDS, Speedup, Verdict};
+use super::speedup::{Speedup, Verdict, counted};
 use crate::stats::middle;
 use crate::target::Class;
 use crate::workload::Metric;
@@ -187,22 +187,8 @@ fn text(sheets: &[Sheet], all: &[Line<'_>], shown: &[&Line<'_>]) -> String {
 
 /// What the lines come to.
 pub(crate) fn summary(sheets: &[Sheet], lines: &[Line<'_>]) -> String {
-    let count = |wanted| {
-        lines.iter().filter(|line| line.speedup.map(|speedup| speedup.verdict) == wanted).count()
-    };
-    let [better, worse, same, unclear, few] =
-        [Verdict::Better, Verdict::Worse, Verdict::Same, Verdict::Unclear, Verdict::TooFew]
-            .map(|verdict| count(Some(verdict)));
-    let mut text = format!("better in {better}, worse in {worse}, no difference in {same}");
-    if unclear > 0 {
-        text += &format!(", unclear in {unclear}");
-    }
-    if few > 0 {
-        text += &format!(", too few rounds to tell in {few}: take {ROUNDS} rounds or more");
-    }
-    if count(None) > 0 {
-        text += &format!(", nothing to compare in {}", count(None));
-    }
+    let verdicts = lines.iter().map(|line| line.speedup.map(|speedup| speedup.verdict));
+    let mut text = counted(verdicts);
     let disturbed = sheets.iter().filter(|sheet| sheet.noise.is_some()).count();
     if disturbed > 0 {
         text += &format!("; *: beside other work, {disturbed} of {}", sheets.len());

@@ -53,6 +53,26 @@ impl Verdict {
     }
 }
 
+/// How many of these verdicts there are, in words. None is that of a pair that can't be compared.
+pub(crate) fn counted(verdicts: impl Iterator<Item = Option<Verdict>>) -> String {
+    let verdicts: Vec<_> = verdicts.collect();
+    let count = |wanted| verdicts.iter().filter(|verdict| **verdict == wanted).count();
+    let [better, worse, same] =
+        [Verdict::Better, Verdict::Worse, Verdict::Same].map(|verdict| count(Some(verdict)));
+    let mut text = format!("better in {better}, worse in {worse}, no difference in {same}");
+    let hint = format!(": take {ROUNDS} rounds or more");
+    for (verdict, words, hint) in [
+        (Some(Verdict::Unclear), "unclear", ""),
+        (Some(Verdict::TooFew), "too few rounds to tell", &hint),
+        (None, "nothing to compare", ""),
+    ] {
+        if count(verdict) > 0 {
+            text += &format!(", {words} in {}{hint}", count(verdict));
+        }
+    }
+    text
+}
+
 /// How many times as good ours is as theirs: 2 is twice the rate or half the time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Speedup {

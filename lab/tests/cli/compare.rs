@@ -60,7 +60,7 @@ fn compare(files: &[Value], arguments: &[&str]) -> Output {
 fn a_file_does_not_differ_from_itself() {
     let output = compare(&[times(1.0), times(1.0)], &["--fail-above", "0%"]);
     assert_eq!((code(&output), errors(&output)), (Some(0), String::new()));
-    assert_eq!(text(&output).trim(), "faster in 0, slower in 0, no difference in 2");
+    assert_eq!(text(&output).trim(), "better in 0, worse in 0, no difference in 2");
     let output = compare(&[times(1.0), times(1.0)], &["--verbose"]);
     let said = text(&output);
     let line = |metric: &str| said.lines().find(|line| line.contains(metric)).expect("a line");
@@ -75,7 +75,7 @@ fn a_file_does_not_differ_from_itself() {
 fn twice_the_time_and_half_the_rate_fail_and_half_the_time_does_not() {
     let slow_rate = report(&SAMPLES, &[5e5; 5]);
     for (new, metric, shown) in
-        [(times(2.0), "start", "slower in 1"), (slow_rate, "rate", "slower in 1")]
+        [(times(2.0), "start", "worse in 1"), (slow_rate, "rate", "worse in 1")]
     {
         let output = compare(&[times(1.0), new], &["--fail-above", "10%"]);
         assert_eq!(code(&output), Some(1), "{}", text(&output));
@@ -125,7 +125,7 @@ fn noise_does_not_fail_and_too_few_rounds_cannot_tell() {
     let output = compare(&[times(1.0), noisy], &["--fail-above", "10%"]);
     assert_eq!(code(&output), Some(0), "{}", errors(&output));
     let said = text(&output);
-    assert!(said.contains("slower in 0, no difference in 1, unclear in 1"), "{said}");
+    assert!(said.contains("worse in 0, no difference in 1, unclear in 1"), "{said}");
 
     let short = |factor: f64| report(&SAMPLES.map(|time| time * factor)[..3], &[1e6; 3]);
     let output = compare(&[short(1.0), short(2.0)], &["--fail-above", "10%"]);
@@ -266,5 +266,5 @@ fn what_the_laboratory_writes_it_can_compare() {
     let (_folder, paths) = folder(&[&measured.stdout, &measured.stdout]);
     let output = run(lab(["compare"]).args(paths));
     assert_eq!(code(&output), Some(0), "{}", errors(&output));
-    assert!(text(&output).contains("faster in 0, slower in 0"), "{}", text(&output));
+    assert!(text(&output).contains("better in 0, worse in 0"), "{}", text(&output));
 }

@@ -37,7 +37,6 @@ fn report() -> Value {
             "cpus": 2, "cpu_model": HOSTILE, "kernel": "Linux 6.1", "arch": "x86_64",
             "rustc": "rustc 1.85.0", "debug": false, "version": "0.1.0",
             "date": "2025-01-02T03:04:05Z", "seed": 7, "hogs": 0, "affinity": null, "board": "a board",
-            "caches": [{ "level": 1, "size": "32K" }, { "level": 2, "size": null }],
         },
         "noise": {
             "before": { "load": 0.31, "governor": "performance" },
@@ -88,9 +87,7 @@ fn every_row_has_its_picture_its_tables_and_the_command_that_repeats_it() {
     }
     let command = "brigade-lab throughput --threads 4 --rounds 5 --target rayon,brigade,tokio";
     assert!(row(2).contains(command), "{page}");
-    for part in ["<dt>board</dt><dd>a board</dd>", "<dd>level 1, size 32K; level 2</dd>"] {
-        assert!(page.contains(part), "{part}: {page}");
-    }
+    assert!(page.contains("<dt>board</dt><dd>a board</dd>"), "{page}");
 }
 
 #[test]

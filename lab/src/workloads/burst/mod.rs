@@ -20,7 +20,6 @@ use serde::Serializer;
 use crate::clock;
 use crate::inbox::{Inbox, Value};
 use crate::limits::millis;
-use crate::machine;
 use crate::stats::sorted;
 use crate::target::handover::Handover;
 use crate::targets::handovers::Handovers;
@@ -91,10 +90,6 @@ impl Workload for Burst {
 
     fn params(&self) -> Params {
         fields(&Burst { bursts: Some(self.bursts()), ..self.clone() })
-    }
-
-    fn note(&self) -> Option<String> {
-        machine::slow_to_wake()
     }
 
     fn check(&self) -> Result<(), Stop> {
