@@ -133,7 +133,7 @@ pub(crate) struct Options {
     /// Targets, separated by commas; `all` stands for every target in `list` that suits the
     /// workload and needs no other program.
     #[arg(long, global = true, value_name = "NAMES", value_delimiter = ',', value_parser = target)]
-    target: Vec<Selection>,
+    target: Vec<&'static str>,
     /// Rounds that count. Each target runs once per round; one more round before that warms up. Without it there are five, and more
     /// until there is a verdict or the row has taken two seconds.
     #[arg(long, global = true, value_name = "N", value_parser = whole::<1, { limits::MAX_ROUNDS }>)]
@@ -190,21 +190,12 @@ pub(crate) struct Options {
     inject: Option<(Fault, &'static str)>,
 }
 
-/// A value of `--target`.
-#[derive(Clone, Debug)]
-enum Selection {
-    /// Every target of the family that this program runs.
-    All,
-    /// The target of the family with this name.
-    One(&'static str),
-}
+/// The value of `--target` for every target of the family that this program runs.
+const ALL: &str = "all";
 
 /// Reads a value of `--target`.
-fn target(name: &str) -> Result<Selection, String> {
-    if name == "all" {
-        return Ok(Selection::All);
-    }
-    known(name).map(Selection::One)
+fn target(name: &str) -> Result<&'static str, String> {
+    if name == ALL { Ok(ALL) } else { known(name) }
 }
 
 /// How long a row takes further rounds for a verdict, the time of the others included.
@@ -428,10 +419,9 @@ impl Options {
                 targets.push(target);
             }
         }
-        let stranger = self.target.iter().find_map(|selection| match selection {
-            Selection::One(name) if targets.iter().all(|target| target.name != *name) => Some(name),
-            _ => None,
-        });
+        let is_strange =
+            |name: &&&str| **name != ALL && targets.iter().all(|target| target.name != **name);
+        let stranger = self.target.iter().find(is_strange);
         stranger.map_or(Ok(()), |name| {
             let names: Vec<_> = targets.iter().map(|target| target.name).collect();
             let names = names.join(", ");
@@ -454,9 +444,9 @@ impl Options {
     fn targets(&self, row: &Row) -> Vec<&'static Entry> {
         let default = |target: &Entry| target.is_default || row.further.contains(&target.name);
         let wanted = |target: &&'static Entry| {
-            let named = self.target.iter().any(|selection| match selection {
-                Selection::All => target.elsewhere.is_none(),
-                Selection::One(name) => *name == target.name,
+            let named = self.target.iter().any(|name| match *name {
+                ALL => target.elsewhere.is_none(),
+                name => name == target.name,
             });
             named || (self.target.is_empty() && default(target))
         };
