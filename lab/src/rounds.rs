@@ -13,7 +13,7 @@ use crate::pins::Pin;
 use crate::report::Reporter;
 use crate::report::book::SharedBook;
 use crate::row::Row;
-use crate::spent::{Migrations, Spending, Spent};
+use crate::spent::{Spending, Spent};
 use crate::stop::Stop;
 use crate::tally::Tally;
 use crate::target::Entry;
@@ -95,15 +95,11 @@ pub(crate) fn measure(
             let terms = rules.terms(target);
             let spending = Spending::begin(row.is_apart(target));
             // The first round warms up: caches, page tables, and the clock of the CPU. It is not timed.
-            let migrations = (round == 0).then(Migrations::begin);
             let outcome = row.run(target, terms);
-            let migrations = migrations.and_then(Migrations::end);
             let spent = spending.end();
             match outcome {
                 Ok(values) => {
-                    if round == 0 {
-                        book.moved(target, migrations);
-                    } else {
+                    if round > 0 {
                         let count = terms.tally.values();
                         book.record(target, values, Spent { count, ..spent });
                     }

@@ -55,59 +55,11 @@ impl Spending {
 /// What resets the peak of the resident memory: `man 5 proc_pid_clear_refs`.
 const RESET_PEAK: &str = "5";
 
-/// Counts how often the kernel moves a thread from one CPU to another: threads that this one starts from now on, and those that they
-/// start. Linux only, and not where `/proc/sys/kernel/perf_event_paranoid` forbids it.
-///
-/// Each switch takes a little longer meanwhile, so nothing may be timed.
-pub(crate) struct Migrations(#[cfg(target_os = "linux")] Option<perf_event::Counter>);
-
-impl Migrations {
-    /// Begins to count.
-    pub(crate) fn begin() -> Self {
-        #[cfg(target_os = "linux")]
-        {
-            let mut builder =
-                perf_event::Builder::new(perf_event::events::Software::CPU_MIGRATIONS);
-            // A migration is the kernel's own doing.
-            let mut counter = builder.observe_self().inherit(true).include_kernel().build().ok();
-            let is_counted = counter.as_mut().is_some_and(|counter| counter.enable().is_ok());
-            Migrations(counter.filter(|_| is_counted))
-        }
-        #[cfg(not(target_os = "linux"))]
-        Migrations()
-    }
-
-    /// How many there were, if they could be counted.
-    pub(crate) fn end(self) -> Option<u64> {
-        #[cfg(target_os = "linux")]
-        return self.0?.read().ok();
-        #[cfg(not(target_os = "linux"))]
-        None
-    }
-}
-
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
-    use super::{Migrations, Spending};
+    use super::Spending;
     use crate::apart::{bytes, peak};
     use std::hint::black_box;
-
-    #[test]
-    fn a_thread_that_is_moved_is_counted_where_the_system_allows_that() {
-        use rustix::thread::{CpuSet, sched_setaffinity};
-        let cpus = crate::pins::allowed().expect("a set");
-        let migrations = Migrations::begin();
-        let hop = || {
-            for cpu in cpus.iter().cycle().take(100) {
-                let mut only = CpuSet::new();
-                only.set(*cpu);
-                sched_setaffinity(None, &only).expect("moved");
-            }
-        };
-        std::thread::scope(|scope| drop(scope.spawn(hop).join()));
-        let Some(counted) = migrations.end() else { return };
-        assert!(counted >= 99 || cpus.len() == 1, "{counted}");
-    }
 
     #[test]
     fn memory_is_resident_once_it_is_written() {

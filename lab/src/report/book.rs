@@ -125,11 +125,6 @@ impl SharedBook {
         });
     }
 
-    /// Notes how often threads of the run that warmed up were moved from one CPU to another.
-    pub(crate) fn moved(&self, target: &'static Entry, migrations: Option<u64>) {
-        self.write(target, |lane| lane.migrations = migrations);
-    }
-
     /// Notes why this target has no number in this row.
     pub(crate) fn strike(&self, target: &'static Entry, reason: &str) {
         self.write(target, |lane| {

@@ -86,9 +86,6 @@ pub(crate) struct Lane {
     /// What each of these runs took in all.
     #[serde(default)]
     pub(crate) spent: Vec<Spent>,
-    /// How often threads of the run that warmed up were moved from one CPU to another, if the system tells.
-    #[serde(default)]
-    pub(crate) migrations: Option<u64>,
     /// Why there is no number.
     #[serde(default)]
     pub(crate) failure: Option<String>,

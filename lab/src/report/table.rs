@@ -130,7 +130,7 @@ pub(crate) struct Grid<'a> {
 }
 
 /// Widths of the columns behind the target.
-const WIDTHS: [usize; 6] = [12, 12, 12, 13, 7, 12];
+const WIDTHS: [usize; 5] = [12, 12, 12, 13, 12];
 
 impl<'a> Grid<'a> {
     /// That of a metric: no lines, and perhaps a note, if it [lacks](Sheet::lacking) values or all targets failed.
@@ -168,7 +168,6 @@ impl<'a> Grid<'a> {
                 cell("s", |spent| spent.usage.cpu()),
                 cell("switches", |spent| spent.usage.voluntary),
                 cell("switches", |spent| spent.usage.involuntary),
-                lane.migrations.map_or_else(|| "–".to_owned(), |count| count.to_string()),
                 cell("B", |spent| spent.peak.unwrap_or(f64::NAN)),
             ];
             (lane, cells.into())
@@ -176,7 +175,7 @@ impl<'a> Grid<'a> {
         Grid {
             title: "whole runs, start to end".to_owned(),
             values: None,
-            heads: &["wall time", "CPU time", "waited", "lost its CPU", "moved", "peak memory"],
+            heads: &["wall time", "CPU time", "waited", "lost its CPU", "peak memory"],
             lines: lines.collect(),
             note: None,
         }
