@@ -3,43 +3,18 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
-use std::time::{Duration, Instant};
 
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::{POLICIES, at_rest, busy, full};
-use brigade::{Handle, Reason, Rejected, Shutdown, WhenFull};
+use crate::support::verbs::all_work_comes_back;
+use brigade::{Reason, Shutdown, WhenFull};
 use brigade_testkit::{eventually, test};
 
-/// Submits in every way that may return the job; returns the reasons and the jobs.
-fn ways_back(pool: Handle, token: &Arc<()>) -> Vec<(Reason, Arc<()>)> {
-    fn open<F: FnOnce() -> Arc<()>>(rejected: Rejected<F>) -> (Reason, Arc<()>) {
-        (rejected.reason(), rejected.into_inner()())
-    }
-    let held = || {
-        let token = token.clone();
-        move || token
-    };
-    let far = Instant::now() + Duration::from_secs(3600);
-    let nap = Duration::from_millis(1);
-    vec![
-        open(pool.job().submit(held()).unwrap_err()),
-        open(pool.try_submit(held()).unwrap_err()),
-        open(pool.job().when_full(WhenFull::BlockFor(nap)).submit(held()).unwrap_err()),
-        open(pool.job().when_full(WhenFull::BlockFor(Duration::ZERO)).submit(held()).unwrap_err()),
-        open(pool.job().deadline(far).submit(held()).unwrap_err()),
-    ]
-}
-
 #[test]
-fn a_job_rejected_by_a_full_pool_is_returned_unchanged() {
+fn the_work_of_each_verb_comes_back_from_a_full_pool() {
     for_both_queueings(|builder| {
         let (pool, gate) = full(builder, 2, WhenFull::Reject);
-        let token = Arc::new(());
-        for (reason, back) in ways_back(pool.handle(), &token) {
-            assert_eq!(reason, Reason::Full);
-            assert!(Arc::ptr_eq(&back, &token));
-        }
-        assert_eq!(Arc::strong_count(&token), 1, "nothing was kept");
+        all_work_comes_back(pool.handle(), Reason::Full);
         gate.open();
         assert_eq!(at_rest(&pool), [3, 3, 0, 0, 0]);
     });
@@ -51,13 +26,11 @@ fn a_closed_pool_says_so_whether_it_is_full_or_not() {
         for_both_queueings(|builder| {
             let (pool, gate) = busy(builder, 2, policy);
             (0..jobs).for_each(|_| pool.execute(|| ()));
-            let (handle, token) = (pool.handle(), Arc::new(()));
+            println!("{policy:?} with {jobs} jobs");
+            let handle = pool.handle();
             let closing = thread::spawn(move || pool.shutdown(Shutdown::Drain));
             eventually("the pool closes", || handle.metrics().is_closed);
-            for (reason, back) in ways_back(handle, &token) {
-                assert_eq!(reason, Reason::Closed, "{policy:?} with {jobs} jobs");
-                assert!(Arc::ptr_eq(&back, &token));
-            }
+            all_work_comes_back(handle, Reason::Closed);
             gate.open();
             assert_eq!(closing.join().unwrap().ran, jobs + 1);
         });

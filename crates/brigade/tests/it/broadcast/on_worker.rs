@@ -4,6 +4,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use super::for_each_size;
+use crate::support::verbs::all_work_comes_back;
 use brigade::{JoinError, Pool, Reason, Shutdown, current_job_name, current_worker_index};
 use brigade_testkit::{Gate, test};
 
@@ -66,8 +67,7 @@ fn a_worker_that_is_not_there_returns_the_closure() {
         let named = pool.job().name("x").on_worker(usize::MAX).execute(|| ()).unwrap_err();
         assert_eq!(named.reason(), Reason::NoSuchWorker);
         pool.close();
-        let closed = pool.job().on_worker(0).execute(|| ()).unwrap_err();
-        assert_eq!(closed.reason(), Reason::Closed);
+        all_work_comes_back(pool.handle(), Reason::Closed);
         assert_eq!(pool.shutdown(Shutdown::Drain).ran, 0);
     });
 }

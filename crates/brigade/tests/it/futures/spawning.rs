@@ -3,7 +3,6 @@
 use std::future::{Future, poll_fn};
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -156,31 +155,6 @@ fn however_often_it_is_woken_a_future_is_one_job() {
         let metrics = pool.metrics();
         assert_eq!((metrics.accepted, metrics.returned, metrics.running), (2, 2, 0), "{kind}");
     }
-}
-
-#[test]
-fn a_future_that_is_not_accepted_comes_back_unpolled() {
-    let (pool, drops, polls) = (Pool::new(1), Drops::default(), Arc::<AtomicUsize>::default());
-    let handle = pool.handle();
-    let future = |token| {
-        let polls = polls.clone();
-        async move {
-            let _token = token;
-            polls.fetch_add(1, Ordering::SeqCst)
-        }
-    };
-    pool.close();
-    let rejected = handle.try_spawn(future(drops.token())).unwrap_err();
-    assert_eq!(rejected.reason(), Reason::Closed);
-    assert_eq!((drops.count(), polls.load(Ordering::SeqCst)), (0, 0));
-    block_on(rejected.into_inner());
-    assert_eq!((drops.count(), polls.load(Ordering::SeqCst)), (1, 1));
-    assert_eq!(pool.metrics().accepted, 0);
-    drop(pool);
-    let rejected = handle.try_spawn(future(drops.token())).unwrap_err();
-    assert_eq!(rejected.reason(), Reason::Closed);
-    drop(rejected);
-    assert_eq!((drops.count(), polls.load(Ordering::SeqCst)), (2, 1));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::{POLICIES, at_rest, busy, fill, full};
 use brigade::{
-    Handle, JoinError, Pool, Reason, Rejected, Reserved, Shutdown, TaskSet, WhenFull, block_on,
+    Handle, JoinError, Pool, Reason, Reserved, Shutdown, TaskSet, WhenFull, block_on,
     current_job_name, yield_now,
 };
 use brigade_testkit::{BlockedThread, Drops, Gate, Latch, eventually, test};
@@ -348,24 +348,6 @@ fn room_is_no_promise_of_a_closed_pool() {
 }
 
 #[test]
-fn a_closed_pool_reserves_no_room() {
-    let pool = Pool::new(1);
-    pool.close();
-    assert_eq!(block_on(pool.job().reserve()).unwrap_err(), Reason::Closed);
-    let (pool, gate) = full(Pool::builder(), 1, WhenFull::Block);
-    pool.close();
-    assert_eq!(block_on(pool.job().reserve()).unwrap_err(), Reason::Closed);
-    gate.open();
-}
-
-#[test]
-fn a_closed_pool_that_is_bounded_and_not_full_reserves_no_room() {
-    let pool = Pool::builder().threads(1).capacity(3).build().unwrap();
-    pool.close();
-    assert_eq!(block_on(pool.job().reserve()).unwrap_err(), Reason::Closed);
-}
-
-#[test]
 fn room_that_a_worker_finds_in_a_full_pool_is_beyond_the_capacity() {
     for policy in POLICIES {
         let pool = Pool::builder().threads(1).capacity(1).when_full(policy).build().unwrap();
@@ -391,67 +373,6 @@ fn a_deadline_holds_for_reserved_room_too() {
     assert!(is_cancelled::<()>(room().submit(|| unreachable!()).unwrap().join()));
     assert!(is_cancelled::<()>(room().spawn(pending()).unwrap().join()));
     assert_eq!(at_rest(&pool), [2, 0, 0, 2, 0]);
-}
-
-/// The returned job is the submitted one, and nothing of it was kept.
-#[test]
-fn a_rejected_job_comes_back_from_every_verb() {
-    fn is_back<F>(rejected: Rejected<F>, drops: &Drops, back: impl FnOnce(F)) -> bool {
-        let (reason, before) = (rejected.reason(), drops.count());
-        back(rejected.into_inner());
-        reason == Reason::Closed && drops.count() > before
-    }
-    let (drops, pool) = (Drops::default(), Pool::new(1));
-    pool.close();
-    let closure = || {
-        let token = drops.token();
-        move || drop(token)
-    };
-    let future = || {
-        let token = drops.token();
-        async move { drop(token) }
-    };
-    let call = |job: Box<dyn FnOnce() + Send>| job();
-    let boxed = || -> Box<dyn FnOnce() + Send> { Box::new(closure()) };
-    let builders = [
-        pool.job(),
-        pool.job().name("named"),
-        pool.job().deadline(far()),
-        pool.job().when_full(WhenFull::RunInCaller),
-        pool.job().name("both").deadline(far()).when_full(WhenFull::DropNewest),
-    ];
-    for (number, builder) in builders.into_iter().enumerate() {
-        let job = || builder.clone();
-        let is_back_closure = |rejected: Option<Rejected<Box<dyn FnOnce() + Send>>>, verb: &str| {
-            let rejected = rejected.unwrap_or_else(|| panic!("{verb} {number}"));
-            assert!(is_back(rejected, &drops, call), "{verb} {number}");
-        };
-        is_back_closure(job().execute(boxed()).err(), "execute");
-        is_back_closure(job().submit(boxed()).err(), "submit");
-        // A job with a time has no deadline.
-        let timed = || pool.job().name("timed").when_full(WhenFull::DropNewest);
-        is_back_closure(timed().after(SOON).execute(boxed()).err(), "after, execute");
-        is_back_closure(timed().at(far()).execute(boxed()).err(), "at, execute");
-        is_back_closure(timed().after(SOON).submit(boxed()).err(), "after, submit");
-        let every = timed().every(SOON).execute({
-            let token = drops.token();
-            move || _ = &token
-        });
-        assert!(is_back(every.unwrap_err(), &drops, |mut tick| tick()), "every {number}");
-        let spawned = job().spawn(future()).unwrap_err();
-        assert!(is_back(spawned, &drops, |future| block_on(Box::pin(future))), "spawn {number}");
-        let batch = job().execute_batch([closure(), closure(), closure()]).unwrap_err();
-        let before = drops.count();
-        assert_eq!(batch.reason(), Reason::Closed);
-        batch.into_inner().into_iter().for_each(|job| job());
-        assert_eq!(drops.count(), before + 3, "execute_batch {number}");
-        let batch = job().submit_batch([closure(), closure(), closure()]).unwrap_err();
-        batch.into_inner().into_iter().for_each(|job| job());
-        assert_eq!(drops.count(), before + 6, "submit_batch {number}");
-        job().dispatch([closure(), closure(), closure()]).for_each(|job| job());
-        assert_eq!(drops.count(), before + 9, "dispatch {number}");
-    }
-    assert_eq!(pool.metrics().accepted, 0);
 }
 
 #[test]

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::support::busy::occupy;
 use crate::support::policy::queue_kinds;
+use crate::support::verbs::all_work_comes_back;
 use brigade::{Pool, Reason, Shutdown};
 use brigade_testkit::panics::text;
 use brigade_testkit::{Gate, eventually, test};
@@ -22,10 +23,7 @@ fn a_closed_pool_returns_jobs_from_outside_and_runs_accepted_ones() {
         let queued: Vec<_> = (0..100).map(|n| pool.submit(move || n)).collect();
         pool.close();
         assert!(handle.metrics().is_closed, "{kind}");
-        assert_eq!(handle.try_execute(|| ()).unwrap_err().reason(), Reason::Closed, "{kind}");
-        assert_eq!(handle.try_submit(|| ()).unwrap_err().reason(), Reason::Closed, "{kind}");
-        let batch = handle.job().execute_batch([|| (), || ()]).unwrap_err();
-        assert_eq!((batch.reason(), batch.into_inner().len()), (Reason::Closed, 2), "{kind}");
+        all_work_comes_back(handle, Reason::Closed);
         gate.open();
         let sum: i32 = queued.into_iter().map(|job| job.join().unwrap()).sum();
         assert_eq!(sum, 4950, "{kind}");

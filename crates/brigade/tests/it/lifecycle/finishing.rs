@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::support::reports::counts;
+use crate::support::verbs::all_work_comes_back;
 use brigade::time::{interval, sleep};
 use brigade::{
     Handle, JoinError, Missed, Pool, Queueing, Reason, Report, Shutdown, TaskSet, Timer,
@@ -161,11 +162,7 @@ fn nothing_is_accepted_from_outside_and_jobs_and_futures_from_inside() {
             closure.await.unwrap() + future.await.unwrap()
         });
         let finishing = finishing(&pool);
-        let closed = Reason::Closed;
-        assert_eq!(pool.try_execute(|| ()).unwrap_err().reason(), closed, "{kind}");
-        assert_eq!(pool.try_submit(|| ()).unwrap_err().reason(), closed, "{kind}");
-        assert_eq!(pool.try_spawn(async {}).unwrap_err().reason(), closed, "{kind}");
-        assert_eq!(pool.job().after(SOON).execute(|| ()).unwrap_err().reason(), closed, "{kind}");
+        all_work_comes_back(pool.handle(), Reason::Closed);
         assert!(!finishing.is_finished() && !job.is_finished(), "{kind}");
         latch.open();
         assert_eq!(counts(finishing.join().unwrap()), (3, 0, 0), "{kind}");

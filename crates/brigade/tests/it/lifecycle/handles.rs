@@ -6,6 +6,7 @@ use std::time::Duration;
 use std::{hint, thread};
 
 use crate::support::busy::occupy;
+use crate::support::verbs::all_work_comes_back;
 use brigade::{Handle, Pool, Reason, Rejected, Shutdown};
 use brigade_testkit::{Gate, test};
 
@@ -26,18 +27,12 @@ fn the_handles_of_one_pool_are_equal_and_those_of_two_are_not() {
 }
 
 #[test]
-fn a_handle_of_an_ended_pool_returns_the_very_closure() {
-    let handle = stale();
-    let identity = Arc::new(42);
-    let (first, second) = (Arc::clone(&identity), Arc::clone(&identity));
-    let rejected = handle.try_execute(move || assert_eq!(*first, 42)).unwrap_err();
-    assert!(matches!(rejected.reason(), Reason::Closed));
-    assert_eq!(Arc::strong_count(&identity), 3, "held, not cloned and not dropped");
-    rejected.into_inner()();
-    let rejected = handle.try_submit(move || second).map(drop).unwrap_err();
-    assert!(matches!(rejected.reason(), Reason::Closed));
-    assert!(Arc::ptr_eq(&rejected.into_inner()(), &identity));
-    assert_eq!(Arc::strong_count(&identity), 1);
+fn the_work_of_each_verb_comes_back_from_a_closed_pool_and_from_an_ended_one() {
+    let closed = Pool::new(1);
+    closed.close();
+    for pool in [closed.handle(), stale()] {
+        all_work_comes_back(pool, Reason::Closed);
+    }
 }
 
 /// Who sees a pool closed finds all parts of it closed, its timers among them.
@@ -79,22 +74,6 @@ fn a_closure_that_came_back_can_be_submitted_again() {
     }
     pool.wait_idle();
     assert_eq!(runs.load(Ordering::Relaxed), 1000);
-}
-
-#[test]
-fn a_rejected_batch_is_returned_whole_and_in_order() {
-    let (sender, order) = mpsc::channel();
-    let jobs = (0..100).map(|n| {
-        let sender = sender.clone();
-        move || sender.send(n).unwrap()
-    });
-    let rejected = stale().job().execute_batch(jobs).unwrap_err();
-    assert!(matches!(rejected.reason(), Reason::Closed));
-    let given_back = rejected.into_inner();
-    assert_eq!(given_back.len(), 100);
-    given_back.into_iter().for_each(|job| job());
-    drop(sender);
-    assert!(order.iter().eq(0..100));
 }
 
 /// The registry slot of a pool that has ended may be reused while a late caller still holds the old

@@ -7,6 +7,7 @@ use std::time::Duration;
 use std::{io, thread};
 
 use crate::support::crowd::{Crowd, await_idle_workers, for_both_queueings, workers};
+use crate::support::verbs::all_work_comes_back;
 use brigade::{Handle, NewThread, Pool, Reason, Shutdown, Thread, WhenFull};
 use brigade_testkit::{BlockedThread, Gate, eventually, panics, spin_for, stays, test};
 
@@ -189,32 +190,11 @@ fn a_pool_that_can_not_have_a_thread_returns_jobs_futures_and_timers_with_that_r
         for_both_queueings(|builder| {
             let (pool, starter) = threadless(builder, how);
             let handle = pool.handle();
-            let kept = Arc::new(());
-            for round in 1..=50 {
-                let keeper = Arc::clone(&kept);
-                let back = handle.try_execute(move || drop(keeper)).unwrap_err();
-                assert_eq!(Arc::strong_count(&kept), 2, "it has the closure");
-                assert_eq!(back.reason(), Reason::NoThread);
-                back.into_inner()();
-                let back = handle.try_submit(move || round).expect_err("no thread");
-                assert_eq!((back.reason(), back.into_inner()()), (Reason::NoThread, round));
-                let back = handle.job().execute_batch([|| (), || ()]).unwrap_err();
-                assert_eq!((back.reason(), back.into_inner().len()), (Reason::NoThread, 2));
-                let back = handle.try_spawn(async move { round }).unwrap_err();
-                let reason = back.reason();
-                assert_eq!(
-                    (reason, brigade::block_on(back.into_inner())),
-                    (Reason::NoThread, round)
-                );
-                let far = Duration::from_secs(3600);
-                let keeper = Arc::clone(&kept);
-                let back = handle.job().after(far).execute(move || drop(keeper)).unwrap_err();
-                assert_eq!(back.reason(), Reason::NoThread);
-                back.into_inner()();
+            for _ in 0..2 {
+                all_work_comes_back(handle, Reason::NoThread);
                 let metrics = pool.metrics();
                 assert_eq!((metrics.threads, metrics.accepted, metrics.queued), (0, 0, 0));
             }
-            assert_eq!(Arc::strong_count(&kept), 1);
             assert!(!handle.metrics().is_closed);
             assert!(pool.wait_idle());
             starter.fail(false);

@@ -11,3 +11,4 @@ pub(crate) mod reports;
 pub(crate) mod roll_call;
 pub(crate) mod soak;
 pub(crate) mod trees;
+pub(crate) mod verbs;

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use crate::support::busy::{let_go, occupy, open_once_closed};
 use crate::support::policy::for_every_row;
 use crate::support::reports::counts;
+use crate::support::verbs::timed_work_comes_back;
 use brigade::time::sleep;
 use brigade::{Handle, Missed, Pool, Reason, Shutdown, Timer};
 use brigade_testkit::{Drops, Gate, Seed, eventually, spin_for, test};
@@ -61,29 +62,13 @@ fn a_closed_pool_returns_timed_closures_to_its_own_jobs_too() {
     let (here, held) = (pool.handle(), gate.clone());
     let job = pool.submit(move || {
         held.wait();
-        refusals(here)
+        timed_work_comes_back(here, Reason::Closed);
     });
     open_once_closed(&gate, pool.handle());
     let handle = pool.handle();
     pool.shutdown(Shutdown::Drain);
-    assert_eq!(job.join().unwrap(), [Reason::Closed; 3]);
-    assert_eq!(refusals(handle), [Reason::Closed; 3]);
-}
-
-/// The reason with which each way to submit returns the closure, unchanged.
-fn refusals(pool: Handle) -> [Reason; 3] {
-    let (ran, runs) = mpsc::channel();
-    let [first, second, third] = [(); 3].map(|()| ran.clone());
-    let after = pool.job().after(FAR).execute(move || first.send(1).unwrap()).unwrap_err();
-    let at = pool.job().at(Instant::now()).execute(move || second.send(2).unwrap()).unwrap_err();
-    let every = move || third.send(3).unwrap();
-    let every = pool.job().every(SOON).missed(Missed::Skip).execute(every).unwrap_err();
-    let reasons = [after.reason(), at.reason(), every.reason()];
-    after.into_inner()();
-    at.into_inner()();
-    every.into_inner()();
-    assert!(runs.try_iter().eq([1, 2, 3]));
-    reasons
+    job.join().unwrap();
+    timed_work_comes_back(handle, Reason::Closed);
 }
 
 #[test]
