@@ -110,21 +110,6 @@ fn a_job_releases_its_permit_before_it_runs() {
 }
 
 #[test]
-fn a_job_that_is_cancelled_makes_room_at_once() {
-    for_both_queueings(|builder| {
-        let (pool, gate) = busy(builder, 2, WhenFull::Reject);
-        for _ in 0..5 {
-            let handle = pool.submit(|| ());
-            assert_eq!(fill(&pool), if pool.metrics().cancelled == 0 { 1 } else { 0 });
-            assert!(handle.cancel());
-        }
-        assert_eq!(fill(&pool), 1);
-        gate.open();
-        assert_eq!(at_rest(&pool), [8, 3, 0, 5, 0]);
-    });
-}
-
-#[test]
 fn a_job_run_by_its_join_has_released_its_permit() {
     for_both_queueings(|builder| {
         let pool = builder.threads(1).capacity(1).when_full(WhenFull::Reject).build().unwrap();

@@ -29,22 +29,6 @@ fn a_future_that_waits_is_dropped_at_once_and_only_once() {
 }
 
 #[test]
-fn a_future_that_is_cancelled_before_its_first_poll_is_never_polled() {
-    let (pool, gate, drops) = (Pool::new(1), Gate::closed(), Drops::default());
-    occupy(&pool, &gate);
-    let token = drops.token();
-    let job = pool.spawn(async move {
-        let _token = token;
-        unreachable!("cancelled before")
-    });
-    assert!(job.cancel());
-    gate.open();
-    let outcome: Result<(), _> = job.join();
-    assert!(matches!(outcome, Err(JoinError::Cancelled)));
-    assert_eq!(drops.count(), 1);
-}
-
-#[test]
 fn a_future_that_is_being_polled_is_dropped_when_that_poll_ends() {
     let pool = Pool::new(1);
     for ready in [false, true] {

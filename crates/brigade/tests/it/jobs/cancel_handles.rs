@@ -8,7 +8,10 @@ use std::thread;
 use crate::support::busy::occupy;
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::at_rest;
-use brigade::{CancelHandle, JoinError, JoinHandle, Pool, block_on, cancelled, spawn_local};
+use crate::support::reports::counts;
+use brigade::{
+    CancelHandle, JoinError, JoinHandle, Pool, Shutdown, block_on, cancelled, spawn_local,
+};
 use brigade_testkit::{Bomb, Drops, Gate, Latch, Seed, Token, eventually, spin_for, test};
 
 fn is_cancelled<T>(outcome: Result<T, JoinError>) -> bool {
@@ -35,25 +38,34 @@ fn running(pool: &Pool) -> JoinHandle<&'static str> {
     job
 }
 
+/// Cancels by either handle.
+const WAYS: [(&str, fn(&JoinHandle<()>) -> bool); 2] = [
+    ("a join handle", JoinHandle::cancel),
+    ("a cancel handle", |job| job.cancel_handle().cancel()),
+];
+
 #[test]
 fn a_queued_closure_is_dropped_in_the_call_and_counted() {
-    for_both_queueings(|builder| {
-        let (pool, gate, drops) =
-            (builder.threads(1).build().unwrap(), Gate::closed(), Drops::default());
-        occupy(&pool, &gate);
-        let token = drops.token();
-        let job = pool.submit(move || drop(token));
-        let cancel = job.cancel_handle();
-        assert!(!cancel.is_finished());
-        assert!(cancel.cancel());
-        assert_eq!((drops.count(), pool.metrics().cancelled), (1, 1));
-        assert!(cancel.is_finished() && job.is_finished());
-        assert!(!cancel.cancel(), "again, to no further effect");
-        assert!(is_cancelled(job.join()));
-        assert!(!cancel.cancel());
-        gate.open();
-        assert_eq!(at_rest(&pool), [2, 1, 0, 1, 0]);
-    });
+    for (way, cancels) in WAYS {
+        for_both_queueings(|builder| {
+            let (pool, gate, drops) =
+                (builder.threads(1).build().unwrap(), Gate::closed(), Drops::default());
+            occupy(&pool, &gate);
+            let token = drops.token();
+            let job = pool.submit(move || drop(token));
+            let cancel = job.cancel_handle();
+            assert!(!cancel.is_finished(), "{way}");
+            assert!(cancels(&job), "{way}");
+            assert_eq!((drops.count(), pool.metrics().cancelled), (1, 1), "{way}");
+            assert!(cancel.is_finished() && job.is_finished(), "{way}");
+            assert!(!cancels(&job) && !cancel.cancel(), "again, to no further effect: {way}");
+            assert!(is_cancelled(job.join()), "{way}");
+            assert!(!cancel.cancel(), "{way}");
+            gate.open();
+            assert_eq!(at_rest(&pool), [2, 1, 0, 1, 0], "{way}");
+            assert_eq!(counts(pool.shutdown(Shutdown::Drain)), (1, 1, 0), "{way}");
+        });
+    }
 }
 
 #[test]
@@ -70,21 +82,24 @@ fn a_running_closure_is_asked_to_stop_and_its_outcome_is_its_own() {
 
 #[test]
 fn a_future_that_waits_is_cancelled_and_so_is_one_that_is_queued() {
-    let (pool, latch, drops, gate) =
-        (Pool::new(1), Latch::default(), Drops::default(), Gate::closed());
-    let waits = pool.spawn(holding(drops.token(), latch.clone()));
-    eventually("it waits", || latch.waiting() == 1);
-    occupy(&pool, &gate);
-    let queued = pool.spawn(holding(drops.token(), latch.clone()));
-    let cancels = [&waits, &queued].map(JoinHandle::cancel_handle);
-    assert!(cancels.iter().all(CancelHandle::cancel));
-    assert!(!cancels.iter().any(CancelHandle::cancel), "again, to no further effect");
-    gate.open();
-    assert!(is_cancelled(waits.join()) && is_cancelled(queued.join()));
-    assert_eq!(drops.count(), 2);
-    assert!(cancels.iter().all(CancelHandle::is_finished));
-    assert_eq!(latch.waiting(), 1, "the second was never polled");
-    assert_eq!(at_rest(&pool), [3, 1, 0, 2, 0]);
+    for (way, cancels) in WAYS {
+        let (pool, latch, drops, gate) =
+            (Pool::new(1), Latch::default(), Drops::default(), Gate::closed());
+        let waits = pool.spawn(holding(drops.token(), latch.clone()));
+        eventually("it waits", || latch.waiting() == 1);
+        occupy(&pool, &gate);
+        let queued = pool.spawn(holding(drops.token(), latch.clone()));
+        let jobs = [waits, queued];
+        let handles = jobs.each_ref().map(JoinHandle::cancel_handle);
+        assert!(jobs.iter().all(cancels), "{way}");
+        assert!(!jobs.iter().any(cancels), "again, to no further effect: {way}");
+        gate.open();
+        assert!(jobs.into_iter().all(|job| is_cancelled(job.join())), "{way}");
+        assert_eq!(drops.count(), 2, "{way}");
+        assert!(handles.iter().all(CancelHandle::is_finished), "{way}");
+        assert_eq!(latch.waiting(), 1, "the second was never polled: {way}");
+        assert_eq!(at_rest(&pool), [3, 1, 0, 2, 0], "{way}");
+    }
 }
 
 #[test]

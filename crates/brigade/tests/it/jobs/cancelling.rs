@@ -1,10 +1,10 @@
 //! A job that has not started can be cancelled; one that has started continues.
 
-use std::sync::{Arc, mpsc};
+use std::sync::mpsc;
 use std::thread;
 
 use crate::support::reports::counts;
-use brigade::{JoinError, Pool, Shutdown};
+use brigade::{Pool, Shutdown};
 use brigade_testkit::{Gate, test};
 
 /// A pool of one whose only thread is busy until something is sent.
@@ -17,21 +17,6 @@ fn busy() -> (Pool, mpsc::Sender<()>) {
     });
     begins.recv().unwrap();
     (pool, go)
-}
-
-#[test]
-fn a_queued_job_is_cancelled_and_its_captures_are_dropped_at_once() {
-    let (pool, go) = busy();
-    let captured = Arc::new(());
-    let other = captured.clone();
-    let handle = pool.submit(move || drop(other));
-    assert!(handle.cancel());
-    assert_eq!(Arc::strong_count(&captured), 1, "though the job is still queued");
-    assert!(!handle.cancel(), "once is enough");
-    assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
-    go.send(()).unwrap();
-    let report = pool.shutdown(Shutdown::Drain);
-    assert_eq!((report.ran, report.discarded, report.still_running), (1, 1, 0));
 }
 
 #[test]
