@@ -63,7 +63,7 @@ impl Results {
         };
         let head = self.machine().map(|(name, value)| format!("{name}: {value}\n"));
         let tables = self.sheets.iter().map(|sheet| table::of(sheet, detail) + "\n");
-        let answer = answer::of(&self.sheets, false).map(|answer| answer + "\n");
+        let answer = answer::of(&self.sheets, true).map(|answer| answer + "\n");
         let warnings = self.warnings().into_iter().map(|warning| format!("\n{warning}"));
         head.chain(tables).chain(answer).chain(warnings).collect::<String>().trim_end().to_owned()
     }

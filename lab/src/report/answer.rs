@@ -1,14 +1,21 @@
 //! The answer of a run, in one table: of several workloads brigade beside the best peer of each, like with like; of a program of the
 //! user's one target beside each of the others.
 
-use std::collections::HashSet;
-
 use super::quantity;
 use super::results::{Lane, Sheet};
 use super::speedup::{Speedup, Verdict, counted};
 use crate::stats::middle;
 use crate::target::Class;
 use crate::workload::Metric;
+
+/// The workloads of the short answer, each by its first row, in families.
+const FAMILIES: [(&str, &[&str]); 5] = [
+    ("Jobs", &["throughput", "latency", "submit"]),
+    ("Forks", &["fork-join", "steal"]),
+    ("Wake-ups", &["wake", "ramp-up", "fan-out"]),
+    ("Tasks and timers", &["creation", "bucket-brigade", "timers"]),
+    ("I/O and memory", &["echo", "server", "memory"]),
+];
 
 /// What the answer says of one row and one class of targets.
 pub(crate) struct Line<'a> {
@@ -28,14 +35,27 @@ pub(crate) struct Line<'a> {
     peer: String,
 }
 
-/// The answer of these rows, of each workload the first one only if it is to be short. Nothing if brigade or its peers take part in none
-/// of them.
-pub(crate) fn of(sheets: &[Sheet], is_short: bool) -> Option<String> {
+/// The answer of these rows: the short one if they are of many workloads, and not all is asked for. Nothing if brigade or its peers take
+/// part in none of them.
+pub(crate) fn of(sheets: &[Sheet], is_verbose: bool) -> Option<String> {
     let lines = lines(sheets);
-    let mut known = HashSet::new();
-    let mut shown: Vec<_> = lines.iter().filter(|line| !is_short || line.is_usual).collect();
-    shown.retain(|line| !is_short || known.insert(&line.sheet.workload));
-    (!lines.is_empty()).then(|| text(sheets, &lines, &shown))
+    if lines.is_empty() {
+        return None;
+    }
+    let known = |workload: &str| sheets.iter().any(|sheet| sheet.workload == workload);
+    let is_short = !is_verbose && FAMILIES.iter().all(|(_, of)| of.iter().any(|one| known(one)));
+    let blocks = match is_short {
+        true => FAMILIES
+            .map(|(family, of)| {
+                let first = |workload: &&str| {
+                    lines.iter().find(|line| line.is_usual && line.sheet.workload == *workload)
+                };
+                (family, of.iter().filter_map(first).collect())
+            })
+            .into(),
+        false => vec![("", lines.iter().collect::<Vec<_>>())],
+    };
+    Some(text(sheets, &lines, &blocks))
 }
 
 /// The heading.
@@ -162,9 +182,10 @@ fn cell(lane: Option<&Lane>, index: usize, metric: &Metric, known: &str) -> Stri
     }
 }
 
-/// Some lines as text, and what all of them come to.
-fn text(sheets: &[Sheet], all: &[Line<'_>], shown: &[&Line<'_>]) -> String {
-    let rows = || [head(sheets)].into_iter().chain(shown.iter().map(|line| line.cells.clone()));
+/// The lines as text, in blocks, and what they all come to.
+fn text(sheets: &[Sheet], all: &[Line<'_>], blocks: &[(&str, Vec<&Line<'_>>)]) -> String {
+    let shown = || blocks.iter().flat_map(|(_, lines)| lines.iter().copied());
+    let rows = || [head(sheets)].into_iter().chain(shown().map(|line| line.cells.clone()));
     let widths: [usize; 5] = std::array::from_fn(|column| {
         rows().map(|cells| cells[column].chars().count()).max().unwrap_or_default()
     });
@@ -173,13 +194,18 @@ fn text(sheets: &[Sheet], all: &[Line<'_>], shown: &[&Line<'_>]) -> String {
         format!("  {}\n", cells.collect::<String>().trim_end())
     };
     let mut text = format!("\nThe answer: {}\n{}", title(sheets), row(&head(sheets)));
-    for line in shown {
-        text += &row(&line.cells);
-        if !line.options.is_empty() {
-            text += &format!("    {}\n", line.options);
+    for (family, lines) in blocks {
+        if !family.is_empty() {
+            text += &format!("{family}\n");
         }
-        if !line.beside.is_empty() {
-            text += &format!("    beside: {}\n", line.beside.join(", "));
+        for line in lines {
+            text += &row(&line.cells);
+            if !line.options.is_empty() {
+                text += &format!("    {}\n", line.options);
+            }
+            if !line.beside.is_empty() {
+                text += &format!("    beside: {}\n", line.beside.join(", "));
+            }
         }
     }
     text + "  " + &summary(sheets, all) + &behind(all)
@@ -306,21 +332,20 @@ mod tests {
     }
 
     #[test]
-    fn a_short_answer_has_the_first_row_of_each_workload_and_counts_all() {
-        let rows = ["wake", "steal"].iter().flat_map(|name| [1, 2].map(|threads| (name, threads)));
+    fn of_many_workloads_each_has_one_line_in_its_family_unless_all_is_asked_for() {
+        let rows = super::FAMILIES.iter().flat_map(|(_, workloads)| workloads.iter());
+        let rows = rows.flat_map(|workload| [1, 2].map(|threads| (workload, threads)));
         let sheets: Vec<_> = rows
             .map(|(workload, threads)| Sheet {
                 workload: (*workload).to_owned(),
                 ..sheet(threads, &[("brigade", 1e-6), ("tokio", 2e-6)])
             })
             .collect();
-        for (is_short, options) in [(true, "1"), (false, "12")] {
-            let answer = of(&sheets, is_short).expect("an answer");
-            for threads in ["1", "2"] {
-                let count = answer.matches(&format!("  faster\n    --threads {threads}\n")).count();
-                assert_eq!(count, 2 * usize::from(options.contains(threads)), "{answer}");
-            }
-            assert!(answer.contains("better in 4, worse in 0"), "{answer}");
+        for (is_verbose, lines) in [(false, 14), (true, 28)] {
+            let answer = of(&sheets, is_verbose).expect("an answer");
+            assert_eq!(answer.matches("  faster\n").count(), lines, "{answer}");
+            assert_eq!(answer.contains("\nForks\n"), !is_verbose, "{answer}");
+            assert!(answer.contains("better in 28, worse in 0"), "{answer}");
         }
     }
 }

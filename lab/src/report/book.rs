@@ -87,13 +87,12 @@ impl SharedBook {
             0 => None,
             _ if detail == Detail::None => None,
             _ if is_sweep => {
-                let answer = answer::of(sheets, false).map(|answer| "\n".to_owned() + &answer);
+                let answer = answer::of(sheets, true).map(|answer| "\n".to_owned() + &answer);
                 Some(table::of_sweep(sheets, is_verbose) + &answer.unwrap_or_default())
             }
             // Of a single row the answer is its table, unless it is the user's.
             1 if !sheets[0].is_yours => None,
-            1 => answer::of(sheets, false),
-            _ => answer::of(sheets, !is_verbose),
+            _ => answer::of(sheets, is_verbose),
         }
     }
 
