@@ -7,7 +7,7 @@
 #   ci/lab.sh fresh              a fresh clone: time and memory to compile the laboratory, and time to its answer
 # These build programs beside `brigade-lab`, or in FOLDER, which are its targets of that name: the laboratory with one dependency patched, or other
 # features of one, and programs in other languages:
-#   ci/lab.sh executors          `executors-no-park`, `executors-counted`, and the two of the drop-in package
+#   ci/lab.sh executors          `executors-no-park`, `executors-counted`, and `brigade-executors-no-park`
 #   ci/lab.sh rayon              rayon on brigade: the target `brigade-rayon` of `fork-join`
 #   ci/lab.sh st3                tokio's queue behind the interface of st3, which st3's package has a copy of: `tokio-fifo` of `queue`
 #   ci/lab.sh go [FOLDER]        goroutines: `go`

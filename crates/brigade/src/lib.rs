@@ -332,8 +332,8 @@ pub use time::{
 #[doc(no_inline)]
 pub use time::{interval, sleep, timeout};
 pub use values::{
-    Fairness, Growth, Idle, Metrics, OnPanic, Order, PanicCallback, Placement, Priority, Queueing,
-    Reason, Rejected, Report, Role, Shutdown, ShutdownOptions, Threads, WhenFull, WorkerInfo,
+    Growth, Idle, Metrics, OnPanic, Order, PanicCallback, Placement, Priority, Queueing, Reason,
+    Rejected, Report, Role, Shutdown, ShutdownOptions, Threads, WhenFull, WorkerInfo,
     WorkerMetrics,
 };
 

@@ -9,7 +9,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::thread;
 
-use brigade::{Fairness, NewThread, OnPanic, Order, Pool, Shutdown, Thread, foreign};
+use brigade::{NewThread, OnPanic, Order, Pool, Shutdown, Thread, foreign};
 use brigade_sync::Mutex;
 
 use crate::error::ThreadPoolBuildError;
@@ -205,7 +205,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
             .waits_run_anything()
             // The newest job first, always: rayon's threads take one from outside when they have none.
             .order(Order::Lifo)
-            .fairness(Fairness::Every(u32::MAX))
+            .fairness(u32::MAX)
             .on_panic(on_panic(registry))
             .on_start(move |index| {
                 entered.enter();

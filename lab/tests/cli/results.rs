@@ -166,7 +166,6 @@ const ELSEWHERE: &[&str] = &[
     "executors-no-park",
     "executors-counted",
     "brigade-executors-no-park",
-    "brigade-executors-counted",
     "tokio-fifo",
     "go",
     "cpp",

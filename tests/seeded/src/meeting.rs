@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use brigade::{Fairness, Handle, Idle, NewThread, Order, Pool, Queueing, Thread};
+use brigade::{Handle, Idle, NewThread, Order, Pool, Queueing, Thread};
 use brigade_sync::{Condvar, Mutex, time};
 use fastrand::Rng;
 
@@ -85,7 +85,7 @@ pub(crate) fn build(random: &mut Rng, threads: usize) -> Pool {
         builder = builder.keep_alive(Duration::from_millis(1));
     }
     if random.bool() {
-        builder = builder.fairness(Fairness::Every(random.u32(1..4)));
+        builder = builder.fairness(random.u32(1..4));
     }
     builder.build().expect("a pool")
 }

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use brigade::{
-    Builder, Fairness, Growth, Idle, JoinHandle, LocalPool, Metrics, NewThread, OnPanic, Order,
-    Pool, Queueing, Shutdown, Thread, WhenFull,
+    Builder, Growth, Idle, JoinHandle, LocalPool, Metrics, NewThread, OnPanic, Order, Pool,
+    Queueing, Shutdown, Thread, WhenFull,
 };
 use brigade_sync::time;
 use fastrand::Rng;
@@ -125,10 +125,8 @@ fn threads_of(mut builder: Builder, random: &mut Rng, said: &mut String, fails: 
         1 => builder = builder.growth(Growth::WhenQueued(2)),
         _ => {}
     }
-    match random.u8(0..4) {
-        0 => builder = builder.fairness(Fairness::Every(random.u32(1..4))),
-        1 => builder = builder.fairness(Fairness::Interval(millis(random))),
-        _ => {}
+    if random.u8(0..4) == 0 {
+        builder = builder.fairness(random.u32(1..4));
     }
     if random.u8(0..4) == 0 {
         builder = builder.observe_jobs();

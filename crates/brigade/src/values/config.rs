@@ -29,7 +29,7 @@ pub enum Queueing {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Order {
-    /// The newest, whose data is still in the cache. From time to time ([`Fairness`]) the oldest is run instead, so
+    /// The newest, whose data is still in the cache. From time to time ([`Builder::fairness`](crate::Builder::fairness)) the oldest is run instead, so
     /// no job waits forever.
     Lifo,
     /// The oldest. The default.
@@ -330,25 +330,6 @@ pub enum WhenFull {
     DropNewest,
 }
 
-/// How often a worker with own jobs looks for jobs queued elsewhere; see
-/// [`Builder::fairness`](crate::Builder::fairness).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Fairness {
-    /// After this many jobs, or after about 100 µs if this is sooner. At least 1; `u32::MAX` is never. The default,
-    /// with 61.
-    Every(u32),
-    /// After this long, regardless of the number of jobs. The clock is read after 61 jobs at most: if jobs become
-    /// longer, the next look comes later than this.
-    Interval(Duration),
-}
-
-impl Default for Fairness {
-    fn default() -> Self {
-        Self::Every(INJECTOR_INTERVAL)
-    }
-}
-
 /// The function that starts the threads of a pool; see [`Builder::spawner`](crate::Builder::spawner).
 pub(crate) type Spawner = Arc<dyn Fn(NewThread) -> io::Result<Thread> + Send + Sync>;
 
@@ -381,7 +362,8 @@ pub(crate) struct Config {
     pub(crate) spawner: Option<Spawner>,
     pub(crate) queueing: Queueing,
     pub(crate) order: Order,
-    pub(crate) fairness: Fairness,
+    /// Turns between looks elsewhere, [`INJECTOR_INTERVAL`] by default.
+    pub(crate) fairness: Option<u32>,
     pub(crate) when_full: WhenFull,
     pub(crate) idle: Idle,
     /// Whether a worker that waits for a fork or a scope runs any job meanwhile.

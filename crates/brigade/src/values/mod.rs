@@ -10,7 +10,7 @@ mod role;
 
 pub(crate) use config::{AGEING, Config, Hook, INJECTOR_INTERVAL, KEEP_ALIVE, Name, Size};
 pub use config::{
-    Fairness, Growth, Idle, OnPanic, Order, PanicCallback, Placement, Queueing, Report, Shutdown,
+    Growth, Idle, OnPanic, Order, PanicCallback, Placement, Queueing, Report, Shutdown,
     ShutdownOptions, Threads, WhenFull,
 };
 pub(crate) use metrics::{Awake, Counters, Totals};

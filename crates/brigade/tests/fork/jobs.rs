@@ -12,7 +12,7 @@ use std::thread;
 
 use crate::child::{End, await_end, exit_now, fork, fork_here};
 use crate::pools::{await_threads, is_forked, occupy, ready, works, works_still};
-use brigade::{Fairness, Handle, Order, Pool, Shutdown, TaskSet};
+use brigade::{Handle, Order, Pool, Shutdown, TaskSet};
 use brigade_testkit::stays;
 
 /// In a child that was forked by a job: it is on no worker, and its pool is not there.
@@ -92,8 +92,7 @@ pub(crate) fn a_job_that_panics_in_a_child_it_forked_ends_the_child_with_a_reaso
 /// A worker that takes what waits outside, before it goes on with its own queue, notices it too.
 pub(crate) fn a_job_that_was_taken_out_of_turn_ends_the_child_with_a_reason_when_it_returns() {
     for order in [Order::Lifo, Order::Fifo] {
-        let builder =
-            Pool::builder().threads(1).fairness(Fairness::Every(1)).order(order).prestart(1);
+        let builder = Pool::builder().threads(1).fairness(1).order(order).prestart(1);
         return_in_a_child(builder.build().unwrap(), || ());
     }
 }

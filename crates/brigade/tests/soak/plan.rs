@@ -5,9 +5,7 @@ use std::ops::RangeInclusive;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use brigade::{
-    Builder, Fairness, Growth, Idle, Order, Placement, Pool, Queueing, Shutdown, WhenFull,
-};
+use brigade::{Builder, Growth, Idle, Order, Placement, Pool, Queueing, Shutdown, WhenFull};
 use fastrand::Rng;
 
 /// How a pool ends.
@@ -33,7 +31,7 @@ pub(crate) struct Plan {
     prestart: bool,
     queueing: Queueing,
     order: Order,
-    fairness: Fairness,
+    fairness: u32,
     idle: Idle,
     placement: Placement,
     /// How many jobs may be queued, and the policy for one more.
@@ -101,10 +99,7 @@ impl Plan {
             prestart: random.bool(),
             queueing: if random.bool() { Queueing::Stealing } else { Queueing::Shared },
             order: if random.bool() { Order::Fifo } else { Order::Lifo },
-            fairness: match random.u8(0..5) {
-                0 => Fairness::Interval(Duration::from_micros(random.u64(0..2_000))),
-                _ => Fairness::Every(*random.choice(&[1, 2, 61, 1000]).expect("there are some")),
-            },
+            fairness: *random.choice(&[1, 2, 61, 1000, u32::MAX]).expect("there are some"),
             idle: match random.u8(0..8) {
                 0 => Idle::Spin,
                 1..3 => Idle::SpinThenPark(short(random)),

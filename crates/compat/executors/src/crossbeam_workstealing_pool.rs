@@ -3,8 +3,7 @@
 //! A panic ends the job, and its thread continues. What was submitted before the last clone is dropped still runs, in the
 //! background.
 //!
-//! A worker with jobs of its own looks for those from outside once a millisecond, or, without the feature `ws-timed-fairness`,
-//! after every 100 jobs. With `ws-no-park` a worker without a job does not sleep.
+//! A worker with jobs of its own looks for those from outside after 100 of these, and after about 100 µs in any case. With `ws-no-park` a worker without a job does not sleep.
 //!
 //! ```
 //! use executors::*;
@@ -23,7 +22,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 
-use brigade::{Fairness, Idle, Shutdown, Victims};
+use brigade::{Idle, Shutdown, Victims};
 #[cfg(feature = "thread-pinning")]
 use core_affinity::CoreId;
 
@@ -32,13 +31,6 @@ use crate::parker::{self, DynParker, Parker, StaticParker};
 use crate::pins::Pins;
 use crate::shared::futures::futures_executor;
 use crate::shared::{PATIENCE, Shared, configure, executor};
-
-/// How often a worker looks for jobs from outside.
-const FAIRNESS: Fairness = if cfg!(feature = "ws-timed-fairness") {
-    Fairness::Interval(Duration::from_millis(1))
-} else {
-    Fairness::Every(100)
-};
 
 /// What a worker without a job does.
 const IDLE: Idle = if cfg!(feature = "ws-no-park") { Idle::Spin } else { Idle::Park };
@@ -212,7 +204,7 @@ where
             assert!(threads <= most, "this parker is for {most} threads, not for {threads}");
         }
         let builder = configure(threads)
-            .fairness(FAIRNESS)
+            .fairness(100)
             .idle(IDLE)
             .name(|index| format!("cb-ws-pool-worker-{index}"))
             .on_drop(Shutdown::Drain.timeout(Duration::ZERO));

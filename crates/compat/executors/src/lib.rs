@@ -33,8 +33,8 @@
 //!
 //! - `workstealing-exec`, `cb-channel-exec`, `threadpool-exec` (default): the modules above.
 //! - `defaults` (default): `Default` for the executors, with as many threads as the process may run at once.
-//! - `ws-timed-fairness` (default): a work-stealing worker with jobs of its own looks for those from outside once a millisecond;
-//!   without it, after every 100 jobs.
+//! - `ws-timed-fairness` (default): has no effect: a work-stealing worker with jobs of its own always looks for those from outside
+//!   after about 100 µs.
 //! - `ws-no-park`: work-stealing workers never sleep. The lowest latency, at the cost of a whole core for each.
 //! - `thread-pinning`: each thread of a pool is pinned to a core as long as there are any; `with_affinity` names the cores.
 //! - `numa-aware`: `with_numa_affinity` and `numa_utils`: distances between cores.

@@ -15,7 +15,7 @@ mod tokio_blocking;
 use std::hint::black_box;
 use std::time::Duration;
 
-use ::brigade::{Cpus, Fairness, Idle, Order, Placement, Priority, Queueing, Victims};
+use ::brigade::{Cpus, Idle, Order, Placement, Priority, Queueing, Victims};
 
 #[cfg(feature = "full")]
 use self::rusty_pools::brigade_rusty_pool;
@@ -50,8 +50,6 @@ family! {
         => visit(|n| brigade::with(n, |b| b.queueing(Queueing::Shared).placement(Placement::Kernel)));
     own("brigade-shared-spread", "one shared queue, woken workers are spread").further()
         => visit(|n| brigade::with(n, |b| b.queueing(Queueing::Shared).placement(Placement::Spread)));
-    own("brigade-interval", "workers look at the shared queue every ms, not every 61 jobs").further()
-        => visit(|n| brigade::with(n, |b| b.fairness(Fairness::Interval(Duration::from_millis(1)))));
     own("brigade-bounded", "a queue of 1,000 tasks, for which submitters wait").further()
         => visit(|n| brigade::with(n, |b| b.capacity(1000)));
     own("brigade-pinned", "each worker on a core of its own").further()
@@ -105,9 +103,6 @@ family! {
     #[cfg(feature = "full")]
     own("brigade-executors-no-park", "brigade-executors-ws with ws-no-park")
         .elsewhere("brigade-lab-executors-no-park", "brigade-executors-ws");
-    #[cfg(feature = "full")]
-    own("brigade-executors-counted", "brigade-executors-ws without ws-timed-fairness")
-        .elsewhere("brigade-lab-executors-counted", "brigade-executors-ws");
     peer("rusty_pool", "rusty_pool: core size and maximum alike") => visit(rusty_pool::fixed);
     peer("rusty_pool-elastic", "rusty_pool: the same, started by tasks").further().cold()
         => visit(|n| rusty_pool::sized(Size::of(n)));

@@ -42,7 +42,7 @@ use super::queues::injectors::Share;
 use super::queues::local::Local;
 use super::queues::origins::DEPTH;
 use super::queues::peers::Peer;
-use crate::values::{Hook, Priority, Role, WorkerInfo};
+use crate::values::{Hook, INJECTOR_INTERVAL, Priority, Role, WorkerInfo};
 use activity::{Activity, Depths, RunsInside};
 use class::{Class, Row};
 pub(crate) use driven::{Driven, owned, wait_as};
@@ -159,7 +159,7 @@ impl Worker {
             unreachable!("a place has one worker")
         };
         Self {
-            pace: Pace::new(core.config.fairness),
+            pace: Pace::new(core.config.fairness.unwrap_or(INJECTOR_INTERVAL)),
             leftovers: Leftovers::default(),
             route: Route::new(index),
             class: Class::new(core.key),

@@ -2,11 +2,9 @@
 //!
 //! **How often.** After the configured number of jobs, or after about 100 µs if this is sooner: half of tokio's target
 //! for its global queue (`TARGET_GLOBAL_QUEUE_INTERVAL` in `runtime/scheduler/multi_thread/stats.rs`). The duration of
-//! the last jobs gives the number of jobs in 100 µs. The clock is read after a few jobs at first, then after twice as
-//! many as last time, because the next jobs may take longer: a tiny job between long jobs says little about them. While
-//! the clock changes nothing, it is read only at every fourth look, so that tiny jobs do not pay for it. With
-//! [`Fairness::Interval`] the time is configured, and a worker that is due earlier only reads the clock. It does so
-//! after 61 jobs at most, so that jobs that become long are noticed.
+//! the jobs since the clock was last read gives the number of jobs until the next read, but at most twice as many as
+//! since the last look, because the next jobs may take longer: a tiny job between long jobs says little about them.
+//! After a sleep the clock is read after a few jobs.
 //!
 //! **How much.** A single job at first; twice as many as last time if there was more, up to the number of jobs between
 //! two looks, or a sixteenth of it if jobs are short. So jobs from outside that have waited for a few looks get half of
@@ -20,8 +18,6 @@ use std::time::Instant;
 
 use brigade_sync::time;
 
-use crate::values::{Fairness, INJECTOR_INTERVAL};
-
 /// How long a worker runs jobs of the own queue before it looks elsewhere.
 const TARGET: Duration = Duration::from_micros(100);
 
@@ -31,9 +27,6 @@ const SHORT: u32 = 16;
 /// Jobs until the clock is first read after a sleep.
 const FEW: u32 = 8;
 
-/// Looks between two reads of the clock while the reads change nothing.
-const UNTIMED: u32 = 3;
-
 /// The pace of a worker.
 pub(super) struct Pace {
     /// Jobs until the worker is due, or [interrupted](Self::interrupt).
@@ -41,25 +34,17 @@ pub(super) struct Pace {
     /// Jobs from the interruption until the worker is due.
     rest: Cell<u32>,
     /// Jobs between the last and the next time at which the worker is due.
-    ahead: Cell<u32>,
-    /// Jobs from the last look until the worker was last due.
-    done: Cell<u32>,
-    /// Jobs between two looks.
     interval: Cell<u32>,
-    /// The maximum of `interval`.
+    /// Jobs from the last look until the worker was last due, or slept.
+    done: Cell<u32>,
+    /// The most jobs between two looks.
     most: u32,
-    /// The target time: how long the worker runs jobs of the own queue before it looks elsewhere.
-    target: Duration,
-    /// Whether the worker looks only when `target` has passed.
-    is_timed: bool,
-    /// When the clock was last read, and the number of jobs since; `None` if the worker has slept since.
-    timed: Cell<Option<(Instant, u32)>>,
-    /// Looks until the clock is read again.
-    untimed: Cell<u32>,
+    /// When the worker was last due; `None` if it has slept since.
+    last: Cell<Option<Instant>>,
+    /// When a look was last in time.
+    told: Cell<Instant>,
     /// How many jobs the next look takes from outside.
     share: Cell<u32>,
-    /// When a look last found the target time over.
-    told: Cell<Instant>,
     /// The number of looks, and of jobs run in looks.
     looks: Cell<u32>,
 }
@@ -67,33 +52,26 @@ pub(super) struct Pace {
 /// The kind of a look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Look {
-    /// No look: it is not time yet. At most the clock was read.
+    /// No look: it is not time yet, or the worker was only interrupted.
     Early,
     /// One of several looks in [`TARGET`].
     Often,
-    /// The first look after the target time.
+    /// The first look after about the target time.
     InTime,
 }
 
 impl Pace {
-    pub(super) fn new(fairness: Fairness) -> Self {
-        let (most, target, is_timed) = match fairness {
-            Fairness::Every(jobs) => (jobs, TARGET, false),
-            Fairness::Interval(time) => (INJECTOR_INTERVAL, time, true),
-        };
+    /// The pace of a worker that looks elsewhere after `most` jobs at the latest; at least 1.
+    pub(super) fn new(most: u32) -> Self {
         Self {
             left: Cell::new(most.min(FEW)),
             rest: Cell::new(0),
-            ahead: Cell::new(most.min(FEW)),
+            interval: Cell::new(most.min(FEW)),
             done: Cell::new(0),
-            interval: Cell::new(most),
             most,
-            target,
-            is_timed,
-            timed: Cell::new(None),
-            untimed: Cell::new(0),
-            share: Cell::new(1),
+            last: Cell::new(None),
             told: Cell::new(time::now()),
+            share: Cell::new(1),
             looks: Cell::new(0),
         }
     }
@@ -150,65 +128,37 @@ impl Pace {
 
     fn look_by(&self, now: impl FnOnce() -> Instant) -> Look {
         self.end_turn();
-        let done = self.done.get().saturating_add(self.ahead.get());
-        let (now, fit) = self.adapt(now);
-        let target = if self.is_timed { self.target } else { TARGET };
-        let in_time = now.filter(|&now| now - self.told.get() >= target);
-        // Half of the time is near enough.
-        let enough = if fit < self.most { fit.div_ceil(2) } else { self.most };
-        let is_early = if self.is_timed { in_time.is_none() } else { done < enough };
-        // If looks depend on the number of jobs, the next look comes after `most` jobs at most.
-        let done = if is_early && !self.is_timed { done } else { 0 };
-        self.done.set(done);
-        let ahead = self.ahead.get().min(self.most - done);
-        self.ahead.set(ahead);
-        self.left.set(ahead);
-        match in_time {
-            _ if is_early => Look::Early,
-            Some(now) => {
+        let (now, ran) = (now(), self.interval.get());
+        let done = self.done.get().saturating_add(ran);
+        let next = match self.last.replace(Some(now)) {
+            None => FEW,
+            Some(last) => jobs_in_time(ran, now - last).min(done.saturating_mul(2)),
+        };
+        let look = match done {
+            // Half of the time is near enough.
+            _ if now - self.told.get() >= TARGET / 2 => {
                 self.told.set(now);
                 Look::InTime
             }
-            None => Look::Often,
-        }
+            _ if done >= self.most => Look::Often,
+            _ => Look::Early,
+        };
+        self.done.set(if look == Look::Early { done } else { 0 });
+        self.is_due_after(next.clamp(1, self.most - self.done.get()));
+        look
     }
 
-    /// Determines the number of jobs between two looks. Returns the time if it read the clock, and how many jobs fit
-    /// into the target time, as far as known.
-    fn adapt(&self, now: impl FnOnce() -> Instant) -> (Option<Instant>, u32) {
-        let ran = self.ahead.get();
-        let Some((since, jobs)) = self.timed.get() else {
-            let now = now();
-            self.timed.set(Some((now, 0)));
-            self.untimed.set(0);
-            self.ahead.set(self.interval.get().min(FEW));
-            return (Some(now), self.most);
-        };
-        let jobs = jobs.saturating_add(ran);
-        let untimed = self.untimed.get();
-        if untimed > 0 {
-            self.untimed.set(untimed - 1);
-            self.timed.set(Some((since, jobs)));
-            return (None, self.most);
-        }
-        let now = now();
-        let fit = jobs_in_time(self.target, jobs, now - since).clamp(1, self.most);
-        let interval = fit.min(jobs.saturating_mul(2));
-        self.interval.set(interval);
-        self.ahead.set(interval);
-        self.timed.set(Some((now, 0)));
-        let is_untimed = self.runs_short_jobs() && !self.is_timed;
-        self.untimed.set(if is_untimed { UNTIMED } else { 0 });
-        (Some(now), fit)
+    fn is_due_after(&self, jobs: u32) {
+        self.interval.set(jobs);
+        self.left.set(jobs);
     }
 
     /// Notes that the worker sleeps: a sleep must not count as the time of jobs.
     pub(super) fn pause(&self) {
-        self.timed.set(None);
+        self.last.set(None);
         let left = self.left.get() + self.rest.take();
-        let few = left.min(FEW);
-        self.left.set(few);
-        self.ahead.set(self.ahead.get() - (left - few));
+        self.done.set(self.done.get().saturating_add(self.interval.get() - left));
+        self.is_due_after(left.min(FEW));
     }
 
     /// Whether the maximum number of jobs between two looks takes less than the target time.
@@ -230,9 +180,9 @@ impl Pace {
     }
 }
 
-/// How many jobs are run in `target` if `jobs` of them took `time`.
-fn jobs_in_time(target: Duration, jobs: u32, time: Duration) -> u32 {
-    let jobs = u128::from(jobs).saturating_mul(target.as_nanos()) / time.as_nanos().max(1);
+/// How many jobs are run in the target time if `jobs` of them took `time`.
+fn jobs_in_time(jobs: u32, time: Duration) -> u32 {
+    let jobs = u128::from(jobs) * TARGET.as_nanos() / time.as_nanos().max(1);
     u32::try_from(jobs).unwrap_or(u32::MAX)
 }
 
@@ -245,10 +195,10 @@ mod tests {
     #[test]
     fn a_look_comes_after_the_configured_number_of_short_jobs_or_the_target_time() {
         let micros = |micros| Duration::from_micros(micros);
-        assert_eq!(jobs_in_time(TARGET, 61, micros(1220)), 5);
-        assert_eq!(jobs_in_time(TARGET, 1, micros(100)), 1);
-        assert_eq!(jobs_in_time(TARGET, 1, micros(10_000)), 0);
-        assert_eq!(jobs_in_time(Duration::MAX, u32::MAX, Duration::ZERO), u32::MAX);
+        assert_eq!(jobs_in_time(61, micros(1220)), 5);
+        assert_eq!(jobs_in_time(1, micros(100)), 1);
+        assert_eq!(jobs_in_time(1, micros(10_000)), 0);
+        assert_eq!(jobs_in_time(u32::MAX, Duration::ZERO), u32::MAX);
     }
 
     fn shares(pace: &Pace) -> Vec<usize> {
@@ -262,68 +212,71 @@ mod tests {
 
     #[test]
     fn the_share_doubles_while_there_is_more_and_begins_anew_when_there_is_not() {
-        let pace = Pace::new(Fairness::Every(61));
+        let pace = Pace::new(61);
+        pace.interval.set(61);
         assert_eq!(shares(&pace), [1, 2, 3, 3, 3, 3, 3, 3], "of short jobs");
         pace.interval.set(30);
         assert_eq!(shares(&pace), [3, 6, 12, 24, 30, 30, 30, 30], "of long ones");
         pace.has_taken(29);
         assert_eq!(pace.share(), 1);
-        assert_eq!(shares(&Pace::new(Fairness::Every(1))), [1; 8]);
+        assert_eq!(shares(&Pace::new(1)), [1; 8]);
     }
 
-    /// Runs jobs, each for some microseconds of a virtual clock; returns the jobs before which the worker was due.
-    fn run(pace: &Pace, jobs: Range<u32>, micros: impl Fn(u32) -> u64) -> Vec<(u32, Look)> {
+    /// Runs jobs, each for some microseconds of a virtual clock; returns the jobs before which the worker looked.
+    fn looks(pace: &Pace, jobs: Range<u32>, micros: impl Fn(u32) -> u64) -> Vec<u32> {
         let clock = Cell::new(pace.told.get());
         let run = |&job: &u32| clock.set(clock.get() + Duration::from_micros(micros(job)));
-        let jobs = jobs.inspect(run).filter(|_| pace.is_due());
-        jobs.map(|job| (job, pace.look_by(|| clock.get()))).collect()
-    }
-
-    /// Like [`run`]; returns the jobs before which the worker looked elsewhere.
-    fn looks(pace: &Pace, jobs: Range<u32>, micros: impl Fn(u32) -> u64) -> Vec<u32> {
-        let due = run(pace, jobs, micros).into_iter();
-        due.filter(|&(_, look)| look != Look::Early).map(|(job, _)| job).collect()
+        let due = jobs.inspect(run).filter(|_| pace.is_due());
+        due.filter(|_| pace.look_by(|| clock.get()) != Look::Early).collect()
     }
 
     #[test]
-    fn with_an_interval_of_time_only_a_look_that_comes_after_it_is_one() {
-        let pace = Pace::new(Fairness::Interval(Duration::from_millis(1)));
-        let due = run(&pace, 1..200, |_| 0);
-        let early = [8, 16, 32, 64, 125, 186].map(|job| (job, Look::Early));
-        assert_eq!(due, early, "twice as far each time, and 61 at most");
-        let pace = Pace::new(Fairness::Interval(Duration::from_millis(1)));
-        assert_eq!(looks(&pace, 1..100, |_| 50), [32, 52, 72, 92]);
+    fn a_worker_of_short_jobs_looks_after_as_many_as_configured_and_no_sooner_after_a_sleep() {
+        let pace = Pace::new(61);
+        assert_eq!(looks(&pace, 1..250, |_| 0), [61, 122, 183, 244]);
+        assert_eq!(pace.interval.get(), 61, "and reads the clock no more often");
+        pace.pause();
+        assert_eq!(looks(&pace, 250..310, |_| 0), [305]);
+        assert!(looks(&Pace::new(u32::MAX), 1..1000, |_| 0).is_empty());
     }
 
     #[test]
     fn a_worker_of_long_jobs_looks_before_each_as_soon_as_it_knows() {
-        let pace = Pace::new(Fairness::Every(61));
-        assert!(looks(&pace, 1..100, |_| 200).into_iter().eq(16..100), "from the second time");
-        let pace = Pace::new(Fairness::Every(61));
-        let found = looks(&pace, 1..800, |job| if job < 500 { 0 } else { 200 });
-        assert!(
-            found.ends_with(&(745..800).collect::<Vec<_>>()),
-            "in the fourth time at the latest"
-        );
+        let pace = Pace::new(61);
+        assert!(looks(&pace, 1..100, |_| 200).into_iter().eq([8].into_iter().chain(16..100)));
+        let pace = Pace::new(61);
+        let found = looks(&pace, 1..700, |job| if job < 500 { 0 } else { 200 });
+        assert!(found.ends_with(&(549..700).collect::<Vec<_>>()), "from the next look");
+    }
+
+    #[test]
+    fn the_first_look_after_the_target_time_is_told_from_the_others() {
+        let pace = Pace::new(1);
+        let begun = pace.told.get();
+        let micros = [25, 49, 50, 99, 175, 199];
+        let kinds = micros.map(|at| pace.look_by(|| begun + Duration::from_micros(at)));
+        use Look::{InTime, Often};
+        assert_eq!(kinds, [Often, Often, InTime, Often, InTime, Often]);
     }
 
     #[test]
     fn jobs_that_are_run_in_a_look_count_although_it_is_due_before_their_last() {
-        let pace = Pace::new(Fairness::Every(61));
+        let pace = Pace::new(61);
         (0..30).for_each(|_| pace.count());
+        assert!(pace.is_due_next());
         assert_eq!(looks(&pace, 31..200, |_| 0)[..2], [61, 122]);
     }
 
     #[test]
     fn a_tiny_job_between_long_ones_delays_the_next_look_by_one() {
-        let pace = Pace::new(Fairness::Every(61));
+        let pace = Pace::new(61);
         let found = looks(&pace, 1..40, |job| if job == 30 { 0 } else { 200 });
-        assert!(found.into_iter().eq((16..30).chain(32..40)));
+        assert!(found.into_iter().eq([8].into_iter().chain(16..30).chain(32..40)));
     }
 
     #[test]
     fn an_interruption_comes_before_the_next_job_and_delays_no_look() {
-        let pace = Pace::new(Fairness::Every(8));
+        let pace = Pace::new(8);
         (0..3).for_each(|_| assert!(!pace.is_due()));
         let turn = pace.turn();
         pace.interrupt();
@@ -336,17 +289,5 @@ mod tests {
         pace.interrupt();
         pace.pause();
         assert_eq!((0..).take_while(|_| !pace.is_due()).count(), 7, "forgotten in its sleep");
-    }
-
-    #[test]
-    fn a_worker_that_slept_reads_the_clock_soon_and_looks_no_sooner() {
-        let pace = Pace::new(Fairness::Every(61));
-        let found = looks(&pace, 1..1001, |_| 0);
-        pace.pause();
-        let next = found[found.len() - 1] + 61;
-        let due = run(&pace, 1001..next + 1, |_| 0);
-        assert_eq!(due[..2], [(1008, Look::Early), (1016, Look::Early)]);
-        assert_eq!(due[due.len() - 1], (next, Look::Often), "61 jobs after the one before");
-        assert!(due[..due.len() - 1].iter().all(|&(_, look)| look == Look::Early));
     }
 }

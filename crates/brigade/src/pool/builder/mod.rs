@@ -17,8 +17,8 @@ use crate::handle::Handle;
 use crate::pool::Pool;
 use crate::submission::{ADMIT, admit_bounded};
 use crate::values::{
-    Config, Fairness, Hook, Idle, OnPanic, Order, Queueing, Shutdown, ShutdownOptions, Threads,
-    WhenFull, opaque,
+    Config, Hook, Idle, OnPanic, Order, Queueing, Shutdown, ShutdownOptions, Threads, WhenFull,
+    opaque,
 };
 use machine::Machine;
 
@@ -177,21 +177,19 @@ impl Builder {
         self
     }
 
-    /// Sets how often a worker interrupts its own queue to take the oldest waiting job: a job from outside, or else
-    /// the oldest job of its queue. It checks timers and I/O at the same time. Default:
-    /// [`Fairness::Every(61)`](Fairness::Every).
+    /// Sets after how many jobs of its own queue a worker takes the oldest waiting job, at least 1: a job from outside,
+    /// or else the oldest job of its queue. It checks timers and I/O at the same time. Default: 61. It does so after
+    /// about 100 µs in any case.
     ///
     /// ```
-    /// use brigade::{Fairness, Pool};
-    /// use std::time::Duration;
-    /// let often = Fairness::Interval(Duration::from_millis(1));
-    /// let pool = Pool::builder().threads(2).fairness(often).build()?;
+    /// use brigade::Pool;
+    /// let pool = Pool::builder().threads(2).fairness(8).build()?;
     /// assert_eq!(pool.submit(|| 42).join()?, 42);
     /// # Ok::<(), std::io::Error>(())
     /// ```
     #[doc(alias = "global_queue_interval")]
-    pub fn fairness(mut self, fairness: Fairness) -> Self {
-        self.config.fairness = fairness;
+    pub fn fairness(mut self, jobs: u32) -> Self {
+        self.config.fairness = Some(jobs);
         self
     }
 
@@ -417,7 +415,7 @@ impl Builder {
     /// # Errors
     /// The operating system's error if a thread can't be started. [`io::ErrorKind::InvalidInput`] for
     /// - a number of threads, or of [spare threads](Self::spare_threads), that no pool can have, in `BRIGADE_THREADS` too;
-    /// - a capacity or a [`Fairness::Every`] of 0;
+    /// - a capacity or a [fairness](Self::fairness) of 0;
     /// - a stack larger than the address space;
     /// - a name with NUL;
     /// - a CPU to [pin](Self::pin) to that does not exist, or an empty list of CPUs;
@@ -465,7 +463,7 @@ impl Builder {
             return refuse(format!("a pool has at most {} spare threads", Threads::MAX));
         }
         self.config.size = self.config.size_of(threads);
-        if self.config.fairness == Fairness::Every(0) {
+        if self.config.fairness == Some(0) {
             return refuse("a worker must run at least 1 job between two looks elsewhere".into());
         }
         if self.capacity == Some(0) {

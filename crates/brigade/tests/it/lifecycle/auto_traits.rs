@@ -12,12 +12,12 @@ use std::rc::Rc;
 use brigade::MetricsExporter;
 use brigade::time::{Elapsed, Interval, Sleep, Timeout};
 use brigade::{
-    Builder, CancelHandle, Cpus, DelayedJob, Dump, End, Fairness, Growth, Handle, Idle, JobBuilder,
-    JobDump, JobOnWorker, JoinError, JoinHandle, LocalPool, Metrics, Missed, NewThread, OnPanic,
-    Order, Outcome, Panic, PeriodicJob, Placement, Pool, Priority, Queueing, Reason, Rejected,
-    Report, Reserved, Role, Scope, ScopedJoinHandle, Shutdown, ShutdownOptions, Stall, TaskSet,
-    Thread, ThreadName, ThreadState, Threads, Timer, Victims, WaitDump, WhenFull, WorkerDump,
-    WorkerInfo, WorkerMetrics, YieldNow,
+    Builder, CancelHandle, Cpus, DelayedJob, Dump, End, Growth, Handle, Idle, JobBuilder, JobDump,
+    JobOnWorker, JoinError, JoinHandle, LocalPool, Metrics, Missed, NewThread, OnPanic, Order,
+    Outcome, Panic, PeriodicJob, Placement, Pool, Priority, Queueing, Reason, Rejected, Report,
+    Reserved, Role, Scope, ScopedJoinHandle, Shutdown, ShutdownOptions, Stall, TaskSet, Thread,
+    ThreadName, ThreadState, Threads, Timer, Victims, WaitDump, WhenFull, WorkerDump, WorkerInfo,
+    WorkerMetrics, YieldNow,
 };
 #[cfg(feature = "histograms")]
 use brigade::{Histograms, Times};
@@ -100,8 +100,6 @@ const _: () = {
     error::<Elapsed>();
     threads::<Sleep>();
     threads::<Interval>();
-    plain::<Fairness>();
-    equal::<Fairness>();
     value::<Victims>();
     equal::<Victims>();
     value::<Cpus>();

@@ -23,6 +23,7 @@ fn a_closed_pool_returns_jobs_from_outside_and_runs_accepted_ones() {
         let queued: Vec<_> = (0..100).map(|n| pool.submit(move || n)).collect();
         pool.close();
         assert!(handle.metrics().is_closed, "{kind}");
+        println!("{kind}");
         all_work_comes_back(handle, Reason::Closed);
         gate.open();
         let sum: i32 = queued.into_iter().map(|job| job.join().unwrap()).sum();

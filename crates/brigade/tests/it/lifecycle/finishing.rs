@@ -162,6 +162,7 @@ fn nothing_is_accepted_from_outside_and_jobs_and_futures_from_inside() {
             closure.await.unwrap() + future.await.unwrap()
         });
         let finishing = finishing(&pool);
+        println!("{kind}");
         all_work_comes_back(pool.handle(), Reason::Closed);
         assert!(!finishing.is_finished() && !job.is_finished(), "{kind}");
         latch.open();

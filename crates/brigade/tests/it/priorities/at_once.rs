@@ -6,7 +6,7 @@ use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 use crate::support::busy::occupy;
-use brigade::{Builder, Fairness, Order, Pool, Priority, Queueing, current_priority};
+use brigade::{Builder, Order, Pool, Priority, Queueing, current_priority};
 use brigade_testkit::{Gate, spin_for, test};
 
 /// Fewer jobs than high ones may run in a row.
@@ -27,7 +27,7 @@ fn job(ran: &Sender<Priority>) -> impl Fn() + Send + Clone + use<> {
 fn pools(threads: usize) -> impl Iterator<Item = (String, Builder)> {
     let of = move |queueing, order| {
         let pool = Pool::builder().threads(threads).queueing(queueing).order(order);
-        let pool = pool.fairness(Fairness::Every(1)).spare_threads(0);
+        let pool = pool.fairness(1).spare_threads(0);
         (format!("{queueing:?}, {order:?}"), pool)
     };
     let queueings = [Queueing::Stealing, Queueing::Shared].into_iter();
@@ -107,7 +107,7 @@ fn a_row_of_high_jobs_is_over_when_another_job_has_run() {
 #[test]
 fn a_high_job_does_not_wait_for_more_jobs_of_a_scope_that_a_worker_has_stolen() {
     for (kind, pool) in pools(2) {
-        let pool = pool.fairness(Fairness::default()).build().unwrap();
+        let pool = pool.fairness(61).build().unwrap();
         let (ran, order) = mpsc::channel();
         let order = pool.scope(move |s| {
             (0..JOBS).for_each(|_| s.execute(job(&ran)));

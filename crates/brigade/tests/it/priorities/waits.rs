@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::busy::occupy;
 use crate::support::policy::queue_kinds;
-use brigade::{Fairness, Order, Pool, Priority, Queueing, current_priority};
+use brigade::{Order, Pool, Priority, Queueing, current_priority};
 use brigade_testkit::{Gate, test};
 
 /// A job that submits itself again until the gate is open, with its class; calls `step` each time.
@@ -84,17 +84,17 @@ fn low_jobs_beside(pool: &Pool, others: &[Priority], low: u64) -> Vec<u64> {
 fn a_low_job_waits_for_its_ageing_time_and_then_for_62_jobs() {
     let normal = [Priority::Normal; 2].as_slice();
     let both = [Priority::Normal, Priority::High, Priority::High].as_slice();
-    for (fairness, interval) in [(Fairness::default(), 61), (Fairness::Every(5), 5)] {
+    for interval in [61u32, 5] {
         for queueing in [Queueing::Stealing, Queueing::Shared] {
             for others in [normal, both] {
-                let pool = Pool::builder().threads(1).fairness(fairness);
+                let pool = Pool::builder().threads(1).fairness(interval);
                 let pool = pool.queueing(queueing).build().unwrap();
                 let waits = low_jobs_beside(&pool, others, 5);
                 for (number, before) in (1..).zip(&waits) {
                     // In a look the worker also runs one job that it has found, and 16 high ones after this and the low one.
                     let turns = if others == both { interval.max(33) } else { interval };
-                    let bound = (turns + 1) * number;
-                    let what = format!("{fairness:?}, {queueing:?}, {others:?}");
+                    let bound = u64::from(turns + 1) * number;
+                    let what = format!("{interval}, {queueing:?}, {others:?}");
                     assert!(*before <= bound, "{waits:?} jobs, {what}");
                 }
             }
