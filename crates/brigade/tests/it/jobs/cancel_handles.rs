@@ -38,8 +38,10 @@ fn running(pool: &Pool) -> JoinHandle<&'static str> {
     job
 }
 
+type Cancels = fn(&JoinHandle<()>) -> bool;
+
 /// Cancels by either handle.
-const WAYS: [(&str, fn(&JoinHandle<()>) -> bool); 2] = [
+const WAYS: [(&str, Cancels); 2] = [
     ("a join handle", JoinHandle::cancel),
     ("a cancel handle", |job| job.cancel_handle().cancel()),
 ];
