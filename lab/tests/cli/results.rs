@@ -225,15 +225,15 @@ fn a_target_that_can_run_no_program_is_refused_with_those_that_can() {
 #[test]
 fn a_target_whose_program_is_not_there_says_how_it_is_built() {
     for (row, target, expected, script) in [
-        ("fork-join --program fib --size 9", ELSEWHERE[0], 3, "ci/lab.sh rayon"),
+        ("fork-join --program fib --size 9", "brigade-rayon", 3, "ci/lab.sh rayon"),
         // One peer less fails no run.
-        ("throughput --messages 5", ELSEWHERE[1], 0, "ci/lab.sh executors"),
-        ("latency --messages 5", ELSEWHERE[2], 0, "ci/lab.sh executors"),
+        ("throughput --messages 5", "executors-no-park", 0, "ci/lab.sh executors"),
+        ("latency --messages 5", "executors-counted", 0, "ci/lab.sh executors"),
         #[cfg(feature = "full")]
-        ("latency --messages 5", ELSEWHERE[3], 3, "ci/lab.sh executors"),
-        ("queue --repetitions 2", ELSEWHERE[5], 0, "ci/lab.sh st3"),
-        ("creation --tasks 5", ELSEWHERE[6], 0, "ci/lab.sh go"),
-        ("creation --tasks 5", ELSEWHERE[7], 0, "ci/lab.sh cpp"),
+        ("latency --messages 5", "brigade-executors-no-park", 3, "ci/lab.sh executors"),
+        ("queue --repetitions 2", "tokio-fifo", 0, "ci/lab.sh st3"),
+        ("creation --tasks 5", "go", 0, "ci/lab.sh go"),
+        ("creation --tasks 5", "cpp", 0, "ci/lab.sh cpp"),
     ] {
         let output = run(lab(row.split(' ')).args(["--rounds", "1", "--target", target]));
         assert_eq!(code(&output), Some(expected), "{output:?}");
