@@ -203,7 +203,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
             // A thread has an index below the number of threads, and none waits without running jobs.
             .spare_threads(0)
             .waits_run_anything()
-            // The newest job first, always: rayon's threads take one from outside when they have none.
+            // The newest job first: rayon's threads take one from outside when they have none, these also every 100 µs.
             .order(Order::Lifo)
             .fairness(u32::MAX)
             .on_panic(on_panic(registry))

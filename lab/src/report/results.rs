@@ -1,5 +1,8 @@
 //! What has been measured so far.
 
+use std::fmt;
+
+use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
@@ -50,6 +53,7 @@ pub(crate) struct Sheet {
     /// Which of its metrics is compared if only one is.
     pub(crate) headline: usize,
     /// Its options.
+    #[serde(deserialize_with = "distinct")]
     pub(crate) params: Params,
     /// What each run yields.
     pub(crate) metrics: Vec<Metric>,
@@ -89,6 +93,29 @@ pub(crate) struct Lane {
     /// Why there is no number.
     #[serde(default)]
     pub(crate) failure: Option<String>,
+}
+
+/// Reads options by name, none of which may stand twice.
+fn distinct<'de, D: Deserializer<'de>>(file: D) -> Result<Params, D::Error> {
+    struct Options;
+    impl<'de> Visitor<'de> for Options {
+        type Value = Params;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("options by name")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Params, A::Error> {
+            let mut params = Params::new();
+            while let Some((name, value)) = map.next_entry::<String, Value>()? {
+                if params.insert(name.clone(), value).is_some() {
+                    return Err(Error::custom(format!("duplicate option `{name}`")));
+                }
+            }
+            Ok(params)
+        }
+    }
+    file.deserialize_map(Options)
 }
 
 /// Reads the rounds of each metric.

@@ -298,7 +298,7 @@ fn the_report_says_which_cpus_it_had_and_that_its_threads_took_turns() {
 }
 
 #[test]
-fn a_sparse_file_and_a_field_that_stands_twice_are_refused() {
+fn a_sparse_file_and_an_option_that_stands_twice_are_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("results.json");
     File::create(&path).and_then(|file| file.set_len(10 << 30)).expect("a sparse file");
@@ -313,8 +313,11 @@ fn a_sparse_file_and_a_field_that_stands_twice_are_refused() {
     refused("results.json is not a result file of the laboratory: it goes on after byte");
     let output = run(lab(TINY).args(["--json", "-"]));
     let good = text(&output);
-    let twice = good.replacen("\"complete\": true", "\"complete\": true, \"complete\": true", 1);
+    let twice = good.replacen("\"shots\": 2", "\"shots\": 1, \"shots\": 2", 1);
     assert_ne!(good, twice);
+    fs::write(&path, twice).expect("a file");
+    refused("duplicate option `shots` at line ");
+    let twice = good.replacen("\"complete\": true", "\"complete\": true, \"complete\": true", 1);
     fs::write(&path, twice).expect("a file");
     refused("duplicate field `complete` at line 3 column");
 }

@@ -29,8 +29,8 @@ pub enum Queueing {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Order {
-    /// The newest, whose data is still in the cache. From time to time ([`Builder::fairness`](crate::Builder::fairness)) the oldest is run instead, so
-    /// no job waits forever.
+    /// The newest, whose data is still in the cache. From time to time
+    /// ([`Builder::fairness`](crate::Builder::fairness)) the oldest is run instead, so no job waits forever.
     Lifo,
     /// The oldest. The default.
     #[default]

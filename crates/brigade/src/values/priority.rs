@@ -8,10 +8,11 @@
 /// - After 16 `High` jobs in a row a worker runs another job, if any is queued.
 /// - A `Low` job is *aged* once it has waited for 100 ms. A busy worker takes an aged job each time it looks for jobs
 ///   from elsewhere. So a `Low` job waits for 100 ms, and then for at most 62 jobs of a worker for itself and for each
-///   `Low` job queued before it: the 61 between two looks, or as many as the [fairness](crate::Builder::fairness) sets, and the job found by a look. With
-///   [`Order::Lifo`](crate::Order::Lifo) it is twice as many. A look also runs a job restricted to this worker, and a
-///   job of a stuck worker, if there are any. Beside an endless supply of `High` jobs, up to 16 of them may run after
-///   each job of a look: then the number is at least 34, and 17 times as large with `Order::Lifo`.
+///   `Low` job queued before it: the 61 between two looks, or as many as the [fairness](crate::Builder::fairness)
+///   sets, and the job found by a look. With [`Order::Lifo`](crate::Order::Lifo) it is twice as many. A look also runs
+///   a job restricted to this worker, and a job of a stuck worker, if there are any. Beside an endless supply of `High`
+///   jobs, up to 16 of them may run after each job of a look: then the number is at least 34, and 17 times as large
+///   with `Order::Lifo`.
 ///
 /// Queued jobs of the classes `High` and `Low` run in the order of their submission. For `Normal` it is the order of
 /// the [queues](crate::Queueing). A running job is never interrupted.

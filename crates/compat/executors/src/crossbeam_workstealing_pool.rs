@@ -3,7 +3,8 @@
 //! A panic ends the job, and its thread continues. What was submitted before the last clone is dropped still runs, in the
 //! background.
 //!
-//! A worker with jobs of its own looks for those from outside after 100 of these, and after about 100 µs in any case. With `ws-no-park` a worker without a job does not sleep.
+//! A worker with jobs of its own looks for those from outside after 100 of these, and after about 100 µs in any case. With
+//! `ws-no-park` a worker without a job does not sleep.
 //!
 //! ```
 //! use executors::*;

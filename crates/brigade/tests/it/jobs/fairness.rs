@@ -7,8 +7,8 @@ use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
 use crate::support::policy::queue_kinds;
-use brigade::{Handle, Pool, yield_now};
-use brigade_testkit::{Gate, Meeting, test};
+use brigade::{Handle, Pool, Priority, yield_now};
+use brigade_testkit::{Gate, Meeting, eventually, test};
 
 fn here() -> Handle {
     Handle::current().unwrap()
@@ -282,7 +282,7 @@ fn jobs_queued_behind_a_long_job_are_run_by_a_worker_that_never_runs_out_of_jobs
 }
 
 #[test]
-fn looks_before_each_job_and_almost_never_lose_nothing() {
+fn frequent_and_rare_looks_lose_nothing() {
     for fairness in [1, 2, 61, u32::MAX] {
         let pool = Pool::builder().threads(1).fairness(fairness).build().unwrap();
         let (ran, runs) = mpsc::channel();
@@ -298,5 +298,21 @@ fn looks_before_each_job_and_almost_never_lose_nothing() {
         let mut ran: Vec<_> = runs.iter().collect();
         ran.sort_unstable();
         assert!(ran.into_iter().eq(0..1000), "{fairness}");
+    }
+}
+
+#[test]
+fn a_job_from_outside_and_a_low_job_run_beside_an_endless_chain_whatever_the_fairness() {
+    for fairness in [1, 61, u32::MAX] {
+        let pool = Pool::builder().threads(1).fairness(fairness).build().unwrap();
+        let (hogs, (ran, runs)) = (Hogs::default(), mpsc::channel());
+        pool.execute(hogs.clone().job(pool.handle()));
+        eventually("the chain goes on", || hogs.turns() > 0);
+        for class in [Priority::Low, Priority::Normal] {
+            let ran = ran.clone();
+            pool.job().priority(class).execute(move || ran.send(class).unwrap()).unwrap();
+        }
+        assert!(runs.iter().take(2).eq([Priority::Normal, Priority::Low]), "{fairness}");
+        hogs.stop.store(true, Ordering::Relaxed);
     }
 }
