@@ -1,12 +1,20 @@
 #!/usr/bin/env bash
-# Before each commit: checks the format, and lints every target and every set of features. A warning is an error; the lints are named in
-# Cargo.toml and clippy.toml. `ci/lint.sh format` and `ci/lint.sh features` do a part of that.
+# Before each commit: checks the format and the lock files, and lints every target and every set of features. A warning is an error; the
+# lints are named in Cargo.toml and clippy.toml. `ci/lint.sh format`, `ci/lint.sh locks` and `ci/lint.sh features` do a part of that.
 #
 # With a compiler and its arguments it lints one crate and then compiles it: `.ci/run` names it in RUSTC_WORKSPACE_WRAPPER, so that all
 # dependencies are compiled once for lints and tests.
 set -euo pipefail
 
 format() { cargo fmt --all --check; }
+
+# A package outside of the workspace has a lock file of its own, and some of these are compiled by hand only.
+locks() {
+    local lock
+    for lock in $(git ls-files '*Cargo.lock'); do
+        cargo metadata --locked --format-version 1 --manifest-path "${lock%lock}toml" >/dev/null
+    done
+}
 
 # Other features than those that the packages of the workspace enable, which are all.
 features() {
@@ -55,13 +63,14 @@ case "${1-}" in
     *)
         cd "$(dirname "$0")/.."
         case "${1-}" in
-            format | features) "$1" ;;
+            format | locks | features) "$1" ;;
             '')
                 format
+                locks
                 cargo clippy --workspace --all-targets --locked -- -D warnings
                 features
                 ;;
-            *) echo 'usage: ci/lint.sh [format | features]' >&2 && exit 2 ;;
+            *) echo 'usage: ci/lint.sh [format | locks | features]' >&2 && exit 2 ;;
         esac
         ;;
 esac
