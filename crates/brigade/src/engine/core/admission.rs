@@ -11,6 +11,7 @@ use super::Core;
 use super::end::{OffPoolWork, cancel_contained};
 use super::enter::enter_as;
 use crate::engine::ends::off_pool::is_off_pool;
+use crate::engine::queues::lane::drop_if_stale;
 use crate::engine::semaphore::{Permit, Semaphore};
 use crate::engine::sleep::backoff::Backoff;
 use crate::values::{Priority, Reason, WhenFull};
@@ -192,11 +193,12 @@ impl Core {
     /// Drops a job because the pool is full: a queued job, or a job accepted without being queued.
     pub(crate) fn drop_for_room(&self, job: Job) {
         self.off_pool(|| {
-            match cancel_contained(job) {
-                // The handle has cancelled it.
-                Outcome::Stale => {}
+            let mut cancelled = 0;
+            match drop_if_stale(job, &mut cancelled).map(cancel_contained) {
+                // The handle has cancelled it, before or just now.
+                None | Some(Outcome::Stale) => self.ledger.count_cancelled(cancelled),
                 // The end of a future counts it as cancelled.
-                outcome => self.ledger.count_evicted(outcome),
+                Some(outcome) => self.ledger.count_evicted(outcome),
             }
         });
     }
@@ -222,17 +224,48 @@ impl Core {
 
 #[cfg(all(test, not(brigade_loom)))]
 mod tests {
+    use brigade_task::Work;
+
     use super::*;
     use crate::engine::key::Key;
     use crate::engine::{Child, resources_of};
     use crate::values::{Config, Size};
 
-    #[test]
-    fn a_pool_that_is_just_being_closed_does_not_say_that_it_has_no_thread() {
+    fn core_without_threads() -> Arc<Core> {
         let config = Config { size: Size { core: 0, max: 1, spare: 1 }, ..Config::default() };
         let key = Key::new::<Child>(false, false).unwrap();
-        let core =
-            Core::new(key, config, None, |_, _| unreachable!("no thread is started"), resources_of);
+        Core::new(key, config, None, |_, _| unreachable!("no thread is started"), resources_of)
+    }
+
+    /// The job of a timer that has been cancelled since it was due.
+    struct OfCancelledTimer;
+
+    impl Work for OfCancelledTimer {
+        type Output = ();
+
+        fn may_start(&self) -> bool {
+            false
+        }
+
+        fn is_stale(&self) -> bool {
+            true
+        }
+
+        fn run(self) {}
+    }
+
+    #[test]
+    fn a_job_whose_timer_has_been_cancelled_is_not_counted_as_evicted() {
+        let core = core_without_threads();
+        core.drop_for_room(Job::new(OfCancelledTimer));
+        core.drop_for_room(Job::new(|| ()));
+        let metrics = core.metrics();
+        assert_eq!((metrics.cancelled, metrics.evicted), (2, 1));
+    }
+
+    #[test]
+    fn a_pool_that_is_just_being_closed_does_not_say_that_it_has_no_thread() {
+        let core = core_without_threads();
         assert_eq!(core.refusal(), Reason::NoThread);
         // The first step of `close`, after which jobs are refused.
         core.queues.injectors.close();
