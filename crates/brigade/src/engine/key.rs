@@ -16,22 +16,22 @@ use crate::values::Priority;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Key(u64);
 
-/// The first bit of a key's generation, of which 16 bits are kept. So a process may mistake a pool made 65,536 nested
+/// One generation of a key, of which 16 bits are kept. So a process may mistake a pool made 65,536 nested
 /// forks away for its own.
-const GENERATION: u32 = 48;
+const GENERATION: u64 = 1 << 48;
 
-/// The first of two bits for a [class](ClassKey). Below them is the number of the pool: enough for a million pools a
+/// One [class](ClassKey), which has two bits. Below them is the number of the pool: enough for a million pools a
 /// second for half a year.
-const CLASS: u32 = 46;
+const CLASS: u64 = 1 << 46;
 
 /// The bit for a bounded pool, so that submissions to unbounded pools need no look-up.
-const BOUNDED: u64 = 1;
+const BOUNDED: u64 = 1 << 0;
 
 /// The bit for a pool with [observed](crate::watch) jobs, for the same reason.
-const OBSERVED: u64 = 2;
+const OBSERVED: u64 = 1 << 1;
 
 /// The distance between the numbers of two pools; the flags lie below it.
-const STEP: u64 = 4;
+const STEP: u64 = 1 << 2;
 
 /// Names a pool, and the class of a future on it, in the space of a key.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +46,7 @@ impl ClassKey {
             Priority::Low => 1,
             Priority::High => 2,
         };
-        Self(Key(key | (class << CLASS)))
+        Self(Key(key | (class * CLASS)))
     }
 
     /// The key of the pool if the class is `Normal`; otherwise a key of no pool.
@@ -58,12 +58,12 @@ impl ClassKey {
     /// The key of the pool.
     #[inline]
     pub(crate) fn key(self) -> Key {
-        Key(self.0.0 & !(3 << CLASS))
+        Key(self.0.0 & !(3 * CLASS))
     }
 
     /// The class.
     pub(crate) fn class(self) -> Priority {
-        match (self.0.0 >> CLASS) & 3 {
+        match (self.0.0 / CLASS) & 3 {
             0 => Priority::Normal,
             1 => Priority::Low,
             _ => Priority::High,
@@ -86,7 +86,7 @@ impl Key {
         let number = NEXT.fetch_add(STEP, Ordering::Relaxed)
             | flag(bounded, BOUNDED)
             | flag(observed, OBSERVED);
-        Ok(Self((u64::from(fork::generation()) << GENERATION) | number))
+        Ok(Self((u64::from(fork::generation() as u16) * GENERATION) | number))
     }
 
     /// Whether a job is queued as it is: the pool is neither bounded nor observed.
@@ -106,6 +106,6 @@ impl Key {
     /// Whether the pool was made by this process, not by a process from which it was forked.
     #[inline(always)]
     pub(crate) fn is_here(self) -> bool {
-        (self.0 >> GENERATION) as u16 == fork::generation() as u16
+        (self.0 / GENERATION) as u16 == fork::generation() as u16
     }
 }

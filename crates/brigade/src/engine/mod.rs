@@ -52,6 +52,7 @@ pub(crate) use registry::{
     At, class_here, current_pool, forget, reach, reach_once, reach_owned, rejected,
 };
 pub(crate) use semaphore::{Permit, Semaphore, Waiter};
+pub(crate) use sleep::backoff::LOOK_AGAIN;
 pub(crate) use sleep::events::blocked::{BlockedThread, ThisThread, sleep_outside};
 #[cfg(feature = "io")]
 pub(crate) use sleep::events::closed;

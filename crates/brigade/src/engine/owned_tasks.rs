@@ -11,11 +11,8 @@ use brigade_sync::unmodelled::{self, AtomicU64, AtomicUsize};
 use brigade_sync::{CachePadded, Mutex, MutexGuard};
 use brigade_task::TaskRef;
 
-use super::queues::injectors::producer;
+use super::queues::injectors::{MAX_SHARDS, producer};
 use super::queues::lane::KEPT;
-
-/// How many threads may add a future at once without waiting for each other.
-const SHARDS: usize = 8;
 
 /// The list of a pool's futures.
 pub(crate) struct OwnedTasks {
@@ -67,13 +64,13 @@ brigade_sync::unmodelled::thread_local! {
 /// several threads at once.
 fn next_shard() -> usize {
     let next = NEXT.with(|next| next.replace(next.get().wrapping_add(1)));
-    (producer() + next) % SHARDS
+    (producer() + next) % MAX_SHARDS
 }
 
 impl OwnedTasks {
     pub(super) fn new() -> Self {
         Self {
-            shards: (0..SHARDS).map(|_| CachePadded::default()).collect(),
+            shards: (0..MAX_SHARDS).map(|_| CachePadded::default()).collect(),
             woken: AtomicU64::new(0),
             gate: Mutex::default(),
             finishes: AtomicBool::new(false),
@@ -111,7 +108,7 @@ impl OwnedTasks {
             }
             index
         });
-        match u32::try_from(index * SHARDS + here + 1) {
+        match u32::try_from(index * MAX_SHARDS + here + 1) {
             Ok(number) => number,
             Err(_) => panic!("a pool has at most 2^32 futures"),
         }
@@ -120,7 +117,7 @@ impl OwnedTasks {
     /// Removes an ended future; the number is 0 if the future was never added.
     pub(crate) fn release(&self, number: u32) {
         let Some(place) = number.checked_sub(1) else { return };
-        let (here, index) = (place as usize % SHARDS, place / SHARDS as u32);
+        let (here, index) = (place as usize % MAX_SHARDS, place / MAX_SHARDS as u32);
         let task = self.shards[here].change(|listed| {
             listed.count -= 1;
             let task = listed.tasks.get_mut(index as usize).and_then(Option::take);

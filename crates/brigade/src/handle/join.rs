@@ -330,9 +330,6 @@ struct Ended<'a, T> {
     gives_way: bool,
 }
 
-/// The longest sleep of a wait while the awaited future is queued, and other threads may poll it.
-pub(crate) const LOOK_AGAIN: Duration = Duration::from_millis(1);
-
 impl<'a, T> Ended<'a, T> {
     fn new(inner: &'a mut brigade_task::JoinHandle<T>, key: Key, is_mail: bool) -> Self {
         Self { inner, key, is_mail, listed: None, is_circular: false, gives_way: false }
@@ -379,7 +376,7 @@ impl<T> engine::Awaited for Ended<'_, T> {
     }
 
     fn patience(&self) -> Option<Duration> {
-        self.inner.is_queued().then_some(LOOK_AGAIN)
+        self.inner.is_queued().then_some(engine::LOOK_AGAIN)
     }
 
     /// Runs the job if no thread has begun to. A future queued again after a poll gives way to other jobs. A job

@@ -11,11 +11,10 @@ use brigade_sync::atomic::{AtomicBool, Ordering};
 use brigade_sync::budget::poll_limited;
 
 use crate::engine;
-use crate::engine::{BlockedThread, ThisThread, Worker, entered, wait_as};
+use crate::engine::{BlockedThread, LOOK_AGAIN, ThisThread, Worker, entered, wait_as};
 use crate::handle::Handle;
 use crate::handle::awaited::{Polled, State};
 use crate::handle::deadlock::{Awaited, Waiting};
-use crate::handle::join::LOOK_AGAIN;
 #[cfg(feature = "io")]
 use crate::io::enter_default;
 

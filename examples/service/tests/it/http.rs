@@ -233,7 +233,7 @@ fn a_disk_that_is_full_refuses_jobs_and_loses_no_result() {
         (503, &"1".parse().unwrap())
     );
     assert!(answer.body()["error"].as_str().unwrap().contains("too large"), "{answer:?}");
-    assert!(service.log().contains("can't store a result"));
+    eventually("it says why", || service.log().contains("can't store a result"));
     let store = || fs::read_dir(service.folder.as_ref().unwrap().path()).unwrap().count();
     assert_eq!(store(), 0, "no parts of files");
 
@@ -339,14 +339,14 @@ fn metrics_and_the_log_tell_of_requests_jobs_and_stalls() {
     ] {
         assert!(metrics.contains(line), "{line} in {metrics}");
     }
-    let log = service.log();
-    let is_of = |line: &str| line.contains("busy from") && line.contains("has run for");
-    assert!(log.lines().any(is_of), "{log}");
-    let stored = log.lines().find(|line| line.contains("stored")).unwrap();
-    assert!(
-        stored.contains("request{method=POST uri=/jobs?}") && stored.contains("id=busy"),
-        "{log}"
-    );
+    // The log comes through a pipe.
+    let logs = |texts: &[&str]| {
+        let log = service.log();
+        log.lines().any(|line| texts.iter().all(|text| line.contains(text)))
+    };
+    eventually("it logs the stall", || logs(&["busy from", "has run for"]));
+    let stored = ["stored", "request{method=POST uri=/jobs?}", "id=busy"];
+    eventually("it logs the request of a result", || logs(&stored));
 }
 
 #[test]

@@ -13,7 +13,7 @@ use super::enter::enter_as;
 use crate::engine::ends::off_pool::is_off_pool;
 use crate::engine::queues::lane::drop_if_stale;
 use crate::engine::semaphore::{Permit, Semaphore};
-use crate::engine::sleep::backoff::Backoff;
+use crate::engine::sleep::backoff::{Backoff, LOOK_AGAIN};
 use crate::values::{Priority, Reason, WhenFull};
 
 /// The decision on a submission.
@@ -36,9 +36,6 @@ pub(crate) struct Unqueued<'a> {
     /// Runs or drops the job.
     pub(crate) settle: fn(&Core, Job),
 }
-
-/// How long an eviction waits for a permit before it looks for jobs again.
-const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
 impl Core {
     /// Decides on a submission, from a job of this pool (`inside`) or from elsewhere.

@@ -15,11 +15,8 @@ use brigade_sync::{Condvar, Mutex, MutexGuard, time};
 use super::Core;
 use crate::engine::idle::Watch;
 use crate::engine::key::Key;
+use crate::engine::sleep::backoff::LOOK_AGAIN;
 use crate::engine::sleep::events::WATCH_PERIOD;
-
-/// The time between two looks at the queues. A job must be seen by two looks to count as stuck, so it waits
-/// for 2 ms at most. Go's `sysmon` looks every 20 µs to 10 ms.
-const CLOSE: Duration = Duration::from_millis(1);
 
 /// Looks at a pool after it asked.
 const LOOKS: u32 = 16;
@@ -187,7 +184,7 @@ impl Monitor {
     /// The main function of the thread.
     fn run(&self) {
         run_in_short_slices();
-        let (mut state, mut period) = (self.state.lock(), CLOSE);
+        let (mut state, mut period) = (self.state.lock(), LOOK_AGAIN);
         let mut seen: Vec<(Key, Seen)> = Vec::new();
         while let Some(asked) = self.sleep(state, period) {
             state = asked;
@@ -201,8 +198,9 @@ impl Monitor {
                 let mut its = place.map(|place| last.swap_remove(place).1).unwrap_or_default();
                 look(&core, change, &mut its);
                 period = period.min(match change.1 {
-                    Watch::Closely => CLOSE,
-                    _ => core.events.timers.until().unwrap_or(WATCH_PERIOD).max(CLOSE),
+                    // A job must be seen by two looks to count as stuck, so it waits for 2 ms at most.
+                    Watch::Closely => LOOK_AGAIN,
+                    _ => core.events.timers.until().unwrap_or(WATCH_PERIOD).max(LOOK_AGAIN),
                 });
                 if change.1 != Watch::No {
                     seen.push((core.key, its));
@@ -223,7 +221,7 @@ impl Monitor {
         let mut begun = time::now();
         loop {
             if std::mem::take(&mut state.is_asked) {
-                period = CLOSE;
+                period = LOOK_AGAIN;
             }
             let is_idle = state.pools.is_empty();
             let time = if is_idle { IDLE } else { period };

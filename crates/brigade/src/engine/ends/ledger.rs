@@ -6,7 +6,7 @@ use brigade_sync::unmodelled::AtomicU64;
 use brigade_task::Outcome;
 
 use super::off_pool::OffPool;
-use crate::engine::queues::injectors::MAX_STALE;
+use crate::engine::queues::injectors::BATCH;
 use crate::values::Totals;
 
 /// The jobs that ended off the pool, and the work in progress there.
@@ -40,7 +40,7 @@ impl Ledger {
     /// Notes that a queued job has ended off the pool; `true` if it is time to sweep completed entries.
     #[must_use]
     pub(in crate::engine) fn leaves_entry(&self) -> bool {
-        (self.left.fetch_add(1, Ordering::Relaxed) + 1) % u64::from(MAX_STALE) == 0
+        (self.left.fetch_add(1, Ordering::Relaxed) + 1) % BATCH as u64 == 0
     }
 
     /// Counts rejected jobs.

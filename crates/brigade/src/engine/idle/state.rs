@@ -27,7 +27,7 @@
 //! whose thread is being started.
 
 /// One searching worker.
-pub(super) const SEARCHING: u64 = 1;
+pub(super) const SEARCHING: u64 = 1 << 0;
 /// One parked worker.
 pub(super) const PARKED: u64 = 1 << 16;
 /// One live worker.
@@ -50,7 +50,8 @@ pub(super) const YIELDS: u64 = 1 << 61;
 pub(super) const SURPLUS: u64 = 1 << 62;
 pub(super) const PRIORITIZED: u64 = 1 << 63;
 
-const COUNT: u64 = 0xffff;
+/// The bits of a number of workers.
+const COUNT: u64 = (1 << 16) - 1;
 
 /// Adds methods to [`Snapshot`] that say whether any of these bits is set.
 macro_rules! any_of {

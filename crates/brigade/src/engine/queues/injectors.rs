@@ -28,16 +28,14 @@ use super::lane::Lane;
 use super::local::Local;
 use crate::values::{Config, Queueing};
 
-/// The largest number of injectors. Every searching worker looks at each injector, so more injectors would
+/// The largest number of injectors, and of lists of futures. Every searching worker looks at each injector, so more injectors would
 /// cost idle workers the time they save producers. At most one producer per CPU runs at once.
-const MAX_SHARDS: usize = 16;
+pub(in crate::engine) const MAX_SHARDS: usize = 16;
 
 /// The most jobs taken from the injector at once: enough to amortize two contended writes, few enough to leave half a
-/// queue for the jobs they spawn.
+/// queue for the jobs they spawn. As many completed entries a worker, or the threads off the pool, may leave in queues before
+/// a sweep.
 pub(in crate::engine) const BATCH: usize = 64;
-
-/// How many completed entries a worker, or the threads off the pool, may leave in queues before a sweep.
-pub(in crate::engine) const MAX_STALE: u32 = 64;
 
 /// The injectors of one pool.
 pub(in crate::engine) struct Injectors {

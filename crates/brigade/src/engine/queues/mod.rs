@@ -20,7 +20,7 @@ use brigade_task::{Job, Part};
 
 use super::idle::Idle;
 use crate::values::{Config, Priority};
-use injectors::{Injectors, MAX_STALE};
+use injectors::{BATCH, Injectors};
 use lanes::Lanes;
 use late::Late;
 use peers::{Peer, Peers};
@@ -155,7 +155,7 @@ impl Queues {
     /// Each worker sweeps its own queue when it sees the new count of sweeps.
     pub(super) fn sweep(&self, idle: &Idle) -> u64 {
         // Twice the number of entries that triggers a sweep, so that sweeps outpace new completed entries.
-        let most = 2 * MAX_STALE as usize;
+        let most = 2 * BATCH;
         let cancelled = self.injectors.sweep(most) + self.lanes.sweep(most, idle);
         self.sweeps.fetch_add(1, Ordering::Relaxed);
         cancelled

@@ -29,6 +29,11 @@ const PAUSED: u32 = 6;
 /// are repeated.
 const SLOW: Duration = Duration::from_micros(1500);
 
+/// The longest sleep of a thread that waits for something that no other thread announces, before it looks again: for work
+/// behind a long job, for a queued future that the waiting thread may poll, for a driver that a foreign thread uses. Go's
+/// `sysmon` looks every 20 µs to 10 ms.
+pub(crate) const LOOK_AGAIN: Duration = Duration::from_millis(1);
+
 /// After a slow yield a thread does not yield for this many times as long, so slow yields take at most 2 % of the
 /// time.
 const PAUSE: u32 = 50;

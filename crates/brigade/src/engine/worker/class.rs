@@ -5,14 +5,11 @@ use core::cell::Cell;
 use brigade_sync::{Defer, time};
 use brigade_task::{Attachment, Job, attach};
 
+use super::pace::TURNS;
 use super::{CURRENT, Worker};
 use crate::engine::key::Key;
 use crate::engine::queues::Accepts;
 use crate::values::{AGEING, Priority};
-
-/// How many high jobs a worker runs in a row while lower classes wait. Large enough that high jobs beside a backlog get
-/// most of each worker, small enough that lower classes get on.
-const HIGH_TURNS: u32 = 16;
 
 /// The classes of the running job and of the job taken last, and the row of high jobs.
 pub(super) struct Class {
@@ -69,7 +66,7 @@ impl Class {
     /// Counts a high job about to run in this turn; `false` if it is the turn of lower classes.
     fn may_take_high(&self, turn: u64) -> bool {
         let high = if self.turn.get() == turn { self.high.get() } else { 0 };
-        let may = high < HIGH_TURNS;
+        let may = high < TURNS;
         self.high.set(high + u32::from(may));
         self.yields.set(!may);
         may

@@ -21,8 +21,9 @@ use brigade_sync::time;
 /// How long a worker runs jobs of the own queue before it looks elsewhere.
 const TARGET: Duration = Duration::from_micros(100);
 
-/// A worker with short jobs gives 1 in `SHORT` turns to jobs from outside.
-const SHORT: u32 = 16;
+/// A worker gives 1 turn in so many to jobs that would wait for long otherwise: to those from outside, beside short jobs of the
+/// own queue, and to those of lower classes, beside high jobs.
+pub(super) const TURNS: u32 = 16;
 
 /// Jobs until the clock is first read after a sleep.
 const FEW: u32 = 8;
@@ -177,7 +178,7 @@ impl Pace {
     /// Notes how many jobs the worker has taken from outside.
     pub(super) fn has_taken(&self, jobs: usize) {
         let all = jobs >= self.share();
-        let most = if self.runs_short_jobs() { self.most / SHORT } else { self.interval.get() };
+        let most = if self.runs_short_jobs() { self.most / TURNS } else { self.interval.get() };
         let next = self.share.get().saturating_mul(2).min(most.max(1));
         self.share.set(if all { next } else { 1 });
     }

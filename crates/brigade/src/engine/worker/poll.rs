@@ -11,16 +11,10 @@ use brigade_task::{Job, contain};
 use super::{Blocked, Worker};
 use crate::engine::idle::Parked;
 use crate::engine::probe::Event;
+use crate::engine::sleep::backoff::{Backoff, LOOK_AGAIN};
 use crate::engine::sleep::events::blocked::{BlockedThread, Elsewhere};
 use crate::engine::sleep::sleeper::ParkSpot;
 use crate::values::Priority;
-
-/// How long a thread yields to a polling thread. No worker polls for longer, unless the system interrupts it.
-const POLL: Duration = Duration::from_micros(50);
-
-/// How long the thread then sleeps before each look. A foreign thread that has driven a pool's driver does not notify
-/// the workers.
-const FOREIGN_POLL: Duration = Duration::from_millis(1);
 
 impl Worker {
     /// Polls timers and I/O as a running worker, unless a parked worker holds the driver; `true` if anything was ready.
@@ -86,16 +80,15 @@ impl Worker {
 
     /// Waits while the driver is in use, for at most `timeout`; `true` if there was a token, which is taken.
     fn await_poller(&self, spot: &ParkSpot, timeout: Option<Duration>) -> bool {
-        let begun = time::now();
+        let (begun, mut backoff) = (time::now(), Backoff::default());
         while self.core.events.driver.is_driven() {
             let waited = time::since(begun);
             let left = timeout.map_or(Duration::MAX, |timeout| timeout.saturating_sub(waited));
             if left.is_zero() {
                 break;
             }
-            if waited < POLL {
-                brigade_sync::thread::yield_now();
-            } else if spot.parker.park(Some(left.min(FOREIGN_POLL))) {
+            // A worker polls for less than the backoff, and a foreign thread does not tell of its end.
+            if !backoff.snooze() && spot.parker.park(Some(left.min(LOOK_AGAIN))) {
                 return true;
             }
         }

@@ -8,7 +8,7 @@ use brigade_task::{Job, Outcome};
 use super::Worker;
 use crate::engine::idle::{Snapshot, Watch};
 use crate::engine::queues::Accepts;
-use crate::engine::queues::injectors::MAX_STALE;
+use crate::engine::queues::injectors::BATCH;
 use crate::engine::queues::lane::drop_if_stale;
 use crate::values::Priority;
 
@@ -16,7 +16,7 @@ use crate::values::Priority;
 #[derive(Default)]
 pub(super) struct Leftovers {
     /// The entries left by this worker since the last sweep.
-    left: Cell<u32>,
+    left: Cell<usize>,
     /// The number of injector sweeps when the worker last compacted the own queue.
     sweeps: Cell<u64>,
 }
@@ -24,7 +24,7 @@ pub(super) struct Leftovers {
 impl Leftovers {
     /// Counts an entry; returns whether it is time for a sweep.
     fn add(&self) -> bool {
-        let left = (self.left.get() + 1) % MAX_STALE;
+        let left = (self.left.get() + 1) % BATCH;
         self.left.set(left);
         left == 0
     }
