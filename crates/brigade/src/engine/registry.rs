@@ -185,19 +185,6 @@ pub(crate) fn rejected<W>(key: Key, work: W) -> Rejected<W> {
     reach_once(key, |at| at.rejected(work))
 }
 
-/// Like [`reach`], without a look-up, for the owner of a pool.
-#[inline(always)]
-pub(crate) fn reach_owned<R>(core: &Arc<Core>, call: impl FnOnce(At<'_>) -> R) -> R {
-    CURRENT.with(|worker| {
-        // A single call, so that the closure is inlined once.
-        call(match worker {
-            Some(worker) if worker.is_of(core.key) => At::Worker(worker),
-            _ if core.key.is_here() => At::Outside(core),
-            _ => At::Gone(Reason::Forked),
-        })
-    })
-}
-
 #[inline(never)]
 fn reach_from_outside<R>(key: Key, call: impl FnOnce(At<'_>) -> R) -> R {
     if !key.is_here() {

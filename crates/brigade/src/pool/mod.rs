@@ -11,9 +11,9 @@ use std::panic::Location;
 use std::sync::Arc;
 
 use crate::engine::{At, CURRENT, Core};
-use crate::handle::{Handle, JoinHandle, end};
-use crate::submission::{self, Submission, accept_owned};
-use crate::values::{Reason, Rejected, WhenFull, expect_accepted, opaque, refuse};
+use crate::handle::{Handle, end};
+use crate::submission::{self, Submission, accept_elsewhere};
+use crate::values::{Reason, Rejected, WhenFull, opaque, refuse};
 
 pub use blocking::blocking;
 pub use builder::{Builder, ThreadName};
@@ -155,38 +155,12 @@ impl Pool {
             let place = Location::caller();
             return Submission { work: job, when_full, options: None, place }.submit(core.key);
         }
-        // Not by `reach_owned`, which does not tell the class of a worker's job.
         CURRENT.with(|worker| match worker {
             Some(worker) if worker.is_open_to(core.key) => At::Worker(worker).execute(job),
-            Some(_) => submission::submit(job, |job| accept_owned(core, job)),
+            Some(_) => submission::submit(job, |job| accept_elsewhere(core.key, job)),
             None if core.key.is_here() => At::Outside(core).execute(job),
             None => At::Gone(Reason::Forked).execute(job),
         })
-    }
-
-    /// Runs a closure on the pool, once, and returns a handle for its outcome; see [`Handle::submit`].
-    ///
-    /// # Panics
-    /// As for [`Handle::execute`].
-    ///
-    /// # Examples
-    /// ```
-    /// let pool = brigade::Pool::new(2);
-    /// assert_eq!(pool.submit(|| 6 * 7).join()?, 42);
-    /// # Ok::<(), brigade::JoinError>(())
-    /// ```
-    #[track_caller]
-    pub fn submit<F, T>(&self, job: F) -> JoinHandle<T>
-    where
-        F: FnOnce() -> T + Send + 'static,
-        T: Send + 'static,
-    {
-        let key = self.core.key;
-        if !key.is_plain() {
-            return self.handle.submit(job);
-        }
-        let handle = submission::submit(job, |job| accept_owned(&self.core, job));
-        JoinHandle::new(expect_accepted(handle), key)
     }
 }
 

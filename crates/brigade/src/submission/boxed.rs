@@ -61,12 +61,9 @@ impl<T> Work for Boxed<T> {
 
 impl<T> Boxed<T> {
     /// Returns the closure, which was not accepted.
-    fn withdraw<F: 'static>(self) -> F {
+    fn withdraw(self) -> Box<dyn Any> {
         self.watch.into_iter().for_each(Watch::withdraw);
-        match self.work.into_any().downcast() {
-            Ok(closure) => *closure,
-            Err(_) => unreachable!("it is the closure that was boxed"),
-        }
+        self.work.into_any()
     }
 }
 
@@ -83,20 +80,35 @@ where
     R: Receipt<T>,
 {
     if watcher.is_none() && !options.is_stored() {
-        return R::make(Queued { permit, work });
+        return R::make_closure(permit, work);
     }
     let watch = watcher.map(|watcher| watcher.begin(R::IS_HANDLE));
     R::make(Boxed { permit, options, work: Box::new(work), watch })
 }
 
-/// Returns the closure of a rejected job made by [`make_job`].
-pub(crate) fn unmade<F, T>(job: Job) -> F
+/// Returns the closure of a rejected job made by [`make_job`], or by [`Receipt::make_closure`].
+#[cold]
+#[inline(never)]
+pub(crate) fn unmade<F, T, R>(job: Job) -> F
 where
     F: FnOnce() -> T + 'static,
     T: 'static,
+    R: Receipt<T>,
 {
-    match job.into_closure::<Queued<F>>() {
-        Ok(queued) => queued.work,
-        Err(job) => closure_of::<Boxed<T>>(job).withdraw(),
+    let job = match job.into_closure::<Queued<F>>() {
+        Ok(queued) => return queued.work,
+        Err(job) => job,
+    };
+    let job = if R::IS_HANDLE {
+        job
+    } else {
+        match job.into_closure::<F>() {
+            Ok(work) => return work,
+            Err(job) => job,
+        }
+    };
+    match closure_of::<Boxed<T>>(job).withdraw().downcast() {
+        Ok(work) => *work,
+        Err(_) => unreachable!("it is the closure that was boxed"),
     }
 }
