@@ -4,6 +4,8 @@
 # `ci/service.sh load` prints the table of its README, in two minutes after the build, on a machine that does nothing else.
 set -euo pipefail
 cd "$(dirname "$0")/../examples/service"
+# The workspace's folder: the dependencies that both have in the same version are compiled once.
+export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/../../target}"
 
 # Installs the programs that the tests run, on a machine of Debian's, where they are not there.
 programs() {

@@ -95,20 +95,11 @@ where
     T: 'static,
     R: Receipt<T>,
 {
-    let job = match job.into_closure::<Queued<F>>() {
-        Ok(queued) => return queued.work,
-        Err(job) => job,
-    };
-    let job = if R::IS_HANDLE {
-        job
-    } else {
-        match job.into_closure::<F>() {
-            Ok(work) => return work,
-            Err(job) => job,
-        }
-    };
-    match closure_of::<Boxed<T>>(job).withdraw().downcast() {
-        Ok(work) => *work,
+    let queued = job.into_closure::<Queued<F>>().map(|queued| queued.work);
+    let closure = queued.or_else(|job| if R::IS_HANDLE { Err(job) } else { job.into_closure() });
+    let boxed = |job| match closure_of::<Boxed<T>>(job).withdraw().downcast() {
+        Ok(closure) => *closure,
         Err(_) => unreachable!("it is the closure that was boxed"),
-    }
+    };
+    closure.unwrap_or_else(boxed)
 }
