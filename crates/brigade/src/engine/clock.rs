@@ -31,7 +31,7 @@ pub fn now() -> Instant {
 /// The present time in `pool`.
 #[inline]
 pub(crate) fn now_in(pool: Key) -> Instant {
-    let of_pool = || reach(pool, |at| at.core().map(|core| core.timers().clock().now()));
+    let of_pool = || reach(pool, |at| at.core().map(|core| core.work.events.timers.clock().now()));
     let now = if Clock::MAY_BE_PAUSED { of_pool() } else { None };
     now.unwrap_or_else(time::now)
 }

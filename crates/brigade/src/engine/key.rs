@@ -12,6 +12,10 @@ use brigade_sync::unmodelled::AtomicU64;
 
 use crate::values::Priority;
 
+/// The message of a forked child's abort.
+const ORPHAN: &str = "brigade: a job, or the body of a scope, has forked and goes on in the child, where its pool is not; \
+    it must call exec or _exit there";
+
 /// Names a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Key(u64);
@@ -101,6 +105,13 @@ impl Key {
     #[inline(always)]
     pub(crate) fn is_observed(self) -> bool {
         self.0 & OBSERVED != 0
+    }
+
+    /// Aborts a forked child before it locks the parent's pool or waits for its threads.
+    pub(crate) fn end_if_orphan(self) {
+        if !self.is_here() {
+            fork::abort(ORPHAN);
+        }
     }
 
     /// Whether the pool was made by this process, not by a process from which it was forked.

@@ -1,17 +1,18 @@
 //! The engine: how the workers of a pool find work, sleep, and end. It must not know through which API a job is
 //! submitted.
 //!
-//! [`core`] is the state shared by a pool's owner, handles and workers. It composes the parts below it, and has the
-//! protocols that need several parts: the injection of work, admission, broadcasts, the end. [`worker`] is the side of
-//! a worker's thread. [`registry`] leads from a [`key`] to either.
+//! [`core`] is the state shared by a pool's owner, handles and workers: it accepts work and starts threads. [`work`]
+//! composes the parts below it, and ends the pool. [`worker`] is the side of a worker's thread. [`registry`] leads from
+//! a [`key`] to either.
 
 // Each module imports only from those in the lines below it (`ci/imports.sh` checks that):
 //
 //     clock
 //     registry   supply
 //     worker
-//     probe
 //     core
+//     probe
+//     work
 //     owned_tasks   ends
 //     queues   threads
 //     sleep
@@ -34,18 +35,18 @@ mod sleep;
 mod supply;
 mod threads;
 mod timers;
+mod work;
 mod worker;
 
 pub use clock::now;
 pub(crate) use clock::now_in;
 pub(crate) use core::Core;
 pub(crate) use core::admission::{Admission, Unqueued};
-pub(crate) use core::end::cancel_contained;
 pub(crate) use core::enter::{enter_pool, entered};
 #[cfg(brigade_seeded)]
 pub use core::monitor::monitor_runs;
 pub(crate) use current::stopping;
-pub(crate) use ends::off_pool::{drop_off_pool, may_nest};
+pub(crate) use ends::off_pool::{cancel_contained, drop_off_pool, may_nest};
 pub(crate) use key::{ClassKey, Key};
 pub(crate) use probe::{Scope, Span};
 pub(crate) use registry::{At, class_here, current_pool, forget, reach, reach_once, rejected};

@@ -11,11 +11,13 @@
 use core::marker::PhantomData;
 use std::borrow::Cow;
 use std::panic::Location;
+#[cfg(feature = "trace")]
+use std::sync::Arc;
 
 #[cfg(feature = "trace")]
 use brigade_trace::{Label, Now, Pen, Session, Since, Trace, TraceError, What, Worker as Traced};
 
-use super::core::Core;
+use super::work::Work;
 use crate::values::Role;
 
 /// The worker that an event is recorded for.
@@ -68,7 +70,7 @@ pub(crate) enum Span {
 pub(crate) struct Scope<'a> {
     #[cfg(feature = "trace")]
     scope: brigade_trace::Scope<'a>,
-    _core: PhantomData<&'a Core>,
+    _work: PhantomData<&'a Work>,
 }
 
 impl Scope<'_> {
@@ -79,7 +81,7 @@ impl Scope<'_> {
     }
 }
 
-impl Core {
+impl Work {
     /// Records an event of a worker, if the pool is traced.
     #[inline(always)]
     pub(super) fn tell(&self, _teller: Teller, _event: Event) {
@@ -99,7 +101,7 @@ impl Core {
                 Span::JobInside => pen.inside().job(),
                 Span::Blocked => pen.blocked(),
             };
-            return scope.map(|scope| Scope { scope, _core: PhantomData });
+            return scope.map(|scope| Scope { scope, _work: PhantomData });
         }
         None
     }
@@ -162,7 +164,7 @@ fn write(pen: Pen<'_>, event: Event) {
 }
 
 #[cfg(feature = "trace")]
-impl Core {
+impl Work {
     /// The pen of a worker, if there is a trace.
     #[inline(always)]
     fn pen(&self, Teller { index, is_inside }: Teller) -> Option<Pen<'_>> {
@@ -183,8 +185,8 @@ impl Core {
         Ok(session)
     }
 
-    /// Ends a trace.
-    pub(crate) fn end_trace(&self, session: Session) -> Trace {
+    /// Ends a trace of the pool with this name.
+    pub(crate) fn end_trace(&self, session: Session, pool: Arc<str>) -> Trace {
         self.idle.set_traced(false);
         // Before the workers are counted: a new worker records nothing from now on.
         let until = self.tracer.stop();
@@ -204,6 +206,6 @@ impl Core {
             Traced { index, track: &peer.track, now, runs }
         });
         let (lasted, threads) = self.tracer.take(session, until, workers);
-        Trace::new(self.config.pool_name(), lasted, threads)
+        Trace::new(pool, lasted, threads)
     }
 }

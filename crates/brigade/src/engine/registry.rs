@@ -27,14 +27,14 @@ struct Last(Option<Arc<Core>>);
 
 impl Last {
     fn core(&self, key: Key) -> Option<&Arc<Core>> {
-        self.0.as_ref().filter(|core| core.key == key)
+        self.0.as_ref().filter(|core| core.work.key == key)
     }
 }
 
 impl Drop for Last {
     fn drop(&mut self) {
         // State in use by the parent's threads can't be dropped in the child.
-        if let Some(core) = self.0.take().filter(|core| !core.key.is_here()) {
+        if let Some(core) = self.0.take().filter(|core| !core.work.key.is_here()) {
             core::mem::forget(core);
         }
     }
@@ -73,7 +73,7 @@ impl<'a> At<'a> {
     pub(crate) fn off_pool<R>(self, drop_job: impl FnOnce() -> R) -> R {
         match self {
             At::Worker(worker) => nest(worker.key(), drop_job),
-            At::Outside(core) => core.off_pool(drop_job),
+            At::Outside(core) => core.work.off_pool(drop_job),
             At::Gone(_) => drop_job(),
         }
     }
@@ -81,7 +81,7 @@ impl<'a> At<'a> {
     /// Counts a job that ended with `outcome` without having been queued.
     pub(crate) fn count_unqueued(self, outcome: Outcome) {
         if let Some(core) = self.core() {
-            core.count_unqueued(outcome);
+            core.work.ledger.count_unqueued(outcome);
         }
     }
 
@@ -89,7 +89,7 @@ impl<'a> At<'a> {
     pub(crate) fn count_cancelled(self) {
         match self {
             At::Worker(worker) => worker.count_in_place(Outcome::Cancelled),
-            At::Outside(core) => core.count_cancelled(),
+            At::Outside(core) => core.work.count_cancelled(),
             // The pool no longer exists.
             At::Gone(_) => {}
         }
@@ -99,7 +99,13 @@ impl<'a> At<'a> {
     pub(crate) fn count_released(self, outcome: Outcome, unclaimed: Option<Box<dyn Any + Send>>) {
         match self {
             At::Worker(worker) => worker.count_released(outcome, unclaimed),
-            At::Outside(core) => core.count_released(outcome, unclaimed),
+            At::Outside(core) => {
+                if let Some(payload) = unclaimed {
+                    // Only workers have counters for panics of the callback.
+                    let _ = core.config.on_panic.tell(payload);
+                }
+                core.work.ledger.count(outcome);
+            }
             At::Gone(_) => drop_contained(unclaimed),
         }
     }
@@ -108,7 +114,7 @@ impl<'a> At<'a> {
     pub(crate) fn leaves_entry(self) {
         match self {
             At::Worker(worker) => worker.leaves_entry(),
-            At::Outside(core) => core.leaves_entry(),
+            At::Outside(core) => core.work.leaves_entry(),
             At::Gone(_) => {}
         }
     }
@@ -117,8 +123,8 @@ impl<'a> At<'a> {
     #[cold]
     pub(crate) fn refusal(self) -> Reason {
         match self {
-            At::Worker(worker) => worker.core().refusal(),
-            At::Outside(core) => core.refusal(),
+            At::Worker(worker) => worker.core().work.refusal(),
+            At::Outside(core) => core.work.refusal(),
             At::Gone(reason) => reason,
         }
     }
@@ -138,7 +144,7 @@ impl<'a> At<'a> {
 
     #[cold]
     pub(crate) fn count_rejected(self, jobs: u64) {
-        self.core().into_iter().for_each(|core| core.count_rejected(jobs));
+        self.core().into_iter().for_each(|core| core.work.ledger.count_rejected(jobs));
     }
 }
 

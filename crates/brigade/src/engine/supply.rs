@@ -14,7 +14,7 @@ use super::worker::blocking;
 /// Calls a closure on a thread that enters this pool, which may no longer exist.
 pub(crate) fn enter<R>(key: Key, core: Option<&Arc<Core>>, call: impl FnOnce() -> R) -> R {
     enter_as(Some(key), || match core {
-        Some(core) => core.resources.enter(call),
+        Some(core) => core.work.events.resources.enter(call),
         None => resources_of(Weak::new()).enter(call),
     })
 }
@@ -42,16 +42,16 @@ impl Core {
     /// If the pool has ended, belongs to another process, or has no thread and can't start one; otherwise the operating
     /// system's error.
     pub(crate) fn driver(&self) -> std::io::Result<DriverRef> {
-        if !self.key.is_here() {
+        if !self.work.key.is_here() {
             return Err(closed());
         }
-        if let Some(driver) = self.events.driver.get() {
+        if let Some(driver) = self.work.events.driver.get() {
             return Ok(driver);
         }
         let no_thread = |_| std::io::Error::other("the pool has no thread and can't start one");
         let _reserved = self.reserve().map_err(no_thread)?;
         let blocking = |code: &mut dyn FnMut()| blocking(code);
-        let (driver, is_new) = self.events.driver.get_or_make(blocking)?;
+        let (driver, is_new) = self.work.events.driver.get_or_make(blocking)?;
         if is_new {
             self.event_added(None);
         }

@@ -56,7 +56,7 @@ impl Handle {
             Some((core, outside)) => {
                 let call = || outside.run(call);
                 let installed = brigade_task::install(call, |job| core.inject(job), wait_outside);
-                installed.map_err(|_| core.refusal())
+                installed.map_err(|_| core.work.refusal())
             }
         })
     }
@@ -161,9 +161,13 @@ fn borrow<R>(
         let core = driven.core();
         let outside = call_at(core);
         let call = |_: &Worker| {
-            if core.is_closed() { Err(core.refusal()) } else { outside.run(|| call(None)) }
+            if core.work.is_closed() {
+                Err(core.work.refusal())
+            } else {
+                outside.run(|| call(None))
+            }
         };
-        return outside.lend(|| driven.run(call).unwrap_or_else(|| Err(core.refusal())));
+        return outside.lend(|| driven.run(call).unwrap_or_else(|| Err(core.work.refusal())));
     }
     reach_once(pool, |at| match at {
         At::Worker(_) => call(None),
@@ -387,7 +391,7 @@ impl ScopePool {
             return Ok(pool);
         }
         reach(handle.key, |at| match at.core() {
-            Some(core) if core.is_closed() => Err(core.refusal()),
+            Some(core) if core.work.is_closed() => Err(core.work.refusal()),
             Some(core) => Ok(Self { handle, core: core.clone(), opened: None }),
             None => Err(at.refusal()),
         })
@@ -447,7 +451,7 @@ impl Scopes for ScopePool {
             }
             None => {
                 // The body may have forked.
-                self.core.end_if_orphan();
+                self.core.work.key.end_if_orphan();
                 wait_outside(wait);
             }
         });
@@ -457,9 +461,9 @@ impl Scopes for ScopePool {
         with_worker_of(self.handle.key, |worker| match (worker, self.here()) {
             (Some(worker), _) => run().into_iter().for_each(|outcome| worker.count(outcome)),
             // The pool waits for this job, as for all accepted jobs.
-            (None, Some(core)) => {
-                core.off_pool(|| run().into_iter().for_each(|outcome| core.count(outcome)))
-            }
+            (None, Some(core)) => core
+                .work
+                .off_pool(|| run().into_iter().for_each(|outcome| core.work.ledger.count(outcome))),
             (None, None) => _ = run(),
         });
     }

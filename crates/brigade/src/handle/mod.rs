@@ -145,7 +145,7 @@ impl Handle {
     /// ```
     #[must_use]
     pub fn size(&self) -> RangeInclusive<usize> {
-        let size = self.core().map(|core| core.size());
+        let size = self.core().map(|core| core.work.idle.size());
         size.map_or(0..=0, |size| size.core..=size.max)
     }
 
@@ -203,7 +203,7 @@ impl Handle {
     /// Whether the pool no longer accepts submissions from outside, or no longer exists.
     #[cfg(feature = "futures")]
     pub(crate) fn is_closed(&self) -> bool {
-        self.core().is_none_or(|core| core.is_closed())
+        self.core().is_none_or(|core| core.work.is_closed())
     }
 
     /// Returns why the pool does not exist.
@@ -328,12 +328,12 @@ impl Handle {
 /// Ends a pool of this process, as its owner or through a handle.
 pub(crate) fn end(core: &Core, ShutdownOptions { how, timeout }: ShutdownOptions) -> Report {
     core.close(how);
-    forget(core.key);
+    forget(core.work.key);
     // A deadline too far in the future to be represented is no deadline.
     let deadline = timeout.and_then(|timeout| time::now().checked_add(timeout));
     let waits = timeout != Some(Duration::ZERO);
     if !waits || (core.may_wait_for_end() && !blocking(|| core.wait_for_end(deadline))) {
-        core.detach();
+        core.threads.detach();
     }
     core.report()
 }

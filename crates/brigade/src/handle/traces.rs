@@ -41,7 +41,7 @@ impl Handle {
     pub fn start_trace(&self) -> Result<Tracing, TraceError> {
         reach(self.key, |at| match (at, at.core()) {
             (_, Some(core)) => {
-                let session = core.begin_trace()?;
+                let session = core.work.begin_trace()?;
                 Ok(Tracing { core: Some(core.clone()), session })
             }
             (At::Gone(Reason::Forked), None) => Err(TraceError::Forked),
@@ -71,12 +71,12 @@ impl Tracing {
 
     fn take(&mut self) -> Option<Trace> {
         let core = self.core.take()?;
-        if !core.key.is_here() {
+        if !core.work.key.is_here() {
             // The parent's threads were using the pool, so this process can't drop it.
             core::mem::forget(core);
             return None;
         }
-        Some(core.end_trace(self.session))
+        Some(core.work.end_trace(self.session, core.config.pool_name()))
     }
 }
 

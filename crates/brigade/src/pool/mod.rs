@@ -151,14 +151,14 @@ impl Pool {
         F: FnOnce() + Send + 'static,
     {
         let core = &self.core;
-        if !core.key.is_plain() {
+        if !core.work.key.is_plain() {
             let place = Location::caller();
-            return Submission { work: job, when_full, options: None, place }.submit(core.key);
+            return Submission { work: job, when_full, options: None, place }.submit(core.work.key);
         }
         CURRENT.with(|worker| match worker {
-            Some(worker) if worker.is_open_to(core.key) => At::Worker(worker).execute(job),
-            Some(_) => submission::submit(job, |job| accept_elsewhere(core.key, job)),
-            None if core.key.is_here() => At::Outside(core).execute(job),
+            Some(worker) if worker.is_open_to(core.work.key) => At::Worker(worker).execute(job),
+            Some(_) => submission::submit(job, |job| accept_elsewhere(core.work.key, job)),
+            None if core.work.key.is_here() => At::Outside(core).execute(job),
             None => At::Gone(Reason::Forked).execute(job),
         })
     }
@@ -181,10 +181,10 @@ impl From<&Pool> for Handle {
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        if !self.core.key.is_here() {
+        if !self.core.work.key.is_here() {
             // The work of the parent's threads must not be dropped here.
             core::mem::forget(Arc::clone(&self.core));
-        } else if !self.core.is_detached() {
+        } else if !self.core.threads.is_detached() {
             end(&self.core, self.core.config.on_drop);
         }
     }

@@ -30,7 +30,7 @@ impl Schedule for OnWorker {
             return drop_off_pool(self.key, job);
         }
         reach(self.key, |at| match at.core() {
-            Some(core) => core.send_local(self.index, job),
+            Some(core) => core.work.send_local(self.index, job),
             // In a forked child. Otherwise the worker and the pool exist as long as the future.
             None => core::mem::forget(job),
         });
@@ -43,7 +43,7 @@ impl Schedule for OnWorker {
     fn release(self, number: u32, outcome: Outcome, unclaimed: Option<Box<dyn Any + Send>>) {
         reach(self.key, |at| {
             at.count_released(outcome, unclaimed);
-            at.core().into_iter().for_each(|core| core.release_local(self.index, number));
+            at.core().into_iter().for_each(|core| core.work.release_local(self.index, number));
         });
     }
 }
@@ -120,6 +120,6 @@ where
         }
     };
     worker.accept_local();
-    worker.core().send_local(index, job);
+    worker.core().work.send_local(index, job);
     JoinHandle::of_mail(handle, key)
 }

@@ -156,7 +156,7 @@ impl LocalPool {
         change(&mut config);
         let core =
             Core::new(Key::new::<Child>(false, false)?, config, None, Worker::live, resources_of);
-        let handle = Handle::new(core.key);
+        let handle = Handle::new(core.work.key);
         Ok(Self { driven: Driven::new(core), handle })
     }
 
@@ -298,13 +298,13 @@ impl Deref for LocalPool {
 impl Drop for LocalPool {
     fn drop(&mut self) {
         let core = self.driven.core().clone();
-        if !core.key.is_here() {
+        if !core.work.key.is_here() {
             // The parent's owner was using these.
             core::mem::forget((core, self.driven.clone()));
             return;
         }
         core.close(Shutdown::Drain);
-        forget(core.key);
+        forget(core.work.key);
         self.driven.end();
         core.wait_for_end(None);
     }

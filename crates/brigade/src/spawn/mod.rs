@@ -72,13 +72,13 @@ impl Schedule for OnPool {
     fn release(self, number: u32, outcome: Outcome, unclaimed: Option<Box<dyn Any + Send>>) {
         reach(self.0.key(), |at| {
             at.count_released(outcome, unclaimed);
-            at.core().into_iter().for_each(|core| core.release(number));
+            at.core().into_iter().for_each(|core| core.work.release(number));
         });
     }
 
     fn give_back(self) {
         reach(self.0.key(), |at| {
-            let permits = at.core().and_then(|core| core.permits());
+            let permits = at.core().and_then(|core| core.permits.as_ref());
             permits.into_iter().for_each(|permits| permits.give_back());
         });
     }
@@ -87,7 +87,7 @@ impl Schedule for OnPool {
 /// Lists a future that is about to wait; returns the number.
 fn bind(key: Key, task: TaskRef) -> u32 {
     reach(key, |at| match at.core() {
-        Some(core) => core.bind(task),
+        Some(core) => core.work.bind(task),
         None => {
             // In a forked child the task is never woken, and must not be dropped. Otherwise this is the only reference,
             // and dropping it cancels the task.

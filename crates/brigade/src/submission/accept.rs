@@ -229,7 +229,7 @@ impl<'a> At<'a> {
     #[inline(never)]
     pub(crate) fn admit(self, admitted: Admitted) -> Result<Decision<'a>, Reason> {
         let core = self.core().ok_or_else(|| self.refusal())?;
-        let admit = core.permits().and_then(|_| ADMIT.get());
+        let admit = core.permits.as_ref().and_then(|_| ADMIT.get());
         admit.map_or(Ok((None, None)), |admit| admit(self, core, admitted))
     }
 

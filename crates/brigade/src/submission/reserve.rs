@@ -87,7 +87,8 @@ fn reserve_or_wait(
             }
         }
         if waiter.is_none() {
-            let permits = reach(key, |at| at.core().and_then(|core| core.permits().cloned()));
+            let permits =
+                reach(key, |at| at.core().and_then(|core| core.permits.as_ref().cloned()));
             *waiter = permits.map(Waiter::new);
         }
         if let Some(waiter) = waiter {
@@ -103,7 +104,7 @@ fn try_reserve(at: At<'_>) -> Result<Option<Permit>, Reason> {
     // `Reject` queues a job or refuses it.
     let (permit, _) = at.admit(submission)?;
     match at.core() {
-        Some(core) if core.is_closed() && at.worker().is_none() => Err(Reason::Closed),
+        Some(core) if core.work.is_closed() && at.worker().is_none() => Err(Reason::Closed),
         _ => Ok(permit),
     }
 }

@@ -302,10 +302,11 @@ impl<T> TaskSet<T> {
                 return Err(at.rejected(work));
             };
             let is_admitted = limit.is_none_or(|limit| limit.admit());
-            let permit = core.permits().filter(|_| is_admitted).and_then(|all| all.try_acquire());
+            let permit =
+                core.permits.as_ref().filter(|_| is_admitted).and_then(|all| all.try_acquire());
             let (job, handle) = make(&self.completions, number, permit, work);
             if let Some(limit) = limit.filter(|_| !is_admitted) {
-                limit.wait(number, class_here(core.key), job);
+                limit.wait(number, class_here(core.work.key), job);
             } else if let Err(job) = at.accept(None, job) {
                 // Dropped before the job is taken apart, so that the job is not listed.
                 drop(handle);
@@ -653,7 +654,7 @@ impl<T> TaskSet<T> {
 
 /// Whether the pool would reject a job submitted now.
 fn refuses(at: At<'_>, core: &Core) -> bool {
-    at.worker().map_or_else(|| core.is_closed(), |worker| worker.discards())
+    at.worker().map_or_else(|| core.work.is_closed(), |worker| worker.discards())
 }
 
 /// Registers a job just made with the list, to be listed when it ends.

@@ -38,7 +38,7 @@ const NOT_HERE: &str =
 pub async fn advance(duration: Duration) {
     let advanced = CURRENT.with(|worker| {
         let worker = worker.ok_or(NOT_HERE)?;
-        worker.core().timers().clock().advance(duration)?;
+        worker.core().work.events.timers.clock().advance(duration)?;
         worker.poll_events();
         Ok(worker.key())
     });

@@ -222,7 +222,7 @@ fn set_timer(pool: Key, at: Instant, entry: Entry, state: &Mutex<State>) -> bool
         state.timer = Some(timer);
     } else {
         drop(state);
-        drop(reach(pool, |pool| pool.core()?.remove_timer(timer)));
+        drop(reach(pool, |pool| pool.core()?.work.remove_timer(timer)));
     }
     true
 }
@@ -230,7 +230,7 @@ fn set_timer(pool: Key, at: Instant, entry: Entry, state: &Mutex<State>) -> bool
 /// Removes the timer of a cancelled closure, or notes that the job of a run is left in a queue.
 fn unset_timer(pool: Key, timer: Option<TimerKey>) {
     reach(pool, |pool| {
-        if timer.and_then(|timer| pool.core()?.remove_timer(timer)).is_none() {
+        if timer.and_then(|timer| pool.core()?.work.remove_timer(timer)).is_none() {
             pool.leaves_entry();
         }
     });
@@ -294,7 +294,7 @@ mod tests {
         let pool = Pool::new(1);
         let key = pool.job().key;
         let at = now_in(key) + Duration::from_secs(3600);
-        let is_set = || reach(key, |pool| !pool.core().unwrap().timers().is_empty());
+        let is_set = || reach(key, |pool| !pool.core().unwrap().work.events.timers.is_empty());
         let set = |stage, next| {
             let state = State { stage, at: next, timer: None, ticks: 0, error: None };
             let state = Mutex::new(state);

@@ -115,7 +115,7 @@ impl Sleep {
     /// Removes the timer from its pool.
     fn disarm(&mut self) {
         if let State::Set(pool, timer) = mem::replace(&mut self.state, State::New) {
-            drop(reach(pool, |at| at.core()?.remove_timer(timer)));
+            drop(reach(pool, |at| at.core()?.work.remove_timer(timer)));
         }
     }
 }
@@ -128,7 +128,7 @@ impl Future for Sleep {
         let now = match self.state {
             State::Set(pool, timer) => {
                 // A timer still set will fire, so the clock is not read.
-                let wakes = |core: &Arc<Core>| core.timers().wake_by(timer, waker);
+                let wakes = |core: &Arc<Core>| core.work.events.timers.wake_by(timer, waker);
                 if reach(pool, |at| at.core().is_some_and(wakes)) {
                     return Poll::Pending;
                 }

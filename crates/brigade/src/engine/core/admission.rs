@@ -8,12 +8,12 @@ use brigade_sync::time;
 use brigade_task::{Job, Outcome, enter_other};
 
 use super::Core;
-use super::end::{OffPoolWork, cancel_contained};
 use super::enter::enter_as;
-use crate::engine::ends::off_pool::is_off_pool;
+use crate::engine::ends::off_pool::{cancel_contained, is_off_pool};
 use crate::engine::queues::lane::drop_if_stale;
 use crate::engine::semaphore::{Permit, Semaphore};
 use crate::engine::sleep::backoff::{Backoff, LOOK_AGAIN};
+use crate::engine::work::OffPoolWork;
 use crate::values::{Priority, Reason, WhenFull};
 
 /// The decision on a submission.
@@ -50,13 +50,13 @@ impl Core {
         until: Option<Instant>,
         inside: bool,
     ) -> Result<Admission<'_>, MustWait> {
-        let Some(permits) = self.permits() else { return Ok(Admission::Queue(None)) };
+        let Some(permits) = &self.permits else { return Ok(Admission::Queue(None)) };
         if let Some(permit) = permits.try_acquire() {
             return Ok(Admission::Queue(Some(permit)));
         }
         // Checked after the permits: either the pool was full while open, or it is closed, which takes
         // precedence.
-        if self.refuses(inside) {
+        if self.work.idle.snapshot().rejects(inside) {
             return Ok(Admission::Refuse(Reason::Closed));
         }
         Ok(match when_full {
@@ -65,13 +65,17 @@ impl Core {
             }
             // In the user's spawner, the submission that called it may have the only permit, and has not made
             // its job yet. Inside work off the pool, a further piece of such work would nest.
-            _ if self.idle.is_starter() || is_off_pool(self.key) => Admission::Queue(None),
+            _ if self.work.idle.is_starter() || is_off_pool(self.work.key) => {
+                Admission::Queue(None)
+            }
             WhenFull::Block | WhenFull::BlockFor(_) | WhenFull::RunInCaller if inside => {
                 Admission::Queue(None)
             }
             // Jobs spawned by this job belong to its pool.
             WhenFull::RunInCaller => self.accept_unqueued(inside, |core, job| {
-                enter_as(Some(core.key), || core.resources.enter(|| core.run_here(job)));
+                enter_as(Some(core.work.key), || {
+                    core.work.events.resources.enter(|| core.run_here(job))
+                });
             }),
             WhenFull::Block => return Err(MustWait(until)),
             WhenFull::BlockFor(timeout) => {
@@ -90,59 +94,30 @@ impl Core {
     /// jobs.
     pub(crate) fn accept_late(&self, class: Priority, job: Job) -> Result<(), Job> {
         let Ok(_reserved) = self.reserve() else { return Err(job) };
-        self.push_late(class, job)?;
-        self.ask_for_help(self.idle.after_publishing());
+        self.work.push_late(class, job)?;
+        self.ask_for_help(self.work.idle.after_publishing());
         Ok(())
-    }
-
-    /// Whether a submission is rejected even with a permit.
-    pub(in crate::engine) fn refuses(&self, inside: bool) -> bool {
-        if inside { self.idle.snapshot().discards() } else { self.is_closed() }
-    }
-
-    /// The reason for a rejection by a pool that was not full.
-    pub(crate) fn refusal(&self) -> Reason {
-        // An open pool rejects a job only if it has no thread for it. The state of a pool being closed may
-        // not be `CLOSED` yet, but its injectors, which are closed first, are.
-        match self.queues.injectors.is_closing() {
-            true => Reason::Closed,
-            false => Reason::NoThread,
-        }
     }
 
     /// Accepts a job without queueing it, if the pool is still open.
     fn accept_unqueued(&self, inside: bool, settle: fn(&Core, Job)) -> Admission<'_> {
         // Accepted and counted as work off the pool in a single step: the end of the pool waits for it.
-        let accepted = self.accept_for(inside, || Some(self.begin_off_pool()));
+        let accepted = self.work.accept(inside, |accepted| {
+            *accepted += 1;
+            self.work.begin_off_pool()
+        });
         match accepted {
             Some(work) => Admission::Unqueued(Unqueued { work, settle }),
             None => Admission::Refuse(Reason::Closed),
         }
     }
 
-    /// Counts an unqueued job as accepted if the pool is open and `find` returns a value, which this returns.
-    pub(in crate::engine) fn accept_for<R>(
-        &self,
-        inside: bool,
-        find: impl FnOnce() -> Option<R>,
-    ) -> Option<R> {
-        let mut totals = self.ledger.totals.lock();
-        // Under the lock taken by `close` after it has closed the pool: every accepted job is in the final
-        // report.
-        if self.refuses(inside) {
-            return None;
-        }
-        let found = find()?;
-        totals.accepted += 1;
-        Some(found)
-    }
-
     /// Waits for a permit.
     pub(crate) fn wait_for_permit(&self, MustWait(until): MustWait) -> Admission<'_> {
-        let Some(permits) = self.permits() else { return Admission::Queue(None) };
-        match permits.acquire(until, || self.is_closed()) {
+        let Some(permits) = &self.permits else { return Admission::Queue(None) };
+        match permits.acquire(until, || self.work.is_closed()) {
             Some(permit) => Admission::Queue(Some(permit)),
-            None if self.is_closed() => Admission::Refuse(Reason::Closed),
+            None if self.work.is_closed() => Admission::Refuse(Reason::Closed),
             None => Admission::Refuse(Reason::Full),
         }
     }
@@ -150,7 +125,7 @@ impl Core {
     /// Drops queued jobs, the oldest of the lowest class first, until there is a permit.
     fn make_room(&self, permits: &Arc<Semaphore>, inside: bool) -> Admission<'_> {
         // Begins before a job is taken from a queue.
-        let _work = self.begin_off_pool();
+        let _work = self.work.begin_off_pool();
         let mut backoff = Backoff::default();
         loop {
             let permit = match self.take_for_room() {
@@ -159,13 +134,13 @@ impl Core {
                 None if backoff.snooze() => permits.try_acquire(),
                 None => {
                     let until = time::now().checked_add(LOOK_AGAIN);
-                    permits.acquire(until, || self.refuses(inside))
+                    permits.acquire(until, || self.work.idle.snapshot().rejects(inside))
                 }
             };
             if permit.is_some() {
                 return Admission::Queue(permit);
             }
-            if self.refuses(inside) {
+            if self.work.idle.snapshot().rejects(inside) {
                 return Admission::Refuse(Reason::Closed);
             }
         }
@@ -177,25 +152,25 @@ impl Core {
         let may_drop = |job: &Job| !job.is_resumption() && !job.borrows();
         // Under the gate, like the end of the pool: the jobs that stay may move from a queue that the end has not
         // looked at to one that it has looked at.
-        let gate = self.tasks.lock_gate();
-        let job = self.queues.take_oldest(&may_drop, &self.idle);
+        let gate = self.work.tasks.lock_gate();
+        let job = self.work.queues.take_oldest(&may_drop, &self.work.idle);
         drop(gate);
         // A worker that parked meanwhile may have missed a moved job. A closing thread may have seen a job where
         // none was, and not have settled.
-        self.ask_for_help(self.idle.after_publishing());
-        self.settle();
+        self.ask_for_help(self.work.idle.after_publishing());
+        self.work.settle();
         job
     }
 
     /// Drops a job because the pool is full: a queued job, or a job accepted without being queued.
     pub(crate) fn drop_for_room(&self, job: Job) {
-        self.off_pool(|| {
+        self.work.off_pool(|| {
             let mut cancelled = 0;
             match drop_if_stale(job, &mut cancelled).map(cancel_contained) {
                 // The handle has cancelled it, before or just now.
-                None | Some(Outcome::Stale) => self.ledger.count_cancelled(cancelled),
+                None | Some(Outcome::Stale) => self.work.ledger.count_cancelled(cancelled),
                 // The end of a future counts it as cancelled.
-                Some(outcome) => self.ledger.count_evicted(outcome),
+                Some(outcome) => self.work.ledger.count_evicted(outcome),
             }
         });
     }
@@ -203,7 +178,7 @@ impl Core {
     /// Runs an unqueued job, a closure or the first poll of a future, on this thread, which is not a worker
     /// of the pool.
     pub(crate) fn run_here(&self, job: Job) {
-        self.off_pool(|| {
+        self.work.off_pool(|| {
             // Nothing of the submitting job belongs to the new job.
             let run = || enter_other(|| job.run());
             let outcome = panic::catch_unwind(AssertUnwindSafe(run));
@@ -212,9 +187,9 @@ impl Core {
                 let _ = self.config.on_panic.tell(payload);
                 Outcome::Panicked
             });
-            self.ledger.count(outcome);
+            self.work.ledger.count(outcome);
             // The pool may have ended in the meantime, before it listed this future.
-            self.end_waiting();
+            self.work.end_waiting();
         });
     }
 }
@@ -263,9 +238,9 @@ mod tests {
     #[test]
     fn a_pool_that_is_just_being_closed_does_not_say_that_it_has_no_thread() {
         let core = core_without_threads();
-        assert_eq!(core.refusal(), Reason::NoThread);
+        assert_eq!(core.work.refusal(), Reason::NoThread);
         // The first step of `close`, after which jobs are refused.
-        core.queues.injectors.close();
-        assert_eq!(core.refusal(), Reason::Closed);
+        core.work.queues.injectors.close();
+        assert_eq!(core.work.refusal(), Reason::Closed);
     }
 }

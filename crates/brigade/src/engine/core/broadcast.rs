@@ -22,15 +22,15 @@ impl Core {
         mut make: impl FnMut() -> Made<T>,
     ) -> Result<Vec<(usize, JoinHandle<T>)>, Reason> {
         // A closed pool needs no thread to reject jobs.
-        if self.refuses(inside) {
+        if self.work.idle.snapshot().rejects(inside) {
             return Err(Reason::Closed);
         }
         let (mut made, mut sent, mut needed) = (Vec::new(), Vec::new(), 0);
         loop {
-            let reserved = self.reserve().map_err(|_| self.refusal())?;
+            let reserved = self.reserve().map_err(|_| self.work.refusal())?;
             // A failed start is ignored: the worker is removed, and gets no share.
             let _ = self.start_core(usize::MAX);
-            needed = needed.max(self.idle.snapshot().live());
+            needed = needed.max(self.work.idle.snapshot().live());
             // No lock is held here: this allocates.
             made.resize_with(made.len().max(needed), &mut make);
             sent.reserve(made.len());
@@ -41,13 +41,14 @@ impl Core {
             });
             match all? {
                 // The pool was made smaller, and the last worker has left: try again.
-                Ok(()) if sent.is_empty() && reserved.is_none() && self.idle.may_be_empty() => {}
+                Ok(())
+                    if sent.is_empty() && reserved.is_none() && self.work.idle.may_be_empty() => {}
                 Ok(()) => break,
                 Err(live) => needed = live,
             }
         }
         // The pool has ended in the meantime, or could not start the only thread.
-        if sent.is_empty() { Err(self.refusal()) } else { Ok(sent) }
+        if sent.is_empty() { Err(self.work.refusal()) } else { Ok(sent) }
     }
 
     /// Sends a share to each worker, or to `one` only, counts the shares as accepted, and wakes the workers.
@@ -65,23 +66,19 @@ impl Core {
     ) -> Result<Result<(), usize>, Reason> {
         // The wakers of workers that wait inside a job. Allocated before the locks are taken.
         let mut wakers = Vec::with_capacity(most);
-        // Under the lock taken by `close` after it has closed the pool: every accepted job is in the final
-        // report, and a discarded pool drops it.
-        let mut totals = self.ledger.totals.lock();
-        if self.refuses(inside) {
-            return Err(Reason::Closed);
-        }
-        let picked = self.idle.address(one, most, |index| {
-            let Some(share) = next(index) else { return };
-            let peers = &self.queues.peers;
-            // The thread that starts this worker may not have opened it yet.
-            peers.open(index, &self.config);
-            wakers.extend(peers.at(index).mailbox.send_share(Priority::Normal, share));
-            totals.accepted += 1;
+        let picked = self.work.accept(inside, |accepted| {
+            self.work.idle.address(one, most, |index| {
+                let Some(share) = next(index) else { return };
+                let peers = &self.work.queues.peers;
+                // The thread that starts this worker may not have opened it yet.
+                peers.open(index, &self.config);
+                wakers.extend(peers.at(index).mailbox.send_share(Priority::Normal, share));
+                *accepted += 1;
+            })
         });
-        drop(totals);
+        let picked = picked.ok_or(Reason::Closed)?;
         wakers.into_iter().for_each(Waker::wake);
-        Ok(picked.map(|picked| picked.into_iter().for_each(|index| self.wake(index))))
+        Ok(picked.map(|picked| picked.into_iter().for_each(|index| self.work.wake(index))))
     }
 
     /// Accepts a share for the worker with this index; `inside` is as for [`broadcast`](Self::broadcast). For
@@ -95,29 +92,17 @@ impl Core {
         inside: bool,
         share: Job,
     ) -> Result<(), (Job, Reason)> {
-        if self.refuses(inside) {
+        if self.work.idle.snapshot().rejects(inside) {
             return Err((share, Reason::Closed));
         }
-        let Ok(_reserved) = self.reserve() else { return Err((share, self.refusal())) };
-        if index < self.size().core {
+        let Ok(_reserved) = self.reserve() else { return Err((share, self.work.refusal())) };
+        if index < self.work.idle.size().core {
             let _ = self.start_core(usize::MAX);
         }
         let mut share = Some(share);
         let sent = self.send(inside, Some(index), 1, |_| share.take());
         let reason = sent.err().unwrap_or(Reason::NoSuchWorker);
         share.map_or(Ok(()), |share| Err((share, reason)))
-    }
-
-    /// Removes a worker without a thread; returns the shares sent to it.
-    pub(in crate::engine) fn fail(&self, index: usize) -> Vec<Job> {
-        self.idle.fail(index, || self.queues.peers.at(index).mailbox.take_shares())
-    }
-
-    /// Cancels the shares of a worker without a thread.
-    pub(in crate::engine) fn cancel_shares(&self, shares: Vec<Job>) {
-        if !shares.is_empty() {
-            self.off_pool(|| shares.into_iter().for_each(|share| self.drop_job(share)));
-        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! The metrics of a pool, read from counters that may change at any time.
 
 use super::Core;
-use crate::values::{Counters, Metrics, Priority, Report, Totals, WorkerMetrics};
+use crate::engine::work::Work;
+use crate::values::{Metrics, Priority, Report, WorkerMetrics};
 
 impl Core {
     /// Reads the counters.
@@ -12,36 +13,37 @@ impl Core {
     /// entries of cancelled jobs. So threads that seem to have a job count as well, up to the number of
     /// cancelled jobs. A thread between two jobs seems to have one.
     pub(crate) fn metrics(&self) -> Metrics {
-        let peers = &self.queues.peers;
-        let accepted = self.accepted();
+        let Self { work, config, .. } = self;
+        let (peers, ledger) = (&work.queues.peers, &work.ledger);
+        let accepted = ledger.accepted(&work.queues, || work.tasks.wakes());
         // Read twice: a job that moves between queues meanwhile is seen by at least one of the reads.
-        let seen = self.queues.len() as u64;
+        let seen = work.queues.len() as u64;
         let metrics = |index| peers.get(index).map(|peer| peer.metrics()).unwrap_or_default();
         let workers: Vec<WorkerMetrics> = (0..peers.len()).map(metrics).collect();
-        let of_class = |class| self.queues.lanes.len_of(class) as u64;
+        let of_class = |class| work.queues.lanes.len_of(class) as u64;
         let (high, low) = (of_class(Priority::High), of_class(Priority::Low));
-        let queued = self.queues.injectors.len() as u64
+        let queued = work.queues.injectors.len() as u64
             + (high + low)
             + workers.iter().map(|worker| worker.queued).sum::<u64>();
         let queued = queued.max(seen);
-        let totals = self.ended();
+        let totals = ledger.ended(peers);
         // Never less than a number returned before.
-        let accepted = self.ledger.tell(accepted.max(totals.ended()));
+        let accepted = ledger.tell(accepted.max(totals.ended()));
         let unended = accepted - totals.ended();
-        let state = self.idle.snapshot();
+        let state = work.idle.snapshot();
         // The state of an ended pool no longer changes, although the parked workers leave.
-        let at_work = if state.terminated() { 0 } else { self.idle.busy() };
+        let at_work = if state.terminated() { 0 } else { work.idle.busy() };
         let (live, idle, busy) = match state.terminated() {
-            true => (self.idle.alive(), 0, 0),
+            true => (work.idle.alive(), 0, 0),
             // Without futures, each running job has a thread.
-            false if self.tasks.is_empty() => (state.live(), state.parked(), state.live()),
+            false if work.tasks.is_empty() => (state.live(), state.parked(), state.live()),
             false => (state.live(), state.parked(), at_work),
         };
         let surely = unended.saturating_sub(queued);
         let running = unended.min(at_work as u64).min(surely + totals.cancelled).max(surely);
         let queued = unended - running;
         Metrics {
-            pool: self.config.pool_name(),
+            pool: config.pool_name(),
             threads: live,
             idle_threads: idle,
             // A worker that looks for its first job, or has just ended a job, seems busy: the jobs are a
@@ -53,7 +55,7 @@ impl Core {
             panicked: totals.panicked,
             cancelled: totals.cancelled,
             evicted: totals.evicted,
-            rejected: self.ledger.rejected(),
+            rejected: ledger.rejected(),
             queued,
             queued_high: high.min(queued),
             queued_low: low.min(queued - high.min(queued)),
@@ -62,42 +64,14 @@ impl Core {
         }
     }
 
-    /// Counts rejected jobs.
-    #[cold]
-    pub(crate) fn count_rejected(&self, jobs: u64) {
-        self.ledger.count_rejected(jobs);
-    }
-
     /// Reads the counts for the end of the pool, without the rest of the metrics.
     pub(crate) fn report(&self) -> Report {
-        let totals = self.ended();
+        let Work { queues, tasks, ledger, .. } = &self.work;
+        let totals = ledger.ended(&queues.peers);
         Report {
             ran: totals.returned + totals.panicked,
             discarded: totals.cancelled,
-            still_running: self.accepted().saturating_sub(totals.ended()),
+            still_running: ledger.accepted(queues, || tasks.wakes()).saturating_sub(totals.ended()),
         }
-    }
-
-    /// The numbers of ended jobs, on the workers and off them.
-    fn ended(&self) -> Totals {
-        let mut totals = *self.ledger.totals.lock();
-        totals.panicked += self.sum(|counters| counters.panicked.get());
-        totals.returned += self.sum(|counters| counters.returned.get());
-        totals.cancelled += self.sum(|counters| counters.cancelled.get());
-        totals
-    }
-
-    /// The number of accepted jobs.
-    fn accepted(&self) -> u64 {
-        let pushed = self.queues.pushed();
-        let accepted = pushed + self.sum(|counters| counters.accepted.get());
-        let accepted = accepted + self.ledger.totals.lock().accepted;
-        let again = self.sum(|counters| counters.moved.get()) + self.tasks.wakes();
-        accepted.saturating_sub(again)
-    }
-
-    #[inline(never)]
-    fn sum(&self, pick: fn(&Counters) -> u64) -> u64 {
-        self.queues.peers.iter().map(|(_, peer)| pick(&peer.counters)).sum()
     }
 }

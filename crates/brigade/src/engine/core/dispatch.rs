@@ -25,24 +25,26 @@ impl Core {
         class: Priority,
         jobs: &mut dyn Iterator<Item = Job>,
     ) -> IntoIter<Job> {
-        let parked = self.idle.snapshot().parked();
+        let parked = self.work.idle.snapshot().parked();
         let mut jobs = jobs.take(parked).collect::<Vec<_>>().into_iter();
         // The iterator may have forked, and have returned in the child.
-        if !self.key.is_here() {
+        if !self.work.key.is_here() {
             return jobs;
         }
         let mut picked = Vec::with_capacity(jobs.len());
         picked.extend(iter::from_fn(|| {
             // Before a worker is picked, which must get a job.
             jobs.as_slice().first()?;
-            self.accept_for(inside, || {
-                let index = self.idle.pick_parked()?;
+            let sent = self.work.accept(inside, |accepted| {
+                let index = self.work.idle.pick_parked()?;
                 // A worker parked inside a job is woken like an idle worker; the waker is not needed.
-                let _ = self.queues.peers.at(index).mailbox.send_share(class, jobs.next()?);
+                let _ = self.work.queues.peers.at(index).mailbox.send_share(class, jobs.next()?);
+                *accepted += 1;
                 Some(index)
-            })
+            });
+            sent.flatten()
         }));
-        picked.into_iter().for_each(|index| self.wake(index));
+        picked.into_iter().for_each(|index| self.work.wake(index));
         jobs
     }
 }

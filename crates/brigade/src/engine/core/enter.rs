@@ -36,7 +36,7 @@ pub(crate) fn enter_pool<R>(core: &Core, call: impl FnOnce() -> R) -> R {
 #[cold]
 #[inline(never)]
 fn enter_pool_again<R>(core: &Core, call: impl FnOnce() -> R) -> R {
-    enter_as(None, || core.resources.enter(call))
+    enter_as(None, || core.work.events.resources.enter(call))
 }
 
 pub(in crate::engine) fn enter_as<R>(key: Option<Key>, call: impl FnOnce() -> R) -> R {

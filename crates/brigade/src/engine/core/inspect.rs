@@ -11,23 +11,23 @@ use crate::values::Priority;
 impl Core {
     /// Reads the activity of the pool and of each worker.
     pub(crate) fn dump(&self) -> (Dump, Vec<Vec<Stretch>>) {
-        let state = self.idle.snapshot();
+        let state = self.work.idle.snapshot();
         let has_ended = state.terminated();
         let mut dump = Dump::named(&self.config.pool_name());
         dump.is_closed = state.closed();
-        dump.threads = if has_ended { self.idle.alive() } else { state.live() };
+        dump.threads = if has_ended { self.work.idle.alive() } else { state.live() };
         dump.parked = if has_ended { 0 } else { state.parked() };
         dump.searching = if has_ended { 0 } else { state.searching() };
-        dump.queued = self.queues.injectors.len();
-        dump.queued_high = self.queues.lanes.len_of(Priority::High);
-        dump.queued_low = self.queues.lanes.len_of(Priority::Low);
-        dump.pending_futures = self.tasks.len();
+        dump.queued = self.work.queues.injectors.len();
+        dump.queued_high = self.work.queues.lanes.len_of(Priority::High);
+        dump.queued_low = self.work.queues.lanes.len_of(Priority::Low);
+        dump.pending_futures = self.work.tasks.len();
         let mut running = Vec::new();
-        for index in 0..self.queues.peers.len() {
+        for index in 0..self.work.queues.peers.len() {
             let mut worker = WorkerDump::default();
             worker.index = index;
             running.push(Vec::new());
-            if let Some(peer) = self.queues.peers.get(index) {
+            if let Some(peer) = self.work.queues.peers.get(index) {
                 running[index] = peer.record.running();
                 worker.jobs = running[index].iter().map(JobDump::new).collect();
                 worker.queued = peer.remote.len();
@@ -47,8 +47,8 @@ impl Core {
     /// threads have ended.
     pub(crate) fn each_record(&self, call: &mut dyn FnMut(usize, &Record)) -> bool {
         // First: an observer that learns of the end does not call again.
-        let is_over = self.idle.snapshot().terminated() && self.idle.alive() == 0;
-        self.queues.peers.iter().for_each(|(index, peer)| call(index, &peer.record));
+        let is_over = self.work.idle.snapshot().terminated() && self.work.idle.alive() == 0;
+        self.work.queues.peers.iter().for_each(|(index, peer)| call(index, &peer.record));
         !is_over
     }
 }

@@ -17,6 +17,7 @@ use crate::engine::idle::Watch;
 use crate::engine::key::Key;
 use crate::engine::sleep::backoff::LOOK_AGAIN;
 use crate::engine::sleep::events::WATCH_PERIOD;
+use crate::engine::work::Work;
 
 /// Looks at a pool after it asked.
 const LOOKS: u32 = 16;
@@ -74,7 +75,7 @@ impl Core {
     #[cold]
     #[inline(never)]
     pub(in crate::engine) fn ask_monitor(&self, how: Watch) -> bool {
-        if !self.key.is_here() {
+        if !self.work.key.is_here() {
             return false;
         }
         let monitor = MONITOR.get();
@@ -85,28 +86,30 @@ impl Core {
             state.runs = thread.inheriting(self.config.inherited.clone()).start().is_ok();
         }
         // The future of a job may end off the pool after the pool has terminated.
-        if state.runs && !self.idle.snapshot().terminated() {
-            self.idle.set_watch(state.watch(self.key, how));
+        if state.runs && !self.work.idle.snapshot().terminated() {
+            self.work.idle.set_watch(state.watch(self.work.key, how));
             monitor.changed.notify_all();
         }
         state.runs
     }
 }
 
-/// Ends the watch over a terminated pool. From now on the monitor has no reference to the pool: the last
-/// reference may run user code.
-pub(in crate::engine) fn leave(key: Key) {
-    let monitor = MONITOR.get();
-    let mut state = monitor.state.lock();
-    state.pools.retain(|pool| pool.key != key);
-    while state.looks {
-        state = monitor.changed.wait(state, None);
+impl Work {
+    /// Ends the watch over this terminated pool. From now on the monitor has no reference to the pool: the last
+    /// reference may run user code.
+    pub(in crate::engine) fn leave_monitor(&self) {
+        let monitor = MONITOR.get();
+        let mut state = monitor.state.lock();
+        state.pools.retain(|pool| pool.key != self.key);
+        while state.looks {
+            state = monitor.changed.wait(state, None);
+        }
     }
 }
 
 /// Whether the monitor is needed for timers and I/O events.
 fn has_events_unheld(core: &Core) -> bool {
-    core.events.are_wanted() && !core.idle.snapshot().driver_held()
+    core.work.events.are_wanted() && !core.work.idle.snapshot().driver_held()
 }
 
 /// Looks at a pool, and wakes a worker if necessary. The pool was watched like `before` until this look, and is watched
@@ -115,24 +118,24 @@ pub(in crate::engine) fn look(core: &Core, (before, now): (Watch, Watch), seen: 
     // Ordering: as in `Idle::announce`: a thread that relied on the monitor published before this fence.
     fence(Ordering::SeqCst);
     let is_stuck = match (before, now) {
-        (Watch::Closely, Watch::Closely) => core.queues.are_stuck(&mut seen.epochs),
+        (Watch::Closely, Watch::Closely) => core.work.queues.are_stuck(&mut seen.epochs),
         (Watch::Closely, _) => {
-            core.queues.fence_forks();
-            core.queues.has_work()
+            core.work.queues.fence_forks();
+            core.work.queues.has_work()
         }
         _ => false,
     };
-    let polls = Some(core.events.polls());
+    let polls = Some(core.work.events.polls());
     let is_polled = std::mem::replace(&mut seen.polls, polls) != polls;
     let needs_holder = has_events_unheld(core) && (!is_polled || now == Watch::No);
     if needs_holder {
-        core.events.note_call();
+        core.work.events.note_call();
     }
-    if (is_stuck || needs_holder) && core.idle.snapshot().searching() == 0 {
+    if (is_stuck || needs_holder) && core.work.idle.snapshot().searching() == 0 {
         // No worker is started here, because a start calls the user's spawner.
-        match core.idle.pick_parked() {
+        match core.work.idle.pick_parked() {
             Some(index) => core.wake_beside(index),
-            None if needs_holder => core.events.candidates.call(),
+            None if needs_holder => core.work.events.candidates.call(),
             None => {}
         }
     }
@@ -159,7 +162,7 @@ impl State {
     fn begin(&mut self) -> Vec<(Arc<Core>, (Watch, Watch))> {
         let looks = self.pools.iter_mut().filter_map(|pool| {
             let core = Core::find(pool.key);
-            let Some(core) = core.filter(|core| !core.idle.snapshot().terminated()) else {
+            let Some(core) = core.filter(|core| !core.work.idle.snapshot().terminated()) else {
                 pool.how = Watch::No;
                 return None;
             };
@@ -169,7 +172,7 @@ impl State {
                 pool.left = LOOKS;
                 let is_needed = before == Watch::Closely || has_events_unheld(&core);
                 pool.how = if is_needed { Watch::Widely } else { Watch::No };
-                core.idle.set_watch(pool.how);
+                core.work.idle.set_watch(pool.how);
             }
             Some((core, (before, pool.how)))
         });
@@ -194,16 +197,16 @@ impl Monitor {
             // A pool that is no longer watched, and asks anew, starts anew.
             let mut last = std::mem::take(&mut seen);
             for (core, change) in looks {
-                let place = last.iter().position(|(key, _)| *key == core.key);
+                let place = last.iter().position(|(key, _)| *key == core.work.key);
                 let mut its = place.map(|place| last.swap_remove(place).1).unwrap_or_default();
                 look(&core, change, &mut its);
                 period = period.min(match change.1 {
                     // A job must be seen by two looks to count as stuck, so it waits for 2 ms at most.
                     Watch::Closely => LOOK_AGAIN,
-                    _ => core.events.timers.until().unwrap_or(WATCH_PERIOD).max(LOOK_AGAIN),
+                    _ => core.work.events.timers.until().unwrap_or(WATCH_PERIOD).max(LOOK_AGAIN),
                 });
                 if change.1 != Watch::No {
-                    seen.push((core.key, its));
+                    seen.push((core.work.key, its));
                 }
             }
             state = self.state.lock();

@@ -3,17 +3,19 @@
 use brigade_sync::Mutex;
 use brigade_sync::atomic::Ordering;
 use brigade_sync::unmodelled::AtomicU64;
-use brigade_task::Outcome;
+use brigade_task::{Job, Outcome};
 
-use super::off_pool::OffPool;
+use super::off_pool::{OffPool, cancel_contained};
+use crate::engine::queues::Queues;
 use crate::engine::queues::injectors::BATCH;
+use crate::engine::queues::peers::Peers;
 use crate::values::Totals;
 
 /// The jobs that ended off the pool, and the work in progress there.
 #[derive(Default)]
-pub(in crate::engine) struct Ledger {
+pub(crate) struct Ledger {
     /// The counts.
-    pub(in crate::engine) totals: Mutex<Totals>,
+    totals: Mutex<Totals>,
     /// Work off the pool.
     pub(in crate::engine) off_pool: OffPool,
     /// How many jobs have ended while queued.
@@ -25,8 +27,43 @@ pub(in crate::engine) struct Ledger {
 }
 
 impl Ledger {
+    /// Accepts jobs without queueing them: `accept` adds them to the number of accepted jobs, under the lock.
+    pub(in crate::engine) fn accept<R>(&self, accept: impl FnOnce(&mut u64) -> R) -> R {
+        accept(&mut self.totals.lock().accepted)
+    }
+
+    /// Counts a job that ended with this outcome without being queued.
+    pub(in crate::engine) fn count_unqueued(&self, outcome: Outcome) {
+        let mut totals = self.totals.lock();
+        totals.accepted += 1;
+        totals.count(outcome);
+    }
+
+    /// Cancels a job.
+    pub(in crate::engine) fn drop_job(&self, job: Job) {
+        self.count(cancel_contained(job));
+    }
+
+    /// The numbers of ended jobs, on the workers and off them.
+    pub(in crate::engine) fn ended(&self, peers: &Peers) -> Totals {
+        let mut totals = *self.totals.lock();
+        totals.panicked += peers.sum(|counters| counters.panicked.get());
+        totals.returned += peers.sum(|counters| counters.returned.get());
+        totals.cancelled += peers.sum(|counters| counters.cancelled.get());
+        totals
+    }
+
+    /// The number of accepted jobs. `wakes` returns how often futures have been queued again from outside.
+    pub(in crate::engine) fn accepted(&self, queues: &Queues, wakes: impl FnOnce() -> u64) -> u64 {
+        let pushed = queues.pushed();
+        let accepted = pushed + queues.peers.sum(|counters| counters.accepted.get());
+        let accepted = accepted + self.totals.lock().accepted;
+        let again = queues.peers.sum(|counters| counters.moved.get()) + wakes();
+        accepted.saturating_sub(again)
+    }
+
     /// Counts a job that ended.
-    pub(in crate::engine) fn count(&self, ran: Outcome) {
+    pub(crate) fn count(&self, ran: Outcome) {
         self.totals.lock().count(ran);
     }
 

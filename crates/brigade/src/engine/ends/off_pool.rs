@@ -8,10 +8,11 @@
 //! on its stack, and defers drops beyond a certain depth.
 
 use core::cell::{Cell, RefCell};
+use std::panic::{self, AssertUnwindSafe};
 
 use brigade_sync::atomic::Ordering;
 use brigade_sync::unmodelled::AtomicU64;
-use brigade_task::Job;
+use brigade_task::{Job, Outcome, drop_contained};
 
 use crate::engine::key::Key;
 
@@ -143,5 +144,14 @@ pub(crate) fn is_off_pool(key: Key) -> bool {
         let depth = stack.depth.get();
         // Work nested deeper, or deferred, may be of any pool.
         depth >= DEPTH || stack.keys[..depth].iter().any(|other| other.get() == Some(key))
+    })
+}
+
+/// Drops a job's closure or future, and contains a panic of the drop.
+pub(crate) fn cancel_contained(job: Job) -> Outcome {
+    let outcome = panic::catch_unwind(AssertUnwindSafe(|| job.cancel()));
+    outcome.unwrap_or_else(|payload| {
+        drop_contained(payload);
+        Outcome::Cancelled
     })
 }

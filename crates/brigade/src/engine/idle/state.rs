@@ -119,6 +119,11 @@ impl Snapshot {
             && (self.0 & COUNT == 0 || self.0 & (BELOW_CORE | UNDERSTAFFED | NO_HEAVY_FENCE) != 0)
     }
 
+    /// Whether a submission is rejected, from a job of this pool (`inside`) or from elsewhere.
+    pub(crate) fn rejects(self, inside: bool) -> bool {
+        if inside { self.discards() } else { self.closed() }
+    }
+
     /// Whether there is a single worker and no more may be started: it need not announce work.
     #[inline]
     pub(crate) fn is_alone(self) -> bool {

@@ -147,6 +147,12 @@ impl Peers {
         self.used.load(Ordering::Acquire)
     }
 
+    /// The sum of a counter of all workers.
+    #[inline(never)]
+    pub(in crate::engine) fn sum(&self, pick: fn(&Counters) -> u64) -> u64 {
+        self.iter().map(|(_, peer)| pick(&peer.counters)).sum()
+    }
+
     /// All allocated slots with their indices. Some may never have had a worker, and some indices between
     /// them have no slot.
     pub(in crate::engine) fn iter(&self) -> impl Iterator<Item = (usize, &Arc<Peer>)> + Clone {

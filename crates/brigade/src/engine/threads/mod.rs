@@ -21,7 +21,7 @@ pub(super) type Launch = Box<dyn FnOnce(bool) + Send>;
 pub(super) type Entry = Box<dyn Fn(usize) -> Launch + Send + Sync>;
 
 /// The threads of one pool.
-pub(super) struct Threads {
+pub(crate) struct Threads {
     config: Arc<Config>,
     entry: Entry,
     /// Threads not yet joined.
@@ -111,13 +111,13 @@ impl Threads {
     }
 
     /// Makes dropping the pool not wait for the threads.
-    pub(super) fn detach(&self) {
+    pub(crate) fn detach(&self) {
         // Ordering: Relaxed, here and below: the flag publishes nothing.
         self.is_detached.store(true, Ordering::Relaxed);
     }
 
     /// Whether [`detach`](Self::detach) has been called.
-    pub(super) fn is_detached(&self) -> bool {
+    pub(crate) fn is_detached(&self) -> bool {
         self.is_detached.load(Ordering::Relaxed)
     }
 

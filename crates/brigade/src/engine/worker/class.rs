@@ -106,14 +106,14 @@ impl Worker {
         let run = || self.with_class(class, run);
         match class {
             Priority::Normal => run(),
-            _ => attach(&ClassOfJob { pool: self.core.key, class }, run),
+            _ => attach(&ClassOfJob { pool: self.core.work.key, class }, run),
         }
     }
 
     fn with_class<R>(&self, class: Priority, run: impl FnOnce() -> R) -> R {
         let former = self.class();
-        let _restore = Defer(|| self.class.set(former, self.core.key));
-        self.class.set(class, self.core.key);
+        let _restore = Defer(|| self.class.set(former, self.core.work.key));
+        self.class.set(class, self.core.work.key);
         run()
     }
 
@@ -159,7 +159,7 @@ impl Worker {
 
     /// Runs queued high jobs before the next job of a look.
     pub(super) fn run_urgent(&self) {
-        while self.core.idle.snapshot().is_prioritized() && self.run_high_in_look() {}
+        while self.core.work.idle.snapshot().is_prioritized() && self.run_high_in_look() {}
     }
 
     fn run_high_in_look(&self) -> bool {
@@ -172,7 +172,7 @@ impl Worker {
         // may panic.
         self.pace.count();
         self.continue_row();
-        let job = self.core.queues.lanes.pop_high(&self.core.idle);
+        let job = self.core.work.queues.lanes.pop_high(&self.core.work.idle);
         job.map(|job| self.run_as(Priority::High, || self.run(job))).is_some()
     }
 
@@ -184,28 +184,28 @@ impl Worker {
     /// Takes a job from a lane at the end of a search, when no normal job was found.
     pub(super) fn take_high_or_low(&self) -> Option<Job> {
         self.take_high().or_else(|| {
-            let job = self.core.queues.lanes.pop_low(None)?;
+            let job = self.core.work.queues.lanes.pop_low(None)?;
             Some(self.take_as((Priority::Low, job)))
         })
     }
 
     fn take_high(&self) -> Option<Job> {
-        if !self.core.idle.snapshot().is_prioritized() {
+        if !self.core.work.idle.snapshot().is_prioritized() {
             return None;
         }
-        let job = self.core.queues.lanes.pop_high(&self.core.idle)?;
+        let job = self.core.work.queues.lanes.pop_high(&self.core.work.idle)?;
         Some(self.take_as((Priority::High, job)))
     }
 
     /// Takes a low job that has waited for the ageing time.
     pub(super) fn take_aged(&self) -> Option<Job> {
         let core = &*self.core;
-        if core.queues.lanes.len_of(Priority::Low) == 0 {
+        if core.work.queues.lanes.len_of(Priority::Low) == 0 {
             return None;
         }
         // A time too early to be represented is before each job.
         let then = time::now().checked_sub(AGEING)?;
-        core.queues.lanes.pop_low(Some(then))
+        core.work.queues.lanes.pop_low(Some(then))
     }
 
     /// Accepts a job from the running job, or returns it if the pool is being discarded. The class is `class`, or the
@@ -223,8 +223,8 @@ impl Worker {
         if self.discards() {
             return Err(job);
         }
-        self.core.queues.push(class, job, Accepts::Always, &self.core.idle)?;
-        self.core.ask_for_help(self.core.idle.after_publishing());
+        self.core.work.queues.push(class, job, Accepts::Always, &self.core.work.idle)?;
+        self.core.ask_for_help(self.core.work.idle.after_publishing());
         Ok(())
     }
 }

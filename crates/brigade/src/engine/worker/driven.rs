@@ -42,13 +42,13 @@ pub(crate) fn wait_as<R>(key: Option<Key>, wait: impl FnOnce(Option<&Worker>) ->
 
 /// The pool `key`, if the calling thread owns it and does not run it at the moment.
 pub(crate) fn owned(key: Key) -> Option<Rc<Driven>> {
-    owned_by(|driven| driven.core.key == key)
+    owned_by(|driven| driven.core.work.key == key)
 }
 
 /// The newest pool owned by the calling thread, and not run by it at the moment, for which `is_wanted` returns `true`.
 fn owned_by(is_wanted: impl Fn(&Driven) -> bool) -> Option<Rc<Driven>> {
     let is_idle = |driven: &Driven| {
-        driven.core.key.is_here()
+        driven.core.work.key.is_here()
             && driven.worker.try_borrow_mut().is_ok_and(|worker| worker.is_some())
     };
     let find = |owned: &RefCell<Vec<Rc<Driven>>>| {
@@ -69,14 +69,14 @@ pub(crate) struct Driven {
 impl Driven {
     /// Makes the calling thread the owner of a pool without a worker.
     pub(crate) fn new(core: Arc<Core>) -> Rc<Self> {
-        let Some(index) = core.idle.pick_core() else { unreachable!("it is the first one") };
-        core.queues.peers.open(index, &core.config);
+        let Some(index) = core.work.idle.pick_core() else { unreachable!("it is the first one") };
+        core.work.queues.peers.open(index, &core.config);
         core.threads.enter();
-        core.idle.started(index, true);
-        core.idle.arrive(index, false);
-        core.idle.begin(index);
+        core.work.idle.started(index, true);
+        core.work.idle.arrive(index, false);
+        core.work.idle.begin(index);
         let worker = Worker::at(core.clone(), index);
-        core.idle.start_search();
+        core.work.idle.start_search();
         worker.pause();
         let (worker, has_ended) = (RefCell::new(Some(worker)), Cell::new(false));
         let this = Rc::new(Self { core, worker, has_ended });
@@ -114,7 +114,7 @@ impl Driven {
     #[track_caller]
     pub(crate) fn run<R>(&self, call: impl FnOnce(&Worker) -> R) -> Option<R> {
         assert!(
-            self.core.key.is_here(),
+            self.core.work.key.is_here(),
             "the LocalPool belongs to the process that this one was forked from; make a new one here",
         );
         assert!(
@@ -134,9 +134,9 @@ impl Driven {
                     if worker.step() {
                         continue;
                     }
-                    self.core.idle.start_search();
+                    self.core.work.idle.start_search();
                     match worker.park() {
-                        Parked::Search => _ = self.core.idle.stop_search(),
+                        Parked::Search => _ = self.core.work.idle.stop_search(),
                         Parked::Leave => return self.has_ended.set(true),
                     }
                 }
@@ -146,11 +146,11 @@ impl Driven {
         let index = worker.index;
         _ = OWNED
             .try_with(|owned| owned.borrow_mut().retain(|driven| !core::ptr::eq(&**driven, self)));
-        self.core.cancel_locals(&worker.me);
+        self.core.work.cancel_locals(&worker.me);
         drop(worker.give_back());
         // Only now: as the pool's worker, this thread could not cancel pending futures.
-        self.core.settle();
-        self.core.idle.vacate(index);
+        self.core.work.settle();
+        self.core.work.idle.vacate(index);
         self.core.threads.exit();
     }
 
@@ -165,22 +165,23 @@ impl Driven {
                     self.has_ended.set(true);
                     return false;
                 }
-                Parked::Search => _ = self.core.idle.stop_search(),
+                Parked::Search => _ = self.core.work.idle.stop_search(),
             }
             let _pause = Defer(|| {
                 // In a forked child the roster's lock may be held forever.
-                if !self.has_ended.get() && self.core.key.is_here() {
-                    self.core.idle.start_search();
+                if !self.has_ended.get() && self.core.work.key.is_here() {
+                    self.core.work.idle.start_search();
                     worker.pause();
                 }
             });
             call(worker);
             true
         };
-        let call = || current::work_as(self.core.key, worker.index, || CURRENT.set(worker, call));
+        let call =
+            || current::work_as(self.core.work.key, worker.index, || CURRENT.set(worker, call));
         // The owner may be a worker of a second pool, which may then have a thread in its place.
         blocking(|| match enters {
-            true => self.core.resources.enter(|| enter_job(&self.core, call)),
+            true => self.core.work.events.resources.enter(|| enter_job(&self.core, call)),
             false => call(),
         })
     }
@@ -191,9 +192,9 @@ impl Worker {
     fn pause(&self) {
         self.tell(Event::Sleeps(false));
         let announced =
-            self.core.idle.announce(Parking { index: self.index, ..Parking::default() });
+            self.core.work.idle.announce(Parking { index: self.index, ..Parking::default() });
         if announced.settles {
-            self.core.settle();
+            self.core.work.settle();
         }
     }
 }

@@ -58,7 +58,7 @@ impl Forks for Worker {
     fn push(&self, part: Part) {
         self.forks.push(part);
         // As in `announce`. The push passes the light fence, the other side the heavy fence.
-        if self.core.idle.snapshot().announces_forks() {
+        if self.core.work.idle.snapshot().announces_forks() {
             self.announce_fork();
         }
     }
@@ -101,14 +101,14 @@ impl Worker {
     #[cold]
     #[inline(never)]
     fn announce_fork(&self) {
-        if self.core.idle.snapshot().lacks_heavy_fence() {
+        if self.core.work.idle.snapshot().lacks_heavy_fence() {
             // Otherwise no thief could take the fork. An ordinary fence follows, because each look passes one.
             let mut round = 0;
             while !self.forks.publish() {
                 hint::snooze(round);
                 round += 1;
             }
-            if !self.core.idle.after_publishing().wants_help_for_forks() {
+            if !self.core.work.idle.after_publishing().wants_help_for_forks() {
                 return;
             }
         }
@@ -147,7 +147,7 @@ impl Worker {
         self.activity.has_run_parts.set(true);
         keep_tickets(|| {
             self.run(first);
-            let interrupts = || self.core.idle.snapshot().interrupts();
+            let interrupts = || self.core.work.idle.snapshot().interrupts();
             while !self.pace.is_due_next() && !interrupts() && self.run_own_part(region, 0) {
                 self.end_if_orphan();
                 self.pace.count();
@@ -200,12 +200,12 @@ impl Worker {
     /// This worker runs now. Returns `false` while the monitor watches, because it finds such forks.
     #[cold]
     pub(super) fn has_forks_unseen(&self) -> bool {
-        let seen = self.core.idle.snapshot();
+        let seen = self.core.work.idle.snapshot();
         if !seen.has_reserves_for_forks() || seen.watched() {
             return false;
         }
         self.fence_forks_beside(1);
-        self.core.queues.has_work()
+        self.core.work.queues.has_work()
     }
 
     /// Leaves forks, or jobs of this worker's own queue, to the monitor; `false` if there can be no monitor, or it has
@@ -216,8 +216,8 @@ impl Worker {
 
     /// Like [`fence_forks`](Self::fence_forks), but may leave the forks to a look of the monitor.
     pub(super) fn fence_forks_or_ask(&self) {
-        let seen = self.core.idle.snapshot();
-        let may_miss = seen.running() > 0 && self.core.queues.have_forked();
+        let seen = self.core.work.idle.snapshot();
+        let may_miss = seen.running() > 0 && self.core.work.queues.have_forked();
         if !may_miss || !self.leaves_to_monitor(seen) {
             self.fence_forks();
         }
@@ -232,8 +232,8 @@ impl Worker {
     /// Like [`fence_forks`](Self::fence_forks), ignoring `own` of the running workers: 1 if this worker runs.
     fn fence_forks_beside(&self, own: usize) {
         // A worker that starts running later changes the state first, and so sees the announcement.
-        if self.core.idle.snapshot().running() > own {
-            self.core.queues.fence_forks();
+        if self.core.work.idle.snapshot().running() > own {
+            self.core.work.queues.fence_forks();
         } else {
             // Ordering: Acquire: a worker that has ceased to run, by the state, pushed before it changed the state, and
             // this worker sees the pushes.
@@ -287,7 +287,7 @@ impl Worker {
     fn run_stolen_part(&self, region: Region) -> bool {
         // No part of the scope is left here.
         return_tickets();
-        let peers = self.core.queues.peers.iter();
+        let peers = self.core.work.queues.peers.iter();
         let mut others =
             peers.filter(|&(index, peer)| index != self.index && !peer.forks.is_empty()).peekable();
         if others.peek().is_none() {

@@ -109,9 +109,9 @@ impl Drop for Blocked<'_> {
         drop(self.depth.take());
         // In a forked child the roster's lock may be held forever.
         let Worker { core, depths, .. } = self.worker;
-        if core.key.is_here() {
+        if core.work.key.is_here() {
             let workers = usize::from(depths.blocks.get() == 0);
-            core.idle.unblock(workers, self.extra, self.is_own);
+            core.work.idle.unblock(workers, self.extra, self.is_own);
         }
     }
 }
@@ -120,7 +120,7 @@ impl Worker {
     /// The main function of a worker's thread.
     pub(crate) fn live(core: Arc<Core>, index: usize) {
         core.threads.enter();
-        let role = core.idle.arrive(index, core.config.on_start.is_some());
+        let role = core.work.idle.arrive(index, core.config.on_start.is_some());
         let worker = Self { role, ..Self::at(core, index) };
         worker.me.sleeper.set_thread();
         worker.me.counters.wakes_up();
@@ -137,8 +137,8 @@ impl Worker {
         };
         let core = &worker.core;
         let life = || CURRENT.set(&worker, life);
-        current::work_as(core.key, index, || core.resources.enter(life));
-        core.cancel_locals(&worker.me);
+        current::work_as(core.work.key, index, || core.work.events.resources.enter(life));
+        core.work.cancel_locals(&worker.me);
         worker.me.sleeper.unset_thread();
         if core.config.on_stop.is_some() {
             current::stop_as(&worker.info(), || worker.call_hook(core.config.on_stop.as_ref()));
@@ -148,13 +148,13 @@ impl Worker {
         let core = worker.give_back();
         core.threads.join_finished();
         // All other workers may already be parked.
-        core.settle();
-        core.idle.vacate(index);
+        core.work.settle();
+        core.work.idle.vacate(index);
     }
 
     /// Takes the owner's ends of the queues with this index. The queues must be open.
     fn at(core: Arc<Core>, index: usize) -> Self {
-        let me = core.queues.peers.at(index).clone();
+        let me = core.work.queues.peers.at(index).clone();
         let Some((local, forks)) = me.own.lock().take() else {
             unreachable!("a place has one worker")
         };
@@ -162,7 +162,7 @@ impl Worker {
             pace: Pace::new(core.config.fairness.unwrap_or(INJECTOR_INTERVAL)),
             leftovers: Leftovers::default(),
             route: Route::new(index),
-            class: Class::new(core.key),
+            class: Class::new(core.work.key),
             me,
             core,
             index,
@@ -191,12 +191,12 @@ impl Worker {
     /// Whether this is a worker of the pool `key`.
     #[inline]
     pub(crate) fn is_of(&self, key: Key) -> bool {
-        self.core.key == key
+        self.core.work.key == key
     }
 
     /// Names the pool.
     pub(crate) fn key(&self) -> Key {
-        self.core.key
+        self.core.work.key
     }
 
     /// The worker's index in the pool.
@@ -211,13 +211,13 @@ impl Worker {
     /// Records an event, if the pool is traced.
     #[inline(always)]
     fn tell(&self, event: Event) {
-        self.core.tell(self.as_teller(), event);
+        self.core.work.tell(self.as_teller(), event);
     }
 
     /// Records an activity until the returned value is dropped, if the pool is traced.
     #[inline(always)]
     pub(crate) fn begin(&self, span: Span) -> Option<Scope<'_>> {
-        self.core.begin(self.as_teller(), span)
+        self.core.work.begin(self.as_teller(), span)
     }
 
     /// The public description of this worker.
@@ -242,12 +242,12 @@ impl Worker {
             return self.blocked(false, false, None);
         }
         let traced = self.begin(Span::Blocked);
-        let extra = self.core.idle.block(!runs_in_place());
+        let extra = self.core.work.idle.block(!runs_in_place());
         let blocked = self.blocked(extra, false, traced);
         self.core.replace_blocked();
-        if self.core.idle.is_stuck() {
+        if self.core.work.idle.is_stuck() {
             // A waiting worker runs the queued jobs.
-            self.core.events.candidates.call_last();
+            self.core.work.events.candidates.call_last();
         }
         blocked
     }
@@ -261,7 +261,7 @@ impl Worker {
         let is_new = self.depths.blocks.get() == 0;
         let unwinds = !runs_in_place();
         let extra =
-            self.core.idle.block_to_wait(usize::from(is_new), unwinds, may_exceed, is_own)?;
+            self.core.work.idle.block_to_wait(usize::from(is_new), unwinds, may_exceed, is_own)?;
         let traced = if is_new { self.begin(Span::Blocked) } else { None };
         let blocked = self.blocked(extra, is_own, traced);
         self.core.replace_blocked();
@@ -275,7 +275,7 @@ impl Worker {
 
     /// Whether the pool is being discarded.
     pub(crate) fn discards(&self) -> bool {
-        self.core.idle.snapshot().discards()
+        self.core.work.idle.snapshot().discards()
     }
 
     /// Runs jobs until the worker leaves, or a job panics. `is_new` is true until the worker first looks for work.
@@ -290,7 +290,7 @@ impl Worker {
         }
         loop {
             // Checked before a job is taken: every job taken is run, so no look at the queues misses a job.
-            let seen = self.core.idle.snapshot();
+            let seen = self.core.work.idle.snapshot();
             if seen.interrupts() {
                 if seen.has_surplus() && self.leaves() {
                     return;
@@ -321,7 +321,7 @@ impl Worker {
     fn pop_shared(&self) -> Option<Job> {
         let comes_first =
             !self.local.is_shared() || !self.forks.is_empty() || !self.me.mailbox.is_empty();
-        if comes_first { None } else { self.core.queues.injectors.pop_shared() }
+        if comes_first { None } else { self.core.work.queues.injectors.pop_shared() }
     }
 
     /// Runs work from elsewhere, so that jobs from outside, the oldest job of the own queue, timers and I/O do not wait
@@ -342,7 +342,7 @@ impl Worker {
             // The jobs run first in this look may take long.
             self.announce_taken();
         }
-        if self.leftovers.are_swept_elsewhere(self.core.queues.sweeps()) {
+        if self.leftovers.are_swept_elsewhere(self.core.work.queues.sweeps()) {
             self.compact();
         }
         let run_aged = |job| self.run_as(Priority::Low, || self.run_in_look(job));
@@ -357,7 +357,7 @@ impl Worker {
         let share = self.pace.share();
         let taken = if self.local.is_lifo() {
             // The newest job is run first, so a job queued here would wait for all later submissions by this worker.
-            let outside = || self.core.queues.injectors.pop(self.route.cursor());
+            let outside = || self.core.work.queues.injectors.pop(self.route.cursor());
             let taken = core::iter::from_fn(outside).take(share);
             let count = taken.map(|job| self.run_in_look(job)).count();
             self.me.remote.steal().into_iter().for_each(|job| self.run_in_look(job));
@@ -391,13 +391,13 @@ impl Worker {
         if mailbox.has_locals() {
             return false;
         }
-        let leaves = self.core.idle.leave_if_surplus(self.index, || !mailbox.is_empty());
+        let leaves = self.core.work.idle.leave_if_surplus(self.index, || !mailbox.is_empty());
         if leaves {
-            if self.core.queues.has_work() {
+            if self.core.work.queues.has_work() {
                 self.core.help();
             }
             // Done here rather than after the stop hook.
-            self.core.look_for_quiet();
+            self.core.work.look_for_quiet();
         }
         leaves
     }
@@ -409,12 +409,12 @@ impl Worker {
 
     /// Aborts a forked child whose only thread would continue as a worker: the queued jobs belong to the parent.
     fn end_if_orphan(&self) {
-        self.core.end_if_orphan();
+        self.core.work.key.end_if_orphan();
     }
 
     #[inline(always)]
     fn run(&self, job: Job) {
-        let is_only_run = !self.core.idle.snapshot().runs_not_only();
+        let is_only_run = !self.core.work.idle.snapshot().runs_not_only();
         let outcome = if is_only_run { job.run() } else { self.run_or_discard(job) };
         if outcome == Outcome::Returned {
             self.me.counters.returned.add(1);
@@ -495,7 +495,7 @@ pub(crate) fn label_job(
         CURRENT.with(|worker| {
             let of_job = |worker: &&Worker| entered().is_none_or(|key| worker.is_of(key));
             if let Some(worker) = worker.filter(of_job) {
-                worker.core.label(worker.as_teller(), name, place);
+                worker.core.work.label(worker.as_teller(), name, place);
             }
         });
     }

@@ -56,8 +56,8 @@ impl Worker {
         self.me.counters.parks.add(1);
         self.forks.shrink();
         self.note_yields(false);
-        let events = &core.events;
-        let announced = core.idle.announce(Parking {
+        let events = &core.work.events;
+        let announced = core.work.idle.announce(Parking {
             index: self.index,
             is_cold: !self.activity.has_found.get(),
             holder_wanted: events.are_wanted(),
@@ -65,16 +65,16 @@ impl Worker {
         });
         // The last look, at every source of work.
         self.fence_forks_or_ask();
-        if core.queues.has_work() || !self.me.mailbox.is_empty() || is_over() {
+        if core.work.queues.has_work() || !self.me.mailbox.is_empty() || is_over() {
             return self.withdraw();
         }
-        if core.is_held_up() {
+        if core.work.is_held_up() {
             let parked = self.withdraw();
-            core.tasks.cancel_waiting();
+            core.work.tasks.cancel_waiting();
             return parked;
         }
         if announced.settles {
-            core.settle();
+            core.work.settle();
         }
         self.me.counters.falls_asleep();
         let parked = self.sleep(announced.holds_driver);
@@ -84,7 +84,7 @@ impl Worker {
 
     /// Withdraws the announcement. If the worker has already been picked, waits for the token.
     pub(super) fn withdraw(&self) -> Parked {
-        if self.core.idle.pick_this(self.index) {
+        if self.core.work.idle.pick_this(self.index) {
             self.tell(Event::Withdraws);
             return Parked::Search;
         }
@@ -101,7 +101,7 @@ impl Worker {
         if self.me.sleeper.displaces_waker() {
             self.pace.interrupt();
         }
-        if self.core.idle.snapshot().terminated() { Parked::Leave } else { Parked::Search }
+        if self.core.work.idle.snapshot().terminated() { Parked::Leave } else { Parked::Search }
     }
 
     /// Sleeps until this worker is picked, sees events, or leaves.
@@ -142,7 +142,7 @@ impl Worker {
 
     /// Returns the spin before or instead of a sleep; `None` if the worker sleeps at once.
     fn spin(&self) -> Option<Spin<'_>> {
-        let (idle, policy) = (&self.core.idle, self.core.config.idle);
+        let (idle, policy) = (&self.core.work.idle, self.core.config.idle);
         let until = match policy {
             Policy::Park => return None,
             Policy::Spin => None,
@@ -158,12 +158,12 @@ impl Worker {
     /// attend to it, as it does while workers run.
     fn takes_driver(&self) -> bool {
         let core = &*self.core;
-        let seen = core.idle.snapshot();
-        if seen.driver_held() || seen.attended() || !core.events.are_wanted() {
+        let seen = core.work.idle.snapshot();
+        if seen.driver_held() || seen.attended() || !core.work.events.are_wanted() {
             return false;
         }
         let others_run = seen.running() > 0;
-        !(others_run && core.ask_monitor(Watch::Widely)) && core.idle.hold_driver(self.index)
+        !(others_run && core.ask_monitor(Watch::Widely)) && core.work.idle.hold_driver(self.index)
     }
 
     /// The time at which this worker leaves after idling for `patience`; `None` if it stays.
@@ -172,12 +172,12 @@ impl Worker {
             return None;
         }
         // A time too far in the future to be represented never comes.
-        self.core.idle.is_beyond_core().then(|| time::now().checked_add(patience)).flatten()
+        self.core.work.idle.is_beyond_core().then(|| time::now().checked_add(patience)).flatten()
     }
 
     /// Whether this worker has been idle for long enough, or may be surplus.
     fn is_time(&self, leave_at: Option<Instant>) -> bool {
-        (self.core.idle.snapshot().has_surplus() && !self.is_inside())
+        (self.core.work.idle.snapshot().has_surplus() && !self.is_inside())
             || leave_at.is_some_and(|at| at <= time::now())
     }
 
@@ -187,12 +187,12 @@ impl Worker {
             return false;
         }
         let core = &*self.core;
-        let leaves = core.idle.retire(self.index, core.events.are_wanted());
+        let leaves = core.work.idle.retire(self.index, core.work.events.are_wanted());
         if leaves {
             // Forks need the fence (`engine/FORKS.md`). A submitter that relied on this worker decides by the roster
             // without it, but a look is cheap here.
             self.fence_forks();
-            if core.queues.has_work() {
+            if core.work.queues.has_work() {
                 core.help();
             }
             core.call_holder();

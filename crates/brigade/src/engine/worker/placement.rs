@@ -1,16 +1,15 @@
 //! On which CPUs a woken worker and the waking thread run. `docs/design/placement.md` has the reasons.
 
 use super::Worker;
-use crate::engine::core::Core;
 use crate::engine::sleep::sleeper::leave_this_cpu;
 
 impl Worker {
-    /// Wakes or starts a worker for published work, like [`Core::help`].
+    /// Wakes or starts a worker for published work, like [`Core::help`](crate::engine::Core::help).
     pub(super) fn help(&self) {
         // The kernel places workers woken for events: their jobs are usually short, and the events may come from other
         // processes on this machine.
         if self.activity.polls.get() || self.activity.has_slept_on_driver.get() {
-            let _ = self.core.help_by(Core::wake);
+            let _ = self.core.help_by(|core, index| core.work.wake(index));
         } else {
             self.has_woken(self.core.help());
         }
@@ -28,12 +27,12 @@ impl Worker {
     /// Leaves the CPU to the waking thread, if this worker runs in its place and more work is queued. Moves a peer
     /// woken by this worker to another CPU, if the peer still waits.
     pub(super) fn move_woken(&self) {
-        if self.me.sleeper.displaces_waker() && self.core.queues.has_work() {
+        if self.me.sleeper.displaces_waker() && self.core.work.queues.has_work() {
             leave_this_cpu();
         }
         if let Some(peer) = self.activity.woken.take() {
-            if self.core.idle.has_free_cpus(1) {
-                self.core.queues.peers.at(peer).sleeper.keep_off_this_cpu();
+            if self.core.work.idle.has_free_cpus(1) {
+                self.core.work.queues.peers.at(peer).sleeper.keep_off_this_cpu();
             }
         }
     }

@@ -19,8 +19,8 @@ use crate::values::Priority;
 impl Worker {
     /// Polls timers and I/O as a running worker, unless a parked worker holds the driver; `true` if anything was ready.
     pub(crate) fn poll_events(&self) -> bool {
-        let events = &self.core.events;
-        if !events.are_wanted() || self.core.idle.snapshot().driver_held() {
+        let events = &self.core.work.events;
+        if !events.are_wanted() || self.core.work.idle.snapshot().driver_held() {
             return false;
         }
         events.note_poll();
@@ -39,7 +39,7 @@ impl Worker {
     /// Waits for timers and I/O as a parked worker, until there is something to do or the worker is woken; `None` after
     /// `timeout`.
     pub(super) fn poll_as_sleeper(&self, timeout: Option<Duration>) -> Option<Parked> {
-        let (events, spot) = (&self.core.events, &self.me.sleeper.spot);
+        let (events, spot) = (&self.core.work.events, &self.me.sleeper.spot);
         events.note_poll();
         let timeout = timeout.into_iter().chain(events.timers.until()).min();
         let (mut left, mut woken) = (None, 0);
@@ -81,7 +81,7 @@ impl Worker {
     /// Waits while the driver is in use, for at most `timeout`; `true` if there was a token, which is taken.
     fn await_poller(&self, spot: &ParkSpot, timeout: Option<Duration>) -> bool {
         let (begun, mut backoff) = (time::now(), Backoff::default());
-        while self.core.events.driver.is_driven() {
+        while self.core.work.events.driver.is_driven() {
             let waited = time::since(begun);
             let left = timeout.map_or(Duration::MAX, |timeout| timeout.saturating_sub(waited));
             if left.is_zero() {
@@ -98,15 +98,15 @@ impl Worker {
     /// Fires the due timers, and calls `first` before each; `true` if there were any.
     #[inline]
     fn fire(&self, mut first: impl FnMut()) -> bool {
-        let Some(next) = self.core.events.timers.next() else { return false };
-        let now = self.core.events.timers.clock().now();
+        let Some(next) = self.core.work.events.timers.next() else { return false };
+        let now = self.core.work.events.timers.clock().now();
         next <= now && self.fire_due(now, &mut first)
     }
 
     /// Fires the timers due at `now`, like [`fire`](Self::fire).
     #[inline(never)]
     fn fire_due(&self, now: Instant, first: &mut dyn FnMut()) -> bool {
-        let timers = &self.core.events.timers;
+        let timers = &self.core.work.events.timers;
         let mut count = 0;
         while let Some(entry) = timers.take_due(now) {
             count += 1;
@@ -125,11 +125,11 @@ impl Worker {
     /// Queues the job of a due timer.
     fn queue_due(&self, class: Priority, job: Job) {
         // A worker that is about to end accepts nothing: the pool has terminated since it slept.
-        let queued = match self.core.idle.snapshot().terminated() {
+        let queued = match self.core.work.idle.snapshot().terminated() {
             true => Err(job),
             false => self.submit_as(Some(class), job),
         };
-        queued.unwrap_or_else(|job| self.core.drop_job(job));
+        queued.unwrap_or_else(|job| self.core.work.ledger.drop_job(job));
     }
 
     /// Sleeps inside a job until there is a token or mail, and counts as blocked. Polls timers and I/O if no other
@@ -141,23 +141,23 @@ impl Worker {
         patience: Option<Duration>,
         is_own: bool,
     ) -> Option<bool> {
-        let (events, mailbox) = (&self.core.events, &self.me.mailbox);
+        let (events, mailbox) = (&self.core.work.events, &self.me.mailbox);
         let mut candidate = events.candidates.enter(thread);
         let has_mail = !mailbox.wake_by(Waker::from(thread.clone()));
         let slept = loop {
             if has_mail || thread.take_token() {
                 break Some(!has_mail);
             }
-            if !events.are_wanted() || self.core.idle.snapshot().driver_held() {
+            if !events.are_wanted() || self.core.work.idle.snapshot().driver_held() {
                 candidate.end_polling();
             } else {
                 candidate.begin_polling();
             }
             // A poller has begun before this: otherwise `block_to_wait` would call a second candidate to poll.
             let Some(blocked) = self.block_to_wait(is_own) else { break None };
-            if is_own && self.core.is_held_up() {
+            if is_own && self.core.work.is_held_up() {
                 drop(blocked);
-                self.core.tasks.cancel_waiting();
+                self.core.work.tasks.cancel_waiting();
                 break Some(false);
             }
             if self.sleep_in_job(thread, candidate.polls(), blocked, patience) {
@@ -187,7 +187,7 @@ impl Worker {
         blocked: Blocked<'_>,
         patience: Option<Duration>,
     ) -> bool {
-        let (events, mut blocked) = (&self.core.events, Some(blocked));
+        let (events, mut blocked) = (&self.core.work.events, Some(blocked));
         let until = polls.then(|| events.timers.until()).flatten();
         let timeout = until.into_iter().chain(patience).min();
         let Some(driver) = events.driver.get().filter(|_| polls) else {

@@ -67,8 +67,8 @@ impl Wake for Call {
     fn wake(self: Arc<Self>) {
         let Self { core, index } = &*self;
         // In a child forked by the job, the roster's lock may be held forever.
-        if core.key.is_here() && core.idle.pick_this(*index) {
-            core.wake(*index);
+        if core.work.key.is_here() && core.work.idle.pick_this(*index) {
+            core.work.wake(*index);
         }
     }
 }
@@ -132,13 +132,13 @@ impl Worker {
         let call = Waker::from(Arc::new(Call { core: self.core.clone(), index: self.index }));
         *thread.elsewhere.lock() = Some(Elsewhere::Worker(call));
         let slept = thread.spot.sleep_elsewhere(|| {
-            self.core.idle.start_search();
+            self.core.work.idle.start_search();
             let is_own = awaited.is_own(self);
-            self.core.idle.begin_parked_wait(is_own);
+            self.core.work.idle.begin_parked_wait(is_own);
             let waits = Defer(|| {
                 // In a forked child the roster's lock may be held forever.
-                if self.core.key.is_here() {
-                    self.core.idle.end_parked_wait(is_own);
+                if self.core.work.key.is_here() {
+                    self.core.work.idle.end_parked_wait(is_own);
                 }
             });
             // A token, not `is_over`, which may count ended jobs: the waker has been told how many are left.
@@ -193,7 +193,7 @@ impl Worker {
     /// Runs the next job of the pool, after jobs that are due before it; `false` if there is none.
     pub(super) fn step(&self) -> bool {
         let step = || {
-            if self.core.idle.snapshot().is_prioritized() && self.run_high() {
+            if self.core.work.idle.snapshot().is_prioritized() && self.run_high() {
                 return true;
             }
             if self.pace.is_due() {
@@ -232,9 +232,9 @@ impl Worker {
     /// Stops searching without a job. The last searcher wakes or starts a worker for the work it leaves behind.
     pub(super) fn end_search(&self) {
         self.tell(Event::HasSearched);
-        if self.core.idle.stop_search() {
+        if self.core.work.idle.stop_search() {
             // As in `found`: work submitted or forked meanwhile may have woken no worker.
-            if self.core.queues.has_work() || self.has_forks_unseen() {
+            if self.core.work.queues.has_work() || self.has_forks_unseen() {
                 self.core.help();
             }
             self.core.see_to_driver();

@@ -48,7 +48,7 @@ impl Worker {
     #[inline(never)]
     pub(super) fn find(&self) -> Option<Job> {
         self.find_near().or_else(|| {
-            self.core.idle.start_search();
+            self.core.work.idle.start_search();
             self.hunt()
         })
     }
@@ -56,7 +56,7 @@ impl Worker {
     /// Like [`find`](Self::find), but returns `None` instead of sleeping.
     pub(super) fn find_now(&self) -> Option<Job> {
         self.find_near().or_else(|| {
-            self.core.idle.start_search();
+            self.core.work.idle.start_search();
             match self.search() {
                 Some(job) => Some(self.found(job)),
                 None => {
@@ -76,8 +76,8 @@ impl Worker {
             return Some(job);
         }
         // This worker is about to wait for events again, unless a peer runs.
-        let will_wait =
-            self.activity.has_slept_on_driver.get() && self.core.idle.snapshot().running() <= 1;
+        let will_wait = self.activity.has_slept_on_driver.get()
+            && self.core.work.idle.snapshot().running() <= 1;
         if !will_wait && self.poll_events() {
             let own = self.local.pop().or_else(|| self.take_mail());
             return own.or_else(|| self.refill_share());
@@ -90,8 +90,8 @@ impl Worker {
     #[cold]
     pub(super) fn find_first(&self) -> Option<Job> {
         // In this order: the worker counts as about to look until it counts as a searcher.
-        self.core.idle.start_search();
-        self.core.idle.begin(self.index);
+        self.core.work.idle.start_search();
+        self.core.work.idle.begin(self.index);
         self.hunt()
     }
 
@@ -100,7 +100,7 @@ impl Worker {
         let has_slept_on_driver = self.activity.has_slept_on_driver.take();
         // If events come one by one, the queues are usually empty, and the worker looks at every queue before it sleeps
         // anyway.
-        let mut searches = !has_slept_on_driver || self.core.queues.has_work();
+        let mut searches = !has_slept_on_driver || self.core.work.queues.has_work();
         let mut backoff = self.activity.has_run_parts.take().then(Backoff::default);
         loop {
             // The mailbox first: the worker may have been woken for a job there. Then the own queue: the previous
@@ -111,7 +111,7 @@ impl Worker {
             }
             searches = true;
             // Between the last part of a parallel step and the first part of the next step (`engine/FORKS.md`).
-            let is_seen = || self.core.queues.has_work() || !self.me.mailbox.is_empty();
+            let is_seen = || self.core.work.queues.has_work() || !self.me.mailbox.is_empty();
             if backoff.as_mut().is_some_and(|backoff| backoff.wait(is_seen)) {
                 continue;
             }
@@ -125,12 +125,12 @@ impl Worker {
     /// Stops searching with a job, and wakes or starts workers for the remaining work.
     pub(super) fn found(&self, job: Job) -> Job {
         self.activity.has_found.set(true);
-        let is_last = self.core.idle.stop_search();
+        let is_last = self.core.work.idle.stop_search();
         if !self.activity.has_slept_on_driver.get() {
             self.wake_for_rest();
         }
         if is_last {
-            if self.core.queues.has_work() || self.has_forks_unseen() {
+            if self.core.work.queues.has_work() || self.has_forks_unseen() {
                 if self.keeps_events() {
                     return job;
                 }
@@ -141,7 +141,7 @@ impl Worker {
             }
         }
         // Maybe no worker was woken, and this worker may have held the driver, on which a blocked thread relies.
-        if self.core.events.candidates.are_there() {
+        if self.core.work.events.candidates.are_there() {
             self.core.see_to_driver();
         }
         job
@@ -153,11 +153,11 @@ impl Worker {
     fn wake_for_rest(&self) {
         let queued = self.local.len();
         for _ in 0..if queued > 1 { queued.min(MOST_WOKEN) } else { 0 } {
-            let seen = self.core.idle.snapshot();
-            if seen.parked() == 0 || !self.core.idle.has_free_cpus(1 + seen.searching()) {
+            let seen = self.core.work.idle.snapshot();
+            if seen.parked() == 0 || !self.core.work.idle.has_free_cpus(1 + seen.searching()) {
                 return;
             }
-            let Some(index) = self.core.idle.pick_parked() else { return };
+            let Some(index) = self.core.work.idle.pick_parked() else { return };
             self.core.wake_beside(index);
             self.has_woken(Some(index));
         }
@@ -169,8 +169,8 @@ impl Worker {
         let queued = self.local.len();
         self.activity.has_slept_on_driver.get()
             && queued <= FEW
-            && !self.core.queues.has_more_than(queued)
-            && self.leaves_to_monitor(self.core.idle.snapshot())
+            && !self.core.work.queues.has_more_than(queued)
+            && self.leaves_to_monitor(self.core.work.idle.snapshot())
     }
 
     /// Takes this worker's share of the injectors.
@@ -196,13 +196,14 @@ impl Worker {
 
     fn refill_quietly(&self, share: Share) -> Option<Job> {
         let before = self.local.len();
-        let job = self.core.queues.injectors.refill(&self.local, self.route.cursor(), share)?;
+        let job =
+            self.core.work.queues.injectors.refill(&self.local, self.route.cursor(), share)?;
         self.tell(Event::Takes(1 + self.local.len().saturating_sub(before)));
         Some(job)
     }
 
     fn share(&self) -> Share {
-        Share { parts: self.core.idle.snapshot().live().max(1), most: BATCH }
+        Share { parts: self.core.work.idle.snapshot().live().max(1), most: BATCH }
     }
 
     /// Looks at the injectors and at every peer, and again while a queue is busy. The caller must be a searcher.
@@ -233,7 +234,7 @@ impl Worker {
 
     /// Tries every peer once: nearer peers first, equally near peers from a random start.
     fn steal(&self) -> Result<Job, StealError> {
-        let count = self.core.queues.peers.len();
+        let count = self.core.work.queues.peers.len();
         let start = self.route.random.borrow_mut().usize(..count);
         let near = self.core.config.neighbours.of_worker(self.index);
         let rotated = move |count| (0..count).map(move |offset| (start + offset) % count);
@@ -258,7 +259,7 @@ impl Worker {
     /// Tries a single worker; sets `error` if it was busy.
     #[inline]
     fn steal_from(&self, victim: usize, error: &mut StealError) -> Option<Job> {
-        let peer = self.core.queues.peers.get(victim)?;
+        let peer = self.core.work.queues.peers.get(victim)?;
         let before = self.local.len();
         let mut note = |failure| {
             if failure == StealError::Busy {

@@ -22,7 +22,7 @@ impl Worker {
     /// Looks at the queue of a peer. If the queue has not moved since the last look, takes half of the jobs: returns
     /// the oldest and queues the rest. If it has moved or is empty, the next look is at the next peer.
     pub(super) fn steal_stalled(&self) -> Option<Job> {
-        let (peers, look) = (&self.core.queues.peers, &self.route.look);
+        let (peers, look) = (&self.core.work.queues.peers, &self.route.look);
         let index = look.peer.get();
         let queue = peers.get(index).filter(|_| index != self.index).map(|peer| &peer.remote);
         let seen = queue.filter(|queue| queue.len() > 0).map(|queue| (queue, queue.epoch()));

@@ -78,10 +78,10 @@ impl Worker {
     pub(super) fn announce(&self, queued: usize) {
         // Checked without the fence: a thread that starts a worker concurrently may miss the job, but then this worker
         // runs it.
-        if self.core.idle.snapshot().is_alone() {
+        if self.core.work.idle.snapshot().is_alone() {
             return;
         }
-        let seen = self.core.idle.after_publishing();
+        let seen = self.core.work.idle.after_publishing();
         if !seen.wants_help()
             || (queued == 1 && !seen.is_below_core() && self.leaves_lone_child(seen))
         {
@@ -108,9 +108,11 @@ impl Worker {
     /// Accepts a job of a worker without a queue.
     #[inline(always)]
     fn push_shared(&self, job: Job) {
-        self.core.queues.injectors.mine().push_accepted(job);
+        self.core.work.queues.injectors.mine().push_accepted(job);
         // As in `announce`: the only worker takes the job itself, after the running job.
-        if !self.core.idle.snapshot().is_alone() && self.core.idle.after_exchange().wants_help() {
+        if !self.core.work.idle.snapshot().is_alone()
+            && self.core.work.idle.after_exchange().wants_help()
+        {
             self.help();
         }
     }
@@ -122,9 +124,9 @@ impl Worker {
         let pushed = if self.make_room() { self.local.push_again(job) } else { Err(job) };
         match pushed {
             Ok(_) => self.me.counters.accepted.add(1),
-            Err(job) => self.core.queues.injectors.mine().push_accepted(job),
+            Err(job) => self.core.work.queues.injectors.mine().push_accepted(job),
         }
-        self.core.ask_for_help(self.core.idle.after_publishing());
+        self.core.ask_for_help(self.core.work.idle.after_publishing());
     }
 
     /// Moves the older half of the own queue to the injector; `false` if a thief holds a claim.
@@ -134,7 +136,7 @@ impl Worker {
         // thieves.
         let most = self.local.len().div_ceil(2);
         moved.add(most as u64);
-        let done = self.local.overflow_to(self.core.queues.injectors.mine());
+        let done = self.local.overflow_to(self.core.work.queues.injectors.mine());
         moved.take_back((most - done) as u64);
         done > 0
     }
@@ -147,7 +149,7 @@ impl Worker {
         let count = jobs.len();
         let mut rest = jobs.into_iter();
         if self.class() != Priority::Normal {
-            let (lanes, idle) = (&self.core.queues.lanes, &self.core.idle);
+            let (lanes, idle) = (&self.core.work.queues.lanes, &self.core.work.idle);
             lanes.push_all(self.class(), &mut rest, Accepts::Always, idle);
             self.has_woken(self.core.help_with(count, idle.after_publishing()));
             return Ok(());
@@ -156,13 +158,13 @@ impl Worker {
         while let Some(job) = rest.next() {
             if let Err(job) = self.local.push(job) {
                 let rest = iter::once(job).chain(rest).collect();
-                self.core.queues.injectors.mine().push_batch_accepted(rest);
+                self.core.work.queues.injectors.mine().push_batch_accepted(rest);
                 break;
             }
             kept += 1;
         }
         self.me.counters.accepted.add(kept);
-        self.has_woken(self.core.help_with(count, self.core.idle.after_publishing()));
+        self.has_woken(self.core.help_with(count, self.core.work.idle.after_publishing()));
         Ok(())
     }
 
@@ -181,7 +183,7 @@ impl Worker {
             }
         }
         if self.leftovers.add() {
-            self.core.sweep();
+            self.core.work.sweep();
             self.compact();
         }
     }
@@ -189,7 +191,7 @@ impl Worker {
     /// Drops the completed entries of the own queue.
     #[cold]
     pub(super) fn compact(&self) {
-        self.leftovers.sweeps.set(self.core.queues.sweeps());
+        self.leftovers.sweeps.set(self.core.work.queues.sweeps());
         let mut jobs = Vec::new();
         while let Some(job) = self.local.pop() {
             jobs.extend(self.drop_if_stale(job));
@@ -218,7 +220,7 @@ impl Worker {
                 // Active thieves hold the free slots.
                 Err(job) => {
                     self.me.counters.moved.add(1);
-                    self.core.queues.injectors.mine().push_accepted(job);
+                    self.core.work.queues.injectors.mine().push_accepted(job);
                     queued += 2;
                 }
             }

@@ -14,7 +14,7 @@ impl Worker {
     /// future if it will not be polled again.
     pub(crate) fn resume(&self, class: Priority, job: Job, woken: Woken) -> Result<(), Job> {
         // The pool ended while this worker held the driver.
-        if self.core.idle.snapshot().terminated() {
+        if self.core.work.idle.snapshot().terminated() {
             return Err(job);
         }
         let moved = &self.me.counters.moved;
@@ -34,22 +34,22 @@ impl Worker {
     #[cold]
     pub(crate) fn drops_yielding(&self, key: Key) -> bool {
         let core = &*self.core;
-        if !self.is_of(key) || !core.is_closed() || core.tasks.finishes() {
+        if !self.is_of(key) || !core.work.is_closed() || core.work.tasks.finishes() {
             return false;
         }
-        core.idle.watch_yields();
+        core.work.idle.watch_yields();
         // The job around the current job waits, maybe for this future.
         self.note_yields(!self.is_inside());
-        let seen = core.idle.snapshot();
-        let others = (seen.live() - seen.parked()).saturating_sub(core.tasks.yielding());
-        others == 0 && !core.idle.has_parked_waits() && core.ledger.off_pool.is_idle()
+        let seen = core.work.idle.snapshot();
+        let others = (seen.live() - seen.parked()).saturating_sub(core.work.tasks.yielding());
+        others == 0 && !core.work.idle.has_parked_waits() && core.work.ledger.off_pool.is_idle()
     }
 
     /// Notes whether this worker runs only futures that yield.
     #[inline]
     pub(super) fn note_yields(&self, yields: bool) {
         if self.activity.only_yields.replace(yields) != yields {
-            self.core.tasks.count_yielding(yields);
+            self.core.work.tasks.count_yielding(yields);
         }
     }
 
@@ -58,10 +58,10 @@ impl Worker {
         if self.discards() {
             return Err(job);
         }
-        self.core.queues.injectors.mine().push_accepted(job);
+        self.core.work.queues.injectors.mine().push_accepted(job);
         // If nothing else is queued here, this worker takes it next.
         if self.local.len() > 0 || !self.me.mailbox.is_empty() {
-            self.core.ask_for_help(self.core.idle.after_publishing());
+            self.core.ask_for_help(self.core.work.idle.after_publishing());
         }
         Ok(())
     }

@@ -28,7 +28,7 @@ fn watched_alone(change: impl FnOnce(&mut Config)) -> Worker {
         change(config);
     });
     let worker = worker(&core);
-    core.idle.set_watch(Watch::Closely);
+    core.work.idle.set_watch(Watch::Closely);
     worker
 }
 
@@ -36,35 +36,35 @@ fn watched_alone(change: impl FnOnce(&mut Config)) -> Worker {
 fn what_the_monitor_can_wake_no_worker_for_starts_one() {
     let alone = watched_alone(|config| config.growth = Growth::OnSubmit);
     assert!(alone.submit(Job::new(|| ())).is_ok());
-    assert_eq!(alone.core.idle.snapshot().live(), 2, "for a lone child");
+    assert_eq!(alone.core.work.idle.snapshot().live(), 2, "for a lone child");
 
     let alone = watched_alone(|_| ());
-    alone.core.idle.block(false);
+    alone.core.work.idle.block(false);
     let at = Instant::now() + Duration::from_millis(100);
     assert!(alone.core.set_timer(at, Entry::Wake(Waker::noop().clone())).is_ok());
-    assert_eq!(alone.core.idle.snapshot().live(), 2, "for a timer");
+    assert_eq!(alone.core.work.idle.snapshot().live(), 2, "for a timer");
 
     let forks = watched_alone(|config| config.size.core = 2);
     let finds = worker(&forks.core);
     join(&forks, || (), || ());
-    forks.core.idle.block(false);
-    forks.core.idle.start_search();
-    forks.core.queues.late.expect();
+    forks.core.work.idle.block(false);
+    forks.core.work.idle.start_search();
+    forks.core.work.queues.late.expect();
     drop(finds.found(Job::new(|| ())));
-    assert_eq!(forks.core.idle.snapshot().live(), 3, "for a fork that a look has missed");
+    assert_eq!(forks.core.work.idle.snapshot().live(), 3, "for a fork that a look has missed");
 }
 
 /// Two workers are parked. The third has queued `jobs` jobs, searches beside a second searcher, and finds a job, on
 /// `cpus` CPUs. Returns how many workers are still parked then.
 fn parked_after_a_find(jobs: usize, cpus: usize) -> usize {
     let crew = Crew::new();
-    crew.core().idle.set_cpus(cpus);
+    crew.core().work.idle.set_cpus(cpus);
     (0..2).for_each(|index| crew.park(index));
-    (0..2).for_each(|_| crew.core().idle.start_search());
+    (0..2).for_each(|_| crew.core().work.idle.start_search());
     let finder = &crew.0[2];
     (0..jobs).for_each(|_| assert!(finder.local.push(Job::new(|| ())).is_ok()));
     drop(finder.found(Job::new(|| ())));
-    crew.core().idle.snapshot().parked()
+    crew.core().work.idle.snapshot().parked()
 }
 
 #[test]
@@ -80,10 +80,10 @@ fn a_searcher_that_finds_several_jobs_wakes_workers_if_cpus_are_free() {
 /// How many of three parked workers jobs from outside wake before the first of them runs.
 fn woken_by_jobs_from_outside(jobs: usize, cpus: usize) -> usize {
     let crew = Crew::new();
-    crew.core().idle.set_cpus(cpus);
+    crew.core().work.idle.set_cpus(cpus);
     (0..3).for_each(|index| crew.park(index));
     (0..jobs).for_each(|_| assert!(crew.core().inject(Job::new(|| ())).is_ok()));
-    crew.core().idle.snapshot().searching()
+    crew.core().work.idle.snapshot().searching()
 }
 
 #[test]
@@ -103,11 +103,11 @@ fn pool(change: impl FnOnce(&mut Config)) -> Arc<Core> {
 
 /// A running worker on this thread.
 fn worker(core: &Arc<Core>) -> Worker {
-    let index = core.idle.pick_core().unwrap();
-    core.queues.peers.open(index, &core.config);
-    core.idle.started(index, true);
-    core.idle.arrive(index, false);
-    core.idle.begin(index);
+    let index = core.work.idle.pick_core().unwrap();
+    core.work.queues.peers.open(index, &core.config);
+    core.work.idle.started(index, true);
+    core.work.idle.arrive(index, false);
+    core.work.idle.begin(index);
     Worker::at(core.clone(), index)
 }
 
@@ -128,8 +128,8 @@ impl Crew {
 
     /// Parks a worker.
     fn park(&self, index: usize) {
-        self.core().idle.start_search();
-        let _ = self.core().idle.announce(Parking { index, ..Parking::default() });
+        self.core().work.idle.start_search();
+        let _ = self.core().work.idle.announce(Parking { index, ..Parking::default() });
     }
 
     /// Parks the third worker, which may be woken for a fork.
@@ -140,19 +140,19 @@ impl Crew {
 
     /// Has the monitor look at the queues.
     fn watched(self) -> Self {
-        self.core().idle.set_watch(Watch::Closely);
+        self.core().work.idle.set_watch(Watch::Closely);
         self
     }
 
     /// Whether a look of the second worker succeeds and sees a fork that becomes visible only at a heavy fence.
     fn sees_late_fork(&self, look: impl FnOnce(&Worker) -> bool) -> bool {
-        self.core().queues.late.expect();
-        look(&self.0[1]) && self.core().queues.has_work()
+        self.core().work.queues.late.expect();
+        look(&self.0[1]) && self.core().work.queues.has_work()
     }
 
     /// Whether the sleeper has been picked.
     fn has_woken(&self) -> bool {
-        let seen = self.core().idle.snapshot();
+        let seen = self.core().work.idle.snapshot();
         (seen.searching(), seen.parked()) == (1, 0)
     }
 }
@@ -160,15 +160,15 @@ impl Crew {
 #[test]
 fn the_monitor_passes_the_heavy_fence_that_a_worker_did_not_when_it_parked() {
     let crew = Crew::new().watched();
-    crew.core().idle.start_search();
-    crew.core().queues.late.expect();
+    crew.core().work.idle.start_search();
+    crew.core().work.queues.late.expect();
     let asks = Cell::new(0);
     let is_over = || {
         asks.set(asks.get() + 1);
         true
     };
     assert!(matches!(crew.0[2].park_unless(is_over), Parked::Search) && asks.get() == 1);
-    let _ = crew.core().idle.announce(Parking { index: 2, ..Parking::default() });
+    let _ = crew.core().work.idle.announce(Parking { index: 2, ..Parking::default() });
     let mut seen = Seen::default();
     look(crew.core(), (Watch::Closely, Watch::Closely), &mut seen);
     assert!(!crew.has_woken(), "the fork is in its owner's store buffer");
@@ -187,7 +187,7 @@ fn a_worker_that_retires_passes_the_heavy_fence() {
 #[test]
 fn the_last_searcher_that_finds_a_job_passes_the_heavy_fence() {
     let crew = Crew::new().with_a_sleeper();
-    crew.core().idle.start_search();
+    crew.core().work.idle.start_search();
     assert!(crew.sees_late_fork(|searcher| {
         drop(searcher.found(Job::new(|| ())));
         crew.has_woken()
@@ -197,7 +197,7 @@ fn the_last_searcher_that_finds_a_job_passes_the_heavy_fence() {
 #[test]
 fn the_last_searcher_whose_wait_is_over_passes_the_heavy_fence() {
     let crew = Crew::new().with_a_sleeper();
-    crew.core().idle.start_search();
+    crew.core().work.idle.start_search();
     assert!(crew.sees_late_fork(|searcher| {
         searcher.end_search();
         crew.has_woken()
@@ -207,11 +207,11 @@ fn the_last_searcher_whose_wait_is_over_passes_the_heavy_fence() {
 #[test]
 fn the_last_searcher_passes_the_heavy_fence_if_none_is_parked_and_one_may_be_started() {
     let crew = Crew::new();
-    crew.core().idle.block(false);
-    crew.core().idle.start_search();
+    crew.core().work.idle.block(false);
+    crew.core().work.idle.start_search();
     assert!(crew.sees_late_fork(|searcher| {
         drop(searcher.found(Job::new(|| ())));
-        searcher.core.idle.snapshot().live() == 4
+        searcher.core.work.idle.snapshot().live() == 4
     }));
 }
 
@@ -220,12 +220,12 @@ fn a_block_and_a_resize_after_which_a_worker_may_be_started_pass_the_heavy_fence
     let crew = Crew::new();
     assert!(crew.sees_late_fork(|worker| {
         let _blocked = worker.block();
-        worker.core.idle.snapshot().live() == 4
+        worker.core.work.idle.snapshot().live() == 4
     }));
     let crew = Crew::new();
     assert!(crew.sees_late_fork(|worker| {
         worker.core.resize(4.into());
-        worker.core.idle.snapshot().live() == 4
+        worker.core.work.idle.snapshot().live() == 4
     }));
 }
 
@@ -238,9 +238,9 @@ fn a_broadcast_starts_a_worker_if_the_last_one_leaves_in_the_middle_of_it() {
     let make = || {
         if leaves.take() {
             core.resize((0..=1).into());
-            core.idle.start_search();
-            let _ = core.idle.announce(Parking { index: last.index, ..Parking::default() });
-            assert!(core.idle.retire(last.index, false));
+            core.work.idle.start_search();
+            let _ = core.work.idle.announce(Parking { index: last.index, ..Parking::default() });
+            assert!(core.work.idle.retire(last.index, false));
         }
         Job::with_handle(|| ())
     };

@@ -445,7 +445,7 @@ impl Builder {
             _ = core.wait_for_end(None);
             return Err(error);
         }
-        Ok(Pool { handle: Handle::new(core.key), core })
+        Ok(Pool { handle: Handle::new(core.work.key), core })
     }
 
     /// Rejects an invalid configuration, and sets the size.

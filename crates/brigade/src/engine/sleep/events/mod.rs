@@ -14,6 +14,7 @@ use brigade_sync::atomic::Ordering;
 use brigade_sync::unmodelled::{AtomicBool, AtomicU64};
 use brigade_task::contain;
 
+use super::resources::Resources;
 use crate::engine::timers::{Entry, Timers};
 use blocked::Candidates;
 #[cfg(feature = "io")]
@@ -25,8 +26,8 @@ pub(crate) use driver::{DriverRef, Driving};
 pub(in crate::engine) const WATCH_PERIOD: Duration = Duration::from_millis(8);
 
 /// The timers and the driver of a pool.
-pub(in crate::engine) struct Events {
-    pub(in crate::engine) timers: Timers,
+pub(crate) struct Events {
+    pub(crate) timers: Timers,
     pub(in crate::engine) driver: Driving,
     /// Threads that may poll timers and the driver while they wait inside a job.
     pub(in crate::engine) candidates: Candidates,
@@ -34,16 +35,19 @@ pub(in crate::engine) struct Events {
     polls: AtomicU64,
     /// Whether the next worker to park must hold the driver, even beside running workers.
     is_holder_called: AtomicBool,
+    /// Entered by a thread so that its I/O resources belong to this pool.
+    pub(in crate::engine) resources: Resources,
 }
 
 impl Events {
-    pub(in crate::engine) fn new(threads: usize, is_paused: bool) -> Self {
+    pub(in crate::engine) fn new(threads: usize, is_paused: bool, resources: Resources) -> Self {
         Self {
             timers: Timers::new(threads, is_paused),
             driver: Driving::new(),
             candidates: Candidates::default(),
             polls: AtomicU64::new(0),
             is_holder_called: AtomicBool::new(false),
+            resources,
         }
     }
 

@@ -1,0 +1,98 @@
+//! Closing a pool, and waiting until it is idle or has ended. [`work`](crate::engine::work) decides when it is.
+
+use std::time::{Duration, Instant};
+
+use brigade_sync::time;
+
+use super::Core;
+use crate::engine::current;
+use crate::engine::ends::off_pool::is_off_pool;
+use crate::engine::timers::Entry;
+use crate::values::Shutdown;
+
+impl Core {
+    /// Whether the calling thread may wait until the pool is idle. It would wait for itself if it runs or
+    /// drops a job of the pool. So it would in the user's spawner, because the worker being started counts as
+    /// running until the spawner returns.
+    pub(crate) fn may_wait_idle(&self) -> bool {
+        !current::is_worker_of(self.work.key)
+            && !is_off_pool(self.work.key)
+            && !self.work.idle.is_starter()
+    }
+
+    /// Waits until nothing is queued and nothing runs. Returns `false` if `timeout` elapses first. Must not
+    /// be called on a thread that [may not](Self::may_wait_idle).
+    pub(crate) fn wait_idle(&self, timeout: Option<Duration>) -> bool {
+        // The owner of a pool without threads would wait for jobs that only it runs.
+        let is_owner = self.config.is_driven && self.threads.is_own();
+        if timeout == Some(Duration::ZERO) || is_owner {
+            return self.work.idle.is_quiet(|| self.work.is_empty());
+        }
+        // A deadline too far in the future to be represented is no deadline.
+        let deadline = timeout.and_then(|timeout| time::now().checked_add(timeout));
+        self.work.idle.wait_quiet(deadline, || self.work.is_empty())
+    }
+
+    /// Accepts nothing from outside from now on; `Discard` accepts nothing at all and drops the queued jobs.
+    /// A closed pool can't be closed again in a milder way.
+    pub(crate) fn close(&self, how: Shutdown) {
+        self.close_as(how, false);
+    }
+
+    /// Accepts nothing from outside from now on, and drops no queued job. A pool whose drop finishes all
+    /// accepted work still does so. Has no effect on a closed pool.
+    pub(crate) fn close_if_open(&self) {
+        let finishes = self.config.on_drop.how == Shutdown::Finish;
+        self.close_as(if finishes { Shutdown::Finish } else { Shutdown::Drain }, true);
+    }
+
+    fn close_as(&self, how: Shutdown, if_open: bool) {
+        self.work.queues.close();
+        self.work.close_gate(how, if_open).into_iter().for_each(Entry::give_up);
+        // A job accepted without being queued has been accepted by now, or its submitter sees the closed
+        // pool.
+        self.work.ledger.accept(|_| ());
+        // Submitters that wait outside the pool.
+        if let Some(permits) = &self.permits {
+            permits.wake_all();
+        }
+        // A pool whose last thread could not be started may still have jobs.
+        let stranded = self.work.idle.snapshot().live() == 0
+            && self.work.queues.has_work()
+            && self.reserve().is_err();
+        if how == Shutdown::Discard || stranded {
+            self.work.drop_queued();
+        }
+        if how == Shutdown::Discard {
+            // A job may wait for a pending future, and the end of the pool for that job.
+            self.work.tasks.cancel_waiting();
+        }
+        if self.work.is_held_up() {
+            self.work.tasks.cancel_waiting();
+        }
+        self.work.settle();
+    }
+
+    /// Whether the calling thread may wait for the end of the pool: it is neither a thread of the pool,
+    /// thread-local destructors included, nor in the user's spawner.
+    pub(crate) fn may_wait_for_end(&self) -> bool {
+        // A pool that finishes all accepted work waits for the work on this thread's stack.
+        let is_waited_for = is_off_pool(self.work.key) && self.work.tasks.finishes();
+        !is_waited_for && !self.threads.is_own() && !self.work.idle.is_starter()
+    }
+
+    /// Waits for the end of a closed pool, until `deadline` at most: for its threads, thread-local
+    /// destructors included, and for jobs that other threads run or drop for it. Must not be called on a
+    /// thread that [may not](Self::may_wait_for_end).
+    ///
+    /// Returns whether the pool has ended.
+    pub(crate) fn wait_for_end(&self, deadline: Option<Instant>) -> bool {
+        // A job on this thread's stack can't end before this returns.
+        let is_over = || self.work.tasks.is_empty() && self.work.ledger.off_pool.is_idle();
+        // First: a thread about to be started is not among the threads yet.
+        self.work.idle.wait_left(deadline)
+            && self.threads.join_all(deadline)
+            && self.work.idle.wait_until(deadline, || is_off_pool(self.work.key) || is_over())
+            && self.config.observer.as_ref().is_none_or(|observer| observer.end_detector(deadline))
+    }
+}

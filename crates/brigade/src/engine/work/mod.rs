@@ -1,0 +1,136 @@
+//! The work of a pool: queues, events and futures, their counts, and the workers that run or await it. This module
+//! decides when all of it has ended, and so has the pool. It must not know how work is accepted, nor how a thread is
+//! started: the end of a pool needs neither.
+//!
+//! `end` has the moments at which a pool is idle or ends, `futures` the futures that it may wait for.
+
+mod end;
+mod futures;
+
+use brigade_task::Job;
+
+use super::ends::ledger::Ledger;
+use super::idle::Idle;
+use super::key::Key;
+use super::owned_tasks::OwnedTasks;
+use super::queues::Queues;
+use super::sleep::events::Events;
+use super::sleep::resources::Resources;
+use crate::values::{Config, Reason};
+pub(in crate::engine) use end::OffPoolWork;
+
+/// The work of one pool.
+pub(crate) struct Work {
+    pub(crate) key: Key,
+    pub(in crate::engine) queues: Queues,
+    pub(crate) idle: Idle,
+    /// Boxed, because a pool may be built on a small stack, where a build without optimization keeps several
+    /// copies of this type.
+    pub(crate) events: Box<Events>,
+    pub(in crate::engine) tasks: OwnedTasks,
+    /// Boxed as `events`.
+    pub(crate) ledger: Box<Ledger>,
+    /// Records the activity of the workers while the pool is traced.
+    #[cfg(feature = "trace")]
+    pub(in crate::engine) tracer: brigade_trace::Tracer,
+}
+
+impl Work {
+    /// The state of a pool without workers; the process may run `cpus` threads at once.
+    pub(in crate::engine) fn new(
+        key: Key,
+        config: &Config,
+        cpus: usize,
+        resources: Resources,
+    ) -> Self {
+        let threads = config.size.max.min(cpus);
+        Self {
+            key,
+            queues: Queues::new(config, cpus),
+            idle: Idle::new(config, cpus),
+            events: Box::new(Events::new(threads, config.is_paused, resources)),
+            tasks: OwnedTasks::new(),
+            ledger: Box::default(),
+            #[cfg(feature = "trace")]
+            tracer: brigade_trace::Tracer::default(),
+        }
+    }
+
+    /// Sets the token of a picked worker.
+    pub(in crate::engine) fn wake(&self, index: usize) {
+        let sleeper = &self.queues.peers.at(index).sleeper;
+        self.tell_wake(index, || sleeper.unpark(&self.events.driver));
+    }
+
+    /// Removes a worker whose thread could not be started; returns the shares of broadcasts sent to it.
+    pub(in crate::engine) fn remove_unstarted(&self, index: usize) -> Vec<Job> {
+        self.idle.fail(index, || self.queues.peers.at(index).mailbox.take_shares())
+    }
+
+    /// Wakes a parked worker for jobs that relied on a failed start, and cancels the worker's `shares`.
+    pub(in crate::engine) fn start_failed(&self, shares: Vec<Job>) {
+        // A worker waiting inside a job may be the last worker.
+        self.events.candidates.call_last();
+        if self.queues.has_work() {
+            if let Some(index) = self.idle.pick_parked() {
+                self.wake(index);
+            }
+        }
+        self.settle();
+        if !shares.is_empty() {
+            self.off_pool(|| shares.into_iter().for_each(|share| self.ledger.drop_job(share)));
+        }
+    }
+
+    /// Accepts jobs that are not queued, from a job of this pool (`inside`) or from elsewhere, unless the pool rejects
+    /// them; `accept` counts them.
+    pub(in crate::engine) fn accept<R>(
+        &self,
+        inside: bool,
+        accept: impl FnOnce(&mut u64) -> R,
+    ) -> Option<R> {
+        // Under the lock taken by `close` after it has closed the pool: every accepted job is in the final report, and
+        // a discarded pool drops it.
+        self.ledger.accept(|accepted| {
+            let rejects = self.idle.snapshot().rejects(inside);
+            if rejects { None } else { Some(accept(accepted)) }
+        })
+    }
+
+    /// Whether the pool no longer accepts anything from outside.
+    pub(crate) fn is_closed(&self) -> bool {
+        // The state changes last: every part is closed by then.
+        self.idle.snapshot().closed()
+    }
+
+    /// The reason for a rejection by a pool that was not full.
+    pub(crate) fn refusal(&self) -> Reason {
+        // An open pool rejects a job only if it has no thread for it. The state of a pool being closed may
+        // not be `CLOSED` yet, but its injectors, which are closed first, are.
+        match self.queues.injectors.is_closing() {
+            true => Reason::Closed,
+            false => Reason::NoThread,
+        }
+    }
+
+    /// Counts a job cancelled by the handle, off the pool.
+    pub(in crate::engine) fn count_cancelled(&self) {
+        self.ledger.count_cancelled(1);
+        self.leaves_entry();
+    }
+
+    /// Notes that a queued job has ended off the pool: the entry stays in a queue.
+    pub(in crate::engine) fn leaves_entry(&self) {
+        if self.ledger.leaves_entry() {
+            self.sweep();
+        }
+    }
+
+    /// Sweeps completed entries out of the injectors and the lanes.
+    pub(in crate::engine) fn sweep(&self) {
+        self.ledger.count_cancelled(self.queues.sweep(&self.idle));
+        self.queues.peers.iter().for_each(|(_, peer)| peer.mailbox.sweep());
+        // A worker that looked during the sweep may have seen work, and therefore not settled.
+        self.settle();
+    }
+}
