@@ -190,7 +190,7 @@ impl Work {
         self.idle.set_traced(false);
         // Before the workers are counted: a new worker records nothing from now on.
         let until = self.tracer.stop();
-        let (present, parked) = self.idle.present();
+        let (present, parked) = self.idle.roster().present();
         let peers = &self.queues.peers;
         let workers = peers.iter().map(|(index, peer)| {
             let now = match present.contains(&index) {

@@ -160,14 +160,11 @@ fn borrow<R>(
     if let Some(driven) = owned(pool) {
         let core = driven.core();
         let outside = call_at(core);
+        let refuse = || Err(core.work.refusal());
         let call = |_: &Worker| {
-            if core.work.is_closed() {
-                Err(core.work.refusal())
-            } else {
-                outside.run(|| call(None))
-            }
+            if core.work.is_closed() { refuse() } else { outside.run(|| call(None)) }
         };
-        return outside.lend(|| driven.run(call).unwrap_or_else(|| Err(core.work.refusal())));
+        return outside.lend(|| driven.run(call).unwrap_or_else(refuse));
     }
     reach_once(pool, |at| match at {
         At::Worker(_) => call(None),

@@ -145,7 +145,7 @@ impl Handle {
     /// ```
     #[must_use]
     pub fn size(&self) -> RangeInclusive<usize> {
-        let size = self.core().map(|core| core.work.idle.size());
+        let size = self.core().map(|core| core.work.idle.roster().counts.size);
         size.map_or(0..=0, |size| size.core..=size.max)
     }
 

@@ -65,7 +65,7 @@ impl Core {
             }
             // In the user's spawner, the submission that called it may have the only permit, and has not made
             // its job yet. Inside work off the pool, a further piece of such work would nest.
-            _ if self.work.idle.is_starter() || is_off_pool(self.work.key) => {
+            _ if self.work.idle.roster().starts.has_starter() || is_off_pool(self.work.key) => {
                 Admission::Queue(None)
             }
             WhenFull::Block | WhenFull::BlockFor(_) | WhenFull::RunInCaller if inside => {

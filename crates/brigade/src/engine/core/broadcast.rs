@@ -1,12 +1,19 @@
-//! Broadcasts: one job for each worker of a pool, its *share*; and a share for one worker.
+//! Jobs for the mailboxes of chosen workers. `engine/idle/MAILBOX.md` has the protocol.
 //!
-//! `engine/idle/MAILBOX.md` has the protocol.
+//! A broadcast is one job for each worker of a pool, its *share*; or a share for one worker.
+//!
+//! A dispatch hands jobs to idle workers at once. A parked worker is picked and finds the job in the mailbox, like a
+//! share. Until then it counts as a searcher, like each picked worker, and so takes over work that relied on it. It
+//! looks into its mailbox first.
 
+use core::iter;
 use std::task::Waker;
+use std::vec::IntoIter;
 
 use brigade_task::{Job, JoinHandle};
 
 use super::Core;
+use crate::engine::idle::Roster;
 use crate::values::{Priority, Reason};
 
 impl Core {
@@ -67,14 +74,15 @@ impl Core {
         // The wakers of workers that wait inside a job. Allocated before the locks are taken.
         let mut wakers = Vec::with_capacity(most);
         let picked = self.work.accept(inside, |accepted| {
-            self.work.idle.address(one, most, |index| {
+            let send = |index| {
                 let Some(share) = next(index) else { return };
                 let peers = &self.work.queues.peers;
                 // The thread that starts this worker may not have opened it yet.
                 peers.open(index, &self.config);
                 wakers.extend(peers.at(index).mailbox.send_share(Priority::Normal, share));
                 *accepted += 1;
-            })
+            };
+            self.work.idle.change(|roster| roster.address(one, most, send))
         });
         let picked = picked.ok_or(Reason::Closed)?;
         wakers.into_iter().for_each(Waker::wake);
@@ -96,13 +104,48 @@ impl Core {
             return Err((share, Reason::Closed));
         }
         let Ok(_reserved) = self.reserve() else { return Err((share, self.work.refusal())) };
-        if index < self.work.idle.size().core {
+        if index < self.work.idle.roster().counts.size.core {
             let _ = self.start_core(usize::MAX);
         }
         let mut share = Some(share);
         let sent = self.send(inside, Some(index), 1, |_| share.take());
         let reason = sent.err().unwrap_or(Reason::NoSuchWorker);
         share.map_or(Ok(()), |share| Err((share, reason)))
+    }
+
+    /// Hands jobs of a class to parked workers, and wakes the workers. The caller is a job of the pool (`inside`)
+    /// or elsewhere. Takes at most one job for each parked worker from the iterator; returns the jobs that were not
+    /// handed over.
+    ///
+    /// The iterator is called before any worker is picked; no user code runs from then on until all picked workers are
+    /// awake. They are no longer idle, and a slow iterator must not keep them from other work.
+    pub(crate) fn dispatch(
+        &self,
+        inside: bool,
+        class: Priority,
+        jobs: &mut dyn Iterator<Item = Job>,
+    ) -> IntoIter<Job> {
+        let parked = self.work.idle.snapshot().parked();
+        let mut jobs = jobs.take(parked).collect::<Vec<_>>().into_iter();
+        // The iterator may have forked, and have returned in the child.
+        if !self.work.key.is_here() {
+            return jobs;
+        }
+        let mut picked = Vec::with_capacity(jobs.len());
+        picked.extend(iter::from_fn(|| {
+            // Before a worker is picked, which must get a job.
+            jobs.as_slice().first()?;
+            let sent = self.work.accept(inside, |accepted| {
+                let index = self.work.idle.change(Roster::pick_parked)?;
+                // A worker parked inside a job is woken like an idle worker; the waker is not needed.
+                let _ = self.work.queues.peers.at(index).mailbox.send_share(class, jobs.next()?);
+                *accepted += 1;
+                Some(index)
+            });
+            sent.flatten()
+        }));
+        picked.into_iter().for_each(|index| self.work.wake(index));
+        jobs
     }
 }
 

@@ -7,6 +7,7 @@ use brigade_sync::time;
 use super::Core;
 use crate::engine::current;
 use crate::engine::ends::off_pool::is_off_pool;
+use crate::engine::idle::Roster;
 use crate::engine::timers::Entry;
 use crate::values::Shutdown;
 
@@ -17,7 +18,7 @@ impl Core {
     pub(crate) fn may_wait_idle(&self) -> bool {
         !current::is_worker_of(self.work.key)
             && !is_off_pool(self.work.key)
-            && !self.work.idle.is_starter()
+            && !self.work.idle.roster().starts.has_starter()
     }
 
     /// Waits until nothing is queued and nothing runs. Returns `false` if `timeout` elapses first. Must not
@@ -26,7 +27,7 @@ impl Core {
         // The owner of a pool without threads would wait for jobs that only it runs.
         let is_owner = self.config.is_driven && self.threads.is_own();
         if timeout == Some(Duration::ZERO) || is_owner {
-            return self.work.idle.is_quiet(|| self.work.is_empty());
+            return self.work.idle.roster().is_quiet(|| self.work.is_empty());
         }
         // A deadline too far in the future to be represented is no deadline.
         let deadline = timeout.and_then(|timeout| time::now().checked_add(timeout));
@@ -53,9 +54,7 @@ impl Core {
         // pool.
         self.work.ledger.accept(|_| ());
         // Submitters that wait outside the pool.
-        if let Some(permits) = &self.permits {
-            permits.wake_all();
-        }
+        self.permits.iter().for_each(|permits| permits.wake_all());
         // A pool whose last thread could not be started may still have jobs.
         let stranded = self.work.idle.snapshot().live() == 0
             && self.work.queues.has_work()
@@ -78,7 +77,7 @@ impl Core {
     pub(crate) fn may_wait_for_end(&self) -> bool {
         // A pool that finishes all accepted work waits for the work on this thread's stack.
         let is_waited_for = is_off_pool(self.work.key) && self.work.tasks.finishes();
-        !is_waited_for && !self.threads.is_own() && !self.work.idle.is_starter()
+        !is_waited_for && !self.threads.is_own() && !self.work.idle.roster().starts.has_starter()
     }
 
     /// Waits for the end of a closed pool, until `deadline` at most: for its threads, thread-local
@@ -90,9 +89,9 @@ impl Core {
         // A job on this thread's stack can't end before this returns.
         let is_over = || self.work.tasks.is_empty() && self.work.ledger.off_pool.is_idle();
         // First: a thread about to be started is not among the threads yet.
-        self.work.idle.wait_left(deadline)
+        self.work.idle.wait(deadline, Roster::have_all_left)
             && self.threads.join_all(deadline)
-            && self.work.idle.wait_until(deadline, || is_off_pool(self.work.key) || is_over())
+            && self.work.idle.wait(deadline, |_| is_off_pool(self.work.key) || is_over())
             && self.config.observer.as_ref().is_none_or(|observer| observer.end_detector(deadline))
     }
 }

@@ -1,21 +1,94 @@
-//! The current activity of a pool's threads, for a dump and for the observer of its jobs.
+//! The metrics of a pool, and the current activity of its threads, for a dump and for the observer of its jobs.
 //!
-//! It is read from atomics, and from the records of the workers, each under its own lock. No lock needed by
-//! workers to find, submit or await work is taken, so the values may be of slightly different moments.
+//! The metrics are read from counters that may change at any time. The activity is read from atomics, and from the
+//! records of the workers, each under its own lock. No lock needed by workers to find, submit or await work is taken,
+//! so the values may be of slightly different moments.
 
 use brigade_observe::{Dump, JobDump, Record, Stretch, WorkerDump};
 
 use super::Core;
-use crate::values::Priority;
+use crate::engine::work::Work;
+use crate::values::{Metrics, Priority, Report, WorkerMetrics};
 
 impl Core {
+    /// Reads the counters.
+    ///
+    /// The order of the reads matters. A job accepted before the queues were read, absent from them, and not
+    /// ended afterwards was running in between. So no job counts as running before it starts, however long
+    /// the reads take. This misses running jobs while new jobs arrive, and as many as there are queued
+    /// entries of cancelled jobs. So threads that seem to have a job count as well, up to the number of
+    /// cancelled jobs. A thread between two jobs seems to have one.
+    pub(crate) fn metrics(&self) -> Metrics {
+        let Self { work, config, .. } = self;
+        let (peers, ledger) = (&work.queues.peers, &work.ledger);
+        let accepted = ledger.accepted(&work.queues, || work.tasks.wakes());
+        // Read twice: a job that moves between queues meanwhile is seen by at least one of the reads.
+        let seen = work.queues.len() as u64;
+        let metrics = |index| peers.get(index).map(|peer| peer.metrics()).unwrap_or_default();
+        let workers: Vec<WorkerMetrics> = (0..peers.len()).map(metrics).collect();
+        let of_class = |class| work.queues.lanes.len_of(class) as u64;
+        let (high, low) = (of_class(Priority::High), of_class(Priority::Low));
+        let queued = work.queues.injectors.len() as u64
+            + (high + low)
+            + workers.iter().map(|worker| worker.queued).sum::<u64>();
+        let queued = queued.max(seen);
+        let totals = ledger.ended(peers);
+        // Never less than a number returned before.
+        let accepted = ledger.tell(accepted.max(totals.ended()));
+        let unended = accepted - totals.ended();
+        let state = work.idle.snapshot();
+        // The state of an ended pool no longer changes, although the parked workers leave.
+        let at_work = if state.terminated() { 0 } else { work.idle.busy() };
+        let (live, idle, busy) = match state.terminated() {
+            true => (work.idle.roster().indices.in_use(), 0, 0),
+            // Without futures, each running job has a thread.
+            false if work.tasks.is_empty() => (state.live(), state.parked(), state.live()),
+            false => (state.live(), state.parked(), at_work),
+        };
+        let surely = unended.saturating_sub(queued);
+        let running = unended.min(at_work as u64).min(surely + totals.cancelled).max(surely);
+        let queued = unended - running;
+        Metrics {
+            pool: config.pool_name(),
+            threads: live,
+            idle_threads: idle,
+            // A worker that looks for its first job, or has just ended a job, seems busy: the jobs are a
+            // second bound.
+            busy_threads: busy.min(usize::try_from(running).unwrap_or(usize::MAX)),
+            is_closed: state.closed(),
+            accepted,
+            returned: totals.returned,
+            panicked: totals.panicked,
+            cancelled: totals.cancelled,
+            evicted: totals.evicted,
+            rejected: ledger.rejected(),
+            queued,
+            queued_high: high.min(queued),
+            queued_low: low.min(queued - high.min(queued)),
+            running,
+            workers,
+        }
+    }
+
+    /// Reads the counts for the end of the pool, without the rest of the metrics.
+    pub(crate) fn report(&self) -> Report {
+        let Work { queues, tasks, ledger, .. } = &self.work;
+        let totals = ledger.ended(&queues.peers);
+        Report {
+            ran: totals.returned + totals.panicked,
+            discarded: totals.cancelled,
+            still_running: ledger.accepted(queues, || tasks.wakes()).saturating_sub(totals.ended()),
+        }
+    }
+
     /// Reads the activity of the pool and of each worker.
     pub(crate) fn dump(&self) -> (Dump, Vec<Vec<Stretch>>) {
         let state = self.work.idle.snapshot();
         let has_ended = state.terminated();
         let mut dump = Dump::named(&self.config.pool_name());
         dump.is_closed = state.closed();
-        dump.threads = if has_ended { self.work.idle.alive() } else { state.live() };
+        dump.threads =
+            if has_ended { self.work.idle.roster().indices.in_use() } else { state.live() };
         dump.parked = if has_ended { 0 } else { state.parked() };
         dump.searching = if has_ended { 0 } else { state.searching() };
         dump.queued = self.work.queues.injectors.len();
@@ -47,7 +120,8 @@ impl Core {
     /// threads have ended.
     pub(crate) fn each_record(&self, call: &mut dyn FnMut(usize, &Record)) -> bool {
         // First: an observer that learns of the end does not call again.
-        let is_over = self.work.idle.snapshot().terminated() && self.work.idle.alive() == 0;
+        let is_over =
+            self.work.idle.snapshot().terminated() && self.work.idle.roster().indices.in_use() == 0;
         self.work.queues.peers.iter().for_each(|(index, peer)| call(index, &peer.record));
         !is_over
     }

@@ -4,12 +4,9 @@
 pub(in crate::engine) mod admission;
 pub(in crate::engine) mod broadcast;
 pub(in crate::engine) mod close;
-pub(in crate::engine) mod counts;
-pub(in crate::engine) mod dispatch;
 pub(in crate::engine) mod enter;
 pub(in crate::engine) mod inspect;
 pub(in crate::engine) mod monitor;
-pub(in crate::engine) mod resume;
 
 use std::io;
 use std::sync::{Arc, Weak};
@@ -22,7 +19,7 @@ use brigade_sync::{AsymmetricFence, unmodelled};
 use brigade_task::Job;
 
 use super::current;
-use super::idle::{Help, NoThread, Snapshot, Watch};
+use super::idle::{Help, NoThread, Roster, Snapshot, Watch};
 use super::key::Key;
 use super::queues::Accepts;
 use super::queues::injectors::BATCH;
@@ -48,8 +45,7 @@ const RETRIES: u32 = 7;
 /// The state shared by the owner, the handles and the workers of one pool.
 ///
 /// This type accepts work, has workers woken or started for it, and closes the pool; [`Work`] ends it. This file has
-/// the injection of work and the choice of a worker for it, `admission` the admission of submissions, and `resume` the
-/// requeueing of futures.
+/// the injection of work and the choice of a worker for it, and `admission` the admission of submissions.
 pub(crate) struct Core {
     pub(crate) work: Work,
     pub(crate) config: Arc<Config>,
@@ -159,6 +155,32 @@ impl Core {
         result
     }
 
+    /// Queues a future of a class, woken by a thread that is not a worker of this pool; returns it if it will
+    /// no longer be polled.
+    ///
+    /// A future is one job, accepted when it is spawned. The counters would see a further job each time it is
+    /// queued again. So each requeueing is counted beforehand, like a move between queues, and subtracted.
+    pub(crate) fn resume(&self, class: Priority, job: Job) -> Result<(), Job> {
+        // The pool may have no thread and fail to start one. In an open pool the future then waits for the
+        // next thread; a closed pool may never have one.
+        let reserved = self.reserve();
+        self.work.tasks.count_wake();
+        let queued = match self.work.queues.push(class, job, Accepts::IfOpen, &self.work.idle) {
+            Err(job) if reserved.is_err() => Err(job),
+            Err(job) => self.work.push_late(class, job),
+            Ok(()) => Ok(()),
+        };
+        if queued.is_err() {
+            self.work.tasks.uncount_wake();
+            return queued;
+        }
+        let seen = self.work.idle.after_publishing();
+        if reserved.is_ok() || seen.parked() > 0 {
+            self.ask_for_help(seen);
+        }
+        Ok(())
+    }
+
     /// Ensures that the pool has a worker until the returned guard is dropped. Returns `None` if the pool
     /// always has one.
     ///
@@ -213,7 +235,8 @@ impl Core {
             let has_backlog = seen.parked() > 0
                 && self.work.idle.has_free_cpus(1 + searching)
                 && self.work.queues.injectors.mine().len() > searching * BATCH;
-            let another = if has_backlog { self.work.idle.pick_parked() } else { None };
+            let another =
+                if has_backlog { self.work.idle.change(Roster::pick_parked) } else { None };
             another.into_iter().for_each(|index| wake(self, index));
             return another;
         }
@@ -230,7 +253,8 @@ impl Core {
     pub(super) fn help_with(&self, jobs: usize, seen: Snapshot) -> Option<usize> {
         let mut woken = None;
         for _ in 0..if seen.has_reserves() { jobs } else { 0 } {
-            let help = self.work.idle.pick_another(self.may_grow(self.work.queues.len()));
+            let may_grow = self.may_grow(self.work.queues.len());
+            let help = self.work.idle.change(|roster| roster.pick_another(may_grow));
             if help.wake.is_none() && help.start.is_none() {
                 break;
             }
@@ -259,7 +283,7 @@ impl Core {
         help.wake
     }
 
-    /// Like [`wake`](Self::wake), for a caller that continues to run: the worker leaves this CPU to the
+    /// Like [`wake`](Work::wake), for a caller that continues to run: the worker leaves this CPU to the
     /// caller if a different CPU is free.
     pub(super) fn wake_beside(&self, index: usize) {
         let outside = usize::from(!current::is_worker_of(self.work.key));
@@ -273,7 +297,7 @@ impl Core {
     /// Starts at most `most` threads, until the pool has its core size.
     pub(crate) fn start_core(&self, most: usize) -> io::Result<()> {
         for _ in 0..most {
-            match self.work.idle.pick_core() {
+            match self.work.idle.change(Roster::pick_core) {
                 Some(index) => self.start(index)?,
                 None => break,
             }
@@ -308,7 +332,7 @@ impl Core {
     #[cold]
     fn retry_start(&self) -> bool {
         let has_work = self.work.queues.has_work() || self.work.events.are_wanted();
-        let index = if has_work { self.work.idle.pick_if_stuck() } else { None };
+        let index = if has_work { self.work.idle.change(Roster::pick_if_stuck) } else { None };
         index.is_none_or(|index| self.start_once(index).is_ok())
     }
 
@@ -322,7 +346,8 @@ impl Core {
             self.help();
         }
         self.call_holder();
-        if self.work.idle.snapshot().is_understaffed() && self.work.idle.has_failed() {
+        if self.work.idle.snapshot().is_understaffed() && self.work.idle.roster().starts.has_failed
+        {
             let mut pauses = (0..RETRIES).map(|retry| Duration::from_millis(1 << retry));
             _ = pauses.any(|pause| {
                 time::sleep(pause);
@@ -335,7 +360,8 @@ impl Core {
         self.work.idle.resize(self.config.size_of(range));
         // Surplus workers leave at once; the remaining workers learn whether their keep-alive now applies.
         // All are picked before the first is woken, because a woken worker soon sleeps again.
-        let parked: Vec<_> = core::iter::from_fn(|| self.work.idle.pick_parked()).collect();
+        let parked: Vec<_> =
+            core::iter::from_fn(|| self.work.idle.change(Roster::pick_parked)).collect();
         parked.into_iter().for_each(|index| self.work.wake(index));
         self.work.queues.fence_forks();
         self.help_with(self.work.queues.len(), self.work.idle.snapshot());
@@ -361,7 +387,7 @@ impl Core {
     /// driver, has been published.
     pub(super) fn event_added(&self, at: Option<Instant>) {
         if self.work.idle.after_publishing().driver_held() {
-            if let Some(index) = self.work.idle.pick_driver_holder() {
+            if let Some(index) = self.work.idle.change(Roster::pick_driver_holder) {
                 self.work.wake(index);
             }
         } else if !self.work.events.candidates.are_there()
@@ -419,6 +445,6 @@ pub(super) struct Reserved<'a> {
 
 impl Drop for Reserved<'_> {
     fn drop(&mut self) {
-        self.core.work.idle.release();
+        self.core.work.idle.roster().release();
     }
 }

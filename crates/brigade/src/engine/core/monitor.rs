@@ -13,7 +13,7 @@ use brigade_sync::thread::{NewThread, run_in_short_slices};
 use brigade_sync::{Condvar, Mutex, MutexGuard, time};
 
 use super::Core;
-use crate::engine::idle::Watch;
+use crate::engine::idle::{Roster, Watch};
 use crate::engine::key::Key;
 use crate::engine::sleep::backoff::LOOK_AGAIN;
 use crate::engine::sleep::events::WATCH_PERIOD;
@@ -133,7 +133,7 @@ pub(in crate::engine) fn look(core: &Core, (before, now): (Watch, Watch), seen: 
     }
     if (is_stuck || needs_holder) && core.work.idle.snapshot().searching() == 0 {
         // No worker is started here, because a start calls the user's spawner.
-        match core.work.idle.pick_parked() {
+        match core.work.idle.change(Roster::pick_parked) {
             Some(index) => core.wake_beside(index),
             None if needs_holder => core.work.events.candidates.call(),
             None => {}

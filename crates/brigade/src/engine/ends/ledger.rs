@@ -1,4 +1,4 @@
-//! Counts of jobs that ended off the pool.
+//! The counts of jobs: of all jobs of a pool, with the counters of its workers, and of those that ended off the pool.
 
 use brigade_sync::Mutex;
 use brigade_sync::atomic::Ordering;

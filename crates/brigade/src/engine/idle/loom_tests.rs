@@ -13,7 +13,7 @@ use brigade_sync::model::{check, turn};
 use loom::thread;
 
 use super::state::{LIVE, PARKED, SEARCHING};
-use super::{Idle, Parking, Snapshot, Watch};
+use super::{Idle, Parking, Roster, Snapshot, Watch};
 use crate::values::{Config, Size};
 
 /// Compiles only if the facade really is loom's.
@@ -36,9 +36,9 @@ impl Pool {
     fn running(workers: usize) -> Self {
         let pool = Self::of_size(workers, workers, 0);
         for index in 0..workers {
-            assert_eq!(pool.idle.pick_core(), Some(index));
+            assert_eq!(pool.idle.change(Roster::pick_core), Some(index));
             pool.idle.arrive(index, false);
-            pool.idle.begin(index);
+            pool.idle.roster().starts.remove(index);
         }
         pool
     }
@@ -116,7 +116,7 @@ fn a_submitter_and_a_parking_worker_never_miss_each_other() {
 fn a_worker_that_parks_inside_a_job_and_the_end_of_its_wait_never_miss_each_other() {
     let ends = |pool: &Pool| {
         pool.queue.store(1, Ordering::Relaxed);
-        pool.idle.pick_this(0)
+        pool.idle.change(|roster| roster.pick_this(0))
     };
     let parks = |pool: &Pool| {
         let _ = pool.idle.announce(Parking { index: 0, ..Parking::default() });
@@ -157,7 +157,7 @@ fn a_lone_child_and_a_monitor_that_stops_never_miss_each_other() {
 #[test]
 fn a_timer_that_is_set_and_a_worker_that_takes_the_driver_never_miss_each_other() {
     let takes = |pool: &Pool| {
-        assert!(pool.idle.hold_driver(0));
+        assert!(pool.idle.change(|roster| roster.hold_driver(0)));
         pool.has_work()
     };
     one_sees_the_other(Pool::with_a_sleeper, |pool| pool.publish().driver_held(), takes);
@@ -169,7 +169,7 @@ fn a_timer_that_is_set_and_a_driver_holder_that_leaves_never_miss_each_other() {
     let elastic = || {
         let pool = Pool::of_size(1, 2, 0);
         for index in 0..2 {
-            assert_eq!(pool.idle.pick_another(true).start, Some(index));
+            assert_eq!(pool.idle.change(|roster| roster.pick_another(true)).start, Some(index));
             pool.idle.arrive(index, false);
         }
         pool.idle.start_search();
@@ -186,7 +186,7 @@ fn a_timer_that_is_set_and_a_driver_holder_that_leaves_never_miss_each_other() {
         pool
     };
     let leaves = |pool: &Pool| {
-        assert!(pool.idle.retire(0, false));
+        assert!(pool.idle.change(|roster| roster.retire(0, false)));
         pool.has_work()
     };
     one_sees_the_other(elastic, |pool| !pool.publish().driver_held(), leaves);
@@ -197,7 +197,7 @@ fn a_timer_that_is_set_and_a_driver_holder_that_leaves_never_miss_each_other() {
 fn a_submitter_and_a_start_that_fails_never_miss_each_other() {
     let starting = || {
         let pool = Pool::of_size(1, 1, 0);
-        assert_eq!(pool.idle.pick_core(), Some(0));
+        assert_eq!(pool.idle.change(Roster::pick_core), Some(0));
         pool
     };
     let fails = |pool: &Pool| {
@@ -212,12 +212,12 @@ fn a_submitter_and_a_start_that_fails_never_miss_each_other() {
 fn a_submitter_and_a_worker_that_blocks_never_miss_each_other() {
     let replaceable = || {
         let pool = Pool::of_size(1, 1, 1);
-        assert_eq!(pool.idle.pick_core(), Some(0));
+        assert_eq!(pool.idle.change(Roster::pick_core), Some(0));
         pool.idle.arrive(0, false);
         pool
     };
     let blocks = |pool: &Pool| {
-        pool.idle.block(false);
+        pool.idle.change(|roster| roster.block(false));
         pool.has_work()
     };
     one_sees_the_other(replaceable, Pool::wakes, blocks);

@@ -4,24 +4,21 @@
 //! This module must know neither queues nor threads. It determines *which* worker must be woken; the caller
 //! wakes it, outside the lock.
 //!
-//! `state` has the counts and flags read by all threads, `roster` the workers of the pool, under a lock;
-//! `staff` and `quiet` are further methods of [`Idle`].
+//! `state` has the counts and flags read by all threads, `roster` the workers of the pool, under a lock, and the rules
+//! by which they start, block and leave; `quiet` waits until a pool is idle or has ended.
 
 #[cfg(all(test, brigade_loom))]
 mod loom_tests;
 mod quiet;
 mod roster;
-mod staff;
 mod state;
 
 use brigade_sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use brigade_sync::unmodelled::AtomicUsize;
-use brigade_sync::{CachePadded, Condvar, Mutex};
+use brigade_sync::{CachePadded, Condvar, Mutex, MutexGuard};
 
-use crate::values::{Config, Growth};
-pub(crate) use roster::PLACES;
-use roster::Roster;
-pub(crate) use staff::{Help, NoThread};
+use crate::values::{Config, Growth, Role, Size};
+pub(crate) use roster::{Help, NoThread, PLACES, Roster};
 pub(crate) use state::Snapshot;
 #[cfg(feature = "trace")]
 use state::TRACED;
@@ -123,9 +120,14 @@ impl Idle {
         self.is_spinning.store(false, Ordering::Relaxed);
     }
 
-    /// Changes the roster and the parts of the state derived from it. The fence is for a caller on which
-    /// submitters relied until now: it must look at every source once more.
-    fn change<R>(&self, change: impl FnOnce(&mut Roster) -> R) -> R {
+    /// Locks the roster, for a question, or for a change that the state does not show.
+    pub(crate) fn roster(&self) -> MutexGuard<'_, Roster> {
+        self.roster.lock()
+    }
+
+    /// Changes the roster under its lock, and the parts of the state derived from it. The fence is for a caller on
+    /// which submitters relied until now: it must look at every source once more.
+    pub(crate) fn change<R>(&self, change: impl FnOnce(&mut Roster) -> R) -> R {
         self.change_and_see(change).0
     }
 
@@ -208,13 +210,6 @@ impl Idle {
         };
     }
 
-    /// The indices of all present workers, and of the parked workers.
-    #[cfg(feature = "trace")]
-    pub(crate) fn present(&self) -> (Vec<usize>, Vec<usize>) {
-        let roster = self.roster.lock();
-        (roster.indices.present.clone(), roster.sleepers.parked.clone())
-    }
-
     /// Makes a running worker a searcher.
     pub(crate) fn start_search(&self) {
         self.state.fetch_add(SEARCHING, Ordering::SeqCst);
@@ -236,25 +231,11 @@ impl Idle {
     /// It becomes the driver holder if a holder is wanted and there is none. While other workers run, which poll, it
     /// must also be called.
     pub(crate) fn announce(&self, parking: Parking) -> Announced {
-        let Parking { index, is_cold, holder_wanted, is_called } = parking;
-        let (holds_driver, now) = self.change_and_see(|roster| {
-            // A blocked worker runs nothing.
-            let others_run = self.snapshot().running() > roster.counts.blocked;
-            roster.park(index, is_cold);
-            let may_hold = holder_wanted && (is_called || !others_run);
-            may_hold && roster.sleepers.hold_driver(index)
-        });
+        let (holds_driver, now) =
+            self.change_and_see(|roster| roster.park(parking, self.snapshot().running()));
         // If the pool is still open, the thread that closes it sees this worker parked.
         let may_end = now.closed() && now.all_parked();
         Announced { holds_driver, settles: may_end || now.quiet_awaited() }
-    }
-
-    /// Makes a parked worker the driver holder; `false` if there is a holder, or if the worker has been picked.
-    ///
-    /// The new holder must then look at timers and I/O.
-    #[must_use]
-    pub(crate) fn hold_driver(&self, index: usize) -> bool {
-        self.change(|roster| roster.sleepers.hold_driver(index))
     }
 
     /// Sets how closely the monitor watches the pool. Called under the monitor's lock. If it watches less
@@ -279,5 +260,91 @@ impl Idle {
     /// From now on workers note whether they run only futures that yield.
     pub(crate) fn watch_yields(&self) {
         self.state.fetch_or(YIELDS, Ordering::SeqCst);
+    }
+
+    /// Picks workers for published work. The most recently parked worker is picked, unless a worker is already
+    /// searching. A new worker is picked if the pool is below the core size and the caller `fills` it.
+    ///
+    /// A new worker is also picked if no worker is idle, more jobs wait than workers are arriving (`has_more_than`),
+    /// and the pool `may_grow` or a blocked worker has no replacement.
+    #[cold]
+    pub(crate) fn pick(
+        &self,
+        fills: bool,
+        has_more_than: impl FnOnce(usize) -> bool,
+        may_grow: bool,
+    ) -> Help {
+        self.change(|roster| {
+            roster.pick_help(self.snapshot().searching(), fills, has_more_than, may_grow)
+        })
+    }
+
+    /// Notes that a worker's thread runs, and whether it calls a hook before it looks for work; returns the worker's
+    /// role.
+    pub(crate) fn arrive(&self, index: usize, calls_hook: bool) -> Role {
+        let mut roster = self.roster.lock();
+        let role = roster.starts.arrive(index, calls_hook);
+        if core::mem::take(&mut roster.is_unmanned) {
+            // The core size is not 0, so the pool always has a worker from now on.
+            self.may_be_empty.store(false, Ordering::SeqCst);
+        }
+        drop(roster);
+        self.changed.notify_all();
+        role
+    }
+
+    /// Notes that the spawner of a worker's thread has returned. If the start failed, the worker must have been
+    /// [removed](Self::fail) before.
+    pub(crate) fn started(&self, index: usize, is_started: bool) {
+        self.roster.lock().starts.returned(index, is_started);
+        self.changed.notify_all();
+    }
+
+    /// Ensures a worker for a pool that may be empty, until [`release`](super::Roster::release). Waits for a worker that
+    /// is being started. If there is none, returns a worker for the caller to start; if the start fails, the caller
+    /// must release the hold.
+    ///
+    /// # Errors
+    /// If no worker can exist: this very thread is starting the only worker, or no more may be started.
+    pub(crate) fn hold(&self) -> Result<Option<usize>, NoThread> {
+        let mut roster = self.roster.lock();
+        let start = loop {
+            match roster.hold() {
+                Some(held) => break held?,
+                None => roster = self.changed.wait(roster, None),
+            }
+        };
+        self.show(&mut roster);
+        Ok(start)
+    }
+
+    /// Removes a worker whose thread could not be started. In the same step `take` takes the mail: after the removal
+    /// nothing more is sent to this worker, and the index may be reused.
+    pub(crate) fn fail<R>(&self, index: usize, take: impl FnOnce() -> R) -> R {
+        let taken = self.change(|roster| {
+            let taken = take();
+            roster.fail(index);
+            taken
+        });
+        self.changed.notify_all();
+        taken
+    }
+
+    /// Notes that a worker has left for good, and frees the index.
+    pub(crate) fn vacate(&self, index: usize) {
+        self.change(|roster| roster.indices.give_back(index));
+        self.changed.notify_all();
+    }
+
+    /// Changes the size of the pool. Parked workers must be woken to act on it.
+    pub(crate) fn resize(&self, size: Size) {
+        self.change(|roster| {
+            // Set before the pool can be empty. Not reset from then on, because a thread may have read it and be
+            // about to submit.
+            if size.core == 0 {
+                self.may_be_empty.store(true, Ordering::SeqCst);
+            }
+            roster.resize(size);
+        });
     }
 }

@@ -9,8 +9,13 @@ use super::Idle;
 use super::roster::Roster;
 
 impl Idle {
-    /// Waits until the roster `is_over`, or until the deadline; `false` if the deadline passes first.
-    fn wait_roster(&self, deadline: Option<Instant>, is_over: impl Fn(&Roster) -> bool) -> bool {
+    /// Waits until `is_over`, or until the deadline; `false` if the deadline passes first. Code that changes the
+    /// condition must [notify](Self::notify) afterwards. The condition is read under the roster's lock.
+    pub(crate) fn wait(
+        &self,
+        deadline: Option<Instant>,
+        is_over: impl Fn(&Roster) -> bool,
+    ) -> bool {
         let mut roster = self.roster.lock();
         while !is_over(&roster) {
             let left = deadline.map(time::until);
@@ -22,23 +27,11 @@ impl Idle {
         true
     }
 
-    /// Waits until `is_over`, or until the deadline; `false` if the deadline passes first. Code that changes the
-    /// condition must [notify](Self::notify) afterwards. The condition is read under the roster's lock.
-    pub(crate) fn wait_until(&self, deadline: Option<Instant>, is_over: impl Fn() -> bool) -> bool {
-        self.wait_roster(deadline, |_| is_over())
-    }
-
     /// Wakes the waiting threads after a condition has changed.
     pub(crate) fn notify(&self) {
         // Without the lock, a thread between check and sleep would miss the notification.
         drop(self.roster.lock());
         self.changed.notify_all();
-    }
-
-    /// Waits until the pool has terminated, all workers have left and the spawners of their threads have returned;
-    /// returns `false` if the deadline passes first.
-    pub(crate) fn wait_left(&self, deadline: Option<Instant>) -> bool {
-        self.wait_roster(deadline, |roster| roster.terminated && roster.all_left())
     }
 
     /// Waits until the pool is quiet or has terminated; `is_empty` looks at the queues. Returns `false` if the deadline
@@ -49,7 +42,7 @@ impl Idle {
         is_empty: impl Fn() -> bool,
     ) -> bool {
         let begun = self.change(|roster| {
-            if roster.terminated || (roster.is_still() && is_empty()) {
+            if roster.is_quiet(&is_empty) {
                 return None;
             }
             roster.quiet.waiting += 1;
@@ -59,15 +52,9 @@ impl Idle {
         // Work off the pool may have ended before it could see this waiter.
         self.find_quiet(&is_empty);
         let is_over = |roster: &Roster| roster.terminated || roster.quiet.moments != since;
-        let was_quiet = self.wait_roster(deadline, is_over);
+        let was_quiet = self.wait(deadline, is_over);
         self.change(|roster| roster.quiet.waiting -= 1);
         was_quiet
-    }
-
-    /// Whether the pool is quiet now, or has terminated.
-    pub(crate) fn is_quiet(&self, is_empty: impl FnOnce() -> bool) -> bool {
-        let roster = self.roster.lock();
-        roster.terminated || (roster.is_still() && is_empty())
     }
 
     /// The number of workers that neither park nor search, without new workers yet to look for work.
@@ -92,31 +79,6 @@ impl Idle {
         }
     }
 
-    /// Keeps the pool from being idle or terminated until [`end_parked_wait`](Self::end_parked_wait), for a job
-    /// that waits while its worker parks. `is_own` says whether the job waits only for jobs of this pool.
-    pub(crate) fn begin_parked_wait(&self, is_own: bool) {
-        let waits = &mut self.roster.lock().waits;
-        waits.parked += 1;
-        waits.own_parked += usize::from(is_own);
-    }
-
-    /// Ends a [wait](Self::begin_parked_wait).
-    pub(crate) fn end_parked_wait(&self, is_own: bool) {
-        let waits = &mut self.roster.lock().waits;
-        waits.parked -= 1;
-        waits.own_parked -= usize::from(is_own);
-    }
-
-    /// Whether a job waits whose worker may be parked. The state does not show such jobs.
-    pub(crate) fn has_parked_waits(&self) -> bool {
-        self.roster.lock().waits.parked > 0
-    }
-
-    /// Whether some jobs of the pool wait for other jobs of the pool, and no worker does anything else.
-    pub(crate) fn only_waits(&self) -> bool {
-        self.roster.lock().only_waits()
-    }
-
     /// Terminates the pool, so that all workers leave, if it is closed and all workers are parked; `true` for
     /// the single call that terminates it.
     ///
@@ -131,7 +93,7 @@ impl Idle {
             let now = self.latest();
             let may = now.closed() && !now.terminated() && now.all_parked();
             // The worker of a waiting job parks again once the job has ended.
-            let ends = may && roster.waits.parked == 0 && !is_unfinished();
+            let ends = may && !roster.waits.are_parked() && !is_unfinished();
             roster.terminated |= ends;
             ends
         })

@@ -10,10 +10,13 @@
 //! The state changes last, so no job is accepted from a thread that has seen the pool closed.
 
 use brigade_sync::atomic::{Ordering, fence};
+use brigade_sync::hint;
+use brigade_task::TaskRef;
 
 use super::Work;
 use crate::engine::current;
-use crate::engine::ends::off_pool::nest;
+use crate::engine::ends::off_pool::{drop_off_pool, nest};
+use crate::engine::queues::peers::Peer;
 use crate::engine::timers::{Entry, TimerKey};
 use crate::values::Shutdown;
 
@@ -55,7 +58,7 @@ impl Work {
         seen.closed()
             && !seen.discards()
             && !self.tasks.finishes()
-            && self.idle.only_waits()
+            && self.idle.roster().only_waits()
             && self.is_empty()
             && self.tasks.has_waiting()
     }
@@ -167,6 +170,49 @@ impl Work {
                 self.tasks.cancel_waiting();
             }
         }
+    }
+
+    /// Adds a future about to wait; returns the new number.
+    pub(crate) fn bind(&self, task: TaskRef) -> u32 {
+        let number = self.tasks.bind(task);
+        if self.idle.snapshot().discards() {
+            // The close may have cancelled the waiting futures before.
+            self.tasks.cancel_waiting();
+        }
+        number
+    }
+
+    /// Removes an ended future. Off the pool, the end of the pool may have waited for it.
+    pub(crate) fn release(&self, number: u32) {
+        self.tasks.release(number);
+        self.settle_finish();
+        self.tell_of_end();
+    }
+
+    /// Cancels the local futures of a worker, on its thread, which is no longer a worker.
+    ///
+    /// Jobs submitted by the drops go to the pool from outside; on the worker's queue they would stay
+    /// forever.
+    pub(in crate::engine) fn cancel_locals(&self, peer: &Peer) {
+        // First, for the reason given there.
+        self.end_waiting();
+        let mut round = 0;
+        while peer.mailbox.has_locals() {
+            self.tasks.cancel_waiting();
+            let mut jobs = core::iter::from_fn(|| Some(peer.mailbox.take()?.1)).peekable();
+            if jobs.peek().is_none() {
+                // Another thread has woken the last future, and is about to send it.
+                hint::snooze(round);
+                round += 1;
+            }
+            jobs.for_each(|job| drop_off_pool(self.key, job));
+        }
+    }
+
+    /// Removes an ended local future of the worker with this index.
+    pub(crate) fn release_local(&self, index: usize, number: u32) {
+        self.tasks.release(number);
+        self.queues.peers.at(index).mailbox.local_ended();
     }
 }
 

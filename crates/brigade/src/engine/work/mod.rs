@@ -2,21 +2,21 @@
 //! decides when all of it has ended, and so has the pool. It must not know how work is accepted, nor how a thread is
 //! started: the end of a pool needs neither.
 //!
-//! `end` has the moments at which a pool is idle or ends, `futures` the futures that it may wait for.
+//! `end` has the moments at which a pool is idle or ends, and the work that it then waits for.
 
 mod end;
-mod futures;
 
 use brigade_task::Job;
 
+use super::current;
 use super::ends::ledger::Ledger;
-use super::idle::Idle;
+use super::idle::{Idle, Roster};
 use super::key::Key;
 use super::owned_tasks::OwnedTasks;
-use super::queues::Queues;
+use super::queues::{Accepts, Queues};
 use super::sleep::events::Events;
 use super::sleep::resources::Resources;
-use crate::values::{Config, Reason};
+use crate::values::{Config, Priority, Reason};
 pub(in crate::engine) use end::OffPoolWork;
 
 /// The work of one pool.
@@ -72,7 +72,7 @@ impl Work {
         // A worker waiting inside a job may be the last worker.
         self.events.candidates.call_last();
         if self.queues.has_work() {
-            if let Some(index) = self.idle.pick_parked() {
+            if let Some(index) = self.idle.change(Roster::pick_parked) {
                 self.wake(index);
             }
         }
@@ -91,10 +91,8 @@ impl Work {
     ) -> Option<R> {
         // Under the lock taken by `close` after it has closed the pool: every accepted job is in the final report, and
         // a discarded pool drops it.
-        self.ledger.accept(|accepted| {
-            let rejects = self.idle.snapshot().rejects(inside);
-            if rejects { None } else { Some(accept(accepted)) }
-        })
+        let is_open = || !self.idle.snapshot().rejects(inside);
+        self.ledger.accept(|accepted| is_open().then(|| accept(accepted)))
     }
 
     /// Whether the pool no longer accepts anything from outside.
@@ -110,6 +108,29 @@ impl Work {
         match self.queues.injectors.is_closing() {
             true => Reason::Closed,
             false => Reason::NoThread,
+        }
+    }
+
+    /// Queues an accepted job in a pool that may be closed, or returns the job if it will no longer run.
+    #[cold]
+    pub(in crate::engine) fn push_late(&self, class: Priority, job: Job) -> Result<(), Job> {
+        // Under the gate, like the end of the pool, which therefore sees this push.
+        let _gate = self.tasks.lock_gate();
+        match self.idle.snapshot().discards() {
+            true => Err(job),
+            false => self.queues.push(class, job, Accepts::Always, &self.idle),
+        }
+    }
+
+    /// Queues a woken local future for its worker, and wakes the worker if it is parked.
+    pub(crate) fn send_local(&self, index: usize, job: Job) {
+        self.queues.peers.at(index).mailbox.send(job);
+        // The worker itself looks before it parks.
+        if current::index_in(self.key) != Some(index)
+            && self.idle.after_publishing().parked() > 0
+            && self.idle.change(|roster| roster.pick_this(index))
+        {
+            self.wake(index);
         }
     }
 

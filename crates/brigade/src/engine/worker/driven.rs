@@ -14,7 +14,7 @@ use super::{CURRENT, Worker, blocking};
 use crate::engine::core::Core;
 use crate::engine::core::enter::{enter_job, entered};
 use crate::engine::current;
-use crate::engine::idle::{Parked, Parking};
+use crate::engine::idle::{Parked, Parking, Roster};
 use crate::engine::key::Key;
 use crate::engine::probe::Event;
 
@@ -69,12 +69,14 @@ pub(crate) struct Driven {
 impl Driven {
     /// Makes the calling thread the owner of a pool without a worker.
     pub(crate) fn new(core: Arc<Core>) -> Rc<Self> {
-        let Some(index) = core.work.idle.pick_core() else { unreachable!("it is the first one") };
+        let Some(index) = core.work.idle.change(Roster::pick_core) else {
+            unreachable!("it is the first one")
+        };
         core.work.queues.peers.open(index, &core.config);
         core.threads.enter();
         core.work.idle.started(index, true);
         core.work.idle.arrive(index, false);
-        core.work.idle.begin(index);
+        core.work.idle.roster().starts.remove(index);
         let worker = Worker::at(core.clone(), index);
         core.work.idle.start_search();
         worker.pause();

@@ -111,7 +111,7 @@ impl Drop for Blocked<'_> {
         let Worker { core, depths, .. } = self.worker;
         if core.work.key.is_here() {
             let workers = usize::from(depths.blocks.get() == 0);
-            core.work.idle.unblock(workers, self.extra, self.is_own);
+            core.work.idle.change(|roster| roster.unblock(workers, self.extra, self.is_own));
         }
     }
 }
@@ -242,10 +242,11 @@ impl Worker {
             return self.blocked(false, false, None);
         }
         let traced = self.begin(Span::Blocked);
-        let extra = self.core.work.idle.block(!runs_in_place());
+        let unwinds = !runs_in_place();
+        let extra = self.core.work.idle.change(|roster| roster.block(unwinds));
         let blocked = self.blocked(extra, false, traced);
         self.core.replace_blocked();
-        if self.core.work.idle.is_stuck() {
+        if self.core.work.idle.roster().is_stuck() {
             // A waiting worker runs the queued jobs.
             self.core.work.events.candidates.call_last();
         }
@@ -260,8 +261,9 @@ impl Worker {
         // A blocking call must not let the pool exceed its limits; a wait inside the call may.
         let is_new = self.depths.blocks.get() == 0;
         let unwinds = !runs_in_place();
-        let extra =
-            self.core.work.idle.block_to_wait(usize::from(is_new), unwinds, may_exceed, is_own)?;
+        let extra = self.core.work.idle.change(|roster| {
+            roster.block_to_wait(usize::from(is_new), unwinds, may_exceed, is_own)
+        })?;
         let traced = if is_new { self.begin(Span::Blocked) } else { None };
         let blocked = self.blocked(extra, is_own, traced);
         self.core.replace_blocked();
@@ -391,7 +393,8 @@ impl Worker {
         if mailbox.has_locals() {
             return false;
         }
-        let leaves = self.core.work.idle.leave_if_surplus(self.index, || !mailbox.is_empty());
+        let (idle, has_mail) = (&self.core.work.idle, || !mailbox.is_empty());
+        let leaves = idle.change(|roster| roster.leave_if_surplus(self.index, has_mail));
         if leaves {
             if self.core.work.queues.has_work() {
                 self.core.help();

@@ -84,7 +84,7 @@ impl Worker {
 
     /// Withdraws the announcement. If the worker has already been picked, waits for the token.
     pub(super) fn withdraw(&self) -> Parked {
-        if self.core.work.idle.pick_this(self.index) {
+        if self.core.work.idle.change(|roster| roster.pick_this(self.index)) {
             self.tell(Event::Withdraws);
             return Parked::Search;
         }
@@ -163,7 +163,8 @@ impl Worker {
             return false;
         }
         let others_run = seen.running() > 0;
-        !(others_run && core.ask_monitor(Watch::Widely)) && core.work.idle.hold_driver(self.index)
+        !(others_run && core.ask_monitor(Watch::Widely))
+            && core.work.idle.change(|roster| roster.hold_driver(self.index))
     }
 
     /// The time at which this worker leaves after idling for `patience`; `None` if it stays.
@@ -171,8 +172,9 @@ impl Worker {
         if self.me.mailbox.has_locals() || self.is_inside() {
             return None;
         }
+        let may_leave = self.core.work.idle.roster().counts.is_beyond_core();
         // A time too far in the future to be represented never comes.
-        self.core.work.idle.is_beyond_core().then(|| time::now().checked_add(patience)).flatten()
+        if may_leave { time::now().checked_add(patience) } else { None }
     }
 
     /// Whether this worker has been idle for long enough, or may be surplus.
@@ -187,7 +189,8 @@ impl Worker {
             return false;
         }
         let core = &*self.core;
-        let leaves = core.work.idle.retire(self.index, core.work.events.are_wanted());
+        let wanted = core.work.events.are_wanted();
+        let leaves = core.work.idle.change(|roster| roster.retire(self.index, wanted));
         if leaves {
             // Forks need the fence (`engine/FORKS.md`). A submitter that relied on this worker decides by the roster
             // without it, but a look is cheap here.

@@ -67,7 +67,7 @@ impl Wake for Call {
     fn wake(self: Arc<Self>) {
         let Self { core, index } = &*self;
         // In a child forked by the job, the roster's lock may be held forever.
-        if core.work.key.is_here() && core.work.idle.pick_this(*index) {
+        if core.work.key.is_here() && core.work.idle.change(|roster| roster.pick_this(*index)) {
             core.work.wake(*index);
         }
     }
@@ -134,11 +134,11 @@ impl Worker {
         let slept = thread.spot.sleep_elsewhere(|| {
             self.core.work.idle.start_search();
             let is_own = awaited.is_own(self);
-            self.core.work.idle.begin_parked_wait(is_own);
+            self.core.work.idle.roster().waits.begin_parked(is_own);
             let waits = Defer(|| {
                 // In a forked child the roster's lock may be held forever.
                 if self.core.work.key.is_here() {
-                    self.core.work.idle.end_parked_wait(is_own);
+                    self.core.work.idle.roster().waits.end_parked(is_own);
                 }
             });
             // A token, not `is_over`, which may count ended jobs: the waker has been told how many are left.

@@ -8,7 +8,7 @@ use brigade_task::Job;
 
 use super::Worker;
 use super::stalled::PeerLook;
-use crate::engine::idle::Parked;
+use crate::engine::idle::{Parked, Roster};
 use crate::engine::probe::Event;
 use crate::engine::queues::injectors::{BATCH, Share};
 use crate::engine::sleep::backoff::Backoff;
@@ -91,7 +91,7 @@ impl Worker {
     pub(super) fn find_first(&self) -> Option<Job> {
         // In this order: the worker counts as about to look until it counts as a searcher.
         self.core.work.idle.start_search();
-        self.core.work.idle.begin(self.index);
+        self.core.work.idle.roster().starts.remove(self.index);
         self.hunt()
     }
 
@@ -157,7 +157,7 @@ impl Worker {
             if seen.parked() == 0 || !self.core.work.idle.has_free_cpus(1 + seen.searching()) {
                 return;
             }
-            let Some(index) = self.core.work.idle.pick_parked() else { return };
+            let Some(index) = self.core.work.idle.change(Roster::pick_parked) else { return };
             self.core.wake_beside(index);
             self.has_woken(Some(index));
         }

@@ -42,7 +42,9 @@ impl Worker {
         self.note_yields(!self.is_inside());
         let seen = core.work.idle.snapshot();
         let others = (seen.live() - seen.parked()).saturating_sub(core.work.tasks.yielding());
-        others == 0 && !core.work.idle.has_parked_waits() && core.work.ledger.off_pool.is_idle()
+        others == 0
+            && !core.work.idle.roster().waits.are_parked()
+            && core.work.ledger.off_pool.is_idle()
     }
 
     /// Notes whether this worker runs only futures that yield.

@@ -11,7 +11,7 @@ use brigade_testkit::Watchdog;
 
 use super::{Child, Worker};
 use crate::engine::core::monitor::{Seen, look};
-use crate::engine::idle::{Parked, Parking, Watch};
+use crate::engine::idle::{Parked, Parking, Roster, Watch};
 use crate::engine::key::Key;
 use crate::engine::timers::Entry;
 use crate::engine::{Core, resources_of};
@@ -39,7 +39,7 @@ fn what_the_monitor_can_wake_no_worker_for_starts_one() {
     assert_eq!(alone.core.work.idle.snapshot().live(), 2, "for a lone child");
 
     let alone = watched_alone(|_| ());
-    alone.core.work.idle.block(false);
+    alone.core.work.idle.change(|roster| roster.block(false));
     let at = Instant::now() + Duration::from_millis(100);
     assert!(alone.core.set_timer(at, Entry::Wake(Waker::noop().clone())).is_ok());
     assert_eq!(alone.core.work.idle.snapshot().live(), 2, "for a timer");
@@ -47,7 +47,7 @@ fn what_the_monitor_can_wake_no_worker_for_starts_one() {
     let forks = watched_alone(|config| config.size.core = 2);
     let finds = worker(&forks.core);
     join(&forks, || (), || ());
-    forks.core.work.idle.block(false);
+    forks.core.work.idle.change(|roster| roster.block(false));
     forks.core.work.idle.start_search();
     forks.core.work.queues.late.expect();
     drop(finds.found(Job::new(|| ())));
@@ -103,11 +103,11 @@ fn pool(change: impl FnOnce(&mut Config)) -> Arc<Core> {
 
 /// A running worker on this thread.
 fn worker(core: &Arc<Core>) -> Worker {
-    let index = core.work.idle.pick_core().unwrap();
+    let index = core.work.idle.change(Roster::pick_core).unwrap();
     core.work.queues.peers.open(index, &core.config);
     core.work.idle.started(index, true);
     core.work.idle.arrive(index, false);
-    core.work.idle.begin(index);
+    core.work.idle.roster().starts.remove(index);
     Worker::at(core.clone(), index)
 }
 
@@ -207,7 +207,7 @@ fn the_last_searcher_whose_wait_is_over_passes_the_heavy_fence() {
 #[test]
 fn the_last_searcher_passes_the_heavy_fence_if_none_is_parked_and_one_may_be_started() {
     let crew = Crew::new();
-    crew.core().work.idle.block(false);
+    crew.core().work.idle.change(|roster| roster.block(false));
     crew.core().work.idle.start_search();
     assert!(crew.sees_late_fork(|searcher| {
         drop(searcher.found(Job::new(|| ())));
@@ -240,7 +240,7 @@ fn a_broadcast_starts_a_worker_if_the_last_one_leaves_in_the_middle_of_it() {
             core.resize((0..=1).into());
             core.work.idle.start_search();
             let _ = core.work.idle.announce(Parking { index: last.index, ..Parking::default() });
-            assert!(core.work.idle.retire(last.index, false));
+            assert!(core.work.idle.change(|roster| roster.retire(last.index, false)));
         }
         Job::with_handle(|| ())
     };

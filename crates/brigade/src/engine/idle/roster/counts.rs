@@ -8,16 +8,16 @@ const MOST_EXTRA: usize = 256;
 
 /// How many workers there are, and the rules that follow.
 #[derive(Default)]
-pub(in crate::engine::idle) struct Counts {
-    pub(in crate::engine::idle) size: Size,
+pub(crate) struct Counts {
+    pub(crate) size: Size,
     /// The most workers allowed by any of the limits so far, including blocked workers.
     most: usize,
     /// Whether work makes the pool grow beyond the core size.
     grows: bool,
     /// Workers, blocked or not.
-    pub(in crate::engine::idle) live: usize,
+    pub(super) live: usize,
     /// Blocked workers, which do not count towards the size.
-    pub(in crate::engine::idle) blocked: usize,
+    pub(super) blocked: usize,
     /// How many blocked workers let the pool exceed its limits when all are blocked.
     extra: usize,
     /// How many blocked workers have a replacement.
@@ -30,19 +30,19 @@ pub(in crate::engine::idle) struct Counts {
 }
 
 impl Counts {
-    pub(in crate::engine::idle) fn new(size: Size, grows: bool) -> Self {
+    pub(super) fn new(size: Size, grows: bool) -> Self {
         Self { size, most: size.max + size.spare, grows, ..Self::default() }
     }
 
     /// The number of active workers: live and not blocked.
-    pub(in crate::engine::idle) fn active(&self) -> usize {
+    pub(super) fn active(&self) -> usize {
         self.live - self.blocked
     }
 
     /// Whether the limits allow another worker. Blocked workers that must leave when they return do not count, so the
     /// pool does not wait for them. But there are never more workers than the highest of the limits so far, unless
     /// all are blocked.
-    pub(in crate::engine::idle) fn has_room(&self) -> bool {
+    pub(super) fn has_room(&self) -> bool {
         let replaceable = (self.blocked - self.owed).min(self.size.spare);
         let is_within =
             self.live - self.owed < self.size.max + replaceable && self.live < self.most;
@@ -50,46 +50,46 @@ impl Counts {
     }
 
     /// Whether work starts a worker in any case. A pool needs a worker to run anything.
-    pub(in crate::engine::idle) fn is_below_core(&self) -> bool {
+    pub(super) fn is_below_core(&self) -> bool {
         self.live < self.size.core.max(1)
     }
 
     /// Whether work starts a worker if none is idle: in place of a blocked worker, or because the pool may grow.
-    pub(in crate::engine::idle) fn is_below_max(&self, may_grow: bool) -> bool {
+    pub(super) fn is_below_max(&self, may_grow: bool) -> bool {
         let most = if may_grow && self.grows { self.size.max } else { self.size.core.max(1) };
         let unreplaced = self.blocked > self.replaced && self.active() < self.size.max;
         self.active() < most || unreplaced
     }
 
     /// Whether there are more workers than the core size.
-    pub(in crate::engine::idle) fn is_beyond_core(&self) -> bool {
+    pub(crate) fn is_beyond_core(&self) -> bool {
         self.live > self.size.core
     }
 
     /// Whether a worker must leave because the pool was made smaller.
-    pub(in crate::engine::idle) fn has_surplus(&self) -> bool {
+    pub(super) fn has_surplus(&self) -> bool {
         self.excess > 0
     }
 
     /// Whether a surplus worker may leave now, if `arrived` workers can be relied on.
-    pub(in crate::engine::idle) fn can_shed(&self, arrived: usize) -> bool {
+    pub(super) fn can_shed(&self, arrived: usize) -> bool {
         self.excess > 0 && arrived.saturating_sub(self.blocked) > 1
     }
 
     /// Whether a worker that has been idle for long may leave: it is beyond the core size. The pool relies on
     /// `arrived` workers, of which submitters need `held`.
-    pub(in crate::engine::idle) fn can_spare(&self, arrived: usize, held: usize) -> bool {
+    pub(super) fn can_spare(&self, arrived: usize, held: usize) -> bool {
         arrived.saturating_sub(self.blocked) > self.size.core.max(usize::from(held > 0))
     }
 
     /// Adds a worker, which may replace a blocked worker.
-    pub(in crate::engine::idle) fn add(&mut self) {
+    pub(super) fn add(&mut self) {
         self.live += 1;
         self.replaced = self.blocked.min(self.replaced + 1);
     }
 
     /// The role of the worker added last, by the number of workers.
-    pub(in crate::engine::idle) fn role_of_last(&self) -> Role {
+    pub(super) fn role_of_last(&self) -> Role {
         match self.live {
             live if live > self.size.max => Role::Spare,
             live if live > self.size.core => Role::BeyondCore,
@@ -98,14 +98,14 @@ impl Counts {
     }
 
     /// Removes a worker, which may have replaced a blocked worker.
-    pub(in crate::engine::idle) fn remove(&mut self) {
+    pub(super) fn remove(&mut self) {
         self.live -= 1;
         self.excess = self.excess.min(self.surplus());
         self.replaced = self.replaced.saturating_sub(1);
     }
 
     /// Removes a worker, which is surplus if the pool was made smaller.
-    pub(in crate::engine::idle) fn shed(&mut self) {
+    pub(super) fn shed(&mut self) {
         self.excess = self.excess.saturating_sub(1);
         self.remove();
     }
@@ -116,7 +116,7 @@ impl Counts {
     }
 
     /// Changes the limits, and counts the surplus workers.
-    pub(in crate::engine::idle) fn resize(&mut self, size: Size) {
+    pub(super) fn resize(&mut self, size: Size) {
         if size.max < self.size.max {
             self.owed = self.blocked;
         }
@@ -127,7 +127,7 @@ impl Counts {
 
     /// Counts a worker as blocked, which may let the pool exceed its limits; `workers` is 0 if the worker is already
     /// blocked, else 1. If a worker had to leave, this worker may do so instead, when it returns.
-    pub(in crate::engine::idle) fn block(&mut self, workers: usize, extra: bool) {
+    pub(super) fn block(&mut self, workers: usize, extra: bool) {
         self.blocked += workers;
         self.extra += usize::from(extra);
         let surplus = self.surplus();
@@ -136,7 +136,7 @@ impl Counts {
     }
 
     /// Counts a worker as active again; `workers` is 0 if the worker stays blocked, else 1.
-    pub(in crate::engine::idle) fn unblock(&mut self, workers: usize, extra: bool) {
+    pub(super) fn unblock(&mut self, workers: usize, extra: bool) {
         self.extra -= usize::from(extra);
         if workers == 0 {
             return;

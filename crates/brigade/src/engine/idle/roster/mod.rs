@@ -1,28 +1,32 @@
-//! The workers of a pool: how many there are (`counts`), which are being started, and which sleep. The roster is data under a single lock, and knows neither threads nor atomics.
+//! The workers of a pool: how many there are (`counts`), which are being started, and which sleep. The roster is data
+//! under a single lock, and knows neither threads nor atomics. `staff` has the rules by which it changes.
 
 mod counts;
+mod staff;
 
 use brigade_sync::AsymmetricFence;
 use brigade_sync::thread::{self, ThreadId};
 
+use super::Parking;
 use super::state::{
     BELOW_CORE, BELOW_MAX, DRIVER_HELD, LIVE, NO_HEAVY_FENCE, PARKED, QUIET_AWAITED, SEARCHING,
     SURPLUS, TERMINATED, UNDERSTAFFED,
 };
 use crate::values::{Role, Size};
 use counts::Counts;
+pub(crate) use staff::{Help, NoThread};
 
 /// The workers of a pool.
 #[derive(Default)]
-pub(super) struct Roster {
-    pub(super) sleepers: Sleepers,
-    pub(super) counts: Counts,
-    pub(super) starts: Starts,
-    pub(super) indices: Indices,
-    pub(super) waits: Waits,
+pub(crate) struct Roster {
+    sleepers: Sleepers,
+    pub(crate) counts: Counts,
+    pub(crate) starts: Starts,
+    pub(crate) indices: Indices,
+    pub(crate) waits: Waits,
     pub(super) quiet: Quiet,
     /// Submitters that need a worker to exist.
-    pub(super) held: usize,
+    held: usize,
     /// Whether the pool may be empty only until the first worker arrives.
     pub(super) is_unmanned: bool,
     /// Whether the pool has terminated: no worker is started or picked any more.
@@ -43,13 +47,33 @@ pub(super) struct Quiet {
 
 /// Jobs that wait while their worker is parked or blocked.
 #[derive(Default)]
-pub(super) struct Waits {
-    /// How many of these jobs have a worker that may be parked.
-    pub(super) parked: usize,
+pub(crate) struct Waits {
+    /// How many of these jobs have a worker that may be parked. The state does not show them.
+    parked: usize,
     /// How many of them wait only for jobs of the same pool.
-    pub(super) own_parked: usize,
+    own_parked: usize,
     /// How many workers are blocked by a wait only for jobs of the same pool.
-    pub(super) own_blocked: usize,
+    own_blocked: usize,
+}
+
+impl Waits {
+    /// Keeps the pool from being idle or terminated until [`end_parked`](Self::end_parked), for a job that waits
+    /// while its worker parks. `is_own` says whether the job waits only for jobs of this pool.
+    pub(crate) fn begin_parked(&mut self, is_own: bool) {
+        self.parked += 1;
+        self.own_parked += usize::from(is_own);
+    }
+
+    /// Ends a [wait](Self::begin_parked).
+    pub(crate) fn end_parked(&mut self, is_own: bool) {
+        self.parked -= 1;
+        self.own_parked -= usize::from(is_own);
+    }
+
+    /// Whether a job waits whose worker may be parked.
+    pub(crate) fn are_parked(&self) -> bool {
+        self.parked > 0
+    }
 }
 
 impl Roster {
@@ -68,7 +92,7 @@ impl Roster {
     }
 
     /// Whether all workers are blocked, and no more may be started.
-    pub(super) fn is_stuck(&self) -> bool {
+    pub(crate) fn is_stuck(&self) -> bool {
         self.counts.active() == 0 && !self.has_room()
     }
 
@@ -85,9 +109,14 @@ impl Roster {
         self.counts.live - self.starts.doubtful()
     }
 
-    /// Whether every worker has left, and every spawner has returned.
-    pub(super) fn all_left(&self) -> bool {
-        self.indices.in_use() == 0 && self.starts.spawning == 0
+    /// Whether the pool has terminated, every worker has left, and every spawner has returned.
+    pub(crate) fn have_all_left(&self) -> bool {
+        self.terminated && self.indices.in_use() == 0 && self.starts.spawning == 0
+    }
+
+    /// Whether the pool is quiet or has terminated; `is_empty` looks at the queues.
+    pub(crate) fn is_quiet(&self, is_empty: impl FnOnce() -> bool) -> bool {
+        self.terminated || (self.is_still() && is_empty())
     }
 
     /// Whether no worker runs or looks for work. A worker whose thread is being started has no work, and takes the
@@ -98,11 +127,17 @@ impl Roster {
     }
 
     /// Whether some jobs of the pool wait for other jobs of the pool, and no worker does anything else.
-    pub(super) fn only_waits(&self) -> bool {
+    pub(crate) fn only_waits(&self) -> bool {
         let Waits { parked, own_parked, own_blocked } = self.waits;
         own_parked + own_blocked > 0
             && own_parked == parked
             && self.sleepers.parked.len() + own_blocked == self.counts.live
+    }
+
+    /// The indices of all present workers, and of the parked workers.
+    #[cfg(feature = "trace")]
+    pub(crate) fn present(&self) -> (Vec<usize>, Vec<usize>) {
+        (self.indices.present.clone(), self.sleepers.parked.clone())
     }
 
     /// Counts a new worker as running, whose thread the calling thread is about to start; returns its index.
@@ -110,28 +145,53 @@ impl Roster {
     pub(super) fn enlist(&mut self) -> usize {
         self.counts.add();
         let index = self.indices.take();
-        self.starts.add(index, thread::current_id(), self.counts.role_of_last());
+        self.starts.add(index, self.counts.role_of_last());
         index
     }
 
-    /// Adds a searcher to the list of sleepers.
-    pub(super) fn park(&mut self, index: usize, is_cold: bool) {
+    /// Adds a searcher to the list of sleepers, while this many workers are `running`. Returns whether it holds the
+    /// driver.
+    pub(super) fn park(&mut self, parking: Parking, running: usize) -> bool {
+        let Parking { index, is_cold, holder_wanted, is_called } = parking;
+        // A blocked worker runs nothing.
+        let others_run = running > self.counts.blocked;
         self.sleepers.add(index, is_cold);
         self.searching = self.searching.wrapping_sub(SEARCHING);
+        holder_wanted && (is_called || !others_run) && self.hold_driver(index)
     }
 
-    /// Makes the most recently parked worker a searcher. Picks none once the pool has terminated: parked workers then
-    /// leave, and count as parked until the last of them has looked at the queues.
+    /// Makes a parked worker the driver holder; `false` if there is a holder, or if the worker has been picked.
+    ///
+    /// The new holder must then look at timers and I/O.
     #[must_use]
-    pub(super) fn pick_last(&mut self) -> Option<usize> {
+    pub(crate) fn hold_driver(&mut self, index: usize) -> bool {
+        let sleepers = &mut self.sleepers;
+        let holds = sleepers.driver_holder.is_none() && sleepers.parked.contains(&index);
+        if holds {
+            sleepers.driver_holder = Some(index);
+        }
+        holds
+    }
+
+    /// Makes the most recently parked worker a searcher, even beside searchers. The caller must wake it.
+    ///
+    /// Picks none once the pool has terminated: parked workers then leave, and count as parked until the last of them
+    /// has looked at the queues.
+    #[must_use]
+    pub(crate) fn pick_parked(&mut self) -> Option<usize> {
         let index = if self.terminated { None } else { self.sleepers.pop() };
         self.searching = self.searching.wrapping_add(SEARCHING * u64::from(index.is_some()));
         index
     }
 
-    /// Makes this worker a searcher, unless the pool has terminated; `false` if it is not parked.
+    /// Picks this worker if it is parked, even beside searchers. The caller must wake it; if the caller is this
+    /// worker, it withdraws its announcement.
+    ///
+    /// Returns `false` if the worker has been picked already, or the pool has terminated: its token has been or will
+    /// be set.
     #[must_use]
-    pub(super) fn pick(&mut self, index: usize) -> bool {
+    #[inline(never)]
+    pub(crate) fn pick_this(&mut self, index: usize) -> bool {
         let picked = !self.terminated && self.sleepers.remove(index);
         self.searching = self.searching.wrapping_add(SEARCHING * u64::from(picked));
         picked
@@ -205,16 +265,6 @@ impl Sleepers {
         Some(index)
     }
 
-    /// Makes a parked worker the driver holder; `false` if there is a holder, or if the worker is not parked.
-    #[must_use]
-    pub(super) fn hold_driver(&mut self, index: usize) -> bool {
-        let holds = self.driver_holder.is_none() && self.parked.contains(&index);
-        if holds {
-            self.driver_holder = Some(index);
-        }
-        holds
-    }
-
     fn release_driver(&mut self, index: usize) {
         self.driver_holder.take_if(|holder| *holder == index);
     }
@@ -236,19 +286,20 @@ pub(super) struct Start {
 
 /// The workers that have not looked for work yet.
 #[derive(Default)]
-pub(super) struct Starts {
+pub(crate) struct Starts {
     pub(super) list: Vec<Start>,
     /// How many spawners have not returned.
     pub(super) spawning: usize,
     /// Whether the most recently returned spawner has failed.
-    pub(super) has_failed: bool,
+    pub(crate) has_failed: bool,
 }
 
 impl Starts {
-    /// Adds the worker with this index, whose thread `starter` is about to start.
-    pub(super) fn add(&mut self, index: usize, starter: ThreadId, role: Role) {
+    /// Adds the worker with this index, whose thread the calling thread is about to start.
+    fn add(&mut self, index: usize, role: Role) {
         self.spawning += 1;
-        self.list.push(Start { index, starter: Some(starter), is_in_hook: false, role });
+        let starter = Some(thread::current_id());
+        self.list.push(Start { index, starter, is_in_hook: false, role });
     }
 
     /// The number of workers about to look for work.
@@ -261,16 +312,18 @@ impl Starts {
         self.list.iter().filter(|start| start.starter.is_some()).count()
     }
 
-    /// Whether this thread is about to start a worker: it is in the user's spawner or name function.
-    pub(super) fn has_starter(&self, thread: ThreadId) -> bool {
-        self.list.iter().any(|start| start.starter == Some(thread))
+    /// Whether the calling thread is about to start a worker: it is in the user's spawner or name function.
+    pub(crate) fn has_starter(&self) -> bool {
+        let caller = thread::current_id();
+        self.list.iter().any(|start| start.starter == Some(caller))
     }
 
-    /// Notes that `starter` has called the spawner for the worker with this index. If `is_started`, the worker's
-    /// thread exists; otherwise the worker has been removed.
-    pub(super) fn returned(&mut self, index: usize, starter: ThreadId, is_started: bool) {
+    /// Notes that the calling thread has called the spawner for the worker with this index. If `is_started`, the
+    /// worker's thread exists; otherwise the worker has been removed.
+    pub(super) fn returned(&mut self, index: usize, is_started: bool) {
         self.spawning -= 1;
         self.has_failed = !is_started;
+        let starter = thread::current_id();
         // Compares the starter too: the worker may have left already, and a new worker may have its index.
         let is_it = |start: &&mut Start| start.index == index && start.starter == Some(starter);
         if let Some(start) = self.list.iter_mut().find(is_it) {
@@ -290,14 +343,14 @@ impl Starts {
     }
 
     /// Removes the worker with this index: it is about to look for work, or never will.
-    pub(super) fn remove(&mut self, index: usize) {
+    pub(crate) fn remove(&mut self, index: usize) {
         self.list.retain(|start| start.index != index);
     }
 }
 
 /// The indices of workers; released indices are reused first.
 #[derive(Default)]
-pub(super) struct Indices {
+pub(crate) struct Indices {
     vacant: Vec<usize>,
     /// The indices of the present workers, in order. A leaving worker is not present, but keeps its index until its
     /// last hook has returned.
@@ -312,7 +365,7 @@ impl Indices {
     }
 
     /// The number of workers with an index, present or leaving.
-    pub(super) fn in_use(&self) -> usize {
+    pub(crate) fn in_use(&self) -> usize {
         self.used - self.vacant.len()
     }
 
