@@ -300,7 +300,7 @@ impl Idle {
         self.changed.notify_all();
     }
 
-    /// Ensures a worker for a pool that may be empty, until [`release`](super::Roster::release). Waits for a worker that
+    /// Ensures a worker for a pool that may be empty, until [`release`](Roster::release). Waits for a worker that
     /// is being started. If there is none, returns a worker for the caller to start; if the start fails, the caller
     /// must release the hold.
     ///

@@ -76,7 +76,7 @@ impl Worker {
         }
     }
 
-    /// Accepts a local future, whose first job is about to be [sent](crate::engine::Core::send_local).
+    /// Accepts a local future, whose first job is about to be [sent](crate::engine::work::Work::send_local).
     pub(crate) fn accept_local(&self) {
         self.me.counters.accepted.add(1);
         self.me.mailbox.accept();
