@@ -81,15 +81,18 @@ impl Core {
         // Made once: `Core::metrics` clones it.
         config.pool_name.given = Some(config.pool_name());
         let config = Arc::new(config);
+        // Made before the core, and boxed meanwhile: a pool may be built on a small stack, where a build without
+        // optimization keeps several copies of the core.
+        let mut work = Work::new(key, &config, cpus, resources(Weak::new()));
         let core = Arc::new_cyclic(|me: &Weak<Self>| {
-            let work = Work::new(key, &config, cpus, resources(me.clone()));
+            work.events.resources = resources(me.clone());
             let me = me.clone();
             let entry = move |index| -> Launch {
                 let Some(core) = me.upgrade() else { unreachable!("it starts a thread") };
                 Box::new(move |runs| if runs { run(core, index) } else { core.start_lost(index) })
             };
             let threads = Box::new(Threads::new(config.clone(), Box::new(entry)));
-            Self { work, config, threads, permits }
+            Self { work: *work, config, threads, permits }
         });
         let mut pools = POOLS.get().lock();
         let position = pools.partition_point(|&(other, _)| other < key);

@@ -24,8 +24,7 @@ pub(crate) struct Work {
     pub(crate) key: Key,
     pub(in crate::engine) queues: Queues,
     pub(crate) idle: Idle,
-    /// Boxed, because a pool may be built on a small stack, where a build without optimization keeps several
-    /// copies of this type.
+    /// Boxed, for the reason in `Core::new`.
     pub(crate) events: Box<Events>,
     pub(in crate::engine) tasks: OwnedTasks,
     /// Boxed as `events`.
@@ -42,9 +41,9 @@ impl Work {
         config: &Config,
         cpus: usize,
         resources: Resources,
-    ) -> Self {
+    ) -> Box<Self> {
         let threads = config.size.max.min(cpus);
-        Self {
+        Box::new(Self {
             key,
             queues: Queues::new(config, cpus),
             idle: Idle::new(config, cpus),
@@ -53,7 +52,7 @@ impl Work {
             ledger: Box::default(),
             #[cfg(feature = "trace")]
             tracer: brigade_trace::Tracer::default(),
-        }
+        })
     }
 
     /// Sets the token of a picked worker.
