@@ -42,12 +42,11 @@ impl Work {
         cpus: usize,
         resources: Resources,
     ) -> Box<Self> {
-        let threads = config.size.max.min(cpus);
         Box::new(Self {
             key,
             queues: Queues::new(config, cpus),
             idle: Idle::new(config, cpus),
-            events: Box::new(Events::new(threads, config.is_paused, resources)),
+            events: Box::new(Events::new(config.size.max.min(cpus), config.is_paused, resources)),
             tasks: OwnedTasks::new(),
             ledger: Box::default(),
             #[cfg(feature = "trace")]
