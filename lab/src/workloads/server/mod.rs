@@ -21,7 +21,8 @@ use self::load::{Generator, Load, Seen, WARM_UP};
 use self::resp::Store;
 use self::wire::Protocol;
 
-use crate::target::runtime::Runtime;
+#[cfg(feature = "full")]
+use crate::target::web::Web;
 use crate::targets::runtimes::has_tasks;
 use crate::usage::Usage;
 use crate::workloads::prelude::*;
@@ -173,18 +174,18 @@ impl Server {
             let stream = R::stream(stream)?;
             match self.protocol {
                 #[cfg(feature = "full")]
-                Protocol::Http => runtime.spawn(http::one(R::http(stream), number, tally)),
+                Protocol::Http => runtime.spawn(http::one(stream.http(), number, tally)),
                 #[cfg(feature = "full")]
                 Protocol::Https => {
                     let config = config.clone().expect("made for this protocol");
                     runtime.spawn(async move {
-                        http::one(R::secure(stream, config).await?, number, tally).await
+                        http::one(stream.secure(config).await?, number, tally).await
                     })
                 }
                 #[cfg(feature = "full")]
                 Protocol::Http2 => {
                     let spawner = http::Spawner(runtime.spawner());
-                    runtime.spawn(http::two(R::http(stream), number, spawner, tally))
+                    runtime.spawn(http::two(stream.http(), number, spawner, tally))
                 }
                 Protocol::Resp => {
                     runtime.spawn(resp::serve(stream, number, Arc::clone(&store), tally))
