@@ -9,7 +9,7 @@ use crate::fault::{Fault, SLOW_US};
 use crate::setup::{SETTLE, end, occupy, started, warm};
 use crate::supervise::supervise;
 use crate::target::fork::{self, ForkJoin, Spawning, VisitFork};
-use crate::target::handover::{self, Handover, VisitHandover};
+use crate::target::handover::{self, VisitHandover};
 use crate::target::pool::{self, Pool, StartSized, VisitElastic, VisitPool};
 use crate::target::queue::{Deque, Injector, Make, VisitDeque, VisitInjector};
 use crate::target::runtime::{self, Runtime, VisitRuntime};
@@ -124,7 +124,7 @@ impl<W: InjectorWorkload> VisitInjector for Run<W> {
 }
 
 impl<W: HandoverWorkload> VisitHandover for Run<W> {
-    fn visit<H: Handover>(self, start: handover::Start<H>) -> Outcome {
+    fn visit(self, start: handover::Start) -> Outcome {
         counted(self.workload, self.terms, move |workload, bench| {
             let inbox = workload.inbox(bench);
             let mut target = started(|| start(workload.threads(), inbox))?;

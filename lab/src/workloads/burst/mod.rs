@@ -116,7 +116,7 @@ impl HandoverWorkload for Burst {
         Inbox::leak(bench.tally, self.messages as usize, move || thread::sleep(busy))
     }
 
-    fn run<H: Handover>(&self, target: &mut H, inbox: &'static Inbox, bench: &Bench) -> Outcome {
+    fn run(&self, target: &mut Handover, inbox: &'static Inbox, bench: &Bench) -> Outcome {
         clock::sleep_short();
         let mut sending = Sending { target, inbox, bench, back: Vec::new(), taken: 0 };
         let mut times = Times::default();
@@ -136,9 +136,9 @@ impl HandoverWorkload for Burst {
 }
 
 /// The state for sending one burst after the other.
-struct Sending<'a, H> {
+struct Sending<'a> {
     /// The row that is measured.
-    target: &'a mut H,
+    target: &'a mut Handover,
     /// The inbox of the values.
     inbox: &'static Inbox,
     /// Counts the values.
@@ -151,11 +151,11 @@ struct Sending<'a, H> {
 
 impl Burst {
     /// Sends the burst with this number after a pause and waits until all threads are done with it.
-    fn burst<H: Handover>(
+    fn burst(
         &self,
         number: u64,
         fault: Fault,
-        sending: &mut Sending<'_, H>,
+        sending: &mut Sending<'_>,
         times: &mut Times,
     ) -> Result<(), Failure> {
         let Sending { target, inbox, bench, back, taken } = sending;
@@ -166,7 +166,7 @@ impl Burst {
         inbox.clear();
         thread::sleep(self.gap());
         let begun = inbox.epoch.nanos();
-        target.burst(values.into_iter(), back);
+        target.burst(values, back);
         times.senders.push(seconds(inbox.epoch.nanos() - begun));
         *taken -= back.len() as u64;
         times.refused += back.len() as u64;
