@@ -72,7 +72,7 @@ impl ForkWorkload for Steal {
                 times.push(seconds(one.1.max(other.1) - forked));
             }
         });
-        target.shutdown();
+        drop(target);
         bench.tally.check(bench.tally.expected())?;
         let mut values = bench.quantiles(times, [0.5, 0.99, 0.999, 1.0]).to_vec();
         values.extend([f64::from(kept), meter.cpus()]);

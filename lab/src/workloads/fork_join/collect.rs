@@ -4,8 +4,7 @@
 use std::collections::HashMap;
 use std::io;
 
-use super::map::{CHUNKS, each};
-use super::{Program, fingerprint};
+use super::{CHUNKS, Program, each, fingerprint};
 use crate::target::fork::ForkJoin;
 
 /// Rounds of a run, of three loops and a collection each.

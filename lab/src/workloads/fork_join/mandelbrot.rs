@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::{Program, fingerprint};
+use super::{Program, each, fingerprint};
 use crate::target::fork::ForkJoin;
 
 /// Steps after which a point counts as one of the set.
@@ -24,9 +24,7 @@ impl Program for Mandelbrot {
 
     fn run<F: ForkJoin>(&mut self, outside: &mut F::Outside<'_>) {
         let (size, picture) = (self.size, &mut self.picture);
-        F::enter(outside, |context| {
-            F::for_each_chunk(context, picture, size, |index, row| draw(size, index, row));
-        });
+        each::<F, _>(outside, picture, size, |index, row| draw(size, index, row));
     }
 
     fn answer(&self) -> u64 {

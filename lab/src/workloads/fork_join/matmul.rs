@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::{Program, fingerprint};
+use super::{Program, each, fingerprint};
 use crate::target::fork::ForkJoin;
 
 /// Rows of a chunk.
@@ -39,11 +39,9 @@ impl Program for Matmul {
 
     fn run<F: ForkJoin>(&mut self, outside: &mut F::Outside<'_>) {
         let (size, a, b, product) = (self.size, &self.a, &self.b, &mut self.product);
-        F::enter(outside, |context| {
-            F::for_each_chunk(context, product, ROWS * size, |index, rows| {
-                let first = index * ROWS * size;
-                multiply(size, &a[first..first + rows.len()], b, rows);
-            });
+        each::<F, _>(outside, product, ROWS * size, |index, rows| {
+            let first = index * ROWS * size;
+            multiply(size, &a[first..first + rows.len()], b, rows);
         });
     }
 
