@@ -12,13 +12,13 @@ use crate::workload::{Meaning, Metric, Outcome, Params, Terms, Workload};
 pub(crate) struct Row {
     /// See [`Workload::NAME`].
     pub(crate) name: &'static str,
-    /// See [`Workload::MEANING`].
+    /// See [`Workload::meaning`].
     pub(crate) meaning: Meaning,
     /// See [`Workload::FURTHER`].
     pub(crate) further: &'static [&'static str],
     /// See [`Workload::PINS`].
     pub(crate) pins: bool,
-    /// See [`Workload::METRICS`].
+    /// See [`Workload::metrics`].
     pub(crate) metrics: &'static [Metric],
     /// See [`Workload::params`].
     pub(crate) params: Params,
@@ -45,10 +45,10 @@ impl Row {
         let needs = workload.clone();
         Ok(Row {
             name: W::NAME,
-            meaning: W::MEANING,
+            meaning: workload.meaning(),
             further: W::FURTHER,
             pins: W::PINS,
-            metrics: W::METRICS,
+            metrics: workload.metrics(),
             params: workload.params(),
             note: workload.note(),
             targets: targets.filter(|target| workload.is_for(target)).collect(),

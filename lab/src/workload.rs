@@ -257,6 +257,16 @@ pub(crate) trait Workload: Clone + Debug + Serialize + Send + 'static {
     /// The metrics of a run, [`Metric::CPU`] last.
     const METRICS: &'static [Metric];
 
+    /// What it stands for with these options.
+    fn meaning(&self) -> Meaning {
+        Self::MEANING
+    }
+
+    /// The metrics of a run with these options.
+    fn metrics(&self) -> &'static [Metric] {
+        Self::METRICS
+    }
+
     /// The options by name.
     fn params(&self) -> Params {
         fields(self)

@@ -82,7 +82,7 @@ subcommands! {
     /// How late timers and bytes on a socket are while jobs keep all workers busy.
     BusyIo(busy_io::BusyIo),
     /// CPU time and lateness of timers that fire, and the price of those that are cancelled.
-    Timers(timers::Options),
+    Timers(timers::Timers),
     /// Time and CPU time of a message through a channel between busy tasks.
     Channels(channels::Channels),
     /// Requests per second and CPU time of a request to a server for HTTP/1 or RESP.

@@ -73,8 +73,9 @@ impl Workload for ForkJoin {
     }
 
     fn check(&self) -> Result<(), Stop> {
-        let (least, most) = self.program.facts().1.into_inner();
-        if !(least..=most).contains(&self.size()) {
+        let (_, sizes, _) = self.program.facts();
+        if !sizes.contains(&self.size()) {
+            let (least, most) = sizes.into_inner();
             let name = self.program.name();
             return Err(Stop::Usage(format!("the size of {name} is from {least} to {most}")));
         }
@@ -93,7 +94,8 @@ impl Workload for ForkJoin {
     }
 
     fn note(&self) -> Option<String> {
-        Some(self.program.facts().2(self.size()))
+        let (_, _, parts) = self.program.facts();
+        Some(parts(self.size()))
     }
 }
 
@@ -129,7 +131,8 @@ impl ForkWorkload for ForkJoin {
 impl ForkJoin {
     /// How large the input is.
     fn size(&self) -> u64 {
-        self.size.unwrap_or(self.program.facts().0)
+        let (usual, ..) = self.program.facts();
+        self.size.unwrap_or(usual)
     }
 
     /// Measures the program in a pool whose tasks may borrow.
