@@ -11,13 +11,13 @@ use crate::supervise::supervise;
 use crate::target::fork::{self, ForkJoin, Spawning, VisitFork};
 use crate::target::handover::{self, VisitHandover};
 use crate::target::pool::{self, Pool, StartSized, VisitElastic, VisitPool};
-use crate::target::queue::{Deque, Injector, Make, VisitDeque, VisitInjector};
+use crate::target::queue::{Deque, Injector, Make, VisitQueue};
 use crate::target::runtime::{self, Runtime, VisitRuntime};
 use crate::target::{Accept, Entry};
 use crate::work::units_for;
 use crate::workload::{
-    Bench, DequeWorkload, ElasticWorkload, ForkWorkload, HandoverWorkload, InjectorWorkload,
-    Outcome, PoolWorkload, RuntimeWorkload, Terms, Workload,
+    Bench, ElasticWorkload, ForkWorkload, HandoverWorkload, Outcome, PoolWorkload, QueueWorkload,
+    RuntimeWorkload, Terms, Workload,
 };
 
 /// Runs `workload` once on this target of its family, which is started for it.
@@ -111,15 +111,14 @@ impl<W: ForkWorkload> VisitFork for Run<W> {
     }
 }
 
-impl<W: DequeWorkload> VisitDeque for Run<W> {
+impl<W: QueueWorkload> VisitQueue for Run<W> {
     fn visit<D: Deque>(self, make: Make<D>) -> Outcome {
         counted(self.workload, self.terms, move |workload, bench| workload.run(make, bench))
     }
-}
 
-impl<W: InjectorWorkload> VisitInjector for Run<W> {
-    fn visit<I: Injector>(self, make: Make<I>) -> Outcome {
-        counted(self.workload, self.terms, move |workload, bench| workload.run(make, bench))
+    fn visit_injector<I: Injector>(self, make: Make<I>) -> Outcome {
+        let run = move |workload: &W, bench: &Bench| workload.run_injector(make, bench);
+        counted(self.workload, self.terms, run)
     }
 }
 

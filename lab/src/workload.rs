@@ -352,16 +352,13 @@ pub(crate) trait ForkWorkload: Workload {
     fn run_spawning<S: Spawning>(&self, start: fork::Start<S>, bench: &Bench) -> Outcome;
 }
 
-/// A workload for deques.
-pub(crate) trait DequeWorkload: Workload {
+/// A workload for queues.
+pub(crate) trait QueueWorkload: Workload {
     /// Runs once, on deques that `make` makes.
     fn run<D: Deque>(&self, make: Make<D>, bench: &Bench) -> Outcome;
-}
 
-/// A workload for injectors.
-pub(crate) trait InjectorWorkload: Workload {
-    /// Runs once, on an injector that `make` makes.
-    fn run<I: Injector>(&self, make: Make<I>, bench: &Bench) -> Outcome;
+    /// The same on an injector.
+    fn run_injector<I: Injector>(&self, make: Make<I>, bench: &Bench) -> Outcome;
 }
 
 /// A workload for handovers.

@@ -67,14 +67,11 @@ pub(crate) trait Injector: Send + Sync + 'static {
 /// Makes an empty queue; a deque has room for [`CAPACITY`] items at least.
 pub(crate) type Make<Q> = fn() -> Q;
 
-/// An operation on deques, generic over the deque.
-pub(crate) trait VisitDeque {
+/// An operation on queues, generic over the queue.
+pub(crate) trait VisitQueue {
     /// Runs it with deques that `make` creates.
     fn visit<D: Deque>(self, make: Make<D>) -> Outcome;
-}
 
-/// An operation on an injector, generic over the injector.
-pub(crate) trait VisitInjector {
-    /// Runs it with an injector that `make` creates.
-    fn visit<I: Injector>(self, make: Make<I>) -> Outcome;
+    /// The same with an injector.
+    fn visit_injector<I: Injector>(self, make: Make<I>) -> Outcome;
 }

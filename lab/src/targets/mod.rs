@@ -11,7 +11,7 @@ pub(crate) mod runtimes;
 use self::forks::Forks;
 use self::handovers::Handovers;
 use self::pools::{ElasticPools, Pools};
-use self::queues::{Deques, Injectors};
+use self::queues::Queues;
 use self::runtimes::Runtimes;
 use crate::target::{Class, Entry, Family};
 
@@ -19,12 +19,11 @@ use crate::target::{Class, Entry, Family};
 type Listed = (&'static str, &'static [&'static Entry]);
 
 /// Every family, as `list` shows it.
-pub(crate) const FAMILIES: [Listed; 7] = [
+pub(crate) const FAMILIES: [Listed; 6] = [
     listed::<Pools>(),
     listed::<ElasticPools>(),
     listed::<Forks>(),
-    listed::<Deques>(),
-    listed::<Injectors>(),
+    listed::<Queues>(),
     listed::<Handovers>(),
     listed::<Runtimes>(),
 ];
@@ -72,7 +71,7 @@ mod tests {
 
     #[test]
     fn a_name_that_a_workload_or_a_family_compares_is_in_its_family() {
-        let [_, _, forks, deques, _, _, runtimes] = FAMILIES;
+        let [_, _, forks, queues, _, runtimes] = FAMILIES;
         let compared: [(_, &[_]); 3] = [
             (
                 forks,
@@ -86,7 +85,16 @@ mod tests {
                     "brigade-task-set",
                 ],
             ),
-            (deques, &["tokio-fifo"]),
+            (
+                queues,
+                &[
+                    "tokio-fifo",
+                    "brigade-injector",
+                    "brigade-sharded",
+                    "crossbeam-injector",
+                    "segqueue",
+                ],
+            ),
             (runtimes, &["threads", "floor", "go", "cpp"]),
         ];
         for ((family, targets), names) in compared {

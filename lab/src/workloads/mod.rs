@@ -70,7 +70,7 @@ subcommands! {
     /// Time for an elastic pool to grow to its full size, and what is left of it later.
     Elastic(elastic::Elastic),
     /// Time that the operations of a queue take, without a pool around it.
-    Queue(queue::Options),
+    Queue(queue::Queue),
     /// Time for a byte to go through a line of tasks, each of which passes it to the next.
     BucketBrigade(bucket_brigade::BucketBrigade),
     /// Time to make a task or a thread and to wait for its end.
@@ -120,5 +120,5 @@ pub(crate) mod prelude {
     pub(crate) use crate::targets::runtimes::Runtimes;
     pub(crate) use crate::work::{grind, units_for};
     pub(crate) use crate::workload::{Bench, Meaning, Metric, Outcome, Workload, metrics};
-    pub(crate) use crate::workload::{DequeWorkload, PoolWorkload, RuntimeWorkload};
+    pub(crate) use crate::workload::{PoolWorkload, RuntimeWorkload};
 }
