@@ -14,6 +14,21 @@ pub(crate) trait Submit: Clone + Send + 'static {
     fn submit<F: FnOnce() + Send + 'static>(&self, job: F);
 }
 
+/// Lets a handle of this type submit jobs, as the pool's documentation does.
+macro_rules! submits {
+    ($Handle:ty, |$handle:pat_param, $job:ident| $submit:expr) => {
+        impl $crate::target::pool::Submit for $Handle {
+            #[inline]
+            fn submit<F: FnOnce() + Send + 'static>(&self, $job: F) {
+                let $handle = self;
+                $submit;
+            }
+        }
+    };
+}
+
+pub(crate) use submits;
+
 /// A running pool.
 pub(crate) trait Pool: Sized + 'static {
     /// How a thread that is no worker of the pool submits.

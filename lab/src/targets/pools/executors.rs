@@ -59,13 +59,10 @@ macro_rules! shared {
         #[derive(Clone)]
         pub(crate) struct OwnWorker;
 
-        impl $crate::target::pool::Submit for OwnWorker {
-            #[inline]
-            fn submit<F: FnOnce() + Send + 'static>(&self, job: F) {
-                // Off a worker the task is lost, which its count shows.
-                drop($executors::try_execute_locally(job));
-            }
-        }
+        // Off a worker the task is lost, which its count shows.
+        $crate::target::pool::submits!(OwnWorker, |_, job| {
+            drop($executors::try_execute_locally(job))
+        });
     };
 }
 

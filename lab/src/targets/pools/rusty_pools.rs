@@ -9,7 +9,7 @@ macro_rules! pool {
 
             use ::$from::ThreadPool;
 
-            use crate::target::pool::{KEEP_ALIVE, Running, Size, Submit};
+            use crate::target::pool::{KEEP_ALIVE, Running, Size, submits};
 
             /// A pool, which is its own handle.
             type Pool = Running<ThreadPool, ThreadPool>;
@@ -27,12 +27,7 @@ macro_rules! pool {
                 Ok(Running::alike(pool.clone(), || pool.shutdown_join()))
             }
 
-            impl Submit for ThreadPool {
-                #[inline]
-                fn submit<F: FnOnce() + Send + 'static>(&self, job: F) {
-                    self.execute(job);
-                }
-            }
+            submits!(ThreadPool, |pool, job| pool.execute(job));
         }
     };
 }

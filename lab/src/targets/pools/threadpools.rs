@@ -9,7 +9,7 @@ macro_rules! pool {
 
             use ::$from::ThreadPool;
 
-            use crate::target::pool::{Running, Submit};
+            use crate::target::pool::{Running, submits};
 
             /// Starts the pool.
             pub(crate) fn start(threads: usize) -> io::Result<Running<ThreadPool, ThreadPool>> {
@@ -17,12 +17,7 @@ macro_rules! pool {
                 Ok(Running::alike(pool.clone(), move || pool.join()))
             }
 
-            impl Submit for ThreadPool {
-                #[inline]
-                fn submit<F: FnOnce() + Send + 'static>(&self, job: F) {
-                    self.execute(job);
-                }
-            }
+            submits!(ThreadPool, |pool, job| pool.execute(job));
         }
     };
 }

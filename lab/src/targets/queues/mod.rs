@@ -2,7 +2,7 @@
 
 mod brigade;
 mod crossbeam;
-mod st3;
+mod rings;
 
 use brigade_queue::ShardedInjector;
 use crossbeam_deque::Worker;

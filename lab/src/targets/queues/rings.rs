@@ -1,9 +1,9 @@
-//! st3: two rings in two modules, alike but for the order; and the same interface on brigade's rings, the package of
-//! `crates/compat`.
+//! The rings of brigade-queue and of st3, each in two modules, alike but for the order; and st3's interface on brigade's rings, the
+//! package of `crates/compat`.
 
 use crate::target::queue::{Deque, Item, Missed, Stealer, half};
 
-/// The ring of one module of one of the two crates.
+/// The ring of one module of one of the crates.
 macro_rules! ring {
     ($st3:ident::$order:ident) => {
         impl Deque for $st3::$order::Worker<Item> {
@@ -38,7 +38,7 @@ macro_rules! ring {
     };
 }
 
-/// The reasons of one of the two crates.
+/// The reasons of one of the crates.
 macro_rules! missed {
     ($error:ty) => {
         impl From<$error> for Missed {
@@ -53,12 +53,15 @@ macro_rules! missed {
     };
 }
 
+ring!(brigade_queue::lifo);
+ring!(brigade_queue::fifo);
 ring!(st3::lifo);
 ring!(st3::fifo);
 #[cfg(feature = "full")]
 ring!(brigade_st3::lifo);
 #[cfg(feature = "full")]
 ring!(brigade_st3::fifo);
+missed!(brigade_queue::StealError);
 missed!(st3::StealError);
 #[cfg(feature = "full")]
 missed!(brigade_st3::StealError);
