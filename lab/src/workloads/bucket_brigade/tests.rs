@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::{BucketBrigade, Over, Trail, WARM_UP};
+use super::line::{Ends, Trail};
+use super::{BucketBrigade, Over, WARM_UP};
 use crate::failure::{Failure, Outcome};
 use crate::fault::Fault;
 use crate::supervise::supervise;
@@ -140,8 +141,7 @@ fn a_line_that_breaks_has_no_number() {
 
     let (brigade, tally) = (short(Over::Pipe), Tally::leak());
     let bench = Bench::new(tally, Fault::None);
-    let passing = super::Passing::new(Broken(0), Trail::new(tally, 3));
-    assert!(super::block_on(brigade.clone().measure(Open, passing, bench)).is_none());
-    let failure = brigade.broken(&bench);
-    assert!(matches!(failure, Failure::Miscounted { ran: 5, .. }), "{failure:?}");
+    let ends = Ends { first: Open, last: Broken(0), trail: Trail::new(tally, 3) };
+    let failure = super::block_on(brigade.measure(ends, bench)).err();
+    assert!(matches!(failure, Some(Failure::Miscounted { ran: 5, .. })), "{failure:?}");
 }
