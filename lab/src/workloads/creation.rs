@@ -121,46 +121,44 @@ impl Creation {
         let indices = move || (0..count).flat_map(move |i| (0..fault.copies(i)).map(move |_| i));
         let ran = move |index| tally.ran(index, repetition);
         let begun = Instant::now();
-        runtime
-            .block_on(async {
-                match self.shape {
-                    Shape::Flat => {
-                        let spawn = |index| runtime.spawn(async move { ran(index) });
-                        all(indices().map(spawn)).await
-                    }
-                    Shape::Chain => {
-                        let (end, mut ends) = mpsc::unbounded_channel::<()>();
-                        for index in indices().take_while(|&index| index == 0) {
-                            link(runtime.spawner(), index, count, ran, end.clone())?;
-                        }
-                        drop(end);
-                        // It is closed without a message if the chain breaks.
-                        let _ = ends.recv().await;
-                        Ok(())
-                    }
-                    Shape::PingPong => {
-                        let ping = |index| {
-                            let spawner = runtime.spawner();
-                            runtime.spawn(async move {
-                                let ([ping, pong], [pinged, ponged]) = two_channels();
-                                let answer = async move {
-                                    if pinged.await.is_ok() {
-                                        ran(index);
-                                        let _ = pong.send(());
-                                    }
-                                };
-                                // A task that could not be spawned is missing in the count.
-                                if spawner.detach(answer).is_ok() {
-                                    let _ = ping.send(());
-                                    let _ = ponged.await;
-                                }
-                            })
-                        };
-                        all(indices().map(ping)).await
-                    }
+        runtime.block_on(async {
+            match self.shape {
+                Shape::Flat => {
+                    let spawn = |index| runtime.spawn(async move { ran(index) });
+                    all(indices().map(spawn)).await
                 }
-            })
-            .map_err(Failure::Refused)?;
+                Shape::Chain => {
+                    let (end, mut ends) = mpsc::unbounded_channel::<()>();
+                    for index in indices().take_while(|&index| index == 0) {
+                        link(runtime.spawner(), index, count, ran, end.clone())?;
+                    }
+                    drop(end);
+                    // It is closed without a message if the chain breaks.
+                    let _ = ends.recv().await;
+                    Ok(())
+                }
+                Shape::PingPong => {
+                    let ping = |index| {
+                        let spawner = runtime.spawner();
+                        runtime.spawn(async move {
+                            let ([ping, pong], [pinged, ponged]) = two_channels();
+                            let answer = async move {
+                                if pinged.await.is_ok() {
+                                    ran(index);
+                                    let _ = pong.send(());
+                                }
+                            };
+                            // A task that could not be spawned is missing in the count.
+                            if spawner.detach(answer).is_ok() {
+                                let _ = ping.send(());
+                                let _ = ponged.await;
+                            }
+                        })
+                    };
+                    all(indices().map(ping)).await
+                }
+            }
+        })?;
         Ok(begun.elapsed().as_secs_f64() / self.tasks as f64)
     }
 
@@ -175,9 +173,8 @@ impl Creation {
             let begun = Instant::now();
             let spawn = |_| Ok((Instant::now(), runtime.spawn(async { Instant::now() })?));
             runtime.block_on(async {
-                let tasks = (0..self.tasks).map(spawn).collect::<io::Result<Vec<_>>>();
+                let tasks = (0..self.tasks).map(spawn).collect::<io::Result<Vec<_>>>()?;
                 let ended = begun.elapsed();
-                let tasks = tasks.map_err(Failure::Refused)?;
                 // One ends where the next begins.
                 let times =
                     tasks.iter().map(|(created, _)| *created).skip(1).chain([begun + ended]);
@@ -186,7 +183,7 @@ impl Creation {
                 for (created, task) in tasks {
                     begins.push((task.await - created).as_secs_f64());
                 }
-                Ok::<_, Failure>(())
+                io::Result::Ok(())
             })?;
         }
         let ((create, create_sd), (begin, begin_sd)) = (moments(&creations), moments(&begins));

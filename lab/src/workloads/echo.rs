@@ -81,9 +81,9 @@ impl Workload for Echo {
 
 impl RuntimeWorkload for Echo {
     fn run<R: Runtime>(&self, runtime: &R, bench: &Bench) -> Outcome {
-        let connections = connect(self.connections).map_err(Failure::Refused)?;
+        let connections = connect(self.connections)?;
         runtime.block_on(async {
-            let crew = self.crew(runtime, connections, bench).map_err(Failure::Refused)?;
+            let crew = self.crew(runtime, connections, bench)?;
             let values = self.measure::<R>(crew, bench).await;
             values.map_err(|error| Failure::Told(format!("a client gave up: {error}")))
         })
@@ -188,10 +188,9 @@ impl Echo {
         for server in crew.servers {
             server.await;
         }
-        let mut values = vec![times.len() as f64 / wall];
-        values.extend(bench.quantiles(times, [0.5, 0.9, 0.99, 0.999, 1.0]));
-        values.push(meter.cpus());
-        Ok(values)
+        let rate = times.len() as f64 / wall;
+        let times = bench.quantiles(times, [0.5, 0.9, 0.99, 0.999, 1.0]);
+        Ok([&[rate], &times[..], &[meter.cpus()]].concat())
     }
 }
 

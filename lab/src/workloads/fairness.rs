@@ -152,9 +152,8 @@ impl PoolWorkload for Fairness {
         let limit = self.limit().as_secs_f64();
         let rate = (jobs - starts.len() as u64) as f64 / wall;
         let times = starts.into_iter().map(|start| start.unwrap_or(limit)).collect();
-        let mut values = bench.quantiles(times, [0.5, 0.99, 0.999, 1.0]).to_vec();
-        values.extend([given_up as f64, rate, meter.cpus()]);
-        Ok(values)
+        let times = bench.quantiles(times, [0.5, 0.99, 0.999, 1.0]);
+        Ok([&times[..], &[given_up as f64, rate, meter.cpus()]].concat())
     }
 }
 

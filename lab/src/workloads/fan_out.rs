@@ -115,8 +115,7 @@ impl PoolWorkload for FanOut {
             // The parent is counted at its end, which the children don't wait for.
             bench.tally.wait_for(shot * (1 + self.children))?;
         }
-        let mut values = bench.quantiles(times, [0.5, 0.9, 0.99, 0.999, 1.0]).to_vec();
-        values.push(meter.cpus());
-        Ok(values)
+        let times = bench.quantiles(times, [0.5, 0.9, 0.99, 0.999, 1.0]);
+        Ok([&times[..], &[meter.cpus()]].concat())
     }
 }

@@ -132,9 +132,8 @@ impl PoolWorkload for Latency {
         ready.wait();
         let ((mean, _), rse) = (moments(&times), rse(&times));
         let bound = times.iter().map(|time| (time - mean).abs()).fold(0.0, f64::max);
-        let mut values = bench.quantiles(times, [0.5, 0.99, 0.999, 1.0]).to_vec();
-        values.extend([mean, bound, rse, meter.cpus()]);
-        Ok(values)
+        let times = bench.quantiles(times, [0.5, 0.99, 0.999, 1.0]);
+        Ok([&times[..], &[mean, bound, rse, meter.cpus()]].concat())
     }
 }
 

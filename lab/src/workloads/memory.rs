@@ -76,7 +76,7 @@ impl RuntimeWorkload for Memory {
             for index in made..size as u32 {
                 for _ in 0..bench.fault.copies(index) {
                     let waiting = Waiting::Fresh(index, bench.tally);
-                    runtime.spawner().detach(waiting).map_err(Failure::Refused)?;
+                    runtime.spawner().detach(waiting)?;
                 }
             }
             made = size as u32;

@@ -146,8 +146,7 @@ impl PoolWorkload for RampUp {
             meter.end(&lap);
         }
         let (mean, _) = moments(&times);
-        let mut values = bench.quantiles(times, [0.5, 0.99, 0.999, 1.0]).to_vec();
-        values.extend([mean, meter.cpus()]);
-        Ok(values)
+        let times = bench.quantiles(times, [0.5, 0.99, 0.999, 1.0]);
+        Ok([&times[..], &[mean, meter.cpus()]].concat())
     }
 }

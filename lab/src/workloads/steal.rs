@@ -74,13 +74,12 @@ impl ForkWorkload for Steal {
         });
         drop(target);
         bench.tally.check(bench.tally.expected())?;
-        let mut values = bench.quantiles(times, [0.5, 0.99, 0.999, 1.0]).to_vec();
-        values.extend([f64::from(kept), meter.cpus()]);
-        Ok(values)
+        let times = bench.quantiles(times, [0.5, 0.99, 0.999, 1.0]);
+        Ok([&times[..], &[f64::from(kept), meter.cpus()]].concat())
     }
 
     fn run_spawning<S: Spawning>(&self, _: Start<S>, _: &Bench) -> Outcome {
-        Err(Failure::Refused(io::Error::other("its tasks may not borrow")))
+        Err(Failure::Told("its tasks may not borrow".to_owned()))
     }
 }
 

@@ -138,10 +138,9 @@ impl PoolWorkload for Wake {
         let times =
             started.zip(began).map(|(started, began)| seconds(started.saturating_sub(began)));
         // The first is the median.
-        let mut values = bench.quantiles(times.collect(), [0.5, 0.99, 0.999, 1.0]).to_vec();
+        let times = bench.quantiles(times.collect(), [0.5, 0.99, 0.999, 1.0]);
         // The pauses are timed too: the CPU time of an idle pool is part of the price of waking it.
         meter.end(&lap);
-        values.extend([median(submits), meter.cpus()]);
-        Ok(values)
+        Ok([&times[..], &[median(submits), meter.cpus()]].concat())
     }
 }

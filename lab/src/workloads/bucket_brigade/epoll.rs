@@ -40,7 +40,7 @@ impl BucketBrigade {
     /// Runs in a loop around epoll, on one thread.
     pub(super) fn epoll(&self, bench: &Bench) -> Outcome {
         let (carriers, Ends { first, last, trail }) = self.line(bench, line::pipe::<Threads>)?;
-        let last = Loop::new(carriers, last).map_err(Failure::Refused)?;
+        let last = Loop::new(carriers, last)?;
         block_on(self.alone(bench, Ends { first, last, trail }))
     }
 }

@@ -164,9 +164,8 @@ impl BucketBrigade {
             }
             runtime.spawn(carrier.work())
         });
-        let tasks = tasks.collect::<io::Result<Vec<_>>>().map_err(Failure::Refused)?;
-        let measured = runtime.spawn(self.clone().measure(ends, *bench));
-        let (values, ends) = measured.map_err(Failure::Refused)?.await?;
+        let tasks = tasks.collect::<io::Result<Vec<_>>>()?;
+        let (values, ends) = runtime.spawn(self.clone().measure(ends, *bench))?.await?;
         // The first end is closed, and so the tasks end one after the other.
         ends.close().await;
         for task in tasks {
@@ -188,7 +187,7 @@ impl BucketBrigade {
         bench: &Bench,
         link: impl FnMut() -> io::Result<(D, U)>,
     ) -> Result<(Vec<Carrier<U, D>>, Ends<U, D>), Failure> {
-        line::line(self.tasks as u32, bench.tally, link).map_err(Failure::Refused)
+        Ok(line::line(self.tasks as u32, bench.tally, link)?)
     }
 
     /// A link between two tasks, with room for the bytes in flight, and for one that is repeated.

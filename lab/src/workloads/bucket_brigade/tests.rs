@@ -68,7 +68,7 @@ fn a_fault_does_not_keep_a_run_from_ending() {
         for (fault, ran) in [(Fault::Lost, -4), (Fault::None, 0), (Fault::Repeated, 4)] {
             let (expected, tally) = (short(over).expected(), Tally::leak());
             let outcome = ends(tally, move || {
-                let runtime = start(2).map_err(Failure::Refused)?;
+                let runtime = start(2)?;
                 let values = short(over).run(&runtime, &Bench::new(tally, fault))?;
                 runtime.shutdown();
                 Ok(values)

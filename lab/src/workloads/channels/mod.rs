@@ -119,9 +119,9 @@ impl Workload for Channels {
 impl RuntimeWorkload for Channels {
     fn run<R: Runtime>(&self, runtime: &R, bench: &Bench) -> Outcome {
         let (warm, all) = (self.warm_up(), self.warm_up() + self.each());
-        self.all(runtime, 0..warm, bench.tally, bench.fault).map_err(Failure::Refused)?;
+        self.all(runtime, 0..warm, bench.tally, bench.fault)?;
         let (mut meter, lap, before) = (Meter::default(), Lap::begin(), Usage::now());
-        self.all(runtime, warm..all, bench.tally, Fault::None).map_err(Failure::Refused)?;
+        self.all(runtime, warm..all, bench.tally, Fault::None)?;
         let wall = meter.end(&lap).as_secs_f64();
         let messages = (u64::from(self.each()) * self.senders) as f64;
         let switches = before.since().switches() / messages;

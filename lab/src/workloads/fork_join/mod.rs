@@ -137,7 +137,7 @@ impl ForkJoin {
 
     /// Measures the program in a pool whose tasks may borrow.
     fn forking<P: Program, F: fork::ForkJoin>(&self, start: Start<F>, bench: &Bench) -> Outcome {
-        let mut program = self.prepared::<P>()?;
+        let mut program = P::prepare(self.size() as usize)?;
         let before = peak()?;
         let target = started(|| start(self.threads()))?;
         let measured = target.attach(|outside| {
@@ -149,7 +149,7 @@ impl ForkJoin {
 
     /// Measures the program in a pool whose tasks may not.
     fn spawning<T: Root, S: Spawning>(&self, start: Start<S>, bench: &Bench) -> Outcome {
-        let mut program = self.prepared::<Search<T>>()?;
+        let mut program = Search::<T>::prepare(self.size() as usize)?;
         let before = peak()?;
         let target = started(|| start(self.threads()))?;
         let measured = self.measure(&mut program, before, bench, |program| {
@@ -162,11 +162,6 @@ impl ForkJoin {
     /// Runs of the program: those that count, and those before.
     fn runs(&self) -> u64 {
         WARM_UP + self.repetitions
-    }
-
-    /// The program with its input.
-    fn prepared<P: Program>(&self) -> Result<P, Failure> {
-        P::prepare(self.size() as usize).map_err(Failure::Refused)
     }
 
     /// Runs the program as often as it must; `before` is the most memory before the pool was started.

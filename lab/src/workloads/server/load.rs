@@ -79,10 +79,10 @@ impl Generator {
             tally.go_on()?;
             let ready = poll(&mut [PollFd::new(listener, PollFlags::IN)], Some(&LOOK));
             if matches!(ready, Ok(count) if count > 0) {
-                let (stream, _) = listener.accept().map_err(Failure::Refused)?;
-                stream.set_nodelay(true).map_err(Failure::Refused)?;
+                let (stream, _) = listener.accept()?;
+                stream.set_nodelay(true)?;
                 accepted.push(stream);
-            } else if self.0.child.try_wait().map_err(Failure::Refused)?.is_some() {
+            } else if self.0.child.try_wait()?.is_some() {
                 return Err(self.failed());
             }
         }
@@ -103,7 +103,7 @@ impl Generator {
 
     /// Waits for its end; an error if something came over a connection after the last answer.
     pub(super) fn end(mut self) -> Result<(), Failure> {
-        let status = self.0.child.wait().map_err(Failure::Refused)?;
+        let status = self.0.child.wait()?;
         if status.success() { Ok(()) } else { Err(self.failed()) }
     }
 

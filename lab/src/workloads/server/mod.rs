@@ -98,20 +98,18 @@ impl Workload for Server {
 
 impl RuntimeWorkload for Server {
     fn run<R: Runtime>(&self, runtime: &R, bench: &Bench) -> Outcome {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(Failure::Refused)?;
-        let (config, certificate) = self.secured().map_err(Failure::Refused)?.unzip();
-        let load = self.load(&listener, bench.fault, certificate).map_err(Failure::Refused)?;
-        let mut generator = Generator::start(&load).map_err(Failure::Refused)?;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let (config, certificate) = self.secured()?.unzip();
+        let load = self.load(&listener, bench.fault, certificate)?;
+        let mut generator = Generator::start(&load)?;
         let connections = generator.accept(&listener, self.connections, bench.tally)?;
         let (done, over) = oneshot::channel();
         runtime.block_on(async {
-            let tasks = self.serve(runtime, connections, config, bench.tally);
-            let tasks = tasks.map_err(Failure::Refused)?;
+            let tasks = self.serve(runtime, connections, config, bench.tally)?;
             let clients = thread::Builder::new().name("clients".to_owned());
             let (server, tally) = (self.clone(), bench.tally);
             let measured = move || drop(done.send(server.measure(generator, tally)));
-            let clients = clients.spawn(measured);
-            clients.map_err(Failure::Refused)?;
+            clients.spawn(measured)?;
             let values = over.await.map_err(|_| Failure::Panicked)?;
             for task in tasks {
                 let ended = task.await;
@@ -207,11 +205,7 @@ impl Server {
         tally.note_values(batches);
         generator.end()?;
         let (rate, cpu) = (timed / wall.as_secs_f64(), meter.cpu().as_secs_f64() / timed);
-        let mut values = vec![rate, cpu];
-        values.extend(quantiles);
-        values.push(switches);
-        values.push(meter.cpus());
-        Ok(values)
+        Ok([&[rate, cpu], &quantiles[..], &[switches, meter.cpus()]].concat())
     }
 }
 

@@ -209,11 +209,10 @@ impl Timers {
         let (mut meter, lap) = (Meter::default(), Lap::begin());
         let made = runtime.block_on(async {
             let first = lap.began() + self.lead();
-            let made = self.make(runtime, first, &offsets, &board, bench.fault);
-            let made = made.map_err(Failure::Refused)?;
+            let made = self.make(runtime, first, &offsets, &board, bench.fault)?;
             // It is never closed.
             let _ = board.over.acquire().await;
-            Ok::<_, Failure>(made)
+            io::Result::Ok(made)
         })?;
         meter.end(&lap);
         if board.is_early() {
@@ -221,10 +220,8 @@ impl Timers {
         }
         let late = board.late.iter().map(|late| seconds(late.load(Ordering::Relaxed)));
         let each = |time: Duration| time.as_secs_f64() / self.timers() as f64;
-        let mut values = vec![each(meter.cpu()), each(made)];
-        values.extend(bench.quantiles(late.collect(), [0.5, 0.99, 0.999, 1.0]));
-        values.push(meter.cpus());
-        Ok(values)
+        let late = bench.quantiles(late.collect(), [0.5, 0.99, 0.999, 1.0]);
+        Ok([&[each(meter.cpu()), each(made)], &late[..], &[meter.cpus()]].concat())
     }
 
     /// The time until the first timer.
@@ -297,7 +294,7 @@ impl Timers {
     }
 
     /// As many tasks as there are timers at a time, each of which gives up one after the other.
-    async fn futures<R: Runtime>(&self, runtime: &R, bench: &Bench) -> Result<(), Failure> {
+    async fn futures<R: Runtime>(&self, runtime: &R, bench: &Bench) -> io::Result<()> {
         let (rounds, tally) = (self.rounds(), bench.tally);
         let tasks = (0..self.live()).map(|number| {
             let fault = if number == 0 { bench.fault } else { Fault::None };
@@ -309,14 +306,14 @@ impl Timers {
                 }
             })
         });
-        for task in tasks.collect::<Result<Vec<_>, _>>().map_err(Failure::Refused)? {
+        for task in tasks.collect::<io::Result<Vec<_>>>()? {
             task.await;
         }
         Ok(())
     }
 
     /// Makes all timers of a round, lets the runtime see them, and cancels them.
-    async fn closures<R: Runtime>(&self, runtime: &R, bench: &Bench) -> Result<(), Failure> {
+    async fn closures<R: Runtime>(&self, runtime: &R, bench: &Bench) -> io::Result<()> {
         let (time, tally) = (Instant::now() + TIME, bench.tally);
         for round in 0..self.rounds() {
             let fault = if round == 0 { bench.fault } else { Fault::None };
@@ -326,7 +323,7 @@ impl Timers {
                 let alarm = runtime.execute_at(time, move || tally.ran(number, FIRED));
                 alarm.map(|alarm| (number, alarm))
             });
-            let made = made.collect::<Result<Vec<_>, _>>().map_err(Failure::Refused)?;
+            let made = made.collect::<io::Result<Vec<_>>>()?;
             yield_now().await;
             for (number, alarm) in made {
                 alarm.cancel();
