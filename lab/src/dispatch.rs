@@ -125,10 +125,9 @@ impl<W: QueueWorkload> VisitQueue for Run<W> {
 impl<W: HandoverWorkload> VisitHandover for Run<W> {
     fn visit(self, start: handover::Start) -> Outcome {
         counted(self.workload, self.terms, move |workload, bench| {
-            let inbox = workload.inbox(bench);
-            let mut target = started(|| start(workload.threads(), inbox))?;
+            let mut target = started(|| start(workload.threads(), workload.inbox(bench)))?;
             thread::sleep(SETTLE);
-            let values = workload.run(&mut target, inbox, bench)?;
+            let values = workload.run(&mut target, bench)?;
             target.shutdown();
             Ok(values)
         })

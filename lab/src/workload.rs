@@ -367,7 +367,7 @@ pub(crate) trait HandoverWorkload: Workload {
     fn inbox(&self, bench: &Bench) -> &'static Inbox;
 
     /// Runs once.
-    fn run(&self, target: &mut Handover, inbox: &'static Inbox, bench: &Bench) -> Outcome;
+    fn run(&self, target: &mut Handover, bench: &Bench) -> Outcome;
 }
 
 /// A workload for runtimes of futures, and for threads that do the same.

@@ -15,6 +15,8 @@ type Burst = dyn FnMut(vec::IntoIter<Value>, &mut Vec<Value>);
 
 /// Threads that wait for values.
 pub(crate) struct Handover {
+    /// They pass the values to this.
+    pub(crate) inbox: &'static Inbox,
     /// Owns the sender's end.
     burst: Box<Burst>,
     /// Waits for the threads, which end once the sender is gone.
@@ -24,10 +26,11 @@ pub(crate) struct Handover {
 impl Handover {
     /// A target that `burst` hands values to, and whose threads `end` waits for.
     pub(crate) fn new(
+        inbox: &'static Inbox,
         burst: impl FnMut(vec::IntoIter<Value>, &mut Vec<Value>) + 'static,
         end: impl FnOnce() + 'static,
     ) -> Self {
-        Handover { burst: Box::new(burst), end: Box::new(end) }
+        Handover { inbox, burst: Box::new(burst), end: Box::new(end) }
     }
 
     /// A channel that `burst` sends to, with a thread for each of its receivers: one waits for a value, and has none once the sender is
@@ -48,7 +51,7 @@ impl Handover {
         let threads = threads.collect::<io::Result<Vec<_>>>()?;
         // A thread that panicked has printed that, and the value it should have received is missing.
         let end = || threads.into_iter().for_each(|thread| drop(thread.join()));
-        Ok(Handover::new(burst, end))
+        Ok(Handover::new(inbox, burst, end))
     }
 
     /// Hands these values over. Those that are returned are added to `back`.

@@ -33,5 +33,5 @@ pub(super) fn pool(threads: usize, inbox: &'static Inbox) -> io::Result<Handover
         back.extend(&values[values.len() - refused..]);
     };
     // The pool ends with its owner, when it has run all jobs.
-    Ok(Handover::new(burst, || ()))
+    Ok(Handover::new(inbox, burst, || ()))
 }

@@ -13,8 +13,6 @@ use crate::target::{Accept, Family};
 struct Three {
     /// The handover.
     target: Handover,
-    /// Their inbox.
-    inbox: &'static Inbox,
     /// Their tally.
     tally: &'static Tally,
     /// The gate that a busy thread waits for.
@@ -47,7 +45,7 @@ macro_rules! on_every_target {
                 let busy = gate.clone();
                 let inbox = Inbox::leak(tally, 5, move || busy.wait());
                 let target = start(3, inbox).expect("started");
-                $body(self.0, Three { target, inbox, tally, gate });
+                $body(self.0, Three { target, tally, gate });
                 Ok(Vec::new())
             }
         }
@@ -69,12 +67,13 @@ fn threads_that_wait_receive_a_value_each() {
     fn body(name: &str, mut three: Three) {
         three.hand_over(values(0..3));
         // None of them had two: it would have had to be done with the first.
-        assert_eq!(three.inbox.done(), 0, "{name}");
-        assert_eq!(three.inbox.times().count(), 3, "{name}");
+        assert_eq!(three.target.inbox.done(), 0, "{name}");
+        assert_eq!(three.target.inbox.times().count(), 3, "{name}");
         three.gate.open();
+        let inbox = three.target.inbox;
         three.target.shutdown();
         three.tally.check(Sum::grid(3, 1)).unwrap_or_else(|failure| panic!("{name}: {failure}"));
-        assert_eq!(three.inbox.done(), 3, "{name}");
+        assert_eq!(inbox.done(), 3, "{name}");
     }
     on_every_target!(body);
 }
@@ -82,17 +81,18 @@ fn threads_that_wait_receive_a_value_each() {
 #[test]
 fn what_nobody_takes_now_is_kept_or_comes_back_as_the_target_says() {
     fn body(name: &str, mut three: Three) {
+        let inbox = three.target.inbox;
         let keeps = matches!(name, "spmc" | "crossbeam-channel");
         three.hand_over(values(0..3));
         let mut back = Vec::new();
         three.target.burst(values(3..5), &mut back);
         assert_eq!(back.len(), if keeps { 0 } else { 2 }, "{name}");
-        back.into_iter().for_each(|value| three.inbox.refuse(value));
+        back.into_iter().for_each(|value| inbox.refuse(value));
         three.gate.open();
         three.tally.wait_for(5).expect("received");
         three.target.shutdown();
         three.tally.check(Sum::grid(5, 1)).unwrap_or_else(|failure| panic!("{name}: {failure}"));
-        assert_eq!(three.inbox.done(), if keeps { 5 } else { 3 }, "{name}");
+        assert_eq!(inbox.done(), if keeps { 5 } else { 3 }, "{name}");
     }
     on_every_target!(body);
 }
@@ -100,9 +100,10 @@ fn what_nobody_takes_now_is_kept_or_comes_back_as_the_target_says() {
 #[test]
 fn threads_that_wait_end_when_they_are_told_to() {
     fn body(name: &str, three: Three) {
+        let inbox = three.target.inbox;
         // Returns only if all threads do.
         three.target.shutdown();
-        assert_eq!(three.inbox.done(), 0, "{name}");
+        assert_eq!(inbox.done(), 0, "{name}");
     }
     on_every_target!(body);
 }

@@ -13,8 +13,6 @@
 //! little later, so the pause is some ten microseconds too long. A thread then starts to wait again; if
 //! it does not wait yet when the next burst begins, a value for it is returned.
 
-use std::mem;
-
 use serde::Serializer;
 
 use crate::clock;
@@ -116,37 +114,22 @@ impl HandoverWorkload for Burst {
         Inbox::leak(bench.tally, self.messages as usize, move || thread::sleep(busy))
     }
 
-    fn run(&self, target: &mut Handover, inbox: &'static Inbox, bench: &Bench) -> Outcome {
+    fn run(&self, target: &mut Handover, bench: &Bench) -> Outcome {
         clock::sleep_short();
-        let mut sending = Sending { target, inbox, bench, back: Vec::new(), taken: 0 };
         let mut times = Times::default();
         for number in 0..WARM_UP {
             let fault = if number == 0 { bench.fault } else { Fault::None };
-            self.burst(number, fault, &mut sending, &mut times)?;
+            self.burst(number, fault, target, bench, &mut times)?;
         }
-        times = Times::default();
+        times = Times { taken: times.taken, ..Times::default() };
         let (mut meter, lap) = (Meter::default(), Lap::begin());
         for number in WARM_UP..WARM_UP + self.bursts() {
-            self.burst(number, Fault::None, &mut sending, &mut times)?;
+            self.burst(number, Fault::None, target, bench, &mut times)?;
         }
         // The pauses are timed too: the CPU time of waiting threads is part of the price of waking them.
         meter.end(&lap);
         times.values(self.bursts(), &meter, bench)
     }
-}
-
-/// The state for sending one burst after the other.
-struct Sending<'a> {
-    /// The row that is measured.
-    target: &'a mut Handover,
-    /// The inbox of the values.
-    inbox: &'static Inbox,
-    /// Counts the values.
-    bench: &'a Bench,
-    /// Values of the current burst that were returned.
-    back: Vec<Value>,
-    /// Values that were not returned, over all bursts.
-    taken: u64,
 }
 
 impl Burst {
@@ -155,28 +138,27 @@ impl Burst {
         &self,
         number: u64,
         fault: Fault,
-        sending: &mut Sending<'_>,
+        target: &mut Handover,
+        bench: &Bench,
         times: &mut Times,
     ) -> Result<(), Failure> {
-        let Sending { target, inbox, bench, back, taken } = sending;
+        let (inbox, mut back) = (target.inbox, Vec::new());
         let copies = |index| (0..fault.copies(index)).map(move |_| index);
         let values = (0..self.messages as u32).flat_map(copies);
         let values: Vec<_> = values.map(|index| Value { burst: number as u32, index }).collect();
-        *taken += values.len() as u64;
+        times.taken += values.len() as u64;
         inbox.clear();
         thread::sleep(self.gap());
         let begun = inbox.epoch.nanos();
-        target.burst(values, back);
+        target.burst(values, &mut back);
         times.senders.push(seconds(inbox.epoch.nanos() - begun));
-        *taken -= back.len() as u64;
+        times.taken -= back.len() as u64;
         times.refused += back.len() as u64;
-        for value in mem::take(back) {
-            inbox.refuse(value);
-        }
+        back.into_iter().for_each(|value| inbox.refuse(value));
         thread::sleep(self.meanwhile());
         bench.tally.wait_for((number + 1) * self.messages)?;
         let look = self.gap().min(LOOK);
-        while inbox.done() < *taken {
+        while inbox.done() < times.taken {
             bench.tally.go_on()?;
             thread::sleep(look);
         }
@@ -219,6 +201,8 @@ struct Times {
     senders: Vec<f64>,
     /// Values that were returned.
     refused: u64,
+    /// Values that were not, over all bursts, and those that warm up.
+    taken: u64,
 }
 
 impl Times {
@@ -239,11 +223,11 @@ impl Times {
         }
         let (mean, deviation) = moments(&self.values);
         let shares = [0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 1.0];
-        let mut values = bench.quantiles(self.values, shares).to_vec();
-        values.extend([mean, deviation]);
-        values.extend([self.firsts, self.lasts, self.senders].map(median));
-        values.extend([self.refused as f64 / bursts as f64, meter.cpus()]);
-        Ok(values)
+        let values = bench.quantiles(self.values, shares);
+        let [first, last, sender] = [self.firsts, self.lasts, self.senders].map(median);
+        let refused = self.refused as f64 / bursts as f64;
+        let others = [mean, deviation, first, last, sender, refused, meter.cpus()];
+        Ok([&values[..], &others].concat())
     }
 }
 

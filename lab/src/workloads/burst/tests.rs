@@ -30,7 +30,7 @@ fn picky(even: usize, odd: usize, inbox: &'static Inbox) -> Handover {
             inbox.receive(value);
         }
     };
-    Handover::new(burst, || ())
+    Handover::new(inbox, burst, || ())
 }
 
 /// Time after which a test that waits for a value fails.
@@ -45,9 +45,8 @@ fn run(even: usize, odd: usize) -> Result<Vec<f64>, Failure> {
     let tally = Tally::leak();
     supervise(tally, PATIENCE, move || {
         let bench = Bench::new(tally, Fault::None);
-        let inbox = BURST.inbox(&bench);
-        let mut target = picky(even, odd, inbox);
-        let values = BURST.run(&mut target, inbox, &bench)?;
+        let mut target = picky(even, odd, BURST.inbox(&bench));
+        let values = BURST.run(&mut target, &bench)?;
         tally.check(BURST.expected())?;
         Ok(values)
     })
