@@ -5,29 +5,12 @@ use std::io::{self, Error, ErrorKind};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 
+use super::load::Load;
 #[cfg(feature = "full")]
 use super::streams::{Streams, encrypt};
-use super::wire::{Protocol, Wire};
-
-/// What a client trusts.
 #[cfg(feature = "full")]
-pub(super) type Trusted = std::sync::Arc<rustls::ClientConfig>;
-/// Nothing: no connection is encrypted.
-#[cfg(not(feature = "full"))]
-#[derive(Clone)]
-pub(super) struct Trusted;
-
-/// What a client trusts that has this certificate.
-#[cfg(feature = "full")]
-pub(super) fn trusted(certificate: Option<&str>) -> io::Result<Option<Trusted>> {
-    certificate.map(super::secure::client).transpose()
-}
-
-/// Nothing.
-#[cfg(not(feature = "full"))]
-pub(super) fn trusted(_: Option<&str>) -> io::Result<Option<Trusted>> {
-    Ok(None)
-}
+use super::wire::Protocol;
+use super::wire::Wire;
 
 /// A client with its connection.
 pub(super) enum Client {
@@ -40,20 +23,14 @@ pub(super) enum Client {
 
 impl Client {
     /// Opens the connection with this number. The first request over it comes after that.
-    pub(super) async fn open(
-        stream: TcpStream,
-        protocol: Protocol,
-        number: u32,
-        trusted: Option<Trusted>,
-    ) -> io::Result<Self> {
+    pub(super) async fn open(stream: TcpStream, load: &Load, number: u32) -> io::Result<Self> {
         stream.set_nodelay(true)?;
-        #[cfg(feature = "full")]
-        if protocol == Protocol::Http2 {
-            return Streams::open(stream, number).await.map(Client::Streams);
-        }
-        let stream: Box<dyn Stream> = match trusted {
+        let protocol = load.server.protocol;
+        let stream: Box<dyn Stream> = match protocol {
             #[cfg(feature = "full")]
-            Some(trusted) => Box::new(encrypt(stream, trusted).await?),
+            Protocol::Http2 => return Streams::open(stream, number).await.map(Client::Streams),
+            #[cfg(feature = "full")]
+            Protocol::Https => Box::new(encrypt(stream, load.certificate.as_ref()).await?),
             _ => Box::new(stream),
         };
         Ok(Client::Line(Line { stream, wire: Wire::new(protocol, number), received: Vec::new() }))

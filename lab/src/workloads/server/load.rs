@@ -10,8 +10,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Deserialize;
 use tokio::runtime::Builder;
 
-use super::client::{self, Client};
-use super::wire::Protocol;
+use super::Server;
+use super::client::Client;
+#[cfg(feature = "full")]
+use super::secure::Certificate;
 use crate::needs::Needs;
 use crate::program::{Helper, hear, tell};
 use crate::stats::quantiles;
@@ -31,16 +33,11 @@ const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 pub(crate) struct Load {
     /// Where the server is.
     pub(super) address: SocketAddr,
-    /// What is spoken.
-    pub(super) protocol: Protocol,
-    /// Connections at a time.
-    pub(super) connections: u64,
-    /// Requests that a client sends before it waits for their answers.
-    pub(super) pipeline: u64,
-    /// How often each client does that while it is timed.
-    pub(super) batches: u64,
-    /// The certificate of the server, in PEM, if there is TLS.
-    pub(super) certificate: Option<String>,
+    /// The options of the workload.
+    pub(super) server: Server,
+    /// The certificate of the server, if there is TLS.
+    #[cfg(feature = "full")]
+    pub(super) certificate: Option<Certificate>,
     /// How often the very first request is made: a fault, if it is not 1.
     pub(super) copies: u64,
 }
@@ -120,7 +117,7 @@ pub(crate) fn generate() -> Result<(), Stop> {
     let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM));
     let load: Load =
         hear(io::stdin().lock()).map_err(|error| Stop::Usage(format!("no load: {error}")))?;
-    Needs { files: load.connections, threads: 0 }.check()?;
+    Needs { files: load.server.connections, threads: 0 }.check()?;
     let failed = |error: Error| Stop::Failed(error.to_string());
     let runtime = Builder::new_current_thread().enable_io().build().map_err(failed)?;
     runtime.block_on(clients(&load)).map_err(failed)
@@ -128,17 +125,17 @@ pub(crate) fn generate() -> Result<(), Stop> {
 
 /// Makes all requests.
 async fn clients(load: &Load) -> io::Result<()> {
-    let trusted = client::trusted(load.certificate.as_deref())?;
     let mut streams = Vec::new();
-    for _ in 0..load.connections {
+    for _ in 0..load.server.connections {
         streams.push(tokio::net::TcpStream::connect(load.address).await?);
     }
     let opened = (0..).zip(streams).map(|(number, stream)| {
-        let (load, trusted) = (load.clone(), trusted.clone());
+        let load = load.clone();
         tokio::spawn(async move {
-            let client = Client::open(stream, load.protocol, number, trusted).await?;
+            let client = Client::open(stream, &load, number).await?;
             let copies = if number == 0 { load.copies } else { 1 };
-            Asking { client, pipeline: load.pipeline as u32, next: 0 }.warm(copies as usize).await
+            let asking = Asking { client, pipeline: load.server.pipeline as u32, next: 0 };
+            asking.warm(copies as usize).await
         })
     });
     let (mut clients, mut begun) = (Vec::new(), opened.collect::<Vec<_>>());
@@ -148,7 +145,8 @@ async fn clients(load: &Load) -> io::Result<()> {
     tell(&())?;
     hear::<()>(io::stdin().lock())?;
     let begun = Instant::now();
-    let tasks = clients.into_iter().map(|client| tokio::spawn(client.run(load.batches as usize)));
+    let batches = load.server.batches() as usize;
+    let tasks = clients.into_iter().map(|client| tokio::spawn(client.run(batches)));
     let (mut times, mut ended) = (Vec::new(), Vec::new());
     for task in tasks.collect::<Vec<_>>() {
         let (some, client) = task.await??;

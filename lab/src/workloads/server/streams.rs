@@ -1,25 +1,24 @@
 //! The client's end of a connection of HTTP/2, and of an encrypted one.
 
 use std::io::{self, Error, ErrorKind};
-use std::sync::Arc;
 
 use h2::client::{Connection, SendRequest};
 use hyper::Request;
 use hyper::body::Bytes;
-use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use super::secure;
+use super::secure::{self, Certificate};
 
-/// Encrypts a connection to a server that this client trusts.
+/// Encrypts a connection to a server with this certificate.
 pub(super) async fn encrypt(
     stream: TcpStream,
-    trusted: Arc<ClientConfig>,
+    certificate: Option<&Certificate>,
 ) -> io::Result<TlsStream<TcpStream>> {
+    let trusted = secure::client(certificate)?;
     let name = ServerName::try_from(secure::NAME).map_err(Error::other)?;
     TlsConnector::from(trusted).connect(name, stream).await
 }
