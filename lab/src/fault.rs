@@ -1,5 +1,8 @@
 //! Faults that the laboratory can inject, so that its tests can check that it detects them.
 
+use std::iter;
+use std::ops::Range;
+
 /// What happens to one task of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
@@ -39,6 +42,11 @@ impl Fault {
     /// Its name, if it is one.
     pub(crate) fn name(self) -> Option<&'static str> {
         NAMES.iter().find(|(_, fault)| *fault == self).map(|(name, _)| *name)
+    }
+
+    /// Each of these tasks, as often as it must be submitted.
+    pub(crate) fn tasks(self, tasks: Range<u32>) -> impl Iterator<Item = u32> {
+        tasks.flat_map(move |task| iter::repeat_n(task, self.copies(task)))
     }
 
     /// How often the task with this index must be submitted.

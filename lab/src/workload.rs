@@ -239,8 +239,11 @@ pub(crate) trait Workload: Clone + Debug + Serialize + Send + 'static {
     /// Its name in the tables and on the command line.
     const NAME: &'static str;
 
-    /// What it stands for.
-    const MEANING: Meaning;
+    /// What it does, as the beginning of a sentence.
+    const DONE: &'static str;
+
+    /// A sentence: which programs look like it.
+    const LIKE: &'static str;
 
     /// The family of its targets.
     type Family: Family;
@@ -259,7 +262,7 @@ pub(crate) trait Workload: Clone + Debug + Serialize + Send + 'static {
 
     /// What it stands for with these options.
     fn meaning(&self) -> Meaning {
-        Self::MEANING
+        Meaning::new(Self::DONE, Self::LIKE)
     }
 
     /// The metrics of a run with these options.

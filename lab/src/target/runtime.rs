@@ -84,24 +84,17 @@ pub(crate) trait Spawn: Clone + Send + 'static {
     fn detach(&self, future: impl Future<Output = ()> + Send + 'static) -> io::Result<()>;
 }
 
-/// A closure that waits for its time.
-pub(crate) trait Alarm: Send + 'static {
+/// A closure that waits for its time. What it does when it is dropped, one of the two, needs no more.
+pub(crate) trait Alarm: Send + Sized + 'static {
     /// Lets it run at its time.
-    fn detach(self);
+    fn detach(self) {}
 
     /// Ends the wait. A closure that has not begun does not run.
-    fn cancel(self);
+    #[inline]
+    fn cancel(self) {}
 }
 
-impl Alarm for Infallible {
-    fn detach(self) {
-        match self {}
-    }
-
-    fn cancel(self) {
-        match self {}
-    }
-}
+impl Alarm for Infallible {}
 
 /// A task whose panic continues in the task that awaits it.
 pub(crate) struct Joined<H>(pub(crate) H);

@@ -185,10 +185,8 @@ impl BusyIo {
 
 impl Workload for BusyIo {
     const NAME: &'static str = "busy-io";
-    const MEANING: Meaning = Meaning::new(
-        "fire timers while the pool computes",
-        "It stands for programs that mix computing and I/O: a server that compresses, renders or encrypts.",
-    );
+    const DONE: &'static str = "fire timers while the pool computes";
+    const LIKE: &'static str = "It stands for programs that mix computing and I/O: a server that compresses, renders or encrypts.";
     type Family = Runtimes;
 
     const FURTHER: &'static [&'static str] = &["brigade-lifo"];

@@ -57,10 +57,8 @@ pub(crate) struct Creation {
 
 impl Workload for Creation {
     const NAME: &'static str = "creation";
-    const MEANING: Meaning = Meaning::new(
-        "create a task and wait for its end",
-        "It stands for a task for each request or connection, in servers and in tests with many small futures.",
-    );
+    const DONE: &'static str = "create a task and wait for its end";
+    const LIKE: &'static str = "It stands for a task for each request or connection, in servers and in tests with many small futures.";
     type Family = Runtimes;
 
     const METRICS: &'static [Metric] = metrics! {
@@ -100,10 +98,7 @@ impl RuntimeWorkload for Creation {
             .map(|repetition| self.create(runtime, repetition as u32, Fault::None, bench.tally));
         let times = times.collect::<Result<Vec<_>, _>>()?;
         meter.end(&lap);
-        let mut values = vec![median(times)];
-        values.extend(self.begin(runtime)?);
-        values.push(meter.cpus());
-        Ok(values)
+        Ok([&[median(times)], &self.begin(runtime)?[..], &[meter.cpus()]].concat())
     }
 }
 
@@ -118,7 +113,7 @@ impl Creation {
     ) -> Result<f64, Failure> {
         let count = self.tasks as u32;
         // What the first task does happens twice if it is repeated.
-        let indices = move || (0..count).flat_map(move |i| (0..fault.copies(i)).map(move |_| i));
+        let indices = || fault.tasks(0..count);
         let ran = move |index| tally.ran(index, repetition);
         let begun = Instant::now();
         runtime.block_on(async {

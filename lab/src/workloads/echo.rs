@@ -43,10 +43,9 @@ const HEAD: usize = 8;
 
 impl Workload for Echo {
     const NAME: &'static str = "echo";
-    const MEANING: Meaning = Meaning::new(
-        "answer small messages over TCP",
-        "It stands for network servers with little work a request: proxies, caches, game servers.",
-    );
+    const DONE: &'static str = "answer small messages over TCP";
+    const LIKE: &'static str =
+        "It stands for network servers with little work a request: proxies, caches, game servers.";
     type Family = Runtimes;
     const METRICS: &'static [Metric] = metrics! {
         more "requests/s": "rate";

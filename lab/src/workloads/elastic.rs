@@ -78,10 +78,8 @@ impl Shared {
 
 impl Workload for Elastic {
     const NAME: &'static str = "elastic";
-    const MEANING: Meaning = Meaning::new(
-        "grow a pool for calls that block",
-        "It stands for pools beside an async runtime: file system, name look-ups, old libraries that block.",
-    );
+    const DONE: &'static str = "grow a pool for calls that block";
+    const LIKE: &'static str = "It stands for pools beside an async runtime: file system, name look-ups, old libraries that block.";
     type Family = ElasticPools;
 
     const METRICS: &'static [Metric] = if Census::POSSIBLE {
@@ -146,10 +144,10 @@ impl ElasticWorkload for Elastic {
         thread::sleep(pause);
         let lap = Lap::begin();
         for burst in 1..=self.bursts {
-            let times = self.burst(&outside, shared, bench)?;
+            let (full, ended) = self.burst(&outside, shared, bench)?;
             bench.tally.wait_for(burst * self.jobs)?;
-            grown.push(times.grown);
-            all.push(times.all);
+            grown.push(full);
+            all.push(ended);
             at_once.push(shared.most.load(Ordering::Relaxed) as f64);
             thread::sleep(pause);
             left.push(others.newcomers()? as f64);
@@ -165,31 +163,21 @@ impl ElasticWorkload for Elastic {
     }
 }
 
-/// The times of one burst, in seconds from its first submission.
-struct Times {
-    /// To the moment when as many jobs ran at once as can.
-    grown: f64,
-    /// To the end of the last job.
-    all: f64,
-}
-
 impl Elastic {
-    /// Submits the jobs of one burst and waits for the last one.
+    /// Submits the jobs of one burst and waits for the last one. Returns the seconds from the first submission until as many jobs ran at
+    /// once as can, and to the end of the last job.
     fn burst<S: Submit>(
         &self,
         outside: &S,
         shared: &'static Shared,
         bench: &Bench,
-    ) -> Result<Times, Failure> {
+    ) -> Result<(f64, f64), Failure> {
         shared.latch.arm(self.jobs as usize);
         shared.most.store(0, Ordering::Relaxed);
         shared.grown.store(0, Ordering::Relaxed);
         let begun = shared.epoch.nanos();
-        for index in 0..self.jobs as u32 {
-            for _ in 0..bench.fault.copies(index) {
-                outside.submit(move || shared.job(index));
-            }
-        }
+        let jobs = bench.fault.tasks(0..self.jobs as u32);
+        jobs.for_each(|index| outside.submit(move || shared.job(index)));
         let ended = shared.latch.wait(bench.tally)?;
         // A pool that never had all its threads at work has them at the end at the earliest.
         let full = match shared.grown.load(Ordering::Relaxed) {
@@ -197,7 +185,7 @@ impl Elastic {
             full => full,
         };
         let since = |nanos: u64| seconds(nanos.saturating_sub(begun));
-        Ok(Times { grown: since(full), all: since(ended) })
+        Ok((since(full), since(ended)))
     }
 
     /// Jobs that run at once in a pool that is as large as a burst can make it.

@@ -96,10 +96,8 @@ impl Shared {
 
 impl Workload for Fairness {
     const NAME: &'static str = "fairness";
-    const MEANING: Meaning = Meaning::new(
-        "answer while the pool is overloaded",
-        "It stands for servers at their limit: a health check or a new request beside endless background jobs.",
-    );
+    const DONE: &'static str = "answer while the pool is overloaded";
+    const LIKE: &'static str = "It stands for servers at their limit: a health check or a new request beside endless background jobs.";
     type Family = Pools;
     const FURTHER: &'static [&'static str] =
         &["brigade-lifo", "brigade-shared", "brigade-high", "brigade-low"];

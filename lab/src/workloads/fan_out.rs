@@ -46,11 +46,8 @@ impl Shared {
     /// The task that spawns the others.
     fn parent<S: Submit>(&'static self, inside: &S) {
         self.begun.store(self.epoch.nanos(), Ordering::Relaxed);
-        for child in 0..self.children {
-            for _ in 0..self.fault.copies(child) {
-                inside.submit(move || self.child(child));
-            }
-        }
+        let children = self.fault.tasks(0..self.children);
+        children.for_each(|child| inside.submit(move || self.child(child)));
         self.tally.ran(self.children, 0);
     }
 
@@ -64,10 +61,8 @@ impl Shared {
 
 impl Workload for FanOut {
     const NAME: &'static str = "fan-out";
-    const MEANING: Meaning = Meaning::new(
-        "split one job into many",
-        "It stands for a request that is answered in parts: a search over shards, a build graph, tiles of an image.",
-    );
+    const DONE: &'static str = "split one job into many";
+    const LIKE: &'static str = "It stands for a request that is answered in parts: a search over shards, a build graph, tiles of an image.";
     type Family = Pools;
     const METRICS: &'static [Metric] = metrics! {
         less "s": "p50" "p90" "p99" "p99.9" "max";

@@ -44,10 +44,8 @@ pub(crate) struct Latency {
 
 impl Workload for Latency {
     const NAME: &'static str = "latency";
-    const MEANING: Meaning = Meaning::new(
-        "run a burst of jobs after a pause",
-        "It stands for work that arrives in bursts: a frame of a game, a tick of a market, a batch of a queue.",
-    );
+    const DONE: &'static str = "run a burst of jobs after a pause";
+    const LIKE: &'static str = "It stands for work that arrives in bursts: a frame of a game, a tick of a market, a batch of a queue.";
     type Family = Pools;
     const METRICS: &'static [Metric] = metrics! {
         less "s": "p50" "p99" "p99.9" "max" "mean" "bound";
@@ -171,12 +169,10 @@ impl Latency {
         let (outside, inside, fault) = (pool.outside(), pool.inside(), bench.fault);
         let (messages, left) = (self.messages as u32, self.amplification as u32);
         move || {
-            for message in index * messages..(index + 1) * messages {
-                for _ in 0..fault.copies(message) {
-                    let link = Link { inside: inside.clone(), message, left, shared };
-                    outside.submit(move || link.run());
-                }
-            }
+            fault.tasks(index * messages..(index + 1) * messages).for_each(|message| {
+                let link = Link { inside: inside.clone(), message, left, shared };
+                outside.submit(move || link.run());
+            });
         }
     }
 }

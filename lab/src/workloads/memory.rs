@@ -38,10 +38,9 @@ const LOOK: Duration = Duration::from_micros(50);
 
 impl Workload for Memory {
     const NAME: &'static str = "memory";
-    const MEANING: Meaning = Meaning::new(
-        "keep waiting tasks in memory",
-        "It stands for many idle connections: chat, push notifications, long polling.",
-    );
+    const DONE: &'static str = "keep waiting tasks in memory";
+    const LIKE: &'static str =
+        "It stands for many idle connections: chat, push notifications, long polling.";
     type Family = Runtimes;
     const APART: bool = true;
 
@@ -73,11 +72,8 @@ impl RuntimeWorkload for Memory {
         let (mut made, mut points) = (0, [Vec::new(), Vec::new()]);
         for step in 1..=STEPS {
             let size = self.tasks * step / STEPS;
-            for index in made..size as u32 {
-                for _ in 0..bench.fault.copies(index) {
-                    let waiting = Waiting::Fresh(index, bench.tally);
-                    runtime.spawner().detach(waiting)?;
-                }
+            for index in bench.fault.tasks(made..size as u32) {
+                runtime.spawner().detach(Waiting::Fresh(index, bench.tally))?;
             }
             made = size as u32;
             runtime.block_on(all_wait(size, bench.tally))?;

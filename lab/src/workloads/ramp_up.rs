@@ -51,11 +51,8 @@ impl Shared {
         self.latch.arm(jobs as usize);
         self.latest.store(0, Ordering::Relaxed);
         let begun = self.epoch.nanos();
-        for index in 0..jobs as u32 {
-            for _ in 0..fault.copies(index) {
-                outside.submit(move || self.job(index));
-            }
-        }
+        let jobs = fault.tasks(0..jobs as u32);
+        jobs.for_each(|index| outside.submit(move || self.job(index)));
         self.latch.wait(self.tally)?;
         // The latch has published it.
         Ok(seconds(self.latest.load(Ordering::Relaxed).saturating_sub(begun)))
@@ -84,19 +81,11 @@ impl RampUp {
 
 impl Workload for RampUp {
     const NAME: &'static str = "ramp-up";
-    const MEANING: Meaning = Meaning::new(
-        "get all idle threads to work",
-        "It stands for many calls that block at once: file operations, name look-ups, database queries.",
-    );
+    const DONE: &'static str = "get all idle threads to work";
+    const LIKE: &'static str = "It stands for many calls that block at once: file operations, name look-ups, database queries.";
     type Family = Pools;
-    const FURTHER: &'static [&'static str] = &[
-        "brigade-lifo",
-        "brigade-shared",
-        "brigade-kernel",
-        "brigade-spread",
-        "brigade-shared-kernel",
-        "brigade-shared-spread",
-    ];
+    const FURTHER: &'static [&'static str] =
+        &["brigade-lifo", "brigade-shared", "brigade-kernel", "brigade-shared-kernel"];
 
     const METRICS: &'static [Metric] = metrics! {
         less "s": "p50" "p99" "p99.9" "max" "mean";

@@ -33,10 +33,9 @@ type Begun = (ThreadId, u64);
 
 impl Workload for Steal {
     const NAME: &'static str = "steal";
-    const MEANING: Meaning = Meaning::new(
-        "share a fork that one thread holds",
-        "It stands for uneven recursion: a parser or a search that computes long before it splits.",
-    );
+    const DONE: &'static str = "share a fork that one thread holds";
+    const LIKE: &'static str =
+        "It stands for uneven recursion: a parser or a search that computes long before it splits.";
     type Family = Forks;
     const METRICS: &'static [Metric] = metrics! {
         less "s": "p50" "p99" "p99.9" "max";

@@ -44,10 +44,8 @@ const SLEEP: Duration = Duration::from_secs(1);
 
 impl Workload for Submit {
     const NAME: &'static str = "submit";
-    const MEANING: Meaning = Meaning::new(
-        "hand jobs to a pool",
-        "It stands for a thread that must not be held up: an event loop, an audio callback, a user interface.",
-    );
+    const DONE: &'static str = "hand jobs to a pool";
+    const LIKE: &'static str = "It stands for a thread that must not be held up: an event loop, an audio callback, a user interface.";
     type Family = Pools;
     const FURTHER: &'static [&'static str] =
         &["brigade-elastic", "brigade-elastic-50", "rusty_pool-elastic", "rusty_pool-50"];
@@ -128,14 +126,12 @@ impl Submit {
 
         let (outside, fault, messages) = (pool.outside(), bench.fault, self.messages as u32);
         move || {
-            for message in index * messages..(index + 1) * messages {
-                for _ in 0..fault.copies(message) {
-                    outside.submit(move || {
-                        shared.gate.wait();
-                        shared.tally.ran(message, 0);
-                    });
-                }
-            }
+            fault.tasks(index * messages..(index + 1) * messages).for_each(|message| {
+                outside.submit(move || {
+                    shared.gate.wait();
+                    shared.tally.ran(message, 0);
+                });
+            });
         }
     }
 }

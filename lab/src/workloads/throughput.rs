@@ -33,10 +33,8 @@ pub(crate) struct Throughput {
 
 impl Workload for Throughput {
     const NAME: &'static str = "throughput";
-    const MEANING: Meaning = Meaning::new(
-        "keep all threads busy with short jobs",
-        "It stands for a pool that always has work: log shippers, crawlers, the stages of a pipeline.",
-    );
+    const DONE: &'static str = "keep all threads busy with short jobs";
+    const LIKE: &'static str = "It stands for a pool that always has work: log shippers, crawlers, the stages of a pipeline.";
     type Family = Pools;
     const METRICS: &'static [Metric] = metrics! {
         more "tasks/s": "rate";
@@ -71,12 +69,10 @@ impl PoolWorkload for Throughput {
                     let begun = Instant::now();
                     let (messages, left) = (this.messages as u32, this.amplification as u32);
                     let first = index as u32 * messages;
-                    for message in first..first + messages {
-                        for _ in 0..fault.copies(message) {
-                            let link = Link { inside: inside.clone(), message, left, shared };
-                            outside.submit(move || link.run());
-                        }
-                    }
+                    fault.tasks(first..first + messages).for_each(|message| {
+                        let link = Link { inside: inside.clone(), message, left, shared };
+                        outside.submit(move || link.run());
+                    });
                     begun
                 })
             })

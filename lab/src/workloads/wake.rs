@@ -80,10 +80,8 @@ impl Shared {
 
 impl Workload for Wake {
     const NAME: &'static str = "wake";
-    const MEANING: Meaning = Meaning::new(
-        "start one job on an idle pool",
-        "It stands for work that comes now and then: a request to a quiet server, a click, a timer.",
-    );
+    const DONE: &'static str = "start one job on an idle pool";
+    const LIKE: &'static str = "It stands for work that comes now and then: a request to a quiet server, a click, a timer.";
     type Family = Pools;
 
     const PINS: bool = true;

@@ -44,12 +44,8 @@ family! {
         => visit(|n| brigade::with(n, |b| b.idle(Idle::Spin)));
     own("brigade-kernel", "the kernel places woken workers").further()
         => visit(|n| brigade::with(n, |b| b.placement(Placement::Kernel)));
-    own("brigade-spread", "woken workers are spread over the CPUs").further()
-        => visit(|n| brigade::with(n, |b| b.placement(Placement::Spread)));
     own("brigade-shared-kernel", "one shared queue, the kernel places woken workers").further()
         => visit(|n| brigade::with(n, |b| b.queueing(Queueing::Shared).placement(Placement::Kernel)));
-    own("brigade-shared-spread", "one shared queue, woken workers are spread").further()
-        => visit(|n| brigade::with(n, |b| b.queueing(Queueing::Shared).placement(Placement::Spread)));
     own("brigade-bounded", "a queue of 1,000 tasks, for which submitters wait").further()
         => visit(|n| brigade::with(n, |b| b.capacity(1000)));
     own("brigade-pinned", "each worker on a core of its own").further()

@@ -82,11 +82,6 @@ impl Spawn for Handle {
 }
 
 impl Alarm for Timer {
-    fn detach(self) {
-        // It runs without its handle.
-        drop(self);
-    }
-
     #[inline]
     fn cancel(self) {
         // A closure that has begun is counted as one that ran.

@@ -137,12 +137,6 @@ impl Alarm for smol::Task<()> {
     fn detach(self) {
         smol::Task::detach(self);
     }
-
-    #[inline]
-    fn cancel(self) {
-        // A task that is dropped is cancelled.
-        drop(self);
-    }
 }
 
 ends!(Async<File>, Async<File>, Async<TcpStream> => .await);

@@ -85,10 +85,6 @@ impl Spawn for Handle {
 }
 
 impl Alarm for JoinHandle<()> {
-    fn detach(self) {
-        drop(self);
-    }
-
     #[inline]
     fn cancel(self) {
         self.abort();

@@ -69,10 +69,8 @@ const LOOK: Duration = Duration::from_millis(5);
 
 impl Workload for BucketBrigade {
     const NAME: &'static str = "bucket-brigade";
-    const MEANING: Meaning = Meaning::new(
-        "pass a byte through a line of tasks",
-        "It stands for chains of actors, proxies and pipelines, in which each step waits for the one before it.",
-    );
+    const DONE: &'static str = "pass a byte through a line of tasks";
+    const LIKE: &'static str = "It stands for chains of actors, proxies and pipelines, in which each step waits for the one before it.";
     type Family = Runtimes;
     const PINS: bool = true;
 

@@ -74,17 +74,18 @@ const LOOK: Duration = Duration::from_micros(50);
 
 impl Workload for Burst {
     const NAME: &'static str = "burst";
-    const MEANING: Meaning = Meaning::new(
-        "hand values to waiting threads",
-        "It stands for a receiver that distributes packets, frames or orders to threads which sleep between them.",
-    )
-    .headline(2);
+    const DONE: &'static str = "hand values to waiting threads";
+    const LIKE: &'static str = "It stands for a receiver that distributes packets, frames or orders to threads which sleep between them.";
     type Family = Handovers;
     const METRICS: &'static [Metric] = metrics! {
         less "s": "p1" "p10" "p50" "p90" "p99" "p99.9" "max" "mean" "stddev" "first" "last"
             "sender";
         less "values": "refused";
     };
+
+    fn meaning(&self) -> Meaning {
+        Meaning::new(Self::DONE, Self::LIKE).headline(2)
+    }
 
     fn params(&self) -> Params {
         fields(&Burst { bursts: Some(self.bursts()), ..self.clone() })
@@ -143,8 +144,7 @@ impl Burst {
         times: &mut Times,
     ) -> Result<(), Failure> {
         let (inbox, mut back) = (target.inbox, Vec::new());
-        let copies = |index| (0..fault.copies(index)).map(move |_| index);
-        let values = (0..self.messages as u32).flat_map(copies);
+        let values = fault.tasks(0..self.messages as u32);
         let values: Vec<_> = values.map(|index| Value { burst: number as u32, index }).collect();
         times.taken += values.len() as u64;
         inbox.clear();

@@ -86,10 +86,9 @@ const WARM_UP: u32 = 10;
 
 impl Workload for Channels {
     const NAME: &'static str = "channels";
-    const MEANING: Meaning = Meaning::new(
-        "send messages between busy tasks",
-        "It stands for producers and consumers: actors, work queues, stages of a pipeline.",
-    );
+    const DONE: &'static str = "send messages between busy tasks";
+    const LIKE: &'static str =
+        "It stands for producers and consumers: actors, work queues, stages of a pipeline.";
     type Family = Runtimes;
 
     const PINS: bool = true;

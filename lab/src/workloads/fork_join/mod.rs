@@ -56,10 +56,9 @@ const CHUNKS: usize = 8;
 
 impl Workload for ForkJoin {
     const NAME: &'static str = "fork-join";
-    const MEANING: Meaning = Meaning::new(
-        "compute by divide and conquer",
-        "It stands for parallel algorithms: sorting, tree walks, matrix products, simulations.",
-    );
+    const DONE: &'static str = "compute by divide and conquer";
+    const LIKE: &'static str =
+        "It stands for parallel algorithms: sorting, tree walks, matrix products, simulations.";
     type Family = Forks;
     const APART: bool = true;
 

@@ -83,10 +83,8 @@ pub(crate) struct Queue {
 
 impl Workload for Queue {
     const NAME: &'static str = "queue";
-    const MEANING: Meaning = Meaning::new(
-        "push to a deque and pop from it",
-        "It stands for the inner loop of a scheduler, on one thread: every spawn and every next job.",
-    );
+    const DONE: &'static str = "push to a deque and pop from it";
+    const LIKE: &'static str = "It stands for the inner loop of a scheduler, on one thread: every spawn and every next job.";
     type Family = Queues;
     const METRICS: &'static [Metric] = metrics! {
         less "s": "time";
@@ -94,7 +92,7 @@ impl Workload for Queue {
 
     fn meaning(&self) -> Meaning {
         match self.pattern {
-            Pattern::PushPopSmall | Pattern::PushPopLarge => Self::MEANING,
+            Pattern::PushPopSmall | Pattern::PushPopLarge => Meaning::new(Self::DONE, Self::LIKE),
             Pattern::Executor => Meaning::new(
                 "run a scheduler's traffic on deques",
                 "It stands for the queues of a work-stealing scheduler, with the pushes, pops and steals of each thread.",

@@ -11,9 +11,9 @@ use serde::Deserialize;
 use tokio::runtime::Builder;
 
 use super::Server;
-use super::client::Client;
+use super::client::{Client, Line};
 #[cfg(feature = "full")]
-use super::secure::Certificate;
+use super::{secure::Certificate, streams::Streams, wire::Protocol};
 use crate::needs::Needs;
 use crate::program::{Helper, hear, tell};
 use crate::stats::quantiles;
@@ -45,13 +45,9 @@ pub(crate) struct Load {
 /// The median, two further percentiles and the greatest.
 const SHARES: [f64; 4] = [0.5, 0.99, 0.999, 1.0];
 
-/// The numbers of some requests, as the clients see them.
-pub(super) struct Seen {
-    /// The time of all of them.
-    pub(super) wall: Duration,
-    /// Seconds from just before a batch is sent to the end of its last answer, at [`SHARES`] of the batches.
-    pub(super) quantiles: [f64; SHARES.len()],
-}
+/// The numbers of some requests, as the clients see them: the seconds of all of them, and those from just before a batch is sent to the end
+/// of its last answer, at [`SHARES`] of the batches.
+type Seen = (f64, [f64; SHARES.len()]);
 
 /// The process. It ends when this is dropped.
 pub(super) struct Generator(Helper);
@@ -94,8 +90,7 @@ impl Generator {
     /// Lets it make the requests that are timed, and waits for their last answer.
     pub(super) fn go(&mut self) -> Result<Seen, Failure> {
         self.0.say(&());
-        let (wall, quantiles) = self.0.hear().ok_or_else(|| self.failed())?;
-        Ok(Seen { wall: Duration::from_secs_f64(wall), quantiles })
+        self.0.hear().ok_or_else(|| self.failed())
     }
 
     /// Waits for its end; an error if something came over a connection after the last answer.
@@ -120,11 +115,16 @@ pub(crate) fn generate() -> Result<(), Stop> {
     Needs { files: load.server.connections, threads: 0 }.check()?;
     let failed = |error: Error| Stop::Failed(error.to_string());
     let runtime = Builder::new_current_thread().enable_io().build().map_err(failed)?;
-    runtime.block_on(clients(&load)).map_err(failed)
+    let made = match load.server.protocol {
+        #[cfg(feature = "full")]
+        Protocol::Http2 => runtime.block_on(clients::<Streams>(&load)),
+        _ => runtime.block_on(clients::<Line>(&load)),
+    };
+    made.map_err(failed)
 }
 
 /// Makes all requests.
-async fn clients(load: &Load) -> io::Result<()> {
+async fn clients<C: Client>(load: &Load) -> io::Result<()> {
     let mut streams = Vec::new();
     for _ in 0..load.server.connections {
         streams.push(tokio::net::TcpStream::connect(load.address).await?);
@@ -132,7 +132,8 @@ async fn clients(load: &Load) -> io::Result<()> {
     let opened = (0..).zip(streams).map(|(number, stream)| {
         let load = load.clone();
         tokio::spawn(async move {
-            let client = Client::open(stream, &load, number).await?;
+            stream.set_nodelay(true)?;
+            let client = C::open(stream, &load, number).await?;
             let copies = if number == 0 { load.copies } else { 1 };
             let asking = Asking { client, pipeline: load.server.pipeline as u32, next: 0 };
             asking.warm(copies as usize).await
@@ -162,16 +163,16 @@ async fn clients(load: &Load) -> io::Result<()> {
 }
 
 /// A client and what it asks.
-struct Asking {
+struct Asking<C> {
     /// The client.
-    client: Client,
+    client: C,
     /// Requests of a batch.
     pipeline: u32,
     /// The number of the next request.
     next: u32,
 }
 
-impl Asking {
+impl<C: Client> Asking<C> {
     /// Makes the batches that do not count, with the first request as often as `copies` says.
     async fn warm(mut self, copies: usize) -> io::Result<Self> {
         let mut copies = Some(copies);
@@ -188,7 +189,7 @@ impl Asking {
     }
 
     /// Makes this many batches; returns the seconds of each, and the client.
-    async fn run(mut self, batches: usize) -> io::Result<(Vec<f64>, Client)> {
+    async fn run(mut self, batches: usize) -> io::Result<(Vec<f64>, C)> {
         let mut times = Vec::with_capacity(batches);
         for _ in 0..batches {
             for _ in 0..self.pipeline {

@@ -18,7 +18,7 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use serde::Deserialize;
 use tokio::sync::oneshot;
 
-use self::load::{Generator, Load, Seen, WARM_UP};
+use self::load::{Generator, Load, WARM_UP};
 use self::resp::Store;
 use self::wire::Protocol;
 
@@ -51,10 +51,8 @@ pub(crate) struct Server {
 
 impl Workload for Server {
     const NAME: &'static str = "server";
-    const MEANING: Meaning = Meaning::new(
-        "answer requests to a server",
-        "It stands for web services and stores like redis, whose clients keep their connections open.",
-    );
+    const DONE: &'static str = "answer requests to a server";
+    const LIKE: &'static str = "It stands for web services and stores like redis, whose clients keep their connections open.";
     type Family = Runtimes;
 
     const METRICS: &'static [Metric] = metrics! {
@@ -136,12 +134,12 @@ impl Server {
         let timed = (batches * self.pipeline) as f64;
         generator.warm()?;
         let (mut meter, lap, before) = (Meter::default(), Lap::begin(), Usage::now());
-        let Seen { wall, quantiles } = generator.go()?;
+        let (wall, quantiles) = generator.go()?;
         meter.end(&lap);
         let switches = before.since().switches() / timed;
         tally.note_values(batches);
         generator.end()?;
-        let (rate, cpu) = (timed / wall.as_secs_f64(), meter.cpu().as_secs_f64() / timed);
+        let (rate, cpu) = (timed / wall, meter.cpu().as_secs_f64() / timed);
         Ok([&[rate, cpu], &quantiles[..], &[switches, meter.cpus()]].concat())
     }
 }

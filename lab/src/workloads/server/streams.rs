@@ -11,6 +11,8 @@ use tokio::task::JoinHandle;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
+use super::client::Client;
+use super::load::Load;
 use super::secure::{self, Certificate};
 
 /// Encrypts a connection to a server with this certificate.
@@ -23,7 +25,7 @@ pub(super) async fn encrypt(
     TlsConnector::from(trusted).connect(name, stream).await
 }
 
-/// A connection of HTTP/2.
+/// A client that has a stream of HTTP/2 for each request of a batch.
 pub(super) struct Streams {
     /// Its number.
     number: u32,
@@ -32,20 +34,24 @@ pub(super) struct Streams {
     /// Reads and writes for all streams.
     connection: JoinHandle<Result<(), h2::Error>>,
     /// The requests of the next batch.
-    pub(super) asked: Vec<u32>,
+    asked: Vec<u32>,
 }
 
-impl Streams {
-    /// Makes the first handshake, which needs no answer.
-    pub(super) async fn open(stream: TcpStream, number: u32) -> io::Result<Self> {
+impl Client for Streams {
+    async fn open(stream: TcpStream, _: &Load, number: u32) -> io::Result<Self> {
+        // The first handshake needs no answer.
         let (sender, connection): (_, Connection<TcpStream>) =
             h2::client::handshake(stream).await.map_err(Error::other)?;
         let connection = tokio::spawn(connection);
         Ok(Streams { number, sender, connection, asked: Vec::new() })
     }
 
-    /// Opens a stream for each request, and waits for all answers.
-    pub(super) async fn talk(&mut self) -> io::Result<()> {
+    fn ask(&mut self, number: u32) -> io::Result<()> {
+        self.asked.push(number);
+        Ok(())
+    }
+
+    async fn talk(&mut self) -> io::Result<()> {
         let mut answers = Vec::with_capacity(self.asked.len());
         for number in self.asked.drain(..) {
             let path = format!("/{}/{number}", self.number);
@@ -75,8 +81,8 @@ impl Streams {
         Ok(())
     }
 
-    /// Says goodbye. A stream that was never opened would be an error of the connection.
-    pub(super) async fn end(self) -> io::Result<()> {
+    async fn end(self) -> io::Result<()> {
+        // A stream that was never opened would be an error of the connection.
         drop(self.sender);
         self.connection.await?.map_err(Error::other)
     }

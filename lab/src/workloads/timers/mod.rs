@@ -4,7 +4,6 @@
 //! A timer is a task that sleeps, or a closure with a time. brigade has timers of its own for closures; the other runtimes have
 //! a task that sleeps and calls it, which is what their users write.
 
-use std::iter;
 use std::sync::atomic::AtomicUsize;
 
 use futures_lite::future::{or, yield_now};
@@ -77,16 +76,17 @@ const LEAD: Duration = Duration::from_micros(20);
 /// The least of it.
 const LEAST_LEAD: Duration = Duration::from_millis(50);
 
+/// The lateness of a timer that fired before its time.
+const EARLY: u64 = u64::MAX;
+
 /// The timers of a run as they fire.
 struct Board {
     /// Counts them.
     tally: &'static Tally,
-    /// Nanoseconds by which each was late.
+    /// Nanoseconds by which each was late, or [`EARLY`].
     late: Box<[AtomicU64]>,
     /// Those that have not fired yet.
     left: AtomicUsize,
-    /// Whether one fired before its time.
-    early: AtomicBool,
     /// Gets a permit when all have fired.
     over: Semaphore,
 }
@@ -99,24 +99,20 @@ impl Board {
             tally,
             late: (0..timers).map(|_| AtomicU64::new(0)).collect(),
             left: AtomicUsize::new(made),
-            early: AtomicBool::new(false),
             over: Semaphore::new(usize::from(made == 0)),
         }
     }
 
     /// Whether one fired before its time.
     fn is_early(&self) -> bool {
-        self.early.load(Ordering::Relaxed)
+        self.late.iter().any(|late| late.load(Ordering::Relaxed) == EARLY)
     }
 
     /// Records that the timer with this number fires now.
     fn fired(&self, number: u32, due: Instant) {
-        match Instant::now().checked_duration_since(due) {
-            Some(late) => {
-                self.late[number as usize].store(late.as_nanos() as u64, Ordering::Relaxed);
-            }
-            None => self.early.store(true, Ordering::Relaxed),
-        }
+        let late = Instant::now().checked_duration_since(due);
+        let late = late.map_or(EARLY, |late| late.as_nanos() as u64);
+        self.late[number as usize].store(late, Ordering::Relaxed);
         self.tally.ran(number, 0);
         // Ordering: AcqRel chains all timers up to the last one, which publishes them by its permit.
         if self.left.fetch_sub(1, Ordering::AcqRel) == 1 {
@@ -127,10 +123,8 @@ impl Board {
 
 impl Workload for Timers {
     const NAME: &'static str = "timers";
-    const MEANING: Meaning = Meaning::new(
-        "fire many timers",
-        "It stands for programs full of sleeps and intervals: simulations, schedulers, retries, heartbeats.",
-    );
+    const DONE: &'static str = "fire many timers";
+    const LIKE: &'static str = "It stands for programs full of sleeps and intervals: simulations, schedulers, retries, heartbeats.";
     type Family = Runtimes;
     const METRICS: &'static [Metric] = metrics! {
         less "s": "cpu-timer" "make" "late-p50" "late-p99" "late-p99.9" "late-max";
@@ -138,7 +132,7 @@ impl Workload for Timers {
 
     fn meaning(&self) -> Meaning {
         if self.fires() {
-            return Self::MEANING;
+            return Meaning::new(Self::DONE, Self::LIKE);
         }
         Meaning::new(
             "cancel timers before their time",
@@ -317,9 +311,7 @@ impl Timers {
         let (time, tally) = (Instant::now() + TIME, bench.tally);
         for round in 0..self.rounds() {
             let fault = if round == 0 { bench.fault } else { Fault::None };
-            let numbers =
-                (0..self.live()).flat_map(|number| iter::repeat_n(number, fault.copies(number)));
-            let made = numbers.map(|number| {
+            let made = fault.tasks(0..self.live()).map(|number| {
                 let alarm = runtime.execute_at(time, move || tally.ran(number, FIRED));
                 alarm.map(|alarm| (number, alarm))
             });
