@@ -1,23 +1,18 @@
 //! Combines a workload and a target, each with its own type, so that the compiler can inline both:
 //! no task is called through a pointer.
 
-use std::thread;
-
 use crate::census::Census;
 use crate::failure::Failure;
 use crate::fault::{Fault, SLOW_US};
-use crate::setup::{SETTLE, end, occupy, started, warm};
+use crate::setup::{end, occupy, started, warm};
 use crate::supervise::supervise;
 use crate::target::fork::{self, ForkJoin, Spawning, VisitFork};
-use crate::target::handover::{self, VisitHandover};
-use crate::target::pool::{self, Pool, StartSized, VisitElastic, VisitPool};
-use crate::target::queue::{Deque, Injector, Make, VisitQueue};
+use crate::target::pool::{self, Pool, VisitPool};
 use crate::target::runtime::{self, Runtime, VisitRuntime};
 use crate::target::{Accept, Entry};
 use crate::work::units_for;
 use crate::workload::{
-    Bench, ElasticWorkload, ForkWorkload, HandoverWorkload, Outcome, PoolWorkload, QueueWorkload,
-    RuntimeWorkload, Terms, Workload,
+    Bench, ForkWorkload, Outcome, PoolWorkload, RuntimeWorkload, Terms, Workload,
 };
 
 /// Runs `workload` once on this target of its family, which is started for it.
@@ -31,11 +26,11 @@ where
 /// A run of a workload.
 pub(crate) struct Run<W> {
     /// The workload.
-    workload: W,
+    pub(crate) workload: W,
     /// The target.
     target: &'static Entry,
     /// The terms of the run.
-    terms: Terms,
+    pub(crate) terms: Terms,
 }
 
 /// Runs the workload by `run`, supervised, and checks that every task ran once.
@@ -87,19 +82,6 @@ impl<W: PoolWorkload> VisitPool for Run<W> {
     }
 }
 
-impl<W: ElasticWorkload> VisitElastic for Run<W> {
-    fn visit<T: Pool>(self, start: StartSized<T>) -> Outcome {
-        counted(self.workload, self.terms, move |workload, bench| {
-            let (size, others) = (workload.size(), Census::take().map_err(Failure::Refused)?);
-            let pool = started(|| start(size))?;
-            warm(&pool, size.core, bench.tally)?;
-            let values = workload.run(&pool, &others, bench)?;
-            end(pool);
-            Ok(values)
-        })
-    }
-}
-
 impl<W: ForkWorkload> VisitFork for Run<W> {
     fn visit<F: ForkJoin>(self, start: fork::Start<F>) -> Outcome {
         counted(self.workload, self.terms, move |workload, bench| workload.run(start, bench))
@@ -108,29 +90,6 @@ impl<W: ForkWorkload> VisitFork for Run<W> {
     fn visit_spawning<S: Spawning>(self, start: fork::Start<S>) -> Outcome {
         let run = move |workload: &W, bench: &Bench| workload.run_spawning(start, bench);
         counted(self.workload, self.terms, run)
-    }
-}
-
-impl<W: QueueWorkload> VisitQueue for Run<W> {
-    fn visit<D: Deque>(self, make: Make<D>) -> Outcome {
-        counted(self.workload, self.terms, move |workload, bench| workload.run(make, bench))
-    }
-
-    fn visit_injector<I: Injector>(self, make: Make<I>) -> Outcome {
-        let run = move |workload: &W, bench: &Bench| workload.run_injector(make, bench);
-        counted(self.workload, self.terms, run)
-    }
-}
-
-impl<W: HandoverWorkload> VisitHandover for Run<W> {
-    fn visit(self, start: handover::Start) -> Outcome {
-        counted(self.workload, self.terms, move |workload, bench| {
-            let mut target = started(|| start(workload.threads(), workload.inbox(bench)))?;
-            thread::sleep(SETTLE);
-            let values = workload.run(&mut target, bench)?;
-            target.shutdown();
-            Ok(values)
-        })
     }
 }
 

@@ -41,6 +41,9 @@ impl Row {
         W::Family: Accept<Run<W>>,
     {
         workload.check()?;
+        if W::APART {
+            apart::check()?;
+        }
         let targets = W::Family::TARGETS.iter().copied();
         let needs = workload.clone();
         Ok(Row {

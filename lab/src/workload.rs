@@ -9,19 +9,15 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::census::Census;
 pub(crate) use crate::failure::Outcome;
 use crate::fault::Fault;
-use crate::inbox::Inbox;
 use crate::needs::Needs;
 use crate::pins::Pin;
 use crate::stats;
 use crate::stop::Stop;
 use crate::tally::{Sum, Tally};
 use crate::target::fork::{self, ForkJoin, Spawning};
-use crate::target::handover::Handover;
-use crate::target::pool::{Pool, Size};
-use crate::target::queue::{Deque, Injector, Make};
+use crate::target::pool::Pool;
 use crate::target::runtime::Runtime;
 use crate::target::{Entry, Family};
 
@@ -337,15 +333,6 @@ pub(crate) trait PoolWorkload: Workload {
     fn run<T: Pool>(&self, pool: &T, bench: &Bench) -> Outcome;
 }
 
-/// A workload for pools that grow and shrink.
-pub(crate) trait ElasticWorkload: Workload {
-    /// The size of the pool.
-    fn size(&self) -> Size;
-
-    /// Runs once. `others` are the threads that were there before the pool.
-    fn run<T: Pool>(&self, pool: &T, others: &Census, bench: &Bench) -> Outcome;
-}
-
 /// A workload for pools that fork and join. It starts them itself: the memory of their threads is part of a run.
 pub(crate) trait ForkWorkload: Workload {
     /// Runs once, on a pool that `start` starts.
@@ -353,24 +340,6 @@ pub(crate) trait ForkWorkload: Workload {
 
     /// The same on a pool whose tasks may not borrow.
     fn run_spawning<S: Spawning>(&self, start: fork::Start<S>, bench: &Bench) -> Outcome;
-}
-
-/// A workload for queues.
-pub(crate) trait QueueWorkload: Workload {
-    /// Runs once, on deques that `make` makes.
-    fn run<D: Deque>(&self, make: Make<D>, bench: &Bench) -> Outcome;
-
-    /// The same on an injector.
-    fn run_injector<I: Injector>(&self, make: Make<I>, bench: &Bench) -> Outcome;
-}
-
-/// A workload for handovers.
-pub(crate) trait HandoverWorkload: Workload {
-    /// The inbox to which the threads pass the values of a run.
-    fn inbox(&self, bench: &Bench) -> &'static Inbox;
-
-    /// Runs once.
-    fn run(&self, target: &mut Handover, bench: &Bench) -> Outcome;
 }
 
 /// A workload for runtimes of futures, and for threads that do the same.

@@ -15,8 +15,6 @@ use rand::{RngExt, SeedableRng};
 use tokio::sync::Semaphore;
 
 use super::echo::connect;
-use crate::target::runtime::{Sink, Source, Spawn};
-use crate::targets::runtimes::has_tasks;
 use crate::workloads::prelude::*;
 
 /// Options of `busy-io`.

@@ -5,8 +5,6 @@ use std::future::Future;
 use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio::sync::oneshot;
 
-use crate::target::runtime::Spawn;
-use crate::targets::runtimes::has_tasks;
 use crate::workloads::prelude::*;
 
 /// Whether tasks or threads are created.
@@ -136,7 +134,8 @@ impl Creation {
                     let ping = |index| {
                         let spawner = runtime.spawner();
                         runtime.spawn(async move {
-                            let ([ping, pong], [pinged, ponged]) = two_channels();
+                            let (ping, pinged) = oneshot::channel();
+                            let (pong, ponged) = oneshot::channel();
                             let answer = async move {
                                 if pinged.await.is_ok() {
                                     ran(index);
@@ -212,10 +211,4 @@ fn link<S: Spawn>(
             let _ = end.send(());
         }
     })
-}
-
-/// The ends of two channels for one message each.
-fn two_channels() -> ([oneshot::Sender<()>; 2], [oneshot::Receiver<()>; 2]) {
-    let ((one, one_end), (other, other_end)) = (oneshot::channel(), oneshot::channel());
-    ([one, other], [one_end, other_end])
 }

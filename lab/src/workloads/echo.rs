@@ -8,7 +8,6 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use tokio::sync::{Semaphore, mpsc};
 
 use crate::clock;
-use crate::target::runtime::{Sink, Source};
 use crate::targets::runtimes::runs_futures;
 use crate::workloads::prelude::*;
 

@@ -4,10 +4,11 @@
 use std::sync::atomic::AtomicUsize;
 
 use crate::census::Census;
+use crate::dispatch::{Run, counted};
+use crate::setup::{end, started, warm};
 use crate::stats::{quantile, sorted};
-use crate::target::pool::Size;
+use crate::target::pool::{Size, StartSized, VisitElastic};
 use crate::targets::pools::ElasticPools;
-use crate::workload::ElasticWorkload;
 use crate::workloads::prelude::*;
 
 /// Options of `elastic`.
@@ -118,12 +119,27 @@ impl Workload for Elastic {
     }
 }
 
-impl ElasticWorkload for Elastic {
+impl VisitElastic for Run<Elastic> {
+    fn visit<T: Pool>(self, start: StartSized<T>) -> Outcome {
+        counted(self.workload, self.terms, move |workload, bench| {
+            let (size, others) = (workload.size(), Census::take()?);
+            let pool = started(|| start(size))?;
+            warm(&pool, size.core, bench.tally)?;
+            let values = workload.run(&pool, &others, bench)?;
+            end(pool);
+            Ok(values)
+        })
+    }
+}
+
+impl Elastic {
+    /// The size of the pool.
     fn size(&self) -> Size {
         let keep_alive = Duration::from_millis(self.keep_alive_ms);
         Size { core: self.core as usize, max: self.max as usize, keep_alive }
     }
 
+    /// Runs once. `others` are the threads that were there before the pool.
     fn run<T: Pool>(&self, pool: &T, others: &Census, bench: &Bench) -> Outcome {
         let epoch = Epoch::new();
         let shared: &'static Shared = Box::leak(Box::new(Shared {
@@ -161,9 +177,7 @@ impl ElasticWorkload for Elastic {
         let values = [median(grown), median(all), fewest].into_iter();
         Ok(values.chain(left).chain([meter.cpus()]).collect())
     }
-}
 
-impl Elastic {
     /// Submits the jobs of one burst and waits for the last one. Returns the seconds from the first submission until as many jobs ran at
     /// once as can, and to the end of the last job.
     fn burst<S: Submit>(
@@ -201,7 +215,7 @@ impl Elastic {
 
 #[cfg(test)]
 mod tests {
-    use super::{Bench, Census, Elastic, ElasticWorkload as _, Pool, Submit, Workload as _};
+    use super::{Bench, Census, Elastic, Pool, Submit, Workload as _};
     use crate::fault::Fault;
     use crate::tally::Tally;
     use std::sync::Arc;

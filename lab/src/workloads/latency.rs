@@ -4,7 +4,6 @@
 use std::sync::Barrier;
 
 use super::chain::{Link, Shared};
-use crate::workload::{self, Params};
 use crate::workloads::prelude::*;
 
 /// Options of `latency`.
@@ -54,7 +53,7 @@ impl Workload for Latency {
 
     fn params(&self) -> Params {
         let sleep_ms = self.rate.is_none().then(|| self.sleep_ms());
-        workload::fields(&Latency { sleep_ms, ..self.clone() })
+        fields(&Latency { sleep_ms, ..self.clone() })
     }
 
     fn check(&self) -> Result<(), Stop> {

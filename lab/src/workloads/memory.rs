@@ -11,7 +11,6 @@ use std::task::{Context, Poll, Waker};
 use futures_lite::future::yield_now;
 
 use crate::apart;
-use crate::target::runtime::Spawn;
 use crate::targets::runtimes::spawns_anywhere;
 use crate::workloads::prelude::*;
 
@@ -48,10 +47,6 @@ impl Workload for Memory {
         less "B": "bytes";
         detail "B": "virtual";
     };
-
-    fn check(&self) -> Result<(), Stop> {
-        apart::check()
-    }
 
     fn is_for(&self, target: &Entry) -> bool {
         spawns_anywhere(target)

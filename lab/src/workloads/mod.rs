@@ -115,10 +115,10 @@ pub(crate) mod prelude {
     pub(crate) use crate::target::Entry;
     pub(crate) use crate::target::fork::ForkJoin;
     pub(crate) use crate::target::pool::{Pool, Submit};
-    pub(crate) use crate::target::runtime::Runtime;
+    pub(crate) use crate::target::runtime::{Runtime, Sink, Source, Spawn};
     pub(crate) use crate::targets::pools::Pools;
-    pub(crate) use crate::targets::runtimes::Runtimes;
+    pub(crate) use crate::targets::runtimes::{Runtimes, has_tasks};
     pub(crate) use crate::work::{grind, units_for};
-    pub(crate) use crate::workload::{Bench, Meaning, Metric, Outcome, Workload, metrics};
-    pub(crate) use crate::workload::{PoolWorkload, RuntimeWorkload};
+    pub(crate) use crate::workload::{Bench, Meaning, Metric, Outcome, Params, fields, metrics};
+    pub(crate) use crate::workload::{PoolWorkload, RuntimeWorkload, Workload};
 }

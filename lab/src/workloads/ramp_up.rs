@@ -1,6 +1,5 @@
 //! Measures how soon as many blocking jobs as there are idle threads have begun.
 
-use crate::workload::{self, Params};
 use crate::workloads::prelude::*;
 
 /// Options of `ramp-up`.
@@ -92,7 +91,7 @@ impl Workload for RampUp {
     };
 
     fn params(&self) -> Params {
-        workload::fields(&RampUp { jobs: Some(self.jobs()), ..self.clone() })
+        fields(&RampUp { jobs: Some(self.jobs()), ..self.clone() })
     }
 
     fn check(&self) -> Result<(), Stop> {

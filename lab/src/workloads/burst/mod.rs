@@ -16,12 +16,13 @@
 use serde::Serializer;
 
 use crate::clock;
+use crate::dispatch::{Run, counted};
 use crate::inbox::{Inbox, Value};
 use crate::limits::millis;
+use crate::setup::{SETTLE, started};
 use crate::stats::sorted;
-use crate::target::handover::Handover;
+use crate::target::handover::{Handover, Start, VisitHandover};
 use crate::targets::handovers::Handovers;
-use crate::workload::{HandoverWorkload, Params, fields};
 use crate::workloads::prelude::*;
 
 /// Options of `burst`.
@@ -109,12 +110,26 @@ impl Workload for Burst {
     }
 }
 
-impl HandoverWorkload for Burst {
+impl VisitHandover for Run<Burst> {
+    fn visit(self, start: Start) -> Outcome {
+        counted(self.workload, self.terms, move |workload, bench| {
+            let mut target = started(|| start(workload.threads(), workload.inbox(bench)))?;
+            thread::sleep(SETTLE);
+            let values = workload.run(&mut target, bench)?;
+            target.shutdown();
+            Ok(values)
+        })
+    }
+}
+
+impl Burst {
+    /// The inbox to which the threads pass the values of a run.
     fn inbox(&self, bench: &Bench) -> &'static Inbox {
         let busy = self.busy();
         Inbox::leak(bench.tally, self.messages as usize, move || thread::sleep(busy))
     }
 
+    /// Runs once.
     fn run(&self, target: &mut Handover, bench: &Bench) -> Outcome {
         clock::sleep_short();
         let mut times = Times::default();
@@ -131,9 +146,7 @@ impl HandoverWorkload for Burst {
         meter.end(&lap);
         times.values(self.bursts(), &meter, bench)
     }
-}
 
-impl Burst {
     /// Sends the burst with this number after a pause and waits until all threads are done with it.
     fn burst(
         &self,

@@ -11,7 +11,7 @@ use crate::stats::moments;
 use crate::supervise::supervise;
 use crate::tally::Tally;
 use crate::target::handover::Handover;
-use crate::workload::{Bench, HandoverWorkload as _};
+use crate::workload::Bench;
 
 /// Pause before a value is taken.
 const PAUSE: Duration = Duration::from_millis(20);

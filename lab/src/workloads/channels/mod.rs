@@ -10,7 +10,6 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 
 use crate::target::runtime::{Downstream, Upstream};
-use crate::targets::runtimes::has_tasks;
 use crate::usage::Usage;
 use crate::workloads::prelude::*;
 

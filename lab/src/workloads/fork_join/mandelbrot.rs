@@ -1,9 +1,7 @@
 //! The Mandelbrot set: a chunk is a row, and the rows in the middle take far longer than those at the edges.
 
-use std::io;
-
 use super::{Program, each, fingerprint};
-use crate::target::fork::ForkJoin;
+use crate::workloads::prelude::*;
 
 /// Steps after which a point counts as one of the set.
 const STEPS: u16 = 500;

@@ -1,9 +1,7 @@
 //! Maps over a square of numbers, and sums of it: loops of 20 to 500 µs, one after the other, as programs on ndarray's parallel iterators have them.
 
-use std::io;
-
 use super::{CHUNKS, Program, each, fingerprint};
-use crate::target::fork::ForkJoin;
+use crate::workloads::prelude::*;
 
 /// Rounds of a run, of four loops each.
 pub(super) const ROUNDS: u64 = 50;

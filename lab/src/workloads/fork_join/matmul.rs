@@ -1,9 +1,7 @@
 //! The product of two square matrices: a chunk is some rows of it.
 
-use std::io;
-
 use super::{Program, each, fingerprint};
-use crate::target::fork::ForkJoin;
+use crate::workloads::prelude::*;
 
 /// Rows of a chunk.
 const ROWS: usize = 16;

@@ -22,7 +22,7 @@ use std::ops::RangeInclusive;
 use crate::target::fork::{self, Spawning, Start};
 use crate::targets::forks::sequential::Sequential;
 use crate::targets::forks::{Forks, is_for_skynet, is_foreign, may_borrow};
-use crate::workload::{ForkWorkload, Params, fields};
+use crate::workload::ForkWorkload;
 
 use self::search::{Root, Search};
 use crate::workloads::prelude::*;
@@ -78,7 +78,7 @@ impl Workload for ForkJoin {
             let name = self.program.name();
             return Err(Stop::Usage(format!("the size of {name} is from {least} to {most}")));
         }
-        apart::check()
+        Ok(())
     }
 
     fn is_for(&self, target: &Entry) -> bool {

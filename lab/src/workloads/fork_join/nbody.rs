@@ -1,9 +1,7 @@
 //! Bodies that attract each other: many steps of a few microseconds each, and a barrier after each of them.
 
-use std::io;
-
 use super::{Program, each, fingerprint};
-use crate::target::fork::ForkJoin;
+use crate::workloads::prelude::*;
 
 /// Bodies.
 const BODIES: usize = 64;

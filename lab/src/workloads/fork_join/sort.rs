@@ -1,12 +1,10 @@
 //! Two sorts by forks over the parts of one array.
 
-use std::io;
-
 use rand::rngs::SmallRng;
 use rand::{RngExt as _, SeedableRng};
 
 use super::{Program, fingerprint};
-use crate::target::fork::ForkJoin;
+use crate::workloads::prelude::*;
 
 /// Items that quicksort sorts by insertion.
 const FEW: usize = 32;

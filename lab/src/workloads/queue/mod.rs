@@ -10,10 +10,10 @@ mod steal;
 
 use std::iter;
 
+use crate::dispatch::{Run, counted};
 use crate::tally::scramble;
-use crate::target::queue::{CAPACITY, Deque, Injector, Item, Make};
+use crate::target::queue::{CAPACITY, Deque, Injector, Item, Make, VisitQueue};
 use crate::targets::queues::{Queues, is_injector, steals_any_number};
-use crate::workload::{Params, QueueWorkload, fields};
 use crate::workloads::prelude::*;
 
 /// One repetition in this many warms up, besides the first.
@@ -177,17 +177,17 @@ impl Workload for Queue {
     }
 }
 
-impl QueueWorkload for Queue {
-    fn run<D: Deque>(&self, make: Make<D>, bench: &Bench) -> Outcome {
-        match self.pattern {
-            Pattern::Executor => self.execute(make, bench),
-            Pattern::Steal => self.steal(make, bench),
-            _ => self.push_pop(make, bench),
-        }
+impl VisitQueue for Run<Queue> {
+    fn visit<D: Deque>(self, make: Make<D>) -> Outcome {
+        counted(self.workload, self.terms, move |queue, bench| match queue.pattern {
+            Pattern::Executor => queue.execute(make, bench),
+            Pattern::Steal => queue.steal(make, bench),
+            _ => queue.push_pop(make, bench),
+        })
     }
 
-    fn run_injector<I: Injector>(&self, make: Make<I>, bench: &Bench) -> Outcome {
-        self.inject(make, bench)
+    fn visit_injector<I: Injector>(self, make: Make<I>) -> Outcome {
+        counted(self.workload, self.terms, move |queue, bench| queue.inject(make, bench))
     }
 }
 

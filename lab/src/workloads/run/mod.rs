@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use self::process::Process;
 use crate::needs::Needs;
-use crate::workload::{Params, quoted};
+use crate::workload::quoted;
 use crate::workloads::prelude::*;
 
 pub(crate) mod process;

@@ -24,7 +24,6 @@ use self::wire::Protocol;
 
 #[cfg(feature = "full")]
 use crate::target::web::Web;
-use crate::targets::runtimes::has_tasks;
 use crate::usage::Usage;
 use crate::workloads::prelude::*;
 

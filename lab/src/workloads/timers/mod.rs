@@ -12,9 +12,7 @@ use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 use tokio::sync::Semaphore;
 
-use crate::target::runtime::{Alarm, Spawn};
-use crate::targets::runtimes::has_tasks;
-use crate::workload::{Params, fields};
+use crate::target::runtime::Alarm;
 use crate::workloads::prelude::*;
 
 /// What waits for a time.
