@@ -7,7 +7,7 @@ use crate::fault::{Fault, SLOW_US};
 use crate::setup::{end, occupy, started, warm};
 use crate::supervise::supervise;
 use crate::target::fork::{self, ForkJoin, Spawning, VisitFork};
-use crate::target::pool::{self, Pool, VisitPool};
+use crate::target::pool::{self, Submit, VisitPool};
 use crate::target::runtime::{self, Runtime, VisitRuntime};
 use crate::target::{Accept, Entry};
 use crate::work::units_for;
@@ -67,7 +67,7 @@ impl<W: PoolWorkload> VisitPool for Run<W> {
         self.workload.threads()
     }
 
-    fn visit<T: Pool>(self, start: pool::Start<T>) -> Outcome {
+    fn visit<O: Submit, I: Submit>(self, start: pool::Start<O, I>) -> Outcome {
         counted(self.workload, self.terms, move |workload, bench| {
             let others = Census::take().map_err(Failure::Refused)?;
             let pool = started(|| start(workload.threads()))?;

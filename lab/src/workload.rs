@@ -17,7 +17,7 @@ use crate::stats;
 use crate::stop::Stop;
 use crate::tally::{Sum, Tally};
 use crate::target::fork::{self, ForkJoin, Spawning};
-use crate::target::pool::Pool;
+use crate::target::pool::{Running, Submit};
 use crate::target::runtime::Runtime;
 use crate::target::{Entry, Family};
 
@@ -330,7 +330,7 @@ pub(crate) trait Workload: Clone + Debug + Serialize + Send + 'static {
 /// A workload for pools.
 pub(crate) trait PoolWorkload: Workload {
     /// Runs once.
-    fn run<T: Pool>(&self, pool: &T, bench: &Bench) -> Outcome;
+    fn run(&self, pool: &Running<impl Submit, impl Submit>, bench: &Bench) -> Outcome;
 }
 
 /// A workload for pools that fork and join. It starts them itself: the memory of their threads is part of a run.

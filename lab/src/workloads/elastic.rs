@@ -120,7 +120,7 @@ impl Workload for Elastic {
 }
 
 impl VisitElastic for Run<Elastic> {
-    fn visit<T: Pool>(self, start: StartSized<T>) -> Outcome {
+    fn visit<O: Submit, I: Submit>(self, start: StartSized<O, I>) -> Outcome {
         counted(self.workload, self.terms, move |workload, bench| {
             let (size, others) = (workload.size(), Census::take()?);
             let pool = started(|| start(size))?;
@@ -140,7 +140,12 @@ impl Elastic {
     }
 
     /// Runs once. `others` are the threads that were there before the pool.
-    fn run<T: Pool>(&self, pool: &T, others: &Census, bench: &Bench) -> Outcome {
+    fn run(
+        &self,
+        pool: &Running<impl Submit, impl Submit>,
+        others: &Census,
+        bench: &Bench,
+    ) -> Outcome {
         let epoch = Epoch::new();
         let shared: &'static Shared = Box::leak(Box::new(Shared {
             tally: bench.tally,
@@ -215,7 +220,7 @@ impl Elastic {
 
 #[cfg(test)]
 mod tests {
-    use super::{Bench, Census, Elastic, Pool, Submit, Workload as _};
+    use super::{Bench, Census, Elastic, Running, Submit, Workload as _};
     use crate::fault::Fault;
     use crate::tally::Tally;
     use std::sync::Arc;
@@ -236,28 +241,13 @@ mod tests {
         }
     }
 
-    impl Pool for Fading {
-        type Outside = Self;
-        type Inside = Self;
-
-        fn outside(&self) -> Self {
-            self.clone()
-        }
-
-        fn inside(&self) -> Self {
-            self.clone()
-        }
-
-        fn shutdown(self) {}
-    }
-
     #[test]
     fn one_burst_that_few_threads_ran_is_seen_among_others() {
         let elastic =
             Elastic { core: 1, max: 8, keep_alive_ms: 1, jobs: 4, block_ms: 30, bursts: 3 };
         let bench = Bench::new(Tally::leak(), Fault::None);
         let others = Census::take().expect("threads");
-        let target = Fading(Arc::new(AtomicUsize::new(8)));
+        let target = Running::alike(Fading(Arc::new(AtomicUsize::new(8))), || ());
         let values = elastic.run(&target, &others, &bench).expect("values");
         let of = |name| {
             values[Elastic::METRICS.iter().position(|metric| metric.name == name).expect("one")]

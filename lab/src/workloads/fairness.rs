@@ -122,7 +122,7 @@ impl Workload for Fairness {
 }
 
 impl PoolWorkload for Fairness {
-    fn run<T: Pool>(&self, pool: &T, bench: &Bench) -> Outcome {
+    fn run(&self, pool: &Running<impl Submit, impl Submit>, bench: &Bench) -> Outcome {
         let epoch = Epoch::new();
         let shared: &'static Shared = Box::leak(Box::new(Shared {
             tally: bench.tally,
@@ -191,7 +191,7 @@ impl Fairness {
 
 #[cfg(test)]
 mod tests {
-    use super::{Bench, Fairness, Pool, PoolWorkload as _, Submit, Workload as _};
+    use super::{Bench, Fairness, PoolWorkload as _, Running, Submit, Workload as _};
     use crate::fault::Fault;
     use crate::tally::Tally;
     use brigade_testkit::Watchdog;
@@ -206,12 +206,7 @@ mod tests {
     struct Queue(Sender<Job>);
 
     /// A pool of one thread, which takes what was submitted from inside before what was from outside.
-    struct One {
-        /// For jobs from inside.
-        inside: Queue,
-        /// For jobs from outside.
-        outside: Queue,
-    }
+    type One = Running<Queue, Queue>;
 
     /// Starts a pool of one thread: in a fair one both ways lead to one queue.
     fn one(fair: bool) -> One {
@@ -222,28 +217,14 @@ mod tests {
             }
         });
         let outside = Queue(outside);
-        One { inside: if fair { outside.clone() } else { Queue(inside) }, outside }
+        let inside = if fair { outside.clone() } else { Queue(inside) };
+        Running::new(outside, inside, || ())
     }
 
     impl Submit for Queue {
         fn submit<F: FnOnce() + Send + 'static>(&self, job: F) {
             drop(self.0.send(Box::new(job)));
         }
-    }
-
-    impl Pool for One {
-        type Outside = Queue;
-        type Inside = Queue;
-
-        fn outside(&self) -> Queue {
-            self.outside.clone()
-        }
-
-        fn inside(&self) -> Queue {
-            self.inside.clone()
-        }
-
-        fn shutdown(self) {}
     }
 
     /// What a run on a pool of one thread yields for these metrics.

@@ -83,7 +83,7 @@ impl Workload for Latency {
 }
 
 impl PoolWorkload for Latency {
-    fn run<T: Pool>(&self, pool: &T, bench: &Bench) -> Outcome {
+    fn run(&self, pool: &Running<impl Submit, impl Submit>, bench: &Bench) -> Outcome {
         let epoch = Epoch::new();
         let shared = Shared::leak(bench, 0, 0, Some(Latch::new(epoch)));
         let ready = Arc::new(Barrier::new(self.producers as usize));
@@ -158,13 +158,13 @@ impl Latency {
     }
 
     /// Submits the tasks of the producer `index` in a burst.
-    fn producer<T: Pool>(
+    fn producer<O: Submit, I: Submit>(
         &self,
-        pool: &T,
+        pool: &Running<O, I>,
         bench: &Bench,
         shared: &'static Shared,
         index: u32,
-    ) -> impl Fn() + Send + use<T> {
+    ) -> impl Fn() + Send + use<O, I> {
         let (outside, inside, fault) = (pool.outside(), pool.inside(), bench.fault);
         let (messages, left) = (self.messages as u32, self.amplification as u32);
         move || {

@@ -114,7 +114,7 @@ pub(crate) mod prelude {
     pub(crate) use crate::tally::{Sum, Tally};
     pub(crate) use crate::target::Entry;
     pub(crate) use crate::target::fork::ForkJoin;
-    pub(crate) use crate::target::pool::{Pool, Submit};
+    pub(crate) use crate::target::pool::{Running, Submit};
     pub(crate) use crate::target::runtime::{Runtime, Sink, Source, Spawn};
     pub(crate) use crate::targets::pools::Pools;
     pub(crate) use crate::targets::runtimes::{Runtimes, has_tasks};

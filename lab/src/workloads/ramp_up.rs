@@ -114,7 +114,7 @@ impl Workload for RampUp {
 }
 
 impl PoolWorkload for RampUp {
-    fn run<T: Pool>(&self, pool: &T, bench: &Bench) -> Outcome {
+    fn run(&self, pool: &Running<impl Submit, impl Submit>, bench: &Bench) -> Outcome {
         let epoch = Epoch::new();
         let shared: &'static Shared = Box::leak(Box::new(Shared {
             tally: bench.tally,

@@ -74,7 +74,7 @@ impl Workload for Submit {
 }
 
 impl PoolWorkload for Submit {
-    fn run<T: Pool>(&self, pool: &T, bench: &Bench) -> Outcome {
+    fn run(&self, pool: &Running<impl pool::Submit, impl pool::Submit>, bench: &Bench) -> Outcome {
         let shut = self.pattern != Pattern::Empty;
         let shared: &'static Shared =
             Box::leak(Box::new(Shared { tally: bench.tally, gate: Gate::new(shut) }));
@@ -115,15 +115,13 @@ impl Submit {
     }
 
     /// Submits the jobs of the producer `index`.
-    fn producer<T: Pool>(
+    fn producer<O: pool::Submit, I: pool::Submit>(
         &self,
-        pool: &T,
+        pool: &Running<O, I>,
         bench: &Bench,
         shared: &'static Shared,
         index: u32,
-    ) -> impl Fn() + Send + use<T> {
-        use pool::Submit as _;
-
+    ) -> impl Fn() + Send + use<O, I> {
         let (outside, fault, messages) = (pool.outside(), bench.fault, self.messages as u32);
         move || {
             fault.tasks(index * messages..(index + 1) * messages).for_each(|message| {

@@ -57,7 +57,7 @@ impl Workload for Throughput {
 }
 
 impl PoolWorkload for Throughput {
-    fn run<T: Pool>(&self, pool: &T, bench: &Bench) -> Outcome {
+    fn run(&self, pool: &Running<impl Submit, impl Submit>, bench: &Bench) -> Outcome {
         let shared = Shared::leak(bench, self.pre, self.post, None);
         let ready = Arc::new(Barrier::new(self.producers as usize + 1));
         let producers: Vec<_> = (0..self.producers)

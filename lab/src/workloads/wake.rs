@@ -100,7 +100,7 @@ impl Workload for Wake {
 }
 
 impl PoolWorkload for Wake {
-    fn run<T: Pool>(&self, pool: &T, bench: &Bench) -> Outcome {
+    fn run(&self, pool: &Running<impl Submit, impl Submit>, bench: &Bench) -> Outcome {
         let epoch = Epoch::new();
         let started = (0..self.shots).map(|_| AtomicU64::new(0)).collect();
         let shared = Shared { tally: bench.tally, epoch, started, units: units_for(self.work_us) };
