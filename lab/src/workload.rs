@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::failure::Failure;
 pub(crate) use crate::failure::Outcome;
 use crate::fault::Fault;
 use crate::needs::Needs;
@@ -339,7 +340,9 @@ pub(crate) trait ForkWorkload: Workload {
     fn run<F: ForkJoin>(&self, start: fork::Start<F>, bench: &Bench) -> Outcome;
 
     /// The same on a pool whose tasks may not borrow.
-    fn run_spawning<S: Spawning>(&self, start: fork::Start<S>, bench: &Bench) -> Outcome;
+    fn run_spawning<S: Spawning>(&self, _start: fork::Start<S>, _bench: &Bench) -> Outcome {
+        Err(Failure::Told("its tasks may not borrow".to_owned()))
+    }
 }
 
 /// A workload for runtimes of futures, and for threads that do the same.

@@ -33,22 +33,24 @@ const fn listed<F: Family>() -> Listed {
     (F::HEADING, F::TARGETS)
 }
 
+/// The targets of all families.
+fn all() -> impl Iterator<Item = &'static Entry> {
+    FAMILIES.iter().flat_map(|(_, targets)| targets.iter().copied())
+}
+
 /// This name, if a target of any family has it.
 pub(crate) fn known(name: &str) -> Option<&'static str> {
-    let mut targets = FAMILIES.iter().flat_map(|(_, targets)| targets.iter());
-    targets.find(|target| target.name == name).map(|target| target.name)
+    all().find(|target| target.name == name).map(|target| target.name)
 }
 
 /// The class of the target with this name.
 pub(crate) fn class(name: &str) -> Class {
-    let mut targets = FAMILIES.iter().flat_map(|(_, targets)| targets.iter());
-    targets.find(|target| target.name == name).map_or(Class::Threads, |target| target.class)
+    all().find(|target| target.name == name).map_or(Class::Threads, |target| target.class)
 }
 
 /// The name of a target that this one may have been meant to be.
 pub(crate) fn nearest(name: &str) -> Option<&'static str> {
-    let targets = FAMILIES.iter().flat_map(|(_, targets)| targets.iter());
-    let alike = targets.map(|target| (strsim::jaro(name, target.name), target.name));
+    let alike = all().map(|target| (strsim::jaro(name, target.name), target.name));
     let (likeness, name) = alike.max_by(|(a, _), (b, _)| a.total_cmp(b))?;
     (likeness > ALIKE).then_some(name)
 }

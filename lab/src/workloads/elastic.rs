@@ -38,13 +38,8 @@ pub(crate) struct Elastic {
 /// Time for threads to end when their keep-alive is over, many of them on few CPUs.
 const GRACE: Duration = Duration::from_millis(20);
 
-/// The state that all jobs of a run share; leaked, so that a job needs one word for it and no
-/// reference count.
-struct Shared {
-    /// Counts the jobs.
-    tally: &'static Tally,
-    /// The origin of `grown`.
-    epoch: Epoch,
+/// Jobs that block.
+struct Blocking {
     /// Jobs that run now.
     running: AtomicUsize,
     /// Jobs that run at once when the pool is as large as this burst makes it.
@@ -55,22 +50,20 @@ struct Shared {
     grown: AtomicU64,
     /// How long a job blocks.
     block: Duration,
-    /// Counts each job's end.
-    latch: Latch,
 }
 
-impl Shared {
+impl Shared<Blocking> {
     /// A job.
     fn job(&self, index: u32) {
-        let running = self.running.fetch_add(1, Ordering::Relaxed) + 1;
-        self.most.fetch_max(running, Ordering::Relaxed);
-        if running == self.full {
+        let running = self.own.running.fetch_add(1, Ordering::Relaxed) + 1;
+        self.own.most.fetch_max(running, Ordering::Relaxed);
+        if running == self.own.full {
             // The first time counts: when a job ends and another starts it is as many again.
             let now = self.epoch.nanos();
-            let _ = self.grown.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed);
+            let _ = self.own.grown.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed);
         }
-        thread::sleep(self.block);
-        self.running.fetch_sub(1, Ordering::Relaxed);
+        thread::sleep(self.own.block);
+        self.own.running.fetch_sub(1, Ordering::Relaxed);
         self.tally.ran(index, 0);
         // The latch publishes all the above to the thread that waits for it.
         self.latch.arrive(index);
@@ -83,10 +76,10 @@ impl Workload for Elastic {
     const LIKE: &'static str = "It stands for pools beside an async runtime: file system, name look-ups, old libraries that block.";
     type Family = ElasticPools;
 
-    const METRICS: &'static [Metric] = if Census::POSSIBLE {
-        metrics! { less "s": "grown" "all"; more "jobs": "at-once"; less "threads": "left"; }
-    } else {
-        metrics! { less "s": "grown" "all"; more "jobs": "at-once"; }
+    const METRICS: &'static [Metric] = metrics! {
+        less "s": "grown" "all";
+        more "jobs": "at-once";
+        less "threads": "left";
     };
 
     fn check(&self) -> Result<(), Stop> {
@@ -146,17 +139,14 @@ impl Elastic {
         others: &Census,
         bench: &Bench,
     ) -> Outcome {
-        let epoch = Epoch::new();
-        let shared: &'static Shared = Box::leak(Box::new(Shared {
-            tally: bench.tally,
-            epoch,
+        let jobs = Blocking {
             running: AtomicUsize::new(0),
             most: AtomicUsize::new(0),
             full: self.full() as usize,
             grown: AtomicU64::new(0),
             block: Duration::from_millis(self.block_ms),
-            latch: Latch::new(epoch),
-        }));
+        };
+        let shared = Shared::leak(bench, jobs);
         let (outside, pause) = (pool.outside(), self.pause());
         let (mut grown, mut all) = (Vec::new(), Vec::new());
         let (mut at_once, mut left) = (Vec::new(), Vec::new());
@@ -169,7 +159,7 @@ impl Elastic {
             bench.tally.wait_for(burst * self.jobs)?;
             grown.push(full);
             all.push(ended);
-            at_once.push(shared.most.load(Ordering::Relaxed) as f64);
+            at_once.push(shared.own.most.load(Ordering::Relaxed) as f64);
             thread::sleep(pause);
             left.push(others.newcomers()? as f64);
         }
@@ -178,9 +168,8 @@ impl Elastic {
         meter.end(&lap);
         // The least: an occasional burst that few threads ran must be visible.
         let fewest = quantile(&sorted(at_once), 0.0);
-        let left = Census::POSSIBLE.then(|| median(left));
-        let values = [median(grown), median(all), fewest].into_iter();
-        Ok(values.chain(left).chain([meter.cpus()]).collect())
+        let left = if Census::POSSIBLE { median(left) } else { f64::NAN };
+        Ok(vec![median(grown), median(all), fewest, left, meter.cpus()])
     }
 
     /// Submits the jobs of one burst and waits for the last one. Returns the seconds from the first submission until as many jobs ran at
@@ -188,18 +177,18 @@ impl Elastic {
     fn burst<S: Submit>(
         &self,
         outside: &S,
-        shared: &'static Shared,
+        shared: &'static Shared<Blocking>,
         bench: &Bench,
     ) -> Result<(f64, f64), Failure> {
         shared.latch.arm(self.jobs as usize);
-        shared.most.store(0, Ordering::Relaxed);
-        shared.grown.store(0, Ordering::Relaxed);
+        shared.own.most.store(0, Ordering::Relaxed);
+        shared.own.grown.store(0, Ordering::Relaxed);
         let begun = shared.epoch.nanos();
         let jobs = bench.fault.tasks(0..self.jobs as u32);
         jobs.for_each(|index| outside.submit(move || shared.job(index)));
         let ended = shared.latch.wait(bench.tally)?;
         // A pool that never had all its threads at work has them at the end at the earliest.
-        let full = match shared.grown.load(Ordering::Relaxed) {
+        let full = match shared.own.grown.load(Ordering::Relaxed) {
             0 => ended,
             full => full,
         };

@@ -36,18 +36,12 @@ pub(crate) struct Fairness {
     limit_ms: u64,
 }
 
-/// The state that all jobs of a run share; leaked, so that a job needs one word for it and no reference count.
-struct Shared {
-    /// Counts the jobs.
-    tally: &'static Tally,
-    /// The origin of the times.
-    epoch: Epoch,
+/// Chains and bystanders.
+struct Jobs {
     /// Units of work in a job of a chain.
     units: u64,
     /// Tells the chains to end.
     over: AtomicBool,
-    /// Counts the end of each chain.
-    latch: Latch,
     /// Submits the bystanders, and waits for the start of each.
     outside: Thread,
 }
@@ -58,12 +52,12 @@ const BYSTANDER: u32 = u32::MAX;
 /// Longest sleep of the thread outside before it asks whether the run was given up.
 const LOOK: Duration = Duration::from_millis(200);
 
-impl Shared {
+impl Shared<Jobs> {
     /// A job of a chain, which submits the next one.
     fn link<S: Submit>(&'static self, inside: S, chain: u32, step: u32) {
-        grind(self.units);
+        grind(self.own.units);
         self.tally.ran(chain, step);
-        if self.over.load(Ordering::Relaxed) {
+        if self.own.over.load(Ordering::Relaxed) {
             self.tally.expect(Sum::chain(chain, u64::from(step) + 1));
             return self.latch.arrive(chain);
         }
@@ -76,7 +70,7 @@ impl Shared {
         // Ordering: Release pairs with the Acquire in `wait`, which reads nothing else.
         started.store(self.epoch.nanos().max(1), Ordering::Release);
         self.tally.ran(number, BYSTANDER);
-        self.outside.unpark();
+        self.own.outside.unpark();
     }
 
     /// Waits until a bystander has started, and returns when; `None` if that has taken as long as `limit`.
@@ -123,15 +117,8 @@ impl Workload for Fairness {
 
 impl PoolWorkload for Fairness {
     fn run(&self, pool: &Running<impl Submit, impl Submit>, bench: &Bench) -> Outcome {
-        let epoch = Epoch::new();
-        let shared: &'static Shared = Box::leak(Box::new(Shared {
-            tally: bench.tally,
-            epoch,
-            units: units_for(self.work_us),
-            over: AtomicBool::new(false),
-            latch: Latch::new(epoch),
-            outside: thread::current(),
-        }));
+        let (units, over) = (units_for(self.work_us), AtomicBool::new(false));
+        let shared = Shared::leak(bench, Jobs { units, over, outside: thread::current() });
         let (outside, mut meter, lap) = (pool.outside(), Meter::default(), Lap::begin());
         shared.latch.arm(self.chains as usize);
         for chain in 0..self.chains as u32 {
@@ -140,7 +127,7 @@ impl PoolWorkload for Fairness {
         }
         let measured = self.bystanders(&outside, shared, bench);
         // In any case: chains that continue would compute beside all later runs.
-        shared.over.store(true, Ordering::Relaxed);
+        shared.own.over.store(true, Ordering::Relaxed);
         let starts = measured?;
         shared.latch.wait(bench.tally)?;
         let wall = meter.end(&lap).as_secs_f64();
@@ -161,7 +148,7 @@ impl Fairness {
     fn bystanders<S: Submit>(
         &self,
         outside: &S,
-        shared: &'static Shared,
+        shared: &'static Shared<Jobs>,
         bench: &Bench,
     ) -> Result<Vec<Option<f64>>, Failure> {
         let (begun, mut random) = (Instant::now(), SmallRng::seed_from_u64(0));

@@ -3,7 +3,7 @@
 
 use std::sync::Barrier;
 
-use super::chain::{Link, Shared};
+use super::chain::{Chains, Link};
 use crate::workloads::prelude::*;
 
 /// Options of `latency`.
@@ -84,8 +84,7 @@ impl Workload for Latency {
 
 impl PoolWorkload for Latency {
     fn run(&self, pool: &Running<impl Submit, impl Submit>, bench: &Bench) -> Outcome {
-        let epoch = Epoch::new();
-        let shared = Shared::leak(bench, 0, 0, Some(Latch::new(epoch)));
+        let shared = Shared::leak(bench, Chains { pre: 0, post: 0, are_awaited: true });
         let ready = Arc::new(Barrier::new(self.producers as usize));
         let over = Arc::new(AtomicBool::new(false));
         for index in 1..self.producers as u32 {
@@ -104,22 +103,21 @@ impl PoolWorkload for Latency {
         }
         let (producer, mut meter) = (self.producer(pool, bench, shared, 0), Meter::default());
         let mut times = Vec::with_capacity(self.most() as usize);
-        let first = epoch.nanos();
+        let first = shared.epoch.nanos();
         while !self.is_done(&times) {
             bench.tally.expect(self.burst());
             let due = self.rate.map(|rate| first + (times.len() as u64 + 1) * 1_000_000_000 / rate);
             match due {
-                Some(due) => epoch.wait_until(due),
+                Some(due) => shared.epoch.wait_until(due),
                 None => thread::sleep(Duration::from_millis(self.sleep_ms())),
             }
-            let latch = shared.latch().expect("made above");
-            latch.arm((self.producers * self.messages) as usize);
+            shared.latch.arm((self.producers * self.messages) as usize);
             let lap = Lap::begin();
             // Not from now on: a burst that is late because of the one before it has waited.
-            let begun = due.unwrap_or_else(|| epoch.nanos());
+            let begun = due.unwrap_or_else(|| shared.epoch.nanos());
             ready.wait();
             producer();
-            let ended = latch.wait(bench.tally)?;
+            let ended = shared.latch.wait(bench.tally)?;
             meter.end(&lap);
             times.push(seconds(ended.saturating_sub(begun)));
             // The last link of a chain can be counted before the one that spawned it.
@@ -162,7 +160,7 @@ impl Latency {
         &self,
         pool: &Running<O, I>,
         bench: &Bench,
-        shared: &'static Shared,
+        shared: &'static Shared<Chains>,
         index: u32,
     ) -> impl Fn() + Send + use<O, I> {
         let (outside, inside, fault) = (pool.outside(), pool.inside(), bench.fault);

@@ -19,6 +19,7 @@ pub(crate) mod queue;
 mod ramp_up;
 pub(crate) mod run;
 pub(crate) mod server;
+mod shared;
 mod steal;
 pub(crate) mod submit;
 pub(crate) mod throughput;
@@ -121,4 +122,5 @@ pub(crate) mod prelude {
     pub(crate) use crate::work::{grind, units_for};
     pub(crate) use crate::workload::{Bench, Meaning, Metric, Outcome, Params, fields, metrics};
     pub(crate) use crate::workload::{PoolWorkload, RuntimeWorkload, Workload};
+    pub(crate) use crate::workloads::shared::Shared;
 }

@@ -23,22 +23,15 @@ pub(crate) struct RampUp {
 /// Sleep before each ramp-up: the pool is asleep for some milliseconds of it.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// The state that all jobs of a run share; leaked, so that a job needs one word for it and no
-/// reference count.
-struct Shared {
-    /// Counts the jobs.
-    tally: &'static Tally,
-    /// The origin of `latest`.
-    epoch: Epoch,
+/// Jobs that block.
+struct Blocking {
     /// When the last job to begin has begun.
     latest: AtomicU64,
     /// How long a job blocks.
     block: Duration,
-    /// Counts each job's end.
-    latch: Latch,
 }
 
-impl Shared {
+impl Shared<Blocking> {
     /// Submits this many jobs and waits for the end of the last; returns the seconds until all had
     /// begun.
     fn ramp_up<S: Submit>(
@@ -48,19 +41,19 @@ impl Shared {
         fault: Fault,
     ) -> Result<f64, Failure> {
         self.latch.arm(jobs as usize);
-        self.latest.store(0, Ordering::Relaxed);
+        self.own.latest.store(0, Ordering::Relaxed);
         let begun = self.epoch.nanos();
         let jobs = fault.tasks(0..jobs as u32);
         jobs.for_each(|index| outside.submit(move || self.job(index)));
         self.latch.wait(self.tally)?;
         // The latch has published it.
-        Ok(seconds(self.latest.load(Ordering::Relaxed).saturating_sub(begun)))
+        Ok(seconds(self.own.latest.load(Ordering::Relaxed).saturating_sub(begun)))
     }
 
     /// A job.
     fn job(&self, index: u32) {
-        self.latest.fetch_max(self.epoch.nanos(), Ordering::Relaxed);
-        thread::sleep(self.block);
+        self.own.latest.fetch_max(self.epoch.nanos(), Ordering::Relaxed);
+        thread::sleep(self.own.block);
         self.tally.ran(index, 0);
         self.latch.arrive(index);
     }
@@ -115,14 +108,8 @@ impl Workload for RampUp {
 
 impl PoolWorkload for RampUp {
     fn run(&self, pool: &Running<impl Submit, impl Submit>, bench: &Bench) -> Outcome {
-        let epoch = Epoch::new();
-        let shared: &'static Shared = Box::leak(Box::new(Shared {
-            tally: bench.tally,
-            epoch,
-            latest: AtomicU64::new(0),
-            block: Duration::from_millis(self.block_ms),
-            latch: Latch::new(epoch),
-        }));
+        let block = Duration::from_millis(self.block_ms);
+        let shared = Shared::leak(bench, Blocking { latest: AtomicU64::new(0), block });
         let (outside, mut meter) = (pool.outside(), Meter::default());
         // All threads exist after this one: each has had a job that blocks.
         shared.ramp_up(&outside, self.warm_up(), bench.fault)?;

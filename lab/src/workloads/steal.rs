@@ -5,7 +5,7 @@
 use std::thread::{self, ThreadId};
 
 use crate::setup::started;
-use crate::target::fork::{Spawning, Start};
+use crate::target::fork::Start;
 use crate::targets::forks::{Forks, is_foreign, may_borrow};
 use crate::workload::ForkWorkload;
 use crate::workloads::prelude::*;
@@ -75,10 +75,6 @@ impl ForkWorkload for Steal {
         bench.tally.check(bench.tally.expected())?;
         let times = bench.quantiles(times, [0.5, 0.99, 0.999, 1.0]);
         Ok([&times[..], &[f64::from(kept), meter.cpus()]].concat())
-    }
-
-    fn run_spawning<S: Spawning>(&self, _: Start<S>, _: &Bench) -> Outcome {
-        Err(Failure::Told("its tasks may not borrow".to_owned()))
     }
 }
 

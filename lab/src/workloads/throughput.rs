@@ -4,7 +4,7 @@
 use std::panic;
 use std::sync::Barrier;
 
-use super::chain::{Link, Shared};
+use super::chain::{Chains, Link};
 use crate::workloads::prelude::*;
 
 /// Options of `throughput`.
@@ -58,7 +58,8 @@ impl Workload for Throughput {
 
 impl PoolWorkload for Throughput {
     fn run(&self, pool: &Running<impl Submit, impl Submit>, bench: &Bench) -> Outcome {
-        let shared = Shared::leak(bench, self.pre, self.post, None);
+        let chains = Chains { pre: self.pre, post: self.post, are_awaited: false };
+        let shared = Shared::leak(bench, chains);
         let ready = Arc::new(Barrier::new(self.producers as usize + 1));
         let producers: Vec<_> = (0..self.producers)
             .map(|index| {
