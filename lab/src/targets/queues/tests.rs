@@ -2,7 +2,7 @@
 
 use super::{Queues, VisitQueue, is_injector};
 use crate::failure::Outcome;
-use crate::target::queue::{CAPACITY, Deque, Injector, Item, MOST_STOLEN, Make, Missed, Stealer};
+use crate::target::queue::{CAPACITY, Deque, Injector, Item, MOST_STOLEN, Make, Missed};
 use crate::target::{Accept, Family};
 
 /// Runs `$body` on every deque.
@@ -56,11 +56,11 @@ fn a_theft_of_a_batch_moves_the_oldest_ones() {
     fn body<D: Deque>(name: &str, make: Make<D>) {
         for batch in [1, 8, CAPACITY / 2] {
             let (victim, thief) = (filled(make, CAPACITY), make());
-            assert_eq!(victim.stealer().steal(&thief, batch), Ok(()), "{name}");
+            assert_eq!(thief.steal(&victim.stealer(), batch), Ok(()), "{name}");
             assert_eq!(rest(&thief), (0..batch as Item).collect::<Vec<_>>(), "{name}");
             assert_eq!(rest(&victim).len(), CAPACITY - batch, "{name}");
         }
-        assert_eq!(make().stealer().steal(&make(), 8), Err(Missed::Empty), "{name}");
+        assert_eq!(make().steal(&make().stealer(), 8), Err(Missed::Empty), "{name}");
     }
     on_every_deque!(body);
 }
@@ -70,14 +70,14 @@ fn a_theft_of_half_returns_one_and_moves_the_others() {
     fn body<D: Deque>(name: &str, make: Make<D>) {
         for (count, taken) in [(1, 1), (2, 1), (5, 3), (CAPACITY, MOST_STOLEN)] {
             let (victim, thief) = (filled(make, count), make());
-            let item = victim.stealer().steal_half(&thief).expect("something to take");
+            let item = thief.steal_half(&victim.stealer()).expect("something to take");
             let mut stolen = rest(&thief);
             stolen.push(item);
             stolen.sort_unstable();
             assert_eq!(stolen, (0..taken as Item).collect::<Vec<_>>(), "{count} in {name}");
             assert_eq!(rest(&victim).len(), count - taken, "{count} in {name}");
         }
-        assert_eq!(make().stealer().steal_half(&make()), Err(Missed::Empty), "{name}");
+        assert_eq!(make().steal_half(&make().stealer()), Err(Missed::Empty), "{name}");
     }
     on_every_deque!(body);
 }

@@ -13,7 +13,7 @@ use super::race::Race;
 use super::{Queue, fill};
 
 use crate::tally::scramble;
-use crate::target::queue::{CAPACITY, Deque, Item, Make, Missed, Stealer};
+use crate::target::queue::{CAPACITY, Deque, Item, Make, Missed};
 use crate::workloads::prelude::*;
 
 /// Steps that a task has at most.
@@ -130,7 +130,7 @@ impl<D: Deque> Worker<D> {
         let mut unseen = self.victims.len();
         while unseen > 0 {
             let victim = self.random.random_range(0..unseen);
-            match self.victims[victim].steal_half(&self.deque) {
+            match self.deque.steal_half(&self.victims[victim]) {
                 Ok(task) => return Ok(Some(task)),
                 Err(Missed::Busy) => self.tally.go_on()?,
                 Err(Missed::Empty) => {

@@ -5,7 +5,7 @@
 
 use super::{Queue, drain, fill, items};
 
-use crate::target::queue::{CAPACITY, Deque, Make, Stealer};
+use crate::target::queue::{CAPACITY, Deque, Make};
 use crate::workloads::prelude::*;
 
 /// Queues stolen from per time that is taken: two thousand items, so that even at a nanosecond each
@@ -35,7 +35,7 @@ impl Queue {
             for (stealer, (_, thief)) in stealers.iter().zip(&pairs) {
                 for _ in 0..thefts {
                     // The items that a failed steal leaves are found below.
-                    let _ = stealer.steal(thief, batch);
+                    let _ = thief.steal(stealer, batch);
                 }
             }
             let time = begun.elapsed();
