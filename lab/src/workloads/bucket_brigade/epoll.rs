@@ -39,7 +39,8 @@ struct Loop {
 impl BucketBrigade {
     /// Runs in a loop around epoll, on one thread.
     pub(super) fn epoll(&self, bench: &Bench) -> Outcome {
-        let (carriers, Ends { first, last, trail }) = self.line(bench, line::pipe::<Threads>)?;
+        let line = line::line(self.tasks as u32, bench.tally, line::pipe::<Threads>)?;
+        let (carriers, Ends { first, last, trail }) = line;
         let last = Loop::new(carriers, last)?;
         block_on(self.alone(bench, Ends { first, last, trail }))
     }

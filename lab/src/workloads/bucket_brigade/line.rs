@@ -94,12 +94,15 @@ pub(super) struct Ends<U, D> {
     pub(super) trail: Trail,
 }
 
-/// A line of this many carriers, from the first to the last, connected by the links that `link` makes.
+/// A line that does not run yet: its carriers, from the first to the last, and its ends.
+type Line<U, D> = (Vec<Carrier<U, D>>, Ends<U, D>);
+
+/// A line of this many carriers, connected by the links that `link` makes.
 pub(super) fn line<U: Upstream, D: Downstream>(
     carriers: u32,
     tally: &'static Tally,
     mut link: impl FnMut() -> io::Result<(D, U)>,
-) -> io::Result<(Vec<Carrier<U, D>>, Ends<U, D>)> {
+) -> io::Result<Line<U, D>> {
     let (first, mut last) = link()?;
     let all = (0..carriers).map(|hop| {
         let (down, next) = link()?;

@@ -14,7 +14,7 @@ use std::process::{self, Command, Stdio};
 use futures_lite::future::block_on;
 use tokio::sync::mpsc;
 
-use self::line::{Carrier, Ends, Relay};
+use self::line::{Ends, Relay};
 use crate::dispatch::counted;
 use crate::target::runtime::{Downstream, Upstream};
 use crate::targets::runtimes::threads::Threads;
@@ -143,7 +143,8 @@ impl BucketBrigade {
         bench: &Bench,
         link: impl FnMut() -> io::Result<(D, U)>,
     ) -> Outcome {
-        let (carriers, Ends { first, last, trail }) = self.line(bench, link)?;
+        let (carriers, Ends { first, last, trail }) =
+            line::line(self.tasks as u32, bench.tally, link)?;
         block_on(self.alone(bench, Ends { first, last: Relay { carriers, last }, trail }))
     }
 
@@ -154,7 +155,7 @@ impl BucketBrigade {
         bench: &Bench,
         link: impl FnMut() -> io::Result<(D, U)>,
     ) -> Outcome {
-        let (carriers, ends) = self.line(bench, link)?;
+        let (carriers, ends) = line::line(self.tasks as u32, bench.tally, link)?;
         let doomed = (bench.fault == Fault::Died).then_some(self.tasks / 2);
         let tasks = carriers.into_iter().zip(0..).map(|(carrier, place)| {
             if doomed == Some(place) {
@@ -177,15 +178,6 @@ impl BucketBrigade {
         let (values, ends) = self.clone().measure(ends, *bench).await?;
         ends.close().await;
         Ok(values)
-    }
-
-    /// A line of these links.
-    fn line<U: Upstream, D: Downstream>(
-        &self,
-        bench: &Bench,
-        link: impl FnMut() -> io::Result<(D, U)>,
-    ) -> Result<(Vec<Carrier<U, D>>, Ends<U, D>), Failure> {
-        Ok(line::line(self.tasks as u32, bench.tally, link)?)
     }
 
     /// A link between two tasks, with room for the bytes in flight, and for one that is repeated.
