@@ -65,11 +65,8 @@ pub(crate) trait Runtime: Sized + Sync + 'static {
         Err::<Infallible, _>(Unsupported.into())
     }
 
-    /// Reads from this end of a pipe; must be called inside `block_on`, as the next two.
-    fn reader(end: OwnedFd) -> io::Result<Self::Reader>;
-
-    /// Writes to this end of a pipe.
-    fn writer(end: OwnedFd) -> io::Result<Self::Writer>;
+    /// Writes to a pipe and reads from it, whose ends these are; must be called inside `block_on`, as the next.
+    fn pipe(into: OwnedFd, out: OwnedFd) -> io::Result<(Self::Writer, Self::Reader)>;
 
     /// Reads from this connection and writes to it.
     fn stream(stream: TcpStream) -> io::Result<Self::Stream>;

@@ -57,12 +57,8 @@ impl Runtime for Brigade {
         self.0.job().at(time).execute(job).map_err(io::Error::other)
     }
 
-    fn reader(end: OwnedFd) -> io::Result<PipeReader> {
-        PipeReader::from_fd(end)
-    }
-
-    fn writer(end: OwnedFd) -> io::Result<PipeWriter> {
-        PipeWriter::from_fd(end)
+    fn pipe(into: OwnedFd, out: OwnedFd) -> io::Result<(PipeWriter, PipeReader)> {
+        Ok((PipeWriter::from_fd(into)?, PipeReader::from_fd(out)?))
     }
 
     fn stream(stream: net::TcpStream) -> io::Result<TcpStream> {

@@ -69,14 +69,13 @@ impl Runtime for Monoio {
         SendWrapper::new(async move { monoio::time::sleep(time).await })
     }
 
-    fn reader(end: OwnedFd) -> io::Result<Self::Reader> {
-        let end = UnixStream::from(end);
-        end.set_nonblocking(is_legacy())?;
-        Ok(Local(SendWrapper::new(monoio::net::UnixStream::from_std(end)?)))
-    }
-
-    fn writer(end: OwnedFd) -> io::Result<Self::Writer> {
-        Self::reader(end)
+    fn pipe(into: OwnedFd, out: OwnedFd) -> io::Result<(Self::Writer, Self::Reader)> {
+        let end = |end: OwnedFd| {
+            let end = UnixStream::from(end);
+            end.set_nonblocking(is_legacy())?;
+            io::Result::Ok(Local(SendWrapper::new(monoio::net::UnixStream::from_std(end)?)))
+        };
+        Ok((end(into)?, end(out)?))
     }
 
     fn stream(stream: TcpStream) -> io::Result<Self::Stream> {

@@ -108,12 +108,8 @@ impl<E: Tasks> Runtime for Smol<E> {
         }))
     }
 
-    fn reader(end: OwnedFd) -> io::Result<Async<File>> {
-        Async::new(File::from(end))
-    }
-
-    fn writer(end: OwnedFd) -> io::Result<Async<File>> {
-        Async::new(File::from(end))
+    fn pipe(into: OwnedFd, out: OwnedFd) -> io::Result<(Async<File>, Async<File>)> {
+        Ok((Async::new(File::from(into))?, Async::new(File::from(out))?))
     }
 
     fn stream(stream: TcpStream) -> io::Result<Async<TcpStream>> {

@@ -44,7 +44,7 @@ macro_rules! on_every_target {
 /// A pipe of this runtime.
 fn pipe<R: Runtime>() -> io::Result<(R::Writer, R::Reader)> {
     let (out, into) = rustix::pipe::pipe()?;
-    Ok((R::writer(into)?, R::reader(out)?))
+    R::pipe(into, out)
 }
 
 #[test]

@@ -61,12 +61,8 @@ impl Runtime for Threads {
         thread::sleep(time);
     }
 
-    fn reader(end: OwnedFd) -> io::Result<File> {
-        Ok(File::from(end))
-    }
-
-    fn writer(end: OwnedFd) -> io::Result<File> {
-        Ok(File::from(end))
+    fn pipe(into: OwnedFd, out: OwnedFd) -> io::Result<(File, File)> {
+        Ok((File::from(into), File::from(out)))
     }
 
     fn stream(stream: TcpStream) -> io::Result<TcpStream> {

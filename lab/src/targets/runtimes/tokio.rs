@@ -62,12 +62,8 @@ impl Runtime for Tokio {
         }))
     }
 
-    fn reader(end: OwnedFd) -> io::Result<Self::Reader> {
-        pipe::Receiver::from_owned_fd(end)
-    }
-
-    fn writer(end: OwnedFd) -> io::Result<Self::Writer> {
-        pipe::Sender::from_owned_fd(end)
+    fn pipe(into: OwnedFd, out: OwnedFd) -> io::Result<(pipe::Sender, pipe::Receiver)> {
+        Ok((pipe::Sender::from_owned_fd(into)?, pipe::Receiver::from_owned_fd(out)?))
     }
 
     fn stream(stream: TcpStream) -> io::Result<Self::Stream> {

@@ -13,7 +13,8 @@ type Pipe<R> = (Piped<<R as Runtime>::Writer>, Piped<<R as Runtime>::Reader>);
 /// Makes a link through the system.
 pub(super) fn pipe<R: Runtime>() -> io::Result<Pipe<R>> {
     let (out, into) = rustix::pipe::pipe()?;
-    Ok((Piped(R::writer(into)?), Piped(R::reader(out)?)))
+    let (writer, reader) = R::pipe(into, out)?;
+    Ok((Piped(writer), Piped(reader)))
 }
 
 /// The bytes that have passed one place in the line.

@@ -150,11 +150,8 @@ impl Workload for Queue {
     }
 
     fn is_for(&self, target: &Entry) -> bool {
-        match self.pattern {
-            Pattern::Injector => is_injector(target),
-            Pattern::Steal => !is_injector(target) && steals_any_number(target),
-            _ => !is_injector(target),
-        }
+        is_injector(target) == (self.pattern == Pattern::Injector)
+            && (self.pattern != Pattern::Steal || steals_any_number(target))
     }
 
     fn threads(&self) -> usize {
