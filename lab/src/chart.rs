@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::picture;
-use crate::report::destination::{Destination, path, same};
+use crate::report::destination::{Destination, path};
 use crate::report::results::{Results, Sheet};
 use crate::stop::Stop;
 use crate::workload::{self, word};
@@ -59,10 +59,10 @@ fn names<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
 impl Chart {
     /// Draws it, and writes it to where it goes.
     pub(crate) fn draw(&self, replace: bool) -> Result<(), Stop> {
-        if same(&self.results, &self.svg) {
+        let destination = Destination::open(&self.svg, replace)?;
+        if destination.is_at(&self.results) {
             return Err(Stop::Usage("--svg must not be the result file".to_owned()));
         }
-        let destination = Destination::open(&self.svg, replace)?;
         let mut results = Results::read(&self.results)?;
         let sheets = mem::take(&mut results.sheets);
         let (sheet, metric) = self.choose(sheets).map_err(Stop::Usage)?;

@@ -12,16 +12,17 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::apart;
+use crate::book::Shown;
 use crate::chart::Chart;
 use crate::compare::{Compare, percent};
 use crate::fault::Fault;
 use crate::hogs;
 use crate::limits::{self, whole};
 use crate::machine;
-use crate::page::{self, Report};
+use crate::page::Report;
 use crate::pins::Pin;
 use crate::plan;
-use crate::report::destination::{Output, Render, path, same};
+use crate::report::destination::{Outputs, path};
 use crate::report::speedup;
 use crate::report::table::Detail;
 use crate::rounds::{Contest, Rules, Until};
@@ -142,12 +143,12 @@ pub(crate) struct Options {
     /// it, such as 5%.
     #[arg(long, global = true, value_name = "PERCENT", value_parser = percent)]
     until: Option<f64>,
-    /// How long a row may take for that: `90s`, `2m`, `1h`.
+    /// Seconds that a row may take for that.
     #[arg(
-        long, global = true, value_name = "TIME", default_value = "1m", requires = "until",
-        value_parser = time
+        long, global = true, value_name = "SECONDS", default_value_t = 60, requires = "until",
+        value_parser = whole::<0, { limits::MAX_AT_MOST }>
     )]
-    at_most: Duration,
+    at_most: u64,
     /// Write the results to this file; `-` is stdout, and the tables go to stderr then.
     #[arg(long, global = true, value_name = "PATH", value_parser = path())]
     json: Option<PathBuf>,
@@ -198,22 +199,11 @@ fn target(name: &str) -> Result<&'static str, String> {
     if name == ALL { Ok(ALL) } else { known(name) }
 }
 
+/// How long to wait for a quiet machine.
+const QUIET: Duration = Duration::from_secs(20);
+
 /// How long a row takes further rounds for a verdict, the time of the others included.
 const DECIDING: Duration = Duration::from_secs(2);
-
-/// Reads the value of `--at-most`.
-fn time(text: &str) -> Result<Duration, String> {
-    let units = [("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3_600.0)];
-    let found = units.iter().find_map(|(unit, seconds)| {
-        let number = text.strip_suffix(unit)?.trim();
-        // Rust reads `inf` and `1e9` as well.
-        let is_plain = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-        Some(number.parse::<f64>().ok().filter(|_| is_plain)? * seconds)
-    });
-    let seconds = found.filter(|seconds| *seconds <= 86_400.0);
-    let time = seconds.map(Duration::from_secs_f64).filter(|time| !time.is_zero());
-    time.ok_or_else(|| "must be a number and `s`, `m` or `h`, a day at most".to_owned())
-}
 
 /// This name, if a target of any family has it.
 fn known(name: &str) -> Result<&'static str, String> {
@@ -299,36 +289,30 @@ impl Cli {
         })
     }
 
-    /// Whether an option has several values.
-    pub(crate) fn is_sweep(&self) -> bool {
-        !self.further.is_empty()
+    /// Whether nothing is measured.
+    fn is_check(&self) -> bool {
+        matches!(self.what, Some(What::Check(_)))
     }
 
-    /// Whether each row has a table: of everything there is the answer alone.
-    pub(crate) fn has_tables(&self) -> bool {
-        self.options.verbose || !matches!(self.what, Some(What::All(_) | What::Check(_)) | None)
-    }
-
-    /// Whether it is worth to wait for a quiet machine: for the answer, unless it is said how to measure it.
-    pub(crate) fn waits_for_quiet(&self) -> bool {
-        matches!(self.what, Some(What::All(_)) | None)
-            && self.options.rounds.is_none()
-            && self.options.hogs.is_none()
-    }
-
-    /// Which metrics the tables have: of everything one each, as there is an answer below them.
-    pub(crate) fn detail(&self) -> Detail {
-        match self.what {
+    /// What is printed of the results: of everything there is the answer alone.
+    pub(crate) fn shown(&self) -> Shown {
+        let detail = match self.what {
             Some(What::Check(_)) => Detail::None,
             _ if self.options.verbose => Detail::Verbose,
-            Some(What::All(_)) | None => Detail::Headline,
+            Some(What::All(_)) | None => Detail::None,
             _ => Detail::Usual,
-        }
+        };
+        Shown { detail, is_sweep: !self.further.is_empty(), is_check: self.is_check() }
     }
 
-    /// Whether nothing is measured.
-    pub(crate) fn is_check(&self) -> bool {
-        matches!(self.what, Some(What::Check(_)))
+    /// How long to wait for a quiet machine, which may have compiled the laboratory until now: only for the answer, and not if the
+    /// line says how to measure it.
+    pub(crate) fn patience_with_others(&self) -> Duration {
+        let Options { rounds, hogs, .. } = self.options;
+        match self.what {
+            Some(What::All(_)) | None if rounds.is_none() && hogs.is_none() => QUIET,
+            _ => Duration::ZERO,
+        }
     }
 
     /// Threads that compute beside the targets: beside a check one for each CPU, unless the line says so.
@@ -454,22 +438,8 @@ impl Options {
     }
 
     /// The files to write, each of which can be written.
-    pub(crate) fn outputs(&self) -> Result<Vec<Output>, Stop> {
-        let wanted: [(_, Render); 2] =
-            [(&self.json, |results| Ok(results.to_vec())), (&self.html, page::html)];
-        if self.force && wanted.iter().all(|(path, _)| path.is_none()) {
-            let reason = "--force replaces the file of --json or --html, and there is none";
-            return Err(Stop::Usage(reason.to_owned()));
-        }
-        if self
-            .json
-            .as_deref()
-            .zip(self.html.as_deref())
-            .is_some_and(|(json, html)| same(json, html))
-        {
-            return Err(Stop::Usage("--json and --html need a file each".to_owned()));
-        }
-        Output::open(&wanted, self.force)
+    pub(crate) fn outputs(&self) -> Result<Outputs, Stop> {
+        Outputs::open(self.json.as_deref(), self.html.as_deref(), self.force)
     }
 
     /// The settings for the rounds of all rows.
@@ -478,9 +448,10 @@ impl Options {
         let fewest = speedup::ROUNDS as u64;
         let (rounds, until) = match (self.rounds, self.until) {
             // The interval of fewer rounds than a verdict needs may be narrow by chance.
-            (rounds, Some(until)) => {
-                (rounds.unwrap_or_default().max(fewest), Until::Known(Some(until), self.at_most))
-            }
+            (rounds, Some(until)) => (
+                rounds.unwrap_or_default().max(fewest),
+                Until::Known(Some(until), Duration::from_secs(self.at_most)),
+            ),
             (Some(rounds), None) => (rounds, Until::Rounds),
             (None, None) => (fewest, Until::Known(None, DECIDING)),
         };

@@ -13,7 +13,7 @@
 //! - the traits of targets, and a folder of them: `target`, `targets`, `setup`;
 //! - the traits of workloads, their runs on targets, and a folder of them: `workload`, `apart`, `dispatch`,
 //!   `row`, `workloads`, `sweep`, `plan`;
-//! - the output: `spent`, `noise`, `report`, `recorded`, `picture`, `chart`, `page`, `compare`, `interrupt`;
+//! - the output: `spent`, `noise`, `report`, `recorded`, `picture`, `chart`, `page`, `compare`, `book`, `interrupt`;
 //! - the program: `hogs`, `rounds`, `cli`, `session`.
 
 #![forbid(unsafe_code)]
@@ -21,6 +21,7 @@
 #![allow(clippy::disallowed_types)]
 
 mod apart;
+mod book;
 mod census;
 mod chart;
 mod cli;

@@ -9,12 +9,11 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::machine::words;
 use crate::picture;
-use crate::recorded;
 use crate::report::answer::{self, Line};
-use crate::report::destination::{Output, path};
-use crate::report::results::{Lane, Results, Sheet};
+use crate::report::destination::{Outputs, path};
+use crate::report::results::{Results, Sheet};
 use crate::report::speedup::Verdict;
-use crate::report::table::{self, Detail, Grid};
+use crate::report::table::{self, Detail};
 use crate::report::write_line;
 use crate::stop::{Stop, escaped};
 use crate::workload::fields;
@@ -31,24 +30,16 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// Writes it to these places, or prints it if there is none.
-    pub(crate) fn run(&self, outputs: &[Output], is_verbose: bool) -> Result<(), Stop> {
-        if outputs.iter().any(|output| output.is_at(&self.results)) {
+    /// Writes the page to its place, or prints the tables if there is none.
+    pub(crate) fn run(&self, outputs: &Outputs, is_verbose: bool) -> Result<(), Stop> {
+        let Some(html) = &outputs.html else {
+            return write_line(&Results::read(&self.results)?.text(is_verbose));
+        };
+        if html.is_at(&self.results) {
             return Err(Stop::Usage("a report must not replace its result file".to_owned()));
         }
-        let results = recorded::content(&self.results)?;
-        let content =
-            Results::parse(&results).map_err(|reason| recorded::refused(&self.results, &reason))?;
-        if outputs.is_empty() {
-            return write_line(&content.text(is_verbose));
-        }
-        outputs.iter().try_for_each(|output| output.write(&results))
+        html.write(Results::read(&self.results)?.page().as_bytes())
     }
-}
-
-/// The page that shows this result file.
-pub(crate) fn html(results: &[u8]) -> Result<Vec<u8>, String> {
-    Ok(escaped(&Results::parse(results)?.page().into_string()).into_bytes())
 }
 
 impl Results {
@@ -90,14 +81,15 @@ impl Results {
         warnings.map(|(_, warning)| warning.to_owned()).chain(busy).collect()
     }
 
-    fn page(&self) -> Markup {
+    /// The page that shows it.
+    pub(crate) fn page(&self) -> String {
         let lines = answer::lines(&self.sheets);
         let own = self.sheets.first().map_or("", |sheet| &sheet.own);
         let title = match lines.is_empty() {
             true => "Measurements".to_owned(),
             false => format!("How {own} compares"),
         };
-        html! {
+        let page = html! {
             (DOCTYPE)
             html lang="en" {
                 head {
@@ -122,7 +114,8 @@ impl Results {
                     footer { p { (HOW) } }
                 }
             }
-        }
+        };
+        escaped(&page.into_string())
     }
 
     /// brigade beside the best peer of each row.
@@ -154,46 +147,20 @@ impl Results {
         }
     }
 
-    /// A row: what it stands for, its picture, its tables, and the command that repeats it.
+    /// A row: its picture, its tables as the terminal has them, and the command that repeats it.
     fn row(&self, sheet: &Sheet) -> Markup {
         let title = sheet.metrics.get(sheet.headline).map(table::title).unwrap_or_default();
-        let picture = picture::bars(sheet, sheet.headline, &title, &[]);
-        let further = sheet.measured().filter(|(index, _)| *index != sheet.headline);
-        let further = further.map(|(index, _)| Grid::of_metric(sheet, index));
-        let further: Vec<_> = further.chain([Grid::of_runs(sheet)]).collect();
         html! {
             h2 { (sheet.workload) " " span.muted { (sheet.differences(&self.sheets)) } }
-            p { @if sheet.done != sheet.workload { (capital(&sheet.done)) ". " } (sheet.like) }
-            @for line in [&sheet.note, &sheet.noise].into_iter().flatten() { p.muted { (line) } }
-            @if let Some(svg) = &picture { div.picture role="img" aria-label=(title) { (PreEscaped(svg)) } }
-            (grid(sheet, &Grid::of_metric(sheet, sheet.headline)))
-            @for lane in &sheet.lanes {
-                @if let Some(failure) = &lane.failure { p.warning { strong { (lane.name) } " has no number: " (failure) } }
+            @if let Some(svg) = picture::bars(sheet, sheet.headline, &title, &[]) {
+                div.picture role="img" aria-label=(title) { (PreEscaped(svg)) }
             }
+            pre { (table::of(sheet, Detail::Headline).trim_start()) }
             details {
                 summary { "All metrics, and whole runs" }
-                @for further in &further { (grid(sheet, further)) }
+                pre { (table::of(sheet, Detail::Verbose).trim_start()) }
             }
             pre { code { (self.command(sheet)) } }
-        }
-    }
-}
-
-/// A table of targets and the line below it, or why there is none.
-fn grid(sheet: &Sheet, grid: &Grid<'_>) -> Markup {
-    let class = |lane: &Lane| if sheet.is_own(lane) { "own" } else { "" };
-    html! {
-        @if grid.lines.is_empty() {
-            @if let Some(note) = &grid.note { p.muted { (grid.title) ": " (note) } }
-        } @else {
-            div.scroll { table {
-                caption { (grid.heading()) }
-                thead { tr { th scope="col" { "target" } @for head in grid.heads { th scope="col" { (head) } } } }
-                tbody { @for (lane, cells) in &grid.lines {
-                    tr class=(class(lane)) { th scope="row" { (lane.name) } @for cell in cells { td { (cell) } } }
-                } }
-            } }
-            @if let Some(note) = &grid.note { p.muted { (note) } }
         }
     }
 }

@@ -13,12 +13,8 @@ use crate::stop::Stop;
 use crate::targets;
 use crate::workload;
 
-/// Bytes of a result file at most: a thousand rounds of everything on every target have a tenth of that.
-const LONGEST: u64 = 256 << 20;
-
-/// Rows of a report at most, and targets and metrics of a row: the largest plan has a tenth of that.
-const MOST: usize = 1_000;
-const WIDEST: usize = 200;
+/// Bytes of a result file at most: a thousand rounds of everything on every target have less than half of that.
+const LONGEST: u64 = 64 << 20;
 
 /// What of the file is read first.
 #[derive(Deserialize)]
@@ -43,15 +39,12 @@ fn wrong(sheet: &Sheet) -> Option<String> {
     });
     let names =
         [twice(lanes.iter().map(|lane| &*lane.name)), twice(metrics.iter().map(|one| &*one.name))];
-    let wide = [(lanes.len(), "targets"), (metrics.len(), "metrics")].into_iter();
-    let wide = wide.filter(|(count, _)| *count > WIDEST);
-    let wide = wide.map(|(_, what)| format!("{} has more than {WIDEST} {what}", sheet.row()));
     let twice =
         names.into_iter().flatten().map(|name| format!("it has {name} in {} twice", sheet.row()));
     let is_short =
         *headline >= metrics.len() || lanes.iter().any(|lane| lane.values.len() > metrics.len());
     let short = is_short.then(|| format!("{} names a metric that it does not have", sheet.row()));
-    wide.chain(twice).chain(short).chain(longest).next()
+    twice.chain(short).chain(longest).next()
 }
 
 impl Results {
@@ -79,11 +72,28 @@ impl Results {
 
     /// Reads the file at `path`.
     pub(crate) fn read(path: &Path) -> Result<Self, Stop> {
-        Results::parse(&content(path)?).map_err(|reason| refused(path, &reason))
+        let mut content = Vec::new();
+        let read =
+            File::open(path).and_then(|file| file.take(LONGEST + 1).read_to_end(&mut content));
+        let read = read.map_err(|error| {
+            let reason = format!("{} can't be read: {error}", path.display());
+            match error.kind() {
+                ErrorKind::NotFound | ErrorKind::IsADirectory => Stop::Usage(reason),
+                _ => Stop::Refused(reason),
+            }
+        })?;
+        let results = match read as u64 {
+            ..=LONGEST => Results::parse(&content),
+            _ => Err(format!("it goes on after byte {LONGEST}, the most that one may have")),
+        };
+        results.map_err(|reason| {
+            let path = path.display();
+            Stop::Usage(format!("{path} is not a result file of the laboratory: {reason}"))
+        })
     }
 
     /// Reads what a result file contains.
-    pub(crate) fn parse(content: &[u8]) -> Result<Self, String> {
+    fn parse(content: &[u8]) -> Result<Self, String> {
         let why = |error: serde_json::Error| error.to_string();
         let Version { schema } = serde_json::from_slice(content).map_err(why)?;
         if schema != SCHEMA {
@@ -92,10 +102,6 @@ impl Results {
             ));
         }
         let mut results: Results = serde_json::from_slice(content).map_err(why)?;
-        if results.sheets.len() > MOST {
-            let rows = results.sheets.len();
-            return Err(format!("it has {rows} rows, and a report {MOST} at most"));
-        }
         let rows: Vec<_> = results.sheets.iter().map(Sheet::row).collect();
         let wrong = results.sheets.iter().find_map(wrong);
         let twice =
@@ -107,37 +113,6 @@ impl Results {
             lane.class = targets::class(&lane.name);
         }
         Ok(results)
-    }
-}
-
-/// Why the file at `path` is none.
-pub(crate) fn refused(path: &Path, reason: &str) -> Stop {
-    Stop::Usage(format!("{} is not a result file of the laboratory: {reason}", path.display()))
-}
-
-/// All bytes of the file at `path`.
-pub(crate) fn content(path: &Path) -> Result<Vec<u8>, Stop> {
-    let mut content = Vec::new();
-    let read = File::open(path).and_then(|file| {
-        // A sparse file has as many bytes as it likes; a pipe does not say how many.
-        match file.metadata()?.len() {
-            ..=LONGEST => file.take(LONGEST + 1).read_to_end(&mut content).map(|read| read as u64),
-            length => Ok(length),
-        }
-    });
-    match read {
-        Ok(read) if read > LONGEST => Err(refused(
-            path,
-            &format!("it goes on after byte {LONGEST}, the most that one may have"),
-        )),
-        Ok(_) => Ok(content),
-        Err(error) => {
-            let reason = format!("{} can't be read: {error}", path.display());
-            Err(match error.kind() {
-                ErrorKind::NotFound | ErrorKind::IsADirectory => Stop::Usage(reason),
-                _ => Stop::Refused(reason),
-            })
-        }
     }
 }
 

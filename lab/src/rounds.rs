@@ -6,12 +6,13 @@ use std::time::{Duration, Instant};
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 
+use crate::book::SharedBook;
 use crate::failure::Failure;
 use crate::fault::Fault;
 use crate::limits;
 use crate::pins::Pin;
 use crate::report::Reporter;
-use crate::report::book::SharedBook;
+use crate::report::results::Sheet;
 use crate::row::Row;
 use crate::spent::{Spending, Spent};
 use crate::stop::Stop;
@@ -60,7 +61,7 @@ impl Rules {
             _ if rounds < self.rounds => false,
             Until::Rounds => true,
             Until::Known(width, at_most) => {
-                rounds >= limits::MAX_ROUNDS || time >= at_most || book.is_decided(width)
+                rounds >= limits::MAX_ROUNDS || time >= at_most || book.lock().is_decided(width)
             }
         }
     }
@@ -84,7 +85,7 @@ pub(crate) fn measure(
     random: &mut SmallRng,
 ) -> Result<(), Stop> {
     let Contest { row, targets } = contest;
-    book.open_sheet(row, targets);
+    book.lock().open_sheet(Sheet::new(row, targets));
     let mut targets = targets.clone();
     let begun = Instant::now();
     for round in 0.. {
@@ -101,16 +102,16 @@ pub(crate) fn measure(
                 Ok(values) => {
                     if round > 0 {
                         let count = terms.tally.values();
-                        book.record(target, values, Spent { count, ..spent });
+                        book.lock().record(target, values, Spent { count, ..spent });
                     }
                     standing.push(target);
                 }
                 Err(Failure::Refused(error)) => {
                     let reason = format!("{} can't start: {error}", target.name);
-                    book.strike(target, &reason);
+                    book.lock().strike(target, &reason);
                     return Err(Stop::Refused(reason));
                 }
-                Err(failure) => book.strike(target, &failure.to_string()),
+                Err(failure) => book.lock().strike(target, &failure.to_string()),
             }
         }
         targets = standing;
@@ -118,6 +119,6 @@ pub(crate) fn measure(
             break;
         }
     }
-    book.close_sheet();
+    book.lock().close_sheet(false);
     Ok(())
 }

@@ -162,7 +162,7 @@ fn beside(sheet: &Sheet, own: &Lane, peer: Option<&Lane>) -> Vec<String> {
 
 /// Whether further rounds of this row would change nothing: there is a verdict, or the interval reaches no further from the ratio than this
 /// share. Nor would they if there is nothing to compare.
-pub(super) fn is_decided(sheet: &Sheet, until: Option<f64>) -> bool {
+pub(crate) fn is_decided(sheet: &Sheet, until: Option<f64>) -> bool {
     let speedup =
         own(sheet, None).and_then(|own| sheet.speedup(sheet.headline, own, rival(sheet, own)?));
     speedup.is_none_or(|Speedup { low, middle, high, verdict }| match until {

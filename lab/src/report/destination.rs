@@ -11,49 +11,42 @@ use tempfile::Builder;
 
 use crate::stop::Stop;
 
-/// What makes something for a reader from the content of a result file, or says why it does not.
-pub(crate) type Render = fn(&[u8]) -> Result<Vec<u8>, String>;
-
-/// Something that is made from the results, and where it goes.
-pub(crate) struct Output {
-    /// Where.
-    destination: Destination,
-    /// What.
-    render: Render,
+/// Where the results of a run go.
+pub(crate) struct Outputs {
+    /// The result file.
+    pub(crate) json: Option<Destination>,
+    /// The page.
+    pub(crate) html: Option<Destination>,
 }
 
-impl Output {
+impl Outputs {
     /// Checks, before anything is measured, that each of these can be written, if there is a path for it.
     pub(crate) fn open(
-        wanted: &[(&Option<PathBuf>, Render)],
+        json: Option<&Path>,
+        html: Option<&Path>,
         replace: bool,
-    ) -> Result<Vec<Self>, Stop> {
-        let outputs = wanted.iter().filter_map(|(path, render)| Some((path.as_deref()?, render)));
-        let open = |(path, render): (&Path, &Render)| {
-            Ok(Output { destination: Destination::open(path, replace)?, render: *render })
-        };
-        outputs.map(open).collect()
+    ) -> Result<Self, Stop> {
+        if replace && json.or(html).is_none() {
+            let reason = "--force replaces the file of --json or --html, and there is none";
+            return Err(Stop::Usage(reason.to_owned()));
+        }
+        if json.zip(html).is_some_and(|(json, html)| same(json, html)) {
+            return Err(Stop::Usage("--json and --html need a file each".to_owned()));
+        }
+        let open =
+            |path: Option<&Path>| path.map(|path| Destination::open(path, replace)).transpose();
+        Ok(Outputs { json: open(json)?, html: open(html)? })
     }
 
-    /// Whether it goes to stdout.
-    pub(crate) fn is_stdout(&self) -> bool {
-        matches!(self.destination, Destination::Stdout)
-    }
-
-    /// Whether it would replace the file at `path`.
-    pub(crate) fn is_at(&self, path: &Path) -> bool {
-        matches!(&self.destination, Destination::File { path: own, .. } if same(own, path))
-    }
-
-    /// Makes it from the content of a result file.
-    pub(crate) fn write(&self, results: &[u8]) -> Result<(), Stop> {
-        let content = (self.render)(results).map_err(Stop::Failed)?;
-        self.destination.write(&content)
+    /// Whether one of them goes to stdout.
+    pub(crate) fn has_stdout(&self) -> bool {
+        let mut all = self.json.iter().chain(&self.html);
+        all.any(|destination| matches!(destination, Destination::Stdout))
     }
 }
 
 /// Whether both paths lead to one file, be it there or not.
-pub(crate) fn same(one: &Path, other: &Path) -> bool {
+fn same(one: &Path, other: &Path) -> bool {
     let real = |path: &Path| match fs::canonicalize(path) {
         Ok(real) => Some(real),
         Err(_) => Some(fs::canonicalize(folder(path)).ok()?.join(path.file_name()?)),
@@ -95,6 +88,11 @@ impl Destination {
         // Never visible, and gone with the handle: it only shows that there could be a file.
         tempfile::tempfile_in(folder(&path)).map_err(|error| refused(&path, &error))?;
         Ok(Destination::File { path, replace })
+    }
+
+    /// Whether it would replace the file at `path`.
+    pub(crate) fn is_at(&self, path: &Path) -> bool {
+        matches!(self, Destination::File { path: own, .. } if same(own, path))
     }
 
     /// Writes the results.

@@ -4,7 +4,6 @@
 //! quietly.
 
 pub(crate) mod answer;
-pub(crate) mod book;
 pub(crate) mod destination;
 pub(crate) mod quantity;
 pub(crate) mod results;

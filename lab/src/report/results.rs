@@ -83,7 +83,7 @@ pub(crate) struct Lane {
     pub(crate) class: Class,
     /// The median of each metric, for other readers of the file.
     #[serde(skip_deserializing)]
-    pub(super) medians: Vec<Option<f64>>,
+    pub(crate) medians: Vec<Option<f64>>,
     /// What the rounds yielded, in their order: of each metric.
     #[serde(default, deserialize_with = "numbers")]
     pub(crate) values: Vec<Vec<f64>>,
@@ -197,7 +197,7 @@ impl Sheet {
     }
 
     /// A row that is about to be measured on these targets.
-    pub(super) fn new(row: &Row, targets: &[&'static Entry]) -> Self {
+    pub(crate) fn new(row: &Row, targets: &[&'static Entry]) -> Self {
         let meaning = row.meaning;
         let (params, cpus) = (row.params.clone(), machine::cpus() as u64);
         let threads = params.get("threads").and_then(Value::as_u64);
@@ -237,12 +237,12 @@ impl Sheet {
     }
 
     /// The peer with the best median.
-    pub(super) fn best_peer(&self, metric: usize) -> Option<&Lane> {
+    pub(crate) fn best_peer(&self, metric: usize) -> Option<&Lane> {
         self.best(metric, |lane| lane.is_peer)
     }
 
     /// The lane with the best median among these.
-    pub(super) fn best(&self, metric: usize, is_one: impl Fn(&Lane) -> bool) -> Option<&Lane> {
+    pub(crate) fn best(&self, metric: usize, is_one: impl Fn(&Lane) -> bool) -> Option<&Lane> {
         let lanes = self.lanes.iter().filter(|lane| is_one(lane));
         let medians = lanes.filter_map(|lane| Some((middle(&lane.samples(metric))?, lane)));
         let direction = self.metrics[metric].direction;
@@ -295,7 +295,7 @@ pub(crate) fn is_of(family: &str, target: &str) -> bool {
 
 impl Results {
     /// The content of the result file.
-    pub(super) fn file(&mut self) -> Result<Vec<u8>, Stop> {
+    pub(crate) fn file(&mut self) -> Result<Vec<u8>, Stop> {
         for Sheet { metrics, lanes, .. } in &mut self.sheets {
             for lane in lanes {
                 lane.medians = (0..metrics.len()).map(|one| middle(&lane.samples(one))).collect();
