@@ -13,7 +13,7 @@ use crate::program::{self, tell};
 use crate::stats::Numbers;
 use crate::stop::Stop;
 use crate::target::Entry;
-use crate::workload::{self, Outcome, Params, Terms};
+use crate::workload::{self, Bench, Outcome, Params};
 
 /// An error where resident memory can't be read.
 pub(crate) fn check() -> Result<(), Stop> {
@@ -61,7 +61,7 @@ pub(crate) fn run(
     workload: &str,
     params: &Params,
     target: &'static Entry,
-    terms: Terms,
+    bench: Bench,
 ) -> Outcome {
     let (mut child, name) = match target.elsewhere {
         None => (program::this().map_err(Failure::Refused)?, target.name),
@@ -74,13 +74,13 @@ pub(crate) fn run(
             (program::beside(file).map_err(failure)?, name)
         }
     };
-    let patience = terms.patience.as_secs().to_string();
+    let patience = bench.patience.as_secs().to_string();
     child.args([COMMAND, workload]).args(workload::words(params));
     child.args(["--patience", &patience, "--target", name]);
-    if let Some(pin) = terms.pin {
-        child.args(["--pin", pin.name()]);
+    if let Some(pin) = bench.pin {
+        child.args(["--pin", &pin.name()]);
     }
-    if let Some(fault) = terms.fault.name() {
+    if let Some(fault) = bench.fault.name() {
         child.args(["--inject", &format!("{fault}:{name}")]);
     }
     let output = child.stdin(Stdio::null()).output().map_err(Failure::Refused)?;

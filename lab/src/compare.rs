@@ -144,25 +144,25 @@ impl Comparison {
     /// Adds the rounds that both files have.
     fn add(&mut self, old: &Results, new: &Results) {
         self.moved |= setting(&old.machine) != setting(&new.machine);
-        let known: HashMap<_, _> = all(new).map(|(key, _, rounds)| (key, rounds)).collect();
-        let before: HashMap<_, _> = all(old).map(|(key, _, rounds)| (key, rounds)).collect();
-        let missing = all(old).filter(|(key, is_peer, _)| !is_peer && !known.contains_key(key));
+        let mut before: HashMap<_, _> = all(old).map(|(key, _, rounds)| (key, rounds)).collect();
+        for (key, _, rounds) in all(new) {
+            let Some(earlier) = before.remove(&key) else {
+                self.alone += 1;
+                continue;
+            };
+            let place = *self.index.entry(key.clone()).or_insert(self.all.len());
+            if place == self.all.len() {
+                self.all.push(Series { key, rounds: Vec::new(), speedup: None });
+            }
+            self.all[place].rounds.extend(pairs(rounds, earlier));
+        }
+        self.alone += before.len();
+        let missing = all(old).filter(|(key, is_peer, _)| !is_peer && before.contains_key(key));
         self.lost.extend(missing.map(|(key, ..)| key.text()));
         let failed = new.failures().filter(|(_, lane, _)| !lane.is_peer);
         let failed =
             failed.map(|(sheet, lane, why)| format!("{} in {}: {why}", lane.name, sheet.row()));
         self.lost.extend(failed);
-        let (of_both, of_new): (Vec<_>, Vec<_>) =
-            all(new).partition(|(key, ..)| before.contains_key(key));
-        self.alone += of_new.len() + before.len() - of_both.len();
-        for (key, _, rounds) in of_both {
-            let rounds = pairs(rounds, before[&key]);
-            let place = *self.index.entry(key.clone()).or_insert(self.all.len());
-            if place == self.all.len() {
-                self.all.push(Series { key, rounds: Vec::new(), speedup: None });
-            }
-            self.all[place].rounds.extend(rounds);
-        }
     }
 
     /// What differs, or everything, in a block for each row.

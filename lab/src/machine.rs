@@ -58,8 +58,10 @@ impl Machine {
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let more = [
             // Which CPUs it may run on, without looking at quotas, where the kernel tells.
-            ("affinity", kernel.field("proc/self/status", "Cpus_allowed_list").into()),
+            ("affinity", kernel.field("proc/thread-self/status", "Cpus_allowed_list").into()),
             ("hypervisor", hypervisor(&kernel).into()),
+            // What governs the clock of the first CPU.
+            ("governor", kernel.text(GOVERNOR).into()),
             // Of the order of the targets.
             ("seed", seed.into()),
             // With `-modified` if the working tree had changes. Unknown without git or without optimisation.
@@ -83,7 +85,7 @@ impl Machine {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             date: utc(since_1970.as_secs()),
             hogs,
-            pin: pin.map(|pin| pin.name().to_owned()),
+            pin: pin.map(Pin::name),
             more: more
                 .map(|(name, value): (&str, Value)| (name.to_owned(), value))
                 .into_iter()
@@ -125,6 +127,9 @@ pub(crate) fn words(value: &Value) -> String {
         value => value.to_string(),
     }
 }
+
+/// Where the governor of the first CPU stands.
+const GOVERNOR: &str = "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor";
 
 /// What runs this machine, if it is a virtual one: x86 has a bit for that, which the metal of a cloud does not set either.
 fn hypervisor(kernel: &Kernel) -> Option<String> {

@@ -18,7 +18,7 @@ use crate::spent::{Spending, Spent};
 use crate::stop::Stop;
 use crate::tally::Tally;
 use crate::target::Entry;
-use crate::workload::Terms;
+use crate::workload::Bench;
 
 /// A row, and the targets that take turns in it.
 pub(crate) struct Contest {
@@ -66,11 +66,11 @@ impl Rules {
         }
     }
 
-    /// The terms of a run on this target.
-    pub(crate) fn terms(&self, target: &Entry) -> Terms {
+    /// The inputs of a run on this target.
+    pub(crate) fn bench(&self, target: &Entry) -> Bench {
         let injected = self.inject.filter(|(_, victim)| *victim == target.name);
         let fault = injected.map_or(Fault::None, |(fault, _)| fault);
-        Terms { fault, patience: self.patience, pin: self.pin, tally: Tally::leak() }
+        Bench { fault, patience: self.patience, pin: self.pin, tally: Tally::leak() }
     }
 }
 
@@ -93,15 +93,15 @@ pub(crate) fn measure(
         let mut standing = Vec::with_capacity(targets.len());
         for target in targets {
             reporter.announce(row.name, target.name);
-            let terms = rules.terms(target);
+            let bench = rules.bench(target);
             let spending = Spending::begin(row.is_apart(target));
             // The first round warms up: caches, page tables, and the clock of the CPU. It is not timed.
-            let outcome = row.run(target, terms);
+            let outcome = row.run(target, bench);
             let spent = spending.end();
             match outcome {
                 Ok(values) => {
                     if round > 0 {
-                        let count = terms.tally.values();
+                        let count = bench.tally.values();
                         book.lock().record(target, values, Spent { count, ..spent });
                     }
                     standing.push(target);

@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::needs::Needs;
 use crate::stop::Stop;
 use crate::target::{Accept, Entry, Family};
-use crate::workload::{Meaning, Metric, Outcome, Params, Terms, Workload};
+use crate::workload::{Bench, Meaning, Metric, Outcome, Params, Workload};
 
 /// A workload with its options. What a field says, [`Workload`] says.
 pub(crate) struct Row {
@@ -31,47 +31,21 @@ pub(crate) struct Row {
     /// See [`Workload::needs`].
     pub(crate) needs: Box<dyn Fn(&Entry) -> Needs>,
     /// Runs once on a fresh target, in this process.
-    pub(crate) run_here: Box<dyn Fn(&'static Entry, Terms) -> Outcome>,
+    pub(crate) run_here: Box<dyn Fn(&'static Entry, Bench) -> Outcome>,
 }
 
 impl Row {
-    /// The row of this workload, if its options go together.
-    fn of<W: Workload>(workload: W) -> Result<Self, Stop>
-    where
-        W::Family: Accept<Run<W>>,
-    {
-        workload.check()?;
-        let targets = W::Family::TARGETS.iter().copied();
-        let needs = workload.clone();
-        Ok(Row {
-            name: W::NAME,
-            meaning: W::MEANING,
-            further: W::FURTHER,
-            pins: W::PINS,
-            metrics: W::METRICS,
-            params: workload.params(),
-            note: workload.note(),
-            targets: targets.filter(|target| workload.is_for(target)).collect(),
-            apart: W::APART,
-            needs: Box::new(move |target| needs.needs(target)),
-            run_here: Box::new(move |target, terms| {
-                let instead = workload.instead(target, terms);
-                instead.unwrap_or_else(|| dispatch::run(&workload, target, terms))
-            }),
-        })
-    }
-
     /// Whether a run on this target has a process of its own.
     pub(crate) fn is_apart(&self, target: &Entry) -> bool {
         self.apart || target.elsewhere.is_some()
     }
 
     /// Runs once on a fresh target. A command of the user's starts its process itself.
-    pub(crate) fn run(&self, target: &'static Entry, terms: Terms) -> Outcome {
+    pub(crate) fn run(&self, target: &'static Entry, bench: Bench) -> Outcome {
         if !self.is_apart(target) || self.meaning.is_yours {
-            return (self.run_here)(target, terms);
+            return (self.run_here)(target, bench);
         }
-        let values = apart::run(self.name, &self.params, target, terms)?;
+        let values = apart::run(self.name, &self.params, target, bench)?;
         match (values.len(), self.metrics.len()) {
             (there, needed) if there == needed => Ok(values),
             (there, needed) => {
@@ -92,6 +66,24 @@ where
     W::Family: Accept<Run<W>>,
 {
     fn row(&self) -> Result<Row, Stop> {
-        Row::of(self.clone())
+        self.check()?;
+        let targets = W::Family::TARGETS.iter().copied();
+        let (workload, needs) = (self.clone(), self.clone());
+        Ok(Row {
+            name: W::NAME,
+            meaning: W::MEANING,
+            further: W::FURTHER,
+            pins: W::PINS,
+            metrics: W::METRICS,
+            params: self.params(),
+            note: self.note(),
+            targets: targets.filter(|target| self.is_for(target)).collect(),
+            apart: W::APART,
+            needs: Box::new(move |target| needs.needs(target)),
+            run_here: Box::new(move |target, bench| {
+                let instead = workload.instead(target, bench);
+                instead.unwrap_or_else(|| dispatch::run(&workload, target, bench))
+            }),
+        })
     }
 }

@@ -39,7 +39,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Stop> {
         }
         Some(What::Once { choice }) => {
             let (row, target) = options.first(choice)?;
-            apart::child(|| (row.run_here)(target, options.rules().terms(target)))
+            apart::child(|| (row.run_here)(target, options.rules().bench(target)))
         }
     }
 }
@@ -69,7 +69,7 @@ fn measure(contests: &[Contest], cli: &Cli) -> Result<(), Stop> {
     needs.probe()?;
     book.lock().noise.begin();
     let waited = wait_for_quiet(&book, cli.patience_with_others());
-    let busy = || book.lock().noise.busy().map(str::to_owned);
+    let busy = || book.lock().noise.record.busy.clone();
     head.extend(busy().map(|busy| format!("\n{busy}")));
     if waited > 0 {
         head += &format!("\nwaited {waited} s for a quiet machine");
@@ -78,7 +78,7 @@ fn measure(contests: &[Contest], cli: &Cli) -> Result<(), Stop> {
     let rows = if contests.len() == 1 { "row" } else { "rows" };
     head += &format!("\n{} {rows}, {runs} runs{more}", contests.len());
     let hogs = Hogs::start(cli.hogs())?;
-    book.lock().noise.with_hogs(hogs.process());
+    book.lock().noise.hogs = hogs.process();
 
     let mut random = SmallRng::seed_from_u64(seed);
     let measured = reporter.print(&head).and_then(|()| {
@@ -119,7 +119,7 @@ fn measure(contests: &[Contest], cli: &Cli) -> Result<(), Stop> {
 /// Waits until nothing else computes on this machine, or the patience is over; returns how long, in seconds.
 fn wait_for_quiet(book: &SharedBook, patience: Duration) -> u64 {
     let begun = Instant::now();
-    while begun.elapsed() < patience && book.lock().noise.busy().is_some() {
+    while begun.elapsed() < patience && book.lock().noise.record.busy.is_some() {
         thread::sleep(Duration::from_secs(1));
         book.lock().noise.begin();
     }

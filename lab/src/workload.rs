@@ -202,28 +202,6 @@ pub(crate) fn quoted(word: &str) -> String {
 /// The other inputs of a run, besides its target and its options.
 #[derive(Clone, Copy)]
 pub(crate) struct Bench {
-    /// Counts the tasks.
-    pub(crate) tally: &'static Tally,
-    /// The fault to inject.
-    pub(crate) fault: Fault,
-}
-
-impl Bench {
-    /// These inputs.
-    pub(crate) const fn new(tally: &'static Tally, fault: Fault) -> Self {
-        Bench { tally, fault }
-    }
-
-    /// The single values of a metric at these shares.
-    pub(crate) fn quantiles<const N: usize>(&self, values: Vec<f64>, shares: [f64; N]) -> [f64; N] {
-        self.tally.note_values(values.len() as u64);
-        stats::quantiles(values, shares)
-    }
-}
-
-/// The terms of one run.
-#[derive(Clone, Copy)]
-pub(crate) struct Terms {
     /// The fault to inject.
     pub(crate) fault: Fault,
     /// How long to wait for a target that runs nothing.
@@ -232,6 +210,20 @@ pub(crate) struct Terms {
     pub(crate) pin: Option<Pin>,
     /// Counts the tasks and the single values.
     pub(crate) tally: &'static Tally,
+}
+
+impl Bench {
+    /// Those of a test.
+    #[cfg(test)]
+    pub(crate) const fn new(tally: &'static Tally, fault: Fault) -> Self {
+        Bench { fault, patience: Duration::from_secs(20), pin: None, tally }
+    }
+
+    /// The single values of a metric at these shares.
+    pub(crate) fn quantiles<const N: usize>(&self, values: Vec<f64>, shares: [f64; N]) -> [f64; N] {
+        self.tally.note_values(values.len() as u64);
+        stats::quantiles(values, shares)
+    }
 }
 
 /// A workload, generic over its targets.
@@ -313,7 +305,7 @@ pub(crate) trait Workload: Clone + Debug + Serialize + Send + 'static {
     }
 
     /// Runs once on a target that is not started as others are; `None` if this is not such a target.
-    fn instead(&self, _target: &'static Entry, _terms: Terms) -> Option<Outcome> {
+    fn instead(&self, _target: &'static Entry, _bench: Bench) -> Option<Outcome> {
         None
     }
 }

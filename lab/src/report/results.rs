@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use indicatif::HumanCount;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -148,16 +149,6 @@ impl Lane {
     }
 }
 
-/// `number` with a comma between each three digits.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let group = |(index, digit): (usize, char)| {
-        let comma = index > 0 && (digits.len() - index) % 3 == 0;
-        comma.then_some(',').into_iter().chain([digit])
-    };
-    digits.chars().enumerate().flat_map(group).collect()
-}
-
 /// Single values that must lie beyond a percentile: the position of fewer is chance. Of each round it must be one, as a percentile
 /// is computed in each round.
 pub(crate) const BEYOND: f64 = 10.0;
@@ -175,8 +166,8 @@ impl Sheet {
         let counts = self.lanes.iter().filter(|lane| lane.failure.is_none());
         let counts: Vec<_> = counts.map(Lane::values_behind).filter(|count| *count > 0).collect();
         let (least, most) = (counts.iter().min()?, counts.iter().max()?);
-        let to = if least == most { String::new() } else { format!(" to {}", grouped(*most)) };
-        Some(format!("of {}{to} values", grouped(*least)))
+        let to = if least == most { String::new() } else { format!(" to {}", HumanCount(*most)) };
+        Some(format!("of {}{to} values", HumanCount(*least)))
     }
 
     /// Why this metric is not shown, if it is a percentile near an end, and less than ten of the single values of some lane with a

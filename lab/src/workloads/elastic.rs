@@ -152,7 +152,7 @@ impl ElasticWorkload for Elastic {
             all.push(times.all);
             at_once.push(shared.most.load(Ordering::Relaxed) as f64);
             thread::sleep(pause);
-            left.push(others.newcomers().map_err(Failure::Refused)? as f64);
+            left.push(others.newcomers().map_err(Failure::Refused)?.len() as f64);
         }
         // The pauses are timed too: the CPU time of threads that wait for their end is part of the
         // price.

@@ -22,7 +22,6 @@ use crate::dispatch::counted;
 use crate::target::runtime::{Downstream, Upstream};
 use crate::targets::runtimes::threads::Threads;
 use crate::usage::Usage;
-use crate::workload::Terms;
 use crate::workloads::prelude::*;
 
 /// The links between the tasks.
@@ -121,9 +120,9 @@ impl Workload for BucketBrigade {
         Sum::grid(self.bytes().into(), self.hops())
     }
 
-    fn instead(&self, target: &'static Entry, terms: Terms) -> Option<Outcome> {
+    fn instead(&self, target: &'static Entry, bench: Bench) -> Option<Outcome> {
         let (_, run) = WITHOUT_TASKS.iter().find(|(name, _)| target.name == *name)?;
-        Some(counted(self.clone(), terms, run))
+        Some(counted(self.clone(), bench, run))
     }
 }
 
