@@ -56,7 +56,7 @@ fn field(file: &str, name: &str) -> io::Result<u64> {
     Ok(kilobytes.ok_or_else(|| Error::other(format!("no {name} in /{file}")))? << 10)
 }
 
-/// Runs `workload` with these options once on a fresh target in a process of its own.
+/// Runs this workload with these options once on a fresh target in a process of its own.
 pub(crate) fn run(
     workload: &str,
     params: &Params,

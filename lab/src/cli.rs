@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::collections::HashSet;
 use std::env;
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -25,7 +26,7 @@ use crate::plan;
 use crate::report::destination::{Outputs, path};
 use crate::report::speedup;
 use crate::report::table::Detail;
-use crate::rounds::{Contest, Rules, Until};
+use crate::rounds::{Rules, Until};
 use crate::row::Row;
 use crate::stop::Stop;
 use crate::sweep;
@@ -334,14 +335,11 @@ impl Cli {
     }
 
     /// The rows to measure or to check, with their targets.
-    pub(crate) fn contests(&self) -> Result<Vec<Contest>, Stop> {
+    pub(crate) fn rows(&self) -> Result<Vec<Row>, Stop> {
         let mut rows = match &self.what {
             Some(What::One(choice)) => {
-                let mut rows = Vec::new();
-                for choice in [choice].into_iter().chain(&self.further) {
-                    rows.push(choice.row()?);
-                }
-                rows
+                let all = [choice].into_iter().chain(&self.further);
+                all.map(Choice::row).collect::<Result<_, _>>()?
             }
             Some(What::Check(check)) => plan::check(&check.workload),
             Some(What::All(Extent { full: true, .. })) if cfg!(feature = "full") => plan::full(),
@@ -360,19 +358,12 @@ impl Cli {
             return Err(Stop::Usage(reason.to_owned()));
         }
         // A value that a sweep names twice is measured once: no result may stand twice in a file.
-        let mut known = Vec::new();
-        rows.retain(|row| {
-            let key = (row.name, row.params.clone());
-            let is_new = !known.contains(&key);
-            known.push(key);
-            is_new
-        });
-        let contests = rows.into_iter().map(|row| {
-            let targets = self.options.targets(&row);
-            Contest { row, targets }
-        });
+        let mut known = HashSet::new();
+        rows.retain(|row| known.insert(row.sheet.row()));
+        rows.iter_mut().for_each(|row| row.targets = self.options.targets(row));
         // Of several rows, those take part that are for one of the targets; each target has some.
-        Ok(contests.filter(|contest| !contest.targets.is_empty()).collect())
+        rows.retain(|row| !row.targets.is_empty());
+        Ok(rows)
     }
 }
 

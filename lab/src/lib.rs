@@ -11,9 +11,9 @@
 //!   `stats`, `stop`, `usage`, `work`;
 //! - limits, and counting every task: `limits`, `needs`, `pins`, `machine`, `tally`, `inbox`, `latch`, `supervise`;
 //! - the traits of targets, and a folder of them: `target`, `targets`, `setup`;
-//! - the traits of workloads, their runs on targets, and a folder of them: `workload`, `apart`, `dispatch`,
-//!   `row`, `workloads`, `sweep`, `plan`;
+//! - the traits of workloads and their runs on targets: `workload`, `apart`, `dispatch`;
 //! - the output: `spent`, `noise`, `report`, `recorded`, `picture`, `chart`, `page`, `compare`, `book`, `interrupt`;
+//! - a folder of workloads, and rows of them: `row`, `workloads`, `sweep`, `plan`;
 //! - the program: `hogs`, `rounds`, `cli`, `session`.
 
 #![forbid(unsafe_code)]

@@ -12,21 +12,12 @@ use crate::fault::Fault;
 use crate::limits;
 use crate::pins::Pin;
 use crate::report::Reporter;
-use crate::report::results::Sheet;
 use crate::row::Row;
 use crate::spent::{Spending, Spent};
 use crate::stop::Stop;
 use crate::tally::Tally;
 use crate::target::Entry;
 use crate::workload::Bench;
-
-/// A row, and the targets that take turns in it.
-pub(crate) struct Contest {
-    /// The workload.
-    pub(crate) row: Row,
-    /// The targets, all of the row's family.
-    pub(crate) targets: Vec<&'static Entry>,
-}
 
 /// When a row ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,7 +30,7 @@ pub(crate) enum Until {
     Time(Duration),
 }
 
-/// The settings for the rounds of all contests.
+/// The settings for the rounds of all rows.
 pub(crate) struct Rules {
     /// Rounds that count, or the fewest of them.
     pub(crate) rounds: u64,
@@ -78,21 +69,20 @@ impl Rules {
 ///
 /// A target that fails is out for the rest of the row, and has no number in it.
 pub(crate) fn measure(
-    contest: &Contest,
+    row: &Row,
     rules: &Rules,
     book: &SharedBook,
     reporter: &Reporter,
     random: &mut SmallRng,
 ) -> Result<(), Stop> {
-    let Contest { row, targets } = contest;
-    book.lock().open_sheet(Sheet::new(row, targets));
-    let mut targets = targets.clone();
+    book.lock().open_sheet(row.sheet.on(&row.targets));
+    let mut targets = row.targets.clone();
     let begun = Instant::now();
     for round in 0.. {
         targets.shuffle(random);
         let mut standing = Vec::with_capacity(targets.len());
         for target in targets {
-            reporter.announce(row.name, target.name);
+            reporter.announce(&row.sheet.workload, target.name);
             let bench = rules.bench(target);
             let spending = Spending::begin(row.is_apart(target));
             // The first round warms up: caches, page tables, and the clock of the CPU. It is not timed.

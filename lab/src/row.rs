@@ -4,27 +4,20 @@ use crate::apart;
 use crate::dispatch::{self, Run};
 use crate::failure::Failure;
 use crate::needs::Needs;
+use crate::report::results::Sheet;
 use crate::stop::Stop;
 use crate::target::{Accept, Entry, Family};
-use crate::workload::{Bench, Meaning, Metric, Outcome, Params, Workload};
+use crate::workload::{Bench, Outcome, Workload};
 
 /// A workload with its options. What a field says, [`Workload`] says.
 pub(crate) struct Row {
-    /// See [`Workload::NAME`].
-    pub(crate) name: &'static str,
-    /// See [`Workload::MEANING`].
-    pub(crate) meaning: Meaning,
+    /// Its sheet, without targets.
+    pub(crate) sheet: Sheet,
     /// See [`Workload::FURTHER`].
     pub(crate) further: &'static [&'static str],
     /// See [`Workload::PINS`].
     pub(crate) pins: bool,
-    /// See [`Workload::METRICS`].
-    pub(crate) metrics: &'static [Metric],
-    /// See [`Workload::params`].
-    pub(crate) params: Params,
-    /// See [`Workload::note`].
-    pub(crate) note: Option<String>,
-    /// The targets of its family that it can be measured on, in the order of the table.
+    /// The targets that take turns: those of its family that it can be measured on, in the order of the table, or some of these.
     pub(crate) targets: Vec<&'static Entry>,
     /// See [`Workload::APART`].
     pub(crate) apart: bool,
@@ -42,11 +35,11 @@ impl Row {
 
     /// Runs once on a fresh target. A command of the user's starts its process itself.
     pub(crate) fn run(&self, target: &'static Entry, bench: Bench) -> Outcome {
-        if !self.is_apart(target) || self.meaning.is_yours {
+        if !self.is_apart(target) || self.sheet.is_yours {
             return (self.run_here)(target, bench);
         }
-        let values = apart::run(self.name, &self.params, target, bench)?;
-        match (values.len(), self.metrics.len()) {
+        let values = apart::run(&self.sheet.workload, &self.sheet.params, target, bench)?;
+        match (values.len(), self.sheet.metrics.len()) {
             (there, needed) if there == needed => Ok(values),
             (there, needed) => {
                 Err(Failure::Told(format!("its process said {there} numbers, not {needed}")))
@@ -70,13 +63,9 @@ where
         let targets = W::Family::TARGETS.iter().copied();
         let (workload, needs) = (self.clone(), self.clone());
         Ok(Row {
-            name: W::NAME,
-            meaning: W::MEANING,
+            sheet: Sheet::new(W::NAME, W::MEANING, W::METRICS, self.params(), self.note()),
             further: W::FURTHER,
             pins: W::PINS,
-            metrics: W::METRICS,
-            params: self.params(),
-            note: self.note(),
             targets: targets.filter(|target| self.is_for(target)).collect(),
             apart: W::APART,
             needs: Box::new(move |target| needs.needs(target)),

@@ -16,27 +16,27 @@ use crate::kernel::Kernel;
 use crate::machine::{self, Machine};
 use crate::needs::Needs;
 use crate::noise::Noise;
+use crate::plan;
+use crate::report::Reporter;
+use crate::report::results::Sheet;
 use crate::report::table::Detail;
-use crate::report::{self, Reporter};
-use crate::rounds::{self, Contest, Until};
+use crate::rounds::{self, Until};
+use crate::row::Row;
 use crate::stop::Stop;
-use crate::workload::Meaning;
 use crate::workloads::server::load;
 
 /// Does what the command line asks for.
 pub(crate) fn run(cli: Cli) -> Result<(), Stop> {
     let options = &cli.options;
     match &cli.what {
-        Some(What::List) => report::list(),
+        Some(What::List) => plan::list(),
         Some(What::Chart(chart)) => chart.draw(options.force),
         Some(What::Report(report)) => report.run(&options.outputs()?, options.verbose),
         Some(What::Compare(compare)) => compare.run(options.verbose, options.quiet),
         Some(What::Load) => load::generate(),
         Some(What::Process(process)) => process.measure(options.rules().patience),
         Some(What::Hogs { count }) => hogs::compute(*count),
-        Some(What::One(_) | What::All(_) | What::Check(_)) | None => {
-            measure(&cli.contests()?, &cli)
-        }
+        Some(What::One(_) | What::All(_) | What::Check(_)) | None => measure(&cli.rows()?, &cli),
         Some(What::Once { choice }) => {
             let (row, target) = options.first(choice)?;
             apart::child(|| (row.run_here)(target, options.rules().bench(target)))
@@ -44,22 +44,20 @@ pub(crate) fn run(cli: Cli) -> Result<(), Stop> {
     }
 }
 
-/// Measures all of `contests` and writes the results.
-fn measure(contests: &[Contest], cli: &Cli) -> Result<(), Stop> {
+/// Measures all of `rows` and writes the results.
+fn measure(rows: &[Row], cli: &Cli) -> Result<(), Stop> {
     let options = &cli.options;
     if options.dry_run {
-        return report::plan(contests.iter().map(|one| (&one.row, &one.targets[..])));
+        return plan::show(rows);
     }
-    let all = contests
-        .iter()
-        .flat_map(|contest| contest.targets.iter().map(|target| (contest.row.needs)(target)));
+    let all = rows.iter().flat_map(|row| row.targets.iter().map(|target| (row.needs)(target)));
     let needs = all.fold(Needs::default(), Needs::or);
     needs.check()?;
     let outputs = options.outputs()?;
     let (seed, shown) = (options.seed.unwrap_or_else(fresh_seed), cli.shown());
     let machine = Machine::read(seed, cli.hogs(), options.pin);
-    let entered: usize = contests.iter().map(|contest| contest.targets.len()).sum();
-    let rules = cli.rules(contests.len());
+    let entered: usize = rows.iter().map(|row| row.targets.len()).sum();
+    let rules = cli.rules(rows.len());
     let runs = (1 + rules.rounds) * entered as u64;
     let reporter = Arc::new(Reporter::new(outputs.has_stdout(), options.quiet, runs));
     let mut head = machine.describe(options.verbose);
@@ -75,15 +73,15 @@ fn measure(contests: &[Contest], cli: &Cli) -> Result<(), Stop> {
         head += &format!("\nwaited {waited} s for a quiet machine");
     }
     let more = if rules.until == Until::Rounds { "" } else { " or more" };
-    let rows = if contests.len() == 1 { "row" } else { "rows" };
-    head += &format!("\n{} {rows}, {runs} runs{more}", contests.len());
+    let word = if rows.len() == 1 { "row" } else { "rows" };
+    head += &format!("\n{} {word}, {runs} runs{more}", rows.len());
     let hogs = Hogs::start(cli.hogs())?;
     book.lock().noise.hogs = hogs.process();
 
     let mut random = SmallRng::seed_from_u64(seed);
     let measured = reporter.print(&head).and_then(|()| {
-        contests.iter().try_for_each(|contest| {
-            rounds::measure(contest, &rules, &book, &reporter, &mut random)?;
+        rows.iter().try_for_each(|row| {
+            rounds::measure(row, &rules, &book, &reporter, &mut random)?;
             let table = book.lock().last_table();
             table.map_or(Ok(()), |table| reporter.print(&table))
         })
@@ -105,7 +103,7 @@ fn measure(contests: &[Contest], cli: &Cli) -> Result<(), Stop> {
     end.extend(book.lock().conclusion().map(|last| last + "\n"));
     end.extend(busy.iter().map(|busy| format!("\n{busy}\n")));
     end += &match (shown.is_check, peers.len() + own.len()) {
-        (false, _) => hint(contests, shown.detail != Detail::None),
+        (false, _) => hint(rows, shown.detail != Detail::None),
         (true, 0) => format!("\n{} runs: every task ran exactly once", reporter.runs()),
         (true, failed) => format!("\n{} runs: {failed} failed", reporter.runs()),
     };
@@ -127,9 +125,9 @@ fn wait_for_quiet(book: &SharedBook, patience: Duration) -> u64 {
 }
 
 /// The last lines of every report of a measurement.
-fn hint(contests: &[Contest], has_tables: bool) -> String {
-    let more = match contests.first().map(|contest| contest.row.meaning) {
-        Some(Meaning { is_yours: true, own, .. }) => {
+fn hint(rows: &[Row], has_tables: bool) -> String {
+    let more = match rows.first().map(|row| &row.sheet) {
+        Some(Sheet { is_yours: true, own, .. }) => {
             format!("The peers are all commands but {own}.")
         }
         _ => MORE.to_owned(),

@@ -10,21 +10,13 @@ pub(crate) mod results;
 pub(crate) mod speedup;
 pub(crate) mod table;
 
-use std::collections::HashSet;
 use std::io::{self, IsTerminal, Write};
 use std::panic;
 use std::thread;
 
-use clap::{Command, Subcommand};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::plan;
-use crate::row::Row;
 use crate::stop::{Stop, escaped};
-use crate::target::Entry;
-use crate::targets::FAMILIES;
-use crate::workload;
-use crate::workloads::Choice;
 
 /// Prints tables, and shows on stderr how far it is if that is a terminal.
 pub(crate) struct Reporter {
@@ -91,42 +83,6 @@ pub(crate) fn write_line(text: &str) -> Result<(), Stop> {
     writeln!(stdout, "{}", escaped(text))?;
     stdout.flush()?;
     Ok(())
-}
-
-/// Names the workloads and the targets.
-pub(crate) fn list() -> Result<(), Stop> {
-    let mut text = String::from("workloads\n");
-    for workload in Choice::augment_subcommands(Command::new("list")).get_subcommands() {
-        let about = workload.get_about().map(ToString::to_string).unwrap_or_default();
-        text += &format!("  {:<28}{}\n", workload.get_name(), about);
-    }
-    let plan = plan::full();
-    let further: HashSet<_> = plan.iter().flat_map(|row| row.further).collect();
-    text += "\ntargets, in families (without --target, * takes part, and + in some workloads)\n";
-    for (family, targets) in FAMILIES {
-        text += &format!("\n{family}\n");
-        for target in targets {
-            let mark = match target.is_default {
-                true => '*',
-                false if further.contains(&target.name) => '+',
-                false => ' ',
-            };
-            text += &format!("{mark} {:<28}{}\n", target.name, target.about);
-        }
-    }
-    write_line(text.trim_end())
-}
-
-/// Names these rows and their targets.
-pub(crate) fn plan<'a>(
-    rows: impl Iterator<Item = (&'a Row, &'a [&'static Entry])>,
-) -> Result<(), Stop> {
-    let line = |(row, targets): (&Row, &[&Entry])| {
-        let options = workload::line(&row.params);
-        let targets: Vec<_> = targets.iter().map(|target| target.name).collect();
-        format!("{} {options}: {}", row.name, targets.join(", "))
-    };
-    write_line(&rows.map(line).collect::<Vec<_>>().join("\n"))
 }
 
 /// Lets a panic say what and where in one line, without a backtrace: in here it is a peer's answer

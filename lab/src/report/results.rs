@@ -11,12 +11,11 @@ use super::quantity;
 use super::speedup::{Speedup, pairs};
 use crate::machine::{self, Machine};
 use crate::noise::{Record, Span};
-use crate::row::Row;
 use crate::spent::Spent;
 use crate::stats::{Numbers, middle};
 use crate::stop::Stop;
 use crate::target::{Class, Entry};
-use crate::workload::{self, Metric, Params};
+use crate::workload::{self, Meaning, Metric, Params};
 
 /// The version of the result file. A reader of another version must not guess.
 pub(crate) const SCHEMA: u32 = 2;
@@ -38,7 +37,7 @@ pub(crate) struct Results {
 }
 
 /// One row: a workload with its options, as it is measured or as a result file has it.
-#[derive(Debug, Default, Deserialize, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub(crate) struct Sheet {
     /// The name of the workload.
     pub(crate) workload: String,
@@ -72,7 +71,7 @@ pub(crate) struct Sheet {
 }
 
 /// One target in one row.
-#[derive(Debug, Default, Deserialize, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub(crate) struct Lane {
     /// The name of the target.
     pub(crate) name: String,
@@ -187,31 +186,31 @@ impl Sheet {
             .or_else(|| few(rounds.collect(), 1.0, " of a round"))
     }
 
-    /// A row that is about to be measured on these targets.
-    pub(crate) fn new(row: &Row, targets: &[&'static Entry]) -> Self {
-        let meaning = row.meaning;
-        let (params, cpus) = (row.params.clone(), machine::cpus() as u64);
+    /// A row that is about to be measured, without targets.
+    pub(crate) fn new(
+        workload: &str,
+        meaning: Meaning,
+        metrics: &[Metric],
+        params: Params,
+        note: Option<String>,
+    ) -> Self {
+        let Meaning { done, like, headline, own, is_yours } = meaning;
+        let [workload, done, like, own] = [workload, done, like, own].map(str::to_owned);
+        let cpus = machine::cpus() as u64;
         let threads = params.get("threads").and_then(Value::as_u64);
         let crowd = threads
             .filter(|threads| *threads > cpus)
             .map(|threads| format!("more threads than CPUs: {threads} take turns on {cpus}"));
-        let notes: Vec<_> = row.note.clone().into_iter().chain(crowd).collect();
-        Sheet {
-            workload: row.name.to_owned(),
-            done: meaning.done.to_owned(),
-            like: meaning.like.to_owned(),
-            own: meaning.own.to_owned(),
-            is_yours: meaning.is_yours,
-            headline: meaning.headline,
-            params,
-            metrics: row.metrics.to_vec(),
-            note: (!notes.is_empty()).then(|| notes.join("; ")),
-            lanes: targets
-                .iter()
-                .map(|target| Lane::new(target.name, target.is_peer, target.class))
-                .collect(),
-            ..Sheet::default()
-        }
+        let notes: Vec<_> = note.into_iter().chain(crowd).collect();
+        let (metrics, note) = (metrics.to_vec(), (!notes.is_empty()).then(|| notes.join("; ")));
+        let sheet = Sheet { workload, done, like, own, is_yours, headline, ..Sheet::default() };
+        Sheet { params, metrics, note, ..sheet }
+    }
+
+    /// The same row with these targets, none of which has a number yet.
+    pub(crate) fn on(&self, targets: &[&Entry]) -> Self {
+        let lane = |target: &&Entry| Lane::new(target.name, target.is_peer, target.class);
+        Sheet { lanes: targets.iter().map(lane).collect(), ..self.clone() }
     }
 
     /// The workload with its options.
