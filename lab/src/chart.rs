@@ -69,7 +69,8 @@ impl Chart {
         let known = &sheet.metrics[metric];
         let title = format!("{}: {}", sheet.workload, crate::report::table::title(known));
         let title = self.title.as_ref().unwrap_or(&title);
-        let notes = [results.machine.origin(), results.command(&sheet)];
+        let mut notes = results.machine.describe(false);
+        notes.push(results.command(&sheet));
         let svg = picture::bars(&sheet, metric, title, &notes);
         let svg = svg.ok_or_else(|| Stop::Usage(format!("{} has no number", known.name)))?;
         destination.write(svg.as_bytes())

@@ -41,8 +41,8 @@ use crate::workloads::server::load;
 /// Without a workload it runs a short selection of all of them: `all --quick`.
 #[derive(Debug, Parser)]
 ///
-/// An option of a workload takes several values, `--threads 1,2,4`, all that there are, `--program all`, or a range,
-/// `--threads 1..8` or `--messages 1e3..1e6`: a table for each of them, and one of all.
+/// An option of a workload takes several values, `--threads 1,2,4`, or all that there are, `--program all`: a table for each of
+/// them, and one of all.
 #[command(name = "brigade-lab", version, disable_help_subcommand = true)]
 pub(crate) struct Cli {
     /// What to do.

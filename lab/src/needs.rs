@@ -24,20 +24,6 @@ pub(crate) struct Needs {
     pub(crate) threads: u64,
 }
 
-/// The least stack of the main thread, which reads the command line: `ulimit -s` may give it less.
-const STACK: u64 = 1 << 20;
-
-/// An error if the main thread has so little stack that it would be aborted in the middle of something.
-pub(crate) fn check_stack() -> Result<(), Stop> {
-    let limit = getrlimit(Resource::Stack).current.filter(|&stack| stack < STACK);
-    limit.map_or(Ok(()), |stack| {
-        let reason = format!(
-            "needs a stack of {STACK} bytes, and the limit RLIMIT_STACK (ulimit -s) is {stack}"
-        );
-        Err(Stop::Refused(reason))
-    })
-}
-
 /// From now on a write beyond `RLIMIT_FSIZE` is an error. Without a handler its signal ends the process, and a temporary file stays.
 pub(crate) fn heed_file_size() {
     // Without it the signal does what it does by default.

@@ -7,7 +7,6 @@ use std::path::PathBuf;
 use clap::Args;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use crate::machine::words;
 use crate::picture;
 use crate::report::answer::{self, Line};
 use crate::report::destination::{Outputs, path};
@@ -16,7 +15,6 @@ use crate::report::speedup::Verdict;
 use crate::report::table::{self, Detail};
 use crate::report::write_line;
 use crate::stop::{Stop, escaped};
-use crate::workload::fields;
 
 /// How the page looks, besides its pictures.
 const STYLE: &str = include_str!("page.css");
@@ -52,33 +50,19 @@ impl Results {
             }
             () => Detail::Usual,
         };
-        let head = self.machine().map(|(name, value)| format!("{name}: {value}\n"));
+        let head = self.machine.describe(true).into_iter().map(|line| line + "\n");
         let tables = self.sheets.iter().map(|sheet| table::of(sheet, detail) + "\n");
         let answer = answer::of(&self.sheets, true).map(|answer| answer + "\n");
         let warnings = self.warnings().into_iter().map(|warning| format!("\n{warning}"));
         head.chain(tables).chain(answer).chain(warnings).collect::<String>().trim_end().to_owned()
     }
 
-    /// What it was measured on, by name.
-    fn machine(&self) -> impl Iterator<Item = (String, String)> {
-        let fields = fields(&self.machine).into_iter();
-        let fields = fields.map(|(name, value)| (name.replace('_', " "), words(&value)));
-        fields.filter(|(_, value)| !value.is_empty())
-    }
-
     /// What there is to doubt about all of it.
     fn warnings(&self) -> Vec<String> {
-        let Results { machine, noise, complete, .. } = self;
-        let hogs =
-            format!("Measured beside {} computing threads of another process.", machine.hogs);
-        let warnings = [
-            (machine.debug, "Built without optimisation: these numbers say nothing."),
-            (!complete, "Not complete: something failed or was interrupted."),
-            (machine.hogs > 0, &hogs),
-        ];
-        let warnings = warnings.into_iter().filter(|(is_true, _)| *is_true);
-        let busy = noise.busy.as_deref().map(|busy| capital(busy) + ".");
-        warnings.map(|(_, warning)| warning.to_owned()).chain(busy).collect()
+        let partial = "Not complete: something failed or was interrupted.";
+        let partial = (!self.complete).then(|| partial.to_owned());
+        let busy = self.noise.busy.as_deref().map(|busy| capital(busy) + ".");
+        partial.into_iter().chain(busy).collect()
     }
 
     /// The page that shows it.
@@ -101,7 +85,7 @@ impl Results {
                 body {
                     h1 { (title) }
                     @if !lines.is_empty() { p { (capital(&answer::summary(&self.sheets, &lines))) "." } }
-                    p.muted { (self.machine.origin()) }
+                    @for line in self.machine.describe(false) { p.muted { (line) } }
                     @for warning in self.warnings() { p.warning { strong { "Note: " } (warning) } }
                     @if !lines.is_empty() { (self.answer(&lines)) }
                     @for (index, sheet) in self.sheets.iter().enumerate() {
@@ -109,7 +93,7 @@ impl Results {
                     }
                     section #machine {
                         h2 { "The machine" }
-                        dl { @for (name, value) in self.machine() { dt { (name) } dd { (value) } } }
+                        pre { (self.machine.describe(true).join("\n")) }
                     }
                     footer { p { (HOW) } }
                 }
@@ -126,13 +110,14 @@ impl Results {
             Some(Verdict::Same) => ("≈ ", "muted"),
             _ => ("", "muted"),
         };
+        let (title, head) = answer::head(&self.sheets);
         let place = |sheet: &Sheet| self.sheets.iter().position(|other| std::ptr::eq(other, sheet));
         html! {
             section #answer {
                 h2 { "The answer" }
                 div.scroll { table {
-                    caption { (answer::title(&self.sheets)) }
-                    thead { tr { @for head in answer::head(&self.sheets) { th scope="col" { (head) } } } }
+                    caption { (title) }
+                    thead { tr { @for head in head { th scope="col" { (head) } } } }
                     tbody { @for line in lines { tr {
                         @let ([done, cells @ .., word], (mark, class)) = (&line.cells, mark(line));
                         th scope="row" {
@@ -167,7 +152,7 @@ impl Results {
 
 /// How to read the tables.
 const HOW: &str = "Each target ran once in each round, in random order, after a round that warmed up. A table has the medians, the least \
-    and the greatest of the rounds; × best peer is the median of the ratios to the best peer of each round; CPUs are the CPUs that a target \
+    and the greatest of the rounds; × best peer is the ratio of its median to that of the best peer; CPUs are the CPUs that a target \
     kept busy. A bar is a median, and its whisker the interval that holds 95 per cent of the medians of a bootstrap over the rounds, if there \
     are five. A speed-up of 2 is twice the rate, or half the time, with the same kind of interval.";
 

@@ -60,7 +60,7 @@ fn measure(rows: &[Row], cli: &Cli) -> Result<(), Stop> {
     let rules = cli.rules(rows.len());
     let runs = (1 + rules.rounds) * entered as u64;
     let reporter = Arc::new(Reporter::new(outputs.has_stdout(), options.quiet, runs));
-    let mut head = machine.describe(options.verbose);
+    let mut head = machine.describe(options.verbose).join("\n");
     let noise = Noise::new(Kernel::here(), machine::cpus());
     let book = SharedBook::new(machine, noise, outputs, shown);
     interrupt::install(book.clone(), Arc::clone(&reporter))?;
@@ -136,7 +136,7 @@ fn hint(rows: &[Row], has_tables: bool) -> String {
 }
 
 /// How to read the tables.
-const RATIO: &str = "\nA ratio is the median over the rounds of this target's value to the best peer's; ≈: it can't be told apart from that.";
+const RATIO: &str = "\nA ratio is that of this target's median to the best peer's; ≈: it can't be told apart from that.";
 /// What else there is.
 const MORE: &str = "More: `--verbose` has a table for each row, `brigade-lab list` names what there is, and `--features full -- all --full` says more.";
 

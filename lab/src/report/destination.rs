@@ -30,12 +30,13 @@ impl Outputs {
             let reason = "--force replaces the file of --json or --html, and there is none";
             return Err(Stop::Usage(reason.to_owned()));
         }
-        if json.zip(html).is_some_and(|(json, html)| same(json, html)) {
+        let open = |path: &Path| Destination::open(path, replace);
+        let outputs =
+            Outputs { json: json.map(open).transpose()?, html: html.map(open).transpose()? };
+        if json.is_some() && outputs.json == outputs.html {
             return Err(Stop::Usage("--json and --html need a file each".to_owned()));
         }
-        let open =
-            |path: Option<&Path>| path.map(|path| Destination::open(path, replace)).transpose();
-        Ok(Outputs { json: open(json)?, html: open(html)? })
+        Ok(outputs)
     }
 
     /// Whether one of them goes to stdout.
@@ -45,22 +46,14 @@ impl Outputs {
     }
 }
 
-/// Whether both paths lead to one file, be it there or not.
-fn same(one: &Path, other: &Path) -> bool {
-    let real = |path: &Path| match fs::canonicalize(path) {
-        Ok(real) => Some(real),
-        Err(_) => Some(fs::canonicalize(folder(path)).ok()?.join(path.file_name()?)),
-    };
-    one == other || real(one).is_some_and(|one| real(other) == Some(one))
-}
-
 /// Where something goes.
+#[derive(PartialEq)]
 pub(crate) enum Destination {
     /// To stdout.
     Stdout,
     /// To this file.
     File {
-        /// Its path, with symbolic links resolved if it exists.
+        /// Its path, with symbolic links resolved.
         path: PathBuf,
         /// Whether it may replace one that exists.
         replace: bool,
@@ -80,19 +73,33 @@ impl Destination {
         if path == Path::new("-") {
             return Ok(Destination::Stdout);
         }
-        let path = match fs::symlink_metadata(path) {
-            Ok(_) => existing(path, replace)?,
-            Err(error) if error.kind() == ErrorKind::NotFound => path.to_owned(),
-            Err(error) => return Err(refused(path, &error)),
+        let refused = |error: io::Error| {
+            Stop::Refused(format!("{} can't be written: {error}", path.display()))
         };
+        let real = match fs::canonicalize(path) {
+            // A link must lead somewhere: replacing the link would leave its target as it was.
+            Err(error) if error.kind() == ErrorKind::NotFound && !path.is_symlink() => {
+                let name = path.file_name().unwrap_or_default();
+                fs::canonicalize(folder(path)).map_err(refused)?.join(name)
+            }
+            real => real.map_err(refused)?,
+        };
+        if real.exists() && !real.is_file() {
+            return Err(Stop::Usage(format!("{} is not a regular file", path.display())));
+        }
+        if real.exists() && !replace {
+            let reason = format!("{} exists; --force replaces it", path.display());
+            return Err(Stop::Usage(reason));
+        }
         // Never visible, and gone with the handle: it only shows that there could be a file.
-        tempfile::tempfile_in(folder(&path)).map_err(|error| refused(&path, &error))?;
-        Ok(Destination::File { path, replace })
+        tempfile::tempfile_in(folder(&real)).map_err(refused)?;
+        Ok(Destination::File { path: real, replace })
     }
 
     /// Whether it would replace the file at `path`.
     pub(crate) fn is_at(&self, path: &Path) -> bool {
-        matches!(self, Destination::File { path: own, .. } if same(own, path))
+        let Destination::File { path: own, .. } = self else { return false };
+        fs::canonicalize(path).is_ok_and(|real| real == *own)
     }
 
     /// Writes the results.
@@ -108,26 +115,6 @@ impl Destination {
                 .map_err(|error| Stop::Failed(format!("{} not written: {error}", path.display()))),
         }
     }
-}
-
-/// The real path of something that exists, if it may be replaced.
-fn existing(path: &Path, replace: bool) -> Result<PathBuf, Stop> {
-    // A link must lead somewhere: replacing the link would leave its target as it was.
-    let real = fs::canonicalize(path).map_err(|error| refused(path, &error))?;
-    let what = fs::metadata(&real).map_err(|error| refused(path, &error))?;
-    if !what.is_file() {
-        return Err(Stop::Usage(format!("{} is not a regular file", path.display())));
-    }
-    if !replace {
-        let reason = format!("{} exists; --force replaces it", path.display());
-        return Err(Stop::Usage(reason));
-    }
-    Ok(real)
-}
-
-/// Says that the machine doesn't let us write there.
-fn refused(path: &Path, error: &io::Error) -> Stop {
-    Stop::Refused(format!("{} can't be written: {error}", path.display()))
 }
 
 /// The folder that `path` is in.

@@ -44,12 +44,10 @@ fn prefixed(value: f64, unit: &str) -> String {
     let fitting = prefixes.into_iter().find(|(scale, _)| value.abs() >= *scale);
     let (scale, prefix) = fitting.unwrap_or((1e-9, "n"));
     let value = value / scale;
-    let decimals = if value.abs() >= 100.0 {
-        0
-    } else if value.abs() >= 10.0 {
-        1
-    } else {
-        2
+    let decimals = match value.abs() {
+        100.0.. => 0,
+        10.0.. => 1,
+        _ => 2,
     };
     format!("{value:.decimals$} {prefix}{unit}")
 }

@@ -1,24 +1,39 @@
-//! What has been measured so far.
+//! What has been measured so far, and the result file that says so.
 
+use std::collections::HashSet;
 use std::fmt;
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::path::Path;
 
 use indicatif::HumanCount;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use super::quantity;
 use super::speedup::{Speedup, pairs};
+use crate::limits::MAX_ROUNDS;
 use crate::machine::{self, Machine};
 use crate::noise::{Record, Span};
 use crate::spent::Spent;
 use crate::stats::{Numbers, middle};
 use crate::stop::Stop;
 use crate::target::{Class, Entry};
+use crate::targets;
 use crate::workload::{self, Meaning, Metric, Params};
 
 /// The version of the result file. A reader of another version must not guess.
 pub(crate) const SCHEMA: u32 = 2;
+
+/// Bytes of a result file at most: a thousand rounds of everything on every target have less than half of that.
+const LONGEST: u64 = 64 << 20;
+
+/// What of the file is read first.
+#[derive(Deserialize)]
+struct Version {
+    /// See [`SCHEMA`].
+    schema: u32,
+}
 
 /// Everything measured so far, as the result file has it.
 #[derive(Debug, Deserialize, Serialize)]
@@ -259,23 +274,6 @@ impl Sheet {
         let params = self.params.iter().filter(|(name, _)| differs(name));
         workload::line(&params.map(|(name, value)| (name.clone(), value.clone())).collect())
     }
-
-    /// This lane's samples of a metric over those of the best peer, each in its own round.
-    pub(crate) fn ratios(&self, metric: usize, lane: &Lane) -> Vec<f64> {
-        let peers = self.lanes.iter().filter(|lane| lane.is_peer);
-        let peers: Vec<_> = peers.map(|peer| peer.rounds(metric)).collect();
-        let best = |round: usize| {
-            let values = peers.iter().filter_map(|rounds| rounds.get(round).copied());
-            let values = values.filter(|value| !value.is_nan());
-            values.min_by(|one, other| self.metrics[metric].direction.order(*one, *other))
-        };
-        let samples = lane.rounds(metric).iter().copied().enumerate();
-        // A count may be 0, and a ratio of what has no digits is one of rounding errors.
-        let comparable = |value: &f64| quantity::has_digits(*value, &self.metrics[metric].unit);
-        let best = |round| best(round).filter(comparable);
-        let samples = samples.filter(|(_, value)| comparable(value));
-        samples.filter_map(|(round, value)| Some(value / best(round)?)).collect()
-    }
 }
 
 /// Whether this target is one of a family, in whatever configuration.
@@ -283,7 +281,98 @@ pub(crate) fn is_of(family: &str, target: &str) -> bool {
     target.strip_prefix(family).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }
 
+/// The first of these names that stands twice.
+fn twice<'a>(names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let mut known = HashSet::new();
+    names.into_iter().find(|name| !known.insert(*name))
+}
+
+/// What is wrong with this row, if something is.
+fn wrong(sheet: &Sheet) -> Option<String> {
+    let Sheet { metrics, lanes, headline, .. } = sheet;
+    let longest = lanes.iter().find_map(|lane| {
+        let values = lane.values.iter().zip(metrics);
+        let (_, metric) = values.into_iter().find(|(of, _)| of.len() as u64 > MAX_ROUNDS)?;
+        Some(format!("{} of {} has more than {MAX_ROUNDS} rounds", metric.name, lane.name))
+    });
+    let names =
+        [twice(lanes.iter().map(|lane| &*lane.name)), twice(metrics.iter().map(|one| &*one.name))];
+    let twice =
+        names.into_iter().flatten().map(|name| format!("it has {name} in {} twice", sheet.row()));
+    let is_short =
+        *headline >= metrics.len() || lanes.iter().any(|lane| lane.values.len() > metrics.len());
+    let short = is_short.then(|| format!("{} names a metric that it does not have", sheet.row()));
+    twice.chain(short).chain(longest).next()
+}
+
 impl Results {
+    /// The command that measures this row.
+    pub(crate) fn command(&self, sheet: &Sheet) -> String {
+        let rounds = sheet.lanes.iter().flat_map(|lane| lane.values.iter().map(Vec::len)).max();
+        let mut words = vec![sheet.workload.clone()];
+        words.extend(workload::words(&sheet.params));
+        let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
+        option("--rounds", rounds.unwrap_or_default().to_string());
+        if let Some(pin) = &self.machine.pin {
+            option("--pin", pin.clone());
+        }
+        if self.machine.hogs > 0 {
+            option("--hogs", self.machine.hogs.to_string());
+        }
+        // A program of the user's has its targets in its options.
+        let targets: Vec<_> = sheet.lanes.iter().map(|lane| &*lane.name).collect();
+        if !sheet.is_yours && !targets.is_empty() {
+            option("--target", targets.join(","));
+        }
+        let words: Vec<_> = words.iter().map(|word| workload::quoted(word)).collect();
+        format!("brigade-lab {}", words.join(" "))
+    }
+
+    /// Reads the file at `path`.
+    pub(crate) fn read(path: &Path) -> Result<Self, Stop> {
+        let mut content = Vec::new();
+        let read =
+            File::open(path).and_then(|file| file.take(LONGEST + 1).read_to_end(&mut content));
+        let read = read.map_err(|error| {
+            let reason = format!("{} can't be read: {error}", path.display());
+            match error.kind() {
+                ErrorKind::NotFound | ErrorKind::IsADirectory => Stop::Usage(reason),
+                _ => Stop::Refused(reason),
+            }
+        })?;
+        let results = match read as u64 {
+            ..=LONGEST => Results::parse(&content),
+            _ => Err(format!("it goes on after byte {LONGEST}, the most that one may have")),
+        };
+        results.map_err(|reason| {
+            let path = path.display();
+            Stop::Usage(format!("{path} is not a result file of the laboratory: {reason}"))
+        })
+    }
+
+    /// Reads what a result file contains.
+    fn parse(content: &[u8]) -> Result<Self, String> {
+        let why = |error: serde_json::Error| error.to_string();
+        let Version { schema } = serde_json::from_slice(content).map_err(why)?;
+        if schema != SCHEMA {
+            return Err(format!(
+                "its schema is {schema}, and this program reads schema {SCHEMA}: measure again, or read it with the version that wrote it"
+            ));
+        }
+        let mut results: Results = serde_json::from_slice(content).map_err(why)?;
+        let rows: Vec<_> = results.sheets.iter().map(Sheet::row).collect();
+        let wrong = results.sheets.iter().find_map(wrong);
+        let twice =
+            || twice(rows.iter().map(|row| &**row)).map(|row| format!("it has {row} twice"));
+        if let Some(reason) = wrong.or_else(twice) {
+            return Err(reason);
+        }
+        for lane in results.sheets.iter_mut().flat_map(|sheet| &mut sheet.lanes) {
+            lane.class = targets::class(&lane.name);
+        }
+        Ok(results)
+    }
+
     /// The content of the result file.
     pub(crate) fn file(&mut self) -> Result<Vec<u8>, Stop> {
         for Sheet { metrics, lanes, .. } in &mut self.sheets {
@@ -307,7 +396,7 @@ impl Results {
 
 #[cfg(test)]
 mod tests {
-    use super::{Lane, Sheet};
+    use super::{Lane, Results, Sheet};
     use crate::target::Class;
     use crate::workload::Metric;
 
@@ -327,21 +416,6 @@ mod tests {
     }
 
     #[test]
-    fn each_round_is_compared_with_the_best_peer_of_that_round() {
-        let mut sheet = sheet(&[
-            ("brigade", &[8.0, 9.0]),
-            ("brigade-fifo", &[100.0, 100.0]),
-            ("rayon", &[4.0, 1.0]),
-            ("tokio", &[2.0, 3.0]),
-        ]);
-        assert_eq!(sheet.ratios(0, &sheet.lanes[0]), [2.0, 3.0]);
-        assert_eq!(sheet.ratios(0, &sheet.lanes[3]), [0.5, 1.0]);
-        sheet.lanes[2].failure = Some("lost a task".to_owned());
-        assert_eq!(sheet.ratios(0, &sheet.lanes[0]), [4.0, 3.0]);
-        assert!(sheet.ratios(0, &sheet.lanes[2]).is_empty());
-    }
-
-    #[test]
     fn a_round_without_a_number_moves_no_other() {
         let mut sheet = sheet(&[("brigade", &[f64::NAN, 5.0, 6.0]), ("rayon", &[1.0, 5.0, 3.0])]);
         let middle = |sheet: &Sheet, ours: usize, theirs: usize| {
@@ -350,10 +424,13 @@ mod tests {
         };
         // 5.5 to 4, over the last two rounds.
         assert_eq!(middle(&sheet, 0, 1), 1.375);
-        assert_eq!(sheet.ratios(0, &sheet.lanes[0]), [1.0, 2.0]);
         sheet.lanes.swap(0, 1);
         assert_eq!(middle(&sheet, 1, 0), 1.375);
-        sheet.lanes[1].is_peer = true;
-        assert_eq!(sheet.ratios(0, &sheet.lanes[0]), [1.0, 1.0, 0.5], "the best of those with one");
+    }
+
+    #[test]
+    fn another_schema_is_not_read_whatever_else_it_has() {
+        let error = Results::parse(br#"{ "schema": 1, "results": 7 }"#).expect_err("an error");
+        assert!(error.contains("its schema is 1, and this program reads schema 2: measure again"));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::quantity;
 use super::results::{Lane, Sheet};
-use super::speedup::Verdict;
+use super::speedup::{Speedup, Verdict};
 use crate::spent::Spent;
 use crate::stats::{middle, outliers};
 use crate::workload::{self, Direction, Metric};
@@ -186,22 +186,26 @@ pub(crate) fn lines(sheet: &Sheet, index: usize) -> Vec<(&Lane, [String; 5])> {
     let mut lanes: Vec<_> = lanes.collect();
     lanes.sort_by(|(a, ..), (b, ..)| direction.order(*a, *b));
     let best = sheet.best_peer(index);
-    // Whether a target can't be told apart from the best of the peers, if it is not that one.
-    let is_alike = |lane: &Lane| {
-        let best = best.filter(|best| best.name != lane.name);
-        let speedup = best.and_then(|best| sheet.speedup(index, lane, best));
-        speedup.is_some_and(|speedup| matches!(speedup.verdict, Verdict::Same | Verdict::Unclear))
+    let ratio = |lane: &Lane| {
+        let best = best?;
+        let Speedup { middle, verdict, .. } = sheet.speedup(index, lane, best)?;
+        let ratio = match direction {
+            Direction::Higher => middle,
+            Direction::Lower => 1.0 / middle,
+        };
+        // A target that can't be told apart from the best of the peers, and is not that one.
+        let is_alike = matches!(verdict, Verdict::Same | Verdict::Unclear);
+        let mark = if is_alike && best.name != lane.name { " ≈" } else { "" };
+        Some(format!("{ratio:.2}{mark}"))
     };
     let number = |value: Option<f64>| value.map(|value| quantity::short(value, unit));
-    let plain = |values: Vec<f64>| middle(&values).map(|value| format!("{value:.2}"));
     let cells = |(median, samples, lane): (f64, Vec<f64>, _)| {
         let cells = [
             number(Some(median)),
             number(samples.iter().copied().min_by(f64::total_cmp)),
             number(samples.iter().copied().max_by(f64::total_cmp)),
-            plain(sheet.ratios(index, lane))
-                .map(|ratio| ratio + if is_alike(lane) { " ≈" } else { "" }),
-            sheet.cpu().and_then(|cpu| plain(lane.samples(cpu))),
+            ratio(lane),
+            sheet.cpu().and_then(|cpu| Some(format!("{:.2}", middle(&lane.samples(cpu))?))),
         ];
         (lane, cells.map(|cell| cell.unwrap_or_else(|| "–".to_owned())))
     };

@@ -67,7 +67,8 @@ fn a_chart_has_a_bar_for_each_target_and_says_where_the_numbers_come_from() {
         "38.2 M/s",
         "rayon",
         "3.00 M/s",
-        "2 × a &lt;model&gt;, Linux 6.1 x86_64 · rustc 1.85.0 · brigade-lab 0.1.0, 2025-01-02",
+        "brigade-lab 0.1.0 on 2 × a &lt;model&gt;, Linux 6.1 x86_64",
+        "rustc 1.85.0, 2025-01-02T03:04:05Z, seed 7",
         "brigade-lab throughput --pre 0 --threads 2 --rounds 3 --target rayon,brigade",
     ] {
         assert!(texts(&svg).contains(&said), "{said}: {svg}");

@@ -227,11 +227,11 @@ fn a_file_that_is_too_long_is_refused_with_the_place_and_the_limit() {
     let (_folder, paths) = folder(&[b"{\n", b""]);
     // A hole takes no room on the disk.
     let file = File::options().write(true).open(&paths[0]).expect("a file");
-    file.set_len((256 << 20) + 1).expect("a hole");
+    file.set_len((64 << 20) + 1).expect("a hole");
     let output = run(lab(["report"]).arg(&paths[0]));
     assert_eq!(code(&output), Some(2), "{}", errors(&output));
     let reason =
-        "0.json is not a result file of the laboratory: it goes on after byte 268435456, the most";
+        "0.json is not a result file of the laboratory: it goes on after byte 67108864, the most";
     assert!(errors(&output).contains(reason), "{}", errors(&output));
 }
 
