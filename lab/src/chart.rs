@@ -1,6 +1,5 @@
 //! The bars of one metric of a result file as an SVG picture for another page.
 
-use std::mem;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -63,9 +62,8 @@ impl Chart {
         if destination.is_at(&self.results) {
             return Err(Stop::Usage("--svg must not be the result file".to_owned()));
         }
-        let mut results = Results::read(&self.results)?;
-        let sheets = mem::take(&mut results.sheets);
-        let (sheet, metric) = self.choose(sheets).map_err(Stop::Usage)?;
+        let results = Results::read(&self.results)?;
+        let (sheet, metric) = self.choose(&results.sheets).map_err(Stop::Usage)?;
         let known = &sheet.metrics[metric];
         let title = format!("{}: {}", sheet.workload, crate::report::table::title(known));
         let title = self.title.as_ref().unwrap_or(&title);
@@ -77,23 +75,23 @@ impl Chart {
     }
 
     /// The row and the metric to show, or what there is instead.
-    fn choose(&self, sheets: Vec<Sheet>) -> Result<(Sheet, usize), String> {
-        let there = names(sheets.iter().map(|sheet| &*sheet.workload));
-        let mut rows: Vec<_> = sheets.into_iter().filter(|s| s.workload == self.workload).collect();
-        let all = rows.iter().map(|row| workload::line(&row.params)).collect::<Vec<_>>().join("; ");
+    fn choose(&self, sheets: &[Sheet]) -> Result<(Sheet, usize), String> {
+        let rows: Vec<_> = sheets.iter().filter(|row| row.workload == self.workload).collect();
         if rows.is_empty() {
+            let there = names(sheets.iter().map(|sheet| &*sheet.workload));
             return Err(format!("the file has no workload {}; it has {there}", self.workload));
         }
-        rows.retain(|row| {
-            let is = |(name, value): &(String, String)| {
-                row.params.get(name).is_some_and(|other| word(other) == *value)
-            };
-            self.options.iter().all(is)
-        });
-        let count = rows.len();
-        let (1, Some(mut row)) = (count, rows.pop()) else {
+        let is_chosen = |row: &&&Sheet| {
+            let is = |name, value: &String| row.params.get(name).map(word).as_ref() == Some(value);
+            self.options.iter().all(|(name, value)| is(name, value))
+        };
+        let chosen: Vec<_> = rows.iter().filter(is_chosen).collect();
+        let [row] = chosen[..] else {
+            let all: Vec<_> = rows.iter().map(|row| workload::line(&row.params)).collect();
             return Err(format!(
-                "--where must choose one set of options and leaves {count} of: {all}"
+                "--where must choose one set of options and leaves {} of: {}",
+                chosen.len(),
+                all.join("; ")
             ));
         };
         let metric = match &self.metric {
@@ -110,9 +108,8 @@ impl Chart {
             let there = names(row.lanes.iter().map(|lane| &*lane.name));
             return Err(format!("no result of {} for {name}; there are {there}", self.workload));
         }
-        if !self.targets.is_empty() {
-            row.lanes.retain(|lane| self.targets.contains(&lane.name));
-        }
+        let mut row = Sheet::clone(row);
+        row.lanes.retain(|lane| self.targets.is_empty() || self.targets.contains(&lane.name));
         Ok((row, metric))
     }
 }

@@ -63,12 +63,26 @@ pub(crate) enum What {
     #[command(flatten)]
     One(Choice),
     /// Every workload, with options chosen to be comparable from one machine to the next.
-    All(Extent),
+    All {
+        /// Small runs: less than 90 seconds altogether on two CPUs (the default).
+        #[arg(long, conflicts_with = "full")]
+        quick: bool,
+        /// The runs behind the project's numbers: some thirty-five minutes on two CPUs.
+        #[arg(long)]
+        full: bool,
+    },
     /// Check that targets neither lose nor repeat a task: small runs under stress, and no times.
     ///
     /// The targets run a workload in small sizes, over and over, beside threads that compute: one for each CPU, or `--hogs`. Options
     /// that say nothing of a check are refused. The exit code is 1 if one that is no peer fails; the failure of a peer is noted.
-    Check(Check),
+    Check {
+        /// The workload, or `all`.
+        #[arg(value_name = "WORKLOAD", value_parser = plan::to_check)]
+        workload: String,
+        /// For how long, in seconds: each target runs each row once at least.
+        #[arg(long, value_name = "N", default_value_t = 10, value_parser = whole::<1, { limits::MAX_CHECK }>)]
+        seconds: u64,
+    },
     /// Name the workloads and the targets.
     List,
     /// Draw a bar chart of a result file.
@@ -104,28 +118,6 @@ pub(crate) enum What {
         #[arg(value_parser = whole::<1, { limits::MAX_HOGS }>)]
         count: u64,
     },
-}
-
-/// Options of `check`.
-#[derive(Args, Debug)]
-pub(crate) struct Check {
-    /// The workload, or `all`.
-    #[arg(value_name = "WORKLOAD", value_parser = plan::to_check)]
-    workload: String,
-    /// For how long, in seconds: each target runs each row once at least.
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = whole::<1, { limits::MAX_CHECK }>)]
-    seconds: u64,
-}
-
-/// How much of everything.
-#[derive(Args, Debug)]
-pub(crate) struct Extent {
-    /// Small runs: less than 90 seconds altogether on two CPUs (the default).
-    #[arg(long, conflicts_with = "full")]
-    quick: bool,
-    /// The runs behind the project's numbers: some thirty-five minutes on two CPUs.
-    #[arg(long)]
-    full: bool,
 }
 
 /// How to measure, whatever the workload.
@@ -265,18 +257,15 @@ impl Cli {
     /// An error if the line has an option for all subcommands that says nothing to this one.
     fn takes(&self, command: &Command, matches: &ArgMatches) -> Result<(), Stop> {
         let taken: &[&str] = match &self.what {
-            None | Some(What::One(_) | What::All(_)) => return Ok(()),
-            // The laboratory itself wrote the line.
-            Some(What::Once { .. } | What::Load | What::Process(_) | What::Hogs { .. }) => {
-                return Ok(());
-            }
             Some(What::List) => &[],
             Some(What::Chart(_)) => &["force"],
             Some(What::Report(_)) => &["html", "force", "verbose"],
             Some(What::Compare(_)) => &["verbose", "quiet"],
-            Some(What::Check(_)) => {
+            Some(What::Check { .. }) => {
                 &["target", "patience", "seed", "hogs", "inject", "dry_run", "quiet"]
             }
+            // The others measure, or the laboratory itself wrote the line.
+            _ => return Ok(()),
         };
         let is_given = |name: &str| matches.value_source(name) == Some(ValueSource::CommandLine);
         let mut options = command.get_arguments().filter(|arg| arg.is_global_set());
@@ -292,15 +281,15 @@ impl Cli {
 
     /// Whether nothing is measured.
     fn is_check(&self) -> bool {
-        matches!(self.what, Some(What::Check(_)))
+        matches!(self.what, Some(What::Check { .. }))
     }
 
     /// What is printed of the results: of everything there is the answer alone.
     pub(crate) fn shown(&self) -> Shown {
         let detail = match self.what {
-            Some(What::Check(_)) => Detail::None,
+            Some(What::Check { .. }) => Detail::None,
             _ if self.options.verbose => Detail::Verbose,
-            Some(What::All(_)) | None => Detail::None,
+            Some(What::All { .. }) | None => Detail::None,
             _ => Detail::Usual,
         };
         Shown { detail, is_sweep: !self.further.is_empty(), is_check: self.is_check() }
@@ -311,7 +300,7 @@ impl Cli {
     pub(crate) fn patience_with_others(&self) -> Duration {
         let Options { rounds, hogs, .. } = self.options;
         match self.what {
-            Some(What::All(_)) | None if rounds.is_none() && hogs.is_none() => QUIET,
+            Some(What::All { .. }) | None if rounds.is_none() && hogs.is_none() => QUIET,
             _ => Duration::ZERO,
         }
     }
@@ -326,8 +315,8 @@ impl Cli {
     pub(crate) fn rules(&self, rows: usize) -> Rules {
         let rules = self.options.rules();
         match &self.what {
-            Some(What::Check(check)) => {
-                let until = Until::Time(Duration::from_secs(check.seconds) / rows.max(1) as u32);
+            Some(What::Check { seconds, .. }) => {
+                let until = Until::Time(Duration::from_secs(*seconds) / rows.max(1) as u32);
                 Rules { rounds: 0, until, ..rules }
             }
             _ => rules,
@@ -341,16 +330,16 @@ impl Cli {
                 let all = [choice].into_iter().chain(&self.further);
                 all.map(Choice::row).collect::<Result<_, _>>()?
             }
-            Some(What::Check(check)) => plan::check(&check.workload),
-            Some(What::All(Extent { full: true, .. })) if cfg!(feature = "full") => plan::full(),
-            Some(What::All(Extent { full: true, .. })) => {
+            Some(What::Check { workload, .. }) => plan::check(workload),
+            Some(What::All { full: true, .. }) if cfg!(feature = "full") => plan::full(),
+            Some(What::All { full: true, .. }) => {
                 let reason = "all --full needs a build with what takes long to compile: \
                     cargo run --release --features full -- all --full";
                 return Err(Stop::Usage(reason.to_owned()));
             }
             _ => plan::quick(),
         };
-        if matches!(self.what, Some(What::One(_) | What::Check(_))) {
+        if matches!(self.what, Some(What::One(_) | What::Check { .. })) {
             self.options.belong_to(&rows)?;
         }
         if self.options.pin.is_some() && !rows.iter().all(|row| row.pins) {
@@ -388,22 +377,16 @@ fn reason(error: &clap::Error) -> String {
 impl Options {
     /// An error unless all targets that are named are some that one of these rows is for.
     fn belong_to(&self, rows: &[Row]) -> Result<(), Stop> {
-        let mut targets: Vec<&Entry> = Vec::new();
-        for target in rows.iter().flat_map(|row| &row.targets) {
-            if targets.iter().all(|other| other.name != target.name) {
-                targets.push(target);
-            }
+        let mut names: Vec<_> = rows.iter().flat_map(|row| &row.targets).map(|t| t.name).collect();
+        let mut known = HashSet::new();
+        names.retain(|name| known.insert(*name));
+        match self.target.iter().find(|name| **name != ALL && !names.contains(name)) {
+            None => Ok(()),
+            Some(name) => Err(Stop::Usage(format!(
+                "{name} is no target of this workload; its targets are {}",
+                names.join(", ")
+            ))),
         }
-        let is_strange =
-            |name: &&&str| **name != ALL && targets.iter().all(|target| target.name != **name);
-        let stranger = self.target.iter().find(is_strange);
-        stranger.map_or(Ok(()), |name| {
-            let names: Vec<_> = targets.iter().map(|target| target.name).collect();
-            let names = names.join(", ");
-            Err(Stop::Usage(format!(
-                "{name} is no target of this workload; its targets are {names}"
-            )))
-        })
     }
 
     /// The row of a workload and its first target.

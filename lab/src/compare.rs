@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::limits::MAX_ROUNDS;
 use crate::machine::Machine;
 use crate::report::destination::path;
 use crate::report::quantity;
@@ -85,10 +84,6 @@ impl Compare {
             return Err(Stop::Usage("the files have no workload and target in common".to_owned()));
         }
         for Series { key, rounds, speedup } in &mut comparison.all {
-            if rounds.len() as u64 > MAX_ROUNDS {
-                let reason = format!("{} has more than {MAX_ROUNDS} rounds in all", key.text());
-                return Err(Stop::Usage(reason));
-            }
             *speedup = Speedup::of(rounds, key.metric.direction, &key.metric.unit);
         }
         if !is_quiet {
