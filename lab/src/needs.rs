@@ -116,24 +116,13 @@ fn room(kernel: &Kernel, user: Option<u64>) -> Option<(u64, &'static str)> {
         (left("proc/sys/kernel/threads-max", others), "kernel.threads-max"),
         (left("proc/sys/kernel/pid_max", others), "kernel.pid_max"),
         (left("proc/sys/vm/max_map_count", OWN_MAPS).map(|maps| maps / MAPS), "vm.max_map_count"),
-        (groups_left(kernel), "pids.max less pids.current"),
     ];
     limits.into_iter().filter_map(|(room, name)| Some((room?, name))).min()
 }
 
-/// The threads that may still start in the control groups of this process, if there is a limit.
-fn groups_left(kernel: &Kernel) -> Option<u64> {
-    let left = |group: String| {
-        let number = |file: &str| kernel.value::<u64>(&format!("{group}/{file}"));
-        // A group without a limit says `max`.
-        Some(number("pids.max")?.saturating_sub(number("pids.current")?))
-    };
-    kernel.groups("pids").into_iter().flatten().filter_map(left).min()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{groups_left, room};
+    use super::room;
     use crate::kernel::made_up;
 
     #[test]
@@ -144,9 +133,6 @@ mod tests {
                 ("proc/sys/kernel/threads-max", "700\n"),
                 ("proc/sys/kernel/pid_max", "700\n"),
                 ("proc/sys/vm/max_map_count", "65530\n"),
-                ("proc/self/cgroup", "0::/a\n"),
-                ("sys/fs/cgroup/a/pids.max", "max\n"),
-                ("sys/fs/cgroup/a/pids.current", "70\n"),
             ];
             files.iter_mut().filter(|(file, _)| *file == changed).for_each(|file| file.1 = value);
             room(&made_up(&files).1, user)
@@ -156,34 +142,11 @@ mod tests {
             (Some(900), "proc/sys/kernel/threads-max", "602", (502, "kernel.threads-max")),
             (None, "proc/sys/kernel/pid_max", "602", (502, "kernel.pid_max")),
             (None, "proc/sys/vm/max_map_count", "2511", (502, "vm.max_map_count")),
-            (None, "sys/fs/cgroup/a/pids.max", "572", (502, "pids.max less pids.current")),
             (None, "proc/sys/kernel/pid_max", "99", (0, "kernel.pid_max")),
         ] {
             assert_eq!(limits(user, changed, value), Some(expected));
         }
         let (_folder, nothing) = made_up(&[]);
         assert_eq!(room(&nothing, None), None);
-    }
-
-    #[test]
-    fn of_all_groups_of_a_process_the_tightest_counts() {
-        let left = |mine| {
-            let (_folder, kernel) = made_up(&[
-                ("proc/self/cgroup", mine),
-                ("sys/fs/cgroup/a/pids.max", "100\n"),
-                ("sys/fs/cgroup/a/pids.current", "70\n"),
-                ("sys/fs/cgroup/a/b/pids.max", "max\n"),
-                ("sys/fs/cgroup/a/b/pids.current", "60\n"),
-                ("sys/fs/cgroup/pids/c/pids.max", "50\n"),
-                ("sys/fs/cgroup/pids/c/pids.current", "60\n"),
-                ("sys/fs/cgroup/d/pids.max", "1\n"),
-                ("sys/fs/cgroup/d/pids.current", "0\n"),
-            ]);
-            groups_left(&kernel)
-        };
-        assert_eq!(left("0::/a/b\n"), Some(30));
-        assert_eq!(left("3:cpu,pids:/a\n2:cpu:/d\n"), None);
-        assert_eq!(left("1:pids:/c\n0::/a/b\n"), Some(0), "more than it may have");
-        assert_eq!(left("0::/e\nnonsense"), None);
     }
 }

@@ -1,6 +1,7 @@
 //! Sweeps: an option of a workload with several values stands for a run with each of them.
 
 use std::ffi::OsString;
+use std::slice;
 
 use clap::{Arg, Command};
 
@@ -16,54 +17,44 @@ pub(crate) fn lines(command: &Command, line: &[OsString]) -> Result<Vec<Vec<OsSt
         let text = word.to_str().unwrap_or_default();
         // What follows belongs to another program.
         is_over |= text == "--";
-        if is_over {
-            lines.iter_mut().for_each(|line| line.push(word.clone()));
-            continue;
-        }
-        let (name, value) = match (option.take(), text.strip_prefix("--")) {
+        let words: Option<Vec<OsString>> = match (option.take(), text.strip_prefix("--")) {
+            _ if is_over => None,
             // The value of the option before it.
-            (Some(arg), _) => (None, Some((arg, text))),
-            (None, Some(rest)) => {
-                let (name, value) = rest.split_once('=').unzip();
-                let arg = find(command, workload, name.unwrap_or(rest));
-                match value {
-                    Some(value) => (name, arg.map(|arg| (arg, value))),
-                    None => {
-                        option = arg.filter(|arg| arg.get_action().takes_values());
-                        (None, None)
-                    }
-                }
+            (Some(arg), _) => {
+                values(workload, arg, text).map(|all| all.into_iter().map(OsString::from).collect())
             }
+            (None, Some(rest)) => match rest.split_once('=') {
+                Some((name, value)) => {
+                    let arg = find(command, workload, name);
+                    let with_name = |value| format!("--{name}={value}").into();
+                    arg.and_then(|arg| values(workload, arg, value))
+                        .map(|all| all.into_iter().map(with_name).collect())
+                }
+                None => {
+                    let arg = find(command, workload, rest);
+                    option = arg.filter(|arg| arg.get_action().takes_values());
+                    None
+                }
+            },
             (None, None) => {
                 workload = workload.or_else(|| command.find_subcommand(text));
-                (None, None)
+                None
             }
         };
-        let values = value.and_then(|(arg, value)| {
-            let is_own = workload.is_some_and(|own| own.get_arguments().any(|other| other == arg));
-            values(arg, value).filter(|_| is_own)
-        });
-        let words: Vec<OsString> = match values {
-            None => vec![word.clone()],
-            Some(values) => values
-                .into_iter()
-                .map(|value| name.map_or(value.clone(), |name| format!("--{name}={value}")).into())
-                .collect(),
+        let Some(words) = words else {
+            // In place: a line may have a hundred thousand words.
+            lines.iter_mut().for_each(|line| line.push(word.clone()));
+            continue;
         };
         if lines.len() * words.len() > limits::MAX_ROWS {
             return Err(Stop::Usage(format!("a sweep may have {} rows at most", limits::MAX_ROWS)));
         }
-        if let [word] = &words[..] {
-            // In place: a line may have a hundred thousand words.
-            lines.iter_mut().for_each(|line| line.push(word.clone()));
-            continue;
-        }
-        let with = |line: &Vec<OsString>, word: &OsString| {
-            line.iter().cloned().chain([word.clone()]).collect()
-        };
         // The first of two options changes last.
-        lines =
-            lines.iter().flat_map(|line| words.iter().map(move |word| with(line, word))).collect();
+        let with = |line: &Vec<OsString>| {
+            let line = line.clone();
+            words.iter().map(move |word| [&line[..], slice::from_ref(word)].concat())
+        };
+        lines = lines.iter().flat_map(with).collect();
     }
     Ok(lines)
 }
@@ -74,9 +65,10 @@ fn find<'a>(command: &'a Command, workload: Option<&'a Command>, name: &str) -> 
     all.into_iter().find(|arg| arg.get_long() == Some(name))
 }
 
-/// The values that this text stands for, if it is a list and not a single value.
-fn values(arg: &Arg, text: &str) -> Option<Vec<String>> {
-    if arg.get_value_delimiter().is_some() {
+/// The values that this text stands for, if it is a list of values of an option of the workload.
+fn values(workload: Option<&Command>, arg: &Arg, text: &str) -> Option<Vec<String>> {
+    let is_own = workload?.get_arguments().any(|other| other == arg);
+    if !is_own || arg.get_value_delimiter().is_some() {
         return None;
     }
     let words = arg.get_possible_values();

@@ -103,17 +103,19 @@ macro_rules! metrics {
 pub(crate) use metrics;
 
 impl Metric {
-    /// Whether it is a percentile of single values, or the greatest of them.
-    pub(crate) fn is_of_values(&self) -> bool {
-        let last = self.name.rsplit('-').next().unwrap_or_default();
-        let percentile = last.strip_prefix('p').and_then(|number| number.parse::<f64>().ok());
-        last == "max" || percentile.is_some()
+    /// Which percentile it is, if it is one: 99.9 is that of `late-p99.9`.
+    fn percentile(&self) -> Option<f64> {
+        self.name.rsplit('-').next()?.strip_prefix('p')?.parse().ok()
     }
 
-    /// The share of the values that is beyond this metric, if it is a percentile near an end, such as `p99` or `late-p99.9`.
+    /// Whether it is a percentile of single values, or the greatest of them.
+    pub(crate) fn is_of_values(&self) -> bool {
+        self.percentile().is_some() || self.name.rsplit('-').next() == Some("max")
+    }
+
+    /// The share of the values that is beyond this metric, if it is a percentile near an end.
     pub(crate) fn tail(&self) -> Option<f64> {
-        let last = self.name.rsplit('-').next()?.strip_prefix('p')?;
-        let percent: f64 = last.parse().ok()?;
+        let percent = self.percentile()?;
         let beyond = percent.min(100.0 - percent) / 100.0;
         (beyond <= TAIL).then_some(beyond)
     }
