@@ -7,6 +7,8 @@
 use std::io::{self, Error, ErrorKind};
 use std::process::Stdio;
 
+use clap::ValueEnum;
+
 use crate::failure::Failure;
 use crate::kernel::Kernel;
 use crate::program::{self, tell};
@@ -80,8 +82,8 @@ pub(crate) fn run(
     if let Some(pin) = bench.pin {
         child.args(["--pin", &pin.name()]);
     }
-    if let Some(fault) = bench.fault.name() {
-        child.args(["--inject", &format!("{fault}:{name}")]);
+    if let Some(fault) = bench.fault.to_possible_value() {
+        child.args(["--inject", &format!("{}:{name}", fault.get_name())]);
     }
     let output = child.stdin(Stdio::null()).output().map_err(Failure::Refused)?;
     let reason = program::reason(&output.stderr);

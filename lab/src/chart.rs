@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::picture;
-use crate::report::destination::{Destination, path};
+use crate::report::destination::Destination;
 use crate::report::results::{Results, Sheet};
 use crate::stop::Stop;
 use crate::workload::{self, word};
@@ -14,7 +14,7 @@ use crate::workload::{self, word};
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Chart {
     /// A result file, as `--json` writes it.
-    #[arg(value_name = "RESULTS", value_parser = path())]
+    #[arg(value_name = "RESULTS")]
     results: PathBuf,
     /// The workload to show.
     #[arg(long, value_name = "NAME")]
@@ -32,7 +32,7 @@ pub(crate) struct Chart {
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
     /// Write the chart to this file; `-` is stdout.
-    #[arg(long, value_name = "PATH", value_parser = path())]
+    #[arg(long, value_name = "PATH")]
     svg: PathBuf,
 }
 

@@ -10,7 +10,9 @@ use std::time::Duration;
 
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
-use clap::{Arg, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{
+    Arg, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum,
+};
 
 use crate::apart;
 use crate::book::Shown;
@@ -23,7 +25,7 @@ use crate::machine;
 use crate::page::Report;
 use crate::pins::Pin;
 use crate::plan;
-use crate::report::destination::{Outputs, path};
+use crate::report::destination::Outputs;
 use crate::report::speedup;
 use crate::report::table::Detail;
 use crate::rounds::{Rules, Until};
@@ -143,10 +145,10 @@ pub(crate) struct Options {
     )]
     at_most: u64,
     /// Write the results to this file; `-` is stdout, and the tables go to stderr then.
-    #[arg(long, global = true, value_name = "PATH", value_parser = path())]
+    #[arg(long, global = true, value_name = "PATH")]
     json: Option<PathBuf>,
     /// Write the results as a page to this file: one that needs no other, with the answer, plots and tables.
-    #[arg(long, global = true, value_name = "PATH", value_parser = path())]
+    #[arg(long, global = true, value_name = "PATH")]
     html: Option<PathBuf>,
     /// Replace the files of --json, --html and --svg if there are some.
     #[arg(long, global = true)]
@@ -209,9 +211,10 @@ fn known(name: &str) -> Result<&'static str, String> {
 
 /// Reads the value of `--inject`.
 fn injection(text: &str) -> Result<(Fault, &'static str), String> {
-    let fault = text.split_once(':').and_then(|(fault, name)| Some((Fault::named(fault)?, name)));
-    let (fault, name) = fault
-        .ok_or("must be `lost:TARGET`, or `repeated`, `died`, `stuck` or `slow`".to_owned())?;
+    let parts = text.split_once(':');
+    let fault = parts.and_then(|(fault, name)| Some((Fault::from_str(fault, false).ok()?, name)));
+    let (fault, name) =
+        fault.ok_or("must be `lost:TARGET`, or `repeated`, `died`, `stuck` or `slow`")?;
     Ok((fault, known(name)?))
 }
 

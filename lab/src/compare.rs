@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::machine::Machine;
-use crate::report::destination::path;
 use crate::report::quantity;
 use crate::report::results::Results;
 use crate::report::speedup::{ROUNDS, Speedup, Verdict, counted, pairs};
@@ -19,7 +18,7 @@ use crate::workload::Metric;
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Compare {
     /// The old result file and the new one, as `--json` writes them. Further pairs have further rounds.
-    #[arg(value_names = ["OLD", "NEW"], num_args = 2.., required = true, value_parser = path())]
+    #[arg(value_names = ["OLD", "NEW"], num_args = 2.., required = true)]
     files: Vec<PathBuf>,
     /// Fail if anything is slower by more than this beyond the noise (the whole interval is), or if a target that is no peer has
     /// failed or is missing.

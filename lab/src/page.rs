@@ -1,6 +1,4 @@
 //! What a result file says, for people: a page, or the tables of the terminal.
-//!
-//! A run makes the page from the content of its result file, so that there is one way from results to a page.
 
 use std::path::PathBuf;
 
@@ -9,7 +7,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::picture;
 use crate::report::answer::{self, Line};
-use crate::report::destination::{Outputs, path};
+use crate::report::destination::Outputs;
 use crate::report::results::{Results, Sheet};
 use crate::report::speedup::Verdict;
 use crate::report::table::{self, Detail};
@@ -23,7 +21,7 @@ const STYLE: &str = include_str!("page.css");
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Report {
     /// A result file, as `--json` writes it.
-    #[arg(value_name = "RESULTS", value_parser = path())]
+    #[arg(value_name = "RESULTS")]
     results: PathBuf,
 }
 

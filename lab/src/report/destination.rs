@@ -1,12 +1,10 @@
 //! Where a result file, a report or a chart goes: it appears whole, or not at all.
 
-use std::ffi::OsString;
 use std::fs::{self, Permissions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use clap::builder::{OsStringValueParser, TypedValueParser};
 use tempfile::Builder;
 
 use crate::stop::Stop;
@@ -58,13 +56,6 @@ pub(crate) enum Destination {
         /// Whether it may replace one that exists.
         replace: bool,
     },
-}
-
-/// Reads a path, which need not be UTF-8 but must not be empty.
-pub(crate) fn path() -> impl TypedValueParser<Value = PathBuf> {
-    OsStringValueParser::new().try_map(|text: OsString| {
-        if text.is_empty() { Err("must not be empty") } else { Ok(PathBuf::from(text)) }
-    })
 }
 
 impl Destination {
