@@ -459,7 +459,7 @@ mod tests {
                     "inject" => " lost:brigade",
                     "pin" => " one",
                     "until" => " 5%",
-                    "at-most" => " 1m --until 5%",
+                    "at-most" => " 7 --until 5%",
                     _ if arg.get_action().takes_values() => " 7",
                     _ => "",
                 };
