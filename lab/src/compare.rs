@@ -122,8 +122,7 @@ impl Series {
     fn line(&self) -> String {
         let Series { key: Key { target, metric, .. }, rounds, speedup } = self;
         let median = |side: fn(&(f64, f64)) -> f64| {
-            let value = middle(&rounds.iter().map(side).collect::<Vec<_>>());
-            value.map_or_else(|| "–".to_owned(), |value| quantity::short(value, &metric.unit))
+            quantity::known(middle(&rounds.iter().map(side).collect::<Vec<_>>()), &metric.unit)
         };
         let [old, new] = [median(|round| round.1), median(|round| round.0)];
         let ratio = speedup.map_or_else(|| "–".to_owned(), |speedup| speedup.text());

@@ -10,7 +10,6 @@ use crate::report::quantity;
 use crate::report::results::{Lane, Sheet};
 use crate::report::speedup::interval;
 use crate::report::table;
-use crate::stats::middle;
 use crate::stop::escaped;
 
 /// Width of the picture, height of a row, and width of a character, in pixels.
@@ -59,9 +58,7 @@ fn draw(
     title: &str,
     notes: &[String],
 ) -> Result<(), Box<dyn Error>> {
-    let samples: Vec<_> = bars.iter().map(|(lane, _)| lane.samples(metric)).collect();
-    let length = |samples: &[f64]| middle(samples).unwrap_or_default();
-    let most = samples.iter().map(|samples| length(samples)).fold(0.0, f64::max);
+    let most = bars.iter().filter_map(|(lane, _)| lane.median(metric)).fold(0.0, f64::max);
     // A file may have any number, and a bar no length that is none.
     let most = if (1e-30..1e30).contains(&most) { most } else { 1.0 };
     let count = bars.len() as u32;
@@ -96,10 +93,10 @@ fn draw(
         .draw()?;
     let end = |value: f64| value.clamp(0.0, FURTHEST * most);
     let style = ("sans-serif", 15).into_font().color(&BLACK);
-    for (((lane, [value, ..]), samples), place) in bars.iter().zip(&samples).zip((0..count).rev()) {
+    for ((lane, [value, ..]), place) in bars.iter().zip((0..count).rev()) {
         let [from, to] = [place, place + 1].map(SegmentValue::Exact);
-        let length = length(samples);
-        let [low, high] = interval(samples).unwrap_or([length; 2]).map(end);
+        let length = lane.median(metric).unwrap_or_default();
+        let [low, high] = interval(lane.rounds(metric)).unwrap_or([length; 2]).map(end);
         let (length, middle) = (end(length), SegmentValue::CenterOf(place));
         let color = if sheet.is_own(lane) { OWN } else { OTHER };
         let mut bar = Rectangle::new([(0.0, from), (length, to)], color.filled());

@@ -4,7 +4,6 @@
 use super::quantity;
 use super::results::{Lane, Sheet};
 use super::speedup::{Speedup, Verdict, counted};
-use crate::stats::middle;
 use crate::target::Class;
 use crate::workload::Metric;
 
@@ -171,8 +170,7 @@ pub(crate) fn is_decided(sheet: &Sheet, until: Option<f64>) -> bool {
 /// A target and its median, without its name if the table has that already.
 fn cell(lane: Option<&Lane>, index: usize, metric: &Metric, known: &str) -> String {
     let Some(lane) = lane else { return "–".to_owned() };
-    let value = middle(&lane.samples(index));
-    let value = value.map_or_else(|| "–".to_owned(), |v| quantity::short(v, &metric.unit));
+    let value = quantity::known(lane.median(index), &metric.unit);
     match &*lane.name {
         name if name == known => value,
         name => format!("{name} {value}"),

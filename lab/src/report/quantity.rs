@@ -13,6 +13,11 @@ pub(crate) fn short(value: f64, unit: &str) -> String {
     prefixed(value, unit.find("s/s").map_or(unit, |end| &unit[end + 1..]))
 }
 
+/// The same of a value that may be unknown.
+pub(crate) fn known(value: Option<f64>, unit: &str) -> String {
+    value.map_or_else(|| "–".to_owned(), |value| short(value, unit))
+}
+
 /// Whether `value` is shown with two digits at least: a ratio to less would be one of rounding errors.
 pub(super) fn has_digits(value: f64, unit: &str) -> bool {
     let step = if is_count(unit) || unit == "CPU s/s" { 0.01 } else { 1e-11 };

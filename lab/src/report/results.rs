@@ -157,6 +157,11 @@ impl Lane {
         valid.map(Vec::as_slice).unwrap_or_default()
     }
 
+    /// The median over the rounds of one metric, if there are some.
+    pub(crate) fn median(&self, metric: usize) -> Option<f64> {
+        middle(&self.samples(metric))
+    }
+
     /// The numbers among them.
     pub(crate) fn samples(&self, metric: usize) -> Vec<f64> {
         self.rounds(metric).iter().copied().filter(|value| !value.is_nan()).collect()
@@ -249,7 +254,7 @@ impl Sheet {
     /// The lane with the best median among these.
     pub(crate) fn best(&self, metric: usize, is_one: impl Fn(&Lane) -> bool) -> Option<&Lane> {
         let lanes = self.lanes.iter().filter(|lane| is_one(lane));
-        let medians = lanes.filter_map(|lane| Some((middle(&lane.samples(metric))?, lane)));
+        let medians = lanes.filter_map(|lane| Some((lane.median(metric)?, lane)));
         let direction = self.metrics[metric].direction;
         medians.min_by(|one, other| direction.order(one.0, other.0)).map(|(_, lane)| lane)
     }
@@ -290,42 +295,35 @@ fn twice<'a>(names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
 /// What is wrong with this row, if something is.
 fn wrong(sheet: &Sheet) -> Option<String> {
     let Sheet { metrics, lanes, headline, .. } = sheet;
-    let longest = lanes.iter().find_map(|lane| {
-        let values = lane.values.iter().zip(metrics);
-        let (_, metric) = values.into_iter().find(|(of, _)| of.len() as u64 > MAX_ROUNDS)?;
-        Some(format!("{} of {} has more than {MAX_ROUNDS} rounds", metric.name, lane.name))
-    });
-    let names =
-        [twice(lanes.iter().map(|lane| &*lane.name)), twice(metrics.iter().map(|one| &*one.name))];
-    let twice =
-        names.into_iter().flatten().map(|name| format!("it has {name} in {} twice", sheet.row()));
-    let is_short =
-        *headline >= metrics.len() || lanes.iter().any(|lane| lane.values.len() > metrics.len());
-    let short = is_short.then(|| format!("{} names a metric that it does not have", sheet.row()));
-    twice.chain(short).chain(longest).next()
+    let twice = twice(lanes.iter().map(|lane| &*lane.name))
+        .or_else(|| twice(metrics.iter().map(|metric| &*metric.name)));
+    if let Some(name) = twice {
+        return Some(format!("it has {name} in {} twice", sheet.row()));
+    }
+    if *headline >= metrics.len() || lanes.iter().any(|lane| lane.values.len() > metrics.len()) {
+        return Some(format!("{} names a metric that it does not have", sheet.row()));
+    }
+    let is_long = |lane: &&Lane| lane.values.iter().any(|of| of.len() as u64 > MAX_ROUNDS);
+    let name = &lanes.iter().find(is_long)?.name;
+    Some(format!("{name} has more than {MAX_ROUNDS} rounds in {}", sheet.row()))
 }
 
 impl Results {
     /// The command that measures this row.
     pub(crate) fn command(&self, sheet: &Sheet) -> String {
         let rounds = sheet.lanes.iter().flat_map(|lane| lane.values.iter().map(Vec::len)).max();
-        let mut words = vec![sheet.workload.clone()];
-        words.extend(workload::words(&sheet.params));
-        let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
-        option("--rounds", rounds.unwrap_or_default().to_string());
-        if let Some(pin) = &self.machine.pin {
-            option("--pin", pin.clone());
-        }
+        let mut options = sheet.params.clone();
+        options.insert("rounds".to_owned(), rounds.unwrap_or_default().into());
+        options.extend(self.machine.pin.iter().map(|pin| ("pin".to_owned(), pin.as_str().into())));
         if self.machine.hogs > 0 {
-            option("--hogs", self.machine.hogs.to_string());
+            options.insert("hogs".to_owned(), self.machine.hogs.into());
         }
         // A program of the user's has its targets in its options.
         let targets: Vec<_> = sheet.lanes.iter().map(|lane| &*lane.name).collect();
         if !sheet.is_yours && !targets.is_empty() {
-            option("--target", targets.join(","));
+            options.insert("target".to_owned(), targets.join(",").into());
         }
-        let words: Vec<_> = words.iter().map(|word| workload::quoted(word)).collect();
-        format!("brigade-lab {}", words.join(" "))
+        format!("brigade-lab {} {}", workload::quoted(&sheet.workload), workload::line(&options))
     }
 
     /// Reads the file at `path`.
@@ -377,7 +375,7 @@ impl Results {
     pub(crate) fn file(&mut self) -> Result<Vec<u8>, Stop> {
         for Sheet { metrics, lanes, .. } in &mut self.sheets {
             for lane in lanes {
-                lane.medians = (0..metrics.len()).map(|one| middle(&lane.samples(one))).collect();
+                lane.medians = (0..metrics.len()).map(|one| lane.median(one)).collect();
             }
         }
         let written = serde_json::to_vec_pretty(&self);

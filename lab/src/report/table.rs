@@ -4,7 +4,7 @@ use super::quantity;
 use super::results::{Lane, Sheet};
 use super::speedup::{Speedup, Verdict};
 use crate::spent::Spent;
-use crate::stats::{middle, outliers};
+use crate::stats::{middle, outliers, sorted};
 use crate::workload::{self, Direction, Metric};
 
 /// Width of the column of names: the longest is a heading, `system-hop (less is better)`.
@@ -80,7 +80,7 @@ pub(crate) fn of_sweep(sheets: &[Sheet], is_verbose: bool) -> String {
             // What a workload measures may depend on its options.
             let index = sheet.metrics.iter().position(|other| other.name == metric.name)?;
             let lane = sheet.lanes.iter().find(|other| other.name == lane.name)?;
-            let known = middle(&lane.samples(index)).filter(|_| sheet.lacking(index).is_none());
+            let known = lane.median(index).filter(|_| sheet.lacking(index).is_none());
             Some(quantity::short(known?, &metric.unit))
         };
         for sheets in sheets.chunks(COLUMNS) {
@@ -154,8 +154,7 @@ fn of_runs(sheet: &Sheet) -> String {
         }
         let cell = |unit: &str, value: fn(&Spent) -> f64| {
             let values: Vec<_> = lane.spent.iter().map(value).collect();
-            let known = middle(&values).filter(|value| value.is_finite());
-            known.map_or_else(|| "–".to_owned(), |value| quantity::short(value, unit))
+            quantity::known(middle(&values).filter(|value| value.is_finite()), unit)
         };
         let cells = [
             cell("s", |spent| spent.wall),
@@ -179,12 +178,9 @@ pub(crate) fn lines(sheet: &Sheet, index: usize) -> Vec<(&Lane, [String; 5])> {
         return Vec::new();
     }
     let Metric { unit, direction, .. } = &sheet.metrics[index];
-    let lanes = sheet.lanes.iter().filter_map(|lane| {
-        let samples = lane.samples(index);
-        Some((middle(&samples)?, samples, lane))
-    });
+    let lanes = sheet.lanes.iter().filter_map(|lane| Some((lane.median(index)?, lane)));
     let mut lanes: Vec<_> = lanes.collect();
-    lanes.sort_by(|(a, ..), (b, ..)| direction.order(*a, *b));
+    lanes.sort_by(|(a, _), (b, _)| direction.order(*a, *b));
     let best = sheet.best_peer(index);
     let ratio = |lane: &Lane| {
         let best = best?;
@@ -198,16 +194,13 @@ pub(crate) fn lines(sheet: &Sheet, index: usize) -> Vec<(&Lane, [String; 5])> {
         let mark = if is_alike && best.name != lane.name { " ≈" } else { "" };
         Some(format!("{ratio:.2}{mark}"))
     };
-    let number = |value: Option<f64>| value.map(|value| quantity::short(value, unit));
-    let cells = |(median, samples, lane): (f64, Vec<f64>, _)| {
-        let cells = [
-            number(Some(median)),
-            number(samples.iter().copied().min_by(f64::total_cmp)),
-            number(samples.iter().copied().max_by(f64::total_cmp)),
-            ratio(lane),
-            sheet.cpu().and_then(|cpu| Some(format!("{:.2}", middle(&lane.samples(cpu))?))),
-        ];
-        (lane, cells.map(|cell| cell.unwrap_or_else(|| "–".to_owned())))
+    let cells = |(median, lane)| {
+        let samples = sorted(Lane::samples(lane, index));
+        let [min, max] = [samples.first(), samples.last()].map(Option::<&f64>::copied);
+        let cpus = sheet.cpu().and_then(|cpu| lane.median(cpu)).map(|cpus| format!("{cpus:.2}"));
+        let [ratio, cpus] = [ratio(lane), cpus].map(|cell| cell.unwrap_or_else(|| "–".to_owned()));
+        let [median, min, max] = [Some(median), min, max].map(|v| quantity::known(v, unit));
+        (lane, [median, min, max, ratio, cpus])
     };
     lanes.into_iter().map(cells).collect()
 }

@@ -231,7 +231,7 @@ fn a_damaged_file_is_answered_in_one_line_and_leaves_no_page() {
         (good.replacen("\"schema\":2", "\"schema\":1", 1), "reads schema 2: measure again"),
         (good.replacen("[2700000.0", "[NaN", 1), "expected value at line 1 column"),
         (format!("{{\"schema\": 2, \"x\": {}", "[".repeat(100_000)), "at line 1 column"),
-        (long, "rate of rayon has more than 1000 rounds"),
+        (long, "rayon has more than 1000 rounds in throughput --threads 1"),
         (twice, "it has throughput --threads 1 twice"),
         (same, "it has rayon in throughput --threads 1 twice"),
         (alike, "it has p50 in burst --gap-ms 1 twice"),
