@@ -1,5 +1,6 @@
 //! The bars of one metric of a result file as an SVG picture for another page.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -26,22 +27,14 @@ pub(crate) struct Chart {
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     targets: Vec<String>,
     /// Options that the workload was measured with, where the file has several sets of them.
-    #[arg(long = "where", value_name = "OPTION=VALUE", value_delimiter = ',', value_parser = option)]
-    options: Vec<(String, String)>,
+    #[arg(long = "where", value_name = "OPTION=VALUE", value_delimiter = ',')]
+    options: Vec<String>,
     /// The heading; without it workload and metric.
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
     /// Write the chart to this file; `-` is stdout.
     #[arg(long, value_name = "PATH")]
     svg: PathBuf,
-}
-
-/// Reads a value of `--where`.
-fn option(text: &str) -> Result<(String, String), String> {
-    let option = text.split_once('=');
-    let option = option.filter(|(name, value)| !name.is_empty() && !value.is_empty());
-    let option = option.map(|(name, value)| (name.to_owned(), value.to_owned()));
-    option.ok_or_else(|| "must be OPTION=VALUE, as in threads=2".to_owned())
 }
 
 /// What there is: these names, each once.
@@ -82,8 +75,9 @@ impl Chart {
             return Err(format!("the file has no workload {}; it has {there}", self.workload));
         }
         let is_chosen = |row: &&&Sheet| {
-            let is = |name, value: &String| row.params.get(name).map(word).as_ref() == Some(value);
-            self.options.iter().all(|(name, value)| is(name, value))
+            let options = row.params.iter().map(|(name, value)| format!("{name}={}", word(value)));
+            let options: HashSet<_> = options.collect();
+            self.options.iter().all(|option| options.contains(option))
         };
         let chosen: Vec<_> = rows.iter().filter(is_chosen).collect();
         let [row] = chosen[..] else {

@@ -62,9 +62,6 @@ impl Machine {
             ("profile", env!("BRIGADE_LAB_PROFILE").into()),
             // The flags of `RUSTFLAGS` or of cargo's configuration: `-C target-cpu` stands here.
             ("rustflags", env!("BRIGADE_LAB_RUSTFLAGS").into()),
-            ("target", env!("BRIGADE_LAB_TARGET").into()),
-            // What the compiler could use of the CPU.
-            ("target_features", env!("BRIGADE_LAB_TARGET_FEATURES").into()),
         ];
         Machine {
             cpus: cpus(),

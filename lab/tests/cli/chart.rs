@@ -85,7 +85,7 @@ fn options_of_the_chart_choose_what_it_shows() {
         assert!(texts(&svg).contains(&expected), "{arguments:?}: {svg}");
         svg
     };
-    for choice in ["threads=2", "threads=2,millis=20"] {
+    for choice in ["threads=2", "threads=2,millis=20", "millis=20,threads=2"] {
         shown(&["--workload", "fairness", "--where", choice], "2.00 M/s");
     }
     shown(&["--workload", "throughput", "--title", "Tasks & more"], "Tasks &amp; more");
@@ -109,7 +109,7 @@ fn what_the_file_does_not_have_is_answered_with_what_it_has() {
         (&["--workload", "fairness", "--where", "core=3"], "leaves 0 of: --threads 1"),
         (&["--workload", "throughput", "--metric", "p50"], "it has rate"),
         (&["--workload", "throughput", "--targets", "tokio"], "there are rayon, brigade"),
-        (&["--workload", "throughput", "--where", "threads"], "OPTION=VALUE"),
+        (&["--workload", "throughput", "--where", "threads"], "leaves 0 of: --pre 0 --threads 2"),
         (&["--workload", "throughput", "--target", "rayon"], "--target"),
         (&["--workload", "throughput", "--rounds", "3"], "--rounds"),
         (&[], "--workload"),
