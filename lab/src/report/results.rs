@@ -240,9 +240,10 @@ impl Sheet {
 
     /// Whether this lane is what the others are compared with, in whatever configuration.
     pub(crate) fn is_own(&self, lane: &Lane) -> bool {
+        let rest = lane.name.strip_prefix(&*self.own);
         match self.is_yours {
-            true => lane.name == self.own,
-            false => !lane.is_peer && is_of(&self.own, &lane.name),
+            true => rest == Some(""),
+            false => !lane.is_peer && rest.is_some_and(|r| r.is_empty() || r.starts_with('-')),
         }
     }
 
@@ -279,11 +280,6 @@ impl Sheet {
         let params = self.params.iter().filter(|(name, _)| differs(name));
         workload::line(&params.map(|(name, value)| (name.clone(), value.clone())).collect())
     }
-}
-
-/// Whether this target is one of a family, in whatever configuration.
-pub(crate) fn is_of(family: &str, target: &str) -> bool {
-    target.strip_prefix(family).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }
 
 /// The first of these names that stands twice.
