@@ -10,11 +10,11 @@ pub(crate) mod results;
 pub(crate) mod speedup;
 pub(crate) mod table;
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::panic;
 use std::thread;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
 use crate::stop::{Stop, escaped};
 
@@ -31,14 +31,11 @@ pub(crate) struct Reporter {
 impl Reporter {
     /// A reporter for so many runs.
     pub(crate) fn new(to_stderr: bool, is_quiet: bool, runs: u64) -> Self {
-        // Drawn when a step is made and never by a thread of its own, which would be measured too.
-        let target = match io::stderr().is_terminal() {
-            true => ProgressDrawTarget::stderr(),
-            false => ProgressDrawTarget::hidden(),
-        };
-        let bar = ProgressBar::with_draw_target(Some(runs), target);
+        // Drawn when a step is made and never by a thread of its own, which would be measured too; and only on a terminal. The tables
+        // say it all in the end: half a bar above the prompt says nothing.
+        let mut bar = ProgressBar::new(runs).with_finish(ProgressFinish::AndClear);
         if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}") {
-            bar.set_style(style);
+            bar = bar.with_style(style);
         }
         Reporter { to_stderr, is_quiet, bar }
     }
@@ -67,13 +64,6 @@ impl Reporter {
             }
             write_line(text)
         })
-    }
-}
-
-impl Drop for Reporter {
-    fn drop(&mut self) {
-        // The tables say it all; half a bar above the prompt says nothing.
-        self.bar.finish_and_clear();
     }
 }
 
