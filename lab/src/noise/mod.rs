@@ -381,12 +381,12 @@ mod tests {
         let (_folder, kernel) = made_up(&[]);
         let mut noise = Noise::new(kernel, 1);
         noise.begin();
-        let quiet = End { spin: Some(Spin { lost: 0.0, piece_ns: 100.0 }), ..End::default() };
-        noise.record.before = quiet.clone();
+        let end = |lost, piece_ns| End { spin: Some(Spin { lost, piece_ns }) };
+        noise.record.before = end(0.0, 100.0);
         noise.open_row();
         assert_eq!(noise.close_row(false).line(1), None);
         assert_eq!(noise.record.busy.as_deref(), None);
-        noise.record.after = Some(End { spin: Some(Spin { lost: 0.3, piece_ns: 125.0 }), ..quiet });
+        noise.record.after = Some(end(0.3, 125.0));
         noise.record.whole.other_cpus = Some(1.26);
         noise.record.whole.seconds = 9.0;
         noise.judge();
