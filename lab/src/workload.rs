@@ -100,17 +100,19 @@ macro_rules! metrics {
 pub(crate) use metrics;
 
 impl Metric {
-    /// Whether it is a percentile of single values, or the greatest of them.
-    pub(crate) fn is_of_values(&self) -> bool {
-        let last = self.name.rsplit('-').next().unwrap_or_default();
-        let percentile = last.strip_prefix('p').and_then(|number| number.parse::<f64>().ok());
-        last == "max" || percentile.is_some()
+    /// Which percentile it is, if it is one: 99.9 is that of `late-p99.9`.
+    fn percentile(&self) -> Option<f64> {
+        self.name.rsplit('-').next()?.strip_prefix('p')?.parse().ok()
     }
 
-    /// The share of the values that is beyond this metric, if it is a percentile near an end, such as `p99` or `late-p99.9`.
+    /// Whether it is a percentile of single values, or the greatest of them.
+    pub(crate) fn is_of_values(&self) -> bool {
+        self.percentile().is_some() || self.name.rsplit('-').next() == Some("max")
+    }
+
+    /// The share of the values that is beyond this metric, if it is a percentile near an end.
     pub(crate) fn tail(&self) -> Option<f64> {
-        let last = self.name.rsplit('-').next()?.strip_prefix('p')?;
-        let percent: f64 = last.parse().ok()?;
+        let percent = self.percentile()?;
         let beyond = percent.min(100.0 - percent) / 100.0;
         (beyond <= TAIL).then_some(beyond)
     }
@@ -199,28 +201,6 @@ pub(crate) fn quoted(word: &str) -> String {
 /// The other inputs of a run, besides its target and its options.
 #[derive(Clone, Copy)]
 pub(crate) struct Bench {
-    /// Counts the tasks.
-    pub(crate) tally: &'static Tally,
-    /// The fault to inject.
-    pub(crate) fault: Fault,
-}
-
-impl Bench {
-    /// These inputs.
-    pub(crate) const fn new(tally: &'static Tally, fault: Fault) -> Self {
-        Bench { tally, fault }
-    }
-
-    /// The single values of a metric at these shares.
-    pub(crate) fn quantiles<const N: usize>(&self, values: Vec<f64>, shares: [f64; N]) -> [f64; N] {
-        self.tally.note_values(values.len() as u64);
-        stats::quantiles(values, shares)
-    }
-}
-
-/// The terms of one run.
-#[derive(Clone, Copy)]
-pub(crate) struct Terms {
     /// The fault to inject.
     pub(crate) fault: Fault,
     /// How long to wait for a target that runs nothing.
@@ -229,6 +209,20 @@ pub(crate) struct Terms {
     pub(crate) pin: Option<Pin>,
     /// Counts the tasks and the single values.
     pub(crate) tally: &'static Tally,
+}
+
+impl Bench {
+    /// Those of a test.
+    #[cfg(test)]
+    pub(crate) const fn new(tally: &'static Tally, fault: Fault) -> Self {
+        Bench { fault, patience: Duration::from_secs(20), pin: None, tally }
+    }
+
+    /// The single values of a metric at these shares.
+    pub(crate) fn quantiles<const N: usize>(&self, values: Vec<f64>, shares: [f64; N]) -> [f64; N] {
+        self.tally.note_values(values.len() as u64);
+        stats::quantiles(values, shares)
+    }
 }
 
 /// A workload, generic over its targets.
@@ -323,7 +317,7 @@ pub(crate) trait Workload: Clone + Debug + Serialize + Send + 'static {
     }
 
     /// Runs once on a target that is not started as others are; `None` if this is not such a target.
-    fn instead(&self, _target: &'static Entry, _terms: Terms) -> Option<Outcome> {
+    fn instead(&self, _target: &'static Entry, _bench: Bench) -> Option<Outcome> {
         None
     }
 }

@@ -114,7 +114,7 @@ impl Workload for Elastic {
 
 impl VisitElastic for Run<Elastic> {
     fn visit<O: Submit, I: Submit>(self, start: StartSized<O, I>) -> Outcome {
-        counted(self.workload, self.terms, move |workload, bench| {
+        counted(self.workload, self.bench, move |workload, bench| {
             let (size, others) = (workload.size(), Census::take()?);
             let pool = started(|| start(size))?;
             warm(&pool, size.core, bench.tally)?;
@@ -161,7 +161,7 @@ impl Elastic {
             all.push(ended);
             at_once.push(shared.own.most.load(Ordering::Relaxed) as f64);
             thread::sleep(pause);
-            left.push(others.newcomers()? as f64);
+            left.push(others.newcomers()?.len() as f64);
         }
         // The pauses are timed too: the CPU time of threads that wait for their end is part of the
         // price.

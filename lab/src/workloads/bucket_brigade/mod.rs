@@ -19,7 +19,6 @@ use crate::dispatch::counted;
 use crate::target::runtime::{Downstream, Upstream};
 use crate::targets::runtimes::threads::Threads;
 use crate::usage::Usage;
-use crate::workload::Terms;
 use crate::workloads::prelude::*;
 
 /// The links between the tasks.
@@ -106,14 +105,14 @@ impl Workload for BucketBrigade {
         Sum::grid(self.bytes().into(), self.hops())
     }
 
-    fn instead(&self, target: &'static Entry, terms: Terms) -> Option<Outcome> {
+    fn instead(&self, target: &'static Entry, bench: Bench) -> Option<Outcome> {
         let run = match target.name {
             "floor" => Self::floor,
             #[cfg(target_os = "linux")]
             "epoll" => Self::epoll,
             _ => return None,
         };
-        Some(counted(self.clone(), terms, run))
+        Some(counted(self.clone(), bench, run))
     }
 }
 

@@ -112,7 +112,7 @@ impl Workload for Burst {
 
 impl VisitHandover for Run<Burst> {
     fn visit(self, start: Start) -> Outcome {
-        counted(self.workload, self.terms, move |workload, bench| {
+        counted(self.workload, self.bench, move |workload, bench| {
             let mut target = started(|| start(workload.threads(), workload.inbox(bench)))?;
             thread::sleep(SETTLE);
             let values = workload.run(&mut target, bench)?;

@@ -176,7 +176,7 @@ impl Workload for Queue {
 
 impl VisitQueue for Run<Queue> {
     fn visit<D: Deque>(self, make: Make<D>) -> Outcome {
-        counted(self.workload, self.terms, move |queue, bench| match queue.pattern {
+        counted(self.workload, self.bench, move |queue, bench| match queue.pattern {
             Pattern::Executor => queue.execute(make, bench),
             Pattern::Steal => queue.steal(make, bench),
             _ => queue.push_pop(make, bench),
@@ -184,7 +184,7 @@ impl VisitQueue for Run<Queue> {
     }
 
     fn visit_injector<I: Injector>(self, make: Make<I>) -> Outcome {
-        counted(self.workload, self.terms, move |queue, bench| queue.inject(make, bench))
+        counted(self.workload, self.bench, move |queue, bench| queue.inject(make, bench))
     }
 }
 

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use self::process::Process;
 use crate::needs::Needs;
+use crate::report::results::Sheet;
 use crate::workload::quoted;
 use crate::workloads::prelude::*;
 
@@ -73,21 +74,18 @@ impl AsRow for Options {
         };
         let all: Vec<_> = commands.into_iter().enumerate().map(program).collect();
         let like = "Each run is a process of its own, from its start to its end.";
+        let meaning = Meaning::new("run the program", like).yours(all[first].entry.name);
         let options = self.clone();
         Ok(Row {
-            name: NAME,
-            meaning: Meaning::new("run the program", like).yours(all[first].entry.name),
+            sheet: Sheet::new(NAME, meaning, METRICS, self.params(), None),
             further: &[],
             pins: false,
-            metrics: METRICS,
-            params: self.params(),
-            note: None,
             targets: all.iter().map(|program| program.entry).collect(),
             apart: true,
             needs: Box::new(|_| Needs { files: 0, threads: 1 }),
-            run_here: Box::new(move |target, terms| {
+            run_here: Box::new(move |target, bench| {
                 let program = all.iter().find(|program| program.entry.name == target.name);
-                options.run(program.ok_or(Failure::Abandoned)?, terms.patience)
+                options.run(program.ok_or(Failure::Abandoned)?, bench.patience)
             }),
         })
     }
