@@ -18,8 +18,6 @@ fn main() {
         ("PROFILE", format!("{profile}, opt-level {}", var("OPT_LEVEL"))),
         // Cargo puts this character between two flags.
         ("RUSTFLAGS", var("CARGO_ENCODED_RUSTFLAGS").replace('\u{1f}', " ")),
-        ("TARGET", var("TARGET")),
-        ("TARGET_FEATURES", var("CARGO_CFG_TARGET_FEATURE")),
     ] {
         println!("cargo::rustc-env=BRIGADE_LAB_{name}={}", value.replace(['\n', '\r'], " "));
     }

@@ -7,13 +7,15 @@
 use std::io::{self, Error, ErrorKind};
 use std::process::Stdio;
 
+use clap::ValueEnum;
+
 use crate::failure::Failure;
 use crate::kernel::Kernel;
 use crate::program::{self, tell};
 use crate::stats::Numbers;
 use crate::stop::Stop;
 use crate::target::Entry;
-use crate::workload::{self, Outcome, Params, Terms};
+use crate::workload::{self, Bench, Outcome, Params};
 
 /// An error where resident memory can't be read.
 pub(crate) fn check() -> Result<(), Stop> {
@@ -56,12 +58,12 @@ fn field(file: &str, name: &str) -> io::Result<u64> {
     Ok(kilobytes.ok_or_else(|| Error::other(format!("no {name} in /{file}")))? << 10)
 }
 
-/// Runs `workload` with these options once on a fresh target in a process of its own.
+/// Runs this workload with these options once on a fresh target in a process of its own.
 pub(crate) fn run(
     workload: &str,
     params: &Params,
     target: &'static Entry,
-    terms: Terms,
+    bench: Bench,
 ) -> Outcome {
     let (mut child, name) = match target.elsewhere {
         None => (program::this().map_err(Failure::Refused)?, target.name),
@@ -74,14 +76,14 @@ pub(crate) fn run(
             (program::beside(file).map_err(failure)?, name)
         }
     };
-    let patience = terms.patience.as_secs().to_string();
+    let patience = bench.patience.as_secs().to_string();
     child.args([COMMAND, workload]).args(workload::words(params));
     child.args(["--patience", &patience, "--target", name]);
-    if let Some(pin) = terms.pin {
-        child.args(["--pin", pin.name()]);
+    if let Some(pin) = bench.pin {
+        child.args(["--pin", &pin.name()]);
     }
-    if let Some(fault) = terms.fault.name() {
-        child.args(["--inject", &format!("{fault}:{name}")]);
+    if let Some(fault) = bench.fault.to_possible_value() {
+        child.args(["--inject", &format!("{}:{name}", fault.get_name())]);
     }
     let output = child.stdin(Stdio::null()).output().map_err(Failure::Refused)?;
     let reason = program::reason(&output.stderr);

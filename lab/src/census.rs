@@ -1,7 +1,6 @@
 //! The threads of this process as the system lists them, independent of the counts of the targets.
 
-use std::collections::HashSet;
-use std::ffi::OsString;
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 
@@ -9,7 +8,7 @@ use std::io;
 const TASKS: &str = "/proc/self/task";
 
 /// The threads of one moment.
-pub(crate) struct Census(HashSet<OsString>);
+pub(crate) struct Census(BTreeSet<i32>);
 
 impl Census {
     /// Whether threads can be counted here. Where they can't, a census is empty.
@@ -18,31 +17,23 @@ impl Census {
     /// Lists the present threads.
     pub(crate) fn take() -> io::Result<Self> {
         if !Self::POSSIBLE {
-            return Ok(Census(HashSet::new()));
+            return Ok(Census(BTreeSet::new()));
         }
-        let threads = fs::read_dir(TASKS)?.map(|entry| entry.map(|entry| entry.file_name()));
-        threads.collect::<io::Result<_>>().map(Census)
-    }
-
-    /// How many threads there are now that this census doesn't have.
-    pub(crate) fn newcomers(&self) -> io::Result<usize> {
-        Self::take().map(|now| self.missing(&now))
+        let number = |entry: fs::DirEntry| entry.file_name().to_str()?.parse().ok();
+        let threads = fs::read_dir(TASKS)?.map(|entry| entry.map(number));
+        let threads = threads.collect::<io::Result<Vec<_>>>()?;
+        Ok(Census(threads.into_iter().flatten().collect()))
     }
 
     /// The numbers of the threads that there are now and that this census doesn't have, in ascending order.
-    #[cfg(target_os = "linux")]
-    pub(crate) fn started_since(&self) -> io::Result<Vec<OsString>> {
-        let now = Self::take()?;
-        let mut new: Vec<_> = now.0.difference(&self.0).cloned().collect();
-        // Shorter numbers are smaller.
-        new.sort_by_key(|name| (name.len(), name.clone()));
-        Ok(new)
+    pub(crate) fn newcomers(&self) -> io::Result<Vec<i32>> {
+        Self::take().map(|now| now.without(self))
     }
 
-    /// How many threads of `now` are not in this one. This is no difference of sizes, as threads of
-    /// this census may have ended in the meantime: a pool need not join its threads.
-    fn missing(&self, now: &Self) -> usize {
-        now.0.difference(&self.0).count()
+    /// The threads that are not in another census. Their number is no difference of sizes, as threads of
+    /// that census may have ended in the meantime: a pool need not join its threads.
+    fn without(&self, other: &Self) -> Vec<i32> {
+        self.0.difference(&other.0).copied().collect()
     }
 }
 
@@ -54,9 +45,9 @@ mod tests {
 
     #[test]
     fn a_thread_that_has_ended_does_not_make_up_for_a_new_one() {
-        let census = |threads: [&str; 3]| Census(threads.map(Into::into).into());
-        assert_eq!(census(["1", "2", "3"]).missing(&census(["1", "3", "4"])), 1);
-        assert_eq!(census(["1", "2", "3"]).missing(&census(["3", "2", "1"])), 0);
+        let census = |threads: [i32; 3]| Census(threads.into());
+        assert_eq!(census([1, 3, 40]).without(&census([1, 2, 3])), [40]);
+        assert!(census([3, 2, 1]).without(&census([1, 2, 3])).is_empty());
     }
 
     #[test]
@@ -64,7 +55,7 @@ mod tests {
         let (census, barrier) = (Census::take().expect("threads"), Barrier::new(4));
         thread::scope(|scope| {
             (0..3).for_each(|_| drop(scope.spawn(|| barrier.wait())));
-            let newcomers = census.newcomers().expect("threads");
+            let newcomers = census.newcomers().expect("threads").len();
             // A test that fails must not leave them waiting.
             barrier.wait();
             // Other tests of this process may start some too.

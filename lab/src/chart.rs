@@ -1,12 +1,12 @@
 //! The bars of one metric of a result file as an SVG picture for another page.
 
-use std::mem;
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use clap::Args;
 
 use crate::picture;
-use crate::report::destination::{Destination, path, same};
+use crate::report::destination::Destination;
 use crate::report::results::{Results, Sheet};
 use crate::stop::Stop;
 use crate::workload::{self, word};
@@ -15,7 +15,7 @@ use crate::workload::{self, word};
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Chart {
     /// A result file, as `--json` writes it.
-    #[arg(value_name = "RESULTS", value_parser = path())]
+    #[arg(value_name = "RESULTS")]
     results: PathBuf,
     /// The workload to show.
     #[arg(long, value_name = "NAME")]
@@ -27,22 +27,14 @@ pub(crate) struct Chart {
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     targets: Vec<String>,
     /// Options that the workload was measured with, where the file has several sets of them.
-    #[arg(long = "where", value_name = "OPTION=VALUE", value_delimiter = ',', value_parser = option)]
-    options: Vec<(String, String)>,
+    #[arg(long = "where", value_name = "OPTION=VALUE", value_delimiter = ',')]
+    options: Vec<String>,
     /// The heading; without it workload and metric.
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
     /// Write the chart to this file; `-` is stdout.
-    #[arg(long, value_name = "PATH", value_parser = path())]
+    #[arg(long, value_name = "PATH")]
     svg: PathBuf,
-}
-
-/// Reads a value of `--where`.
-fn option(text: &str) -> Result<(String, String), String> {
-    let option = text.split_once('=');
-    let option = option.filter(|(name, value)| !name.is_empty() && !value.is_empty());
-    let option = option.map(|(name, value)| (name.to_owned(), value.to_owned()));
-    option.ok_or_else(|| "must be OPTION=VALUE, as in threads=2".to_owned())
 }
 
 /// What there is: these names, each once.
@@ -59,40 +51,41 @@ fn names<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
 impl Chart {
     /// Draws it, and writes it to where it goes.
     pub(crate) fn draw(&self, replace: bool) -> Result<(), Stop> {
-        if same(&self.results, &self.svg) {
+        let destination = Destination::open(&self.svg, replace)?;
+        if destination.is_at(&self.results) {
             return Err(Stop::Usage("--svg must not be the result file".to_owned()));
         }
-        let destination = Destination::open(&self.svg, replace)?;
-        let mut results = Results::read(&self.results)?;
-        let sheets = mem::take(&mut results.sheets);
-        let (sheet, metric) = self.choose(sheets).map_err(Stop::Usage)?;
+        let results = Results::read(&self.results)?;
+        let (sheet, metric) = self.choose(&results.sheets).map_err(Stop::Usage)?;
         let known = &sheet.metrics[metric];
         let title = format!("{}: {}", sheet.workload, crate::report::table::title(known));
         let title = self.title.as_ref().unwrap_or(&title);
-        let notes = [results.machine.origin(), results.command(&sheet)];
+        let mut notes = results.machine.describe(false);
+        notes.push(results.command(&sheet));
         let svg = picture::bars(&sheet, metric, title, &notes);
         let svg = svg.ok_or_else(|| Stop::Usage(format!("{} has no number", known.name)))?;
         destination.write(svg.as_bytes())
     }
 
     /// The row and the metric to show, or what there is instead.
-    fn choose(&self, sheets: Vec<Sheet>) -> Result<(Sheet, usize), String> {
-        let there = names(sheets.iter().map(|sheet| &*sheet.workload));
-        let mut rows: Vec<_> = sheets.into_iter().filter(|s| s.workload == self.workload).collect();
-        let all = rows.iter().map(|row| workload::line(&row.params)).collect::<Vec<_>>().join("; ");
+    fn choose(&self, sheets: &[Sheet]) -> Result<(Sheet, usize), String> {
+        let rows: Vec<_> = sheets.iter().filter(|row| row.workload == self.workload).collect();
         if rows.is_empty() {
+            let there = names(sheets.iter().map(|sheet| &*sheet.workload));
             return Err(format!("the file has no workload {}; it has {there}", self.workload));
         }
-        rows.retain(|row| {
-            let is = |(name, value): &(String, String)| {
-                row.params.get(name).is_some_and(|other| word(other) == *value)
-            };
-            self.options.iter().all(is)
-        });
-        let count = rows.len();
-        let (1, Some(mut row)) = (count, rows.pop()) else {
+        let is_chosen = |row: &&&Sheet| {
+            let options = row.params.iter().map(|(name, value)| format!("{name}={}", word(value)));
+            let options: HashSet<_> = options.collect();
+            self.options.iter().all(|option| options.contains(option))
+        };
+        let chosen: Vec<_> = rows.iter().filter(is_chosen).collect();
+        let [row] = chosen[..] else {
+            let all: Vec<_> = rows.iter().map(|row| workload::line(&row.params)).collect();
             return Err(format!(
-                "--where must choose one set of options and leaves {count} of: {all}"
+                "--where must choose one set of options and leaves {} of: {}",
+                chosen.len(),
+                all.join("; ")
             ));
         };
         let metric = match &self.metric {
@@ -109,9 +102,8 @@ impl Chart {
             let there = names(row.lanes.iter().map(|lane| &*lane.name));
             return Err(format!("no result of {} for {name}; there are {there}", self.workload));
         }
-        if !self.targets.is_empty() {
-            row.lanes.retain(|lane| self.targets.contains(&lane.name));
-        }
+        let mut row = Sheet::clone(row);
+        row.lanes.retain(|lane| self.targets.is_empty() || self.targets.contains(&lane.name));
         Ok((row, metric))
     }
 }

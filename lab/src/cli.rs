@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::collections::HashSet;
 use std::env;
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -9,22 +10,25 @@ use std::time::Duration;
 
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
-use clap::{Arg, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{
+    Arg, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum,
+};
 
 use crate::apart;
+use crate::book::Shown;
 use crate::chart::Chart;
 use crate::compare::{Compare, percent};
 use crate::fault::Fault;
 use crate::hogs;
 use crate::limits::{self, whole};
 use crate::machine;
-use crate::page::{self, Report};
+use crate::page::Report;
 use crate::pins::Pin;
 use crate::plan;
-use crate::report::destination::{Output, Render, path, same};
+use crate::report::destination::Outputs;
 use crate::report::speedup;
 use crate::report::table::Detail;
-use crate::rounds::{Contest, Rules, Until};
+use crate::rounds::{Rules, Until};
 use crate::row::Row;
 use crate::stop::Stop;
 use crate::sweep;
@@ -39,8 +43,8 @@ use crate::workloads::server::load;
 /// Without a workload it runs a short selection of all of them: `all --quick`.
 #[derive(Debug, Parser)]
 ///
-/// An option of a workload takes several values, `--threads 1,2,4`, all that there are, `--program all`, or a range,
-/// `--threads 1..8` or `--messages 1e3..1e6`: a table for each of them, and one of all.
+/// An option of a workload takes several values, `--threads 1,2,4`, or all that there are, `--program all`: a table for each of
+/// them, and one of all.
 #[command(name = "brigade-lab", version, disable_help_subcommand = true)]
 pub(crate) struct Cli {
     /// What to do.
@@ -61,12 +65,26 @@ pub(crate) enum What {
     #[command(flatten)]
     One(Choice),
     /// Every workload, with options chosen to be comparable from one machine to the next.
-    All(Extent),
+    All {
+        /// Small runs: less than 90 seconds altogether on two CPUs (the default).
+        #[arg(long, conflicts_with = "full")]
+        quick: bool,
+        /// The runs behind the project's numbers: some thirty-five minutes on two CPUs.
+        #[arg(long)]
+        full: bool,
+    },
     /// Check that targets neither lose nor repeat a task: small runs under stress, and no times.
     ///
     /// The targets run a workload in small sizes, over and over, beside threads that compute: one for each CPU, or `--hogs`. Options
     /// that say nothing of a check are refused. The exit code is 1 if one that is no peer fails; the failure of a peer is noted.
-    Check(Check),
+    Check {
+        /// The workload, or `all`.
+        #[arg(value_name = "WORKLOAD", value_parser = plan::to_check)]
+        workload: String,
+        /// For how long, in seconds: each target runs each row once at least.
+        #[arg(long, value_name = "N", default_value_t = 10, value_parser = whole::<1, { limits::MAX_CHECK }>)]
+        seconds: u64,
+    },
     /// Name the workloads and the targets.
     List,
     /// Draw a bar chart of a result file.
@@ -104,28 +122,6 @@ pub(crate) enum What {
     },
 }
 
-/// Options of `check`.
-#[derive(Args, Debug)]
-pub(crate) struct Check {
-    /// The workload, or `all`.
-    #[arg(value_name = "WORKLOAD", value_parser = plan::to_check)]
-    workload: String,
-    /// For how long, in seconds: each target runs each row once at least.
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = whole::<1, { limits::MAX_CHECK }>)]
-    seconds: u64,
-}
-
-/// How much of everything.
-#[derive(Args, Debug)]
-pub(crate) struct Extent {
-    /// Small runs: less than 90 seconds altogether on two CPUs (the default).
-    #[arg(long, conflicts_with = "full")]
-    quick: bool,
-    /// The runs behind the project's numbers: some thirty-five minutes on two CPUs.
-    #[arg(long)]
-    full: bool,
-}
-
 /// How to measure, whatever the workload.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "How to measure")]
@@ -142,17 +138,17 @@ pub(crate) struct Options {
     /// it, such as 5%.
     #[arg(long, global = true, value_name = "PERCENT", value_parser = percent)]
     until: Option<f64>,
-    /// How long a row may take for that: `90s`, `2m`, `1h`.
+    /// Seconds that a row may take for that.
     #[arg(
-        long, global = true, value_name = "TIME", default_value = "1m", requires = "until",
-        value_parser = time
+        long, global = true, value_name = "SECONDS", default_value_t = 60, requires = "until",
+        value_parser = whole::<0, { limits::MAX_AT_MOST }>
     )]
-    at_most: Duration,
+    at_most: u64,
     /// Write the results to this file; `-` is stdout, and the tables go to stderr then.
-    #[arg(long, global = true, value_name = "PATH", value_parser = path())]
+    #[arg(long, global = true, value_name = "PATH")]
     json: Option<PathBuf>,
     /// Write the results as a page to this file: one that needs no other, with the answer, plots and tables.
-    #[arg(long, global = true, value_name = "PATH", value_parser = path())]
+    #[arg(long, global = true, value_name = "PATH")]
     html: Option<PathBuf>,
     /// Replace the files of --json, --html and --svg if there are some.
     #[arg(long, global = true)]
@@ -198,22 +194,11 @@ fn target(name: &str) -> Result<&'static str, String> {
     if name == ALL { Ok(ALL) } else { known(name) }
 }
 
+/// How long to wait for a quiet machine.
+const QUIET: Duration = Duration::from_secs(20);
+
 /// How long a row takes further rounds for a verdict, the time of the others included.
 const DECIDING: Duration = Duration::from_secs(2);
-
-/// Reads the value of `--at-most`.
-fn time(text: &str) -> Result<Duration, String> {
-    let units = [("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3_600.0)];
-    let found = units.iter().find_map(|(unit, seconds)| {
-        let number = text.strip_suffix(unit)?.trim();
-        // Rust reads `inf` and `1e9` as well.
-        let is_plain = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-        Some(number.parse::<f64>().ok().filter(|_| is_plain)? * seconds)
-    });
-    let seconds = found.filter(|seconds| *seconds <= 86_400.0);
-    let time = seconds.map(Duration::from_secs_f64).filter(|time| !time.is_zero());
-    time.ok_or_else(|| "must be a number and `s`, `m` or `h`, a day at most".to_owned())
-}
 
 /// This name, if a target of any family has it.
 fn known(name: &str) -> Result<&'static str, String> {
@@ -226,9 +211,10 @@ fn known(name: &str) -> Result<&'static str, String> {
 
 /// Reads the value of `--inject`.
 fn injection(text: &str) -> Result<(Fault, &'static str), String> {
-    let fault = text.split_once(':').and_then(|(fault, name)| Some((Fault::named(fault)?, name)));
-    let (fault, name) = fault
-        .ok_or("must be `lost:TARGET`, or `repeated`, `died`, `stuck` or `slow`".to_owned())?;
+    let parts = text.split_once(':');
+    let fault = parts.and_then(|(fault, name)| Some((Fault::from_str(fault, false).ok()?, name)));
+    let (fault, name) =
+        fault.ok_or("must be `lost:TARGET`, or `repeated`, `died`, `stuck` or `slow`")?;
     Ok((fault, known(name)?))
 }
 
@@ -274,18 +260,15 @@ impl Cli {
     /// An error if the line has an option for all subcommands that says nothing to this one.
     fn takes(&self, command: &Command, matches: &ArgMatches) -> Result<(), Stop> {
         let taken: &[&str] = match &self.what {
-            None | Some(What::One(_) | What::All(_)) => return Ok(()),
-            // The laboratory itself wrote the line.
-            Some(What::Once { .. } | What::Load | What::Process(_) | What::Hogs { .. }) => {
-                return Ok(());
-            }
             Some(What::List) => &[],
             Some(What::Chart(_)) => &["force"],
             Some(What::Report(_)) => &["html", "force", "verbose"],
             Some(What::Compare(_)) => &["verbose", "quiet"],
-            Some(What::Check(_)) => {
+            Some(What::Check { .. }) => {
                 &["target", "patience", "seed", "hogs", "inject", "dry_run", "quiet"]
             }
+            // The others measure, or the laboratory itself wrote the line.
+            _ => return Ok(()),
         };
         let is_given = |name: &str| matches.value_source(name) == Some(ValueSource::CommandLine);
         let mut options = command.get_arguments().filter(|arg| arg.is_global_set());
@@ -299,36 +282,30 @@ impl Cli {
         })
     }
 
-    /// Whether an option has several values.
-    pub(crate) fn is_sweep(&self) -> bool {
-        !self.further.is_empty()
-    }
-
-    /// Whether each row has a table: of everything there is the answer alone.
-    pub(crate) fn has_tables(&self) -> bool {
-        self.options.verbose || !matches!(self.what, Some(What::All(_) | What::Check(_)) | None)
-    }
-
-    /// Whether it is worth to wait for a quiet machine: for the answer, unless it is said how to measure it.
-    pub(crate) fn waits_for_quiet(&self) -> bool {
-        matches!(self.what, Some(What::All(_)) | None)
-            && self.options.rounds.is_none()
-            && self.options.hogs.is_none()
-    }
-
-    /// Which metrics the tables have: of everything one each, as there is an answer below them.
-    pub(crate) fn detail(&self) -> Detail {
-        match self.what {
-            Some(What::Check(_)) => Detail::None,
-            _ if self.options.verbose => Detail::Verbose,
-            Some(What::All(_)) | None => Detail::Headline,
-            _ => Detail::Usual,
-        }
-    }
-
     /// Whether nothing is measured.
-    pub(crate) fn is_check(&self) -> bool {
-        matches!(self.what, Some(What::Check(_)))
+    fn is_check(&self) -> bool {
+        matches!(self.what, Some(What::Check { .. }))
+    }
+
+    /// What is printed of the results: of everything there is the answer alone.
+    pub(crate) fn shown(&self) -> Shown {
+        let detail = match self.what {
+            Some(What::Check { .. }) => Detail::None,
+            _ if self.options.verbose => Detail::Verbose,
+            Some(What::All { .. }) | None => Detail::None,
+            _ => Detail::Usual,
+        };
+        Shown { detail, is_sweep: !self.further.is_empty(), is_check: self.is_check() }
+    }
+
+    /// How long to wait for a quiet machine, which may have compiled the laboratory until now: only for the answer, and not if the
+    /// line says how to measure it.
+    pub(crate) fn patience_with_others(&self) -> Duration {
+        let Options { rounds, hogs, .. } = self.options;
+        match self.what {
+            Some(What::All { .. }) | None if rounds.is_none() && hogs.is_none() => QUIET,
+            _ => Duration::ZERO,
+        }
     }
 
     /// Threads that compute beside the targets: beside a check one for each CPU, unless the line says so.
@@ -341,8 +318,8 @@ impl Cli {
     pub(crate) fn rules(&self, rows: usize) -> Rules {
         let rules = self.options.rules();
         match &self.what {
-            Some(What::Check(check)) => {
-                let until = Until::Time(Duration::from_secs(check.seconds) / rows.max(1) as u32);
+            Some(What::Check { seconds, .. }) => {
+                let until = Until::Time(Duration::from_secs(*seconds) / rows.max(1) as u32);
                 Rules { rounds: 0, until, ..rules }
             }
             _ => rules,
@@ -350,25 +327,22 @@ impl Cli {
     }
 
     /// The rows to measure or to check, with their targets.
-    pub(crate) fn contests(&self) -> Result<Vec<Contest>, Stop> {
+    pub(crate) fn rows(&self) -> Result<Vec<Row>, Stop> {
         let mut rows = match &self.what {
             Some(What::One(choice)) => {
-                let mut rows = Vec::new();
-                for choice in [choice].into_iter().chain(&self.further) {
-                    rows.push(choice.row()?);
-                }
-                rows
+                let all = [choice].into_iter().chain(&self.further);
+                all.map(Choice::row).collect::<Result<_, _>>()?
             }
-            Some(What::Check(check)) => plan::check(&check.workload),
-            Some(What::All(Extent { full: true, .. })) if cfg!(feature = "full") => plan::full(),
-            Some(What::All(Extent { full: true, .. })) => {
+            Some(What::Check { workload, .. }) => plan::check(workload),
+            Some(What::All { full: true, .. }) if cfg!(feature = "full") => plan::full(),
+            Some(What::All { full: true, .. }) => {
                 let reason = "all --full needs a build with what takes long to compile: \
                     cargo run --release --features full -- all --full";
                 return Err(Stop::Usage(reason.to_owned()));
             }
             _ => plan::quick(),
         };
-        if matches!(self.what, Some(What::One(_) | What::Check(_))) {
+        if matches!(self.what, Some(What::One(_) | What::Check { .. })) {
             self.options.belong_to(&rows)?;
         }
         if self.options.pin.is_some() && !rows.iter().all(|row| row.pins) {
@@ -376,19 +350,12 @@ impl Cli {
             return Err(Stop::Usage(reason.to_owned()));
         }
         // A value that a sweep names twice is measured once: no result may stand twice in a file.
-        let mut known = Vec::new();
-        rows.retain(|row| {
-            let key = (row.name, row.params.clone());
-            let is_new = !known.contains(&key);
-            known.push(key);
-            is_new
-        });
-        let contests = rows.into_iter().map(|row| {
-            let targets = self.options.targets(&row);
-            Contest { row, targets }
-        });
+        let mut known = HashSet::new();
+        rows.retain(|row| known.insert(row.sheet.row()));
+        rows.iter_mut().for_each(|row| row.targets = self.options.targets(row));
         // Of several rows, those take part that are for one of the targets; each target has some.
-        Ok(contests.filter(|contest| !contest.targets.is_empty()).collect())
+        rows.retain(|row| !row.targets.is_empty());
+        Ok(rows)
     }
 }
 
@@ -413,22 +380,16 @@ fn reason(error: &clap::Error) -> String {
 impl Options {
     /// An error unless all targets that are named are some that one of these rows is for.
     fn belong_to(&self, rows: &[Row]) -> Result<(), Stop> {
-        let mut targets: Vec<&Entry> = Vec::new();
-        for target in rows.iter().flat_map(|row| &row.targets) {
-            if targets.iter().all(|other| other.name != target.name) {
-                targets.push(target);
-            }
+        let mut names: Vec<_> = rows.iter().flat_map(|row| &row.targets).map(|t| t.name).collect();
+        let mut known = HashSet::new();
+        names.retain(|name| known.insert(*name));
+        match self.target.iter().find(|name| **name != ALL && !names.contains(name)) {
+            None => Ok(()),
+            Some(name) => Err(Stop::Usage(format!(
+                "{name} is no target of this workload; its targets are {}",
+                names.join(", ")
+            ))),
         }
-        let is_strange =
-            |name: &&&str| **name != ALL && targets.iter().all(|target| target.name != **name);
-        let stranger = self.target.iter().find(is_strange);
-        stranger.map_or(Ok(()), |name| {
-            let names: Vec<_> = targets.iter().map(|target| target.name).collect();
-            let names = names.join(", ");
-            Err(Stop::Usage(format!(
-                "{name} is no target of this workload; its targets are {names}"
-            )))
-        })
     }
 
     /// The row of a workload and its first target.
@@ -454,22 +415,8 @@ impl Options {
     }
 
     /// The files to write, each of which can be written.
-    pub(crate) fn outputs(&self) -> Result<Vec<Output>, Stop> {
-        let wanted: [(_, Render); 2] =
-            [(&self.json, |results| Ok(results.to_vec())), (&self.html, page::html)];
-        if self.force && wanted.iter().all(|(path, _)| path.is_none()) {
-            let reason = "--force replaces the file of --json or --html, and there is none";
-            return Err(Stop::Usage(reason.to_owned()));
-        }
-        if self
-            .json
-            .as_deref()
-            .zip(self.html.as_deref())
-            .is_some_and(|(json, html)| same(json, html))
-        {
-            return Err(Stop::Usage("--json and --html need a file each".to_owned()));
-        }
-        Output::open(&wanted, self.force)
+    pub(crate) fn outputs(&self) -> Result<Outputs, Stop> {
+        Outputs::open(self.json.as_deref(), self.html.as_deref(), self.force)
     }
 
     /// The settings for the rounds of all rows.
@@ -478,9 +425,10 @@ impl Options {
         let fewest = speedup::ROUNDS as u64;
         let (rounds, until) = match (self.rounds, self.until) {
             // The interval of fewer rounds than a verdict needs may be narrow by chance.
-            (rounds, Some(until)) => {
-                (rounds.unwrap_or_default().max(fewest), Until::Known(Some(until), self.at_most))
-            }
+            (rounds, Some(until)) => (
+                rounds.unwrap_or_default().max(fewest),
+                Until::Known(Some(until), Duration::from_secs(self.at_most)),
+            ),
             (Some(rounds), None) => (rounds, Until::Rounds),
             (None, None) => (fewest, Until::Known(None, DECIDING)),
         };
@@ -511,7 +459,7 @@ mod tests {
                     "inject" => " lost:brigade",
                     "pin" => " one",
                     "until" => " 5%",
-                    "at-most" => " 1m --until 5%",
+                    "at-most" => " 7 --until 5%",
                     _ if arg.get_action().takes_values() => " 7",
                     _ => "",
                 };

@@ -5,9 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::limits::MAX_ROUNDS;
 use crate::machine::Machine;
-use crate::report::destination::path;
 use crate::report::quantity;
 use crate::report::results::Results;
 use crate::report::speedup::{ROUNDS, Speedup, Verdict, counted, pairs};
@@ -20,7 +18,7 @@ use crate::workload::Metric;
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Compare {
     /// The old result file and the new one, as `--json` writes them. Further pairs have further rounds.
-    #[arg(value_names = ["OLD", "NEW"], num_args = 2.., required = true, value_parser = path())]
+    #[arg(value_names = ["OLD", "NEW"], num_args = 2.., required = true)]
     files: Vec<PathBuf>,
     /// Fail if anything is slower by more than this beyond the noise (the whole interval is), or if a target that is no peer has
     /// failed or is missing.
@@ -85,10 +83,6 @@ impl Compare {
             return Err(Stop::Usage("the files have no workload and target in common".to_owned()));
         }
         for Series { key, rounds, speedup } in &mut comparison.all {
-            if rounds.len() as u64 > MAX_ROUNDS {
-                let reason = format!("{} has more than {MAX_ROUNDS} rounds in all", key.text());
-                return Err(Stop::Usage(reason));
-            }
             *speedup = Speedup::of(rounds, key.metric.direction, &key.metric.unit);
         }
         if !is_quiet {
@@ -128,8 +122,7 @@ impl Series {
     fn line(&self) -> String {
         let Series { key: Key { target, metric, .. }, rounds, speedup } = self;
         let median = |side: fn(&(f64, f64)) -> f64| {
-            let value = middle(&rounds.iter().map(side).collect::<Vec<_>>());
-            value.map_or_else(|| "–".to_owned(), |value| quantity::short(value, &metric.unit))
+            quantity::known(middle(&rounds.iter().map(side).collect::<Vec<_>>()), &metric.unit)
         };
         let [old, new] = [median(|round| round.1), median(|round| round.0)];
         let ratio = speedup.map_or_else(|| "–".to_owned(), |speedup| speedup.text());
@@ -144,25 +137,25 @@ impl Comparison {
     /// Adds the rounds that both files have.
     fn add(&mut self, old: &Results, new: &Results) {
         self.moved |= setting(&old.machine) != setting(&new.machine);
-        let known: HashMap<_, _> = all(new).map(|(key, _, rounds)| (key, rounds)).collect();
-        let before: HashMap<_, _> = all(old).map(|(key, _, rounds)| (key, rounds)).collect();
-        let missing = all(old).filter(|(key, is_peer, _)| !is_peer && !known.contains_key(key));
+        let mut before: HashMap<_, _> = all(old).map(|(key, _, rounds)| (key, rounds)).collect();
+        for (key, _, rounds) in all(new) {
+            let Some(earlier) = before.remove(&key) else {
+                self.alone += 1;
+                continue;
+            };
+            let place = *self.index.entry(key.clone()).or_insert(self.all.len());
+            if place == self.all.len() {
+                self.all.push(Series { key, rounds: Vec::new(), speedup: None });
+            }
+            self.all[place].rounds.extend(pairs(rounds, earlier));
+        }
+        self.alone += before.len();
+        let missing = all(old).filter(|(key, is_peer, _)| !is_peer && before.contains_key(key));
         self.lost.extend(missing.map(|(key, ..)| key.text()));
         let failed = new.failures().filter(|(_, lane, _)| !lane.is_peer);
         let failed =
             failed.map(|(sheet, lane, why)| format!("{} in {}: {why}", lane.name, sheet.row()));
         self.lost.extend(failed);
-        let (of_both, of_new): (Vec<_>, Vec<_>) =
-            all(new).partition(|(key, ..)| before.contains_key(key));
-        self.alone += of_new.len() + before.len() - of_both.len();
-        for (key, _, rounds) in of_both {
-            let rounds = pairs(rounds, before[&key]);
-            let place = *self.index.entry(key.clone()).or_insert(self.all.len());
-            if place == self.all.len() {
-                self.all.push(Series { key, rounds: Vec::new(), speedup: None });
-            }
-            self.all[place].rounds.extend(rounds);
-        }
     }
 
     /// What differs, or everything, in a block for each row.

@@ -1,59 +1,52 @@
 //! Combines a workload and a target, each with its own type, so that the compiler can inline both:
 //! no task is called through a pointer.
 
-use std::thread;
-
 use crate::census::Census;
 use crate::failure::Failure;
 use crate::fault::{Fault, SLOW_US};
-use crate::setup::{SETTLE, end, occupy, started, warm};
+use crate::setup::{end, occupy, started, warm};
 use crate::supervise::supervise;
 use crate::target::fork::{self, ForkJoin, Spawning, VisitFork};
-use crate::target::handover::{self, Handover, VisitHandover};
-use crate::target::pool::{self, Pool, StartSized, VisitElastic, VisitPool};
-use crate::target::queue::{Deque, Injector, Make, VisitDeque, VisitInjector};
+use crate::target::pool::{self, Submit, VisitPool};
 use crate::target::runtime::{self, Runtime, VisitRuntime};
 use crate::target::{Accept, Entry};
 use crate::work::units_for;
-use crate::workload::{
-    Bench, DequeWorkload, ElasticWorkload, ForkWorkload, HandoverWorkload, InjectorWorkload,
-    Outcome, PoolWorkload, RuntimeWorkload, Terms, Workload,
-};
+use crate::workload::{Bench, ForkWorkload, Outcome, PoolWorkload, RuntimeWorkload, Workload};
 
 /// Runs `workload` once on this target of its family, which is started for it.
-pub(crate) fn run<W: Workload>(workload: &W, target: &'static Entry, terms: Terms) -> Outcome
+pub(crate) fn run<W: Workload>(workload: &W, target: &'static Entry, bench: Bench) -> Outcome
 where
     W::Family: Accept<Run<W>>,
 {
-    W::Family::accept(target, Run { workload: workload.clone(), target, terms })
+    W::Family::accept(target, Run { workload: workload.clone(), target, bench })
 }
 
 /// A run of a workload.
 pub(crate) struct Run<W> {
     /// The workload.
-    workload: W,
+    pub(crate) workload: W,
     /// The target.
     target: &'static Entry,
-    /// The terms of the run.
-    terms: Terms,
+    /// The other inputs of the run.
+    pub(crate) bench: Bench,
 }
 
 /// Runs the workload by `run`, supervised, and checks that every task ran once.
 pub(crate) fn counted<W: Workload>(
     workload: W,
-    terms: Terms,
+    bench: Bench,
     run: impl FnOnce(&W, &Bench) -> Outcome + Send + 'static,
 ) -> Outcome {
-    let tally = terms.tally;
+    let tally = bench.tally;
     tally.expect(workload.expected());
-    if terms.fault == Fault::Slow {
+    if bench.fault == Fault::Slow {
         tally.slow_down(units_for(SLOW_US));
     }
     // While the workload itself pauses, a target without progress does not stand still.
-    let patience = terms.patience + workload.quiet();
+    let patience = bench.patience + workload.quiet();
     supervise(tally, patience, move || {
-        let values = run(&workload, &Bench::new(tally, terms.fault))?;
-        if terms.fault == Fault::Stuck {
+        let values = run(&workload, &bench)?;
+        if bench.fault == Fault::Stuck {
             tally.wait_for(u64::MAX)?;
         }
         tally.check(tally.expected())?;
@@ -62,9 +55,9 @@ pub(crate) fn counted<W: Workload>(
     })
 }
 
-/// Puts this thread and those that are not among `others` where the terms say.
-fn place(terms: Terms, others: &Census) -> Result<(), Failure> {
-    terms.pin.map_or(Ok(()), |pin| pin.place(others)).map_err(Failure::Refused)
+/// Puts this thread and those that are not among `others` where they belong.
+fn place(bench: &Bench, others: &Census) -> Result<(), Failure> {
+    bench.pin.map_or(Ok(()), |pin| pin.place(others)).map_err(Failure::Refused)
 }
 
 impl<W: PoolWorkload> VisitPool for Run<W> {
@@ -72,28 +65,15 @@ impl<W: PoolWorkload> VisitPool for Run<W> {
         self.workload.threads()
     }
 
-    fn visit<T: Pool>(self, start: pool::Start<T>) -> Outcome {
-        counted(self.workload, self.terms, move |workload, bench| {
+    fn visit<O: Submit, I: Submit>(self, start: pool::Start<O, I>) -> Outcome {
+        counted(self.workload, self.bench, move |workload, bench| {
             let others = Census::take().map_err(Failure::Refused)?;
             let pool = started(|| start(workload.threads()))?;
             if !self.target.is_cold {
                 warm(&pool, workload.threads(), bench.tally)?;
             }
-            place(self.terms, &others)?;
+            place(bench, &others)?;
             let values = workload.run(&pool, bench)?;
-            end(pool);
-            Ok(values)
-        })
-    }
-}
-
-impl<W: ElasticWorkload> VisitElastic for Run<W> {
-    fn visit<T: Pool>(self, start: StartSized<T>) -> Outcome {
-        counted(self.workload, self.terms, move |workload, bench| {
-            let (size, others) = (workload.size(), Census::take().map_err(Failure::Refused)?);
-            let pool = started(|| start(size))?;
-            warm(&pool, size.core, bench.tally)?;
-            let values = workload.run(&pool, &others, bench)?;
             end(pool);
             Ok(values)
         })
@@ -102,49 +82,24 @@ impl<W: ElasticWorkload> VisitElastic for Run<W> {
 
 impl<W: ForkWorkload> VisitFork for Run<W> {
     fn visit<F: ForkJoin>(self, start: fork::Start<F>) -> Outcome {
-        counted(self.workload, self.terms, move |workload, bench| workload.run(start, bench))
+        counted(self.workload, self.bench, move |workload, bench| workload.run(start, bench))
     }
 
     fn visit_spawning<S: Spawning>(self, start: fork::Start<S>) -> Outcome {
         let run = move |workload: &W, bench: &Bench| workload.run_spawning(start, bench);
-        counted(self.workload, self.terms, run)
-    }
-}
-
-impl<W: DequeWorkload> VisitDeque for Run<W> {
-    fn visit<D: Deque>(self, make: Make<D>) -> Outcome {
-        counted(self.workload, self.terms, move |workload, bench| workload.run(make, bench))
-    }
-}
-
-impl<W: InjectorWorkload> VisitInjector for Run<W> {
-    fn visit<I: Injector>(self, make: Make<I>) -> Outcome {
-        counted(self.workload, self.terms, move |workload, bench| workload.run(make, bench))
-    }
-}
-
-impl<W: HandoverWorkload> VisitHandover for Run<W> {
-    fn visit<H: Handover>(self, start: handover::Start<H>) -> Outcome {
-        counted(self.workload, self.terms, move |workload, bench| {
-            let inbox = workload.inbox(bench);
-            let mut target = started(|| start(workload.threads(), inbox))?;
-            thread::sleep(SETTLE);
-            let values = workload.run(&mut target, inbox, bench)?;
-            target.shutdown();
-            Ok(values)
-        })
+        counted(self.workload, self.bench, run)
     }
 }
 
 impl<W: RuntimeWorkload> VisitRuntime for Run<W> {
     fn visit<R: Runtime>(self, start: runtime::Start<R>) -> Outcome {
-        counted(self.workload, self.terms, move |workload, bench| {
+        counted(self.workload, self.bench, move |workload, bench| {
             let others = Census::take().map_err(Failure::Refused)?;
             let runtime = started(|| start(workload.threads()))?;
-            if self.terms.pin.is_some() {
+            if bench.pin.is_some() {
                 occupy(&runtime, workload.threads()).map_err(Failure::Refused)?;
             }
-            place(self.terms, &others)?;
+            place(bench, &others)?;
             // It warms up itself.
             let values = workload.run(&runtime, bench)?;
             runtime.shutdown();

@@ -35,6 +35,13 @@ pub(crate) enum Failure {
     Abandoned,
 }
 
+/// Starting the target, or what it needs.
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Failure::Refused(error)
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

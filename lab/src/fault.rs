@@ -1,9 +1,15 @@
 //! Faults that the laboratory can inject, so that its tests can check that it detects them.
 
+use std::iter;
+use std::ops::Range;
+
+use clap::ValueEnum;
+
 /// What happens to one task of a target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Fault {
     /// Nothing: every task is submitted once.
+    #[value(skip)]
     None,
     /// The first task is never submitted.
     Lost,
@@ -21,24 +27,10 @@ pub(crate) enum Fault {
 /// Microseconds that a task of a slow target computes: much beside a task that does nothing.
 pub(crate) const SLOW_US: u64 = 50;
 
-/// The faults by name, as `--inject` has them.
-const NAMES: [(&str, Fault); 5] = [
-    ("lost", Fault::Lost),
-    ("repeated", Fault::Repeated),
-    ("died", Fault::Died),
-    ("stuck", Fault::Stuck),
-    ("slow", Fault::Slow),
-];
-
 impl Fault {
-    /// The fault with this name.
-    pub(crate) fn named(name: &str) -> Option<Self> {
-        NAMES.iter().find(|(other, _)| *other == name).map(|(_, fault)| *fault)
-    }
-
-    /// Its name, if it is one.
-    pub(crate) fn name(self) -> Option<&'static str> {
-        NAMES.iter().find(|(_, fault)| *fault == self).map(|(name, _)| *name)
+    /// Each of these tasks, as often as it must be submitted.
+    pub(crate) fn tasks(self, tasks: Range<u32>) -> impl Iterator<Item = u32> {
+        tasks.flat_map(move |task| iter::repeat_n(task, self.copies(task)))
     }
 
     /// How often the task with this index must be submitted.

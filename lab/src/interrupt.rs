@@ -15,7 +15,8 @@ use signal_hook::consts::{SIGINT, SIGTERM, SIGXCPU};
 use signal_hook::flag;
 use signal_hook::iterator::Signals;
 
-use crate::report::book::SharedBook;
+use crate::book::SharedBook;
+use crate::report::Reporter;
 use crate::stop::Stop;
 
 /// A shell's exit code for a program that a signal ended is this plus the signal.
@@ -27,8 +28,8 @@ const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGXCPU];
 /// How long the tables may take: nothing may read them, and the thread that measures may have the output locked.
 const TABLES: Duration = Duration::from_secs(1);
 
-/// Listens from now on. `print` prints the tables that have not been printed.
-pub(crate) fn install(book: SharedBook, print: impl FnOnce() + Send + 'static) -> Result<(), Stop> {
+/// Listens from now on.
+pub(crate) fn install(book: SharedBook, reporter: Arc<Reporter>) -> Result<(), Stop> {
     let listen = || -> io::Result<()> {
         // Before the flags: a signal that came between would set a flag, and end nothing.
         let mut signals = Signals::new(SIGNALS)?;
@@ -40,7 +41,7 @@ pub(crate) fn install(book: SharedBook, print: impl FnOnce() + Send + 'static) -
         }
         Builder::new().name("signals".to_owned()).spawn(move || {
             if let Some(signal) = signals.forever().next() {
-                end(&book, print, signal);
+                end(book, reporter, signal);
             }
         })?;
         Ok(())
@@ -49,13 +50,16 @@ pub(crate) fn install(book: SharedBook, print: impl FnOnce() + Send + 'static) -
 }
 
 /// Writes the results so far, prints their tables and ends the process.
-fn end(book: &SharedBook, print: impl FnOnce() + Send + 'static, signal: i32) {
-    if let Err(stop) = book.finish(false) {
+fn end(book: SharedBook, reporter: Arc<Reporter>, signal: i32) {
+    let written = book.lock().finish(false);
+    if let Err(stop) = written {
         stop.explain();
     }
     let (done, printed) = mpsc::channel();
     let tables = Builder::new().name("tables".to_owned()).spawn(move || {
-        print();
+        let rest = book.lock().rest();
+        // The process ends whether they can be printed or not.
+        let _ = if rest.is_empty() { Ok(()) } else { reporter.print(&rest) };
         let _ = done.send(());
     });
     if tables.is_ok() {

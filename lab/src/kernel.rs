@@ -38,9 +38,9 @@ impl Kernel {
         Some(line.split_once(':')?.1.trim().to_owned())
     }
 
-    /// The CPUs that this process may run on.
+    /// The CPUs that this thread may run on.
     pub(crate) fn allowed(&self) -> Option<Vec<usize>> {
-        cpus(&self.field("proc/self/status", "Cpus_allowed_list")?)
+        cpus(&self.field("proc/thread-self/status", "Cpus_allowed_list")?)
     }
 
     /// The control groups that this process is in, by this controller, each with those above it: version 2 and version 1.

@@ -11,9 +11,9 @@
 //!   `stats`, `stop`, `usage`, `work`;
 //! - limits, and counting every task: `limits`, `needs`, `pins`, `machine`, `tally`, `inbox`, `latch`, `supervise`;
 //! - the traits of targets, and a folder of them: `target`, `targets`, `setup`;
-//! - the traits of workloads, their runs on targets, and a folder of them: `workload`, `apart`, `dispatch`,
-//!   `row`, `workloads`, `sweep`, `plan`;
-//! - the output: `spent`, `noise`, `report`, `recorded`, `picture`, `chart`, `page`, `compare`, `interrupt`;
+//! - the traits of workloads and their runs on targets: `workload`, `apart`, `dispatch`;
+//! - the output: `spent`, `noise`, `report`, `picture`, `chart`, `page`, `compare`, `book`, `interrupt`;
+//! - a folder of workloads, and rows of them: `row`, `workloads`, `sweep`, `plan`;
 //! - the program: `hogs`, `rounds`, `cli`, `session`.
 
 #![forbid(unsafe_code)]
@@ -21,6 +21,7 @@
 #![allow(clippy::disallowed_types)]
 
 mod apart;
+mod book;
 mod census;
 mod chart;
 mod cli;
@@ -43,7 +44,6 @@ mod picture;
 mod pins;
 mod plan;
 mod program;
-mod recorded;
 mod report;
 mod rounds;
 mod row;
@@ -74,10 +74,7 @@ pub fn main() -> ExitCode {
     report::quiet_panics();
     needs::heed_file_size();
     // A failure here must be a failed run with a reason, never exit code 101 and a backtrace.
-    let outcome = panic::catch_unwind(|| {
-        needs::check_stack()?;
-        session::run(Cli::read()?)
-    });
+    let outcome = panic::catch_unwind(|| session::run(Cli::read()?));
     let stop = match outcome {
         Ok(Ok(())) => return ExitCode::SUCCESS,
         Ok(Err(stop)) => stop,

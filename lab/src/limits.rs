@@ -52,6 +52,8 @@ pub(crate) const MAX_HOGS: u64 = 256;
 pub(crate) const MAX_ROWS: usize = 1_000;
 /// Counted rounds, and those of a metric in result files: the time of an interval grows with them.
 pub(crate) const MAX_ROUNDS: u64 = 1_000;
+/// Seconds for further rounds of a row: a day.
+pub(crate) const MAX_AT_MOST: u64 = 86_400;
 /// Seconds of a check: a week.
 pub(crate) const MAX_CHECK: u64 = 604_800;
 /// Seconds of patience with a target that runs nothing.

@@ -39,27 +39,22 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// It in a line, with what the laboratory was built from.
-    pub(crate) fn origin(&self) -> String {
-        let Machine { cpus, cpu_model, kernel, arch, rustc, version, date, .. } = self;
-        let day = date.split('T').next().unwrap_or_default();
-        let warning = if self.debug { " · built without optimisation" } else { "" };
-        format!(
-            "{cpus} × {cpu_model}, {kernel} {arch} · {rustc} · brigade-lab {version}, {day}{warning}"
-        )
-    }
-}
-
-impl Machine {
     /// Describes this machine and its settings.
     pub(crate) fn read(seed: u64, hogs: u64, pin: Option<Pin>) -> Self {
         let (system, kernel) = (uname(), Kernel::here());
         let words = [system.sysname(), system.release()].map(|word| word.to_string_lossy());
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let flags = kernel.field("proc/cpuinfo", "flags");
         let more = [
             // Which CPUs it may run on, without looking at quotas, where the kernel tells.
-            ("affinity", kernel.field("proc/self/status", "Cpus_allowed_list").into()),
-            ("hypervisor", hypervisor(&kernel).into()),
+            ("affinity", kernel.field("proc/thread-self/status", "Cpus_allowed_list").into()),
+            // Whether x86 says that a hypervisor runs it, which the metal of a cloud does not say either.
+            (
+                "virtual",
+                flags.map(|flags| flags.split(' ').any(|flag| flag == "hypervisor")).into(),
+            ),
+            // What governs the clock of the first CPU.
+            ("governor", kernel.text(GOVERNOR).into()),
             // Of the order of the targets.
             ("seed", seed.into()),
             // With `-modified` if the working tree had changes. Unknown without git or without optimisation.
@@ -67,9 +62,6 @@ impl Machine {
             ("profile", env!("BRIGADE_LAB_PROFILE").into()),
             // The flags of `RUSTFLAGS` or of cargo's configuration: `-C target-cpu` stands here.
             ("rustflags", env!("BRIGADE_LAB_RUSTFLAGS").into()),
-            ("target", env!("BRIGADE_LAB_TARGET").into()),
-            // What the compiler could use of the CPU.
-            ("target_features", env!("BRIGADE_LAB_TARGET_FEATURES").into()),
         ];
         Machine {
             cpus: cpus(),
@@ -83,7 +75,7 @@ impl Machine {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             date: utc(since_1970.as_secs()),
             hogs,
-            pin: pin.map(|pin| pin.name().to_owned()),
+            pin: pin.map(Pin::name),
             more: more
                 .map(|(name, value): (&str, Value)| (name.to_owned(), value))
                 .into_iter()
@@ -91,53 +83,34 @@ impl Machine {
         }
     }
 
-    /// The machine in a few lines, for the head of the tables; in more if it is to be verbose.
-    pub(crate) fn describe(&self, is_verbose: bool) -> String {
-        let hogs = match self.hogs {
-            0 => String::new(),
-            hogs => format!("\nbeside {hogs} hogs: threads of another process that compute"),
-        };
-        let pin = self.pin.as_ref().map_or(String::new(), |pin| format!("\nthreads pinned: {pin}"));
-        let warning =
-            if self.debug { "\nbuilt without optimisation: measure with --release" } else { "" };
-        let [commit, hypervisor, seed] = ["commit", "hypervisor", "seed"]
-            .map(|name| self.more.get(name).map(words).unwrap_or_default());
-        let commit = if commit.is_empty() { commit } else { format!(" ({commit})") };
-        let hypervisor = match &*hypervisor {
-            "" | "none" => String::new(),
-            name => format!(", virtual ({name})"),
-        };
-        let more = self.more.iter().map(|(name, value)| (name, words(value)));
-        let more = more.filter(|(_, value)| is_verbose && !value.is_empty());
-        let more: String = more.map(|(name, value)| format!("\n{name}: {value}")).collect();
-        format!(
-            "brigade-lab {}{commit} on {} × {}, {} {}{hypervisor}\n{}, {}, seed {seed}{hogs}{pin}{warning}{more}",
-            self.version, self.cpus, self.cpu_model, self.kernel, self.arch, self.rustc, self.date,
-        )
+    /// The machine in a few lines, with all that is known of it if it is to be verbose.
+    pub(crate) fn describe(&self, is_verbose: bool) -> Vec<String> {
+        let Machine { cpus, cpu_model, kernel, arch, rustc, version, date, hogs, .. } = self;
+        let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let is_known = |value: &Value| !value.is_null() && value != "";
+        let known = |name: &str| self.more.get(name).filter(|value| is_known(value)).map(word);
+        let commit = known("commit").map_or(String::new(), |commit| format!(" ({commit})"));
+        let seed = known("seed").map_or(String::new(), |seed| format!(", seed {seed}"));
+        let host = known("virtual").filter(|known| known == "true").map_or("", |_| ", virtual");
+        let mut lines = vec![
+            format!("brigade-lab {version}{commit} on {cpus} × {cpu_model}, {kernel} {arch}{host}"),
+            format!("{rustc}, {date}{seed}"),
+        ];
+        if *hogs > 0 {
+            lines.push(format!("beside {hogs} hogs: threads of another process that compute"));
+        }
+        lines.extend(self.pin.iter().map(|pin| format!("threads pinned: {pin}")));
+        if self.debug {
+            lines.push("built without optimisation: measure with --release".to_owned());
+        }
+        let more = self.more.iter().filter(|(_, value)| is_verbose && is_known(value));
+        lines.extend(more.map(|(name, value)| format!("{name}: {}", word(value))));
+        lines
     }
 }
 
-/// What there is to say of a machine, without the signs of JSON.
-pub(crate) fn words(value: &Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::String(text) => text.clone(),
-        value => value.to_string(),
-    }
-}
-
-/// What runs this machine, if it is a virtual one: x86 has a bit for that, which the metal of a cloud does not set either.
-fn hypervisor(kernel: &Kernel) -> Option<String> {
-    let flags = kernel.field("proc/cpuinfo", "flags")?;
-    if flags.split(' ').all(|flag| flag != "hypervisor") {
-        return Some("none".to_owned());
-    }
-    let clock = kernel.text("sys/devices/system/clocksource/clocksource0/available_clocksource");
-    let names = [kernel.text("sys/hypervisor/type"), kernel.text("sys/class/dmi/id/product_name")];
-    let known = clock.filter(|clock| clock.contains("kvm-clock")).map(|_| "KVM".to_owned());
-    let mut named = names.into_iter().flatten().filter(|name| !name.is_empty());
-    known.or_else(|| named.next()).or_else(|| Some("not named".to_owned()))
-}
+/// Where the governor of the first CPU stands.
+const GOVERNOR: &str = "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor";
 
 /// CPUs this process may use.
 pub(crate) fn cpus() -> usize {
@@ -164,28 +137,7 @@ fn utc(seconds: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{hypervisor, utc};
-    use crate::kernel::made_up;
-
-    #[test]
-    fn a_hypervisor_is_named_by_what_there_is_of_it() {
-        const CLOCKS: &str = "sys/devices/system/clocksource/clocksource0/available_clocksource";
-        const FLAGS: (&str, &str) =
-            ("proc/cpuinfo", "model name\t: x\nflags\t\t: fpu hypervisor sse\n");
-        type Files = &'static [(&'static str, &'static str)];
-        let cases: [(Files, Option<&str>); 6] = [
-            (&[], None),
-            (&[("proc/cpuinfo", "Features\t: fp asimd\n")], None),
-            (&[("proc/cpuinfo", "flags\t: fpu sse\n")], Some("none")),
-            (&[FLAGS], Some("not named")),
-            (&[FLAGS, (CLOCKS, "tsc kvm-clock\n")], Some("KVM")),
-            (&[FLAGS, ("sys/hypervisor/type", "xen\n")], Some("xen")),
-        ];
-        for (files, expected) in cases {
-            let (_folder, kernel) = made_up(files);
-            assert_eq!(hypervisor(&kernel).as_deref(), expected, "{files:?}");
-        }
-    }
+    use super::utc;
 
     #[test]
     fn dates_are_those_of_the_calendar() {

@@ -1,23 +1,18 @@
 //! What a result file says, for people: a page, or the tables of the terminal.
-//!
-//! A run makes the page from the content of its result file, so that there is one way from results to a page.
 
 use std::path::PathBuf;
 
 use clap::Args;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use crate::machine::words;
 use crate::picture;
-use crate::recorded;
 use crate::report::answer::{self, Line};
-use crate::report::destination::{Output, path};
-use crate::report::results::{Lane, Results, Sheet};
+use crate::report::destination::Outputs;
+use crate::report::results::{Results, Sheet};
 use crate::report::speedup::Verdict;
-use crate::report::table::{self, Detail, Grid};
+use crate::report::table::{self, Detail};
 use crate::report::write_line;
 use crate::stop::{Stop, escaped};
-use crate::workload::fields;
 
 /// How the page looks, besides its pictures.
 const STYLE: &str = include_str!("page.css");
@@ -26,29 +21,21 @@ const STYLE: &str = include_str!("page.css");
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Report {
     /// A result file, as `--json` writes it.
-    #[arg(value_name = "RESULTS", value_parser = path())]
+    #[arg(value_name = "RESULTS")]
     results: PathBuf,
 }
 
 impl Report {
-    /// Writes it to these places, or prints it if there is none.
-    pub(crate) fn run(&self, outputs: &[Output], is_verbose: bool) -> Result<(), Stop> {
-        if outputs.iter().any(|output| output.is_at(&self.results)) {
+    /// Writes the page to its place, or prints the tables if there is none.
+    pub(crate) fn run(&self, outputs: &Outputs, is_verbose: bool) -> Result<(), Stop> {
+        let Some(html) = &outputs.html else {
+            return write_line(&Results::read(&self.results)?.text(is_verbose));
+        };
+        if html.is_at(&self.results) {
             return Err(Stop::Usage("a report must not replace its result file".to_owned()));
         }
-        let results = recorded::content(&self.results)?;
-        let content =
-            Results::parse(&results).map_err(|reason| recorded::refused(&self.results, &reason))?;
-        if outputs.is_empty() {
-            return write_line(&content.text(is_verbose));
-        }
-        outputs.iter().try_for_each(|output| output.write(&results))
+        html.write(Results::read(&self.results)?.page().as_bytes())
     }
-}
-
-/// The page that shows this result file.
-pub(crate) fn html(results: &[u8]) -> Result<Vec<u8>, String> {
-    Ok(escaped(&Results::parse(results)?.page().into_string()).into_bytes())
 }
 
 impl Results {
@@ -61,43 +48,30 @@ impl Results {
             }
             () => Detail::Usual,
         };
-        let head = self.machine().map(|(name, value)| format!("{name}: {value}\n"));
+        let head = self.machine.describe(true).into_iter().map(|line| line + "\n");
         let tables = self.sheets.iter().map(|sheet| table::of(sheet, detail) + "\n");
         let answer = answer::of(&self.sheets, true).map(|answer| answer + "\n");
         let warnings = self.warnings().into_iter().map(|warning| format!("\n{warning}"));
         head.chain(tables).chain(answer).chain(warnings).collect::<String>().trim_end().to_owned()
     }
 
-    /// What it was measured on, by name.
-    fn machine(&self) -> impl Iterator<Item = (String, String)> {
-        let fields = fields(&self.machine).into_iter();
-        let fields = fields.map(|(name, value)| (name.replace('_', " "), words(&value)));
-        fields.filter(|(_, value)| !value.is_empty())
-    }
-
     /// What there is to doubt about all of it.
     fn warnings(&self) -> Vec<String> {
-        let Results { machine, noise, complete, .. } = self;
-        let hogs =
-            format!("Measured beside {} computing threads of another process.", machine.hogs);
-        let warnings = [
-            (machine.debug, "Built without optimisation: these numbers say nothing."),
-            (!complete, "Not complete: something failed or was interrupted."),
-            (machine.hogs > 0, &hogs),
-        ];
-        let warnings = warnings.into_iter().filter(|(is_true, _)| *is_true);
-        let busy = noise.busy.as_deref().map(|busy| capital(busy) + ".");
-        warnings.map(|(_, warning)| warning.to_owned()).chain(busy).collect()
+        let partial = "Not complete: something failed or was interrupted.";
+        let partial = (!self.complete).then(|| partial.to_owned());
+        let busy = self.noise.busy.as_deref().map(|busy| capital(busy) + ".");
+        partial.into_iter().chain(busy).collect()
     }
 
-    fn page(&self) -> Markup {
+    /// The page that shows it.
+    pub(crate) fn page(&self) -> String {
         let lines = answer::lines(&self.sheets);
         let own = self.sheets.first().map_or("", |sheet| &sheet.own);
         let title = match lines.is_empty() {
             true => "Measurements".to_owned(),
             false => format!("How {own} compares"),
         };
-        html! {
+        let page = html! {
             (DOCTYPE)
             html lang="en" {
                 head {
@@ -109,7 +83,7 @@ impl Results {
                 body {
                     h1 { (title) }
                     @if !lines.is_empty() { p { (capital(&answer::summary(&self.sheets, &lines))) "." } }
-                    p.muted { (self.machine.origin()) }
+                    @for line in self.machine.describe(false) { p.muted { (line) } }
                     @for warning in self.warnings() { p.warning { strong { "Note: " } (warning) } }
                     @if !lines.is_empty() { (self.answer(&lines)) }
                     @for (index, sheet) in self.sheets.iter().enumerate() {
@@ -117,12 +91,13 @@ impl Results {
                     }
                     section #machine {
                         h2 { "The machine" }
-                        dl { @for (name, value) in self.machine() { dt { (name) } dd { (value) } } }
+                        pre { (self.machine.describe(true).join("\n")) }
                     }
                     footer { p { (HOW) } }
                 }
             }
-        }
+        };
+        escaped(&page.into_string())
     }
 
     /// brigade beside the best peer of each row.
@@ -133,13 +108,14 @@ impl Results {
             Some(Verdict::Same) => ("≈ ", "muted"),
             _ => ("", "muted"),
         };
+        let (title, head) = answer::head(&self.sheets);
         let place = |sheet: &Sheet| self.sheets.iter().position(|other| std::ptr::eq(other, sheet));
         html! {
             section #answer {
                 h2 { "The answer" }
                 div.scroll { table {
-                    caption { (answer::title(&self.sheets)) }
-                    thead { tr { @for head in answer::head(&self.sheets) { th scope="col" { (head) } } } }
+                    caption { (title) }
+                    thead { tr { @for head in head { th scope="col" { (head) } } } }
                     tbody { @for line in lines { tr {
                         @let ([done, cells @ .., word], (mark, class)) = (&line.cells, mark(line));
                         th scope="row" {
@@ -154,53 +130,27 @@ impl Results {
         }
     }
 
-    /// A row: what it stands for, its picture, its tables, and the command that repeats it.
+    /// A row: its picture, its tables as the terminal has them, and the command that repeats it.
     fn row(&self, sheet: &Sheet) -> Markup {
         let title = sheet.metrics.get(sheet.headline).map(table::title).unwrap_or_default();
-        let picture = picture::bars(sheet, sheet.headline, &title, &[]);
-        let further = sheet.measured().filter(|(index, _)| *index != sheet.headline);
-        let further = further.map(|(index, _)| Grid::of_metric(sheet, index));
-        let further: Vec<_> = further.chain([Grid::of_runs(sheet)]).collect();
         html! {
             h2 { (sheet.workload) " " span.muted { (sheet.differences(&self.sheets)) } }
-            p { @if sheet.done != sheet.workload { (capital(&sheet.done)) ". " } (sheet.like) }
-            @for line in [&sheet.note, &sheet.noise].into_iter().flatten() { p.muted { (line) } }
-            @if let Some(svg) = &picture { div.picture role="img" aria-label=(title) { (PreEscaped(svg)) } }
-            (grid(sheet, &Grid::of_metric(sheet, sheet.headline)))
-            @for lane in &sheet.lanes {
-                @if let Some(failure) = &lane.failure { p.warning { strong { (lane.name) } " has no number: " (failure) } }
+            @if let Some(svg) = picture::bars(sheet, sheet.headline, &title, &[]) {
+                div.picture role="img" aria-label=(title) { (PreEscaped(svg)) }
             }
+            pre { (table::of(sheet, Detail::Headline).trim_start()) }
             details {
                 summary { "All metrics, and whole runs" }
-                @for further in &further { (grid(sheet, further)) }
+                pre { (table::of(sheet, Detail::Verbose).trim_start()) }
             }
             pre { code { (self.command(sheet)) } }
         }
     }
 }
 
-/// A table of targets and the line below it, or why there is none.
-fn grid(sheet: &Sheet, grid: &Grid<'_>) -> Markup {
-    let class = |lane: &Lane| if sheet.is_own(lane) { "own" } else { "" };
-    html! {
-        @if grid.lines.is_empty() {
-            @if let Some(note) = &grid.note { p.muted { (grid.title) ": " (note) } }
-        } @else {
-            div.scroll { table {
-                caption { (grid.heading()) }
-                thead { tr { th scope="col" { "target" } @for head in grid.heads { th scope="col" { (head) } } } }
-                tbody { @for (lane, cells) in &grid.lines {
-                    tr class=(class(lane)) { th scope="row" { (lane.name) } @for cell in cells { td { (cell) } } }
-                } }
-            } }
-            @if let Some(note) = &grid.note { p.muted { (note) } }
-        }
-    }
-}
-
 /// How to read the tables.
 const HOW: &str = "Each target ran once in each round, in random order, after a round that warmed up. A table has the medians, the least \
-    and the greatest of the rounds; × best peer is the median of the ratios to the best peer of each round; CPUs are the CPUs that a target \
+    and the greatest of the rounds; × best peer is the ratio of its median to that of the best peer; CPUs are the CPUs that a target \
     kept busy. A bar is a median, and its whisker the interval that holds 95 per cent of the medians of a bootstrap over the rounds, if there \
     are five. A speed-up of 2 is twice the rate, or half the time, with the same kind of interval.";
 

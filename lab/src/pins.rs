@@ -3,8 +3,14 @@
 use std::io;
 
 use clap::ValueEnum;
+use rustix::io::Errno;
+use rustix::process::Pid;
+#[cfg(target_os = "linux")]
+use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::census::Census;
+#[cfg(target_os = "linux")]
+use crate::kernel::Kernel;
 
 /// Where the threads of a run are: those of the target, and that which submits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -19,24 +25,16 @@ pub(crate) enum Pin {
 
 impl Pin {
     /// Its name on the command line.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Pin::One => "one",
-            Pin::Apart => "apart",
-            Pin::Beside => "beside",
-        }
+    pub(crate) fn name(self) -> String {
+        self.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())
     }
 
     /// Puts this thread and those that are not among `others` there. A thread that one of them starts later stays on its CPU.
     #[cfg(target_os = "linux")]
     pub(crate) fn place(self, others: &Census) -> io::Result<()> {
-        use rustix::thread::{CpuSet, Pid, sched_setaffinity};
-
-        let allowed = allowed()?;
-        let new = others.started_since()?.into_iter().filter_map(|name| {
-            let number = name.to_str()?.parse().ok()?;
-            Pid::from_raw(number)
-        });
+        let allowed = Kernel::here().allowed().filter(|cpus| !cpus.is_empty());
+        let allowed = allowed.ok_or(io::ErrorKind::Unsupported)?;
+        let new = others.newcomers()?.into_iter().filter_map(Pid::from_raw);
         // The first is this thread. It stands among the new ones too, unless it was there before.
         let this = rustix::thread::gettid();
         let threads = [this].into_iter().chain(new.filter(|&thread| thread != this));
@@ -49,11 +47,9 @@ impl Pin {
                 }
                 Pin::Beside => allowed[0],
             };
-            let mut only = CpuSet::new();
-            only.set(cpu);
-            match sched_setaffinity(Some(thread), &only) {
+            match put(Some(thread), cpu) {
                 // It has ended since.
-                Err(rustix::io::Errno::SRCH) => {}
+                Err(Errno::SRCH) => {}
                 outcome => outcome?,
             }
         }
@@ -67,19 +63,28 @@ impl Pin {
     }
 }
 
-/// The CPUs that this thread may run on.
+/// Puts this thread, or the one with this number, on this CPU.
 #[cfg(target_os = "linux")]
-pub(crate) fn allowed() -> io::Result<Vec<usize>> {
-    use rustix::thread::{CpuSet, sched_getaffinity};
+pub(crate) fn put(thread: Option<Pid>, cpu: usize) -> rustix::io::Result<()> {
+    if cpu >= CpuSet::MAX_CPU {
+        return Err(Errno::INVAL);
+    }
+    let mut only = CpuSet::new();
+    only.set(cpu);
+    sched_setaffinity(thread, &only)
+}
 
-    let set = sched_getaffinity(None)?;
-    Ok((0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect())
+/// Where threads can't be placed, they stay where they are.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn put(_: Option<Pid>, _: usize) -> rustix::io::Result<()> {
+    Err(Errno::NOSYS)
 }
 
 #[cfg(all(test, target_os = "linux"))]
 pub(crate) mod tests {
-    use super::{Pin, allowed};
+    use super::Pin;
     use crate::census::Census;
+    use crate::kernel::Kernel;
     use std::sync::{Barrier, Mutex, MutexGuard, PoisonError};
     use std::thread;
 
@@ -90,7 +95,7 @@ pub(crate) mod tests {
     }
 
     fn mine() -> Vec<usize> {
-        allowed().expect("a set")
+        Kernel::here().allowed().expect("a set")
     }
 
     #[test]

@@ -1,13 +1,17 @@
 //! The command lines that `all` measures, and those that `check` runs. `--full` is the table of the project's goals; `--quick` is
 //! small enough for a first look.
 
+use std::collections::HashSet;
 use std::ffi::OsString;
 
 use clap::{Command, Error, FromArgMatches, Subcommand};
 
+use crate::report::write_line;
 use crate::row::Row;
 use crate::stop::Stop;
 use crate::sweep;
+use crate::targets::FAMILIES;
+use crate::workload;
 use crate::workloads::Choice;
 
 /// A short selection of all workloads, in less than 90 seconds on two CPUs.
@@ -166,7 +170,7 @@ const WITH_HTTP: [&str; 2] = [""; 2];
 /// The small runs of this workload, or of all.
 pub(crate) fn check(name: &str) -> Vec<Row> {
     let mut rows = possible(&[CHECK, WITH_HTTP[1]].concat());
-    rows.retain(|row| name == "all" || row.name == name);
+    rows.retain(|row| name == "all" || row.sheet.workload == name);
     rows
 }
 
@@ -188,10 +192,42 @@ pub(crate) fn full() -> Vec<Row> {
     possible(&[FULL, WITH_HTTP[0]].concat())
 }
 
+/// Names the workloads and the targets.
+pub(crate) fn list() -> Result<(), Stop> {
+    let mut text = String::from("workloads\n");
+    for workload in Choice::augment_subcommands(Command::new("list")).get_subcommands() {
+        let about = workload.get_about().map(ToString::to_string).unwrap_or_default();
+        text += &format!("  {:<28}{}\n", workload.get_name(), about);
+    }
+    let further: HashSet<_> = full().iter().flat_map(|row| row.further).collect();
+    text += "\ntargets, in families (without --target, * takes part, and + in some workloads)\n";
+    for (family, targets) in FAMILIES {
+        text += &format!("\n{family}\n");
+        for target in targets {
+            let mark = match target.is_default {
+                true => '*',
+                false if further.contains(&target.name) => '+',
+                false => ' ',
+            };
+            text += &format!("{mark} {:<28}{}\n", target.name, target.about);
+        }
+    }
+    write_line(text.trim_end())
+}
+
+/// Names these rows and their targets.
+pub(crate) fn show(rows: &[Row]) -> Result<(), Stop> {
+    let line = |Row { sheet, targets, .. }: &Row| {
+        let targets: Vec<_> = targets.iter().map(|target| target.name).collect();
+        format!("{} {}: {}", sheet.workload, workload::line(&sheet.params), targets.join(", "))
+    };
+    write_line(&rows.iter().map(line).collect::<Vec<_>>().join("\n"))
+}
+
 /// The metrics of this workload with their units, if it is one that runs without further options.
 pub(crate) fn metrics(workload: &str) -> Option<String> {
     let row = choices(workload).first()?.as_ref().ok()?.row().ok()?;
-    let text = row.metrics.iter().map(|metric| format!("{} in {}", metric.name, metric.unit));
+    let text = row.sheet.metrics.iter().map(|metric| format!("{} in {}", metric.name, metric.unit));
     Some(text.collect::<Vec<_>>().join(", "))
 }
 
@@ -219,7 +255,6 @@ fn choices(line: &str) -> Vec<Result<Choice, Error>> {
 #[cfg(test)]
 mod tests {
     use crate::targets::FAMILIES;
-    use crate::workload::line;
     use std::collections::HashSet;
 
     #[test]
@@ -246,10 +281,10 @@ mod tests {
     #[test]
     fn the_options_of_a_row_are_a_command_line_for_the_same_row() {
         for row in super::quick().iter().chain(&super::full()) {
-            let line = format!("{} {}", row.name, line(&row.params));
+            let line = row.sheet.row();
             let again = super::possible(&line);
             assert_eq!(again.len(), 1, "{line}");
-            assert_eq!((again[0].name, &again[0].params), (row.name, &row.params));
+            assert_eq!(again[0].sheet.row(), line);
         }
     }
 

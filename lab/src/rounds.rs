@@ -6,26 +6,18 @@ use std::time::{Duration, Instant};
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 
+use crate::book::SharedBook;
 use crate::failure::Failure;
 use crate::fault::Fault;
 use crate::limits;
 use crate::pins::Pin;
 use crate::report::Reporter;
-use crate::report::book::SharedBook;
 use crate::row::Row;
 use crate::spent::{Spending, Spent};
 use crate::stop::Stop;
 use crate::tally::Tally;
 use crate::target::Entry;
-use crate::workload::Terms;
-
-/// A row, and the targets that take turns in it.
-pub(crate) struct Contest {
-    /// The workload.
-    pub(crate) row: Row,
-    /// The targets, all of the row's family.
-    pub(crate) targets: Vec<&'static Entry>,
-}
+use crate::workload::Bench;
 
 /// When a row ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,7 +30,7 @@ pub(crate) enum Until {
     Time(Duration),
 }
 
-/// The settings for the rounds of all contests.
+/// The settings for the rounds of all rows.
 pub(crate) struct Rules {
     /// Rounds that count, or the fewest of them.
     pub(crate) rounds: u64,
@@ -60,16 +52,16 @@ impl Rules {
             _ if rounds < self.rounds => false,
             Until::Rounds => true,
             Until::Known(width, at_most) => {
-                rounds >= limits::MAX_ROUNDS || time >= at_most || book.is_decided(width)
+                rounds >= limits::MAX_ROUNDS || time >= at_most || book.lock().is_decided(width)
             }
         }
     }
 
-    /// The terms of a run on this target.
-    pub(crate) fn terms(&self, target: &Entry) -> Terms {
+    /// The inputs of a run on this target.
+    pub(crate) fn bench(&self, target: &Entry) -> Bench {
         let injected = self.inject.filter(|(_, victim)| *victim == target.name);
         let fault = injected.map_or(Fault::None, |(fault, _)| fault);
-        Terms { fault, patience: self.patience, pin: self.pin, tally: Tally::leak() }
+        Bench { fault, patience: self.patience, pin: self.pin, tally: Tally::leak() }
     }
 }
 
@@ -77,40 +69,39 @@ impl Rules {
 ///
 /// A target that fails is out for the rest of the row, and has no number in it.
 pub(crate) fn measure(
-    contest: &Contest,
+    row: &Row,
     rules: &Rules,
     book: &SharedBook,
     reporter: &Reporter,
     random: &mut SmallRng,
 ) -> Result<(), Stop> {
-    let Contest { row, targets } = contest;
-    book.open_sheet(row, targets);
-    let mut targets = targets.clone();
+    book.lock().open_sheet(row.sheet.on(&row.targets));
+    let mut targets = row.targets.clone();
     let begun = Instant::now();
     for round in 0.. {
         targets.shuffle(random);
         let mut standing = Vec::with_capacity(targets.len());
         for target in targets {
-            reporter.announce(row.name, target.name);
-            let terms = rules.terms(target);
+            reporter.announce(&row.sheet.workload, target.name);
+            let bench = rules.bench(target);
             let spending = Spending::begin(row.is_apart(target));
             // The first round warms up: caches, page tables, and the clock of the CPU. It is not timed.
-            let outcome = row.run(target, terms);
+            let outcome = row.run(target, bench);
             let spent = spending.end();
             match outcome {
                 Ok(values) => {
                     if round > 0 {
-                        let count = terms.tally.values();
-                        book.record(target, values, Spent { count, ..spent });
+                        let count = bench.tally.values();
+                        book.lock().record(target, values, Spent { count, ..spent });
                     }
                     standing.push(target);
                 }
                 Err(Failure::Refused(error)) => {
                     let reason = format!("{} can't start: {error}", target.name);
-                    book.strike(target, &reason);
+                    book.lock().strike(target, &reason);
                     return Err(Stop::Refused(reason));
                 }
-                Err(failure) => book.strike(target, &failure.to_string()),
+                Err(failure) => book.lock().strike(target, &failure.to_string()),
             }
         }
         targets = standing;
@@ -118,6 +109,6 @@ pub(crate) fn measure(
             break;
         }
     }
-    book.close_sheet();
+    book.lock().close_sheet(false);
     Ok(())
 }

@@ -4,75 +4,42 @@ use crate::apart;
 use crate::dispatch::{self, Run};
 use crate::failure::Failure;
 use crate::needs::Needs;
+use crate::report::results::Sheet;
 use crate::stop::Stop;
 use crate::target::{Accept, Entry, Family};
-use crate::workload::{Meaning, Metric, Outcome, Params, Terms, Workload};
+use crate::workload::{Bench, Outcome, Workload};
 
 /// A workload with its options. What a field says, [`Workload`] says.
 pub(crate) struct Row {
-    /// See [`Workload::NAME`].
-    pub(crate) name: &'static str,
-    /// See [`Workload::MEANING`].
-    pub(crate) meaning: Meaning,
+    /// Its sheet, without targets.
+    pub(crate) sheet: Sheet,
     /// See [`Workload::FURTHER`].
     pub(crate) further: &'static [&'static str],
     /// See [`Workload::PINS`].
     pub(crate) pins: bool,
-    /// See [`Workload::METRICS`].
-    pub(crate) metrics: &'static [Metric],
-    /// See [`Workload::params`].
-    pub(crate) params: Params,
-    /// See [`Workload::note`].
-    pub(crate) note: Option<String>,
-    /// The targets of its family that it can be measured on, in the order of the table.
+    /// The targets that take turns: those of its family that it can be measured on, in the order of the table, or some of these.
     pub(crate) targets: Vec<&'static Entry>,
     /// See [`Workload::APART`].
     pub(crate) apart: bool,
     /// See [`Workload::needs`].
     pub(crate) needs: Box<dyn Fn(&Entry) -> Needs>,
     /// Runs once on a fresh target, in this process.
-    pub(crate) run_here: Box<dyn Fn(&'static Entry, Terms) -> Outcome>,
+    pub(crate) run_here: Box<dyn Fn(&'static Entry, Bench) -> Outcome>,
 }
 
 impl Row {
-    /// The row of this workload, if its options go together.
-    fn of<W: Workload>(workload: W) -> Result<Self, Stop>
-    where
-        W::Family: Accept<Run<W>>,
-    {
-        workload.check()?;
-        let targets = W::Family::TARGETS.iter().copied();
-        let needs = workload.clone();
-        Ok(Row {
-            name: W::NAME,
-            meaning: W::MEANING,
-            further: W::FURTHER,
-            pins: W::PINS,
-            metrics: W::METRICS,
-            params: workload.params(),
-            note: workload.note(),
-            targets: targets.filter(|target| workload.is_for(target)).collect(),
-            apart: W::APART,
-            needs: Box::new(move |target| needs.needs(target)),
-            run_here: Box::new(move |target, terms| {
-                let instead = workload.instead(target, terms);
-                instead.unwrap_or_else(|| dispatch::run(&workload, target, terms))
-            }),
-        })
-    }
-
     /// Whether a run on this target has a process of its own.
     pub(crate) fn is_apart(&self, target: &Entry) -> bool {
         self.apart || target.elsewhere.is_some()
     }
 
     /// Runs once on a fresh target. A command of the user's starts its process itself.
-    pub(crate) fn run(&self, target: &'static Entry, terms: Terms) -> Outcome {
-        if !self.is_apart(target) || self.meaning.is_yours {
-            return (self.run_here)(target, terms);
+    pub(crate) fn run(&self, target: &'static Entry, bench: Bench) -> Outcome {
+        if !self.is_apart(target) || self.sheet.is_yours {
+            return (self.run_here)(target, bench);
         }
-        let values = apart::run(self.name, &self.params, target, terms)?;
-        match (values.len(), self.metrics.len()) {
+        let values = apart::run(&self.sheet.workload, &self.sheet.params, target, bench)?;
+        match (values.len(), self.sheet.metrics.len()) {
             (there, needed) if there == needed => Ok(values),
             (there, needed) => {
                 Err(Failure::Told(format!("its process said {there} numbers, not {needed}")))
@@ -92,6 +59,24 @@ where
     W::Family: Accept<Run<W>>,
 {
     fn row(&self) -> Result<Row, Stop> {
-        Row::of(self.clone())
+        self.check()?;
+        if W::APART {
+            apart::check()?;
+        }
+        let targets = W::Family::TARGETS.iter().copied();
+        let (workload, needs) = (self.clone(), self.clone());
+        let sheet = Sheet::new(W::NAME, self.meaning(), self.metrics(), self.params(), self.note());
+        Ok(Row {
+            sheet,
+            further: W::FURTHER,
+            pins: W::PINS,
+            targets: targets.filter(|target| self.is_for(target)).collect(),
+            apart: W::APART,
+            needs: Box::new(move |target| needs.needs(target)),
+            run_here: Box::new(move |target, bench| {
+                let instead = workload.instead(target, bench);
+                instead.unwrap_or_else(|| dispatch::run(&workload, target, bench))
+            }),
+        })
     }
 }

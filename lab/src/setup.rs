@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::failure::Failure;
 use crate::tally::Tally;
-use crate::target::pool::{Pool, Submit};
+use crate::target::pool::{Running, Submit};
 use crate::target::runtime::Runtime;
 
 /// Calls `start`, and contains its panic.
@@ -33,7 +33,11 @@ const WARM_UP_JOBS: usize = 4;
 pub(crate) const SETTLE: Duration = Duration::from_millis(3);
 
 /// Lets a fresh pool run a few jobs, so that no run measures the start of threads.
-pub(crate) fn warm<T: Pool>(pool: &T, threads: usize, tally: &Tally) -> Result<(), Failure> {
+pub(crate) fn warm(
+    pool: &Running<impl Submit, impl Submit>,
+    threads: usize,
+    tally: &Tally,
+) -> Result<(), Failure> {
     let left = Arc::new(AtomicUsize::new(threads * WARM_UP_JOBS));
     let outside = pool.outside();
     for _ in 0..threads * WARM_UP_JOBS {
@@ -66,7 +70,7 @@ pub(crate) fn occupy<R: Runtime>(runtime: &R, threads: usize) -> io::Result<()> 
 const AFTERMATH: Duration = Duration::from_millis(1);
 
 /// Ends the pool.
-pub(crate) fn end<T: Pool>(pool: T) {
+pub(crate) fn end(pool: Running<impl Submit, impl Submit>) {
     pool.shutdown();
     thread::sleep(AFTERMATH);
 }

@@ -45,7 +45,7 @@ impl Spending {
         let peak = if self.has_peak { apart::peak().ok() } else { None };
         Spent {
             wall: self.begun.elapsed().as_secs_f64(),
-            usage: Usage::of_all() - self.before,
+            usage: Usage::of_all().plus(self.before, -1.0),
             count: 0,
             peak: peak.map(|bytes| bytes as f64),
         }

@@ -1,7 +1,5 @@
 //! The system's account of this process: context switches, page faults, and where its CPU time went.
 
-use std::ops::{Add, Sub};
-
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use serde::{Deserialize, Serialize};
@@ -33,7 +31,7 @@ impl Usage {
 
     /// The same with that of all processes that this one has started and waited for.
     pub(crate) fn of_all() -> Self {
-        Usage::now() + Usage::of_children()
+        Usage::now().plus(Usage::of_children(), 1.0)
     }
 
     /// The same for the children of this process that have ended, and for theirs. The peak is that of the largest of them, and no less
@@ -60,7 +58,7 @@ impl Usage {
 
     /// What has been used since this was read.
     pub(crate) fn since(self) -> Self {
-        Usage::now() - self
+        Usage::now().plus(self, -1.0)
     }
 
     /// All context switches.
@@ -73,33 +71,17 @@ impl Usage {
         self.user + self.system
     }
 
-    /// These and those by `with`.
-    fn combined(self, other: Self, with: fn(f64, f64) -> f64) -> Self {
+    /// This and so many times the other.
+    pub(crate) fn plus(self, other: Self, times: f64) -> Self {
         Usage {
-            voluntary: with(self.voluntary, other.voluntary),
-            involuntary: with(self.involuntary, other.involuntary),
-            faults: with(self.faults, other.faults),
-            user: with(self.user, other.user),
-            system: with(self.system, other.system),
+            voluntary: self.voluntary + times * other.voluntary,
+            involuntary: self.involuntary + times * other.involuntary,
+            faults: self.faults + times * other.faults,
+            user: self.user + times * other.user,
+            system: self.system + times * other.system,
             // No sum or difference: the later or greater of two.
             peak: self.peak.max(other.peak),
         }
-    }
-}
-
-impl Add for Usage {
-    type Output = Self;
-
-    fn add(self, other: Self) -> Self {
-        self.combined(other, Add::add)
-    }
-}
-
-impl Sub for Usage {
-    type Output = Self;
-
-    fn sub(self, earlier: Self) -> Self {
-        self.combined(earlier, Sub::sub)
     }
 }
 

@@ -9,19 +9,16 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::census::Census;
+use crate::failure::Failure;
 pub(crate) use crate::failure::Outcome;
 use crate::fault::Fault;
-use crate::inbox::Inbox;
 use crate::needs::Needs;
 use crate::pins::Pin;
 use crate::stats;
 use crate::stop::Stop;
 use crate::tally::{Sum, Tally};
 use crate::target::fork::{self, ForkJoin, Spawning};
-use crate::target::handover::Handover;
-use crate::target::pool::{Pool, Size};
-use crate::target::queue::{Deque, Injector, Make};
+use crate::target::pool::{Running, Submit};
 use crate::target::runtime::Runtime;
 use crate::target::{Entry, Family};
 
@@ -103,17 +100,19 @@ macro_rules! metrics {
 pub(crate) use metrics;
 
 impl Metric {
-    /// Whether it is a percentile of single values, or the greatest of them.
-    pub(crate) fn is_of_values(&self) -> bool {
-        let last = self.name.rsplit('-').next().unwrap_or_default();
-        let percentile = last.strip_prefix('p').and_then(|number| number.parse::<f64>().ok());
-        last == "max" || percentile.is_some()
+    /// Which percentile it is, if it is one: 99.9 is that of `late-p99.9`.
+    fn percentile(&self) -> Option<f64> {
+        self.name.rsplit('-').next()?.strip_prefix('p')?.parse().ok()
     }
 
-    /// The share of the values that is beyond this metric, if it is a percentile near an end, such as `p99` or `late-p99.9`.
+    /// Whether it is a percentile of single values, or the greatest of them.
+    pub(crate) fn is_of_values(&self) -> bool {
+        self.percentile().is_some() || self.name.rsplit('-').next() == Some("max")
+    }
+
+    /// The share of the values that is beyond this metric, if it is a percentile near an end.
     pub(crate) fn tail(&self) -> Option<f64> {
-        let last = self.name.rsplit('-').next()?.strip_prefix('p')?;
-        let percent: f64 = last.parse().ok()?;
+        let percent = self.percentile()?;
         let beyond = percent.min(100.0 - percent) / 100.0;
         (beyond <= TAIL).then_some(beyond)
     }
@@ -202,28 +201,6 @@ pub(crate) fn quoted(word: &str) -> String {
 /// The other inputs of a run, besides its target and its options.
 #[derive(Clone, Copy)]
 pub(crate) struct Bench {
-    /// Counts the tasks.
-    pub(crate) tally: &'static Tally,
-    /// The fault to inject.
-    pub(crate) fault: Fault,
-}
-
-impl Bench {
-    /// These inputs.
-    pub(crate) const fn new(tally: &'static Tally, fault: Fault) -> Self {
-        Bench { tally, fault }
-    }
-
-    /// The single values of a metric at these shares.
-    pub(crate) fn quantiles<const N: usize>(&self, values: Vec<f64>, shares: [f64; N]) -> [f64; N] {
-        self.tally.note_values(values.len() as u64);
-        stats::quantiles(values, shares)
-    }
-}
-
-/// The terms of one run.
-#[derive(Clone, Copy)]
-pub(crate) struct Terms {
     /// The fault to inject.
     pub(crate) fault: Fault,
     /// How long to wait for a target that runs nothing.
@@ -234,13 +211,30 @@ pub(crate) struct Terms {
     pub(crate) tally: &'static Tally,
 }
 
+impl Bench {
+    /// Those of a test.
+    #[cfg(test)]
+    pub(crate) const fn new(tally: &'static Tally, fault: Fault) -> Self {
+        Bench { fault, patience: Duration::from_secs(20), pin: None, tally }
+    }
+
+    /// The single values of a metric at these shares.
+    pub(crate) fn quantiles<const N: usize>(&self, values: Vec<f64>, shares: [f64; N]) -> [f64; N] {
+        self.tally.note_values(values.len() as u64);
+        stats::quantiles(values, shares)
+    }
+}
+
 /// A workload, generic over its targets.
 pub(crate) trait Workload: Clone + Debug + Serialize + Send + 'static {
     /// Its name in the tables and on the command line.
     const NAME: &'static str;
 
-    /// What it stands for.
-    const MEANING: Meaning;
+    /// What it does, as the beginning of a sentence.
+    const DONE: &'static str;
+
+    /// A sentence: which programs look like it.
+    const LIKE: &'static str;
 
     /// The family of its targets.
     type Family: Family;
@@ -256,6 +250,16 @@ pub(crate) trait Workload: Clone + Debug + Serialize + Send + 'static {
 
     /// The metrics of a run, [`Metric::CPU`] last.
     const METRICS: &'static [Metric];
+
+    /// What it stands for with these options.
+    fn meaning(&self) -> Meaning {
+        Meaning::new(Self::DONE, Self::LIKE)
+    }
+
+    /// The metrics of a run with these options.
+    fn metrics(&self) -> &'static [Metric] {
+        Self::METRICS
+    }
 
     /// The options by name.
     fn params(&self) -> Params {
@@ -313,7 +317,7 @@ pub(crate) trait Workload: Clone + Debug + Serialize + Send + 'static {
     }
 
     /// Runs once on a target that is not started as others are; `None` if this is not such a target.
-    fn instead(&self, _target: &'static Entry, _terms: Terms) -> Option<Outcome> {
+    fn instead(&self, _target: &'static Entry, _bench: Bench) -> Option<Outcome> {
         None
     }
 }
@@ -321,16 +325,7 @@ pub(crate) trait Workload: Clone + Debug + Serialize + Send + 'static {
 /// A workload for pools.
 pub(crate) trait PoolWorkload: Workload {
     /// Runs once.
-    fn run<T: Pool>(&self, pool: &T, bench: &Bench) -> Outcome;
-}
-
-/// A workload for pools that grow and shrink.
-pub(crate) trait ElasticWorkload: Workload {
-    /// The size of the pool.
-    fn size(&self) -> Size;
-
-    /// Runs once. `others` are the threads that were there before the pool.
-    fn run<T: Pool>(&self, pool: &T, others: &Census, bench: &Bench) -> Outcome;
+    fn run(&self, pool: &Running<impl Submit, impl Submit>, bench: &Bench) -> Outcome;
 }
 
 /// A workload for pools that fork and join. It starts them itself: the memory of their threads is part of a run.
@@ -339,28 +334,9 @@ pub(crate) trait ForkWorkload: Workload {
     fn run<F: ForkJoin>(&self, start: fork::Start<F>, bench: &Bench) -> Outcome;
 
     /// The same on a pool whose tasks may not borrow.
-    fn run_spawning<S: Spawning>(&self, start: fork::Start<S>, bench: &Bench) -> Outcome;
-}
-
-/// A workload for deques.
-pub(crate) trait DequeWorkload: Workload {
-    /// Runs once, on deques that `make` makes.
-    fn run<D: Deque>(&self, make: Make<D>, bench: &Bench) -> Outcome;
-}
-
-/// A workload for injectors.
-pub(crate) trait InjectorWorkload: Workload {
-    /// Runs once, on an injector that `make` makes.
-    fn run<I: Injector>(&self, make: Make<I>, bench: &Bench) -> Outcome;
-}
-
-/// A workload for handovers.
-pub(crate) trait HandoverWorkload: Workload {
-    /// The inbox to which the threads pass the values of a run.
-    fn inbox(&self, bench: &Bench) -> &'static Inbox;
-
-    /// Runs once.
-    fn run<H: Handover>(&self, target: &mut H, inbox: &'static Inbox, bench: &Bench) -> Outcome;
+    fn run_spawning<S: Spawning>(&self, _start: fork::Start<S>, _bench: &Bench) -> Outcome {
+        Err(Failure::Told("its tasks may not borrow".to_owned()))
+    }
 }
 
 /// A workload for runtimes of futures, and for threads that do the same.

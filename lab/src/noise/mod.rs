@@ -1,17 +1,15 @@
 //! Other work on this machine while the laboratory measures: readings before, between the rows and after, a check that spins at
 //! both ends, and what they come to in words.
 //!
-//! It judges the CPU time of other programs, the time that a host or a quota took, the two checks, and changed settings. The load of
-//! the machine is none of these: the targets are a part of it.
+//! It judges the CPU time of other programs, the time that a host or a quota took, and the two checks. The load of the machine is
+//! none of these: the targets are a part of it.
 
-mod settings;
 mod spin;
 
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use self::settings::Settings;
 use self::spin::Spin;
 use crate::kernel::Kernel;
 use crate::usage::Usage;
@@ -169,22 +167,12 @@ const LOST: f64 = 0.25;
 const DRIFT: f64 = 0.1;
 
 /// The machine at one end of the run.
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub(crate) struct End {
-    /// Its settings.
-    #[serde(flatten)]
-    settings: Settings,
     /// The check.
     #[serde(skip_serializing_if = "Option::is_none")]
     spin: Option<Spin>,
-}
-
-impl End {
-    /// Looks at the machine now, and checks its CPUs.
-    fn now(kernel: &Kernel, cpus: usize) -> Self {
-        End { settings: Settings::now(kernel), spin: Spin::check(kernel, cpus) }
-    }
 }
 
 /// What the machine did besides a whole run, as a result file has it.
@@ -209,12 +197,10 @@ pub(crate) struct Noise {
     cpus: usize,
     /// Where all this is read.
     kernel: Kernel,
-    /// The process of the laboratory that computes, if there is one.
-    hogs: Option<u32>,
+    /// The process of the laboratory that computes now, if there is one.
+    pub(crate) hogs: Option<u32>,
     /// The first reading, and the one before the current row.
     readings: [Reading; 2],
-    /// The first change of a setting during the run, in words.
-    changed: Option<String>,
     /// The record so far.
     pub(crate) record: Record,
 }
@@ -226,7 +212,6 @@ impl Noise {
             cpus,
             hogs: None,
             readings: [Reading::now(&kernel, None); 2],
-            changed: None,
             record: Record::default(),
             kernel,
         }
@@ -234,14 +219,9 @@ impl Noise {
 
     /// The run begins: checks the CPUs, which must have nothing else to do.
     pub(crate) fn begin(&mut self) {
-        self.record.before = End::now(&self.kernel, self.cpus);
+        self.record.before = End { spin: Spin::check(&self.kernel, self.cpus) };
         self.readings = [Reading::now(&self.kernel, None); 2];
         self.judge();
-    }
-
-    /// From now on this process of the laboratory computes as well, or none does any more and it has been waited for.
-    pub(crate) fn with_hogs(&mut self, hogs: Option<u32>) {
-        self.hogs = hogs;
     }
 
     /// A row begins.
@@ -261,37 +241,29 @@ impl Noise {
         if !is_cut || self.record.whole == Span::default() {
             self.record.whole = Span::between(&self.readings[0], &now);
         }
-        self.compare(&Settings::now(&self.kernel));
         self.judge();
         span
     }
 
-    /// The run has ended: checks the CPUs again.
+    /// The run has ended, and so has each process of the laboratory that computes: checks the CPUs again.
     pub(crate) fn end(&mut self) {
-        let after = End::now(&self.kernel, self.cpus);
-        self.compare(&after.settings);
-        self.record.after = Some(after);
+        self.hogs = None;
+        self.record.after = Some(End { spin: Spin::check(&self.kernel, self.cpus) });
         self.judge();
-    }
-
-    /// Keeps the first change of a setting.
-    fn compare(&mut self, now: &Settings) {
-        let changed = self.changed.take();
-        self.changed = changed.or_else(|| now.changes(&self.record.before.settings));
     }
 
     /// Puts in words what there is to object.
     fn judge(&mut self) {
         let Record { before, after, whole, .. } = &self.record;
         let mut complaints = whole.complaints(self.cpus);
-        let ends = [("before", Some(before)), ("after", after.as_ref())];
-        for (when, end) in ends {
-            let lost = end.and_then(|end| Some(end.spin?.lost)).filter(|lost| *lost >= LOST);
+        let spins = [("before", before.spin), ("after", after.and_then(|after| after.spin))];
+        for (when, spin) in spins {
+            let lost = spin.map(|spin| spin.lost).filter(|lost| *lost >= LOST);
             complaints.extend(lost.map(|lost| {
                 format!("a CPU was busy for {:.0} % of the check {when} the run", lost * 100.0)
             }));
         }
-        let pieces = ends.map(|(_, end)| end.and_then(|end| Some(end.spin?.piece_ns)));
+        let pieces = spins.map(|(_, spin)| spin.map(|spin| spin.piece_ns));
         if let [Some(before), Some(after)] = pieces {
             let change = after / before - 1.0;
             if change.abs() >= DRIFT {
@@ -302,21 +274,14 @@ impl Noise {
                 ));
             }
         }
-        complaints.extend(self.changed.clone());
         self.record.busy = (!complaints.is_empty()).then(|| {
             format!("this machine was busy: {}; treat ratios with caution", complaints.join("; "))
         });
-    }
-
-    /// What there is to object, in a line; nothing if the machine was quiet.
-    pub(crate) fn busy(&self) -> Option<&str> {
-        self.record.busy.as_deref()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::settings::quota;
     use super::spin::Spin;
     use super::{End, Noise, Reading, Span, process, throttled};
     use crate::kernel::{Kernel, made_up};
@@ -329,7 +294,8 @@ mod tests {
         ["cpu ", "cpu0", "cpu1", "cpu7"].map(cpu).concat() + "intr 1 2\n"
     }
 
-    const ALLOWED: (&str, &str) = ("proc/self/status", "Name:\tx\nCpus_allowed_list:\t0-1\n");
+    const ALLOWED: (&str, &str) =
+        ("proc/thread-self/status", "Name:\tx\nCpus_allowed_list:\t0-1\n");
 
     /// Two seconds in which each CPU computes for that many ticks and we for so many seconds.
     fn span(busy: u32, stolen: u32, own: f64) -> Span {
@@ -385,21 +351,14 @@ mod tests {
                 "sys/fs/cgroup/cpu/a/cpu.stat",
                 "nr_periods 9\nnr_throttled 3\nthrottled_time 2000000000\n",
             ),
-            ("sys/fs/cgroup/cpu/a/cpu.cfs_quota_us", "150000\n"),
-            ("sys/fs/cgroup/cpu/a/cpu.cfs_period_us", "100000\n"),
-            ("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n"),
-            ("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n"),
             ("sys/fs/cgroup/b/cpu.stat", "usage_usec 9\nthrottled_usec 500000\n"),
-            ("sys/fs/cgroup/b/cpu.max", "max 100000\n"),
-            ("sys/fs/cgroup/cpu.max", "200000 100000\n"),
         ]);
         let reading = Reading::with(&kernel, 0.0, Instant::now());
         assert_eq!(reading.throttled, Some(2.0));
-        assert_eq!(quota(&kernel), Some(1.5));
-        for damaged in ["max", "0 0", "x y", "100 0", "-5 7"] {
+        for damaged in ["throttled_usec", "throttled_usec x", "throttled_time 1 2", "\u{0}"] {
             let (_folder, kernel) =
-                made_up(&[("proc/self/cgroup", "0::/\n"), ("sys/fs/cgroup/cpu.max", damaged)]);
-            assert_eq!((quota(&kernel), throttled(&kernel)), (None, None), "{damaged}");
+                made_up(&[("proc/self/cgroup", "0::/\n"), ("sys/fs/cgroup/cpu.stat", damaged)]);
+            assert_eq!(throttled(&kernel), None, "{damaged}");
         }
         let stopped = Span { seconds: 10.0, throttled_seconds: Some(1.0), ..Span::default() };
         assert_eq!(stopped.complaints(2), ["a CPU quota stopped it for 1.0 s"]);
@@ -422,57 +381,22 @@ mod tests {
         let (_folder, kernel) = made_up(&[]);
         let mut noise = Noise::new(kernel, 1);
         noise.begin();
-        let quiet = End { spin: Some(Spin { lost: 0.0, piece_ns: 100.0 }), ..End::default() };
-        noise.record.before = quiet.clone();
+        let end = |lost, piece_ns| End { spin: Some(Spin { lost, piece_ns }) };
+        noise.record.before = end(0.0, 100.0);
         noise.open_row();
         assert_eq!(noise.close_row(false).line(1), None);
-        assert_eq!(noise.busy(), None);
-        noise.record.after = Some(End { spin: Some(Spin { lost: 0.3, piece_ns: 125.0 }), ..quiet });
+        assert_eq!(noise.record.busy.as_deref(), None);
+        noise.record.after = Some(end(0.3, 125.0));
         noise.record.whole.other_cpus = Some(1.26);
         noise.record.whole.seconds = 9.0;
         noise.judge();
         let line = "this machine was busy: 1.3 of 1 CPUs were taken by other programs; a CPU was busy for 30 % of the check after \
             the run; a CPU was 25 % slower after the run than before it; treat ratios with caution";
-        assert_eq!(noise.busy(), Some(line));
+        assert_eq!(noise.record.busy.as_deref(), Some(line));
         let json = serde_json::to_value(&noise.record).expect("JSON");
         assert_eq!(json["busy"], line);
-        assert!(json["before"].get("governor").is_none(), "{json}");
-    }
-
-    /// Where the governor of the first CPU stands.
-    const GOVERNOR: &str = "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor";
-
-    #[test]
-    fn settings_are_read_again_after_each_row_and_at_the_end_and_the_first_change_is_said() {
-        for is_late in [false, true] {
-            let files = [ALLOWED, ("proc/self/cgroup", "0::/\n"), (GOVERNOR, "powersave\n")];
-            let (folder, kernel) = made_up(&files);
-            let write = |file: &str, text: &str| {
-                let file = folder.path().join(file);
-                fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
-                fs::write(file, text).expect("a file");
-            };
-            let mut noise = Noise::new(kernel, 2);
-            noise.begin();
-            noise.open_row();
-            if !is_late {
-                write("sys/fs/cgroup/cpu.max", "150000 100000");
-            }
-            noise.close_row(false);
-            write(GOVERNOR, "performance\n");
-            noise.end();
-            let busy = noise.busy().unwrap_or_default();
-            let first = match is_late {
-                false => "the CPU quota changed from none to 1.50 CPUs",
-                true => "the governor changed from powersave to performance",
-            };
-            assert!(busy.contains(first), "{busy}");
-            let json = serde_json::to_value(&noise.record).expect("JSON");
-            assert_eq!(json["before"]["governor"], "powersave");
-            assert_eq!(json["after"]["governor"], "performance");
-            let read: super::Record = serde_json::from_value(json.clone()).expect("what it wrote");
-            assert_eq!(serde_json::to_value(read).expect("JSON"), json);
-        }
+        let read: super::Record = serde_json::from_value(json.clone()).expect("what it wrote");
+        assert_eq!(serde_json::to_value(read).expect("JSON"), json);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::Kernel;
+use crate::pins::put;
 use crate::stats::sorted;
 use crate::work::grind;
 
@@ -56,9 +57,10 @@ fn all(places: Vec<Option<usize>>, thread: impl Fn() -> Builder) -> Option<Vec<V
     thread::scope(|scope| {
         // Each thread waits for this guard.
         let mut is_open = gate.write().ok()?;
-        let start = |place| {
+        let start = |place: Option<usize>| {
             thread().spawn_scoped(scope, move || {
-                put(place);
+                // As far as the system allows that.
+                let _ = place.map(|cpu| put(None, cpu));
                 let may = gate.read().is_ok_and(|is_open| *is_open);
                 may.then(|| spin(SPIN))
             })
@@ -81,18 +83,6 @@ fn spin(length: Duration) -> Vec<f64> {
         before = now;
     }
     pieces
-}
-
-/// Puts this thread on this CPU, as far as the system allows that.
-fn put(place: Option<usize>) {
-    #[cfg(target_os = "linux")]
-    if let Some(cpu) = place.filter(|&cpu| cpu < rustix::thread::CpuSet::MAX_CPU) {
-        let mut only = rustix::thread::CpuSet::new();
-        only.set(cpu);
-        let _ = rustix::thread::sched_setaffinity(None, &only);
-    }
-    #[cfg(not(target_os = "linux"))]
-    let _ = place;
 }
 
 #[cfg(test)]

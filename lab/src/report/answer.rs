@@ -4,7 +4,6 @@
 use super::quantity;
 use super::results::{Lane, Sheet};
 use super::speedup::{Speedup, Verdict, counted};
-use crate::stats::middle;
 use crate::target::Class;
 use crate::workload::Metric;
 
@@ -58,44 +57,41 @@ pub(crate) fn of(sheets: &[Sheet], is_verbose: bool) -> Option<String> {
     Some(text(sheets, &lines, &blocks))
 }
 
-/// The heading.
-pub(crate) fn head(sheets: &[Sheet]) -> [String; 5] {
+/// What is compared with what, and the heading.
+pub(crate) fn head(sheets: &[Sheet]) -> (String, [String; 5]) {
     let (name, is_yours) = sheets.first().map_or(("", false), |first| (&first.own, first.is_yours));
-    let other = if is_yours { "the other" } else { "best peer" };
-    ["", name, other, "speed-up (95 %)", &format!("{name} is")].map(str::to_owned)
+    let (beside, other) = match is_yours {
+        true => ("each of the others", "the other"),
+        false => ("the best of its peers, like with like", "best peer"),
+    };
+    let head = ["", name, other, "speed-up (95 %)", &format!("{name} is")].map(str::to_owned);
+    (format!("{name} beside {beside}"), head)
 }
 
-/// What is compared with what.
-pub(crate) fn title(sheets: &[Sheet]) -> String {
-    let (name, is_yours) = sheets.first().map_or(("", false), |first| (&first.own, first.is_yours));
-    let beside =
-        if is_yours { "each of the others" } else { "the best of its peers, like with like" };
-    format!("{name} beside {beside}")
-}
-
-/// A line for each row in which brigade and its peers take part, and for each class of targets in it that both have; of a program of the
-/// user's for each other target.
+/// A line for each pair of targets that is compared.
 pub(crate) fn lines(sheets: &[Sheet]) -> Vec<Line<'_>> {
-    let mut lines = Vec::new();
-    for sheet in sheets {
-        let Some(usual) = own(sheet, None) else { continue };
-        if sheet.is_yours {
-            let others = sheet.lanes.iter().filter(|lane| lane.name != usual.name);
-            lines.extend(others.map(|other| line(sheet, sheets, usual, Some(other))));
-            continue;
-        }
-        if !sheet.lanes.iter().any(|lane| lane.is_peer) {
-            continue;
-        }
-        lines.push(line(sheet, sheets, usual, rival(sheet, usual)));
-        let classes = [Class::Threads, Class::OneThread, Class::Caller, Class::Ready];
-        for class in classes.into_iter().filter(|class| *class != usual.class) {
-            let is_rival = |lane: &Lane| lane.is_peer && lane.class == class;
-            let other = own(sheet, Some(class)).zip(sheet.best(sheet.headline, is_rival));
-            lines.extend(other.map(|(own, peer)| line(sheet, sheets, own, Some(peer))));
-        }
+    let line =
+        |sheet| pairs(sheet).into_iter().map(move |(own, peer)| line(sheet, sheets, own, peer));
+    sheets.iter().flat_map(line).collect()
+}
+
+/// The pairs that are compared in a row in which brigade and its peers take part: one for each class of targets that both have; of a
+/// program of the user's one for each other target.
+fn pairs(sheet: &Sheet) -> Vec<(&Lane, Option<&Lane>)> {
+    let Some(usual) = own(sheet, None) else { return Vec::new() };
+    if sheet.is_yours {
+        let others = sheet.lanes.iter().filter(|lane| lane.name != usual.name);
+        return others.map(|other| (usual, Some(other))).collect();
     }
-    lines
+    if !sheet.lanes.iter().any(|lane| lane.is_peer) {
+        return Vec::new();
+    }
+    let classes = [Class::Threads, Class::OneThread, Class::Caller, Class::Ready];
+    let others = classes.into_iter().filter(|class| *class != usual.class).filter_map(|class| {
+        let peer = sheet.best(sheet.headline, |lane| lane.is_peer && lane.class == class)?;
+        Some((own(sheet, Some(class))?, Some(peer)))
+    });
+    [(usual, rival(sheet, usual))].into_iter().chain(others).collect()
 }
 
 /// brigade's lane, of this class if there is one: the default configuration, or the first of the family.
@@ -162,7 +158,7 @@ fn beside(sheet: &Sheet, own: &Lane, peer: Option<&Lane>) -> Vec<String> {
 
 /// Whether further rounds of this row would change nothing: there is a verdict, or the interval reaches no further from the ratio than this
 /// share. Nor would they if there is nothing to compare.
-pub(super) fn is_decided(sheet: &Sheet, until: Option<f64>) -> bool {
+pub(crate) fn is_decided(sheet: &Sheet, until: Option<f64>) -> bool {
     let speedup =
         own(sheet, None).and_then(|own| sheet.speedup(sheet.headline, own, rival(sheet, own)?));
     speedup.is_none_or(|Speedup { low, middle, high, verdict }| match until {
@@ -174,8 +170,7 @@ pub(super) fn is_decided(sheet: &Sheet, until: Option<f64>) -> bool {
 /// A target and its median, without its name if the table has that already.
 fn cell(lane: Option<&Lane>, index: usize, metric: &Metric, known: &str) -> String {
     let Some(lane) = lane else { return "–".to_owned() };
-    let value = middle(&lane.samples(index));
-    let value = value.map_or_else(|| "–".to_owned(), |v| quantity::short(v, &metric.unit));
+    let value = quantity::known(lane.median(index), &metric.unit);
     match &*lane.name {
         name if name == known => value,
         name => format!("{name} {value}"),
@@ -185,7 +180,8 @@ fn cell(lane: Option<&Lane>, index: usize, metric: &Metric, known: &str) -> Stri
 /// The lines as text, in blocks, and what they all come to.
 fn text(sheets: &[Sheet], all: &[Line<'_>], blocks: &[(&str, Vec<&Line<'_>>)]) -> String {
     let shown = || blocks.iter().flat_map(|(_, lines)| lines.iter().copied());
-    let rows = || [head(sheets)].into_iter().chain(shown().map(|line| line.cells.clone()));
+    let (title, head) = head(sheets);
+    let rows = || [&head].into_iter().chain(shown().map(|line| &line.cells));
     let widths: [usize; 5] = std::array::from_fn(|column| {
         rows().map(|cells| cells[column].chars().count()).max().unwrap_or_default()
     });
@@ -193,7 +189,7 @@ fn text(sheets: &[Sheet], all: &[Line<'_>], blocks: &[(&str, Vec<&Line<'_>>)]) -
         let cells = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}  "));
         format!("  {}\n", cells.collect::<String>().trim_end())
     };
-    let mut text = format!("\nThe answer: {}\n{}", title(sheets), row(&head(sheets)));
+    let mut text = format!("\nThe answer: {title}\n{}", row(&head));
     for (family, lines) in blocks {
         if !family.is_empty() {
             text += &format!("{family}\n");

@@ -1,84 +1,61 @@
 //! Where a result file, a report or a chart goes: it appears whole, or not at all.
 
-use std::ffi::OsString;
 use std::fs::{self, Permissions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use clap::builder::{OsStringValueParser, TypedValueParser};
 use tempfile::Builder;
 
 use crate::stop::Stop;
 
-/// What makes something for a reader from the content of a result file, or says why it does not.
-pub(crate) type Render = fn(&[u8]) -> Result<Vec<u8>, String>;
-
-/// Something that is made from the results, and where it goes.
-pub(crate) struct Output {
-    /// Where.
-    destination: Destination,
-    /// What.
-    render: Render,
+/// Where the results of a run go.
+pub(crate) struct Outputs {
+    /// The result file.
+    pub(crate) json: Option<Destination>,
+    /// The page.
+    pub(crate) html: Option<Destination>,
 }
 
-impl Output {
+impl Outputs {
     /// Checks, before anything is measured, that each of these can be written, if there is a path for it.
     pub(crate) fn open(
-        wanted: &[(&Option<PathBuf>, Render)],
+        json: Option<&Path>,
+        html: Option<&Path>,
         replace: bool,
-    ) -> Result<Vec<Self>, Stop> {
-        let outputs = wanted.iter().filter_map(|(path, render)| Some((path.as_deref()?, render)));
-        let open = |(path, render): (&Path, &Render)| {
-            Ok(Output { destination: Destination::open(path, replace)?, render: *render })
-        };
-        outputs.map(open).collect()
+    ) -> Result<Self, Stop> {
+        if replace && json.or(html).is_none() {
+            let reason = "--force replaces the file of --json or --html, and there is none";
+            return Err(Stop::Usage(reason.to_owned()));
+        }
+        let open = |path: &Path| Destination::open(path, replace);
+        let outputs =
+            Outputs { json: json.map(open).transpose()?, html: html.map(open).transpose()? };
+        if json.is_some() && outputs.json == outputs.html {
+            return Err(Stop::Usage("--json and --html need a file each".to_owned()));
+        }
+        Ok(outputs)
     }
 
-    /// Whether it goes to stdout.
-    pub(crate) fn is_stdout(&self) -> bool {
-        matches!(self.destination, Destination::Stdout)
+    /// Whether one of them goes to stdout.
+    pub(crate) fn has_stdout(&self) -> bool {
+        let mut all = self.json.iter().chain(&self.html);
+        all.any(|destination| matches!(destination, Destination::Stdout))
     }
-
-    /// Whether it would replace the file at `path`.
-    pub(crate) fn is_at(&self, path: &Path) -> bool {
-        matches!(&self.destination, Destination::File { path: own, .. } if same(own, path))
-    }
-
-    /// Makes it from the content of a result file.
-    pub(crate) fn write(&self, results: &[u8]) -> Result<(), Stop> {
-        let content = (self.render)(results).map_err(Stop::Failed)?;
-        self.destination.write(&content)
-    }
-}
-
-/// Whether both paths lead to one file, be it there or not.
-pub(crate) fn same(one: &Path, other: &Path) -> bool {
-    let real = |path: &Path| match fs::canonicalize(path) {
-        Ok(real) => Some(real),
-        Err(_) => Some(fs::canonicalize(folder(path)).ok()?.join(path.file_name()?)),
-    };
-    one == other || real(one).is_some_and(|one| real(other) == Some(one))
 }
 
 /// Where something goes.
+#[derive(PartialEq)]
 pub(crate) enum Destination {
     /// To stdout.
     Stdout,
     /// To this file.
     File {
-        /// Its path, with symbolic links resolved if it exists.
+        /// Its path, with symbolic links resolved.
         path: PathBuf,
         /// Whether it may replace one that exists.
         replace: bool,
     },
-}
-
-/// Reads a path, which need not be UTF-8 but must not be empty.
-pub(crate) fn path() -> impl TypedValueParser<Value = PathBuf> {
-    OsStringValueParser::new().try_map(|text: OsString| {
-        if text.is_empty() { Err("must not be empty") } else { Ok(PathBuf::from(text)) }
-    })
 }
 
 impl Destination {
@@ -87,14 +64,33 @@ impl Destination {
         if path == Path::new("-") {
             return Ok(Destination::Stdout);
         }
-        let path = match fs::symlink_metadata(path) {
-            Ok(_) => existing(path, replace)?,
-            Err(error) if error.kind() == ErrorKind::NotFound => path.to_owned(),
-            Err(error) => return Err(refused(path, &error)),
+        let refused = |error: io::Error| {
+            Stop::Refused(format!("{} can't be written: {error}", path.display()))
         };
+        let real = match fs::canonicalize(path) {
+            // A link must lead somewhere: replacing the link would leave its target as it was.
+            Err(error) if error.kind() == ErrorKind::NotFound && !path.is_symlink() => {
+                let name = path.file_name().unwrap_or_default();
+                fs::canonicalize(folder(path)).map_err(refused)?.join(name)
+            }
+            real => real.map_err(refused)?,
+        };
+        if real.exists() && !real.is_file() {
+            return Err(Stop::Usage(format!("{} is not a regular file", path.display())));
+        }
+        if real.exists() && !replace {
+            let reason = format!("{} exists; --force replaces it", path.display());
+            return Err(Stop::Usage(reason));
+        }
         // Never visible, and gone with the handle: it only shows that there could be a file.
-        tempfile::tempfile_in(folder(&path)).map_err(|error| refused(&path, &error))?;
-        Ok(Destination::File { path, replace })
+        tempfile::tempfile_in(folder(&real)).map_err(refused)?;
+        Ok(Destination::File { path: real, replace })
+    }
+
+    /// Whether it would replace the file at `path`.
+    pub(crate) fn is_at(&self, path: &Path) -> bool {
+        let Destination::File { path: own, .. } = self else { return false };
+        fs::canonicalize(path).is_ok_and(|real| real == *own)
     }
 
     /// Writes the results.
@@ -110,26 +106,6 @@ impl Destination {
                 .map_err(|error| Stop::Failed(format!("{} not written: {error}", path.display()))),
         }
     }
-}
-
-/// The real path of something that exists, if it may be replaced.
-fn existing(path: &Path, replace: bool) -> Result<PathBuf, Stop> {
-    // A link must lead somewhere: replacing the link would leave its target as it was.
-    let real = fs::canonicalize(path).map_err(|error| refused(path, &error))?;
-    let what = fs::metadata(&real).map_err(|error| refused(path, &error))?;
-    if !what.is_file() {
-        return Err(Stop::Usage(format!("{} is not a regular file", path.display())));
-    }
-    if !replace {
-        let reason = format!("{} exists; --force replaces it", path.display());
-        return Err(Stop::Usage(reason));
-    }
-    Ok(real)
-}
-
-/// Says that the machine doesn't let us write there.
-fn refused(path: &Path, error: &io::Error) -> Stop {
-    Stop::Refused(format!("{} can't be written: {error}", path.display()))
 }
 
 /// The folder that `path` is in.

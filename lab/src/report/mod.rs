@@ -4,28 +4,19 @@
 //! quietly.
 
 pub(crate) mod answer;
-pub(crate) mod book;
 pub(crate) mod destination;
 pub(crate) mod quantity;
 pub(crate) mod results;
 pub(crate) mod speedup;
 pub(crate) mod table;
 
-use std::collections::HashSet;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::panic;
 use std::thread;
 
-use clap::{Command, Subcommand};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
-use crate::plan;
-use crate::row::Row;
 use crate::stop::{Stop, escaped};
-use crate::target::Entry;
-use crate::targets::FAMILIES;
-use crate::workload;
-use crate::workloads::Choice;
 
 /// Prints tables, and shows on stderr how far it is if that is a terminal.
 pub(crate) struct Reporter {
@@ -40,14 +31,11 @@ pub(crate) struct Reporter {
 impl Reporter {
     /// A reporter for so many runs.
     pub(crate) fn new(to_stderr: bool, is_quiet: bool, runs: u64) -> Self {
-        // Drawn when a step is made and never by a thread of its own, which would be measured too.
-        let target = match io::stderr().is_terminal() {
-            true => ProgressDrawTarget::stderr(),
-            false => ProgressDrawTarget::hidden(),
-        };
-        let bar = ProgressBar::with_draw_target(Some(runs), target);
+        // Drawn when a step is made and never by a thread of its own, which would be measured too; and only on a terminal. The tables
+        // say it all in the end: half a bar above the prompt says nothing.
+        let mut bar = ProgressBar::new(runs).with_finish(ProgressFinish::AndClear);
         if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}") {
-            bar.set_style(style);
+            bar = bar.with_style(style);
         }
         Reporter { to_stderr, is_quiet, bar }
     }
@@ -79,55 +67,12 @@ impl Reporter {
     }
 }
 
-impl Drop for Reporter {
-    fn drop(&mut self) {
-        // The tables say it all; half a bar above the prompt says nothing.
-        self.bar.finish_and_clear();
-    }
-}
-
 /// Writes `text` and a new line to stdout, now. What a file says must not command the terminal.
 pub(crate) fn write_line(text: &str) -> Result<(), Stop> {
     let mut stdout = io::stdout().lock();
     writeln!(stdout, "{}", escaped(text))?;
     stdout.flush()?;
     Ok(())
-}
-
-/// Names the workloads and the targets.
-pub(crate) fn list() -> Result<(), Stop> {
-    let mut text = String::from("workloads\n");
-    for workload in Choice::augment_subcommands(Command::new("list")).get_subcommands() {
-        let about = workload.get_about().map(ToString::to_string).unwrap_or_default();
-        text += &format!("  {:<28}{}\n", workload.get_name(), about);
-    }
-    let plan = plan::full();
-    let further: HashSet<_> = plan.iter().flat_map(|row| row.further).collect();
-    text += "\ntargets, in families (without --target, * takes part, and + in some workloads)\n";
-    for (family, targets) in FAMILIES {
-        text += &format!("\n{family}\n");
-        for target in targets {
-            let mark = match target.is_default {
-                true => '*',
-                false if further.contains(&target.name) => '+',
-                false => ' ',
-            };
-            text += &format!("{mark} {:<28}{}\n", target.name, target.about);
-        }
-    }
-    write_line(text.trim_end())
-}
-
-/// Names these rows and their targets.
-pub(crate) fn plan<'a>(
-    rows: impl Iterator<Item = (&'a Row, &'a [&'static Entry])>,
-) -> Result<(), Stop> {
-    let line = |(row, targets): (&Row, &[&Entry])| {
-        let options = workload::line(&row.params);
-        let targets: Vec<_> = targets.iter().map(|target| target.name).collect();
-        format!("{} {options}: {}", row.name, targets.join(", "))
-    };
-    write_line(&rows.map(line).collect::<Vec<_>>().join("\n"))
 }
 
 /// Lets a panic say what and where in one line, without a backtrace: in here it is a peer's answer

@@ -1,58 +1,47 @@
 //! Numbers for people: a prefix and three digits.
 
-/// `value` with a prefix that makes it readable. A rate does not say what it is a rate of.
+/// `value` with a prefix that makes it readable, in three digits or so; a count in two decimals at most. A rate does not say what it is
+/// a rate of: the name of the workload does.
 pub(crate) fn short(value: f64, unit: &str) -> String {
-    if is_count(unit) || unit == "CPU s/s" {
-        return count(value);
-    }
-    // The smallest prefix says nothing about nothing.
-    if value == 0.0 {
-        return format!("0 {unit}");
-    }
-    // A rate says what it is a rate of in the name of the workload.
-    prefixed(value, unit.find("s/s").map_or(unit, |end| &unit[end + 1..]))
-}
-
-/// Whether `value` is shown with two digits at least: a ratio to less would be one of rounding errors.
-pub(super) fn has_digits(value: f64, unit: &str) -> bool {
-    let step = if is_count(unit) || unit == "CPU s/s" { 0.01 } else { 1e-11 };
-    value >= 10.0 * step
-}
-
-/// Whether this unit is that of a count, or of a median or mean of some.
-fn is_count(unit: &str) -> bool {
-    matches!(unit, "calls" | "faults" | "jobs" | "threads" | "values" | "switches" | "%")
-}
-
-/// What no workload yields, and a file may have: no prefix makes it readable.
-const HUGE: f64 = 1e15;
-
-/// A count in two decimals at most.
-fn count(value: f64) -> String {
-    if value.abs() >= HUGE {
-        return format!("{value:.2e}");
-    }
-    ((value * 100.0).round() / 100.0).to_string()
-}
-
-/// `value` with a prefix, in three digits or so.
-fn prefixed(value: f64, unit: &str) -> String {
-    if value.abs() >= HUGE {
-        return format!("{value:.2e} {unit}");
+    let (is_count, unit) = (is_count(unit), unit.find("s/s").map_or(unit, |end| &unit[end + 1..]));
+    if is_count {
+        return match value.abs() {
+            HUGE.. => format!("{value:.2e}"),
+            _ => ((value * 100.0).round() / 100.0).to_string(),
+        };
     }
     let prefixes = [(1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ")];
     let fitting = prefixes.into_iter().find(|(scale, _)| value.abs() >= *scale);
     let (scale, prefix) = fitting.unwrap_or((1e-9, "n"));
-    let value = value / scale;
-    let decimals = if value.abs() >= 100.0 {
-        0
-    } else if value.abs() >= 10.0 {
-        1
-    } else {
-        2
-    };
-    format!("{value:.decimals$} {prefix}{unit}")
+    let scaled = value / scale;
+    match (value.abs(), scaled.abs()) {
+        // The smallest prefix says nothing about nothing.
+        (0.0, _) => format!("0 {unit}"),
+        (HUGE.., _) => format!("{value:.2e} {unit}"),
+        (_, 100.0..) => format!("{scaled:.0} {prefix}{unit}"),
+        (_, 10.0..) => format!("{scaled:.1} {prefix}{unit}"),
+        _ => format!("{scaled:.2} {prefix}{unit}"),
+    }
 }
+
+/// The same of a value that may be unknown.
+pub(crate) fn known(value: Option<f64>, unit: &str) -> String {
+    value.map_or_else(|| "–".to_owned(), |value| short(value, unit))
+}
+
+/// Whether `value` is shown with two digits at least: a ratio to less would be one of rounding errors.
+pub(super) fn has_digits(value: f64, unit: &str) -> bool {
+    let step = if is_count(unit) { 0.01 } else { 1e-11 };
+    value >= 10.0 * step
+}
+
+/// Whether this unit is that of a count, or of a median, mean or ratio of some.
+fn is_count(unit: &str) -> bool {
+    ["calls", "CPU s/s", "faults", "jobs", "threads", "values", "switches", "%"].contains(&unit)
+}
+
+/// What no workload yields, and a file may have: no prefix makes it readable.
+const HUGE: f64 = 1e15;
 
 #[cfg(test)]
 mod tests {

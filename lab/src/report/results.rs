@@ -1,24 +1,39 @@
-//! What has been measured so far.
+//! What has been measured so far, and the result file that says so.
 
+use std::collections::HashSet;
 use std::fmt;
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::path::Path;
 
+use indicatif::HumanCount;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use super::quantity;
 use super::speedup::{Speedup, pairs};
+use crate::limits::MAX_ROUNDS;
 use crate::machine::{self, Machine};
 use crate::noise::{Record, Span};
-use crate::row::Row;
 use crate::spent::Spent;
 use crate::stats::{Numbers, middle};
 use crate::stop::Stop;
 use crate::target::{Class, Entry};
-use crate::workload::{self, Metric, Params};
+use crate::targets;
+use crate::workload::{self, Meaning, Metric, Params};
 
 /// The version of the result file. A reader of another version must not guess.
 pub(crate) const SCHEMA: u32 = 2;
+
+/// Bytes of a result file at most: a thousand rounds of everything on every target have less than half of that.
+const LONGEST: u64 = 64 << 20;
+
+/// What of the file is read first.
+#[derive(Deserialize)]
+struct Version {
+    /// See [`SCHEMA`].
+    schema: u32,
+}
 
 /// Everything measured so far, as the result file has it.
 #[derive(Debug, Deserialize, Serialize)]
@@ -37,7 +52,7 @@ pub(crate) struct Results {
 }
 
 /// One row: a workload with its options, as it is measured or as a result file has it.
-#[derive(Debug, Default, Deserialize, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub(crate) struct Sheet {
     /// The name of the workload.
     pub(crate) workload: String,
@@ -71,7 +86,7 @@ pub(crate) struct Sheet {
 }
 
 /// One target in one row.
-#[derive(Debug, Default, Deserialize, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub(crate) struct Lane {
     /// The name of the target.
     pub(crate) name: String,
@@ -83,7 +98,7 @@ pub(crate) struct Lane {
     pub(crate) class: Class,
     /// The median of each metric, for other readers of the file.
     #[serde(skip_deserializing)]
-    pub(super) medians: Vec<Option<f64>>,
+    pub(crate) medians: Vec<Option<f64>>,
     /// What the rounds yielded, in their order: of each metric.
     #[serde(default, deserialize_with = "numbers")]
     pub(crate) values: Vec<Vec<f64>>,
@@ -142,20 +157,15 @@ impl Lane {
         valid.map(Vec::as_slice).unwrap_or_default()
     }
 
+    /// The median over the rounds of one metric, if there are some.
+    pub(crate) fn median(&self, metric: usize) -> Option<f64> {
+        middle(&self.samples(metric))
+    }
+
     /// The numbers among them.
     pub(crate) fn samples(&self, metric: usize) -> Vec<f64> {
         self.rounds(metric).iter().copied().filter(|value| !value.is_nan()).collect()
     }
-}
-
-/// `number` with a comma between each three digits.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let group = |(index, digit): (usize, char)| {
-        let comma = index > 0 && (digits.len() - index) % 3 == 0;
-        comma.then_some(',').into_iter().chain([digit])
-    };
-    digits.chars().enumerate().flat_map(group).collect()
 }
 
 /// Single values that must lie beyond a percentile: the position of fewer is chance. Of each round it must be one, as a percentile
@@ -175,8 +185,8 @@ impl Sheet {
         let counts = self.lanes.iter().filter(|lane| lane.failure.is_none());
         let counts: Vec<_> = counts.map(Lane::values_behind).filter(|count| *count > 0).collect();
         let (least, most) = (counts.iter().min()?, counts.iter().max()?);
-        let to = if least == most { String::new() } else { format!(" to {}", grouped(*most)) };
-        Some(format!("of {}{to} values", grouped(*least)))
+        let to = if least == most { String::new() } else { format!(" to {}", HumanCount(*most)) };
+        Some(format!("of {}{to} values", HumanCount(*least)))
     }
 
     /// Why this metric is not shown, if it is a percentile near an end, and less than ten of the single values of some lane with a
@@ -196,31 +206,31 @@ impl Sheet {
             .or_else(|| few(rounds.collect(), 1.0, " of a round"))
     }
 
-    /// A row that is about to be measured on these targets.
-    pub(super) fn new(row: &Row, targets: &[&'static Entry]) -> Self {
-        let meaning = row.meaning;
-        let (params, cpus) = (row.params.clone(), machine::cpus() as u64);
+    /// A row that is about to be measured, without targets.
+    pub(crate) fn new(
+        workload: &str,
+        meaning: Meaning,
+        metrics: &[Metric],
+        params: Params,
+        note: Option<String>,
+    ) -> Self {
+        let Meaning { done, like, headline, own, is_yours } = meaning;
+        let [workload, done, like, own] = [workload, done, like, own].map(str::to_owned);
+        let cpus = machine::cpus() as u64;
         let threads = params.get("threads").and_then(Value::as_u64);
         let crowd = threads
             .filter(|threads| *threads > cpus)
             .map(|threads| format!("more threads than CPUs: {threads} take turns on {cpus}"));
-        let notes: Vec<_> = row.note.clone().into_iter().chain(crowd).collect();
-        Sheet {
-            workload: row.name.to_owned(),
-            done: meaning.done.to_owned(),
-            like: meaning.like.to_owned(),
-            own: meaning.own.to_owned(),
-            is_yours: meaning.is_yours,
-            headline: meaning.headline,
-            params,
-            metrics: row.metrics.to_vec(),
-            note: (!notes.is_empty()).then(|| notes.join("; ")),
-            lanes: targets
-                .iter()
-                .map(|target| Lane::new(target.name, target.is_peer, target.class))
-                .collect(),
-            ..Sheet::default()
-        }
+        let notes: Vec<_> = note.into_iter().chain(crowd).collect();
+        let (metrics, note) = (metrics.to_vec(), (!notes.is_empty()).then(|| notes.join("; ")));
+        let sheet = Sheet { workload, done, like, own, is_yours, headline, ..Sheet::default() };
+        Sheet { params, metrics, note, ..sheet }
+    }
+
+    /// The same row with these targets, none of which has a number yet.
+    pub(crate) fn on(&self, targets: &[&Entry]) -> Self {
+        let lane = |target: &&Entry| Lane::new(target.name, target.is_peer, target.class);
+        Sheet { lanes: targets.iter().map(lane).collect(), ..self.clone() }
     }
 
     /// The workload with its options.
@@ -230,21 +240,22 @@ impl Sheet {
 
     /// Whether this lane is what the others are compared with, in whatever configuration.
     pub(crate) fn is_own(&self, lane: &Lane) -> bool {
+        let rest = lane.name.strip_prefix(&*self.own);
         match self.is_yours {
-            true => lane.name == self.own,
-            false => !lane.is_peer && is_of(&self.own, &lane.name),
+            true => rest == Some(""),
+            false => !lane.is_peer && rest.is_some_and(|r| r.is_empty() || r.starts_with('-')),
         }
     }
 
     /// The peer with the best median.
-    pub(super) fn best_peer(&self, metric: usize) -> Option<&Lane> {
+    pub(crate) fn best_peer(&self, metric: usize) -> Option<&Lane> {
         self.best(metric, |lane| lane.is_peer)
     }
 
     /// The lane with the best median among these.
-    pub(super) fn best(&self, metric: usize, is_one: impl Fn(&Lane) -> bool) -> Option<&Lane> {
+    pub(crate) fn best(&self, metric: usize, is_one: impl Fn(&Lane) -> bool) -> Option<&Lane> {
         let lanes = self.lanes.iter().filter(|lane| is_one(lane));
-        let medians = lanes.filter_map(|lane| Some((middle(&lane.samples(metric))?, lane)));
+        let medians = lanes.filter_map(|lane| Some((lane.median(metric)?, lane)));
         let direction = self.metrics[metric].direction;
         medians.min_by(|one, other| direction.order(one.0, other.0)).map(|(_, lane)| lane)
     }
@@ -269,36 +280,98 @@ impl Sheet {
         let params = self.params.iter().filter(|(name, _)| differs(name));
         workload::line(&params.map(|(name, value)| (name.clone(), value.clone())).collect())
     }
-
-    /// This lane's samples of a metric over those of the best peer, each in its own round.
-    pub(crate) fn ratios(&self, metric: usize, lane: &Lane) -> Vec<f64> {
-        let peers = self.lanes.iter().filter(|lane| lane.is_peer);
-        let peers: Vec<_> = peers.map(|peer| peer.rounds(metric)).collect();
-        let best = |round: usize| {
-            let values = peers.iter().filter_map(|rounds| rounds.get(round).copied());
-            let values = values.filter(|value| !value.is_nan());
-            values.min_by(|one, other| self.metrics[metric].direction.order(*one, *other))
-        };
-        let samples = lane.rounds(metric).iter().copied().enumerate();
-        // A count may be 0, and a ratio of what has no digits is one of rounding errors.
-        let comparable = |value: &f64| quantity::has_digits(*value, &self.metrics[metric].unit);
-        let best = |round| best(round).filter(comparable);
-        let samples = samples.filter(|(_, value)| comparable(value));
-        samples.filter_map(|(round, value)| Some(value / best(round)?)).collect()
-    }
 }
 
-/// Whether this target is one of a family, in whatever configuration.
-pub(crate) fn is_of(family: &str, target: &str) -> bool {
-    target.strip_prefix(family).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+/// The first of these names that stands twice.
+fn twice<'a>(names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let mut known = HashSet::new();
+    names.into_iter().find(|name| !known.insert(*name))
+}
+
+/// What is wrong with this row, if something is.
+fn wrong(sheet: &Sheet) -> Option<String> {
+    let Sheet { metrics, lanes, headline, .. } = sheet;
+    let twice = twice(lanes.iter().map(|lane| &*lane.name))
+        .or_else(|| twice(metrics.iter().map(|metric| &*metric.name)));
+    if let Some(name) = twice {
+        return Some(format!("it has {name} in {} twice", sheet.row()));
+    }
+    if *headline >= metrics.len() || lanes.iter().any(|lane| lane.values.len() > metrics.len()) {
+        return Some(format!("{} names a metric that it does not have", sheet.row()));
+    }
+    let is_long = |lane: &&Lane| lane.values.iter().any(|of| of.len() as u64 > MAX_ROUNDS);
+    let name = &lanes.iter().find(is_long)?.name;
+    Some(format!("{name} has more than {MAX_ROUNDS} rounds in {}", sheet.row()))
 }
 
 impl Results {
+    /// The command that measures this row.
+    pub(crate) fn command(&self, sheet: &Sheet) -> String {
+        let rounds = sheet.lanes.iter().flat_map(|lane| lane.values.iter().map(Vec::len)).max();
+        let mut options = sheet.params.clone();
+        options.insert("rounds".to_owned(), rounds.unwrap_or_default().into());
+        options.extend(self.machine.pin.iter().map(|pin| ("pin".to_owned(), pin.as_str().into())));
+        if self.machine.hogs > 0 {
+            options.insert("hogs".to_owned(), self.machine.hogs.into());
+        }
+        // A program of the user's has its targets in its options.
+        let targets: Vec<_> = sheet.lanes.iter().map(|lane| &*lane.name).collect();
+        if !sheet.is_yours && !targets.is_empty() {
+            options.insert("target".to_owned(), targets.join(",").into());
+        }
+        format!("brigade-lab {} {}", workload::quoted(&sheet.workload), workload::line(&options))
+    }
+
+    /// Reads the file at `path`.
+    pub(crate) fn read(path: &Path) -> Result<Self, Stop> {
+        let mut content = Vec::new();
+        let read =
+            File::open(path).and_then(|file| file.take(LONGEST + 1).read_to_end(&mut content));
+        let read = read.map_err(|error| {
+            let reason = format!("{} can't be read: {error}", path.display());
+            match error.kind() {
+                ErrorKind::NotFound | ErrorKind::IsADirectory => Stop::Usage(reason),
+                _ => Stop::Refused(reason),
+            }
+        })?;
+        let results = match read as u64 {
+            ..=LONGEST => Results::parse(&content),
+            _ => Err(format!("it goes on after byte {LONGEST}, the most that one may have")),
+        };
+        results.map_err(|reason| {
+            let path = path.display();
+            Stop::Usage(format!("{path} is not a result file of the laboratory: {reason}"))
+        })
+    }
+
+    /// Reads what a result file contains.
+    fn parse(content: &[u8]) -> Result<Self, String> {
+        let why = |error: serde_json::Error| error.to_string();
+        let Version { schema } = serde_json::from_slice(content).map_err(why)?;
+        if schema != SCHEMA {
+            return Err(format!(
+                "its schema is {schema}, and this program reads schema {SCHEMA}: measure again, or read it with the version that wrote it"
+            ));
+        }
+        let mut results: Results = serde_json::from_slice(content).map_err(why)?;
+        let rows: Vec<_> = results.sheets.iter().map(Sheet::row).collect();
+        let wrong = results.sheets.iter().find_map(wrong);
+        let twice =
+            || twice(rows.iter().map(|row| &**row)).map(|row| format!("it has {row} twice"));
+        if let Some(reason) = wrong.or_else(twice) {
+            return Err(reason);
+        }
+        for lane in results.sheets.iter_mut().flat_map(|sheet| &mut sheet.lanes) {
+            lane.class = targets::class(&lane.name);
+        }
+        Ok(results)
+    }
+
     /// The content of the result file.
-    pub(super) fn file(&mut self) -> Result<Vec<u8>, Stop> {
+    pub(crate) fn file(&mut self) -> Result<Vec<u8>, Stop> {
         for Sheet { metrics, lanes, .. } in &mut self.sheets {
             for lane in lanes {
-                lane.medians = (0..metrics.len()).map(|one| middle(&lane.samples(one))).collect();
+                lane.medians = (0..metrics.len()).map(|one| lane.median(one)).collect();
             }
         }
         let written = serde_json::to_vec_pretty(&self);
@@ -317,7 +390,7 @@ impl Results {
 
 #[cfg(test)]
 mod tests {
-    use super::{Lane, Sheet};
+    use super::{Lane, Results, Sheet};
     use crate::target::Class;
     use crate::workload::Metric;
 
@@ -337,21 +410,6 @@ mod tests {
     }
 
     #[test]
-    fn each_round_is_compared_with_the_best_peer_of_that_round() {
-        let mut sheet = sheet(&[
-            ("brigade", &[8.0, 9.0]),
-            ("brigade-fifo", &[100.0, 100.0]),
-            ("rayon", &[4.0, 1.0]),
-            ("tokio", &[2.0, 3.0]),
-        ]);
-        assert_eq!(sheet.ratios(0, &sheet.lanes[0]), [2.0, 3.0]);
-        assert_eq!(sheet.ratios(0, &sheet.lanes[3]), [0.5, 1.0]);
-        sheet.lanes[2].failure = Some("lost a task".to_owned());
-        assert_eq!(sheet.ratios(0, &sheet.lanes[0]), [4.0, 3.0]);
-        assert!(sheet.ratios(0, &sheet.lanes[2]).is_empty());
-    }
-
-    #[test]
     fn a_round_without_a_number_moves_no_other() {
         let mut sheet = sheet(&[("brigade", &[f64::NAN, 5.0, 6.0]), ("rayon", &[1.0, 5.0, 3.0])]);
         let middle = |sheet: &Sheet, ours: usize, theirs: usize| {
@@ -360,10 +418,13 @@ mod tests {
         };
         // 5.5 to 4, over the last two rounds.
         assert_eq!(middle(&sheet, 0, 1), 1.375);
-        assert_eq!(sheet.ratios(0, &sheet.lanes[0]), [1.0, 2.0]);
         sheet.lanes.swap(0, 1);
         assert_eq!(middle(&sheet, 1, 0), 1.375);
-        sheet.lanes[1].is_peer = true;
-        assert_eq!(sheet.ratios(0, &sheet.lanes[0]), [1.0, 1.0, 0.5], "the best of those with one");
+    }
+
+    #[test]
+    fn another_schema_is_not_read_whatever_else_it_has() {
+        let error = Results::parse(br#"{ "schema": 1, "results": 7 }"#).expect_err("an error");
+        assert!(error.contains("its schema is 1, and this program reads schema 2: measure again"));
     }
 }

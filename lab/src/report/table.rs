@@ -2,9 +2,9 @@
 
 use super::quantity;
 use super::results::{Lane, Sheet};
-use super::speedup::Verdict;
+use super::speedup::{Speedup, Verdict};
 use crate::spent::Spent;
-use crate::stats::{middle, outliers};
+use crate::stats::{middle, outliers, sorted};
 use crate::workload::{self, Direction, Metric};
 
 /// Width of the column of names: the longest is a heading, `system-hop (less is better)`.
@@ -38,16 +38,14 @@ impl Detail {
 /// The table of one row.
 pub(crate) fn of(sheet: &Sheet, detail: Detail) -> String {
     let mut text = format!("\n{}\n{}\n", sheet.row(), sheet.like);
-    if let Some(note) = &sheet.note {
-        text += &format!("{note}\n");
-    }
-    if let Some(noise) = &sheet.noise {
-        text += &format!("{noise}\n");
+    for line in [&sheet.note, &sheet.noise].into_iter().flatten() {
+        text += &format!("{line}\n");
     }
     let metrics = sheet.measured().filter(|(index, _)| detail.shows(sheet, *index));
-    let runs = (detail == Detail::Verbose).then(|| Grid::of_runs(sheet));
-    let grids = metrics.map(|(index, _)| Grid::of_metric(sheet, index)).chain(runs);
-    grids.for_each(|grid| text += &grid.text());
+    metrics.for_each(|(index, _)| text += &of_metric(sheet, index));
+    if detail == Detail::Verbose {
+        text += &of_runs(sheet);
+    }
     for lane in &sheet.lanes {
         if let Some(failure) = &lane.failure {
             text += &format!("  {:<NAME$}no number: {failure}\n", lane.name);
@@ -61,7 +59,7 @@ pub(crate) fn of(sheet: &Sheet, detail: Detail) -> String {
 const COLUMNS: usize = 6;
 
 /// The table of a sweep: of each metric the medians of each target, a column for each row that was measured.
-pub(super) fn of_sweep(sheets: &[Sheet], is_verbose: bool) -> String {
+pub(crate) fn of_sweep(sheets: &[Sheet], is_verbose: bool) -> String {
     let [first, ..] = sheets else { return String::new() };
     let differs = |name: &&String| {
         sheets.iter().any(|sheet| sheet.params.get(*name) != first.params.get(*name))
@@ -73,32 +71,26 @@ pub(super) fn of_sweep(sheets: &[Sheet], is_verbose: bool) -> String {
         words.collect::<Vec<_>>().join("/")
     };
     let mut text = format!("\n{} by {}, medians\n", first.workload, names.join("/"));
-    // A percentile of too few values is in none of the rows.
-    let is_known = |metric: &Metric| {
-        sheets.iter().any(|sheet| {
-            let index = sheet.metrics.iter().position(|other| other.name == metric.name);
-            index.is_some_and(|index| sheet.lacking(index).is_none())
-        })
+    let line = |name: &str, cells: Vec<Option<String>>| {
+        let cells = cells.iter().map(|cell| format!("{:>12}", cell.as_deref().unwrap_or("–")));
+        format!("  {name:<NAME$}{}\n", cells.collect::<String>())
     };
-    let metrics = first.metrics.iter().filter(|metric| is_verbose || !metric.is_detail);
-    for metric in metrics.filter(|metric| is_known(metric)) {
+    for metric in first.metrics.iter().filter(|metric| is_verbose || !metric.is_detail) {
+        let value = |sheet: &Sheet, lane: &Lane| {
+            // What a workload measures may depend on its options.
+            let index = sheet.metrics.iter().position(|other| other.name == metric.name)?;
+            let lane = sheet.lanes.iter().find(|other| other.name == lane.name)?;
+            let known = lane.median(index).filter(|_| sheet.lacking(index).is_none());
+            Some(quantity::short(known?, &metric.unit))
+        };
         for sheets in sheets.chunks(COLUMNS) {
-            let cells = |cell: &dyn Fn(&Sheet) -> String| {
-                sheets.iter().map(|sheet| format!("{:>12}", cell(sheet))).collect::<String>()
-            };
-            text += &format!("  {:<NAME$}{}\n", title(metric), cells(&head));
-            for lane in &first.lanes {
-                let value = |sheet: &Sheet| {
-                    // What a workload measures may depend on its options.
-                    let index = sheet.metrics.iter().position(|other| other.name == metric.name)?;
-                    if sheet.lacking(index).is_some() {
-                        return None;
-                    }
-                    let lane = sheet.lanes.iter().find(|other| other.name == lane.name)?;
-                    Some(quantity::short(middle(&lane.samples(index))?, &metric.unit))
-                };
-                let shown = |sheet: &Sheet| value(sheet).unwrap_or_else(|| "–".to_owned());
-                text += &format!("  {:<NAME$}{}\n", lane.name, cells(&shown));
+            let cells = |lane| sheets.iter().map(|sheet| value(sheet, lane)).collect::<Vec<_>>();
+            let lines: Vec<_> = first.lanes.iter().map(|lane| (lane, cells(lane))).collect();
+            // A percentile of too few values has no line.
+            if lines.iter().any(|(_, cells)| cells.iter().any(Option::is_some)) {
+                text +=
+                    &line(&title(metric), sheets.iter().map(|sheet| Some(head(sheet))).collect());
+                lines.into_iter().for_each(|(lane, cells)| text += &line(&lane.name, cells));
             }
         }
     }
@@ -115,97 +107,68 @@ pub(crate) fn title(metric: &Metric) -> String {
     format!("{} ({better})", metric.name)
 }
 
-/// A table in words, whatever shows it: of one metric, or of what the runs took in all.
-pub(crate) struct Grid<'a> {
-    /// Its heading.
-    pub(crate) title: String,
-    /// How many single values are behind it, in words, if it is a percentile or a maximum.
-    pub(crate) values: Option<String>,
-    /// The headings of the columns behind the target.
-    pub(crate) heads: &'static [&'static str],
-    /// The targets, each with its cells.
-    pub(crate) lines: Vec<(&'a Lane, Vec<String>)>,
-    /// A line below it; or why there is nothing above it.
-    pub(crate) note: Option<String>,
-}
-
 /// Widths of the columns behind the target.
 const WIDTHS: [usize; 5] = [12, 12, 12, 13, 12];
 
-impl<'a> Grid<'a> {
-    /// That of a metric: no lines, and perhaps a note, if it [lacks](Sheet::lacking) values or all targets failed.
-    pub(crate) fn of_metric(sheet: &'a Sheet, index: usize) -> Self {
-        let metric = &sheet.metrics[index];
-        let lines = lines(sheet, index).into_iter().map(|(lane, cells)| (lane, cells.to_vec()));
-        let outliers = sheet.lanes.iter().filter_map(|lane| {
-            let samples = lane.samples(index);
-            let count = outliers(&samples);
-            (count > 0).then(|| format!("{} {count} of {}", lane.name, samples.len()))
-        });
-        let outliers: Vec<_> = outliers.collect();
-        let outliers = (!outliers.is_empty())
-            .then(|| format!("outliers, all of them counted above: {}", outliers.join(", ")));
-        Grid {
-            title: title(metric),
-            values: metric.is_of_values().then(|| sheet.values_behind()).flatten(),
-            heads: &["median", "min", "max", "× best peer", "CPUs"],
-            lines: lines.collect(),
-            note: sheet.lacking(index).or(outliers),
-        }
-    }
+/// A line of a table: the heading, or a target.
+fn aligned(name: &str, cells: &[impl AsRef<str>; 5]) -> String {
+    let cells = cells.iter().zip(WIDTHS).map(|(cell, width)| format!("{:>width$}", cell.as_ref()));
+    format!("  {name:<NAME$}{}", cells.collect::<String>())
+}
 
-    /// What the runs took in all, medians over the rounds.
-    pub(crate) fn of_runs(sheet: &'a Sheet) -> Self {
-        let has_runs = |lane: &&Lane| !lane.spent.is_empty() && lane.failure.is_none();
-        let lines = sheet.lanes.iter().filter(has_runs).map(|lane| {
-            let cell = |unit: &str, value: fn(&Spent) -> f64| {
-                let values: Vec<_> = lane.spent.iter().map(value).collect();
-                let known = middle(&values).filter(|value| value.is_finite());
-                known.map_or_else(|| "–".to_owned(), |value| quantity::short(value, unit))
-            };
-            let cells = [
-                cell("s", |spent| spent.wall),
-                cell("s", |spent| spent.usage.cpu()),
-                cell("switches", |spent| spent.usage.voluntary),
-                cell("switches", |spent| spent.usage.involuntary),
-                cell("B", |spent| spent.peak.unwrap_or(f64::NAN)),
-            ];
-            (lane, cells.into())
-        });
-        Grid {
-            title: "whole runs, start to end".to_owned(),
-            values: None,
-            heads: &["wall time", "CPU time", "waited", "lost its CPU", "peak memory"],
-            lines: lines.collect(),
-            note: None,
-        }
+/// The part of a table about one metric: nothing if all targets failed.
+fn of_metric(sheet: &Sheet, index: usize) -> String {
+    let metric = &sheet.metrics[index];
+    let title = title(metric);
+    if let Some(reason) = sheet.lacking(index) {
+        return format!("  {title:<NAME$}{reason}\n");
     }
-
-    /// Its heading with the number of values.
-    pub(crate) fn heading(&self) -> String {
-        let values = self.values.iter().map(|values| format!(", {values}"));
-        [self.title.clone()].into_iter().chain(values).collect()
+    let lines = lines(sheet, index);
+    if lines.is_empty() {
+        return String::new();
     }
+    let mut text = aligned(&title, &["median", "min", "max", "× best peer", "CPUs"]);
+    if let Some(values) = sheet.values_behind().filter(|_| metric.is_of_values()) {
+        text += &format!("  {values}");
+    }
+    lines.iter().for_each(|(lane, cells)| text += &format!("\n{}", aligned(&lane.name, cells)));
+    let outliers = sheet.lanes.iter().filter_map(|lane| {
+        let samples = lane.samples(index);
+        let count = outliers(&samples);
+        (count > 0).then(|| format!("{} {count} of {}", lane.name, samples.len()))
+    });
+    let outliers: Vec<_> = outliers.collect();
+    if !outliers.is_empty() {
+        text += &format!("\n  outliers, all of them counted above: {}", outliers.join(", "));
+    }
+    text + "\n"
+}
 
-    /// It for the terminal; nothing if it has neither lines nor a note.
-    fn text(&self) -> String {
-        let Grid { title, values, heads, lines, note } = self;
-        match (lines.is_empty(), note) {
-            (true, None) => return String::new(),
-            (true, Some(note)) => return format!("  {title:<NAME$}{note}\n"),
-            _ => {}
+/// The part of a table about the whole runs: medians over the rounds.
+fn of_runs(sheet: &Sheet) -> String {
+    let heads = ["wall time", "CPU time", "waited", "lost its CPU", "peak memory"];
+    let mut text = String::new();
+    for lane in &sheet.lanes {
+        if lane.spent.is_empty() || lane.failure.is_some() {
+            continue;
         }
-        let line = |name: &str, cells: &mut dyn Iterator<Item = &str>| {
-            let cells = cells.zip(WIDTHS).map(|(cell, width)| format!("{cell:>width$}"));
-            format!("  {name:<NAME$}{}", cells.collect::<String>())
+        let cell = |unit: &str, value: fn(&Spent) -> f64| {
+            let values: Vec<_> = lane.spent.iter().map(value).collect();
+            quantity::known(middle(&values).filter(|value| value.is_finite()), unit)
         };
-        let mut text = line(title, &mut heads.iter().copied());
-        text += &values.iter().map(|values| format!("  {values}")).collect::<String>();
-        for (lane, cells) in lines {
-            text += &format!("\n{}", line(&lane.name, &mut cells.iter().map(|cell| &**cell)));
+        let cells = [
+            cell("s", |spent| spent.wall),
+            cell("s", |spent| spent.usage.cpu()),
+            cell("switches", |spent| spent.usage.voluntary),
+            cell("switches", |spent| spent.usage.involuntary),
+            cell("B", |spent| spent.peak.unwrap_or(f64::NAN)),
+        ];
+        if text.is_empty() {
+            text = aligned("whole runs, start to end", &heads) + "\n";
         }
-        text + &note.iter().map(|note| format!("\n  {note}")).collect::<String>() + "\n"
+        text += &(aligned(&lane.name, &cells) + "\n");
     }
+    text
 }
 
 /// The targets with a number, the best one first, each with the cells behind its name. None if the metric
@@ -215,31 +178,29 @@ pub(crate) fn lines(sheet: &Sheet, index: usize) -> Vec<(&Lane, [String; 5])> {
         return Vec::new();
     }
     let Metric { unit, direction, .. } = &sheet.metrics[index];
-    let lanes = sheet.lanes.iter().filter_map(|lane| {
-        let samples = lane.samples(index);
-        Some((middle(&samples)?, samples, lane))
-    });
+    let lanes = sheet.lanes.iter().filter_map(|lane| Some((lane.median(index)?, lane)));
     let mut lanes: Vec<_> = lanes.collect();
-    lanes.sort_by(|(a, ..), (b, ..)| direction.order(*a, *b));
+    lanes.sort_by(|(a, _), (b, _)| direction.order(*a, *b));
     let best = sheet.best_peer(index);
-    // Whether a target can't be told apart from the best of the peers, if it is not that one.
-    let is_alike = |lane: &Lane| {
-        let best = best.filter(|best| best.name != lane.name);
-        let speedup = best.and_then(|best| sheet.speedup(index, lane, best));
-        speedup.is_some_and(|speedup| matches!(speedup.verdict, Verdict::Same | Verdict::Unclear))
+    let ratio = |lane: &Lane| {
+        let best = best?;
+        let Speedup { middle, verdict, .. } = sheet.speedup(index, lane, best)?;
+        let ratio = match direction {
+            Direction::Higher => middle,
+            Direction::Lower => 1.0 / middle,
+        };
+        // A target that can't be told apart from the best of the peers, and is not that one.
+        let is_alike = matches!(verdict, Verdict::Same | Verdict::Unclear);
+        let mark = if is_alike && best.name != lane.name { " ≈" } else { "" };
+        Some(format!("{ratio:.2}{mark}"))
     };
-    let number = |value: Option<f64>| value.map(|value| quantity::short(value, unit));
-    let plain = |values: Vec<f64>| middle(&values).map(|value| format!("{value:.2}"));
-    let cells = |(median, samples, lane): (f64, Vec<f64>, _)| {
-        let cells = [
-            number(Some(median)),
-            number(samples.iter().copied().min_by(f64::total_cmp)),
-            number(samples.iter().copied().max_by(f64::total_cmp)),
-            plain(sheet.ratios(index, lane))
-                .map(|ratio| ratio + if is_alike(lane) { " ≈" } else { "" }),
-            sheet.cpu().and_then(|cpu| plain(lane.samples(cpu))),
-        ];
-        (lane, cells.map(|cell| cell.unwrap_or_else(|| "–".to_owned())))
+    let cells = |(median, lane)| {
+        let samples = sorted(Lane::samples(lane, index));
+        let [min, max] = [samples.first(), samples.last()].map(Option::<&f64>::copied);
+        let cpus = sheet.cpu().and_then(|cpu| lane.median(cpu)).map(|cpus| format!("{cpus:.2}"));
+        let [ratio, cpus] = [ratio(lane), cpus].map(|cell| cell.unwrap_or_else(|| "–".to_owned()));
+        let [median, min, max] = [Some(median), min, max].map(|v| quantity::known(v, unit));
+        (lane, [median, min, max, ratio, cpus])
     };
     lanes.into_iter().map(cells).collect()
 }

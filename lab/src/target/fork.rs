@@ -28,7 +28,7 @@ pub(crate) trait Tree: Copy + Send + Sync + 'static {
     }
 }
 
-/// A pool whose tasks fork and join, and may borrow from those that wait for them.
+/// A pool whose tasks fork and join, and may borrow from those that wait for them. It ends with its owner.
 pub(crate) trait ForkJoin: Sized + 'static {
     /// What a thread needs to start the root of a program.
     type Outside<'o>;
@@ -46,12 +46,11 @@ pub(crate) trait ForkJoin: Sized + 'static {
     ) -> R;
 
     /// Runs both, at the same time if a thread is idle, and waits for both.
-    fn join<A, B, RA, RB>(context: &mut Self::Context<'_>, a: A, b: B) -> (RA, RB)
-    where
-        A: FnOnce(&mut Self::Context<'_>) -> RA + Send,
-        B: FnOnce(&mut Self::Context<'_>) -> RB + Send,
-        RA: Send,
-        RB: Send;
+    fn join<A: Send, B: Send>(
+        context: &mut Self::Context<'_>,
+        a: impl FnOnce(&mut Self::Context<'_>) -> A + Send,
+        b: impl FnOnce(&mut Self::Context<'_>) -> B + Send,
+    ) -> (A, B);
 
     /// Visits all nodes of the tree, with a task for each, and counts their values.
     fn explore<T: Tree>(context: &mut Self::Context<'_>, root: T, answer: &'static Tally);
@@ -66,9 +65,6 @@ pub(crate) trait ForkJoin: Sized + 'static {
     ) {
         each_half_of_chunks::<Self, T>(context, 0, items, length, &work);
     }
-
-    /// Ends the pool.
-    fn shutdown(self) {}
 }
 
 /// A loop as a pool without loops has it: forks over halves of the chunks, the first of which has the number `from`.
@@ -95,13 +91,10 @@ fn each_half_of_chunks<F: ForkJoin, T: Send>(
     }
 }
 
-/// A pool that has tasks, but none that may borrow.
+/// A pool that has tasks, but none that may borrow. It ends with its owner.
 pub(crate) trait Spawning: Sized + 'static {
     /// Visits all nodes of the tree, with a task for each that waits for its children, and returns the sum of their values.
     fn fold<T: Tree>(&self, root: T) -> u64;
-
-    /// Ends the pool.
-    fn shutdown(self) {}
 }
 
 /// Starts a pool with this many threads, the one that waits for the root included if it takes part.

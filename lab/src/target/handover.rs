@@ -1,51 +1,46 @@
-//! The traits of handovers: a channel, or a pool that is used as one.
+//! Handovers: a channel, or a pool that is used as one.
 //!
-//! A channel is a [`Channel`], and its receivers run on the laboratory's threads, one per receiver, as they would in
-//! a user's program. A pool has its own threads and is a [`Handover`] itself: `burst` submits a job for each value,
-//! which passes the value to the inbox.
+//! The receivers of a channel run on the laboratory's threads, one per receiver, as they would in a user's program. A pool has its
+//! own threads: a job for each value passes it to the inbox. A burst is one call through a pointer, for all of its values.
 
 use std::io;
-use std::thread::{Builder, JoinHandle};
+use std::thread::Builder;
+use std::vec;
 
 use crate::failure::Outcome;
 use crate::inbox::{Inbox, Value};
 
+/// Hands these values over and wakes the threads that got one. If the target does not queue the others, they are added to the vector.
+type Burst = dyn FnMut(vec::IntoIter<Value>, &mut Vec<Value>);
+
 /// Threads that wait for values.
-pub(crate) trait Handover: Sized + 'static {
-    /// Hands these values over and wakes the threads that got one. If the target does not queue the others, they are
-    /// added to `back`.
-    fn burst(&mut self, values: impl ExactSizeIterator<Item = Value>, back: &mut Vec<Value>);
-
-    /// Ends the threads. All that was handed over has been received.
-    fn shutdown(self);
+pub(crate) struct Handover {
+    /// They pass the values to this.
+    pub(crate) inbox: &'static Inbox,
+    /// Owns the sender's end.
+    burst: Box<Burst>,
+    /// Waits for the threads, which end once the sender is gone.
+    end: Box<dyn FnOnce()>,
 }
 
-/// The sender's end of a channel.
-pub(crate) trait Channel: Send + Sized + 'static {
-    /// A further receiver: waits for a value; `None` once the sender is gone.
-    fn receiver(&mut self) -> impl FnMut() -> Option<Value> + Send + 'static;
-
-    /// See [`Handover::burst`].
-    fn burst(&mut self, values: impl ExactSizeIterator<Item = Value>, back: &mut Vec<Value>);
-}
-
-/// A channel and the threads that receive from it.
-pub(crate) struct Receivers<C> {
-    /// The sender's end.
-    sender: C,
-    /// The threads.
-    threads: Vec<JoinHandle<()>>,
-}
-
-impl<C: Channel> Receivers<C> {
-    /// Starts this many threads that receive from the channel of `sender`, which has no receivers yet.
-    pub(crate) fn start(
-        mut sender: C,
-        receivers: usize,
+impl Handover {
+    /// A target that `burst` hands values to, and whose threads `end` waits for.
+    pub(crate) fn new(
         inbox: &'static Inbox,
+        burst: impl FnMut(vec::IntoIter<Value>, &mut Vec<Value>) + 'static,
+        end: impl FnOnce() + 'static,
+    ) -> Self {
+        Handover { inbox, burst: Box::new(burst), end: Box::new(end) }
+    }
+
+    /// A channel that `burst` sends to, with a thread for each of its receivers: one waits for a value, and has none once the sender is
+    /// gone.
+    pub(crate) fn channel<R: FnMut() -> Option<Value> + Send + 'static>(
+        receivers: Vec<R>,
+        inbox: &'static Inbox,
+        burst: impl FnMut(vec::IntoIter<Value>, &mut Vec<Value>) + 'static,
     ) -> io::Result<Self> {
-        let threads = (0..receivers).map(|_| {
-            let mut next = sender.receiver();
+        let threads = receivers.into_iter().map(|mut next| {
             let receive = move || {
                 while let Some(value) = next() {
                     inbox.receive(value);
@@ -53,29 +48,29 @@ impl<C: Channel> Receivers<C> {
             };
             Builder::new().name("receiver".to_owned()).spawn(receive)
         });
-        let threads = threads.collect::<io::Result<_>>()?;
-        Ok(Receivers { sender, threads })
-    }
-}
-
-impl<C: Channel> Handover for Receivers<C> {
-    #[inline]
-    fn burst(&mut self, values: impl ExactSizeIterator<Item = Value>, back: &mut Vec<Value>) {
-        self.sender.burst(values, back);
-    }
-
-    fn shutdown(self) {
-        drop(self.sender);
+        let threads = threads.collect::<io::Result<Vec<_>>>()?;
         // A thread that panicked has printed that, and the value it should have received is missing.
-        self.threads.into_iter().for_each(|thread| drop(thread.join()));
+        let end = || threads.into_iter().for_each(|thread| drop(thread.join()));
+        Ok(Handover::new(inbox, burst, end))
+    }
+
+    /// Hands these values over. Those that are returned are added to `back`.
+    pub(crate) fn burst(&mut self, values: Vec<Value>, back: &mut Vec<Value>) {
+        (self.burst)(values.into_iter(), back);
+    }
+
+    /// Ends the threads. All that was handed over has been received.
+    pub(crate) fn shutdown(self) {
+        drop(self.burst);
+        (self.end)();
     }
 }
 
 /// Starts this many threads, which pass each value they receive to the inbox.
-pub(crate) type Start<H> = fn(usize, &'static Inbox) -> io::Result<H>;
+pub(crate) type Start = fn(usize, &'static Inbox) -> io::Result<Handover>;
 
-/// An operation on waiting threads, generic over the handover.
+/// An operation on waiting threads.
 pub(crate) trait VisitHandover {
     /// Runs it with threads that `start` starts.
-    fn visit<H: Handover>(self, start: Start<H>) -> Outcome;
+    fn visit(self, start: Start) -> Outcome;
 }

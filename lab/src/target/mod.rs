@@ -9,6 +9,8 @@ pub(crate) mod handover;
 pub(crate) mod pool;
 pub(crate) mod queue;
 pub(crate) mod runtime;
+#[cfg(feature = "full")]
+pub(crate) mod web;
 
 use crate::failure::Outcome;
 

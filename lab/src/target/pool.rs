@@ -14,27 +14,28 @@ pub(crate) trait Submit: Clone + Send + 'static {
     fn submit<F: FnOnce() + Send + 'static>(&self, job: F);
 }
 
-/// A running pool.
-pub(crate) trait Pool: Sized + 'static {
-    /// How a thread that is no worker of the pool submits.
-    type Outside: Submit;
-    /// How a task submits from inside the pool; every task carries one.
-    type Inside: Submit;
-
-    /// A submitter for threads outside.
-    fn outside(&self) -> Self::Outside;
-
-    /// A submitter for tasks.
-    fn inside(&self) -> Self::Inside;
-
-    /// Ends the pool after it has run its jobs, as far as the pool offers that. Without a method for it the pool is dropped.
-    fn shutdown(self);
+/// Lets a handle of this type submit jobs, as the pool's documentation does.
+macro_rules! submits {
+    ($Handle:ty, |$handle:pat_param, $job:ident| $submit:expr) => {
+        impl $crate::target::pool::Submit for $Handle {
+            #[inline]
+            fn submit<F: FnOnce() + Send + 'static>(&self, $job: F) {
+                let $handle = self;
+                $submit;
+            }
+        }
+    };
 }
 
-/// A running pool of the crates under test: its two ways to submit, and its end.
+pub(crate) use submits;
+
+/// A running pool.
 pub(crate) struct Running<O, I> {
+    /// How a thread that is no worker of the pool submits.
     outside: O,
+    /// How a task submits from inside the pool; every task carries one.
     inside: I,
+    /// Ends the pool after it has run its jobs, as far as the pool offers that.
     end: Box<dyn FnOnce()>,
 }
 
@@ -43,31 +44,29 @@ impl<O: Submit, I: Submit> Running<O, I> {
     pub(crate) fn new(outside: O, inside: I, end: impl FnOnce() + 'static) -> Self {
         Running { outside, inside, end: Box::new(end) }
     }
+
+    /// A submitter for threads outside.
+    pub(crate) fn outside(&self) -> O {
+        self.outside.clone()
+    }
+
+    /// A submitter for tasks.
+    pub(crate) fn inside(&self) -> I {
+        self.inside.clone()
+    }
+
+    /// Ends the pool, when its submitters here are gone.
+    pub(crate) fn shutdown(self) {
+        let Running { outside, inside, end } = self;
+        drop((inside, outside));
+        end();
+    }
 }
 
 impl<H: Submit> Running<H, H> {
     /// A pool with one handle for threads outside and for tasks, which `end` ends.
     pub(crate) fn alike(handle: H, end: impl FnOnce() + 'static) -> Self {
         Running::new(handle.clone(), handle, end)
-    }
-}
-
-impl<O: Submit, I: Submit> Pool for Running<O, I> {
-    type Outside = O;
-    type Inside = I;
-
-    fn outside(&self) -> O {
-        self.outside.clone()
-    }
-
-    fn inside(&self) -> I {
-        self.inside.clone()
-    }
-
-    fn shutdown(self) {
-        let Running { outside, inside, end } = self;
-        drop((inside, outside));
-        end();
     }
 }
 
@@ -103,9 +102,9 @@ pub(crate) const MANY: usize = 50;
 pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(60);
 
 /// Starts a pool with this many threads.
-pub(crate) type Start<T> = fn(usize) -> io::Result<T>;
+pub(crate) type Start<O, I> = fn(usize) -> io::Result<Running<O, I>>;
 /// Starts a pool of this size, which grows and shrinks.
-pub(crate) type StartSized<T> = fn(Size) -> io::Result<T>;
+pub(crate) type StartSized<O, I> = fn(Size) -> io::Result<Running<O, I>>;
 
 /// An operation on a pool, generic over the pool.
 pub(crate) trait VisitPool {
@@ -113,7 +112,7 @@ pub(crate) trait VisitPool {
     fn threads(&self) -> usize;
 
     /// Runs it with a pool that `start` starts.
-    fn visit<T: Pool>(self, start: Start<T>) -> Outcome;
+    fn visit<O: Submit, I: Submit>(self, start: Start<O, I>) -> Outcome;
 
     /// Calls `choose` with it, for a target whose type depends on the number of threads.
     fn by(self, choose: impl FnOnce(Self) -> Outcome) -> Outcome
@@ -127,5 +126,5 @@ pub(crate) trait VisitPool {
 /// An operation on an elastic pool, generic over the pool.
 pub(crate) trait VisitElastic {
     /// Runs it with a pool that `start` starts.
-    fn visit<T: Pool>(self, start: StartSized<T>) -> Outcome;
+    fn visit<O: Submit, I: Submit>(self, start: StartSized<O, I>) -> Outcome;
 }

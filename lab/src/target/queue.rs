@@ -14,10 +14,10 @@ pub(crate) type Job = [u64; 4];
 /// Places in a deque that is bounded; one that isn't begins smaller and grows.
 pub(crate) const CAPACITY: usize = 256;
 
-/// The most that [`Stealer::steal_half`] takes at a time: crossbeam-deque's own limit.
+/// The most that [`Deque::steal_half`] takes at a time: crossbeam-deque's own limit.
 pub(crate) const MOST_STOLEN: usize = 32;
 
-/// How many of `count` items [`Stealer::steal_half`] takes.
+/// How many of `count` items [`Deque::steal_half`] takes.
 pub(crate) fn half(count: usize) -> usize {
     (count - count / 2).min(MOST_STOLEN)
 }
@@ -34,7 +34,7 @@ pub(crate) enum Missed {
 /// A queue that one thread owns and others steal from.
 pub(crate) trait Deque: Send + Sized + 'static {
     /// A thief's end.
-    type Stealer: Stealer<Self>;
+    type Stealer: Clone + Send + 'static;
 
     /// Queues an item, or returns it if there is no room.
     fn push(&self, item: Item) -> Result<(), Item>;
@@ -44,15 +44,12 @@ pub(crate) trait Deque: Send + Sized + 'static {
 
     /// Makes a thief's end.
     fn stealer(&self) -> Self::Stealer;
-}
 
-/// A thief's end of a deque.
-pub(crate) trait Stealer<D>: Clone + Send + 'static {
-    /// Moves the oldest `batch` items to `dest`, or fewer if that is all it gets.
-    fn steal(&self, dest: &D, batch: usize) -> Result<(), Missed>;
+    /// Moves the oldest `batch` items of another deque to this one, or fewer if that is all it gets.
+    fn steal(&self, from: &Self::Stealer, batch: usize) -> Result<(), Missed>;
 
-    /// Takes half of the items, at most [`MOST_STOLEN`]: returns one and moves the others to `dest`.
-    fn steal_half(&self, dest: &D) -> Result<Item, Missed>;
+    /// Takes half of the items of another deque, at most [`MOST_STOLEN`]: returns one and moves the others to this one.
+    fn steal_half(&self, from: &Self::Stealer) -> Result<Item, Missed>;
 }
 
 /// A queue that any thread pushes to and pops from.
@@ -67,14 +64,11 @@ pub(crate) trait Injector: Send + Sync + 'static {
 /// Makes an empty queue; a deque has room for [`CAPACITY`] items at least.
 pub(crate) type Make<Q> = fn() -> Q;
 
-/// An operation on deques, generic over the deque.
-pub(crate) trait VisitDeque {
+/// An operation on queues, generic over the queue.
+pub(crate) trait VisitQueue {
     /// Runs it with deques that `make` creates.
     fn visit<D: Deque>(self, make: Make<D>) -> Outcome;
-}
 
-/// An operation on an injector, generic over the injector.
-pub(crate) trait VisitInjector {
-    /// Runs it with an injector that `make` creates.
-    fn visit<I: Injector>(self, make: Make<I>) -> Outcome;
+    /// The same with an injector.
+    fn visit_injector<I: Injector>(self, make: Make<I>) -> Outcome;
 }

@@ -7,21 +7,22 @@
 //!
 //! The I/O follows the target's own documentation, and reads and writes no more than requested.
 
+use std::convert::Infallible;
+use std::fmt::Debug;
 use std::future::Future;
 use std::io::{
     self,
-    ErrorKind::{BrokenPipe, UnexpectedEof},
+    ErrorKind::{BrokenPipe, UnexpectedEof, Unsupported},
 };
 use std::net::TcpStream;
 use std::os::fd::OwnedFd;
-#[cfg(feature = "full")]
-use std::sync::Arc;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-#[cfg(feature = "full")]
-use rustls::ServerConfig;
-
 use crate::failure::Outcome;
+#[cfg(feature = "full")]
+use crate::target::web::Web;
 
 /// Runs futures.
 pub(crate) trait Runtime: Sized + Sync + 'static {
@@ -34,15 +35,11 @@ pub(crate) trait Runtime: Sized + Sync + 'static {
     /// The end of a pipe that bytes go into.
     type Writer: Sink;
     /// A TCP stream.
+    #[cfg(not(feature = "full"))]
     type Stream: Source + Sink;
-    /// The same for hyper.
+    /// A TCP stream, which hyper may have.
     #[cfg(feature = "full")]
-    type Http: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static;
-    /// The same with TLS.
-    #[cfg(feature = "full")]
-    type Secure: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static;
-    /// A closure that waits for its time. One that is dropped may be cancelled.
-    type Alarm: Alarm;
+    type Stream: Source + Sink + Web;
 
     /// Runs `future` to its end on this thread.
     fn block_on<F: Future>(&self, future: F) -> F::Output;
@@ -58,31 +55,21 @@ pub(crate) trait Runtime: Sized + Sync + 'static {
     /// Waits for this long; must be awaited inside a task or inside `block_on`.
     fn sleep(time: Duration) -> impl Future<Output = ()> + Send;
 
-    /// Runs `job` at `time`, by the target's own timer for closures, or in a task that sleeps until then. This fails only if a
-    /// thread can't be started.
-    fn execute_at<F>(&self, time: Instant, job: F) -> io::Result<Self::Alarm>
-    where
-        F: FnOnce() + Send + 'static;
+    /// Runs `job` at `time`, by the target's own timer for closures, or in a task that sleeps until then. An alarm that is dropped may
+    /// be cancelled. Without tasks that are cancelled there are no alarms.
+    fn execute_at(
+        &self,
+        _time: Instant,
+        _job: impl FnOnce() + Send + 'static,
+    ) -> io::Result<impl Alarm> {
+        Err::<Infallible, _>(Unsupported.into())
+    }
 
-    /// Reads from this end of a pipe; must be called inside `block_on`, as the next two.
-    fn reader(end: OwnedFd) -> io::Result<Self::Reader>;
-
-    /// Writes to this end of a pipe.
-    fn writer(end: OwnedFd) -> io::Result<Self::Writer>;
+    /// Writes to a pipe and reads from it, whose ends these are; must be called inside `block_on`, as the next.
+    fn pipe(into: OwnedFd, out: OwnedFd) -> io::Result<(Self::Writer, Self::Reader)>;
 
     /// Reads from this connection and writes to it.
     fn stream(stream: TcpStream) -> io::Result<Self::Stream>;
-
-    /// Lets hyper read from this connection and write to it. hyper reads ahead, so one that blocks never gets an answer.
-    #[cfg(feature = "full")]
-    fn http(stream: Self::Stream) -> Self::Http;
-
-    /// Does the server's part of a TLS handshake over this connection, and lets hyper read and write what is encrypted.
-    #[cfg(feature = "full")]
-    fn secure(
-        stream: Self::Stream,
-        config: Arc<ServerConfig>,
-    ) -> impl Future<Output = io::Result<Self::Secure>> + Send;
 
     /// Ends the runtime. Its tasks have ended, except those that wait forever.
     fn shutdown(self) {}
@@ -94,13 +81,29 @@ pub(crate) trait Spawn: Clone + Send + 'static {
     fn detach(&self, future: impl Future<Output = ()> + Send + 'static) -> io::Result<()>;
 }
 
-/// A closure that waits for its time.
-pub(crate) trait Alarm: Send + 'static {
+/// A closure that waits for its time. What it does when it is dropped, one of the two, needs no more.
+pub(crate) trait Alarm: Send + Sized + 'static {
     /// Lets it run at its time.
-    fn detach(self);
+    fn detach(self) {}
 
     /// Ends the wait. A closure that has not begun does not run.
-    fn cancel(self);
+    #[inline]
+    fn cancel(self) {}
+}
+
+impl Alarm for Infallible {}
+
+/// A task whose panic continues in the task that awaits it.
+pub(crate) struct Joined<H>(pub(crate) H);
+
+impl<T, E: Debug, H: Future<Output = Result<T, E>> + Unpin> Future for Joined<H> {
+    type Output = T;
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
+        let end = Pin::new(&mut self.0).poll(context);
+        end.map(|end| end.expect("a task that neither panics nor is cancelled"))
+    }
 }
 
 /// A source of bytes.
@@ -118,33 +121,34 @@ pub(crate) trait Sink: Send + 'static {
     fn put(&mut self, bytes: &[u8]) -> impl Future<Output = io::Result<()>> + Send;
 }
 
-/// Lets the two ends of a pipe and a stream read and write by the methods of a runtime's own traits, which must be in scope.
+/// Lets the two ends of a pipe and a stream read and write by the methods of a runtime's own traits, which must be in scope. Behind the
+/// types is `.await`, unless these methods block.
 macro_rules! ends {
-    ($reader:ty, $writer:ty, $stream:ty) => {
-        $crate::target::runtime::ends!(source $reader);
-        $crate::target::runtime::ends!(source $stream);
-        $crate::target::runtime::ends!(sink $writer);
-        $crate::target::runtime::ends!(sink $stream);
+    ($reader:ty, $writer:ty, $stream:ty $(=> $($wait:tt)+)?) => {
+        $crate::target::runtime::ends!(source $reader $(=> $($wait)+)?);
+        $crate::target::runtime::ends!(source $stream $(=> $($wait)+)?);
+        $crate::target::runtime::ends!(sink $writer $(=> $($wait)+)?);
+        $crate::target::runtime::ends!(sink $stream $(=> $($wait)+)?);
     };
-    (source $source:ty) => {
+    (source $source:ty $(=> $($wait:tt)+)?) => {
         impl $crate::target::runtime::Source for $source {
             #[inline]
             async fn fill(&mut self, buffer: &mut [u8]) -> io::Result<()> {
                 // Some say how much it was.
-                self.read_exact(buffer).await.map(|_| ())
+                self.read_exact(buffer)$($($wait)+)?.map(|_| ())
             }
 
             #[inline]
             async fn some(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-                self.read(buffer).await
+                self.read(buffer)$($($wait)+)?
             }
         }
     };
-    (sink $sink:ty) => {
+    (sink $sink:ty $(=> $($wait:tt)+)?) => {
         impl $crate::target::runtime::Sink for $sink {
             #[inline]
             async fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
-                self.write_all(bytes).await
+                self.write_all(bytes)$($($wait)+)?
             }
         }
     };

@@ -11,7 +11,7 @@ pub(crate) mod runtimes;
 use self::forks::Forks;
 use self::handovers::Handovers;
 use self::pools::{ElasticPools, Pools};
-use self::queues::{Deques, Injectors};
+use self::queues::Queues;
 use self::runtimes::Runtimes;
 use crate::target::{Class, Entry, Family};
 
@@ -19,12 +19,11 @@ use crate::target::{Class, Entry, Family};
 type Listed = (&'static str, &'static [&'static Entry]);
 
 /// Every family, as `list` shows it.
-pub(crate) const FAMILIES: [Listed; 7] = [
+pub(crate) const FAMILIES: [Listed; 6] = [
     listed::<Pools>(),
     listed::<ElasticPools>(),
     listed::<Forks>(),
-    listed::<Deques>(),
-    listed::<Injectors>(),
+    listed::<Queues>(),
     listed::<Handovers>(),
     listed::<Runtimes>(),
 ];
@@ -34,22 +33,24 @@ const fn listed<F: Family>() -> Listed {
     (F::HEADING, F::TARGETS)
 }
 
+/// The targets of all families.
+fn all() -> impl Iterator<Item = &'static Entry> {
+    FAMILIES.iter().flat_map(|(_, targets)| targets.iter().copied())
+}
+
 /// This name, if a target of any family has it.
 pub(crate) fn known(name: &str) -> Option<&'static str> {
-    let mut targets = FAMILIES.iter().flat_map(|(_, targets)| targets.iter());
-    targets.find(|target| target.name == name).map(|target| target.name)
+    all().find(|target| target.name == name).map(|target| target.name)
 }
 
 /// The class of the target with this name.
 pub(crate) fn class(name: &str) -> Class {
-    let mut targets = FAMILIES.iter().flat_map(|(_, targets)| targets.iter());
-    targets.find(|target| target.name == name).map_or(Class::Threads, |target| target.class)
+    all().find(|target| target.name == name).map_or(Class::Threads, |target| target.class)
 }
 
 /// The name of a target that this one may have been meant to be.
 pub(crate) fn nearest(name: &str) -> Option<&'static str> {
-    let targets = FAMILIES.iter().flat_map(|(_, targets)| targets.iter());
-    let alike = targets.map(|target| (strsim::jaro(name, target.name), target.name));
+    let alike = all().map(|target| (strsim::jaro(name, target.name), target.name));
     let (likeness, name) = alike.max_by(|(a, _), (b, _)| a.total_cmp(b))?;
     (likeness > ALIKE).then_some(name)
 }
@@ -72,7 +73,7 @@ mod tests {
 
     #[test]
     fn a_name_that_a_workload_or_a_family_compares_is_in_its_family() {
-        let [_, _, forks, deques, _, _, runtimes] = FAMILIES;
+        let [_, _, forks, queues, _, runtimes] = FAMILIES;
         let compared: [(_, &[_]); 3] = [
             (
                 forks,
@@ -86,7 +87,16 @@ mod tests {
                     "brigade-task-set",
                 ],
             ),
-            (deques, &["tokio-fifo"]),
+            (
+                queues,
+                &[
+                    "tokio-fifo",
+                    "brigade-injector",
+                    "brigade-sharded",
+                    "crossbeam-injector",
+                    "segqueue",
+                ],
+            ),
             (runtimes, &["threads", "floor", "go", "cpp"]),
         ];
         for ((family, targets), names) in compared {

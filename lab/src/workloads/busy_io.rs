@@ -15,8 +15,6 @@ use rand::{RngExt, SeedableRng};
 use tokio::sync::Semaphore;
 
 use super::echo::connect;
-use crate::target::runtime::{Sink, Source, Spawn};
-use crate::targets::runtimes::has_tasks;
 use crate::workloads::prelude::*;
 
 /// Options of `busy-io`.
@@ -185,10 +183,8 @@ impl BusyIo {
 
 impl Workload for BusyIo {
     const NAME: &'static str = "busy-io";
-    const MEANING: Meaning = Meaning::new(
-        "fire timers while the pool computes",
-        "It stands for programs that mix computing and I/O: a server that compresses, renders or encrypts.",
-    );
+    const DONE: &'static str = "fire timers while the pool computes";
+    const LIKE: &'static str = "It stands for programs that mix computing and I/O: a server that compresses, renders or encrypts.";
     type Family = Runtimes;
 
     const FURTHER: &'static [&'static str] = &["brigade-lifo"];
@@ -226,22 +222,20 @@ impl RuntimeWorkload for BusyIo {
             over: AtomicBool::new(false),
             ended: Semaphore::new(0),
         }));
-        let mut connections = connect(1).map_err(Failure::Refused)?;
+        let mut connections = connect(1)?;
         let (client, server) = connections.pop().expect("one");
         runtime.block_on(async {
-            let refused = Failure::Refused;
-            let server =
-                runtime.spawn(serve(R::stream(server).map_err(refused)?)).map_err(refused)?;
+            let server = runtime.spawn(serve(R::stream(server)?))?;
             let (mut meter, lap) = (Meter::default(), Lap::begin());
-            let timer = runtime.spawn(timer::<R>(shared)).map_err(refused)?;
+            let timer = runtime.spawn(timer::<R>(shared))?;
             for chain in 0..self.chains as u32 {
                 let spawner = runtime.spawner();
                 let link = Link { spawner: spawner.clone(), chain, step: 0, shared };
-                spawner.detach(link).map_err(refused)?;
+                spawner.detach(link)?;
             }
             let (this, over, fault) = (self.clone(), Over(shared), bench.fault);
             let bytes = thread::Builder::new().name("bytes".to_owned());
-            let bytes = bytes.spawn(move || this.bytes(client, over, fault)).map_err(refused)?;
+            let bytes = bytes.spawn(move || this.bytes(client, over, fault))?;
             let late = timer.await;
             // It is never closed.
             let _ = shared.ended.acquire_many(self.chains as u32).await;
@@ -251,9 +245,8 @@ impl RuntimeWorkload for BusyIo {
             let times = times.map_err(|error| Failure::Told(format!("a byte is lost: {error}")))?;
             let jobs = bench.tally.expected().tasks - (late.len() + times.len()) as u64;
             let shares = [0.5, 0.99, 0.999, 1.0];
-            let mut values = [late, times].map(|all| bench.quantiles(all, shares)).concat();
-            values.extend([jobs as f64 / wall, meter.cpus()]);
-            Ok(values)
+            let times = [late, times].map(|all| bench.quantiles(all, shares)).concat();
+            Ok([times, vec![jobs as f64 / wall, meter.cpus()]].concat())
         })
     }
 }

@@ -2,29 +2,14 @@
 
 use crate::workloads::prelude::*;
 
-/// The state that all tasks of a run share. Leaked, so that a task needs one word for it and no
-/// reference count; it is some cache lines per run.
-pub(crate) struct Shared {
-    /// Counts the tasks.
-    tally: &'static Tally,
+/// What the tasks of all chains have in common.
+pub(crate) struct Chains {
     /// Units of work before a task spawns the next.
-    pre: u64,
+    pub(crate) pre: u64,
     /// Units of work after that.
-    post: u64,
-    /// Told of the end of each chain, if a thread waits for it.
-    latch: Option<Latch>,
-}
-
-impl Shared {
-    /// Chains whose tasks do `pre` and `post` units of work and whose ends are reported to `latch`.
-    pub(crate) fn leak(bench: &Bench, pre: u64, post: u64, latch: Option<Latch>) -> &'static Self {
-        Box::leak(Box::new(Shared { tally: bench.tally, pre, post, latch }))
-    }
-
-    /// What is told of the end of each chain.
-    pub(crate) fn latch(&self) -> Option<&Latch> {
-        self.latch.as_ref()
-    }
+    pub(crate) post: u64,
+    /// Whether a thread waits for the end of each.
+    pub(crate) are_awaited: bool,
 }
 
 /// A task of a chain: three words with a submitter of one.
@@ -36,7 +21,7 @@ pub(crate) struct Link<S> {
     /// Tasks that follow this one.
     pub(crate) left: u32,
     /// What all tasks share.
-    pub(crate) shared: &'static Shared,
+    pub(crate) shared: &'static Shared<Chains>,
 }
 
 impl<S: Submit> Link<S> {
@@ -44,17 +29,15 @@ impl<S: Submit> Link<S> {
     #[inline]
     pub(crate) fn run(self) {
         let Link { inside, message, left, shared } = self;
-        grind(shared.pre);
+        grind(shared.own.pre);
         if let Some(next) = left.checked_sub(1) {
             let next = Link { inside: inside.clone(), message, left: next, shared };
             inside.submit(move || next.run());
         }
-        grind(shared.post);
+        grind(shared.own.post);
         shared.tally.ran(message, left);
-        if left == 0 {
-            if let Some(latch) = &shared.latch {
-                latch.arrive(message);
-            }
+        if left == 0 && shared.own.are_awaited {
+            shared.latch.arrive(message);
         }
     }
 }

@@ -5,8 +5,6 @@ use std::future::Future;
 use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio::sync::oneshot;
 
-use crate::target::runtime::Spawn;
-use crate::targets::runtimes::has_tasks;
 use crate::workloads::prelude::*;
 
 /// Whether tasks or threads are created.
@@ -57,10 +55,8 @@ pub(crate) struct Creation {
 
 impl Workload for Creation {
     const NAME: &'static str = "creation";
-    const MEANING: Meaning = Meaning::new(
-        "create a task and wait for its end",
-        "It stands for a task for each request or connection, in servers and in tests with many small futures.",
-    );
+    const DONE: &'static str = "create a task and wait for its end";
+    const LIKE: &'static str = "It stands for a task for each request or connection, in servers and in tests with many small futures.";
     type Family = Runtimes;
 
     const METRICS: &'static [Metric] = metrics! {
@@ -100,10 +96,7 @@ impl RuntimeWorkload for Creation {
             .map(|repetition| self.create(runtime, repetition as u32, Fault::None, bench.tally));
         let times = times.collect::<Result<Vec<_>, _>>()?;
         meter.end(&lap);
-        let mut values = vec![median(times)];
-        values.extend(self.begin(runtime)?);
-        values.push(meter.cpus());
-        Ok(values)
+        Ok([&[median(times)], &self.begin(runtime)?[..], &[meter.cpus()]].concat())
     }
 }
 
@@ -118,49 +111,48 @@ impl Creation {
     ) -> Result<f64, Failure> {
         let count = self.tasks as u32;
         // What the first task does happens twice if it is repeated.
-        let indices = move || (0..count).flat_map(move |i| (0..fault.copies(i)).map(move |_| i));
+        let indices = || fault.tasks(0..count);
         let ran = move |index| tally.ran(index, repetition);
         let begun = Instant::now();
-        runtime
-            .block_on(async {
-                match self.shape {
-                    Shape::Flat => {
-                        let spawn = |index| runtime.spawn(async move { ran(index) });
-                        all(indices().map(spawn)).await
-                    }
-                    Shape::Chain => {
-                        let (end, mut ends) = mpsc::unbounded_channel::<()>();
-                        for index in indices().take_while(|&index| index == 0) {
-                            link(runtime.spawner(), index, count, ran, end.clone())?;
-                        }
-                        drop(end);
-                        // It is closed without a message if the chain breaks.
-                        let _ = ends.recv().await;
-                        Ok(())
-                    }
-                    Shape::PingPong => {
-                        let ping = |index| {
-                            let spawner = runtime.spawner();
-                            runtime.spawn(async move {
-                                let ([ping, pong], [pinged, ponged]) = two_channels();
-                                let answer = async move {
-                                    if pinged.await.is_ok() {
-                                        ran(index);
-                                        let _ = pong.send(());
-                                    }
-                                };
-                                // A task that could not be spawned is missing in the count.
-                                if spawner.detach(answer).is_ok() {
-                                    let _ = ping.send(());
-                                    let _ = ponged.await;
-                                }
-                            })
-                        };
-                        all(indices().map(ping)).await
-                    }
+        runtime.block_on(async {
+            match self.shape {
+                Shape::Flat => {
+                    let spawn = |index| runtime.spawn(async move { ran(index) });
+                    all(indices().map(spawn)).await
                 }
-            })
-            .map_err(Failure::Refused)?;
+                Shape::Chain => {
+                    let (end, mut ends) = mpsc::unbounded_channel::<()>();
+                    for index in indices().take_while(|&index| index == 0) {
+                        link(runtime.spawner(), index, count, ran, end.clone())?;
+                    }
+                    drop(end);
+                    // It is closed without a message if the chain breaks.
+                    let _ = ends.recv().await;
+                    Ok(())
+                }
+                Shape::PingPong => {
+                    let ping = |index| {
+                        let spawner = runtime.spawner();
+                        runtime.spawn(async move {
+                            let (ping, pinged) = oneshot::channel();
+                            let (pong, ponged) = oneshot::channel();
+                            let answer = async move {
+                                if pinged.await.is_ok() {
+                                    ran(index);
+                                    let _ = pong.send(());
+                                }
+                            };
+                            // A task that could not be spawned is missing in the count.
+                            if spawner.detach(answer).is_ok() {
+                                let _ = ping.send(());
+                                let _ = ponged.await;
+                            }
+                        })
+                    };
+                    all(indices().map(ping)).await
+                }
+            }
+        })?;
         Ok(begun.elapsed().as_secs_f64() / self.tasks as f64)
     }
 
@@ -175,9 +167,8 @@ impl Creation {
             let begun = Instant::now();
             let spawn = |_| Ok((Instant::now(), runtime.spawn(async { Instant::now() })?));
             runtime.block_on(async {
-                let tasks = (0..self.tasks).map(spawn).collect::<io::Result<Vec<_>>>();
+                let tasks = (0..self.tasks).map(spawn).collect::<io::Result<Vec<_>>>()?;
                 let ended = begun.elapsed();
-                let tasks = tasks.map_err(Failure::Refused)?;
                 // One ends where the next begins.
                 let times =
                     tasks.iter().map(|(created, _)| *created).skip(1).chain([begun + ended]);
@@ -186,7 +177,7 @@ impl Creation {
                 for (created, task) in tasks {
                     begins.push((task.await - created).as_secs_f64());
                 }
-                Ok::<_, Failure>(())
+                io::Result::Ok(())
             })?;
         }
         let ((create, create_sd), (begin, begin_sd)) = (moments(&creations), moments(&begins));
@@ -220,10 +211,4 @@ fn link<S: Spawn>(
             let _ = end.send(());
         }
     })
-}
-
-/// The ends of two channels for one message each.
-fn two_channels() -> ([oneshot::Sender<()>; 2], [oneshot::Receiver<()>; 2]) {
-    let ((one, one_end), (other, other_end)) = (oneshot::channel(), oneshot::channel());
-    ([one, other], [one_end, other_end])
 }

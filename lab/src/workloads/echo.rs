@@ -8,7 +8,6 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use tokio::sync::{Semaphore, mpsc};
 
 use crate::clock;
-use crate::target::runtime::{Sink, Source};
 use crate::targets::runtimes::runs_futures;
 use crate::workloads::prelude::*;
 
@@ -43,10 +42,9 @@ const HEAD: usize = 8;
 
 impl Workload for Echo {
     const NAME: &'static str = "echo";
-    const MEANING: Meaning = Meaning::new(
-        "answer small messages over TCP",
-        "It stands for network servers with little work a request: proxies, caches, game servers.",
-    );
+    const DONE: &'static str = "answer small messages over TCP";
+    const LIKE: &'static str =
+        "It stands for network servers with little work a request: proxies, caches, game servers.";
     type Family = Runtimes;
     const METRICS: &'static [Metric] = metrics! {
         more "requests/s": "rate";
@@ -81,12 +79,55 @@ impl Workload for Echo {
 
 impl RuntimeWorkload for Echo {
     fn run<R: Runtime>(&self, runtime: &R, bench: &Bench) -> Outcome {
-        let connections = connect(self.connections).map_err(Failure::Refused)?;
+        let connections = connect(self.connections)?;
+        // The first has a permit from each client that has warmed up, and the other one for each of them when all may continue.
+        let [warm, go] = [0, 0].map(|permits| Arc::new(Semaphore::new(permits)));
         runtime.block_on(async {
-            let crew = self.crew(runtime, connections, bench).map_err(Failure::Refused)?;
-            let values = self.measure::<R>(crew, bench).await;
-            values.map_err(|error| Failure::Told(format!("a client gave up: {error}")))
+            let (mut servers, mut clients, mut due) = (Vec::new(), Vec::new(), Vec::new());
+            for (number, (client, server)) in connections.into_iter().enumerate() {
+                servers.push(runtime.spawn(serve(R::stream(server)?))?);
+                let fault = if number == 0 { bench.fault } else { Fault::None };
+                let stream = R::stream(client)?;
+                let client = Client { stream, number: number as u32, next: 0, tally: bench.tally };
+                let requests = self.rate.map(|_| {
+                    let (sender, receiver) = mpsc::unbounded_channel();
+                    due.push(sender);
+                    receiver
+                });
+                let gates = (Arc::clone(&warm), Arc::clone(&go));
+                let run = client.run(self.each(), fault, gates, requests);
+                clients.push(runtime.spawn(run)?);
+            }
+            // Neither of the two is ever closed.
+            let _ = warm.acquire_many(self.connections as u32).await;
+            let (mut meter, lap) = (Meter::default(), Lap::begin());
+            go.add_permits(self.connections as usize);
+            if let Some(rate) = self.rate {
+                let (each, tally) = (self.each(), bench.tally);
+                let pacer = thread::Builder::new().name("pace".to_owned());
+                pacer.spawn(move || pace(&due, rate, each, tally))?;
+            }
+            let mut times = Vec::with_capacity(self.requests as usize);
+            for client in clients {
+                let some: io::Result<Vec<_>> = client.await;
+                let failed = |error| Failure::Told(format!("a client gave up: {error}"));
+                times.append(&mut some.map_err(failed)?);
+            }
+            let wall = meter.end(&lap).as_secs_f64();
+            for server in servers {
+                server.await;
+            }
+            let rate = times.len() as f64 / wall;
+            let times = bench.quantiles(times, [0.5, 0.9, 0.99, 0.999, 1.0]);
+            Ok([&[rate], &times[..], &[meter.cpus()]].concat())
         })
+    }
+}
+
+impl Echo {
+    /// Requests of each client.
+    fn each(&self) -> u32 {
+        (self.requests / self.connections).max(1) as u32
     }
 }
 
@@ -105,20 +146,6 @@ pub(super) fn connect(count: u64) -> io::Result<Vec<(TcpStream, TcpStream)>> {
     connections.collect()
 }
 
-/// The tasks of a run, all of them started.
-struct Crew<R: Runtime> {
-    /// The servers.
-    servers: Vec<R::Task<()>>,
-    /// The clients, which return the seconds that each request took.
-    clients: Vec<R::Task<io::Result<Vec<f64>>>>,
-    /// Has a permit from each client that has warmed up.
-    warm: Arc<Semaphore>,
-    /// Has a permit for each of them when all may continue.
-    go: Arc<Semaphore>,
-    /// Has the requests of each client that are due, if there is a rate.
-    due: Vec<mpsc::UnboundedSender<Instant>>,
-}
-
 /// Tells the clients in turn that a request of theirs is due, so many per second and so many each.
 fn pace(clients: &[mpsc::UnboundedSender<Instant>], rate: u64, each: u32, tally: &Tally) {
     clock::sleep_short();
@@ -133,65 +160,6 @@ fn pace(clients: &[mpsc::UnboundedSender<Instant>], rate: u64, each: u32, tally:
         if client.send(due).is_err() || tally.go_on().is_err() {
             return;
         }
-    }
-}
-
-impl Echo {
-    /// Requests of each client.
-    fn each(&self) -> u32 {
-        (self.requests / self.connections).max(1) as u32
-    }
-
-    /// Starts the tasks at both ends of these connections.
-    fn crew<R: Runtime>(
-        &self,
-        runtime: &R,
-        connections: Vec<(TcpStream, TcpStream)>,
-        bench: &Bench,
-    ) -> io::Result<Crew<R>> {
-        let [warm, go] = [0, 0].map(|permits| Arc::new(Semaphore::new(permits)));
-        let (mut servers, mut clients, mut due) = (Vec::new(), Vec::new(), Vec::new());
-        for (number, (client, server)) in connections.into_iter().enumerate() {
-            servers.push(runtime.spawn(serve(R::stream(server)?))?);
-            let fault = if number == 0 { bench.fault } else { Fault::None };
-            let stream = R::stream(client)?;
-            let client = Client { stream, number: number as u32, next: 0, tally: bench.tally };
-            let requests = self.rate.map(|_| {
-                let (sender, receiver) = mpsc::unbounded_channel();
-                due.push(sender);
-                receiver
-            });
-            let gates = (Arc::clone(&warm), Arc::clone(&go));
-            let run = client.run(self.each(), fault, gates, requests);
-            clients.push(runtime.spawn(run)?);
-        }
-        Ok(Crew { servers, clients, warm, go, due })
-    }
-
-    /// Lets all clients continue at once and waits for them.
-    async fn measure<R: Runtime>(&self, crew: Crew<R>, bench: &Bench) -> io::Result<Vec<f64>> {
-        let all = self.connections as u32;
-        // Neither of the two is ever closed.
-        let _ = crew.warm.acquire_many(all).await;
-        let (mut meter, lap) = (Meter::default(), Lap::begin());
-        crew.go.add_permits(all as usize);
-        if let Some(rate) = self.rate {
-            let (due, each, tally) = (crew.due, self.each(), bench.tally);
-            let pacer = thread::Builder::new().name("pace".to_owned());
-            pacer.spawn(move || pace(&due, rate, each, tally))?;
-        }
-        let mut times = Vec::with_capacity(self.requests as usize);
-        for client in crew.clients {
-            times.append(&mut client.await?);
-        }
-        let wall = meter.end(&lap).as_secs_f64();
-        for server in crew.servers {
-            server.await;
-        }
-        let mut values = vec![times.len() as f64 / wall];
-        values.extend(bench.quantiles(times, [0.5, 0.9, 0.99, 0.999, 1.0]));
-        values.push(meter.cpus());
-        Ok(values)
     }
 }
 

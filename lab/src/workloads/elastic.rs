@@ -4,10 +4,11 @@
 use std::sync::atomic::AtomicUsize;
 
 use crate::census::Census;
+use crate::dispatch::{Run, counted};
+use crate::setup::{end, started, warm};
 use crate::stats::{quantile, sorted};
-use crate::target::pool::Size;
+use crate::target::pool::{Size, StartSized, VisitElastic};
 use crate::targets::pools::ElasticPools;
-use crate::workload::ElasticWorkload;
 use crate::workloads::prelude::*;
 
 /// Options of `elastic`.
@@ -37,13 +38,8 @@ pub(crate) struct Elastic {
 /// Time for threads to end when their keep-alive is over, many of them on few CPUs.
 const GRACE: Duration = Duration::from_millis(20);
 
-/// The state that all jobs of a run share; leaked, so that a job needs one word for it and no
-/// reference count.
-struct Shared {
-    /// Counts the jobs.
-    tally: &'static Tally,
-    /// The origin of `grown`.
-    epoch: Epoch,
+/// Jobs that block.
+struct Blocking {
     /// Jobs that run now.
     running: AtomicUsize,
     /// Jobs that run at once when the pool is as large as this burst makes it.
@@ -54,22 +50,20 @@ struct Shared {
     grown: AtomicU64,
     /// How long a job blocks.
     block: Duration,
-    /// Counts each job's end.
-    latch: Latch,
 }
 
-impl Shared {
+impl Shared<Blocking> {
     /// A job.
     fn job(&self, index: u32) {
-        let running = self.running.fetch_add(1, Ordering::Relaxed) + 1;
-        self.most.fetch_max(running, Ordering::Relaxed);
-        if running == self.full {
+        let running = self.own.running.fetch_add(1, Ordering::Relaxed) + 1;
+        self.own.most.fetch_max(running, Ordering::Relaxed);
+        if running == self.own.full {
             // The first time counts: when a job ends and another starts it is as many again.
             let now = self.epoch.nanos();
-            let _ = self.grown.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed);
+            let _ = self.own.grown.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed);
         }
-        thread::sleep(self.block);
-        self.running.fetch_sub(1, Ordering::Relaxed);
+        thread::sleep(self.own.block);
+        self.own.running.fetch_sub(1, Ordering::Relaxed);
         self.tally.ran(index, 0);
         // The latch publishes all the above to the thread that waits for it.
         self.latch.arrive(index);
@@ -78,16 +72,14 @@ impl Shared {
 
 impl Workload for Elastic {
     const NAME: &'static str = "elastic";
-    const MEANING: Meaning = Meaning::new(
-        "grow a pool for calls that block",
-        "It stands for pools beside an async runtime: file system, name look-ups, old libraries that block.",
-    );
+    const DONE: &'static str = "grow a pool for calls that block";
+    const LIKE: &'static str = "It stands for pools beside an async runtime: file system, name look-ups, old libraries that block.";
     type Family = ElasticPools;
 
-    const METRICS: &'static [Metric] = if Census::POSSIBLE {
-        metrics! { less "s": "grown" "all"; more "jobs": "at-once"; less "threads": "left"; }
-    } else {
-        metrics! { less "s": "grown" "all"; more "jobs": "at-once"; }
+    const METRICS: &'static [Metric] = metrics! {
+        less "s": "grown" "all";
+        more "jobs": "at-once";
+        less "threads": "left";
     };
 
     fn check(&self) -> Result<(), Stop> {
@@ -120,24 +112,41 @@ impl Workload for Elastic {
     }
 }
 
-impl ElasticWorkload for Elastic {
+impl VisitElastic for Run<Elastic> {
+    fn visit<O: Submit, I: Submit>(self, start: StartSized<O, I>) -> Outcome {
+        counted(self.workload, self.bench, move |workload, bench| {
+            let (size, others) = (workload.size(), Census::take()?);
+            let pool = started(|| start(size))?;
+            warm(&pool, size.core, bench.tally)?;
+            let values = workload.run(&pool, &others, bench)?;
+            end(pool);
+            Ok(values)
+        })
+    }
+}
+
+impl Elastic {
+    /// The size of the pool.
     fn size(&self) -> Size {
         let keep_alive = Duration::from_millis(self.keep_alive_ms);
         Size { core: self.core as usize, max: self.max as usize, keep_alive }
     }
 
-    fn run<T: Pool>(&self, pool: &T, others: &Census, bench: &Bench) -> Outcome {
-        let epoch = Epoch::new();
-        let shared: &'static Shared = Box::leak(Box::new(Shared {
-            tally: bench.tally,
-            epoch,
+    /// Runs once. `others` are the threads that were there before the pool.
+    fn run(
+        &self,
+        pool: &Running<impl Submit, impl Submit>,
+        others: &Census,
+        bench: &Bench,
+    ) -> Outcome {
+        let jobs = Blocking {
             running: AtomicUsize::new(0),
             most: AtomicUsize::new(0),
             full: self.full() as usize,
             grown: AtomicU64::new(0),
             block: Duration::from_millis(self.block_ms),
-            latch: Latch::new(epoch),
-        }));
+        };
+        let shared = Shared::leak(bench, jobs);
         let (outside, pause) = (pool.outside(), self.pause());
         let (mut grown, mut all) = (Vec::new(), Vec::new());
         let (mut at_once, mut left) = (Vec::new(), Vec::new());
@@ -146,58 +155,45 @@ impl ElasticWorkload for Elastic {
         thread::sleep(pause);
         let lap = Lap::begin();
         for burst in 1..=self.bursts {
-            let times = self.burst(&outside, shared, bench)?;
+            let (full, ended) = self.burst(&outside, shared, bench)?;
             bench.tally.wait_for(burst * self.jobs)?;
-            grown.push(times.grown);
-            all.push(times.all);
-            at_once.push(shared.most.load(Ordering::Relaxed) as f64);
+            grown.push(full);
+            all.push(ended);
+            at_once.push(shared.own.most.load(Ordering::Relaxed) as f64);
             thread::sleep(pause);
-            left.push(others.newcomers().map_err(Failure::Refused)? as f64);
+            left.push(others.newcomers()?.len() as f64);
         }
         // The pauses are timed too: the CPU time of threads that wait for their end is part of the
         // price.
         meter.end(&lap);
         // The least: an occasional burst that few threads ran must be visible.
         let fewest = quantile(&sorted(at_once), 0.0);
-        let left = Census::POSSIBLE.then(|| median(left));
-        let values = [median(grown), median(all), fewest].into_iter();
-        Ok(values.chain(left).chain([meter.cpus()]).collect())
+        let left = if Census::POSSIBLE { median(left) } else { f64::NAN };
+        Ok(vec![median(grown), median(all), fewest, left, meter.cpus()])
     }
-}
 
-/// The times of one burst, in seconds from its first submission.
-struct Times {
-    /// To the moment when as many jobs ran at once as can.
-    grown: f64,
-    /// To the end of the last job.
-    all: f64,
-}
-
-impl Elastic {
-    /// Submits the jobs of one burst and waits for the last one.
+    /// Submits the jobs of one burst and waits for the last one. Returns the seconds from the first submission until as many jobs ran at
+    /// once as can, and to the end of the last job.
     fn burst<S: Submit>(
         &self,
         outside: &S,
-        shared: &'static Shared,
+        shared: &'static Shared<Blocking>,
         bench: &Bench,
-    ) -> Result<Times, Failure> {
+    ) -> Result<(f64, f64), Failure> {
         shared.latch.arm(self.jobs as usize);
-        shared.most.store(0, Ordering::Relaxed);
-        shared.grown.store(0, Ordering::Relaxed);
+        shared.own.most.store(0, Ordering::Relaxed);
+        shared.own.grown.store(0, Ordering::Relaxed);
         let begun = shared.epoch.nanos();
-        for index in 0..self.jobs as u32 {
-            for _ in 0..bench.fault.copies(index) {
-                outside.submit(move || shared.job(index));
-            }
-        }
+        let jobs = bench.fault.tasks(0..self.jobs as u32);
+        jobs.for_each(|index| outside.submit(move || shared.job(index)));
         let ended = shared.latch.wait(bench.tally)?;
         // A pool that never had all its threads at work has them at the end at the earliest.
-        let full = match shared.grown.load(Ordering::Relaxed) {
+        let full = match shared.own.grown.load(Ordering::Relaxed) {
             0 => ended,
             full => full,
         };
         let since = |nanos: u64| seconds(nanos.saturating_sub(begun));
-        Ok(Times { grown: since(full), all: since(ended) })
+        Ok((since(full), since(ended)))
     }
 
     /// Jobs that run at once in a pool that is as large as a burst can make it.
@@ -213,7 +209,7 @@ impl Elastic {
 
 #[cfg(test)]
 mod tests {
-    use super::{Bench, Census, Elastic, ElasticWorkload as _, Pool, Submit, Workload as _};
+    use super::{Bench, Census, Elastic, Running, Submit, Workload as _};
     use crate::fault::Fault;
     use crate::tally::Tally;
     use std::sync::Arc;
@@ -234,28 +230,13 @@ mod tests {
         }
     }
 
-    impl Pool for Fading {
-        type Outside = Self;
-        type Inside = Self;
-
-        fn outside(&self) -> Self {
-            self.clone()
-        }
-
-        fn inside(&self) -> Self {
-            self.clone()
-        }
-
-        fn shutdown(self) {}
-    }
-
     #[test]
     fn one_burst_that_few_threads_ran_is_seen_among_others() {
         let elastic =
             Elastic { core: 1, max: 8, keep_alive_ms: 1, jobs: 4, block_ms: 30, bursts: 3 };
         let bench = Bench::new(Tally::leak(), Fault::None);
         let others = Census::take().expect("threads");
-        let target = Fading(Arc::new(AtomicUsize::new(8)));
+        let target = Running::alike(Fading(Arc::new(AtomicUsize::new(8))), || ());
         let values = elastic.run(&target, &others, &bench).expect("values");
         let of = |name| {
             values[Elastic::METRICS.iter().position(|metric| metric.name == name).expect("one")]

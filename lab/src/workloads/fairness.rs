@@ -36,18 +36,12 @@ pub(crate) struct Fairness {
     limit_ms: u64,
 }
 
-/// The state that all jobs of a run share; leaked, so that a job needs one word for it and no reference count.
-struct Shared {
-    /// Counts the jobs.
-    tally: &'static Tally,
-    /// The origin of the times.
-    epoch: Epoch,
+/// Chains and bystanders.
+struct Jobs {
     /// Units of work in a job of a chain.
     units: u64,
     /// Tells the chains to end.
     over: AtomicBool,
-    /// Counts the end of each chain.
-    latch: Latch,
     /// Submits the bystanders, and waits for the start of each.
     outside: Thread,
 }
@@ -58,12 +52,12 @@ const BYSTANDER: u32 = u32::MAX;
 /// Longest sleep of the thread outside before it asks whether the run was given up.
 const LOOK: Duration = Duration::from_millis(200);
 
-impl Shared {
+impl Shared<Jobs> {
     /// A job of a chain, which submits the next one.
     fn link<S: Submit>(&'static self, inside: S, chain: u32, step: u32) {
-        grind(self.units);
+        grind(self.own.units);
         self.tally.ran(chain, step);
-        if self.over.load(Ordering::Relaxed) {
+        if self.own.over.load(Ordering::Relaxed) {
             self.tally.expect(Sum::chain(chain, u64::from(step) + 1));
             return self.latch.arrive(chain);
         }
@@ -76,7 +70,7 @@ impl Shared {
         // Ordering: Release pairs with the Acquire in `wait`, which reads nothing else.
         started.store(self.epoch.nanos().max(1), Ordering::Release);
         self.tally.ran(number, BYSTANDER);
-        self.outside.unpark();
+        self.own.outside.unpark();
     }
 
     /// Waits until a bystander has started, and returns when; `None` if that has taken as long as `limit`.
@@ -96,10 +90,8 @@ impl Shared {
 
 impl Workload for Fairness {
     const NAME: &'static str = "fairness";
-    const MEANING: Meaning = Meaning::new(
-        "answer while the pool is overloaded",
-        "It stands for servers at their limit: a health check or a new request beside endless background jobs.",
-    );
+    const DONE: &'static str = "answer while the pool is overloaded";
+    const LIKE: &'static str = "It stands for servers at their limit: a health check or a new request beside endless background jobs.";
     type Family = Pools;
     const FURTHER: &'static [&'static str] =
         &["brigade-lifo", "brigade-shared", "brigade-high", "brigade-low"];
@@ -124,16 +116,9 @@ impl Workload for Fairness {
 }
 
 impl PoolWorkload for Fairness {
-    fn run<T: Pool>(&self, pool: &T, bench: &Bench) -> Outcome {
-        let epoch = Epoch::new();
-        let shared: &'static Shared = Box::leak(Box::new(Shared {
-            tally: bench.tally,
-            epoch,
-            units: units_for(self.work_us),
-            over: AtomicBool::new(false),
-            latch: Latch::new(epoch),
-            outside: thread::current(),
-        }));
+    fn run(&self, pool: &Running<impl Submit, impl Submit>, bench: &Bench) -> Outcome {
+        let (units, over) = (units_for(self.work_us), AtomicBool::new(false));
+        let shared = Shared::leak(bench, Jobs { units, over, outside: thread::current() });
         let (outside, mut meter, lap) = (pool.outside(), Meter::default(), Lap::begin());
         shared.latch.arm(self.chains as usize);
         for chain in 0..self.chains as u32 {
@@ -142,7 +127,7 @@ impl PoolWorkload for Fairness {
         }
         let measured = self.bystanders(&outside, shared, bench);
         // In any case: chains that continue would compute beside all later runs.
-        shared.over.store(true, Ordering::Relaxed);
+        shared.own.over.store(true, Ordering::Relaxed);
         let starts = measured?;
         shared.latch.wait(bench.tally)?;
         let wall = meter.end(&lap).as_secs_f64();
@@ -152,9 +137,8 @@ impl PoolWorkload for Fairness {
         let limit = self.limit().as_secs_f64();
         let rate = (jobs - starts.len() as u64) as f64 / wall;
         let times = starts.into_iter().map(|start| start.unwrap_or(limit)).collect();
-        let mut values = bench.quantiles(times, [0.5, 0.99, 0.999, 1.0]).to_vec();
-        values.extend([given_up as f64, rate, meter.cpus()]);
-        Ok(values)
+        let times = bench.quantiles(times, [0.5, 0.99, 0.999, 1.0]);
+        Ok([&times[..], &[given_up as f64, rate, meter.cpus()]].concat())
     }
 }
 
@@ -164,7 +148,7 @@ impl Fairness {
     fn bystanders<S: Submit>(
         &self,
         outside: &S,
-        shared: &'static Shared,
+        shared: &'static Shared<Jobs>,
         bench: &Bench,
     ) -> Result<Vec<Option<f64>>, Failure> {
         let (begun, mut random) = (Instant::now(), SmallRng::seed_from_u64(0));
@@ -194,7 +178,7 @@ impl Fairness {
 
 #[cfg(test)]
 mod tests {
-    use super::{Bench, Fairness, Pool, PoolWorkload as _, Submit, Workload as _};
+    use super::{Bench, Fairness, PoolWorkload as _, Running, Submit, Workload as _};
     use crate::fault::Fault;
     use crate::tally::Tally;
     use brigade_testkit::Watchdog;
@@ -209,12 +193,7 @@ mod tests {
     struct Queue(Sender<Job>);
 
     /// A pool of one thread, which takes what was submitted from inside before what was from outside.
-    struct One {
-        /// For jobs from inside.
-        inside: Queue,
-        /// For jobs from outside.
-        outside: Queue,
-    }
+    type One = Running<Queue, Queue>;
 
     /// Starts a pool of one thread: in a fair one both ways lead to one queue.
     fn one(fair: bool) -> One {
@@ -225,28 +204,14 @@ mod tests {
             }
         });
         let outside = Queue(outside);
-        One { inside: if fair { outside.clone() } else { Queue(inside) }, outside }
+        let inside = if fair { outside.clone() } else { Queue(inside) };
+        Running::new(outside, inside, || ())
     }
 
     impl Submit for Queue {
         fn submit<F: FnOnce() + Send + 'static>(&self, job: F) {
             drop(self.0.send(Box::new(job)));
         }
-    }
-
-    impl Pool for One {
-        type Outside = Queue;
-        type Inside = Queue;
-
-        fn outside(&self) -> Queue {
-            self.outside.clone()
-        }
-
-        fn inside(&self) -> Queue {
-            self.inside.clone()
-        }
-
-        fn shutdown(self) {}
     }
 
     /// What a run on a pool of one thread yields for these metrics.

@@ -24,16 +24,10 @@ pub(crate) struct FanOut {
 /// Sleep before each shot: the pool is asleep for more than a millisecond of it.
 const PAUSE: Duration = Duration::from_micros(1_600);
 
-/// What all tasks of a run share; leaked, so that a task reaches it with one word and no count.
-struct Shared {
-    /// Counts the tasks.
-    tally: &'static Tally,
-    /// The origin of `begun`.
-    epoch: Epoch,
+/// A task and its children.
+struct Children {
     /// When the first task of the shot began.
     begun: AtomicU64,
-    /// Counts each child's end.
-    latch: Latch,
     /// How many children there are.
     children: u32,
     /// Units of work in each.
@@ -42,21 +36,18 @@ struct Shared {
     fault: Fault,
 }
 
-impl Shared {
+impl Shared<Children> {
     /// The task that spawns the others.
     fn parent<S: Submit>(&'static self, inside: &S) {
-        self.begun.store(self.epoch.nanos(), Ordering::Relaxed);
-        for child in 0..self.children {
-            for _ in 0..self.fault.copies(child) {
-                inside.submit(move || self.child(child));
-            }
-        }
-        self.tally.ran(self.children, 0);
+        self.own.begun.store(self.epoch.nanos(), Ordering::Relaxed);
+        let children = self.own.fault.tasks(0..self.own.children);
+        children.for_each(|child| inside.submit(move || self.child(child)));
+        self.tally.ran(self.own.children, 0);
     }
 
     /// One of the others.
     fn child(&'static self, index: u32) {
-        grind(self.units);
+        grind(self.own.units);
         self.tally.ran(index, 0);
         self.latch.arrive(index);
     }
@@ -64,10 +55,8 @@ impl Shared {
 
 impl Workload for FanOut {
     const NAME: &'static str = "fan-out";
-    const MEANING: Meaning = Meaning::new(
-        "split one job into many",
-        "It stands for a request that is answered in parts: a search over shards, a build graph, tiles of an image.",
-    );
+    const DONE: &'static str = "split one job into many";
+    const LIKE: &'static str = "It stands for a request that is answered in parts: a search over shards, a build graph, tiles of an image.";
     type Family = Pools;
     const METRICS: &'static [Metric] = metrics! {
         less "s": "p50" "p90" "p99" "p99.9" "max";
@@ -90,17 +79,14 @@ impl Workload for FanOut {
 }
 
 impl PoolWorkload for FanOut {
-    fn run<T: Pool>(&self, pool: &T, bench: &Bench) -> Outcome {
-        let epoch = Epoch::new();
-        let shared: &'static Shared = Box::leak(Box::new(Shared {
-            tally: bench.tally,
-            epoch,
+    fn run(&self, pool: &Running<impl Submit, impl Submit>, bench: &Bench) -> Outcome {
+        let children = Children {
             begun: AtomicU64::new(0),
-            latch: Latch::new(epoch),
             children: self.children as u32,
             units: units_for(self.work_us),
             fault: bench.fault,
-        }));
+        };
+        let shared = Shared::leak(bench, children);
         let (outside, mut meter) = (pool.outside(), Meter::default());
         let mut times = Vec::with_capacity(self.shots as usize);
         for shot in 1..=self.shots {
@@ -111,12 +97,11 @@ impl PoolWorkload for FanOut {
             outside.submit(move || shared.parent(&inside));
             let ended = shared.latch.wait(bench.tally)?;
             meter.end(&lap);
-            times.push(seconds(ended.saturating_sub(shared.begun.load(Ordering::Relaxed))));
+            times.push(seconds(ended.saturating_sub(shared.own.begun.load(Ordering::Relaxed))));
             // The parent is counted at its end, which the children don't wait for.
             bench.tally.wait_for(shot * (1 + self.children))?;
         }
-        let mut values = bench.quantiles(times, [0.5, 0.9, 0.99, 0.999, 1.0]).to_vec();
-        values.push(meter.cpus());
-        Ok(values)
+        let times = bench.quantiles(times, [0.5, 0.9, 0.99, 0.999, 1.0]);
+        Ok([&times[..], &[meter.cpus()]].concat())
     }
 }

@@ -3,8 +3,7 @@
 
 use std::sync::Barrier;
 
-use super::chain::{Link, Shared};
-use crate::workload::{self, Params};
+use super::chain::{Chains, Link};
 use crate::workloads::prelude::*;
 
 /// Options of `latency`.
@@ -44,10 +43,8 @@ pub(crate) struct Latency {
 
 impl Workload for Latency {
     const NAME: &'static str = "latency";
-    const MEANING: Meaning = Meaning::new(
-        "run a burst of jobs after a pause",
-        "It stands for work that arrives in bursts: a frame of a game, a tick of a market, a batch of a queue.",
-    );
+    const DONE: &'static str = "run a burst of jobs after a pause";
+    const LIKE: &'static str = "It stands for work that arrives in bursts: a frame of a game, a tick of a market, a batch of a queue.";
     type Family = Pools;
     const METRICS: &'static [Metric] = metrics! {
         less "s": "p50" "p99" "p99.9" "max" "mean" "bound";
@@ -56,7 +53,7 @@ impl Workload for Latency {
 
     fn params(&self) -> Params {
         let sleep_ms = self.rate.is_none().then(|| self.sleep_ms());
-        workload::fields(&Latency { sleep_ms, ..self.clone() })
+        fields(&Latency { sleep_ms, ..self.clone() })
     }
 
     fn check(&self) -> Result<(), Stop> {
@@ -86,9 +83,8 @@ impl Workload for Latency {
 }
 
 impl PoolWorkload for Latency {
-    fn run<T: Pool>(&self, pool: &T, bench: &Bench) -> Outcome {
-        let epoch = Epoch::new();
-        let shared = Shared::leak(bench, 0, 0, Some(Latch::new(epoch)));
+    fn run(&self, pool: &Running<impl Submit, impl Submit>, bench: &Bench) -> Outcome {
+        let shared = Shared::leak(bench, Chains { pre: 0, post: 0, are_awaited: true });
         let ready = Arc::new(Barrier::new(self.producers as usize));
         let over = Arc::new(AtomicBool::new(false));
         for index in 1..self.producers as u32 {
@@ -107,22 +103,21 @@ impl PoolWorkload for Latency {
         }
         let (producer, mut meter) = (self.producer(pool, bench, shared, 0), Meter::default());
         let mut times = Vec::with_capacity(self.most() as usize);
-        let first = epoch.nanos();
+        let first = shared.epoch.nanos();
         while !self.is_done(&times) {
             bench.tally.expect(self.burst());
             let due = self.rate.map(|rate| first + (times.len() as u64 + 1) * 1_000_000_000 / rate);
             match due {
-                Some(due) => epoch.wait_until(due),
+                Some(due) => shared.epoch.wait_until(due),
                 None => thread::sleep(Duration::from_millis(self.sleep_ms())),
             }
-            let latch = shared.latch().expect("made above");
-            latch.arm((self.producers * self.messages) as usize);
+            shared.latch.arm((self.producers * self.messages) as usize);
             let lap = Lap::begin();
             // Not from now on: a burst that is late because of the one before it has waited.
-            let begun = due.unwrap_or_else(|| epoch.nanos());
+            let begun = due.unwrap_or_else(|| shared.epoch.nanos());
             ready.wait();
             producer();
-            let ended = latch.wait(bench.tally)?;
+            let ended = shared.latch.wait(bench.tally)?;
             meter.end(&lap);
             times.push(seconds(ended.saturating_sub(begun)));
             // The last link of a chain can be counted before the one that spawned it.
@@ -132,9 +127,8 @@ impl PoolWorkload for Latency {
         ready.wait();
         let ((mean, _), rse) = (moments(&times), rse(&times));
         let bound = times.iter().map(|time| (time - mean).abs()).fold(0.0, f64::max);
-        let mut values = bench.quantiles(times, [0.5, 0.99, 0.999, 1.0]).to_vec();
-        values.extend([mean, bound, rse, meter.cpus()]);
-        Ok(values)
+        let times = bench.quantiles(times, [0.5, 0.99, 0.999, 1.0]);
+        Ok([&times[..], &[mean, bound, rse, meter.cpus()]].concat())
     }
 }
 
@@ -162,22 +156,20 @@ impl Latency {
     }
 
     /// Submits the tasks of the producer `index` in a burst.
-    fn producer<T: Pool>(
+    fn producer<O: Submit, I: Submit>(
         &self,
-        pool: &T,
+        pool: &Running<O, I>,
         bench: &Bench,
-        shared: &'static Shared,
+        shared: &'static Shared<Chains>,
         index: u32,
-    ) -> impl Fn() + Send + use<T> {
+    ) -> impl Fn() + Send + use<O, I> {
         let (outside, inside, fault) = (pool.outside(), pool.inside(), bench.fault);
         let (messages, left) = (self.messages as u32, self.amplification as u32);
         move || {
-            for message in index * messages..(index + 1) * messages {
-                for _ in 0..fault.copies(message) {
-                    let link = Link { inside: inside.clone(), message, left, shared };
-                    outside.submit(move || link.run());
-                }
-            }
+            fault.tasks(index * messages..(index + 1) * messages).for_each(|message| {
+                let link = Link { inside: inside.clone(), message, left, shared };
+                outside.submit(move || link.run());
+            });
         }
     }
 }

@@ -11,7 +11,6 @@ use std::task::{Context, Poll, Waker};
 use futures_lite::future::yield_now;
 
 use crate::apart;
-use crate::target::runtime::Spawn;
 use crate::targets::runtimes::spawns_anywhere;
 use crate::workloads::prelude::*;
 
@@ -38,10 +37,9 @@ const LOOK: Duration = Duration::from_micros(50);
 
 impl Workload for Memory {
     const NAME: &'static str = "memory";
-    const MEANING: Meaning = Meaning::new(
-        "keep waiting tasks in memory",
-        "It stands for many idle connections: chat, push notifications, long polling.",
-    );
+    const DONE: &'static str = "keep waiting tasks in memory";
+    const LIKE: &'static str =
+        "It stands for many idle connections: chat, push notifications, long polling.";
     type Family = Runtimes;
     const APART: bool = true;
 
@@ -49,10 +47,6 @@ impl Workload for Memory {
         less "B": "bytes";
         detail "B": "virtual";
     };
-
-    fn check(&self) -> Result<(), Stop> {
-        apart::check()
-    }
 
     fn is_for(&self, target: &Entry) -> bool {
         spawns_anywhere(target)
@@ -73,11 +67,8 @@ impl RuntimeWorkload for Memory {
         let (mut made, mut points) = (0, [Vec::new(), Vec::new()]);
         for step in 1..=STEPS {
             let size = self.tasks * step / STEPS;
-            for index in made..size as u32 {
-                for _ in 0..bench.fault.copies(index) {
-                    let waiting = Waiting::Fresh(index, bench.tally);
-                    runtime.spawner().detach(waiting).map_err(Failure::Refused)?;
-                }
+            for index in bench.fault.tasks(made..size as u32) {
+                runtime.spawner().detach(Waiting::Fresh(index, bench.tally))?;
             }
             made = size as u32;
             runtime.block_on(all_wait(size, bench.tally))?;

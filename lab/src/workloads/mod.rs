@@ -19,6 +19,7 @@ pub(crate) mod queue;
 mod ramp_up;
 pub(crate) mod run;
 pub(crate) mod server;
+mod shared;
 mod steal;
 pub(crate) mod submit;
 pub(crate) mod throughput;
@@ -70,7 +71,7 @@ subcommands! {
     /// Time for an elastic pool to grow to its full size, and what is left of it later.
     Elastic(elastic::Elastic),
     /// Time that the operations of a queue take, without a pool around it.
-    Queue(queue::Options),
+    Queue(queue::Queue),
     /// Time for a byte to go through a line of tasks, each of which passes it to the next.
     BucketBrigade(bucket_brigade::BucketBrigade),
     /// Time to make a task or a thread and to wait for its end.
@@ -82,7 +83,7 @@ subcommands! {
     /// How late timers and bytes on a socket are while jobs keep all workers busy.
     BusyIo(busy_io::BusyIo),
     /// CPU time and lateness of timers that fire, and the price of those that are cancelled.
-    Timers(timers::Options),
+    Timers(timers::Timers),
     /// Time and CPU time of a message through a channel between busy tasks.
     Channels(channels::Channels),
     /// Requests per second and CPU time of a request to a server for HTTP/1 or RESP.
@@ -114,11 +115,12 @@ pub(crate) mod prelude {
     pub(crate) use crate::tally::{Sum, Tally};
     pub(crate) use crate::target::Entry;
     pub(crate) use crate::target::fork::ForkJoin;
-    pub(crate) use crate::target::pool::{Pool, Submit};
-    pub(crate) use crate::target::runtime::Runtime;
+    pub(crate) use crate::target::pool::{Running, Submit};
+    pub(crate) use crate::target::runtime::{Runtime, Sink, Source, Spawn};
     pub(crate) use crate::targets::pools::Pools;
-    pub(crate) use crate::targets::runtimes::Runtimes;
+    pub(crate) use crate::targets::runtimes::{Runtimes, has_tasks};
     pub(crate) use crate::work::{grind, units_for};
-    pub(crate) use crate::workload::{Bench, Meaning, Metric, Outcome, Workload, metrics};
-    pub(crate) use crate::workload::{DequeWorkload, PoolWorkload, RuntimeWorkload};
+    pub(crate) use crate::workload::{Bench, Meaning, Metric, Outcome, Params, fields, metrics};
+    pub(crate) use crate::workload::{PoolWorkload, RuntimeWorkload, Workload};
+    pub(crate) use crate::workloads::shared::Shared;
 }

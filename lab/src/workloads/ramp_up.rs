@@ -1,6 +1,5 @@
 //! Measures how soon as many blocking jobs as there are idle threads have begun.
 
-use crate::workload::{self, Params};
 use crate::workloads::prelude::*;
 
 /// Options of `ramp-up`.
@@ -24,22 +23,15 @@ pub(crate) struct RampUp {
 /// Sleep before each ramp-up: the pool is asleep for some milliseconds of it.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// The state that all jobs of a run share; leaked, so that a job needs one word for it and no
-/// reference count.
-struct Shared {
-    /// Counts the jobs.
-    tally: &'static Tally,
-    /// The origin of `latest`.
-    epoch: Epoch,
+/// Jobs that block.
+struct Blocking {
     /// When the last job to begin has begun.
     latest: AtomicU64,
     /// How long a job blocks.
     block: Duration,
-    /// Counts each job's end.
-    latch: Latch,
 }
 
-impl Shared {
+impl Shared<Blocking> {
     /// Submits this many jobs and waits for the end of the last; returns the seconds until all had
     /// begun.
     fn ramp_up<S: Submit>(
@@ -49,22 +41,19 @@ impl Shared {
         fault: Fault,
     ) -> Result<f64, Failure> {
         self.latch.arm(jobs as usize);
-        self.latest.store(0, Ordering::Relaxed);
+        self.own.latest.store(0, Ordering::Relaxed);
         let begun = self.epoch.nanos();
-        for index in 0..jobs as u32 {
-            for _ in 0..fault.copies(index) {
-                outside.submit(move || self.job(index));
-            }
-        }
+        let jobs = fault.tasks(0..jobs as u32);
+        jobs.for_each(|index| outside.submit(move || self.job(index)));
         self.latch.wait(self.tally)?;
         // The latch has published it.
-        Ok(seconds(self.latest.load(Ordering::Relaxed).saturating_sub(begun)))
+        Ok(seconds(self.own.latest.load(Ordering::Relaxed).saturating_sub(begun)))
     }
 
     /// A job.
     fn job(&self, index: u32) {
-        self.latest.fetch_max(self.epoch.nanos(), Ordering::Relaxed);
-        thread::sleep(self.block);
+        self.own.latest.fetch_max(self.epoch.nanos(), Ordering::Relaxed);
+        thread::sleep(self.own.block);
         self.tally.ran(index, 0);
         self.latch.arrive(index);
     }
@@ -84,26 +73,18 @@ impl RampUp {
 
 impl Workload for RampUp {
     const NAME: &'static str = "ramp-up";
-    const MEANING: Meaning = Meaning::new(
-        "get all idle threads to work",
-        "It stands for many calls that block at once: file operations, name look-ups, database queries.",
-    );
+    const DONE: &'static str = "get all idle threads to work";
+    const LIKE: &'static str = "It stands for many calls that block at once: file operations, name look-ups, database queries.";
     type Family = Pools;
-    const FURTHER: &'static [&'static str] = &[
-        "brigade-lifo",
-        "brigade-shared",
-        "brigade-kernel",
-        "brigade-spread",
-        "brigade-shared-kernel",
-        "brigade-shared-spread",
-    ];
+    const FURTHER: &'static [&'static str] =
+        &["brigade-lifo", "brigade-shared", "brigade-kernel", "brigade-shared-kernel"];
 
     const METRICS: &'static [Metric] = metrics! {
         less "s": "p50" "p99" "p99.9" "max" "mean";
     };
 
     fn params(&self) -> Params {
-        workload::fields(&RampUp { jobs: Some(self.jobs()), ..self.clone() })
+        fields(&RampUp { jobs: Some(self.jobs()), ..self.clone() })
     }
 
     fn check(&self) -> Result<(), Stop> {
@@ -126,15 +107,9 @@ impl Workload for RampUp {
 }
 
 impl PoolWorkload for RampUp {
-    fn run<T: Pool>(&self, pool: &T, bench: &Bench) -> Outcome {
-        let epoch = Epoch::new();
-        let shared: &'static Shared = Box::leak(Box::new(Shared {
-            tally: bench.tally,
-            epoch,
-            latest: AtomicU64::new(0),
-            block: Duration::from_millis(self.block_ms),
-            latch: Latch::new(epoch),
-        }));
+    fn run(&self, pool: &Running<impl Submit, impl Submit>, bench: &Bench) -> Outcome {
+        let block = Duration::from_millis(self.block_ms);
+        let shared = Shared::leak(bench, Blocking { latest: AtomicU64::new(0), block });
         let (outside, mut meter) = (pool.outside(), Meter::default());
         // All threads exist after this one: each has had a job that blocks.
         shared.ramp_up(&outside, self.warm_up(), bench.fault)?;
@@ -146,8 +121,7 @@ impl PoolWorkload for RampUp {
             meter.end(&lap);
         }
         let (mean, _) = moments(&times);
-        let mut values = bench.quantiles(times, [0.5, 0.99, 0.999, 1.0]).to_vec();
-        values.extend([mean, meter.cpus()]);
-        Ok(values)
+        let times = bench.quantiles(times, [0.5, 0.99, 0.999, 1.0]);
+        Ok([&times[..], &[mean, meter.cpus()]].concat())
     }
 }

@@ -5,7 +5,7 @@
 use std::thread::{self, ThreadId};
 
 use crate::setup::started;
-use crate::target::fork::{Spawning, Start};
+use crate::target::fork::Start;
 use crate::targets::forks::{Forks, is_foreign, may_borrow};
 use crate::workload::ForkWorkload;
 use crate::workloads::prelude::*;
@@ -33,10 +33,9 @@ type Begun = (ThreadId, u64);
 
 impl Workload for Steal {
     const NAME: &'static str = "steal";
-    const MEANING: Meaning = Meaning::new(
-        "share a fork that one thread holds",
-        "It stands for uneven recursion: a parser or a search that computes long before it splits.",
-    );
+    const DONE: &'static str = "share a fork that one thread holds";
+    const LIKE: &'static str =
+        "It stands for uneven recursion: a parser or a search that computes long before it splits.";
     type Family = Forks;
     const METRICS: &'static [Metric] = metrics! {
         less "s": "p50" "p99" "p99.9" "max";
@@ -72,15 +71,10 @@ impl ForkWorkload for Steal {
                 times.push(seconds(one.1.max(other.1) - forked));
             }
         });
-        target.shutdown();
+        drop(target);
         bench.tally.check(bench.tally.expected())?;
-        let mut values = bench.quantiles(times, [0.5, 0.99, 0.999, 1.0]).to_vec();
-        values.extend([f64::from(kept), meter.cpus()]);
-        Ok(values)
-    }
-
-    fn run_spawning<S: Spawning>(&self, _: Start<S>, _: &Bench) -> Outcome {
-        Err(Failure::Refused(io::Error::other("its tasks may not borrow")))
+        let times = bench.quantiles(times, [0.5, 0.99, 0.999, 1.0]);
+        Ok([&times[..], &[f64::from(kept), meter.cpus()]].concat())
     }
 }
 

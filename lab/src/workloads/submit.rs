@@ -44,10 +44,8 @@ const SLEEP: Duration = Duration::from_secs(1);
 
 impl Workload for Submit {
     const NAME: &'static str = "submit";
-    const MEANING: Meaning = Meaning::new(
-        "hand jobs to a pool",
-        "It stands for a thread that must not be held up: an event loop, an audio callback, a user interface.",
-    );
+    const DONE: &'static str = "hand jobs to a pool";
+    const LIKE: &'static str = "It stands for a thread that must not be held up: an event loop, an audio callback, a user interface.";
     type Family = Pools;
     const FURTHER: &'static [&'static str] =
         &["brigade-elastic", "brigade-elastic-50", "rusty_pool-elastic", "rusty_pool-50"];
@@ -76,10 +74,9 @@ impl Workload for Submit {
 }
 
 impl PoolWorkload for Submit {
-    fn run<T: Pool>(&self, pool: &T, bench: &Bench) -> Outcome {
+    fn run(&self, pool: &Running<impl pool::Submit, impl pool::Submit>, bench: &Bench) -> Outcome {
         let shut = self.pattern != Pattern::Empty;
-        let shared: &'static Shared =
-            Box::leak(Box::new(Shared { tally: bench.tally, gate: Gate::new(shut) }));
+        let shared = Shared::leak(bench, Gate::new(shut));
         let ready = Arc::new(Barrier::new(self.producers() as usize));
         let further: Vec<_> = (1..self.producers() as u32)
             .map(|index| {
@@ -103,7 +100,7 @@ impl PoolWorkload for Submit {
             stretch = (stretch.0.min(theirs.0), stretch.1.max(theirs.1));
         }
         meter.end(&lap);
-        shared.gate.open();
+        shared.own.open();
         bench.tally.wait_for(self.expected().tasks)?;
         let submissions = (self.producers() * self.messages) as f64;
         Ok(vec![(stretch.1 - stretch.0).as_secs_f64() / submissions, meter.cpus()])
@@ -117,38 +114,26 @@ impl Submit {
     }
 
     /// Submits the jobs of the producer `index`.
-    fn producer<T: Pool>(
+    fn producer<O: pool::Submit, I: pool::Submit>(
         &self,
-        pool: &T,
+        pool: &Running<O, I>,
         bench: &Bench,
-        shared: &'static Shared,
+        shared: &'static Shared<Gate>,
         index: u32,
-    ) -> impl Fn() + Send + use<T> {
-        use pool::Submit as _;
-
+    ) -> impl Fn() + Send + use<O, I> {
         let (outside, fault, messages) = (pool.outside(), bench.fault, self.messages as u32);
         move || {
-            for message in index * messages..(index + 1) * messages {
-                for _ in 0..fault.copies(message) {
-                    outside.submit(move || {
-                        shared.gate.wait();
-                        shared.tally.ran(message, 0);
-                    });
-                }
-            }
+            fault.tasks(index * messages..(index + 1) * messages).for_each(|message| {
+                outside.submit(move || {
+                    shared.own.wait();
+                    shared.tally.ran(message, 0);
+                });
+            });
         }
     }
 }
 
-/// What all tasks of a run share; leaked, so that a task reaches it with one word and no count.
-struct Shared {
-    /// Counts the tasks.
-    tally: &'static Tally,
-    /// What they wait for.
-    gate: Gate,
-}
-
-/// Something to sleep for, until it opens or the sleep is over.
+/// Something that all tasks sleep for, until it opens or the sleep is over.
 struct Gate {
     /// Permanently open; the fast path for the many jobs that run after that.
     open: AtomicBool,

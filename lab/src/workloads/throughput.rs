@@ -4,7 +4,7 @@
 use std::panic;
 use std::sync::Barrier;
 
-use super::chain::{Link, Shared};
+use super::chain::{Chains, Link};
 use crate::workloads::prelude::*;
 
 /// Options of `throughput`.
@@ -33,10 +33,8 @@ pub(crate) struct Throughput {
 
 impl Workload for Throughput {
     const NAME: &'static str = "throughput";
-    const MEANING: Meaning = Meaning::new(
-        "keep all threads busy with short jobs",
-        "It stands for a pool that always has work: log shippers, crawlers, the stages of a pipeline.",
-    );
+    const DONE: &'static str = "keep all threads busy with short jobs";
+    const LIKE: &'static str = "It stands for a pool that always has work: log shippers, crawlers, the stages of a pipeline.";
     type Family = Pools;
     const METRICS: &'static [Metric] = metrics! {
         more "tasks/s": "rate";
@@ -59,8 +57,9 @@ impl Workload for Throughput {
 }
 
 impl PoolWorkload for Throughput {
-    fn run<T: Pool>(&self, pool: &T, bench: &Bench) -> Outcome {
-        let shared = Shared::leak(bench, self.pre, self.post, None);
+    fn run(&self, pool: &Running<impl Submit, impl Submit>, bench: &Bench) -> Outcome {
+        let chains = Chains { pre: self.pre, post: self.post, are_awaited: false };
+        let shared = Shared::leak(bench, chains);
         let ready = Arc::new(Barrier::new(self.producers as usize + 1));
         let producers: Vec<_> = (0..self.producers)
             .map(|index| {
@@ -71,12 +70,10 @@ impl PoolWorkload for Throughput {
                     let begun = Instant::now();
                     let (messages, left) = (this.messages as u32, this.amplification as u32);
                     let first = index as u32 * messages;
-                    for message in first..first + messages {
-                        for _ in 0..fault.copies(message) {
-                            let link = Link { inside: inside.clone(), message, left, shared };
-                            outside.submit(move || link.run());
-                        }
-                    }
+                    fault.tasks(first..first + messages).for_each(|message| {
+                        let link = Link { inside: inside.clone(), message, left, shared };
+                        outside.submit(move || link.run());
+                    });
                     begun
                 })
             })

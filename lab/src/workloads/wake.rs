@@ -48,29 +48,25 @@ const PAUSE: Duration = Duration::from_micros(1_600);
 /// Sleep after a submission, so that looking for the task's end doesn't hold a CPU it needs.
 const MEANWHILE: Duration = Duration::from_micros(400);
 
-/// The state that the task and the submitting thread share; leaked, since a lost task may run late.
-struct Shared {
-    /// Counts the tasks.
-    tally: &'static Tally,
-    /// The origin of `started`.
-    epoch: Epoch,
+/// The tasks of all shots.
+struct Tasks {
     /// When each task started.
     started: Vec<AtomicU64>,
     /// The work of each task, in units of [`grind`].
     units: u64,
 }
 
-impl Shared {
+impl Shared<Tasks> {
     /// The task of this shot.
     fn run(&'static self, shot: usize) {
-        self.started[shot].store(self.epoch.nanos(), Ordering::Relaxed);
-        grind(self.units);
+        self.own.started[shot].store(self.epoch.nanos(), Ordering::Relaxed);
+        grind(self.own.units);
         self.tally.ran(0, 0);
     }
 
     /// Computes until the task of this shot has started.
     fn compute_until_start(&self, shot: usize) -> Result<(), Failure> {
-        while self.started[shot].load(Ordering::Relaxed) == 0 {
+        while self.own.started[shot].load(Ordering::Relaxed) == 0 {
             (0..100).for_each(|_| hint::spin_loop());
             self.tally.go_on()?;
         }
@@ -80,10 +76,8 @@ impl Shared {
 
 impl Workload for Wake {
     const NAME: &'static str = "wake";
-    const MEANING: Meaning = Meaning::new(
-        "start one job on an idle pool",
-        "It stands for work that comes now and then: a request to a quiet server, a click, a timer.",
-    );
+    const DONE: &'static str = "start one job on an idle pool";
+    const LIKE: &'static str = "It stands for work that comes now and then: a request to a quiet server, a click, a timer.";
     type Family = Pools;
 
     const PINS: bool = true;
@@ -102,11 +96,10 @@ impl Workload for Wake {
 }
 
 impl PoolWorkload for Wake {
-    fn run<T: Pool>(&self, pool: &T, bench: &Bench) -> Outcome {
-        let epoch = Epoch::new();
+    fn run(&self, pool: &Running<impl Submit, impl Submit>, bench: &Bench) -> Outcome {
         let started = (0..self.shots).map(|_| AtomicU64::new(0)).collect();
-        let shared = Shared { tally: bench.tally, epoch, started, units: units_for(self.work_us) };
-        let (shared, outside): (&'static Shared, _) = (Box::leak(Box::new(shared)), pool.outside());
+        let shared = Shared::leak(bench, Tasks { started, units: units_for(self.work_us) });
+        let (outside, epoch) = (pool.outside(), shared.epoch);
         let (mut began, mut submits) = (Vec::new(), Vec::new());
         let mut meter = Meter::default();
         let lap = Lap::begin();
@@ -134,14 +127,13 @@ impl PoolWorkload for Wake {
         }
         // A thread that sees a task counted also sees when it started.
         bench.tally.wait_for(self.shots)?;
-        let started = shared.started.iter().map(|started| started.load(Ordering::Relaxed));
+        let started = shared.own.started.iter().map(|started| started.load(Ordering::Relaxed));
         let times =
             started.zip(began).map(|(started, began)| seconds(started.saturating_sub(began)));
         // The first is the median.
-        let mut values = bench.quantiles(times.collect(), [0.5, 0.99, 0.999, 1.0]).to_vec();
+        let times = bench.quantiles(times.collect(), [0.5, 0.99, 0.999, 1.0]);
         // The pauses are timed too: the CPU time of an idle pool is part of the price of waking it.
         meter.end(&lap);
-        values.extend([median(submits), meter.cpus()]);
-        Ok(values)
+        Ok([&times[..], &[median(submits), meter.cpus()]].concat())
     }
 }

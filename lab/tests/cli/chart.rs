@@ -67,7 +67,8 @@ fn a_chart_has_a_bar_for_each_target_and_says_where_the_numbers_come_from() {
         "38.2 M/s",
         "rayon",
         "3.00 M/s",
-        "2 × a &lt;model&gt;, Linux 6.1 x86_64 · rustc 1.85.0 · brigade-lab 0.1.0, 2025-01-02",
+        "brigade-lab 0.1.0 on 2 × a &lt;model&gt;, Linux 6.1 x86_64",
+        "rustc 1.85.0, 2025-01-02T03:04:05Z, seed 7",
         "brigade-lab throughput --pre 0 --threads 2 --rounds 3 --target rayon,brigade",
     ] {
         assert!(texts(&svg).contains(&said), "{said}: {svg}");
@@ -84,7 +85,7 @@ fn options_of_the_chart_choose_what_it_shows() {
         assert!(texts(&svg).contains(&expected), "{arguments:?}: {svg}");
         svg
     };
-    for choice in ["threads=2", "threads=2,millis=20"] {
+    for choice in ["threads=2", "threads=2,millis=20", "millis=20,threads=2"] {
         shown(&["--workload", "fairness", "--where", choice], "2.00 M/s");
     }
     shown(&["--workload", "throughput", "--title", "Tasks & more"], "Tasks &amp; more");
@@ -108,7 +109,7 @@ fn what_the_file_does_not_have_is_answered_with_what_it_has() {
         (&["--workload", "fairness", "--where", "core=3"], "leaves 0 of: --threads 1"),
         (&["--workload", "throughput", "--metric", "p50"], "it has rate"),
         (&["--workload", "throughput", "--targets", "tokio"], "there are rayon, brigade"),
-        (&["--workload", "throughput", "--where", "threads"], "OPTION=VALUE"),
+        (&["--workload", "throughput", "--where", "threads"], "leaves 0 of: --pre 0 --threads 2"),
         (&["--workload", "throughput", "--target", "rayon"], "--target"),
         (&["--workload", "throughput", "--rounds", "3"], "--rounds"),
         (&[], "--workload"),

@@ -47,7 +47,7 @@ fn a_bad_number_is_refused_before_any_thread_is_started() {
     // That it may not start a thread is true.
     assert_eq!(code(&allowed), Some(3), "{}", errors(&allowed));
     assert!(
-        errors(&allowed).contains("the limit RLIMIT_NPROC (ulimit -u) is 1"),
+        errors(&allowed).contains("the limit RLIMIT_NPROC (ulimit -u) allows 1"),
         "{}",
         errors(&allowed)
     );
@@ -69,10 +69,8 @@ fn a_width_or_a_time_that_is_none_is_refused() {
     for width in ["-1", "nan", "inf", "1e400", "10000d", "1000.1%", "%", ""] {
         refused(&[&format!("--until={width}")], "0% to 1000%");
     }
-    for time in
-        ["0s", "0", "-1s", "nan", "nans", "infs", "1e400s", "1e3s", "1ns", "10000d", "25h", "s", ""]
-    {
-        refused(&["--until", "5%", &format!("--at-most={time}")], "a day at most");
+    for time in ["-1", "nan", "inf", "1e3", "1.5", "2m", "86401", "s", ""] {
+        refused(&["--until", "5%", &format!("--at-most={time}")], "from 0 to 86400");
     }
 }
 
@@ -248,15 +246,6 @@ fn a_limit_of_the_process_is_named_or_ends_it_by_its_signal() {
         assert!(errors(&output).contains(&reason), "{}", errors(&output));
     }
     assert_eq!(code(&tiny("ulimit -n 16")), Some(0));
-    for kilobytes in [64, 256, 1_000] {
-        let output = tiny(&format!("ulimit -s {kilobytes}"));
-        assert_eq!(code(&output), Some(3), "{kilobytes}: {}", errors(&output));
-        let reason = format!(
-            "needs a stack of 1048576 bytes, and the limit RLIMIT_STACK (ulimit -s) is {}",
-            kilobytes << 10
-        );
-        assert!(errors(&output).contains(&reason), "{}", errors(&output));
-    }
     assert_eq!(code(&tiny("ulimit -c 0")), Some(0));
     let output =
         run(after("ulimit -v 400000", ["wake", "--threads", "4096"]).stdout(Stdio::null()));

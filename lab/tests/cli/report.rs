@@ -81,13 +81,13 @@ fn every_row_has_its_picture_its_tables_and_the_command_that_repeats_it() {
         assert_eq!(row(index).matches("<svg ").count(), 1, "{}", row(index));
     }
     for word in
-        ["Run jobs. It stands for burst.", "A note on burst.", "burst-pool</strong> has no number"]
+        ["It stands for burst.", "A note on burst.", "burst-pool                   no number: &lt;"]
     {
         assert!(row(3).contains(word), "{word}: {page}");
     }
     let command = "brigade-lab throughput --threads 4 --rounds 5 --target rayon,brigade,tokio";
     assert!(row(2).contains(command), "{page}");
-    assert!(page.contains("<dt>board</dt><dd>a board</dd>"), "{page}");
+    assert!(page.contains("\nboard: a board</pre>"), "{page}");
 }
 
 #[test]
@@ -156,7 +156,8 @@ fn a_report_without_a_place_is_the_tables() {
         "\nthroughput --threads 4\n",
         "\n  rate (more is better)",
         "The answer: ",
-        "\nrustc: rustc 1.85.0\n",
+        "\nrustc 1.85.0, 2025-01-02T03:04:05Z, seed 7\n",
+        "\nboard: a board\n",
     ] {
         assert!(said.contains(part), "{part}: {said}");
     }
@@ -198,7 +199,11 @@ fn a_file_that_says_less_or_nonsense_is_shown_as_far_as_it_goes() {
         |name: &str| json!({ "name": name, "peer": name == "rayon", "failure": "lost a job" });
     failed["lanes"] = json!(["brigade", "rayon"].map(failure));
     empty["sheets"] = json!([failed]);
-    assert_eq!(page(&empty).matches("has no number: lost a job").count(), 2);
+    assert_eq!(
+        page(&empty).matches(" no number: lost a job\n").count()
+            + page(&empty).matches(" no number: lost a job<").count(),
+        4
+    );
     assert!(text(&shown(&empty, &[])).contains("nothing to compare in 1"));
     empty["sheets"] = json!([]);
     empty["complete"] = json!(false);
@@ -219,19 +224,6 @@ fn a_damaged_file_is_answered_in_one_line_and_leaves_no_page() {
     let long = with(&|sheets| sheets[0]["lanes"][0]["values"][0] = json!(vec![1.0; 1_001]));
     let headless = with(&|sheets| sheets[0]["headline"] = json!(1));
     let wide = with(&|sheets| sheets[0]["lanes"][0]["values"] = json!([[1.0], [1.0]]));
-    let crowd = with(&|sheets| {
-        let lane = |number: u32| json!({ "name": number.to_string(), "peer": true });
-        sheets[0]["lanes"] = (0..201).map(lane).collect();
-    });
-    let many = with(&|sheets| {
-        let one = sheets[0].clone();
-        let with = |number: u32| {
-            let mut sheet = one.clone();
-            sheet["params"]["threads"] = number.into();
-            sheet
-        };
-        *sheets = (0..1_001).map(with).collect();
-    });
     for (content, reason) in [
         (String::new(), "EOF while parsing a value at line 1 column 0"),
         (good[..good.len() / 2].to_owned(), "EOF while parsing"),
@@ -239,14 +231,12 @@ fn a_damaged_file_is_answered_in_one_line_and_leaves_no_page() {
         (good.replacen("\"schema\":2", "\"schema\":1", 1), "reads schema 2: measure again"),
         (good.replacen("[2700000.0", "[NaN", 1), "expected value at line 1 column"),
         (format!("{{\"schema\": 2, \"x\": {}", "[".repeat(100_000)), "at line 1 column"),
-        (long, "rate of rayon has more than 1000 rounds"),
+        (long, "rayon has more than 1000 rounds in throughput --threads 1"),
         (twice, "it has throughput --threads 1 twice"),
         (same, "it has rayon in throughput --threads 1 twice"),
         (alike, "it has p50 in burst --gap-ms 1 twice"),
         (headless, "throughput --threads 1 names a metric that it does not have"),
         (wide, "throughput --threads 1 names a metric that it does not have"),
-        (crowd, "throughput --threads 1 has more than 200 targets"),
-        (many, "it has 1001 rows, and a report 1000 at most"),
     ] {
         let (folder, results) = folder(content.as_bytes());
         let page = folder.path().join("page.html");

@@ -54,7 +54,7 @@ fn an_interrupted_run_prints_the_tables_of_what_there_is() {
     let ran = folder.path().join("ran");
     let note = format!("echo >>{}", ran.display());
     // No interval is that narrow: it goes on beyond its five rounds.
-    let row = "bucket-brigade --over channel --tasks 2 --iterations 1 --until 0% --at-most 1h --target brigade,tokio";
+    let row = "bucket-brigade --over channel --tasks 2 --iterations 1 --until 0% --at-most 3600 --target brigade,tokio";
     let mut command = lab(row.split(' '));
     command.arg("--command").arg(note);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a start");

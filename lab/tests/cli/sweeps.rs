@@ -11,10 +11,10 @@ const SHORT: &[&str] = &["--shots", "2", "--rounds", "2", "--target", "threadpoo
 
 #[test]
 fn a_list_is_a_table_for_each_value_and_a_summary() {
-    let output = run(lab(["wake", "--threads", "1,2..4"]).args(SHORT));
-    assert_eq!(code(&output), Some(2), "a range is no part of a list: {}", errors(&output));
+    let output = run(lab(["wake", "--threads", "1,2,x"]).args(SHORT));
+    assert_eq!(code(&output), Some(2), "a word is no part of it: {}", errors(&output));
 
-    let output = run(lab(["wake", "--threads", "1..3"]).args(SHORT));
+    let output = run(lab(["wake", "--threads", "1,2,3"]).args(SHORT));
     assert_eq!(code(&output), Some(0), "{}", errors(&output));
     let tables = text(&output);
     for threads in ["1", "2", "3"] {
@@ -31,7 +31,7 @@ fn a_list_is_a_table_for_each_value_and_a_summary() {
 
 #[test]
 fn a_sweep_is_as_many_rows_of_the_result_file() {
-    let row = ["throughput", "--messages=1e1..1e2", "--producers", "1,3", "--rounds", "1"];
+    let row = ["throughput", "--messages=10,100", "--producers", "1,3", "--rounds", "1"];
     let output = run(lab(row).args(["--target", "threadpool,rayon", "--json", "-"]));
     let report = json(&output);
     let results = report["results"].as_array().expect("results").iter();

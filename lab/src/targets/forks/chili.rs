@@ -30,13 +30,11 @@ impl ForkJoin for Chili {
     }
 
     #[inline]
-    fn join<A, B, RA, RB>(scope: &mut Scope<'_>, a: A, b: B) -> (RA, RB)
-    where
-        A: FnOnce(&mut Scope<'_>) -> RA + Send,
-        B: FnOnce(&mut Scope<'_>) -> RB + Send,
-        RA: Send,
-        RB: Send,
-    {
+    fn join<A: Send, B: Send>(
+        scope: &mut Scope<'_>,
+        a: impl FnOnce(&mut Scope<'_>) -> A + Send,
+        b: impl FnOnce(&mut Scope<'_>) -> B + Send,
+    ) -> (A, B) {
         scope.join(a, b)
     }
 

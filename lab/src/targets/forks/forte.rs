@@ -31,13 +31,11 @@ impl ForkJoin for Forte {
     }
 
     #[inline]
-    fn join<A, B, RA, RB>(worker: &mut &Worker, a: A, b: B) -> (RA, RB)
-    where
-        A: FnOnce(&mut &Worker) -> RA + Send,
-        B: FnOnce(&mut &Worker) -> RB + Send,
-        RA: Send,
-        RB: Send,
-    {
+    fn join<A: Send, B: Send>(
+        worker: &mut &Worker,
+        a: impl FnOnce(&mut &Worker) -> A + Send,
+        b: impl FnOnce(&mut &Worker) -> B + Send,
+    ) -> (A, B) {
         worker.join(|mut worker| a(&mut worker), |mut worker| b(&mut worker))
     }
 

@@ -2,62 +2,36 @@
 //! its pool, with as many jobs as threads are idle.
 
 use std::io;
+use std::vec;
 
-use brigade::{Pool, Shutdown};
+use brigade::Pool;
 use brigade_burst::Sender;
 
-use crate::inbox::{Inbox, Value};
-use crate::target::handover::{Channel, Handover, Receivers};
+use crate::inbox::Inbox;
+use crate::target::handover::Handover;
 
 /// Starts threads that receive from the channel.
-pub(super) fn burst(
-    receivers: usize,
-    inbox: &'static Inbox,
-) -> io::Result<Receivers<BrigadeBurst>> {
-    Receivers::start(BrigadeBurst(Sender::new()), receivers, inbox)
-}
-
-/// Starts the pool.
-pub(super) fn pool(receivers: usize, inbox: &'static Inbox) -> io::Result<BrigadePool> {
-    let pool = Pool::builder().threads(receivers).prestart(receivers).build()?;
-    Ok(BrigadePool { pool, inbox })
-}
-
-/// brigade-burst's sender.
-pub(crate) struct BrigadeBurst(Sender<Value>);
-
-impl Channel for BrigadeBurst {
-    fn receiver(&mut self) -> impl FnMut() -> Option<Value> + Send + 'static {
-        let mut receiver = self.0.new_receiver();
+pub(super) fn burst(threads: usize, inbox: &'static Inbox) -> io::Result<Handover> {
+    let sender = Sender::new();
+    let receivers = (0..threads).map(|_| {
+        let mut receiver = sender.new_receiver();
         move || receiver.recv().ok()
-    }
-
-    #[inline]
-    fn burst(&mut self, values: impl ExactSizeIterator<Item = Value>, back: &mut Vec<Value>) {
-        back.extend(self.0.burst(values));
-    }
+    });
+    let receivers = receivers.collect();
+    Handover::channel(receivers, inbox, move |values, back| back.extend(sender.burst(values)))
 }
 
-/// A brigade pool whose idle threads are the receivers.
-pub(crate) struct BrigadePool {
-    /// The pool.
-    pool: Pool,
-    /// Its jobs pass the values to this.
-    inbox: &'static Inbox,
-}
-
-impl Handover for BrigadePool {
-    #[inline]
-    fn burst(&mut self, values: impl ExactSizeIterator<Item = Value>, back: &mut Vec<Value>) {
-        let (inbox, values) = (self.inbox, values.collect::<Vec<_>>());
+/// Starts the pool, whose idle threads are the receivers.
+pub(super) fn pool(threads: usize, inbox: &'static Inbox) -> io::Result<Handover> {
+    let pool = Pool::builder().threads(threads).prestart(threads).build()?;
+    let burst = move |values: vec::IntoIter<_>, back: &mut Vec<_>| {
+        let values = values.as_slice();
         let jobs = values.iter().map(|&value| move || inbox.receive(value));
         // The rejected jobs are returned in order, so they are those of the last values; a value can't be
         // taken out of a job.
-        let refused = self.pool.job().dispatch(jobs).count();
+        let refused = pool.job().dispatch(jobs).count();
         back.extend(&values[values.len() - refused..]);
-    }
-
-    fn shutdown(self) {
-        self.pool.shutdown(Shutdown::Drain);
-    }
+    };
+    // The pool ends with its owner, when it has run all jobs.
+    Ok(Handover::new(inbox, burst, || ()))
 }

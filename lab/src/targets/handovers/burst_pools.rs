@@ -11,51 +11,32 @@
 
 use std::io;
 
-use crate::inbox::{Inbox, Value};
-use crate::target::handover::{Channel, Receivers};
+use crate::inbox::Inbox;
+use crate::target::handover::Handover;
 
-/// A module with the channel of one of the two crates.
+/// A function that starts threads which receive from the channel of one of the two crates.
 macro_rules! channel {
-    ($module:ident, $from:ident) => {
-        pub(super) mod $module {
-            use super::*;
-            use ::$from::Sender;
-
-            /// Starts threads that receive from the channel.
-            pub(crate) fn start(
-                receivers: usize,
-                inbox: &'static Inbox,
-            ) -> io::Result<Receivers<BurstPool>> {
-                Receivers::start(BurstPool(Sender::new()), receivers, inbox)
-            }
-
-            /// The sender.
-            pub(crate) struct BurstPool(Sender<Value>);
-
-            impl Channel for BurstPool {
-                fn receiver(&mut self) -> impl FnMut() -> Option<Value> + Send + 'static {
-                    let mut receiver = self.0.mk_receiver();
-                    move || receiver.recv().ok().map(|value| *value)
-                }
-
-                #[inline]
-                fn burst(
-                    &mut self,
-                    mut values: impl ExactSizeIterator<Item = Value>,
-                    back: &mut Vec<Value>,
-                ) {
-                    // If one is returned no receiver waits any more, and trying another is useless.
-                    let refused = values.find_map(|value| self.0.enqueue(Box::new(value)));
-                    self.0.wake_all();
-                    back.extend(refused.into_iter().map(|value| *value).chain(values));
-                }
-            }
+    ($start:ident) => {
+        /// Starts threads that receive from the channel.
+        pub(super) fn $start(threads: usize, inbox: &'static Inbox) -> io::Result<Handover> {
+            let mut sender = ::$start::Sender::new();
+            let receivers = (0..threads).map(|_| {
+                let mut receiver = sender.mk_receiver();
+                move || receiver.recv().ok().map(|value: Box<_>| *value)
+            });
+            let receivers = receivers.collect();
+            Handover::channel(receivers, inbox, move |mut values, back| {
+                // If one is returned no receiver waits any more, and trying another is useless.
+                let refused = values.find_map(|value| sender.enqueue(Box::new(value)));
+                sender.wake_all();
+                back.extend(refused.into_iter().map(|value| *value).chain(values));
+            })
         }
     };
 }
 
 #[cfg(target_os = "linux")]
-channel!(burst_pool, burst_pool);
+channel!(burst_pool);
 
 #[cfg(feature = "full")]
-channel!(brigade_burst_pool, brigade_burst_pool);
+channel!(brigade_burst_pool);

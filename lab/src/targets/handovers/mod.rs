@@ -7,11 +7,6 @@ mod spmc;
 
 use crossbeam_channel::{bounded, unbounded};
 
-#[cfg(feature = "full")]
-use self::burst_pools::brigade_burst_pool;
-#[cfg(target_os = "linux")]
-use self::burst_pools::burst_pool;
-
 use crate::target::family;
 use crate::target::handover::VisitHandover;
 
@@ -21,9 +16,9 @@ family! {
     own("brigade-burst", "brigade-burst: Sender::burst") => visit(brigade::burst);
     own("brigade-pool", "the default pool: dispatch") => visit(brigade::pool);
     #[cfg(feature = "full")]
-    own("brigade-burst-pool", "burst-pool's interface on brigade").further() => visit(brigade_burst_pool::start);
+    own("brigade-burst-pool", "burst-pool's interface on brigade").further() => visit(burst_pools::brigade_burst_pool);
     #[cfg(target_os = "linux")]
-    peer("burst-pool", "burst-pool: enqueue, wake_all") => visit(burst_pool::start);
+    peer("burst-pool", "burst-pool: enqueue, wake_all") => visit(burst_pools::burst_pool);
     peer("spmc", "spmc: unbounded") => visit(spmc::start);
     // All values are queued.
     peer("crossbeam-channel", "crossbeam-channel: unbounded")

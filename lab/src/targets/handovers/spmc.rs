@@ -2,34 +2,17 @@
 
 use std::io;
 
-use spmc::{Receiver, Sender};
-
-use crate::inbox::{Inbox, Value};
-use crate::target::handover::{Channel, Receivers};
+use crate::inbox::Inbox;
+use crate::target::handover::Handover;
 
 /// Starts threads that receive from the channel.
-pub(super) fn start(receivers: usize, inbox: &'static Inbox) -> io::Result<Receivers<Spmc>> {
-    let (sender, receiver) = spmc::channel();
-    Receivers::start(Spmc { sender, receiver }, receivers, inbox)
-}
-
-/// spmc's sender, and a receiver to clone.
-pub(crate) struct Spmc {
-    /// The sender.
-    sender: Sender<Value>,
-    /// Receives nothing itself.
-    receiver: Receiver<Value>,
-}
-
-impl Channel for Spmc {
-    fn receiver(&mut self) -> impl FnMut() -> Option<Value> + Send + 'static {
-        let receiver = self.receiver.clone();
-        move || receiver.recv().ok()
-    }
-
-    #[inline]
-    fn burst(&mut self, values: impl ExactSizeIterator<Item = Value>, back: &mut Vec<Value>) {
-        // Fails only without receivers, and this holds one.
-        back.extend(values.filter_map(|value| self.sender.send(value).err()).map(|error| error.0));
-    }
+pub(super) fn start(threads: usize, inbox: &'static Inbox) -> io::Result<Handover> {
+    let (mut sender, receiver) = spmc::channel();
+    // One more: sending fails only without receivers.
+    let receivers = vec![receiver.clone(); threads].into_iter();
+    let receivers = receivers.map(|receiver| move || receiver.recv().ok()).collect();
+    Handover::channel(receivers, inbox, move |values, back| {
+        let _receiver = &receiver;
+        back.extend(values.filter_map(|value| sender.send(value).err()).map(|error| error.0));
+    })
 }

@@ -10,24 +10,22 @@ use crate::target::handover::{Handover, Start};
 use crate::target::{Accept, Family};
 
 /// Three threads that receive values, each busy with the first one until the gate is open.
-struct Three<H> {
+struct Three {
     /// The handover.
-    target: H,
-    /// Their inbox.
-    inbox: &'static Inbox,
+    target: Handover,
     /// Their tally.
     tally: &'static Tally,
     /// The gate that a busy thread waits for.
     gate: Gate,
 }
 
-impl<H: Handover> Three<H> {
+impl Three {
     /// Hands over these values, and again those that were returned because a thread did not wait
     /// yet.
     fn hand_over(&mut self, mut values: Vec<Value>) {
         while !values.is_empty() {
             let (mut back, sent) = (Vec::new(), self.tally.count() + values.len() as u64);
-            self.target.burst(values.into_iter(), &mut back);
+            self.target.burst(values, &mut back);
             // A burst must begin when all of the one before has been received.
             self.tally.wait_for(sent - back.len() as u64).expect("received");
             values = back;
@@ -41,13 +39,13 @@ macro_rules! on_every_target {
         struct Body(&'static str);
 
         impl VisitHandover for Body {
-            fn visit<H: Handover>(self, start: Start<H>) -> Outcome {
+            fn visit(self, start: Start) -> Outcome {
                 let _watchdog = Watchdog::start(10);
                 let (tally, gate) = (Tally::leak(), Gate::closed());
                 let busy = gate.clone();
                 let inbox = Inbox::leak(tally, 5, move || busy.wait());
                 let target = start(3, inbox).expect("started");
-                $body(self.0, Three { target, inbox, tally, gate });
+                $body(self.0, Three { target, tally, gate });
                 Ok(Vec::new())
             }
         }
@@ -66,43 +64,46 @@ fn values(numbers: std::ops::Range<u32>) -> Vec<Value> {
 
 #[test]
 fn threads_that_wait_receive_a_value_each() {
-    fn body<H: Handover>(name: &str, mut three: Three<H>) {
+    fn body(name: &str, mut three: Three) {
         three.hand_over(values(0..3));
         // None of them had two: it would have had to be done with the first.
-        assert_eq!(three.inbox.done(), 0, "{name}");
-        assert_eq!(three.inbox.times().count(), 3, "{name}");
+        assert_eq!(three.target.inbox.done(), 0, "{name}");
+        assert_eq!(three.target.inbox.times().count(), 3, "{name}");
         three.gate.open();
+        let inbox = three.target.inbox;
         three.target.shutdown();
         three.tally.check(Sum::grid(3, 1)).unwrap_or_else(|failure| panic!("{name}: {failure}"));
-        assert_eq!(three.inbox.done(), 3, "{name}");
+        assert_eq!(inbox.done(), 3, "{name}");
     }
     on_every_target!(body);
 }
 
 #[test]
 fn what_nobody_takes_now_is_kept_or_comes_back_as_the_target_says() {
-    fn body<H: Handover>(name: &str, mut three: Three<H>) {
+    fn body(name: &str, mut three: Three) {
+        let inbox = three.target.inbox;
         let keeps = matches!(name, "spmc" | "crossbeam-channel");
         three.hand_over(values(0..3));
         let mut back = Vec::new();
-        three.target.burst(values(3..5).into_iter(), &mut back);
+        three.target.burst(values(3..5), &mut back);
         assert_eq!(back.len(), if keeps { 0 } else { 2 }, "{name}");
-        back.into_iter().for_each(|value| three.inbox.refuse(value));
+        back.into_iter().for_each(|value| inbox.refuse(value));
         three.gate.open();
         three.tally.wait_for(5).expect("received");
         three.target.shutdown();
         three.tally.check(Sum::grid(5, 1)).unwrap_or_else(|failure| panic!("{name}: {failure}"));
-        assert_eq!(three.inbox.done(), if keeps { 5 } else { 3 }, "{name}");
+        assert_eq!(inbox.done(), if keeps { 5 } else { 3 }, "{name}");
     }
     on_every_target!(body);
 }
 
 #[test]
 fn threads_that_wait_end_when_they_are_told_to() {
-    fn body<H: Handover>(name: &str, three: Three<H>) {
+    fn body(name: &str, three: Three) {
+        let inbox = three.target.inbox;
         // Returns only if all threads do.
         three.target.shutdown();
-        assert_eq!(three.inbox.done(), 0, "{name}");
+        assert_eq!(inbox.done(), 0, "{name}");
     }
     on_every_target!(body);
 }

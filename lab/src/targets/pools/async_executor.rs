@@ -9,7 +9,7 @@ use futures::channel::oneshot;
 use futures::future::FutureExt;
 use futures_lite::future::block_on;
 
-use crate::target::pool::{Running, Submit};
+use crate::target::pool::{Running, submits};
 
 /// Starts the threads.
 pub(super) fn start(threads: usize) -> io::Result<Running<Shared, Shared>> {
@@ -35,9 +35,4 @@ pub(super) fn start(threads: usize) -> io::Result<Running<Shared, Shared>> {
 #[derive(Clone, Copy)]
 pub(crate) struct Shared(&'static StaticExecutor);
 
-impl Submit for Shared {
-    #[inline]
-    fn submit<F: FnOnce() + Send + 'static>(&self, job: F) {
-        self.0.spawn(async move { job() }).detach();
-    }
-}
+submits!(Shared, |Shared(executor), job| executor.spawn(async move { job() }).detach());

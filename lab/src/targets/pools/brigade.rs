@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use brigade::{Builder, Handle, JobBuilder, Pool};
 
-use crate::target::pool::{Running, Size, Submit};
+use crate::target::pool::{Running, Size, submits};
 
 /// A pool, whose last owner drains and joins: at the end of a run the submitting threads have gone.
 type Brigade = Running<Owner, Handle>;
@@ -38,19 +38,9 @@ fn running(pool: Pool, end: impl FnOnce() + 'static) -> Brigade {
 #[derive(Clone)]
 pub(crate) struct Owner(Arc<Pool>);
 
-impl Submit for Owner {
-    #[inline]
-    fn submit<F: FnOnce() + Send + 'static>(&self, job: F) {
-        self.0.execute(job);
-    }
-}
+submits!(Owner, |Owner(pool), job| pool.execute(job));
 
-impl Submit for Handle {
-    #[inline]
-    fn submit<F: FnOnce() + Send + 'static>(&self, job: F) {
-        self.execute(job);
-    }
-}
+submits!(Handle, |pool, job| pool.execute(job));
 
 /// What a submission sets.
 type Set = fn(JobBuilder) -> JobBuilder;
@@ -70,11 +60,5 @@ pub(super) fn rare(
 #[derive(Clone)]
 pub(crate) struct Submits(Handle, Set);
 
-impl Submit for Submits {
-    #[inline]
-    fn submit<F: FnOnce() + Send + 'static>(&self, job: F) {
-        let Self(pool, set) = self;
-        // As `execute` does; the tally detects what is dropped.
-        drop(set(pool.job()).execute(job));
-    }
-}
+// As `execute` does; the tally detects what is dropped.
+submits!(Submits, |Submits(pool, set), job| drop(set(pool.job()).execute(job)));

@@ -5,6 +5,6 @@ use super::executors::shared;
 shared!(brigade_executors);
 
 /// Starts the stealing pool; its parker says nothing but how many threads there may be.
-pub(super) fn auto(threads: usize) -> io::Result<impl Pool> {
+pub(super) fn auto(threads: usize) -> io::Result<Running<impl Submit, impl Submit>> {
     Ok(any(stealing::pool_with_auto_parker(threads)))
 }

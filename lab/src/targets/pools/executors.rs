@@ -8,24 +8,24 @@ macro_rules! shared {
     ($executors:ident) => {
         use std::io;
 
-        use $crate::target::pool::{Pool, Running};
+        use $crate::target::pool::{Running, Submit};
         use $executors::crossbeam_channel_pool::ThreadPool as ChannelPool;
         use $executors::crossbeam_workstealing_pool as stealing;
         use $executors::threadpool_executor::ThreadPoolExecutor;
 
         /// Starts a `crossbeam_channel_pool`.
-        pub(super) fn channel(threads: usize) -> io::Result<impl Pool> {
+        pub(super) fn channel(threads: usize) -> io::Result<Running<impl Submit, impl Submit>> {
             Ok(any(ChannelPool::new(threads)))
         }
 
         /// Starts a `threadpool_executor`.
-        pub(super) fn threadpool(threads: usize) -> io::Result<impl Pool> {
+        pub(super) fn threadpool(threads: usize) -> io::Result<Running<impl Submit, impl Submit>> {
             Ok(any(ThreadPoolExecutor::new(threads)))
         }
 
         /// Starts a `crossbeam_workstealing_pool` with its smallest parker, whose tasks spawn by `try_execute_locally`: for up to
         /// 32 threads.
-        pub(super) fn local(threads: usize) -> io::Result<impl Pool> {
+        pub(super) fn local(threads: usize) -> io::Result<Running<impl Submit, impl Submit>> {
             if threads > 32 {
                 let reason = "it has at most 32 threads here";
                 return Err(io::Error::new(io::ErrorKind::Unsupported, reason));
@@ -48,7 +48,7 @@ macro_rules! shared {
         #[derive(Clone)]
         pub(crate) struct Shared<E>(E);
 
-        impl<E: $executors::Executor + 'static> $crate::target::pool::Submit for Shared<E> {
+        impl<E: $executors::Executor + 'static> Submit for Shared<E> {
             #[inline]
             fn submit<F: FnOnce() + Send + 'static>(&self, job: F) {
                 self.0.execute(job);
@@ -59,13 +59,10 @@ macro_rules! shared {
         #[derive(Clone)]
         pub(crate) struct OwnWorker;
 
-        impl $crate::target::pool::Submit for OwnWorker {
-            #[inline]
-            fn submit<F: FnOnce() + Send + 'static>(&self, job: F) {
-                // Off a worker the task is lost, which its count shows.
-                drop($executors::try_execute_locally(job));
-            }
-        }
+        // Off a worker the task is lost, which its count shows.
+        $crate::target::pool::submits!(OwnWorker, |_, job| {
+            drop($executors::try_execute_locally(job))
+        });
     };
 }
 

@@ -4,16 +4,11 @@ use std::io;
 
 use futures::executor::ThreadPool;
 
-use crate::target::pool::{Running, Submit};
+use crate::target::pool::{Running, submits};
 
 /// Starts the pool. It ends with the last clone, without a way to wait for its threads.
 pub(super) fn start(threads: usize) -> io::Result<Running<ThreadPool, ThreadPool>> {
     ThreadPool::builder().pool_size(threads).create().map(|pool| Running::alike(pool, || ()))
 }
 
-impl Submit for ThreadPool {
-    #[inline]
-    fn submit<F: FnOnce() + Send + 'static>(&self, job: F) {
-        self.spawn_ok(async move { job() });
-    }
-}
+submits!(ThreadPool, |pool, job| pool.spawn_ok(async move { job() }));

@@ -17,12 +17,6 @@ use std::time::Duration;
 
 use ::brigade::{Cpus, Idle, Order, Placement, Priority, Queueing, Victims};
 
-#[cfg(feature = "full")]
-use self::rusty_pools::brigade_rusty_pool;
-use self::rusty_pools::rusty_pool;
-#[cfg(feature = "full")]
-use self::threadpools::brigade_threadpool;
-use self::threadpools::threadpool;
 use crate::target::pool::{MANY, Size, VisitElastic, VisitPool};
 use crate::target::{Class, family};
 
@@ -44,12 +38,8 @@ family! {
         => visit(|n| brigade::with(n, |b| b.idle(Idle::Spin)));
     own("brigade-kernel", "the kernel places woken workers").further()
         => visit(|n| brigade::with(n, |b| b.placement(Placement::Kernel)));
-    own("brigade-spread", "woken workers are spread over the CPUs").further()
-        => visit(|n| brigade::with(n, |b| b.placement(Placement::Spread)));
     own("brigade-shared-kernel", "one shared queue, the kernel places woken workers").further()
         => visit(|n| brigade::with(n, |b| b.queueing(Queueing::Shared).placement(Placement::Kernel)));
-    own("brigade-shared-spread", "one shared queue, woken workers are spread").further()
-        => visit(|n| brigade::with(n, |b| b.queueing(Queueing::Shared).placement(Placement::Spread)));
     own("brigade-bounded", "a queue of 1,000 tasks, for which submitters wait").further()
         => visit(|n| brigade::with(n, |b| b.capacity(1000)));
     own("brigade-pinned", "each worker on a core of its own").further()
@@ -103,24 +93,24 @@ family! {
     #[cfg(feature = "full")]
     own("brigade-executors-no-park", "brigade-executors-ws with ws-no-park")
         .elsewhere("brigade-lab-executors-no-park", "brigade-executors-ws");
-    peer("rusty_pool", "rusty_pool: core size and maximum alike") => visit(rusty_pool::fixed);
+    peer("rusty_pool", "rusty_pool: core size and maximum alike") => visit(rusty_pools::fixed);
     peer("rusty_pool-elastic", "rusty_pool: the same, started by tasks").further().cold()
-        => visit(|n| rusty_pool::sized(Size::of(n)));
+        => visit(|n| rusty_pools::sized(Size::of(n)));
     peer("rusty_pool-50", "rusty_pool: the same, with 2 to 50 threads or more")
         .further().cold().with_threads(|threads, _| threads + MANY as u64)
-        => visit(|n| rusty_pool::sized(Size::from_few(n)));
+        => visit(|n| rusty_pools::sized(Size::from_few(n)));
     #[cfg(feature = "full")]
-    own("brigade-rusty_pool", "rusty_pool's interface on brigade").further() => visit(brigade_rusty_pool::fixed);
+    own("brigade-rusty_pool", "rusty_pool's interface on brigade").further() => visit(rusty_pools::fixed_on_brigade);
     #[cfg(feature = "full")]
     own("brigade-rusty_pool-elastic", "that, started by tasks").further().cold()
-        => visit(|n| brigade_rusty_pool::sized(Size::of(n)));
+        => visit(|n| rusty_pools::sized_on_brigade(Size::of(n)));
     #[cfg(feature = "full")]
     own("brigade-rusty_pool-50", "that, with 2 to 50 threads or more")
         .further().cold().with_threads(|threads, _| threads + MANY as u64)
-        => visit(|n| brigade_rusty_pool::sized(Size::from_few(n)));
-    peer("threadpool", "threadpool") => visit(threadpool::start);
+        => visit(|n| rusty_pools::sized_on_brigade(Size::from_few(n)));
+    peer("threadpool", "threadpool") => visit(threadpools::threadpool);
     #[cfg(feature = "full")]
-    own("brigade-threadpool", "threadpool's interface on brigade").further() => visit(brigade_threadpool::start);
+    own("brigade-threadpool", "threadpool's interface on brigade").further() => visit(threadpools::brigade_threadpool);
     peer("rayon", "rayon: spawn in a pool of its own") => visit(rayon::start);
     peer("tokio", "tokio: the multi-thread runtime") => visit(tokio::start);
     peer("async-executor", "async-executor: a static executor, run by threads")
@@ -135,13 +125,13 @@ family! {
     // It does not grow: one thread at least.
     own("brigade-fixed", "a pool of the core size, or one thread").further()
         => visit(|size| brigade::with(size.core.max(1), |b| b));
-    peer("rusty_pool", "rusty_pool") => visit(rusty_pool::sized);
+    peer("rusty_pool", "rusty_pool") => visit(rusty_pools::sized);
     #[cfg(feature = "full")]
-    own("brigade-rusty_pool", "rusty_pool's interface on brigade").further() => visit(brigade_rusty_pool::sized);
-    peer("threadpool", "threadpool: always at its largest").of(Class::Ready) => visit(|size| threadpool::start(size.max));
+    own("brigade-rusty_pool", "rusty_pool's interface on brigade").further() => visit(rusty_pools::sized_on_brigade);
+    peer("threadpool", "threadpool: always at its largest").of(Class::Ready) => visit(|size| threadpools::threadpool(size.max));
     #[cfg(feature = "full")]
     own("brigade-threadpool", "threadpool's interface on brigade").further()
-        => visit(|size| brigade_threadpool::start(size.max));
+        => visit(|size| threadpools::brigade_threadpool(size.max));
     peer("tokio-blocking", "tokio: spawn_blocking, no core size") => visit(tokio_blocking::sized);
 }
 

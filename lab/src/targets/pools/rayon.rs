@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::target::pool::{Running, Submit};
+use crate::target::pool::{Running, submits};
 
 /// Starts the pool. It ends with the last owner, without a way to wait for its threads.
 pub(super) fn start(threads: usize) -> io::Result<Running<Outside, Inside>> {
@@ -17,20 +17,10 @@ pub(super) fn start(threads: usize) -> io::Result<Running<Outside, Inside>> {
 #[derive(Clone)]
 pub(crate) struct Outside(Arc<ThreadPool>);
 
-impl Submit for Outside {
-    #[inline]
-    fn submit<F: FnOnce() + Send + 'static>(&self, job: F) {
-        self.0.spawn(job);
-    }
-}
+submits!(Outside, |Outside(pool), job| pool.spawn(job));
 
 /// The pool of the current thread.
 #[derive(Clone)]
 pub(crate) struct Inside;
 
-impl Submit for Inside {
-    #[inline]
-    fn submit<F: FnOnce() + Send + 'static>(&self, job: F) {
-        rayon::spawn(job);
-    }
-}
+submits!(Inside, |_, job| rayon::spawn(job));

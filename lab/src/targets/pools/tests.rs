@@ -8,7 +8,7 @@ use brigade_testkit::Gate;
 
 use super::{ElasticPools, Pools};
 use crate::failure::Outcome;
-use crate::target::pool::{self, MANY, Pool, Size, StartSized, Submit, VisitElastic, VisitPool};
+use crate::target::pool::{self, MANY, Running, Size, StartSized, Submit, VisitElastic, VisitPool};
 use crate::target::{Accept, Family as _};
 
 /// Time in which one job too many would be seen. If a busy machine needs longer, a defect is missed, but the
@@ -20,7 +20,11 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 /// Checks that this pool runs `most` jobs at once and no more: each is submitted when the one before it
 /// runs, so that no idle thread is on its way to take it.
-fn grows_to<T: Pool>(name: &str, most: usize, pool: io::Result<T>) -> Outcome {
+fn grows_to<O: Submit, I: Submit>(
+    name: &str,
+    most: usize,
+    pool: io::Result<Running<O, I>>,
+) -> Outcome {
     let (pool, gate, (begun, begins)) = (pool.expect("a pool"), Gate::closed(), mpsc::channel());
     let outside = pool.outside();
     let submit = || {
@@ -59,13 +63,13 @@ impl VisitPool for Grows {
         self.size.max
     }
 
-    fn visit<T: Pool>(self, start: pool::Start<T>) -> Outcome {
+    fn visit<O: Submit, I: Submit>(self, start: pool::Start<O, I>) -> Outcome {
         grows_to(self.name, self.most, start(self.size.max))
     }
 }
 
 impl VisitElastic for Grows {
-    fn visit<T: Pool>(self, start: StartSized<T>) -> Outcome {
+    fn visit<O: Submit, I: Submit>(self, start: StartSized<O, I>) -> Outcome {
         grows_to(self.name, self.most, start(self.size))
     }
 }

@@ -4,7 +4,7 @@ use std::io;
 
 use tokio::runtime::{Builder, Handle};
 
-use crate::target::pool::{Running, Submit};
+use crate::target::pool::{Running, submits};
 
 /// Starts the runtime with worker threads.
 pub(super) fn start(threads: usize) -> io::Result<Running<Handle, Inside>> {
@@ -12,20 +12,10 @@ pub(super) fn start(threads: usize) -> io::Result<Running<Handle, Inside>> {
     Ok(Running::new(runtime.handle().clone(), Inside, || drop(runtime)))
 }
 
-impl Submit for Handle {
-    #[inline]
-    fn submit<F: FnOnce() + Send + 'static>(&self, job: F) {
-        self.spawn(async move { job() });
-    }
-}
+submits!(Handle, |runtime, job| drop(runtime.spawn(async move { job() })));
 
 /// The runtime of the current thread.
 #[derive(Clone)]
 pub(crate) struct Inside;
 
-impl Submit for Inside {
-    #[inline]
-    fn submit<F: FnOnce() + Send + 'static>(&self, job: F) {
-        tokio::spawn(async move { job() });
-    }
-}
+submits!(Inside, |_, job| drop(tokio::spawn(async move { job() })));

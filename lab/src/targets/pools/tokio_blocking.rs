@@ -5,7 +5,7 @@ use std::io;
 
 use tokio::runtime::{Builder, Handle};
 
-use crate::target::pool::{Running, Size, Submit};
+use crate::target::pool::{Running, Size, submits};
 
 /// Starts a runtime with up to this many threads for blocking tasks. Its end waits for the running tasks, and drops the others, which
 /// the tally reports.
@@ -20,9 +20,4 @@ pub(super) fn sized(size: Size) -> io::Result<Running<Blocking, Blocking>> {
 #[derive(Clone)]
 pub(crate) struct Blocking(Handle);
 
-impl Submit for Blocking {
-    #[inline]
-    fn submit<F: FnOnce() + Send + 'static>(&self, job: F) {
-        drop(self.0.spawn_blocking(job));
-    }
-}
+submits!(Blocking, |Blocking(runtime), job| drop(runtime.spawn_blocking(job)));

@@ -4,7 +4,7 @@
 use crossbeam_deque::{Steal, Worker};
 use crossbeam_queue::SegQueue;
 
-use crate::target::queue::{Deque, Injector, Item, Job, MOST_STOLEN, Missed, Stealer};
+use crate::target::queue::{Deque, Injector, Item, Job, MOST_STOLEN, Missed};
 
 impl Deque for Worker<Item> {
     type Stealer = crossbeam_deque::Stealer<Item>;
@@ -23,17 +23,15 @@ impl Deque for Worker<Item> {
     fn stealer(&self) -> Self::Stealer {
         self.stealer()
     }
-}
 
-impl Stealer<Worker<Item>> for crossbeam_deque::Stealer<Item> {
     #[inline]
-    fn steal(&self, dest: &Worker<Item>, batch: usize) -> Result<(), Missed> {
-        stolen(self.steal_batch_with_limit(dest, batch))
+    fn steal(&self, from: &Self::Stealer, batch: usize) -> Result<(), Missed> {
+        stolen(from.steal_batch_with_limit(self, batch))
     }
 
     #[inline]
-    fn steal_half(&self, dest: &Worker<Item>) -> Result<Item, Missed> {
-        stolen(self.steal_batch_with_limit_and_pop(dest, MOST_STOLEN))
+    fn steal_half(&self, from: &Self::Stealer) -> Result<Item, Missed> {
+        stolen(from.steal_batch_with_limit_and_pop(self, MOST_STOLEN))
     }
 }
 

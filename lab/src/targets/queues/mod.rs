@@ -2,19 +2,19 @@
 
 mod brigade;
 mod crossbeam;
-mod st3;
+mod rings;
 
 use brigade_queue::ShardedInjector;
 use crossbeam_deque::Worker;
 use crossbeam_queue::SegQueue;
 
 use self::brigade::SHARDS;
-use crate::target::queue::{CAPACITY, VisitDeque, VisitInjector};
+use crate::target::queue::{CAPACITY, VisitQueue};
 use crate::target::{Entry, family};
 
 family! {
-    /// Queues that one thread owns and others steal from.
-    Deques: "deques, for queue", VisitDeque;
+    /// Queues that one thread owns and others steal from, and queues that any thread pushes to and pops from.
+    Queues: "queues, for queue: deques, and four for its pattern injector", VisitQueue;
     own("brigade-lifo", "brigade: lifo::Worker, bounded") => visit(|| brigade_queue::lifo::Worker::new(CAPACITY));
     own("brigade-fifo", "brigade: fifo::Worker, bounded") => visit(|| brigade_queue::fifo::Worker::new(CAPACITY));
     peer("st3-lifo", "st3: lifo::Worker, bounded") => visit(|| ::st3::lifo::Worker::new(CAPACITY));
@@ -30,6 +30,10 @@ family! {
         .elsewhere("brigade-lab-st3-tokio", "st3-fifo");
     peer("crossbeam-lifo", "crossbeam-deque: Worker::new_lifo") => visit(Worker::new_lifo);
     peer("crossbeam-fifo", "crossbeam-deque: Worker::new_fifo") => visit(Worker::new_fifo);
+    own("brigade-injector", "brigade: Injector") => visit_injector(brigade_queue::Injector::new);
+    own("brigade-sharded", "brigade: ShardedInjector") => visit_injector(|| ShardedInjector::new(SHARDS));
+    peer("crossbeam-injector", "crossbeam-deque: Injector") => visit_injector(crossbeam_deque::Injector::new);
+    peer("segqueue", "crossbeam-queue: SegQueue") => visit_injector(SegQueue::new);
 }
 
 /// Whether thieves of this deque may ask for any number of items: those of tokio's queue take half of them.
@@ -37,13 +41,9 @@ pub(crate) fn steals_any_number(target: &Entry) -> bool {
     target.name != "tokio-fifo"
 }
 
-family! {
-    /// Queues that any thread pushes to and pops from.
-    Injectors: "injectors, for queue --pattern injector", VisitInjector;
-    own("brigade-injector", "brigade: Injector") => visit(brigade_queue::Injector::new);
-    own("brigade-sharded", "brigade: ShardedInjector") => visit(|| ShardedInjector::new(SHARDS));
-    peer("crossbeam-injector", "crossbeam-deque: Injector") => visit(crossbeam_deque::Injector::new);
-    peer("segqueue", "crossbeam-queue: SegQueue") => visit(SegQueue::new);
+/// Whether any thread pushes to this queue and pops from it, and none owns it.
+pub(crate) fn is_injector(target: &Entry) -> bool {
+    ["brigade-injector", "brigade-sharded", "crossbeam-injector", "segqueue"].contains(&target.name)
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! All adapters behave alike.
 
-use super::{Deques, Injectors, VisitDeque, VisitInjector};
+use super::{Queues, VisitQueue, is_injector};
 use crate::failure::Outcome;
-use crate::target::queue::{CAPACITY, Deque, Injector, Item, MOST_STOLEN, Make, Missed, Stealer};
+use crate::target::queue::{CAPACITY, Deque, Injector, Item, MOST_STOLEN, Make, Missed};
 use crate::target::{Accept, Family};
 
 /// Runs `$body` on every deque.
@@ -10,15 +10,20 @@ macro_rules! on_every_deque {
     ($body:ident) => {
         struct Body(&'static str);
 
-        impl VisitDeque for Body {
+        impl VisitQueue for Body {
             fn visit<D: Deque>(self, make: Make<D>) -> Outcome {
                 $body(self.0, make);
                 Ok(Vec::new())
             }
+
+            fn visit_injector<I: Injector>(self, _: Make<I>) -> Outcome {
+                unreachable!("{} is a deque", self.0)
+            }
         }
 
-        let here = Deques::TARGETS.iter().filter(|target| target.elsewhere.is_none());
-        here.for_each(|target| assert!(Deques::accept(target, Body(target.name)).is_ok()));
+        let here = Queues::TARGETS.iter().filter(|target| target.elsewhere.is_none());
+        let deques = here.filter(|target| !is_injector(target));
+        deques.for_each(|target| assert!(Queues::accept(target, Body(target.name)).is_ok()));
     };
 }
 
@@ -51,11 +56,11 @@ fn a_theft_of_a_batch_moves_the_oldest_ones() {
     fn body<D: Deque>(name: &str, make: Make<D>) {
         for batch in [1, 8, CAPACITY / 2] {
             let (victim, thief) = (filled(make, CAPACITY), make());
-            assert_eq!(victim.stealer().steal(&thief, batch), Ok(()), "{name}");
+            assert_eq!(thief.steal(&victim.stealer(), batch), Ok(()), "{name}");
             assert_eq!(rest(&thief), (0..batch as Item).collect::<Vec<_>>(), "{name}");
             assert_eq!(rest(&victim).len(), CAPACITY - batch, "{name}");
         }
-        assert_eq!(make().stealer().steal(&make(), 8), Err(Missed::Empty), "{name}");
+        assert_eq!(make().steal(&make().stealer(), 8), Err(Missed::Empty), "{name}");
     }
     on_every_deque!(body);
 }
@@ -65,14 +70,14 @@ fn a_theft_of_half_returns_one_and_moves_the_others() {
     fn body<D: Deque>(name: &str, make: Make<D>) {
         for (count, taken) in [(1, 1), (2, 1), (5, 3), (CAPACITY, MOST_STOLEN)] {
             let (victim, thief) = (filled(make, count), make());
-            let item = victim.stealer().steal_half(&thief).expect("something to take");
+            let item = thief.steal_half(&victim.stealer()).expect("something to take");
             let mut stolen = rest(&thief);
             stolen.push(item);
             stolen.sort_unstable();
             assert_eq!(stolen, (0..taken as Item).collect::<Vec<_>>(), "{count} in {name}");
             assert_eq!(rest(&victim).len(), count - taken, "{count} in {name}");
         }
-        assert_eq!(make().stealer().steal_half(&make()), Err(Missed::Empty), "{name}");
+        assert_eq!(make().steal_half(&make().stealer()), Err(Missed::Empty), "{name}");
     }
     on_every_deque!(body);
 }
@@ -81,8 +86,12 @@ fn a_theft_of_half_returns_one_and_moves_the_others() {
 fn an_injector_keeps_the_order() {
     struct Body(&'static str);
 
-    impl VisitInjector for Body {
-        fn visit<I: Injector>(self, make: Make<I>) -> Outcome {
+    impl VisitQueue for Body {
+        fn visit<D: Deque>(self, _: Make<D>) -> Outcome {
+            unreachable!("{} is an injector", self.0)
+        }
+
+        fn visit_injector<I: Injector>(self, make: Make<I>) -> Outcome {
             let injector = make();
             (0..100).for_each(|word| assert_eq!(injector.push(0, [word; 4]), Ok(()), "{}", self.0));
             (0..100).for_each(|word| assert_eq!(injector.pop(), Some([word; 4]), "{}", self.0));
@@ -91,6 +100,6 @@ fn an_injector_keeps_the_order() {
         }
     }
 
-    let all = Injectors::TARGETS.iter();
-    all.for_each(|target| assert!(Injectors::accept(target, Body(target.name)).is_ok()));
+    let injectors = Queues::TARGETS.iter().filter(|target| is_injector(target));
+    injectors.for_each(|target| assert!(Queues::accept(target, Body(target.name)).is_ok()));
 }

@@ -7,6 +7,8 @@ mod monoio;
 mod smol;
 pub(crate) mod threads;
 mod tokio;
+#[cfg(feature = "full")]
+mod web;
 
 use ::brigade::{Order, Pool};
 use ::executors::crossbeam_channel_pool::ThreadPool as ChannelPool;

@@ -5,26 +5,23 @@
 //! as a Unix stream, which reads and writes with vectors of buffers, and so with the system calls that pipes have. It reads into buffers that it
 //! owns, and bytes are copied from and to the laboratory's.
 
-use std::convert::Infallible;
 use std::future::Future;
 use std::io;
 use std::net::TcpStream;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
-use hyper_util::rt::TokioIo;
 use monoio::buf::{IoBufMut, VecBuf};
 use monoio::io::{AsyncReadRent, AsyncReadRentExt, AsyncWriteRentExt};
 use monoio::task::JoinHandle;
 use monoio::time::TimeDriver;
 use monoio::utils::is_legacy;
 use monoio::{FusionDriver, FusionRuntime, IoUringDriver, LegacyDriver, RuntimeBuilder};
-use rustls::ServerConfig;
 use send_wrapper::SendWrapper;
 
-use crate::target::runtime::{Alarm, Runtime, Sink, Source, Spawn};
+use crate::target::runtime::{Runtime, Sink, Source, Spawn};
 
 /// Starts the runtime on the thread that blocks on it.
 pub(super) fn start(_: usize) -> io::Result<Monoio> {
@@ -51,9 +48,6 @@ impl Runtime for Monoio {
     type Reader = Local<monoio::net::UnixStream>;
     type Writer = Local<monoio::net::UnixStream>;
     type Stream = Local<monoio::net::TcpStream>;
-    type Http = TokioIo<tokio::io::Empty>;
-    type Secure = TokioIo<tokio::io::Empty>;
-    type Alarm = Infallible;
 
     fn block_on<F: Future>(&self, future: F) -> F::Output {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).block_on(future)
@@ -75,40 +69,19 @@ impl Runtime for Monoio {
         SendWrapper::new(async move { monoio::time::sleep(time).await })
     }
 
-    fn execute_at<F>(&self, _: Instant, _: F) -> io::Result<Infallible>
-    where
-        F: FnOnce() + Send + 'static,
-    {
-        Err(no("tasks that are cancelled"))
-    }
-
-    fn reader(end: OwnedFd) -> io::Result<Self::Reader> {
-        let end = UnixStream::from(end);
-        end.set_nonblocking(is_legacy())?;
-        Ok(Local(SendWrapper::new(monoio::net::UnixStream::from_std(end)?)))
-    }
-
-    fn writer(end: OwnedFd) -> io::Result<Self::Writer> {
-        Self::reader(end)
+    fn pipe(into: OwnedFd, out: OwnedFd) -> io::Result<(Self::Writer, Self::Reader)> {
+        let end = |end: OwnedFd| {
+            let end = UnixStream::from(end);
+            end.set_nonblocking(is_legacy())?;
+            io::Result::Ok(Local(SendWrapper::new(monoio::net::UnixStream::from_std(end)?)))
+        };
+        Ok((end(into)?, end(out)?))
     }
 
     fn stream(stream: TcpStream) -> io::Result<Self::Stream> {
         stream.set_nonblocking(is_legacy())?;
         Ok(Local(SendWrapper::new(monoio::net::TcpStream::from_std(stream)?)))
     }
-
-    fn http(_: Self::Stream) -> Self::Http {
-        unreachable!("it is no target of the workloads with HTTP")
-    }
-
-    async fn secure(_: Self::Stream, _: Arc<ServerConfig>) -> io::Result<Self::Secure> {
-        Err(no("TLS"))
-    }
-}
-
-/// The error of what monoio does not have.
-fn no(what: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::Unsupported, format!("monoio has no {what}"))
 }
 
 impl Spawn for Spawner {
@@ -116,16 +89,6 @@ impl Spawn for Spawner {
     fn detach(&self, future: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
         drop(monoio::spawn(future));
         Ok(())
-    }
-}
-
-impl Alarm for Infallible {
-    fn detach(self) {
-        match self {}
-    }
-
-    fn cancel(self) {
-        match self {}
     }
 }
 

@@ -12,17 +12,9 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-#[cfg(feature = "full")]
-use futures_rustls::TlsAcceptor;
-#[cfg(feature = "full")]
-use futures_rustls::server::TlsStream;
-#[cfg(feature = "full")]
-use rustls::ServerConfig;
 use smol::channel::{self, Sender};
 use smol::io::{AsyncReadExt, AsyncWriteExt};
 use smol::{Async, Executor, Timer};
-#[cfg(feature = "full")]
-use smol_hyper::rt::FuturesIo;
 
 use crate::target::runtime::{Alarm, Runtime, Spawn, ends};
 
@@ -48,7 +40,7 @@ pub(super) fn start(threads: usize) -> io::Result<Smol<Arc<Executor<'static>>>> 
 
 /// smol's I/O and timers around what runs tasks; `end` ends its threads.
 pub(super) fn with<E: Tasks>(executor: E, end: impl FnOnce() + Send + Sync + 'static) -> Smol<E> {
-    Smol { executor: Runs(executor), end: Box::new(end) }
+    Smol { executor, end: Box::new(end) }
 }
 
 /// Runs tasks with smol's handles, which cancel them when they are dropped.
@@ -72,26 +64,17 @@ impl Tasks for Arc<Executor<'static>> {
 /// An executor and its threads.
 pub(crate) struct Smol<E> {
     /// What runs the tasks.
-    executor: Runs<E>,
+    executor: E,
     /// Ends the threads.
     end: Box<dyn FnOnce() + Send + Sync>,
 }
 
-/// What runs tasks, as a handle for spawning.
-#[derive(Clone)]
-pub(crate) struct Runs<E>(E);
-
 impl<E: Tasks> Runtime for Smol<E> {
-    type Spawner = Runs<E>;
+    type Spawner = E;
     type Task<T: Send + 'static> = smol::Task<T>;
     type Reader = Async<File>;
     type Writer = Async<File>;
     type Stream = Async<TcpStream>;
-    #[cfg(feature = "full")]
-    type Http = FuturesIo<Async<TcpStream>>;
-    #[cfg(feature = "full")]
-    type Secure = FuturesIo<TlsStream<Async<TcpStream>>>;
-    type Alarm = smol::Task<()>;
 
     fn block_on<F: Future>(&self, future: F) -> F::Output {
         smol::block_on(future)
@@ -102,10 +85,10 @@ impl<E: Tasks> Runtime for Smol<E> {
     where
         F: Future<Output: Send + 'static> + Send + 'static,
     {
-        Ok(self.executor.0.spawn_task(future))
+        Ok(self.executor.spawn_task(future))
     }
 
-    fn spawner(&self) -> Runs<E> {
+    fn spawner(&self) -> E {
         self.executor.clone()
     }
 
@@ -114,36 +97,23 @@ impl<E: Tasks> Runtime for Smol<E> {
     }
 
     #[inline]
-    fn execute_at<F>(&self, time: Instant, job: F) -> io::Result<smol::Task<()>>
-    where
-        F: FnOnce() + Send + 'static,
-    {
-        Ok(self.executor.0.spawn_task(async move {
+    fn execute_at(
+        &self,
+        time: Instant,
+        job: impl FnOnce() + Send + 'static,
+    ) -> io::Result<impl Alarm> {
+        Ok(self.executor.spawn_task(async move {
             Timer::at(time).await;
             job();
         }))
     }
 
-    fn reader(end: OwnedFd) -> io::Result<Async<File>> {
-        Async::new(File::from(end))
-    }
-
-    fn writer(end: OwnedFd) -> io::Result<Async<File>> {
-        Async::new(File::from(end))
+    fn pipe(into: OwnedFd, out: OwnedFd) -> io::Result<(Async<File>, Async<File>)> {
+        Ok((Async::new(File::from(into))?, Async::new(File::from(out))?))
     }
 
     fn stream(stream: TcpStream) -> io::Result<Async<TcpStream>> {
         Async::new(stream)
-    }
-
-    #[cfg(feature = "full")]
-    fn http(stream: Self::Stream) -> Self::Http {
-        FuturesIo::new(stream)
-    }
-
-    #[cfg(feature = "full")]
-    async fn secure(stream: Self::Stream, config: Arc<ServerConfig>) -> io::Result<Self::Secure> {
-        TlsAcceptor::from(config).accept(stream).await.map(FuturesIo::new)
     }
 
     fn shutdown(self) {
@@ -151,10 +121,10 @@ impl<E: Tasks> Runtime for Smol<E> {
     }
 }
 
-impl<E: Tasks> Spawn for Runs<E> {
+impl<E: Tasks> Spawn for E {
     #[inline]
     fn detach(&self, future: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
-        self.0.spawn_task(future).detach();
+        self.spawn_task(future).detach();
         Ok(())
     }
 }
@@ -163,12 +133,6 @@ impl Alarm for smol::Task<()> {
     fn detach(self) {
         smol::Task::detach(self);
     }
-
-    #[inline]
-    fn cancel(self) {
-        // A task that is dropped is cancelled.
-        drop(self);
-    }
 }
 
-ends!(Async<File>, Async<File>, Async<TcpStream>);
+ends!(Async<File>, Async<File>, Async<TcpStream> => .await);

@@ -4,27 +4,15 @@ use std::future::Future;
 use std::io;
 use std::net::TcpStream;
 use std::os::fd::OwnedFd;
-use std::pin::Pin;
-#[cfg(feature = "full")]
-use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-#[cfg(feature = "full")]
-use hyper_util::rt::TokioIo;
-#[cfg(feature = "full")]
-use rustls::ServerConfig;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe;
 use tokio::runtime::{Builder, Handle, Runtime as Inner};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
-#[cfg(feature = "full")]
-use tokio_rustls::TlsAcceptor;
-#[cfg(feature = "full")]
-use tokio_rustls::server::TlsStream;
 
-use crate::target::runtime::{Alarm, Downstream, Runtime, Spawn, Upstream, ends};
+use crate::target::runtime::{Alarm, Downstream, Joined, Runtime, Spawn, Upstream, ends};
 
 /// Starts a configured runtime.
 pub(super) fn start(builder: &mut Builder) -> io::Result<Tokio> {
@@ -34,41 +22,23 @@ pub(super) fn start(builder: &mut Builder) -> io::Result<Tokio> {
 /// Either runtime: they are one type, and differ in how they are built.
 pub(crate) struct Tokio(Inner);
 
-/// A task whose panic continues in the task that awaits it.
-pub(crate) struct Task<T>(JoinHandle<T>);
-
-impl<T> Future for Task<T> {
-    type Output = T;
-
-    #[inline]
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
-        let end = Pin::new(&mut self.0).poll(context);
-        end.map(|end| end.expect("a task that neither panics nor is cancelled"))
-    }
-}
-
 impl Runtime for Tokio {
     type Spawner = Handle;
-    type Task<T: Send + 'static> = Task<T>;
+    type Task<T: Send + 'static> = Joined<JoinHandle<T>>;
     type Reader = pipe::Receiver;
     type Writer = pipe::Sender;
     type Stream = tokio::net::TcpStream;
-    #[cfg(feature = "full")]
-    type Http = TokioIo<tokio::net::TcpStream>;
-    #[cfg(feature = "full")]
-    type Secure = TokioIo<TlsStream<tokio::net::TcpStream>>;
-    type Alarm = JoinHandle<()>;
 
     fn block_on<F: Future>(&self, future: F) -> F::Output {
         self.0.block_on(future)
     }
 
     #[inline]
-    fn spawn<F>(&self, future: F) -> io::Result<Task<F::Output>>
+    fn spawn<F>(&self, future: F) -> io::Result<Self::Task<F::Output>>
     where
         F: Future<Output: Send + 'static> + Send + 'static,
     {
-        Ok(Task(self.0.spawn(future)))
+        Ok(Joined(self.0.spawn(future)))
     }
 
     fn spawner(&self) -> Handle {
@@ -80,10 +50,11 @@ impl Runtime for Tokio {
     }
 
     #[inline]
-    fn execute_at<F>(&self, time: Instant, job: F) -> io::Result<JoinHandle<()>>
-    where
-        F: FnOnce() + Send + 'static,
-    {
+    fn execute_at(
+        &self,
+        time: Instant,
+        job: impl FnOnce() + Send + 'static,
+    ) -> io::Result<impl Alarm> {
         let sleep_until = tokio::time::sleep_until;
         Ok(self.0.spawn(async move {
             sleep_until(time.into()).await;
@@ -91,27 +62,13 @@ impl Runtime for Tokio {
         }))
     }
 
-    fn reader(end: OwnedFd) -> io::Result<Self::Reader> {
-        pipe::Receiver::from_owned_fd(end)
-    }
-
-    fn writer(end: OwnedFd) -> io::Result<Self::Writer> {
-        pipe::Sender::from_owned_fd(end)
+    fn pipe(into: OwnedFd, out: OwnedFd) -> io::Result<(pipe::Sender, pipe::Receiver)> {
+        Ok((pipe::Sender::from_owned_fd(into)?, pipe::Receiver::from_owned_fd(out)?))
     }
 
     fn stream(stream: TcpStream) -> io::Result<Self::Stream> {
         stream.set_nonblocking(true)?;
         tokio::net::TcpStream::from_std(stream)
-    }
-
-    #[cfg(feature = "full")]
-    fn http(stream: Self::Stream) -> Self::Http {
-        TokioIo::new(stream)
-    }
-
-    #[cfg(feature = "full")]
-    async fn secure(stream: Self::Stream, config: Arc<ServerConfig>) -> io::Result<Self::Secure> {
-        TlsAcceptor::from(config).accept(stream).await.map(TokioIo::new)
     }
 }
 
@@ -124,17 +81,13 @@ impl Spawn for Handle {
 }
 
 impl Alarm for JoinHandle<()> {
-    fn detach(self) {
-        drop(self);
-    }
-
     #[inline]
     fn cancel(self) {
         self.abort();
     }
 }
 
-ends!(pipe::Receiver, pipe::Sender, tokio::net::TcpStream);
+ends!(pipe::Receiver, pipe::Sender, tokio::net::TcpStream => .await);
 
 // The channel of every target.
 

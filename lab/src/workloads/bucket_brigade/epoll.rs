@@ -11,7 +11,7 @@ use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::io::Errno;
 
 use super::BucketBrigade;
-use super::line::{self, Carrier, Line};
+use super::line::{self, Carrier, Ends};
 use crate::target::runtime::{Piped, Upstream};
 use crate::targets::runtimes::threads::Threads;
 use crate::workloads::prelude::*;
@@ -39,12 +39,10 @@ struct Loop {
 impl BucketBrigade {
     /// Runs in a loop around epoll, on one thread.
     pub(super) fn epoll(&self, bench: &Bench) -> Outcome {
-        block_on(async {
-            let line = Line::new(self.tasks as u32, bench.tally, line::pipe::<Threads>);
-            let line = line.map_err(Failure::Refused)?;
-            let all = Loop::new(line.carriers, line.last).map_err(Failure::Refused)?;
-            self.without_tasks(bench, line.first, all, line.trail).await
-        })
+        let line = line::line(self.tasks as u32, bench.tally, line::pipe::<Threads>)?;
+        let (carriers, Ends { first, last, trail }) = line;
+        let last = Loop::new(carriers, last)?;
+        block_on(self.alone(bench, Ends { first, last, trail }))
     }
 }
 

@@ -1,6 +1,8 @@
 //! A line of links with a carrier between each two, and the counts that detect lost and repeated bytes.
 
+use std::collections::VecDeque;
 use std::mem;
+use std::ops::Range;
 
 use crate::target::runtime::{Downstream, Piped, Upstream};
 use crate::workloads::prelude::*;
@@ -11,7 +13,8 @@ type Pipe<R> = (Piped<<R as Runtime>::Writer>, Piped<<R as Runtime>::Reader>);
 /// Makes a link through the system.
 pub(super) fn pipe<R: Runtime>() -> io::Result<Pipe<R>> {
     let (out, into) = rustix::pipe::pipe()?;
-    Ok((Piped(R::writer(into)?), Piped(R::reader(out)?)))
+    let (writer, reader) = R::pipe(into, out)?;
+    Ok((Piped(writer), Piped(reader)))
 }
 
 /// The bytes that have passed one place in the line.
@@ -40,11 +43,6 @@ impl Trail {
         let number = self.next.wrapping_add_signed(ahead.into());
         self.tally.ran(number, self.hop);
         self.next = self.next.max(number.wrapping_add(1));
-    }
-
-    /// One more than the highest number so far.
-    pub(super) fn arrived(&self) -> u32 {
-        self.next
     }
 }
 
@@ -87,34 +85,68 @@ impl<U: Upstream, D: Downstream> Carrier<U, D> {
     }
 }
 
-/// A line that does not run yet.
-pub(super) struct Line<U, D> {
+/// The two ends of a line.
+pub(super) struct Ends<U, D> {
     /// Its sink.
     pub(super) first: D,
-    /// The carriers, from the first to the last.
-    pub(super) carriers: Vec<Carrier<U, D>>,
     /// Its source.
     pub(super) last: U,
     /// The bytes that have come out.
     pub(super) trail: Trail,
 }
 
-impl<U: Upstream, D: Downstream> Line<U, D> {
-    /// A line of this many carriers, connected by the links that `link` makes.
-    pub(super) fn new(
-        carriers: u32,
-        tally: &'static Tally,
-        mut link: impl FnMut() -> io::Result<(D, U)>,
-    ) -> io::Result<Self> {
-        let (first, mut last) = link()?;
-        let carriers = (0..carriers).map(|hop| {
-            let (down, next) = link()?;
-            let up = mem::replace(&mut last, next);
-            Ok(Carrier { up, down, trail: Trail::new(tally, hop) })
-        });
-        let carriers = carriers.collect::<io::Result<Vec<_>>>()?;
-        let trail = Trail::new(tally, carriers.len() as u32);
-        Ok(Line { first, carriers, last, trail })
+/// A line that does not run yet: its carriers, from the first to the last, and its ends.
+type Line<U, D> = (Vec<Carrier<U, D>>, Ends<U, D>);
+
+/// A line of this many carriers, connected by the links that `link` makes.
+pub(super) fn line<U: Upstream, D: Downstream>(
+    carriers: u32,
+    tally: &'static Tally,
+    mut link: impl FnMut() -> io::Result<(D, U)>,
+) -> io::Result<Line<U, D>> {
+    let (first, mut last) = link()?;
+    let all = (0..carriers).map(|hop| {
+        let (down, next) = link()?;
+        let up = mem::replace(&mut last, next);
+        Ok(Carrier { up, down, trail: Trail::new(tally, hop) })
+    });
+    let all = all.collect::<io::Result<Vec<_>>>()?;
+    Ok((all, Ends { first, last, trail: Trail::new(tally, carriers) }))
+}
+
+impl<U: Upstream, D: Downstream> Ends<U, D> {
+    /// Puts bytes with these numbers into the first end, `window` at a time, and takes them out of the
+    /// last one; the seconds that each took. None if the line broke.
+    pub(super) async fn pass(
+        &mut self,
+        bytes: Range<u32>,
+        window: u32,
+        fault: Fault,
+    ) -> Option<Vec<f64>> {
+        let mut times = Vec::with_capacity(bytes.len());
+        let (mut sent, mut begun) = (bytes.start, VecDeque::with_capacity(window as usize));
+        while self.trail.next < bytes.end {
+            while sent < bytes.end.min(self.trail.next + window) {
+                begun.push_back(Instant::now());
+                for _ in 0..fault.copies(sent) {
+                    self.first.pass(sent as u8).await.then_some(())?;
+                }
+                sent += 1;
+            }
+            self.trail.note(self.last.take().await?);
+            // They arrive in the order in which they left.
+            times.extend(begun.pop_front().map(|begun| begun.elapsed().as_secs_f64()));
+        }
+        Some(times)
+    }
+
+    /// Closes the first end, and counts the bytes that come out of the last one until that is closed too: none, unless one was repeated.
+    pub(super) async fn close(self) {
+        let Ends { first, mut last, mut trail } = self;
+        drop(first);
+        while let Some(byte) = last.take().await {
+            trail.note(byte);
+        }
     }
 }
 

@@ -9,20 +9,16 @@
 mod epoll;
 mod line;
 
-use std::collections::VecDeque;
-use std::mem;
-use std::ops::Range;
 use std::process::{self, Command, Stdio};
 
 use futures_lite::future::block_on;
 use tokio::sync::mpsc;
 
-use self::line::{Line, Relay, Trail};
+use self::line::{Ends, Relay};
 use crate::dispatch::counted;
 use crate::target::runtime::{Downstream, Upstream};
 use crate::targets::runtimes::threads::Threads;
 use crate::usage::Usage;
-use crate::workload::Terms;
 use crate::workloads::prelude::*;
 
 /// The links between the tasks.
@@ -63,16 +59,6 @@ pub(crate) struct BucketBrigade {
     pub(crate) command: Option<String>,
 }
 
-/// The targets without tasks, and how the line runs there.
-const WITHOUT_TASKS: &[(&str, Bare)] = &[
-    ("floor", BucketBrigade::floor),
-    #[cfg(target_os = "linux")]
-    ("epoll", BucketBrigade::epoll),
-];
-
-/// Runs the line on a target without tasks.
-type Bare = fn(&BucketBrigade, &Bench) -> Outcome;
-
 /// The fewest bytes that go through the line before any that counts: two, so that the run comes to its end
 /// when the first one has a fault.
 const WARM_UP: u32 = 2;
@@ -82,10 +68,8 @@ const LOOK: Duration = Duration::from_millis(5);
 
 impl Workload for BucketBrigade {
     const NAME: &'static str = "bucket-brigade";
-    const MEANING: Meaning = Meaning::new(
-        "pass a byte through a line of tasks",
-        "It stands for chains of actors, proxies and pipelines, in which each step waits for the one before it.",
-    );
+    const DONE: &'static str = "pass a byte through a line of tasks";
+    const LIKE: &'static str = "It stands for chains of actors, proxies and pipelines, in which each step waits for the one before it.";
     type Family = Runtimes;
     const PINS: bool = true;
 
@@ -121,21 +105,23 @@ impl Workload for BucketBrigade {
         Sum::grid(self.bytes().into(), self.hops())
     }
 
-    fn instead(&self, target: &'static Entry, terms: Terms) -> Option<Outcome> {
-        let (_, run) = WITHOUT_TASKS.iter().find(|(name, _)| target.name == *name)?;
-        Some(counted(self.clone(), terms, run))
+    fn instead(&self, target: &'static Entry, bench: Bench) -> Option<Outcome> {
+        let run = match target.name {
+            "floor" => Self::floor,
+            #[cfg(target_os = "linux")]
+            "epoll" => Self::epoll,
+            _ => return None,
+        };
+        Some(counted(self.clone(), bench, run))
     }
 }
 
 impl RuntimeWorkload for BucketBrigade {
     fn run<R: Runtime>(&self, runtime: &R, bench: &Bench) -> Outcome {
-        let capacity = self.capacity();
         runtime.block_on(async {
             match self.over {
                 Over::Pipe => self.with_tasks(runtime, bench, line::pipe::<R>).await,
-                Over::Channel => {
-                    self.with_tasks(runtime, bench, || Ok(mpsc::channel(capacity))).await
-                }
+                Over::Channel => self.with_tasks(runtime, bench, || Ok(self.channel())).await,
             }
         })
     }
@@ -144,13 +130,21 @@ impl RuntimeWorkload for BucketBrigade {
 impl BucketBrigade {
     /// Runs without tasks: one thread does their work, one after the other.
     fn floor(&self, bench: &Bench) -> Outcome {
-        let capacity = self.capacity();
-        block_on(async {
-            match self.over {
-                Over::Pipe => self.alone(bench, line::pipe::<Threads>).await,
-                Over::Channel => self.alone(bench, || Ok(mpsc::channel(capacity))).await,
-            }
-        })
+        match self.over {
+            Over::Pipe => self.relayed(bench, line::pipe::<Threads>),
+            Over::Channel => self.relayed(bench, || Ok(self.channel())),
+        }
+    }
+
+    /// The same over a line of these links.
+    fn relayed<U: Upstream, D: Downstream>(
+        &self,
+        bench: &Bench,
+        link: impl FnMut() -> io::Result<(D, U)>,
+    ) -> Outcome {
+        let (carriers, Ends { first, last, trail }) =
+            line::line(self.tasks as u32, bench.tally, link)?;
+        block_on(self.alone(bench, Ends { first, last: Relay { carriers, last }, trail }))
     }
 
     /// Runs with a task for each place in the line.
@@ -160,79 +154,63 @@ impl BucketBrigade {
         bench: &Bench,
         link: impl FnMut() -> io::Result<(D, U)>,
     ) -> Outcome {
-        let line = Line::new(self.tasks as u32, bench.tally, link).map_err(Failure::Refused)?;
+        let (carriers, ends) = line::line(self.tasks as u32, bench.tally, link)?;
         let doomed = (bench.fault == Fault::Died).then_some(self.tasks / 2);
-        let tasks = line.carriers.into_iter().zip(0..).map(|(carrier, place)| {
+        let tasks = carriers.into_iter().zip(0..).map(|(carrier, place)| {
             if doomed == Some(place) {
                 return runtime.spawn(carrier.die_after(self.bytes() / 2));
             }
             runtime.spawn(carrier.work())
         });
-        let tasks = tasks.collect::<io::Result<Vec<_>>>().map_err(Failure::Refused)?;
-        let passing = Passing::new(line.last, line.trail);
-        let measured = self.clone().measure(line.first, passing, *bench);
-        let measured = runtime.spawn(measured).map_err(Failure::Refused)?.await;
-        let Some((values, mut passing)) = measured else { return Err(self.broken(bench)) };
-        // The first end is closed, so the tasks end one after the other.
+        let tasks = tasks.collect::<io::Result<Vec<_>>>()?;
+        let (values, ends) = runtime.spawn(self.clone().measure(ends, *bench))?.await?;
+        // The first end is closed, and so the tasks end one after the other.
+        ends.close().await;
         for task in tasks {
             task.await;
         }
-        passing.rest().await;
         Ok(values)
     }
 
-    /// Runs without tasks in the line.
-    async fn alone<U: Upstream, D: Downstream>(
-        &self,
-        bench: &Bench,
-        link: impl FnMut() -> io::Result<(D, U)>,
-    ) -> Outcome {
-        let line = Line::new(self.tasks as u32, bench.tally, link).map_err(Failure::Refused)?;
-        let all = Relay { carriers: line.carriers, last: line.last };
-        self.without_tasks(bench, line.first, all, line.trail).await
-    }
-
-    /// Runs on this thread, by taking bytes out of the last end of a line that needs no task for that.
-    async fn without_tasks<U: Upstream, D: Downstream>(
-        &self,
-        bench: &Bench,
-        first: D,
-        last: U,
-        trail: Trail,
-    ) -> Outcome {
-        let passing = Passing::new(last, trail);
-        let measured = self.clone().measure(first, passing, *bench).await;
-        let Some((values, mut passing)) = measured else { return Err(self.broken(bench)) };
-        passing.rest().await;
+    /// Runs on this thread over a line that needs no tasks.
+    async fn alone<U: Upstream, D: Downstream>(&self, bench: &Bench, ends: Ends<U, D>) -> Outcome {
+        let (values, ends) = self.clone().measure(ends, *bench).await?;
+        ends.close().await;
         Ok(values)
     }
 
-    /// Passes all bytes through the line with these ends; `None` if it broke.
+    /// A link between two tasks, with room for the bytes in flight, and for one that is repeated.
+    fn channel(&self) -> (mpsc::Sender<u8>, mpsc::Receiver<u8>) {
+        mpsc::channel(self.in_flight.max(WARM_UP.into()) as usize + 1)
+    }
+
+    /// Passes all bytes through the line with these ends.
     async fn measure<U: Upstream, D: Downstream>(
         self,
-        mut first: D,
-        mut passing: Passing<U>,
+        mut ends: Ends<U, D>,
         bench: Bench,
-    ) -> Option<(Vec<f64>, Passing<U>)> {
+    ) -> Result<(Vec<f64>, Ends<U, D>), Failure> {
+        let expected = self.expected().tasks;
+        let broken = || Failure::Miscounted { ran: bench.tally.count(), expected };
         let (window, warmups) = (self.in_flight as u32, self.warmups as u32);
-        passing.pass(0..WARM_UP, window.max(WARM_UP), bench.fault, &mut first).await?;
-        passing.pass(WARM_UP..warmups, window, Fault::None, &mut first).await?;
-        passing.times = Vec::with_capacity(self.iterations as usize);
+        let first = ends.pass(0..WARM_UP, window.max(WARM_UP), bench.fault);
+        first.await.ok_or_else(broken)?;
+        ends.pass(WARM_UP..warmups, window, Fault::None).await.ok_or_else(broken)?;
         let (mut meter, lap, before) = (Meter::default(), Lap::begin(), Usage::now());
-        passing.pass(warmups..self.bytes(), window, Fault::None, &mut first).await?;
+        let times = ends.pass(warmups..self.bytes(), window, Fault::None);
+        let times = times.await.ok_or_else(broken)?;
         let wall = meter.end(&lap).as_secs_f64();
         let used = before.since();
         // The first end is still open: all tasks wait.
         self.command(bench.tally);
         let hops = (self.iterations * self.hops()) as f64;
-        let times = mem::take(&mut passing.times);
         let (mean, deviation) = moments(&times);
         let mut values = vec![wall / hops];
         values.extend(bench.quantiles(times, [0.5, 0.9, 0.99, 0.999, 1.0]));
         values.extend([meter.cpus() * wall / hops, used.switches() / hops, mean, deviation]);
         values.extend([used.user, used.system, used.faults].map(|used| used / hops));
         values.push(meter.cpus());
-        Some((values, passing))
+        Ok((values, ends))
     }
 
     /// Runs the command, if there is one.
@@ -248,11 +226,6 @@ impl BucketBrigade {
         }
     }
 
-    /// Reports that the line broke.
-    fn broken(&self, bench: &Bench) -> Failure {
-        Failure::Miscounted { ran: bench.tally.count(), expected: self.expected().tasks }
-    }
-
     /// Bytes of a run.
     fn bytes(&self) -> u32 {
         (self.warmups + self.iterations) as u32
@@ -261,60 +234,6 @@ impl BucketBrigade {
     /// Hops of a byte.
     fn hops(&self) -> u64 {
         self.tasks + 1
-    }
-
-    /// The capacity of a channel: the bytes in flight, and one that is repeated.
-    fn capacity(&self) -> usize {
-        self.in_flight.max(WARM_UP.into()) as usize + 1
-    }
-}
-
-/// Bytes in flight, seen from the end of the line.
-struct Passing<U> {
-    /// The last end.
-    last: U,
-    /// The bytes that have come out of it.
-    trail: Trail,
-    /// Seconds that each of them took.
-    times: Vec<f64>,
-}
-
-impl<U: Upstream> Passing<U> {
-    /// Nothing has come out of this end.
-    fn new(last: U, trail: Trail) -> Self {
-        Passing { last, trail, times: Vec::new() }
-    }
-
-    /// Puts bytes with these numbers into the first end, `window` at a time, and takes them out of the
-    /// last one. None if the line broke.
-    async fn pass<D: Downstream>(
-        &mut self,
-        bytes: Range<u32>,
-        window: u32,
-        fault: Fault,
-        first: &mut D,
-    ) -> Option<()> {
-        let (mut sent, mut begun) = (bytes.start, VecDeque::with_capacity(window as usize));
-        while self.trail.arrived() < bytes.end {
-            while sent < bytes.end.min(self.trail.arrived() + window) {
-                begun.push_back(Instant::now());
-                for _ in 0..fault.copies(sent) {
-                    first.pass(sent as u8).await.then_some(())?;
-                }
-                sent += 1;
-            }
-            self.trail.note(self.last.take().await?);
-            // They arrive in the order in which they left.
-            self.times.extend(begun.pop_front().map(|begun| begun.elapsed().as_secs_f64()));
-        }
-        Some(())
-    }
-
-    /// Counts the bytes after the last one: none, unless one was repeated.
-    async fn rest(&mut self) {
-        while let Some(byte) = self.last.take().await {
-            self.trail.note(byte);
-        }
     }
 }
 

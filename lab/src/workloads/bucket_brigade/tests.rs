@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::{BucketBrigade, Over, Trail, WARM_UP};
+use super::line::{Ends, Trail};
+use super::{BucketBrigade, Over, WARM_UP};
 use crate::failure::{Failure, Outcome};
 use crate::fault::Fault;
 use crate::supervise::supervise;
@@ -67,7 +68,7 @@ fn a_fault_does_not_keep_a_run_from_ending() {
         for (fault, ran) in [(Fault::Lost, -4), (Fault::None, 0), (Fault::Repeated, 4)] {
             let (expected, tally) = (short(over).expected(), Tally::leak());
             let outcome = ends(tally, move || {
-                let runtime = start(2).map_err(Failure::Refused)?;
+                let runtime = start(2)?;
                 let values = short(over).run(&runtime, &Bench::new(tally, fault))?;
                 runtime.shutdown();
                 Ok(values)
@@ -140,8 +141,7 @@ fn a_line_that_breaks_has_no_number() {
 
     let (brigade, tally) = (short(Over::Pipe), Tally::leak());
     let bench = Bench::new(tally, Fault::None);
-    let passing = super::Passing::new(Broken(0), Trail::new(tally, 3));
-    assert!(super::block_on(brigade.clone().measure(Open, passing, bench)).is_none());
-    let failure = brigade.broken(&bench);
-    assert!(matches!(failure, Failure::Miscounted { ran: 5, .. }), "{failure:?}");
+    let ends = Ends { first: Open, last: Broken(0), trail: Trail::new(tally, 3) };
+    let failure = super::block_on(brigade.measure(ends, bench)).err();
+    assert!(matches!(failure, Some(Failure::Miscounted { ran: 5, .. })), "{failure:?}");
 }

@@ -13,17 +13,16 @@
 //! little later, so the pause is some ten microseconds too long. A thread then starts to wait again; if
 //! it does not wait yet when the next burst begins, a value for it is returned.
 
-use std::mem;
-
 use serde::Serializer;
 
 use crate::clock;
+use crate::dispatch::{Run, counted};
 use crate::inbox::{Inbox, Value};
 use crate::limits::millis;
+use crate::setup::{SETTLE, started};
 use crate::stats::sorted;
-use crate::target::handover::Handover;
+use crate::target::handover::{Handover, Start, VisitHandover};
 use crate::targets::handovers::Handovers;
-use crate::workload::{HandoverWorkload, Params, fields};
 use crate::workloads::prelude::*;
 
 /// Options of `burst`.
@@ -76,17 +75,18 @@ const LOOK: Duration = Duration::from_micros(50);
 
 impl Workload for Burst {
     const NAME: &'static str = "burst";
-    const MEANING: Meaning = Meaning::new(
-        "hand values to waiting threads",
-        "It stands for a receiver that distributes packets, frames or orders to threads which sleep between them.",
-    )
-    .headline(2);
+    const DONE: &'static str = "hand values to waiting threads";
+    const LIKE: &'static str = "It stands for a receiver that distributes packets, frames or orders to threads which sleep between them.";
     type Family = Handovers;
     const METRICS: &'static [Metric] = metrics! {
         less "s": "p1" "p10" "p50" "p90" "p99" "p99.9" "max" "mean" "stddev" "first" "last"
             "sender";
         less "values": "refused";
     };
+
+    fn meaning(&self) -> Meaning {
+        Meaning::new(Self::DONE, Self::LIKE).headline(2)
+    }
 
     fn params(&self) -> Params {
         fields(&Burst { bursts: Some(self.bursts()), ..self.clone() })
@@ -110,73 +110,68 @@ impl Workload for Burst {
     }
 }
 
-impl HandoverWorkload for Burst {
+impl VisitHandover for Run<Burst> {
+    fn visit(self, start: Start) -> Outcome {
+        counted(self.workload, self.bench, move |workload, bench| {
+            let mut target = started(|| start(workload.threads(), workload.inbox(bench)))?;
+            thread::sleep(SETTLE);
+            let values = workload.run(&mut target, bench)?;
+            target.shutdown();
+            Ok(values)
+        })
+    }
+}
+
+impl Burst {
+    /// The inbox to which the threads pass the values of a run.
     fn inbox(&self, bench: &Bench) -> &'static Inbox {
         let busy = self.busy();
         Inbox::leak(bench.tally, self.messages as usize, move || thread::sleep(busy))
     }
 
-    fn run<H: Handover>(&self, target: &mut H, inbox: &'static Inbox, bench: &Bench) -> Outcome {
+    /// Runs once.
+    fn run(&self, target: &mut Handover, bench: &Bench) -> Outcome {
         clock::sleep_short();
-        let mut sending = Sending { target, inbox, bench, back: Vec::new(), taken: 0 };
         let mut times = Times::default();
         for number in 0..WARM_UP {
             let fault = if number == 0 { bench.fault } else { Fault::None };
-            self.burst(number, fault, &mut sending, &mut times)?;
+            self.burst(number, fault, target, bench, &mut times)?;
         }
-        times = Times::default();
+        times = Times { taken: times.taken, ..Times::default() };
         let (mut meter, lap) = (Meter::default(), Lap::begin());
         for number in WARM_UP..WARM_UP + self.bursts() {
-            self.burst(number, Fault::None, &mut sending, &mut times)?;
+            self.burst(number, Fault::None, target, bench, &mut times)?;
         }
         // The pauses are timed too: the CPU time of waiting threads is part of the price of waking them.
         meter.end(&lap);
         times.values(self.bursts(), &meter, bench)
     }
-}
 
-/// The state for sending one burst after the other.
-struct Sending<'a, H> {
-    /// The row that is measured.
-    target: &'a mut H,
-    /// The inbox of the values.
-    inbox: &'static Inbox,
-    /// Counts the values.
-    bench: &'a Bench,
-    /// Values of the current burst that were returned.
-    back: Vec<Value>,
-    /// Values that were not returned, over all bursts.
-    taken: u64,
-}
-
-impl Burst {
     /// Sends the burst with this number after a pause and waits until all threads are done with it.
-    fn burst<H: Handover>(
+    fn burst(
         &self,
         number: u64,
         fault: Fault,
-        sending: &mut Sending<'_, H>,
+        target: &mut Handover,
+        bench: &Bench,
         times: &mut Times,
     ) -> Result<(), Failure> {
-        let Sending { target, inbox, bench, back, taken } = sending;
-        let copies = |index| (0..fault.copies(index)).map(move |_| index);
-        let values = (0..self.messages as u32).flat_map(copies);
+        let (inbox, mut back) = (target.inbox, Vec::new());
+        let values = fault.tasks(0..self.messages as u32);
         let values: Vec<_> = values.map(|index| Value { burst: number as u32, index }).collect();
-        *taken += values.len() as u64;
+        times.taken += values.len() as u64;
         inbox.clear();
         thread::sleep(self.gap());
         let begun = inbox.epoch.nanos();
-        target.burst(values.into_iter(), back);
+        target.burst(values, &mut back);
         times.senders.push(seconds(inbox.epoch.nanos() - begun));
-        *taken -= back.len() as u64;
+        times.taken -= back.len() as u64;
         times.refused += back.len() as u64;
-        for value in mem::take(back) {
-            inbox.refuse(value);
-        }
+        back.into_iter().for_each(|value| inbox.refuse(value));
         thread::sleep(self.meanwhile());
         bench.tally.wait_for((number + 1) * self.messages)?;
         let look = self.gap().min(LOOK);
-        while inbox.done() < *taken {
+        while inbox.done() < times.taken {
             bench.tally.go_on()?;
             thread::sleep(look);
         }
@@ -219,6 +214,8 @@ struct Times {
     senders: Vec<f64>,
     /// Values that were returned.
     refused: u64,
+    /// Values that were not, over all bursts, and those that warm up.
+    taken: u64,
 }
 
 impl Times {
@@ -239,11 +236,11 @@ impl Times {
         }
         let (mean, deviation) = moments(&self.values);
         let shares = [0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 1.0];
-        let mut values = bench.quantiles(self.values, shares).to_vec();
-        values.extend([mean, deviation]);
-        values.extend([self.firsts, self.lasts, self.senders].map(median));
-        values.extend([self.refused as f64 / bursts as f64, meter.cpus()]);
-        Ok(values)
+        let values = bench.quantiles(self.values, shares);
+        let [first, last, sender] = [self.firsts, self.lasts, self.senders].map(median);
+        let refused = self.refused as f64 / bursts as f64;
+        let others = [mean, deviation, first, last, sender, refused, meter.cpus()];
+        Ok([&values[..], &others].concat())
     }
 }
 

@@ -11,29 +11,26 @@ use crate::stats::moments;
 use crate::supervise::supervise;
 use crate::tally::Tally;
 use crate::target::handover::Handover;
-use crate::workload::{Bench, HandoverWorkload as _};
-
-/// Takes this many values of every odd burst, and this many of every even one, with a pause before
-/// each, and returns the others.
-struct Picky<const EVEN: usize, const ODD: usize>(&'static Inbox);
+use crate::workload::Bench;
 
 /// Pause before a value is taken.
 const PAUSE: Duration = Duration::from_millis(20);
 
-impl<const EVEN: usize, const ODD: usize> Handover for Picky<EVEN, ODD> {
-    fn burst(&mut self, values: impl ExactSizeIterator<Item = Value>, back: &mut Vec<Value>) {
+/// Takes this many values of every even burst, and this many of every odd one, with a pause before
+/// each, and returns the others.
+fn picky(even: usize, odd: usize, inbox: &'static Inbox) -> Handover {
+    let burst = move |values: std::vec::IntoIter<Value>, back: &mut Vec<Value>| {
         for value in values {
-            let takes = if value.burst % 2 == 0 { EVEN } else { ODD };
+            let takes = if value.burst % 2 == 0 { even } else { odd };
             if value.index as usize >= takes {
                 back.push(value);
                 continue;
             }
             thread::sleep(PAUSE);
-            self.0.receive(value);
+            inbox.receive(value);
         }
-    }
-
-    fn shutdown(self) {}
+    };
+    Handover::new(inbox, burst, || ())
 }
 
 /// Time after which a test that waits for a value fails.
@@ -44,13 +41,12 @@ const BURST: Burst = Burst { messages: 3, receivers: 3, gap_us: 10, block_ms: 0,
 
 /// The results of a run of [`BURST`] on a target that takes this many values; the first burst is an
 /// odd one.
-fn run<const EVEN: usize, const ODD: usize>() -> Result<Vec<f64>, Failure> {
+fn run(even: usize, odd: usize) -> Result<Vec<f64>, Failure> {
     let tally = Tally::leak();
     supervise(tally, PATIENCE, move || {
         let bench = Bench::new(tally, Fault::None);
-        let inbox = BURST.inbox(&bench);
-        let mut target = Picky::<EVEN, ODD>(inbox);
-        let values = BURST.run(&mut target, inbox, &bench)?;
+        let mut target = picky(even, odd, BURST.inbox(&bench));
+        let values = BURST.run(&mut target, &bench)?;
         tally.check(BURST.expected())?;
         Ok(values)
     })
@@ -73,7 +69,7 @@ fn of(values: &[f64], name: &str) -> f64 {
 
 #[test]
 fn times_count_from_the_beginning_of_a_burst() {
-    let values = run::<3, 3>().expect("values");
+    let values = run(3, 3).expect("values");
     let pause = PAUSE.as_secs_f64();
     for (metric, pauses) in [("first", 1.0), ("p50", 2.0), ("last", 3.0), ("sender", 3.0)] {
         assert!(of(&values, metric) >= pauses * pause, "{metric}: {values:?}");
@@ -85,7 +81,7 @@ fn times_count_from_the_beginning_of_a_burst() {
 
 #[test]
 fn values_that_come_back_are_counted_and_have_no_time() {
-    let values = run::<1, 1>().expect("values");
+    let values = run(1, 1).expect("values");
     assert_eq!(of(&values, "refused"), 2.0);
     assert_eq!(of(&values, "first"), of(&values, "last"), "{values:?}");
     let all: Vec<_> = ["p1", "p99", "mean"].map(|name| of(&values, name)).into();
@@ -94,7 +90,7 @@ fn values_that_come_back_are_counted_and_have_no_time() {
 
 #[test]
 fn a_burst_that_came_back_whole_has_no_times_and_none_of_another_burst() {
-    let values = run::<3, 0>().expect("values");
+    let values = run(3, 0).expect("values");
     assert_eq!(of(&values, "refused"), 2.0);
     // Those of the one burst that was received, and no leftovers of it in the next one.
     let pause = PAUSE.as_secs_f64();
@@ -104,7 +100,7 @@ fn a_burst_that_came_back_whole_has_no_times_and_none_of_another_burst() {
 
 #[test]
 fn a_run_in_which_all_came_back_has_no_number() {
-    assert!(matches!(run::<0, 0>(), Err(Failure::Unreceived)));
+    assert!(matches!(run(0, 0), Err(Failure::Unreceived)));
 }
 
 #[test]

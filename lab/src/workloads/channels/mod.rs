@@ -10,7 +10,6 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 
 use crate::target::runtime::{Downstream, Upstream};
-use crate::targets::runtimes::has_tasks;
 use crate::usage::Usage;
 use crate::workloads::prelude::*;
 
@@ -86,10 +85,9 @@ const WARM_UP: u32 = 10;
 
 impl Workload for Channels {
     const NAME: &'static str = "channels";
-    const MEANING: Meaning = Meaning::new(
-        "send messages between busy tasks",
-        "It stands for producers and consumers: actors, work queues, stages of a pipeline.",
-    );
+    const DONE: &'static str = "send messages between busy tasks";
+    const LIKE: &'static str =
+        "It stands for producers and consumers: actors, work queues, stages of a pipeline.";
     type Family = Runtimes;
 
     const PINS: bool = true;
@@ -119,9 +117,9 @@ impl Workload for Channels {
 impl RuntimeWorkload for Channels {
     fn run<R: Runtime>(&self, runtime: &R, bench: &Bench) -> Outcome {
         let (warm, all) = (self.warm_up(), self.warm_up() + self.each());
-        self.all(runtime, 0..warm, bench.tally, bench.fault).map_err(Failure::Refused)?;
+        self.all(runtime, 0..warm, bench.tally, bench.fault)?;
         let (mut meter, lap, before) = (Meter::default(), Lap::begin(), Usage::now());
-        self.all(runtime, warm..all, bench.tally, Fault::None).map_err(Failure::Refused)?;
+        self.all(runtime, warm..all, bench.tally, Fault::None)?;
         let wall = meter.end(&lap).as_secs_f64();
         let messages = (u64::from(self.each()) * self.senders) as f64;
         let switches = before.since().switches() / messages;

@@ -2,11 +2,9 @@
 //! of hash tables do.
 
 use std::collections::HashMap;
-use std::io;
 
-use super::map::{CHUNKS, each};
-use super::{Program, fingerprint};
-use crate::target::fork::ForkJoin;
+use super::{CHUNKS, Program, each, fingerprint};
+use crate::workloads::prelude::*;
 
 /// Rounds of a run, of three loops and a collection each.
 pub(super) const ROUNDS: u64 = 20;

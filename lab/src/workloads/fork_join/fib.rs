@@ -1,10 +1,9 @@
 //! Fibonacci numbers without a cut-off: nothing but forks.
 
-use std::io;
-
 use super::Program;
 use super::search::Root;
-use crate::target::fork::{ForkJoin, Tree};
+use crate::target::fork::Tree;
+use crate::workloads::prelude::*;
 
 /// The number with this index.
 pub(super) struct Fib {

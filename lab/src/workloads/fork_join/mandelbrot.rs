@@ -1,9 +1,7 @@
 //! The Mandelbrot set: a chunk is a row, and the rows in the middle take far longer than those at the edges.
 
-use std::io;
-
-use super::{Program, fingerprint};
-use crate::target::fork::ForkJoin;
+use super::{Program, each, fingerprint};
+use crate::workloads::prelude::*;
 
 /// Steps after which a point counts as one of the set.
 const STEPS: u16 = 500;
@@ -24,9 +22,7 @@ impl Program for Mandelbrot {
 
     fn run<F: ForkJoin>(&mut self, outside: &mut F::Outside<'_>) {
         let (size, picture) = (self.size, &mut self.picture);
-        F::enter(outside, |context| {
-            F::for_each_chunk(context, picture, size, |index, row| draw(size, index, row));
-        });
+        each::<F, _>(outside, picture, size, |index, row| draw(size, index, row));
     }
 
     fn answer(&self) -> u64 {

@@ -1,12 +1,8 @@
 //! Maps over a square of numbers, and sums of it: loops of 20 to 500 µs, one after the other, as programs on ndarray's parallel iterators have them.
 
-use std::io;
+use super::{CHUNKS, Program, each, fingerprint};
+use crate::workloads::prelude::*;
 
-use super::{Program, fingerprint};
-use crate::target::fork::ForkJoin;
-
-/// Chunks of a loop.
-pub(super) const CHUNKS: usize = 8;
 /// Rounds of a run, of four loops each.
 pub(super) const ROUNDS: u64 = 50;
 
@@ -47,16 +43,6 @@ impl Program for Map {
     fn answer(&self) -> u64 {
         fingerprint(self.to.iter().chain(&self.sums).map(|number| number.to_bits()))
     }
-}
-
-/// One loop over chunks, from a thread outside.
-pub(super) fn each<F: ForkJoin, T: Send>(
-    outside: &mut F::Outside<'_>,
-    items: &mut [T],
-    length: usize,
-    work: impl Fn(usize, &mut [T]) + Send + Sync,
-) {
-    F::enter(outside, |context| F::for_each_chunk(context, items, length, work));
 }
 
 /// These three have one machine code for all pools.

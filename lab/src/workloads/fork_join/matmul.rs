@@ -1,9 +1,7 @@
 //! The product of two square matrices: a chunk is some rows of it.
 
-use std::io;
-
-use super::{Program, fingerprint};
-use crate::target::fork::ForkJoin;
+use super::{Program, each, fingerprint};
+use crate::workloads::prelude::*;
 
 /// Rows of a chunk.
 const ROWS: usize = 16;
@@ -39,11 +37,9 @@ impl Program for Matmul {
 
     fn run<F: ForkJoin>(&mut self, outside: &mut F::Outside<'_>) {
         let (size, a, b, product) = (self.size, &self.a, &self.b, &mut self.product);
-        F::enter(outside, |context| {
-            F::for_each_chunk(context, product, ROWS * size, |index, rows| {
-                let first = index * ROWS * size;
-                multiply(size, &a[first..first + rows.len()], b, rows);
-            });
+        each::<F, _>(outside, product, ROWS * size, |index, rows| {
+            let first = index * ROWS * size;
+            multiply(size, &a[first..first + rows.len()], b, rows);
         });
     }
 

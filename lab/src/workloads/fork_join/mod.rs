@@ -22,7 +22,7 @@ use std::ops::RangeInclusive;
 use crate::target::fork::{self, Spawning, Start};
 use crate::targets::forks::sequential::Sequential;
 use crate::targets::forks::{Forks, is_for_skynet, is_foreign, may_borrow};
-use crate::workload::{ForkWorkload, Params, fields};
+use crate::workload::ForkWorkload;
 
 use self::search::{Root, Search};
 use crate::workloads::prelude::*;
@@ -48,12 +48,17 @@ pub(crate) struct ForkJoin {
 /// Runs of the program before those that count.
 const WARM_UP: u64 = 1;
 
+/// The most items to sort.
+const MANY: u64 = 1_000_000_000;
+
+/// Chunks of a loop that is as long as its input.
+const CHUNKS: usize = 8;
+
 impl Workload for ForkJoin {
     const NAME: &'static str = "fork-join";
-    const MEANING: Meaning = Meaning::new(
-        "compute by divide and conquer",
-        "It stands for parallel algorithms: sorting, tree walks, matrix products, simulations.",
-    );
+    const DONE: &'static str = "compute by divide and conquer";
+    const LIKE: &'static str =
+        "It stands for parallel algorithms: sorting, tree walks, matrix products, simulations.";
     type Family = Forks;
     const APART: bool = true;
 
@@ -67,12 +72,13 @@ impl Workload for ForkJoin {
     }
 
     fn check(&self) -> Result<(), Stop> {
-        let (least, most) = self.program.sizes().into_inner();
-        if !(least..=most).contains(&self.size()) {
+        let (_, sizes, _) = self.program.facts();
+        if !sizes.contains(&self.size()) {
+            let (least, most) = sizes.into_inner();
             let name = self.program.name();
             return Err(Stop::Usage(format!("the size of {name} is from {least} to {most}")));
         }
-        apart::check()
+        Ok(())
     }
 
     fn is_for(&self, target: &Entry) -> bool {
@@ -87,7 +93,8 @@ impl Workload for ForkJoin {
     }
 
     fn note(&self) -> Option<String> {
-        Some(self.program.parts(self.size()))
+        let (_, _, parts) = self.program.facts();
+        Some(parts(self.size()))
     }
 }
 
@@ -98,8 +105,8 @@ impl ForkWorkload for ForkJoin {
             Kind::Skynet => self.forking::<Search<skynet::Node>, F>(start, bench),
             Kind::Nqueens => self.forking::<Search<nqueens::Board>, F>(start, bench),
             Kind::Uts => self.forking::<Search<uts::Node>, F>(start, bench),
-            Kind::Quicksort => self.forking::<sort::Quicksort, F>(start, bench),
-            Kind::Mergesort => self.forking::<sort::Mergesort, F>(start, bench),
+            Kind::Quicksort => self.forking::<sort::Sort<false>, F>(start, bench),
+            Kind::Mergesort => self.forking::<sort::Sort<true>, F>(start, bench),
             Kind::Matmul => self.forking::<matmul::Matmul, F>(start, bench),
             Kind::Mandelbrot => self.forking::<mandelbrot::Mandelbrot, F>(start, bench),
             Kind::Nbody => self.forking::<nbody::Nbody, F>(start, bench),
@@ -123,29 +130,32 @@ impl ForkWorkload for ForkJoin {
 impl ForkJoin {
     /// How large the input is.
     fn size(&self) -> u64 {
-        self.size.unwrap_or(self.program.default())
+        let (usual, ..) = self.program.facts();
+        self.size.unwrap_or(usual)
     }
 
     /// Measures the program in a pool whose tasks may borrow.
     fn forking<P: Program, F: fork::ForkJoin>(&self, start: Start<F>, bench: &Bench) -> Outcome {
-        let mut program = self.prepared::<P>()?;
+        let mut program = P::prepare(self.size() as usize)?;
         let before = peak()?;
         let target = started(|| start(self.threads()))?;
         let measured = target.attach(|outside| {
-            self.measure(&mut program, bench, |program| program.run::<F>(outside))
+            self.measure(&mut program, before, bench, |program| program.run::<F>(outside))
         });
-        self.result(measured, program, before, bench, || target.shutdown())
+        drop(target);
+        self.result(measured?, program, bench)
     }
 
     /// Measures the program in a pool whose tasks may not.
     fn spawning<T: Root, S: Spawning>(&self, start: Start<S>, bench: &Bench) -> Outcome {
-        let mut program = self.prepared::<Search<T>>()?;
+        let mut program = Search::<T>::prepare(self.size() as usize)?;
         let before = peak()?;
         let target = started(|| start(self.threads()))?;
-        let measured = self.measure(&mut program, bench, |program| {
+        let measured = self.measure(&mut program, before, bench, |program| {
             program.answer = target.fold(program.root);
         });
-        self.result(measured, program, before, bench, || target.shutdown())
+        drop(target);
+        self.result(measured?, program, bench)
     }
 
     /// Runs of the program: those that count, and those before.
@@ -153,18 +163,14 @@ impl ForkJoin {
         WARM_UP + self.repetitions
     }
 
-    /// The program with its input.
-    fn prepared<P: Program>(&self) -> Result<P, Failure> {
-        P::prepare(self.size() as usize).map_err(Failure::Refused)
-    }
-
-    /// Runs the program as often as it must.
+    /// Runs the program as often as it must; `before` is the most memory before the pool was started.
     fn measure<P: Program>(
         &self,
         program: &mut P,
+        before: u64,
         bench: &Bench,
         mut run: impl FnMut(&mut P),
-    ) -> Measured {
+    ) -> Result<Measured, Failure> {
         let mut measured = Measured::default();
         for repetition in 0..self.runs() {
             program.reset();
@@ -178,21 +184,13 @@ impl ForkJoin {
             }
             measured.answers.push(program.answer());
         }
-        measured
+        // Here no thread of the pool has ended yet, and one thread has not computed the answer.
+        measured.grown = peak()?.saturating_sub(before);
+        Ok(measured)
     }
 
     /// The numbers, if all answers are right.
-    fn result<P: Program>(
-        &self,
-        measured: Measured,
-        mut program: P,
-        before: u64,
-        bench: &Bench,
-        shutdown: impl FnOnce(),
-    ) -> Outcome {
-        // Here no thread of the pool has ended yet, and one thread has not computed the answer.
-        let grown = peak()?.saturating_sub(before);
-        shutdown();
+    fn result(&self, measured: Measured, mut program: impl Program, bench: &Bench) -> Outcome {
         bench.tally.check(bench.tally.expected())?;
         program.reset();
         program.run::<Sequential>(&mut ());
@@ -202,7 +200,7 @@ impl ForkJoin {
         }
         let times = measured.times.iter().map(Duration::as_secs_f64);
         let cpu = measured.meter.cpu().as_secs_f64() / self.repetitions as f64;
-        Ok(vec![median(times.collect()), cpu, grown as f64, measured.meter.cpus()])
+        Ok(vec![median(times.collect()), cpu, measured.grown as f64, measured.meter.cpus()])
     }
 }
 
@@ -215,6 +213,8 @@ struct Measured {
     meter: Meter,
     /// The answer of each, of the first too.
     answers: Vec<u64>,
+    /// Bytes by which the most memory of the process has grown.
+    grown: u64,
 }
 
 /// The most bytes of this process that were in memory so far.
@@ -258,36 +258,31 @@ impl Kind {
         self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
     }
 
-    /// The size without `--size`.
-    fn default(self) -> u64 {
+    /// Its size without `--size`, those that are possible, and what it consists of at a size, as far as that is known before.
+    fn facts(self) -> (u64, RangeInclusive<u64>, fn(u64) -> String) {
         match self {
-            Kind::Fib => 30,
-            Kind::Skynet => 6,
-            Kind::Nqueens => 12,
-            Kind::Uts => 150,
-            Kind::Quicksort | Kind::Mergesort => 4_000_000,
-            Kind::Matmul => 768,
-            Kind::Mandelbrot => 800,
-            Kind::Nbody => 1_000,
-            Kind::Wc => 2_000,
-            Kind::Map => 500,
-            Kind::Collect => 20_000,
-        }
-    }
-
-    /// The sizes that are possible.
-    fn sizes(self) -> RangeInclusive<u64> {
-        match self {
-            Kind::Fib => 1..=50,
-            Kind::Skynet => 1..=9,
-            Kind::Nqueens => 1..=18,
-            Kind::Uts => 1..=10_000,
-            Kind::Quicksort | Kind::Mergesort => 1..=1_000_000_000,
-            Kind::Matmul | Kind::Mandelbrot => 1..=20_000,
-            Kind::Nbody => 1..=10_000_000,
-            Kind::Wc => 1..=1_000_000,
-            Kind::Map => 3..=20_000,
-            Kind::Collect => 8..=100_000_000,
+            Kind::Fib => (30, 1..=50, |index| format!("{} joins", fib::forks(index))),
+            Kind::Skynet => (6, 1..=9, |levels| format!("{} joins", skynet::forks(levels))),
+            Kind::Nqueens => (12, 1..=18, |_| "a task for each placement".to_owned()),
+            Kind::Uts => (150, 1..=10_000, |_| "a task for each node".to_owned()),
+            Kind::Quicksort => (4_000_000, 1..=MANY, |_| "a join for each pivot".to_owned()),
+            Kind::Mergesort => (4_000_000, 1..=MANY, |_| {
+                "joins over halves, and over those of each merge".to_owned()
+            }),
+            Kind::Matmul => {
+                (768, 1..=20_000, |rows| format!("{} chunks of rows", matmul::forks(rows)))
+            }
+            Kind::Mandelbrot => (800, 1..=20_000, |rows| format!("{rows} rows")),
+            Kind::Nbody => (1_000, 1..=10_000_000, |steps| {
+                format!("{steps} steps of {} chunks", nbody::CHUNKS)
+            }),
+            Kind::Wc => (2_000, 1..=1_000_000, |files| format!("{files} files")),
+            Kind::Map => {
+                (500, 3..=20_000, |_| format!("{} loops of {CHUNKS} chunks", 4 * map::ROUNDS))
+            }
+            Kind::Collect => (20_000, 8..=100_000_000, |_| {
+                format!("{} loops of {CHUNKS} chunks", 3 * collect::ROUNDS)
+            }),
         }
     }
 
@@ -299,24 +294,6 @@ impl Kind {
     /// Whether the programs in other languages have it.
     fn is_foreign(self) -> bool {
         matches!(self, Kind::Fib | Kind::Skynet | Kind::Nqueens)
-    }
-
-    /// What it consists of at this size, as far as that is known before.
-    fn parts(self, size: u64) -> String {
-        match self {
-            Kind::Fib => format!("{} joins", fib::forks(size)),
-            Kind::Skynet => format!("{} joins", skynet::forks(size)),
-            Kind::Nqueens => "a task for each placement".to_owned(),
-            Kind::Uts => "a task for each node".to_owned(),
-            Kind::Quicksort => "a join for each pivot".to_owned(),
-            Kind::Mergesort => "joins over halves, and over those of each merge".to_owned(),
-            Kind::Matmul => format!("{} chunks of rows", matmul::forks(size)),
-            Kind::Mandelbrot => format!("{size} rows"),
-            Kind::Nbody => format!("{size} steps of {} chunks", nbody::CHUNKS),
-            Kind::Wc => format!("{size} files"),
-            Kind::Map => format!("{} loops of {} chunks", 4 * map::ROUNDS, map::CHUNKS),
-            Kind::Collect => format!("{} loops of {} chunks", 3 * collect::ROUNDS, map::CHUNKS),
-        }
     }
 }
 
@@ -333,6 +310,16 @@ trait Program: Send + Sized {
 
     /// The answer of the last run, or a fingerprint of it.
     fn answer(&self) -> u64;
+}
+
+/// One loop over chunks, from a thread outside.
+fn each<F: fork::ForkJoin, T: Send>(
+    outside: &mut F::Outside<'_>,
+    items: &mut [T],
+    length: usize,
+    work: impl Fn(usize, &mut [T]) + Send + Sync,
+) {
+    F::enter(outside, |context| F::for_each_chunk(context, items, length, work));
 }
 
 /// A fingerprint of these words in this order.

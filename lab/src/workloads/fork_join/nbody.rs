@@ -1,9 +1,7 @@
 //! Bodies that attract each other: many steps of a few microseconds each, and a barrier after each of them.
 
-use std::io;
-
-use super::{Program, fingerprint};
-use crate::target::fork::ForkJoin;
+use super::{Program, each, fingerprint};
+use crate::workloads::prelude::*;
 
 /// Bodies.
 const BODIES: usize = 64;
@@ -56,14 +54,11 @@ impl Program for Nbody {
     fn run<F: ForkJoin>(&mut self, outside: &mut F::Outside<'_>) {
         let mut pulls = [Vector::default(); BODIES];
         for _ in 0..self.steps {
-            let (bodies, pulls) = (&mut self.bodies, &mut pulls);
-            let all = &*bodies;
-            F::enter(outside, |context| {
-                F::for_each_chunk(context, pulls, CHUNK, |index, pulls| {
-                    pull(&all[index * CHUNK..], all, pulls);
-                });
+            let all = &self.bodies;
+            each::<F, _>(outside, &mut pulls, CHUNK, |index, pulls| {
+                pull(&all[index * CHUNK..], all, pulls);
             });
-            for (body, pull) in bodies.iter_mut().zip(&*pulls) {
+            for (body, pull) in self.bodies.iter_mut().zip(&pulls) {
                 body.speed.iter_mut().zip(pull).for_each(|(speed, pull)| *speed += STEP * pull);
                 let (place, speed) = (&mut body.place, body.speed);
                 place.iter_mut().zip(speed).for_each(|(place, speed)| *place += STEP * speed);

@@ -1,12 +1,10 @@
 //! Two sorts by forks over the parts of one array.
 
-use std::io;
-
 use rand::rngs::SmallRng;
 use rand::{RngExt as _, SeedableRng};
 
 use super::{Program, fingerprint};
-use crate::target::fork::ForkJoin;
+use crate::workloads::prelude::*;
 
 /// Items that quicksort sorts by insertion.
 const FEW: usize = 32;
@@ -19,26 +17,22 @@ fn random(count: usize) -> Vec<u64> {
     (0..count).map(|_| random.random()).collect()
 }
 
-/// Quicksort in place.
-pub(super) struct Quicksort {
+/// A program that sorts: quicksort in place, or mergesort with an array as large beside it.
+pub(super) struct Sort<const MERGES: bool> {
     /// The items as they were.
     unsorted: Vec<u64>,
     /// The items to sort.
-    items: Vec<u64>,
+    pub(super) items: Vec<u64>,
+    /// The other array.
+    spare: Vec<u64>,
 }
 
-#[cfg(test)]
-impl Quicksort {
-    /// The items.
-    pub(super) fn items(&self) -> &[u64] {
-        &self.items
-    }
-}
-
-impl Program for Quicksort {
+impl<const MERGES: bool> Program for Sort<MERGES> {
     fn prepare(size: usize) -> io::Result<Self> {
         let unsorted = random(size);
-        Ok(Quicksort { items: unsorted.clone(), unsorted })
+        // Written, so that no run makes it resident.
+        let spare = if MERGES { unsorted.clone() } else { Vec::new() };
+        Ok(Sort { items: unsorted.clone(), spare, unsorted })
     }
 
     fn reset(&mut self) {
@@ -46,8 +40,11 @@ impl Program for Quicksort {
     }
 
     fn run<F: ForkJoin>(&mut self, outside: &mut F::Outside<'_>) {
-        let items = &mut self.items;
-        F::enter(outside, |context| quicksort::<F>(context, items));
+        let (items, spare) = (&mut self.items, &mut self.spare);
+        F::enter(outside, |context| match MERGES {
+            true => mergesort::<F>(context, items, spare, false),
+            false => quicksort::<F>(context, items),
+        });
     }
 
     fn answer(&self) -> u64 {
@@ -95,37 +92,6 @@ fn partition(items: &mut [u64]) -> usize {
     }
     items.swap(place, last);
     place
-}
-
-/// Mergesort, with an array as large beside it.
-pub(super) struct Mergesort {
-    /// The items as they were.
-    unsorted: Vec<u64>,
-    /// The items to sort.
-    items: Vec<u64>,
-    /// The other array.
-    spare: Vec<u64>,
-}
-
-impl Program for Mergesort {
-    fn prepare(size: usize) -> io::Result<Self> {
-        let unsorted = random(size);
-        // Written, so that no run makes it resident.
-        Ok(Mergesort { items: unsorted.clone(), spare: unsorted.clone(), unsorted })
-    }
-
-    fn reset(&mut self) {
-        self.items.copy_from_slice(&self.unsorted);
-    }
-
-    fn run<F: ForkJoin>(&mut self, outside: &mut F::Outside<'_>) {
-        let (items, spare) = (&mut self.items, &mut self.spare);
-        F::enter(outside, |context| mergesort::<F>(context, items, spare, false));
-    }
-
-    fn answer(&self) -> u64 {
-        fingerprint(self.items.iter().copied())
-    }
 }
 
 /// Sorts `items`, into `spare` if `across`.

@@ -57,10 +57,10 @@ fn the_unbalanced_tree_is_that_of_the_published_benchmark() {
 #[test]
 fn both_sorts_sort() {
     for size in [1, 2, 3, 32, 33, 5_000, 30_000] {
-        let mut quick = sort::Quicksort::prepare(size).expect("an input");
+        let mut quick = sort::Sort::<false>::prepare(size).expect("an input");
         quick.run::<Sequential>(&mut ());
-        assert!(quick.items().is_sorted(), "{size}");
-        assert_eq!(quick.answer(), answer::<sort::Mergesort>(size), "{size}");
+        assert!(quick.items.is_sorted(), "{size}");
+        assert_eq!(quick.answer(), answer::<sort::Sort<true>>(size), "{size}");
     }
 }
 
@@ -79,13 +79,11 @@ impl fork::ForkJoin for Careless {
         root(&mut ())
     }
 
-    fn join<A, B, RA, RB>(_: &mut (), a: A, b: B) -> (RA, RB)
-    where
-        A: FnOnce(&mut ()) -> RA + Send,
-        B: FnOnce(&mut ()) -> RB + Send,
-        RA: Send,
-        RB: Send,
-    {
+    fn join<A: Send, B: Send>(
+        _: &mut (),
+        a: impl FnOnce(&mut ()) -> A + Send,
+        b: impl FnOnce(&mut ()) -> B + Send,
+    ) -> (A, B) {
         (a(&mut ()), b(&mut ()))
     }
 
@@ -103,8 +101,6 @@ impl fork::ForkJoin for Careless {
         let chunks = items.chunks_mut(length).enumerate().skip(1);
         chunks.for_each(|(index, chunk)| work(index, chunk));
     }
-
-    fn shutdown(self) {}
 }
 
 #[test]

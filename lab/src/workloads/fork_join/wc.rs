@@ -7,7 +7,7 @@ use rand::rngs::SmallRng;
 use rand::{RngExt as _, SeedableRng};
 use tempfile::TempDir;
 
-use super::Program;
+use super::{Program, each};
 use crate::workloads::prelude::*;
 
 /// The fewest words of a file.
@@ -41,9 +41,7 @@ impl Program for Wc {
 
     fn run<F: ForkJoin>(&mut self, outside: &mut F::Outside<'_>) {
         let (files, counts) = (&self.files, &mut self.counts);
-        F::enter(outside, |context| {
-            F::for_each_chunk(context, counts, 1, |index, of| of[0] = count(&files[index]));
-        });
+        each::<F, _>(outside, counts, 1, |index, of| of[0] = count(&files[index]));
     }
 
     fn reset(&mut self) {

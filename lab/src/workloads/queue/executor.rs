@@ -10,22 +10,11 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
 use super::race::Race;
-use super::{METRICS, fill, repeat, total};
+use super::{Queue, fill};
 
 use crate::tally::scramble;
-use crate::target::queue::{CAPACITY, Deque, Item, Make, Missed, Stealer};
-use crate::targets::queues::Deques;
+use crate::target::queue::{CAPACITY, Deque, Item, Make, Missed};
 use crate::workloads::prelude::*;
-
-/// The pattern `executor`.
-#[derive(Clone, Debug, Serialize)]
-#[serde(tag = "pattern", rename = "executor")]
-pub(crate) struct Executor {
-    /// Threads, each with a queue of its own.
-    pub(crate) workers: u64,
-    /// Times taken in a run.
-    pub(crate) repetitions: u64,
-}
 
 /// Steps that a task has at most.
 const STEPS: u64 = 100;
@@ -33,65 +22,45 @@ const STEPS: u64 = 100;
 /// The factor that makes room for the number of steps that a task has left.
 const LEFT: u64 = 128;
 
-impl Executor {
-    /// The numbers of a worker.
-    fn random(worker: u64) -> SmallRng {
-        SmallRng::seed_from_u64(worker)
-    }
-
-    /// The tasks that a worker begins with. The lower digits of a task are the steps that follow
-    /// its first, the others distinguish it from all other tasks.
-    fn tasks(worker: u64) -> Vec<Item> {
-        let mut random = Self::random(worker);
-        let count = random.random_range(1..=CAPACITY as u64);
-        let task = |index| {
-            let identity = scramble(worker * CAPACITY as u64 + index).wrapping_mul(LEFT);
-            identity + random.random_range(0..STEPS)
-        };
-        (0..count).map(task).collect()
-    }
-
-    /// Every step of a task: it counts down.
-    fn steps(task: Item) -> impl Iterator<Item = u64> {
-        (0..=task % LEFT).map(move |done| task - done)
-    }
+/// The numbers of a worker.
+fn random(worker: u64) -> SmallRng {
+    SmallRng::seed_from_u64(worker)
 }
 
-impl Workload for Executor {
-    const NAME: &'static str = "queue";
-    const MEANING: Meaning = Meaning::new(
-        "run a scheduler's traffic on deques",
-        "It stands for the queues of a work-stealing scheduler, with the pushes, pops and steals of each thread.",
-    );
-    type Family = Deques;
-    const METRICS: &'static [Metric] = METRICS;
-
-    fn check(&self) -> Result<(), Stop> {
-        let steps = [self.workers, CAPACITY as u64, STEPS, total(self.repetitions)];
-        limits::product("steps", &steps, limits::MAX_TASKS).map(drop)
-    }
-
-    fn threads(&self) -> usize {
-        // The one that always exists is the first of them.
-        self.workers as usize - 1
-    }
-
-    fn expected(&self) -> Sum {
-        let tasks = (0..self.workers).flat_map(Self::tasks);
-        tasks.flat_map(Self::steps).collect::<Sum>().times(total(self.repetitions))
-    }
+/// The tasks that a worker begins with. The lower digits of a task are the steps that follow
+/// its first, the others distinguish it from all other tasks.
+fn tasks(worker: u64) -> Vec<Item> {
+    let mut random = random(worker);
+    let count = random.random_range(1..=CAPACITY as u64);
+    let task = |index| {
+        let identity = scramble(worker * CAPACITY as u64 + index).wrapping_mul(LEFT);
+        identity + random.random_range(0..STEPS)
+    };
+    (0..count).map(task).collect()
 }
 
-impl DequeWorkload for Executor {
-    fn run<D: Deque>(&self, make: Make<D>, bench: &Bench) -> Outcome {
-        let (tally, total) = (bench.tally, total(self.repetitions));
-        let race = Arc::new(Race::new(self.workers as usize));
-        let deques: Vec<D> = iter::repeat_with(make).take(self.workers as usize).collect();
+/// The most steps of so many workers.
+pub(super) fn steps(workers: u64) -> u64 {
+    workers * CAPACITY as u64 * STEPS
+}
+
+/// Every step of all tasks of so many workers: a task counts down.
+pub(super) fn expected(workers: u64) -> Sum {
+    let steps = |task: Item| (0..=task % LEFT).map(move |done| task - done);
+    (0..workers).flat_map(tasks).flat_map(steps).collect()
+}
+
+impl Queue {
+    /// Runs all tasks, again and again.
+    pub(super) fn execute<D: Deque>(&self, make: Make<D>, bench: &Bench) -> Outcome {
+        let (tally, total) = (bench.tally, self.total());
+        let race = Arc::new(Race::new(self.workers() as usize));
+        let deques: Vec<D> = iter::repeat_with(make).take(self.workers() as usize).collect();
         let stealers: Vec<_> = deques.iter().map(D::stealer).collect();
         let mut workers = deques.into_iter().zip(0..).map(|(deque, index)| {
             let mut victims = stealers.clone();
             victims.remove(index as usize);
-            let (tasks, random) = (Self::tasks(index), Self::random(index));
+            let (tasks, random) = (tasks(index), random(index));
             Worker { deque, victims, tasks, random, race: Arc::clone(&race), tally }
         });
         let mut first = workers.next().expect("one at least");
@@ -102,7 +71,7 @@ impl DequeWorkload for Executor {
                 })
             })
             .collect();
-        let values = repeat(self.repetitions, bench, |fault| first.repetition(fault))?;
+        let values = self.repeat(bench, |fault| first.repetition(fault))?;
         for thread in others {
             thread.join().unwrap_or_else(|cause| panic::resume_unwind(cause))?;
         }
@@ -161,7 +130,7 @@ impl<D: Deque> Worker<D> {
         let mut unseen = self.victims.len();
         while unseen > 0 {
             let victim = self.random.random_range(0..unseen);
-            match self.victims[victim].steal_half(&self.deque) {
+            match self.deque.steal_half(&self.victims[victim]) {
                 Ok(task) => return Ok(Some(task)),
                 Err(Missed::Busy) => self.tally.go_on()?,
                 Err(Missed::Empty) => {
@@ -176,20 +145,20 @@ impl<D: Deque> Worker<D> {
 
 #[cfg(test)]
 mod tests {
-    use super::{CAPACITY, Executor, LEFT, STEPS};
+    use super::{CAPACITY, LEFT, STEPS, tasks};
 
     #[test]
     fn tasks_are_the_same_every_time_and_within_their_limits() {
         for worker in 0..256 {
-            let tasks = Executor::tasks(worker);
-            assert_eq!(tasks, Executor::tasks(worker));
-            assert!((1..=CAPACITY).contains(&tasks.len()), "{worker}");
-            assert!(tasks.iter().all(|task| task % LEFT < STEPS), "{worker}");
+            let some = tasks(worker);
+            assert_eq!(some, tasks(worker));
+            assert!((1..=CAPACITY).contains(&some.len()), "{worker}");
+            assert!(some.iter().all(|task| task % LEFT < STEPS), "{worker}");
         }
     }
 
     #[test]
     fn the_first_worker_has_room_for_a_task_that_is_there_twice() {
-        assert!(Executor::tasks(0).len() < CAPACITY);
+        assert!(tasks(0).len() < CAPACITY);
     }
 }

@@ -7,67 +7,30 @@ use std::iter;
 use std::ops::Range;
 use std::panic;
 
+use super::Queue;
 use super::race::Race;
-use super::{METRICS, repeat, total};
 
 use crate::tally::scramble;
 use crate::target::queue::{Injector, Job, Make};
-use crate::targets::queues::Injectors;
-use crate::workload::InjectorWorkload;
 use crate::workloads::prelude::*;
 
-/// The pattern `injector`.
-#[derive(Clone, Debug, Serialize)]
-#[serde(tag = "pattern", rename = "injector")]
-pub(crate) struct Fill {
-    /// Threads that push.
-    pub(crate) producers: u64,
-    /// Items that they push in a repetition, all of them together.
-    pub(crate) items: u64,
-    /// Times taken in a run.
-    pub(crate) repetitions: u64,
+/// The items of which each of so many producers pushes its share in a repetition.
+pub(super) fn expected(items: u64) -> Sum {
+    (0..items).map(job).map(print).collect()
 }
 
-impl Fill {
+impl Queue {
     /// The items that this producer pushes, by number.
     fn share(&self, producer: u64) -> Range<u64> {
-        let until = |producers| self.items * producers / self.producers;
+        let until = |producers| self.items() * producers / self.producers();
         until(producer)..until(producer + 1)
     }
-}
 
-impl Workload for Fill {
-    const NAME: &'static str = "queue";
-    const MEANING: Meaning = Meaning::new(
-        "push jobs to a shared queue",
-        "It stands for the entrance of a pool: all jobs from threads outside go through such a queue.",
-    );
-    type Family = Injectors;
-    const METRICS: &'static [Metric] = METRICS;
-
-    fn check(&self) -> Result<(), Stop> {
-        if self.items < self.producers {
-            return Err(Stop::Usage("--items must be one for each of --producers at least".into()));
-        }
-        let items = [self.items, total(self.repetitions)];
-        limits::product("items", &items, limits::MAX_TASKS).map(drop)
-    }
-
-    fn threads(&self) -> usize {
-        // The one that always exists is the first of them.
-        self.producers as usize - 1
-    }
-
-    fn expected(&self) -> Sum {
-        (0..self.items).map(job).map(print).collect::<Sum>().times(total(self.repetitions))
-    }
-}
-
-impl InjectorWorkload for Fill {
-    fn run<I: Injector>(&self, make: Make<I>, bench: &Bench) -> Outcome {
-        let (tally, total) = (bench.tally, total(self.repetitions));
-        let race = Arc::new((Race::new(self.producers as usize), make()));
-        let others: Vec<_> = (1..self.producers)
+    /// Pushes all items, and pops them untimed.
+    pub(super) fn inject<I: Injector>(&self, make: Make<I>, bench: &Bench) -> Outcome {
+        let (tally, total) = (bench.tally, self.total());
+        let race = Arc::new((Race::new(self.producers() as usize), make()));
+        let others: Vec<_> = (1..self.producers())
             .map(|producer| {
                 let (race, share) = (Arc::clone(&race), self.share(producer));
                 thread::spawn(move || {
@@ -80,11 +43,11 @@ impl InjectorWorkload for Fill {
             })
             .collect();
         let (race, injector) = &*race;
-        let values = repeat(self.repetitions, bench, |fault| {
+        let values = self.repeat(bench, |fault| {
             let (time, ()) = race.run(tally, || push(injector, 0, self.share(0), fault))?;
             // The others wait for this thread at the start.
             tally.add(iter::from_fn(|| injector.pop()).map(print).collect());
-            Ok(time / self.items as f64)
+            Ok(time / self.items() as f64)
         })?;
         for thread in others {
             thread.join().unwrap_or_else(|cause| panic::resume_unwind(cause))?;
@@ -119,14 +82,22 @@ fn print(job: Job) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Fill, job, print};
+    use super::super::{Pattern, Queue};
+    use super::{job, print};
     use std::collections::HashSet;
 
     #[test]
     fn the_producers_share_all_items_evenly() {
         for (producers, items) in [(1, 1), (2, 1_500), (7, 1_500), (8, 8)] {
-            let fill = Fill { producers, items, repetitions: 1 };
-            let shares: Vec<_> = (0..producers).map(|producer| fill.share(producer)).collect();
+            let queue = Queue {
+                pattern: Pattern::Injector,
+                producers: Some(producers),
+                items: Some(items),
+                workers: None,
+                batch: None,
+                repetitions: None,
+            };
+            let shares: Vec<_> = (0..producers).map(|producer| queue.share(producer)).collect();
             assert!(shares.iter().cloned().flatten().eq(0..items), "{shares:?}");
             let sizes = shares.iter().map(|share| share.end - share.start);
             assert!(sizes.clone().max().unwrap() - sizes.min().unwrap() <= 1, "{shares:?}");

@@ -1,56 +1,23 @@
 //! Queues alone, without a pool: the price of pushes, pops and steals.
 //!
-//! Each pattern is a file and a type.
+//! Each pattern is a file.
 
-pub(crate) mod executor;
-pub(crate) mod injector;
-pub(crate) mod push_pop;
+mod executor;
+mod injector;
+mod push_pop;
 mod race;
-pub(crate) mod steal;
+mod steal;
 
 use std::iter;
 
-use self::executor::Executor;
-use self::injector::Fill;
-use self::push_pop::PushPop;
-use self::steal::Steal;
-
+use crate::dispatch::{Run, counted};
 use crate::tally::scramble;
-use crate::target::queue::{Deque, Item};
+use crate::target::queue::{CAPACITY, Deque, Injector, Item, Make, VisitQueue};
+use crate::targets::queues::{Queues, is_injector, steals_any_number};
 use crate::workloads::prelude::*;
-
-/// The metrics of every pattern.
-const METRICS: &[Metric] = metrics! {
-    less "s": "time";
-};
 
 /// One repetition in this many warms up, besides the first.
 const WARM_UP: u64 = 10;
-
-/// Repetitions of a run, of which this many count.
-fn total(counting: u64) -> u64 {
-    1 + counting / WARM_UP + counting
-}
-
-/// Lets `repetition` run until this many count; yields the median of the times it returns, in
-/// seconds, and the CPUs that were busy, which includes what it doesn't time.
-///
-/// The fault befalls the first repetition, which only warms up: what is timed is the same for all.
-fn repeat(
-    counting: u64,
-    bench: &Bench,
-    mut repetition: impl FnMut(Fault) -> Result<f64, Failure>,
-) -> Outcome {
-    repetition(bench.fault)?;
-    for _ in 0..counting / WARM_UP {
-        repetition(Fault::None)?;
-    }
-    let (mut meter, lap) = (Meter::default(), Lap::begin());
-    let times = (0..counting).map(|_| repetition(Fault::None));
-    let times = times.collect::<Result<Vec<_>, _>>()?;
-    meter.end(&lap);
-    Ok(vec![median(times), meter.cpus()])
-}
 
 /// Items that are their own fingerprints.
 fn items(count: usize) -> Vec<Item> {
@@ -73,7 +40,8 @@ fn drain<D: Deque>(deque: &D) -> Sum {
 }
 
 /// The pattern of operations on the queues.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
 enum Pattern {
     /// One thread pushes 64 items, and pops them: time per 64 of both.
     PushPopSmall,
@@ -89,8 +57,9 @@ enum Pattern {
 }
 
 /// Options of `queue`.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct Options {
+#[derive(Args, Clone, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) struct Queue {
     /// The pattern of operations on the queues.
     #[arg(long, value_enum, default_value = "push-pop-small")]
     pattern: Pattern,
@@ -112,31 +81,170 @@ pub(crate) struct Options {
     repetitions: Option<u64>,
 }
 
-impl AsRow for Options {
-    fn row(&self) -> Result<Row, Stop> {
-        let workers = self.of("workers", self.workers, Pattern::Executor)?.unwrap_or(4);
-        let batch = self.of("batch", self.batch, Pattern::Steal)?.unwrap_or(8);
-        let producers = self.of("producers", self.producers, Pattern::Injector)?.unwrap_or(1);
-        let items = self.of("items", self.items, Pattern::Injector)?.unwrap_or(1_500);
-        let repetitions = |default| self.repetitions.unwrap_or(default);
+impl Workload for Queue {
+    const NAME: &'static str = "queue";
+    const DONE: &'static str = "push to a deque and pop from it";
+    const LIKE: &'static str = "It stands for the inner loop of a scheduler, on one thread: every spawn and every next job.";
+    type Family = Queues;
+    const METRICS: &'static [Metric] = metrics! {
+        less "s": "time";
+    };
+
+    fn meaning(&self) -> Meaning {
         match self.pattern {
-            Pattern::PushPopSmall => PushPop::small(repetitions(400)).row(),
-            Pattern::PushPopLarge => PushPop::large(repetitions(200)).row(),
-            Pattern::Executor => Executor { workers, repetitions: repetitions(200) }.row(),
-            Pattern::Steal => Steal { batch, repetitions: repetitions(1_000) }.row(),
-            Pattern::Injector => Fill { producers, items, repetitions: repetitions(1_000) }.row(),
+            Pattern::PushPopSmall | Pattern::PushPopLarge => Meaning::new(Self::DONE, Self::LIKE),
+            Pattern::Executor => Meaning::new(
+                "run a scheduler's traffic on deques",
+                "It stands for the queues of a work-stealing scheduler, with the pushes, pops and steals of each thread.",
+            ),
+            Pattern::Steal => Meaning::new(
+                "steal from a full deque",
+                "It stands for an idle thread of a scheduler that takes work from a busy one.",
+            ),
+            Pattern::Injector => Meaning::new(
+                "push jobs to a shared queue",
+                "It stands for the entrance of a pool: all jobs from threads outside go through such a queue.",
+            ),
         }
+    }
+
+    fn params(&self) -> Params {
+        let of = |pattern, value| Some(value).filter(|_| self.pattern == pattern);
+        fields(&Queue {
+            pattern: self.pattern,
+            workers: of(Pattern::Executor, self.workers()),
+            batch: of(Pattern::Steal, self.batch()),
+            producers: of(Pattern::Injector, self.producers()),
+            items: of(Pattern::Injector, self.items()),
+            repetitions: Some(self.repetitions()),
+        })
+    }
+
+    fn check(&self) -> Result<(), Stop> {
+        // An option of another pattern is refused rather than ignored.
+        let options = [
+            ("workers", self.workers, Pattern::Executor),
+            ("batch", self.batch, Pattern::Steal),
+            ("producers", self.producers, Pattern::Injector),
+            ("items", self.items, Pattern::Injector),
+        ];
+        let strange =
+            |(_, value, owner): &(_, Option<_>, _)| value.is_some() && self.pattern != *owner;
+        if let Some((option, _, owner)) = options.into_iter().find(strange) {
+            let owner = owner.to_possible_value();
+            let owner = owner.as_ref().map(|value| value.get_name()).unwrap_or_default();
+            return Err(Stop::Usage(format!("--{option} is for the pattern {owner} only")));
+        }
+        if self.items() < self.producers() {
+            return Err(Stop::Usage("--items must be one for each of --producers at least".into()));
+        }
+        let (what, of_one) = match self.pattern {
+            Pattern::PushPopSmall | Pattern::PushPopLarge => {
+                ("items", push_pop::items(self.size()))
+            }
+            Pattern::Executor => ("steps", executor::steps(self.workers())),
+            Pattern::Steal => ("items", (steal::VICTIMS * CAPACITY) as u64),
+            Pattern::Injector => ("items", self.items()),
+        };
+        limits::product(what, &[of_one, self.total()], limits::MAX_TASKS).map(drop)
+    }
+
+    fn is_for(&self, target: &Entry) -> bool {
+        is_injector(target) == (self.pattern == Pattern::Injector)
+            && (self.pattern != Pattern::Steal || steals_any_number(target))
+    }
+
+    fn threads(&self) -> usize {
+        // The one that always exists is the first of them.
+        match self.pattern {
+            Pattern::Executor => self.workers() as usize - 1,
+            Pattern::Injector => self.producers() as usize - 1,
+            _ => 0,
+        }
+    }
+
+    fn expected(&self) -> Sum {
+        let of_one = match self.pattern {
+            Pattern::PushPopSmall | Pattern::PushPopLarge => push_pop::expected(self.size()),
+            Pattern::Executor => executor::expected(self.workers()),
+            Pattern::Steal => items(steal::VICTIMS * CAPACITY).into_iter().collect(),
+            Pattern::Injector => injector::expected(self.items()),
+        };
+        of_one.times(self.total())
     }
 }
 
-impl Options {
-    /// The value of this option, which only the pattern `owner` has: others refuse it rather than ignore it.
-    fn of(&self, option: &str, value: Option<u64>, owner: Pattern) -> Result<Option<u64>, Stop> {
-        if value.is_none() || self.pattern == owner {
-            return Ok(value);
+impl VisitQueue for Run<Queue> {
+    fn visit<D: Deque>(self, make: Make<D>) -> Outcome {
+        counted(self.workload, self.bench, move |queue, bench| match queue.pattern {
+            Pattern::Executor => queue.execute(make, bench),
+            Pattern::Steal => queue.steal(make, bench),
+            _ => queue.push_pop(make, bench),
+        })
+    }
+
+    fn visit_injector<I: Injector>(self, make: Make<I>) -> Outcome {
+        counted(self.workload, self.bench, move |queue, bench| queue.inject(make, bench))
+    }
+}
+
+impl Queue {
+    /// Items of a batch: a quarter of a queue at a time, or a whole one.
+    fn size(&self) -> usize {
+        if self.pattern == Pattern::PushPopLarge { CAPACITY } else { CAPACITY / 4 }
+    }
+
+    /// Threads of the executor, each with a queue of its own.
+    fn workers(&self) -> u64 {
+        self.workers.unwrap_or(4)
+    }
+
+    /// Items stolen at a time.
+    fn batch(&self) -> u64 {
+        self.batch.unwrap_or(8)
+    }
+
+    /// Threads that push to the injector.
+    fn producers(&self) -> u64 {
+        self.producers.unwrap_or(1)
+    }
+
+    /// Items that they push in a repetition, all of them together.
+    fn items(&self) -> u64 {
+        self.items.unwrap_or(1_500)
+    }
+
+    /// Repetitions of a run that count.
+    fn repetitions(&self) -> u64 {
+        self.repetitions.unwrap_or(match self.pattern {
+            Pattern::PushPopSmall => 400,
+            Pattern::PushPopLarge | Pattern::Executor => 200,
+            Pattern::Steal | Pattern::Injector => 1_000,
+        })
+    }
+
+    /// Repetitions of a run, with those that warm up.
+    fn total(&self) -> u64 {
+        1 + self.repetitions() / WARM_UP + self.repetitions()
+    }
+
+    /// Lets `repetition` run until enough of them count; yields the median of the times it returns, in
+    /// seconds, and the CPUs that were busy, which includes what it doesn't time.
+    ///
+    /// The fault befalls the first repetition, which only warms up: what is timed is the same for all.
+    fn repeat(
+        &self,
+        bench: &Bench,
+        mut repetition: impl FnMut(Fault) -> Result<f64, Failure>,
+    ) -> Outcome {
+        repetition(bench.fault)?;
+        for _ in 0..self.repetitions() / WARM_UP {
+            repetition(Fault::None)?;
         }
-        let owner = owner.to_possible_value();
-        let owner = owner.as_ref().map(|value| value.get_name()).unwrap_or_default();
-        Err(Stop::Usage(format!("--{option} is for the pattern {owner} only")))
+        let (mut meter, lap) = (Meter::default(), Lap::begin());
+        let times = (0..self.repetitions()).map(|_| repetition(Fault::None));
+        let times = times.collect::<Result<Vec<_>, _>>()?;
+        meter.end(&lap);
+        Ok(vec![median(times), meter.cpus()])
     }
 }

@@ -2,70 +2,31 @@
 
 use std::hint::black_box;
 
-use super::{METRICS, drain, fill, items, repeat, total};
+use super::{Queue, drain, fill};
 
-use crate::target::queue::{CAPACITY, Deque, Item, Make};
-use crate::targets::queues::Deques;
+use crate::target::queue::{Deque, Item, Make};
 use crate::workloads::prelude::*;
-
-/// The pattern `push-pop-small` or `push-pop-large`.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct PushPop {
-    /// Its name.
-    #[serde(rename = "pattern")]
-    name: &'static str,
-    /// Items of a batch.
-    #[serde(skip)]
-    size: usize,
-    /// Times taken in a run.
-    repetitions: u64,
-}
 
 /// Batches per time that is taken, so that reading the clock doesn't show.
 const BATCHES: u32 = 200;
 
-impl PushPop {
-    /// A quarter of a queue at a time.
-    pub(crate) fn small(repetitions: u64) -> Self {
-        PushPop { name: "push-pop-small", size: CAPACITY / 4, repetitions }
-    }
-
-    /// A whole queue at a time.
-    pub(crate) fn large(repetitions: u64) -> Self {
-        PushPop { name: "push-pop-large", size: CAPACITY, repetitions }
-    }
-
-    /// Batches of a run: one that isn't timed comes before those that are.
-    fn batches(&self) -> u64 {
-        u64::from(1 + BATCHES) * total(self.repetitions)
-    }
+/// Items of a repetition: one batch that isn't timed comes before those that are.
+pub(super) fn items(size: usize) -> u64 {
+    size as u64 * u64::from(1 + BATCHES)
 }
 
-impl Workload for PushPop {
-    const NAME: &'static str = "queue";
-    const MEANING: Meaning = Meaning::new(
-        "push to a deque and pop from it",
-        "It stands for the inner loop of a scheduler, on one thread: every spawn and every next job.",
-    );
-    type Family = Deques;
-    const METRICS: &'static [Metric] = METRICS;
-
-    fn check(&self) -> Result<(), Stop> {
-        let items = [self.size as u64, self.batches()];
-        limits::product("items", &items, limits::MAX_TASKS).map(drop)
-    }
-
-    fn expected(&self) -> Sum {
-        items(self.size).into_iter().collect::<Sum>().times(self.batches())
-    }
+/// Those, with their fingerprints.
+pub(super) fn expected(size: usize) -> Sum {
+    super::items(size).into_iter().collect::<Sum>().times(u64::from(1 + BATCHES))
 }
 
-impl DequeWorkload for PushPop {
-    fn run<D: Deque>(&self, make: Make<D>, bench: &Bench) -> Outcome {
-        let (deque, items) = (make(), items(self.size));
+impl Queue {
+    /// Pushes batches and pops them.
+    pub(super) fn push_pop<D: Deque>(&self, make: Make<D>, bench: &Bench) -> Outcome {
+        let (deque, items) = (make(), super::items(self.size()));
         // Without a stealer no thread could steal, and a queue might be faster because of that.
         let stealer = deque.stealer();
-        let values = repeat(self.repetitions, bench, |fault| {
+        let values = self.repeat(bench, |fault| {
             fill(&deque, &items, fault);
             let mut sum = drain(&deque);
             let begun = Instant::now();

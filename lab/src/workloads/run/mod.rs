@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use self::process::Process;
 use crate::needs::Needs;
-use crate::workload::{Params, quoted};
+use crate::report::results::Sheet;
+use crate::workload::quoted;
 use crate::workloads::prelude::*;
 
 pub(crate) mod process;
@@ -73,21 +74,18 @@ impl AsRow for Options {
         };
         let all: Vec<_> = commands.into_iter().enumerate().map(program).collect();
         let like = "Each run is a process of its own, from its start to its end.";
+        let meaning = Meaning::new("run the program", like).yours(all[first].entry.name);
         let options = self.clone();
         Ok(Row {
-            name: NAME,
-            meaning: Meaning::new("run the program", like).yours(all[first].entry.name),
+            sheet: Sheet::new(NAME, meaning, METRICS, self.params(), None),
             further: &[],
             pins: false,
-            metrics: METRICS,
-            params: self.params(),
-            note: None,
             targets: all.iter().map(|program| program.entry).collect(),
             apart: true,
             needs: Box::new(|_| Needs { files: 0, threads: 1 }),
-            run_here: Box::new(move |target, terms| {
+            run_here: Box::new(move |target, bench| {
                 let program = all.iter().find(|program| program.entry.name == target.name);
-                options.run(program.ok_or(Failure::Abandoned)?, terms.patience)
+                options.run(program.ok_or(Failure::Abandoned)?, bench.patience)
             }),
         })
     }
@@ -117,43 +115,32 @@ impl Options {
         if self.pools.is_empty() && templates.iter().any(has_pool) {
             return usage(format!("a command has {POOL}: say which by --pools a,b"));
         }
-        let with = |words: &[OsString], pool: &String| -> Vec<OsString> {
-            let word = |word: &OsString| match word.to_str() {
-                Some(word) => OsString::from(word.replace(POOL, pool)),
-                None => word.clone(),
-            };
-            words.iter().map(word).collect()
+        // Without a pool a command is what it is.
+        let none = [String::new()];
+        let pools = if self.pools.is_empty() { &none[..] } else { &self.pools };
+        let with = |pool: &String, word: &OsString| match word.to_str() {
+            Some(word) => OsString::from(word.replace(POOL, pool)),
+            None => word.clone(),
         };
-        let commands: Vec<(String, Vec<OsString>)> = match &templates[..] {
-            [only] if !self.pools.is_empty() => {
-                self.pools.iter().map(|pool| (pool.clone(), with(only, pool))).collect()
-            }
-            several => {
-                // Without a pool a command is what it is.
-                let none = [String::new()];
-                let pools = if self.pools.is_empty() { &none[..] } else { &self.pools };
-                let all = several.iter().flat_map(|words| pools.iter().map(move |p| (words, p)));
-                let all = all.map(|(words, pool)| with(words, pool));
-                all.map(|words| (line(&words), words)).collect()
-            }
-        };
-        let named: Vec<_> = match self.names.len() {
-            0 => commands,
-            count if count == commands.len() => self
-                .names
-                .iter()
-                .cloned()
-                .zip(commands.into_iter().map(|(_, words)| words))
-                .collect(),
-            count => return usage(format!("{count} names for {} commands", commands.len())),
-        };
-        let mut names = HashSet::new();
-        match named.iter().find(|(name, _)| name.is_empty() || !names.insert(name)) {
-            Some((name, _)) => {
-                usage(format!("two commands, or one without a name, are called '{name}'"))
-            }
-            None => Ok(named),
+        let all = templates.iter().flat_map(|words| pools.iter().map(move |pool| (words, pool)));
+        let mut commands: Vec<(String, Vec<OsString>)> = all
+            .map(|(words, pool)| {
+                let words: Vec<_> = words.iter().map(|word| with(pool, word)).collect();
+                let is_pool = templates.len() == 1 && !self.pools.is_empty();
+                (if is_pool { pool.clone() } else { line(&words) }, words)
+            })
+            .collect();
+        if !self.names.is_empty() && self.names.len() != commands.len() {
+            let (names, commands) = (self.names.len(), commands.len());
+            return usage(format!("{names} names for {commands} commands"));
         }
+        commands.iter_mut().zip(&self.names).for_each(|((name, _), given)| name.clone_from(given));
+        let mut names = HashSet::new();
+        let strange = commands.iter().find(|(name, _)| name.is_empty() || !names.insert(name));
+        if let Some((name, _)) = strange {
+            return usage(format!("two commands, or one without a name, are called '{name}'"));
+        }
+        Ok(commands)
     }
 }
 

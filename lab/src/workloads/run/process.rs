@@ -48,14 +48,14 @@ pub(crate) struct Process {
 impl Process {
     /// Runs it once, from a process of its own: the values of the metrics of `run`, in their order.
     pub(super) fn run(&self, patience: Duration) -> Outcome {
-        let mut parent = program::this().map_err(Failure::Refused)?;
+        let mut parent = program::this()?;
         parent.args([COMMAND, "--patience", &patience.as_secs().to_string(), "--"]);
         parent.args(&self.words);
         // In a group of its own no key of the terminal reaches it, so that it is there to kill the command.
         parent.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut parent = parent.spawn().map_err(Failure::Refused)?;
+        let mut parent = parent.spawn()?;
         let held = parent.stdin.take();
-        let output = parent.wait_with_output().map_err(Failure::Refused)?;
+        let output = parent.wait_with_output()?;
         drop(held);
         match serde_json::from_slice::<Result<Numbers, String>>(&output.stdout) {
             Ok(Ok(numbers)) => Ok(numbers.0),

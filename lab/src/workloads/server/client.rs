@@ -1,93 +1,35 @@
 //! The other ends of the connections: what they ask, and what must come back.
 
+use std::future::Future;
 use std::io::{self, Error, ErrorKind};
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 
+use super::load::Load;
 #[cfg(feature = "full")]
-use super::streams::{Streams, encrypt};
-use super::wire::{Protocol, Wire};
-
-/// What a client trusts.
+use super::streams::encrypt;
 #[cfg(feature = "full")]
-pub(super) type Trusted = std::sync::Arc<rustls::ClientConfig>;
-/// Nothing: no connection is encrypted.
-#[cfg(not(feature = "full"))]
-#[derive(Clone)]
-pub(super) struct Trusted;
-
-/// What a client trusts that has this certificate.
-#[cfg(feature = "full")]
-pub(super) fn trusted(certificate: Option<&str>) -> io::Result<Option<Trusted>> {
-    certificate.map(super::secure::client).transpose()
-}
-
-/// Nothing.
-#[cfg(not(feature = "full"))]
-pub(super) fn trusted(_: Option<&str>) -> io::Result<Option<Trusted>> {
-    Ok(None)
-}
+use super::wire::Protocol;
+use super::wire::Wire;
 
 /// A client with its connection.
-pub(super) enum Client {
-    /// One that writes all requests of a batch and reads all answers.
-    Line(Line),
-    /// One that has a stream of HTTP/2 for each request of a batch.
-    #[cfg(feature = "full")]
-    Streams(Streams),
-}
-
-impl Client {
+pub(super) trait Client: Sized + Send + 'static {
     /// Opens the connection with this number. The first request over it comes after that.
-    pub(super) async fn open(
+    fn open(
         stream: TcpStream,
-        protocol: Protocol,
+        load: &Load,
         number: u32,
-        trusted: Option<Trusted>,
-    ) -> io::Result<Self> {
-        stream.set_nodelay(true)?;
-        #[cfg(feature = "full")]
-        if protocol == Protocol::Http2 {
-            return Streams::open(stream, number).await.map(Client::Streams);
-        }
-        let stream: Box<dyn Stream> = match trusted {
-            #[cfg(feature = "full")]
-            Some(trusted) => Box::new(encrypt(stream, trusted).await?),
-            _ => Box::new(stream),
-        };
-        Ok(Client::Line(Line { stream, wire: Wire::new(protocol, number), received: Vec::new() }))
-    }
+    ) -> impl Future<Output = io::Result<Self>> + Send;
 
     /// Adds a request to the next batch.
-    pub(super) fn ask(&mut self, number: u32) -> io::Result<()> {
-        match self {
-            Client::Line(line) => line.wire.ask(number),
-            #[cfg(feature = "full")]
-            Client::Streams(streams) => {
-                streams.asked.push(number);
-                Ok(())
-            }
-        }
-    }
+    fn ask(&mut self, number: u32) -> io::Result<()>;
 
     /// Sends the batch, and returns when all answers are there.
-    pub(super) async fn talk(&mut self) -> io::Result<()> {
-        match self {
-            Client::Line(line) => line.talk().await,
-            #[cfg(feature = "full")]
-            Client::Streams(streams) => streams.talk().await,
-        }
-    }
+    fn talk(&mut self) -> impl Future<Output = io::Result<()>> + Send;
 
     /// Closes the connection; an error if something came after the last answer.
-    pub(super) async fn end(self) -> io::Result<()> {
-        match self {
-            Client::Line(line) => line.end().await,
-            #[cfg(feature = "full")]
-            Client::Streams(streams) => streams.end().await,
-        }
-    }
+    fn end(self) -> impl Future<Output = io::Result<()>> + Send;
 }
 
 /// A connection, encrypted or not.
@@ -95,7 +37,7 @@ trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
 
 impl<S: AsyncRead + AsyncWrite + Unpin + Send> Stream for S {}
 
-/// A connection on which answers come in the order of the requests.
+/// A client that writes all requests of a batch and reads all answers, which come in the order of the requests.
 pub(super) struct Line {
     /// The connection.
     stream: Box<dyn Stream>,
@@ -105,8 +47,21 @@ pub(super) struct Line {
     received: Vec<u8>,
 }
 
-impl Line {
-    /// Writes all requests and reads all answers.
+impl Client for Line {
+    async fn open(stream: TcpStream, load: &Load, number: u32) -> io::Result<Self> {
+        let protocol = load.server.protocol;
+        let stream: Box<dyn Stream> = match protocol {
+            #[cfg(feature = "full")]
+            Protocol::Https => Box::new(encrypt(stream, load.certificate.as_ref()).await?),
+            _ => Box::new(stream),
+        };
+        Ok(Line { stream, wire: Wire::new(protocol, number), received: Vec::new() })
+    }
+
+    fn ask(&mut self, number: u32) -> io::Result<()> {
+        self.wire.ask(number)
+    }
+
     async fn talk(&mut self) -> io::Result<()> {
         if self.wire.requests.is_empty() {
             return Ok(());
@@ -124,7 +79,6 @@ impl Line {
         }
     }
 
-    /// Closes this end, after which nothing must come.
     async fn end(mut self) -> io::Result<()> {
         self.stream.shutdown().await?;
         match self.stream.read_buf(&mut self.received).await {

@@ -19,10 +19,8 @@ pub(super) async fn one<S>(stream: S, connection: u32, tally: &'static Tally) ->
 where
     S: Read + Write + Unpin,
 {
-    let served = AtomicU32::new(0);
-    let service = service_fn(|request| answer(&request, connection, &served, tally));
-    let serving = http1::Builder::new().serve_connection(stream, service);
-    serving.await.map_err(io::Error::other)
+    let service = service_fn(answers(connection, tally));
+    http1::Builder::new().serve_connection(stream, service).await.map_err(io::Error::other)
 }
 
 /// The same with HTTP/2.
@@ -36,21 +34,20 @@ where
     S: Read + Write + Unpin,
     E: Spawn,
 {
-    let served = AtomicU32::new(0);
-    let service = service_fn(|request| answer(&request, connection, &served, tally));
-    let serving = http2::Builder::new(spawner).serve_connection(stream, service);
-    serving.await.map_err(io::Error::other)
+    let service = service_fn(answers(connection, tally));
+    http2::Builder::new(spawner).serve_connection(stream, service).await.map_err(io::Error::other)
 }
 
-/// The answer to a request: its path.
-fn answer(
-    request: &Request<Incoming>,
+/// The answer to a request over this connection: its path.
+fn answers(
     connection: u32,
-    served: &AtomicU32,
     tally: &'static Tally,
-) -> future::Ready<Result<Response<String>, Infallible>> {
-    tally.ran(connection, served.fetch_add(1, Ordering::Relaxed));
-    future::ready(Ok(Response::new(request.uri().path().to_owned())))
+) -> impl Fn(Request<Incoming>) -> future::Ready<Result<Response<String>, Infallible>> {
+    let served = AtomicU32::new(0);
+    move |request| {
+        tally.ran(connection, served.fetch_add(1, Ordering::Relaxed));
+        future::ready(Ok(Response::new(request.uri().path().to_owned())))
+    }
 }
 
 /// What hyper spawns the streams of HTTP/2 by.

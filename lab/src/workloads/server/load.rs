@@ -10,8 +10,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Deserialize;
 use tokio::runtime::Builder;
 
-use super::client::{self, Client};
-use super::wire::Protocol;
+use super::Server;
+use super::client::{Client, Line};
+#[cfg(feature = "full")]
+use super::{secure::Certificate, streams::Streams, wire::Protocol};
 use crate::needs::Needs;
 use crate::program::{Helper, hear, tell};
 use crate::stats::quantiles;
@@ -31,16 +33,11 @@ const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 pub(crate) struct Load {
     /// Where the server is.
     pub(super) address: SocketAddr,
-    /// What is spoken.
-    pub(super) protocol: Protocol,
-    /// Connections at a time.
-    pub(super) connections: u64,
-    /// Requests that a client sends before it waits for their answers.
-    pub(super) pipeline: u64,
-    /// How often each client does that while it is timed.
-    pub(super) batches: u64,
-    /// The certificate of the server, in PEM, if there is TLS.
-    pub(super) certificate: Option<String>,
+    /// The options of the workload.
+    pub(super) server: Server,
+    /// The certificate of the server, if there is TLS.
+    #[cfg(feature = "full")]
+    pub(super) certificate: Option<Certificate>,
     /// How often the very first request is made: a fault, if it is not 1.
     pub(super) copies: u64,
 }
@@ -48,13 +45,9 @@ pub(crate) struct Load {
 /// The median, two further percentiles and the greatest.
 const SHARES: [f64; 4] = [0.5, 0.99, 0.999, 1.0];
 
-/// The numbers of some requests, as the clients see them.
-pub(super) struct Seen {
-    /// The time of all of them.
-    pub(super) wall: Duration,
-    /// Seconds from just before a batch is sent to the end of its last answer, at [`SHARES`] of the batches.
-    pub(super) quantiles: [f64; SHARES.len()],
-}
+/// The numbers of some requests, as the clients see them: the seconds of all of them, and those from just before a batch is sent to the end
+/// of its last answer, at [`SHARES`] of the batches.
+type Seen = (f64, [f64; SHARES.len()]);
 
 /// The process. It ends when this is dropped.
 pub(super) struct Generator(Helper);
@@ -79,10 +72,10 @@ impl Generator {
             tally.go_on()?;
             let ready = poll(&mut [PollFd::new(listener, PollFlags::IN)], Some(&LOOK));
             if matches!(ready, Ok(count) if count > 0) {
-                let (stream, _) = listener.accept().map_err(Failure::Refused)?;
-                stream.set_nodelay(true).map_err(Failure::Refused)?;
+                let (stream, _) = listener.accept()?;
+                stream.set_nodelay(true)?;
                 accepted.push(stream);
-            } else if self.0.child.try_wait().map_err(Failure::Refused)?.is_some() {
+            } else if self.0.child.try_wait()?.is_some() {
                 return Err(self.failed());
             }
         }
@@ -97,13 +90,12 @@ impl Generator {
     /// Lets it make the requests that are timed, and waits for their last answer.
     pub(super) fn go(&mut self) -> Result<Seen, Failure> {
         self.0.say(&());
-        let (wall, quantiles) = self.0.hear().ok_or_else(|| self.failed())?;
-        Ok(Seen { wall: Duration::from_secs_f64(wall), quantiles })
+        self.0.hear().ok_or_else(|| self.failed())
     }
 
     /// Waits for its end; an error if something came over a connection after the last answer.
     pub(super) fn end(mut self) -> Result<(), Failure> {
-        let status = self.0.child.wait().map_err(Failure::Refused)?;
+        let status = self.0.child.wait()?;
         if status.success() { Ok(()) } else { Err(self.failed()) }
     }
 
@@ -120,25 +112,31 @@ pub(crate) fn generate() -> Result<(), Stop> {
     let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM));
     let load: Load =
         hear(io::stdin().lock()).map_err(|error| Stop::Usage(format!("no load: {error}")))?;
-    Needs { files: load.connections, threads: 0 }.check()?;
+    Needs { files: load.server.connections, threads: 0 }.check()?;
     let failed = |error: Error| Stop::Failed(error.to_string());
     let runtime = Builder::new_current_thread().enable_io().build().map_err(failed)?;
-    runtime.block_on(clients(&load)).map_err(failed)
+    let made = match load.server.protocol {
+        #[cfg(feature = "full")]
+        Protocol::Http2 => runtime.block_on(clients::<Streams>(&load)),
+        _ => runtime.block_on(clients::<Line>(&load)),
+    };
+    made.map_err(failed)
 }
 
 /// Makes all requests.
-async fn clients(load: &Load) -> io::Result<()> {
-    let trusted = client::trusted(load.certificate.as_deref())?;
+async fn clients<C: Client>(load: &Load) -> io::Result<()> {
     let mut streams = Vec::new();
-    for _ in 0..load.connections {
+    for _ in 0..load.server.connections {
         streams.push(tokio::net::TcpStream::connect(load.address).await?);
     }
     let opened = (0..).zip(streams).map(|(number, stream)| {
-        let (load, trusted) = (load.clone(), trusted.clone());
+        let load = load.clone();
         tokio::spawn(async move {
-            let client = Client::open(stream, load.protocol, number, trusted).await?;
+            stream.set_nodelay(true)?;
+            let client = C::open(stream, &load, number).await?;
             let copies = if number == 0 { load.copies } else { 1 };
-            Asking { client, pipeline: load.pipeline as u32, next: 0 }.warm(copies as usize).await
+            let asking = Asking { client, pipeline: load.server.pipeline as u32, next: 0 };
+            asking.warm(copies as usize).await
         })
     });
     let (mut clients, mut begun) = (Vec::new(), opened.collect::<Vec<_>>());
@@ -148,7 +146,8 @@ async fn clients(load: &Load) -> io::Result<()> {
     tell(&())?;
     hear::<()>(io::stdin().lock())?;
     let begun = Instant::now();
-    let tasks = clients.into_iter().map(|client| tokio::spawn(client.run(load.batches as usize)));
+    let batches = load.server.batches() as usize;
+    let tasks = clients.into_iter().map(|client| tokio::spawn(client.run(batches)));
     let (mut times, mut ended) = (Vec::new(), Vec::new());
     for task in tasks.collect::<Vec<_>>() {
         let (some, client) = task.await??;
@@ -164,16 +163,16 @@ async fn clients(load: &Load) -> io::Result<()> {
 }
 
 /// A client and what it asks.
-struct Asking {
+struct Asking<C> {
     /// The client.
-    client: Client,
+    client: C,
     /// Requests of a batch.
     pipeline: u32,
     /// The number of the next request.
     next: u32,
 }
 
-impl Asking {
+impl<C: Client> Asking<C> {
     /// Makes the batches that do not count, with the first request as often as `copies` says.
     async fn warm(mut self, copies: usize) -> io::Result<Self> {
         let mut copies = Some(copies);
@@ -190,7 +189,7 @@ impl Asking {
     }
 
     /// Makes this many batches; returns the seconds of each, and the client.
-    async fn run(mut self, batches: usize) -> io::Result<(Vec<f64>, Client)> {
+    async fn run(mut self, batches: usize) -> io::Result<(Vec<f64>, C)> {
         let mut times = Vec::with_capacity(batches);
         for _ in 0..batches {
             for _ in 0..self.pipeline {

@@ -15,26 +15,20 @@ mod wire;
 
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 
+use serde::Deserialize;
 use tokio::sync::oneshot;
 
-use self::load::{Generator, Load, Seen, WARM_UP};
+use self::load::{Generator, Load, WARM_UP};
 use self::resp::Store;
 use self::wire::Protocol;
 
-use crate::target::runtime::Runtime;
-use crate::targets::runtimes::has_tasks;
+#[cfg(feature = "full")]
+use crate::target::web::Web;
 use crate::usage::Usage;
 use crate::workloads::prelude::*;
 
-/// What a server encrypts by.
-#[cfg(feature = "full")]
-type Secured = Arc<rustls::ServerConfig>;
-/// Nothing.
-#[cfg(not(feature = "full"))]
-type Secured = ();
-
 /// A server and the requests to it.
-#[derive(Args, Clone, Debug, Serialize)]
+#[derive(Args, Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct Server {
     /// What is spoken.
@@ -56,10 +50,8 @@ pub(crate) struct Server {
 
 impl Workload for Server {
     const NAME: &'static str = "server";
-    const MEANING: Meaning = Meaning::new(
-        "answer requests to a server",
-        "It stands for web services and stores like redis, whose clients keep their connections open.",
-    );
+    const DONE: &'static str = "answer requests to a server";
+    const LIKE: &'static str = "It stands for web services and stores like redis, whose clients keep their connections open.";
     type Family = Runtimes;
 
     const METRICS: &'static [Metric] = metrics! {
@@ -97,20 +89,25 @@ impl Workload for Server {
 
 impl RuntimeWorkload for Server {
     fn run<R: Runtime>(&self, runtime: &R, bench: &Bench) -> Outcome {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(Failure::Refused)?;
-        let (config, certificate) = self.secured().map_err(Failure::Refused)?.unzip();
-        let load = self.load(&listener, bench.fault, certificate).map_err(Failure::Refused)?;
-        let mut generator = Generator::start(&load).map_err(Failure::Refused)?;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let load = Load {
+            address: listener.local_addr()?,
+            server: self.clone(),
+            #[cfg(feature = "full")]
+            certificate: (self.protocol == Protocol::Https)
+                .then(secure::certificate)
+                .transpose()?,
+            copies: bench.fault.copies(0) as u64,
+        };
+        let mut generator = Generator::start(&load)?;
         let connections = generator.accept(&listener, self.connections, bench.tally)?;
         let (done, over) = oneshot::channel();
         runtime.block_on(async {
-            let tasks = self.serve(runtime, connections, config, bench.tally);
-            let tasks = tasks.map_err(Failure::Refused)?;
+            let tasks = serve(runtime, connections, &load, bench.tally)?;
             let clients = thread::Builder::new().name("clients".to_owned());
             let (server, tally) = (self.clone(), bench.tally);
             let measured = move || drop(done.send(server.measure(generator, tally)));
-            let clients = clients.spawn(measured);
-            clients.map_err(Failure::Refused)?;
+            clients.spawn(measured)?;
             let values = over.await.map_err(|_| Failure::Panicked)?;
             for task in tasks {
                 let ended = task.await;
@@ -130,88 +127,53 @@ impl Server {
         (self.requests / self.connections / self.pipeline).max(1)
     }
 
-    /// What encrypts, and the certificate as a text for the clients.
-    #[cfg(feature = "full")]
-    fn secured(&self) -> io::Result<Option<(Secured, String)>> {
-        (self.protocol == Protocol::Https).then(secure::server).transpose()
-    }
-
-    /// Nothing.
-    #[cfg(not(feature = "full"))]
-    fn secured(&self) -> io::Result<Option<(Secured, String)>> {
-        Ok(None)
-    }
-
-    /// The requests to a server that listens here and shows this certificate.
-    fn load(
-        &self,
-        listener: &TcpListener,
-        fault: Fault,
-        certificate: Option<String>,
-    ) -> io::Result<Load> {
-        Ok(Load {
-            address: listener.local_addr()?,
-            protocol: self.protocol,
-            connections: self.connections,
-            pipeline: self.pipeline,
-            batches: self.batches(),
-            certificate,
-            copies: fault.copies(0) as u64,
-        })
-    }
-
-    /// Serves these connections, each by a task.
-    fn serve<R: Runtime>(
-        &self,
-        runtime: &R,
-        connections: Vec<TcpStream>,
-        #[cfg_attr(not(feature = "full"), expect(unused_variables))] config: Option<Secured>,
-        tally: &'static Tally,
-    ) -> io::Result<Vec<R::Task<io::Result<()>>>> {
-        let store = Arc::new(Store::default());
-        let tasks = (0..).zip(connections).map(|(number, stream)| {
-            let stream = R::stream(stream)?;
-            match self.protocol {
-                #[cfg(feature = "full")]
-                Protocol::Http => runtime.spawn(http::one(R::http(stream), number, tally)),
-                #[cfg(feature = "full")]
-                Protocol::Https => {
-                    let config = config.clone().expect("made for this protocol");
-                    runtime.spawn(async move {
-                        http::one(R::secure(stream, config).await?, number, tally).await
-                    })
-                }
-                #[cfg(feature = "full")]
-                Protocol::Http2 => {
-                    let spawner = http::Spawner(runtime.spawner());
-                    runtime.spawn(http::two(R::http(stream), number, spawner, tally))
-                }
-                Protocol::Resp => {
-                    runtime.spawn(resp::serve(stream, number, Arc::clone(&store), tally))
-                }
-            }
-        });
-        tasks.collect()
-    }
-
     /// Lets the clients make all requests, and measures this process meanwhile.
     fn measure(&self, mut generator: Generator, tally: &Tally) -> Outcome {
         let batches = self.connections * self.batches();
         let timed = (batches * self.pipeline) as f64;
         generator.warm()?;
         let (mut meter, lap, before) = (Meter::default(), Lap::begin(), Usage::now());
-        let Seen { wall, quantiles } = generator.go()?;
+        let (wall, quantiles) = generator.go()?;
         meter.end(&lap);
         let switches = before.since().switches() / timed;
         tally.note_values(batches);
         generator.end()?;
-        let (rate, cpu) = (timed / wall.as_secs_f64(), meter.cpu().as_secs_f64() / timed);
-        let mut values = vec![rate, cpu];
-        values.extend(quantiles);
-        values.push(switches);
-        values.push(meter.cpus());
-        Ok(values)
+        let (rate, cpu) = (timed / wall, meter.cpu().as_secs_f64() / timed);
+        Ok([&[rate, cpu], &quantiles[..], &[switches, meter.cpus()]].concat())
     }
+}
+
+/// Serves these connections, each by a task.
+fn serve<R: Runtime>(
+    runtime: &R,
+    connections: Vec<TcpStream>,
+    load: &Load,
+    tally: &'static Tally,
+) -> io::Result<Vec<R::Task<io::Result<()>>>> {
+    let store = Arc::new(Store::default());
+    #[cfg(feature = "full")]
+    let config = load.certificate.as_ref().map(secure::server).transpose()?;
+    let tasks = (0..).zip(connections).map(|(number, stream)| {
+        let stream = R::stream(stream)?;
+        match load.server.protocol {
+            #[cfg(feature = "full")]
+            Protocol::Http => runtime.spawn(http::one(stream.http(), number, tally)),
+            #[cfg(feature = "full")]
+            Protocol::Https => {
+                let config = config.clone().expect("there is a certificate");
+                runtime.spawn(async move {
+                    http::one(stream.secure(config).await?, number, tally).await
+                })
+            }
+            #[cfg(feature = "full")]
+            Protocol::Http2 => {
+                let spawner = http::Spawner(runtime.spawner());
+                runtime.spawn(http::two(stream.http(), number, spawner, tally))
+            }
+            Protocol::Resp => runtime.spawn(resp::serve(stream, number, Arc::clone(&store), tally)),
+        }
+    });
+    tasks.collect()
 }
 
 #[cfg(test)]

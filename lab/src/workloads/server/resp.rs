@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::io::{Error, ErrorKind};
 use std::sync::{Mutex, PoisonError};
 
-use crate::target::runtime::{Sink, Source};
 use crate::workloads::prelude::*;
 
 /// The longest command.

@@ -1,30 +1,31 @@
 //! The client's end of a connection of HTTP/2, and of an encrypted one.
 
 use std::io::{self, Error, ErrorKind};
-use std::sync::Arc;
 
 use h2::client::{Connection, SendRequest};
 use hyper::Request;
 use hyper::body::Bytes;
-use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use super::secure;
+use super::client::Client;
+use super::load::Load;
+use super::secure::{self, Certificate};
 
-/// Encrypts a connection to a server that this client trusts.
+/// Encrypts a connection to a server with this certificate.
 pub(super) async fn encrypt(
     stream: TcpStream,
-    trusted: Arc<ClientConfig>,
+    certificate: Option<&Certificate>,
 ) -> io::Result<TlsStream<TcpStream>> {
+    let trusted = secure::client(certificate)?;
     let name = ServerName::try_from(secure::NAME).map_err(Error::other)?;
     TlsConnector::from(trusted).connect(name, stream).await
 }
 
-/// A connection of HTTP/2.
+/// A client that has a stream of HTTP/2 for each request of a batch.
 pub(super) struct Streams {
     /// Its number.
     number: u32,
@@ -33,20 +34,24 @@ pub(super) struct Streams {
     /// Reads and writes for all streams.
     connection: JoinHandle<Result<(), h2::Error>>,
     /// The requests of the next batch.
-    pub(super) asked: Vec<u32>,
+    asked: Vec<u32>,
 }
 
-impl Streams {
-    /// Makes the first handshake, which needs no answer.
-    pub(super) async fn open(stream: TcpStream, number: u32) -> io::Result<Self> {
+impl Client for Streams {
+    async fn open(stream: TcpStream, _: &Load, number: u32) -> io::Result<Self> {
+        // The first handshake needs no answer.
         let (sender, connection): (_, Connection<TcpStream>) =
             h2::client::handshake(stream).await.map_err(Error::other)?;
         let connection = tokio::spawn(connection);
         Ok(Streams { number, sender, connection, asked: Vec::new() })
     }
 
-    /// Opens a stream for each request, and waits for all answers.
-    pub(super) async fn talk(&mut self) -> io::Result<()> {
+    fn ask(&mut self, number: u32) -> io::Result<()> {
+        self.asked.push(number);
+        Ok(())
+    }
+
+    async fn talk(&mut self) -> io::Result<()> {
         let mut answers = Vec::with_capacity(self.asked.len());
         for number in self.asked.drain(..) {
             let path = format!("/{}/{number}", self.number);
@@ -76,8 +81,8 @@ impl Streams {
         Ok(())
     }
 
-    /// Says goodbye. A stream that was never opened would be an error of the connection.
-    pub(super) async fn end(self) -> io::Result<()> {
+    async fn end(self) -> io::Result<()> {
+        // A stream that was never opened would be an error of the connection.
         drop(self.sender);
         self.connection.await?.map_err(Error::other)
     }

@@ -2,20 +2,18 @@
 
 use std::time::{Duration, Instant};
 
-use super::By;
-use super::fired::{Fired, Times};
-use super::unfired::Unfired;
+use super::{Board, By, Pattern, Timers};
 use crate::fault::Fault;
 use crate::tally::Tally;
 use crate::target::runtime::{Runtime, Start, VisitRuntime};
 use crate::target::{Accept, Family as _};
 use crate::targets::runtimes::Runtimes;
-use crate::workload::{Bench, Outcome, RuntimeWorkload, Workload};
+use crate::workload::{Bench, Outcome, RuntimeWorkload as _, Workload as _};
 
-/// Runs a workload on a target, and checks the count.
-struct On<W>(W);
+/// Runs timers on a target, and checks the count.
+struct On(Timers);
 
-impl<W: RuntimeWorkload> VisitRuntime for On<W> {
+impl VisitRuntime for On {
     fn visit<R: Runtime>(self, start: Start<R>) -> Outcome {
         let (tally, runtime) = (Tally::leak(), start(2).expect("started"));
         let values = self.0.run(&runtime, &Bench::new(tally, Fault::None))?;
@@ -25,33 +23,38 @@ impl<W: RuntimeWorkload> VisitRuntime for On<W> {
     }
 }
 
-/// Runs it on every target that it is for.
-fn on_all<W: RuntimeWorkload>(workload: W) {
-    for target in Runtimes::TARGETS.iter().filter(|target| workload.is_for(target)) {
-        let outcome = Runtimes::accept(target, On(workload.clone()));
-        assert_eq!(outcome.expect("values").len(), W::METRICS.len(), "{target:?}");
+/// So many timers.
+fn some(pattern: Pattern, by: By, timers: u64) -> Timers {
+    let millis = (pattern == Pattern::Spread).then_some(5);
+    Timers { pattern, millis, by, timers: Some(timers), threads: 2 }
+}
+
+/// Runs these on every target that they are for, by tasks and by closures.
+fn on_all(pattern: Pattern, timers: u64) {
+    for by in [By::Future, By::Closure] {
+        let timers = some(pattern, by, timers);
+        for target in Runtimes::TARGETS.iter().filter(|target| timers.is_for(target)) {
+            let outcome = Runtimes::accept(target, On(timers.clone()));
+            assert_eq!(outcome.expect("values").len(), timers.metrics().len(), "{target:?}");
+        }
     }
 }
 
 #[test]
 fn as_many_timers_fire_as_are_made() {
-    for by in [By::Future, By::Closure] {
-        on_all(Fired { times: Times::Spread { millis: 5 }, by, timers: 30, threads: 2 });
-        on_all(Fired { times: Times::Instant, by, timers: 1, threads: 2 });
-    }
+    on_all(Pattern::Spread, 30);
+    on_all(Pattern::Instant, 1);
 }
 
 #[test]
 fn none_fires_that_is_cancelled() {
-    for by in [By::Future, By::Closure] {
-        on_all(Unfired { by, timers: 2_500, threads: 2 });
-        on_all(Unfired { by, timers: 3, threads: 2 });
-    }
+    on_all(Pattern::Unfired, 2_500);
+    on_all(Pattern::Unfired, 3);
 }
 
 #[test]
 fn a_timer_before_its_time_is_seen() {
-    let board = super::fired::Board::new(Tally::leak(), 2, Fault::None);
+    let board = Board::new(Tally::leak(), 2, Fault::None);
     board.fired(0, Instant::now());
     assert!(!board.is_early());
     board.fired(1, Instant::now() + Duration::from_secs(60));
@@ -62,5 +65,5 @@ fn a_timer_before_its_time_is_seen() {
 fn a_thread_has_no_timers() {
     let mut targets = Runtimes::TARGETS.iter();
     let threads = targets.find(|target| target.name == "threads").expect("a target");
-    assert!(!Unfired { by: By::Future, timers: 1, threads: 1 }.is_for(threads));
+    assert!(!some(Pattern::Unfired, By::Future, 1).is_for(threads));
 }

@@ -1,9 +1,9 @@
-//! st3: two rings in two modules, alike but for the order; and the same interface on brigade's rings, the package of
-//! `crates/compat`.
+//! The rings of brigade-queue and of st3, each in two modules, alike but for the order; and st3's interface on brigade's rings, the
+//! package of `crates/compat`.
 
-use crate::target::queue::{Deque, Item, Missed, Stealer, half};
+use crate::target::queue::{Deque, Item, Missed, half};
 
-/// The ring of one module of one of the two crates.
+/// The ring of one module of one of the crates.
 macro_rules! ring {
     ($st3:ident::$order:ident) => {
         impl Deque for $st3::$order::Worker<Item> {
@@ -22,23 +22,21 @@ macro_rules! ring {
             fn stealer(&self) -> Self::Stealer {
                 Self::stealer(self)
             }
-        }
 
-        impl Stealer<$st3::$order::Worker<Item>> for $st3::$order::Stealer<Item> {
             #[inline]
-            fn steal(&self, dest: &$st3::$order::Worker<Item>, batch: usize) -> Result<(), Missed> {
-                Ok(Self::steal(self, dest, |_| batch).map(drop)?)
+            fn steal(&self, from: &Self::Stealer, batch: usize) -> Result<(), Missed> {
+                Ok(from.steal(self, |_| batch).map(drop)?)
             }
 
             #[inline]
-            fn steal_half(&self, dest: &$st3::$order::Worker<Item>) -> Result<Item, Missed> {
-                Ok(self.steal_and_pop(dest, half).map(|(item, _)| item)?)
+            fn steal_half(&self, from: &Self::Stealer) -> Result<Item, Missed> {
+                Ok(from.steal_and_pop(self, half).map(|(item, _)| item)?)
             }
         }
     };
 }
 
-/// The reasons of one of the two crates.
+/// The reasons of one of the crates.
 macro_rules! missed {
     ($error:ty) => {
         impl From<$error> for Missed {
@@ -53,12 +51,15 @@ macro_rules! missed {
     };
 }
 
+ring!(brigade_queue::lifo);
+ring!(brigade_queue::fifo);
 ring!(st3::lifo);
 ring!(st3::fifo);
 #[cfg(feature = "full")]
 ring!(brigade_st3::lifo);
 #[cfg(feature = "full")]
 ring!(brigade_st3::fifo);
+missed!(brigade_queue::StealError);
 missed!(st3::StealError);
 #[cfg(feature = "full")]
 missed!(brigade_st3::StealError);
