@@ -17,7 +17,7 @@ const ORPHAN: &str = "brigade: a job, or the body of a scope, has forked and goe
     it must call exec or _exit there";
 
 /// Names a pool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Key(u64);
 
 /// One generation of a key, of which 16 bits are kept. So a process may mistake a pool made 65,536 nested

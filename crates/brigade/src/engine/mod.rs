@@ -10,6 +10,7 @@
 //     clock
 //     registry   supply
 //     worker
+//     processor
 //     core
 //     probe
 //     work
@@ -28,6 +29,7 @@ mod idle;
 mod key;
 mod owned_tasks;
 mod probe;
+mod processor;
 mod queues;
 mod registry;
 mod semaphore;
@@ -49,6 +51,7 @@ pub(crate) use current::stopping;
 pub(crate) use ends::off_pool::{cancel_contained, drop_off_pool, may_nest};
 pub(crate) use key::{ClassKey, Key};
 pub(crate) use probe::{Scope, Span};
+pub(crate) use processor::Processor;
 pub(crate) use registry::{At, class_here, current_pool, forget, reach, reach_once, rejected};
 pub(crate) use semaphore::{Permit, Semaphore, Waiter};
 pub(crate) use sleep::backoff::LOOK_AGAIN;
@@ -59,5 +62,5 @@ pub(crate) use supply::{enter, resources_of};
 pub(crate) use timers::{Due, Entry, FAR, TimerKey};
 pub(crate) use worker::{
     Awaited, CURRENT, Child, Driven, Worker, blocking, label_job, owned, runs_in_place, wait_as,
-    wait_outside,
+    wait_outside, with_processor,
 };

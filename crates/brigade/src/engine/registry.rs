@@ -14,7 +14,8 @@ use super::core::Core;
 use super::core::enter::entered;
 use super::ends::off_pool::nest;
 use super::key::Key;
-use super::worker::{CURRENT, Worker};
+use super::processor::Processor;
+use super::worker::with_processor;
 use crate::values::{Priority, Reason, Rejected};
 
 brigade_sync::unmodelled::thread_local! {
@@ -43,8 +44,8 @@ impl Drop for Last {
 /// The relation of the calling thread to a pool.
 #[derive(Clone, Copy)]
 pub(crate) enum At<'a> {
-    /// The thread is this worker of the pool.
-    Worker(&'a Worker),
+    /// The thread is the worker of the pool with this processor.
+    Worker(&'a Processor),
     /// The thread is not a worker of the pool.
     Outside(&'a Arc<Core>),
     /// The pool no longer exists, or belongs to another process.
@@ -55,16 +56,16 @@ impl<'a> At<'a> {
     /// The pool, if it exists.
     pub(crate) fn core(self) -> Option<&'a Arc<Core>> {
         match self {
-            At::Worker(worker) => Some(worker.core()),
+            At::Worker(processor) => Some(&processor.core),
             At::Outside(core) => Some(core),
             At::Gone(_) => None,
         }
     }
 
-    /// The worker, if the thread is one.
-    pub(crate) fn worker(self) -> Option<&'a Worker> {
+    /// The processor of the worker, if the thread is one.
+    pub(crate) fn worker(self) -> Option<&'a Processor> {
         match self {
-            At::Worker(worker) => Some(worker),
+            At::Worker(processor) => Some(processor),
             _ => None,
         }
     }
@@ -72,7 +73,7 @@ impl<'a> At<'a> {
     /// Calls a closure that drops a job. Off the pool, the end of the pool waits for this drop.
     pub(crate) fn off_pool<R>(self, drop_job: impl FnOnce() -> R) -> R {
         match self {
-            At::Worker(worker) => nest(worker.key(), drop_job),
+            At::Worker(processor) => nest(processor.core.work.key, drop_job),
             At::Outside(core) => core.work.off_pool(drop_job),
             At::Gone(_) => drop_job(),
         }
@@ -88,7 +89,7 @@ impl<'a> At<'a> {
     /// Counts a queued job cancelled by its handle.
     pub(crate) fn count_cancelled(self) {
         match self {
-            At::Worker(worker) => worker.count_in_place(Outcome::Cancelled),
+            At::Worker(processor) => processor.count_in_place(Outcome::Cancelled),
             At::Outside(core) => core.work.count_cancelled(),
             // The pool no longer exists.
             At::Gone(_) => {}
@@ -98,7 +99,7 @@ impl<'a> At<'a> {
     /// Counts a future that ended, and reports a panic without a handle.
     pub(crate) fn count_released(self, outcome: Outcome, unclaimed: Option<Box<dyn Any + Send>>) {
         match self {
-            At::Worker(worker) => worker.count_released(outcome, unclaimed),
+            At::Worker(processor) => processor.count_released(outcome, unclaimed),
             At::Outside(core) => {
                 if let Some(payload) = unclaimed {
                     // Only workers have counters for panics of the callback.
@@ -113,7 +114,7 @@ impl<'a> At<'a> {
     /// Notes that a queued job has been cancelled: its entry is left in a queue.
     pub(crate) fn leaves_entry(self) {
         match self {
-            At::Worker(worker) => worker.leaves_entry(),
+            At::Worker(processor) => processor.leaves_entry(),
             At::Outside(core) => core.work.leaves_entry(),
             At::Gone(_) => {}
         }
@@ -123,7 +124,7 @@ impl<'a> At<'a> {
     #[cold]
     pub(crate) fn refusal(self) -> Reason {
         match self {
-            At::Worker(worker) => worker.core().work.refusal(),
+            At::Worker(processor) => processor.core.work.refusal(),
             At::Outside(core) => core.work.refusal(),
             At::Gone(reason) => reason,
         }
@@ -151,14 +152,14 @@ impl<'a> At<'a> {
 /// The pool entered by the calling thread, or else the pool of the thread's worker.
 #[inline]
 pub(crate) fn current_pool() -> Option<Key> {
-    entered().or_else(|| CURRENT.with(|worker| worker.map(Worker::key)))
+    entered().or_else(|| with_processor(|own| own.map(|own| own.core.work.key)))
 }
 
 /// Calls a closure with the relation of this thread to the pool `key`. The closure may run user code.
 #[inline(always)]
 pub(crate) fn reach<R>(key: Key, call: impl FnOnce(At<'_>) -> R) -> R {
-    CURRENT.with(|worker| match worker {
-        Some(worker) if worker.is_of(key) => call(At::Worker(worker)),
+    with_processor(|processor| match processor {
+        Some(processor) if processor.is_of(key) => call(At::Worker(processor)),
         _ => reach_from_outside(key, call),
     })
 }
@@ -179,8 +180,8 @@ fn reach_by(key: Key, call: &mut dyn FnMut(At<'_>)) {
 /// pool.
 #[inline]
 pub(crate) fn class_here(key: Key) -> Priority {
-    CURRENT.with(|worker| match worker {
-        Some(worker) if worker.is_of(key) => worker.class(),
+    with_processor(|processor| match processor {
+        Some(processor) if processor.is_of(key) => processor.class(),
         _ => Priority::Normal,
     })
 }

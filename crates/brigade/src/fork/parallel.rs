@@ -8,7 +8,7 @@
 use core::ops::Range;
 
 use super::scoped::{install_here, join};
-use crate::engine::{CURRENT, Worker};
+use crate::engine::{Processor, with_processor};
 
 /// The items of a [`par_for`] or [`map_reduce`]: a range of `usize`, or a reference to a slice, an array or a [`Vec`].
 #[diagnostic::on_unimplemented(
@@ -254,7 +254,7 @@ fn split<I: Items, R: Send>(
     };
     let mut done = None;
     while items.len() > grain {
-        if CURRENT.with(|worker| worker.is_some_and(Worker::has_forked_nothing)) {
+        if with_processor(|own| own.is_some_and(Processor::has_forked_nothing)) {
             let half = items.len() / 2;
             let (left, right) = items.split_at(half);
             let left = || split(left, grain, work, reduce);

@@ -138,7 +138,7 @@ impl Handle {
 
 /// Calls a closure with the worker of this pool as which the thread forks, if there is such a worker.
 fn with_worker_of<R>(pool: Key, call: impl FnOnce(Option<&Worker>) -> R) -> R {
-    CURRENT.with(|worker| call(worker.filter(|worker| worker.is_of(pool))))
+    CURRENT.with(|worker| call(worker.filter(|worker| worker.processor.is_of(pool))))
 }
 
 /// Whether this thread forks as a worker of the pool.
@@ -303,7 +303,7 @@ where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R + Send,
     R: Send,
 {
-    let pool = CURRENT.with(|worker| worker.map(|worker| worker.key()));
+    let pool = CURRENT.with(|worker| worker.map(|worker| worker.processor.core.work.key));
     match pool {
         Some(key) => accepted(Handle { key }.in_place_scope(body)),
         None => accepted(here().scope(body)),
@@ -379,10 +379,10 @@ struct ScopePool {
 
 impl ScopePool {
     fn of(handle: Handle) -> Result<Self, Reason> {
-        let own = |worker: &Worker| Self {
+        let own = |Worker { processor, .. }: &Worker| Self {
             handle,
-            core: worker.core().clone(),
-            opened: Some((worker.index(), worker.fork_position())),
+            core: processor.core.clone(),
+            opened: Some((processor.index, processor.fork_position())),
         };
         if let Some(pool) = with_worker_of(handle.key, |worker| worker.map(own)) {
             return Ok(pool);
@@ -411,7 +411,7 @@ impl ScopePool {
 impl Scopes for ScopePool {
     fn execute(&self, part: Part) {
         with_worker_of(self.handle.key, |worker| match worker {
-            Some(worker) => worker.execute_part(part),
+            Some(worker) => worker.processor.execute_part(part),
             None => {
                 let job = part.into_job();
                 let rejected = match self.here() {
@@ -441,9 +441,10 @@ impl Scopes for ScopePool {
     fn wait(&self, wait: Wait<'_>) {
         with_worker_of(self.handle.key, |worker| match worker {
             Some(worker) => {
+                let processor = &worker.processor;
                 let opened =
-                    self.opened.filter(|&(index, _)| wait.has_parts() && index == worker.index());
-                let own = opened.map_or_else(|| worker.fork_position(), |(_, position)| position);
+                    self.opened.filter(|&(index, _)| wait.has_parts() && index == processor.index);
+                let own = opened.map_or(processor.fork_position(), |(_, position)| position);
                 worker.wait_for_part(wait, own);
             }
             None => {
@@ -456,7 +457,7 @@ impl Scopes for ScopePool {
 
     fn run_here(&self, run: &mut dyn FnMut() -> Option<Outcome>) {
         with_worker_of(self.handle.key, |worker| match (worker, self.here()) {
-            (Some(worker), _) => run().into_iter().for_each(|outcome| worker.count(outcome)),
+            (Some(worker), _) => _ = run().map(|outcome| worker.processor.count(outcome)),
             // The pool waits for this job, as for all accepted jobs.
             (None, Some(core)) => core
                 .work

@@ -10,7 +10,7 @@ use core::task::{Context, Poll, Waker};
 
 use brigade_task::{JobId, JoinError, JoinHandle};
 
-use crate::engine::{CURRENT, Key, Worker};
+use crate::engine::{CURRENT, Key, Worker, with_processor};
 
 brigade_sync::scoped_thread_local! {
     /// The poll running on this thread.
@@ -87,7 +87,7 @@ impl Polled {
     /// Notes a handle that is not ready.
     fn note(&self, pool: Key, job: JobId, future: Option<State>) -> Result<(), Refused> {
         self.jobs.borrow_mut().push(job);
-        let is_own = CURRENT.with(|worker| worker.is_some_and(|worker| worker.is_of(pool)));
+        let is_own = with_processor(|own| own.is_some_and(|own| own.is_of(pool)));
         self.foreign.set(self.foreign.get() || !is_own);
         if self.future.get() != Some(State::Queued) && future.is_some() {
             self.future.set(future);

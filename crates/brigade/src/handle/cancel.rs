@@ -2,7 +2,7 @@
 
 #[cfg(doc)]
 use super::join::JoinHandle;
-use crate::engine::{CURRENT, Worker};
+use crate::engine::{Processor, with_processor};
 
 /// Returns whether the calling job has been asked to stop: its handle was [cancelled](JoinHandle::cancel), or its
 /// pool is being [discarded](crate::Shutdown::Discard), which also applies to a job without a handle. Returns `false`
@@ -29,5 +29,5 @@ use crate::engine::{CURRENT, Worker};
 /// ```
 #[must_use]
 pub fn cancelled() -> bool {
-    brigade_task::is_cancelled() || CURRENT.with(|worker| worker.is_some_and(Worker::discards))
+    brigade_task::is_cancelled() || with_processor(|own| own.is_some_and(Processor::discards))
 }

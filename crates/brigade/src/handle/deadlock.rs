@@ -19,7 +19,7 @@ use brigade_sync::fork::PerProcess;
 use brigade_sync::hint;
 use brigade_task::{JobId, for_each_running};
 
-use crate::engine::{CURRENT, Key};
+use crate::engine::{Key, with_processor};
 
 /// The waits of this process.
 static WAITS: PerProcess<Mutex<Waits>> = PerProcess::new();
@@ -109,7 +109,7 @@ impl Waiting {
         for_each_running(|job| jobs.push(job));
         jobs.sort_unstable();
         jobs.dedup();
-        let place = CURRENT.with(|worker| worker.map(|worker| (worker.key(), worker.index())));
+        let place = with_processor(|own| own.map(|own| (own.core.work.key, own.index)));
         if jobs.is_empty() && place.is_none() {
             return Some(Self(None));
         }

@@ -16,8 +16,8 @@ use super::canceller::{CancelHandle, cancel_job};
 use super::deadlock::{Awaited, Waiting};
 use crate::engine;
 use crate::engine::{
-    Awaited as _, CURRENT, Key, Scope, Span, Worker, blocking, enter_pool, runs_in_place,
-    sleep_outside, wait_as,
+    Awaited as _, Key, Processor, Scope, Span, Worker, blocking, enter_pool, runs_in_place,
+    sleep_outside, wait_as, with_processor,
 };
 use crate::values::opaque;
 
@@ -140,11 +140,11 @@ impl<T> JoinHandle<T> {
             return true;
         };
         // The common case: a closure that no thread has begun to run.
-        let runs_here = |worker: &Worker| {
-            let may = !is_mail && worker.is_of(key) && !inner.is_of_future() && runs_in_place();
-            may && settle_on(worker, |run| inner.settle_if_unclaimed(run))
+        let runs_here = |processor: &Processor| {
+            let may = !is_mail && processor.is_of(key) && !inner.is_of_future() && runs_in_place();
+            may && settle_on(processor, |run| inner.settle_if_unclaimed(run))
         };
-        if CURRENT.with(|worker| worker.is_some_and(runs_here)) {
+        if with_processor(|processor| processor.is_some_and(runs_here)) {
             return true;
         }
         Ended::new(inner, key, is_mail).wait()
@@ -301,15 +301,15 @@ impl<T> JoinHandle<T> {
 /// Runs a job on a worker of its pool, nested in the waiting job, or cancels the job if the pool is being discarded.
 /// Returns `false` if a thread has already begun to run it.
 #[inline(always)]
-pub(crate) fn settle_on(worker: &Worker, settle: impl FnOnce(bool) -> Option<Outcome>) -> bool {
-    let run = !worker.discards();
-    let traced = worker.begin(Span::JobInside);
+pub(crate) fn settle_on(own: &Processor, settle: impl FnOnce(bool) -> Option<Outcome>) -> bool {
+    let run = !own.discards();
+    let traced = own.begin(Span::JobInside);
     // The job has a handle, so nothing of the outer job belongs to it.
-    let outcome = enter_pool(worker.core(), || settle(run));
+    let outcome = enter_pool(&own.core, || settle(run));
     if !run || outcome.is_none() {
         traced.into_iter().for_each(Scope::discard);
     }
-    outcome.inspect(|&outcome| worker.count_in_place(outcome)).is_some()
+    outcome.inspect(|&outcome| own.count_in_place(outcome)).is_some()
 }
 
 /// Cancels a job, as [`JoinHandle::cancel`] does.
@@ -372,7 +372,7 @@ impl<T> engine::Awaited for Ended<'_, T> {
     }
 
     fn is_own(&self, worker: &Worker) -> bool {
-        worker.is_of(self.key)
+        worker.processor.is_of(self.key)
     }
 
     fn patience(&self) -> Option<Duration> {
@@ -385,11 +385,11 @@ impl<T> engine::Awaited for Ended<'_, T> {
     fn run_part(&mut self, worker: &Worker) -> bool {
         let gives_way = core::mem::take(&mut self.gives_way);
         // A draining pool keeps polling a future that yields, because this job waits for it.
-        let _inside = self.inner.is_of_future().then(|| worker.run_inside_job());
+        let _inside = self.inner.is_of_future().then(|| worker.processor.run_inside_job());
         let runs = !gives_way
-            && worker.is_of(self.key)
+            && worker.processor.is_of(self.key)
             && !self.is_mail
-            && settle_on(worker, |run| self.inner.settle_if_unclaimed(run));
+            && settle_on(&worker.processor, |run| self.inner.settle_if_unclaimed(run));
         self.gives_way = runs && self.inner.is_queued();
         runs
     }

@@ -10,7 +10,7 @@ use core::ops::Deref;
 use std::panic::Location;
 use std::sync::Arc;
 
-use crate::engine::{At, CURRENT, Core};
+use crate::engine::{At, Core, with_processor};
 use crate::handle::{Handle, end};
 use crate::submission::{self, Submission, accept_elsewhere};
 use crate::values::{Reason, Rejected, WhenFull, opaque, refuse};
@@ -155,8 +155,8 @@ impl Pool {
             let place = Location::caller();
             return Submission { work: job, when_full, options: None, place }.submit(core.work.key);
         }
-        CURRENT.with(|worker| match worker {
-            Some(worker) if worker.is_open_to(core.work.key) => At::Worker(worker).execute(job),
+        with_processor(|processor| match processor {
+            Some(own) if own.is_open_to(core.work.key) => At::Worker(own).execute(job),
             Some(_) => submission::submit(job, |job| accept_elsewhere(core.work.key, job)),
             None if core.work.key.is_here() => At::Outside(core).execute(job),
             None => At::Gone(Reason::Forked).execute(job),

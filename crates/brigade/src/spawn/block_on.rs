@@ -183,7 +183,7 @@ impl<'a> Woken<'a> {
     }
 
     fn wait(&mut self, worker: &Worker) {
-        if worker.key().is_here() {
+        if worker.processor.core.work.key.is_here() {
             if self.thread.has_token() {
                 // The future was woken during its poll, most often by itself.
                 worker.give_way();

@@ -9,7 +9,7 @@ use brigade_task::{Job, Outcome, Schedule, Spawned, TaskRef, Woken};
 
 use super::bind;
 use super::watched::Watched;
-use crate::engine::{CURRENT, Key, Worker, drop_off_pool, entered, reach, wait_as};
+use crate::engine::{Key, Processor, drop_off_pool, entered, reach, wait_as, with_processor};
 use crate::handle::{JoinHandle, cancelled};
 use crate::submission::watcher_of;
 
@@ -25,8 +25,8 @@ impl Schedule for OnWorker {
     const MUST_STOP: fn() -> bool = cancelled;
 
     fn schedule(self, job: Job, woken: Woken) {
-        let drops_yielding = |worker: &Worker| worker.drops_yielding(self.key);
-        if woken == Woken::ByItself && CURRENT.with(|worker| worker.is_some_and(drops_yielding)) {
+        let drops_yielding = |own: &Processor| own.drops_yielding(self.key);
+        if woken == Woken::ByItself && with_processor(|own| own.is_some_and(drops_yielding)) {
             return drop_off_pool(self.key, job);
         }
         reach(self.key, |at| match at.core() {
@@ -91,17 +91,17 @@ where
     F::Output: 'static,
 {
     let place = Location::caller();
-    let is_worker = CURRENT.with(|worker| worker.is_some());
+    let is_worker = with_processor(|own| own.is_some());
     let pool = if is_worker { None } else { entered() };
-    let spawned = wait_as(pool, |worker| Some(spawn_local_on(worker?, future, place)));
+    let spawned = wait_as(pool, |worker| Some(spawn_local_on(&worker?.processor, future, place)));
     spawned.expect(
         "a local future must be spawned on a worker of a pool, or on the thread that owns a `LocalPool`",
     )
 }
 
-/// Spawns a future that need not be `Send` on `worker`, which must be the calling thread.
+/// Spawns a future that need not be `Send` on the worker with this processor, which must be the calling thread.
 pub(crate) fn spawn_local_on<F>(
-    worker: &Worker,
+    processor: &Processor,
     future: F,
     place: &'static Location<'static>,
 ) -> JoinHandle<F::Output>
@@ -109,7 +109,7 @@ where
     F: Future + 'static,
     F::Output: 'static,
 {
-    let (key, index) = (worker.key(), worker.index());
+    let (key, index) = (processor.core.work.key, processor.index);
     let scheduler = OnWorker { key, index };
     let watcher = watcher_of(key, place, None);
     let Spawned { job, handle } = match watcher {
@@ -119,7 +119,7 @@ where
             Spawned::local(Watched::new(watcher.begin(true), future), scheduler)
         }
     };
-    worker.accept_local();
-    worker.core().work.send_local(index, job);
+    processor.accept_local();
+    processor.core.work.send_local(index, job);
     JoinHandle::of_mail(handle, key)
 }

@@ -232,8 +232,9 @@ impl LocalPool {
     {
         let place = Location::caller();
         wait_as(Some(self.handle.key), |worker| {
-            let worker = worker.filter(|worker| worker.is_of(self.handle.key));
-            spawn_local_on(worker.expect("the LocalPool has ended"), future, place)
+            let own =
+                worker.map(|worker| &worker.processor).filter(|own| own.is_of(self.handle.key));
+            spawn_local_on(own.expect("the LocalPool has ended"), future, place)
         })
     }
 

@@ -21,7 +21,7 @@ use brigade_observe::Watcher;
 use brigade_sync::time;
 use brigade_task::{Guard, Job, Outcome, Schedule, Spawned, TaskRef, Woken};
 
-use crate::engine::{At, CURRENT, ClassKey, Key, Permit, class_here, drop_off_pool, reach};
+use crate::engine::{At, ClassKey, Key, Permit, class_here, drop_off_pool, reach, with_processor};
 use crate::handle::{JoinHandle, cancelled};
 use crate::submission::{Admitted, accept_as, submit_admitted, submit_job};
 use crate::values::{Priority, Rejected};
@@ -50,13 +50,9 @@ impl Schedule for OnPool {
             // In a forked child: the job may have been in any state at the fork.
             return core::mem::forget(job);
         }
-        let refused = CURRENT.with(|worker| match worker {
-            Some(worker) if woken == Woken::ByItself && worker.drops_yielding(key.key()) => {
-                Err(job)
-            }
-            Some(worker) if worker.is_of(key.if_normal()) => {
-                worker.resume(Priority::Normal, job, woken)
-            }
+        let refused = with_processor(|processor| match processor {
+            Some(own) if woken == Woken::ByItself && own.drops_yielding(key.key()) => Err(job),
+            Some(own) if own.is_of(key.if_normal()) => own.resume(Priority::Normal, job, woken),
             _ => schedule_elsewhere(key, job, woken),
         });
         // Drops the future, which is user code, outside of `CURRENT`.
@@ -104,7 +100,7 @@ fn bind(key: Key, task: TaskRef) -> u32 {
 #[inline(never)]
 fn schedule_elsewhere(key: ClassKey, job: Job, woken: Woken) -> Result<(), Job> {
     reach(key.key(), |at| match at {
-        At::Worker(worker) => worker.resume(key.class(), job, woken),
+        At::Worker(processor) => processor.resume(key.class(), job, woken),
         At::Outside(core) => core.resume(key.class(), job),
         At::Gone(_) => Err(job),
     })

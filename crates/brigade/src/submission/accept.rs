@@ -8,7 +8,7 @@ use brigade_task::{Job, Work};
 use super::boxed::unmade;
 use super::queued::Queued;
 use super::{Admitted, Submission};
-use crate::engine::{Admission, At, CURRENT, Core, Key, Permit, Unqueued, blocking, reach};
+use crate::engine::{Admission, At, Core, Key, Permit, Unqueued, blocking, reach, with_processor};
 use crate::handle::{Handle, JoinHandle};
 use crate::values::{Priority, Reason, Rejected, WhenFull, expect_accepted, refuse};
 
@@ -88,8 +88,8 @@ impl Handle {
             return Submission { work: job, when_full, options: None, place }.submit(self.key);
         }
         // Not through `reach`: passing `job` on would force it into memory.
-        CURRENT.with(|worker| match worker {
-            Some(worker) if worker.is_open_to(self.key) => At::Worker(worker).execute(job),
+        with_processor(|processor| match processor {
+            Some(own) if own.is_open_to(self.key) => At::Worker(own).execute(job),
             _ => submit(job, |job| accept_elsewhere(self.key, job)),
         })
     }
@@ -163,7 +163,8 @@ impl Handle {
 }
 
 impl<'a> At<'a> {
-    /// Accepts a closure, in a pool without a capacity. A worker must [run a normal job](Worker::is_open_to).
+    /// Accepts a closure, in a pool without a capacity. A worker must [run a normal
+    /// job](crate::engine::Processor::is_open_to).
     ///
     /// # Errors
     /// Returns the closure if the pool does not accept it.
@@ -173,7 +174,7 @@ impl<'a> At<'a> {
         F: FnOnce() + Send + 'static,
     {
         match self {
-            At::Worker(worker) => worker.execute(closure).map_err(|closure| self.rejected(closure)),
+            At::Worker(own) => own.execute(closure).map_err(|closure| self.rejected(closure)),
             At::Outside(core) => core
                 .inject(Job::new(closure))
                 .map_err(|job| self.rejected(unmade::<F, (), ()>(job))),
@@ -187,7 +188,7 @@ impl<'a> At<'a> {
     /// Returns the job if the pool does not accept it.
     pub(crate) fn accept(self, class: Option<Priority>, job: Job) -> Result<(), Job> {
         match (self, class) {
-            (At::Worker(worker), _) => worker.submit_as(class, job),
+            (At::Worker(processor), _) => processor.submit_as(class, job),
             (At::Outside(core), None | Some(Priority::Normal)) => core.inject(job),
             (At::Outside(core), Some(class)) => core.inject_as(class, job),
             (At::Gone(_), _) => Err(job),
@@ -266,7 +267,7 @@ impl<'a> At<'a> {
         let made = closures.into_iter().map(|closure| R::make_closure(None, closure));
         let (jobs, receipts) = made.unzip();
         let accepted = match self {
-            At::Worker(worker) => worker.submit_batch(jobs),
+            At::Worker(processor) => processor.submit_batch(jobs),
             At::Outside(core) => core.inject_batch(jobs),
             At::Gone(_) => Err(jobs),
         };
@@ -309,9 +310,9 @@ pub(crate) fn admit_bounded<'a>(
 /// Returns the job if the pool does not accept it.
 #[inline]
 pub(crate) fn accept(key: Key, job: Job) -> Result<(), Rejected<Job>> {
-    CURRENT.with(|worker| match worker {
-        Some(worker) if worker.is_open_to(key) => {
-            worker.submit(job).map_err(|job| At::Worker(worker).rejected(job))
+    with_processor(|processor| match processor {
+        Some(own) if own.is_open_to(key) => {
+            own.submit(job).map_err(|job| At::Worker(own).rejected(job))
         }
         _ => accept_elsewhere(key, job),
     })

@@ -7,7 +7,7 @@ use brigade_observe::Watcher;
 use brigade_task::{Job, Work};
 
 use super::watcher::watcher_of;
-use crate::engine::{CURRENT, Worker, reach};
+use crate::engine::{reach, with_processor};
 use crate::handle::{Handle, JoinHandle};
 use crate::values::{Reason, refuse};
 
@@ -24,7 +24,7 @@ where
     type Output = R;
 
     fn run(self) -> R {
-        let Some(index) = CURRENT.with(|worker| worker.map(Worker::index)) else {
+        let Some(index) = with_processor(|own| own.map(|own| own.index)) else {
             unreachable!("only a worker runs it")
         };
         let Self { call, watcher } = self;

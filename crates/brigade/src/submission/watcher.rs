@@ -5,7 +5,7 @@ use std::panic::Location;
 
 use brigade_observe::{Job, Record, Site, Watcher};
 
-use crate::engine::{CURRENT, Core, Key, Worker, label_job, reach};
+use crate::engine::{Core, Key, Processor, label_job, reach, with_processor};
 
 /// Returns the watcher of a job about to be submitted to the pool `key`; `None` if the pool is not observed, or no
 /// longer exists.
@@ -34,8 +34,8 @@ impl Site for Key {
     }
 
     fn on_thread(&self, other: &Record, call: &mut dyn FnMut(Option<usize>, &Record)) {
-        CURRENT.with(|worker| match worker {
-            Some(worker) if worker.is_of(*self) => call(Some(worker.index()), worker.record()),
+        with_processor(|processor| match processor {
+            Some(own) if own.is_of(*self) => call(Some(own.index), own.record()),
             _ => call(None, other),
         });
     }
@@ -50,6 +50,6 @@ impl Site for Key {
     }
 
     fn hook_panicked(&self) {
-        CURRENT.with(|worker| worker.into_iter().for_each(Worker::count_panic));
+        with_processor(|own| own.into_iter().for_each(Processor::count_panic));
     }
 }

@@ -60,7 +60,7 @@ use std::sync::Arc;
 use brigade_sync::{budget, time};
 use brigade_task::{Completions, Job, JoinError, Spawnable};
 
-use crate::engine::{At, Core, Permit, class_here, reach_once};
+use crate::engine::{At, Core, Permit, Processor, class_here, reach_once};
 use crate::handle::join::cancel;
 use crate::handle::{Handle, JoinHandle};
 use crate::pool::here;
@@ -654,7 +654,7 @@ impl<T> TaskSet<T> {
 
 /// Whether the pool would reject a job submitted now.
 fn refuses(at: At<'_>, core: &Core) -> bool {
-    at.worker().map_or_else(|| core.work.is_closed(), |worker| worker.discards())
+    at.worker().map_or_else(|| core.work.is_closed(), Processor::discards)
 }
 
 /// Registers a job just made with the list, to be listed when it ends.

@@ -53,11 +53,11 @@ impl<T> engine::Awaited for Ends<'_, T> {
     }
 
     fn is_own(&self, worker: &Worker) -> bool {
-        worker.is_of(self.set.pool.key)
+        worker.processor.is_of(self.set.pool.key)
     }
 
     fn run_part(&mut self, worker: &Worker) -> bool {
-        worker.is_of(self.set.pool.key) && self.set.run(worker)
+        worker.processor.is_of(self.set.pool.key) && self.set.run(worker)
     }
 }
 
@@ -72,7 +72,7 @@ impl<T> TaskSet<T> {
                     self.sleep(ended, None);
                     return true;
                 };
-                let runs = worker.is_of(self.pool.key) && runs_in_place();
+                let runs = worker.processor.is_of(self.pool.key) && runs_in_place();
                 while runs && self.is_here() && !self.has_ended(ended) && self.run(worker) {}
                 if self.ended.len() >= ended {
                     return true;
@@ -125,7 +125,7 @@ impl<T> TaskSet<T> {
                 return false;
             };
             self.untried = number + 1;
-            if settle_on(worker, |run| handle.leave_and_settle(run)) {
+            if settle_on(&worker.processor, |run| handle.leave_and_settle(run)) {
                 // The job is not listed. Jobs that have ended elsewhere meanwhile come first. Not in a child forked
                 // by the job.
                 if self.completions.is_any() && self.is_here() {

@@ -38,9 +38,9 @@ const NOT_HERE: &str =
 pub async fn advance(duration: Duration) {
     let advanced = CURRENT.with(|worker| {
         let worker = worker.ok_or(NOT_HERE)?;
-        worker.core().work.events.timers.clock().advance(duration)?;
+        worker.processor.core.work.events.timers.clock().advance(duration)?;
         worker.poll_events();
-        Ok(worker.key())
+        Ok(worker.processor.core.work.key)
     });
     let pool = advanced.unwrap_or_else(|what: &str| panic!("{what}"));
     // Queued behind all jobs just queued by the timers. A closed pool accepts no other job.

@@ -242,7 +242,7 @@ fn a_fork_beside_the_last_searcher(
                 let (state, forks) = &*shared;
                 turn();
                 state.fetch_sub(SEARCHING, Ordering::Relaxed);
-                // `Worker::fence_forks_beside`, called by a running worker.
+                // `Work::fence_forks`, called by a running worker.
                 turn();
                 if Snapshot(state.load(Ordering::Relaxed)).running() > 1 {
                     forks.fence();

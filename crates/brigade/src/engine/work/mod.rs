@@ -6,6 +6,7 @@
 
 mod end;
 
+use brigade_sync::atomic::{Ordering, fence};
 use brigade_task::Job;
 
 use super::current;
@@ -129,6 +130,31 @@ impl Work {
             && self.idle.change(|roster| roster.pick_this(index))
         {
             self.wake(index);
+        }
+    }
+
+    /// Whether a look of the calling worker, which runs, has missed forks: a peer may have pushed them without a fence
+    /// after it saw this worker search. Returns `false` while the monitor watches, because it finds such forks.
+    #[cold]
+    pub(in crate::engine) fn has_forks_unseen(&self) -> bool {
+        let seen = self.idle.snapshot();
+        if !seen.has_reserves_for_forks() || seen.watched() {
+            return false;
+        }
+        self.fence_forks(1);
+        self.queues.has_work()
+    }
+
+    /// Ensures that the next look sees all forks of workers that have not yet seen the announcement of the calling
+    /// worker, which is `own` of the running workers: 1 if it counts as running.
+    pub(in crate::engine) fn fence_forks(&self, own: usize) {
+        // A worker that starts running later changes the state first, and so sees the announcement.
+        if self.idle.snapshot().running() > own {
+            self.queues.fence_forks();
+        } else {
+            // Ordering: Acquire: a worker that has ceased to run, by the state, pushed before it changed the state, and
+            // this worker sees the pushes.
+            fence(Ordering::Acquire);
         }
     }
 

@@ -27,7 +27,8 @@ brigade_sync::unmodelled::thread_local! {
 /// is its worker. Any other thread keeps its worker, or acts as the worker of the newest pool it owns.
 pub(crate) fn wait_as<R>(key: Option<Key>, wait: impl FnOnce(Option<&Worker>) -> R) -> R {
     CURRENT.with(|worker| {
-        let is_worker = worker.is_some_and(|worker| key.is_none_or(|key| worker.is_of(key)));
+        let is_of = |key| worker.is_some_and(|worker| worker.processor.is_of(key));
+        let is_worker = key.map_or(worker.is_some(), is_of);
         let find = || key.and_then(owned).or_else(|| owned_by(|_| worker.is_none()));
         let owned = if is_worker { None } else { find() };
         let Some(driven) = owned else { return wait(worker) };
@@ -75,9 +76,9 @@ impl Driven {
         core.work.queues.peers.open(index, &core.config);
         core.threads.enter();
         core.work.idle.started(index, true);
-        core.work.idle.arrive(index, false);
+        let role = core.work.idle.arrive(index, false);
         core.work.idle.roster().starts.remove(index);
-        let worker = Worker::at(core.clone(), index);
+        let worker = Worker::at(core.clone(), index, role);
         core.work.idle.start_search();
         worker.pause();
         let (worker, has_ended) = (RefCell::new(Some(worker)), Cell::new(false));
@@ -145,11 +146,11 @@ impl Driven {
             });
         }
         let Some(worker) = self.worker.take() else { return };
-        let index = worker.index;
+        let index = worker.processor.index;
         _ = OWNED
             .try_with(|owned| owned.borrow_mut().retain(|driven| !core::ptr::eq(&**driven, self)));
-        self.core.work.cancel_locals(&worker.me);
-        drop(worker.give_back());
+        self.core.work.cancel_locals(&worker.processor.me);
+        drop(worker.processor.give_back());
         // Only now: as the pool's worker, this thread could not cancel pending futures.
         self.core.work.settle();
         self.core.work.idle.vacate(index);
@@ -179,8 +180,8 @@ impl Driven {
             call(worker);
             true
         };
-        let call =
-            || current::work_as(self.core.work.key, worker.index, || CURRENT.set(worker, call));
+        let (key, index) = (self.core.work.key, worker.processor.index);
+        let call = || current::work_as(key, index, || CURRENT.set(worker, call));
         // The owner may be a worker of a second pool, which may then have a thread in its place.
         blocking(|| match enters {
             true => self.core.work.events.resources.enter(|| enter_job(&self.core, call)),
@@ -192,11 +193,11 @@ impl Driven {
 impl Worker {
     /// Parks as a searcher until the owner's next call.
     fn pause(&self) {
-        self.tell(Event::Sleeps(false));
-        let announced =
-            self.core.work.idle.announce(Parking { index: self.index, ..Parking::default() });
-        if announced.settles {
-            self.core.work.settle();
+        let core = &self.processor.core;
+        self.processor.tell(Event::Sleeps(false));
+        let parking = Parking { index: self.processor.index, ..Parking::default() };
+        if core.work.idle.announce(parking).settles {
+            core.work.settle();
         }
     }
 }

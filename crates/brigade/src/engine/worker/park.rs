@@ -51,21 +51,22 @@ impl Worker {
     /// that ends the wait later must pick this worker, which waits [inside a job](super::run_until).
     #[inline]
     pub(super) fn park_unless(&self, is_over: impl FnOnce() -> bool) -> Parked {
-        let core = &*self.core;
-        self.pace.pause();
-        self.me.counters.parks.add(1);
-        self.forks.shrink();
-        self.note_yields(false);
+        let processor = &self.processor;
+        let core = &*processor.core;
+        processor.pace.pause();
+        processor.me.counters.parks.add(1);
+        processor.forks.shrink();
+        processor.note_yields(false);
         let events = &core.work.events;
         let announced = core.work.idle.announce(Parking {
-            index: self.index,
-            is_cold: !self.activity.has_found.get(),
+            index: processor.index,
+            is_cold: !self.has_found.get(),
             holder_wanted: events.are_wanted(),
             is_called: events.take_call(),
         });
         // The last look, at every source of work.
-        self.fence_forks_or_ask();
-        if core.work.queues.has_work() || !self.me.mailbox.is_empty() || is_over() {
+        processor.fence_forks_or_ask();
+        if core.work.queues.has_work() || !processor.me.mailbox.is_empty() || is_over() {
             return self.withdraw();
         }
         if core.work.is_held_up() {
@@ -76,39 +77,40 @@ impl Worker {
         if announced.settles {
             core.work.settle();
         }
-        self.me.counters.falls_asleep();
+        processor.me.counters.falls_asleep();
         let parked = self.sleep(announced.holds_driver);
-        self.me.counters.wakes_up();
+        processor.me.counters.wakes_up();
         parked
     }
 
     /// Withdraws the announcement. If the worker has already been picked, waits for the token.
     pub(super) fn withdraw(&self) -> Parked {
-        if self.core.work.idle.change(|roster| roster.pick_this(self.index)) {
-            self.tell(Event::Withdraws);
+        if self.processor.core.work.idle.change(|roster| roster.pick_this(self.processor.index)) {
+            self.processor.tell(Event::Withdraws);
             return Parked::Search;
         }
-        self.me.sleeper.spot.parker.park(None);
+        self.processor.me.sleeper.spot.parker.park(None);
         self.woken()
     }
 
     /// Handles a wake-up; returns whether the worker searches or leaves.
     #[inline(never)]
     pub(super) fn woken(&self) -> Parked {
-        self.me.counters.wakes.add(1);
-        self.tell(Event::IsWoken);
-        self.me.sleeper.runs();
-        if self.me.sleeper.displaces_waker() {
-            self.pace.interrupt();
+        self.processor.me.counters.wakes.add(1);
+        self.processor.tell(Event::IsWoken);
+        self.processor.me.sleeper.runs();
+        if self.processor.me.sleeper.displaces_waker() {
+            self.processor.pace.interrupt();
         }
-        if self.core.work.idle.snapshot().terminated() { Parked::Leave } else { Parked::Search }
+        let terminated = self.processor.core.work.idle.snapshot().terminated();
+        if terminated { Parked::Leave } else { Parked::Search }
     }
 
     /// Sleeps until this worker is picked, sees events, or leaves.
     fn sleep(&self, mut holds_driver: bool) -> Parked {
-        self.tell(Event::Sleeps(holds_driver));
+        self.processor.tell(Event::Sleeps(holds_driver));
         let mut spin = self.spin();
-        let patience = self.core.config.keep_alive.unwrap_or(KEEP_ALIVE);
+        let patience = self.processor.core.config.keep_alive.unwrap_or(KEEP_ALIVE);
         let mut leave_at = self.leave_at(patience);
         loop {
             if self.is_time(leave_at) {
@@ -119,7 +121,7 @@ impl Worker {
             }
             if !holds_driver && self.takes_driver() {
                 holds_driver = true;
-                self.tell(Event::HoldsDriver);
+                self.processor.tell(Event::HoldsDriver);
             }
             let spins = spin.as_ref().is_some_and(Spin::goes_on);
             if !spins {
@@ -127,10 +129,10 @@ impl Worker {
             }
             let timeout = if spins { Some(Duration::ZERO) } else { leave_at.map(time::until) };
             let parked = if holds_driver {
-                self.activity.has_slept_on_driver.set(true);
+                self.processor.activity.has_slept_on_driver.set(true);
                 self.poll_as_sleeper(timeout)
             } else {
-                let parker = &self.me.sleeper.spot.parker;
+                let parker = &self.processor.me.sleeper.spot.parker;
                 let has_token = if spins { parker.try_take() } else { parker.park(timeout) };
                 has_token.then(|| self.woken())
             };
@@ -142,7 +144,7 @@ impl Worker {
 
     /// Returns the spin before or instead of a sleep; `None` if the worker sleeps at once.
     fn spin(&self) -> Option<Spin<'_>> {
-        let (idle, policy) = (&self.core.work.idle, self.core.config.idle);
+        let (idle, policy) = (&self.processor.core.work.idle, self.processor.core.config.idle);
         let until = match policy {
             Policy::Park => return None,
             Policy::Spin => None,
@@ -157,44 +159,44 @@ impl Worker {
     /// Becomes the driver holder if timers or I/O are wanted, no worker holds the driver, and the monitor does not
     /// attend to it, as it does while workers run.
     fn takes_driver(&self) -> bool {
-        let core = &*self.core;
+        let core = &*self.processor.core;
         let seen = core.work.idle.snapshot();
         if seen.driver_held() || seen.attended() || !core.work.events.are_wanted() {
             return false;
         }
         let others_run = seen.running() > 0;
         !(others_run && core.ask_monitor(Watch::Widely))
-            && core.work.idle.change(|roster| roster.hold_driver(self.index))
+            && core.work.idle.change(|roster| roster.hold_driver(self.processor.index))
     }
 
     /// The time at which this worker leaves after idling for `patience`; `None` if it stays.
     fn leave_at(&self, patience: Duration) -> Option<Instant> {
-        if self.me.mailbox.has_locals() || self.is_inside() {
+        if self.processor.me.mailbox.has_locals() || self.processor.depth() > 0 {
             return None;
         }
-        let may_leave = self.core.work.idle.roster().counts.is_beyond_core();
+        let may_leave = self.processor.core.work.idle.roster().counts.is_beyond_core();
         // A time too far in the future to be represented never comes.
         if may_leave { time::now().checked_add(patience) } else { None }
     }
 
     /// Whether this worker has been idle for long enough, or may be surplus.
     fn is_time(&self, leave_at: Option<Instant>) -> bool {
-        (self.core.work.idle.snapshot().has_surplus() && !self.is_inside())
+        (self.processor.core.work.idle.snapshot().has_surplus() && self.processor.depth() == 0)
             || leave_at.is_some_and(|at| at <= time::now())
     }
 
     /// Leaves for good, unless this worker is needed or has been picked.
     pub(super) fn retire(&self) -> bool {
-        if self.me.mailbox.has_locals() {
+        let core = &*self.processor.core;
+        if self.processor.me.mailbox.has_locals() {
             return false;
         }
-        let core = &*self.core;
         let wanted = core.work.events.are_wanted();
-        let leaves = core.work.idle.change(|roster| roster.retire(self.index, wanted));
+        let leaves = core.work.idle.change(|roster| roster.retire(self.processor.index, wanted));
         if leaves {
             // Forks need the fence (`engine/FORKS.md`). A submitter that relied on this worker decides by the roster
             // without it, but a look is cheap here.
-            self.fence_forks();
+            core.work.fence_forks(0);
             if core.work.queues.has_work() {
                 core.help();
             }

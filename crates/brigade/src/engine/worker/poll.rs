@@ -6,7 +6,7 @@ use std::task::Waker;
 use std::time::Instant;
 
 use brigade_sync::time;
-use brigade_task::{Job, contain};
+use brigade_task::contain;
 
 use super::{Blocked, Worker};
 use crate::engine::idle::Parked;
@@ -14,32 +14,31 @@ use crate::engine::probe::Event;
 use crate::engine::sleep::backoff::{Backoff, LOOK_AGAIN};
 use crate::engine::sleep::events::blocked::{BlockedThread, Elsewhere};
 use crate::engine::sleep::sleeper::ParkSpot;
-use crate::values::Priority;
 
 impl Worker {
     /// Polls timers and I/O as a running worker, unless a parked worker holds the driver; `true` if anything was ready.
     pub(crate) fn poll_events(&self) -> bool {
-        let events = &self.core.work.events;
-        if !events.are_wanted() || self.core.work.idle.snapshot().driver_held() {
+        let events = &self.processor.core.work.events;
+        if !events.are_wanted() || self.processor.core.work.idle.snapshot().driver_held() {
             return false;
         }
         events.note_poll();
         let mut woken = 0;
-        self.activity.polls.set(true);
+        self.processor.activity.polls.set(true);
         let found = self.fire(|| {});
         events.driver.poll(|| false, Some(Duration::ZERO), &mut |waker| {
             woken += 1;
             contain(|| waker.wake());
         });
-        self.activity.polls.set(false);
-        self.tell(Event::Polls(woken));
+        self.processor.activity.polls.set(false);
+        self.processor.tell(Event::Polls(woken));
         found || woken > 0
     }
 
     /// Waits for timers and I/O as a parked worker, until there is something to do or the worker is woken; `None` after
     /// `timeout`.
     pub(super) fn poll_as_sleeper(&self, timeout: Option<Duration>) -> Option<Parked> {
-        let (events, spot) = (&self.core.work.events, &self.me.sleeper.spot);
+        let (events, spot) = (&self.processor.core.work.events, &self.processor.me.sleeper.spot);
         events.note_poll();
         let timeout = timeout.into_iter().chain(events.timers.until()).min();
         let (mut left, mut woken) = (None, 0);
@@ -53,7 +52,7 @@ impl Worker {
                     contain(|| waker.wake());
                 })
             });
-            self.tell(Event::Polls(woken));
+            self.processor.tell(Event::Polls(woken));
             match polled {
                 Err(_) => return Some(self.woken()),
                 Ok(true) => {}
@@ -81,7 +80,7 @@ impl Worker {
     /// Waits while the driver is in use, for at most `timeout`; `true` if there was a token, which is taken.
     fn await_poller(&self, spot: &ParkSpot, timeout: Option<Duration>) -> bool {
         let (begun, mut backoff) = (time::now(), Backoff::default());
-        while self.core.work.events.driver.is_driven() {
+        while self.processor.core.work.events.driver.is_driven() {
             let waited = time::since(begun);
             let left = timeout.map_or(Duration::MAX, |timeout| timeout.saturating_sub(waited));
             if left.is_zero() {
@@ -98,38 +97,28 @@ impl Worker {
     /// Fires the due timers, and calls `first` before each; `true` if there were any.
     #[inline]
     fn fire(&self, mut first: impl FnMut()) -> bool {
-        let Some(next) = self.core.work.events.timers.next() else { return false };
-        let now = self.core.work.events.timers.clock().now();
+        let Some(next) = self.processor.core.work.events.timers.next() else { return false };
+        let now = self.processor.core.work.events.timers.clock().now();
         next <= now && self.fire_due(now, &mut first)
     }
 
     /// Fires the timers due at `now`, like [`fire`](Self::fire).
     #[inline(never)]
     fn fire_due(&self, now: Instant, first: &mut dyn FnMut()) -> bool {
-        let timers = &self.core.work.events.timers;
+        let timers = &self.processor.core.work.events.timers;
         let mut count = 0;
         while let Some(entry) = timers.take_due(now) {
             count += 1;
             first();
             let is_closure = entry.is_closure();
-            contain(|| entry.fire(&mut |class, job| self.queue_due(class, job)));
+            contain(|| entry.fire(&mut |class, job| self.processor.queue_due(class, job)));
             if is_closure {
                 // After the job has been queued: a pool that finishes accepted work must not end in between.
                 timers.closure_left();
             }
         }
-        self.tell(Event::Fires(count));
+        self.processor.tell(Event::Fires(count));
         count > 0
-    }
-
-    /// Queues the job of a due timer.
-    fn queue_due(&self, class: Priority, job: Job) {
-        // A worker that is about to end accepts nothing: the pool has terminated since it slept.
-        let queued = match self.core.work.idle.snapshot().terminated() {
-            true => Err(job),
-            false => self.submit_as(Some(class), job),
-        };
-        queued.unwrap_or_else(|job| self.core.work.ledger.drop_job(job));
     }
 
     /// Sleeps inside a job until there is a token or mail, and counts as blocked. Polls timers and I/O if no other
@@ -141,23 +130,23 @@ impl Worker {
         patience: Option<Duration>,
         is_own: bool,
     ) -> Option<bool> {
-        let (events, mailbox) = (&self.core.work.events, &self.me.mailbox);
+        let (events, mailbox) = (&self.processor.core.work.events, &self.processor.me.mailbox);
         let mut candidate = events.candidates.enter(thread);
         let has_mail = !mailbox.wake_by(Waker::from(thread.clone()));
         let slept = loop {
             if has_mail || thread.take_token() {
                 break Some(!has_mail);
             }
-            if !events.are_wanted() || self.core.work.idle.snapshot().driver_held() {
+            if !events.are_wanted() || self.processor.core.work.idle.snapshot().driver_held() {
                 candidate.end_polling();
             } else {
                 candidate.begin_polling();
             }
             // A poller has begun before this: otherwise `block_to_wait` would call a second candidate to poll.
             let Some(blocked) = self.block_to_wait(is_own) else { break None };
-            if is_own && self.core.work.is_held_up() {
+            if is_own && self.processor.core.work.is_held_up() {
                 drop(blocked);
-                self.core.work.tasks.cancel_waiting();
+                self.processor.core.work.tasks.cancel_waiting();
                 break Some(false);
             }
             if self.sleep_in_job(thread, candidate.polls(), blocked, patience) {
@@ -174,7 +163,7 @@ impl Worker {
         mailbox.stop_waiting();
         drop(candidate);
         // This thread may have been called as the poller.
-        self.core.see_to_driver();
+        self.processor.core.see_to_driver();
         slept
     }
 
@@ -187,7 +176,7 @@ impl Worker {
         blocked: Blocked<'_>,
         patience: Option<Duration>,
     ) -> bool {
-        let (events, mut blocked) = (&self.core.work.events, Some(blocked));
+        let (events, mut blocked) = (&self.processor.core.work.events, Some(blocked));
         let until = polls.then(|| events.timers.until()).flatten();
         let timeout = until.into_iter().chain(patience).min();
         let Some(driver) = events.driver.get().filter(|_| polls) else {

@@ -80,9 +80,9 @@ impl Worker {
         let (runs, mut backoff) = (runs_in_place(), Backoff::default());
         while !awaited.is_over() {
             // In a forked child the awaited job belongs to the parent.
-            self.end_if_orphan();
+            self.processor.end_if_orphan();
             // While the job unwinds, only mail: no other thread may run it.
-            let runs_anything = runs && self.runs_anything();
+            let runs_anything = runs && self.processor.core.config.waits_run_anything;
             if (runs && awaited.run_part(self))
                 || if runs_anything { self.run_one() } else { self.run_mail() }
             {
@@ -99,7 +99,8 @@ impl Worker {
     pub(crate) fn give_way(&self) {
         // No other thread may fire timers.
         self.poll_events();
-        let is_last = self.runs_anything() || self.block_to_wait(false).is_none();
+        let config = &self.processor.core.config;
+        let is_last = config.waits_run_anything || self.block_to_wait(false).is_none();
         _ = if is_last && runs_in_place() { self.run_one() } else { self.run_mail() };
     }
 
@@ -112,7 +113,7 @@ impl Worker {
         if !awaited.register(Waker::from(thread.clone())) {
             return;
         }
-        let woken = if self.runs_anything() {
+        let woken = if self.processor.core.config.waits_run_anything {
             self.run_or_park(&thread, awaited)
         } else {
             let slept = self.sleep_blocked(&thread, awaited.patience(), awaited.is_own(self));
@@ -125,20 +126,21 @@ impl Worker {
     /// token; returns whether there was a token.
     #[cold]
     fn run_or_park(&self, thread: &BlockedThread, awaited: &mut impl Awaited) -> bool {
+        let processor = &self.processor;
         if self.run_one() {
             return false;
         }
-        let _inside = self.run_inside_job();
-        let call = Waker::from(Arc::new(Call { core: self.core.clone(), index: self.index }));
-        *thread.elsewhere.lock() = Some(Elsewhere::Worker(call));
+        let _inside = processor.run_inside_job();
+        let call = Call { core: processor.core.clone(), index: processor.index };
+        *thread.elsewhere.lock() = Some(Elsewhere::Worker(Waker::from(Arc::new(call))));
         let slept = thread.spot.sleep_elsewhere(|| {
-            self.core.work.idle.start_search();
+            processor.core.work.idle.start_search();
             let is_own = awaited.is_own(self);
-            self.core.work.idle.roster().waits.begin_parked(is_own);
+            processor.core.work.idle.roster().waits.begin_parked(is_own);
             let waits = Defer(|| {
                 // In a forked child the roster's lock may be held forever.
-                if self.core.work.key.is_here() {
-                    self.core.work.idle.roster().waits.end_parked(is_own);
+                if processor.core.work.key.is_here() {
+                    processor.core.work.idle.roster().waits.end_parked(is_own);
                 }
             });
             // A token, not `is_over`, which may count ended jobs: the waker has been told how many are left.
@@ -155,53 +157,43 @@ impl Worker {
 
     /// Runs a woken local future, or a share of this worker; `false` if there is none.
     fn run_mail(&self) -> bool {
-        let Some(job) = self.take_mail() else { return false };
-        let _inside = self.run_inside_job();
-        self.run_inside(job, self.me.origins.depth());
+        let Some(job) = self.processor.take_mail() else { return false };
+        let _inside = self.processor.run_inside_job();
+        self.run_inside(job, self.processor.me.origins.depth());
         true
-    }
-
-    /// Whether waits on this worker run any job.
-    #[inline]
-    pub(crate) fn runs_anything(&self) -> bool {
-        self.core.config.waits_run_anything
-    }
-
-    /// Whether jobs are queued on this worker's own queues.
-    pub(crate) fn has_queued(&self) -> bool {
-        self.local.len() > 0 || !self.me.forks.is_empty()
     }
 
     /// Runs a job from this worker's own queues inside the current job; `false` if there is none.
     pub(crate) fn run_own(&self) -> bool {
-        let _inside = self.run_inside_job();
-        let origins = self.me.origins.depth();
+        let _inside = self.processor.run_inside_job();
+        let origins = self.processor.me.origins.depth();
         self.find_own().map(|job| self.run_inside(job, origins)).is_some()
     }
 
     /// Takes the newest part, the next job, or mail.
     fn find_own(&self) -> Option<Job> {
-        self.take_part().or_else(|| self.local.pop()).or_else(|| self.take_mail())
+        let own = self.processor.take_part().or_else(|| self.processor.local.pop());
+        own.or_else(|| self.processor.take_mail())
     }
 
     /// Runs a job of the pool inside the current job; `false` if there is none.
     pub(crate) fn run_one(&self) -> bool {
-        let _inside = self.run_inside_job();
+        let _inside = self.processor.run_inside_job();
         self.step()
     }
 
     /// Runs the next job of the pool, after jobs that are due before it; `false` if there is none.
     pub(super) fn step(&self) -> bool {
         let step = || {
-            if self.core.work.idle.snapshot().is_prioritized() && self.run_high() {
+            if self.processor.core.work.idle.snapshot().is_prioritized() && self.run_high() {
                 return true;
             }
-            if self.pace.is_due() {
-                let looks = self.pace.looks();
+            if self.processor.pace.is_due() {
+                let looks = self.processor.pace.looks();
                 self.look_elsewhere(Row::Over);
-                let has_run = self.pace.looks().wrapping_sub(looks) > 1;
+                let has_run = self.processor.pace.looks().wrapping_sub(looks) > 1;
                 // As in `turns`.
-                self.pace.end_turn();
+                self.processor.pace.end_turn();
                 if has_run {
                     return true;
                 }
@@ -209,7 +201,7 @@ impl Worker {
             let job = self.find_own().or_else(|| self.find_now());
             job.map(|job| self.run_taken_inside(|| self.run(job))).is_some()
         };
-        self.contain(self.me.origins.depth(), step).unwrap_or(true)
+        self.contain(self.processor.me.origins.depth(), step).unwrap_or(true)
     }
 
     /// Runs a job inside the current job, and forgets the origins it began.
@@ -220,24 +212,25 @@ impl Worker {
     /// Calls a closure that runs jobs inside the current job, and forgets their origins; `None` if a job has panicked.
     fn contain<R>(&self, origins: usize, run: impl FnOnce() -> R) -> Option<R> {
         return_tickets();
-        let run = || enter_job(&self.core, run);
+        let run = || enter_job(&self.processor.core, run);
         let ran = panic::catch_unwind(AssertUnwindSafe(run));
-        let ran = ran.map_err(|payload| self.panicked(payload)).ok();
+        let ran = ran.map_err(|payload| self.processor.panicked(payload)).ok();
         return_tickets();
-        self.me.origins.end(origins);
-        self.end_if_orphan();
+        self.processor.me.origins.end(origins);
+        self.processor.end_if_orphan();
         ran
     }
 
     /// Stops searching without a job. The last searcher wakes or starts a worker for the work it leaves behind.
     pub(super) fn end_search(&self) {
-        self.tell(Event::HasSearched);
-        if self.core.work.idle.stop_search() {
+        let core = &*self.processor.core;
+        self.processor.tell(Event::HasSearched);
+        if core.work.idle.stop_search() {
             // As in `found`: work submitted or forked meanwhile may have woken no worker.
-            if self.core.work.queues.has_work() || self.has_forks_unseen() {
-                self.core.help();
+            if core.work.queues.has_work() || core.work.has_forks_unseen() {
+                core.help();
             }
-            self.core.see_to_driver();
+            core.see_to_driver();
         }
     }
 }

@@ -23,7 +23,7 @@ const MOST_WOKEN: usize = 4;
 /// Where a search begins.
 pub(super) struct Route {
     /// The injector used last.
-    cursor: Cursor,
+    pub(super) cursor: Cursor,
     /// Picks the first peer to try.
     random: RefCell<fastrand::Rng>,
     pub(super) look: PeerLook,
@@ -35,11 +35,6 @@ impl Route {
         let random = RefCell::new(fastrand::Rng::with_seed(index as u64));
         Self { cursor: Cursor::at(index), random, look: PeerLook::default() }
     }
-
-    /// The injector used last.
-    pub(super) fn cursor(&self) -> &Cursor {
-        &self.cursor
-    }
 }
 
 impl Worker {
@@ -48,7 +43,7 @@ impl Worker {
     #[inline(never)]
     pub(super) fn find(&self) -> Option<Job> {
         self.find_near().or_else(|| {
-            self.core.work.idle.start_search();
+            self.processor.core.work.idle.start_search();
             self.hunt()
         })
     }
@@ -56,7 +51,7 @@ impl Worker {
     /// Like [`find`](Self::find), but returns `None` instead of sleeping.
     pub(super) fn find_now(&self) -> Option<Job> {
         self.find_near().or_else(|| {
-            self.core.work.idle.start_search();
+            self.processor.core.work.idle.start_search();
             match self.search() {
                 Some(job) => Some(self.found(job)),
                 None => {
@@ -70,17 +65,18 @@ impl Worker {
     /// Finds a job without becoming a searcher.
     #[inline(always)]
     fn find_near(&self) -> Option<Job> {
-        let own = self.take_part().or_else(|| self.take_mail_in_turn());
-        let own = own.or_else(|| self.refill_share());
-        if let Some(job) = own.or_else(|| self.take_mail()) {
+        let processor = &self.processor;
+        let own = processor.take_part().or_else(|| processor.take_mail_in_turn());
+        let own = own.or_else(|| self.refill(self.share()));
+        if let Some(job) = own.or_else(|| processor.take_mail()) {
             return Some(job);
         }
         // This worker is about to wait for events again, unless a peer runs.
-        let will_wait = self.activity.has_slept_on_driver.get()
-            && self.core.work.idle.snapshot().running() <= 1;
+        let will_wait = processor.activity.has_slept_on_driver.get()
+            && processor.core.work.idle.snapshot().running() <= 1;
         if !will_wait && self.poll_events() {
-            let own = self.local.pop().or_else(|| self.take_mail());
-            return own.or_else(|| self.refill_share());
+            let own = processor.local.pop().or_else(|| processor.take_mail());
+            return own.or_else(|| self.refill(self.share()));
         }
         None
     }
@@ -90,28 +86,30 @@ impl Worker {
     #[cold]
     pub(super) fn find_first(&self) -> Option<Job> {
         // In this order: the worker counts as about to look until it counts as a searcher.
-        self.core.work.idle.start_search();
-        self.core.work.idle.roster().starts.remove(self.index);
+        self.processor.core.work.idle.start_search();
+        self.processor.core.work.idle.roster().starts.remove(self.processor.index);
         self.hunt()
     }
 
     /// Looks everywhere as a searcher, and sleeps while there is no job.
     fn hunt(&self) -> Option<Job> {
-        let has_slept_on_driver = self.activity.has_slept_on_driver.take();
+        let queues = &self.processor.core.work.queues;
+        let has_slept_on_driver = self.processor.activity.has_slept_on_driver.take();
         // If events come one by one, the queues are usually empty, and the worker looks at every queue before it sleeps
         // anyway.
-        let mut searches = !has_slept_on_driver || self.core.work.queues.has_work();
-        let mut backoff = self.activity.has_run_parts.take().then(Backoff::default);
+        let mut searches = !has_slept_on_driver || queues.has_work();
+        let mut backoff = self.has_run_parts.take().then(Backoff::default);
         loop {
             // The mailbox first: the worker may have been woken for a job there. Then the own queue: the previous
             // worker with this index may have left jobs, and events may have queued some.
-            let own = self.take_mail().or_else(|| self.take_part()).or_else(|| self.local.pop());
+            let own = self.processor.take_mail().or_else(|| self.processor.take_part());
+            let own = own.or_else(|| self.processor.local.pop());
             if let Some(job) = own.or_else(|| if searches { self.search() } else { None }) {
                 return Some(self.found(job));
             }
             searches = true;
             // Between the last part of a parallel step and the first part of the next step (`engine/FORKS.md`).
-            let is_seen = || self.core.work.queues.has_work() || !self.me.mailbox.is_empty();
+            let is_seen = || queues.has_work() || !self.processor.me.mailbox.is_empty();
             if backoff.as_mut().is_some_and(|backoff| backoff.wait(is_seen)) {
                 continue;
             }
@@ -124,25 +122,26 @@ impl Worker {
 
     /// Stops searching with a job, and wakes or starts workers for the remaining work.
     pub(super) fn found(&self, job: Job) -> Job {
-        self.activity.has_found.set(true);
-        let is_last = self.core.work.idle.stop_search();
-        if !self.activity.has_slept_on_driver.get() {
+        let core = &*self.processor.core;
+        self.has_found.set(true);
+        let is_last = core.work.idle.stop_search();
+        if !self.processor.activity.has_slept_on_driver.get() {
             self.wake_for_rest();
         }
         if is_last {
-            if self.core.work.queues.has_work() || self.has_forks_unseen() {
+            if core.work.queues.has_work() || core.work.has_forks_unseen() {
                 if self.keeps_events() {
                     return job;
                 }
-                self.help();
+                self.processor.help();
             } else {
-                self.core.see_to_driver();
+                core.see_to_driver();
                 return job;
             }
         }
         // Maybe no worker was woken, and this worker may have held the driver, on which a blocked thread relies.
-        if self.core.work.events.candidates.are_there() {
-            self.core.see_to_driver();
+        if core.work.events.candidates.are_there() {
+            core.see_to_driver();
         }
         job
     }
@@ -151,66 +150,53 @@ impl Worker {
     /// beside searchers. Each woken worker does the same, so their number multiplies with each wake-up.
     /// `engine/idle/README.md` has the bounds.
     fn wake_for_rest(&self) {
-        let queued = self.local.len();
+        let core = &*self.processor.core;
+        let queued = self.processor.local.len();
         for _ in 0..if queued > 1 { queued.min(MOST_WOKEN) } else { 0 } {
-            let seen = self.core.work.idle.snapshot();
-            if seen.parked() == 0 || !self.core.work.idle.has_free_cpus(1 + seen.searching()) {
+            let seen = core.work.idle.snapshot();
+            if seen.parked() == 0 || !core.work.idle.has_free_cpus(1 + seen.searching()) {
                 return;
             }
-            let Some(index) = self.core.work.idle.change(Roster::pick_parked) else { return };
-            self.core.wake_beside(index);
-            self.has_woken(Some(index));
+            let Some(index) = core.work.idle.change(Roster::pick_parked) else { return };
+            core.wake_beside(index);
+            self.processor.has_woken(Some(index));
         }
     }
 
     /// Whether this worker runs all queued jobs alone: a few, just woken by events. The monitor checks whether they
     /// wait for long.
     fn keeps_events(&self) -> bool {
-        let queued = self.local.len();
-        self.activity.has_slept_on_driver.get()
+        let queued = self.processor.local.len();
+        self.processor.activity.has_slept_on_driver.get()
             && queued <= FEW
-            && !self.core.work.queues.has_more_than(queued)
-            && self.leaves_to_monitor(self.core.work.idle.snapshot())
-    }
-
-    /// Takes this worker's share of the injectors.
-    fn refill_share(&self) -> Option<Job> {
-        self.refill(self.share())
+            && !self.processor.core.work.queues.has_more_than(queued)
+            && self.processor.leaves_to_monitor(self.processor.core.work.idle.snapshot())
     }
 
     /// Takes a share of an injector's jobs: returns a job and queues the rest.
     pub(super) fn refill(&self, share: Share) -> Option<Job> {
         let job = self.refill_quietly(share)?;
-        self.announce_taken();
+        self.processor.announce_taken();
         Some(job)
     }
 
-    /// Announces jobs moved to this worker's queue, other than as a searcher. They were briefly not visible, so a peer
-    /// may have gone to sleep.
-    pub(super) fn announce_taken(&self) {
-        let queued = self.local.len();
-        if queued > 0 {
-            self.announce(queued);
-        }
-    }
-
     fn refill_quietly(&self, share: Share) -> Option<Job> {
-        let before = self.local.len();
-        let job =
-            self.core.work.queues.injectors.refill(&self.local, self.route.cursor(), share)?;
-        self.tell(Event::Takes(1 + self.local.len().saturating_sub(before)));
+        let (core, local) = (&self.processor.core, &self.processor.local);
+        let before = local.len();
+        let job = core.work.queues.injectors.refill(local, &self.route.cursor, share)?;
+        self.processor.tell(Event::Takes(1 + local.len().saturating_sub(before)));
         Some(job)
     }
 
     fn share(&self) -> Share {
-        Share { parts: self.core.work.idle.snapshot().live().max(1), most: BATCH }
+        Share { parts: self.processor.core.work.idle.snapshot().live().max(1), most: BATCH }
     }
 
     /// Looks at the injectors and at every peer, and again while a queue is busy. The caller must be a searcher.
     pub(super) fn search(&self) -> Option<Job> {
-        self.tell(Event::Searches);
+        self.processor.tell(Event::Searches);
         let mut round = 0;
-        if let Some(job) = self.take_high_first() {
+        if let Some(job) = self.processor.take_high_first() {
             return Some(job);
         }
         loop {
@@ -219,10 +205,10 @@ impl Worker {
             }
             match self.steal() {
                 Ok(job) => {
-                    self.me.counters.stolen.add(1);
+                    self.processor.me.counters.stolen.add(1);
                     return Some(job);
                 }
-                Err(StealError::Empty) => return self.take_high_or_low(),
+                Err(StealError::Empty) => return self.processor.take_high_or_low(),
                 Err(StealError::Busy) => {
                     // A thief preempted inside its claim may need this CPU.
                     hint::snooze(round);
@@ -234,44 +220,33 @@ impl Worker {
 
     /// Tries every peer once: nearer peers first, equally near peers from a random start.
     fn steal(&self) -> Result<Job, StealError> {
-        let count = self.core.work.queues.peers.len();
+        let processor = &self.processor;
+        let count = processor.core.work.queues.peers.len();
         let start = self.route.random.borrow_mut().usize(..count);
-        let near = self.core.config.neighbours.of_worker(self.index);
+        let near = processor.core.config.neighbours.of_worker(processor.index);
         let rotated = move |count| (0..count).map(move |offset| (start + offset) % count);
         let nearest = near.iter().flat_map(|ring| rotated(ring.len()).map(|place| ring[place]));
-        let others = rotated(count).filter(|&peer| peer != self.index && !near.have(peer));
+        let others = rotated(count).filter(|&peer| peer != processor.index && !near.have(peer));
         let mut error = StealError::Empty;
         let found = nearest.chain(others).find_map(|peer| self.steal_from(peer, &mut error));
         found.ok_or(error)
     }
 
-    /// Records a steal: the returned job, and the jobs queued here since there were `before`.
-    pub(super) fn tell_of_steal(&self, before: usize, from: usize) {
-        let jobs = 1 + self.local.len().saturating_sub(before);
-        self.tell(Event::Steals { from, jobs, are_forks: false });
-    }
-
-    /// Records a stolen fork.
-    pub(super) fn tell_of_fork(&self, from: usize) {
-        self.tell(Event::Steals { from, jobs: 1, are_forks: true });
-    }
-
     /// Tries a single worker; sets `error` if it was busy.
     #[inline]
     fn steal_from(&self, victim: usize, error: &mut StealError) -> Option<Job> {
-        let peer = self.core.work.queues.peers.get(victim)?;
-        let before = self.local.len();
+        let peer = self.processor.core.work.queues.peers.get(victim)?;
+        let before = self.processor.local.len();
         let mut note = |failure| {
             if failure == StealError::Busy {
                 *error = failure;
             }
         };
-        if let Ok(job) = self.local.steal_from(&peer.remote).map_err(&mut note) {
-            self.tell_of_steal(before, victim);
+        if let Ok(job) = self.processor.local.steal_from(&peer.remote).map_err(&mut note) {
+            self.processor.tell_of_steal(before, victim);
             return Some(job);
         }
-        let (_, job) = self.steal_part(peer, None).map_err(note).ok()?;
-        self.tell_of_fork(victim);
-        Some(job)
+        let stolen = self.processor.steal_part((victim, peer), None).map_err(note);
+        stolen.ok().map(|(_, job)| job)
     }
 }

@@ -22,9 +22,10 @@ impl Worker {
     /// Looks at the queue of a peer. If the queue has not moved since the last look, takes half of the jobs: returns
     /// the oldest and queues the rest. If it has moved or is empty, the next look is at the next peer.
     pub(super) fn steal_stalled(&self) -> Option<Job> {
-        let (peers, look) = (&self.core.work.queues.peers, &self.route.look);
+        let processor = &self.processor;
+        let (peers, look) = (&processor.core.work.queues.peers, &self.route.look);
         let index = look.peer.get();
-        let queue = peers.get(index).filter(|_| index != self.index).map(|peer| &peer.remote);
+        let queue = peers.get(index).filter(|_| index != processor.index).map(|peer| &peer.remote);
         let seen = queue.filter(|queue| queue.len() > 0).map(|queue| (queue, queue.epoch()));
         match (seen, look.epoch.take()) {
             (Some((_, epoch)), None) => {
@@ -32,13 +33,13 @@ impl Worker {
                 None
             }
             (Some((queue, epoch)), Some(last)) if epoch == last => {
-                let before = self.local.len();
-                let job = self.local.steal_from(queue).ok()?;
-                self.me.counters.stolen.add(1);
-                self.tell_of_steal(before, index);
+                let before = processor.local.len();
+                let job = processor.local.steal_from(queue).ok()?;
+                processor.me.counters.stolen.add(1);
+                processor.tell_of_steal(before, index);
                 // If the queue has not moved by the next look, the remaining jobs have waited for long enough.
                 look.epoch.set(Some(queue.epoch()));
-                self.announce_taken();
+                processor.announce_taken();
                 Some(job)
             }
             _ => {

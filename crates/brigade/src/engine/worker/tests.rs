@@ -35,23 +35,24 @@ fn watched_alone(change: impl FnOnce(&mut Config)) -> Worker {
 #[test]
 fn what_the_monitor_can_wake_no_worker_for_starts_one() {
     let alone = watched_alone(|config| config.growth = Growth::OnSubmit);
-    assert!(alone.submit(Job::new(|| ())).is_ok());
-    assert_eq!(alone.core.work.idle.snapshot().live(), 2, "for a lone child");
+    assert!(alone.processor.submit(Job::new(|| ())).is_ok());
+    assert_eq!(alone.processor.core.work.idle.snapshot().live(), 2, "for a lone child");
 
     let alone = watched_alone(|_| ());
-    alone.core.work.idle.change(|roster| roster.block(false));
+    alone.processor.core.work.idle.change(|roster| roster.block(false));
     let at = Instant::now() + Duration::from_millis(100);
-    assert!(alone.core.set_timer(at, Entry::Wake(Waker::noop().clone())).is_ok());
-    assert_eq!(alone.core.work.idle.snapshot().live(), 2, "for a timer");
+    assert!(alone.processor.core.set_timer(at, Entry::Wake(Waker::noop().clone())).is_ok());
+    assert_eq!(alone.processor.core.work.idle.snapshot().live(), 2, "for a timer");
 
     let forks = watched_alone(|config| config.size.core = 2);
-    let finds = worker(&forks.core);
+    let finds = worker(&forks.processor.core);
     join(&forks, || (), || ());
-    forks.core.work.idle.change(|roster| roster.block(false));
-    forks.core.work.idle.start_search();
-    forks.core.work.queues.late.expect();
+    forks.processor.core.work.idle.change(|roster| roster.block(false));
+    forks.processor.core.work.idle.start_search();
+    forks.processor.core.work.queues.late.expect();
     drop(finds.found(Job::new(|| ())));
-    assert_eq!(forks.core.work.idle.snapshot().live(), 3, "for a fork that a look has missed");
+    let live = forks.processor.core.work.idle.snapshot().live();
+    assert_eq!(live, 3, "for a fork that a look has missed");
 }
 
 /// Two workers are parked. The third has queued `jobs` jobs, searches beside a second searcher, and finds a job, on
@@ -62,7 +63,7 @@ fn parked_after_a_find(jobs: usize, cpus: usize) -> usize {
     (0..2).for_each(|index| crew.park(index));
     (0..2).for_each(|_| crew.core().work.idle.start_search());
     let finder = &crew.0[2];
-    (0..jobs).for_each(|_| assert!(finder.local.push(Job::new(|| ())).is_ok()));
+    (0..jobs).for_each(|_| assert!(finder.processor.local.push(Job::new(|| ())).is_ok()));
     drop(finder.found(Job::new(|| ())));
     crew.core().work.idle.snapshot().parked()
 }
@@ -106,9 +107,9 @@ fn worker(core: &Arc<Core>) -> Worker {
     let index = core.work.idle.change(Roster::pick_core).unwrap();
     core.work.queues.peers.open(index, &core.config);
     core.work.idle.started(index, true);
-    core.work.idle.arrive(index, false);
+    let role = core.work.idle.arrive(index, false);
     core.work.idle.roster().starts.remove(index);
-    Worker::at(core.clone(), index)
+    Worker::at(core.clone(), index, role)
 }
 
 impl Crew {
@@ -123,7 +124,7 @@ impl Crew {
     }
 
     fn core(&self) -> &Core {
-        &self.0[0].core
+        &self.0[0].processor.core
     }
 
     /// Parks a worker.
@@ -211,7 +212,7 @@ fn the_last_searcher_passes_the_heavy_fence_if_none_is_parked_and_one_may_be_sta
     crew.core().work.idle.start_search();
     assert!(crew.sees_late_fork(|searcher| {
         drop(searcher.found(Job::new(|| ())));
-        searcher.core.work.idle.snapshot().live() == 4
+        searcher.processor.core.work.idle.snapshot().live() == 4
     }));
 }
 
@@ -220,12 +221,12 @@ fn a_block_and_a_resize_after_which_a_worker_may_be_started_pass_the_heavy_fence
     let crew = Crew::new();
     assert!(crew.sees_late_fork(|worker| {
         let _blocked = worker.block();
-        worker.core.work.idle.snapshot().live() == 4
+        worker.processor.core.work.idle.snapshot().live() == 4
     }));
     let crew = Crew::new();
     assert!(crew.sees_late_fork(|worker| {
-        worker.core.resize(4.into());
-        worker.core.work.idle.snapshot().live() == 4
+        worker.processor.core.resize(4.into());
+        worker.processor.core.work.idle.snapshot().live() == 4
     }));
 }
 
@@ -239,8 +240,9 @@ fn a_broadcast_starts_a_worker_if_the_last_one_leaves_in_the_middle_of_it() {
         if leaves.take() {
             core.resize((0..=1).into());
             core.work.idle.start_search();
-            let _ = core.work.idle.announce(Parking { index: last.index, ..Parking::default() });
-            assert!(core.work.idle.change(|roster| roster.retire(last.index, false)));
+            let index = last.processor.index;
+            let _ = core.work.idle.announce(Parking { index, ..Parking::default() });
+            assert!(core.work.idle.change(|roster| roster.retire(index, false)));
         }
         Job::with_handle(|| ())
     };

@@ -23,13 +23,13 @@ const TARGET: Duration = Duration::from_micros(100);
 
 /// A worker gives 1 turn in so many to jobs that would wait for long otherwise: to those from outside, beside short jobs of the
 /// own queue, and to those of lower classes, beside high jobs.
-pub(super) const TURNS: u32 = 16;
+pub(in crate::engine) const TURNS: u32 = 16;
 
 /// Jobs until the clock is first read after a sleep.
 const FEW: u32 = 8;
 
 /// The pace of a worker.
-pub(super) struct Pace {
+pub(in crate::engine) struct Pace {
     /// Jobs until the worker is due, or [interrupted](Self::interrupt).
     left: Cell<u32>,
     /// Jobs from the interruption until the worker is due.
@@ -52,7 +52,7 @@ pub(super) struct Pace {
 
 /// The kind of a look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Look {
+pub(in crate::engine) enum Look {
     /// No look: it is not time yet, or the worker was only interrupted.
     Early,
     /// One of several looks in [`TARGET`].
@@ -63,7 +63,7 @@ pub(super) enum Look {
 
 impl Pace {
     /// The pace of a worker that looks elsewhere after `most` jobs at the latest; at least 1.
-    pub(super) fn new(most: u32) -> Self {
+    pub(in crate::engine) fn new(most: u32) -> Self {
         Self {
             left: Cell::new(most.min(FEW)),
             rest: Cell::new(0),
@@ -78,30 +78,30 @@ impl Pace {
     }
 
     /// The number of the current turn, unique among the next 2^32 looks.
-    pub(super) fn turn(&self) -> u64 {
+    pub(in crate::engine) fn turn(&self) -> u64 {
         (u64::from(self.looks.get()) << 32) | u64::from(self.left.get() + self.rest.get())
     }
 
     /// The number of looks, and of jobs run in looks.
-    pub(super) fn looks(&self) -> u32 {
+    pub(in crate::engine) fn looks(&self) -> u32 {
         self.looks.get()
     }
 
     /// Ends the turn of a job run in a look.
-    pub(super) fn end_turn(&self) {
+    pub(in crate::engine) fn end_turn(&self) {
         self.looks.set(self.looks.get().wrapping_add(1));
     }
 
     /// Counts a job; returns whether the worker must look elsewhere before it.
     #[inline(always)]
-    pub(super) fn is_due(&self) -> bool {
+    pub(in crate::engine) fn is_due(&self) -> bool {
         let left = self.left.get() - 1;
         self.left.set(left);
         left == 0
     }
 
     /// Counts a job without a look before it; if the worker is due, it looks before the next job.
-    pub(super) fn count(&self) {
+    pub(in crate::engine) fn count(&self) {
         match self.left.get() {
             // More such jobs may come than were left until the worker is due.
             0 | 1 => self.done.set(self.done.get().saturating_add(1)),
@@ -111,18 +111,18 @@ impl Pace {
 
     /// Whether the worker looks elsewhere before the next job.
     #[inline]
-    pub(super) fn is_due_next(&self) -> bool {
+    pub(in crate::engine) fn is_due_next(&self) -> bool {
         self.left.get() <= 1
     }
 
     /// Makes the worker look before the next job, without a change of the pace.
-    pub(super) fn interrupt(&self) {
+    pub(in crate::engine) fn interrupt(&self) {
         self.rest.set(self.rest.get() + self.left.get() - 1);
         self.left.set(1);
     }
 
     /// Notes that the worker was due, and determines when it is due next.
-    pub(super) fn look(&self) -> Look {
+    pub(in crate::engine) fn look(&self) -> Look {
         self.left.set(self.rest.take());
         if self.left.get() > 0 { Look::Early } else { self.look_by(time::now) }
     }
@@ -158,7 +158,7 @@ impl Pace {
     }
 
     /// Notes that the worker sleeps: a sleep must not count as the time of jobs.
-    pub(super) fn pause(&self) {
+    pub(in crate::engine) fn pause(&self) {
         self.last.set(None);
         let left = self.left.get() + self.rest.take();
         self.done.set(self.done.get().saturating_add(self.interval.get() - left));
@@ -171,12 +171,12 @@ impl Pace {
     }
 
     /// How many jobs the worker takes from outside now.
-    pub(super) fn share(&self) -> usize {
+    pub(in crate::engine) fn share(&self) -> usize {
         self.share.get() as usize
     }
 
     /// Notes how many jobs the worker has taken from outside.
-    pub(super) fn has_taken(&self, jobs: usize) {
+    pub(in crate::engine) fn has_taken(&self, jobs: usize) {
         let all = jobs >= self.share();
         let most = if self.runs_short_jobs() { self.most / TURNS } else { self.interval.get() };
         let next = self.share.get().saturating_mul(2).min(most.max(1));

@@ -1,14 +1,12 @@
-//! Futures on a worker: futures that it wakes or ends, and its local futures.
+//! Futures woken on a worker, and its mail: local futures, and shares of broadcasts.
 
-use core::any::Any;
+use brigade_task::{Job, Woken};
 
-use brigade_task::{Job, Outcome, Woken};
-
-use super::Worker;
+use super::Processor;
 use crate::engine::key::Key;
 use crate::values::Priority;
 
-impl Worker {
+impl Processor {
     /// Queues a future of a class, woken by a job on this worker. If it was woken while it was polled, it is queued
     /// behind all queued jobs, and in the class `High` or `Low` in any case behind all jobs of the class. Returns the
     /// future if it will not be polled again.
@@ -39,7 +37,7 @@ impl Worker {
         }
         core.work.idle.watch_yields();
         // The job around the current job waits, maybe for this future.
-        self.note_yields(!self.is_inside());
+        self.note_yields(self.depth() == 0);
         let seen = core.work.idle.snapshot();
         let others = (seen.live() - seen.parked()).saturating_sub(core.work.tasks.yielding());
         others == 0
@@ -49,7 +47,7 @@ impl Worker {
 
     /// Notes whether this worker runs only futures that yield.
     #[inline]
-    pub(super) fn note_yields(&self, yields: bool) {
+    pub(in crate::engine) fn note_yields(&self, yields: bool) {
         if self.activity.only_yields.replace(yields) != yields {
             self.core.work.tasks.count_yielding(yields);
         }
@@ -68,27 +66,13 @@ impl Worker {
         Ok(())
     }
 
-    /// Counts a future that ended on this worker, and reports a panic without a handle.
-    pub(crate) fn count_released(&self, outcome: Outcome, unclaimed: Option<Box<dyn Any + Send>>) {
-        match unclaimed {
-            Some(payload) => self.panicked(payload),
-            None => self.count(outcome),
-        }
-    }
-
-    /// Accepts a local future, whose first job is about to be [sent](crate::engine::work::Work::send_local).
-    pub(crate) fn accept_local(&self) {
-        self.me.counters.accepted.add(1);
-        self.me.mailbox.accept();
-    }
-
     /// Takes the oldest job of the mailbox, which only this worker may run.
-    pub(super) fn take_mail(&self) -> Option<Job> {
+    pub(in crate::engine) fn take_mail(&self) -> Option<Job> {
         self.me.mailbox.take().map(|taken| self.take_as(taken))
     }
 
     /// Like [`take_mail`](Self::take_mail), but takes nothing if the last call took a job.
-    pub(super) fn take_mail_in_turn(&self) -> Option<Job> {
+    pub(in crate::engine) fn take_mail_in_turn(&self) -> Option<Job> {
         if self.activity.came_by_mail.take() {
             return None;
         }

@@ -1,11 +1,11 @@
-//! Submissions by jobs on a worker.
+//! Submissions by jobs on a worker, and the entries of completed jobs.
 
 use core::cell::Cell;
 use core::iter;
 
 use brigade_task::{Job, Outcome};
 
-use super::Worker;
+use super::Processor;
 use crate::engine::idle::{Snapshot, Watch};
 use crate::engine::queues::Accepts;
 use crate::engine::queues::injectors::BATCH;
@@ -28,14 +28,29 @@ impl Leftovers {
         self.left.set(left);
         left == 0
     }
-
-    /// Whether the injectors have been swept since the worker last compacted the own queue.
-    pub(super) fn are_swept_elsewhere(&self, sweeps: u64) -> bool {
-        self.sweeps.get() != sweeps
-    }
 }
 
-impl Worker {
+impl Processor {
+    /// Accepts a job from the running job, or returns it if the pool is being discarded. The class is `class`, or the
+    /// running job's by default.
+    #[inline]
+    pub(crate) fn submit_as(&self, class: Option<Priority>, job: Job) -> Result<(), Job> {
+        match class.unwrap_or_else(|| self.class()) {
+            Priority::Normal => self.submit(job),
+            class => self.submit_to_lane(class, job),
+        }
+    }
+
+    #[cold]
+    pub(super) fn submit_to_lane(&self, class: Priority, job: Job) -> Result<(), Job> {
+        if self.discards() {
+            return Err(job);
+        }
+        self.core.work.queues.push(class, job, Accepts::Always, &self.core.work.idle)?;
+        self.core.ask_for_help(self.core.work.idle.after_publishing());
+        Ok(())
+    }
+
     /// Accepts a closure from a job on this worker, or returns it if the pool is being discarded.
     ///
     /// Inlined into the caller with all callees, so that the captures go from registers to the queue's slot. Each
@@ -75,7 +90,7 @@ impl Worker {
     /// Wakes a parked peer for jobs just queued on this worker, except for a lone child while the monitor looks at the
     /// queues. `engine/idle/README.md` has the rule.
     #[inline(always)]
-    pub(super) fn announce(&self, queued: usize) {
+    fn announce(&self, queued: usize) {
         // Checked without the fence: a thread that starts a worker concurrently may miss the job, but then this worker
         // runs it.
         if self.core.work.idle.snapshot().is_alone() {
@@ -88,6 +103,15 @@ impl Worker {
             return;
         }
         self.help();
+    }
+
+    /// Announces jobs moved to this worker's queue, other than as a searcher. They were briefly not visible, so a peer
+    /// may have gone to sleep.
+    pub(in crate::engine) fn announce_taken(&self) {
+        let queued = self.local.len();
+        if queued > 0 {
+            self.announce(queued);
+        }
     }
 
     /// Leaves a lone child to the monitor, if it looks at the queues. If not, a worker is woken, and the monitor looks
@@ -168,6 +192,16 @@ impl Worker {
         Ok(())
     }
 
+    /// Queues the job of a due timer.
+    pub(in crate::engine) fn queue_due(&self, class: Priority, job: Job) {
+        // A worker that is about to end accepts nothing: the pool has terminated since it slept.
+        let queued = match self.core.work.idle.snapshot().terminated() {
+            true => Err(job),
+            false => self.submit_as(Some(class), job),
+        };
+        queued.unwrap_or_else(|job| self.core.work.ledger.drop_job(job));
+    }
+
     /// Counts a job run or dropped by its handle on this worker.
     pub(crate) fn count_in_place(&self, outcome: Outcome) {
         self.count(outcome);
@@ -188,9 +222,16 @@ impl Worker {
         }
     }
 
+    /// Drops the completed entries of the own queue, if the injectors have been swept since this was last done.
+    pub(in crate::engine) fn compact_after_sweep(&self) {
+        if self.leftovers.sweeps.get() != self.core.work.queues.sweeps() {
+            self.compact();
+        }
+    }
+
     /// Drops the completed entries of the own queue.
     #[cold]
-    pub(super) fn compact(&self) {
+    fn compact(&self) {
         self.leftovers.sweeps.set(self.core.work.queues.sweeps());
         let mut jobs = Vec::new();
         while let Some(job) = self.local.pop() {

@@ -1,0 +1,111 @@
+//! The deque of forks and jobs of scopes. `engine/FORKS.md` has the protocol.
+
+use std::sync::Arc;
+
+use brigade_queue::StealError;
+use brigade_queue::deque::Candidate;
+use brigade_sync::hint;
+use brigade_task::{Job, Part, Region};
+
+use super::Processor;
+use crate::engine::probe::Event;
+use crate::engine::queues::peers::Peer;
+
+impl Processor {
+    /// Pushes a fork, or a job of a scope.
+    #[inline(always)]
+    pub(in crate::engine) fn push(&self, part: Part) {
+        self.forks.push(part);
+        // As in `announce`. The push passes the light fence, the other side the heavy fence.
+        if self.core.work.idle.snapshot().announces_forks() {
+            self.announce_fork();
+        }
+    }
+
+    /// Wakes or starts a worker for a fork.
+    #[cold]
+    #[inline(never)]
+    fn announce_fork(&self) {
+        if self.core.work.idle.snapshot().lacks_heavy_fence() {
+            // Otherwise no thief could take the fork. An ordinary fence follows, because each look passes one.
+            let mut round = 0;
+            while !self.forks.publish() {
+                hint::snooze(round);
+                round += 1;
+            }
+            if !self.core.work.idle.after_publishing().wants_help_for_forks() {
+                return;
+            }
+        }
+        self.help();
+    }
+
+    /// Accepts a job of a scope from a job on this worker.
+    pub(crate) fn execute_part(&self, part: Part) {
+        self.me.counters.accepted.add(1);
+        self.push(part);
+    }
+
+    /// Whether no part is left on the own deque for peers to take.
+    #[inline]
+    pub(crate) fn has_forked_nothing(&self) -> bool {
+        self.forks.is_empty()
+    }
+
+    /// The position of the next fork.
+    pub(crate) fn fork_position(&self) -> u64 {
+        self.forks.position()
+    }
+
+    /// Like [`Work::fence_forks`](crate::engine::work::Work::fence_forks) of a worker that does not run, but may leave
+    /// the forks to a look of the monitor.
+    pub(in crate::engine) fn fence_forks_or_ask(&self) {
+        let seen = self.core.work.idle.snapshot();
+        let may_miss = seen.running() > 0 && self.core.work.queues.have_forked();
+        if !may_miss || !self.leaves_to_monitor(seen) {
+            self.core.work.fence_forks(0);
+        }
+    }
+
+    /// Takes the newest part of the own deque, to run it outside of any job.
+    pub(in crate::engine) fn take_part(&self) -> Option<Job> {
+        let part = self.forks.pop()?;
+        self.me.origins.begin(part.region(), self.forks.position());
+        Some(part.into_job())
+    }
+
+    /// Takes the oldest parts of a peer; with a region, only descendants of it. Returns the oldest part, and queues the
+    /// rest.
+    pub(in crate::engine) fn steal_part(
+        &self,
+        (from, peer): (usize, &Arc<Peer>),
+        of: Option<Region>,
+    ) -> Result<(Region, Job), StealError> {
+        let limit = |oldest: Candidate<'_, Part>, _: usize| {
+            let its = oldest.item.region();
+            match of {
+                // Several parts only of one region, and so of one scope. A stolen part that does not run at once lies
+                // behind the part that the thief runs, where a thread that waits for a different region does not reach
+                // it.
+                None => oldest.count_while(|part| part.region() == its),
+                // Only a fork: a job of another scope may outlive the part that added it (`engine/queues/origins.rs`).
+                Some(region) => usize::from(
+                    its == region
+                        || (oldest.item.is_fork()
+                            && peer.origins.descends(region, oldest.position)),
+                ),
+            }
+        };
+        // Read before the steal pushes parts (`engine/queues/origins.rs`).
+        let position = self.forks.position();
+        let part = peer.forks.steal(&self.forks, limit)?;
+        if of.is_none() {
+            self.me.origins.begin(part.region(), position);
+            if self.forks.position() > position {
+                self.announce_fork();
+            }
+        }
+        self.tell(Event::Steals { from, jobs: 1, are_forks: true });
+        Ok((part.region(), part.into_job()))
+    }
+}
