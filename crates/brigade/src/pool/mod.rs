@@ -30,7 +30,7 @@ pub use free::{
 ///
 /// | to | use |
 /// |---|---|
-/// | run a closure | [`execute`](Self::execute), [`submit`](Self::submit) for its outcome |
+/// | run a closure | [`execute`](Self::execute), [`submit`](Handle::submit) for its outcome |
 /// | run a future | [`spawn`](Handle::spawn), [`block_on`](Handle::block_on) on this thread |
 /// | get a rejected job back | [`try_execute`](Self::try_execute), [`try_submit`](Handle::try_submit), [`try_spawn`](Handle::try_spawn) |
 /// | set a deadline, a name, a time; submit many | [`job`](Handle::job) |
