@@ -24,6 +24,20 @@ pub(crate) struct Needs {
     pub(crate) threads: u64,
 }
 
+/// The least stack of the main thread, which reads the command line: `ulimit -s` may give it less.
+const STACK: u64 = 1 << 20;
+
+/// An error if the main thread has so little stack that it would be aborted in the middle of something.
+pub(crate) fn check_stack() -> Result<(), Stop> {
+    let limit = getrlimit(Resource::Stack).current.filter(|&stack| stack < STACK);
+    limit.map_or(Ok(()), |stack| {
+        let reason = format!(
+            "needs a stack of {STACK} bytes, and the limit RLIMIT_STACK (ulimit -s) is {stack}"
+        );
+        Err(Stop::Refused(reason))
+    })
+}
+
 /// From now on a write beyond `RLIMIT_FSIZE` is an error. Without a handler its signal ends the process, and a temporary file stays.
 pub(crate) fn heed_file_size() {
     // Without it the signal does what it does by default.
@@ -111,7 +125,14 @@ fn room(kernel: &Kernel, user: Option<u64>) -> Option<(u64, &'static str)> {
     let load = kernel.text("proc/loadavg").unwrap_or_default();
     let others = load.split([' ', '/']).nth(4).and_then(|all| all.parse().ok()).unwrap_or(0);
     let left = |file: &str, taken| Some(kernel.value::<u64>(file)?.saturating_sub(taken));
+    // A group without a limit says `max`.
+    let of_group = |group: String| {
+        let number = |file: &str| kernel.value::<u64>(&format!("{group}/{file}"));
+        Some(number("pids.max")?.saturating_sub(number("pids.current")?))
+    };
+    let groups = kernel.groups("pids").into_iter().flatten();
     let limits = [
+        (groups.filter_map(of_group).min(), "pids.max of its control group"),
         (user, "RLIMIT_NPROC (ulimit -u)"),
         (left("proc/sys/kernel/threads-max", others), "kernel.threads-max"),
         (left("proc/sys/kernel/pid_max", others), "kernel.pid_max"),
@@ -133,6 +154,10 @@ mod tests {
                 ("proc/sys/kernel/threads-max", "700\n"),
                 ("proc/sys/kernel/pid_max", "700\n"),
                 ("proc/sys/vm/max_map_count", "65530\n"),
+                ("proc/self/cgroup", "0::/a\n"),
+                ("sys/fs/cgroup/pids.max", "max\n"),
+                ("sys/fs/cgroup/a/pids.max", "700\n"),
+                ("sys/fs/cgroup/a/pids.current", "100\n"),
             ];
             files.iter_mut().filter(|(file, _)| *file == changed).for_each(|file| file.1 = value);
             room(&made_up(&files).1, user)
@@ -142,6 +167,7 @@ mod tests {
             (Some(900), "proc/sys/kernel/threads-max", "602", (502, "kernel.threads-max")),
             (None, "proc/sys/kernel/pid_max", "602", (502, "kernel.pid_max")),
             (None, "proc/sys/vm/max_map_count", "2511", (502, "vm.max_map_count")),
+            (None, "sys/fs/cgroup/a/pids.max", "602", (502, "pids.max of its control group")),
             (None, "proc/sys/kernel/pid_max", "99", (0, "kernel.pid_max")),
         ] {
             assert_eq!(limits(user, changed, value), Some(expected));

@@ -246,6 +246,15 @@ fn a_limit_of_the_process_is_named_or_ends_it_by_its_signal() {
         assert!(errors(&output).contains(&reason), "{}", errors(&output));
     }
     assert_eq!(code(&tiny("ulimit -n 16")), Some(0));
+    for kilobytes in [64, 256, 1_000] {
+        let output = tiny(&format!("ulimit -s {kilobytes}"));
+        assert_eq!(code(&output), Some(3), "{kilobytes}: {}", errors(&output));
+        let reason = format!(
+            "needs a stack of 1048576 bytes, and the limit RLIMIT_STACK (ulimit -s) is {}",
+            kilobytes << 10
+        );
+        assert!(errors(&output).contains(&reason), "{}", errors(&output));
+    }
     assert_eq!(code(&tiny("ulimit -c 0")), Some(0));
     let output =
         run(after("ulimit -v 400000", ["wake", "--threads", "4096"]).stdout(Stdio::null()));
