@@ -240,6 +240,7 @@ fn a_disk_that_is_full_refuses_jobs_and_loses_no_result() {
     limit_files(&service, "unlimited:unlimited");
     eventually("both results are stored", || store() == 2);
     service.wait_for("waits", "done");
+    eventually("it is well", || service.get("/healthz").status().as_u16() == 200);
     assert_eq!(service.post("wait_ms=60000", "refused", &quick(2)).body()["state"], "done");
 }
 
