@@ -52,7 +52,9 @@ pub(crate) use ends::off_pool::{cancel_contained, drop_off_pool, may_nest};
 pub(crate) use key::{ClassKey, Key};
 pub(crate) use probe::{Scope, Span};
 pub(crate) use processor::Processor;
-pub(crate) use registry::{At, class_here, current_pool, forget, reach, reach_once, rejected};
+pub(crate) use registry::{
+    At, class_here, current_pool, forget, reach, reach_once, reach_owned, rejected,
+};
 pub(crate) use semaphore::{Permit, Semaphore, Waiter};
 pub(crate) use sleep::backoff::LOOK_AGAIN;
 pub(crate) use sleep::events::blocked::{BlockedThread, ThisThread, sleep_outside};

@@ -192,6 +192,19 @@ pub(crate) fn rejected<W>(key: Key, work: W) -> Rejected<W> {
     reach_once(key, |at| at.rejected(work))
 }
 
+/// Like [`reach`], without a look-up, for the owner of a pool.
+#[inline(always)]
+pub(crate) fn reach_owned<R>(core: &Arc<Core>, call: impl FnOnce(At<'_>) -> R) -> R {
+    with_processor(|processor| {
+        // A single call, so that the closure is inlined once.
+        call(match processor {
+            Some(processor) if processor.is_of(core.work.key) => At::Worker(processor),
+            _ if core.work.key.is_here() => At::Outside(core),
+            _ => At::Gone(Reason::Forked),
+        })
+    })
+}
+
 #[inline(never)]
 fn reach_from_outside<R>(key: Key, call: impl FnOnce(At<'_>) -> R) -> R {
     if !key.is_here() {

@@ -11,9 +11,9 @@ use std::panic::Location;
 use std::sync::Arc;
 
 use crate::engine::{At, Core, with_processor};
-use crate::handle::{Handle, end};
-use crate::submission::{self, Submission, accept_elsewhere};
-use crate::values::{Reason, Rejected, WhenFull, opaque, refuse};
+use crate::handle::{Handle, JoinHandle, end};
+use crate::submission::{self, Submission, accept_owned};
+use crate::values::{Reason, Rejected, WhenFull, expect_accepted, opaque, refuse};
 
 pub use blocking::blocking;
 pub use builder::{Builder, ThreadName};
@@ -30,7 +30,7 @@ pub use free::{
 ///
 /// | to | use |
 /// |---|---|
-/// | run a closure | [`execute`](Self::execute), [`submit`](Handle::submit) for its outcome |
+/// | run a closure | [`execute`](Self::execute), [`submit`](Self::submit) for its outcome |
 /// | run a future | [`spawn`](Handle::spawn), [`block_on`](Handle::block_on) on this thread |
 /// | get a rejected job back | [`try_execute`](Self::try_execute), [`try_submit`](Handle::try_submit), [`try_spawn`](Handle::try_spawn) |
 /// | set a deadline, a name, a time; submit many | [`job`](Handle::job) |
@@ -155,12 +155,38 @@ impl Pool {
             let place = Location::caller();
             return Submission { work: job, when_full, options: None, place }.submit(core.work.key);
         }
+        // Not by `reach_owned`, which does not tell the class of a worker's job.
         with_processor(|processor| match processor {
             Some(own) if own.is_open_to(core.work.key) => At::Worker(own).execute(job),
-            Some(_) => submission::submit(job, |job| accept_elsewhere(core.work.key, job)),
+            Some(_) => submission::submit(job, |job| accept_owned(core, job)),
             None if core.work.key.is_here() => At::Outside(core).execute(job),
             None => At::Gone(Reason::Forked).execute(job),
         })
+    }
+
+    /// Runs a closure on the pool, once, and returns a handle for its outcome; see [`Handle::submit`].
+    ///
+    /// # Panics
+    /// As for [`Handle::execute`].
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = brigade::Pool::new(2);
+    /// assert_eq!(pool.submit(|| 6 * 7).join()?, 42);
+    /// # Ok::<(), brigade::JoinError>(())
+    /// ```
+    #[track_caller]
+    pub fn submit<F, T>(&self, job: F) -> JoinHandle<T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        let key = self.core.work.key;
+        if !key.is_plain() {
+            return self.handle.submit(job);
+        }
+        let handle = submission::submit(job, |job| accept_owned(&self.core, job));
+        JoinHandle::new(expect_accepted(handle), key)
     }
 }
 

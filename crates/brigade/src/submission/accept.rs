@@ -1,16 +1,17 @@
 //! Accepting a job: the verbs of a [`Handle`], and what they end in on the calling worker, or in the pool from outside.
 
 use std::panic::Location;
+use std::sync::Arc;
 
 use brigade_sync::OnceLock;
 use brigade_task::{Job, Work};
 
-use super::boxed::unmade;
-use super::queued::Queued;
 use super::{Admitted, Submission};
-use crate::engine::{Admission, At, Core, Key, Permit, Unqueued, blocking, reach, with_processor};
+use crate::engine::{
+    Admission, At, Core, Key, Permit, Unqueued, blocking, reach, reach_owned, with_processor,
+};
 use crate::handle::{Handle, JoinHandle};
-use crate::values::{Priority, Reason, Rejected, WhenFull, expect_accepted, refuse};
+use crate::values::{Priority, Reason, Rejected, WhenFull, closure_of, expect_accepted, refuse};
 
 impl Handle {
     /// Runs a closure on the pool, once.
@@ -175,9 +176,9 @@ impl<'a> At<'a> {
     {
         match self {
             At::Worker(own) => own.execute(closure).map_err(|closure| self.rejected(closure)),
-            At::Outside(core) => core
-                .inject(Job::new(closure))
-                .map_err(|job| self.rejected(unmade::<F, (), ()>(job))),
+            At::Outside(core) => {
+                core.inject(Job::new(closure)).map_err(|job| self.rejected(closure_of(job)))
+            }
             At::Gone(_) => Err(self.rejected(closure)),
         }
     }
@@ -264,8 +265,7 @@ impl<'a> At<'a> {
         T: 'static,
         R: Receipt<T>,
     {
-        let made = closures.into_iter().map(|closure| R::make_closure(None, closure));
-        let (jobs, receipts) = made.unzip();
+        let (jobs, receipts) = closures.into_iter().map(|closure| R::make(closure)).unzip();
         let accepted = match self {
             At::Worker(processor) => processor.submit_batch(jobs),
             At::Outside(core) => core.inject_batch(jobs),
@@ -273,7 +273,7 @@ impl<'a> At<'a> {
         };
         let back = |jobs: Vec<_>| {
             self.count_rejected(jobs.len() as u64);
-            Rejected::new(jobs.into_iter().map(unmade::<F, T, R>).collect(), self.refusal())
+            Rejected::new(jobs.into_iter().map(closure_of).collect(), self.refusal())
         };
         accepted.map(|()| receipts).map_err(back)
     }
@@ -336,8 +336,17 @@ pub(crate) fn accept_as(key: Key, class: Option<Priority>, job: Job) -> Result<(
 /// # Errors
 /// As for [`accept`].
 #[inline(never)]
-pub(crate) fn accept_elsewhere(key: Key, job: Job) -> Result<(), Rejected<Job>> {
+pub(super) fn accept_elsewhere(key: Key, job: Job) -> Result<(), Rejected<Job>> {
     reach(key, |at| at.accept_or_reject(None, job))
+}
+
+/// Like [`accept`], for the owner of a pool.
+///
+/// # Errors
+/// As for [`accept`].
+#[inline(never)]
+pub(crate) fn accept_owned(core: &Arc<Core>, job: Job) -> Result<(), Rejected<Job>> {
+    reach_owned(core, |at| at.accept_or_reject(None, job))
 }
 
 /// The result of a submission for an accepted job: nothing, or a handle for the outcome.
@@ -347,15 +356,6 @@ pub(crate) trait Receipt<T: 'static>: Sized {
 
     /// Makes a job and its receipt.
     fn make(work: impl Work<Output = T>) -> (Job, Self);
-
-    /// Makes a job and its receipt of a closure with a permit, or none.
-    fn make_closure<F>(permit: Option<Permit>, closure: F) -> (Job, Self)
-    where
-        F: FnOnce() -> T + Send + 'static,
-    {
-        // One type with and without a permit: the code that runs a job and keeps its result is compiled once.
-        Self::make(Queued { permit, work: closure })
-    }
 }
 
 impl Receipt<()> for () {
@@ -363,18 +363,6 @@ impl Receipt<()> for () {
 
     fn make(work: impl Work<Output = ()>) -> (Job, Self) {
         (Job::new(work), ())
-    }
-
-    /// A closure without a permit is a job of its own, which has room for one word more.
-    #[inline(always)]
-    fn make_closure<F>(permit: Option<Permit>, work: F) -> (Job, Self)
-    where
-        F: FnOnce() + Send + 'static,
-    {
-        match permit {
-            None => Self::make(work),
-            Some(_) => Self::make(Queued { permit, work }),
-        }
     }
 }
 
@@ -399,7 +387,7 @@ where
     T: 'static,
     R: Receipt<T>,
 {
-    submit_job(R::make_closure(None, closure), accept, unmade::<F, T, R>)
+    submit_job(R::make(closure), accept, closure_of)
 }
 
 /// Passes a job to `accept`, and returns the receipt.

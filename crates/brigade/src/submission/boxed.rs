@@ -61,9 +61,12 @@ impl<T> Work for Boxed<T> {
 
 impl<T> Boxed<T> {
     /// Returns the closure, which was not accepted.
-    fn withdraw(self) -> Box<dyn Any> {
+    fn withdraw<F: 'static>(self) -> F {
         self.watch.into_iter().for_each(Watch::withdraw);
-        self.work.into_any()
+        match self.work.into_any().downcast() {
+            Ok(closure) => *closure,
+            Err(_) => unreachable!("it is the closure that was boxed"),
+        }
     }
 }
 
@@ -80,26 +83,20 @@ where
     R: Receipt<T>,
 {
     if watcher.is_none() && !options.is_stored() {
-        return R::make_closure(permit, work);
+        return R::make(Queued { permit, work });
     }
     let watch = watcher.map(|watcher| watcher.begin(R::IS_HANDLE));
     R::make(Boxed { permit, options, work: Box::new(work), watch })
 }
 
-/// Returns the closure of a rejected job made by [`make_job`], or by [`Receipt::make_closure`].
-#[cold]
-#[inline(never)]
-pub(crate) fn unmade<F, T, R>(job: Job) -> F
+/// Returns the closure of a rejected job made by [`make_job`].
+pub(crate) fn unmade<F, T>(job: Job) -> F
 where
     F: FnOnce() -> T + 'static,
     T: 'static,
-    R: Receipt<T>,
 {
-    let queued = job.into_closure::<Queued<F>>().map(|queued| queued.work);
-    let closure = queued.or_else(|job| if R::IS_HANDLE { Err(job) } else { job.into_closure() });
-    let boxed = |job| match closure_of::<Boxed<T>>(job).withdraw().downcast() {
-        Ok(closure) => *closure,
-        Err(_) => unreachable!("it is the closure that was boxed"),
-    };
-    closure.unwrap_or_else(boxed)
+    match job.into_closure::<Queued<F>>() {
+        Ok(queued) => queued.work,
+        Err(job) => closure_of::<Boxed<T>>(job).withdraw(),
+    }
 }

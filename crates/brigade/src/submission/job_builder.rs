@@ -5,13 +5,15 @@ use std::borrow::Cow;
 use std::panic::Location;
 use std::time::Instant;
 
+use brigade_task::Job;
+
 use super::accept::{accept_as, submit};
 use super::boxed::{make_job, unmade};
 use super::watcher::watcher_of;
 use super::{Options, Receipt, Submission};
 use crate::engine::{Key, class_here, reach_once};
 use crate::handle::{Handle, JoinHandle};
-use crate::values::{Priority, Rejected, WhenFull};
+use crate::values::{Priority, Rejected, WhenFull, closure_of};
 
 /// Submits jobs with their own settings; made by [`Handle::job`] or [`brigade::job`](crate::job).
 ///
@@ -305,16 +307,19 @@ impl JobBuilder {
     {
         let Self { key, options, .. } = self;
         let class = options.class.unwrap_or_else(|| class_here(key));
-        let watcher = watcher_of(key, Location::caller(), options.name.as_ref());
+        let watcher = watcher_of(key, Location::caller(), || options.name.clone());
+        let is_plain = watcher.is_none() && !options.is_stored();
         let mut jobs = jobs.into_iter();
         let refused = reach_once(key, |at| {
-            let make = |work| make_job::<_, _, ()>(watcher.clone(), None, options.clone(), work).0;
-            let mut made = jobs.by_ref().map(make);
+            let mut made = jobs.by_ref().map(|work| match is_plain {
+                true => Job::new(work),
+                false => make_job::<_, _, ()>(watcher.clone(), None, options.clone(), work).0,
+            });
             Some(at.core()?.dispatch(at.worker().is_some(), class, &mut made))
         });
+        let back = |job| if is_plain { closure_of(job) } else { unmade(job) };
         // Withdrawn now, because the caller may drop the iterator: these jobs have no end.
-        let refused: Vec<_> =
-            refused.into_iter().flatten().map(unmade::<I::Item, (), ()>).collect();
+        let refused: Vec<_> = refused.into_iter().flatten().map(back).collect();
         refused.into_iter().chain(jobs)
     }
 }

@@ -25,7 +25,7 @@ use brigade_task::Job;
 use crate::engine::{Key, Permit, reach_once};
 use crate::values::{Priority, Rejected, WhenFull};
 pub(crate) use accept::{
-    ADMIT, Receipt, accept_as, accept_elsewhere, admit_bounded, submit, submit_job,
+    ADMIT, Receipt, accept_as, accept_owned, admit_bounded, submit, submit_job,
 };
 pub(crate) use boxed::{make_job, unmade};
 pub use job_builder::JobBuilder;
@@ -61,9 +61,9 @@ impl<F> Submission<F> {
         let Self { work, when_full, options, place } = self;
         let options = options.unwrap_or_default();
         let admitted = Admitted { when_full, deadline: options.deadline, class: options.class };
-        let watcher = watcher_of(key, place, options.name.as_ref());
+        let watcher = watcher_of(key, place, || options.name.clone());
         let make = |permit, work| make_job(watcher, permit, options, work);
-        submit_admitted(key, admitted, work, make, unmade::<F, T, R>)
+        submit_admitted(key, admitted, work, make, unmade::<F, T>)
     }
 }
 

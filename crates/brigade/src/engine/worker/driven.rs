@@ -32,12 +32,10 @@ pub(crate) fn wait_as<R>(key: Option<Key>, wait: impl FnOnce(Option<&Worker>) ->
         let find = || key.and_then(owned).or_else(|| owned_by(|_| worker.is_none()));
         let owned = if is_worker { None } else { find() };
         let Some(driven) = owned else { return wait(worker) };
-        let (mut wait, mut waited) = (Some(wait), None);
-        let mut call = |worker: Option<&Worker>| waited = wait.take().map(|wait| wait(worker));
-        if !driven.call(entered().is_none(), &mut |worker| call(Some(worker))) {
-            call(worker);
-        }
-        waited.unwrap_or_else(|| unreachable!("it is called once"))
+        let mut wait = Some(wait);
+        let mut call = |worker: Option<&Worker>| wait.take().map(|wait| wait(worker));
+        let waited = driven.call(entered().is_none(), |worker| call(Some(worker))).flatten();
+        waited.or_else(|| call(worker)).unwrap_or_else(|| unreachable!("it is called once"))
     })
 }
 
@@ -124,15 +122,13 @@ impl Driven {
             self.worker.try_borrow_mut().is_ok(),
             "a LocalPool can't be run by its own jobs and futures; await the future instead",
         );
-        let (mut call, mut result) = (Some(call), None);
-        self.call(true, &mut |worker| result = call.take().map(|call| call(worker)));
-        result
+        self.call(true, call)
     }
 
     /// Runs jobs until the pool has ended. The pool must be closed.
     pub(crate) fn end(&self) {
         while !self.has_ended.get() {
-            self.call(true, &mut |worker| {
+            self.call(true, |worker| {
                 loop {
                     if worker.step() {
                         continue;
@@ -157,16 +153,15 @@ impl Driven {
         self.core.threads.exit();
     }
 
-    /// Makes the owner the worker while a closure runs, as if in a job if it `enters`; `false` if the pool has ended. A
-    /// single copy of the code serves all closures.
-    fn call(&self, enters: bool, call: &mut dyn FnMut(&Worker)) -> bool {
+    /// Makes the owner the worker while a closure runs, as if in a job if it `enters`; `None` if the pool has ended.
+    fn call<R>(&self, enters: bool, call: impl FnOnce(&Worker) -> R) -> Option<R> {
         let worker = self.worker.borrow();
-        let Some(worker) = worker.as_ref().filter(|_| !self.has_ended.get()) else { return false };
+        let worker = worker.as_ref().filter(|_| !self.has_ended.get())?;
         let call = || {
             match worker.withdraw() {
                 Parked::Leave => {
                     self.has_ended.set(true);
-                    return false;
+                    return None;
                 }
                 Parked::Search => _ = self.core.work.idle.stop_search(),
             }
@@ -177,8 +172,7 @@ impl Driven {
                     worker.pause();
                 }
             });
-            call(worker);
-            true
+            Some(call(worker))
         };
         let (key, index) = (self.core.work.key, worker.processor.index);
         let call = || current::work_as(key, index, || CURRENT.set(worker, call));
