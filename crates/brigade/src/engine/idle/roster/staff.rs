@@ -17,11 +17,8 @@ pub(crate) struct Help {
 pub(crate) struct NoThread;
 
 impl Roster {
-    /// Picks workers for published work. The most recently parked worker is picked, unless a worker is already
-    /// `searching`. A new worker is picked if the pool is below the core size and the caller `fills` it.
-    ///
-    /// A new worker is also picked if no worker is idle, more jobs wait than workers are arriving (`has_more_than`),
-    /// and the pool `may_grow` or a blocked worker has no replacement.
+    /// Picks workers for published work, beside this many `searching` workers; [`Idle::pick`](super::super::Idle::pick) has
+    /// the rule.
     pub(in crate::engine::idle) fn pick_help(
         &mut self,
         searching: usize,
@@ -102,8 +99,7 @@ impl Roster {
         Ok(present)
     }
 
-    /// Ensures a worker for a pool that may be empty, until [`release`](Self::release). If there is none, returns a
-    /// worker for the caller to start. Returns `None` if the caller must wait for a worker that is being started.
+    /// A try of [`Idle::hold`](super::super::Idle::hold): `None` if the caller must wait for a worker that is being started.
     pub(in crate::engine::idle) fn hold(&mut self) -> Option<Result<Option<usize>, NoThread>> {
         let has_none = self.arrived() == 0 && !self.terminated;
         let starts = has_none && self.counts.live == 0 && self.has_room();
