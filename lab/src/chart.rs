@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::picture;
+use crate::program::word;
 use crate::report::destination::Destination;
 use crate::report::results::{Results, Sheet};
 use crate::stop::Stop;
-use crate::workload::{self, word};
+use crate::workload;
 
 /// Options of `chart`.
 #[derive(Args, Clone, Debug)]

@@ -1,6 +1,8 @@
 //! Combines a workload and a target, each with its own type, so that the compiler can inline both:
 //! no task is called through a pointer.
 
+use std::time::Duration;
+
 use crate::census::Census;
 use crate::failure::Failure;
 use crate::fault::{Fault, SLOW_US};
@@ -37,16 +39,24 @@ pub(crate) fn counted<W: Workload>(
     bench: Bench,
     run: impl FnOnce(&W, &Bench) -> Outcome + Send + 'static,
 ) -> Outcome {
-    let tally = bench.tally;
-    tally.expect(workload.expected());
-    if bench.fault == Fault::Slow {
-        tally.slow_down(units_for(SLOW_US));
-    }
+    bench.tally.expect(workload.expected());
     // While the workload itself pauses, a target without progress does not stand still.
     let patience = bench.patience + workload.quiet();
+    checked(bench, patience, Box::new(move || run(&workload, &bench)))
+}
+
+/// What of this is the same for all workloads and targets, so that it is compiled once.
+fn checked(
+    Bench { tally, fault, .. }: Bench,
+    patience: Duration,
+    run: Box<dyn FnOnce() -> Outcome + Send>,
+) -> Outcome {
+    if fault == Fault::Slow {
+        tally.slow_down(units_for(SLOW_US));
+    }
     supervise(tally, patience, move || {
-        let values = run(&workload, &bench)?;
-        if bench.fault == Fault::Stuck {
+        let values = run()?;
+        if fault == Fault::Stuck {
             tally.wait_for(u64::MAX)?;
         }
         tally.check(tally.expected())?;
@@ -68,7 +78,7 @@ impl<W: PoolWorkload> VisitPool for Run<W> {
     fn visit<O: Submit, I: Submit>(self, start: pool::Start<O, I>) -> Outcome {
         counted(self.workload, self.bench, move |workload, bench| {
             let others = Census::take().map_err(Failure::Refused)?;
-            let pool = started(|| start(workload.threads()))?;
+            let pool = started(start, workload.threads())?;
             if !self.target.is_cold {
                 warm(&pool, workload.threads(), bench.tally)?;
             }
@@ -95,7 +105,7 @@ impl<W: RuntimeWorkload> VisitRuntime for Run<W> {
     fn visit<R: Runtime>(self, start: runtime::Start<R>) -> Outcome {
         counted(self.workload, self.bench, move |workload, bench| {
             let others = Census::take().map_err(Failure::Refused)?;
-            let runtime = started(|| start(workload.threads()))?;
+            let runtime = started(start, workload.threads())?;
             if bench.pin.is_some() {
                 occupy(&runtime, workload.threads()).map_err(Failure::Refused)?;
             }

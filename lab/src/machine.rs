@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::kernel::Kernel;
 use crate::pins::Pin;
+use crate::program::word;
 
 /// The machine, as the result file describes it.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -86,7 +87,6 @@ impl Machine {
     /// The machine in a few lines, with all that is known of it if it is to be verbose.
     pub(crate) fn describe(&self, is_verbose: bool) -> Vec<String> {
         let Machine { cpus, cpu_model, kernel, arch, rustc, version, date, hogs, .. } = self;
-        let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let is_known = |value: &Value| !value.is_null() && value != "";
         let known = |name: &str| self.more.get(name).filter(|value| is_known(value)).map(word);
         let commit = known("commit").map_or(String::new(), |commit| format!(" ({commit})"));

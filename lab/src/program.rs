@@ -6,6 +6,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 /// A command that starts this program, on Linux even if its file has been replaced since.
 pub(crate) fn this() -> io::Result<Command> {
@@ -28,6 +29,11 @@ pub(crate) fn beside(name: &str) -> io::Result<Command> {
             format!("{} is not there: build it with {script}", program.display()),
         )),
     }
+}
+
+/// This value as a word of a command line.
+pub(crate) fn word(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// The reason that a process of the laboratory gave on stderr.

@@ -5,7 +5,7 @@ use std::io;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use crate::failure::Failure;
@@ -13,12 +13,18 @@ use crate::tally::Tally;
 use crate::target::pool::{Running, Submit};
 use crate::target::runtime::Runtime;
 
-/// Calls `start`, and contains its panic.
-pub(crate) fn started<T>(start: impl FnOnce() -> io::Result<T>) -> Result<T, Failure> {
+/// Starts a target of this size, and contains a panic of it.
+pub(crate) fn started<N, T>(start: impl FnOnce(N) -> io::Result<T>, size: N) -> Result<T, Failure> {
     // Half of the peers panic if a thread can't be started.
-    panic::catch_unwind(AssertUnwindSafe(start))
+    panic::catch_unwind(AssertUnwindSafe(|| start(size)))
         .unwrap_or_else(|panic| Err(io::Error::other(words(&*panic))))
         .map_err(Failure::Refused)
+}
+
+/// Starts a thread of a workload. The closure is on the heap, so that a start is compiled once for each result.
+pub(crate) fn beside<T: Send + 'static>(job: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
+    let job: Box<dyn FnOnce() -> T + Send> = Box::new(job);
+    thread::spawn(job)
 }
 
 /// The message of a panic, if it has one.

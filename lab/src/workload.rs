@@ -14,6 +14,7 @@ pub(crate) use crate::failure::Outcome;
 use crate::fault::Fault;
 use crate::needs::Needs;
 use crate::pins::Pin;
+use crate::program::word;
 use crate::stats;
 use crate::stop::Stop;
 use crate::tally::{Sum, Tally};
@@ -162,11 +163,6 @@ pub(crate) fn fields(options: &impl Serialize) -> Params {
         unreachable!("options are a struct of numbers and words")
     };
     fields.into_iter().filter(|(_, value)| !value.is_null()).collect()
-}
-
-/// This value as a word of a command line.
-pub(crate) fn word(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// Options as the words of a command line.

@@ -3,9 +3,10 @@
 use super::quantity;
 use super::results::{Lane, Sheet};
 use super::speedup::{Speedup, Verdict};
+use crate::program::word;
 use crate::spent::Spent;
 use crate::stats::{middle, outliers, sorted};
-use crate::workload::{self, Direction, Metric};
+use crate::workload::{Direction, Metric};
 
 /// Width of the column of names: the longest is a heading, `system-hop (less is better)`.
 const NAME: usize = 29;
@@ -67,7 +68,7 @@ pub(crate) fn of_sweep(sheets: &[Sheet], is_verbose: bool) -> String {
     let swept: Vec<_> = first.params.keys().filter(differs).collect();
     let names: Vec<_> = swept.iter().map(|name| format!("--{name}")).collect();
     let head = |sheet: &Sheet| {
-        let words = swept.iter().filter_map(|name| sheet.params.get(*name).map(workload::word));
+        let words = swept.iter().filter_map(|name| sheet.params.get(*name).map(word));
         words.collect::<Vec<_>>().join("/")
     };
     let mut text = format!("\n{} by {}, medians\n", first.workload, names.join("/"));

@@ -116,7 +116,7 @@ impl VisitElastic for Run<Elastic> {
     fn visit<O: Submit, I: Submit>(self, start: StartSized<O, I>) -> Outcome {
         counted(self.workload, self.bench, move |workload, bench| {
             let (size, others) = (workload.size(), Census::take()?);
-            let pool = started(|| start(size))?;
+            let pool = started(start, size)?;
             warm(&pool, size.core, bench.tally)?;
             let values = workload.run(&pool, &others, bench)?;
             end(pool);

@@ -54,7 +54,7 @@ impl Workload for Steal {
 
 impl ForkWorkload for Steal {
     fn run<F: ForkJoin>(&self, start: Start<F>, bench: &Bench) -> Outcome {
-        let target = started(|| start(self.threads()))?;
+        let target = started(start, self.threads())?;
         let (mut meter, mut kept) = (Meter::default(), 0);
         let mut times = Vec::with_capacity(self.shots as usize);
         target.attach(|outside| {

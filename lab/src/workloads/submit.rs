@@ -82,7 +82,7 @@ impl PoolWorkload for Submit {
             .map(|index| {
                 let (ready, producer) =
                     (Arc::clone(&ready), self.producer(pool, bench, shared, index));
-                thread::spawn(move || {
+                beside(move || {
                     ready.wait();
                     let begun = Instant::now();
                     producer();

@@ -113,7 +113,8 @@ impl Workload for Burst {
 impl VisitHandover for Run<Burst> {
     fn visit(self, start: Start) -> Outcome {
         counted(self.workload, self.bench, move |workload, bench| {
-            let mut target = started(|| start(workload.threads(), workload.inbox(bench)))?;
+            let mut target =
+                started(|threads| start(threads, workload.inbox(bench)), workload.threads())?;
             thread::sleep(SETTLE);
             let values = workload.run(&mut target, bench)?;
             target.shutdown();

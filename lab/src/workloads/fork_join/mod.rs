@@ -138,7 +138,7 @@ impl ForkJoin {
     fn forking<P: Program, F: fork::ForkJoin>(&self, start: Start<F>, bench: &Bench) -> Outcome {
         let mut program = P::prepare(self.size() as usize)?;
         let before = peak()?;
-        let target = started(|| start(self.threads()))?;
+        let target = started(start, self.threads())?;
         let measured = target.attach(|outside| {
             self.measure(&mut program, before, bench, |program| program.run::<F>(outside))
         });
@@ -150,7 +150,7 @@ impl ForkJoin {
     fn spawning<T: Root, S: Spawning>(&self, start: Start<S>, bench: &Bench) -> Outcome {
         let mut program = Search::<T>::prepare(self.size() as usize)?;
         let before = peak()?;
-        let target = started(|| start(self.threads()))?;
+        let target = started(start, self.threads())?;
         let measured = self.measure(&mut program, before, bench, |program| {
             program.answer = target.fold(program.root);
         });
