@@ -67,7 +67,7 @@ case "${1-}" in
             '')
                 format
                 locks
-                cargo clippy --workspace --all-targets --locked -- -D warnings
+                cargo clippy --workspace --all-targets --features brigade-ecosystem/full --locked -- -D warnings
                 features
                 ;;
             *) echo 'usage: ci/lint.sh [format | locks | features]' >&2 && exit 2 ;;

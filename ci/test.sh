@@ -6,7 +6,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-cargo test --workspace --locked "$@"
+# The example programs with axum, reqwest and TLS take long to compile, so `cargo test --workspace` alone goes without.
+all=(--workspace --locked --features brigade-ecosystem/full)
+cargo test "${all[@]}" "$@"
 
 # The examples of brigade, and those with crates that would be heavy dependencies of its tests. Each asserts what it says and ends by
 # itself. Not those of brigade-burst and brigade-io, which measure and assert nothing.
@@ -14,8 +16,8 @@ built="${CARGO_TARGET_DIR:-target}/debug/examples"
 said="$(mktemp)"
 trap 'rm -f "$said"' EXIT
 
-# Of the whole workspace: that is what `cargo test --workspace` has built.
-cargo build --locked --workspace --examples
+# Of the whole workspace: that is what the tests have built.
+cargo build "${all[@]}" --examples
 
 # Runs all examples in a folder.
 run() {

@@ -4,7 +4,7 @@
 //! `brigade::io::TcpStream`. `axum::serve` does the same on tokio's sockets: see `beside_tokio`.
 //!
 //! ```sh
-//! cargo run -p brigade-ecosystem --example axum_server
+//! cargo run -p brigade-ecosystem --features full --example axum_server
 //! ```
 
 use std::error::Error;

@@ -5,7 +5,7 @@
 //! job, and a full pool is an answer with status 503.
 //!
 //! ```sh
-//! cargo run --release -p brigade-ecosystem --example beside_tokio
+//! cargo run --release -p brigade-ecosystem --features full --example beside_tokio
 //! ```
 
 use std::error::Error;

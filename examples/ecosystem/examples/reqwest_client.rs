@@ -4,7 +4,7 @@
 //! its own, and the pool polls the future. The server needs none: its sockets are the pool's.
 //!
 //! ```sh
-//! cargo run -p brigade-ecosystem --example reqwest_client
+//! cargo run -p brigade-ecosystem --features full --example reqwest_client
 //! ```
 
 use std::convert::Infallible;

@@ -4,7 +4,7 @@
 //! the result a stream of hyper's. The certificate is one for this run, which the client trusts and no other would.
 //!
 //! ```sh
-//! cargo run -p brigade-ecosystem --example tls
+//! cargo run -p brigade-ecosystem --features full --example tls
 //! ```
 
 use std::convert::Infallible;
