@@ -29,7 +29,7 @@ without=(
     what_is_ready_and_what_nobody_waits_for_cost_nothing_beside
     # They count allocations or memory. The first one's counts depend on which thread parks, the second queues two million
     # jobs, which takes minutes.
-    submit_and_join_cost_one_allocation
+    submit_and_join_cost_one_allocation_and_two_in_a_bounded_pool
     a_backlog_costs_forty_bytes_a_job_at_most_and_later_ones_no_more
     # They judge wall-clock time.
     a_timer_beside_a_long_job_is_on_time_set_by_it_or_before

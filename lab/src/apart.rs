@@ -109,3 +109,26 @@ pub(crate) fn child(run: impl FnOnce() -> Outcome) -> Result<(), Stop> {
         Err(failure) => Err(Stop::Failed(failure.to_string())),
     }
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::{bytes, peak};
+    use std::hint::black_box;
+
+    #[test]
+    fn memory_is_resident_once_it_is_written() {
+        const SIZE: usize = 64 << 20;
+        let before = bytes().expect("read");
+        let mut block = black_box(Vec::<u8>::with_capacity(SIZE));
+        let reserved = bytes().expect("read");
+        block.resize(SIZE, 1);
+        let written = bytes().expect("read");
+        // Other tests of this process allocate some and free it.
+        assert!(reserved < before + (SIZE as u64) / 2, "{before} {reserved}");
+        assert!(written > reserved + (SIZE as u64) / 2, "{reserved} {written}");
+        drop(black_box(block));
+        // What is freed remains in the peak, which is off by some pages.
+        let most = peak().expect("read");
+        assert!(most > before + (SIZE as u64) / 2, "{before} {most}");
+    }
+}

@@ -8,9 +8,9 @@ use crate::report::answer;
 use crate::report::destination::Outputs;
 use crate::report::results::{Lane, Results, SCHEMA, Sheet};
 use crate::report::table::{self, Detail};
-use crate::spent::Spent;
 use crate::stop::Stop;
 use crate::target::Entry;
+use crate::usage::Spent;
 
 /// What is printed of the results.
 #[derive(Clone, Copy)]

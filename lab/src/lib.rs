@@ -49,7 +49,6 @@ mod rounds;
 mod row;
 mod session;
 mod setup;
-mod spent;
 mod stats;
 mod stop;
 mod supervise;

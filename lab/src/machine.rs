@@ -1,11 +1,12 @@
 //! The machine and the compiler of a measurement.
 
 use std::thread;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::system::uname;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 
 use crate::kernel::Kernel;
 use crate::pins::Pin;
@@ -44,7 +45,6 @@ impl Machine {
     pub(crate) fn read(seed: u64, hogs: u64, pin: Option<Pin>) -> Self {
         let (system, kernel) = (uname(), Kernel::here());
         let words = [system.sysname(), system.release()].map(|word| word.to_string_lossy());
-        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let flags = kernel.field("proc/cpuinfo", "flags");
         let more = [
             // Which CPUs it may run on, without looking at quotas, where the kernel tells.
@@ -74,7 +74,7 @@ impl Machine {
             rustc: env!("BRIGADE_LAB_RUSTC").to_owned(),
             debug: cfg!(debug_assertions),
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            date: utc(since_1970.as_secs()),
+            date: now(),
             hogs,
             pin: pin.map(Pin::name),
             more: more
@@ -117,33 +117,8 @@ pub(crate) fn cpus() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Days in 400 years, after which the calendar repeats itself.
-const DAYS_IN_ERA: u64 = 146_097;
-
-/// `seconds` since 1970 as a date and a time.
-fn utc(seconds: u64) -> String {
-    // Years begin in March here, which puts the leap day at the end of the year.
-    let days = seconds / 86_400 + 719_468;
-    let (era, day) = (days / DAYS_IN_ERA, days % DAYS_IN_ERA);
-    let year = (day - day / 1_460 + day / 36_524 - day / (DAYS_IN_ERA - 1)) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let (month, carry) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
-    let year = 400 * era + year + carry;
-    let (hour, minute, second) = (seconds / 3_600 % 24, seconds / 60 % 60, seconds % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::utc;
-
-    #[test]
-    fn dates_are_those_of_the_calendar() {
-        assert_eq!(utc(0), "1970-01-01T00:00:00Z");
-        assert_eq!(utc(951_782_400), "2000-02-29T00:00:00Z");
-        assert_eq!(utc(1_709_251_199), "2024-02-29T23:59:59Z");
-        assert_eq!(utc(4_107_542_400), "2100-03-01T00:00:00Z");
-    }
+/// This moment in UTC, to the second.
+fn now() -> String {
+    let now = OffsetDateTime::now_utc();
+    now.replace_nanosecond(0).unwrap_or(now).format(&Rfc3339).unwrap_or_default()
 }

@@ -13,10 +13,10 @@ use crate::limits;
 use crate::pins::Pin;
 use crate::report::Reporter;
 use crate::row::Row;
-use crate::spent::{Spending, Spent};
 use crate::stop::Stop;
 use crate::tally::Tally;
 use crate::target::Entry;
+use crate::usage::{Spent, Usage};
 use crate::workload::Bench;
 
 /// When a row ends.
@@ -84,15 +84,15 @@ pub(crate) fn measure(
         for target in targets {
             reporter.announce(&row.sheet.workload, target.name);
             let bench = rules.bench(target);
-            let spending = Spending::begin(row.is_apart(target));
+            let (start, before) = (Instant::now(), Usage::of_all());
             // The first round warms up: caches, page tables, and the clock of the CPU. It is not timed.
             let outcome = row.run(target, bench);
-            let spent = spending.end();
+            let (wall, usage) = (start.elapsed().as_secs_f64(), Usage::of_all().plus(before, -1.0));
             match outcome {
                 Ok(values) => {
                     if round > 0 {
                         let count = bench.tally.values();
-                        book.lock().record(target, values, Spent { count, ..spent });
+                        book.lock().record(target, values, Spent { wall, usage, count });
                     }
                     standing.push(target);
                 }

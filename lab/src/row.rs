@@ -28,14 +28,10 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// Whether a run on this target has a process of its own.
-    pub(crate) fn is_apart(&self, target: &Entry) -> bool {
-        self.apart || target.elsewhere.is_some()
-    }
-
     /// Runs once on a fresh target. A command of the user's starts its process itself.
     pub(crate) fn run(&self, target: &'static Entry, bench: Bench) -> Outcome {
-        if !self.is_apart(target) || self.sheet.is_yours {
+        let is_apart = self.apart || target.elsewhere.is_some();
+        if !is_apart || self.sheet.is_yours {
             return (self.run_here)(target, bench);
         }
         let values = apart::run(&self.sheet.workload, &self.sheet.params, target, bench)?;

@@ -22,7 +22,9 @@ pub(crate) fn started<N, T>(start: impl FnOnce(N) -> io::Result<T>, size: N) -> 
 }
 
 /// Starts a thread of a workload. The closure is on the heap, so that a start is compiled once for each result.
-pub(crate) fn beside<T: Send + 'static>(job: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
+pub(crate) fn on_thread<T: Send + 'static>(
+    job: impl FnOnce() -> T + Send + 'static,
+) -> JoinHandle<T> {
     let job: Box<dyn FnOnce() -> T + Send> = Box::new(job);
     thread::spawn(job)
 }

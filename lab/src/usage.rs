@@ -85,6 +85,19 @@ impl Usage {
     }
 }
 
+/// What one run takes in all: from before its target starts until after that has ended, beside what the workload itself measures.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
+pub(crate) struct Spent {
+    /// Seconds.
+    pub(crate) wall: f64,
+    /// What this process used, and those that it started for the run.
+    #[serde(flatten)]
+    pub(crate) usage: Usage,
+    /// How many single values are behind its percentiles, if it has some.
+    pub(crate) count: u64,
+}
+
 #[cfg(test)]
 mod tests {
     use super::Usage;

@@ -235,12 +235,15 @@ fn larger_captures_cost_one_allocation_each() {
 }
 
 #[test]
-fn submit_and_join_cost_one_allocation() {
+fn submit_and_join_cost_one_allocation_and_two_in_a_bounded_pool() {
+    let ten = |pool: &Pool| {
+        (0..10).for_each(|n| assert_eq!(pool.submit(move || n).join().unwrap(), n));
+    };
+    let bounded = Metered::with(Pool::builder().threads(2).capacity(10)).steady(ROUNDS, ten);
+    assert!(bounded <= ROUNDS * 20, "{bounded}");
     for queueing in [Queueing::Stealing, Queueing::Shared] {
         let metered = Metered::new(queueing);
-        let outside = metered.steady(ROUNDS, |pool| {
-            (0..10).for_each(|n| assert_eq!(pool.submit(move || n).join().unwrap(), n));
-        });
+        let outside = metered.steady(ROUNDS, ten);
         let large = metered.steady(ROUNDS, |pool| {
             let captured = [1_usize; 32];
             (0..10).for_each(|_| assert_eq!(pool.submit(move || captured[7]).join().unwrap(), 1));

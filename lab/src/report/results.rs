@@ -15,11 +15,11 @@ use super::speedup::{Speedup, pairs};
 use crate::limits::MAX_ROUNDS;
 use crate::machine::{self, Machine};
 use crate::noise::{Record, Span};
-use crate::spent::Spent;
 use crate::stats::{Numbers, middle};
 use crate::stop::Stop;
 use crate::target::{Class, Entry};
 use crate::targets;
+use crate::usage::Spent;
 use crate::workload::{self, Meaning, Metric, Params};
 
 /// The version of the result file. A reader of another version must not guess.

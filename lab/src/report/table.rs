@@ -4,8 +4,8 @@ use super::quantity;
 use super::results::{Lane, Sheet};
 use super::speedup::{Speedup, Verdict};
 use crate::program::word;
-use crate::spent::Spent;
 use crate::stats::{middle, outliers, sorted};
+use crate::usage::Spent;
 use crate::workload::{Direction, Metric};
 
 /// Width of the column of names: the longest is a heading, `system-hop (less is better)`.
@@ -112,7 +112,7 @@ pub(crate) fn title(metric: &Metric) -> String {
 const WIDTHS: [usize; 5] = [12, 12, 12, 13, 12];
 
 /// A line of a table: the heading, or a target.
-fn aligned(name: &str, cells: &[impl AsRef<str>; 5]) -> String {
+fn aligned(name: &str, cells: &[impl AsRef<str>]) -> String {
     let cells = cells.iter().zip(WIDTHS).map(|(cell, width)| format!("{:>width$}", cell.as_ref()));
     format!("  {name:<NAME$}{}", cells.collect::<String>())
 }
@@ -147,7 +147,7 @@ fn of_metric(sheet: &Sheet, index: usize) -> String {
 
 /// The part of a table about the whole runs: medians over the rounds.
 fn of_runs(sheet: &Sheet) -> String {
-    let heads = ["wall time", "CPU time", "waited", "lost its CPU", "peak memory"];
+    let heads = ["wall time", "CPU time", "waited", "lost its CPU"];
     let mut text = String::new();
     for lane in &sheet.lanes {
         if lane.spent.is_empty() || lane.failure.is_some() {
@@ -162,7 +162,6 @@ fn of_runs(sheet: &Sheet) -> String {
             cell("s", |spent| spent.usage.cpu()),
             cell("switches", |spent| spent.usage.voluntary),
             cell("switches", |spent| spent.usage.involuntary),
-            cell("B", |spent| spent.peak.unwrap_or(f64::NAN)),
         ];
         if text.is_empty() {
             text = aligned("whole runs, start to end", &heads) + "\n";

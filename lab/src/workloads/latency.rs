@@ -90,7 +90,7 @@ impl PoolWorkload for Latency {
         for index in 1..self.producers as u32 {
             let producer = self.producer(pool, bench, shared, index);
             let (ready, over) = (Arc::clone(&ready), Arc::clone(&over));
-            beside(move || {
+            on_thread(move || {
                 loop {
                     ready.wait();
                     // The barrier orders this after the store.

@@ -110,7 +110,7 @@ pub(crate) mod prelude {
     pub(crate) use crate::latch::Latch;
     pub(crate) use crate::limits::{self, whole};
     pub(crate) use crate::row::{AsRow, Row};
-    pub(crate) use crate::setup::beside;
+    pub(crate) use crate::setup::on_thread;
     pub(crate) use crate::stats::{median, moments};
     pub(crate) use crate::stop::Stop;
     pub(crate) use crate::tally::{Sum, Tally};

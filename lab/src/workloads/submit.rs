@@ -82,7 +82,7 @@ impl PoolWorkload for Submit {
             .map(|index| {
                 let (ready, producer) =
                     (Arc::clone(&ready), self.producer(pool, bench, shared, index));
-                beside(move || {
+                on_thread(move || {
                     ready.wait();
                     let begun = Instant::now();
                     producer();

@@ -65,7 +65,7 @@ impl PoolWorkload for Throughput {
             .map(|index| {
                 let (outside, inside) = (pool.outside(), pool.inside());
                 let (ready, this, fault) = (Arc::clone(&ready), self.clone(), bench.fault);
-                beside(move || {
+                on_thread(move || {
                     ready.wait();
                     let begun = Instant::now();
                     let (messages, left) = (this.messages as u32, this.amplification as u32);

@@ -181,11 +181,11 @@ impl Pool {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        let key = self.core.work.key;
-        if !key.is_plain() {
-            return self.handle.submit(job);
-        }
-        let handle = submission::submit(job, |job| accept_owned(&self.core, job));
+        let (key, place) = (self.core.work.key, Location::caller());
+        let handle = match key.is_plain() {
+            true => submission::submit(job, |job| accept_owned(&self.core, job)),
+            false => Submission { work: job, when_full: None, options: None, place }.submit(key),
+        };
         JoinHandle::new(expect_accepted(handle), key)
     }
 }

@@ -111,7 +111,7 @@ where
 {
     let (key, index) = (processor.core.work.key, processor.index);
     let scheduler = OnWorker { key, index };
-    let watcher = watcher_of(key, place, || None);
+    let watcher = watcher_of(key, place, None);
     let Spawned { job, handle } = match watcher {
         None => Spawned::local(future, scheduler),
         Some(watcher) => {

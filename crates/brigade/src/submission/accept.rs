@@ -95,8 +95,8 @@ impl Handle {
         })
     }
 
-    /// Runs a closure on the pool, once, and returns a handle for the outcome. Allocates once. Blocks where
-    /// [`execute`](Self::execute) does.
+    /// Runs a closure on the pool, once, and returns a handle for the outcome. Allocates once, in a bounded pool twice.
+    /// Blocks where [`execute`](Self::execute) does.
     ///
     /// # Panics
     /// As for [`execute`](Self::execute).

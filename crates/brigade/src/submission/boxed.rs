@@ -59,18 +59,10 @@ impl<T> Work for Boxed<T> {
     }
 }
 
-impl<T> Boxed<T> {
-    /// Returns the closure, which was not accepted.
-    fn withdraw<F: 'static>(self) -> F {
-        self.watch.into_iter().for_each(Watch::withdraw);
-        match self.work.into_any().downcast() {
-            Ok(closure) => *closure,
-            Err(_) => unreachable!("it is the closure that was boxed"),
-        }
-    }
-}
-
 /// Makes a job and a receipt of a closure that has a permit, or needs none. The job is watched if there is a watcher.
+///
+/// A closure with a handle is boxed in any case: the code that runs it and keeps its result is long, and compiled for each
+/// type of closure that is not.
 pub(crate) fn make_job<F, T, R>(
     watcher: Option<Watcher>,
     permit: Option<Permit>,
@@ -82,7 +74,7 @@ where
     T: 'static,
     R: Receipt<T>,
 {
-    if watcher.is_none() && !options.is_stored() {
+    if !R::IS_HANDLE && watcher.is_none() && !options.is_stored() {
         return R::make(Queued { permit, work });
     }
     let watch = watcher.map(|watcher| watcher.begin(R::IS_HANDLE));
@@ -90,13 +82,18 @@ where
 }
 
 /// Returns the closure of a rejected job made by [`make_job`].
-pub(crate) fn unmade<F, T>(job: Job) -> F
+pub(crate) fn unmade<F, T, R>(job: Job) -> F
 where
     F: FnOnce() -> T + 'static,
     T: 'static,
+    R: Receipt<T>,
 {
-    match job.into_closure::<Queued<F>>() {
-        Ok(queued) => queued.work,
-        Err(job) => closure_of::<Boxed<T>>(job).withdraw(),
-    }
+    let queued = if R::IS_HANDLE { Err(job) } else { job.into_closure::<Queued<F>>() };
+    let boxed = |job| {
+        let Boxed::<T> { work, watch, .. } = closure_of(job);
+        watch.into_iter().for_each(Watch::withdraw);
+        let Ok(closure) = work.into_any().downcast() else { unreachable!("it was boxed") };
+        *closure
+    };
+    queued.map_or_else(boxed, |queued| queued.work)
 }

@@ -110,7 +110,7 @@ impl Handle {
         R: Send + 'static,
     {
         let call = Arc::new(call);
-        let watcher = watcher_of(self.key, place, || None);
+        let watcher = watcher_of(self.key, place, None);
         let shares = reach(self.key, |at| {
             let core = at.core().ok_or_else(|| at.refusal())?;
             core.broadcast(at.worker().is_some(), || {

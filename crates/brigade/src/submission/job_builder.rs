@@ -307,7 +307,7 @@ impl JobBuilder {
     {
         let Self { key, options, .. } = self;
         let class = options.class.unwrap_or_else(|| class_here(key));
-        let watcher = watcher_of(key, Location::caller(), || options.name.clone());
+        let watcher = watcher_of(key, Location::caller(), options.name.as_ref());
         let is_plain = watcher.is_none() && !options.is_stored();
         let mut jobs = jobs.into_iter();
         let refused = reach_once(key, |at| {
@@ -317,7 +317,7 @@ impl JobBuilder {
             });
             Some(at.core()?.dispatch(at.worker().is_some(), class, &mut made))
         });
-        let back = |job| if is_plain { closure_of(job) } else { unmade(job) };
+        let back = |job| if is_plain { closure_of(job) } else { unmade::<_, _, ()>(job) };
         // Withdrawn now, because the caller may drop the iterator: these jobs have no end.
         let refused: Vec<_> = refused.into_iter().flatten().map(back).collect();
         refused.into_iter().chain(jobs)

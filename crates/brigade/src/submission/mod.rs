@@ -61,9 +61,9 @@ impl<F> Submission<F> {
         let Self { work, when_full, options, place } = self;
         let options = options.unwrap_or_default();
         let admitted = Admitted { when_full, deadline: options.deadline, class: options.class };
-        let watcher = watcher_of(key, place, || options.name.clone());
+        let watcher = watcher_of(key, place, options.name.as_ref());
         let make = |permit, work| make_job(watcher, permit, options, work);
-        submit_admitted(key, admitted, work, make, unmade::<F, T>)
+        submit_admitted(key, admitted, work, make, unmade::<F, T, R>)
     }
 }
 

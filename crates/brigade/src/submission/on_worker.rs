@@ -89,10 +89,14 @@ impl JobOnWorker {
         T: Send + 'static,
     {
         let Self { key, index, options } = self;
-        let watcher = watcher_of(key, Location::caller(), || options.name.clone());
+        let watcher = watcher_of(key, Location::caller(), options.name.as_ref());
         let made = make_job(watcher, None, options, job);
-        submit_job(made, |share| send(key, index, share), unmade::<F, T>)
-            .map(|handle| JoinHandle::of_mail(handle, key))
+        submit_job(
+            made,
+            |share| send(key, index, share),
+            unmade::<F, T, brigade_task::JoinHandle<T>>,
+        )
+        .map(|handle| JoinHandle::of_mail(handle, key))
     }
 }
 

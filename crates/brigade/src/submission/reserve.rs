@@ -178,9 +178,9 @@ impl Reserved {
     {
         let Self { builder: JobBuilder { key, options, .. }, permit } = self;
         let class = options.class;
-        let watcher = watcher_of(key, place, || options.name.clone());
+        let watcher = watcher_of(key, place, options.name.as_ref());
         let made = make_job(watcher, permit, options, work);
-        submit_job(made, |job| accept_as(key, class, job), unmade::<F, T>)
+        submit_job(made, |job| accept_as(key, class, job), unmade::<F, T, R>)
     }
 }
 

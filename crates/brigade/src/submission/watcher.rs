@@ -13,9 +13,9 @@ use crate::engine::{Core, Key, Processor, label_job, reach, with_processor};
 pub(crate) fn watcher_of(
     key: Key,
     place: &'static Location<'static>,
-    name: impl FnOnce() -> Option<Cow<'static, str>>,
+    name: Option<&Cow<'static, str>>,
 ) -> Option<Watcher> {
-    if key.is_observed() { new_watcher(key, place, name()) } else { None }
+    if key.is_observed() { new_watcher(key, place, name) } else { None }
 }
 
 #[cold]
@@ -23,9 +23,9 @@ pub(crate) fn watcher_of(
 fn new_watcher(
     key: Key,
     place: &'static Location<'static>,
-    name: Option<Cow<'static, str>>,
+    name: Option<&Cow<'static, str>>,
 ) -> Option<Watcher> {
-    reach(key, |at| Some(Watcher::new(at.core()?.config.observer.as_ref()?, place, name)))
+    reach(key, |at| Some(Watcher::new(at.core()?.config.observer.as_ref()?, place, name.cloned())))
 }
 
 impl Site for Key {

@@ -223,11 +223,11 @@ impl<T> TaskSet<T> {
         if self.pool.key.is_plain() {
             return self.add(job, |set, number, _, job| set.job(number, job), closure_of);
         }
-        let watcher = watcher_of(self.pool.key, Location::caller(), || None);
+        let watcher = watcher_of(self.pool.key, Location::caller(), None);
         let make = |set: &Completions, number, permit, job| {
             listed(set, number, make_job(watcher, permit, Options::default(), job))
         };
-        self.add(job, make, unmade::<F, T>)
+        self.add(job, make, unmade::<F, T, brigade_task::JoinHandle<T>>)
     }
 
     /// Adds a future, to be polled on the pool's threads until it is ready, and returns its [id](Self::submit). Never
@@ -276,7 +276,7 @@ impl<T> TaskSet<T> {
         T: Send + 'static,
     {
         let of_class = class_key(self.pool.key, None);
-        let watcher = watcher_of(self.pool.key, Location::caller(), || None);
+        let watcher = watcher_of(self.pool.key, Location::caller(), None);
         let is_watched = watcher.is_some();
         let make = |set: &Completions, number, permit, future| {
             listed(set, number, make_future(of_class, future, permit, None, watcher))

@@ -102,7 +102,7 @@ pub(super) fn schedule<F: Send + 'static>(
         again,
         pool,
         class: class.unwrap_or_else(|| class_here(pool)),
-        watcher: watcher_of(pool, place, || name.clone()),
+        watcher: watcher_of(pool, place, name.as_ref()),
         name,
     });
     if schedule.wait(at) {

@@ -66,7 +66,7 @@ impl Queue {
         let mut first = workers.next().expect("one at least");
         let others: Vec<_> = workers
             .map(|mut worker| {
-                beside(move || {
+                on_thread(move || {
                     (0..total).try_for_each(|_| worker.repetition(Fault::None).map(drop))
                 })
             })

@@ -33,7 +33,7 @@ impl Queue {
         let others: Vec<_> = (1..self.producers())
             .map(|producer| {
                 let (race, share) = (Arc::clone(&race), self.share(producer));
-                beside(move || {
+                on_thread(move || {
                     let (race, injector) = &*race;
                     (0..total).try_for_each(|_| {
                         let push = || push(injector, producer as usize, share.clone(), Fault::None);
