@@ -66,7 +66,7 @@ pub(crate) enum What {
     One(Choice),
     /// Every workload, with options chosen to be comparable from one machine to the next.
     All {
-        /// Small runs: less than 90 seconds altogether on two CPUs (the default).
+        /// Small runs: some 80 seconds altogether on two CPUs (the default).
         #[arg(long, conflicts_with = "full")]
         quick: bool,
         /// The runs behind the project's numbers: some thirty-five minutes on two CPUs.
@@ -131,7 +131,7 @@ pub(crate) struct Options {
     #[arg(long, global = true, value_name = "NAMES", value_delimiter = ',', value_parser = target)]
     target: Vec<&'static str>,
     /// Rounds that count. Each target runs once per round; one more round before that warms up. Without it there are five, and more
-    /// until there is a verdict or the row has taken two seconds.
+    /// until there is a verdict or the row has taken 1.25 seconds.
     #[arg(long, global = true, value_name = "N", value_parser = whole::<1, { limits::MAX_ROUNDS }>)]
     rounds: Option<u64>,
     /// Take further rounds of a row until the interval of brigade's ratio to the best peer reaches no more than this far from
@@ -198,7 +198,7 @@ fn target(name: &str) -> Result<&'static str, String> {
 const QUIET: Duration = Duration::from_secs(20);
 
 /// How long a row takes further rounds for a verdict, the time of the others included.
-const DECIDING: Duration = Duration::from_secs(2);
+const DECIDING: Duration = Duration::from_millis(1_250);
 
 /// This name, if a target of any family has it.
 fn known(name: &str) -> Result<&'static str, String> {

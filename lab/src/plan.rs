@@ -14,7 +14,7 @@ use crate::targets::FAMILIES;
 use crate::workload;
 use crate::workloads::Choice;
 
-/// A short selection of all workloads, in less than 90 seconds on two CPUs.
+/// A short selection of all workloads, in some 80 seconds on two CPUs.
 const QUICK: &str = "
     throughput --messages 100000
     throughput --messages 200 --amplification 1000
