@@ -53,7 +53,7 @@ pub(crate) use key::{ClassKey, Key};
 pub(crate) use probe::{Scope, Span};
 pub(crate) use processor::Processor;
 pub(crate) use registry::{
-    At, class_here, current_pool, forget, reach, reach_once, reach_owned, rejected,
+    At, class_here, current_pool, forget, reach, reach_inline, reach_owned, rejected,
 };
 pub(crate) use semaphore::{Permit, Semaphore, Waiter};
 pub(crate) use sleep::backoff::LOOK_AGAIN;

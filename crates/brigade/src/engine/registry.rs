@@ -155,25 +155,22 @@ pub(crate) fn current_pool() -> Option<Key> {
     entered().or_else(|| with_processor(|own| own.map(|own| own.core.work.key)))
 }
 
-/// Calls a closure with the relation of this thread to the pool `key`. The closure may run user code.
-#[inline(always)]
+/// Calls a closure with the relation of this thread to the pool `key`. The closure may run user code. The code that finds
+/// the pool is compiled once.
 pub(crate) fn reach<R>(key: Key, call: impl FnOnce(At<'_>) -> R) -> R {
-    with_processor(|processor| match processor {
-        Some(processor) if processor.is_of(key) => call(At::Worker(processor)),
-        _ => reach_from_outside(key, call),
-    })
-}
-
-/// Like [`reach`], for callers compiled for each user type: the code that finds the pool is compiled once.
-pub(crate) fn reach_once<R>(key: Key, call: impl FnOnce(At<'_>) -> R) -> R {
     let (mut call, mut result) = (Some(call), None);
     reach_by(key, &mut |at| result = call.take().map(|call| call(at)));
     let Some(result) = result else { unreachable!("it is called once") };
     result
 }
 
-fn reach_by(key: Key, call: &mut dyn FnMut(At<'_>)) {
-    reach(key, call);
+/// Like [`reach`], for hot callers: the code for a worker of the pool is compiled into each of them.
+#[inline(always)]
+pub(crate) fn reach_inline<R>(key: Key, call: impl FnOnce(At<'_>) -> R) -> R {
+    with_processor(|processor| match processor {
+        Some(processor) if processor.is_of(key) => call(At::Worker(processor)),
+        _ => reach(key, call),
+    })
 }
 
 /// The class of the calling thread's submissions to the pool `key`: the class of the running job, if the job is of this
@@ -189,7 +186,7 @@ pub(crate) fn class_here(key: Key) -> Priority {
 /// Wraps and counts work rejected by a pool although it was not full, with the reason.
 #[cold]
 pub(crate) fn rejected<W>(key: Key, work: W) -> Rejected<W> {
-    reach_once(key, |at| at.rejected(work))
+    reach(key, |at| at.rejected(work))
 }
 
 /// Like [`reach`], without a look-up, for the owner of a pool.
@@ -206,24 +203,27 @@ pub(crate) fn reach_owned<R>(core: &Arc<Core>, call: impl FnOnce(At<'_>) -> R) -
 }
 
 #[inline(never)]
-fn reach_from_outside<R>(key: Key, call: impl FnOnce(At<'_>) -> R) -> R {
+fn reach_by(key: Key, call: &mut dyn FnMut(At<'_>)) {
+    with_processor(|processor| match processor {
+        Some(processor) if processor.is_of(key) => call(At::Worker(processor)),
+        _ => reach_from_outside(key, call),
+    });
+}
+
+fn reach_from_outside(key: Key, call: &mut dyn FnMut(At<'_>)) {
     if !key.is_here() {
         return call(At::Gone(Reason::Forked));
     }
-    let mut call = Some(call);
     let known = LAST.try_with(|last| {
         let last = last.borrow();
-        let core = last.as_ref()?.core(key)?;
-        Some(call.take()?(At::Outside(core)))
+        last.as_ref()?.core(key).map(|core| call(At::Outside(core)))
     });
-    if let Ok(Some(result)) = known {
-        return result;
+    if let Ok(Some(())) = known {
+        return;
     }
-    let Some(call) = call else { unreachable!("it is taken to be called") };
     let Some(core) = Core::find(key) else { return call(At::Gone(Reason::Closed)) };
-    let result = call(At::Outside(&core));
+    call(At::Outside(&core));
     remember(core);
-    result
 }
 
 /// Caches the pool of this thread's last submission.

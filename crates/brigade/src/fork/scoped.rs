@@ -11,7 +11,7 @@ use brigade_task::{
     Forks, HeldPanic, Job, Outcome, Part, ScopeWith, Scopes, Wait, Work, keep_tickets,
 };
 
-use crate::engine::{At, CURRENT, Core, Key, Worker, owned, reach, reach_once, wait_outside};
+use crate::engine::{At, CURRENT, Core, Key, Worker, owned, reach, wait_outside};
 use crate::handle::Handle;
 use crate::pool::here;
 use crate::spawn::spawn_of_scope;
@@ -166,7 +166,7 @@ fn borrow<R>(
         };
         return outside.lend(|| driven.run(call).unwrap_or_else(refuse));
     }
-    reach_once(pool, |at| match at {
+    reach(pool, |at| match at {
         At::Worker(_) => call(None),
         At::Outside(core) => {
             let outside = call_at(core);

@@ -21,7 +21,9 @@ use brigade_observe::Watcher;
 use brigade_sync::time;
 use brigade_task::{Guard, Job, Outcome, Schedule, Spawned, TaskRef, Woken};
 
-use crate::engine::{At, ClassKey, Key, Permit, class_here, drop_off_pool, reach, with_processor};
+use crate::engine::{
+    At, ClassKey, Key, Permit, class_here, drop_off_pool, reach_inline, with_processor,
+};
 use crate::handle::{JoinHandle, cancelled};
 use crate::submission::{Admitted, accept_as, submit_admitted, submit_job};
 use crate::values::{Priority, Rejected};
@@ -66,14 +68,14 @@ impl Schedule for OnPool {
     }
 
     fn release(self, number: u32, outcome: Outcome, unclaimed: Option<Box<dyn Any + Send>>) {
-        reach(self.0.key(), |at| {
+        reach_inline(self.0.key(), |at| {
             at.count_released(outcome, unclaimed);
             at.core().into_iter().for_each(|core| core.work.release(number));
         });
     }
 
     fn give_back(self) {
-        reach(self.0.key(), |at| {
+        reach_inline(self.0.key(), |at| {
             let permits = at.core().and_then(|core| core.permits.as_ref());
             permits.into_iter().for_each(|permits| permits.give_back());
         });
@@ -82,7 +84,7 @@ impl Schedule for OnPool {
 
 /// Lists a future that is about to wait; returns the number.
 fn bind(key: Key, task: TaskRef) -> u32 {
-    reach(key, |at| match at.core() {
+    reach_inline(key, |at| match at.core() {
         Some(core) => core.work.bind(task),
         None => {
             // In a forked child the task is never woken, and must not be dropped. Otherwise this is the only reference,
@@ -99,7 +101,7 @@ fn bind(key: Key, task: TaskRef) -> u32 {
 /// polled any more.
 #[inline(never)]
 fn schedule_elsewhere(key: ClassKey, job: Job, woken: Woken) -> Result<(), Job> {
-    reach(key.key(), |at| match at {
+    reach_inline(key.key(), |at| match at {
         At::Worker(processor) => processor.resume(key.class(), job, woken),
         At::Outside(core) => core.resume(key.class(), job),
         At::Gone(_) => Err(job),

@@ -8,7 +8,7 @@ use brigade_task::{Job, Work};
 
 use super::{Admitted, Submission};
 use crate::engine::{
-    Admission, At, Core, Key, Permit, Unqueued, blocking, reach, reach_owned, with_processor,
+    Admission, At, Core, Key, Permit, Unqueued, blocking, reach_inline, reach_owned, with_processor,
 };
 use crate::handle::{Handle, JoinHandle};
 use crate::values::{Priority, Reason, Rejected, WhenFull, closure_of, expect_accepted, refuse};
@@ -326,7 +326,7 @@ pub(crate) fn accept(key: Key, job: Job) -> Result<(), Rejected<Job>> {
 pub(crate) fn accept_as(key: Key, class: Option<Priority>, job: Job) -> Result<(), Rejected<Job>> {
     match class {
         None => accept(key, job),
-        Some(_) => reach(key, |at| at.accept_or_reject(class, job)),
+        Some(_) => reach_inline(key, |at| at.accept_or_reject(class, job)),
     }
 }
 
@@ -337,7 +337,7 @@ pub(crate) fn accept_as(key: Key, class: Option<Priority>, job: Job) -> Result<(
 /// As for [`accept`].
 #[inline(never)]
 pub(super) fn accept_elsewhere(key: Key, job: Job) -> Result<(), Rejected<Job>> {
-    reach(key, |at| at.accept_or_reject(None, job))
+    reach_inline(key, |at| at.accept_or_reject(None, job))
 }
 
 /// Like [`accept`], for the owner of a pool.

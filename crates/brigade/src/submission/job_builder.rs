@@ -11,7 +11,7 @@ use super::accept::{accept_as, submit};
 use super::boxed::{make_job, unmade};
 use super::watcher::watcher_of;
 use super::{Options, Receipt, Submission};
-use crate::engine::{Key, class_here, reach_once};
+use crate::engine::{Key, class_here, reach};
 use crate::handle::{Handle, JoinHandle};
 use crate::values::{Priority, Rejected, WhenFull, closure_of};
 
@@ -263,7 +263,7 @@ impl JobBuilder {
         R: Receipt<T>,
     {
         if self.key.is_plain() && self.options.is_empty() {
-            return reach_once(self.key, |at| at.submit_batch(jobs));
+            return reach(self.key, |at| at.submit_batch(jobs));
         }
         let mut jobs = jobs.into_iter();
         let submit = |job| self.clone().submit_job(job, place);
@@ -310,7 +310,7 @@ impl JobBuilder {
         let watcher = watcher_of(key, Location::caller(), options.name.as_ref());
         let is_plain = watcher.is_none() && !options.is_stored();
         let mut jobs = jobs.into_iter();
-        let refused = reach_once(key, |at| {
+        let refused = reach(key, |at| {
             let mut made = jobs.by_ref().map(|work| match is_plain {
                 true => Job::new(work),
                 false => make_job::<_, _, ()>(watcher.clone(), None, options.clone(), work).0,

@@ -22,7 +22,7 @@ use std::time::Instant;
 
 use brigade_task::Job;
 
-use crate::engine::{Key, Permit, reach_once};
+use crate::engine::{Key, Permit, reach};
 use crate::values::{Priority, Rejected, WhenFull};
 pub(crate) use accept::{
     ADMIT, Receipt, accept_as, accept_owned, admit_bounded, submit, submit_job,
@@ -91,7 +91,7 @@ pub(crate) fn submit_admitted<W, R>(
     make: impl FnOnce(Option<Permit>, W) -> (Job, R),
     back: impl FnOnce(Job) -> W,
 ) -> Result<R, Rejected<W>> {
-    reach_once(key, |at| match at.admit(admitted) {
+    reach(key, |at| match at.admit(admitted) {
         Ok((permit, how)) => {
             submit_job(make(permit, work), |job| at.place(admitted.class, how, job), back)
         }

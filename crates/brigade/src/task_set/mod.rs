@@ -60,7 +60,7 @@ use std::sync::Arc;
 use brigade_sync::{budget, time};
 use brigade_task::{Completions, Job, JoinError, Spawnable};
 
-use crate::engine::{At, Core, Permit, Processor, class_here, reach_once};
+use crate::engine::{At, Core, Permit, Processor, class_here, reach};
 use crate::handle::join::cancel;
 use crate::handle::{Handle, JoinHandle};
 use crate::pool::here;
@@ -297,7 +297,7 @@ impl<T> TaskSet<T> {
     ) -> Result<usize, Rejected<W>> {
         let (number, limit) = (self.next, self.limit.as_ref());
         assert!(number != usize::MAX, "as many jobs as a set may be given");
-        let handle = reach_once(self.pool.key, |at| {
+        let handle = reach(self.pool.key, |at| {
             let Some(core) = at.core().filter(|core| limit.is_none() || !refuses(at, core)) else {
                 return Err(at.rejected(work));
             };

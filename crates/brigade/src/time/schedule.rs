@@ -29,7 +29,9 @@ use brigade_sync::{Mutex, MutexGuard};
 use brigade_task::{Job, JoinError, Work, drop_contained};
 
 use super::Missed;
-use crate::engine::{Due, Entry, Key, TimerKey, class_here, label_job, now_in, reach, rejected};
+use crate::engine::{
+    Due, Entry, Key, TimerKey, class_here, label_job, now_in, reach, reach_inline, rejected,
+};
 use crate::submission::{JobBuilder, Options, job_name, watcher_of};
 use crate::values::{Priority, Rejected};
 
@@ -215,14 +217,14 @@ impl<F: Send + 'static> Control for Schedule<F> {
 
 /// Sets the timer of a closure with this state; `false` if the pool rejects it.
 fn set_timer(pool: Key, at: Instant, entry: Entry, state: &Mutex<State>) -> bool {
-    let set = reach(pool, |pool| pool.core()?.set_timer(at, entry).ok());
+    let set = reach_inline(pool, |pool| pool.core()?.set_timer(at, entry).ok());
     let Some(timer) = set else { return false };
     let mut state = state.lock();
     if state.stage == Stage::Here && state.at == at {
         state.timer = Some(timer);
     } else {
         drop(state);
-        drop(reach(pool, |pool| pool.core()?.work.remove_timer(timer)));
+        drop(reach_inline(pool, |pool| pool.core()?.work.remove_timer(timer)));
     }
     true
 }

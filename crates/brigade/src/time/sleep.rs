@@ -11,7 +11,7 @@ use std::time::Instant;
 use brigade_sync::budget;
 
 use super::later;
-use crate::engine::{Core, Entry, Key, TimerKey, now, now_in, reach};
+use crate::engine::{Core, Entry, Key, TimerKey, now, now_in, reach_inline};
 use crate::handle::Handle;
 use crate::pool::default_pool;
 
@@ -102,7 +102,7 @@ impl Sleep {
     fn arm(&mut self, waker: &Waker) {
         let set = |pool: Handle| {
             let entry = Entry::Wake(waker.clone());
-            let timer = reach(pool.key, |at| at.core()?.set_timer(self.at, entry).ok());
+            let timer = reach_inline(pool.key, |at| at.core()?.set_timer(self.at, entry).ok());
             timer.map(|timer| State::Set(pool.key, timer))
         };
         let set = Handle::current().and_then(set).or_else(|| set(default_pool().handle()));
@@ -115,7 +115,7 @@ impl Sleep {
     /// Removes the timer from its pool.
     fn disarm(&mut self) {
         if let State::Set(pool, timer) = mem::replace(&mut self.state, State::New) {
-            drop(reach(pool, |at| at.core()?.work.remove_timer(timer)));
+            drop(reach_inline(pool, |at| at.core()?.work.remove_timer(timer)));
         }
     }
 }
@@ -129,7 +129,7 @@ impl Future for Sleep {
             State::Set(pool, timer) => {
                 // A timer still set will fire, so the clock is not read.
                 let wakes = |core: &Arc<Core>| core.work.events.timers.wake_by(timer, waker);
-                if reach(pool, |at| at.core().is_some_and(wakes)) {
+                if reach_inline(pool, |at| at.core().is_some_and(wakes)) {
                     return Poll::Pending;
                 }
                 // The timer has fired, or the pool has ended.

@@ -404,13 +404,6 @@ pub(crate) const AGEING: Duration = Duration::from_millis(100);
 /// The most threads of a pool: the counters are 16 bits wide, and no machine needs more.
 pub(crate) const MAX_THREADS: usize = 4096;
 
-impl Config {
-    /// Whether the pool ever places woken workers. A worker that never sleeps has a CPU.
-    pub(crate) fn may_spread(&self) -> bool {
-        affinity::EXISTS && self.placement == Placement::Spread && self.idle != Idle::Spin
-    }
-}
-
 /// How long a worker beyond the core size stays idle. rusty_pool's and Java's number.
 pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(60);
 
@@ -419,6 +412,11 @@ impl Config {
     pub(crate) fn size_of(&self, threads: Threads) -> Size {
         let Threads { core, max } = threads;
         Size { core, max, spare: self.spare.unwrap_or(max).min(MAX_THREADS) }
+    }
+
+    /// Whether the pool ever places woken workers. A worker that never sleeps has a CPU.
+    pub(crate) fn may_spread(&self) -> bool {
+        affinity::EXISTS && self.placement == Placement::Spread && self.idle != Idle::Spin
     }
 
     /// As many threads as may run at once, by affinity and quota; 1 if that is unknown.

@@ -213,7 +213,7 @@ impl Core {
         let _ = self.work.idle.after_publishing();
         let may_grow = self.may_grow(self.work.queues.len());
         let has_more_than = |jobs| self.work.queues.has_more_than(jobs);
-        self.bring(self.work.idle.pick(false, has_more_than, may_grow), Self::wake_beside);
+        self.bring(self.work.idle.pick(false, &has_more_than, may_grow), Self::wake_beside);
     }
 
     /// Wakes or starts a worker for published work, according to the wake-up rule and the growth policy.
@@ -249,7 +249,7 @@ impl Core {
         if !may_help {
             return None;
         }
-        self.bring(self.work.idle.pick(true, |coming| queued > coming, may_grow), wake)
+        self.bring(self.work.idle.pick(true, &|coming| queued > coming, may_grow), wake)
     }
 
     /// Like [`help`](Self::help), for several jobs at once. Returns the last woken worker.
@@ -432,7 +432,7 @@ impl Core {
         if seen.parked() > 0 || seen.is_understaffed() {
             self.work.events.note_call();
             // As for a single queued job.
-            self.bring(self.work.idle.pick(true, |coming| coming == 0, false), Self::wake_beside);
+            self.bring(self.work.idle.pick(true, &|coming| coming == 0, false), Self::wake_beside);
         } else if self.work.events.candidates.are_there() {
             self.work.events.candidates.call();
         }

@@ -135,20 +135,20 @@ impl Idle {
     fn change_and_see<R>(&self, change: impl FnOnce(&mut Roster) -> R) -> (R, Snapshot) {
         let mut roster = self.roster.lock();
         let result = change(&mut roster);
-        let now = self.show(&mut roster);
+        (result, self.show(roster))
+    }
+
+    /// Updates the state with the changes of the roster, and unlocks it. Returns the state after that.
+    #[inline(never)]
+    fn show(&self, mut roster: MutexGuard<'_, Roster>) -> Snapshot {
+        let change = roster.take_change();
+        // Ordering: SeqCst, like every change of the state: its modification order is the order of the proof.
+        let now = self.state.fetch_add(change, Ordering::SeqCst).wrapping_add(change);
         drop(roster);
         // Ordering: change, fence, look at the queues; the submitter's side is publish, fence, look at the state in
         // `after_publishing`.
         fence(Ordering::SeqCst);
-        (result, now)
-    }
-
-    /// Updates the state with the changes of the roster.
-    #[inline(never)]
-    fn show(&self, roster: &mut Roster) -> Snapshot {
-        let change = roster.take_change();
-        // Ordering: SeqCst, like every change of the state: its modification order is the order of the proof.
-        Snapshot(self.state.fetch_add(change, Ordering::SeqCst).wrapping_add(change))
+        Snapshot(now)
     }
 
     /// The state as it was a moment ago.
@@ -271,7 +271,7 @@ impl Idle {
     pub(crate) fn pick(
         &self,
         fills: bool,
-        has_more_than: impl FnOnce(usize) -> bool,
+        has_more_than: &dyn Fn(usize) -> bool,
         may_grow: bool,
     ) -> Help {
         self.change(|roster| {
@@ -314,7 +314,7 @@ impl Idle {
                 None => roster = self.changed.wait(roster, None),
             }
         };
-        self.show(&mut roster);
+        self.show(roster);
         Ok(start)
     }
 

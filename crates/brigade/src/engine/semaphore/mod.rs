@@ -17,7 +17,7 @@
 mod loom_tests;
 
 use core::mem;
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::{Wake, Waker};
 use std::time::{Duration, Instant};
@@ -43,10 +43,18 @@ pub(crate) struct Semaphore {
 /// The waiters of one semaphore, in order of arrival.
 #[derive(Default)]
 struct Waiters {
-    /// By number.
-    entries: BTreeMap<u64, Waker>,
+    /// With their numbers, which ascend.
+    entries: VecDeque<(u64, Waker)>,
     /// The last number in use.
     last: u64,
+}
+
+impl Waiters {
+    /// Removes the waiter with this number; `None` if it is no longer registered.
+    fn remove(&mut self, number: u64) -> Option<(u64, Waker)> {
+        let place = self.entries.binary_search_by_key(&number, |&(number, _)| number).ok()?;
+        self.entries.remove(place)
+    }
 }
 
 /// A waiter before, during and after the wait; dropping it ends the wait.
@@ -99,20 +107,10 @@ impl Semaphore {
 
     /// Takes a permit; `None` if all are in use.
     pub(crate) fn try_acquire(self: &Arc<Self>) -> Option<Permit> {
-        let mut state = self.state.load(Ordering::Relaxed);
-        while self.is_available(state) {
-            // Ordering: Relaxed, as in the drop of a permit. A thread sees its change of the state, or a later change.
-            match self.state.compare_exchange_weak(
-                state,
-                state + 1,
-                Ordering::Relaxed,
-                Ordering::Relaxed,
-            ) {
-                Ok(_) => return Some(Permit(self.clone())),
-                Err(now) => state = now,
-            }
-        }
-        None
+        let next = |state| self.is_available(state).then_some(state + 1);
+        // Ordering: Relaxed, as in the drop of a permit. A thread sees its change of the state, or a later change.
+        let taken = self.state.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
+        taken.is_ok().then(|| Permit(self.clone()))
     }
 
     /// Gives back a permit that is being dropped, or must then be [left](Permit::leave).
@@ -165,7 +163,7 @@ impl Semaphore {
     /// Wakes all waiters, because they will get no permit.
     pub(crate) fn wake_all(&self) {
         let all = self.change_waiters(|waiters| mem::take(&mut waiters.entries));
-        all.into_values().for_each(wake);
+        all.into_iter().for_each(|(_, waker)| contain(|| waker.wake()));
     }
 
     /// Changes the waiters, and updates their bit in the state.
@@ -184,8 +182,8 @@ impl Semaphore {
     /// Wakes the first waiter if this state has a permit for it.
     fn pass_on(&self, state: u64) {
         if state & WAITERS != 0 && self.is_available(state) {
-            let first = self.change_waiters(|waiters| waiters.entries.pop_first());
-            first.into_iter().for_each(|(_, waker)| wake(waker));
+            let first = self.change_waiters(|waiters| waiters.entries.pop_front());
+            first.into_iter().for_each(|(_, waker)| contain(|| waker.wake()));
         }
     }
 }
@@ -208,7 +206,10 @@ impl Waiter {
                 waiters.last += 1;
                 waiters.last
             });
-            waiters.entries.insert(number, waker)
+            let former = waiters.remove(number);
+            let place = waiters.entries.partition_point(|&(other, _)| other < number);
+            waiters.entries.insert(place, (number, waker));
+            former
         });
         drop_contained(former);
     }
@@ -217,16 +218,11 @@ impl Waiter {
 impl Drop for Waiter {
     fn drop(&mut self) {
         let Some(number) = self.number.filter(|_| self.semaphore.is_here()) else { return };
-        let former = self.semaphore.change_waiters(|waiters| waiters.entries.remove(&number));
+        let former = self.semaphore.change_waiters(|waiters| waiters.remove(number));
         drop_contained(former);
         // Ordering: Relaxed: this thread has just held the lock, so it sees the permit for which it was woken.
         self.semaphore.pass_on(self.semaphore.state.load(Ordering::Relaxed));
     }
-}
-
-/// Wakes a waiter, and contains a panic of the waker.
-fn wake(waker: Waker) {
-    contain(|| waker.wake());
 }
 
 #[cfg(all(test, not(brigade_loom)))]

@@ -145,15 +145,13 @@ impl Worker {
     /// Returns the spin before or instead of a sleep; `None` if the worker sleeps at once.
     fn spin(&self) -> Option<Spin<'_>> {
         let (idle, policy) = (&self.processor.core.work.idle, self.processor.core.config.idle);
-        let until = match policy {
-            Policy::Park => return None,
-            Policy::Spin => None,
+        match policy {
+            Policy::Spin => Some(Spin(None)),
             Policy::SpinThenPark(time) if !time.is_zero() && idle.may_spin() => {
-                Some((idle, time::now().checked_add(time)))
+                Some(Spin(Some((idle, time::now().checked_add(time)))))
             }
-            Policy::SpinThenPark(_) => return None,
-        };
-        Some(Spin(until))
+            _ => None,
+        }
     }
 
     /// Becomes the driver holder if timers or I/O are wanted, no worker holds the driver, and the monitor does not

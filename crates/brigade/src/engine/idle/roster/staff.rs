@@ -23,7 +23,7 @@ impl Roster {
         &mut self,
         searching: usize,
         fills: bool,
-        has_more_than: impl FnOnce(usize) -> bool,
+        has_more_than: &dyn Fn(usize) -> bool,
         may_grow: bool,
     ) -> Help {
         let mut help = Help::default();
@@ -224,7 +224,7 @@ mod tests {
             assert!(idle.change(|roster| roster.retire(place, false)));
         }
         assert!(matches!(idle.hold(), Err(NoThread)));
-        assert!(idle.pick(true, |coming| coming < 1, true).start.is_none());
+        assert!(idle.pick(true, &|coming| coming < 1, true).start.is_none());
         idle.vacate(7);
         assert!(matches!(idle.hold(), Ok(Some(7))));
     }
@@ -257,11 +257,11 @@ mod tests {
             let idle = idle(0, 2);
             assert!(matches!(idle.hold(), Ok(Some(0))));
             idle.arrive(0, calls_hook);
-            let help = idle.pick(false, |now| now != coming, true);
+            let help = idle.pick(false, &|now| now != coming, true);
             assert!(help.start.is_none(), "another number than {coming}");
             idle.start_search();
             idle.roster().starts.remove(0);
-            assert!(idle.pick(false, |now| now != 1, true).start.is_none());
+            assert!(idle.pick(false, &|now| now != 1, true).start.is_none());
         }
     }
 
