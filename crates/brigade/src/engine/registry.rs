@@ -157,6 +157,7 @@ pub(crate) fn current_pool() -> Option<Key> {
 
 /// Calls a closure with the relation of this thread to the pool `key`. The closure may run user code. The code that finds
 /// the pool is compiled once.
+#[inline(always)]
 pub(crate) fn reach<R>(key: Key, call: impl FnOnce(At<'_>) -> R) -> R {
     let (mut call, mut result) = (Some(call), None);
     reach_by(key, &mut |at| result = call.take().map(|call| call(at)));
