@@ -1,6 +1,5 @@
 //! Which CPUs are near each other: cores, caches and memory nodes, as the operating system tells them.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -19,13 +18,14 @@ const BETWEEN_NODES: u32 = 3;
 /// What the operating system tells about CPUs. What it does not tell is not a difference.
 pub struct Topology {
     system: PathBuf,
-    /// The CPUs of each memory node, and its distances to all nodes.
-    nodes: BTreeMap<usize, Node>,
+    /// In the order of their numbers.
+    nodes: Vec<Node>,
 }
 
+/// A memory node.
 struct Node {
     cpus: Vec<usize>,
-    /// By position in `Topology::nodes`.
+    /// Its distances to all nodes, by position in `Topology::nodes`.
     distances: Vec<u32>,
 }
 
@@ -44,14 +44,14 @@ impl Topology {
             let cpus = members(&text(&format!("node/node{node}/cpulist"))?)?;
             let distances = text(&format!("node/node{node}/distance")).unwrap_or_default();
             let distances = distances.split_whitespace().map_while(|one| one.parse().ok());
-            Some((node, Node { cpus, distances: distances.collect() }))
+            Some(Node { cpus, distances: distances.collect() })
         });
         Self { nodes: nodes.collect(), system }
     }
 
     /// The position of a CPU's memory node among the nodes; 0 if that is unknown.
     pub fn node_of(&self, cpu: usize) -> usize {
-        self.nodes.values().position(|node| node.cpus.contains(&cpu)).unwrap_or(0)
+        self.nodes.iter().position(|node| node.cpus.contains(&cpu)).unwrap_or(0)
     }
 
     /// The distance of two CPUs: the smaller, the nearer.
@@ -61,8 +61,7 @@ impl Topology {
         }
         let (from, to) = (self.node_of(one), self.node_of(other));
         if from != to {
-            let node = self.nodes.values().nth(from);
-            let told = node.and_then(|node| node.distances.get(to).copied());
+            let told = self.nodes.get(from).and_then(|node| node.distances.get(to).copied());
             return told.unwrap_or(u32::MAX - BETWEEN_NODES) + BETWEEN_NODES;
         }
         match self.last_cache(one).is_some_and(|cache| self.shares(one, other, &cache)) {

@@ -105,7 +105,7 @@ impl Neighbours {
 /// The peers of one worker, which are equally near in each group.
 fn rings(index: usize, row: &[u32]) -> Vec<Box<[usize]>> {
     let mut peers: Vec<_> = (0..row.len()).filter(|&peer| peer != index).collect();
-    peers.sort_by_key(|&peer| row[peer]);
+    peers.sort_unstable_by_key(|&peer| (row[peer], peer));
     peers.chunk_by(|&one, &next| row[one] == row[next]).map(Box::from).collect()
 }
 
