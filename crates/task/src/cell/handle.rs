@@ -4,7 +4,7 @@ use core::ptr::NonNull;
 use core::task::Waker;
 use std::sync::Arc;
 
-use super::completed::{self, CompletedList};
+use super::completed::{CompletedList, Member};
 use super::frames::JobId;
 use super::header::Header;
 use super::state::Content;
@@ -114,11 +114,11 @@ impl RawHandle {
     pub(crate) fn report_to(&self, list: &Arc<CompletedList>, key: usize) -> bool {
         let Some(former) = self.empty_slot() else { return false };
         // SAFETY: Slot rule: emptied just now.
-        unsafe { completed::refer_to(list.clone(), self.header(), key) };
-        let offered = self.header().state.offer_slot(Content::Link);
+        unsafe { self.header().enter(Member { list: list.clone(), key }) };
+        let offered = self.header().state.offer_slot(Content::Member);
         if !offered {
-            // SAFETY: Slot rule: not offered, so the link is still the handle's.
-            unsafe { completed::leave(self.header()) };
+            // SAFETY: Slot rule: not offered, so the membership is still the handle's.
+            drop(unsafe { self.header().leave() });
         }
         drop(former);
         offered
@@ -130,7 +130,7 @@ impl RawHandle {
     /// The cell must be that of a new closure, and no other thread may know it.
     pub(crate) unsafe fn begin_as_member(&self, list: Arc<CompletedList>, key: usize) {
         // SAFETY: Slot rule: the slot is that of a new cell, guaranteed by the caller.
-        unsafe { completed::refer_to(list, self.header(), key) };
+        unsafe { self.header().enter(Member { list, key }) };
         self.header().state.begin_as_member();
     }
 
@@ -141,7 +141,7 @@ impl RawHandle {
             return None;
         }
         // SAFETY: Slot rule: `MEMBER` was cleared just now.
-        unsafe { completed::leave(self.header()) };
+        drop(unsafe { self.header().leave() });
         // SAFETY: claimed just now; the vtable is the cell's.
         Some(unsafe { (self.header().vtable.settle)(self.0, run) })
     }
@@ -157,9 +157,9 @@ impl RawHandle {
             Content::Nothing => Some(None),
             // SAFETY: Slot rule: `WAKER` was cleared just now.
             Content::Waker => Some(unsafe { self.header().swap_waker(None) }),
-            Content::Link => {
+            Content::Member => {
                 // SAFETY: Slot rule: `MEMBER` was cleared just now.
-                unsafe { completed::leave(self.header()) };
+                drop(unsafe { self.header().leave() });
                 Some(None)
             }
         }

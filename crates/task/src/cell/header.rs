@@ -1,13 +1,14 @@
 //! The header of every cell, of a closure and of a future.
 
-use core::mem::{self, ManuallyDrop};
+use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 use core::task::Waker;
 
 use brigade_sync::cell::UnsafeCell;
 
+use super::completed::Member;
 use super::lifecycle::Lifecycle;
-use super::state::State;
+use super::state::{Finished, State};
 use crate::act::Outcome;
 use crate::contain::contain;
 
@@ -22,18 +23,10 @@ pub(crate) struct Header {
     pub(crate) vtable: &'static VTable,
 }
 
-/// A waker, or the link of a member of a set: `MEMBER` in the state says which. The cell drops neither.
+/// A waker, or the membership in a set: `MEMBER` in the state says which. The cell drops neither.
 union Slot {
     waker: ManuallyDrop<Option<Waker>>,
-    link: Link,
-}
-
-/// What the waker slot of a member holds; [`completed`](super::completed) says what the pointer is.
-#[derive(Clone, Copy)]
-pub(super) struct Link {
-    pub(super) pointer: *const (),
-    /// The number that the set knows the member by.
-    pub(super) key: usize,
+    member: ManuallyDrop<Member>,
 }
 
 impl Slot {
@@ -73,57 +66,63 @@ impl Header {
         }
     }
 
-    /// Wakes the handle's waker; called by the finisher if it found `WAKER`.
-    pub(crate) fn wake(&self) {
-        // SAFETY: Slot rule: the caller set `DONE` and found `WAKER`.
-        let waker = unsafe { self.swap_waker(None) };
-        // A waker is user code; its panic must not become the job's.
-        contain(|| waker.into_iter().for_each(Waker::wake));
+    /// Wakes the handle or lists the member, as the thread that finished a task must; `true` if the result belongs to that thread.
+    ///
+    /// # Safety
+    /// Slot rule: the caller must have set `DONE`, which must have returned `finished`.
+    #[inline]
+    pub(crate) unsafe fn deliver(&self, finished: Finished) -> bool {
+        match finished {
+            Finished::Detached => return true,
+            Finished::Wake => {
+                // SAFETY: Slot rule: the caller found `WAKER`.
+                let waker = unsafe { self.swap_waker(None) };
+                // A waker is user code; its panic must not become the job's.
+                contain(|| waker.into_iter().for_each(Waker::wake));
+            }
+            // SAFETY: Slot rule: the caller found `MEMBER`.
+            Finished::Push => unsafe { self.leave() }.push(),
+            Finished::NoWaker => {}
+        }
+        false
     }
 
     /// Replaces the waker in the slot.
     ///
     /// # Safety
-    /// Slot rule: the slot must belong to the caller, and hold no link.
+    /// Slot rule: the slot must belong to the caller, and have no membership.
     pub(super) unsafe fn swap_waker(&self, waker: Option<Waker>) -> Option<Waker> {
-        self.slot.with_mut(|slot| {
-            // SAFETY: Slot rule, guaranteed by the caller.
-            let slot = unsafe { &mut *slot };
-            // SAFETY: it holds no link, guaranteed by the caller.
-            let former = unsafe { &mut slot.waker };
-            ManuallyDrop::into_inner(mem::replace(former, ManuallyDrop::new(waker)))
-        })
-    }
-
-    /// Replaces an empty slot, or one with a link, by a link.
-    ///
-    /// # Safety
-    /// Slot or Member rule: the slot must belong to the caller, and hold no waker.
-    pub(super) unsafe fn set_link(&self, link: Link) {
         // SAFETY: guaranteed by the caller.
-        self.slot.with_mut(|slot| unsafe { slot.write(Slot { link }) });
+        let former = unsafe { self.swap(Slot { waker: ManuallyDrop::new(waker) }) };
+        // SAFETY: it has no membership, guaranteed by the caller.
+        ManuallyDrop::into_inner(unsafe { former.waker })
     }
 
-    /// Empties a slot with a link.
+    /// Fills an empty slot with a membership.
     ///
     /// # Safety
-    /// Slot rule: the slot must belong to the caller, and hold no waker.
-    pub(super) unsafe fn clear_link(&self) {
+    /// Slot rule: the slot must belong to the caller, and be empty.
+    pub(super) unsafe fn enter(&self, member: Member) {
         // SAFETY: guaranteed by the caller.
-        self.slot.with_mut(|slot| unsafe { slot.write(Slot::EMPTY) });
+        unsafe { self.swap(Slot { member: ManuallyDrop::new(member) }) };
     }
 
-    /// Returns the link in the slot.
+    /// Empties a slot with a membership.
     ///
     /// # Safety
-    /// Slot or Member rule: the slot must belong to the caller, and hold a link.
-    pub(super) unsafe fn link(&self) -> Link {
-        self.slot.with(|slot| {
-            // SAFETY: Slot or Member rule, guaranteed by the caller.
-            let slot = unsafe { &*slot };
-            // SAFETY: it holds a link, guaranteed by the caller.
-            unsafe { slot.link }
-        })
+    /// Slot rule: the slot must belong to the caller, and have a membership.
+    pub(super) unsafe fn leave(&self) -> Member {
+        // SAFETY: guaranteed by the caller.
+        let former = unsafe { self.swap(Slot::EMPTY) };
+        // SAFETY: it has a membership, guaranteed by the caller.
+        ManuallyDrop::into_inner(unsafe { former.member })
+    }
+
+    /// # Safety
+    /// Slot rule: the slot must belong to the caller.
+    unsafe fn swap(&self, slot: Slot) -> Slot {
+        // SAFETY: guaranteed by the caller.
+        self.slot.with_mut(|former| unsafe { former.replace(slot) })
     }
 
     /// Releases a side of a cell, of which `side` is the bit in the state.

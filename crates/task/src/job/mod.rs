@@ -10,7 +10,7 @@ use core::marker::PhantomData;
 use core::mem::{ManuallyDrop, MaybeUninit, align_of, size_of};
 use core::ptr;
 
-use crate::act::{Act, Action, Outcome, Payload};
+use crate::act::{Act, Action, Outcome, Payload, inspect};
 use crate::boxed::{BoxedWork, is_large};
 use crate::cell;
 use crate::contain::drop_contained;
@@ -294,6 +294,12 @@ unsafe fn act_inline<F: Work<Output = ()>>(
     out: *mut (),
 ) -> Outcome {
     let closure = payload.cast::<F>();
+    // SAFETY: Payload rule: the payload is an `F`; borrowed for the call.
+    let is_stale = || unsafe { &*closure }.is_stale();
+    // SAFETY: `out` is as the action says, guaranteed by the caller.
+    if unsafe { inspect(action, out, TypeId::of::<F>, is_stale) } {
+        return Outcome::Stale;
+    }
     match action {
         Action::Run | Action::Leave => {
             // SAFETY: Payload rule: the payload is an `F`, and is consumed.
@@ -305,27 +311,15 @@ unsafe fn act_inline<F: Work<Output = ()>>(
             closure.run();
             Outcome::Returned
         }
-        Action::Drop => {
-            // SAFETY: Payload rule, as above.
-            unsafe { closure.drop_in_place() };
-            Outcome::Cancelled
-        }
         Action::Take => {
             // SAFETY: Payload rule, as above; `out` has room for an `F`, guaranteed by the caller.
             unsafe { out.cast::<F>().copy_from_nonoverlapping(closure, 1) };
             Outcome::Cancelled
         }
-        Action::Identify => {
-            // SAFETY: `out` is a `TypeId`, guaranteed by the caller.
-            unsafe { out.cast::<TypeId>().write(TypeId::of::<F>()) };
-            Outcome::Stale
-        }
-        Action::IsStale => {
-            // SAFETY: Payload rule: the payload is an `F`; borrowed for the call.
-            let is_stale = unsafe { &*closure }.is_stale();
-            // SAFETY: `out` is a `bool`, guaranteed by the caller.
-            unsafe { out.cast::<bool>().write(is_stale) };
-            Outcome::Stale
+        _ => {
+            // SAFETY: Payload rule, as above.
+            unsafe { closure.drop_in_place() };
+            Outcome::Cancelled
         }
     }
 }

@@ -17,7 +17,7 @@ use brigade_sync::cell::UnsafeCell;
 use super::latch::Latch;
 use super::part::Part;
 use super::{Abort, wait};
-use crate::act::{Action, Outcome, Payload};
+use crate::act::{Action, Outcome, Payload, inspect};
 use crate::cell::JobContext;
 use crate::contain::drop_contained;
 use crate::job::Job;
@@ -218,17 +218,11 @@ unsafe fn act<B: FnOnce() -> R, R, const COUNTED: bool>(
 ) -> Outcome {
     // SAFETY: Payload rule: the payload is a pointer to a frame.
     let pointer = unsafe { payload.cast::<NonNull<Frame<B, R, COUNTED>>>().read() };
+    // SAFETY: `out` is as the action says, guaranteed by the caller.
+    if unsafe { inspect(action, out, TypeId::of::<OfFork>, || false) } {
+        return Outcome::Stale;
+    }
     let outcome = match action {
-        Action::Identify => {
-            // SAFETY: `out` is a `TypeId`, guaranteed by the caller.
-            unsafe { out.cast::<TypeId>().write(TypeId::of::<OfFork>()) };
-            return Outcome::Stale;
-        }
-        Action::IsStale => {
-            // SAFETY: `out` is a `bool`, guaranteed by the caller.
-            unsafe { out.cast::<bool>().write(false) };
-            return Outcome::Stale;
-        }
         Action::Run => {
             // SAFETY: Fork rule: the frame lives until the latch is set; the work is the job's.
             let frame = unsafe { pointer.as_ref() };
@@ -242,7 +236,7 @@ unsafe fn act<B: FnOnce() -> R, R, const COUNTED: bool>(
             frame.result.with_mut(|slot| unsafe { slot.write(MaybeUninit::new(result)) });
             outcome
         }
-        Action::Drop | Action::Take | Action::Leave => Outcome::Cancelled,
+        _ => Outcome::Cancelled,
     };
     // SAFETY: Fork rule: the frame lives until the latch is set.
     let latch = unsafe { &raw const (*pointer.as_ptr()).latch };

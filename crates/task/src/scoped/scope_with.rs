@@ -7,7 +7,6 @@ use core::fmt;
 use std::sync::Arc;
 
 use super::scope::{Here, Scope, Scopes};
-use crate::act::Outcome;
 
 /// A [`Scope`] and a value, which its jobs share.
 ///
@@ -40,7 +39,6 @@ impl<'scope, X: Sync + 'scope> ScopeWith<'scope, X> {
             self.scope.part(move || {
                 let (here, closure) = &*shared;
                 closure(here.get());
-                Outcome::Returned
             })
         });
     }
