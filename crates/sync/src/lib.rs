@@ -60,6 +60,7 @@ pub mod cell;
 mod defer;
 mod exclusive;
 pub mod hint;
+mod opaque;
 mod owner_end;
 
 #[cfg(brigade_loom)]

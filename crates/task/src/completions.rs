@@ -1,6 +1,5 @@
 //! The completions of a set of jobs.
 
-use core::fmt;
 use core::mem;
 use core::task::Waker;
 use std::sync::Arc;
@@ -116,11 +115,7 @@ impl Drop for Completions {
     }
 }
 
-impl fmt::Debug for Completions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Completions").finish_non_exhaustive()
-    }
-}
+brigade_sync::opaque!(Completions: is_any);
 
 #[cfg(all(test, not(brigade_loom)))]
 mod tests {

@@ -20,7 +20,7 @@ const _: fn(brigade_sync::atomic::AtomicUsize) -> loom::sync::atomic::AtomicUsiz
 
 fn taken(set: &mut Completions) -> Vec<usize> {
     turn();
-    set.take().collect()
+    if set.is_any() { set.take().collect() } else { Vec::new() }
 }
 
 /// Caught: a take that clears `is_any` after it has released the lock.
@@ -141,7 +141,7 @@ fn a_job_that_is_added_beside_its_end_is_listed_or_refused() {
     });
 }
 
-/// Loom finds a cell that is used after it was freed, and a reference that is leaked.
+/// Loom finds a cell that is used after it was freed.
 #[test]
 fn a_handle_and_a_set_that_are_dropped_beside_the_end_leave_the_cell_to_it() {
     check(3, || {

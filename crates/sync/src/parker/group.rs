@@ -43,7 +43,7 @@ use crate::step;
 /// assert!(!group.park(1, Some(Duration::from_millis(1))), "no token for this seat");
 /// assert!(group.try_take(2));
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct ParkerGroup {
     /// A bit for each token.
     tokens: AtomicU32,
@@ -53,19 +53,13 @@ pub struct ParkerGroup {
     sleepers: Sleepers<{ SEATS as usize }>,
 }
 
-impl Default for ParkerGroup {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl ParkerGroup {
     /// The number of seats; smaller under the model checker.
     pub const SEATS: u32 = SEATS;
 
     /// Creates a group without tokens.
     pub fn new() -> Self {
-        Self { tokens: AtomicU32::new(0), asleep: AtomicU32::new(0), sleepers: Sleepers::new() }
+        Self::default()
     }
 
     /// Returns the seats whose threads are asleep or about to be. A hint: it may be out of date on return.

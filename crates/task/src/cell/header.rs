@@ -1,6 +1,6 @@
 //! The header of every cell, of a closure and of a future.
 
-use core::mem::ManuallyDrop;
+use core::mem::{ManuallyDrop, MaybeUninit};
 use core::ptr::NonNull;
 use core::task::Waker;
 
@@ -8,7 +8,7 @@ use brigade_sync::cell::UnsafeCell;
 
 use super::completed::Member;
 use super::lifecycle::Lifecycle;
-use super::state::{Finished, State};
+use super::state::{Filled, Finished, State};
 use crate::act::Outcome;
 use crate::contain::contain;
 
@@ -19,18 +19,21 @@ pub(crate) struct Header {
     /// The lifecycle of a future; unused for a closure.
     pub(crate) lifecycle: Lifecycle,
     /// What to do when the result has been written (Slot rule).
-    slot: UnsafeCell<Slot>,
+    slot: UnsafeCell<MaybeUninit<Slot>>,
     pub(crate) vtable: &'static VTable,
 }
 
-/// A waker, or the membership in a set: `MEMBER` in the state says which. The cell drops neither.
+/// What fills the waker slot, or does not: `WAKER` and `MEMBER` in the state say which.
 union Slot {
-    waker: ManuallyDrop<Option<Waker>>,
+    waker: ManuallyDrop<Waker>,
     member: ManuallyDrop<Member>,
 }
 
-impl Slot {
-    const EMPTY: Self = Self { waker: ManuallyDrop::new(None) };
+/// What is in the waker slot.
+pub(super) enum Content {
+    Nothing,
+    Waker(Waker),
+    Member(Member),
 }
 
 /// The functions that depend on the types of a cell; each takes a pointer that `allocate` returned for the same types.
@@ -51,7 +54,7 @@ impl Header {
         Self {
             state: State::new(),
             lifecycle: Lifecycle::unused(),
-            slot: UnsafeCell::new(Slot::EMPTY),
+            slot: UnsafeCell::new(MaybeUninit::uninit()),
             vtable,
         }
     }
@@ -61,7 +64,7 @@ impl Header {
         Self {
             state,
             lifecycle: Lifecycle::scheduled(!stays),
-            slot: UnsafeCell::new(Slot::EMPTY),
+            slot: UnsafeCell::new(MaybeUninit::uninit()),
             vtable,
         }
     }
@@ -72,57 +75,54 @@ impl Header {
     /// Slot rule: the caller must have set `DONE`, which must have returned `finished`.
     #[inline]
     pub(crate) unsafe fn deliver(&self, finished: Finished) -> bool {
-        match finished {
-            Finished::Detached => return true,
-            Finished::Wake => {
-                // SAFETY: Slot rule: the caller found `WAKER`.
-                let waker = unsafe { self.swap_waker(None) };
-                // A waker is user code; its panic must not become the job's.
-                contain(|| waker.into_iter().for_each(Waker::wake));
-            }
-            // SAFETY: Slot rule: the caller found `MEMBER`.
-            Finished::Push => unsafe { self.leave() }.push(),
-            Finished::NoWaker => {}
+        let Finished::Attached(filled) = finished else { return true };
+        // SAFETY: Slot rule: the caller found this when it set `DONE`.
+        match unsafe { self.empty(filled) } {
+            Content::Nothing => {}
+            // A waker is user code; its panic must not become the job's.
+            Content::Waker(waker) => contain(|| waker.wake()),
+            Content::Member(member) => member.push(),
         }
         false
     }
 
-    /// Replaces the waker in the slot.
-    ///
-    /// # Safety
-    /// Slot rule: the slot must belong to the caller, and have no membership.
-    pub(super) unsafe fn swap_waker(&self, waker: Option<Waker>) -> Option<Waker> {
-        // SAFETY: guaranteed by the caller.
-        let former = unsafe { self.swap(Slot { waker: ManuallyDrop::new(waker) }) };
-        // SAFETY: it has no membership, guaranteed by the caller.
-        ManuallyDrop::into_inner(unsafe { former.waker })
-    }
-
-    /// Fills an empty slot with a membership.
+    /// Fills an empty slot; returns what the state says of it.
     ///
     /// # Safety
     /// Slot rule: the slot must belong to the caller, and be empty.
-    pub(super) unsafe fn enter(&self, member: Member) {
+    pub(super) unsafe fn fill(&self, content: Content) -> Filled {
+        let (slot, filled) = match content {
+            Content::Nothing => return Filled::Nothing,
+            Content::Waker(waker) => (Slot { waker: ManuallyDrop::new(waker) }, Filled::Waker),
+            Content::Member(member) => (Slot { member: ManuallyDrop::new(member) }, Filled::Member),
+        };
         // SAFETY: guaranteed by the caller.
-        unsafe { self.swap(Slot { member: ManuallyDrop::new(member) }) };
+        self.slot.with_mut(|place| unsafe { place.cast::<Slot>().write(slot) });
+        filled
     }
 
-    /// Empties a slot with a membership.
+    /// Empties the slot.
     ///
     /// # Safety
-    /// Slot rule: the slot must belong to the caller, and have a membership.
-    pub(super) unsafe fn leave(&self) -> Member {
-        // SAFETY: guaranteed by the caller.
-        let former = unsafe { self.swap(Slot::EMPTY) };
-        // SAFETY: it has a membership, guaranteed by the caller.
-        ManuallyDrop::into_inner(unsafe { former.member })
-    }
-
-    /// # Safety
-    /// Slot rule: the slot must belong to the caller.
-    unsafe fn swap(&self, slot: Slot) -> Slot {
-        // SAFETY: guaranteed by the caller.
-        self.slot.with_mut(|former| unsafe { former.replace(slot) })
+    /// Slot rule: the slot must belong to the caller, and be filled like this; it is not emptied again until it has been filled.
+    pub(super) unsafe fn empty(&self, filled: Filled) -> Content {
+        let read = |slot: *mut MaybeUninit<Slot>| {
+            // SAFETY: guaranteed by the caller.
+            unsafe { slot.cast::<Slot>().read() }
+        };
+        match filled {
+            Filled::Nothing => Content::Nothing,
+            Filled::Waker => {
+                // SAFETY: guaranteed by the caller.
+                let waker = unsafe { self.slot.with_mut(read).waker };
+                Content::Waker(ManuallyDrop::into_inner(waker))
+            }
+            Filled::Member => {
+                // SAFETY: guaranteed by the caller.
+                let member = unsafe { self.slot.with_mut(read).member };
+                Content::Member(ManuallyDrop::into_inner(member))
+            }
+        }
     }
 
     /// Releases a side of a cell, of which `side` is the bit in the state.

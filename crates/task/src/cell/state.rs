@@ -46,35 +46,29 @@ pub(crate) struct State(AtomicU32);
 pub(crate) enum Finished {
     /// The handle is gone: the finisher owns the result and must drop it.
     Detached,
-    /// The handle waits: the finisher must take its waker out of the slot and wake it.
-    Wake,
-    /// The job is a member of a set: the finisher must push its key to the set's list.
-    Push,
-    /// Nothing: the handle left no waker.
-    NoWaker,
+    /// The finisher must take this out of the waker slot, and wake the waker or list the member.
+    Attached(Filled),
 }
 
 impl Finished {
     fn after(before: u32) -> Self {
-        match before & (HANDLE | WAKER | MEMBER) {
-            HANDLE => Self::NoWaker,
-            before if before & HANDLE == 0 => Self::Detached,
-            before if before & WAKER != 0 => Self::Wake,
-            _ => Self::Push,
+        match before & HANDLE {
+            0 => Self::Detached,
+            _ => Self::Attached(Filled::of(before)),
         }
     }
 }
 
 /// What is in the waker slot.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Content {
+#[derive(Clone, Copy)]
+pub(crate) enum Filled {
     Nothing,
     Waker,
-    /// The reference to a list, and the key there.
+    /// The membership in a set.
     Member,
 }
 
-impl Content {
+impl Filled {
     fn of(state: u32) -> Self {
         match state & (WAKER | MEMBER) {
             0 => Self::Nothing,
@@ -175,19 +169,19 @@ impl State {
 
     /// Takes the waker slot back from the finisher; returns what is in it, or `None` if the result has been written.
     #[must_use]
-    pub(super) fn reclaim_slot(&self) -> Option<Content> {
+    pub(super) fn reclaim_slot(&self) -> Option<Filled> {
         let is_offered = |state| state & DONE == 0 && state & (WAKER | MEMBER) != 0;
         let next = |state| is_offered(state).then_some(state & !(WAKER | MEMBER));
         // Ordering: Acquire on failure, for the result, as in `is_done`; a success reads only what the handle wrote.
         let (Ok(before) | Err(before)) =
             self.0.fetch_update(Ordering::Acquire, Ordering::Acquire, next);
-        (before & DONE == 0).then(|| Content::of(before))
+        (before & DONE == 0).then(|| Filled::of(before))
     }
 
     /// Gives the filled waker slot to the finisher; `false` if the task is finished, and nothing will wake it.
     #[must_use]
-    pub(super) fn offer_slot(&self, content: Content) -> bool {
-        let bit = if content == Content::Member { MEMBER } else { WAKER };
+    pub(super) fn offer_slot(&self, filled: Filled) -> bool {
+        let bit = if let Filled::Member = filled { MEMBER } else { WAKER };
         let next = |state| (state & DONE == 0).then_some(state | bit);
         // Ordering: Release pairs with the Acquire in `finish`, for the waker; Acquire on failure, for the result.
         self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, next).is_ok()

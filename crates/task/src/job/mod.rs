@@ -5,7 +5,6 @@
 
 use core::any::TypeId;
 use core::cell::Cell;
-use core::fmt;
 use core::marker::PhantomData;
 use core::mem::{ManuallyDrop, MaybeUninit, align_of, size_of};
 use core::ptr;
@@ -201,8 +200,7 @@ impl Job {
             return Err(self);
         }
         // A future that has been woken since must not be polled here, nor cancelled.
-        let action = if self.is_future() { Action::Leave } else { Action::Run };
-        Ok(self.consume(action, ptr::null_mut()))
+        Ok(self.consume(Action::Leave, ptr::null_mut()))
     }
 
     /// Whether this is the job of a fork.
@@ -273,11 +271,7 @@ impl Drop for Job {
     }
 }
 
-impl fmt::Debug for Job {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Job").finish_non_exhaustive()
-    }
-}
+brigade_sync::opaque!(Job);
 
 /// Whether work of this type is stored in its job.
 const fn fits<W>() -> bool {

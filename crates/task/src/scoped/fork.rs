@@ -5,7 +5,6 @@
 //! work is taken by whichever has the job; the result is written before the latch is set, and read by the owner after it.
 
 use core::any::{Any, TypeId};
-use core::fmt;
 use core::marker::PhantomData;
 use core::mem::{self, ManuallyDrop, MaybeUninit};
 use core::ptr::NonNull;
@@ -97,11 +96,7 @@ impl<'a> Wait<'a> {
     }
 }
 
-impl fmt::Debug for Wait<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Wait").field("region", &self.region).finish_non_exhaustive()
-    }
-}
+brigade_sync::opaque!(Wait<'_>: region);
 
 /// The frame of a fork. A job is counted as one if `COUNTED`; otherwise it is a part of the job that forks it.
 struct Frame<B, R, const COUNTED: bool> {

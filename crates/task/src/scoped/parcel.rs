@@ -1,6 +1,5 @@
 //! The result of a scope's job, on its way from the job to the handle.
 
-use core::fmt;
 use core::mem;
 use core::ptr;
 use std::panic::{self, AssertUnwindSafe};
@@ -22,6 +21,9 @@ pub(super) struct Parcel<F, T> {
     content: Mutex<Content<F, T>>,
     latch: Latch,
 }
+
+/// The state shared by a future and its handle.
+pub(super) type FutureParcel<T> = Parcel<fn() -> T, T>;
 
 struct Content<F, T> {
     stage: Stage<F, T>,
@@ -210,8 +212,4 @@ impl<T> Drop for ScopedJoinHandle<'_, T> {
     }
 }
 
-impl<T> fmt::Debug for ScopedJoinHandle<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ScopedJoinHandle").field("is_finished", &self.is_finished()).finish()
-    }
-}
+brigade_sync::opaque!([T] ScopedJoinHandle<'_, T>: is_finished);

@@ -1,7 +1,5 @@
 //! A job that borrows, as a value.
 
-use core::fmt;
-
 use crate::job::Job;
 use crate::region::Region;
 
@@ -41,8 +39,4 @@ impl Part {
     }
 }
 
-impl fmt::Debug for Part {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Part").field(&self.region()).finish()
-    }
-}
+brigade_sync::opaque!(Part: region);

@@ -5,7 +5,6 @@
 //! (see `tickets`).
 
 use core::any::{Any, TypeId};
-use core::fmt;
 use core::future::Future;
 use core::marker::PhantomData;
 use core::mem::{self, align_of, size_of};
@@ -19,7 +18,7 @@ use brigade_sync::Mutex;
 use brigade_sync::atomic::{AtomicBool, Ordering};
 
 use super::fork::Wait;
-use super::parcel::{Parcel, ScopedJoinHandle};
+use super::parcel::{FutureParcel, Parcel, ScopedJoinHandle};
 use super::part::Part;
 use super::tickets::Tickets;
 use super::wait;
@@ -341,12 +340,10 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     {
         let (parcel, handle) = Parcel::new(None, self);
         let inner = Some((Box::pin(future), self.ticket()));
-        let future: Pin<Box<dyn Future<Output = ()> + Send + 'scope>> =
-            Box::pin(ScopedFuture { inner, parcel, listed: None });
+        let future: BoxedFuture<'scope> = Box::pin(ScopedFuture { inner, parcel, listed: None });
         // SAFETY: only the lifetime changes. Scope rule: the future's borrows live until the ticket has been dropped.
-        self.pool().spawn(unsafe {
-            mem::transmute::<_, Pin<Box<dyn Future<Output = ()> + Send>>>(future)
-        });
+        let future = unsafe { mem::transmute::<BoxedFuture<'scope>, BoxedFuture<'static>>(future) };
+        self.pool().spawn(future);
         handle
     }
 
@@ -439,10 +436,12 @@ unsafe fn act<W: ScopedWork>(payload: *mut Payload, action: Action, out: *mut ()
     }
 }
 
+type BoxedFuture<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
+
 /// A future with its ticket, until the future is ready.
 struct ScopedFuture<F: Spawnable> {
     inner: Option<(Pin<Box<F>>, Ticket)>,
-    parcel: Arc<Parcel<fn() -> F::Output, F::Output>>,
+    parcel: Arc<FutureParcel<F::Output>>,
     /// The waker in the scope's list, with the key.
     listed: Option<(usize, Waker)>,
 }
@@ -522,8 +521,4 @@ where
     scope.run(|| body(&scope))
 }
 
-impl fmt::Debug for Scope<'_, '_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Scope").field("is_cancelled", &self.is_cancelled()).finish_non_exhaustive()
-    }
-}
+brigade_sync::opaque!(Scope<'_, '_>: is_cancelled);
