@@ -42,7 +42,7 @@ use core::future::Future;
 use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 
-use crate::act::{Outcome, Payload};
+use crate::act::{Action, Outcome, Payload};
 use crate::boxed::is_large;
 use crate::cell::Header;
 use crate::cell::state::State;
@@ -223,7 +223,7 @@ impl Job {
         let mut future = MaybeUninit::<F>::uninit();
         let out = future.as_mut_ptr().cast();
         let mut request = TakeRequest { id: TypeId::of::<F>(), out };
-        let outcome = self.take_to(core::ptr::from_mut(&mut request).cast());
+        let outcome = self.consume(Action::Take, core::ptr::from_mut(&mut request).cast());
         assert!(outcome == Outcome::Cancelled, "it is another future");
         // SAFETY: it is an `F`, and `Cancelled` means that `Take` moved it here.
         Ok(unsafe { future.assume_init() })

@@ -203,11 +203,6 @@ impl Job {
         Ok(self.consume(Action::Leave, ptr::null_mut()))
     }
 
-    /// Whether this is the job of a fork.
-    pub(crate) fn is_fork(&self) -> bool {
-        self.identify() == TypeId::of::<OfFork>()
-    }
-
     /// Whether this borrows from a thread that waits for it: it is that of a fork, of a call that waits, or of a scope; or the first
     /// poll of a future whose [guard says so](crate::Guard::BORROWS).
     pub fn borrows(&self) -> bool {
@@ -232,11 +227,6 @@ impl Job {
         unsafe { ptr::from_ref(&self.payload).cast::<*const ()>().read() }.addr()
     }
 
-    /// Consumes the job with the action `Take`.
-    pub(crate) fn take_to(self, out: *mut ()) -> Outcome {
-        self.consume(Action::Take, out)
-    }
-
     /// Returns the type of the closure.
     pub(crate) fn identify(&self) -> TypeId {
         let mut id = TypeId::of::<()>();
@@ -255,8 +245,9 @@ impl Job {
         unsafe { (self.act)(payload, action, out) };
     }
 
+    /// Calls the function with an action that consumes the payload; `out` must be as it says.
     #[inline]
-    fn consume(self, action: Action, out: *mut ()) -> Outcome {
+    pub(crate) fn consume(self, action: Action, out: *mut ()) -> Outcome {
         let mut this = ManuallyDrop::new(self);
         let act = this.act;
         // SAFETY: Payload rule; `self` is not dropped, so this is the one action that consumes it.

@@ -136,12 +136,6 @@ impl<B: FnOnce() -> R, R, const COUNTED: bool> Frame<B, R, COUNTED> {
         part.region() == self.region()
     }
 
-    /// Whether a job is this frame's.
-    fn is_in(&self, job: &Job) -> bool {
-        let this = core::ptr::from_ref(self).cast();
-        job.has(act::<B, R, COUNTED>, this)
-    }
-
     #[inline(always)]
     fn region(&self) -> Region {
         Region(core::ptr::from_ref(self).addr())
@@ -380,7 +374,8 @@ where
     // SAFETY: once; both are `Send`. Fork rule: every way out of this function has the job back, or waits for the latch.
     let refused = give(unsafe { frame.part() }.into_job()).err();
     if let Some(job) = refused {
-        assert!(frame.is_in(&job), "another job was returned than was given");
+        let is_own = job.has(act::<B, R, true>, core::ptr::from_ref(&frame).cast());
+        assert!(is_own, "another job was returned than was given");
         mem::forget((job, bomb));
         // SAFETY: Fork rule: the owner has the job back.
         return Err(unsafe { frame.take() });

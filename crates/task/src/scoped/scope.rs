@@ -162,12 +162,6 @@ impl<S> Here<S> {
     }
 }
 
-impl<S> Clone for Here<S> {
-    fn clone(&self) -> Self {
-        Self(self.0)
-    }
-}
-
 /// The work of a job: a closure, or one with a handle.
 pub(super) trait ScopedWork: Send {
     /// Runs it, or drops it; returns the outcome of the job.
