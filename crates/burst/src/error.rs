@@ -3,7 +3,7 @@
 use core::error::Error;
 use core::fmt;
 
-pub use std::sync::mpsc::{RecvTimeoutError, TryRecvError};
+pub use std::sync::mpsc::{RecvError as Disconnected, RecvTimeoutError, TryRecvError};
 
 /// No receiver waits; contains the value.
 ///
@@ -36,15 +36,3 @@ impl<T> fmt::Display for Busy<T> {
 }
 
 impl<T> Error for Busy<T> {}
-
-/// The sender has been dropped, and no value is left.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Disconnected;
-
-impl fmt::Display for Disconnected {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the sender is gone")
-    }
-}
-
-impl Error for Disconnected {}

@@ -94,7 +94,7 @@ impl<T> Receiver<T> {
     /// ```
     pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
         self.offer();
-        if let Some(value) = self.receive() {
+        if let Some(value) = self.receive(Group::receive) {
             return Ok(value);
         }
         if self.shared.is_closed() {
@@ -130,7 +130,7 @@ impl<T> Receiver<T> {
     fn wait(&mut self, deadline: Option<Instant>) -> Result<T, RecvTimeoutError> {
         self.offer();
         loop {
-            if let Some(value) = self.receive_if_claimed() {
+            if let Some(value) = self.receive(Group::receive_if_claimed) {
                 return Ok(value);
             }
             if self.shared.is_closed() {
@@ -150,20 +150,10 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// Takes the value in the slot, if it may be received now.
-    fn receive(&mut self) -> Option<T> {
+    /// Takes the value that has been handed over, if it may be received now: as `at_once` does if that need not be woken for.
+    fn receive(&mut self, at_once: impl FnOnce(&Group<T>, u32) -> Option<T>) -> Option<T> {
         let value = match self.shared.delivery() {
-            Delivery::AtOnce => self.group.receive(self.seat),
-            Delivery::OnWake => self.group.receive_woken(self.seat),
-        }?;
-        self.offered = false;
-        Some(value)
-    }
-
-    /// Takes the value that is in the slot or about to be, if it may be received now.
-    fn receive_if_claimed(&mut self) -> Option<T> {
-        let value = match self.shared.delivery() {
-            Delivery::AtOnce => self.group.receive_if_claimed(self.seat),
+            Delivery::AtOnce => at_once(&self.group, self.seat),
             Delivery::OnWake => self.group.receive_woken(self.seat),
         }?;
         self.offered = false;
@@ -180,7 +170,7 @@ impl<T> Receiver<T> {
                     None
                 }
                 // A value whose wake is pending stays, and so does the offer: the next call looks for it again.
-                Withdrawal::TooLate => self.receive(),
+                Withdrawal::TooLate => self.receive(Group::receive),
             },
         }
     }

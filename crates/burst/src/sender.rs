@@ -1,6 +1,5 @@
 //! The sending end.
 
-use core::fmt;
 use core::iter::{Chain, Fuse};
 use core::option;
 use std::sync::Arc;
@@ -212,11 +211,7 @@ impl<T> Drop for Sender<T> {
     }
 }
 
-impl<T> fmt::Debug for Sender<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sender").field("waiting", &self.waiting()).finish_non_exhaustive()
-    }
-}
+brigade_sync::opaque!([T] Sender<T>: waiting);
 
 /// Wakes when it is dropped, also by a panic.
 struct WakeOnDrop<'a, T>(&'a Sender<T>);

@@ -25,7 +25,7 @@ fn then_step<R>(result: R) -> R {
 macro_rules! atomic {
     ($(#[$doc:meta])* $name:ident $(<$parameter:ident>)?, $value:ty) => {
         $(#[$doc])*
-        #[derive(Debug)]
+        #[derive(Debug, Default)]
         #[repr(transparent)]
         pub struct $name $(<$parameter>)? (base::$name $(<$parameter>)?);
 
@@ -172,12 +172,6 @@ macro_rules! integer {
             #[track_caller]
             pub fn fetch_and(&self, bits: $value, order: Ordering) -> $value {
                 then_step(self.0.fetch_and(bits, order))
-            }
-        }
-
-        impl Default for $name {
-            fn default() -> Self {
-                Self::new(0)
             }
         }
     };

@@ -1,6 +1,5 @@
 //! The driver: waits for all sources at once and wakes the tasks that wait for them.
 
-use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::task::Waker;
@@ -116,7 +115,7 @@ impl Driver {
             process: fork::generation(),
             poller: Arc::new(Poller::new()?),
             wake_flag: WakeFlag::default(),
-            poll_lock: PollLock::new(),
+            poll_lock: PollLock::default(),
             table: Mutex::default(),
             sources: AtomicUsize::new(0),
             blocking,
@@ -372,8 +371,4 @@ impl Drop for Registration {
     }
 }
 
-impl fmt::Debug for Driver {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Driver").field("sources", &self.sources()).finish_non_exhaustive()
-    }
-}
+brigade_sync::opaque!(Driver: sources);

@@ -3,7 +3,7 @@
 use brigade_sync::atomic::{AtomicBool, Ordering};
 
 /// A lock that is only tried: a second thread need not wait for it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct PollLock(AtomicBool);
 
 /// Held while a thread polls; releases the lock when dropped.
@@ -11,10 +11,6 @@ pub(crate) struct PollLock(AtomicBool);
 pub(crate) struct PollGuard<'a>(&'a PollLock);
 
 impl PollLock {
-    pub(crate) fn new() -> Self {
-        Self(AtomicBool::new(false))
-    }
-
     #[inline]
     pub(crate) fn try_lock(&self) -> Option<PollGuard<'_>> {
         // Ordering: Acquire pairs with the Release of the guard before, whose use of the wake flag has ended then. Relaxed on
@@ -45,7 +41,7 @@ mod tests {
 
     #[test]
     fn a_failed_try_does_not_release_the_lock() {
-        let lock = PollLock::new();
+        let lock = PollLock::default();
         let guard = lock.try_lock();
         assert!(guard.is_some());
         assert!(lock.try_lock().is_none());

@@ -1,6 +1,5 @@
 //! The current driver of a thread, with which values register by default.
 
-use std::fmt;
 use std::io;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
@@ -115,8 +114,4 @@ impl DriverSupply {
 impl UnwindSafe for DriverSupply {}
 impl RefUnwindSafe for DriverSupply {}
 
-impl fmt::Debug for DriverSupply {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DriverSupply").finish_non_exhaustive()
-    }
-}
+brigade_sync::opaque!(DriverSupply);

@@ -10,14 +10,8 @@ const WAITING: u8 = 1;
 const NOTIFIED: u8 = 2;
 
 /// The flag.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct WakeFlag(AtomicU8);
-
-impl Default for WakeFlag {
-    fn default() -> Self {
-        Self(AtomicU8::new(IDLE))
-    }
-}
 
 impl WakeFlag {
     /// Must be called before a wait. `false`: there was a notification, so the wait must not block. A thread that looks after this for the

@@ -66,16 +66,8 @@ impl Cpus {
                 "threads can't be pinned on this system: build the pool without `pin`",
             ));
         };
-        self.resolve_among(&allowed)
+        self.pins(&allowed, siblings)
             .map_err(|reason| io::Error::new(io::ErrorKind::InvalidInput, reason))
-    }
-
-    /// Like [`resolve`](Self::resolve), for threads that may run on these CPUs.
-    ///
-    /// # Errors
-    /// If a CPU is not among these, or none is left; the reason.
-    pub fn resolve_among(&self, allowed: &CpuSet) -> Result<Pins, String> {
-        self.pins(allowed, siblings)
     }
 
     /// Like `resolve`, for the given CPUs. `siblings` returns the list, as the system writes it, of the CPUs on the same core.

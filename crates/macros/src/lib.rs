@@ -4,7 +4,7 @@
 //! needs no parser.
 #![forbid(unsafe_code)]
 
-use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
+use proc_macro::{Delimiter, Group, Span, TokenStream, TokenTree};
 
 /// Makes an `async fn main` the main function of a program: builds a pool, and runs the body on the calling thread inside of it.
 ///
@@ -60,19 +60,12 @@ impl Problem {
     /// The error that the compiler shows.
     fn into_tokens(self) -> TokenStream {
         let Self { at, message } = self;
-        let mut literal = Literal::string(message);
-        literal.set_span(at);
-        let mut bang = Punct::new('!', Spacing::Alone);
-        bang.set_span(at);
-        let arguments = TokenStream::from(TokenTree::Literal(literal));
-        let mut arguments = Group::new(Delimiter::Brace, arguments);
-        arguments.set_span(at);
-        let name = Ident::new("compile_error", at);
-        TokenStream::from_iter([
-            TokenTree::Ident(name),
-            TokenTree::Punct(bang),
-            TokenTree::Group(arguments),
-        ])
+        let error = parse(&format!("compile_error! {{ {message:?} }}"));
+        let at_place = |mut token: TokenTree| {
+            token.set_span(at);
+            token
+        };
+        error.into_iter().map(at_place).collect()
     }
 }
 
@@ -85,10 +78,8 @@ fn expand(
     let tokens: Vec<TokenTree> = function.into_iter().collect();
     let is = |token: &TokenTree, text: &str| matches!(token, TokenTree::Ident(ident) if ident.to_string() == text);
     let Some(function) = tokens.iter().position(|token| is(token, "fn")) else {
-        return Err(Problem {
-            at: Span::call_site(),
-            message: "the attribute belongs to a function",
-        });
+        let message = "the attribute belongs to a function";
+        return Err(Problem { at: Span::call_site(), message });
     };
     let Some(asynchronous) = tokens[..function].iter().position(|token| is(token, "async")) else {
         let message = "the function must be `async`, else it needs no attribute";

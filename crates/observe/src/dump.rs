@@ -110,7 +110,7 @@ impl JobDump {
         }
     }
 
-    fn title(&self) -> &str {
+    pub(crate) fn title(&self) -> &str {
         self.name.as_deref().unwrap_or("a job")
     }
 }

@@ -1,6 +1,5 @@
 //! The observer of a pool, and its settings.
 
-use core::any::Any;
 use std::io;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
@@ -56,14 +55,8 @@ pub(crate) struct Stalls {
 
 /// The watch over one job, which is in the job: dropped with a job that does not run, it tells that the job was cancelled.
 pub(crate) trait Watching: Send {
-    /// The job starts, or its future is polled.
-    fn enter(&mut self);
-
-    /// Calls a closure in the span of the job.
-    fn in_span(&self, call: &mut dyn FnMut());
-
-    /// The closure, or the poll, returns, or panics with this payload; whether it is the end of the job.
-    fn leave(&mut self, panic: Option<&(dyn Any + Send)>, is_over: bool);
+    /// Runs the job, or polls its future; the closure returns whether that is the end of the job.
+    fn run(&mut self, call: &mut dyn FnMut() -> bool);
 
     /// The job was not accepted: it has no end.
     fn withdraw(&mut self);

@@ -33,8 +33,8 @@ impl Stall {
 
 impl fmt::Display for Stall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { pool, worker, job: JobDump { name, place, ran, thread, state } } = self;
-        let name = name.as_deref().unwrap_or("a job");
+        let Self { pool, worker, job } = self;
+        let (name, JobDump { place, ran, thread, state, .. }) = (job.title(), job);
         write!(f, "pool {pool}: {name} from {place} has run for {ran:.1?}")?;
         match worker {
             Some(index) => write!(f, " on worker {index}")?,

@@ -81,28 +81,12 @@ impl Watch {
         is_over: impl FnOnce(&R) -> bool,
     ) -> R {
         let (mut call, mut result) = (Some((call, is_over)), None);
-        self.run_dyn(&mut || match call.take() {
+        self.0.run(&mut || match call.take() {
             Some((call, is_over)) => is_over(result.insert(call())),
             None => unreachable!("it is called once"),
         });
         let Some(result) = result else { unreachable!("it has returned") };
         result
-    }
-
-    /// The same for a closure that says whether the job has ended: one copy of the code for all jobs.
-    #[inline(never)]
-    fn run_dyn(&mut self, call: &mut dyn FnMut() -> bool) {
-        let mut is_over = true;
-        self.0.enter();
-        let watching = &*self.0;
-        let run = || watching.in_span(&mut || is_over = call());
-        match panic::catch_unwind(AssertUnwindSafe(run)) {
-            Ok(()) => self.0.leave(None, is_over),
-            Err(payload) => {
-                self.0.leave(Some(&*payload), true);
-                panic::resume_unwind(payload);
-            }
-        }
     }
 
     /// The job was not accepted: it has no end.
@@ -168,6 +152,30 @@ struct Measured {
 }
 
 impl Watching for Measured {
+    fn run(&mut self, call: &mut dyn FnMut() -> bool) {
+        let mut is_over = true;
+        self.enter();
+        let span = self.span.as_deref();
+        let run = || match span {
+            None => is_over = call(),
+            Some(span) => span.enter(&mut || is_over = call()),
+        };
+        match panic::catch_unwind(AssertUnwindSafe(run)) {
+            Ok(()) => self.leave(None, is_over),
+            Err(payload) => {
+                self.leave(Some(&*payload), true);
+                panic::resume_unwind(payload);
+            }
+        }
+    }
+
+    fn withdraw(&mut self) {
+        self.is_over = true;
+    }
+}
+
+impl Measured {
+    /// The job starts, or its future is polled.
     fn enter(&mut self) {
         let Self { observer, job, .. } = self;
         self.since = time::now();
@@ -186,13 +194,7 @@ impl Watching for Measured {
         observer.site().runs(job);
     }
 
-    fn in_span(&self, call: &mut dyn FnMut()) {
-        match &self.span {
-            None => call(),
-            Some(span) => span.enter(call),
-        }
-    }
-
+    /// The closure, or the poll, has returned, or has panicked with this payload; whether it is the end of the job.
     fn leave(&mut self, panic: Option<&(dyn Any + Send)>, is_over: bool) {
         // The worker aborts a forked child.
         if !self.observer.site().is_here() {
@@ -211,12 +213,6 @@ impl Watching for Measured {
         }
     }
 
-    fn withdraw(&mut self) {
-        self.is_over = true;
-    }
-}
-
-impl Measured {
     fn end(&mut self, end: End, panic_message: Option<&str>) {
         self.is_over = true;
         self.span = None;

@@ -17,7 +17,6 @@
 //! Each module imports only from those below it:
 //!
 //! ```text
-//! overflow
 //! deque       owner, thief
 //! injector    sharded, pop, push   list   block
 //! ring        transfer   owner   thief   drain   shared   positions   order   state, error
@@ -32,7 +31,7 @@ extern crate alloc;
 #[cfg(doctest)]
 // Each module imports only from those in the lines below it (`ci/imports.sh` checks that):
 //
-//     auto_traits   overflow
+//     auto_traits
 //     deque
 //     injector
 //     ring
@@ -40,7 +39,6 @@ mod auto_traits;
 #[cfg(feature = "std")]
 pub mod deque;
 mod injector;
-mod overflow;
 mod ring;
 
 pub use injector::{Cursor, Injector, ShardedInjector};

@@ -25,50 +25,34 @@ const OPERATIONS: u8 = 128;
 const YIELDED: u8 = u8::MAX;
 
 /// What is known of a poll.
+#[derive(Clone, Copy)]
 struct Budget {
     /// Identifies the task that is polled; 0 if its wakes are of no interest.
-    task: Cell<usize>,
+    task: usize,
     /// Whether the future must stop; `None` if there is no limit, and then the rest has no meaning.
-    must_stop: Cell<Option<fn() -> bool>>,
+    must_stop: Option<fn() -> bool>,
     /// How many operations have been ready, or [`YIELDED`].
-    ready: Cell<u8>,
+    ready: u8,
     /// Whether the task was woken on this thread, by an operation that yielded or in another way.
-    has_woken_itself: Cell<bool>,
+    has_woken_itself: bool,
 }
+
+const NONE: Budget = Budget { task: 0, must_stop: None, ready: 0, has_woken_itself: false };
 
 crate::unmodelled::thread_local! {
     /// That of the innermost poll. No destructor, so that it is accessible until the thread has ended.
-    static CURRENT: Budget = const {
-        Budget {
-            task: Cell::new(0),
-            must_stop: Cell::new(None),
-            ready: Cell::new(0),
-            has_woken_itself: Cell::new(false),
-        }
-    };
+    static CURRENT: Cell<Budget> = const { Cell::new(NONE) };
 }
 
 /// Calls `poll`, which polls this task; its operations yield once `must_stop` returns `true`. Also returns whether the task has woken
 /// itself.
 pub fn poll_task<R>(task: usize, must_stop: fn() -> bool, poll: impl FnOnce() -> R) -> (R, bool) {
     /// Restores the budget of the outer poll, on return and on unwinding.
-    struct Restore<'a> {
-        current: &'a Budget,
-        task: usize,
-        must_stop: Option<fn() -> bool>,
-        ready: u8,
-        has_woken_itself: bool,
-    }
+    struct Restore<'a>(&'a Cell<Budget>, Budget);
     impl Drop for Restore<'_> {
         #[inline(always)]
         fn drop(&mut self) {
-            self.current.must_stop.set(self.must_stop);
-            // Most often there is none.
-            if self.must_stop.is_some() {
-                self.current.task.set(self.task);
-                self.current.ready.set(self.ready);
-                self.current.has_woken_itself.set(self.has_woken_itself);
-            }
+            self.0.set(self.1);
         }
     }
     // To a thread-local of std, all threads of a model are one.
@@ -76,15 +60,10 @@ pub fn poll_task<R>(task: usize, must_stop: fn() -> bool, poll: impl FnOnce() ->
         return (poll(), false);
     }
     CURRENT.with(|current| {
-        let _restore = Restore {
-            current,
-            task: current.task.replace(task),
-            must_stop: current.must_stop.replace(Some(must_stop)),
-            ready: current.ready.replace(0),
-            has_woken_itself: current.has_woken_itself.replace(false),
-        };
+        let outer = current.replace(Budget { task, must_stop: Some(must_stop), ..NONE });
+        let _restore = Restore(current, outer);
         let result = poll();
-        (result, current.has_woken_itself.get())
+        (result, current.get().has_woken_itself)
     })
 }
 
@@ -106,14 +85,13 @@ pub fn poll_limited<R>(poll: impl FnOnce() -> R) -> (R, bool) {
 /// [counted](count).
 #[inline]
 pub fn poll_begin(context: &Context<'_>) -> Poll<()> {
-    CURRENT.with(|budget| {
-        let Some(must_stop) = budget.must_stop.get() else { return Poll::Ready(()) };
-        let ready = budget.ready.get();
+    CURRENT.with(|current| {
+        let Budget { must_stop, ready, .. } = current.get();
+        let Some(must_stop) = must_stop else { return Poll::Ready(()) };
         if ready != OPERATIONS && (ready == YIELDED || !must_stop()) {
             return Poll::Ready(());
         }
-        budget.ready.set(YIELDED);
-        budget.has_woken_itself.set(true);
+        current.set(Budget { ready: YIELDED, has_woken_itself: true, ..current.get() });
         context.waker().wake_by_ref();
         Poll::Pending
     })
@@ -122,9 +100,10 @@ pub fn poll_begin(context: &Context<'_>) -> Poll<()> {
 /// Counts an operation that was ready.
 #[inline]
 pub fn count() {
-    CURRENT.with(|budget| {
-        let ready = budget.ready.get();
-        budget.ready.set(if ready == YIELDED { 1 } else { ready + 1 });
+    CURRENT.with(|current| {
+        let budget = current.get();
+        let ready = if budget.ready == YIELDED { 1 } else { budget.ready + 1 };
+        current.set(Budget { ready, ..budget });
     });
 }
 
@@ -136,9 +115,10 @@ pub fn poll_ready(context: &Context<'_>) -> Poll<()> {
 
 /// Notes that a task has been woken on this thread while it was polled, maybe by itself.
 pub fn woken_while_polled(task: usize) {
-    CURRENT.with(|budget| {
-        if budget.task.get() == task {
-            budget.has_woken_itself.set(true);
+    CURRENT.with(|current| {
+        let budget = current.get();
+        if budget.task == task {
+            current.set(Budget { has_woken_itself: true, ..budget });
         }
     });
 }

@@ -60,6 +60,7 @@ pub mod cell;
 mod defer;
 mod exclusive;
 pub mod hint;
+mod opaque;
 mod owner_end;
 
 #[cfg(brigade_loom)]
@@ -113,6 +114,9 @@ pub use scoped_key::{ScopedKey, ScopedSlot, Visit};
 #[cfg(all(feature = "std", not(brigade_seeded)))]
 pub use std::sync::OnceLock;
 
+#[doc(hidden)]
+#[cfg(brigade_loom)]
+pub use loom::thread_local as loom_thread_local;
 /// Declares thread-locals, each with a `const` value; in a model they are those of its threads.
 ///
 /// ```
@@ -122,27 +126,15 @@ pub use std::sync::OnceLock;
 /// }
 /// assert_eq!(LAMP.with(Cell::get), 7);
 /// ```
+#[cfg(all(feature = "std", not(brigade_loom)))]
+pub use unmodelled::thread_local;
+
+/// Declares thread-locals of the threads of a model, each with a `const` value.
+#[cfg(brigade_loom)]
 #[macro_export]
 macro_rules! thread_local {
-    ($($(#[$attribute:meta])* static $name:ident: $type:ty = const { $value:expr };)*) => {$(
-        $crate::thread_local_inner! { $(#[$attribute])* static $name: $type = $value; }
-    )*};
-}
-#[doc(hidden)]
-#[cfg(brigade_loom)]
-pub use loom::thread_local as loom_thread_local;
-#[doc(hidden)]
-#[cfg(brigade_loom)]
-#[macro_export]
-macro_rules! thread_local_inner {
-    ($($declaration:tt)*) => { $crate::loom_thread_local! { $($declaration)* } };
-}
-#[doc(hidden)]
-#[cfg(not(brigade_loom))]
-#[macro_export]
-macro_rules! thread_local_inner {
-    ($(#[$attribute:meta])* static $name:ident: $type:ty = $value:expr;) => {
-        $crate::unmodelled::thread_local! { $(#[$attribute])* static $name: $type = const { $value }; }
+    ($($(#[$attribute:meta])* static $name:ident: $type:ty = const { $value:expr };)*) => {
+        $crate::loom_thread_local! { $($(#[$attribute])* static $name: $type = $value;)* }
     };
 }
 

@@ -23,14 +23,8 @@ pub type MutexGuard<'a, T> = imp::MutexGuard<'a, T>;
 /// *count.lock() += 1;
 /// assert_eq!(*count.lock(), 2);
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Mutex<T>(imp::Mutex<T>);
-
-impl<T: Default> Default for Mutex<T> {
-    fn default() -> Self {
-        Self::new(T::default())
-    }
-}
 
 impl<T> Mutex<T> {
     /// Creates a lock around a value.
@@ -69,14 +63,8 @@ impl<T> Mutex<T> {
 }
 
 /// A condition variable for a [`Mutex`].
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Condvar(imp::Condvar);
-
-impl Default for Condvar {
-    fn default() -> Self {
-        Self::new()
-    }
-}
 
 impl Condvar {
     /// Creates a condition variable without waiters.

@@ -23,19 +23,12 @@ pub fn turn() {
 /// # Panics
 /// If the model fails, with the failing interleaving.
 pub fn check(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
-    check_within(preemptions, preemptions.saturating_sub(1).max(1), model);
-}
-
-/// Explores a model that takes long likewise, with at most `short` preemptions if `BRIGADE_LOOM_SHORT` is set.
-///
-/// # Panics
-/// As [`check`].
-pub fn check_within(preemptions: usize, short: usize, model: impl Fn() + Send + Sync + 'static) {
     /// The most steps of one interleaving. Two workers that search several injectors make more than loom's default of
     /// 1,000.
     const STEPS: usize = 10_000;
     let mut builder = loom::model::Builder::new();
     let is_short = std::env::var_os("BRIGADE_LOOM_SHORT").is_some();
+    let short = preemptions.saturating_sub(1).max(1);
     builder.preemption_bound.get_or_insert(if is_short { short } else { preemptions });
     builder.max_branches = STEPS;
     builder.check(move || {

@@ -1,5 +1,6 @@
 //! The function of a job: what it is asked to do, and how the job ended.
 
+use core::any::TypeId;
 use core::mem::MaybeUninit;
 
 /// Three words: a closure of up to 24 bytes, or a pointer to a larger one.
@@ -21,10 +22,31 @@ pub(crate) enum Action {
     Take,
     /// Drop a job that is stale. The future of such a job is not cancelled, even if it has been queued again.
     Leave,
-    /// Write the closure's [`TypeId`](core::any::TypeId) to `out`; the returned outcome has no meaning.
+    /// Write the closure's [`TypeId`] to `out`; the returned outcome has no meaning.
     Identify,
     /// Write to `out`, a `bool`, whether the job is stale; the returned outcome has no meaning.
     IsStale,
+}
+
+/// Answers an action that only reads the payload; `false` for the others.
+///
+/// # Safety
+/// `out` must be as the action says.
+#[inline(always)]
+pub(crate) unsafe fn inspect(
+    action: Action,
+    out: *mut (),
+    id: impl FnOnce() -> TypeId,
+    is_stale: impl FnOnce() -> bool,
+) -> bool {
+    match action {
+        // SAFETY: `out` is a `TypeId`, guaranteed by the caller.
+        Action::Identify => unsafe { out.cast::<TypeId>().write(id()) },
+        // SAFETY: `out` is a `bool`, guaranteed by the caller.
+        Action::IsStale => unsafe { out.cast::<bool>().write(is_stale()) },
+        Action::Run | Action::Drop | Action::Take | Action::Leave => return false,
+    }
+    true
 }
 
 /// How a job ended that was run or dropped.

@@ -1,7 +1,5 @@
 //! Cancelling a job beside its handle.
 
-use core::fmt;
-
 use crate::act::{Asked, Outcome};
 use crate::cell::RawHandle;
 use crate::cell::state::CANCELLER;
@@ -59,8 +57,4 @@ impl Drop for Canceller {
     }
 }
 
-impl fmt::Debug for Canceller {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Canceller").field("is_finished", &self.is_finished()).finish()
-    }
-}
+brigade_sync::opaque!(Canceller: is_finished);

@@ -1,8 +1,10 @@
 //! The completions of a set of jobs.
 
-use core::fmt;
+use core::mem;
 use core::task::Waker;
 use std::sync::Arc;
+
+use brigade_sync::atomic::Ordering;
 
 use crate::cell::CompletedList;
 use crate::contain::drop_contained;
@@ -12,8 +14,8 @@ use crate::work::Work;
 
 /// Tells which jobs of a set have ended, in the order in which they have.
 ///
-/// Each job has a key, which the set chooses. A job that is in the set when it ends is listed once. Nothing is allocated for a
-/// job. If its handle is dropped before it ends, it leaves the set.
+/// Each job has a key, which the set chooses. A job that is in the set when it ends is listed once. If its handle is dropped
+/// before it ends, it leaves the set.
 ///
 /// ```
 /// use brigade_task::Completions;
@@ -26,16 +28,17 @@ use crate::work::Work;
 /// assert_eq!(second_handle.join()?, 48);
 /// # Ok::<(), brigade_task::JoinError>(())
 /// ```
+#[derive(Default)]
 pub struct Completions {
     list: Arc<CompletedList>,
-    /// Whether it has waited since it last took.
-    has_waited: bool,
+    /// The keys taken last, whose memory the list gets with the next take.
+    taken: Vec<usize>,
 }
 
 impl Completions {
     /// Creates an empty set.
     pub fn new() -> Self {
-        Self { list: Arc::new(CompletedList::new()), has_waited: false }
+        Self::default()
     }
 
     /// Like [`Job::with_handle`], with the job in the set.
@@ -54,7 +57,7 @@ impl Completions {
     /// Has `on_end` called with the key of each job that ends from now on, after it has been listed and the wait has been woken; on the
     /// thread that ended it. The set must have no such closure yet.
     pub fn tell(&self, on_end: impl Fn(usize) + Send + Sync + 'static) {
-        self.list.tell(Box::new(on_end));
+        _ = self.list.on_end.set(Box::new(on_end));
     }
 
     /// Adds a job to the set, in place of any other set or waker; `false` if it has ended already, and then it is not listed.
@@ -63,22 +66,23 @@ impl Completions {
         !handle.is_finished() && handle.raw().report_to(&self.list, key)
     }
 
-    /// Whether [`take`](Self::take) may return anything.
+    /// Whether [`take`](Self::take) may return anything, or a [`wait`](Self::wait) may go on.
     #[inline]
     pub fn is_any(&self) -> bool {
-        self.has_waited || !self.list.is_empty()
+        // Ordering: Relaxed: a hint; the lock acquires.
+        self.list.is_any.load(Ordering::Relaxed)
     }
 
-    /// Takes the keys of the jobs that have ended since the last call. A [`wait`](Self::wait) goes on, unless there are enough.
+    /// Takes the keys of the jobs that have ended since the last call. A [`wait`](Self::wait) that goes on counts from here.
     ///
     /// What the iterator does not return is lost.
-    pub fn take(&mut self) -> impl Iterator<Item = usize> + use<> {
-        if !self.has_waited {
-            return self.list.take();
-        }
-        let (taken, was_on) = self.list.take_while_waiting();
-        self.has_waited = was_on;
-        taken
+    pub fn take(&mut self) -> impl Iterator<Item = usize> {
+        self.taken.clear();
+        let mut keys = self.list.keys.lock();
+        mem::swap(&mut keys.list, &mut self.taken);
+        self.list.is_any.store(keys.wait.is_some(), Ordering::Relaxed);
+        drop(keys);
+        self.taken.drain(..)
     }
 
     /// Wakes `waker` once when this many keys can be taken, in place of any other wait; `false` if they can be already.
@@ -86,19 +90,20 @@ impl Completions {
     /// The wait goes on until then, or until [`stop_waiting`](Self::stop_waiting).
     #[must_use]
     pub fn wait(&mut self, keys: usize, waker: Waker) -> bool {
-        self.has_waited = true;
-        self.list.wait(keys, waker)
+        let mut listed = self.list.keys.lock();
+        let waits = listed.list.len() < keys;
+        let (wait, unused) = if waits { (Some((keys, waker)), None) } else { (None, Some(waker)) };
+        let former = mem::replace(&mut listed.wait, wait);
+        self.list.is_any.store(true, Ordering::Relaxed);
+        drop(listed);
+        // May be user code.
+        drop_contained((former, unused));
+        waits
     }
 
     /// Ends the wait; returns its waker if that has not been woken.
     pub fn stop_waiting(&mut self) -> Option<Waker> {
-        if self.has_waited { self.list.stop_waiting() } else { None }
-    }
-}
-
-impl Default for Completions {
-    fn default() -> Self {
-        Self::new()
+        self.list.keys.lock().wait.take().map(|(_, waker)| waker)
     }
 }
 
@@ -110,11 +115,7 @@ impl Drop for Completions {
     }
 }
 
-impl fmt::Debug for Completions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Completions").finish_non_exhaustive()
-    }
-}
+brigade_sync::opaque!(Completions: is_any);
 
 #[cfg(all(test, not(brigade_loom)))]
 mod tests {
@@ -145,6 +146,10 @@ mod tests {
         let count = Arc::new(Count::default());
         let seen = count.clone();
         (set, jobs, count, move || seen.0.swap(0, Ordering::Relaxed))
+    }
+
+    fn is_waiting(set: &Completions) -> bool {
+        set.list.keys.lock().wait.is_some()
     }
 
     fn taken(set: &mut Completions) -> Vec<usize> {
@@ -225,9 +230,9 @@ mod tests {
         let mut jobs = jobs.into_iter();
         assert!(set.wait(2, count.clone().into()));
         jobs.next().map(Job::run);
-        assert_eq!((woken(), set.list.is_waiting()), (0, true));
+        assert_eq!((woken(), is_waiting(&set)), (0, true));
         jobs.next().map(Job::run);
-        assert_eq!((woken(), set.list.is_waiting()), (1, false));
+        assert_eq!((woken(), is_waiting(&set)), (1, false));
         jobs.next().map(Job::run);
         assert!(!set.wait(3, count.clone().into()), "there are three");
         assert_eq!(taken(&mut set), [0, 1, 2]);
@@ -247,7 +252,7 @@ mod tests {
         jobs.next().map(Job::run);
         assert_eq!(taken(&mut set), [0]);
         jobs.next().map(Job::run);
-        assert_eq!((woken(), set.list.is_waiting()), (0, true), "one since the take");
+        assert_eq!((woken(), is_waiting(&set)), (0, true), "one since the take");
         jobs.next().map(Job::run);
         assert_eq!((woken(), taken(&mut set)), (1, vec![1, 2]));
     }

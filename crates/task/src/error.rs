@@ -15,7 +15,7 @@ use brigade_sync::Exclusive;
 /// [`Other`](io::ErrorKind::Other).
 ///
 /// A clone shares the payload of a panic: see [`Panic::into_payload`].
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum JoinError {
     /// The job panicked.
@@ -91,16 +91,6 @@ impl JoinError {
         match self {
             Self::Panicked(panic) => panic.into_payload(),
             other => panic!("the job did not panic: {other}"),
-        }
-    }
-}
-
-impl fmt::Debug for JoinError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Panicked(panic) => f.debug_tuple("Panicked").field(&panic.message()).finish(),
-            Self::Cancelled => f.write_str("Cancelled"),
-            Self::WouldDeadlock => f.write_str("WouldDeadlock"),
         }
     }
 }
@@ -191,7 +181,10 @@ impl panic::RefUnwindSafe for Panic {}
 
 impl fmt::Debug for Panic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Panic").field(&self.message()).finish()
+        match self.message() {
+            Some(message) => write!(f, "{message:?}"),
+            None => f.write_str(".."),
+        }
     }
 }
 

@@ -1,6 +1,5 @@
 //! The handle for a job's result.
 
-use core::fmt;
 use core::future::Future;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
@@ -187,8 +186,4 @@ impl<T> Drop for JoinHandle<T> {
     }
 }
 
-impl<T> fmt::Debug for JoinHandle<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("JoinHandle").field("is_finished", &self.is_finished()).finish()
-    }
-}
+brigade_sync::opaque!([T] JoinHandle<T>: is_finished);

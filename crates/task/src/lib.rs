@@ -18,7 +18,7 @@
 //! job
 //! join
 //! canceller
-//! cell     closure, handle   completed   header, frames   state, lifecycle
+//! cell     closure, handle   header, frames   completed, state, lifecycle
 //! boxed
 //! act   error   work   contain   spawnable
 //! ```

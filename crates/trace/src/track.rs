@@ -15,13 +15,6 @@ use brigade_sync::unmodelled::{AtomicU64, Mutex};
 use crate::event::{Event, Events, Label, Since, What};
 use crate::traced::{Now, TraceError, Traced};
 
-/// What a thread has begun and not ended.
-struct Open {
-    from: u64,
-    what: What,
-    is_inside: bool,
-}
-
 /// What one worker did, or all threads that are not the pool's. Only they write, until a trace ends.
 #[derive(Default)]
 pub struct Track {
@@ -36,7 +29,8 @@ struct State {
     session: u64,
     /// `None` if there was more than one.
     thread: Option<Arc<ThreadInfo>>,
-    open: Vec<Open>,
+    /// What has begun and not ended.
+    open: Vec<Event>,
     events: Events,
 }
 
@@ -44,8 +38,8 @@ impl State {
     /// Ends what has begun at this depth or inside.
     fn close(&mut self, depth: usize, until: u64) {
         while self.open.len() > depth {
-            let Some(Open { from, what, is_inside }) = self.open.pop() else { return };
-            self.events.push(Event { from, until, what, is_inside });
+            let Some(open) = self.open.pop() else { return };
+            self.events.push(Event { until, ..open });
         }
     }
 
@@ -208,9 +202,8 @@ impl Tracer {
         // Before the lock: it may read files.
         let by = waker.is_none().then(ThreadInfo::current);
         let what = What::Wake { worker, number, by };
-        let event = |until| Event { from, until, what, is_inside: false };
         let pen = self.pen(waker.unwrap_or(&self.outside), false);
-        pen.record(|state, until| state.events.push(event(until)));
+        pen.record(|state, until| state.events.push(Event { until, ..pen.event(from, what) }));
     }
 }
 
@@ -294,13 +287,13 @@ impl<'a> Pen<'a> {
                 state.close_state(from);
             }
             let scope = Scope { pen: self, session: state.session, depth: state.open.len() };
-            state.open.push(self.open(from, what));
+            state.open.push(self.event(from, what));
             scope
         })
     }
 
-    fn open(self, from: u64, what: What) -> Open {
-        Open { from, what, is_inside: self.is_inside }
+    fn event(self, from: u64, what: What) -> Event {
+        Event { from, until: from, what, is_inside: self.is_inside }
     }
 
     /// The same inside the job that the thread runs.
@@ -339,16 +332,16 @@ impl<'a> Pen<'a> {
     fn enter_state(self, what: What) {
         self.record(|state, from| {
             state.close_state(from);
-            state.open.push(self.open(from, what));
+            state.open.push(self.event(from, what));
         });
     }
 
     /// It looks for a job, if it does not do so already: as a worker that was only about to sleep still does.
     pub fn search(self, since: Since) {
         self.record(|state, from| {
-            if !matches!(state.open.last(), Some(Open { what: What::Search(_), .. })) {
+            if !matches!(state.open.last(), Some(Event { what: What::Search(_), .. })) {
                 state.close_state(from);
-                state.open.push(self.open(from, What::Search(since)));
+                state.open.push(self.event(from, What::Search(since)));
             }
         });
     }
@@ -376,8 +369,7 @@ impl<'a> Pen<'a> {
             if matches!(what, What::Ends) {
                 state.close(0, at);
             }
-            let event = Event { from: at, until: at, what, is_inside: self.is_inside };
-            state.events.push(event);
+            state.events.push(self.event(at, what));
         });
     }
 }

@@ -11,7 +11,7 @@
 //! | *ended* | `ended` | the outcome is taken | the owner |
 //!
 //! **Ends.** The thread that ends a job lists the job, with the outcome in place. So the list has the order of the
-//! ends, without an allocation or a lock. A closure run by the owner is not even listed. The owner takes the list
+//! ends. A closure run by the owner is not even listed. The owner takes the list
 //! after that closure, and before it adds the handle to `ended`: a job that has ended on another thread meanwhile
 //! comes first.
 //!

@@ -4,14 +4,7 @@
 /// no value of the type half changed.
 macro_rules! opaque {
     ($type:ident $(<$T:ident>)? $(: $method:ident)?) => {
-        impl $(<$T>)? core::fmt::Debug for $type $(<$T>)? {
-            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-                let mut debug = f.debug_struct(stringify!($type));
-                $(debug.field(stringify!($method), &self.$method());)?
-                debug.finish_non_exhaustive()
-            }
-        }
-
+        brigade_sync::opaque!($([$T])? $type $(<$T>)? $(: $method)?);
         impl $(<$T>)? std::panic::UnwindSafe for $type $(<$T>)? {}
         impl $(<$T>)? std::panic::RefUnwindSafe for $type $(<$T>)? {}
     };

@@ -45,7 +45,7 @@ impl Waiters {
 }
 
 /// A lock.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Mutex<T> {
     value: sync::Mutex<T>,
     waiters: Waiters,
@@ -118,7 +118,7 @@ impl<T> DerefMut for MutexGuard<'_, T> {
 }
 
 /// A condition variable.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Condvar(Waiters);
 
 impl Condvar {

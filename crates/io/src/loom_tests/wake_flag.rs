@@ -89,7 +89,7 @@ fn of_two_notifications_none_is_lost() {
 #[test]
 fn a_notification_that_another_wait_consumes_does_not_leave_its_thread_waiting() {
     check(4, || {
-        let (model, lock) = (Arc::new(Model::default()), Arc::new(PollLock::new()));
+        let (model, lock) = (Arc::new(Model::default()), Arc::new(PollLock::default()));
         let notifying = thread::spawn({
             let model = Arc::clone(&model);
             move || model.notify(0)

@@ -179,9 +179,7 @@ impl<T> Shared<T> {
         usize::try_from(self.bottom.load(Ordering::Acquire).saturating_sub(top))
             .unwrap_or(usize::MAX)
     }
-}
 
-impl<T> Shared<T> {
     /// The number of items that the owner has claimed for thieves, which need no fence for them.
     #[cold]
     fn public_len(&self) -> usize {

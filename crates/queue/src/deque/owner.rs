@@ -2,7 +2,6 @@
 
 use alloc::sync::Arc;
 use core::cell::Cell;
-use core::fmt;
 use core::mem::ManuallyDrop;
 use core::panic::{RefUnwindSafe, UnwindSafe};
 
@@ -275,8 +274,4 @@ unsafe impl<T> OwnerEnd<T> for Worker<T> {
     }
 }
 
-impl<T> fmt::Debug for Worker<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Worker").field("len", &self.len()).finish_non_exhaustive()
-    }
-}
+brigade_sync::opaque!([T] Worker<T>: len);

@@ -1,7 +1,6 @@
 //! A thief's end of a deque.
 
 use alloc::sync::Arc;
-use core::fmt;
 use core::mem::MaybeUninit;
 use core::panic::{RefUnwindSafe, UnwindSafe};
 
@@ -195,19 +194,6 @@ impl<T> Candidate<'_, T> {
     }
 }
 
-impl<T: fmt::Debug> fmt::Debug for Candidate<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { item, position, count, .. } = self;
-        f.debug_struct("Candidate")
-            .field("item", item)
-            .field("position", position)
-            .field("count", count)
-            .finish()
-    }
-}
+brigade_sync::opaque!([T] Candidate<'_, T>);
 
-impl<T> fmt::Debug for Stealer<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Stealer").field("len", &self.len()).finish_non_exhaustive()
-    }
-}
+brigade_sync::opaque!([T] Stealer<T>: len);

@@ -1,7 +1,6 @@
 //! The list of blocks and its two ends.
 
 use alloc::boxed::Box;
-use core::fmt;
 use core::marker::PhantomData;
 use core::panic::{RefUnwindSafe, UnwindSafe};
 
@@ -120,11 +119,4 @@ impl<T> Injector<T> {
     }
 }
 
-impl<T> fmt::Debug for Injector<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Injector")
-            .field("len", &self.len())
-            .field("closed", &self.is_closed())
-            .finish()
-    }
-}
+brigade_sync::opaque!([T] Injector<T>: len, is_closed);

@@ -1,7 +1,7 @@
 //! The pushing end of an injector.
 
 use alloc::boxed::Box;
-use alloc::vec::{self, Vec};
+use alloc::vec::Vec;
 use core::mem::ManuallyDrop;
 
 use brigade_sync::atomic::Ordering;
@@ -9,7 +9,7 @@ use brigade_sync::hint;
 
 use super::block::{BLOCK_CAP, Block, LAP};
 use super::list::{CLOSED, ClaimedSlots, Injector, STEP};
-use crate::ring::{Drain, Order};
+use crate::ring::{Order, Worker};
 
 impl<T> Injector<T> {
     /// Queues an item.
@@ -59,28 +59,59 @@ impl<T> Injector<T> {
     /// # Errors
     /// The items that were not queued, in order, if the queue is closed.
     pub fn push_batch(&self, items: Vec<T>) -> Result<(), Vec<T>> {
-        self.push_run(items.into_iter(), CLOSED).map_err(Iterator::collect)
+        let mut items = items.into_iter();
+        // SAFETY: a vector's iterator has as many items as it says, and is not user code.
+        let are_queued = unsafe { self.push_run(&mut items, CLOSED) };
+        if are_queued { Ok(()) } else { Err(items.collect()) }
     }
 
     /// Queues several items, closed or not, see [`push_accepted`](Self::push_accepted).
     pub fn push_batch_accepted(&self, items: Vec<T>) {
-        // No bit is forbidden, so no item is returned.
-        let _ = self.push_run(items.into_iter(), 0);
+        // SAFETY: as above.
+        unsafe { self.push_run(&mut items.into_iter(), 0) };
     }
 
-    fn push_run(
+    /// Moves the older half of a worker here, closed or not; returns how many items.
+    ///
+    /// Returns 0 if a thief holds a claim: then push to the injector instead, by [`push_accepted`](Self::push_accepted).
+    ///
+    /// ```
+    /// use brigade_queue::{Injector, fifo};
+    /// let (worker, injector) = (fifo::Worker::new(4), Injector::new());
+    /// worker.extend(0..4);
+    /// assert_eq!((worker.push(4), injector.take_overflow(&worker)), (Err(4), 2));
+    /// assert_eq!((worker.push(4), injector.pop(), worker.pop()), (Ok(()), Some(0), Some(2)));
+    /// ```
+    pub fn take_overflow<O: Order>(&self, worker: &Worker<T, O>) -> usize {
+        let Some(mut items) = worker.drain_half() else { return 0 };
+        let count = items.len();
+        // SAFETY: a drain has as many items as it says; it reads the ring's slots, and is not user code.
+        unsafe { self.push_run(&mut items, 0) };
+        count
+    }
+
+    /// Queues the items, or returns `false` and leaves the others if a `forbidden` bit is set.
+    ///
+    /// # Safety
+    /// `items` must have as many items as it says, not be user code and not panic.
+    unsafe fn push_run(
         &self,
-        mut items: vec::IntoIter<T>,
+        items: &mut impl ExactSizeIterator<Item = T>,
         forbidden: u64,
-    ) -> Result<(), vec::IntoIter<T>> {
+    ) -> bool {
         while items.len() > 0 {
-            let Some(claim) = self.claim_tail(items.len(), forbidden) else {
-                return Err(items);
-            };
-            // SAFETY: Slot rule; we claimed them just now. A vector's iterator is not user code.
-            unsafe { self.write(&claim, items.by_ref()) };
+            let Some(claim) = self.claim_tail(items.len(), forbidden) else { return false };
+            for slot in claim.start..claim.start + claim.count {
+                let Some(item) = items.next() else {
+                    unreachable!("the claim was limited to the items")
+                };
+                // SAFETY: the block lives until all of its slots have been read, and this one is not yet written.
+                let block = unsafe { &*claim.block };
+                // SAFETY: Slot rule; we claimed it just now.
+                unsafe { block.write(slot, item) };
+            }
         }
-        Ok(())
+        true
     }
 
     /// Claims at most `most` slots of one block for writing; `None` if a `forbidden` bit is set.
@@ -156,33 +187,5 @@ impl<T> Injector<T> {
         let block = unsafe { &*block };
         // Ordering: Release pairs with the Acquire in `wait_next`.
         block.next.store(next, Ordering::Release);
-    }
-
-    /// Fills the slots that `claim_tail` claimed.
-    ///
-    /// # Safety
-    /// The claim must be the caller's. `items` must yield at least as many items, not be user code and not panic.
-    #[inline]
-    unsafe fn write(&self, claim: &ClaimedSlots<T>, mut items: impl Iterator<Item = T>) {
-        for slot in claim.start..claim.start + claim.count {
-            let Some(item) = items.next() else {
-                unreachable!("the claim was limited to the items")
-            };
-            // SAFETY: the block lives until all of its slots have been read, and this one is not yet written.
-            let block = unsafe { &*claim.block };
-            // SAFETY: Slot rule, guaranteed by the caller.
-            unsafe { block.write(slot, item) };
-        }
-    }
-
-    /// Queues the items that a drain has left, closed or not.
-    pub(crate) fn push_drained<O: Order>(&self, items: &mut Drain<'_, T, O>) {
-        while items.len() > 0 {
-            let Some(claim) = self.claim_tail(items.len(), 0) else {
-                unreachable!("no bit is forbidden")
-            };
-            // SAFETY: Slot rule; we claimed them just now. A drain reads the ring's slots and is not user code.
-            unsafe { self.write(&claim, items.by_ref()) };
-        }
     }
 }

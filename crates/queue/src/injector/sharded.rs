@@ -6,7 +6,6 @@
 
 use alloc::boxed::Box;
 use core::cell::Cell;
-use core::fmt;
 
 use super::list::Injector;
 
@@ -31,15 +30,9 @@ pub struct ShardedInjector<T> {
 }
 
 /// The shard in which a consumer of a [`ShardedInjector`] found an item last; each consumer has one.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Cursor {
     last: Cell<usize>,
-}
-
-impl Default for Cursor {
-    fn default() -> Self {
-        Self::at(0)
-    }
 }
 
 impl Cursor {
@@ -123,8 +116,4 @@ impl<T> ShardedInjector<T> {
     }
 }
 
-impl<T> fmt::Debug for ShardedInjector<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(&self.shards).finish()
-    }
-}
+brigade_sync::opaque!([T] ShardedInjector<T>: shards);

@@ -1,6 +1,5 @@
 //! A claim that its holder reads item by item.
 
-use core::fmt;
 use core::iter::FusedIterator;
 use core::mem;
 
@@ -67,11 +66,7 @@ impl<T, O: Order> Drop for Drain<'_, T, O> {
     }
 }
 
-impl<T, O: Order> fmt::Debug for Drain<'_, T, O> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Drain").field("len", &self.len()).finish()
-    }
-}
+brigade_sync::opaque!([T, O: Order] Drain<'_, T, O>: len);
 
 impl<T, O: Order> Drop for Ring<T, O> {
     /// Drops the queued items. Items that a forgotten `Drain` had claimed leak.

@@ -6,7 +6,6 @@
 //! writes. `brigade-lab queue --pattern push-pop-small` measures it.
 
 use core::cell::Cell;
-use core::fmt;
 use core::panic::RefUnwindSafe;
 
 use super::drain::Drain;
@@ -300,11 +299,4 @@ impl<T, O: Order> Worker<T, O> {
 // No user code runs while the cells and the ring disagree.
 impl<T, O: Order> RefUnwindSafe for Worker<T, O> {}
 
-impl<T, O: Order> fmt::Debug for Worker<T, O> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Worker")
-            .field("len", &self.len())
-            .field("capacity", &self.capacity())
-            .finish()
-    }
-}
+brigade_sync::opaque!([T, O: Order] Worker<T, O>: len, capacity);

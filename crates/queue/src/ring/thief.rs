@@ -1,7 +1,6 @@
 //! A thief's end of a ring.
 
 use alloc::sync::Arc;
-use core::fmt;
 
 use super::drain::Drain;
 use super::error::StealError;
@@ -61,8 +60,4 @@ impl<T, O: Order> PartialEq for Stealer<T, O> {
 
 impl<T, O: Order> Eq for Stealer<T, O> {}
 
-impl<T, O: Order> fmt::Debug for Stealer<T, O> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Stealer").field("len", &self.len()).finish()
-    }
-}
+brigade_sync::opaque!([T, O: Order] Stealer<T, O>: len);

@@ -12,11 +12,13 @@ pub(super) struct Sleepers<const N: usize> {
     pairs: [(Mutex<()>, Condvar); N],
 }
 
-impl<const N: usize> Sleepers<N> {
-    pub(super) fn new() -> Self {
-        Self { pairs: core::array::from_fn(|_| (Mutex::new(()), Condvar::new())) }
+impl<const N: usize> Default for Sleepers<N> {
+    fn default() -> Self {
+        Self { pairs: core::array::from_fn(|_| Default::default()) }
     }
+}
 
+impl<const N: usize> Sleepers<N> {
     /// Blocks the thread of a seat while `state` holds `value`, for `timeout` at most; may return early.
     pub(super) fn wait(&self, seat: u32, state: &AtomicU32, value: u32, timeout: Option<Duration>) {
         let (lock, condvar) = &self.pairs[seat as usize];

@@ -6,14 +6,10 @@ use core::time::Duration;
 use crate::atomic::AtomicU32;
 
 /// Blocks the threads of up to `N` seats on one atomic, each with a bit of its own; it needs no memory.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Sleepers<const N: usize>;
 
 impl<const N: usize> Sleepers<N> {
-    pub(super) fn new() -> Self {
-        Self
-    }
-
     /// Blocks the thread of a seat while `state` holds `value`, for `timeout` at most; may return early.
     pub(super) fn wait(&self, seat: u32, state: &AtomicU32, value: u32, timeout: Option<Duration>) {
         // `FUTEX_WAIT_BITSET` takes an absolute timeout.

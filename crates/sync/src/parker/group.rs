@@ -25,10 +25,12 @@
 use core::time::Duration;
 
 use super::deadline::Deadline;
-use super::seat::{SEATS, bit};
 use super::sleeper::Sleepers;
 use crate::atomic::{AtomicU32, Ordering, fence};
 use crate::step;
+
+/// Seats of a group: one for each bit of a futex mask; fewer under the model checker.
+const SEATS: u32 = if cfg!(brigade_loom) { 3 } else { 32 };
 
 /// Blocks up to [`SEATS`](Self::SEATS) threads, each until another thread stores a token for its seat.
 ///
@@ -43,7 +45,7 @@ use crate::step;
 /// assert!(!group.park(1, Some(Duration::from_millis(1))), "no token for this seat");
 /// assert!(group.try_take(2));
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct ParkerGroup {
     /// A bit for each token.
     tokens: AtomicU32,
@@ -53,19 +55,13 @@ pub struct ParkerGroup {
     sleepers: Sleepers<{ SEATS as usize }>,
 }
 
-impl Default for ParkerGroup {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl ParkerGroup {
     /// The number of seats; smaller under the model checker.
     pub const SEATS: u32 = SEATS;
 
     /// Creates a group without tokens.
     pub fn new() -> Self {
-        Self { tokens: AtomicU32::new(0), asleep: AtomicU32::new(0), sleepers: Sleepers::new() }
+        Self::default()
     }
 
     /// Returns the seats whose threads are asleep or about to be. A hint: it may be out of date on return.
@@ -141,6 +137,17 @@ impl ParkerGroup {
         // Ordering: Acquire pairs with the Release in `unpark`, and Release with the Acquire there.
         self.tokens.fetch_and(!bit, Ordering::AcqRel) & bit != 0
     }
+}
+
+/// Returns the mask of one seat.
+///
+/// # Panics
+/// If there is no such seat.
+#[inline]
+#[track_caller]
+fn bit(seat: u32) -> u32 {
+    assert!(seat < SEATS, "no such seat");
+    1 << seat
 }
 
 #[cfg(all(test, not(brigade_loom)))]

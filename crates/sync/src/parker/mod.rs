@@ -8,12 +8,11 @@
 //! ```text
 //! group  single
 //! sleeper (futex.rs or condvar.rs)
-//! deadline  seat
+//! deadline
 //! ```
 
 mod deadline;
 mod group;
-mod seat;
 mod single;
 #[cfg_attr(
     all(target_os = "linux", not(any(brigade_loom, brigade_seeded, brigade_portable))),

@@ -27,7 +27,7 @@ const ASLEEP: u32 = 2;
 /// assert!(parker.park(None));
 /// assert!(!parker.park(Some(std::time::Duration::from_millis(1))), "no second token");
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Parker {
     /// `EMPTY`, `NOTIFIED` or `ASLEEP`.
     state: AtomicU32,
@@ -35,16 +35,10 @@ pub struct Parker {
     sleepers: Sleepers<1>,
 }
 
-impl Default for Parker {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Parker {
     /// Creates a parker without a token.
     pub fn new() -> Self {
-        Self { state: AtomicU32::new(EMPTY), sleepers: Sleepers::new() }
+        Self::default()
     }
 
     /// Takes the token if there is one; never blocks.

@@ -152,7 +152,6 @@ pub(super) use system::set_slice;
 
 #[cfg(target_os = "linux")]
 mod system {
-    use core::fmt;
     use core::mem::MaybeUninit;
     use core::ptr;
     use std::io;
@@ -208,11 +207,7 @@ mod system {
         }
     }
 
-    impl fmt::Debug for Signals {
-        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.debug_struct("Signals").finish_non_exhaustive()
-        }
-    }
+    crate::opaque!(Signals);
 }
 
 #[cfg(not(target_os = "linux"))]

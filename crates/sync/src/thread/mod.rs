@@ -3,7 +3,6 @@
 mod inherited;
 
 use core::cell::OnceCell;
-use core::fmt;
 use std::io;
 use std::sync::Arc;
 use std::time::Instant;
@@ -174,14 +173,7 @@ impl NewThread {
     }
 }
 
-impl fmt::Debug for NewThread {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NewThread")
-            .field("name", &self.name)
-            .field("stack_size", &self.stack_size)
-            .finish_non_exhaustive()
-    }
-}
+crate::opaque!(NewThread: name, stack_size);
 
 /// A started thread, to be joined.
 #[derive(Debug)]

@@ -7,11 +7,10 @@ use std::panic::{self, AssertUnwindSafe};
 
 use brigade_sync::cell::UnsafeCell;
 
-use super::completed::deliver;
 use super::frames;
 use super::header::{Header, VTable};
 use super::state::{JOB, State};
-use crate::act::{Act, Action, Outcome, Payload};
+use crate::act::{Act, Action, Outcome, Payload, inspect};
 use crate::contain::{catch_drop, drop_contained};
 use crate::error::JoinError;
 use crate::work::Work;
@@ -75,17 +74,13 @@ impl<F: Work<Output = T>, T> ClosureCell<F, T> {
     /// Writes the result and wakes the handle; returns the result if the handle is gone.
     ///
     /// # Safety
-    /// The caller must have claimed the task and have taken its closure. The pointer must be to this whole cell.
-    unsafe fn finish(
-        &self,
-        pointer: NonNull<Header>,
-        result: Result<T, JoinError>,
-    ) -> Option<Result<T, JoinError>> {
+    /// The caller must have claimed the task and have taken its closure.
+    unsafe fn finish(&self, result: Result<T, JoinError>) -> Option<Result<T, JoinError>> {
         // SAFETY: Stage rule, guaranteed by the caller.
         unsafe { self.replace(Stage::Result(result)) };
         let finished = self.header.state.finish();
-        // SAFETY: `DONE` was set just now; the pointer is to the whole cell.
-        if !unsafe { deliver(pointer, finished) } {
+        // SAFETY: `DONE` was set just now.
+        if !unsafe { self.header.deliver(finished) } {
             return None;
         }
         // SAFETY: Stage rule: the handle is gone, so the result belongs to the finisher.
@@ -118,9 +113,9 @@ where
     let pointer = unsafe { payload.cast::<NonNull<Header>>().read() };
     // SAFETY: Life rule: the job is alive, and its function is called with its cell's types.
     let cell = unsafe { pointer.cast::<ClosureCell<F, T>>().as_ref() };
-    if let Action::Identify | Action::IsStale = action {
-        // SAFETY: `out` is as the action says, guaranteed by the caller.
-        unsafe { inspect(&cell.header.state, TypeId::of::<F>(), action, out) };
+    let is_claimed = || cell.header.state.is_claimed();
+    // SAFETY: `out` is as the action says, guaranteed by the caller.
+    if unsafe { inspect(action, out, TypeId::of::<F>, is_claimed) } {
         return Outcome::Stale;
     }
     let release = ReleaseJob(pointer);
@@ -145,7 +140,7 @@ where
         }
     };
     // SAFETY: claimed, and the closure has been taken.
-    let unclaimed = unsafe { cell.finish(pointer, result) };
+    let unclaimed = unsafe { cell.finish(result) };
     drop(release);
     // From here on the cell may be gone. A result without a handle is dropped, and its panic unwinds.
     match (panic, unclaimed) {
@@ -154,19 +149,6 @@ where
         (None, other) => drop(other),
     }
     outcome
-}
-
-/// Writes what an action asks that only reads the payload.
-///
-/// # Safety
-/// `out` must be as the action says.
-unsafe fn inspect(state: &State, id: TypeId, action: Action, out: *mut ()) {
-    match action {
-        // SAFETY: `out` is a `TypeId`, guaranteed by the caller.
-        Action::Identify => unsafe { out.cast::<TypeId>().write(id) },
-        // SAFETY: `out` is a `bool`, guaranteed by the caller.
-        _ => unsafe { out.cast::<bool>().write(state.is_claimed()) },
-    }
 }
 
 /// Runs a closure if it may start; returns the outcome for the worker and the result for the handle.
@@ -211,7 +193,7 @@ unsafe fn settle<F: Work<Output = T>, T>(header: NonNull<Header>, run: bool) -> 
     let closure = unsafe { cell.take_closure() };
     let (outcome, result) = if run { start(&cell.header.state, closure) } else { cancel(closure) };
     // SAFETY: claimed, and the closure has been taken.
-    let unclaimed = unsafe { cell.finish(header, result) };
+    let unclaimed = unsafe { cell.finish(result) };
     // The canceller's: the handle may be gone.
     debug_assert!(!matches!(unclaimed, Some(Ok(_))));
     outcome

@@ -1,11 +1,12 @@
 //! The jobs that a thread runs, one inside the other, and what belongs to each.
 //!
-//! **Stack rule.** A frame lies on its thread's stack, inside [`set`], while it is the thread's reference or the outer
-//! frame of one that is. During that time what it points to is borrowed there.
+//! **Stack rule.** A frame lies on its thread's stack while it is the thread's [`INNERMOST`], or the outer frame of one that is. During
+//! that time what it refers to is borrowed there.
 //!
 //! **Context rule.** A fork or a scope has the innermost frame of the thread that made it as its [`JobContext`]. That thread does not
 //! leave the call in which it made it before the last part has ended. So a part may use the frame, on any thread.
 
+use core::mem;
 use core::ptr::{self, NonNull};
 
 use super::state::State;
@@ -30,52 +31,29 @@ pub trait Attachment: Sync {
 
 /// The begin of a job, of a part, or of what has an attachment.
 struct Frame {
-    /// A pointer, with one of the tags below. One word, as each job with a handle writes it.
-    what: *const (),
+    what: What<'static>,
     outer: Option<NonNull<Frame>>,
 }
 
-/// The pointer is one to a frame: a part begins, of what has this context.
-const PART: usize = 1;
-/// The pointer is one to a reference to an attachment.
-const ATTACHED: usize = 2;
-/// The bits of the tags. All pointees are aligned to 4 bytes.
-const TAGS: usize = 3;
-
 /// What begins with a frame.
+#[derive(Clone, Copy)]
 enum What<'a> {
     /// A job; with its state if it has a handle.
     Job(Option<&'a State>),
-    /// A part.
+    /// A part, of what has this context.
     Part(Option<&'a Frame>),
-    /// What has an attachment, in the same job.
-    Attached(&'a dyn Attachment),
+    /// What has an attachment, in the same job. A reference to one, so that a frame is short.
+    Attached(&'a &'a dyn Attachment),
 }
 
 impl Frame {
     /// # Safety
-    /// Stack rule and Context rule: what the pointer points to must outlive the frame, and be as the tag says.
+    /// Stack rule and Context rule: what begins must outlive the frame.
     #[inline]
-    unsafe fn new(pointer: *const (), tag: usize) -> Self {
-        Self { what: pointer.map_addr(|address| address | tag), outer: JobContext::current().0 }
-    }
-
-    fn what(&self) -> What<'_> {
-        let pointer = self.what.map_addr(|address| address & !TAGS);
-        match self.what.addr() & TAGS {
-            PART => {
-                // SAFETY: Context rule: a pointer to a frame, or null.
-                What::Part(unsafe { pointer.cast::<Self>().as_ref() })
-            }
-            ATTACHED => {
-                // SAFETY: Stack rule: a pointer to a reference.
-                What::Attached(unsafe { *pointer.cast::<&dyn Attachment>() })
-            }
-            _ => {
-                // SAFETY: Stack rule: a pointer to a state, or null.
-                What::Job(unsafe { pointer.cast::<State>().as_ref() })
-            }
-        }
+    unsafe fn new(what: What<'_>) -> Self {
+        // SAFETY: only the lifetime changes; guaranteed by the caller.
+        let what = unsafe { mem::transmute::<What<'_>, What<'static>>(what) };
+        Self { what, outer: JobContext::current().0 }
     }
 
     fn outer(&self) -> Option<&Self> {
@@ -85,18 +63,12 @@ impl Frame {
 
     /// The frame around this one that belongs to the same job, or to one that it runs in place.
     fn outer_of_context(&self) -> Option<&Self> {
-        match self.what() {
+        match self.what {
             What::Job(None) => None,
             What::Part(context) => context,
             What::Job(Some(_)) | What::Attached(_) => self.outer(),
         }
     }
-}
-
-/// Calls `call` with this frame as the innermost one.
-#[inline]
-fn set<R>(frame: &Frame, call: impl FnOnce() -> R) -> R {
-    INNERMOST.set(frame, call)
 }
 
 /// What the innermost job of a thread is known by, for parts of it on other threads.
@@ -138,15 +110,14 @@ impl JobContext {
         // SAFETY: Context rule, guaranteed by the caller.
         let mut context = self.0.map(|frame| unsafe { frame.as_ref() });
         // A part of a part has the context of the outer one, so that parts of parts are no chain.
-        if let Some(What::Part(outer)) = context.map(Frame::what) {
+        if let Some(&Frame { what: What::Part(outer), .. }) = context {
             context = outer;
         }
-        let pointer = context.map_or(ptr::null(), ptr::from_ref);
-        // SAFETY: a pointer to a frame, or null; guaranteed by the caller.
-        let frame = unsafe { Frame::new(pointer.cast(), PART) };
+        // SAFETY: Context rule, guaranteed by the caller.
+        let frame = unsafe { Frame::new(What::Part(context)) };
         let (mut call, mut result) = (Some(call), None);
         let mut call = || result = call.take().map(|call| call());
-        set(&frame, || enter_attachments(context, &mut call));
+        INNERMOST.set(&frame, || enter_attachments(context, &mut call));
         match result {
             Some(result) => result,
             None => unreachable!("an attachment calls what it is given"),
@@ -157,7 +128,7 @@ impl JobContext {
 /// Calls `call` inside all attachments of a context, those of outer frames first.
 fn enter_attachments(context: Option<&Frame>, call: &mut dyn FnMut()) {
     let mut frames = core::iter::successors(context, |frame| frame.outer_of_context());
-    let attached = frames.find_map(|frame| match frame.what() {
+    let attached = frames.find_map(|frame| match frame.what {
         What::Attached(attachment) => Some((frame, attachment)),
         What::Job(_) | What::Part(_) => None,
     });
@@ -184,9 +155,9 @@ impl JobId {
 /// Calls `call` as a part of the job with this state.
 #[inline]
 pub(crate) fn enter<R>(state: &State, call: impl FnOnce() -> R) -> R {
-    // SAFETY: a pointer to a state, which is borrowed during the call.
-    let frame = unsafe { Frame::new(ptr::from_ref(state).cast(), 0) };
-    set(&frame, call)
+    // SAFETY: the state is borrowed during the call.
+    let frame = unsafe { Frame::new(What::Job(Some(state))) };
+    INNERMOST.set(&frame, call)
 }
 
 /// Calls `call` as a job without a handle, inside the job that this thread runs: nothing that belongs to the outer one belongs to it.
@@ -200,9 +171,9 @@ pub(crate) fn enter<R>(state: &State, call: impl FnOnce() -> R) -> R {
 /// # Ok::<(), brigade_task::JoinError>(())
 /// ```
 pub fn enter_other<R>(call: impl FnOnce() -> R) -> R {
-    // SAFETY: null.
-    let frame = unsafe { Frame::new(ptr::null(), 0) };
-    set(&frame, call)
+    // SAFETY: it refers to nothing.
+    let frame = unsafe { Frame::new(What::Job(None)) };
+    INNERMOST.set(&frame, call)
 }
 
 /// Calls `call`, to which something belongs: also to its forks and scopes, on whatever thread these run.
@@ -219,9 +190,9 @@ pub fn enter_other<R>(call: impl FnOnce() -> R) -> R {
 /// assert_eq!(job_name(), None);
 /// ```
 pub fn attach<R>(attachment: &dyn Attachment, call: impl FnOnce() -> R) -> R {
-    // SAFETY: a pointer to the reference, which is borrowed during the call.
-    let frame = unsafe { Frame::new(ptr::from_ref(&attachment).cast(), ATTACHED) };
-    set(&frame, call)
+    // SAFETY: the reference is borrowed during the call.
+    let frame = unsafe { Frame::new(What::Attached(&attachment)) };
+    INNERMOST.set(&frame, call)
 }
 
 /// Calls `find` with the job that this thread runs, `None` if there is none with a handle, and before that with each attachment,
@@ -229,7 +200,7 @@ pub fn attach<R>(attachment: &dyn Attachment, call: impl FnOnce() -> R) -> R {
 fn find<R>(mut find: impl FnMut(What<'_>) -> Option<R>) -> Option<R> {
     INNERMOST.with(|innermost| {
         let mut frames = core::iter::successors(innermost, |frame| frame.outer_of_context());
-        frames.find_map(|frame| find(frame.what()))
+        frames.find_map(|frame| find(frame.what))
     })
 }
 
@@ -297,7 +268,7 @@ pub fn job_name() -> Option<String> {
 pub fn for_each_running(mut call: impl FnMut(JobId)) {
     fn each(innermost: Option<&Frame>, call: &mut dyn FnMut(JobId)) {
         for frame in core::iter::successors(innermost, |frame| frame.outer()) {
-            match frame.what() {
+            match frame.what {
                 What::Job(Some(state)) => call(JobId::of(state)),
                 // Its thread waits for this part, and so do the outer frames of that.
                 What::Part(context) => each(context, call),

@@ -4,10 +4,10 @@ use core::ptr::NonNull;
 use core::task::Waker;
 use std::sync::Arc;
 
-use super::completed::{self, CompletedList};
+use super::completed::{CompletedList, Member};
 use super::frames::JobId;
-use super::header::Header;
-use super::state::Content;
+use super::header::{Content, Header};
+use super::state::Filled;
 use crate::act::{Asked, Outcome};
 use crate::contain::drop_contained;
 
@@ -97,30 +97,24 @@ impl RawHandle {
 
     /// Stores a waker to be woken with the result; `false` if the result has been written.
     pub(crate) fn wait_with(&self, waker: &Waker) -> bool {
-        // User code, so before the slot is taken.
-        let waker = waker.clone();
-        let Some(former) = self.empty_slot() else { return false };
-        // SAFETY: Slot rule: emptied just now.
-        unsafe { self.header().swap_waker(Some(waker)) };
-        let offered = self.header().state.offer_slot(Content::Waker);
-        // SAFETY: Slot rule: not offered, so the waker is still the handle's.
-        let unused = if offered { None } else { unsafe { self.header().swap_waker(None) } };
-        // User code, so after the slot has been returned.
-        drop((former, unused));
-        offered
+        self.offer(Content::Waker(waker.clone()))
     }
 
-    /// Makes the cell a member of a set: it is pushed to the list with its result; `false` if the result has been written.
+    /// Makes the cell a member of a set: its key is listed with its result; `false` if the result has been written.
     pub(crate) fn report_to(&self, list: &Arc<CompletedList>, key: usize) -> bool {
+        self.offer(Content::Member(Member { list: list.clone(), key }))
+    }
+
+    /// Replaces what is in the slot; `false` if the result has been written.
+    fn offer(&self, content: Content) -> bool {
+        // User code is called before the slot is taken, and after it has been returned.
         let Some(former) = self.empty_slot() else { return false };
         // SAFETY: Slot rule: emptied just now.
-        unsafe { completed::refer_to(list.clone(), self.header(), key) };
-        let offered = self.header().state.offer_slot(Content::Link);
-        if !offered {
-            // SAFETY: Slot rule: not offered, so the link is still the handle's.
-            unsafe { completed::leave(self.header()) };
-        }
-        drop(former);
+        let filled = unsafe { self.header().fill(content) };
+        let offered = self.header().state.offer_slot(filled);
+        // SAFETY: Slot rule: not offered, so the content is still the handle's.
+        let unused = (!offered).then(|| unsafe { self.header().empty(filled) });
+        drop((former, unused));
         offered
     }
 
@@ -130,7 +124,7 @@ impl RawHandle {
     /// The cell must be that of a new closure, and no other thread may know it.
     pub(crate) unsafe fn begin_as_member(&self, list: Arc<CompletedList>, key: usize) {
         // SAFETY: Slot rule: the slot is that of a new cell, guaranteed by the caller.
-        unsafe { completed::refer_to(list, self.header(), key) };
+        _ = unsafe { self.header().fill(Content::Member(Member { list, key })) };
         self.header().state.begin_as_member();
     }
 
@@ -141,7 +135,7 @@ impl RawHandle {
             return None;
         }
         // SAFETY: Slot rule: `MEMBER` was cleared just now.
-        unsafe { completed::leave(self.header()) };
+        drop(unsafe { self.header().empty(Filled::Member) });
         // SAFETY: claimed just now; the vtable is the cell's.
         Some(unsafe { (self.header().vtable.settle)(self.0, run) })
     }
@@ -151,18 +145,11 @@ impl RawHandle {
         self.empty_slot().map(drop_contained).is_some()
     }
 
-    /// Takes the slot back and empties it; returns the waker that was in it. `None` if the result has been written.
-    fn empty_slot(&self) -> Option<Option<Waker>> {
-        match self.header().state.reclaim_slot()? {
-            Content::Nothing => Some(None),
-            // SAFETY: Slot rule: `WAKER` was cleared just now.
-            Content::Waker => Some(unsafe { self.header().swap_waker(None) }),
-            Content::Link => {
-                // SAFETY: Slot rule: `MEMBER` was cleared just now.
-                unsafe { completed::leave(self.header()) };
-                Some(None)
-            }
-        }
+    /// Takes the slot back and empties it; returns what was in it. `None` if the result has been written.
+    fn empty_slot(&self) -> Option<Content> {
+        let filled = self.header().state.reclaim_slot()?;
+        // SAFETY: Slot rule: reclaimed just now.
+        Some(unsafe { self.header().empty(filled) })
     }
 
     /// Leaves an unfinished task to its job; `false`, without an effect, if the result has been written.
@@ -170,7 +157,7 @@ impl RawHandle {
     /// After `true` the handle must not be used again.
     #[must_use]
     pub(crate) fn abandon(&self) -> bool {
-        let former = self.empty_slot().flatten();
+        let former = self.empty_slot();
         let abandoned = self.header().state.abandon();
         // User code, so after our last use of the cell.
         drop_contained(former);

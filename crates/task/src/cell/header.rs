@@ -1,13 +1,14 @@
 //! The header of every cell, of a closure and of a future.
 
-use core::mem::{self, ManuallyDrop};
+use core::mem::{ManuallyDrop, MaybeUninit};
 use core::ptr::NonNull;
 use core::task::Waker;
 
 use brigade_sync::cell::UnsafeCell;
 
+use super::completed::Member;
 use super::lifecycle::Lifecycle;
-use super::state::State;
+use super::state::{Filled, Finished, State};
 use crate::act::Outcome;
 use crate::contain::contain;
 
@@ -18,26 +19,21 @@ pub(crate) struct Header {
     /// The lifecycle of a future; unused for a closure.
     pub(crate) lifecycle: Lifecycle,
     /// What to do when the result has been written (Slot rule).
-    slot: UnsafeCell<Slot>,
+    slot: UnsafeCell<MaybeUninit<Slot>>,
     pub(crate) vtable: &'static VTable,
 }
 
-/// A waker, or the link of a member of a set: `MEMBER` in the state says which. The cell drops neither.
+/// What fills the waker slot, or does not: `WAKER` and `MEMBER` in the state say which.
 union Slot {
-    waker: ManuallyDrop<Option<Waker>>,
-    link: Link,
+    waker: ManuallyDrop<Waker>,
+    member: ManuallyDrop<Member>,
 }
 
-/// What the waker slot of a member holds; [`completed`](super::completed) says what the pointer is.
-#[derive(Clone, Copy)]
-pub(super) struct Link {
-    pub(super) pointer: *const (),
-    /// The number that the set knows the member by.
-    pub(super) key: usize,
-}
-
-impl Slot {
-    const EMPTY: Self = Self { waker: ManuallyDrop::new(None) };
+/// What is in the waker slot.
+pub(super) enum Content {
+    Nothing,
+    Waker(Waker),
+    Member(Member),
 }
 
 /// The functions that depend on the types of a cell; each takes a pointer that `allocate` returned for the same types.
@@ -58,7 +54,7 @@ impl Header {
         Self {
             state: State::new(),
             lifecycle: Lifecycle::unused(),
-            slot: UnsafeCell::new(Slot::EMPTY),
+            slot: UnsafeCell::new(MaybeUninit::uninit()),
             vtable,
         }
     }
@@ -68,62 +64,65 @@ impl Header {
         Self {
             state,
             lifecycle: Lifecycle::scheduled(!stays),
-            slot: UnsafeCell::new(Slot::EMPTY),
+            slot: UnsafeCell::new(MaybeUninit::uninit()),
             vtable,
         }
     }
 
-    /// Wakes the handle's waker; called by the finisher if it found `WAKER`.
-    pub(crate) fn wake(&self) {
-        // SAFETY: Slot rule: the caller set `DONE` and found `WAKER`.
-        let waker = unsafe { self.swap_waker(None) };
-        // A waker is user code; its panic must not become the job's.
-        contain(|| waker.into_iter().for_each(Waker::wake));
-    }
-
-    /// Replaces the waker in the slot.
+    /// Wakes the handle or lists the member, as the thread that finished a task must; `true` if the result belongs to that thread.
     ///
     /// # Safety
-    /// Slot rule: the slot must belong to the caller, and hold no link.
-    pub(super) unsafe fn swap_waker(&self, waker: Option<Waker>) -> Option<Waker> {
-        self.slot.with_mut(|slot| {
-            // SAFETY: Slot rule, guaranteed by the caller.
-            let slot = unsafe { &mut *slot };
-            // SAFETY: it holds no link, guaranteed by the caller.
-            let former = unsafe { &mut slot.waker };
-            ManuallyDrop::into_inner(mem::replace(former, ManuallyDrop::new(waker)))
-        })
+    /// Slot rule: the caller must have set `DONE`, which must have returned `finished`.
+    #[inline]
+    pub(crate) unsafe fn deliver(&self, finished: Finished) -> bool {
+        let Finished::Attached(filled) = finished else { return true };
+        // SAFETY: Slot rule: the caller found this when it set `DONE`.
+        match unsafe { self.empty(filled) } {
+            Content::Nothing => {}
+            // A waker is user code; its panic must not become the job's.
+            Content::Waker(waker) => contain(|| waker.wake()),
+            Content::Member(member) => member.push(),
+        }
+        false
     }
 
-    /// Replaces an empty slot, or one with a link, by a link.
+    /// Fills an empty slot; returns what the state says of it.
     ///
     /// # Safety
-    /// Slot or Member rule: the slot must belong to the caller, and hold no waker.
-    pub(super) unsafe fn set_link(&self, link: Link) {
+    /// Slot rule: the slot must belong to the caller, and be empty.
+    pub(super) unsafe fn fill(&self, content: Content) -> Filled {
+        let (slot, filled) = match content {
+            Content::Nothing => return Filled::Nothing,
+            Content::Waker(waker) => (Slot { waker: ManuallyDrop::new(waker) }, Filled::Waker),
+            Content::Member(member) => (Slot { member: ManuallyDrop::new(member) }, Filled::Member),
+        };
         // SAFETY: guaranteed by the caller.
-        self.slot.with_mut(|slot| unsafe { slot.write(Slot { link }) });
+        self.slot.with_mut(|place| unsafe { place.cast::<Slot>().write(slot) });
+        filled
     }
 
-    /// Empties a slot with a link.
+    /// Empties the slot.
     ///
     /// # Safety
-    /// Slot rule: the slot must belong to the caller, and hold no waker.
-    pub(super) unsafe fn clear_link(&self) {
-        // SAFETY: guaranteed by the caller.
-        self.slot.with_mut(|slot| unsafe { slot.write(Slot::EMPTY) });
-    }
-
-    /// Returns the link in the slot.
-    ///
-    /// # Safety
-    /// Slot or Member rule: the slot must belong to the caller, and hold a link.
-    pub(super) unsafe fn link(&self) -> Link {
-        self.slot.with(|slot| {
-            // SAFETY: Slot or Member rule, guaranteed by the caller.
-            let slot = unsafe { &*slot };
-            // SAFETY: it holds a link, guaranteed by the caller.
-            unsafe { slot.link }
-        })
+    /// Slot rule: the slot must belong to the caller, and be filled like this; it is not emptied again until it has been filled.
+    pub(super) unsafe fn empty(&self, filled: Filled) -> Content {
+        let read = |slot: *mut MaybeUninit<Slot>| {
+            // SAFETY: guaranteed by the caller.
+            unsafe { slot.cast::<Slot>().read() }
+        };
+        match filled {
+            Filled::Nothing => Content::Nothing,
+            Filled::Waker => {
+                // SAFETY: guaranteed by the caller.
+                let waker = unsafe { self.slot.with_mut(read).waker };
+                Content::Waker(ManuallyDrop::into_inner(waker))
+            }
+            Filled::Member => {
+                // SAFETY: guaranteed by the caller.
+                let member = unsafe { self.slot.with_mut(read).member };
+                Content::Member(ManuallyDrop::into_inner(member))
+            }
+        }
     }
 
     /// Releases a side of a cell, of which `side` is the bit in the state.

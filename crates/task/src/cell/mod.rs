@@ -3,13 +3,12 @@
 //! [`header`] is what every cell begins with, [`closure`] the cell of a closure, [`handle`] the side of the handle or of the
 //! canceller. The cell of a future is in [`future`](crate::future).
 //!
-//! [`completed`] is the list that the cells of a set are pushed to as they end.
+//! [`completed`] is the list of a set, to which the keys of its members are pushed as they end.
 //!
 //! **Stage rule.** The stage belongs to the thread that claimed the task until `DONE` is set, then to the owner of the
 //! result; [`state`] defines both. **Slot rule.** The waker slot belongs to the handle while `WAKER` and `MEMBER` are
-//! clear, and to the finisher once it has set `DONE` and found one of them set. The **Member rule** of [`completed`] says what
-//! becomes of it then. **Life rule.** A cell lives until its job, its handle and, if there are any, its canceller and its set's
-//! list have released it.
+//! clear, and to the finisher once it has set `DONE` and found one of them set. **Life rule.** A cell lives until its job, its handle
+//! and, if there is one, its canceller have released it.
 
 mod closure;
 mod completed;
@@ -20,7 +19,7 @@ pub(crate) mod lifecycle;
 pub(crate) mod state;
 
 pub(crate) use closure::allocate;
-pub(crate) use completed::{CompletedList, deliver};
+pub(crate) use completed::CompletedList;
 pub(crate) use frames::JobContext;
 pub use frames::{
     Attachment, JobId, attach, enter_other, for_each_running, is_cancelled, job_name,

@@ -11,10 +11,10 @@
 //! | `CANCELLER` | the canceller is alive | the handle, once | `HANDLE` is clear |
 //! | `HOLDS` | the guard in the first job of a future holds something that is given back at its claim | initially | – |
 //! | `DECIDES` | that guard says whether the future may start | initially | – |
-//! | `MEMBER` | the waker slot holds a link to a set's list, and belongs to the thread that sets `DONE`, then to the list | the handle | `DONE` was set before, or `WAKER` is set |
+//! | `MEMBER` | the waker slot holds a reference to a set's list, and belongs to the thread that sets `DONE` | the handle | `DONE` was set before, or `WAKER` is set |
 //!
 //! The result belongs to the handle if `HANDLE` is set when `DONE` is set; otherwise to the thread that set `DONE`. The
-//! cell is freed by the side that clears the last of `JOB`, `HANDLE`, `CANCELLER` and `MEMBER`.
+//! cell is freed by the side that clears the last of `JOB`, `HANDLE` and `CANCELLER`.
 //!
 //! A future is cancelled if `STOP_REQUESTED` is set before `DONE`.
 //!
@@ -31,12 +31,12 @@ pub(crate) const JOB: u32 = 8;
 pub(crate) const HANDLE: u32 = 16;
 const STOP_REQUESTED: u32 = 32;
 pub(crate) const CANCELLER: u32 = 64;
-pub(super) const MEMBER: u32 = 128;
+const MEMBER: u32 = 128;
 const HOLDS: u32 = 256;
 const DECIDES: u32 = 512;
 
 /// The sides of a cell, each of which keeps it alive.
-const SIDES: u32 = JOB | HANDLE | CANCELLER | MEMBER;
+const SIDES: u32 = JOB | HANDLE | CANCELLER;
 
 /// The state of a cell.
 pub(crate) struct State(AtomicU32);
@@ -46,40 +46,34 @@ pub(crate) struct State(AtomicU32);
 pub(crate) enum Finished {
     /// The handle is gone: the finisher owns the result and must drop it.
     Detached,
-    /// The handle waits: the finisher must take its waker out of the slot and wake it.
-    Wake,
-    /// The cell is a member of a set: the finisher must push it to the set's list.
-    Push,
-    /// Nothing: the handle left no waker.
-    NoWaker,
+    /// The finisher must take this out of the waker slot, and wake the waker or list the member.
+    Attached(Filled),
 }
 
 impl Finished {
     fn after(before: u32) -> Self {
-        match before & (HANDLE | WAKER | MEMBER) {
-            HANDLE => Self::NoWaker,
-            before if before & HANDLE == 0 => Self::Detached,
-            before if before & WAKER != 0 => Self::Wake,
-            _ => Self::Push,
+        match before & HANDLE {
+            0 => Self::Detached,
+            _ => Self::Attached(Filled::of(before)),
         }
     }
 }
 
 /// What is in the waker slot.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Content {
+#[derive(Clone, Copy)]
+pub(crate) enum Filled {
     Nothing,
     Waker,
-    /// A link with the reference to a list.
-    Link,
+    /// The membership in a set.
+    Member,
 }
 
-impl Content {
+impl Filled {
     fn of(state: u32) -> Self {
         match state & (WAKER | MEMBER) {
             0 => Self::Nothing,
             WAKER => Self::Waker,
-            _ => Self::Link,
+            _ => Self::Member,
         }
     }
 }
@@ -175,19 +169,19 @@ impl State {
 
     /// Takes the waker slot back from the finisher; returns what is in it, or `None` if the result has been written.
     #[must_use]
-    pub(super) fn reclaim_slot(&self) -> Option<Content> {
+    pub(super) fn reclaim_slot(&self) -> Option<Filled> {
         let is_offered = |state| state & DONE == 0 && state & (WAKER | MEMBER) != 0;
         let next = |state| is_offered(state).then_some(state & !(WAKER | MEMBER));
         // Ordering: Acquire on failure, for the result, as in `is_done`; a success reads only what the handle wrote.
         let (Ok(before) | Err(before)) =
             self.0.fetch_update(Ordering::Acquire, Ordering::Acquire, next);
-        (before & DONE == 0).then(|| Content::of(before))
+        (before & DONE == 0).then(|| Filled::of(before))
     }
 
     /// Gives the filled waker slot to the finisher; `false` if the task is finished, and nothing will wake it.
     #[must_use]
-    pub(super) fn offer_slot(&self, content: Content) -> bool {
-        let bit = if content == Content::Link { MEMBER } else { WAKER };
+    pub(super) fn offer_slot(&self, filled: Filled) -> bool {
+        let bit = if let Filled::Member = filled { MEMBER } else { WAKER };
         let next = |state| (state & DONE == 0).then_some(state | bit);
         // Ordering: Release pairs with the Acquire in `finish`, for the waker; Acquire on failure, for the result.
         self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, next).is_ok()
@@ -212,7 +206,7 @@ impl State {
     }
 
     /// Releases a side, of which `side` is the bit; `true` if the caller must free the cell. The handle's is released so only once the
-    /// task is finished, and the list's once the member was pushed to it.
+    /// task is finished.
     #[must_use]
     pub(super) fn release(&self, side: u32) -> bool {
         let others = SIDES & !side;

@@ -46,49 +46,13 @@ use crate::act::{Action, Outcome, Payload};
 use crate::boxed::is_large;
 use crate::cell::Header;
 use crate::cell::state::State;
-use crate::contain::{contain, drop_contained};
 use crate::job::Job;
 use crate::join::JoinHandle;
-use crate::region::FreshOfScope;
 use boxed::Boxed;
 use local::Local;
-use poll::{Resumption, Running, drop_stale};
-pub use schedule::{Schedule, Woken};
+use poll::{Resumption, TakeRequest, Turn, is_fresh};
+pub use schedule::{Guard, Schedule, Woken};
 pub use waker::TaskRef;
-
-/// What is kept in the job of a future until its first poll.
-pub trait Guard: 'static {
-    /// Whether the future borrows from a thread that waits for it, as [`Job::borrows`] says until then.
-    const BORROWS: bool = false;
-
-    /// Whether only the job touches the future until then.
-    #[doc(hidden)]
-    const STAYS: bool = false;
-
-    /// Returns whether it holds something that is [given back](Schedule::give_back) as soon as the future is cancelled.
-    fn holds(&self) -> bool {
-        false
-    }
-
-    /// Drops the guard of a stale job, without what has been given back.
-    fn leave(self)
-    where
-        Self: Sized,
-    {
-    }
-
-    /// Whether [`may_start`](Self::may_start) may return `false`: then only the job polls the future for the first time.
-    fn decides(&self) -> bool {
-        false
-    }
-
-    /// Returns whether the future may still be polled; asked once, before the first poll. It must not panic.
-    fn may_start(&self) -> bool {
-        true
-    }
-}
-
-impl Guard for () {}
 
 /// The guard of a future that stays on its thread.
 struct Stays;
@@ -206,29 +170,6 @@ impl<T: 'static> Spawned<T> {
     }
 }
 
-/// The payload of a job that polls a future for the first time.
-#[repr(C)]
-struct FirstPoll<G> {
-    task: NonNull<Header>,
-    guard: G,
-}
-
-/// What the action `Take` gets for a future.
-struct TakeRequest {
-    /// The type of the future.
-    id: TypeId,
-    /// Has room for it.
-    out: *mut (),
-}
-
-/// The type by which a job that polls a future for the first time identifies itself.
-struct Fresh;
-
-/// Whether this is the identity of a job that polls a future for the first time.
-fn is_fresh(id: TypeId) -> bool {
-    id == TypeId::of::<Fresh>() || id == TypeId::of::<FreshOfScope>()
-}
-
 /// Allocates a future, and makes the job that polls it for the first time.
 fn first_poll<F: Future + 'static, G: Guard, E: Schedule>(
     future: F,
@@ -236,81 +177,13 @@ fn first_poll<F: Future + 'static, G: Guard, E: Schedule>(
     scheduler: E,
 ) -> (Job, NonNull<Header>) {
     const {
-        assert!(size_of::<FirstPoll<G>>() <= size_of::<Payload>(), "a guard has two words at most");
-        assert!(
-            align_of::<FirstPoll<G>>() <= align_of::<Payload>(),
-            "a guard is aligned as words are"
-        );
+        assert!(size_of::<Turn<G>>() <= size_of::<Payload>(), "a guard has two words at most");
+        assert!(align_of::<Turn<G>>() <= align_of::<Payload>(), "a guard is aligned as words are");
     }
     let state = State::of_future(guard.holds(), guard.decides());
     let task = poll::allocate(future, scheduler, state, G::STAYS);
-    // SAFETY: it fits, as asserted above, and `act_on_first_poll` is the function of such a job.
-    (unsafe { Job::from_raw(act_on_first_poll::<F, G, E>, FirstPoll { task, guard }) }, task)
-}
-
-/// The function of a job that polls a future for the first time.
-///
-/// # Safety
-/// Payload rule of [`crate::job`]; `out` must be as the action says, but a [`TakeRequest`] for `Take`.
-unsafe fn act_on_first_poll<F: Future + 'static, G: Guard, E: Schedule>(
-    payload: *mut Payload,
-    action: Action,
-    out: *mut (),
-) -> Outcome {
-    // SAFETY: Payload rule: the payload is a `FirstPoll`, which begins with a pointer to a task.
-    let task = unsafe { payload.cast::<NonNull<Header>>().read() };
-    let id = match G::BORROWS {
-        true => TypeId::of::<FreshOfScope>(),
-        // SAFETY: the job has a reference. Its handle may have polled the future before.
-        false if G::STAYS || unsafe { task.as_ref() }.lifecycle.is_unpolled() => {
-            TypeId::of::<Fresh>()
-        }
-        false => TypeId::of::<Resumption>(),
-    };
-    // SAFETY: `out` is as the action says, guaranteed by the caller.
-    if unsafe { poll::inspect(id, task, action, out) } {
-        return Outcome::Polled;
-    }
-    // SAFETY: Payload rule: the payload is a `FirstPoll`, and is consumed.
-    let FirstPoll { guard, .. } = unsafe { payload.cast::<FirstPoll<G>>().read() };
-    let leave = |guard: G| {
-        contain(|| guard.leave());
-        Outcome::Stale
-    };
-    if action == Action::Leave {
-        // SAFETY: the job is consumed.
-        unsafe { drop_stale(task) };
-        return leave(guard);
-    }
-    // SAFETY: the job is consumed.
-    let Some((running, is_unpolled)) = (unsafe { Running::<F, E>::begin(task) }) else {
-        return leave(guard);
-    };
-    let is_first = G::STAYS || is_unpolled;
-    let may_start = !is_first || guard.may_start();
-    if is_first {
-        drop_contained(guard);
-    } else {
-        // The handle has polled it before, and what the guard holds has been given back.
-        leave(guard);
-    }
-    match action {
-        Action::Run if may_start => running.poll(),
-        Action::Take => {
-            // SAFETY: `out` is a `TakeRequest`, guaranteed by the caller.
-            let request = unsafe { &*out.cast::<TakeRequest>() };
-            if request.id == TypeId::of::<F>() {
-                // SAFETY: the request has room for a future of that type.
-                let out = unsafe { &mut *request.out.cast::<MaybeUninit<F>>() };
-                // SAFETY: Pin rule: this is its first job.
-                unsafe { running.take_future(out) };
-                return Outcome::Cancelled;
-            }
-            running.cancel();
-        }
-        _ => running.cancel(),
-    }
-    Outcome::Polled
+    // SAFETY: it fits, as asserted above, and `act` is the function of such a job.
+    (unsafe { Job::from_raw(poll::act::<F, G, E>, Turn { task, guard }) }, task)
 }
 
 impl Job {
@@ -350,7 +223,7 @@ impl Job {
         let mut future = MaybeUninit::<F>::uninit();
         let out = future.as_mut_ptr().cast();
         let mut request = TakeRequest { id: TypeId::of::<F>(), out };
-        let outcome = self.take_to(core::ptr::from_mut(&mut request).cast());
+        let outcome = self.consume(Action::Take, core::ptr::from_mut(&mut request).cast());
         assert!(outcome == Outcome::Cancelled, "it is another future");
         // SAFETY: it is an `F`, and `Cancelled` means that `Take` moved it here.
         Ok(unsafe { future.assume_init() })

@@ -3,7 +3,7 @@
 use core::any::{Any, TypeId};
 use core::future::Future;
 use core::marker::PhantomData;
-use core::mem::{ManuallyDrop, MaybeUninit};
+use core::mem::{self, ManuallyDrop, MaybeUninit};
 use core::pin::Pin;
 use core::ptr::NonNull;
 use core::task::{Context, Poll};
@@ -12,19 +12,20 @@ use std::panic::{self, AssertUnwindSafe};
 use brigade_sync::budget;
 use brigade_sync::cell::UnsafeCell;
 
-use super::schedule::{Schedule, Woken};
+use super::schedule::{Guard, Schedule, Woken};
 use super::task::{FutureStage, Task, free, take};
 use super::waker::{TaskRef, with_waker};
-use crate::act::{Action, Outcome, Payload};
+use crate::act::{Action, Outcome, Payload, inspect};
 use crate::cell::lifecycle::Pause;
 use crate::cell::state::{JOB, State};
-use crate::cell::{Header, VTable, deliver, frames};
+use crate::cell::{Header, VTable, frames};
 use crate::contain::{contain, drop_contained};
 use crate::error::JoinError;
 use crate::job::Job;
+use crate::region::FreshOfScope;
 
 /// Allocates the task of a future that is queued: the access belongs to the job that the caller makes.
-pub(super) fn allocate<F: Future, E: Schedule>(
+pub(super) fn allocate<F: Future + 'static, E: Schedule>(
     future: F,
     scheduler: E,
     state: State,
@@ -55,7 +56,7 @@ pub(super) struct Running<F, E> {
     types: PhantomData<fn() -> (F, E)>,
 }
 
-impl<F: Future, E: Schedule> Running<F, E> {
+impl<F: Future + 'static, E: Schedule> Running<F, E> {
     /// Turns a job into the guard, and returns whether the future may have stayed [unpolled](crate::cell::lifecycle); `None` if the job is
     /// stale, and then drops its reference.
     ///
@@ -220,8 +221,8 @@ impl<F: Future, E: Schedule> Running<F, E> {
             unsafe { task.write(Err(JoinError::Cancelled)) };
             task.header.state.finish()
         });
-        // SAFETY: `DONE` was set just now; the pointer is to the whole task.
-        let is_detached = unsafe { deliver(self.task, finished) };
+        // SAFETY: `DONE` was set just now.
+        let is_detached = unsafe { task.header.deliver(finished) };
         // SAFETY: Stage rule: if the handle is gone, the result belongs to the finisher.
         (outcome, is_detached.then(|| unsafe { task.read() }))
     }
@@ -231,7 +232,7 @@ impl<F: Future, E: Schedule> Running<F, E> {
 ///
 /// # Safety
 /// Access rule: the caller must make the job, for which it has a reference. The task must have these types.
-unsafe fn schedule<F: Future, E: Schedule>(header: NonNull<Header>) {
+unsafe fn schedule<F: Future + 'static, E: Schedule>(header: NonNull<Header>) {
     // SAFETY: the types are right, guaranteed by the caller; the job's reference keeps the task alive.
     let scheduler = unsafe { header.cast::<Task<F, E>>().as_ref() }.scheduler;
     // SAFETY: guaranteed by the caller.
@@ -242,7 +243,7 @@ unsafe fn schedule<F: Future, E: Schedule>(header: NonNull<Header>) {
 ///
 /// # Safety
 /// Claim: the caller must have claimed the future. Its side must be alive, and the task have these types.
-unsafe fn settle<F: Future, E: Schedule>(task: NonNull<Header>, run: bool) -> Outcome {
+unsafe fn settle<F: Future + 'static, E: Schedule>(task: NonNull<Header>, run: bool) -> Outcome {
     let running = Running::<F, E> { task, types: PhantomData };
     let Task { header, scheduler, .. } = running.task();
     // Before any user code, as a guard is dropped.
@@ -261,73 +262,109 @@ unsafe fn settle<F: Future, E: Schedule>(task: NonNull<Header>, run: bool) -> Ou
 ///
 /// # Safety
 /// The caller must have the job and consume it.
-pub(super) unsafe fn drop_stale(task: NonNull<Header>) {
+unsafe fn drop_stale(task: NonNull<Header>) {
     // SAFETY: guaranteed by the caller.
     drop(unsafe { TaskRef::of_job(task) });
 }
 
-/// Answers an action that does not consume the payload of a future's job; `false` for the others.
-///
-/// # Safety
-/// `out` must be as the action says, and the caller have a job of the future.
-pub(super) unsafe fn inspect(
-    id: TypeId,
-    task: NonNull<Header>,
-    action: Action,
-    out: *mut (),
-) -> bool {
-    match action {
-        // SAFETY: `out` is a `TypeId`, guaranteed by the caller.
-        Action::Identify => unsafe { out.cast::<TypeId>().write(id) },
-        Action::IsStale => {
-            // SAFETY: the job has a reference.
-            let is_stale = !unsafe { task.as_ref() }.lifecycle.is_queued();
-            // SAFETY: `out` is a `bool`, guaranteed by the caller.
-            unsafe { out.cast::<bool>().write(is_stale) };
-        }
-        Action::Run | Action::Drop | Action::Take | Action::Leave => return false,
-    }
-    true
+/// The payload of a job that polls a future.
+#[repr(C)]
+pub(super) struct Turn<G> {
+    pub(super) task: NonNull<Header>,
+    /// What the job keeps until the first poll; `()` in the jobs after it.
+    pub(super) guard: G,
 }
+
+/// What the action `Take` gets for a future.
+pub(super) struct TakeRequest {
+    /// The type of the future.
+    pub(super) id: TypeId,
+    /// Has room for it.
+    pub(super) out: *mut (),
+}
+
+/// The type by which a job that polls a future for the first time identifies itself.
+struct Fresh;
 
 /// The type by which a job that polls a future again identifies itself.
 pub(super) struct Resumption;
+
+/// Whether this is the identity of a job that polls a future for the first time.
+pub(super) fn is_fresh(id: TypeId) -> bool {
+    id == TypeId::of::<Fresh>() || id == TypeId::of::<FreshOfScope>()
+}
 
 /// Makes a job that polls a future again.
 ///
 /// # Safety
 /// Access rule: the caller must make the job and pass it the reference that it has for it. The task must have these types.
-unsafe fn resumption<F: Future, E: Schedule>(task: NonNull<Header>) -> Job {
-    // SAFETY: a pointer is one word, and `act_on_resumption` is the function of such a job.
-    unsafe { Job::from_raw(act_on_resumption::<F, E>, task) }
+unsafe fn resumption<F: Future + 'static, E: Schedule>(task: NonNull<Header>) -> Job {
+    // SAFETY: a pointer is one word, and `act` is the function of such a job.
+    unsafe { Job::from_raw(act::<F, (), E>, Turn { task, guard: () }) }
 }
 
-/// The function of a job that polls a future again.
+/// The function of a job that polls a future.
 ///
 /// # Safety
-/// Payload rule of [`crate::job`]; `out` must be as the action says.
-unsafe fn act_on_resumption<F: Future, E: Schedule>(
+/// Payload rule of [`crate::job`]; `out` must be as the action says, but a [`TakeRequest`] for `Take`.
+pub(super) unsafe fn act<F: Future + 'static, G: Guard, E: Schedule>(
     payload: *mut Payload,
     action: Action,
     out: *mut (),
 ) -> Outcome {
-    // SAFETY: Payload rule: the payload is a pointer to a task.
+    // SAFETY: Payload rule: the payload is a `Turn`, which begins with a pointer to a task.
     let task = unsafe { payload.cast::<NonNull<Header>>().read() };
+    // SAFETY: the job has a reference.
+    let lifecycle = || &unsafe { task.as_ref() }.lifecycle;
+    let id = || match G::BORROWS {
+        true => TypeId::of::<FreshOfScope>(),
+        // Its handle may have polled the future before.
+        false if G::STAYS || lifecycle().is_unpolled() => TypeId::of::<Fresh>(),
+        false => TypeId::of::<Resumption>(),
+    };
     // SAFETY: `out` is as the action says, guaranteed by the caller.
-    if unsafe { inspect(TypeId::of::<Resumption>(), task, action, out) } {
+    if unsafe { inspect(action, out, id, || !lifecycle().is_queued()) } {
         return Outcome::Polled;
     }
+    // SAFETY: Payload rule: the payload is a `Turn`, and is consumed.
+    let Turn { guard, .. } = unsafe { payload.cast::<Turn<G>>().read() };
+    let leave = |guard: G| {
+        if const { mem::needs_drop::<G>() } {
+            contain(|| guard.leave());
+        }
+        Outcome::Stale
+    };
     if action == Action::Leave {
         // SAFETY: the job is consumed.
         unsafe { drop_stale(task) };
-        return Outcome::Stale;
+        return leave(guard);
     }
     // SAFETY: the job is consumed.
-    let Some((running, _)) = (unsafe { Running::<F, E>::begin(task) }) else {
-        return Outcome::Stale;
+    let Some((running, is_unpolled)) = (unsafe { Running::<F, E>::begin(task) }) else {
+        return leave(guard);
     };
+    let is_first = G::STAYS || is_unpolled;
+    let may_start = !is_first || guard.may_start();
+    if is_first {
+        drop_contained(guard);
+    } else {
+        // It has been polled before, and what the guard holds has been given back.
+        leave(guard);
+    }
     match action {
-        Action::Run => running.poll(),
+        Action::Run if may_start => running.poll(),
+        Action::Take => {
+            // SAFETY: `out` is a `TakeRequest`, guaranteed by the caller.
+            let request = unsafe { &*out.cast::<TakeRequest>() };
+            if request.id == TypeId::of::<F>() {
+                // SAFETY: the request has room for a future of that type.
+                let out = unsafe { &mut *request.out.cast::<MaybeUninit<F>>() };
+                // SAFETY: Pin rule: this is its first job.
+                unsafe { running.take_future(out) };
+                return Outcome::Cancelled;
+            }
+            running.cancel();
+        }
         _ => running.cancel(),
     }
     Outcome::Polled

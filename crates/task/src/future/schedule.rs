@@ -1,4 +1,4 @@
-//! The scheduler of futures.
+//! The scheduler of futures, and what keeps a place for one.
 
 use core::any::Any;
 
@@ -43,7 +43,41 @@ pub trait Schedule: Copy + Send + Sync + 'static {
     /// handle takes.
     fn release(self, key: u32, outcome: Outcome, unclaimed: Option<Box<dyn Any + Send>>);
 
-    /// Gives back what the [guard](super::Guard) of a future's first job [holds](super::Guard::holds): the future is cancelled, and that
+    /// Gives back what the [guard](Guard) of a future's first job [holds](Guard::holds): the future is cancelled, and that
     /// job is [stale](Outcome::Stale), and may be queued for long.
     fn give_back(self) {}
 }
+
+/// What is kept in the job of a future until its first poll.
+pub trait Guard: 'static {
+    /// Whether the future borrows from a thread that waits for it, as [`Job::borrows`] says until then.
+    const BORROWS: bool = false;
+
+    /// Whether only the job touches the future until then.
+    #[doc(hidden)]
+    const STAYS: bool = false;
+
+    /// Returns whether it holds something that is [given back](Schedule::give_back) as soon as the future is cancelled.
+    fn holds(&self) -> bool {
+        false
+    }
+
+    /// Drops the guard of a stale job, without what has been given back.
+    fn leave(self)
+    where
+        Self: Sized,
+    {
+    }
+
+    /// Whether [`may_start`](Self::may_start) may return `false`: then only the job polls the future for the first time.
+    fn decides(&self) -> bool {
+        false
+    }
+
+    /// Returns whether the future may still be polled; asked once, before the first poll. It must not panic.
+    fn may_start(&self) -> bool {
+        true
+    }
+}
+
+impl Guard for () {}

@@ -127,11 +127,7 @@ impl From<TaskRef> for Waker {
     }
 }
 
-impl core::fmt::Debug for TaskRef {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_tuple("TaskRef").field(&self.0).finish()
-    }
-}
+brigade_sync::opaque!(TaskRef: is_waiting);
 
 /// Makes the job of a future and passes it to its scheduler.
 ///

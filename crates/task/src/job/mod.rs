@@ -5,12 +5,11 @@
 
 use core::any::TypeId;
 use core::cell::Cell;
-use core::fmt;
 use core::marker::PhantomData;
 use core::mem::{ManuallyDrop, MaybeUninit, align_of, size_of};
 use core::ptr;
 
-use crate::act::{Act, Action, Outcome, Payload};
+use crate::act::{Act, Action, Outcome, Payload, inspect};
 use crate::boxed::{BoxedWork, is_large};
 use crate::cell;
 use crate::contain::drop_contained;
@@ -201,13 +200,7 @@ impl Job {
             return Err(self);
         }
         // A future that has been woken since must not be polled here, nor cancelled.
-        let action = if self.is_future() { Action::Leave } else { Action::Run };
-        Ok(self.consume(action, ptr::null_mut()))
-    }
-
-    /// Whether this is the job of a fork.
-    pub(crate) fn is_fork(&self) -> bool {
-        self.identify() == TypeId::of::<OfFork>()
+        Ok(self.consume(Action::Leave, ptr::null_mut()))
     }
 
     /// Whether this borrows from a thread that waits for it: it is that of a fork, of a call that waits, or of a scope; or the first
@@ -234,11 +227,6 @@ impl Job {
         unsafe { ptr::from_ref(&self.payload).cast::<*const ()>().read() }.addr()
     }
 
-    /// Consumes the job with the action `Take`.
-    pub(crate) fn take_to(self, out: *mut ()) -> Outcome {
-        self.consume(Action::Take, out)
-    }
-
     /// Returns the type of the closure.
     pub(crate) fn identify(&self) -> TypeId {
         let mut id = TypeId::of::<()>();
@@ -257,8 +245,9 @@ impl Job {
         unsafe { (self.act)(payload, action, out) };
     }
 
+    /// Calls the function with an action that consumes the payload; `out` must be as it says.
     #[inline]
-    fn consume(self, action: Action, out: *mut ()) -> Outcome {
+    pub(crate) fn consume(self, action: Action, out: *mut ()) -> Outcome {
         let mut this = ManuallyDrop::new(self);
         let act = this.act;
         // SAFETY: Payload rule; `self` is not dropped, so this is the one action that consumes it.
@@ -273,11 +262,7 @@ impl Drop for Job {
     }
 }
 
-impl fmt::Debug for Job {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Job").finish_non_exhaustive()
-    }
-}
+brigade_sync::opaque!(Job);
 
 /// Whether work of this type is stored in its job.
 const fn fits<W>() -> bool {
@@ -294,6 +279,12 @@ unsafe fn act_inline<F: Work<Output = ()>>(
     out: *mut (),
 ) -> Outcome {
     let closure = payload.cast::<F>();
+    // SAFETY: Payload rule: the payload is an `F`; borrowed for the call.
+    let is_stale = || unsafe { &*closure }.is_stale();
+    // SAFETY: `out` is as the action says, guaranteed by the caller.
+    if unsafe { inspect(action, out, TypeId::of::<F>, is_stale) } {
+        return Outcome::Stale;
+    }
     match action {
         Action::Run | Action::Leave => {
             // SAFETY: Payload rule: the payload is an `F`, and is consumed.
@@ -305,27 +296,15 @@ unsafe fn act_inline<F: Work<Output = ()>>(
             closure.run();
             Outcome::Returned
         }
-        Action::Drop => {
-            // SAFETY: Payload rule, as above.
-            unsafe { closure.drop_in_place() };
-            Outcome::Cancelled
-        }
         Action::Take => {
             // SAFETY: Payload rule, as above; `out` has room for an `F`, guaranteed by the caller.
             unsafe { out.cast::<F>().copy_from_nonoverlapping(closure, 1) };
             Outcome::Cancelled
         }
-        Action::Identify => {
-            // SAFETY: `out` is a `TypeId`, guaranteed by the caller.
-            unsafe { out.cast::<TypeId>().write(TypeId::of::<F>()) };
-            Outcome::Stale
-        }
-        Action::IsStale => {
-            // SAFETY: Payload rule: the payload is an `F`; borrowed for the call.
-            let is_stale = unsafe { &*closure }.is_stale();
-            // SAFETY: `out` is a `bool`, guaranteed by the caller.
-            unsafe { out.cast::<bool>().write(is_stale) };
-            Outcome::Stale
+        _ => {
+            // SAFETY: Payload rule, as above.
+            unsafe { closure.drop_in_place() };
+            Outcome::Cancelled
         }
     }
 }

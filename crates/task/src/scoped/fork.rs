@@ -5,7 +5,6 @@
 //! work is taken by whichever has the job; the result is written before the latch is set, and read by the owner after it.
 
 use core::any::{Any, TypeId};
-use core::fmt;
 use core::marker::PhantomData;
 use core::mem::{self, ManuallyDrop, MaybeUninit};
 use core::ptr::NonNull;
@@ -17,7 +16,7 @@ use brigade_sync::cell::UnsafeCell;
 use super::latch::Latch;
 use super::part::Part;
 use super::{Abort, wait};
-use crate::act::{Action, Outcome, Payload};
+use crate::act::{Action, Outcome, Payload, inspect};
 use crate::cell::JobContext;
 use crate::contain::drop_contained;
 use crate::job::Job;
@@ -97,11 +96,7 @@ impl<'a> Wait<'a> {
     }
 }
 
-impl fmt::Debug for Wait<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Wait").field("region", &self.region).finish_non_exhaustive()
-    }
-}
+brigade_sync::opaque!(Wait<'_>: region);
 
 /// The frame of a fork. A job is counted as one if `COUNTED`; otherwise it is a part of the job that forks it.
 struct Frame<B, R, const COUNTED: bool> {
@@ -139,12 +134,6 @@ impl<B: FnOnce() -> R, R, const COUNTED: bool> Frame<B, R, COUNTED> {
     fn owns(&self, part: &Part) -> bool {
         // It is the address of this frame, which has one part.
         part.region() == self.region()
-    }
-
-    /// Whether a job is this frame's.
-    fn is_in(&self, job: &Job) -> bool {
-        let this = core::ptr::from_ref(self).cast();
-        job.has(act::<B, R, COUNTED>, this)
     }
 
     #[inline(always)]
@@ -218,17 +207,11 @@ unsafe fn act<B: FnOnce() -> R, R, const COUNTED: bool>(
 ) -> Outcome {
     // SAFETY: Payload rule: the payload is a pointer to a frame.
     let pointer = unsafe { payload.cast::<NonNull<Frame<B, R, COUNTED>>>().read() };
+    // SAFETY: `out` is as the action says, guaranteed by the caller.
+    if unsafe { inspect(action, out, TypeId::of::<OfFork>, || false) } {
+        return Outcome::Stale;
+    }
     let outcome = match action {
-        Action::Identify => {
-            // SAFETY: `out` is a `TypeId`, guaranteed by the caller.
-            unsafe { out.cast::<TypeId>().write(TypeId::of::<OfFork>()) };
-            return Outcome::Stale;
-        }
-        Action::IsStale => {
-            // SAFETY: `out` is a `bool`, guaranteed by the caller.
-            unsafe { out.cast::<bool>().write(false) };
-            return Outcome::Stale;
-        }
         Action::Run => {
             // SAFETY: Fork rule: the frame lives until the latch is set; the work is the job's.
             let frame = unsafe { pointer.as_ref() };
@@ -242,7 +225,7 @@ unsafe fn act<B: FnOnce() -> R, R, const COUNTED: bool>(
             frame.result.with_mut(|slot| unsafe { slot.write(MaybeUninit::new(result)) });
             outcome
         }
-        Action::Drop | Action::Take | Action::Leave => Outcome::Cancelled,
+        _ => Outcome::Cancelled,
     };
     // SAFETY: Fork rule: the frame lives until the latch is set.
     let latch = unsafe { &raw const (*pointer.as_ptr()).latch };
@@ -391,7 +374,8 @@ where
     // SAFETY: once; both are `Send`. Fork rule: every way out of this function has the job back, or waits for the latch.
     let refused = give(unsafe { frame.part() }.into_job()).err();
     if let Some(job) = refused {
-        assert!(frame.is_in(&job), "another job was returned than was given");
+        let is_own = job.has(act::<B, R, true>, core::ptr::from_ref(&frame).cast());
+        assert!(is_own, "another job was returned than was given");
         mem::forget((job, bomb));
         // SAFETY: Fork rule: the owner has the job back.
         return Err(unsafe { frame.take() });

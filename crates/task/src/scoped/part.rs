@@ -1,9 +1,9 @@
 //! A job that borrows, as a value.
 
-use core::fmt;
+use core::any::TypeId;
 
 use crate::job::Job;
-use crate::region::Region;
+use crate::region::{OfFork, Region};
 
 /// A job that is a part of a fork or a scope.
 ///
@@ -32,7 +32,7 @@ impl Part {
 
     /// Whether this is a fork: a part of the job that forked it, rather than a job of its own.
     pub fn is_fork(&self) -> bool {
-        self.0.is_fork()
+        self.0.identify() == TypeId::of::<OfFork>()
     }
 
     /// Returns the job, which runs it.
@@ -41,8 +41,4 @@ impl Part {
     }
 }
 
-impl fmt::Debug for Part {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Part").field(&self.region()).finish()
-    }
-}
+brigade_sync::opaque!(Part: region);

@@ -5,7 +5,6 @@
 //! (see `tickets`).
 
 use core::any::{Any, TypeId};
-use core::fmt;
 use core::future::Future;
 use core::marker::PhantomData;
 use core::mem::{self, align_of, size_of};
@@ -13,20 +12,22 @@ use core::pin::Pin;
 use core::ptr::{self, NonNull};
 use core::task::{Context, Poll, Waker};
 use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
 
 use brigade_sync::Mutex;
 use brigade_sync::atomic::{AtomicBool, Ordering};
 
 use super::fork::Wait;
-use super::parcel::{Parcel, ScopedJoinHandle, deliver};
+use super::parcel::{FutureParcel, Parcel, ScopedJoinHandle};
 use super::part::Part;
 use super::tickets::Tickets;
 use super::wait;
 use super::wakers::Wakers;
-use crate::act::{Action, Outcome, Payload};
+use crate::act::{Action, Outcome, Payload, inspect};
 use crate::boxed::is_large;
 use crate::cell::JobContext;
 use crate::contain::{contain, drop_contained};
+use crate::error::JoinError;
 use crate::job::Job;
 use crate::region::{OfScope, Region};
 use crate::spawnable::Spawnable;
@@ -50,7 +51,7 @@ pub trait Scopes: Sync {
     fn wait(&self, wait: Wait<'_>);
 
     /// Runs or drops a job on this thread, for its handle, and counts the outcome, if any. In the pool's own run of
-    /// the job, the outcome was [`Outcome::Stale`].
+    /// the job, the outcome is [`Outcome::Stale`] then.
     fn run_here(&self, run: &mut dyn FnMut() -> Option<Outcome>) {
         run();
     }
@@ -161,17 +162,29 @@ impl<S> Here<S> {
     }
 }
 
-impl<S> Clone for Here<S> {
-    fn clone(&self) -> Self {
-        Self(self.0)
+/// The work of a job: a closure, or one with a handle.
+pub(super) trait ScopedWork: Send {
+    /// Runs it, or drops it; returns the outcome of the job.
+    fn settle(self, run: bool) -> Outcome;
+}
+
+impl<F: FnOnce() + Send> ScopedWork for F {
+    #[inline]
+    fn settle(self, run: bool) -> Outcome {
+        if !run {
+            drop_contained(self);
+            return Outcome::Cancelled;
+        }
+        self();
+        Outcome::Returned
     }
 }
 
 /// The work of a job. The ticket comes first: its pointer is the address of the job's region.
 #[repr(C)]
-struct Ticketed<F> {
+struct Ticketed<W> {
     ticket: Ticket,
-    closure: F,
+    work: W,
 }
 
 impl<'scope, 'env> Scope<'scope, 'env> {
@@ -223,14 +236,6 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// ```
     #[doc(alias = "spawn")]
     pub fn execute<F: FnOnce() + Send + 'scope>(&self, closure: F) {
-        self.execute_counted(move || {
-            closure();
-            Outcome::Returned
-        });
-    }
-
-    /// Runs a closure on the pool. The closure returns the outcome of its job.
-    fn execute_counted<F: FnOnce() -> Outcome + Send + 'scope>(&self, closure: F) {
         let part =
             if size_of::<F>() <= 2 * size_of::<usize>() && align_of::<F>() <= align_of::<usize>() {
                 self.part(closure)
@@ -261,12 +266,12 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         self.execute(move || closure(here.get()));
     }
 
-    /// Makes a job of a closure that fits into it.
-    pub(super) fn part<F: FnOnce() -> Outcome + Send + 'scope>(&self, closure: F) -> Part {
-        let work = Ticketed { ticket: self.ticket(), closure };
+    /// Makes a job of work that fits into it.
+    pub(super) fn part<W: ScopedWork + 'scope>(&self, work: W) -> Part {
+        let work = Ticketed { ticket: self.ticket(), work };
         // SAFETY: the work fits, as checked by the caller (a box is a word), and `act` expects it. Scope rule: the
-        // closure's borrows live until the ticket has been dropped.
-        let job = unsafe { Job::from_raw(act::<F>, work) };
+        // work's borrows live until the ticket has been dropped.
+        let job = unsafe { Job::from_raw(act::<W>, work) };
         // SAFETY: Part rule: the ticket is first, a pointer to the state.
         unsafe { Part::new(job) }
     }
@@ -304,8 +309,8 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         F: FnOnce() -> T + Send + 'scope,
         T: Send + 'scope,
     {
-        let (runner, handle) = Parcel::of_closure(closure, self);
-        self.execute_counted(move || runner.run());
+        let (parcel, handle) = Parcel::new(Some(closure), self);
+        self.pool().execute(self.part(parcel));
         handle
     }
 
@@ -327,12 +332,12 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         F: Spawnable + Send + 'scope,
         F::Output: Send + 'scope,
     {
-        let (runner, handle) = Parcel::<fn() -> F::Output, _>::of_future(self);
-        let future: Pin<Box<dyn Future<Output = Outcome> + Send + 'scope>> =
-            Box::pin(deliver(future, runner));
+        let (parcel, handle) = Parcel::new(None, self);
+        let inner = Some((Box::pin(future), self.ticket()));
+        let future: BoxedFuture<'scope> = Box::pin(ScopedFuture { inner, parcel, listed: None });
         // SAFETY: only the lifetime changes. Scope rule: the future's borrows live until the ticket has been dropped.
-        let future: BoxedFuture = unsafe { mem::transmute(future) };
-        self.pool().spawn(Box::pin(TicketedFuture::new(future, self.ticket())));
+        let future = unsafe { mem::transmute::<BoxedFuture<'scope>, BoxedFuture<'static>>(future) };
+        self.pool().spawn(future);
         handle
     }
 
@@ -403,33 +408,19 @@ impl<'scope, 'env> Scope<'scope, 'env> {
 ///
 /// # Safety
 /// Payload rule of [`crate::job`]; `out` must be as the action says.
-unsafe fn act<F: FnOnce() -> Outcome>(
-    payload: *mut Payload,
-    action: Action,
-    out: *mut (),
-) -> Outcome {
-    match action {
-        Action::Identify => {
-            // SAFETY: `out` is a `TypeId`, guaranteed by the caller.
-            unsafe { out.cast::<TypeId>().write(TypeId::of::<OfScope>()) };
-            return Outcome::Stale;
-        }
-        Action::IsStale => {
-            // SAFETY: `out` is a `bool`, guaranteed by the caller.
-            unsafe { out.cast::<bool>().write(false) };
-            return Outcome::Stale;
-        }
-        Action::Run | Action::Drop | Action::Take | Action::Leave => {}
+unsafe fn act<W: ScopedWork>(payload: *mut Payload, action: Action, out: *mut ()) -> Outcome {
+    // SAFETY: `out` is as the action says, guaranteed by the caller.
+    if unsafe { inspect(action, out, TypeId::of::<OfScope>, || false) } {
+        return Outcome::Stale;
     }
-    // SAFETY: Payload rule: the payload is a `Ticketed<F>`, and the action consumes it. The ticket is dropped last,
+    // SAFETY: Payload rule: the payload is a `Ticketed<W>`, and the action consumes it. The ticket is dropped last,
     // even on unwinding.
-    let Ticketed { ticket, closure } = unsafe { payload.cast::<Ticketed<F>>().read() };
+    let Ticketed { ticket, work } = unsafe { payload.cast::<Ticketed<W>>().read() };
     if action != Action::Run || ticket.state().is_cancelled() {
-        drop_contained(closure);
-        return Outcome::Cancelled;
+        return work.settle(false);
     }
     // SAFETY: Scope rule: the thread that opened the scope waits for the ticket.
-    let call = || unsafe { ticket.state().context.enter(closure) };
+    let call = || unsafe { ticket.state().context.enter(|| work.settle(true)) };
     match panic::catch_unwind(AssertUnwindSafe(call)) {
         Ok(outcome) => outcome,
         Err(payload) => {
@@ -439,20 +430,17 @@ unsafe fn act<F: FnOnce() -> Outcome>(
     }
 }
 
-type BoxedFuture = Pin<Box<dyn Future<Output = Outcome> + Send>>;
+type BoxedFuture<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
 /// A future with its ticket, until the future is ready.
-struct TicketedFuture {
-    inner: Option<(BoxedFuture, Ticket)>,
+struct ScopedFuture<F: Spawnable> {
+    inner: Option<(Pin<Box<F>>, Ticket)>,
+    parcel: Arc<FutureParcel<F::Output>>,
     /// The waker in the scope's list, with the key.
     listed: Option<(usize, Waker)>,
 }
 
-impl TicketedFuture {
-    fn new(future: BoxedFuture, ticket: Ticket) -> Self {
-        Self { inner: Some((future, ticket)), listed: None }
-    }
-
+impl<F: Spawnable> ScopedFuture<F> {
     /// Ensures that the scope's list has the waker of this poll.
     fn list(&mut self, waker: &Waker) {
         let Some((_, ticket)) = &self.inner else { return };
@@ -468,45 +456,47 @@ impl TicketedFuture {
         drop_contained((former, replaced));
     }
 
-    /// Drops the future, removes the waker from the list, and gives up the ticket.
-    fn end(&mut self) {
-        let Some((future, ticket)) = self.inner.take() else { return };
+    /// Drops the future, removes the waker from the list, delivers the result, and gives up the ticket. Returns the outcome.
+    fn end(&mut self, result: Result<F::Output, JoinError>) -> Option<Outcome> {
+        let (future, ticket) = self.inner.take()?;
         drop_contained(future);
         if let Some((key, waker)) = self.listed.take() {
             let listed = ticket.state().futures.lock().remove(key);
             drop_contained((waker, listed));
         }
+        let finished = panic::catch_unwind(AssertUnwindSafe(|| self.parcel.finish(result)));
+        Some(finished.unwrap_or_else(|payload| {
+            ticket.state().panicked(payload);
+            Outcome::Panicked
+        }))
     }
 }
 
-impl Drop for TicketedFuture {
+impl<F: Spawnable> Drop for ScopedFuture<F> {
     fn drop(&mut self) {
-        self.end();
+        self.end(Err(JoinError::Cancelled));
     }
 }
 
-impl Future for TicketedFuture {
+impl<F: Spawnable> Future for ScopedFuture<F> {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         // `cancel` sets the flag, which is read below, under the lock of the list.
         self.list(context.waker());
         let Some((future, ticket)) = &mut self.inner else { return Poll::Ready(()) };
-        let mut outcome = Outcome::Cancelled;
+        let mut result = Err(JoinError::Cancelled);
         if !ticket.state().is_cancelled() {
+            let poll = || future.as_mut().poll_spawned(context);
             // SAFETY: Scope rule: the thread that opened the scope waits for the ticket.
-            let poll = || unsafe { ticket.state().context.enter(|| future.as_mut().poll(context)) };
-            match panic::catch_unwind(AssertUnwindSafe(poll)) {
+            let poll = || unsafe { ticket.state().context.enter(poll) };
+            result = match panic::catch_unwind(AssertUnwindSafe(poll)) {
                 Ok(Poll::Pending) => return Poll::Pending,
-                Ok(Poll::Ready(ended)) => outcome = ended,
-                Err(payload) => {
-                    ticket.state().panicked(payload);
-                    outcome = Outcome::Panicked;
-                }
-            }
+                Ok(Poll::Ready(value)) => Ok(value),
+                Err(payload) => Err(JoinError::panicked(payload)),
+            };
         }
-        self.end();
-        if outcome == Outcome::Panicked {
+        if self.end(result) == Some(Outcome::Panicked) {
             panic::resume_unwind(Box::new(HeldPanic));
         }
         Poll::Ready(())
@@ -525,8 +515,4 @@ where
     scope.run(|| body(&scope))
 }
 
-impl fmt::Debug for Scope<'_, '_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Scope").field("is_cancelled", &self.is_cancelled()).finish_non_exhaustive()
-    }
-}
+brigade_sync::opaque!(Scope<'_, '_>: is_cancelled);

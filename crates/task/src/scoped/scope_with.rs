@@ -3,11 +3,9 @@
 //! **Value rule.** The value lies beside the scope, on the stack of the thread that opened it, and is dropped after the last
 //! ticket. So a job, which has a ticket, may refer to both.
 
-use core::fmt;
 use std::sync::Arc;
 
 use super::scope::{Here, Scope, Scopes};
-use crate::act::Outcome;
 
 /// A [`Scope`] and a value, which its jobs share.
 ///
@@ -40,17 +38,12 @@ impl<'scope, X: Sync + 'scope> ScopeWith<'scope, X> {
             self.scope.part(move || {
                 let (here, closure) = &*shared;
                 closure(here.get());
-                Outcome::Returned
             })
         });
     }
 }
 
-impl<X> fmt::Debug for ScopeWith<'_, X> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.scope.fmt(f)
-    }
-}
+brigade_sync::opaque!([X] ScopeWith<'_, X>);
 
 /// Like [`scope`](super::scope()), with a value for the jobs. The caller names the time for which what the jobs borrow must live.
 ///

@@ -98,14 +98,17 @@ fn a_queue_is_debug_although_its_items_are_not() {
     fn body<O: Order>() {
         let worker = Worker::<Opaque, O>::new(4);
         worker.extend([Opaque, Opaque, Opaque]);
-        assert_eq!(format!("{worker:?}"), "Worker { len: 3, capacity: 4 }");
-        assert_eq!(format!("{:?}", worker.stealer()), "Stealer { len: 3 }");
+        assert_eq!(format!("{worker:?}"), "Worker { len: 3, capacity: 4, .. }");
+        assert_eq!(format!("{:?}", worker.stealer()), "Stealer { len: 3, .. }");
         let drain = worker.drain(|count| count - 1).unwrap();
-        assert_eq!(format!("{drain:?}"), "Drain { len: 2 }");
+        assert_eq!(format!("{drain:?}"), "Drain { len: 2, .. }");
     }
     body::<lifo::Lifo>();
     body::<fifo::Fifo>();
-    assert_eq!(format!("{:?}", Injector::<Opaque>::new()), "Injector { len: 0, closed: false }");
+    assert_eq!(
+        format!("{:?}", Injector::<Opaque>::new()),
+        "Injector { len: 0, is_closed: false, .. }"
+    );
 }
 
 #[test]
