@@ -78,19 +78,20 @@ impl Completions {
     /// What the iterator does not return is lost.
     pub fn take(&mut self) -> impl Iterator<Item = usize> {
         self.taken.clear();
-        let mut keys = self.list.keys.lock();
-        mem::swap(&mut keys.list, &mut self.taken);
-        self.list.is_any.store(keys.wait.is_some(), Ordering::Relaxed);
-        drop(keys);
+        if let Some(mut keys) = self.list.keys() {
+            mem::swap(&mut keys.list, &mut self.taken);
+            self.list.is_any.store(keys.wait.is_some(), Ordering::Relaxed);
+        }
         self.taken.drain(..)
     }
 
-    /// Wakes `waker` once when this many keys can be taken, in place of any other wait; `false` if they can be already.
+    /// Wakes `waker` once when this many keys can be taken, in place of any other wait; `false` if they can be already, or in a forked
+    /// child.
     ///
     /// The wait goes on until then, or until [`stop_waiting`](Self::stop_waiting).
     #[must_use]
     pub fn wait(&mut self, keys: usize, waker: Waker) -> bool {
-        let mut listed = self.list.keys.lock();
+        let Some(mut listed) = self.list.keys() else { return false };
         let waits = listed.list.len() < keys;
         let (wait, unused) = if waits { (Some((keys, waker)), None) } else { (None, Some(waker)) };
         let former = mem::replace(&mut listed.wait, wait);
@@ -103,7 +104,7 @@ impl Completions {
 
     /// Ends the wait; returns its waker if that has not been woken.
     pub fn stop_waiting(&mut self) -> Option<Waker> {
-        self.list.keys.lock().wait.take().map(|(_, waker)| waker)
+        self.list.keys()?.wait.take().map(|(_, waker)| waker)
     }
 }
 
@@ -149,7 +150,7 @@ mod tests {
     }
 
     fn is_waiting(set: &Completions) -> bool {
-        set.list.keys.lock().wait.is_some()
+        set.list.keys().unwrap().wait.is_some()
     }
 
     fn taken(set: &mut Completions) -> Vec<usize> {

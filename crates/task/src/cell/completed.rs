@@ -9,7 +9,8 @@
 //! **Telling.** A set that limits its members is told of each completion. The thread that has pushed it calls the set's closure last: by
 //! then the completion can be taken, and the consumer has been woken.
 //!
-//! No user code runs under the lock: wakers are cloned before it, and woken and dropped after it.
+//! No user code runs under the lock: wakers are cloned before it, and woken and dropped after it. In a forked child a thread of the
+//! parent may hold the lock for ever, so it is not taken there.
 //!
 //! **Rejected.** A waker for each member: an allocation, and a reference to the set that is counted by it. A list without a lock,
 //! whose links lie in the cells: each cell lives until its key is taken, and a wait needs the lock all the same.
@@ -18,18 +19,33 @@ use core::task::Waker;
 use std::sync::Arc;
 
 use brigade_sync::atomic::{AtomicBool, Ordering};
-use brigade_sync::{Mutex, OnceLock};
+use brigade_sync::{Mutex, MutexGuard, OnceLock, fork};
 
 use crate::contain::contain;
 
 /// The list of a set.
-#[derive(Default)]
 pub(crate) struct CompletedList {
     /// Whether there may be keys or a wait, for a consumer that need not know at once. Changed under the lock.
     pub(crate) is_any: AtomicBool,
-    pub(crate) keys: Mutex<Keys>,
+    keys: Mutex<Keys>,
+    /// The generation of the process that made the list.
+    process: u32,
     /// What is told of each completion, with the key of the job. Called after each push, under no lock.
     pub(crate) on_end: OnceLock<Box<dyn Fn(usize) + Send + Sync>>,
+}
+
+impl CompletedList {
+    /// Locks the keys; `None` in a forked child.
+    pub(crate) fn keys(&self) -> Option<MutexGuard<'_, Keys>> {
+        (self.process == fork::generation()).then(|| self.keys.lock())
+    }
+}
+
+impl Default for CompletedList {
+    fn default() -> Self {
+        let (is_any, keys, on_end) = Default::default();
+        Self { is_any, keys, process: fork::generation(), on_end }
+    }
 }
 
 /// The keys of completed members, and the wait for them.
@@ -52,7 +68,7 @@ impl Member {
     #[inline(never)]
     pub(super) fn push(self) {
         let Self { list, key } = self;
-        let mut keys = list.keys.lock();
+        let Some(mut keys) = list.keys() else { return core::mem::forget(list) };
         keys.list.push(key);
         // Ordering: Relaxed: a hint; the lock publishes the keys.
         list.is_any.store(true, Ordering::Relaxed);
