@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::support::busy::occupy;
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::{at_rest, busy, fill};
-use brigade::{Handle, Pool, WhenFull};
+use brigade::{Builder, Handle, Pool, WhenFull};
 use brigade_testkit::{Bomb, Drops, Gate, test};
 
 #[test]
@@ -75,71 +75,63 @@ fn four_threads_that_submit_at_once_fill_it_exactly() {
 }
 
 /// No submission is rejected because of another one that does not get the room.
-#[test]
-fn four_threads_that_submit_at_once_find_the_room_that_there_is_for_all() {
-    for_both_queueings(|builder| {
-        let pool = builder.threads(1).capacity(4 * 25).when_full(WhenFull::Reject).build().unwrap();
-        for _ in 0..200 {
-            let (gate, start) = (Gate::closed(), Barrier::new(4));
-            occupy(&pool, &gate);
-            thread::scope(|scope| {
-                for _ in 0..4 {
-                    scope.spawn(|| {
-                        start.wait();
-                        (0..25).for_each(|_| pool.execute(|| ()));
-                    });
-                }
-            });
-            assert_eq!(fill(&pool), 0);
-            gate.open();
-            pool.wait_idle();
-        }
-    });
-}
-
-#[test]
-fn a_job_releases_its_permit_before_it_runs() {
-    for_both_queueings(|builder| {
-        let (pool, gate) = busy(builder, 1, WhenFull::Reject);
-        let own = pool.handle();
-        let next = pool.try_submit(move || own.try_execute(|| ()).map_err(|full| full.reason()));
+#[test(for_both_queueings)]
+fn four_threads_that_submit_at_once_find_the_room_that_there_is_for_all(builder: Builder) {
+    let pool = builder.threads(1).capacity(4 * 25).when_full(WhenFull::Reject).build().unwrap();
+    for _ in 0..200 {
+        let (gate, start) = (Gate::closed(), Barrier::new(4));
+        occupy(&pool, &gate);
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    start.wait();
+                    (0..25).for_each(|_| pool.execute(|| ()));
+                });
+            }
+        });
         assert_eq!(fill(&pool), 0);
         gate.open();
-        assert_eq!(next.unwrap().join().unwrap(), Ok(()));
-    });
+        pool.wait_idle();
+    }
 }
 
-#[test]
-fn a_job_run_by_its_join_has_released_its_permit() {
-    for_both_queueings(|builder| {
-        let pool = builder.threads(1).capacity(1).when_full(WhenFull::Reject).build().unwrap();
-        let parent = pool.submit(|| {
-            let here = Handle::current().unwrap();
-            let child = here.submit(move || here.try_execute(|| ()).is_ok());
-            assert!(here.try_execute(|| ()).is_err(), "the child is queued");
-            child.join().unwrap()
-        });
-        assert!(parent.join().unwrap());
-    });
+#[test(for_both_queueings)]
+fn a_job_releases_its_permit_before_it_runs(builder: Builder) {
+    let (pool, gate) = busy(builder, 1, WhenFull::Reject);
+    let own = pool.handle();
+    let next = pool.try_submit(move || own.try_execute(|| ()).map_err(|full| full.reason()));
+    assert_eq!(fill(&pool), 0);
+    gate.open();
+    assert_eq!(next.unwrap().join().unwrap(), Ok(()));
 }
 
-#[test]
-fn a_job_that_panics_and_one_whose_captures_do_release_their_permits() {
-    for_both_queueings(|builder| {
-        let (pool, gate) = busy(builder, 3, WhenFull::Reject);
-        pool.execute(|| panic!("expected: body"));
-        let bomb = Bomb;
-        pool.job().deadline(Instant::now()).execute(move || drop(bomb)).unwrap();
-        let bomb = Bomb;
-        assert!(pool.submit(move || drop(bomb)).cancel());
-        assert_eq!(fill(&pool), 1);
-        gate.open();
-        assert_eq!(at_rest(&pool), [5, 2, 1, 2, 0]);
-        let gate = Gate::closed();
-        occupy(&pool, &gate);
-        assert_eq!(fill(&pool), 3);
-        gate.open();
+#[test(for_both_queueings)]
+fn a_job_run_by_its_join_has_released_its_permit(builder: Builder) {
+    let pool = builder.threads(1).capacity(1).when_full(WhenFull::Reject).build().unwrap();
+    let parent = pool.submit(|| {
+        let here = Handle::current().unwrap();
+        let child = here.submit(move || here.try_execute(|| ()).is_ok());
+        assert!(here.try_execute(|| ()).is_err(), "the child is queued");
+        child.join().unwrap()
     });
+    assert!(parent.join().unwrap());
+}
+
+#[test(for_both_queueings)]
+fn a_job_that_panics_and_one_whose_captures_do_release_their_permits(builder: Builder) {
+    let (pool, gate) = busy(builder, 3, WhenFull::Reject);
+    pool.execute(|| panic!("expected: body"));
+    let bomb = Bomb;
+    pool.job().deadline(Instant::now()).execute(move || drop(bomb)).unwrap();
+    let bomb = Bomb;
+    assert!(pool.submit(move || drop(bomb)).cancel());
+    assert_eq!(fill(&pool), 1);
+    gate.open();
+    assert_eq!(at_rest(&pool), [5, 2, 1, 2, 0]);
+    let gate = Gate::closed();
+    occupy(&pool, &gate);
+    assert_eq!(fill(&pool), 3);
+    gate.open();
 }
 
 #[test]
@@ -171,36 +163,34 @@ fn a_pool_without_a_capacity_is_never_full() {
     assert_eq!(at_rest(&pool), [2004, 2004, 0, 0, 0]);
 }
 
-#[test]
-fn a_queued_job_that_is_cancelled_releases_its_permit_at_once() {
-    for_both_queueings(|builder| {
-        let (pool, gate) = busy(builder, 3, WhenFull::Reject);
-        let drops = Drops::default();
-        for by_cancel_handle in [false, true] {
-            for is_future in [false, true] {
-                let jobs: Vec<_> = (0..3)
-                    .map(|_| {
-                        let token = drops.token();
-                        match is_future {
-                            true => pool.try_spawn(async move { drop(token) }).unwrap(),
-                            false => pool.try_submit(move || drop(token)).unwrap(),
-                        }
-                    })
-                    .collect();
-                assert_eq!(fill(&pool), 0);
-                let dropped = drops.count();
-                for job in jobs {
-                    assert!(match by_cancel_handle {
-                        true => job.cancel_handle().cancel(),
-                        false => job.cancel(),
-                    });
-                    assert!(job.is_finished());
-                }
-                assert_eq!(drops.count(), dropped + 3, "here, as no thread of the pool is free");
+#[test(for_both_queueings)]
+fn a_queued_job_that_is_cancelled_releases_its_permit_at_once(builder: Builder) {
+    let (pool, gate) = busy(builder, 3, WhenFull::Reject);
+    let drops = Drops::default();
+    for by_cancel_handle in [false, true] {
+        for is_future in [false, true] {
+            let jobs: Vec<_> = (0..3)
+                .map(|_| {
+                    let token = drops.token();
+                    match is_future {
+                        true => pool.try_spawn(async move { drop(token) }).unwrap(),
+                        false => pool.try_submit(move || drop(token)).unwrap(),
+                    }
+                })
+                .collect();
+            assert_eq!(fill(&pool), 0);
+            let dropped = drops.count();
+            for job in jobs {
+                assert!(match by_cancel_handle {
+                    true => job.cancel_handle().cancel(),
+                    false => job.cancel(),
+                });
+                assert!(job.is_finished());
             }
+            assert_eq!(drops.count(), dropped + 3, "here, as no thread of the pool is free");
         }
-        assert_eq!(fill(&pool), 3, "and no permit is given back twice");
-        gate.open();
-        assert_eq!(at_rest(&pool), [16, 4, 0, 12, 0]);
-    });
+    }
+    assert_eq!(fill(&pool), 3, "and no permit is given back twice");
+    gate.open();
+    assert_eq!(at_rest(&pool), [16, 4, 0, 12, 0]);
 }

@@ -9,7 +9,7 @@ use crate::support::busy::occupy;
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::{POLICIES, at_rest, fill, full};
 use brigade::{
-    Handle, OnPanic, Order, Outcome, Pool, Reason, Shutdown, TaskSet, WhenFull, block_on,
+    Builder, Handle, OnPanic, Order, Outcome, Pool, Reason, Shutdown, TaskSet, WhenFull, block_on,
 };
 use brigade_testkit::{Gate, Seed, eventually, spin_for, test};
 
@@ -232,40 +232,38 @@ fn jobs_from_outside_get_on_beside_jobs_that_submit_themselves_again() {
     }
 }
 
-#[test]
-fn with_run_in_caller_a_full_pool_makes_the_submitter_work() {
-    for_both_queueings(|builder| {
-        let (pool, gate) = full(builder, 2, WhenFull::RunInCaller);
-        // What the job spawns belongs to its pool.
-        let here = (thread::current().id(), Some(pool.handle()));
-        let place = || (thread::current().id(), Handle::current());
-        let handle = pool.submit(place);
-        assert!(handle.is_finished());
-        assert_eq!(handle.join().unwrap(), here);
-        assert_eq!(pool.handle().submit(place).join().unwrap(), here);
-        let (sender, ran) = mpsc::channel();
-        pool.job()
-            .execute_batch((0..5).map(|number| {
-                let sender = sender.clone();
-                move || sender.send(number).unwrap()
-            }))
-            .unwrap();
-        assert!(ran.try_iter().eq(0..5));
-        let other = Pool::new(1);
-        let (inner, reached) = (other.handle(), Arc::new(AtomicUsize::new(0)));
-        let reaches = reached.clone();
-        // The job that runs here may submit elsewhere, and here again: that is queued.
-        let again = pool.handle();
-        pool.execute(move || {
-            again.execute(move || _ = reaches.fetch_add(1, Ordering::Relaxed));
-            inner.execute(|| ());
-        });
-        assert_eq!((reached.load(Ordering::Relaxed), pool.metrics().queued), (0, 3));
-        gate.open();
-        assert_eq!(at_rest(&pool), [12, 12, 0, 0, 0]);
-        assert_eq!(reached.load(Ordering::Relaxed), 1);
-        assert_eq!(at_rest(&other)[1], 1);
+#[test(for_both_queueings)]
+fn with_run_in_caller_a_full_pool_makes_the_submitter_work(builder: Builder) {
+    let (pool, gate) = full(builder, 2, WhenFull::RunInCaller);
+    // What the job spawns belongs to its pool.
+    let here = (thread::current().id(), Some(pool.handle()));
+    let place = || (thread::current().id(), Handle::current());
+    let handle = pool.submit(place);
+    assert!(handle.is_finished());
+    assert_eq!(handle.join().unwrap(), here);
+    assert_eq!(pool.handle().submit(place).join().unwrap(), here);
+    let (sender, ran) = mpsc::channel();
+    pool.job()
+        .execute_batch((0..5).map(|number| {
+            let sender = sender.clone();
+            move || sender.send(number).unwrap()
+        }))
+        .unwrap();
+    assert!(ran.try_iter().eq(0..5));
+    let other = Pool::new(1);
+    let (inner, reached) = (other.handle(), Arc::new(AtomicUsize::new(0)));
+    let reaches = reached.clone();
+    // The job that runs here may submit elsewhere, and here again: that is queued.
+    let again = pool.handle();
+    pool.execute(move || {
+        again.execute(move || _ = reaches.fetch_add(1, Ordering::Relaxed));
+        inner.execute(|| ());
     });
+    assert_eq!((reached.load(Ordering::Relaxed), pool.metrics().queued), (0, 3));
+    gate.open();
+    assert_eq!(at_rest(&pool), [12, 12, 0, 0, 0]);
+    assert_eq!(reached.load(Ordering::Relaxed), 1);
+    assert_eq!(at_rest(&other)[1], 1);
 }
 
 #[test]
@@ -320,22 +318,17 @@ fn a_panic_of_a_job_that_its_submitter_runs_is_the_jobs() {
     }
 }
 
-#[test]
-fn with_run_in_caller_nothing_runs_in_the_caller_once_the_pool_is_closed() {
-    for_both_queueings(|builder| {
-        let (pool, gate) = full(builder, 1, WhenFull::RunInCaller);
-        let handle = pool.handle();
-        let closing = thread::spawn(move || pool.shutdown(Shutdown::Drain));
-        eventually("the pool closes", || handle.metrics().is_closed);
-        for _ in 0..100 {
-            assert_eq!(
-                handle.job().execute(|| unreachable!()).unwrap_err().reason(),
-                Reason::Closed
-            );
-        }
-        gate.open();
-        assert_eq!(closing.join().unwrap().ran, 2);
-    });
+#[test(for_both_queueings)]
+fn with_run_in_caller_nothing_runs_in_the_caller_once_the_pool_is_closed(builder: Builder) {
+    let (pool, gate) = full(builder, 1, WhenFull::RunInCaller);
+    let handle = pool.handle();
+    let closing = thread::spawn(move || pool.shutdown(Shutdown::Drain));
+    eventually("the pool closes", || handle.metrics().is_closed);
+    for _ in 0..100 {
+        assert_eq!(handle.job().execute(|| unreachable!()).unwrap_err().reason(), Reason::Closed);
+    }
+    gate.open();
+    assert_eq!(closing.join().unwrap().ran, 2);
 }
 
 /// A job that its submitter runs until the gate opens; whether it has ended, and the submitter.

@@ -6,29 +6,27 @@ use std::time::{Duration, Instant};
 
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::{at_rest, busy, full};
-use brigade::{JoinHandle, Pool, Reason, Shutdown, WhenFull};
+use brigade::{Builder, JoinHandle, Pool, Reason, Shutdown, WhenFull};
 use brigade_testkit::{BlockedThread, test};
 
-#[test]
-fn a_blocked_submitter_is_woken_when_a_job_is_cancelled_or_starts() {
-    for_both_queueings(|builder| {
-        let (pool, gate) = busy(builder, 1, WhenFull::Block);
-        let queued = pool.submit(|| ());
-        let wakes: [&mut dyn FnMut(); 2] = [&mut || assert!(queued.cancel()), &mut || gate.open()];
-        for wake in wakes {
-            let submitter = BlockedThread::default();
-            thread::scope(|scope| {
-                let submits = scope.spawn(|| {
-                    submitter.is_this();
-                    pool.execute(|| ());
-                });
-                submitter.wait_until_blocked();
-                assert!(!submits.is_finished());
-                wake();
+#[test(for_both_queueings)]
+fn a_blocked_submitter_is_woken_when_a_job_is_cancelled_or_starts(builder: Builder) {
+    let (pool, gate) = busy(builder, 1, WhenFull::Block);
+    let queued = pool.submit(|| ());
+    let wakes: [&mut dyn FnMut(); 2] = [&mut || assert!(queued.cancel()), &mut || gate.open()];
+    for wake in wakes {
+        let submitter = BlockedThread::default();
+        thread::scope(|scope| {
+            let submits = scope.spawn(|| {
+                submitter.is_this();
+                pool.execute(|| ());
             });
-        }
-        assert_eq!(at_rest(&pool), [4, 3, 0, 1, 0]);
-    });
+            submitter.wait_until_blocked();
+            assert!(!submits.is_finished());
+            wake();
+        });
+    }
+    assert_eq!(at_rest(&pool), [4, 3, 0, 1, 0]);
 }
 
 #[test]

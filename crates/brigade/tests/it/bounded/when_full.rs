@@ -9,46 +9,42 @@ use std::time::Duration;
 use crate::support::busy::open_once_closed;
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::{POLICIES, at_rest, busy, full};
-use brigade::{Handle, Pool, Reason, Shutdown, WhenFull};
+use brigade::{Builder, Handle, Pool, Reason, Shutdown, WhenFull};
 use brigade_testkit::{BlockedThread, Gate, panics, test};
 
-#[test]
-fn the_owner_panics_where_a_handle_returns_the_job() {
-    for_both_queueings(|builder| {
-        let (pool, gate) = full(builder, 1, WhenFull::Reject);
-        let token = Arc::new(());
-        let attempts: [&dyn Fn(Arc<()>); 3] = [
-            &|token| pool.execute(move || drop(token)),
-            &|token| _ = pool.submit(move || drop(token)),
-            &|token| _ = pool.spawn(async move { drop(token) }),
-        ];
-        for attempt in attempts {
-            let said = panic::catch_unwind(AssertUnwindSafe(|| attempt(token.clone())));
-            let said = said.unwrap_err();
-            let said = panics::text(&*said).unwrap();
-            assert!(said.contains("not accepted") && said.contains("is full"), "{said}");
-            assert_eq!(Arc::strong_count(&token), 1);
-        }
-        gate.open();
-        assert_eq!(at_rest(&pool), [2, 2, 0, 0, 0]);
-    });
+#[test(for_both_queueings)]
+fn the_owner_panics_where_a_handle_returns_the_job(builder: Builder) {
+    let (pool, gate) = full(builder, 1, WhenFull::Reject);
+    let token = Arc::new(());
+    let attempts: [&dyn Fn(Arc<()>); 3] = [
+        &|token| pool.execute(move || drop(token)),
+        &|token| _ = pool.submit(move || drop(token)),
+        &|token| _ = pool.spawn(async move { drop(token) }),
+    ];
+    for attempt in attempts {
+        let said = panic::catch_unwind(AssertUnwindSafe(|| attempt(token.clone())));
+        let said = said.unwrap_err();
+        let said = panics::text(&*said).unwrap();
+        assert!(said.contains("not accepted") && said.contains("is full"), "{said}");
+        assert_eq!(Arc::strong_count(&token), 1);
+    }
+    gate.open();
+    assert_eq!(at_rest(&pool), [2, 2, 0, 0, 0]);
 }
 
-#[test]
-fn with_reject_a_submission_of_a_worker_is_rejected_too() {
-    for_both_queueings(|builder| {
-        let builder = builder.threads(1).capacity(1).when_full(WhenFull::Reject);
-        let pool = builder.build().unwrap();
-        let parent = pool.submit(|| {
-            let here = Handle::current().unwrap();
-            here.execute(|| ());
-            let batch = here.job().execute_batch([|| (), || ()]).unwrap_err();
-            assert_eq!((batch.reason(), batch.into_inner().len()), (Reason::Full, 2));
-            here.job().execute(|| unreachable!()).unwrap_err().reason()
-        });
-        assert_eq!(parent.join().unwrap(), Reason::Full);
-        assert_eq!(at_rest(&pool), [2, 2, 0, 0, 0]);
+#[test(for_both_queueings)]
+fn with_reject_a_submission_of_a_worker_is_rejected_too(builder: Builder) {
+    let builder = builder.threads(1).capacity(1).when_full(WhenFull::Reject);
+    let pool = builder.build().unwrap();
+    let parent = pool.submit(|| {
+        let here = Handle::current().unwrap();
+        here.execute(|| ());
+        let batch = here.job().execute_batch([|| (), || ()]).unwrap_err();
+        assert_eq!((batch.reason(), batch.into_inner().len()), (Reason::Full, 2));
+        here.job().execute(|| unreachable!()).unwrap_err().reason()
     });
+    assert_eq!(parent.join().unwrap(), Reason::Full);
+    assert_eq!(at_rest(&pool), [2, 2, 0, 0, 0]);
 }
 
 #[test]

@@ -6,79 +6,74 @@ use std::sync::mpsc;
 use super::for_each_size;
 use crate::support::busy::{let_go, occupy};
 use crate::support::reports::counts;
-use brigade::{Pool, Reason, Shutdown};
+use brigade::{Builder, Pool, Reason, Shutdown};
 use brigade_testkit::{Drops, Gate, panics, test};
 
-#[test]
-fn a_pool_that_is_drained_runs_each_share() {
-    for_each_size(|new, threads| {
-        for how in [Shutdown::Drain, Shutdown::Finish] {
-            let pool = new().build().unwrap();
-            let shares: Vec<_> = (0..20).map(|n| pool.broadcast(move |index| index + n)).collect();
-            assert_eq!(counts(pool.shutdown(how)), (20 * threads as u64, 0, 0));
-            for (n, shares) in shares.into_iter().enumerate() {
-                assert!(shares.into_iter().map(|share| share.join().unwrap()).eq(n..n + threads));
-            }
+#[test(for_each_size)]
+fn a_pool_that_is_drained_runs_each_share(new: &dyn Fn() -> Builder, threads: usize) {
+    for how in [Shutdown::Drain, Shutdown::Finish] {
+        let pool = new().build().unwrap();
+        let shares: Vec<_> = (0..20).map(|n| pool.broadcast(move |index| index + n)).collect();
+        assert_eq!(counts(pool.shutdown(how)), (20 * threads as u64, 0, 0));
+        for (n, shares) in shares.into_iter().enumerate() {
+            assert!(shares.into_iter().map(|share| share.join().unwrap()).eq(n..n + threads));
         }
-    });
+    }
 }
 
-#[test]
-fn a_pool_that_is_dropped_runs_each_share() {
-    for_each_size(|new, threads| {
-        let (ran, runs) = mpsc::channel();
-        let pool = new().build().unwrap();
-        drop(pool.broadcast(move |index| ran.send(index).unwrap()));
-        drop(pool);
-        let mut indices: Vec<_> = runs.iter().collect();
-        indices.sort_unstable();
-        assert!(indices.into_iter().eq(0..threads));
-    });
+#[test(for_each_size)]
+fn a_pool_that_is_dropped_runs_each_share(new: &dyn Fn() -> Builder, threads: usize) {
+    let (ran, runs) = mpsc::channel();
+    let pool = new().build().unwrap();
+    drop(pool.broadcast(move |index| ran.send(index).unwrap()));
+    drop(pool);
+    let mut indices: Vec<_> = runs.iter().collect();
+    indices.sort_unstable();
+    assert!(indices.into_iter().eq(0..threads));
 }
 
 /// By the thread that discards: the shares of threads that stay busy too.
-#[test]
-fn a_pool_that_is_discarded_cancels_each_share_that_has_not_started() {
-    for_each_size(|new, threads| {
-        let (pool, gate, drops) = (new().build().unwrap(), Gate::closed(), Drops::default());
-        occupy(&pool, &gate);
-        let token = drops.token();
-        let shares = pool.broadcast(move |_| _ = &token);
-        let report = pool.shutdown(Shutdown::Discard.timeout(std::time::Duration::ZERO));
-        assert_eq!(counts(report), (0, threads as u64, threads as u64));
-        assert_eq!(drops.count(), 1);
-        for share in shares {
-            assert!(share.join().unwrap_err().is_cancelled());
-        }
-        gate.open();
-        let_go(pool);
-    });
+#[test(for_each_size)]
+fn a_pool_that_is_discarded_cancels_each_share_that_has_not_started(
+    new: &dyn Fn() -> Builder,
+    threads: usize,
+) {
+    let (pool, gate, drops) = (new().build().unwrap(), Gate::closed(), Drops::default());
+    occupy(&pool, &gate);
+    let token = drops.token();
+    let shares = pool.broadcast(move |_| _ = &token);
+    let report = pool.shutdown(Shutdown::Discard.timeout(std::time::Duration::ZERO));
+    assert_eq!(counts(report), (0, threads as u64, threads as u64));
+    assert_eq!(drops.count(), 1);
+    for share in shares {
+        assert!(share.join().unwrap_err().is_cancelled());
+    }
+    gate.open();
+    let_go(pool);
 }
 
-#[test]
-fn a_closed_pool_rejects_a_broadcast_except_by_its_own_jobs() {
-    for_each_size(|new, threads| {
-        let (pool, gate) = (new().build().unwrap(), Gate::closed());
-        let (handle, wait) = (pool.handle(), gate.clone());
-        let inside = pool.submit(move || {
-            wait.wait();
-            handle.broadcast(|index| index)
-        });
-        pool.close();
-        let drops = Drops::default();
-        let token = drops.token();
-        let refused = panic::catch_unwind(AssertUnwindSafe(|| pool.broadcast(move |_| _ = &token)));
-        let text = panics::text(&*refused.unwrap_err()).map(str::to_owned);
-        assert_eq!(
-            text.as_deref(),
-            Some(&*format!("the job was not accepted: {}", Reason::Closed))
-        );
-        assert_eq!(drops.count(), 1);
-        gate.open();
-        let shares = inside.join().unwrap();
-        assert!(shares.into_iter().map(|share| share.join().unwrap()).eq(0..threads));
-        assert_eq!(pool.shutdown(Shutdown::Drain).ran, 1 + threads as u64);
+#[test(for_each_size)]
+fn a_closed_pool_rejects_a_broadcast_except_by_its_own_jobs(
+    new: &dyn Fn() -> Builder,
+    threads: usize,
+) {
+    let (pool, gate) = (new().build().unwrap(), Gate::closed());
+    let (handle, wait) = (pool.handle(), gate.clone());
+    let inside = pool.submit(move || {
+        wait.wait();
+        handle.broadcast(|index| index)
     });
+    pool.close();
+    let drops = Drops::default();
+    let token = drops.token();
+    let refused = panic::catch_unwind(AssertUnwindSafe(|| pool.broadcast(move |_| _ = &token)));
+    let text = panics::text(&*refused.unwrap_err()).map(str::to_owned);
+    assert_eq!(text.as_deref(), Some(&*format!("the job was not accepted: {}", Reason::Closed)));
+    assert_eq!(drops.count(), 1);
+    gate.open();
+    let shares = inside.join().unwrap();
+    assert!(shares.into_iter().map(|share| share.join().unwrap()).eq(0..threads));
+    assert_eq!(pool.shutdown(Shutdown::Drain).ran, 1 + threads as u64);
 }
 
 #[test]

@@ -53,21 +53,19 @@ fn each_share_ends_in_a_pool_that_shrinks_to_one_thread_or_none() {
 /// It must leave, as the pool has become smaller, and has mail.
 ///
 /// Caught: `leave_if_surplus` without a look at the mailbox.
-#[test]
-fn a_running_thread_that_is_surplus_runs_its_share_before_it_leaves() {
-    for_both_queueings(|builder| {
-        let (pool, gate) = (builder.threads(4).build().unwrap(), Gate::closed());
-        let wait = gate.clone();
-        let busy = pool.broadcast(move |_| wait.wait());
-        eventually("all run", || pool.metrics().running == 4);
-        let shares = pool.broadcast(|index| index);
-        pool.resize(1).unwrap();
-        gate.open();
-        assert_eq!(check(shares), 4);
-        busy.into_iter().for_each(|job| job.join().unwrap());
-        await_idle_workers(&pool, 1);
-        assert_eq!(check(pool.broadcast(|index| index)), 1);
-    });
+#[test(for_both_queueings)]
+fn a_running_thread_that_is_surplus_runs_its_share_before_it_leaves(builder: Builder) {
+    let (pool, gate) = (builder.threads(4).build().unwrap(), Gate::closed());
+    let wait = gate.clone();
+    let busy = pool.broadcast(move |_| wait.wait());
+    eventually("all run", || pool.metrics().running == 4);
+    let shares = pool.broadcast(|index| index);
+    pool.resize(1).unwrap();
+    gate.open();
+    assert_eq!(check(shares), 4);
+    busy.into_iter().for_each(|job| job.join().unwrap());
+    await_idle_workers(&pool, 1);
+    assert_eq!(check(pool.broadcast(|index| index)), 1);
 }
 
 /// A thread that has left, and is still in its last hook, is none of the pool's.
@@ -98,22 +96,20 @@ fn a_thread_in_its_last_hook_is_sent_nothing() {
 }
 
 /// The one that blocks has its share when it is back.
-#[test]
-fn a_blocked_thread_and_the_one_in_its_place_both_have_a_share() {
-    for_both_queueings(|builder| {
-        let pool = builder.threads(1).spare_threads(1).build().unwrap();
-        let gate = Gate::closed();
-        let wait = gate.clone();
-        let blocked = pool.submit(move || {
-            brigade::blocking(|| wait.wait());
-            brigade::current_worker_index().unwrap()
-        });
-        let other = pool.submit(|| brigade::current_worker_index().unwrap()).join().unwrap();
-        let mut shares = pool.broadcast(|index| index);
-        assert_eq!(shares.len(), 2);
-        assert_eq!(shares.remove(other).join().unwrap(), other);
-        assert!(!shares[0].is_finished());
-        gate.open();
-        assert_eq!(shares.remove(0).join().unwrap(), blocked.join().unwrap());
+#[test(for_both_queueings)]
+fn a_blocked_thread_and_the_one_in_its_place_both_have_a_share(builder: Builder) {
+    let pool = builder.threads(1).spare_threads(1).build().unwrap();
+    let gate = Gate::closed();
+    let wait = gate.clone();
+    let blocked = pool.submit(move || {
+        brigade::blocking(|| wait.wait());
+        brigade::current_worker_index().unwrap()
     });
+    let other = pool.submit(|| brigade::current_worker_index().unwrap()).join().unwrap();
+    let mut shares = pool.broadcast(|index| index);
+    assert_eq!(shares.len(), 2);
+    assert_eq!(shares.remove(other).join().unwrap(), other);
+    assert!(!shares[0].is_finished());
+    gate.open();
+    assert_eq!(shares.remove(0).join().unwrap(), blocked.join().unwrap());
 }

@@ -5,28 +5,29 @@ use std::time::{Duration, Instant};
 
 use super::for_each_size;
 use crate::support::verbs::all_work_comes_back;
-use brigade::{JoinError, Pool, Reason, Shutdown, current_job_name, current_worker_index};
+use brigade::{Builder, JoinError, Pool, Reason, Shutdown, current_job_name, current_worker_index};
 use brigade_testkit::{Gate, test};
 
-#[test]
-fn each_job_runs_on_its_worker_and_jobs_of_one_sender_in_order() {
-    for_each_size(|new, threads| {
-        let pool = new().build().unwrap();
-        let (told, tells) = mpsc::channel();
-        for number in 0..100 {
-            let told = told.clone();
-            let tell = move || told.send((current_worker_index(), number)).unwrap();
-            pool.job().on_worker(number % threads).execute(tell).unwrap();
-        }
-        drop(told);
-        let ran: Vec<_> = tells.iter().collect();
-        assert_eq!(ran.len(), 100);
-        for index in 0..threads {
-            let of_it = ran.iter().filter(|(ran_on, _)| *ran_on == Some(index));
-            assert!(of_it.map(|&(_, number)| number).eq((index..100).step_by(threads)));
-        }
-        assert_eq!(pool.shutdown(Shutdown::Drain).ran, 100);
-    });
+#[test(for_each_size)]
+fn each_job_runs_on_its_worker_and_jobs_of_one_sender_in_order(
+    new: &dyn Fn() -> Builder,
+    threads: usize,
+) {
+    let pool = new().build().unwrap();
+    let (told, tells) = mpsc::channel();
+    for number in 0..100 {
+        let told = told.clone();
+        let tell = move || told.send((current_worker_index(), number)).unwrap();
+        pool.job().on_worker(number % threads).execute(tell).unwrap();
+    }
+    drop(told);
+    let ran: Vec<_> = tells.iter().collect();
+    assert_eq!(ran.len(), 100);
+    for index in 0..threads {
+        let of_it = ran.iter().filter(|(ran_on, _)| *ran_on == Some(index));
+        assert!(of_it.map(|&(_, number)| number).eq((index..100).step_by(threads)));
+    }
+    assert_eq!(pool.shutdown(Shutdown::Drain).ran, 100);
 }
 
 #[test]
@@ -42,34 +43,30 @@ fn a_job_waits_for_its_worker_although_another_is_idle() {
     assert_eq!(job.join().unwrap(), Some(0));
 }
 
-#[test]
-fn a_job_joins_one_of_its_own_worker_and_one_of_another() {
-    for_each_size(|new, threads| {
-        let pool = new().spare_threads(0).build().unwrap();
-        let handle = pool.handle();
-        let job = move || {
-            let jobs = (0..threads).map(|index| handle.job().on_worker(index));
-            let jobs: Vec<_> = jobs.map(|job| job.submit(current_worker_index).unwrap()).collect();
-            jobs.into_iter().map(|job| job.join().unwrap().unwrap()).collect::<Vec<_>>()
-        };
-        assert!(pool.submit(job).join().unwrap().into_iter().eq(0..threads));
-    });
+#[test(for_each_size)]
+fn a_job_joins_one_of_its_own_worker_and_one_of_another(new: &dyn Fn() -> Builder, threads: usize) {
+    let pool = new().spare_threads(0).build().unwrap();
+    let handle = pool.handle();
+    let job = move || {
+        let jobs = (0..threads).map(|index| handle.job().on_worker(index));
+        let jobs: Vec<_> = jobs.map(|job| job.submit(current_worker_index).unwrap()).collect();
+        jobs.into_iter().map(|job| job.join().unwrap().unwrap()).collect::<Vec<_>>()
+    };
+    assert!(pool.submit(job).join().unwrap().into_iter().eq(0..threads));
 }
 
-#[test]
-fn a_worker_that_is_not_there_returns_the_closure() {
-    for_each_size(|new, threads| {
-        let pool = new().build().unwrap();
-        let sent = String::from("sent");
-        let rejected = pool.job().on_worker(threads).submit(move || sent).unwrap_err();
-        assert_eq!(rejected.reason(), Reason::NoSuchWorker);
-        assert_eq!(rejected.into_inner()(), "sent");
-        let named = pool.job().name("x").on_worker(usize::MAX).execute(|| ()).unwrap_err();
-        assert_eq!(named.reason(), Reason::NoSuchWorker);
-        pool.close();
-        all_work_comes_back(pool.handle(), Reason::Closed);
-        assert_eq!(pool.shutdown(Shutdown::Drain).ran, 0);
-    });
+#[test(for_each_size)]
+fn a_worker_that_is_not_there_returns_the_closure(new: &dyn Fn() -> Builder, threads: usize) {
+    let pool = new().build().unwrap();
+    let sent = String::from("sent");
+    let rejected = pool.job().on_worker(threads).submit(move || sent).unwrap_err();
+    assert_eq!(rejected.reason(), Reason::NoSuchWorker);
+    assert_eq!(rejected.into_inner()(), "sent");
+    let named = pool.job().name("x").on_worker(usize::MAX).execute(|| ()).unwrap_err();
+    assert_eq!(named.reason(), Reason::NoSuchWorker);
+    pool.close();
+    all_work_comes_back(pool.handle(), Reason::Closed);
+    assert_eq!(pool.shutdown(Shutdown::Drain).ran, 0);
 }
 
 #[test]

@@ -4,7 +4,9 @@ use std::sync::{Arc, Barrier, Mutex, mpsc};
 
 use super::join_all;
 use crate::support::crowd::for_both_queueings;
-use brigade::{Handle, JoinError, JoinHandle, Pool, TaskSet, block_on, current_worker_index};
+use brigade::{
+    Builder, Handle, JoinError, JoinHandle, Pool, TaskSet, block_on, current_worker_index,
+};
 use brigade_testkit::{Gate, Meeting, test};
 
 #[test]
@@ -22,29 +24,27 @@ fn a_job_joins_all_shares_of_its_own_broadcast() {
 }
 
 /// Caught: a share that is run by whichever worker joins it.
-#[test]
-fn a_join_on_another_worker_leaves_the_share_to_its_own() {
-    for_both_queueings(|builder| {
-        let (pool, gate) = (builder.threads(2).build().unwrap(), Gate::closed());
-        join_all(pool.broadcast(|_| ()));
-        let (begun, begins) = mpsc::channel();
-        let wait = gate.clone();
-        let busy = pool.submit(move || {
-            begun.send(current_worker_index().unwrap()).unwrap();
-            wait.wait();
-        });
-        let busy_one = begins.recv().unwrap();
-        let mut shares = pool.broadcast(|index| (index, current_worker_index()));
-        let share = shares.remove(busy_one);
-        let joiner = pool.submit(move || (share.join().unwrap(), current_worker_index()));
-        // On the thread that takes the place of the one that waits.
-        pool.submit(|| ()).join().unwrap();
-        gate.open();
-        let (said, joined_on) = joiner.join().unwrap();
-        assert_eq!(said, (busy_one, Some(busy_one)));
-        assert_ne!(joined_on, Some(busy_one));
-        busy.join().unwrap();
+#[test(for_both_queueings)]
+fn a_join_on_another_worker_leaves_the_share_to_its_own(builder: Builder) {
+    let (pool, gate) = (builder.threads(2).build().unwrap(), Gate::closed());
+    join_all(pool.broadcast(|_| ()));
+    let (begun, begins) = mpsc::channel();
+    let wait = gate.clone();
+    let busy = pool.submit(move || {
+        begun.send(current_worker_index().unwrap()).unwrap();
+        wait.wait();
     });
+    let busy_one = begins.recv().unwrap();
+    let mut shares = pool.broadcast(|index| (index, current_worker_index()));
+    let share = shares.remove(busy_one);
+    let joiner = pool.submit(move || (share.join().unwrap(), current_worker_index()));
+    // On the thread that takes the place of the one that waits.
+    pool.submit(|| ()).join().unwrap();
+    gate.open();
+    let (said, joined_on) = joiner.join().unwrap();
+    assert_eq!(said, (busy_one, Some(busy_one)));
+    assert_ne!(joined_on, Some(busy_one));
+    busy.join().unwrap();
 }
 
 /// Each of several jobs that run at once, on as many workers, waits for the shares of all others.
@@ -104,30 +104,28 @@ fn jobs_that_wait_for_each_others_workers_all_end() {
 }
 
 /// The worker that is needed began to wait first, and for the job that needs it.
-#[test]
-fn a_job_whose_joiner_is_on_a_worker_that_it_needs_has_the_share_run_there() {
-    for_both_queueings(|builder| {
-        let pool = builder.threads(2).build().unwrap();
-        let handle = pool.handle();
-        let outer = pool.submit(move || {
-            let (begun, begins) = mpsc::channel();
-            let gate = Gate::closed();
-            let wait = gate.clone();
-            let inner = handle.submit(move || {
-                begun.send(()).unwrap();
-                wait.wait();
-                // The outer job waits for this one, or is about to.
-                join_all(handle.broadcast(|index| (index, current_worker_index())))
-            });
-            // Another worker has it.
-            begins.recv().unwrap();
-            gate.open();
-            inner.join().unwrap()
+#[test(for_both_queueings)]
+fn a_job_whose_joiner_is_on_a_worker_that_it_needs_has_the_share_run_there(builder: Builder) {
+    let pool = builder.threads(2).build().unwrap();
+    let handle = pool.handle();
+    let outer = pool.submit(move || {
+        let (begun, begins) = mpsc::channel();
+        let gate = Gate::closed();
+        let wait = gate.clone();
+        let inner = handle.submit(move || {
+            begun.send(()).unwrap();
+            wait.wait();
+            // The outer job waits for this one, or is about to.
+            join_all(handle.broadcast(|index| (index, current_worker_index())))
         });
-        for (place, (index, ran_on)) in outer.join().unwrap().into_iter().enumerate() {
-            assert_eq!((index, ran_on), (place, Some(place)));
-        }
+        // Another worker has it.
+        begins.recv().unwrap();
+        gate.open();
+        inner.join().unwrap()
     });
+    for (place, (index, ran_on)) in outer.join().unwrap().into_iter().enumerate() {
+        assert_eq!((index, ran_on), (place, Some(place)));
+    }
 }
 
 /// Likewise, and the job begins to wait when the other waits for certain.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use std::{io, thread};
 
 use crate::support::crowd::{Crowd, await_idle_workers, for_both_queueings, workers};
-use brigade::{NewThread, Pool, Shutdown, Thread};
+use brigade::{Builder, NewThread, Pool, Shutdown, Thread};
 use brigade_testkit::{BlockedThread, Gate, Meeting, eventually, stays, test};
 
 /// A spawner that starts a thread. It returns at once for this many threads, and for the others when a
@@ -25,75 +25,71 @@ fn slow_after(quick: usize) -> (impl Fn(NewThread) -> io::Result<Thread> + 'stat
 }
 
 /// A job of another thread runs on it in the meantime.
-#[test]
-fn shutdown_waits_for_the_only_thread_although_its_spawner_has_not_returned() {
-    for_both_queueings(|builder| {
-        let (spawner, returns) = slow_after(0);
-        let pool = builder.threads(0..=1).spawner(spawner).build().unwrap();
-        let (handle, gate, crowd) = (pool.handle(), Gate::closed(), Crowd::default());
-        let first = thread::spawn(move || handle.try_execute(|| ()).is_ok());
-        eventually("its thread is being started", || workers(&pool) == 1);
-        pool.execute(crowd.job(&gate));
-        eventually("it runs a job", || crowd.now() == 1);
-        let (closes, owner) = (pool.handle(), BlockedThread::default());
-        let (ends, jobs) = (owner.clone(), crowd.clone());
-        let opener = thread::spawn(move || {
-            eventually("the pool closes", || closes.metrics().is_closed);
-            ends.wait_until_blocked();
-            gate.open();
-            eventually("the job has ended", || jobs.now() == 0);
-            ends.wait_until_blocked();
-            returns.open();
-        });
-        owner.is_this();
-        let report = pool.shutdown(Shutdown::Drain);
-        let running = crowd.now();
-        opener.join().unwrap();
-        first.join().unwrap();
-        assert_eq!((report.still_running, running), (0, 0), "shutdown has not waited: {report:?}");
+#[test(for_both_queueings)]
+fn shutdown_waits_for_the_only_thread_although_its_spawner_has_not_returned(builder: Builder) {
+    let (spawner, returns) = slow_after(0);
+    let pool = builder.threads(0..=1).spawner(spawner).build().unwrap();
+    let (handle, gate, crowd) = (pool.handle(), Gate::closed(), Crowd::default());
+    let first = thread::spawn(move || handle.try_execute(|| ()).is_ok());
+    eventually("its thread is being started", || workers(&pool) == 1);
+    pool.execute(crowd.job(&gate));
+    eventually("it runs a job", || crowd.now() == 1);
+    let (closes, owner) = (pool.handle(), BlockedThread::default());
+    let (ends, jobs) = (owner.clone(), crowd.clone());
+    let opener = thread::spawn(move || {
+        eventually("the pool closes", || closes.metrics().is_closed);
+        ends.wait_until_blocked();
+        gate.open();
+        eventually("the job has ended", || jobs.now() == 0);
+        ends.wait_until_blocked();
+        returns.open();
     });
+    owner.is_this();
+    let report = pool.shutdown(Shutdown::Drain);
+    let running = crowd.now();
+    opener.join().unwrap();
+    first.join().unwrap();
+    assert_eq!((report.still_running, running), (0, 0), "shutdown has not waited: {report:?}");
 }
 
 /// Its last hook and its thread-local destructors come after its last job.
-#[test]
-fn shutdown_waits_for_the_hook_of_a_thread_whose_spawner_has_not_returned() {
-    for_both_queueings(|builder| {
-        let (spawner, returns) = slow_after(1);
-        let stops = Arc::new(AtomicUsize::new(0));
-        let counted = Arc::clone(&stops);
-        let (stopping, goes_on) = (Gate::closed(), Gate::closed());
-        let (stops_now, until) = (stopping.clone(), goes_on.clone());
-        let builder = builder.threads(1..=2).spawner(spawner).on_stop(move |index| {
-            if index == 1 {
-                stops_now.open();
-                until.wait();
-            }
-            counted.fetch_add(1, Ordering::SeqCst);
-        });
-        let pool = builder.build().unwrap();
-        await_idle_workers(&pool, 1);
-        let (handle, gate, crowd) = (pool.handle(), Gate::closed(), Crowd::default());
-        pool.execute(crowd.job(&gate));
-        eventually("the first thread is busy", || crowd.now() == 1);
-        let job = crowd.job(&gate);
-        let submitter = thread::spawn(move || handle.try_execute(job).is_ok());
-        eventually("the second thread is busy", || crowd.now() == 2);
-        gate.open();
-        let owner = BlockedThread::default();
-        let ends = owner.clone();
-        let opener = thread::spawn(move || {
-            stopping.wait();
-            returns.open();
-            ends.wait_until_blocked();
-            goes_on.open();
-        });
-        owner.is_this();
-        let report = pool.shutdown(Shutdown::Drain);
-        let stopped = stops.load(Ordering::SeqCst);
-        opener.join().unwrap();
-        assert!(submitter.join().unwrap());
-        assert_eq!((report.ran, report.still_running, stopped), (2, 0, 2));
+#[test(for_both_queueings)]
+fn shutdown_waits_for_the_hook_of_a_thread_whose_spawner_has_not_returned(builder: Builder) {
+    let (spawner, returns) = slow_after(1);
+    let stops = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&stops);
+    let (stopping, goes_on) = (Gate::closed(), Gate::closed());
+    let (stops_now, until) = (stopping.clone(), goes_on.clone());
+    let builder = builder.threads(1..=2).spawner(spawner).on_stop(move |index| {
+        if index == 1 {
+            stops_now.open();
+            until.wait();
+        }
+        counted.fetch_add(1, Ordering::SeqCst);
     });
+    let pool = builder.build().unwrap();
+    await_idle_workers(&pool, 1);
+    let (handle, gate, crowd) = (pool.handle(), Gate::closed(), Crowd::default());
+    pool.execute(crowd.job(&gate));
+    eventually("the first thread is busy", || crowd.now() == 1);
+    let job = crowd.job(&gate);
+    let submitter = thread::spawn(move || handle.try_execute(job).is_ok());
+    eventually("the second thread is busy", || crowd.now() == 2);
+    gate.open();
+    let owner = BlockedThread::default();
+    let ends = owner.clone();
+    let opener = thread::spawn(move || {
+        stopping.wait();
+        returns.open();
+        ends.wait_until_blocked();
+        goes_on.open();
+    });
+    owner.is_this();
+    let report = pool.shutdown(Shutdown::Drain);
+    let stopped = stops.load(Ordering::SeqCst);
+    opener.join().unwrap();
+    assert!(submitter.join().unwrap());
+    assert_eq!((report.ran, report.still_running, stopped), (2, 0, 2));
 }
 
 /// The owner is a job on a thread that the pool has not registered yet.

@@ -8,7 +8,7 @@ use std::{io, thread};
 
 use crate::support::crowd::{Crowd, await_idle_workers, for_both_queueings, workers};
 use crate::support::verbs::all_work_comes_back;
-use brigade::{Handle, NewThread, Pool, Reason, Shutdown, Thread, WhenFull};
+use brigade::{Builder, Handle, NewThread, Pool, Reason, Shutdown, Thread, WhenFull};
 use brigade_testkit::{BlockedThread, Gate, eventually, panics, spin_for, stays, test};
 
 /// How starts fail.
@@ -156,25 +156,23 @@ fn a_thread_that_can_not_start_is_not_needed_while_there_is_another() {
     }
 }
 
-#[test]
-fn a_blocked_thread_whose_replacement_can_not_start_does_the_work_afterwards() {
-    for_both_queueings(|builder| {
-        let starter = Starter::default();
-        let builder = builder.threads(1).spawner(starter.spawner(Failure::Error));
-        let pool = builder.build().unwrap();
-        starter.fail(true);
-        let (gate, crowd) = (Gate::closed(), Crowd::default());
-        let job = crowd.job(&gate);
-        pool.execute(move || brigade::blocking(job));
-        eventually("it is blocked", || crowd.now() == 1);
-        let jobs: Vec<_> = (0..5).map(|n| pool.submit(move || n)).collect();
-        assert_eq!((workers(&pool), pool.metrics().queued), (1, 5));
-        gate.open();
-        for (n, job) in jobs.into_iter().enumerate() {
-            assert_eq!(job.join().unwrap(), n);
-        }
-        assert_eq!(workers(&pool), 1);
-    });
+#[test(for_both_queueings)]
+fn a_blocked_thread_whose_replacement_can_not_start_does_the_work_afterwards(builder: Builder) {
+    let starter = Starter::default();
+    let builder = builder.threads(1).spawner(starter.spawner(Failure::Error));
+    let pool = builder.build().unwrap();
+    starter.fail(true);
+    let (gate, crowd) = (Gate::closed(), Crowd::default());
+    let job = crowd.job(&gate);
+    pool.execute(move || brigade::blocking(job));
+    eventually("it is blocked", || crowd.now() == 1);
+    let jobs: Vec<_> = (0..5).map(|n| pool.submit(move || n)).collect();
+    assert_eq!((workers(&pool), pool.metrics().queued), (1, 5));
+    gate.open();
+    for (n, job) in jobs.into_iter().enumerate() {
+        assert_eq!(job.join().unwrap(), n);
+    }
+    assert_eq!(workers(&pool), 1);
 }
 
 /// A pool of core size 0 whose spawner fails for now.
@@ -208,17 +206,15 @@ fn a_pool_that_can_not_have_a_thread_returns_jobs_futures_and_timers_with_that_r
     }
 }
 
-#[test]
-fn the_owner_of_a_pool_that_can_not_have_a_thread_panics() {
-    for_both_queueings(|builder| {
-        let (pool, starter) = threadless(builder, Failure::Error);
-        let told = panic::catch_unwind(AssertUnwindSafe(|| pool.execute(|| ()))).unwrap_err();
-        assert!(panics::text(&*told).is_some_and(|text| text.contains("no thread")));
-        starter.fail(false);
-        assert_eq!(pool.submit(|| 42).join().unwrap(), 42, "it goes on as if nothing had been");
-        pool.wait_idle();
-        assert_eq!(pool.shutdown(Shutdown::Drain).ran, 1);
-    });
+#[test(for_both_queueings)]
+fn the_owner_of_a_pool_that_can_not_have_a_thread_panics(builder: Builder) {
+    let (pool, starter) = threadless(builder, Failure::Error);
+    let told = panic::catch_unwind(AssertUnwindSafe(|| pool.execute(|| ()))).unwrap_err();
+    assert!(panics::text(&*told).is_some_and(|text| text.contains("no thread")));
+    starter.fail(false);
+    assert_eq!(pool.submit(|| 42).join().unwrap(), 42, "it goes on as if nothing had been");
+    pool.wait_idle();
+    assert_eq!(pool.shutdown(Shutdown::Drain).ran, 1);
 }
 
 #[test]
@@ -232,20 +228,18 @@ fn a_pool_that_never_had_a_thread_ends() {
 }
 
 /// The same as for a pool that is built with a core size of zero.
-#[test]
-fn a_pool_resized_to_no_core_returns_jobs_too() {
-    for_both_queueings(|builder| {
-        let starter = Starter::default();
-        let builder = builder.threads(1).keep_alive(Duration::from_millis(5));
-        let pool = builder.spawner(starter.spawner(Failure::Error)).build().unwrap();
-        pool.resize(0..=2).unwrap();
-        // Work makes those that sleep look at the new size.
-        pool.execute(|| ());
-        await_idle_workers(&pool, 0);
-        starter.fail(true);
-        let accepted = pool.handle().try_execute(|| ()).is_ok();
-        assert!(!accepted, "accepted without a thread to run it: {:?}", pool.metrics());
-    });
+#[test(for_both_queueings)]
+fn a_pool_resized_to_no_core_returns_jobs_too(builder: Builder) {
+    let starter = Starter::default();
+    let builder = builder.threads(1).keep_alive(Duration::from_millis(5));
+    let pool = builder.spawner(starter.spawner(Failure::Error)).build().unwrap();
+    pool.resize(0..=2).unwrap();
+    // Work makes those that sleep look at the new size.
+    pool.execute(|| ());
+    await_idle_workers(&pool, 0);
+    starter.fail(true);
+    let accepted = pool.handle().try_execute(|| ()).is_ok();
+    assert!(!accepted, "accepted without a thread to run it: {:?}", pool.metrics());
 }
 
 /// One relies on a thread that another is starting, and then it does not start.
@@ -289,29 +283,29 @@ fn a_job_accepted_while_the_only_thread_fails_to_start_is_not_stranded() {
 }
 
 /// The thread that a submission relies on leaves before the job is there, and the next one does not start.
-#[test(120)]
-fn a_job_accepted_while_the_last_thread_leaves_is_not_stranded_although_the_next_may_not_start() {
-    for_both_queueings(|builder| {
-        let asked = AtomicUsize::new(0);
-        // Half of them fail, in no rhythm that the submissions could have too.
-        let spawner = move |thread: NewThread| {
-            let number = asked.fetch_add(1, Ordering::SeqCst) as u32;
-            match number.wrapping_mul(0x9e37_79b9) >> 31 {
-                0 => Err(io::Error::other("expected")),
-                _ => thread.start(),
-            }
-        };
-        let builder = builder.threads(0..=3).keep_alive(Duration::from_micros(8));
-        let pool = builder.spawner(spawner).build().unwrap();
-        let handle = pool.handle();
-        for n in 0..10_000 {
-            if let Ok(mut job) = handle.try_submit(move || n) {
-                let outcome = job.join_timeout(Duration::from_secs(10));
-                assert!(outcome.is_some(), "job {n} is left alone: {:?}", pool.metrics());
-            }
-            spin_for(Duration::from_micros(n % 40));
+#[test(120, for_both_queueings)]
+fn a_job_accepted_while_the_last_thread_leaves_is_not_stranded_although_the_next_may_not_start(
+    builder: Builder,
+) {
+    let asked = AtomicUsize::new(0);
+    // Half of them fail, in no rhythm that the submissions could have too.
+    let spawner = move |thread: NewThread| {
+        let number = asked.fetch_add(1, Ordering::SeqCst) as u32;
+        match number.wrapping_mul(0x9e37_79b9) >> 31 {
+            0 => Err(io::Error::other("expected")),
+            _ => thread.start(),
         }
-    });
+    };
+    let builder = builder.threads(0..=3).keep_alive(Duration::from_micros(8));
+    let pool = builder.spawner(spawner).build().unwrap();
+    let handle = pool.handle();
+    for n in 0..10_000 {
+        if let Ok(mut job) = handle.try_submit(move || n) {
+            let outcome = job.join_timeout(Duration::from_secs(10));
+            assert!(outcome.is_some(), "job {n} is left alone: {:?}", pool.metrics());
+        }
+        spin_for(Duration::from_micros(n % 40));
+    }
 }
 
 #[test]

@@ -17,65 +17,61 @@ fn wait_in_every_way() {
     join(some, || scope(|s| s.submit(some).join().unwrap()));
 }
 
-#[test]
-fn a_lock_may_be_read_while_unrelated_jobs_read_and_write() {
-    for_every_pool(|pool| {
-        let lock = Arc::new(RwLock::new(0));
-        let jobs: Vec<_> = (0..40)
-            .map(|number| {
-                let lock = lock.clone();
-                let job = move || match number % 4 {
-                    0 => *lock.write().unwrap() += 1,
-                    1 => {
-                        let held = lock.read().unwrap();
-                        wait_in_every_way();
-                        drop(held);
-                    }
-                    2 => {
-                        let mut held = lock.write().unwrap();
-                        wait_in_every_way();
-                        *held += 1;
-                    }
-                    _ => drop(lock.read().unwrap()),
-                };
-                pool.handle().job().when_full(brigade::WhenFull::Block).submit(job).unwrap()
-            })
-            .collect();
-        jobs.into_iter().for_each(|job| job.join().unwrap());
-        assert_eq!(*lock.read().unwrap(), 20);
-    });
+#[test(for_every_pool)]
+fn a_lock_may_be_read_while_unrelated_jobs_read_and_write(pool: &Pool) {
+    let lock = Arc::new(RwLock::new(0));
+    let jobs: Vec<_> = (0..40)
+        .map(|number| {
+            let lock = lock.clone();
+            let job = move || match number % 4 {
+                0 => *lock.write().unwrap() += 1,
+                1 => {
+                    let held = lock.read().unwrap();
+                    wait_in_every_way();
+                    drop(held);
+                }
+                2 => {
+                    let mut held = lock.write().unwrap();
+                    wait_in_every_way();
+                    *held += 1;
+                }
+                _ => drop(lock.read().unwrap()),
+            };
+            pool.handle().job().when_full(brigade::WhenFull::Block).submit(job).unwrap()
+        })
+        .collect();
+    jobs.into_iter().for_each(|job| job.join().unwrap());
+    assert_eq!(*lock.read().unwrap(), 20);
 }
 
 /// Faults 41 and 42, where a job that wants the lock is of the same scope as the one that waits with it.
-#[test]
-fn a_lock_may_be_held_across_a_scope_while_the_siblings_of_its_job_want_it() {
-    for_every_pool(|pool| {
-        let (lock, table) = (Mutex::new(0), RwLock::new(0));
-        pool.scope(|s| {
-            for number in 0..40 {
-                let (lock, table) = (&lock, &table);
-                s.execute(move || match number % 4 {
-                    0 => {
-                        let mut held = lock.lock().unwrap();
-                        wait_in_every_way();
-                        *held += 1;
-                    }
-                    1 => {
-                        let held = table.read().unwrap();
-                        wait_in_every_way();
-                        drop(held);
-                    }
-                    2 => *table.write().unwrap() += 1,
-                    _ => *lock.lock().unwrap() += 1,
-                });
-            }
-            let held = lock.lock().unwrap();
-            wait_in_every_way();
-            drop(held);
-        })
-        .unwrap();
-        assert_eq!((lock.into_inner().unwrap(), table.into_inner().unwrap()), (20, 10));
-    });
+#[test(for_every_pool)]
+fn a_lock_may_be_held_across_a_scope_while_the_siblings_of_its_job_want_it(pool: &Pool) {
+    let (lock, table) = (Mutex::new(0), RwLock::new(0));
+    pool.scope(|s| {
+        for number in 0..40 {
+            let (lock, table) = (&lock, &table);
+            s.execute(move || match number % 4 {
+                0 => {
+                    let mut held = lock.lock().unwrap();
+                    wait_in_every_way();
+                    *held += 1;
+                }
+                1 => {
+                    let held = table.read().unwrap();
+                    wait_in_every_way();
+                    drop(held);
+                }
+                2 => *table.write().unwrap() += 1,
+                _ => *lock.lock().unwrap() += 1,
+            });
+        }
+        let held = lock.lock().unwrap();
+        wait_in_every_way();
+        drop(held);
+    })
+    .unwrap();
+    assert_eq!((lock.into_inner().unwrap(), table.into_inner().unwrap()), (20, 10));
 }
 
 /// A thief that takes several jobs of a scope at once leaves the forks among them: behind those jobs, the thread that waits for
