@@ -9,6 +9,7 @@ use crate::support::busy::open_once_closed;
 use crate::support::crowd::{
     Crowd, a_child_runs_elsewhere, await_idle_workers, for_both_queueings, workers,
 };
+use crate::support::staging::{blocked, running};
 use brigade::{Builder, Pool, Shutdown};
 use brigade_testkit::{Gate, Meeting, eventually, stays, test};
 
@@ -22,15 +23,20 @@ fn off_the_pool_the_code_just_runs() {
 }
 
 #[test(for_both_queueings)]
-fn jobs_that_wait_for_as_many_more_than_there_are_threads_all_finish(builder: Builder) {
-    let pool = builder.threads(3).build().unwrap();
-    for _ in 0..20 {
+fn jobs_that_wait_for_more_than_there_are_threads_finish_and_threads_that_are_too_many_end(
+    builder: Builder,
+) {
+    let pool = builder.threads(3).keep_alive(SHORT).build().unwrap();
+    for round in 1..=20 {
         let meeting = Meeting::of(6);
         let jobs = [(); 6].map(|()| {
             let attend = meeting.job();
             pool.submit(move || brigade::blocking(attend))
         });
         assert_eq!(jobs.map(|job| job.join().unwrap()), [true; 6]);
+        if round % 4 == 0 {
+            await_idle_workers(&pool, 3);
+        }
     }
 }
 
@@ -71,20 +77,6 @@ fn no_more_blocked_threads_are_replaced_than_the_pool_has_spare() {
             pool.wait_idle();
             assert_eq!((crowd.most(), pool.metrics().returned), (2 + spare, 8));
         });
-    }
-}
-
-#[test(for_both_queueings)]
-fn after_the_block_the_threads_that_are_too_many_end(builder: Builder) {
-    let pool = builder.threads(2).keep_alive(SHORT).build().unwrap();
-    for _ in 0..5 {
-        let meeting = Meeting::of(4);
-        let jobs = [(); 4].map(|()| {
-            let attend = meeting.job();
-            pool.submit(move || brigade::blocking(attend))
-        });
-        assert_eq!(jobs.map(|job| job.join().unwrap()), [true; 4]);
-        await_idle_workers(&pool, 2);
     }
 }
 
@@ -174,49 +166,32 @@ fn a_block_around_a_join_may_run_a_job_that_blocks() {
     }
 }
 
-/// What is submitted by the blocked thread itself lies on its own queue.
+/// What the blocked thread submits itself lies on its own queue.
 #[test(for_both_queueings)]
-fn a_child_submitted_in_a_block_runs_while_its_parent_waits_for_it(builder: Builder) {
-    let (queueings, limit) = (builder, Duration::from_secs(10));
-    let pool = queueings.threads(1).build().unwrap();
-    for _ in 0..20 {
+fn a_child_submitted_before_or_in_a_block_runs_while_its_parent_waits_for_it(builder: Builder) {
+    let pool = builder.threads(1).build().unwrap();
+    for in_block in [true, false].repeat(20) {
         let (sender, receiver) = mpsc::channel();
         let parent = pool.submit(move || {
-            brigade::blocking(|| {
-                brigade::execute(move || _ = sender.send(42));
-                receiver.recv_timeout(limit)
-            })
+            let submit = || brigade::execute(move || _ = sender.send(42));
+            let wait = || receiver.recv_timeout(Duration::from_secs(10));
+            if in_block {
+                return brigade::blocking(|| {
+                    submit();
+                    wait()
+                });
+            }
+            submit();
+            brigade::blocking(wait)
         });
-        assert_eq!(parent.join().unwrap(), Ok(42));
-    }
-}
-
-#[test(for_both_queueings)]
-fn a_child_submitted_before_a_block_runs_while_its_parent_waits_for_it(builder: Builder) {
-    let (pool, limit) = (builder.threads(1).build().unwrap(), Duration::from_secs(10));
-    for _ in 0..20 {
-        let (sender, receiver) = mpsc::channel();
-        let parent = pool.submit(move || {
-            brigade::execute(move || _ = sender.send(42));
-            brigade::blocking(|| receiver.recv_timeout(limit))
-        });
-        assert_eq!(parent.join().unwrap(), Ok(42));
+        assert_eq!(parent.join().unwrap(), Ok(42), "submitted in the block: {in_block}");
     }
 }
 
 #[test(for_both_queueings)]
 fn wait_idle_and_shutdown_wait_for_jobs_that_are_blocked(builder: Builder) {
     let pool = builder.threads(1).spare_threads(3).build().unwrap();
-    let held = || {
-        let (gate, crowd) = (Gate::closed(), Crowd::default());
-        for _ in 0..4 {
-            let job = crowd.job(&gate);
-            pool.execute(move || brigade::blocking(job));
-        }
-        eventually("all are blocked", || crowd.now() == 4);
-        gate
-    };
-    let gate = held();
+    let (_, gate) = blocked(&pool, 4);
     thread::scope(|scope| {
         let waits = scope.spawn(|| pool.wait_idle());
         assert!(!pool.wait_idle_timeout(Duration::from_millis(1)) && !waits.is_finished());
@@ -224,7 +199,7 @@ fn wait_idle_and_shutdown_wait_for_jobs_that_are_blocked(builder: Builder) {
         assert!(waits.join().unwrap());
     });
     assert_eq!(pool.metrics().returned, 4);
-    open_once_closed(&held(), pool.handle());
+    open_once_closed(&blocked(&pool, 4).1, pool.handle());
     let report = pool.shutdown(Shutdown::Drain);
     assert_eq!((report.ran, report.discarded, report.still_running), (8, 0, 0));
 }
@@ -244,10 +219,7 @@ fn start_and_stop_hooks_may_block(builder: Builder) {
 fn a_replacement_that_was_idle_for_keep_alive_ends_when_the_blocked_thread_is_back() {
     const KEEP_ALIVE: Duration = Duration::from_secs(1);
     let pool = Pool::builder().threads(1).keep_alive(KEEP_ALIVE).build().unwrap();
-    let (gate, crowd) = (Gate::closed(), Crowd::default());
-    let job = crowd.job(&gate);
-    pool.execute(move || brigade::blocking(job));
-    eventually("it is blocked", || crowd.now() == 1);
+    let (_, gate) = blocked(&pool, 1);
     pool.submit(|| ()).join().unwrap();
     eventually("the replacement is idle", || pool.metrics().idle_threads == 1);
     let idle = Instant::now();
@@ -266,10 +238,7 @@ fn a_replacement_that_was_idle_for_keep_alive_ends_when_the_blocked_thread_is_ba
 #[test]
 fn a_child_of_a_replacement_is_run_by_the_thread_it_replaced() {
     let pool = Pool::new(1);
-    let (freed, busy, crowd) = (Gate::closed(), Gate::closed(), Crowd::default());
-    let blocked = crowd.job(&freed);
-    pool.execute(move || brigade::blocking(blocked));
-    eventually("it is blocked", || crowd.now() == 1);
+    let ((crowd, freed), busy) = (blocked(&pool, 1), Gate::closed());
     let (other, wait) = (crowd.clone(), busy.clone());
     let parent = pool.submit(move || {
         let _inside = other.enter();
@@ -288,9 +257,7 @@ fn a_child_of_a_replacement_is_run_by_the_thread_it_replaced() {
 fn a_blocked_thread_beyond_the_core_size_is_replaced_for_one_job() {
     let builder = Pool::builder().threads(1..=2).growth(brigade::Growth::WhenQueued(2));
     let pool = builder.build().unwrap();
-    let (freed, busy, crowd) = (Gate::closed(), Gate::closed(), Crowd::default());
-    pool.execute(crowd.job(&busy));
-    eventually("one is busy", || crowd.now() == 1);
+    let ((crowd, busy), freed) = (running(&pool, 1), Gate::closed());
     let blocked = crowd.job(&freed);
     pool.execute(|| ());
     pool.execute(move || brigade::blocking(blocked));

@@ -7,10 +7,11 @@ use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 use crate::support::busy::open_once_closed;
-use crate::support::crowd::{Crowd, await_idle_workers, for_both_queueings, workers};
+use crate::support::crowd::{await_idle_workers, for_both_queueings, workers};
 use crate::support::reports::counts;
+use crate::support::staging::{blocked, running};
 use brigade::{Builder, Pool, Shutdown};
-use brigade_testkit::{Gate, eventually, test};
+use brigade_testkit::{eventually, test};
 
 /// What the hooks were called with, and where.
 #[derive(Default)]
@@ -19,6 +20,7 @@ struct Calls {
     there: HashMap<usize, ThreadId>,
     starts: usize,
     stops: usize,
+    largest_index: usize,
     /// The first error.
     wrong: Option<String>,
 }
@@ -26,6 +28,7 @@ struct Calls {
 impl Calls {
     fn start(&mut self, index: usize) {
         self.starts += 1;
+        self.largest_index = self.largest_index.max(index);
         let thread = thread::current().id();
         if self.there.values().any(|other| *other == thread) {
             self.wrong.get_or_insert(format!("{thread:?} starts twice"));
@@ -52,7 +55,7 @@ fn with_hooks(builder: Builder) -> (Pool, Arc<Mutex<Calls>>) {
 }
 
 #[test(for_both_queueings)]
-fn hooks_run_once_for_each_thread_that_comes_and_goes(builder: Builder) {
+fn hooks_run_once_for_each_thread_that_comes_and_goes_and_indices_are_used_again(builder: Builder) {
     let started = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&started);
     let builder = builder.threads(1..=4).keep_alive(Duration::ZERO).spawner(move |thread| {
@@ -62,11 +65,7 @@ fn hooks_run_once_for_each_thread_that_comes_and_goes(builder: Builder) {
     let (pool, calls) = with_hooks(builder);
     await_idle_workers(&pool, 1);
     for round in 1..=20 {
-        let (gate, crowd) = (Gate::closed(), Crowd::default());
-        for busy in 1..=4 {
-            pool.execute(crowd.job(&gate));
-            eventually("the job has started", || crowd.now() == busy);
-        }
+        let (_, gate) = running(&pool, 4);
         gate.open();
         await_idle_workers(&pool, 1);
         // Until then a worker that leaves may start another for a job whose worker is in its start hook.
@@ -79,27 +78,14 @@ fn hooks_run_once_for_each_thread_that_comes_and_goes(builder: Builder) {
     let started = started.load(Ordering::SeqCst);
     assert_eq!((calls.starts, calls.stops, started), (61, 61, 61));
     assert!(calls.there.is_empty());
-}
-
-/// The hook of a worker that leaves comes when it leaves, not when the pool ends.
-#[test]
-fn the_stop_hook_of_a_thread_that_leaves_runs_while_the_pool_is_open() {
-    let keep_alive = Duration::from_millis(100);
-    let (pool, calls) = with_hooks(Pool::builder().threads(0..=1).keep_alive(keep_alive));
-    assert_eq!(pool.submit(|| 42).join().unwrap(), 42);
-    eventually("its hook runs", || calls.lock().unwrap().stops > 0);
-    assert!(!pool.handle().metrics().is_closed);
-    assert_eq!(pool.submit(|| 42).join().unwrap(), 42);
+    // An index is free a moment after the stop hook, so occasionally one more is used.
+    assert!(calls.largest_index < 8, "{}", calls.largest_index);
 }
 
 #[test(for_both_queueings)]
 fn the_report_of_a_discarded_pool_that_grew_counts_every_job(builder: Builder) {
     let pool = builder.threads(0..=3).build().unwrap();
-    let (gate, crowd) = (Gate::closed(), Crowd::default());
-    for busy in 1..=3 {
-        pool.execute(crowd.job(&gate));
-        eventually("the job has started", || crowd.now() == busy);
-    }
+    let (_, gate) = running(&pool, 3);
     (0..100).for_each(|_| pool.execute(|| unreachable!("it is discarded")));
     assert_eq!((workers(&pool), pool.metrics().queued), (3, 100));
     open_once_closed(&gate, pool.handle());
@@ -110,12 +96,7 @@ fn the_report_of_a_discarded_pool_that_grew_counts_every_job(builder: Builder) {
 #[test(for_both_queueings)]
 fn a_shutdown_with_a_timeout_counts_the_jobs_of_blocked_threads_as_running(builder: Builder) {
     let pool = builder.threads(1).build().unwrap();
-    let (gate, crowd) = (Gate::closed(), Crowd::default());
-    for _ in 0..2 {
-        let job = crowd.job(&gate);
-        pool.execute(move || brigade::blocking(job));
-    }
-    eventually("both are blocked", || crowd.now() == 2);
+    let (crowd, gate) = blocked(&pool, 2);
     let report = pool.shutdown(Shutdown::Drain.timeout(Duration::from_millis(20)));
     assert_eq!(counts(report), (0, 0, 2));
     gate.open();

@@ -1,7 +1,6 @@
 //! `Handle::resize`: to any size, at any time, from any thread, without affecting a job.
 
 use std::io::ErrorKind;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -10,6 +9,7 @@ use crate::support::crowd::{
     Crowd, a_child_runs_elsewhere, await_idle_workers, for_both_queueings, workers,
 };
 use crate::support::roll_call::thread_ids;
+use crate::support::staging::{Halt, blocked, numbered, refused, running};
 use brigade::{Builder, Idle, Pool, Queueing};
 use brigade_testkit::{Gate, Meeting, eventually, spin_for, stays, test};
 
@@ -33,19 +33,6 @@ fn invalid_sizes_are_errors_with_a_reason_and_change_nothing() {
 }
 
 #[test(for_both_queueings)]
-fn a_pool_may_become_far_larger_than_it_was_built(builder: Builder) {
-    let pool = builder.threads(1).build().unwrap();
-    thread_ids(&pool);
-    pool.resize(16).unwrap();
-    assert_eq!((pool.size(), *pool.size().end()), (16..=16, 16));
-    thread_ids(&pool);
-    assert_eq!(workers(&pool), 16);
-    pool.resize(1).unwrap();
-    await_idle_workers(&pool, 1);
-    assert_eq!(pool.submit(|| 42).join().unwrap(), 42);
-}
-
-#[test(for_both_queueings)]
 fn a_job_may_resize_its_own_pool(builder: Builder) {
     let pool = Arc::new(builder.threads(2).build().unwrap());
     for threads in [5, 1, 3, 1] {
@@ -60,47 +47,45 @@ fn a_job_may_resize_its_own_pool(builder: Builder) {
 }
 
 #[test(for_both_queueings)]
-fn running_jobs_finish_although_their_thread_is_surplus(builder: Builder) {
-    let pool = builder.threads(4).build().unwrap();
-    let (gate, crowd) = (Gate::closed(), Crowd::default());
-    (0..4).for_each(|_| pool.execute(crowd.job(&gate)));
-    eventually("all have started", || crowd.now() == 4);
-    (0..6).for_each(|_| pool.execute(|| ()));
+fn surplus_threads_finish_their_jobs_and_start_no_other(builder: Builder) {
+    let pool = builder.threads(3).build().unwrap();
+    let ((crowd, gate), later) = (running(&pool, 3), Crowd::default());
+    for _ in 0..30 {
+        let later = later.clone();
+        pool.execute(move || {
+            let _inside = later.enter();
+            spin_for(Duration::from_millis(2));
+        });
+    }
     pool.resize(1).unwrap();
-    stays("four run and six are queued", || (crowd.now(), pool.metrics().queued) == (4, 6));
+    stays("three run, the rest is queued", || (crowd.now(), pool.metrics().queued) == (3, 30));
     gate.open();
     pool.wait_idle();
-    assert_eq!(pool.metrics().returned, 10);
+    assert_eq!((later.most(), pool.metrics().returned), (1, 33), "on a pool of one thread");
     await_idle_workers(&pool, 1);
 }
 
-#[test]
-fn surplus_idle_threads_end_at_once_however_they_wait() {
-    for idle in [Idle::Park, Idle::Spin, Idle::SpinThenPark(Duration::from_millis(1))] {
-        for_both_queueings(|builder| {
-            let pool = builder.threads(4).prestart(4).idle(idle).build().unwrap();
-            for _ in 0..10 {
-                await_idle_workers(&pool, 4);
-                pool.resize(2).unwrap();
-                await_idle_workers(&pool, 2);
-                thread_ids(&pool);
-                pool.resize(4).unwrap();
-                thread_ids(&pool);
-            }
-        });
-    }
-}
-
 /// Those that leave sleep for a moment once more, and must not be taken for those that still have to be told.
-#[test(for_both_queueings)]
-fn each_of_many_surplus_idle_threads_is_woken(builder: Builder) {
-    let pool = builder.threads(16).prestart(16).build().unwrap();
-    for _ in 0..20 {
-        await_idle_workers(&pool, 16);
-        pool.resize(1).unwrap();
-        await_idle_workers(&pool, 1);
-        pool.resize(16).unwrap();
-        thread_ids(&pool);
+#[test]
+fn a_pool_becomes_far_larger_and_each_surplus_idle_thread_ends_at_once_however_it_waits() {
+    let spins = Idle::SpinThenPark(Duration::from_millis(1));
+    for (small, large, idle) in
+        [(1, 16, Idle::Park), (2, 4, Idle::Park), (2, 4, Idle::Spin), (2, 4, spins)]
+    {
+        println!("{small} to {large} threads, {idle:?}");
+        for_both_queueings(|builder| {
+            let pool = builder.threads(small).prestart(small).idle(idle).build().unwrap();
+            for _ in 0..20 {
+                await_idle_workers(&pool, small);
+                thread_ids(&pool);
+                pool.resize(large).unwrap();
+                assert_eq!(pool.size(), large..=large);
+                thread_ids(&pool);
+                await_idle_workers(&pool, large);
+                pool.resize(small).unwrap();
+            }
+            await_idle_workers(&pool, small);
+        });
     }
 }
 
@@ -124,29 +109,6 @@ fn a_larger_size_lets_queued_jobs_start_at_once() {
             pool.resize(threads.clone()).unwrap();
             assert!(met.into_iter().all(|job| job.join().unwrap()), "{threads:?}");
         });
-    }
-}
-
-/// A surplus thread starts no further job, however many wait.
-#[test]
-fn surplus_threads_end_between_two_jobs() {
-    for queueing in [Queueing::Stealing, Queueing::Shared] {
-        println!("{queueing:?}");
-        let pool = Pool::builder().threads(3).queueing(queueing).build().unwrap();
-        let (gate, crowd, later) = (Gate::closed(), Crowd::default(), Crowd::default());
-        (0..3).for_each(|_| pool.execute(crowd.job(&gate)));
-        eventually("all have started", || crowd.now() == 3);
-        for _ in 0..30 {
-            let later = later.clone();
-            pool.execute(move || {
-                let _inside = later.enter();
-                spin_for(Duration::from_millis(2));
-            });
-        }
-        pool.resize(1).unwrap();
-        gate.open();
-        pool.wait_idle();
-        assert_eq!(later.most(), 1, "{queueing:?}: jobs run at once on a pool of one thread");
     }
 }
 
@@ -179,9 +141,7 @@ fn a_pool_made_smaller_while_its_threads_are_blocked_runs_jobs_and_ends_them_aft
 fn a_resize_takes_back_the_surplus_of_an_earlier_one(builder: Builder) {
     let pool = builder.threads(4).build().unwrap();
     for _ in 0..20 {
-        let (gate, crowd) = (Gate::closed(), Crowd::default());
-        (0..4).for_each(|_| pool.execute(crowd.job(&gate)));
-        eventually("all have started", || crowd.now() == 4);
+        let (_, gate) = running(&pool, 4);
         pool.resize(1).unwrap();
         pool.resize(4).unwrap();
         gate.open();
@@ -239,20 +199,17 @@ fn a_shared_queue_keeps_its_order_when_the_pool_is_made_smaller() {
 
 #[test]
 fn a_worker_does_not_leave_to_a_blocked_one_and_one_that_may_not_start() {
-    let (asked, entered, until) = (AtomicUsize::new(0), Gate::closed(), Gate::closed());
-    let (told, wait) = (entered.clone(), until.clone());
-    let builder = Pool::builder().threads(2).spawner(move |thread| {
-        if asked.fetch_add(1, Ordering::SeqCst) < 2 {
-            return thread.start();
+    let third = Halt::new();
+    let stops = third.clone();
+    let spawner = numbered(move |number, thread| match number {
+        0 | 1 => thread.start(),
+        _ => {
+            stops.here();
+            refused()
         }
-        told.open();
-        wait.wait();
-        Err(std::io::Error::other("expected"))
     });
-    let pool = builder.build().unwrap();
-    let (freed, busy, crowd) = (Gate::closed(), Gate::closed(), Crowd::default());
-    let blocked = crowd.job(&freed);
-    pool.execute(move || brigade::blocking(blocked));
+    let pool = Pool::builder().threads(2).spawner(spawner).build().unwrap();
+    let ((crowd, freed), busy) = (blocked(&pool, 1), Gate::closed());
     // Before more is submitted: a worker that blocks starts another thread for that, and a third beside one that has not parked.
     eventually("one is blocked, and others are idle", || {
         crowd.now() == 1 && workers(&pool) == 1 + pool.metrics().idle_threads
@@ -261,13 +218,13 @@ fn a_worker_does_not_leave_to_a_blocked_one_and_one_that_may_not_start() {
     eventually("one is blocked and one busy", || crowd.now() == 2);
     let (handle, frees) = (pool.handle(), freed.clone());
     let submitter = thread::spawn(move || handle.try_execute(move || frees.open()).is_ok());
-    entered.wait();
+    third.await_thread();
     pool.resize(1).unwrap();
     busy.open();
     eventually("the busy one runs the accepted job, or leaves", || {
         crowd.now() == 0 || workers(&pool) < 3
     });
-    until.open();
+    third.release();
     assert!(submitter.join().unwrap());
     eventually("a worker runs the accepted job", || crowd.now() == 0);
 }

@@ -7,6 +7,8 @@ use std::time::Duration;
 use std::{io, thread};
 
 use crate::support::crowd::{Crowd, await_idle_workers, for_both_queueings, workers};
+use crate::support::reports::counts;
+use crate::support::staging::{Halt, blocked, numbered, refused, running};
 use crate::support::verbs::all_work_comes_back;
 use brigade::{Builder, Handle, NewThread, Pool, Reason, Shutdown, Thread, WhenFull};
 use brigade_testkit::{BlockedThread, Gate, eventually, panics, spin_for, stays, test};
@@ -53,13 +55,11 @@ fn build_fails_if_any_prestarted_thread_can_not_start_and_leaves_none() {
     use crate::support::crowd::threads_named;
     for (panics, failing) in [(false, 0), (false, 1), (false, 2), (false, 3), (true, 0), (true, 3)]
     {
-        let asked = AtomicUsize::new(0);
-        let spawner = move |thread: NewThread| match asked.fetch_add(1, Ordering::SeqCst) == failing
-        {
+        let spawner = numbered(move |number, thread| match number == failing {
             false => thread.start(),
             true if panics => panic!("expected"),
             true => Err(io::Error::new(io::ErrorKind::WouldBlock, "the system has had enough")),
-        };
+        });
         let name = |index| format!("nth-start-{index}");
         let error = Pool::builder().threads(4).prestart(4).name(name).spawner(spawner).build();
         let error = error.expect_err("one thread could not be started");
@@ -101,22 +101,6 @@ fn a_thread_has_the_name_that_the_spawner_gives_it_or_none() {
 }
 
 #[test]
-fn a_lazy_pool_that_can_not_start_its_first_thread_returns_the_job_and_tries_again() {
-    for how in [Failure::Error, Failure::Panic] {
-        for_both_queueings(|builder| {
-            let starter = Starter::default();
-            let builder = builder.threads(2).prestart(0).spawner(starter.spawner(how));
-            let pool = builder.build().unwrap();
-            starter.fail(true);
-            let rejected = pool.try_execute(|| ()).unwrap_err();
-            assert_eq!(rejected.reason(), Reason::NoThread);
-            starter.fail(false);
-            assert_eq!(pool.submit(|| 42).join().unwrap(), 42);
-        });
-    }
-}
-
-#[test]
 fn a_thread_that_can_not_start_is_not_needed_while_there_is_another() {
     for how in [Failure::Error, Failure::Panic] {
         for threads in [1..=3, 3..=3] {
@@ -125,9 +109,7 @@ fn a_thread_that_can_not_start_is_not_needed_while_there_is_another() {
                 let builder = builder.threads(threads.clone()).spawner(starter.spawner(how));
                 let pool = builder.build().unwrap();
                 starter.fail(true);
-                let (gate, crowd) = (Gate::closed(), Crowd::default());
-                pool.execute(crowd.job(&gate));
-                eventually("the first has started", || crowd.now() == 1);
+                let (crowd, gate) = running(&pool, 1);
                 for _ in 0..19 {
                     pool.execute(crowd.job(&gate));
                     // The worker may be about to fail to start one, too.
@@ -140,11 +122,7 @@ fn a_thread_that_can_not_start_is_not_needed_while_there_is_another() {
                 assert_eq!((crowd.most(), pool.metrics().returned), (1, 21));
                 // The indices can be used again.
                 starter.fail(false);
-                let (gate, crowd) = (Gate::closed(), Crowd::default());
-                for busy in 1..=3 {
-                    pool.execute(crowd.job(&gate));
-                    eventually("the job has started", || crowd.now() == busy);
-                }
+                let (_, gate) = running(&pool, 3);
                 pool.execute(|| ());
                 assert_eq!(workers(&pool), 3, "{how:?}, {threads:?}");
                 assert_eq!(pool.metrics().workers.len(), 3, "{how:?}, {threads:?}");
@@ -162,10 +140,7 @@ fn a_blocked_thread_whose_replacement_can_not_start_does_the_work_afterwards(bui
     let builder = builder.threads(1).spawner(starter.spawner(Failure::Error));
     let pool = builder.build().unwrap();
     starter.fail(true);
-    let (gate, crowd) = (Gate::closed(), Crowd::default());
-    let job = crowd.job(&gate);
-    pool.execute(move || brigade::blocking(job));
-    eventually("it is blocked", || crowd.now() == 1);
+    let (_, gate) = blocked(&pool, 1);
     let jobs: Vec<_> = (0..5).map(|n| pool.submit(move || n)).collect();
     assert_eq!((workers(&pool), pool.metrics().queued), (1, 5));
     gate.open();
@@ -175,40 +150,59 @@ fn a_blocked_thread_whose_replacement_can_not_start_does_the_work_afterwards(bui
     assert_eq!(workers(&pool), 1);
 }
 
-/// A pool of core size 0 whose spawner fails for now.
-fn threadless(builder: brigade::Builder, how: Failure) -> (Pool, Starter) {
+/// How a pool comes to have no thread.
+const THREADLESS: [&str; 3] = ["it has no core", "it is lazy", "it was resized"];
+
+/// A pool without a thread whose spawner fails for now.
+fn threadless(builder: Builder, why: &str, how: Failure) -> (Pool, Starter) {
     let starter = Starter::default();
+    let builder = builder.spawner(starter.spawner(how));
+    let builder = match why {
+        "it has no core" => builder.threads(0..=2),
+        "it is lazy" => builder.threads(2).prestart(0),
+        _ => builder.threads(1).keep_alive(Duration::from_millis(5)),
+    };
+    let pool = builder.build().unwrap();
+    if why == "it was resized" {
+        pool.resize(0..=2).unwrap();
+        // Work makes those that sleep look at the new size.
+        pool.execute(|| ());
+        await_idle_workers(&pool, 0);
+    }
     starter.fail(true);
-    (builder.threads(0..=2).spawner(starter.spawner(how)).build().unwrap(), starter)
+    (pool, starter)
 }
 
 #[test]
 fn a_pool_that_can_not_have_a_thread_returns_jobs_futures_and_timers_with_that_reason() {
     for how in [Failure::Error, Failure::Panic] {
-        for_both_queueings(|builder| {
-            let (pool, starter) = threadless(builder, how);
-            let handle = pool.handle();
-            for _ in 0..2 {
-                all_work_comes_back(handle, Reason::NoThread);
-                let metrics = pool.metrics();
-                assert_eq!((metrics.threads, metrics.accepted, metrics.queued), (0, 0, 0));
-            }
-            assert!(!handle.metrics().is_closed);
-            assert!(pool.wait_idle());
-            starter.fail(false);
-            assert_eq!(handle.submit(|| 42).join().unwrap(), 42);
-            pool.wait_idle();
-            assert_eq!(pool.metrics().accepted, 1);
-            assert!(workers(&pool) <= 2);
-            drop(pool);
-            assert_eq!(handle.try_execute(|| ()).unwrap_err().reason(), Reason::Closed);
-        });
+        for why in THREADLESS {
+            println!("{why}, {how:?}");
+            for_both_queueings(|builder| {
+                let (pool, starter) = threadless(builder, why, how);
+                let (handle, before) = (pool.handle(), pool.metrics().accepted);
+                for _ in 0..2 {
+                    all_work_comes_back(handle, Reason::NoThread);
+                    let metrics = pool.metrics();
+                    assert_eq!((metrics.threads, metrics.queued), (0, 0));
+                }
+                assert!(!handle.metrics().is_closed);
+                assert!(pool.wait_idle());
+                starter.fail(false);
+                assert_eq!(handle.submit(|| 42).join().unwrap(), 42);
+                pool.wait_idle();
+                assert_eq!(pool.metrics().accepted, before + 1);
+                assert!(workers(&pool) <= 2);
+                drop(pool);
+                assert_eq!(handle.try_execute(|| ()).unwrap_err().reason(), Reason::Closed);
+            });
+        }
     }
 }
 
 #[test(for_both_queueings)]
 fn the_owner_of_a_pool_that_can_not_have_a_thread_panics(builder: Builder) {
-    let (pool, starter) = threadless(builder, Failure::Error);
+    let (pool, starter) = threadless(builder, "it has no core", Failure::Error);
     let told = panic::catch_unwind(AssertUnwindSafe(|| pool.execute(|| ()))).unwrap_err();
     assert!(panics::text(&*told).is_some_and(|text| text.contains("no thread")));
     starter.fail(false);
@@ -218,50 +212,38 @@ fn the_owner_of_a_pool_that_can_not_have_a_thread_panics(builder: Builder) {
 }
 
 #[test]
-fn a_pool_that_never_had_a_thread_ends() {
-    for how in [Shutdown::Drain, Shutdown::Discard] {
-        let (pool, _) = threadless(Pool::builder(), Failure::Error);
-        assert!(pool.handle().try_execute(|| ()).is_err());
-        let report = pool.shutdown(how);
-        assert_eq!((report.ran, report.discarded, report.still_running), (0, 0, 0));
+fn a_pool_without_a_thread_ends_whichever_way() {
+    for why in THREADLESS {
+        for how in [None, Some(Shutdown::Drain), Some(Shutdown::Discard)] {
+            for_both_queueings(|builder| {
+                let (pool, _) = threadless(builder, why, Failure::Error);
+                assert!(pool.handle().try_execute(|| ()).is_err());
+                let Some(how) = how else { return drop(pool) };
+                let ran = pool.metrics().returned;
+                assert_eq!(counts(pool.shutdown(how)), (ran, 0, 0), "{why}, {how:?}");
+            });
+        }
     }
-}
-
-/// The same as for a pool that is built with a core size of zero.
-#[test(for_both_queueings)]
-fn a_pool_resized_to_no_core_returns_jobs_too(builder: Builder) {
-    let starter = Starter::default();
-    let builder = builder.threads(1).keep_alive(Duration::from_millis(5));
-    let pool = builder.spawner(starter.spawner(Failure::Error)).build().unwrap();
-    pool.resize(0..=2).unwrap();
-    // Work makes those that sleep look at the new size.
-    pool.execute(|| ());
-    await_idle_workers(&pool, 0);
-    starter.fail(true);
-    let accepted = pool.handle().try_execute(|| ()).is_ok();
-    assert!(!accepted, "accepted without a thread to run it: {:?}", pool.metrics());
 }
 
 /// One relies on a thread that another is starting, and then it does not start.
 #[test]
 fn a_job_accepted_while_the_only_thread_fails_to_start_is_not_stranded() {
-    let (asked, gate) = (Arc::new(AtomicUsize::new(0)), Gate::closed());
-    let (counted, until) = (Arc::clone(&asked), gate.clone());
-    let builder = Pool::builder().threads(0..=1).spawner(move |thread| {
-        match counted.fetch_add(1, Ordering::SeqCst) {
-            0 => {
-                until.wait();
-                Err(io::Error::other("expected"))
-            }
-            _ => thread.start(),
+    let start = Halt::new();
+    let stops = start.clone();
+    let spawner = numbered(move |number, thread| match number {
+        0 => {
+            stops.here();
+            refused()
         }
+        _ => thread.start(),
     });
-    let pool = builder.build().unwrap();
+    let pool = Pool::builder().threads(0..=1).spawner(spawner).build().unwrap();
     let handle = pool.handle();
     thread::scope(|scope| {
         let submit = || handle.try_submit(|| ());
         let first = scope.spawn(submit);
-        eventually("its thread is being started", || asked.load(Ordering::SeqCst) == 1);
+        start.await_thread();
         let submitter = BlockedThread::default();
         let blocks = submitter.clone();
         let second = scope.spawn(move || {
@@ -272,7 +254,7 @@ fn a_job_accepted_while_the_only_thread_fails_to_start_is_not_stranded() {
         eventually("it has submitted or is blocked", || {
             second.is_finished() || submitter.is_blocked()
         });
-        gate.open();
+        start.release();
         for submitted in [first, second] {
             if let Ok(mut job) = submitted.join().unwrap() {
                 let outcome = job.join_timeout(Duration::from_secs(10));
@@ -287,15 +269,12 @@ fn a_job_accepted_while_the_only_thread_fails_to_start_is_not_stranded() {
 fn a_job_accepted_while_the_last_thread_leaves_is_not_stranded_although_the_next_may_not_start(
     builder: Builder,
 ) {
-    let asked = AtomicUsize::new(0);
     // Half of them fail, in no rhythm that the submissions could have too.
-    let spawner = move |thread: NewThread| {
-        let number = asked.fetch_add(1, Ordering::SeqCst) as u32;
-        match number.wrapping_mul(0x9e37_79b9) >> 31 {
-            0 => Err(io::Error::other("expected")),
+    let spawner =
+        numbered(|number, thread| match (number as u32).wrapping_mul(0x9e37_79b9) >> 31 {
+            0 => refused(),
             _ => thread.start(),
-        }
-    };
+        });
     let builder = builder.threads(0..=3).keep_alive(Duration::from_micros(8));
     let pool = builder.spawner(spawner).build().unwrap();
     let handle = pool.handle();
@@ -309,34 +288,15 @@ fn a_job_accepted_while_the_last_thread_leaves_is_not_stranded_although_the_next
 }
 
 #[test]
-fn a_spawner_may_submit_to_another_pool() {
-    let other = Pool::new(1);
-    let log = other.handle();
-    let builder = Pool::builder().threads(1..=2).spawner(move |thread| {
-        log.execute(|| ());
-        thread.start()
-    });
-    let pool = builder.build().unwrap();
-    let (handle, gate, crowd) = (pool.handle(), Gate::closed(), Crowd::default());
-    for busy in 1..=2 {
-        handle.execute(crowd.job(&gate));
-        eventually("the job has started", || crowd.now() == busy);
-    }
-    gate.open();
-}
-
-#[test]
 fn a_spawner_that_fails_after_it_has_started_the_thread_leaves_the_counts_right() {
-    let (asked, there) = (AtomicUsize::new(0), Arc::new(AtomicUsize::new(0)));
+    let there = Arc::new(AtomicUsize::new(0));
     let (starts, stops) = (Arc::clone(&there), Arc::clone(&there));
-    let builder = Pool::builder().threads(1..=3).spawner(move |thread| {
+    let spawner = numbered(|number, thread| {
         let started = thread.start()?;
         // Say, its priority could not be set.
-        if asked.fetch_add(1, Ordering::SeqCst) > 0 {
-            return Err(std::io::Error::other("expected"));
-        }
-        Ok(started)
+        if number > 0 { refused() } else { Ok(started) }
     });
+    let builder = Pool::builder().threads(1..=3).spawner(spawner);
     let builder = builder
         .on_start(move |_| _ = starts.fetch_add(1, Ordering::SeqCst))
         .on_stop(move |_| _ = stops.fetch_sub(1, Ordering::SeqCst));
@@ -367,18 +327,22 @@ fn a_spawner_that_waits_for_an_idle_pool_returns() {
 }
 
 #[test]
-fn a_spawner_may_submit_to_its_own_full_pool() {
-    for policy in [WhenFull::DropOldest, WhenFull::Block] {
-        let own: Arc<OnceLock<Handle>> = Arc::default();
-        let handle = Arc::clone(&own);
+fn a_spawner_may_submit_to_another_pool_and_to_its_own_full_one() {
+    for (policy, to_own) in [WhenFull::DropOldest, WhenFull::Block]
+        .into_iter()
+        .flat_map(|policy| [(policy, true), (policy, false)])
+    {
+        let (own, other) = (Arc::<OnceLock<Handle>>::default(), Pool::new(1));
+        let (handle, elsewhere) = (Arc::clone(&own), other.handle());
         let builder = Pool::builder().threads(0..=1).capacity(1).when_full(policy);
         let builder = builder.spawner(move |thread| {
-            let _ = handle.get().map(|handle| handle.job().execute(|| ()));
+            let to = if to_own { *handle.get().unwrap() } else { elsewhere };
+            let _ = to.job().execute(|| ());
             thread.start()
         });
         let pool = builder.build().unwrap();
         own.set(pool.handle()).unwrap();
         pool.execute(|| ());
-        assert!(pool.wait_idle(), "{policy:?}");
+        assert!(pool.wait_idle() && other.wait_idle(), "{policy:?}, to its own: {to_own}");
     }
 }
