@@ -45,23 +45,6 @@ fn a_job_returned_for_lack_of_a_thread_holds_no_permit(builder: Builder) {
 }
 
 #[test(for_both_queueings)]
-fn one_closure_rejected_1000_times_and_accepted_then_runs_once(builder: Builder) {
-    let (pool, gate) = full(builder, 1, WhenFull::Reject);
-    let runs = Arc::new(AtomicUsize::new(0));
-    let counted = runs.clone();
-    let mut job: Box<dyn FnOnce() + Send> =
-        Box::new(move || _ = counted.fetch_add(1, Ordering::Relaxed));
-    for _ in 0..1000 {
-        job = pool.try_execute(job).unwrap_err().into_inner();
-    }
-    gate.open();
-    pool.wait_idle();
-    pool.execute(job);
-    pool.wait_idle();
-    assert_eq!(runs.load(Ordering::Relaxed), 1);
-}
-
-#[test(for_both_queueings)]
 fn each_of_1000_jobs_submitted_again_until_there_is_room_runs_once(builder: Builder) {
     let pool = builder.threads(2).capacity(1).when_full(WhenFull::Reject).build().unwrap();
     let runs: Arc<[AtomicUsize]> = (0..1000).map(|_| AtomicUsize::new(0)).collect();

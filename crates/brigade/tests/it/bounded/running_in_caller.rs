@@ -318,19 +318,6 @@ fn a_panic_of_a_job_that_its_submitter_runs_is_the_jobs() {
     }
 }
 
-#[test(for_both_queueings)]
-fn with_run_in_caller_nothing_runs_in_the_caller_once_the_pool_is_closed(builder: Builder) {
-    let (pool, gate) = full(builder, 1, WhenFull::RunInCaller);
-    let handle = pool.handle();
-    let closing = thread::spawn(move || pool.shutdown(Shutdown::Drain));
-    eventually("the pool closes", || handle.metrics().is_closed);
-    for _ in 0..100 {
-        assert_eq!(handle.job().execute(|| unreachable!()).unwrap_err().reason(), Reason::Closed);
-    }
-    gate.open();
-    assert_eq!(closing.join().unwrap().ran, 2);
-}
-
 /// A job that its submitter runs until the gate opens; whether it has ended, and the submitter.
 fn runs_in_its_submitter(pool: &Pool, gate: &Gate) -> (Arc<AtomicBool>, JoinHandle<()>) {
     let (handle, begun, held) = (pool.handle(), Gate::closed(), gate.clone());

@@ -8,6 +8,7 @@ use std::thread;
 use super::{for_each_size, join_all};
 use crate::support::busy::occupy;
 use crate::support::crowd::{await_idle_workers, for_both_queueings};
+use crate::support::staging::running;
 use brigade::{Builder, JoinHandle, Order, Pool, WhenFull, current_worker_index, spawn_local};
 use brigade_testkit::{Bomb, Drops, Gate, eventually, test};
 
@@ -175,16 +176,8 @@ fn captures_that_panic_when_they_are_dropped_end_one_share() {
 fn a_broadcast_takes_no_room_in_a_full_pool() {
     for policy in [WhenFull::Reject, WhenFull::Block, WhenFull::DropOldest] {
         let builder = Pool::builder().threads(2).capacity(1).when_full(policy);
-        let (pool, gate) = (builder.build().unwrap(), Gate::closed());
-        for _ in 0..2 {
-            let (begun, begins) = mpsc::channel();
-            let wait = gate.clone();
-            pool.execute(move || {
-                begun.send(()).unwrap();
-                wait.wait();
-            });
-            begins.recv().unwrap();
-        }
+        let pool = builder.build().unwrap();
+        let (_, gate) = running(&pool, 2);
         let first = pool.broadcast(|index| index);
         pool.try_execute(|| ()).unwrap();
         assert!(pool.try_execute(|| ()).is_err());

@@ -4,6 +4,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use super::for_each_size;
+use crate::support::busy::occupy;
 use crate::support::verbs::all_work_comes_back;
 use brigade::{Builder, JoinError, Pool, Reason, Shutdown, current_job_name, current_worker_index};
 use brigade_testkit::{Gate, test};
@@ -85,22 +86,13 @@ fn a_name_and_a_deadline_apply() {
 fn a_pool_that_ends_runs_or_cancels_them() {
     for (how, cancelled) in [(Shutdown::Drain, 0), (Shutdown::Finish, 0), (Shutdown::Discard, 10)] {
         let (pool, gate) = (Pool::new(1), Gate::closed());
-        let wait = gate.clone();
-        let (begun, begins) = mpsc::channel();
-        pool.execute(move || {
-            begun.send(()).unwrap();
-            wait.wait();
-        });
-        begins.recv().unwrap();
+        occupy(&pool, &gate);
         let jobs: Vec<_> =
             (0..10).map(|_| pool.job().on_worker(0).submit(|| ()).unwrap()).collect();
-        assert_eq!(pool.shutdown(shutdown_now(how)).still_running, 11 - cancelled);
+        let report = pool.shutdown(how.timeout(Duration::ZERO));
+        assert_eq!(report.still_running, 11 - cancelled);
         gate.open();
         let ended = jobs.into_iter().map(|job| job.join().is_err());
         assert_eq!(ended.filter(|is_cancelled| *is_cancelled).count() as u64, cancelled);
     }
-}
-
-fn shutdown_now(how: Shutdown) -> brigade::ShutdownOptions {
-    how.timeout(Duration::ZERO)
 }

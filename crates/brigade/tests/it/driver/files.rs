@@ -1,13 +1,12 @@
 //! I/O resources that tasks wait for, polled by the workers.
 
 use std::io;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::mpsc;
 use std::time::Duration;
 
 use brigade::io::{PipeReader, PipeWriter, TcpListener, TcpStream, pipe};
 use brigade::{JoinError, Pool, Shutdown};
-use brigade_testkit::{Gate, eventually, stays, test};
+use brigade_testkit::{Drops, Gate, eventually, stays, test};
 use futures_lite::{AsyncReadExt, AsyncWriteExt};
 
 /// Passes bytes on until there are none any more.
@@ -158,26 +157,19 @@ fn a_worker_sleeps_while_a_foreign_thread_drives_its_driver() {
 #[test]
 fn a_pool_that_ends_cancels_tasks_that_wait_for_files_and_frees_these() {
     for how in [Shutdown::Drain, Shutdown::Discard] {
-        let dropped = Arc::new(AtomicUsize::new(0));
-        struct Counts(Arc<AtomicUsize>);
-        impl Drop for Counts {
-            fn drop(&mut self) {
-                self.0.fetch_add(1, Ordering::Relaxed);
-            }
-        }
-        let pool = Pool::new(2);
+        let (pool, drops) = (Pool::new(2), Drops::default());
         let tasks: Vec<_> = (0..20)
             .map(|_| {
                 let (mut reader, writer) = pool.handle().enter(pipe).unwrap();
-                let counts = Counts(dropped.clone());
+                let token = drops.token();
                 pool.spawn(async move {
-                    let _kept = (writer, counts);
+                    let _kept = (writer, token);
                     reader.read(&mut [0]).await
                 })
             })
             .collect();
         pool.shutdown(how);
-        assert_eq!(dropped.load(Ordering::Relaxed), 20);
+        assert_eq!(drops.count(), 20);
         for task in tasks {
             assert!(matches!(task.join(), Err(JoinError::Cancelled)));
         }

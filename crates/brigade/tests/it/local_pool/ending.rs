@@ -1,6 +1,5 @@
 //! The end of the pool.
 
-use std::cell::Cell;
 use std::rc::Rc;
 use std::thread;
 use std::time::Duration;
@@ -33,26 +32,20 @@ fn its_drop_runs_accepted_jobs_and_cancels_pending_futures() {
 
 #[test]
 fn local_futures_are_dropped_by_its_drop() {
-    struct Count(Rc<Cell<u32>>);
-    impl Drop for Count {
-        fn drop(&mut self) {
-            self.0.set(self.0.get() + 1);
-        }
-    }
-    let (pool, dropped) = (local_pool(), Rc::new(Cell::new(0)));
+    let (pool, drops) = (local_pool(), Drops::default());
     pool.run_until(async {
         for _ in 0..10 {
-            let drops = Count(dropped.clone());
+            let captured = Rc::new(drops.token());
             drop(brigade::spawn_local(async move {
-                let _drops = drops;
+                let _captured = captured;
                 std::future::pending::<()>().await;
             }));
         }
         brigade::yield_now().await;
     });
-    assert_eq!(dropped.get(), 0);
+    assert_eq!(drops.count(), 0);
     drop(pool);
-    assert_eq!(dropped.get(), 10);
+    assert_eq!(drops.count(), 10);
 }
 
 #[test]

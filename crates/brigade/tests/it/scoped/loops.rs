@@ -18,7 +18,7 @@ const SHAPES: [(usize, usize); 10] =
     [(0, 1), (1, 0), (2, 1), (5, 0), (6, 7), (7, 7), (8, 7), (100, 3), (1000, 1), (1000, 2000)];
 
 #[test]
-fn a_loop_over_a_slice_lends_each_item_once_and_reduces_in_order() {
+fn a_loop_over_a_slice_or_a_range_has_each_item_once_and_reduces_in_order() {
     for_every_pool(|pool| {
         for (length, grain) in SHAPES {
             let calls: Vec<_> = (0..length).map(|_| AtomicUsize::new(0)).collect();
@@ -30,6 +30,9 @@ fn a_loop_over_a_slice_lends_each_item_once_and_reduces_in_order() {
             let words: Vec<_> = (0..length).map(|index| format!("{index} ")).collect();
             let all = || map_reduce(&words, grain, String::clone, |a, b| a + &b);
             assert_eq!(pool.install(all).unwrap().unwrap_or_default(), words.concat());
+            let word = |index: usize| format!("{} ", index - 10);
+            let all = || map_reduce(10..length + 10, grain, word, |a, b| a + &b);
+            assert_eq!(pool.install(all).unwrap(), (length > 0).then(|| words.concat()));
         }
     });
     par_for(&[1, 2, 3], 1, |number| assert!((1..=3).contains(number)));
@@ -61,21 +64,6 @@ fn chunks_are_whole_and_in_their_places_and_the_last_may_be_short(pool: &Pool) {
         };
         pool.install(|| par_chunks_mut(&mut changed, length, change)).unwrap();
         assert_eq!((changed, seen.into_inner()), (numbers, 2 * chunks), "{items} by {length}");
-    }
-}
-
-#[test(for_every_pool)]
-fn results_are_reduced_in_the_order_of_their_range(pool: &Pool) {
-    for (length, grain) in SHAPES {
-        // Neighbours only: a range can't be joined to any but the next one.
-        let reduce = |left: (usize, usize), right: (usize, usize)| {
-            assert_eq!(left.1, right.0, "neighbours, the first on the left");
-            (left.0, right.1)
-        };
-        let reduced =
-            pool.install(|| map_reduce(10..length + 10, grain, |index| (index, index + 1), reduce));
-        let expected = (length > 0).then_some((10, length + 10));
-        assert_eq!(reduced.unwrap(), expected, "{length} items, grain {grain}");
     }
 }
 
