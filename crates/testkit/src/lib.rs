@@ -1,7 +1,7 @@
 //! What the tests of several brigade crates share.
 //!
-//! - [`test`](macro@test), [`Watchdog`] and [`eventually`]: a test that hangs fails with its name, and a test waits for a state, never for a
-//!   time;
+//! - [`test`](macro@test), [`case`], [`Watchdog`] and [`eventually`]: a test that hangs fails with its name, a case that fails with the
+//!   case's, and a test waits for a state, never for a time;
 //! - [`stays`]: that nothing happens, which no event announces;
 //! - [`BlockedThread`]: a thread of which a test wants to know that it blocks;
 //! - [`Gate`], [`Latch`], [`Meeting`]: the test decides when a thread or a future continues;
@@ -17,6 +17,7 @@
 
 mod blocked;
 mod captures;
+mod cases;
 mod gate;
 mod latch;
 mod meeting;
@@ -31,6 +32,7 @@ mod watchdog;
 pub use blocked::BlockedThread;
 pub use brigade_testkit_macros::test;
 pub use captures::{Bomb, Drops, Token};
+pub use cases::case;
 pub use gate::Gate;
 pub use latch::Latch;
 pub use meeting::Meeting;
