@@ -128,36 +128,30 @@ fn from_a_worker<const WORDS: usize>(metered: &Metered) -> usize {
     })
 }
 
-#[test]
-fn execute_from_outside_allocates_nothing_for_up_to_24_bytes() {
-    for queueing in [Queueing::Stealing, Queueing::Shared] {
-        let metered = Metered::new(queueing);
-        assert_eq!(from_outside::<0>(&metered), 0, "0 bytes");
-        assert_eq!(from_outside::<1>(&metered), 0, "8 bytes");
-        assert_eq!(from_outside::<3>(&metered), 0, "24 bytes");
-    }
+#[test(queueing in [Queueing::Stealing, Queueing::Shared])]
+fn execute_from_outside_allocates_nothing_for_up_to_24_bytes(queueing: Queueing) {
+    let metered = Metered::new(queueing);
+    assert_eq!(from_outside::<0>(&metered), 0, "0 bytes");
+    assert_eq!(from_outside::<1>(&metered), 0, "8 bytes");
+    assert_eq!(from_outside::<3>(&metered), 0, "24 bytes");
 }
 
-#[test]
-fn execute_from_a_worker_allocates_nothing_for_up_to_24_bytes() {
-    for queueing in [Queueing::Stealing, Queueing::Shared] {
-        let metered = Metered::new(queueing);
-        assert_eq!(from_a_worker::<0>(&metered), 0, "0 bytes");
-        assert_eq!(from_a_worker::<1>(&metered), 0, "8 bytes");
-        assert_eq!(from_a_worker::<3>(&metered), 0, "24 bytes");
-    }
+#[test(queueing in [Queueing::Stealing, Queueing::Shared])]
+fn execute_from_a_worker_allocates_nothing_for_up_to_24_bytes(queueing: Queueing) {
+    let metered = Metered::new(queueing);
+    assert_eq!(from_a_worker::<0>(&metered), 0, "0 bytes");
+    assert_eq!(from_a_worker::<1>(&metered), 0, "8 bytes");
+    assert_eq!(from_a_worker::<3>(&metered), 0, "24 bytes");
 }
 
-#[test]
-fn a_bounded_pool_allocates_nothing_for_up_to_16_bytes_and_once_for_more() {
-    for queueing in [Queueing::Stealing, Queueing::Shared] {
-        let builder = Pool::builder().threads(2).queueing(queueing).capacity(JOBS / 2);
-        let metered = Metered::with(builder.when_full(WhenFull::RunInCaller));
-        assert_eq!(from_outside::<2>(&metered), 0, "16 bytes, outside");
-        assert_eq!(from_a_worker::<2>(&metered), 0, "16 bytes, inside");
-        assert!(from_outside::<3>(&metered) <= ROUNDS * JOBS, "24 bytes, outside");
-        assert!(from_a_worker::<3>(&metered) <= ROUNDS * JOBS, "24 bytes, inside");
-    }
+#[test(queueing in [Queueing::Stealing, Queueing::Shared])]
+fn a_bounded_pool_allocates_nothing_for_up_to_16_bytes_and_once_for_more(queueing: Queueing) {
+    let builder = Pool::builder().threads(2).queueing(queueing).capacity(JOBS / 2);
+    let metered = Metered::with(builder.when_full(WhenFull::RunInCaller));
+    assert_eq!(from_outside::<2>(&metered), 0, "16 bytes, outside");
+    assert_eq!(from_a_worker::<2>(&metered), 0, "16 bytes, inside");
+    assert!(from_outside::<3>(&metered) <= ROUNDS * JOBS, "24 bytes, outside");
+    assert!(from_a_worker::<3>(&metered) <= ROUNDS * JOBS, "24 bytes, inside");
 }
 
 #[test]
@@ -211,26 +205,22 @@ fn a_chain_of_jobs_with_24_bytes_allocates_nothing() {
     }
 }
 
-#[test]
-fn a_batch_allocates_nothing_per_job() {
-    for queueing in [Queueing::Stealing, Queueing::Shared] {
-        let batch = |pool: &Pool| pool.job().execute_batch((0..JOBS).map(|_| job::<3>())).unwrap();
-        let allocations = Metered::new(queueing).steady(ROUNDS, batch);
-        // A buffer to collect the iterator in is the batch's, not the jobs'.
-        assert!(allocations <= ROUNDS * 8, "{allocations} for {ROUNDS} batches");
-    }
+#[test(queueing in [Queueing::Stealing, Queueing::Shared])]
+fn a_batch_allocates_nothing_per_job(queueing: Queueing) {
+    let batch = |pool: &Pool| pool.job().execute_batch((0..JOBS).map(|_| job::<3>())).unwrap();
+    let allocations = Metered::new(queueing).steady(ROUNDS, batch);
+    // A buffer to collect the iterator in is the batch's, not the jobs'.
+    assert!(allocations <= ROUNDS * 8, "{allocations} for {ROUNDS} batches");
 }
 
-#[test]
-fn larger_captures_cost_one_allocation_each() {
-    for queueing in [Queueing::Stealing, Queueing::Shared] {
-        let metered = Metered::new(queueing);
-        let outside = from_outside::<4>(&metered);
-        let inside = from_a_worker::<4>(&metered);
-        let huge = from_a_worker::<64>(&metered);
-        for (what, allocations) in [("out", outside), ("in", inside), ("512 bytes", huge)] {
-            assert!(allocations <= ROUNDS * JOBS, "{what}: {allocations}");
-        }
+#[test(queueing in [Queueing::Stealing, Queueing::Shared])]
+fn larger_captures_cost_one_allocation_each(queueing: Queueing) {
+    let metered = Metered::new(queueing);
+    let outside = from_outside::<4>(&metered);
+    let inside = from_a_worker::<4>(&metered);
+    let huge = from_a_worker::<64>(&metered);
+    for (what, allocations) in [("out", outside), ("in", inside), ("512 bytes", huge)] {
+        assert!(allocations <= ROUNDS * JOBS, "{what}: {allocations}");
     }
 }
 
@@ -263,32 +253,30 @@ fn submit_and_join_cost_one_allocation_and_two_in_a_bounded_pool() {
     }
 }
 
-#[test]
-fn a_future_costs_one_allocation_however_often_it_is_woken() {
-    for queueing in [Queueing::Stealing, Queueing::Shared] {
-        let metered = Metered::new(queueing);
-        let future = |n| async move {
-            for _ in 0..5 {
-                brigade::yield_now().await;
-            }
-            n
-        };
-        let outside = metered.steady(ROUNDS, |pool| {
-            (0..10).for_each(|n| assert_eq!(pool.spawn(future(n)).join().unwrap(), n));
-        });
-        let inside = metered.steady(ROUNDS, |pool| {
-            pool.execute(move || {
-                (0..10).for_each(|n| drop(brigade::spawn(future(n))));
-            });
-        });
-        let blocked_on = metered.steady(ROUNDS, |_| {
-            (0..10).for_each(|n| assert_eq!(brigade::block_on(future(n)), n));
-        });
-        for (what, allocations) in [("outside", outside), ("inside", inside)] {
-            assert!(allocations <= ROUNDS * 10, "{what}: {allocations}");
+#[test(queueing in [Queueing::Stealing, Queueing::Shared])]
+fn a_future_costs_one_allocation_however_often_it_is_woken(queueing: Queueing) {
+    let metered = Metered::new(queueing);
+    let future = |n| async move {
+        for _ in 0..5 {
+            brigade::yield_now().await;
         }
-        assert_eq!(blocked_on, 0);
+        n
+    };
+    let outside = metered.steady(ROUNDS, |pool| {
+        (0..10).for_each(|n| assert_eq!(pool.spawn(future(n)).join().unwrap(), n));
+    });
+    let inside = metered.steady(ROUNDS, |pool| {
+        pool.execute(move || {
+            (0..10).for_each(|n| drop(brigade::spawn(future(n))));
+        });
+    });
+    let blocked_on = metered.steady(ROUNDS, |_| {
+        (0..10).for_each(|n| assert_eq!(brigade::block_on(future(n)), n));
+    });
+    for (what, allocations) in [("outside", outside), ("inside", inside)] {
+        assert!(allocations <= ROUNDS * 10, "{what}: {allocations}");
     }
+    assert_eq!(blocked_on, 0);
 }
 
 /// One byte, or 24, as large as the outcome.
@@ -310,22 +298,20 @@ fn a_small_future_costs_72_bytes() {
 }
 
 /// Queued jobs need memory, but in blocks of many.
-#[test]
-fn a_backlog_is_kept_in_blocks() {
-    for queueing in [Queueing::Stealing, Queueing::Shared] {
-        let metered = Metered::new(queueing);
-        let before = COUNTS[metered.meter].load(Ordering::Relaxed);
-        let gate = Gate::closed();
-        for _ in 0..2 {
-            let held = gate.clone();
-            metered.pool.execute(move || held.wait());
-        }
-        (0..10_000).for_each(|_| metered.pool.execute(job::<3>()));
-        gate.open();
-        metered.pool.wait_idle();
-        let allocations = COUNTS[metered.meter].load(Ordering::Relaxed) - before;
-        assert!(allocations <= 10_000 / 8, "{allocations} for 10,000 jobs");
+#[test(queueing in [Queueing::Stealing, Queueing::Shared])]
+fn a_backlog_is_kept_in_blocks(queueing: Queueing) {
+    let metered = Metered::new(queueing);
+    let before = COUNTS[metered.meter].load(Ordering::Relaxed);
+    let gate = Gate::closed();
+    for _ in 0..2 {
+        let held = gate.clone();
+        metered.pool.execute(move || held.wait());
     }
+    (0..10_000).for_each(|_| metered.pool.execute(job::<3>()));
+    gate.open();
+    metered.pool.wait_idle();
+    let allocations = COUNTS[metered.meter].load(Ordering::Relaxed) - before;
+    assert!(allocations <= 10_000 / 8, "{allocations} for 10,000 jobs");
 }
 
 /// One thread, as a fork that is stolen, or a scope that waits, may allocate to sleep.
@@ -357,14 +343,12 @@ fn scope_of<const WORDS: usize>(metered: &Metered) -> usize {
     })
 }
 
-#[test]
-fn a_job_of_a_scope_allocates_nothing_for_up_to_16_bytes_and_once_for_more() {
-    for queueing in [Queueing::Stealing, Queueing::Shared] {
-        let metered = alone(queueing);
-        assert_eq!(scope_of::<0>(&metered), 0, "0 bytes");
-        assert_eq!(scope_of::<2>(&metered), 0, "16 bytes");
-        assert_eq!(scope_of::<3>(&metered), ROUNDS * JOBS, "24 bytes");
-    }
+#[test(queueing in [Queueing::Stealing, Queueing::Shared])]
+fn a_job_of_a_scope_allocates_nothing_for_up_to_16_bytes_and_once_for_more(queueing: Queueing) {
+    let metered = alone(queueing);
+    assert_eq!(scope_of::<0>(&metered), 0, "0 bytes");
+    assert_eq!(scope_of::<2>(&metered), 0, "16 bytes");
+    assert_eq!(scope_of::<3>(&metered), ROUNDS * JOBS, "24 bytes");
 }
 
 #[test]

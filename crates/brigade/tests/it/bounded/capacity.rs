@@ -10,18 +10,14 @@ use crate::support::full::{at_rest, busy, fill};
 use brigade::{Builder, Handle, Pool, WhenFull};
 use brigade_testkit::{Bomb, Drops, Gate, test};
 
-#[test]
-fn as_many_jobs_are_queued_as_the_capacity() {
-    for capacity in [1, 2, 1000] {
-        for_both_queueings(|builder| {
-            let (pool, gate) = busy(builder, capacity, WhenFull::Reject);
-            assert_eq!(fill(&pool), capacity);
-            assert_eq!(pool.metrics().queued, capacity as u64);
-            gate.open();
-            let jobs = capacity as u64 + 1;
-            assert_eq!(at_rest(&pool), [jobs, jobs, 0, 0, 0]);
-        });
-    }
+#[test(capacity in [1, 2, 1000], for_both_queueings)]
+fn as_many_jobs_are_queued_as_the_capacity(builder: Builder, capacity: usize) {
+    let (pool, gate) = busy(builder, capacity, WhenFull::Reject);
+    assert_eq!(fill(&pool), capacity);
+    assert_eq!(pool.metrics().queued, capacity as u64);
+    gate.open();
+    let jobs = capacity as u64 + 1;
+    assert_eq!(at_rest(&pool), [jobs, jobs, 0, 0, 0]);
 }
 
 /// More than a worker's own queue holds, so that they are queued in several places.

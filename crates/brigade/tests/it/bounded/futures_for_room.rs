@@ -65,25 +65,23 @@ fn the_last_waker_is_woken_and_none_that_was_replaced() {
     assert_eq!(former.wakes(), 0);
 }
 
-#[test]
-fn a_future_that_is_dropped_passes_its_wake_on_and_submits_nothing() {
-    for woken in [false, true] {
-        let (pool, gate) = busy(Pool::builder(), 1, WhenFull::Reject);
-        let queued = pool.submit(|| ());
-        let [(first, _), (mut second, rings)] = pending(pool.handle());
-        if woken {
-            assert!(queued.cancel());
-            assert_eq!(rings.wakes(), 0);
-            drop(first);
-        } else {
-            drop(first);
-            assert!(queued.cancel());
-        }
-        assert_eq!(rings.wakes(), 1);
-        assert_eq!(poll(&mut second, &rings.into()), Poll::Ready(Ok(())));
-        gate.open();
-        assert_eq!(at_rest(&pool), [3, 2, 0, 1, 0]);
+#[test(woken in [false, true])]
+fn a_future_that_is_dropped_passes_its_wake_on_and_submits_nothing(woken: bool) {
+    let (pool, gate) = busy(Pool::builder(), 1, WhenFull::Reject);
+    let queued = pool.submit(|| ());
+    let [(first, _), (mut second, rings)] = pending(pool.handle());
+    if woken {
+        assert!(queued.cancel());
+        assert_eq!(rings.wakes(), 0);
+        drop(first);
+    } else {
+        drop(first);
+        assert!(queued.cancel());
     }
+    assert_eq!(rings.wakes(), 1);
+    assert_eq!(poll(&mut second, &rings.into()), Poll::Ready(Ok(())));
+    gate.open();
+    assert_eq!(at_rest(&pool), [3, 2, 0, 1, 0]);
 }
 
 #[test]

@@ -17,62 +17,56 @@ use brigade_testkit::{Gate, Seed, eventually, spin_for, test};
 const NO_ROOM: [WhenFull; 3] =
     [WhenFull::Block, WhenFull::BlockFor(Duration::MAX), WhenFull::RunInCaller];
 
-#[test]
-fn a_job_of_a_worker_in_a_full_pool_is_queued_and_runs_later() {
-    for policy in NO_ROOM {
-        for_both_queueings(|builder| {
-            let builder = builder.threads(1).capacity(1).when_full(policy);
-            let pool = builder.build().unwrap();
-            let ran = Arc::new(AtomicUsize::new(0));
-            let inside = ran.clone();
-            let parent = pool.submit(move || {
-                let here = Handle::current().unwrap();
-                here.execute(|| ());
-                for _ in 0..10 {
-                    let ran = inside.clone();
-                    here.execute(move || _ = ran.fetch_add(1, Ordering::Relaxed));
-                }
-                assert_eq!(inside.load(Ordering::Relaxed), 0, "none where it was submitted");
-                assert_eq!(here.metrics().queued, 11);
-                let place = || (thread::current().id(), Handle::current());
-                let child = here.submit(place);
-                assert!(!child.is_finished());
-                assert_eq!(child.join().unwrap(), place(), "a wait runs it");
-            });
-            parent.join().unwrap();
-            assert_eq!(at_rest(&pool), [13, 13, 0, 0, 0], "{policy:?}");
-            assert_eq!(ran.load(Ordering::Relaxed), 10);
-        });
-    }
+#[test(policy in NO_ROOM, for_both_queueings)]
+fn a_job_of_a_worker_in_a_full_pool_is_queued_and_runs_later(builder: Builder, policy: WhenFull) {
+    let builder = builder.threads(1).capacity(1).when_full(policy);
+    let pool = builder.build().unwrap();
+    let ran = Arc::new(AtomicUsize::new(0));
+    let inside = ran.clone();
+    let parent = pool.submit(move || {
+        let here = Handle::current().unwrap();
+        here.execute(|| ());
+        for _ in 0..10 {
+            let ran = inside.clone();
+            here.execute(move || _ = ran.fetch_add(1, Ordering::Relaxed));
+        }
+        assert_eq!(inside.load(Ordering::Relaxed), 0, "none where it was submitted");
+        assert_eq!(here.metrics().queued, 11);
+        let place = || (thread::current().id(), Handle::current());
+        let child = here.submit(place);
+        assert!(!child.is_finished());
+        assert_eq!(child.join().unwrap(), place(), "a wait runs it");
+    });
+    parent.join().unwrap();
+    assert_eq!(at_rest(&pool), [13, 13, 0, 0, 0]);
+    assert_eq!(ran.load(Ordering::Relaxed), 10);
 }
 
-#[test]
-fn with_every_policy_a_waiting_submission_of_a_worker_is_queued() {
-    for policy in POLICIES {
-        let builder = Pool::builder().threads(1).capacity(1).when_full(policy);
-        let pool = builder.build().unwrap();
-        let ran = Arc::new(AtomicUsize::new(0));
-        let inside = ran.clone();
-        let parent = pool.submit(move || {
-            let here = Handle::current().unwrap();
-            here.execute(|| ());
-            let job = || {
-                let ran = inside.clone();
-                move || _ = ran.fetch_add(1, Ordering::Relaxed)
-            };
-            let waits = |time| here.job().when_full(WhenFull::BlockFor(time));
-            waits(Duration::from_nanos(1)).execute(job()).unwrap();
-            assert!(!waits(Duration::MAX).submit(job()).unwrap().is_finished());
-            let room = || block_on(here.job().reserve()).unwrap();
-            room().execute(job()).unwrap();
-            assert!(!room().submit(job()).unwrap().is_finished());
-            assert_eq!(inside.load(Ordering::Relaxed), 0);
-            waits(Duration::ZERO).execute(job()).unwrap_err().reason()
-        });
-        assert_eq!(parent.join().unwrap(), Reason::Full, "{policy:?}");
-        assert_eq!(at_rest(&pool), [6, 6, 0, 0, 0]);
-        assert_eq!(ran.load(Ordering::Relaxed), 4);
-    }
+#[test(policy in POLICIES)]
+fn with_every_policy_a_waiting_submission_of_a_worker_is_queued(policy: WhenFull) {
+    let builder = Pool::builder().threads(1).capacity(1).when_full(policy);
+    let pool = builder.build().unwrap();
+    let ran = Arc::new(AtomicUsize::new(0));
+    let inside = ran.clone();
+    let parent = pool.submit(move || {
+        let here = Handle::current().unwrap();
+        here.execute(|| ());
+        let job = || {
+            let ran = inside.clone();
+            move || _ = ran.fetch_add(1, Ordering::Relaxed)
+        };
+        let waits = |time| here.job().when_full(WhenFull::BlockFor(time));
+        waits(Duration::from_nanos(1)).execute(job()).unwrap();
+        assert!(!waits(Duration::MAX).submit(job()).unwrap().is_finished());
+        let room = || block_on(here.job().reserve()).unwrap();
+        room().execute(job()).unwrap();
+        assert!(!room().submit(job()).unwrap().is_finished());
+        assert_eq!(inside.load(Ordering::Relaxed), 0);
+        waits(Duration::ZERO).execute(job()).unwrap_err().reason()
+    });
+    assert_eq!(parent.join().unwrap(), Reason::Full);
+    assert_eq!(at_rest(&pool), [6, 6, 0, 0, 0]);
+    assert_eq!(ran.load(Ordering::Relaxed), 4);
 }
 
 /// How deep the links of a chain nest, and how many are left.
@@ -133,22 +127,20 @@ fn next_link(way: &'static str, pool: Handle, chain: Arc<Chain>) {
     });
 }
 
-#[test]
-fn the_links_of_a_chain_in_a_full_pool_do_not_nest() {
-    for policy in NO_ROOM {
-        for order in [Order::Fifo, Order::Lifo] {
-            for_both_queueings(|builder| {
-                let builder = builder.order(order).threads(1).capacity(1).when_full(policy);
-                let pool = builder.build().unwrap();
-                for way in WAYS {
-                    let (here, chain) = (pool.handle(), Chain::of(20));
-                    let first = chain.clone();
-                    pool.submit(move || next_link(way, here, first)).join().unwrap();
-                    pool.wait_idle();
-                    chain.assert_flat(way);
-                }
-            });
-        }
+#[test(policy in NO_ROOM, order in [Order::Fifo, Order::Lifo], for_both_queueings)]
+fn the_links_of_a_chain_in_a_full_pool_do_not_nest(
+    builder: Builder,
+    policy: WhenFull,
+    order: Order,
+) {
+    let builder = builder.order(order).threads(1).capacity(1).when_full(policy);
+    let pool = builder.build().unwrap();
+    for way in WAYS {
+        let (here, chain) = (pool.handle(), Chain::of(20));
+        let first = chain.clone();
+        pool.submit(move || next_link(way, here, first)).join().unwrap();
+        pool.wait_idle();
+        chain.assert_flat(way);
     }
 }
 
@@ -168,42 +160,34 @@ fn a_hook_that_submits_its_job_again_to_a_full_pool_does_not_nest() {
     chain.assert_flat("hook");
 }
 
-#[test]
-fn a_chain_that_its_submitter_runs_does_not_nest() {
-    for way in WAYS {
-        for_both_queueings(|builder| {
-            let (pool, gate) = full(builder, 1, WhenFull::RunInCaller);
-            let (chain, here) = (Chain::of(20), pool.handle());
-            let first = chain.clone();
-            pool.execute(move || next_link(way, here, first));
-            assert_eq!(chain.left.load(Ordering::SeqCst), 19, "it runs one link itself");
-            gate.open();
-            pool.wait_idle();
-            chain.assert_flat(way);
-        });
-    }
+#[test(way in WAYS, for_both_queueings)]
+fn a_chain_that_its_submitter_runs_does_not_nest(builder: Builder, way: &'static str) {
+    let (pool, gate) = full(builder, 1, WhenFull::RunInCaller);
+    let (chain, here) = (Chain::of(20), pool.handle());
+    let first = chain.clone();
+    pool.execute(move || next_link(way, here, first));
+    assert_eq!(chain.left.load(Ordering::SeqCst), 19, "it runs one link itself");
+    gate.open();
+    pool.wait_idle();
+    chain.assert_flat(way);
 }
 
-#[test]
-fn a_job_may_hold_a_lock_that_the_job_it_submits_takes() {
-    for policy in NO_ROOM {
-        for_both_queueings(|builder| {
-            let pool = builder.threads(2).capacity(2).when_full(policy).build().unwrap();
-            let (taken, here) = (Arc::new(Mutex::new(0)), pool.handle());
-            let jobs = (0..50).map(|_| {
-                let taken = taken.clone();
-                move || {
-                    let mut held = taken.lock().unwrap();
-                    *held += 1;
-                    let again = taken.clone();
-                    here.execute(move || *again.lock().unwrap() += 1);
-                }
-            });
-            jobs.for_each(|job| pool.execute(job));
-            pool.wait_idle();
-            assert_eq!(*taken.lock().unwrap(), 100, "{policy:?}");
-        });
-    }
+#[test(policy in NO_ROOM, for_both_queueings)]
+fn a_job_may_hold_a_lock_that_the_job_it_submits_takes(builder: Builder, policy: WhenFull) {
+    let pool = builder.threads(2).capacity(2).when_full(policy).build().unwrap();
+    let (taken, here) = (Arc::new(Mutex::new(0)), pool.handle());
+    let jobs = (0..50).map(|_| {
+        let taken = taken.clone();
+        move || {
+            let mut held = taken.lock().unwrap();
+            *held += 1;
+            let again = taken.clone();
+            here.execute(move || *again.lock().unwrap() += 1);
+        }
+    });
+    jobs.for_each(|job| pool.execute(job));
+    pool.wait_idle();
+    assert_eq!(*taken.lock().unwrap(), 100);
 }
 
 #[test]
@@ -278,44 +262,42 @@ fn a_job_that_the_submitter_runs_counts_as_running_meanwhile() {
     assert_eq!(at_rest(&pool), [3, 3, 0, 0, 0]);
 }
 
-#[test]
-fn a_panic_of_a_job_that_its_submitter_runs_is_the_jobs() {
-    for policy in NO_ROOM {
-        let heard = Arc::new(AtomicUsize::new(0));
-        let hears = heard.clone();
-        let callback = OnPanic::Call(Arc::new(move |_| {
-            hears.fetch_add(1, Ordering::Relaxed);
-            panic!("expected: the callback's own");
-        }));
-        let builder = Pool::builder().threads(1).capacity(1).when_full(policy).on_panic(callback);
-        let pool = builder.build().unwrap();
-        let panics = |here: Handle| {
-            here.execute(|| panic!("expected: detached"));
-            let joined = here.submit(|| panic!("expected: joined"));
-            let joined: Result<(), _> = joined.join();
-            assert_eq!(joined.unwrap_err().panic_message(), Some("expected: joined"));
-        };
-        let parent = pool.submit(move || {
-            let here = Handle::current().unwrap();
-            here.execute(|| ());
-            panics(here);
-        });
-        parent.join().unwrap();
-        pool.wait_idle();
-        let mut expected = 1;
-        if policy == WhenFull::RunInCaller {
-            let gate = Gate::closed();
-            occupy(&pool, &gate);
-            assert_eq!(fill(&pool), 1);
-            panics(pool.handle());
-            gate.open();
-            expected = 2;
-            assert_eq!(at_rest(&pool), [8, 4, 4, 0, 0]);
-        } else {
-            assert_eq!(at_rest(&pool), [4, 2, 2, 0, 0]);
-        }
-        assert_eq!(heard.load(Ordering::Relaxed), expected, "{policy:?}");
+#[test(policy in NO_ROOM)]
+fn a_panic_of_a_job_that_its_submitter_runs_is_the_jobs(policy: WhenFull) {
+    let heard = Arc::new(AtomicUsize::new(0));
+    let hears = heard.clone();
+    let callback = OnPanic::Call(Arc::new(move |_| {
+        hears.fetch_add(1, Ordering::Relaxed);
+        panic!("expected: the callback's own");
+    }));
+    let builder = Pool::builder().threads(1).capacity(1).when_full(policy).on_panic(callback);
+    let pool = builder.build().unwrap();
+    let panics = |here: Handle| {
+        here.execute(|| panic!("expected: detached"));
+        let joined = here.submit(|| panic!("expected: joined"));
+        let joined: Result<(), _> = joined.join();
+        assert_eq!(joined.unwrap_err().panic_message(), Some("expected: joined"));
+    };
+    let parent = pool.submit(move || {
+        let here = Handle::current().unwrap();
+        here.execute(|| ());
+        panics(here);
+    });
+    parent.join().unwrap();
+    pool.wait_idle();
+    let mut expected = 1;
+    if policy == WhenFull::RunInCaller {
+        let gate = Gate::closed();
+        occupy(&pool, &gate);
+        assert_eq!(fill(&pool), 1);
+        panics(pool.handle());
+        gate.open();
+        expected = 2;
+        assert_eq!(at_rest(&pool), [8, 4, 4, 0, 0]);
+    } else {
+        assert_eq!(at_rest(&pool), [4, 2, 2, 0, 0]);
     }
+    assert_eq!(heard.load(Ordering::Relaxed), expected);
 }
 
 /// A job that its submitter runs until the gate opens; whether it has ended, and the submitter.
@@ -353,22 +335,20 @@ fn a_wait_waits_for_a_job_that_its_submitter_runs() {
     submits.join().unwrap();
 }
 
-#[test]
-fn a_shutdown_waits_for_a_job_that_its_submitter_runs() {
-    for how in [Shutdown::Drain, Shutdown::Discard] {
-        let (pool, busy) = full(Pool::builder(), 1, WhenFull::RunInCaller);
-        let (gate, handle) = (Gate::closed(), pool.handle());
-        let (ended, submits) = runs_in_its_submitter(&pool, &gate);
-        busy.open();
-        let opens = thread::spawn(move || {
-            eventually("the pool is being shut down", || handle.metrics().is_closed);
-            gate.open();
-        });
-        let report = pool.shutdown(how);
-        assert_eq!((report.still_running, ended.load(Ordering::SeqCst)), (0, true), "{how:?}");
-        opens.join().unwrap();
-        submits.join().unwrap();
-    }
+#[test(how in [Shutdown::Drain, Shutdown::Discard])]
+fn a_shutdown_waits_for_a_job_that_its_submitter_runs(how: Shutdown) {
+    let (pool, busy) = full(Pool::builder(), 1, WhenFull::RunInCaller);
+    let (gate, handle) = (Gate::closed(), pool.handle());
+    let (ended, submits) = runs_in_its_submitter(&pool, &gate);
+    busy.open();
+    let opens = thread::spawn(move || {
+        eventually("the pool is being shut down", || handle.metrics().is_closed);
+        gate.open();
+    });
+    let report = pool.shutdown(how);
+    assert_eq!((report.still_running, ended.load(Ordering::SeqCst)), (0, true));
+    opens.join().unwrap();
+    submits.join().unwrap();
 }
 
 /// Its submitter may have been told to run it, and not have begun, when the pool ends.

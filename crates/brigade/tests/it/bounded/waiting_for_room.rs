@@ -29,34 +29,30 @@ fn a_blocked_submitter_is_woken_when_a_job_is_cancelled_or_starts(builder: Build
     assert_eq!(at_rest(&pool), [4, 3, 0, 1, 0]);
 }
 
-#[test]
-fn blocked_submitters_are_woken_when_the_pool_closes() {
-    for how in [Shutdown::Drain, Shutdown::Discard] {
-        for_both_queueings(|builder| {
-            let (pool, gate) = full(builder, 2, WhenFull::Block);
-            let (handle, token) = (pool.handle(), Arc::new(()));
-            let submitters = [(); 3].map(|()| BlockedThread::default());
-            let waits = submitters.each_ref().map(|submitter| {
-                let (token, submitter) = (token.clone(), submitter.clone());
-                thread::spawn(move || {
-                    submitter.is_this();
-                    let rejected = handle.job().submit(move || token).map(|_| ()).unwrap_err();
-                    (rejected.reason(), rejected.into_inner()())
-                })
-            });
-            submitters.iter().for_each(BlockedThread::wait_until_blocked);
-            let closing = thread::spawn(move || pool.shutdown(how));
-            for wait in waits {
-                // The only worker is still busy: they were not woken by a free permit.
-                let (reason, back) = wait.join().unwrap();
-                assert_eq!(reason, Reason::Closed);
-                assert!(Arc::ptr_eq(&back, &token));
-            }
-            gate.open();
-            let report = closing.join().unwrap();
-            assert_eq!(report.ran + report.discarded, 3);
-        });
+#[test(how in [Shutdown::Drain, Shutdown::Discard], for_both_queueings)]
+fn blocked_submitters_are_woken_when_the_pool_closes(builder: Builder, how: Shutdown) {
+    let (pool, gate) = full(builder, 2, WhenFull::Block);
+    let (handle, token) = (pool.handle(), Arc::new(()));
+    let submitters = [(); 3].map(|()| BlockedThread::default());
+    let waits = submitters.each_ref().map(|submitter| {
+        let (token, submitter) = (token.clone(), submitter.clone());
+        thread::spawn(move || {
+            submitter.is_this();
+            let rejected = handle.job().submit(move || token).map(|_| ()).unwrap_err();
+            (rejected.reason(), rejected.into_inner()())
+        })
+    });
+    submitters.iter().for_each(BlockedThread::wait_until_blocked);
+    let closing = thread::spawn(move || pool.shutdown(how));
+    for wait in waits {
+        // The only worker is still busy: they were not woken by a free permit.
+        let (reason, back) = wait.join().unwrap();
+        assert_eq!(reason, Reason::Closed);
+        assert!(Arc::ptr_eq(&back, &token));
     }
+    gate.open();
+    let report = closing.join().unwrap();
+    assert_eq!(report.ran + report.discarded, 3);
 }
 
 #[test]
@@ -95,26 +91,19 @@ fn a_wait_for_a_permit_lasts_no_less_than_its_timeout() {
     assert_eq!(at_rest(&pool), [2, 2, 0, 0, 0]);
 }
 
-#[test]
-fn a_wait_for_a_permit_ends_before_its_timeout_when_a_permit_is_released() {
-    for timeout in [Duration::from_secs(3600), Duration::MAX] {
-        let (pool, gate) = full(Pool::builder(), 1, WhenFull::Reject);
-        let submitter = BlockedThread::default();
-        thread::scope(|scope| {
-            let waits = scope.spawn(|| {
-                submitter.is_this();
-                pool.job()
-                    .when_full(WhenFull::BlockFor(timeout))
-                    .submit(|| 42)
-                    .unwrap()
-                    .join()
-                    .unwrap()
-            });
-            submitter.wait_until_blocked();
-            gate.open();
-            assert_eq!(waits.join().unwrap(), 42);
+#[test(timeout in [Duration::from_secs(3600), Duration::MAX])]
+fn a_wait_for_a_permit_ends_before_its_timeout_when_a_permit_is_released(timeout: Duration) {
+    let (pool, gate) = full(Pool::builder(), 1, WhenFull::Reject);
+    let submitter = BlockedThread::default();
+    thread::scope(|scope| {
+        let waits = scope.spawn(|| {
+            submitter.is_this();
+            pool.job().when_full(WhenFull::BlockFor(timeout)).submit(|| 42).unwrap().join().unwrap()
         });
-    }
+        submitter.wait_until_blocked();
+        gate.open();
+        assert_eq!(waits.join().unwrap(), 42);
+    });
 }
 
 #[test]

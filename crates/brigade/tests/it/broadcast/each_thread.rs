@@ -39,32 +39,28 @@ fn each_thread_runs_it_once_and_the_handles_are_in_the_order_of_the_indices(
 }
 
 /// Caught: all shares in the mailbox of one worker.
-#[test]
-fn the_share_of_a_busy_thread_waits_for_that_thread() {
-    for threads in [2, 8] {
-        for_both_queueings(|builder| {
-            let pool = builder.threads(threads).build().unwrap();
-            join_all(pool.broadcast(|_| ()));
-            let gate = Gate::closed();
-            let (begun, begins) = mpsc::channel();
-            let wait = gate.clone();
-            let busy = pool.submit(move || {
-                begun.send(current_worker_index().unwrap()).unwrap();
-                wait.wait();
-            });
-            let busy_one = begins.recv().unwrap();
-            let mut shares = pool.broadcast(|index| index);
-            let waits = shares.remove(busy_one);
-            let others = join_all(shares);
-            assert!(others.into_iter().eq((0..threads).filter(|&index| index != busy_one)));
-            await_idle_others(&pool, threads - 1);
-            assert!(!waits.is_finished());
-            assert!(!pool.wait_idle_timeout(std::time::Duration::ZERO));
-            gate.open();
-            assert_eq!(waits.join().unwrap(), busy_one);
-            busy.join().unwrap();
-        });
-    }
+#[test(threads in [2, 8], for_both_queueings)]
+fn the_share_of_a_busy_thread_waits_for_that_thread(builder: Builder, threads: usize) {
+    let pool = builder.threads(threads).build().unwrap();
+    join_all(pool.broadcast(|_| ()));
+    let gate = Gate::closed();
+    let (begun, begins) = mpsc::channel();
+    let wait = gate.clone();
+    let busy = pool.submit(move || {
+        begun.send(current_worker_index().unwrap()).unwrap();
+        wait.wait();
+    });
+    let busy_one = begins.recv().unwrap();
+    let mut shares = pool.broadcast(|index| index);
+    let waits = shares.remove(busy_one);
+    let others = join_all(shares);
+    assert!(others.into_iter().eq((0..threads).filter(|&index| index != busy_one)));
+    await_idle_others(&pool, threads - 1);
+    assert!(!waits.is_finished());
+    assert!(!pool.wait_idle_timeout(std::time::Duration::ZERO));
+    gate.open();
+    assert_eq!(waits.join().unwrap(), busy_one);
+    busy.join().unwrap();
 }
 
 fn await_idle_others(pool: &Pool, others: usize) {
@@ -172,20 +168,18 @@ fn captures_that_panic_when_they_are_dropped_end_one_share() {
     assert_eq!(join_all(pool.broadcast(|index| index)), [0, 1]);
 }
 
-#[test]
-fn a_broadcast_takes_no_room_in_a_full_pool() {
-    for policy in [WhenFull::Reject, WhenFull::Block, WhenFull::DropOldest] {
-        let builder = Pool::builder().threads(2).capacity(1).when_full(policy);
-        let pool = builder.build().unwrap();
-        let (_, gate) = running(&pool, 2);
-        let first = pool.broadcast(|index| index);
-        pool.try_execute(|| ()).unwrap();
-        assert!(pool.try_execute(|| ()).is_err());
-        let second = pool.broadcast(|index| index);
-        gate.open();
-        assert_eq!((join_all(first), join_all(second)), (vec![0, 1], vec![0, 1]));
-        assert_eq!(pool.metrics().evicted, 0);
-    }
+#[test(policy in [WhenFull::Reject, WhenFull::Block, WhenFull::DropOldest])]
+fn a_broadcast_takes_no_room_in_a_full_pool(policy: WhenFull) {
+    let builder = Pool::builder().threads(2).capacity(1).when_full(policy);
+    let pool = builder.build().unwrap();
+    let (_, gate) = running(&pool, 2);
+    let first = pool.broadcast(|index| index);
+    pool.try_execute(|| ()).unwrap();
+    assert!(pool.try_execute(|| ()).is_err());
+    let second = pool.broadcast(|index| index);
+    gate.open();
+    assert_eq!((join_all(first), join_all(second)), (vec![0, 1], vec![0, 1]));
+    assert_eq!(pool.metrics().evicted, 0);
 }
 
 /// Beside local futures, which are in the same mailbox.

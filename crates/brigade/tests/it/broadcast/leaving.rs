@@ -41,13 +41,9 @@ fn elastic(builder: Builder, core: usize, keep_alive: Duration) {
     assert_eq!((metrics.accepted, metrics.returned, metrics.queued), (all, all, 0));
 }
 
-#[test(120)]
-fn each_share_ends_in_a_pool_that_shrinks_to_one_thread_or_none() {
-    for core in [1, 0] {
-        for keep_alive in [Duration::ZERO, Duration::from_micros(50)] {
-            for_both_queueings(|builder| elastic(builder, core, keep_alive));
-        }
-    }
+#[test(120, core in [1, 0], keep_alive in [Duration::ZERO, Duration::from_micros(50)])]
+fn each_share_ends_in_a_pool_that_shrinks_to_one_thread_or_none(core: usize, keep_alive: Duration) {
+    for_both_queueings(|builder| elastic(builder, core, keep_alive));
 }
 
 /// It must leave, as the pool has become smaller, and has mail.

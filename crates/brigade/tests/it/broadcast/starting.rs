@@ -63,45 +63,43 @@ fn a_pool_that_can_start_no_thread_refuses_it() {
 }
 
 /// The thread is another thread's to start, and fails after the broadcast.
-#[test]
-fn the_share_of_a_thread_whose_start_fails_later_is_cancelled() {
-    for drops in [false, true] {
-        let (start, kept) = (Halt::new(), Arc::new(Mutex::new(None)));
-        let (halts, keeps) = (start.clone(), Arc::clone(&kept));
-        let spawner = numbered(move |number, new| match number {
-            1 => {
-                halts.here();
-                if drops {
-                    // Neither started nor refused: the pool learns that when it is dropped.
-                    *keeps.lock().unwrap() = Some(new);
-                    return thread_of_nothing();
-                }
-                drop(new);
-                refused()
+#[test(drops in [false, true])]
+fn the_share_of_a_thread_whose_start_fails_later_is_cancelled(drops: bool) {
+    let (start, kept) = (Halt::new(), Arc::new(Mutex::new(None)));
+    let (halts, keeps) = (start.clone(), Arc::clone(&kept));
+    let spawner = numbered(move |number, new| match number {
+        1 => {
+            halts.here();
+            if drops {
+                // Neither started nor refused: the pool learns that when it is dropped.
+                *keeps.lock().unwrap() = Some(new);
+                return thread_of_nothing();
             }
-            _ => new.start(),
-        });
-        let pool = Pool::builder().threads(2).spare_threads(0).spawner(spawner).build().unwrap();
-        let handle = pool.handle();
-        let starter = thread::spawn(move || handle.submit(|| ()).join().unwrap());
-        start.await_thread();
-        let mut shares = pool.broadcast(|index| index);
-        assert_eq!(shares.len(), 2);
-        let second = shares.pop().unwrap();
-        assert_eq!(shares.pop().unwrap().join().unwrap(), 0);
-        assert!(!second.is_finished());
-        start.release();
-        if drops {
-            eventually("the spawner has returned", || kept.lock().unwrap().is_some());
-            drop(kept.lock().unwrap().take());
+            drop(new);
+            refused()
         }
-        assert!(second.join().unwrap_err().is_cancelled());
-        starter.join().unwrap();
-        pool.wait_idle();
-        let metrics = pool.metrics();
-        assert_eq!((metrics.accepted, metrics.returned, metrics.cancelled), (3, 2, 1));
-        assert_eq!(join_all(pool.broadcast(|index| index)), [0, 1], "a later start works");
+        _ => new.start(),
+    });
+    let pool = Pool::builder().threads(2).spare_threads(0).spawner(spawner).build().unwrap();
+    let handle = pool.handle();
+    let starter = thread::spawn(move || handle.submit(|| ()).join().unwrap());
+    start.await_thread();
+    let mut shares = pool.broadcast(|index| index);
+    assert_eq!(shares.len(), 2);
+    let second = shares.pop().unwrap();
+    assert_eq!(shares.pop().unwrap().join().unwrap(), 0);
+    assert!(!second.is_finished());
+    start.release();
+    if drops {
+        eventually("the spawner has returned", || kept.lock().unwrap().is_some());
+        drop(kept.lock().unwrap().take());
     }
+    assert!(second.join().unwrap_err().is_cancelled());
+    starter.join().unwrap();
+    pool.wait_idle();
+    let metrics = pool.metrics();
+    assert_eq!((metrics.accepted, metrics.returned, metrics.cancelled), (3, 2, 1));
+    assert_eq!(join_all(pool.broadcast(|index| index)), [0, 1], "a later start works");
 }
 
 /// A thread of another pool.

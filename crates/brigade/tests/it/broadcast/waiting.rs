@@ -9,17 +9,13 @@ use brigade::{
 };
 use brigade_testkit::{Gate, Meeting, test};
 
-#[test]
-fn a_job_joins_all_shares_of_its_own_broadcast() {
-    for threads in [1, 2, 8] {
-        for_both_queueings(|builder| {
-            let pool = builder.threads(threads).spare_threads(0).build().unwrap();
-            let handle = pool.handle();
-            for _ in 0..50 {
-                let job = pool.submit(move || join_all(handle.broadcast(|index| index)));
-                assert!(job.join().unwrap().into_iter().eq(0..threads));
-            }
-        });
+#[test(threads in [1, 2, 8], for_both_queueings)]
+fn a_job_joins_all_shares_of_its_own_broadcast(builder: Builder, threads: usize) {
+    let pool = builder.threads(threads).spare_threads(0).build().unwrap();
+    let handle = pool.handle();
+    for _ in 0..50 {
+        let job = pool.submit(move || join_all(handle.broadcast(|index| index)));
+        assert!(job.join().unwrap().into_iter().eq(0..threads));
     }
 }
 
@@ -129,28 +125,26 @@ fn a_job_whose_joiner_is_on_a_worker_that_it_needs_has_the_share_run_there(build
 }
 
 /// Likewise, and the job begins to wait when the other waits for certain.
-#[test]
-fn a_worker_that_sleeps_in_a_join_is_called_for_a_share_that_it_waits_for() {
-    for spare in [0, 4] {
-        let pool = Pool::builder().threads(2).spare_threads(spare).build().unwrap();
-        let handle = pool.handle();
-        let gate = Gate::closed();
-        let wait = gate.clone();
-        let (begun, begins) = mpsc::channel();
-        let inner = pool.submit(move || {
-            begun.send(()).unwrap();
-            wait.wait();
-            join_all(handle.broadcast(|index| index))
-        });
-        begins.recv().unwrap();
-        let outer = pool.submit(move || inner.join().unwrap());
-        if spare > 0 {
-            // On the thread that takes the place of the one that waits.
-            pool.submit(|| ()).join().unwrap();
-        }
-        gate.open();
-        assert!(outer.join().unwrap().is_sorted());
+#[test(spare in [0, 4])]
+fn a_worker_that_sleeps_in_a_join_is_called_for_a_share_that_it_waits_for(spare: usize) {
+    let pool = Pool::builder().threads(2).spare_threads(spare).build().unwrap();
+    let handle = pool.handle();
+    let gate = Gate::closed();
+    let wait = gate.clone();
+    let (begun, begins) = mpsc::channel();
+    let inner = pool.submit(move || {
+        begun.send(()).unwrap();
+        wait.wait();
+        join_all(handle.broadcast(|index| index))
+    });
+    begins.recv().unwrap();
+    let outer = pool.submit(move || inner.join().unwrap());
+    if spare > 0 {
+        // On the thread that takes the place of the one that waits.
+        pool.submit(|| ()).join().unwrap();
     }
+    gate.open();
+    assert!(outer.join().unwrap().is_sorted());
 }
 
 /// No other thread may run the share of the one that waits.

@@ -41,40 +41,36 @@ fn call_the_holder_away(
     gate
 }
 
-#[test]
-fn a_job_that_sleeps_is_woken_when_the_driver_holder_is_called_away() {
-    for by_blocking in [true, false] {
-        let (pool, (woken, wakes)) = (no_spares(2), mpsc::channel());
-        let waits = move || {
-            block_on(sleep(SHORT * 5));
-            woken.send(()).unwrap();
-        };
-        let gate = call_the_holder_away(&pool, waits, by_blocking);
-        wakes.recv().unwrap();
-        gate.open();
-    }
+#[test(by_blocking in [true, false])]
+fn a_job_that_sleeps_is_woken_when_the_driver_holder_is_called_away(by_blocking: bool) {
+    let (pool, (woken, wakes)) = (no_spares(2), mpsc::channel());
+    let waits = move || {
+        block_on(sleep(SHORT * 5));
+        woken.send(()).unwrap();
+    };
+    let gate = call_the_holder_away(&pool, waits, by_blocking);
+    wakes.recv().unwrap();
+    gate.open();
 }
 
 /// A job of each thread sleeps; one after the other is the candidate that polls. There may be more jobs than threads.
-#[test]
-fn jobs_that_sleep_on_every_thread_of_a_pool_all_end() {
-    for threads in [1, 2, 3] {
-        let pool = no_spares(threads);
-        let sleepers: Vec<_> = (0..2 * threads as u32)
-            .map(|number| {
-                pool.submit(move || {
-                    for round in 0..20 {
-                        let delay =
-                            Duration::from_micros(u64::from(100 + 700 * ((number + round) % 3)));
-                        let start = Instant::now();
-                        block_on(sleep(delay));
-                        assert!(start.elapsed() >= delay);
-                    }
-                })
+#[test(threads in [1, 2, 3])]
+fn jobs_that_sleep_on_every_thread_of_a_pool_all_end(threads: usize) {
+    let pool = no_spares(threads);
+    let sleepers: Vec<_> = (0..2 * threads as u32)
+        .map(|number| {
+            pool.submit(move || {
+                for round in 0..20 {
+                    let delay =
+                        Duration::from_micros(u64::from(100 + 700 * ((number + round) % 3)));
+                    let start = Instant::now();
+                    block_on(sleep(delay));
+                    assert!(start.elapsed() >= delay);
+                }
             })
-            .collect();
-        sleepers.into_iter().for_each(|sleeper| sleeper.join().unwrap());
-    }
+        })
+        .collect();
+    sleepers.into_iter().for_each(|sleeper| sleeper.join().unwrap());
 }
 
 /// The driver holder finds more than one job, and no worker takes the rest: from then on the waiting job polls.
@@ -112,44 +108,40 @@ mod files {
         byte[0]
     }
 
-    #[test]
-    fn every_worker_may_wait_for_a_file() {
-        for threads in [1, 2, 3] {
-            let pool = no_spares(threads);
-            let workers: Vec<_> = (0..threads).map(|_| BlockedThread::default()).collect();
-            let (jobs, mut writers): (Vec<_>, Vec<_>) = workers
-                .iter()
-                .map(|worker| {
-                    let (reader, writer) = pool.handle().enter(pipe).unwrap();
-                    let worker = worker.clone();
-                    let job = pool.submit(move || {
-                        worker.is_this();
-                        read(reader)
-                    });
-                    (job, writer)
-                })
-                .unzip();
-            workers.iter().for_each(BlockedThread::wait_until_blocked);
-            for (number, writer) in writers.iter_mut().enumerate().rev() {
-                block_on(writer.write_all(&[number as u8])).unwrap();
-            }
-            for (number, job) in jobs.into_iter().enumerate() {
-                assert_eq!(job.join().unwrap(), number as u8);
-            }
+    #[test(threads in [1, 2, 3])]
+    fn every_worker_may_wait_for_a_file(threads: usize) {
+        let pool = no_spares(threads);
+        let workers: Vec<_> = (0..threads).map(|_| BlockedThread::default()).collect();
+        let (jobs, mut writers): (Vec<_>, Vec<_>) = workers
+            .iter()
+            .map(|worker| {
+                let (reader, writer) = pool.handle().enter(pipe).unwrap();
+                let worker = worker.clone();
+                let job = pool.submit(move || {
+                    worker.is_this();
+                    read(reader)
+                });
+                (job, writer)
+            })
+            .unzip();
+        workers.iter().for_each(BlockedThread::wait_until_blocked);
+        for (number, writer) in writers.iter_mut().enumerate().rev() {
+            block_on(writer.write_all(&[number as u8])).unwrap();
+        }
+        for (number, job) in jobs.into_iter().enumerate() {
+            assert_eq!(job.join().unwrap(), number as u8);
         }
     }
 
-    #[test]
-    fn a_byte_is_read_when_the_driver_holder_is_called_away() {
-        for by_blocking in [true, false] {
-            let (pool, (got, gets)) = (no_spares(2), mpsc::channel());
-            let (reader, mut writer) = pool.handle().enter(pipe).unwrap();
-            let waits = move || got.send(read(reader)).unwrap();
-            let gate = call_the_holder_away(&pool, waits, by_blocking);
-            block_on(writer.write_all(&[7])).unwrap();
-            assert_eq!(gets.recv(), Ok(7));
-            gate.open();
-        }
+    #[test(by_blocking in [true, false])]
+    fn a_byte_is_read_when_the_driver_holder_is_called_away(by_blocking: bool) {
+        let (pool, (got, gets)) = (no_spares(2), mpsc::channel());
+        let (reader, mut writer) = pool.handle().enter(pipe).unwrap();
+        let waits = move || got.send(read(reader)).unwrap();
+        let gate = call_the_holder_away(&pool, waits, by_blocking);
+        block_on(writer.write_all(&[7])).unwrap();
+        assert_eq!(gets.recv(), Ok(7));
+        gate.open();
     }
 
     /// A candidate polls the driver for all; a worker that runs out of work takes its place, and returns it.
@@ -176,31 +168,29 @@ mod files {
     }
 
     /// A file takes each new waker for another task's, and wakes the former one.
-    #[test]
-    fn a_job_that_waits_for_a_file_and_for_a_job_lets_others_run() {
-        for threads in [1, 2] {
-            let pool = Pool::builder().threads(threads).spare_threads(1).build().unwrap();
-            let (mut reader, mut writer) = pool.handle().enter(pipe).unwrap();
-            let (here, (told, tells)) = (pool.handle(), mpsc::channel());
-            let waits = pool.submit(move || {
-                let mut byte = [0];
-                let read = async { reader.read_exact(&mut byte).await.unwrap() };
-                // It needs a worker of its own.
-                let job = here.spawn(async { yield_now().await });
-                block_on(future::or(read, async { job.await.unwrap() }));
-                told.send(()).unwrap();
-                let gate = Gate::closed();
-                let (opens, held) = (gate.clone(), here.submit(move || gate.wait()));
-                let read = async {
-                    reader.read_exact(&mut byte).await.unwrap();
-                };
-                block_on(future::or(read, async { held.await.unwrap() }));
-                opens.open();
-                byte[0]
-            });
-            tells.recv().unwrap();
-            block_on(writer.write_all(&[7])).unwrap();
-            assert_eq!(waits.join().unwrap(), 7);
-        }
+    #[test(threads in [1, 2])]
+    fn a_job_that_waits_for_a_file_and_for_a_job_lets_others_run(threads: usize) {
+        let pool = Pool::builder().threads(threads).spare_threads(1).build().unwrap();
+        let (mut reader, mut writer) = pool.handle().enter(pipe).unwrap();
+        let (here, (told, tells)) = (pool.handle(), mpsc::channel());
+        let waits = pool.submit(move || {
+            let mut byte = [0];
+            let read = async { reader.read_exact(&mut byte).await.unwrap() };
+            // It needs a worker of its own.
+            let job = here.spawn(async { yield_now().await });
+            block_on(future::or(read, async { job.await.unwrap() }));
+            told.send(()).unwrap();
+            let gate = Gate::closed();
+            let (opens, held) = (gate.clone(), here.submit(move || gate.wait()));
+            let read = async {
+                reader.read_exact(&mut byte).await.unwrap();
+            };
+            block_on(future::or(read, async { held.await.unwrap() }));
+            opens.open();
+            byte[0]
+        });
+        tells.recv().unwrap();
+        block_on(writer.write_all(&[7])).unwrap();
+        assert_eq!(waits.join().unwrap(), 7);
     }
 }

@@ -149,22 +149,20 @@ mod files {
         }
     }
 
-    #[test]
-    fn a_task_may_drop_its_own_pool_and_its_files() {
-        for threads in [1, 2] {
-            let (give, take) = std::sync::mpsc::channel::<Pool>();
-            let pool = Pool::new(threads);
-            let (mut reader, mut writer) = pool.handle().enter(pipe).unwrap();
-            let (say, hear) = std::sync::mpsc::channel();
-            drop(pool.spawn(async move {
-                reader.read_exact(&mut [0]).await.unwrap();
-                drop(take.recv());
-                say.send(()).unwrap();
-                reader.read(&mut [0]).await
-            }));
-            give.send(pool).unwrap();
-            brigade::block_on(writer.write_all(&[1])).unwrap();
-            hear.recv().unwrap();
-        }
+    #[test(threads in [1, 2])]
+    fn a_task_may_drop_its_own_pool_and_its_files(threads: usize) {
+        let (give, take) = std::sync::mpsc::channel::<Pool>();
+        let pool = Pool::new(threads);
+        let (mut reader, mut writer) = pool.handle().enter(pipe).unwrap();
+        let (say, hear) = std::sync::mpsc::channel();
+        drop(pool.spawn(async move {
+            reader.read_exact(&mut [0]).await.unwrap();
+            drop(take.recv());
+            say.send(()).unwrap();
+            reader.read(&mut [0]).await
+        }));
+        give.send(pool).unwrap();
+        brigade::block_on(writer.write_all(&[1])).unwrap();
+        hear.recv().unwrap();
     }
 }

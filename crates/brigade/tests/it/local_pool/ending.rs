@@ -48,22 +48,20 @@ fn local_futures_are_dropped_by_its_drop() {
     assert_eq!(drops.count(), 10);
 }
 
-#[test]
-fn a_pool_that_another_thread_shuts_down_ends_when_its_owner_has_run_it() {
-    for how in [Shutdown::Drain, Shutdown::Finish, Shutdown::Discard] {
-        let pool = local_pool();
-        let handle = pool.handle();
-        (0..10).for_each(|_| handle.execute(|| ()));
-        let other = thread::spawn(move || handle.shutdown(how));
-        while !pool.handle().metrics().is_closed {
-            thread::yield_now();
-        }
-        pool.run_until_idle();
-        // Without jobs: there is no pool any more.
-        assert_eq!(pool.run_until(async { 42 }), 42);
-        drop(pool);
-        let report = other.join().unwrap();
-        assert_eq!((report.ran + report.discarded, report.still_running), (10, 0), "{how:?}");
-        assert_eq!(report.discarded > 0, how == Shutdown::Discard);
+#[test(how in [Shutdown::Drain, Shutdown::Finish, Shutdown::Discard])]
+fn a_pool_that_another_thread_shuts_down_ends_when_its_owner_has_run_it(how: Shutdown) {
+    let pool = local_pool();
+    let handle = pool.handle();
+    (0..10).for_each(|_| handle.execute(|| ()));
+    let other = thread::spawn(move || handle.shutdown(how));
+    while !pool.handle().metrics().is_closed {
+        thread::yield_now();
     }
+    pool.run_until_idle();
+    // Without jobs: there is no pool any more.
+    assert_eq!(pool.run_until(async { 42 }), 42);
+    drop(pool);
+    let report = other.join().unwrap();
+    assert_eq!((report.ran + report.discarded, report.still_running), (10, 0));
+    assert_eq!(report.discarded > 0, how == Shutdown::Discard);
 }

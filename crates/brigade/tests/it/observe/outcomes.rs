@@ -366,36 +366,35 @@ fn a_hook_may_submit() {
     assert_eq!(told.load(Ordering::SeqCst), 11);
 }
 
-#[test]
-fn every_job_of_a_set_is_told_once_wherever_it_is_cancelled() {
-    for capacity in [None, Some(1)] {
-        for is_dropped in [true, false] {
-            let log = Log::default();
-            let builder = Pool::builder().threads(1);
-            let builder = capacity.into_iter().fold(builder, Builder::capacity);
-            let (pool, gate) = (log.build(builder), Gate::closed());
-            occupy_here(&pool, &gate);
-            let mut set = TaskSet::new(&pool).limit(2);
-            for number in 0..20 {
-                match number % 2 {
-                    0 => _ = set.submit(|| ()),
-                    _ => _ = set.spawn(async {}),
-                }
-            }
-            if is_dropped {
-                drop(set);
-            } else {
-                set.cancel_all();
-                assert_eq!(std::iter::from_fn(|| set.join_next()).count(), 20);
-            }
-            gate.open();
-            pool.wait_idle();
-            let (told, metrics) = (log.take(), pool.metrics());
-            let cancelled = told.iter().filter(|told| told.end == End::Cancelled).count();
-            assert_eq!((told.len(), cancelled), (21, 20), "{metrics:?}");
-            assert_eq!((metrics.accepted, metrics.cancelled), (21, 20), "{metrics:?}");
+#[test(capacity in [None, Some(1)], is_dropped in [true, false])]
+fn every_job_of_a_set_is_told_once_wherever_it_is_cancelled(
+    capacity: Option<usize>,
+    is_dropped: bool,
+) {
+    let log = Log::default();
+    let builder = Pool::builder().threads(1);
+    let builder = capacity.into_iter().fold(builder, Builder::capacity);
+    let (pool, gate) = (log.build(builder), Gate::closed());
+    occupy_here(&pool, &gate);
+    let mut set = TaskSet::new(&pool).limit(2);
+    for number in 0..20 {
+        match number % 2 {
+            0 => _ = set.submit(|| ()),
+            _ => _ = set.spawn(async {}),
         }
     }
+    if is_dropped {
+        drop(set);
+    } else {
+        set.cancel_all();
+        assert_eq!(std::iter::from_fn(|| set.join_next()).count(), 20);
+    }
+    gate.open();
+    pool.wait_idle();
+    let (told, metrics) = (log.take(), pool.metrics());
+    let cancelled = told.iter().filter(|told| told.end == End::Cancelled).count();
+    assert_eq!((told.len(), cancelled), (21, 20), "{metrics:?}");
+    assert_eq!((metrics.accepted, metrics.cancelled), (21, 20), "{metrics:?}");
 }
 
 #[test]

@@ -52,30 +52,28 @@ fn with_drop_oldest_the_oldest_of_the_lowest_class_is_cancelled(builder: Builder
     assert!(later.into_iter().all(|job| matches!(job.join(), Ok(Priority::High))));
 }
 
-#[test]
-fn a_future_that_was_polled_keeps_its_class_when_others_are_dropped_for_room() {
-    for class in [Priority::Low, Priority::High] {
-        let pool = Pool::builder().threads(1).capacity(1).when_full(WhenFull::DropOldest);
-        let pool = pool.build().unwrap();
-        let (wakers, woken) = mpsc::channel();
-        let mut polls = 0;
-        let future = core::future::poll_fn(move |context| {
-            polls += 1;
-            if polls == 1 {
-                wakers.send(context.waker().clone()).unwrap();
-                return core::task::Poll::Pending;
-            }
-            core::task::Poll::Ready(current_priority())
-        });
-        let future = pool.job().priority(class).spawn(future).unwrap();
-        let waker = woken.recv().unwrap();
-        let gate = brigade_testkit::Gate::closed();
-        crate::support::busy::occupy(&pool, &gate);
-        waker.wake();
-        // It is queued without a permit: looked at, and put back.
-        let jobs: Vec<_> = (0..5).map(|_| pool.submit(|| ())).collect();
-        gate.open();
-        assert_eq!(future.join().unwrap(), class);
-        assert_eq!(jobs.into_iter().filter_map(|job| job.join().ok()).count(), 1);
-    }
+#[test(class in [Priority::Low, Priority::High])]
+fn a_future_that_was_polled_keeps_its_class_when_others_are_dropped_for_room(class: Priority) {
+    let pool = Pool::builder().threads(1).capacity(1).when_full(WhenFull::DropOldest);
+    let pool = pool.build().unwrap();
+    let (wakers, woken) = mpsc::channel();
+    let mut polls = 0;
+    let future = core::future::poll_fn(move |context| {
+        polls += 1;
+        if polls == 1 {
+            wakers.send(context.waker().clone()).unwrap();
+            return core::task::Poll::Pending;
+        }
+        core::task::Poll::Ready(current_priority())
+    });
+    let future = pool.job().priority(class).spawn(future).unwrap();
+    let waker = woken.recv().unwrap();
+    let gate = brigade_testkit::Gate::closed();
+    crate::support::busy::occupy(&pool, &gate);
+    waker.wake();
+    // It is queued without a permit: looked at, and put back.
+    let jobs: Vec<_> = (0..5).map(|_| pool.submit(|| ())).collect();
+    gate.open();
+    assert_eq!(future.join().unwrap(), class);
+    assert_eq!(jobs.into_iter().filter_map(|job| job.join().ok()).count(), 1);
 }

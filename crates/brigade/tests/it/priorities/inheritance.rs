@@ -29,94 +29,88 @@ async fn later(tell: impl Fn()) {
     tell();
 }
 
-#[test]
-fn jobs_that_a_job_submits_have_its_class() {
-    for (kind, pool) in queue_kinds(2) {
-        // Left to the process, as jobs borrow it.
-        let pool: &'static Pool = Box::leak(Box::new(pool));
-        for class in CLASSES {
-            let (tell, told) = tellers();
-            as_job(pool, class, move || {
-                assert_eq!(current_priority(), class);
-                let tell = || tell.clone();
-                brigade::execute(tell());
-                drop(brigade::submit(tell()));
-                brigade::try_execute(tell()).unwrap();
-                drop(brigade::spawn(later(tell())));
-                pool.execute(tell());
-                pool.try_execute(tell()).unwrap();
-                drop(pool.submit(tell()));
-                pool.handle().execute(tell());
-                drop(pool.handle().submit(tell()));
-                drop(pool.spawn(later(tell())));
-                pool.job().name("named").execute(tell()).unwrap();
-                let named = pool.job().name("named");
-                drop(named.spawn(later(tell())).unwrap());
-                pool.job().execute_batch([tell(), tell()]).unwrap();
-                brigade::block_on(pool.job().reserve()).unwrap().execute(tell()).unwrap();
-                let room = brigade::block_on(pool.job().reserve()).unwrap();
-                drop(room.spawn(later(tell())).unwrap());
-                // The child of a child.
-                let child = tell();
-                brigade::execute(move || brigade::execute(child));
-            });
-            let told: Vec<_> = told.iter().collect();
-            assert_eq!(told, vec![class; 17], "{kind}");
-        }
-        pool.shutdown(brigade::Shutdown::Drain);
-    }
-}
-
-#[test]
-fn a_task_set_has_the_class_of_the_job_that_adds_to_it() {
+#[test((kind, pool) in queue_kinds(2))]
+fn jobs_that_a_job_submits_have_its_class(pool: Pool) {
+    // Left to the process, as jobs borrow it.
+    let pool: &'static Pool = Box::leak(Box::new(pool));
     for class in CLASSES {
-        for limit in [1, 100] {
-            for capacity in [None, Some(1)] {
-                let builder = Pool::builder().threads(2);
-                let builder = capacity.into_iter().fold(builder, |builder, c| builder.capacity(c));
-                let pool = builder.build().unwrap();
-                let handle = pool.handle();
-                let mut classes = as_job(&pool, class, move || {
-                    let mut set = TaskSet::new(handle).limit(limit);
-                    for _ in 0..5 {
-                        set.submit(current_priority);
-                        set.spawn(async {
-                            yield_now().await;
-                            current_priority()
-                        });
-                    }
-                    set
-                });
-                let classes: Vec<_> = classes.outcomes().map(Result::unwrap).collect();
-                assert_eq!(classes, vec![class; 10], "{limit}, {capacity:?}");
-            }
-        }
+        let (tell, told) = tellers();
+        as_job(pool, class, move || {
+            assert_eq!(current_priority(), class);
+            let tell = || tell.clone();
+            brigade::execute(tell());
+            drop(brigade::submit(tell()));
+            brigade::try_execute(tell()).unwrap();
+            drop(brigade::spawn(later(tell())));
+            pool.execute(tell());
+            pool.try_execute(tell()).unwrap();
+            drop(pool.submit(tell()));
+            pool.handle().execute(tell());
+            drop(pool.handle().submit(tell()));
+            drop(pool.spawn(later(tell())));
+            pool.job().name("named").execute(tell()).unwrap();
+            let named = pool.job().name("named");
+            drop(named.spawn(later(tell())).unwrap());
+            pool.job().execute_batch([tell(), tell()]).unwrap();
+            brigade::block_on(pool.job().reserve()).unwrap().execute(tell()).unwrap();
+            let room = brigade::block_on(pool.job().reserve()).unwrap();
+            drop(room.spawn(later(tell())).unwrap());
+            // The child of a child.
+            let child = tell();
+            brigade::execute(move || brigade::execute(child));
+        });
+        let told: Vec<_> = told.iter().collect();
+        assert_eq!(told, vec![class; 17]);
     }
+    pool.shutdown(brigade::Shutdown::Drain);
 }
 
-#[test]
-fn a_builder_that_names_a_class_overrides_that_of_the_job() {
-    for (kind, pool) in queue_kinds(1) {
-        let handle = pool.handle();
-        for (parent, child) in CLASSES.into_iter().flat_map(|a| CLASSES.map(|b| (a, b))) {
-            let (tell, told) = tellers();
-            as_job(&pool, parent, move || {
-                let job = || handle.job().priority(child);
-                let tell = || tell.clone();
-                job().execute(tell()).unwrap();
-                drop(job().submit(tell()).unwrap());
-                drop(job().spawn(later(tell())).unwrap());
-                job().name("named").execute(tell()).unwrap();
-                job().execute_batch([tell(), tell()]).unwrap();
-                job().after(Duration::ZERO).execute(tell()).unwrap();
-                let room = brigade::block_on(job().reserve()).unwrap();
-                room.execute(tell()).unwrap();
-                let room = brigade::block_on(job().reserve()).unwrap();
-                drop(room.spawn(later(tell())).unwrap());
+#[test(class in CLASSES, limit in [1, 100], capacity in [None, Some(1)])]
+fn a_task_set_has_the_class_of_the_job_that_adds_to_it(
+    class: Priority,
+    limit: usize,
+    capacity: Option<usize>,
+) {
+    let builder = Pool::builder().threads(2);
+    let builder = capacity.into_iter().fold(builder, |builder, c| builder.capacity(c));
+    let pool = builder.build().unwrap();
+    let handle = pool.handle();
+    let mut classes = as_job(&pool, class, move || {
+        let mut set = TaskSet::new(handle).limit(limit);
+        for _ in 0..5 {
+            set.submit(current_priority);
+            set.spawn(async {
+                yield_now().await;
+                current_priority()
             });
-            let told: Vec<_> = told.iter().collect();
-            assert_eq!(told, vec![child; 9], "in one of class {parent:?}, {kind}");
         }
+        set
+    });
+    let classes: Vec<_> = classes.outcomes().map(Result::unwrap).collect();
+    assert_eq!(classes, vec![class; 10]);
+}
+
+#[test((kind, pool) in queue_kinds(1))]
+fn a_builder_that_names_a_class_overrides_that_of_the_job(pool: Pool) {
+    let handle = pool.handle();
+    for (parent, child) in CLASSES.into_iter().flat_map(|a| CLASSES.map(|b| (a, b))) {
+        let (tell, told) = tellers();
+        as_job(&pool, parent, move || {
+            let job = || handle.job().priority(child);
+            let tell = || tell.clone();
+            job().execute(tell()).unwrap();
+            drop(job().submit(tell()).unwrap());
+            drop(job().spawn(later(tell())).unwrap());
+            job().name("named").execute(tell()).unwrap();
+            job().execute_batch([tell(), tell()]).unwrap();
+            job().after(Duration::ZERO).execute(tell()).unwrap();
+            let room = brigade::block_on(job().reserve()).unwrap();
+            room.execute(tell()).unwrap();
+            let room = brigade::block_on(job().reserve()).unwrap();
+            drop(room.spawn(later(tell())).unwrap());
+        });
+        let told: Vec<_> = told.iter().collect();
+        assert_eq!(told, vec![child; 9], "in one of class {parent:?}");
     }
 }
 
@@ -152,33 +146,31 @@ async fn woken(wakers: mpsc::Sender<Waker>) {
 }
 
 /// The class of each of its polls: whichever thread wakes it, and whatever class that has.
-#[test]
-fn a_future_keeps_its_class_wherever_it_is_woken() {
-    for (kind, pool) in queue_kinds(2) {
-        for class in CLASSES {
-            let (send, wakers) = mpsc::channel();
-            let future = async move {
-                let mut classes = vec![current_priority()];
-                for _ in 0..4 {
-                    woken(send.clone()).await;
-                    classes.push(current_priority());
-                }
-                yield_now().await;
+#[test((kind, pool) in queue_kinds(2))]
+fn a_future_keeps_its_class_wherever_it_is_woken(pool: Pool) {
+    for class in CLASSES {
+        let (send, wakers) = mpsc::channel();
+        let future = async move {
+            let mut classes = vec![current_priority()];
+            for _ in 0..4 {
+                woken(send.clone()).await;
                 classes.push(current_priority());
-                time::sleep(Duration::from_millis(1)).await;
-                classes.push(current_priority());
-                // What it submits after all that.
-                classes.push(brigade::submit(current_priority).await.unwrap());
-                classes
-            };
-            let future = pool.job().priority(class).spawn(future).unwrap();
-            wakers.recv().unwrap().wake();
-            for waker_of in CLASSES {
-                let waker = wakers.recv().unwrap();
-                as_job(&pool, waker_of, move || waker.wake());
             }
-            assert_eq!(future.join().unwrap(), vec![class; 8], "{kind}");
+            yield_now().await;
+            classes.push(current_priority());
+            time::sleep(Duration::from_millis(1)).await;
+            classes.push(current_priority());
+            // What it submits after all that.
+            classes.push(brigade::submit(current_priority).await.unwrap());
+            classes
+        };
+        let future = pool.job().priority(class).spawn(future).unwrap();
+        wakers.recv().unwrap().wake();
+        for waker_of in CLASSES {
+            let waker = wakers.recv().unwrap();
+            as_job(&pool, waker_of, move || waker.wake());
         }
+        assert_eq!(future.join().unwrap(), vec![class; 8]);
     }
 }
 
@@ -205,49 +197,45 @@ fn a_timer_that_is_due_while_a_job_blocks_keeps_its_own_class() {
     eventually("the timer is over", || timer.is_over());
 }
 
-#[test]
-fn a_timer_has_the_class_of_the_job_that_sets_it() {
-    for (kind, pool) in queue_kinds(1) {
-        for class in CLASSES {
-            let (tell, told) = tellers();
-            as_job(&pool, class, move || {
-                let soon = Duration::from_micros(100);
-                brigade::execute_after(soon, tell.clone());
-                let twice = tell.clone();
-                drop(brigade::submit_after(soon, twice));
-                let mut left = 3;
-                let (cancelled, cancels) = mpsc::channel::<brigade::Timer>();
-                let timer = brigade::execute_every(soon, move || {
-                    left -= 1;
-                    if left >= 0 {
-                        tell();
-                    }
-                    if left == 0 {
-                        cancels.recv().unwrap().cancel();
-                    }
-                });
-                cancelled.send(timer).unwrap();
+#[test((kind, pool) in queue_kinds(1))]
+fn a_timer_has_the_class_of_the_job_that_sets_it(pool: Pool) {
+    for class in CLASSES {
+        let (tell, told) = tellers();
+        as_job(&pool, class, move || {
+            let soon = Duration::from_micros(100);
+            brigade::execute_after(soon, tell.clone());
+            let twice = tell.clone();
+            drop(brigade::submit_after(soon, twice));
+            let mut left = 3;
+            let (cancelled, cancels) = mpsc::channel::<brigade::Timer>();
+            let timer = brigade::execute_every(soon, move || {
+                left -= 1;
+                if left >= 0 {
+                    tell();
+                }
+                if left == 0 {
+                    cancels.recv().unwrap().cancel();
+                }
             });
-            let told: Vec<_> = told.iter().collect();
-            assert_eq!(told, vec![class; 5], "{kind}");
-        }
+            cancelled.send(timer).unwrap();
+        });
+        let told: Vec<_> = told.iter().collect();
+        assert_eq!(told, vec![class; 5]);
     }
 }
 
-#[test]
-fn a_job_that_is_joined_before_it_starts_runs_as_part_of_the_one_that_joins() {
-    for (kind, pool) in queue_kinds(1) {
-        for class in CLASSES {
-            let handle = pool.handle();
-            let inside = as_job(&pool, class, move || {
-                let low = handle
-                    .job()
-                    .priority(Priority::Low)
-                    .submit(move || (current_priority(), brigade::submit(current_priority)));
-                low.unwrap().join().unwrap()
-            });
-            assert_eq!((inside.0, inside.1.join().unwrap()), (class, class), "{kind}");
-        }
+#[test((kind, pool) in queue_kinds(1))]
+fn a_job_that_is_joined_before_it_starts_runs_as_part_of_the_one_that_joins(pool: Pool) {
+    for class in CLASSES {
+        let handle = pool.handle();
+        let inside = as_job(&pool, class, move || {
+            let low = handle
+                .job()
+                .priority(Priority::Low)
+                .submit(move || (current_priority(), brigade::submit(current_priority)));
+            low.unwrap().join().unwrap()
+        });
+        assert_eq!((inside.0, inside.1.join().unwrap()), (class, class));
     }
 }
 
@@ -297,15 +285,13 @@ fn what_a_scope_runs_on_the_thread_that_waits_runs_as_part_of_its_job() {
     }
 }
 
-#[test]
-fn a_worker_whose_job_panicked_has_no_class() {
-    for (kind, pool) in queue_kinds(1) {
-        for class in CLASSES {
-            pool.job().priority(class).execute(|| panic!("expected")).unwrap();
-            assert_eq!(pool.submit(current_priority).join().unwrap(), Priority::Normal, "{kind}");
-            let child = pool.submit(|| brigade::submit(current_priority));
-            assert_eq!(child.join().unwrap().join().unwrap(), Priority::Normal, "{kind}");
-        }
+#[test((kind, pool) in queue_kinds(1))]
+fn a_worker_whose_job_panicked_has_no_class(pool: Pool) {
+    for class in CLASSES {
+        pool.job().priority(class).execute(|| panic!("expected")).unwrap();
+        assert_eq!(pool.submit(current_priority).join().unwrap(), Priority::Normal);
+        let child = pool.submit(|| brigade::submit(current_priority));
+        assert_eq!(child.join().unwrap().join().unwrap(), Priority::Normal);
     }
 }
 

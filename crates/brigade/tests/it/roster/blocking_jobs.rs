@@ -61,23 +61,19 @@ fn a_blocked_thread_lets_jobs_that_were_queued_before_it_blocked_run(builder: Bu
     }
 }
 
-#[test]
-fn no_more_blocked_threads_are_replaced_than_the_pool_has_spare() {
-    for spare in [0, 1, 3] {
-        for_both_queueings(|builder| {
-            let pool = builder.threads(2).spare_threads(spare).build().unwrap();
-            let (gate, crowd) = (Gate::closed(), Crowd::default());
-            for _ in 0..8 {
-                let job = crowd.job(&gate);
-                pool.execute(move || brigade::blocking(job));
-            }
-            eventually("as many as may be are blocked", || crowd.now() == 2 + spare);
-            stays("no more", || (crowd.now(), workers(&pool)) == (2 + spare, 2 + spare));
-            gate.open();
-            pool.wait_idle();
-            assert_eq!((crowd.most(), pool.metrics().returned), (2 + spare, 8));
-        });
+#[test(spare in [0, 1, 3], for_both_queueings)]
+fn no_more_blocked_threads_are_replaced_than_the_pool_has_spare(builder: Builder, spare: usize) {
+    let pool = builder.threads(2).spare_threads(spare).build().unwrap();
+    let (gate, crowd) = (Gate::closed(), Crowd::default());
+    for _ in 0..8 {
+        let job = crowd.job(&gate);
+        pool.execute(move || brigade::blocking(job));
     }
+    eventually("as many as may be are blocked", || crowd.now() == 2 + spare);
+    stays("no more", || (crowd.now(), workers(&pool)) == (2 + spare, 2 + spare));
+    gate.open();
+    pool.wait_idle();
+    assert_eq!((crowd.most(), pool.metrics().returned), (2 + spare, 8));
 }
 
 /// The worker that was blocked continues with a long job, and its replacement has nothing to do.
@@ -146,24 +142,20 @@ fn nested_blocks_count_as_one(builder: Builder) {
 }
 
 /// A join in a block may run the joined job right there: always, if there is no other thread to take it.
-#[test]
-fn a_block_around_a_join_may_run_a_job_that_blocks() {
-    for spare in [1, 0] {
-        for_both_queueings(|builder| {
-            let builder = builder.threads(1).spare_threads(spare).keep_alive(SHORT);
-            let pool = builder.build().unwrap();
-            for _ in 0..20 {
-                let (answered, answers) = mpsc::channel();
-                pool.execute(move || {
-                    let child = brigade::submit(|| brigade::blocking(|| 42));
-                    let answer = brigade::blocking(|| child.join());
-                    answered.send(answer.unwrap()).unwrap();
-                });
-                assert_eq!(answers.recv_timeout(Duration::from_secs(10)), Ok(42));
-            }
-            await_idle_workers(&pool, 1);
+#[test(spare in [1, 0], for_both_queueings)]
+fn a_block_around_a_join_may_run_a_job_that_blocks(builder: Builder, spare: usize) {
+    let builder = builder.threads(1).spare_threads(spare).keep_alive(SHORT);
+    let pool = builder.build().unwrap();
+    for _ in 0..20 {
+        let (answered, answers) = mpsc::channel();
+        pool.execute(move || {
+            let child = brigade::submit(|| brigade::blocking(|| 42));
+            let answer = brigade::blocking(|| child.join());
+            answered.send(answer.unwrap()).unwrap();
         });
+        assert_eq!(answers.recv_timeout(Duration::from_secs(10)), Ok(42));
     }
+    await_idle_workers(&pool, 1);
 }
 
 /// What the blocked thread submits itself lies on its own queue.

@@ -39,16 +39,12 @@ const WAITS: [Wait; 4] = [
     },
 ];
 
-#[test]
-fn a_blocked_job_is_released_although_a_start_has_failed() {
-    for fails in [1, 2, 5, 8] {
-        for wait in WAITS {
-            let builder = Pool::builder().threads(1).spare_threads(8);
-            let pool = builder.spawner(fails_after_the_first(fails)).build().unwrap();
-            let handle = pool.handle();
-            assert_eq!(pool.submit(move || wait(handle)).join().unwrap(), 7);
-        }
-    }
+#[test(fails in [1, 2, 5, 8], wait in WAITS)]
+fn a_blocked_job_is_released_although_a_start_has_failed(fails: usize, wait: Wait) {
+    let builder = Pool::builder().threads(1).spare_threads(8);
+    let pool = builder.spawner(fails_after_the_first(fails)).build().unwrap();
+    let handle = pool.handle();
+    assert_eq!(pool.submit(move || wait(handle)).join().unwrap(), 7);
 }
 
 /// A thread that never starts is as good as one whose start fails.

@@ -100,37 +100,35 @@ fn a_thread_has_the_name_that_the_spawner_gives_it_or_none() {
     assert_eq!(name_of(|thread| thread).as_deref(), Some("brigade-0"));
 }
 
-#[test]
-fn a_thread_that_can_not_start_is_not_needed_while_there_is_another() {
-    for how in [Failure::Error, Failure::Panic] {
-        for threads in [1..=3, 3..=3] {
-            for_both_queueings(|builder| {
-                let starter = Starter::default();
-                let builder = builder.threads(threads.clone()).spawner(starter.spawner(how));
-                let pool = builder.build().unwrap();
-                starter.fail(true);
-                let (crowd, gate) = running(&pool, 1);
-                for _ in 0..19 {
-                    pool.execute(crowd.job(&gate));
-                    // The worker may be about to fail to start one, too.
-                    eventually("no thread is about to start", || workers(&pool) == 1);
-                }
-                pool.execute(|| ());
-                assert!(starter.asked() > 2, "it was not asked");
-                gate.open();
-                pool.wait_idle();
-                assert_eq!((crowd.most(), pool.metrics().returned), (1, 21));
-                // The indices can be used again.
-                starter.fail(false);
-                let (_, gate) = running(&pool, 3);
-                pool.execute(|| ());
-                assert_eq!(workers(&pool), 3, "{how:?}, {threads:?}");
-                assert_eq!(pool.metrics().workers.len(), 3, "{how:?}, {threads:?}");
-                gate.open();
-                pool.wait_idle();
-                assert_eq!(pool.metrics().returned, 25);
-            });
-        }
+#[test(how in [Failure::Error, Failure::Panic])]
+fn a_thread_that_can_not_start_is_not_needed_while_there_is_another(how: Failure) {
+    for threads in [1..=3, 3..=3] {
+        for_both_queueings(|builder| {
+            let starter = Starter::default();
+            let builder = builder.threads(threads.clone()).spawner(starter.spawner(how));
+            let pool = builder.build().unwrap();
+            starter.fail(true);
+            let (crowd, gate) = running(&pool, 1);
+            for _ in 0..19 {
+                pool.execute(crowd.job(&gate));
+                // The worker may be about to fail to start one, too.
+                eventually("no thread is about to start", || workers(&pool) == 1);
+            }
+            pool.execute(|| ());
+            assert!(starter.asked() > 2, "it was not asked");
+            gate.open();
+            pool.wait_idle();
+            assert_eq!((crowd.most(), pool.metrics().returned), (1, 21));
+            // The indices can be used again.
+            starter.fail(false);
+            let (_, gate) = running(&pool, 3);
+            pool.execute(|| ());
+            assert_eq!(workers(&pool), 3, "{how:?}, {threads:?}");
+            assert_eq!(pool.metrics().workers.len(), 3, "{how:?}, {threads:?}");
+            gate.open();
+            pool.wait_idle();
+            assert_eq!(pool.metrics().returned, 25);
+        });
     }
 }
 
@@ -173,31 +171,30 @@ fn threadless(builder: Builder, why: &str, how: Failure) -> (Pool, Starter) {
     (pool, starter)
 }
 
-#[test]
-fn a_pool_that_can_not_have_a_thread_returns_jobs_futures_and_timers_with_that_reason() {
-    for how in [Failure::Error, Failure::Panic] {
-        for why in THREADLESS {
-            println!("{why}, {how:?}");
-            for_both_queueings(|builder| {
-                let (pool, starter) = threadless(builder, why, how);
-                let (handle, before) = (pool.handle(), pool.metrics().accepted);
-                for _ in 0..2 {
-                    all_work_comes_back(handle, Reason::NoThread);
-                    let metrics = pool.metrics();
-                    assert_eq!((metrics.threads, metrics.queued), (0, 0));
-                }
-                assert!(!handle.metrics().is_closed);
-                assert!(pool.wait_idle());
-                starter.fail(false);
-                assert_eq!(handle.submit(|| 42).join().unwrap(), 42);
-                pool.wait_idle();
-                assert_eq!(pool.metrics().accepted, before + 1);
-                assert!(workers(&pool) <= 2);
-                drop(pool);
-                assert_eq!(handle.try_execute(|| ()).unwrap_err().reason(), Reason::Closed);
-            });
+#[test(how in [Failure::Error, Failure::Panic], why in THREADLESS)]
+fn a_pool_that_can_not_have_a_thread_returns_jobs_futures_and_timers_with_that_reason(
+    how: Failure,
+    why: &'static str,
+) {
+    println!("{why}, {how:?}");
+    for_both_queueings(|builder| {
+        let (pool, starter) = threadless(builder, why, how);
+        let (handle, before) = (pool.handle(), pool.metrics().accepted);
+        for _ in 0..2 {
+            all_work_comes_back(handle, Reason::NoThread);
+            let metrics = pool.metrics();
+            assert_eq!((metrics.threads, metrics.queued), (0, 0));
         }
-    }
+        assert!(!handle.metrics().is_closed);
+        assert!(pool.wait_idle());
+        starter.fail(false);
+        assert_eq!(handle.submit(|| 42).join().unwrap(), 42);
+        pool.wait_idle();
+        assert_eq!(pool.metrics().accepted, before + 1);
+        assert!(workers(&pool) <= 2);
+        drop(pool);
+        assert_eq!(handle.try_execute(|| ()).unwrap_err().reason(), Reason::Closed);
+    });
 }
 
 #[test(for_both_queueings)]
@@ -211,19 +208,21 @@ fn the_owner_of_a_pool_that_can_not_have_a_thread_panics(builder: Builder) {
     assert_eq!(pool.shutdown(Shutdown::Drain).ran, 1);
 }
 
-#[test]
-fn a_pool_without_a_thread_ends_whichever_way() {
-    for why in THREADLESS {
-        for how in [None, Some(Shutdown::Drain), Some(Shutdown::Discard)] {
-            for_both_queueings(|builder| {
-                let (pool, _) = threadless(builder, why, Failure::Error);
-                assert!(pool.handle().try_execute(|| ()).is_err());
-                let Some(how) = how else { return drop(pool) };
-                let ran = pool.metrics().returned;
-                assert_eq!(counts(pool.shutdown(how)), (ran, 0, 0), "{why}, {how:?}");
-            });
-        }
-    }
+#[test(
+    why in THREADLESS,
+    how in [None, Some(Shutdown::Drain), Some(Shutdown::Discard)],
+    for_both_queueings
+)]
+fn a_pool_without_a_thread_ends_whichever_way(
+    builder: Builder,
+    why: &'static str,
+    how: Option<Shutdown>,
+) {
+    let (pool, _) = threadless(builder, why, Failure::Error);
+    assert!(pool.handle().try_execute(|| ()).is_err());
+    let Some(how) = how else { return drop(pool) };
+    let ran = pool.metrics().returned;
+    assert_eq!(counts(pool.shutdown(how)), (ran, 0, 0));
 }
 
 /// One relies on a thread that another is starting, and then it does not start.

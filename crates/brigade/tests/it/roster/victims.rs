@@ -41,15 +41,13 @@ fn first_victim(pool: &Pool) -> usize {
     first.0
 }
 
-#[test]
-fn the_nearest_peer_by_the_table_is_tried_first() {
-    for near in [0, 1] {
-        let mut table = vec![vec![5; 3]; 3];
-        table[2][near] = 1;
-        let pool = Pool::builder().threads(3).victims(Victims::ByTable(table)).build().unwrap();
-        for _ in 0..20 {
-            assert_eq!(first_victim(&pool), near);
-        }
+#[test(near in [0, 1])]
+fn the_nearest_peer_by_the_table_is_tried_first(near: usize) {
+    let mut table = vec![vec![5; 3]; 3];
+    table[2][near] = 1;
+    let pool = Pool::builder().threads(3).victims(Victims::ByTable(table)).build().unwrap();
+    for _ in 0..20 {
+        assert_eq!(first_victim(&pool), near);
     }
 }
 

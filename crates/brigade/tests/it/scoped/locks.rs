@@ -76,29 +76,27 @@ fn a_lock_may_be_held_across_a_scope_while_the_siblings_of_its_job_want_it(pool:
 
 /// A thief that takes several jobs of a scope at once leaves the forks among them: behind those jobs, the thread that waits for
 /// such a fork could not take it back.
-#[test]
-fn a_fork_is_not_stolen_along_with_jobs_of_a_scope_around_it() {
-    for spare in [0, 2] {
-        let pool = Pool::builder().threads(2).spare_threads(spare).build().unwrap();
-        let (lock, forked, wanted) = (Mutex::new(()), Gate::closed(), Gate::closed());
-        drop(held(&pool, &forked));
-        let wants = || {
-            wanted.open();
-            drop(lock.lock().unwrap());
+#[test(spare in [0, 2])]
+fn a_fork_is_not_stolen_along_with_jobs_of_a_scope_around_it(spare: usize) {
+    let pool = Pool::builder().threads(2).spare_threads(spare).build().unwrap();
+    let (lock, forked, wanted) = (Mutex::new(()), Gate::closed(), Gate::closed());
+    drop(held(&pool, &forked));
+    let wants = || {
+        wanted.open();
+        drop(lock.lock().unwrap());
+    };
+    pool.scope(|s| {
+        let guard = lock.lock().unwrap();
+        (0..2).for_each(|_| s.execute(wants));
+        // Five are on the deque when the thief comes, which takes three of them at most.
+        let wait = || {
+            forked.open();
+            wanted.wait();
         };
-        pool.scope(|s| {
-            let guard = lock.lock().unwrap();
-            (0..2).for_each(|_| s.execute(wants));
-            // Five are on the deque when the thief comes, which takes three of them at most.
-            let wait = || {
-                forked.open();
-                wanted.wait();
-            };
-            join(|| join(|| join(wait, || ()), || ()), || ());
-            drop(guard);
-        })
-        .unwrap();
-    }
+        join(|| join(|| join(wait, || ()), || ()), || ());
+        drop(guard);
+    })
+    .unwrap();
 }
 
 /// A worker has a job of one scope on its deque and then some of another, and a thief comes. The thread that waits for the first

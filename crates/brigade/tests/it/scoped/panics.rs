@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::pools::{for_every_pool, join_stolen};
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::at_rest;
-use brigade::{Pool, Scope, blocking, join, scope};
+use brigade::{Builder, Pool, Scope, blocking, join, scope};
 use brigade_testkit::{Bomb, Drops, Gate, eventually, test};
 
 /// The number that a call panics with.
@@ -263,29 +263,25 @@ fn caught(pool: &Pool) -> u64 {
     pool.metrics().workers.iter().map(|worker| worker.panics).sum()
 }
 
-#[test]
-fn a_panic_that_gives_way_to_another_is_counted_by_its_worker() {
-    for threads in [1, 2, 8] {
-        for_both_queueings(|builder| {
-            let pool = builder.threads(threads).build().unwrap();
-            let (in_a, in_b) = (|| -> u32 { panic_any(1_u32) }, || -> u32 { panic_any(2_u32) });
-            // That of the installed job is one.
-            assert_eq!(payload_of(|| pool.install(|| brigade::join(in_a, in_b))), 1);
-            assert_eq!(caught(&pool), 2);
-            assert_eq!(payload_of(|| pool.install(|| join_stolen(in_a, in_b))), 1);
-            assert_eq!(caught(&pool), 4);
-            // The body panics after a job has.
-            let body = || {
-                pool.scope(|s| {
-                    let (job, panics) = (s.submit(in_a), s.submit(in_b));
-                    blocking(|| eventually("it has ended", || panics.is_finished()));
-                    drop(panics);
-                    drop(job.join());
-                    panic_any(3_u32)
-                })
-            };
-            assert_eq!(payload_of(body), 2);
-            assert_eq!(caught(&pool), 8);
-        });
-    }
+#[test(threads in [1, 2, 8], for_both_queueings)]
+fn a_panic_that_gives_way_to_another_is_counted_by_its_worker(builder: Builder, threads: usize) {
+    let pool = builder.threads(threads).build().unwrap();
+    let (in_a, in_b) = (|| -> u32 { panic_any(1_u32) }, || -> u32 { panic_any(2_u32) });
+    // That of the installed job is one.
+    assert_eq!(payload_of(|| pool.install(|| brigade::join(in_a, in_b))), 1);
+    assert_eq!(caught(&pool), 2);
+    assert_eq!(payload_of(|| pool.install(|| join_stolen(in_a, in_b))), 1);
+    assert_eq!(caught(&pool), 4);
+    // The body panics after a job has.
+    let body = || {
+        pool.scope(|s| {
+            let (job, panics) = (s.submit(in_a), s.submit(in_b));
+            blocking(|| eventually("it has ended", || panics.is_finished()));
+            drop(panics);
+            drop(job.join());
+            panic_any(3_u32)
+        })
+    };
+    assert_eq!(payload_of(body), 2);
+    assert_eq!(caught(&pool), 8);
 }
