@@ -101,13 +101,11 @@ fn shares_of_broadcasts_that_are_joined_by_their_worker_leave_nothing() {
     });
 }
 
-#[test]
-fn shares_of_broadcasts_that_are_cancelled_leave_nothing() {
-    for threads in [1, 3] {
-        check(threads, |pool| {
-            pool.broadcast(|index| index).into_iter().for_each(|share| _ = share.cancel());
-        });
-    }
+#[test(threads in [1, 3])]
+fn shares_of_broadcasts_that_are_cancelled_leave_nothing(threads: usize) {
+    check(threads, |pool| {
+        pool.broadcast(|index| index).into_iter().for_each(|share| _ = share.cancel());
+    });
 }
 
 #[test]

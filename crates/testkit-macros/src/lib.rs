@@ -49,6 +49,14 @@ struct Loop {
     text: String,
 }
 
+impl Loop {
+    /// What names a case: the names that are no parameters, if there are any.
+    fn shown(&self, parameters: &[String]) -> Vec<&String> {
+        let others = self.names.iter().filter(|name| !parameters.contains(name));
+        if others.clone().next().is_none() { self.names.iter().collect() } else { others.collect() }
+    }
+}
+
 /// Moves a function into one without parameters, which calls it for each case.
 fn call_for_each(loops: &[Loop], each: Option<String>, function: &mut Vec<TokenTree>) {
     // The word `fn`, the name, the parameters and the body: nothing else is in a test.
@@ -72,9 +80,8 @@ fn call_for_each(loops: &[Loop], each: Option<String>, function: &mut Vec<TokenT
         call = format!("{each}(|{}| {call})", passed.join(", "));
     }
     if !loops.is_empty() {
-        let others: Vec<_> = bound.iter().filter(|name| !parameters.contains(name)).collect();
-        let names = if others.is_empty() { bound.iter().collect() } else { others };
-        let names: Vec<_> = names.into_iter().map(|name| format!("{name}: {{{name}:?}}")).collect();
+        let names = loops.iter().flat_map(|it| it.shown(&parameters));
+        let names: Vec<_> = names.map(|name| format!("{name}: {{{name}:?}}")).collect();
         call =
             format!("::brigade_testkit::case(&::std::format!({:?}), || {call})", names.join(", "));
     }

@@ -45,29 +45,24 @@ fn jobs_of_the_pools_own_jobs_count_wherever_they_are_queued() {
     });
 }
 
-/// No submission is rejected because of another one that does not get the room.
-#[test]
-fn four_threads_that_submit_at_once_fill_it_exactly() {
-    // Each has as many jobs as there is room for, or a quarter of them.
-    for jobs in [100, 25] {
-        for_both_queueings(|builder| {
-            let pool =
-                builder.threads(1).capacity(100).when_full(WhenFull::Reject).build().unwrap();
-            for _ in 0..200 {
-                let (gate, start) = (Gate::closed(), Barrier::new(4));
-                occupy(&pool, &gate);
-                let submit = || {
-                    start.wait();
-                    (0..jobs).filter(|_| pool.try_execute(|| ()).is_ok()).count()
-                };
-                let accepted = thread::scope(|scope| {
-                    [(); 4].map(|()| scope.spawn(submit)).map(|accepted| accepted.join().unwrap())
-                });
-                assert_eq!((accepted.iter().sum(), fill(&pool)), (100, 0), "{jobs} jobs each");
-                gate.open();
-                pool.wait_idle();
-            }
+/// Each has as many jobs as there is room for, or a quarter of them: no submission is rejected because of another one that does not get the
+/// room.
+#[test(jobs in [25, 100], for_both_queueings)]
+fn four_threads_that_submit_at_once_fill_it_exactly(builder: Builder, jobs: usize) {
+    let pool = builder.threads(1).capacity(100).when_full(WhenFull::Reject).build().unwrap();
+    for _ in 0..200 {
+        let (gate, start) = (Gate::closed(), Barrier::new(4));
+        occupy(&pool, &gate);
+        let submit = || {
+            start.wait();
+            (0..jobs).filter(|_| pool.try_execute(|| ()).is_ok()).count()
+        };
+        let accepted = thread::scope(|scope| {
+            [(); 4].map(|()| scope.spawn(submit)).map(|accepted| accepted.join().unwrap())
         });
+        assert_eq!((accepted.iter().sum(), fill(&pool)), (100, 0));
+        gate.open();
+        pool.wait_idle();
     }
 }
 

@@ -18,21 +18,16 @@ fn the_work_of_each_verb_comes_back_from_a_full_pool(builder: Builder) {
     assert_eq!(at_rest(&pool), [3, 3, 0, 0, 0]);
 }
 
-#[test]
-fn a_closed_pool_says_so_whether_it_is_full_or_not() {
-    for (policy, jobs) in POLICIES.into_iter().flat_map(|policy| [(policy, 0), (policy, 2)]) {
-        for_both_queueings(|builder| {
-            let (pool, gate) = busy(builder, 2, policy);
-            (0..jobs).for_each(|_| pool.execute(|| ()));
-            println!("{policy:?} with {jobs} jobs");
-            let handle = pool.handle();
-            let closing = thread::spawn(move || pool.shutdown(Shutdown::Drain));
-            eventually("the pool closes", || handle.metrics().is_closed);
-            all_work_comes_back(handle, Reason::Closed);
-            gate.open();
-            assert_eq!(closing.join().unwrap().ran, jobs + 1);
-        });
-    }
+#[test(policy in POLICIES, jobs in [0, 2], for_both_queueings)]
+fn a_closed_pool_says_so_whether_it_is_full_or_not(builder: Builder, policy: WhenFull, jobs: u64) {
+    let (pool, gate) = busy(builder, 2, policy);
+    (0..jobs).for_each(|_| pool.execute(|| ()));
+    let handle = pool.handle();
+    let closing = thread::spawn(move || pool.shutdown(Shutdown::Drain));
+    eventually("the pool closes", || handle.metrics().is_closed);
+    all_work_comes_back(handle, Reason::Closed);
+    gate.open();
+    assert_eq!(closing.join().unwrap().ran, jobs + 1);
 }
 
 #[test(for_both_queueings)]

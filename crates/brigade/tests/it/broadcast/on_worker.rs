@@ -82,17 +82,16 @@ fn a_name_and_a_deadline_apply() {
 }
 
 /// Each ends once, whatever ends the pool.
-#[test]
-fn a_pool_that_ends_runs_or_cancels_them() {
-    for (how, cancelled) in [(Shutdown::Drain, 0), (Shutdown::Finish, 0), (Shutdown::Discard, 10)] {
-        let (pool, gate) = (Pool::new(1), Gate::closed());
-        occupy(&pool, &gate);
-        let jobs: Vec<_> =
-            (0..10).map(|_| pool.job().on_worker(0).submit(|| ()).unwrap()).collect();
-        let report = pool.shutdown(how.timeout(Duration::ZERO));
-        assert_eq!(report.still_running, 11 - cancelled);
-        gate.open();
-        let ended = jobs.into_iter().map(|job| job.join().is_err());
-        assert_eq!(ended.filter(|is_cancelled| *is_cancelled).count() as u64, cancelled);
-    }
+#[test(
+    (how, cancelled) in [(Shutdown::Drain, 0), (Shutdown::Finish, 0), (Shutdown::Discard, 10)]
+)]
+fn a_pool_that_ends_runs_or_cancels_them(how: Shutdown, cancelled: u64) {
+    let (pool, gate) = (Pool::new(1), Gate::closed());
+    occupy(&pool, &gate);
+    let jobs: Vec<_> = (0..10).map(|_| pool.job().on_worker(0).submit(|| ()).unwrap()).collect();
+    let report = pool.shutdown(how.timeout(Duration::ZERO));
+    assert_eq!(report.still_running, 11 - cancelled);
+    gate.open();
+    let ended = jobs.into_iter().map(|job| job.join().is_err());
+    assert_eq!(ended.filter(|is_cancelled| *is_cancelled).count() as u64, cancelled);
 }

@@ -5,10 +5,9 @@ use std::sync::mpsc;
 use brigade::{Builder, Pool, Priority, Reason, WhenFull, current_priority};
 use brigade_testkit::test;
 
+use super::CLASSES;
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::busy;
-
-const CLASSES: [Priority; 3] = [Priority::Low, Priority::Normal, Priority::High];
 
 #[test(for_both_queueings)]
 fn the_capacity_counts_the_jobs_of_all_classes(builder: Builder) {

@@ -1,10 +1,9 @@
 //! Whatever the classes are: each accepted job has exactly one outcome, and the counters add up.
 
+use super::CLASSES;
 use crate::support::busy::occupy;
 use brigade::{Pool, Priority, Shutdown};
 use brigade_testkit::{Gate, test};
-
-const CLASSES: [Priority; 3] = [Priority::Low, Priority::Normal, Priority::High];
 
 #[test]
 fn a_discarded_pool_drops_the_queued_jobs_of_every_class() {

@@ -6,3 +6,7 @@ mod inheritance;
 mod mixed;
 mod order;
 mod waits;
+
+use brigade::Priority;
+
+const CLASSES: [Priority; 3] = [Priority::Low, Priority::Normal, Priority::High];

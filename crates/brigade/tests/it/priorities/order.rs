@@ -2,6 +2,7 @@
 
 use std::sync::mpsc;
 
+use super::CLASSES;
 use crate::support::busy::occupy;
 use crate::support::policy::queue_kinds;
 use brigade::{LocalPool, Pool, Priority, current_priority};
@@ -12,7 +13,7 @@ fn of_the_jobs_that_wait_the_high_ones_run_first_and_the_low_ones_last(pool: Poo
     let ((ran, order), gate) = (mpsc::channel(), Gate::closed());
     occupy(&pool, &gate);
     for _ in 0..10 {
-        for class in [Priority::Low, Priority::Normal, Priority::High] {
+        for class in CLASSES {
             let ran = ran.clone();
             let tell = move || ran.send((class, current_priority())).unwrap();
             pool.job().priority(class).execute(tell).unwrap();
@@ -42,41 +43,39 @@ fn a_high_job_overtakes_the_queue_of_its_worker(pool: Pool) {
     assert_eq!(order.iter().count(), 100);
 }
 
-#[test((kind, pool) in queue_kinds(1))]
-fn jobs_of_one_class_run_in_the_order_of_their_submission(pool: Pool) {
-    for class in [Priority::Low, Priority::High] {
-        let ((ran, order), gate) = (mpsc::channel(), Gate::closed());
-        occupy(&pool, &gate);
-        for number in 0..100 {
-            let ran = ran.clone();
-            let tell = move || ran.send(number).unwrap();
-            pool.job().priority(class).execute(tell).unwrap();
-        }
-        gate.open();
-        drop(ran);
-        assert!(order.iter().eq(0..100), "{class:?}");
+#[test(class in [Priority::Low, Priority::High], (kind, pool) in queue_kinds(1))]
+fn jobs_of_one_class_run_in_the_order_of_their_submission(pool: Pool, class: Priority) {
+    let ((ran, order), gate) = (mpsc::channel(), Gate::closed());
+    occupy(&pool, &gate);
+    for number in 0..100 {
+        let ran = ran.clone();
+        let tell = move || ran.send(number).unwrap();
+        pool.job().priority(class).execute(tell).unwrap();
     }
+    gate.open();
+    drop(ran);
+    assert!(order.iter().eq(0..100));
 }
 
 /// Nothing of a class waits for the worker that submitted it.
-#[test((kind, pool) in queue_kinds(2))]
-fn another_worker_takes_the_jobs_of_a_blocked_one(pool: Pool) {
-    for class in [Priority::Low, Priority::High] {
-        for children in [1, 20] {
-            let blocked = pool.submit(move || {
-                let (ran, runs) = mpsc::channel();
-                for _ in 0..children {
-                    let ran = ran.clone();
-                    let tell = move || ran.send(current_priority()).unwrap();
-                    brigade::job().priority(class).execute(tell).unwrap();
-                }
-                drop(ran);
-                // It waits for its thread's sake, not for the pool's: nothing tells the pool.
-                runs.iter().filter(|&ran| ran == class).count()
-            });
-            assert_eq!(blocked.join().unwrap(), children, "{class:?}");
+#[test(
+    class in [Priority::Low, Priority::High],
+    children in [1, 20],
+    (kind, pool) in queue_kinds(2)
+)]
+fn another_worker_takes_the_jobs_of_a_blocked_one(pool: Pool, class: Priority, children: usize) {
+    let blocked = pool.submit(move || {
+        let (ran, runs) = mpsc::channel();
+        for _ in 0..children {
+            let ran = ran.clone();
+            let tell = move || ran.send(current_priority()).unwrap();
+            brigade::job().priority(class).execute(tell).unwrap();
         }
-    }
+        drop(ran);
+        // It waits for its thread's sake, not for the pool's: nothing tells the pool.
+        runs.iter().filter(|&ran| ran == class).count()
+    });
+    assert_eq!(blocked.join().unwrap(), children);
 }
 
 #[test((kind, pool) in queue_kinds(2))]
@@ -97,7 +96,7 @@ fn a_high_job_runs_although_every_worker_always_has_a_job_of_its_own(pool: Pool)
     assert!(pool.wait_idle());
 }
 
-#[test(class in [Priority::Low, Priority::Normal, Priority::High])]
+#[test(class in CLASSES)]
 fn a_pool_without_threads_starts_one_for_a_job_of_any_class(class: Priority) {
     let pool = Pool::builder().threads(0..=1).build().unwrap();
     let job = pool.job().priority(class).submit(current_priority).unwrap();
@@ -125,7 +124,7 @@ fn idle_workers_are_woken_for_each_class(pool: Pool) {
 fn a_pool_without_threads_runs_the_classes_in_the_same_order() {
     let pool = LocalPool::new().unwrap();
     let (ran, order) = mpsc::channel();
-    for class in [Priority::Low, Priority::Normal, Priority::High] {
+    for class in CLASSES {
         let (ran, child) = (ran.clone(), ran.clone());
         let tell = move || {
             ran.send(current_priority()).unwrap();

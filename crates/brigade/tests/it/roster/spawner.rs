@@ -1,5 +1,6 @@
 //! The spawner is user code: it may fail, panic and be slow, and the pool still works.
 
+use std::ops::RangeInclusive;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -100,36 +101,40 @@ fn a_thread_has_the_name_that_the_spawner_gives_it_or_none() {
     assert_eq!(name_of(|thread| thread).as_deref(), Some("brigade-0"));
 }
 
-#[test(how in [Failure::Error, Failure::Panic])]
-fn a_thread_that_can_not_start_is_not_needed_while_there_is_another(how: Failure) {
-    for threads in [1..=3, 3..=3] {
-        for_both_queueings(|builder| {
-            let starter = Starter::default();
-            let builder = builder.threads(threads.clone()).spawner(starter.spawner(how));
-            let pool = builder.build().unwrap();
-            starter.fail(true);
-            let (crowd, gate) = running(&pool, 1);
-            for _ in 0..19 {
-                pool.execute(crowd.job(&gate));
-                // The worker may be about to fail to start one, too.
-                eventually("no thread is about to start", || workers(&pool) == 1);
-            }
-            pool.execute(|| ());
-            assert!(starter.asked() > 2, "it was not asked");
-            gate.open();
-            pool.wait_idle();
-            assert_eq!((crowd.most(), pool.metrics().returned), (1, 21));
-            // The indices can be used again.
-            starter.fail(false);
-            let (_, gate) = running(&pool, 3);
-            pool.execute(|| ());
-            assert_eq!(workers(&pool), 3, "{how:?}, {threads:?}");
-            assert_eq!(pool.metrics().workers.len(), 3, "{how:?}, {threads:?}");
-            gate.open();
-            pool.wait_idle();
-            assert_eq!(pool.metrics().returned, 25);
-        });
+#[test(
+    how in [Failure::Error, Failure::Panic],
+    threads in [1..=3, 3..=3],
+    for_both_queueings
+)]
+fn a_thread_that_can_not_start_is_not_needed_while_there_is_another(
+    builder: Builder,
+    how: Failure,
+    threads: RangeInclusive<usize>,
+) {
+    let starter = Starter::default();
+    let builder = builder.threads(threads).spawner(starter.spawner(how));
+    let pool = builder.build().unwrap();
+    starter.fail(true);
+    let (crowd, gate) = running(&pool, 1);
+    for _ in 0..19 {
+        pool.execute(crowd.job(&gate));
+        // The worker may be about to fail to start one, too.
+        eventually("no thread is about to start", || workers(&pool) == 1);
     }
+    pool.execute(|| ());
+    assert!(starter.asked() > 2, "it was not asked");
+    gate.open();
+    pool.wait_idle();
+    assert_eq!((crowd.most(), pool.metrics().returned), (1, 21));
+    // The indices can be used again.
+    starter.fail(false);
+    let (_, gate) = running(&pool, 3);
+    pool.execute(|| ());
+    assert_eq!(workers(&pool), 3);
+    assert_eq!(pool.metrics().workers.len(), 3);
+    gate.open();
+    pool.wait_idle();
+    assert_eq!(pool.metrics().returned, 25);
 }
 
 #[test(for_both_queueings)]
@@ -171,30 +176,28 @@ fn threadless(builder: Builder, why: &str, how: Failure) -> (Pool, Starter) {
     (pool, starter)
 }
 
-#[test(how in [Failure::Error, Failure::Panic], why in THREADLESS)]
+#[test(how in [Failure::Error, Failure::Panic], why in THREADLESS, for_both_queueings)]
 fn a_pool_that_can_not_have_a_thread_returns_jobs_futures_and_timers_with_that_reason(
+    builder: Builder,
     how: Failure,
     why: &'static str,
 ) {
-    println!("{why}, {how:?}");
-    for_both_queueings(|builder| {
-        let (pool, starter) = threadless(builder, why, how);
-        let (handle, before) = (pool.handle(), pool.metrics().accepted);
-        for _ in 0..2 {
-            all_work_comes_back(handle, Reason::NoThread);
-            let metrics = pool.metrics();
-            assert_eq!((metrics.threads, metrics.queued), (0, 0));
-        }
-        assert!(!handle.metrics().is_closed);
-        assert!(pool.wait_idle());
-        starter.fail(false);
-        assert_eq!(handle.submit(|| 42).join().unwrap(), 42);
-        pool.wait_idle();
-        assert_eq!(pool.metrics().accepted, before + 1);
-        assert!(workers(&pool) <= 2);
-        drop(pool);
-        assert_eq!(handle.try_execute(|| ()).unwrap_err().reason(), Reason::Closed);
-    });
+    let (pool, starter) = threadless(builder, why, how);
+    let (handle, before) = (pool.handle(), pool.metrics().accepted);
+    for _ in 0..2 {
+        all_work_comes_back(handle, Reason::NoThread);
+        let metrics = pool.metrics();
+        assert_eq!((metrics.threads, metrics.queued), (0, 0));
+    }
+    assert!(!handle.metrics().is_closed);
+    assert!(pool.wait_idle());
+    starter.fail(false);
+    assert_eq!(handle.submit(|| 42).join().unwrap(), 42);
+    pool.wait_idle();
+    assert_eq!(pool.metrics().accepted, before + 1);
+    assert!(workers(&pool) <= 2);
+    drop(pool);
+    assert_eq!(handle.try_execute(|| ()).unwrap_err().reason(), Reason::Closed);
 }
 
 #[test(for_both_queueings)]
@@ -325,23 +328,18 @@ fn a_spawner_that_waits_for_an_idle_pool_returns() {
     assert!(pool.get().unwrap().wait_idle());
 }
 
-#[test]
-fn a_spawner_may_submit_to_another_pool_and_to_its_own_full_one() {
-    for (policy, to_own) in [WhenFull::DropOldest, WhenFull::Block]
-        .into_iter()
-        .flat_map(|policy| [(policy, true), (policy, false)])
-    {
-        let (own, other) = (Arc::<OnceLock<Handle>>::default(), Pool::new(1));
-        let (handle, elsewhere) = (Arc::clone(&own), other.handle());
-        let builder = Pool::builder().threads(0..=1).capacity(1).when_full(policy);
-        let builder = builder.spawner(move |thread| {
-            let to = if to_own { *handle.get().unwrap() } else { elsewhere };
-            let _ = to.job().execute(|| ());
-            thread.start()
-        });
-        let pool = builder.build().unwrap();
-        own.set(pool.handle()).unwrap();
-        pool.execute(|| ());
-        assert!(pool.wait_idle() && other.wait_idle(), "{policy:?}, to its own: {to_own}");
-    }
+#[test(policy in [WhenFull::DropOldest, WhenFull::Block], to_own in [true, false])]
+fn a_spawner_may_submit_to_another_pool_and_to_its_own_full_one(policy: WhenFull, to_own: bool) {
+    let (own, other) = (Arc::<OnceLock<Handle>>::default(), Pool::new(1));
+    let (handle, elsewhere) = (Arc::clone(&own), other.handle());
+    let builder = Pool::builder().threads(0..=1).capacity(1).when_full(policy);
+    let builder = builder.spawner(move |thread| {
+        let to = if to_own { *handle.get().unwrap() } else { elsewhere };
+        let _ = to.job().execute(|| ());
+        thread.start()
+    });
+    let pool = builder.build().unwrap();
+    own.set(pool.handle()).unwrap();
+    pool.execute(|| ());
+    assert!(pool.wait_idle() && other.wait_idle());
 }
