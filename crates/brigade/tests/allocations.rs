@@ -304,8 +304,7 @@ fn a_backlog_is_kept_in_blocks(queueing: Queueing) {
     let before = COUNTS[metered.meter].load(Ordering::Relaxed);
     let gate = Gate::closed();
     for _ in 0..2 {
-        let held = gate.clone();
-        metered.pool.execute(move || held.wait());
+        metered.pool.execute(gate.job());
     }
     (0..10_000).for_each(|_| metered.pool.execute(job::<3>()));
     gate.open();
@@ -402,8 +401,7 @@ fn captures_of_an_ended_job_are_freed_while_its_handle_is_kept() {
     .unwrap();
 
     let (pool, gate) = (Pool::new(1), Arc::new(Gate::closed()));
-    let blocking = gate.clone();
-    pool.execute(move || blocking.wait());
+    pool.execute(gate.job());
     let cancelled = pool.submit(captures());
     assert!(cancelled.cancel());
     assert_gone("a closure that was cancelled");

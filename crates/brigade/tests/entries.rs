@@ -122,8 +122,7 @@ fn jobs_that_are_cancelled_from_outside_leave_nothing_while_the_only_worker_is_b
     for (name, builder) in builders() {
         let pool = builder.threads(1).build().unwrap();
         let gate = Gate::closed();
-        let busy = gate.clone();
-        pool.execute(move || busy.wait());
+        pool.execute(gate.job());
         let before = allocated();
         for number in 0..2 * ENDED {
             assert!(match number % 2 {

@@ -10,7 +10,7 @@ use crate::support::busy::open_once_closed;
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::{POLICIES, at_rest, busy, full};
 use brigade::{Builder, Handle, Pool, Reason, Shutdown, WhenFull};
-use brigade_testkit::{BlockedThread, Gate, panics, test};
+use brigade_testkit::{BlockedThread, Halt, panics, test};
 
 #[test(for_both_queueings)]
 fn the_owner_panics_where_a_handle_returns_the_job(builder: Builder) {
@@ -103,18 +103,17 @@ fn a_draining_pool_applies_its_policy_to_submissions_of_its_jobs() {
     ] {
         for_both_queueings(|builder| {
             let builder = builder.threads(1).capacity(1).when_full(policy);
-            let (pool, gate) = (builder.build().unwrap(), Gate::closed());
-            let (inner, (sender, begun)) = (gate.clone(), mpsc::channel());
+            let (pool, halt) = (builder.build().unwrap(), Halt::default());
+            let parent = halt.clone();
             pool.execute(move || {
-                sender.send(()).unwrap();
-                inner.wait();
+                parent.here();
                 for number in 0..3 {
                     let accepted = brigade::job().execute(|| ());
                     assert_eq!(accepted.is_err(), policy == WhenFull::Reject && number > 0);
                 }
             });
-            begun.recv().unwrap();
-            open_once_closed(&gate, pool.handle());
+            halt.await_thread();
+            open_once_closed(halt.gate(), pool.handle());
             let report = pool.shutdown(Shutdown::Drain);
             assert_eq!((report.ran, report.discarded), (ran, cancelled), "{policy:?}");
         });
@@ -123,17 +122,16 @@ fn a_draining_pool_applies_its_policy_to_submissions_of_its_jobs() {
 
 #[test(policy in POLICIES)]
 fn a_discarded_pool_rejects_submissions_of_its_jobs_full_or_not(policy: WhenFull) {
-    let (pool, gate) = (Pool::builder().threads(1).capacity(1).when_full(policy), Gate::closed());
-    let pool = pool.build().unwrap();
-    let (inner, (sender, begun)) = (gate.clone(), mpsc::channel());
+    let pool = Pool::builder().threads(1).capacity(1).when_full(policy).build().unwrap();
+    let halt = Halt::default();
+    let parent = halt.clone();
     let refused = pool.submit(move || {
-        sender.send(()).unwrap();
-        inner.wait();
+        parent.here();
         brigade::job().execute(|| unreachable!()).unwrap_err().reason()
     });
-    begun.recv().unwrap();
+    halt.await_thread();
     pool.execute(|| unreachable!());
-    open_once_closed(&gate, pool.handle());
+    open_once_closed(halt.gate(), pool.handle());
     let report = pool.shutdown(Shutdown::Discard);
     assert_eq!((report.ran, report.discarded), (1, 1));
     assert_eq!(refused.join().unwrap(), Reason::Closed);

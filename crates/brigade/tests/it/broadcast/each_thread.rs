@@ -8,6 +8,7 @@ use std::thread;
 use super::{for_each_size, join_all};
 use crate::support::busy::occupy;
 use crate::support::crowd::{await_idle_workers, for_both_queueings};
+use crate::support::full::at_rest;
 use crate::support::staging::running;
 use brigade::{Builder, JoinHandle, Order, Pool, WhenFull, current_worker_index, spawn_local};
 use brigade_testkit::{Bomb, Drops, Gate, eventually, test};
@@ -29,11 +30,9 @@ fn each_thread_runs_it_once_and_the_handles_are_in_the_order_of_the_indices(
             let ran = Arc::new(AtomicUsize::new(0));
             let counted = ran.clone();
             drop(pool.broadcast(move |_| _ = counted.fetch_add(1, Ordering::Relaxed)));
-            assert!(pool.wait_idle());
-            assert_eq!(ran.load(Ordering::Relaxed), threads, "without a handle, too");
-            let metrics = pool.metrics();
             let all = 3 * round * threads as u64;
-            assert_eq!((metrics.accepted, metrics.returned, metrics.queued), (all, all, 0));
+            assert_eq!(at_rest(&pool), [all, all, 0, 0, 0]);
+            assert_eq!(ran.load(Ordering::Relaxed), threads, "without a handle, too");
         }
     }
 }
@@ -89,11 +88,8 @@ fn broadcasts_from_many_threads_and_jobs_all_end_and_the_counters_add_up(
             });
         }
     });
-    pool.wait_idle();
-    let metrics = pool.metrics();
     let all = 3 * 150 * (2 + 2 * threads as u64);
-    assert_eq!((metrics.accepted, metrics.returned), (all, all));
-    assert_eq!((metrics.queued, metrics.running), (0, 0));
+    assert_eq!(at_rest(&pool), [all, all, 0, 0, 0]);
 }
 
 #[test(for_each_size)]
@@ -111,8 +107,8 @@ fn a_panic_ends_one_share_and_reaches_its_handle(new: &dyn Fn() -> Builder, thre
     for (index, outcome) in outcomes.into_iter().enumerate().skip(1) {
         assert_eq!(outcome.unwrap(), index);
     }
-    pool.wait_idle();
-    assert_eq!((pool.metrics().panicked, pool.metrics().returned), (1, threads as u64 - 1));
+    let count = threads as u64;
+    assert_eq!(at_rest(&pool), [count, count - 1, 1, 0, 0]);
 }
 
 #[test(for_each_size)]
@@ -129,10 +125,7 @@ fn one_share_is_cancelled_and_the_others_run(new: &dyn Fn() -> Builder, threads:
     assert!(cancelled.join().unwrap_err().is_cancelled(), "though all threads are busy");
     gate.open();
     assert!(join_all(shares).into_iter().eq(0..threads - 1));
-    pool.wait_idle();
-    let metrics = pool.metrics();
-    assert_eq!((metrics.cancelled, metrics.accepted), (1, 2 * threads as u64));
-    assert_eq!((metrics.queued, metrics.running), (0, 0));
+    assert_eq!(at_rest(&pool), [2 * count, 2 * count - 1, 0, 1, 0]);
 }
 
 #[test(for_each_size)]

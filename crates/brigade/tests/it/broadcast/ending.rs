@@ -1,13 +1,12 @@
 //! The end of a pool: what was accepted runs or is cancelled, and each handle has its outcome.
 
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::mpsc;
 
 use super::for_each_size;
 use crate::support::busy::{let_go, occupy};
 use crate::support::reports::counts;
 use brigade::{Builder, Pool, Reason, Shutdown};
-use brigade_testkit::{Drops, Gate, panics, test};
+use brigade_testkit::{Drops, Gate, Halt, panics, test};
 
 #[test(for_each_size)]
 fn a_pool_that_is_drained_or_dropped_runs_each_share(new: &dyn Fn() -> Builder, threads: usize) {
@@ -71,16 +70,14 @@ fn a_closed_pool_rejects_a_broadcast_except_by_its_own_jobs(
 
 #[test]
 fn a_job_of_a_pool_that_is_being_discarded_can_not_broadcast() {
-    let (pool, gate) = (Pool::new(2), Gate::closed());
-    let (handle, wait) = (pool.handle(), gate.clone());
-    let (begun, begins) = mpsc::channel();
+    let (pool, halt) = (Pool::new(2), Halt::default());
+    let (handle, stops) = (pool.handle(), halt.clone());
     let inside = pool.submit(move || {
-        begun.send(()).unwrap();
-        wait.wait();
+        stops.here();
         panic::catch_unwind(|| handle.broadcast(|index| index)).is_err()
     });
-    begins.recv().unwrap();
+    halt.await_thread();
     pool.shutdown(Shutdown::Discard.timeout(std::time::Duration::ZERO));
-    gate.open();
+    halt.release();
     assert!(inside.join().unwrap());
 }

@@ -5,6 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::support::crowd::{await_idle_workers, for_both_queueings};
+use crate::support::full::at_rest;
 use brigade::{Builder, JoinHandle, Pool};
 use brigade_testkit::{Gate, eventually, test};
 
@@ -34,11 +35,9 @@ fn elastic(builder: Builder, core: usize, keep_alive: Duration) {
             });
         }
     });
-    pool.wait_idle();
-    await_idle_workers(&pool, core);
-    let metrics = pool.metrics();
     let all = sent.into_inner() as u64;
-    assert_eq!((metrics.accepted, metrics.returned, metrics.queued), (all, all, 0));
+    assert_eq!(at_rest(&pool), [all, all, 0, 0, 0]);
+    await_idle_workers(&pool, core);
 }
 
 #[test(120, core in [1, 0], keep_alive in [Duration::ZERO, Duration::from_micros(50)])]

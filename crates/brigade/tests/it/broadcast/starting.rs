@@ -6,9 +6,10 @@ use std::{io, thread};
 
 use super::join_all;
 use crate::support::crowd::workers;
-use crate::support::staging::{Halt, numbered, refused};
+use crate::support::full::at_rest;
+use crate::support::staging::{numbered, refused};
 use brigade::{NewThread, Pool};
-use brigade_testkit::{Gate, eventually, panics, test};
+use brigade_testkit::{Gate, Halt, eventually, panics, test};
 
 #[test]
 fn a_broadcast_starts_the_threads_of_the_core_size_and_no_more_but_one_at_least() {
@@ -65,7 +66,7 @@ fn a_pool_that_can_start_no_thread_refuses_it() {
 /// The thread is another thread's to start, and fails after the broadcast.
 #[test(drops in [false, true])]
 fn the_share_of_a_thread_whose_start_fails_later_is_cancelled(drops: bool) {
-    let (start, kept) = (Halt::new(), Arc::new(Mutex::new(None)));
+    let (start, kept) = (Halt::default(), Arc::new(Mutex::new(None)));
     let (halts, keeps) = (start.clone(), Arc::clone(&kept));
     let spawner = numbered(move |number, new| match number {
         1 => {
@@ -96,9 +97,7 @@ fn the_share_of_a_thread_whose_start_fails_later_is_cancelled(drops: bool) {
     }
     assert!(second.join().unwrap_err().is_cancelled());
     starter.join().unwrap();
-    pool.wait_idle();
-    let metrics = pool.metrics();
-    assert_eq!((metrics.accepted, metrics.returned, metrics.cancelled), (3, 2, 1));
+    assert_eq!(at_rest(&pool), [3, 2, 0, 1, 0]);
     assert_eq!(join_all(pool.broadcast(|index| index)), [0, 1], "a later start works");
 }
 

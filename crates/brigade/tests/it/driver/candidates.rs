@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use brigade::time::sleep;
 use brigade::{Growth, Pool, block_on, blocking};
-use brigade_testkit::{BlockedThread, Gate, eventually, test};
+use brigade_testkit::{BlockedThread, Gate, Halt, eventually, test};
 
 const SHORT: Duration = Duration::from_millis(20);
 
@@ -19,7 +19,7 @@ fn call_the_holder_away(
     pool: &Pool,
     waits: impl FnOnce() + Send + 'static,
     by_blocking: bool,
-) -> Gate {
+) -> Halt {
     // There is a timer, so a parked worker holds the driver.
     drop(pool.spawn(sleep(Duration::from_secs(3600))));
     eventually("both workers are parked", || pool.metrics().idle_threads == 2);
@@ -31,14 +31,11 @@ fn call_the_holder_away(
     });
     eventually("the other worker holds the driver", || pool.metrics().idle_threads == 1);
     worker.wait_until_blocked();
-    let (gate, begun) = (Gate::closed(), Gate::closed());
-    let (held, begins) = (gate.clone(), begun.clone());
-    pool.execute(move || {
-        begins.open();
-        if by_blocking { blocking(|| held.wait()) } else { held.wait() }
-    });
-    begun.wait();
-    gate
+    let halt = Halt::default();
+    let stops = halt.job();
+    pool.execute(move || if by_blocking { blocking(stops) } else { stops() });
+    halt.await_thread();
+    halt
 }
 
 #[test(by_blocking in [true, false])]
@@ -48,9 +45,9 @@ fn a_job_that_sleeps_is_woken_when_the_driver_holder_is_called_away(by_blocking:
         block_on(sleep(SHORT * 5));
         woken.send(()).unwrap();
     };
-    let gate = call_the_holder_away(&pool, waits, by_blocking);
+    let holder = call_the_holder_away(&pool, waits, by_blocking);
     wakes.recv().unwrap();
-    gate.open();
+    holder.release();
 }
 
 /// A job of each thread sleeps; one after the other is the candidate that polls. There may be more jobs than threads.
@@ -87,8 +84,7 @@ fn a_job_that_sleeps_is_woken_when_the_driver_holder_has_jobs_and_no_other_worke
     });
     begins.recv().unwrap();
     eventually("another holds the driver", || pool.metrics().idle_threads == 1);
-    let held = [gate.clone(), gate.clone()];
-    pool.job().execute_batch(held.map(|gate| move || gate.wait())).unwrap();
+    pool.job().execute_batch([gate.job(), gate.job()]).unwrap();
     sleeper.join().unwrap();
     gate.open();
 }
@@ -138,10 +134,10 @@ mod files {
         let (pool, (got, gets)) = (no_spares(2), mpsc::channel());
         let (reader, mut writer) = pool.handle().enter(pipe).unwrap();
         let waits = move || got.send(read(reader)).unwrap();
-        let gate = call_the_holder_away(&pool, waits, by_blocking);
+        let holder = call_the_holder_away(&pool, waits, by_blocking);
         block_on(writer.write_all(&[7])).unwrap();
         assert_eq!(gets.recv(), Ok(7));
-        gate.open();
+        holder.release();
     }
 
     /// A candidate polls the driver for all; a worker that runs out of work takes its place, and returns it.
@@ -181,12 +177,12 @@ mod files {
             block_on(future::or(read, async { job.await.unwrap() }));
             told.send(()).unwrap();
             let gate = Gate::closed();
-            let (opens, held) = (gate.clone(), here.submit(move || gate.wait()));
+            let held = here.submit(gate.job());
             let read = async {
                 reader.read_exact(&mut byte).await.unwrap();
             };
             block_on(future::or(read, async { held.await.unwrap() }));
-            opens.open();
+            gate.open();
             byte[0]
         });
         tells.recv().unwrap();

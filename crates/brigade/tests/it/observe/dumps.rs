@@ -12,11 +12,11 @@ fn observed(threads: usize) -> Pool {
 /// A job with this name that has started, and runs until the gate opens.
 #[track_caller]
 fn start(pool: &Pool, name: &'static str, gate: &Gate) -> brigade::JoinHandle<()> {
-    let (wait, started) = (gate.clone(), Gate::closed());
+    let (wait, started) = (gate.job(), Gate::closed());
     let starts = started.clone();
     let job = pool.job().name(name).submit(move || {
         starts.open();
-        wait.wait();
+        wait();
     });
     started.wait();
     job.unwrap()

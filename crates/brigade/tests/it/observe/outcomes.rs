@@ -351,21 +351,6 @@ fn a_hook_that_panics_is_contained_and_counted() {
     assert_eq!(metrics.workers[0].panics, 3);
 }
 
-#[test]
-fn a_hook_may_submit() {
-    let told = Arc::new(AtomicUsize::new(0));
-    let count = told.clone();
-    let hook = move |_: &Outcome<'_>| {
-        if count.fetch_add(1, Ordering::SeqCst) < 10 {
-            brigade::execute(|| ());
-        }
-    };
-    let pool = Pool::builder().threads(1).on_outcome(hook).build().unwrap();
-    pool.execute(|| ());
-    pool.wait_idle();
-    assert_eq!(told.load(Ordering::SeqCst), 11);
-}
-
 #[test(capacity in [None, Some(1)], is_dropped in [true, false])]
 fn every_job_of_a_set_is_told_once_wherever_it_is_cancelled(
     capacity: Option<usize>,

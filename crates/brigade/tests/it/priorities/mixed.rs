@@ -1,7 +1,7 @@
 //! Whatever the classes are: each accepted job has exactly one outcome, and the counters add up.
 
 use super::CLASSES;
-use crate::support::busy::occupy;
+use crate::support::busy::{occupy, open_once_closed};
 use brigade::{Pool, Priority, Shutdown};
 use brigade_testkit::{Gate, test};
 
@@ -12,17 +12,9 @@ fn a_discarded_pool_drops_the_queued_jobs_of_every_class() {
     occupy(&pool, &gate);
     let jobs: Vec<_> =
         CLASSES.map(|class| pool.job().priority(class).submit(|| ()).unwrap()).into();
-    let inner = gate.clone();
-    let handle = pool.handle();
-    let opens = std::thread::spawn(move || {
-        while !handle.metrics().is_closed {
-            std::thread::yield_now();
-        }
-        inner.open();
-    });
+    open_once_closed(&gate, pool.handle());
     assert_eq!(pool.shutdown(Shutdown::Discard).discarded, 3);
     assert!(jobs.into_iter().all(|job| job.join().unwrap_err().is_cancelled()));
-    opens.join().unwrap();
 }
 
 #[test]

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 use std::{io, thread};
 
-use crate::support::staging::{Halt, numbered, refused};
+use crate::support::staging::{numbered, refused};
 use brigade::{Handle, NewThread, Pool, Shutdown, TaskSet, Thread, block_on, blocking};
-use brigade_testkit::{Gate, eventually, test};
+use brigade_testkit::{Gate, Halt, eventually, test};
 
 /// Starts threads, but for some from the second one on, whose starts fail.
 fn fails_after_the_first(fails: usize) -> impl Fn(NewThread) -> io::Result<Thread> + 'static {
@@ -77,7 +77,7 @@ fn a_spawner_that_starts_another_thread_than_it_was_given_strands_no_job() {
 /// The job that waits counted on a thread that another was just starting.
 #[test]
 fn a_blocked_job_is_released_although_a_start_fails_after_it_has_blocked() {
-    let (works, start) = (Arc::new(AtomicBool::new(false)), Halt::new());
+    let (works, start) = (Arc::new(AtomicBool::new(false)), Halt::default());
     let (now_works, halts) = (works.clone(), start.clone());
     let spawner = numbered(move |number, thread| {
         if number == 0 || works.load(Ordering::SeqCst) {

@@ -9,9 +9,9 @@ use crate::support::crowd::{
     Crowd, a_child_runs_elsewhere, await_idle_workers, for_both_queueings, workers,
 };
 use crate::support::roll_call::thread_ids;
-use crate::support::staging::{Halt, blocked, numbered, refused, running};
+use crate::support::staging::{blocked, numbered, refused, running};
 use brigade::{Builder, Idle, Pool, Queueing};
-use brigade_testkit::{Gate, Meeting, eventually, spin_for, stays, test};
+use brigade_testkit::{Gate, Halt, Meeting, eventually, spin_for, stays, test};
 
 /// How long a job may take that would wait forever with a defect.
 const LONG: Duration = Duration::from_secs(10);
@@ -199,7 +199,7 @@ fn a_shared_queue_keeps_its_order_when_the_pool_is_made_smaller() {
 
 #[test]
 fn a_worker_does_not_leave_to_a_blocked_one_and_one_that_may_not_start() {
-    let third = Halt::new();
+    let third = Halt::default();
     let stops = third.clone();
     let spawner = numbered(move |number, thread| match number {
         0 | 1 => thread.start(),

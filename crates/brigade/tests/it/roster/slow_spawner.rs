@@ -6,9 +6,9 @@ use std::time::Duration;
 use std::{io, thread};
 
 use crate::support::crowd::{Crowd, await_idle_workers, for_both_queueings, workers};
-use crate::support::staging::{Halt, numbered, refused, running};
+use crate::support::staging::{numbered, refused, running};
 use brigade::{Builder, NewThread, Pool, Shutdown, Thread};
-use brigade_testkit::{BlockedThread, Gate, Meeting, eventually, stays, test};
+use brigade_testkit::{BlockedThread, Gate, Halt, Meeting, eventually, stays, test};
 
 /// A spawner that starts a thread. It returns at once for this many threads, and for the others when a
 /// gate has opened.
@@ -59,7 +59,7 @@ fn shutdown_waits_for_the_hook_of_a_thread_whose_spawner_has_not_returned(builde
     let (spawner, returns) = slow_after(1);
     let stops = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&stops);
-    let hook = Halt::new();
+    let hook = Halt::default();
     let halts = hook.clone();
     let builder = builder.threads(1..=2).spawner(spawner).on_stop(move |index| {
         if index == 1 {
@@ -124,7 +124,7 @@ fn a_job_may_drop_its_pool_although_the_spawner_of_its_thread_has_not_returned()
 /// The one that was counted as too many is the one that never came.
 #[test]
 fn a_start_that_fails_after_a_resize_does_not_cost_another_thread() {
-    let second = Halt::new();
+    let second = Halt::default();
     let stops = second.clone();
     let spawner = numbered(move |number, thread| match number {
         0 => thread.start(),
@@ -207,7 +207,7 @@ fn two_first_jobs_run_at_once_although_the_thread_of_one_runs_the_other() {
 
 #[test]
 fn shutdown_waits_for_a_thread_whose_name_is_being_made() {
-    let start = Halt::new();
+    let start = Halt::default();
     let halts = start.clone();
     let over = Arc::new(AtomicBool::new(false));
     let (late, stopped) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));

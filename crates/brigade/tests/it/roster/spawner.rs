@@ -9,10 +9,10 @@ use std::{io, thread};
 
 use crate::support::crowd::{Crowd, await_idle_workers, for_both_queueings, workers};
 use crate::support::reports::counts;
-use crate::support::staging::{Halt, blocked, numbered, refused, running};
+use crate::support::staging::{blocked, numbered, refused, running};
 use crate::support::verbs::all_work_comes_back;
 use brigade::{Builder, Handle, NewThread, Pool, Reason, Shutdown, Thread, WhenFull};
-use brigade_testkit::{BlockedThread, Gate, eventually, panics, spin_for, stays, test};
+use brigade_testkit::{BlockedThread, Gate, Halt, eventually, panics, spin_for, stays, test};
 
 /// How starts fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -231,7 +231,7 @@ fn a_pool_without_a_thread_ends_whichever_way(
 /// One relies on a thread that another is starting, and then it does not start.
 #[test]
 fn a_job_accepted_while_the_only_thread_fails_to_start_is_not_stranded() {
-    let start = Halt::new();
+    let start = Halt::default();
     let stops = start.clone();
     let spawner = numbered(move |number, thread| match number {
         0 => {

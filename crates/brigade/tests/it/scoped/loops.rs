@@ -11,6 +11,7 @@ use brigade::{Builder, Handle, Pool, Reason, map_reduce, par_chunks, par_chunks_
 use brigade_testkit::{Gate, Meeting, test};
 
 use super::pools::for_every_pool;
+use crate::support::busy::held;
 use crate::support::crowd::for_both_queueings;
 
 /// The lengths and grains of the loops: none, one, one more or less than a grain, and many; grain 0 counts as 1.
@@ -96,13 +97,8 @@ fn results_are_reduced_in_order_although_every_worker_has_some(builder: Builder)
 #[test(for_both_queueings)]
 fn a_loop_is_shared_with_a_worker_that_becomes_idle_in_the_middle(builder: Builder) {
     let pool = builder.threads(2).prestart(2).build().unwrap();
-    let (begun, gate, meeting) = (Gate::closed(), Gate::closed(), Meeting::of(2));
-    let (begins, waits) = (begun.clone(), gate.clone());
-    pool.execute(move || {
-        begins.open();
-        waits.wait();
-    });
-    begun.wait();
+    let (gate, meeting) = (Gate::closed(), Meeting::of(2));
+    held(&pool, &gate);
     let here = Mutex::new(None::<ThreadId>);
     let ran = AtomicUsize::new(0);
     let run = |index| {

@@ -1,4 +1,4 @@
-//! What tests begin with: pools whose threads are busy or blocked, threads that stop at some place, and threads that can't start.
+//! What tests begin with: pools whose threads are busy or blocked, and threads that can't start.
 
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -29,34 +29,6 @@ pub(crate) fn blocked(pool: &Pool, jobs: usize) -> (Crowd, Gate) {
         eventually("the job is blocked", || crowd.now() == count);
     }
     (crowd, gate)
-}
-
-/// A place where a thread stops until the test lets it go on.
-#[derive(Clone)]
-pub(crate) struct Halt {
-    reached: Gate,
-    released: Gate,
-}
-
-impl Halt {
-    pub(crate) fn new() -> Self {
-        Self { reached: Gate::closed(), released: Gate::closed() }
-    }
-
-    /// The place itself.
-    pub(crate) fn here(&self) {
-        self.reached.open();
-        self.released.wait();
-    }
-
-    /// Waits until a thread is there.
-    pub(crate) fn await_thread(&self) {
-        self.reached.wait();
-    }
-
-    pub(crate) fn release(&self) {
-        self.released.open();
-    }
 }
 
 /// A spawner that knows how many threads it has been asked for before.
