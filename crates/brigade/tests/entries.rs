@@ -56,64 +56,40 @@ fn grown(builder: Builder, threads: usize, end: fn(Handle)) -> usize {
     grown.join().unwrap()
 }
 
-fn check(threads: usize, end: fn(Handle)) {
+/// How jobs end inside of another one, in a pool of how many threads.
+const ENDS: [(&str, usize, fn(Handle)); 9] = [
+    ("joined where they were submitted", 1, |pool| _ = pool.submit(|| ()).join().unwrap()),
+    ("joined beside other threads", 3, |pool| _ = pool.submit(|| ()).join().unwrap()),
+    ("cancelled", 1, |pool| assert!(pool.submit(|| ()).cancel())),
+    ("futures, cancelled", 1, |pool| assert!(pool.spawn(async {}).cancel())),
+    ("joined behind one that stays queued", 1, |pool| {
+        let first = pool.submit(|| 1);
+        assert_eq!(pool.submit(|| 2).join().unwrap(), 2);
+        assert_eq!(first.join().unwrap(), 1);
+    }),
+    ("shares, joined by their worker", 1, |pool| {
+        pool.broadcast(|_| ()).into_iter().for_each(|share| share.join().unwrap());
+    }),
+    ("shares, cancelled", 1, |pool| {
+        pool.broadcast(|_| ()).into_iter().for_each(|share| _ = share.cancel());
+    }),
+    ("shares of three workers, cancelled", 3, |pool| {
+        pool.broadcast(|_| ()).into_iter().for_each(|share| _ = share.cancel());
+    }),
+    ("timers, cancelled", 1, |pool| {
+        let timer = pool.job().after(Duration::from_secs(1000)).execute(|| ()).unwrap();
+        assert!(timer.cancel());
+    }),
+];
+
+#[test(unwatched, (jobs, threads, end) in ENDS)]
+fn jobs_that_end_inside_a_job_leave_nothing(threads: usize, end: fn(Handle)) {
     let _alone = COUNTS.lock();
     let _dog = Watchdog::start(120);
     for (name, builder) in builders() {
         let grown = grown(builder, threads, end);
         assert!(grown < MOST, "{grown} bytes more after {ENDED} jobs, {name}");
     }
-}
-
-#[test]
-fn jobs_that_are_joined_where_they_were_submitted_leave_nothing() {
-    check(1, |pool| assert_eq!(pool.submit(|| 1).join().unwrap(), 1));
-}
-
-#[test]
-fn jobs_that_are_joined_beside_other_threads_leave_nothing() {
-    check(3, |pool| assert_eq!(pool.submit(|| 1).join().unwrap(), 1));
-}
-
-#[test]
-fn jobs_that_are_cancelled_by_the_job_that_submitted_them_leave_nothing() {
-    check(1, |pool| assert!(pool.submit(|| ()).cancel()));
-}
-
-#[test]
-fn futures_that_are_cancelled_by_the_job_that_spawned_them_leave_nothing() {
-    check(1, |pool| assert!(pool.spawn(async {}).cancel()));
-}
-
-#[test]
-fn jobs_that_are_joined_behind_one_that_stays_queued_leave_nothing() {
-    check(1, |pool| {
-        let first = pool.submit(|| 1);
-        assert_eq!(pool.submit(|| 2).join().unwrap(), 2);
-        assert_eq!(first.join().unwrap(), 1);
-    });
-}
-
-#[test]
-fn shares_of_broadcasts_that_are_joined_by_their_worker_leave_nothing() {
-    check(1, |pool| {
-        pool.broadcast(|index| index).into_iter().for_each(|share| _ = share.join().unwrap());
-    });
-}
-
-#[test(threads in [1, 3])]
-fn shares_of_broadcasts_that_are_cancelled_leave_nothing(threads: usize) {
-    check(threads, |pool| {
-        pool.broadcast(|index| index).into_iter().for_each(|share| _ = share.cancel());
-    });
-}
-
-#[test]
-fn timers_that_are_cancelled_leave_nothing() {
-    check(1, |pool| {
-        let timer = pool.job().after(Duration::from_secs(1000)).execute(|| ()).unwrap();
-        assert!(timer.cancel());
-    });
 }
 
 #[test(120)]

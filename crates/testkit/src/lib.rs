@@ -10,7 +10,7 @@
 //! - [`WakeCounter`], [`poll_once`] and [`block_on`]: a waker that counts, and a future on the test's own thread;
 //! - [`panics`]: expected panics stay out of the output;
 //! - [`Observed`]: the system's allocator, counted or limited;
-//! - `syscalls`, on Linux: the system calls of one thread, counted by the kernel.
+//! - `resources` and `syscalls`, on Linux: the threads, files and memory of the process, and the system calls of one thread, counted by the kernel.
 //!
 //! It depends on no pool and no queue, so every crate of the workspace may use it in its tests.
 #![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]
@@ -24,6 +24,8 @@ mod latch;
 mod meeting;
 mod observed;
 pub mod panics;
+#[cfg(target_os = "linux")]
+pub mod resources;
 mod seed;
 #[cfg(target_os = "linux")]
 pub mod syscalls;

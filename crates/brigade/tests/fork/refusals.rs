@@ -2,14 +2,15 @@
 
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use brigade::{Handle, JoinError, Pool, Reason, TaskSet, WhenFull};
+use brigade::{JoinError, Pool, Reason, TaskSet, WhenFull};
 
 use brigade_testkit::Drops;
 
 use crate::child::{assert_in_child, claim};
 use crate::pools::{await_threads, is_forked, occupy, ready, refuses, works_still};
+use crate::verbs::all_work_comes_back;
 
 fn job() -> impl FnOnce() + Send + 'static {
     || ()
@@ -24,35 +25,17 @@ fn is_forked_at_once<T>(future: impl Future<Output = Result<T, Reason>>) -> bool
 }
 
 fn check(pool: &Pool) {
-    let handle: Handle = pool.handle();
-    let hour = Duration::from_secs(3600);
-    let later = Instant::now() + hour;
+    let handle = pool.handle();
     assert_in_child(vec![
         claim("execute", || refuses(|| handle.execute(job()))),
         claim("submit", || refuses(|| drop(handle.submit(job())))),
         claim("broadcast", || refuses(|| drop(handle.broadcast(|_| ())))),
         claim("spawn", || refuses(|| drop(handle.spawn(async {})))),
-        claim("try_execute", || is_forked(handle.try_execute(job()))),
-        claim("try_submit", || is_forked(handle.try_submit(job()))),
-        claim("try_spawn", || is_forked(handle.try_spawn(async {}))),
-        claim("execute by the policy", || is_forked(handle.job().execute(job()))),
-        claim("submit by the policy", || is_forked(handle.job().submit(job()))),
-        claim("spawn by the policy", || is_forked(handle.job().spawn(async {}))),
-        claim("execute_batch", || is_forked(handle.job().execute_batch([job()]))),
-        claim("submit_batch", || is_forked(handle.job().submit_batch([job()]))),
-        claim("execute with a timeout", || {
-            is_forked(handle.job().when_full(WhenFull::BlockFor(hour)).execute(job()))
-        }),
-        claim("submit with a timeout", || {
-            is_forked(handle.job().when_full(WhenFull::BlockFor(hour)).submit(job()))
+        claim("what is rejected comes back", || {
+            all_work_comes_back(handle, Reason::Forked);
+            true
         }),
         claim("reserve", || is_forked_at_once(handle.job().reserve())),
-        claim("execute with a deadline", || is_forked(handle.job().deadline(later).execute(job()))),
-        claim("submit with a deadline", || is_forked(handle.job().deadline(later).submit(job()))),
-        claim("spawn with a deadline", || is_forked(handle.job().deadline(later).spawn(async {}))),
-        claim("execute with a name", || is_forked(handle.job().name("child").execute(job()))),
-        claim("execute later", || is_forked(handle.job().after(hour).execute(job()))),
-        claim("submit later", || is_forked(handle.job().after(hour).submit(job()))),
         claim("the owner's try_execute", || is_forked(pool.try_execute(job()))),
         claim("the owner's try_submit", || is_forked(pool.try_submit(job()))),
         claim("a set", || {
