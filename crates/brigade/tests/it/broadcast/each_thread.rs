@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 
-use super::{for_each_size, join_all};
+use super::join_all;
 use crate::support::busy::occupy;
 use crate::support::crowd::{await_idle_workers, for_both_queueings};
 use crate::support::full::at_rest;
@@ -13,27 +13,30 @@ use crate::support::staging::running;
 use brigade::{Builder, JoinHandle, Order, Pool, WhenFull, current_worker_index, spawn_local};
 use brigade_testkit::{Bomb, Drops, Gate, eventually, test};
 
-#[test(for_each_size)]
+#[test(
+    threads in [1, 2, 8],
+    order in [Order::Fifo, Order::Lifo],
+    for_both_queueings
+)]
 fn each_thread_runs_it_once_and_the_handles_are_in_the_order_of_the_indices(
-    new: &dyn Fn() -> Builder,
+    builder: Builder,
     threads: usize,
+    order: Order,
 ) {
-    for order in [Order::Fifo, Order::Lifo] {
-        let pool = new().order(order).build().unwrap();
-        for round in 1..=20 {
-            let shares = pool.broadcast(|index| (index, current_worker_index()));
-            assert!(shares.len() == threads, "also those that had not started");
-            let own = |index| (index, Some(index));
-            assert!(join_all(shares).into_iter().eq((0..threads).map(own)));
-            let ids = join_all(pool.broadcast(|_| thread::current().id()));
-            assert_eq!(ids.into_iter().collect::<HashSet<_>>().len(), threads);
-            let ran = Arc::new(AtomicUsize::new(0));
-            let counted = ran.clone();
-            drop(pool.broadcast(move |_| _ = counted.fetch_add(1, Ordering::Relaxed)));
-            let all = 3 * round * threads as u64;
-            assert_eq!(at_rest(&pool), [all, all, 0, 0, 0]);
-            assert_eq!(ran.load(Ordering::Relaxed), threads, "without a handle, too");
-        }
+    let pool = builder.threads(threads).order(order).build().unwrap();
+    for round in 1..=20 {
+        let shares = pool.broadcast(|index| (index, current_worker_index()));
+        assert!(shares.len() == threads, "also those that had not started");
+        let own = |index| (index, Some(index));
+        assert!(join_all(shares).into_iter().eq((0..threads).map(own)));
+        let ids = join_all(pool.broadcast(|_| thread::current().id()));
+        assert_eq!(ids.into_iter().collect::<HashSet<_>>().len(), threads);
+        let ran = Arc::new(AtomicUsize::new(0));
+        let counted = ran.clone();
+        drop(pool.broadcast(move |_| _ = counted.fetch_add(1, Ordering::Relaxed)));
+        let all = 3 * round * threads as u64;
+        assert_eq!(at_rest(&pool), [all, all, 0, 0, 0]);
+        assert_eq!(ran.load(Ordering::Relaxed), threads, "without a handle, too");
     }
 }
 
@@ -67,12 +70,12 @@ fn await_idle_others(pool: &Pool, others: usize) {
 }
 
 /// Asked by the test beside jobs that keep all threads busy, and each other.
-#[test(120, for_each_size)]
+#[test(120, threads in [1, 2, 8], for_both_queueings)]
 fn broadcasts_from_many_threads_and_jobs_all_end_and_the_counters_add_up(
-    new: &dyn Fn() -> Builder,
+    builder: Builder,
     threads: usize,
 ) {
-    let pool = new().build().unwrap();
+    let pool = builder.threads(threads).build().unwrap();
     thread::scope(|scope| {
         for _ in 0..3 {
             scope.spawn(|| {
@@ -92,9 +95,9 @@ fn broadcasts_from_many_threads_and_jobs_all_end_and_the_counters_add_up(
     assert_eq!(at_rest(&pool), [all, all, 0, 0, 0]);
 }
 
-#[test(for_each_size)]
-fn a_panic_ends_one_share_and_reaches_its_handle(new: &dyn Fn() -> Builder, threads: usize) {
-    let pool = new().build().unwrap();
+#[test(threads in [1, 2, 8], for_both_queueings)]
+fn a_panic_ends_one_share_and_reaches_its_handle(builder: Builder, threads: usize) {
+    let pool = builder.threads(threads).build().unwrap();
     let shares = pool.broadcast(|index| {
         assert!(index != 0, "expected: the first fails");
         index
@@ -111,9 +114,9 @@ fn a_panic_ends_one_share_and_reaches_its_handle(new: &dyn Fn() -> Builder, thre
     assert_eq!(at_rest(&pool), [count, count - 1, 1, 0, 0]);
 }
 
-#[test(for_each_size)]
-fn one_share_is_cancelled_and_the_others_run(new: &dyn Fn() -> Builder, threads: usize) {
-    let (pool, gate) = (new().build().unwrap(), Gate::closed());
+#[test(threads in [1, 2, 8], for_both_queueings)]
+fn one_share_is_cancelled_and_the_others_run(builder: Builder, threads: usize) {
+    let (pool, gate) = (builder.threads(threads).build().unwrap(), Gate::closed());
     occupy(&pool, &gate);
     let mut shares = pool.broadcast(|index| index);
     let before = pool.metrics();
@@ -128,12 +131,12 @@ fn one_share_is_cancelled_and_the_others_run(new: &dyn Fn() -> Builder, threads:
     assert_eq!(at_rest(&pool), [2 * count, 2 * count - 1, 0, 1, 0]);
 }
 
-#[test(for_each_size)]
+#[test(threads in [1, 2, 8], for_both_queueings)]
 fn the_captures_are_dropped_once_and_before_the_last_handle_has_its_outcome(
-    new: &dyn Fn() -> Builder,
+    builder: Builder,
     threads: usize,
 ) {
-    let (pool, drops) = (new().build().unwrap(), Drops::default());
+    let (pool, drops) = (builder.threads(threads).build().unwrap(), Drops::default());
     for round in 1..=20 {
         let (token, gate) = (drops.token(), Gate::closed());
         let wait = gate.clone();
@@ -176,12 +179,12 @@ fn a_broadcast_takes_no_room_in_a_full_pool(policy: WhenFull) {
 }
 
 /// Beside local futures, which are in the same mailbox.
-#[test(for_each_size)]
+#[test(threads in [1, 2, 8], for_both_queueings)]
 fn shares_and_local_futures_of_a_worker_take_turns_with_its_other_jobs(
-    new: &dyn Fn() -> Builder,
+    builder: Builder,
     threads: usize,
 ) {
-    let pool = new().build().unwrap();
+    let pool = builder.threads(threads).build().unwrap();
     let locals = pool.broadcast(|index| {
         spawn_local(async move {
             for _ in 0..100 {

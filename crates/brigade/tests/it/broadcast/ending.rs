@@ -2,35 +2,42 @@
 
 use std::panic::{self, AssertUnwindSafe};
 
-use super::for_each_size;
 use crate::support::busy::{let_go, occupy};
+use crate::support::crowd::for_both_queueings;
 use crate::support::reports::counts;
 use brigade::{Builder, Pool, Reason, Shutdown};
 use brigade_testkit::{Drops, Gate, Halt, panics, test};
 
-#[test(for_each_size)]
-fn a_pool_that_is_drained_or_dropped_runs_each_share(new: &dyn Fn() -> Builder, threads: usize) {
-    for how in [Some(Shutdown::Drain), Some(Shutdown::Finish), None] {
-        let pool = new().build().unwrap();
-        let shares: Vec<_> = (0..20).map(|n| pool.broadcast(move |index| index + n)).collect();
-        match how {
-            Some(how) => assert_eq!(counts(pool.shutdown(how)), (20 * threads as u64, 0, 0)),
-            None => drop(pool),
-        }
-        for (n, shares) in shares.into_iter().enumerate() {
-            let answers = shares.into_iter().map(|share| share.join().unwrap());
-            assert!(answers.eq(n..n + threads), "{how:?}");
-        }
+#[test(
+    how in [Some(Shutdown::Drain), Some(Shutdown::Finish), None],
+    threads in [1, 2, 8],
+    for_both_queueings
+)]
+fn a_pool_that_is_drained_or_dropped_runs_each_share(
+    builder: Builder,
+    how: Option<Shutdown>,
+    threads: usize,
+) {
+    let pool = builder.threads(threads).build().unwrap();
+    let shares: Vec<_> = (0..20).map(|n| pool.broadcast(move |index| index + n)).collect();
+    match how {
+        Some(how) => assert_eq!(counts(pool.shutdown(how)), (20 * threads as u64, 0, 0)),
+        None => drop(pool),
+    }
+    for (n, shares) in shares.into_iter().enumerate() {
+        let answers = shares.into_iter().map(|share| share.join().unwrap());
+        assert!(answers.eq(n..n + threads));
     }
 }
 
 /// By the thread that discards: the shares of threads that stay busy too.
-#[test(for_each_size)]
+#[test(threads in [1, 2, 8], for_both_queueings)]
 fn a_pool_that_is_discarded_cancels_each_share_that_has_not_started(
-    new: &dyn Fn() -> Builder,
+    builder: Builder,
     threads: usize,
 ) {
-    let (pool, gate, drops) = (new().build().unwrap(), Gate::closed(), Drops::default());
+    let (pool, gate, drops) =
+        (builder.threads(threads).build().unwrap(), Gate::closed(), Drops::default());
     occupy(&pool, &gate);
     let token = drops.token();
     let shares = pool.broadcast(move |_| _ = &token);
@@ -44,12 +51,9 @@ fn a_pool_that_is_discarded_cancels_each_share_that_has_not_started(
     let_go(pool);
 }
 
-#[test(for_each_size)]
-fn a_closed_pool_rejects_a_broadcast_except_by_its_own_jobs(
-    new: &dyn Fn() -> Builder,
-    threads: usize,
-) {
-    let (pool, gate) = (new().build().unwrap(), Gate::closed());
+#[test(threads in [1, 2, 8], for_both_queueings)]
+fn a_closed_pool_rejects_a_broadcast_except_by_its_own_jobs(builder: Builder, threads: usize) {
+    let (pool, gate) = (builder.threads(threads).build().unwrap(), Gate::closed());
     let (handle, wait) = (pool.handle(), gate.clone());
     let inside = pool.submit(move || {
         wait.wait();

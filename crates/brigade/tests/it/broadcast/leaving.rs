@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use crate::support::crowd::{await_idle_workers, for_both_queueings};
 use crate::support::full::at_rest;
+use crate::support::staging::running;
 use brigade::{Builder, JoinHandle, Pool};
-use brigade_testkit::{Gate, eventually, test};
+use brigade_testkit::{Gate, test};
 
 /// Joins all of them; each must say the index at its place, in order.
 fn check(shares: Vec<JoinHandle<usize>>) -> usize {
@@ -50,15 +51,12 @@ fn each_share_ends_in_a_pool_that_shrinks_to_one_thread_or_none(core: usize, kee
 /// Caught: `leave_if_surplus` without a look at the mailbox.
 #[test(for_both_queueings)]
 fn a_running_thread_that_is_surplus_runs_its_share_before_it_leaves(builder: Builder) {
-    let (pool, gate) = (builder.threads(4).build().unwrap(), Gate::closed());
-    let wait = gate.clone();
-    let busy = pool.broadcast(move |_| wait.wait());
-    eventually("all run", || pool.metrics().running == 4);
+    let pool = builder.threads(4).build().unwrap();
+    let (_, gate) = running(&pool, 4);
     let shares = pool.broadcast(|index| index);
     pool.resize(1).unwrap();
     gate.open();
     assert_eq!(check(shares), 4);
-    busy.into_iter().for_each(|job| job.join().unwrap());
     await_idle_workers(&pool, 1);
     assert_eq!(check(pool.broadcast(|index| index)), 1);
 }
@@ -72,19 +70,7 @@ fn a_thread_in_its_last_hook_is_sent_nothing() {
     let wait = gate.clone();
     let builder = Pool::builder().threads(1..=3).keep_alive(Duration::ZERO);
     let pool = builder.on_stop(move |_| wait.wait()).build().unwrap();
-    let (all, begun) = (Gate::closed(), AtomicUsize::new(0));
-    thread::scope(|scope| {
-        for _ in 0..3 {
-            scope.spawn(|| {
-                let wait = all.clone();
-                let job = pool.submit(move || wait.wait());
-                begun.fetch_add(1, Ordering::SeqCst);
-                job.join().unwrap();
-            });
-        }
-        eventually("all run", || pool.metrics().running == 3);
-        all.open();
-    });
+    running(&pool, 3).1.open();
     await_idle_workers(&pool, 1);
     assert_eq!(check(pool.broadcast(|index| index)), 1);
     gate.open();

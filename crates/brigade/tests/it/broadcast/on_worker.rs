@@ -3,18 +3,15 @@
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use super::for_each_size;
 use crate::support::busy::occupy;
+use crate::support::crowd::for_both_queueings;
 use crate::support::verbs::all_work_comes_back;
 use brigade::{Builder, JoinError, Pool, Reason, Shutdown, current_job_name, current_worker_index};
 use brigade_testkit::{Gate, test};
 
-#[test(for_each_size)]
-fn each_job_runs_on_its_worker_and_jobs_of_one_sender_in_order(
-    new: &dyn Fn() -> Builder,
-    threads: usize,
-) {
-    let pool = new().build().unwrap();
+#[test(threads in [1, 2, 8], for_both_queueings)]
+fn each_job_runs_on_its_worker_and_jobs_of_one_sender_in_order(builder: Builder, threads: usize) {
+    let pool = builder.threads(threads).build().unwrap();
     let (told, tells) = mpsc::channel();
     for number in 0..100 {
         let told = told.clone();
@@ -44,9 +41,9 @@ fn a_job_waits_for_its_worker_although_another_is_idle() {
     assert_eq!(job.join().unwrap(), Some(0));
 }
 
-#[test(for_each_size)]
-fn a_job_joins_one_of_its_own_worker_and_one_of_another(new: &dyn Fn() -> Builder, threads: usize) {
-    let pool = new().spare_threads(0).build().unwrap();
+#[test(threads in [1, 2, 8], for_both_queueings)]
+fn a_job_joins_one_of_its_own_worker_and_one_of_another(builder: Builder, threads: usize) {
+    let pool = builder.threads(threads).spare_threads(0).build().unwrap();
     let handle = pool.handle();
     let job = move || {
         let jobs = (0..threads).map(|index| handle.job().on_worker(index));
@@ -56,9 +53,9 @@ fn a_job_joins_one_of_its_own_worker_and_one_of_another(new: &dyn Fn() -> Builde
     assert!(pool.submit(job).join().unwrap().into_iter().eq(0..threads));
 }
 
-#[test(for_each_size)]
-fn a_worker_that_is_not_there_returns_the_closure(new: &dyn Fn() -> Builder, threads: usize) {
-    let pool = new().build().unwrap();
+#[test(threads in [1, 2, 8], for_both_queueings)]
+fn a_worker_that_is_not_there_returns_the_closure(builder: Builder, threads: usize) {
+    let pool = builder.threads(threads).build().unwrap();
     let sent = String::from("sent");
     let rejected = pool.job().on_worker(threads).submit(move || sent).unwrap_err();
     assert_eq!(rejected.reason(), Reason::NoSuchWorker);
