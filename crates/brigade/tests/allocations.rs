@@ -105,6 +105,8 @@ fn job<const WORDS: usize>() -> impl FnOnce() + Send + 'static {
     job
 }
 
+const QUEUEINGS: [Queueing; 2] = [Queueing::Stealing, Queueing::Shared];
+
 const ROUNDS: usize = 50;
 const JOBS: usize = 100;
 
@@ -128,7 +130,7 @@ fn from_a_worker<const WORDS: usize>(metered: &Metered) -> usize {
     })
 }
 
-#[test(queueing in [Queueing::Stealing, Queueing::Shared])]
+#[test(queueing in QUEUEINGS)]
 fn execute_from_outside_allocates_nothing_for_up_to_24_bytes(queueing: Queueing) {
     let metered = Metered::new(queueing);
     assert_eq!(from_outside::<0>(&metered), 0, "0 bytes");
@@ -136,7 +138,7 @@ fn execute_from_outside_allocates_nothing_for_up_to_24_bytes(queueing: Queueing)
     assert_eq!(from_outside::<3>(&metered), 0, "24 bytes");
 }
 
-#[test(queueing in [Queueing::Stealing, Queueing::Shared])]
+#[test(queueing in QUEUEINGS)]
 fn execute_from_a_worker_allocates_nothing_for_up_to_24_bytes(queueing: Queueing) {
     let metered = Metered::new(queueing);
     assert_eq!(from_a_worker::<0>(&metered), 0, "0 bytes");
@@ -144,7 +146,7 @@ fn execute_from_a_worker_allocates_nothing_for_up_to_24_bytes(queueing: Queueing
     assert_eq!(from_a_worker::<3>(&metered), 0, "24 bytes");
 }
 
-#[test(queueing in [Queueing::Stealing, Queueing::Shared])]
+#[test(queueing in QUEUEINGS)]
 fn a_bounded_pool_allocates_nothing_for_up_to_16_bytes_and_once_for_more(queueing: Queueing) {
     let builder = Pool::builder().threads(2).queueing(queueing).capacity(JOBS / 2);
     let metered = Metered::with(builder.when_full(WhenFull::RunInCaller));
@@ -186,8 +188,8 @@ fn a_job_of_an_observed_pool_allocates_four_times_and_six_times_with_a_span() {
     assert_eq!(of(Pool::builder().trace_jobs()), 6 * ROUNDS * JOBS);
 }
 
-#[test]
-fn a_chain_of_jobs_with_24_bytes_allocates_nothing() {
+#[test(queueing in QUEUEINGS)]
+fn a_chain_of_jobs_with_24_bytes_allocates_nothing(queueing: Queueing) {
     fn step(pool: Handle, left: usize, counter: &'static AtomicUsize) {
         counter.fetch_add(1, Ordering::Relaxed);
         if left > 0 {
@@ -196,16 +198,14 @@ fn a_chain_of_jobs_with_24_bytes_allocates_nothing() {
             assert!(pool.try_execute(next).is_ok());
         }
     }
-    for queueing in [Queueing::Stealing, Queueing::Shared] {
-        let chain = |pool: &Pool| {
-            let handle = pool.handle();
-            pool.execute(move || step(handle, 1000, &RAN));
-        };
-        assert_eq!(Metered::new(queueing).steady(10, chain), 0);
-    }
+    let chain = |pool: &Pool| {
+        let handle = pool.handle();
+        pool.execute(move || step(handle, 1000, &RAN));
+    };
+    assert_eq!(Metered::new(queueing).steady(10, chain), 0);
 }
 
-#[test(queueing in [Queueing::Stealing, Queueing::Shared])]
+#[test(queueing in QUEUEINGS)]
 fn a_batch_allocates_nothing_per_job(queueing: Queueing) {
     let batch = |pool: &Pool| pool.job().execute_batch((0..JOBS).map(|_| job::<3>())).unwrap();
     let allocations = Metered::new(queueing).steady(ROUNDS, batch);
@@ -213,7 +213,7 @@ fn a_batch_allocates_nothing_per_job(queueing: Queueing) {
     assert!(allocations <= ROUNDS * 8, "{allocations} for {ROUNDS} batches");
 }
 
-#[test(queueing in [Queueing::Stealing, Queueing::Shared])]
+#[test(queueing in QUEUEINGS)]
 fn larger_captures_cost_one_allocation_each(queueing: Queueing) {
     let metered = Metered::new(queueing);
     let outside = from_outside::<4>(&metered);
@@ -224,36 +224,34 @@ fn larger_captures_cost_one_allocation_each(queueing: Queueing) {
     }
 }
 
-#[test]
-fn submit_and_join_cost_one_allocation_and_two_in_a_bounded_pool() {
+#[test(queueing in QUEUEINGS)]
+fn submit_and_join_cost_one_allocation_and_two_in_a_bounded_pool(queueing: Queueing) {
     let ten = |pool: &Pool| {
         (0..10).for_each(|n| assert_eq!(pool.submit(move || n).join().unwrap(), n));
     };
     let bounded = Metered::with(Pool::builder().threads(2).capacity(10)).steady(ROUNDS, ten);
     assert!(bounded <= ROUNDS * 20, "{bounded}");
-    for queueing in [Queueing::Stealing, Queueing::Shared] {
-        let metered = Metered::new(queueing);
-        let outside = metered.steady(ROUNDS, ten);
-        let large = metered.steady(ROUNDS, |pool| {
-            let captured = [1_usize; 32];
-            (0..10).for_each(|_| assert_eq!(pool.submit(move || captured[7]).join().unwrap(), 1));
-        });
-        // One thread: a job that another worker has begun is waited for, which allocates.
-        let alone = Metered::with(Pool::builder().threads(1).queueing(queueing));
-        let inside = alone.steady(ROUNDS, |pool| {
-            pool.execute(|| {
-                (0..10).for_each(|n| {
-                    assert_eq!(brigade::submit(move || n).join().unwrap(), n);
-                });
+    let metered = Metered::new(queueing);
+    let outside = metered.steady(ROUNDS, ten);
+    let large = metered.steady(ROUNDS, |pool| {
+        let captured = [1_usize; 32];
+        (0..10).for_each(|_| assert_eq!(pool.submit(move || captured[7]).join().unwrap(), 1));
+    });
+    // One thread: a job that another worker has begun is waited for, which allocates.
+    let alone = Metered::with(Pool::builder().threads(1).queueing(queueing));
+    let inside = alone.steady(ROUNDS, |pool| {
+        pool.execute(|| {
+            (0..10).for_each(|n| {
+                assert_eq!(brigade::submit(move || n).join().unwrap(), n);
             });
         });
-        for (what, allocations) in [("outside", outside), ("large", large), ("inside", inside)] {
-            assert!(allocations <= ROUNDS * 10, "{what}: {allocations}");
-        }
+    });
+    for (what, allocations) in [("outside", outside), ("large", large), ("inside", inside)] {
+        assert!(allocations <= ROUNDS * 10, "{what}: {allocations}");
     }
 }
 
-#[test(queueing in [Queueing::Stealing, Queueing::Shared])]
+#[test(queueing in QUEUEINGS)]
 fn a_future_costs_one_allocation_however_often_it_is_woken(queueing: Queueing) {
     let metered = Metered::new(queueing);
     let future = |n| async move {
@@ -280,25 +278,23 @@ fn a_future_costs_one_allocation_however_often_it_is_woken(queueing: Queueing) {
 }
 
 /// One byte, or 24, as large as the outcome.
-#[test]
-fn a_small_future_costs_72_bytes() {
+#[test(queueing in QUEUEINGS)]
+fn a_small_future_costs_72_bytes(queueing: Queueing) {
     const FUTURE: usize = 72;
-    for queueing in [Queueing::Stealing, Queueing::Shared] {
-        let metered = Metered::new(queueing);
-        let one = metered.steady_of(&BYTES, ROUNDS, |pool| {
-            (0..10).for_each(|_| pool.spawn(async {}).join().unwrap());
-        });
-        let three_words = metered.steady_of(&BYTES, ROUNDS, |pool| {
-            (0..10).for_each(|_| _ = pool.spawn(std::future::ready([0_u64; 2])).join().unwrap());
-        });
-        for (what, bytes) in [("one byte", one), ("three words", three_words)] {
-            assert!(bytes <= ROUNDS * 10 * FUTURE, "{what}: {bytes}");
-        }
+    let metered = Metered::new(queueing);
+    let one = metered.steady_of(&BYTES, ROUNDS, |pool| {
+        (0..10).for_each(|_| pool.spawn(async {}).join().unwrap());
+    });
+    let three_words = metered.steady_of(&BYTES, ROUNDS, |pool| {
+        (0..10).for_each(|_| _ = pool.spawn(std::future::ready([0_u64; 2])).join().unwrap());
+    });
+    for (what, bytes) in [("one byte", one), ("three words", three_words)] {
+        assert!(bytes <= ROUNDS * 10 * FUTURE, "{what}: {bytes}");
     }
 }
 
 /// Queued jobs need memory, but in blocks of many.
-#[test(queueing in [Queueing::Stealing, Queueing::Shared])]
+#[test(queueing in QUEUEINGS)]
 fn a_backlog_is_kept_in_blocks(queueing: Queueing) {
     let metered = Metered::new(queueing);
     let before = COUNTS[metered.meter].load(Ordering::Relaxed);
@@ -318,8 +314,8 @@ fn alone(queueing: Queueing) -> Metered {
     Metered::with(Pool::builder().threads(1).queueing(queueing))
 }
 
-#[test]
-fn a_join_allocates_nothing_on_a_worker() {
+#[test(queueing in QUEUEINGS)]
+fn a_join_allocates_nothing_on_a_worker(queueing: Queueing) {
     fn leaves(depth: u32) -> usize {
         if depth == 0 {
             return 1;
@@ -329,10 +325,8 @@ fn a_join_allocates_nothing_on_a_worker() {
         let (one, other) = brigade::join(|| leaves(depth - 1), move || leaves(captured[31]));
         one + other
     }
-    for queueing in [Queueing::Stealing, Queueing::Shared] {
-        let joins = |pool: &Pool| pool.execute(|| assert_eq!(leaves(8), 256));
-        assert_eq!(alone(queueing).steady(ROUNDS, joins), 0);
-    }
+    let joins = |pool: &Pool| pool.execute(|| assert_eq!(leaves(8), 256));
+    assert_eq!(alone(queueing).steady(ROUNDS, joins), 0);
 }
 
 /// A scope of as many jobs, each with captures of that size.
@@ -342,7 +336,7 @@ fn scope_of<const WORDS: usize>(metered: &Metered) -> usize {
     })
 }
 
-#[test(queueing in [Queueing::Stealing, Queueing::Shared])]
+#[test(queueing in QUEUEINGS)]
 fn a_job_of_a_scope_allocates_nothing_for_up_to_16_bytes_and_once_for_more(queueing: Queueing) {
     let metered = alone(queueing);
     assert_eq!(scope_of::<0>(&metered), 0, "0 bytes");

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::{at_rest, busy, full};
-use brigade::{Builder, JoinHandle, Pool, Reason, Shutdown, WhenFull};
+use brigade::{Builder, JobBuilder, JoinHandle, Pool, Reason, Shutdown, WhenFull};
 use brigade_testkit::{BlockedThread, test};
 
 #[test(for_both_queueings)]
@@ -57,35 +57,15 @@ fn blocked_submitters_are_woken_when_the_pool_closes(builder: Builder, how: Shut
 
 #[test]
 fn a_wait_for_a_permit_lasts_no_less_than_its_timeout() {
-    let while_ = Duration::from_millis(5);
-    let (pool, gate) = full(Pool::builder(), 1, WhenFull::BlockFor(while_));
-    let handle = pool.handle();
-    let waits: [(Duration, &dyn Fn() -> Reason); 4] = [
-        (while_, &|| handle.job().execute(|| unreachable!()).unwrap_err().reason()),
-        (while_, &|| {
-            handle
-                .job()
-                .when_full(WhenFull::BlockFor(while_))
-                .execute(|| unreachable!())
-                .unwrap_err()
-                .reason()
-        }),
-        (3 * while_, &|| {
-            pool.job().when_full(WhenFull::BlockFor(3 * while_)).submit(|| ()).unwrap_err().reason()
-        }),
-        (Duration::ZERO, &|| {
-            handle
-                .job()
-                .when_full(WhenFull::BlockFor(Duration::ZERO))
-                .submit(|| ())
-                .unwrap_err()
-                .reason()
-        }),
-    ];
-    for (at_least, wait) in waits {
+    const WHILE: Duration = Duration::from_millis(5);
+    let (pool, gate) = full(Pool::builder(), 1, WhenFull::BlockFor(WHILE));
+    for time in [None, Some(WHILE), Some(3 * WHILE), Some(Duration::ZERO)] {
+        let policy = time.map(WhenFull::BlockFor);
+        let job = || policy.into_iter().fold(pool.job(), JobBuilder::when_full);
         let begun = Instant::now();
-        assert_eq!(wait(), Reason::Full);
-        assert!(begun.elapsed() >= at_least);
+        assert_eq!(job().execute(|| unreachable!()).unwrap_err().reason(), Reason::Full);
+        assert_eq!(job().submit(|| unreachable!()).unwrap_err().reason(), Reason::Full);
+        assert!(begun.elapsed() >= 2 * time.unwrap_or(WHILE), "{time:?}");
     }
     gate.open();
     assert_eq!(at_rest(&pool), [2, 2, 0, 0, 0]);

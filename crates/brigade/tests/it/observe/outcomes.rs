@@ -69,14 +69,14 @@ impl Log {
     }
 }
 
-fn one_thread(log: &Log) -> Pool {
-    log.build(Pool::builder().threads(1))
+fn one_thread() -> (Pool, Log) {
+    let log = Log::default();
+    (log.build(Pool::builder().threads(1)), log)
 }
 
 #[test]
 fn a_job_that_returns_is_told_with_its_name_its_place_and_its_worker() {
-    let log = Log::default();
-    let pool = one_thread(&log);
+    let (pool, log) = one_thread();
     let (answer, line) = (pool.job().name("answer").submit(|| 42).unwrap(), line!());
     assert_eq!(answer.join().unwrap(), 42);
     let told = log.one();
@@ -101,8 +101,7 @@ fn the_hook_has_returned_when_the_handle_has_the_outcome() {
 
 #[test]
 fn a_job_that_panics_is_told_with_its_message_and_the_panic_goes_on() {
-    let log = Log::default();
-    let pool = one_thread(&log);
+    let (pool, log) = one_thread();
     let error = pool.submit(|| panic!("expected: {}", 1)).join().unwrap_err();
     assert_eq!(error.panic_message(), Some("expected: 1"));
     let told = log.one();
@@ -116,8 +115,7 @@ fn a_job_that_panics_is_told_with_its_message_and_the_panic_goes_on() {
 
 #[test]
 fn every_way_to_submit_names_the_line_that_calls() {
-    let log = Log::default();
-    let pool = one_thread(&log);
+    let (pool, log) = one_thread();
     let handle = pool.handle();
     let mut lines = BTreeMap::new();
     /// Evaluates a call on one line, from which so many jobs come.
@@ -198,8 +196,7 @@ fn jobs_that_are_dispatched_are_told_and_those_that_are_not_accepted_are_not() {
 
 #[test]
 fn a_queued_job_that_is_cancelled_discarded_or_too_late_is_told_as_cancelled() {
-    let log = Log::default();
-    let pool = one_thread(&log);
+    let (pool, log) = one_thread();
     let gate = Gate::closed();
     occupy_here(&pool, &gate);
     assert!(pool.submit(|| ()).cancel());
@@ -235,8 +232,7 @@ fn a_queued_job_that_is_cancelled_discarded_or_too_late_is_told_as_cancelled() {
 /// It is taken from the iterator for an idle thread, which is busy when it would be handed over.
 #[test]
 fn a_job_that_is_taken_for_a_dispatch_in_vain_has_no_end() {
-    let log = Log::default();
-    let (pool, gate) = (one_thread(&log), Gate::closed());
+    let ((pool, log), gate) = (one_thread(), Gate::closed());
     eventually("it parks", || pool.metrics().idle_threads == 1);
     let jobs = std::iter::once_with(|| {
         occupy_here(&pool, &gate);
@@ -251,19 +247,18 @@ fn a_job_that_is_taken_for_a_dispatch_in_vain_has_no_end() {
 
 /// Occupies the one thread of a pool.
 fn occupy_here(pool: &Pool, gate: &Gate) {
-    let (wait, started) = (gate.clone(), Gate::closed());
+    let (wait, started) = (gate.job(), Gate::closed());
     let starts = started.clone();
     pool.execute(move || {
         starts.open();
-        wait.wait();
+        wait();
     });
     started.wait();
 }
 
 #[test]
 fn a_future_is_told_once_however_often_it_is_polled() {
-    let log = Log::default();
-    let pool = one_thread(&log);
+    let (pool, log) = one_thread();
     let latch = Latch::default();
     let waits = pool.spawn(latch.wait());
     eventually("it waits", || latch.waiting() == 1);
@@ -293,8 +288,7 @@ fn a_future_is_told_once_however_often_it_is_polled() {
 
 #[test]
 fn each_run_of_a_periodic_closure_is_told() {
-    let log = Log::default();
-    let pool = one_thread(&log);
+    let (pool, log) = one_thread();
     let every = pool.job().name("tick").every(Duration::from_millis(1)).execute(|| ()).unwrap();
     eventually("three runs", || every.ticks() >= 3);
     every.cancel();
@@ -306,8 +300,7 @@ fn each_run_of_a_periodic_closure_is_told() {
 
 #[test]
 fn the_times_are_those_of_the_wait_and_of_the_run() {
-    let log = Log::default();
-    let pool = one_thread(&log);
+    let (pool, log) = one_thread();
     let gate = Gate::closed();
     let before = Instant::now();
     occupy_here(&pool, &gate);
@@ -327,8 +320,7 @@ fn the_times_are_those_of_the_wait_and_of_the_run() {
 
 #[test]
 fn a_job_that_runs_inside_its_join_is_told() {
-    let log = Log::default();
-    let pool = one_thread(&log);
+    let (pool, log) = one_thread();
     let outer = pool.job().name("outer").submit(|| {
         let inner = brigade::job().name("inner").submit(|| 42).unwrap();
         inner.join().unwrap()
@@ -432,8 +424,7 @@ fn ran_parents(told: &[Told]) -> u64 {
 
 #[test]
 fn a_pool_that_is_dropped_tells_of_all_jobs_that_it_runs_first() {
-    let log = Log::default();
-    let (pool, gate) = (one_thread(&log), Gate::closed());
+    let ((pool, log), gate) = (one_thread(), Gate::closed());
     occupy_here(&pool, &gate);
     (0..100).for_each(|_| pool.execute(|| ()));
     gate.open();

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use super::CLASSES;
 use crate::support::policy::queue_kinds;
-use brigade::{Handle, Pool, Priority, TaskSet, WhenFull, current_priority, time, yield_now};
+use brigade::{
+    Handle, JobBuilder, Pool, Priority, TaskSet, WhenFull, current_priority, time, yield_now,
+};
 use brigade_testkit::{Gate, eventually, test};
 
 /// Runs a closure as a job of a class, and returns its result.
@@ -24,8 +26,26 @@ fn tellers() -> (impl Fn() + Clone + Send + 'static, mpsc::Receiver<Priority>) {
     (move || ran.send(current_priority()).unwrap(), runs)
 }
 
-async fn later(tell: impl Fn()) {
+async fn later(tell: impl FnOnce()) {
     tell();
+}
+
+/// Submits ten jobs, by each verb of a job builder.
+fn submit_in_every_way<T: FnOnce() + Send + 'static>(
+    job: impl Fn() -> JobBuilder,
+    tell: impl Fn() -> T,
+) {
+    let named = || job().name("named");
+    let room = || brigade::block_on(job().reserve()).unwrap();
+    job().execute(tell()).unwrap();
+    drop(job().submit(tell()).unwrap());
+    drop(job().spawn(later(tell())).unwrap());
+    named().execute(tell()).unwrap();
+    drop(named().spawn(later(tell())).unwrap());
+    job().execute_batch([tell(), tell()]).unwrap();
+    job().after(Duration::ZERO).execute(tell()).unwrap();
+    room().execute(tell()).unwrap();
+    drop(room().spawn(later(tell())).unwrap());
 }
 
 #[test((kind, pool) in queue_kinds(2))]
@@ -47,19 +67,13 @@ fn jobs_that_a_job_submits_have_its_class(pool: Pool) {
             pool.handle().execute(tell());
             drop(pool.handle().submit(tell()));
             drop(pool.spawn(later(tell())));
-            pool.job().name("named").execute(tell()).unwrap();
-            let named = pool.job().name("named");
-            drop(named.spawn(later(tell())).unwrap());
-            pool.job().execute_batch([tell(), tell()]).unwrap();
-            brigade::block_on(pool.job().reserve()).unwrap().execute(tell()).unwrap();
-            let room = brigade::block_on(pool.job().reserve()).unwrap();
-            drop(room.spawn(later(tell())).unwrap());
+            submit_in_every_way(|| pool.job(), tell);
             // The child of a child.
             let child = tell();
             brigade::execute(move || brigade::execute(child));
         });
         let told: Vec<_> = told.iter().collect();
-        assert_eq!(told, vec![class; 17]);
+        assert_eq!(told, vec![class; 20]);
     }
     pool.shutdown(brigade::Shutdown::Drain);
 }
@@ -98,20 +112,10 @@ fn a_builder_that_names_a_class_overrides_that_of_the_job(
     let (tell, told) = tellers();
     as_job(&pool, parent, move || {
         let job = || brigade::job().priority(child);
-        let tell = || tell.clone();
-        job().execute(tell()).unwrap();
-        drop(job().submit(tell()).unwrap());
-        drop(job().spawn(later(tell())).unwrap());
-        job().name("named").execute(tell()).unwrap();
-        job().execute_batch([tell(), tell()]).unwrap();
-        job().after(Duration::ZERO).execute(tell()).unwrap();
-        let room = brigade::block_on(job().reserve()).unwrap();
-        room.execute(tell()).unwrap();
-        let room = brigade::block_on(job().reserve()).unwrap();
-        drop(room.spawn(later(tell())).unwrap());
+        submit_in_every_way(job, || tell.clone());
     });
     let told: Vec<_> = told.iter().collect();
-    assert_eq!(told, vec![child; 9]);
+    assert_eq!(told, vec![child; 10]);
 }
 
 #[test]

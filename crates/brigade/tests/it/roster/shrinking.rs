@@ -79,21 +79,6 @@ fn a_thread_ends_after_keep_alive_however_it_waits() {
     }
 }
 
-#[test(for_both_queueings)]
-fn a_pool_without_a_core_goes_down_to_no_thread_and_the_next_job_runs(builder: Builder) {
-    let builder = builder.threads(0..=3).keep_alive(SHORT);
-    let pool = builder.build().unwrap();
-    for _ in 0..3 {
-        await_idle_workers(&pool, 0);
-        assert!(pool.wait_idle(), "no thread, nothing to wait for");
-        assert_eq!(pool.submit(|| 42).join().unwrap(), 42);
-        fill(&pool);
-    }
-    await_idle_workers(&pool, 0);
-    let report = pool.shutdown(Shutdown::Drain);
-    assert_eq!(counts(report), (12, 0, 0));
-}
-
 struct Counted(Arc<AtomicUsize>);
 
 impl Drop for Counted {

@@ -23,26 +23,6 @@ fn nested_joins_have_the_answers_of_a_recursion(pool: &Pool) {
     assert_eq!(pool.handle().install(|| fib(10)).unwrap(), 55);
 }
 
-fn skynet(first: u64, size: u64) -> u64 {
-    if size == 1 {
-        return first;
-    }
-    let total = AtomicU64::new(0);
-    scope(|s| {
-        for child in 0..10 {
-            let (first, size, total) = (first + child * (size / 10), size / 10, &total);
-            s.execute(move || _ = total.fetch_add(skynet(first, size), Ordering::Relaxed));
-        }
-    });
-    total.into_inner()
-}
-
-#[test(for_every_pool)]
-fn a_skynet_of_scopes_adds_up(pool: &Pool) {
-    let size = if *pool.size().end() == 2 { 100_000 } else { 10_000 };
-    assert_eq!(pool.install(|| skynet(0, size)).unwrap(), size * (size - 1) / 2);
-}
-
 /// A scope in each closure of a join in a job of a scope, and so on.
 fn mixed(depth: u32) -> u64 {
     if depth == 0 {
