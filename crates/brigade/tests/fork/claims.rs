@@ -7,21 +7,16 @@ use std::panic::{self, AssertUnwindSafe};
 use std::pin::Pin;
 use std::process;
 use std::sync::{Arc, mpsc};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use brigade_testkit::WakeCounter;
 
 use crate::child::{End, assert_in_child, await_end, claim, exit_now, fork, fork_here};
 use crate::pools::{is_cancelled, is_forked, occupy, ready, refuses, works, works_still};
 use brigade::time::{self, Sleep};
 use brigade::{JoinError, JoinHandle, LocalPool, Metrics, Missed, Pool, Report, Shutdown};
-
-/// A waker that wakes no task.
-struct Silent;
-
-impl Wake for Silent {
-    fn wake(self: Arc<Self>) {}
-}
 
 fn poll_with<T>(job: &mut JoinHandle<T>, waker: &Waker) -> Poll<Result<T, JoinError>> {
     Pin::new(job).poll(&mut Context::from_waker(waker))
@@ -151,7 +146,7 @@ pub(crate) fn an_unfinished_job_counts_as_cancelled_in_a_child_and_a_finished_on
     let mut next = || queued.next().unwrap();
     let (joined, mut tried, mut timed, mut polled) = (next(), next(), next(), next());
     let (mut cancelled, on_drop, dropped, kept) = (next(), next().cancel_on_drop(), next(), next());
-    let waker = Arc::new(Silent);
+    let waker = Arc::new(WakeCounter::default());
     assert!(poll_with(&mut polled, &Arc::clone(&waker).into()).is_pending());
     let (held, mut polled_too) = (Arc::strong_count(&waker), Some(kept));
     assert!(poll_with(polled_too.as_mut().unwrap(), &Arc::clone(&waker).into()).is_pending());
@@ -243,7 +238,7 @@ pub(crate) fn timers_of_the_parent_do_not_exist_in_a_child() {
         thread::yield_now();
     }
     let soon = Duration::from_millis(20);
-    let waker = Arc::new(Silent);
+    let waker = Arc::new(WakeCounter::default());
     let polled = |mut sleep: Sleep| {
         let waker = Arc::clone(&waker).into();
         let job = pool.submit(move || {

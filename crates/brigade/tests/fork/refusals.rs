@@ -1,10 +1,8 @@
 //! Every way to submit to the parent's pool returns `Reason::Forked`, and a wait for a set ends.
 
-use std::pin::pin;
-use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use brigade::{JoinError, Pool, Reason, TaskSet, WhenFull};
+use brigade::{JoinError, Pool, Reason, TaskSet, WhenFull, block_on};
 
 use brigade_testkit::Drops;
 
@@ -14,14 +12,6 @@ use crate::verbs::all_work_comes_back;
 
 fn job() -> impl FnOnce() + Send + 'static {
     || ()
-}
-
-/// Whether a future is ready at once with `Reason::Forked`.
-fn is_forked_at_once<T>(future: impl Future<Output = Result<T, Reason>>) -> bool {
-    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(result) => result.is_err_and(|reason| reason == Reason::Forked),
-        Poll::Pending => false,
-    }
 }
 
 fn check(pool: &Pool) {
@@ -35,7 +25,9 @@ fn check(pool: &Pool) {
             all_work_comes_back(handle, Reason::Forked);
             true
         }),
-        claim("reserve", || is_forked_at_once(handle.job().reserve())),
+        claim("reserve", || {
+            block_on(handle.job().reserve()).is_err_and(|reason| reason == Reason::Forked)
+        }),
         claim("the owner's try_execute", || is_forked(pool.try_execute(job()))),
         claim("the owner's try_submit", || is_forked(pool.try_submit(job()))),
         claim("a set", || {

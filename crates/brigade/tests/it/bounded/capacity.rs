@@ -8,41 +8,27 @@ use crate::support::busy::occupy;
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::{at_rest, busy, fill};
 use brigade::{Builder, Handle, Pool, WhenFull};
-use brigade_testkit::{Bomb, Drops, Gate, test};
-
-#[test(capacity in [1, 2, 1000], for_both_queueings)]
-fn as_many_jobs_are_queued_as_the_capacity(builder: Builder, capacity: usize) {
-    let (pool, gate) = busy(builder, capacity, WhenFull::Reject);
-    assert_eq!(fill(&pool), capacity);
-    assert_eq!(pool.metrics().queued, capacity as u64);
-    gate.open();
-    let jobs = capacity as u64 + 1;
-    assert_eq!(at_rest(&pool), [jobs, jobs, 0, 0, 0]);
-}
+use brigade_testkit::{Bomb, Drops, Gate, Halt, test};
 
 /// More than a worker's own queue holds, so that they are queued in several places.
-#[test]
-fn jobs_of_the_pools_own_jobs_count_wherever_they_are_queued() {
+#[test(for_both_queueings)]
+fn jobs_of_the_pools_own_jobs_count_wherever_they_are_queued(builder: Builder) {
     const CAPACITY: usize = 700;
-    for_both_queueings(|builder| {
-        let pool =
-            builder.threads(1).capacity(CAPACITY).when_full(WhenFull::Reject).build().unwrap();
-        let (gate, filled) = (Gate::closed(), Gate::closed());
-        let (inner, told) = (gate.clone(), filled.clone());
-        let accepted = pool.submit(move || {
-            let here = Handle::current().unwrap();
-            let accepted = (0..2 * CAPACITY).filter(|_| here.job().execute(|| ()).is_ok()).count();
-            told.open();
-            inner.wait();
-            accepted
-        });
-        filled.wait();
-        assert_eq!(fill(&pool), 0);
-        gate.open();
-        assert_eq!(accepted.join().unwrap(), CAPACITY);
-        let jobs = CAPACITY as u64 + 1;
-        assert_eq!(at_rest(&pool), [jobs, jobs, 0, 0, 0]);
+    let pool = builder.threads(1).capacity(CAPACITY).when_full(WhenFull::Reject).build().unwrap();
+    let halt = Halt::default();
+    let stops = halt.clone();
+    let accepted = pool.submit(move || {
+        let here = Handle::current().unwrap();
+        let accepted = (0..2 * CAPACITY).filter(|_| here.job().execute(|| ()).is_ok()).count();
+        stops.here();
+        accepted
     });
+    halt.await_thread();
+    assert_eq!(fill(&pool), 0);
+    halt.release();
+    assert_eq!(accepted.join().unwrap(), CAPACITY);
+    let jobs = CAPACITY as u64 + 1;
+    assert_eq!(at_rest(&pool), [jobs, jobs, 0, 0, 0]);
 }
 
 /// Each has as many jobs as there is room for, or a quarter of them: no submission is rejected because of another one that does not get the

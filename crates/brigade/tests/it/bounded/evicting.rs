@@ -85,8 +85,8 @@ fn with_drop_oldest_completed_entries_do_not_count(builder: Builder) {
     assert_eq!(at_rest(&pool), [24, 3, 0, 21, 1]);
 }
 
-#[test]
-fn the_captures_of_an_evicted_job_may_submit_and_panic() {
+#[test(for_both_queueings)]
+fn the_captures_of_an_evicted_job_may_submit_and_panic(builder: Builder) {
     struct Last(Handle, Arc<AtomicUsize>);
     impl Drop for Last {
         fn drop(&mut self) {
@@ -95,17 +95,15 @@ fn the_captures_of_an_evicted_job_may_submit_and_panic() {
             panic!("expected: dropped");
         }
     }
-    for_both_queueings(|builder| {
-        let (pool, gate) = busy(builder, 1, WhenFull::DropOldest);
-        let ran = Arc::new(AtomicUsize::new(0));
-        let last = Last(pool.handle(), ran.clone());
-        pool.execute(move || drop(last));
-        pool.execute(|| ());
-        gate.open();
-        // The released permit goes to the new job, and the job that the drop submits is rejected.
-        assert_eq!(at_rest(&pool), [3, 2, 0, 1, 1]);
-        assert_eq!(ran.load(Ordering::Relaxed), 0);
-    });
+    let (pool, gate) = busy(builder, 1, WhenFull::DropOldest);
+    let ran = Arc::new(AtomicUsize::new(0));
+    let last = Last(pool.handle(), ran.clone());
+    pool.execute(move || drop(last));
+    pool.execute(|| ());
+    gate.open();
+    // The released permit goes to the new job, and the job that the drop submits is rejected.
+    assert_eq!(at_rest(&pool), [3, 2, 0, 1, 1]);
+    assert_eq!(ran.load(Ordering::Relaxed), 0);
 }
 
 #[test(for_both_queueings)]

@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use crate::support::busy::occupy;
+use crate::support::busy::{occupy, open_once_closed};
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::{POLICIES, at_rest, fill, full};
 use brigade::{
     Builder, Handle, OnPanic, Order, Outcome, Pool, Reason, Shutdown, TaskSet, WhenFull, block_on,
 };
-use brigade_testkit::{Gate, Seed, eventually, spin_for, test};
+use brigade_testkit::{Gate, Halt, Seed, eventually, spin_for, test};
 
 /// The policies by which a thread outside waits, or runs the job itself.
 const NO_ROOM: [WhenFull; 3] =
@@ -300,34 +300,29 @@ fn a_panic_of_a_job_that_its_submitter_runs_is_the_jobs(policy: WhenFull) {
     assert_eq!(heard.load(Ordering::Relaxed), expected);
 }
 
-/// A job that its submitter runs until the gate opens; whether it has ended, and the submitter.
-fn runs_in_its_submitter(pool: &Pool, gate: &Gate) -> (Arc<AtomicBool>, JoinHandle<()>) {
-    let (handle, begun, held) = (pool.handle(), Gate::closed(), gate.clone());
-    let ended = Arc::new(AtomicBool::new(false));
-    let (begins, ends) = (begun.clone(), ended.clone());
-    let submits = thread::spawn(move || {
-        let job = move || {
-            begins.open();
-            held.wait();
-            ends.store(true, Ordering::SeqCst);
-        };
-        handle.execute(job);
-    });
-    begun.wait();
-    (ended, submits)
+/// A job that its submitter runs until it is released; whether it has ended, and the submitter.
+fn runs_in_its_submitter(pool: &Pool) -> (Halt, Arc<AtomicBool>, JoinHandle<()>) {
+    let (handle, halt, ended) = (pool.handle(), Halt::default(), Arc::new(AtomicBool::new(false)));
+    let (stops, ends) = (halt.clone(), ended.clone());
+    let job = move || {
+        stops.here();
+        ends.store(true, Ordering::SeqCst);
+    };
+    let submits = thread::spawn(move || handle.execute(job));
+    halt.await_thread();
+    (halt, ended, submits)
 }
 
 #[test]
 fn a_wait_waits_for_a_job_that_its_submitter_runs() {
     let (pool, busy) = full(Pool::builder(), 1, WhenFull::RunInCaller);
-    let gate = Gate::closed();
-    let (ended, submits) = runs_in_its_submitter(&pool, &gate);
+    let (halt, ended, submits) = runs_in_its_submitter(&pool);
     busy.open();
     thread::scope(|scope| {
         scope.spawn(|| {
             eventually("nothing else runs", || pool.metrics().idle_threads == 1);
             assert!(!pool.wait_idle_timeout(Duration::ZERO));
-            gate.open();
+            halt.release();
         });
         assert!(pool.wait_idle());
         assert!(ended.load(Ordering::SeqCst), "the wait has come back too early");
@@ -338,16 +333,11 @@ fn a_wait_waits_for_a_job_that_its_submitter_runs() {
 #[test(how in [Shutdown::Drain, Shutdown::Discard])]
 fn a_shutdown_waits_for_a_job_that_its_submitter_runs(how: Shutdown) {
     let (pool, busy) = full(Pool::builder(), 1, WhenFull::RunInCaller);
-    let (gate, handle) = (Gate::closed(), pool.handle());
-    let (ended, submits) = runs_in_its_submitter(&pool, &gate);
+    let (halt, ended, submits) = runs_in_its_submitter(&pool);
     busy.open();
-    let opens = thread::spawn(move || {
-        eventually("the pool is being shut down", || handle.metrics().is_closed);
-        gate.open();
-    });
+    open_once_closed(halt.gate(), pool.handle());
     let report = pool.shutdown(how);
     assert_eq!((report.still_running, ended.load(Ordering::SeqCst)), (0, true));
-    opens.join().unwrap();
     submits.join().unwrap();
 }
 

@@ -57,16 +57,12 @@ fn the_share_of_a_busy_thread_waits_for_that_thread(builder: Builder, threads: u
     let waits = shares.remove(busy_one);
     let others = join_all(shares);
     assert!(others.into_iter().eq((0..threads).filter(|&index| index != busy_one)));
-    await_idle_others(&pool, threads - 1);
+    eventually("the others are idle", || pool.metrics().idle_threads == threads - 1);
     assert!(!waits.is_finished());
     assert!(!pool.wait_idle_timeout(std::time::Duration::ZERO));
     gate.open();
     assert_eq!(waits.join().unwrap(), busy_one);
     busy.join().unwrap();
-}
-
-fn await_idle_others(pool: &Pool, others: usize) {
-    eventually("the others have nothing to do", || pool.metrics().idle_threads == others);
 }
 
 /// Asked by the test beside jobs that keep all threads busy, and each other.

@@ -1,6 +1,5 @@
 //! Threads that are being started, and those that can't be.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::{io, thread};
 
@@ -24,10 +23,9 @@ fn a_broadcast_starts_the_threads_of_the_core_size_and_no_more_but_one_at_least(
 #[test]
 fn a_thread_in_its_start_hook_runs_its_share_afterwards() {
     let gate = Gate::closed();
-    let (wait, held) = (gate.clone(), AtomicBool::new(false));
+    let wait = gate.clone();
     let hook = move |index| {
         if index == 1 {
-            held.store(true, Ordering::SeqCst);
             wait.wait();
         }
     };

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::support::full::POLICIES;
 use brigade::{Builder, End, Outcome, Pool, Shutdown, TaskSet, WhenFull};
 use brigade_testkit::{Gate, Latch, eventually, spin_for, test};
 
@@ -374,43 +375,34 @@ fn every_job_of_a_set_is_told_once_wherever_it_is_cancelled(
     assert_eq!((metrics.accepted, metrics.cancelled), (21, 20), "{metrics:?}");
 }
 
-#[test]
-fn every_accepted_job_of_a_bounded_pool_is_told_once() {
-    let policies = [
-        WhenFull::Reject,
-        WhenFull::Block,
-        WhenFull::RunInCaller,
-        WhenFull::DropOldest,
-        WhenFull::DropNewest,
-    ];
-    for policy in policies {
-        let log = Log::default();
-        let pool = log.build(Pool::builder().threads(2).capacity(3).when_full(policy));
-        thread::scope(|scope| {
-            for _ in 0..2 {
-                scope.spawn(|| {
-                    for n in 0..500 {
-                        let handle = pool.handle();
-                        let child = move || _ = handle.job().execute(|| ());
-                        match n % 3 {
-                            0 => drop(pool.job().execute(child)),
-                            1 => drop(pool.job().submit(child)),
-                            _ => drop(pool.job().spawn(async {})),
-                        }
+#[test(policy in POLICIES)]
+fn every_accepted_job_of_a_bounded_pool_is_told_once(policy: WhenFull) {
+    let log = Log::default();
+    let pool = log.build(Pool::builder().threads(2).capacity(3).when_full(policy));
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                for n in 0..500 {
+                    let handle = pool.handle();
+                    let child = move || _ = handle.job().execute(|| ());
+                    match n % 3 {
+                        0 => drop(pool.job().execute(child)),
+                        1 => drop(pool.job().submit(child)),
+                        _ => drop(pool.job().spawn(async {})),
                     }
-                });
-            }
-        });
-        pool.wait_idle();
-        let metrics = pool.metrics();
-        let told = log.take();
-        let count = |end| told.iter().filter(|told| told.end == end).count() as u64;
-        assert_eq!(told.len() as u64, metrics.accepted, "{policy:?} {metrics:?}");
-        assert_eq!(count(End::Returned), metrics.returned, "{policy:?} {metrics:?}");
-        assert_eq!(count(End::Cancelled), metrics.cancelled, "{policy:?} {metrics:?}");
-        let submitted = metrics.accepted + metrics.rejected;
-        assert_eq!(submitted, 1000 + ran_parents(&told), "{policy:?} {metrics:?}");
-    }
+                }
+            });
+        }
+    });
+    pool.wait_idle();
+    let metrics = pool.metrics();
+    let told = log.take();
+    let count = |end| told.iter().filter(|told| told.end == end).count() as u64;
+    assert_eq!(told.len() as u64, metrics.accepted, "{metrics:?}");
+    assert_eq!(count(End::Returned), metrics.returned, "{metrics:?}");
+    assert_eq!(count(End::Cancelled), metrics.cancelled, "{metrics:?}");
+    let submitted = metrics.accepted + metrics.rejected;
+    assert_eq!(submitted, 1000 + ran_parents(&told), "{metrics:?}");
 }
 
 /// How many jobs have run that submit another one.

@@ -179,20 +179,19 @@ fn the_thread_that_looks_ends_with_the_pool_also_with_one_that_is_detached() {
     let gate = Gate::closed();
     pool.execute(gate.job());
     // A thread that has submitted by a handle keeps the memory of the pool.
-    let (handle, keeps, submitted) = (pool.handle(), Gate::closed(), Gate::closed());
-    let (kept, submits) = (keeps.clone(), submitted.clone());
+    let (handle, halt) = (pool.handle(), Halt::default());
+    let stops = halt.job();
     let keeper = std::thread::spawn(move || {
         handle.execute(|| ());
-        submits.open();
-        kept.wait();
+        stops();
     });
-    submitted.wait();
+    halt.await_thread();
     pool.shutdown(Shutdown::Drain.timeout(Duration::ZERO));
     drop(pool);
     eventually("it looks as long as something runs", || threads_named("ends-stalls") == 1);
     gate.open();
     eventually("it has ended", || threads_named("ends-stalls") == 0);
-    keeps.open();
+    halt.release();
     keeper.join().unwrap();
 }
 

@@ -73,7 +73,7 @@ fn jobs_that_a_job_submits_have_its_class(pool: Pool) {
             brigade::execute(move || brigade::execute(child));
         });
         let told: Vec<_> = told.iter().collect();
-        assert_eq!(told, vec![class; 20]);
+        assert_eq!(told, vec![class; 21]);
     }
     pool.shutdown(brigade::Shutdown::Drain);
 }

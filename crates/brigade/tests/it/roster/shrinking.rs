@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::support::crowd::{await_idle_workers, for_both_queueings, workers};
 use crate::support::reports::counts;
 use crate::support::staging::running;
-use brigade::{Builder, Idle, Pool, Shutdown};
+use brigade::{Idle, Pool, Shutdown};
 use brigade_testkit::{Gate, eventually, spin_for, stays, test};
 
 const SHORT: Duration = Duration::from_millis(50);

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use brigade::time::sleep;
-use brigade::{JoinError, Pool, yield_now};
+use brigade::{Pool, yield_now};
 use brigade_testkit::{Latch, eventually, test};
 
 use super::pools::for_every_pool;
@@ -12,12 +12,8 @@ use super::pools::for_every_pool;
 #[test(for_every_pool)]
 fn futures_borrow_and_end_in_every_way(pool: &Pool) {
     let (word, latch, ran) = (String::from("borrowed"), Latch::default(), AtomicUsize::new(0));
-    let check = |s: &brigade::Scope<'_, '_>| assert!(!s.is_cancelled());
-    let body = |answers: [Result<usize, JoinError>; 4]| {
-        assert_eq!(answers.map(Result::unwrap), [8, 9, 10, 11]);
-    };
     pool.scope(|s| {
-        check(s);
+        assert!(!s.is_cancelled());
         let ready = s.spawn(async { word.len() });
         let woken = s.spawn(async {
             latch.wait().await;
@@ -33,7 +29,8 @@ fn futures_borrow_and_end_in_every_way(pool: &Pool) {
         });
         drop(s.spawn(async { ran.fetch_add(word.len(), Ordering::Relaxed) }));
         s.execute(|| latch.open());
-        body([ready, woken, timed, yielding].map(brigade::ScopedJoinHandle::join));
+        let answers = [ready, woken, timed, yielding].map(|handle| handle.join().unwrap());
+        assert_eq!(answers, [8, 9, 10, 11]);
     })
     .unwrap();
     assert_eq!(ran.into_inner(), 8);

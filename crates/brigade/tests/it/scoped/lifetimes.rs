@@ -105,25 +105,23 @@ fn a_foreign_thread_ends_as_soon_as_its_scope_has_ended() {
     }
 }
 
-#[test]
-fn closures_of_any_size_and_alignment_arrive_whole() {
+#[test(for_every_pool)]
+fn closures_of_any_size_and_alignment_arrive_whole(pool: &Pool) {
     #[repr(align(128))]
     struct Aligned([u8; 3]);
-    for_every_pool(|pool| {
-        let sum = AtomicUsize::new(0);
-        let add = |number: usize| _ = sum.fetch_add(number, Ordering::Relaxed);
-        let (one, many, aligned) = (1_u8, [3_u64; 100], Aligned([1, 2, 3]));
-        pool.scope(|s| {
-            s.execute(|| add(1));
-            s.execute(move || add(usize::from(one)));
-            s.execute(move || add(many.iter().sum::<u64>() as usize));
-            s.execute(move || {
-                let aligned = &aligned;
-                assert_eq!(std::ptr::from_ref(aligned).addr() % 128, 0);
-                add(usize::from(aligned.0[2]));
-            });
-        })
-        .unwrap();
-        assert_eq!(sum.into_inner(), 305);
-    });
+    let sum = AtomicUsize::new(0);
+    let add = |number: usize| _ = sum.fetch_add(number, Ordering::Relaxed);
+    let (one, many, aligned) = (1_u8, [3_u64; 100], Aligned([1, 2, 3]));
+    pool.scope(|s| {
+        s.execute(|| add(1));
+        s.execute(move || add(usize::from(one)));
+        s.execute(move || add(many.iter().sum::<u64>() as usize));
+        s.execute(move || {
+            let aligned = &aligned;
+            assert_eq!(std::ptr::from_ref(aligned).addr() % 128, 0);
+            add(usize::from(aligned.0[2]));
+        });
+    })
+    .unwrap();
+    assert_eq!(sum.into_inner(), 305);
 }

@@ -18,24 +18,26 @@ use crate::support::crowd::for_both_queueings;
 const SHAPES: [(usize, usize); 10] =
     [(0, 1), (1, 0), (2, 1), (5, 0), (6, 7), (7, 7), (8, 7), (100, 3), (1000, 1), (1000, 2000)];
 
+#[test(for_every_pool)]
+fn a_loop_over_a_slice_or_a_range_has_each_item_once_and_reduces_in_order(pool: &Pool) {
+    for (length, grain) in SHAPES {
+        let calls: Vec<_> = (0..length).map(|_| AtomicUsize::new(0)).collect();
+        let call = |item: &AtomicUsize| _ = item.fetch_add(1, Ordering::Relaxed);
+        pool.install(|| brigade::par_for(&calls, grain, call)).unwrap();
+        pool.install(|| par_for(&calls[length / 2..], grain, call)).unwrap();
+        let expected = (0..length).map(|index| 1 + usize::from(index >= length / 2));
+        assert!(calls.iter().map(|item| item.load(Ordering::Relaxed)).eq(expected));
+        let words: Vec<_> = (0..length).map(|index| format!("{index} ")).collect();
+        let all = || map_reduce(&words, grain, String::clone, |a, b| a + &b);
+        assert_eq!(pool.install(all).unwrap().unwrap_or_default(), words.concat());
+        let word = |index: usize| format!("{} ", index - 10);
+        let all = || map_reduce(10..length + 10, grain, word, |a, b| a + &b);
+        assert_eq!(pool.install(all).unwrap(), (length > 0).then(|| words.concat()));
+    }
+}
+
 #[test]
-fn a_loop_over_a_slice_or_a_range_has_each_item_once_and_reduces_in_order() {
-    for_every_pool(|pool| {
-        for (length, grain) in SHAPES {
-            let calls: Vec<_> = (0..length).map(|_| AtomicUsize::new(0)).collect();
-            let call = |item: &AtomicUsize| _ = item.fetch_add(1, Ordering::Relaxed);
-            pool.install(|| brigade::par_for(&calls, grain, call)).unwrap();
-            pool.install(|| par_for(&calls[length / 2..], grain, call)).unwrap();
-            let expected = (0..length).map(|index| 1 + usize::from(index >= length / 2));
-            assert!(calls.iter().map(|item| item.load(Ordering::Relaxed)).eq(expected));
-            let words: Vec<_> = (0..length).map(|index| format!("{index} ")).collect();
-            let all = || map_reduce(&words, grain, String::clone, |a, b| a + &b);
-            assert_eq!(pool.install(all).unwrap().unwrap_or_default(), words.concat());
-            let word = |index: usize| format!("{} ", index - 10);
-            let all = || map_reduce(10..length + 10, grain, word, |a, b| a + &b);
-            assert_eq!(pool.install(all).unwrap(), (length > 0).then(|| words.concat()));
-        }
-    });
+fn a_loop_runs_without_a_pool_and_not_on_a_closed_one() {
     par_for(&[1, 2, 3], 1, |number| assert!((1..=3).contains(number)));
     let closed = Pool::new(1);
     closed.close();

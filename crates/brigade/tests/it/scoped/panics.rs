@@ -8,7 +8,7 @@ use super::pools::{for_every_pool, join_stolen};
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::at_rest;
 use brigade::{Builder, Pool, Scope, blocking, join, scope};
-use brigade_testkit::{Bomb, Drops, Gate, eventually, test};
+use brigade_testkit::{Bomb, Drops, Gate, Halt, eventually, test};
 
 /// The number that a call panics with.
 #[track_caller]
@@ -148,8 +148,8 @@ fn captures_results_and_payloads_may_panic_in_their_drops(pool: &Pool) {
 }
 
 /// Fault 38.
-#[test]
-fn a_result_whose_drop_panics_is_dropped_once_whenever_its_handle_goes() {
+#[test(for_every_pool)]
+fn a_result_whose_drop_panics_is_dropped_once_whenever_its_handle_goes(pool: &Pool) {
     struct Volatile<'a>(&'a AtomicUsize);
     impl Drop for Volatile<'_> {
         fn drop(&mut self) {
@@ -157,31 +157,27 @@ fn a_result_whose_drop_panics_is_dropped_once_whenever_its_handle_goes() {
             panic!("a result that panics when it is dropped");
         }
     }
-    for_every_pool(|pool| {
-        let dropped = AtomicUsize::new(0);
-        pool.in_place_scope(|s| {
-            // While the job runs.
-            let (begun, gate) = (Gate::closed(), Gate::closed());
-            let (begins, waits) = (begun.clone(), gate.clone());
-            let early = s.submit(|| {
-                begins.open();
-                waits.wait();
-                drop((begins, waits));
-                Volatile(&dropped)
-            });
-            begun.wait();
-            drop(early);
-            gate.open();
-            let late = s.submit(|| Volatile(&dropped));
-            eventually("it has ended", || late.is_finished());
-            drop(late);
-            let late = s.spawn(async { Volatile(&dropped) });
-            eventually("it has ended", || late.is_finished());
-            drop(late);
-        })
-        .unwrap();
-        assert_eq!(dropped.into_inner(), 3);
-    });
+    let dropped = AtomicUsize::new(0);
+    pool.in_place_scope(|s| {
+        // While the job runs.
+        let halt = Halt::default();
+        let stops = halt.job();
+        let early = s.submit(|| {
+            stops();
+            Volatile(&dropped)
+        });
+        halt.await_thread();
+        drop(early);
+        halt.release();
+        let late = s.submit(|| Volatile(&dropped));
+        eventually("it has ended", || late.is_finished());
+        drop(late);
+        let late = s.spawn(async { Volatile(&dropped) });
+        eventually("it has ended", || late.is_finished());
+        drop(late);
+    })
+    .unwrap();
+    assert_eq!(dropped.into_inner(), 3);
 }
 
 /// Fault 45. The handle is joined or dropped before the job begins, perhaps, or after it has ended.
