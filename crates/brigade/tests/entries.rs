@@ -70,17 +70,17 @@ const ENDS: [(&str, usize, fn(Handle)); 9] = [
     ("shares, joined by their worker", 1, |pool| {
         pool.broadcast(|_| ()).into_iter().for_each(|share| share.join().unwrap());
     }),
-    ("shares, cancelled", 1, |pool| {
-        pool.broadcast(|_| ()).into_iter().for_each(|share| _ = share.cancel());
-    }),
-    ("shares of three workers, cancelled", 3, |pool| {
-        pool.broadcast(|_| ()).into_iter().for_each(|share| _ = share.cancel());
-    }),
+    ("shares, cancelled", 1, cancel_shares),
+    ("shares of three workers, cancelled", 3, cancel_shares),
     ("timers, cancelled", 1, |pool| {
         let timer = pool.job().after(Duration::from_secs(1000)).execute(|| ()).unwrap();
         assert!(timer.cancel());
     }),
 ];
+
+fn cancel_shares(pool: Handle) {
+    pool.broadcast(|_| ()).into_iter().for_each(|share| _ = share.cancel());
+}
 
 #[test(unwatched, (jobs, threads, end) in ENDS)]
 fn jobs_that_end_inside_a_job_leave_nothing(threads: usize, end: fn(Handle)) {

@@ -78,7 +78,8 @@ fn a_wait_for_a_permit_ends_before_its_timeout_when_a_permit_is_released(timeout
     thread::scope(|scope| {
         let waits = scope.spawn(|| {
             submitter.is_this();
-            pool.job().when_full(WhenFull::BlockFor(timeout)).submit(|| 42).unwrap().join().unwrap()
+            let job = pool.job().when_full(WhenFull::BlockFor(timeout));
+            job.submit(|| 42).unwrap().join().unwrap()
         });
         submitter.wait_until_blocked();
         gate.open();

@@ -17,8 +17,7 @@ fn its_drop_runs_accepted_jobs_and_cancels_pending_futures() {
         let (log, token) = (log.clone(), drops.token());
         handle.execute(move || {
             drop(token);
-            let more = log.clone();
-            handle.execute(move || more.note(number));
+            handle.execute(log.job(number));
         });
     }
     let waits = handle.spawn(time::sleep(Duration::from_secs(3600)));

@@ -175,8 +175,7 @@ fn a_timer_is_due_when_the_clock_has_been_advanced_to_it() {
     let (pool, log) = (paused(), Log::default());
     let begun = time_of(&pool);
     for days in [3, 1, 2] {
-        let log = log.clone();
-        drop(pool.handle().job().after(days * DAY).execute(move || log.note(days)).unwrap());
+        drop(pool.handle().job().after(days * DAY).execute(log.job(days)).unwrap());
     }
     let (late, local) = (log.clone(), log.clone());
     pool.run_until(async {
@@ -208,8 +207,8 @@ fn a_timer_is_due_when_the_clock_has_been_advanced_to_it() {
 #[test]
 fn a_job_that_blocks_on_a_future_has_the_clock_leap() {
     let (pool, log) = (paused(), Log::default());
-    let (begun, note) = (time_of(&pool), log.clone());
-    drop(pool.handle().job().after(DAY).execute(move || note.note(1)).unwrap());
+    let begun = time_of(&pool);
+    drop(pool.handle().job().after(DAY).execute(log.job(1)).unwrap());
     let job = pool.handle().submit(move || {
         block_on(async {
             sleep(2 * DAY).await;
@@ -318,8 +317,7 @@ fn a_job_that_is_queued_until_its_deadline_is_cancelled() {
 #[test]
 fn a_pool_that_finishes_leaps_to_its_last_timers() {
     let (pool, log) = (paused(), Log::default());
-    let note = log.clone();
-    drop(pool.handle().job().after(DAY).execute(move || note.note(1)).unwrap());
+    drop(pool.handle().job().after(DAY).execute(log.job(1)).unwrap());
     let slept = pool.handle().spawn(async { sleep(2 * DAY).await });
     pool.handle().shutdown(Shutdown::Finish);
     pool.run_until(slept).unwrap();

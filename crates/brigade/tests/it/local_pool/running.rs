@@ -20,8 +20,7 @@ fn nothing_runs_before_a_call_and_all_that_is_queued_in_one() {
         handle.execute(move || {
             log.note(number);
             if number < 2 {
-                let log = log.clone();
-                handle.execute(move || log.note(1000 + number));
+                handle.execute(log.job(1000 + number));
             }
         });
     }
@@ -58,8 +57,7 @@ fn a_tick_runs_one_job() {
     let (pool, log) = (local_pool(), Log::default());
     assert!(!pool.tick());
     for number in 0..200 {
-        let log = log.clone();
-        pool.handle().execute(move || log.note(number));
+        pool.handle().execute(log.job(number));
     }
     let mut ran = Vec::new();
     while pool.tick() {

@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use brigade::{Builder, Pool, Priority, Reason, WhenFull, current_priority};
 use brigade_testkit::test;
 
-use super::CLASSES;
+use super::{CLASSES, sends};
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::busy;
 
@@ -13,10 +13,7 @@ use crate::support::full::busy;
 fn the_capacity_counts_the_jobs_of_all_classes(builder: Builder) {
     let (pool, gate) = busy(builder, 6, WhenFull::Reject);
     let (ran, order) = mpsc::channel();
-    let submit = |class| {
-        let ran = ran.clone();
-        pool.job().priority(class).execute(move || ran.send(current_priority()).unwrap())
-    };
+    let submit = |class| pool.job().priority(class).execute(sends(&ran, current_priority));
     for class in [CLASSES, CLASSES].concat() {
         submit(class).unwrap();
     }

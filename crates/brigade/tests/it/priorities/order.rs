@@ -2,7 +2,7 @@
 
 use std::sync::mpsc;
 
-use super::CLASSES;
+use super::{CLASSES, sends};
 use crate::support::busy::occupy;
 use crate::support::policy::queue_kinds;
 use brigade::{LocalPool, Pool, Priority, current_priority};
@@ -14,8 +14,7 @@ fn of_the_jobs_that_wait_the_high_ones_run_first_and_the_low_ones_last(pool: Poo
     occupy(&pool, &gate);
     for _ in 0..10 {
         for class in CLASSES {
-            let ran = ran.clone();
-            let tell = move || ran.send((class, current_priority())).unwrap();
+            let tell = sends(&ran, move || (class, current_priority()));
             pool.job().priority(class).execute(tell).unwrap();
         }
     }
@@ -24,8 +23,7 @@ fn of_the_jobs_that_wait_the_high_ones_run_first_and_the_low_ones_last(pool: Poo
     assert_eq!(queued, (30, 10, 10));
     gate.open();
     drop(ran);
-    let expected = [Priority::High, Priority::Normal, Priority::Low];
-    let expected = expected.into_iter().flat_map(|class| [(class, class); 10]);
+    let expected = CLASSES.into_iter().rev().flat_map(|class| [(class, class); 10]);
     assert!(order.iter().eq(expected));
 }
 
@@ -34,8 +32,7 @@ fn a_high_job_overtakes_the_queue_of_its_worker(pool: Pool) {
     let (ran, order) = mpsc::channel();
     pool.execute(move || {
         for number in 1..=100 {
-            let ran = ran.clone();
-            brigade::execute(move || ran.send(number).unwrap());
+            brigade::execute(sends(&ran, move || number));
         }
         brigade::job().priority(Priority::High).execute(move || ran.send(0).unwrap()).unwrap();
     });
@@ -48,9 +45,7 @@ fn jobs_of_one_class_run_in_the_order_of_their_submission(pool: Pool, class: Pri
     let ((ran, order), gate) = (mpsc::channel(), Gate::closed());
     occupy(&pool, &gate);
     for number in 0..100 {
-        let ran = ran.clone();
-        let tell = move || ran.send(number).unwrap();
-        pool.job().priority(class).execute(tell).unwrap();
+        pool.job().priority(class).execute(sends(&ran, move || number)).unwrap();
     }
     gate.open();
     drop(ran);
@@ -67,9 +62,7 @@ fn another_worker_takes_the_jobs_of_a_blocked_one(pool: Pool, class: Priority, c
     let blocked = pool.submit(move || {
         let (ran, runs) = mpsc::channel();
         for _ in 0..children {
-            let ran = ran.clone();
-            let tell = move || ran.send(current_priority()).unwrap();
-            brigade::job().priority(class).execute(tell).unwrap();
+            brigade::job().priority(class).execute(sends(&ran, current_priority)).unwrap();
         }
         drop(ran);
         // It waits for its thread's sake, not for the pool's: nothing tells the pool.
@@ -87,9 +80,7 @@ fn a_high_job_runs_although_every_worker_always_has_a_job_of_its_own(pool: Pool)
     }
     let (ran, runs) = mpsc::channel();
     for _ in 0..100 {
-        let ran = ran.clone();
-        let high = pool.job().priority(Priority::High);
-        high.execute(move || ran.send(()).unwrap()).unwrap();
+        pool.job().priority(Priority::High).execute(sends(&ran, || ())).unwrap();
         runs.recv().unwrap();
     }
     stop.open();

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
+use super::sends;
 use crate::support::busy::occupy;
 use crate::support::policy::queue_kinds;
 use brigade::{Order, Pool, Priority, Queueing, current_priority};
@@ -56,8 +57,8 @@ fn low_jobs_beside(pool: &Pool, others: &[Priority], low: u64) -> Vec<u64> {
     occupy(pool, &gate);
     let (ran, runs) = mpsc::channel();
     for _ in 0..low {
-        let (ran, late) = (ran.clone(), late.clone());
-        let tell = move || ran.send(late.load(Ordering::Relaxed)).unwrap();
+        let late = late.clone();
+        let tell = sends(&ran, move || late.load(Ordering::Relaxed));
         pool.job().priority(Priority::Low).execute(tell).unwrap();
     }
     let aged = Instant::now() + AGEING;
@@ -139,9 +140,7 @@ fn low_jobs_run_although_every_worker_is_busy_with_others(pool: Pool) {
     }
     let (ran, runs) = mpsc::channel();
     for _ in 0..10 {
-        let ran = ran.clone();
-        let low = pool.job().priority(Priority::Low);
-        low.execute(move || ran.send(()).unwrap()).unwrap();
+        pool.job().priority(Priority::Low).execute(sends(&ran, || ())).unwrap();
     }
     let ran = runs.iter().take(10).count();
     stop.open();

@@ -9,20 +9,6 @@ use brigade_testkit::test;
 
 use super::pools::{for_every_pool, join_stolen};
 
-fn fib(n: u64) -> u64 {
-    if n < 2 {
-        return n;
-    }
-    let (one, two) = join(|| fib(n - 1), || fib(n - 2));
-    one + two
-}
-
-#[test(for_every_pool)]
-fn nested_joins_have_the_answers_of_a_recursion(pool: &Pool) {
-    assert_eq!(pool.install(|| join(|| fib(14), || fib(15))).unwrap(), (377, 610));
-    assert_eq!(pool.handle().install(|| fib(10)).unwrap(), 55);
-}
-
 /// A scope in each closure of a join in a job of a scope, and so on.
 fn mixed(depth: u32) -> u64 {
     if depth == 0 {
