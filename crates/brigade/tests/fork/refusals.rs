@@ -10,15 +10,11 @@ use crate::child::{assert_in_child, claim};
 use crate::pools::{await_threads, is_forked, occupy, ready, refuses, works_still};
 use crate::verbs::all_work_comes_back;
 
-fn job() -> impl FnOnce() + Send + 'static {
-    || ()
-}
-
 fn check(pool: &Pool) {
     let handle = pool.handle();
     assert_in_child(vec![
-        claim("execute", || refuses(|| handle.execute(job()))),
-        claim("submit", || refuses(|| drop(handle.submit(job())))),
+        claim("execute", || refuses(|| handle.execute(|| ()))),
+        claim("submit", || refuses(|| drop(handle.submit(|| ())))),
         claim("broadcast", || refuses(|| drop(handle.broadcast(|_| ())))),
         claim("spawn", || refuses(|| drop(handle.spawn(async {})))),
         claim("what is rejected comes back", || {
@@ -28,15 +24,15 @@ fn check(pool: &Pool) {
         claim("reserve", || {
             block_on(handle.job().reserve()).is_err_and(|reason| reason == Reason::Forked)
         }),
-        claim("the owner's try_execute", || is_forked(pool.try_execute(job()))),
-        claim("the owner's try_submit", || is_forked(pool.try_submit(job()))),
+        claim("the owner's try_execute", || is_forked(pool.try_execute(|| ()))),
+        claim("the owner's try_submit", || is_forked(pool.try_submit(|| ()))),
         claim("a set", || {
             let mut set = TaskSet::new(handle);
-            set.try_submit(job()).is_err_and(|rejected| rejected.reason() == Reason::Forked)
+            set.try_submit(|| ()).is_err_and(|rejected| rejected.reason() == Reason::Forked)
         }),
         claim("a set with a limit", || {
             let mut set = TaskSet::new(handle).limit(1);
-            is_forked(set.try_submit(job()))
+            is_forked(set.try_submit(|| ()))
         }),
     ]);
 }
@@ -55,7 +51,7 @@ pub(crate) fn every_way_to_submit_to_a_bounded_pool_says_forked_in_a_child_full_
         await_threads(&pool);
         check(&pool);
         let busy = occupy(&pool);
-        pool.execute(job());
+        pool.execute(|| ());
         check(&pool);
         drop(busy);
         assert!(pool.wait_idle());

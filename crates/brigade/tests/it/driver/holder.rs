@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 #[cfg(feature = "io")]
 use brigade::Shutdown;
 use brigade::time::sleep;
-use brigade::{Idle, Order, Placement, Pool, Queueing};
+use brigade::{Builder, Idle, Order, Placement, Pool, Queueing};
 use brigade_testkit::{eventually, test};
 
 /// Pools that differ in how their workers wait, and in how many there are.
@@ -18,17 +18,15 @@ fn for_every_kind(mut test: impl FnMut(&Pool)) {
     ];
     for idle in idles {
         for threads in [1..=1, 2..=2, 1..=3, 0..=2] {
-            for kind in 0..3 {
-                let builder = Pool::builder()
-                    .threads(threads.clone())
-                    .idle(idle)
-                    .keep_alive(Duration::from_micros(700));
-                let builder = match kind {
-                    0 => builder.queueing(Queueing::Shared),
-                    1 => builder.order(Order::Lifo),
-                    _ => builder.placement(Placement::Spread),
-                };
-                test(&builder.build().unwrap());
+            let kinds: [fn(Builder) -> Builder; 3] = [
+                |builder| builder.queueing(Queueing::Shared),
+                |builder| builder.order(Order::Lifo),
+                |builder| builder.placement(Placement::Spread),
+            ];
+            for kind in kinds {
+                let builder = Pool::builder().threads(threads.clone()).idle(idle);
+                let builder = builder.keep_alive(Duration::from_micros(700));
+                test(&kind(builder).build().unwrap());
             }
         }
     }
