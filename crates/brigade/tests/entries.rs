@@ -44,7 +44,7 @@ fn builders() -> [(&'static str, Builder); 3] {
 }
 
 /// How many more bytes are allocated after many calls of `end` inside a job of a pool with this many threads.
-fn grown(builder: Builder, threads: usize, end: fn(Handle)) -> usize {
+fn grown(builder: Builder, threads: usize, end: End) -> usize {
     let pool = builder.threads(threads).spare_threads(0).build().unwrap();
     let handle = pool.handle();
     let grown = pool.submit(move || {
@@ -56,10 +56,13 @@ fn grown(builder: Builder, threads: usize, end: fn(Handle)) -> usize {
     grown.join().unwrap()
 }
 
-/// How jobs end inside of another one, in a pool of how many threads.
-const ENDS: [(&str, usize, fn(Handle)); 9] = [
-    ("joined where they were submitted", 1, |pool| _ = pool.submit(|| ()).join().unwrap()),
-    ("joined beside other threads", 3, |pool| _ = pool.submit(|| ()).join().unwrap()),
+/// Has jobs of a pool end inside of another one.
+type End = fn(Handle);
+
+/// How they end, in a pool of how many threads.
+const ENDS: [(&str, usize, End); 9] = [
+    ("joined where they were submitted", 1, |pool| pool.submit(|| ()).join().unwrap()),
+    ("joined beside other threads", 3, |pool| pool.submit(|| ()).join().unwrap()),
     ("cancelled", 1, |pool| assert!(pool.submit(|| ()).cancel())),
     ("futures, cancelled", 1, |pool| assert!(pool.spawn(async {}).cancel())),
     ("joined behind one that stays queued", 1, |pool| {
@@ -83,7 +86,7 @@ fn cancel_shares(pool: Handle) {
 }
 
 #[test(unwatched, (jobs, threads, end) in ENDS)]
-fn jobs_that_end_inside_a_job_leave_nothing(threads: usize, end: fn(Handle)) {
+fn jobs_that_end_inside_a_job_leave_nothing(threads: usize, end: End) {
     let _alone = COUNTS.lock();
     let _dog = Watchdog::start(120);
     for (name, builder) in builders() {

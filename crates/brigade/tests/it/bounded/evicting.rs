@@ -7,7 +7,7 @@ use std::sync::{Arc, mpsc};
 use crate::support::busy::occupy;
 use crate::support::crowd::{Crowd, for_both_queueings};
 use crate::support::full::{at_rest, busy, full};
-use brigade::{Builder, Handle, JoinError, Pool, Queueing, WhenFull};
+use brigade::{Builder, Handle, JoinError, JoinHandle, Pool, Queueing, WhenFull};
 use brigade_testkit::{Gate, Latch, test};
 
 #[test(for_both_queueings)]
@@ -20,8 +20,7 @@ fn with_drop_oldest_the_oldest_is_cancelled_for_the_newest(builder: Builder) {
             pool.submit(move || sender.send(number).unwrap())
         })
         .collect();
-    let evicted = |handle: &brigade::JoinHandle<()>| handle.is_finished();
-    let evicted: Vec<_> = handles.iter().map(evicted).collect();
+    let evicted: Vec<_> = handles.iter().map(JoinHandle::is_finished).collect();
     assert_eq!(evicted, [[true; 7].as_slice(), &[false; 3]].concat(), "and heard so at once");
     assert_eq!(pool.metrics().evicted, 7);
     gate.open();

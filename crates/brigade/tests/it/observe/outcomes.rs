@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::support::full::POLICIES;
+use crate::support::full::{POLICIES, with_capacity};
 use brigade::{Builder, End, Outcome, Pool, Shutdown, TaskSet, WhenFull};
 use brigade_testkit::{Gate, Latch, eventually, spin_for, test};
 
@@ -342,8 +342,7 @@ fn every_job_of_a_set_is_told_once_wherever_it_is_cancelled(
     is_dropped: bool,
 ) {
     let log = Log::default();
-    let builder = Pool::builder().threads(1);
-    let builder = capacity.into_iter().fold(builder, Builder::capacity);
+    let builder = with_capacity(Pool::builder().threads(1), capacity);
     let (pool, gate) = (log.build(builder), Gate::closed());
     occupy_here(&pool, &gate);
     let mut set = TaskSet::new(&pool).limit(2);

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use super::CLASSES;
+use crate::support::full::with_capacity;
 use crate::support::policy::queue_kinds;
 use brigade::{
     Handle, JobBuilder, Pool, Priority, TaskSet, WhenFull, current_priority, time, yield_now,
@@ -84,9 +85,7 @@ fn a_task_set_has_the_class_of_the_job_that_adds_to_it(
     limit: usize,
     capacity: Option<usize>,
 ) {
-    let builder = Pool::builder().threads(2);
-    let builder = capacity.into_iter().fold(builder, |builder, c| builder.capacity(c));
-    let pool = builder.build().unwrap();
+    let pool = with_capacity(Pool::builder().threads(2), capacity).build().unwrap();
     let handle = pool.handle();
     let mut classes = as_job(&pool, class, move || {
         let mut set = TaskSet::new(handle).limit(limit);

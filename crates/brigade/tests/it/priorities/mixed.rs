@@ -10,8 +10,7 @@ fn a_discarded_pool_drops_the_queued_jobs_of_every_class() {
     let pool = Pool::new(1);
     let gate = Gate::closed();
     occupy(&pool, &gate);
-    let jobs: Vec<_> =
-        CLASSES.map(|class| pool.job().priority(class).submit(|| ()).unwrap()).into();
+    let jobs = CLASSES.map(|class| pool.job().priority(class).submit(|| ()).unwrap());
     open_once_closed(&gate, pool.handle());
     assert_eq!(pool.shutdown(Shutdown::Discard).discarded, 3);
     assert!(jobs.into_iter().all(|job| job.join().unwrap_err().is_cancelled()));

@@ -59,11 +59,14 @@ fn panics_of<R>(pool: &Pool, call: impl FnOnce() -> R) -> (Option<u32>, u64) {
     (number, after[2] - before[2])
 }
 
+/// Whether the part with this number panics.
+type Panics = fn(u32) -> bool;
+
 /// The number of a scope's body, after those of its jobs.
 const BODY: u32 = 10;
 
 /// The jobs of a scope and its body. Some panic, with their number, and the others are counted.
-fn run_parts<'s>(s: &'s Scope<'s, '_>, panics: fn(u32) -> bool, ended: &'s AtomicUsize) {
+fn run_parts<'s>(s: &'s Scope<'s, '_>, panics: Panics, ended: &'s AtomicUsize) {
     let part = move |number| match panics(number) {
         true => panic_any(number),
         false => _ = ended.fetch_add(1, Ordering::SeqCst),
@@ -77,7 +80,7 @@ fn run_parts<'s>(s: &'s Scope<'s, '_>, panics: fn(u32) -> bool, ended: &'s Atomi
 fn a_scope_resumes_the_first_panic_once_all_jobs_have_ended_and_each_is_counted(pool: &Pool) {
     // Which of them panic, whose panic may be the first, and how many are counted: the body of `scope` is a job of the pool, too, and
     // panics with the first payload.
-    let cases: [(&str, fn(u32) -> bool, Range<u32>, u64); 6] = [
+    let cases: [(&str, Panics, Range<u32>, u64); 6] = [
         ("none", |_| false, 0..0, 0),
         ("the first job", |number| number == 0, 0..1, 2),
         ("the last job", |number| number == 9, 9..10, 2),
