@@ -105,6 +105,8 @@ fn job<const WORDS: usize>() -> impl FnOnce() + Send + 'static {
     job
 }
 
+const QUEUEINGS: [Queueing; 2] = [Queueing::Stealing, Queueing::Shared];
+
 const ROUNDS: usize = 50;
 const JOBS: usize = 100;
 
@@ -128,36 +130,30 @@ fn from_a_worker<const WORDS: usize>(metered: &Metered) -> usize {
     })
 }
 
-#[test]
-fn execute_from_outside_allocates_nothing_for_up_to_24_bytes() {
-    for queueing in [Queueing::Stealing, Queueing::Shared] {
-        let metered = Metered::new(queueing);
-        assert_eq!(from_outside::<0>(&metered), 0, "0 bytes");
-        assert_eq!(from_outside::<1>(&metered), 0, "8 bytes");
-        assert_eq!(from_outside::<3>(&metered), 0, "24 bytes");
-    }
+#[test(queueing in QUEUEINGS)]
+fn execute_from_outside_allocates_nothing_for_up_to_24_bytes(queueing: Queueing) {
+    let metered = Metered::new(queueing);
+    assert_eq!(from_outside::<0>(&metered), 0, "0 bytes");
+    assert_eq!(from_outside::<1>(&metered), 0, "8 bytes");
+    assert_eq!(from_outside::<3>(&metered), 0, "24 bytes");
 }
 
-#[test]
-fn execute_from_a_worker_allocates_nothing_for_up_to_24_bytes() {
-    for queueing in [Queueing::Stealing, Queueing::Shared] {
-        let metered = Metered::new(queueing);
-        assert_eq!(from_a_worker::<0>(&metered), 0, "0 bytes");
-        assert_eq!(from_a_worker::<1>(&metered), 0, "8 bytes");
-        assert_eq!(from_a_worker::<3>(&metered), 0, "24 bytes");
-    }
+#[test(queueing in QUEUEINGS)]
+fn execute_from_a_worker_allocates_nothing_for_up_to_24_bytes(queueing: Queueing) {
+    let metered = Metered::new(queueing);
+    assert_eq!(from_a_worker::<0>(&metered), 0, "0 bytes");
+    assert_eq!(from_a_worker::<1>(&metered), 0, "8 bytes");
+    assert_eq!(from_a_worker::<3>(&metered), 0, "24 bytes");
 }
 
-#[test]
-fn a_bounded_pool_allocates_nothing_for_up_to_16_bytes_and_once_for_more() {
-    for queueing in [Queueing::Stealing, Queueing::Shared] {
-        let builder = Pool::builder().threads(2).queueing(queueing).capacity(JOBS / 2);
-        let metered = Metered::with(builder.when_full(WhenFull::RunInCaller));
-        assert_eq!(from_outside::<2>(&metered), 0, "16 bytes, outside");
-        assert_eq!(from_a_worker::<2>(&metered), 0, "16 bytes, inside");
-        assert!(from_outside::<3>(&metered) <= ROUNDS * JOBS, "24 bytes, outside");
-        assert!(from_a_worker::<3>(&metered) <= ROUNDS * JOBS, "24 bytes, inside");
-    }
+#[test(queueing in QUEUEINGS)]
+fn a_bounded_pool_allocates_nothing_for_up_to_16_bytes_and_once_for_more(queueing: Queueing) {
+    let builder = Pool::builder().threads(2).queueing(queueing).capacity(JOBS / 2);
+    let metered = Metered::with(builder.when_full(WhenFull::RunInCaller));
+    assert_eq!(from_outside::<2>(&metered), 0, "16 bytes, outside");
+    assert_eq!(from_a_worker::<2>(&metered), 0, "16 bytes, inside");
+    assert!(from_outside::<3>(&metered) <= ROUNDS * JOBS, "24 bytes, outside");
+    assert!(from_a_worker::<3>(&metered) <= ROUNDS * JOBS, "24 bytes, inside");
 }
 
 #[test]
@@ -192,8 +188,8 @@ fn a_job_of_an_observed_pool_allocates_four_times_and_six_times_with_a_span() {
     assert_eq!(of(Pool::builder().trace_jobs()), 6 * ROUNDS * JOBS);
 }
 
-#[test]
-fn a_chain_of_jobs_with_24_bytes_allocates_nothing() {
+#[test(queueing in QUEUEINGS)]
+fn a_chain_of_jobs_with_24_bytes_allocates_nothing(queueing: Queueing) {
     fn step(pool: Handle, left: usize, counter: &'static AtomicUsize) {
         counter.fetch_add(1, Ordering::Relaxed);
         if left > 0 {
@@ -202,130 +198,115 @@ fn a_chain_of_jobs_with_24_bytes_allocates_nothing() {
             assert!(pool.try_execute(next).is_ok());
         }
     }
-    for queueing in [Queueing::Stealing, Queueing::Shared] {
-        let chain = |pool: &Pool| {
-            let handle = pool.handle();
-            pool.execute(move || step(handle, 1000, &RAN));
-        };
-        assert_eq!(Metered::new(queueing).steady(10, chain), 0);
+    let chain = |pool: &Pool| {
+        let handle = pool.handle();
+        pool.execute(move || step(handle, 1000, &RAN));
+    };
+    assert_eq!(Metered::new(queueing).steady(10, chain), 0);
+}
+
+#[test(queueing in QUEUEINGS)]
+fn a_batch_allocates_nothing_per_job(queueing: Queueing) {
+    let batch = |pool: &Pool| pool.job().execute_batch((0..JOBS).map(|_| job::<3>())).unwrap();
+    let allocations = Metered::new(queueing).steady(ROUNDS, batch);
+    // A buffer to collect the iterator in is the batch's, not the jobs'.
+    assert!(allocations <= ROUNDS * 8, "{allocations} for {ROUNDS} batches");
+}
+
+#[test(queueing in QUEUEINGS)]
+fn larger_captures_cost_one_allocation_each(queueing: Queueing) {
+    let metered = Metered::new(queueing);
+    let outside = from_outside::<4>(&metered);
+    let inside = from_a_worker::<4>(&metered);
+    let huge = from_a_worker::<64>(&metered);
+    for (what, allocations) in [("out", outside), ("in", inside), ("512 bytes", huge)] {
+        assert!(allocations <= ROUNDS * JOBS, "{what}: {allocations}");
     }
 }
 
-#[test]
-fn a_batch_allocates_nothing_per_job() {
-    for queueing in [Queueing::Stealing, Queueing::Shared] {
-        let batch = |pool: &Pool| pool.job().execute_batch((0..JOBS).map(|_| job::<3>())).unwrap();
-        let allocations = Metered::new(queueing).steady(ROUNDS, batch);
-        // A buffer to collect the iterator in is the batch's, not the jobs'.
-        assert!(allocations <= ROUNDS * 8, "{allocations} for {ROUNDS} batches");
-    }
-}
-
-#[test]
-fn larger_captures_cost_one_allocation_each() {
-    for queueing in [Queueing::Stealing, Queueing::Shared] {
-        let metered = Metered::new(queueing);
-        let outside = from_outside::<4>(&metered);
-        let inside = from_a_worker::<4>(&metered);
-        let huge = from_a_worker::<64>(&metered);
-        for (what, allocations) in [("out", outside), ("in", inside), ("512 bytes", huge)] {
-            assert!(allocations <= ROUNDS * JOBS, "{what}: {allocations}");
-        }
-    }
-}
-
-#[test]
-fn submit_and_join_cost_one_allocation_and_two_in_a_bounded_pool() {
+#[test(queueing in QUEUEINGS)]
+fn submit_and_join_cost_one_allocation_and_two_in_a_bounded_pool(queueing: Queueing) {
     let ten = |pool: &Pool| {
         (0..10).for_each(|n| assert_eq!(pool.submit(move || n).join().unwrap(), n));
     };
     let bounded = Metered::with(Pool::builder().threads(2).capacity(10)).steady(ROUNDS, ten);
     assert!(bounded <= ROUNDS * 20, "{bounded}");
-    for queueing in [Queueing::Stealing, Queueing::Shared] {
-        let metered = Metered::new(queueing);
-        let outside = metered.steady(ROUNDS, ten);
-        let large = metered.steady(ROUNDS, |pool| {
-            let captured = [1_usize; 32];
-            (0..10).for_each(|_| assert_eq!(pool.submit(move || captured[7]).join().unwrap(), 1));
-        });
-        // One thread: a job that another worker has begun is waited for, which allocates.
-        let alone = Metered::with(Pool::builder().threads(1).queueing(queueing));
-        let inside = alone.steady(ROUNDS, |pool| {
-            pool.execute(|| {
-                (0..10).for_each(|n| {
-                    assert_eq!(brigade::submit(move || n).join().unwrap(), n);
-                });
+    let metered = Metered::new(queueing);
+    let outside = metered.steady(ROUNDS, ten);
+    let large = metered.steady(ROUNDS, |pool| {
+        let captured = [1_usize; 32];
+        (0..10).for_each(|_| assert_eq!(pool.submit(move || captured[7]).join().unwrap(), 1));
+    });
+    // One thread: a job that another worker has begun is waited for, which allocates.
+    let alone = Metered::with(Pool::builder().threads(1).queueing(queueing));
+    let inside = alone.steady(ROUNDS, |pool| {
+        pool.execute(|| {
+            (0..10).for_each(|n| {
+                assert_eq!(brigade::submit(move || n).join().unwrap(), n);
             });
         });
-        for (what, allocations) in [("outside", outside), ("large", large), ("inside", inside)] {
-            assert!(allocations <= ROUNDS * 10, "{what}: {allocations}");
-        }
+    });
+    for (what, allocations) in [("outside", outside), ("large", large), ("inside", inside)] {
+        assert!(allocations <= ROUNDS * 10, "{what}: {allocations}");
     }
 }
 
-#[test]
-fn a_future_costs_one_allocation_however_often_it_is_woken() {
-    for queueing in [Queueing::Stealing, Queueing::Shared] {
-        let metered = Metered::new(queueing);
-        let future = |n| async move {
-            for _ in 0..5 {
-                brigade::yield_now().await;
-            }
-            n
-        };
-        let outside = metered.steady(ROUNDS, |pool| {
-            (0..10).for_each(|n| assert_eq!(pool.spawn(future(n)).join().unwrap(), n));
-        });
-        let inside = metered.steady(ROUNDS, |pool| {
-            pool.execute(move || {
-                (0..10).for_each(|n| drop(brigade::spawn(future(n))));
-            });
-        });
-        let blocked_on = metered.steady(ROUNDS, |_| {
-            (0..10).for_each(|n| assert_eq!(brigade::block_on(future(n)), n));
-        });
-        for (what, allocations) in [("outside", outside), ("inside", inside)] {
-            assert!(allocations <= ROUNDS * 10, "{what}: {allocations}");
+#[test(queueing in QUEUEINGS)]
+fn a_future_costs_one_allocation_however_often_it_is_woken(queueing: Queueing) {
+    let metered = Metered::new(queueing);
+    let future = |n| async move {
+        for _ in 0..5 {
+            brigade::yield_now().await;
         }
-        assert_eq!(blocked_on, 0);
+        n
+    };
+    let outside = metered.steady(ROUNDS, |pool| {
+        (0..10).for_each(|n| assert_eq!(pool.spawn(future(n)).join().unwrap(), n));
+    });
+    let inside = metered.steady(ROUNDS, |pool| {
+        pool.execute(move || {
+            (0..10).for_each(|n| drop(brigade::spawn(future(n))));
+        });
+    });
+    let blocked_on = metered.steady(ROUNDS, |_| {
+        (0..10).for_each(|n| assert_eq!(brigade::block_on(future(n)), n));
+    });
+    for (what, allocations) in [("outside", outside), ("inside", inside)] {
+        assert!(allocations <= ROUNDS * 10, "{what}: {allocations}");
     }
+    assert_eq!(blocked_on, 0);
 }
 
 /// One byte, or 24, as large as the outcome.
-#[test]
-fn a_small_future_costs_72_bytes() {
+#[test(queueing in QUEUEINGS)]
+fn a_small_future_costs_72_bytes(queueing: Queueing) {
     const FUTURE: usize = 72;
-    for queueing in [Queueing::Stealing, Queueing::Shared] {
-        let metered = Metered::new(queueing);
-        let one = metered.steady_of(&BYTES, ROUNDS, |pool| {
-            (0..10).for_each(|_| pool.spawn(async {}).join().unwrap());
-        });
-        let three_words = metered.steady_of(&BYTES, ROUNDS, |pool| {
-            (0..10).for_each(|_| _ = pool.spawn(std::future::ready([0_u64; 2])).join().unwrap());
-        });
-        for (what, bytes) in [("one byte", one), ("three words", three_words)] {
-            assert!(bytes <= ROUNDS * 10 * FUTURE, "{what}: {bytes}");
-        }
+    let metered = Metered::new(queueing);
+    let one = metered.steady_of(&BYTES, ROUNDS, |pool| {
+        (0..10).for_each(|_| pool.spawn(async {}).join().unwrap());
+    });
+    let three_words = metered.steady_of(&BYTES, ROUNDS, |pool| {
+        (0..10).for_each(|_| _ = pool.spawn(std::future::ready([0_u64; 2])).join().unwrap());
+    });
+    for (what, bytes) in [("one byte", one), ("three words", three_words)] {
+        assert!(bytes <= ROUNDS * 10 * FUTURE, "{what}: {bytes}");
     }
 }
 
 /// Queued jobs need memory, but in blocks of many.
-#[test]
-fn a_backlog_is_kept_in_blocks() {
-    for queueing in [Queueing::Stealing, Queueing::Shared] {
-        let metered = Metered::new(queueing);
-        let before = COUNTS[metered.meter].load(Ordering::Relaxed);
-        let gate = Gate::closed();
-        for _ in 0..2 {
-            let held = gate.clone();
-            metered.pool.execute(move || held.wait());
-        }
-        (0..10_000).for_each(|_| metered.pool.execute(job::<3>()));
-        gate.open();
-        metered.pool.wait_idle();
-        let allocations = COUNTS[metered.meter].load(Ordering::Relaxed) - before;
-        assert!(allocations <= 10_000 / 8, "{allocations} for 10,000 jobs");
+#[test(queueing in QUEUEINGS)]
+fn a_backlog_is_kept_in_blocks(queueing: Queueing) {
+    let metered = Metered::new(queueing);
+    let before = COUNTS[metered.meter].load(Ordering::Relaxed);
+    let gate = Gate::closed();
+    for _ in 0..2 {
+        metered.pool.execute(gate.job());
     }
+    (0..10_000).for_each(|_| metered.pool.execute(job::<3>()));
+    gate.open();
+    metered.pool.wait_idle();
+    let allocations = COUNTS[metered.meter].load(Ordering::Relaxed) - before;
+    assert!(allocations <= 10_000 / 8, "{allocations} for 10,000 jobs");
 }
 
 /// One thread, as a fork that is stolen, or a scope that waits, may allocate to sleep.
@@ -333,8 +314,8 @@ fn alone(queueing: Queueing) -> Metered {
     Metered::with(Pool::builder().threads(1).queueing(queueing))
 }
 
-#[test]
-fn a_join_allocates_nothing_on_a_worker() {
+#[test(queueing in QUEUEINGS)]
+fn a_join_allocates_nothing_on_a_worker(queueing: Queueing) {
     fn leaves(depth: u32) -> usize {
         if depth == 0 {
             return 1;
@@ -344,10 +325,8 @@ fn a_join_allocates_nothing_on_a_worker() {
         let (one, other) = brigade::join(|| leaves(depth - 1), move || leaves(captured[31]));
         one + other
     }
-    for queueing in [Queueing::Stealing, Queueing::Shared] {
-        let joins = |pool: &Pool| pool.execute(|| assert_eq!(leaves(8), 256));
-        assert_eq!(alone(queueing).steady(ROUNDS, joins), 0);
-    }
+    let joins = |pool: &Pool| pool.execute(|| assert_eq!(leaves(8), 256));
+    assert_eq!(alone(queueing).steady(ROUNDS, joins), 0);
 }
 
 /// A scope of as many jobs, each with captures of that size.
@@ -357,14 +336,12 @@ fn scope_of<const WORDS: usize>(metered: &Metered) -> usize {
     })
 }
 
-#[test]
-fn a_job_of_a_scope_allocates_nothing_for_up_to_16_bytes_and_once_for_more() {
-    for queueing in [Queueing::Stealing, Queueing::Shared] {
-        let metered = alone(queueing);
-        assert_eq!(scope_of::<0>(&metered), 0, "0 bytes");
-        assert_eq!(scope_of::<2>(&metered), 0, "16 bytes");
-        assert_eq!(scope_of::<3>(&metered), ROUNDS * JOBS, "24 bytes");
-    }
+#[test(queueing in QUEUEINGS)]
+fn a_job_of_a_scope_allocates_nothing_for_up_to_16_bytes_and_once_for_more(queueing: Queueing) {
+    let metered = alone(queueing);
+    assert_eq!(scope_of::<0>(&metered), 0, "0 bytes");
+    assert_eq!(scope_of::<2>(&metered), 0, "16 bytes");
+    assert_eq!(scope_of::<3>(&metered), ROUNDS * JOBS, "24 bytes");
 }
 
 #[test]
@@ -418,8 +395,7 @@ fn captures_of_an_ended_job_are_freed_while_its_handle_is_kept() {
     .unwrap();
 
     let (pool, gate) = (Pool::new(1), Arc::new(Gate::closed()));
-    let blocking = gate.clone();
-    pool.execute(move || blocking.wait());
+    pool.execute(gate.job());
     let cancelled = pool.submit(captures());
     assert!(cancelled.cancel());
     assert_gone("a closure that was cancelled");

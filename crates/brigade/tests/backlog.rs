@@ -5,24 +5,17 @@
 #![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]
 #![forbid(unsafe_code)]
 
-use std::fs;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 
 use brigade::Pool;
+use brigade_testkit::resources::resident;
 
 /// Jobs that wait at once.
 const JOBS: u64 = 1 << 20;
 
 /// The most memory of a queued job: its four words, and one for the queue's bookkeeping.
 const BYTES: u64 = 40;
-
-/// Bytes that the process has resident.
-fn resident() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
-}
 
 /// Fault 93. The memory of an unbounded pool is bounded only per queued job.
 ///
@@ -40,7 +33,7 @@ fn a_backlog_costs_forty_bytes_a_job_at_most_and_later_ones_no_more() {
         for n in 0..JOBS {
             pool.execute(move || _ = SUM.fetch_add(n, Ordering::Relaxed));
         }
-        let grown = resident().saturating_sub(before);
+        let grown = resident().saturating_sub(before) << 10;
         go.send(()).unwrap();
         pool.wait_idle();
         assert!(grown < JOBS * BYTES, "backlog {round}: {} bytes a job", grown / JOBS);

@@ -44,7 +44,7 @@ fn builders() -> [(&'static str, Builder); 3] {
 }
 
 /// How many more bytes are allocated after many calls of `end` inside a job of a pool with this many threads.
-fn grown(builder: Builder, threads: usize, end: fn(Handle)) -> usize {
+fn grown(builder: Builder, threads: usize, end: End) -> usize {
     let pool = builder.threads(threads).spare_threads(0).build().unwrap();
     let handle = pool.handle();
     let grown = pool.submit(move || {
@@ -56,7 +56,37 @@ fn grown(builder: Builder, threads: usize, end: fn(Handle)) -> usize {
     grown.join().unwrap()
 }
 
-fn check(threads: usize, end: fn(Handle)) {
+/// Has jobs of a pool end inside of another one.
+type End = fn(Handle);
+
+/// How they end, in a pool of how many threads.
+const ENDS: [(&str, usize, End); 9] = [
+    ("joined where they were submitted", 1, |pool| pool.submit(|| ()).join().unwrap()),
+    ("joined beside other threads", 3, |pool| pool.submit(|| ()).join().unwrap()),
+    ("cancelled", 1, |pool| assert!(pool.submit(|| ()).cancel())),
+    ("futures, cancelled", 1, |pool| assert!(pool.spawn(async {}).cancel())),
+    ("joined behind one that stays queued", 1, |pool| {
+        let first = pool.submit(|| 1);
+        assert_eq!(pool.submit(|| 2).join().unwrap(), 2);
+        assert_eq!(first.join().unwrap(), 1);
+    }),
+    ("shares, joined by their worker", 1, |pool| {
+        pool.broadcast(|_| ()).into_iter().for_each(|share| share.join().unwrap());
+    }),
+    ("shares, cancelled", 1, cancel_shares),
+    ("shares of three workers, cancelled", 3, cancel_shares),
+    ("timers, cancelled", 1, |pool| {
+        let timer = pool.job().after(Duration::from_secs(1000)).execute(|| ()).unwrap();
+        assert!(timer.cancel());
+    }),
+];
+
+fn cancel_shares(pool: Handle) {
+    pool.broadcast(|_| ()).into_iter().for_each(|share| _ = share.cancel());
+}
+
+#[test(unwatched, (jobs, threads, end) in ENDS)]
+fn jobs_that_end_inside_a_job_leave_nothing(threads: usize, end: End) {
     let _alone = COUNTS.lock();
     let _dog = Watchdog::start(120);
     for (name, builder) in builders() {
@@ -65,67 +95,13 @@ fn check(threads: usize, end: fn(Handle)) {
     }
 }
 
-#[test]
-fn jobs_that_are_joined_where_they_were_submitted_leave_nothing() {
-    check(1, |pool| assert_eq!(pool.submit(|| 1).join().unwrap(), 1));
-}
-
-#[test]
-fn jobs_that_are_joined_beside_other_threads_leave_nothing() {
-    check(3, |pool| assert_eq!(pool.submit(|| 1).join().unwrap(), 1));
-}
-
-#[test]
-fn jobs_that_are_cancelled_by_the_job_that_submitted_them_leave_nothing() {
-    check(1, |pool| assert!(pool.submit(|| ()).cancel()));
-}
-
-#[test]
-fn futures_that_are_cancelled_by_the_job_that_spawned_them_leave_nothing() {
-    check(1, |pool| assert!(pool.spawn(async {}).cancel()));
-}
-
-#[test]
-fn jobs_that_are_joined_behind_one_that_stays_queued_leave_nothing() {
-    check(1, |pool| {
-        let first = pool.submit(|| 1);
-        assert_eq!(pool.submit(|| 2).join().unwrap(), 2);
-        assert_eq!(first.join().unwrap(), 1);
-    });
-}
-
-#[test]
-fn shares_of_broadcasts_that_are_joined_by_their_worker_leave_nothing() {
-    check(1, |pool| {
-        pool.broadcast(|index| index).into_iter().for_each(|share| _ = share.join().unwrap());
-    });
-}
-
-#[test]
-fn shares_of_broadcasts_that_are_cancelled_leave_nothing() {
-    for threads in [1, 3] {
-        check(threads, |pool| {
-            pool.broadcast(|index| index).into_iter().for_each(|share| _ = share.cancel());
-        });
-    }
-}
-
-#[test]
-fn timers_that_are_cancelled_leave_nothing() {
-    check(1, |pool| {
-        let timer = pool.job().after(Duration::from_secs(1000)).execute(|| ()).unwrap();
-        assert!(timer.cancel());
-    });
-}
-
 #[test(120)]
 fn jobs_that_are_cancelled_from_outside_leave_nothing_while_the_only_worker_is_busy() {
     let _alone = COUNTS.lock();
     for (name, builder) in builders() {
         let pool = builder.threads(1).build().unwrap();
         let gate = Gate::closed();
-        let busy = gate.clone();
-        pool.execute(move || busy.wait());
+        pool.execute(gate.job());
         let before = allocated();
         for number in 0..2 * ENDED {
             assert!(match number % 2 {

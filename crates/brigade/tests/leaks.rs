@@ -3,26 +3,15 @@
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]
 
-use std::fs;
 use std::time::Duration;
 
 use brigade::{Pool, Shutdown};
 use brigade_testkit::eventually;
-
-fn entries(folder: &str) -> usize {
-    fs::read_dir(folder).unwrap().count()
-}
-
-/// Kilobytes that the process has resident.
-fn resident() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-    line.trim().trim_end_matches(" kB").parse().unwrap()
-}
+use brigade_testkit::resources::{open_files, resident, threads};
 
 /// The kernel takes a thread off the list a moment after it was joined, and the monitor ends a second after the last pool.
 fn assert_threads_are_back_to(baseline: usize) {
-    eventually("as many threads as before", || entries("/proc/self/task") == baseline);
+    eventually("as many threads as before", || threads() == baseline);
 }
 
 fn create_use_end(cycle: usize) {
@@ -58,10 +47,10 @@ fn be_refused() {
 
 #[test]
 fn a_thousand_pools_leave_no_thread_no_file_and_no_memory() {
-    let baseline = entries("/proc/self/task");
+    let baseline = threads();
     (0..100).for_each(create_use_end);
     assert_threads_are_back_to(baseline);
-    let (files, memory) = (entries("/proc/self/fd"), resident());
+    let (files, memory) = (open_files(), resident());
     for cycle in 0..1000 {
         create_use_end(cycle);
         if cycle % 10 == 0 {
@@ -69,7 +58,7 @@ fn a_thousand_pools_leave_no_thread_no_file_and_no_memory() {
         }
     }
     assert_threads_are_back_to(baseline);
-    assert_eq!(entries("/proc/self/fd"), files);
+    assert_eq!(open_files(), files);
     let grown = resident().saturating_sub(memory);
     assert!(grown < 4096, "{grown} kB more after 1000 more pools");
 }

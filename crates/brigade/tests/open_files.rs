@@ -3,18 +3,14 @@
 #![cfg(all(target_os = "linux", feature = "io"))]
 #![forbid(unsafe_code)]
 
-use std::fs;
 use std::future::poll_fn;
 use std::sync::mpsc;
 use std::task::Poll;
 use std::thread;
 
 use brigade::Pool;
+use brigade_testkit::resources::open_files;
 use brigade_testkit::test;
-
-fn open_files() -> usize {
-    fs::read_dir("/proc/self/fd").unwrap().count()
-}
 
 /// The thread remembers the pool that it used last.
 #[test]

@@ -29,24 +29,20 @@ fn iterators_have_the_results_of_sequential_ones() {
     }
 }
 
-#[test]
-fn a_panic_of_an_item_reaches_the_caller() {
-    for pool in pools() {
-        let numbers = (0..100_usize).into_par().runner(Runner::fixed_with_pool(pool.handle()));
-        let sum = || -> usize {
-            numbers.map(|number| if number == 50 { panic!("expected: 50") } else { number }).sum()
-        };
-        panic::catch_unwind(AssertUnwindSafe(sum)).unwrap_err();
-        assert_eq!(doubled(pool.handle()).len(), 1000);
-    }
+#[test(pool in pools())]
+fn a_panic_of_an_item_reaches_the_caller(pool: Pool) {
+    let numbers = (0..100_usize).into_par().runner(Runner::fixed_with_pool(pool.handle()));
+    let sum = || -> usize {
+        numbers.map(|number| if number == 50 { panic!("expected: 50") } else { number }).sum()
+    };
+    panic::catch_unwind(AssertUnwindSafe(sum)).unwrap_err();
+    assert_eq!(doubled(pool.handle()).len(), 1000);
 }
 
-#[test]
-fn a_closed_pool_panics() {
-    for pool in pools() {
-        pool.close();
-        let payload = panic::catch_unwind(|| doubled(pool.handle())).unwrap_err();
-        let text = panics::text(&*payload).unwrap_or_default();
-        assert!(text.starts_with("cannot run on the pool"), "{text}");
-    }
+#[test(pool in pools())]
+fn a_closed_pool_panics(pool: Pool) {
+    pool.close();
+    let payload = panic::catch_unwind(|| doubled(pool.handle())).unwrap_err();
+    let text = panics::text(&*payload).unwrap_or_default();
+    assert!(text.starts_with("cannot run on the pool"), "{text}");
 }

@@ -31,6 +31,12 @@ impl Gate {
             open = self.0.1.wait(open).unwrap();
         }
     }
+
+    /// Makes a job that waits for it.
+    pub fn job(&self) -> impl FnOnce() + Send + 'static {
+        let gate = self.clone();
+        move || gate.wait()
+    }
 }
 
 /// A test that fails opens its gates: the jobs end, the pool can be dropped, and the message is shown.

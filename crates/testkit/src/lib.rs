@@ -1,27 +1,31 @@
 //! What the tests of several brigade crates share.
 //!
-//! - [`test`](macro@test), [`Watchdog`] and [`eventually`]: a test that hangs fails with its name, and a test waits for a state, never for a
-//!   time;
+//! - [`test`](macro@test), [`case`], [`Watchdog`] and [`eventually`]: a test that hangs fails with its name, a case that fails with the
+//!   case's, and a test waits for a state, never for a time;
 //! - [`stays`]: that nothing happens, which no event announces;
 //! - [`BlockedThread`]: a thread of which a test wants to know that it blocks;
-//! - [`Gate`], [`Latch`], [`Meeting`]: the test decides when a thread or a future continues;
+//! - [`Gate`], [`Halt`], [`Latch`], [`Meeting`]: the test decides when a thread or a future continues;
 //! - [`Drops`], [`Bomb`]: captures that are counted or that panic when they are dropped;
 //! - [`Seed`]: random numbers whose seed is printed;
 //! - [`WakeCounter`], [`poll_once`] and [`block_on`]: a waker that counts, and a future on the test's own thread;
 //! - [`panics`]: expected panics stay out of the output;
 //! - [`Observed`]: the system's allocator, counted or limited;
-//! - `syscalls`, on Linux: the system calls of one thread, counted by the kernel.
+//! - `resources` and `syscalls`, on Linux: the threads, files and memory of the process, and the system calls of one thread, counted by the kernel.
 //!
 //! It depends on no pool and no queue, so every crate of the workspace may use it in its tests.
 #![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]
 
 mod blocked;
 mod captures;
+mod cases;
 mod gate;
+mod halt;
 mod latch;
 mod meeting;
 mod observed;
 pub mod panics;
+#[cfg(target_os = "linux")]
+pub mod resources;
 mod seed;
 #[cfg(target_os = "linux")]
 pub mod syscalls;
@@ -31,7 +35,9 @@ mod watchdog;
 pub use blocked::BlockedThread;
 pub use brigade_testkit_macros::test;
 pub use captures::{Bomb, Drops, Token};
+pub use cases::case;
 pub use gate::Gate;
+pub use halt::Halt;
 pub use latch::Latch;
 pub use meeting::Meeting;
 pub use observed::Observed;

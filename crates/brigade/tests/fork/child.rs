@@ -7,6 +7,8 @@ use std::sync::Once;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use brigade_testkit::panics;
+
 /// How long a child may take; it does nothing slow.
 const LIMIT: Duration = Duration::from_secs(5);
 
@@ -23,9 +25,18 @@ pub(crate) fn fork_here() -> libc::pid_t {
 pub(crate) fn fork(child: impl FnOnce() -> i32) -> libc::pid_t {
     let pid = fork_here();
     if pid == 0 {
-        exit_now(panic::catch_unwind(AssertUnwindSafe(child)).unwrap_or(101));
+        exit_now(panic::catch_unwind(AssertUnwindSafe(child)).unwrap_or_else(|payload| {
+            say(panics::text(&*payload).unwrap_or_default());
+            101
+        }));
     }
     pid
+}
+
+/// Prints without the lock of stderr, which another thread may have held at the fork.
+fn say(text: &str) {
+    // SAFETY: the bytes are readable.
+    unsafe { libc::write(2, text.as_ptr().cast(), text.len()) };
 }
 
 pub(crate) fn exit_now(code: i32) -> ! {
@@ -33,7 +44,7 @@ pub(crate) fn exit_now(code: i32) -> ! {
     unsafe { libc::_exit(code) }
 }
 
-/// A panic in a child prints nothing; its exit code reports it.
+/// A panic in a child is not printed by the hook.
 fn silence_children() {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {

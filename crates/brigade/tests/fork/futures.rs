@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::future::poll_fn;
-use std::io::Read as _;
 use std::os::fd::AsRawFd as _;
 use std::os::unix::net::UnixStream;
 use std::rc::Rc;
@@ -13,6 +12,7 @@ use std::task::{Poll, Waker};
 use brigade::{JoinHandle, Pool, block_on, spawn_local, yield_now};
 
 use crate::child::{End, assert_in_child, await_end, claim, fork_here};
+use crate::jobs::read_all;
 use crate::pools::{is_cancelled, is_forked, ready, refuses, works_still};
 
 /// A future that waits, on some worker or on one of its own; its handle and its waker.
@@ -96,7 +96,7 @@ pub(crate) fn futures_of_the_parent_are_left_alone_in_a_child() {
 /// it.
 pub(crate) fn a_local_future_that_forks_and_then_waits_ends_the_child_with_a_reason() {
     let (told, tells) = mpsc::channel();
-    let (mut said, says) = UnixStream::pair().unwrap();
+    let (said, says) = UnixStream::pair().unwrap();
     let pool = ready(1);
     pool.execute(move || {
         drop(spawn_local(poll_fn(move |_| match fork_here() {
@@ -113,8 +113,7 @@ pub(crate) fn a_local_future_that_forks_and_then_waits_ends_the_child_with_a_rea
     });
     assert_eq!(await_end(tells.recv().unwrap()), End::Signal(libc::SIGABRT));
     assert!(works_still(&pool));
-    let mut message = String::new();
-    said.read_to_string(&mut message).unwrap();
+    let message = read_all(said);
     assert!(message.contains("must call exec or _exit"), "{message}");
     assert!(!message.contains("panicked"), "{message}");
 }

@@ -48,12 +48,29 @@ pub(crate) fn a_job_that_waits_for_one_that_forked_goes_on_in_the_child() {
     assert!(works_still(&pool));
 }
 
+/// Queues jobs of which each writes a byte; returns the other end of the socket.
+fn queue_writers(pool: &Pool, jobs: usize) -> UnixStream {
+    let (reader, writer) = UnixStream::pair().unwrap();
+    let writer = Arc::new(writer);
+    for _ in 0..jobs {
+        let writer = Arc::clone(&writer);
+        pool.execute(move || (&*writer).write_all(b".").unwrap());
+    }
+    reader
+}
+
+/// All that has been written to the other end, which must be closed.
+pub(crate) fn read_all(mut socket: UnixStream) -> String {
+    let mut text = String::new();
+    socket.read_to_string(&mut text).unwrap();
+    text
+}
+
 /// The jobs queued behind it exist in the child too, and must not be run a second time.
 fn return_in_a_child(pool: Pool, end_of_job: fn()) {
     const QUEUED: usize = 200;
     await_threads(&pool);
-    let (mut ran, runs) = UnixStream::pair().unwrap();
-    let (mut said, says) = UnixStream::pair().unwrap();
+    let (said, says) = UnixStream::pair().unwrap();
     let (told, tells) = mpsc::channel();
     let busy = occupy(&pool);
     pool.execute(move || {
@@ -66,18 +83,12 @@ fn return_in_a_child(pool: Pool, end_of_job: fn()) {
         }
         told.send(pid).unwrap();
     });
-    let runs = Arc::new(runs);
-    for _ in 0..QUEUED {
-        let runs = Arc::clone(&runs);
-        pool.execute(move || (&*runs).write_all(b".").unwrap());
-    }
-    drop((busy, runs));
+    let ran = queue_writers(&pool, QUEUED);
+    drop(busy);
     assert_eq!(await_end(tells.recv().unwrap()), End::Signal(libc::SIGABRT));
     assert_eq!(pool.shutdown(Shutdown::Drain).ran, QUEUED as u64 + 2);
-    let (mut dots, mut message) = (String::new(), String::new());
-    ran.read_to_string(&mut dots).unwrap();
-    said.read_to_string(&mut message).unwrap();
-    assert_eq!(dots.len(), QUEUED);
+    assert_eq!(read_all(ran).len(), QUEUED);
+    let message = read_all(said);
     assert!(message.contains("must call exec or _exit"), "{message}");
 }
 
@@ -143,7 +154,6 @@ pub(crate) fn a_wait_for_a_set_one_of_whose_jobs_forks_runs_no_other_in_the_chil
 pub(crate) fn a_future_that_forks_inside_a_wait_has_no_other_job_run_in_the_child() {
     const QUEUED: usize = 20;
     let pool = ready(1);
-    let (mut ran, runs) = UnixStream::pair().unwrap();
     let busy = occupy(&pool);
     let waits = pool.submit(|| {
         let (mut polled, parent) = (false, process::id());
@@ -165,15 +175,9 @@ pub(crate) fn a_future_that_forks_inside_a_wait_has_no_other_job_run_in_the_chil
             }
         }))
     });
-    let runs = Arc::new(runs);
-    for _ in 0..QUEUED {
-        let runs = Arc::clone(&runs);
-        pool.execute(move || (&*runs).write_all(b".").unwrap());
-    }
-    drop((busy, runs));
+    let ran = queue_writers(&pool, QUEUED);
+    drop(busy);
     assert_eq!(await_end(waits.join().unwrap()), End::Exit(0));
     pool.shutdown(Shutdown::Drain);
-    let mut dots = String::new();
-    ran.read_to_string(&mut dots).unwrap();
-    assert_eq!(dots.len(), QUEUED);
+    assert_eq!(read_all(ran).len(), QUEUED);
 }

@@ -30,6 +30,13 @@ mod pools;
 mod refusals;
 #[cfg(unix)]
 mod scopes;
+#[cfg(unix)]
+#[expect(
+    dead_code,
+    reason = "closures that are executed at a time come back in a test of the pool's end"
+)]
+#[path = "../it/support/verbs.rs"]
+mod verbs;
 
 /// Checks each claim that is asked for.
 #[cfg(unix)]

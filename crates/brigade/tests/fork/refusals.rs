@@ -1,67 +1,38 @@
 //! Every way to submit to the parent's pool returns `Reason::Forked`, and a wait for a set ends.
 
-use std::pin::pin;
-use std::task::{Context, Poll, Waker};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use brigade::{Handle, JoinError, Pool, Reason, TaskSet, WhenFull};
+use brigade::{JoinError, Pool, Reason, TaskSet, WhenFull, block_on};
 
 use brigade_testkit::Drops;
 
 use crate::child::{assert_in_child, claim};
 use crate::pools::{await_threads, is_forked, occupy, ready, refuses, works_still};
-
-fn job() -> impl FnOnce() + Send + 'static {
-    || ()
-}
-
-/// Whether a future is ready at once with `Reason::Forked`.
-fn is_forked_at_once<T>(future: impl Future<Output = Result<T, Reason>>) -> bool {
-    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(result) => result.is_err_and(|reason| reason == Reason::Forked),
-        Poll::Pending => false,
-    }
-}
+use crate::verbs::all_work_comes_back;
 
 fn check(pool: &Pool) {
-    let handle: Handle = pool.handle();
-    let hour = Duration::from_secs(3600);
-    let later = Instant::now() + hour;
+    let handle = pool.handle();
     assert_in_child(vec![
-        claim("execute", || refuses(|| handle.execute(job()))),
-        claim("submit", || refuses(|| drop(handle.submit(job())))),
+        claim("execute", || refuses(|| handle.execute(|| ()))),
+        claim("submit", || refuses(|| drop(handle.submit(|| ())))),
         claim("broadcast", || refuses(|| drop(handle.broadcast(|_| ())))),
         claim("spawn", || refuses(|| drop(handle.spawn(async {})))),
-        claim("try_execute", || is_forked(handle.try_execute(job()))),
-        claim("try_submit", || is_forked(handle.try_submit(job()))),
-        claim("try_spawn", || is_forked(handle.try_spawn(async {}))),
-        claim("execute by the policy", || is_forked(handle.job().execute(job()))),
-        claim("submit by the policy", || is_forked(handle.job().submit(job()))),
-        claim("spawn by the policy", || is_forked(handle.job().spawn(async {}))),
-        claim("execute_batch", || is_forked(handle.job().execute_batch([job()]))),
-        claim("submit_batch", || is_forked(handle.job().submit_batch([job()]))),
-        claim("execute with a timeout", || {
-            is_forked(handle.job().when_full(WhenFull::BlockFor(hour)).execute(job()))
+        claim("what is rejected comes back", || {
+            all_work_comes_back(handle, Reason::Forked);
+            true
         }),
-        claim("submit with a timeout", || {
-            is_forked(handle.job().when_full(WhenFull::BlockFor(hour)).submit(job()))
+        claim("reserve", || {
+            block_on(handle.job().reserve()).is_err_and(|reason| reason == Reason::Forked)
         }),
-        claim("reserve", || is_forked_at_once(handle.job().reserve())),
-        claim("execute with a deadline", || is_forked(handle.job().deadline(later).execute(job()))),
-        claim("submit with a deadline", || is_forked(handle.job().deadline(later).submit(job()))),
-        claim("spawn with a deadline", || is_forked(handle.job().deadline(later).spawn(async {}))),
-        claim("execute with a name", || is_forked(handle.job().name("child").execute(job()))),
-        claim("execute later", || is_forked(handle.job().after(hour).execute(job()))),
-        claim("submit later", || is_forked(handle.job().after(hour).submit(job()))),
-        claim("the owner's try_execute", || is_forked(pool.try_execute(job()))),
-        claim("the owner's try_submit", || is_forked(pool.try_submit(job()))),
+        claim("the owner's try_execute", || is_forked(pool.try_execute(|| ()))),
+        claim("the owner's try_submit", || is_forked(pool.try_submit(|| ()))),
         claim("a set", || {
             let mut set = TaskSet::new(handle);
-            set.try_submit(job()).is_err_and(|rejected| rejected.reason() == Reason::Forked)
+            set.try_submit(|| ()).is_err_and(|rejected| rejected.reason() == Reason::Forked)
         }),
         claim("a set with a limit", || {
             let mut set = TaskSet::new(handle).limit(1);
-            is_forked(set.try_submit(job()))
+            is_forked(set.try_submit(|| ()))
         }),
     ]);
 }
@@ -80,7 +51,7 @@ pub(crate) fn every_way_to_submit_to_a_bounded_pool_says_forked_in_a_child_full_
         await_threads(&pool);
         check(&pool);
         let busy = occupy(&pool);
-        pool.execute(job());
+        pool.execute(|| ());
         check(&pool);
         drop(busy);
         assert!(pool.wait_idle());

@@ -1,8 +1,7 @@
 //! The resources of the process: threads, open files, memory.
 
-use std::fs;
-
 use brigade_testkit::eventually;
+use brigade_testkit::resources::{open_files, resident, threads};
 
 /// How much more memory may be resident in the end, in kilobytes: what the allocator keeps of a hundred threads' arenas.
 /// A leak of 64 bytes a job is twice as much within a second.
@@ -16,27 +15,16 @@ pub(crate) struct Process {
     memory: u64,
 }
 
-fn entries(folder: &str) -> usize {
-    fs::read_dir(folder).unwrap().count()
-}
-
-fn resident() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-    line.trim().trim_end_matches(" kB").parse().unwrap()
-}
-
 impl Process {
     pub(crate) fn now() -> Self {
-        let (threads, files) = (entries("/proc/self/task"), entries("/proc/self/fd"));
-        Self { threads, files, memory: resident() }
+        Self { threads: threads(), files: open_files(), memory: resident() }
     }
 
     /// The kernel takes a thread off its list a moment after it was joined.
     pub(crate) fn assert_has_threads_and_files_again(&self) {
-        let is_back = || entries("/proc/self/task") == self.threads;
+        let is_back = || threads() == self.threads;
         eventually("as many threads as before", is_back);
-        assert_eq!(entries("/proc/self/fd"), self.files, "open files");
+        assert_eq!(open_files(), self.files, "open files");
     }
 
     pub(crate) fn assert_has_memory_again(&self) {

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
-use brigade::{Handle, JobBuilder, JoinError, JoinHandle, Pool, Priority, Rejected, WhenFull};
+use brigade::{
+    Handle, JobBuilder, JoinError, JoinHandle, Pool, Priority, Reason, Rejected, WhenFull,
+};
 use fastrand::Rng;
 
 use crate::doing::Doing;
@@ -69,17 +71,11 @@ impl<'a> Submitter<'a> {
     pub(crate) fn call(&mut self) {
         let pool = self.pool;
         match self.random.u8(0..34) {
-            0..6 => {
+            0..12 => {
                 let (builder, job) = (self.builder(), self.job());
-                let taken = Doing::Submitting.during(|| builder.execute(job));
-                self.count(taken, self.may_be_full());
+                self.submit(builder, job, self.may_be_full());
             }
-            6..8 => self.batch(),
-            8..14 => {
-                let (builder, job) = (self.builder(), self.job());
-                let taken = Doing::Submitting.during(|| builder.submit(job));
-                self.count_and_wait(taken, self.may_be_full());
-            }
+            12..14 => self.batch(),
             14 => {
                 let job = self.job();
                 let taken = Doing::Submitting.during(|| pool.try_execute(job));
@@ -110,6 +106,26 @@ impl<'a> Submitter<'a> {
         self.count(taken, false);
     }
 
+    /// Submits a job with a handle or without; returns the reason if it is rejected.
+    fn submit(
+        &mut self,
+        builder: JobBuilder,
+        job: impl FnOnce() + Send + 'static,
+        may_be_full: bool,
+    ) -> Option<Reason> {
+        if self.random.bool() {
+            let taken = Doing::Submitting.during(|| builder.execute(job));
+            let reason = taken.as_ref().err().map(Rejected::reason);
+            self.count(taken, may_be_full);
+            reason
+        } else {
+            let taken = Doing::Submitting.during(|| builder.submit(job));
+            let reason = taken.as_ref().err().map(Rejected::reason);
+            self.count_and_wait(taken, may_be_full);
+            reason
+        }
+    }
+
     fn batch(&mut self) {
         let count = self.random.u64(0..20);
         let jobs: Vec<_> = (0..count).map(|_| self.job()).collect();
@@ -121,24 +137,14 @@ impl<'a> Submitter<'a> {
         self.ledger.submitted(count - back, back);
     }
 
-    /// With a time to wait for room: none, some, or any.
+    /// With a time to wait for room: none, some, or any. A submission that times out does not do so early.
     fn in_time(&mut self) {
-        let (pool, job) = (self.pool, self.job());
         let some = self.micros(300);
         let time = *self.random.choice(&[Duration::ZERO, some, Duration::MAX]).expect("three");
+        let (builder, job) = (self.pool.job().when_full(WhenFull::BlockFor(time)), self.job());
         let begun = Instant::now();
-        let may_be_full = self.is_bounded() && time < Duration::MAX;
-        if self.random.bool() {
-            let taken = Doing::Submitting
-                .during(|| pool.job().when_full(WhenFull::BlockFor(time)).execute(job));
-            assert_waited(&taken, begun, time);
-            self.count(taken, may_be_full);
-        } else {
-            let taken = Doing::Submitting
-                .during(|| pool.job().when_full(WhenFull::BlockFor(time)).submit(job));
-            assert_waited(&taken, begun, time);
-            self.count_and_wait(taken, may_be_full);
-        }
+        let reason = self.submit(builder, job, self.is_bounded() && time < Duration::MAX);
+        assert!(reason != Some(Reason::Full) || begun.elapsed() >= time, "full before {time:?}");
     }
 
     /// With a deadline: past, soon or far.
@@ -146,18 +152,10 @@ impl<'a> Submitter<'a> {
         let now = Instant::now();
         let (soon, far) = (now + self.micros(300), now + Duration::from_secs(600));
         let deadline = *self.random.choice(&[now, soon, far]).expect("three");
-        let is_past = deadline == now;
         let ticket = self.ticket();
-        let job = self.job_of(if is_past { ticket.invalid() } else { ticket });
+        let job = self.job_of(if deadline == now { ticket.invalid() } else { ticket });
         let may_be_full = self.may_be_full() || self.ledger.when_full == Some(WhenFull::Block);
-        let pool = self.pool;
-        if self.random.bool() {
-            let taken = Doing::Submitting.during(|| pool.job().deadline(deadline).execute(job));
-            self.count(taken, may_be_full);
-        } else {
-            let taken = Doing::Submitting.during(|| pool.job().deadline(deadline).submit(job));
-            self.count_and_wait(taken, may_be_full);
-        }
+        self.submit(self.pool.job().deadline(deadline), job, may_be_full);
     }
 
     /// By a future, which is driven to its end, or polled some times and dropped.
@@ -335,14 +333,6 @@ async fn wait_for_a_local(ledger: &Arc<Ledger>) {
         ticket.returns();
     });
     let _ = local.await;
-}
-
-/// A submission that timed out did not do so early.
-fn assert_waited<R, F>(taken: &Result<R, Rejected<F>>, begun: Instant, time: Duration) {
-    let is_full = |rejected: &Rejected<F>| rejected.reason() == brigade::Reason::Full;
-    if taken.as_ref().is_err_and(is_full) {
-        assert!(begun.elapsed() >= time, "full before {time:?}");
-    }
 }
 
 /// A thread from outside that submits; returns when it has made its calls.

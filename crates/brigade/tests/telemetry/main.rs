@@ -33,10 +33,7 @@ fn the_histograms_have_each_job_that_ran_once() {
     (0..100).for_each(|_| drop(pool.spawn(async { brigade::yield_now().await })));
     pool.execute(|| panic!("expected"));
     let gate = Gate::closed();
-    for _ in 0..3 {
-        let wait = gate.clone();
-        pool.execute(move || wait.wait());
-    }
+    (0..3).for_each(|_| pool.execute(gate.job()));
     let cancelled = pool.submit(|| ()).cancel();
     gate.open();
     pool.wait_idle();
@@ -179,9 +176,9 @@ fn what_a_pool_has_done_is_exported_with_its_name() {
     let builder = Pool::builder().threads(2).capacity(1).when_full(WhenFull::Reject);
     let pool = builder.pool_name("mail").build().unwrap();
     let gate = Gate::closed();
-    let (first, second) = (gate.clone(), gate.clone());
+    let second = gate.clone();
     let running = |jobs| eventually("they run", || pool.metrics().running == jobs);
-    pool.execute(move || first.wait());
+    pool.execute(gate.job());
     running(1);
     // A job may run before its place in the queue is free.
     let insist = || pool.job().when_full(WhenFull::Block);

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use brigade::{LocalPool, Pool, Shutdown, Trace, TraceError, WhenFull};
-use brigade_testkit::{Gate, eventually, test};
+use brigade_testkit::{Halt, eventually, test};
 use serde_json::Value;
 
 /// Something that a thread did, in nanoseconds.
@@ -122,38 +122,36 @@ fn parked(threads: usize) -> Pool {
     pool
 }
 
-#[test]
-fn a_job_with_a_name_is_there_once() {
-    for observed in [false, true] {
-        let builder = Pool::builder().threads(2);
-        let pool = if observed { builder.observe_jobs() } else { builder }.build().unwrap();
-        let tracing = pool.start_trace().unwrap();
-        let handle = pool.handle();
-        pool.job().name("closure").execute(|| ()).unwrap();
-        pool.job().name("future").spawn(async {}).unwrap().join().unwrap();
-        let outer = pool.job().name("outer").submit(move || {
-            let inner = handle.job().name("inner").submit(|| ()).unwrap();
-            inner.join().unwrap();
-        });
-        outer.unwrap().join().unwrap();
-        pool.job().name("timer").after(Duration::from_micros(1)).execute(|| ()).unwrap();
-        let (sender, ends) = mpsc::channel();
-        pool.job()
-            .name("panic")
-            .execute(move || {
-                let _sender: mpsc::Sender<()> = sender;
-                panic!("expected");
-            })
-            .unwrap();
-        assert!(ends.recv().is_err());
-        eventually("the timer fires", || pool.metrics().returned >= 5);
-        pool.wait_idle();
-        let read = read(&tracing.finish());
-        for name in ["closure", "future", "outer", "inner", "timer", "panic"] {
-            let shown = read.named(name);
-            assert_eq!(shown.len(), 1, "{name}, observed: {observed}");
-            assert_eq!(shown[0].args.get("submitted at").is_some(), observed, "{name}");
-        }
+#[test(observed in [false, true])]
+fn a_job_with_a_name_is_there_once(observed: bool) {
+    let builder = Pool::builder().threads(2);
+    let pool = if observed { builder.observe_jobs() } else { builder }.build().unwrap();
+    let tracing = pool.start_trace().unwrap();
+    let handle = pool.handle();
+    pool.job().name("closure").execute(|| ()).unwrap();
+    pool.job().name("future").spawn(async {}).unwrap().join().unwrap();
+    let outer = pool.job().name("outer").submit(move || {
+        let inner = handle.job().name("inner").submit(|| ()).unwrap();
+        inner.join().unwrap();
+    });
+    outer.unwrap().join().unwrap();
+    pool.job().name("timer").after(Duration::from_micros(1)).execute(|| ()).unwrap();
+    let (sender, ends) = mpsc::channel();
+    pool.job()
+        .name("panic")
+        .execute(move || {
+            let _sender: mpsc::Sender<()> = sender;
+            panic!("expected");
+        })
+        .unwrap();
+    assert!(ends.recv().is_err());
+    eventually("the timer fires", || pool.metrics().returned >= 5);
+    pool.wait_idle();
+    let read = read(&tracing.finish());
+    for name in ["closure", "future", "outer", "inner", "timer", "panic"] {
+        let shown = read.named(name);
+        assert_eq!(shown.len(), 1, "{name}, observed: {observed}");
+        assert_eq!(shown[0].args.get("submitted at").is_some(), observed, "{name}");
     }
 }
 
@@ -210,37 +208,31 @@ fn an_arrow_leads_from_the_thread_that_wakes_to_the_worker() {
     assert_eq!(read.named("job").len(), 1);
 }
 
-#[test]
-fn a_trace_has_jobs_that_have_not_begun_or_ended_in_it() {
-    for observed in [false, true] {
-        let builder = Pool::builder().threads(2).spare_threads(0).prestart(2);
-        let pool = if observed { builder.observe_jobs() } else { builder }.build().unwrap();
-        let (gate, (began, begins)) = (Gate::closed(), mpsc::channel());
-        let stuck = |name| {
-            let (gate, began) = (gate.clone(), began.clone());
-            let job = pool.job().name(name).submit(move || {
-                began.send(()).unwrap();
-                gate.wait();
-            });
-            begins.recv().unwrap();
-            job.unwrap()
-        };
-        let earlier = stuck("earlier");
-        eventually("the other one sleeps", || pool.metrics().idle_threads == 1);
-        let tracing = pool.start_trace().unwrap();
-        let later = stuck("later");
-        let trace = tracing.finish();
-        gate.open();
-        earlier.join().unwrap();
-        later.join().unwrap();
-        let read = read(&trace);
-        let earlier =
-            if observed { "earlier (began before the trace)" } else { "(began before the trace)" };
-        let (earlier, later) = (read.named(earlier), read.named("later"));
-        assert_eq!((earlier.len(), earlier[0].from), (1, 0));
-        assert_eq!((later.len(), later[0].until), (1, earlier[0].until), "both are cut off");
-        assert_ne!(earlier[0].track, later[0].track);
-    }
+#[test(observed in [false, true])]
+fn a_trace_has_jobs_that_have_not_begun_or_ended_in_it(observed: bool) {
+    let builder = Pool::builder().threads(2).spare_threads(0).prestart(2);
+    let pool = if observed { builder.observe_jobs() } else { builder }.build().unwrap();
+    let halts = [Halt::default(), Halt::default()];
+    let stuck = |name, halt: &Halt| {
+        let job = pool.job().name(name).submit(halt.job()).unwrap();
+        halt.await_thread();
+        job
+    };
+    let earlier = stuck("earlier", &halts[0]);
+    eventually("the other one sleeps", || pool.metrics().idle_threads == 1);
+    let tracing = pool.start_trace().unwrap();
+    let later = stuck("later", &halts[1]);
+    let trace = tracing.finish();
+    halts.iter().for_each(Halt::release);
+    earlier.join().unwrap();
+    later.join().unwrap();
+    let read = read(&trace);
+    let earlier =
+        if observed { "earlier (began before the trace)" } else { "(began before the trace)" };
+    let (earlier, later) = (read.named(earlier), read.named("later"));
+    assert_eq!((earlier.len(), earlier[0].from), (1, 0));
+    assert_eq!((later.len(), later[0].until), (1, earlier[0].until), "both are cut off");
+    assert_ne!(earlier[0].track, later[0].track);
 }
 
 /// How many events of each thread a trace keeps.
@@ -392,17 +384,16 @@ fn a_pool_without_threads_is_traced() {
 #[test]
 fn a_job_that_began_before_the_trace_is_around_what_runs_inside_it() {
     let pool = Pool::builder().threads(1).spare_threads(0).build().unwrap();
-    let (handle, gate, (began, begins)) = (pool.handle(), Gate::closed(), mpsc::channel());
-    let wait = gate.clone();
+    let (handle, halt) = (pool.handle(), Halt::default());
+    let stops = halt.clone();
     let outer = pool.submit(move || {
-        began.send(()).unwrap();
-        wait.wait();
+        stops.here();
         let part = || brigade::scope(|s| s.execute(|| ()));
         handle.job().name("inner").submit(part).unwrap().join().unwrap();
     });
-    begins.recv().unwrap();
+    halt.await_thread();
     let tracing = pool.start_trace().unwrap();
-    gate.open();
+    halt.release();
     outer.join().unwrap();
     let read = read(&tracing.finish());
     let (before, inner) = (read.named("(began before the trace)"), read.named("inner"));
@@ -414,32 +405,26 @@ fn a_job_that_began_before_the_trace_is_around_what_runs_inside_it() {
     assert_eq!(part[0].args["runs"], "in the job that waits for it");
 }
 
-#[test]
-fn a_job_of_another_pool_does_not_rename_the_job_that_it_runs_in() {
-    for observed in [false, true] {
-        let pool = Pool::new(1);
-        let builder = Pool::builder().threads(1).capacity(1).when_full(WhenFull::RunInCaller);
-        let full = if observed { builder.observe_jobs() } else { builder }.build().unwrap();
-        let (gate, (began, begins)) = (Gate::closed(), mpsc::channel());
-        let wait = gate.clone();
-        full.execute(move || {
-            began.send(()).unwrap();
-            wait.wait();
-        });
-        begins.recv().unwrap();
-        full.execute(|| ());
-        let tracing = pool.start_trace().unwrap();
-        let foreign = full.handle();
-        let outer = pool.job().name("outer").submit(move || {
-            foreign.job().name("foreign").execute(|| ()).unwrap();
-        });
-        outer.unwrap().join().unwrap();
-        pool.wait_idle();
-        let read = read(&tracing.finish());
-        gate.open();
-        assert_eq!((read.named("outer").len(), read.named("foreign").len()), (1, 0));
-        assert!(read.named("outer")[0].args.get("submitted at").is_none());
-    }
+#[test(observed in [false, true])]
+fn a_job_of_another_pool_does_not_rename_the_job_that_it_runs_in(observed: bool) {
+    let pool = Pool::new(1);
+    let builder = Pool::builder().threads(1).capacity(1).when_full(WhenFull::RunInCaller);
+    let full = if observed { builder.observe_jobs() } else { builder }.build().unwrap();
+    let halt = Halt::default();
+    full.execute(halt.job());
+    halt.await_thread();
+    full.execute(|| ());
+    let tracing = pool.start_trace().unwrap();
+    let foreign = full.handle();
+    let outer = pool.job().name("outer").submit(move || {
+        foreign.job().name("foreign").execute(|| ()).unwrap();
+    });
+    outer.unwrap().join().unwrap();
+    pool.wait_idle();
+    let read = read(&tracing.finish());
+    halt.release();
+    assert_eq!((read.named("outer").len(), read.named("foreign").len()), (1, 0));
+    assert!(read.named("outer")[0].args.get("submitted at").is_none());
 }
 
 /// A thief that has jobs of its own takes those of a worker that is stuck.
@@ -451,32 +436,29 @@ fn a_steal_counts_stolen_jobs_and_not_those_of_the_thief() {
         }
     }
     let pool = Pool::builder().threads(2).spare_threads(0).prestart(2).build().unwrap();
-    let (gate, is_over) = (Gate::closed(), Arc::new(AtomicBool::new(false)));
-    let ((began, begins), (ran, runs), (go, goes)) =
-        (mpsc::channel(), mpsc::channel(), mpsc::channel());
-    let (handle, over, busy) = (pool.handle(), is_over.clone(), began.clone());
+    let (is_over, (ran, runs)) = (Arc::new(AtomicBool::new(false)), mpsc::channel());
+    let [thief, victim] = [Halt::default(), Halt::default()];
+    let (handle, over, stops) = (pool.handle(), is_over.clone(), thief.clone());
     pool.execute(move || {
-        busy.send(()).unwrap();
-        goes.recv().unwrap();
+        stops.here();
         (0..50).for_each(|_| go_on(handle, over.clone()));
     });
-    begins.recv().unwrap();
-    let (handle, wait) = (pool.handle(), gate.clone());
+    thief.await_thread();
+    let (handle, stops) = (pool.handle(), victim.clone());
     pool.execute(move || {
         for _ in 0..4 {
             let ran = ran.clone();
             handle.execute(move || ran.send(()).unwrap());
         }
-        began.send(()).unwrap();
-        wait.wait();
+        stops.here();
     });
-    begins.recv().unwrap();
+    victim.await_thread();
     let tracing = pool.start_trace().unwrap();
-    go.send(()).unwrap();
+    thief.release();
     (0..4).for_each(|_| runs.recv().unwrap());
     let trace = tracing.finish();
     is_over.store(true, Ordering::SeqCst);
-    gate.open();
+    victim.release();
     let read = read(&trace);
     let steals = read.shown.iter().filter(|shown| shown.name.starts_with("steal from worker"));
     let counts: Vec<_> = steals.map(|steal| steal.args["jobs"].as_u64().unwrap()).collect();

@@ -7,139 +7,88 @@ use std::time::{Duration, Instant};
 use crate::support::busy::occupy;
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::{at_rest, busy, fill};
-use brigade::{Handle, Pool, WhenFull};
-use brigade_testkit::{Bomb, Drops, Gate, test};
+use brigade::{Builder, Handle, Pool, WhenFull};
+use brigade_testkit::{Bomb, Drops, Gate, Halt, test};
 
-#[test]
-fn as_many_jobs_are_queued_as_the_capacity() {
-    for capacity in [1, 2, 1000] {
-        for_both_queueings(|builder| {
-            let (pool, gate) = busy(builder, capacity, WhenFull::Reject);
-            assert_eq!(fill(&pool), capacity);
-            assert_eq!(pool.metrics().queued, capacity as u64);
-            gate.open();
-            let jobs = capacity as u64 + 1;
-            assert_eq!(at_rest(&pool), [jobs, jobs, 0, 0, 0]);
+/// More than a worker's own queue holds, so that they are queued in several places.
+#[test(for_both_queueings)]
+fn jobs_of_the_pools_own_jobs_count_wherever_they_are_queued(builder: Builder) {
+    const CAPACITY: usize = 700;
+    let pool = builder.threads(1).capacity(CAPACITY).when_full(WhenFull::Reject).build().unwrap();
+    let halt = Halt::default();
+    let stops = halt.clone();
+    let accepted = pool.submit(move || {
+        let here = Handle::current().unwrap();
+        let accepted = (0..2 * CAPACITY).filter(|_| here.job().execute(|| ()).is_ok()).count();
+        stops.here();
+        accepted
+    });
+    halt.await_thread();
+    assert_eq!(fill(&pool), 0);
+    halt.release();
+    assert_eq!(accepted.join().unwrap(), CAPACITY);
+    let jobs = CAPACITY as u64 + 1;
+    assert_eq!(at_rest(&pool), [jobs, jobs, 0, 0, 0]);
+}
+
+/// Each has as many jobs as there is room for, or a quarter of them: no submission is rejected because of another one that does not get the
+/// room.
+#[test(jobs in [25, 100], for_both_queueings)]
+fn four_threads_that_submit_at_once_fill_it_exactly(builder: Builder, jobs: usize) {
+    let pool = builder.threads(1).capacity(100).when_full(WhenFull::Reject).build().unwrap();
+    for _ in 0..200 {
+        let (gate, start) = (Gate::closed(), Barrier::new(4));
+        occupy(&pool, &gate);
+        let submit = || {
+            start.wait();
+            (0..jobs).filter(|_| pool.try_execute(|| ()).is_ok()).count()
+        };
+        let accepted = thread::scope(|scope| {
+            [(); 4].map(|()| scope.spawn(submit)).map(|accepted| accepted.join().unwrap())
         });
+        assert_eq!((accepted.iter().sum(), fill(&pool)), (100, 0));
+        gate.open();
+        pool.wait_idle();
     }
 }
 
-/// More than a worker's own queue holds, so that they are queued in several places.
-#[test]
-fn jobs_of_the_pools_own_jobs_count_wherever_they_are_queued() {
-    const CAPACITY: usize = 700;
-    for_both_queueings(|builder| {
-        let pool =
-            builder.threads(1).capacity(CAPACITY).when_full(WhenFull::Reject).build().unwrap();
-        let (gate, filled) = (Gate::closed(), Gate::closed());
-        let (inner, told) = (gate.clone(), filled.clone());
-        let accepted = pool.submit(move || {
-            let here = Handle::current().unwrap();
-            let accepted = (0..2 * CAPACITY).filter(|_| here.job().execute(|| ()).is_ok()).count();
-            told.open();
-            inner.wait();
-            accepted
-        });
-        filled.wait();
-        assert_eq!(fill(&pool), 0);
-        gate.open();
-        assert_eq!(accepted.join().unwrap(), CAPACITY);
-        let jobs = CAPACITY as u64 + 1;
-        assert_eq!(at_rest(&pool), [jobs, jobs, 0, 0, 0]);
-    });
+#[test(for_both_queueings)]
+fn a_job_releases_its_permit_before_it_runs(builder: Builder) {
+    let (pool, gate) = busy(builder, 1, WhenFull::Reject);
+    let own = pool.handle();
+    let next = pool.try_submit(move || own.try_execute(|| ()).map_err(|full| full.reason()));
+    assert_eq!(fill(&pool), 0);
+    gate.open();
+    assert_eq!(next.unwrap().join().unwrap(), Ok(()));
 }
 
-#[test]
-fn four_threads_that_submit_at_once_fill_it_exactly() {
-    const CAPACITY: usize = 50;
-    for_both_queueings(|builder| {
-        let pool =
-            builder.threads(1).capacity(CAPACITY).when_full(WhenFull::Reject).build().unwrap();
-        for _ in 0..200 {
-            let (gate, start) = (Gate::closed(), Barrier::new(4));
-            occupy(&pool, &gate);
-            let accepted: usize = thread::scope(|scope| {
-                let submitters = [(); 4].map(|()| {
-                    scope.spawn(|| {
-                        start.wait();
-                        fill(&pool)
-                    })
-                });
-                submitters.into_iter().map(|submitter| submitter.join().unwrap()).sum()
-            });
-            assert_eq!(accepted, CAPACITY);
-            gate.open();
-            pool.wait_idle();
-        }
+#[test(for_both_queueings)]
+fn a_job_run_by_its_join_has_released_its_permit(builder: Builder) {
+    let pool = builder.threads(1).capacity(1).when_full(WhenFull::Reject).build().unwrap();
+    let parent = pool.submit(|| {
+        let here = Handle::current().unwrap();
+        let child = here.submit(move || here.try_execute(|| ()).is_ok());
+        assert!(here.try_execute(|| ()).is_err(), "the child is queued");
+        child.join().unwrap()
     });
+    assert!(parent.join().unwrap());
 }
 
-/// No submission is rejected because of another one that does not get the room.
-#[test]
-fn four_threads_that_submit_at_once_find_the_room_that_there_is_for_all() {
-    for_both_queueings(|builder| {
-        let pool = builder.threads(1).capacity(4 * 25).when_full(WhenFull::Reject).build().unwrap();
-        for _ in 0..200 {
-            let (gate, start) = (Gate::closed(), Barrier::new(4));
-            occupy(&pool, &gate);
-            thread::scope(|scope| {
-                for _ in 0..4 {
-                    scope.spawn(|| {
-                        start.wait();
-                        (0..25).for_each(|_| pool.execute(|| ()));
-                    });
-                }
-            });
-            assert_eq!(fill(&pool), 0);
-            gate.open();
-            pool.wait_idle();
-        }
-    });
-}
-
-#[test]
-fn a_job_releases_its_permit_before_it_runs() {
-    for_both_queueings(|builder| {
-        let (pool, gate) = busy(builder, 1, WhenFull::Reject);
-        let own = pool.handle();
-        let next = pool.try_submit(move || own.try_execute(|| ()).map_err(|full| full.reason()));
-        assert_eq!(fill(&pool), 0);
-        gate.open();
-        assert_eq!(next.unwrap().join().unwrap(), Ok(()));
-    });
-}
-
-#[test]
-fn a_job_run_by_its_join_has_released_its_permit() {
-    for_both_queueings(|builder| {
-        let pool = builder.threads(1).capacity(1).when_full(WhenFull::Reject).build().unwrap();
-        let parent = pool.submit(|| {
-            let here = Handle::current().unwrap();
-            let child = here.submit(move || here.try_execute(|| ()).is_ok());
-            assert!(here.try_execute(|| ()).is_err(), "the child is queued");
-            child.join().unwrap()
-        });
-        assert!(parent.join().unwrap());
-    });
-}
-
-#[test]
-fn a_job_that_panics_and_one_whose_captures_do_release_their_permits() {
-    for_both_queueings(|builder| {
-        let (pool, gate) = busy(builder, 3, WhenFull::Reject);
-        pool.execute(|| panic!("expected: body"));
-        let bomb = Bomb;
-        pool.job().deadline(Instant::now()).execute(move || drop(bomb)).unwrap();
-        let bomb = Bomb;
-        assert!(pool.submit(move || drop(bomb)).cancel());
-        assert_eq!(fill(&pool), 1);
-        gate.open();
-        assert_eq!(at_rest(&pool), [5, 2, 1, 2, 0]);
-        let gate = Gate::closed();
-        occupy(&pool, &gate);
-        assert_eq!(fill(&pool), 3);
-        gate.open();
-    });
+#[test(for_both_queueings)]
+fn a_job_that_panics_and_one_whose_captures_do_release_their_permits(builder: Builder) {
+    let (pool, gate) = busy(builder, 3, WhenFull::Reject);
+    pool.execute(|| panic!("expected: body"));
+    let bomb = Bomb;
+    pool.job().deadline(Instant::now()).execute(move || drop(bomb)).unwrap();
+    let bomb = Bomb;
+    assert!(pool.submit(move || drop(bomb)).cancel());
+    assert_eq!(fill(&pool), 1);
+    gate.open();
+    assert_eq!(at_rest(&pool), [5, 2, 1, 2, 0]);
+    let gate = Gate::closed();
+    occupy(&pool, &gate);
+    assert_eq!(fill(&pool), 3);
+    gate.open();
 }
 
 #[test]
@@ -171,36 +120,34 @@ fn a_pool_without_a_capacity_is_never_full() {
     assert_eq!(at_rest(&pool), [2004, 2004, 0, 0, 0]);
 }
 
-#[test]
-fn a_queued_job_that_is_cancelled_releases_its_permit_at_once() {
-    for_both_queueings(|builder| {
-        let (pool, gate) = busy(builder, 3, WhenFull::Reject);
-        let drops = Drops::default();
-        for by_cancel_handle in [false, true] {
-            for is_future in [false, true] {
-                let jobs: Vec<_> = (0..3)
-                    .map(|_| {
-                        let token = drops.token();
-                        match is_future {
-                            true => pool.try_spawn(async move { drop(token) }).unwrap(),
-                            false => pool.try_submit(move || drop(token)).unwrap(),
-                        }
-                    })
-                    .collect();
-                assert_eq!(fill(&pool), 0);
-                let dropped = drops.count();
-                for job in jobs {
-                    assert!(match by_cancel_handle {
-                        true => job.cancel_handle().cancel(),
-                        false => job.cancel(),
-                    });
-                    assert!(job.is_finished());
-                }
-                assert_eq!(drops.count(), dropped + 3, "here, as no thread of the pool is free");
+#[test(for_both_queueings)]
+fn a_queued_job_that_is_cancelled_releases_its_permit_at_once(builder: Builder) {
+    let (pool, gate) = busy(builder, 3, WhenFull::Reject);
+    let drops = Drops::default();
+    for by_cancel_handle in [false, true] {
+        for is_future in [false, true] {
+            let jobs: Vec<_> = (0..3)
+                .map(|_| {
+                    let token = drops.token();
+                    match is_future {
+                        true => pool.try_spawn(async move { drop(token) }).unwrap(),
+                        false => pool.try_submit(move || drop(token)).unwrap(),
+                    }
+                })
+                .collect();
+            assert_eq!(fill(&pool), 0);
+            let dropped = drops.count();
+            for job in jobs {
+                assert!(match by_cancel_handle {
+                    true => job.cancel_handle().cancel(),
+                    false => job.cancel(),
+                });
+                assert!(job.is_finished());
             }
+            assert_eq!(drops.count(), dropped + 3, "here, as no thread of the pool is free");
         }
-        assert_eq!(fill(&pool), 3, "and no permit is given back twice");
-        gate.open();
-        assert_eq!(at_rest(&pool), [16, 4, 0, 12, 0]);
-    });
+    }
+    assert_eq!(fill(&pool), 3, "and no permit is given back twice");
+    gate.open();
+    assert_eq!(at_rest(&pool), [16, 4, 0, 12, 0]);
 }

@@ -7,31 +7,28 @@ use std::sync::{Arc, mpsc};
 use crate::support::busy::occupy;
 use crate::support::crowd::{Crowd, for_both_queueings};
 use crate::support::full::{at_rest, busy, full};
-use brigade::{Handle, JoinError, Pool, Queueing, WhenFull};
+use brigade::{Builder, Handle, JoinError, JoinHandle, Pool, Queueing, WhenFull};
 use brigade_testkit::{Gate, Latch, test};
 
-#[test]
-fn with_drop_oldest_the_oldest_is_cancelled_for_the_newest() {
-    for_both_queueings(|builder| {
-        let (pool, gate) = busy(builder, 3, WhenFull::DropOldest);
-        let (sender, ran) = mpsc::channel();
-        let handles: Vec<_> = (0..10)
-            .map(|number| {
-                let sender = sender.clone();
-                pool.submit(move || sender.send(number).unwrap())
-            })
-            .collect();
-        let evicted = |handle: &brigade::JoinHandle<()>| handle.is_finished();
-        let evicted: Vec<_> = handles.iter().map(evicted).collect();
-        assert_eq!(evicted, [[true; 7].as_slice(), &[false; 3]].concat(), "and heard so at once");
-        assert_eq!(pool.metrics().evicted, 7);
-        gate.open();
-        for (number, handle) in handles.into_iter().enumerate() {
-            assert_eq!(matches!(handle.join(), Err(JoinError::Cancelled)), number < 7);
-        }
-        assert!(ran.try_iter().eq(7..10));
-        assert_eq!(at_rest(&pool), [11, 4, 0, 7, 7]);
-    });
+#[test(for_both_queueings)]
+fn with_drop_oldest_the_oldest_is_cancelled_for_the_newest(builder: Builder) {
+    let (pool, gate) = busy(builder, 3, WhenFull::DropOldest);
+    let (sender, ran) = mpsc::channel();
+    let handles: Vec<_> = (0..10)
+        .map(|number| {
+            let sender = sender.clone();
+            pool.submit(move || sender.send(number).unwrap())
+        })
+        .collect();
+    let evicted: Vec<_> = handles.iter().map(JoinHandle::is_finished).collect();
+    assert_eq!(evicted, [[true; 7].as_slice(), &[false; 3]].concat(), "and heard so at once");
+    assert_eq!(pool.metrics().evicted, 7);
+    gate.open();
+    for (number, handle) in handles.into_iter().enumerate() {
+        assert_eq!(matches!(handle.join(), Err(JoinError::Cancelled)), number < 7);
+    }
+    assert!(ran.try_iter().eq(7..10));
+    assert_eq!(at_rest(&pool), [11, 4, 0, 7, 7]);
 }
 
 #[test]
@@ -59,40 +56,36 @@ fn with_drop_oldest_jobs_from_outside_are_evicted_before_those_of_a_worker() {
     assert_eq!(at_rest(&pool), [6, 5, 0, 1, 1]);
 }
 
-#[test]
-fn with_drop_oldest_a_worker_evicts_its_own_oldest_job() {
-    for_both_queueings(|builder| {
-        let builder = builder.threads(1).capacity(2).when_full(WhenFull::DropOldest);
-        let pool = builder.build().unwrap();
-        let children = pool
-            .submit(|| (0..5).map(|number| brigade::submit(move || number)).collect::<Vec<_>>());
-        let outcomes: Vec<_> =
-            children.join().unwrap().into_iter().map(|child| child.join().ok()).collect();
-        assert_eq!(outcomes, [None, None, None, Some(3), Some(4)]);
-        assert_eq!(at_rest(&pool), [6, 3, 0, 3, 3]);
-    });
+#[test(for_both_queueings)]
+fn with_drop_oldest_a_worker_evicts_its_own_oldest_job(builder: Builder) {
+    let builder = builder.threads(1).capacity(2).when_full(WhenFull::DropOldest);
+    let pool = builder.build().unwrap();
+    let children =
+        pool.submit(|| (0..5).map(|number| brigade::submit(move || number)).collect::<Vec<_>>());
+    let outcomes: Vec<_> =
+        children.join().unwrap().into_iter().map(|child| child.join().ok()).collect();
+    assert_eq!(outcomes, [None, None, None, Some(3), Some(4)]);
+    assert_eq!(at_rest(&pool), [6, 3, 0, 3, 3]);
 }
 
 /// The entry of a cancelled job holds no permit, so the next job is evicted.
-#[test]
-fn with_drop_oldest_completed_entries_do_not_count() {
-    for_both_queueings(|builder| {
-        let (pool, gate) = busy(builder, 2, WhenFull::DropOldest);
-        for _ in 0..20 {
-            assert!(pool.submit(|| ()).cancel());
-        }
-        let kept = [0, 1].map(|number| pool.submit(move || number));
-        let newest = pool.submit(|| 2);
-        gate.open();
-        let [evicted, kept] = kept;
-        assert!(matches!(evicted.join(), Err(JoinError::Cancelled)));
-        assert_eq!((kept.join().unwrap(), newest.join().unwrap()), (1, 2));
-        assert_eq!(at_rest(&pool), [24, 3, 0, 21, 1]);
-    });
+#[test(for_both_queueings)]
+fn with_drop_oldest_completed_entries_do_not_count(builder: Builder) {
+    let (pool, gate) = busy(builder, 2, WhenFull::DropOldest);
+    for _ in 0..20 {
+        assert!(pool.submit(|| ()).cancel());
+    }
+    let kept = [0, 1].map(|number| pool.submit(move || number));
+    let newest = pool.submit(|| 2);
+    gate.open();
+    let [evicted, kept] = kept;
+    assert!(matches!(evicted.join(), Err(JoinError::Cancelled)));
+    assert_eq!((kept.join().unwrap(), newest.join().unwrap()), (1, 2));
+    assert_eq!(at_rest(&pool), [24, 3, 0, 21, 1]);
 }
 
-#[test]
-fn the_captures_of_an_evicted_job_may_submit_and_panic() {
+#[test(for_both_queueings)]
+fn the_captures_of_an_evicted_job_may_submit_and_panic(builder: Builder) {
     struct Last(Handle, Arc<AtomicUsize>);
     impl Drop for Last {
         fn drop(&mut self) {
@@ -101,40 +94,36 @@ fn the_captures_of_an_evicted_job_may_submit_and_panic() {
             panic!("expected: dropped");
         }
     }
-    for_both_queueings(|builder| {
-        let (pool, gate) = busy(builder, 1, WhenFull::DropOldest);
-        let ran = Arc::new(AtomicUsize::new(0));
-        let last = Last(pool.handle(), ran.clone());
-        pool.execute(move || drop(last));
-        pool.execute(|| ());
-        gate.open();
-        // The released permit goes to the new job, and the job that the drop submits is rejected.
-        assert_eq!(at_rest(&pool), [3, 2, 0, 1, 1]);
-        assert_eq!(ran.load(Ordering::Relaxed), 0);
-    });
+    let (pool, gate) = busy(builder, 1, WhenFull::DropOldest);
+    let ran = Arc::new(AtomicUsize::new(0));
+    let last = Last(pool.handle(), ran.clone());
+    pool.execute(move || drop(last));
+    pool.execute(|| ());
+    gate.open();
+    // The released permit goes to the new job, and the job that the drop submits is rejected.
+    assert_eq!(at_rest(&pool), [3, 2, 0, 1, 1]);
+    assert_eq!(ran.load(Ordering::Relaxed), 0);
 }
 
-#[test]
-fn with_drop_newest_the_new_job_is_accepted_and_cancelled() {
-    for_both_queueings(|builder| {
-        let (pool, gate) = full(builder, 2, WhenFull::DropNewest);
-        let token = Arc::new(());
-        let captured = token.clone();
-        pool.execute(move || drop(captured));
-        assert_eq!(Arc::strong_count(&token), 1, "dropped at once");
-        assert!(matches!(pool.submit(|| ()).join(), Err(JoinError::Cancelled)));
-        pool.job().execute_batch([|| unreachable!(), || unreachable!()]).unwrap();
-        assert_eq!(pool.metrics().evicted, 4);
-        gate.open();
-        assert_eq!(at_rest(&pool), [7, 3, 0, 4, 4]);
-        let inside = pool.submit(|| {
-            brigade::execute(|| ());
-            brigade::execute(|| ());
-            brigade::submit(|| ()).join().map_err(|error| error.to_string())
-        });
-        assert!(inside.join().unwrap().unwrap_err().contains("cancelled"));
-        assert_eq!(at_rest(&pool), [11, 6, 0, 5, 5]);
+#[test(for_both_queueings)]
+fn with_drop_newest_the_new_job_is_accepted_and_cancelled(builder: Builder) {
+    let (pool, gate) = full(builder, 2, WhenFull::DropNewest);
+    let token = Arc::new(());
+    let captured = token.clone();
+    pool.execute(move || drop(captured));
+    assert_eq!(Arc::strong_count(&token), 1, "dropped at once");
+    assert!(matches!(pool.submit(|| ()).join(), Err(JoinError::Cancelled)));
+    pool.job().execute_batch([|| unreachable!(), || unreachable!()]).unwrap();
+    assert_eq!(pool.metrics().evicted, 4);
+    gate.open();
+    assert_eq!(at_rest(&pool), [7, 3, 0, 4, 4]);
+    let inside = pool.submit(|| {
+        brigade::execute(|| ());
+        brigade::execute(|| ());
+        brigade::submit(|| ()).join().map_err(|error| error.to_string())
     });
+    assert!(inside.join().unwrap().unwrap_err().contains("cancelled"));
+    assert_eq!(at_rest(&pool), [11, 6, 0, 5, 5]);
 }
 
 /// Does something when it is dropped.
@@ -157,40 +146,36 @@ fn evicted_chain(pool: Handle, left: usize, depths: Arc<Crowd>) -> Box<dyn FnOnc
     Box::new(move || mem::forget(submits))
 }
 
-#[test]
-fn a_drop_for_room_that_submits_drops_no_other_job_inside_it() {
-    for_both_queueings(|builder| {
-        let (pool, gate) = busy(builder, 20, WhenFull::DropOldest);
-        let depths = Arc::new(Crowd::default());
-        for _ in 0..20 {
-            pool.execute(evicted_chain(pool.handle(), 1, depths.clone()));
-        }
-        pool.execute(|| ());
-        assert_eq!((depths.most(), pool.metrics().evicted), (1, 1));
-        gate.open();
-        assert_eq!(at_rest(&pool), [23, 22, 0, 1, 1]);
-    });
+#[test(for_both_queueings)]
+fn a_drop_for_room_that_submits_drops_no_other_job_inside_it(builder: Builder) {
+    let (pool, gate) = busy(builder, 20, WhenFull::DropOldest);
+    let depths = Arc::new(Crowd::default());
+    for _ in 0..20 {
+        pool.execute(evicted_chain(pool.handle(), 1, depths.clone()));
+    }
+    pool.execute(|| ());
+    assert_eq!((depths.most(), pool.metrics().evicted), (1, 1));
+    gate.open();
+    assert_eq!(at_rest(&pool), [23, 22, 0, 1, 1]);
 }
 
-#[test]
-fn a_drop_for_room_may_wait_for_a_future_that_needs_none() {
-    for_both_queueings(|builder| {
-        let pool = builder.threads(1).capacity(1).when_full(WhenFull::DropOldest);
-        let pool = pool.build().unwrap();
-        let latch = Latch::default();
-        let future = pool.spawn(latch.wait());
-        pool.wait_idle();
-        let gate = Gate::closed();
-        occupy(&pool, &gate);
-        latch.open();
-        let (opens, mut future) = (gate.clone(), Some(future));
-        let waits = OnDrop(move || {
-            opens.open();
-            future.take().into_iter().for_each(|future| future.join().unwrap());
-        });
-        pool.execute(move || mem::forget(waits));
-        // Finds the future first, which has no room to give.
-        pool.execute(|| ());
-        assert_eq!(at_rest(&pool), [4, 3, 0, 1, 1]);
+#[test(for_both_queueings)]
+fn a_drop_for_room_may_wait_for_a_future_that_needs_none(builder: Builder) {
+    let pool = builder.threads(1).capacity(1).when_full(WhenFull::DropOldest);
+    let pool = pool.build().unwrap();
+    let latch = Latch::default();
+    let future = pool.spawn(latch.wait());
+    pool.wait_idle();
+    let gate = Gate::closed();
+    occupy(&pool, &gate);
+    latch.open();
+    let (opens, mut future) = (gate.clone(), Some(future));
+    let waits = OnDrop(move || {
+        opens.open();
+        future.take().into_iter().for_each(|future| future.join().unwrap());
     });
+    pool.execute(move || mem::forget(waits));
+    // Finds the future first, which has no room to give.
+    pool.execute(|| ());
+    assert_eq!(at_rest(&pool), [4, 3, 0, 1, 1]);
 }

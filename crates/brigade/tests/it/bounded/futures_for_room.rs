@@ -9,7 +9,7 @@ use std::thread;
 
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::{at_rest, busy, full};
-use brigade::{Handle, Pool, Reason, Shutdown, WhenFull};
+use brigade::{Builder, Handle, Pool, Reason, Shutdown, WhenFull};
 use brigade_testkit::{WakeCounter, block_on, eventually, test};
 
 type Submitting = Pin<Box<dyn Future<Output = Result<(), Reason>> + Send>>;
@@ -38,21 +38,19 @@ fn pending<const COUNT: usize>(pool: Handle) -> [(Submitting, Arc<WakeCounter>);
     })
 }
 
-#[test]
-fn a_future_is_pending_while_there_is_no_room_and_woken_when_there_is() {
-    for_both_queueings(|builder| {
-        let (pool, gate) = busy(builder, 1, WhenFull::Reject);
-        let queued = pool.submit(|| ());
-        let [(mut first, rings_first), (mut second, rings_second)] = pending(pool.handle());
-        assert_eq!((rings_first.wakes(), rings_second.wakes()), (0, 0));
-        assert!(queued.cancel());
-        assert_eq!((rings_first.wakes(), rings_second.wakes()), (1, 0), "one place, one wake");
-        assert_eq!(poll(&mut first, &rings_first.clone().into()), Poll::Ready(Ok(())));
-        assert!(poll(&mut second, &rings_second.clone().into()).is_pending());
-        gate.open();
-        assert_eq!(block_on(second), Ok(()));
-        assert_eq!(at_rest(&pool), [4, 3, 0, 1, 0]);
-    });
+#[test(for_both_queueings)]
+fn a_future_is_pending_while_there_is_no_room_and_woken_when_there_is(builder: Builder) {
+    let (pool, gate) = busy(builder, 1, WhenFull::Reject);
+    let queued = pool.submit(|| ());
+    let [(mut first, rings_first), (mut second, rings_second)] = pending(pool.handle());
+    assert_eq!((rings_first.wakes(), rings_second.wakes()), (0, 0));
+    assert!(queued.cancel());
+    assert_eq!((rings_first.wakes(), rings_second.wakes()), (1, 0), "one place, one wake");
+    assert_eq!(poll(&mut first, &rings_first.clone().into()), Poll::Ready(Ok(())));
+    assert!(poll(&mut second, &rings_second.clone().into()).is_pending());
+    gate.open();
+    assert_eq!(block_on(second), Ok(()));
+    assert_eq!(at_rest(&pool), [4, 3, 0, 1, 0]);
 }
 
 #[test]
@@ -67,25 +65,23 @@ fn the_last_waker_is_woken_and_none_that_was_replaced() {
     assert_eq!(former.wakes(), 0);
 }
 
-#[test]
-fn a_future_that_is_dropped_passes_its_wake_on_and_submits_nothing() {
-    for woken in [false, true] {
-        let (pool, gate) = busy(Pool::builder(), 1, WhenFull::Reject);
-        let queued = pool.submit(|| ());
-        let [(first, _), (mut second, rings)] = pending(pool.handle());
-        if woken {
-            assert!(queued.cancel());
-            assert_eq!(rings.wakes(), 0);
-            drop(first);
-        } else {
-            drop(first);
-            assert!(queued.cancel());
-        }
-        assert_eq!(rings.wakes(), 1);
-        assert_eq!(poll(&mut second, &rings.into()), Poll::Ready(Ok(())));
-        gate.open();
-        assert_eq!(at_rest(&pool), [3, 2, 0, 1, 0]);
+#[test(woken in [false, true])]
+fn a_future_that_is_dropped_passes_its_wake_on_and_submits_nothing(woken: bool) {
+    let (pool, gate) = busy(Pool::builder(), 1, WhenFull::Reject);
+    let queued = pool.submit(|| ());
+    let [(first, _), (mut second, rings)] = pending(pool.handle());
+    if woken {
+        assert!(queued.cancel());
+        assert_eq!(rings.wakes(), 0);
+        drop(first);
+    } else {
+        drop(first);
+        assert!(queued.cancel());
     }
+    assert_eq!(rings.wakes(), 1);
+    assert_eq!(poll(&mut second, &rings.into()), Poll::Ready(Ok(())));
+    gate.open();
+    assert_eq!(at_rest(&pool), [3, 2, 0, 1, 0]);
 }
 
 #[test]
@@ -199,22 +195,20 @@ impl Wake for Hostile {
     }
 }
 
-#[test]
-fn a_waker_that_reenters_the_pool_and_panics_loses_no_job() {
-    for_both_queueings(|builder| {
-        let (pool, gate) = full(builder, 1, WhenFull::Reject);
-        let hostile = Arc::new(Hostile { pool: pool.handle(), others: Mutex::default() });
-        let waker = Waker::from(hostile.clone());
-        let mut first = submitting(pool.handle(), &Arc::default());
-        assert!(poll(&mut first, &waker).is_pending());
-        let others = pending::<3>(pool.handle()).map(|(future, _)| future);
-        hostile.others.lock().unwrap().extend(others);
-        let [(last, _)] = pending(pool.handle());
-        gate.open();
-        eventually("it is woken", || hostile.others.lock().unwrap().is_empty());
-        drop(first);
-        assert_eq!(block_on(last), Ok(()));
-        let [accepted, returned, panicked, ..] = at_rest(&pool);
-        assert_eq!((accepted, panicked), (returned, 0));
-    });
+#[test(for_both_queueings)]
+fn a_waker_that_reenters_the_pool_and_panics_loses_no_job(builder: Builder) {
+    let (pool, gate) = full(builder, 1, WhenFull::Reject);
+    let hostile = Arc::new(Hostile { pool: pool.handle(), others: Mutex::default() });
+    let waker = Waker::from(hostile.clone());
+    let mut first = submitting(pool.handle(), &Arc::default());
+    assert!(poll(&mut first, &waker).is_pending());
+    let others = pending::<3>(pool.handle()).map(|(future, _)| future);
+    hostile.others.lock().unwrap().extend(others);
+    let [(last, _)] = pending(pool.handle());
+    gate.open();
+    eventually("it is woken", || hostile.others.lock().unwrap().is_empty());
+    drop(first);
+    assert_eq!(block_on(last), Ok(()));
+    let [accepted, returned, panicked, ..] = at_rest(&pool);
+    assert_eq!((accepted, panicked), (returned, 0));
 }

@@ -7,99 +7,69 @@ use std::thread;
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::{POLICIES, at_rest, busy, full};
 use crate::support::verbs::all_work_comes_back;
-use brigade::{Reason, Shutdown, WhenFull};
+use brigade::{Builder, Reason, Shutdown, WhenFull};
 use brigade_testkit::{eventually, test};
 
-#[test]
-fn the_work_of_each_verb_comes_back_from_a_full_pool() {
-    for_both_queueings(|builder| {
-        let (pool, gate) = full(builder, 2, WhenFull::Reject);
-        all_work_comes_back(pool.handle(), Reason::Full);
-        gate.open();
-        assert_eq!(at_rest(&pool), [3, 3, 0, 0, 0]);
-    });
+#[test(for_both_queueings)]
+fn the_work_of_each_verb_comes_back_from_a_full_pool(builder: Builder) {
+    let (pool, gate) = full(builder, 2, WhenFull::Reject);
+    all_work_comes_back(pool.handle(), Reason::Full);
+    gate.open();
+    assert_eq!(at_rest(&pool), [3, 3, 0, 0, 0]);
 }
 
-#[test]
-fn a_closed_pool_says_so_whether_it_is_full_or_not() {
-    for (policy, jobs) in POLICIES.into_iter().flat_map(|policy| [(policy, 0), (policy, 2)]) {
-        for_both_queueings(|builder| {
-            let (pool, gate) = busy(builder, 2, policy);
-            (0..jobs).for_each(|_| pool.execute(|| ()));
-            println!("{policy:?} with {jobs} jobs");
-            let handle = pool.handle();
-            let closing = thread::spawn(move || pool.shutdown(Shutdown::Drain));
-            eventually("the pool closes", || handle.metrics().is_closed);
-            all_work_comes_back(handle, Reason::Closed);
-            gate.open();
-            assert_eq!(closing.join().unwrap().ran, jobs + 1);
-        });
+#[test(policy in POLICIES, jobs in [0, 2], for_both_queueings)]
+fn a_closed_pool_says_so_whether_it_is_full_or_not(builder: Builder, policy: WhenFull, jobs: u64) {
+    let (pool, gate) = busy(builder, 2, policy);
+    (0..jobs).for_each(|_| pool.execute(|| ()));
+    let handle = pool.handle();
+    let closing = thread::spawn(move || pool.shutdown(Shutdown::Drain));
+    eventually("the pool closes", || handle.metrics().is_closed);
+    all_work_comes_back(handle, Reason::Closed);
+    gate.open();
+    assert_eq!(closing.join().unwrap().ran, jobs + 1);
+}
+
+#[test(for_both_queueings)]
+fn a_job_returned_for_lack_of_a_thread_holds_no_permit(builder: Builder) {
+    let builder = builder.threads(0..=1).capacity(1).when_full(WhenFull::Block);
+    let pool = builder.spawner(|_| Err(std::io::Error::other("none left"))).build().unwrap();
+    for _ in 0..3 {
+        assert_eq!(pool.try_execute(|| ()).unwrap_err().reason(), Reason::NoThread);
     }
 }
 
-#[test]
-fn a_job_returned_for_lack_of_a_thread_holds_no_permit() {
-    for_both_queueings(|builder| {
-        let builder = builder.threads(0..=1).capacity(1).when_full(WhenFull::Block);
-        let pool = builder.spawner(|_| Err(std::io::Error::other("none left"))).build().unwrap();
-        for _ in 0..3 {
-            assert_eq!(pool.try_execute(|| ()).unwrap_err().reason(), Reason::NoThread);
-        }
-    });
-}
-
-#[test]
-fn one_closure_rejected_1000_times_and_accepted_then_runs_once() {
-    for_both_queueings(|builder| {
-        let (pool, gate) = full(builder, 1, WhenFull::Reject);
-        let runs = Arc::new(AtomicUsize::new(0));
+#[test(for_both_queueings)]
+fn each_of_1000_jobs_submitted_again_until_there_is_room_runs_once(builder: Builder) {
+    let pool = builder.threads(2).capacity(1).when_full(WhenFull::Reject).build().unwrap();
+    let runs: Arc<[AtomicUsize]> = (0..1000).map(|_| AtomicUsize::new(0)).collect();
+    for number in 0..1000 {
         let counted = runs.clone();
-        let mut job: Box<dyn FnOnce() + Send> =
-            Box::new(move || _ = counted.fetch_add(1, Ordering::Relaxed));
-        for _ in 0..1000 {
-            job = pool.try_execute(job).unwrap_err().into_inner();
+        let mut job = move || _ = counted[number].fetch_add(1, Ordering::Relaxed);
+        while let Err(rejected) = pool.try_execute(job) {
+            job = rejected.into_inner();
+            thread::yield_now();
         }
-        gate.open();
-        pool.wait_idle();
-        pool.execute(job);
-        pool.wait_idle();
-        assert_eq!(runs.load(Ordering::Relaxed), 1);
-    });
+    }
+    pool.wait_idle();
+    assert!(runs.iter().all(|runs| runs.load(Ordering::Relaxed) == 1));
 }
 
-#[test]
-fn each_of_1000_jobs_submitted_again_until_there_is_room_runs_once() {
-    for_both_queueings(|builder| {
-        let pool = builder.threads(2).capacity(1).when_full(WhenFull::Reject).build().unwrap();
-        let runs: Arc<[AtomicUsize]> = (0..1000).map(|_| AtomicUsize::new(0)).collect();
-        for number in 0..1000 {
-            let counted = runs.clone();
-            let mut job = move || _ = counted[number].fetch_add(1, Ordering::Relaxed);
-            while let Err(rejected) = pool.try_execute(job) {
-                job = rejected.into_inner();
-                thread::yield_now();
-            }
-        }
-        pool.wait_idle();
-        assert!(runs.iter().all(|runs| runs.load(Ordering::Relaxed) == 1));
+#[test(for_both_queueings)]
+fn a_batch_is_accepted_as_far_as_there_are_permits_and_the_rest_is_returned_in_order(
+    builder: Builder,
+) {
+    let (pool, gate) = busy(builder, 3, WhenFull::Reject);
+    let (sender, ran) = mpsc::channel();
+    let jobs = (0..10).map(|number| {
+        let sender = sender.clone();
+        move || sender.send(number).unwrap()
     });
-}
-
-#[test]
-fn a_batch_is_accepted_as_far_as_there_are_permits_and_the_rest_is_returned_in_order() {
-    for_both_queueings(|builder| {
-        let (pool, gate) = busy(builder, 3, WhenFull::Reject);
-        let (sender, ran) = mpsc::channel();
-        let jobs = (0..10).map(|number| {
-            let sender = sender.clone();
-            move || sender.send(number).unwrap()
-        });
-        let rejected = pool.handle().job().execute_batch(jobs).unwrap_err();
-        assert_eq!(rejected.reason(), Reason::Full);
-        gate.open();
-        pool.wait_idle();
-        assert!(ran.try_iter().eq(0..3));
-        rejected.into_inner().into_iter().for_each(|job| job());
-        assert!(ran.try_iter().eq(3..10));
-    });
+    let rejected = pool.handle().job().execute_batch(jobs).unwrap_err();
+    assert_eq!(rejected.reason(), Reason::Full);
+    gate.open();
+    pool.wait_idle();
+    assert!(ran.try_iter().eq(0..3));
+    rejected.into_inner().into_iter().for_each(|job| job());
+    assert!(ran.try_iter().eq(3..10));
 }

@@ -5,74 +5,68 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use crate::support::busy::occupy;
+use crate::support::busy::{occupy, open_once_closed};
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::{POLICIES, at_rest, fill, full};
 use brigade::{
-    Handle, OnPanic, Order, Outcome, Pool, Reason, Shutdown, TaskSet, WhenFull, block_on,
+    Builder, Handle, OnPanic, Order, Outcome, Pool, Reason, Shutdown, TaskSet, WhenFull, block_on,
 };
-use brigade_testkit::{Gate, Seed, eventually, spin_for, test};
+use brigade_testkit::{Gate, Halt, Seed, eventually, spin_for, test};
 
 /// The policies by which a thread outside waits, or runs the job itself.
 const NO_ROOM: [WhenFull; 3] =
     [WhenFull::Block, WhenFull::BlockFor(Duration::MAX), WhenFull::RunInCaller];
 
-#[test]
-fn a_job_of_a_worker_in_a_full_pool_is_queued_and_runs_later() {
-    for policy in NO_ROOM {
-        for_both_queueings(|builder| {
-            let builder = builder.threads(1).capacity(1).when_full(policy);
-            let pool = builder.build().unwrap();
-            let ran = Arc::new(AtomicUsize::new(0));
-            let inside = ran.clone();
-            let parent = pool.submit(move || {
-                let here = Handle::current().unwrap();
-                here.execute(|| ());
-                for _ in 0..10 {
-                    let ran = inside.clone();
-                    here.execute(move || _ = ran.fetch_add(1, Ordering::Relaxed));
-                }
-                assert_eq!(inside.load(Ordering::Relaxed), 0, "none where it was submitted");
-                assert_eq!(here.metrics().queued, 11);
-                let place = || (thread::current().id(), Handle::current());
-                let child = here.submit(place);
-                assert!(!child.is_finished());
-                assert_eq!(child.join().unwrap(), place(), "a wait runs it");
-            });
-            parent.join().unwrap();
-            assert_eq!(at_rest(&pool), [13, 13, 0, 0, 0], "{policy:?}");
-            assert_eq!(ran.load(Ordering::Relaxed), 10);
-        });
-    }
+#[test(policy in NO_ROOM, for_both_queueings)]
+fn a_job_of_a_worker_in_a_full_pool_is_queued_and_runs_later(builder: Builder, policy: WhenFull) {
+    let builder = builder.threads(1).capacity(1).when_full(policy);
+    let pool = builder.build().unwrap();
+    let ran = Arc::new(AtomicUsize::new(0));
+    let inside = ran.clone();
+    let parent = pool.submit(move || {
+        let here = Handle::current().unwrap();
+        here.execute(|| ());
+        for _ in 0..10 {
+            let ran = inside.clone();
+            here.execute(move || _ = ran.fetch_add(1, Ordering::Relaxed));
+        }
+        assert_eq!(inside.load(Ordering::Relaxed), 0, "none where it was submitted");
+        assert_eq!(here.metrics().queued, 11);
+        let place = || (thread::current().id(), Handle::current());
+        let child = here.submit(place);
+        assert!(!child.is_finished());
+        assert_eq!(child.join().unwrap(), place(), "a wait runs it");
+    });
+    parent.join().unwrap();
+    assert_eq!(at_rest(&pool), [13, 13, 0, 0, 0]);
+    assert_eq!(ran.load(Ordering::Relaxed), 10);
 }
 
-#[test]
-fn with_every_policy_a_waiting_submission_of_a_worker_is_queued() {
-    for policy in POLICIES {
-        let builder = Pool::builder().threads(1).capacity(1).when_full(policy);
-        let pool = builder.build().unwrap();
-        let ran = Arc::new(AtomicUsize::new(0));
-        let inside = ran.clone();
-        let parent = pool.submit(move || {
-            let here = Handle::current().unwrap();
-            here.execute(|| ());
-            let job = || {
-                let ran = inside.clone();
-                move || _ = ran.fetch_add(1, Ordering::Relaxed)
-            };
-            let waits = |time| here.job().when_full(WhenFull::BlockFor(time));
-            waits(Duration::from_nanos(1)).execute(job()).unwrap();
-            assert!(!waits(Duration::MAX).submit(job()).unwrap().is_finished());
-            let room = || block_on(here.job().reserve()).unwrap();
-            room().execute(job()).unwrap();
-            assert!(!room().submit(job()).unwrap().is_finished());
-            assert_eq!(inside.load(Ordering::Relaxed), 0);
-            waits(Duration::ZERO).execute(job()).unwrap_err().reason()
-        });
-        assert_eq!(parent.join().unwrap(), Reason::Full, "{policy:?}");
-        assert_eq!(at_rest(&pool), [6, 6, 0, 0, 0]);
-        assert_eq!(ran.load(Ordering::Relaxed), 4);
-    }
+#[test(policy in POLICIES)]
+fn with_every_policy_a_waiting_submission_of_a_worker_is_queued(policy: WhenFull) {
+    let builder = Pool::builder().threads(1).capacity(1).when_full(policy);
+    let pool = builder.build().unwrap();
+    let ran = Arc::new(AtomicUsize::new(0));
+    let inside = ran.clone();
+    let parent = pool.submit(move || {
+        let here = Handle::current().unwrap();
+        here.execute(|| ());
+        let job = || {
+            let ran = inside.clone();
+            move || _ = ran.fetch_add(1, Ordering::Relaxed)
+        };
+        let waits = |time| here.job().when_full(WhenFull::BlockFor(time));
+        waits(Duration::from_nanos(1)).execute(job()).unwrap();
+        assert!(!waits(Duration::MAX).submit(job()).unwrap().is_finished());
+        let room = || block_on(here.job().reserve()).unwrap();
+        room().execute(job()).unwrap();
+        assert!(!room().submit(job()).unwrap().is_finished());
+        assert_eq!(inside.load(Ordering::Relaxed), 0);
+        waits(Duration::ZERO).execute(job()).unwrap_err().reason()
+    });
+    assert_eq!(parent.join().unwrap(), Reason::Full);
+    assert_eq!(at_rest(&pool), [6, 6, 0, 0, 0]);
+    assert_eq!(ran.load(Ordering::Relaxed), 4);
 }
 
 /// How deep the links of a chain nest, and how many are left.
@@ -133,22 +127,20 @@ fn next_link(way: &'static str, pool: Handle, chain: Arc<Chain>) {
     });
 }
 
-#[test]
-fn the_links_of_a_chain_in_a_full_pool_do_not_nest() {
-    for policy in NO_ROOM {
-        for order in [Order::Fifo, Order::Lifo] {
-            for_both_queueings(|builder| {
-                let builder = builder.order(order).threads(1).capacity(1).when_full(policy);
-                let pool = builder.build().unwrap();
-                for way in WAYS {
-                    let (here, chain) = (pool.handle(), Chain::of(20));
-                    let first = chain.clone();
-                    pool.submit(move || next_link(way, here, first)).join().unwrap();
-                    pool.wait_idle();
-                    chain.assert_flat(way);
-                }
-            });
-        }
+#[test(policy in NO_ROOM, order in [Order::Fifo, Order::Lifo], for_both_queueings)]
+fn the_links_of_a_chain_in_a_full_pool_do_not_nest(
+    builder: Builder,
+    policy: WhenFull,
+    order: Order,
+) {
+    let builder = builder.order(order).threads(1).capacity(1).when_full(policy);
+    let pool = builder.build().unwrap();
+    for way in WAYS {
+        let (here, chain) = (pool.handle(), Chain::of(20));
+        let first = chain.clone();
+        pool.submit(move || next_link(way, here, first)).join().unwrap();
+        pool.wait_idle();
+        chain.assert_flat(way);
     }
 }
 
@@ -168,42 +160,34 @@ fn a_hook_that_submits_its_job_again_to_a_full_pool_does_not_nest() {
     chain.assert_flat("hook");
 }
 
-#[test]
-fn a_chain_that_its_submitter_runs_does_not_nest() {
-    for way in WAYS {
-        for_both_queueings(|builder| {
-            let (pool, gate) = full(builder, 1, WhenFull::RunInCaller);
-            let (chain, here) = (Chain::of(20), pool.handle());
-            let first = chain.clone();
-            pool.execute(move || next_link(way, here, first));
-            assert_eq!(chain.left.load(Ordering::SeqCst), 19, "it runs one link itself");
-            gate.open();
-            pool.wait_idle();
-            chain.assert_flat(way);
-        });
-    }
+#[test(way in WAYS, for_both_queueings)]
+fn a_chain_that_its_submitter_runs_does_not_nest(builder: Builder, way: &'static str) {
+    let (pool, gate) = full(builder, 1, WhenFull::RunInCaller);
+    let (chain, here) = (Chain::of(20), pool.handle());
+    let first = chain.clone();
+    pool.execute(move || next_link(way, here, first));
+    assert_eq!(chain.left.load(Ordering::SeqCst), 19, "it runs one link itself");
+    gate.open();
+    pool.wait_idle();
+    chain.assert_flat(way);
 }
 
-#[test]
-fn a_job_may_hold_a_lock_that_the_job_it_submits_takes() {
-    for policy in NO_ROOM {
-        for_both_queueings(|builder| {
-            let pool = builder.threads(2).capacity(2).when_full(policy).build().unwrap();
-            let (taken, here) = (Arc::new(Mutex::new(0)), pool.handle());
-            let jobs = (0..50).map(|_| {
-                let taken = taken.clone();
-                move || {
-                    let mut held = taken.lock().unwrap();
-                    *held += 1;
-                    let again = taken.clone();
-                    here.execute(move || *again.lock().unwrap() += 1);
-                }
-            });
-            jobs.for_each(|job| pool.execute(job));
-            pool.wait_idle();
-            assert_eq!(*taken.lock().unwrap(), 100, "{policy:?}");
-        });
-    }
+#[test(policy in NO_ROOM, for_both_queueings)]
+fn a_job_may_hold_a_lock_that_the_job_it_submits_takes(builder: Builder, policy: WhenFull) {
+    let pool = builder.threads(2).capacity(2).when_full(policy).build().unwrap();
+    let (taken, here) = (Arc::new(Mutex::new(0)), pool.handle());
+    let jobs = (0..50).map(|_| {
+        let taken = taken.clone();
+        move || {
+            let mut held = taken.lock().unwrap();
+            *held += 1;
+            let again = taken.clone();
+            here.execute(move || *again.lock().unwrap() += 1);
+        }
+    });
+    jobs.for_each(|job| pool.execute(job));
+    pool.wait_idle();
+    assert_eq!(*taken.lock().unwrap(), 100);
 }
 
 #[test]
@@ -232,40 +216,38 @@ fn jobs_from_outside_get_on_beside_jobs_that_submit_themselves_again() {
     }
 }
 
-#[test]
-fn with_run_in_caller_a_full_pool_makes_the_submitter_work() {
-    for_both_queueings(|builder| {
-        let (pool, gate) = full(builder, 2, WhenFull::RunInCaller);
-        // What the job spawns belongs to its pool.
-        let here = (thread::current().id(), Some(pool.handle()));
-        let place = || (thread::current().id(), Handle::current());
-        let handle = pool.submit(place);
-        assert!(handle.is_finished());
-        assert_eq!(handle.join().unwrap(), here);
-        assert_eq!(pool.handle().submit(place).join().unwrap(), here);
-        let (sender, ran) = mpsc::channel();
-        pool.job()
-            .execute_batch((0..5).map(|number| {
-                let sender = sender.clone();
-                move || sender.send(number).unwrap()
-            }))
-            .unwrap();
-        assert!(ran.try_iter().eq(0..5));
-        let other = Pool::new(1);
-        let (inner, reached) = (other.handle(), Arc::new(AtomicUsize::new(0)));
-        let reaches = reached.clone();
-        // The job that runs here may submit elsewhere, and here again: that is queued.
-        let again = pool.handle();
-        pool.execute(move || {
-            again.execute(move || _ = reaches.fetch_add(1, Ordering::Relaxed));
-            inner.execute(|| ());
-        });
-        assert_eq!((reached.load(Ordering::Relaxed), pool.metrics().queued), (0, 3));
-        gate.open();
-        assert_eq!(at_rest(&pool), [12, 12, 0, 0, 0]);
-        assert_eq!(reached.load(Ordering::Relaxed), 1);
-        assert_eq!(at_rest(&other)[1], 1);
+#[test(for_both_queueings)]
+fn with_run_in_caller_a_full_pool_makes_the_submitter_work(builder: Builder) {
+    let (pool, gate) = full(builder, 2, WhenFull::RunInCaller);
+    // What the job spawns belongs to its pool.
+    let here = (thread::current().id(), Some(pool.handle()));
+    let place = || (thread::current().id(), Handle::current());
+    let handle = pool.submit(place);
+    assert!(handle.is_finished());
+    assert_eq!(handle.join().unwrap(), here);
+    assert_eq!(pool.handle().submit(place).join().unwrap(), here);
+    let (sender, ran) = mpsc::channel();
+    pool.job()
+        .execute_batch((0..5).map(|number| {
+            let sender = sender.clone();
+            move || sender.send(number).unwrap()
+        }))
+        .unwrap();
+    assert!(ran.try_iter().eq(0..5));
+    let other = Pool::new(1);
+    let (inner, reached) = (other.handle(), Arc::new(AtomicUsize::new(0)));
+    let reaches = reached.clone();
+    // The job that runs here may submit elsewhere, and here again: that is queued.
+    let again = pool.handle();
+    pool.execute(move || {
+        again.execute(move || _ = reaches.fetch_add(1, Ordering::Relaxed));
+        inner.execute(|| ());
     });
+    assert_eq!((reached.load(Ordering::Relaxed), pool.metrics().queued), (0, 3));
+    gate.open();
+    assert_eq!(at_rest(&pool), [12, 12, 0, 0, 0]);
+    assert_eq!(reached.load(Ordering::Relaxed), 1);
+    assert_eq!(at_rest(&other)[1], 1);
 }
 
 #[test]
@@ -280,92 +262,67 @@ fn a_job_that_the_submitter_runs_counts_as_running_meanwhile() {
     assert_eq!(at_rest(&pool), [3, 3, 0, 0, 0]);
 }
 
-#[test]
-fn a_panic_of_a_job_that_its_submitter_runs_is_the_jobs() {
-    for policy in NO_ROOM {
-        let heard = Arc::new(AtomicUsize::new(0));
-        let hears = heard.clone();
-        let callback = OnPanic::Call(Arc::new(move |_| {
-            hears.fetch_add(1, Ordering::Relaxed);
-            panic!("expected: the callback's own");
-        }));
-        let builder = Pool::builder().threads(1).capacity(1).when_full(policy).on_panic(callback);
-        let pool = builder.build().unwrap();
-        let panics = |here: Handle| {
-            here.execute(|| panic!("expected: detached"));
-            let joined = here.submit(|| panic!("expected: joined"));
-            let joined: Result<(), _> = joined.join();
-            assert_eq!(joined.unwrap_err().panic_message(), Some("expected: joined"));
-        };
-        let parent = pool.submit(move || {
-            let here = Handle::current().unwrap();
-            here.execute(|| ());
-            panics(here);
-        });
-        parent.join().unwrap();
-        pool.wait_idle();
-        let mut expected = 1;
-        if policy == WhenFull::RunInCaller {
-            let gate = Gate::closed();
-            occupy(&pool, &gate);
-            assert_eq!(fill(&pool), 1);
-            panics(pool.handle());
-            gate.open();
-            expected = 2;
-            assert_eq!(at_rest(&pool), [8, 4, 4, 0, 0]);
-        } else {
-            assert_eq!(at_rest(&pool), [4, 2, 2, 0, 0]);
-        }
-        assert_eq!(heard.load(Ordering::Relaxed), expected, "{policy:?}");
-    }
-}
-
-#[test]
-fn with_run_in_caller_nothing_runs_in_the_caller_once_the_pool_is_closed() {
-    for_both_queueings(|builder| {
-        let (pool, gate) = full(builder, 1, WhenFull::RunInCaller);
-        let handle = pool.handle();
-        let closing = thread::spawn(move || pool.shutdown(Shutdown::Drain));
-        eventually("the pool closes", || handle.metrics().is_closed);
-        for _ in 0..100 {
-            assert_eq!(
-                handle.job().execute(|| unreachable!()).unwrap_err().reason(),
-                Reason::Closed
-            );
-        }
+#[test(policy in NO_ROOM)]
+fn a_panic_of_a_job_that_its_submitter_runs_is_the_jobs(policy: WhenFull) {
+    let heard = Arc::new(AtomicUsize::new(0));
+    let hears = heard.clone();
+    let callback = OnPanic::Call(Arc::new(move |_| {
+        hears.fetch_add(1, Ordering::Relaxed);
+        panic!("expected: the callback's own");
+    }));
+    let builder = Pool::builder().threads(1).capacity(1).when_full(policy).on_panic(callback);
+    let pool = builder.build().unwrap();
+    let panics = |here: Handle| {
+        here.execute(|| panic!("expected: detached"));
+        let joined = here.submit(|| panic!("expected: joined"));
+        let joined: Result<(), _> = joined.join();
+        assert_eq!(joined.unwrap_err().panic_message(), Some("expected: joined"));
+    };
+    let parent = pool.submit(move || {
+        let here = Handle::current().unwrap();
+        here.execute(|| ());
+        panics(here);
+    });
+    parent.join().unwrap();
+    pool.wait_idle();
+    let mut expected = 1;
+    if policy == WhenFull::RunInCaller {
+        let gate = Gate::closed();
+        occupy(&pool, &gate);
+        assert_eq!(fill(&pool), 1);
+        panics(pool.handle());
         gate.open();
-        assert_eq!(closing.join().unwrap().ran, 2);
-    });
+        expected = 2;
+        assert_eq!(at_rest(&pool), [8, 4, 4, 0, 0]);
+    } else {
+        assert_eq!(at_rest(&pool), [4, 2, 2, 0, 0]);
+    }
+    assert_eq!(heard.load(Ordering::Relaxed), expected);
 }
 
-/// A job that its submitter runs until the gate opens; whether it has ended, and the submitter.
-fn runs_in_its_submitter(pool: &Pool, gate: &Gate) -> (Arc<AtomicBool>, JoinHandle<()>) {
-    let (handle, begun, held) = (pool.handle(), Gate::closed(), gate.clone());
-    let ended = Arc::new(AtomicBool::new(false));
-    let (begins, ends) = (begun.clone(), ended.clone());
-    let submits = thread::spawn(move || {
-        let job = move || {
-            begins.open();
-            held.wait();
-            ends.store(true, Ordering::SeqCst);
-        };
-        handle.execute(job);
-    });
-    begun.wait();
-    (ended, submits)
+/// A job that its submitter runs until it is released; whether it has ended, and the submitter.
+fn runs_in_its_submitter(pool: &Pool) -> (Halt, Arc<AtomicBool>, JoinHandle<()>) {
+    let (handle, halt, ended) = (pool.handle(), Halt::default(), Arc::new(AtomicBool::new(false)));
+    let (stops, ends) = (halt.clone(), ended.clone());
+    let job = move || {
+        stops.here();
+        ends.store(true, Ordering::SeqCst);
+    };
+    let submits = thread::spawn(move || handle.execute(job));
+    halt.await_thread();
+    (halt, ended, submits)
 }
 
 #[test]
 fn a_wait_waits_for_a_job_that_its_submitter_runs() {
     let (pool, busy) = full(Pool::builder(), 1, WhenFull::RunInCaller);
-    let gate = Gate::closed();
-    let (ended, submits) = runs_in_its_submitter(&pool, &gate);
+    let (halt, ended, submits) = runs_in_its_submitter(&pool);
     busy.open();
     thread::scope(|scope| {
         scope.spawn(|| {
             eventually("nothing else runs", || pool.metrics().idle_threads == 1);
             assert!(!pool.wait_idle_timeout(Duration::ZERO));
-            gate.open();
+            halt.release();
         });
         assert!(pool.wait_idle());
         assert!(ended.load(Ordering::SeqCst), "the wait has come back too early");
@@ -373,22 +330,15 @@ fn a_wait_waits_for_a_job_that_its_submitter_runs() {
     submits.join().unwrap();
 }
 
-#[test]
-fn a_shutdown_waits_for_a_job_that_its_submitter_runs() {
-    for how in [Shutdown::Drain, Shutdown::Discard] {
-        let (pool, busy) = full(Pool::builder(), 1, WhenFull::RunInCaller);
-        let (gate, handle) = (Gate::closed(), pool.handle());
-        let (ended, submits) = runs_in_its_submitter(&pool, &gate);
-        busy.open();
-        let opens = thread::spawn(move || {
-            eventually("the pool is being shut down", || handle.metrics().is_closed);
-            gate.open();
-        });
-        let report = pool.shutdown(how);
-        assert_eq!((report.still_running, ended.load(Ordering::SeqCst)), (0, true), "{how:?}");
-        opens.join().unwrap();
-        submits.join().unwrap();
-    }
+#[test(how in [Shutdown::Drain, Shutdown::Discard])]
+fn a_shutdown_waits_for_a_job_that_its_submitter_runs(how: Shutdown) {
+    let (pool, busy) = full(Pool::builder(), 1, WhenFull::RunInCaller);
+    let (halt, ended, submits) = runs_in_its_submitter(&pool);
+    busy.open();
+    open_once_closed(halt.gate(), pool.handle());
+    let report = pool.shutdown(how);
+    assert_eq!((report.still_running, ended.load(Ordering::SeqCst)), (0, true));
+    submits.join().unwrap();
 }
 
 /// Its submitter may have been told to run it, and not have begun, when the pool ends.

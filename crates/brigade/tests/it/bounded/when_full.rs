@@ -9,99 +9,87 @@ use std::time::Duration;
 use crate::support::busy::open_once_closed;
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::{POLICIES, at_rest, busy, full};
-use brigade::{Handle, Pool, Reason, Shutdown, WhenFull};
-use brigade_testkit::{BlockedThread, Gate, panics, test};
+use brigade::{Builder, Handle, Pool, Reason, Shutdown, WhenFull};
+use brigade_testkit::{BlockedThread, Halt, panics, test};
 
-#[test]
-fn the_owner_panics_where_a_handle_returns_the_job() {
-    for_both_queueings(|builder| {
-        let (pool, gate) = full(builder, 1, WhenFull::Reject);
-        let token = Arc::new(());
-        let attempts: [&dyn Fn(Arc<()>); 3] = [
-            &|token| pool.execute(move || drop(token)),
-            &|token| _ = pool.submit(move || drop(token)),
-            &|token| _ = pool.spawn(async move { drop(token) }),
-        ];
-        for attempt in attempts {
-            let said = panic::catch_unwind(AssertUnwindSafe(|| attempt(token.clone())));
-            let said = said.unwrap_err();
-            let said = panics::text(&*said).unwrap();
-            assert!(said.contains("not accepted") && said.contains("is full"), "{said}");
-            assert_eq!(Arc::strong_count(&token), 1);
-        }
-        gate.open();
-        assert_eq!(at_rest(&pool), [2, 2, 0, 0, 0]);
-    });
-}
-
-#[test]
-fn with_reject_a_submission_of_a_worker_is_rejected_too() {
-    for_both_queueings(|builder| {
-        let builder = builder.threads(1).capacity(1).when_full(WhenFull::Reject);
-        let pool = builder.build().unwrap();
-        let parent = pool.submit(|| {
-            let here = Handle::current().unwrap();
-            here.execute(|| ());
-            let batch = here.job().execute_batch([|| (), || ()]).unwrap_err();
-            assert_eq!((batch.reason(), batch.into_inner().len()), (Reason::Full, 2));
-            here.job().execute(|| unreachable!()).unwrap_err().reason()
-        });
-        assert_eq!(parent.join().unwrap(), Reason::Full);
-        assert_eq!(at_rest(&pool), [2, 2, 0, 0, 0]);
-    });
-}
-
-#[test]
-fn with_block_a_submission_from_outside_waits_for_a_permit() {
-    for policy in [WhenFull::Block, WhenFull::BlockFor(Duration::MAX)] {
-        for_both_queueings(|builder| {
-            let (pool, gate) = full(builder, 1, policy);
-            let (accepted, blocked) = (AtomicUsize::new(0), BlockedThread::default());
-            thread::scope(|scope| {
-                let submitter = scope.spawn(|| {
-                    blocked.is_this();
-                    for _ in 0..100 {
-                        pool.execute(|| ());
-                        accepted.fetch_add(1, Ordering::SeqCst);
-                    }
-                    pool.job().execute_batch([|| (); 10]).unwrap();
-                    pool.submit(|| 42).join().unwrap()
-                });
-                blocked.wait_until_blocked();
-                assert_eq!(accepted.load(Ordering::SeqCst), 0);
-                gate.open();
-                assert_eq!(submitter.join().unwrap(), 42);
-            });
-            assert_eq!(at_rest(&pool), [113, 113, 0, 0, 0]);
-        });
+#[test(for_both_queueings)]
+fn the_owner_panics_where_a_handle_returns_the_job(builder: Builder) {
+    let (pool, gate) = full(builder, 1, WhenFull::Reject);
+    let token = Arc::new(());
+    let attempts: [&dyn Fn(Arc<()>); 3] = [
+        &|token| pool.execute(move || drop(token)),
+        &|token| _ = pool.submit(move || drop(token)),
+        &|token| _ = pool.spawn(async move { drop(token) }),
+    ];
+    for attempt in attempts {
+        let said = panic::catch_unwind(AssertUnwindSafe(|| attempt(token.clone())));
+        let said = said.unwrap_err();
+        let said = panics::text(&*said).unwrap();
+        assert!(said.contains("not accepted") && said.contains("is full"), "{said}");
+        assert_eq!(Arc::strong_count(&token), 1);
     }
+    gate.open();
+    assert_eq!(at_rest(&pool), [2, 2, 0, 0, 0]);
 }
 
-#[test]
-fn with_every_policy_a_try_neither_waits_nor_runs_nor_evicts() {
-    for policy in POLICIES {
-        for_both_queueings(|builder| {
-            let (pool, gate) = busy(builder, 2, policy);
-            let queued = [0, 1].map(|number| pool.submit(move || number));
-            let (own, told) = (pool.handle(), mpsc::channel());
-            for _ in 0..3 {
-                let full = pool.try_execute(|| unreachable!()).unwrap_err();
-                assert_eq!(full.reason(), Reason::Full);
-                let full = pool.try_submit(|| unreachable!()).unwrap_err();
-                assert_eq!(full.reason(), Reason::Full);
+#[test(for_both_queueings)]
+fn with_reject_a_submission_of_a_worker_is_rejected_too(builder: Builder) {
+    let builder = builder.threads(1).capacity(1).when_full(WhenFull::Reject);
+    let pool = builder.build().unwrap();
+    let parent = pool.submit(|| {
+        let here = Handle::current().unwrap();
+        here.execute(|| ());
+        let batch = here.job().execute_batch([|| (), || ()]).unwrap_err();
+        assert_eq!((batch.reason(), batch.into_inner().len()), (Reason::Full, 2));
+        here.job().execute(|| unreachable!()).unwrap_err().reason()
+    });
+    assert_eq!(parent.join().unwrap(), Reason::Full);
+    assert_eq!(at_rest(&pool), [2, 2, 0, 0, 0]);
+}
+
+#[test(policy in [WhenFull::Block, WhenFull::BlockFor(Duration::MAX)], for_both_queueings)]
+fn with_block_a_submission_from_outside_waits_for_a_permit(builder: Builder, policy: WhenFull) {
+    let (pool, gate) = full(builder, 1, policy);
+    let (accepted, blocked) = (AtomicUsize::new(0), BlockedThread::default());
+    thread::scope(|scope| {
+        let submitter = scope.spawn(|| {
+            blocked.is_this();
+            for _ in 0..100 {
+                pool.execute(|| ());
+                accepted.fetch_add(1, Ordering::SeqCst);
             }
-            gate.open();
-            let [first, second] = queued.map(|handle| handle.join().unwrap());
-            assert_eq!((first, second), (0, 1), "{policy:?}");
-            pool.execute(move || {
-                own.execute(|| ());
-                own.execute(|| ());
-                told.0.send(own.try_execute(|| unreachable!()).is_err()).unwrap();
-            });
-            assert!(told.1.recv().unwrap());
-            assert_eq!(at_rest(&pool), [6, 6, 0, 0, 0], "{policy:?}");
+            pool.job().execute_batch([|| (); 10]).unwrap();
+            pool.submit(|| 42).join().unwrap()
         });
+        blocked.wait_until_blocked();
+        assert_eq!(accepted.load(Ordering::SeqCst), 0);
+        gate.open();
+        assert_eq!(submitter.join().unwrap(), 42);
+    });
+    assert_eq!(at_rest(&pool), [113, 113, 0, 0, 0]);
+}
+
+#[test(policy in POLICIES, for_both_queueings)]
+fn with_every_policy_a_try_neither_waits_nor_runs_nor_evicts(builder: Builder, policy: WhenFull) {
+    let (pool, gate) = busy(builder, 2, policy);
+    let queued = [0, 1].map(|number| pool.submit(move || number));
+    let (own, told) = (pool.handle(), mpsc::channel());
+    for _ in 0..3 {
+        let full = pool.try_execute(|| unreachable!()).unwrap_err();
+        assert_eq!(full.reason(), Reason::Full);
+        let full = pool.try_submit(|| unreachable!()).unwrap_err();
+        assert_eq!(full.reason(), Reason::Full);
     }
+    gate.open();
+    let [first, second] = queued.map(|handle| handle.join().unwrap());
+    assert_eq!((first, second), (0, 1));
+    pool.execute(move || {
+        own.execute(|| ());
+        own.execute(|| ());
+        told.0.send(own.try_execute(|| unreachable!()).is_err()).unwrap();
+    });
+    assert!(told.1.recv().unwrap());
+    assert_eq!(at_rest(&pool), [6, 6, 0, 0, 0]);
 }
 
 #[test]
@@ -115,41 +103,36 @@ fn a_draining_pool_applies_its_policy_to_submissions_of_its_jobs() {
     ] {
         for_both_queueings(|builder| {
             let builder = builder.threads(1).capacity(1).when_full(policy);
-            let (pool, gate) = (builder.build().unwrap(), Gate::closed());
-            let (inner, (sender, begun)) = (gate.clone(), mpsc::channel());
+            let (pool, halt) = (builder.build().unwrap(), Halt::default());
+            let parent = halt.clone();
             pool.execute(move || {
-                sender.send(()).unwrap();
-                inner.wait();
+                parent.here();
                 for number in 0..3 {
                     let accepted = brigade::job().execute(|| ());
                     assert_eq!(accepted.is_err(), policy == WhenFull::Reject && number > 0);
                 }
             });
-            begun.recv().unwrap();
-            open_once_closed(&gate, pool.handle());
+            halt.await_thread();
+            open_once_closed(halt.gate(), pool.handle());
             let report = pool.shutdown(Shutdown::Drain);
             assert_eq!((report.ran, report.discarded), (ran, cancelled), "{policy:?}");
         });
     }
 }
 
-#[test]
-fn a_discarded_pool_rejects_submissions_of_its_jobs_full_or_not() {
-    for policy in POLICIES {
-        let (pool, gate) =
-            (Pool::builder().threads(1).capacity(1).when_full(policy), Gate::closed());
-        let pool = pool.build().unwrap();
-        let (inner, (sender, begun)) = (gate.clone(), mpsc::channel());
-        let refused = pool.submit(move || {
-            sender.send(()).unwrap();
-            inner.wait();
-            brigade::job().execute(|| unreachable!()).unwrap_err().reason()
-        });
-        begun.recv().unwrap();
-        pool.execute(|| unreachable!());
-        open_once_closed(&gate, pool.handle());
-        let report = pool.shutdown(Shutdown::Discard);
-        assert_eq!((report.ran, report.discarded), (1, 1), "{policy:?}");
-        assert_eq!(refused.join().unwrap(), Reason::Closed);
-    }
+#[test(policy in POLICIES)]
+fn a_discarded_pool_rejects_submissions_of_its_jobs_full_or_not(policy: WhenFull) {
+    let pool = Pool::builder().threads(1).capacity(1).when_full(policy).build().unwrap();
+    let halt = Halt::default();
+    let parent = halt.clone();
+    let refused = pool.submit(move || {
+        parent.here();
+        brigade::job().execute(|| unreachable!()).unwrap_err().reason()
+    });
+    halt.await_thread();
+    pool.execute(|| unreachable!());
+    open_once_closed(halt.gate(), pool.handle());
+    let report = pool.shutdown(Shutdown::Discard);
+    assert_eq!((report.ran, report.discarded), (1, 1));
+    assert_eq!(refused.join().unwrap(), Reason::Closed);
 }

@@ -5,8 +5,10 @@ use std::thread;
 use std::time::Duration;
 
 use crate::support::crowd::{await_idle_workers, for_both_queueings};
+use crate::support::full::at_rest;
+use crate::support::staging::running;
 use brigade::{Builder, JoinHandle, Pool};
-use brigade_testkit::{Gate, eventually, test};
+use brigade_testkit::{Gate, test};
 
 /// Joins all of them; each must say the index at its place, in order.
 fn check(shares: Vec<JoinHandle<usize>>) -> usize {
@@ -34,40 +36,29 @@ fn elastic(builder: Builder, core: usize, keep_alive: Duration) {
             });
         }
     });
-    pool.wait_idle();
-    await_idle_workers(&pool, core);
-    let metrics = pool.metrics();
     let all = sent.into_inner() as u64;
-    assert_eq!((metrics.accepted, metrics.returned, metrics.queued), (all, all, 0));
+    assert_eq!(at_rest(&pool), [all, all, 0, 0, 0]);
+    await_idle_workers(&pool, core);
 }
 
-#[test(120)]
-fn each_share_ends_in_a_pool_that_shrinks_to_one_thread_or_none() {
-    for core in [1, 0] {
-        for keep_alive in [Duration::ZERO, Duration::from_micros(50)] {
-            for_both_queueings(|builder| elastic(builder, core, keep_alive));
-        }
-    }
+#[test(120, core in [1, 0], keep_alive in [Duration::ZERO, Duration::from_micros(50)])]
+fn each_share_ends_in_a_pool_that_shrinks_to_one_thread_or_none(core: usize, keep_alive: Duration) {
+    for_both_queueings(|builder| elastic(builder, core, keep_alive));
 }
 
 /// It must leave, as the pool has become smaller, and has mail.
 ///
 /// Caught: `leave_if_surplus` without a look at the mailbox.
-#[test]
-fn a_running_thread_that_is_surplus_runs_its_share_before_it_leaves() {
-    for_both_queueings(|builder| {
-        let (pool, gate) = (builder.threads(4).build().unwrap(), Gate::closed());
-        let wait = gate.clone();
-        let busy = pool.broadcast(move |_| wait.wait());
-        eventually("all run", || pool.metrics().running == 4);
-        let shares = pool.broadcast(|index| index);
-        pool.resize(1).unwrap();
-        gate.open();
-        assert_eq!(check(shares), 4);
-        busy.into_iter().for_each(|job| job.join().unwrap());
-        await_idle_workers(&pool, 1);
-        assert_eq!(check(pool.broadcast(|index| index)), 1);
-    });
+#[test(for_both_queueings)]
+fn a_running_thread_that_is_surplus_runs_its_share_before_it_leaves(builder: Builder) {
+    let pool = builder.threads(4).build().unwrap();
+    let (_, gate) = running(&pool, 4);
+    let shares = pool.broadcast(|index| index);
+    pool.resize(1).unwrap();
+    gate.open();
+    assert_eq!(check(shares), 4);
+    await_idle_workers(&pool, 1);
+    assert_eq!(check(pool.broadcast(|index| index)), 1);
 }
 
 /// A thread that has left, and is still in its last hook, is none of the pool's.
@@ -79,41 +70,27 @@ fn a_thread_in_its_last_hook_is_sent_nothing() {
     let wait = gate.clone();
     let builder = Pool::builder().threads(1..=3).keep_alive(Duration::ZERO);
     let pool = builder.on_stop(move |_| wait.wait()).build().unwrap();
-    let (all, begun) = (Gate::closed(), AtomicUsize::new(0));
-    thread::scope(|scope| {
-        for _ in 0..3 {
-            scope.spawn(|| {
-                let wait = all.clone();
-                let job = pool.submit(move || wait.wait());
-                begun.fetch_add(1, Ordering::SeqCst);
-                job.join().unwrap();
-            });
-        }
-        eventually("all run", || pool.metrics().running == 3);
-        all.open();
-    });
+    running(&pool, 3).1.open();
     await_idle_workers(&pool, 1);
     assert_eq!(check(pool.broadcast(|index| index)), 1);
     gate.open();
 }
 
 /// The one that blocks has its share when it is back.
-#[test]
-fn a_blocked_thread_and_the_one_in_its_place_both_have_a_share() {
-    for_both_queueings(|builder| {
-        let pool = builder.threads(1).spare_threads(1).build().unwrap();
-        let gate = Gate::closed();
-        let wait = gate.clone();
-        let blocked = pool.submit(move || {
-            brigade::blocking(|| wait.wait());
-            brigade::current_worker_index().unwrap()
-        });
-        let other = pool.submit(|| brigade::current_worker_index().unwrap()).join().unwrap();
-        let mut shares = pool.broadcast(|index| index);
-        assert_eq!(shares.len(), 2);
-        assert_eq!(shares.remove(other).join().unwrap(), other);
-        assert!(!shares[0].is_finished());
-        gate.open();
-        assert_eq!(shares.remove(0).join().unwrap(), blocked.join().unwrap());
+#[test(for_both_queueings)]
+fn a_blocked_thread_and_the_one_in_its_place_both_have_a_share(builder: Builder) {
+    let pool = builder.threads(1).spare_threads(1).build().unwrap();
+    let gate = Gate::closed();
+    let wait = gate.clone();
+    let blocked = pool.submit(move || {
+        brigade::blocking(|| wait.wait());
+        brigade::current_worker_index().unwrap()
     });
+    let other = pool.submit(|| brigade::current_worker_index().unwrap()).join().unwrap();
+    let mut shares = pool.broadcast(|index| index);
+    assert_eq!(shares.len(), 2);
+    assert_eq!(shares.remove(other).join().unwrap(), other);
+    assert!(!shares[0].is_finished());
+    gate.open();
+    assert_eq!(shares.remove(0).join().unwrap(), blocked.join().unwrap());
 }

@@ -3,30 +3,29 @@
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use super::for_each_size;
+use crate::support::busy::occupy;
+use crate::support::crowd::for_both_queueings;
 use crate::support::verbs::all_work_comes_back;
-use brigade::{JoinError, Pool, Reason, Shutdown, current_job_name, current_worker_index};
+use brigade::{Builder, JoinError, Pool, Reason, Shutdown, current_job_name, current_worker_index};
 use brigade_testkit::{Gate, test};
 
-#[test]
-fn each_job_runs_on_its_worker_and_jobs_of_one_sender_in_order() {
-    for_each_size(|new, threads| {
-        let pool = new().build().unwrap();
-        let (told, tells) = mpsc::channel();
-        for number in 0..100 {
-            let told = told.clone();
-            let tell = move || told.send((current_worker_index(), number)).unwrap();
-            pool.job().on_worker(number % threads).execute(tell).unwrap();
-        }
-        drop(told);
-        let ran: Vec<_> = tells.iter().collect();
-        assert_eq!(ran.len(), 100);
-        for index in 0..threads {
-            let of_it = ran.iter().filter(|(ran_on, _)| *ran_on == Some(index));
-            assert!(of_it.map(|&(_, number)| number).eq((index..100).step_by(threads)));
-        }
-        assert_eq!(pool.shutdown(Shutdown::Drain).ran, 100);
-    });
+#[test(threads in [1, 2, 8], for_both_queueings)]
+fn each_job_runs_on_its_worker_and_jobs_of_one_sender_in_order(builder: Builder, threads: usize) {
+    let pool = builder.threads(threads).build().unwrap();
+    let (told, tells) = mpsc::channel();
+    for number in 0..100 {
+        let told = told.clone();
+        let tell = move || told.send((current_worker_index(), number)).unwrap();
+        pool.job().on_worker(number % threads).execute(tell).unwrap();
+    }
+    drop(told);
+    let ran: Vec<_> = tells.iter().collect();
+    assert_eq!(ran.len(), 100);
+    for index in 0..threads {
+        let of_it = ran.iter().filter(|(ran_on, _)| *ran_on == Some(index));
+        assert!(of_it.map(|&(_, number)| number).eq((index..100).step_by(threads)));
+    }
+    assert_eq!(pool.shutdown(Shutdown::Drain).ran, 100);
 }
 
 #[test]
@@ -42,34 +41,30 @@ fn a_job_waits_for_its_worker_although_another_is_idle() {
     assert_eq!(job.join().unwrap(), Some(0));
 }
 
-#[test]
-fn a_job_joins_one_of_its_own_worker_and_one_of_another() {
-    for_each_size(|new, threads| {
-        let pool = new().spare_threads(0).build().unwrap();
-        let handle = pool.handle();
-        let job = move || {
-            let jobs = (0..threads).map(|index| handle.job().on_worker(index));
-            let jobs: Vec<_> = jobs.map(|job| job.submit(current_worker_index).unwrap()).collect();
-            jobs.into_iter().map(|job| job.join().unwrap().unwrap()).collect::<Vec<_>>()
-        };
-        assert!(pool.submit(job).join().unwrap().into_iter().eq(0..threads));
-    });
+#[test(threads in [1, 2, 8], for_both_queueings)]
+fn a_job_joins_one_of_its_own_worker_and_one_of_another(builder: Builder, threads: usize) {
+    let pool = builder.threads(threads).spare_threads(0).build().unwrap();
+    let handle = pool.handle();
+    let job = move || {
+        let jobs = (0..threads).map(|index| handle.job().on_worker(index));
+        let jobs: Vec<_> = jobs.map(|job| job.submit(current_worker_index).unwrap()).collect();
+        jobs.into_iter().map(|job| job.join().unwrap().unwrap()).collect::<Vec<_>>()
+    };
+    assert!(pool.submit(job).join().unwrap().into_iter().eq(0..threads));
 }
 
-#[test]
-fn a_worker_that_is_not_there_returns_the_closure() {
-    for_each_size(|new, threads| {
-        let pool = new().build().unwrap();
-        let sent = String::from("sent");
-        let rejected = pool.job().on_worker(threads).submit(move || sent).unwrap_err();
-        assert_eq!(rejected.reason(), Reason::NoSuchWorker);
-        assert_eq!(rejected.into_inner()(), "sent");
-        let named = pool.job().name("x").on_worker(usize::MAX).execute(|| ()).unwrap_err();
-        assert_eq!(named.reason(), Reason::NoSuchWorker);
-        pool.close();
-        all_work_comes_back(pool.handle(), Reason::Closed);
-        assert_eq!(pool.shutdown(Shutdown::Drain).ran, 0);
-    });
+#[test(threads in [1, 2, 8], for_both_queueings)]
+fn a_worker_that_is_not_there_returns_the_closure(builder: Builder, threads: usize) {
+    let pool = builder.threads(threads).build().unwrap();
+    let sent = String::from("sent");
+    let rejected = pool.job().on_worker(threads).submit(move || sent).unwrap_err();
+    assert_eq!(rejected.reason(), Reason::NoSuchWorker);
+    assert_eq!(rejected.into_inner()(), "sent");
+    let named = pool.job().name("x").on_worker(usize::MAX).execute(|| ()).unwrap_err();
+    assert_eq!(named.reason(), Reason::NoSuchWorker);
+    pool.close();
+    all_work_comes_back(pool.handle(), Reason::Closed);
+    assert_eq!(pool.shutdown(Shutdown::Drain).ran, 0);
 }
 
 #[test]
@@ -84,26 +79,16 @@ fn a_name_and_a_deadline_apply() {
 }
 
 /// Each ends once, whatever ends the pool.
-#[test]
-fn a_pool_that_ends_runs_or_cancels_them() {
-    for (how, cancelled) in [(Shutdown::Drain, 0), (Shutdown::Finish, 0), (Shutdown::Discard, 10)] {
-        let (pool, gate) = (Pool::new(1), Gate::closed());
-        let wait = gate.clone();
-        let (begun, begins) = mpsc::channel();
-        pool.execute(move || {
-            begun.send(()).unwrap();
-            wait.wait();
-        });
-        begins.recv().unwrap();
-        let jobs: Vec<_> =
-            (0..10).map(|_| pool.job().on_worker(0).submit(|| ()).unwrap()).collect();
-        assert_eq!(pool.shutdown(shutdown_now(how)).still_running, 11 - cancelled);
-        gate.open();
-        let ended = jobs.into_iter().map(|job| job.join().is_err());
-        assert_eq!(ended.filter(|is_cancelled| *is_cancelled).count() as u64, cancelled);
-    }
-}
-
-fn shutdown_now(how: Shutdown) -> brigade::ShutdownOptions {
-    how.timeout(Duration::ZERO)
+#[test(
+    (how, cancelled) in [(Shutdown::Drain, 0), (Shutdown::Finish, 0), (Shutdown::Discard, 10)]
+)]
+fn a_pool_that_ends_runs_or_cancels_them(how: Shutdown, cancelled: u64) {
+    let (pool, gate) = (Pool::new(1), Gate::closed());
+    occupy(&pool, &gate);
+    let jobs: Vec<_> = (0..10).map(|_| pool.job().on_worker(0).submit(|| ()).unwrap()).collect();
+    let report = pool.shutdown(how.timeout(Duration::ZERO));
+    assert_eq!(report.still_running, 11 - cancelled);
+    gate.open();
+    let ended = jobs.into_iter().map(|job| job.join().is_err());
+    assert_eq!(ended.filter(|is_cancelled| *is_cancelled).count() as u64, cancelled);
 }

@@ -1,36 +1,31 @@
 //! Threads that are being started, and those that can't be.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, Mutex};
 use std::{io, thread};
 
 use super::join_all;
 use crate::support::crowd::workers;
+use crate::support::full::at_rest;
+use crate::support::staging::{numbered, refused};
 use brigade::{NewThread, Pool};
-use brigade_testkit::{Gate, eventually, panics, test};
+use brigade_testkit::{Gate, Halt, eventually, panics, test};
 
 #[test]
-fn a_broadcast_starts_the_threads_of_the_core_size_and_no_more() {
-    let pool = Pool::builder().threads(3..=8).build().unwrap();
-    assert_eq!(workers(&pool), 1);
-    assert_eq!(join_all(pool.broadcast(|index| index)), [0, 1, 2]);
-    assert_eq!(workers(&pool), 3);
-}
-
-#[test]
-fn a_broadcast_to_a_pool_without_threads_starts_one() {
-    let pool = Pool::builder().threads(0..=4).build().unwrap();
-    assert_eq!(workers(&pool), 0);
-    assert_eq!(join_all(pool.broadcast(|index| index)), [0]);
+fn a_broadcast_starts_the_threads_of_the_core_size_and_no_more_but_one_at_least() {
+    for (threads, before, reached) in [(3..=8, 1, 3), (0..=4, 0, 1)] {
+        let pool = Pool::builder().threads(threads.clone()).build().unwrap();
+        assert_eq!(workers(&pool), before, "{threads:?}");
+        assert!(join_all(pool.broadcast(|index| index)).into_iter().eq(0..reached), "{threads:?}");
+        assert_eq!(workers(&pool), reached, "{threads:?}");
+    }
 }
 
 #[test]
 fn a_thread_in_its_start_hook_runs_its_share_afterwards() {
     let gate = Gate::closed();
-    let (wait, held) = (gate.clone(), AtomicBool::new(false));
+    let wait = gate.clone();
     let hook = move |index| {
         if index == 1 {
-            held.store(true, Ordering::SeqCst);
             wait.wait();
         }
     };
@@ -46,12 +41,11 @@ fn a_thread_in_its_start_hook_runs_its_share_afterwards() {
 
 #[test]
 fn threads_that_the_system_refuses_have_no_share() {
-    let asked = AtomicUsize::new(0);
-    let spawner = move |thread: NewThread| match asked.fetch_add(1, Ordering::SeqCst) {
+    let spawner = numbered(|number, thread| match number {
         0 | 1 => thread.start(),
-        2 => Err(io::Error::other("expected: no more")),
+        2 => refused(),
         _ => panic!("expected: the spawner panics"),
-    };
+    });
     let pool = Pool::builder().threads(4).spawner(spawner).build().unwrap();
     for _ in 0..3 {
         assert_eq!(join_all(pool.broadcast(|index| index)), [0, 1]);
@@ -60,8 +54,7 @@ fn threads_that_the_system_refuses_have_no_share() {
 
 #[test]
 fn a_pool_that_can_start_no_thread_refuses_it() {
-    let spawner = |_: NewThread| Err(io::Error::other("expected: none"));
-    let pool = Pool::builder().threads(0..=1).spawner(spawner).build().unwrap();
+    let pool = Pool::builder().threads(0..=1).spawner(|_| refused()).build().unwrap();
     let refused = std::panic::catch_unwind(|| pool.broadcast(|index| index)).unwrap_err();
     let text = panics::text(&*refused).unwrap();
     assert!(text.contains("no thread"), "{text}");
@@ -69,49 +62,41 @@ fn a_pool_that_can_start_no_thread_refuses_it() {
 }
 
 /// The thread is another thread's to start, and fails after the broadcast.
-#[test]
-fn the_share_of_a_thread_whose_start_fails_later_is_cancelled() {
-    for drops in [false, true] {
-        let (reached, reaches) = mpsc::channel();
-        let gate = Gate::closed();
-        let (wait, asked) = (gate.clone(), AtomicUsize::new(0));
-        let kept = Arc::new(Mutex::new(None));
-        let keeps = Arc::clone(&kept);
-        let spawner = move |new: NewThread| match asked.fetch_add(1, Ordering::SeqCst) {
-            1 => {
-                reached.send(()).unwrap();
-                wait.wait();
-                if drops {
-                    // Neither started nor refused: the pool learns that when it is dropped.
-                    *keeps.lock().unwrap() = Some(new);
-                    return thread_of_nothing();
-                }
-                drop(new);
-                Err(io::Error::other("expected: not this one"))
+#[test(drops in [false, true])]
+fn the_share_of_a_thread_whose_start_fails_later_is_cancelled(drops: bool) {
+    let (start, kept) = (Halt::default(), Arc::new(Mutex::new(None)));
+    let (halts, keeps) = (start.clone(), Arc::clone(&kept));
+    let spawner = numbered(move |number, new| match number {
+        1 => {
+            halts.here();
+            if drops {
+                // Neither started nor refused: the pool learns that when it is dropped.
+                *keeps.lock().unwrap() = Some(new);
+                return thread_of_nothing();
             }
-            _ => new.start(),
-        };
-        let pool = Pool::builder().threads(2).spare_threads(0).spawner(spawner).build().unwrap();
-        let handle = pool.handle();
-        let starter = thread::spawn(move || handle.submit(|| ()).join().unwrap());
-        reaches.recv().unwrap();
-        let mut shares = pool.broadcast(|index| index);
-        assert_eq!(shares.len(), 2);
-        let second = shares.pop().unwrap();
-        assert_eq!(shares.pop().unwrap().join().unwrap(), 0);
-        assert!(!second.is_finished());
-        gate.open();
-        if drops {
-            eventually("the spawner has returned", || kept.lock().unwrap().is_some());
-            drop(kept.lock().unwrap().take());
+            drop(new);
+            refused()
         }
-        assert!(second.join().unwrap_err().is_cancelled());
-        starter.join().unwrap();
-        pool.wait_idle();
-        let metrics = pool.metrics();
-        assert_eq!((metrics.accepted, metrics.returned, metrics.cancelled), (3, 2, 1));
-        assert_eq!(join_all(pool.broadcast(|index| index)), [0, 1], "a later start works");
+        _ => new.start(),
+    });
+    let pool = Pool::builder().threads(2).spare_threads(0).spawner(spawner).build().unwrap();
+    let handle = pool.handle();
+    let starter = thread::spawn(move || handle.submit(|| ()).join().unwrap());
+    start.await_thread();
+    let mut shares = pool.broadcast(|index| index);
+    assert_eq!(shares.len(), 2);
+    let second = shares.pop().unwrap();
+    assert_eq!(shares.pop().unwrap().join().unwrap(), 0);
+    assert!(!second.is_finished());
+    start.release();
+    if drops {
+        eventually("the spawner has returned", || kept.lock().unwrap().is_some());
+        drop(kept.lock().unwrap().take());
     }
+    assert!(second.join().unwrap_err().is_cancelled());
+    starter.join().unwrap();
+    assert_eq!(at_rest(&pool), [3, 2, 0, 1, 0]);
+    assert_eq!(join_all(pool.broadcast(|index| index)), [0, 1], "a later start works");
 }
 
 /// A thread of another pool.

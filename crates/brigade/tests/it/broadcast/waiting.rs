@@ -4,47 +4,33 @@ use std::sync::{Arc, Barrier, Mutex, mpsc};
 
 use super::join_all;
 use crate::support::crowd::for_both_queueings;
-use brigade::{Handle, JoinError, JoinHandle, Pool, TaskSet, block_on, current_worker_index};
-use brigade_testkit::{Gate, Meeting, test};
-
-#[test]
-fn a_job_joins_all_shares_of_its_own_broadcast() {
-    for threads in [1, 2, 8] {
-        for_both_queueings(|builder| {
-            let pool = builder.threads(threads).spare_threads(0).build().unwrap();
-            let handle = pool.handle();
-            for _ in 0..50 {
-                let job = pool.submit(move || join_all(handle.broadcast(|index| index)));
-                assert!(job.join().unwrap().into_iter().eq(0..threads));
-            }
-        });
-    }
-}
+use brigade::{
+    Builder, Handle, JoinError, JoinHandle, Pool, TaskSet, block_on, current_worker_index,
+};
+use brigade_testkit::{Gate, Halt, Meeting, test};
 
 /// Caught: a share that is run by whichever worker joins it.
-#[test]
-fn a_join_on_another_worker_leaves_the_share_to_its_own() {
-    for_both_queueings(|builder| {
-        let (pool, gate) = (builder.threads(2).build().unwrap(), Gate::closed());
-        join_all(pool.broadcast(|_| ()));
-        let (begun, begins) = mpsc::channel();
-        let wait = gate.clone();
-        let busy = pool.submit(move || {
-            begun.send(current_worker_index().unwrap()).unwrap();
-            wait.wait();
-        });
-        let busy_one = begins.recv().unwrap();
-        let mut shares = pool.broadcast(|index| (index, current_worker_index()));
-        let share = shares.remove(busy_one);
-        let joiner = pool.submit(move || (share.join().unwrap(), current_worker_index()));
-        // On the thread that takes the place of the one that waits.
-        pool.submit(|| ()).join().unwrap();
-        gate.open();
-        let (said, joined_on) = joiner.join().unwrap();
-        assert_eq!(said, (busy_one, Some(busy_one)));
-        assert_ne!(joined_on, Some(busy_one));
-        busy.join().unwrap();
+#[test(for_both_queueings)]
+fn a_join_on_another_worker_leaves_the_share_to_its_own(builder: Builder) {
+    let (pool, gate) = (builder.threads(2).build().unwrap(), Gate::closed());
+    join_all(pool.broadcast(|_| ()));
+    let (begun, begins) = mpsc::channel();
+    let wait = gate.clone();
+    let busy = pool.submit(move || {
+        begun.send(current_worker_index().unwrap()).unwrap();
+        wait.wait();
     });
+    let busy_one = begins.recv().unwrap();
+    let mut shares = pool.broadcast(|index| (index, current_worker_index()));
+    let share = shares.remove(busy_one);
+    let joiner = pool.submit(move || (share.join().unwrap(), current_worker_index()));
+    // On the thread that takes the place of the one that waits.
+    pool.submit(|| ()).join().unwrap();
+    gate.open();
+    let (said, joined_on) = joiner.join().unwrap();
+    assert_eq!(said, (busy_one, Some(busy_one)));
+    assert_ne!(joined_on, Some(busy_one));
+    busy.join().unwrap();
 }
 
 /// Each of several jobs that run at once, on as many workers, waits for the shares of all others.
@@ -89,7 +75,7 @@ fn jobs_that_wait_for_each_others_workers_all_end() {
         },
     ];
     for wait in ways {
-        for threads in [2, 3, 8] {
+        for threads in [1, 2, 3, 8] {
             for spare in [0, threads] {
                 for_both_queueings(|builder| {
                     let builder = builder.threads(threads).spare_threads(spare);
@@ -104,55 +90,46 @@ fn jobs_that_wait_for_each_others_workers_all_end() {
 }
 
 /// The worker that is needed began to wait first, and for the job that needs it.
-#[test]
-fn a_job_whose_joiner_is_on_a_worker_that_it_needs_has_the_share_run_there() {
-    for_both_queueings(|builder| {
-        let pool = builder.threads(2).build().unwrap();
-        let handle = pool.handle();
-        let outer = pool.submit(move || {
-            let (begun, begins) = mpsc::channel();
-            let gate = Gate::closed();
-            let wait = gate.clone();
-            let inner = handle.submit(move || {
-                begun.send(()).unwrap();
-                wait.wait();
-                // The outer job waits for this one, or is about to.
-                join_all(handle.broadcast(|index| (index, current_worker_index())))
-            });
-            // Another worker has it.
-            begins.recv().unwrap();
-            gate.open();
-            inner.join().unwrap()
+#[test(for_both_queueings)]
+fn a_job_whose_joiner_is_on_a_worker_that_it_needs_has_the_share_run_there(builder: Builder) {
+    let pool = builder.threads(2).build().unwrap();
+    let handle = pool.handle();
+    let outer = pool.submit(move || {
+        let halt = Halt::default();
+        let stops = halt.clone();
+        let inner = handle.submit(move || {
+            stops.here();
+            // The outer job waits for this one, or is about to.
+            join_all(handle.broadcast(|index| (index, current_worker_index())))
         });
-        for (place, (index, ran_on)) in outer.join().unwrap().into_iter().enumerate() {
-            assert_eq!((index, ran_on), (place, Some(place)));
-        }
+        // Another worker has it.
+        halt.await_thread();
+        halt.release();
+        inner.join().unwrap()
     });
+    for (place, (index, ran_on)) in outer.join().unwrap().into_iter().enumerate() {
+        assert_eq!((index, ran_on), (place, Some(place)));
+    }
 }
 
 /// Likewise, and the job begins to wait when the other waits for certain.
-#[test]
-fn a_worker_that_sleeps_in_a_join_is_called_for_a_share_that_it_waits_for() {
-    for spare in [0, 4] {
-        let pool = Pool::builder().threads(2).spare_threads(spare).build().unwrap();
-        let handle = pool.handle();
-        let gate = Gate::closed();
-        let wait = gate.clone();
-        let (begun, begins) = mpsc::channel();
-        let inner = pool.submit(move || {
-            begun.send(()).unwrap();
-            wait.wait();
-            join_all(handle.broadcast(|index| index))
-        });
-        begins.recv().unwrap();
-        let outer = pool.submit(move || inner.join().unwrap());
-        if spare > 0 {
-            // On the thread that takes the place of the one that waits.
-            pool.submit(|| ()).join().unwrap();
-        }
-        gate.open();
-        assert!(outer.join().unwrap().is_sorted());
+#[test(spare in [0, 4])]
+fn a_worker_that_sleeps_in_a_join_is_called_for_a_share_that_it_waits_for(spare: usize) {
+    let pool = Pool::builder().threads(2).spare_threads(spare).build().unwrap();
+    let (handle, halt) = (pool.handle(), Halt::default());
+    let stops = halt.clone();
+    let inner = pool.submit(move || {
+        stops.here();
+        join_all(handle.broadcast(|index| index))
+    });
+    halt.await_thread();
+    let outer = pool.submit(move || inner.join().unwrap());
+    if spare > 0 {
+        // On the thread that takes the place of the one that waits.
+        pool.submit(|| ()).join().unwrap();
     }
+    halt.release();
+    assert!(outer.join().unwrap().is_sorted());
 }
 
 /// No other thread may run the share of the one that waits.

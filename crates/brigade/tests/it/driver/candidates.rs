@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use brigade::time::sleep;
 use brigade::{Growth, Pool, block_on, blocking};
-use brigade_testkit::{BlockedThread, Gate, eventually, test};
+use brigade_testkit::{BlockedThread, Gate, Halt, eventually, test};
 
 const SHORT: Duration = Duration::from_millis(20);
 
@@ -19,7 +19,7 @@ fn call_the_holder_away(
     pool: &Pool,
     waits: impl FnOnce() + Send + 'static,
     by_blocking: bool,
-) -> Gate {
+) -> Halt {
     // There is a timer, so a parked worker holds the driver.
     drop(pool.spawn(sleep(Duration::from_secs(3600))));
     eventually("both workers are parked", || pool.metrics().idle_threads == 2);
@@ -31,50 +31,43 @@ fn call_the_holder_away(
     });
     eventually("the other worker holds the driver", || pool.metrics().idle_threads == 1);
     worker.wait_until_blocked();
-    let (gate, begun) = (Gate::closed(), Gate::closed());
-    let (held, begins) = (gate.clone(), begun.clone());
-    pool.execute(move || {
-        begins.open();
-        if by_blocking { blocking(|| held.wait()) } else { held.wait() }
-    });
-    begun.wait();
-    gate
+    let halt = Halt::default();
+    let stops = halt.job();
+    pool.execute(move || if by_blocking { blocking(stops) } else { stops() });
+    halt.await_thread();
+    halt
 }
 
-#[test]
-fn a_job_that_sleeps_is_woken_when_the_driver_holder_is_called_away() {
-    for by_blocking in [true, false] {
-        let (pool, (woken, wakes)) = (no_spares(2), mpsc::channel());
-        let waits = move || {
-            block_on(sleep(SHORT * 5));
-            woken.send(()).unwrap();
-        };
-        let gate = call_the_holder_away(&pool, waits, by_blocking);
-        wakes.recv().unwrap();
-        gate.open();
-    }
+#[test(by_blocking in [true, false])]
+fn a_job_that_sleeps_is_woken_when_the_driver_holder_is_called_away(by_blocking: bool) {
+    let (pool, (woken, wakes)) = (no_spares(2), mpsc::channel());
+    let waits = move || {
+        block_on(sleep(SHORT * 5));
+        woken.send(()).unwrap();
+    };
+    let holder = call_the_holder_away(&pool, waits, by_blocking);
+    wakes.recv().unwrap();
+    holder.release();
 }
 
 /// A job of each thread sleeps; one after the other is the candidate that polls. There may be more jobs than threads.
-#[test]
-fn jobs_that_sleep_on_every_thread_of_a_pool_all_end() {
-    for threads in [1, 2, 3] {
-        let pool = no_spares(threads);
-        let sleepers: Vec<_> = (0..2 * threads as u32)
-            .map(|number| {
-                pool.submit(move || {
-                    for round in 0..20 {
-                        let delay =
-                            Duration::from_micros(u64::from(100 + 700 * ((number + round) % 3)));
-                        let start = Instant::now();
-                        block_on(sleep(delay));
-                        assert!(start.elapsed() >= delay);
-                    }
-                })
+#[test(threads in [1, 2, 3])]
+fn jobs_that_sleep_on_every_thread_of_a_pool_all_end(threads: usize) {
+    let pool = no_spares(threads);
+    let sleepers: Vec<_> = (0..2 * threads as u32)
+        .map(|number| {
+            pool.submit(move || {
+                for round in 0..20 {
+                    let delay =
+                        Duration::from_micros(u64::from(100 + 700 * ((number + round) % 3)));
+                    let start = Instant::now();
+                    block_on(sleep(delay));
+                    assert!(start.elapsed() >= delay);
+                }
             })
-            .collect();
-        sleepers.into_iter().for_each(|sleeper| sleeper.join().unwrap());
-    }
+        })
+        .collect();
+    sleepers.into_iter().for_each(|sleeper| sleeper.join().unwrap());
 }
 
 /// The driver holder finds more than one job, and no worker takes the rest: from then on the waiting job polls.
@@ -91,8 +84,7 @@ fn a_job_that_sleeps_is_woken_when_the_driver_holder_has_jobs_and_no_other_worke
     });
     begins.recv().unwrap();
     eventually("another holds the driver", || pool.metrics().idle_threads == 1);
-    let held = [gate.clone(), gate.clone()];
-    pool.job().execute_batch(held.map(|gate| move || gate.wait())).unwrap();
+    pool.job().execute_batch([gate.job(), gate.job()]).unwrap();
     sleeper.join().unwrap();
     gate.open();
 }
@@ -112,44 +104,40 @@ mod files {
         byte[0]
     }
 
-    #[test]
-    fn every_worker_may_wait_for_a_file() {
-        for threads in [1, 2, 3] {
-            let pool = no_spares(threads);
-            let workers: Vec<_> = (0..threads).map(|_| BlockedThread::default()).collect();
-            let (jobs, mut writers): (Vec<_>, Vec<_>) = workers
-                .iter()
-                .map(|worker| {
-                    let (reader, writer) = pool.handle().enter(pipe).unwrap();
-                    let worker = worker.clone();
-                    let job = pool.submit(move || {
-                        worker.is_this();
-                        read(reader)
-                    });
-                    (job, writer)
-                })
-                .unzip();
-            workers.iter().for_each(BlockedThread::wait_until_blocked);
-            for (number, writer) in writers.iter_mut().enumerate().rev() {
-                block_on(writer.write_all(&[number as u8])).unwrap();
-            }
-            for (number, job) in jobs.into_iter().enumerate() {
-                assert_eq!(job.join().unwrap(), number as u8);
-            }
+    #[test(threads in [1, 2, 3])]
+    fn every_worker_may_wait_for_a_file(threads: usize) {
+        let pool = no_spares(threads);
+        let workers: Vec<_> = (0..threads).map(|_| BlockedThread::default()).collect();
+        let (jobs, mut writers): (Vec<_>, Vec<_>) = workers
+            .iter()
+            .map(|worker| {
+                let (reader, writer) = pool.handle().enter(pipe).unwrap();
+                let worker = worker.clone();
+                let job = pool.submit(move || {
+                    worker.is_this();
+                    read(reader)
+                });
+                (job, writer)
+            })
+            .unzip();
+        workers.iter().for_each(BlockedThread::wait_until_blocked);
+        for (number, writer) in writers.iter_mut().enumerate().rev() {
+            block_on(writer.write_all(&[number as u8])).unwrap();
+        }
+        for (number, job) in jobs.into_iter().enumerate() {
+            assert_eq!(job.join().unwrap(), number as u8);
         }
     }
 
-    #[test]
-    fn a_byte_is_read_when_the_driver_holder_is_called_away() {
-        for by_blocking in [true, false] {
-            let (pool, (got, gets)) = (no_spares(2), mpsc::channel());
-            let (reader, mut writer) = pool.handle().enter(pipe).unwrap();
-            let waits = move || got.send(read(reader)).unwrap();
-            let gate = call_the_holder_away(&pool, waits, by_blocking);
-            block_on(writer.write_all(&[7])).unwrap();
-            assert_eq!(gets.recv(), Ok(7));
-            gate.open();
-        }
+    #[test(by_blocking in [true, false])]
+    fn a_byte_is_read_when_the_driver_holder_is_called_away(by_blocking: bool) {
+        let (pool, (got, gets)) = (no_spares(2), mpsc::channel());
+        let (reader, mut writer) = pool.handle().enter(pipe).unwrap();
+        let waits = move || got.send(read(reader)).unwrap();
+        let holder = call_the_holder_away(&pool, waits, by_blocking);
+        block_on(writer.write_all(&[7])).unwrap();
+        assert_eq!(gets.recv(), Ok(7));
+        holder.release();
     }
 
     /// A candidate polls the driver for all; a worker that runs out of work takes its place, and returns it.
@@ -176,31 +164,29 @@ mod files {
     }
 
     /// A file takes each new waker for another task's, and wakes the former one.
-    #[test]
-    fn a_job_that_waits_for_a_file_and_for_a_job_lets_others_run() {
-        for threads in [1, 2] {
-            let pool = Pool::builder().threads(threads).spare_threads(1).build().unwrap();
-            let (mut reader, mut writer) = pool.handle().enter(pipe).unwrap();
-            let (here, (told, tells)) = (pool.handle(), mpsc::channel());
-            let waits = pool.submit(move || {
-                let mut byte = [0];
-                let read = async { reader.read_exact(&mut byte).await.unwrap() };
-                // It needs a worker of its own.
-                let job = here.spawn(async { yield_now().await });
-                block_on(future::or(read, async { job.await.unwrap() }));
-                told.send(()).unwrap();
-                let gate = Gate::closed();
-                let (opens, held) = (gate.clone(), here.submit(move || gate.wait()));
-                let read = async {
-                    reader.read_exact(&mut byte).await.unwrap();
-                };
-                block_on(future::or(read, async { held.await.unwrap() }));
-                opens.open();
-                byte[0]
-            });
-            tells.recv().unwrap();
-            block_on(writer.write_all(&[7])).unwrap();
-            assert_eq!(waits.join().unwrap(), 7);
-        }
+    #[test(threads in [1, 2])]
+    fn a_job_that_waits_for_a_file_and_for_a_job_lets_others_run(threads: usize) {
+        let pool = Pool::builder().threads(threads).spare_threads(1).build().unwrap();
+        let (mut reader, mut writer) = pool.handle().enter(pipe).unwrap();
+        let (here, (told, tells)) = (pool.handle(), mpsc::channel());
+        let waits = pool.submit(move || {
+            let mut byte = [0];
+            let read = async { reader.read_exact(&mut byte).await.unwrap() };
+            // It needs a worker of its own.
+            let job = here.spawn(async { yield_now().await });
+            block_on(future::or(read, async { job.await.unwrap() }));
+            told.send(()).unwrap();
+            let gate = Gate::closed();
+            let held = here.submit(gate.job());
+            let read = async {
+                reader.read_exact(&mut byte).await.unwrap();
+            };
+            block_on(future::or(read, async { held.await.unwrap() }));
+            gate.open();
+            byte[0]
+        });
+        tells.recv().unwrap();
+        block_on(writer.write_all(&[7])).unwrap();
+        assert_eq!(waits.join().unwrap(), 7);
     }
 }

@@ -1,13 +1,12 @@
 //! I/O resources that tasks wait for, polled by the workers.
 
 use std::io;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::mpsc;
 use std::time::Duration;
 
 use brigade::io::{PipeReader, PipeWriter, TcpListener, TcpStream, pipe};
 use brigade::{JoinError, Pool, Shutdown};
-use brigade_testkit::{Gate, eventually, stays, test};
+use brigade_testkit::{Drops, Gate, eventually, stays, test};
 use futures_lite::{AsyncReadExt, AsyncWriteExt};
 
 /// Passes bytes on until there are none any more.
@@ -21,33 +20,31 @@ async fn pass(mut from: PipeReader, mut to: PipeWriter) -> io::Result<u64> {
     Ok(passed)
 }
 
-#[test]
-fn a_byte_passes_through_a_hundred_tasks_many_times() {
-    for threads in [1, 2, 4] {
-        let pool = Pool::new(threads);
-        let (mut last, mut first) = pool.handle().enter(pipe).unwrap();
-        let stages: Vec<_> = (0..100)
-            .map(|_| {
-                let (reader, writer) = pool.handle().enter(pipe).unwrap();
-                let from = std::mem::replace(&mut last, reader);
-                pool.spawn(pass(from, writer))
-            })
-            .collect();
-        let sum = pool.spawn(async move {
-            let mut sum = 0_u64;
-            for byte in 0..200 {
-                first.write_all(&[byte]).await?;
-                let mut got = [0];
-                last.read_exact(&mut got).await?;
-                assert_eq!(got, [byte]);
-                sum += u64::from(byte);
-            }
-            io::Result::Ok(sum)
-        });
-        assert_eq!(sum.join().unwrap().unwrap(), 199 * 200 / 2);
-        for stage in stages {
-            assert_eq!(stage.join().unwrap().unwrap(), 200);
+#[test(threads in [1, 2, 4])]
+fn a_byte_passes_through_a_hundred_tasks_many_times(threads: usize) {
+    let pool = Pool::new(threads);
+    let (mut last, mut first) = pool.handle().enter(pipe).unwrap();
+    let stages: Vec<_> = (0..100)
+        .map(|_| {
+            let (reader, writer) = pool.handle().enter(pipe).unwrap();
+            let from = std::mem::replace(&mut last, reader);
+            pool.spawn(pass(from, writer))
+        })
+        .collect();
+    let sum = pool.spawn(async move {
+        let mut sum = 0_u64;
+        for byte in 0..200 {
+            first.write_all(&[byte]).await?;
+            let mut got = [0];
+            last.read_exact(&mut got).await?;
+            assert_eq!(got, [byte]);
+            sum += u64::from(byte);
         }
+        io::Result::Ok(sum)
+    });
+    assert_eq!(sum.join().unwrap().unwrap(), 199 * 200 / 2);
+    for stage in stages {
+        assert_eq!(stage.join().unwrap().unwrap(), 200);
     }
 }
 
@@ -155,32 +152,23 @@ fn a_worker_sleeps_while_a_foreign_thread_drives_its_driver() {
     }
 }
 
-#[test]
-fn a_pool_that_ends_cancels_tasks_that_wait_for_files_and_frees_these() {
-    for how in [Shutdown::Drain, Shutdown::Discard] {
-        let dropped = Arc::new(AtomicUsize::new(0));
-        struct Counts(Arc<AtomicUsize>);
-        impl Drop for Counts {
-            fn drop(&mut self) {
-                self.0.fetch_add(1, Ordering::Relaxed);
-            }
-        }
-        let pool = Pool::new(2);
-        let tasks: Vec<_> = (0..20)
-            .map(|_| {
-                let (mut reader, writer) = pool.handle().enter(pipe).unwrap();
-                let counts = Counts(dropped.clone());
-                pool.spawn(async move {
-                    let _kept = (writer, counts);
-                    reader.read(&mut [0]).await
-                })
+#[test(how in [Shutdown::Drain, Shutdown::Discard])]
+fn a_pool_that_ends_cancels_tasks_that_wait_for_files_and_frees_these(how: Shutdown) {
+    let (pool, drops) = (Pool::new(2), Drops::default());
+    let tasks: Vec<_> = (0..20)
+        .map(|_| {
+            let (mut reader, writer) = pool.handle().enter(pipe).unwrap();
+            let token = drops.token();
+            pool.spawn(async move {
+                let _kept = (writer, token);
+                reader.read(&mut [0]).await
             })
-            .collect();
-        pool.shutdown(how);
-        assert_eq!(dropped.load(Ordering::Relaxed), 20);
-        for task in tasks {
-            assert!(matches!(task.join(), Err(JoinError::Cancelled)));
-        }
+        })
+        .collect();
+    pool.shutdown(how);
+    assert_eq!(drops.count(), 20);
+    for task in tasks {
+        assert!(matches!(task.join(), Err(JoinError::Cancelled)));
     }
 }
 

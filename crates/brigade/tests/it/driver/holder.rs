@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 #[cfg(feature = "io")]
 use brigade::Shutdown;
 use brigade::time::sleep;
-use brigade::{Idle, Order, Placement, Pool, Queueing};
+use brigade::{Builder, Idle, Order, Placement, Pool, Queueing};
 use brigade_testkit::{eventually, test};
 
 /// Pools that differ in how their workers wait, and in how many there are.
@@ -18,63 +18,57 @@ fn for_every_kind(mut test: impl FnMut(&Pool)) {
     ];
     for idle in idles {
         for threads in [1..=1, 2..=2, 1..=3, 0..=2] {
-            for kind in 0..3 {
-                let builder = Pool::builder()
-                    .threads(threads.clone())
-                    .idle(idle)
-                    .keep_alive(Duration::from_micros(700));
-                let builder = match kind {
-                    0 => builder.queueing(Queueing::Shared),
-                    1 => builder.order(Order::Lifo),
-                    _ => builder.placement(Placement::Spread),
-                };
-                test(&builder.build().unwrap());
+            let kinds: [fn(Builder) -> Builder; 3] = [
+                |builder| builder.queueing(Queueing::Shared),
+                |builder| builder.order(Order::Lifo),
+                |builder| builder.placement(Placement::Spread),
+            ];
+            for kind in kinds {
+                let builder = Pool::builder().threads(threads.clone()).idle(idle);
+                let builder = builder.keep_alive(Duration::from_micros(700));
+                test(&kind(builder).build().unwrap());
             }
         }
     }
 }
 
 /// Everything waits, and then one job is submitted.
-#[test(100)]
-fn no_timer_is_lost_when_the_driver_holder_changes() {
-    for_every_kind(|pool| {
-        for round in 0..20_u64 {
-            let tasks = [1, 5, 2].map(|part| {
-                let delay = Duration::from_micros(part * 150 + round * 31);
-                pool.spawn(async move {
-                    let start = Instant::now();
-                    sleep(delay).await;
-                    start.elapsed() >= delay
-                })
-            });
-            pool.execute(|| ());
-            drop(pool.job().dispatch([|| ()]));
-            assert!(tasks.into_iter().all(|task| task.join().unwrap()));
-        }
-    });
+#[test(100, for_every_kind)]
+fn no_timer_is_lost_when_the_driver_holder_changes(pool: &Pool) {
+    for round in 0..20_u64 {
+        let tasks = [1, 5, 2].map(|part| {
+            let delay = Duration::from_micros(part * 150 + round * 31);
+            pool.spawn(async move {
+                let start = Instant::now();
+                sleep(delay).await;
+                start.elapsed() >= delay
+            })
+        });
+        pool.execute(|| ());
+        drop(pool.job().dispatch([|| ()]));
+        assert!(tasks.into_iter().all(|task| task.join().unwrap()));
+    }
 }
 
 /// A wait does not wait for a timer that is far away, and ends between two ticks: the next is due a while after the end of the
 /// last.
-#[test]
-fn a_wait_ends_beside_timers() {
-    for_every_kind(|pool| {
-        let far = pool.spawn(sleep(Duration::from_secs(3600)));
-        let ticks = pool
-            .job()
-            .every(Duration::from_millis(1))
-            .missed(brigade::Missed::Delay)
-            .execute(|| ())
-            .unwrap();
-        for _ in 0..10 {
-            pool.execute(|| ());
-            assert!(pool.wait_idle_timeout(Duration::from_secs(20)));
-        }
-        ticks.cancel();
-        pool.close();
-        eventually("it ends with a driver holder", || pool.handle().metrics().is_closed);
-        drop(far);
-    });
+#[test(for_every_kind)]
+fn a_wait_ends_beside_timers(pool: &Pool) {
+    let far = pool.spawn(sleep(Duration::from_secs(3600)));
+    let ticks = pool
+        .job()
+        .every(Duration::from_millis(1))
+        .missed(brigade::Missed::Delay)
+        .execute(|| ())
+        .unwrap();
+    for _ in 0..10 {
+        pool.execute(|| ());
+        assert!(pool.wait_idle_timeout(Duration::from_secs(20)));
+    }
+    ticks.cancel();
+    pool.close();
+    eventually("it ends with a driver holder", || pool.handle().metrics().is_closed);
+    drop(far);
 }
 
 #[cfg(feature = "io")]
@@ -85,31 +79,29 @@ mod files {
 
     use super::*;
 
-    #[test(100)]
-    fn no_event_is_lost_when_the_driver_holder_changes() {
-        for_every_kind(|pool| {
-            let (mut reader, mut writer) = pool.handle().enter(pipe).unwrap();
-            let (say, hear) = std::sync::mpsc::channel();
-            let echo = pool.spawn(async move {
-                let mut byte = [0];
-                while reader.read(&mut byte).await.unwrap() == 1 {
-                    say.send(byte[0]).unwrap();
-                }
-            });
-            for byte in 0..40 {
-                if byte % 3 == 0 {
-                    pool.execute(|| ());
-                    drop(pool.job().dispatch([|| ()]));
-                }
-                if byte % 7 == 0 {
-                    drop(pool.spawn(sleep(Duration::from_micros(100))));
-                }
-                brigade::block_on(writer.write_all(&[byte])).unwrap();
-                assert_eq!(hear.recv().unwrap(), byte);
+    #[test(100, for_every_kind)]
+    fn no_event_is_lost_when_the_driver_holder_changes(pool: &Pool) {
+        let (mut reader, mut writer) = pool.handle().enter(pipe).unwrap();
+        let (say, hear) = std::sync::mpsc::channel();
+        let echo = pool.spawn(async move {
+            let mut byte = [0];
+            while reader.read(&mut byte).await.unwrap() == 1 {
+                say.send(byte[0]).unwrap();
             }
-            drop(writer);
-            echo.join().unwrap();
         });
+        for byte in 0..40 {
+            if byte % 3 == 0 {
+                pool.execute(|| ());
+                drop(pool.job().dispatch([|| ()]));
+            }
+            if byte % 7 == 0 {
+                drop(pool.spawn(sleep(Duration::from_micros(100))));
+            }
+            brigade::block_on(writer.write_all(&[byte])).unwrap();
+            assert_eq!(hear.recv().unwrap(), byte);
+        }
+        drop(writer);
+        echo.join().unwrap();
     }
 
     /// Its last worker sleeps in the driver, or is about to.
@@ -149,22 +141,20 @@ mod files {
         }
     }
 
-    #[test]
-    fn a_task_may_drop_its_own_pool_and_its_files() {
-        for threads in [1, 2] {
-            let (give, take) = std::sync::mpsc::channel::<Pool>();
-            let pool = Pool::new(threads);
-            let (mut reader, mut writer) = pool.handle().enter(pipe).unwrap();
-            let (say, hear) = std::sync::mpsc::channel();
-            drop(pool.spawn(async move {
-                reader.read_exact(&mut [0]).await.unwrap();
-                drop(take.recv());
-                say.send(()).unwrap();
-                reader.read(&mut [0]).await
-            }));
-            give.send(pool).unwrap();
-            brigade::block_on(writer.write_all(&[1])).unwrap();
-            hear.recv().unwrap();
-        }
+    #[test(threads in [1, 2])]
+    fn a_task_may_drop_its_own_pool_and_its_files(threads: usize) {
+        let (give, take) = std::sync::mpsc::channel::<Pool>();
+        let pool = Pool::new(threads);
+        let (mut reader, mut writer) = pool.handle().enter(pipe).unwrap();
+        let (say, hear) = std::sync::mpsc::channel();
+        drop(pool.spawn(async move {
+            reader.read_exact(&mut [0]).await.unwrap();
+            drop(take.recv());
+            say.send(()).unwrap();
+            reader.read(&mut [0]).await
+        }));
+        give.send(pool).unwrap();
+        brigade::block_on(writer.write_all(&[1])).unwrap();
+        hear.recv().unwrap();
     }
 }

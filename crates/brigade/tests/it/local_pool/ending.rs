@@ -1,6 +1,5 @@
 //! The end of the pool.
 
-use std::cell::Cell;
 use std::rc::Rc;
 use std::thread;
 use std::time::Duration;
@@ -18,8 +17,7 @@ fn its_drop_runs_accepted_jobs_and_cancels_pending_futures() {
         let (log, token) = (log.clone(), drops.token());
         handle.execute(move || {
             drop(token);
-            let more = log.clone();
-            handle.execute(move || more.note(number));
+            handle.execute(log.job(number));
         });
     }
     let waits = handle.spawn(time::sleep(Duration::from_secs(3600)));
@@ -33,44 +31,36 @@ fn its_drop_runs_accepted_jobs_and_cancels_pending_futures() {
 
 #[test]
 fn local_futures_are_dropped_by_its_drop() {
-    struct Count(Rc<Cell<u32>>);
-    impl Drop for Count {
-        fn drop(&mut self) {
-            self.0.set(self.0.get() + 1);
-        }
-    }
-    let (pool, dropped) = (local_pool(), Rc::new(Cell::new(0)));
+    let (pool, drops) = (local_pool(), Drops::default());
     pool.run_until(async {
         for _ in 0..10 {
-            let drops = Count(dropped.clone());
+            let captured = Rc::new(drops.token());
             drop(brigade::spawn_local(async move {
-                let _drops = drops;
+                let _captured = captured;
                 std::future::pending::<()>().await;
             }));
         }
         brigade::yield_now().await;
     });
-    assert_eq!(dropped.get(), 0);
+    assert_eq!(drops.count(), 0);
     drop(pool);
-    assert_eq!(dropped.get(), 10);
+    assert_eq!(drops.count(), 10);
 }
 
-#[test]
-fn a_pool_that_another_thread_shuts_down_ends_when_its_owner_has_run_it() {
-    for how in [Shutdown::Drain, Shutdown::Finish, Shutdown::Discard] {
-        let pool = local_pool();
-        let handle = pool.handle();
-        (0..10).for_each(|_| handle.execute(|| ()));
-        let other = thread::spawn(move || handle.shutdown(how));
-        while !pool.handle().metrics().is_closed {
-            thread::yield_now();
-        }
-        pool.run_until_idle();
-        // Without jobs: there is no pool any more.
-        assert_eq!(pool.run_until(async { 42 }), 42);
-        drop(pool);
-        let report = other.join().unwrap();
-        assert_eq!((report.ran + report.discarded, report.still_running), (10, 0), "{how:?}");
-        assert_eq!(report.discarded > 0, how == Shutdown::Discard);
+#[test(how in [Shutdown::Drain, Shutdown::Finish, Shutdown::Discard])]
+fn a_pool_that_another_thread_shuts_down_ends_when_its_owner_has_run_it(how: Shutdown) {
+    let pool = local_pool();
+    let handle = pool.handle();
+    (0..10).for_each(|_| handle.execute(|| ()));
+    let other = thread::spawn(move || handle.shutdown(how));
+    while !pool.handle().metrics().is_closed {
+        thread::yield_now();
     }
+    pool.run_until_idle();
+    // Without jobs: there is no pool any more.
+    assert_eq!(pool.run_until(async { 42 }), 42);
+    drop(pool);
+    let report = other.join().unwrap();
+    assert_eq!((report.ran + report.discarded, report.still_running), (10, 0));
+    assert_eq!(report.discarded > 0, how == Shutdown::Discard);
 }

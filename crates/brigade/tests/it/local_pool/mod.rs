@@ -23,6 +23,12 @@ impl Log {
         self.0.lock().unwrap().push(number);
     }
 
+    /// A job that notes a number.
+    fn job(&self, number: u32) -> impl FnOnce() + Send + 'static {
+        let log = self.clone();
+        move || log.note(number)
+    }
+
     fn take(&self) -> Vec<u32> {
         std::mem::take(&mut *self.0.lock().unwrap())
     }

@@ -20,8 +20,7 @@ fn nothing_runs_before_a_call_and_all_that_is_queued_in_one() {
         handle.execute(move || {
             log.note(number);
             if number < 2 {
-                let log = log.clone();
-                handle.execute(move || log.note(1000 + number));
+                handle.execute(log.job(1000 + number));
             }
         });
     }
@@ -58,8 +57,7 @@ fn a_tick_runs_one_job() {
     let (pool, log) = (local_pool(), Log::default());
     assert!(!pool.tick());
     for number in 0..200 {
-        let log = log.clone();
-        pool.handle().execute(move || log.note(number));
+        pool.handle().execute(log.job(number));
     }
     let mut ran = Vec::new();
     while pool.tick() {
@@ -69,18 +67,6 @@ fn a_tick_runs_one_job() {
         ran.extend(now);
     }
     assert!(ran.into_iter().eq(0..200));
-}
-
-#[test]
-fn jobs_run_on_the_owners_thread_which_is_a_worker_meanwhile_and_no_longer() {
-    let pool = local_pool();
-    let owner = thread::current().id();
-    let job =
-        pool.handle().submit(move || (thread::current().id() == owner, current_worker_index()));
-    let of_future = pool.run_until(async { (job.await.unwrap(), current_worker_index()) });
-    assert_eq!(of_future, ((true, Some(0)), Some(0)));
-    assert_eq!(current_worker_index(), None);
-    assert_eq!(pool.handle().metrics().threads, 1);
 }
 
 #[test]
@@ -180,16 +166,21 @@ fn borrowing_jobs_run_on_the_owners_thread() {
 }
 
 #[test]
-fn it_never_has_another_thread() {
+fn it_has_only_the_owners_thread_which_is_a_worker_meanwhile_and_no_longer() {
     let pool = local_pool();
-    let handle = pool.handle();
+    let (handle, owner) = (pool.handle(), thread::current().id());
     let error = handle.resize(4).unwrap_err();
     assert!(error.to_string().contains("LocalPool"), "{error}");
-    let index = handle.submit(|| brigade::blocking(current_worker_index));
-    let others: Vec<_> = (0..100).map(|_| handle.submit(current_worker_index)).collect();
+    let here = move || (thread::current().id() == owner, current_worker_index());
+    let blocks = handle.submit(move || brigade::blocking(here));
+    let others: Vec<_> = (0..100).map(|_| handle.submit(here)).collect();
+    assert_eq!(
+        pool.run_until(async { (blocks.await.unwrap(), here()) }),
+        ((true, Some(0)), (true, Some(0)))
+    );
     pool.run_until_idle();
-    assert_eq!(index.join().unwrap(), Some(0));
-    assert!(others.into_iter().all(|job| job.join().unwrap() == Some(0)));
+    assert!(others.into_iter().all(|job| job.join().unwrap() == (true, Some(0))));
+    assert_eq!(here(), (true, None));
     assert_eq!((handle.metrics().threads, handle.size()), (1, 1..=1));
 }
 

@@ -14,13 +14,12 @@ const SOON: Duration = Duration::from_millis(20);
 #[test]
 fn timers_fire_while_the_owner_waits_and_in_later_calls() {
     let (pool, log, begin) = (local_pool(), Log::default(), Instant::now());
-    let (first, second) = (log.clone(), log.clone());
-    pool.handle().job().after(SOON).execute(move || first.note(1)).unwrap();
+    pool.handle().job().after(SOON).execute(log.job(1)).unwrap();
     pool.run_until(time::sleep(2 * SOON));
     pool.run_until_idle();
     assert!(begin.elapsed() >= 2 * SOON);
     assert_eq!(log.take(), [1]);
-    pool.handle().job().after(SOON).execute(move || second.note(2)).unwrap();
+    pool.handle().job().after(SOON).execute(log.job(2)).unwrap();
     pool.run_until_idle();
     while log.take().is_empty() {
         pool.tick();
@@ -106,8 +105,7 @@ fn calls_that_another_thread_installs_run_on_the_owners_thread() {
 #[test]
 fn the_owner_waits_for_no_end_of_its_pool() {
     let (pool, log) = (local_pool(), Log::default());
-    let note = log.clone();
-    pool.execute(move || note.note(1));
+    pool.execute(log.job(1));
     pool.wait_idle();
     assert!(!pool.wait_idle_timeout(Duration::MAX));
     assert_eq!(pool.shutdown(Shutdown::Drain).still_running, 1);

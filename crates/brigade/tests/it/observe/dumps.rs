@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use brigade::{Handle, Pool, Shutdown};
+use crate::support::full::full;
+use brigade::{Handle, Pool, Shutdown, WhenFull};
 use brigade_testkit::{Gate, Latch, eventually, test};
 
 fn observed(threads: usize) -> Pool {
@@ -12,11 +13,11 @@ fn observed(threads: usize) -> Pool {
 /// A job with this name that has started, and runs until the gate opens.
 #[track_caller]
 fn start(pool: &Pool, name: &'static str, gate: &Gate) -> brigade::JoinHandle<()> {
-    let (wait, started) = (gate.clone(), Gate::closed());
+    let (wait, started) = (gate.job(), Gate::closed());
     let starts = started.clone();
     let job = pool.job().name(name).submit(move || {
         starts.open();
-        wait.wait();
+        wait();
     });
     started.wait();
     job.unwrap()
@@ -134,23 +135,11 @@ fn a_pool_that_has_ended_or_is_gone_is_closed_and_empty() {
 
 #[test]
 fn a_job_that_another_pool_runs_is_listed_elsewhere() {
-    let (pool, gate) = (
-        Pool::builder()
-            .threads(1)
-            .capacity(1)
-            .when_full(brigade::WhenFull::RunInCaller)
-            .observe_jobs()
-            .build()
-            .unwrap(),
-        Gate::closed(),
-    );
-    let busy = start(&pool, "busy", &gate);
-    pool.execute(|| ());
+    let (pool, gate) = full(Pool::builder().observe_jobs(), 1, WhenFull::RunInCaller);
     let (handle, dumped) = (pool.handle(), std::sync::mpsc::channel());
     pool.job().name("here").execute(move || dumped.0.send(handle.dump()).unwrap()).unwrap();
     let dump = dumped.1.recv_timeout(Duration::from_secs(10)).unwrap();
     assert_eq!(dump.elsewhere.len(), 1, "{dump}");
     assert_eq!(dump.elsewhere[0].name.as_deref(), Some("here"));
     gate.open();
-    busy.join().unwrap();
 }

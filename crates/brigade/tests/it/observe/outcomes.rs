@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::support::full::{POLICIES, with_capacity};
 use brigade::{Builder, End, Outcome, Pool, Shutdown, TaskSet, WhenFull};
 use brigade_testkit::{Gate, Latch, eventually, spin_for, test};
 
@@ -69,19 +70,9 @@ impl Log {
     }
 }
 
-fn one_thread(log: &Log) -> Pool {
-    log.build(Pool::builder().threads(1))
-}
-
-#[test]
-fn a_job_that_returns_is_told_with_its_name_its_place_and_its_worker() {
+fn one_thread() -> (Pool, Log) {
     let log = Log::default();
-    let pool = one_thread(&log);
-    let (answer, line) = (pool.job().name("answer").submit(|| 42).unwrap(), line!());
-    assert_eq!(answer.join().unwrap(), 42);
-    let told = log.one();
-    assert_eq!((told.name.as_deref(), told.end), (Some("answer"), End::Returned));
-    assert_eq!((told.line, told.worker, told.message), (line, Some(0), None));
+    (log.build(Pool::builder().threads(1)), log)
 }
 
 #[test]
@@ -101,8 +92,7 @@ fn the_hook_has_returned_when_the_handle_has_the_outcome() {
 
 #[test]
 fn a_job_that_panics_is_told_with_its_message_and_the_panic_goes_on() {
-    let log = Log::default();
-    let pool = one_thread(&log);
+    let (pool, log) = one_thread();
     let error = pool.submit(|| panic!("expected: {}", 1)).join().unwrap_err();
     assert_eq!(error.panic_message(), Some("expected: 1"));
     let told = log.one();
@@ -116,8 +106,7 @@ fn a_job_that_panics_is_told_with_its_message_and_the_panic_goes_on() {
 
 #[test]
 fn every_way_to_submit_names_the_line_that_calls() {
-    let log = Log::default();
-    let pool = one_thread(&log);
+    let (pool, log) = one_thread();
     let handle = pool.handle();
     let mut lines = BTreeMap::new();
     /// Evaluates a call on one line, from which so many jobs come.
@@ -198,8 +187,7 @@ fn jobs_that_are_dispatched_are_told_and_those_that_are_not_accepted_are_not() {
 
 #[test]
 fn a_queued_job_that_is_cancelled_discarded_or_too_late_is_told_as_cancelled() {
-    let log = Log::default();
-    let pool = one_thread(&log);
+    let (pool, log) = one_thread();
     let gate = Gate::closed();
     occupy_here(&pool, &gate);
     assert!(pool.submit(|| ()).cancel());
@@ -235,8 +223,7 @@ fn a_queued_job_that_is_cancelled_discarded_or_too_late_is_told_as_cancelled() {
 /// It is taken from the iterator for an idle thread, which is busy when it would be handed over.
 #[test]
 fn a_job_that_is_taken_for_a_dispatch_in_vain_has_no_end() {
-    let log = Log::default();
-    let (pool, gate) = (one_thread(&log), Gate::closed());
+    let ((pool, log), gate) = (one_thread(), Gate::closed());
     eventually("it parks", || pool.metrics().idle_threads == 1);
     let jobs = std::iter::once_with(|| {
         occupy_here(&pool, &gate);
@@ -251,19 +238,18 @@ fn a_job_that_is_taken_for_a_dispatch_in_vain_has_no_end() {
 
 /// Occupies the one thread of a pool.
 fn occupy_here(pool: &Pool, gate: &Gate) {
-    let (wait, started) = (gate.clone(), Gate::closed());
+    let (wait, started) = (gate.job(), Gate::closed());
     let starts = started.clone();
     pool.execute(move || {
         starts.open();
-        wait.wait();
+        wait();
     });
     started.wait();
 }
 
 #[test]
 fn a_future_is_told_once_however_often_it_is_polled() {
-    let log = Log::default();
-    let pool = one_thread(&log);
+    let (pool, log) = one_thread();
     let latch = Latch::default();
     let waits = pool.spawn(latch.wait());
     eventually("it waits", || latch.waiting() == 1);
@@ -293,8 +279,7 @@ fn a_future_is_told_once_however_often_it_is_polled() {
 
 #[test]
 fn each_run_of_a_periodic_closure_is_told() {
-    let log = Log::default();
-    let pool = one_thread(&log);
+    let (pool, log) = one_thread();
     let every = pool.job().name("tick").every(Duration::from_millis(1)).execute(|| ()).unwrap();
     eventually("three runs", || every.ticks() >= 3);
     every.cancel();
@@ -306,8 +291,7 @@ fn each_run_of_a_periodic_closure_is_told() {
 
 #[test]
 fn the_times_are_those_of_the_wait_and_of_the_run() {
-    let log = Log::default();
-    let pool = one_thread(&log);
+    let (pool, log) = one_thread();
     let gate = Gate::closed();
     let before = Instant::now();
     occupy_here(&pool, &gate);
@@ -326,9 +310,8 @@ fn the_times_are_those_of_the_wait_and_of_the_run() {
 }
 
 #[test]
-fn a_job_that_runs_inside_its_join_is_told() {
-    let log = Log::default();
-    let pool = one_thread(&log);
+fn a_job_that_returns_and_one_that_runs_inside_its_join_are_told_with_name_and_worker() {
+    let (pool, log) = one_thread();
     let outer = pool.job().name("outer").submit(|| {
         let inner = brigade::job().name("inner").submit(|| 42).unwrap();
         inner.join().unwrap()
@@ -337,7 +320,9 @@ fn a_job_that_runs_inside_its_join_is_told() {
     let told = log.take();
     let names: Vec<_> = told.iter().map(|told| told.name.as_deref().unwrap()).collect();
     assert_eq!(names, ["inner", "outer"]);
-    assert!(told.iter().all(|told| told.worker == Some(0)), "{told:?}");
+    let is_plain =
+        |told: &Told| (told.end, &told.message, told.worker) == (End::Returned, &None, Some(0));
+    assert!(told.iter().all(is_plain), "{told:?}");
 }
 
 #[test]
@@ -351,90 +336,64 @@ fn a_hook_that_panics_is_contained_and_counted() {
     assert_eq!(metrics.workers[0].panics, 3);
 }
 
-#[test]
-fn a_hook_may_submit() {
-    let told = Arc::new(AtomicUsize::new(0));
-    let count = told.clone();
-    let hook = move |_: &Outcome<'_>| {
-        if count.fetch_add(1, Ordering::SeqCst) < 10 {
-            brigade::execute(|| ());
+#[test(capacity in [None, Some(1)], is_dropped in [true, false])]
+fn every_job_of_a_set_is_told_once_wherever_it_is_cancelled(
+    capacity: Option<usize>,
+    is_dropped: bool,
+) {
+    let log = Log::default();
+    let builder = with_capacity(Pool::builder().threads(1), capacity);
+    let (pool, gate) = (log.build(builder), Gate::closed());
+    occupy_here(&pool, &gate);
+    let mut set = TaskSet::new(&pool).limit(2);
+    for number in 0..20 {
+        match number % 2 {
+            0 => _ = set.submit(|| ()),
+            _ => _ = set.spawn(async {}),
         }
-    };
-    let pool = Pool::builder().threads(1).on_outcome(hook).build().unwrap();
-    pool.execute(|| ());
+    }
+    if is_dropped {
+        drop(set);
+    } else {
+        set.cancel_all();
+        assert_eq!(std::iter::from_fn(|| set.join_next()).count(), 20);
+    }
+    gate.open();
     pool.wait_idle();
-    assert_eq!(told.load(Ordering::SeqCst), 11);
+    let (told, metrics) = (log.take(), pool.metrics());
+    let cancelled = told.iter().filter(|told| told.end == End::Cancelled).count();
+    assert_eq!((told.len(), cancelled), (21, 20), "{metrics:?}");
+    assert_eq!((metrics.accepted, metrics.cancelled), (21, 20), "{metrics:?}");
 }
 
-#[test]
-fn every_job_of_a_set_is_told_once_wherever_it_is_cancelled() {
-    for capacity in [None, Some(1)] {
-        for is_dropped in [true, false] {
-            let log = Log::default();
-            let builder = Pool::builder().threads(1);
-            let builder = capacity.into_iter().fold(builder, Builder::capacity);
-            let (pool, gate) = (log.build(builder), Gate::closed());
-            occupy_here(&pool, &gate);
-            let mut set = TaskSet::new(&pool).limit(2);
-            for number in 0..20 {
-                match number % 2 {
-                    0 => _ = set.submit(|| ()),
-                    _ => _ = set.spawn(async {}),
-                }
-            }
-            if is_dropped {
-                drop(set);
-            } else {
-                set.cancel_all();
-                assert_eq!(std::iter::from_fn(|| set.join_next()).count(), 20);
-            }
-            gate.open();
-            pool.wait_idle();
-            let (told, metrics) = (log.take(), pool.metrics());
-            let cancelled = told.iter().filter(|told| told.end == End::Cancelled).count();
-            assert_eq!((told.len(), cancelled), (21, 20), "{metrics:?}");
-            assert_eq!((metrics.accepted, metrics.cancelled), (21, 20), "{metrics:?}");
-        }
-    }
-}
-
-#[test]
-fn every_accepted_job_of_a_bounded_pool_is_told_once() {
-    let policies = [
-        WhenFull::Reject,
-        WhenFull::Block,
-        WhenFull::RunInCaller,
-        WhenFull::DropOldest,
-        WhenFull::DropNewest,
-    ];
-    for policy in policies {
-        let log = Log::default();
-        let pool = log.build(Pool::builder().threads(2).capacity(3).when_full(policy));
-        thread::scope(|scope| {
-            for _ in 0..2 {
-                scope.spawn(|| {
-                    for n in 0..500 {
-                        let handle = pool.handle();
-                        let child = move || _ = handle.job().execute(|| ());
-                        match n % 3 {
-                            0 => drop(pool.job().execute(child)),
-                            1 => drop(pool.job().submit(child)),
-                            _ => drop(pool.job().spawn(async {})),
-                        }
+#[test(policy in POLICIES)]
+fn every_accepted_job_of_a_bounded_pool_is_told_once(policy: WhenFull) {
+    let log = Log::default();
+    let pool = log.build(Pool::builder().threads(2).capacity(3).when_full(policy));
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                for n in 0..500 {
+                    let handle = pool.handle();
+                    let child = move || _ = handle.job().execute(|| ());
+                    match n % 3 {
+                        0 => drop(pool.job().execute(child)),
+                        1 => drop(pool.job().submit(child)),
+                        _ => drop(pool.job().spawn(async {})),
                     }
-                });
-            }
-        });
-        pool.wait_idle();
-        let metrics = pool.metrics();
-        let told = log.take();
-        let count = |end| told.iter().filter(|told| told.end == end).count() as u64;
-        assert_eq!(told.len() as u64, metrics.accepted, "{policy:?} {metrics:?}");
-        assert_eq!(count(End::Returned), metrics.returned, "{policy:?} {metrics:?}");
-        assert_eq!(count(End::Cancelled), metrics.cancelled, "{policy:?} {metrics:?}");
-        let submitted = metrics.accepted + metrics.rejected;
-        assert_eq!(submitted, 1000 + ran_parents(&told), "{policy:?} {metrics:?}");
-    }
+                }
+            });
+        }
+    });
+    pool.wait_idle();
+    let metrics = pool.metrics();
+    let told = log.take();
+    let count = |end| told.iter().filter(|told| told.end == end).count() as u64;
+    assert_eq!(told.len() as u64, metrics.accepted, "{metrics:?}");
+    assert_eq!(count(End::Returned), metrics.returned, "{metrics:?}");
+    assert_eq!(count(End::Cancelled), metrics.cancelled, "{metrics:?}");
+    let submitted = metrics.accepted + metrics.rejected;
+    assert_eq!(submitted, 1000 + ran_parents(&told), "{metrics:?}");
 }
 
 /// How many jobs have run that submit another one.
@@ -448,8 +407,7 @@ fn ran_parents(told: &[Told]) -> u64 {
 
 #[test]
 fn a_pool_that_is_dropped_tells_of_all_jobs_that_it_runs_first() {
-    let log = Log::default();
-    let (pool, gate) = (one_thread(&log), Gate::closed());
+    let ((pool, log), gate) = (one_thread(), Gate::closed());
     occupy_here(&pool, &gate);
     (0..100).for_each(|_| pool.execute(|| ()));
     gate.open();

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use brigade::{Builder, Pool, Shutdown, Stall};
 
-use brigade_testkit::{Gate, Latch, eventually, test};
+use brigade_testkit::{Gate, Halt, Latch, eventually, test};
 
 /// Longer than a job of these tests takes that must not be reported, unless the machine stands still.
 const AFTER: Duration = Duration::from_millis(20);
@@ -24,8 +24,7 @@ fn next(stalls: &Receiver<Stall>) -> Stall {
 fn a_long_job_is_reported_with_all_that_is_known() {
     let (pool, stalls) = detecting(Pool::builder().threads(1), AFTER);
     let (gate, before) = (Gate::closed(), Instant::now());
-    let wait = gate.clone();
-    let (job, line) = (pool.job().name("long").submit(move || wait.wait()).unwrap(), line!());
+    let (job, line) = (pool.job().name("long").submit(gate.job()).unwrap(), line!());
     let stall = next(&stalls);
     assert!(
         before.elapsed() >= AFTER && stall.job.ran >= AFTER && stall.job.ran <= before.elapsed()
@@ -50,8 +49,7 @@ fn a_stall_is_reported_once_and_the_next_one_again() {
     let (pool, stalls) = detecting(Pool::builder().threads(1), Duration::from_millis(1));
     for name in ["first", "second"] {
         let gate = Gate::closed();
-        let wait = gate.clone();
-        let job = pool.job().name(name).submit(move || wait.wait()).unwrap();
+        let job = pool.job().name(name).submit(gate.job()).unwrap();
         assert_eq!(next(&stalls).job.name.as_deref(), Some(name));
         // Others that are reported now would have been reported by an earlier look.
         let (probe, reports) = detecting(Pool::builder().threads(1), Duration::from_millis(1));
@@ -73,8 +71,7 @@ fn all_workers_may_be_stuck() {
     let (pool, stalls) = detecting(Pool::builder().threads(3), AFTER);
     let gate = Gate::closed();
     for _ in 0..3 {
-        let wait = gate.clone();
-        pool.execute(move || wait.wait());
+        pool.execute(gate.job());
     }
     let mut workers: Vec<_> = (0..3).map(|_| next(&stalls).worker).collect();
     workers.sort_unstable();
@@ -103,8 +100,7 @@ fn a_future_that_waits_is_no_stall_and_one_that_blocks_is() {
 fn a_job_that_keeps_a_pool_from_ending_is_reported() {
     let (pool, stalls) = detecting(Pool::builder().threads(1), AFTER);
     let gate = Gate::closed();
-    let wait = gate.clone();
-    pool.job().name("last").execute(move || wait.wait()).unwrap();
+    pool.job().name("last").execute(gate.job()).unwrap();
     let opener = std::thread::spawn(move || {
         let name = next(&stalls).job.name;
         gate.open();
@@ -151,21 +147,17 @@ fn the_hook_may_end_the_pool() {
 
 #[test]
 fn a_shutdown_with_a_timeout_does_not_wait_for_the_hook_beyond_that() {
-    let (begins, begun) = mpsc::channel();
-    let gate = Gate::closed();
-    let wait = gate.clone();
-    let hook = move |_: &Stall| {
-        begins.send(()).unwrap();
-        wait.wait();
-    };
+    let halt = Halt::default();
+    let (stops, hooked) = (halt.clone(), halt.clone());
+    let hook = move |_: &Stall| stops.here();
     let pool = Pool::builder().threads(1).on_stall(Duration::from_millis(1), hook).build().unwrap();
-    pool.submit(move || begun.recv().unwrap()).join().unwrap();
+    pool.submit(move || hooked.await_thread()).join().unwrap();
     for _ in 0..2 {
         let report = pool.shutdown(Shutdown::Drain.timeout(Duration::from_millis(20)));
         assert_eq!(report.still_running, 0);
-        assert!(!gate.is_open());
+        assert!(!halt.gate().is_open());
     }
-    gate.open();
+    halt.release();
     pool.shutdown(Shutdown::Drain);
 }
 
@@ -185,23 +177,21 @@ fn the_thread_that_looks_ends_with_the_pool_also_with_one_that_is_detached() {
     eventually("it has ended", || threads_named("ends-stalls") == 0);
     let pool = build();
     let gate = Gate::closed();
-    let wait = gate.clone();
-    pool.execute(move || wait.wait());
+    pool.execute(gate.job());
     // A thread that has submitted by a handle keeps the memory of the pool.
-    let (handle, keeps, submitted) = (pool.handle(), Gate::closed(), Gate::closed());
-    let (kept, submits) = (keeps.clone(), submitted.clone());
+    let (handle, halt) = (pool.handle(), Halt::default());
+    let stops = halt.job();
     let keeper = std::thread::spawn(move || {
         handle.execute(|| ());
-        submits.open();
-        kept.wait();
+        stops();
     });
-    submitted.wait();
+    halt.await_thread();
     pool.shutdown(Shutdown::Drain.timeout(Duration::ZERO));
     drop(pool);
     eventually("it looks as long as something runs", || threads_named("ends-stalls") == 1);
     gate.open();
     eventually("it has ended", || threads_named("ends-stalls") == 0);
-    keeps.open();
+    halt.release();
     keeper.join().unwrap();
 }
 

@@ -34,35 +34,33 @@ fn pools(threads: usize) -> impl Iterator<Item = (String, Builder)> {
     queueings.flat_map(move |queueing| [Order::Fifo, Order::Lifo].map(|order| of(queueing, order)))
 }
 
-#[test]
-fn a_high_job_that_is_submitted_while_a_job_runs_is_the_next_of_that_worker() {
-    for (kind, pool) in pools(1) {
-        let (pool, gate) = (pool.build().unwrap(), Gate::closed());
-        let (ran, order) = mpsc::channel();
-        occupy(&pool, &gate);
-        for number in 0..JOBS {
-            let (job, child) = (job(&ran), job(&ran));
-            match number % 5 {
-                0 => pool.job().priority(Priority::Low).execute(job).unwrap(),
-                1 => drop(pool.job().on_worker(0).submit(job).unwrap()),
-                // Each leaves one on the queue of the worker.
-                2 => pool.execute(move || {
-                    brigade::execute(child);
-                    job();
-                }),
-                _ => pool.execute(job),
-            }
+#[test((kind, pool) in pools(1))]
+fn a_high_job_that_is_submitted_while_a_job_runs_is_the_next_of_that_worker(pool: Builder) {
+    let (pool, gate) = (pool.build().unwrap(), Gate::closed());
+    let (ran, order) = mpsc::channel();
+    occupy(&pool, &gate);
+    for number in 0..JOBS {
+        let (job, child) = (job(&ran), job(&ran));
+        match number % 5 {
+            0 => pool.job().priority(Priority::Low).execute(job).unwrap(),
+            1 => drop(pool.job().on_worker(0).submit(job).unwrap()),
+            // Each leaves one on the queue of the worker.
+            2 => pool.execute(move || {
+                brigade::execute(child);
+                job();
+            }),
+            _ => pool.execute(job),
         }
-        // Then low jobs are due by their age.
-        thread::sleep(Duration::from_millis(100));
-        gate.open();
-        drop((pool, ran));
-        let order: Vec<_> = order.iter().collect();
-        assert_eq!(order.len(), 2 * (JOBS + JOBS / 5), "{kind}");
-        let mut pairs = order.chunks(2);
-        let is_pair = |pair: &[Priority]| pair[0] < Priority::High && pair[1] == Priority::High;
-        assert!(pairs.all(is_pair), "{kind}: {order:?}");
     }
+    // Then low jobs are due by their age.
+    thread::sleep(Duration::from_millis(100));
+    gate.open();
+    drop((pool, ran));
+    let order: Vec<_> = order.iter().collect();
+    assert_eq!(order.len(), 2 * (JOBS + JOBS / 5));
+    let mut pairs = order.chunks(2);
+    let is_pair = |pair: &[Priority]| pair[0] < Priority::High && pair[1] == Priority::High;
+    assert!(pairs.all(is_pair), "{order:?}");
 }
 
 /// A job that tells how many high jobs it submits, which tell 0.
@@ -78,46 +76,42 @@ fn row(count: usize, ran: &Sender<usize>) -> impl Fn() + Send + Clone + use<> {
     }
 }
 
-#[test]
-fn a_row_of_high_jobs_is_over_when_another_job_has_run() {
-    for (kind, pool) in pools(1) {
-        let (pool, gate) = (pool.build().unwrap(), Gate::closed());
-        let (ran, order) = mpsc::channel();
-        occupy(&pool, &gate);
-        for _ in 0..10 {
-            // As many as may run in a row, in a look; and one for the job that the turn has after it.
-            let (longest, own) = (row(JOBS + 1, &ran), row(1, &ran));
-            pool.execute(move || {
-                brigade::execute(own.clone());
-                brigade::execute(own);
-                longest();
-            });
-        }
-        gate.open();
-        drop((pool, ran));
-        let order: Vec<_> = order.iter().collect();
-        let mut jobs = order.iter();
-        while let Some(&count) = jobs.next() {
-            let high = jobs.by_ref().take(count);
-            assert!(count > 0 && high.sum::<usize>() == 0, "{kind}: {order:?}");
-        }
+#[test((kind, pool) in pools(1))]
+fn a_row_of_high_jobs_is_over_when_another_job_has_run(pool: Builder) {
+    let (pool, gate) = (pool.build().unwrap(), Gate::closed());
+    let (ran, order) = mpsc::channel();
+    occupy(&pool, &gate);
+    for _ in 0..10 {
+        // As many as may run in a row, in a look; and one for the job that the turn has after it.
+        let (longest, own) = (row(JOBS + 1, &ran), row(1, &ran));
+        pool.execute(move || {
+            brigade::execute(own.clone());
+            brigade::execute(own);
+            longest();
+        });
+    }
+    gate.open();
+    drop((pool, ran));
+    let order: Vec<_> = order.iter().collect();
+    let mut jobs = order.iter();
+    while let Some(&count) = jobs.next() {
+        let high = jobs.by_ref().take(count);
+        assert!(count > 0 && high.sum::<usize>() == 0, "{order:?}");
     }
 }
 
-#[test]
-fn a_high_job_does_not_wait_for_more_jobs_of_a_scope_that_a_worker_has_stolen() {
-    for (kind, pool) in pools(2) {
-        let pool = pool.fairness(61).build().unwrap();
-        let (ran, order) = mpsc::channel();
-        let order = pool.scope(move |s| {
-            (0..JOBS).for_each(|_| s.execute(job(&ran)));
-            // The worker of the body runs nothing meanwhile.
-            order.iter().take(2 * JOBS).collect::<Vec<_>>()
-        });
-        let order = order.unwrap();
-        let expected = [Priority::Normal, Priority::High].into_iter().cycle();
-        assert!(order.iter().copied().eq(expected.take(2 * JOBS)), "{kind}: {order:?}");
-    }
+#[test((kind, pool) in pools(2))]
+fn a_high_job_does_not_wait_for_more_jobs_of_a_scope_that_a_worker_has_stolen(pool: Builder) {
+    let pool = pool.fairness(61).build().unwrap();
+    let (ran, order) = mpsc::channel();
+    let order = pool.scope(move |s| {
+        (0..JOBS).for_each(|_| s.execute(job(&ran)));
+        // The worker of the body runs nothing meanwhile.
+        order.iter().take(2 * JOBS).collect::<Vec<_>>()
+    });
+    let order = order.unwrap();
+    let expected = [Priority::Normal, Priority::High].into_iter().cycle();
+    assert!(order.iter().copied().eq(expected.take(2 * JOBS)), "{order:?}");
 }
 
 /// The jobs that each thread has started.
@@ -143,40 +137,38 @@ impl Started {
 }
 
 /// Only of the thread that runs the high job: another may start some between the start of that job and its look at the counts.
-#[test(120)]
-fn a_thread_starts_one_other_job_at_most_before_a_high_one_that_is_queued() {
-    for (kind, pool) in pools(2) {
-        let (pool, started, stop) =
-            (pool.build().unwrap(), Arc::new(Started::default()), Gate::closed());
-        // Half of the jobs come from outside, and half from the queue of their worker.
-        thread::scope(|outside| {
-            for _ in 0..4 {
-                let counts = started.clone();
-                let step = move || {
-                    counts.count();
-                    spin_for(Duration::from_micros(100));
-                };
-                let (until, inside, pool) = (stop.clone(), step.clone(), &pool);
-                pool.execute(move || super::waits::go_on(&until, inside));
-                let until = stop.clone();
-                outside.spawn(move || {
-                    while !until.is_open() {
-                        pool.submit(step.clone()).join().unwrap();
-                    }
-                });
-            }
-            let mut most = 0;
-            for _ in 0..60 {
-                let counts = started.clone();
-                let high = pool.job().priority(Priority::High);
-                let high = high.submit(move || (thread::current().id(), counts.read())).unwrap();
-                let before = started.read();
-                let (thread, then) = high.join().unwrap();
-                let more = Started::of(&then, thread).saturating_sub(Started::of(&before, thread));
-                most = most.max(more);
-            }
-            stop.open();
-            assert!(most <= 1, "{most} jobs started on one thread, {kind}");
-        });
-    }
+#[test(120, (kind, pool) in pools(2))]
+fn a_thread_starts_one_other_job_at_most_before_a_high_one_that_is_queued(pool: Builder) {
+    let (pool, started, stop) =
+        (pool.build().unwrap(), Arc::new(Started::default()), Gate::closed());
+    // Half of the jobs come from outside, and half from the queue of their worker.
+    thread::scope(|outside| {
+        for _ in 0..4 {
+            let counts = started.clone();
+            let step = move || {
+                counts.count();
+                spin_for(Duration::from_micros(100));
+            };
+            let (until, inside, pool) = (stop.clone(), step.clone(), &pool);
+            pool.execute(move || super::waits::go_on(&until, inside));
+            let until = stop.clone();
+            outside.spawn(move || {
+                while !until.is_open() {
+                    pool.submit(step.clone()).join().unwrap();
+                }
+            });
+        }
+        let mut most = 0;
+        for _ in 0..60 {
+            let counts = started.clone();
+            let high = pool.job().priority(Priority::High);
+            let high = high.submit(move || (thread::current().id(), counts.read())).unwrap();
+            let before = started.read();
+            let (thread, then) = high.join().unwrap();
+            let more = Started::of(&then, thread).saturating_sub(Started::of(&before, thread));
+            most = most.max(more);
+        }
+        stop.open();
+        assert!(most <= 1, "{most} jobs started on one thread");
+    });
 }

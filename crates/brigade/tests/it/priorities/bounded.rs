@@ -2,84 +2,74 @@
 
 use std::sync::mpsc;
 
-use brigade::{Pool, Priority, Reason, WhenFull, current_priority};
+use brigade::{Builder, Pool, Priority, Reason, WhenFull, current_priority};
 use brigade_testkit::test;
 
+use super::{CLASSES, sends};
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::busy;
 
-const CLASSES: [Priority; 3] = [Priority::Low, Priority::Normal, Priority::High];
-
-#[test]
-fn the_capacity_counts_the_jobs_of_all_classes() {
-    for_both_queueings(|builder| {
-        let (pool, gate) = busy(builder, 6, WhenFull::Reject);
-        let (ran, order) = mpsc::channel();
-        let submit = |class| {
-            let ran = ran.clone();
-            pool.job().priority(class).execute(move || ran.send(current_priority()).unwrap())
-        };
-        for class in [CLASSES, CLASSES].concat() {
-            submit(class).unwrap();
-        }
-        for class in CLASSES {
-            assert_eq!(submit(class).unwrap_err().reason(), Reason::Full);
-        }
-        assert_eq!(pool.metrics().queued, 6);
-        gate.open();
-        let order: Vec<_> = order.iter().take(6).collect();
-        assert_eq!(order, CLASSES.into_iter().rev().flat_map(|c| [c; 2]).collect::<Vec<_>>());
-        // The room is there again.
-        assert!(pool.wait_idle());
-        for class in CLASSES {
-            submit(class).unwrap();
-        }
-    });
-}
-
-#[test]
-fn with_drop_oldest_the_oldest_of_the_lowest_class_is_cancelled() {
-    for_both_queueings(|builder| {
-        let (pool, gate) = busy(builder, 6, WhenFull::DropOldest);
-        let submit = |class| pool.job().priority(class).submit(current_priority).unwrap();
-        let mut first: Vec<_> = [CLASSES, CLASSES].concat().into_iter().rev().map(submit).collect();
-        let mut later = Vec::new();
-        // High, normal, low, and once more: the low ones are third and sixth.
-        for dropped in [2, 5, 1, 4, 0, 3] {
-            assert!(!first[dropped].is_finished());
-            later.push(submit(Priority::High));
-            assert!(first[dropped].is_finished(), "number {dropped}");
-        }
-        gate.open();
-        assert!(first.drain(..).all(|job| job.join().unwrap_err().is_cancelled()));
-        assert!(later.into_iter().all(|job| matches!(job.join(), Ok(Priority::High))));
-    });
-}
-
-#[test]
-fn a_future_that_was_polled_keeps_its_class_when_others_are_dropped_for_room() {
-    for class in [Priority::Low, Priority::High] {
-        let pool = Pool::builder().threads(1).capacity(1).when_full(WhenFull::DropOldest);
-        let pool = pool.build().unwrap();
-        let (wakers, woken) = mpsc::channel();
-        let mut polls = 0;
-        let future = core::future::poll_fn(move |context| {
-            polls += 1;
-            if polls == 1 {
-                wakers.send(context.waker().clone()).unwrap();
-                return core::task::Poll::Pending;
-            }
-            core::task::Poll::Ready(current_priority())
-        });
-        let future = pool.job().priority(class).spawn(future).unwrap();
-        let waker = woken.recv().unwrap();
-        let gate = brigade_testkit::Gate::closed();
-        crate::support::busy::occupy(&pool, &gate);
-        waker.wake();
-        // It is queued without a permit: looked at, and put back.
-        let jobs: Vec<_> = (0..5).map(|_| pool.submit(|| ())).collect();
-        gate.open();
-        assert_eq!(future.join().unwrap(), class);
-        assert_eq!(jobs.into_iter().filter_map(|job| job.join().ok()).count(), 1);
+#[test(for_both_queueings)]
+fn the_capacity_counts_the_jobs_of_all_classes(builder: Builder) {
+    let (pool, gate) = busy(builder, 6, WhenFull::Reject);
+    let (ran, order) = mpsc::channel();
+    let submit = |class| pool.job().priority(class).execute(sends(&ran, current_priority));
+    for class in [CLASSES, CLASSES].concat() {
+        submit(class).unwrap();
     }
+    for class in CLASSES {
+        assert_eq!(submit(class).unwrap_err().reason(), Reason::Full);
+    }
+    assert_eq!(pool.metrics().queued, 6);
+    gate.open();
+    let order: Vec<_> = order.iter().take(6).collect();
+    assert_eq!(order, CLASSES.into_iter().rev().flat_map(|c| [c; 2]).collect::<Vec<_>>());
+    // The room is there again.
+    assert!(pool.wait_idle());
+    for class in CLASSES {
+        submit(class).unwrap();
+    }
+}
+
+#[test(for_both_queueings)]
+fn with_drop_oldest_the_oldest_of_the_lowest_class_is_cancelled(builder: Builder) {
+    let (pool, gate) = busy(builder, 6, WhenFull::DropOldest);
+    let submit = |class| pool.job().priority(class).submit(current_priority).unwrap();
+    let mut first: Vec<_> = [CLASSES, CLASSES].concat().into_iter().rev().map(submit).collect();
+    let mut later = Vec::new();
+    // High, normal, low, and once more: the low ones are third and sixth.
+    for dropped in [2, 5, 1, 4, 0, 3] {
+        assert!(!first[dropped].is_finished());
+        later.push(submit(Priority::High));
+        assert!(first[dropped].is_finished(), "number {dropped}");
+    }
+    gate.open();
+    assert!(first.drain(..).all(|job| job.join().unwrap_err().is_cancelled()));
+    assert!(later.into_iter().all(|job| matches!(job.join(), Ok(Priority::High))));
+}
+
+#[test(class in [Priority::Low, Priority::High])]
+fn a_future_that_was_polled_keeps_its_class_when_others_are_dropped_for_room(class: Priority) {
+    let pool = Pool::builder().threads(1).capacity(1).when_full(WhenFull::DropOldest);
+    let pool = pool.build().unwrap();
+    let (wakers, woken) = mpsc::channel();
+    let mut polls = 0;
+    let future = core::future::poll_fn(move |context| {
+        polls += 1;
+        if polls == 1 {
+            wakers.send(context.waker().clone()).unwrap();
+            return core::task::Poll::Pending;
+        }
+        core::task::Poll::Ready(current_priority())
+    });
+    let future = pool.job().priority(class).spawn(future).unwrap();
+    let waker = woken.recv().unwrap();
+    let gate = brigade_testkit::Gate::closed();
+    crate::support::busy::occupy(&pool, &gate);
+    waker.wake();
+    // It is queued without a permit: looked at, and put back.
+    let jobs: Vec<_> = (0..5).map(|_| pool.submit(|| ())).collect();
+    gate.open();
+    assert_eq!(future.join().unwrap(), class);
+    assert_eq!(jobs.into_iter().filter_map(|job| job.join().ok()).count(), 1);
 }

@@ -4,11 +4,13 @@ use core::task::{Poll, Waker};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
+use super::CLASSES;
+use crate::support::full::with_capacity;
 use crate::support::policy::queue_kinds;
-use brigade::{Handle, Pool, Priority, TaskSet, WhenFull, current_priority, time, yield_now};
+use brigade::{
+    Handle, JobBuilder, Pool, Priority, TaskSet, WhenFull, current_priority, time, yield_now,
+};
 use brigade_testkit::{Gate, eventually, test};
-
-const CLASSES: [Priority; 3] = [Priority::Low, Priority::Normal, Priority::High];
 
 /// Runs a closure as a job of a class, and returns its result.
 fn as_job<T: Send + 'static>(
@@ -25,99 +27,94 @@ fn tellers() -> (impl Fn() + Clone + Send + 'static, mpsc::Receiver<Priority>) {
     (move || ran.send(current_priority()).unwrap(), runs)
 }
 
-async fn later(tell: impl Fn()) {
+async fn later(tell: impl FnOnce()) {
     tell();
 }
 
-#[test]
-fn jobs_that_a_job_submits_have_its_class() {
-    for (kind, pool) in queue_kinds(2) {
-        // Left to the process, as jobs borrow it.
-        let pool: &'static Pool = Box::leak(Box::new(pool));
-        for class in CLASSES {
-            let (tell, told) = tellers();
-            as_job(pool, class, move || {
-                assert_eq!(current_priority(), class);
-                let tell = || tell.clone();
-                brigade::execute(tell());
-                drop(brigade::submit(tell()));
-                brigade::try_execute(tell()).unwrap();
-                drop(brigade::spawn(later(tell())));
-                pool.execute(tell());
-                pool.try_execute(tell()).unwrap();
-                drop(pool.submit(tell()));
-                pool.handle().execute(tell());
-                drop(pool.handle().submit(tell()));
-                drop(pool.spawn(later(tell())));
-                pool.job().name("named").execute(tell()).unwrap();
-                let named = pool.job().name("named");
-                drop(named.spawn(later(tell())).unwrap());
-                pool.job().execute_batch([tell(), tell()]).unwrap();
-                brigade::block_on(pool.job().reserve()).unwrap().execute(tell()).unwrap();
-                let room = brigade::block_on(pool.job().reserve()).unwrap();
-                drop(room.spawn(later(tell())).unwrap());
-                // The child of a child.
-                let child = tell();
-                brigade::execute(move || brigade::execute(child));
-            });
-            let told: Vec<_> = told.iter().collect();
-            assert_eq!(told, vec![class; 17], "{kind}");
-        }
-        pool.shutdown(brigade::Shutdown::Drain);
-    }
+/// Submits ten jobs, by each verb of a job builder.
+fn submit_in_every_way<T: FnOnce() + Send + 'static>(
+    job: impl Fn() -> JobBuilder,
+    tell: impl Fn() -> T,
+) {
+    let named = || job().name("named");
+    let room = || brigade::block_on(job().reserve()).unwrap();
+    job().execute(tell()).unwrap();
+    drop(job().submit(tell()).unwrap());
+    drop(job().spawn(later(tell())).unwrap());
+    named().execute(tell()).unwrap();
+    drop(named().spawn(later(tell())).unwrap());
+    job().execute_batch([tell(), tell()]).unwrap();
+    job().after(Duration::ZERO).execute(tell()).unwrap();
+    room().execute(tell()).unwrap();
+    drop(room().spawn(later(tell())).unwrap());
 }
 
-#[test]
-fn a_task_set_has_the_class_of_the_job_that_adds_to_it() {
+#[test((kind, pool) in queue_kinds(2))]
+fn jobs_that_a_job_submits_have_its_class(pool: Pool) {
+    // Left to the process, as jobs borrow it.
+    let pool: &'static Pool = Box::leak(Box::new(pool));
     for class in CLASSES {
-        for limit in [1, 100] {
-            for capacity in [None, Some(1)] {
-                let builder = Pool::builder().threads(2);
-                let builder = capacity.into_iter().fold(builder, |builder, c| builder.capacity(c));
-                let pool = builder.build().unwrap();
-                let handle = pool.handle();
-                let mut classes = as_job(&pool, class, move || {
-                    let mut set = TaskSet::new(handle).limit(limit);
-                    for _ in 0..5 {
-                        set.submit(current_priority);
-                        set.spawn(async {
-                            yield_now().await;
-                            current_priority()
-                        });
-                    }
-                    set
-                });
-                let classes: Vec<_> = classes.outcomes().map(Result::unwrap).collect();
-                assert_eq!(classes, vec![class; 10], "{limit}, {capacity:?}");
-            }
-        }
+        let (tell, told) = tellers();
+        as_job(pool, class, move || {
+            assert_eq!(current_priority(), class);
+            let tell = || tell.clone();
+            brigade::execute(tell());
+            drop(brigade::submit(tell()));
+            brigade::try_execute(tell()).unwrap();
+            drop(brigade::spawn(later(tell())));
+            pool.execute(tell());
+            pool.try_execute(tell()).unwrap();
+            drop(pool.submit(tell()));
+            pool.handle().execute(tell());
+            drop(pool.handle().submit(tell()));
+            drop(pool.spawn(later(tell())));
+            submit_in_every_way(|| pool.job(), tell);
+            // The child of a child.
+            let child = tell();
+            brigade::execute(move || brigade::execute(child));
+        });
+        let told: Vec<_> = told.iter().collect();
+        assert_eq!(told, vec![class; 21]);
     }
+    pool.shutdown(brigade::Shutdown::Drain);
 }
 
-#[test]
-fn a_builder_that_names_a_class_overrides_that_of_the_job() {
-    for (kind, pool) in queue_kinds(1) {
-        let handle = pool.handle();
-        for (parent, child) in CLASSES.into_iter().flat_map(|a| CLASSES.map(|b| (a, b))) {
-            let (tell, told) = tellers();
-            as_job(&pool, parent, move || {
-                let job = || handle.job().priority(child);
-                let tell = || tell.clone();
-                job().execute(tell()).unwrap();
-                drop(job().submit(tell()).unwrap());
-                drop(job().spawn(later(tell())).unwrap());
-                job().name("named").execute(tell()).unwrap();
-                job().execute_batch([tell(), tell()]).unwrap();
-                job().after(Duration::ZERO).execute(tell()).unwrap();
-                let room = brigade::block_on(job().reserve()).unwrap();
-                room.execute(tell()).unwrap();
-                let room = brigade::block_on(job().reserve()).unwrap();
-                drop(room.spawn(later(tell())).unwrap());
+#[test(class in CLASSES, limit in [1, 100], capacity in [None, Some(1)])]
+fn a_task_set_has_the_class_of_the_job_that_adds_to_it(
+    class: Priority,
+    limit: usize,
+    capacity: Option<usize>,
+) {
+    let pool = with_capacity(Pool::builder().threads(2), capacity).build().unwrap();
+    let handle = pool.handle();
+    let mut classes = as_job(&pool, class, move || {
+        let mut set = TaskSet::new(handle).limit(limit);
+        for _ in 0..5 {
+            set.submit(current_priority);
+            set.spawn(async {
+                yield_now().await;
+                current_priority()
             });
-            let told: Vec<_> = told.iter().collect();
-            assert_eq!(told, vec![child; 9], "in one of class {parent:?}, {kind}");
         }
-    }
+        set
+    });
+    let classes: Vec<_> = classes.outcomes().map(Result::unwrap).collect();
+    assert_eq!(classes, vec![class; 10]);
+}
+
+#[test(parent in CLASSES, child in CLASSES, (kind, pool) in queue_kinds(1))]
+fn a_builder_that_names_a_class_overrides_that_of_the_job(
+    pool: Pool,
+    parent: Priority,
+    child: Priority,
+) {
+    let (tell, told) = tellers();
+    as_job(&pool, parent, move || {
+        let job = || brigade::job().priority(child);
+        submit_in_every_way(job, || tell.clone());
+    });
+    let told: Vec<_> = told.iter().collect();
+    assert_eq!(told, vec![child; 10]);
 }
 
 #[test]
@@ -152,34 +149,30 @@ async fn woken(wakers: mpsc::Sender<Waker>) {
 }
 
 /// The class of each of its polls: whichever thread wakes it, and whatever class that has.
-#[test]
-fn a_future_keeps_its_class_wherever_it_is_woken() {
-    for (kind, pool) in queue_kinds(2) {
-        for class in CLASSES {
-            let (send, wakers) = mpsc::channel();
-            let future = async move {
-                let mut classes = vec![current_priority()];
-                for _ in 0..4 {
-                    woken(send.clone()).await;
-                    classes.push(current_priority());
-                }
-                yield_now().await;
-                classes.push(current_priority());
-                time::sleep(Duration::from_millis(1)).await;
-                classes.push(current_priority());
-                // What it submits after all that.
-                classes.push(brigade::submit(current_priority).await.unwrap());
-                classes
-            };
-            let future = pool.job().priority(class).spawn(future).unwrap();
-            wakers.recv().unwrap().wake();
-            for waker_of in CLASSES {
-                let waker = wakers.recv().unwrap();
-                as_job(&pool, waker_of, move || waker.wake());
-            }
-            assert_eq!(future.join().unwrap(), vec![class; 8], "{kind}");
+#[test(class in CLASSES, (kind, pool) in queue_kinds(2))]
+fn a_future_keeps_its_class_wherever_it_is_woken(pool: Pool, class: Priority) {
+    let (send, wakers) = mpsc::channel();
+    let future = async move {
+        let mut classes = vec![current_priority()];
+        for _ in 0..4 {
+            woken(send.clone()).await;
+            classes.push(current_priority());
         }
+        yield_now().await;
+        classes.push(current_priority());
+        time::sleep(Duration::from_millis(1)).await;
+        classes.push(current_priority());
+        // What it submits after all that.
+        classes.push(brigade::submit(current_priority).await.unwrap());
+        classes
+    };
+    let future = pool.job().priority(class).spawn(future).unwrap();
+    wakers.recv().unwrap().wake();
+    for waker_of in CLASSES {
+        let waker = wakers.recv().unwrap();
+        as_job(&pool, waker_of, move || waker.wake());
     }
+    assert_eq!(future.join().unwrap(), vec![class; 8]);
 }
 
 /// Polled in the middle of a high job, timers and futures of others keep their class.
@@ -205,50 +198,45 @@ fn a_timer_that_is_due_while_a_job_blocks_keeps_its_own_class() {
     eventually("the timer is over", || timer.is_over());
 }
 
-#[test]
-fn a_timer_has_the_class_of_the_job_that_sets_it() {
-    for (kind, pool) in queue_kinds(1) {
-        for class in CLASSES {
-            let (tell, told) = tellers();
-            as_job(&pool, class, move || {
-                let soon = Duration::from_micros(100);
-                brigade::execute_after(soon, tell.clone());
-                let twice = tell.clone();
-                drop(brigade::submit_after(soon, twice));
-                let mut left = 3;
-                let (cancelled, cancels) = mpsc::channel::<brigade::Timer>();
-                let timer = brigade::execute_every(soon, move || {
-                    left -= 1;
-                    if left >= 0 {
-                        tell();
-                    }
-                    if left == 0 {
-                        cancels.recv().unwrap().cancel();
-                    }
-                });
-                cancelled.send(timer).unwrap();
-            });
-            let told: Vec<_> = told.iter().collect();
-            assert_eq!(told, vec![class; 5], "{kind}");
-        }
-    }
+#[test(class in CLASSES, (kind, pool) in queue_kinds(1))]
+fn a_timer_has_the_class_of_the_job_that_sets_it(pool: Pool, class: Priority) {
+    let (tell, told) = tellers();
+    as_job(&pool, class, move || {
+        let soon = Duration::from_micros(100);
+        brigade::execute_after(soon, tell.clone());
+        let twice = tell.clone();
+        drop(brigade::submit_after(soon, twice));
+        let mut left = 3;
+        let (cancelled, cancels) = mpsc::channel::<brigade::Timer>();
+        let timer = brigade::execute_every(soon, move || {
+            left -= 1;
+            if left >= 0 {
+                tell();
+            }
+            if left == 0 {
+                cancels.recv().unwrap().cancel();
+            }
+        });
+        cancelled.send(timer).unwrap();
+    });
+    let told: Vec<_> = told.iter().collect();
+    assert_eq!(told, vec![class; 5]);
 }
 
-#[test]
-fn a_job_that_is_joined_before_it_starts_runs_as_part_of_the_one_that_joins() {
-    for (kind, pool) in queue_kinds(1) {
-        for class in CLASSES {
-            let handle = pool.handle();
-            let inside = as_job(&pool, class, move || {
-                let low = handle
-                    .job()
-                    .priority(Priority::Low)
-                    .submit(move || (current_priority(), brigade::submit(current_priority)));
-                low.unwrap().join().unwrap()
-            });
-            assert_eq!((inside.0, inside.1.join().unwrap()), (class, class), "{kind}");
-        }
-    }
+#[test(class in CLASSES, (kind, pool) in queue_kinds(1))]
+fn a_job_that_is_joined_before_it_starts_runs_as_part_of_the_one_that_joins(
+    pool: Pool,
+    class: Priority,
+) {
+    let handle = pool.handle();
+    let inside = as_job(&pool, class, move || {
+        let low = handle
+            .job()
+            .priority(Priority::Low)
+            .submit(move || (current_priority(), brigade::submit(current_priority)));
+        low.unwrap().join().unwrap()
+    });
+    assert_eq!((inside.0, inside.1.join().unwrap()), (class, class));
 }
 
 #[test]
@@ -297,52 +285,46 @@ fn what_a_scope_runs_on_the_thread_that_waits_runs_as_part_of_its_job() {
     }
 }
 
-#[test]
-fn a_worker_whose_job_panicked_has_no_class() {
-    for (kind, pool) in queue_kinds(1) {
-        for class in CLASSES {
-            pool.job().priority(class).execute(|| panic!("expected")).unwrap();
-            assert_eq!(pool.submit(current_priority).join().unwrap(), Priority::Normal, "{kind}");
-            let child = pool.submit(|| brigade::submit(current_priority));
-            assert_eq!(child.join().unwrap().join().unwrap(), Priority::Normal, "{kind}");
-        }
-    }
+#[test(class in CLASSES, (kind, pool) in queue_kinds(1))]
+fn a_worker_whose_job_panicked_has_no_class(pool: Pool, class: Priority) {
+    pool.job().priority(class).execute(|| panic!("expected")).unwrap();
+    assert_eq!(pool.submit(current_priority).join().unwrap(), Priority::Normal);
+    let child = pool.submit(|| brigade::submit(current_priority));
+    assert_eq!(child.join().unwrap().join().unwrap(), Priority::Normal);
 }
 
 /// A job inside another's wait has its own class, and so has what each of them submits.
-#[test]
-fn a_wait_that_runs_any_job_runs_each_with_its_own_class() {
-    for (outer, inner) in CLASSES.into_iter().flat_map(|a| CLASSES.map(|b| (a, b))) {
-        let pool = Pool::builder().threads(2).waits_run_anything().build().unwrap();
-        let handle = pool.handle();
-        let classes = Arc::new(Mutex::new(Vec::new()));
-        let seen = Arc::clone(&classes);
-        let after = as_job(&pool, outer, move || {
-            let (taken, gate) = (Gate::closed(), Gate::closed());
-            let (begun, open) = (taken.clone(), gate.clone());
-            // The other worker is in the half that this one waits for, until the job has run here.
-            brigade::join(
-                || {
-                    taken.wait();
-                    handle
-                        .job()
-                        .priority(inner)
-                        .execute(move || {
-                            seen.lock().unwrap().push(current_priority());
-                            open.open();
-                        })
-                        .unwrap();
-                },
-                || {
-                    begun.open();
-                    gate.wait();
-                },
-            );
-            current_priority()
-        });
-        assert_eq!(after, outer);
-        assert_eq!(*classes.lock().unwrap(), [inner], "in a job of class {outer:?}");
-    }
+#[test(outer in CLASSES, inner in CLASSES)]
+fn a_wait_that_runs_any_job_runs_each_with_its_own_class(outer: Priority, inner: Priority) {
+    let pool = Pool::builder().threads(2).waits_run_anything().build().unwrap();
+    let handle = pool.handle();
+    let classes = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&classes);
+    let after = as_job(&pool, outer, move || {
+        let (taken, gate) = (Gate::closed(), Gate::closed());
+        let (begun, open) = (taken.clone(), gate.clone());
+        // The other worker is in the half that this one waits for, until the job has run here.
+        brigade::join(
+            || {
+                taken.wait();
+                handle
+                    .job()
+                    .priority(inner)
+                    .execute(move || {
+                        seen.lock().unwrap().push(current_priority());
+                        open.open();
+                    })
+                    .unwrap();
+            },
+            || {
+                begun.open();
+                gate.wait();
+            },
+        );
+        current_priority()
+    });
+    assert_eq!(after, outer);
+    assert_eq!(*classes.lock().unwrap(), [inner]);
 }
 
 #[test]

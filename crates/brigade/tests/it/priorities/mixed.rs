@@ -1,29 +1,19 @@
 //! Whatever the classes are: each accepted job has exactly one outcome, and the counters add up.
 
-use crate::support::busy::occupy;
+use super::CLASSES;
+use crate::support::busy::{occupy, open_once_closed};
 use brigade::{Pool, Priority, Shutdown};
 use brigade_testkit::{Gate, test};
-
-const CLASSES: [Priority; 3] = [Priority::Low, Priority::Normal, Priority::High];
 
 #[test]
 fn a_discarded_pool_drops_the_queued_jobs_of_every_class() {
     let pool = Pool::new(1);
     let gate = Gate::closed();
     occupy(&pool, &gate);
-    let jobs: Vec<_> =
-        CLASSES.map(|class| pool.job().priority(class).submit(|| ()).unwrap()).into();
-    let inner = gate.clone();
-    let handle = pool.handle();
-    let opens = std::thread::spawn(move || {
-        while !handle.metrics().is_closed {
-            std::thread::yield_now();
-        }
-        inner.open();
-    });
+    let jobs = CLASSES.map(|class| pool.job().priority(class).submit(|| ()).unwrap());
+    open_once_closed(&gate, pool.handle());
     assert_eq!(pool.shutdown(Shutdown::Discard).discarded, 3);
     assert!(jobs.into_iter().all(|job| job.join().unwrap_err().is_cancelled()));
-    opens.join().unwrap();
 }
 
 #[test]
@@ -50,25 +40,23 @@ fn a_closed_pool_rejects_every_class_and_runs_its_queue() {
 }
 
 /// A job that is joined or cancelled leaves its entry behind: these are swept out, as in the other queues.
-#[test]
-fn entries_of_jobs_that_have_ended_do_not_accumulate() {
-    for class in CLASSES {
-        let pool = Pool::new(1);
-        let handle = pool.handle();
-        let most = pool.submit(move || {
-            let mut most = 0;
-            for number in 0..10_000 {
-                let job = handle.job().priority(class).submit(|| ()).unwrap();
-                if number % 2 == 0 {
-                    job.join().unwrap();
-                } else {
-                    _ = job.cancel();
-                }
-                most = most.max(handle.metrics().queued);
+#[test(class in CLASSES)]
+fn entries_of_jobs_that_have_ended_do_not_accumulate(class: Priority) {
+    let pool = Pool::new(1);
+    let handle = pool.handle();
+    let most = pool.submit(move || {
+        let mut most = 0;
+        for number in 0..10_000 {
+            let job = handle.job().priority(class).submit(|| ()).unwrap();
+            if number % 2 == 0 {
+                job.join().unwrap();
+            } else {
+                _ = job.cancel();
             }
-            most
-        });
-        let most = most.join().unwrap();
-        assert!(most <= 512, "{most} entries of class {class:?}");
-    }
+            most = most.max(handle.metrics().queued);
+        }
+        most
+    });
+    let most = most.join().unwrap();
+    assert!(most <= 512, "{most} entries of class {class:?}");
 }

@@ -2,144 +2,120 @@
 
 use std::sync::mpsc;
 
+use super::{CLASSES, sends};
 use crate::support::busy::occupy;
 use crate::support::policy::queue_kinds;
 use brigade::{LocalPool, Pool, Priority, current_priority};
 use brigade_testkit::{Gate, eventually, test};
 
-#[test]
-fn of_the_jobs_that_wait_the_high_ones_run_first_and_the_low_ones_last() {
-    for (kind, pool) in queue_kinds(1) {
-        let ((ran, order), gate) = (mpsc::channel(), Gate::closed());
-        occupy(&pool, &gate);
-        for _ in 0..10 {
-            for class in [Priority::Low, Priority::Normal, Priority::High] {
-                let ran = ran.clone();
-                let tell = move || ran.send((class, current_priority())).unwrap();
-                pool.job().priority(class).execute(tell).unwrap();
-            }
-        }
-        let metrics = pool.metrics();
-        let queued = (metrics.queued, metrics.queued_high, metrics.queued_low);
-        assert_eq!(queued, (30, 10, 10), "{kind}");
-        gate.open();
-        drop(ran);
-        let expected = [Priority::High, Priority::Normal, Priority::Low];
-        let expected = expected.into_iter().flat_map(|class| [(class, class); 10]);
-        assert!(order.iter().eq(expected), "{kind}");
-    }
-}
-
-#[test]
-fn a_high_job_overtakes_the_queue_of_its_worker() {
-    for (kind, pool) in queue_kinds(1) {
-        let (ran, order) = mpsc::channel();
-        pool.execute(move || {
-            for number in 1..=100 {
-                let ran = ran.clone();
-                brigade::execute(move || ran.send(number).unwrap());
-            }
-            brigade::job().priority(Priority::High).execute(move || ran.send(0).unwrap()).unwrap();
-        });
-        assert_eq!(order.recv(), Ok(0), "{kind}");
-        assert_eq!(order.iter().count(), 100, "{kind}");
-    }
-}
-
-#[test]
-fn jobs_of_one_class_run_in_the_order_of_their_submission() {
-    for (kind, pool) in queue_kinds(1) {
-        for class in [Priority::Low, Priority::High] {
-            let ((ran, order), gate) = (mpsc::channel(), Gate::closed());
-            occupy(&pool, &gate);
-            for number in 0..100 {
-                let ran = ran.clone();
-                let tell = move || ran.send(number).unwrap();
-                pool.job().priority(class).execute(tell).unwrap();
-            }
-            gate.open();
-            drop(ran);
-            assert!(order.iter().eq(0..100), "{class:?}, {kind}");
+#[test((kind, pool) in queue_kinds(1))]
+fn of_the_jobs_that_wait_the_high_ones_run_first_and_the_low_ones_last(pool: Pool) {
+    let ((ran, order), gate) = (mpsc::channel(), Gate::closed());
+    occupy(&pool, &gate);
+    for _ in 0..10 {
+        for class in CLASSES {
+            let tell = sends(&ran, move || (class, current_priority()));
+            pool.job().priority(class).execute(tell).unwrap();
         }
     }
+    let metrics = pool.metrics();
+    let queued = (metrics.queued, metrics.queued_high, metrics.queued_low);
+    assert_eq!(queued, (30, 10, 10));
+    gate.open();
+    drop(ran);
+    let expected = CLASSES.into_iter().rev().flat_map(|class| [(class, class); 10]);
+    assert!(order.iter().eq(expected));
+}
+
+#[test((kind, pool) in queue_kinds(1))]
+fn a_high_job_overtakes_the_queue_of_its_worker(pool: Pool) {
+    let (ran, order) = mpsc::channel();
+    pool.execute(move || {
+        for number in 1..=100 {
+            brigade::execute(sends(&ran, move || number));
+        }
+        brigade::job().priority(Priority::High).execute(move || ran.send(0).unwrap()).unwrap();
+    });
+    assert_eq!(order.recv(), Ok(0));
+    assert_eq!(order.iter().count(), 100);
+}
+
+#[test(class in [Priority::Low, Priority::High], (kind, pool) in queue_kinds(1))]
+fn jobs_of_one_class_run_in_the_order_of_their_submission(pool: Pool, class: Priority) {
+    let ((ran, order), gate) = (mpsc::channel(), Gate::closed());
+    occupy(&pool, &gate);
+    for number in 0..100 {
+        pool.job().priority(class).execute(sends(&ran, move || number)).unwrap();
+    }
+    gate.open();
+    drop(ran);
+    assert!(order.iter().eq(0..100));
 }
 
 /// Nothing of a class waits for the worker that submitted it.
-#[test]
-fn another_worker_takes_the_jobs_of_a_blocked_one() {
-    for (kind, pool) in queue_kinds(2) {
-        for class in [Priority::Low, Priority::High] {
-            for children in [1, 20] {
-                let blocked = pool.submit(move || {
-                    let (ran, runs) = mpsc::channel();
-                    for _ in 0..children {
-                        let ran = ran.clone();
-                        let tell = move || ran.send(current_priority()).unwrap();
-                        brigade::job().priority(class).execute(tell).unwrap();
-                    }
-                    drop(ran);
-                    // It waits for its thread's sake, not for the pool's: nothing tells the pool.
-                    runs.iter().filter(|&ran| ran == class).count()
-                });
-                assert_eq!(blocked.join().unwrap(), children, "{class:?}, {kind}");
-            }
-        }
-    }
-}
-
-#[test]
-fn a_high_job_runs_although_every_worker_always_has_a_job_of_its_own() {
-    for (kind, pool) in queue_kinds(2) {
-        let stop = Gate::closed();
-        for _ in 0..4 {
-            let stop = stop.clone();
-            pool.execute(move || super::waits::go_on(&stop, || ()));
-        }
+#[test(
+    class in [Priority::Low, Priority::High],
+    children in [1, 20],
+    (kind, pool) in queue_kinds(2)
+)]
+fn another_worker_takes_the_jobs_of_a_blocked_one(pool: Pool, class: Priority, children: usize) {
+    let blocked = pool.submit(move || {
         let (ran, runs) = mpsc::channel();
-        for _ in 0..100 {
-            let ran = ran.clone();
-            let high = pool.job().priority(Priority::High);
-            high.execute(move || ran.send(()).unwrap()).unwrap();
-            runs.recv().unwrap();
+        for _ in 0..children {
+            brigade::job().priority(class).execute(sends(&ran, current_priority)).unwrap();
         }
-        stop.open();
-        assert!(pool.wait_idle(), "{kind}");
-    }
+        drop(ran);
+        // It waits for its thread's sake, not for the pool's: nothing tells the pool.
+        runs.iter().filter(|&ran| ran == class).count()
+    });
+    assert_eq!(blocked.join().unwrap(), children);
 }
 
-#[test]
-fn a_pool_without_threads_starts_one_for_a_job_of_any_class() {
-    for class in [Priority::Low, Priority::Normal, Priority::High] {
-        let pool = Pool::builder().threads(0..=1).build().unwrap();
-        let job = pool.job().priority(class).submit(current_priority).unwrap();
-        assert_eq!(job.join().unwrap(), class);
+#[test((kind, pool) in queue_kinds(2))]
+fn a_high_job_runs_although_every_worker_always_has_a_job_of_its_own(pool: Pool) {
+    let stop = Gate::closed();
+    for _ in 0..4 {
+        let stop = stop.clone();
+        pool.execute(move || super::waits::go_on(&stop, || ()));
     }
+    let (ran, runs) = mpsc::channel();
+    for _ in 0..100 {
+        pool.job().priority(Priority::High).execute(sends(&ran, || ())).unwrap();
+        runs.recv().unwrap();
+    }
+    stop.open();
+    assert!(pool.wait_idle());
 }
 
-#[test]
-fn idle_workers_are_woken_for_each_class() {
-    for (kind, pool) in queue_kinds(2) {
-        for round in 0..200 {
-            let class = [Priority::Low, Priority::High][round % 2];
-            let (ran, runs) = mpsc::channel();
-            pool.job().priority(class).execute(move || ran.send(()).unwrap()).unwrap();
-            runs.recv().unwrap();
-            if round % 20 == 0 {
-                eventually("all workers sleep", || {
-                    let metrics = pool.metrics();
-                    metrics.idle_threads == metrics.threads
-                });
-            }
+#[test(class in CLASSES)]
+fn a_pool_without_threads_starts_one_for_a_job_of_any_class(class: Priority) {
+    let pool = Pool::builder().threads(0..=1).build().unwrap();
+    let job = pool.job().priority(class).submit(current_priority).unwrap();
+    assert_eq!(job.join().unwrap(), class);
+}
+
+#[test((kind, pool) in queue_kinds(2))]
+fn idle_workers_are_woken_for_each_class(pool: Pool) {
+    for round in 0..200 {
+        let class = [Priority::Low, Priority::High][round % 2];
+        let (ran, runs) = mpsc::channel();
+        pool.job().priority(class).execute(move || ran.send(()).unwrap()).unwrap();
+        runs.recv().unwrap();
+        if round % 20 == 0 {
+            eventually("all workers sleep", || {
+                let metrics = pool.metrics();
+                metrics.idle_threads == metrics.threads
+            });
         }
-        assert!(pool.wait_idle(), "{kind}");
     }
+    assert!(pool.wait_idle());
 }
 
 #[test]
 fn a_pool_without_threads_runs_the_classes_in_the_same_order() {
     let pool = LocalPool::new().unwrap();
     let (ran, order) = mpsc::channel();
-    for class in [Priority::Low, Priority::Normal, Priority::High] {
+    for class in CLASSES {
         let (ran, child) = (ran.clone(), ran.clone());
         let tell = move || {
             ran.send(current_priority()).unwrap();

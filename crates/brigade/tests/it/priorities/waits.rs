@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
+use super::sends;
 use crate::support::busy::occupy;
 use crate::support::policy::queue_kinds;
 use brigade::{Order, Pool, Priority, Queueing, current_priority};
@@ -18,35 +19,33 @@ pub(super) fn go_on(stop: &Gate, step: impl Fn() + Clone + Send + 'static) {
     }
 }
 
-#[test]
-fn beside_endless_high_jobs_one_job_in_seventeen_is_another() {
-    for (kind, pool) in queue_kinds(1) {
-        let (gate, stop, high) = (Gate::closed(), Gate::closed(), Arc::new(AtomicU64::new(0)));
-        occupy(&pool, &gate);
-        let (ran, runs) = mpsc::channel();
-        for _ in 0..50 {
-            let (ran, high) = (ran.clone(), high.clone());
-            pool.execute(move || ran.send(high.load(Ordering::Relaxed)).unwrap());
-        }
-        for _ in 0..2 {
-            let (stop, high) = (stop.clone(), high.clone());
-            let step = move || {
-                assert_eq!(current_priority(), Priority::High);
-                high.fetch_add(1, Ordering::Relaxed);
-            };
-            pool.job().priority(Priority::High).execute(move || go_on(&stop, step)).unwrap();
-        }
-        drop(ran);
-        gate.open();
-        let waits: Vec<_> = runs.iter().take(50).collect();
-        // Before the claim: a pool with a chain that goes on does not end.
-        stop.open();
-        assert!(pool.wait_idle());
-        for (number, before) in (1..).zip(waits) {
-            assert!(before <= 16 * number, "{before} high jobs before number {number}, {kind}");
-        }
-        assert!(high.load(Ordering::Relaxed) > 0);
+#[test((kind, pool) in queue_kinds(1))]
+fn beside_endless_high_jobs_one_job_in_seventeen_is_another(pool: Pool) {
+    let (gate, stop, high) = (Gate::closed(), Gate::closed(), Arc::new(AtomicU64::new(0)));
+    occupy(&pool, &gate);
+    let (ran, runs) = mpsc::channel();
+    for _ in 0..50 {
+        let (ran, high) = (ran.clone(), high.clone());
+        pool.execute(move || ran.send(high.load(Ordering::Relaxed)).unwrap());
     }
+    for _ in 0..2 {
+        let (stop, high) = (stop.clone(), high.clone());
+        let step = move || {
+            assert_eq!(current_priority(), Priority::High);
+            high.fetch_add(1, Ordering::Relaxed);
+        };
+        pool.job().priority(Priority::High).execute(move || go_on(&stop, step)).unwrap();
+    }
+    drop(ran);
+    gate.open();
+    let waits: Vec<_> = runs.iter().take(50).collect();
+    // Before the claim: a pool with a chain that goes on does not end.
+    stop.open();
+    assert!(pool.wait_idle());
+    for (number, before) in (1..).zip(waits) {
+        assert!(before <= 16 * number, "{before} high jobs before number {number}");
+    }
+    assert!(high.load(Ordering::Relaxed) > 0);
 }
 
 /// How long a low job gives way.
@@ -58,8 +57,8 @@ fn low_jobs_beside(pool: &Pool, others: &[Priority], low: u64) -> Vec<u64> {
     occupy(pool, &gate);
     let (ran, runs) = mpsc::channel();
     for _ in 0..low {
-        let (ran, late) = (ran.clone(), late.clone());
-        let tell = move || ran.send(late.load(Ordering::Relaxed)).unwrap();
+        let late = late.clone();
+        let tell = sends(&ran, move || late.load(Ordering::Relaxed));
         pool.job().priority(Priority::Low).execute(tell).unwrap();
     }
     let aged = Instant::now() + AGEING;
@@ -112,44 +111,38 @@ fn with_the_newest_job_first_a_low_job_waits_for_twice_as_many() {
     }
 }
 
-#[test]
-fn until_it_is_old_a_low_job_gives_way() {
-    for class in [Priority::Normal, Priority::High] {
-        let (pool, gate, stop) = (Pool::new(1), Gate::closed(), Gate::closed());
-        occupy(&pool, &gate);
-        let (ran, runs) = mpsc::channel();
-        let submitted = Instant::now();
-        let low = pool.job().priority(Priority::Low);
-        low.execute(move || ran.send(submitted.elapsed()).unwrap()).unwrap();
-        let until = stop.clone();
-        pool.job().priority(class).execute(move || go_on(&until, || ())).unwrap();
-        gate.open();
-        let waited = runs.recv();
-        // Before the claim: a pool with a chain that goes on does not end.
-        stop.open();
-        assert!(waited.unwrap() >= AGEING, "{class:?}");
-    }
+#[test(class in [Priority::Normal, Priority::High])]
+fn until_it_is_old_a_low_job_gives_way(class: Priority) {
+    let (pool, gate, stop) = (Pool::new(1), Gate::closed(), Gate::closed());
+    occupy(&pool, &gate);
+    let (ran, runs) = mpsc::channel();
+    let submitted = Instant::now();
+    let low = pool.job().priority(Priority::Low);
+    low.execute(move || ran.send(submitted.elapsed()).unwrap()).unwrap();
+    let until = stop.clone();
+    pool.job().priority(class).execute(move || go_on(&until, || ())).unwrap();
+    gate.open();
+    let waited = runs.recv();
+    // Before the claim: a pool with a chain that goes on does not end.
+    stop.open();
+    assert!(waited.unwrap() >= AGEING);
 }
 
 /// Each of four workers has jobs of two classes that never end.
-#[test(120)]
-fn low_jobs_run_although_every_worker_is_busy_with_others() {
-    for (kind, pool) in queue_kinds(4) {
-        let stop = Gate::closed();
-        for class in [Priority::Normal, Priority::High] {
-            for _ in 0..8 {
-                let stop = stop.clone();
-                pool.job().priority(class).execute(move || go_on(&stop, || ())).unwrap();
-            }
+#[test(120, (kind, pool) in queue_kinds(4))]
+fn low_jobs_run_although_every_worker_is_busy_with_others(pool: Pool) {
+    let stop = Gate::closed();
+    for class in [Priority::Normal, Priority::High] {
+        for _ in 0..8 {
+            let stop = stop.clone();
+            pool.job().priority(class).execute(move || go_on(&stop, || ())).unwrap();
         }
-        let (ran, runs) = mpsc::channel();
-        for _ in 0..10 {
-            let ran = ran.clone();
-            let low = pool.job().priority(Priority::Low);
-            low.execute(move || ran.send(()).unwrap()).unwrap();
-        }
-        let ran = runs.iter().take(10).count();
-        stop.open();
-        assert_eq!(ran, 10, "{kind}");
     }
+    let (ran, runs) = mpsc::channel();
+    for _ in 0..10 {
+        pool.job().priority(Priority::Low).execute(sends(&ran, || ())).unwrap();
+    }
+    let ran = runs.iter().take(10).count();
+    stop.open();
+    assert_eq!(ran, 10);
 }

@@ -9,7 +9,8 @@ use crate::support::busy::open_once_closed;
 use crate::support::crowd::{
     Crowd, a_child_runs_elsewhere, await_idle_workers, for_both_queueings, workers,
 };
-use brigade::{Pool, Shutdown};
+use crate::support::staging::{blocked, running};
+use brigade::{Builder, Pool, Shutdown};
 use brigade_testkit::{Gate, Meeting, eventually, stays, test};
 
 const SHORT: Duration = Duration::from_millis(20);
@@ -21,255 +22,196 @@ fn off_the_pool_the_code_just_runs() {
     assert!(panicked.is_err());
 }
 
-#[test]
-fn jobs_that_wait_for_as_many_more_than_there_are_threads_all_finish() {
-    for_both_queueings(|builder| {
-        let pool = builder.threads(3).build().unwrap();
-        for _ in 0..20 {
-            let meeting = Meeting::of(6);
-            let jobs = [(); 6].map(|()| {
-                let attend = meeting.job();
-                pool.submit(move || brigade::blocking(attend))
-            });
-            assert_eq!(jobs.map(|job| job.join().unwrap()), [true; 6]);
+#[test(for_both_queueings)]
+fn jobs_that_wait_for_more_than_there_are_threads_finish_and_threads_that_are_too_many_end(
+    builder: Builder,
+) {
+    let pool = builder.threads(3).keep_alive(SHORT).build().unwrap();
+    for round in 1..=20 {
+        let meeting = Meeting::of(6);
+        let jobs = [(); 6].map(|()| {
+            let attend = meeting.job();
+            pool.submit(move || brigade::blocking(attend))
+        });
+        assert_eq!(jobs.map(|job| job.join().unwrap()), [true; 6]);
+        if round % 4 == 0 {
+            await_idle_workers(&pool, 3);
         }
-    });
+    }
 }
 
 /// The ones that wait are submitted first, and the ones that they wait for do not block.
-#[test]
-fn a_blocked_thread_lets_jobs_that_were_queued_before_it_blocked_run() {
-    for_both_queueings(|builder| {
-        let pool = builder.threads(2).build().unwrap();
-        for _ in 0..50 {
-            let (gate, crowd, meeting) = (Gate::closed(), Crowd::default(), Meeting::of(4));
-            let waiting = [(); 2].map(|()| {
-                let (wait, attend) = (crowd.job(&gate), meeting.job());
-                pool.submit(move || {
-                    wait();
-                    brigade::blocking(attend)
-                })
-            });
-            eventually("both have started", || crowd.now() == 2);
-            let others = [(); 2].map(|()| pool.submit(meeting.job()));
-            gate.open();
-            assert_eq!(waiting.map(|job| job.join().unwrap()), [true; 2]);
-            assert_eq!(others.map(|job| job.join().unwrap()), [true; 2]);
-        }
-    });
-}
-
-#[test]
-fn no_more_blocked_threads_are_replaced_than_the_pool_has_spare() {
-    for spare in [0, 1, 3] {
-        for_both_queueings(|builder| {
-            let pool = builder.threads(2).spare_threads(spare).build().unwrap();
-            let (gate, crowd) = (Gate::closed(), Crowd::default());
-            for _ in 0..8 {
-                let job = crowd.job(&gate);
-                pool.execute(move || brigade::blocking(job));
-            }
-            eventually("as many as may be are blocked", || crowd.now() == 2 + spare);
-            stays("no more", || (crowd.now(), workers(&pool)) == (2 + spare, 2 + spare));
-            gate.open();
-            pool.wait_idle();
-            assert_eq!((crowd.most(), pool.metrics().returned), (2 + spare, 8));
+#[test(for_both_queueings)]
+fn a_blocked_thread_lets_jobs_that_were_queued_before_it_blocked_run(builder: Builder) {
+    let pool = builder.threads(2).build().unwrap();
+    for _ in 0..50 {
+        let (gate, crowd, meeting) = (Gate::closed(), Crowd::default(), Meeting::of(4));
+        let waiting = [(); 2].map(|()| {
+            let (wait, attend) = (crowd.job(&gate), meeting.job());
+            pool.submit(move || {
+                wait();
+                brigade::blocking(attend)
+            })
         });
+        eventually("both have started", || crowd.now() == 2);
+        let others = [(); 2].map(|()| pool.submit(meeting.job()));
+        gate.open();
+        assert_eq!(waiting.map(|job| job.join().unwrap()), [true; 2]);
+        assert_eq!(others.map(|job| job.join().unwrap()), [true; 2]);
     }
 }
 
-#[test]
-fn after_the_block_the_threads_that_are_too_many_end() {
-    for_both_queueings(|builder| {
-        let pool = builder.threads(2).keep_alive(SHORT).build().unwrap();
-        for _ in 0..5 {
-            let meeting = Meeting::of(4);
-            let jobs = [(); 4].map(|()| {
-                let attend = meeting.job();
-                pool.submit(move || brigade::blocking(attend))
-            });
-            assert_eq!(jobs.map(|job| job.join().unwrap()), [true; 4]);
-            await_idle_workers(&pool, 2);
-        }
-    });
+#[test(spare in [0, 1, 3], for_both_queueings)]
+fn no_more_blocked_threads_are_replaced_than_the_pool_has_spare(builder: Builder, spare: usize) {
+    let pool = builder.threads(2).spare_threads(spare).build().unwrap();
+    let (gate, crowd) = (Gate::closed(), Crowd::default());
+    for _ in 0..8 {
+        let job = crowd.job(&gate);
+        pool.execute(move || brigade::blocking(job));
+    }
+    eventually("as many as may be are blocked", || crowd.now() == 2 + spare);
+    stays("no more", || (crowd.now(), workers(&pool)) == (2 + spare, 2 + spare));
+    gate.open();
+    pool.wait_idle();
+    assert_eq!((crowd.most(), pool.metrics().returned), (2 + spare, 8));
 }
 
 /// The worker that was blocked continues with a long job, and its replacement has nothing to do.
-#[test]
-fn a_replacement_ends_although_the_thread_it_replaced_stays_busy() {
-    for_both_queueings(|builder| {
-        let pool = builder.threads(1).keep_alive(SHORT).build().unwrap();
-        let (blocked, gate) = (Gate::closed(), Gate::closed());
-        let (until, busy) = (blocked.clone(), gate.clone());
-        pool.execute(move || {
-            brigade::blocking(|| until.wait());
-            busy.wait();
-        });
-        pool.submit(|| ()).join().unwrap();
-        eventually("the replacement parks", || pool.metrics().idle_threads == 1);
-        blocked.open();
-        eventually("the replacement ends", || workers(&pool) == 1);
-        gate.open();
+#[test(for_both_queueings)]
+fn a_replacement_ends_although_the_thread_it_replaced_stays_busy(builder: Builder) {
+    let pool = builder.threads(1).keep_alive(SHORT).build().unwrap();
+    let (blocked, gate) = (Gate::closed(), Gate::closed());
+    let (until, busy) = (blocked.clone(), gate.clone());
+    pool.execute(move || {
+        brigade::blocking(|| until.wait());
+        busy.wait();
     });
+    pool.submit(|| ()).join().unwrap();
+    eventually("the replacement parks", || pool.metrics().idle_threads == 1);
+    blocked.open();
+    eventually("the replacement ends", || workers(&pool) == 1);
+    gate.open();
 }
 
-#[test]
-fn a_panic_passes_through_and_the_thread_counts_again() {
-    for_both_queueings(|builder| {
-        let pool = builder.threads(2).spare_threads(1).keep_alive(SHORT).build().unwrap();
-        for n in 0..50 {
-            let job = move || {
-                brigade::blocking(|| {
-                    if n < 100 {
-                        panic!("expected: {n}")
-                    }
-                })
-            };
-            match n % 2 {
-                0 => assert!(pool.submit(job).join().is_err()),
-                _ => pool.execute(job),
-            }
-        }
-        pool.submit(|| {
-            let caught = panic::catch_unwind(AssertUnwindSafe(|| {
-                brigade::blocking(|| panic!("expected: contained by the job"));
-            }));
-            assert!(caught.is_err());
-        });
-        pool.wait_idle();
-        await_idle_workers(&pool, 2);
-        // Three at most, as before: were one still taken for blocked, there would be four.
-        let (gate, crowd) = (Gate::closed(), Crowd::default());
-        for _ in 0..6 {
-            let job = crowd.job(&gate);
-            pool.execute(move || brigade::blocking(job));
-        }
-        eventually("three are blocked", || crowd.now() == 3);
-        stays("no more", || (crowd.now(), workers(&pool)) == (3, 3));
-        gate.open();
-    });
-}
-
-#[test]
-fn nested_blocks_count_as_one() {
-    for_both_queueings(|builder| {
-        let pool = builder.threads(1).keep_alive(SHORT).build().unwrap();
-        let meeting = Meeting::of(2);
-        let attend = meeting.job();
-        let nested = pool.submit(move || {
+#[test(for_both_queueings)]
+fn a_panic_passes_through_and_the_thread_counts_again(builder: Builder) {
+    let pool = builder.threads(2).spare_threads(1).keep_alive(SHORT).build().unwrap();
+    for n in 0..50 {
+        let job = move || {
             brigade::blocking(|| {
-                brigade::blocking(|| brigade::blocking(|| 42)) + i32::from(attend())
+                if n < 100 {
+                    panic!("expected: {n}")
+                }
             })
-        });
-        assert!(pool.submit(meeting.job()).join().unwrap());
-        assert_eq!(nested.join().unwrap(), 43);
-        await_idle_workers(&pool, 1);
+        };
+        match n % 2 {
+            0 => assert!(pool.submit(job).join().is_err()),
+            _ => pool.execute(job),
+        }
+    }
+    pool.submit(|| {
+        let caught = panic::catch_unwind(AssertUnwindSafe(|| {
+            brigade::blocking(|| panic!("expected: contained by the job"));
+        }));
+        assert!(caught.is_err());
     });
+    pool.wait_idle();
+    await_idle_workers(&pool, 2);
+    // Three at most, as before: were one still taken for blocked, there would be four.
+    let (gate, crowd) = (Gate::closed(), Crowd::default());
+    for _ in 0..6 {
+        let job = crowd.job(&gate);
+        pool.execute(move || brigade::blocking(job));
+    }
+    eventually("three are blocked", || crowd.now() == 3);
+    stays("no more", || (crowd.now(), workers(&pool)) == (3, 3));
+    gate.open();
+}
+
+#[test(for_both_queueings)]
+fn nested_blocks_count_as_one(builder: Builder) {
+    let pool = builder.threads(1).keep_alive(SHORT).build().unwrap();
+    let meeting = Meeting::of(2);
+    let attend = meeting.job();
+    let nested = pool.submit(move || {
+        brigade::blocking(|| brigade::blocking(|| brigade::blocking(|| 42)) + i32::from(attend()))
+    });
+    assert!(pool.submit(meeting.job()).join().unwrap());
+    assert_eq!(nested.join().unwrap(), 43);
+    await_idle_workers(&pool, 1);
 }
 
 /// A join in a block may run the joined job right there: always, if there is no other thread to take it.
-#[test]
-fn a_block_around_a_join_may_run_a_job_that_blocks() {
-    for spare in [1, 0] {
-        for_both_queueings(|builder| {
-            let builder = builder.threads(1).spare_threads(spare).keep_alive(SHORT);
-            let pool = builder.build().unwrap();
-            for _ in 0..20 {
-                let (answered, answers) = mpsc::channel();
-                pool.execute(move || {
-                    let child = brigade::submit(|| brigade::blocking(|| 42));
-                    let answer = brigade::blocking(|| child.join());
-                    answered.send(answer.unwrap()).unwrap();
-                });
-                assert_eq!(answers.recv_timeout(Duration::from_secs(10)), Ok(42));
-            }
-            await_idle_workers(&pool, 1);
+#[test(spare in [1, 0], for_both_queueings)]
+fn a_block_around_a_join_may_run_a_job_that_blocks(builder: Builder, spare: usize) {
+    let builder = builder.threads(1).spare_threads(spare).keep_alive(SHORT);
+    let pool = builder.build().unwrap();
+    for _ in 0..20 {
+        let (answered, answers) = mpsc::channel();
+        pool.execute(move || {
+            let child = brigade::submit(|| brigade::blocking(|| 42));
+            let answer = brigade::blocking(|| child.join());
+            answered.send(answer.unwrap()).unwrap();
         });
+        assert_eq!(answers.recv_timeout(Duration::from_secs(10)), Ok(42));
+    }
+    await_idle_workers(&pool, 1);
+}
+
+/// What the blocked thread submits itself lies on its own queue.
+#[test(for_both_queueings)]
+fn a_child_submitted_before_or_in_a_block_runs_while_its_parent_waits_for_it(builder: Builder) {
+    let pool = builder.threads(1).build().unwrap();
+    for in_block in [true, false].repeat(20) {
+        let (sender, receiver) = mpsc::channel();
+        let parent = pool.submit(move || {
+            let submit = || brigade::execute(move || _ = sender.send(42));
+            let wait = || receiver.recv_timeout(Duration::from_secs(10));
+            if in_block {
+                return brigade::blocking(|| {
+                    submit();
+                    wait()
+                });
+            }
+            submit();
+            brigade::blocking(wait)
+        });
+        assert_eq!(parent.join().unwrap(), Ok(42), "submitted in the block: {in_block}");
     }
 }
 
-/// What is submitted by the blocked thread itself lies on its own queue.
-#[test]
-fn a_child_submitted_in_a_block_runs_while_its_parent_waits_for_it() {
-    for_both_queueings(|builder| {
-        let (queueings, limit) = (builder, Duration::from_secs(10));
-        let pool = queueings.threads(1).build().unwrap();
-        for _ in 0..20 {
-            let (sender, receiver) = mpsc::channel();
-            let parent = pool.submit(move || {
-                brigade::blocking(|| {
-                    brigade::execute(move || _ = sender.send(42));
-                    receiver.recv_timeout(limit)
-                })
-            });
-            assert_eq!(parent.join().unwrap(), Ok(42));
-        }
-    });
-}
-
-#[test]
-fn a_child_submitted_before_a_block_runs_while_its_parent_waits_for_it() {
-    for_both_queueings(|builder| {
-        let (pool, limit) = (builder.threads(1).build().unwrap(), Duration::from_secs(10));
-        for _ in 0..20 {
-            let (sender, receiver) = mpsc::channel();
-            let parent = pool.submit(move || {
-                brigade::execute(move || _ = sender.send(42));
-                brigade::blocking(|| receiver.recv_timeout(limit))
-            });
-            assert_eq!(parent.join().unwrap(), Ok(42));
-        }
-    });
-}
-
-#[test]
-fn wait_idle_and_shutdown_wait_for_jobs_that_are_blocked() {
-    for_both_queueings(|builder| {
-        let pool = builder.threads(1).spare_threads(3).build().unwrap();
-        let held = || {
-            let (gate, crowd) = (Gate::closed(), Crowd::default());
-            for _ in 0..4 {
-                let job = crowd.job(&gate);
-                pool.execute(move || brigade::blocking(job));
-            }
-            eventually("all are blocked", || crowd.now() == 4);
-            gate
-        };
-        let gate = held();
-        thread::scope(|scope| {
-            let waits = scope.spawn(|| pool.wait_idle());
-            assert!(!pool.wait_idle_timeout(Duration::from_millis(1)) && !waits.is_finished());
-            gate.open();
-            assert!(waits.join().unwrap());
-        });
-        assert_eq!(pool.metrics().returned, 4);
-        open_once_closed(&held(), pool.handle());
-        let report = pool.shutdown(Shutdown::Drain);
-        assert_eq!((report.ran, report.discarded, report.still_running), (8, 0, 0));
-    });
-}
-
-#[test]
-fn start_and_stop_hooks_may_block() {
-    for_both_queueings(|builder| {
-        let gate = Gate::closed();
-        let (starts, stops) = (gate.clone(), gate.clone());
-        let builder = builder.threads(2).on_start(move |_| brigade::blocking(|| starts.wait()));
-        let pool = builder.on_stop(move |_| brigade::blocking(|| stops.wait())).build().unwrap();
-        let jobs: Vec<_> = (0..10).map(|n| pool.submit(move || n)).collect();
+#[test(for_both_queueings)]
+fn wait_idle_and_shutdown_wait_for_jobs_that_are_blocked(builder: Builder) {
+    let pool = builder.threads(1).spare_threads(3).build().unwrap();
+    let (_, gate) = blocked(&pool, 4);
+    thread::scope(|scope| {
+        let waits = scope.spawn(|| pool.wait_idle());
+        assert!(!pool.wait_idle_timeout(Duration::from_millis(1)) && !waits.is_finished());
         gate.open();
-        assert!(jobs.into_iter().enumerate().all(|(n, job)| job.join().unwrap() == n));
+        assert!(waits.join().unwrap());
     });
+    assert_eq!(pool.metrics().returned, 4);
+    open_once_closed(&blocked(&pool, 4).1, pool.handle());
+    let report = pool.shutdown(Shutdown::Drain);
+    assert_eq!((report.ran, report.discarded, report.still_running), (8, 0, 0));
+}
+
+#[test(for_both_queueings)]
+fn start_and_stop_hooks_may_block(builder: Builder) {
+    let gate = Gate::closed();
+    let (starts, stops) = (gate.clone(), gate.clone());
+    let builder = builder.threads(2).on_start(move |_| brigade::blocking(|| starts.wait()));
+    let pool = builder.on_stop(move |_| brigade::blocking(|| stops.wait())).build().unwrap();
+    let jobs: Vec<_> = (0..10).map(|n| pool.submit(move || n)).collect();
+    gate.open();
+    assert!(jobs.into_iter().enumerate().all(|(n, job)| job.join().unwrap() == n));
 }
 
 #[test]
 fn a_replacement_that_was_idle_for_keep_alive_ends_when_the_blocked_thread_is_back() {
     const KEEP_ALIVE: Duration = Duration::from_secs(1);
     let pool = Pool::builder().threads(1).keep_alive(KEEP_ALIVE).build().unwrap();
-    let (gate, crowd) = (Gate::closed(), Crowd::default());
-    let job = crowd.job(&gate);
-    pool.execute(move || brigade::blocking(job));
-    eventually("it is blocked", || crowd.now() == 1);
+    let (_, gate) = blocked(&pool, 1);
     pool.submit(|| ()).join().unwrap();
     eventually("the replacement is idle", || pool.metrics().idle_threads == 1);
     let idle = Instant::now();
@@ -288,10 +230,7 @@ fn a_replacement_that_was_idle_for_keep_alive_ends_when_the_blocked_thread_is_ba
 #[test]
 fn a_child_of_a_replacement_is_run_by_the_thread_it_replaced() {
     let pool = Pool::new(1);
-    let (freed, busy, crowd) = (Gate::closed(), Gate::closed(), Crowd::default());
-    let blocked = crowd.job(&freed);
-    pool.execute(move || brigade::blocking(blocked));
-    eventually("it is blocked", || crowd.now() == 1);
+    let ((crowd, freed), busy) = (blocked(&pool, 1), Gate::closed());
     let (other, wait) = (crowd.clone(), busy.clone());
     let parent = pool.submit(move || {
         let _inside = other.enter();
@@ -310,9 +249,7 @@ fn a_child_of_a_replacement_is_run_by_the_thread_it_replaced() {
 fn a_blocked_thread_beyond_the_core_size_is_replaced_for_one_job() {
     let builder = Pool::builder().threads(1..=2).growth(brigade::Growth::WhenQueued(2));
     let pool = builder.build().unwrap();
-    let (freed, busy, crowd) = (Gate::closed(), Gate::closed(), Crowd::default());
-    pool.execute(crowd.job(&busy));
-    eventually("one is busy", || crowd.now() == 1);
+    let ((crowd, busy), freed) = (running(&pool, 1), Gate::closed());
     let blocked = crowd.job(&freed);
     pool.execute(|| ());
     pool.execute(move || brigade::blocking(blocked));

@@ -1,21 +1,21 @@
 //! A thread that could not be started once is started later, if a job depends on it.
 
 use std::future::ready;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 use std::{io, thread};
 
+use crate::support::staging::{numbered, refused};
 use brigade::{Handle, NewThread, Pool, Shutdown, TaskSet, Thread, block_on, blocking};
-use brigade_testkit::{Gate, eventually, test};
+use brigade_testkit::{Gate, Halt, eventually, test};
 
 /// Starts threads, but for some from the second one on, whose starts fail.
 fn fails_after_the_first(fails: usize) -> impl Fn(NewThread) -> io::Result<Thread> + 'static {
-    let asked = AtomicUsize::new(0);
-    move |thread| match asked.fetch_add(1, Ordering::SeqCst) {
-        asked if (1..=fails).contains(&asked) => Err(io::Error::other("expected: none today")),
-        _ => thread.start(),
-    }
+    numbered(move |number, thread| match (1..=fails).contains(&number) {
+        true => refused(),
+        false => thread.start(),
+    })
 }
 
 /// A job that waits for another that only a further thread can run.
@@ -39,33 +39,29 @@ const WAITS: [Wait; 4] = [
     },
 ];
 
-#[test]
-fn a_blocked_job_is_released_although_a_start_has_failed() {
-    for fails in [1, 2, 5, 8] {
-        for wait in WAITS {
-            let builder = Pool::builder().threads(1).spare_threads(8);
-            let pool = builder.spawner(fails_after_the_first(fails)).build().unwrap();
-            let handle = pool.handle();
-            assert_eq!(pool.submit(move || wait(handle)).join().unwrap(), 7);
-        }
-    }
+#[test(fails in [1, 2, 5, 8], wait in WAITS)]
+fn a_blocked_job_is_released_although_a_start_has_failed(fails: usize, wait: Wait) {
+    let builder = Pool::builder().threads(1).spare_threads(8);
+    let pool = builder.spawner(fails_after_the_first(fails)).build().unwrap();
+    let handle = pool.handle();
+    assert_eq!(pool.submit(move || wait(handle)).join().unwrap(), 7);
 }
 
 /// A thread that never starts is as good as one whose start fails.
 #[test]
 fn a_spawner_that_starts_another_thread_than_it_was_given_strands_no_job() {
-    let (asked, kept) = (AtomicUsize::new(0), Mutex::new(None));
-    let spawner = move |new: NewThread| match asked.fetch_add(1, Ordering::SeqCst) {
+    let kept = Mutex::new(None);
+    let spawner = numbered(move |number, new| match number {
         0 => {
             *kept.lock().unwrap() = Some(new);
-            Err(io::Error::other("expected: later"))
+            refused()
         }
         1 => {
             drop(new);
             kept.lock().unwrap().take().unwrap().start()
         }
         _ => new.start(),
-    };
+    });
     let pool = Pool::builder().threads(0..=1).spawner(spawner).build().unwrap();
     let handle = pool.handle();
     let job = loop {
@@ -81,17 +77,15 @@ fn a_spawner_that_starts_another_thread_than_it_was_given_strands_no_job() {
 /// The job that waits counted on a thread that another was just starting.
 #[test]
 fn a_blocked_job_is_released_although_a_start_fails_after_it_has_blocked() {
-    let (asked, fails, is_asked) = (AtomicUsize::new(0), Gate::closed(), Gate::closed());
-    let (works, failing) = (Arc::new(AtomicBool::new(false)), fails.clone());
-    let (now_works, asks) = (works.clone(), is_asked.clone());
-    let spawner = move |thread: NewThread| {
-        if asked.fetch_add(1, Ordering::SeqCst) == 0 || works.load(Ordering::SeqCst) {
+    let (works, start) = (Arc::new(AtomicBool::new(false)), Halt::default());
+    let (now_works, halts) = (works.clone(), start.clone());
+    let spawner = numbered(move |number, thread| {
+        if number == 0 || works.load(Ordering::SeqCst) {
             return thread.start();
         }
-        asks.open();
-        failing.wait();
-        Err(io::Error::other("expected: none today"))
-    };
+        halts.here();
+        refused()
+    });
     let builder = Pool::builder().threads(1..=2).spare_threads(0).spawner(spawner);
     let pool = builder.build().unwrap();
     // Otherwise this submission would start a thread, too.
@@ -108,11 +102,11 @@ fn a_blocked_job_is_released_although_a_start_fails_after_it_has_blocked() {
     eventually("it runs", || pool.metrics().running == 1);
     let submits = pool.handle();
     let submits = thread::spawn(move || submits.execute(|| ()));
-    is_asked.wait();
+    start.await_thread();
     begin.open();
     eventually("it has spawned what it waits for", || pool.metrics().queued == 2);
     // All that the submission tries.
-    fails.open();
+    start.release();
     submits.join().unwrap();
     now_works.store(true, Ordering::SeqCst);
     assert_eq!(waits.join().unwrap(), 7);

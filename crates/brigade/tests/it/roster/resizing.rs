@@ -1,7 +1,6 @@
 //! `Handle::resize`: to any size, at any time, from any thread, without affecting a job.
 
 use std::io::ErrorKind;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -10,8 +9,9 @@ use crate::support::crowd::{
     Crowd, a_child_runs_elsewhere, await_idle_workers, for_both_queueings, workers,
 };
 use crate::support::roll_call::thread_ids;
-use brigade::{Idle, Pool, Queueing};
-use brigade_testkit::{Gate, Meeting, eventually, spin_for, stays, test};
+use crate::support::staging::{blocked, numbered, refused, running};
+use brigade::{Builder, Idle, Pool, Queueing};
+use brigade_testkit::{Gate, Halt, Meeting, eventually, spin_for, stays, test};
 
 /// How long a job may take that would wait forever with a defect.
 const LONG: Duration = Duration::from_secs(10);
@@ -32,95 +32,70 @@ fn invalid_sizes_are_errors_with_a_reason_and_change_nothing() {
     }
 }
 
-#[test]
-fn a_pool_may_become_far_larger_than_it_was_built() {
-    for_both_queueings(|builder| {
-        let pool = builder.threads(1).build().unwrap();
+#[test(for_both_queueings)]
+fn a_job_may_resize_its_own_pool(builder: Builder) {
+    let pool = Arc::new(builder.threads(2).build().unwrap());
+    for threads in [5, 1, 3, 1] {
+        let own = Arc::clone(&pool);
+        pool.submit(move || own.resize(threads).unwrap()).join().unwrap();
+        assert_eq!(*pool.size().end(), threads);
         thread_ids(&pool);
-        pool.resize(16).unwrap();
-        assert_eq!((pool.size(), *pool.size().end()), (16..=16, 16));
-        thread_ids(&pool);
-        assert_eq!(workers(&pool), 16);
-        pool.resize(1).unwrap();
-        await_idle_workers(&pool, 1);
-        assert_eq!(pool.submit(|| 42).join().unwrap(), 42);
-    });
+        await_idle_workers(&pool, threads);
+    }
+    // A job that has just ended may still own it for a moment, and then it would end the pool.
+    eventually("the jobs have let it go", || Arc::strong_count(&pool) == 1);
 }
 
-#[test]
-fn a_job_may_resize_its_own_pool() {
-    for_both_queueings(|builder| {
-        let pool = Arc::new(builder.threads(2).build().unwrap());
-        for threads in [5, 1, 3, 1] {
-            let own = Arc::clone(&pool);
-            pool.submit(move || own.resize(threads).unwrap()).join().unwrap();
-            assert_eq!(*pool.size().end(), threads);
-            thread_ids(&pool);
-            await_idle_workers(&pool, threads);
-        }
-        // A job that has just ended may still own it for a moment, and then it would end the pool.
-        eventually("the jobs have let it go", || Arc::strong_count(&pool) == 1);
-    });
-}
-
-#[test]
-fn running_jobs_finish_although_their_thread_is_surplus() {
-    for_both_queueings(|builder| {
-        let pool = builder.threads(4).build().unwrap();
-        let (gate, crowd) = (Gate::closed(), Crowd::default());
-        (0..4).for_each(|_| pool.execute(crowd.job(&gate)));
-        eventually("all have started", || crowd.now() == 4);
-        (0..6).for_each(|_| pool.execute(|| ()));
-        pool.resize(1).unwrap();
-        stays("four run and six are queued", || (crowd.now(), pool.metrics().queued) == (4, 6));
-        gate.open();
-        pool.wait_idle();
-        assert_eq!(pool.metrics().returned, 10);
-        await_idle_workers(&pool, 1);
-    });
-}
-
-#[test]
-fn surplus_idle_threads_end_at_once_however_they_wait() {
-    for idle in [Idle::Park, Idle::Spin, Idle::SpinThenPark(Duration::from_millis(1))] {
-        for_both_queueings(|builder| {
-            let pool = builder.threads(4).prestart(4).idle(idle).build().unwrap();
-            for _ in 0..10 {
-                await_idle_workers(&pool, 4);
-                pool.resize(2).unwrap();
-                await_idle_workers(&pool, 2);
-                thread_ids(&pool);
-                pool.resize(4).unwrap();
-                thread_ids(&pool);
-            }
+#[test(for_both_queueings)]
+fn surplus_threads_finish_their_jobs_and_start_no_other(builder: Builder) {
+    let pool = builder.threads(3).build().unwrap();
+    let ((crowd, gate), later) = (running(&pool, 3), Crowd::default());
+    for _ in 0..30 {
+        let later = later.clone();
+        pool.execute(move || {
+            let _inside = later.enter();
+            spin_for(Duration::from_millis(2));
         });
     }
+    pool.resize(1).unwrap();
+    stays("three run, the rest is queued", || (crowd.now(), pool.metrics().queued) == (3, 30));
+    gate.open();
+    pool.wait_idle();
+    assert_eq!((later.most(), pool.metrics().returned), (1, 33), "on a pool of one thread");
+    await_idle_workers(&pool, 1);
 }
 
 /// Those that leave sleep for a moment once more, and must not be taken for those that still have to be told.
 #[test]
-fn each_of_many_surplus_idle_threads_is_woken() {
-    for_both_queueings(|builder| {
-        let pool = builder.threads(16).prestart(16).build().unwrap();
-        for _ in 0..20 {
-            await_idle_workers(&pool, 16);
-            pool.resize(1).unwrap();
-            await_idle_workers(&pool, 1);
-            pool.resize(16).unwrap();
-            thread_ids(&pool);
-        }
-    });
+fn a_pool_becomes_far_larger_and_each_surplus_idle_thread_ends_at_once_however_it_waits() {
+    let spins = Idle::SpinThenPark(Duration::from_millis(1));
+    for (small, large, idle) in
+        [(1, 16, Idle::Park), (2, 4, Idle::Park), (2, 4, Idle::Spin), (2, 4, spins)]
+    {
+        println!("{small} to {large} threads, {idle:?}");
+        for_both_queueings(|builder| {
+            let pool = builder.threads(small).prestart(small).idle(idle).build().unwrap();
+            for _ in 0..20 {
+                await_idle_workers(&pool, small);
+                thread_ids(&pool);
+                pool.resize(large).unwrap();
+                assert_eq!(pool.size(), large..=large);
+                thread_ids(&pool);
+                await_idle_workers(&pool, large);
+                pool.resize(small).unwrap();
+            }
+            await_idle_workers(&pool, small);
+        });
+    }
 }
 
 /// The largest size is the same, so there is no surplus; `keep_alive` applies to the core size.
-#[test]
-fn idle_threads_beyond_a_smaller_core_size_end_after_keep_alive() {
-    for_both_queueings(|builder| {
-        let pool = builder.threads(4).prestart(4).keep_alive(SHORT).build().unwrap();
-        await_idle_workers(&pool, 4);
-        pool.resize(1..=4).unwrap();
-        await_idle_workers(&pool, 1);
-    });
+#[test(for_both_queueings)]
+fn idle_threads_beyond_a_smaller_core_size_end_after_keep_alive(builder: Builder) {
+    let pool = builder.threads(4).prestart(4).keep_alive(SHORT).build().unwrap();
+    await_idle_workers(&pool, 4);
+    pool.resize(1..=4).unwrap();
+    await_idle_workers(&pool, 1);
 }
 
 #[test]
@@ -137,69 +112,42 @@ fn a_larger_size_lets_queued_jobs_start_at_once() {
     }
 }
 
-/// A surplus thread starts no further job, however many wait.
-#[test]
-fn surplus_threads_end_between_two_jobs() {
-    for queueing in [Queueing::Stealing, Queueing::Shared] {
-        println!("{queueing:?}");
-        let pool = Pool::builder().threads(3).queueing(queueing).build().unwrap();
-        let (gate, crowd, later) = (Gate::closed(), Crowd::default(), Crowd::default());
-        (0..3).for_each(|_| pool.execute(crowd.job(&gate)));
-        eventually("all have started", || crowd.now() == 3);
-        for _ in 0..30 {
-            let later = later.clone();
-            pool.execute(move || {
-                let _inside = later.enter();
-                spin_for(Duration::from_millis(2));
-            });
-        }
-        pool.resize(1).unwrap();
-        gate.open();
-        pool.wait_idle();
-        assert_eq!(later.most(), 1, "{queueing:?}: jobs run at once on a pool of one thread");
-    }
-}
-
 /// They do not count while they are blocked, and they do afterwards.
-#[test]
-fn a_pool_made_smaller_while_its_threads_are_blocked_runs_jobs_and_ends_them_afterwards() {
-    for_both_queueings(|builder| {
-        let pool = builder.threads(4).build().unwrap();
-        let (gate, crowd) = (Gate::closed(), Crowd::default());
-        for blocked in 1..=4 {
-            let job = crowd.job(&gate);
-            pool.execute(move || brigade::blocking(job));
-            // A worker that has not parked again would count as busy at the next job, and another would be started.
-            eventually("it is blocked, and the others are idle", || {
-                crowd.now() == blocked && workers(&pool) == blocked + pool.metrics().idle_threads
-            });
-        }
-        assert_eq!(workers(&pool), 4);
-        pool.resize(1).unwrap();
-        let opens = gate.clone();
-        let mut freeing = pool.submit(move || opens.open());
-        assert!(freeing.join_timeout(LONG).is_some(), "no thread frees them: {:?}", pool.metrics());
-        pool.wait_idle();
-        await_idle_workers(&pool, 1);
-    });
+#[test(for_both_queueings)]
+fn a_pool_made_smaller_while_its_threads_are_blocked_runs_jobs_and_ends_them_afterwards(
+    builder: Builder,
+) {
+    let pool = builder.threads(4).build().unwrap();
+    let (gate, crowd) = (Gate::closed(), Crowd::default());
+    for blocked in 1..=4 {
+        let job = crowd.job(&gate);
+        pool.execute(move || brigade::blocking(job));
+        // A worker that has not parked again would count as busy at the next job, and another would be started.
+        eventually("it is blocked, and the others are idle", || {
+            crowd.now() == blocked && workers(&pool) == blocked + pool.metrics().idle_threads
+        });
+    }
+    assert_eq!(workers(&pool), 4);
+    pool.resize(1).unwrap();
+    let opens = gate.clone();
+    let mut freeing = pool.submit(move || opens.open());
+    assert!(freeing.join_timeout(LONG).is_some(), "no thread frees them: {:?}", pool.metrics());
+    pool.wait_idle();
+    await_idle_workers(&pool, 1);
 }
 
 /// Whose leaving was asked for and not needed any more when the pool became larger again.
-#[test]
-fn a_resize_takes_back_the_surplus_of_an_earlier_one() {
-    for_both_queueings(|builder| {
-        let pool = builder.threads(4).build().unwrap();
-        for _ in 0..20 {
-            let (gate, crowd) = (Gate::closed(), Crowd::default());
-            (0..4).for_each(|_| pool.execute(crowd.job(&gate)));
-            eventually("all have started", || crowd.now() == 4);
-            pool.resize(1).unwrap();
-            pool.resize(4).unwrap();
-            gate.open();
-            pool.wait_idle();
-            assert_eq!(workers(&pool), 4);
-        }
-    });
+#[test(for_both_queueings)]
+fn a_resize_takes_back_the_surplus_of_an_earlier_one(builder: Builder) {
+    let pool = builder.threads(4).build().unwrap();
+    for _ in 0..20 {
+        let (_, gate) = running(&pool, 4);
+        pool.resize(1).unwrap();
+        pool.resize(4).unwrap();
+        gate.open();
+        pool.wait_idle();
+        assert_eq!(workers(&pool), 4);
+    }
 }
 
 #[test(120)]
@@ -251,20 +199,17 @@ fn a_shared_queue_keeps_its_order_when_the_pool_is_made_smaller() {
 
 #[test]
 fn a_worker_does_not_leave_to_a_blocked_one_and_one_that_may_not_start() {
-    let (asked, entered, until) = (AtomicUsize::new(0), Gate::closed(), Gate::closed());
-    let (told, wait) = (entered.clone(), until.clone());
-    let builder = Pool::builder().threads(2).spawner(move |thread| {
-        if asked.fetch_add(1, Ordering::SeqCst) < 2 {
-            return thread.start();
+    let third = Halt::default();
+    let stops = third.clone();
+    let spawner = numbered(move |number, thread| match number {
+        0 | 1 => thread.start(),
+        _ => {
+            stops.here();
+            refused()
         }
-        told.open();
-        wait.wait();
-        Err(std::io::Error::other("expected"))
     });
-    let pool = builder.build().unwrap();
-    let (freed, busy, crowd) = (Gate::closed(), Gate::closed(), Crowd::default());
-    let blocked = crowd.job(&freed);
-    pool.execute(move || brigade::blocking(blocked));
+    let pool = Pool::builder().threads(2).spawner(spawner).build().unwrap();
+    let ((crowd, freed), busy) = (blocked(&pool, 1), Gate::closed());
     // Before more is submitted: a worker that blocks starts another thread for that, and a third beside one that has not parked.
     eventually("one is blocked, and others are idle", || {
         crowd.now() == 1 && workers(&pool) == 1 + pool.metrics().idle_threads
@@ -273,13 +218,13 @@ fn a_worker_does_not_leave_to_a_blocked_one_and_one_that_may_not_start() {
     eventually("one is blocked and one busy", || crowd.now() == 2);
     let (handle, frees) = (pool.handle(), freed.clone());
     let submitter = thread::spawn(move || handle.try_execute(move || frees.open()).is_ok());
-    entered.wait();
+    third.await_thread();
     pool.resize(1).unwrap();
     busy.open();
     eventually("the busy one runs the accepted job, or leaves", || {
         crowd.now() == 0 || workers(&pool) < 3
     });
-    until.open();
+    third.release();
     assert!(submitter.join().unwrap());
     eventually("a worker runs the accepted job", || crowd.now() == 0);
 }
@@ -305,29 +250,29 @@ fn no_number_of_resizes_lets_a_pool_have_more_threads_than_its_largest_size_and_
 }
 
 /// Caught: the pool had counted on the returning worker to leave, not on the blocked one.
-#[test]
-fn a_smaller_pool_whose_last_active_worker_leaves_starts_another_beside_a_blocked_one() {
-    for_both_queueings(|builder| {
-        let builder = builder.threads(0..=2).spare_threads(0).keep_alive(Duration::from_millis(1));
-        let pool = builder.build().unwrap();
-        let (begin, first, second) = (Gate::closed(), Gate::closed(), Gate::closed());
-        let crowd = Crowd::default();
-        let jobs = [&first, &second].map(|gate| {
-            let (begin, blocked) = (begin.clone(), crowd.job(gate));
-            pool.submit(move || {
-                begin.wait();
-                brigade::blocking(blocked);
-            })
-        });
-        eventually("both run", || workers(&pool) == 2 && pool.metrics().running == 2);
-        pool.resize(0..=1).unwrap();
-        begin.open();
-        eventually("both are blocked", || crowd.now() == 2);
-        second.open();
-        eventually("the other worker has left", || workers(&pool) == 1);
-        let mut job = pool.submit(|| ());
-        assert!(job.join_timeout(LONG).is_some(), "no thread runs it: {:?}", pool.metrics());
-        first.open();
-        jobs.into_iter().for_each(|job| job.join().unwrap());
+#[test(for_both_queueings)]
+fn a_smaller_pool_whose_last_active_worker_leaves_starts_another_beside_a_blocked_one(
+    builder: Builder,
+) {
+    let builder = builder.threads(0..=2).spare_threads(0).keep_alive(Duration::from_millis(1));
+    let pool = builder.build().unwrap();
+    let (begin, first, second) = (Gate::closed(), Gate::closed(), Gate::closed());
+    let crowd = Crowd::default();
+    let jobs = [&first, &second].map(|gate| {
+        let (begin, blocked) = (begin.clone(), crowd.job(gate));
+        pool.submit(move || {
+            begin.wait();
+            brigade::blocking(blocked);
+        })
     });
+    eventually("both run", || workers(&pool) == 2 && pool.metrics().running == 2);
+    pool.resize(0..=1).unwrap();
+    begin.open();
+    eventually("both are blocked", || crowd.now() == 2);
+    second.open();
+    eventually("the other worker has left", || workers(&pool) == 1);
+    let mut job = pool.submit(|| ());
+    assert!(job.join_timeout(LONG).is_some(), "no thread runs it: {:?}", pool.metrics());
+    first.open();
+    jobs.into_iter().for_each(|job| job.join().unwrap());
 }

@@ -26,34 +26,32 @@ fn for_each_pool(claim: impl Fn(&Pool, &AtomicUsize)) {
     }
 }
 
-#[test]
-fn a_future_that_a_job_joins_sleeps_no_longer_than_it_asked_for() {
-    for_each_pool(|pool, started| {
-        for _ in 0..3 {
-            let job = pool.submit(|| {
-                let future = brigade::spawn(time::sleep(SHORT));
-                future.join()
-            });
-            assert!(job.join().unwrap().is_ok());
-        }
-        let started = started.load(Ordering::Relaxed);
-        assert!(started < 500, "{started} threads, each of which leaves the timer to the next");
-    });
+#[test(for_each_pool)]
+fn a_future_that_a_job_joins_sleeps_no_longer_than_it_asked_for(
+    pool: &Pool,
+    started: &AtomicUsize,
+) {
+    for _ in 0..3 {
+        let job = pool.submit(|| {
+            let future = brigade::spawn(time::sleep(SHORT));
+            future.join()
+        });
+        assert!(job.join().unwrap().is_ok());
+    }
+    let started = started.load(Ordering::Relaxed);
+    assert!(started < 500, "{started} threads, each of which leaves the timer to the next");
 }
 
-#[test]
-fn a_later_job_runs_although_another_blocks_until_it_has() {
-    for_each_pool(|pool, _| {
-        for _ in 0..3 {
-            let job = pool.submit(|| {
-                let (told, tells) = mpsc::channel();
-                let handle = Handle::current().unwrap();
-                let timer =
-                    handle.job().after(SHORT).execute(move || told.send(()).unwrap()).unwrap();
-                brigade::blocking(|| tells.recv().unwrap());
-                drop(timer);
-            });
-            job.join().unwrap();
-        }
-    });
+#[test(for_each_pool)]
+fn a_later_job_runs_although_another_blocks_until_it_has(pool: &Pool, _started: &AtomicUsize) {
+    for _ in 0..3 {
+        let job = pool.submit(|| {
+            let (told, tells) = mpsc::channel();
+            let handle = Handle::current().unwrap();
+            let timer = handle.job().after(SHORT).execute(move || told.send(()).unwrap()).unwrap();
+            brigade::blocking(|| tells.recv().unwrap());
+            drop(timer);
+        });
+        job.join().unwrap();
+    }
 }

@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use crate::support::crowd::{Crowd, await_idle_workers, for_both_queueings, workers};
+use crate::support::crowd::{await_idle_workers, for_both_queueings, workers};
 use crate::support::reports::counts;
+use crate::support::staging::running;
 use brigade::{Idle, Pool, Shutdown};
 use brigade_testkit::{Gate, eventually, spin_for, stays, test};
 
@@ -15,12 +16,7 @@ const SHORT: Duration = Duration::from_millis(50);
 
 /// Has all threads of `pool` work at once.
 fn fill(pool: &Pool) {
-    let (gate, crowd) = (Gate::closed(), Crowd::default());
-    for busy in 1..=*pool.size().end() {
-        pool.execute(crowd.job(&gate));
-        eventually("the job has started", || crowd.now() == busy);
-    }
-    gate.open();
+    running(pool, *pool.size().end()).1.open();
     pool.wait_idle();
 }
 
@@ -80,40 +76,6 @@ fn a_thread_ends_after_keep_alive_however_it_waits() {
                 }
             });
         }
-    }
-}
-
-#[test]
-fn a_pool_without_a_core_goes_down_to_no_thread_and_the_next_job_runs() {
-    for_both_queueings(|builder| {
-        let builder = builder.threads(0..=3).keep_alive(SHORT);
-        let pool = builder.build().unwrap();
-        for _ in 0..3 {
-            await_idle_workers(&pool, 0);
-            assert!(pool.wait_idle(), "no thread, nothing to wait for");
-            assert_eq!(pool.submit(|| 42).join().unwrap(), 42);
-            fill(&pool);
-        }
-        await_idle_workers(&pool, 0);
-        let report = pool.shutdown(Shutdown::Drain);
-        assert_eq!(counts(report), (12, 0, 0));
-    });
-}
-
-#[test]
-fn a_pool_without_a_thread_ends_whichever_way() {
-    for_both_queueings(|builder| {
-        let pool = builder.threads(0..=2).keep_alive(Duration::ZERO).build().unwrap();
-        drop(pool);
-    });
-    for how in [Shutdown::Drain, Shutdown::Discard] {
-        for_both_queueings(|builder| {
-            let pool = builder.threads(0..=2).keep_alive(SHORT).build().unwrap();
-            pool.submit(|| ()).join().unwrap();
-            await_idle_workers(&pool, 0);
-            let report = pool.shutdown(how.timeout(Duration::from_secs(10)));
-            assert_eq!(counts(report), (1, 0, 0));
-        });
     }
 }
 

@@ -6,94 +6,88 @@ use std::time::Duration;
 use std::{io, thread};
 
 use crate::support::crowd::{Crowd, await_idle_workers, for_both_queueings, workers};
-use brigade::{NewThread, Pool, Shutdown, Thread};
-use brigade_testkit::{BlockedThread, Gate, Meeting, eventually, stays, test};
+use crate::support::staging::{numbered, refused, running};
+use brigade::{Builder, NewThread, Pool, Shutdown, Thread};
+use brigade_testkit::{BlockedThread, Gate, Halt, Meeting, eventually, stays, test};
 
 /// A spawner that starts a thread. It returns at once for this many threads, and for the others when a
 /// gate has opened.
 fn slow_after(quick: usize) -> (impl Fn(NewThread) -> io::Result<Thread> + 'static, Gate) {
-    let (asked, gate) = (AtomicUsize::new(0), Gate::closed());
+    let gate = Gate::closed();
     let until = gate.clone();
-    let spawner = move |thread: NewThread| {
+    let spawner = numbered(move |number, thread| {
         let started = thread.start();
-        if asked.fetch_add(1, Ordering::SeqCst) >= quick {
+        if number >= quick {
             until.wait();
         }
         started
-    };
+    });
     (spawner, gate)
 }
 
 /// A job of another thread runs on it in the meantime.
-#[test]
-fn shutdown_waits_for_the_only_thread_although_its_spawner_has_not_returned() {
-    for_both_queueings(|builder| {
-        let (spawner, returns) = slow_after(0);
-        let pool = builder.threads(0..=1).spawner(spawner).build().unwrap();
-        let (handle, gate, crowd) = (pool.handle(), Gate::closed(), Crowd::default());
-        let first = thread::spawn(move || handle.try_execute(|| ()).is_ok());
-        eventually("its thread is being started", || workers(&pool) == 1);
-        pool.execute(crowd.job(&gate));
-        eventually("it runs a job", || crowd.now() == 1);
-        let (closes, owner) = (pool.handle(), BlockedThread::default());
-        let (ends, jobs) = (owner.clone(), crowd.clone());
-        let opener = thread::spawn(move || {
-            eventually("the pool closes", || closes.metrics().is_closed);
-            ends.wait_until_blocked();
-            gate.open();
-            eventually("the job has ended", || jobs.now() == 0);
-            ends.wait_until_blocked();
-            returns.open();
-        });
-        owner.is_this();
-        let report = pool.shutdown(Shutdown::Drain);
-        let running = crowd.now();
-        opener.join().unwrap();
-        first.join().unwrap();
-        assert_eq!((report.still_running, running), (0, 0), "shutdown has not waited: {report:?}");
+#[test(for_both_queueings)]
+fn shutdown_waits_for_the_only_thread_although_its_spawner_has_not_returned(builder: Builder) {
+    let (spawner, returns) = slow_after(0);
+    let pool = builder.threads(0..=1).spawner(spawner).build().unwrap();
+    let (handle, gate, crowd) = (pool.handle(), Gate::closed(), Crowd::default());
+    let first = thread::spawn(move || handle.try_execute(|| ()).is_ok());
+    eventually("its thread is being started", || workers(&pool) == 1);
+    pool.execute(crowd.job(&gate));
+    eventually("it runs a job", || crowd.now() == 1);
+    let (closes, owner) = (pool.handle(), BlockedThread::default());
+    let (ends, jobs) = (owner.clone(), crowd.clone());
+    let opener = thread::spawn(move || {
+        eventually("the pool closes", || closes.metrics().is_closed);
+        ends.wait_until_blocked();
+        gate.open();
+        eventually("the job has ended", || jobs.now() == 0);
+        ends.wait_until_blocked();
+        returns.open();
     });
+    owner.is_this();
+    let report = pool.shutdown(Shutdown::Drain);
+    let running = crowd.now();
+    opener.join().unwrap();
+    first.join().unwrap();
+    assert_eq!((report.still_running, running), (0, 0), "shutdown has not waited: {report:?}");
 }
 
 /// Its last hook and its thread-local destructors come after its last job.
-#[test]
-fn shutdown_waits_for_the_hook_of_a_thread_whose_spawner_has_not_returned() {
-    for_both_queueings(|builder| {
-        let (spawner, returns) = slow_after(1);
-        let stops = Arc::new(AtomicUsize::new(0));
-        let counted = Arc::clone(&stops);
-        let (stopping, goes_on) = (Gate::closed(), Gate::closed());
-        let (stops_now, until) = (stopping.clone(), goes_on.clone());
-        let builder = builder.threads(1..=2).spawner(spawner).on_stop(move |index| {
-            if index == 1 {
-                stops_now.open();
-                until.wait();
-            }
-            counted.fetch_add(1, Ordering::SeqCst);
-        });
-        let pool = builder.build().unwrap();
-        await_idle_workers(&pool, 1);
-        let (handle, gate, crowd) = (pool.handle(), Gate::closed(), Crowd::default());
-        pool.execute(crowd.job(&gate));
-        eventually("the first thread is busy", || crowd.now() == 1);
-        let job = crowd.job(&gate);
-        let submitter = thread::spawn(move || handle.try_execute(job).is_ok());
-        eventually("the second thread is busy", || crowd.now() == 2);
-        gate.open();
-        let owner = BlockedThread::default();
-        let ends = owner.clone();
-        let opener = thread::spawn(move || {
-            stopping.wait();
-            returns.open();
-            ends.wait_until_blocked();
-            goes_on.open();
-        });
-        owner.is_this();
-        let report = pool.shutdown(Shutdown::Drain);
-        let stopped = stops.load(Ordering::SeqCst);
-        opener.join().unwrap();
-        assert!(submitter.join().unwrap());
-        assert_eq!((report.ran, report.still_running, stopped), (2, 0, 2));
+#[test(for_both_queueings)]
+fn shutdown_waits_for_the_hook_of_a_thread_whose_spawner_has_not_returned(builder: Builder) {
+    let (spawner, returns) = slow_after(1);
+    let stops = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&stops);
+    let hook = Halt::default();
+    let halts = hook.clone();
+    let builder = builder.threads(1..=2).spawner(spawner).on_stop(move |index| {
+        if index == 1 {
+            halts.here();
+        }
+        counted.fetch_add(1, Ordering::SeqCst);
     });
+    let pool = builder.build().unwrap();
+    await_idle_workers(&pool, 1);
+    let (handle, (crowd, gate)) = (pool.handle(), running(&pool, 1));
+    let job = crowd.job(&gate);
+    let submitter = thread::spawn(move || handle.try_execute(job).is_ok());
+    eventually("the second thread is busy", || crowd.now() == 2);
+    gate.open();
+    let owner = BlockedThread::default();
+    let ends = owner.clone();
+    let opener = thread::spawn(move || {
+        hook.await_thread();
+        returns.open();
+        ends.wait_until_blocked();
+        hook.release();
+    });
+    owner.is_this();
+    let report = pool.shutdown(Shutdown::Drain);
+    let stopped = stops.load(Ordering::SeqCst);
+    opener.join().unwrap();
+    assert!(submitter.join().unwrap());
+    assert_eq!((report.ran, report.still_running, stopped), (2, 0, 2));
 }
 
 /// The owner is a job on a thread that the pool has not registered yet.
@@ -103,9 +97,7 @@ fn a_job_may_drop_its_pool_although_the_spawner_of_its_thread_has_not_returned()
         let (spawner, returns) = slow_after(1);
         let pool = Pool::builder().threads(1..=2).spawner(spawner).build().unwrap();
         await_idle_workers(&pool, 1);
-        let (handle, gate, crowd) = (pool.handle(), Gate::closed(), Crowd::default());
-        pool.execute(crowd.job(&gate));
-        eventually("the first thread is busy", || crowd.now() == 1);
+        let (handle, (_, gate)) = (pool.handle(), running(&pool, 1));
         let (sender, receiver) = mpsc::channel::<Pool>();
         let (told, tells) = mpsc::channel();
         let (open, worker) = (gate.clone(), BlockedThread::default());
@@ -132,25 +124,22 @@ fn a_job_may_drop_its_pool_although_the_spawner_of_its_thread_has_not_returned()
 /// The one that was counted as too many is the one that never came.
 #[test]
 fn a_start_that_fails_after_a_resize_does_not_cost_another_thread() {
-    let (asked, entered, gate) = (AtomicUsize::new(0), Gate::closed(), Gate::closed());
-    let (told, until) = (entered.clone(), gate.clone());
-    let builder = Pool::builder().threads(1..=2).spawner(move |thread| {
-        if asked.fetch_add(1, Ordering::SeqCst) == 0 {
-            return thread.start();
+    let second = Halt::default();
+    let stops = second.clone();
+    let spawner = numbered(move |number, thread| match number {
+        0 => thread.start(),
+        _ => {
+            stops.here();
+            refused()
         }
-        told.open();
-        until.wait();
-        Err(io::Error::other("expected"))
     });
-    let pool = builder.build().unwrap();
+    let pool = Pool::builder().threads(1..=2).spawner(spawner).build().unwrap();
     await_idle_workers(&pool, 1);
-    let (handle, busy, crowd) = (pool.handle(), Gate::closed(), Crowd::default());
-    pool.execute(crowd.job(&busy));
-    eventually("the first thread is busy", || crowd.now() == 1);
+    let (handle, (_, busy)) = (pool.handle(), running(&pool, 1));
     let submitter = thread::spawn(move || handle.try_execute(|| ()).is_ok());
-    entered.wait();
+    second.await_thread();
     pool.resize(1).unwrap();
-    gate.open();
+    second.release();
     assert!(submitter.join().unwrap());
     busy.open();
     pool.wait_idle();
@@ -172,8 +161,8 @@ impl Drop for Meets {
 fn an_accepted_job_is_run_although_the_start_of_another_submission_fails_beside_its_own() {
     let (lose, lost) = mpsc::channel();
     let [is_lost, is_asked, is_over] = [(); 3].map(|()| Gate::closed());
-    let (asked, over, calls) = (is_asked.clone(), is_over.clone(), AtomicUsize::new(0));
-    let spawner = move |thread: NewThread| match calls.fetch_add(1, Ordering::SeqCst) {
+    let (asked, over) = (is_asked.clone(), is_over.clone());
+    let spawner = numbered(move |number, thread| match number {
         0 => {
             lose.send(thread).unwrap();
             Ok(Thread::not_joined())
@@ -181,10 +170,10 @@ fn an_accepted_job_is_run_although_the_start_of_another_submission_fails_beside_
         1 => {
             asked.open();
             over.wait();
-            Err(io::Error::other("expected: no thread"))
+            refused()
         }
         _ => thread.start(),
-    };
+    });
     let pool = Pool::builder().threads(0..=1).spawner(spawner).build().unwrap();
     let mut job = pool.submit(|| 42);
     // It is dropped when the worker is lost, before the start is tried again.
@@ -202,23 +191,15 @@ fn an_accepted_job_is_run_although_the_start_of_another_submission_fails_beside_
 
 #[test]
 fn two_first_jobs_run_at_once_although_the_thread_of_one_runs_the_other() {
-    let (asked, busy) = (AtomicUsize::new(0), Gate::closed());
-    let until = busy.clone();
-    let builder = Pool::builder().threads(0..=2).spawner(move |thread| {
-        let started = thread.start();
-        if asked.fetch_add(1, Ordering::SeqCst) == 0 {
-            until.wait();
-        }
-        started
-    });
-    let pool = builder.build().unwrap();
+    let (spawner, returns) = slow_after(0);
+    let pool = Pool::builder().threads(0..=2).spawner(spawner).build().unwrap();
     let (handle, meeting) = (pool.handle(), Meeting::of(2));
     let first = meeting.job();
     let submitter = thread::spawn(move || handle.submit(first).join().unwrap());
     eventually("its thread is there and idle", || pool.metrics().idle_threads == 1);
     let other = meeting.job();
     let second = pool.submit(move || {
-        busy.open();
+        returns.open();
         other()
     });
     assert!(second.join().unwrap() && submitter.join().unwrap(), "one waits for the other's end");
@@ -226,14 +207,13 @@ fn two_first_jobs_run_at_once_although_the_thread_of_one_runs_the_other() {
 
 #[test]
 fn shutdown_waits_for_a_thread_whose_name_is_being_made() {
-    let (entered, until) = (Gate::closed(), Gate::closed());
-    let (told, wait) = (entered.clone(), until.clone());
+    let start = Halt::default();
+    let halts = start.clone();
     let over = Arc::new(AtomicBool::new(false));
     let (late, stopped) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
     let (is_over, was_late, stops) = (Arc::clone(&over), Arc::clone(&late), Arc::clone(&stopped));
     let builder = Pool::builder().threads(0..=1).name(move |_| {
-        told.open();
-        wait.wait();
+        halts.here();
         "late".into()
     });
     let builder = builder
@@ -242,12 +222,12 @@ fn shutdown_waits_for_a_thread_whose_name_is_being_made() {
     let pool = builder.build().unwrap();
     let handle = pool.handle();
     let submitter = thread::spawn(move || handle.try_execute(|| ()).is_ok());
-    entered.wait();
+    start.await_thread();
     let owner = BlockedThread::default();
     let ends = owner.clone();
     let opener = thread::spawn(move || {
         ends.wait_until_blocked();
-        until.open();
+        start.release();
     });
     owner.is_this();
     pool.shutdown(Shutdown::Drain);
@@ -260,19 +240,13 @@ fn shutdown_waits_for_a_thread_whose_name_is_being_made() {
 
 #[test]
 fn a_shutdown_with_a_timeout_does_not_wait_for_a_spawner() {
-    let until = Gate::closed();
-    let wait = until.clone();
-    let builder = Pool::builder().threads(0..=1).spawner(move |thread| {
-        let started = thread.start();
-        wait.wait();
-        started
-    });
-    let pool = builder.build().unwrap();
+    let (spawner, returns) = slow_after(0);
+    let pool = Pool::builder().threads(0..=1).spawner(spawner).build().unwrap();
     let handle = pool.handle();
     let submitter = thread::spawn(move || handle.try_execute(|| ()).is_ok());
     eventually("its thread is there and idle", || pool.metrics().idle_threads == 1);
     pool.shutdown(Shutdown::Drain.timeout(Duration::from_millis(20)));
-    assert!(!until.is_open(), "it has waited for the spawner");
-    until.open();
+    assert!(!returns.is_open(), "it has waited for the spawner");
+    returns.open();
     submitter.join().unwrap();
 }

@@ -41,26 +41,22 @@ fn first_victim(pool: &Pool) -> usize {
     first.0
 }
 
-#[test]
-fn the_nearest_peer_by_the_table_is_tried_first() {
-    for near in [0, 1] {
-        let mut table = vec![vec![5; 3]; 3];
-        table[2][near] = 1;
-        let pool = Pool::builder().threads(3).victims(Victims::ByTable(table)).build().unwrap();
-        for _ in 0..20 {
-            assert_eq!(first_victim(&pool), near);
-        }
+#[test(near in [0, 1])]
+fn the_nearest_peer_by_the_table_is_tried_first(near: usize) {
+    let mut table = vec![vec![5; 3]; 3];
+    table[2][near] = 1;
+    let pool = Pool::builder().threads(3).victims(Victims::ByTable(table)).build().unwrap();
+    for _ in 0..20 {
+        assert_eq!(first_victim(&pool), near);
     }
 }
 
 /// A worker beyond the table is tried, and tries.
-#[test]
-fn a_worker_that_no_table_names_steals_and_is_stolen_from() {
-    for table in [vec![vec![0, 1], vec![1, 0]], Vec::new()] {
-        let pool = Pool::builder().threads(3).victims(Victims::ByTable(table)).build().unwrap();
-        for _ in 0..20 {
-            first_victim(&pool);
-        }
+#[test(table in [vec![vec![0, 1], vec![1, 0]], Vec::new()])]
+fn a_worker_that_no_table_names_steals_and_is_stolen_from(table: Vec<Vec<u32>>) {
+    let pool = Pool::builder().threads(3).victims(Victims::ByTable(table)).build().unwrap();
+    for _ in 0..20 {
+        first_victim(&pool);
     }
 }
 

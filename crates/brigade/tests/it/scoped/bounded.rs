@@ -7,52 +7,32 @@ use crate::support::full::{POLICIES, at_rest, busy, fill, full};
 use brigade::{Pool, WhenFull};
 use brigade_testkit::{eventually, test};
 
-#[test]
-fn a_scope_adds_more_jobs_than_there_is_room_for() {
-    for policy in POLICIES {
-        let (pool, gate) = full(Pool::builder(), 2, policy);
-        let ran = AtomicUsize::new(0);
-        pool.in_place_scope(|s| {
-            (0..100).for_each(|_| s.execute(|| _ = ran.fetch_add(1, Ordering::Relaxed)));
-            gate.open();
-        })
-        .unwrap();
-        pool.scope(|s| {
-            (0..100).for_each(|_| s.execute(|| _ = ran.fetch_add(1, Ordering::Relaxed)))
-        })
-        .unwrap();
-        assert_eq!(ran.into_inner(), 200, "{policy:?}");
-        at_rest(&pool);
-    }
-}
-
 /// The only thread is busy until the last of them has been added: nothing runs in the caller, or waits there for room.
-#[test]
-fn a_scope_adds_more_futures_than_there_is_room_for() {
-    for policy in POLICIES {
-        let (pool, gate) = full(Pool::builder(), 2, policy);
-        let (ran, here) = (AtomicUsize::new(0), thread::current().id());
-        let count =
-            || ran.fetch_add(usize::from(thread::current().id() != here), Ordering::Relaxed);
-        pool.in_place_scope(|s| {
-            let handles: Vec<_> = (0..100).map(|_| s.spawn(async { count() })).collect();
-            (0..100).for_each(|_| drop(s.spawn(async { count() })));
-            gate.open();
-            handles.into_iter().for_each(|handle| _ = handle.join().unwrap());
-        })
-        .unwrap();
-        assert_eq!(ran.load(Ordering::Relaxed), 200, "{policy:?}");
-        // From a job of the pool, which is full again.
-        pool.scope(|s| {
-            fill(&pool);
-            let handles: Vec<_> = (0..100).map(|_| s.spawn(async { count() })).collect();
-            assert_eq!(ran.load(Ordering::Relaxed), 200, "{policy:?}: none runs at once");
-            handles.into_iter().for_each(|handle| _ = handle.join().unwrap());
-        })
-        .unwrap();
-        assert_eq!(ran.load(Ordering::Relaxed), 300, "{policy:?}");
-        at_rest(&pool);
-    }
+#[test(policy in POLICIES)]
+fn a_scope_adds_more_jobs_and_futures_than_there_is_room_for(policy: WhenFull) {
+    let (pool, gate) = full(Pool::builder(), 2, policy);
+    let (ran, here) = (AtomicUsize::new(0), thread::current().id());
+    let count = || ran.fetch_add(usize::from(thread::current().id() != here), Ordering::Relaxed);
+    pool.in_place_scope(|s| {
+        let handles: Vec<_> = (0..100).map(|_| s.spawn(async { count() })).collect();
+        (0..100).for_each(|_| drop(s.spawn(async { count() })));
+        (0..100).for_each(|_| s.execute(|| _ = count()));
+        gate.open();
+        handles.into_iter().for_each(|handle| _ = handle.join().unwrap());
+    })
+    .unwrap();
+    assert_eq!(ran.load(Ordering::Relaxed), 300);
+    // From a job of the pool, which is full again.
+    pool.scope(|s| {
+        fill(&pool);
+        let handles: Vec<_> = (0..100).map(|_| s.spawn(async { count() })).collect();
+        (0..100).for_each(|_| s.execute(|| _ = count()));
+        assert_eq!(ran.load(Ordering::Relaxed), 300, "none runs at once");
+        handles.into_iter().for_each(|handle| _ = handle.join().unwrap());
+    })
+    .unwrap();
+    assert_eq!(ran.load(Ordering::Relaxed), 500);
+    at_rest(&pool);
 }
 
 #[test]

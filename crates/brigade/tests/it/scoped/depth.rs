@@ -37,23 +37,21 @@ fn a_balanced_tree_of_a_million_joins_fits_a_small_stack() {
 }
 
 /// One of a hundred is stolen for sure.
-#[test]
-fn a_hundred_thousand_joins_one_after_the_other_fit_a_small_stack() {
-    for pool in pools() {
-        let ran = AtomicUsize::new(0);
-        let count = || _ = ran.fetch_add(1, Ordering::Relaxed);
-        pool.install(|| {
-            for number in 0..100_000 {
-                if number % 100 == 0 {
-                    join_stolen(count, || join(count, count));
-                } else {
-                    join(count, || join(count, count));
-                }
+#[test(pool in pools())]
+fn a_hundred_thousand_joins_one_after_the_other_fit_a_small_stack(pool: Pool) {
+    let ran = AtomicUsize::new(0);
+    let count = || _ = ran.fetch_add(1, Ordering::Relaxed);
+    pool.install(|| {
+        for number in 0..100_000 {
+            if number % 100 == 0 {
+                join_stolen(count, || join(count, count));
+            } else {
+                join(count, || join(count, count));
             }
-        })
-        .unwrap();
-        assert_eq!(ran.into_inner(), 300_000);
-    }
+        }
+    })
+    .unwrap();
+    assert_eq!(ran.into_inner(), 300_000);
 }
 
 /// Ten jobs for each scope, and each of them has a scope again.
@@ -84,15 +82,13 @@ fn steals(depth: u32) -> u64 {
     one + other
 }
 
-#[test]
-fn waits_for_stolen_forks_nest_without_an_end_of_the_stack() {
-    for pool in pools() {
-        // Each level needs a thread: as many as there may be.
-        let levels = 2 * *pool.size().end() - 1;
-        let levels = levels.min(6) as u32;
-        for _ in 0..50 {
-            assert_eq!(pool.install(|| steals(levels)).unwrap(), u64::from(levels) * 16 + 1);
-        }
+#[test(pool in pools())]
+fn waits_for_stolen_forks_nest_without_an_end_of_the_stack(pool: Pool) {
+    // Each level needs a thread: as many as there may be.
+    let levels = 2 * *pool.size().end() - 1;
+    let levels = levels.min(6) as u32;
+    for _ in 0..50 {
+        assert_eq!(pool.install(|| steals(levels)).unwrap(), u64::from(levels) * 16 + 1);
     }
 }
 
@@ -112,18 +108,16 @@ fn relay(levels: u32, begun: &Gate, ran: &Mutex<HashMap<ThreadId, usize>>) {
 }
 
 /// Fault 40: two threads would take the levels in turn, to the end of their stacks.
-#[test]
-fn a_thread_takes_no_more_from_others_inside_64_waits() {
-    for threads in [2, 8] {
-        // As many as there are levels: a gate is no wait that the pool knows of.
-        let builder = Pool::builder().threads(threads).spare_threads(200).stack_size(DEEP);
-        let pool = builder.build().unwrap();
-        let ran = Mutex::new(HashMap::new());
-        pool.install(|| relay(200, &Gate::closed(), &ran)).unwrap();
-        let ran = ran.into_inner().unwrap();
-        assert_eq!(ran.values().sum::<usize>(), 201);
-        // One that it began outside of a wait, and one in each wait.
-        let most = ran.values().max();
-        assert!(most.is_some_and(|&most| most <= 65), "{most:?}");
-    }
+#[test(threads in [2, 8])]
+fn a_thread_takes_no_more_from_others_inside_64_waits(threads: usize) {
+    // As many as there are levels: a gate is no wait that the pool knows of.
+    let builder = Pool::builder().threads(threads).spare_threads(200).stack_size(DEEP);
+    let pool = builder.build().unwrap();
+    let ran = Mutex::new(HashMap::new());
+    pool.install(|| relay(200, &Gate::closed(), &ran)).unwrap();
+    let ran = ran.into_inner().unwrap();
+    assert_eq!(ran.values().sum::<usize>(), 201);
+    // One that it began outside of a wait, and one in each wait.
+    let most = ran.values().max();
+    assert!(most.is_some_and(|&most| most <= 65), "{most:?}");
 }

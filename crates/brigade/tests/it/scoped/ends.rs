@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::support::crowd::for_both_queueings;
-use brigade::{Handle, Pool, Reason, Scope, Shutdown, in_place_scope, join, scope};
+use brigade::{Builder, Handle, Pool, Reason, Scope, Shutdown, in_place_scope, join, scope};
 use brigade_testkit::{Gate, eventually, spin_for, test};
 
 const HOWS: [Shutdown; 3] = [Shutdown::Discard, Shutdown::Drain, Shutdown::Finish];
@@ -56,83 +56,76 @@ fn a_closed_pool_says_so_and_calls_nothing() {
     }
 }
 
-#[test]
-fn a_join_has_its_results_although_its_pool_ends() {
-    for how in HOWS {
-        for_both_queueings(|builder| {
-            let pool = builder.threads(2).build().unwrap();
-            let begun = Gate::closed();
-            let handle = pool.handle();
-            let sum = thread::scope(|t| {
-                let sum = t.spawn(|| {
-                    handle.install(|| {
-                        begun.open();
-                        (leaves(12), join(|| leaves(3), || leaves(3)))
-                    })
-                });
-                begun.wait();
-                pool.shutdown(how);
-                sum.join().unwrap()
-            });
-            assert_eq!(sum.unwrap(), (1 << 12, (8, 8)), "{how:?}");
+#[test(how in HOWS, for_both_queueings)]
+fn a_join_has_its_results_although_its_pool_ends(builder: Builder, how: Shutdown) {
+    let pool = builder.threads(2).build().unwrap();
+    let begun = Gate::closed();
+    let handle = pool.handle();
+    let sum = thread::scope(|t| {
+        let sum = t.spawn(|| {
+            handle.install(|| {
+                begun.open();
+                (leaves(12), join(|| leaves(3), || leaves(3)))
+            })
         });
-    }
+        begun.wait();
+        pool.shutdown(how);
+        sum.join().unwrap()
+    });
+    assert_eq!(sum.unwrap(), (1 << 12, (8, 8)));
 }
 
-#[test]
-fn a_scope_returns_although_its_pool_ends_and_nothing_is_left() {
-    for how in HOWS {
-        for threads in [1, 2, 8] {
-            for_both_queueings(|builder| {
-                let pool = builder.threads(threads).build().unwrap();
-                let (begun, live, handle) = (Gate::closed(), AtomicUsize::new(0), pool.handle());
-                thread::scope(|t| {
-                    let inside = t.spawn(|| {
-                        handle.scope(|s| {
-                            begun.open();
-                            tree(s, &live, 5);
-                        })
-                    });
-                    let in_place = t.spawn(|| _ = handle.in_place_scope(|s| tree(s, &live, 5)));
-                    begun.wait();
-                    pool.shutdown(how);
-                    inside.join().unwrap().unwrap();
-                    in_place.join().unwrap();
-                });
-                assert_eq!(live.into_inner(), 0, "{how:?}");
-            });
-        }
-    }
+#[test(how in HOWS, threads in [1, 2, 8], for_both_queueings)]
+fn a_scope_returns_although_its_pool_ends_and_nothing_is_left(
+    builder: Builder,
+    how: Shutdown,
+    threads: usize,
+) {
+    let pool = builder.threads(threads).build().unwrap();
+    let (begun, live, handle) = (Gate::closed(), AtomicUsize::new(0), pool.handle());
+    thread::scope(|t| {
+        let inside = t.spawn(|| {
+            handle.scope(|s| {
+                begun.open();
+                tree(s, &live, 5);
+            })
+        });
+        let in_place = t.spawn(|| _ = handle.in_place_scope(|s| tree(s, &live, 5)));
+        begun.wait();
+        pool.shutdown(how);
+        inside.join().unwrap().unwrap();
+        in_place.join().unwrap();
+    });
+    assert_eq!(live.into_inner(), 0);
 }
 
 /// Fault 44.
-#[test]
-fn jobs_that_a_worker_of_a_adds_to_a_scope_on_b_run_there_while_a_ends() {
-    for how in HOWS {
-        for threads in [1, 2, 8] {
-            let (a, b) = (Pool::new(threads), Pool::new(threads));
-            let (begun, to_b) = (Gate::closed(), b.handle());
-            let begins = begun.clone();
-            let job = a.submit(move || {
-                let ran = AtomicUsize::new(0);
-                let is_here = || {
-                    assert_eq!(Handle::current(), Some(to_b));
-                    ran.fetch_add(1, Ordering::SeqCst);
-                };
-                to_b.scope(|s| {
-                    begins.open();
-                    s.execute(is_here);
-                    join(is_here, || scope(|s| s.execute(is_here)));
-                })
-                .unwrap();
-                ran.into_inner()
-            });
-            begun.wait();
-            a.shutdown(how);
-            assert_eq!(job.join().unwrap(), 3, "{how:?}");
-            assert_eq!(b.install(|| 42).unwrap(), 42);
-        }
-    }
+#[test(how in HOWS, threads in [1, 2, 8])]
+fn jobs_that_a_worker_of_a_adds_to_a_scope_on_b_run_there_while_a_ends(
+    how: Shutdown,
+    threads: usize,
+) {
+    let (a, b) = (Pool::new(threads), Pool::new(threads));
+    let (begun, to_b) = (Gate::closed(), b.handle());
+    let begins = begun.clone();
+    let job = a.submit(move || {
+        let ran = AtomicUsize::new(0);
+        let is_here = || {
+            assert_eq!(Handle::current(), Some(to_b));
+            ran.fetch_add(1, Ordering::SeqCst);
+        };
+        to_b.scope(|s| {
+            begins.open();
+            s.execute(is_here);
+            join(is_here, || scope(|s| s.execute(is_here)));
+        })
+        .unwrap();
+        ran.into_inner()
+    });
+    begun.wait();
+    a.shutdown(how);
+    assert_eq!(job.join().unwrap(), 3);
+    assert_eq!(b.install(|| 42).unwrap(), 42);
 }
 
 #[test]
@@ -158,21 +151,19 @@ fn a_pool_is_dropped_or_closed_or_shut_down_by_a_job_of_a_scope() {
     }
 }
 
-#[test]
-fn a_scope_in_place_runs_the_jobs_that_its_pool_rejects() {
-    for how in [Shutdown::Drain, Shutdown::Finish] {
-        let pool = Pool::new(2);
-        let (handle, ran) = (pool.handle(), AtomicUsize::new(0));
-        handle
-            .in_place_scope(|s| {
-                s.execute(|| _ = ran.fetch_add(1, Ordering::Relaxed));
-                pool.shutdown(how);
-                s.execute(|| _ = ran.fetch_add(1, Ordering::Relaxed));
-                assert_eq!(s.submit(|| 42).join().unwrap(), 42);
-                assert!(s.spawn(async { 42 }).join().unwrap_err().is_cancelled());
-                in_place_scope(|_| ());
-            })
-            .unwrap();
-        assert_eq!(ran.into_inner(), 2);
-    }
+#[test(how in [Shutdown::Drain, Shutdown::Finish])]
+fn a_scope_in_place_runs_the_jobs_that_its_pool_rejects(how: Shutdown) {
+    let pool = Pool::new(2);
+    let (handle, ran) = (pool.handle(), AtomicUsize::new(0));
+    handle
+        .in_place_scope(|s| {
+            s.execute(|| _ = ran.fetch_add(1, Ordering::Relaxed));
+            pool.shutdown(how);
+            s.execute(|| _ = ran.fetch_add(1, Ordering::Relaxed));
+            assert_eq!(s.submit(|| 42).join().unwrap(), 42);
+            assert!(s.spawn(async { 42 }).join().unwrap_err().is_cancelled());
+            in_place_scope(|_| ());
+        })
+        .unwrap();
+    assert_eq!(ran.into_inner(), 2);
 }

@@ -92,12 +92,10 @@ fn futures_within_futures(depth: u32) -> u32 {
     }
 }
 
-#[test]
-fn scopes_in_futures_of_scopes_may_nest_deeper_than_there_are_threads() {
-    for threads in [1, 2, 8] {
-        let pool = Pool::new(threads);
-        assert_eq!(pool.install(|| futures_within_futures(20)).unwrap(), 20);
-    }
+#[test(threads in [1, 2, 8])]
+fn scopes_in_futures_of_scopes_may_nest_deeper_than_there_are_threads(threads: usize) {
+    let pool = Pool::new(threads);
+    assert_eq!(pool.install(|| futures_within_futures(20)).unwrap(), 20);
 }
 
 fn jobs_within_jobs(depth: u32) -> u32 {
@@ -127,12 +125,10 @@ fn installs(pools: [&Pool; 2], depth: u32) -> u32 {
 }
 
 /// Fault 43.
-#[test]
-fn two_pools_of_few_threads_may_install_into_each_other() {
-    for threads in [1, 2, 8] {
-        let (one, other) = (Pool::new(threads), Pool::new(threads));
-        for depth in 1..=4 {
-            assert_eq!(installs([&one, &other], depth), depth, "depth {depth}");
-        }
+#[test(threads in [1, 2, 8])]
+fn two_pools_of_few_threads_may_install_into_each_other(threads: usize) {
+    let (one, other) = (Pool::new(threads), Pool::new(threads));
+    for depth in 1..=4 {
+        assert_eq!(installs([&one, &other], depth), depth, "depth {depth}");
     }
 }

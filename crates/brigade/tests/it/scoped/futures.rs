@@ -4,81 +4,72 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use brigade::time::sleep;
-use brigade::{JoinError, Pool, yield_now};
+use brigade::{Pool, yield_now};
 use brigade_testkit::{Latch, eventually, test};
 
 use super::pools::for_every_pool;
 
-#[test]
-fn futures_borrow_and_end_in_every_way() {
-    for_every_pool(|pool| {
-        let (word, latch, ran) = (String::from("borrowed"), Latch::default(), AtomicUsize::new(0));
-        let check = |s: &brigade::Scope<'_, '_>| assert!(!s.is_cancelled());
-        let body = |answers: [Result<usize, JoinError>; 4]| {
-            assert_eq!(answers.map(Result::unwrap), [8, 9, 10, 11]);
-        };
-        pool.scope(|s| {
-            check(s);
-            let ready = s.spawn(async { word.len() });
-            let woken = s.spawn(async {
-                latch.wait().await;
-                word.len() + 1
-            });
-            let timed = s.spawn(async {
-                sleep(Duration::from_micros(100)).await;
-                word.len() + 2
-            });
-            let yielding = s.spawn(async {
-                yield_now().await;
-                word.len() + 3
-            });
-            drop(s.spawn(async { ran.fetch_add(word.len(), Ordering::Relaxed) }));
-            s.execute(|| latch.open());
-            body([ready, woken, timed, yielding].map(brigade::ScopedJoinHandle::join));
-        })
-        .unwrap();
-        assert_eq!(ran.into_inner(), 8);
-    });
+#[test(for_every_pool)]
+fn futures_borrow_and_end_in_every_way(pool: &Pool) {
+    let (word, latch, ran) = (String::from("borrowed"), Latch::default(), AtomicUsize::new(0));
+    pool.scope(|s| {
+        assert!(!s.is_cancelled());
+        let ready = s.spawn(async { word.len() });
+        let woken = s.spawn(async {
+            latch.wait().await;
+            word.len() + 1
+        });
+        let timed = s.spawn(async {
+            sleep(Duration::from_micros(100)).await;
+            word.len() + 2
+        });
+        let yielding = s.spawn(async {
+            yield_now().await;
+            word.len() + 3
+        });
+        drop(s.spawn(async { ran.fetch_add(word.len(), Ordering::Relaxed) }));
+        s.execute(|| latch.open());
+        let answers = [ready, woken, timed, yielding].map(|handle| handle.join().unwrap());
+        assert_eq!(answers, [8, 9, 10, 11]);
+    })
+    .unwrap();
+    assert_eq!(ran.into_inner(), 8);
 }
 
-#[test]
-fn a_future_that_is_never_ready_is_cancelled_with_its_scope() {
-    for_every_pool(|pool| {
-        let (word, polled) = (String::from("borrowed"), AtomicUsize::new(0));
-        pool.in_place_scope(|s| {
-            let never = s.spawn(async {
-                polled.fetch_add(word.len(), Ordering::SeqCst);
-                std::future::pending::<()>().await;
-            });
-            eventually("it waits", || polled.load(Ordering::SeqCst) == 8);
-            s.cancel();
-            assert!(never.join().unwrap_err().is_cancelled());
-            assert!(s.spawn(async {}).join().unwrap_err().is_cancelled());
-            drop(s.spawn(std::future::pending::<()>()));
-        })
-        .unwrap();
-    });
+#[test(for_every_pool)]
+fn a_future_that_is_never_ready_is_cancelled_with_its_scope(pool: &Pool) {
+    let (word, polled) = (String::from("borrowed"), AtomicUsize::new(0));
+    pool.in_place_scope(|s| {
+        let never = s.spawn(async {
+            polled.fetch_add(word.len(), Ordering::SeqCst);
+            std::future::pending::<()>().await;
+        });
+        eventually("it waits", || polled.load(Ordering::SeqCst) == 8);
+        s.cancel();
+        assert!(never.join().unwrap_err().is_cancelled());
+        assert!(s.spawn(async {}).join().unwrap_err().is_cancelled());
+        drop(s.spawn(std::future::pending::<()>()));
+    })
+    .unwrap();
 }
 
-#[test]
-fn a_waker_that_outlives_the_scope_wakes_nothing() {
-    for_every_pool(|pool| {
-        let latch = Latch::default();
-        pool.in_place_scope(|s| {
-            let (kept, borrowed) = (latch.clone(), AtomicUsize::new(1));
-            let waits = s.spawn(async move {
-                kept.wait().await;
-                borrowed.into_inner()
-            });
-            eventually("it waits", || latch.waiting() == 1);
-            s.cancel();
-            assert!(waits.join().unwrap_err().is_cancelled());
-        })
-        .unwrap();
-        latch.wake_all();
-        latch.open();
-        assert!(pool.wait_idle());
-    });
+#[test(for_every_pool)]
+fn a_waker_that_outlives_the_scope_wakes_nothing(pool: &Pool) {
+    let latch = Latch::default();
+    pool.in_place_scope(|s| {
+        let (kept, borrowed) = (latch.clone(), AtomicUsize::new(1));
+        let waits = s.spawn(async move {
+            kept.wait().await;
+            borrowed.into_inner()
+        });
+        eventually("it waits", || latch.waiting() == 1);
+        s.cancel();
+        assert!(waits.join().unwrap_err().is_cancelled());
+    })
+    .unwrap();
+    latch.wake_all();
+    latch.open();
+    assert!(pool.wait_idle());
 }
 
 #[test]

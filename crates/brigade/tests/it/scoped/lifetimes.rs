@@ -7,87 +7,81 @@ use super::pools::{for_every_pool, join_stolen};
 use brigade::{Handle, Pool, join, scope};
 use brigade_testkit::{Drops, test};
 
-#[test]
-fn captures_and_results_are_dropped_once() {
-    for_every_pool(|pool| {
-        let drops = Drops::default();
-        let pass = || {
+#[test(for_every_pool)]
+fn captures_and_results_are_dropped_once(pool: &Pool) {
+    let drops = Drops::default();
+    let pass = || {
+        let token = drops.token();
+        move || token
+    };
+    pool.install(|| brigade::join(pass(), pass())).unwrap();
+    assert_eq!(drops.count(), 2);
+    drop(pool.install(|| join_stolen(pass(), pass())).unwrap());
+    assert_eq!(drops.count(), 4);
+    pool.scope(|s| {
+        let keep = || {
             let token = drops.token();
-            move || token
+            move || drop(token)
         };
-        pool.install(|| brigade::join(pass(), pass())).unwrap();
-        assert_eq!(drops.count(), 2);
-        drop(pool.install(|| join_stolen(pass(), pass())).unwrap());
-        assert_eq!(drops.count(), 4);
-        pool.scope(|s| {
-            let keep = || {
-                let token = drops.token();
-                move || drop(token)
-            };
-            (0..20).for_each(|_| s.execute(keep()));
-            drop(s.submit(pass()).join().unwrap());
-            drop(s.submit(pass()));
-            let token = drops.token();
-            drop(s.spawn(async move { token }));
-            let token = drops.token();
-            drop(s.spawn(async move { token }).join().unwrap());
-        })
-        .unwrap();
-        assert_eq!(drops.count(), 28, "before the scope has returned");
-        pool.scope(|s| {
-            s.cancel();
-            let keep = |token| move || drop::<brigade_testkit::Token>(token);
-            (0..20).for_each(|_| s.execute(keep(drops.token())));
-            let token = drops.token();
-            drop(s.spawn(async move { token }));
-            assert!(s.submit(pass()).join().unwrap_err().is_cancelled());
-        })
-        .unwrap();
-        assert_eq!(drops.count(), 50);
-    });
+        (0..20).for_each(|_| s.execute(keep()));
+        drop(s.submit(pass()).join().unwrap());
+        drop(s.submit(pass()));
+        let token = drops.token();
+        drop(s.spawn(async move { token }));
+        let token = drops.token();
+        drop(s.spawn(async move { token }).join().unwrap());
+    })
+    .unwrap();
+    assert_eq!(drops.count(), 28, "before the scope has returned");
+    pool.scope(|s| {
+        s.cancel();
+        let keep = |token| move || drop::<brigade_testkit::Token>(token);
+        (0..20).for_each(|_| s.execute(keep(drops.token())));
+        let token = drops.token();
+        drop(s.spawn(async move { token }));
+        assert!(s.submit(pass()).join().unwrap_err().is_cancelled());
+    })
+    .unwrap();
+    assert_eq!(drops.count(), 50);
 }
 
-#[test]
-fn a_handle_that_is_forgotten_leaks_its_result_only() {
-    for_every_pool(|pool| {
-        let (drops, ran) = (Drops::default(), AtomicUsize::new(0));
-        pool.scope(|s| {
-            let result = || {
-                let token = drops.token();
-                let ran = &ran;
-                move || {
-                    ran.fetch_add(1, Ordering::Relaxed);
-                    token
-                }
-            };
-            mem::forget(s.submit(result()));
-            let future = result();
-            mem::forget(s.spawn(async move { future() }));
-            mem::forget(Handle::current().unwrap().submit(|| ()));
-        })
-        .unwrap();
-        assert_eq!((ran.into_inner(), drops.count()), (2, 0));
-    });
+#[test(for_every_pool)]
+fn a_handle_that_is_forgotten_leaks_its_result_only(pool: &Pool) {
+    let (drops, ran) = (Drops::default(), AtomicUsize::new(0));
+    pool.scope(|s| {
+        let result = || {
+            let token = drops.token();
+            let ran = &ran;
+            move || {
+                ran.fetch_add(1, Ordering::Relaxed);
+                token
+            }
+        };
+        mem::forget(s.submit(result()));
+        let future = result();
+        mem::forget(s.spawn(async move { future() }));
+        mem::forget(Handle::current().unwrap().submit(|| ()));
+    })
+    .unwrap();
+    assert_eq!((ran.into_inner(), drops.count()), (2, 0));
 }
 
 /// What a stack frame had that is used again at once.
-#[test]
-fn frames_at_the_same_address_are_not_taken_for_each_other() {
-    for_every_pool(|pool| {
-        pool.install(|| {
-            for number in 0..300_u64 {
-                let other = number * 2;
-                assert_eq!(join(|| number, || other), (number, other));
-                if number % 16 == 0 {
-                    assert_eq!(join_stolen(|| number, || other), (number, other));
-                }
-                let mut there = 0;
-                scope(|s| s.execute(|| there = number));
-                assert_eq!(there, number);
+#[test(for_every_pool)]
+fn frames_at_the_same_address_are_not_taken_for_each_other(pool: &Pool) {
+    pool.install(|| {
+        for number in 0..300_u64 {
+            let other = number * 2;
+            assert_eq!(join(|| number, || other), (number, other));
+            if number % 16 == 0 {
+                assert_eq!(join_stolen(|| number, || other), (number, other));
             }
-        })
-        .unwrap();
-    });
+            let mut there = 0;
+            scope(|s| s.execute(|| there = number));
+            assert_eq!(there, number);
+        }
+    })
+    .unwrap();
 }
 
 /// Fault 47: a latch is set while the thread that waits for it returns and ends, and its stack with it.
@@ -111,25 +105,23 @@ fn a_foreign_thread_ends_as_soon_as_its_scope_has_ended() {
     }
 }
 
-#[test]
-fn closures_of_any_size_and_alignment_arrive_whole() {
+#[test(for_every_pool)]
+fn closures_of_any_size_and_alignment_arrive_whole(pool: &Pool) {
     #[repr(align(128))]
     struct Aligned([u8; 3]);
-    for_every_pool(|pool| {
-        let sum = AtomicUsize::new(0);
-        let add = |number: usize| _ = sum.fetch_add(number, Ordering::Relaxed);
-        let (one, many, aligned) = (1_u8, [3_u64; 100], Aligned([1, 2, 3]));
-        pool.scope(|s| {
-            s.execute(|| add(1));
-            s.execute(move || add(usize::from(one)));
-            s.execute(move || add(many.iter().sum::<u64>() as usize));
-            s.execute(move || {
-                let aligned = &aligned;
-                assert_eq!(std::ptr::from_ref(aligned).addr() % 128, 0);
-                add(usize::from(aligned.0[2]));
-            });
-        })
-        .unwrap();
-        assert_eq!(sum.into_inner(), 305);
-    });
+    let sum = AtomicUsize::new(0);
+    let add = |number: usize| _ = sum.fetch_add(number, Ordering::Relaxed);
+    let (one, many, aligned) = (1_u8, [3_u64; 100], Aligned([1, 2, 3]));
+    pool.scope(|s| {
+        s.execute(|| add(1));
+        s.execute(move || add(usize::from(one)));
+        s.execute(move || add(many.iter().sum::<u64>() as usize));
+        s.execute(move || {
+            let aligned = &aligned;
+            assert_eq!(std::ptr::from_ref(aligned).addr() % 128, 0);
+            add(usize::from(aligned.0[2]));
+        });
+    })
+    .unwrap();
+    assert_eq!(sum.into_inner(), 305);
 }

@@ -17,92 +17,86 @@ fn wait_in_every_way() {
     join(some, || scope(|s| s.submit(some).join().unwrap()));
 }
 
-#[test]
-fn a_lock_may_be_read_while_unrelated_jobs_read_and_write() {
-    for_every_pool(|pool| {
-        let lock = Arc::new(RwLock::new(0));
-        let jobs: Vec<_> = (0..40)
-            .map(|number| {
-                let lock = lock.clone();
-                let job = move || match number % 4 {
-                    0 => *lock.write().unwrap() += 1,
-                    1 => {
-                        let held = lock.read().unwrap();
-                        wait_in_every_way();
-                        drop(held);
-                    }
-                    2 => {
-                        let mut held = lock.write().unwrap();
-                        wait_in_every_way();
-                        *held += 1;
-                    }
-                    _ => drop(lock.read().unwrap()),
-                };
-                pool.handle().job().when_full(brigade::WhenFull::Block).submit(job).unwrap()
-            })
-            .collect();
-        jobs.into_iter().for_each(|job| job.join().unwrap());
-        assert_eq!(*lock.read().unwrap(), 20);
-    });
+#[test(for_every_pool)]
+fn a_lock_may_be_read_while_unrelated_jobs_read_and_write(pool: &Pool) {
+    let lock = Arc::new(RwLock::new(0));
+    let jobs: Vec<_> = (0..40)
+        .map(|number| {
+            let lock = lock.clone();
+            let job = move || match number % 4 {
+                0 => *lock.write().unwrap() += 1,
+                1 => {
+                    let held = lock.read().unwrap();
+                    wait_in_every_way();
+                    drop(held);
+                }
+                2 => {
+                    let mut held = lock.write().unwrap();
+                    wait_in_every_way();
+                    *held += 1;
+                }
+                _ => drop(lock.read().unwrap()),
+            };
+            pool.handle().job().when_full(brigade::WhenFull::Block).submit(job).unwrap()
+        })
+        .collect();
+    jobs.into_iter().for_each(|job| job.join().unwrap());
+    assert_eq!(*lock.read().unwrap(), 20);
 }
 
 /// Faults 41 and 42, where a job that wants the lock is of the same scope as the one that waits with it.
-#[test]
-fn a_lock_may_be_held_across_a_scope_while_the_siblings_of_its_job_want_it() {
-    for_every_pool(|pool| {
-        let (lock, table) = (Mutex::new(0), RwLock::new(0));
-        pool.scope(|s| {
-            for number in 0..40 {
-                let (lock, table) = (&lock, &table);
-                s.execute(move || match number % 4 {
-                    0 => {
-                        let mut held = lock.lock().unwrap();
-                        wait_in_every_way();
-                        *held += 1;
-                    }
-                    1 => {
-                        let held = table.read().unwrap();
-                        wait_in_every_way();
-                        drop(held);
-                    }
-                    2 => *table.write().unwrap() += 1,
-                    _ => *lock.lock().unwrap() += 1,
-                });
-            }
-            let held = lock.lock().unwrap();
-            wait_in_every_way();
-            drop(held);
-        })
-        .unwrap();
-        assert_eq!((lock.into_inner().unwrap(), table.into_inner().unwrap()), (20, 10));
-    });
+#[test(for_every_pool)]
+fn a_lock_may_be_held_across_a_scope_while_the_siblings_of_its_job_want_it(pool: &Pool) {
+    let (lock, table) = (Mutex::new(0), RwLock::new(0));
+    pool.scope(|s| {
+        for number in 0..40 {
+            let (lock, table) = (&lock, &table);
+            s.execute(move || match number % 4 {
+                0 => {
+                    let mut held = lock.lock().unwrap();
+                    wait_in_every_way();
+                    *held += 1;
+                }
+                1 => {
+                    let held = table.read().unwrap();
+                    wait_in_every_way();
+                    drop(held);
+                }
+                2 => *table.write().unwrap() += 1,
+                _ => *lock.lock().unwrap() += 1,
+            });
+        }
+        let held = lock.lock().unwrap();
+        wait_in_every_way();
+        drop(held);
+    })
+    .unwrap();
+    assert_eq!((lock.into_inner().unwrap(), table.into_inner().unwrap()), (20, 10));
 }
 
 /// A thief that takes several jobs of a scope at once leaves the forks among them: behind those jobs, the thread that waits for
 /// such a fork could not take it back.
-#[test]
-fn a_fork_is_not_stolen_along_with_jobs_of_a_scope_around_it() {
-    for spare in [0, 2] {
-        let pool = Pool::builder().threads(2).spare_threads(spare).build().unwrap();
-        let (lock, forked, wanted) = (Mutex::new(()), Gate::closed(), Gate::closed());
-        drop(held(&pool, &forked));
-        let wants = || {
-            wanted.open();
-            drop(lock.lock().unwrap());
+#[test(spare in [0, 2])]
+fn a_fork_is_not_stolen_along_with_jobs_of_a_scope_around_it(spare: usize) {
+    let pool = Pool::builder().threads(2).spare_threads(spare).build().unwrap();
+    let (lock, forked, wanted) = (Mutex::new(()), Gate::closed(), Gate::closed());
+    drop(held(&pool, &forked));
+    let wants = || {
+        wanted.open();
+        drop(lock.lock().unwrap());
+    };
+    pool.scope(|s| {
+        let guard = lock.lock().unwrap();
+        (0..2).for_each(|_| s.execute(wants));
+        // Five are on the deque when the thief comes, which takes three of them at most.
+        let wait = || {
+            forked.open();
+            wanted.wait();
         };
-        pool.scope(|s| {
-            let guard = lock.lock().unwrap();
-            (0..2).for_each(|_| s.execute(wants));
-            // Five are on the deque when the thief comes, which takes three of them at most.
-            let wait = || {
-                forked.open();
-                wanted.wait();
-            };
-            join(|| join(|| join(wait, || ()), || ()), || ());
-            drop(guard);
-        })
-        .unwrap();
-    }
+        join(|| join(|| join(wait, || ()), || ()), || ());
+        drop(guard);
+    })
+    .unwrap();
 }
 
 /// A worker has a job of one scope on its deque and then some of another, and a thief comes. The thread that waits for the first

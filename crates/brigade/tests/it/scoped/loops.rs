@@ -7,31 +7,37 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, ThreadId};
 
-use brigade::{Handle, Pool, Reason, map_reduce, par_chunks, par_chunks_mut, par_for};
+use brigade::{Builder, Handle, Pool, Reason, map_reduce, par_chunks, par_chunks_mut, par_for};
 use brigade_testkit::{Gate, Meeting, test};
 
 use super::pools::for_every_pool;
+use crate::support::busy::held;
 use crate::support::crowd::for_both_queueings;
 
 /// The lengths and grains of the loops: none, one, one more or less than a grain, and many; grain 0 counts as 1.
 const SHAPES: [(usize, usize); 10] =
     [(0, 1), (1, 0), (2, 1), (5, 0), (6, 7), (7, 7), (8, 7), (100, 3), (1000, 1), (1000, 2000)];
 
+#[test(for_every_pool)]
+fn a_loop_over_a_slice_or_a_range_has_each_item_once_and_reduces_in_order(pool: &Pool) {
+    for (length, grain) in SHAPES {
+        let calls: Vec<_> = (0..length).map(|_| AtomicUsize::new(0)).collect();
+        let call = |item: &AtomicUsize| _ = item.fetch_add(1, Ordering::Relaxed);
+        pool.install(|| brigade::par_for(&calls, grain, call)).unwrap();
+        pool.install(|| par_for(&calls[length / 2..], grain, call)).unwrap();
+        let expected = (0..length).map(|index| 1 + usize::from(index >= length / 2));
+        assert!(calls.iter().map(|item| item.load(Ordering::Relaxed)).eq(expected));
+        let words: Vec<_> = (0..length).map(|index| format!("{index} ")).collect();
+        let all = || map_reduce(&words, grain, String::clone, |a, b| a + &b);
+        assert_eq!(pool.install(all).unwrap().unwrap_or_default(), words.concat());
+        let word = |index: usize| format!("{} ", index - 10);
+        let all = || map_reduce(10..length + 10, grain, word, |a, b| a + &b);
+        assert_eq!(pool.install(all).unwrap(), (length > 0).then(|| words.concat()));
+    }
+}
+
 #[test]
-fn a_loop_over_a_slice_lends_each_item_once_and_reduces_in_order() {
-    for_every_pool(|pool| {
-        for (length, grain) in SHAPES {
-            let calls: Vec<_> = (0..length).map(|_| AtomicUsize::new(0)).collect();
-            let call = |item: &AtomicUsize| _ = item.fetch_add(1, Ordering::Relaxed);
-            pool.install(|| brigade::par_for(&calls, grain, call)).unwrap();
-            pool.install(|| par_for(&calls[length / 2..], grain, call)).unwrap();
-            let expected = (0..length).map(|index| 1 + usize::from(index >= length / 2));
-            assert!(calls.iter().map(|item| item.load(Ordering::Relaxed)).eq(expected));
-            let words: Vec<_> = (0..length).map(|index| format!("{index} ")).collect();
-            let all = || map_reduce(&words, grain, String::clone, |a, b| a + &b);
-            assert_eq!(pool.install(all).unwrap().unwrap_or_default(), words.concat());
-        }
-    });
+fn a_loop_runs_without_a_pool_and_not_on_a_closed_one() {
     par_for(&[1, 2, 3], 1, |number| assert!((1..=3).contains(number)));
     let closed = Pool::new(1);
     closed.close();
@@ -41,46 +47,27 @@ fn a_loop_over_a_slice_lends_each_item_once_and_reduces_in_order() {
     );
 }
 
-#[test]
-fn chunks_are_whole_and_in_their_places_and_the_last_may_be_short() {
-    for_every_pool(|pool| {
-        for (items, length) in [(0, 3), (1, 3), (2, 3), (3, 3), (100, 1), (100, 7), (101, 10)] {
-            let numbers: Vec<usize> = (0..items).collect();
-            let (seen, chunks) = (AtomicUsize::new(0), items.div_ceil(length));
-            let check = |index: usize, chunk: &[usize]| {
-                let first = index * length;
-                assert!(chunk.iter().copied().eq(first..items.min(first + length)));
-                seen.fetch_add(1, Ordering::Relaxed);
-            };
-            pool.install(|| par_chunks(&numbers, length, check)).unwrap();
-            let mut changed = vec![0; items];
-            let change = |index: usize, chunk: &mut [usize]| {
-                assert_eq!(chunk.len(), length.min(items - index * length));
-                let numbered = chunk.iter_mut().enumerate();
-                numbered.for_each(|(offset, item)| *item += index * length + offset);
-                seen.fetch_add(1, Ordering::Relaxed);
-            };
-            pool.install(|| par_chunks_mut(&mut changed, length, change)).unwrap();
-            assert_eq!((changed, seen.into_inner()), (numbers, 2 * chunks), "{items} by {length}");
-        }
-    });
-}
-
-#[test]
-fn results_are_reduced_in_the_order_of_their_range() {
-    for_every_pool(|pool| {
-        for (length, grain) in SHAPES {
-            // Neighbours only: a range can't be joined to any but the next one.
-            let reduce = |left: (usize, usize), right: (usize, usize)| {
-                assert_eq!(left.1, right.0, "neighbours, the first on the left");
-                (left.0, right.1)
-            };
-            let reduced = pool
-                .install(|| map_reduce(10..length + 10, grain, |index| (index, index + 1), reduce));
-            let expected = (length > 0).then_some((10, length + 10));
-            assert_eq!(reduced.unwrap(), expected, "{length} items, grain {grain}");
-        }
-    });
+#[test(for_every_pool)]
+fn chunks_are_whole_and_in_their_places_and_the_last_may_be_short(pool: &Pool) {
+    for (items, length) in [(0, 3), (1, 3), (2, 3), (3, 3), (100, 1), (100, 7), (101, 10)] {
+        let numbers: Vec<usize> = (0..items).collect();
+        let (seen, chunks) = (AtomicUsize::new(0), items.div_ceil(length));
+        let check = |index: usize, chunk: &[usize]| {
+            let first = index * length;
+            assert!(chunk.iter().copied().eq(first..items.min(first + length)));
+            seen.fetch_add(1, Ordering::Relaxed);
+        };
+        pool.install(|| par_chunks(&numbers, length, check)).unwrap();
+        let mut changed = vec![0; items];
+        let change = |index: usize, chunk: &mut [usize]| {
+            assert_eq!(chunk.len(), length.min(items - index * length));
+            let numbered = chunk.iter_mut().enumerate();
+            numbered.for_each(|(offset, item)| *item += index * length + offset);
+            seen.fetch_add(1, Ordering::Relaxed);
+        };
+        pool.install(|| par_chunks_mut(&mut changed, length, change)).unwrap();
+        assert_eq!((changed, seen.into_inner()), (numbers, 2 * chunks), "{items} by {length}");
+    }
 }
 
 thread_local! {
@@ -95,111 +82,95 @@ fn meet_once(meeting: &Meeting) {
 }
 
 /// So the halves have been taken by other workers, and the ranges of the results meet on other threads than they began.
-#[test]
-fn results_are_reduced_in_order_although_every_worker_has_some() {
-    for_both_queueings(|builder| {
-        let pool = builder.threads(4).prestart(4).build().unwrap();
-        let meeting = Meeting::of(4);
-        let map = |index: usize| {
-            meet_once(&meeting);
-            index.to_string()
-        };
-        let text = pool.install(|| map_reduce(0..300, 1, map, |left, right| left + &right));
-        let expected: String = (0..300).map(|index| index.to_string()).collect();
-        assert_eq!(text.unwrap().unwrap(), expected);
-    });
+#[test(for_both_queueings)]
+fn results_are_reduced_in_order_although_every_worker_has_some(builder: Builder) {
+    let pool = builder.threads(4).prestart(4).build().unwrap();
+    let meeting = Meeting::of(4);
+    let map = |index: usize| {
+        meet_once(&meeting);
+        index.to_string()
+    };
+    let text = pool.install(|| map_reduce(0..300, 1, map, |left, right| left + &right));
+    let expected: String = (0..300).map(|index| index.to_string()).collect();
+    assert_eq!(text.unwrap().unwrap(), expected);
 }
 
 /// The other worker is busy when the loop begins.
-#[test]
-fn a_loop_is_shared_with_a_worker_that_becomes_idle_in_the_middle() {
-    for_both_queueings(|builder| {
-        let pool = builder.threads(2).prestart(2).build().unwrap();
-        let (begun, gate, meeting) = (Gate::closed(), Gate::closed(), Meeting::of(2));
-        let (begins, waits) = (begun.clone(), gate.clone());
-        pool.execute(move || {
-            begins.open();
-            waits.wait();
-        });
-        begun.wait();
-        let here = Mutex::new(None::<ThreadId>);
-        let ran = AtomicUsize::new(0);
-        let run = |index| {
-            ran.fetch_add(1, Ordering::Relaxed);
-            let current = thread::current().id();
-            if *here.lock().unwrap().get_or_insert(current) != current {
-                meet_once(&meeting);
-            } else if index == 20 {
-                gate.open();
-                meet_once(&meeting);
-            }
-        };
-        pool.install(|| par_for(0..100, 1, run)).unwrap();
-        assert_eq!(ran.into_inner(), 100);
-    });
-}
-
-#[test]
-fn a_panic_of_an_item_ends_the_loop_once_no_item_runs() {
-    for_every_pool(|pool| {
-        for fails in [0, 50, 99] {
-            let (inside, ran) = (AtomicUsize::new(0), AtomicUsize::new(0));
-            let run = |index: usize| {
-                inside.fetch_add(1, Ordering::SeqCst);
-                ran.fetch_add(1, Ordering::Relaxed);
-                let panics = index == fails;
-                inside.fetch_sub(1, Ordering::SeqCst);
-                if panics {
-                    panic_any(index);
-                }
-                index
-            };
-            let loops: [&(dyn Fn() + Sync); 3] = [
-                &|| par_for(0..100, 1, |index| _ = run(index)),
-                &|| par_chunks_mut(&mut [0; 100], 1, |index, _| _ = run(index)),
-                &|| _ = map_reduce(0..100, 7, run, |left, _| left),
-            ];
-            for run_loop in loops {
-                let call = || pool.install(run_loop).unwrap();
-                let payload = panic::catch_unwind(AssertUnwindSafe(call)).unwrap_err();
-                assert_eq!(payload.downcast_ref(), Some(&fails));
-                assert_eq!(inside.load(Ordering::SeqCst), 0, "an item runs on");
-            }
-            assert!(ran.into_inner() <= 300);
+#[test(for_both_queueings)]
+fn a_loop_is_shared_with_a_worker_that_becomes_idle_in_the_middle(builder: Builder) {
+    let pool = builder.threads(2).prestart(2).build().unwrap();
+    let (gate, meeting) = (Gate::closed(), Meeting::of(2));
+    held(&pool, &gate);
+    let here = Mutex::new(None::<ThreadId>);
+    let ran = AtomicUsize::new(0);
+    let run = |index| {
+        ran.fetch_add(1, Ordering::Relaxed);
+        let current = thread::current().id();
+        if *here.lock().unwrap().get_or_insert(current) != current {
+            meet_once(&meeting);
+        } else if index == 20 {
+            gate.open();
+            meet_once(&meeting);
         }
-    });
+    };
+    pool.install(|| par_for(0..100, 1, run)).unwrap();
+    assert_eq!(ran.into_inner(), 100);
 }
 
-#[test]
-fn a_loop_runs_on_the_pool_of_its_caller_and_elsewhere_on_the_current_one() {
-    for_every_pool(|pool| {
-        let other = Pool::new(2);
-        let at = |expected: &Pool| {
-            let (expected, count) = (expected.handle(), AtomicUsize::new(0));
-            par_for(0..50, 1, |_| {
-                count
-                    .fetch_add(usize::from(Handle::current() == Some(expected)), Ordering::Relaxed);
-            });
-            count.into_inner()
+#[test(for_every_pool)]
+fn a_panic_of_an_item_ends_the_loop_once_no_item_runs(pool: &Pool) {
+    for fails in [0, 50, 99] {
+        let (inside, ran) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let run = |index: usize| {
+            inside.fetch_add(1, Ordering::SeqCst);
+            ran.fetch_add(1, Ordering::Relaxed);
+            let panics = index == fails;
+            inside.fetch_sub(1, Ordering::SeqCst);
+            if panics {
+                panic_any(index);
+            }
+            index
         };
-        assert_eq!(pool.install(|| at(pool)).unwrap(), 50);
-        assert_eq!(other.install(|| at(&other)).unwrap(), 50);
-        assert_eq!(other.install(|| pool.install(|| at(pool)).unwrap()).unwrap(), 50);
-        assert_eq!(pool.enter(|| at(pool)), 50);
-    });
+        let loops: [&(dyn Fn() + Sync); 3] = [
+            &|| par_for(0..100, 1, |index| _ = run(index)),
+            &|| par_chunks_mut(&mut [0; 100], 1, |index, _| _ = run(index)),
+            &|| _ = map_reduce(0..100, 7, run, |left, _| left),
+        ];
+        for run_loop in loops {
+            let call = || pool.install(run_loop).unwrap();
+            let payload = panic::catch_unwind(AssertUnwindSafe(call)).unwrap_err();
+            assert_eq!(payload.downcast_ref(), Some(&fails));
+            assert_eq!(inside.load(Ordering::SeqCst), 0, "an item runs on");
+        }
+        assert!(ran.into_inner() <= 300);
+    }
 }
 
-#[test]
-fn a_pool_of_one_thread_runs_the_items_in_order() {
-    for_both_queueings(|builder| {
-        let pool = builder.threads(1).build().unwrap();
-        let (order, threads) = (Mutex::new(Vec::new()), Mutex::new(HashSet::new()));
-        let run = |index| {
-            order.lock().unwrap().push(index);
-            threads.lock().unwrap().insert(thread::current().id());
-        };
-        pool.install(|| par_for(0..500, 3, run)).unwrap();
-        assert!(order.into_inner().unwrap().into_iter().eq(0..500));
-        assert_eq!(threads.into_inner().unwrap().len(), 1);
-    });
+#[test(for_every_pool)]
+fn a_loop_runs_on_the_pool_of_its_caller_and_elsewhere_on_the_current_one(pool: &Pool) {
+    let other = Pool::new(2);
+    let at = |expected: &Pool| {
+        let (expected, count) = (expected.handle(), AtomicUsize::new(0));
+        par_for(0..50, 1, |_| {
+            count.fetch_add(usize::from(Handle::current() == Some(expected)), Ordering::Relaxed);
+        });
+        count.into_inner()
+    };
+    assert_eq!(pool.install(|| at(pool)).unwrap(), 50);
+    assert_eq!(other.install(|| at(&other)).unwrap(), 50);
+    assert_eq!(other.install(|| pool.install(|| at(pool)).unwrap()).unwrap(), 50);
+    assert_eq!(pool.enter(|| at(pool)), 50);
+}
+
+#[test(for_both_queueings)]
+fn a_pool_of_one_thread_runs_the_items_in_order(builder: Builder) {
+    let pool = builder.threads(1).build().unwrap();
+    let (order, threads) = (Mutex::new(Vec::new()), Mutex::new(HashSet::new()));
+    let run = |index| {
+        order.lock().unwrap().push(index);
+        threads.lock().unwrap().insert(thread::current().id());
+    };
+    pool.install(|| par_for(0..500, 3, run)).unwrap();
+    assert!(order.into_inner().unwrap().into_iter().eq(0..500));
+    assert_eq!(threads.into_inner().unwrap().len(), 1);
 }

@@ -1,9 +1,7 @@
 //! Pools of every kind that forks and scopes must not tell apart.
 
-use std::panic::{self, AssertUnwindSafe};
-
 use brigade::{Builder, Order, Pool, Queueing, WhenFull};
-use brigade_testkit::Gate;
+use brigade_testkit::{Gate, case};
 
 use crate::support::full::at_rest;
 
@@ -30,14 +28,10 @@ fn builders() -> Vec<(String, Builder)> {
 pub(crate) fn for_every_pool(claim: impl Fn(&Pool)) {
     for (name, builder) in builders() {
         let pool = builder.build().unwrap();
-        let check = || {
+        case(&name, || {
             claim(&pool);
             at_rest(&pool);
-        };
-        if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(check)) {
-            eprintln!("failed with the pool: {name}");
-            panic::resume_unwind(payload);
-        }
+        });
     }
 }
 

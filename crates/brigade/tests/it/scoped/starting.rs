@@ -4,7 +4,7 @@ use std::hint;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use brigade::join;
+use brigade::{Builder, join};
 use brigade_testkit::{Gate, Meeting, spin_for, test};
 
 use super::pools::join_stolen;
@@ -23,48 +23,44 @@ fn assert_begins_beside(prepare: impl FnOnce() + Send) {
     );
 }
 
-#[test]
-fn a_fork_is_begun_by_a_worker_that_is_parked_has_just_parked_or_becomes_idle() {
-    for_both_queueings(|builder| {
-        let pool = builder.threads(2).prestart(2).build().unwrap();
-        for round in 0..300 {
-            let gate = Gate::closed();
-            match round % 3 {
-                0 => await_idle_workers(&pool, 2),
-                1 => {}
-                _ => drop(held(&pool, &gate)),
-            }
-            pool.install(|| assert_begins_beside(|| gate.open())).unwrap();
+#[test(for_both_queueings)]
+fn a_fork_is_begun_by_a_worker_that_is_parked_has_just_parked_or_becomes_idle(builder: Builder) {
+    let pool = builder.threads(2).prestart(2).build().unwrap();
+    for round in 0..300 {
+        let gate = Gate::closed();
+        match round % 3 {
+            0 => await_idle_workers(&pool, 2),
+            1 => {}
+            _ => drop(held(&pool, &gate)),
         }
-    });
+        pool.install(|| assert_begins_beside(|| gate.open())).unwrap();
+    }
 }
 
 /// P5: the sibling makes no call that the pool, or the system, could notice.
-#[test]
-fn a_fork_is_begun_beside_a_sibling_that_computes() {
-    for_both_queueings(|builder| {
-        let pool = builder.threads(2).prestart(2).build().unwrap();
-        let computes = |begun: &AtomicBool| {
-            while !begun.load(Ordering::Relaxed) {
-                hint::spin_loop();
-            }
-        };
-        // Others of the same kind wait beside it, or it is alone.
-        for others in [0, 1, 3] {
-            for round in 0..30_u64 {
-                pool.install(|| {
-                    // The other worker looks for work or sleeps by now.
-                    spin_for(Duration::from_micros(round * 40));
-                    let begun = AtomicBool::new(false);
-                    let fork = || {
-                        join(|| computes(&begun), || begun.store(true, Ordering::Relaxed));
-                    };
-                    nested(others, &fork);
-                })
-                .unwrap();
-            }
+#[test(for_both_queueings)]
+fn a_fork_is_begun_beside_a_sibling_that_computes(builder: Builder) {
+    let pool = builder.threads(2).prestart(2).build().unwrap();
+    let computes = |begun: &AtomicBool| {
+        while !begun.load(Ordering::Relaxed) {
+            hint::spin_loop();
         }
-    });
+    };
+    // Others of the same kind wait beside it, or it is alone.
+    for others in [0, 1, 3] {
+        for round in 0..30_u64 {
+            pool.install(|| {
+                // The other worker looks for work or sleeps by now.
+                spin_for(Duration::from_micros(round * 40));
+                let begun = AtomicBool::new(false);
+                let fork = || {
+                    join(|| computes(&begun), || begun.store(true, Ordering::Relaxed));
+                };
+                nested(others, &fork);
+            })
+            .unwrap();
+        }
+    }
 }
 
 /// Calls a closure below as many forks.
@@ -76,27 +72,20 @@ fn nested(forks: u32, call: &(dyn Fn() + Sync)) {
 }
 
 /// A pool does not grow beyond its core size for forks.
-#[test]
-fn a_fork_has_the_thread_that_replaces_a_blocked_one() {
-    for_both_queueings(|builder| {
-        let pool = builder.threads(0..=4).keep_alive(Duration::from_micros(1)).build().unwrap();
-        for _ in 0..50 {
-            pool.install(|| join_stolen(|| (), || ())).unwrap();
-        }
-    });
+#[test(for_both_queueings)]
+fn a_fork_has_the_thread_that_replaces_a_blocked_one(builder: Builder) {
+    let pool = builder.threads(0..=4).keep_alive(Duration::from_micros(1)).build().unwrap();
+    for _ in 0..50 {
+        pool.install(|| join_stolen(|| (), || ())).unwrap();
+    }
 }
 
-#[test]
-fn as_many_forks_as_workers_run_at_once() {
-    for_both_queueings(|builder| {
-        let pool = builder.threads(4).prestart(4).build().unwrap();
-        for _ in 0..20 {
-            let meeting = Meeting::of(4);
-            let two = || join(|| meeting.attend(), || meeting.attend());
-            assert_eq!(
-                pool.install(|| brigade::join(two, two)).unwrap(),
-                ((true, true), (true, true))
-            );
-        }
-    });
+#[test(for_both_queueings)]
+fn as_many_forks_as_workers_run_at_once(builder: Builder) {
+    let pool = builder.threads(4).prestart(4).build().unwrap();
+    for _ in 0..20 {
+        let meeting = Meeting::of(4);
+        let two = || join(|| meeting.attend(), || meeting.attend());
+        assert_eq!(pool.install(|| brigade::join(two, two)).unwrap(), ((true, true), (true, true)));
+    }
 }

@@ -10,5 +10,6 @@ pub(crate) mod policy;
 pub(crate) mod reports;
 pub(crate) mod roll_call;
 pub(crate) mod soak;
+pub(crate) mod staging;
 pub(crate) mod trees;
 pub(crate) mod verbs;
