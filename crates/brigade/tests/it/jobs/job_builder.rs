@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::{POLICIES, at_rest, busy, fill, full};
+use crate::support::reports::is_cancelled;
 use brigade::{
-    Handle, JoinError, Pool, Reason, Reserved, Shutdown, TaskSet, WhenFull, block_on,
-    current_job_name, yield_now,
+    Handle, Pool, Reason, Reserved, Shutdown, TaskSet, WhenFull, block_on, current_job_name,
+    yield_now,
 };
 use brigade_testkit::{BlockedThread, Drops, Gate, Latch, eventually, test};
 
@@ -19,10 +20,6 @@ const SOON: Duration = Duration::from_millis(2);
 
 fn far() -> Instant {
     Instant::now() + Duration::from_secs(3600)
-}
-
-fn is_cancelled<T>(outcome: Result<T, JoinError>) -> bool {
-    matches!(outcome, Err(JoinError::Cancelled))
 }
 
 fn named(name: &str) -> Option<String> {
@@ -373,19 +370,6 @@ fn a_deadline_holds_for_reserved_room_too() {
     assert!(is_cancelled::<()>(room().submit(|| unreachable!()).unwrap().join()));
     assert!(is_cancelled::<()>(room().spawn(pending()).unwrap().join()));
     assert_eq!(at_rest(&pool), [2, 0, 0, 2, 0]);
-}
-
-#[test]
-fn a_job_with_a_time_has_no_deadline() {
-    let pool = Pool::new(1);
-    let with_deadline = || pool.job().deadline(far());
-    let timed: [&dyn Fn(); 3] =
-        [&|| drop(with_deadline().after(SOON)), &|| drop(with_deadline().at(far())), &|| {
-            drop(with_deadline().every(SOON))
-        }];
-    for timed in timed {
-        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(timed)).is_err());
-    }
 }
 
 #[test]

@@ -1,14 +1,12 @@
 //! A pool that is detached, by a shutdown with a timeout of 0 and its drop, finishes by itself.
 
-use std::cell::RefCell;
 use std::sync::mpsc;
-use std::thread;
 use std::time::Duration;
 
 use crate::support::busy::{let_go, occupy};
 use crate::support::policy::queue_kinds;
 use brigade::{Pool, Reason};
-use brigade_testkit::{Gate, eventually, test};
+use brigade_testkit::{Gate, test};
 
 const LONG: Duration = Duration::from_secs(10);
 
@@ -40,34 +38,4 @@ fn the_threads_of_a_detached_pool_end_by_themselves() {
     assert!(stops.try_recv().is_err(), "they are busy");
     gate.open();
     (0..3).for_each(|_| stops.recv_timeout(LONG).expect("it stops"));
-}
-
-/// A destructor of a thread-local may take any time: no call waits for it.
-#[test]
-fn detach_does_not_wait_for_thread_local_destructors() {
-    struct Waits(Gate, mpsc::Sender<()>);
-    impl Drop for Waits {
-        fn drop(&mut self) {
-            self.0.wait();
-            let _ = self.1.send(());
-        }
-    }
-    thread_local!(static LAST: RefCell<Option<Waits>> = const { RefCell::new(None) });
-
-    let (pool, gate, (gone, goes)) = (Pool::new(1), Gate::closed(), mpsc::channel());
-    let waits = Waits(gate.clone(), gone);
-    pool.submit(move || LAST.set(Some(waits))).join().unwrap();
-    pool.close();
-    eventually("the worker leaves", || pool.metrics().threads == 0);
-    let (told, tells) = mpsc::channel();
-    let detaching = thread::spawn(move || {
-        let_go(pool);
-        let _ = told.send(());
-    });
-    let returned = tells.recv_timeout(LONG);
-    assert!(goes.try_recv().is_err(), "it still waits");
-    gate.open();
-    detaching.join().unwrap();
-    assert!(returned.is_ok(), "it has waited for the destructor");
-    goes.recv_timeout(LONG).expect("the destructor ends");
 }

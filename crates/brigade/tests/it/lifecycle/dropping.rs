@@ -1,41 +1,14 @@
 //! Pools dropped in odd places, and handles joined after their pool is gone.
 
 use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use crate::support::busy::{occupy, open_once_closed};
 use brigade::{JoinError, Pool, Shutdown};
 use brigade_testkit::panics::text;
-use brigade_testkit::{Gate, eventually, test};
-
-/// Where a worker finds the pool that it must drop.
-type Slot = Arc<Mutex<Option<Pool>>>;
-
-fn take(slot: &Slot) -> Pool {
-    eventually("the pool is in its slot", || slot.lock().unwrap().is_some());
-    slot.lock().unwrap().take().unwrap()
-}
-
-const LONG: Duration = Duration::from_secs(10);
-
-#[test]
-fn shutdown_on_an_own_worker_returns() {
-    for how in [Shutdown::Drain, Shutdown::Discard] {
-        for threads in [1, 2] {
-            let slot = Slot::default();
-            let (inner, (reported, reports)) = (Arc::clone(&slot), mpsc::channel());
-            let pool = Pool::new(threads);
-            pool.execute(move || reported.send(take(&inner).shutdown(how)).unwrap());
-            let queued = pool.submit(|| ());
-            *slot.lock().unwrap() = Some(pool);
-            let report = reports.recv_timeout(LONG).expect("the shutdown returns");
-            assert!(report.still_running >= 1, "at least the caller: {report:?}");
-            assert!(matches!(queued.join(), Ok(()) | Err(JoinError::Cancelled)));
-        }
-    }
-}
+use brigade_testkit::{Gate, test};
 
 #[test]
 fn a_pool_dropped_while_unwinding_runs_its_jobs_and_panics_no_second_time() {

@@ -5,6 +5,7 @@ mod building;
 mod closing;
 mod detaching;
 mod dropping;
+mod ends;
 mod ends_anywhere;
 mod entering;
 mod finishing;
