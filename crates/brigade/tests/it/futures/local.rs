@@ -222,21 +222,3 @@ fn the_output_of_a_local_future_need_not_be_send() {
     });
     assert_eq!(block_on(sum.join().unwrap()).unwrap(), 6);
 }
-
-#[test]
-fn a_panic_of_a_local_future_goes_to_its_handle_and_the_worker_goes_on() {
-    let pool = Pool::new(1);
-    let job = pool.submit(|| {
-        let rc = Rc::new(());
-        spawn_local(async move {
-            yield_now().await;
-            drop(rc);
-            panic!("expected: a local future")
-        })
-    });
-    let outcome: Result<(), _> = job.join().unwrap().join();
-    assert!(matches!(outcome, Err(JoinError::Panicked(_))));
-    // The outcome is there before it is counted.
-    pool.wait_idle();
-    assert_eq!(pool.metrics().panicked, 1);
-}

@@ -8,8 +8,7 @@ use std::task::{Context, Poll};
 
 use crate::support::busy::occupy;
 use crate::support::policy::queue_kinds;
-use crate::support::roll_call::thread_ids;
-use brigade::{JoinError, Pool, Reason, WhenFull, block_on, yield_now};
+use brigade::{Pool, Reason, WhenFull, block_on, yield_now};
 use brigade_testkit::{Drops, Gate, Latch, eventually, test};
 
 #[test]
@@ -38,23 +37,6 @@ fn a_future_is_polled_to_its_end_and_its_handle_returns_the_output() {
         assert_eq!((metrics.accepted, metrics.returned), (500, 500));
         assert_eq!((metrics.queued, metrics.running), (0, 0));
     }
-}
-
-#[test]
-fn a_panic_of_a_poll_goes_to_the_handle_and_the_thread_goes_on() {
-    let pool = Pool::new(1);
-    let before = thread_ids(&pool);
-    for _ in 0..100 {
-        let job = pool.spawn(async {
-            yield_now().await;
-            panic!("expected: in a poll")
-        });
-        let Err::<(), _>(JoinError::Panicked(panic)) = job.join() else { panic!("it panicked") };
-        assert_eq!(panic.message(), Some("expected: in a poll"));
-    }
-    assert_eq!(thread_ids(&pool), before);
-    pool.wait_idle();
-    assert_eq!(pool.metrics().panicked, 100);
 }
 
 /// A thousand wakes, from outside and from inside: one job accepted, and never more than that to be seen.

@@ -3,7 +3,6 @@
 mod auto_traits;
 mod building;
 mod closing;
-mod detaching;
 mod dropping;
 mod ends;
 mod ends_anywhere;

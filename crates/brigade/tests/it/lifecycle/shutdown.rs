@@ -60,25 +60,6 @@ fn a_pool_that_ends_returns_work_to_its_own_jobs() {
         }
     }
 }
-#[test]
-fn a_join_of_an_unstarted_child_during_a_discard_returns_cancelled() {
-    for (kind, pool) in queue_kinds(1) {
-        let (gate, handle) = (Gate::closed(), pool.handle());
-        let (begun, inner) = (Gate::closed(), gate.clone());
-        let tell = begun.clone();
-        let parent = pool.submit(move || {
-            let child = handle.try_submit(|| panic!("it must not run")).expect("open");
-            tell.open();
-            inner.wait();
-            matches!(child.join(), Err(JoinError::Cancelled))
-        });
-        begun.wait();
-        open_once_closed(&gate, pool.handle());
-        let report = pool.shutdown(Shutdown::Discard);
-        assert_eq!(counts(report), (1, 1, 0), "{kind}");
-        assert!(parent.join().unwrap(), "{kind}");
-    }
-}
 
 #[test]
 fn a_deadline_that_passes_is_waited_for_and_reported() {
@@ -102,10 +83,10 @@ fn a_deadline_that_passes_is_waited_for_and_reported() {
 #[test]
 fn jobs_that_wait_for_queued_ones_are_released_by_drain_and_by_discard() {
     for how in [Shutdown::Drain, Shutdown::Discard] {
-        for threads in [1, 2] {
+        for (threads, own) in [(1, false), (2, false), (1, true), (2, true)] {
             for (kind, pool) in queue_kinds(threads) {
-                let gate = Gate::closed();
-                let waiters = waiters(&pool, &gate);
+                let (gate, kind) = (Gate::closed(), format!("{kind}, own children: {own}"));
+                let waiters = waiters(&pool, &gate, own);
                 open_once_closed(&gate, pool.handle());
                 let report = pool.shutdown(how);
                 assert_eq!(report.ran + report.discarded, 2 * threads as u64, "{kind}");
@@ -122,16 +103,17 @@ fn jobs_that_wait_for_queued_ones_are_released_by_drain_and_by_discard() {
     }
 }
 
-/// One running job on each worker that, once the gate is open, waits for one queued behind it.
-fn waiters(pool: &Pool, gate: &Gate) -> Vec<JoinHandle<Result<u32, JoinError>>> {
+/// One running job on each worker that, once the gate is open, waits for one queued behind it: its own child, or one from outside.
+fn waiters(pool: &Pool, gate: &Gate, own: bool) -> Vec<JoinHandle<Result<u32, JoinError>>> {
     let (started, starts) = mpsc::channel();
     let (passes, jobs): (Vec<_>, Vec<_>) = (0..*pool.size().end())
         .map(|_| {
             let (pass, passed) = mpsc::channel::<JoinHandle<u32>>();
             let (gate, started) = (gate.clone(), started.clone());
             let job = pool.submit(move || {
+                let child = own.then(|| brigade::submit(|| 7));
                 started.send(()).unwrap();
-                let queued = passed.recv().unwrap();
+                let queued = child.unwrap_or_else(|| passed.recv().unwrap());
                 gate.wait();
                 queued.join()
             });
@@ -139,6 +121,7 @@ fn waiters(pool: &Pool, gate: &Gate) -> Vec<JoinHandle<Result<u32, JoinError>>> 
         })
         .unzip();
     passes.iter().for_each(|_| starts.recv().unwrap());
-    passes.into_iter().for_each(|pass| pass.send(pool.submit(|| 7)).unwrap());
+    let passes = passes.into_iter().filter(|_| !own);
+    passes.for_each(|pass| pass.send(pool.submit(|| 7)).unwrap());
     jobs
 }

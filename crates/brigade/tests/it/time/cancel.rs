@@ -1,6 +1,5 @@
 //! Cancelling closures that run at a time, and the drop of their captures.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, mpsc};
 use std::time::Instant;
 
@@ -32,40 +31,6 @@ fn a_cancelled_closure_never_runs_and_its_captures_are_dropped_at_once() {
         eventually("the later one has run", || later.is_over());
         assert_eq!((once.ticks(), every.ticks()), (0, 0));
         assert_eq!(at_rest(&pool), [1, 1, 0, 0, 0], "a closure that is not due is no job");
-    });
-}
-
-/// Due, and behind others: still in time.
-#[test]
-fn a_closure_that_is_queued_already_can_be_cancelled() {
-    for_both_queueings(|builder| {
-        let (pool, gate) = (builder.threads(2).build().unwrap(), Gate::closed());
-        let drops = Drops::default();
-        pool.execute(gate_job(&gate));
-        let spun = Arc::new(AtomicUsize::new(0));
-        // The other worker queues what is due, and is then busy with the first of it.
-        let (held, counted) = (gate.clone(), spun.clone());
-        let due = Instant::now() + SOON * 5;
-        let blocks = pool
-            .job()
-            .at(due)
-            .execute(move || {
-                counted.fetch_add(1, Ordering::SeqCst);
-                held.wait();
-            })
-            .unwrap();
-        let token = drops.token();
-        let queued =
-            pool.job().at(due).execute(move || unreachable!("{}", size_of_val(&token))).unwrap();
-        eventually("the first runs", || spun.load(Ordering::SeqCst) == 1);
-        assert!(!blocks.cancel(), "it runs for the only time");
-        assert!(queued.cancel());
-        assert_eq!(drops.count(), 1);
-        gate.open();
-        eventually("the first has run", || blocks.is_over());
-        let [accepted, returned, panicked, cancelled, _] = at_rest(&pool);
-        assert_eq!((accepted - cancelled, returned, panicked), (2, 2, 0));
-        assert!(cancelled <= 1, "if it was queued at all");
     });
 }
 

@@ -5,46 +5,56 @@ use std::sync::{Arc, mpsc};
 use std::task::Context;
 use std::time::{Duration, Instant};
 
-use crate::support::busy::open_once_closed;
+use crate::support::busy::{held, open_once_closed};
+use crate::support::crowd::for_both_queueings;
+use crate::support::reports::counts;
 use brigade::time::sleep;
 use brigade::{Missed, Pool, Shutdown, Timer};
 use brigade_testkit::{Drops, Gate, Seed, eventually, on_wake, spin_for, test};
 const SOON: Duration = Duration::from_millis(1);
 
-/// It was accepted when it became due.
+/// What happens to a closure that is due and queued, beside the end of its pool; whether it runs then.
+type Event = fn(&Pool, &Timer);
+const EVENTS: [(&str, bool, Shutdown, Event); 3] = [
+    ("cancel", false, Shutdown::Drain, |_, timer| assert!(timer.cancel() && timer.is_over())),
+    ("drain", true, Shutdown::Drain, |_, _| ()),
+    ("discard", false, Shutdown::Discard, |_, _| ()),
+];
+/// It was accepted when it became due, and may still be cancelled.
 #[test]
-fn a_tick_that_is_queued_runs_in_a_drain_and_is_dropped_by_a_discard() {
-    for (how, expected) in [(Shutdown::Drain, 1), (Shutdown::Discard, 0)] {
-        let (pool, gate) = (Pool::new(2), Gate::closed());
-        let (ran, drops) = (Arc::new(AtomicUsize::new(0)), Drops::default());
-        let (begun, begins) = mpsc::channel();
-        let held = gate.clone();
-        pool.execute(move || held.wait());
-        let due = Instant::now() + SOON * 5;
-        let held = gate.clone();
-        let first = pool
-            .job()
-            .at(due)
-            .execute(move || {
+fn a_closure_that_is_due_and_queued_runs_unless_it_is_cancelled_or_discarded() {
+    for (event, runs, how, happens) in EVENTS {
+        for_both_queueings(|builder| {
+            let (pool, gate) = (builder.threads(2).build().unwrap(), Gate::closed());
+            let (ran, drops) = (Arc::new(AtomicUsize::new(0)), Drops::default());
+            held(&pool, &gate);
+            // The other worker queues what is due, and is then busy with the first of it.
+            let (due, (begun, begins), holds) =
+                (Instant::now() + SOON * 5, mpsc::channel(), gate.clone());
+            let block = move || {
                 begun.send(()).unwrap();
-                held.wait();
-            })
-            .unwrap();
-        let (token, counted) = (drops.token(), ran.clone());
-        let count = move || {
-            let _ = &token;
-            counted.fetch_add(1, Ordering::SeqCst);
-        };
-        let queued = pool.job().at(due).execute(count).unwrap();
-        begins.recv().unwrap();
-        eventually("it is queued", || pool.metrics().queued == 1);
-        open_once_closed(&gate, pool.handle());
-        pool.shutdown(how);
-        assert_eq!(ran.load(Ordering::SeqCst), expected, "{how:?}");
-        assert_eq!((drops.count(), queued.is_over(), first.is_over()), (1, true, true));
+                holds.wait();
+            };
+            let first = pool.job().at(due).execute(block).unwrap();
+            let (token, counted) = (drops.token(), ran.clone());
+            let count = move || {
+                let _ = &token;
+                counted.fetch_add(1, Ordering::SeqCst);
+            };
+            let queued = pool.job().at(due).execute(count).unwrap();
+            begins.recv().unwrap();
+            eventually("it is queued", || pool.metrics().queued == 1);
+            assert!(!first.cancel(), "it runs for the only time");
+            happens(&pool, &queued);
+            assert_eq!(drops.count(), usize::from(event == "cancel"), "{event}");
+            open_once_closed(&gate, pool.handle());
+            let report = pool.shutdown(how);
+            assert_eq!(counts(report), (2 + u64::from(runs), u64::from(!runs), 0), "{event}");
+            assert_eq!((ran.load(Ordering::SeqCst), drops.count()), (usize::from(runs), 1));
+            assert!(first.is_over() && queued.is_over(), "{event}");
+        });
     }
 }
-
 /// How a schedule ends, itself or with its pool.
 const ENDS: [(&str, fn(&Pool, &Timer)); 4] = [
     ("cancel", |_, timer| assert!(timer.cancel() && !timer.cancel())),
