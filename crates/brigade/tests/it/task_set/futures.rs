@@ -3,10 +3,11 @@
 use std::future::pending;
 use std::time::Duration;
 
+use crate::support::busy::occupy;
 use crate::support::full::at_rest;
 use brigade::time::sleep;
 use brigade::{Pool, Reason, TaskSet, block_on, yield_now};
-use brigade_testkit::test;
+use brigade_testkit::{Gate, test};
 
 const SOON: Duration = Duration::from_millis(1);
 
@@ -40,7 +41,8 @@ fn futures_and_closures_are_in_one_set() {
 
 #[test]
 fn work_that_is_not_accepted_comes_back_to_a_set_at_its_limit_too() {
-    let pool = Pool::new(1);
+    let (pool, gate) = (Pool::new(1), Gate::closed());
+    occupy(&pool, &gate);
     let mut sets = [TaskSet::new(&pool), TaskSet::new(&pool).limit(1)];
     sets.iter_mut().for_each(|set| _ = set.spawn(pending()));
     pool.close();
@@ -52,4 +54,5 @@ fn work_that_is_not_accepted_comes_back_to_a_set_at_its_limit_too() {
         assert_eq!((rejected.reason(), rejected.into_inner()()), (Reason::Closed, 43));
         assert_eq!(set.len(), 1);
     }
+    gate.open();
 }
