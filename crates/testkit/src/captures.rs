@@ -56,8 +56,10 @@ impl<F: FnMut()> Drop for OnDrop<F> {
     }
 }
 
+type Last = OnDrop<Box<dyn FnMut()>>;
+
 thread_local! {
-    static AT_EXIT: RefCell<Vec<OnDrop<Box<dyn FnMut()>>>> = const { RefCell::new(Vec::new()) };
+    static AT_EXIT: RefCell<Vec<Last>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Runs a closure when the calling thread ends: in the destructor of a thread-local, which the first call makes.

@@ -96,6 +96,7 @@ const USES: [(&str, u64, Use); 4] = [
         assert_eq!(awaits.join().unwrap(), 42);
     }),
 ];
+
 #[test]
 fn a_handle_that_was_polled_may_be_used_in_any_way_and_lets_its_waker_go() {
     for (name, rounds, act) in USES {
@@ -109,6 +110,7 @@ fn a_handle_that_was_polled_may_be_used_in_any_way_and_lets_its_waker_go() {
         assert_eq!(pool.metrics().returned, rounds, "{name}");
     }
 }
+
 /// The waker holds the last reference to something whose drop calls the pool.
 #[test]
 fn a_waker_whose_drop_calls_the_pool_blocks_nothing() {

@@ -26,6 +26,7 @@ fn waits(pool: &Pool, is_future: bool) -> (JoinHandle<()>, Box<dyn Fn()>) {
     let gate = Gate::closed();
     (held(pool, &gate), Box::new(move || gate.open()))
 }
+
 /// Row 58: from several threads, a worker among them, many thousand times; it is polled by one thread at a time and is on a
 /// queue at most once.
 #[test]
@@ -140,17 +141,19 @@ fn a_waker_that_panics_when_the_job_ends_is_contained() {
     let pool = Pool::new(1);
     let before = thread_ids(&pool);
     for round in 0..200 {
-        let (mut job, open) = waits(&pool, round % 2 == 0);
+        let is_future = round % 2 == 0;
+        let (mut job, open) = waits(&pool, is_future);
         let waker = on_wake(|| panic!("expected: a waker panics"));
         assert!(poll(&mut job, &waker).is_pending());
         open();
         pool.wait_idle();
-        assert!(matches!(job.try_join(), Some(Ok(()))), "the outcome is there all the same");
+        assert!(matches!(job.try_join(), Some(Ok(()))), "no outcome of a future: {is_future}");
     }
     assert_eq!(thread_ids(&pool), before);
     pool.wait_idle();
     assert_eq!(pool.metrics().returned, 202);
 }
+
 #[test]
 fn a_waker_may_call_the_pool_and_drop_the_last_handle() {
     let pool = Pool::new(1);
@@ -172,6 +175,7 @@ fn a_waker_may_call_the_pool_and_drop_the_last_handle() {
         eventually("the handle is gone", || kept.lock().unwrap().is_none());
     }
 }
+
 /// The drop of a future wakes, cancels, spawns and joins: it runs under no lock.
 #[test]
 fn the_drop_of_a_future_may_call_anything() {

@@ -24,6 +24,7 @@ fn killed(process: &mut Command) -> (String, String) {
     assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(6), "SIGABRT");
     (shown, said)
 }
+
 /// The number of threads that a test wants in the other process.
 #[cfg(unix)]
 const THREADS: &str = "BRIGADE_TEST_THREADS";
@@ -131,6 +132,7 @@ fn a_job_that_needs_more_stack_than_there_is_ends_the_process_with_a_message() {
         }
     }
 }
+
 #[test]
 #[ignore = "ends the process; run by the test below"]
 fn body_that_returns_from_main_with_a_busy_default_pool() {

@@ -75,6 +75,7 @@ const LOADS: [(&str, Load); 4] = [
         });
     }),
 ];
+
 #[test]
 fn jobs_run_exactly_once_however_they_are_submitted_in_every_row() {
     for (load, submit) in LOADS {
@@ -87,6 +88,7 @@ fn jobs_run_exactly_once_however_they_are_submitted_in_every_row() {
         });
     }
 }
+
 #[test]
 fn submitted_jobs_hand_their_values_over_in_every_row() {
     for_every_row(|pool| {

@@ -23,7 +23,8 @@ fn assert_adds_up(sums: &Metrics) {
 }
 
 /// Keeps all workers busy until the gate opens, and queues ten jobs.
-const PLACES: [(&str, usize, fn(&Pool, &Gate)); 2] = [
+type Queue = fn(&Pool, &Gate);
+const PLACES: [(&str, usize, Queue); 2] = [
     ("from outside", 2, |pool, gate| {
         occupy(pool, gate);
         (0..10).for_each(|_| pool.execute(|| ()));
@@ -39,6 +40,7 @@ const PLACES: [(&str, usize, fn(&Pool, &Gate)); 2] = [
         queued.wait();
     }),
 ];
+
 #[test]
 fn queued_and_running_are_exact_while_nothing_moves() {
     for (place, threads, queue) in PLACES {
@@ -57,6 +59,7 @@ fn queued_and_running_are_exact_while_nothing_moves() {
         }
     }
 }
+
 #[test]
 fn a_thread_is_busy_while_it_has_a_job_and_not_while_a_future_is_pending() {
     for (kind, pool) in queue_kinds(4) {

@@ -20,8 +20,12 @@ fn gated(pool: &Pool, value: u32) -> (JoinHandle<u32>, Gate) {
     });
     (job, gate)
 }
-/// The same, and one that is a future, which waits without a thread; each with a call that lets it go on.
-fn both_kinds(pool: &Pool, value: u32) -> [(&'static str, JoinHandle<u32>, Box<dyn Fn()>); 2] {
+
+/// A kind of job, a job, and a call that lets it go on.
+type Waits = (&'static str, JoinHandle<u32>, Box<dyn Fn()>);
+
+/// The same, and one that is a future, which waits without a thread.
+fn both_kinds(pool: &Pool, value: u32) -> [Waits; 2] {
     let ((closure, gate), latch) = (gated(pool, value), Latch::default());
     let waits = latch.wait();
     let future = pool.spawn(async move {
@@ -33,6 +37,7 @@ fn both_kinds(pool: &Pool, value: u32) -> [(&'static str, JoinHandle<u32>, Box<d
         ("a future", future, Box::new(move || latch.open())),
     ]
 }
+
 #[test]
 fn join_timeout_returns_nothing_before_its_time_and_the_value_later() {
     let pool = Pool::new(1);

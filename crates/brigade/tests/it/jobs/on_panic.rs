@@ -24,12 +24,15 @@ fn telling_pool() -> (Pool, Receiver<String>) {
 }
 
 const LONG: Duration = Duration::from_secs(10);
-/// Work that panics, and whose panic no handle takes.
-const LOST: [(&str, fn(&Pool)); 3] = [
+
+/// Begins work that panics, and whose panic no handle takes.
+type Lose = fn(&Pool);
+const LOST: [(&str, Lose); 3] = [
     ("a job without a handle", |pool| pool.execute(|| panic!("expected: lost"))),
     ("a job whose handle is gone", |pool| drop(pool.submit(|| panic!("expected: lost")))),
     ("a future whose handle is gone", |pool| drop(pool.spawn(async { panic!("expected: lost") }))),
 ];
+
 #[test]
 fn the_callback_gets_each_payload_that_no_handle_takes_once() {
     for (work, begin) in LOST {
@@ -43,6 +46,7 @@ fn the_callback_gets_each_payload_that_no_handle_takes_once() {
         assert_eq!(told.iter().collect::<Vec<_>>(), ["expected: lost"; 100], "{work}");
     }
 }
+
 #[test]
 fn the_callback_is_not_called_for_a_panic_that_a_handle_takes() {
     let (pool, told) = telling_pool();

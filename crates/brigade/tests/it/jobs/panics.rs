@@ -1,10 +1,5 @@
 //! A panic in a job, or in dropping what a job held, affects that job alone.
 
-use crate::support::busy::occupy;
-use crate::support::roll_call::{on_every_worker, thread_ids};
-use brigade::{End, JoinError, JoinHandle, Pool, Shutdown, spawn_local, yield_now};
-use brigade_testkit::panics::text;
-use brigade_testkit::{Bomb, Drops, Gate, Latch, Token, eventually, test};
 use std::any::Any;
 use std::cell::Cell;
 use std::future::poll_fn;
@@ -12,6 +7,12 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::mpsc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
+
+use crate::support::busy::occupy;
+use crate::support::roll_call::{on_every_worker, thread_ids};
+use brigade::{End, JoinError, JoinHandle, Pool, Shutdown, spawn_local, yield_now};
+use brigade_testkit::panics::text;
+use brigade_testkit::{Bomb, Drops, Gate, Latch, Token, eventually, test};
 
 thread_local! {
     /// What a job left on its worker.
@@ -93,6 +94,7 @@ fn panics_of_detached_jobs_are_counted_and_end_no_thread() {
 
 /// Counted when it is dropped, and then that panics.
 type Held = (Token, Bomb);
+
 /// How work ends that holds this, or returns it.
 type Work = fn(&Pool, &Latch, Held) -> Option<JoinHandle<()>>;
 
@@ -111,8 +113,8 @@ fn waiting(pool: &Pool, latch: &Latch, held: Held) -> JoinHandle<()> {
     job
 }
 
-/// Where the only thread is busy until the work has been given to the pool.
-const WHILE_BUSY: [(&str, End, Work); 5] = [
+/// Where all threads are busy until the work has been given to the pool.
+const WHILE_BUSY: [(&str, End, Work); 6] = [
     ("a closure that returns", End::Panicked, |pool, _, held| Some(pool.submit(move || _ = &held))),
     ("a closure that is cancelled", End::Cancelled, |pool, _, held| {
         let job = pool.submit(move || drop(held));
@@ -127,24 +129,24 @@ const WHILE_BUSY: [(&str, End, Work); 5] = [
         pool.job().deadline(Instant::now()).execute(move || drop(held)).unwrap();
         None
     }),
+    ("the output of a detached future", End::Returned, |pool, _, held| {
+        drop(pool.spawn(async { held }));
+        None
+    }),
     ("the result of a detached closure", End::Panicked, |pool, _, held| {
         drop(pool.submit(move || held));
         None
     }),
 ];
 
-/// Where it is idle.
-const WHILE_IDLE: [(&str, End, Work); 9] = [
+/// Where they are idle.
+const WHILE_IDLE: [(&str, End, Work); 8] = [
     ("a future after its last poll", End::Returned, |pool, _, held| {
         // What it came to stands.
         Some(pool.spawn(poll_fn(move |_| {
             let _held = &held;
             Poll::Ready(())
         })))
-    }),
-    ("the output of a detached future", End::Returned, |pool, _, held| {
-        drop(pool.spawn(async { held }));
-        None
     }),
     ("the result of a closure whose handle goes last", End::Returned, |pool, _, held| {
         let job = pool.submit(move || held);

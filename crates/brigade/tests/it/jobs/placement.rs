@@ -45,6 +45,7 @@ const LOOKS: [(&str, usize, Look); 4] = [
         on_every_worker(pool, || thread::spawn(allowed).join().unwrap())
     }),
 ];
+
 #[test]
 fn code_of_a_pool_may_run_where_its_submitter_may_whatever_the_placement() {
     let mine = allowed();
@@ -59,6 +60,7 @@ fn code_of_a_pool_may_run_where_its_submitter_may_whatever_the_placement() {
     }
     assert_eq!(allowed(), mine, "nor is the submitter moved");
 }
+
 /// The second thread starts with the first job, usually on another CPU, and most often parks last. In its last look before it sleeps
 /// it may find a job, which counts for little in 50 pools.
 #[test]

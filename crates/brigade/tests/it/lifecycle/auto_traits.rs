@@ -19,8 +19,10 @@ use brigade::{
     ThreadName, ThreadState, Threads, Timer, Victims, WaitDump, WhenFull, WorkerDump, WorkerInfo,
     WorkerMetrics, YieldNow,
 };
+
 #[cfg(feature = "histograms")]
 use brigade::{Histograms, Times};
+
 #[cfg(feature = "trace")]
 use brigade::{Trace, TraceError, Tracing};
 
@@ -37,10 +39,13 @@ const fn clone<T: Clone>() {}
 
 /// What any thread may hold, also one that has caught a panic.
 const fn shared<T: Debug + Send + Sync + Unpin + UnwindSafe + RefUnwindSafe + 'static>() {}
+
 /// What one thread may hold, also after it has caught a panic.
 const fn local<T: Debug + Unpin + UnwindSafe + RefUnwindSafe + 'static>() {}
+
 /// The same of types that nothing unwinds through.
 const fn debug<T: Debug + Send + Unpin + 'static>() {}
+
 /// The same of what the jobs of a scope share.
 const fn scoped<T: Debug + Send + Sync>() {}
 

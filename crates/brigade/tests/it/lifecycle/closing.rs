@@ -61,6 +61,7 @@ fn a_call_that_can_not_be_made_panics_with_the_reason() {
         assert!(said.contains(reason), "{reason}: {said}");
     }
 }
+
 #[test]
 fn jobs_of_a_closed_pool_may_submit_to_it() {
     for (kind, pool) in queue_kinds(2) {

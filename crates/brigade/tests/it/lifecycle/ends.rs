@@ -39,6 +39,7 @@ impl Kind {
 
 /// Begins work that may wait so long, and holds a token.
 type Begin = fn(&Pool, Duration, Token) -> HasRun;
+
 /// Whether the work has run, once the pool has ended. Otherwise it was cancelled.
 type HasRun = Box<dyn FnOnce() -> bool>;
 
@@ -77,6 +78,7 @@ const WORK: [(&str, Kind, Begin); 7] = [
 ];
 
 type End = fn(Pool) -> Option<Report>;
+
 /// The only end that does not wait.
 const LET_GO: &str = "let go";
 

@@ -20,6 +20,7 @@ fn slow_drop() -> (impl Drop + Send, Arc<AtomicBool>) {
     });
     (capture, dropped)
 }
+
 #[test]
 fn captures_are_dropped_before_the_handle_resolves() {
     for (kind, pool) in queue_kinds(2) {

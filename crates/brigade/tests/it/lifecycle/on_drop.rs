@@ -12,6 +12,7 @@ use brigade::{Pool, Shutdown, ShutdownOptions};
 use brigade_testkit::{Gate, eventually, spin_for, test};
 
 const SOON: Duration = Duration::from_millis(5);
+
 /// The most time for a call that does not wait.
 const LONG: Duration = Duration::from_secs(60);
 

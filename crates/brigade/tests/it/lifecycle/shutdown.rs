@@ -22,6 +22,7 @@ fn a_timeout_that_is_far_off_is_not_waited_for() {
         }
     }
 }
+
 /// Fault 74: two running, five queued.
 #[test]
 fn discard_cancels_exactly_the_queued_and_waits_for_the_running() {

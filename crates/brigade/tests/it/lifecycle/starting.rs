@@ -51,6 +51,7 @@ const BEGINS: [(&str, Begin); 3] = [
     ("a future", || Some(Handle::current().unwrap().spawn(woken_elsewhere()))),
     ("a local future", || Some(spawn_local(woken_elsewhere()))),
 ];
+
 #[test]
 fn other_threads_reach_a_pool_whose_start_hook_runs() {
     for (what, begin) in BEGINS {

@@ -13,6 +13,7 @@ use brigade_testkit::{Gate, OnDrop, at_exit, test};
 thread_local! {
     static LATE: OnceCell<OnDrop<Box<dyn FnMut()>>> = const { OnceCell::new() };
 }
+
 /// Every call a destructor may make; an accepted job must have been run or cancelled by it.
 fn call_everything(pool: Handle, ran: &Arc<AtomicUsize>) {
     let job = || {

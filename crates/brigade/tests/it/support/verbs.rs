@@ -8,6 +8,7 @@ use brigade::{Handle, JobBuilder, Reason, Rejected, TaskSet, WhenFull, block_on}
 use brigade_testkit::Drops;
 
 type Job = Box<dyn FnOnce() + Send>;
+
 /// The reason, from a verb that gives one, and the returned jobs in their order.
 type Back = (Option<Reason>, Vec<Job>);
 type Verb = fn(Handle, JobBuilder, &mut dyn FnMut() -> Job) -> Back;

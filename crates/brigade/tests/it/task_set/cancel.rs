@@ -45,6 +45,7 @@ fn running_jobs_see_it_and_their_outcomes_are_their_own() {
         assert_eq!(set.join_next().unwrap().unwrap(), 43);
     }
 }
+
 #[test]
 fn captures_that_panic_in_their_drop_stop_nothing() {
     for discard in [false, true] {

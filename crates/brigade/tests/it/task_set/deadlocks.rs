@@ -27,6 +27,7 @@ fn is_told(outcome: Option<Result<bool, JoinError>>) -> bool {
 }
 
 type Job = Box<dyn FnOnce() -> bool + Send>;
+
 /// How a job submits another, makes the call, and waits. Returns whether one of the two got the error.
 type Wait = fn(Handle, Job, &dyn Fn()) -> bool;
 const WAITS: [(&str, Wait); 3] = [
@@ -48,6 +49,7 @@ const WAITS: [(&str, Wait); 3] = [
         is_told(Some(block_on(job)))
     }),
 ];
+
 /// The awaited job joins a future that no thread is left to poll, once the other job waits.
 #[test]
 fn a_join_beside_a_job_that_waits_ends() {
@@ -71,6 +73,7 @@ fn a_join_beside_a_job_that_waits_ends() {
         }
     }
 }
+
 /// What has ended, and is not taken, does not make the check give up on the set.
 #[test]
 fn a_job_of_a_large_set_that_joins_the_job_that_waits_for_the_set_gets_an_error() {

@@ -11,6 +11,7 @@ use crate::support::reports::counts;
 use brigade::time::sleep;
 use brigade::{Missed, Pool, Shutdown, Timer};
 use brigade_testkit::{Drops, Gate, Seed, eventually, on_wake, spin_for, test};
+
 const SOON: Duration = Duration::from_millis(1);
 
 /// What happens to a closure that is due and queued, beside the end of its pool; whether it runs then.
@@ -20,6 +21,7 @@ const EVENTS: [(&str, bool, Shutdown, Event); 3] = [
     ("drain", true, Shutdown::Drain, |_, _| ()),
     ("discard", false, Shutdown::Discard, |_, _| ()),
 ];
+
 /// It was accepted when it became due, and may still be cancelled.
 #[test]
 fn a_closure_that_is_due_and_queued_runs_unless_it_is_cancelled_or_discarded() {
@@ -55,13 +57,15 @@ fn a_closure_that_is_due_and_queued_runs_unless_it_is_cancelled_or_discarded() {
         });
     }
 }
+
 /// How a schedule ends, itself or with its pool.
-const ENDS: [(&str, fn(&Pool, &Timer)); 4] = [
+const ENDS: [(&str, Event); 4] = [
     ("cancel", |_, timer| assert!(timer.cancel() && !timer.cancel())),
     ("close", |pool, _| pool.close()),
     ("finish", |pool, _| _ = pool.shutdown(Shutdown::Finish.timeout(Duration::ZERO))),
     ("discard", |pool, _| _ = pool.shutdown(Shutdown::Discard.timeout(Duration::ZERO))),
 ];
+
 #[test]
 fn a_tick_that_runs_as_its_schedule_ends_is_the_last_and_captures_are_dropped_after_it() {
     for (end, ends) in ENDS {
@@ -85,6 +89,7 @@ fn a_tick_that_runs_as_its_schedule_ends_is_the_last_and_captures_are_dropped_af
         }
     }
 }
+
 #[test]
 fn a_tick_may_drop_its_own_pool() {
     let (pool, drops) = (Pool::new(2), Drops::default());
