@@ -5,7 +5,8 @@
 //! - [`stays`]: that nothing happens, which no event announces;
 //! - [`BlockedThread`]: a thread of which a test wants to know that it blocks;
 //! - [`Gate`], [`Latch`], [`Meeting`]: the test decides when a thread or a future continues;
-//! - [`Drops`], [`Bomb`], [`OnDrop`]: captures that are counted, panic or call when they are dropped; [`at_exit`]: a call when a thread ends;
+//! - [`Drops`], [`Bomb`], [`OnDrop`]: captures that are counted, panic or call when they are dropped;
+//! - [`at_exit`]: a call when a thread ends;
 //! - [`Seed`]: random numbers whose seed is printed;
 //! - [`WakeCounter`], [`on_wake`], [`poll_once`] and [`block_on`]: a waker that counts or calls, and a future on the test's own thread;
 //! - [`panics`]: expected panics stay out of the output;

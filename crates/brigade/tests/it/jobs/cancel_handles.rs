@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
 
+use crate::jobs::cancelled_flag::until_cancelled;
 use crate::support::busy::{held, occupy};
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::at_rest;
@@ -16,20 +17,6 @@ use brigade_testkit::{Drops, Gate, Latch, Seed, Token, eventually, spin_for, tes
 async fn holding(token: Token, latch: Latch) {
     let _token = token;
     latch.wait().await;
-}
-
-/// A job that runs until it is asked to stop; returns once it runs.
-fn running(pool: &Pool) -> JoinHandle<&'static str> {
-    let (begun, begins) = mpsc::channel();
-    let job = pool.submit(move || {
-        begun.send(()).unwrap();
-        while !cancelled() {
-            thread::yield_now();
-        }
-        "stopped"
-    });
-    begins.recv().unwrap();
-    job
 }
 
 type Cancels = fn(&JoinHandle<()>) -> bool;
@@ -105,7 +92,7 @@ fn it_works_after_the_join_handle_was_dropped() {
     let (pool, latch, drops) = (Pool::new(2), Latch::default(), Drops::default());
     let future = pool.spawn(holding(drops.token(), latch.clone())).cancel_handle();
     eventually("it waits", || latch.waiting() == 1);
-    let runs = running(&pool).cancel_handle();
+    let runs = until_cancelled(&pool, || ()).cancel_handle();
     let gate = Gate::closed();
     held(&pool, &gate);
     let token = drops.token();

@@ -10,7 +10,7 @@ use brigade::{JoinHandle, Pool, Shutdown, cancelled};
 use brigade_testkit::{Gate, OnDrop, test};
 
 /// A job that runs until it is cancelled and then does `and_then`; it has started.
-fn until_cancelled<T: Send + 'static>(
+pub(super) fn until_cancelled<T: Send + 'static>(
     pool: &Pool,
     and_then: impl FnOnce() -> T + Send + 'static,
 ) -> JoinHandle<T> {
