@@ -5,9 +5,10 @@
 //! - [`stays`]: that nothing happens, which no event announces;
 //! - [`BlockedThread`]: a thread of which a test wants to know that it blocks;
 //! - [`Gate`], [`Halt`], [`Latch`], [`Meeting`]: the test decides when a thread or a future continues;
-//! - [`Drops`], [`Bomb`]: captures that are counted or that panic when they are dropped;
+//! - [`Drops`], [`Bomb`], [`OnDrop`]: captures that are counted, panic or call when they are dropped;
+//! - [`at_exit`]: a call when a thread ends;
 //! - [`Seed`]: random numbers whose seed is printed;
-//! - [`WakeCounter`], [`poll_once`] and [`block_on`]: a waker that counts, and a future on the test's own thread;
+//! - [`WakeCounter`], [`on_wake`], [`poll_once`] and [`block_on`]: a waker that counts or calls, and a future on the test's own thread;
 //! - [`panics`]: expected panics stay out of the output;
 //! - [`Observed`]: the system's allocator, counted or limited;
 //! - `resources` and `syscalls`, on Linux: the threads, files and memory of the process, and the system calls of one thread, counted by the kernel.
@@ -34,7 +35,7 @@ mod watchdog;
 
 pub use blocked::BlockedThread;
 pub use brigade_testkit_macros::test;
-pub use captures::{Bomb, Drops, Token};
+pub use captures::{Bomb, Drops, OnDrop, Token, at_exit};
 pub use cases::case;
 pub use gate::Gate;
 pub use halt::Halt;
@@ -42,5 +43,5 @@ pub use latch::Latch;
 pub use meeting::Meeting;
 pub use observed::Observed;
 pub use seed::Seed;
-pub use waker::{WakeCounter, block_on, poll_once};
+pub use waker::{WakeCounter, block_on, on_wake, poll_once};
 pub use watchdog::{Watchdog, eventually, spin_for, stays};

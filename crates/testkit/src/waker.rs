@@ -32,6 +32,17 @@ impl Wake for WakeCounter {
     }
 }
 
+/// Returns a waker that calls a closure.
+pub fn on_wake(call: impl Fn() + Send + Sync + 'static) -> Waker {
+    struct OnWake<F>(F);
+    impl<F: Fn() + Send + Sync + 'static> Wake for OnWake<F> {
+        fn wake(self: Arc<Self>) {
+            (self.0)();
+        }
+    }
+    Waker::from(Arc::new(OnWake(call)))
+}
+
 /// Polls a future once, with that waker.
 pub fn poll_once<F: Future + Unpin>(future: &mut F, waker: &Arc<WakeCounter>) -> Poll<F::Output> {
     let waker = Waker::from(waker.clone());

@@ -7,26 +7,7 @@ use std::thread;
 
 use crate::support::busy::occupy;
 use brigade::{JoinError, JoinHandle, Pool, block_on, yield_now};
-use brigade_testkit::{Drops, Gate, Latch, Seed, Token, eventually, test};
-
-#[test]
-fn a_future_that_waits_is_dropped_at_once_and_only_once() {
-    let (pool, latch, drops) = (Pool::new(1), Latch::default(), Drops::default());
-    let (waits, token) = (latch.wait(), drops.token());
-    let job = pool.spawn(async move {
-        waits.await;
-        drop(token);
-    });
-    eventually("it waits", || latch.waiting() == 1);
-    assert!(job.cancel());
-    assert!(!job.cancel(), "again, to no further effect");
-    eventually("it is dropped", || drops.count() == 1);
-    assert!(matches!(job.join(), Err(JoinError::Cancelled)));
-    latch.open();
-    pool.wait_idle();
-    let metrics = pool.metrics();
-    assert_eq!((metrics.accepted, metrics.cancelled, metrics.running), (1, 1, 0));
-}
+use brigade_testkit::{Drops, Gate, Latch, OnDrop, Seed, eventually, test};
 
 #[test]
 fn a_future_that_is_being_polled_is_dropped_when_that_poll_ends() {
@@ -57,45 +38,9 @@ fn a_future_that_is_being_polled_is_dropped_when_that_poll_ends() {
     assert_eq!((pool.metrics().cancelled, pool.metrics().returned), (2, 0));
 }
 
-#[test]
-fn a_future_that_has_ended_can_not_be_cancelled() {
-    let pool = Pool::new(1);
-    let job = pool.spawn(async { 42 });
-    eventually("it ends", || job.is_finished());
-    assert!(!job.cancel());
-    assert_eq!(job.join().unwrap(), 42);
-}
-
-#[test]
-fn dropping_a_handle_detaches_and_dropping_a_guard_cancels() {
-    let (pool, latch, drops) = (Pool::new(1), Latch::default(), Drops::default());
-    let future = |token: Token| {
-        let waits = latch.wait();
-        async move {
-            waits.await;
-            drop(token);
-        }
-    };
-    drop(pool.spawn(future(drops.token())));
-    let guard = pool.spawn(future(drops.token())).cancel_on_drop();
-    eventually("both wait", || latch.waiting() == 2);
-    drop(guard);
-    eventually("one is dropped", || drops.count() == 1);
-    latch.open();
-    pool.wait_idle();
-    let metrics = pool.metrics();
-    assert_eq!((metrics.returned, metrics.cancelled, drops.count()), (1, 1, 2));
-}
-
 /// Row 61: by itself, and from the drop of another.
 #[test]
 fn a_future_may_be_cancelled_from_anywhere() {
-    struct Cancels(Mutex<JoinHandle<()>>);
-    impl Drop for Cancels {
-        fn drop(&mut self) {
-            self.0.lock().unwrap().cancel();
-        }
-    }
     let (pool, latch, drops) = (Pool::new(1), Latch::default(), Drops::default());
     let (send, receive) = mpsc::channel::<JoinHandle<()>>();
     let (receive, token) = (Mutex::new(receive), drops.token());
@@ -114,7 +59,7 @@ fn a_future_may_be_cancelled_from_anywhere() {
         waits.await;
         drop(token);
     });
-    let (second, waits) = (Cancels(Mutex::new(first)), latch.wait());
+    let (second, waits) = (OnDrop(move || _ = first.cancel()), latch.wait());
     let second = pool.spawn(async move {
         waits.await;
         drop(second);

@@ -5,8 +5,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::task::Waker;
 use std::thread;
 
-use crate::support::busy::{let_go, occupy, open_once_closed};
-use crate::support::policy::for_every_row;
+use crate::support::busy::{occupy, open_once_closed};
 use crate::support::reports::counts;
 use brigade::{Handle, JoinError, JoinHandle, Pool, Shutdown, TaskSet, block_on, yield_now};
 use brigade_testkit::{Drops, Gate, Latch, Seed, Token, eventually, test};
@@ -15,20 +14,6 @@ use brigade_testkit::{Drops, Gate, Latch, Seed, Token, eventually, test};
 async fn never(token: Token) {
     pending::<()>().await;
     drop(token);
-}
-
-/// Row 69: it has stored its waker nowhere, and is still cancelled.
-#[test]
-fn a_future_that_never_completes_is_dropped_with_its_pool_and_cancelled() {
-    for_every_row(|pool| {
-        let drops = Drops::default();
-        let job = pool.spawn(never(drops.token()));
-        drop(pool.spawn(never(drops.token())));
-        let report = pool.shutdown(Shutdown::Drain);
-        assert_eq!(drops.count(), 2);
-        assert!(matches!(job.join(), Err(JoinError::Cancelled)));
-        assert_eq!(counts(report), (0, 2, 0));
-    });
 }
 
 #[test]
@@ -70,35 +55,6 @@ fn a_pool_that_drains_can_be_woken_from_outside() {
         waker.join().unwrap().unwrap();
         assert_eq!(counts(report), (2, 0, 0));
     }
-}
-
-#[test]
-fn a_discarded_pool_cancels_queued_and_pending_futures() {
-    let (pool, gate, latch, drops) =
-        (Pool::new(1), Gate::closed(), Latch::default(), Drops::default());
-    let (waits, token) = (latch.wait(), drops.token());
-    let waiting = pool.spawn(async move {
-        waits.await;
-        drop(token);
-    });
-    eventually("it waits", || latch.waiting() == 1);
-    occupy(&pool, &gate);
-    let queued = pool.spawn(never(drops.token()));
-    open_once_closed(&gate, pool.handle());
-    let report = pool.shutdown(Shutdown::Discard);
-    assert_eq!(drops.count(), 2);
-    assert!(matches!(waiting.join(), Err(JoinError::Cancelled)));
-    assert!(matches!(queued.join(), Err(JoinError::Cancelled)));
-    assert_eq!(counts(report), (1, 2, 0));
-}
-
-#[test]
-fn a_detached_pool_cancels_pending_futures_when_nothing_runs() {
-    let (pool, drops) = (Pool::new(2), Drops::default());
-    let job = pool.spawn(never(drops.token()));
-    let_go(pool);
-    assert!(matches!(job.join(), Err(JoinError::Cancelled)));
-    assert_eq!(drops.count(), 1);
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! Futures that are not `Send`: on one worker's thread from the first poll to the drop.
 
 use std::cell::{Cell, RefCell};
-use std::panic::{self, AssertUnwindSafe};
 use std::rc::Rc;
 use std::thread::{self, ThreadId};
 
@@ -11,7 +10,7 @@ use crate::support::reports::counts;
 use brigade::{
     Handle, JoinError, JoinHandle, Pool, Reason, Shutdown, block_on, spawn_local, yield_now,
 };
-use brigade_testkit::{Drops, Latch, Token, eventually, test};
+use brigade_testkit::{Drops, Latch, OnDrop, Token, eventually, test};
 
 /// Bound to its thread: is not `Send`, and panics if it is dropped on another.
 pub(crate) struct Here {
@@ -158,20 +157,17 @@ fn wakes_of_local_futures_beside_the_end_of_the_pool_touch_nothing_that_is_gone(
 /// Its drop submits, wakes and spawns after its worker has ended as one.
 #[test]
 fn the_drop_of_a_local_future_at_the_end_may_call_anything() {
-    struct Calls(Latch, Drops, Handle);
-    impl Drop for Calls {
-        fn drop(&mut self) {
-            self.0.wake_all();
-            assert!(Handle::current().is_none(), "it is a worker no longer");
-            assert_eq!(self.2.try_spawn(async {}).unwrap_err().reason(), Reason::Closed);
-            drop(self.1.token());
-        }
-    }
     let (pool, latch, drops) = (Pool::new(2), Latch::default(), Drops::default());
     for _ in 0..10 {
-        let (latch, drops, handle) = (latch.clone(), drops.clone(), pool.handle());
+        let (waits, latch, drops, handle) =
+            (latch.wait(), latch.clone(), drops.clone(), pool.handle());
         pool.execute(move || {
-            let (waits, calls) = (latch.wait(), Calls(latch, drops, handle));
+            let calls = OnDrop(move || {
+                latch.wake_all();
+                assert!(Handle::current().is_none(), "it is a worker no longer");
+                assert_eq!(handle.try_spawn(async {}).unwrap_err().reason(), Reason::Closed);
+                drop(drops.token());
+            });
             drop(spawn_local(async move {
                 waits.await;
                 drop(calls);
@@ -188,10 +184,11 @@ fn a_local_future_is_cancelled_from_anywhere_and_dropped_on_its_worker() {
     let (pool, latch, drops) = (Pool::new(2), Latch::default(), Drops::default());
     for round in 1..200 {
         let (job, _) = local_on(&pool, &latch, &drops);
-        assert!(job.cancel());
-        assert!(!job.cancel());
+        let handle = job.cancel_handle();
+        assert!(if round % 2 == 0 { job.cancel() } else { handle.cancel() });
+        assert!(!job.cancel() && !handle.cancel());
         assert!(matches!(job.join(), Err(JoinError::Cancelled)));
-        assert_eq!(drops.count(), round);
+        assert!(handle.is_finished() && drops.count() == round);
     }
 }
 
@@ -224,31 +221,4 @@ fn the_output_of_a_local_future_need_not_be_send() {
         })
     });
     assert_eq!(block_on(sum.join().unwrap()).unwrap(), 6);
-}
-
-#[test]
-fn a_panic_of_a_local_future_goes_to_its_handle_and_the_worker_goes_on() {
-    let pool = Pool::new(1);
-    let job = pool.submit(|| {
-        let rc = Rc::new(());
-        spawn_local(async move {
-            yield_now().await;
-            drop(rc);
-            panic!("expected: a local future")
-        })
-    });
-    let outcome: Result<(), _> = job.join().unwrap().join();
-    assert!(matches!(outcome, Err(JoinError::Panicked(_))));
-    // The outcome is there before it is counted.
-    pool.wait_idle();
-    assert_eq!(pool.metrics().panicked, 1);
-}
-
-#[test]
-fn elsewhere_than_on_a_worker_none_is_spawned() {
-    let drops = Drops::default();
-    let here = Here::new(&drops);
-    let spawns = AssertUnwindSafe(|| drop(spawn_local(async move { drop(here) })));
-    assert!(panic::catch_unwind(spawns).is_err());
-    assert_eq!(drops.count(), 1);
 }

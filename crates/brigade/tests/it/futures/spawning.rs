@@ -1,17 +1,14 @@
 //! Futures on a pool: their handles, and the counters.
 
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, mpsc};
-use std::task::{Context, Poll, Waker};
-use std::time::Duration;
+use std::sync::mpsc;
+use std::task::{Context, Poll};
 
 use crate::support::busy::occupy;
 use crate::support::policy::queue_kinds;
-use crate::support::roll_call::thread_ids;
-use brigade::{Handle, JoinError, OnPanic, Pool, Reason, Shutdown, WhenFull, block_on, yield_now};
-use brigade_testkit::panics::text;
+use brigade::{Pool, Reason, WhenFull, block_on, yield_now};
 use brigade_testkit::{Drops, Gate, Latch, eventually, test};
 
 #[test]
@@ -40,95 +37,6 @@ fn a_future_is_polled_to_its_end_and_its_handle_returns_the_output() {
         assert_eq!((metrics.accepted, metrics.returned), (500, 500));
         assert_eq!((metrics.queued, metrics.running), (0, 0));
     }
-}
-
-#[test]
-fn a_panic_of_a_poll_goes_to_the_handle_and_the_thread_goes_on() {
-    let pool = Pool::new(1);
-    let before = thread_ids(&pool);
-    for _ in 0..100 {
-        let job = pool.spawn(async {
-            yield_now().await;
-            panic!("expected: in a poll")
-        });
-        let Err::<(), _>(JoinError::Panicked(panic)) = job.join() else { panic!("it panicked") };
-        assert_eq!(panic.message(), Some("expected: in a poll"));
-    }
-    assert_eq!(thread_ids(&pool), before);
-    pool.wait_idle();
-    assert_eq!(pool.metrics().panicked, 100);
-}
-
-#[test]
-fn a_panic_that_no_handle_takes_goes_to_the_pools_policy() {
-    let seen = Arc::<Mutex<Vec<String>>>::default();
-    let told = seen.clone();
-    let policy = OnPanic::Call(Arc::new(move |payload| {
-        told.lock().unwrap().push(text(&*payload).unwrap_or_default().to_owned());
-    }));
-    let (pool, gate) =
-        (Pool::builder().threads(1).on_panic(policy).build().unwrap(), Gate::closed());
-    occupy(&pool, &gate);
-    drop(pool.spawn(async { panic!("expected: nobody waits") }));
-    gate.open();
-    pool.wait_idle();
-    assert_eq!(*seen.lock().unwrap(), ["expected: nobody waits"]);
-    assert_eq!(pool.metrics().panicked, 1);
-}
-
-/// A panic in the drop of a future or an output ends neither the process nor the thread.
-#[test]
-fn a_panic_of_a_drop_is_contained_wherever_the_future_ends() {
-    struct Panics;
-    impl Drop for Panics {
-        fn drop(&mut self) {
-            if !std::thread::panicking() {
-                panic!("expected: a drop panics");
-            }
-        }
-    }
-    let (pool, latch) = (Pool::new(1), Latch::default());
-    let before = thread_ids(&pool);
-    let captured = Panics;
-    // Dropped with the future, after its last poll.
-    let job = pool.spawn(poll_fn(move |_| {
-        let _captured = &captured;
-        Poll::Ready(42)
-    }));
-    assert_eq!(job.join().unwrap(), 42, "what it came to stands");
-    drop(pool.spawn(async { Panics }));
-    let (waits, captured) = (latch.wait(), Panics);
-    let cancelled = pool.spawn(async move {
-        waits.await;
-        drop(captured);
-    });
-    eventually("it waits", || latch.waiting() == 1);
-    assert!(cancelled.cancel());
-    assert!(matches!(cancelled.join(), Err(JoinError::Cancelled)));
-    let (waits, captured) = (latch.wait(), Panics);
-    let left = pool.spawn(async move {
-        waits.await;
-        drop(captured);
-    });
-    assert_eq!(thread_ids(&pool), before);
-    let report = pool.shutdown(Shutdown::Drain);
-    assert!(matches!(left.join(), Err(JoinError::Cancelled)));
-    assert_eq!((report.discarded, report.still_running), (2, 0));
-}
-
-#[test]
-fn a_pending_future_counts_as_running_and_the_pool_is_idle() {
-    let (pool, latch) = (Pool::new(2), Latch::default());
-    let job = pool.spawn(latch.wait());
-    eventually("it waits", || latch.waiting() == 1);
-    assert!(pool.wait_idle());
-    let metrics = pool.metrics();
-    assert_eq!((metrics.accepted, metrics.queued, metrics.running), (1, 0, 1));
-    latch.open();
-    job.join().unwrap();
-    pool.wait_idle();
-    let metrics = pool.metrics();
-    assert_eq!((metrics.accepted, metrics.returned, metrics.running), (1, 1, 0));
 }
 
 /// A thousand wakes, from outside and from inside: one job accepted, and never more than that to be seen.
@@ -175,25 +83,6 @@ fn in_a_full_pool_a_future_comes_back_and_one_that_has_begun_needs_no_room() {
 }
 
 #[test]
-fn a_future_that_was_polled_is_not_dropped_for_room() {
-    let builder = Pool::builder().threads(1).capacity(1).when_full(WhenFull::DropOldest);
-    let (pool, latch, gate) = (builder.build().unwrap(), Latch::default(), Gate::closed());
-    let begun = pool.spawn(latch.wait());
-    eventually("it waits", || latch.waiting() == 1);
-    occupy(&pool, &gate);
-    latch.open();
-    let oldest = pool.spawn(async { 1 });
-    let newest = pool.spawn(async { 2 });
-    gate.open();
-    begun.join().unwrap();
-    assert!(matches!(oldest.join(), Err(JoinError::Cancelled)));
-    assert_eq!(newest.join().unwrap(), 2);
-    pool.wait_idle();
-    let metrics = pool.metrics();
-    assert_eq!((metrics.accepted, metrics.returned, metrics.cancelled), (4, 3, 1));
-}
-
-#[test]
 fn a_full_pool_whose_submitters_help_polls_the_future_here_at_first() {
     let builder = Pool::builder().threads(1).capacity(1).when_full(WhenFull::RunInCaller);
     let (pool, gate) = (builder.build().unwrap(), Gate::closed());
@@ -209,35 +98,6 @@ fn a_full_pool_whose_submitters_help_polls_the_future_here_at_first() {
     gate.open();
     job.join().unwrap();
     assert_ne!(polls.recv(), Ok(std::thread::current().id()));
-}
-
-/// On one worker, which cannot poll the future while it waits for it: the pool has another in its place.
-#[test]
-fn a_job_may_join_a_future_on_the_only_worker() {
-    for (_, pool) in queue_kinds(1) {
-        let handle = pool.handle();
-        let outer = pool.submit(move || {
-            let future = async {
-                yield_now().await;
-                42
-            };
-            handle.spawn(future).join().unwrap()
-        });
-        assert_eq!(outer.join().unwrap(), 42);
-    }
-}
-
-#[test]
-fn a_future_that_joins_itself_gets_an_error() {
-    let (pool, (send, receive)) = (Pool::new(1), mpsc::channel());
-    let itself = Arc::new(Mutex::new(receive));
-    let (told, tells) = mpsc::channel();
-    let job = pool.spawn(async move {
-        let job: brigade::JoinHandle<()> = itself.lock().unwrap().recv().unwrap();
-        told.send(matches!(job.join(), Err(JoinError::WouldDeadlock))).unwrap();
-    });
-    send.send(job).unwrap();
-    assert_eq!(tells.recv(), Ok(true));
 }
 
 /// Row 67: the futures that the iterator had yielded by then run.
@@ -288,22 +148,4 @@ fn a_large_future_is_spawned_and_moved_nowhere() {
         assert_eq!(job.join().unwrap(), (1 << 20) + 1);
     });
     thread.unwrap().join().unwrap();
-}
-
-#[test]
-fn a_handle_of_a_future_is_polled_looked_at_and_waited_for_like_any_other() {
-    let (pool, latch) = (Pool::new(1), Latch::default());
-    let waits = latch.wait();
-    let mut job = pool.spawn(async move {
-        waits.await;
-        Handle::current().is_some()
-    });
-    assert!(!job.is_finished());
-    assert!(job.try_join().is_none());
-    assert!(job.join_timeout(Duration::from_millis(2)).is_none());
-    assert!(Pin::new(&mut job).poll(&mut Context::from_waker(Waker::noop())).is_pending());
-    latch.open();
-    assert!(job.join_timeout(Duration::MAX).unwrap().unwrap());
-    assert!(job.is_finished());
-    assert!(job.try_join().is_none(), "taken");
 }

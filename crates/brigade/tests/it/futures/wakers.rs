@@ -1,29 +1,30 @@
 //! Wakers of futures, called by any thread at any time, and other wakers that wait for a future.
 
-use std::cell::RefCell;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, Waker};
 use std::thread;
 
+use crate::support::busy::held;
 use crate::support::policy::queue_kinds;
 use crate::support::roll_call::thread_ids;
-use brigade::{Handle, JoinError, JoinHandle, Pool, Shutdown};
-use brigade_testkit::{Drops, Latch, eventually, test};
-
-/// Runs a closure when it is woken.
-struct OnWake<F>(F);
-
-impl<F: Fn() + Send + Sync + 'static> Wake for OnWake<F> {
-    fn wake(self: Arc<Self>) {
-        (self.0)();
-    }
-}
+use brigade::{JoinError, JoinHandle, Pool, Shutdown};
+use brigade_testkit::{Drops, Gate, Latch, OnDrop, at_exit, eventually, on_wake, test};
 
 fn poll<T>(job: &mut JoinHandle<T>, waker: &Waker) -> Poll<Result<T, JoinError>> {
     Pin::new(job).poll(&mut Context::from_waker(waker))
+}
+
+/// A closure or a future that waits for the call.
+fn waits(pool: &Pool, is_future: bool) -> (JoinHandle<()>, Box<dyn Fn()>) {
+    if is_future {
+        let latch = Latch::default();
+        return (pool.spawn(latch.wait()), Box::new(move || latch.open()));
+    }
+    let gate = Gate::closed();
+    (held(pool, &gate), Box::new(move || gate.open()))
 }
 
 /// Row 58: from several threads, a worker among them, many thousand times; it is polled by one thread at a time and is on a
@@ -111,15 +112,6 @@ fn a_waker_that_outlives_everything_does_nothing_and_frees_the_memory_last() {
 
 #[test]
 fn a_waker_may_be_called_by_the_destructor_of_a_thread_local() {
-    struct Wakes(RefCell<Vec<Waker>>);
-    impl Drop for Wakes {
-        fn drop(&mut self) {
-            self.0.take().into_iter().for_each(Waker::wake);
-        }
-    }
-    thread_local! {
-        static WAKES: Wakes = const { Wakes(RefCell::new(Vec::new())) };
-    }
     let (pool, other) = (Pool::new(1), Pool::new(1));
     for by_a_worker in [false, true] {
         let latch = Latch::default();
@@ -129,7 +121,7 @@ fn a_waker_may_be_called_by_the_destructor_of_a_thread_local() {
         let leave_it = move || {
             let mut wakers = inner.take_wakers();
             inner.open();
-            WAKES.with(|wakes| wakes.0.borrow_mut().append(&mut wakers));
+            at_exit(move || wakers.drain(..).for_each(Waker::wake));
         };
         if by_a_worker {
             let ends = Pool::new(1);
@@ -145,38 +137,41 @@ fn a_waker_may_be_called_by_the_destructor_of_a_thread_local() {
 
 /// Row 57: a future may be awaited with any waker.
 #[test]
-fn a_waker_that_panics_when_the_future_ends_is_contained() {
+fn a_waker_that_panics_when_the_job_ends_is_contained() {
     let pool = Pool::new(1);
     let before = thread_ids(&pool);
-    for _ in 0..100 {
-        let latch = Latch::default();
-        let mut job = pool.spawn(latch.wait());
-        let waker = Waker::from(Arc::new(OnWake(|| panic!("expected: a waker panics"))));
+    for round in 0..200 {
+        let is_future = round % 2 == 0;
+        let (mut job, open) = waits(&pool, is_future);
+        let waker = on_wake(|| panic!("expected: a waker panics"));
         assert!(poll(&mut job, &waker).is_pending());
-        latch.open();
+        open();
         pool.wait_idle();
-        assert!(matches!(job.try_join(), Some(Ok(()))));
+        assert!(matches!(job.try_join(), Some(Ok(()))), "no outcome of a future: {is_future}");
     }
     assert_eq!(thread_ids(&pool), before);
+    pool.wait_idle();
+    assert_eq!(pool.metrics().returned, 202);
 }
 
 #[test]
 fn a_waker_may_call_the_pool_and_drop_the_last_handle() {
     let pool = Pool::new(1);
-    for _ in 0..200 {
-        let (latch, ran) = (Latch::default(), Arc::<AtomicUsize>::default());
-        let mut job = pool.spawn(latch.wait());
+    for round in 0..200 {
+        let ran = Arc::<AtomicUsize>::default();
+        let (mut job, open) = waits(&pool, round % 2 == 0);
         let kept = Arc::new(Mutex::new(None::<JoinHandle<()>>));
         let (takes, handle, runs) = (kept.clone(), pool.handle(), ran.clone());
-        let waker = Waker::from(Arc::new(OnWake(move || {
+        let waker = on_wake(move || {
             drop(takes.lock().unwrap().take());
-            let runs = runs.clone();
-            handle.spawn(async move { runs.fetch_add(1, Ordering::SeqCst) });
-        })));
+            let (first, second) = (runs.clone(), runs.clone());
+            handle.spawn(async move { first.fetch_add(1, Ordering::SeqCst) });
+            handle.execute(move || _ = second.fetch_add(1, Ordering::SeqCst));
+        });
         assert!(poll(&mut job, &waker).is_pending());
         *kept.lock().unwrap() = Some(job);
-        latch.open();
-        eventually("the child runs", || ran.load(Ordering::SeqCst) == 1);
+        open();
+        eventually("the children run", || ran.load(Ordering::SeqCst) == 2);
         eventually("the handle is gone", || kept.lock().unwrap().is_none());
     }
 }
@@ -184,20 +179,18 @@ fn a_waker_may_call_the_pool_and_drop_the_last_handle() {
 /// The drop of a future wakes, cancels, spawns and joins: it runs under no lock.
 #[test]
 fn the_drop_of_a_future_may_call_anything() {
-    struct Busy(Handle, Latch, Drops);
-    impl Drop for Busy {
-        fn drop(&mut self) {
-            self.1.wake_all();
-            if let Ok(job) = self.0.try_spawn(async { 42 }) {
-                assert_eq!(job.join().unwrap(), 42);
-            }
-            drop(self.2.token());
-        }
-    }
     for how in [Shutdown::Drain, Shutdown::Discard] {
         let (pool, latch, drops) = (Pool::new(1), Latch::default(), Drops::default());
         let future = || {
-            let (waits, busy) = (latch.wait(), Busy(pool.handle(), latch.clone(), drops.clone()));
+            let (waits, handle) = (latch.wait(), pool.handle());
+            let (latch, drops) = (latch.clone(), drops.clone());
+            let busy = OnDrop(move || {
+                latch.wake_all();
+                if let Ok(job) = handle.try_spawn(async { 42 }) {
+                    assert_eq!(job.join().unwrap(), 42);
+                }
+                drop(drops.token());
+            });
             async move {
                 waits.await;
                 drop(busy);

@@ -4,7 +4,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use brigade::{OnPanic, Pool};
-use brigade_testkit::{Gate, test};
+use brigade_testkit::{Gate, OnDrop, test};
 
 /// One ignored test of this binary, for another process.
 fn apart(test: &str) -> Command {
@@ -13,8 +13,16 @@ fn apart(test: &str) -> Command {
     this
 }
 
-fn run_apart(test: &str) -> Output {
-    apart(test).output().unwrap()
+/// What a process has shown and said that comes to a bad end, and not because it hangs.
+#[track_caller]
+fn killed(process: &mut Command) -> (String, String) {
+    let Output { status, stdout, stderr } = process.output().unwrap();
+    let [shown, said] = [stdout, stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+    assert!(!status.success() && !said.contains("hung"), "{said}");
+    assert!(!shown.contains("still here"), "{shown}");
+    #[cfg(unix)]
+    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(6), "SIGABRT");
+    (shown, said)
 }
 
 /// The number of threads that a test wants in the other process.
@@ -40,14 +48,8 @@ fn body_with_a_panic_under_the_abort_policy() {
 
 #[test]
 fn a_panic_under_the_abort_policy_ends_the_process_with_its_message() {
-    let output = run_apart("body_with_a_panic_under_the_abort_policy");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success());
+    let (_, said) = killed(&mut apart("body_with_a_panic_under_the_abort_policy"));
     assert!(said.contains("the reason to abort"), "{said}");
-    assert!(!said.contains("hung"), "{said}");
-    assert!(!String::from_utf8_lossy(&output.stdout).contains("still here"));
-    #[cfg(unix)]
-    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&output.status), Some(6), "SIGABRT");
 }
 
 #[test]
@@ -60,20 +62,11 @@ fn the_abort_policy_aborts_although_stderr_is_not_read() {
     assert!(begun.elapsed() < Duration::from_secs(8), "the body's watchdog had to end it");
 }
 
-/// Panics when it is dropped, whatever is going on.
-struct Volatile;
-
-impl Drop for Volatile {
-    fn drop(&mut self) {
-        panic!("the second panic");
-    }
-}
-
 #[test]
 #[ignore = "ends the process; run by the test below"]
 fn body_with_a_panic_in_a_drop_that_unwinds() {
     let pool = Pool::new(1);
-    let volatile = Volatile;
+    let volatile = OnDrop(|| panic!("the second panic"));
     pool.execute(move || {
         let _volatile = &volatile;
         panic!("the first panic");
@@ -85,13 +78,8 @@ fn body_with_a_panic_in_a_drop_that_unwinds() {
 /// Fault 37: the language aborts the process; no pool can prevent it.
 #[test]
 fn a_panic_while_a_job_unwinds_ends_the_process_with_both_messages() {
-    let output = run_apart("body_with_a_panic_in_a_drop_that_unwinds");
-    let said = String::from_utf8_lossy(&output.stderr);
+    let (_, said) = killed(&mut apart("body_with_a_panic_in_a_drop_that_unwinds"));
     assert!(said.contains("the first panic") && said.contains("the second panic"), "{said}");
-    assert!(!said.contains("hung"), "{said}");
-    assert!(!String::from_utf8_lossy(&output.stdout).contains("still here"));
-    #[cfg(unix)]
-    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&output.status), Some(6), "SIGABRT");
 }
 
 /// Uses at least this many KiB of stack.
@@ -111,25 +99,6 @@ fn body_with_a_job_that_needs_more_stack_than_there_is() {
     println!("used {} KiB", pool.submit(|| deep(3 << 10)).join().unwrap());
 }
 
-/// Fault 39: the guard page catches it, and the message names the worker.
-#[cfg(unix)]
-#[test]
-fn a_job_that_needs_more_stack_than_there_is_ends_the_process_with_a_message() {
-    for threads in ["1", "2", "8"] {
-        let output = apart("body_with_a_job_that_needs_more_stack_than_there_is")
-            .env(THREADS, threads)
-            .output()
-            .unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        let shown = String::from_utf8_lossy(&output.stdout);
-        assert!(shown.contains("used 512 KiB") && !shown.contains("used 3072 KiB"), "{shown}");
-        let by_std = said.contains("shallow") && said.contains("overflowed its stack");
-        // A sanitizer has its own words.
-        assert!(by_std || said.contains("stack-overflow"), "{said}");
-        assert!(!output.status.success());
-    }
-}
-
 #[cfg(unix)]
 #[test]
 #[ignore = "ends the process; run by the test below"]
@@ -142,21 +111,25 @@ fn body_with_a_fork_that_needs_more_stack_than_there_is() {
     println!("used {:?} KiB", used.unwrap());
 }
 
-/// Fault 39, for a job that borrows from the stack that overflows.
+/// Fault 39: the guard page catches it, and the message names the worker. A job of a scope borrows from the stack that overflows.
 #[cfg(unix)]
 #[test]
-fn a_job_of_a_scope_that_needs_more_stack_than_there_is_ends_the_process_with_a_message() {
-    for threads in ["1", "2", "8"] {
-        let output = apart("body_with_a_fork_that_needs_more_stack_than_there_is")
-            .env(THREADS, threads)
-            .output()
-            .unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        let shown = String::from_utf8_lossy(&output.stdout);
-        assert!(shown.contains("used (256, 256) KiB") && !shown.contains("(3072, 1)"), "{shown}");
-        let by_std = said.contains("shallow") && said.contains("overflowed its stack");
-        assert!(by_std || said.contains("stack-overflow"), "{said}");
-        assert!(!output.status.success());
+fn a_job_that_needs_more_stack_than_there_is_ends_the_process_with_a_message() {
+    for (body, before, after) in [
+        ("body_with_a_job_that_needs_more_stack_than_there_is", "used 512 KiB", "used 3072 KiB"),
+        (
+            "body_with_a_fork_that_needs_more_stack_than_there_is",
+            "used (256, 256) KiB",
+            "(3072, 1)",
+        ),
+    ] {
+        for threads in ["1", "2", "8"] {
+            let (shown, said) = killed(apart(body).env(THREADS, threads));
+            assert!(shown.contains(before) && !shown.contains(after), "{body}: {shown}");
+            let by_std = said.contains("shallow") && said.contains("overflowed its stack");
+            // A sanitizer has its own words.
+            assert!(by_std || said.contains("stack-overflow"), "{body}: {said}");
+        }
     }
 }
 
@@ -178,6 +151,6 @@ fn body_that_returns_from_main_with_a_busy_default_pool() {
 /// Fault 80: the default pool is in a `static`, and is never dropped.
 #[test]
 fn a_process_with_a_busy_default_pool_ends_when_main_does() {
-    let output = run_apart("body_that_returns_from_main_with_a_busy_default_pool");
+    let output = apart("body_that_returns_from_main_with_a_busy_default_pool").output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }

@@ -5,37 +5,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
 
-use crate::support::busy::occupy;
+use crate::jobs::cancelled_flag::until_cancelled;
+use crate::support::busy::{held, occupy};
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::at_rest;
-use crate::support::reports::counts;
-use brigade::{
-    CancelHandle, JoinError, JoinHandle, Pool, Shutdown, block_on, cancelled, spawn_local,
-};
-use brigade_testkit::{Bomb, Drops, Gate, Latch, Seed, Token, eventually, spin_for, test};
-
-fn is_cancelled<T>(outcome: Result<T, JoinError>) -> bool {
-    matches!(outcome, Err(JoinError::Cancelled))
-}
+use crate::support::reports::{counts, is_cancelled};
+use brigade::{CancelHandle, JoinError, JoinHandle, Pool, Shutdown, block_on, cancelled};
+use brigade_testkit::{Drops, Gate, Latch, Seed, Token, eventually, spin_for, test};
 
 /// A future that waits until the latch is open, or forever.
 async fn holding(token: Token, latch: Latch) {
     let _token = token;
     latch.wait().await;
-}
-
-/// A job that runs until it is asked to stop; returns once it runs.
-fn running(pool: &Pool) -> JoinHandle<&'static str> {
-    let (begun, begins) = mpsc::channel();
-    let job = pool.submit(move || {
-        begun.send(()).unwrap();
-        while !cancelled() {
-            thread::yield_now();
-        }
-        "stopped"
-    });
-    begins.recv().unwrap();
-    job
 }
 
 type Cancels = fn(&JoinHandle<()>) -> bool;
@@ -71,18 +52,6 @@ fn a_queued_closure_is_dropped_in_the_call_and_counted() {
 }
 
 #[test]
-fn a_running_closure_is_asked_to_stop_and_its_outcome_is_its_own() {
-    let pool = Pool::new(1);
-    let job = running(&pool);
-    let cancel = job.cancel_handle();
-    assert!(!cancel.cancel(), "it has started");
-    assert_eq!(job.join().unwrap(), "stopped");
-    assert!(cancel.is_finished() && !cancel.cancel());
-    assert!(!pool.submit(cancelled).join().unwrap(), "it was for that job alone");
-    assert_eq!(at_rest(&pool), [2, 2, 0, 0, 0]);
-}
-
-#[test]
 fn a_future_that_waits_is_cancelled_and_so_is_one_that_is_queued() {
     for (way, cancels) in WAYS {
         let (pool, latch, drops, gate) =
@@ -105,18 +74,6 @@ fn a_future_that_waits_is_cancelled_and_so_is_one_that_is_queued() {
 }
 
 #[test]
-fn a_local_future_is_cancelled_from_another_thread() {
-    let (pool, latch) = (Pool::new(1), Latch::default());
-    let waits = latch.wait();
-    let job = pool.submit(|| spawn_local(waits)).join().unwrap();
-    eventually("it waits", || latch.waiting() == 1);
-    let cancel = job.cancel_handle();
-    assert!(cancel.cancel());
-    assert!(is_cancelled(job.join()));
-    assert!(cancel.is_finished());
-}
-
-#[test]
 fn a_blocked_join_and_an_awaiting_task_are_woken_by_an_abort() {
     let (pool, other, gate) = (Pool::new(1), Pool::new(1), Gate::closed());
     occupy(&pool, &gate);
@@ -135,15 +92,9 @@ fn it_works_after_the_join_handle_was_dropped() {
     let (pool, latch, drops) = (Pool::new(2), Latch::default(), Drops::default());
     let future = pool.spawn(holding(drops.token(), latch.clone())).cancel_handle();
     eventually("it waits", || latch.waiting() == 1);
-    let runs = running(&pool).cancel_handle();
+    let runs = until_cancelled(&pool, || ()).cancel_handle();
     let gate = Gate::closed();
-    let (held, begun) = (gate.clone(), Gate::closed());
-    let begins = begun.clone();
-    pool.execute(move || {
-        begins.open();
-        held.wait();
-    });
-    begun.wait();
+    held(&pool, &gate);
     let token = drops.token();
     let queued = pool.submit(move || drop(token)).cancel_handle();
     assert!(queued.cancel());
@@ -203,26 +154,16 @@ fn a_job_is_aborted_by_another_of_its_pool_and_by_itself() {
 }
 
 #[test]
-fn a_panic_of_the_captures_is_contained() {
-    let (pool, gate) = (Pool::new(1), Gate::closed());
-    occupy(&pool, &gate);
-    let bomb = Bomb;
-    let job = pool.submit(move || drop(bomb));
-    assert!(job.cancel_handle().cancel());
-    assert!(is_cancelled(job.join()));
-    gate.open();
-    assert_eq!(at_rest(&pool), [2, 1, 0, 1, 0]);
-}
-
-#[test]
-fn it_outlives_its_pool_and_keeps_nothing_of_it_alive() {
+fn it_outlives_its_pool_and_neither_it_nor_a_handle_keeps_anything_of_that_alive() {
     let held = Arc::new(());
     let witness = held.clone();
     let pool = Pool::builder().threads(1).on_start(move |_| _ = &witness).build().unwrap();
+    let handle = pool.handle();
     let ended = pool.submit(|| ()).cancel_handle();
     let waits = pool.spawn(pending::<()>()).cancel_handle();
     drop(pool);
-    assert_eq!(Arc::strong_count(&held), 1);
+    assert!(handle.metrics().is_closed);
+    assert_eq!(Arc::strong_count(&held), 1, "the pool's hooks are gone with it");
     for cancel in [ended, waits] {
         assert!(cancel.is_finished());
         assert!(!cancel.cancel());

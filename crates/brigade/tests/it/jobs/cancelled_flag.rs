@@ -6,11 +6,11 @@ use std::thread;
 
 use crate::support::busy::open_once_closed;
 use crate::support::policy::queue_kinds;
-use brigade::{JoinError, JoinHandle, Pool, Shutdown, cancelled};
-use brigade_testkit::{Gate, test};
+use brigade::{JoinHandle, Pool, Shutdown, cancelled};
+use brigade_testkit::{Gate, OnDrop, test};
 
 /// A job that runs until it is cancelled and then does `and_then`; it has started.
-fn until_cancelled<T: Send + 'static>(
+pub(super) fn until_cancelled<T: Send + 'static>(
     pool: &Pool,
     and_then: impl FnOnce() -> T + Send + 'static,
 ) -> JoinHandle<T> {
@@ -35,20 +35,15 @@ fn a_running_job_sees_that_it_was_cancelled_and_has_its_own_outcome() {
     for threads in [1, 2] {
         for (kind, pool) in queue_kinds(threads) {
             let job = until_cancelled(&pool, || 42);
-            assert!(!job.cancel(), "{kind}: it has started");
+            let cancel = job.cancel_handle();
+            assert!(!cancel.cancel(), "{kind}: it has started");
             assert!(!job.cancel(), "{kind}: as before");
             assert_eq!(job.join().unwrap(), 42, "{kind}");
+            assert!(cancel.is_finished() && !cancel.cancel(), "{kind}");
             pool.wait_idle();
             assert_eq!((pool.metrics().returned, pool.metrics().cancelled), (1, 0), "{kind}");
         }
     }
-}
-
-#[test]
-fn a_handle_that_cancels_on_drop_asks_a_running_job_to_stop() {
-    let (pool, (stopped, stops)) = (Pool::new(1), mpsc::channel());
-    drop(until_cancelled(&pool, move || stopped.send(()).unwrap()).cancel_on_drop());
-    stops.recv().unwrap();
 }
 
 #[test]
@@ -57,7 +52,8 @@ fn the_next_job_on_the_same_thread_is_not_cancelled() {
     for panics in [false, true] {
         let job = until_cancelled(&pool, move || assert!(!panics, "expected: cancelled"));
         job.cancel();
-        assert_eq!(job.join().is_err(), panics);
+        let message = job.join().err().and_then(|error| error.panic_message().map(str::to_owned));
+        assert_eq!(message.as_deref(), panics.then_some("expected: cancelled"));
         assert!(!pool.submit(cancelled).join().unwrap());
         let sender = sender.clone();
         pool.execute(move || sender.send(cancelled()).unwrap());
@@ -73,19 +69,6 @@ fn a_job_that_is_not_cancelled_never_sees_the_flag_of_one_that_ends() {
         let other = pool.submit(cancelled);
         one.cancel();
         assert!(!other.join().unwrap());
-    }
-}
-
-#[test]
-fn a_panic_after_the_cancelling_is_the_outcome() {
-    let pool = Pool::new(1);
-    let job = until_cancelled(&pool, || panic!("expected: rather than stop"));
-    job.cancel();
-    match job.join() {
-        Err(JoinError::Panicked(panic)) => {
-            assert_eq!(panic.message(), Some("expected: rather than stop"));
-        }
-        other => panic!("it panicked: {other:?}"),
     }
 }
 
@@ -119,14 +102,8 @@ fn a_job_sees_its_flag_inside_blocking() {
 
 #[test]
 fn a_job_sees_its_flag_while_it_unwinds() {
-    struct Look(mpsc::Sender<bool>);
-    impl Drop for Look {
-        fn drop(&mut self) {
-            self.0.send(cancelled()).unwrap();
-        }
-    }
     let (pool, (sender, receiver)) = (Pool::new(1), mpsc::channel());
-    let capture = Look(sender);
+    let capture = OnDrop(move || sender.send(cancelled()).unwrap());
     let job = until_cancelled(&pool, move || {
         let _capture = capture;
         let caught = panic::catch_unwind(AssertUnwindSafe(|| panic!("expected: caught")));

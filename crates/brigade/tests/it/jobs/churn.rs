@@ -93,15 +93,15 @@ fn a_job_submitted_while_a_worker_is_going_idle_is_never_stranded() {
         for idle in [Idle::Park, Idle::SpinThenPark(Duration::from_micros(20))] {
             for threads in [1, 2] {
                 let builder = Pool::builder().threads(threads).queueing(queueing).idle(idle);
-                rounds_of_add_and_wait(&builder.build().unwrap(), &mut seed);
+                rounds_of_add_and_wait(&builder.build().unwrap(), 1500, &mut seed);
             }
         }
     }
 }
 
 /// Every other job comes from a worker, just before that worker goes idle.
-fn rounds_of_add_and_wait(pool: &Pool, seed: &mut Seed) {
-    for round in 0..1500 {
+pub(super) fn rounds_of_add_and_wait(pool: &Pool, rounds: u32, seed: &mut Seed) {
+    for round in 0..rounds {
         spin_for(seed.micros(60));
         if round % 2 == 0 {
             outcome_of(pool.submit(|| ()), round);

@@ -40,68 +40,53 @@ fn here() -> Handle {
     Handle::current().expect("a job runs on a worker")
 }
 
-#[test]
-fn jobs_from_outside_run_exactly_once_in_every_row() {
-    for_every_row(|pool| {
-        let tally = Tally::of(600);
+/// Submits a thousand jobs.
+type Load = fn(&Pool, Tally);
+const LOADS: [(&str, Load); 4] = [
+    ("from outside", |pool, tally| {
         let handle = pool.handle();
         thread::scope(|scope| {
-            scope.spawn(|| (0..300).for_each(|job| handle.execute(tally.job(job))));
-            scope.spawn(|| (300..600).for_each(|job| pool.execute(tally.job(job))));
+            scope.spawn(|| (0..500).for_each(|job| handle.execute(tally.job(job))));
+            scope.spawn(|| (500..1000).for_each(|job| pool.execute(tally.job(job))));
         });
-        pool.wait_idle();
-        tally.assert_once_each();
-    });
-}
-
-#[test]
-fn chains_run_to_their_end_in_every_row() {
-    fn step(left: usize, tally: Tally) {
-        tally.count(left);
-        if left % 100 != 0 {
-            here().execute(move || step(left - 1, tally));
+    }),
+    ("chains", |pool, tally| {
+        fn step(left: usize, tally: Tally) {
+            tally.count(left);
+            if left % 100 != 0 {
+                here().execute(move || step(left - 1, tally));
+            }
         }
-    }
-    for_every_row(|pool| {
-        let tally = Tally::of(400);
-        for chain in 0..4 {
+        for chain in 0..10 {
             let tally = tally.clone();
             pool.execute(move || step(chain * 100 + 99, tally));
         }
-        pool.wait_idle();
-        tally.assert_once_each();
-    });
-}
-
-#[test]
-fn a_fan_out_of_a_thousand_children_runs_each_once_in_every_row() {
-    for_every_row(|pool| {
-        let tally = Tally::of(1000);
-        let children = tally.clone();
-        pool.execute(move || {
-            let pool = here();
-            (0..1000).for_each(|job| pool.execute(children.job(job)));
-        });
-        pool.wait_idle();
-        tally.assert_once_each();
-    });
-}
-
-#[test]
-fn batches_from_outside_and_inside_run_each_once_in_every_row() {
-    for_every_row(|pool| {
-        let tally = Tally::of(1200);
-        pool.job().execute_batch((0..400).map(|job| tally.job(job))).unwrap();
-        pool.handle().job().execute_batch((400..800).map(|job| tally.job(job))).unwrap();
+    }),
+    ("children of one job", |pool, tally| {
+        pool.execute(move || (0..1000).for_each(|job| here().execute(tally.job(job))));
+    }),
+    ("batches", |pool, tally| {
+        pool.job().execute_batch((0..300).map(|job| tally.job(job))).unwrap();
+        pool.handle().job().execute_batch((300..600).map(|job| tally.job(job))).unwrap();
         pool.job().execute_batch(std::iter::empty::<fn()>()).unwrap();
-        let inner = tally.clone();
         pool.execute(move || {
-            here().job().execute_batch((800..1200).map(|job| inner.job(job))).unwrap();
+            here().job().execute_batch((600..1000).map(|job| tally.job(job))).unwrap();
             here().job().execute_batch(std::iter::empty::<fn()>()).unwrap();
         });
-        pool.wait_idle();
-        tally.assert_once_each();
-    });
+    }),
+];
+
+#[test]
+fn jobs_run_exactly_once_however_they_are_submitted_in_every_row() {
+    for (load, submit) in LOADS {
+        println!("{load}");
+        for_every_row(|pool| {
+            let tally = Tally::of(1000);
+            submit(&pool, tally.clone());
+            pool.wait_idle();
+            tally.assert_once_each();
+        });
+    }
 }
 
 #[test]

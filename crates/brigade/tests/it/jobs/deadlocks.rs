@@ -17,36 +17,28 @@ fn would_deadlock<T>(outcome: Result<T, JoinError>) -> bool {
     matches!(outcome, Err(JoinError::WouldDeadlock))
 }
 
-#[test]
-fn a_job_that_joins_itself_gets_an_error() {
-    for_both_queueings(|builder| {
-        let pool = builder.threads(1).build().unwrap();
-        let ((own, take_own), (told, tells)) = (letterbox::<()>(), mpsc::channel());
-        let job = pool.submit(move || told.send(would_deadlock(take_own().join())).unwrap());
-        own.send(job).unwrap();
-        assert!(tells.recv().unwrap());
-        pool.wait_idle();
-        assert_eq!(pool.metrics().returned, 1, "and goes on");
-    });
-}
-
 /// The last to join gets the error, and the others have outcomes.
 #[test]
 fn one_join_of_a_circle_gets_an_error_and_all_jobs_end() {
-    for length in [2, 3, 8] {
-        for threads in [1, 2, 8] {
-            let pools: Vec<_> = (0..length).map(|_| Pool::new(threads)).collect();
-            check_circle(&pools.iter().collect::<Vec<_>>());
+    // In a circle of one, a job joins itself.
+    for length in [1, 2, 3, 8] {
+        for are_futures in [false, true] {
+            for threads in [1, 2, 8] {
+                let pools: Vec<_> = (0..length).map(|_| Pool::new(threads)).collect();
+                check_circle(&pools.iter().collect::<Vec<_>>(), are_futures);
+            }
+            for_both_queueings(|builder| {
+                let pool = builder.threads(length).build().unwrap();
+                check_circle(&vec![&pool; length], are_futures);
+                assert!(pool.wait_idle());
+                assert_eq!(pool.metrics().returned, length as u64);
+            });
         }
-        for_both_queueings(|builder| {
-            let pool = builder.threads(length).build().unwrap();
-            check_circle(&vec![&pool; length]);
-        });
     }
 }
 
 /// A job on each of these pools, all of them running at once, joins the next one's.
-fn check_circle(pools: &[&Pool]) {
+fn check_circle(pools: &[&Pool], are_futures: bool) {
     let (told, tells) = mpsc::channel();
     let boxes: Vec<_> = pools.iter().map(|_| letterbox::<bool>()).collect();
     let (senders, takers): (Vec<_>, Vec<_>) = boxes.into_iter().unzip();
@@ -55,10 +47,11 @@ fn check_circle(pools: &[&Pool]) {
         .zip(takers)
         .map(|(pool, take)| {
             let told = told.clone();
-            pool.submit(move || {
+            let job = move || {
                 told.send(would_deadlock(take().join())).unwrap();
                 true
-            })
+            };
+            if are_futures { pool.spawn(async { job() }) } else { pool.submit(job) }
         })
         .collect();
     // Each goes to the job before it.
@@ -66,7 +59,8 @@ fn check_circle(pools: &[&Pool]) {
         senders[(number + pools.len() - 1) % pools.len()].send(job).unwrap();
     }
     let heard: Vec<_> = tells.iter().take(pools.len()).collect();
-    assert_eq!(heard.iter().filter(|heard| **heard).count(), 1, "{heard:?}");
+    let circle = format!("{heard:?}, futures: {are_futures}");
+    assert_eq!(heard.iter().filter(|heard| **heard).count(), 1, "{circle}");
 }
 
 /// The inner job is run by the outer one that joins it, and joins that one in turn.

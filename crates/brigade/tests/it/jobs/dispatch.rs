@@ -4,7 +4,6 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, mpsc};
 
-use crate::support::busy::occupy;
 use crate::support::crowd::for_both_queueings;
 use brigade::{Pool, Shutdown};
 use brigade_testkit::{Gate, eventually, test};
@@ -42,24 +41,6 @@ fn as_many_jobs_start_as_threads_are_idle_and_the_rest_is_returned() {
 }
 
 #[test]
-fn a_busy_pool_returns_all_jobs_in_order() {
-    for_both_queueings(|builder| {
-        let (pool, gate) = (builder.threads(2).build().unwrap(), Gate::closed());
-        occupy(&pool, &gate);
-        let (told, tells) = mpsc::channel();
-        let jobs = (0..3).map(|number| {
-            let told = told.clone();
-            move || told.send(number).unwrap()
-        });
-        pool.job().dispatch(jobs).for_each(|job| job());
-        assert!(tells.try_iter().eq(0..3));
-        gate.open();
-        pool.wait_idle();
-        assert_eq!(pool.metrics().accepted, 2, "what came back was not accepted");
-    });
-}
-
-#[test]
 fn the_capacity_of_a_bounded_pool_is_no_matter() {
     let (pool, gate) =
         (Pool::builder().threads(3).prestart(3).capacity(1).build().unwrap(), Gate::closed());
@@ -75,18 +56,6 @@ fn threads_that_are_not_up_are_not_idle_and_none_is_started() {
     let pool = Pool::builder().threads(0..=2).build().unwrap();
     assert_eq!(pool.job().dispatch([|| ()]).count(), 1);
     assert_eq!(pool.metrics().threads, 0);
-}
-
-#[test]
-fn a_closed_pool_returns_all_jobs() {
-    for how in [Shutdown::Drain, Shutdown::Discard] {
-        let pool = Pool::builder().threads(2).prestart(2).build().unwrap();
-        all_idle(&pool);
-        let handle = pool.handle();
-        let report = pool.shutdown(how);
-        assert_eq!(handle.job().dispatch([|| (), || ()]).count(), 2);
-        assert_eq!(report.ran, 0);
-    }
 }
 
 #[test]

@@ -142,28 +142,6 @@ fn a_job_runs_after_a_few_turns_of_jobs_and_futures_that_are_always_ready() {
     }
 }
 
-/// Row 68.
-#[test]
-fn a_hundred_futures_end_beside_one_that_wakes_itself_forever() {
-    for (_, pool) in queue_kinds(1) {
-        let hogs = Hogs::default();
-        let hog = pool.spawn(hogs.clone().wake_itself());
-        let others: Vec<_> = (0..100)
-            .map(|n| {
-                pool.spawn(async move {
-                    yield_now().await;
-                    n
-                })
-            })
-            .collect();
-        for (n, job) in others.into_iter().enumerate() {
-            assert_eq!(job.join().unwrap(), n);
-        }
-        hogs.stop.store(true, Ordering::Relaxed);
-        hog.join().unwrap();
-    }
-}
-
 /// How many jobs of a thousand chains, which have just been submitted from outside, run before a bystander from outside starts.
 fn turns_of_a_thousand_chains(pool: &Pool) -> u64 {
     let hogs = Hogs::default();

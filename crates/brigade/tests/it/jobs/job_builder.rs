@@ -2,16 +2,17 @@
 
 use std::future::{Future, pending};
 use std::pin::pin;
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::mpsc;
 use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::support::crowd::for_both_queueings;
-use crate::support::full::{POLICIES, at_rest, busy, fill, full};
+use crate::support::full::{POLICIES, at_rest, busy, fill, full, with_capacity};
+use crate::support::reports::is_cancelled;
 use brigade::{
-    Handle, JoinError, Pool, Reason, Reserved, Shutdown, TaskSet, WhenFull, block_on,
-    current_job_name, yield_now,
+    Handle, Pool, Reason, Reserved, Shutdown, TaskSet, WhenFull, block_on, current_job_name,
+    yield_now,
 };
 use brigade_testkit::{BlockedThread, Drops, Gate, Latch, eventually, test};
 
@@ -19,10 +20,6 @@ const SOON: Duration = Duration::from_millis(2);
 
 fn far() -> Instant {
     Instant::now() + Duration::from_secs(3600)
-}
-
-fn is_cancelled<T>(outcome: Result<T, JoinError>) -> bool {
-    matches!(outcome, Err(JoinError::Cancelled))
 }
 
 fn named(name: &str) -> Option<String> {
@@ -250,31 +247,22 @@ fn a_policy_of_the_job_comes_before_that_of_the_pool() {
 fn the_handles_of_a_batch_are_in_its_order() {
     for capacity in [None, Some(3)] {
         for_both_queueings(|builder| {
-            let builder = builder.threads(2);
-            let builder =
-                capacity.into_iter().fold(builder, |builder, jobs| builder.capacity(jobs));
-            let pool = builder.build().unwrap();
+            let pool = with_capacity(builder.threads(2), capacity).build().unwrap();
             for job in [pool.job(), pool.job().name("batch"), pool.job().deadline(far())] {
                 let jobs = job.submit_batch((0..100).map(|number| move || number)).unwrap();
                 let values: Vec<_> = jobs.into_iter().map(|job| job.join().unwrap()).collect();
                 assert!(values.into_iter().eq(0..100));
             }
+            // On a worker, too.
+            let inside = pool.submit(|| {
+                let jobs = brigade::job().submit_batch((0..100).map(|number| move || number));
+                jobs.unwrap().into_iter().map(|job| job.join().unwrap()).collect::<Vec<_>>()
+            });
+            assert!(inside.join().unwrap().into_iter().eq(0..100));
             assert!(pool.job().submit_batch(std::iter::empty::<fn()>()).unwrap().is_empty());
-            assert_eq!(at_rest(&pool), [300, 300, 0, 0, 0]);
+            assert_eq!(at_rest(&pool), [401, 401, 0, 0, 0]);
         });
     }
-}
-
-#[test]
-fn a_batch_from_a_worker_has_its_handles_too() {
-    for_both_queueings(|builder| {
-        let pool = builder.threads(1).build().unwrap();
-        let sum = pool.submit(|| {
-            let jobs = brigade::job().submit_batch((0..100).map(|number| move || number)).unwrap();
-            jobs.into_iter().map(|job| job.join().unwrap()).sum::<u32>()
-        });
-        assert_eq!(sum.join().unwrap(), 4950);
-    });
 }
 
 #[test]
@@ -321,25 +309,15 @@ fn room_is_taken_until_it_is_used_or_dropped() {
 fn room_is_no_promise_of_a_closed_pool() {
     for capacity in [None, Some(3)] {
         for how in [Shutdown::Finish, Shutdown::Drain, Shutdown::Discard] {
-            let builder = Pool::builder().threads(1);
-            let builder =
-                capacity.into_iter().fold(builder, |builder, jobs| builder.capacity(jobs));
-            let pool = builder.build().unwrap();
-            let rooms = [(); 3].map(|()| reserve(&pool));
+            let pool = with_capacity(Pool::builder().threads(1), capacity).build().unwrap();
+            let [first, second, third] = [(); 3].map(|()| reserve(&pool));
             pool.shutdown(how);
-            let token = Arc::new(());
-            let held = || {
-                let token = token.clone();
-                move || token
-            };
-            let [first, second, third] = rooms;
-            let closure = first.submit(held()).unwrap_err();
-            let (reason, back) = (closure.reason(), closure.into_inner()());
-            assert!(reason == Reason::Closed && Arc::ptr_eq(&back, &token), "{how:?}");
-            let called = Arc::new(Mutex::new(false));
-            let calls = called.clone();
-            second.execute(move || *calls.lock().unwrap() = true).unwrap_err().into_inner()();
-            assert!(*called.lock().unwrap());
+            let closure = first.submit(|| 41).unwrap_err();
+            assert_eq!((closure.reason(), closure.into_inner()()), (Reason::Closed, 41), "{how:?}");
+            let gate = Gate::closed();
+            let opens = gate.clone();
+            second.execute(move || opens.open()).unwrap_err().into_inner()();
+            assert!(gate.is_open());
             let future = third.spawn(async { 42 }).unwrap_err();
             assert_eq!(future.reason(), Reason::Closed);
             assert_eq!(block_on(future.into_inner()), 42);
@@ -373,19 +351,6 @@ fn a_deadline_holds_for_reserved_room_too() {
     assert!(is_cancelled::<()>(room().submit(|| unreachable!()).unwrap().join()));
     assert!(is_cancelled::<()>(room().spawn(pending()).unwrap().join()));
     assert_eq!(at_rest(&pool), [2, 0, 0, 2, 0]);
-}
-
-#[test]
-fn a_job_with_a_time_has_no_deadline() {
-    let pool = Pool::new(1);
-    let with_deadline = || pool.job().deadline(far());
-    let timed: [&dyn Fn(); 3] =
-        [&|| drop(with_deadline().after(SOON)), &|| drop(with_deadline().at(far())), &|| {
-            drop(with_deadline().every(SOON))
-        }];
-    for timed in timed {
-        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(timed)).is_err());
-    }
 }
 
 #[test]

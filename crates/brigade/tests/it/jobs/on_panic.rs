@@ -25,22 +25,26 @@ fn telling_pool() -> (Pool, Receiver<String>) {
 
 const LONG: Duration = Duration::from_secs(10);
 
-#[test]
-fn the_callback_gets_the_payload_of_a_job_without_a_handle() {
-    let (pool, told) = telling_pool();
-    for n in 0..100 {
-        pool.execute(move || panic!("expected: {n}"));
-        assert_eq!(told.recv_timeout(LONG).unwrap(), format!("expected: {n}"));
-    }
-}
+/// Begins work that panics, and whose panic no handle takes.
+type Lose = fn(&Pool);
+const LOST: [(&str, Lose); 3] = [
+    ("a job without a handle", |pool| pool.execute(|| panic!("expected: lost"))),
+    ("a job whose handle is gone", |pool| drop(pool.submit(|| panic!("expected: lost")))),
+    ("a future whose handle is gone", |pool| drop(pool.spawn(async { panic!("expected: lost") }))),
+];
 
 #[test]
-fn the_callback_gets_the_payload_of_a_submitted_job_whose_handle_is_gone() {
-    let ((pool, told), gate) = (telling_pool(), Gate::closed());
-    occupy(&pool, &gate);
-    drop(pool.submit(|| panic!("expected: detached")));
-    gate.open();
-    assert_eq!(told.recv_timeout(LONG).unwrap(), "expected: detached");
+fn the_callback_gets_each_payload_that_no_handle_takes_once() {
+    for (work, begin) in LOST {
+        let ((pool, told), gate) = (telling_pool(), Gate::closed());
+        occupy(&pool, &gate);
+        (0..100).for_each(|_| begin(&pool));
+        gate.open();
+        pool.wait_idle();
+        assert_eq!(pool.metrics().panicked, 100, "{work}");
+        drop(pool);
+        assert_eq!(told.iter().collect::<Vec<_>>(), ["expected: lost"; 100], "{work}");
+    }
 }
 
 #[test]

@@ -2,15 +2,17 @@
 
 use std::any::Any;
 use std::cell::Cell;
+use std::future::poll_fn;
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::task::Poll;
+use std::time::{Duration, Instant};
 
 use crate::support::busy::occupy;
 use crate::support::roll_call::{on_every_worker, thread_ids};
-use brigade::{JoinError, Pool, Shutdown};
+use brigade::{End, JoinError, JoinHandle, Pool, Shutdown, spawn_local, yield_now};
 use brigade_testkit::panics::text;
-use brigade_testkit::{Gate, eventually, test};
+use brigade_testkit::{Bomb, Drops, Gate, Latch, Token, eventually, test};
 
 thread_local! {
     /// What a job left on its worker.
@@ -19,25 +21,6 @@ thread_local! {
 
 /// A payload of no known type.
 struct Custom(usize);
-
-/// A payload whose own drop panics.
-struct Bomb;
-
-impl Drop for Bomb {
-    fn drop(&mut self) {
-        panic!("expected: a payload went off");
-    }
-}
-
-/// Counts its drops, and panics in each.
-struct Volatile(Arc<AtomicUsize>);
-
-impl Drop for Volatile {
-    fn drop(&mut self) {
-        self.0.fetch_add(1, Ordering::Relaxed);
-        panic!("expected: dropping this panics");
-    }
-}
 
 fn go_wrong(n: usize) {
     match n % 4 {
@@ -63,7 +46,17 @@ fn ten_thousand_panics_reach_their_handles_and_cost_no_thread() {
     let pool = Pool::new(4);
     let before = thread_ids(&pool);
     on_every_worker(&pool, || LEFT.set(7));
-    let jobs: Vec<_> = (0..10_000).map(|n| pool.submit(move || go_wrong(n))).collect();
+    let future = |n| async move {
+        yield_now().await;
+        go_wrong(n);
+    };
+    let panics = |n| match n % 9 {
+        7 => pool.spawn(future(n)),
+        8 => pool.submit(move || spawn_local(future(n))).join().unwrap(),
+        _ => pool.submit(move || go_wrong(n)),
+    };
+    let jobs: Vec<_> = (0..10_000).map(panics).collect();
+    let local = (0..10_000).filter(|n| n % 9 == 8).count() as u64;
     for (n, job) in jobs.into_iter().enumerate() {
         match job.join() {
             Err(JoinError::Panicked(panic)) => assert_is_payload_of(n, panic.into_payload()),
@@ -73,7 +66,8 @@ fn ten_thousand_panics_reach_their_handles_and_cost_no_thread() {
     }
     pool.wait_idle();
     let sums = pool.metrics();
-    assert_eq!((sums.accepted, sums.returned, sums.panicked), (10_008, 8, 10_000));
+    assert_eq!((sums.returned, sums.panicked), (8 + local, 10_000));
+    assert_eq!(sums.accepted, sums.returned + sums.panicked);
     assert_eq!(sums.workers.iter().map(|worker| worker.panics).sum::<u64>(), 10_000);
     assert_eq!(on_every_worker(&pool, || LEFT.get()), [7; 4], "thread-locals are kept");
     assert_eq!(thread_ids(&pool), before, "threads are kept");
@@ -81,73 +75,155 @@ fn ten_thousand_panics_reach_their_handles_and_cost_no_thread() {
 
 #[test]
 fn panics_of_detached_jobs_are_counted_and_end_no_thread() {
-    let pool = Pool::new(2);
-    let before = thread_ids(&pool);
-    for n in 0..2000 {
-        pool.execute(move || go_wrong(n));
-        drop(pool.submit(move || go_wrong(n)));
-    }
-    pool.wait_idle();
-    assert_eq!(pool.metrics().panicked, 4000);
-    assert_eq!(thread_ids(&pool), before, "threads are kept");
-    assert_eq!(pool.shutdown(Shutdown::Drain).ran, 4004);
-}
-
-#[test]
-fn a_result_whose_drop_panics_is_dropped_once_when_its_handle_went_first() {
-    for threads in [1, 2, 8] {
-        let (pool, gate, drops) =
-            (Pool::new(threads), Gate::closed(), Arc::<AtomicUsize>::default());
+    for how in [Shutdown::Drain, Shutdown::Discard] {
+        let pool = Pool::new(2);
         let before = thread_ids(&pool);
-        occupy(&pool, &gate);
-        for _ in 0..50 {
-            let drops = Arc::clone(&drops);
-            drop(pool.submit(move || Volatile(drops)));
+        for n in 0..2000 {
+            pool.execute(move || go_wrong(n));
+            drop(pool.submit(move || go_wrong(n)));
         }
-        gate.open();
         pool.wait_idle();
-        assert_eq!(drops.load(Ordering::Relaxed), 50);
-        let sums = pool.metrics();
-        assert_eq!(sums.returned + sums.panicked, sums.accepted);
+        assert_eq!(pool.metrics().panicked, 4000);
         assert_eq!(thread_ids(&pool), before, "threads are kept");
+        (0..2000).for_each(|n| pool.execute(move || go_wrong(n)));
+        let report = pool.shutdown(how);
+        assert_eq!((report.ran + report.discarded, report.still_running), (6004, 0), "{how:?}");
+        assert!(report.discarded == 0 || how == Shutdown::Discard);
     }
 }
 
+/// Counted when it is dropped, and then that panics.
+type Held = (Token, Bomb);
+
+/// How work ends that holds this, or returns it.
+type Work = fn(&Pool, &Latch, Held) -> Option<JoinHandle<()>>;
+
+fn far() -> Duration {
+    Duration::from_secs(3600)
+}
+
+/// A future that has been polled and holds this while it waits.
+fn waiting(pool: &Pool, latch: &Latch, held: Held) -> JoinHandle<()> {
+    let waits = latch.wait();
+    let job = pool.spawn(async move {
+        waits.await;
+        drop(held);
+    });
+    eventually("it waits", || latch.waiting() == 1);
+    job
+}
+
+/// Where all threads are busy until the work has been given to the pool.
+const WHILE_BUSY: [(&str, End, Work); 6] = [
+    ("a closure that returns", End::Panicked, |pool, _, held| Some(pool.submit(move || _ = &held))),
+    ("a closure that is cancelled", End::Cancelled, |pool, _, held| {
+        let job = pool.submit(move || drop(held));
+        assert!(job.cancel());
+        Some(job)
+    }),
+    ("a closure that is late", End::Cancelled, |pool, _, held| {
+        let late = pool.job().deadline(Instant::now());
+        Some(late.submit(move || drop(held)).unwrap())
+    }),
+    ("a detached closure that is late", End::Cancelled, |pool, _, held| {
+        pool.job().deadline(Instant::now()).execute(move || drop(held)).unwrap();
+        None
+    }),
+    ("the output of a detached future", End::Returned, |pool, _, held| {
+        drop(pool.spawn(async { held }));
+        None
+    }),
+    ("the result of a detached closure", End::Panicked, |pool, _, held| {
+        drop(pool.submit(move || held));
+        None
+    }),
+];
+
+/// Where they are idle.
+const WHILE_IDLE: [(&str, End, Work); 8] = [
+    ("a future after its last poll", End::Returned, |pool, _, held| {
+        // What it came to stands.
+        Some(pool.spawn(poll_fn(move |_| {
+            let _held = &held;
+            Poll::Ready(())
+        })))
+    }),
+    ("the result of a closure whose handle goes last", End::Returned, |pool, _, held| {
+        let job = pool.submit(move || held);
+        eventually("it finishes", || job.is_finished());
+        assert!(panic::catch_unwind(AssertUnwindSafe(|| drop(job))).is_ok());
+        None
+    }),
+    ("a future that is cancelled", End::Cancelled, |pool, latch, held| {
+        let job = waiting(pool, latch, held);
+        assert!(job.cancel());
+        Some(job)
+    }),
+    ("a future that waits as the pool ends", End::Cancelled, |pool, latch, held| {
+        Some(waiting(pool, latch, held))
+    }),
+    ("a timed closure that is cancelled", End::Cancelled, |pool, _, held| {
+        let later = pool.job().after(far()).submit(move || drop(held)).unwrap();
+        assert!(later.cancel());
+        Some(later)
+    }),
+    ("a timer that is cancelled", End::Returned, |pool, _, held| {
+        let timer = pool.job().after(far()).execute(move || drop(held)).unwrap();
+        assert!(timer.cancel() && timer.is_over());
+        Some(pool.submit(|| ()))
+    }),
+    ("a timer that is cancelled during its tick", End::Returned, |pool, _, held| {
+        let ((begun, begins), gate) = (mpsc::channel(), Gate::closed());
+        let goes_on = gate.clone();
+        let tick = move || {
+            let _held = &held;
+            begun.send(()).unwrap();
+            goes_on.wait();
+        };
+        let timer = pool.job().every(Duration::from_millis(1)).execute(tick).unwrap();
+        begins.recv().unwrap();
+        assert!(timer.cancel());
+        gate.open();
+        eventually("it is over", || timer.is_over());
+        None
+    }),
+    ("a timer of a pool that ends", End::Returned, |pool, _, held| {
+        drop(pool.job().after(far()).execute(move || drop(held)).unwrap());
+        Some(pool.submit(|| ()))
+    }),
+];
+
 #[test]
-fn a_result_whose_drop_panics_is_dropped_once_when_its_handle_goes_last() {
+fn a_panic_of_a_drop_costs_no_thread_and_no_other_job_wherever_the_work_ends() {
     for threads in [1, 2, 8] {
-        let (pool, drops) = (Pool::new(threads), Arc::<AtomicUsize>::default());
-        for round in 1..=50 {
-            let value = Arc::clone(&drops);
-            let job = pool.submit(move || Volatile(value));
-            eventually("the job finishes", || job.is_finished());
-            let dropped = panic::catch_unwind(AssertUnwindSafe(|| drop(job)));
-            assert_eq!(drops.load(Ordering::Relaxed), round);
-            assert!(dropped.is_ok(), "dropping a handle detaches, whatever the result is");
+        let busy = WHILE_BUSY.map(|work| (true, work)).into_iter();
+        for (is_busy, (work, end, begin)) in busy.chain(WHILE_IDLE.map(|work| (false, work))) {
+            let case = format!("{work}, {threads} threads");
+            let (pool, latch, drops) = (Pool::new(threads), Latch::default(), Drops::default());
+            let (before, gate, held) = (thread_ids(&pool), Gate::closed(), (drops.token(), Bomb));
+            if is_busy {
+                occupy(&pool, &gate);
+            }
+            let job = begin(&pool, &latch, held);
+            gate.open();
+            pool.wait_idle();
+            assert_eq!(thread_ids(&pool), before, "threads are kept: {case}");
+            let handle = pool.handle();
+            pool.shutdown(Shutdown::Drain);
+            assert_eq!(drops.count(), 1, "{case}");
+            let sums = handle.metrics();
+            let ends = [End::Panicked, End::Cancelled].map(|other| u64::from(other == end));
+            assert_eq!([sums.panicked, sums.cancelled], ends, "{case}");
+            assert_eq!(sums.accepted, sums.returned + sums.panicked + sums.cancelled, "{case}");
+            let outcome = match job.map(JoinHandle::join) {
+                None => end,
+                Some(Ok(())) => End::Returned,
+                Some(Err(error)) if error.is_panic() => End::Panicked,
+                Some(Err(_)) => End::Cancelled,
+            };
+            assert_eq!(outcome, end, "{case}");
         }
-        pool.wait_idle();
-        assert_eq!(pool.metrics().returned, 50);
     }
-}
-
-#[test]
-fn a_capture_whose_drop_panics_is_the_panic_of_its_job() {
-    let (pool, drops) = (Pool::new(2), Arc::<AtomicUsize>::default());
-    let before = thread_ids(&pool);
-    for round in 1..=100 {
-        let capture = Volatile(Arc::clone(&drops));
-        let job = pool.submit(move || {
-            let _capture = &capture;
-            round
-        });
-        assert!(matches!(job.join(), Err(JoinError::Panicked(_))), "round {round}");
-        let capture = Volatile(Arc::clone(&drops));
-        pool.execute(move || _ = &capture);
-    }
-    pool.wait_idle();
-    assert_eq!(drops.load(Ordering::Relaxed), 200);
-    assert_eq!(pool.metrics().panicked, 200);
-    assert_eq!(thread_ids(&pool), before, "threads are kept");
 }
 
 #[test]

@@ -6,20 +6,10 @@ use std::sync::{Arc, OnceLock};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
+use crate::jobs::churn::rounds_of_add_and_wait;
 use crate::support::roll_call::on_every_worker;
 use brigade::Pool;
-use brigade_testkit::{spin_for, test};
-
-#[track_caller]
-fn assert_nothing_is_stranded(pool: &Pool) {
-    for round in 0..300 {
-        let mut job = pool.submit(|| brigade::submit(|| ()));
-        let child = job.join_timeout(Duration::from_secs(5));
-        let mut child = child.unwrap_or_else(|| panic!("round {round} is stranded")).unwrap();
-        let outcome = child.join_timeout(Duration::from_secs(5));
-        outcome.unwrap_or_else(|| panic!("the child of round {round} is stranded")).unwrap();
-    }
-}
+use brigade_testkit::{Seed, spin_for, test};
 
 #[test]
 fn jobs_that_park_and_unpark_their_thread_strand_nothing() {
@@ -35,7 +25,7 @@ fn jobs_that_park_and_unpark_their_thread_strand_nothing() {
         });
     }
     pool.wait_idle();
-    assert_nothing_is_stranded(&pool);
+    rounds_of_add_and_wait(&pool, 300, &mut Seed::printed());
 }
 
 /// `Once` and the output lock park their waiters with the same tokens.
@@ -59,7 +49,7 @@ fn jobs_that_wait_inside_std_strand_nothing() {
             .unwrap();
         pool.wait_idle();
     }
-    assert_nothing_is_stranded(&pool);
+    rounds_of_add_and_wait(&pool, 300, &mut Seed::printed());
 }
 
 #[test]
@@ -74,7 +64,7 @@ fn a_foreign_thread_that_unparks_the_workers_all_the_time_strands_nothing() {
                 thread::yield_now();
             }
         });
-        assert_nothing_is_stranded(&pool);
+        rounds_of_add_and_wait(&pool, 300, &mut Seed::printed());
         pool.wait_idle();
         stop.store(true, Ordering::Relaxed);
     });

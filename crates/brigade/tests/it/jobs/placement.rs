@@ -2,13 +2,13 @@
 
 #![cfg(target_os = "linux")]
 
-use std::time::{Duration, Instant};
-use std::{fs, hint, thread};
+use std::time::Duration;
+use std::{fs, thread};
 
 use crate::support::crowd::await_idle_workers;
 use crate::support::roll_call::on_every_worker;
 use brigade::{Placement, Pool};
-use brigade_testkit::test;
+use brigade_testkit::{spin_for, test};
 
 /// The CPUs that the calling thread may run on, according to the kernel.
 fn allowed() -> String {
@@ -17,69 +17,48 @@ fn allowed() -> String {
     line.expect("the kernel says it").to_owned()
 }
 
+/// Where code of a pool of four threads may run.
+type Look = fn(&Pool) -> Vec<String>;
+const LOOKS: [(&str, usize, Look); 4] = [
+    ("each worker", 200, |pool| {
+        pool.submit(|| ()).join().unwrap();
+        on_every_worker(pool, allowed)
+    }),
+    // A hint for the wake could still be in force.
+    ("the first job after a wake and its child", 200, |pool| {
+        await_idle_workers(pool, 4);
+        let woken = pool.submit(|| (allowed(), brigade::submit(allowed)));
+        let (job, child) = woken.join().unwrap();
+        vec![job, child.join().unwrap()]
+    }),
+    // A worker that goes on moves a peer that it has woken.
+    ("jobs of a job that goes on", 100, |pool| {
+        let job = || {
+            spin_for(Duration::from_micros(20));
+            allowed()
+        };
+        let jobs = pool.submit(move || [(); 16].map(|()| brigade::submit(job)));
+        jobs.join().unwrap().into_iter().map(|job| job.join().unwrap()).collect()
+    }),
+    // They inherit the worker's affinity, from which a temporary one must not leak.
+    ("threads started by jobs", 20, |pool| {
+        on_every_worker(pool, || thread::spawn(allowed).join().unwrap())
+    }),
+];
+
 #[test]
-fn spread_leaves_the_affinity_of_every_worker_as_it_was() {
+fn code_of_a_pool_may_run_where_its_submitter_may_whatever_the_placement() {
     let mine = allowed();
     for placement in [Placement::Spread, Placement::Kernel] {
         let pool = Pool::builder().threads(4).prestart(4).placement(placement).build().unwrap();
-        for round in 0..200 {
-            if round % 10 == 0 {
-                // This round wakes each.
-                await_idle_workers(&pool, 4);
+        for (code, rounds, look) in LOOKS {
+            for round in 0..rounds {
+                let seen = look(&pool);
+                assert!(seen.iter().all(|seen| *seen == mine), "{code}, round {round}: {seen:?}");
             }
-            pool.submit(|| ()).join().unwrap();
-            assert_eq!(on_every_worker(&pool, allowed), [&*mine; 4], "round {round}");
         }
-    }
-}
-
-/// The first job after a wake is the one a hint for that wake could still be in force for.
-#[test]
-fn a_job_that_was_woken_for_may_run_anywhere() {
-    let mine = allowed();
-    let builder = Pool::builder().threads(2).prestart(2).placement(Placement::Spread);
-    let pool = builder.build().unwrap();
-    for round in 0..200 {
-        await_idle_workers(&pool, 2);
-        assert_eq!(pool.submit(allowed).join().unwrap(), mine, "round {round}");
-        let child = pool.submit(|| brigade::submit(allowed)).join().unwrap();
-        assert_eq!(child.join().unwrap(), mine, "the child in round {round}");
     }
     assert_eq!(allowed(), mine, "nor is the submitter moved");
-}
-
-/// A worker that goes on moves a peer that it has woken.
-#[test]
-fn the_jobs_of_a_job_that_goes_on_may_run_anywhere() {
-    let mine = allowed();
-    let pool = Pool::builder().threads(2).placement(Placement::Spread).build().unwrap();
-    for round in 0..100 {
-        let jobs = pool.submit(|| {
-            let job = || {
-                let begun = Instant::now();
-                while begun.elapsed() < Duration::from_micros(20) {
-                    hint::spin_loop();
-                }
-                allowed()
-            };
-            (0..16).map(|_| brigade::submit(job)).collect::<Vec<_>>()
-        });
-        for job in jobs.join().unwrap() {
-            assert_eq!(job.join().unwrap(), mine, "round {round}");
-        }
-    }
-}
-
-/// Threads started by a job inherit the worker's affinity: a temporary affinity must not leak
-/// through that either.
-#[test]
-fn threads_started_by_jobs_may_run_anywhere() {
-    let mine = allowed();
-    let pool = Pool::builder().threads(4).placement(Placement::Spread).build().unwrap();
-    for _ in 0..20 {
-        let inherited = on_every_worker(&pool, || thread::spawn(allowed).join().unwrap());
-        assert_eq!(inherited, [&*mine; 4]);
-    }
 }
 
 /// The second thread starts with the first job, usually on another CPU, and most often parks last. In its last look before it sleeps

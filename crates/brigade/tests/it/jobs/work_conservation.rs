@@ -37,6 +37,13 @@ fn assert_all_met(meets: &Receiver<()>, jobs: usize, kind: &str) {
     }
 }
 
+/// Starts both threads of a pool, by two jobs that meet.
+fn start_both(pool: &Pool, kind: &str) {
+    let (job, meets) = meeting(2);
+    (0..2).for_each(|_| pool.execute(job()));
+    assert_all_met(&meets, 2, kind);
+}
+
 type Job = Box<dyn FnOnce() + Send>;
 
 /// How as many jobs are submitted as there are workers.
@@ -97,10 +104,7 @@ fn as_many_jobs_as_workers_run_at_once_however_they_are_submitted() {
 #[test(alone)]
 fn a_child_runs_although_its_parent_blocks_on_a_channel_for_it() {
     for (kind, pool) in queue_kinds(2) {
-        // Both threads there are started by two jobs that meet.
-        let (job, meets) = meeting(2);
-        (0..2).for_each(|_| pool.execute(job()));
-        assert_all_met(&meets, 2, &kind);
+        start_both(&pool, &kind);
         let waits = delays(50, || {
             await_idle_workers(&pool, 2);
             let before = waited();
@@ -122,10 +126,7 @@ fn a_child_runs_although_its_parent_blocks_on_a_channel_for_it() {
 fn a_lone_child_of_a_parent_that_makes_no_further_call_is_found_by_the_monitor() {
     let mut seed = Seed::printed();
     for (kind, pool) in queue_kinds(2) {
-        // Both threads there are started by two jobs that meet.
-        let (job, meets) = meeting(2);
-        (0..2).for_each(|_| pool.execute(job()));
-        assert_all_met(&meets, 2, &kind);
+        start_both(&pool, &kind);
         let waits = delays(200, || {
             await_idle_workers(&pool, 2);
             spin_for(seed.micros(300));
@@ -178,10 +179,7 @@ fn lone_children_of_all_but_one_worker_are_found_by_the_one_that_is_left() {
 #[test(alone)]
 fn a_child_spawned_long_after_the_peers_parked_is_found() {
     for (kind, pool) in queue_kinds(2) {
-        // Both threads there are started by two jobs that meet.
-        let (job, meets) = meeting(2);
-        (0..2).for_each(|_| pool.execute(job()));
-        assert_all_met(&meets, 2, &kind);
+        start_both(&pool, &kind);
         let waits = delays(10, || {
             let parent = pool.submit(|| {
                 let here = Handle::current().unwrap();

@@ -19,8 +19,10 @@ use brigade::{
     ThreadName, ThreadState, Threads, Timer, Victims, WaitDump, WhenFull, WorkerDump, WorkerInfo,
     WorkerMetrics, YieldNow,
 };
+
 #[cfg(feature = "histograms")]
 use brigade::{Histograms, Times};
+
 #[cfg(feature = "trace")]
 use brigade::{Trace, TraceError, Tracing};
 
@@ -37,138 +39,73 @@ const fn clone<T: Clone>() {}
 
 /// What any thread may hold, also one that has caught a panic.
 const fn shared<T: Debug + Send + Sync + Unpin + UnwindSafe + RefUnwindSafe + 'static>() {}
+
 /// What one thread may hold, also after it has caught a panic.
 const fn local<T: Debug + Unpin + UnwindSafe + RefUnwindSafe + 'static>() {}
+
 /// The same of types that nothing unwinds through.
 const fn debug<T: Debug + Send + Unpin + 'static>() {}
+
 /// The same of what the jobs of a scope share.
 const fn scoped<T: Debug + Send + Sync>() {}
 
-const _: () = {
-    shared::<Pool>();
-    shared::<CancelHandle>();
-    clone::<CancelHandle>();
-    shared::<JoinHandle<u8>>();
-    shared::<TaskSet<u8>>();
-    shared::<JobBuilder>();
-    clone::<JobBuilder>();
-    shared::<JobOnWorker>();
-    clone::<JobOnWorker>();
-    local::<LocalPool>();
-    scoped::<Scope<'static, 'static>>();
-    scoped::<ScopedJoinHandle<'static, u8>>();
-    shared::<DelayedJob>();
-    shared::<PeriodicJob>();
-    debug::<Reserved>();
-    sync::<Reserved>();
-    shared::<Timer>();
-    debug::<Sleep>();
-    debug::<Interval>();
-    debug::<Timeout<u8>>();
-    debug::<NewThread>();
-    debug::<Thread>();
-    shared::<Builder>();
-    shared::<ThreadName>();
-    threads::<OnPanic>();
-    debug::<OnPanic>();
-    clone::<OnPanic>();
-    threads::<YieldNow>();
-    debug::<YieldNow>();
-    plain::<Handle>();
-    key::<Handle>();
-    plain::<Report>();
-    equal::<Report>();
-    plain::<Queueing>();
-    plain::<Order>();
-    plain::<Idle>();
-    plain::<Growth>();
-    plain::<Placement>();
-    plain::<Shutdown>();
-    equal::<Shutdown>();
-    plain::<ShutdownOptions>();
-    equal::<ShutdownOptions>();
-    plain::<Threads>();
-    equal::<Threads>();
-    plain::<Reason>();
-    equal::<Reason>();
-    error::<Reason>();
-    plain::<WhenFull>();
-    equal::<WhenFull>();
-    plain::<Missed>();
-    equal::<Missed>();
-    plain::<Elapsed>();
-    error::<Elapsed>();
-    threads::<Sleep>();
-    threads::<Interval>();
-    value::<Victims>();
-    equal::<Victims>();
-    value::<Cpus>();
-    equal::<Cpus>();
-    plain::<Priority>();
-    key::<Priority>();
-    plain::<Role>();
-    key::<Role>();
-    value::<WorkerInfo>();
-    equal::<WorkerInfo>();
-    value::<Dump>();
-    value::<JobDump>();
-    value::<WaitDump>();
-    value::<WorkerDump>();
-    value::<ThreadState>();
-    value::<Stall>();
-    plain::<Outcome<'static>>();
-    plain::<End>();
-    key::<End>();
-    value::<Metrics>();
-    value::<WorkerMetrics>();
-    shared::<JoinError>();
-    error::<JoinError>();
-    shared::<Panic>();
-    shared::<Rejected<u8>>();
-    shared::<Rejected<OnlySend>>();
-    assert!(size_of::<Handle>() == 8, "a handle is one word");
-};
+/// Compiles only if each type has the traits of the check.
+macro_rules! each {
+    ($check:ident: $($type:ty),+) => {
+        const _: () = { $($check::<$type>();)+ };
+    };
+}
+
+each!(shared:
+    Pool, CancelHandle, JoinHandle<u8>, TaskSet<u8>, JobBuilder, JobOnWorker, DelayedJob,
+    PeriodicJob, Timer, Builder, ThreadName, JoinError, Panic, Rejected<u8>, Rejected<OnlySend>
+);
+each!(local: LocalPool);
+each!(debug: Reserved, Sleep, Interval, Timeout<u8>, NewThread, Thread, OnPanic, YieldNow);
+each!(scoped: Scope<'static, 'static>, ScopedJoinHandle<'static, u8>);
+each!(plain:
+    Handle, Report, Queueing, Order, Idle, Growth, Placement, Shutdown, ShutdownOptions, Threads,
+    Reason, WhenFull, Missed, Elapsed, Priority, Role, Outcome<'static>, End
+);
+each!(value:
+    Victims, Cpus, WorkerInfo, Dump, JobDump, WaitDump, WorkerDump, ThreadState, Stall, Metrics,
+    WorkerMetrics
+);
+each!(threads: OnPanic, YieldNow, Sleep, Interval);
+each!(sync: Reserved);
+each!(clone: CancelHandle, JobBuilder, JobOnWorker, OnPanic);
+each!(key: Handle, Priority, Role, End);
+each!(equal:
+    Report, Shutdown, ShutdownOptions, Threads, Reason, WhenFull, Missed, Victims, Cpus, WorkerInfo
+);
+each!(error: Reason, Elapsed, JoinError);
+
+const _: () = assert!(size_of::<Handle>() == 8, "a handle is one word");
 
 #[cfg(feature = "histograms")]
-const _: () = {
-    value::<Histograms>();
-    value::<Times>();
-};
+each!(value: Histograms, Times);
 
 #[cfg(feature = "metrics")]
-const _: () = shared::<MetricsExporter>();
+each!(shared: MetricsExporter);
 
 #[cfg(feature = "trace")]
-const _: () = {
-    shared::<Trace>();
-    shared::<Tracing>();
-    plain::<TraceError>();
-    error::<TraceError>();
-};
+each!(shared: Trace, Tracing);
+#[cfg(feature = "trace")]
+each!(plain: TraceError);
+#[cfg(feature = "trace")]
+each!(error: TraceError);
 
 /// A type that is `Send` and not `Sync`.
 type OnlySend = Cell<u8>;
 
-const _: () = {
-    send::<JoinHandle<OnlySend>>();
-    sync::<JoinHandle<u8>>();
-    unpin::<JoinHandle<PhantomPinned>>();
-    send::<Timeout<OnlySend>>();
-    sync::<Timeout<u8>>();
-    unpin::<Timeout<u8>>();
-    send::<TaskSet<OnlySend>>();
-    sync::<TaskSet<OnlySend>>();
-    unpin::<TaskSet<PhantomPinned>>();
-    send::<Rejected<OnlySend>>();
-    sync::<Rejected<OnlySend>>();
-    unpin::<Rejected<u8>>();
-    error::<Rejected<OnlySend>>();
-    error::<Rejected<Rc<PhantomPinned>>>();
-};
+each!(send: JoinHandle<OnlySend>, Timeout<OnlySend>, TaskSet<OnlySend>, Rejected<OnlySend>);
+each!(sync: JoinHandle<u8>, Timeout<u8>, TaskSet<OnlySend>, Rejected<OnlySend>);
+each!(unpin: JoinHandle<PhantomPinned>, Timeout<u8>, TaskSet<PhantomPinned>, Rejected<u8>);
+each!(error: Rejected<OnlySend>, Rejected<Rc<PhantomPinned>>);
 
-/// Compiles only if `$type` lacks `$trait`: otherwise both implementations fit.
-macro_rules! assert_not {
-    ($type:ty: $trait:path) => {
+/// Compiles only if each type lacks the trait: otherwise both implementations fit.
+macro_rules! none {
+    ($trait:ident: $($type:ty),+) => {$(
         const _: fn() = || {
             trait Ambiguous<Marker> {
                 fn pick() {}
@@ -178,22 +115,13 @@ macro_rules! assert_not {
             impl<T: ?Sized + $trait> Ambiguous<Has> for T {}
             let _ = <$type as Ambiguous<_>>::pick;
         };
-    };
+    )+};
 }
 
-assert_not!(Pool: Clone);
-assert_not!(LocalPool: Send);
-assert_not!(LocalPool: Sync);
-assert_not!(LocalPool: Clone);
-assert_not!(JoinHandle<u8>: Clone);
-assert_not!(JoinHandle<Rc<u8>>: Send);
-assert_not!(Timer: Clone);
-assert_not!(Sleep: Clone);
-assert_not!(Timeout<PhantomPinned>: Unpin);
-assert_not!(JoinHandle<Rc<u8>>: Sync);
-assert_not!(TaskSet<u8>: Clone);
-assert_not!(TaskSet<Rc<u8>>: Send);
-assert_not!(Rejected<Rc<u8>>: Send);
+none!(Clone: Pool, LocalPool, JoinHandle<u8>, Timer, Sleep, TaskSet<u8>);
+none!(Send: LocalPool, JoinHandle<Rc<u8>>, TaskSet<Rc<u8>>, Rejected<Rc<u8>>);
+none!(Sync: LocalPool, JoinHandle<Rc<u8>>);
+none!(Unpin: Timeout<PhantomPinned>);
 
 /// What the compiler has checked above; here only so that the list of tests shows it.
 #[test]

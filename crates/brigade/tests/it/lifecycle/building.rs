@@ -29,12 +29,6 @@ fn no_threads_and_too_many_are_refused() {
     }
 }
 
-#[test]
-#[should_panic(expected = "4096")]
-fn new_with_too_many_threads_panics_and_names_the_limit() {
-    drop(Pool::new(4097));
-}
-
 #[cfg(target_os = "linux")]
 #[test]
 fn a_thread_name_with_a_nul_is_refused_and_leaves_no_thread() {

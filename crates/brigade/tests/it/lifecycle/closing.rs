@@ -4,12 +4,13 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::support::busy::occupy;
 use crate::support::policy::queue_kinds;
 use crate::support::verbs::all_work_comes_back;
-use brigade::{Pool, Reason, Shutdown};
+use brigade::time::interval;
+use brigade::{Pool, Reason, Shutdown, TaskSet, spawn_local};
 use brigade_testkit::panics::text;
 use brigade_testkit::{Gate, eventually, test};
 
@@ -29,19 +30,35 @@ fn a_closed_pool_returns_jobs_from_outside_and_runs_accepted_ones() {
         let sum: i32 = queued.into_iter().map(|job| job.join().unwrap()).sum();
         assert_eq!(sum, 4950, "{kind}");
         assert_eq!(pool.shutdown(Shutdown::Discard).ran, 102, "{kind}");
+        drop(pool);
+        all_work_comes_back(handle, Reason::Closed);
     }
 }
 
 #[test]
-fn the_owner_of_a_closed_pool_panics_with_the_reason() {
-    let pool = Pool::builder().threads(0..=1).build().unwrap();
-    pool.close();
-    let calls: [&dyn Fn(); 3] =
-        [&|| pool.execute(|| ()), &|| drop(pool.submit(|| ())), &|| drop(pool.spawn(async {}))];
-    for call in calls {
-        let payload = panic::catch_unwind(AssertUnwindSafe(call)).expect_err("it is closed");
+fn a_call_that_can_not_be_made_panics_with_the_reason() {
+    let (pool, closed) = (Pool::new(1), Pool::builder().threads(0..=1).build().unwrap());
+    closed.close();
+    let with_deadline = || pool.job().deadline(Instant::now());
+    let calls: [(&str, &dyn Fn()); 13] = [
+        ("the pool is closed", &|| closed.execute(|| ())),
+        ("the pool is closed", &|| drop(closed.submit(|| ()))),
+        ("the pool is closed", &|| drop(closed.spawn(async {}))),
+        ("the pool is closed", &|| closed.enter(|| drop(brigade::spawn(async {})))),
+        ("the pool is closed", &|| drop(closed.enter(|| brigade::execute_after(LONG, || ())))),
+        ("deadline", &|| drop(with_deadline().after(LONG))),
+        ("deadline", &|| drop(with_deadline().at(Instant::now()))),
+        ("deadline", &|| drop(with_deadline().every(LONG))),
+        ("the period must be greater than zero", &|| drop(pool.job().every(Duration::ZERO))),
+        ("the period must be greater than zero", &|| drop(interval(Duration::ZERO))),
+        ("limit", &|| drop(TaskSet::<()>::new(&pool).limit(0))),
+        ("4096", &|| drop(Pool::new(4097))),
+        ("worker", &|| drop(spawn_local(async {}))),
+    ];
+    for (reason, call) in calls {
+        let payload = panic::catch_unwind(AssertUnwindSafe(call)).expect_err(reason);
         let said = text(&*payload).unwrap();
-        assert!(said.contains("the pool is closed"), "{said}");
+        assert!(said.contains(reason), "{reason}: {said}");
     }
 }
 

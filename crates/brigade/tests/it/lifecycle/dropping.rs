@@ -2,72 +2,38 @@
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use crate::support::busy::{occupy, open_once_closed};
+use crate::support::busy::{let_go, occupy, open_once_closed};
 use brigade::{JoinError, Pool, Shutdown};
 use brigade_testkit::panics::text;
-use brigade_testkit::{Gate, eventually, test};
+use brigade_testkit::{Gate, test};
 
-/// Where a worker finds the pool that it must drop.
-type Slot = Arc<Mutex<Option<Pool>>>;
-
-fn take(slot: &Slot) -> Pool {
-    eventually("the pool is in its slot", || slot.lock().unwrap().is_some());
-    slot.lock().unwrap().take().unwrap()
-}
-
-const LONG: Duration = Duration::from_secs(10);
-
-#[test]
-fn shutdown_on_an_own_worker_returns() {
-    for how in [Shutdown::Drain, Shutdown::Discard] {
-        for threads in [1, 2] {
-            let slot = Slot::default();
-            let (inner, (reported, reports)) = (Arc::clone(&slot), mpsc::channel());
-            let pool = Pool::new(threads);
-            pool.execute(move || reported.send(take(&inner).shutdown(how)).unwrap());
-            let queued = pool.submit(|| ());
-            *slot.lock().unwrap() = Some(pool);
-            let report = reports.recv_timeout(LONG).expect("the shutdown returns");
-            assert!(report.still_running >= 1, "at least the caller: {report:?}");
-            assert!(matches!(queued.join(), Ok(()) | Err(JoinError::Cancelled)));
-        }
-    }
-}
-
+/// By a foreign thread, and by a job of another pool.
 #[test]
 fn a_pool_dropped_while_unwinding_runs_its_jobs_and_panics_no_second_time() {
-    for _ in 0..50 {
+    let outer = Pool::new(1);
+    for round in 0..50 {
         let ran = Arc::new(AtomicUsize::new(0));
-        let unwound = panic::catch_unwind(AssertUnwindSafe(|| {
+        let runs = Arc::clone(&ran);
+        let unwinds = move || {
             let pool = Pool::new(2);
             for n in 0..50 {
-                let ran = Arc::clone(&ran);
+                let ran = Arc::clone(&runs);
                 pool.execute(move || {
                     ran.fetch_add(1, Ordering::Relaxed);
                     assert!(n % 10 != 0, "expected: a job panics as well");
                 });
             }
             panic!("expected: unwinding");
-        }));
-        assert_eq!(text(&*unwound.unwrap_err()), Some("expected: unwinding"));
-        assert_eq!(ran.load(Ordering::Relaxed), 50);
-    }
-}
-
-#[test]
-fn a_job_that_unwinds_through_a_pool_of_its_own_ends_with_its_own_panic() {
-    let outer = Pool::new(1);
-    let job = outer.submit(|| {
-        let inner = Pool::new(1);
-        inner.execute(|| panic!("expected: inner"));
-        panic!("expected: outer");
-    });
-    match job.join() {
-        Err(JoinError::Panicked(panic)) => assert_eq!(panic.message(), Some("expected: outer")),
-        other => panic!("the job did not panic: {other:?}"),
+        };
+        let payload = match round % 2 {
+            0 => panic::catch_unwind(AssertUnwindSafe(unwinds)).unwrap_err(),
+            _ => outer.submit(unwinds).join().unwrap_err().into_panic(),
+        };
+        assert_eq!(text(&*payload), Some("expected: unwinding"));
+        assert_eq!(ran.load(Ordering::Relaxed), 50, "in a job: {}", round % 2 == 1);
     }
 }
 
@@ -87,6 +53,19 @@ fn handles_give_their_outcomes_after_the_pool_is_gone() {
     assert!(cancelled.is_finished());
     let outcome = cancelled.join_timeout(Duration::ZERO);
     assert!(matches!(outcome, Some(Err(JoinError::Cancelled))));
+}
+
+#[test]
+fn the_threads_of_a_pool_that_is_let_go_end_by_themselves() {
+    let (stopped, stops) = mpsc::channel();
+    let hook = move |_| stopped.send(()).unwrap();
+    let pool = Pool::builder().threads(3).prestart(3).on_stop(hook).build().unwrap();
+    let gate = Gate::closed();
+    occupy(&pool, &gate);
+    let_go(pool);
+    assert!(stops.try_recv().is_err(), "they are busy");
+    gate.open();
+    assert_eq!(stops.iter().take(3).count(), 3);
 }
 
 #[test]

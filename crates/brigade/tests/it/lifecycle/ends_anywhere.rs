@@ -1,6 +1,5 @@
 //! A pool may be closed, detached, dropped and shut down anywhere: each call returns, and each accepted job has its outcome.
 
-use std::cell::RefCell;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
@@ -9,7 +8,7 @@ use std::time::Duration;
 
 use crate::support::busy::let_go;
 use brigade::{Builder, Handle, JoinError, Pool, Shutdown, yield_now};
-use brigade_testkit::{eventually, test};
+use brigade_testkit::{OnDrop, at_exit, eventually, test};
 
 const LONG: Duration = Duration::from_secs(20);
 
@@ -50,23 +49,6 @@ impl Ending {
     }
 }
 
-/// Runs it when it is dropped.
-struct AtDrop(Ending);
-
-impl Drop for AtDrop {
-    fn drop(&mut self) {
-        self.0.run();
-    }
-}
-
-thread_local! {
-    static LAST: RefCell<Option<AtDrop>> = const { RefCell::new(None) };
-}
-
-fn at_exit(ending: Ending) {
-    LAST.set(Some(AtDrop(ending)));
-}
-
 /// A pool that is ended in some place, once it is there.
 type Place = fn(Builder, Ending) -> Pool;
 
@@ -105,24 +87,24 @@ const PLACES: [(&str, Place); 10] = [
     }),
     ("a destructor on its worker", |builder, ending| {
         let pool = builder.build().unwrap();
-        pool.submit(move || at_exit(ending)).join().unwrap();
+        pool.submit(move || at_exit(move || ending.run())).join().unwrap();
         pool.close();
         pool
     }),
     ("a destructor on another pool's worker", |builder, ending| {
         let other = Pool::new(1);
-        other.submit(move || at_exit(ending)).join().unwrap();
+        other.submit(move || at_exit(move || ending.run())).join().unwrap();
         let_go(other);
         builder.build().unwrap()
     }),
     ("a destructor on a foreign thread", |builder, ending| {
-        thread::spawn(move || at_exit(ending));
+        thread::spawn(move || at_exit(move || ending.run()));
         builder.build().unwrap()
     }),
     ("a thread that unwinds", |builder, ending| {
-        thread::spawn(|| {
+        thread::spawn(move || {
             let unwinds = AssertUnwindSafe(|| {
-                let _ending = AtDrop(ending);
+                let _ending = OnDrop(|| ending.run());
                 panic!("expected: unwinding");
             });
             assert!(panic::catch_unwind(unwinds).is_err());

@@ -1,18 +1,16 @@
 //! `Shutdown::Finish`: the pool ends when everything that it accepted has ended, what waits included.
 
-use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::support::reports::counts;
+use crate::support::busy::held;
+use crate::support::full::full;
+use crate::support::reports::{counts, is_cancelled};
 use crate::support::verbs::all_work_comes_back;
 use brigade::time::{interval, sleep};
-use brigade::{
-    Handle, JoinError, Missed, Pool, Queueing, Reason, Report, Shutdown, TaskSet, Timer,
-    spawn_local, yield_now,
-};
+use brigade::{Handle, Pool, Queueing, Reason, Report, Shutdown, TaskSet, WhenFull, spawn_local};
 use brigade_testkit::{Drops, Gate, Latch, Seed, eventually, spin_for, test};
 
 const SOON: Duration = Duration::from_millis(2);
@@ -29,122 +27,12 @@ fn pools() -> [(&'static str, Pool); 3] {
     ]
 }
 
-fn is_cancelled<T>(outcome: Result<T, JoinError>) -> bool {
-    matches!(outcome, Err(JoinError::Cancelled))
-}
-
 /// Begins to finish a pool on another thread; returns once the pool accepts nothing more.
 fn finishing(pool: &Arc<Pool>) -> thread::JoinHandle<Report> {
     let finished = pool.clone();
     let finishing = thread::spawn(move || finished.shutdown(Shutdown::Finish));
     eventually("the pool closes", || pool.metrics().is_closed);
     finishing
-}
-
-#[test]
-fn futures_that_sleep_run_to_their_end_with_their_children() {
-    for (kind, pool) in pools() {
-        let handle = pool.handle();
-        let jobs: Vec<_> = (0..10)
-            .map(|number| {
-                pool.spawn(async move {
-                    sleep(SOON).await;
-                    let child = handle.spawn(async move {
-                        sleep(SOON).await;
-                        handle.submit(move || number).await.unwrap()
-                    });
-                    yield_now().await;
-                    child.await.unwrap()
-                })
-            })
-            .collect();
-        assert_eq!(counts(pool.shutdown(Shutdown::Finish)), (30, 0, 0), "{kind}");
-        assert!(jobs.iter().all(|job| job.is_finished()), "{kind}");
-        let values: Vec<_> = jobs.into_iter().map(|job| job.join().unwrap()).collect();
-        assert!(values.into_iter().eq(0..10), "{kind}");
-    }
-}
-
-#[test]
-fn local_futures_run_to_their_end() {
-    for (kind, pool) in pools() {
-        let job = pool.submit(|| {
-            spawn_local(async {
-                let value = Rc::new(42);
-                sleep(SOON).await;
-                let child = spawn_local(async {
-                    sleep(SOON).await;
-                    1
-                });
-                *value + child.await.unwrap()
-            })
-        });
-        let job = job.join().unwrap();
-        assert_eq!(counts(pool.shutdown(Shutdown::Finish)), (3, 0, 0), "{kind}");
-        assert!(job.is_finished(), "{kind}");
-        assert_eq!(job.join().unwrap(), 43, "{kind}");
-    }
-}
-
-#[test]
-fn closures_that_run_once_run_at_their_time() {
-    for (kind, pool) in pools() {
-        let (ran, runs) = mpsc::channel();
-        let begun = Instant::now();
-        let timers = [SOON * 3, SOON, Duration::ZERO].map(|delay| {
-            let ran = ran.clone();
-            pool.job().after(delay).execute(move || ran.send(Instant::now()).unwrap()).unwrap()
-        });
-        let answer = pool.job().after(SOON * 2).submit(|| 42).unwrap();
-        assert_eq!(counts(pool.shutdown(Shutdown::Finish)), (4, 0, 0), "{kind}");
-        drop(ran);
-        let runs: Vec<_> = runs.iter().collect();
-        assert_eq!(runs.len(), 3, "{kind}");
-        assert!(runs.iter().max().unwrap().duration_since(begun) >= SOON * 3, "{kind}");
-        assert!(timers.iter().all(|timer| timer.is_over() && timer.ticks() == 1), "{kind}");
-        assert_eq!(answer.join().unwrap(), 42, "{kind}");
-    }
-}
-
-#[test]
-fn closures_that_repeat_end_and_do_not_keep_the_pool() {
-    for (kind, pool) in pools() {
-        let drops = Drops::default();
-        let timers = [SOON / 20, FAR].map(|period| {
-            let token = drops.token();
-            let job = pool.job().every(period).missed(Missed::Burst);
-            job.execute(move || _ = &token).unwrap()
-        });
-        // It is finishing for longer than the period of the first.
-        let nap = pool.spawn(sleep(SOON));
-        eventually("it ticks", || timers[0].ticks() > 0);
-        pool.shutdown(Shutdown::Finish);
-        nap.join().unwrap();
-        assert!(timers.iter().all(Timer::is_over), "{kind}");
-        assert_eq!(drops.count(), 2, "{kind}");
-    }
-}
-
-/// A tick runs as the pool begins to finish: it is the last.
-#[test]
-fn a_tick_that_runs_then_is_the_last() {
-    for (kind, pool) in pools() {
-        let (pool, gate, begun) = (Arc::new(pool), Gate::closed(), Gate::closed());
-        let (held, tells) = (gate.clone(), begun.clone());
-        let timer = pool.job().every(SOON / 20).execute(move || {
-            tells.open();
-            held.wait();
-        });
-        let timer = timer.unwrap();
-        let other = pool.job().every(Duration::from_secs(3600)).execute(|| ()).unwrap();
-        begun.wait();
-        let finishing = finishing(&pool);
-        // The timers end after the pool has closed.
-        eventually("the timers end", || other.is_over());
-        gate.open();
-        assert_eq!(counts(finishing.join().unwrap()), (1, 0, 0), "{kind}");
-        assert!(timer.is_over() && timer.ticks() == 1, "{kind}");
-    }
 }
 
 #[test]
@@ -242,15 +130,11 @@ fn a_pool_that_drains_does_not_wait_because_it_is_told_to_finish_then() {
     ];
     for close in closes {
         for (kind, pool) in pools() {
-            let (gate, begun, drops) = (Gate::closed(), Gate::closed(), Drops::default());
-            let (held, tells, token) = (gate.clone(), begun.clone(), drops.token());
+            let (gate, drops) = (Gate::closed(), Drops::default());
+            let token = drops.token();
             let never = pool.spawn(std::future::pending::<()>());
             let far = pool.job().after(FAR).execute(move || drop(token)).unwrap();
-            pool.execute(move || {
-                tells.open();
-                held.wait();
-            });
-            begun.wait();
+            held(&pool, &gate);
             close(&pool);
             assert!(far.is_over() && drops.count() == 1, "{kind}");
             gate.open();
@@ -291,29 +175,31 @@ fn a_close_does_not_cancel_futures_of_a_pool_that_finishes() {
 /// A thread outside cancels the last thing that the pool waits for.
 #[test]
 fn a_cancel_from_outside_lets_the_pool_end() {
-    for (kind, pool) in pools() {
-        let pool = Arc::new(pool);
-        let far = pool.job().after(FAR).execute(|| unreachable!()).unwrap();
-        let finishing = finishing(&pool);
-        assert!(!finishing.is_finished(), "{kind}");
-        assert!(far.cancel());
-        assert_eq!(counts(finishing.join().unwrap()), (0, 0, 0), "{kind}");
-    }
-    for (kind, pool) in pools() {
-        let pool = Arc::new(pool);
-        let never = pool.spawn(std::future::pending::<()>());
-        let finishing = finishing(&pool);
-        assert!(!finishing.is_finished(), "{kind}");
-        assert!(never.cancel());
-        assert_eq!(counts(finishing.join().unwrap()), (0, 1, 0), "{kind}");
-    }
-    for (kind, pool) in pools() {
-        let pool = Arc::new(pool);
-        let later = pool.job().after(FAR).submit(|| ()).unwrap();
-        let finishing = finishing(&pool);
-        assert!(!finishing.is_finished(), "{kind}");
-        assert!(later.cancel_handle().cancel());
-        assert_eq!(counts(finishing.join().unwrap()), (0, 1, 0), "{kind}");
+    /// Begins work that never ends by itself; returns the call that cancels it.
+    type Begin = fn(&Pool) -> Box<dyn Fn() -> bool>;
+    let work: [(&str, u64, Begin); 3] = [
+        ("a timer", 0, |pool| {
+            let far = pool.job().after(FAR).execute(|| unreachable!()).unwrap();
+            Box::new(move || far.cancel())
+        }),
+        ("a future", 1, |pool| {
+            let never = pool.spawn(std::future::pending::<()>());
+            Box::new(move || never.cancel())
+        }),
+        ("a timed closure", 1, |pool| {
+            let later = pool.job().after(FAR).submit(|| ()).unwrap();
+            Box::new(move || later.cancel_handle().cancel())
+        }),
+    ];
+    for (work, jobs, begin) in work {
+        for (kind, pool) in pools() {
+            let pool = Arc::new(pool);
+            let cancel = begin(&pool);
+            let finishing = finishing(&pool);
+            assert!(!finishing.is_finished(), "{work}, {kind}");
+            assert!(cancel(), "{work}, {kind}");
+            assert_eq!(counts(finishing.join().unwrap()), (0, jobs, 0), "{work}, {kind}");
+        }
     }
 }
 
@@ -370,44 +256,6 @@ fn a_closure_that_is_due_as_the_pool_begins_to_finish_runs() {
     }
 }
 
-/// Accepted and run, or returned: nothing in between.
-#[test(120)]
-fn jobs_accepted_beside_the_end_run() {
-    let seed = Seed::printed();
-    for round in 0..100 {
-        for (kind, pool) in pools() {
-            let (mut ours, mut theirs) = (seed.fork(2 * round), seed.fork(2 * round + 1));
-            let (handle, ran) = (pool.handle(), Arc::new(AtomicUsize::new(0)));
-            let (counted, begun) = (ran.clone(), Gate::closed());
-            let begins = begun.clone();
-            let submits = thread::spawn(move || {
-                let mut accepted = 0;
-                loop {
-                    let counted = counted.clone();
-                    let count = move || _ = counted.fetch_add(1, Ordering::SeqCst);
-                    let delay = theirs.micros(50);
-                    let is_accepted = match accepted % 3 {
-                        0 => handle.job().after(delay).execute(count).is_ok(),
-                        1 => handle.job().after(delay).submit(count).is_ok(),
-                        _ => handle.try_execute(count).is_ok(),
-                    };
-                    begins.open();
-                    match is_accepted {
-                        true => accepted += 1,
-                        false => return accepted,
-                    }
-                }
-            });
-            begun.wait();
-            spin_for(ours.micros(100));
-            let report = pool.shutdown(Shutdown::Finish);
-            let accepted = submits.join().unwrap();
-            assert_eq!(ran.load(Ordering::SeqCst), accepted, "{kind}, round {round}");
-            assert_eq!(counts(report), (accepted as u64, 0, 0), "{kind}, round {round}");
-        }
-    }
-}
-
 /// Each future sleeps and spawns the next, and ends: there is always one, and never the same.
 #[test(120)]
 fn a_chain_of_futures_that_spawn_each_other_runs_to_its_end() {
@@ -442,16 +290,8 @@ fn a_chain_of_futures_that_spawn_each_other_runs_to_its_end() {
 /// It is accepted, on no queue, and waits for the first time when the pool is closed already.
 #[test]
 fn a_future_that_is_first_polled_by_its_submitter_is_finished() {
-    let bounded = Pool::builder().threads(1).capacity(1).when_full(brigade::WhenFull::RunInCaller);
-    let pool = Arc::new(bounded.build().unwrap());
-    let (gate, begun) = (Gate::closed(), Gate::closed());
-    let (held, begins) = (gate.clone(), begun.clone());
-    pool.execute(move || {
-        begins.open();
-        held.wait();
-    });
-    begun.wait();
-    pool.execute(|| ());
+    let (pool, gate) = full(Pool::builder(), 1, WhenFull::RunInCaller);
+    let pool = Arc::new(pool);
     let (polled, polls) = mpsc::channel();
     let goes_on = Gate::closed();
     let (waits, handle) = (goes_on.clone(), pool.handle());
@@ -477,16 +317,7 @@ fn a_future_that_is_first_polled_by_its_submitter_is_finished() {
 
 #[test]
 fn a_job_that_its_caller_runs_does_not_wait_for_itself_to_finish() {
-    let bounded = Pool::builder().threads(1).capacity(1).when_full(brigade::WhenFull::RunInCaller);
-    let pool = bounded.build().unwrap();
-    let (gate, begun) = (Gate::closed(), Gate::closed());
-    let (held, begins) = (gate.clone(), begun.clone());
-    pool.execute(move || {
-        begins.open();
-        held.wait();
-    });
-    begun.wait();
-    pool.execute(|| ());
+    let (pool, gate) = full(Pool::builder(), 1, WhenFull::RunInCaller);
     let handle = pool.handle();
     let report = pool.submit(move || handle.shutdown(Shutdown::Finish)).join().unwrap();
     assert!(report.still_running > 0, "{report:?}");

@@ -1,6 +1,5 @@
 //! Pools do not affect each other.
 
-use std::sync::mpsc;
 use std::thread;
 
 use crate::support::roll_call::thread_ids;
@@ -38,22 +37,6 @@ fn the_current_pool_is_the_one_of_the_worker() {
     assert_eq!(through_a.join().unwrap(), Some(b.handle()));
     let ids = (thread_ids(&a), thread_ids(&b));
     assert!(ids.0.is_disjoint(&ids.1));
-}
-
-#[test]
-fn the_free_functions_stay_on_the_pool_of_the_worker() {
-    let (a, b) = (Pool::new(2), Pool::new(2));
-    for pool in [&a, &b] {
-        let (ran, runs) = mpsc::channel();
-        pool.execute(move || {
-            for _ in 0..20 {
-                let ran = ran.clone();
-                let job = move || ran.send(Handle::current()).unwrap();
-                assert!(brigade::try_execute(job).is_ok());
-            }
-        });
-        assert_eq!(runs.iter().collect::<Vec<_>>(), [Some(pool.handle()); 20]);
-    }
 }
 
 #[test]

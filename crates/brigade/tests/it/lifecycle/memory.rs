@@ -8,21 +8,17 @@ use std::time::Duration;
 use crate::support::busy::{occupy, open_once_closed};
 use crate::support::policy::queue_kinds;
 use brigade::{JoinError, Pool, Shutdown, block_on, yield_now};
-use brigade_testkit::{Gate, spin_for, test};
+use brigade_testkit::{Gate, OnDrop, spin_for, test};
 
-/// Is slow to drop, and then reports the drop.
-struct SlowDrop(Arc<AtomicBool>);
-
-impl Drop for SlowDrop {
-    fn drop(&mut self) {
-        spin_for(Duration::from_micros(20));
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
-fn slow_drop() -> (SlowDrop, Arc<AtomicBool>) {
+/// A capture that is slow to drop, and then reports the drop.
+fn slow_drop() -> (impl Drop + Send, Arc<AtomicBool>) {
     let dropped = Arc::new(AtomicBool::new(false));
-    (SlowDrop(Arc::clone(&dropped)), dropped)
+    let tells = Arc::clone(&dropped);
+    let capture = OnDrop(move || {
+        spin_for(Duration::from_micros(20));
+        tells.store(true, Ordering::Relaxed);
+    });
+    (capture, dropped)
 }
 
 #[test]

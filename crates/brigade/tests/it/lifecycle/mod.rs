@@ -3,8 +3,8 @@
 mod auto_traits;
 mod building;
 mod closing;
-mod detaching;
 mod dropping;
+mod ends;
 mod ends_anywhere;
 mod entering;
 mod finishing;

@@ -6,21 +6,18 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::support::busy::{occupy, open_once_closed};
+use crate::support::reports::is_cancelled;
 use brigade::time::sleep;
-use brigade::{JoinError, Pool, Shutdown, ShutdownOptions};
-use brigade_testkit::{Drops, Gate, eventually, spin_for, test};
+use brigade::{Pool, Shutdown, ShutdownOptions};
+use brigade_testkit::{Gate, eventually, spin_for, test};
 
 const SOON: Duration = Duration::from_millis(5);
+
 /// The most time for a call that does not wait.
 const LONG: Duration = Duration::from_secs(60);
 
 fn pool(on_drop: impl Into<ShutdownOptions>) -> Pool {
     Pool::builder().threads(1).on_drop(on_drop).build().unwrap()
-}
-
-fn is_cancelled<T>(outcome: Result<T, JoinError>) -> bool {
-    matches!(outcome, Err(JoinError::Cancelled))
 }
 
 /// Drops a pool on another thread, and then sends on the channel.
@@ -49,37 +46,6 @@ fn busy(pool: &Pool, gate: &Gate) -> Arc<AtomicBool> {
 }
 
 #[test]
-fn without_more_said_it_drains() {
-    for pool in [Pool::new(1), pool(Shutdown::Drain), pool(ShutdownOptions::default())] {
-        let (gate, drops) = (Gate::closed(), Drops::default());
-        let token = drops.token();
-        occupy(&pool, &gate);
-        let queued = pool.submit(|| 42);
-        let naps = pool.spawn(sleep(LONG));
-        let later = pool.job().after(LONG).execute(move || drop(token)).unwrap();
-        open_once_closed(&gate, pool.handle());
-        drop(pool);
-        assert!(queued.is_finished() && naps.is_finished());
-        assert_eq!(queued.join().unwrap(), 42);
-        assert!(is_cancelled(naps.join()));
-        assert!(later.is_over() && drops.count() == 1);
-    }
-}
-
-#[test]
-fn with_finish_it_waits_for_pending_futures_and_timers() {
-    for on_drop in [Shutdown::Finish.into(), Shutdown::Finish.timeout(Duration::MAX)] {
-        let pool = pool(on_drop);
-        let naps = pool.spawn(sleep(SOON));
-        let later = pool.job().after(SOON).execute(|| ()).unwrap();
-        drop(pool);
-        assert!(naps.is_finished());
-        naps.join().unwrap();
-        assert!(later.is_over() && later.ticks() == 1);
-    }
-}
-
-#[test]
 fn with_finish_and_a_timeout_it_waits_no_longer_and_pending_futures_go_on() {
     let pool = pool(Shutdown::Finish.timeout(SOON));
     let (gate, handle) = (Gate::closed(), pool.handle());
@@ -92,20 +58,6 @@ fn with_finish_and_a_timeout_it_waits_no_longer_and_pending_futures_go_on() {
     gate.open();
     naps.join().unwrap();
     assert!(ended.load(Ordering::SeqCst));
-}
-
-#[test]
-fn with_discard_it_drops_queued_jobs() {
-    let pool = pool(Shutdown::Discard);
-    let (gate, drops) = (Gate::closed(), Drops::default());
-    occupy(&pool, &gate);
-    let token = drops.token();
-    let queued = pool.submit(move || drop(token));
-    let waits = pool.spawn(pending::<()>());
-    open_once_closed(&gate, pool.handle());
-    drop(pool);
-    assert!(is_cancelled(queued.join()) && is_cancelled(waits.join()));
-    assert_eq!(drops.count(), 1);
 }
 
 #[test]
@@ -180,11 +132,13 @@ fn a_pool_that_a_handle_shuts_down_meanwhile_is_waited_for() {
 /// So it is with a job of its own, which does not wait and has no timeout.
 #[test]
 fn a_pool_that_its_own_job_shuts_down_is_waited_for() {
+    for how in [Shutdown::Finish, Shutdown::Drain, Shutdown::Discard] {
+        let pool = Pool::new(1);
+        let job = pool.submit(move || brigade::Handle::current().unwrap().shutdown(how));
+        assert_eq!(job.join().unwrap().still_running, 1, "itself: {how:?}");
+    }
     let (pool, gate) = (Pool::new(1), Gate::closed());
-    let job = pool.submit(|| brigade::Handle::current().unwrap().shutdown(Shutdown::Drain));
-    assert_eq!(job.join().unwrap().still_running, 1);
-    drop(pool);
-    let (pool, held) = (Pool::new(1), gate.clone());
+    let held = gate.clone();
     let (told, tells) = mpsc::channel();
     let ended = Arc::new(AtomicBool::new(false));
     let ends = ended.clone();

@@ -1,53 +1,51 @@
 //! A pool that ends in the code that starts its threads.
 
 use std::sync::{Arc, Mutex, mpsc};
-use std::{io, thread};
+use std::thread;
 
-use brigade::{NewThread, Pool, Shutdown, Thread};
+use brigade::{Builder, NewThread, Pool, Shutdown};
 use brigade_testkit::test;
 
 /// How a pool ends.
 const ENDS: [fn(Pool); 3] =
     [drop, |pool| _ = pool.shutdown(Shutdown::Drain), |pool| _ = pool.shutdown(Shutdown::Discard)];
 
-#[test]
-fn a_pool_that_ends_in_its_own_spawner_returns_and_so_does_the_submission() {
-    for end in ENDS {
-        let slot: Arc<Mutex<Option<Pool>>> = Arc::default();
-        let taken = slot.clone();
-        let spawner = move |thread: NewThread| -> io::Result<Thread> {
-            let pool = taken.lock().unwrap().take();
-            pool.into_iter().for_each(end);
-            thread.start()
-        };
-        let pool = Pool::builder().threads(0..=1).spawner(spawner).build().unwrap();
-        check(pool, &slot);
-    }
-}
+/// The code that makes a call whenever it starts a thread.
+type Place = fn(Builder, Box<dyn Fn() + Send + Sync>) -> Builder;
 
-#[test]
-fn a_pool_that_ends_in_its_own_name_function_returns_and_so_does_the_submission() {
-    for end in ENDS {
-        let slot: Arc<Mutex<Option<Pool>>> = Arc::default();
-        let taken = slot.clone();
-        let name = move |index: usize| {
-            let pool = taken.lock().unwrap().take();
-            pool.into_iter().for_each(end);
+const PLACES: [(&str, Place); 2] = [
+    ("spawner", |builder, call| {
+        builder.spawner(move |thread: NewThread| {
+            call();
+            thread.start()
+        })
+    }),
+    ("name function", |builder, call| {
+        builder.name(move |index| {
+            call();
             format!("worker {index}")
-        };
-        let pool = Pool::builder().threads(0..=1).name(name).build().unwrap();
-        check(pool, &slot);
-    }
-}
+        })
+    }),
+];
 
 /// The job is returned, runs, or is dropped with the pool; nothing waits forever.
-fn check(pool: Pool, slot: &Mutex<Option<Pool>>) {
-    let (handle, (told, tells)) = (pool.handle(), mpsc::channel::<()>());
-    *slot.lock().unwrap() = Some(pool);
-    let submits = thread::spawn(move || {
-        let _ = handle.job().execute(move || drop(told));
-    });
-    submits.join().unwrap();
-    assert!(tells.recv().is_err(), "the closure is gone");
-    assert!(slot.lock().unwrap().is_none());
+#[test]
+fn a_pool_that_ends_in_its_own_spawner_or_name_function_returns_and_so_does_the_submission() {
+    for (place, set) in PLACES {
+        for end in ENDS {
+            let slot: Arc<Mutex<Option<Pool>>> = Arc::default();
+            let taken = slot.clone();
+            let call = move || {
+                let pool = taken.lock().unwrap().take();
+                pool.into_iter().for_each(end);
+            };
+            let pool = set(Pool::builder().threads(0..=1), Box::new(call)).build().unwrap();
+            let (handle, (told, tells)) = (pool.handle(), mpsc::channel::<()>());
+            *slot.lock().unwrap() = Some(pool);
+            let submits = thread::spawn(move || _ = handle.job().execute(move || drop(told)));
+            submits.join().unwrap();
+            assert!(tells.recv().is_err(), "the closure is gone, {place}");
+            assert!(slot.lock().unwrap().is_none(), "{place}");
+        }
+    }
 }

@@ -15,8 +15,8 @@ use brigade_testkit::{Seed, spin_for, test};
 /// Jobs that were accepted, and jobs of these that were cancelled.
 type Submitted = (u64, u64);
 
-/// Submits in one of all ways; drops rejected jobs.
-fn submit(pool: Handle, seed: &mut Seed, ran: &Arc<AtomicU64>) -> Submitted {
+/// Submits in one of all ways; drops rejected jobs. A timed closure is a job if the pool finishes, and is dropped otherwise.
+fn submit(pool: Handle, how: Shutdown, seed: &mut Seed, ran: &Arc<AtomicU64>) -> Submitted {
     let work = seed.below(2) == 0;
     let job = |_| {
         let ran = ran.clone();
@@ -27,8 +27,9 @@ fn submit(pool: Handle, seed: &mut Seed, ran: &Arc<AtomicU64>) -> Submitted {
             ran.fetch_add(1, Ordering::Relaxed);
         }
     };
-    let run = job(0);
-    let accepted = match seed.below(8) {
+    let (run, delay) = (job(0), seed.micros(50));
+    let ways = if how == Shutdown::Finish { 10 } else { 8 };
+    let accepted = match seed.below(ways) {
         0 => pool.job().execute(run).is_ok().into(),
         1 => pool.job().submit(run).is_ok().into(),
         2 => {
@@ -48,6 +49,8 @@ fn submit(pool: Handle, seed: &mut Seed, ran: &Arc<AtomicU64>) -> Submitted {
             sent.map_or(0, |shares| shares.len() as u64)
         }
         6 => 4 - pool.job().dispatch((0..4).map(job)).count() as u64,
+        8 => pool.job().after(delay).execute(run).is_ok().into(),
+        9 => pool.job().after(delay).submit(run).is_ok().into(),
         _ => {
             let _ = pool.resize(1 + seed.below(4) as usize);
             0
@@ -57,11 +60,16 @@ fn submit(pool: Handle, seed: &mut Seed, ran: &Arc<AtomicU64>) -> Submitted {
 }
 
 /// Submits until the pool has been closed, and once more.
-fn submit_until_closed(pool: Handle, mut seed: Seed, ran: &Arc<AtomicU64>) -> Submitted {
+fn submit_until_closed(
+    pool: Handle,
+    how: Shutdown,
+    mut seed: Seed,
+    ran: &Arc<AtomicU64>,
+) -> Submitted {
     let (mut accepted, mut cancelled) = (0, 0);
     loop {
         let is_closed = pool.metrics().is_closed;
-        let submitted = submit(pool, &mut seed, ran);
+        let submitted = submit(pool, how, &mut seed, ran);
         (accepted, cancelled) = (accepted + submitted.0, cancelled + submitted.1);
         if is_closed {
             return (accepted, cancelled);
@@ -76,7 +84,7 @@ fn race(builder: Builder, policy: Option<WhenFull>, how: Shutdown, seed: &mut Se
     let (pool, ran) = (builder.build().unwrap(), Arc::new(AtomicU64::new(0)));
     let (handle, seeds) = (pool.handle(), [0, 1].map(|number| seed.fork(number)));
     let (submitted, Report { ran: reported, discarded, still_running, .. }) = thread::scope(|s| {
-        let submits = seeds.map(|seed| s.spawn(|| submit_until_closed(handle, seed, &ran)));
+        let submits = seeds.map(|seed| s.spawn(|| submit_until_closed(handle, how, seed, &ran)));
         spin_for(seed.micros(200));
         let report = pool.shutdown(how);
         (submits.map(|submits| submits.join().unwrap()), report)

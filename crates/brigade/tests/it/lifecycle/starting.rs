@@ -14,22 +14,6 @@ fn pools() -> impl Iterator<Item = Builder> {
     many.chain((0..20).map(|_| Pool::builder().threads(1)))
 }
 
-#[test]
-fn a_handle_that_a_start_hook_gives_away_is_accepted_at_once() {
-    for builder in pools() {
-        let (told, tells) = mpsc::channel();
-        let hook = move |index| {
-            if index == 0 {
-                let (handle, told) = (Handle::current().unwrap(), told.clone());
-                thread::spawn(move || told.send(handle.try_execute(|| ()).is_ok()).unwrap());
-            }
-        };
-        let pool = builder.on_start(hook).build().unwrap();
-        pool.execute(|| ());
-        assert!(tells.recv().unwrap(), "an open pool has refused a job");
-    }
-}
-
 /// A future that another thread wakes as soon as it waits.
 fn woken_elsewhere() -> impl Future<Output = i32> + Send + 'static {
     let waits: Arc<Mutex<(bool, Option<Waker>)>> = Arc::default();
@@ -57,26 +41,31 @@ fn woken_elsewhere() -> impl Future<Output = i32> + Send + 'static {
     })
 }
 
-fn check_futures(spawn: fn() -> JoinHandle<i32>) {
-    for builder in pools() {
-        let (told, tells) = mpsc::channel();
-        let hook = move |index| {
-            if index == 0 {
-                told.send(spawn()).unwrap();
-            }
-        };
-        let pool = builder.on_start(hook).build().unwrap();
-        pool.execute(|| ());
-        assert_eq!(tells.recv().unwrap().join().unwrap(), 42);
+/// What a start hook begins, with the help of another thread.
+type Begin = fn() -> Option<JoinHandle<i32>>;
+const BEGINS: [(&str, Begin); 3] = [
+    ("a job by a handle that the hook gives away", || {
+        let handle = Handle::current().unwrap();
+        thread::spawn(move || handle.try_submit(|| 42).ok()).join().unwrap()
+    }),
+    ("a future", || Some(Handle::current().unwrap().spawn(woken_elsewhere()))),
+    ("a local future", || Some(spawn_local(woken_elsewhere()))),
+];
+
+#[test]
+fn other_threads_reach_a_pool_whose_start_hook_runs() {
+    for (what, begin) in BEGINS {
+        for builder in pools() {
+            let (told, tells) = mpsc::channel();
+            let hook = move |index| {
+                if index == 0 {
+                    told.send(begin()).unwrap();
+                }
+            };
+            let pool = builder.on_start(hook).build().unwrap();
+            pool.execute(|| ());
+            let begun = tells.recv().unwrap().unwrap_or_else(|| panic!("rejected: {what}"));
+            assert_eq!(begun.join().unwrap(), 42, "{what}");
+        }
     }
-}
-
-#[test]
-fn a_future_that_a_start_hook_spawns_is_woken_by_another_thread() {
-    check_futures(|| Handle::current().unwrap().spawn(woken_elsewhere()));
-}
-
-#[test]
-fn a_local_future_that_a_start_hook_spawns_is_woken_by_another_thread() {
-    check_futures(|| spawn_local(woken_elsewhere()));
 }

@@ -7,16 +7,7 @@ use std::time::Duration;
 use crate::support::busy::{occupy, open_once_closed};
 use crate::support::policy::queue_kinds;
 use brigade::{Handle, JoinError, JoinHandle, Pool, Shutdown};
-use brigade_testkit::{Gate, test};
-
-/// Runs a closure when it is dropped.
-struct OnDrop<F: FnMut()>(F);
-
-impl<F: FnMut()> Drop for OnDrop<F> {
-    fn drop(&mut self) {
-        (self.0)();
-    }
-}
+use brigade_testkit::{Gate, OnDrop, test};
 
 /// Queues `jobs` jobs that hold what `capture` makes, and discards them.
 fn discard_with<C, D>(pool: Pool, jobs: usize, capture: C)

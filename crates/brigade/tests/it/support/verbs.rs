@@ -8,6 +8,7 @@ use brigade::{Handle, JobBuilder, Reason, Rejected, TaskSet, WhenFull, block_on}
 use brigade_testkit::Drops;
 
 type Job = Box<dyn FnOnce() + Send>;
+
 /// The reason, from a verb that gives one, and the returned jobs in their order.
 type Back = (Option<Reason>, Vec<Job>);
 type Verb = fn(Handle, JobBuilder, &mut dyn FnMut() -> Job) -> Back;
@@ -140,7 +141,8 @@ pub(crate) fn all_work_comes_back(pool: Handle, reason: Reason) {
             let case = format!("{verb}, {setting}: {reason:?}");
             comes_back(&case, reason, |next| submit(pool, job.clone(), next));
         }
-        if is_closed {
+        // A job of the pool finds room, which is of no use to it.
+        if is_closed && Handle::current() != Some(pool) {
             assert_eq!(block_on(job.reserve()).unwrap_err(), reason, "reserve, {setting}");
         }
     }

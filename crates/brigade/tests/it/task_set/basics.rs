@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::support::policy::queue_kinds;
 use crate::support::roll_call::thread_ids;
-use brigade::{JoinError, Pool, TaskSet};
-use brigade_testkit::{Gate, eventually, test};
+use brigade::{Pool, TaskSet, yield_now};
+use brigade_testkit::{Gate, eventually, on_wake, test};
 
 /// Spawns a job that returns `value` once the gate opens.
 fn spawn_gated(set: &mut TaskSet<u32>, value: u32) -> Gate {
@@ -23,32 +22,10 @@ fn spawn_gated(set: &mut TaskSet<u32>, value: u32) -> Gate {
 }
 
 #[test]
-fn a_panic_is_one_outcome_and_no_others() {
-    for (kind, pool) in queue_kinds(2) {
-        let mut set = TaskSet::new(pool.handle()).limit(2);
-        for number in 0..100 {
-            let job = move || assert!(number % 10 != 3, "expected: {number}");
-            set.submit(job);
-        }
-        let (mut returned, mut panicked) = (0, 0);
-        for outcome in set.outcomes() {
-            match outcome {
-                Ok(()) => returned += 1,
-                Err(JoinError::Panicked(_)) => panicked += 1,
-                Err(other) => panic!("{other}"),
-            }
-        }
-        assert_eq!((returned, panicked), (90, 10), "{kind}");
-        pool.wait_idle();
-        assert_eq!((pool.metrics().returned, pool.metrics().panicked), (90, 10), "{kind}");
-    }
-}
-
-#[test]
 fn try_join_next_returns_an_outcome_that_is_there_and_does_not_wait() {
     let pool = Pool::new(1);
     let mut set = TaskSet::new(pool.handle());
-    assert!(set.try_join_next().is_none(), "empty");
+    assert!(set.wait_all() && set.try_join_next().is_none(), "empty");
     let gate = spawn_gated(&mut set, 42);
     assert!(set.try_join_next().is_none(), "running");
     assert_eq!(set.len(), 1);
@@ -74,22 +51,6 @@ fn a_wait_with_a_timeout_takes_no_less_and_ends_with_the_job() {
 }
 
 #[test]
-fn waiting_for_all_leaves_the_outcomes_to_be_taken() {
-    for (kind, pool) in queue_kinds(2) {
-        let mut set = TaskSet::new(pool.handle());
-        set.wait_all();
-        (0..100).for_each(|number| _ = set.submit(move || number));
-        set.wait_all();
-        assert_eq!(set.len(), 100, "{kind}");
-        let mut sum = 0;
-        while let Some(outcome) = set.try_join_next() {
-            sum += outcome.unwrap();
-        }
-        assert_eq!((sum, set.len()), (4950, 0), "{kind}");
-    }
-}
-
-#[test]
 fn an_iterator_that_is_dropped_leaves_the_rest() {
     let pool = Pool::new(2);
     let mut set = TaskSet::new(pool.handle());
@@ -99,23 +60,21 @@ fn an_iterator_that_is_dropped_leaves_the_rest() {
     assert_eq!(set.outcomes().count(), 6);
 }
 
-/// Unparks the thread that made it.
-struct Unpark(thread::Thread);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-}
-
 #[test]
 fn a_task_that_awaits_is_woken_by_each_end() {
     let pool = Pool::new(2);
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let here = thread::current();
+    let waker = on_wake(move || here.unpark());
     let mut context = Context::from_waker(&waker);
     let mut set = TaskSet::new(pool.handle()).limit(2);
     assert!(matches!(set.poll_join_next(&mut context), Poll::Ready(None)), "empty");
-    (0..2000).for_each(|number| _ = set.submit(move || number));
+    for number in (0..2000).step_by(2) {
+        set.submit(move || number);
+        set.spawn(async move {
+            yield_now().await;
+            number + 1
+        });
+    }
     let mut sum = 0;
     while !set.is_empty() {
         let mut next = Box::pin(set.join_next_async());
@@ -129,22 +88,19 @@ fn a_task_that_awaits_is_woken_by_each_end() {
 
 #[test]
 fn a_waker_that_panics_loses_no_outcome() {
-    struct Broken(AtomicUsize);
-    impl Wake for Broken {
-        fn wake(self: Arc<Self>) {
-            self.0.fetch_add(1, Ordering::Relaxed);
-            panic!("expected: from a waker");
-        }
-    }
     let pool = Pool::new(1);
     let mut set = TaskSet::new(pool.handle()).limit(1);
     let gate = spawn_gated(&mut set, 1);
     set.submit(|| 2);
-    let broken = Arc::new(Broken(AtomicUsize::new(0)));
-    let waker = Waker::from(broken.clone());
+    let wakes = Arc::new(AtomicUsize::new(0));
+    let counted = wakes.clone();
+    let waker = on_wake(move || {
+        counted.fetch_add(1, Ordering::Relaxed);
+        panic!("expected: from a waker");
+    });
     assert!(set.poll_join_next(&mut Context::from_waker(&waker)).is_pending());
     gate.open();
-    eventually("it is woken", || broken.0.load(Ordering::Relaxed) == 1);
+    eventually("it is woken", || wakes.load(Ordering::Relaxed) == 1);
     assert_eq!(set.outcomes().map(Result::unwrap).collect::<Vec<_>>(), [1, 2]);
 }
 

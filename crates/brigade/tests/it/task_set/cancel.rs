@@ -1,61 +1,61 @@
 //! `TaskSet::cancel_all` and the drop of a set.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::mpsc;
 use std::thread;
 
 use crate::support::busy::{occupy, open_once_closed};
-use brigade::{JoinError, NewThread, Pool, Shutdown, TaskSet, cancelled};
-use brigade_testkit::{Gate, eventually, test};
-
-fn is_cancelled<T>(outcome: Result<T, JoinError>) -> bool {
-    matches!(outcome, Err(JoinError::Cancelled))
-}
+use crate::support::reports::is_cancelled;
+use brigade::{NewThread, Pool, Shutdown, TaskSet, cancelled};
+use brigade_testkit::{Bomb, Drops, Gate, OnDrop, eventually, test};
 
 #[test]
 fn running_jobs_see_it_and_their_outcomes_are_their_own() {
-    let (pool, (begun, begins)) = (Pool::new(2), mpsc::channel());
-    let mut set = TaskSet::new(pool.handle());
-    for panics in [false, true] {
-        let begun = begun.clone();
-        set.submit(move || {
-            begun.send(()).unwrap();
-            while !cancelled() {
-                thread::yield_now();
-            }
-            assert!(!panics, "expected: cancelled");
-            42
+    for by_id in [false, true] {
+        let (pool, (begun, begins)) = (Pool::new(2), mpsc::channel());
+        let mut set = TaskSet::new(pool.handle());
+        let ids = [false, true].map(|panics| {
+            let begun = begun.clone();
+            set.submit(move || {
+                begun.send(()).unwrap();
+                while !cancelled() {
+                    thread::yield_now();
+                }
+                assert!(!panics, "expected: cancelled");
+                42
+            })
         });
+        begins.iter().take(2).for_each(drop);
+        if by_id {
+            assert!(!set.cancel(ids[1]), "it has started");
+            assert!(set.join_next_with_id().is_some_and(|(id, end)| id == 1 && end.is_err()));
+            assert_eq!(set.len(), 1, "the other still runs");
+            assert!(!set.cancel(ids[0]));
+        } else {
+            set.cancel_all();
+            set.wait_all();
+            set.cancel_all();
+        }
+        let (returned, panicked): (Vec<_>, Vec<_>) = set.outcomes().partition(Result::is_ok);
+        assert_eq!(returned.into_iter().map(Result::unwrap).collect::<Vec<_>>(), [42]);
+        assert_eq!(panicked.len(), usize::from(!by_id));
+        assert!(panicked.into_iter().all(|outcome| outcome.unwrap_err().is_panic()));
+        // The set continues, and jobs submitted from now on are not cancelled.
+        set.submit(|| if cancelled() { 0 } else { 43 });
+        assert_eq!(set.join_next().unwrap().unwrap(), 43);
     }
-    begins.iter().take(2).for_each(drop);
-    set.cancel_all();
-    set.wait_all();
-    set.cancel_all();
-    let (returned, panicked): (Vec<_>, Vec<_>) = set.outcomes().partition(Result::is_ok);
-    assert_eq!(returned.into_iter().map(Result::unwrap).collect::<Vec<_>>(), [42]);
-    assert!(matches!(panicked[..], [Err(JoinError::Panicked(_))]));
-    // The set continues, and jobs submitted from now on are not cancelled.
-    set.submit(|| if cancelled() { 0 } else { 43 });
-    assert_eq!(set.join_next().unwrap().unwrap(), 43);
 }
 
 #[test]
 fn captures_that_panic_in_their_drop_stop_nothing() {
-    struct Bomb(Arc<AtomicUsize>);
-    impl Drop for Bomb {
-        fn drop(&mut self) {
-            self.0.fetch_add(1, Ordering::Relaxed);
-            panic!("expected: in a drop");
-        }
-    }
     for discard in [false, true] {
         let (pool, gate) = (Pool::new(1), Gate::closed());
         occupy(&pool, &gate);
-        let dropped = Arc::new(AtomicUsize::new(0));
+        let drops = Drops::default();
         let mut set = TaskSet::new(pool.handle()).limit(3);
         for _ in 0..10 {
-            let bomb = Bomb(dropped.clone());
-            set.submit(move || drop(bomb));
+            let held = (drops.token(), Bomb);
+            set.submit(move || drop(held));
         }
         if discard {
             open_once_closed(&gate, pool.handle());
@@ -64,7 +64,7 @@ fn captures_that_panic_in_their_drop_stop_nothing() {
             set.cancel_all();
             gate.open();
         }
-        assert_eq!(dropped.load(Ordering::Relaxed), 10);
+        assert_eq!(drops.count(), 10);
         assert!(set.outcomes().all(is_cancelled));
     }
 }
@@ -72,20 +72,17 @@ fn captures_that_panic_in_their_drop_stop_nothing() {
 /// The set is cancelled, spawned on and waited for by the drop of one of its own captures.
 #[test]
 fn the_drop_of_a_capture_may_call_the_set() {
-    struct Meddler(brigade::Handle);
-    impl Drop for Meddler {
-        fn drop(&mut self) {
-            let mut set = TaskSet::new(self.0).limit(1);
-            (0..3).for_each(|_| _ = set.submit(|| ()));
-            set.cancel_all();
-            assert_eq!(set.outcomes().count(), 3);
-        }
-    }
     let (pool, gate) = (Pool::new(1), Gate::closed());
     occupy(&pool, &gate);
     let mut set = TaskSet::new(pool.handle()).limit(2);
     for _ in 0..5 {
-        let meddler = Meddler(pool.handle());
+        let handle = pool.handle();
+        let meddler = OnDrop(move || {
+            let mut set = TaskSet::new(handle).limit(1);
+            (0..3).for_each(|_| _ = set.submit(|| ()));
+            set.cancel_all();
+            assert_eq!(set.outcomes().count(), 3);
+        });
         set.submit(move || drop(meddler));
     }
     set.cancel_all();

@@ -117,20 +117,6 @@ fn an_eviction_goes_on_until_there_is_room() {
 }
 
 #[test]
-fn a_limit_holds_in_a_pool_of_limited_capacity() {
-    for_both_queueings(|builder| {
-        let (pool, gate) = busy(builder, 4, WhenFull::Reject);
-        let mut set = TaskSet::new(pool.handle()).limit(2);
-        (0..10).for_each(|_| _ = set.submit(|| ()));
-        assert_eq!((pool.metrics().queued, fill(&pool)), (2, 2));
-        set = set.limit(6);
-        assert_eq!(pool.metrics().queued, 8, "what has waited for the limit takes no room");
-        gate.open();
-        assert_eq!(set.outcomes().map(Result::unwrap).count(), 10);
-    });
-}
-
-#[test]
 fn a_set_that_waits_for_its_limit_takes_no_room_from_others() {
     for policy in [WhenFull::Reject, WhenFull::DropOldest] {
         let pool = Pool::builder().threads(1).capacity(2).when_full(policy).build().unwrap();

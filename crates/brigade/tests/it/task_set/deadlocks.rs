@@ -6,23 +6,6 @@ use std::sync::mpsc;
 use brigade::{Handle, JoinError, JoinHandle, Pool, TaskSet, block_on};
 use brigade_testkit::{Gate, test};
 
-/// A job of a set joins a future that no thread is left to poll, once the job that waits for the set does so. Returns whether
-/// one of the two gets the error.
-fn told(wait: impl FnOnce(TaskSet<bool>) -> bool + Send + 'static, spare: usize) -> bool {
-    let pool = Pool::builder().threads(1).spare_threads(spare).build().unwrap();
-    let here = pool.handle();
-    let waits = pool.submit(move || {
-        let (mut set, begun) = (TaskSet::new(here), Gate::closed());
-        let begins = begun.clone();
-        set.submit(move || joins_a_future(here, &begins));
-        if spare > 0 {
-            brigade::blocking(|| begun.wait());
-        }
-        wait(set)
-    });
-    waits.join().unwrap()
-}
-
 /// Whether the wait would have been endless.
 fn joins_a_future(pool: Handle, begun: &Gate) -> bool {
     let future = pool.spawn(ready(()));
@@ -43,38 +26,51 @@ fn is_told(outcome: Option<Result<bool, JoinError>>) -> bool {
     }
 }
 
-#[test]
-fn a_join_beside_a_wait_for_the_next_of_a_set_ends() {
-    for spare in [0, 1] {
-        for _ in 0..20 {
-            assert!(!told(|mut set| is_told(set.join_next()), spare));
-        }
-    }
-}
+type Job = Box<dyn FnOnce() -> bool + Send>;
 
-#[test]
-fn a_join_beside_a_wait_for_a_whole_set_ends() {
-    for spare in [0, 1] {
-        for _ in 0..20 {
-            let wait = |mut set: TaskSet<bool>| !set.wait_all() || is_told(set.join_next());
-            assert!(!told(wait, spare));
-        }
-    }
-}
+/// How a job submits another, makes the call, and waits. Returns whether one of the two got the error.
+type Wait = fn(Handle, Job, &dyn Fn()) -> bool;
+const WAITS: [(&str, Wait); 3] = [
+    ("the next of a set", |here, job, meanwhile| {
+        let mut set = TaskSet::new(here);
+        set.submit(job);
+        meanwhile();
+        is_told(set.join_next())
+    }),
+    ("a whole set", |here, job, meanwhile| {
+        let mut set = TaskSet::new(here);
+        set.submit(job);
+        meanwhile();
+        !set.wait_all() || is_told(set.join_next())
+    }),
+    ("a handle that is blocked on", |here, job, meanwhile| {
+        let job = here.submit(job);
+        meanwhile();
+        is_told(Some(block_on(job)))
+    }),
+];
 
+/// The awaited job joins a future that no thread is left to poll, once the other job waits.
 #[test]
-fn a_join_beside_a_job_that_blocks_on_a_handle_ends() {
-    for _ in 0..20 {
-        let pool = Pool::builder().threads(1).spare_threads(1).build().unwrap();
-        let here = pool.handle();
-        let waits = pool.submit(move || {
-            let begun = Gate::closed();
-            let begins = begun.clone();
-            let job = here.submit(move || joins_a_future(here, &begins));
-            brigade::blocking(|| begun.wait());
-            is_told(Some(block_on(job)))
-        });
-        assert!(!waits.join().unwrap());
+fn a_join_beside_a_job_that_waits_ends() {
+    for (what, wait) in WAITS {
+        for spare in [0, 1] {
+            for _ in 0..20 {
+                let pool = Pool::builder().threads(1).spare_threads(spare).build().unwrap();
+                let here = pool.handle();
+                let waits = pool.submit(move || {
+                    let begun = Gate::closed();
+                    let begins = begun.clone();
+                    let joins = Box::new(move || joins_a_future(here, &begins));
+                    wait(here, joins, &|| {
+                        if spare > 0 {
+                            brigade::blocking(|| begun.wait());
+                        }
+                    })
+                });
+                assert!(!waits.join().unwrap(), "{what}, {spare} spare");
+            }
+        }
     }
 }
 

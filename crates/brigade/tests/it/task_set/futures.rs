@@ -3,10 +3,11 @@
 use std::future::pending;
 use std::time::Duration;
 
+use crate::support::busy::occupy;
 use crate::support::full::at_rest;
 use brigade::time::sleep;
 use brigade::{Pool, Reason, TaskSet, block_on, yield_now};
-use brigade_testkit::test;
+use brigade_testkit::{Gate, test};
 
 const SOON: Duration = Duration::from_millis(1);
 
@@ -15,10 +16,11 @@ fn futures_and_closures_are_in_one_set() {
     let pool = Pool::new(2);
     let mut set = TaskSet::new(&pool).limit(3);
     for number in 0..100 {
-        _ = match number % 4 {
+        _ = match number % 5 {
             0 => set.submit(move || number),
-            1 => set.spawn(async move { number }),
-            2 => set.spawn(async move {
+            1 => set.submit(move || panic!("expected: {number}")),
+            2 => set.spawn(async move { number }),
+            3 => set.spawn(async move {
                 sleep(SOON / 10).await;
                 yield_now().await;
                 number
@@ -31,35 +33,16 @@ fn futures_and_closures_are_in_one_set() {
     }
     let (values, errors): (Vec<_>, Vec<_>) = set.outcomes().partition(Result::is_ok);
     let sum: i32 = values.into_iter().map(Result::unwrap).sum();
-    assert_eq!(sum, (0..100).filter(|number| number % 4 != 3).sum());
-    assert_eq!(errors.len(), 25);
+    assert_eq!(sum, (0..100).filter(|number| ![1, 4].contains(&(number % 5))).sum());
+    assert_eq!(errors.len(), 40);
     assert!(errors.into_iter().all(|error| error.unwrap_err().is_panic()));
-    assert_eq!(at_rest(&pool), [100, 75, 25, 0, 0]);
+    assert_eq!(at_rest(&pool), [100, 60, 40, 0, 0]);
 }
 
 #[test]
-fn a_future_waits_for_a_set_of_futures() {
-    let pool = Pool::new(1);
-    let handle = pool.handle();
-    let sum = pool.spawn(async move {
-        let (mut set, mut sum) = (TaskSet::new(handle).limit(2), 0);
-        for number in 0..20 {
-            set.spawn(async move {
-                yield_now().await;
-                number
-            });
-        }
-        while let Some(outcome) = set.join_next_async().await {
-            sum += outcome.unwrap();
-        }
-        sum
-    });
-    assert_eq!(block_on(sum).unwrap(), 190);
-}
-
-#[test]
-fn a_future_that_is_not_accepted_comes_back() {
-    let pool = Pool::new(1);
+fn work_that_is_not_accepted_comes_back_to_a_set_at_its_limit_too() {
+    let (pool, gate) = (Pool::new(1), Gate::closed());
+    occupy(&pool, &gate);
     let mut sets = [TaskSet::new(&pool), TaskSet::new(&pool).limit(1)];
     sets.iter_mut().for_each(|set| _ = set.spawn(pending()));
     pool.close();
@@ -67,6 +50,9 @@ fn a_future_that_is_not_accepted_comes_back() {
         let rejected = set.try_spawn(async { 42 }).unwrap_err();
         assert_eq!(rejected.reason(), Reason::Closed);
         assert_eq!(block_on(rejected.into_inner()), 42);
+        let rejected = set.try_submit(|| 43).unwrap_err();
+        assert_eq!((rejected.reason(), rejected.into_inner()()), (Reason::Closed, 43));
         assert_eq!(set.len(), 1);
     }
+    gate.open();
 }

@@ -1,11 +1,10 @@
 //! The ids of a set's jobs: each cancels its job, and comes back with its outcome.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, mpsc};
-use std::thread;
+use std::sync::Arc;
 
 use crate::support::busy::occupy;
-use brigade::{Handle, Pool, Shutdown, TaskSet, cancelled};
+use brigade::{Handle, Pool, Shutdown, TaskSet};
 use brigade_testkit::{Gate, test};
 
 #[test]
@@ -57,27 +56,6 @@ fn an_id_cancels_its_job_alone_wherever_that_is() {
         let report = pool.shutdown(Shutdown::Drain);
         assert_eq!((report.ran, report.discarded), (7, 4), "limit {limit}");
     }
-}
-
-#[test]
-fn an_id_asks_a_job_that_runs_to_stop() {
-    let (pool, (begun, begins)) = (Pool::new(2), mpsc::channel());
-    let mut set = TaskSet::new(&pool);
-    let ids = [(); 2].map(|()| {
-        let begun = begun.clone();
-        set.submit(move || {
-            begun.send(()).unwrap();
-            while !cancelled() {
-                thread::yield_now();
-            }
-        })
-    });
-    assert_eq!(begins.iter().take(2).count(), 2);
-    assert!(!set.cancel(ids[1]), "it has started");
-    assert_eq!(set.join_next_with_id().map(|(id, outcome)| (id, outcome.is_ok())), Some((1, true)));
-    assert_eq!(set.len(), 1, "the other still runs");
-    assert!(!set.cancel(ids[0]));
-    assert!(set.join_next().is_some_and(|outcome| outcome.is_ok()));
 }
 
 #[test]

@@ -2,37 +2,37 @@
 //! one has ended.
 
 use std::io;
-use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::support::busy::{occupy, open_once_closed};
-use crate::support::full::at_rest;
+use crate::support::crowd::for_both_queueings;
+use crate::support::full::{at_rest, fill, with_capacity};
 use crate::support::policy::queue_kinds;
-use brigade::{NewThread, Pool, Reason, Shutdown, TaskSet};
-use brigade_testkit::{Gate, eventually, test};
+use brigade::{NewThread, Pool, Reason, Shutdown, TaskSet, WhenFull};
+use brigade_testkit::{Gate, test};
 
 #[test]
 fn no_more_jobs_are_queued_than_the_limit() {
-    let (pool, gate) = (Pool::new(1), Gate::closed());
-    occupy(&pool, &gate);
-    let mut set = TaskSet::new(pool.handle()).limit(3);
-    (0..10).for_each(|_| _ = set.submit(|| ()));
-    assert_eq!((set.len(), pool.metrics().queued), (10, 3));
-    set = set.limit(5);
-    assert_eq!(pool.metrics().queued, 5, "there is room for more");
-    set = set.limit(1);
-    set.submit(|| ());
-    assert_eq!(pool.metrics().queued, 5, "what is there stays");
-    gate.open();
-    assert_eq!(set.outcomes().map(Result::unwrap).count(), 11);
-}
-
-#[test]
-fn a_limit_of_none_is_refused() {
-    let pool = Pool::new(1);
-    let set = TaskSet::<()>::new(pool.handle());
-    assert!(panic::catch_unwind(AssertUnwindSafe(|| set.limit(0))).is_err());
+    for capacity in [None, Some(4)] {
+        for_both_queueings(|builder| {
+            let builder = with_capacity(builder.threads(1), capacity).when_full(WhenFull::Reject);
+            let (pool, gate) = (builder.build().unwrap(), Gate::closed());
+            occupy(&pool, &gate);
+            let mut set = TaskSet::new(pool.handle()).limit(3);
+            (0..10).for_each(|_| _ = set.submit(|| ()));
+            assert_eq!((set.len(), pool.metrics().queued), (10, 3));
+            let others = capacity.map_or(0, |_| fill(&pool) as u64);
+            assert_eq!(others, capacity.map_or(0, |jobs| jobs as u64 - 3));
+            set = set.limit(6);
+            assert_eq!(pool.metrics().queued, 6 + others, "what has waited needs no room");
+            set = set.limit(1);
+            set.submit(|| ());
+            assert_eq!(pool.metrics().queued, 6 + others, "what is there stays");
+            gate.open();
+            assert_eq!(set.outcomes().map(Result::unwrap).count(), 11);
+        });
+    }
 }
 
 /// As many as would overflow a stack, if the end of each were inside that of another.
@@ -46,27 +46,6 @@ fn a_hundred_thousand_jobs_beyond_the_limit_end_with_their_pool() {
     open_once_closed(&gate, pool.handle());
     pool.shutdown(Shutdown::Discard);
     assert_eq!(set.outcomes().filter(Result::is_err).count(), 100_000);
-}
-
-#[test]
-fn a_set_at_its_limit_rejects_a_job_for_its_closed_pool() {
-    let (pool, gate) = (Pool::new(1), Gate::closed());
-    let mut set = TaskSet::new(pool.handle()).limit(1);
-    let inner = gate.clone();
-    set.submit(move || inner.wait());
-    eventually("it runs", || pool.metrics().running == 1);
-    let handle = pool.handle();
-    let closer = std::thread::spawn(move || drop(pool));
-    eventually("the pool closes", || handle.metrics().is_closed);
-    let witness = Arc::new(());
-    let captured = witness.clone();
-    let rejected = set.try_submit(move || drop(captured)).unwrap_err();
-    assert_eq!((rejected.reason(), set.len()), (Reason::Closed, 1));
-    rejected.into_inner()();
-    assert_eq!(Arc::strong_count(&witness), 1);
-    gate.open();
-    closer.join().unwrap();
-    assert_eq!(set.outcomes().map(Result::unwrap).count(), 1);
 }
 
 #[test]

@@ -1,15 +1,14 @@
 //! Cancelling closures that run at a time, and the drop of their captures.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, mpsc};
 use std::time::Instant;
 
 use crate::support::busy::occupy;
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::at_rest;
-use crate::time::schedule::{FAR, SOON, gate_job, tick_once, ticked};
-use brigade::{Handle, Missed, Pool, Queueing, Timer};
-use brigade_testkit::{Bomb, Drops, Gate, eventually, spin_for, test};
+use crate::time::schedule::{FAR, SOON, gate_job, tick_once};
+use brigade::{Missed, Pool, Queueing, Timer};
+use brigade_testkit::{Drops, Gate, OnDrop, eventually, spin_for, test};
 
 #[test]
 fn a_cancelled_closure_never_runs_and_its_captures_are_dropped_at_once() {
@@ -32,40 +31,6 @@ fn a_cancelled_closure_never_runs_and_its_captures_are_dropped_at_once() {
         eventually("the later one has run", || later.is_over());
         assert_eq!((once.ticks(), every.ticks()), (0, 0));
         assert_eq!(at_rest(&pool), [1, 1, 0, 0, 0], "a closure that is not due is no job");
-    });
-}
-
-/// Due, and behind others: still in time.
-#[test]
-fn a_closure_that_is_queued_already_can_be_cancelled() {
-    for_both_queueings(|builder| {
-        let (pool, gate) = (builder.threads(2).build().unwrap(), Gate::closed());
-        let drops = Drops::default();
-        pool.execute(gate_job(&gate));
-        let spun = Arc::new(AtomicUsize::new(0));
-        // The other worker queues what is due, and is then busy with the first of it.
-        let (held, counted) = (gate.clone(), spun.clone());
-        let due = Instant::now() + SOON * 5;
-        let blocks = pool
-            .job()
-            .at(due)
-            .execute(move || {
-                counted.fetch_add(1, Ordering::SeqCst);
-                held.wait();
-            })
-            .unwrap();
-        let token = drops.token();
-        let queued =
-            pool.job().at(due).execute(move || unreachable!("{}", size_of_val(&token))).unwrap();
-        eventually("the first runs", || spun.load(Ordering::SeqCst) == 1);
-        assert!(!blocks.cancel(), "it runs for the only time");
-        assert!(queued.cancel());
-        assert_eq!(drops.count(), 1);
-        gate.open();
-        eventually("the first has run", || blocks.is_over());
-        let [accepted, returned, panicked, cancelled, _] = at_rest(&pool);
-        assert_eq!((accepted - cancelled, returned, panicked), (2, 2, 0));
-        assert!(cancelled <= 1, "if it was queued at all");
     });
 }
 
@@ -122,78 +87,37 @@ fn a_tick_may_cancel_its_own_schedule() {
 }
 
 #[test]
-fn the_captures_of_a_tick_cancelled_while_it_runs_are_dropped_after_it() {
-    let (pool, gate, drops) = (Pool::new(1), Gate::closed(), Drops::default());
-    let ((begun, begins), token, held) = (mpsc::channel(), drops.token(), gate.clone());
-    let timer = pool
-        .job()
-        .every(SOON)
-        .missed(Missed::Burst)
-        .execute(move || {
-            let _ = &token;
-            begun.send(()).unwrap();
-            held.wait();
-        })
-        .unwrap();
-    begins.recv().unwrap();
-    assert!(timer.cancel() && !timer.cancel());
-    assert_eq!((drops.count(), timer.is_over()), (0, false));
-    gate.open();
-    eventually("it is over", || timer.is_over());
-    assert_eq!((drops.count(), timer.ticks()), (1, 1));
-    assert!(begins.recv().is_err());
-}
-
-/// Calls everything there is, and drops a schedule of its own.
-struct Meddler(Handle, Arc<OnceLock<Timer>>, Arc<Mutex<u32>>);
-
-impl Drop for Meddler {
-    fn drop(&mut self) {
-        if let Some(timer) = self.1.get() {
-            assert!(!timer.cancel() && timer.last_error().is_none() && !timer.is_over());
-        }
-        if let Ok(another) = self.0.job().after(FAR).execute(|| ()) {
-            assert!(another.cancel());
-        }
-        *self.2.lock().unwrap() += 1;
-    }
-}
-
-#[test]
 fn the_drop_of_captures_may_cancel_and_schedule() {
     let (pool, dropped) = (Pool::new(2), Arc::<Mutex<u32>>::default());
-    let meddler = |pool: &Pool| {
-        let place = Arc::new(OnceLock::new());
-        (Meddler(pool.handle(), place.clone(), dropped.clone()), place)
+    // Calls everything there is, and drops a schedule of its own.
+    let meddler = || {
+        let place = Arc::new(OnceLock::<Timer>::new());
+        let (own, handle, dropped) = (place.clone(), pool.handle(), dropped.clone());
+        let meddler = OnDrop(move || {
+            if let Some(timer) = own.get() {
+                assert!(!timer.cancel() && timer.last_error().is_none() && !timer.is_over());
+            }
+            if let Ok(another) = handle.job().after(FAR).execute(|| ()) {
+                assert!(another.cancel());
+            }
+            *dropped.lock().unwrap() += 1;
+        });
+        (meddler, place)
     };
-    let (cancelled, place) = meddler(&pool);
+    let (cancelled, place) = meddler();
     let _ = place.set(pool.job().after(FAR).execute(move || drop(cancelled)).unwrap());
     assert!(place.get().unwrap().cancel());
-    let (every, place) = meddler(&pool);
+    let (every, place) = meddler();
     let _ =
         place.set(pool.job().every(FAR).missed(Missed::Skip).execute(move || _ = &every).unwrap());
     assert!(place.get().unwrap().cancel());
     assert_eq!(*dropped.lock().unwrap(), 2);
     // And where the pool is closed, and drops them.
-    let (left, place) = meddler(&pool);
+    let (left, place) = meddler();
     let _ = place.set(pool.job().after(FAR).execute(move || drop(left)).unwrap());
     pool.close();
     assert_eq!(*dropped.lock().unwrap(), 3);
     assert!(place.get().unwrap().is_over());
-}
-
-#[test]
-fn a_panic_of_captures_that_are_dropped_is_contained() {
-    let pool = Pool::new(1);
-    let [first, second, third] = [Bomb, Bomb, Bomb];
-    let cancelled = pool.job().after(FAR).execute(move || drop(first)).unwrap();
-    assert!(cancelled.cancel() && cancelled.is_over());
-    let timer = ticked(&pool, Missed::Skip, 1, move || _ = &second);
-    timer.cancel();
-    eventually("it is over", || timer.is_over());
-    let left = pool.job().after(FAR).execute(move || drop(third)).unwrap();
-    pool.close();
-    assert!(left.is_over());
 }
 
 /// Fifty at once, each cancelled at some moment of its life by another thread.

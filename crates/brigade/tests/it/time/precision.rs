@@ -3,6 +3,7 @@
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
+use crate::support::busy::held;
 use crate::support::full::at_rest;
 use crate::support::in_time::{delays, waited};
 use crate::support::policy::for_every_row;
@@ -105,15 +106,7 @@ fn timers_of_any_order_and_any_configuration_all_fire() {
 fn timers_fire_while_all_workers_but_one_are_busy() {
     for threads in [2, 4] {
         let (pool, gate) = (Pool::new(threads), Gate::closed());
-        let (started, starts) = mpsc::channel();
-        for _ in 1..threads {
-            let (gate, started) = (gate.clone(), started.clone());
-            pool.execute(move || {
-                started.send(()).unwrap();
-                gate.wait();
-            });
-        }
-        starts.iter().take(threads - 1).for_each(drop);
+        (1..threads).for_each(|_| drop(held(&pool, &gate)));
         for _ in 0..50 {
             let end = Instant::now() + Duration::from_micros(300);
             assert!(ran_at(pool.handle(), end).recv_timeout(LONG).is_ok());

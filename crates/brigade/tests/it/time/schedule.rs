@@ -171,14 +171,6 @@ fn a_wait_for_an_idle_pool_does_not_wait_for_timers() {
 }
 
 #[test]
-fn a_period_of_0_is_refused() {
-    let pool = Pool::new(1);
-    let schedule = || pool.job().every(Duration::ZERO).missed(Missed::Skip).execute(|| ()).unwrap();
-    let payload = std::panic::catch_unwind(std::panic::AssertUnwindSafe(schedule)).unwrap_err();
-    assert_eq!(text(&*payload), Some("the period must be greater than zero"));
-}
-
-#[test]
 fn delays_and_periods_as_long_as_they_can_be_never_come() {
     let pool = Pool::new(1);
     for far in [Duration::MAX, Duration::from_secs(u64::MAX / 3), Duration::from_secs(1 << 32)] {

@@ -2,17 +2,15 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use brigade::time::{Elapsed, Sleep, interval, sleep, sleep_until, timeout};
-use brigade::{JoinError, Missed, Pool, Shutdown, block_on};
-use brigade_testkit::{Drops, Gate, Latch, WakeCounter, eventually, stays, test};
+use brigade::{Missed, Pool, Shutdown, block_on};
+use brigade_testkit::{Gate, WakeCounter, at_exit, eventually, on_wake, stays, test};
 
 const FAR: Duration = Duration::from_secs(3600);
-const LONG: Duration = Duration::from_secs(10);
 
 fn poll(sleep: &mut Sleep, bell: &Arc<WakeCounter>) -> Poll<()> {
     pin!(sleep).poll(&mut Context::from_waker(&Waker::from(bell.clone())))
@@ -132,41 +130,13 @@ fn a_job_that_waits_for_a_time_ends_although_its_pool_is_closed_meanwhile() {
 }
 
 #[test]
-fn a_future_that_waits_for_a_time_is_cancelled_when_its_pool_ends() {
-    for how in [Shutdown::Drain, Shutdown::Discard] {
-        let (pool, drops) = (Pool::new(2), Drops::default());
-        let sleepers: Vec<_> = (0..100)
-            .map(|_| {
-                let token = drops.token();
-                pool.spawn(async move {
-                    sleep(FAR).await;
-                    drop(token);
-                })
-            })
-            .collect();
-        let begun = Instant::now();
-        pool.shutdown(how);
-        assert!(begun.elapsed() < LONG);
-        assert_eq!(drops.count(), 100, "{how:?}");
-        let cancelled = |outcome| matches!(outcome, Err(JoinError::Cancelled));
-        assert!(sleepers.into_iter().all(|sleeper| cancelled(sleeper.join())));
-    }
-}
-
-#[test]
 fn a_waker_that_panics_costs_no_thread_and_no_other_timer() {
-    struct Bomb;
-    impl Wake for Bomb {
-        fn wake(self: Arc<Self>) {
-            panic!("expected: a waker");
-        }
-    }
     let pool = Pool::new(1);
     let before = crate::support::roll_call::thread_ids(&pool);
     for _ in 0..20 {
         let polled = pool.submit(|| {
             let mut sleep = sleep(Duration::from_millis(10));
-            let waker = Waker::from(Arc::new(Bomb));
+            let waker = on_wake(|| panic!("expected: a waker"));
             assert!(pin!(&mut sleep).poll(&mut Context::from_waker(&waker)).is_pending());
             sleep
         });
@@ -174,21 +144,6 @@ fn a_waker_that_panics_costs_no_thread_and_no_other_timer() {
         pool.spawn(sleep_until(bomb.deadline())).join().unwrap();
     }
     assert_eq!(crate::support::roll_call::thread_ids(&pool), before);
-}
-
-#[test]
-fn cancelling_a_future_ends_its_sleep() {
-    let (pool, drops, latch) = (Pool::new(1), Drops::default(), Latch::default());
-    let (token, begun) = (drops.token(), latch.clone());
-    let job = pool.spawn(async move {
-        begun.open();
-        sleep(FAR).await;
-        drop(token);
-    });
-    block_on(latch.wait());
-    assert!(job.cancel());
-    assert!(matches!(job.join(), Err(JoinError::Cancelled)));
-    assert_eq!(drops.count(), 1);
 }
 
 #[test]
@@ -212,12 +167,6 @@ fn a_timeout_is_over_at_its_time_and_not_before() {
     };
     assert_eq!(block_on(timeout(FAR, slow)), Ok(42));
     assert!(!Elapsed.to_string().is_empty());
-}
-
-#[test]
-#[should_panic(expected = "the period must be greater than zero")]
-fn an_interval_of_no_length_is_refused() {
-    let _ = interval(Duration::ZERO);
 }
 
 /// One of the two goes on in a `select` while the other is dropped again and again.
@@ -250,19 +199,12 @@ fn a_sleep_may_be_forgotten() {
 /// Its thread-locals are dropped after the worker has ended.
 #[test]
 fn a_destructor_of_a_thread_local_of_a_worker_may_sleep() {
-    struct Sleeper;
-    static SLEPT: AtomicBool = AtomicBool::new(false);
-    impl Drop for Sleeper {
-        fn drop(&mut self) {
-            block_on(sleep(Duration::from_millis(1)));
-            SLEPT.store(true, Ordering::SeqCst);
-        }
-    }
-    thread_local! {
-        static LAST: Sleeper = const { Sleeper };
-    }
-    let pool = Pool::new(1);
-    pool.submit(|| LAST.with(|_| ())).join().unwrap();
+    let (pool, (slept, sleeps)) = (Pool::new(1), mpsc::channel());
+    let last = move || {
+        block_on(sleep(Duration::from_millis(1)));
+        slept.send(()).unwrap();
+    };
+    pool.submit(|| at_exit(last)).join().unwrap();
     drop(pool);
-    assert!(SLEPT.load(Ordering::SeqCst));
+    assert_eq!(sleeps.try_recv(), Ok(()));
 }

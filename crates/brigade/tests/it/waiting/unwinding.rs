@@ -6,16 +6,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::thread;
 
 use brigade::{Handle, Pool, TaskSet};
-use brigade_testkit::test;
-
-/// Calls a closure when it is dropped.
-struct OnDrop<F: FnMut()>(F);
-
-impl<F: FnMut()> Drop for OnDrop<F> {
-    fn drop(&mut self) {
-        self.0();
-    }
-}
+use brigade_testkit::{OnDrop, test};
 
 /// Jobs that ran, and those of them that saw a panic.
 #[derive(Default)]

@@ -9,7 +9,7 @@ use crate::support::crowd::for_both_queueings;
 use crate::support::soak::soak_time;
 use crate::support::trees::Trees;
 use brigade::{Builder, Pool, WhenFull};
-use brigade_testkit::{Gate, Seed, Watchdog, eventually, spin_for, test};
+use brigade_testkit::{Gate, OnDrop, Seed, Watchdog, eventually, spin_for, test};
 
 /// How many jobs of a stream come between two of its pauses.
 const BURST: usize = 100;
@@ -60,16 +60,11 @@ impl Drop for Counted {
 
 /// Runs `body` while another thread submits bursts, each when the one before has ended.
 fn beside_bursts<R>(pool: &Pool, kind: Kind, body: impl FnOnce() -> R) -> R {
-    struct Stop(Arc<AtomicBool>);
-    impl Drop for Stop {
-        fn drop(&mut self) {
-            self.0.store(true, Ordering::Relaxed);
-        }
-    }
     let (stop, stream) = (Arc::new(AtomicBool::new(false)), Counted(Arc::new(AtomicUsize::new(1))));
     let ran = Arc::new(AtomicBool::new(false));
     thread::scope(|scope| {
-        let stopper = Stop(Arc::clone(&stop));
+        let stops = Arc::clone(&stop);
+        let stopper = OnDrop(move || stops.store(true, Ordering::Relaxed));
         let (handle, any) = (pool.handle(), Arc::clone(&ran));
         scope.spawn(move || {
             while !stop.load(Ordering::Relaxed) {
