@@ -25,34 +25,50 @@ const OPERATIONS: u8 = 128;
 const YIELDED: u8 = u8::MAX;
 
 /// What is known of a poll.
-#[derive(Clone, Copy)]
 struct Budget {
     /// Identifies the task that is polled; 0 if its wakes are of no interest.
-    task: usize,
+    task: Cell<usize>,
     /// Whether the future must stop; `None` if there is no limit, and then the rest has no meaning.
-    must_stop: Option<fn() -> bool>,
+    must_stop: Cell<Option<fn() -> bool>>,
     /// How many operations have been ready, or [`YIELDED`].
-    ready: u8,
+    ready: Cell<u8>,
     /// Whether the task was woken on this thread, by an operation that yielded or in another way.
-    has_woken_itself: bool,
+    has_woken_itself: Cell<bool>,
 }
-
-const NONE: Budget = Budget { task: 0, must_stop: None, ready: 0, has_woken_itself: false };
 
 crate::unmodelled::thread_local! {
     /// That of the innermost poll. No destructor, so that it is accessible until the thread has ended.
-    static CURRENT: Cell<Budget> = const { Cell::new(NONE) };
+    static CURRENT: Budget = const {
+        Budget {
+            task: Cell::new(0),
+            must_stop: Cell::new(None),
+            ready: Cell::new(0),
+            has_woken_itself: Cell::new(false),
+        }
+    };
 }
 
 /// Calls `poll`, which polls this task; its operations yield once `must_stop` returns `true`. Also returns whether the task has woken
 /// itself.
 pub fn poll_task<R>(task: usize, must_stop: fn() -> bool, poll: impl FnOnce() -> R) -> (R, bool) {
     /// Restores the budget of the outer poll, on return and on unwinding.
-    struct Restore<'a>(&'a Cell<Budget>, Budget);
+    struct Restore<'a> {
+        current: &'a Budget,
+        task: usize,
+        must_stop: Option<fn() -> bool>,
+        ready: u8,
+        has_woken_itself: bool,
+    }
     impl Drop for Restore<'_> {
         #[inline(always)]
         fn drop(&mut self) {
-            self.0.set(self.1);
+            self.current.must_stop.set(self.must_stop);
+            // Most often there is none.
+            if self.must_stop.is_some() {
+                self.current.task.set(self.task);
+                self.current.ready.set(self.ready);
+                self.current.has_woken_itself.set(self.has_woken_itself);
+            }
         }
     }
     // To a thread-local of std, all threads of a model are one.
@@ -60,10 +76,15 @@ pub fn poll_task<R>(task: usize, must_stop: fn() -> bool, poll: impl FnOnce() ->
         return (poll(), false);
     }
     CURRENT.with(|current| {
-        let outer = current.replace(Budget { task, must_stop: Some(must_stop), ..NONE });
-        let _restore = Restore(current, outer);
+        let _restore = Restore {
+            current,
+            task: current.task.replace(task),
+            must_stop: current.must_stop.replace(Some(must_stop)),
+            ready: current.ready.replace(0),
+            has_woken_itself: current.has_woken_itself.replace(false),
+        };
         let result = poll();
-        (result, current.get().has_woken_itself)
+        (result, current.has_woken_itself.get())
     })
 }
 
@@ -85,13 +106,14 @@ pub fn poll_limited<R>(poll: impl FnOnce() -> R) -> (R, bool) {
 /// [counted](count).
 #[inline]
 pub fn poll_begin(context: &Context<'_>) -> Poll<()> {
-    CURRENT.with(|current| {
-        let Budget { must_stop, ready, .. } = current.get();
-        let Some(must_stop) = must_stop else { return Poll::Ready(()) };
+    CURRENT.with(|budget| {
+        let Some(must_stop) = budget.must_stop.get() else { return Poll::Ready(()) };
+        let ready = budget.ready.get();
         if ready != OPERATIONS && (ready == YIELDED || !must_stop()) {
             return Poll::Ready(());
         }
-        current.set(Budget { ready: YIELDED, has_woken_itself: true, ..current.get() });
+        budget.ready.set(YIELDED);
+        budget.has_woken_itself.set(true);
         context.waker().wake_by_ref();
         Poll::Pending
     })
@@ -100,10 +122,9 @@ pub fn poll_begin(context: &Context<'_>) -> Poll<()> {
 /// Counts an operation that was ready.
 #[inline]
 pub fn count() {
-    CURRENT.with(|current| {
-        let budget = current.get();
-        let ready = if budget.ready == YIELDED { 1 } else { budget.ready + 1 };
-        current.set(Budget { ready, ..budget });
+    CURRENT.with(|budget| {
+        let ready = budget.ready.get();
+        budget.ready.set(if ready == YIELDED { 1 } else { ready + 1 });
     });
 }
 
@@ -115,10 +136,9 @@ pub fn poll_ready(context: &Context<'_>) -> Poll<()> {
 
 /// Notes that a task has been woken on this thread while it was polled, maybe by itself.
 pub fn woken_while_polled(task: usize) {
-    CURRENT.with(|current| {
-        let budget = current.get();
-        if budget.task == task {
-            current.set(Budget { has_woken_itself: true, ..budget });
+    CURRENT.with(|budget| {
+        if budget.task.get() == task {
+            budget.has_woken_itself.set(true);
         }
     });
 }
