@@ -133,58 +133,52 @@ mod io {
     }
 }
 
-#[test]
-fn operations_that_are_always_ready_yield_to_other_jobs_after_128_of_them() {
-    for (name, make) in operations() {
-        let pool = Pool::builder().threads(1).spare_threads(0).build().unwrap();
-        let ran = pool.spawn(async move {
-            let (mut operation, has_run) = (make(), Arc::new(AtomicBool::new(false)));
-            let runs = has_run.clone();
-            yield_now().await; // A poll of its own.
-            brigade::execute(move || runs.store(true, Ordering::Relaxed));
-            let mut ran = 0;
-            while !has_run.load(Ordering::Relaxed) {
-                operation().await;
-                ran += 1;
-            }
-            ran
-        });
-        let ran: usize = ran.join().unwrap();
-        assert!((BUDGET..=BUDGET + 1).contains(&ran), "{name}: {ran}");
-    }
+#[test((name, make) in operations())]
+fn operations_that_are_always_ready_yield_to_other_jobs_after_128_of_them(make: Make) {
+    let pool = Pool::builder().threads(1).spare_threads(0).build().unwrap();
+    let ran = pool.spawn(async move {
+        let (mut operation, has_run) = (make(), Arc::new(AtomicBool::new(false)));
+        let runs = has_run.clone();
+        yield_now().await; // A poll of its own.
+        brigade::execute(move || runs.store(true, Ordering::Relaxed));
+        let mut ran = 0;
+        while !has_run.load(Ordering::Relaxed) {
+            operation().await;
+            ran += 1;
+        }
+        ran
+    });
+    let ran: usize = ran.join().unwrap();
+    assert!((BUDGET..=BUDGET + 1).contains(&ran), "{ran}");
 }
 
 /// The future is between two operations when it is cancelled, or when its pool is discarded.
-#[test]
-fn a_future_that_must_stop_is_dropped_at_its_next_operation() {
-    for (name, make) in operations() {
-        for cancels in [true, false] {
-            let pool = Pool::builder().threads(1).spare_threads(0).build().unwrap();
-            let ((gate, passed), drops) = (<(Gate, Arc<AtomicUsize>)>::default(), Drops::default());
-            let (wait, passes, token) = (gate.clone(), passed.clone(), drops.token());
-            let job = pool.spawn(async move {
-                let (mut operation, _token) = (make(), token);
-                loop {
-                    operation().await;
-                    passes.fetch_add(1, Ordering::Relaxed);
-                    wait.wait();
-                }
-            });
-            eventually("it is between two", || passed.load(Ordering::Relaxed) == 1);
-            match cancels {
-                true => {
-                    assert!(job.cancel());
-                    gate.open();
-                }
-                false => {
-                    open_once_closed(&gate, pool.handle());
-                    assert_eq!(pool.shutdown(Shutdown::Discard).still_running, 0, "{name}");
-                }
-            }
-            assert!(matches!(job.join(), Err::<(), _>(JoinError::Cancelled)), "{name}");
-            assert_eq!((passed.load(Ordering::Relaxed), drops.count()), (1, 1), "{name}");
+#[test((name, make) in operations(), cancels in [true, false])]
+fn a_future_that_must_stop_is_dropped_at_its_next_operation(make: Make, cancels: bool) {
+    let pool = Pool::builder().threads(1).spare_threads(0).build().unwrap();
+    let ((gate, passed), drops) = (<(Gate, Arc<AtomicUsize>)>::default(), Drops::default());
+    let (wait, passes, token) = (gate.clone(), passed.clone(), drops.token());
+    let job = pool.spawn(async move {
+        let (mut operation, _token) = (make(), token);
+        loop {
+            operation().await;
+            passes.fetch_add(1, Ordering::Relaxed);
+            wait.wait();
+        }
+    });
+    eventually("it is between two", || passed.load(Ordering::Relaxed) == 1);
+    match cancels {
+        true => {
+            assert!(job.cancel());
+            gate.open();
+        }
+        false => {
+            open_once_closed(&gate, pool.handle());
+            assert_eq!(pool.shutdown(Shutdown::Discard).still_running, 0);
         }
     }
+    assert!(matches!(job.join(), Err::<(), _>(JoinError::Cancelled)));
+    assert_eq!((passed.load(Ordering::Relaxed), drops.count()), (1, 1));
 }
 
 async fn always_ready() {
