@@ -46,14 +46,13 @@ fn queued_and_running_are_exact_while_nothing_moves(threads: usize, queue: Queue
     let (gate, busy) = (Gate::closed(), threads as u64);
     queue(&pool, &gate);
     let sums = pool.metrics();
-    let case = format!("{sums:?}");
     assert_adds_up(&sums);
-    assert_eq!([sums.accepted, sums.queued, sums.running], [10 + busy, 10, busy], "{case}");
-    assert!(sums.workers[0].queued <= 10, "{case}");
+    assert_eq!([sums.accepted, sums.queued, sums.running], [10 + busy, 10, busy], "{sums:?}");
+    assert!(sums.workers[0].queued <= 10, "{sums:?}");
     gate.open();
     pool.wait_idle();
     let sums = pool.metrics();
-    assert_eq!([sums.returned, sums.queued, sums.running], [10 + busy, 0, 0], "{case}");
+    assert_eq!([sums.returned, sums.queued, sums.running], [10 + busy, 0, 0], "{sums:?}");
 }
 
 #[test((kind, pool) in queue_kinds(4))]

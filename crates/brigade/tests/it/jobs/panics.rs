@@ -195,7 +195,6 @@ const WHILE_IDLE: [(&str, End, Work); 8] = [
 fn a_panic_of_a_drop_costs_no_thread_and_no_other_job_wherever_the_work_ends(threads: usize) {
     let busy = WHILE_BUSY.map(|work| (true, work)).into_iter();
     for (is_busy, (work, end, begin)) in busy.chain(WHILE_IDLE.map(|work| (false, work))) {
-        let case = format!("{work}, {threads} threads");
         let (pool, latch, drops) = (Pool::new(threads), Latch::default(), Drops::default());
         let (before, gate, held) = (thread_ids(&pool), Gate::closed(), (drops.token(), Bomb));
         if is_busy {
@@ -204,21 +203,21 @@ fn a_panic_of_a_drop_costs_no_thread_and_no_other_job_wherever_the_work_ends(thr
         let job = begin(&pool, &latch, held);
         gate.open();
         pool.wait_idle();
-        assert_eq!(thread_ids(&pool), before, "threads are kept: {case}");
+        assert_eq!(thread_ids(&pool), before, "threads are kept: {work}");
         let handle = pool.handle();
         pool.shutdown(Shutdown::Drain);
-        assert_eq!(drops.count(), 1, "{case}");
+        assert_eq!(drops.count(), 1, "{work}");
         let sums = handle.metrics();
         let ends = [End::Panicked, End::Cancelled].map(|other| u64::from(other == end));
-        assert_eq!([sums.panicked, sums.cancelled], ends, "{case}");
-        assert_eq!(sums.accepted, sums.returned + sums.panicked + sums.cancelled, "{case}");
+        assert_eq!([sums.panicked, sums.cancelled], ends, "{work}");
+        assert_eq!(sums.accepted, sums.returned + sums.panicked + sums.cancelled, "{work}");
         let outcome = match job.map(JoinHandle::join) {
             None => end,
             Some(Ok(())) => End::Returned,
             Some(Err(error)) if error.is_panic() => End::Panicked,
             Some(Err(_)) => End::Cancelled,
         };
-        assert_eq!(outcome, end, "{case}");
+        assert_eq!(outcome, end, "{work}");
     }
 }
 

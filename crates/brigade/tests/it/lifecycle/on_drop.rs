@@ -121,7 +121,7 @@ fn a_pool_that_a_handle_shuts_down_meanwhile_is_waited_for(how: Shutdown) {
         thread::yield_now();
         assert!(!dropping.is_finished() && !closing.is_finished());
         gate.open();
-        assert!(dropping.join().unwrap(), "{how:?}: the drop has not waited");
+        assert!(dropping.join().unwrap(), "the drop has not waited");
         assert_eq!(closing.join().unwrap().still_running, 0);
     }
 }

@@ -67,7 +67,7 @@ fn a_deadline_that_passes_is_waited_for_and_reported(how: Shutdown) {
         let begun = Instant::now();
         let report = pool.shutdown(how.timeout(asked));
         assert!(begun.elapsed() >= asked, "{:?} of {asked:?}", begun.elapsed());
-        assert!(report.still_running >= 1, "{how:?}: {report:?}");
+        assert!(report.still_running >= 1, "{report:?}");
         gate.open();
         // It has an outcome in either case, although no call waits for the pool any more.
         assert!(matches!(queued.join(), Ok(()) | Err(JoinError::Cancelled)));
@@ -75,31 +75,25 @@ fn a_deadline_that_passes_is_waited_for_and_reported(how: Shutdown) {
 }
 
 /// Fault 76: the waiters run; what they wait for is only queued when the shutdown begins.
-#[test(
-    how in [Shutdown::Drain, Shutdown::Discard],
-    own in [false, true],
-    threads in [1, 2],
-    (kind, pool) in queue_kinds(threads)
-)]
-fn jobs_that_wait_for_queued_ones_are_released_by_drain_and_by_discard(
-    how: Shutdown,
-    own: bool,
-    threads: usize,
-    pool: Pool,
-) {
-    let gate = Gate::closed();
-    let waiters = waiters(&pool, &gate, own);
-    open_once_closed(&gate, pool.handle());
-    let report = pool.shutdown(how);
-    assert_eq!(report.ran + report.discarded, 2 * threads as u64);
-    let outcomes = waiters.into_iter().map(|job| job.join().unwrap());
-    let released = outcomes.filter(|outcome| match outcome {
-        Ok(value) => *value == 7,
-        Err(JoinError::Cancelled) => false,
-        Err(other) => unreachable!("nothing panics here: {other}"),
-    });
-    assert_eq!(released.count() as u64, report.ran - threads as u64);
-    assert!(report.discarded == 0 || matches!(how, Shutdown::Discard));
+#[test(how in [Shutdown::Drain, Shutdown::Discard])]
+fn jobs_that_wait_for_queued_ones_are_released_by_drain_and_by_discard(how: Shutdown) {
+    for (threads, own) in [(1, false), (2, false), (1, true), (2, true)] {
+        for (kind, pool) in queue_kinds(threads) {
+            let (gate, kind) = (Gate::closed(), format!("{kind}, own children: {own}"));
+            let waiters = waiters(&pool, &gate, own);
+            open_once_closed(&gate, pool.handle());
+            let report = pool.shutdown(how);
+            assert_eq!(report.ran + report.discarded, 2 * threads as u64, "{kind}");
+            let outcomes = waiters.into_iter().map(|job| job.join().unwrap());
+            let released = outcomes.filter(|outcome| match outcome {
+                Ok(value) => *value == 7,
+                Err(JoinError::Cancelled) => false,
+                Err(other) => unreachable!("nothing panics here: {other}"),
+            });
+            assert_eq!(released.count() as u64, report.ran - threads as u64, "{kind}");
+            assert!(report.discarded == 0 || matches!(how, Shutdown::Discard), "{kind}");
+        }
+    }
 }
 
 /// One running job on each worker that, once the gate is open, waits for one queued behind it: its own child, or one from outside.

@@ -35,9 +35,9 @@ fn an_id_cancels_its_job_alone_wherever_that_is(limit: usize) {
         .collect();
     // With a limit, the first are on the pool and the others in line.
     for (number, id) in [0, 4, 9, 5].into_iter().enumerate() {
-        assert!(set.cancel(ids[id]), "{limit}: {id}");
+        assert!(set.cancel(ids[id]), "{id}");
         assert_eq!(Arc::strong_count(&witness), 10 - number, "its captures are dropped at once");
-        assert!(!set.cancel(ids[id]), "{limit}: {id}, again");
+        assert!(!set.cancel(ids[id]), "{id}, again");
     }
     assert!(!set.cancel(ids[9] + 1) && !set.cancel(usize::MAX), "there is no such job");
     gate.open();
