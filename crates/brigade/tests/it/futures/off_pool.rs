@@ -12,27 +12,25 @@ use brigade::{JoinError, JoinHandle, NewThread, Pool, Shutdown, WhenFull};
 use brigade_testkit::{Drops, Gate, Latch, eventually, test};
 
 /// Caught: each drop wakes the next future and drops it right there, 20,000 frames deep.
-#[test]
-fn a_chain_of_futures_that_wait_for_each_other_is_dropped_in_a_loop() {
+#[test(how in [Shutdown::Drain, Shutdown::Discard])]
+fn a_chain_of_futures_that_wait_for_each_other_is_dropped_in_a_loop(how: Shutdown) {
     const LENGTH: usize = 20_000;
-    for how in [Shutdown::Drain, Shutdown::Discard] {
-        let (pool, drops) = (Pool::new(2), Drops::default());
-        let mut last = None::<JoinHandle<()>>;
-        for _ in 0..LENGTH {
-            let (before, token) = (last.take(), drops.token());
-            last = Some(pool.spawn(async move {
-                match before {
-                    Some(before) => drop(before.await),
-                    None => pending().await,
-                }
-                drop(token);
-            }));
-        }
-        pool.wait_idle();
-        let report = pool.shutdown(how);
-        assert_eq!((drops.count(), report.still_running), (LENGTH, 0));
-        assert!(matches!(last.unwrap().join(), Err(JoinError::Cancelled)));
+    let (pool, drops) = (Pool::new(2), Drops::default());
+    let mut last = None::<JoinHandle<()>>;
+    for _ in 0..LENGTH {
+        let (before, token) = (last.take(), drops.token());
+        last = Some(pool.spawn(async move {
+            match before {
+                Some(before) => drop(before.await),
+                None => pending().await,
+            }
+            drop(token);
+        }));
     }
+    pool.wait_idle();
+    let report = pool.shutdown(how);
+    assert_eq!((drops.count(), report.still_running), (LENGTH, 0));
+    assert!(matches!(last.unwrap().join(), Err(JoinError::Cancelled)));
 }
 
 /// Caught: the thread waits for the future that it is in.

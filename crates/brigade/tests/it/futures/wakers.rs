@@ -81,31 +81,29 @@ fn a_wake_while_it_is_polled_is_not_lost() {
 }
 
 /// Row 64: after the end of the future, of its handle and of its pool.
-#[test]
-fn a_waker_that_outlives_everything_does_nothing_and_frees_the_memory_last() {
+#[test(cancelled in [false, true])]
+fn a_waker_that_outlives_everything_does_nothing_and_frees_the_memory_last(cancelled: bool) {
     let drops = Drops::default();
-    for cancelled in [false, true] {
-        let (pool, latch) = (Pool::new(1), Latch::default());
-        let (mut waits, token) = (Box::pin(latch.wait()), drops.token());
-        let job = pool.spawn(poll_fn(move |context| {
-            let _token = &token;
-            waits.as_mut().poll(context)
-        }));
-        eventually("it waits", || latch.waiting() == 1);
-        let waker = latch.take_wakers().pop().unwrap();
-        if !cancelled {
-            latch.open();
-            waker.wake_by_ref();
-            job.join().unwrap();
-        }
-        let before = drops.count();
-        drop(pool);
-        assert_eq!(drops.count(), before + usize::from(cancelled));
-        let others = vec![waker.clone(); 1000];
-        (0..1000).for_each(|_| waker.wake_by_ref());
-        others.into_iter().for_each(Waker::wake);
-        assert_eq!(drops.count(), before + usize::from(cancelled));
+    let (pool, latch) = (Pool::new(1), Latch::default());
+    let (mut waits, token) = (Box::pin(latch.wait()), drops.token());
+    let job = pool.spawn(poll_fn(move |context| {
+        let _token = &token;
+        waits.as_mut().poll(context)
+    }));
+    eventually("it waits", || latch.waiting() == 1);
+    let waker = latch.take_wakers().pop().unwrap();
+    if !cancelled {
+        latch.open();
+        waker.wake_by_ref();
+        job.join().unwrap();
     }
+    let before = drops.count();
+    drop(pool);
+    assert_eq!(drops.count(), before + usize::from(cancelled));
+    let others = vec![waker.clone(); 1000];
+    (0..1000).for_each(|_| waker.wake_by_ref());
+    others.into_iter().for_each(Waker::wake);
+    assert_eq!(drops.count(), before + usize::from(cancelled));
 }
 
 #[test]

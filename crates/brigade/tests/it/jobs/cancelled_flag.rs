@@ -42,19 +42,16 @@ fn a_running_job_sees_that_it_was_cancelled_and_has_its_own_outcome(pool: Pool) 
     assert_eq!((pool.metrics().returned, pool.metrics().cancelled), (1, 0));
 }
 
-#[test]
-fn the_next_job_on_the_same_thread_is_not_cancelled() {
+#[test(panics in [false, true])]
+fn the_next_job_on_the_same_thread_is_not_cancelled(panics: bool) {
     let (pool, (sender, receiver)) = (Pool::new(1), mpsc::channel());
-    for panics in [false, true] {
-        let job = until_cancelled(&pool, move || assert!(!panics, "expected: cancelled"));
-        job.cancel();
-        let message = job.join().err().and_then(|error| error.panic_message().map(str::to_owned));
-        assert_eq!(message.as_deref(), panics.then_some("expected: cancelled"));
-        assert!(!pool.submit(cancelled).join().unwrap());
-        let sender = sender.clone();
-        pool.execute(move || sender.send(cancelled()).unwrap());
-        assert!(!receiver.recv().unwrap(), "nor one without a handle");
-    }
+    let job = until_cancelled(&pool, move || assert!(!panics, "expected: cancelled"));
+    job.cancel();
+    let message = job.join().err().and_then(|error| error.panic_message().map(str::to_owned));
+    assert_eq!(message.as_deref(), panics.then_some("expected: cancelled"));
+    assert!(!pool.submit(cancelled).join().unwrap());
+    pool.execute(move || sender.send(cancelled()).unwrap());
+    assert!(!receiver.recv().unwrap(), "nor one without a handle");
 }
 
 #[test]

@@ -134,11 +134,9 @@ fn a_job_runs_after_a_few_turns_of_jobs_and_futures_that_are_always_ready(
     for kind in [Kind::Jobs(1), Kind::Jobs(2), Kind::Jobs(4), Kind::Future, Kind::Futures] {
         for from_inside in [false, true] {
             let turns = turns_before_a_bystander(&pool, kind, from_inside);
+            let case = format!("{kind:?}, from inside: {from_inside}");
             // Of several workers, the one that has taken the bystander may lose its CPU before it runs it.
-            assert!(
-                threads > 1 || turns <= 3 * 61,
-                "{turns} turns, {kind:?}, from inside: {from_inside}"
-            );
+            assert!(threads > 1 || turns <= 3 * 61, "{turns} turns, {case}");
         }
     }
 }

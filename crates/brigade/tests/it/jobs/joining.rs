@@ -38,18 +38,16 @@ fn both_kinds(pool: &Pool, value: u32) -> [Waits; 2] {
     ]
 }
 
-#[test]
-fn join_timeout_returns_nothing_before_its_time_and_the_value_later() {
+#[test(asked in [0, 1, 20, 100].map(Duration::from_millis))]
+fn join_timeout_returns_nothing_before_its_time_and_the_value_later(asked: Duration) {
     let pool = Pool::new(1);
-    for asked in [0, 1, 20, 100].map(Duration::from_millis) {
-        for (kind, mut job, open) in both_kinds(&pool, 42) {
-            let begun = Instant::now();
-            assert!(job.join_timeout(asked).is_none(), "{kind}");
-            assert!(begun.elapsed() >= asked, "{kind}: {:?} of {asked:?}", begun.elapsed());
-            open();
-            assert_eq!(job.join_timeout(Duration::MAX).unwrap().unwrap(), 42, "{kind}");
-            assert!(job.join_timeout(Duration::ZERO).is_none(), "{kind}: it was taken");
-        }
+    for (kind, mut job, open) in both_kinds(&pool, 42) {
+        let begun = Instant::now();
+        assert!(job.join_timeout(asked).is_none(), "{kind}");
+        assert!(begun.elapsed() >= asked, "{kind}: {:?} of {asked:?}", begun.elapsed());
+        open();
+        assert_eq!(job.join_timeout(Duration::MAX).unwrap().unwrap(), 42, "{kind}");
+        assert!(job.join_timeout(Duration::ZERO).is_none(), "{kind}: it was taken");
     }
 }
 

@@ -135,63 +135,59 @@ fn a_pool_that_drains_does_not_wait_because_it_is_told_to_finish_then() {
     }
 }
 
-#[test]
-fn a_close_does_not_cancel_futures_of_a_pool_that_finishes() {
-    // Beside a shutdown that finishes, and alone where the drop would finish.
-    let finishes: [fn(&Pool); 2] = [
-        |pool| {
-            pool.shutdown(Shutdown::Finish.timeout(Duration::ZERO));
-            pool.close();
-        },
-        |pool| {
-            pool.close();
-            pool.close();
-        },
-    ];
-    for close in finishes {
-        let pool = Pool::builder().threads(1).on_drop(Shutdown::Finish).build().unwrap();
-        let (gate, opens) = (Gate::closed(), std::sync::mpsc::channel::<()>());
-        let held = gate.clone();
-        pool.execute(move || held.wait());
-        let nap = pool.spawn(sleep(SOON));
-        let later = pool.job().after(SOON).execute(move || opens.0.send(()).unwrap()).unwrap();
-        close(&pool);
-        assert!(pool.try_execute(|| ()).is_err() && !later.is_over());
-        gate.open();
-        assert_eq!(counts(pool.shutdown(Shutdown::Finish)), (3, 0, 0));
-        assert!(nap.join().is_ok() && opens.1.try_recv().is_ok());
-    }
+/// Closes a pool beside a shutdown that finishes, and alone where the drop would finish.
+const FINISHES: [fn(&Pool); 2] = [
+    |pool| {
+        pool.shutdown(Shutdown::Finish.timeout(Duration::ZERO));
+        pool.close();
+    },
+    |pool| {
+        pool.close();
+        pool.close();
+    },
+];
+
+#[test(close in FINISHES)]
+fn a_close_does_not_cancel_futures_of_a_pool_that_finishes(close: fn(&Pool)) {
+    let pool = Pool::builder().threads(1).on_drop(Shutdown::Finish).build().unwrap();
+    let (gate, opens) = (Gate::closed(), std::sync::mpsc::channel::<()>());
+    let held = gate.clone();
+    pool.execute(move || held.wait());
+    let nap = pool.spawn(sleep(SOON));
+    let later = pool.job().after(SOON).execute(move || opens.0.send(()).unwrap()).unwrap();
+    close(&pool);
+    assert!(pool.try_execute(|| ()).is_err() && !later.is_over());
+    gate.open();
+    assert_eq!(counts(pool.shutdown(Shutdown::Finish)), (3, 0, 0));
+    assert!(nap.join().is_ok() && opens.1.try_recv().is_ok());
 }
 
+/// Begins work that never ends by itself; returns the call that cancels it.
+type Begin = fn(&Pool) -> Box<dyn Fn() -> bool>;
+const WORK: [(&str, u64, Begin); 3] = [
+    ("a timer", 0, |pool| {
+        let far = pool.job().after(FAR).execute(|| unreachable!()).unwrap();
+        Box::new(move || far.cancel())
+    }),
+    ("a future", 1, |pool| {
+        let never = pool.spawn(std::future::pending::<()>());
+        Box::new(move || never.cancel())
+    }),
+    ("a timed closure", 1, |pool| {
+        let later = pool.job().after(FAR).submit(|| ()).unwrap();
+        Box::new(move || later.cancel_handle().cancel())
+    }),
+];
+
 /// A thread outside cancels the last thing that the pool waits for.
-#[test]
-fn a_cancel_from_outside_lets_the_pool_end() {
-    /// Begins work that never ends by itself; returns the call that cancels it.
-    type Begin = fn(&Pool) -> Box<dyn Fn() -> bool>;
-    let work: [(&str, u64, Begin); 3] = [
-        ("a timer", 0, |pool| {
-            let far = pool.job().after(FAR).execute(|| unreachable!()).unwrap();
-            Box::new(move || far.cancel())
-        }),
-        ("a future", 1, |pool| {
-            let never = pool.spawn(std::future::pending::<()>());
-            Box::new(move || never.cancel())
-        }),
-        ("a timed closure", 1, |pool| {
-            let later = pool.job().after(FAR).submit(|| ()).unwrap();
-            Box::new(move || later.cancel_handle().cancel())
-        }),
-    ];
-    for (work, jobs, begin) in work {
-        for (kind, pool) in pools() {
-            let pool = Arc::new(pool);
-            let cancel = begin(&pool);
-            let finishing = finishing(&pool);
-            assert!(!finishing.is_finished(), "{work}, {kind}");
-            assert!(cancel(), "{work}, {kind}");
-            assert_eq!(counts(finishing.join().unwrap()), (0, jobs, 0), "{work}, {kind}");
-        }
-    }
+#[test((work, jobs, begin) in WORK, (kind, pool) in pools())]
+fn a_cancel_from_outside_lets_the_pool_end(jobs: u64, begin: Begin, pool: Pool) {
+    let pool = Arc::new(pool);
+    let cancel = begin(&pool);
+    let finishing = finishing(&pool);
+    assert!(!finishing.is_finished());
+    assert!(cancel());
+    assert_eq!(counts(finishing.join().unwrap()), (0, jobs, 0));
 }
 
 #[test((kind, pool) in pools())]

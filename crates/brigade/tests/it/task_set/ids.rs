@@ -7,19 +7,17 @@ use crate::support::busy::occupy;
 use brigade::{Handle, Pool, Shutdown, TaskSet};
 use brigade_testkit::{Gate, test};
 
-#[test]
-fn each_outcome_comes_with_the_id_of_its_job() {
+#[test(limit in [1, 2, 100])]
+fn each_outcome_comes_with_the_id_of_its_job(limit: usize) {
     let pool = Pool::new(2);
-    for limit in [1, 2, 100] {
-        let mut set = TaskSet::new(&pool).limit(limit);
-        let mut asked: BTreeMap<_, _> = (0..50).map(|n| (set.submit(move || n), n)).collect();
-        asked.extend((50..100).map(|n| (set.spawn(async move { n }), n)));
-        assert!(asked.keys().copied().eq(0..100));
-        while let Some((id, outcome)) = set.join_next_with_id() {
-            assert_eq!(asked.remove(&id), Some(outcome.unwrap()));
-        }
-        assert!(asked.is_empty(), "{asked:?}");
+    let mut set = TaskSet::new(&pool).limit(limit);
+    let mut asked: BTreeMap<_, _> = (0..50).map(|n| (set.submit(move || n), n)).collect();
+    asked.extend((50..100).map(|n| (set.spawn(async move { n }), n)));
+    assert!(asked.keys().copied().eq(0..100));
+    while let Some((id, outcome)) = set.join_next_with_id() {
+        assert_eq!(asked.remove(&id), Some(outcome.unwrap()));
     }
+    assert!(asked.is_empty(), "{asked:?}");
 }
 
 #[test(limit in [1, 3, 100])]
