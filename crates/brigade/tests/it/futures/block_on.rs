@@ -56,22 +56,20 @@ fn block_on_nests() {
     }
 }
 
-#[test]
-fn on_a_worker_the_pool_has_another_meanwhile() {
-    for (_, pool) in queue_kinds(1) {
-        let handle = pool.handle();
-        let outer = pool.submit(move || {
-            block_on(async {
-                let inner = handle.spawn(async {
-                    yield_now().await;
-                    20
-                });
-                let other = handle.submit(|| 22);
-                inner.await.unwrap() + other.await.unwrap()
-            })
-        });
-        assert_eq!(outer.join().unwrap(), 42);
-    }
+#[test((kind, pool) in queue_kinds(1))]
+fn on_a_worker_the_pool_has_another_meanwhile(pool: Pool) {
+    let handle = pool.handle();
+    let outer = pool.submit(move || {
+        block_on(async {
+            let inner = handle.spawn(async {
+                yield_now().await;
+                20
+            });
+            let other = handle.submit(|| 22);
+            inner.await.unwrap() + other.await.unwrap()
+        })
+    });
+    assert_eq!(outer.join().unwrap(), 42);
 }
 
 #[test]
@@ -186,22 +184,20 @@ fn a_value_that_all_jobs_want_may_be_made_by_futures_of_the_pool() {
 }
 
 /// The first thread is the only one, or the last.
-#[test]
-fn a_future_that_yields_in_a_block_on_lets_other_jobs_run() {
-    for spare in [0, 1] {
-        let pool = Pool::builder().threads(1).spare_threads(spare).build().unwrap();
-        let is_set = Arc::new(OnceLock::new());
-        let (handle, set) = (pool.handle(), is_set.clone());
-        let job = pool.submit(move || {
-            handle.execute(move || set.set(()).unwrap());
-            block_on(async {
-                while is_set.get().is_none() {
-                    yield_now().await;
-                }
-            });
+#[test(spare in [0, 1])]
+fn a_future_that_yields_in_a_block_on_lets_other_jobs_run(spare: usize) {
+    let pool = Pool::builder().threads(1).spare_threads(spare).build().unwrap();
+    let is_set = Arc::new(OnceLock::new());
+    let (handle, set) = (pool.handle(), is_set.clone());
+    let job = pool.submit(move || {
+        handle.execute(move || set.set(()).unwrap());
+        block_on(async {
+            while is_set.get().is_none() {
+                yield_now().await;
+            }
         });
-        job.join().unwrap();
-    }
+    });
+    job.join().unwrap();
 }
 
 /// Were each job to take the next in the wait of its future, the last would be on top of all others.

@@ -97,18 +97,16 @@ const USES: [(&str, u64, Use); 4] = [
     }),
 ];
 
-#[test]
-fn a_handle_that_was_polled_may_be_used_in_any_way_and_lets_its_waker_go() {
-    for (name, rounds, act) in USES {
-        let pool = Pool::new(1);
-        for _ in 0..rounds {
-            let (gate, bell) = (Gate::closed(), Arc::default());
-            act(pending(&pool, &gate, &bell), &gate);
-            pool.wait_idle();
-            assert_eq!(Arc::strong_count(&bell), 1, "{name}");
-        }
-        assert_eq!(pool.metrics().returned, rounds, "{name}");
+#[test((name, rounds, act) in USES)]
+fn a_handle_that_was_polled_may_be_used_in_any_way_and_lets_its_waker_go(rounds: u64, act: Use) {
+    let pool = Pool::new(1);
+    for _ in 0..rounds {
+        let (gate, bell) = (Gate::closed(), Arc::default());
+        act(pending(&pool, &gate, &bell), &gate);
+        pool.wait_idle();
+        assert_eq!(Arc::strong_count(&bell), 1);
     }
+    assert_eq!(pool.metrics().returned, rounds);
 }
 
 /// The waker holds the last reference to something whose drop calls the pool.

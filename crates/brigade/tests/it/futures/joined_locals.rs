@@ -4,25 +4,24 @@ use brigade::{Pool, WhenFull, spawn_local, yield_now};
 use brigade_testkit::test;
 
 /// In a full pool the future is queued beyond the capacity, on the worker of the job that joins it.
-#[test]
-fn a_future_of_a_full_pool_is_joined_by_a_job_although_it_awaits_a_local_future() {
-    for when_full in [WhenFull::Block, WhenFull::RunInCaller] {
-        for threads in [1, 2, 4] {
-            let builder = Pool::builder().threads(threads).capacity(1).when_full(when_full);
-            let pool = builder.build().unwrap();
-            let here = pool.handle();
-            let job = pool.submit(move || {
-                while here.try_execute(|| ()).is_ok() {}
-                let future = async {
-                    let local = spawn_local(async {
-                        yield_now().await;
-                        1
-                    });
-                    local.await.unwrap()
-                };
-                here.spawn(future).join().unwrap()
+#[test(when_full in [WhenFull::Block, WhenFull::RunInCaller], threads in [1, 2, 4])]
+fn a_future_of_a_full_pool_is_joined_by_a_job_although_it_awaits_a_local_future(
+    when_full: WhenFull,
+    threads: usize,
+) {
+    let builder = Pool::builder().threads(threads).capacity(1).when_full(when_full);
+    let pool = builder.build().unwrap();
+    let here = pool.handle();
+    let job = pool.submit(move || {
+        while here.try_execute(|| ()).is_ok() {}
+        let future = async {
+            let local = spawn_local(async {
+                yield_now().await;
+                1
             });
-            assert_eq!(job.join().unwrap(), 1, "{when_full:?}, {threads} threads");
-        }
-    }
+            local.await.unwrap()
+        };
+        here.spawn(future).join().unwrap()
+    });
+    assert_eq!(job.join().unwrap(), 1);
 }

@@ -59,28 +59,26 @@ pub(crate) fn local_on(pool: &Pool, latch: &Latch, drops: &Drops) -> (JoinHandle
     spawned.join().unwrap()
 }
 
-#[test]
-fn a_local_future_is_polled_and_dropped_on_its_worker_wherever_it_is_woken() {
-    for_every_row(|pool| {
-        let drops = Drops::default();
-        for round in 1..20 {
-            let latch = Latch::default();
-            let (job, _) = local_on(&pool, &latch, &drops);
-            match round % 3 {
-                // From outside, at any time; from a worker, perhaps this one.
-                0 => latch.open(),
-                1 => {
-                    eventually("it waits", || latch.waiting() == 1);
-                    latch.open();
-                }
-                _ => pool.execute(move || latch.open()),
+#[test(for_every_row)]
+fn a_local_future_is_polled_and_dropped_on_its_worker_wherever_it_is_woken(pool: Pool) {
+    let drops = Drops::default();
+    for round in 1..20 {
+        let latch = Latch::default();
+        let (job, _) = local_on(&pool, &latch, &drops);
+        match round % 3 {
+            // From outside, at any time; from a worker, perhaps this one.
+            0 => latch.open(),
+            1 => {
+                eventually("it waits", || latch.waiting() == 1);
+                latch.open();
             }
-            assert_eq!(job.join().unwrap(), 42);
-            assert_eq!(drops.count(), round);
+            _ => pool.execute(move || latch.open()),
         }
-        let report = pool.shutdown(Shutdown::Drain);
-        assert_eq!(report.still_running, 0);
-    });
+        assert_eq!(job.join().unwrap(), 42);
+        assert_eq!(drops.count(), round);
+    }
+    let report = pool.shutdown(Shutdown::Drain);
+    assert_eq!(report.still_running, 0);
 }
 
 #[test]
@@ -118,23 +116,21 @@ fn no_wake_of_a_local_future_is_lost() {
     assert_eq!(metrics.accepted, metrics.returned);
 }
 
-#[test]
-fn local_futures_that_wait_are_cancelled_on_their_thread_when_the_pool_ends() {
-    for how in [Shutdown::Drain, Shutdown::Discard] {
-        for_every_row(|pool| {
-            let (latch, drops) = (Latch::default(), Drops::default());
-            let jobs = [(); 5].map(|()| local_on(&pool, &latch, &drops).0);
-            eventually("all wait", || latch.waiting() == 5);
-            let report = pool.shutdown(how);
-            assert_eq!(counts(report), (5, 5, 0));
-            assert_eq!(drops.count(), 5);
-            for job in jobs {
-                assert!(matches!(job.join(), Err(JoinError::Cancelled)));
-            }
-            // Too late, and on a thread of no pool.
-            latch.open();
-        });
-    }
+#[test(how in [Shutdown::Drain, Shutdown::Discard])]
+fn local_futures_that_wait_are_cancelled_on_their_thread_when_the_pool_ends(how: Shutdown) {
+    for_every_row(|pool| {
+        let (latch, drops) = (Latch::default(), Drops::default());
+        let jobs = [(); 5].map(|()| local_on(&pool, &latch, &drops).0);
+        eventually("all wait", || latch.waiting() == 5);
+        let report = pool.shutdown(how);
+        assert_eq!(counts(report), (5, 5, 0));
+        assert_eq!(drops.count(), 5);
+        for job in jobs {
+            assert!(matches!(job.join(), Err(JoinError::Cancelled)));
+        }
+        // Too late, and on a thread of no pool.
+        latch.open();
+    });
 }
 
 #[test]

@@ -133,58 +133,52 @@ mod io {
     }
 }
 
-#[test]
-fn operations_that_are_always_ready_yield_to_other_jobs_after_128_of_them() {
-    for (name, make) in operations() {
-        let pool = Pool::builder().threads(1).spare_threads(0).build().unwrap();
-        let ran = pool.spawn(async move {
-            let (mut operation, has_run) = (make(), Arc::new(AtomicBool::new(false)));
-            let runs = has_run.clone();
-            yield_now().await; // A poll of its own.
-            brigade::execute(move || runs.store(true, Ordering::Relaxed));
-            let mut ran = 0;
-            while !has_run.load(Ordering::Relaxed) {
-                operation().await;
-                ran += 1;
-            }
-            ran
-        });
-        let ran: usize = ran.join().unwrap();
-        assert!((BUDGET..=BUDGET + 1).contains(&ran), "{name}: {ran}");
-    }
+#[test((name, make) in operations())]
+fn operations_that_are_always_ready_yield_to_other_jobs_after_128_of_them(make: Make) {
+    let pool = Pool::builder().threads(1).spare_threads(0).build().unwrap();
+    let ran = pool.spawn(async move {
+        let (mut operation, has_run) = (make(), Arc::new(AtomicBool::new(false)));
+        let runs = has_run.clone();
+        yield_now().await; // A poll of its own.
+        brigade::execute(move || runs.store(true, Ordering::Relaxed));
+        let mut ran = 0;
+        while !has_run.load(Ordering::Relaxed) {
+            operation().await;
+            ran += 1;
+        }
+        ran
+    });
+    let ran: usize = ran.join().unwrap();
+    assert!((BUDGET..=BUDGET + 1).contains(&ran), "{ran}");
 }
 
 /// The future is between two operations when it is cancelled, or when its pool is discarded.
-#[test]
-fn a_future_that_must_stop_is_dropped_at_its_next_operation() {
-    for (name, make) in operations() {
-        for cancels in [true, false] {
-            let pool = Pool::builder().threads(1).spare_threads(0).build().unwrap();
-            let ((gate, passed), drops) = (<(Gate, Arc<AtomicUsize>)>::default(), Drops::default());
-            let (wait, passes, token) = (gate.clone(), passed.clone(), drops.token());
-            let job = pool.spawn(async move {
-                let (mut operation, _token) = (make(), token);
-                loop {
-                    operation().await;
-                    passes.fetch_add(1, Ordering::Relaxed);
-                    wait.wait();
-                }
-            });
-            eventually("it is between two", || passed.load(Ordering::Relaxed) == 1);
-            match cancels {
-                true => {
-                    assert!(job.cancel());
-                    gate.open();
-                }
-                false => {
-                    open_once_closed(&gate, pool.handle());
-                    assert_eq!(pool.shutdown(Shutdown::Discard).still_running, 0, "{name}");
-                }
-            }
-            assert!(matches!(job.join(), Err::<(), _>(JoinError::Cancelled)), "{name}");
-            assert_eq!((passed.load(Ordering::Relaxed), drops.count()), (1, 1), "{name}");
+#[test((name, make) in operations(), cancels in [true, false])]
+fn a_future_that_must_stop_is_dropped_at_its_next_operation(make: Make, cancels: bool) {
+    let pool = Pool::builder().threads(1).spare_threads(0).build().unwrap();
+    let ((gate, passed), drops) = (<(Gate, Arc<AtomicUsize>)>::default(), Drops::default());
+    let (wait, passes, token) = (gate.clone(), passed.clone(), drops.token());
+    let job = pool.spawn(async move {
+        let (mut operation, _token) = (make(), token);
+        loop {
+            operation().await;
+            passes.fetch_add(1, Ordering::Relaxed);
+            wait.wait();
+        }
+    });
+    eventually("it is between two", || passed.load(Ordering::Relaxed) == 1);
+    match cancels {
+        true => {
+            assert!(job.cancel());
+            gate.open();
+        }
+        false => {
+            open_once_closed(&gate, pool.handle());
+            assert_eq!(pool.shutdown(Shutdown::Discard).still_running, 0);
         }
     }
+    assert!(matches!(job.join(), Err::<(), _>(JoinError::Cancelled)));
+    assert_eq!((passed.load(Ordering::Relaxed), drops.count()), (1, 1));
 }
 
 async fn always_ready() {
@@ -225,26 +219,24 @@ fn a_foreign_executor_inside_a_poll_that_has_used_its_budget_goes_on() {
 }
 
 /// The time that the body takes is that of the ticks themselves.
-#[test]
-fn an_interval_whose_body_takes_longer_than_its_period_waits_unless_it_catches_up() {
+#[test(missed in [Missed::Skip, Missed::Delay])]
+fn an_interval_whose_body_takes_longer_than_its_period_waits_unless_it_catches_up(missed: Missed) {
     let period = Duration::from_micros(500);
-    for missed in [Missed::Skip, Missed::Delay] {
-        let pool = Pool::builder().threads(1).spare_threads(0).build().unwrap();
-        let has_run = Arc::new(AtomicBool::new(false));
-        let runs = has_run.clone();
-        let ticks = pool.spawn(async move {
-            let mut interval = interval_at(Instant::now(), period).missed(missed);
-            interval.tick().await;
-            brigade::execute(move || runs.store(true, Ordering::Relaxed));
-            let begun = Instant::now();
-            while begun.elapsed() < period * 3 / 2 {
-                std::hint::spin_loop();
-            }
-            interval.tick().await;
-            has_run.load(Ordering::Relaxed)
-        });
-        assert!(ticks.join().unwrap(), "{missed:?}: it has waited, so the other job has run");
-    }
+    let pool = Pool::builder().threads(1).spare_threads(0).build().unwrap();
+    let has_run = Arc::new(AtomicBool::new(false));
+    let runs = has_run.clone();
+    let ticks = pool.spawn(async move {
+        let mut interval = interval_at(Instant::now(), period).missed(missed);
+        interval.tick().await;
+        brigade::execute(move || runs.store(true, Ordering::Relaxed));
+        let begun = Instant::now();
+        while begun.elapsed() < period * 3 / 2 {
+            std::hint::spin_loop();
+        }
+        interval.tick().await;
+        has_run.load(Ordering::Relaxed)
+    });
+    assert!(ticks.join().unwrap(), "it has waited, so the other job has run");
 }
 
 /// Yields for ever, each poll in one of the ways in which a future wakes itself.

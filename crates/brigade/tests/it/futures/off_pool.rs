@@ -12,27 +12,25 @@ use brigade::{JoinError, JoinHandle, NewThread, Pool, Shutdown, WhenFull};
 use brigade_testkit::{Drops, Gate, Latch, eventually, test};
 
 /// Caught: each drop wakes the next future and drops it right there, 20,000 frames deep.
-#[test]
-fn a_chain_of_futures_that_wait_for_each_other_is_dropped_in_a_loop() {
+#[test(how in [Shutdown::Drain, Shutdown::Discard])]
+fn a_chain_of_futures_that_wait_for_each_other_is_dropped_in_a_loop(how: Shutdown) {
     const LENGTH: usize = 20_000;
-    for how in [Shutdown::Drain, Shutdown::Discard] {
-        let (pool, drops) = (Pool::new(2), Drops::default());
-        let mut last = None::<JoinHandle<()>>;
-        for _ in 0..LENGTH {
-            let (before, token) = (last.take(), drops.token());
-            last = Some(pool.spawn(async move {
-                match before {
-                    Some(before) => drop(before.await),
-                    None => pending().await,
-                }
-                drop(token);
-            }));
-        }
-        pool.wait_idle();
-        let report = pool.shutdown(how);
-        assert_eq!((drops.count(), report.still_running), (LENGTH, 0));
-        assert!(matches!(last.unwrap().join(), Err(JoinError::Cancelled)));
+    let (pool, drops) = (Pool::new(2), Drops::default());
+    let mut last = None::<JoinHandle<()>>;
+    for _ in 0..LENGTH {
+        let (before, token) = (last.take(), drops.token());
+        last = Some(pool.spawn(async move {
+            match before {
+                Some(before) => drop(before.await),
+                None => pending().await,
+            }
+            drop(token);
+        }));
     }
+    pool.wait_idle();
+    let report = pool.shutdown(how);
+    assert_eq!((drops.count(), report.still_running), (LENGTH, 0));
+    assert!(matches!(last.unwrap().join(), Err(JoinError::Cancelled)));
 }
 
 /// Caught: the thread waits for the future that it is in.
@@ -75,33 +73,31 @@ fn a_future_that_is_dropped_by_its_waker_may_own_its_pool() {
 }
 
 /// Caught: the end was waited for without a limit, once the workers had left.
-#[test]
-fn a_shutdown_waits_for_a_future_on_another_thread_until_its_timeout() {
-    for pends in [false, true] {
-        let (pool, gate) = full(Pool::builder(), 1, WhenFull::RunInCaller);
-        let (handle, held, drops) = (pool.handle(), Gate::closed(), Drops::default());
-        let (inner, token, (begun, begins)) = (held.clone(), drops.token(), mpsc::channel());
-        let caller = thread::spawn(move || {
-            handle.spawn(async move {
-                begun.send(()).unwrap();
-                inner.wait();
-                if pends {
-                    pending::<()>().await;
-                }
-                drop(token);
-            })
-        });
-        begins.recv().unwrap();
-        gate.open();
-        let (timeout, start) = (Duration::from_millis(30), Instant::now());
-        let report = pool.shutdown(Shutdown::Drain.timeout(timeout));
-        assert!(start.elapsed() >= timeout);
-        assert_eq!((report.ran, report.still_running), (2, 1));
-        held.open();
-        let outcome = caller.join().unwrap().join();
-        assert_eq!(matches!(outcome, Err(JoinError::Cancelled)), pends);
-        assert_eq!(drops.count(), 1);
-    }
+#[test(pends in [false, true])]
+fn a_shutdown_waits_for_a_future_on_another_thread_until_its_timeout(pends: bool) {
+    let (pool, gate) = full(Pool::builder(), 1, WhenFull::RunInCaller);
+    let (handle, held, drops) = (pool.handle(), Gate::closed(), Drops::default());
+    let (inner, token, (begun, begins)) = (held.clone(), drops.token(), mpsc::channel());
+    let caller = thread::spawn(move || {
+        handle.spawn(async move {
+            begun.send(()).unwrap();
+            inner.wait();
+            if pends {
+                pending::<()>().await;
+            }
+            drop(token);
+        })
+    });
+    begins.recv().unwrap();
+    gate.open();
+    let (timeout, start) = (Duration::from_millis(30), Instant::now());
+    let report = pool.shutdown(Shutdown::Drain.timeout(timeout));
+    assert!(start.elapsed() >= timeout);
+    assert_eq!((report.ran, report.still_running), (2, 1));
+    held.open();
+    let outcome = caller.join().unwrap().join();
+    assert_eq!(matches!(outcome, Err(JoinError::Cancelled)), pends);
+    assert_eq!(drops.count(), 1);
 }
 
 /// A pool that has no worker, whose spawner fails as long as the flag says so and calls what it is given.
@@ -136,21 +132,19 @@ fn a_future_that_is_woken_when_no_thread_is_to_be_had_waits_for_the_next_one() {
 }
 
 /// The same without a submission: the end of the pool starts a thread, or drops it.
-#[test]
-fn the_end_of_a_pool_without_a_thread_polls_or_drops_woken_futures() {
-    for failing in [false, true] {
-        let fails = Arc::new(AtomicBool::new(false));
-        let (pool, latch) = (deserted(&fails, || ()), Latch::default());
-        let job = pool.spawn(latch.wait());
-        eventually("its thread goes", || latch.waiting() == 1 && pool.metrics().threads == 0);
-        fails.store(true, Ordering::SeqCst);
-        latch.open();
-        fails.store(failing, Ordering::SeqCst);
-        let report = pool.shutdown(Shutdown::Drain);
-        let ran = u64::from(!failing);
-        assert_eq!((report.ran, report.discarded, report.still_running), (ran, 1 - ran, 0));
-        assert_eq!(job.join().is_ok(), !failing);
-    }
+#[test(failing in [false, true])]
+fn the_end_of_a_pool_without_a_thread_polls_or_drops_woken_futures(failing: bool) {
+    let fails = Arc::new(AtomicBool::new(false));
+    let (pool, latch) = (deserted(&fails, || ()), Latch::default());
+    let job = pool.spawn(latch.wait());
+    eventually("its thread goes", || latch.waiting() == 1 && pool.metrics().threads == 0);
+    fails.store(true, Ordering::SeqCst);
+    latch.open();
+    fails.store(failing, Ordering::SeqCst);
+    let report = pool.shutdown(Shutdown::Drain);
+    let ran = u64::from(!failing);
+    assert_eq!((report.ran, report.discarded, report.still_running), (ran, 1 - ran, 0));
+    assert_eq!(job.join().is_ok(), !failing);
 }
 
 #[test]
@@ -171,21 +165,19 @@ fn a_spawner_may_wake_futures() {
     job.join().unwrap();
 }
 
-#[test]
-fn a_future_that_is_dropped_for_room_is_counted_once() {
-    for policy in [WhenFull::DropOldest, WhenFull::DropNewest] {
-        let (pool, gate) = busy(Pool::builder(), 1, policy);
-        let oldest = pool.spawn(async { 1 });
-        let newest = pool.spawn(async { 2 });
-        let (dropped, kept) = match policy {
-            WhenFull::DropOldest => (oldest, newest),
-            _ => (newest, oldest),
-        };
-        assert!(matches!(dropped.join(), Err(JoinError::Cancelled)));
-        gate.open();
-        kept.join().unwrap();
-        assert_eq!(at_rest(&pool), [3, 2, 0, 1, 1], "{policy:?}");
-    }
+#[test(policy in [WhenFull::DropOldest, WhenFull::DropNewest])]
+fn a_future_that_is_dropped_for_room_is_counted_once(policy: WhenFull) {
+    let (pool, gate) = busy(Pool::builder(), 1, policy);
+    let oldest = pool.spawn(async { 1 });
+    let newest = pool.spawn(async { 2 });
+    let (dropped, kept) = match policy {
+        WhenFull::DropOldest => (oldest, newest),
+        _ => (newest, oldest),
+    };
+    assert!(matches!(dropped.join(), Err(JoinError::Cancelled)));
+    gate.open();
+    kept.join().unwrap();
+    assert_eq!(at_rest(&pool), [3, 2, 0, 1, 1]);
 }
 
 /// Caught: a woken future was taken out and put back, again and again, before the job that lies in another injector.

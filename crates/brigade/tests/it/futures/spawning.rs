@@ -11,58 +11,54 @@ use crate::support::policy::queue_kinds;
 use brigade::{Pool, Reason, WhenFull, block_on, yield_now};
 use brigade_testkit::{Drops, Gate, Latch, eventually, test};
 
-#[test]
-fn a_future_is_polled_to_its_end_and_its_handle_returns_the_output() {
-    for (_, pool) in queue_kinds(2) {
-        for n in 0..500 {
-            let (latch, other) = (Latch::default(), Latch::default());
-            let future = {
-                let (latch, other) = (latch.clone(), other.clone());
-                async move {
-                    latch.wait().await;
-                    other.open();
-                    n
-                }
-            };
-            let job = pool.spawn(future);
-            latch.open();
-            if n % 2 == 0 {
-                assert_eq!(job.join().unwrap(), n);
-            } else {
-                assert_eq!(block_on(job).unwrap(), n);
+#[test((kind, pool) in queue_kinds(2))]
+fn a_future_is_polled_to_its_end_and_its_handle_returns_the_output(pool: Pool) {
+    for n in 0..500 {
+        let (latch, other) = (Latch::default(), Latch::default());
+        let future = {
+            let (latch, other) = (latch.clone(), other.clone());
+            async move {
+                latch.wait().await;
+                other.open();
+                n
             }
+        };
+        let job = pool.spawn(future);
+        latch.open();
+        if n % 2 == 0 {
+            assert_eq!(job.join().unwrap(), n);
+        } else {
+            assert_eq!(block_on(job).unwrap(), n);
         }
-        pool.wait_idle();
-        let metrics = pool.metrics();
-        assert_eq!((metrics.accepted, metrics.returned), (500, 500));
-        assert_eq!((metrics.queued, metrics.running), (0, 0));
     }
+    pool.wait_idle();
+    let metrics = pool.metrics();
+    assert_eq!((metrics.accepted, metrics.returned), (500, 500));
+    assert_eq!((metrics.queued, metrics.running), (0, 0));
 }
 
 /// A thousand wakes, from outside and from inside: one job accepted, and never more than that to be seen.
-#[test]
-fn however_often_it_is_woken_a_future_is_one_job() {
-    for (kind, pool) in queue_kinds(2) {
-        let latch = Latch::default();
-        let woken_from_outside = pool.spawn(latch.wait());
-        let woken_from_inside = pool.spawn(async {
-            for _ in 0..1000 {
-                yield_now().await;
-            }
-        });
+#[test((kind, pool) in queue_kinds(2))]
+fn however_often_it_is_woken_a_future_is_one_job(pool: Pool) {
+    let latch = Latch::default();
+    let woken_from_outside = pool.spawn(latch.wait());
+    let woken_from_inside = pool.spawn(async {
         for _ in 0..1000 {
-            (0..10).for_each(|_| latch.wake_all());
-            let metrics = pool.metrics();
-            assert!(metrics.accepted <= 2, "{} accepted, {kind}", metrics.accepted);
-            assert!(metrics.queued <= 2, "{} queued, {kind}", metrics.queued);
+            yield_now().await;
         }
-        woken_from_inside.join().unwrap();
-        latch.open();
-        woken_from_outside.join().unwrap();
-        pool.wait_idle();
+    });
+    for _ in 0..1000 {
+        (0..10).for_each(|_| latch.wake_all());
         let metrics = pool.metrics();
-        assert_eq!((metrics.accepted, metrics.returned, metrics.running), (2, 2, 0), "{kind}");
+        assert!(metrics.accepted <= 2, "{} accepted", metrics.accepted);
+        assert!(metrics.queued <= 2, "{} queued", metrics.queued);
     }
+    woken_from_inside.join().unwrap();
+    latch.open();
+    woken_from_outside.join().unwrap();
+    pool.wait_idle();
+    let metrics = pool.metrics();
+    assert_eq!((metrics.accepted, metrics.returned, metrics.running), (2, 2, 0));
 }
 
 #[test]

@@ -29,40 +29,38 @@ fn waits(pool: &Pool, is_future: bool) -> (JoinHandle<()>, Box<dyn Fn()>) {
 
 /// Row 58: from several threads, a worker among them, many thousand times; it is polled by one thread at a time and is on a
 /// queue at most once.
-#[test]
-fn a_future_woken_by_everybody_at_once_is_queued_once_and_polled_by_one_thread() {
-    for (kind, pool) in queue_kinds(2) {
-        let (latch, polls, inside) =
-            (Latch::default(), Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
-        let (mut waits, counted) = (Box::pin(latch.wait()), polls.clone());
-        let job = pool.spawn(poll_fn(move |context| {
-            assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "two threads poll it");
-            counted.fetch_add(1, Ordering::SeqCst);
-            let polled = waits.as_mut().poll(context);
-            inside.fetch_sub(1, Ordering::SeqCst);
-            polled
-        }));
-        eventually("it waits", || latch.waiting() == 1);
-        let waker = latch.take_wakers().pop().unwrap();
-        thread::scope(|scope| {
-            for _ in 0..2 {
-                scope.spawn(|| (0..50_000).for_each(|_| waker.wake_by_ref()));
-            }
-            let inner = waker.clone();
-            pool.execute(move || (0..50_000).for_each(|_| inner.wake_by_ref()));
-            for _ in 0..1000 {
-                let queued = pool.metrics().queued;
-                assert!(queued <= 2, "{queued} queued, {kind}");
-            }
-        });
-        pool.wait_idle();
-        assert!(polls.load(Ordering::SeqCst) <= 150_001);
-        latch.open();
-        drop(waker);
-        job.join().unwrap();
-        pool.wait_idle();
-        assert_eq!((pool.metrics().accepted, pool.metrics().running), (2, 0), "{kind}");
-    }
+#[test((kind, pool) in queue_kinds(2))]
+fn a_future_woken_by_everybody_at_once_is_queued_once_and_polled_by_one_thread(pool: Pool) {
+    let (latch, polls, inside) =
+        (Latch::default(), Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
+    let (mut waits, counted) = (Box::pin(latch.wait()), polls.clone());
+    let job = pool.spawn(poll_fn(move |context| {
+        assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "two threads poll it");
+        counted.fetch_add(1, Ordering::SeqCst);
+        let polled = waits.as_mut().poll(context);
+        inside.fetch_sub(1, Ordering::SeqCst);
+        polled
+    }));
+    eventually("it waits", || latch.waiting() == 1);
+    let waker = latch.take_wakers().pop().unwrap();
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| (0..50_000).for_each(|_| waker.wake_by_ref()));
+        }
+        let inner = waker.clone();
+        pool.execute(move || (0..50_000).for_each(|_| inner.wake_by_ref()));
+        for _ in 0..1000 {
+            let queued = pool.metrics().queued;
+            assert!(queued <= 2, "{queued} queued");
+        }
+    });
+    pool.wait_idle();
+    assert!(polls.load(Ordering::SeqCst) <= 150_001);
+    latch.open();
+    drop(waker);
+    job.join().unwrap();
+    pool.wait_idle();
+    assert_eq!((pool.metrics().accepted, pool.metrics().running), (2, 0));
 }
 
 #[test]
@@ -83,31 +81,29 @@ fn a_wake_while_it_is_polled_is_not_lost() {
 }
 
 /// Row 64: after the end of the future, of its handle and of its pool.
-#[test]
-fn a_waker_that_outlives_everything_does_nothing_and_frees_the_memory_last() {
+#[test(cancelled in [false, true])]
+fn a_waker_that_outlives_everything_does_nothing_and_frees_the_memory_last(cancelled: bool) {
     let drops = Drops::default();
-    for cancelled in [false, true] {
-        let (pool, latch) = (Pool::new(1), Latch::default());
-        let (mut waits, token) = (Box::pin(latch.wait()), drops.token());
-        let job = pool.spawn(poll_fn(move |context| {
-            let _token = &token;
-            waits.as_mut().poll(context)
-        }));
-        eventually("it waits", || latch.waiting() == 1);
-        let waker = latch.take_wakers().pop().unwrap();
-        if !cancelled {
-            latch.open();
-            waker.wake_by_ref();
-            job.join().unwrap();
-        }
-        let before = drops.count();
-        drop(pool);
-        assert_eq!(drops.count(), before + usize::from(cancelled));
-        let others = vec![waker.clone(); 1000];
-        (0..1000).for_each(|_| waker.wake_by_ref());
-        others.into_iter().for_each(Waker::wake);
-        assert_eq!(drops.count(), before + usize::from(cancelled));
+    let (pool, latch) = (Pool::new(1), Latch::default());
+    let (mut waits, token) = (Box::pin(latch.wait()), drops.token());
+    let job = pool.spawn(poll_fn(move |context| {
+        let _token = &token;
+        waits.as_mut().poll(context)
+    }));
+    eventually("it waits", || latch.waiting() == 1);
+    let waker = latch.take_wakers().pop().unwrap();
+    if !cancelled {
+        latch.open();
+        waker.wake_by_ref();
+        job.join().unwrap();
     }
+    let before = drops.count();
+    drop(pool);
+    assert_eq!(drops.count(), before + usize::from(cancelled));
+    let others = vec![waker.clone(); 1000];
+    (0..1000).for_each(|_| waker.wake_by_ref());
+    others.into_iter().for_each(Waker::wake);
+    assert_eq!(drops.count(), before + usize::from(cancelled));
 }
 
 #[test]
@@ -177,33 +173,31 @@ fn a_waker_may_call_the_pool_and_drop_the_last_handle() {
 }
 
 /// The drop of a future wakes, cancels, spawns and joins: it runs under no lock.
-#[test]
-fn the_drop_of_a_future_may_call_anything() {
-    for how in [Shutdown::Drain, Shutdown::Discard] {
-        let (pool, latch, drops) = (Pool::new(1), Latch::default(), Drops::default());
-        let future = || {
-            let (waits, handle) = (latch.wait(), pool.handle());
-            let (latch, drops) = (latch.clone(), drops.clone());
-            let busy = OnDrop(move || {
-                latch.wake_all();
-                if let Ok(job) = handle.try_spawn(async { 42 }) {
-                    assert_eq!(job.join().unwrap(), 42);
-                }
-                drop(drops.token());
-            });
-            async move {
-                waits.await;
-                drop(busy);
+#[test(how in [Shutdown::Drain, Shutdown::Discard])]
+fn the_drop_of_a_future_may_call_anything(how: Shutdown) {
+    let (pool, latch, drops) = (Pool::new(1), Latch::default(), Drops::default());
+    let future = || {
+        let (waits, handle) = (latch.wait(), pool.handle());
+        let (latch, drops) = (latch.clone(), drops.clone());
+        let busy = OnDrop(move || {
+            latch.wake_all();
+            if let Ok(job) = handle.try_spawn(async { 42 }) {
+                assert_eq!(job.join().unwrap(), 42);
             }
-        };
-        let first = pool.spawn(future());
-        let second = pool.spawn(future());
-        eventually("both wait", || latch.waiting() == 2);
-        assert!(first.cancel());
-        eventually("it is dropped", || drops.count() == 1);
-        pool.wait_idle();
-        pool.shutdown(how);
-        assert_eq!(drops.count(), 2);
-        assert!(matches!(second.join(), Err(JoinError::Cancelled)));
-    }
+            drop(drops.token());
+        });
+        async move {
+            waits.await;
+            drop(busy);
+        }
+    };
+    let first = pool.spawn(future());
+    let second = pool.spawn(future());
+    eventually("both wait", || latch.waiting() == 2);
+    assert!(first.cancel());
+    eventually("it is dropped", || drops.count() == 1);
+    pool.wait_idle();
+    pool.shutdown(how);
+    assert_eq!(drops.count(), 2);
+    assert!(matches!(second.join(), Err(JoinError::Cancelled)));
 }

@@ -10,7 +10,7 @@ use crate::support::busy::{held, occupy};
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::at_rest;
 use crate::support::reports::{counts, is_cancelled};
-use brigade::{CancelHandle, JoinError, JoinHandle, Pool, Shutdown, block_on, cancelled};
+use brigade::{Builder, CancelHandle, JoinError, JoinHandle, Pool, Shutdown, block_on, cancelled};
 use brigade_testkit::{Drops, Gate, Latch, Seed, Token, eventually, spin_for, test};
 
 /// A future that waits until the latch is open, or forever.
@@ -27,50 +27,44 @@ const WAYS: [(&str, Cancels); 2] = [
     ("a cancel handle", |job| job.cancel_handle().cancel()),
 ];
 
-#[test]
-fn a_queued_closure_is_dropped_in_the_call_and_counted() {
-    for (way, cancels) in WAYS {
-        for_both_queueings(|builder| {
-            let (pool, gate, drops) =
-                (builder.threads(1).build().unwrap(), Gate::closed(), Drops::default());
-            occupy(&pool, &gate);
-            let token = drops.token();
-            let job = pool.submit(move || drop(token));
-            let cancel = job.cancel_handle();
-            assert!(!cancel.is_finished(), "{way}");
-            assert!(cancels(&job), "{way}");
-            assert_eq!((drops.count(), pool.metrics().cancelled), (1, 1), "{way}");
-            assert!(cancel.is_finished() && job.is_finished(), "{way}");
-            assert!(!cancels(&job) && !cancel.cancel(), "again, to no further effect: {way}");
-            assert!(is_cancelled(job.join()), "{way}");
-            assert!(!cancel.cancel(), "{way}");
-            gate.open();
-            assert_eq!(at_rest(&pool), [2, 1, 0, 1, 0], "{way}");
-            assert_eq!(counts(pool.shutdown(Shutdown::Drain)), (1, 1, 0), "{way}");
-        });
-    }
+#[test((way, cancels) in WAYS, for_both_queueings)]
+fn a_queued_closure_is_dropped_in_the_call_and_counted(builder: Builder, cancels: Cancels) {
+    let (pool, gate, drops) =
+        (builder.threads(1).build().unwrap(), Gate::closed(), Drops::default());
+    occupy(&pool, &gate);
+    let token = drops.token();
+    let job = pool.submit(move || drop(token));
+    let cancel = job.cancel_handle();
+    assert!(!cancel.is_finished());
+    assert!(cancels(&job));
+    assert_eq!((drops.count(), pool.metrics().cancelled), (1, 1));
+    assert!(cancel.is_finished() && job.is_finished());
+    assert!(!cancels(&job) && !cancel.cancel(), "again, to no further effect");
+    assert!(is_cancelled(job.join()));
+    assert!(!cancel.cancel());
+    gate.open();
+    assert_eq!(at_rest(&pool), [2, 1, 0, 1, 0]);
+    assert_eq!(counts(pool.shutdown(Shutdown::Drain)), (1, 1, 0));
 }
 
-#[test]
-fn a_future_that_waits_is_cancelled_and_so_is_one_that_is_queued() {
-    for (way, cancels) in WAYS {
-        let (pool, latch, drops, gate) =
-            (Pool::new(1), Latch::default(), Drops::default(), Gate::closed());
-        let waits = pool.spawn(holding(drops.token(), latch.clone()));
-        eventually("it waits", || latch.waiting() == 1);
-        occupy(&pool, &gate);
-        let queued = pool.spawn(holding(drops.token(), latch.clone()));
-        let jobs = [waits, queued];
-        let handles = jobs.each_ref().map(JoinHandle::cancel_handle);
-        assert!(jobs.iter().all(cancels), "{way}");
-        assert!(!jobs.iter().any(cancels), "again, to no further effect: {way}");
-        gate.open();
-        assert!(jobs.into_iter().all(|job| is_cancelled(job.join())), "{way}");
-        assert_eq!(drops.count(), 2, "{way}");
-        assert!(handles.iter().all(CancelHandle::is_finished), "{way}");
-        assert_eq!(latch.waiting(), 1, "the second was never polled: {way}");
-        assert_eq!(at_rest(&pool), [3, 1, 0, 2, 0], "{way}");
-    }
+#[test((way, cancels) in WAYS)]
+fn a_future_that_waits_is_cancelled_and_so_is_one_that_is_queued(cancels: Cancels) {
+    let (pool, latch, drops, gate) =
+        (Pool::new(1), Latch::default(), Drops::default(), Gate::closed());
+    let waits = pool.spawn(holding(drops.token(), latch.clone()));
+    eventually("it waits", || latch.waiting() == 1);
+    occupy(&pool, &gate);
+    let queued = pool.spawn(holding(drops.token(), latch.clone()));
+    let jobs = [waits, queued];
+    let handles = jobs.each_ref().map(JoinHandle::cancel_handle);
+    assert!(jobs.iter().all(cancels));
+    assert!(!jobs.iter().any(cancels), "again, to no further effect");
+    gate.open();
+    assert!(jobs.into_iter().all(|job| is_cancelled(job.join())));
+    assert_eq!(drops.count(), 2);
+    assert!(handles.iter().all(CancelHandle::is_finished));
+    assert_eq!(latch.waiting(), 1, "the second was never polled");
+    assert_eq!(at_rest(&pool), [3, 1, 0, 2, 0]);
 }
 
 #[test]
@@ -229,38 +223,35 @@ fn race(pool: &Pool, job: JoinHandle<()>, seed: &mut Seed) -> Round {
     Round { aborted: cancels.join().unwrap(), outcome }
 }
 
-#[test(120)]
-fn a_race_of_join_abort_and_run_has_one_outcome() {
-    let seed = Seed::printed();
-    for_both_queueings(|builder| {
-        let pool = builder.threads(2).build().unwrap();
-        let (witness, mut seed, mut cancelled) = (Arc::new(()), seed.fork(0), 0);
-        for round in 0..1500 {
-            let (ran, held, is_future) =
-                (Arc::new(AtomicBool::new(false)), witness.clone(), round % 3 == 0);
-            let runs = ran.clone();
-            let work = move || {
-                let _held = held;
-                runs.store(true, Ordering::SeqCst);
-            };
-            let job = if is_future { pool.spawn(async { work() }) } else { pool.submit(work) };
-            let Round { aborted, outcome } = race(&pool, job, &mut seed);
-            let returned = match outcome {
-                Ok(()) => true,
-                Err(JoinError::Cancelled) => false,
-                Err(other) => unreachable!("{other}"),
-            };
-            cancelled += u64::from(!returned);
-            assert_eq!(aborted, !returned, "round {round}");
-            // A future that is aborted during its poll has run, and its result is dropped.
-            let has_run = ran.load(Ordering::SeqCst);
-            assert!(has_run == returned || is_future && has_run, "round {round}");
-        }
-        pool.wait_idle();
-        assert_eq!(Arc::strong_count(&witness), 1, "captures are left");
-        let metrics = pool.metrics();
-        assert_eq!(metrics.cancelled, cancelled);
-        assert_eq!(metrics.accepted, metrics.returned + metrics.cancelled);
-        assert_eq!(metrics.queued + metrics.running, 0);
-    });
+#[test(120, for_both_queueings)]
+fn a_race_of_join_abort_and_run_has_one_outcome(builder: Builder) {
+    let pool = builder.threads(2).build().unwrap();
+    let (witness, mut seed, mut cancelled) = (Arc::new(()), Seed::printed(), 0);
+    for round in 0..1500 {
+        let (ran, held, is_future) =
+            (Arc::new(AtomicBool::new(false)), witness.clone(), round % 3 == 0);
+        let runs = ran.clone();
+        let work = move || {
+            let _held = held;
+            runs.store(true, Ordering::SeqCst);
+        };
+        let job = if is_future { pool.spawn(async { work() }) } else { pool.submit(work) };
+        let Round { aborted, outcome } = race(&pool, job, &mut seed);
+        let returned = match outcome {
+            Ok(()) => true,
+            Err(JoinError::Cancelled) => false,
+            Err(other) => unreachable!("{other}"),
+        };
+        cancelled += u64::from(!returned);
+        assert_eq!(aborted, !returned, "round {round}");
+        // A future that is aborted during its poll has run, and its result is dropped.
+        let has_run = ran.load(Ordering::SeqCst);
+        assert!(has_run == returned || is_future && has_run, "round {round}");
+    }
+    pool.wait_idle();
+    assert_eq!(Arc::strong_count(&witness), 1, "captures are left");
+    let metrics = pool.metrics();
+    assert_eq!(metrics.cancelled, cancelled);
+    assert_eq!(metrics.accepted, metrics.returned + metrics.cancelled);
+    assert_eq!(metrics.queued + metrics.running, 0);
 }

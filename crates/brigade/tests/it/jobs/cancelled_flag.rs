@@ -30,35 +30,28 @@ fn wait_until_cancelled() {
     }
 }
 
-#[test]
-fn a_running_job_sees_that_it_was_cancelled_and_has_its_own_outcome() {
-    for threads in [1, 2] {
-        for (kind, pool) in queue_kinds(threads) {
-            let job = until_cancelled(&pool, || 42);
-            let cancel = job.cancel_handle();
-            assert!(!cancel.cancel(), "{kind}: it has started");
-            assert!(!job.cancel(), "{kind}: as before");
-            assert_eq!(job.join().unwrap(), 42, "{kind}");
-            assert!(cancel.is_finished() && !cancel.cancel(), "{kind}");
-            pool.wait_idle();
-            assert_eq!((pool.metrics().returned, pool.metrics().cancelled), (1, 0), "{kind}");
-        }
-    }
+#[test(threads in [1, 2], (kind, pool) in queue_kinds(threads))]
+fn a_running_job_sees_that_it_was_cancelled_and_has_its_own_outcome(pool: Pool) {
+    let job = until_cancelled(&pool, || 42);
+    let cancel = job.cancel_handle();
+    assert!(!cancel.cancel(), "it has started");
+    assert!(!job.cancel(), "as before");
+    assert_eq!(job.join().unwrap(), 42);
+    assert!(cancel.is_finished() && !cancel.cancel());
+    pool.wait_idle();
+    assert_eq!((pool.metrics().returned, pool.metrics().cancelled), (1, 0));
 }
 
-#[test]
-fn the_next_job_on_the_same_thread_is_not_cancelled() {
+#[test(panics in [false, true])]
+fn the_next_job_on_the_same_thread_is_not_cancelled(panics: bool) {
     let (pool, (sender, receiver)) = (Pool::new(1), mpsc::channel());
-    for panics in [false, true] {
-        let job = until_cancelled(&pool, move || assert!(!panics, "expected: cancelled"));
-        job.cancel();
-        let message = job.join().err().and_then(|error| error.panic_message().map(str::to_owned));
-        assert_eq!(message.as_deref(), panics.then_some("expected: cancelled"));
-        assert!(!pool.submit(cancelled).join().unwrap());
-        let sender = sender.clone();
-        pool.execute(move || sender.send(cancelled()).unwrap());
-        assert!(!receiver.recv().unwrap(), "nor one without a handle");
-    }
+    let job = until_cancelled(&pool, move || assert!(!panics, "expected: cancelled"));
+    job.cancel();
+    let message = job.join().err().and_then(|error| error.panic_message().map(str::to_owned));
+    assert_eq!(message.as_deref(), panics.then_some("expected: cancelled"));
+    assert!(!pool.submit(cancelled).join().unwrap());
+    pool.execute(move || sender.send(cancelled()).unwrap());
+    assert!(!receiver.recv().unwrap(), "nor one without a handle");
 }
 
 #[test]
@@ -114,24 +107,22 @@ fn a_job_sees_its_flag_while_it_unwinds() {
     assert!(receiver.recv().unwrap());
 }
 
-#[test]
-fn jobs_without_a_handle_see_that_their_pool_is_discarded() {
-    for (kind, pool) in queue_kinds(2) {
-        let (begun, begins) = mpsc::channel();
-        let ended = Arc::new(());
-        for _ in 0..2 {
-            let (begun, ended) = (begun.clone(), ended.clone());
-            pool.execute(move || {
-                begun.send(cancelled()).unwrap();
-                wait_until_cancelled();
-                drop(ended);
-            });
-        }
-        let begun: Vec<bool> = begins.iter().take(2).collect();
-        assert_eq!(begun, [false, false], "{kind}");
-        assert_eq!(pool.shutdown(Shutdown::Discard).ran, 2, "{kind}");
-        assert_eq!(Arc::strong_count(&ended), 1, "{kind}");
+#[test((kind, pool) in queue_kinds(2))]
+fn jobs_without_a_handle_see_that_their_pool_is_discarded(pool: Pool) {
+    let (begun, begins) = mpsc::channel();
+    let ended = Arc::new(());
+    for _ in 0..2 {
+        let (begun, ended) = (begun.clone(), ended.clone());
+        pool.execute(move || {
+            begun.send(cancelled()).unwrap();
+            wait_until_cancelled();
+            drop(ended);
+        });
     }
+    let begun: Vec<bool> = begins.iter().take(2).collect();
+    assert_eq!(begun, [false, false]);
+    assert_eq!(pool.shutdown(Shutdown::Discard).ran, 2);
+    assert_eq!(Arc::strong_count(&ended), 1);
 }
 
 #[test]

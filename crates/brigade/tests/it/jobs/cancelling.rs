@@ -42,28 +42,28 @@ fn a_guard_that_is_dropped_cancels_its_job_and_one_that_is_joined_gives_the_outc
     assert_eq!((at_rest(&pool), drops.count()), ([5, 3, 0, 2, 0], 2));
 }
 
-#[test]
-fn a_shutdown_waits_for_a_job_whose_captures_are_being_dropped_and_reports_it_as_discarded() {
-    for how in [Shutdown::Drain, Shutdown::Discard] {
-        let (pool, busy, gate) = (Pool::new(1), Gate::closed(), Gate::closed());
-        held(&pool, &busy);
-        let ((began, begins), goes_on) = (mpsc::channel(), gate.clone());
-        let captured = OnDrop(move || {
-            began.send(()).unwrap();
-            goes_on.wait();
-        });
-        let job = pool.submit(move || drop(captured));
-        let cancels = thread::spawn(move || job.cancel());
-        begins.recv().unwrap();
-        busy.open();
-        let handle = pool.handle();
-        let (told, tells) = mpsc::channel();
-        let ends = thread::spawn(move || told.send(pool.shutdown(how)).unwrap());
-        eventually("the pool is being shut down", || handle.metrics().is_closed);
-        assert!(tells.try_recv().is_err(), "the drop has not ended");
-        gate.open();
-        assert_eq!(counts(tells.recv().unwrap()), (1, 1, 0), "{how:?}");
-        assert!(cancels.join().unwrap());
-        ends.join().unwrap();
-    }
+#[test(how in [Shutdown::Drain, Shutdown::Discard])]
+fn a_shutdown_waits_for_a_job_whose_captures_are_being_dropped_and_reports_it_as_discarded(
+    how: Shutdown,
+) {
+    let (pool, busy, gate) = (Pool::new(1), Gate::closed(), Gate::closed());
+    held(&pool, &busy);
+    let ((began, begins), goes_on) = (mpsc::channel(), gate.clone());
+    let captured = OnDrop(move || {
+        began.send(()).unwrap();
+        goes_on.wait();
+    });
+    let job = pool.submit(move || drop(captured));
+    let cancels = thread::spawn(move || job.cancel());
+    begins.recv().unwrap();
+    busy.open();
+    let handle = pool.handle();
+    let (told, tells) = mpsc::channel();
+    let ends = thread::spawn(move || told.send(pool.shutdown(how)).unwrap());
+    eventually("the pool is being shut down", || handle.metrics().is_closed);
+    assert!(tells.try_recv().is_err(), "the drop has not ended");
+    gate.open();
+    assert_eq!(counts(tells.recv().unwrap()), (1, 1, 0));
+    assert!(cancels.join().unwrap());
+    ends.join().unwrap();
 }

@@ -6,33 +6,31 @@ use std::thread;
 use std::time::Duration;
 
 use crate::support::crowd::{await_idle_workers, for_both_queueings, workers};
-use brigade::{Idle, JoinHandle, Pool, Queueing};
+use brigade::{Builder, Idle, JoinHandle, Pool, Queueing};
 use brigade_testkit::{Gate, Meeting, Seed, eventually, spin_for, test};
 
 /// Fault 27: the first thread is delayed before it can begin with any job, and does not count as idle.
-#[test]
-fn a_job_does_not_wait_for_a_thread_that_has_not_begun() {
-    for_both_queueings(|builder| {
-        let (gate, held) = (Gate::closed(), Arc::new(AtomicBool::new(false)));
-        let (until, first) = (gate.clone(), Arc::clone(&held));
-        let builder = builder.threads(1..=3).on_start(move |_| {
-            if !first.swap(true, Ordering::SeqCst) {
-                until.wait();
-            }
-        });
-        let pool = builder.build().unwrap();
-        // Opened before the pool is waited for, if this fails.
-        let gate = gate;
-        eventually("the first thread is held up", || held.load(Ordering::SeqCst));
-        for n in 0..50 {
-            let mut job = pool.submit(move || n);
-            let outcome = job.join_timeout(Duration::from_secs(10));
-            let outcome = outcome.unwrap_or_else(|| panic!("job {n} waits: {:?}", pool.metrics()));
-            assert_eq!(outcome.unwrap(), n);
+#[test(for_both_queueings)]
+fn a_job_does_not_wait_for_a_thread_that_has_not_begun(builder: Builder) {
+    let (gate, held) = (Gate::closed(), Arc::new(AtomicBool::new(false)));
+    let (until, first) = (gate.clone(), Arc::clone(&held));
+    let builder = builder.threads(1..=3).on_start(move |_| {
+        if !first.swap(true, Ordering::SeqCst) {
+            until.wait();
         }
-        assert!(workers(&pool) > 1);
-        gate.open();
     });
+    let pool = builder.build().unwrap();
+    // Opened before the pool is waited for, if this fails.
+    let gate = gate;
+    eventually("the first thread is held up", || held.load(Ordering::SeqCst));
+    for n in 0..50 {
+        let mut job = pool.submit(move || n);
+        let outcome = job.join_timeout(Duration::from_secs(10));
+        let outcome = outcome.unwrap_or_else(|| panic!("job {n} waits: {:?}", pool.metrics()));
+        assert_eq!(outcome.unwrap(), n);
+    }
+    assert!(workers(&pool) > 1);
+    gate.open();
 }
 
 /// Fault 28, the shape of tokio#8056: a job that is left alone keeps all of its pool from ending.

@@ -9,7 +9,7 @@ use crate::support::crowd::for_both_queueings;
 use crate::support::full::{POLICIES, at_rest};
 use crate::support::policy::queue_kinds;
 use crate::support::roll_call::on_every_worker;
-use brigade::{Metrics, Pool, Shutdown};
+use brigade::{Builder, Metrics, Pool, Shutdown, WhenFull};
 use brigade_testkit::{Gate, Latch, Meeting, eventually, spin_for, test};
 
 fn finished(sums: &Metrics) -> [u64; 3] {
@@ -41,47 +41,40 @@ const PLACES: [(&str, usize, Queue); 2] = [
     }),
 ];
 
-#[test]
-fn queued_and_running_are_exact_while_nothing_moves() {
-    for (place, threads, queue) in PLACES {
-        for (kind, pool) in queue_kinds(threads) {
-            let (gate, busy) = (Gate::closed(), threads as u64);
-            queue(&pool, &gate);
-            let sums = pool.metrics();
-            let case = format!("{place}, {kind}: {sums:?}");
-            assert_adds_up(&sums);
-            assert_eq!([sums.accepted, sums.queued, sums.running], [10 + busy, 10, busy], "{case}");
-            assert!(sums.workers[0].queued <= 10, "{case}");
-            gate.open();
-            pool.wait_idle();
-            let sums = pool.metrics();
-            assert_eq!([sums.returned, sums.queued, sums.running], [10 + busy, 0, 0], "{case}");
-        }
-    }
+#[test((place, threads, queue) in PLACES, (kind, pool) in queue_kinds(threads))]
+fn queued_and_running_are_exact_while_nothing_moves(threads: usize, queue: Queue, pool: Pool) {
+    let (gate, busy) = (Gate::closed(), threads as u64);
+    queue(&pool, &gate);
+    let sums = pool.metrics();
+    assert_adds_up(&sums);
+    assert_eq!([sums.accepted, sums.queued, sums.running], [10 + busy, 10, busy], "{sums:?}");
+    assert!(sums.workers[0].queued <= 10, "{sums:?}");
+    gate.open();
+    pool.wait_idle();
+    let sums = pool.metrics();
+    assert_eq!([sums.returned, sums.queued, sums.running], [10 + busy, 0, 0], "{sums:?}");
 }
 
-#[test]
-fn a_thread_is_busy_while_it_has_a_job_and_not_while_a_future_is_pending() {
-    for (kind, pool) in queue_kinds(4) {
-        let busy = || pool.metrics().busy_threads;
-        let (gate, latch) = (Gate::closed(), Latch::default());
-        assert_eq!(busy(), 0, "{kind}: none has had a job");
-        let wait = gate.clone();
-        let blocked = pool.submit(move || brigade::blocking(|| wait.wait()));
-        let pending = pool.spawn(latch.wait());
-        eventually("the future waits", || latch.waiting() == 1);
-        eventually("only the blocked thread is busy", || busy() == 1);
-        assert_eq!(pool.metrics().running, 2, "{kind}");
-        gate.open();
-        blocked.join().unwrap();
-        eventually("none is busy", || busy() == 0);
-        latch.open();
-        pending.join().unwrap();
-        pool.wait_idle();
-        assert_eq!(busy(), 0, "{kind}: the pool is idle");
-        pool.shutdown(Shutdown::Drain);
-        assert_eq!(busy(), 0, "{kind}: the pool has ended");
-    }
+#[test((kind, pool) in queue_kinds(4))]
+fn a_thread_is_busy_while_it_has_a_job_and_not_while_a_future_is_pending(pool: Pool) {
+    let busy = || pool.metrics().busy_threads;
+    let (gate, latch) = (Gate::closed(), Latch::default());
+    assert_eq!(busy(), 0, "none has had a job");
+    let wait = gate.clone();
+    let blocked = pool.submit(move || brigade::blocking(|| wait.wait()));
+    let pending = pool.spawn(latch.wait());
+    eventually("the future waits", || latch.waiting() == 1);
+    eventually("only the blocked thread is busy", || busy() == 1);
+    assert_eq!(pool.metrics().running, 2);
+    gate.open();
+    blocked.join().unwrap();
+    eventually("none is busy", || busy() == 0);
+    latch.open();
+    pending.join().unwrap();
+    pool.wait_idle();
+    assert_eq!(busy(), 0, "the pool is idle");
+    pool.shutdown(Shutdown::Drain);
+    assert_eq!(busy(), 0, "the pool has ended");
 }
 
 #[test]
@@ -142,30 +135,26 @@ fn a_worker_is_busy_while_it_runs_a_job_and_not_while_it_sleeps() {
     assert_eq!(unobserved.metrics().workers[0].busy, None);
 }
 
-#[test]
-fn a_job_that_runs_is_shown_beside_entries_of_cancelled_jobs() {
-    for bounded in [false, true] {
-        for_both_queueings(|builder| {
-            let builder = if bounded { builder.capacity(1000) } else { builder };
-            let pool = builder.threads(1).build().unwrap();
-            for cancelled in [0, 3, 63, 64, 100] {
-                let (gate, before) = (Gate::closed(), pool.metrics());
-                occupy(&pool, &gate);
-                for number in 0..cancelled {
-                    assert!(match number % 2 {
-                        0 => pool.submit(|| ()).cancel(),
-                        _ => pool.spawn(async {}).cancel(),
-                    });
-                }
-                pool.execute(|| ());
-                let sums = pool.metrics();
-                assert_adds_up(&sums);
-                let cancels = sums.cancelled - before.cancelled;
-                assert_eq!((cancels, sums.queued, sums.running), (cancelled, 1, 1), "{sums:?}");
-                gate.open();
-                pool.wait_idle();
-            }
-        });
+#[test(bounded in [false, true], for_both_queueings)]
+fn a_job_that_runs_is_shown_beside_entries_of_cancelled_jobs(builder: Builder, bounded: bool) {
+    let builder = if bounded { builder.capacity(1000) } else { builder };
+    let pool = builder.threads(1).build().unwrap();
+    for cancelled in [0, 3, 63, 64, 100] {
+        let (gate, before) = (Gate::closed(), pool.metrics());
+        occupy(&pool, &gate);
+        for number in 0..cancelled {
+            assert!(match number % 2 {
+                0 => pool.submit(|| ()).cancel(),
+                _ => pool.spawn(async {}).cancel(),
+            });
+        }
+        pool.execute(|| ());
+        let sums = pool.metrics();
+        assert_adds_up(&sums);
+        let cancels = sums.cancelled - before.cancelled;
+        assert_eq!((cancels, sums.queued, sums.running), (cancelled, 1, 1), "{sums:?}");
+        gate.open();
+        pool.wait_idle();
     }
 }
 
@@ -208,63 +197,55 @@ fn watch_while(pool: &Pool, submit: impl FnOnce(&AtomicU64) + Send) {
     });
 }
 
-#[test]
-fn metrics_add_up_and_never_overstate_while_jobs_run() {
-    for (kind, pool) in queue_kinds(2) {
-        watch_while(&pool, |submitted| {
-            for n in 0..10_000 {
-                submitted.fetch_add(1, Ordering::SeqCst);
-                pool.execute(move || assert!(n % 100 != 0, "expected"));
-            }
-            pool.wait_idle();
-        });
-        assert_eq!(finished(&pool.metrics()), [9_900, 100, 0], "{kind}");
-    }
-}
-
-#[test]
-fn metrics_of_a_full_pool_add_up_and_never_overstate() {
-    for policy in POLICIES {
-        for_both_queueings(|builder| {
-            let pool = builder.threads(2).capacity(3).when_full(policy).build().unwrap();
-            let handle = pool.handle();
-            watch_while(&pool, |submitted| {
-                for _ in 0..3000 {
-                    submitted.fetch_add(2, Ordering::SeqCst);
-                    let _ = handle.job().execute(move || _ = handle.job().execute(|| ()));
-                }
-            });
-            at_rest(&pool);
-        });
-    }
-}
-
-#[test]
-fn metrics_add_up_while_threads_come_and_go() {
-    for_both_queueings(|builder| {
-        let pool = builder.threads(1..=3).keep_alive(Duration::from_micros(50)).build().unwrap();
-        watch_while(&pool, |submitted| {
-            for n in 0..3000 {
-                submitted.fetch_add(2, Ordering::SeqCst);
-                pool.execute(move || {
-                    brigade::execute(move || {
-                        brigade::blocking(|| assert!(n % 10 != 0, "expected"));
-                    });
-                });
-                if n % 300 == 0 {
-                    pool.resize(1..=2 + n / 300 % 2).unwrap();
-                    _ = pool.wait_idle_timeout(Duration::from_micros(200));
-                }
-                assert!((1..=6).contains(&pool.metrics().threads));
-            }
-            pool.wait_idle();
-        });
-        let sums = pool.metrics();
-        assert_eq!((sums.accepted, sums.returned, sums.panicked), (6000, 5700, 300));
-        // The jobs of threads that have ended still count.
-        assert_eq!(sums.workers.iter().map(|worker| worker.run).sum::<u64>(), 6000);
-        assert_eq!(pool.shutdown(Shutdown::Drain).ran, 6000);
+#[test((kind, pool) in queue_kinds(2))]
+fn metrics_add_up_and_never_overstate_while_jobs_run(pool: Pool) {
+    watch_while(&pool, |submitted| {
+        for n in 0..10_000 {
+            submitted.fetch_add(1, Ordering::SeqCst);
+            pool.execute(move || assert!(n % 100 != 0, "expected"));
+        }
+        pool.wait_idle();
     });
+    assert_eq!(finished(&pool.metrics()), [9_900, 100, 0]);
+}
+
+#[test(policy in POLICIES, for_both_queueings)]
+fn metrics_of_a_full_pool_add_up_and_never_overstate(builder: Builder, policy: WhenFull) {
+    let pool = builder.threads(2).capacity(3).when_full(policy).build().unwrap();
+    let handle = pool.handle();
+    watch_while(&pool, |submitted| {
+        for _ in 0..3000 {
+            submitted.fetch_add(2, Ordering::SeqCst);
+            let _ = handle.job().execute(move || _ = handle.job().execute(|| ()));
+        }
+    });
+    at_rest(&pool);
+}
+
+#[test(for_both_queueings)]
+fn metrics_add_up_while_threads_come_and_go(builder: Builder) {
+    let pool = builder.threads(1..=3).keep_alive(Duration::from_micros(50)).build().unwrap();
+    watch_while(&pool, |submitted| {
+        for n in 0..3000 {
+            submitted.fetch_add(2, Ordering::SeqCst);
+            pool.execute(move || {
+                brigade::execute(move || {
+                    brigade::blocking(|| assert!(n % 10 != 0, "expected"));
+                });
+            });
+            if n % 300 == 0 {
+                pool.resize(1..=2 + n / 300 % 2).unwrap();
+                _ = pool.wait_idle_timeout(Duration::from_micros(200));
+            }
+            assert!((1..=6).contains(&pool.metrics().threads));
+        }
+        pool.wait_idle();
+    });
+    let sums = pool.metrics();
+    assert_eq!((sums.accepted, sums.returned, sums.panicked), (6000, 5700, 300));
+    // The jobs of threads that have ended still count.
+    assert_eq!(sums.workers.iter().map(|worker| worker.run).sum::<u64>(), 6000);
+    assert_eq!(pool.shutdown(Shutdown::Drain).ran, 6000);
 }
 
 #[test]

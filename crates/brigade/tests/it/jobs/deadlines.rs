@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::support::busy::occupy;
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::{at_rest, busy, fill, full};
-use brigade::{Handle, JoinError, Pool, Reason, WhenFull};
+use brigade::{Builder, Handle, JoinError, Pool, Reason, WhenFull};
 use brigade_testkit::{Gate, OnDrop, eventually, test};
 
 fn far() -> Instant {
@@ -18,36 +18,32 @@ fn past(deadline: Instant) {
     eventually("the deadline has passed", || Instant::now() >= deadline);
 }
 
-#[test]
-fn a_job_runs_before_its_deadline_and_not_after() {
-    for_both_queueings(|builder| {
-        let pool = builder.threads(1).build().unwrap();
-        assert_eq!(pool.job().deadline(far()).submit(|| 42).unwrap().join().unwrap(), 42);
-        let gone = pool.job().deadline(Instant::now()).submit(|| unreachable!()).unwrap();
-        assert!(matches!(gone.join(), Err(JoinError::Cancelled)));
-        pool.job().deadline(Instant::now()).execute(|| unreachable!()).unwrap();
-        pool.handle().job().deadline(far()).execute(|| ()).unwrap();
-        assert_eq!(at_rest(&pool), [4, 2, 0, 2, 0]);
-    });
+#[test(for_both_queueings)]
+fn a_job_runs_before_its_deadline_and_not_after(builder: Builder) {
+    let pool = builder.threads(1).build().unwrap();
+    assert_eq!(pool.job().deadline(far()).submit(|| 42).unwrap().join().unwrap(), 42);
+    let gone = pool.job().deadline(Instant::now()).submit(|| unreachable!()).unwrap();
+    assert!(matches!(gone.join(), Err(JoinError::Cancelled)));
+    pool.job().deadline(Instant::now()).execute(|| unreachable!()).unwrap();
+    pool.handle().job().deadline(far()).execute(|| ()).unwrap();
+    assert_eq!(at_rest(&pool), [4, 2, 0, 2, 0]);
 }
 
-#[test]
-fn a_job_whose_deadline_comes_while_it_is_queued_is_cancelled() {
-    for_both_queueings(|builder| {
-        let (pool, gate) = (builder.threads(1).build().unwrap(), Gate::closed());
-        occupy(&pool, &gate);
-        let soon = Instant::now() + Duration::from_millis(5);
-        let (token, later) = (Arc::new(()), pool.job().deadline(far()).submit(|| 42).unwrap());
-        let captured = token.clone();
-        let handle = pool.job().deadline(soon).submit(move || drop(captured)).unwrap();
-        past(soon);
-        assert!(!handle.is_finished(), "its turn has not come");
-        gate.open();
-        assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
-        assert_eq!(Arc::strong_count(&token), 1);
-        assert_eq!(later.join().unwrap(), 42);
-        assert_eq!(at_rest(&pool), [3, 2, 0, 1, 0]);
-    });
+#[test(for_both_queueings)]
+fn a_job_whose_deadline_comes_while_it_is_queued_is_cancelled(builder: Builder) {
+    let (pool, gate) = (builder.threads(1).build().unwrap(), Gate::closed());
+    occupy(&pool, &gate);
+    let soon = Instant::now() + Duration::from_millis(5);
+    let (token, later) = (Arc::new(()), pool.job().deadline(far()).submit(|| 42).unwrap());
+    let captured = token.clone();
+    let handle = pool.job().deadline(soon).submit(move || drop(captured)).unwrap();
+    past(soon);
+    assert!(!handle.is_finished(), "its turn has not come");
+    gate.open();
+    assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
+    assert_eq!(Arc::strong_count(&token), 1);
+    assert_eq!(later.join().unwrap(), 42);
+    assert_eq!(at_rest(&pool), [3, 2, 0, 1, 0]);
 }
 
 #[test]
@@ -72,59 +68,49 @@ fn a_join_does_not_run_a_late_job_either() {
     assert_eq!(at_rest(&pool), [3, 2, 0, 1, 0]);
 }
 
-#[test]
-fn a_late_job_counts_as_queued_until_its_turn() {
-    for_both_queueings(|builder| {
-        let (pool, gate) = busy(builder, 2, WhenFull::Reject);
-        pool.job().deadline(Instant::now()).execute(|| unreachable!()).unwrap();
-        assert_eq!(fill(&pool), 1);
-        let full = pool.job().deadline(far()).execute(|| unreachable!()).unwrap_err();
-        assert_eq!(full.reason(), Reason::Full);
-        gate.open();
-        assert_eq!(at_rest(&pool), [3, 2, 0, 1, 0]);
-    });
+#[test(for_both_queueings)]
+fn a_late_job_counts_as_queued_until_its_turn(builder: Builder) {
+    let (pool, gate) = busy(builder, 2, WhenFull::Reject);
+    pool.job().deadline(Instant::now()).execute(|| unreachable!()).unwrap();
+    assert_eq!(fill(&pool), 1);
+    let full = pool.job().deadline(far()).execute(|| unreachable!()).unwrap_err();
+    assert_eq!(full.reason(), Reason::Full);
+    gate.open();
+    assert_eq!(at_rest(&pool), [3, 2, 0, 1, 0]);
 }
 
-#[test]
-fn a_late_job_makes_room_in_its_turn_before_its_captures_are_dropped() {
-    for_both_queueings(|builder| {
-        let (pool, gate) = busy(builder, 1, WhenFull::Reject);
-        let ran = Arc::new(AtomicUsize::new(0));
-        let (handle, runs) = (pool.handle(), ran.clone());
-        let successor = OnDrop(move || {
-            let runs = runs.clone();
-            handle.execute(move || _ = runs.fetch_add(1, Ordering::Relaxed));
-        });
-        pool.job().deadline(Instant::now()).execute(move || drop(successor)).unwrap();
-        gate.open();
-        assert_eq!(at_rest(&pool), [3, 2, 0, 1, 0]);
-        assert_eq!(ran.load(Ordering::Relaxed), 1);
+#[test(for_both_queueings)]
+fn a_late_job_makes_room_in_its_turn_before_its_captures_are_dropped(builder: Builder) {
+    let (pool, gate) = busy(builder, 1, WhenFull::Reject);
+    let ran = Arc::new(AtomicUsize::new(0));
+    let (handle, runs) = (pool.handle(), ran.clone());
+    let successor = OnDrop(move || {
+        let runs = runs.clone();
+        handle.execute(move || _ = runs.fetch_add(1, Ordering::Relaxed));
     });
+    pool.job().deadline(Instant::now()).execute(move || drop(successor)).unwrap();
+    gate.open();
+    assert_eq!(at_rest(&pool), [3, 2, 0, 1, 0]);
+    assert_eq!(ran.load(Ordering::Relaxed), 1);
 }
 
-#[test]
-fn a_submission_waits_for_room_until_the_deadline_at_most() {
-    for policy in [WhenFull::Block, WhenFull::BlockFor(Duration::MAX)] {
-        for_both_queueings(|builder| {
-            let (pool, gate) = full(builder, 1, policy);
-            let soon = Instant::now() + Duration::from_millis(5);
-            let waited = pool.job().deadline(soon).execute(|| unreachable!()).unwrap_err();
-            assert_eq!(waited.reason(), Reason::Full);
-            assert!(Instant::now() >= soon);
-            gate.open();
-            assert_eq!(at_rest(&pool), [2, 2, 0, 0, 0]);
-        });
-    }
+#[test(policy in [WhenFull::Block, WhenFull::BlockFor(Duration::MAX)], for_both_queueings)]
+fn a_submission_waits_for_room_until_the_deadline_at_most(builder: Builder, policy: WhenFull) {
+    let (pool, gate) = full(builder, 1, policy);
+    let soon = Instant::now() + Duration::from_millis(5);
+    let waited = pool.job().deadline(soon).execute(|| unreachable!()).unwrap_err();
+    assert_eq!(waited.reason(), Reason::Full);
+    assert!(Instant::now() >= soon);
+    gate.open();
+    assert_eq!(at_rest(&pool), [2, 2, 0, 0, 0]);
 }
 
-#[test]
-fn a_late_job_that_its_submitter_would_run_is_cancelled() {
-    for_both_queueings(|builder| {
-        let (pool, gate) = full(builder, 1, WhenFull::RunInCaller);
-        let late = pool.job().deadline(Instant::now()).submit(|| unreachable!()).unwrap();
-        assert!(matches!(late.join(), Err(JoinError::Cancelled)));
-        assert_eq!(pool.job().deadline(far()).submit(|| 42).unwrap().join().unwrap(), 42);
-        gate.open();
-        assert_eq!(at_rest(&pool), [4, 3, 0, 1, 0], "and not evicted");
-    });
+#[test(for_both_queueings)]
+fn a_late_job_that_its_submitter_would_run_is_cancelled(builder: Builder) {
+    let (pool, gate) = full(builder, 1, WhenFull::RunInCaller);
+    let late = pool.job().deadline(Instant::now()).submit(|| unreachable!()).unwrap();
+    assert!(matches!(late.join(), Err(JoinError::Cancelled)));
+    assert_eq!(pool.job().deadline(far()).submit(|| 42).unwrap().join().unwrap(), 42);
+    gate.open();
+    assert_eq!(at_rest(&pool), [4, 3, 0, 1, 0], "and not evicted");
 }

@@ -3,7 +3,7 @@
 use std::sync::mpsc;
 
 use crate::support::crowd::for_both_queueings;
-use brigade::{JoinError, JoinHandle, Pool, spawn_local};
+use brigade::{Builder, JoinError, JoinHandle, Pool, spawn_local};
 use brigade_testkit::{BlockedThread, Gate, Latch, eventually, test};
 
 /// Passes a job the handle of another, or its own.
@@ -17,24 +17,19 @@ fn would_deadlock<T>(outcome: Result<T, JoinError>) -> bool {
     matches!(outcome, Err(JoinError::WouldDeadlock))
 }
 
-/// The last to join gets the error, and the others have outcomes.
-#[test]
-fn one_join_of_a_circle_gets_an_error_and_all_jobs_end() {
-    // In a circle of one, a job joins itself.
-    for length in [1, 2, 3, 8] {
-        for are_futures in [false, true] {
-            for threads in [1, 2, 8] {
-                let pools: Vec<_> = (0..length).map(|_| Pool::new(threads)).collect();
-                check_circle(&pools.iter().collect::<Vec<_>>(), are_futures);
-            }
-            for_both_queueings(|builder| {
-                let pool = builder.threads(length).build().unwrap();
-                check_circle(&vec![&pool; length], are_futures);
-                assert!(pool.wait_idle());
-                assert_eq!(pool.metrics().returned, length as u64);
-            });
-        }
+/// The last to join gets the error, and the others have outcomes. In a circle of one, a job joins itself.
+#[test(length in [1, 2, 3, 8], are_futures in [false, true])]
+fn one_join_of_a_circle_gets_an_error_and_all_jobs_end(length: usize, are_futures: bool) {
+    for threads in [1, 2, 8] {
+        let pools: Vec<_> = (0..length).map(|_| Pool::new(threads)).collect();
+        check_circle(&pools.iter().collect::<Vec<_>>(), are_futures);
     }
+    for_both_queueings(|builder| {
+        let pool = builder.threads(length).build().unwrap();
+        check_circle(&vec![&pool; length], are_futures);
+        assert!(pool.wait_idle());
+        assert_eq!(pool.metrics().returned, length as u64);
+    });
 }
 
 /// A job on each of these pools, all of them running at once, joins the next one's.
@@ -64,105 +59,94 @@ fn check_circle(pools: &[&Pool], are_futures: bool) {
 }
 
 /// The inner job is run by the outer one that joins it, and joins that one in turn.
-#[test]
-fn a_job_run_inside_a_join_that_joins_the_joining_job_gets_an_error() {
-    for_both_queueings(|builder| {
-        let pool = builder.threads(1).build().unwrap();
-        let (outer_box, take_outer) = letterbox::<bool>();
-        let outer = pool.submit(move || {
-            let inner = brigade::submit(move || would_deadlock(take_outer().join()));
-            inner.join().unwrap()
-        });
-        outer_box.send(outer).unwrap();
-        pool.wait_idle();
-        assert_eq!(pool.metrics().returned, 2);
+#[test(for_both_queueings)]
+fn a_job_run_inside_a_join_that_joins_the_joining_job_gets_an_error(builder: Builder) {
+    let pool = builder.threads(1).build().unwrap();
+    let (outer_box, take_outer) = letterbox::<bool>();
+    let outer = pool.submit(move || {
+        let inner = brigade::submit(move || would_deadlock(take_outer().join()));
+        inner.join().unwrap()
     });
+    outer_box.send(outer).unwrap();
+    pool.wait_idle();
+    assert_eq!(pool.metrics().returned, 2);
 }
 
-#[test]
-fn many_joins_at_once_without_a_circle_get_no_error() {
-    for_both_queueings(|builder| {
-        let pool = builder.threads(2).build().unwrap();
-        for _ in 0..50 {
-            let leaf = pool.submit(|| 0_u64);
-            let last =
-                (0..40).fold(leaf, |former, _| pool.submit(move || former.join().unwrap() + 1));
-            assert_eq!(last.join().unwrap(), 40);
-        }
-    });
-}
-
-/// More than there may be threads.
-#[test]
-fn jobs_that_join_futures_on_all_threads_all_end() {
-    for spare in 0..3 {
-        for_both_queueings(|builder| {
-            let pool = builder.threads(2).spare_threads(spare).build().unwrap();
-            let (latch, (told, tells)) = (Latch::default(), mpsc::channel());
-            let jobs = 2 + spare + 5;
-            for _ in 0..jobs {
-                let (handle, latch, told) = (pool.handle(), latch.clone(), told.clone());
-                pool.execute(move || {
-                    let future = handle.spawn(async move { latch.wait().await });
-                    told.send(future.join().is_ok()).unwrap();
-                });
-            }
-            eventually("the last thread runs the others", || latch.waiting() == jobs);
-            assert_eq!(pool.metrics().threads, 2 + spare);
-            latch.open();
-            assert!(tells.iter().take(jobs).all(|joined| joined));
-        });
+#[test(for_both_queueings)]
+fn many_joins_at_once_without_a_circle_get_no_error(builder: Builder) {
+    let pool = builder.threads(2).build().unwrap();
+    for _ in 0..50 {
+        let leaf = pool.submit(|| 0_u64);
+        let last = (0..40).fold(leaf, |former, _| pool.submit(move || former.join().unwrap() + 1));
+        assert_eq!(last.join().unwrap(), 40);
     }
 }
 
-/// The thread that will poll it has not been started, as there is nothing to poll yet.
-#[test]
-fn a_join_of_a_pending_future_is_no_deadlock_while_the_pool_may_have_another_thread() {
-    for_both_queueings(|builder| {
-        let pool = builder.threads(1).spare_threads(1).build().unwrap();
-        let latch = Latch::default();
-        let future = pool.spawn(latch.wait());
-        eventually("it waits", || latch.waiting() == 1);
-        let worker = BlockedThread::default();
-        let joiner = worker.clone();
-        let joins = pool.submit(move || {
-            joiner.is_this();
-            future.join()
+/// More than there may be threads.
+#[test(spare in 0..3, for_both_queueings)]
+fn jobs_that_join_futures_on_all_threads_all_end(builder: Builder, spare: usize) {
+    let pool = builder.threads(2).spare_threads(spare).build().unwrap();
+    let (latch, (told, tells)) = (Latch::default(), mpsc::channel());
+    let jobs = 2 + spare + 5;
+    for _ in 0..jobs {
+        let (handle, latch, told) = (pool.handle(), latch.clone(), told.clone());
+        pool.execute(move || {
+            let future = handle.spawn(async move { latch.wait().await });
+            told.send(future.join().is_ok()).unwrap();
         });
-        worker.wait_until_blocked();
-        latch.open();
-        assert!(joins.join().unwrap().is_ok());
+    }
+    eventually("the last thread runs the others", || latch.waiting() == jobs);
+    assert_eq!(pool.metrics().threads, 2 + spare);
+    latch.open();
+    assert!(tells.iter().take(jobs).all(|joined| joined));
+}
+
+/// The thread that will poll it has not been started, as there is nothing to poll yet.
+#[test(for_both_queueings)]
+fn a_join_of_a_pending_future_is_no_deadlock_while_the_pool_may_have_another_thread(
+    builder: Builder,
+) {
+    let pool = builder.threads(1).spare_threads(1).build().unwrap();
+    let latch = Latch::default();
+    let future = pool.spawn(latch.wait());
+    eventually("it waits", || latch.waiting() == 1);
+    let worker = BlockedThread::default();
+    let joiner = worker.clone();
+    let joins = pool.submit(move || {
+        joiner.is_this();
+        future.join()
     });
+    worker.wait_until_blocked();
+    latch.open();
+    assert!(joins.join().unwrap().is_ok());
 }
 
 /// One job waits for the other, which waits for a future that no other thread is left to poll.
-#[test]
-fn the_last_thread_that_waits_polls_the_future_that_it_waits_for() {
-    for_both_queueings(|builder| {
-        let pool = builder.threads(2).spare_threads(0).build().unwrap();
-        let (goes_on, begun) = (Gate::closed(), Gate::closed());
-        let (gate, begins, handle) = (goes_on.clone(), begun.clone(), pool.handle());
-        let inner = pool.submit(move || {
-            begins.open();
-            gate.wait();
-            would_deadlock(handle.spawn(async {}).join())
-        });
-        begun.wait();
-        let worker = BlockedThread::default();
-        let joiner = worker.clone();
-        let outer = pool.submit(move || {
-            joiner.is_this();
-            inner.join().unwrap()
-        });
-        worker.wait_until_blocked();
-        goes_on.open();
-        assert!(!outer.join().unwrap());
+#[test(for_both_queueings)]
+fn the_last_thread_that_waits_polls_the_future_that_it_waits_for(builder: Builder) {
+    let pool = builder.threads(2).spare_threads(0).build().unwrap();
+    let (goes_on, begun) = (Gate::closed(), Gate::closed());
+    let (gate, begins, handle) = (goes_on.clone(), begun.clone(), pool.handle());
+    let inner = pool.submit(move || {
+        begins.open();
+        gate.wait();
+        would_deadlock(handle.spawn(async {}).join())
     });
+    begun.wait();
+    let worker = BlockedThread::default();
+    let joiner = worker.clone();
+    let outer = pool.submit(move || {
+        joiner.is_this();
+        inner.join().unwrap()
+    });
+    worker.wait_until_blocked();
+    goes_on.open();
+    assert!(!outer.join().unwrap());
 }
 
 /// A thread whose job has ended no longer counts as waiting, although it has not woken up yet.
-#[test]
-fn a_join_beside_one_that_has_just_ended_is_no_deadlock() {
+#[test(for_both_queueings)]
+fn a_join_beside_one_that_has_just_ended_is_no_deadlock(builder: Builder) {
     /// A job that joins a future, which leaves another such job behind as it ends.
     fn chain(length: u32) {
         let future = brigade::spawn(async move {
@@ -172,13 +156,11 @@ fn a_join_beside_one_that_has_just_ended_is_no_deadlock() {
         });
         assert!(future.join().is_ok(), "one thread is free to run it");
     }
-    for_both_queueings(|builder| {
-        let pool = builder.threads(2).spare_threads(0).build().unwrap();
-        pool.execute(|| chain(2000));
-        pool.wait_idle();
-        let metrics = pool.metrics();
-        assert_eq!((metrics.returned, metrics.panicked), (4000, 0));
-    });
+    let pool = builder.threads(2).spare_threads(0).build().unwrap();
+    pool.execute(|| chain(2000));
+    pool.wait_idle();
+    let metrics = pool.metrics();
+    assert_eq!((metrics.returned, metrics.panicked), (4000, 0));
 }
 
 #[test]

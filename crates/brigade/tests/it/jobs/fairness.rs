@@ -126,18 +126,17 @@ fn turns_before_a_bystander(pool: &Pool, kind: Kind, from_inside: bool) -> u64 {
     turns.expect("a bystander runs")
 }
 
-#[test]
-fn a_job_runs_after_a_few_turns_of_jobs_and_futures_that_are_always_ready() {
-    for threads in [1, 4] {
-        for (name, pool) in queue_kinds(threads) {
-            for kind in [Kind::Jobs(1), Kind::Jobs(2), Kind::Jobs(4), Kind::Future, Kind::Futures] {
-                for from_inside in [false, true] {
-                    let turns = turns_before_a_bystander(&pool, kind, from_inside);
-                    let case = format!("{kind:?}, from inside: {from_inside}, {name}");
-                    // Of several workers, the one that has taken the bystander may lose its CPU before it runs it.
-                    assert!(threads > 1 || turns <= 3 * 61, "{turns} turns, {case}");
-                }
-            }
+#[test(threads in [1, 4], (name, pool) in queue_kinds(threads))]
+fn a_job_runs_after_a_few_turns_of_jobs_and_futures_that_are_always_ready(
+    threads: usize,
+    pool: Pool,
+) {
+    for kind in [Kind::Jobs(1), Kind::Jobs(2), Kind::Jobs(4), Kind::Future, Kind::Futures] {
+        for from_inside in [false, true] {
+            let turns = turns_before_a_bystander(&pool, kind, from_inside);
+            let case = format!("{kind:?}, from inside: {from_inside}");
+            // Of several workers, the one that has taken the bystander may lose its CPU before it runs it.
+            assert!(threads > 1 || turns <= 3 * 61, "{turns} turns, {case}");
         }
     }
 }
@@ -157,14 +156,12 @@ fn turns_of_a_thousand_chains(pool: &Pool) -> u64 {
 
 /// Counted in jobs, not in time: the bound of `docs/design/engine.md` for each worker, doubled because overflowing jobs take
 /// turns. Without the rule it is more than a hundred times the number of jobs queued before.
-#[test]
-fn behind_a_thousand_chains_of_short_jobs_a_bystander_waits_for_few_of_these() {
-    for (kind, pool) in queue_kinds(2) {
-        let mut waits: Vec<_> = (0..9).map(|_| turns_of_a_thousand_chains(&pool)).collect();
-        waits.sort_unstable();
-        // The middle one: a thread that submits may lose the processor between its two steps.
-        assert!(waits[4] <= 60_000, "{waits:?} jobs, {kind}");
-    }
+#[test((kind, pool) in queue_kinds(2))]
+fn behind_a_thousand_chains_of_short_jobs_a_bystander_waits_for_few_of_these(pool: Pool) {
+    let mut waits: Vec<_> = (0..9).map(|_| turns_of_a_thousand_chains(&pool)).collect();
+    waits.sort_unstable();
+    // The middle one: a thread that submits may lose the processor between its two steps.
+    assert!(waits[4] <= 60_000, "{waits:?} jobs");
 }
 
 /// Counts the turns of two hogs, until both together have had this many.
@@ -194,89 +191,83 @@ impl Shares {
 }
 
 /// Fault 33: in neither order does one of two chains occupy the worker alone.
-#[test]
-fn neither_of_two_chains_or_futures_on_one_worker_gets_twice_as_many_turns_as_the_other() {
-    for (kind, pool) in queue_kinds(1) {
-        for futures in [false, true] {
-            let shares = Shares::default();
-            let both = shares.clone();
-            pool.execute(move || {
-                for (own, shares) in [both.clone(), both].into_iter().enumerate() {
-                    match futures {
-                        true => drop(here().spawn(shares.future(own))),
-                        false => here().execute(move || shares.chain(own)),
-                    }
+#[test((kind, pool) in queue_kinds(1))]
+fn neither_of_two_chains_or_futures_on_one_worker_gets_twice_as_many_turns_as_the_other(
+    pool: Pool,
+) {
+    for futures in [false, true] {
+        let shares = Shares::default();
+        let both = shares.clone();
+        pool.execute(move || {
+            for (own, shares) in [both.clone(), both].into_iter().enumerate() {
+                match futures {
+                    true => drop(here().spawn(shares.future(own))),
+                    false => here().execute(move || shares.chain(own)),
                 }
-            });
-            pool.wait_idle();
-            let [one, other] = [0, 1].map(|own| shares.0[own].load(Ordering::Relaxed));
-            assert!(one <= 2 * other && other <= 2 * one, "{one} and {other}, {futures}, {kind}");
-        }
+            }
+        });
+        pool.wait_idle();
+        let [one, other] = [0, 1].map(|own| shares.0[own].load(Ordering::Relaxed));
+        assert!(one <= 2 * other && other <= 2 * one, "{one} and {other}, {futures}");
     }
 }
 
-#[test]
-fn a_future_that_yields_runs_after_all_jobs_that_are_queued() {
-    for (kind, pool) in queue_kinds(1) {
-        let seen = Arc::<Mutex<Vec<u32>>>::default();
-        let last = seen.clone();
-        let job = pool.spawn(async move {
-            for n in 0..10 {
-                let seen = last.clone();
-                here().execute(move || seen.lock().unwrap().push(n));
-            }
-            yield_now().await;
-            last.lock().unwrap().push(10);
-        });
-        job.join().unwrap();
-        let seen = seen.lock().unwrap();
-        assert_eq!((seen.len(), seen[10]), (11, 10), "{seen:?}, {kind}");
-    }
+#[test((kind, pool) in queue_kinds(1))]
+fn a_future_that_yields_runs_after_all_jobs_that_are_queued(pool: Pool) {
+    let seen = Arc::<Mutex<Vec<u32>>>::default();
+    let last = seen.clone();
+    let job = pool.spawn(async move {
+        for n in 0..10 {
+            let seen = last.clone();
+            here().execute(move || seen.lock().unwrap().push(n));
+        }
+        yield_now().await;
+        last.lock().unwrap().push(10);
+    });
+    job.join().unwrap();
+    let seen = seen.lock().unwrap();
+    assert_eq!((seen.len(), seen[10]), (11, 10), "{seen:?}");
 }
 
 /// The worker of the children is in the job that waits for them, and the other one always has a job of its own.
-#[test(120)]
-fn jobs_queued_behind_a_long_job_are_run_by_a_worker_that_never_runs_out_of_jobs() {
-    for (kind, pool) in queue_kinds(2) {
-        let hogs = Hogs::default();
-        pool.execute(hogs.clone().job(pool.handle()));
-        let ran = [1, 20].map(|children| {
-            let long = pool.submit(move || {
-                let (ran, runs) = mpsc::channel();
-                for _ in 0..children {
-                    let ran = ran.clone();
-                    here().execute(move || ran.send(()).unwrap());
-                }
-                let limit = Instant::now() + Duration::from_secs(10);
-                let next = || runs.recv_timeout(limit.saturating_duration_since(Instant::now()));
-                (0..children).take_while(|_| next().is_ok()).count()
-            });
-            long.join().unwrap()
+#[test(120, (kind, pool) in queue_kinds(2))]
+fn jobs_queued_behind_a_long_job_are_run_by_a_worker_that_never_runs_out_of_jobs(pool: Pool) {
+    let hogs = Hogs::default();
+    pool.execute(hogs.clone().job(pool.handle()));
+    let ran = [1, 20].map(|children| {
+        let long = pool.submit(move || {
+            let (ran, runs) = mpsc::channel();
+            for _ in 0..children {
+                let ran = ran.clone();
+                here().execute(move || ran.send(()).unwrap());
+            }
+            let limit = Instant::now() + Duration::from_secs(10);
+            let next = || runs.recv_timeout(limit.saturating_duration_since(Instant::now()));
+            (0..children).take_while(|_| next().is_ok()).count()
         });
-        // Before the claim: a pool with a chain that goes on does not end.
-        hogs.stop.store(true, Ordering::Relaxed);
-        assert_eq!(ran, [1, 20], "{kind}");
-    }
+        long.join().unwrap()
+    });
+    // Before the claim: a pool with a chain that goes on does not end.
+    hogs.stop.store(true, Ordering::Relaxed);
+    assert_eq!(ran, [1, 20]);
 }
 
-#[test]
-fn frequent_and_rare_looks_lose_nothing() {
-    for fairness in [1, 2, 61, u32::MAX] {
-        let pool = Pool::builder().threads(1).fairness(fairness).build().unwrap();
-        let (ran, runs) = mpsc::channel();
-        for n in 0..500 {
-            let ran = ran.clone();
-            pool.execute(move || {
-                let child = ran.clone();
-                brigade::execute(move || child.send(500 + n).unwrap());
-                ran.send(n).unwrap();
-            });
-        }
-        drop((ran, pool));
-        let mut ran: Vec<_> = runs.iter().collect();
-        ran.sort_unstable();
-        assert!(ran.into_iter().eq(0..1000), "{fairness}");
+#[test(fairness in [1, 2, 61, u32::MAX])]
+fn frequent_and_rare_looks_lose_nothing(fairness: u32) {
+    let pool = Pool::builder().threads(1).fairness(fairness).build().unwrap();
+    let (ran, runs) = mpsc::channel();
+    for n in 0..500 {
+        let ran = ran.clone();
+        pool.execute(move || {
+            let child = ran.clone();
+            brigade::execute(move || child.send(500 + n).unwrap());
+            ran.send(n).unwrap();
+        });
     }
+    drop((ran, pool));
+    let mut ran: Vec<_> = runs.iter().collect();
+    ran.sort_unstable();
+    assert!(ran.into_iter().eq(0..1000));
 }
 
 #[test]

@@ -38,18 +38,16 @@ fn both_kinds(pool: &Pool, value: u32) -> [Waits; 2] {
     ]
 }
 
-#[test]
-fn join_timeout_returns_nothing_before_its_time_and_the_value_later() {
+#[test(asked in [0, 1, 20, 100].map(Duration::from_millis))]
+fn join_timeout_returns_nothing_before_its_time_and_the_value_later(asked: Duration) {
     let pool = Pool::new(1);
-    for asked in [0, 1, 20, 100].map(Duration::from_millis) {
-        for (kind, mut job, open) in both_kinds(&pool, 42) {
-            let begun = Instant::now();
-            assert!(job.join_timeout(asked).is_none(), "{kind}");
-            assert!(begun.elapsed() >= asked, "{kind}: {:?} of {asked:?}", begun.elapsed());
-            open();
-            assert_eq!(job.join_timeout(Duration::MAX).unwrap().unwrap(), 42, "{kind}");
-            assert!(job.join_timeout(Duration::ZERO).is_none(), "{kind}: it was taken");
-        }
+    for (kind, mut job, open) in both_kinds(&pool, 42) {
+        let begun = Instant::now();
+        assert!(job.join_timeout(asked).is_none(), "{kind}");
+        assert!(begun.elapsed() >= asked, "{kind}: {:?} of {asked:?}", begun.elapsed());
+        open();
+        assert_eq!(job.join_timeout(Duration::MAX).unwrap().unwrap(), 42, "{kind}");
+        assert!(job.join_timeout(Duration::ZERO).is_none(), "{kind}: it was taken");
     }
 }
 
@@ -112,91 +110,81 @@ fn a_result_that_is_not_taken_is_dropped_once() {
 }
 
 /// Oldest, newest and middle: wherever the joined job is in the queue.
-#[test]
-fn children_may_be_joined_in_any_order_on_the_only_worker() {
-    for (kind, pool) in queue_kinds(1) {
-        for step in [1, 3, 7, 399] {
-            let parent = pool.submit(move || {
-                let here = thread::current().id();
-                let child = move |n| {
-                    assert_eq!(thread::current().id(), here, "it is run by the joiner");
-                    n
-                };
-                let submit = |n| Some(brigade::submit(move || child(n)));
-                let mut children: Vec<Option<JoinHandle<usize>>> = (0..400).map(submit).collect();
-                // Each step has no factor in common with 400, so that this visits all.
-                let order = (0..400).map(|n| n * step % 400);
-                order.map(|n| (n, children[n].take().unwrap().join().unwrap())).collect()
-            });
-            let pairs: Vec<(usize, usize)> = parent.join().unwrap();
-            assert!(pairs.into_iter().all(|(child, value)| child == value), "{kind}");
-        }
-        pool.wait_idle();
-        let sums = pool.metrics();
-        assert_eq!((sums.returned, sums.workers[0].run), (4 * 401, 4 * 401), "{kind}");
+#[test((kind, pool) in queue_kinds(1))]
+fn children_may_be_joined_in_any_order_on_the_only_worker(pool: Pool) {
+    for step in [1, 3, 7, 399] {
+        let parent = pool.submit(move || {
+            let here = thread::current().id();
+            let child = move |n| {
+                assert_eq!(thread::current().id(), here, "it is run by the joiner");
+                n
+            };
+            let submit = |n| Some(brigade::submit(move || child(n)));
+            let mut children: Vec<Option<JoinHandle<usize>>> = (0..400).map(submit).collect();
+            // Each step has no factor in common with 400, so that this visits all.
+            let order = (0..400).map(|n| n * step % 400);
+            order.map(|n| (n, children[n].take().unwrap().join().unwrap())).collect()
+        });
+        let pairs: Vec<(usize, usize)> = parent.join().unwrap();
+        assert!(pairs.into_iter().all(|(child, value)| child == value));
     }
+    pool.wait_idle();
+    let sums = pool.metrics();
+    assert_eq!((sums.returned, sums.workers[0].run), (4 * 401, 4 * 401));
 }
 
 /// Each of N running jobs waits for one more: without help all workers would sleep.
-#[test]
-fn as_many_waiting_jobs_as_workers_finish() {
-    for threads in [1, 2, 4] {
-        for (kind, pool) in queue_kinds(threads) {
-            for _ in 0..50 {
-                let all_there = Arc::new(Barrier::new(threads));
-                let parents: Vec<_> = (0..threads)
-                    .map(|_| {
-                        let all_there = Arc::clone(&all_there);
-                        pool.submit(move || {
-                            all_there.wait();
-                            brigade::submit(|| 21).join().unwrap() * 2
-                        })
-                    })
-                    .collect();
-                let answers = parents.into_iter().map(|parent| parent.join().unwrap());
-                assert!(answers.eq(std::iter::repeat_n(42, threads)), "{kind}");
-            }
-        }
+#[test(threads in [1, 2, 4], (kind, pool) in queue_kinds(threads))]
+fn as_many_waiting_jobs_as_workers_finish(threads: usize, pool: Pool) {
+    for _ in 0..50 {
+        let all_there = Arc::new(Barrier::new(threads));
+        let parents: Vec<_> = (0..threads)
+            .map(|_| {
+                let all_there = Arc::clone(&all_there);
+                pool.submit(move || {
+                    all_there.wait();
+                    brigade::submit(|| 21).join().unwrap() * 2
+                })
+            })
+            .collect();
+        let answers = parents.into_iter().map(|parent| parent.join().unwrap());
+        assert!(answers.eq(std::iter::repeat_n(42, threads)));
     }
 }
 
-#[test]
-fn a_worker_that_waits_for_a_running_job_is_woken_by_it() {
-    for (kind, pool) in queue_kinds(2) {
-        for _ in 0..50 {
-            let (running, gate) = gated(&pool, 42);
-            eventually("it runs", || pool.metrics().running == 1);
-            let worker = BlockedThread::default();
-            let joiner = worker.clone();
-            let joins = pool.submit(move || {
-                joiner.is_this();
-                running.join().unwrap()
-            });
-            worker.wait_until_blocked();
-            gate.open();
-            assert_eq!(joins.join().unwrap(), 42, "{kind}");
-        }
+#[test((kind, pool) in queue_kinds(2))]
+fn a_worker_that_waits_for_a_running_job_is_woken_by_it(pool: Pool) {
+    for _ in 0..50 {
+        let (running, gate) = gated(&pool, 42);
+        eventually("it runs", || pool.metrics().running == 1);
+        let worker = BlockedThread::default();
+        let joiner = worker.clone();
+        let joins = pool.submit(move || {
+            joiner.is_this();
+            running.join().unwrap()
+        });
+        worker.wait_until_blocked();
+        gate.open();
+        assert_eq!(joins.join().unwrap(), 42);
     }
 }
 
 /// While one worker waits inside `join`, its queue is still the other's to take from.
-#[test]
-fn jobs_queued_by_a_worker_that_waits_run_elsewhere() {
-    for (kind, pool) in queue_kinds(2) {
-        for _ in 0..100 {
-            let ((opens, opened), (begun, begins)) = (mpsc::channel(), mpsc::channel());
-            // Ends when the other worker's child has run, and that worker waits for this job.
-            let running = pool.submit(move || {
-                begun.send(()).unwrap();
-                brigade::submit(|| ()).join().unwrap();
-                opened
-            });
-            begins.recv().unwrap();
-            let parent = pool.submit(move || {
-                brigade::execute(move || opens.send(42).unwrap());
-                running.join().unwrap()
-            });
-            assert_eq!(parent.join().unwrap().recv().unwrap(), 42, "{kind}");
-        }
+#[test((kind, pool) in queue_kinds(2))]
+fn jobs_queued_by_a_worker_that_waits_run_elsewhere(pool: Pool) {
+    for _ in 0..100 {
+        let ((opens, opened), (begun, begins)) = (mpsc::channel(), mpsc::channel());
+        // Ends when the other worker's child has run, and that worker waits for this job.
+        let running = pool.submit(move || {
+            begun.send(()).unwrap();
+            brigade::submit(|| ()).join().unwrap();
+            opened
+        });
+        begins.recv().unwrap();
+        let parent = pool.submit(move || {
+            brigade::execute(move || opens.send(42).unwrap());
+            running.join().unwrap()
+        });
+        assert_eq!(parent.join().unwrap().recv().unwrap(), 42);
     }
 }

@@ -73,23 +73,21 @@ fn ten_thousand_panics_reach_their_handles_and_cost_no_thread() {
     assert_eq!(thread_ids(&pool), before, "threads are kept");
 }
 
-#[test]
-fn panics_of_detached_jobs_are_counted_and_end_no_thread() {
-    for how in [Shutdown::Drain, Shutdown::Discard] {
-        let pool = Pool::new(2);
-        let before = thread_ids(&pool);
-        for n in 0..2000 {
-            pool.execute(move || go_wrong(n));
-            drop(pool.submit(move || go_wrong(n)));
-        }
-        pool.wait_idle();
-        assert_eq!(pool.metrics().panicked, 4000);
-        assert_eq!(thread_ids(&pool), before, "threads are kept");
-        (0..2000).for_each(|n| pool.execute(move || go_wrong(n)));
-        let report = pool.shutdown(how);
-        assert_eq!((report.ran + report.discarded, report.still_running), (6004, 0), "{how:?}");
-        assert!(report.discarded == 0 || how == Shutdown::Discard);
+#[test(how in [Shutdown::Drain, Shutdown::Discard])]
+fn panics_of_detached_jobs_are_counted_and_end_no_thread(how: Shutdown) {
+    let pool = Pool::new(2);
+    let before = thread_ids(&pool);
+    for n in 0..2000 {
+        pool.execute(move || go_wrong(n));
+        drop(pool.submit(move || go_wrong(n)));
     }
+    pool.wait_idle();
+    assert_eq!(pool.metrics().panicked, 4000);
+    assert_eq!(thread_ids(&pool), before, "threads are kept");
+    (0..2000).for_each(|n| pool.execute(move || go_wrong(n)));
+    let report = pool.shutdown(how);
+    assert_eq!((report.ran + report.discarded, report.still_running), (6004, 0));
+    assert!(report.discarded == 0 || how == Shutdown::Discard);
 }
 
 /// Counted when it is dropped, and then that panics.
@@ -193,36 +191,33 @@ const WHILE_IDLE: [(&str, End, Work); 8] = [
     }),
 ];
 
-#[test]
-fn a_panic_of_a_drop_costs_no_thread_and_no_other_job_wherever_the_work_ends() {
-    for threads in [1, 2, 8] {
-        let busy = WHILE_BUSY.map(|work| (true, work)).into_iter();
-        for (is_busy, (work, end, begin)) in busy.chain(WHILE_IDLE.map(|work| (false, work))) {
-            let case = format!("{work}, {threads} threads");
-            let (pool, latch, drops) = (Pool::new(threads), Latch::default(), Drops::default());
-            let (before, gate, held) = (thread_ids(&pool), Gate::closed(), (drops.token(), Bomb));
-            if is_busy {
-                occupy(&pool, &gate);
-            }
-            let job = begin(&pool, &latch, held);
-            gate.open();
-            pool.wait_idle();
-            assert_eq!(thread_ids(&pool), before, "threads are kept: {case}");
-            let handle = pool.handle();
-            pool.shutdown(Shutdown::Drain);
-            assert_eq!(drops.count(), 1, "{case}");
-            let sums = handle.metrics();
-            let ends = [End::Panicked, End::Cancelled].map(|other| u64::from(other == end));
-            assert_eq!([sums.panicked, sums.cancelled], ends, "{case}");
-            assert_eq!(sums.accepted, sums.returned + sums.panicked + sums.cancelled, "{case}");
-            let outcome = match job.map(JoinHandle::join) {
-                None => end,
-                Some(Ok(())) => End::Returned,
-                Some(Err(error)) if error.is_panic() => End::Panicked,
-                Some(Err(_)) => End::Cancelled,
-            };
-            assert_eq!(outcome, end, "{case}");
+#[test(threads in [1, 2, 8])]
+fn a_panic_of_a_drop_costs_no_thread_and_no_other_job_wherever_the_work_ends(threads: usize) {
+    let busy = WHILE_BUSY.map(|work| (true, work)).into_iter();
+    for (is_busy, (work, end, begin)) in busy.chain(WHILE_IDLE.map(|work| (false, work))) {
+        let (pool, latch, drops) = (Pool::new(threads), Latch::default(), Drops::default());
+        let (before, gate, held) = (thread_ids(&pool), Gate::closed(), (drops.token(), Bomb));
+        if is_busy {
+            occupy(&pool, &gate);
         }
+        let job = begin(&pool, &latch, held);
+        gate.open();
+        pool.wait_idle();
+        assert_eq!(thread_ids(&pool), before, "threads are kept: {work}");
+        let handle = pool.handle();
+        pool.shutdown(Shutdown::Drain);
+        assert_eq!(drops.count(), 1, "{work}");
+        let sums = handle.metrics();
+        let ends = [End::Panicked, End::Cancelled].map(|other| u64::from(other == end));
+        assert_eq!([sums.panicked, sums.cancelled], ends, "{work}");
+        assert_eq!(sums.accepted, sums.returned + sums.panicked + sums.cancelled, "{work}");
+        let outcome = match job.map(JoinHandle::join) {
+            None => end,
+            Some(Ok(())) => End::Returned,
+            Some(Err(error)) if error.is_panic() => End::Panicked,
+            Some(Err(_)) => End::Cancelled,
+        };
+        assert_eq!(outcome, end, "{work}");
     }
 }
 

@@ -105,34 +105,30 @@ fn parts(other: Handle) -> Vec<(&'static str, Known)> {
     seen
 }
 
-#[test]
-fn a_part_that_another_thread_runs_knows_the_job_that_waits_for_it() {
-    for class in [Priority::Normal, Priority::High] {
-        let pool = Pool::builder().threads(2).spare_threads(0).build().unwrap();
-        let other = Pool::new(1);
-        let (begun, handle) = (Gate::closed(), other.handle());
-        let begins = begun.clone();
-        let job = move || {
-            let before = parts(handle);
-            begun.open();
-            while !cancelled() {
-                thread::yield_now();
-            }
-            (before, parts(handle))
-        };
-        let job = pool.job().name("search").priority(class).submit(job).unwrap();
-        begins.wait();
-        assert!(!job.cancel(), "it runs");
-        let (before, after) = job.join().unwrap();
-        for (is_cancelled, (kind, known)) in before
-            .into_iter()
-            .map(|one| (false, one))
-            .chain(after.into_iter().map(|one| (true, one)))
-        {
-            let is_elsewhere = kind.ends_with("another pool");
-            let class = if is_elsewhere { Priority::Normal } else { class };
-            assert_eq!(known, (is_cancelled, Some("search".into()), class), "{kind}");
+#[test(class in [Priority::Normal, Priority::High])]
+fn a_part_that_another_thread_runs_knows_the_job_that_waits_for_it(class: Priority) {
+    let pool = Pool::builder().threads(2).spare_threads(0).build().unwrap();
+    let other = Pool::new(1);
+    let (begun, handle) = (Gate::closed(), other.handle());
+    let begins = begun.clone();
+    let job = move || {
+        let before = parts(handle);
+        begun.open();
+        while !cancelled() {
+            thread::yield_now();
         }
+        (before, parts(handle))
+    };
+    let job = pool.job().name("search").priority(class).submit(job).unwrap();
+    begins.wait();
+    assert!(!job.cancel(), "it runs");
+    let (before, after) = job.join().unwrap();
+    for (is_cancelled, (kind, known)) in
+        before.into_iter().map(|one| (false, one)).chain(after.into_iter().map(|one| (true, one)))
+    {
+        let is_elsewhere = kind.ends_with("another pool");
+        let class = if is_elsewhere { Priority::Normal } else { class };
+        assert_eq!(known, (is_cancelled, Some("search".into()), class), "{kind}");
     }
 }
 

@@ -29,19 +29,19 @@ fn meeting(jobs: usize) -> (impl Fn() -> Job + Send, Receiver<()>) {
 }
 
 #[track_caller]
-fn assert_all_met(meets: &Receiver<()>, jobs: usize, kind: &str) {
+fn assert_all_met(meets: &Receiver<()>, jobs: usize) {
     let limit = Instant::now() + LIMIT;
     for met in 0..jobs {
         let left = limit.saturating_duration_since(Instant::now());
-        assert!(meets.recv_timeout(left).is_ok(), "{met} of {jobs} met, {kind}");
+        assert!(meets.recv_timeout(left).is_ok(), "{met} of {jobs} met");
     }
 }
 
 /// Starts both threads of a pool, by two jobs that meet.
-fn start_both(pool: &Pool, kind: &str) {
+fn start_both(pool: &Pool) {
     let (job, meets) = meeting(2);
     (0..2).for_each(|_| pool.execute(job()));
-    assert_all_met(&meets, 2, kind);
+    assert_all_met(&meets, 2);
 }
 
 type Job = Box<dyn FnOnce() + Send>;
@@ -83,60 +83,52 @@ fn pools() -> Vec<(String, Pool)> {
 /// S14: `executors` ran four children of one job on two of four workers.
 ///
 /// All at once: a thread that is about to look for work counts for one job only, where a pool grows.
-#[test(120)]
-fn as_many_jobs_as_workers_run_at_once_however_they_are_submitted() {
-    for (kind, pool) in pools() {
-        let (core, threads) = pool.size().into_inner();
-        for (way, submit) in WAYS {
-            for _ in 0..100 {
-                if core < threads {
-                    await_idle_workers(&pool, core);
-                }
-                let (job, meets) = meeting(threads);
-                submit(&pool, threads, Box::new(job));
-                assert_all_met(&meets, threads, &format!("{way}, {kind}"));
-            }
+#[test(120, (way, submit) in WAYS, (kind, pool) in pools())]
+fn as_many_jobs_as_workers_run_at_once_however_they_are_submitted(pool: Pool, submit: Way) {
+    let (core, threads) = pool.size().into_inner();
+    for _ in 0..100 {
+        if core < threads {
+            await_idle_workers(&pool, core);
         }
+        let (job, meets) = meeting(threads);
+        submit(&pool, threads, Box::new(job));
+        assert_all_met(&meets, threads);
     }
 }
 
 /// The other worker is parked, and the parent blocks in a way brigade cannot see.
-#[test(alone)]
-fn a_child_runs_although_its_parent_blocks_on_a_channel_for_it() {
-    for (kind, pool) in queue_kinds(2) {
-        start_both(&pool, &kind);
-        let waits = delays(50, || {
-            await_idle_workers(&pool, 2);
-            let before = waited();
-            let parent = pool.submit(|| {
-                let begun = Instant::now();
-                let (done, child): (Sender<()>, _) = mpsc::channel();
-                brigade::execute(move || done.send(()).unwrap());
-                child.recv().unwrap();
-                begun.elapsed()
-            });
-            (parent.join().unwrap(), before)
+#[test(alone, (kind, pool) in queue_kinds(2))]
+fn a_child_runs_although_its_parent_blocks_on_a_channel_for_it(pool: Pool) {
+    start_both(&pool);
+    let waits = delays(50, || {
+        await_idle_workers(&pool, 2);
+        let before = waited();
+        let parent = pool.submit(|| {
+            let begun = Instant::now();
+            let (done, child): (Sender<()>, _) = mpsc::channel();
+            brigade::execute(move || done.send(()).unwrap());
+            child.recv().unwrap();
+            begun.elapsed()
         });
-        assert!(waits[49] < Duration::from_secs(1), "{waits:?}, {kind}");
-    }
+        (parent.join().unwrap(), before)
+    });
+    assert!(waits[49] < Duration::from_secs(1), "{waits:?}");
 }
 
 /// A lone child is not announced; the monitor must find it.
-#[test(alone)]
-fn a_lone_child_of_a_parent_that_makes_no_further_call_is_found_by_the_monitor() {
+#[test(alone, (kind, pool) in queue_kinds(2))]
+fn a_lone_child_of_a_parent_that_makes_no_further_call_is_found_by_the_monitor(pool: Pool) {
     let mut seed = Seed::printed();
-    for (kind, pool) in queue_kinds(2) {
-        start_both(&pool, &kind);
-        let waits = delays(200, || {
-            await_idle_workers(&pool, 2);
-            spin_for(seed.micros(300));
-            let before = waited();
-            (pool.submit(spin_until_child_ran).join().unwrap(), before)
-        });
-        let (median, longest) = (waits[100], waits[199]);
-        let is_found = longest < Duration::from_millis(100) && median < Duration::from_millis(2);
-        assert!(is_found, "median {median:?}, longest {longest:?}, {kind}");
-    }
+    start_both(&pool);
+    let waits = delays(200, || {
+        await_idle_workers(&pool, 2);
+        spin_for(seed.micros(300));
+        let before = waited();
+        (pool.submit(spin_until_child_ran).join().unwrap(), before)
+    });
+    let (median, longest) = (waits[100], waits[199]);
+    let is_found = longest < Duration::from_millis(100) && median < Duration::from_millis(2);
+    assert!(is_found, "median {median:?}, longest {longest:?}");
 }
 
 /// A worker monitors from the start, however long idle workers are told to spin before they park.
@@ -162,41 +154,37 @@ fn spin_until_child_ran() -> Duration {
 }
 
 /// A second parent on the other worker must not end the monitoring of the first.
-#[test(alone)]
-fn lone_children_of_all_but_one_worker_are_found_by_the_one_that_is_left() {
-    for (kind, pool) in queue_kinds(4) {
-        // Three spinning parents share the CPUs with the worker that is to help them.
-        let waits = delays(30, || {
-            let before = waited();
-            let parents: Vec<_> = (0..3).map(|_| pool.submit(spin_until_child_ran)).collect();
-            (parents.into_iter().map(|parent| parent.join().unwrap()).max().unwrap(), before)
-        });
-        assert!(waits[29] < Duration::from_secs(1), "{waits:?}, {kind}");
-    }
+#[test(alone, (kind, pool) in queue_kinds(4))]
+fn lone_children_of_all_but_one_worker_are_found_by_the_one_that_is_left(pool: Pool) {
+    // Three spinning parents share the CPUs with the worker that is to help them.
+    let waits = delays(30, || {
+        let before = waited();
+        let parents: Vec<_> = (0..3).map(|_| pool.submit(spin_until_child_ran)).collect();
+        (parents.into_iter().map(|parent| parent.join().unwrap()).max().unwrap(), before)
+    });
+    assert!(waits[29] < Duration::from_secs(1), "{waits:?}");
 }
 
 /// A job that blocked before the peers parked is still monitored: its child comes late.
-#[test(alone)]
-fn a_child_spawned_long_after_the_peers_parked_is_found() {
-    for (kind, pool) in queue_kinds(2) {
-        start_both(&pool, &kind);
-        let waits = delays(10, || {
-            let parent = pool.submit(|| {
-                let here = Handle::current().unwrap();
-                let parked = Cell::new(Instant::now());
-                eventually("the other worker stays parked", || {
-                    if here.metrics().idle_threads != 1 {
-                        parked.set(Instant::now());
-                    }
-                    parked.get().elapsed() > Duration::from_millis(10)
-                });
-                let before = waited();
-                (spin_until_child_ran(), before)
+#[test(alone, (kind, pool) in queue_kinds(2))]
+fn a_child_spawned_long_after_the_peers_parked_is_found(pool: Pool) {
+    start_both(&pool);
+    let waits = delays(10, || {
+        let parent = pool.submit(|| {
+            let here = Handle::current().unwrap();
+            let parked = Cell::new(Instant::now());
+            eventually("the other worker stays parked", || {
+                if here.metrics().idle_threads != 1 {
+                    parked.set(Instant::now());
+                }
+                parked.get().elapsed() > Duration::from_millis(10)
             });
-            parent.join().unwrap()
+            let before = waited();
+            (spin_until_child_ran(), before)
         });
-        assert!(waits[9] < Duration::from_millis(500), "{waits:?}, {kind}");
-    }
+        parent.join().unwrap()
+    });
+    assert!(waits[9] < Duration::from_millis(500), "{waits:?}");
 }
 
 #[test]

@@ -30,15 +30,13 @@ fn no_threads_and_too_many_are_refused() {
 }
 
 #[cfg(target_os = "linux")]
-#[test]
-fn a_thread_name_with_a_nul_is_refused_and_leaves_no_thread() {
-    for bad in 0..4 {
-        let name = move |index| format!("nul-name-{index}{}", if index == bad { "\0" } else { "" });
-        assert_refused(Pool::builder().threads(4).name(name));
-        eventually("the threads are gone", || threads_named("nul-name-") == 0);
-        let retry = Pool::builder().threads(4).name(|index| format!("nul-name-{index}"));
-        assert_eq!(on_every_worker(&retry.build().unwrap(), || 1), [1; 4], "the retry works");
-    }
+#[test(bad in 0..4)]
+fn a_thread_name_with_a_nul_is_refused_and_leaves_no_thread(bad: usize) {
+    let name = move |index| format!("nul-name-{index}{}", if index == bad { "\0" } else { "" });
+    assert_refused(Pool::builder().threads(4).name(name));
+    eventually("the threads are gone", || threads_named("nul-name-") == 0);
+    let retry = Pool::builder().threads(4).name(|index| format!("nul-name-{index}"));
+    assert_eq!(on_every_worker(&retry.build().unwrap(), || 1), [1; 4], "the retry works");
 }
 
 #[cfg(target_os = "linux")]
@@ -88,12 +86,10 @@ fn a_job_may_use_four_of_the_sixteen_mebibytes_asked_for() {
     assert_eq!(on_every_worker(&pool, || deep(64)), [64; 2]);
 }
 
-#[test]
-fn absurd_stack_sizes_are_refused_or_made_to_fit() {
-    for bytes in [0, 1, 4095, usize::MAX, usize::MAX / 2 + 1, isize::MAX as usize] {
-        if let Ok(pool) = Pool::builder().threads(1).stack_size(bytes).build() {
-            assert_eq!(pool.submit(|| 42).join().unwrap(), 42, "{bytes}");
-        }
+#[test(bytes in [0, 1, 4095, usize::MAX, usize::MAX / 2 + 1, isize::MAX as usize])]
+fn absurd_stack_sizes_are_refused_or_made_to_fit(bytes: usize) {
+    if let Ok(pool) = Pool::builder().threads(1).stack_size(bytes).build() {
+        assert_eq!(pool.submit(|| 42).join().unwrap(), 42);
     }
 }
 

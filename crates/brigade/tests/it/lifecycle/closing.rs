@@ -16,23 +16,20 @@ use brigade_testkit::{Gate, eventually, test};
 
 const LONG: Duration = Duration::from_secs(10);
 
-#[test]
-fn a_closed_pool_returns_jobs_from_outside_and_runs_accepted_ones() {
-    for (kind, pool) in queue_kinds(2) {
-        let (gate, handle) = (Gate::closed(), pool.handle());
-        occupy(&pool, &gate);
-        let queued: Vec<_> = (0..100).map(|n| pool.submit(move || n)).collect();
-        pool.close();
-        assert!(handle.metrics().is_closed, "{kind}");
-        println!("{kind}");
-        all_work_comes_back(handle, Reason::Closed);
-        gate.open();
-        let sum: i32 = queued.into_iter().map(|job| job.join().unwrap()).sum();
-        assert_eq!(sum, 4950, "{kind}");
-        assert_eq!(pool.shutdown(Shutdown::Discard).ran, 102, "{kind}");
-        drop(pool);
-        all_work_comes_back(handle, Reason::Closed);
-    }
+#[test((kind, pool) in queue_kinds(2))]
+fn a_closed_pool_returns_jobs_from_outside_and_runs_accepted_ones(pool: Pool) {
+    let (gate, handle) = (Gate::closed(), pool.handle());
+    occupy(&pool, &gate);
+    let queued: Vec<_> = (0..100).map(|n| pool.submit(move || n)).collect();
+    pool.close();
+    assert!(handle.metrics().is_closed);
+    all_work_comes_back(handle, Reason::Closed);
+    gate.open();
+    let sum: i32 = queued.into_iter().map(|job| job.join().unwrap()).sum();
+    assert_eq!(sum, 4950);
+    assert_eq!(pool.shutdown(Shutdown::Discard).ran, 102);
+    drop(pool);
+    all_work_comes_back(handle, Reason::Closed);
 }
 
 #[test]
@@ -62,24 +59,22 @@ fn a_call_that_can_not_be_made_panics_with_the_reason() {
     }
 }
 
-#[test]
-fn jobs_of_a_closed_pool_may_submit_to_it() {
-    for (kind, pool) in queue_kinds(2) {
-        let (pool, gate) = (Arc::new(pool), Gate::closed());
-        let (owner, inner) = (Arc::downgrade(&pool), gate.clone());
-        let (told, tells) = mpsc::channel();
-        pool.execute(move || {
-            inner.wait();
-            let (by_handle, by_owner) = (told.clone(), told.clone());
-            brigade::execute(move || by_handle.send("handle").unwrap());
-            owner.upgrade().unwrap().execute(move || by_owner.send("owner").unwrap());
-        });
-        pool.close();
-        gate.open();
-        let mut told: Vec<_> = (0..2).map(|_| tells.recv_timeout(LONG).unwrap()).collect();
-        told.sort_unstable();
-        assert_eq!(told, ["handle", "owner"], "{kind}");
-    }
+#[test((kind, pool) in queue_kinds(2))]
+fn jobs_of_a_closed_pool_may_submit_to_it(pool: Pool) {
+    let (pool, gate) = (Arc::new(pool), Gate::closed());
+    let (owner, inner) = (Arc::downgrade(&pool), gate.clone());
+    let (told, tells) = mpsc::channel();
+    pool.execute(move || {
+        inner.wait();
+        let (by_handle, by_owner) = (told.clone(), told.clone());
+        brigade::execute(move || by_handle.send("handle").unwrap());
+        owner.upgrade().unwrap().execute(move || by_owner.send("owner").unwrap());
+    });
+    pool.close();
+    gate.open();
+    let mut told: Vec<_> = (0..2).map(|_| tells.recv_timeout(LONG).unwrap()).collect();
+    told.sort_unstable();
+    assert_eq!(told, ["handle", "owner"]);
 }
 
 #[test]

@@ -113,33 +113,31 @@ const PLACES: [(&str, Place); 10] = [
     }),
 ];
 
-#[test(120)]
-fn each_end_returns_in_each_place_and_each_accepted_job_has_its_outcome() {
-    for (place, prepare) in PLACES {
-        for (how, end) in ENDS {
-            for threads in [1, 2, 4] {
-                for _ in 0..5 {
-                    let case = format!("{how} in {place}, {threads} threads");
-                    let (told, tells) = mpsc::channel();
-                    let (slot, has_begun) = <(Arc<Mutex<_>>, Arc<AtomicBool>)>::default();
-                    let ending = Ending { pool: Arc::clone(&slot), has_begun, end, told };
-                    let pool = prepare(Pool::builder().threads(threads), ending);
-                    let handle = pool.handle();
-                    // A place may have closed the pool.
-                    let submit = |n| pool.try_submit(move || n).ok();
-                    let jobs: Vec<_> = (0..10).filter_map(submit).collect();
-                    *slot.lock().unwrap() = Some(pool);
-                    tells.recv_timeout(LONG).unwrap_or_else(|_| panic!("it hangs: {case}"));
-                    assert!(handle.metrics().is_closed, "{case}");
-                    assert!(handle.try_execute(|| ()).is_err(), "{case}");
-                    for (n, mut job) in jobs.into_iter().enumerate() {
-                        match job.join_timeout(LONG).expect(&case) {
-                            Ok(value) => assert_eq!(value, n, "{case}"),
-                            Err(JoinError::Cancelled) => assert_eq!(how, "discard", "{case}"),
-                            Err(other) => panic!("{case}: {other}"),
-                        }
-                    }
-                }
+#[test(120, (place, prepare) in PLACES, (how, end) in ENDS, threads in [1, 2, 4])]
+fn each_end_returns_in_each_place_and_each_accepted_job_has_its_outcome(
+    prepare: Place,
+    how: &'static str,
+    end: End,
+    threads: usize,
+) {
+    for _ in 0..5 {
+        let (told, tells) = mpsc::channel();
+        let (slot, has_begun) = <(Arc<Mutex<_>>, Arc<AtomicBool>)>::default();
+        let ending = Ending { pool: Arc::clone(&slot), has_begun, end, told };
+        let pool = prepare(Pool::builder().threads(threads), ending);
+        let handle = pool.handle();
+        // A place may have closed the pool.
+        let submit = |n| pool.try_submit(move || n).ok();
+        let jobs: Vec<_> = (0..10).filter_map(submit).collect();
+        *slot.lock().unwrap() = Some(pool);
+        tells.recv_timeout(LONG).expect("it hangs");
+        assert!(handle.metrics().is_closed);
+        assert!(handle.try_execute(|| ()).is_err());
+        for (n, mut job) in jobs.into_iter().enumerate() {
+            match job.join_timeout(LONG).expect("it hangs") {
+                Ok(value) => assert_eq!(value, n),
+                Err(JoinError::Cancelled) => assert_eq!(how, "discard"),
+                Err(other) => panic!("{other}"),
             }
         }
     }

@@ -35,28 +35,25 @@ fn finishing(pool: &Arc<Pool>) -> thread::JoinHandle<Report> {
     finishing
 }
 
-#[test]
-fn nothing_is_accepted_from_outside_and_jobs_and_futures_from_inside() {
-    for (kind, pool) in pools() {
-        let (pool, latch) = (Arc::new(pool), Latch::default());
-        let (waits, handle) = (latch.wait(), pool.handle());
-        let job = pool.spawn(async move {
-            waits.await;
-            let closure = handle.submit(|| 20);
-            let future = brigade::spawn(async {
-                sleep(SOON).await;
-                22
-            });
-            closure.await.unwrap() + future.await.unwrap()
+#[test((kind, pool) in pools())]
+fn nothing_is_accepted_from_outside_and_jobs_and_futures_from_inside(pool: Pool) {
+    let (pool, latch) = (Arc::new(pool), Latch::default());
+    let (waits, handle) = (latch.wait(), pool.handle());
+    let job = pool.spawn(async move {
+        waits.await;
+        let closure = handle.submit(|| 20);
+        let future = brigade::spawn(async {
+            sleep(SOON).await;
+            22
         });
-        let finishing = finishing(&pool);
-        println!("{kind}");
-        all_work_comes_back(pool.handle(), Reason::Closed);
-        assert!(!finishing.is_finished() && !job.is_finished(), "{kind}");
-        latch.open();
-        assert_eq!(counts(finishing.join().unwrap()), (3, 0, 0), "{kind}");
-        assert_eq!(job.join().unwrap(), 42, "{kind}");
-    }
+        closure.await.unwrap() + future.await.unwrap()
+    });
+    let finishing = finishing(&pool);
+    all_work_comes_back(pool.handle(), Reason::Closed);
+    assert!(!finishing.is_finished() && !job.is_finished());
+    latch.open();
+    assert_eq!(counts(finishing.join().unwrap()), (3, 0, 0));
+    assert_eq!(job.join().unwrap(), 42);
 }
 
 /// Nothing but the wake from outside brings a thread back.
@@ -74,51 +71,45 @@ fn a_future_is_woken_although_all_threads_have_gone() {
     assert!(jobs.into_iter().all(|job| job.join().is_ok()));
 }
 
-#[test]
-fn a_timeout_is_kept_and_a_drain_then_cancels_pending_futures() {
-    for (kind, pool) in pools() {
-        let drops = Drops::default();
-        let (first, second) = (drops.token(), drops.token());
-        let never = pool.spawn(async move {
-            let _first = first;
-            std::future::pending::<()>().await;
-        });
-        let far = pool.job().after(FAR).execute(move || drop(second)).unwrap();
-        eventually("it waits", || pool.metrics().queued == 0);
-        let begun = Instant::now();
-        let report = pool.shutdown(Shutdown::Finish.timeout(SOON));
-        assert!(begun.elapsed() >= SOON, "{kind}");
-        assert_eq!(counts(report), (0, 0, 1), "{kind}");
-        assert!(!far.is_over() && !never.is_finished() && drops.count() == 0, "{kind}");
-        assert_eq!(counts(pool.shutdown(Shutdown::Drain)), (0, 1, 0), "{kind}");
-        assert!(is_cancelled(never.join()), "{kind}");
-        assert!(far.is_over() && drops.count() == 2, "{kind}");
-    }
+#[test((kind, pool) in pools())]
+fn a_timeout_is_kept_and_a_drain_then_cancels_pending_futures(pool: Pool) {
+    let drops = Drops::default();
+    let (first, second) = (drops.token(), drops.token());
+    let never = pool.spawn(async move {
+        let _first = first;
+        std::future::pending::<()>().await;
+    });
+    let far = pool.job().after(FAR).execute(move || drop(second)).unwrap();
+    eventually("it waits", || pool.metrics().queued == 0);
+    let begun = Instant::now();
+    let report = pool.shutdown(Shutdown::Finish.timeout(SOON));
+    assert!(begun.elapsed() >= SOON);
+    assert_eq!(counts(report), (0, 0, 1));
+    assert!(!far.is_over() && !never.is_finished() && drops.count() == 0);
+    assert_eq!(counts(pool.shutdown(Shutdown::Drain)), (0, 1, 0));
+    assert!(is_cancelled(never.join()));
+    assert!(far.is_over() && drops.count() == 2);
 }
 
-#[test]
-fn a_stricter_end_ends_one_that_waits() {
-    for how in [Shutdown::Drain, Shutdown::Discard] {
-        for (kind, pool) in pools() {
-            let (pool, drops) = (Arc::new(pool), Drops::default());
-            let (token, local) = (drops.token(), drops.token());
-            let never = pool.spawn(std::future::pending::<()>());
-            let here = pool.submit(|| {
-                spawn_local(async move {
-                    let _local = local;
-                    std::future::pending::<()>().await;
-                })
-            });
-            let here = here.join().unwrap();
-            let far = pool.job().after(FAR).execute(move || drop(token)).unwrap();
-            let finishing = finishing(&pool);
-            assert!(!finishing.is_finished() && !far.is_over(), "{kind}");
-            assert_eq!(counts(pool.shutdown(how)), (1, 2, 0), "{kind}");
-            assert_eq!(counts(finishing.join().unwrap()), (1, 2, 0), "{kind}");
-            assert!(is_cancelled(never.join()) && is_cancelled(here.join()), "{kind}");
-            assert!(far.is_over() && drops.count() == 2, "{kind}");
-        }
-    }
+#[test(how in [Shutdown::Drain, Shutdown::Discard], (kind, pool) in pools())]
+fn a_stricter_end_ends_one_that_waits(how: Shutdown, pool: Pool) {
+    let (pool, drops) = (Arc::new(pool), Drops::default());
+    let (token, local) = (drops.token(), drops.token());
+    let never = pool.spawn(std::future::pending::<()>());
+    let here = pool.submit(|| {
+        spawn_local(async move {
+            let _local = local;
+            std::future::pending::<()>().await;
+        })
+    });
+    let here = here.join().unwrap();
+    let far = pool.job().after(FAR).execute(move || drop(token)).unwrap();
+    let finishing = finishing(&pool);
+    assert!(!finishing.is_finished() && !far.is_over());
+    assert_eq!(counts(pool.shutdown(how)), (1, 2, 0));
+    assert_eq!(counts(finishing.join().unwrap()), (1, 2, 0));
+    assert!(is_cancelled(never.join()) && is_cancelled(here.join()));
+    assert!(far.is_over() && drops.count() == 2);
 }
 
 #[test]
@@ -144,97 +135,89 @@ fn a_pool_that_drains_does_not_wait_because_it_is_told_to_finish_then() {
     }
 }
 
-#[test]
-fn a_close_does_not_cancel_futures_of_a_pool_that_finishes() {
-    // Beside a shutdown that finishes, and alone where the drop would finish.
-    let finishes: [fn(&Pool); 2] = [
-        |pool| {
-            pool.shutdown(Shutdown::Finish.timeout(Duration::ZERO));
-            pool.close();
-        },
-        |pool| {
-            pool.close();
-            pool.close();
-        },
-    ];
-    for close in finishes {
-        let pool = Pool::builder().threads(1).on_drop(Shutdown::Finish).build().unwrap();
-        let (gate, opens) = (Gate::closed(), std::sync::mpsc::channel::<()>());
-        let held = gate.clone();
-        pool.execute(move || held.wait());
-        let nap = pool.spawn(sleep(SOON));
-        let later = pool.job().after(SOON).execute(move || opens.0.send(()).unwrap()).unwrap();
-        close(&pool);
-        assert!(pool.try_execute(|| ()).is_err() && !later.is_over());
-        gate.open();
-        assert_eq!(counts(pool.shutdown(Shutdown::Finish)), (3, 0, 0));
-        assert!(nap.join().is_ok() && opens.1.try_recv().is_ok());
-    }
+/// Closes a pool beside a shutdown that finishes, and alone where the drop would finish.
+const FINISHES: [fn(&Pool); 2] = [
+    |pool| {
+        pool.shutdown(Shutdown::Finish.timeout(Duration::ZERO));
+        pool.close();
+    },
+    |pool| {
+        pool.close();
+        pool.close();
+    },
+];
+
+#[test(close in FINISHES)]
+fn a_close_does_not_cancel_futures_of_a_pool_that_finishes(close: fn(&Pool)) {
+    let pool = Pool::builder().threads(1).on_drop(Shutdown::Finish).build().unwrap();
+    let (gate, opens) = (Gate::closed(), std::sync::mpsc::channel::<()>());
+    let held = gate.clone();
+    pool.execute(move || held.wait());
+    let nap = pool.spawn(sleep(SOON));
+    let later = pool.job().after(SOON).execute(move || opens.0.send(()).unwrap()).unwrap();
+    close(&pool);
+    assert!(pool.try_execute(|| ()).is_err() && !later.is_over());
+    gate.open();
+    assert_eq!(counts(pool.shutdown(Shutdown::Finish)), (3, 0, 0));
+    assert!(nap.join().is_ok() && opens.1.try_recv().is_ok());
 }
+
+/// Begins work that never ends by itself; returns the call that cancels it.
+type Begin = fn(&Pool) -> Box<dyn Fn() -> bool>;
+const WORK: [(&str, u64, Begin); 3] = [
+    ("a timer", 0, |pool| {
+        let far = pool.job().after(FAR).execute(|| unreachable!()).unwrap();
+        Box::new(move || far.cancel())
+    }),
+    ("a future", 1, |pool| {
+        let never = pool.spawn(std::future::pending::<()>());
+        Box::new(move || never.cancel())
+    }),
+    ("a timed closure", 1, |pool| {
+        let later = pool.job().after(FAR).submit(|| ()).unwrap();
+        Box::new(move || later.cancel_handle().cancel())
+    }),
+];
 
 /// A thread outside cancels the last thing that the pool waits for.
-#[test]
-fn a_cancel_from_outside_lets_the_pool_end() {
-    /// Begins work that never ends by itself; returns the call that cancels it.
-    type Begin = fn(&Pool) -> Box<dyn Fn() -> bool>;
-    let work: [(&str, u64, Begin); 3] = [
-        ("a timer", 0, |pool| {
-            let far = pool.job().after(FAR).execute(|| unreachable!()).unwrap();
-            Box::new(move || far.cancel())
-        }),
-        ("a future", 1, |pool| {
-            let never = pool.spawn(std::future::pending::<()>());
-            Box::new(move || never.cancel())
-        }),
-        ("a timed closure", 1, |pool| {
-            let later = pool.job().after(FAR).submit(|| ()).unwrap();
-            Box::new(move || later.cancel_handle().cancel())
-        }),
-    ];
-    for (work, jobs, begin) in work {
-        for (kind, pool) in pools() {
-            let pool = Arc::new(pool);
-            let cancel = begin(&pool);
-            let finishing = finishing(&pool);
-            assert!(!finishing.is_finished(), "{work}, {kind}");
-            assert!(cancel(), "{work}, {kind}");
-            assert_eq!(counts(finishing.join().unwrap()), (0, jobs, 0), "{work}, {kind}");
-        }
-    }
+#[test((work, jobs, begin) in WORK, (kind, pool) in pools())]
+fn a_cancel_from_outside_lets_the_pool_end(jobs: u64, begin: Begin, pool: Pool) {
+    let pool = Arc::new(pool);
+    let cancel = begin(&pool);
+    let finishing = finishing(&pool);
+    assert!(!finishing.is_finished());
+    assert!(cancel());
+    assert_eq!(counts(finishing.join().unwrap()), (0, jobs, 0));
 }
 
-#[test]
-fn jobs_that_wait_in_a_set_run() {
-    for (kind, pool) in pools() {
-        let mut set = TaskSet::new(&pool).limit(1);
-        for number in 0..10 {
-            set.spawn(async move {
-                sleep(SOON / 20).await;
-                number
-            });
-        }
-        assert_eq!(counts(pool.shutdown(Shutdown::Finish)), (10, 0, 0), "{kind}");
-        assert!(set.outcomes().map(Result::unwrap).eq(0..10), "{kind}");
+#[test((kind, pool) in pools())]
+fn jobs_that_wait_in_a_set_run(pool: Pool) {
+    let mut set = TaskSet::new(&pool).limit(1);
+    for number in 0..10 {
+        set.spawn(async move {
+            sleep(SOON / 20).await;
+            number
+        });
     }
+    assert_eq!(counts(pool.shutdown(Shutdown::Finish)), (10, 0, 0));
+    assert!(set.outcomes().map(Result::unwrap).eq(0..10));
 }
 
-#[test]
-fn a_job_may_finish_its_own_pool() {
-    for (kind, pool) in pools() {
-        let nap = pool.spawn(async {
-            let mut ticks = interval(SOON);
-            for _ in 0..3 {
-                ticks.tick().await;
-            }
-        });
-        let job = pool.submit(|| {
-            let pool = Handle::current().unwrap();
-            pool.shutdown(Shutdown::Finish).still_running
-        });
-        assert!(job.join().unwrap() >= 1, "it does not wait for itself");
-        assert_eq!(counts(pool.shutdown(Shutdown::Finish)), (2, 0, 0), "{kind}");
-        nap.join().unwrap_or_else(|error| panic!("{kind}: {error}"));
-    }
+#[test((kind, pool) in pools())]
+fn a_job_may_finish_its_own_pool(pool: Pool) {
+    let nap = pool.spawn(async {
+        let mut ticks = interval(SOON);
+        for _ in 0..3 {
+            ticks.tick().await;
+        }
+    });
+    let job = pool.submit(|| {
+        let pool = Handle::current().unwrap();
+        pool.shutdown(Shutdown::Finish).still_running
+    });
+    assert!(job.join().unwrap() >= 1, "it does not wait for itself");
+    assert_eq!(counts(pool.shutdown(Shutdown::Finish)), (2, 0, 0));
+    nap.join().unwrap();
 }
 
 #[test(120)]

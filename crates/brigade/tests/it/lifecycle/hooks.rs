@@ -26,23 +26,21 @@ fn sorted(calls: &Calls) -> Vec<(usize, ThreadId)> {
     calls
 }
 
-#[test]
-fn start_and_stop_hooks_run_once_on_every_worker_with_its_index() {
-    for threads in [1, 2, 7] {
-        let (starts, stops) = (Calls::default(), Calls::default());
-        let builder = Pool::builder().threads(threads);
-        let builder = builder.on_start(recorder(&starts)).on_stop(recorder(&stops));
-        let pool = builder.build().unwrap();
-        let ids = thread_ids(&pool);
-        let begun: HashSet<_> = sorted(&starts).into_iter().map(|start| start.1).collect();
-        assert!(ids.is_subset(&begun), "a worker ran a job before its start hook had returned");
-        assert!(stops.lock().unwrap().is_empty(), "stopped while the pool lives");
-        drop(pool);
-        let (starts, stops) = (sorted(&starts), sorted(&stops));
-        assert!(starts.iter().map(|start| start.0).eq(0..threads));
-        assert!(starts.iter().all(|start| ids.contains(&start.1)) && current_worker().is_none());
-        assert_eq!(starts, stops);
-    }
+#[test(threads in [1, 2, 7])]
+fn start_and_stop_hooks_run_once_on_every_worker_with_its_index(threads: usize) {
+    let (starts, stops) = (Calls::default(), Calls::default());
+    let builder = Pool::builder().threads(threads);
+    let builder = builder.on_start(recorder(&starts)).on_stop(recorder(&stops));
+    let pool = builder.build().unwrap();
+    let ids = thread_ids(&pool);
+    let begun: HashSet<_> = sorted(&starts).into_iter().map(|start| start.1).collect();
+    assert!(ids.is_subset(&begun), "a worker ran a job before its start hook had returned");
+    assert!(stops.lock().unwrap().is_empty(), "stopped while the pool lives");
+    drop(pool);
+    let (starts, stops) = (sorted(&starts), sorted(&stops));
+    assert!(starts.iter().map(|start| start.0).eq(0..threads));
+    assert!(starts.iter().all(|start| ids.contains(&start.1)) && current_worker().is_none());
+    assert_eq!(starts, stops);
 }
 
 #[test]

@@ -174,18 +174,16 @@ fn body_with_the_default_stack() {
 }
 
 /// Fault 91, as far as it comes from outside.
-#[test]
-fn whatever_the_variable_for_stacks_says_a_pool_starts_or_is_an_error() {
-    for bytes in ["", "0", "1", "-5", "plenty", "1099511627776000"] {
-        // With one, libtest runs the body on its main thread.
-        let set = [("RUST_MIN_STACK", bytes), ("RUST_TEST_THREADS", "1")];
-        let body = "body_with_the_default_stack";
-        let Some(output) = apart(&this(), &["timeout", "20"], &set, body) else {
-            return;
-        };
-        println!("RUST_MIN_STACK={bytes}");
-        assert_went_well(&output);
-    }
+#[test(bytes in ["", "0", "1", "-5", "plenty", "1099511627776000"])]
+fn whatever_the_variable_for_stacks_says_a_pool_starts_or_is_an_error(bytes: &'static str) {
+    // With one, libtest runs the body on its main thread.
+    let set = [("RUST_MIN_STACK", bytes), ("RUST_TEST_THREADS", "1")];
+    let body = "body_with_the_default_stack";
+    let Some(output) = apart(&this(), &["timeout", "20"], &set, body) else {
+        return;
+    };
+    println!("RUST_MIN_STACK={bytes}");
+    assert_went_well(&output);
 }
 
 #[test]

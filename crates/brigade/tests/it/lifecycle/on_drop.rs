@@ -81,19 +81,18 @@ fn a_shutdown_that_was_stricter_counts() {
     dropping(pool).recv_timeout(LONG).expect("it has ended");
 }
 
-#[test]
-fn a_pool_whose_shutdown_timed_out_is_not_waited_for_again() {
-    for how in [Shutdown::Finish, Shutdown::Drain, Shutdown::Discard] {
-        for timeout in [Duration::ZERO, SOON] {
-            let (pool, gate) = (Pool::new(1), Gate::closed());
-            let ended = busy(&pool, &gate);
-            assert!(pool.shutdown(how.timeout(timeout)).still_running >= 1);
-            dropping(pool).recv_timeout(LONG).expect("it does not wait");
-            assert!(!ended.load(Ordering::SeqCst));
-            gate.open();
-            eventually("the job ends", || ended.load(Ordering::SeqCst));
-        }
-    }
+#[test(
+    how in [Shutdown::Finish, Shutdown::Drain, Shutdown::Discard],
+    timeout in [Duration::ZERO, SOON]
+)]
+fn a_pool_whose_shutdown_timed_out_is_not_waited_for_again(how: Shutdown, timeout: Duration) {
+    let (pool, gate) = (Pool::new(1), Gate::closed());
+    let ended = busy(&pool, &gate);
+    assert!(pool.shutdown(how.timeout(timeout)).still_running >= 1);
+    dropping(pool).recv_timeout(LONG).expect("it does not wait");
+    assert!(!ended.load(Ordering::SeqCst));
+    gate.open();
+    eventually("the job ends", || ended.load(Ordering::SeqCst));
 }
 
 #[test]
@@ -107,25 +106,23 @@ fn a_pool_whose_shutdown_is_over_in_time_is_waited_for() {
 }
 
 /// The handle's call and the drop both wait.
-#[test]
-fn a_pool_that_a_handle_shuts_down_meanwhile_is_waited_for() {
-    for how in [Shutdown::Finish, Shutdown::Drain, Shutdown::Discard] {
-        for _ in 0..10 {
-            let (pool, gate) = (Pool::new(1), Gate::closed());
-            let (ended, handle) = (busy(&pool, &gate), pool.handle());
-            let closing = thread::spawn(move || handle.shutdown(how));
-            eventually("it is being shut down", || handle.metrics().is_closed);
-            let seen = ended.clone();
-            let dropping = thread::spawn(move || {
-                drop(pool);
-                seen.load(Ordering::SeqCst)
-            });
-            thread::yield_now();
-            assert!(!dropping.is_finished() && !closing.is_finished());
-            gate.open();
-            assert!(dropping.join().unwrap(), "{how:?}: the drop has not waited");
-            assert_eq!(closing.join().unwrap().still_running, 0);
-        }
+#[test(how in [Shutdown::Finish, Shutdown::Drain, Shutdown::Discard])]
+fn a_pool_that_a_handle_shuts_down_meanwhile_is_waited_for(how: Shutdown) {
+    for _ in 0..10 {
+        let (pool, gate) = (Pool::new(1), Gate::closed());
+        let (ended, handle) = (busy(&pool, &gate), pool.handle());
+        let closing = thread::spawn(move || handle.shutdown(how));
+        eventually("it is being shut down", || handle.metrics().is_closed);
+        let seen = ended.clone();
+        let dropping = thread::spawn(move || {
+            drop(pool);
+            seen.load(Ordering::SeqCst)
+        });
+        thread::yield_now();
+        assert!(!dropping.is_finished() && !closing.is_finished());
+        gate.open();
+        assert!(dropping.join().unwrap(), "the drop has not waited");
+        assert_eq!(closing.join().unwrap().still_running, 0);
     }
 }
 

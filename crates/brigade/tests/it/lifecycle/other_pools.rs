@@ -13,16 +13,14 @@ const WAITS: [fn(Pool); 4] = [
     |other| drop(Arc::new(other)),
 ];
 
-#[test]
-fn a_pool_has_another_thread_while_its_only_one_waits_for_another_pool() {
-    for wait in WAITS {
-        let pool = Pool::new(1);
-        let here = pool.handle();
-        let job = pool.submit(move || {
-            let other = Pool::new(1);
-            other.execute(move || assert_eq!(here.submit(|| 1).join().unwrap(), 1));
-            wait(other);
-        });
-        job.join().unwrap();
-    }
+#[test(wait in WAITS)]
+fn a_pool_has_another_thread_while_its_only_one_waits_for_another_pool(wait: fn(Pool)) {
+    let pool = Pool::new(1);
+    let here = pool.handle();
+    let job = pool.submit(move || {
+        let other = Pool::new(1);
+        other.execute(move || assert_eq!(here.submit(|| 1).join().unwrap(), 1));
+        wait(other);
+    });
+    job.join().unwrap();
 }

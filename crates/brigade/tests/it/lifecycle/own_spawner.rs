@@ -29,23 +29,22 @@ const PLACES: [(&str, Place); 2] = [
 ];
 
 /// The job is returned, runs, or is dropped with the pool; nothing waits forever.
-#[test]
-fn a_pool_that_ends_in_its_own_spawner_or_name_function_returns_and_so_does_the_submission() {
-    for (place, set) in PLACES {
-        for end in ENDS {
-            let slot: Arc<Mutex<Option<Pool>>> = Arc::default();
-            let taken = slot.clone();
-            let call = move || {
-                let pool = taken.lock().unwrap().take();
-                pool.into_iter().for_each(end);
-            };
-            let pool = set(Pool::builder().threads(0..=1), Box::new(call)).build().unwrap();
-            let (handle, (told, tells)) = (pool.handle(), mpsc::channel::<()>());
-            *slot.lock().unwrap() = Some(pool);
-            let submits = thread::spawn(move || _ = handle.job().execute(move || drop(told)));
-            submits.join().unwrap();
-            assert!(tells.recv().is_err(), "the closure is gone, {place}");
-            assert!(slot.lock().unwrap().is_none(), "{place}");
-        }
-    }
+#[test((place, set) in PLACES, end in ENDS)]
+fn a_pool_that_ends_in_its_own_spawner_or_name_function_returns_and_so_does_the_submission(
+    set: Place,
+    end: fn(Pool),
+) {
+    let slot: Arc<Mutex<Option<Pool>>> = Arc::default();
+    let taken = slot.clone();
+    let call = move || {
+        let pool = taken.lock().unwrap().take();
+        pool.into_iter().for_each(end);
+    };
+    let pool = set(Pool::builder().threads(0..=1), Box::new(call)).build().unwrap();
+    let (handle, (told, tells)) = (pool.handle(), mpsc::channel::<()>());
+    *slot.lock().unwrap() = Some(pool);
+    let submits = thread::spawn(move || _ = handle.job().execute(move || drop(told)));
+    submits.join().unwrap();
+    assert!(tells.recv().is_err(), "the closure is gone");
+    assert!(slot.lock().unwrap().is_none());
 }

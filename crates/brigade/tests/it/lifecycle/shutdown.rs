@@ -10,33 +10,29 @@ use crate::support::verbs::{all_work_comes_back, timed_work_comes_back};
 use brigade::{Handle, JoinError, JoinHandle, Pool, Reason, Shutdown};
 use brigade_testkit::{Gate, test};
 
-#[test]
-fn a_timeout_that_is_far_off_is_not_waited_for() {
-    for how in [Shutdown::Finish, Shutdown::Drain, Shutdown::Discard] {
-        assert_eq!(counts(Pool::new(2).shutdown(how)), (0, 0, 0));
-        for timeout in [Duration::from_secs(3600), Duration::MAX] {
-            let pool = Pool::new(2);
-            (0..100).for_each(|_| pool.execute(|| ()));
-            let report = pool.shutdown(how.timeout(timeout));
-            assert_eq!((report.ran + report.discarded, report.still_running), (100, 0), "{how:?}");
-        }
+#[test(how in [Shutdown::Finish, Shutdown::Drain, Shutdown::Discard])]
+fn a_timeout_that_is_far_off_is_not_waited_for(how: Shutdown) {
+    assert_eq!(counts(Pool::new(2).shutdown(how)), (0, 0, 0));
+    for timeout in [Duration::from_secs(3600), Duration::MAX] {
+        let pool = Pool::new(2);
+        (0..100).for_each(|_| pool.execute(|| ()));
+        let report = pool.shutdown(how.timeout(timeout));
+        assert_eq!((report.ran + report.discarded, report.still_running), (100, 0));
     }
 }
 
 /// Fault 74: two running, five queued.
-#[test]
-fn discard_cancels_exactly_the_queued_and_waits_for_the_running() {
-    for (kind, pool) in queue_kinds(2) {
-        let gate = Gate::closed();
-        let running = [(); 2].map(|()| held(&pool, &gate));
-        let queued: Vec<_> = (0..5).map(|_| pool.submit(|| unreachable!("discarded"))).collect();
-        open_once_closed(&gate, pool.handle());
-        let report = pool.shutdown(Shutdown::Discard);
-        assert_eq!(counts(report), (2, 5, 0), "{kind}");
-        let cancelled = |mut job: JoinHandle<()>| job.try_join().is_some_and(is_cancelled);
-        assert!(queued.into_iter().all(cancelled), "{kind}");
-        running.into_iter().for_each(|job| job.join().unwrap());
-    }
+#[test((kind, pool) in queue_kinds(2))]
+fn discard_cancels_exactly_the_queued_and_waits_for_the_running(pool: Pool) {
+    let gate = Gate::closed();
+    let running = [(); 2].map(|()| held(&pool, &gate));
+    let queued: Vec<_> = (0..5).map(|_| pool.submit(|| unreachable!("discarded"))).collect();
+    open_once_closed(&gate, pool.handle());
+    let report = pool.shutdown(Shutdown::Discard);
+    assert_eq!(counts(report), (2, 5, 0));
+    let cancelled = |mut job: JoinHandle<()>| job.try_join().is_some_and(is_cancelled);
+    assert!(queued.into_iter().all(cancelled));
+    running.into_iter().for_each(|job| job.join().unwrap());
 }
 
 #[test]
@@ -62,44 +58,40 @@ fn a_pool_that_ends_returns_work_to_its_own_jobs() {
     }
 }
 
-#[test]
-fn a_deadline_that_passes_is_waited_for_and_reported() {
-    for how in [Shutdown::Drain, Shutdown::Discard] {
-        for asked in [0, 1, 1_000_000, 50_000_000].map(Duration::from_nanos) {
-            let (pool, gate) = (Pool::new(1), Gate::closed());
-            occupy(&pool, &gate);
-            let queued = pool.submit(|| ());
-            let begun = Instant::now();
-            let report = pool.shutdown(how.timeout(asked));
-            assert!(begun.elapsed() >= asked, "{:?} of {asked:?}", begun.elapsed());
-            assert!(report.still_running >= 1, "{how:?}: {report:?}");
-            gate.open();
-            // It has an outcome in either case, although no call waits for the pool any more.
-            assert!(matches!(queued.join(), Ok(()) | Err(JoinError::Cancelled)), "{how:?}");
-        }
+#[test(how in [Shutdown::Drain, Shutdown::Discard])]
+fn a_deadline_that_passes_is_waited_for_and_reported(how: Shutdown) {
+    for asked in [0, 1, 1_000_000, 50_000_000].map(Duration::from_nanos) {
+        let (pool, gate) = (Pool::new(1), Gate::closed());
+        occupy(&pool, &gate);
+        let queued = pool.submit(|| ());
+        let begun = Instant::now();
+        let report = pool.shutdown(how.timeout(asked));
+        assert!(begun.elapsed() >= asked, "{:?} of {asked:?}", begun.elapsed());
+        assert!(report.still_running >= 1, "{report:?}");
+        gate.open();
+        // It has an outcome in either case, although no call waits for the pool any more.
+        assert!(matches!(queued.join(), Ok(()) | Err(JoinError::Cancelled)));
     }
 }
 
 /// Fault 76: the waiters run; what they wait for is only queued when the shutdown begins.
-#[test]
-fn jobs_that_wait_for_queued_ones_are_released_by_drain_and_by_discard() {
-    for how in [Shutdown::Drain, Shutdown::Discard] {
-        for (threads, own) in [(1, false), (2, false), (1, true), (2, true)] {
-            for (kind, pool) in queue_kinds(threads) {
-                let (gate, kind) = (Gate::closed(), format!("{kind}, own children: {own}"));
-                let waiters = waiters(&pool, &gate, own);
-                open_once_closed(&gate, pool.handle());
-                let report = pool.shutdown(how);
-                assert_eq!(report.ran + report.discarded, 2 * threads as u64, "{kind}");
-                let outcomes = waiters.into_iter().map(|job| job.join().unwrap());
-                let released = outcomes.filter(|outcome| match outcome {
-                    Ok(value) => *value == 7,
-                    Err(JoinError::Cancelled) => false,
-                    Err(other) => unreachable!("nothing panics here: {other}"),
-                });
-                assert_eq!(released.count() as u64, report.ran - threads as u64, "{kind}");
-                assert!(report.discarded == 0 || matches!(how, Shutdown::Discard), "{kind}");
-            }
+#[test(how in [Shutdown::Drain, Shutdown::Discard])]
+fn jobs_that_wait_for_queued_ones_are_released_by_drain_and_by_discard(how: Shutdown) {
+    for (threads, own) in [(1, false), (2, false), (1, true), (2, true)] {
+        for (kind, pool) in queue_kinds(threads) {
+            let (gate, kind) = (Gate::closed(), format!("{kind}, own children: {own}"));
+            let waiters = waiters(&pool, &gate, own);
+            open_once_closed(&gate, pool.handle());
+            let report = pool.shutdown(how);
+            assert_eq!(report.ran + report.discarded, 2 * threads as u64, "{kind}");
+            let outcomes = waiters.into_iter().map(|job| job.join().unwrap());
+            let released = outcomes.filter(|outcome| match outcome {
+                Ok(value) => *value == 7,
+                Err(JoinError::Cancelled) => false,
+                Err(other) => unreachable!("nothing panics here: {other}"),
+            });
+            assert_eq!(released.count() as u64, report.ran - threads as u64, "{kind}");
+            assert!(report.discarded == 0 || matches!(how, Shutdown::Discard), "{kind}");
         }
     }
 }

@@ -52,20 +52,16 @@ const BEGINS: [(&str, Begin); 3] = [
     ("a local future", || Some(spawn_local(woken_elsewhere()))),
 ];
 
-#[test]
-fn other_threads_reach_a_pool_whose_start_hook_runs() {
-    for (what, begin) in BEGINS {
-        for builder in pools() {
-            let (told, tells) = mpsc::channel();
-            let hook = move |index| {
-                if index == 0 {
-                    told.send(begin()).unwrap();
-                }
-            };
-            let pool = builder.on_start(hook).build().unwrap();
-            pool.execute(|| ());
-            let begun = tells.recv().unwrap().unwrap_or_else(|| panic!("rejected: {what}"));
-            assert_eq!(begun.join().unwrap(), 42, "{what}");
+#[test((what, begin) in BEGINS, builder in pools())]
+fn other_threads_reach_a_pool_whose_start_hook_runs(builder: Builder, begin: Begin) {
+    let (told, tells) = mpsc::channel();
+    let hook = move |index| {
+        if index == 0 {
+            told.send(begin()).unwrap();
         }
-    }
+    };
+    let pool = builder.on_start(hook).build().unwrap();
+    pool.execute(|| ());
+    let begun = tells.recv().unwrap().expect("it is accepted");
+    assert_eq!(begun.join().unwrap(), 42);
 }

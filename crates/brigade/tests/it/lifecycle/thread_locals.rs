@@ -30,25 +30,23 @@ fn call_everything(pool: Handle, ran: &Arc<AtomicUsize>) {
     let _ = brigade::try_execute(job());
 }
 
-#[test]
-fn a_destructor_on_a_foreign_thread_may_submit_and_join() {
-    for pool_first in [false, true] {
-        for _ in 0..50 {
-            let (pool, ran) = (Pool::new(2), Arc::new(AtomicUsize::new(0)));
-            let (handle, counted) = (pool.handle(), Arc::clone(&ran));
-            let foreign = thread::spawn(move || {
-                // Thread-locals are dropped in the order of their creation, or in reverse.
-                if pool_first {
-                    handle.submit(|| ()).join().unwrap();
-                }
-                at_exit(move || call_everything(handle, &counted));
+#[test(pool_first in [false, true])]
+fn a_destructor_on_a_foreign_thread_may_submit_and_join(pool_first: bool) {
+    for _ in 0..50 {
+        let (pool, ran) = (Pool::new(2), Arc::new(AtomicUsize::new(0)));
+        let (handle, counted) = (pool.handle(), Arc::clone(&ran));
+        let foreign = thread::spawn(move || {
+            // Thread-locals are dropped in the order of their creation, or in reverse.
+            if pool_first {
                 handle.submit(|| ()).join().unwrap();
-            });
-            foreign.join().unwrap();
-            drop(pool);
-            // Four for this pool; the fifth went to the default pool.
-            assert!(ran.load(Ordering::Relaxed) >= 4);
-        }
+            }
+            at_exit(move || call_everything(handle, &counted));
+            handle.submit(|| ()).join().unwrap();
+        });
+        foreign.join().unwrap();
+        drop(pool);
+        // Four for this pool; the fifth went to the default pool.
+        assert!(ran.load(Ordering::Relaxed) >= 4);
     }
 }
 
@@ -138,26 +136,24 @@ fn a_destructor_registered_by_a_start_hook_may_call_the_pool() {
 }
 
 /// Room is made by a job that is dropped, on a thread that has less left of itself than others.
-#[test]
-fn a_destructor_may_submit_to_a_pool_that_is_full_and_drops_the_oldest() {
-    for pool_first in [false, true] {
-        let (pool, gate) = full(Pool::builder(), 1, WhenFull::DropOldest);
-        let (handle, ran) = (pool.handle(), Arc::new(AtomicUsize::new(0)));
-        let runs = ran.clone();
-        let foreign = thread::spawn(move || {
-            let last = move || {
-                let runs = runs.clone();
-                handle.execute(move || _ = runs.fetch_add(1, Ordering::Relaxed));
-            };
-            if pool_first {
-                handle.execute(|| ());
-            }
-            at_exit(last);
+#[test(pool_first in [false, true])]
+fn a_destructor_may_submit_to_a_pool_that_is_full_and_drops_the_oldest(pool_first: bool) {
+    let (pool, gate) = full(Pool::builder(), 1, WhenFull::DropOldest);
+    let (handle, ran) = (pool.handle(), Arc::new(AtomicUsize::new(0)));
+    let runs = ran.clone();
+    let foreign = thread::spawn(move || {
+        let last = move || {
+            let runs = runs.clone();
+            handle.execute(move || _ = runs.fetch_add(1, Ordering::Relaxed));
+        };
+        if pool_first {
             handle.execute(|| ());
-        });
-        foreign.join().unwrap();
-        gate.open();
-        drop(pool);
-        assert_eq!(ran.load(Ordering::Relaxed), 1);
-    }
+        }
+        at_exit(last);
+        handle.execute(|| ());
+    });
+    foreign.join().unwrap();
+    gate.open();
+    drop(pool);
+    assert_eq!(ran.load(Ordering::Relaxed), 1);
 }

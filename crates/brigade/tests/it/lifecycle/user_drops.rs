@@ -35,151 +35,138 @@ where
     }
 }
 
-#[test]
-fn a_discarded_closure_whose_drop_submits_is_returned_its_job() {
-    for (_, pool) in queue_kinds(2) {
-        let (sender, refusals) = mpsc::channel();
-        discard_with(pool, 50, move |pool| {
-            let refused = sender.clone();
-            OnDrop(move || {
-                let _ = refused
-                    .send(pool.try_execute(|| ()).is_err() && pool.try_submit(|| ()).is_err());
-            })
-        });
-        assert_eq!(refusals.iter().collect::<Vec<_>>(), [true; 50]);
-    }
+#[test((kind, pool) in queue_kinds(2))]
+fn a_discarded_closure_whose_drop_submits_is_returned_its_job(pool: Pool) {
+    let (sender, refusals) = mpsc::channel();
+    discard_with(pool, 50, move |pool| {
+        let refused = sender.clone();
+        OnDrop(move || {
+            let _ =
+                refused.send(pool.try_execute(|| ()).is_err() && pool.try_submit(|| ()).is_err());
+        })
+    });
+    assert_eq!(refusals.iter().collect::<Vec<_>>(), [true; 50]);
 }
 
-#[test]
-fn a_discarded_closure_whose_drop_takes_a_lock_that_jobs_take_blocks_nothing() {
-    for (_, pool) in queue_kinds(2) {
-        let counted = Arc::new(Mutex::new(0));
-        for _ in 0..10 {
-            let counted = Arc::clone(&counted);
-            pool.execute(move || *counted.lock().unwrap() += 1);
-        }
-        pool.wait_idle();
-        let shared = Arc::clone(&counted);
-        discard_with(pool, 50, move |pool| {
-            let counted = Arc::clone(&shared);
-            OnDrop(move || {
-                let mut count = counted.lock().unwrap();
-                assert!(pool.metrics().is_closed);
-                *count += 1;
-            })
-        });
-        assert_eq!(*counted.lock().unwrap(), 60);
+#[test((kind, pool) in queue_kinds(2))]
+fn a_discarded_closure_whose_drop_takes_a_lock_that_jobs_take_blocks_nothing(pool: Pool) {
+    let counted = Arc::new(Mutex::new(0));
+    for _ in 0..10 {
+        let counted = Arc::clone(&counted);
+        pool.execute(move || *counted.lock().unwrap() += 1);
     }
+    pool.wait_idle();
+    let shared = Arc::clone(&counted);
+    discard_with(pool, 50, move |pool| {
+        let counted = Arc::clone(&shared);
+        OnDrop(move || {
+            let mut count = counted.lock().unwrap();
+            assert!(pool.metrics().is_closed);
+            *count += 1;
+        })
+    });
+    assert_eq!(*counted.lock().unwrap(), 60);
 }
 
-#[test]
-fn a_discarded_closure_whose_drop_panics_takes_no_other_with_it() {
-    for (_, pool) in queue_kinds(2) {
-        let drops = Arc::new(AtomicUsize::new(0));
-        let counted = Arc::clone(&drops);
-        discard_with(pool, 50, move |_| {
-            let drops = Arc::clone(&counted);
-            OnDrop(move || {
-                drops.fetch_add(1, Ordering::Relaxed);
-                panic!("expected: a discarded capture");
-            })
-        });
-        assert_eq!(drops.load(Ordering::Relaxed), 50);
-    }
+#[test((kind, pool) in queue_kinds(2))]
+fn a_discarded_closure_whose_drop_panics_takes_no_other_with_it(pool: Pool) {
+    let drops = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&drops);
+    discard_with(pool, 50, move |_| {
+        let drops = Arc::clone(&counted);
+        OnDrop(move || {
+            drops.fetch_add(1, Ordering::Relaxed);
+            panic!("expected: a discarded capture");
+        })
+    });
+    assert_eq!(drops.load(Ordering::Relaxed), 50);
 }
 
 /// The dropped closure owns the handle of another queued job, before or behind it, and waits.
-#[test]
-fn a_discarded_closure_whose_drop_joins_another_discarded_job_gets_cancelled() {
-    for waits_for_older in [true, false] {
-        for (kind, pool) in queue_kinds(1) {
-            let (gate, (told, tells)) = (Gate::closed(), mpsc::channel());
-            occupy(&pool, &gate);
-            let awaited = Arc::new(Mutex::new(None::<JoinHandle<()>>));
-            let inner = Arc::clone(&awaited);
-            let waits = OnDrop(move || {
-                let mut job = inner.lock().unwrap().take().unwrap();
-                // A limit, so that a deadlock fails this test and not all of them.
-                let outcome = job.join_timeout(Duration::from_secs(2));
-                told.send(matches!(outcome, Some(Err(JoinError::Cancelled)))).unwrap();
-            });
-            if waits_for_older {
-                *awaited.lock().unwrap() = Some(pool.submit(|| ()));
-            }
-            pool.execute(move || drop(waits));
-            if !waits_for_older {
-                *awaited.lock().unwrap() = Some(pool.submit(|| ()));
-            }
-            open_once_closed(&gate, pool.handle());
-            assert_eq!(pool.shutdown(Shutdown::Discard).discarded, 2, "{kind}");
-            assert_eq!(tells.recv().ok(), Some(true), "older {waits_for_older}, {kind}");
-        }
+#[test(waits_for_older in [true, false], (kind, pool) in queue_kinds(1))]
+fn a_discarded_closure_whose_drop_joins_another_discarded_job_gets_cancelled(
+    waits_for_older: bool,
+    pool: Pool,
+) {
+    let (gate, (told, tells)) = (Gate::closed(), mpsc::channel());
+    occupy(&pool, &gate);
+    let awaited = Arc::new(Mutex::new(None::<JoinHandle<()>>));
+    let inner = Arc::clone(&awaited);
+    let waits = OnDrop(move || {
+        let mut job = inner.lock().unwrap().take().unwrap();
+        // A limit, so that a deadlock fails this test and not all of them.
+        let outcome = job.join_timeout(Duration::from_secs(2));
+        told.send(matches!(outcome, Some(Err(JoinError::Cancelled)))).unwrap();
+    });
+    if waits_for_older {
+        *awaited.lock().unwrap() = Some(pool.submit(|| ()));
     }
+    pool.execute(move || drop(waits));
+    if !waits_for_older {
+        *awaited.lock().unwrap() = Some(pool.submit(|| ()));
+    }
+    open_once_closed(&gate, pool.handle());
+    assert_eq!(pool.shutdown(Shutdown::Discard).discarded, 2);
+    assert_eq!(tells.recv().ok(), Some(true), "older {waits_for_older}");
 }
 
-#[test]
-fn a_discarded_closure_may_own_a_pool_which_is_drained_then() {
-    for (_, pool) in queue_kinds(2) {
-        let ran = Arc::new(AtomicUsize::new(0));
-        let counted = Arc::clone(&ran);
-        discard_with(pool, 10, move |_| {
-            let (inner, counted) = (Pool::new(1), Arc::clone(&counted));
-            inner.execute(move || _ = counted.fetch_add(1, Ordering::Relaxed));
-            inner
-        });
-        assert_eq!(ran.load(Ordering::Relaxed), 10);
-    }
+#[test((kind, pool) in queue_kinds(2))]
+fn a_discarded_closure_may_own_a_pool_which_is_drained_then(pool: Pool) {
+    let ran = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&ran);
+    discard_with(pool, 10, move |_| {
+        let (inner, counted) = (Pool::new(1), Arc::clone(&counted));
+        inner.execute(move || _ = counted.fetch_add(1, Ordering::Relaxed));
+        inner
+    });
+    assert_eq!(ran.load(Ordering::Relaxed), 10);
 }
 
 /// S16: this pushed into a dying queue in `executors`.
-#[test]
-fn a_capture_whose_drop_submits_after_its_job_ran_is_served() {
-    for (kind, pool) in queue_kinds(2) {
-        let ran = Arc::new(AtomicUsize::new(0));
-        for _ in 0..200 {
-            let (counted, handle) = (Arc::clone(&ran), pool.handle());
-            let capture = OnDrop(move || {
-                let counted = Arc::clone(&counted);
-                handle.execute(move || _ = counted.fetch_add(1, Ordering::Relaxed));
-            });
-            pool.execute(move || drop(capture));
-        }
-        drop(pool);
-        assert_eq!(ran.load(Ordering::Relaxed), 200, "{kind}");
+#[test((kind, pool) in queue_kinds(2))]
+fn a_capture_whose_drop_submits_after_its_job_ran_is_served(pool: Pool) {
+    let ran = Arc::new(AtomicUsize::new(0));
+    for _ in 0..200 {
+        let (counted, handle) = (Arc::clone(&ran), pool.handle());
+        let capture = OnDrop(move || {
+            let counted = Arc::clone(&counted);
+            handle.execute(move || _ = counted.fetch_add(1, Ordering::Relaxed));
+        });
+        pool.execute(move || drop(capture));
     }
+    drop(pool);
+    assert_eq!(ran.load(Ordering::Relaxed), 200);
 }
 
 /// The iterator runs user code too: it may use the pool it feeds.
-#[test]
-fn an_iterator_of_a_batch_may_submit_and_may_panic() {
-    for (kind, pool) in queue_kinds(2) {
-        let ran = Arc::new(AtomicUsize::new(0));
-        let job = || {
-            let ran = Arc::clone(&ran);
-            move || _ = ran.fetch_add(1, Ordering::Relaxed)
-        };
+#[test((kind, pool) in queue_kinds(2))]
+fn an_iterator_of_a_batch_may_submit_and_may_panic(pool: Pool) {
+    let ran = Arc::new(AtomicUsize::new(0));
+    let job = || {
+        let ran = Arc::clone(&ran);
+        move || _ = ran.fetch_add(1, Ordering::Relaxed)
+    };
+    pool.job()
+        .execute_batch((0..100).map(|_| {
+            pool.execute(job());
+            job()
+        }))
+        .unwrap();
+    pool.wait_idle();
+    assert_eq!(ran.load(Ordering::Relaxed), 200);
+    let unwound = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         pool.job()
-            .execute_batch((0..100).map(|_| {
-                pool.execute(job());
+            .execute_batch((0..100).map(|n| {
+                assert!(n < 50, "expected: the iterator panics");
                 job()
             }))
             .unwrap();
-        pool.wait_idle();
-        assert_eq!(ran.load(Ordering::Relaxed), 200, "{kind}");
-        let unwound = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            pool.job()
-                .execute_batch((0..100).map(|n| {
-                    assert!(n < 50, "expected: the iterator panics");
-                    job()
-                }))
-                .unwrap();
-        }));
-        assert!(unwound.is_err(), "{kind}");
-        pool.wait_idle();
-        let sums = pool.metrics();
-        assert_eq!(sums.returned, ran.load(Ordering::Relaxed) as u64, "{kind}");
-        assert!(sums.returned <= 250, "{kind}");
-        drop(pool);
-        assert_eq!(Arc::strong_count(&ran), 1, "every closure was dropped, {kind}");
-    }
+    }));
+    assert!(unwound.is_err());
+    pool.wait_idle();
+    let sums = pool.metrics();
+    assert_eq!(sums.returned, ran.load(Ordering::Relaxed) as u64);
+    assert!(sums.returned <= 250);
+    drop(pool);
+    assert_eq!(Arc::strong_count(&ran), 1, "every closure was dropped");
 }

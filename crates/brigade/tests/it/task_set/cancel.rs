@@ -9,64 +9,60 @@ use crate::support::reports::is_cancelled;
 use brigade::{NewThread, Pool, Shutdown, TaskSet, cancelled};
 use brigade_testkit::{Bomb, Drops, Gate, OnDrop, eventually, test};
 
-#[test]
-fn running_jobs_see_it_and_their_outcomes_are_their_own() {
-    for by_id in [false, true] {
-        let (pool, (begun, begins)) = (Pool::new(2), mpsc::channel());
-        let mut set = TaskSet::new(pool.handle());
-        let ids = [false, true].map(|panics| {
-            let begun = begun.clone();
-            set.submit(move || {
-                begun.send(()).unwrap();
-                while !cancelled() {
-                    thread::yield_now();
-                }
-                assert!(!panics, "expected: cancelled");
-                42
-            })
-        });
-        begins.iter().take(2).for_each(drop);
-        if by_id {
-            assert!(!set.cancel(ids[1]), "it has started");
-            assert!(set.join_next_with_id().is_some_and(|(id, end)| id == 1 && end.is_err()));
-            assert_eq!(set.len(), 1, "the other still runs");
-            assert!(!set.cancel(ids[0]));
-        } else {
-            set.cancel_all();
-            set.wait_all();
-            set.cancel_all();
-        }
-        let (returned, panicked): (Vec<_>, Vec<_>) = set.outcomes().partition(Result::is_ok);
-        assert_eq!(returned.into_iter().map(Result::unwrap).collect::<Vec<_>>(), [42]);
-        assert_eq!(panicked.len(), usize::from(!by_id));
-        assert!(panicked.into_iter().all(|outcome| outcome.unwrap_err().is_panic()));
-        // The set continues, and jobs submitted from now on are not cancelled.
-        set.submit(|| if cancelled() { 0 } else { 43 });
-        assert_eq!(set.join_next().unwrap().unwrap(), 43);
+#[test(by_id in [false, true])]
+fn running_jobs_see_it_and_their_outcomes_are_their_own(by_id: bool) {
+    let (pool, (begun, begins)) = (Pool::new(2), mpsc::channel());
+    let mut set = TaskSet::new(pool.handle());
+    let ids = [false, true].map(|panics| {
+        let begun = begun.clone();
+        set.submit(move || {
+            begun.send(()).unwrap();
+            while !cancelled() {
+                thread::yield_now();
+            }
+            assert!(!panics, "expected: cancelled");
+            42
+        })
+    });
+    begins.iter().take(2).for_each(drop);
+    if by_id {
+        assert!(!set.cancel(ids[1]), "it has started");
+        assert!(set.join_next_with_id().is_some_and(|(id, end)| id == 1 && end.is_err()));
+        assert_eq!(set.len(), 1, "the other still runs");
+        assert!(!set.cancel(ids[0]));
+    } else {
+        set.cancel_all();
+        set.wait_all();
+        set.cancel_all();
     }
+    let (returned, panicked): (Vec<_>, Vec<_>) = set.outcomes().partition(Result::is_ok);
+    assert_eq!(returned.into_iter().map(Result::unwrap).collect::<Vec<_>>(), [42]);
+    assert_eq!(panicked.len(), usize::from(!by_id));
+    assert!(panicked.into_iter().all(|outcome| outcome.unwrap_err().is_panic()));
+    // The set continues, and jobs submitted from now on are not cancelled.
+    set.submit(|| if cancelled() { 0 } else { 43 });
+    assert_eq!(set.join_next().unwrap().unwrap(), 43);
 }
 
-#[test]
-fn captures_that_panic_in_their_drop_stop_nothing() {
-    for discard in [false, true] {
-        let (pool, gate) = (Pool::new(1), Gate::closed());
-        occupy(&pool, &gate);
-        let drops = Drops::default();
-        let mut set = TaskSet::new(pool.handle()).limit(3);
-        for _ in 0..10 {
-            let held = (drops.token(), Bomb);
-            set.submit(move || drop(held));
-        }
-        if discard {
-            open_once_closed(&gate, pool.handle());
-            pool.shutdown(Shutdown::Discard);
-        } else {
-            set.cancel_all();
-            gate.open();
-        }
-        assert_eq!(drops.count(), 10);
-        assert!(set.outcomes().all(is_cancelled));
+#[test(discard in [false, true])]
+fn captures_that_panic_in_their_drop_stop_nothing(discard: bool) {
+    let (pool, gate) = (Pool::new(1), Gate::closed());
+    occupy(&pool, &gate);
+    let drops = Drops::default();
+    let mut set = TaskSet::new(pool.handle()).limit(3);
+    for _ in 0..10 {
+        let held = (drops.token(), Bomb);
+        set.submit(move || drop(held));
     }
+    if discard {
+        open_once_closed(&gate, pool.handle());
+        pool.shutdown(Shutdown::Discard);
+    } else {
+        set.cancel_all();
+        gate.open();
+    }
+    assert_eq!(drops.count(), 10);
+    assert!(set.outcomes().all(is_cancelled));
 }
 
 /// The set is cancelled, spawned on and waited for by the drop of one of its own captures.

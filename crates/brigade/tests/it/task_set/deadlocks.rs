@@ -51,26 +51,22 @@ const WAITS: [(&str, Wait); 3] = [
 ];
 
 /// The awaited job joins a future that no thread is left to poll, once the other job waits.
-#[test]
-fn a_join_beside_a_job_that_waits_ends() {
-    for (what, wait) in WAITS {
-        for spare in [0, 1] {
-            for _ in 0..20 {
-                let pool = Pool::builder().threads(1).spare_threads(spare).build().unwrap();
-                let here = pool.handle();
-                let waits = pool.submit(move || {
-                    let begun = Gate::closed();
-                    let begins = begun.clone();
-                    let joins = Box::new(move || joins_a_future(here, &begins));
-                    wait(here, joins, &|| {
-                        if spare > 0 {
-                            brigade::blocking(|| begun.wait());
-                        }
-                    })
-                });
-                assert!(!waits.join().unwrap(), "{what}, {spare} spare");
-            }
-        }
+#[test((what, wait) in WAITS, spare in [0, 1])]
+fn a_join_beside_a_job_that_waits_ends(wait: Wait, spare: usize) {
+    for _ in 0..20 {
+        let pool = Pool::builder().threads(1).spare_threads(spare).build().unwrap();
+        let here = pool.handle();
+        let waits = pool.submit(move || {
+            let begun = Gate::closed();
+            let begins = begun.clone();
+            let joins = Box::new(move || joins_a_future(here, &begins));
+            wait(here, joins, &|| {
+                if spare > 0 {
+                    brigade::blocking(|| begun.wait());
+                }
+            })
+        });
+        assert!(!waits.join().unwrap());
     }
 }
 

@@ -9,30 +9,26 @@ use crate::support::busy::{occupy, open_once_closed};
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::{at_rest, fill, with_capacity};
 use crate::support::policy::queue_kinds;
-use brigade::{NewThread, Pool, Reason, Shutdown, TaskSet, WhenFull};
+use brigade::{Builder, NewThread, Pool, Reason, Shutdown, TaskSet, WhenFull};
 use brigade_testkit::{Gate, test};
 
-#[test]
-fn no_more_jobs_are_queued_than_the_limit() {
-    for capacity in [None, Some(4)] {
-        for_both_queueings(|builder| {
-            let builder = with_capacity(builder.threads(1), capacity).when_full(WhenFull::Reject);
-            let (pool, gate) = (builder.build().unwrap(), Gate::closed());
-            occupy(&pool, &gate);
-            let mut set = TaskSet::new(pool.handle()).limit(3);
-            (0..10).for_each(|_| _ = set.submit(|| ()));
-            assert_eq!((set.len(), pool.metrics().queued), (10, 3));
-            let others = capacity.map_or(0, |_| fill(&pool) as u64);
-            assert_eq!(others, capacity.map_or(0, |jobs| jobs as u64 - 3));
-            set = set.limit(6);
-            assert_eq!(pool.metrics().queued, 6 + others, "what has waited needs no room");
-            set = set.limit(1);
-            set.submit(|| ());
-            assert_eq!(pool.metrics().queued, 6 + others, "what is there stays");
-            gate.open();
-            assert_eq!(set.outcomes().map(Result::unwrap).count(), 11);
-        });
-    }
+#[test(capacity in [None, Some(4)], for_both_queueings)]
+fn no_more_jobs_are_queued_than_the_limit(builder: Builder, capacity: Option<usize>) {
+    let builder = with_capacity(builder.threads(1), capacity).when_full(WhenFull::Reject);
+    let (pool, gate) = (builder.build().unwrap(), Gate::closed());
+    occupy(&pool, &gate);
+    let mut set = TaskSet::new(pool.handle()).limit(3);
+    (0..10).for_each(|_| _ = set.submit(|| ()));
+    assert_eq!((set.len(), pool.metrics().queued), (10, 3));
+    let others = capacity.map_or(0, |_| fill(&pool) as u64);
+    assert_eq!(others, capacity.map_or(0, |jobs| jobs as u64 - 3));
+    set = set.limit(6);
+    assert_eq!(pool.metrics().queued, 6 + others, "what has waited needs no room");
+    set = set.limit(1);
+    set.submit(|| ());
+    assert_eq!(pool.metrics().queued, 6 + others, "what is there stays");
+    gate.open();
+    assert_eq!(set.outcomes().map(Result::unwrap).count(), 11);
 }
 
 /// As many as would overflow a stack, if the end of each were inside that of another.
@@ -67,19 +63,17 @@ fn a_job_that_found_no_thread_leaves_its_place_to_another() {
     assert_eq!(set.join_next().unwrap().unwrap(), 42);
 }
 
-#[test]
-fn a_pool_that_drains_runs_jobs_that_a_foreign_thread_submits_by_a_larger_limit() {
-    for (_, pool) in queue_kinds(1) {
-        let gate = Gate::closed();
-        occupy(&pool, &gate);
-        let mut set = TaskSet::new(pool.handle()).limit(1);
-        (0..10).for_each(|number| _ = set.submit(move || number));
-        pool.close();
-        let mut set = set.limit(4);
-        gate.open();
-        let mut outcomes: Vec<_> = set.outcomes().map(Result::unwrap).collect();
-        outcomes.sort();
-        assert_eq!(outcomes, Vec::from_iter(0..10));
-        assert_eq!(at_rest(&pool), [11, 11, 0, 0, 0]);
-    }
+#[test((kind, pool) in queue_kinds(1))]
+fn a_pool_that_drains_runs_jobs_that_a_foreign_thread_submits_by_a_larger_limit(pool: Pool) {
+    let gate = Gate::closed();
+    occupy(&pool, &gate);
+    let mut set = TaskSet::new(pool.handle()).limit(1);
+    (0..10).for_each(|number| _ = set.submit(move || number));
+    pool.close();
+    let mut set = set.limit(4);
+    gate.open();
+    let mut outcomes: Vec<_> = set.outcomes().map(Result::unwrap).collect();
+    outcomes.sort();
+    assert_eq!(outcomes, Vec::from_iter(0..10));
+    assert_eq!(at_rest(&pool), [11, 11, 0, 0, 0]);
 }

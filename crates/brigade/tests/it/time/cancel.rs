@@ -7,31 +7,29 @@ use crate::support::busy::occupy;
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::at_rest;
 use crate::time::schedule::{FAR, SOON, gate_job, tick_once};
-use brigade::{Missed, Pool, Queueing, Timer};
+use brigade::{Builder, Missed, Pool, Queueing, Timer};
 use brigade_testkit::{Drops, Gate, OnDrop, eventually, spin_for, test};
 
-#[test]
-fn a_cancelled_closure_never_runs_and_its_captures_are_dropped_at_once() {
-    for_both_queueings(|builder| {
-        let (pool, drops) = (builder.threads(2).build().unwrap(), Drops::default());
-        let (token, also) = (drops.token(), drops.token());
-        let once = pool
-            .job()
-            .after(SOON * 20)
-            .execute(move || unreachable!("{}", size_of_val(&token)))
-            .unwrap();
-        let every = pool.job().every(FAR).missed(Missed::Skip).execute(move || _ = &also).unwrap();
-        assert!(once.cancel());
-        assert_eq!((drops.count(), once.is_over(), every.is_over()), (1, true, false));
-        assert!(every.cancel());
-        assert_eq!((drops.count(), every.is_over()), (2, true));
-        assert!(!once.cancel() && !every.cancel(), "there is nothing left to cancel");
-        // A closure that is due later.
-        let later = pool.job().after(SOON * 25).execute(|| ()).unwrap();
-        eventually("the later one has run", || later.is_over());
-        assert_eq!((once.ticks(), every.ticks()), (0, 0));
-        assert_eq!(at_rest(&pool), [1, 1, 0, 0, 0], "a closure that is not due is no job");
-    });
+#[test(for_both_queueings)]
+fn a_cancelled_closure_never_runs_and_its_captures_are_dropped_at_once(builder: Builder) {
+    let (pool, drops) = (builder.threads(2).build().unwrap(), Drops::default());
+    let (token, also) = (drops.token(), drops.token());
+    let once = pool
+        .job()
+        .after(SOON * 20)
+        .execute(move || unreachable!("{}", size_of_val(&token)))
+        .unwrap();
+    let every = pool.job().every(FAR).missed(Missed::Skip).execute(move || _ = &also).unwrap();
+    assert!(once.cancel());
+    assert_eq!((drops.count(), once.is_over(), every.is_over()), (1, true, false));
+    assert!(every.cancel());
+    assert_eq!((drops.count(), every.is_over()), (2, true));
+    assert!(!once.cancel() && !every.cancel(), "there is nothing left to cancel");
+    // A closure that is due later.
+    let later = pool.job().after(SOON * 25).execute(|| ()).unwrap();
+    eventually("the later one has run", || later.is_over());
+    assert_eq!((once.ticks(), every.ticks()), (0, 0));
+    assert_eq!(at_rest(&pool), [1, 1, 0, 0, 0], "a closure that is not due is no job");
 }
 
 /// Due, and behind one that blocks the only worker.

@@ -66,28 +66,27 @@ const ENDS: [(&str, Event); 4] = [
     ("discard", |pool, _| _ = pool.shutdown(Shutdown::Discard.timeout(Duration::ZERO))),
 ];
 
-#[test]
-fn a_tick_that_runs_as_its_schedule_ends_is_the_last_and_captures_are_dropped_after_it() {
-    for (end, ends) in ENDS {
-        for missed in [Missed::Skip, Missed::Delay, Missed::Burst] {
-            let (pool, gate, drops) = (Pool::new(2), Gate::closed(), Drops::default());
-            let ((begun, begins), token, held) = (mpsc::channel(), drops.token(), gate.clone());
-            let tick = move || {
-                let _ = &token;
-                begun.send(()).unwrap();
-                held.wait();
-            };
-            let timer = pool.job().every(SOON).missed(missed).execute(tick).unwrap();
-            begins.recv().unwrap();
-            ends(&pool, &timer);
-            assert_eq!((drops.count(), timer.is_over()), (0, false), "{end}, {missed:?}");
-            gate.open();
-            eventually("it is over", || timer.is_over());
-            assert_eq!((drops.count(), timer.ticks()), (1, 1), "{end}, {missed:?}");
-            assert_eq!(pool.shutdown(Shutdown::Drain).ran, 1, "{end}, {missed:?}");
-            assert!(begins.recv().is_err(), "{end}, {missed:?}");
-        }
-    }
+#[test((end, ends) in ENDS, missed in [Missed::Skip, Missed::Delay, Missed::Burst])]
+fn a_tick_that_runs_as_its_schedule_ends_is_the_last_and_captures_are_dropped_after_it(
+    ends: Event,
+    missed: Missed,
+) {
+    let (pool, gate, drops) = (Pool::new(2), Gate::closed(), Drops::default());
+    let ((begun, begins), token, held) = (mpsc::channel(), drops.token(), gate.clone());
+    let tick = move || {
+        let _ = &token;
+        begun.send(()).unwrap();
+        held.wait();
+    };
+    let timer = pool.job().every(SOON).missed(missed).execute(tick).unwrap();
+    begins.recv().unwrap();
+    ends(&pool, &timer);
+    assert_eq!((drops.count(), timer.is_over()), (0, false));
+    gate.open();
+    eventually("it is over", || timer.is_over());
+    assert_eq!((drops.count(), timer.ticks()), (1, 1));
+    assert_eq!(pool.shutdown(Shutdown::Drain).ran, 1);
+    assert!(begins.recv().is_err());
 }
 
 #[test]

@@ -34,45 +34,41 @@ fn no_sleep_of_a_thread_outside_comes_early() {
     }
 }
 
-#[test(alone)]
-fn closures_and_sleeps_of_an_idle_pool_are_less_than_a_millisecond_late() {
+#[test(alone, threads in [1, 2])]
+fn closures_and_sleeps_of_an_idle_pool_are_less_than_a_millisecond_late(threads: usize) {
     let limit = Duration::from_millis(1);
-    for threads in [1, 2] {
-        let pool = Pool::new(threads);
-        let soon = || (waited(), Instant::now() + Duration::from_millis(2));
-        let closures = delays(50, || {
-            let (before, end) = soon();
-            (ran_at(pool.handle(), end).recv().unwrap() - end, before)
+    let pool = Pool::new(threads);
+    let soon = || (waited(), Instant::now() + Duration::from_millis(2));
+    let closures = delays(50, || {
+        let (before, end) = soon();
+        (ran_at(pool.handle(), end).recv().unwrap() - end, before)
+    });
+    let sleeps = delays(50, || {
+        let (before, end) = soon();
+        let woken = pool.spawn(async move {
+            sleep_until(end).await;
+            Instant::now() - end
         });
-        let sleeps = delays(50, || {
-            let (before, end) = soon();
-            let woken = pool.spawn(async move {
-                sleep_until(end).await;
-                Instant::now() - end
-            });
-            (woken.join().unwrap(), before)
-        });
-        // Two of three: the host of a virtual machine may take its CPUs at times.
-        let are_soon = closures[33] < limit && sleeps[33] < limit;
-        assert!(are_soon, "{threads} threads: {closures:?}, {sleeps:?}");
-    }
+        (woken.join().unwrap(), before)
+    });
+    // Two of three: the host of a virtual machine may take its CPUs at times.
+    let are_soon = closures[33] < limit && sleeps[33] < limit;
+    assert!(are_soon, "{closures:?}, {sleeps:?}");
 }
 
-#[test]
-fn a_timer_that_is_due_before_the_one_a_worker_is_parked_for_is_not_missed() {
-    for threads in [1, 2, 4] {
-        let pool = Pool::new(threads);
-        let _far = pool.job().after(FAR).execute(|| unreachable!()).unwrap();
-        drop(pool.spawn(sleep(FAR)));
-        for round in 0..50 {
-            // A worker is parked for the first one by now, or is about to park.
-            spin_for(Duration::from_micros(round * 10));
-            let end = Instant::now() + Duration::from_micros(500);
-            let ran = ran_at(pool.handle(), end).recv_timeout(LONG);
-            assert!(ran.is_ok(), "{threads} threads, round {round}");
-            let mut woken = pool.spawn(sleep(Duration::from_micros(500)));
-            assert!(woken.join_timeout(LONG).is_some(), "{threads} threads, round {round}");
-        }
+#[test(threads in [1, 2, 4])]
+fn a_timer_that_is_due_before_the_one_a_worker_is_parked_for_is_not_missed(threads: usize) {
+    let pool = Pool::new(threads);
+    let _far = pool.job().after(FAR).execute(|| unreachable!()).unwrap();
+    drop(pool.spawn(sleep(FAR)));
+    for round in 0..50 {
+        // A worker is parked for the first one by now, or is about to park.
+        spin_for(Duration::from_micros(round * 10));
+        let end = Instant::now() + Duration::from_micros(500);
+        let ran = ran_at(pool.handle(), end).recv_timeout(LONG);
+        assert!(ran.is_ok(), "round {round}");
+        let mut woken = pool.spawn(sleep(Duration::from_micros(500)));
+        assert!(woken.join_timeout(LONG).is_some(), "round {round}");
     }
 }
 
@@ -102,35 +98,31 @@ fn timers_of_any_order_and_any_configuration_all_fire() {
 }
 
 /// The idle worker polls the timers, and still runs jobs.
-#[test]
-fn timers_fire_while_all_workers_but_one_are_busy() {
-    for threads in [2, 4] {
-        let (pool, gate) = (Pool::new(threads), Gate::closed());
-        (1..threads).for_each(|_| drop(held(&pool, &gate)));
-        for _ in 0..50 {
-            let end = Instant::now() + Duration::from_micros(300);
-            assert!(ran_at(pool.handle(), end).recv_timeout(LONG).is_ok());
-            let mut woken = pool.spawn(sleep(Duration::from_micros(300)));
-            assert!(woken.join_timeout(LONG).is_some());
-            assert_eq!(pool.submit(|| 42).join().unwrap(), 42);
-        }
-        gate.open();
+#[test(threads in [2, 4])]
+fn timers_fire_while_all_workers_but_one_are_busy(threads: usize) {
+    let (pool, gate) = (Pool::new(threads), Gate::closed());
+    (1..threads).for_each(|_| drop(held(&pool, &gate)));
+    for _ in 0..50 {
+        let end = Instant::now() + Duration::from_micros(300);
+        assert!(ran_at(pool.handle(), end).recv_timeout(LONG).is_ok());
+        let mut woken = pool.spawn(sleep(Duration::from_micros(300)));
+        assert!(woken.join_timeout(LONG).is_some());
+        assert_eq!(pool.submit(|| 42).join().unwrap(), 42);
     }
+    gate.open();
 }
 
 /// The thread that set it continues for a long time: another must fire it.
-#[test]
-fn a_timer_that_a_job_sets_fires_although_the_job_goes_on() {
-    for threads in [2, 4] {
-        let pool = Pool::new(threads);
-        for _ in 0..50 {
-            let here = pool.handle();
-            let job = pool.submit(move || {
-                let runs = ran_at(here, Instant::now() + Duration::from_micros(200));
-                runs.recv_timeout(LONG).is_ok()
-            });
-            assert!(job.join().unwrap(), "{threads} threads");
-        }
+#[test(threads in [2, 4])]
+fn a_timer_that_a_job_sets_fires_although_the_job_goes_on(threads: usize) {
+    let pool = Pool::new(threads);
+    for _ in 0..50 {
+        let here = pool.handle();
+        let job = pool.submit(move || {
+            let runs = ran_at(here, Instant::now() + Duration::from_micros(200));
+            runs.recv_timeout(LONG).is_ok()
+        });
+        assert!(job.join().unwrap());
     }
 }
 

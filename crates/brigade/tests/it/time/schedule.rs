@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::support::busy::occupy;
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::{at_rest, full};
-use brigade::{Handle, Missed, OnPanic, Pool, Queueing, Timer, WhenFull};
+use brigade::{Builder, Handle, Missed, OnPanic, Pool, Queueing, Timer, WhenFull};
 use brigade_testkit::panics::text;
 use brigade_testkit::{Drops, Gate, eventually, spin_for, test};
 
@@ -48,35 +48,33 @@ pub(crate) fn tick_once(ran: &Sender<()>) -> impl FnOnce() + Send + use<> {
     move || ran.send(()).unwrap()
 }
 
-#[test]
-fn a_panicking_tick_is_reported_and_the_schedule_goes_on() {
-    for missed in ALL {
-        let (tell, told) = mpsc::channel();
-        let call = move |payload: Box<dyn std::any::Any + Send>| {
-            tell.send(text(&*payload).unwrap_or("no text").to_owned()).unwrap();
-        };
-        let pool = Pool::builder().threads(1).on_panic(OnPanic::Call(Arc::new(call)));
-        let (pool, mut count) = (pool.build().unwrap(), 0);
-        let timer = ticked(&pool, missed, 6, move || {
-            count += 1;
-            match count {
-                1 => panic!("expected: first"),
-                2 => {}
-                3 => std::panic::panic_any(3),
-                4 => panic!("expected: {count}"),
-                _ => {}
-            }
-        });
-        timer.cancel();
-        assert_eq!(timer.last_error().as_deref(), Some("expected: 4"));
-        eventually("it is over", || timer.is_over());
-        let sums = at_rest(&pool);
-        assert_eq!((sums[2], sums[1] + sums[2] + sums[3]), (3, sums[0]));
-        assert_eq!(timer.ticks(), sums[1] + sums[2]);
-        drop(pool);
-        let told: Vec<String> = told.iter().collect();
-        assert_eq!(told, ["expected: first", "no text", "expected: 4"]);
-    }
+#[test(missed in ALL)]
+fn a_panicking_tick_is_reported_and_the_schedule_goes_on(missed: Missed) {
+    let (tell, told) = mpsc::channel();
+    let call = move |payload: Box<dyn std::any::Any + Send>| {
+        tell.send(text(&*payload).unwrap_or("no text").to_owned()).unwrap();
+    };
+    let pool = Pool::builder().threads(1).on_panic(OnPanic::Call(Arc::new(call)));
+    let (pool, mut count) = (pool.build().unwrap(), 0);
+    let timer = ticked(&pool, missed, 6, move || {
+        count += 1;
+        match count {
+            1 => panic!("expected: first"),
+            2 => {}
+            3 => std::panic::panic_any(3),
+            4 => panic!("expected: {count}"),
+            _ => {}
+        }
+    });
+    timer.cancel();
+    assert_eq!(timer.last_error().as_deref(), Some("expected: 4"));
+    eventually("it is over", || timer.is_over());
+    let sums = at_rest(&pool);
+    assert_eq!((sums[2], sums[1] + sums[2] + sums[3]), (3, sums[0]));
+    assert_eq!(timer.ticks(), sums[1] + sums[2]);
+    drop(pool);
+    let told: Vec<String> = told.iter().collect();
+    assert_eq!(told, ["expected: first", "no text", "expected: 4"]);
 }
 
 #[test]
@@ -98,36 +96,30 @@ fn a_closure_that_panics_the_only_time_is_over_and_its_text_is_kept() {
 }
 
 /// Each takes longer than the period, on a pool that has threads for several at once.
-#[test]
-fn ticks_never_overlap() {
-    for missed in ALL {
-        let (pool, inside) = (Pool::new(4), AtomicUsize::new(0));
-        let timer = ticked(&pool, missed, 20, move || {
-            assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0);
-            spin_for(SOON * 2);
-            inside.fetch_sub(1, Ordering::SeqCst);
-        });
-        assert_eq!(timer.last_error(), None, "{missed:?}");
-        timer.cancel();
-    }
+#[test(missed in ALL)]
+fn ticks_never_overlap(missed: Missed) {
+    let (pool, inside) = (Pool::new(4), AtomicUsize::new(0));
+    let timer = ticked(&pool, missed, 20, move || {
+        assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0);
+        spin_for(SOON * 2);
+        inside.fetch_sub(1, Ordering::SeqCst);
+    });
+    assert_eq!(timer.last_error(), None);
+    timer.cancel();
 }
 
-#[test]
-fn a_closure_that_is_due_is_accepted_by_a_full_pool() {
-    for policy in crate::support::full::POLICIES {
-        for_both_queueings(|builder| {
-            let (pool, gate) = full(builder, 2, policy);
-            let (ran, runs) = mpsc::channel();
-            let timers: Vec<_> =
-                (0..10).map(|_| pool.job().after(SOON).execute(tick_once(&ran)).unwrap()).collect();
-            let due = Instant::now();
-            eventually("all are due", || due.elapsed() > SOON);
-            gate.open();
-            assert_eq!(runs.iter().take(10).count(), 10, "{policy:?}");
-            eventually("they are over", || timers.iter().all(Timer::is_over));
-            assert_eq!(at_rest(&pool), [13, 13, 0, 0, 0], "{policy:?}");
-        });
-    }
+#[test(policy in crate::support::full::POLICIES, for_both_queueings)]
+fn a_closure_that_is_due_is_accepted_by_a_full_pool(builder: Builder, policy: WhenFull) {
+    let (pool, gate) = full(builder, 2, policy);
+    let (ran, runs) = mpsc::channel();
+    let timers: Vec<_> =
+        (0..10).map(|_| pool.job().after(SOON).execute(tick_once(&ran)).unwrap()).collect();
+    let due = Instant::now();
+    eventually("all are due", || due.elapsed() > SOON);
+    gate.open();
+    assert_eq!(runs.iter().take(10).count(), 10);
+    eventually("they are over", || timers.iter().all(Timer::is_over));
+    assert_eq!(at_rest(&pool), [13, 13, 0, 0, 0]);
 }
 
 #[test]
@@ -170,16 +162,14 @@ fn a_wait_for_an_idle_pool_does_not_wait_for_timers() {
     timer.cancel();
 }
 
-#[test]
-fn delays_and_periods_as_long_as_they_can_be_never_come() {
+#[test(far in [Duration::MAX, Duration::from_secs(u64::MAX / 3), Duration::from_secs(1 << 32)])]
+fn delays_and_periods_as_long_as_they_can_be_never_come(far: Duration) {
     let pool = Pool::new(1);
-    for far in [Duration::MAX, Duration::from_secs(u64::MAX / 3), Duration::from_secs(1 << 32)] {
-        let once = pool.job().after(far).execute(|| unreachable!()).unwrap();
-        let every = pool.job().every(far).missed(Missed::Burst).execute(|| unreachable!()).unwrap();
-        pool.submit(|| ()).join().unwrap();
-        assert!(!once.is_over() && !every.is_over());
-        assert!(once.cancel() && every.cancel());
-    }
+    let once = pool.job().after(far).execute(|| unreachable!()).unwrap();
+    let every = pool.job().every(far).missed(Missed::Burst).execute(|| unreachable!()).unwrap();
+    pool.submit(|| ()).join().unwrap();
+    assert!(!once.is_over() && !every.is_over());
+    assert!(once.cancel() && every.cancel());
 }
 
 #[test]

@@ -103,30 +103,29 @@ fn a_sleep_moves_to_the_default_pool_when_its_own_ends() {
 }
 
 /// A pool that is drained waits for its jobs, and they for timers.
-#[test]
-fn a_job_that_waits_for_a_time_ends_although_its_pool_is_closed_meanwhile() {
-    for threads in [1, 2] {
-        for how in [Shutdown::Drain, Shutdown::Discard] {
-            let (pool, (begun, begins)) = (Pool::new(threads), mpsc::channel());
-            let job = pool.submit(move || {
-                block_on(async {
-                    let mut rest = pin!(sleep(Duration::from_millis(10)));
-                    poll_fn(|context| {
-                        let polled = rest.as_mut().poll(context);
-                        _ = begun.send(());
-                        polled
-                    })
-                    .await;
-                    // And this one begins when it has been closed.
-                    sleep(Duration::from_millis(5)).await;
-                });
-                42
-            });
-            begins.recv().unwrap();
-            pool.shutdown(how);
-            assert_eq!(job.join().unwrap(), 42, "{threads} threads, {how:?}");
-        }
-    }
+#[test(threads in [1, 2], how in [Shutdown::Drain, Shutdown::Discard])]
+fn a_job_that_waits_for_a_time_ends_although_its_pool_is_closed_meanwhile(
+    threads: usize,
+    how: Shutdown,
+) {
+    let (pool, (begun, begins)) = (Pool::new(threads), mpsc::channel());
+    let job = pool.submit(move || {
+        block_on(async {
+            let mut rest = pin!(sleep(Duration::from_millis(10)));
+            poll_fn(|context| {
+                let polled = rest.as_mut().poll(context);
+                _ = begun.send(());
+                polled
+            })
+            .await;
+            // And this one begins when it has been closed.
+            sleep(Duration::from_millis(5)).await;
+        });
+        42
+    });
+    begins.recv().unwrap();
+    pool.shutdown(how);
+    assert_eq!(job.join().unwrap(), 42);
 }
 
 #[test]

@@ -41,14 +41,12 @@ fn a_pool_whose_worker_is_parked_in_a_wait_is_not_idle() {
     assert!(pool.wait_idle());
 }
 
-#[test]
-fn a_pool_whose_worker_is_parked_in_a_wait_does_not_end() {
-    for how in [Shutdown::Drain, Shutdown::Finish, Shutdown::Discard] {
-        let gate = Gate::closed();
-        let (pool, _other) = parked(&gate);
-        let report = pool.shutdown(how.timeout(Duration::from_millis(20)));
-        assert_eq!((report.ran, report.still_running), (0, 1));
-        gate.open();
-        assert_eq!(pool.shutdown(how).ran, 1);
-    }
+#[test(how in [Shutdown::Drain, Shutdown::Finish, Shutdown::Discard])]
+fn a_pool_whose_worker_is_parked_in_a_wait_does_not_end(how: Shutdown) {
+    let gate = Gate::closed();
+    let (pool, _other) = parked(&gate);
+    let report = pool.shutdown(how.timeout(Duration::from_millis(20)));
+    assert_eq!((report.ran, report.still_running), (0, 1));
+    gate.open();
+    assert_eq!(pool.shutdown(how).ran, 1);
 }

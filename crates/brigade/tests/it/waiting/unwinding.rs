@@ -77,21 +77,15 @@ fn unwind(pool: &Pool, jobs: usize, waits: Waits) -> (usize, usize) {
     (ran.all.load(SeqCst), ran.saw_panic.load(SeqCst))
 }
 
-#[test]
-fn a_job_that_is_awaited_while_another_unwinds_does_not_see_a_panic() {
-    for (what, waits) in WAITS {
-        // More jobs at once than the pool has threads, with the spare ones.
-        for jobs in [1, 6] {
-            let pool = Pool::builder().threads(1).spare_threads(1).build().unwrap();
-            assert_eq!(unwind(&pool, jobs, waits), (jobs * JOBS, 0), "{what}, {jobs}");
-        }
-    }
+/// With more jobs at once than the pool has threads, the spare ones included, and with one.
+#[test((what, waits) in WAITS, jobs in [1, 6])]
+fn a_job_that_is_awaited_while_another_unwinds_does_not_see_a_panic(jobs: usize, waits: Waits) {
+    let pool = Pool::builder().threads(1).spare_threads(1).build().unwrap();
+    assert_eq!(unwind(&pool, jobs, waits), (jobs * JOBS, 0));
 }
 
-#[test]
-fn the_only_thread_of_a_pool_runs_the_jobs_it_waits_for_although_it_unwinds() {
-    for (what, waits) in WAITS {
-        let pool = Pool::builder().threads(1).spare_threads(0).build().unwrap();
-        assert_eq!(unwind(&pool, 2, waits), (2 * JOBS, 2 * JOBS), "{what}");
-    }
+#[test((what, waits) in WAITS)]
+fn the_only_thread_of_a_pool_runs_the_jobs_it_waits_for_although_it_unwinds(waits: Waits) {
+    let pool = Pool::builder().threads(1).spare_threads(0).build().unwrap();
+    assert_eq!(unwind(&pool, 2, waits), (2 * JOBS, 2 * JOBS));
 }

@@ -160,34 +160,32 @@ fn waiters_that_come_at_any_time_each_find_their_own_jobs_done() {
 }
 
 /// Caught: waiting for what was accepted before the call and for nothing else.
-#[test]
-fn a_wait_includes_jobs_that_others_submit_meanwhile() {
-    for_both_queueings(|builder| {
-        let pool = builder.threads(2).build().unwrap();
-        let [first, second, begun] = [(); 3].map(|()| Gate::closed());
-        let (held, ended) = (first.clone(), Arc::new(AtomicUsize::new(0)));
-        let counter = Arc::clone(&ended);
+#[test(for_both_queueings)]
+fn a_wait_includes_jobs_that_others_submit_meanwhile(builder: Builder) {
+    let pool = builder.threads(2).build().unwrap();
+    let [first, second, begun] = [(); 3].map(|()| Gate::closed());
+    let (held, ended) = (first.clone(), Arc::new(AtomicUsize::new(0)));
+    let counter = Arc::clone(&ended);
+    pool.execute(move || {
+        held.wait();
+        counter.fetch_add(1, Ordering::SeqCst);
+    });
+    thread::scope(|scope| {
+        let waiter = scope.spawn(|| {
+            assert!(pool.wait_idle());
+            ended.load(Ordering::SeqCst)
+        });
+        let (held, begins, counter) = (second.clone(), begun.clone(), Arc::clone(&ended));
         pool.execute(move || {
+            begins.open();
             held.wait();
             counter.fetch_add(1, Ordering::SeqCst);
         });
-        thread::scope(|scope| {
-            let waiter = scope.spawn(|| {
-                assert!(pool.wait_idle());
-                ended.load(Ordering::SeqCst)
-            });
-            let (held, begins, counter) = (second.clone(), begun.clone(), Arc::clone(&ended));
-            pool.execute(move || {
-                begins.open();
-                held.wait();
-                counter.fetch_add(1, Ordering::SeqCst);
-            });
-            begun.wait();
-            first.open();
-            eventually("the first has ended", || ended.load(Ordering::SeqCst) == 1);
-            second.open();
-            assert_eq!(waiter.join().unwrap(), 2);
-        });
+        begun.wait();
+        first.open();
+        eventually("the first has ended", || ended.load(Ordering::SeqCst) == 1);
+        second.open();
+        assert_eq!(waiter.join().unwrap(), 2);
     });
 }
 
