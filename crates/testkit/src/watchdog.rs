@@ -6,6 +6,8 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::cases::case_of;
+
 /// How many times longer than on an idle machine a test may take: beside two computing threads per CPU it gets a third of
 /// the time, and the sanitizers slow it down as well. Only a hang takes that long.
 const PATIENCE: u64 = 8;
@@ -47,12 +49,14 @@ impl Watchdog {
 fn watch(seconds: u64) -> Sender<()> {
     crate::panics::silence_expected();
     let (leash, ended) = mpsc::channel::<()>();
-    let test = thread::current().name().unwrap_or("a test").to_owned();
+    let test = thread::current();
     let limit = Duration::from_secs(seconds * PATIENCE);
     thread::spawn(move || {
         if ended.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
+            let name = test.name().unwrap_or("a test");
+            let case = case_of(test.id()).map(|case| format!(" with {case}")).unwrap_or_default();
             // Not `eprintln!`: libtest captures its output, which is lost with the process.
-            let _ = writeln!(std::io::stderr(), "watchdog: {test} hung for {limit:?}");
+            let _ = writeln!(std::io::stderr(), "watchdog: {name} hung for {limit:?}{case}");
             std::process::abort();
         }
     });
