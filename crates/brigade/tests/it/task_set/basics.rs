@@ -127,14 +127,16 @@ fn outcomes_of_detached_jobs_are_dropped_as_they_end() {
     let spawn = |set: &mut TaskSet<Arc<()>>, gate: Option<Gate>| {
         let (witness, ran) = (witness.clone(), ran.clone());
         set.submit(move || {
-            gate.into_iter().for_each(|gate| gate.wait());
             ran.fetch_add(1, Ordering::Relaxed);
+            gate.into_iter().for_each(|gate| gate.wait());
             witness
         });
     };
     (0..2).for_each(|_| spawn(&mut set, None));
     set.wait_all();
     spawn(&mut set, Some(gate.clone()));
+    // The thread that ended the job before may still be about to submit it, and then others overtake it.
+    eventually("it runs", || ran.load(Ordering::Relaxed) == 3);
     (0..8).for_each(|_| spawn(&mut set, None));
     set.detach_all();
     assert!(set.is_empty() && set.try_join_next().is_none());
