@@ -106,11 +106,9 @@ impl Waiting {
     /// The handles of the awaited jobs must outlive the value (Name rule).
     pub(crate) fn begin(awaited: Awaited) -> Option<Self> {
         let mut jobs = Vec::new();
-        for_each_running(|job| {
-            if !jobs.contains(&job) {
-                jobs.push(job);
-            }
-        });
+        for_each_running(|job| jobs.push(job));
+        jobs.sort_unstable();
+        jobs.dedup();
         let place = with_processor(|own| own.map(|own| (own.core.work.key, own.index)));
         if jobs.is_empty() && place.is_none() {
             return Some(Self(None));

@@ -11,9 +11,8 @@
 //! | *ended* | `ended` | the outcome is taken | the owner |
 //!
 //! **Ends.** The thread that ends a job lists the job, with the outcome in place. So the list has the order of the
-//! ends. A closure run by the owner is not even listed. The owner takes the list
-//! after that closure, and before it adds the handle to `ended`: a job that has ended on another thread meanwhile
-//! comes first.
+//! ends. A closure run by the owner is not even listed. The owner takes the list after that closure, and before it
+//! adds the handle to `ended`: a job that has ended on another thread meanwhile comes first.
 //!
 //! **Limit.** With a limit all jobs are made, cancelled and listed in the same way, but some wait before they are
 //! submitted. The list reports each end to the limit after listing it. So with a limit of 1, a job begins after the

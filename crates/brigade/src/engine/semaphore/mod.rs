@@ -17,7 +17,7 @@
 mod loom_tests;
 
 use core::mem;
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::task::{Wake, Waker};
 use std::time::{Duration, Instant};
@@ -43,18 +43,10 @@ pub(crate) struct Semaphore {
 /// The waiters of one semaphore, in order of arrival.
 #[derive(Default)]
 struct Waiters {
-    /// With their numbers, which ascend.
-    entries: VecDeque<(u64, Waker)>,
+    /// By number.
+    entries: BTreeMap<u64, Waker>,
     /// The last number in use.
     last: u64,
-}
-
-impl Waiters {
-    /// Removes the waiter with this number; `None` if it is no longer registered.
-    fn remove(&mut self, number: u64) -> Option<(u64, Waker)> {
-        let place = self.entries.binary_search_by_key(&number, |&(number, _)| number).ok()?;
-        self.entries.remove(place)
-    }
 }
 
 /// A waiter before, during and after the wait; dropping it ends the wait.
@@ -163,7 +155,7 @@ impl Semaphore {
     /// Wakes all waiters, because they will get no permit.
     pub(crate) fn wake_all(&self) {
         let all = self.change_waiters(|waiters| mem::take(&mut waiters.entries));
-        all.into_iter().for_each(|(_, waker)| contain(|| waker.wake()));
+        all.into_values().for_each(|waker| contain(|| waker.wake()));
     }
 
     /// Changes the waiters, and updates their bit in the state.
@@ -182,7 +174,7 @@ impl Semaphore {
     /// Wakes the first waiter if this state has a permit for it.
     fn pass_on(&self, state: u64) {
         if state & WAITERS != 0 && self.is_available(state) {
-            let first = self.change_waiters(|waiters| waiters.entries.pop_front());
+            let first = self.change_waiters(|waiters| waiters.entries.pop_first());
             first.into_iter().for_each(|(_, waker)| contain(|| waker.wake()));
         }
     }
@@ -206,10 +198,7 @@ impl Waiter {
                 waiters.last += 1;
                 waiters.last
             });
-            let former = waiters.remove(number);
-            let place = waiters.entries.partition_point(|&(other, _)| other < number);
-            waiters.entries.insert(place, (number, waker));
-            former
+            waiters.entries.insert(number, waker)
         });
         drop_contained(former);
     }
@@ -218,7 +207,7 @@ impl Waiter {
 impl Drop for Waiter {
     fn drop(&mut self) {
         let Some(number) = self.number.filter(|_| self.semaphore.is_here()) else { return };
-        let former = self.semaphore.change_waiters(|waiters| waiters.remove(number));
+        let former = self.semaphore.change_waiters(|waiters| waiters.entries.remove(&number));
         drop_contained(former);
         // Ordering: Relaxed: this thread has just held the lock, so it sees the permit for which it was woken.
         self.semaphore.pass_on(self.semaphore.state.load(Ordering::Relaxed));
@@ -323,8 +312,9 @@ mod tests {
         let semaphore = Semaphore::new(0);
         let mut waiters: Vec<_> = (0..100_000).map(|_| Waiter::new(semaphore.clone())).collect();
         waiters.iter_mut().for_each(|waiter| waiter.register(Waker::noop()));
-        while let Some(newest) = waiters.pop() {
-            drop(newest);
+        // From the middle, then the newest and the oldest by turns.
+        while !waiters.is_empty() {
+            drop(waiters.swap_remove(waiters.len() / 2));
         }
         assert_eq!(semaphore.state.load(Ordering::Relaxed), 0);
     }

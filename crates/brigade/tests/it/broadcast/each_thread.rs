@@ -1,12 +1,12 @@
 //! Each worker runs its share, and no other one.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
 use std::thread;
 
 use super::join_all;
-use crate::support::busy::occupy;
+use crate::support::busy::{occupy, occupy_one};
 use crate::support::crowd::{await_idle_workers, for_both_queueings};
 use crate::support::full::at_rest;
 use crate::support::staging::running;
@@ -46,13 +46,7 @@ fn the_share_of_a_busy_thread_waits_for_that_thread(builder: Builder, threads: u
     let pool = builder.threads(threads).build().unwrap();
     join_all(pool.broadcast(|_| ()));
     let gate = Gate::closed();
-    let (begun, begins) = mpsc::channel();
-    let wait = gate.clone();
-    let busy = pool.submit(move || {
-        begun.send(current_worker_index().unwrap()).unwrap();
-        wait.wait();
-    });
-    let busy_one = begins.recv().unwrap();
+    let busy_one = occupy_one(&pool, &gate);
     let mut shares = pool.broadcast(|index| index);
     let waits = shares.remove(busy_one);
     let others = join_all(shares);
@@ -62,7 +56,6 @@ fn the_share_of_a_busy_thread_waits_for_that_thread(builder: Builder, threads: u
     assert!(!pool.wait_idle_timeout(std::time::Duration::ZERO));
     gate.open();
     assert_eq!(waits.join().unwrap(), busy_one);
-    busy.join().unwrap();
 }
 
 /// Asked by the test beside jobs that keep all threads busy, and each other.

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Barrier, Mutex, mpsc};
 
 use super::join_all;
+use crate::support::busy::occupy_one;
 use crate::support::crowd::for_both_queueings;
 use brigade::{
     Builder, Handle, JoinError, JoinHandle, Pool, TaskSet, block_on, current_worker_index,
@@ -14,13 +15,7 @@ use brigade_testkit::{Gate, Halt, Meeting, test};
 fn a_join_on_another_worker_leaves_the_share_to_its_own(builder: Builder) {
     let (pool, gate) = (builder.threads(2).build().unwrap(), Gate::closed());
     join_all(pool.broadcast(|_| ()));
-    let (begun, begins) = mpsc::channel();
-    let wait = gate.clone();
-    let busy = pool.submit(move || {
-        begun.send(current_worker_index().unwrap()).unwrap();
-        wait.wait();
-    });
-    let busy_one = begins.recv().unwrap();
+    let busy_one = occupy_one(&pool, &gate);
     let mut shares = pool.broadcast(|index| (index, current_worker_index()));
     let share = shares.remove(busy_one);
     let joiner = pool.submit(move || (share.join().unwrap(), current_worker_index()));
@@ -30,7 +25,6 @@ fn a_join_on_another_worker_leaves_the_share_to_its_own(builder: Builder) {
     let (said, joined_on) = joiner.join().unwrap();
     assert_eq!(said, (busy_one, Some(busy_one)));
     assert_ne!(joined_on, Some(busy_one));
-    busy.join().unwrap();
 }
 
 /// Each of several jobs that run at once, on as many workers, waits for the shares of all others.

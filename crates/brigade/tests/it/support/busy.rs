@@ -4,7 +4,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
 
-use brigade::{Handle, JoinHandle, Pool, Shutdown};
+use brigade::{Handle, JoinHandle, Pool, Shutdown, current_worker_index};
 use brigade_testkit::{Gate, eventually};
 
 /// Keeps every worker of `pool` busy until the gate opens; returns once all of them are.
@@ -20,6 +20,17 @@ pub(crate) fn occupy(pool: &Pool, gate: &Gate) {
     for _ in 0..*pool.size().end() {
         starts.recv().unwrap();
     }
+}
+
+/// Keeps one worker of `pool` busy until the gate opens; returns its index.
+pub(crate) fn occupy_one(pool: &Pool, gate: &Gate) -> usize {
+    let (begun, begins) = mpsc::channel();
+    let gate = gate.clone();
+    pool.execute(move || {
+        begun.send(current_worker_index().unwrap()).unwrap();
+        gate.wait();
+    });
+    begins.recv().unwrap()
 }
 
 /// A job that has begun, and ends once the gate is open.
