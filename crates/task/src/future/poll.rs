@@ -356,10 +356,10 @@ pub(super) unsafe fn act<F: Future + 'static, G: Guard, E: Schedule>(
         Action::Take => {
             // SAFETY: `out` is a `TakeRequest`, guaranteed by the caller.
             let request = unsafe { &*out.cast::<TakeRequest>() };
-            if request.id == TypeId::of::<F>() {
+            if is_first && request.id == TypeId::of::<F>() {
                 // SAFETY: the request has room for a future of that type.
                 let out = unsafe { &mut *request.out.cast::<MaybeUninit<F>>() };
-                // SAFETY: Pin rule: this is its first job.
+                // SAFETY: Pin rule: it has not been polled.
                 unsafe { running.take_future(out) };
                 return Outcome::Cancelled;
             }
