@@ -2,8 +2,8 @@
 # Before each commit: checks the format and the lock files, and lints every target and every set of features. A warning is an error; the
 # lints are named in Cargo.toml and clippy.toml. `ci/lint.sh format`, `ci/lint.sh locks` and `ci/lint.sh features` do a part of that.
 #
-# With a compiler and its arguments it lints one crate and then compiles it: `.ci/run` names it in RUSTC_WORKSPACE_WRAPPER, so that all
-# dependencies are compiled once for lints and tests.
+# With a compiler and its arguments it lints one crate as it compiles it: clippy's driver is the compiler with more lints. `.ci/run` names the
+# script in RUSTC_WORKSPACE_WRAPPER, so that everything is compiled once for lints and tests.
 set -euo pipefail
 
 format() { cargo fmt --all --check; }
@@ -35,31 +35,8 @@ features() {
     fi
 }
 
-wrap() {
-    # Cargo asks the compiler what it can do.
-    if [[ " $* " != *' --crate-name ___ '* && $* == *--crate-name* ]]; then
-        folder="$(mktemp -d)"
-        trap 'rm -rf "$folder"' EXIT
-        arguments=()
-        for argument; do
-            case "$argument" in
-                --emit=*) argument=--emit=metadata ;;
-                # Cargo reads from what the compiler prints which files there are.
-                --json=*) argument="${argument/,artifacts/}" ;;
-            esac
-            if [[ ${before:-} == --out-dir ]]; then
-                argument="$folder"
-            fi
-            before="$argument"
-            arguments+=("$argument")
-        done
-        clippy-driver "${arguments[@]}" -D warnings
-    fi
-    "$@"
-}
-
 case "${1-}" in
-    rustc | */*) wrap "$@" ;;
+    rustc | */*) exec clippy-driver "$@" -D warnings ;;
     *)
         cd "$(dirname "$0")/.."
         case "${1-}" in
