@@ -41,21 +41,23 @@ api() {
     RUSTDOC="$PWD/ci/verbs.sh" RUSTDOCFLAGS='-Z unstable-options --output-format json' CARGO_BUILD_BUILD_DIR="$target" \
         cargo doc --quiet "${crates[@]}" --all-features --no-deps --locked --target-dir "$target/api"
     cargo build --quiet --workspace --features brigade-ecosystem/full --locked --example public_api
-    echo "# The public items of the published crates with all features, as rustdoc $(rustdoc -V | cut -d ' ' -f 2) tells them."
+    echo "# The public items of the published crates with all features, from $(rustdoc -V | cut -d ' ' -f -2)"
     echo "# Written by \`ci/verbs.sh --write\`."
     "$target/debug/examples/public_api" "${files[@]}"
 }
 
 api >"$scratch/api.txt"
+items() { grep -v '^# ' "$1"; }
+written_by() { head -n 1 "$1" | grep -o 'rustdoc .*'; }
 if [[ -n $write ]]; then
     cp "$scratch/api.txt" docs/api.txt
-elif ! difference=$(diff --unified=0 docs/api.txt "$scratch/api.txt"); then
-    fail "docs/api.txt is not the code's (\`ci/verbs.sh --write\` writes it; another rustdoc may word it differently):
+elif ! difference=$(diff --unified=0 <(items docs/api.txt) <(items "$scratch/api.txt")); then
+    fail "docs/api.txt is not the code's, which $(written_by "$scratch/api.txt") describes; $(written_by docs/api.txt) wrote the file, and \`ci/verbs.sh --write\` does:
 $(grep -E '^[-+]([^-+]|$)' <<<"$difference")"
 fi
 
 # Items of BASE that are gone or have changed. The entry names the item; what else names a removed item needs none of its own.
-base=${1-$(git describe --tags --abbrev=0 2>/dev/null || git log --diff-filter=A --format=%H -- docs/api.txt | tail -n 1)}
+base=${1-$(git describe --tags --abbrev=0 2>/dev/null || git log --diff-filter=A --format=%h -- docs/api.txt | tail -n 1)}
 if [[ -z ${1-} && $(git rev-parse --is-shallow-repository) == true ]]; then
     echo 'skipped: a shallow clone does not have the commit whose items need entries'
 elif [[ -z $base ]]; then
@@ -83,7 +85,7 @@ else
             at = index(line, of)
             return at && substr(line, at + length(of)) !~ /^[A-Za-z0-9_]/
         }
-        /^(#|$)/ { next }
+        /^(# |$)/ { next }
         NR == FNR { now[$0]; has[path($0)]; next }
         !($0 in now) {
             gone[$0] = path($0)
@@ -95,14 +97,17 @@ else
                 for (other in removed) if (length(other) < length(of) && names(line, other)) of = other
                 # A removed type in the signature.
                 if (of in has) for (other in removed) if (names(line, other)) of = other
-                print last(of) "\t" line
+                name = last(of)
+                if (!(name in first) || length(line) < length(first[name])) first[name] = line
+                others[name]++
             }
+            for (name in first) print name "\t" first[name] (others[name] > 1 ? " (and " others[name] - 1 " more)" : "")
         }
     ' "$scratch/api.txt" "$scratch/base.txt" | sort >"$scratch/gone.txt"
     entries=$(awk '/^## / && ++versions == 2 { exit } /^\*\*/ { is_entry = /^\*\*(Changed|Removed)/ } is_entry' CHANGELOG.md)
     while IFS=$'\t' read -r name line; do
         if ! grep -qw -- "$name" <<<"$entries"; then
-            fail "gone or changed since $base, and \`$name\` is not in CHANGELOG.md below **Changed** or **Removed**: $line"
+            fail "\`$name\` is not in CHANGELOG.md below **Changed** or **Removed**; since $base this went or changed: $line"
         fi
     done <"$scratch/gone.txt"
 fi
@@ -135,7 +140,7 @@ awk -v operations="$scratch/operations.txt" '
         if ($2 !~ /^(-|thread|task|both)$/) fail(place ": `waits` is `" $2 "`, not `-`, `thread`, `task` or `both`")
         if ($3 !~ /^(-|io)$/) fail(place ": `io` is `" $3 "`, not `-` or `io`")
         seeded = $4
-        sub(/: .*/, "", seeded)
+        sub(/:($| .*)/, "", seeded)
         if (seeded == "") fail(place ": the column `seeded` is missing")
         else if (seeded == "-" && $4 !~ /^-: ./) fail(place ": no seeded program calls it, and the reason is missing (`-: reason`)")
         else if (seeded != "-") {
