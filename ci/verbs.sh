@@ -119,7 +119,7 @@ awk '
     of != "" && match($0, /^    [A-Z][A-Za-z]*/) { print (of == "Verb" ? "" : of "::") substr($0, 5, RLENGTH - 4) }
 ' tests/seeded/src/verb.rs tests/seeded/src/program.rs >"$scratch/operations.txt"
 if ! grep -q -v : "$scratch/operations.txt"; then
-    fail 'tests/seeded/src/verb.rs has no `enum Verb` with a line for each variant'
+    fail "tests/seeded/src/verb.rs has no \`enum Verb\` with a line for each variant"
 fi
 awk -v operations="$scratch/operations.txt" '
     function fail(text) { print "ci/verbs.sh: " text }
