@@ -39,7 +39,7 @@ package() (
     }
 
     # Not a release: files may have changes. Tests stay out and there is no repository to name, so these warnings are left out.
-    cargo package --quiet --workspace --exclude brigade-lab --exclude brigade-first-lines --exclude brigade-ecosystem --exclude brigade-simulate --exclude brigade-testkit --exclude brigade-testkit-macros --exclude burst-pool --exclude executors --exclude rayon-core --exclude rusty_pool --exclude st3 --exclude threadpool --all-features --locked --allow-dirty "$@" \
+    cargo package --quiet --workspace --exclude brigade-lab --exclude brigade-first-lines --exclude brigade-public-api --exclude brigade-ecosystem --exclude brigade-simulate --exclude brigade-testkit --exclude brigade-testkit-macros --exclude burst-pool --exclude executors --exclude rayon-core --exclude rusty_pool --exclude st3 --exclude threadpool --all-features --locked --allow-dirty "$@" \
         2> >(grep -vE '^warning: (ignoring test|manifest has no)|package-metadata|^ +\|$' >&2)
 
     for crate in "${published[@]}"; do
