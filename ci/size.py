@@ -28,7 +28,7 @@ CALLS = 20, 60
 LIBRARIES = {
     "std": ("", 'std::thread::spawn(|| println!("hello")).join().unwrap();'),
     "brigade": (
-        f'brigade = {{ path = "{TOP}/crates/brigade" }}',
+        'brigade = { path = "checkout/crates/brigade" }',
         'brigade::Pool::new(2).submit(|| println!("hello")).join().unwrap();',
     ),
     "rayon": ('rayon = "1"', 'rayon::join(|| println!("hello"), || println!("hello"));'),
@@ -46,9 +46,8 @@ VERBS = {
     ("rayon", "spawn"): ("", "rayon::spawn(move || { black_box(value + {n}); });"),
     ("tokio", "spawn"): ("let pool = tokio::runtime::Runtime::new().unwrap();", "black_box(pool.spawn(async move { value + {n} }));"),
 }
-# Paths are in a program's panic messages.
-REMAPPED = [(TOP, "brigade"), (os.environ.get("CARGO_HOME", pathlib.Path.home() / ".cargo"), "cargo")]
-FLAGS = [f"--remap-path-prefix={path}={name}" for path, name in REMAPPED]
+# A program has the paths of its dependencies in messages of panics.
+FLAGS = [f"--remap-path-prefix={os.environ.get('CARGO_HOME', pathlib.Path.home() / '.cargo')}=cargo"]
 
 
 def cargo(command, package, target, flags=()):
@@ -66,10 +65,12 @@ def write_programs(scratch):
     for library, (dependency, hello) in LIBRARIES.items():
         programs = scratch / library / "src/bin"
         programs.mkdir(parents=True)
-        manifest = f'[package]\nname = "program-{library}"\nedition = "2024"\n[workspace]\n[dependencies]\n{dependency}\n[profile.release]\nstrip = true\n'
+        manifest = f'[package]\nname = "program-{library}"\nedition = "2024"\n[workspace]\nexclude = ["checkout"]\n[dependencies]\n{dependency}\n[profile.release]\nstrip = true\n'
         (scratch / library / "Cargo.toml").write_text(manifest)
         # The versions of the laboratory.
         shutil.copy(TOP / "Cargo.lock", scratch / library)
+        # Inside of the package, so that names of symbols do not depend on the path of the checkout.
+        (scratch / library / "checkout").symlink_to(TOP)
         (programs / "hello.rs").write_text(f"fn main() {{\n    {hello}\n}}\n")
     for (library, verb), (pool, call) in VERBS.items():
         for calls in CALLS:
@@ -100,7 +101,7 @@ def ir_lines(package, target):
     flags = ["--emit=llvm-ir", "-Cno-prepopulate-passes", "-Ccodegen-units=1"]
     cargo(["build", "--release", "--bin", "hello"], package, target, flags)
     metadata = json.loads(cargo(["metadata", "--format-version", "1"], package, target))
-    crates = [entry["name"] for entry in metadata["packages"] if entry["manifest_path"].startswith(str(TOP))]
+    crates = [entry["name"] for entry in metadata["packages"] if "/checkout/crates/" in entry["manifest_path"]]
     lines = {}
     for crate in sorted(crates):
         for file in glob.glob(f"{target}/release/deps/{crate.replace('-', '_')}-*.ll"):
