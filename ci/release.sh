@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Before a release, and after a change of a manifest: `ci/release.sh [deny | package [ARGUMENTS] | msrv | size]`, all four by default.
+# Before a release, and after a change of a manifest: `ci/release.sh [deny | package [ARGUMENTS] | msrv | size [--exact | --write]]`, all four by
+# default.
 #
 # `deny` compares licences, sources and versions of all dependencies with `deny.toml`, by cargo-deny; without that it is skipped, with a note.
 #
@@ -11,8 +12,9 @@
 # Toolchains are not downloaded; the output says what was skipped. Clippy's `incompatible_msrv` finds functions of std that are newer, with
 # any toolchain.
 #
-# `size` prints by how much a program with one pool is larger than one with a thread of std alone, both stripped: built as
-# `cargo build --release` does it, and for size. Then how long such a program takes to compile, beside rayon and tokio.
+# `size` prints what brigade weighs in a program, beside rayon, tokio and chili: CPU seconds of compiling, for which the machine must be quiet,
+# bytes, and IR lines. It fails if bytes or IR lines are above `docs/weight.txt`. `ci/release.sh size --exact` measures only these, after a
+# change of generic code, say; `--write` rewrites the file.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -175,54 +177,12 @@ TOML
         | grep -vE '^(program|brigade)' | cut -d ' ' -f 1,2 | sort -u | paste -sd ';' | sed 's/;/, /g')"
 )
 
-size() (
-    here="$PWD"
-    scratch="$(mktemp -d)"
-    trap 'rm -rf "$scratch"' EXIT
-    export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$here/target}/size"
-
-    # A program of this name, by its manifest's dependencies and its main function.
-    program() {
-        mkdir -p "$scratch/$1/src"
-        printf '[package]\nname = "%s"\nedition = "2024"\n[workspace]\n[dependencies]\n%s\n[profile.release]\nstrip = true\n' \
-            "$1" "$2" > "$scratch/$1/Cargo.toml"
-        printf 'fn main() {\n%s\n}\n' "$3" > "$scratch/$1/src/main.rs"
-    }
-    hello='println!("hello")'
-    program alone '' "    std::thread::spawn(|| $hello).join().unwrap();"
-    program pool "brigade = { path = \"$here/crates/brigade\" }" "    brigade::Pool::new(2).submit(|| $hello).join().unwrap();"
-    program rayon 'rayon = "1"' "    rayon::join(|| $hello, || $hello);"
-    program tokio 'tokio = { version = "1", features = ["rt-multi-thread"] }' "    tokio::runtime::Runtime::new().unwrap().block_on(async { tokio::spawn(async { $hello }).await }).unwrap();"
-
-    # The size of that program in bytes, with these further settings of the profile.
-    size_of() {
-        local name="$1"
-        shift
-        cargo build --quiet --release --manifest-path "$scratch/$name/Cargo.toml" "${@/#/--config=profile.release.}"
-        stat -c %s "$CARGO_TARGET_DIR/release/$name"
-    }
-    measure() {
-        local what="$1" alone pool
-        shift
-        alone=$(size_of alone "$@")
-        pool=$(size_of pool "$@")
-        printf '%-46s %4d kB more than %d kB\n' "$what" $(((pool - alone) / 1000)) $((alone / 1000))
-    }
-    measure 'cargo build --release'
-    measure 'lto, codegen-units = 1' lto=true codegen-units=1
-    measure 'lto, codegen-units = 1, opt-level = "s"' lto=true codegen-units=1 'opt-level="s"'
-    measure 'the same and panic = "abort"' lto=true codegen-units=1 'opt-level="s"' 'panic="abort"'
-
-    # Each from an empty folder, with what it needs.
-    for name in pool rayon tokio; do
-        cargo fetch --quiet --manifest-path "$scratch/$name/Cargo.toml"
-        TIMEFORMAT="cargo build of $name: CPU seconds %U + %S"
-        time CARGO_TARGET_DIR="$scratch/target-$name" cargo build --quiet --manifest-path "$scratch/$name/Cargo.toml"
-    done
-)
+size() {
+    python3 ci/size.py "$@"
+}
 
 case "${1-}" in
     deny | package | msrv | size) "$@" ;;
     '') deny && package && msrv && size ;;
-    *) echo 'usage: ci/release.sh [deny | package [ARGUMENTS] | msrv | size]' >&2 && exit 2 ;;
+    *) echo 'usage: ci/release.sh [deny | package [ARGUMENTS] | msrv | size [--exact | --write]]' >&2 && exit 2 ;;
 esac

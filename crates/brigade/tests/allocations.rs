@@ -1,4 +1,4 @@
-//! How often the pool allocates: never per `execute` up to 24 bytes of captures, once otherwise. What becomes of large captures.
+//! How often the pool allocates: never per `execute` up to 24 bytes of captures, once otherwise and in a bounded pool. What becomes of large captures.
 
 #![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]
 
@@ -11,10 +11,10 @@ use brigade::{Builder, Handle, Pool, Queueing, TaskSet, WhenFull};
 use brigade_testkit::{Gate, Observed, eventually, test};
 
 /// One count per test, so that concurrent tests do not mix.
-static COUNTS: [AtomicUsize; 32] = [const { AtomicUsize::new(0) }; 32];
+static COUNTS: [AtomicUsize; 48] = [const { AtomicUsize::new(0) }; 48];
 
 /// The bytes of the same.
-static BYTES: [AtomicUsize; 32] = [const { AtomicUsize::new(0) }; 32];
+static BYTES: [AtomicUsize; 48] = [const { AtomicUsize::new(0) }; 48];
 
 thread_local! {
     /// Which count the thread's allocations go to.
@@ -80,7 +80,7 @@ impl Metered {
     }
 
     /// The same for another count.
-    fn steady_of(&self, counts: &[AtomicUsize; 32], rounds: usize, round: impl Fn(&Pool)) -> usize {
+    fn steady_of(&self, counts: &[AtomicUsize; 48], rounds: usize, round: impl Fn(&Pool)) -> usize {
         let count = || counts[self.meter].load(Ordering::Relaxed);
         let measure = || {
             let before = count();
@@ -147,17 +147,18 @@ fn execute_from_a_worker_allocates_nothing_for_up_to_24_bytes(queueing: Queueing
 }
 
 #[test(queueing in QUEUEINGS)]
-fn a_bounded_pool_allocates_nothing_for_up_to_16_bytes_and_once_for_more(queueing: Queueing) {
+fn a_bounded_pool_allocates_once_for_each_closure_with_captures(queueing: Queueing) {
     let builder = Pool::builder().threads(2).queueing(queueing).capacity(JOBS / 2);
     let metered = Metered::with(builder.when_full(WhenFull::RunInCaller));
-    assert_eq!(from_outside::<2>(&metered), 0, "16 bytes, outside");
-    assert_eq!(from_a_worker::<2>(&metered), 0, "16 bytes, inside");
-    assert!(from_outside::<3>(&metered) <= ROUNDS * JOBS, "24 bytes, outside");
-    assert!(from_a_worker::<3>(&metered) <= ROUNDS * JOBS, "24 bytes, inside");
+    assert_eq!(from_outside::<0>(&metered), 0, "0 bytes, outside");
+    assert_eq!(from_a_worker::<0>(&metered), 0, "0 bytes, inside");
+    assert_eq!(from_outside::<1>(&metered), ROUNDS * JOBS, "8 bytes, outside");
+    assert_eq!(from_a_worker::<1>(&metered), ROUNDS * JOBS, "8 bytes, inside");
+    assert_eq!(from_outside::<64>(&metered), ROUNDS * JOBS, "512 bytes, outside");
 }
 
 #[test]
-fn a_job_that_runs_in_its_caller_allocates_nothing() {
+fn a_job_that_runs_in_its_caller_allocates_once() {
     let builder = Pool::builder().threads(1).capacity(1).when_full(WhenFull::RunInCaller);
     let metered = Metered::with(builder);
     let (begun, begins) = mpsc::channel();
@@ -176,7 +177,7 @@ fn a_job_that_runs_in_its_caller_allocates_nothing() {
     let allocations = || COUNTS[metered.meter].load(Ordering::Relaxed);
     let before = allocations();
     run();
-    assert_eq!(allocations() - before, 0);
+    assert_eq!(allocations() - before, JOBS);
     drop(closed);
 }
 
@@ -252,7 +253,9 @@ fn submit_and_join_cost_one_allocation_and_two_in_a_bounded_pool(queueing: Queue
 }
 
 #[test(queueing in QUEUEINGS)]
-fn a_future_costs_one_allocation_however_often_it_is_woken(queueing: Queueing) {
+fn a_future_costs_one_allocation_and_two_in_a_bounded_pool_however_often_it_is_woken(
+    queueing: Queueing,
+) {
     let metered = Metered::new(queueing);
     let future = |n| async move {
         for _ in 0..5 {
@@ -268,6 +271,12 @@ fn a_future_costs_one_allocation_however_often_it_is_woken(queueing: Queueing) {
             (0..10).for_each(|n| drop(brigade::spawn(future(n))));
         });
     });
+    let builder = Pool::builder().threads(2).queueing(queueing).capacity(10);
+    let bounded = Metered::with(builder).steady(ROUNDS, |pool| {
+        (0..10).for_each(|n| assert_eq!(pool.spawn(future(n)).join().unwrap(), n));
+    });
+    assert!(bounded <= ROUNDS * 20, "{bounded}");
+    METER.set(Some(metered.meter));
     let blocked_on = metered.steady(ROUNDS, |_| {
         (0..10).for_each(|n| assert_eq!(brigade::block_on(future(n)), n));
     });

@@ -13,9 +13,11 @@
 //! ```
 
 mod agenda;
+mod sorted;
 #[cfg(test)]
 mod tests;
 mod wheel;
 
 pub use agenda::{Agenda, Key};
+pub use sorted::SortedMap;
 pub use wheel::new;

@@ -13,10 +13,10 @@
 
 use core::mem;
 use core::time::Duration;
-use std::collections::BTreeMap;
 use std::time::Instant;
 
 use crate::agenda::{Agenda, Key};
+use crate::sorted::SortedMap;
 
 /// A tick has 2 to the power of this nanoseconds, some 1 ms: as precise as most timeouts are, and longer than a wake-up.
 const TICK: u32 = 20;
@@ -34,7 +34,7 @@ const KEPT: usize = 1024;
 /// The timers that are set.
 pub(crate) struct Wheel<T> {
     /// Timers before `horizon` in the order of their deadlines, with their nodes.
-    near: BTreeMap<(Instant, u64), u32>,
+    near: SortedMap<(Instant, u64), u32>,
     /// The first node of each slot's list, with the timers from `horizon` on.
     heads: [[u32; SLOTS]; LEVELS],
     /// The slots of each level that have timers.
@@ -73,7 +73,7 @@ enum List {
 impl<T> Wheel<T> {
     pub(crate) fn new(start: Instant) -> Self {
         Self {
-            near: BTreeMap::new(),
+            near: SortedMap::new(),
             heads: [[NIL; SLOTS]; LEVELS],
             occupied: [0; LEVELS],
             horizon: 0,
@@ -217,7 +217,7 @@ impl<T: Send> Agenda<T> for Wheel<T> {
     }
 
     fn bound(&self) -> Option<Instant> {
-        let near = self.near.first_key_value().map(|(&(first, _), _)| first);
+        let near = self.near.first().map(|&((first, _), _)| first);
         near.or_else(|| {
             let (_, _, begin) = self.next_slot()?;
             self.start.checked_add(Duration::from_nanos(begin << TICK))
@@ -234,12 +234,12 @@ impl<T: Send> Agenda<T> for Wheel<T> {
 
     fn count_until(&mut self, end: Instant, most: usize) -> usize {
         self.sort_until(end);
-        self.near.keys().take(most).take_while(|&&(at, _)| at <= end).count()
+        self.near.iter().take(most).take_while(|&&((at, _), _)| at <= end).count()
     }
 
     fn last_until(&mut self, end: Instant) -> Option<Instant> {
         self.sort_until(end);
-        self.near.range(..=(end, u64::MAX)).next_back().map(|(&(last, _), _)| last)
+        self.near.last_until(&(end, u64::MAX)).map(|&((last, _), _)| last)
     }
 
     fn insert(&mut self, at: Instant, entry: T) -> Key {
@@ -272,7 +272,7 @@ impl<T: Send> Agenda<T> for Wheel<T> {
 
     fn take_due(&mut self, now: Instant) -> Option<T> {
         self.sort_until(now);
-        let (&(first, _), &index) = self.near.first_key_value()?;
+        let &((first, _), index) = self.near.first()?;
         (first <= now).then(|| self.take(index)).flatten()
     }
 

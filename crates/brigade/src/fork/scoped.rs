@@ -235,26 +235,32 @@ where
 {
     type Output = (RA, RB);
 
-    #[inline]
+    // Always: an argument of a call lies in memory. There `join` would copy the closures in wide loads, which wait for the narrow
+    // stores just before: a third of the time of a fork with three captures.
+    #[inline(always)]
     fn present(self, worker: &Worker) -> Self::Output {
         brigade_task::join(worker, self.0, self.1)
     }
 
+    // Always: the cold path gets only the addresses of these copies, so the closures of `present` can stay in registers.
+    #[inline(always)]
     #[track_caller]
     fn absent(self) -> Self::Output {
-        join_from_outside(self.0, self.1)
+        join_from_outside(&mut Some(self.0), &mut Some(self.1))
     }
 }
 
+/// Like [`join`], on a thread that is no worker. Takes both closures.
 #[cold]
 #[track_caller]
-fn join_from_outside<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
+fn join_from_outside<A, B, RA, RB>(a: &mut Option<A>, b: &mut Option<B>) -> (RA, RB)
 where
     A: FnOnce() -> RA + Send,
     B: FnOnce() -> RB + Send,
     RA: Send,
     RB: Send,
 {
+    let (Some(a), Some(b)) = (a.take(), b.take()) else { unreachable!("they are given once") };
     accepted(here().install(|| join(a, b)))
 }
 

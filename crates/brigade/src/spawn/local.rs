@@ -116,7 +116,7 @@ where
         None => Spawned::local(future, scheduler),
         Some(watcher) => {
             let future: Pin<Box<dyn Future<Output = F::Output>>> = Box::pin(future);
-            Spawned::local(Watched::new(watcher.begin(true), future), scheduler)
+            Spawned::local(Watched::new(Some(watcher.begin(true)), future), scheduler)
         }
     };
     processor.accept_local();

@@ -33,7 +33,8 @@ pub use local::spawn_local;
 pub(crate) use local::spawn_local_on;
 pub use local_pool::LocalPool;
 pub(crate) use verbs::AsFuture;
-use watched::{Boxed, Watched};
+pub(crate) use watched::Boxed;
+use watched::Watched;
 pub use yield_now::{YieldNow, yield_now};
 
 /// The number of a future whose pool no longer exists, or belongs to another process.
@@ -148,16 +149,36 @@ where
     F::Output: Send + 'static,
 {
     let Admitted { deadline, class, .. } = admitted;
-    let (of_class, is_watched) = (class_key(key, class), watcher.is_some());
-    let make = |permit, future| make_future(of_class, future, permit, deadline, watcher);
-    let back = |job| future_of(job, is_watched);
-    // A plain pool always has room.
-    let room = if key.is_plain() { Some(None) } else { room };
-    let spawned = match room {
-        Some(permit) => submit_job(make(permit, future), |job| accept_as(key, class, job), back),
-        None => submit_admitted(key, admitted, future, make, back),
+    let spawned = if key.is_plain() {
+        // It always has room.
+        let made = make_future(class_key(key, class), future, None, deadline);
+        submit_job(made, |job| accept_as(key, class, job), future_of)
+    } else {
+        spawn_boxed(key, Boxed::new(future), admitted, room, watcher)
+            .map_err(|rejected| rejected.map(Boxed::unbox))
     };
     spawned.map(|handle| JoinHandle::new(handle, key))
+}
+
+/// Like [`spawn`], in a bounded or observed pool.
+#[cold]
+#[inline(never)]
+fn spawn_boxed<T: Send + 'static>(
+    key: Key,
+    future: Boxed<T>,
+    admitted: Admitted,
+    room: Option<Option<Permit>>,
+    watcher: Option<Watcher>,
+) -> Result<brigade_task::JoinHandle<T>, Rejected<Boxed<T>>> {
+    let Admitted { deadline, class, .. } = admitted;
+    let of_class = class_key(key, class);
+    let make = |permit, future| make_boxed(of_class, future, permit, deadline, watcher);
+    match room {
+        Some(permit) => {
+            submit_job(make(permit, future), |job| accept_as(key, class, job), boxed_of)
+        }
+        None => submit_admitted(key, admitted, future, make, boxed_of),
+    }
 }
 
 /// The key of a pool, with the class of a future spawned there; `None` stands for the spawning job's class.
@@ -165,27 +186,32 @@ pub(crate) fn class_key(key: Key, class: Option<Priority>) -> ClassKey {
     ClassKey::new(key, class.unwrap_or_else(|| class_here(key)))
 }
 
-/// Makes a job of a future that has a permit, or needs none. The future is watched if there is a watcher.
+/// Makes a job of a future that has a permit, or needs none.
 pub(crate) fn make_future<F>(
     key: ClassKey,
     future: F,
     permit: Option<Permit>,
     deadline: Option<Instant>,
-    watcher: Option<Watcher>,
 ) -> (Job, brigade_task::JoinHandle<F::Output>)
 where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
     let first = FirstPoll { permit, deadline: deadline.map(Box::new) };
-    let Spawned { job, handle } = match watcher {
-        None => Spawned::new(future, first, OnPool(key)),
-        Some(watcher) => {
-            let future = Watched::new(watcher.begin(true), Boxed::New(Box::new(future)));
-            Spawned::new(future, first, OnPool(key))
-        }
-    };
+    let Spawned { job, handle } = Spawned::new(future, first, OnPool(key));
     (job, handle)
+}
+
+/// Like [`make_future`], for a future of any type. The future is watched if there is a watcher.
+pub(crate) fn make_boxed<T: Send + 'static>(
+    key: ClassKey,
+    future: Boxed<T>,
+    permit: Option<Permit>,
+    deadline: Option<Instant>,
+    watcher: Option<Watcher>,
+) -> (Job, brigade_task::JoinHandle<T>) {
+    let watch = watcher.map(|watcher| watcher.begin(true));
+    make_future(key, Watched::new(watch, future), permit, deadline)
 }
 
 /// The data queued with a future of a scope. It needs no permit, like a closure of a scope.
@@ -202,16 +228,19 @@ pub(crate) fn spawn_of_scope(key: Key, future: Pin<Box<dyn Future<Output = ()> +
     let Spawned { job, handle } = Spawned::new(future, OfScope, OnPool(normal));
     drop(handle);
     if let Err(rejected) = accept_as(key, Some(Priority::Normal), job) {
-        drop(future_of::<Pin<Box<dyn Future<Output = ()> + Send>>>(rejected.into_inner(), false));
+        drop(future_of::<Pin<Box<dyn Future<Output = ()> + Send>>>(rejected.into_inner()));
     }
 }
 
-/// Returns the future of a rejected job, made with or without a watch.
-pub(crate) fn future_of<F: Future + 'static>(job: Job, is_watched: bool) -> F {
-    let future = match is_watched {
-        false => job.into_future().ok(),
-        true => job.into_future::<Watched<Boxed<F::Output>>>().ok().and_then(Watched::withdraw),
+/// Returns the future of a rejected job.
+pub(crate) fn future_of<F: Future + 'static>(job: Job) -> F {
+    let Ok(future) = job.into_future() else {
+        unreachable!("a rejected job is what it was made of")
     };
-    let Some(future) = future else { unreachable!("a rejected job is what it was made of") };
     future
+}
+
+/// Returns the future of a rejected job made by [`make_boxed`].
+pub(crate) fn boxed_of<T: 'static>(job: Job) -> Boxed<T> {
+    future_of::<Watched<_>>(job).withdraw()
 }

@@ -52,7 +52,7 @@ impl<F: Spawnable> Future for AsFuture<F> {
 
 impl Handle {
     /// Runs a future on the pool's threads until it is ready, and returns a handle for the outcome. Allocates once,
-    /// or twice for a future of 2 KiB or more.
+    /// or twice for a future of 2 KiB or more and in a bounded pool.
     ///
     /// A future is a single job, however often it is woken: it is queued at most once at a time, and runs on one
     /// thread at a time. If it is woken while it is polled, for example by [`yield_now`](crate::yield_now), it is

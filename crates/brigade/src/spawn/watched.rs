@@ -1,4 +1,4 @@
-//! The additions of an observed pool to a future.
+//! A future of a bounded or observed pool.
 
 use core::any::Any;
 use core::future::Future;
@@ -8,23 +8,24 @@ use core::task::{Context, Poll};
 
 use brigade_observe::Watch;
 
-/// A future of an observed pool. It is boxed, so that futures with the same output type share the code, and no future
-/// is compiled a second time for observed pools.
+/// A future with all additions.
 pub(super) struct Watched<B> {
     // First, so that it is dropped before its cancellation is reported.
     future: B,
-    watch: Watch,
+    /// `None` if the pool is not observed.
+    watch: Option<Watch>,
 }
 
-/// A future of any type, which may be taken out of its box until the first poll.
-pub(super) enum Boxed<T> {
+/// A future of any type, which may be taken out of its box until the first poll. Futures with the same output type share the
+/// code, so no future is compiled a second time for bounded and observed pools.
+pub(crate) enum Boxed<T> {
     New(Box<dyn Movable<T>>),
     Pinned(Pin<Box<dyn Future<Output = T> + Send>>),
     /// The future is being pinned.
     Moving,
 }
 
-pub(super) trait Movable<T>: Send {
+pub(crate) trait Movable<T>: Send {
     fn pin(self: Box<Self>) -> Pin<Box<dyn Future<Output = T> + Send>>;
 
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
@@ -37,6 +38,19 @@ impl<F: Future + Send + 'static> Movable<F::Output> for F {
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
         self
+    }
+}
+
+impl<T> Boxed<T> {
+    pub(crate) fn new(future: impl Future<Output = T> + Send + 'static) -> Self {
+        Self::New(Box::new(future))
+    }
+
+    /// Returns a rejected future as its own type.
+    pub(crate) fn unbox<F: 'static>(self) -> F {
+        let Self::New(future) = self else { unreachable!("it has not been polled") };
+        let Ok(future) = future.into_any().downcast() else { unreachable!("it was boxed") };
+        *future
     }
 }
 
@@ -56,18 +70,14 @@ impl<T> Future for Boxed<T> {
 }
 
 impl<B> Watched<B> {
-    pub(super) fn new(watch: Watch, future: B) -> Self {
+    pub(super) fn new(watch: Option<Watch>, future: B) -> Self {
         Self { future, watch }
     }
-}
 
-impl<T> Watched<Boxed<T>> {
     /// Returns the future, which was not accepted.
-    pub(super) fn withdraw<F: 'static>(self) -> Option<F> {
-        let Self { future, watch } = self;
-        watch.withdraw();
-        let Boxed::New(future) = future else { return None };
-        future.into_any().downcast().ok().map(|future| *future)
+    pub(super) fn withdraw(self) -> B {
+        self.watch.into_iter().for_each(Watch::withdraw);
+        self.future
     }
 }
 
@@ -76,6 +86,10 @@ impl<B: Future + Unpin> Future for Watched<B> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<B::Output> {
         let Self { future, watch } = &mut *self;
-        watch.run_for_now(|| Pin::new(future).poll(context), Poll::is_ready)
+        let mut poll = || Pin::new(&mut *future).poll(context);
+        match watch {
+            None => poll(),
+            Some(watch) => watch.run_for_now(poll, Poll::is_ready),
+        }
     }
 }

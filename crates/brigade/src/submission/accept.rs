@@ -18,7 +18,8 @@ impl Handle {
     ///
     /// Blocks only if the pool is bounded and [blocks when it is full](crate::WhenFull), the default policy of
     /// bounded pools. May start a thread, according to the pool's [growth](crate::Builder::growth). Does not allocate
-    /// if the captures have at most 24 bytes (16 in a bounded pool) and the alignment of a pointer.
+    /// if the captures have at most 24 bytes and the alignment of a pointer. A bounded pool [allocates
+    /// once](crate::Builder::capacity) for any captures.
     ///
     /// Captures are moved by value through several calls on the way to the queue, and onto the stack of the running
     /// thread. Box captures of 10 kB and more, such as arrays. A few hundred kilobytes (a few tens in a debug build)

@@ -8,7 +8,7 @@ use std::time::Instant;
 use brigade_task::Job;
 
 use super::accept::{accept_as, submit};
-use super::boxed::{make_job, unmade};
+use super::boxed::{make_job, unbox, unmade};
 use super::watcher::watcher_of;
 use super::{Options, Receipt, Submission};
 use crate::engine::{Key, class_here, reach};
@@ -313,11 +313,13 @@ impl JobBuilder {
         let refused = reach(key, |at| {
             let mut made = jobs.by_ref().map(|work| match is_plain {
                 true => Job::new(work),
-                false => make_job::<_, _, ()>(watcher.clone(), None, options.clone(), work).0,
+                false => {
+                    make_job::<(), ()>(watcher.clone(), None, options.clone(), Box::new(work)).0
+                }
             });
             Some(at.core()?.dispatch(at.worker().is_some(), class, &mut made))
         });
-        let back = |job| if is_plain { closure_of(job) } else { unmade::<_, _, ()>(job) };
+        let back = |job| if is_plain { closure_of(job) } else { unbox(unmade::<()>(job)) };
         // Withdrawn now, because the caller may drop the iterator: these jobs have no end.
         let refused: Vec<_> = refused.into_iter().flatten().map(back).collect();
         refused.into_iter().chain(jobs)

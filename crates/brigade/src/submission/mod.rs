@@ -13,7 +13,7 @@ mod boxed;
 mod broadcast;
 pub(crate) mod job_name;
 mod on_worker;
-mod queued;
+mod options;
 mod reserve;
 mod watcher;
 
@@ -27,11 +27,11 @@ use crate::values::{Priority, Rejected, WhenFull};
 pub(crate) use accept::{
     ADMIT, Receipt, accept_as, accept_owned, admit_bounded, submit, submit_job,
 };
-pub(crate) use boxed::{make_job, unmade};
+pub(crate) use boxed::{Closure, make_job, unbox, unmade};
 pub use job_builder::JobBuilder;
 pub use job_name::current_job_name;
 pub use on_worker::JobOnWorker;
-pub(crate) use queued::Options;
+pub(crate) use options::Options;
 pub use reserve::Reserved;
 pub(crate) use watcher::watcher_of;
 
@@ -59,11 +59,22 @@ impl<F> Submission<F> {
         R: Receipt<T>,
     {
         let Self { work, when_full, options, place } = self;
+        let work: Box<dyn Closure<T>> = Box::new(work);
+        Submission { work, when_full, options, place }
+            .submit_boxed(key)
+            .map_err(|rejected| rejected.map(unbox))
+    }
+}
+
+impl<T: 'static> Submission<Box<dyn Closure<T>>> {
+    #[inline(never)]
+    fn submit_boxed<R: Receipt<T>>(self, key: Key) -> Result<R, Rejected<Box<dyn Closure<T>>>> {
+        let Self { work, when_full, options, place } = self;
         let options = options.unwrap_or_default();
         let admitted = Admitted { when_full, deadline: options.deadline, class: options.class };
         let watcher = watcher_of(key, place, options.name.as_ref());
         let make = |permit, work| make_job(watcher, permit, options, work);
-        submit_admitted(key, admitted, work, make, unmade::<F, T, R>)
+        submit_admitted(key, admitted, work, make, unmade)
     }
 }
 

@@ -5,9 +5,9 @@ use std::panic::Location;
 use brigade_task::Job;
 
 use super::accept::submit_job;
-use super::boxed::{make_job, unmade};
+use super::boxed::{make_job, unbox, unmade};
 use super::job_builder::JobBuilder;
-use super::queued::Options;
+use super::options::Options;
 use super::watcher::watcher_of;
 use crate::engine::{Key, reach};
 use crate::handle::JoinHandle;
@@ -90,13 +90,10 @@ impl JobOnWorker {
     {
         let Self { key, index, options } = self;
         let watcher = watcher_of(key, Location::caller(), options.name.as_ref());
-        let made = make_job(watcher, None, options, job);
-        submit_job(
-            made,
-            |share| send(key, index, share),
-            unmade::<F, T, brigade_task::JoinHandle<T>>,
-        )
-        .map(|handle| JoinHandle::of_mail(handle, key))
+        let made = make_job(watcher, None, options, Box::new(job));
+        let sent = submit_job(made, |share| send(key, index, share), unmade::<T>)
+            .map_err(|rejected| rejected.map(unbox));
+        sent.map(|handle| JoinHandle::of_mail(handle, key))
     }
 }
 

@@ -8,7 +8,7 @@ use std::panic::Location;
 use brigade_sync::budget;
 
 use super::accept::{accept_as, submit_job};
-use super::boxed::{make_job, unmade};
+use super::boxed::{make_job, unbox, unmade};
 use super::watcher::watcher_of;
 use super::{Admitted, JobBuilder, Receipt};
 use crate::engine::{At, Key, Permit, Waiter, reach};
@@ -179,8 +179,9 @@ impl Reserved {
         let Self { builder: JobBuilder { key, options, .. }, permit } = self;
         let class = options.class;
         let watcher = watcher_of(key, place, options.name.as_ref());
-        let made = make_job(watcher, permit, options, work);
-        submit_job(made, |job| accept_as(key, class, job), unmade::<F, T, R>)
+        let made = make_job(watcher, permit, options, Box::new(work));
+        submit_job(made, |job| accept_as(key, class, job), unmade::<T>)
+            .map_err(|rejected| rejected.map(unbox))
     }
 }
 

@@ -63,8 +63,8 @@ use crate::engine::{At, Core, Permit, Processor, class_here, reach};
 use crate::handle::join::cancel;
 use crate::handle::{Handle, JoinHandle};
 use crate::pool::here;
-use crate::spawn::{AsFuture, class_key, future_of, make_future};
-use crate::submission::{Options, make_job, unmade, watcher_of};
+use crate::spawn::{AsFuture, Boxed, boxed_of, class_key, future_of, make_boxed, make_future};
+use crate::submission::{Closure, Options, make_job, unbox, unmade, watcher_of};
 use crate::values::{Rejected, closure_of, expect_accepted, opaque};
 use limit::Limit;
 use pending::Pending;
@@ -226,7 +226,8 @@ impl<T> TaskSet<T> {
         let make = |set: &Completions, number, permit, job| {
             listed(set, number, make_job(watcher, permit, Options::default(), job))
         };
-        self.add(job, make, unmade::<F, T, brigade_task::JoinHandle<T>>)
+        let job: Box<dyn Closure<T>> = Box::new(job);
+        self.add(job, make, unmade).map_err(|rejected| rejected.map(unbox))
     }
 
     /// Adds a future, to be polled on the pool's threads until it is ready, and returns its [id](Self::submit). Never
@@ -275,12 +276,17 @@ impl<T> TaskSet<T> {
         T: Send + 'static,
     {
         let of_class = class_key(self.pool.key, None);
+        if self.pool.key.is_plain() {
+            let make = |set: &Completions, number, permit, future| {
+                listed(set, number, make_future(of_class, future, permit, None))
+            };
+            return self.add(future, make, future_of);
+        }
         let watcher = watcher_of(self.pool.key, Location::caller(), None);
-        let is_watched = watcher.is_some();
         let make = |set: &Completions, number, permit, future| {
-            listed(set, number, make_future(of_class, future, permit, None, watcher))
+            listed(set, number, make_boxed(of_class, future, permit, None, watcher))
         };
-        self.add(future, make, |job| future_of(job, is_watched))
+        self.add(Boxed::new(future), make, boxed_of).map_err(|rejected| rejected.map(Boxed::unbox))
     }
 
     /// Adds a closure or a future: submits the job made by `make`, or puts the job in line.

@@ -16,8 +16,7 @@
 #[cfg(all(test, brigade_loom))]
 mod loom_tests;
 
-use core::mem;
-use std::collections::BTreeMap;
+use core::{iter, mem};
 use std::sync::Arc;
 use std::task::{Wake, Waker};
 use std::time::{Duration, Instant};
@@ -25,6 +24,7 @@ use std::time::{Duration, Instant};
 use brigade_sync::atomic::{AtomicU64, Ordering};
 use brigade_sync::{Mutex, Parker, fork, time};
 use brigade_task::{contain, drop_contained};
+use brigade_timer::SortedMap;
 
 /// Set while there are waiters. The bits below count the permits in use.
 const WAITERS: u64 = 1 << 63;
@@ -44,7 +44,7 @@ pub(crate) struct Semaphore {
 #[derive(Default)]
 struct Waiters {
     /// By number.
-    entries: BTreeMap<u64, Waker>,
+    entries: SortedMap<u64, Waker>,
     /// The last number in use.
     last: u64,
 }
@@ -154,8 +154,8 @@ impl Semaphore {
 
     /// Wakes all waiters, because they will get no permit.
     pub(crate) fn wake_all(&self) {
-        let all = self.change_waiters(|waiters| mem::take(&mut waiters.entries));
-        all.into_values().for_each(|waker| contain(|| waker.wake()));
+        let mut all = self.change_waiters(|waiters| mem::take(&mut waiters.entries));
+        iter::from_fn(|| all.pop_first()).for_each(|waker| contain(|| waker.wake()));
     }
 
     /// Changes the waiters, and updates their bit in the state.
@@ -175,7 +175,7 @@ impl Semaphore {
     fn pass_on(&self, state: u64) {
         if state & WAITERS != 0 && self.is_available(state) {
             let first = self.change_waiters(|waiters| waiters.entries.pop_first());
-            first.into_iter().for_each(|(_, waker)| contain(|| waker.wake()));
+            first.into_iter().for_each(|waker| contain(|| waker.wake()));
         }
     }
 }

@@ -199,8 +199,10 @@ impl Builder {
     /// jobs. A job that starts, is cancelled or is dropped makes room at once. [`when_full`](Self::when_full) sets
     /// what happens to a job that finds no room; jobs of a [`TaskSet`](crate::TaskSet) are queued. Borrowing work
     /// takes no room, because a thread waits for it: forks, [installed](crate::Handle::install) calls, closures and
-    /// futures of a [`Scope`](crate::Scope). A bounded pool queues a closure without an allocation if its captures
-    /// have at most 16 bytes.
+    /// futures of a [`Scope`](crate::Scope).
+    ///
+    /// **Allocations.** In a bounded pool [`execute`](crate::Handle::execute) allocates once for a closure with captures,
+    /// however small. [`submit`](crate::Handle::submit) and [`spawn`](crate::Handle::spawn) allocate twice.
     ///
     /// **Beyond the capacity.** A job of the pool that submits to the full pool never waits. If the policy would
     /// [wait](WhenFull::Block) or [run the job](WhenFull::RunInCaller), the new job is queued without room. So the

@@ -1,11 +1,8 @@
-//! The settings of a job, and a closure queued in a bounded pool.
+//! The settings of a job.
 
 use std::borrow::Cow;
 use std::time::Instant;
 
-use brigade_task::Work;
-
-use crate::engine::Permit;
 use crate::values::Priority;
 
 /// The settings of a job.
@@ -27,26 +24,5 @@ impl Options {
     /// Whether a setting stored with the job was set.
     pub(crate) fn is_stored(&self) -> bool {
         self.deadline.is_some() || self.name.is_some()
-    }
-}
-
-/// A closure with a permit, or none, and without other additions.
-pub(super) struct Queued<F> {
-    /// First, so that the permit is released before any user code runs, including the drop of the closure.
-    pub(super) permit: Option<Permit>,
-    pub(super) work: F,
-}
-
-impl<F, T> Work for Queued<F>
-where
-    F: FnOnce() -> T + Send + 'static,
-{
-    type Output = T;
-
-    #[inline]
-    fn run(self) -> T {
-        let Self { permit, work } = self;
-        drop(permit);
-        work()
     }
 }
