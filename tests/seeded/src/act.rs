@@ -4,8 +4,8 @@ use std::cell::Cell;
 
 use brigade::JoinHandle;
 use brigade_sync::seeded;
-use fastrand::Rng;
 
+use crate::verb::{End, Verb};
 use crate::world::{Output, World};
 use crate::{forks, futures, io, jobs, pools, timers};
 
@@ -26,74 +26,93 @@ pub(crate) fn note(text: impl FnOnce() -> String) {
     }
 }
 
-/// A kind of operation, which may leave handles.
-type Operation = fn(&World, &mut Rng, &mut Vec<JoinHandle<Output>>);
+/// Handles that are kept until the operations beside them have ended, each with its end.
+#[derive(Default)]
+pub(crate) struct Kept(Vec<(JoinHandle<Output>, End)>);
 
-/// All of them, each with how often it is chosen.
-const OPERATIONS: [(u32, &str, Operation); 28] = [
-    (2, "execute", jobs::execute),
-    (4, "submit", jobs::submit),
-    (1, "batch", jobs::batch),
-    (1, "dispatch", jobs::dispatch),
-    (1, "class", jobs::class),
-    (1, "on_worker", jobs::on_worker),
-    (1, "broadcast", jobs::broadcast),
-    (1, "free", jobs::free),
-    (1, "set", jobs::set),
-    (2, "join", forks::join),
-    (1, "scope", forks::scope),
-    (1, "in_place_scope", forks::in_place_scope),
-    (1, "install", forks::install),
-    (1, "loops", forks::loops),
-    (3, "spawn", futures::spawn),
-    (1, "block_on", futures::block_on),
-    (1, "reserve", futures::reserve),
-    (1, "spawn_local", futures::spawn_local),
-    (1, "after", timers::after),
-    (1, "delayed", timers::delayed),
-    (1, "every", timers::every),
-    (2, "blocking", timers::blocking),
-    (1, "sleep", timers::sleep),
-    (1, "yield", timers::yields),
-    (2, "resize", pools::resize),
-    (1, "wait_idle", pools::wait_idle),
-    (1, "inner pool", pools::inner),
-    (3, "io", io::transfer),
-];
-
-/// Says when an operation has ended.
-struct End(&'static str);
-
-impl Drop for End {
-    fn drop(&mut self) {
-        note(|| format!("has ended {}", self.0));
+impl Kept {
+    /// Keeps a handle, or waits for it.
+    pub(crate) fn keep(&mut self, world: &World, handle: JoinHandle<Output>, end: End) {
+        match end {
+            End::JoinedAtOnce => world.wait(handle, false),
+            end => self.0.push((handle, end)),
+        }
     }
 }
 
-/// Runs some operations, as the random numbers choose.
-pub(crate) fn act(world: &World, random: &mut Rng) {
-    let world = &world.here_or_across(random);
-    let mut kept: Vec<JoinHandle<Output>> = Vec::new();
-    for _ in 0..random.u8(0..4) {
-        if !world.has_fuel() {
-            break;
-        }
-        let all = OPERATIONS.iter().map(|(weight, ..)| weight).sum();
-        let mut chosen = random.u32(0..all);
-        let operation = OPERATIONS.iter().find(|(weight, ..)| match chosen.checked_sub(*weight) {
-            None => true,
-            Some(rest) => {
-                chosen = rest;
-                false
-            }
-        });
-        let (_, name, operation) = operation.expect("one of them");
-        note(|| format!("begins {name}, at depth {}", world.depth()));
-        let _end = End(name);
-        operation(world, random, &mut kept);
+/// Says when an operation has ended.
+struct Said<'a>(&'a Verb);
+
+impl Drop for Said<'_> {
+    fn drop(&mut self) {
+        note(|| format!("has ended {}", self.0.name()));
     }
-    for handle in kept {
-        note(|| "ends a handle".into());
-        world.end(handle, random);
+}
+
+/// Runs some operations.
+pub(crate) fn act(world: &World, verbs: &[Verb]) {
+    let mut kept = Kept::default();
+    for verb in verbs {
+        note(|| format!("begins {}, at depth {}", verb.name(), world.depth()));
+        let _said = Said(verb);
+        call(world, verb, &mut kept);
+    }
+    for (handle, end) in kept.0 {
+        note(|| format!("ends a handle: {end:?}"));
+        world.end(handle, end);
+    }
+}
+
+fn call(world: &World, verb: &Verb, kept: &mut Kept) {
+    match verb {
+        Verb::Yield => brigade_sync::thread::yield_now(),
+        Verb::Sleep(time) => timers::sleep(*time),
+        Verb::BlockingSleep(time) => timers::blocking_sleep(*time),
+        Verb::Blocking(verbs) => brigade::blocking(|| act(&world.inside(), verbs)),
+        Verb::Execute(body) => jobs::execute(world, body),
+        Verb::Submit(body, end) => jobs::submit(world, body, *end, kept),
+        Verb::ExecuteBatch(bodies) => jobs::execute_batch(world, bodies),
+        Verb::SubmitBatch(jobs) => jobs::submit_batch(world, jobs, kept),
+        Verb::Dispatch(bodies, runs) => jobs::dispatch(world, bodies, *runs),
+        Verb::Class(class) => jobs::class(world, class, kept),
+        Verb::OnWorker(index, body) => jobs::on_worker(world, *index, body),
+        Verb::Broadcast(shares, panics) => jobs::broadcast(world, *shares, *panics),
+        Verb::Free(locally, run, body, end) => {
+            jobs::free(world, *locally, run, body, *end, kept);
+        }
+        Verb::Set(set) => jobs::set(world, set),
+        Verb::Join(one, two) => forks::join(world, one, two),
+        Verb::Scope(parts) => forks::scope(world, parts),
+        Verb::InPlaceScope(jobs, own, waits) => forks::in_place_scope(world, jobs, own, *waits),
+        Verb::Install(verbs) => forks::install(world, verbs),
+        Verb::Loops(length, grain, panics) => forks::loops(world, *length, *grain, *panics),
+        Verb::Spawn(body, end) => futures::spawn(world, body, *end, kept),
+        Verb::BlockOn(body) => futures::block_on(world, body),
+        Verb::Reserve(patience, then) => futures::reserve(world, *patience, then.as_ref(), kept),
+        Verb::SpawnLocal(body, end) => futures::spawn_local(world, body, *end, kept),
+        Verb::After(time, body, is_cancelled) => timers::after(world, *time, body, *is_cancelled),
+        Verb::Delayed(time, body, end) => timers::delayed(world, *time, body, *end, kept),
+        Verb::Every(periodic) => timers::every(world, *periodic),
+        Verb::Prestart => pools::changed(world, |pool| _ = pool.prestart()),
+        Verb::Dump => pools::changed(world, |pool| drop(pool.dump())),
+        Verb::Resize(least, most) => {
+            pools::changed(world, |pool| _ = pool.resize(usize::from(*least)..=(*most).into()));
+        }
+        // A job that waits is not idle itself.
+        Verb::WaitIdle => pools::wait_idle(world, (world.depth() > 0).then_some(1_000)),
+        Verb::WaitIdleTimeout(time) => pools::wait_idle(world, Some(*time)),
+        Verb::Inner(lifetime) => pools::inner(world, lifetime),
+        Verb::Io(transfer) => io::transfer(world, transfer, kept),
+        Verb::Across(verbs) => act(&world.across(), verbs),
+        Verb::YieldNow
+        | Verb::AsyncSleep(_)
+        | Verb::Act(_)
+        | Verb::Timeout(..)
+        | Verb::SubmitAwait(_)
+        | Verb::SpawnAwait(..)
+        | Verb::Interval(_)
+        | Verb::ReserveAwait(_)
+        | Verb::SetAwait(_)
+        | Verb::IoAwait(_) => panic!("only a future can do this: {verb:?}"),
     }
 }

@@ -16,11 +16,16 @@ use brigade_sync::{Mutex, time};
 
 /// All of them, each with its name.
 macro_rules! all {
-    ($($case:ident)*) => {
-        pub(crate) const ALL: &[(&str, fn())] = &[$((stringify!($case), $case)),*];
+    ($all:ident, $type:ty, $($case:ident)*) => {
+        pub(crate) const $all: &[(&str, $type)] = &[$((stringify!($case), $case)),*];
     };
 }
-all! {
+use all;
+
+mod programs;
+pub(crate) use programs::PROGRAMS;
+
+all! { ALL, fn(),
     a_drop_waits_for_a_thread_that_is_about_to_be_started
     a_shutdown_waits_for_a_closure_that_its_handle_runs
     a_pool_ends_although_a_future_always_goes_on

@@ -1,15 +1,26 @@
-//! The command line: `brigade-seeded cases`, `brigade-seeded explore SECONDS FIRST`, `brigade-seeded replay SEED`.
+//! The command line.
 
-use std::env;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+use std::{env, iter};
 
 use brigade_sync::seeded::{Failure, Policy, Run, explore};
 
-use crate::{act, cases, program};
+use crate::generate::{names, program};
+use crate::program::{Program, run};
+use crate::shrink::shrink;
+use crate::source::Source;
+use crate::{act, cases};
 
-/// Operations of a program.
-const OPERATIONS: i32 = 30;
+const USAGE: &str = "usage:
+brigade-seeded cases                    runs each program of cases.rs
+brigade-seeded explore LIMIT SEED VERBS runs random programs: so many, or for as long as LIMIT says, as in 60s
+brigade-seeded replay PROGRAM VERBS     prints each step; a PROGRAM is a SEED, or SEED:CHOICES
+brigade-seeded shrink PROGRAM VERBS     cuts a failing program down
+brigade-seeded try PROGRAM SCHEDULES    runs it with its seed, and then with so many others
+A SEED begins with 0x. VERBS are names with commas between them, or '' for all.";
+
 /// A program that takes more steps than this has a hang in which a thread spins.
 const MOST_STEPS: usize = 2_000_000;
 /// Of so many runs, the first is repeated: the same seed must have the same steps.
@@ -21,29 +32,81 @@ const OF_A_CASE: u64 = 2_000;
 pub fn main() -> ExitCode {
     let arguments: Vec<_> = env::args().skip(1).collect();
     let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
+    command(&arguments).unwrap_or_else(|problem| {
+        eprintln!("{problem}");
+        ExitCode::from(2)
+    })
+}
+
+fn command(arguments: &[&str]) -> Result<ExitCode, String> {
+    let only = || verbs(arguments.last().copied().unwrap_or_default());
     match *arguments {
-        ["cases"] => all_cases(),
-        ["explore", seconds, first] => match (seconds.parse(), number(first)) {
-            (Ok(seconds), Some(first)) => search(Duration::from_secs(seconds), first),
-            _ => usage(),
-        },
-        ["replay", seed] => number(seed).map_or_else(usage, replay),
-        _ => usage(),
+        ["cases"] => Ok(all_cases()),
+        ["explore", limit, first, _] => search(limit, hexadecimal(first)?, &only()?),
+        ["replay", which, _] => Ok(replay(Chosen::parse(which, &only()?)?)),
+        ["shrink", which, _] => Ok(shrink(Chosen::parse(which, &only()?)?)),
+        ["try", which, count] => {
+            let count = count.parse().map_err(|_| USAGE)?;
+            Ok(attempt(&Chosen::parse(which, &[])?, count))
+        }
+        _ => Err(USAGE.into()),
     }
 }
 
-fn usage() -> ExitCode {
-    eprintln!(
-        "usage: brigade-seeded cases | brigade-seeded explore SECONDS FIRST | brigade-seeded replay SEED"
-    );
-    ExitCode::from(2)
+fn hexadecimal(text: &str) -> Result<u64, String> {
+    let digits = text.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok());
+    digits.ok_or_else(|| format!("no seed, as 0x12ab is: {text}"))
 }
 
-/// A number, in decimal or as `0x` and hexadecimal digits.
-fn number(text: &str) -> Option<u64> {
-    match text.strip_prefix("0x") {
-        Some(digits) => u64::from_str_radix(digits, 16).ok(),
-        None => text.parse().ok(),
+/// The names of operations, or none.
+fn verbs(text: &str) -> Result<Vec<String>, String> {
+    let only: Vec<String> = text.split_terminator(',').map(String::from).collect();
+    let all = names();
+    match only.iter().find(|name| !all.contains(name)) {
+        Some(name) => Err(format!("no verb is named `{name}`; there are {}", all.join(","))),
+        None => Ok(only),
+    }
+}
+
+/// A program, and the seed of its schedule.
+#[derive(Clone)]
+pub(crate) struct Chosen {
+    pub(crate) seed: u64,
+    pub(crate) program: Program,
+    pub(crate) source: Source,
+}
+
+impl Chosen {
+    /// The program of a seed.
+    fn random(seed: u64, only: &[String]) -> Self {
+        Self::new(seed, Source::random(seed ^ 0x9e37_79b9, only.to_vec()))
+    }
+
+    pub(crate) fn new(seed: u64, mut source: Source) -> Self {
+        Self { seed, program: program(&mut source), source }
+    }
+
+    /// `SEED`, or `SEED:CHOICES`.
+    fn parse(text: &str, only: &[String]) -> Result<Self, String> {
+        let Some((seed, choices)) = text.split_once(':') else {
+            return Ok(Self::random(hexadecimal(text)?, only));
+        };
+        let byte = |at| u8::from_str_radix(choices.get(at..at + 2)?, 16).ok();
+        let bytes: Option<Vec<u8>> = (0..choices.len()).step_by(2).map(byte).collect();
+        let bytes = bytes.ok_or_else(|| format!("no choices, as 0102ff are: {choices}"))?;
+        Ok(Self::new(hexadecimal(seed)?, Source::bytes(bytes)))
+    }
+
+    /// The same as text.
+    pub(crate) fn text(&self) -> String {
+        let choices: String = self.source.taken.iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("{:#x}:{choices}", self.seed)
+    }
+
+    /// Runs the program once.
+    fn run(&self, kept: usize) -> Result<Run, Failure> {
+        let program = self.program.clone();
+        to_the_end(self.seed, kept, move || run(&program))
     }
 }
 
@@ -73,33 +136,40 @@ fn to_the_end(
     })
 }
 
-fn once(seed: u64, kept: usize) -> Result<Run, Failure> {
-    to_the_end(seed, kept, move || program::run(seed, OPERATIONS))
-}
-
 /// Runs each case with many seeds.
 fn all_cases() -> ExitCode {
-    for (name, case) in cases::ALL {
+    let programs = cases::PROGRAMS.iter().map(|(name, program)| {
+        let program = program();
+        (*name, Box::new(move || run(&program)) as Box<dyn Fn() + Send + Sync>)
+    });
+    let functions = cases::ALL.iter().map(|(name, case)| (*name, Box::new(case) as Box<_>));
+    let all: Vec<_> = functions.chain(programs).collect();
+    let count = all.len();
+    for (name, case) in all {
+        let case = Arc::new(case);
         for seed in 0..OF_A_CASE {
-            if let Err(failure) = to_the_end(seed, 40, case) {
+            let case = case.clone();
+            if let Err(failure) = to_the_end(seed, 40, move || case()) {
                 failure.steps.iter().for_each(|step| println!("{step}"));
                 println!("{name}: failed with seed {seed}, {:?}: {failure}", policy(seed));
                 return ExitCode::FAILURE;
             }
         }
     }
-    println!("{} cases, {OF_A_CASE} runs of each: no failure", cases::ALL.len());
+    println!("{count} cases, {OF_A_CASE} runs of each: no failure");
     ExitCode::SUCCESS
 }
 
-/// Runs programs in turn, until one fails or the time is over.
-fn search(time: Duration, first: u64) -> ExitCode {
+/// Runs programs in turn, until one fails or the limit is reached.
+fn search(limit: &str, first: u64, only: &[String]) -> Result<ExitCode, String> {
+    let (number, is_time) = limit.strip_suffix('s').map_or((limit, false), |time| (time, true));
+    let number = number.parse().map_err(|_| format!("no limit, as 60s or 1000 are: {limit}"))?;
     let begun = Instant::now();
     let (mut runs, mut steps) = (0, 0);
-    while begun.elapsed() < time {
-        let seed = first.wrapping_add(runs);
+    while if is_time { begun.elapsed() < Duration::from_secs(number) } else { runs < number } {
+        let chosen = Chosen::random(first.wrapping_add(runs), only);
         let again = runs % REPEATED == 0;
-        let result = once(seed, 40).and_then(|run| match again.then(|| once(seed, 40)) {
+        let result = chosen.run(40).and_then(|run| match again.then(|| chosen.run(40)) {
             None => Ok(run),
             Some(Ok(second)) if second == run => Ok(run),
             Some(second) => {
@@ -111,32 +181,44 @@ fn search(time: Duration, first: u64) -> ExitCode {
             Ok(run) => steps += run.steps,
             Err(failure) => {
                 failure.steps.iter().for_each(|step| println!("{step}"));
+                let (seed, names) = (chosen.seed, only.join(","));
                 println!("{:?}: {failure}", policy(seed));
                 println!(
-                    "seed {seed:#x} failed, after {runs} runs: `ci/seeded.sh {seed:#x}` shows each of its steps"
+                    "seed {seed:#x} failed, after {runs} runs: `ci/seeded.sh {seed:#x} {names}` shows each of its steps"
                 );
-                return ExitCode::FAILURE;
+                return Ok(shrink(chosen));
             }
         }
         runs += 1;
     }
     println!("{runs} runs from seed {first:#x} on, {steps} steps: no failure");
-    ExitCode::SUCCESS
+    Ok(ExitCode::SUCCESS)
 }
 
-/// Runs the program of a seed, and prints each of its steps.
-fn replay(seed: u64) -> ExitCode {
+/// Runs a program, and prints each of its steps.
+fn replay(chosen: Chosen) -> ExitCode {
     act::say();
-    println!("{:?}", policy(seed));
-    match once(seed, usize::MAX) {
+    println!("{:?}\n{:?}", chosen.program, policy(chosen.seed));
+    match chosen.run(usize::MAX) {
         Ok(run) => {
-            println!("seed {seed:#x}: no failure in {} steps", run.steps);
+            println!("seed {:#x}: no failure in {} steps", chosen.seed, run.steps);
             ExitCode::SUCCESS
         }
         Err(failure) => {
             failure.steps.iter().for_each(|step| println!("{step}"));
-            println!("seed {seed:#x}: {failure}");
+            println!("seed {:#x}: {failure}", chosen.seed);
             ExitCode::FAILURE
         }
     }
+}
+
+/// Runs a program with its seed, and then with others. Prints how many schedules did not fail, the seed that did, and the reason.
+fn attempt(chosen: &Chosen, others: u64) -> ExitCode {
+    for (passed, seed) in iter::once(chosen.seed).chain(0..others).enumerate() {
+        if let Err(failure) = (Chosen { seed, ..chosen.clone() }).run(0) {
+            println!("{passed} {seed} {failure}");
+            return ExitCode::FAILURE;
+        }
+    }
+    ExitCode::SUCCESS
 }

@@ -2,34 +2,26 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use brigade::JoinHandle;
-use fastrand::Rng;
-
 use crate::act::act;
-use crate::world::{Output, World};
+use crate::verb::{Body, Verb};
+use crate::world::World;
 
-type Kept = Vec<JoinHandle<Output>>;
-
-pub(crate) fn join(world: &World, random: &mut Rng, _: &mut Kept) {
-    let (mut one, mut two) = (random.fork(), random.fork());
+pub(crate) fn join(world: &World, one: &[Verb], two: &[Verb]) {
     let inside = world.inside();
-    if let Err(reason) =
-        world.pool.install(|| brigade::join(|| act(&inside, &mut one), || act(&inside, &mut two)))
-    {
+    let both = || brigade::join(|| act(&inside, one), || act(&inside, two));
+    if let Err(reason) = world.pool.install(both) {
         world.refused(reason, ());
     }
 }
 
-pub(crate) fn scope(world: &World, random: &mut Rng, _: &mut Kept) {
-    let parts: Vec<Rng> = (0..random.u8(0..4)).map(|_| random.fork()).collect();
-    let count = parts.len() as u32;
+pub(crate) fn scope(world: &World, parts: &[Vec<Verb>]) {
     let done = AtomicU32::new(0);
     let inside = world.inside();
     let result = world.pool.scope(|scope| {
-        for mut part in parts {
+        for part in parts {
             let (done, inside) = (&done, &inside);
             scope.execute(move || {
-                act(inside, &mut part);
+                act(inside, part);
                 done.fetch_add(1, Relaxed);
             });
         }
@@ -37,29 +29,26 @@ pub(crate) fn scope(world: &World, random: &mut Rng, _: &mut Kept) {
     match result {
         // The end of the pool may have dropped some of them.
         Ok(()) if world.loses() => {}
-        Ok(()) => assert_eq!(done.load(Relaxed), count, "a scope ends before its jobs"),
+        Ok(()) => {
+            assert_eq!(done.load(Relaxed) as usize, parts.len(), "a scope ends before its jobs");
+        }
         Err(reason) => world.refused(reason, ()),
     }
 }
 
 /// Its body stays on this thread, and joins its jobs.
-pub(crate) fn in_place_scope(world: &World, random: &mut Rng, _: &mut Kept) {
-    let parts: Vec<Rng> = (0..random.u8(0..4)).map(|_| random.fork()).collect();
+pub(crate) fn in_place_scope(world: &World, jobs: &[Body], own: &[Verb], waits: bool) {
     let inside = world.inside();
-    let mut own = random.fork();
-    let waits = random.bool();
     let result = world.pool.in_place_scope(|scope| {
-        let handles: Vec<_> = parts
-            .into_iter()
-            .map(|mut part| {
-                let inside = &inside;
-                scope.submit(move || {
-                    act(inside, &mut part);
-                    inside.output(&mut part)
-                })
+        let submit = |body| {
+            let inside = &inside;
+            scope.submit(move || {
+                inside.run(body);
+                inside.output(body.1)
             })
-            .collect();
-        act(&inside, &mut own);
+        };
+        let handles: Vec<_> = jobs.iter().map(submit).collect();
+        act(&inside, own);
         if waits {
             handles.into_iter().for_each(|handle| world.ended(handle.join(), false));
         }
@@ -69,25 +58,23 @@ pub(crate) fn in_place_scope(world: &World, random: &mut Rng, _: &mut Kept) {
     }
 }
 
-pub(crate) fn install(world: &World, random: &mut Rng, _: &mut Kept) {
-    let mut own = random.fork();
+pub(crate) fn install(world: &World, verbs: &[Verb]) {
     let inside = world.inside();
-    match world.pool.install(|| {
-        act(&inside, &mut own);
+    let seven = || {
+        act(&inside, verbs);
         7
-    }) {
+    };
+    match world.pool.install(seven) {
         Ok(seven) => assert_eq!(seven, 7),
         Err(reason) => world.refused(reason, ()),
     }
 }
 
-pub(crate) fn loops(world: &World, random: &mut Rng, _: &mut Kept) {
+pub(crate) fn loops(world: &World, length: u8, grain: u8, panics: bool) {
     if !world.is_sure() {
         return;
     }
-    let length = random.usize(0..6);
-    let grain = random.usize(1..3);
-    let panics = random.u8(0..8) == 0;
+    let (length, grain) = (usize::from(length), usize::from(grain));
     let calls: Vec<AtomicU32> = (0..length).map(|_| AtomicU32::new(0)).collect();
     let sum = world.pool.enter(|| {
         brigade::par_for(0..length, grain, |index| {

@@ -3,49 +3,52 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::time::Duration;
 
-use brigade::{JoinHandle, time};
+use brigade::{TaskSet, time};
 use brigade_sync::{seeded, time as clock};
-use fastrand::Rng;
 
-use crate::act::{act, note};
+use crate::act::{Kept, act, note};
 use crate::io;
-use crate::jobs::keep;
-use crate::world::{Output, World, millis, panic};
+use crate::verb::{Body, End, Micros, Panics, Verb};
+use crate::world::{Output, World, micros, panic};
 
-type Kept = Vec<JoinHandle<Output>>;
-
-pub(crate) fn spawn(world: &World, random: &mut Rng, kept: &mut Kept) {
-    match world.pool.try_spawn(future(world, random)) {
-        Ok(handle) => keep(world, random, kept, handle),
+pub(crate) fn spawn(world: &World, body: &Body, end: End, kept: &mut Kept) {
+    match world.pool.try_spawn(future(world, body)) {
+        Ok(handle) => kept.keep(world, handle, end),
         Err(rejected) => world.refused(rejected.reason(), rejected.into_inner()),
     }
 }
 
-pub(crate) fn block_on(world: &World, random: &mut Rng, _: &mut Kept) {
+pub(crate) fn block_on(world: &World, body: &Body) {
     if world.is_sure() {
-        drop(world.pool.block_on(future(world, random)));
+        drop(world.pool.block_on(future(world, body)));
     }
 }
 
-pub(crate) fn reserve(world: &World, random: &mut Rng, kept: &mut Kept) {
+pub(crate) fn reserve(
+    world: &World,
+    patience: Option<Micros>,
+    then: Option<&(Body, End)>,
+    kept: &mut Kept,
+) {
     if world.depth() > 0 || !world.is_sure() {
         return;
     }
     let room = world.pool.job().reserve();
-    let patience = millis(random);
     let reserved = world.pool.block_on(async {
-        if random.bool() { Ok(room.await) } else { time::timeout(patience, room).await }
+        match patience {
+            None => Ok(room.await),
+            Some(patience) => time::timeout(micros(patience), room).await,
+        }
     });
-    match reserved {
+    match (reserved, then) {
         // No room in that time.
-        Err(_) => {}
-        Ok(Err(reason)) => world.refused(reason, ()),
+        (Err(_), _) => {}
+        (Ok(Err(reason)), _) => world.refused(reason, ()),
         // Leaves the room to others.
-        Ok(Ok(reserved)) if random.u8(0..4) == 0 => drop(reserved),
-        Ok(Ok(reserved)) => match reserved.submit(world.body(random)) {
-            Ok(handle) => keep(world, random, kept, handle),
+        (Ok(Ok(reserved)), None) => drop(reserved),
+        (Ok(Ok(reserved)), Some((body, end))) => match reserved.submit(world.body(body)) {
+            Ok(handle) => kept.keep(world, handle, *end),
             Err(rejected) => world.refused(rejected.reason(), rejected.into_inner()),
         },
     }
@@ -69,112 +72,92 @@ impl Drop for Bound {
     }
 }
 
+pub(crate) fn spawn_local(world: &World, body: &Body, end: End, kept: &mut Kept) {
+    if world.is_here() {
+        kept.keep(world, brigade::spawn_local(local(world, body)), end);
+    }
+}
+
 /// A future that stays on its worker.
-pub(crate) fn local(world: &World, random: &mut Rng) -> impl Future<Output = Output> + use<> {
-    let token = world.ledger.token("a local future", random);
-    let (world, mut random) = (world.inside(), random.fork());
-    let bound = Bound::here();
+pub(crate) fn local(world: &World, body: &Body) -> impl Future<Output = Output> + use<> {
+    let (bound, future) = (Bound::here(), future(world, body));
     async move {
-        token.runs();
-        for _ in 0..random.u8(0..3) {
-            match random.u8(0..3) {
-                0 => brigade::yield_now().await,
-                1 => time::sleep(millis(&mut random)).await,
-                _ => act(&world.inside(), &mut random),
-            }
-            assert_eq!(bound.thread, seeded::number());
-        }
-        if random.u8(0..16) == 0 {
-            panic();
-        }
-        drop(token);
-        world.output(&mut random)
+        let output = future.await;
+        assert_eq!(bound.thread, seeded::number());
+        output
     }
 }
 
-pub(crate) fn spawn_local(world: &World, random: &mut Rng, kept: &mut Kept) {
-    if !world.is_here() {
-        return;
-    }
-    kept.push(brigade::spawn_local(local(world, random)));
-}
-
-/// A future with random turns.
-pub(crate) fn future(
-    world: &World,
-    random: &mut Rng,
-) -> Pin<Box<dyn Future<Output = Output> + Send>> {
-    let token = world.ledger.token("a future", random);
-    let (world, mut random) = (world.inside(), random.fork());
+/// A future that does one operation after the other.
+pub(crate) fn future(world: &World, body: &Body) -> Pin<Box<dyn Future<Output = Output> + Send>> {
+    let token = world.ledger.token("a future", body.1 == Panics::InItsDrop);
+    let (world, Body(verbs, panics)) = (world.inside(), body.clone());
     Box::pin(async move {
         token.runs();
-        for _ in 0..random.u8(0..4) {
-            if !world.has_fuel() {
-                break;
-            }
-            turn(&world, &mut random).await;
+        for verb in &verbs {
+            note(|| format!("polls {} of a future, at depth {}", verb.name(), world.depth()));
+            turn(&world, verb).await;
         }
-        if random.u8(0..16) == 0 && world.depth() > 1 {
+        if panics == Panics::AtTheEnd {
             panic();
         }
         drop(token);
-        world.output(&mut random)
+        world.output(panics)
     })
 }
 
-/// Takes a turn of a future.
-async fn turn(world: &World, random: &mut Rng) {
-    let turn = random.u8(0..12);
-    note(|| format!("polls turn {turn} of a future, at depth {}", world.depth()));
-    match turn {
-        0 | 1 => brigade::yield_now().await,
-        2 => {
-            let (begun, wanted) = (clock::now(), millis(random));
+/// Does an operation of a future.
+async fn turn(world: &World, verb: &Verb) {
+    match verb {
+        Verb::YieldNow => brigade::yield_now().await,
+        Verb::AsyncSleep(wanted) => {
+            let (begun, wanted) = (clock::now(), micros(*wanted));
             time::sleep(wanted).await;
             assert!(clock::since(begun) >= wanted, "early");
         }
-        3 => {
-            let inner = future(world, random);
-            if let Ok(output) = time::timeout(millis(random), inner).await {
+        Verb::Timeout(limit, inner) => {
+            if let Ok(output) = time::timeout(micros(*limit), future(world, inner)).await {
                 world.ended(Ok(output), false);
             }
         }
-        4 => match world.pool.try_submit(world.body(random)) {
+        Verb::SubmitAwait(body) => match world.pool.try_submit(world.body(body)) {
             Ok(handle) => world.ended(handle.await, false),
             Err(rejected) => world.refused(rejected.reason(), rejected.into_inner()),
         },
-        5 => match world.pool.try_spawn(future(world, random)) {
-            Ok(handle) if random.bool() => {
-                handle.cancel_handle().cancel();
-                world.ended(handle.await, true);
+        Verb::SpawnAwait(body, is_cancelled) => match world.pool.try_spawn(future(world, body)) {
+            Ok(handle) => {
+                if *is_cancelled {
+                    handle.cancel_handle().cancel();
+                }
+                world.ended(handle.await, *is_cancelled);
             }
-            Ok(handle) => world.ended(handle.await, false),
             Err(rejected) => world.refused(rejected.reason(), rejected.into_inner()),
         },
-        6 => act(world, random),
-        10 => io::pass(world, random).await,
-        7 => {
-            let mut interval = time::interval(Duration::from_micros(500));
-            for _ in 0..random.u8(1..4) {
+        Verb::Act(verbs) => act(world, verbs),
+        Verb::IoAwait(transfer) => io::pass(world, transfer).await,
+        Verb::Interval(ticks) => {
+            let mut interval = time::interval(micros(500));
+            for _ in 0..*ticks {
                 interval.tick().await;
             }
         }
-        8 => match world.pool.job().reserve().await {
-            Ok(reserved) => match reserved.spawn(future(world, random)) {
+        Verb::ReserveAwait(body) => match world.pool.job().reserve().await {
+            Ok(reserved) => match reserved.spawn(future(world, body)) {
                 Ok(handle) => world.ended(handle.await, false),
                 Err(rejected) => world.refused(rejected.reason(), rejected.into_inner()),
             },
             Err(reason) => world.refused(reason, ()),
         },
-        9 => {
-            let mut set = brigade::TaskSet::new(world.pool);
-            for _ in 0..random.u8(0..4) {
-                _ = set.try_spawn(future(world, random));
+        Verb::SetAwait(bodies) => {
+            let mut set = TaskSet::new(world.pool);
+            for body in bodies {
+                _ = set.try_spawn(future(world, body));
             }
             while let Some(result) = set.join_next_async().await {
                 world.ended(result, false);
             }
         }
-        _ => brigade::blocking(|| clock::sleep(millis(random))),
+        // An operation that a thread may have as well.
+        verb => act(world, std::slice::from_ref(verb)),
     }
 }

@@ -19,8 +19,11 @@ use futures_lite::{AsyncReadExt, AsyncWriteExt};
 
 mod end;
 
-use self::end::{End, Wire};
-use crate::world::{Output, World, millis};
+use self::end::{End, Line};
+use crate::act::Kept;
+use crate::program::Kernel;
+use crate::verb::{self, Here, Panics, Transfer, Wire};
+use crate::world::{Output, World, micros};
 
 thread_local! {
     /// The faults of this run's kernel.
@@ -28,11 +31,11 @@ thread_local! {
 }
 
 /// A program begins.
-pub(crate) fn begin(random: &mut Rng) {
-    let faults = match random.u8(0..8) {
-        0 => Faults::Fatal,
-        1..4 => Faults::Some,
-        _ => Faults::None,
+pub(crate) fn begin(kernel: Kernel) {
+    let faults = match kernel {
+        Kernel::Good => Faults::None,
+        Kernel::Faulty => Faults::Some,
+        Kernel::Fatal => Faults::Fatal,
     };
     FAULTS.set(faults);
     brigade_io::begin(faults);
@@ -65,21 +68,20 @@ impl Drop for Side {
     }
 }
 
-/// Two ends that are connected, and whether bytes go both ways.
-fn connect(world: &World, random: &mut Rng) -> io::Result<(Shared, Shared, bool)> {
-    let is_socket = random.bool();
-    let wires = if is_socket {
+/// Two ends that are connected.
+fn connect(world: &World, is_socket: bool) -> io::Result<[Shared; 2]> {
+    let (one, two) = if is_socket {
         let (one, two) = UnixStream::pair()?;
-        (Wire::Socket(one), Wire::Socket(two))
+        (Line::Socket(one), Line::Socket(two))
     } else {
         // Registered for this only.
         let (reader, writer) = world.pool.enter(brigade::io::pipe)?;
         let writer = writer.into_fd().expect("it is open");
-        (Wire::Pipe(reader.into_fd().into()), Wire::Pipe(writer.into()))
+        (Line::Pipe(reader.into_fd().into()), Line::Pipe(writer.into()))
     };
-    let (one, two) = End::pair(wires.0, wires.1);
+    let (one, two) = End::pair(one, two);
     let register = |end| world.pool.enter(|| Async::new(end)).map(Arc::new);
-    Ok((register(one)?, register(two)?, is_socket))
+    Ok([register(one)?, register(two)?])
 }
 
 /// Whether an operation may be tried again.
@@ -161,7 +163,7 @@ async fn in_time<R>(
     if is_patient || random.bool() {
         return operation.await.map(Some);
     }
-    match timeout(millis(random), operation).await {
+    match timeout(micros(random.u16(0..3000)), operation).await {
         Ok(outcome) => outcome.map(Some),
         Err(_) => Ok(None),
     }
@@ -169,7 +171,7 @@ async fn in_time<R>(
 
 async fn rest(world: &World, random: &mut Rng) {
     match random.u8(0..16) {
-        0 if world.is_sure() => sleep(millis(random)).await,
+        0 if world.is_sure() => sleep(micros(random.u16(0..3000))).await,
         0 | 1 => yield_now().await,
         _ => {}
     }
@@ -245,9 +247,15 @@ async fn converse(world: &World, end: &Async<End>, mut sends: bool, random: &mut
     }
 }
 
-fn task(world: &World, side: &Arc<Side>, random: &mut Rng) -> Task {
-    let token = world.ledger.token("a task with an end", random);
-    let (world, side, mut random) = (world.clone(), side.clone(), random.fork());
+fn task(world: &World, side: &Arc<Side>, seed: u8) -> Task {
+    let mut random = Rng::with_seed(seed.into());
+    let panics = match random.u8(0..32) {
+        0 => Panics::InItsDrop,
+        1 => Panics::InTheDropOfItsOutput,
+        _ => Panics::Never,
+    };
+    let token = world.ledger.token("a task with an end", panics == Panics::InItsDrop);
+    let (world, side) = (world.clone(), side.clone());
     Box::pin(async move {
         token.runs();
         let Side(end, work) = &*side;
@@ -258,46 +266,48 @@ fn task(world: &World, side: &Arc<Side>, random: &mut Rng) -> Task {
             Work::Answer => converse(&world, end, false, &mut random).await,
         }
         drop(token);
-        world.output(&mut random)
+        world.output(panics)
     })
 }
 
 /// The tasks of some pairs of ends.
-fn tasks(world: &World, random: &mut Rng) -> Vec<Task> {
+fn tasks(world: &World, transfer: &Transfer) -> Vec<Task> {
     let mut tasks = Vec::new();
-    for _ in 0..random.u8(1..3) {
-        let (one, two, both) = match connect(world, random) {
-            Ok(connected) => connected,
+    for wire in &transfer.wires {
+        let (works, seeds): (&[(usize, Work)], _) = match wire {
+            Wire::Pipe(seeds) => (&[(1, Work::Write), (0, Work::Read)], seeds),
+            Wire::Talk(seeds) => (&[(0, Work::Ask), (1, Work::Answer)], seeds),
+            Wire::Socket(seeds) => {
+                (&[(0, Work::Write), (0, Work::Read), (1, Work::Write), (1, Work::Read)], seeds)
+            }
+        };
+        let ends = match connect(world, !matches!(wire, Wire::Pipe(_))) {
+            Ok(ends) => ends,
             Err(error) => {
                 may_try_again(world, &error, false);
                 continue;
             }
         };
-        let sides = match both {
-            false => vec![(two, Work::Write), (one, Work::Read)],
-            true if random.bool() => vec![(one, Work::Ask), (two, Work::Answer)],
-            true => [one, two].map(|end| [(end.clone(), Work::Write), (end, Work::Read)]).concat(),
-        };
-        for (end, work) in sides {
-            let several = if let Work::Read | Work::Write = work { random.u8(1..3) } else { 1 };
-            let side = Arc::new(Side(end, work));
-            tasks.extend((0..several).map(|_| task(world, &side, random)));
+        for (number, &(end, work)) in works.iter().enumerate() {
+            let side = Arc::new(Side(ends[end].clone(), work));
+            let seeds = seeds.get(number).into_iter().flatten();
+            tasks.extend(seeds.map(|seed| task(world, &side, *seed)));
         }
     }
-    random.shuffle(&mut tasks);
+    Rng::with_seed(transfer.order.into()).shuffle(&mut tasks);
     tasks
 }
 
 /// Runs such tasks: on the pool, or some of them on the calling thread.
-pub(crate) fn transfer(world: &World, random: &mut Rng, kept: &mut Vec<JoinHandle<Output>>) {
-    let mut tasks = tasks(world, random);
+pub(crate) fn transfer(world: &World, transfer: &Transfer, kept: &mut Kept) {
+    let mut tasks = tasks(world, transfer);
     // A job must not wait in `block_on` for others, whose threads may all do that.
-    let here = match random.u8(0..3) {
-        0 => mem::take(&mut tasks),
-        1 if world.depth() == 0 => tasks.pop().into_iter().collect(),
-        _ => Vec::new(),
+    let here = match transfer.here {
+        Here::AllTasks => mem::take(&mut tasks),
+        Here::LastTask if world.depth() == 0 => tasks.pop().into_iter().collect(),
+        Here::LastTask | Here::NoTask => Vec::new(),
     };
-    kept.extend(spawn(world, tasks));
+    spawn(world, tasks).into_iter().for_each(|handle| kept.keep(world, handle, transfer.end));
     world.pool.block_on(all(here));
 }
 
@@ -311,10 +321,10 @@ async fn all(mut tasks: Vec<Task>) {
 }
 
 /// The same in a future.
-pub(crate) async fn pass(world: &World, random: &mut Rng) {
-    for handle in spawn(world, tasks(world, random)) {
-        match random.u8(0..6) {
-            0 => drop(handle),
+pub(crate) async fn pass(world: &World, transfer: &Transfer) {
+    for handle in spawn(world, tasks(world, transfer)) {
+        match transfer.end {
+            verb::End::Detached => drop(handle),
             _ => world.ended(handle.await, false),
         }
     }

@@ -1,101 +1,93 @@
 //! Operations with closures.
 
-use brigade::{JoinHandle, Priority, TaskSet};
+use brigade::{Priority, TaskSet};
 use brigade_sync::time;
-use fastrand::Rng;
 
+use crate::act::Kept;
 use crate::futures::future;
-use crate::world::{Output, World, millis};
+use crate::verb::{Body, Drain, End, Panics, Shares, Tasks, Terms, Then, Work};
+use crate::world::{World, micros};
 
-type Kept = Vec<JoinHandle<Output>>;
-
-/// Keeps a handle, or waits for it.
-pub(crate) fn keep(world: &World, random: &mut Rng, kept: &mut Kept, handle: JoinHandle<Output>) {
-    if random.bool() {
-        kept.push(handle);
-    } else {
-        world.wait(handle, false);
-    }
-}
-
-pub(crate) fn execute(world: &World, random: &mut Rng, _: &mut Kept) {
-    let (claim, run) = world.job(random);
+pub(crate) fn execute(world: &World, body: &Body) {
+    let (claim, run) = world.job(body);
     match world.pool.try_execute(run) {
         Ok(()) => claim.must_run(),
         Err(rejected) => world.refused(rejected.reason(), rejected.into_inner()),
     }
 }
 
-pub(crate) fn submit(world: &World, random: &mut Rng, kept: &mut Kept) {
-    match world.pool.try_submit(world.body(random)) {
-        Ok(handle) => keep(world, random, kept, handle),
+pub(crate) fn submit(world: &World, body: &Body, end: End, kept: &mut Kept) {
+    match world.pool.try_submit(world.body(body)) {
+        Ok(handle) => kept.keep(world, handle, end),
         Err(rejected) => world.refused(rejected.reason(), rejected.into_inner()),
     }
 }
 
-pub(crate) fn batch(world: &World, random: &mut Rng, kept: &mut Kept) {
-    if random.bool() {
-        let (claims, jobs): (Vec<_>, Vec<_>) =
-            (0..random.u8(0..5)).map(|_| world.job(random)).unzip();
-        return match world.pool.job().execute_batch(jobs) {
-            Ok(()) => claims.iter().for_each(|claim| claim.must_run()),
-            Err(rejected) => world.refused(rejected.reason(), rejected.into_inner()),
-        };
+pub(crate) fn execute_batch(world: &World, bodies: &[Body]) {
+    let (claims, jobs): (Vec<_>, Vec<_>) = bodies.iter().map(|body| world.job(body)).unzip();
+    match world.pool.job().execute_batch(jobs) {
+        Ok(()) => claims.iter().for_each(|claim| claim.must_run()),
+        Err(rejected) => world.refused(rejected.reason(), rejected.into_inner()),
     }
-    let bodies: Vec<_> = (0..random.u8(0..5)).map(|_| world.body(random)).collect();
+}
+
+pub(crate) fn submit_batch(world: &World, jobs: &[(Body, End)], kept: &mut Kept) {
+    let bodies: Vec<_> = jobs.iter().map(|(body, _)| world.body(body)).collect();
     match world.pool.job().submit_batch(bodies) {
         Ok(handles) => {
-            handles.into_iter().for_each(|handle| keep(world, random, kept, handle));
+            let ends = jobs.iter().map(|(_, end)| *end);
+            handles.into_iter().zip(ends).for_each(|(handle, end)| kept.keep(world, handle, end));
         }
         Err(rejected) => world.refused(rejected.reason(), rejected.into_inner()),
     }
 }
 
-pub(crate) fn dispatch(world: &World, random: &mut Rng, _: &mut Kept) {
-    let (claims, jobs): (Vec<_>, Vec<_>) = (0..random.u8(0..4)).map(|_| world.job(random)).unzip();
+pub(crate) fn dispatch(world: &World, bodies: &[Body], runs: bool) {
+    let (claims, jobs): (Vec<_>, Vec<_>) = bodies.iter().map(|body| world.job(body)).unzip();
     let left: Vec<_> = world.pool.job().dispatch(jobs).collect();
     // The first of them have been handed over.
     claims.iter().take(claims.len() - left.len()).for_each(|claim| claim.must_run());
-    if random.bool() {
+    if runs {
         left.into_iter().for_each(|job| job());
     }
 }
 
-pub(crate) fn class(world: &World, random: &mut Rng, kept: &mut Kept) {
-    let priority = [Priority::High, Priority::Normal, Priority::Low][random.usize(0..3)];
-    let mut terms = world.pool.job().priority(priority);
-    let mut is_certain = true;
-    if random.u8(0..3) == 0 {
-        terms = terms.deadline(time::now() + millis(random));
-        is_certain = false;
+pub(crate) fn class(world: &World, class: &Terms, kept: &mut Kept) {
+    let priority = [Priority::High, Priority::Normal, Priority::Low];
+    let mut terms = world.pool.job().priority(priority[usize::from(class.priority)]);
+    if let Some(deadline) = class.deadline {
+        terms = terms.deadline(time::now() + micros(deadline));
     }
-    if random.bool() {
+    if class.is_named {
         terms = terms.name("named");
     }
-    match random.u8(0..3) {
-        0 => match terms.submit(world.body(random)) {
-            Ok(handle) if is_certain => keep(world, random, kept, handle),
-            Ok(handle) => world.wait(handle, true),
-            Err(rejected) => world.refused(rejected.reason(), rejected.into_inner()),
-        },
-        1 => match terms.spawn(future(world, random)) {
-            Ok(handle) if is_certain => keep(world, random, kept, handle),
-            Ok(handle) => world.wait(handle, true),
-            Err(rejected) => world.refused(rejected.reason(), rejected.into_inner()),
-        },
-        _ => {
-            let (claim, run) = world.job(random);
-            match terms.execute(run) {
+    // It is cancelled if it is late.
+    let is_certain = class.deadline.is_none();
+    let submitted = match (&class.work, class.end) {
+        (Work::Closure(body), None) => {
+            let (claim, run) = world.job(body);
+            return match terms.execute(run) {
                 Ok(()) if is_certain => claim.must_run(),
                 Ok(()) => {}
                 Err(rejected) => world.refused(rejected.reason(), rejected.into_inner()),
-            }
+            };
         }
+        (Work::Closure(body), Some(_)) => terms
+            .submit(world.body(body))
+            .map_err(|rejected| world.refused(rejected.reason(), rejected.into_inner())),
+        (Work::Async(body), _) => terms
+            .spawn(future(world, body))
+            .map_err(|rejected| world.refused(rejected.reason(), rejected.into_inner())),
+    };
+    match (submitted, class.end) {
+        (Ok(handle), Some(end)) if is_certain => kept.keep(world, handle, end),
+        (Ok(handle), _) => world.wait(handle, !is_certain),
+        (Err(()), _) => {}
     }
 }
 
-pub(crate) fn on_worker(world: &World, random: &mut Rng, _: &mut Kept) {
-    match world.pool.job().on_worker(random.usize(0..3)).submit(world.body(random)) {
+pub(crate) fn on_worker(world: &World, index: u8, body: &Body) {
+    match world.pool.job().on_worker(index.into()).submit(world.body(body)) {
         // It is cancelled if its thread can't be started.
         Ok(handle) => world.wait(handle, true),
         Err(rejected) => world.refused(rejected.reason(), rejected.into_inner()),
@@ -103,16 +95,16 @@ pub(crate) fn on_worker(world: &World, random: &mut Rng, _: &mut Kept) {
 }
 
 /// Where the pool accepts it: it has no verb that returns the closure.
-pub(crate) fn broadcast(world: &World, random: &mut Rng, _: &mut Kept) {
+pub(crate) fn broadcast(world: &World, shares: Shares, panics: Panics) {
     if !world.is_sure() || (world.depth() > 0 && (world.is_discarded || !world.is_here())) {
         return;
     }
-    let token = world.ledger.token("a broadcast", random);
+    let token = world.ledger.token("a broadcast", panics == Panics::InItsDrop);
     let mut handles = world.pool.broadcast(move |index| _ = (&token, index));
-    match random.u8(0..3) {
-        0 => handles.iter_mut().for_each(|handle| _ = handle.cancel()),
-        1 => drop(handles),
-        _ => handles.into_iter().for_each(|share| match share.join() {
+    match shares {
+        Shares::CancelEach => handles.iter_mut().for_each(|handle| _ = handle.cancel()),
+        Shares::DropEach => drop(handles),
+        Shares::JoinEach => handles.into_iter().for_each(|share| match share.join() {
             Ok(()) => {}
             // The drop of the token may panic.
             Err(error) => assert!(error.is_panic() || world.loses(), "{error:?}"),
@@ -121,11 +113,18 @@ pub(crate) fn broadcast(world: &World, random: &mut Rng, _: &mut Kept) {
 }
 
 /// On the pool of this thread.
-pub(crate) fn free(world: &World, random: &mut Rng, kept: &mut Kept) {
-    let (claim, run) = world.job(random);
+pub(crate) fn free(
+    world: &World,
+    locally: bool,
+    run: &Body,
+    body: &Body,
+    end: End,
+    kept: &mut Kept,
+) {
+    let (claim, run) = world.job(run);
     // On a worker of another pool, the job would be that pool's.
-    let locally = random.bool() && world.is_here();
-    let body = world.body(random);
+    let locally = locally && world.is_here();
+    let body = world.body(body);
     world.pool.enter(|| {
         let sent =
             if locally { brigade::try_execute_locally(run) } else { brigade::try_execute(run) };
@@ -134,45 +133,41 @@ pub(crate) fn free(world: &World, random: &mut Rng, kept: &mut Kept) {
             Err(rejected) => world.refused(rejected.reason(), rejected.into_inner()),
         }
         match brigade::try_submit(body) {
-            Ok(handle) => kept.push(handle),
+            Ok(handle) => kept.keep(world, handle, end),
             Err(rejected) => world.refused(rejected.reason(), rejected.into_inner()),
         }
     });
 }
 
-pub(crate) fn set(world: &World, random: &mut Rng, _: &mut Kept) {
+pub(crate) fn set(world: &World, Tasks { limit, tasks, then, drain }: &Tasks) {
     let mut set = TaskSet::new(world.pool);
-    if random.bool() {
-        set = set.limit(random.usize(1..3));
+    if let Some(limit) = limit {
+        set = set.limit((*limit).into());
     }
-    for count in 0..random.usize(0..4) {
+    for (count, task) in tasks.iter().enumerate() {
         assert_eq!(set.len(), count);
-        let accepted = if random.bool() {
-            set.try_submit(world.body(random)).is_ok()
-        } else {
-            set.try_spawn(future(world, random)).is_ok()
+        let accepted = match task {
+            Work::Closure(body) => set.try_submit(world.body(body)).is_ok(),
+            Work::Async(body) => set.try_spawn(future(world, body)).is_ok(),
         };
         if !accepted {
             break;
         }
     }
-    match random.u8(0..4) {
-        0 => set.cancel_all(),
-        1 => set.detach_all(),
-        _ => {}
+    match then {
+        Then::KeepAll => {}
+        Then::CancelAll => set.cancel_all(),
+        Then::DetachAll => set.detach_all(),
     }
-    if random.u8(0..4) == 0 {
-        while let Some(result) = set.join_next_timeout(millis(random)) {
-            world.ended(result, true);
+    let mut next = || match drain {
+        Drain::JoinNext => set.join_next(),
+        Drain::WaitAll => {
+            set.wait_all();
+            set.try_join_next()
         }
-    } else if random.u8(0..4) == 0 {
-        set.wait_all();
-        while let Some(result) = set.try_join_next() {
-            world.ended(result, true);
-        }
-    } else {
-        while let Some(result) = set.join_next() {
-            world.ended(result, true);
-        }
+        Drain::JoinNextTimeout(time) => set.join_next_timeout(micros(*time)),
+    };
+    while let Some(result) = next() {
+        world.ended(result, true);
     }
 }

@@ -3,8 +3,6 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
-use fastrand::Rng;
-
 use crate::world;
 
 /// All jobs of a pool. Its atomics and its lock are no steps of the program.
@@ -47,12 +45,12 @@ impl Accepted {
 pub(crate) struct Claim(Arc<Entry>);
 
 impl Ledger {
-    pub(crate) fn token(&self, what: &'static str, random: &mut Rng) -> Token {
+    pub(crate) fn token(&self, what: &'static str, panics: bool) -> Token {
         let [ran, dropped] = [0, 0].map(AtomicU32::new);
         let [must_run, is_timed] = [false, false].map(AtomicBool::new);
         let entry = Arc::new(Entry { what, ran, dropped, must_run, is_timed });
         self.0.lock().expect("no panic").push(entry.clone());
-        Token { entry, panics: random.u8(0..32) == 0 }
+        Token { entry, panics }
     }
 
     /// The jobs that must have ended once the pool has been idle.

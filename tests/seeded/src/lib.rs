@@ -8,13 +8,17 @@ mod ending;
 mod explore;
 mod forks;
 mod futures;
+mod generate;
 mod io;
 mod jobs;
 mod ledger;
 mod meeting;
 mod pools;
 mod program;
+mod shrink;
+mod source;
 mod timers;
+mod verb;
 mod world;
 
 pub use explore::main;

@@ -2,13 +2,16 @@
 //! that sleeps beside a queued job then sleeps forever.
 
 use std::future::poll_fn;
+use std::iter;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
-use std::time::Duration;
 
-use brigade::{Handle, Idle, NewThread, Order, Pool, Queueing, Thread};
+use brigade::{Handle, NewThread, Thread};
 use brigade_sync::{Condvar, Mutex, time};
-use fastrand::Rng;
+
+use crate::program::{Pause, Round, Way};
+use crate::verb::Settings;
+use crate::world::micros;
 
 /// Where threads meet.
 struct Meeting {
@@ -63,38 +66,13 @@ impl Gate {
     }
 }
 
-pub(crate) fn build(random: &mut Rng, threads: usize) -> Pool {
-    let mut builder = Pool::builder().threads(threads);
-    if random.u8(0..3) == 0 {
-        builder = builder.queueing(Queueing::Shared);
-    }
-    if random.bool() {
-        builder = builder.order(Order::Lifo);
-    }
-    match random.u8(0..4) {
-        0 => builder = builder.idle(Idle::Spin),
-        1 => builder = builder.idle(Idle::SpinThenPark(Duration::from_micros(20))),
-        _ => {}
-    }
-    match random.u8(0..4) {
-        0 => builder = builder.prestart(0),
-        1 => builder = builder.prestart(usize::MAX),
-        _ => {}
-    }
-    if random.bool() {
-        builder = builder.keep_alive(Duration::from_millis(1));
-    }
-    if random.bool() {
-        builder = builder.fairness(random.u32(1..4));
-    }
-    builder.build().expect("a pool")
-}
-
-pub(crate) fn pause(random: &mut Rng) {
-    match random.u8(0..3) {
-        0 => {}
-        1 => brigade_sync::thread::yield_now(),
-        _ => time::sleep(Duration::from_micros(random.u64(0..3000))),
+impl Pause {
+    pub(crate) fn take(self) {
+        match self {
+            Self::Nothing => {}
+            Self::Yields => brigade_sync::thread::yield_now(),
+            Self::Sleeps(time) => time::sleep(micros(time)),
+        }
     }
 }
 
@@ -111,21 +89,19 @@ fn chain(pool: Handle, meeting: Arc<Meeting>, more: usize) {
     meeting.wait();
 }
 
-/// Runs the program of a seed.
-pub(crate) fn run(random: &mut Rng) {
-    let threads = random.usize(1..4);
-    let owner = build(random, threads);
-    for _ in 0..random.u8(1..5) {
-        pause(random);
-        // Others, which end at once.
-        (0..random.u8(0..6)).for_each(|_| execute(owner.handle(), || ()));
-        meet(owner.handle(), random, threads);
+/// Runs a program.
+pub(crate) fn run(settings: &Settings, rounds: &[Round]) {
+    let owner = settings.builder().build().expect("a pool");
+    for Round { pause, others, way } in rounds {
+        pause.take();
+        (0..*others).for_each(|_| execute(owner.handle(), || ()));
+        meet(owner.handle(), way, settings.1.into());
     }
     assert!(owner.wait_idle());
 }
 
 /// Has as many jobs as there are threads meet the calling thread.
-fn meet(pool: Handle, random: &mut Rng, threads: usize) {
+fn meet(pool: Handle, way: &Way, threads: usize) {
     let meeting = Arc::new(Meeting { missing: Mutex::new(threads + 1), changed: Condvar::new() });
     let job = || {
         let meeting = meeting.clone();
@@ -133,42 +109,42 @@ fn meet(pool: Handle, random: &mut Rng, threads: usize) {
     };
     let jobs = || (0..threads).map(|_| job());
     let mut others: Vec<Thread> = Vec::new();
-    match random.u8(0..9) {
-        0 => jobs().for_each(|job| execute(pool, job)),
-        1 => assert!(pool.job().execute_batch(jobs().collect::<Vec<_>>()).is_ok()),
-        2 => {
+    match way {
+        Way::OneByOne => jobs().for_each(|job| execute(pool, job)),
+        Way::InABatch => assert!(pool.job().execute_batch(jobs().collect::<Vec<_>>()).is_ok()),
+        Way::ByTheFirst => {
             let (mut children, own) = (jobs().skip(1).collect::<Vec<_>>(), job());
             execute(pool, move || {
                 children.drain(..).for_each(|child| execute(pool, child));
                 own();
             });
         }
-        3 => {
+        Way::InAChain => {
             let meeting = meeting.clone();
             execute(pool, move || chain(pool, meeting, threads - 1));
         }
-        4 => {
+        Way::ByOtherThreads => {
             for job in jobs() {
                 let thread = NewThread::new("outside".into(), None, move || execute(pool, job));
                 others.push(thread.start().expect("a thread"));
             }
         }
-        5 => jobs().for_each(|job| assert!(pool.try_spawn(async move { job() }).is_ok())),
-        6 => {
-            for job in jobs() {
-                let after = Duration::from_micros(random.u64(0..2000));
-                assert!(pool.job().after(after).execute(job).is_ok());
+        Way::AsFutures => {
+            jobs().for_each(|job| assert!(pool.try_spawn(async move { job() }).is_ok()))
+        }
+        Way::AsTimers(times) => {
+            for (job, time) in jobs().zip(times.iter().chain(iter::repeat(&0))) {
+                assert!(pool.job().after(micros(*time)).execute(job).is_ok());
             }
         }
-        7 => {
+        Way::InAScope => {
             let scope = pool.scope(|scope| {
                 jobs().for_each(|job| scope.execute(job));
                 meeting.come();
             });
             return assert!(scope.is_ok());
         }
-        _ => {
-            // Futures that are woken all at once, by this thread or by a worker.
+        Way::ThroughAGate(pause, by_this) => {
             let gate = Arc::new(Gate::default());
             for job in jobs() {
                 let gate = gate.clone();
@@ -178,8 +154,8 @@ fn meet(pool: Handle, random: &mut Rng, threads: usize) {
                 };
                 assert!(pool.try_spawn(future).is_ok());
             }
-            pause(random);
-            if random.bool() { gate.open() } else { execute(pool, move || gate.open()) }
+            pause.take();
+            if *by_this { gate.open() } else { execute(pool, move || gate.open()) }
         }
     }
     meeting.wait();

@@ -1,26 +1,22 @@
 //! Operations that take a time.
 
-use std::time::Duration;
-
-use brigade::{JoinHandle, Missed};
+use brigade::Missed;
 use brigade_sync::time;
-use fastrand::Rng;
 
-use crate::act::act;
-use crate::world::{Output, World, millis};
+use crate::act::Kept;
+use crate::verb::{Body, End, Micros, Panics, Periodic};
+use crate::world::{World, micros};
 
-type Kept = Vec<JoinHandle<Output>>;
-
-pub(crate) fn after(world: &World, random: &mut Rng, _: &mut Kept) {
-    let (claim, run) = world.job(random);
-    let (begun, wanted) = (time::now(), millis(random));
+pub(crate) fn after(world: &World, wanted: Micros, body: &Body, is_cancelled: bool) {
+    let (claim, run) = world.job(body);
+    let (begun, wanted) = (time::now(), micros(wanted));
     let run = move || {
         assert!(time::since(begun) >= wanted, "early");
         run();
     };
     match world.pool.job().after(wanted).execute(run) {
         Ok(timer) => {
-            if random.u8(0..3) != 0 {
+            if !is_cancelled {
                 claim.must_run_later();
             } else if timer.cancel() {
                 claim.has_not_run();
@@ -30,48 +26,38 @@ pub(crate) fn after(world: &World, random: &mut Rng, _: &mut Kept) {
     }
 }
 
-pub(crate) fn delayed(world: &World, random: &mut Rng, kept: &mut Kept) {
-    match world.pool.job().after(millis(random)).submit(world.body(random)) {
-        Ok(handle) => kept.push(handle),
+pub(crate) fn delayed(world: &World, time: Micros, body: &Body, end: End, kept: &mut Kept) {
+    match world.pool.job().after(micros(time)).submit(world.body(body)) {
+        Ok(handle) => kept.keep(world, handle, end),
         Err(rejected) => world.refused(rejected.reason(), rejected.into_inner()),
     }
 }
 
-pub(crate) fn every(world: &World, random: &mut Rng, _: &mut Kept) {
-    let token = world.ledger.token("a periodic job", random);
-    let period = Duration::from_micros(random.u64(500..2000));
+pub(crate) fn every(world: &World, Periodic { period, skips, panics, lasts }: Periodic) {
+    let token = world.ledger.token("a periodic job", panics == Panics::InItsDrop);
     // Not `Burst`: the clock may leap by a minute.
-    let missed = if random.bool() { Missed::Skip } else { Missed::Delay };
-    let panics = random.u8(0..8) == 0;
+    let missed = if skips { Missed::Skip } else { Missed::Delay };
     let call = move || {
         _ = &token;
-        if panics {
+        if panics == Panics::AtTheEnd {
             crate::world::panic();
         }
     };
-    match world.pool.job().every(period).missed(missed).execute(call) {
+    match world.pool.job().every(micros(period)).missed(missed).execute(call) {
         Ok(timer) => {
-            time::sleep(millis(random));
+            sleep(lasts);
             timer.cancel();
         }
         Err(rejected) => world.refused(rejected.reason(), rejected.into_inner()),
     }
 }
 
-/// Sleeps in a blocking call, or runs other operations there.
-pub(crate) fn blocking(world: &World, random: &mut Rng, _: &mut Kept) {
-    if random.bool() {
-        return brigade::blocking(|| act(&world.inside(), random));
-    }
-    let (begun, wanted) = (time::now(), millis(random));
-    brigade::blocking(|| time::sleep(wanted));
-    assert!(time::since(begun) >= wanted, "early");
+pub(crate) fn blocking_sleep(wanted: Micros) {
+    let begun = time::now();
+    brigade::blocking(|| sleep(wanted));
+    assert!(time::since(begun) >= micros(wanted), "early");
 }
 
-pub(crate) fn sleep(_: &World, random: &mut Rng, _: &mut Kept) {
-    time::sleep(millis(random));
-}
-
-pub(crate) fn yields(_: &World, _: &mut Rng, _: &mut Kept) {
-    brigade_sync::thread::yield_now();
+pub(crate) fn sleep(time: Micros) {
+    time::sleep(micros(time));
 }

@@ -2,14 +2,14 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use brigade::{Handle, JoinError, JoinHandle, Reason};
-use fastrand::Rng;
 
 use crate::act::act;
 use crate::ledger::{Claim, Ledger, Token};
+use crate::verb::{Body, End, Micros, Panics};
 
 /// A pool, as its jobs see it.
 #[derive(Clone)]
@@ -26,8 +26,6 @@ pub(crate) struct World {
 }
 
 struct Shared {
-    /// How many operations are left.
-    fuel: AtomicI32,
     /// The pool may cancel or drop accepted jobs.
     loses: AtomicBool,
     /// The pool does not end while others use it, and can start threads. Otherwise a thread outside would use
@@ -60,16 +58,14 @@ pub(crate) fn contained(call: impl FnOnce()) {
     }
 }
 
-/// Some of 3 ms.
-pub(crate) fn millis(random: &mut Rng) -> Duration {
-    Duration::from_micros(random.u64(0..3000))
+pub(crate) fn micros(time: Micros) -> Duration {
+    Duration::from_micros(time.into())
 }
 
 impl World {
-    pub(crate) fn new(pool: Handle, fuel: i32, loses: bool, is_sure: bool) -> Self {
-        let fuel = AtomicI32::new(fuel);
+    pub(crate) fn new(pool: Handle, loses: bool, is_sure: bool) -> Self {
         let loses = AtomicBool::new(loses);
-        let shared = Arc::new(Shared { fuel, loses, is_sure, closed: AtomicBool::new(false) });
+        let shared = Arc::new(Shared { loses, is_sure, closed: AtomicBool::new(false) });
         let ledger = Ledger::default();
         Self { pool, other: None, ledger, shared, is_discarded: false, depth: 0 }
     }
@@ -79,13 +75,11 @@ impl World {
         Self { other: Some(other), ..self }
     }
 
-    /// As jobs of this pool or of the other one, if there is one.
-    pub(crate) fn here_or_across(&self, random: &mut Rng) -> Self {
+    /// As jobs of the other pool, if there is one.
+    pub(crate) fn across(&self) -> Self {
         match self.other {
-            Some(other) if random.u8(0..3) == 0 => {
-                Self { pool: other, other: Some(self.pool), ..self.clone() }
-            }
-            _ => self.clone(),
+            Some(other) => Self { pool: other, other: Some(self.pool), ..self.clone() },
+            None => self.clone(),
         }
     }
 
@@ -103,11 +97,6 @@ impl World {
     pub(crate) fn is_here(&self) -> bool {
         let own = brigade::current_worker().map(|worker| worker.pool);
         own == Some(self.pool.metrics().pool)
-    }
-
-    /// Takes an operation, if any is left here.
-    pub(crate) fn has_fuel(&self) -> bool {
-        self.depth <= 6 && self.shared.fuel.fetch_sub(1, Relaxed) > 0
     }
 
     pub(crate) fn depth(&self) -> u32 {
@@ -137,38 +126,41 @@ impl World {
     }
 
     /// The body of a job that returns something.
-    pub(crate) fn body(&self, random: &mut Rng) -> impl FnOnce() -> Output + Send + use<> {
-        let token = self.ledger.token("a job", random);
-        let (world, mut random) = (self.inside(), random.fork());
+    pub(crate) fn body(&self, body: &Body) -> impl FnOnce() -> Output + Send + use<> {
+        let token = self.ledger.token("a job", body.1 == Panics::InItsDrop);
+        let (world, body) = (self.inside(), body.clone());
         move || {
             token.runs();
-            act(&world, &mut random);
-            if random.u8(0..12) == 0 {
-                panic();
-            }
+            world.run(&body);
             // A panic of this drop after it was made would leak the output: rust-lang/rust#47949.
             drop(token);
-            world.output(&mut random)
+            world.output(body.1)
         }
     }
 
     /// The body of a job without a result, and its claim.
-    pub(crate) fn job(&self, random: &mut Rng) -> (Claim, impl FnOnce() + Send + use<>) {
-        let token = self.ledger.token("a job", random);
+    pub(crate) fn job(&self, body: &Body) -> (Claim, impl FnOnce() + Send + use<>) {
+        let token = self.ledger.token("a job", body.1 == Panics::InItsDrop);
         let claim = token.claim();
-        let (world, mut random) = (self.inside(), random.fork());
+        let (world, body) = (self.inside(), body.clone());
         let run = move || {
             token.runs();
-            act(&world, &mut random);
-            if random.u8(0..12) == 0 {
-                panic();
-            }
+            world.run(&body);
         };
         (claim, run)
     }
 
-    pub(crate) fn output(&self, random: &mut Rng) -> Output {
-        Output { value: 7, _token: self.ledger.token("an output", random) }
+    /// Runs the operations of a closure.
+    pub(crate) fn run(&self, Body(verbs, panics): &Body) {
+        act(self, verbs);
+        if *panics == Panics::AtTheEnd {
+            panic();
+        }
+    }
+
+    pub(crate) fn output(&self, panics: Panics) -> Output {
+        let panics = panics == Panics::InTheDropOfItsOutput;
+        Output { value: 7, _token: self.ledger.token("an output", panics) }
     }
 
     /// Something was not accepted.
@@ -178,27 +170,27 @@ impl World {
         drop(work);
     }
 
-    /// Waits for an outcome, where it may, or has it cancelled, or leaves it.
-    pub(crate) fn end(&self, mut handle: JoinHandle<Output>, random: &mut Rng) {
-        match random.u8(0..8) {
-            0 => drop(handle),
-            1 => {
+    /// Uses a handle.
+    pub(crate) fn end(&self, mut handle: JoinHandle<Output>, end: End) {
+        match end {
+            End::JoinedAtOnce | End::Joined => self.wait(handle, false),
+            End::Detached => drop(handle),
+            End::Cancelled => {
                 handle.cancel();
                 self.wait(handle, true);
             }
-            2 => drop(handle.cancel_on_drop()),
-            3 => {
+            End::CancelledOnDrop => drop(handle.cancel_on_drop()),
+            End::JoinedFor(time) => {
                 let canceller = handle.cancel_handle();
-                if let Some(result) = handle.join_timeout(millis(random)) {
+                if let Some(result) = handle.join_timeout(micros(time)) {
                     self.ended(result, false);
                 }
                 canceller.cancel();
             }
-            4 => match handle.try_join() {
+            End::TriedFirst => match handle.try_join() {
                 Some(result) => self.ended(result, false),
                 None => self.wait(handle, false),
             },
-            _ => self.wait(handle, false),
         }
     }
 

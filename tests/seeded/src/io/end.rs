@@ -34,14 +34,14 @@ impl Drop for Flow {
 }
 
 /// What an end is.
-pub(super) enum Wire {
+pub(super) enum Line {
     Pipe(File),
     Socket(UnixStream),
 }
 
 /// One end of a pipe or a socket. The model of the kernel hears of each change.
 pub(super) struct End {
-    wire: Wire,
+    wire: Line,
     incoming: Arc<Flow>,
     outgoing: Arc<Flow>,
     /// Dropped last.
@@ -59,7 +59,7 @@ impl Drop for Changed {
 
 impl End {
     /// Two ends of one pipe or socket.
-    pub(super) fn pair(one: Wire, two: Wire) -> (Self, Self) {
+    pub(super) fn pair(one: Line, two: Line) -> (Self, Self) {
         let flows = [(); 2].map(|()| Arc::new(Flow::default()));
         let end = |wire, incoming: usize| {
             let (incoming, outgoing) = (flows[incoming].clone(), flows[1 - incoming].clone());
@@ -97,7 +97,7 @@ impl End {
 
     /// Has the other end of a socket wait no more for what none does here.
     pub(super) fn shut_down(&self, what: Shutdown) {
-        if let Wire::Socket(stream) = &self.wire {
+        if let Line::Socket(stream) = &self.wire {
             self.ends(what);
             stream.shutdown(what).expect("it is connected");
             drop(Changed);
@@ -122,8 +122,8 @@ impl Drop for End {
 impl AsFd for End {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match &self.wire {
-            Wire::Pipe(file) => file.as_fd(),
-            Wire::Socket(stream) => stream.as_fd(),
+            Line::Pipe(file) => file.as_fd(),
+            Line::Socket(stream) => stream.as_fd(),
         }
     }
 }
@@ -132,8 +132,8 @@ impl Read for &End {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let _after = Changed;
         let count = match &self.wire {
-            Wire::Pipe(file) => (&mut &*file).read(buffer),
-            Wire::Socket(stream) => (&mut &*stream).read(buffer),
+            Line::Pipe(file) => (&mut &*file).read(buffer),
+            Line::Socket(stream) => (&mut &*stream).read(buffer),
         }?;
         let before = self.incoming.read.fetch_add(count, Relaxed);
         let is_right = |(offset, byte): (usize, &u8)| *byte == (before + offset) as u8;
@@ -152,8 +152,8 @@ impl Write for &End {
         let before = self.outgoing.written.load(Relaxed);
         let bytes: Vec<u8> = (before..before + bytes.len()).map(|number| number as u8).collect();
         let count = match &self.wire {
-            Wire::Pipe(file) => (&mut &*file).write(&bytes),
-            Wire::Socket(stream) => (&mut &*stream).write(&bytes),
+            Line::Pipe(file) => (&mut &*file).write(&bytes),
+            Line::Socket(stream) => (&mut &*stream).write(&bytes),
         }?;
         self.outgoing.written.fetch_add(count, Relaxed);
         Ok(count)

@@ -1,0 +1,379 @@
+//! Programs and their operations, made by choices.
+
+use crate::program::{Call, Ending, Kernel, Kind, Level, Pair, Pause, Program, Round, Wait, Way};
+use crate::source::Source;
+use crate::verb::{
+    Body, By, Drain, End, Full, Here, How, Lifetime, Micros, Panics, Periodic, Setting, Settings,
+    Shares, Tasks, Terms, Then, Transfer, Verb, Wire, Work,
+};
+
+/// Operations, each with how often it is chosen. The first are the simplest.
+type Table = &'static [(u8, fn(&mut Source) -> Verb)];
+
+/// Those of a thread, a job or a part.
+const OF_A_THREAD: Table = &[
+    (1, |_| Verb::Yield),
+    (1, |source| Verb::Sleep(source.micros())),
+    (1, |source| Verb::BlockingSleep(source.micros())),
+    (1, |source| Verb::Blocking(source.verbs())),
+    (2, |source| Verb::Execute(source.body())),
+    (4, |source| Verb::Submit(source.body(), source.end())),
+    (1, |source| Verb::ExecuteBatch(source.list(4, Source::body))),
+    (1, |source| Verb::SubmitBatch(source.list(4, |source| (source.body(), source.end())))),
+    (1, |source| Verb::Dispatch(source.list(3, Source::body), source.one_in(2))),
+    (1, |source| Verb::Class(source.terms())),
+    (1, |source| Verb::OnWorker(source.below(3), source.body())),
+    (1, |source| {
+        let shares = source.pick([Shares::JoinEach, Shares::DropEach, Shares::CancelEach]);
+        Verb::Broadcast(shares, source.panics(12))
+    }),
+    (1, |source| Verb::Free(source.one_in(2), source.body(), source.body(), source.later())),
+    (1, |source| Verb::Set(source.tasks())),
+    (2, |source| Verb::Join(source.verbs(), source.verbs())),
+    (1, |source| Verb::Scope(source.list(3, Source::verbs))),
+    (1, |source| {
+        Verb::InPlaceScope(source.list(3, Source::body), source.verbs(), source.one_in(2))
+    }),
+    (1, |source| Verb::Install(source.verbs())),
+    (1, |source| Verb::Loops(source.below(6), 1 + source.below(2), source.one_in(8))),
+    (3, |source| Verb::Spawn(source.future(), source.end())),
+    (1, |source| Verb::BlockOn(source.future())),
+    (1, |source| {
+        let patience = source.one_in(2).then(|| source.micros());
+        Verb::Reserve(patience, (!source.one_in(4)).then(|| (source.body(), source.end())))
+    }),
+    (1, |source| Verb::SpawnLocal(source.local(), source.later())),
+    (1, |source| Verb::After(source.micros(), source.body(), source.one_in(3))),
+    (1, |source| Verb::Delayed(source.micros(), source.body(), source.later())),
+    (1, |source| {
+        let period = 500 + source.micros() / 2;
+        let (skips, panics) = (source.one_in(2), source.panics(8));
+        Verb::Every(Periodic { period, skips, panics, lasts: source.micros() })
+    }),
+    (1, |_| Verb::Prestart),
+    (1, |_| Verb::Dump),
+    (1, |source| {
+        let most = 1 + source.below(3);
+        Verb::Resize(source.below(most + 1), most)
+    }),
+    (1, |_| Verb::WaitIdle),
+    (1, |source| Verb::WaitIdleTimeout(source.micros())),
+    (1, |source| Verb::Inner(source.with_fuel(4, |source| source.lifetime(0)))),
+    (3, |source| Verb::Io(source.transfer())),
+];
+
+/// Those of a future.
+const IN_A_FUTURE: Table = &[
+    (2, |_| Verb::YieldNow),
+    (1, |source| Verb::AsyncSleep(source.micros())),
+    (1, |source| Verb::Act(source.verbs())),
+    (1, |source| Verb::Timeout(source.micros(), source.future())),
+    (1, |source| Verb::SubmitAwait(source.body())),
+    (1, |source| Verb::SpawnAwait(source.future(), source.one_in(2))),
+    (1, |source| Verb::Interval(1 + source.below(3))),
+    (1, |source| Verb::ReserveAwait(source.future())),
+    (1, |source| Verb::SetAwait(source.list(3, Source::future))),
+    (1, |source| Verb::IoAwait(source.transfer())),
+    (1, |source| Verb::BlockingSleep(source.micros())),
+];
+
+/// Those of a future that stays on its thread.
+const IN_A_LOCAL_FUTURE: Table = &[
+    (1, |_| Verb::YieldNow),
+    (1, |source| Verb::AsyncSleep(source.micros())),
+    (1, |source| Verb::Act(source.verbs())),
+];
+
+/// The name of the operation that an entry of a table makes.
+fn name(make: fn(&mut Source) -> Verb) -> String {
+    make(&mut Source::bytes(Vec::new())).name()
+}
+
+/// The names of all operations that `only` may name.
+pub(crate) fn names() -> Vec<String> {
+    [OF_A_THREAD, IN_A_FUTURE].concat().into_iter().map(|(_, make)| name(make)).collect()
+}
+
+/// The program of a seed, of these operations only, if there are any; or of given choices.
+pub(crate) fn program(source: &mut Source) -> Program {
+    let kernel = match source.below(8) {
+        0..4 => Kernel::Good,
+        4..7 => Kernel::Faulty,
+        _ => Kernel::Fatal,
+    };
+    let kinds = if source.only.is_empty() { 9 } else { 7 };
+    let kind = match source.below(kinds) {
+        0..5 => Kind::One(source.lifetime(2)),
+        5 => {
+            let outside = source.outside(2);
+            Kind::Driven(outside, source.list(3, Source::call))
+        }
+        6 => {
+            source.is_pair = true;
+            let pools = (source.settings(), source.settings());
+            let (outside, verbs) = (source.outside(2), source.verbs());
+            Kind::Two(Pair { pools, outside, verbs, by: (source.by(), source.by()) })
+        }
+        7 => {
+            let pool = source.fixed();
+            Kind::Meeting(pool, source.list(4, Source::round))
+        }
+        _ => Kind::Waiting(source.ending()),
+    };
+    Program(kernel, kind)
+}
+
+impl Source {
+    /// Some of 3 ms.
+    fn micros(&mut self) -> Micros {
+        Micros::from(self.below(250)) * 12
+    }
+
+    fn some_of(&mut self, most: u8, table: Table) -> Vec<Verb> {
+        let allows = |make| self.only.is_empty() || self.only.contains(&name(make));
+        let weight = |(weight, make): &(u8, _)| if allows(*make) { *weight } else { 0 };
+        let weights: Vec<u8> = table.iter().map(weight).collect();
+        let most = if weights.iter().all(|weight| *weight == 0) { 0 } else { most };
+        self.operations(most, |source| {
+            let number = source.weighed(&weights);
+            table[number].1(source)
+        })
+    }
+
+    /// The operations of a thread, a job or a part.
+    fn verbs(&mut self) -> Vec<Verb> {
+        let is_across = self.is_pair && self.one_in(3);
+        let verbs = self.some_of(3, OF_A_THREAD);
+        if is_across { vec![Verb::Across(verbs)] } else { verbs }
+    }
+
+    /// Of so many threads at most, each with its share of the fuel.
+    fn outside(&mut self, most: u8) -> Vec<Vec<Verb>> {
+        self.list(most, |source| source.with_share(Source::verbs))
+    }
+
+    /// One in `of` bodies panics at its end.
+    fn panics(&mut self, of: u8) -> Panics {
+        match 95 - self.below(96) {
+            0..3 => Panics::InItsDrop,
+            3..6 => Panics::InTheDropOfItsOutput,
+            rest if rest < 6 + 96 / of => Panics::AtTheEnd,
+            _ => Panics::Never,
+        }
+    }
+
+    fn body(&mut self) -> Body {
+        let verbs = self.verbs();
+        Body(verbs, self.panics(12))
+    }
+
+    fn awaiting(&mut self, most: u8, table: Table) -> Body {
+        let verbs = self.some_of(most, table);
+        let panics = self.panics(16);
+        // Its poll may be a call of the outermost operation.
+        let contains = panics == Panics::AtTheEnd && self.is_outermost();
+        Body(verbs, if contains { Panics::Never } else { panics })
+    }
+
+    fn future(&mut self) -> Body {
+        self.awaiting(3, IN_A_FUTURE)
+    }
+
+    fn local(&mut self) -> Body {
+        self.awaiting(2, IN_A_LOCAL_FUTURE)
+    }
+
+    fn end(&mut self) -> End {
+        if self.one_in(2) { self.later() } else { End::JoinedAtOnce }
+    }
+
+    /// The end of a handle that is kept.
+    fn later(&mut self) -> End {
+        match self.below(8) {
+            0..3 => End::Joined,
+            3 => End::Detached,
+            4 => End::Cancelled,
+            5 => End::CancelledOnDrop,
+            6 => End::JoinedFor(self.micros()),
+            _ => End::TriedFirst,
+        }
+    }
+
+    fn terms(&mut self) -> Terms {
+        let [priority, kind] = [self.below(3), self.below(3)];
+        let deadline = self.one_in(3).then(|| self.micros());
+        let is_named = self.one_in(2);
+        let work = if kind == 2 { Work::Async(self.future()) } else { Work::Closure(self.body()) };
+        Terms { priority, deadline, is_named, work, end: (kind > 0).then(|| self.end()) }
+    }
+
+    fn tasks(&mut self) -> Tasks {
+        let limit = self.one_in(2).then(|| 1 + self.below(2));
+        let tasks = self.list(3, |source| match source.one_in(2) {
+            false => Work::Closure(source.body()),
+            true => Work::Async(source.future()),
+        });
+        let then = self.pick([Then::KeepAll, Then::KeepAll, Then::CancelAll, Then::DetachAll]);
+        let drain = match self.below(16) {
+            0..9 => Drain::JoinNext,
+            9..12 => Drain::WaitAll,
+            _ => Drain::JoinNextTimeout(self.micros()),
+        };
+        Tasks { limit, tasks, then, drain }
+    }
+
+    /// One or two tasks of a side.
+    fn side(&mut self) -> Vec<u8> {
+        let first = self.below(u8::MAX);
+        [vec![first], self.list(1, |source| source.below(u8::MAX))].concat()
+    }
+
+    fn wire(&mut self) -> Wire {
+        match self.below(4) {
+            0..2 => Wire::Pipe(vec![self.side(), self.side()]),
+            2 => Wire::Talk(vec![vec![self.below(u8::MAX)], vec![self.below(u8::MAX)]]),
+            _ => Wire::Socket((0..4).map(|_| self.side()).collect()),
+        }
+    }
+
+    fn transfer(&mut self) -> Transfer {
+        let first = self.wire();
+        let wires = [vec![first], self.list(1, Self::wire)].concat();
+        let order = self.below(u8::MAX);
+        let here = self.pick([Here::NoTask, Here::LastTask, Here::AllTasks]);
+        Transfer { wires, order, here, end: self.later() }
+    }
+
+    /// A pool, with a choice for each setting.
+    fn settings(&mut self) -> Settings {
+        let (least, most) = self.pick([(1, 1), (2, 2), (2, 2), (3, 3), (1, 3), (0, 2)]);
+        let mut all = self.common_settings(4);
+        let mut is_in_caller = false;
+        if self.one_in(3) {
+            let full = match self.below(6) {
+                0 => Full::Rejects,
+                1 => Full::DropsNewest,
+                2 => Full::DropsOldest,
+                3 => Full::RunsInCaller,
+                // Two full pools may wait for each other.
+                _ if self.is_pair => Full::Rejects,
+                4 => Full::Blocks,
+                _ => Full::BlocksFor(self.micros()),
+            };
+            is_in_caller = full == Full::RunsInCaller;
+            all.push(Setting::Capacity(1 + self.below(3), full));
+        }
+        all.extend(self.one_in(4).then_some(Setting::OnOutcome));
+        if self.one_in(6) && !is_in_caller {
+            all.push(Setting::FailingStarts(self.below(u8::MAX)));
+        }
+        all.extend(self.one_in(2).then(|| Setting::Spare(self.below(3))));
+        match self.below(5) {
+            3 => all.push(Setting::WhenQueued(2)),
+            4 => all.push(Setting::WhenBlocked),
+            _ => {}
+        }
+        all.extend(self.one_in(4).then_some(Setting::ObserveJobs));
+        Settings(least, most, all)
+    }
+
+    /// A pool with a fixed number of threads.
+    fn fixed(&mut self) -> Settings {
+        let threads = 1 + self.below(3);
+        Settings(threads, threads, self.common_settings(2))
+    }
+
+    /// Settings of which some are chosen once in `rarely` times.
+    fn common_settings(&mut self, rarely: u8) -> Vec<Setting> {
+        let mut all = Vec::new();
+        all.extend(self.one_in(3).then_some(Setting::Shared));
+        all.extend(self.one_in(2).then_some(Setting::Lifo));
+        match self.below(4) {
+            2 => all.push(Setting::SpinThenPark(20)),
+            3 => all.push(Setting::Spin),
+            _ => {}
+        }
+        match self.below(4) {
+            2 => all.push(Setting::StartsAll),
+            3 => all.push(Setting::StartsNone),
+            _ => {}
+        }
+        all.extend(self.one_in(rarely).then_some(Setting::ShortKeepAlive));
+        all.extend(self.one_in(rarely).then(|| Setting::Fairness(1 + self.below(3))));
+        all
+    }
+
+    fn by(&mut self) -> By {
+        match self.below(6) {
+            0 => By::Dropped,
+            1 => By::Closed,
+            2 => By::DroppedInJob,
+            3 => By::ShutDownFor(self.micros()),
+            _ => By::ShutDown,
+        }
+    }
+
+    /// A pool that so many other threads use, at most.
+    fn lifetime(&mut self, threads: u8) -> Lifetime {
+        let pool = self.settings();
+        let is_early = self.one_in(6) && !pool.runs_in_caller();
+        let how = match self.below(6) {
+            0..3 => How::Drains,
+            3..5 => How::Finishes,
+            _ => How::Discards,
+        };
+        let (outside, verbs) = (self.outside(threads), self.verbs());
+        Lifetime { pool, outside, verbs, is_early, how, by: self.by() }
+    }
+
+    fn call(&mut self) -> Call {
+        match self.below(5) {
+            0 => Call::RunUntilIdle,
+            1 => Call::TickAll,
+            2 => Call::RunUntil(self.future()),
+            3 => Call::RunUntilLocal(self.local()),
+            _ => Call::Outside(self.verbs()),
+        }
+    }
+
+    fn pause(&mut self) -> Pause {
+        match self.below(3) {
+            0 => Pause::Nothing,
+            1 => Pause::Yields,
+            _ => Pause::Sleeps(self.micros()),
+        }
+    }
+
+    fn round(&mut self) -> Round {
+        let (pause, others) = (self.pause(), self.below(6));
+        let way = match self.below(9) {
+            0 => Way::OneByOne,
+            1 => Way::InABatch,
+            2 => Way::ByTheFirst,
+            3 => Way::InAChain,
+            4 => Way::ByOtherThreads,
+            5 => Way::AsFutures,
+            6 => Way::AsTimers([(); 3].map(|()| self.micros()).to_vec()),
+            7 => Way::InAScope,
+            _ => Way::ThroughAGate(self.pause(), self.one_in(2)),
+        };
+        Round { pause, others, way }
+    }
+
+    fn wait(&mut self) -> Wait {
+        self.pick([Wait::ByJoin, Wait::ByBlockOn, Wait::BySet])
+    }
+
+    fn ending(&mut self) -> Ending {
+        use Level::{InBlockOn, InBlocking, InInstall, InPlace, InScope, InSpawn, InSubmit};
+        let pool = self.fixed();
+        let level = |source: &mut Self| {
+            source.pick([InBlocking, InScope, InPlace, InInstall, InSubmit, InSpawn, InBlockOn])
+        };
+        let job = |source: &mut Self| (source.list(3, level), source.wait());
+        let first = job(self);
+        let jobs = [vec![first], self.list(2, job)].concat();
+        let how = self.pick([None, Some(How::Drains), Some(How::Discards)]);
+        Ending { pool, jobs, outside: self.wait(), pause: self.pause(), how }
+    }
+}
