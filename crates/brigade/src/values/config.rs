@@ -395,8 +395,8 @@ pub(crate) struct PoolName {
 }
 
 /// Turns between looks at the injector while there is local work. Prime, so it does not beat with a workload's own
-/// period; 61 is the number of Go's scheduler (`runtime/proc.go`).
-pub(crate) const INJECTOR_INTERVAL: u32 = 61;
+/// period; 61 is the number of Go's scheduler (`runtime/proc.go`). Few in a seeded run, so that its small programs take as many.
+pub(crate) const INJECTOR_INTERVAL: u32 = if cfg!(brigade_seeded) { 5 } else { 61 };
 
 /// How long a low job gives way. Long compared with a burst of work, short compared with a noticeable delay.
 pub(crate) const AGEING: Duration = Duration::from_millis(100);

@@ -12,11 +12,11 @@ use super::thief::Stealer;
 use super::{Buffer, Shared, Slots, read, with, write};
 
 /// How many slots the first push allocates; few where a model checker follows each of them.
-const FIRST: usize = if cfg!(brigade_loom) { 2 } else { 32 };
+const FIRST: usize = if cfg!(any(brigade_loom, brigade_seeded)) { 2 } else { 32 };
 
 /// How many slots an empty deque keeps when it gives back memory. Forks need one for each level of a recursion; with this many, a
 /// program that has a thousand jobs in each of its steps allocates nothing in between, and a deque of four words an item keeps 32 kB.
-const KEPT: usize = if cfg!(brigade_loom) { FIRST } else { 1024 };
+const KEPT: usize = if cfg!(any(brigade_loom, brigade_seeded)) { FIRST } else { 1024 };
 
 /// The owner's end of a deque: pushes, and pops the newest item.
 ///

@@ -10,7 +10,7 @@ use brigade_sync::hint;
 
 /// The positions of one block. The last has no slot: while the index is there, a thread is about to advance it to the next
 /// block.
-pub(super) const LAP: u64 = if cfg!(brigade_loom) { 4 } else { 512 };
+pub(super) const LAP: u64 = if cfg!(any(brigade_loom, brigade_seeded)) { 4 } else { 512 };
 /// The slots of a block: about 16 KiB of four-word jobs.
 pub(super) const BLOCK_CAP: u64 = LAP - 1;
 

@@ -6,8 +6,9 @@ use brigade_task::Job;
 use crate::values::{Config, Order, Queueing};
 
 /// Slots of a worker's queue. At 32 bytes each they fill a quarter of a first-level cache; an overflowing
-/// queue has work for every worker anyway. Go and tokio use the same number.
-const CAPACITY: usize = 256;
+/// queue has work for every worker anyway. Go and tokio use the same number. Few in a seeded run, so that its
+/// small programs fill them.
+const CAPACITY: usize = if cfg!(brigade_seeded) { 4 } else { 256 };
 
 /// The owner's end.
 pub(crate) enum Local {
