@@ -25,7 +25,7 @@ export PATH="$PWD/target/tools/bin:$PATH"
 command -v cargo-mutants > /dev/null || cargo install --locked --root target/tools cargo-mutants@27.1.0
 # Only what has changed is compiled for each; a change may leave something unused.
 export RUSTFLAGS='--cap-lints=allow' BRIGADE_LINTS='--cap-lints=allow'
-export CARGO_INCREMENTAL=1 CARGO_PROFILE_DEV_DEBUG=0 CARGO_PROFILE_RELEASE_INCREMENTAL=true
+export BRIGADE_SHRINK_SECONDS=0 CARGO_INCREMENTAL=1 CARGO_PROFILE_DEV_DEBUG=0 CARGO_PROFILE_RELEASE_INCREMENTAL=true
 
 # Runs something in the copy, which a change may have made endless; sets `result` unless it passes.
 within() {

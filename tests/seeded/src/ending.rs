@@ -40,7 +40,7 @@ fn place(pool: Handle, levels: &[Level], wait: Wait, counted: Arc<()>) {
         Level::InInstall => drop(pool.install(|| brigade::join(|| (), there))),
         Level::InSubmit => drop(pool.try_submit(there).map(|job| job.join())),
         Level::InSpawn => drop(pool.try_spawn(async move { there() }).map(|job| job.join())),
-        Level::InBlockOn => drop(pool.block_on(async { there() })),
+        Level::InBlockOn => pool.block_on(async { there() }),
     }
 }
 

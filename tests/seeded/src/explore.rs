@@ -1,6 +1,6 @@
 //! The command line.
 
-use std::process::ExitCode;
+use std::process::{ExitCode, abort};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use std::{env, iter};
@@ -19,14 +19,14 @@ brigade-seeded explore LIMIT SEED VERBS runs random programs: so many, or for as
 brigade-seeded replay PROGRAM VERBS     prints each step; a PROGRAM is a SEED, or SEED:CHOICES
 brigade-seeded shrink PROGRAM VERBS     cuts a failing program down
 brigade-seeded try PROGRAM SCHEDULES    runs it with its seed, and then with so many others
-A SEED begins with 0x. VERBS are names with commas between them, or '' for all.";
+A SEED is decimal, or begins with 0x. VERBS are names with commas between them, or '' for all.";
 
 /// A program that takes more steps than this has a hang in which a thread spins.
 const MOST_STEPS: usize = 2_000_000;
 /// Of so many runs, the first is repeated: the same seed must have the same steps.
 const REPEATED: u64 = 64;
 /// Runs of each case.
-const OF_A_CASE: u64 = 2_000;
+pub(crate) const OF_A_CASE: u64 = 2_000;
 
 /// Runs the command of the command line.
 pub fn main() -> ExitCode {
@@ -42,9 +42,12 @@ fn command(arguments: &[&str]) -> Result<ExitCode, String> {
     let only = || verbs(arguments.last().copied().unwrap_or_default());
     match *arguments {
         ["cases"] => Ok(all_cases()),
-        ["explore", limit, first, _] => search(limit, hexadecimal(first)?, &only()?),
+        ["explore", limit, first, _] => search(limit, number(first)?, &only()?),
         ["replay", which, _] => Ok(replay(Chosen::parse(which, &only()?)?)),
-        ["shrink", which, _] => Ok(shrink(Chosen::parse(which, &only()?)?)),
+        ["shrink", which, _] => {
+            shrink(Chosen::parse(which, &only()?)?);
+            Ok(ExitCode::SUCCESS)
+        }
         ["try", which, count] => {
             let count = count.parse().map_err(|_| USAGE)?;
             Ok(attempt(&Chosen::parse(which, &[])?, count))
@@ -53,9 +56,13 @@ fn command(arguments: &[&str]) -> Result<ExitCode, String> {
     }
 }
 
-fn hexadecimal(text: &str) -> Result<u64, String> {
-    let digits = text.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok());
-    digits.ok_or_else(|| format!("no seed, as 0x12ab is: {text}"))
+/// A seed, in decimal or as `0x` and hexadecimal digits.
+fn number(text: &str) -> Result<u64, String> {
+    let number = match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    };
+    number.ok_or_else(|| format!("no seed, as 0x12ab is: {text}"))
 }
 
 /// The names of operations, or none.
@@ -89,12 +96,12 @@ impl Chosen {
     /// `SEED`, or `SEED:CHOICES`.
     fn parse(text: &str, only: &[String]) -> Result<Self, String> {
         let Some((seed, choices)) = text.split_once(':') else {
-            return Ok(Self::random(hexadecimal(text)?, only));
+            return Ok(Self::random(number(text)?, only));
         };
         let byte = |at| u8::from_str_radix(choices.get(at..at + 2)?, 16).ok();
         let bytes: Option<Vec<u8>> = (0..choices.len()).step_by(2).map(byte).collect();
         let bytes = bytes.ok_or_else(|| format!("no choices, as 0102ff are: {choices}"))?;
-        Ok(Self::new(hexadecimal(seed)?, Source::bytes(bytes)))
+        Ok(Self::new(number(seed)?, Source::bytes(bytes)))
     }
 
     /// The same as text.
@@ -138,15 +145,14 @@ fn to_the_end(
 
 /// Runs each case with many seeds.
 fn all_cases() -> ExitCode {
-    let programs = cases::PROGRAMS.iter().map(|(name, program)| {
+    type Case = Arc<dyn Fn() + Send + Sync>;
+    let mut all: Vec<(&str, Case)> = Vec::new();
+    all.extend(cases::ALL.iter().map(|(name, case)| (*name, Arc::new(case) as _)));
+    all.extend(cases::PROGRAMS.iter().map(|(name, program)| {
         let program = program();
-        (*name, Box::new(move || run(&program)) as Box<dyn Fn() + Send + Sync>)
-    });
-    let functions = cases::ALL.iter().map(|(name, case)| (*name, Box::new(case) as Box<_>));
-    let all: Vec<_> = functions.chain(programs).collect();
-    let count = all.len();
-    for (name, case) in all {
-        let case = Arc::new(case);
+        (*name, Arc::new(move || run(&program)) as _)
+    }));
+    for (name, case) in &all {
         for seed in 0..OF_A_CASE {
             let case = case.clone();
             if let Err(failure) = to_the_end(seed, 40, move || case()) {
@@ -156,7 +162,7 @@ fn all_cases() -> ExitCode {
             }
         }
     }
-    println!("{count} cases, {OF_A_CASE} runs of each: no failure");
+    println!("{} cases, {OF_A_CASE} runs of each: no failure", all.len());
     ExitCode::SUCCESS
 }
 
@@ -182,11 +188,13 @@ fn search(limit: &str, first: u64, only: &[String]) -> Result<ExitCode, String> 
             Err(failure) => {
                 failure.steps.iter().for_each(|step| println!("{step}"));
                 let (seed, names) = (chosen.seed, only.join(","));
+                let again = if only.is_empty() { names } else { format!(" --only {names}") };
                 println!("{:?}: {failure}", policy(seed));
                 println!(
-                    "seed {seed:#x} failed, after {runs} runs: `ci/seeded.sh {seed:#x} {names}` shows each of its steps"
+                    "seed {seed:#x} failed, after {runs} runs: `ci/seeded.sh {seed:#x}{again}` shows each of its steps"
                 );
-                return Ok(shrink(chosen));
+                shrink(chosen);
+                return Ok(ExitCode::FAILURE);
             }
         }
         runs += 1;
@@ -209,6 +217,19 @@ fn replay(chosen: Chosen) -> ExitCode {
             println!("seed {:#x}: {failure}", chosen.seed);
             ExitCode::FAILURE
         }
+    }
+}
+
+/// Runs the program of a fuzzer's input: 8 bytes are the seed of its schedule, the others its choices. A failure ends the process.
+pub fn run_input(input: &[u8]) {
+    let Some((seed, choices)) = input.split_first_chunk() else { return };
+    let chosen = Chosen::new(u64::from_le_bytes(*seed), Source::bytes(choices.to_vec()));
+    if let Err(failure) = chosen.run(0) {
+        eprintln!(
+            "{failure}\n`ci/seeded.sh {}` shows each step; with --shrink it is cut down",
+            chosen.text()
+        );
+        abort();
     }
 }
 

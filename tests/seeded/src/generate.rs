@@ -1,5 +1,7 @@
 //! Programs and their operations, made by choices.
 
+use std::collections::BTreeSet;
+
 use crate::program::{Call, Ending, Kernel, Kind, Level, Pair, Pause, Program, Round, Wait, Way};
 use crate::source::Source;
 use crate::verb::{
@@ -91,7 +93,9 @@ fn name(make: fn(&mut Source) -> Verb) -> String {
 
 /// The names of all operations that `only` may name.
 pub(crate) fn names() -> Vec<String> {
-    [OF_A_THREAD, IN_A_FUTURE].concat().into_iter().map(|(_, make)| name(make)).collect()
+    let names: BTreeSet<_> =
+        [OF_A_THREAD, IN_A_FUTURE].concat().into_iter().map(|(_, make)| name(make)).collect();
+    names.into_iter().collect()
 }
 
 /// The program of a seed, of these operations only, if there are any; or of given choices.

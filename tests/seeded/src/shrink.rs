@@ -2,18 +2,19 @@
 //!
 //! A failure spoils its process, so each attempt is a process of its own.
 
+use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::env;
 use std::ops::Range;
-use std::process::{Command, ExitCode};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::explore::Chosen;
+use crate::explore::{Chosen, OF_A_CASE};
 use crate::source::Source;
 
 /// The time for all attempts, in seconds, unless this variable of the environment says another.
 const TIME: (&str, u64) = ("BRIGADE_SHRINK_SECONDS", 60);
-/// The fewest and the most schedules of an attempt.
+/// The fewest and the most schedules of an attempt: ten times as many as a failure has needed.
 const SCHEDULES: (u64, u64) = (40, 400);
 
 /// A way to fail: the place in the source of the first panic, which is the scheduler for a deadlock and for a thread that spins.
@@ -38,93 +39,71 @@ fn attempt(chosen: &Chosen, others: u64) -> Option<(Way, u64, u64)> {
     }
 }
 
-/// A program that is smaller in one place, if this number of it exists: without an element of a list, with an element in the place of
-/// another one around it, with the least choices for an element, or with one smaller choice.
-fn smaller(source: &Source, mut number: usize) -> Option<Vec<u8>> {
-    let Source { taken, elements, .. } = source;
+/// The choices of programs that are smaller in one place: without an element of a list, with an element in the place of another one
+/// around it, with the simplest choices for an element, or with one smaller choice.
+fn smaller(Source { taken, elements, .. }: &Source) -> Vec<Vec<u8>> {
     let mut elements = elements.clone();
-    elements.sort_by_key(|element| std::cmp::Reverse(element.len()));
-    let put = |range: Range<usize>, bytes: &[u8]| {
-        [&taken[..range.start], bytes, &taken[range.end..]].concat()
+    elements.sort_by_key(|element| Reverse(element.len()));
+    let put = |place: &Range<usize>, bytes: &[u8]| {
+        [&taken[..place.start], bytes, &taken[place.end..]].concat()
     };
-    if let Some(element) = elements.get(number) {
-        return Some(put(element.clone(), &[]));
+    let mut all: Vec<_> = elements.iter().map(|element| put(element, &[])).collect();
+    for outer in &elements {
+        let is_inside = |inner: &&Range<usize>| outer.start < inner.start && inner.end <= outer.end;
+        let inside = elements.iter().filter(is_inside);
+        all.extend(inside.map(|inner| put(outer, &taken[inner.clone()])));
     }
-    number -= elements.len();
-    let inside = |outer: &Range<usize>, inner: &Range<usize>| {
-        outer.start < inner.start && inner.end <= outer.end
-    };
-    let pairs = elements.iter().flat_map(|outer| {
-        elements.iter().filter(|inner| inside(outer, inner)).map(|inner| (outer.clone(), inner))
-    });
-    let mut pairs: Vec<_> = pairs.collect();
-    if number < pairs.len() {
-        let (outer, inner) = pairs.swap_remove(number);
-        return Some(put(outer, &taken[inner.clone()]));
+    for Range { start, end } in elements {
+        all.push(put(&(start + 1..end), &vec![0; end - start - 1]));
     }
-    number -= pairs.len();
-    if let Some(element) = elements.get(number) {
-        let rest = element.start + 1..element.end;
-        return Some(put(rest.clone(), &vec![0; rest.len()]));
+    for (at, &choice) in taken.iter().enumerate() {
+        all.extend(
+            [0, choice / 2, choice.saturating_sub(1)].map(|less| put(&(at..at + 1), &[less])),
+        );
     }
-    number -= elements.len();
-    let position = number / 3;
-    let choice = *taken.get(position)?;
-    let less = [0, choice / 2, choice.saturating_sub(1)][number % 3];
-    Some(put(position..position + 1, &[less]))
+    all
 }
 
 /// Cuts a failing program down, and prints it as code.
-pub(crate) fn shrink(mut least: Chosen) -> ExitCode {
+pub(crate) fn shrink(mut least: Chosen) {
     let time = env::var(TIME.0).ok().and_then(|text| text.parse().ok()).unwrap_or(TIME.1);
     let (begun, time) = (Instant::now(), Duration::from_secs(time));
     if time.is_zero() {
-        return ExitCode::FAILURE;
+        return;
     }
     let Some((way, ..)) = attempt(&least, 0) else {
-        println!("a process of its own does not fail with this program");
-        return ExitCode::SUCCESS;
+        return println!("a process of its own does not fail with this program");
     };
-    println!("cuts it down while it fails at {way}, for {} s at most", time.as_secs());
+    println!("cuts it down while it fails at {way} for {} s at most", time.as_secs());
     let before = least.clone();
-    let least_of_all = Chosen { seed: 1 << 40, ..least.clone() };
-    let found = attempt(&least_of_all, SCHEDULES.1).filter(|found| found.0 == way);
-    // How many schedules a failure takes.
-    let mut needed = found.map_or(SCHEDULES.1, |(_, _, passed)| passed);
-    let (mut number, mut failed, mut attempts) = (0, 0, 0);
-    let mut seen = HashSet::new();
-    let mut said = Instant::now();
-    while begun.elapsed() < time {
-        let Some(choices) = smaller(&least.source, number) else {
-            // Once more from the first one on, unless none of them was of use.
-            if failed >= number {
-                break;
-            }
-            number = 0;
-            continue;
-        };
-        let next = Chosen::new(least.seed, Source::bytes(choices));
+    // As a case of cases.rs: with the seeds from 0 on.
+    let as_a_case = |chosen: &Chosen, seeds| attempt(&Chosen { seed: 0, ..chosen.clone() }, seeds);
+    let mut needed = as_a_case(&least, SCHEDULES.1).map_or(SCHEDULES.1, |(.., passed)| passed);
+    let (mut candidates, mut number, mut failed, mut attempts) = (smaller(&least.source), 0, 0, 0);
+    let (mut seen, mut said) = (HashSet::new(), Instant::now());
+    // Once more from the first one on, unless all of them have failed.
+    while begun.elapsed() < time && failed < candidates.len() {
+        number %= candidates.len();
+        let next = Chosen::new(least.seed, Source::bytes(candidates[number].clone()));
         let size = |chosen: &Chosen| (chosen.source.taken.len(), chosen.source.taken.clone());
         let is_new = size(&next) < size(&least) && seen.insert(next.source.taken.clone());
-        let is_same = || format!("{:?}", next.program) == format!("{:?}", least.program);
         let found = if !is_new {
             None
-        } else if is_same() {
-            Some((way.clone(), least.seed, needed))
+        } else if code(&next) == code(&least) {
+            Some((way.clone(), least.seed, 0))
         } else {
             attempts += 1;
             attempt(&next, (10 * needed).clamp(SCHEDULES.0, SCHEDULES.1))
         };
-        match found.filter(|found| found.0 == way) {
-            Some((_, seed, passed)) => {
-                least = Chosen { seed, ..next };
-                needed = (3 * needed + passed) / 4;
-                failed = 0;
-            }
-            None => {
-                number += 1;
-                failed += 1;
-            }
+        if let Some((_, seed, passed)) = found.filter(|found| found.0 == way) {
+            // The seed itself says nothing of others.
+            needed = if passed > 0 { (needed + passed) / 2 } else { needed };
+            least = Chosen { seed, ..next };
+            candidates = smaller(&least.source);
+            failed = 0;
+        } else {
+            number += 1;
+            failed += 1;
         }
         if said.elapsed() > Duration::from_secs(5) {
             said = Instant::now();
@@ -132,14 +111,20 @@ pub(crate) fn shrink(mut least: Chosen) -> ExitCode {
             println!("{attempts} attempts, {now} of {all} choices");
         }
     }
-    let code = |chosen: &Chosen| format!("{:?}", chosen.program).replace('[', "vec![");
-    println!(
-        "in {} s and {attempts} attempts, cut down from\n{}",
-        begun.elapsed().as_secs(),
-        code(&before)
-    );
-    println!("to a case for cases.rs, of which about one in {} schedules fails:\n", needed + 1);
-    println!("fn a_case() -> Program {{\n    {}\n}}\n", code(&least));
-    println!("`ci/seeded.sh {}` shows each of its steps", least.text());
-    ExitCode::FAILURE
+    let seconds = begun.elapsed().as_secs();
+    println!("in {seconds} s and {attempts} attempts, cut down from\n\n{}\n", code(&before));
+    println!("to a case for cases/programs.rs, which `cargo fmt` breaks into lines:\n");
+    println!("fn a_case() -> Program {{ {} }}\n", code(&least));
+    match as_a_case(&least, OF_A_CASE) {
+        Some((_, seed, _)) => {
+            println!("of its {OF_A_CASE} runs, that with seed {seed} fails first;")
+        }
+        None => println!("none of its {OF_A_CASE} runs fails;"),
+    }
+    println!("`ci/seeded.sh {}` shows each step", least.text());
+}
+
+/// The code of a program.
+fn code(chosen: &Chosen) -> String {
+    format!("{:?}", chosen.program).replace('[', "vec![")
 }
