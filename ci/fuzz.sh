@@ -43,6 +43,8 @@ RUSTFLAGS="${coverage[*]} ${kind[*]} -Ccodegen-units=1" \
     cargo +nightly build --release --locked --manifest-path fuzz/Cargo.toml --target "$host" \
     --target-dir "$target_dir" --bin "$target"
 
+# Programs write to closed pipes. Rust's own start of a program ignores the signal of that, the fuzzer's does not.
+trap '' PIPE
 fuzzer="$target_dir/$host/release/$target"
 if [[ -f $what ]]; then
     exec "$fuzzer" "$what"
