@@ -148,7 +148,7 @@ impl Source {
     fn verbs(&mut self) -> Vec<Verb> {
         let is_across = self.is_pair && self.one_in(3);
         let verbs = self.some_of(if self.depth == 0 { 5 } else { 3 }, OF_A_THREAD);
-        if is_across { vec![Verb::Across(verbs)] } else { verbs }
+        if is_across && !verbs.is_empty() { vec![Verb::Across(verbs)] } else { verbs }
     }
 
     /// Of so many threads at most, each with its share of the fuel.
