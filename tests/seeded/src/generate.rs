@@ -110,7 +110,7 @@ pub(crate) fn program(source: &mut Source) -> Program {
         0..5 => Kind::One(source.lifetime(2)),
         5 => {
             let outside = source.outside(2);
-            Kind::Driven(outside, source.list(3, Source::call))
+            Kind::Driven(outside, source.some(3, Source::call))
         }
         6 => {
             source.is_pair = true;
@@ -120,7 +120,7 @@ pub(crate) fn program(source: &mut Source) -> Program {
         }
         7 => {
             let pool = source.fixed();
-            Kind::Meeting(pool, source.list(4, Source::round))
+            Kind::Meeting(pool, source.some(4, Source::round))
         }
         _ => Kind::Waiting(source.ending()),
     };
@@ -147,8 +147,8 @@ impl Source {
     /// The operations of a thread, a job or a part.
     fn verbs(&mut self) -> Vec<Verb> {
         let is_across = self.is_pair && self.one_in(3);
-        let verbs = self.some_of(3, OF_A_THREAD);
-        if is_across { vec![Verb::Across(verbs)] } else { verbs }
+        let verbs = self.some_of(if self.depth == 0 { 5 } else { 3 }, OF_A_THREAD);
+        if is_across && !verbs.is_empty() { vec![Verb::Across(verbs)] } else { verbs }
     }
 
     /// Of so many threads at most, each with its share of the fuel.
@@ -228,8 +228,7 @@ impl Source {
 
     /// One or two tasks of a side.
     fn side(&mut self) -> Vec<u8> {
-        let first = self.below(u8::MAX);
-        [vec![first], self.list(1, |source| source.below(u8::MAX))].concat()
+        self.some(2, |source| source.below(u8::MAX))
     }
 
     fn wire(&mut self) -> Wire {
@@ -241,8 +240,7 @@ impl Source {
     }
 
     fn transfer(&mut self) -> Transfer {
-        let first = self.wire();
-        let wires = [vec![first], self.list(1, Self::wire)].concat();
+        let wires = self.some(2, Self::wire);
         let order = self.below(u8::MAX);
         let here = self.pick([Here::NoTask, Here::LastTask, Here::AllTasks]);
         Transfer { wires, order, here, end: self.later() }
@@ -375,8 +373,7 @@ impl Source {
             source.pick([InBlocking, InScope, InPlace, InInstall, InSubmit, InSpawn, InBlockOn])
         };
         let job = |source: &mut Self| (source.list(3, level), source.wait());
-        let first = job(self);
-        let jobs = [vec![first], self.list(2, job)].concat();
+        let jobs = self.some(3, job);
         let how = self.pick([None, Some(How::Drains), Some(How::Discards)]);
         Ending { pool, jobs, outside: self.wait(), pause: self.pause(), how }
     }

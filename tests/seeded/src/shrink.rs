@@ -40,26 +40,25 @@ fn attempt(chosen: &Chosen, others: u64) -> Option<(Way, u64, u64)> {
 }
 
 /// The choices of programs that are smaller in one place: without an element of a list, with an element in the place of another one
-/// around it, with the simplest choices for an element, or with one smaller choice.
+/// around it, with a few of the simplest choices for an element, or with one smaller choice, and without the choice that depends on it.
 fn smaller(Source { taken, elements, .. }: &Source) -> Vec<Vec<u8>> {
     let mut elements = elements.clone();
     elements.sort_by_key(|element| Reverse(element.len()));
-    let put = |place: &Range<usize>, bytes: &[u8]| {
-        [&taken[..place.start], bytes, &taken[place.end..]].concat()
+    let put = |start: usize, end: usize, bytes: &[u8]| {
+        [&taken[..start], bytes, &taken[end.min(taken.len())..]].concat()
     };
-    let mut all: Vec<_> = elements.iter().map(|element| put(element, &[])).collect();
-    for outer in &elements {
-        let is_inside = |inner: &&Range<usize>| outer.start < inner.start && inner.end <= outer.end;
+    let mut all: Vec<_> = elements.iter().map(|outer| put(outer.start, outer.end, &[])).collect();
+    for Range { start, end } in elements.clone() {
+        let is_inside = |inner: &&Range<usize>| start < inner.start && inner.end <= end;
         let inside = elements.iter().filter(is_inside);
-        all.extend(inside.map(|inner| put(outer, &taken[inner.clone()])));
+        all.extend(inside.map(|inner| put(start, end, &taken[inner.clone()])));
     }
     for Range { start, end } in elements {
-        all.push(put(&(start + 1..end), &vec![0; end - start - 1]));
+        all.extend([1, 2, 3].map(|count| put(start + 1, end, &vec![0; count])));
     }
     for (at, &choice) in taken.iter().enumerate() {
-        all.extend(
-            [0, choice / 2, choice.saturating_sub(1)].map(|less| put(&(at..at + 1), &[less])),
-        );
+        all.push(put(at, at + 2, &[0]));
+        all.extend([0, choice / 2, choice.saturating_sub(1)].map(|less| put(at, at + 1, &[less])));
     }
     all
 }

@@ -19,7 +19,7 @@ pub(crate) struct Source {
     pub(crate) elements: Vec<Range<usize>>,
     /// Operations that are left.
     fuel: u8,
-    depth: u8,
+    pub(crate) depth: u8,
     /// The names of the operations that it may choose at random. Empty: all.
     pub(crate) only: Vec<String>,
     /// The program has two pools.
@@ -95,6 +95,16 @@ impl Source {
         list
     }
 
+    /// At least one element.
+    pub(crate) fn some<T: Clone>(
+        &mut self,
+        most: u8,
+        mut make: impl FnMut(&mut Self) -> T,
+    ) -> Vec<T> {
+        let first = make(self);
+        [vec![first], self.list(most - 1, make)].concat()
+    }
+
     /// Some operations, as far as the fuel lasts. An operation leaves a quarter of the fuel to those after it.
     pub(crate) fn operations<T>(
         &mut self,
@@ -126,7 +136,7 @@ impl Source {
         more
     }
 
-    /// Whether no body encloses what is made.
+    /// Whether no body encloses the operation that is made.
     pub(crate) fn is_outermost(&self) -> bool {
         self.depth <= 1
     }

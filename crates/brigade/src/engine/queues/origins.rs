@@ -22,7 +22,7 @@ use brigade_task::Region;
 
 /// The depth of nested waits in which a worker runs parts; deeper waits sleep. Fault 40 of the catalogue
 /// needs a bound, and a balanced tree of a million forks is 20 deep. Few in a seeded run, so that its small programs reach them.
-pub(in crate::engine) const DEPTH: usize = if cfg!(brigade_seeded) { 4 } else { 64 };
+pub(in crate::engine) const DEPTH: usize = if cfg!(brigade_seeded) { 2 } else { 64 };
 
 /// A position beyond every fork.
 const NEVER: u64 = u64::MAX;

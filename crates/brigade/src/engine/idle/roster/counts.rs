@@ -4,7 +4,7 @@ use crate::values::{Role, Size};
 
 /// How many workers there may be beyond all limits if all others are blocked. Java's `ForkJoinPool` has the same
 /// limit. Few in a seeded run, so that its small programs reach them.
-const MOST_EXTRA: usize = if cfg!(brigade_seeded) { 6 } else { 256 };
+const MOST_EXTRA: usize = if cfg!(brigade_seeded) { 2 } else { 256 };
 
 /// How many workers there are, and the rules that follow.
 #[derive(Default)]
