@@ -15,10 +15,12 @@ usage() {
 }
 mode=compare
 case "${1-}" in
-    --write) mode=write && shift && (($# == 0)) || usage ;;
-    --where) mode=where && shift && (($# == 1)) || usage ;;
+    --write) mode='write' && shift ;;
+    --where) mode='where' && shift ;;
     -*) usage ;;
 esac
+[[ $mode != write ]] || (($# == 0)) || usage
+[[ $mode != where ]] || (($# == 1)) || usage
 for tool in valgrind taskset; do
     command -v "$tool" >/dev/null || { echo "skipped: $tool is not installed" && exit 0; }
 done

@@ -34,10 +34,11 @@ while (($#)); do
 done
 number "$pairs"
 [[ $hogs == 0 ]] || number "$hogs"
-[[ $part =~ ^([1-9][0-9]*)/([1-9][0-9]*)$ ]] && ((BASH_REMATCH[1] <= BASH_REMATCH[2])) || usage "not a part: $part"
+[[ $part =~ ^([1-9][0-9]*)/([1-9][0-9]*)$ ]] || usage "not a part: $part"
 ours=${BASH_REMATCH[1]} parts=${BASH_REMATCH[2]}
+((ours <= parts)) || usage "not a part: $part"
 # Either all rows or some.
-[[ -n $all ]] && ((${#wanted[@]} == 0)) || { [[ -z $all ]] && ((${#wanted[@]})); } || usage
+if [[ -n $all ]]; then ((${#wanted[@]} == 0)) || usage; else ((${#wanted[@]})) || usage; fi
 if [[ -z $base ]]; then
     base=HEAD
     if git diff --quiet HEAD; then base=HEAD^; fi
