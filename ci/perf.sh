@@ -89,6 +89,15 @@ for row in "${chosen[@]}"; do
     files=$target/results/$old-$new-$hogs/${row//[^a-z0-9-]/_}
     mkdir -p "$files"
     read -ra words <<<"$row"
+    words+=(--hogs "$hogs" --quiet --force)
+    # As many rounds as take some 1.5 s, the one that warms up besides.
+    if [[ ! -e $files/rounds ]]; then
+        begun=${EPOCHREALTIME/./}
+        "$target/programs/$new" "${words[@]}" --rounds 1 --json "$files/running.json"
+        rounds=$((3000000 / (${EPOCHREALTIME/./} - begun)))
+        echo $((rounds < 3 ? 3 : rounds > 100 ? 100 : rounds)) >"$files/rounds"
+    fi
+    rounds=$(<"$files/rounds")
     compared=()
     for ((pair = 1; pair <= pairs; pair++)); do
         # The first of two has the colder machine: they change places.
@@ -96,14 +105,14 @@ for row in "${chosen[@]}"; do
         for side in "${sides[@]}"; do
             file=$files/$side-$pair.json
             if [[ ! -e $file ]]; then
-                "$target/programs/${!side}" "${words[@]}" --rounds 5 --hogs "$hogs" --quiet --json "$files/running.json" --force
+                "$target/programs/${!side}" "${words[@]}" --rounds "$rounds" --json "$files/running.json"
                 mv "$files/running.json" "$file"
             fi
         done
         compared+=("$files/old-$pair.json" "$files/new-$pair.json")
     done
     code=0
-    "$target/programs/$new" compare --processes --fail-above 3% "${compared[@]}" 2>"$said" || code=$?
+    "$target/programs/$new" compare --processes --fail-above 3% "${compared[@]}" 2>"$said" | sed '/^$/d' || code=$?
     case $code in
         0) ;;
         1) worse+=("$(<"$said")") ;;
