@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::machine::Machine;
 use crate::report::quantity;
-use crate::report::results::Results;
+use crate::report::results::{Lane, Results, Sheet};
 use crate::report::speedup::{ROUNDS, Speedup, Verdict, counted, pairs};
 use crate::report::write_line;
 use crate::stats::middle;
@@ -24,6 +24,10 @@ pub(crate) struct Compare {
     /// failed or is missing.
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     fail_above: Option<f64>,
+    /// Take each file for one round, whose value is the median of its rounds, and compare the main metric of a row and the CPU time
+    /// of its runs alone. Show new / old, above 1 where new is worse.
+    #[arg(long, requires = "fail_above")]
+    processes: bool,
 }
 
 /// Reads a percentage, such as the value of `--fail-above`, as a share.
@@ -67,12 +71,15 @@ struct Comparison {
     lost: Vec<String>,
     /// Whether the machines or their settings differ.
     moved: bool,
+    /// With `--processes`: by how much a series may be worse.
+    bound: Option<f64>,
 }
 
 impl Compare {
     /// Prints what differs, or everything; an error if something is worse by more than is allowed.
     pub(crate) fn run(&self, is_verbose: bool, is_quiet: bool) -> Result<(), Stop> {
-        let mut comparison = Comparison::default();
+        let bound = self.fail_above.filter(|_| self.processes);
+        let mut comparison = Comparison { bound, ..Comparison::default() };
         for pair in self.files.chunks(2) {
             let [old, new] = pair else {
                 return Err(Stop::Usage("each old result file needs a new one".to_owned()));
@@ -92,17 +99,35 @@ impl Compare {
     }
 }
 
+/// The lanes of a file, each with its row.
+fn lanes(file: &Results) -> impl Iterator<Item = (&Sheet, &Lane)> {
+    file.sheets.iter().flat_map(|sheet| sheet.lanes.iter().map(move |lane| (sheet, lane)))
+}
+
 /// All rounds of a file by what they are of, and whether that is a peer's.
-fn all(file: &Results) -> impl Iterator<Item = (Key, bool, &[f64])> {
-    let lanes = file.sheets.iter().flat_map(|sheet| sheet.lanes.iter().map(move |l| (sheet, l)));
-    let of = lanes.flat_map(|(sheet, lane)| {
+fn all(file: &Results) -> Vec<(Key, bool, Vec<f64>)> {
+    let of = lanes(file).flat_map(|(sheet, lane)| {
         let (row, target) = (sheet.row(), &lane.name);
         sheet.metrics.iter().enumerate().map(move |(index, metric)| {
             let key = Key { row: row.clone(), target: target.clone(), metric: metric.clone() };
-            (key, lane.is_peer, lane.rounds(index))
+            (key, lane.is_peer, lane.rounds(index).to_vec())
         })
     });
-    of.filter(|(.., rounds)| rounds.iter().any(|value| !value.is_nan()))
+    of.filter(|(.., rounds)| rounds.iter().any(|value| !value.is_nan())).collect()
+}
+
+/// The same with the file as one round: of each row the main metric, and the CPU time of a run.
+fn as_one(file: &Results) -> Vec<(Key, bool, Vec<f64>)> {
+    let of = lanes(file).flat_map(|(sheet, lane)| {
+        let spent: Vec<_> = lane.spent.iter().map(|spent| spent.usage.cpu()).collect();
+        let main = (sheet.metrics[sheet.headline].clone(), lane.median(sheet.headline));
+        let cpu = (Metric::less("CPU time", "s"), middle(&spent));
+        [main, cpu].into_iter().filter_map(|(metric, median)| {
+            let key = Key { row: sheet.row(), target: lane.name.clone(), metric };
+            Some((key, lane.is_peer, vec![median?]))
+        })
+    });
+    of.collect()
 }
 
 impl Key {
@@ -119,15 +144,17 @@ impl Series {
     }
 
     /// Its line of the table.
-    fn line(&self) -> String {
+    fn line(&self, bound: Option<f64>) -> String {
         let Series { key: Key { target, metric, .. }, rounds, speedup } = self;
         let median = |side: fn(&(f64, f64)) -> f64| {
             quantity::known(middle(&rounds.iter().map(side).collect::<Vec<_>>()), &metric.unit)
         };
         let [old, new] = [median(|round| round.1), median(|round| round.0)];
-        let ratio = speedup.map_or_else(|| "–".to_owned(), |speedup| speedup.text());
-        let word =
-            self.verdict().map_or("nothing to compare", |verdict| verdict.word(&metric.unit));
+        let (ratio, word) = match (speedup, bound) {
+            (None, _) => ("–".to_owned(), "nothing to compare"),
+            (Some(speedup), None) => (speedup.text(), speedup.verdict.word(&metric.unit)),
+            (Some(speedup), Some(bound)) => (speedup.inverse().text(), speedup.beyond(bound)),
+        };
         let metric = &metric.name;
         format!("  {target:<27}{metric:<15}{old:>12}{new:>12}  {ratio:<22}{word}\n")
     }
@@ -137,8 +164,11 @@ impl Comparison {
     /// Adds the rounds that both files have.
     fn add(&mut self, old: &Results, new: &Results) {
         self.moved |= setting(&old.machine) != setting(&new.machine);
-        let mut before: HashMap<_, _> = all(old).map(|(key, _, rounds)| (key, rounds)).collect();
-        for (key, _, rounds) in all(new) {
+        let of = if self.bound.is_some() { as_one } else { all };
+        let old_rounds = of(old);
+        let mut before: HashMap<_, _> =
+            old_rounds.iter().map(|(key, _, rounds)| (key.clone(), rounds)).collect();
+        for (key, _, rounds) in of(new) {
             let Some(earlier) = before.remove(&key) else {
                 self.alone += 1;
                 continue;
@@ -147,10 +177,11 @@ impl Comparison {
             if place == self.all.len() {
                 self.all.push(Series { key, rounds: Vec::new(), speedup: None });
             }
-            self.all[place].rounds.extend(pairs(rounds, earlier));
+            self.all[place].rounds.extend(pairs(&rounds, earlier));
         }
         self.alone += before.len();
-        let missing = all(old).filter(|(key, is_peer, _)| !is_peer && before.contains_key(key));
+        let missing =
+            old_rounds.iter().filter(|(key, is_peer, _)| !is_peer && before.contains_key(key));
         self.lost.extend(missing.map(|(key, ..)| key.text()));
         let failed = new.failures().filter(|(_, lane, _)| !lane.is_peer);
         let failed =
@@ -162,21 +193,26 @@ impl Comparison {
     fn table(&self, is_verbose: bool) -> String {
         let (mut text, mut row) = (String::new(), "");
         let differs = |verdict| matches!(verdict, Some(Verdict::Better | Verdict::Worse));
-        for series in self.all.iter().filter(|series| is_verbose || differs(series.verdict())) {
+        let is_shown = |verdict| is_verbose || self.bound.is_some() || differs(verdict);
+        let column = if self.bound.is_some() { "new / old" } else { "speed-up" };
+        for series in self.all.iter().filter(|series| is_shown(series.verdict())) {
             if row != series.key.row {
                 row = &series.key.row;
                 let [target, metric, old, new] = ["target", "metric", "old", "new"];
                 text += &format!("\n{row}\n  {target:<27}{metric:<15}{old:>12}{new:>12}");
-                text += "  speed-up (95 %)\n";
+                text += &format!("  {column} (95 %)\n");
             }
-            text += &series.line();
+            text += &series.line(self.bound);
         }
         text
     }
 
     /// What it comes to, and what there is to doubt.
     fn notes(&self) -> Vec<String> {
-        let mut notes = vec![counted(self.all.iter().map(Series::verdict))];
+        let mut notes = Vec::new();
+        if self.bound.is_none() {
+            notes.push(counted(self.all.iter().map(Series::verdict)));
+        }
         if self.alone > 0 {
             notes.push(format!("{} only in one of two files", self.alone));
         }
@@ -196,11 +232,8 @@ impl Comparison {
             let reason = format!("--fail-above can't tell: nothing has {ROUNDS} rounds to compare");
             return Err(Stop::Usage(reason));
         }
-        let is_over = |speedup: &Speedup| {
-            speedup.verdict == Verdict::Worse && speedup.high < 1.0 / (1.0 + bound)
-        };
         let failed = self.all.iter().filter_map(|series| {
-            let speedup = series.speedup.filter(is_over)?;
+            let speedup = series.speedup.filter(|speedup| speedup.is_worse(bound))?;
             Some(format!("{}, speed-up {}", series.key.text(), speedup.text()))
         });
         let failed: Vec<_> = failed.collect();

@@ -141,6 +141,30 @@ impl Speedup {
         [low, high].iter().all(|end| end.is_normal()).then_some(known)
     }
 
+    /// How many times as good theirs is as ours.
+    pub(crate) fn inverse(self) -> Self {
+        let Speedup { middle, low, high, .. } = self;
+        Speedup { middle: 1.0 / middle, low: 1.0 / high, high: 1.0 / low, ..self }
+    }
+
+    /// Whether ours is worse by more than `bound` with the whole interval.
+    pub(crate) fn is_worse(&self, bound: f64) -> bool {
+        self.verdict == Verdict::Worse && self.inverse().low > 1.0 + bound
+    }
+
+    /// The word for whether it is worse by more than `bound`.
+    pub(crate) fn beyond(&self, bound: f64) -> &'static str {
+        let Speedup { low, high, .. } = self.inverse();
+        match () {
+            () if self.verdict == Verdict::TooFew => "too few pairs",
+            () if self.is_worse(bound) => "worse",
+            () if high > 1.0 + bound && high - low > 2.0 * bound => {
+                "unclear: the instructions decide"
+            }
+            () => "not worse",
+        }
+    }
+
     /// It as text, with its interval.
     pub(crate) fn text(&self) -> String {
         let number = |value: f64| match value {
@@ -205,6 +229,22 @@ mod tests {
     fn four_rounds_are_too_few() {
         assert_eq!(verdict(&[1.0; 4], &[2.0; 4], Lower), Verdict::TooFew);
         assert_eq!(verdict(&[1.0; 5], &[2.0; 5], Lower), Verdict::Better);
+    }
+
+    #[test]
+    fn worse_is_an_interval_wholly_beyond_the_bound_and_a_wide_one_around_it_is_unclear() {
+        for (low, high, word) in [
+            (1.031, 1.2, "worse"),
+            (1.029, 1.2, "unclear: the instructions decide"),
+            (0.9, 1.031, "unclear: the instructions decide"),
+            (1.01, 1.05, "not worse"),
+            (0.8, 1.029, "not worse"),
+        ] {
+            let verdict = if low > 1.005 { Verdict::Worse } else { Verdict::Unclear };
+            let speedup = Speedup { middle: 1.0, low: 1.0 / high, high: 1.0 / low, verdict };
+            assert_eq!(speedup.beyond(0.03), word, "{low} to {high}");
+            assert_eq!(speedup.is_worse(0.03), word == "worse", "{low} to {high}");
+        }
     }
 
     #[test]

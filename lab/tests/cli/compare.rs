@@ -139,6 +139,26 @@ fn noise_does_not_fail_and_too_few_rounds_cannot_tell() {
 }
 
 #[test]
+fn with_processes_a_file_is_one_round_of_the_main_metric_and_is_worse_beyond_the_bound() {
+    let arguments = ["--processes", "--fail-above", "3%"];
+    for (factor, code_expected, ratio, word) in [
+        (1.1, Some(1), "1.10 (1.10 to 1.10)", "worse"),
+        (1.02, Some(0), "1.02 (1.02 to 1.02)", "not worse"),
+    ] {
+        let pairs = [(); 5].map(|()| [times(1.0), times(factor)]).concat();
+        let output = compare(&pairs, &arguments);
+        let said = text(&output);
+        assert_eq!(code(&output), code_expected, "{said}");
+        let lines: Vec<_> = said.lines().filter(|line| line.starts_with("  brigade")).collect();
+        assert_eq!(lines.len(), 1, "{said}");
+        assert!(lines[0].contains(ratio) && lines[0].trim_end().ends_with(word), "{said}");
+    }
+    let output = compare(&[times(1.0), times(2.0)], &arguments);
+    assert_eq!(code(&output), Some(2), "{}", text(&output));
+    assert!(text(&output).contains("too few pairs"), "{}", text(&output));
+}
+
+#[test]
 fn what_is_near_0_or_in_one_file_only_is_said_and_not_compared() {
     let none = report(&[0.0; 5], &[]);
     let output = compare(&[none.clone(), none], &["--verbose"]);
