@@ -18,6 +18,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+# The laboratory, the test crates and the packages of `crates/compat` have `publish = false`.
+mapfile -t published < <(grep -L '^publish = false' crates/*/Cargo.toml | xargs sed -n 's/^name = "\(brigade.*\)"$/\1/p')
+
 deny() {
     if ! cargo deny --version >/dev/null 2>&1; then
         echo 'skipped: deny needs cargo-deny (cargo install cargo-deny --locked)'
@@ -28,8 +31,6 @@ deny() {
 }
 
 package() (
-    # The laboratory, the testkit and the packages of `crates/compat` have `publish = false`.
-    published=(brigade-instrument brigade-timer brigade-sync brigade-machine brigade-trace brigade-task brigade-observe brigade-queue brigade-burst brigade-executor brigade-io brigade-macros brigade)
     version="$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)"
     packages="${CARGO_TARGET_DIR:-target}/package"
     scratch="$(mktemp -d)"
@@ -41,7 +42,7 @@ package() (
     }
 
     # Not a release: files may have changes. Tests stay out and there is no repository to name, so these warnings are left out.
-    cargo package --quiet --workspace --exclude brigade-lab --exclude brigade-first-lines --exclude brigade-public-api --exclude brigade-ecosystem --exclude brigade-simulate --exclude brigade-testkit --exclude brigade-testkit-macros --exclude burst-pool --exclude executors --exclude rayon-core --exclude rusty_pool --exclude st3 --exclude threadpool --all-features --locked --allow-dirty "$@" \
+    cargo package --quiet "${published[@]/#/--package=}" --all-features --locked --allow-dirty "$@" \
         2> >(grep -vE '^warning: (ignoring test|manifest has no)|package-metadata|^ +\|$' >&2)
 
     for crate in "${published[@]}"; do
@@ -90,7 +91,6 @@ package() (
 
 msrv() (
     msrv="$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)"
-    published=(brigade-instrument brigade-timer brigade-sync brigade-machine brigade-trace brigade-task brigade-observe brigade-queue brigade-burst brigade-executor brigade-io brigade-macros brigade)
     # Their own folder: other toolchains, and other versions of the dependencies.
     CARGO_TARGET_DIR="$(realpath -m "${CARGO_TARGET_DIR:-target}/msrv")"
     export CARGO_TARGET_DIR
