@@ -16,7 +16,7 @@ locks() {
     done
 }
 
-# Sets of features of the library that no package of the workspace enables.
+# Sets of features that no package of the workspace enables.
 features() {
     # With none.
     cargo clippy -p brigade --lib --locked -- -D warnings
@@ -26,6 +26,8 @@ features() {
     # With all features and with none; by its path, as two packages have this name.
     cargo clippy --manifest-path crates/compat/executors/Cargo.toml --lib --all-features --locked -- -D warnings
     cargo clippy --manifest-path crates/compat/executors/Cargo.toml --lib --no-default-features --locked -- -D warnings
+    # With what the laboratory leaves out, as it takes long to compile.
+    cargo clippy -p brigade-lab --lib --features full --locked -- -D warnings
     # What runs programs by a seed, and the models, is in no normal build.
     if cargo tree --workspace --all-features --edges normal --locked | grep -E '(shuttle|loom) v'; then
         echo "a normal build depends on a crate for tests" >&2
@@ -44,8 +46,6 @@ case "${1-}" in
                 locks
                 cargo clippy --workspace --all-targets --features brigade-ecosystem/full --locked -- -D warnings
                 features
-                # With what the laboratory leaves out, as it takes long to compile.
-                cargo clippy -p brigade-lab --lib --features full --locked -- -D warnings
                 ;;
             *) echo 'usage: ci/lint.sh [format | locks | features]' >&2 && exit 2 ;;
         esac
