@@ -18,19 +18,14 @@ pub struct SortedMap<K, V> {
     blocks: Vec<Vec<(K, V)>>,
 }
 
-impl<K: Ord, V> Default for SortedMap<K, V> {
+impl<K, V> Default for SortedMap<K, V> {
+    /// Makes an empty map. Allocates nothing.
     fn default() -> Self {
-        Self::new()
+        Self { blocks: Vec::new() }
     }
 }
 
 impl<K: Ord, V> SortedMap<K, V> {
-    /// Makes an empty map. Allocates nothing.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self { blocks: Vec::new() }
-    }
-
     /// The block of a key, and where the key is in it, or belongs.
     fn find(&self, key: &K) -> (usize, Result<usize, usize>) {
         let begins = |block: &Vec<(K, V)>| block.first().is_some_and(|first| first.0 <= *key);
@@ -132,7 +127,7 @@ mod tests {
     #[test]
     fn it_agrees_with_the_map_of_std() {
         let mut rng = fastrand::Rng::with_seed(7);
-        let (mut map, mut other) = (SortedMap::new(), BTreeMap::new());
+        let (mut map, mut other) = (SortedMap::default(), BTreeMap::new());
         assert!(map.first().is_none() && map.last_until(&0).is_none() && map.remove(&0).is_none());
         // It grows in order or not, and shrinks from the front or not, by turns.
         for round in 0..40_000_u64 {
@@ -164,7 +159,7 @@ mod tests {
 
     #[test]
     fn rising_keys_fill_their_blocks() {
-        let mut map = SortedMap::new();
+        let mut map = SortedMap::default();
         (0..10 * MOST).for_each(|key| assert!(map.insert(key, ()).is_none()));
         assert!(map.blocks.iter().all(|block| (block.len(), block.capacity()) == (MOST, MOST)));
     }

@@ -73,7 +73,7 @@ enum List {
 impl<T> Wheel<T> {
     pub(crate) fn new(start: Instant) -> Self {
         Self {
-            near: SortedMap::new(),
+            near: SortedMap::default(),
             heads: [[NIL; SLOTS]; LEVELS],
             occupied: [0; LEVELS],
             horizon: 0,
