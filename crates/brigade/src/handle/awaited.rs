@@ -7,10 +7,11 @@ use core::cell::{Cell, RefCell};
 use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
+use std::sync::Arc;
 
 use brigade_task::{JobId, JoinError, JoinHandle};
 
-use crate::engine::{CURRENT, Key, Worker, with_processor};
+use crate::engine::{BlockedThread, CURRENT, Key, Worker, with_processor};
 
 brigade_sync::scoped_thread_local! {
     /// The poll running on this thread.
@@ -21,7 +22,8 @@ brigade_sync::scoped_thread_local! {
 pub(crate) struct Polled {
     /// The waker passed to the future.
     waker: Waker,
-    /// The waker that handles register with their jobs instead.
+    /// The waiting thread, and its waker, which handles register with their jobs instead.
+    thread: Arc<BlockedThread>,
     for_jobs: Waker,
     jobs: RefCell<Vec<JobId>>,
     /// A job that the poll must not wait for.
@@ -45,11 +47,12 @@ pub(crate) enum State {
 pub(crate) struct Refused;
 
 impl Polled {
-    /// Polls use `waker`, and handles register `for_jobs` instead.
-    pub(crate) fn new(waker: Waker, for_jobs: Waker) -> Self {
+    /// Polls use `waker`, and handles register the waiting thread instead.
+    pub(crate) fn new(waker: Waker, thread: Arc<BlockedThread>) -> Self {
         Self {
             waker,
-            for_jobs,
+            for_jobs: thread.clone().into(),
+            thread,
             jobs: RefCell::default(),
             refused: Cell::new(None),
             future: Cell::new(None),
@@ -98,6 +101,11 @@ impl Polled {
         self.refused.set(None);
         Err(Refused)
     }
+}
+
+/// The thread whose `block_on` polls, if it is a worker's.
+pub(crate) fn polling_thread() -> Option<Arc<BlockedThread>> {
+    POLLED.with(|polled| polled.map(|polled| polled.thread.clone()))
 }
 
 /// Calls `run`, which polls the future of a handle, if a `block_on` on a worker polls the handle with this context.

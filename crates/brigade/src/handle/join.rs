@@ -2,7 +2,7 @@
 
 use core::future::Future;
 use core::pin::Pin;
-use core::task::{Context, Poll, Waker, ready};
+use core::task::{Context, Poll, ready};
 use core::time::Duration;
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ use super::canceller::{CancelHandle, cancel_job};
 use super::deadlock::{Awaited, Waiting};
 use crate::engine;
 use crate::engine::{
-    Awaited as _, Key, Processor, Scope, Span, Worker, blocking, enter_pool, runs_in_place,
-    sleep_outside, wait_as, with_processor,
+    Awaited as _, BlockedThread, Key, Processor, Scope, Span, Worker, enter_pool, runs_in_place,
+    sleep_outside, wait_as, wait_until, with_processor,
 };
 use crate::values::opaque;
 
@@ -194,11 +194,15 @@ impl<T> JoinHandle<T> {
     /// ```
     pub fn join_timeout(&mut self, timeout: Duration) -> Option<Result<T, JoinError>> {
         self.inner.as_ref()?;
+        let key = self.key;
         match self.alive() {
             Some(inner) if inner.is_finished() => inner.try_join(),
             Some(inner) => {
                 let deadline = time::now().checked_add(timeout);
-                blocking(|| sleep_outside(deadline, |waker| !inner.wake_when_finished(waker)));
+                wait_until(Some(key), deadline, &mut |thread| match thread {
+                    None => inner.is_finished(),
+                    Some(thread) => !inner.wake_when_finished(&thread.clone().into()),
+                });
                 inner.try_join()
             }
             None => Some(Err(JoinError::Cancelled)),
@@ -346,8 +350,7 @@ impl<'a, T> Ended<'a, T> {
                     worker.run_until(&mut self);
                 }
             }
-            None if !self.lists() => {}
-            None => sleep_outside(None, |waker| !self.inner.wake_when_finished(waker)),
+            None => sleep_outside(&mut self),
         });
         !self.is_circular
     }
@@ -367,8 +370,8 @@ impl<T> engine::Awaited for Ended<'_, T> {
         self.is_circular || !self.key.is_here() || self.inner.is_finished()
     }
 
-    fn register(&mut self, waker: Waker) -> bool {
-        self.lists() && self.inner.wake_when_finished(&waker)
+    fn register(&mut self, thread: &Arc<BlockedThread>) -> bool {
+        self.lists() && self.inner.wake_when_finished(&thread.clone().into())
     }
 
     fn is_own(&self, worker: &Worker) -> bool {

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use brigade_sync::time;
 
-use crate::engine::{Core, Key, blocking, current_pool, enter, forget, reach};
+use crate::engine::{Core, Key, current_pool, enter, forget, reach, wait_until};
 #[cfg(doc)]
 use crate::values::Shutdown;
 use crate::values::{Metrics, Reason, Report, ShutdownOptions, Threads};
@@ -266,8 +266,7 @@ impl Handle {
 
     fn wait_until_idle(&self, timeout: Option<Duration>) -> bool {
         self.core().is_some_and(|core| {
-            // On a worker of another pool, that pool may run an extra thread in the meantime.
-            core.may_wait_idle() && blocking(|| core.wait_idle(timeout))
+            core.may_wait_idle() && core.wait_idle(timeout, wait_until)
         })
     }
 
@@ -332,7 +331,7 @@ pub(crate) fn end(core: &Core, ShutdownOptions { how, timeout }: ShutdownOptions
     // A deadline too far in the future to be represented is no deadline.
     let deadline = timeout.and_then(|timeout| time::now().checked_add(timeout));
     let waits = timeout != Some(Duration::ZERO);
-    if !waits || (core.may_wait_for_end() && !blocking(|| core.wait_for_end(deadline))) {
+    if !waits || (core.may_wait_for_end() && !core.wait_for_end(deadline, wait_until)) {
         core.threads.detach();
     }
     core.report()

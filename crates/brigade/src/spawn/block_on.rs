@@ -123,8 +123,7 @@ fn wait_on_worker<F: Future>(
         worker.give_way();
     };
     // As long as no handle is polled, this allocates nothing.
-    let plain = Waker::from((*thread).clone());
-    let mut polled = Polled::new(plain.clone(), plain.clone());
+    let mut polled = Polled::new((*thread).clone().into(), (*thread).clone());
     loop {
         match poll(&polled) {
             (Poll::Ready(output), _) => return output,
@@ -134,7 +133,7 @@ fn wait_on_worker<F: Future>(
     }
     // The future waits for jobs, and maybe for other events.
     let mut other = Other::new(thread);
-    polled = Polled::new(other.waker(), plain);
+    polled = Polled::new(other.waker(), (*thread).clone());
     loop {
         let mut jobs = match poll(&polled) {
             (Poll::Ready(output), _) => return output,
@@ -210,7 +209,7 @@ impl engine::Awaited for Woken<'_> {
         self.is_woken |= has_token || self.future.is_some();
     }
 
-    fn register(&mut self, _: Waker) -> bool {
+    fn register(&mut self, _: &Arc<BlockedThread>) -> bool {
         if let Some(jobs) = self.jobs.take() {
             self.listed = Waiting::begin(jobs);
             self.is_circular = self.listed.is_none();

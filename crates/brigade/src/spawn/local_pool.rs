@@ -9,7 +9,9 @@ use std::rc::Rc;
 
 use brigade_sync::thread::Inherited;
 
-use crate::engine::{Child, Core, Driven, Key, Worker, forget, resources_of, wait_as};
+use crate::engine::{
+    Child, Core, Driven, Key, Worker, forget, resources_of, wait_as, wait_until,
+};
 use crate::handle::{Handle, JoinHandle};
 use crate::spawn::{block_on, spawn_local_on, wait_for};
 use crate::values::{Config, Placement, Queueing, Shutdown, Size, opaque};
@@ -307,7 +309,7 @@ impl Drop for LocalPool {
         core.close(Shutdown::Drain);
         forget(core.work.key);
         self.driven.end();
-        core.wait_for_end(None);
+        core.wait_for_end(None, wait_until);
     }
 }
 

@@ -8,7 +8,7 @@ use brigade_task::{Job, Work};
 
 use super::{Admitted, Submission};
 use crate::engine::{
-    Admission, At, Core, Key, Permit, Unqueued, blocking, reach_inline, reach_owned, with_processor,
+    Admission, At, Core, Key, Permit, Unqueued, reach_inline, reach_owned, wait_until, with_processor,
 };
 use crate::handle::{Handle, JoinHandle};
 use crate::values::{Priority, Reason, Rejected, WhenFull, closure_of, expect_accepted, refuse};
@@ -289,8 +289,7 @@ pub(crate) static ADMIT: OnceLock<Admit> = OnceLock::new();
 
 type Admit = for<'a> fn(At<'a>, &'a Core, Admitted) -> Result<Decision<'a>, Reason>;
 
-/// Decides on a submission to a bounded pool. On a worker of another pool, that pool may run an extra thread during a
-/// wait for a permit.
+/// Decides on a submission to a bounded pool.
 pub(crate) fn admit_bounded<'a>(
     at: At<'a>,
     core: &'a Core,
@@ -298,7 +297,7 @@ pub(crate) fn admit_bounded<'a>(
 ) -> Result<Decision<'a>, Reason> {
     let when_full = when_full.unwrap_or(core.config.when_full);
     let admission = core.admit(when_full, deadline, at.worker().is_some());
-    match admission.unwrap_or_else(|wait| blocking(|| core.wait_for_permit(wait))) {
+    match admission.unwrap_or_else(|wait| core.wait_for_permit(wait, wait_until)) {
         Admission::Queue(permit) => Ok((permit, None)),
         Admission::Unqueued(how) => Ok((None, Some(how))),
         Admission::Refuse(reason) => Err(reason),

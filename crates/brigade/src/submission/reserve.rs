@@ -13,6 +13,7 @@ use super::watcher::watcher_of;
 use super::{Admitted, JobBuilder, Receipt};
 use crate::engine::{At, Key, Permit, Waiter, reach};
 use crate::handle::JoinHandle;
+use crate::handle::awaited::polling_thread;
 use crate::values::{Reason, Rejected, WhenFull};
 
 impl JobBuilder {
@@ -92,7 +93,8 @@ fn reserve_or_wait(
             *waiter = permits.map(Waiter::new);
         }
         if let Some(waiter) = waiter {
-            waiter.register(context.waker());
+            // A thread that waits may run jobs that wait for a permit, too.
+            waiter.register(context.waker(), polling_thread().map(|thread| thread as _));
             is_registered = true;
         }
         // Otherwise the pool no longer exists, and the next attempt reports that.

@@ -11,8 +11,9 @@ use super::Core;
 use super::enter::enter_as;
 use crate::engine::ends::off_pool::{cancel_contained, is_off_pool};
 use crate::engine::queues::lane::drop_if_stale;
-use crate::engine::semaphore::{Permit, Semaphore};
+use crate::engine::semaphore::{Permit, Semaphore, Waiter};
 use crate::engine::sleep::backoff::{Backoff, LOOK_AGAIN};
+use crate::engine::sleep::events::blocked::WaitUntil;
 use crate::engine::work::OffPoolWork;
 use crate::values::{Priority, Reason, WhenFull};
 
@@ -113,10 +114,22 @@ impl Core {
     }
 
     /// Waits for a permit.
-    pub(crate) fn wait_for_permit(&self, MustWait(until): MustWait) -> Admission<'_> {
+    pub(crate) fn wait_for_permit(
+        &self,
+        MustWait(until): MustWait,
+        wait: WaitUntil,
+    ) -> Admission<'_> {
         let Some(permits) = &self.permits else { return Admission::Queue(None) };
-        match permits.acquire(until, || self.work.is_closed()) {
-            Some(permit) => Admission::Queue(Some(permit)),
+        let (mut waiter, mut permit) = (Waiter::new(permits.clone()), None);
+        wait(None, until, &mut |thread| {
+            if let Some(thread) = thread {
+                waiter.register(&thread.clone().into(), Some(thread.clone()));
+            }
+            permit = permit.take().or_else(|| permits.try_acquire());
+            permit.is_some() || self.work.is_closed()
+        });
+        match permit {
+            Some(_) => Admission::Queue(permit),
             None if self.work.is_closed() => Admission::Refuse(Reason::Closed),
             None => Admission::Refuse(Reason::Full),
         }
@@ -131,10 +144,11 @@ impl Core {
             let permit = match self.take_for_room() {
                 Some(job) => permits.replace(|| self.drop_for_room(job)),
                 // All jobs are moving between queues, or are about to start.
-                None if backoff.snooze() => permits.try_acquire(),
                 None => {
-                    let until = time::now().checked_add(LOOK_AGAIN);
-                    permits.acquire(until, || self.work.idle.snapshot().rejects(inside))
+                    if !backoff.snooze() {
+                        time::sleep(LOOK_AGAIN);
+                    }
+                    permits.try_acquire()
                 }
             };
             if permit.is_some() {

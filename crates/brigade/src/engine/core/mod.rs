@@ -311,8 +311,12 @@ impl Core {
     /// Removes a worker whose thread will never run.
     fn start_lost(&self, index: usize) {
         let shares = self.work.remove_unstarted(index);
+        let failed_before = self.work.idle.roster().starts.lose();
         self.work.start_failed(shares);
-        self.retry_start();
+        // A spawner that loses one thread after the other must not be called for ever.
+        if !failed_before {
+            self.retry_start();
+        }
     }
 
     /// Starts a worker with a picked index. If that fails, the worker is removed. The start is retried once
@@ -349,14 +353,23 @@ impl Core {
             self.help();
         }
         self.call_holder();
-        if self.work.idle.snapshot().is_understaffed() && self.work.idle.roster().starts.has_failed
-        {
-            let mut pauses = (0..RETRIES).map(|retry| Duration::from_millis(1 << retry));
-            _ = pauses.any(|pause| {
-                time::sleep(pause);
-                self.retry_start()
-            });
-        }
+    }
+
+    /// Whether work waits, all workers are blocked, and the start of another has just failed.
+    pub(super) fn lacks_thread(&self) -> bool {
+        self.work.idle.snapshot().is_understaffed()
+            && self.work.queues.has_work()
+            && self.work.idle.roster().has_failed_to_start()
+    }
+
+    /// Tries again to start a worker for the work that waits, until the pauses have become long.
+    #[cold]
+    pub(super) fn retry_for_long(&self) {
+        let mut pauses = (0..RETRIES).map(|retry| Duration::from_millis(1 << retry));
+        _ = pauses.any(|pause| {
+            time::sleep(pause);
+            self.retry_start()
+        });
     }
 
     pub(crate) fn resize(&self, range: Range) {

@@ -9,7 +9,8 @@
 //! that must wait registers first, and then tries once more; a released permit wakes the first waiter, if there is one.
 //! Both change the same atomic state, so either the waiter sees the permit or the releasing thread sees the waiter. A
 //! waiter that leaves, with or without a permit, wakes the next waiter if there is a permit, for which the leaving
-//! waiter may have been woken.
+//! waiter may have been woken. A thread that waits inside a job may run other jobs above the wait, which may wait for a
+//! permit, too. While it may do so, the next waiter is woken besides it.
 //!
 //! Not the crate `event-listener`: it wakes waiters, and so runs user code, under an internal lock.
 
@@ -18,11 +19,10 @@ mod loom_tests;
 
 use core::{iter, mem};
 use std::sync::Arc;
-use std::task::{Wake, Waker};
-use std::time::{Duration, Instant};
+use std::task::Waker;
 
 use brigade_sync::atomic::{AtomicU64, Ordering};
-use brigade_sync::{Mutex, Parker, fork, time};
+use brigade_sync::{Mutex, fork};
 use brigade_task::{contain, drop_contained};
 use brigade_timer::SortedMap;
 
@@ -44,7 +44,7 @@ pub(crate) struct Semaphore {
 #[derive(Default)]
 struct Waiters {
     /// By number.
-    entries: SortedMap<u64, Waker>,
+    entries: SortedMap<u64, Entry>,
     /// The last number in use.
     last: u64,
 }
@@ -73,14 +73,16 @@ impl Permit {
     }
 }
 
-/// A waiting thread, as a waker.
-#[derive(Default)]
-struct Sleeper(Parker);
+/// A thread that waits for a permit, or polls a task that does.
+pub(crate) trait Late: Send + Sync {
+    /// Whether it may not act soon on a wake-up that the caller has just given: jobs run above its wait.
+    fn is_late(&self) -> bool;
+}
 
-impl Wake for Sleeper {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
+/// How a waiter is woken, and its thread, if that may be [late](Late).
+struct Entry {
+    waker: Waker,
+    thread: Option<Arc<dyn Late>>,
 }
 
 impl Semaphore {
@@ -129,33 +131,10 @@ impl Semaphore {
         state & !WAITERS < self.capacity
     }
 
-    /// Waits for a permit; `None` once `is_over` returns `true`, or at `until` and no earlier.
-    pub(crate) fn acquire(
-        self: &Arc<Self>,
-        until: Option<Instant>,
-        is_over: impl Fn() -> bool,
-    ) -> Option<Permit> {
-        let thread = Arc::new(Sleeper::default());
-        let waker = Waker::from(thread.clone());
-        let mut waiter = Waiter::new(self.clone());
-        loop {
-            waiter.register(&waker);
-            let permit = self.try_acquire();
-            if permit.is_some() || is_over() {
-                return permit;
-            }
-            let left = until.map(time::until);
-            if left == Some(Duration::ZERO) {
-                return None;
-            }
-            thread.0.park(left);
-        }
-    }
-
     /// Wakes all waiters, because they will get no permit.
     pub(crate) fn wake_all(&self) {
         let mut all = self.change_waiters(|waiters| mem::take(&mut waiters.entries));
-        iter::from_fn(|| all.pop_first()).for_each(|waker| contain(|| waker.wake()));
+        iter::from_fn(|| all.pop_first()).for_each(|Entry { waker, .. }| contain(|| waker.wake()));
     }
 
     /// Changes the waiters, and updates their bit in the state.
@@ -171,11 +150,16 @@ impl Semaphore {
         result
     }
 
-    /// Wakes the first waiter if this state has a permit for it.
+    /// Wakes the first waiter if this state has a permit for it; also the next while that waiter may be late.
     fn pass_on(&self, state: u64) {
-        if state & WAITERS != 0 && self.is_available(state) {
-            let first = self.change_waiters(|waiters| waiters.entries.pop_first());
-            first.into_iter().for_each(|waker| contain(|| waker.wake()));
+        if state & WAITERS == 0 || !self.is_available(state) {
+            return;
+        }
+        while let Some(first) = self.change_waiters(|waiters| waiters.entries.pop_first()) {
+            contain(|| first.waker.wake());
+            if !first.thread.is_some_and(|thread| thread.is_late()) {
+                break;
+            }
         }
     }
 }
@@ -190,15 +174,15 @@ impl Waiter {
     /// before all later waiters.
     ///
     /// The caller must try to take a permit before it waits (Waiter rule).
-    pub(crate) fn register(&mut self, waker: &Waker) {
+    pub(crate) fn register(&mut self, waker: &Waker, thread: Option<Arc<dyn Late>>) {
         // The clone runs user code, as does the drop of the former waker: both are outside the lock.
-        let waker = waker.clone();
+        let entry = Entry { waker: waker.clone(), thread };
         let former = self.semaphore.change_waiters(|waiters| {
             let number = *self.number.get_or_insert_with(|| {
                 waiters.last += 1;
                 waiters.last
             });
-            waiters.entries.insert(number, waker)
+            waiters.entries.insert(number, entry)
         });
         drop_contained(former);
     }

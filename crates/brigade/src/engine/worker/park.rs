@@ -44,13 +44,18 @@ impl Drop for Spin<'_> {
 impl Worker {
     /// Sleeps until there is something to do. The caller must be a searcher.
     pub(super) fn park(&self) -> Parked {
-        self.park_unless(|| false)
+        self.park_unless(None, || false)
     }
 
-    /// Like [`park`](Self::park), but continues as a searcher if `is_over` returns `true` in the last look. A thread
-    /// that ends the wait later must pick this worker, which waits [inside a job](super::run_until).
+    /// Like [`park`](Self::park), but continues as a searcher if `is_over` returns `true` in the last look, or at the
+    /// given time. A thread that ends the wait later must pick this worker, which waits [inside a
+    /// job](super::run_until).
     #[inline]
-    pub(super) fn park_unless(&self, is_over: impl FnOnce() -> bool) -> Parked {
+    pub(super) fn park_unless(
+        &self,
+        until: Option<Instant>,
+        is_over: impl FnOnce() -> bool,
+    ) -> Parked {
         let processor = &self.processor;
         let core = &*processor.core;
         processor.pace.pause();
@@ -78,7 +83,7 @@ impl Worker {
             core.work.settle();
         }
         processor.me.counters.falls_asleep();
-        let parked = self.sleep(announced.holds_driver);
+        let parked = self.sleep(until, announced.holds_driver);
         processor.me.counters.wakes_up();
         parked
     }
@@ -106,14 +111,17 @@ impl Worker {
         if terminated { Parked::Leave } else { Parked::Search }
     }
 
-    /// Sleeps until this worker is picked, sees events, or leaves.
-    fn sleep(&self, mut holds_driver: bool) -> Parked {
+    /// Sleeps until this worker is picked, sees events, or leaves; at the latest until the given time.
+    fn sleep(&self, until: Option<Instant>, mut holds_driver: bool) -> Parked {
         self.processor.tell(Event::Sleeps(holds_driver));
         let mut spin = self.spin();
         let patience = self.processor.core.config.keep_alive.unwrap_or(KEEP_ALIVE);
-        let mut leave_at = self.leave_at(patience);
+        let mut leave_at = until.or_else(|| self.leave_at(patience));
         loop {
             if self.is_time(leave_at) {
+                if until.is_some() {
+                    return self.withdraw();
+                }
                 if self.retire() {
                     return Parked::Leave;
                 }

@@ -12,8 +12,17 @@ use super::{Blocked, Worker};
 use crate::engine::idle::Parked;
 use crate::engine::probe::Event;
 use crate::engine::sleep::backoff::{Backoff, LOOK_AGAIN};
+use crate::engine::sleep::events::WATCH_PERIOD;
 use crate::engine::sleep::events::blocked::{BlockedThread, Elsewhere};
 use crate::engine::sleep::sleeper::ParkSpot;
+
+/// The end of a sleep inside a job.
+enum Slept {
+    Token,
+    /// It has woken tasks, which may be queued here.
+    Events,
+    Time,
+}
 
 impl Worker {
     /// Polls timers and I/O as a running worker, unless a parked worker holds the driver; `true` if anything was ready.
@@ -121,18 +130,19 @@ impl Worker {
         count > 0
     }
 
-    /// Sleeps inside a job until there is a token or mail, and counts as blocked. Polls timers and I/O if no other
-    /// thread can. Returns whether the sleep ended with a token, not with mail, ready events or the end of `patience`.
-    /// Returns `None` immediately if no worker of the pool would be left to run jobs.
+    /// Sleeps inside a job until there is a token or mail, or until the given time, and counts as blocked. Polls timers
+    /// and I/O if no other thread can. Returns whether the sleep ended with a token, not with mail, ready events or the
+    /// time. Returns `None` immediately if no worker of the pool would be left to run jobs.
     pub(super) fn sleep_blocked(
         &self,
         thread: &Arc<BlockedThread>,
-        patience: Option<Duration>,
+        until: Option<Instant>,
         is_own: bool,
     ) -> Option<bool> {
         let (events, mailbox) = (&self.processor.core.work.events, &self.processor.me.mailbox);
-        let mut candidate = events.candidates.enter(thread);
-        let has_mail = !mailbox.wake_by(Waker::from(thread.clone()));
+        let mut candidate = events.candidates.enter(thread, !self.is_deep());
+        let is_empty = mailbox.wake_by(Waker::from(thread.clone()));
+        let has_mail = !is_empty && self.may_run_mail();
         let slept = loop {
             if has_mail || thread.take_token() {
                 break Some(!has_mail);
@@ -149,14 +159,23 @@ impl Worker {
                 self.processor.core.work.tasks.cancel_waiting();
                 break Some(false);
             }
-            if self.sleep_in_job(thread, candidate.polls(), blocked, patience) {
-                break Some(true);
+            // A wait on a deep stack is not refused for want of a thread. It asks again for one.
+            let asks_at = self.processor.core.lacks_thread().then(|| time::now() + WATCH_PERIOD);
+            let until = until.into_iter().chain(asks_at).min();
+            match self.sleep_in_job(thread, candidate.polls(), blocked, until) {
+                Slept::Token => break Some(true),
+                Slept::Events => break Some(false),
+                Slept::Time => {}
             }
             if candidate.polls() {
                 events.timers.leap();
             }
-            // Not while blocked: due jobs are queued here, and announced when this thread blocks again.
-            if self.poll_events() || patience.is_some() {
+            // Not while blocked: due jobs are queued here. The wait may be over meanwhile, and the job take long.
+            if self.poll_events() {
+                self.processor.announce_taken();
+                break Some(false);
+            }
+            if until.is_some() {
                 break Some(false);
             }
         };
@@ -167,29 +186,38 @@ impl Worker {
         slept
     }
 
-    /// Sleeps once; `false` if the sleep did not end with a token. A worker that becomes the driver holder while this
-    /// thread polls calls it.
+    /// Sleeps once. A worker that becomes the driver holder while this thread polls calls it.
     fn sleep_in_job(
         &self,
         thread: &BlockedThread,
         polls: bool,
         blocked: Blocked<'_>,
-        patience: Option<Duration>,
-    ) -> bool {
+        until: Option<Instant>,
+    ) -> Slept {
         let (events, mut blocked) = (&self.processor.core.work.events, Some(blocked));
-        let until = polls.then(|| events.timers.until()).flatten();
-        let timeout = until.into_iter().chain(patience).min();
-        let Some(driver) = events.driver.get().filter(|_| polls) else {
-            return thread.spot.parker.park(timeout);
+        let due = polls.then(|| events.timers.until()).flatten();
+        let timeout = due.into_iter().chain(until.map(time::until)).min();
+        let has_token = match events.driver.get().filter(|_| polls) {
+            None => thread.spot.parker.park(timeout),
+            Some(driver) => {
+                *thread.elsewhere.lock() = Some(Elsewhere::Driver(driver));
+                let mut woken = 0;
+                let polled = thread.spot.sleep_elsewhere(|| {
+                    events.driver.poll(|| thread.spot.parker.has_token(), timeout, &mut |waker| {
+                        drop(blocked.take());
+                        woken += 1;
+                        contain(|| waker.wake());
+                        self.processor.end_if_orphan();
+                    })
+                });
+                *thread.elsewhere.lock() = None;
+                if woken > 0 {
+                    self.processor.announce_taken();
+                    return Slept::Events;
+                }
+                polled.map_or(true, |polled| !polled && self.await_poller(&thread.spot, timeout))
+            }
         };
-        *thread.elsewhere.lock() = Some(Elsewhere::Driver(driver));
-        let polled = thread.spot.sleep_elsewhere(|| {
-            events.driver.poll(|| thread.spot.parker.has_token(), timeout, &mut |waker| {
-                drop(blocked.take());
-                contain(|| waker.wake());
-            })
-        });
-        *thread.elsewhere.lock() = None;
-        polled.map_or(true, |polled| !polled && self.await_poller(&thread.spot, timeout))
+        if has_token { Slept::Token } else { Slept::Time }
     }
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use brigade_observe::{Observer, Settings};
 use brigade_sync::thread::Inherited;
 
-use crate::engine::{Child, Core, Key, Semaphore, Worker, resources_of};
+use crate::engine::{Child, Core, Key, Semaphore, Worker, resources_of, wait_until};
 use crate::handle::Handle;
 use crate::pool::Pool;
 use crate::submission::{ADMIT, admit_bounded};
@@ -444,7 +444,7 @@ impl Builder {
         let detector = observer.as_ref().map_or(Ok(()), start);
         if let Err(error) = detector.and_then(|()| core.start_core(first)) {
             core.close(Shutdown::Discard);
-            _ = core.wait_for_end(None);
+            _ = core.wait_for_end(None, wait_until);
             return Err(error);
         }
         Ok(Pool { handle: Handle::new(core.work.key), core })

@@ -16,10 +16,11 @@ use std::task::{Wake, Waker};
 use std::time::{Duration, Instant};
 
 use brigade_sync::Mutex;
-use brigade_sync::atomic::{AtomicUsize, Ordering, fence};
-use brigade_sync::time;
+use brigade_sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 
 use super::DriverRef;
+use crate::engine::key::Key;
+use crate::engine::semaphore::Late;
 use crate::engine::sleep::sleeper::ParkSpot;
 
 /// Parks a thread that waits inside a job, or is not a worker; as a waker, it ends the sleep.
@@ -27,6 +28,8 @@ pub(crate) struct BlockedThread {
     pub(in crate::engine) spot: ParkSpot,
     /// Where the thread sleeps if not on its parker.
     pub(in crate::engine) elsewhere: Mutex<Option<Elsewhere>>,
+    /// Whether jobs may be running above the wait, so that the thread does not act on a token soon.
+    is_under_jobs: AtomicBool,
 }
 
 /// An alternative to the thread's own parker.
@@ -39,7 +42,8 @@ pub(in crate::engine) enum Elsewhere {
 
 impl Default for BlockedThread {
     fn default() -> Self {
-        Self { spot: ParkSpot::new(), elsewhere: Mutex::default() }
+        let (spot, elsewhere) = (ParkSpot::new(), Mutex::default());
+        Self { spot, elsewhere, is_under_jobs: AtomicBool::new(false) }
     }
 }
 
@@ -94,6 +98,14 @@ impl BlockedThread {
         });
     }
 
+    /// Notes whether jobs may run above the wait from now on. Before one runs there, the thread looks once more for a
+    /// token.
+    pub(in crate::engine) fn lie_under_jobs(&self, is_under: bool) {
+        self.is_under_jobs.store(is_under, Ordering::Relaxed);
+        // Ordering: note, fence, look for a token; `is_late` is asked after the token was set.
+        fence(Ordering::SeqCst);
+    }
+
     /// Whether there is a token.
     pub(crate) fn has_token(&self) -> bool {
         self.spot.parker.has_token()
@@ -110,13 +122,17 @@ impl BlockedThread {
     }
 }
 
-/// Blocks a thread that runs nothing meanwhile, until `is_over` or the deadline. If `is_over` returns `false`, the
-/// thread's waker must have been registered.
-pub(crate) fn sleep_outside(deadline: Option<Instant>, mut is_over: impl FnMut(&Waker) -> bool) {
-    let thread = BlockedThread::of_this_thread();
-    let waker = Waker::from(thread.clone());
-    while !is_over(&waker) && deadline.is_none_or(|at| !time::until(at).is_zero()) {
-        thread.park(deadline.map(time::until));
+/// Returns whether a wait is over. Given a thread, it first registers the thread, to be woken when that may have changed.
+pub(crate) type Ask<'a> = &'a mut dyn FnMut(Option<&Arc<BlockedThread>>) -> bool;
+
+/// Waits on the calling thread until an [`Ask`] returns `true`, which this returns, or until the deadline. The jobs that
+/// end the wait may be of a given pool.
+pub(crate) type WaitUntil = fn(Option<Key>, Option<Instant>, Ask<'_>) -> bool;
+
+impl Late for BlockedThread {
+    fn is_late(&self) -> bool {
+        // Ordering: `unpark` has fenced; see `lie_under_jobs`.
+        self.is_under_jobs.load(Ordering::Relaxed)
     }
 }
 
@@ -130,7 +146,8 @@ pub(in crate::engine) struct Candidates {
 
 #[derive(Default)]
 struct List {
-    waiting: Vec<Arc<BlockedThread>>,
+    /// The threads, and whether each may run jobs inside its wait.
+    waiting: Vec<(Arc<BlockedThread>, bool)>,
     /// The polling candidate.
     polls: Option<Arc<BlockedThread>>,
 }
@@ -142,10 +159,10 @@ impl Candidates {
         self.count.load(Ordering::Relaxed) > 0
     }
 
-    /// Wakes the candidate listed last, to run jobs that no worker can run.
+    /// Wakes the last candidate that may run jobs inside its wait, for jobs that no worker can run.
     pub(in crate::engine) fn call_last(&self) {
-        let last = self.list.lock().waiting.last().cloned();
-        last.into_iter().for_each(|thread| thread.unpark());
+        let last = self.list.lock().waiting.iter().rfind(|(_, runs)| *runs).cloned();
+        last.into_iter().for_each(|(thread, _)| thread.unpark());
     }
 
     /// If no candidate polls, wakes the first candidate to check whether it must.
@@ -153,7 +170,7 @@ impl Candidates {
         let list = self.list.lock();
         let first = list.waiting.first().filter(|_| list.polls.is_none()).cloned();
         drop(list);
-        first.into_iter().for_each(|thread| thread.unpark());
+        first.into_iter().for_each(|(thread, _)| thread.unpark());
     }
 
     /// Wakes the polling candidate to check again; `false` if none polls.
@@ -162,10 +179,14 @@ impl Candidates {
         thread.inspect(|thread| thread.unpark()).is_some()
     }
 
-    /// Lists a thread until the guard is dropped.
-    pub(in crate::engine) fn enter<'a>(&'a self, thread: &'a Arc<BlockedThread>) -> Candidate<'a> {
+    /// Lists a thread, which may run jobs or not, until the guard is dropped.
+    pub(in crate::engine) fn enter<'a>(
+        &'a self,
+        thread: &'a Arc<BlockedThread>,
+        runs: bool,
+    ) -> Candidate<'a> {
         let mut list = self.list.lock();
-        list.waiting.push(thread.clone());
+        list.waiting.push((thread.clone(), runs));
         self.count.store(list.waiting.len(), Ordering::Relaxed);
         drop(list);
         // Ordering: enter the list, fence, check whether a worker holds the driver.
@@ -211,7 +232,7 @@ impl Drop for Candidate<'_> {
     fn drop(&mut self) {
         self.end_polling();
         let mut list = self.list.list.lock();
-        list.waiting.retain(|other| !Arc::ptr_eq(other, self.thread));
+        list.waiting.retain(|(other, _)| !Arc::ptr_eq(other, self.thread));
         self.list.count.store(list.waiting.len(), Ordering::Relaxed);
     }
 }
