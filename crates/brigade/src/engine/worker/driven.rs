@@ -7,16 +7,23 @@
 use core::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::task::Waker;
 
 use brigade_sync::Defer;
 
-use super::{CURRENT, Worker, blocking};
+use super::{CURRENT, Worker};
 use crate::engine::core::Core;
 use crate::engine::core::enter::{enter_job, entered};
 use crate::engine::current;
 use crate::engine::idle::{Parked, Parking, Roster};
 use crate::engine::key::Key;
 use crate::engine::probe::Event;
+use crate::engine::sleep::events::blocked::BlockedThread;
+
+brigade_sync::scoped_thread_local! {
+    /// The worker whose job runs a pool without threads on this thread.
+    static BELOW: Worker
+}
 
 brigade_sync::unmodelled::thread_local! {
     /// The calling thread's pools without threads, in the order in which they were made.
@@ -176,15 +183,43 @@ impl Driven {
         };
         let (key, index) = (self.core.work.key, worker.processor.index);
         let call = || current::work_as(key, index, || CURRENT.set(worker, call));
-        // The owner may be a worker of a second pool, which may then have a thread in its place.
-        blocking(|| match enters {
+        let call = || match enters {
             true => self.core.work.events.resources.enter(|| enter_job(&self.core, call)),
             false => call(),
+        };
+        CURRENT.with(|below| match below {
+            // The owner is a worker of a second pool, which may have a thread in its place.
+            Some(below) => {
+                let _blocked = below.block_below();
+                BELOW.set(below, call)
+            }
+            None => call(),
         })
     }
 }
 
 impl Worker {
+    /// Runs mail of the worker whose job runs this pool: no other thread may. `false` if there is none.
+    pub(super) fn run_mail_below(&self) -> bool {
+        let run = |below: &Self| {
+            let (core, index) = (&below.processor.core, below.processor.index);
+            let run = || core.work.events.resources.enter(|| below.run_mail());
+            current::work_as(core.work.key, index, || CURRENT.set(below, run))
+        };
+        let has_mail = |below: &&Self| !below.processor.me.mailbox.is_empty();
+        self.processor.core.config.is_driven
+            && BELOW.with(|below| below.filter(has_mail).is_some_and(run))
+    }
+
+    /// Makes mail of that worker wake a thread; `true` if there is some.
+    pub(super) fn wakes_for_mail_below(&self, thread: &Arc<BlockedThread>) -> bool {
+        let has_mail =
+            |below: &Self| !below.processor.me.mailbox.wake_by(Waker::from(thread.clone()));
+        self.processor.core.config.is_driven
+            && self.may_run_mail()
+            && BELOW.with(|below| below.is_some_and(has_mail))
+    }
+
     /// Parks as a searcher until the owner's next call.
     fn pause(&self) {
         let core = &self.processor.core;

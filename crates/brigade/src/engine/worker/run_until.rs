@@ -16,7 +16,6 @@ use crate::engine::core::enter::enter_job;
 use crate::engine::idle::Parked;
 use crate::engine::key::Key;
 use crate::engine::probe::Event;
-use crate::engine::processor::pace::Look;
 use crate::engine::sleep::backoff::Backoff;
 use crate::engine::sleep::events::blocked::{Ask, BlockedThread, Elsewhere};
 
@@ -178,7 +177,7 @@ impl Worker {
         let thread = own.as_deref().or(awaited.thread()).cloned();
         let Some(thread) = thread else { unreachable!("one of the two") };
         thread.lie_under_jobs(false);
-        if awaited.register(&thread) {
+        if awaited.register(&thread) && !self.wakes_for_mail_below(&thread) {
             let patience = awaited.patience().and_then(|time| time::now().checked_add(time));
             let until = patience.into_iter().chain(awaited.deadline()).min();
             let is_own = awaited.is_own(self);
@@ -227,20 +226,27 @@ impl Worker {
         slept.is_err() || thread.take_token()
     }
 
-    /// Runs mail, and lets other jobs, timers and events have their turn: local futures that wake each other are always
-    /// there. `false` if there is no mail.
+    /// Runs mail, `false` if there is none, and at the worker's pace lets other jobs, timers and events have their turn:
+    /// local futures that wake each other are always there.
     fn run_mail_in_turn(&self) -> bool {
-        let has_run = self.run_mail();
-        if has_run && self.processor.pace.is_due() && self.processor.pace.look() != Look::Early {
-            self.give_way();
+        let (has_run, pace) = (self.run_mail(), &self.processor.pace);
+        if has_run {
+            pace.count();
+            if pace.is_due_next() {
+                self.give_way();
+                // Unless this worker has just looked elsewhere, as the last thread.
+                if pace.is_due_next() && pace.is_due() {
+                    pace.look();
+                }
+            }
         }
         has_run
     }
 
     /// Runs a woken local future, or a share of this worker; `false` if there is none.
-    fn run_mail(&self) -> bool {
+    pub(super) fn run_mail(&self) -> bool {
         let job = if self.may_run_mail() { self.processor.take_mail() } else { None };
-        let Some(job) = job else { return false };
+        let Some(job) = job else { return self.run_mail_below() };
         let _inside = self.processor.run_inside_job();
         self.run_inside(job, self.processor.me.origins.depth());
         true
