@@ -41,8 +41,9 @@ mod imp {
         }
         let (mut end, mut size) = (ptr::null_mut(), 0);
         // SAFETY: the attributes have been initialised, and the two places are valid for writes.
-        let failed =
-            unsafe { libc::pthread_attr_getstack(attributes.as_ptr(), &raw mut end, &raw mut size) };
+        let failed = unsafe {
+            libc::pthread_attr_getstack(attributes.as_ptr(), &raw mut end, &raw mut size)
+        };
         // SAFETY: the attributes have been initialised, and are not used after this.
         unsafe { libc::pthread_attr_destroy(attributes.as_mut_ptr()) };
         (failed == 0).then(|| (end.addr(), size))

@@ -265,9 +265,7 @@ impl Handle {
     }
 
     fn wait_until_idle(&self, timeout: Option<Duration>) -> bool {
-        self.core().is_some_and(|core| {
-            core.may_wait_idle() && core.wait_idle(timeout, wait_until)
-        })
+        self.core().is_some_and(|core| core.may_wait_idle() && core.wait_idle(timeout, wait_until))
     }
 
     /// Closes the pool: from now on, submissions from outside are rejected. Never blocks.

@@ -9,9 +9,7 @@ use std::rc::Rc;
 
 use brigade_sync::thread::Inherited;
 
-use crate::engine::{
-    Child, Core, Driven, Key, Worker, forget, resources_of, wait_as, wait_until,
-};
+use crate::engine::{Child, Core, Driven, Key, Worker, forget, resources_of, wait_as, wait_until};
 use crate::handle::{Handle, JoinHandle};
 use crate::spawn::{block_on, spawn_local_on, wait_for};
 use crate::values::{Config, Placement, Queueing, Shutdown, Size, opaque};

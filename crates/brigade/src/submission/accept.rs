@@ -8,7 +8,8 @@ use brigade_task::{Job, Work};
 
 use super::{Admitted, Submission};
 use crate::engine::{
-    Admission, At, Core, Key, Permit, Unqueued, reach_inline, reach_owned, wait_until, with_processor,
+    Admission, At, Core, Key, Permit, Unqueued, reach_inline, reach_owned, wait_until,
+    with_processor,
 };
 use crate::handle::{Handle, JoinHandle};
 use crate::values::{Priority, Reason, Rejected, WhenFull, closure_of, expect_accepted, refuse};

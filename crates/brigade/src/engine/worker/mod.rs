@@ -170,8 +170,7 @@ impl Worker {
     /// Returns `None` if no other worker of the pool would be left to run jobs: this worker must run them.
     fn block_to_wait(&self, is_own: bool) -> Option<Blocked<'_>> {
         let config = &self.processor.core.config;
-        let may_exceed =
-            (config.spare.is_none() && !config.is_driven) || self.replaces_unwinding();
+        let may_exceed = (config.spare.is_none() && !config.is_driven) || self.replaces_unwinding();
         let is_deep = self.is_deep();
         let blocked = self.block_as(Block { is_wait: true, is_own, may_exceed, is_deep })?;
         (is_deep || !self.processor.core.lacks_thread()).then_some(blocked)

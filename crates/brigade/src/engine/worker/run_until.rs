@@ -181,7 +181,8 @@ impl Worker {
             let patience = awaited.patience().and_then(|time| time::now().checked_add(time));
             let until = patience.into_iter().chain(awaited.deadline()).min();
             let is_own = awaited.is_own(self);
-            let slept = if runs_anything { None } else { self.sleep_blocked(&thread, until, is_own) };
+            let slept =
+                if runs_anything { None } else { self.sleep_blocked(&thread, until, is_own) };
             let slept = slept.unwrap_or_else(|| self.run_or_park(&thread, until, is_own));
             awaited.slept(slept);
         }

@@ -71,8 +71,7 @@ impl Counts {
     pub(super) fn has_room_for(&self, may_exceed: bool) -> bool {
         let leaving = (self.excess - self.surplus()).min(self.blocked);
         let replaceable = (self.blocked - leaving).min(self.size.spare);
-        let is_within =
-            self.live - leaving < self.size.max + replaceable && self.live < self.most;
+        let is_within = self.live - leaving < self.size.max + replaceable && self.live < self.most;
         is_within || (may_exceed && self.active() == 0 && self.live < self.most + MOST_EXTRA)
     }
 
