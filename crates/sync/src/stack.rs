@@ -33,9 +33,10 @@ mod imp {
     /// The lowest address and the size of the calling thread's stack.
     pub(super) fn stack() -> Option<(usize, usize)> {
         let mut attributes = MaybeUninit::uninit();
-        // SAFETY: the call initialises the attributes, or fails.
-        let failed =
-            unsafe { libc::pthread_getattr_np(libc::pthread_self(), attributes.as_mut_ptr()) };
+        // SAFETY: it has no preconditions.
+        let me = unsafe { libc::pthread_self() };
+        // SAFETY: the thread runs. The call initialises the attributes, or fails.
+        let failed = unsafe { libc::pthread_getattr_np(me, attributes.as_mut_ptr()) };
         if failed != 0 {
             return None;
         }

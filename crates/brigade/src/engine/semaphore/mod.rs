@@ -201,6 +201,7 @@ impl Drop for Waiter {
 #[cfg(all(test, not(brigade_loom)))]
 mod tests {
     use super::*;
+    use crate::engine::sleep::events::blocked::BlockedThread;
 
     #[test]
     fn there_are_as_many_permits_as_said_and_each_is_given_back() {
@@ -232,62 +233,59 @@ mod tests {
     fn a_permit_that_takes_the_place_of_another_is_not_given_to_a_waiter() {
         let semaphore = Semaphore::new(1);
         let first = semaphore.try_acquire();
-        let (waits, mut waiter) = (Arc::new(Sleeper::default()), Waiter::new(semaphore.clone()));
-        waiter.register(&waits.clone().into());
+        let (waits, mut waiter) = (Arc::new(BlockedThread::default()), Waiter::new(semaphore.clone()));
+        waiter.register(&waits.clone().into(), None);
         let second = semaphore.replace(|| drop(first));
-        assert!(second.is_some() && !waits.0.try_take() && semaphore.try_acquire().is_none());
+        assert!(second.is_some() && !waits.take_token() && semaphore.try_acquire().is_none());
         let other = Semaphore::new(1).try_acquire();
         assert!(semaphore.replace(|| drop(other)).is_none(), "no permit of this one");
-        assert!(!waits.0.try_take());
+        assert!(!waits.take_token());
         drop(second);
-        assert!(waits.0.try_take());
+        assert!(waits.take_token());
     }
 
     #[test]
     fn the_end_reaches_all_waiters() {
         let semaphore = Semaphore::new(1);
         let _permit = semaphore.try_acquire();
-        let threads = [(); 2].map(|()| Arc::new(Sleeper::default()));
+        let threads = [(); 2].map(|()| Arc::new(BlockedThread::default()));
         let mut waiters = [(); 2].map(|()| Waiter::new(semaphore.clone()));
         for (waiter, thread) in waiters.iter_mut().zip(&threads) {
-            waiter.register(&thread.clone().into());
+            waiter.register(&thread.clone().into(), None);
         }
         semaphore.wake_all();
-        assert!(threads.iter().all(|thread| thread.0.try_take()));
+        assert!(threads.iter().all(|thread| thread.take_token()));
         assert_eq!(semaphore.state.load(Ordering::Relaxed), 1);
     }
 
+    /// Caught: the permit went to a wait under jobs that waited for a permit, too.
     #[test]
-    fn a_wait_ends_with_a_permit_or_when_it_is_over_or_in_time() {
+    fn the_next_waiter_is_woken_besides_a_thread_that_runs_jobs_above_its_wait() {
         let semaphore = Semaphore::new(1);
-        let permit = semaphore.acquire(None, || false).expect("there was one");
-        assert!(semaphore.acquire(None, || true).is_none());
-        let at = Instant::now() + Duration::from_millis(5);
-        assert!(semaphore.acquire(Some(at), || false).is_none());
-        assert!(Instant::now() >= at);
-        let other = semaphore.clone();
-        let waiter = std::thread::spawn(move || other.acquire(None, || false).is_some());
-        while semaphore.state.load(Ordering::Relaxed) & WAITERS == 0 {
-            brigade_sync::thread::yield_now();
+        let permit = semaphore.try_acquire();
+        let threads = [(); 3].map(|()| Arc::new(BlockedThread::default()));
+        let mut waiters = [(); 3].map(|()| Waiter::new(semaphore.clone()));
+        for (waiter, thread) in waiters.iter_mut().zip(&threads) {
+            waiter.register(&thread.clone().into(), Some(thread.clone()));
         }
+        threads[0].lie_under_jobs(true);
         drop(permit);
-        assert!(waiter.join().unwrap());
-        assert_eq!(semaphore.state.load(Ordering::Relaxed), 0);
+        assert_eq!(threads.each_ref().map(|thread| thread.take_token()), [true, true, false]);
     }
 
     #[test]
     fn a_waiter_that_was_woken_and_leaves_wakes_the_next() {
         let semaphore = Semaphore::new(1);
         let permit = semaphore.try_acquire();
-        let (first, second) = (Arc::new(Sleeper::default()), Arc::new(Sleeper::default()));
+        let (first, second) = (Arc::new(BlockedThread::default()), Arc::new(BlockedThread::default()));
         let mut waiters = [Waiter::new(semaphore.clone()), Waiter::new(semaphore.clone())];
-        waiters[0].register(&first.clone().into());
-        waiters[1].register(&second.clone().into());
+        waiters[0].register(&first.clone().into(), None);
+        waiters[1].register(&second.clone().into(), None);
         drop(permit);
-        assert!(first.0.try_take() && !second.0.try_take());
+        assert!(first.take_token() && !second.take_token());
         let [leaving, _waiting] = waiters;
         drop(leaving);
-        assert!(second.0.try_take());
+        assert!(second.take_token());
     }
 
     #[test]
@@ -295,7 +293,7 @@ mod tests {
         let _dog = brigade_testkit::Watchdog::start(30);
         let semaphore = Semaphore::new(0);
         let mut waiters: Vec<_> = (0..100_000).map(|_| Waiter::new(semaphore.clone())).collect();
-        waiters.iter_mut().for_each(|waiter| waiter.register(Waker::noop()));
+        waiters.iter_mut().for_each(|waiter| waiter.register(Waker::noop(), None));
         // From the middle, then the newest and the oldest by turns.
         while !waiters.is_empty() {
             drop(waiters.swap_remove(waiters.len() / 2));
@@ -307,15 +305,15 @@ mod tests {
     fn a_waiter_that_was_woken_for_nothing_is_first_again() {
         let semaphore = Semaphore::new(1);
         let permit = semaphore.try_acquire();
-        let (first, second) = (Arc::new(Sleeper::default()), Arc::new(Sleeper::default()));
+        let (first, second) = (Arc::new(BlockedThread::default()), Arc::new(BlockedThread::default()));
         let mut waiters = [Waiter::new(semaphore.clone()), Waiter::new(semaphore.clone())];
-        waiters[0].register(&first.clone().into());
-        waiters[1].register(&second.clone().into());
+        waiters[0].register(&first.clone().into(), None);
+        waiters[1].register(&second.clone().into(), None);
         drop(permit);
-        assert!(first.0.try_take());
+        assert!(first.take_token());
         let quicker = semaphore.try_acquire();
-        waiters[0].register(&first.clone().into());
+        waiters[0].register(&first.clone().into(), None);
         drop(quicker);
-        assert!(first.0.try_take() && !second.0.try_take());
+        assert!(first.take_token() && !second.take_token());
     }
 }

@@ -11,7 +11,7 @@ use brigade_testkit::Watchdog;
 
 use super::{Child, Worker};
 use crate::engine::core::monitor::{Seen, look};
-use crate::engine::idle::{Parked, Parking, Roster, Watch};
+use crate::engine::idle::{Block, Parked, Parking, Roster, Watch};
 use crate::engine::key::Key;
 use crate::engine::timers::Entry;
 use crate::engine::{Core, resources_of};
@@ -39,7 +39,7 @@ fn what_the_monitor_can_wake_no_worker_for_starts_one() {
     assert_eq!(alone.processor.core.work.idle.snapshot().live(), 2, "for a lone child");
 
     let alone = watched_alone(|_| ());
-    alone.processor.core.work.idle.change(|roster| roster.block(false));
+    assert!(alone.processor.core.work.idle.change(|roster| roster.block(1, Block::default())));
     let at = Instant::now() + Duration::from_millis(100);
     assert!(alone.processor.core.set_timer(at, Entry::Wake(Waker::noop().clone())).is_ok());
     assert_eq!(alone.processor.core.work.idle.snapshot().live(), 2, "for a timer");
@@ -47,7 +47,7 @@ fn what_the_monitor_can_wake_no_worker_for_starts_one() {
     let forks = watched_alone(|config| config.size.core = 2);
     let finds = worker(&forks.processor.core);
     join(&forks, || (), || ());
-    forks.processor.core.work.idle.change(|roster| roster.block(false));
+    assert!(forks.processor.core.work.idle.change(|roster| roster.block(1, Block::default())));
     forks.processor.core.work.idle.start_search();
     forks.processor.core.work.queues.late.expect();
     drop(finds.found(Job::new(|| ())));
@@ -168,7 +168,7 @@ fn the_monitor_passes_the_heavy_fence_that_a_worker_did_not_when_it_parked() {
         asks.set(asks.get() + 1);
         true
     };
-    assert!(matches!(crew.0[2].park_unless(is_over), Parked::Search) && asks.get() == 1);
+    assert!(matches!(crew.0[2].park_unless(None, is_over), Parked::Search) && asks.get() == 1);
     let _ = crew.core().work.idle.announce(Parking { index: 2, ..Parking::default() });
     let mut seen = Seen::default();
     look(crew.core(), (Watch::Closely, Watch::Closely), &mut seen);
@@ -208,7 +208,7 @@ fn the_last_searcher_whose_wait_is_over_passes_the_heavy_fence() {
 #[test]
 fn the_last_searcher_passes_the_heavy_fence_if_none_is_parked_and_one_may_be_started() {
     let crew = Crew::new();
-    crew.core().work.idle.change(|roster| roster.block(false));
+    assert!(crew.core().work.idle.change(|roster| roster.block(1, Block::default())));
     crew.core().work.idle.start_search();
     assert!(crew.sees_late_fork(|searcher| {
         drop(searcher.found(Job::new(|| ())));

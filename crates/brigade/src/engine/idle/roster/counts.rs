@@ -124,12 +124,12 @@ impl Counts {
     /// Removes a worker.
     pub(super) fn remove(&mut self) {
         self.live -= 1;
-        self.excess = self.excess.min(self.live.saturating_sub(self.size.max));
+        self.bound_excess();
     }
 
     /// Removes a worker, which is surplus if the pool was made smaller.
     pub(super) fn shed(&mut self) {
-        self.excess = self.excess.saturating_sub(1);
+        self.excess -= usize::from(self.has_surplus());
         self.remove();
     }
 
@@ -138,11 +138,19 @@ impl Counts {
         self.active().saturating_sub(self.size.max).min(self.excess)
     }
 
+    /// No more must leave than are beyond the limit, or may be when they return.
+    fn bound_excess(&mut self) {
+        let beyond = self.active().saturating_sub(self.size.max);
+        self.excess = self.excess.min(beyond + self.blocked);
+    }
+
     /// Changes the limits. In a smaller pool, all workers beyond the limit must leave.
     pub(super) fn resize(&mut self, size: Size) {
-        let excess = self.live.saturating_sub(size.max);
-        self.excess = if size.max < self.size.max { excess } else { self.excess.min(excess) };
+        if size.max < self.size.max {
+            self.excess = self.live;
+        }
         self.size = size;
+        self.bound_excess();
         self.most = self.most.max(size.max + size.spare);
     }
 
@@ -160,6 +168,7 @@ impl Counts {
         self.extra -= usize::from(block.may_exceed);
         self.waits -= usize::from(block.is_wait);
         self.deep -= usize::from(block.is_deep);
+        self.bound_excess();
     }
 }
 
@@ -241,7 +250,6 @@ mod tests {
                 let wait = Block { may_exceed: true, is_wait: true, ..Block::default() };
                 count.block(0, wait);
                 count.unblock(0, wait);
-                assert!(count.excess <= count.live.saturating_sub(count.size.max));
             }
             (0..count.blocked).for_each(|_| count.unblock(1, Block::default()));
             while count.can_shed(count.live) {
