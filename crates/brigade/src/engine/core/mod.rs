@@ -368,7 +368,8 @@ impl Core {
         let parked: Vec<_> =
             core::iter::from_fn(|| self.work.idle.change(Roster::pick_parked)).collect();
         parked.into_iter().for_each(|index| self.work.wake(index));
-        self.work.queues.fence_forks();
+        // A worker that was alone in the pool, and could not see the new size yet, has queued jobs without a fence.
+        self.work.queues.fence();
         self.help_with(self.work.queues.len(), self.work.idle.snapshot());
     }
 

@@ -230,6 +230,18 @@ fn a_block_and_a_resize_after_which_a_worker_may_be_started_pass_the_heavy_fence
     }));
 }
 
+/// A worker that is alone in its pool passes no fence when it queues a job.
+///
+/// Caught: a resize that passed the fence only if the pool had forked. The job waited for the end of the running job.
+#[test]
+fn a_resize_of_a_pool_with_one_worker_passes_the_heavy_fence() {
+    let core = pool(|config| config.size = Size { core: 1, max: 1, spare: 0 });
+    let _alone = worker(&core);
+    core.work.queues.late.expect();
+    core.resize(2.into());
+    assert_eq!(core.work.idle.snapshot().live(), 2);
+}
+
 /// Caught: a broadcast refused although a thread could have been started.
 #[test]
 fn a_broadcast_starts_a_worker_if_the_last_one_leaves_in_the_middle_of_it() {
