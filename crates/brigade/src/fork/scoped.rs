@@ -24,6 +24,10 @@ impl Handle {
     /// The calling thread waits; a worker of the pool calls the closure itself, at once. Forks and submissions of
     /// the closure through the [free functions](crate::join()) go to this pool.
     ///
+    /// A calling worker of another pool is blocked meanwhile, so its own pool may start a thread in its place: up to 256
+    /// beyond the [spare threads](crate::Builder::spare_threads). If each item of a parallel loop calls `install`, the
+    /// pool of the loop gets that many threads. Call `install` once around the loop instead.
+    ///
     /// # Errors
     /// The [`Reason`] if the pool does not run the closure, because
     /// - the pool has been closed, and the caller is not a job of this pool;

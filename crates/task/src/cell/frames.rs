@@ -8,6 +8,7 @@
 
 use core::mem;
 use core::ptr::{self, NonNull};
+use std::collections::BTreeSet;
 
 use super::state::State;
 
@@ -247,7 +248,7 @@ pub fn job_name() -> Option<String> {
 }
 
 /// Calls `call` with each job with a handle that can't end before this call does: the innermost that this thread runs, or runs a part of a
-/// fork or scope of; then the job that runs it, and so on. Some may come more than once.
+/// fork or scope of; then the job that runs it, and so on. Each comes once.
 ///
 /// ```
 /// use brigade_task::{Job, for_each_running};
@@ -266,15 +267,54 @@ pub fn job_name() -> Option<String> {
 /// # Ok::<(), brigade_task::JoinError>(())
 /// ```
 pub fn for_each_running(mut call: impl FnMut(JobId)) {
-    fn each(innermost: Option<&Frame>, call: &mut dyn FnMut(JobId)) {
-        for frame in core::iter::successors(innermost, |frame| frame.outer()) {
+    INNERMOST.with(|innermost| {
+        let (mut next, mut left, mut seen) = (innermost, Vec::new(), BTreeSet::new());
+        while let Some(frame) = next.take().or_else(|| left.pop()) {
+            // Two ways lead from a part to the older frames, so their number would double with each part on the way. Before the first part
+            // there is one way.
+            let is_part = matches!(frame.what, What::Part(_));
+            if (is_part || !seen.is_empty()) && !seen.insert(ptr::from_ref(frame)) {
+                continue;
+            }
+            next = frame.outer();
             match frame.what {
                 What::Job(Some(state)) => call(JobId::of(state)),
                 // Its thread waits for this part, and so do the outer frames of that.
-                What::Part(context) => each(context, call),
+                What::Part(context) => {
+                    left.extend(next);
+                    next = context;
+                }
                 What::Job(None) | What::Attached(_) => {}
             }
         }
+    });
+}
+
+#[cfg(all(test, not(brigade_loom)))]
+mod tests {
+    use super::*;
+
+    /// Calls `last` inside this many jobs, each inside a part of the job before, which a third job runs.
+    fn nest(levels: usize, last: &mut dyn FnMut()) {
+        if levels == 0 {
+            return last();
+        }
+        let mut part = |context: JobContext| {
+            // SAFETY: Context rule: this thread took it in a call that it is still in.
+            unsafe { context.enter(|| nest(levels - 1, last)) }
+        };
+        enter(&State::new(), || {
+            let context = JobContext::current();
+            enter(&State::new(), || part(context));
+        });
     }
-    INNERMOST.with(|innermost| each(innermost, &mut call));
+
+    /// Caught: a visit of the frames around a part, and another of the frames around its context, which doubled with each level.
+    #[test]
+    fn each_running_job_comes_once_however_many_parts_it_is_around() {
+        let mut jobs = Vec::new();
+        nest(16, &mut || for_each_running(|job| jobs.push(job)));
+        let distinct: BTreeSet<_> = jobs.iter().collect();
+        assert_eq!((jobs.len(), distinct.len()), (32, 32));
+    }
 }

@@ -155,9 +155,7 @@ impl<T> ScopedJoinHandle<'_, T> {
     /// Waits until the job has ended and returns the result. A closure that has not started runs inside this call.
     ///
     /// A started job, or a future, is waited for as at the end of the scope. Unlike the `join` of other handles, this
-    /// does not fail if all other threads of the pool wait: the last thread runs any job of the pool meanwhile, up to
-    /// 64 waits deep. Beyond that depth, it only polls timers and I/O: a future that is queued, or waits for a queued
-    /// job, never ends then.
+    /// does not detect a cycle of waits: the wait then never ends.
     ///
     /// # Errors
     /// [`JoinError::Panicked`] with the payload of the job's panic; [`JoinError::Cancelled`] if the scope was

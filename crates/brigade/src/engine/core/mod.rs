@@ -164,8 +164,8 @@ impl Core {
     /// A future is one job, accepted when it is spawned. The counters would see a further job each time it is
     /// queued again. So each requeueing is counted beforehand, like a move between queues, and subtracted.
     pub(crate) fn resume(&self, class: Priority, job: Job) -> Result<(), Job> {
-        // The pool may have no thread and fail to start one. In an open pool the future then waits for the
-        // next thread; a closed pool may never have one.
+        // The pool may have no thread and fail to start one. In an open pool the future is then queued, and the
+        // start retried; a closed pool may never have a thread.
         let reserved = self.reserve();
         self.work.tasks.count_wake();
         let queued = match self.work.queues.push(class, job, Accepts::IfOpen, &self.work.idle) {
@@ -180,6 +180,8 @@ impl Core {
         let seen = self.work.idle.after_publishing();
         if reserved.is_ok() || seen.parked() > 0 {
             self.ask_for_help(seen);
+        } else {
+            self.retry_start();
         }
         Ok(())
     }
@@ -379,7 +381,8 @@ impl Core {
         let parked: Vec<_> =
             core::iter::from_fn(|| self.work.idle.change(Roster::pick_parked)).collect();
         parked.into_iter().for_each(|index| self.work.wake(index));
-        self.work.queues.fence_forks();
+        // A worker that was alone in the pool, and could not see the new size yet, has queued jobs without a fence.
+        self.work.queues.fence();
         self.help_with(self.work.queues.len(), self.work.idle.snapshot());
     }
 

@@ -2,6 +2,7 @@
 
 use core::cell::Cell;
 use core::iter;
+use core::sync::atomic::{Ordering, compiler_fence};
 
 use brigade_task::{Job, Outcome};
 
@@ -91,8 +92,8 @@ impl Processor {
     /// queues. `engine/idle/README.md` has the rule.
     #[inline(always)]
     fn announce(&self, queued: usize) {
-        // Checked without the fence: a thread that starts a worker concurrently may miss the job, but then this worker
-        // runs it.
+        // Checked without the fence: a thread that makes the pool larger passes the heavy one before it looks for jobs.
+        compiler_fence(Ordering::SeqCst);
         if self.core.work.idle.snapshot().is_alone() {
             return;
         }

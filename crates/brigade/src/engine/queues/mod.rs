@@ -128,7 +128,14 @@ impl Queues {
     /// caller's earlier writes. Workers fork without a fence.
     #[inline]
     pub(super) fn fence_forks(&self) {
-        if let Some((_, peer)) = self.peers.iter().find(|(_, peer)| peer.forks.is_used()) {
+        if self.have_forked() {
+            self.fence();
+        }
+    }
+
+    /// Passes the heavy fence, which also makes earlier jobs of a worker visible that queued them without a fence.
+    pub(super) fn fence(&self) {
+        if let Some((_, peer)) = self.peers.iter().next() {
             peer.forks.fence();
             self.late.arrive(&self.injectors);
         }

@@ -6,7 +6,7 @@ use std::task::Waker;
 use std::time::Instant;
 
 use brigade_sync::time;
-use brigade_task::contain;
+use brigade_task::{TaskRef, contain};
 
 use super::{Blocked, Worker};
 use crate::engine::idle::Parked;
@@ -15,6 +15,7 @@ use crate::engine::sleep::backoff::{Backoff, LOOK_AGAIN};
 use crate::engine::sleep::events::WATCH_PERIOD;
 use crate::engine::sleep::events::blocked::{BlockedThread, Elsewhere};
 use crate::engine::sleep::sleeper::ParkSpot;
+use crate::engine::timers::Entry;
 
 /// The end of a sleep inside a job.
 enum Slept {
@@ -34,10 +35,10 @@ impl Worker {
         events.note_poll();
         let mut woken = 0;
         self.processor.activity.polls.set(true);
-        let found = self.fire(|| {});
+        let found = self.fire(|| false);
         events.driver.poll(|| false, Some(Duration::ZERO), &mut |waker| {
             woken += 1;
-            contain(|| waker.wake());
+            self.wake(waker, false);
         });
         self.processor.activity.polls.set(false);
         self.processor.tell(Event::Polls(woken));
@@ -51,14 +52,15 @@ impl Worker {
         events.note_poll();
         let timeout = timeout.into_iter().chain(events.timers.until()).min();
         let (mut left, mut woken) = (None, 0);
-        // Withdraws before anything is queued: a parked worker queues nothing.
-        let leave = |left: &mut Option<Parked>| _ = left.get_or_insert_with(|| self.withdraw());
+        // Withdraws before anything is queued: a parked worker queues nothing. Returns whether the worker searches.
+        let leave = |left: &mut Option<Parked>| {
+            matches!(left.get_or_insert_with(|| self.withdraw()), Parked::Search)
+        };
         if events.driver.is_made() {
             let polled = spot.sleep_elsewhere(|| {
                 events.driver.poll(|| spot.parker.has_token(), timeout, &mut |waker| {
-                    leave(&mut left);
                     woken += 1;
-                    contain(|| waker.wake());
+                    self.wake(waker, leave(&mut left));
                 })
             });
             self.processor.tell(Event::Polls(woken));
@@ -103,9 +105,32 @@ impl Worker {
         false
     }
 
-    /// Fires the due timers, and calls `first` before each; `true` if there were any.
+    /// Calls the waker of an event, as a worker that `searches` or runs. If the waker is not a future's, the worker runs
+    /// meanwhile, as in a job: the waker is code of the program, which may take long or wait for a job.
+    fn wake(&self, waker: Waker, searches: bool) {
+        if TaskRef::wakes(&waker) {
+            return contain(|| waker.wake());
+        }
+        let polls = self.processor.activity.polls.replace(false);
+        // For the jobs woken before.
+        if searches {
+            self.end_search();
+        } else {
+            self.processor.announce_taken();
+        }
+        contain(|| waker.wake());
+        // The waker may have forked.
+        self.processor.end_if_orphan();
+        if searches {
+            self.processor.core.work.idle.start_search();
+        }
+        self.processor.activity.polls.set(polls);
+    }
+
+    /// Fires the due timers, and calls `first` before each, which returns whether the worker searches; `true` if there
+    /// were any.
     #[inline]
-    fn fire(&self, mut first: impl FnMut()) -> bool {
+    fn fire(&self, mut first: impl FnMut() -> bool) -> bool {
         let Some(next) = self.processor.core.work.events.timers.next() else { return false };
         let now = self.processor.core.work.events.timers.clock().now();
         next <= now && self.fire_due(now, &mut first)
@@ -113,17 +138,19 @@ impl Worker {
 
     /// Fires the timers due at `now`, like [`fire`](Self::fire).
     #[inline(never)]
-    fn fire_due(&self, now: Instant, first: &mut dyn FnMut()) -> bool {
+    fn fire_due(&self, now: Instant, first: &mut dyn FnMut() -> bool) -> bool {
         let timers = &self.processor.core.work.events.timers;
         let mut count = 0;
         while let Some(entry) = timers.take_due(now) {
             count += 1;
-            first();
-            let is_closure = entry.is_closure();
-            contain(|| entry.fire(&mut |class, job| self.processor.queue_due(class, job)));
-            if is_closure {
-                // After the job has been queued: a pool that finishes accepted work must not end in between.
-                timers.closure_left();
+            let searches = first();
+            match entry {
+                Entry::Wake(waker) => self.wake(waker, searches),
+                Entry::Run { due, class, .. } => {
+                    contain(|| self.processor.queue_due(class, due.due()));
+                    // After the job has been queued: a pool that finishes accepted work must not end in between.
+                    timers.closure_left();
+                }
             }
         }
         self.processor.tell(Event::Fires(count));
