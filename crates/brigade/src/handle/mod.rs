@@ -22,6 +22,7 @@ use crate::values::Shutdown;
 use crate::values::{Metrics, Reason, Report, ShutdownOptions, Threads};
 
 pub use cancel::cancelled;
+pub(crate) use cancel::discards;
 pub use canceller::CancelHandle;
 pub use join::JoinHandle;
 #[cfg(feature = "trace")]

@@ -24,7 +24,7 @@ use brigade_task::{Guard, Job, Outcome, Schedule, Spawned, TaskRef, Woken};
 use crate::engine::{
     At, ClassKey, Key, Permit, class_here, drop_off_pool, reach_inline, with_processor,
 };
-use crate::handle::{JoinHandle, cancelled};
+use crate::handle::{JoinHandle, discards};
 use crate::submission::{Admitted, accept_as, submit_admitted, submit_job};
 use crate::values::{Priority, Rejected};
 pub use block_on::block_on;
@@ -45,7 +45,7 @@ const NOWHERE: u32 = u32::MAX;
 struct OnPool(ClassKey);
 
 impl Schedule for OnPool {
-    const MUST_STOP: fn() -> bool = cancelled;
+    const STOPS_ALL: fn() -> bool = discards;
 
     fn schedule(self, job: Job, woken: Woken) {
         let Self(key) = self;

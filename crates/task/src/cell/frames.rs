@@ -47,6 +47,16 @@ enum What<'a> {
     Attached(&'a &'a dyn Attachment),
 }
 
+impl What<'_> {
+    /// Whether the job that begins has been asked to stop; `None` if no job begins.
+    fn must_stop(self) -> Option<bool> {
+        match self {
+            What::Job(state) => Some(state.is_some_and(State::is_stop_requested)),
+            What::Part(_) | What::Attached(_) => None,
+        }
+    }
+}
+
 impl Frame {
     /// # Safety
     /// Stack rule and Context rule: what begins must outlive the frame.
@@ -230,11 +240,16 @@ fn find<R>(mut find: impl FnMut(What<'_>) -> Option<R>) -> Option<R> {
 /// # Ok::<(), brigade_task::JoinError>(())
 /// ```
 pub fn is_cancelled() -> bool {
-    let found = find(|what| match what {
-        What::Job(state) => Some(state.is_some_and(State::is_stop_requested)),
-        What::Part(_) | What::Attached(_) => None,
-    });
-    found.unwrap_or(false)
+    find(|what| what.must_stop()).unwrap_or(false)
+}
+
+/// Whether the innermost job on this thread's stack has been asked to stop: of a future of a scope the future itself, not the job that
+/// opened the scope, which waits for this future.
+pub(crate) fn must_stop() -> bool {
+    INNERMOST.with(|innermost| {
+        let mut frames = core::iter::successors(innermost, |frame| frame.outer());
+        frames.find_map(|frame| frame.what.must_stop()).unwrap_or(false)
+    })
 }
 
 /// The name that is [attached](attach) to the job that this thread runs, or runs a part of.

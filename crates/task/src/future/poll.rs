@@ -83,7 +83,8 @@ impl<F: Future + 'static, E: Schedule> Running<F, E> {
             return self.cancel();
         }
         let call = || frames::enter(&self.task().header.state, || self.poll_future());
-        let call = || budget::poll_task(self.task.as_ptr().addr(), E::MUST_STOP, call);
+        let must_stop = || frames::must_stop() || E::STOPS_ALL();
+        let call = || budget::poll_task(self.task.as_ptr().addr(), must_stop, call);
         match panic::catch_unwind(AssertUnwindSafe(call)) {
             Ok((Poll::Pending, has_woken_itself)) => self.pause(has_woken_itself),
             Ok((Poll::Ready(value), _)) => self.end(Ok(value)),

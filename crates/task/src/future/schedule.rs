@@ -4,7 +4,6 @@ use core::any::Any;
 
 use super::waker::TaskRef;
 use crate::act::Outcome;
-use crate::cell::is_cancelled;
 use crate::job::Job;
 
 /// When a future was woken.
@@ -20,8 +19,9 @@ pub enum Woken {
 
 /// Queues the jobs of woken futures, and keeps track of the futures that wait.
 pub trait Schedule: Copy + Send + Sync + 'static {
-    /// Whether the future that the calling thread polls must stop: its next operation [yields](brigade_sync::budget).
-    const MUST_STOP: fn() -> bool = is_cancelled;
+    /// Whether any future that the calling thread polls must stop, even if it has not been asked to: its next operation
+    /// [yields](brigade_sync::budget).
+    const STOPS_ALL: fn() -> bool = || false;
 
     /// Queues a job that polls a woken future.
     ///
