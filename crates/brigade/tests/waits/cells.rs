@@ -318,9 +318,9 @@ fn panicked(payload: &(dyn Any + Send)) -> Outcome {
     }
 }
 
-/// Whether a panic says that a pool is closed.
+/// Whether a panic says that a pool is closed, or that there is none.
 fn is_rejection(said: &str) -> bool {
-    said.contains("the pool is closed")
+    said.contains("the pool is closed") || said.starts_with("a local future must be spawned")
 }
 
 /// Keeps the rejections out of the output.

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod cells;
+mod current;
 mod outcome;
 mod rows;
 mod run;
