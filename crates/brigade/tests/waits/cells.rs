@@ -1,14 +1,16 @@
 //! The table's columns: who calls, and what the call waits for.
 
 use std::any::Any;
+use std::cell::RefCell;
 use std::panic::{self, AssertUnwindSafe};
+use std::rc::Rc;
 use std::sync::Mutex;
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
 use brigade::{Handle, JoinHandle, LocalPool, Pool, Shutdown};
-use brigade_testkit::{Gate, panics};
+use brigade_testkit::{Gate, at_exit, panics};
 
 use crate::outcome::{Outcome, RESULT};
 use crate::rows::{For, Given, Need, ROWS, Row};
@@ -22,6 +24,10 @@ pub(crate) enum Place {
     Outside,
     Owner,
     OwnersJob,
+    /// In the destructor of a thread-local, after those of the library have run. The `LocalPool` is made there, or before.
+    LateOutside,
+    LateOwner,
+    LateUser,
 }
 
 /// What must happen before the wait is over.
@@ -45,12 +51,15 @@ pub(crate) enum Event {
     Yielding,
 }
 
-const PLACES: [(Place, &str); 5] = [
+const PLACES: [(Place, &str); 8] = [
     (Place::Worker, "on a worker"),
     (Place::Future, "in a future"),
     (Place::Outside, "outside"),
     (Place::Owner, "by an owner"),
     (Place::OwnersJob, "in an owner's job"),
+    (Place::LateOutside, "in a late destructor"),
+    (Place::LateOwner, "by an owner in a late destructor"),
+    (Place::LateUser, "by an earlier owner in a late destructor"),
 ];
 
 const EVENTS: [(Event, &str); 9] = [
@@ -91,9 +100,19 @@ pub(crate) fn cases() -> Vec<Case> {
 
 /// Why there is no such cell.
 fn not_applicable(row: &Row, place: Place, event: Event) -> Option<&'static str> {
-    use Event::{Cancelled, Draining, Local, NoSpare, OnWorker, Share, Yielding};
-    use Place::{Future, Outside, Owner, OwnersJob, Worker};
-    match (place, event) {
+    use Event::{Cancelled, Draining, Local, NoSpare, NoThread, OnWorker, Share, Yielding};
+    use Place::{Future, LateOwner, LateUser, Outside, Owner, OwnersJob, Worker};
+    let late = match (place, event) {
+        (LateOwner, Share | OnWorker | Yielding) => Some("to the pool that is the same mail"),
+        (LateUser, event) if event != NoThread => Some("the same as if it were made there"),
+        _ => None,
+    };
+    let place = match place {
+        Place::LateOutside => Outside,
+        LateOwner | LateUser => Owner,
+        place => place,
+    };
+    late.or(match (place, event) {
         (Outside, Share | OnWorker | Local | Yielding) => {
             Some("no job is bound to a foreign thread")
         }
@@ -105,7 +124,7 @@ fn not_applicable(row: &Row, place: Place, event: Event) -> Option<&'static str>
             Some("the pool waits for the job, and does not see that the job waits for its future")
         }
         _ => None,
-    }
+    })
 }
 
 impl Cell {
@@ -118,8 +137,11 @@ impl Cell {
         let ended = match self.place {
             Place::Worker | Place::Future => self.on_a_pool(),
             Place::Outside => self.outside(),
-            Place::Owner => self.by_an_owner(),
+            Place::Owner => self.by_an_owner(LocalPool::new().unwrap()),
             Place::OwnersJob => self.in_an_owners_job(),
+            Place::LateOutside => late(false, move |_| self.outside()),
+            Place::LateOwner => late(false, move |_| self.by_an_owner(LocalPool::new().unwrap())),
+            Place::LateUser => late(true, move |local| self.by_an_owner(local.unwrap())),
         };
         if ended == ends { Ok(()) } else { Err(format!("{ended:?}")) }
     }
@@ -173,18 +195,17 @@ impl Cell {
     fn outside(&self) -> Outcome {
         let pool = self.pool();
         let home = pool.handle();
-        let job = self.make(home);
+        let job = self.make(home, None);
         let ender = self.how_it_ends().map(|how| thread::spawn(move || home.shutdown(how)));
         let outcome = self.call(job, home, None);
         ender.into_iter().for_each(|ender| _ = ender.join().unwrap());
         outcome
     }
 
-    fn by_an_owner(&self) -> Outcome {
-        let local = LocalPool::new().unwrap();
+    fn by_an_owner(&self, local: LocalPool) -> Outcome {
         let home = local.handle();
-        let _yields = self.yields();
-        let job = self.make(home);
+        let _yields = self.yields(Some(&local));
+        let job = self.make(home, Some(&local));
         match self.event {
             Event::Draining => local.close(),
             Event::Discarded => _ = local.shutdown(Shutdown::Discard),
@@ -226,14 +247,14 @@ impl Cell {
     ) -> impl FnOnce() + Send + use<> {
         let cell = *self;
         move || {
-            let _yields = cell.yields();
+            let _yields = cell.yields(None);
             let cancels = cell.event == Event::Cancelled;
-            let job = (!cancels).then(|| cell.make(home));
+            let job = (!cancels).then(|| cell.make(home, None));
             _ = begun.send(());
             while cancels && !brigade::cancelled() {
                 thread::sleep(Duration::from_micros(50));
             }
-            let job = job.unwrap_or_else(|| cell.make(home));
+            let job = job.unwrap_or_else(|| cell.make(home, None));
             _ = told.send(cell.call(job, home, None));
         }
     }
@@ -251,12 +272,12 @@ impl Cell {
     }
 
     /// The job that ends the wait.
-    fn make(&self, home: Handle) -> JoinHandle<u32> {
+    fn make(&self, home: Handle, local: Option<&LocalPool>) -> JoinHandle<u32> {
         let own = brigade::current_worker_index().unwrap_or(0);
         match self.event {
             Event::Share => home.broadcast(|_| RESULT).swap_remove(own),
             Event::OnWorker => home.job().on_worker(own).submit(|| RESULT).unwrap(),
-            Event::Local => brigade::spawn_local(async {
+            Event::Local => spawn_local(local, async {
                 brigade::yield_now().await;
                 RESULT
             }),
@@ -270,13 +291,13 @@ impl Cell {
     }
 
     /// A local future of this thread that always yields, until this is dropped.
-    fn yields(&self) -> Option<JoinHandle<()>> {
+    fn yields(&self, local: Option<&LocalPool>) -> Option<JoinHandle<()>> {
         let future = async {
             loop {
                 brigade::yield_now().await;
             }
         };
-        (self.event == Event::Yielding).then(|| brigade::spawn_local(future).cancel_on_drop())
+        (self.event == Event::Yielding).then(|| spawn_local(local, future).cancel_on_drop())
     }
 
     fn pool(&self) -> Pool {
@@ -309,6 +330,39 @@ impl Cell {
             _ => None,
         }
     }
+}
+
+/// Spawns a local future to this pool, or else on this worker.
+fn spawn_local<F>(local: Option<&LocalPool>, future: F) -> JoinHandle<F::Output>
+where
+    F: Future + 'static,
+    F::Output: 'static,
+{
+    match local {
+        Some(local) => local.spawn_local(future),
+        None => brigade::spawn_local(future),
+    }
+}
+
+/// Calls a closure in a thread-local's destructor, after those of the library have run; with a `LocalPool` made before.
+fn late(has_local: bool, call: impl Fn(Option<LocalPool>) -> Outcome + Send + 'static) -> Outcome {
+    let (told, tells) = mpsc::channel();
+    let thread = thread::spawn(move || {
+        let local = Rc::new(RefCell::new(None));
+        let made = local.clone();
+        // Before the library's first use of a thread-local, so that this one is dropped last.
+        at_exit(move || {
+            let called = panic::catch_unwind(AssertUnwindSafe(|| call(made.take())));
+            _ = told.send(called.unwrap_or_else(|payload| panicked(&*payload)));
+        });
+        let other = LocalPool::new().unwrap();
+        other.run_until(brigade::sleep(Duration::from_micros(1)));
+        Pool::new(1).install(|| ()).unwrap();
+        local.replace(has_local.then(|| LocalPool::new().unwrap()));
+    });
+    let outcome = tells.recv().unwrap_or(Outcome::Wrong("no outcome".into()));
+    thread.join().unwrap();
+    outcome
 }
 
 fn panicked(payload: &(dyn Any + Send)) -> Outcome {

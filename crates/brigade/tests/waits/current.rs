@@ -5,7 +5,7 @@
 //! futures and `block_on` use the newest `LocalPool` of the thread, and all else the default pool.
 
 use std::panic;
-use std::thread;
+use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 use brigade::{Handle, LocalPool, Pool, TaskSet, WhenFull, block_on};
@@ -65,7 +65,7 @@ static VERBS: &[(&str, By, Probe)] = &[
         pool
     }),
     ("scope's joined job", By::Borrow, || {
-        brigade::scope(|scope| agreed(|| scope.submit(Handle::current).join().unwrap()))
+        brigade::scope(|scope| agreed(|| scope.submit(here_and_seen).join().unwrap()))
     }),
     ("in_place_scope's body", By::Borrow, || brigade::in_place_scope(|_| Handle::current())),
     ("in_place_scope's job", By::Borrow, || {
@@ -74,11 +74,11 @@ static VERBS: &[(&str, By, Probe)] = &[
         pool
     }),
     ("in_place_scope's joined job", By::Borrow, || {
-        brigade::in_place_scope(|scope| agreed(|| scope.submit(Handle::current).join().unwrap()))
+        brigade::in_place_scope(|scope| agreed(|| scope.submit(here_and_seen).join().unwrap()))
     }),
     ("in_place_scope's future", By::Borrow, || {
-        let future = || async { Handle::current() };
-        brigade::in_place_scope(|scope| agreed(|| scope.spawn(future()).join().unwrap()))
+        let future = async { Handle::current() };
+        brigade::in_place_scope(|scope| scope.spawn(future).join().unwrap())
     }),
     ("join", By::Borrow, || brigade::join(of_worker, || ()).0),
     ("par_for", By::Borrow, || {
@@ -103,10 +103,23 @@ fn seen(submit: impl FnOnce(Box<dyn FnOnce() + Send>)) -> Seen {
     block_on(told.recv()).ok()?
 }
 
-/// What all of many calls see, which run here or on another thread; `None` if they differ.
-fn agreed(call: impl Fn() -> Seen) -> Seen {
-    let first = call();
-    (0..50).all(|_| call() == first).then_some(first)?
+/// What a joined job sees, wherever it runs: this goes on until it has run on this thread. `None` if not always the same.
+fn agreed(join: impl Fn() -> (ThreadId, Seen)) -> Seen {
+    let (here, first) = (thread::current().id(), join().1);
+    for _ in 0..10_000 {
+        let (thread, seen) = join();
+        if seen != first {
+            return None;
+        }
+        if thread == here {
+            break;
+        }
+    }
+    first
+}
+
+fn here_and_seen() -> (ThreadId, Seen) {
+    (thread::current().id(), Handle::current())
 }
 
 /// The pool of this worker.

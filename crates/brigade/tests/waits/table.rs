@@ -55,7 +55,7 @@ const AT_ONCE: usize = 16;
 
 /// How many children run at once, and how many cases in each.
 const CHILDREN: usize = 4;
-const IN_A_CHILD: usize = 200;
+const IN_A_CHILD: usize = 300;
 
 #[test(alone)]
 fn every_call_that_waits_ends() {
