@@ -61,9 +61,7 @@ impl Core {
         // Submitters that wait outside the pool.
         self.permits.iter().for_each(|permits| permits.wake_all());
         // A pool whose last thread could not be started may still have jobs.
-        let stranded = self.work.idle.snapshot().live() == 0
-            && self.work.queues.has_work()
-            && self.reserve().is_err();
+        let stranded = self.is_stranded() && self.reserve().is_err();
         if how == Shutdown::Discard || stranded {
             self.work.drop_queued();
         }
@@ -75,6 +73,13 @@ impl Core {
             self.work.tasks.cancel_waiting();
         }
         self.work.settle();
+    }
+
+    /// Whether the pool is closed, and has jobs but no thread.
+    pub(super) fn is_stranded(&self) -> bool {
+        self.work.is_closed()
+            && self.work.idle.snapshot().live() == 0
+            && self.work.queues.has_work()
     }
 
     /// Whether the calling thread may wait for the end of the pool: it is neither a thread of the pool,

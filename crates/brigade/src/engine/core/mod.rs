@@ -319,6 +319,10 @@ impl Core {
         if !failed_before {
             self.retry_start();
         }
+        if self.is_stranded() {
+            self.work.drop_queued();
+            self.work.settle();
+        }
     }
 
     /// Starts a worker with a picked index. If that fails, the worker is removed. The start is retried once
@@ -340,8 +344,11 @@ impl Core {
     /// Starts a worker if no thread can run the waiting work. Returns `false` if the start failed.
     #[cold]
     fn retry_start(&self) -> bool {
-        let has_work = self.work.queues.has_work() || self.work.events.are_wanted();
-        let index = if has_work { self.work.idle.change(Roster::pick_if_stuck) } else { None };
+        let index = if self.has_waiting_work() {
+            self.work.idle.change(Roster::pick_if_stuck)
+        } else {
+            None
+        };
         index.is_none_or(|index| self.start_once(index).is_ok())
     }
 
@@ -357,25 +364,43 @@ impl Core {
         self.call_holder();
     }
 
-    /// Whether work waits, all workers are blocked, and the start of another has just failed.
-    pub(super) fn lacks_thread(&self) -> bool {
-        self.work.idle.snapshot().is_understaffed()
-            && self.work.queues.has_work()
-            && self.work.idle.roster().has_failed_to_start()
+    /// If all workers are blocked and no other may be started, calls a waiting worker to run the pool's jobs.
+    pub(super) fn call_waiter_if_stuck(&self) {
+        if self.work.idle.roster().is_stuck() {
+            self.work.events.candidates.call_last();
+        }
     }
 
-    /// Tries again to start a worker for the work that waits, until the pauses have become long.
-    #[cold]
+    /// Whether jobs are queued, all workers are blocked, and a start has failed since the last new thread ran.
+    pub(super) fn lacks_thread(&self) -> bool {
+        self.has_failed_to_start() && self.work.queues.has_work()
+    }
+
+    fn has_failed_to_start(&self) -> bool {
+        self.work.idle.snapshot().is_understaffed() && self.work.idle.roster().has_failed_to_start()
+    }
+
+    /// Tries again to start a worker for work that waits, if that has failed, until the pauses have become long.
     pub(super) fn retry_for_long(&self) {
-        let mut pauses = (0..RETRIES).map(|retry| Duration::from_millis(1 << retry));
-        _ = pauses.any(|pause| {
-            time::sleep(pause);
-            self.retry_start()
-        });
+        if self.has_failed_to_start() {
+            let mut pauses = (0..RETRIES).map(|retry| Duration::from_millis(1 << retry));
+            _ = pauses.any(|pause| {
+                !self.has_waiting_work() || {
+                    time::sleep(pause);
+                    self.retry_start()
+                }
+            });
+        }
+    }
+
+    /// Whether jobs are queued, or timers and I/O events are waited for.
+    fn has_waiting_work(&self) -> bool {
+        self.work.queues.has_work() || self.work.events.are_wanted()
     }
 
     pub(crate) fn resize(&self, range: Range) {
         self.work.idle.resize(self.config.size_of(range));
+        self.call_waiter_if_stuck();
         // Surplus workers leave at once; the remaining workers learn whether their keep-alive now applies.
         // All are picked before the first is woken, because a woken worker soon sleeps again.
         let parked: Vec<_> =

@@ -233,7 +233,8 @@ mod tests {
     fn a_permit_that_takes_the_place_of_another_is_not_given_to_a_waiter() {
         let semaphore = Semaphore::new(1);
         let first = semaphore.try_acquire();
-        let (waits, mut waiter) = (Arc::new(BlockedThread::default()), Waiter::new(semaphore.clone()));
+        let (waits, mut waiter) =
+            (Arc::new(BlockedThread::default()), Waiter::new(semaphore.clone()));
         waiter.register(&waits.clone().into(), None);
         let second = semaphore.replace(|| drop(first));
         assert!(second.is_some() && !waits.take_token() && semaphore.try_acquire().is_none());
@@ -277,7 +278,8 @@ mod tests {
     fn a_waiter_that_was_woken_and_leaves_wakes_the_next() {
         let semaphore = Semaphore::new(1);
         let permit = semaphore.try_acquire();
-        let (first, second) = (Arc::new(BlockedThread::default()), Arc::new(BlockedThread::default()));
+        let (first, second) =
+            (Arc::new(BlockedThread::default()), Arc::new(BlockedThread::default()));
         let mut waiters = [Waiter::new(semaphore.clone()), Waiter::new(semaphore.clone())];
         waiters[0].register(&first.clone().into(), None);
         waiters[1].register(&second.clone().into(), None);
@@ -305,7 +307,8 @@ mod tests {
     fn a_waiter_that_was_woken_for_nothing_is_first_again() {
         let semaphore = Semaphore::new(1);
         let permit = semaphore.try_acquire();
-        let (first, second) = (Arc::new(BlockedThread::default()), Arc::new(BlockedThread::default()));
+        let (first, second) =
+            (Arc::new(BlockedThread::default()), Arc::new(BlockedThread::default()));
         let mut waiters = [Waiter::new(semaphore.clone()), Waiter::new(semaphore.clone())];
         waiters[0].register(&first.clone().into(), None);
         waiters[1].register(&second.clone().into(), None);

@@ -160,7 +160,7 @@ impl Worker {
         // A blocking call inside a wait may not let the pool exceed its limits.
         let block = Block { may_exceed: is_new && self.replaces_unwinding(), ..Block::default() };
         let Some(blocked) = self.block_as(block) else { unreachable!("only waits are refused") };
-        if is_new && core.lacks_thread() {
+        if is_new {
             core.retry_for_long();
         }
         blocked
@@ -192,10 +192,7 @@ impl Worker {
         self.blocks.set(self.blocks.get() + 1);
         let blocked = Blocked { worker: self, block, _traced: traced };
         core.replace_blocked();
-        if core.work.idle.roster().is_stuck() {
-            // A waiting worker runs the queued jobs.
-            core.work.events.candidates.call_last();
-        }
+        core.call_waiter_if_stuck();
         Some(blocked)
     }
 

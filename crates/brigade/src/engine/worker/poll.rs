@@ -233,8 +233,7 @@ impl Worker {
                     events.driver.poll(|| thread.spot.parker.has_token(), timeout, &mut |waker| {
                         drop(blocked.take());
                         woken += 1;
-                        contain(|| waker.wake());
-                        self.processor.end_if_orphan();
+                        self.wake(waker, false);
                     })
                 });
                 *thread.elsewhere.lock() = None;

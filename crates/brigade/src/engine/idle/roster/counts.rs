@@ -31,6 +31,8 @@ pub(crate) struct Counts {
     pub(super) live: usize,
     /// Blocked workers, which do not count towards the size.
     pub(super) blocked: usize,
+    /// How many blocked workers have a replacement.
+    replaced: usize,
     /// How many blocks may exceed the limits, are waits of jobs, and are such waits on a deep stack.
     extra: usize,
     waits: usize,
@@ -82,8 +84,9 @@ impl Counts {
 
     /// Whether work starts a worker if none is idle: in place of a blocked worker, or because the pool may grow.
     pub(super) fn is_below_max(&self, may_grow: bool) -> bool {
-        let grows = may_grow && self.grows;
-        self.active() < if grows { self.size.max } else { self.size.core.max(1) }
+        let most = if may_grow && self.grows { self.size.max } else { self.size.core.max(1) };
+        let unreplaced = self.blocked > self.replaced && self.active() < self.size.max;
+        self.active() < most || unreplaced
     }
 
     /// Whether there are more workers than the core size.
@@ -107,9 +110,10 @@ impl Counts {
         arrived.saturating_sub(self.blocked) > self.size.core.max(usize::from(held > 0))
     }
 
-    /// Adds a worker.
+    /// Adds a worker, which may replace a blocked worker.
     pub(super) fn add(&mut self) {
         self.live += 1;
+        self.replaced = self.blocked.min(self.replaced + 1);
     }
 
     /// The role of the worker added last, by the number of workers.
@@ -121,9 +125,10 @@ impl Counts {
         }
     }
 
-    /// Removes a worker.
+    /// Removes a worker, which may have replaced a blocked worker.
     pub(super) fn remove(&mut self) {
         self.live -= 1;
+        self.replaced = self.replaced.saturating_sub(1);
         self.bound_excess();
     }
 
@@ -165,6 +170,7 @@ impl Counts {
     /// Ends a [block](Self::block).
     pub(super) fn unblock(&mut self, workers: usize, block: Block) {
         self.blocked -= workers;
+        self.replaced = self.replaced.min(self.blocked);
         self.extra -= usize::from(block.may_exceed);
         self.waits -= usize::from(block.is_wait);
         self.deep -= usize::from(block.is_deep);
