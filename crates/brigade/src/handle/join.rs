@@ -176,7 +176,9 @@ impl<T> JoinHandle<T> {
     /// Waits for at most `timeout` until the job has ended, and takes the outcome.
     ///
     /// Returns `None` once `timeout` has elapsed, and not earlier, or if the outcome has already been taken. Unlike
-    /// [`join`](Self::join), runs no job on this thread, because the job could take longer.
+    /// [`join`](Self::join), it does not run the job on this thread, because the job could take longer. On a worker it
+    /// may return later than `timeout`: by the time of a job that only this thread may run, or that the [last
+    /// thread](crate::Builder::spare_threads) of the pool runs inside the wait.
     ///
     /// # Errors
     /// The inner result is as in [`join`](Self::join).

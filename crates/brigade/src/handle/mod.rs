@@ -246,7 +246,7 @@ impl Handle {
     }
 
     /// Like [`wait_idle`](Self::wait_idle), but waits for at most `timeout`. Returns `false` once `timeout` has
-    /// elapsed, and not earlier.
+    /// elapsed, and not earlier; on a worker of another pool maybe [later](JoinHandle::join_timeout).
     ///
     /// With a timeout of 0, it only checks whether the pool is idle now.
     ///
@@ -299,7 +299,8 @@ impl Handle {
     /// destructors included. With a [timeout](Shutdown::timeout) it returns once the timeout has elapsed, and the
     /// threads continue in the background; dropping the pool then no longer waits for them. The timeout covers the
     /// whole wait: jobs, thread-local destructors, and a hook of [`Builder::on_stall`](crate::Builder::on_stall). A
-    /// timeout of 0 does not wait: it detaches the pool.
+    /// timeout of 0 does not wait: it detaches the pool. On a worker of another pool it may return
+    /// [later](JoinHandle::join_timeout).
     ///
     /// May be called more than once and from several threads: each call waits, and the strictest way applies. On a
     /// worker of this pool it does not wait, and the report counts the jobs still running. For a pool that no longer

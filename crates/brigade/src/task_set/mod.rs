@@ -449,7 +449,7 @@ impl<T> TaskSet<T> {
     }
 
     /// Like [`join_next`](Self::join_next), but waits for at most `timeout`, and not for less if no job ends. Runs no
-    /// job on this thread, because the job could take longer.
+    /// job of the set on this thread; see [`JoinHandle::join_timeout`] for how late it may return.
     ///
     /// # Errors
     /// The inner result is as in [`JoinHandle::join`].

@@ -211,9 +211,9 @@ impl Builder {
     /// [limit](crate::TaskSet::limit). A policy that [drops the oldest](WhenFull::DropOldest) job also drops older
     /// jobs queued without room.
     ///
-    /// **Pools that submit to each other.** A job that submits to a different pool waits for room like a thread
-    /// outside. Jobs of two full pools that submit to each other may wait forever, and no error reports it: give one
-    /// of the pools the policy [`RunInCaller`](WhenFull::RunInCaller) or [`Reject`](WhenFull::Reject).
+    /// **Pools that submit to each other.** A job that submits to a different pool that is full waits for room as in any
+    /// wait: other threads of its own pool, or at last this thread inside the wait, run queued jobs meanwhile. So jobs of
+    /// two full pools that submit to each other make room for each other.
     ///
     /// ```
     /// use std::sync::mpsc;
