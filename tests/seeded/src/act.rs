@@ -71,6 +71,9 @@ fn call(world: &World, verb: &Verb, kept: &mut Kept) {
         Verb::Blocking(verbs) => brigade::blocking(|| act(&world.inside(), verbs)),
         Verb::Execute(body) => jobs::execute(world, body),
         Verb::Submit(body, end) => jobs::submit(world, body, *end, kept),
+        Verb::Patiently(run, submitted, spawned) => {
+            jobs::patiently(world, run, submitted, spawned, kept);
+        }
         Verb::ExecuteBatch(bodies) => jobs::execute_batch(world, bodies),
         Verb::SubmitBatch(jobs) => jobs::submit_batch(world, jobs, kept),
         Verb::Dispatch(bodies, runs) => jobs::dispatch(world, bodies, *runs),
@@ -84,6 +87,12 @@ fn call(world: &World, verb: &Verb, kept: &mut Kept) {
         Verb::Join(one, two) => forks::join(world, one, two),
         Verb::Scope(parts) => forks::scope(world, parts),
         Verb::InPlaceScope(jobs, own, waits) => forks::in_place_scope(world, jobs, own, *waits),
+        Verb::MixedScope(futures, jobs, is_cancelled) => {
+            forks::mixed_scope(world, futures, jobs, *is_cancelled);
+        }
+        Verb::FreeScopes(inner, in_place) => forks::free_scopes(world, inner, in_place),
+        Verb::Enter(verbs) => world.across().pool.enter(|| act(world, verbs)),
+        Verb::Close => pools::close(world),
         Verb::Install(verbs) => forks::install(world, verbs),
         Verb::Loops(length, grain, panics) => forks::loops(world, *length, *grain, *panics),
         Verb::Spawn(body, end) => futures::spawn(world, body, *end, kept),

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use brigade::{Handle, JoinHandle, NewThread, Shutdown, TaskSet, block_on};
 
-use crate::program::{Ending, Level, Wait};
+use crate::levels::{Leaf, Place, within};
+use crate::program::{Ending, Wait};
+use crate::waits::{FAR, LATE};
 
 /// Runs a program.
 pub(crate) fn run(Ending { pool, jobs, outside, pause, how }: &Ending) {
@@ -14,7 +16,9 @@ pub(crate) fn run(Ending { pool, jobs, outside, pause, how }: &Ending) {
     for (levels, wait) in jobs.clone() {
         let (handle, counted) = (pool.handle(), counted.clone());
         // The end of the pool may come before the job, which it drops or runs.
-        assert!(pool.try_execute(move || place(handle, &levels, wait, counted)).is_ok());
+        let place = Place { pool: handle, other: handle };
+        let leaf: Leaf = Arc::new(move |place| waits(place.pool, wait, counted.clone()));
+        assert!(pool.try_execute(move || within(&place, &levels, &leaf)).is_ok());
     }
     let (handle, wait, counts) = (pool.handle(), *outside, counted.clone());
     let main = move || waits(handle, wait, counts);
@@ -28,22 +32,6 @@ pub(crate) fn run(Ending { pool, jobs, outside, pause, how }: &Ending) {
     assert_eq!(Arc::strong_count(&counted), 1, "a job outlives its pool");
 }
 
-/// Waits in all of these calls, parts and jobs.
-fn place(pool: Handle, levels: &[Level], wait: Wait, counted: Arc<()>) {
-    let Some((level, levels)) = levels.split_first() else { return waits(pool, wait, counted) };
-    let levels = levels.to_vec();
-    let there = move || place(pool, &levels, wait, counted.clone());
-    match level {
-        Level::InBlocking => brigade::blocking(there),
-        Level::InScope => drop(pool.scope(|scope| scope.execute(there))),
-        Level::InPlace => drop(pool.in_place_scope(|_| there())),
-        Level::InInstall => drop(pool.install(|| brigade::join(|| (), there))),
-        Level::InSubmit => drop(pool.try_submit(there).map(|job| job.join())),
-        Level::InSpawn => drop(pool.try_spawn(async move { there() }).map(|job| job.join())),
-        Level::InBlockOn => pool.block_on(async { there() }),
-    }
-}
-
 /// Waits for a future that is never ready.
 fn waits(pool: Handle, wait: Wait, counted: Arc<()>) {
     let never = async move {
@@ -51,14 +39,23 @@ fn waits(pool: Handle, wait: Wait, counted: Arc<()>) {
         pending::<()>().await;
     };
     let ended = match wait {
-        Wait::BySet => {
+        Wait::BySet | Wait::BySetNext | Wait::BySetFor => {
             let mut set = TaskSet::new(pool);
-            drop(set.try_spawn(never));
-            set.wait_all();
+            let accepted = set.try_spawn(never).is_ok();
+            let outcome = match wait {
+                Wait::BySetFor => set.join_next_timeout(FAR),
+                Wait::BySetNext => set.join_next(),
+                _ => {
+                    set.wait_all();
+                    set.try_join_next()
+                }
+            };
+            assert_eq!(outcome.is_some(), accepted, "{LATE}");
             return;
         }
         Wait::ByBlockOn => pool.try_spawn(never).map(block_on),
-        Wait::ByJoin => pool.try_spawn(never).map(JoinHandle::join),
+        Wait::ByJoinFor => pool.try_spawn(never).map(|mut job| job.join_timeout(FAR).expect(LATE)),
+        Wait::ByJoin | Wait::ByTimeout => pool.try_spawn(never).map(JoinHandle::join),
     };
     if let Ok(ended) = ended {
         assert!(ended.is_err_and(|error| error.is_cancelled()));

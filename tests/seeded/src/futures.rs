@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 
-use brigade::{TaskSet, time};
+use brigade::{Missed, TaskSet, time};
 use brigade_sync::{seeded, time as clock};
 
 use crate::act::{Kept, act, note};
@@ -47,6 +47,13 @@ pub(crate) fn reserve(
         (Ok(Err(reason)), _) => world.refused(reason, ()),
         // Leaves the room to others.
         (Ok(Ok(reserved)), None) => drop(reserved),
+        (Ok(Ok(reserved)), Some((body, End::Detached))) => {
+            let (claim, run) = world.job(body);
+            match reserved.execute(run) {
+                Ok(()) => claim.must_run(),
+                Err(rejected) => world.refused(rejected.reason(), rejected.into_inner()),
+            }
+        }
         (Ok(Ok(reserved)), Some((body, end))) => match reserved.submit(world.body(body)) {
             Ok(handle) => kept.keep(world, handle, *end),
             Err(rejected) => world.refused(rejected.reason(), rejected.into_inner()),
@@ -136,7 +143,7 @@ async fn turn(world: &World, verb: &Verb) {
         Verb::Act(verbs) => act(world, verbs),
         Verb::IoAwait(transfer) => io::pass(world, transfer).await,
         Verb::Interval(ticks) => {
-            let mut interval = time::interval(micros(500));
+            let mut interval = time::interval(micros(500)).missed(Missed::Delay);
             for _ in 0..*ticks {
                 interval.tick().await;
             }

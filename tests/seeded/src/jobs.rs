@@ -23,6 +23,24 @@ pub(crate) fn submit(world: &World, body: &Body, end: End, kept: &mut Kept) {
     }
 }
 
+/// By the verbs that wait for room, and do not return a closure: where the pool accepts all.
+pub(crate) fn patiently(
+    world: &World,
+    run: &Body,
+    submitted: &(Body, End),
+    spawned: &(Body, End),
+    kept: &mut Kept,
+) {
+    if !world.is_sure() || !world.accepts() || (world.depth() > 0 && world.is_discarded) {
+        return;
+    }
+    let (claim, run) = world.job(run);
+    world.pool.execute(run);
+    claim.must_run();
+    kept.keep(world, world.pool.submit(world.body(&submitted.0)), submitted.1);
+    kept.keep(world, world.pool.spawn(future(world, &spawned.0)), spawned.1);
+}
+
 pub(crate) fn execute_batch(world: &World, bodies: &[Body]) {
     let (claims, jobs): (Vec<_>, Vec<_>) = bodies.iter().map(|body| world.job(body)).unzip();
     match world.pool.job().execute_batch(jobs) {
@@ -57,6 +75,9 @@ pub(crate) fn class(world: &World, class: &Terms, kept: &mut Kept) {
     let mut terms = world.pool.job().priority(priority[usize::from(class.priority)]);
     if let Some(deadline) = class.deadline {
         terms = terms.deadline(time::now() + micros(deadline));
+    }
+    if let Some(full) = class.full {
+        terms = terms.when_full(full.into());
     }
     if class.is_named {
         terms = terms.name("named");
@@ -157,6 +178,7 @@ pub(crate) fn set(world: &World, Tasks { limit, tasks, then, drain }: &Tasks) {
     match then {
         Then::KeepAll => {}
         Then::CancelAll => set.cancel_all(),
+        Then::CancelFirst => _ = set.cancel(0),
         Then::DetachAll => set.detach_all(),
     }
     let mut next = || match drain {

@@ -1,5 +1,6 @@
 //! Pools of all kinds, from their start to their end.
 
+use std::cell::Cell;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
@@ -29,9 +30,24 @@ struct Hooks {
 /// The number of the next pool, its name: a job knows its pool by that.
 static NAMES: AtomicU64 = AtomicU64::new(0);
 
+thread_local! {
+    /// Whether starts of threads may fail.
+    static MAY_FAIL: Cell<bool> = const { Cell::new(false) };
+}
+
+/// From now on no start of a thread fails, unless a pool is made whose starts do.
+pub(crate) fn start_well() {
+    MAY_FAIL.set(false);
+}
+
+/// Whether starts of threads may fail.
+pub(crate) fn may_fail() -> bool {
+    MAY_FAIL.get()
+}
+
 /// A pool with hooks.
-struct Built {
-    pool: Pool,
+pub(crate) struct Built {
+    pub(crate) pool: Pool,
     hooks: Arc<Hooks>,
 }
 
@@ -58,13 +74,20 @@ impl Settings {
         self.has(|setting| matches!(setting, Setting::Capacity(_, Full::RunsInCaller)))
     }
 
+    /// A full pool rejects no job that waits for room.
+    fn accepts(&self) -> bool {
+        !self.has(|setting| {
+            matches!(setting, Setting::Capacity(_, Full::Rejects | Full::BlocksFor(_)))
+        })
+    }
+
     pub(crate) fn builder(&self) -> Builder {
         let Self(least, most, settings) = self;
         let builder = Pool::builder().threads(usize::from(*least)..=usize::from(*most));
         settings.iter().fold(builder, |builder, setting| setting.apply(builder))
     }
 
-    fn build(&self) -> io::Result<Built> {
+    pub(crate) fn build(&self) -> io::Result<Built> {
         note(|| format!("builds {self:?}"));
         let hooks = Arc::new(Hooks::default());
         let [start, stop, outcome] = [hooks.clone(), hooks.clone(), hooks.clone()];
@@ -95,15 +118,7 @@ impl Setting {
             Self::Spin => builder.idle(Idle::Spin),
             Self::SpinThenPark(time) => builder.idle(Idle::SpinThenPark(micros(time))),
             Self::Capacity(capacity, full) => {
-                let full = match full {
-                    Full::Blocks => WhenFull::Block,
-                    Full::Rejects => WhenFull::Reject,
-                    Full::BlocksFor(time) => WhenFull::BlockFor(micros(time)),
-                    Full::RunsInCaller => WhenFull::RunInCaller,
-                    Full::DropsOldest => WhenFull::DropOldest,
-                    Full::DropsNewest => WhenFull::DropNewest,
-                };
-                builder.capacity(capacity.into()).when_full(full)
+                builder.capacity(capacity.into()).when_full(full.into())
             }
             // The hooks come with the pool.
             Self::OnOutcome => builder,
@@ -116,6 +131,10 @@ impl Setting {
             Self::WhenQueued(jobs) => builder.growth(Growth::WhenQueued(jobs.into())),
             Self::Fairness(jobs) => builder.fairness(jobs.into()),
             Self::ObserveJobs => builder.observe_jobs(),
+            Self::OnStall => builder.on_stall(Duration::from_micros(100), |stall| _ = stall),
+            Self::OnDrop(how) => builder.on_drop(Shutdown::from(how)),
+            Self::RunsThreads => builder
+                .spawner(|thread| NewThread::new("spawned".into(), None, || thread.run()).start()),
         }
     }
 }
@@ -123,9 +142,10 @@ impl Setting {
 /// A spawner that fails at times: five times in a row at most, as a submission tries six times more.
 fn failing(seed: u8) -> impl Fn(NewThread) -> io::Result<Thread> + Send + Sync {
     let failing = Mutex::new((Rng::with_seed(seed.into()), 0));
+    MAY_FAIL.set(true);
     move |thread| {
         let mut failing = failing.lock().expect("no panic");
-        let fails = failing.1 < 5 && failing.0.bool();
+        let fails = failing.1 < 5 && failing.0.bool() && may_fail();
         failing.1 = if fails { failing.1 + 1 } else { 0 };
         let loses = failing.0.bool();
         drop(failing);
@@ -148,6 +168,19 @@ fn beside(world: &World, outside: &[Vec<Verb>]) -> Vec<Thread> {
     outside.iter().map(start).collect()
 }
 
+impl From<Full> for WhenFull {
+    fn from(full: Full) -> Self {
+        match full {
+            Full::Blocks => Self::Block,
+            Full::Rejects => Self::Reject,
+            Full::BlocksFor(time) => Self::BlockFor(micros(time)),
+            Full::RunsInCaller => Self::RunInCaller,
+            Full::DropsOldest => Self::DropOldest,
+            Full::DropsNewest => Self::DropNewest,
+        }
+    }
+}
+
 impl From<How> for Shutdown {
     fn from(how: How) -> Self {
         match how {
@@ -166,7 +199,8 @@ pub(crate) fn lifetime(lifetime: &Lifetime) {
     // Sometimes it ends while others use it.
     let early = *is_early;
     let is_sure = !early && !settings.fails();
-    let mut world = World::new(pool.handle(), settings.evicts() || early, is_sure);
+    let world = World::new(pool.handle(), settings.evicts() || early, is_sure);
+    let mut world = world.accepting(settings.accepts());
     world.is_discarded = *how == How::Discards;
     let outside = beside(&world, outside);
     contained(|| act(&world, verbs));
@@ -202,6 +236,7 @@ pub(crate) fn pair(Pair { pools, outside, verbs, by }: &Pair) {
     let (Ok(one), Ok(two)) = (pools.0.build(), pools.1.build()) else { return };
     let [loses, fails] = [Settings::evicts, Settings::fails].map(|is| is(&pools.0) || is(&pools.1));
     let world = World::new(one.pool.handle(), loses, !fails).beside(two.pool.handle());
+    let world = world.accepting(pools.0.accepts() && pools.1.accepts());
     let outside = beside(&world, outside);
     contained(|| act(&world, verbs));
     outside.into_iter().for_each(Thread::join);
@@ -296,6 +331,9 @@ pub(crate) fn driven(outside: &[Vec<Verb>], calls: &[Call]) {
                 world.ended(pool.run_until(handle), false);
             }
             Call::Outside(verbs) => act(&world, verbs),
+            Call::SpawnsLocal(body) => {
+                world.ended(pool.spawn_local(local(&world, body)).join(), false);
+            }
         });
     }
     let is_over = || others.iter().all(Thread::is_finished);
@@ -306,6 +344,14 @@ pub(crate) fn driven(outside: &[Vec<Verb>], calls: &[Call]) {
     world.close();
     drop(pool);
     world.ledger.check(true);
+}
+
+/// Closes a pool that may end while others use it.
+pub(crate) fn close(world: &World) {
+    if !world.is_sure() && world.loses() && !world.is_pair() {
+        world.close();
+        world.pool.close();
+    }
 }
 
 /// Another pool, from its start to its end.

@@ -15,6 +15,8 @@ pub(crate) enum Verb {
     Blocking(Vec<Verb>),
     Execute(Body),
     Submit(Body, End),
+    /// `execute`, `submit` and `spawn`, which wait for room.
+    Patiently(Body, (Body, End), (Body, End)),
     ExecuteBatch(Vec<Body>),
     SubmitBatch(Vec<(Body, End)>),
     /// Whether the returned jobs are run.
@@ -30,6 +32,14 @@ pub(crate) enum Verb {
     Scope(Vec<Vec<Verb>>),
     /// The jobs, the operations of the scope's own thread, and whether it joins the jobs.
     InPlaceScope(Vec<Body>, Vec<Verb>, bool),
+    /// A scope with futures, and with jobs that add a job; whether it is cancelled.
+    MixedScope(Vec<Body>, Vec<Vec<Verb>>, bool),
+    /// The free functions `scope` and `in_place_scope`.
+    FreeScopes(Vec<Verb>, Vec<Verb>),
+    /// With the other pool as the current one.
+    Enter(Vec<Verb>),
+    /// Closes the pool, if it is to end while others use it.
+    Close,
     Install(Vec<Verb>),
     /// `par_for` and `map_reduce`: the length, the grain, and whether a call panics.
     Loops(u8, u8, bool),
@@ -113,6 +123,8 @@ pub(crate) struct Terms {
     pub(crate) priority: u8,
     pub(crate) deadline: Option<Micros>,
     pub(crate) is_named: bool,
+    /// What a full pool does with this job.
+    pub(crate) full: Option<Full>,
     pub(crate) work: Work,
     /// A closure without it is executed.
     pub(crate) end: Option<End>,
@@ -140,6 +152,7 @@ pub(crate) struct Tasks {
 pub(crate) enum Then {
     KeepAll,
     CancelAll,
+    CancelFirst,
     DetachAll,
 }
 
@@ -243,6 +256,10 @@ pub(crate) enum Setting {
     WhenQueued(u8),
     Fairness(u8),
     ObserveJobs,
+    OnStall,
+    OnDrop(How),
+    /// A thread of the spawner is the worker's.
+    RunsThreads,
 }
 
 /// What a full pool does.

@@ -1,0 +1,323 @@
+//! A program whose jobs wait, in calls of all kinds, for what they have made themselves. Such a program is good: each wait ends, and by its event.
+
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
+use std::task::{Poll, Waker};
+use std::time::Duration;
+
+use brigade::time;
+use brigade::{Handle, JoinError, JoinHandle, LocalPool, NewThread, TaskSet, Thread};
+use brigade_sync::seeded::clock::pass;
+use brigade_sync::{Mutex, time as clock};
+
+use crate::act::note;
+use crate::levels::{Leaf, OnDrop, Place, is_worker_of, within};
+use crate::meeting::{Gate, Meeting};
+use crate::pools;
+use crate::program::{Restless, Task, Thing, Wait, Waits};
+use crate::verb::Micros;
+use crate::world::micros;
+
+/// The limit of a wait that does not end by its limit.
+pub(crate) const FAR: Duration = Duration::from_secs(1 << 22);
+/// Longer than a failed start may matter.
+const PAUSE: Duration = Duration::from_secs(2);
+
+/// How long a poll of a future takes that is always woken.
+const POLL: Duration = Duration::from_micros(50);
+
+/// What the jobs of a program share.
+struct Run {
+    pool: Handle,
+    /// Jobs hold it while they wait for another pool.
+    lock: Mutex<()>,
+    /// How many more threads of the pool may wait for a message in a call that blocks: one is left.
+    free: AtomicU8,
+}
+
+/// Runs a program.
+pub(crate) fn run(Waits { pools: (one, two), is_driven, jobs, outside, later }: &Waits) {
+    let (Ok(other), Ok(pool)) = (two.build(), one.build()) else { return };
+    let (other, pool) = (other.pool, pool.pool);
+    let local = is_driven.then(|| LocalPool::new().expect("a pool"));
+    let handle = local.as_ref().map_or(pool.handle(), LocalPool::handle);
+    let place = Place { pool: handle, other: other.handle() };
+    let free = if *is_driven { 0 } else { one.1 - 1 };
+    let run = Arc::new(Run { pool: handle, lock: Mutex::new(()), free: AtomicU8::new(free) });
+    let phase = |jobs: &[Task], outside: &[Task]| {
+        let over: Vec<_> = outside.iter().map(|task| beside(place, &run, task)).collect();
+        let jobs: Vec<_> = jobs.iter().filter_map(|task| submit(place, &run, task)).collect();
+        jobs.into_iter().for_each(|job| ended(job.join()));
+        // The owner runs its pool meanwhile.
+        if let Some(local) = &local {
+            local.run_until(async {
+                for (gate, _) in &over {
+                    gate.pass().await;
+                }
+            });
+        }
+        over.into_iter().for_each(|(_, thread)| thread.join());
+    };
+    phase(jobs, outside);
+    if !later.is_empty() {
+        pools::start_well();
+        clock::sleep(PAUSE);
+        phase(later, &[]);
+    }
+}
+
+fn submit(place: Place, run: &Arc<Run>, task: &Task) -> Option<JoinHandle<()>> {
+    let (run, task) = (run.clone(), task.clone());
+    place.pool.try_submit(move || task.run(place, &run)).ok()
+}
+
+/// The same on a thread of no pool, which opens a gate at its end.
+fn beside(place: Place, run: &Arc<Run>, task: &Task) -> (Arc<Gate>, Thread) {
+    let (run, task, gate) = (run.clone(), task.clone(), Arc::new(Gate::default()));
+    let opens = gate.clone();
+    let main = move || {
+        task.run(place, &run);
+        opens.open();
+    };
+    (gate, NewThread::new("outside".into(), None, main).start().expect("a thread"))
+}
+
+/// The outcome of a wait. Nothing has cancelled the job, but a job for a worker that can't be started.
+fn ended(result: Result<(), JoinError>) {
+    let is_lost = |error: &JoinError| error.is_cancelled() && pools::may_fail();
+    if let Err(error) = result
+        && !is_lost(&error)
+    {
+        panic!("a wait of a good program has the outcome {error:?}");
+    }
+}
+
+impl Task {
+    fn run(&self, place: Place, run: &Arc<Run>) {
+        let (run, waits, beside) = (run.clone(), self.waits.clone(), self.beside);
+        let leaf: Leaf = Arc::new(move |place| {
+            let is_over = Arc::new(AtomicBool::new(false));
+            beside.into_iter().for_each(|restless| restless.begin(place.pool, &is_over));
+            for (thing, wait) in &waits {
+                note(|| format!("waits for {thing:?} {wait:?}"));
+                wait_for(place, &run, *thing, *wait);
+            }
+            is_over.store(true, Relaxed);
+        });
+        within(&place, &self.levels, &leaf);
+    }
+}
+
+impl Restless {
+    /// Has local futures go on until that is over.
+    fn begin(self, pool: Handle, is_over: &Arc<AtomicBool>) {
+        let seen = is_over.clone();
+        let yields = async move {
+            while !seen.load(Relaxed) {
+                pass(POLL);
+                brigade::yield_now().await;
+            }
+        };
+        match self {
+            Self::InTheQueue => drop(pool.try_spawn(yields)),
+            _ if !is_worker_of(pool) => {}
+            Self::OneYields => drop(brigade::spawn_local(yields)),
+            Self::TwoWakeEachOther => {
+                let wakers = Arc::new(Mutex::new([None, None]));
+                for own in [0, 1] {
+                    drop(brigade::spawn_local(in_turns(own, wakers.clone(), is_over.clone())));
+                }
+            }
+        }
+    }
+}
+
+/// Something to wait for.
+enum Made {
+    Closure(Handle, Box<dyn FnOnce() + Send>),
+    Future(Handle, Boxed),
+    /// With pools that live as long.
+    Job(JoinHandle<()>, Vec<LocalPool>),
+}
+
+/// One of two futures: wakes the other in each poll, until that is over.
+async fn in_turns(own: usize, wakers: Arc<Mutex<[Option<Waker>; 2]>>, is_over: Arc<AtomicBool>) {
+    poll_fn(|context| {
+        pass(POLL);
+        let other = {
+            let mut wakers = wakers.lock();
+            wakers[own] = Some(context.waker().clone());
+            wakers[1 - own].take()
+        };
+        other.into_iter().for_each(Waker::wake);
+        if is_over.load(Relaxed) { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+}
+
+/// Makes something to wait for; `None`: the pool has refused it.
+fn make(&Place { pool, other }: &Place, thing: Thing) -> Option<Made> {
+    let job = |job: Option<JoinHandle<()>>| job.map(|job| Made::Job(job, Vec::new()));
+    Some(match thing {
+        Thing::AClosure => Made::Closure(pool, Box::new(|| ())),
+        Thing::ALongClosure(time) => {
+            Made::Closure(pool, Box::new(move || clock::sleep(micros(time))))
+        }
+        Thing::AReadyFuture => Made::Future(pool, Box::pin(async {})),
+        Thing::AYield => Made::Future(pool, Box::pin(brigade::yield_now())),
+        Thing::ASleep(time) => Made::Future(pool, sleep(time)),
+        Thing::AGate(time) => Made::Future(pool, gated(other, time)),
+        Thing::ATimer(time) => return job(pool.job().after(micros(time)).submit(|| ()).ok()),
+        Thing::AMail => {
+            let own = brigade::current_worker().filter(|_| is_worker_of(pool));
+            let index = own.map_or(0, |worker| worker.index);
+            return job(pool.job().on_worker(index).submit(|| ()).ok());
+        }
+        Thing::ALocalFuture(time) if is_worker_of(pool) => {
+            return job(Some(brigade::spawn_local(sleep(time))));
+        }
+        Thing::ALocalFuture(time) => Made::Future(pool, sleep(time)),
+        Thing::AnotherPoolsClosure => Made::Closure(other, Box::new(|| ())),
+        Thing::AnotherPoolsSleep(time) => Made::Future(other, sleep(time)),
+        Thing::ALocalPools => {
+            let local = LocalPool::new().expect("a pool");
+            Made::Job(local.handle().submit(|| ()), vec![local])
+        }
+        Thing::AnOlderLocalPools => {
+            let local = [(); 2].map(|()| LocalPool::new().expect("a pool"));
+            Made::Job(local[0].handle().submit(|| ()), local.into())
+        }
+        _ => return None,
+    })
+}
+
+type Boxed = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+fn sleep(time: Micros) -> Boxed {
+    Box::pin(async move { time::sleep(micros(time)).await })
+}
+
+/// A future that a job of another pool wakes after a time.
+fn gated(other: Handle, time: Micros) -> Boxed {
+    let gate = Arc::new(Gate::default());
+    let opens = gate.clone();
+    // A refused job opens it when it is dropped.
+    let opens = OnDrop(move || opens.open());
+    drop(other.try_execute(move || {
+        clock::sleep(micros(time));
+        drop(opens);
+    }));
+    Box::pin(async move { gate.pass().await })
+}
+
+/// Makes something, and waits for it.
+fn wait_for(place: &Place, run: &Run, thing: Thing, wait: Wait) {
+    let Place { pool, other } = *place;
+    match thing {
+        // Where the pool accepts it: it has no verb that returns the closure.
+        Thing::AShare if pools::may_fail() && !is_worker_of(pool) => {}
+        Thing::AShare => {
+            for share in pool.broadcast(|_| ()) {
+                job(place, share, wait);
+            }
+        }
+        Thing::AScopesFuture(time) => drop(pool.scope(|scope| {
+            let future = scope.spawn(sleep(time));
+            if wait == Wait::ByJoin {
+                ended(future.join());
+            }
+        })),
+        Thing::ARoom => {
+            let room = other.job().reserve();
+            let room = if wait.is_timed() {
+                pool.block_on(async { time::timeout(FAR, room).await.expect(LATE) })
+            } else {
+                brigade::block_on(room)
+            };
+            if let Ok(Ok(job)) = room.map(|room| room.submit(|| ())) {
+                drop(job);
+            }
+        }
+        Thing::AnIdlePool if wait.is_timed() => assert!(other.wait_idle_timeout(FAR), "{LATE}"),
+        Thing::AnIdlePool => assert!(other.wait_idle()),
+        Thing::AMessage => message(pool, run),
+        Thing::ALock => {
+            let _held = run.lock.lock();
+            wait_for(place, run, Thing::AnotherPoolsClosure, wait);
+        }
+        _ => match make(place, thing) {
+            None => {}
+            Some(Made::Job(handle, _pools)) => job(place, handle, wait),
+            Some(made) if wait.is_by_set() => set(made, wait),
+            Some(Made::Closure(of, closure)) => {
+                if let Ok(handle) = of.try_submit(closure) {
+                    job(place, handle, wait);
+                }
+            }
+            Some(Made::Future(of, future)) => {
+                if let Ok(handle) = of.try_spawn(future) {
+                    job(place, handle, wait);
+                }
+            }
+        },
+    }
+}
+
+/// Waits for a job.
+fn job(Place { pool, .. }: &Place, mut handle: JoinHandle<()>, wait: Wait) {
+    ended(match wait {
+        Wait::ByBlockOn => brigade::block_on(handle),
+        Wait::ByJoinFor => handle.join_timeout(FAR).expect(LATE),
+        Wait::ByTimeout => pool.block_on(async { time::timeout(FAR, handle).await.expect(LATE) }),
+        _ => handle.join(),
+    });
+}
+
+/// Waits for a job by a set.
+fn set(made: Made, wait: Wait) {
+    let (mut set, accepted) = match made {
+        Made::Closure(of, closure) => {
+            let mut set = TaskSet::new(of);
+            let accepted = set.try_submit(closure).is_ok();
+            (set, accepted)
+        }
+        Made::Future(of, future) => {
+            let mut set = TaskSet::new(of);
+            let accepted = set.try_spawn(future).is_ok();
+            (set, accepted)
+        }
+        Made::Job(..) => return,
+    };
+    let outcome = match wait {
+        Wait::BySetFor => set.join_next_timeout(FAR),
+        Wait::BySetNext => set.join_next(),
+        _ => {
+            set.wait_all();
+            set.try_join_next()
+        }
+    };
+    assert_eq!(outcome.is_some(), accepted, "{LATE}");
+    outcome.into_iter().for_each(ended);
+}
+
+/// Waits for a message of a job, in a call that blocks, if a thread of the pool is left to run that.
+fn message(pool: Handle, run: &Run) {
+    let takes = |free: u8| free.checked_sub(1);
+    if pool != run.pool
+        || !is_worker_of(pool)
+        || run.free.fetch_update(Relaxed, Relaxed, takes).is_err()
+    {
+        return;
+    }
+    let meeting = Meeting::new(2);
+    let sender = meeting.clone();
+    let sender = OnDrop(move || sender.come());
+    drop(pool.try_execute(move || drop(sender)));
+    brigade::blocking(|| meeting.wait());
+    run.free.fetch_add(1, Relaxed);
+}
+
+/// The failure of a wait that a limit ends which is far.
+pub(crate) const LATE: &str = "a wait of a good program ends by its limit, which is far";
