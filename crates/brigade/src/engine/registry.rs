@@ -81,9 +81,7 @@ impl<'a> At<'a> {
 
     /// Counts a job that ended with `outcome` without having been queued.
     pub(crate) fn count_unqueued(self, outcome: Outcome) {
-        if let Some(core) = self.core() {
-            core.work.ledger.count_unqueued(outcome);
-        }
+        self.core().into_iter().for_each(|core| core.work.ledger.count_unqueued(outcome));
     }
 
     /// Counts a queued job cancelled by its handle.
@@ -178,9 +176,8 @@ pub(crate) fn reach_inline<R>(key: Key, call: impl FnOnce(At<'_>) -> R) -> R {
 /// pool.
 #[inline]
 pub(crate) fn class_here(key: Key) -> Priority {
-    with_processor(|processor| match processor {
-        Some(processor) if processor.is_of(key) => processor.class(),
-        _ => Priority::Normal,
+    with_processor(|own| {
+        own.filter(|own| own.is_of(key)).map_or_else(Priority::default, Processor::class)
     })
 }
 

@@ -79,6 +79,7 @@ impl TaskRef {
 
     /// Whether this is the waker of a spawned future, which calls no other code than the future's
     /// [scheduler](crate::Schedule).
+    #[inline]
     pub fn wakes(waker: &Waker) -> bool {
         ptr::eq(waker.vtable(), &VTABLE)
     }

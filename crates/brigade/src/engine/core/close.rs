@@ -65,11 +65,8 @@ impl Core {
         if how == Shutdown::Discard || stranded {
             self.work.drop_queued();
         }
-        if how == Shutdown::Discard {
-            // A job may wait for a pending future, and the end of the pool for that job.
-            self.work.tasks.cancel_waiting();
-        }
-        if self.work.is_held_up() {
+        // A job may wait for a pending future, and the end of the pool for that job.
+        if how == Shutdown::Discard || self.work.is_held_up() {
             self.work.tasks.cancel_waiting();
         }
         self.work.settle();

@@ -168,15 +168,9 @@ impl Core {
         // start retried; a closed pool may never have a thread.
         let reserved = self.reserve();
         self.work.tasks.count_wake();
-        let queued = match self.work.queues.push(class, job, Accepts::IfOpen, &self.work.idle) {
-            Err(job) if reserved.is_err() => Err(job),
-            Err(job) => self.work.push_late(class, job),
-            Ok(()) => Ok(()),
-        };
-        if queued.is_err() {
-            self.work.tasks.uncount_wake();
-            return queued;
-        }
+        let queued = self.work.queues.push(class, job, Accepts::IfOpen, &self.work.idle);
+        let late = |job| if reserved.is_ok() { self.work.push_late(class, job) } else { Err(job) };
+        queued.or_else(late).inspect_err(|_| self.work.tasks.uncount_wake())?;
         let seen = self.work.idle.after_publishing();
         if reserved.is_ok() || seen.parked() > 0 {
             self.ask_for_help(seen);

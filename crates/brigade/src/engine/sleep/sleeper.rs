@@ -30,14 +30,9 @@ impl Sleeper {
         Self { spot: ParkSpot::new(), placed: Mutex::default(), waker: AtomicUsize::new(0) }
     }
 
-    /// Notes that the calling thread runs the worker from now on.
-    pub(in crate::engine) fn set_thread(&self) {
-        self.placed.lock().thread = Some(ThreadRef::current());
-    }
-
-    /// Notes that no thread runs the worker: the kernel may soon reuse the thread id.
-    pub(in crate::engine) fn unset_thread(&self) {
-        self.placed.lock().thread = None;
+    /// Notes whether the calling thread runs the worker from now on: the kernel may soon reuse the id of a former thread.
+    pub(in crate::engine) fn set_thread(&self, runs: bool) {
+        self.placed.lock().thread = runs.then(ThreadRef::current);
     }
 
     /// Sets the token for the worker, wherever it sleeps.
@@ -203,7 +198,7 @@ mod tests {
         let thread = {
             let sleeper = sleeper.clone();
             thread::spawn(move || {
-                sleeper.set_thread();
+                sleeper.set_thread(true);
                 ready.send(ThreadRef::current()).unwrap();
                 may_go.recv().unwrap();
                 sleeper.spot.parker.try_take();

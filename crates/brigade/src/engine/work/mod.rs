@@ -70,11 +70,9 @@ impl Work {
     pub(in crate::engine) fn start_failed(&self, shares: Vec<Job>) {
         // A worker waiting inside a job may be the last worker.
         self.events.candidates.call_last();
-        if self.queues.has_work() {
-            if let Some(index) = self.idle.change(Roster::pick_parked) {
-                self.wake(index);
-            }
-        }
+        let has_work = self.queues.has_work();
+        let sleeper = if has_work { self.idle.change(Roster::pick_parked) } else { None };
+        sleeper.into_iter().for_each(|index| self.wake(index));
         self.settle();
         if !shares.is_empty() {
             self.off_pool(|| shares.into_iter().for_each(|share| self.ledger.drop_job(share)));

@@ -106,7 +106,7 @@ impl Worker {
         let role = core.work.idle.arrive(index, core.config.on_start.is_some());
         let worker = Self::at(core, index, role);
         let Processor { core, me, .. } = &worker.processor;
-        me.sleeper.set_thread();
+        me.sleeper.set_thread(true);
         me.counters.wakes_up();
         worker.processor.tell(Event::Starts(role));
         let life = || {
@@ -122,7 +122,7 @@ impl Worker {
         let life = || CURRENT.set(&worker, life);
         current::work_as(core.work.key, index, || core.work.events.resources.enter(life));
         core.work.cancel_locals(me);
-        me.sleeper.unset_thread();
+        me.sleeper.set_thread(false);
         if core.config.on_stop.is_some() {
             current::stop_as(&worker.info(), || worker.call_hook(core.config.on_stop.as_ref()));
         }

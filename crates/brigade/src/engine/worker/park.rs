@@ -113,12 +113,16 @@ impl Worker {
 
     /// Sleeps until this worker is picked, sees events, or leaves; at the latest until the given time.
     fn sleep(&self, until: Option<Instant>, mut holds_driver: bool) -> Parked {
-        self.processor.tell(Event::Sleeps(holds_driver));
+        let processor = &self.processor;
+        processor.tell(Event::Sleeps(holds_driver));
         let mut spin = self.spin();
-        let patience = self.processor.core.config.keep_alive.unwrap_or(KEEP_ALIVE);
+        let patience = processor.core.config.keep_alive.unwrap_or(KEEP_ALIVE);
         let mut leave_at = until.or_else(|| self.leave_at(patience));
         loop {
-            if self.is_time(leave_at) {
+            // A surplus worker leaves at once.
+            let is_surplus =
+                processor.core.work.idle.snapshot().has_surplus() && processor.depth() == 0;
+            if is_surplus || leave_at.is_some_and(|at| at <= time::now()) {
                 if until.is_some() {
                     return self.withdraw();
                 }
@@ -129,18 +133,16 @@ impl Worker {
             }
             if !holds_driver && self.takes_driver() {
                 holds_driver = true;
-                self.processor.tell(Event::HoldsDriver);
+                processor.tell(Event::HoldsDriver);
             }
-            let spins = spin.as_ref().is_some_and(Spin::goes_on);
-            if !spins {
-                spin = None;
-            }
+            spin.take_if(|spin| !spin.goes_on());
+            let spins = spin.is_some();
             let timeout = if spins { Some(Duration::ZERO) } else { leave_at.map(time::until) };
             let parked = if holds_driver {
-                self.processor.activity.has_slept_on_driver.set(true);
+                processor.activity.has_slept_on_driver.set(true);
                 self.poll_as_sleeper(timeout)
             } else {
-                let parker = &self.processor.me.sleeper.spot.parker;
+                let parker = &processor.me.sleeper.spot.parker;
                 let has_token = if spins { parker.try_take() } else { parker.park(timeout) };
                 has_token.then(|| self.woken())
             };
@@ -183,12 +185,6 @@ impl Worker {
         let may_leave = self.processor.core.work.idle.roster().counts.is_beyond_core();
         // A time too far in the future to be represented never comes.
         if may_leave { time::now().checked_add(patience) } else { None }
-    }
-
-    /// Whether this worker has been idle for long enough, or may be surplus.
-    fn is_time(&self, leave_at: Option<Instant>) -> bool {
-        (self.processor.core.work.idle.snapshot().has_surplus() && self.processor.depth() == 0)
-            || leave_at.is_some_and(|at| at <= time::now())
     }
 
     /// Leaves for good, unless this worker is needed or has been picked.

@@ -52,13 +52,11 @@ impl Worker {
     pub(super) fn find_now(&self) -> Option<Job> {
         self.find_near().or_else(|| {
             self.processor.core.work.idle.start_search();
-            match self.search() {
-                Some(job) => Some(self.found(job)),
-                None => {
-                    self.end_search();
-                    None
-                }
+            let found = self.search().map(|job| self.found(job));
+            if found.is_none() {
+                self.end_search();
             }
+            found
         })
     }
 
