@@ -69,7 +69,9 @@ impl Work {
     /// Wakes a parked worker for jobs that relied on a failed start, and cancels the worker's `shares`.
     pub(in crate::engine) fn start_failed(&self, shares: Vec<Job>) {
         // A worker waiting inside a job may be the last worker.
-        self.events.candidates.call_last();
+        if self.idle.roster().has_failed_to_start() {
+            self.events.candidates.call_last();
+        }
         let has_work = self.queues.has_work();
         let sleeper = if has_work { self.idle.change(Roster::pick_parked) } else { None };
         sleeper.into_iter().for_each(|index| self.wake(index));

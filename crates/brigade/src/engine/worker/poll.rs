@@ -174,6 +174,9 @@ impl Worker {
             if has_mail || thread.take_token() {
                 break Some(!has_mail);
             }
+            if thread.take_call() {
+                break None;
+            }
             if !events.are_wanted() || self.processor.core.work.idle.snapshot().driver_held() {
                 candidate.end_polling();
             } else {

@@ -140,6 +140,7 @@ impl Worker {
     /// if no other worker is left to run jobs.
     pub(crate) fn run_until(&self, awaited: &mut impl Awaited) {
         let (runs, mut backoff) = (runs_in_place(), Backoff::default());
+        awaited.thread().into_iter().for_each(|thread| thread.lie_under_jobs(true));
         while !awaited.is_over() && !awaited.deadline().is_some_and(has_passed) {
             // In a forked child the awaited job belongs to the parent.
             self.processor.end_if_orphan();

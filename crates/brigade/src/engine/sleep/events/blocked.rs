@@ -30,6 +30,8 @@ pub(crate) struct BlockedThread {
     pub(in crate::engine) elsewhere: Mutex<Option<Elsewhere>>,
     /// Whether jobs may be running above the wait, so that the thread does not act on a token soon.
     is_under_jobs: AtomicBool,
+    /// Whether the thread has been called to run jobs inside its wait.
+    is_called: AtomicBool,
 }
 
 /// An alternative to the thread's own parker.
@@ -43,7 +45,8 @@ pub(in crate::engine) enum Elsewhere {
 impl Default for BlockedThread {
     fn default() -> Self {
         let (spot, elsewhere) = (ParkSpot::new(), Mutex::default());
-        Self { spot, elsewhere, is_under_jobs: AtomicBool::new(false) }
+        let [is_under_jobs, is_called] = [false; 2].map(AtomicBool::new);
+        Self { spot, elsewhere, is_under_jobs, is_called }
     }
 }
 
@@ -83,7 +86,10 @@ impl Drop for ThisThread {
 impl BlockedThread {
     /// Returns the calling thread's instance; a nested wait gets a separate one.
     pub(crate) fn of_this_thread() -> ThisThread {
-        ThisThread(KEPT.try_with(Cell::take).ok().flatten().unwrap_or_default())
+        let thread = KEPT.try_with(Cell::take).ok().flatten().unwrap_or_default();
+        // Of a wait that ended before it acted on it.
+        thread.take_call();
+        ThisThread(thread)
     }
 
     /// Sets the token.
@@ -104,6 +110,12 @@ impl BlockedThread {
         self.is_under_jobs.store(is_under, Ordering::Relaxed);
         // Ordering: note, fence, look for a token; `is_late` is asked after the token was set.
         fence(Ordering::SeqCst);
+    }
+
+    /// Takes a call to run jobs inside the wait, which came with a token; `false` if there was none.
+    pub(in crate::engine) fn take_call(&self) -> bool {
+        // Ordering: Relaxed, after the token has been taken.
+        self.is_called.swap(false, Ordering::Relaxed)
     }
 
     /// Whether there is a token.
@@ -159,10 +171,13 @@ impl Candidates {
         self.count.load(Ordering::Relaxed) > 0
     }
 
-    /// Wakes the last candidate that may run jobs inside its wait, for jobs that no worker can run.
+    /// Calls the last candidate that may run jobs inside its wait, for jobs that no worker can run.
     pub(in crate::engine) fn call_last(&self) {
         let last = self.list.lock().waiting.iter().rfind(|(_, runs)| *runs).cloned();
-        last.into_iter().for_each(|(thread, _)| thread.unpark());
+        if let Some((thread, _)) = last {
+            thread.is_called.store(true, Ordering::Relaxed);
+            thread.unpark();
+        }
     }
 
     /// If no candidate polls, wakes the first candidate to check whether it must.
