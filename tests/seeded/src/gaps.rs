@@ -28,6 +28,14 @@ pub(crate) enum Gap {
     WokenWithoutThreads,
     /// Hooks for stalled jobs in pools that end without their owner.
     StallHooks,
+    /// Calls of a `LocalPool` on a worker, around other waits.
+    LocalPoolsOnWorkers,
+    /// Jobs that compute for long beside timers and I/O.
+    LateEvents,
+    /// Waits for futures of a scope that are ready.
+    ReadyFutures,
+    /// More jobs that wait than may lie on each other.
+    Crowds,
 }
 
 /// A line goes with the mend of its fault.
@@ -43,6 +51,10 @@ const NOT_YET: &[Gap] = &[
     Gap::CurrentPools,
     Gap::WokenWithoutThreads,
     Gap::StallHooks,
+    Gap::LocalPoolsOnWorkers,
+    Gap::LateEvents,
+    Gap::ReadyFutures,
+    Gap::Crowds,
 ];
 
 impl Gap {

@@ -451,6 +451,7 @@ impl Source {
         ];
         match all[usize::from(self.below(all.len() as u8 - 2 * u8::from(!has_pools)))] {
             InAWaker if !Gap::WaitsInWakers.is_open() => InSubmit,
+            InALocalPool if !Gap::LocalPoolsOnWorkers.is_open() => InSubmit,
             level => level,
         }
     }
@@ -505,7 +506,25 @@ impl Source {
         let outside = if is_locked { Vec::new() } else { self.list(2, task) };
         let later = self.list(3, task);
         let is_driven = special != Some(Thing::ALock) && self.one_in(4);
-        Waits { pools, is_driven, jobs, outside, later }
+        if self.one_in(16) && Gap::ReadyFutures.is_open() {
+            return self.calm();
+        }
+        let crowd = self.one_in(8) && Gap::Crowds.is_open();
+        let crowd = if crowd { 100 / jobs.len().max(1) as u8 } else { 0 };
+        Waits { pools, is_driven, jobs, outside, later, crowd }
+    }
+
+    /// A job that waits for work that is ready.
+    fn calm(&mut self) -> Waits {
+        let [pool, other] = [(); 2].map(|()| Settings(1, 1, Vec::new()));
+        let wait = |source: &mut Self| {
+            let all = [Thing::AClosure, Thing::AReadyFuture, Thing::AScopesReadyFuture];
+            (source.pick(all), source.wait())
+        };
+        let task = Task { levels: Vec::new(), waits: self.some(3, wait), beside: None };
+        let [outside, later] = [const { Vec::new() }; 2];
+        let (pools, jobs) = ((pool, other), vec![task]);
+        Waits { pools, is_driven: false, jobs, outside, later, crowd: 0 }
     }
 
     fn task(&mut self, special: Option<Thing>) -> Task {
@@ -534,7 +553,10 @@ impl Source {
     }
 
     fn thing(&mut self, may_open: bool) -> Thing {
-        match self.below(16) {
+        match self.below(20) {
+            16 => Thing::AByte(self.micros()),
+            17 => Thing::AScopesReadyFuture,
+            18 | 19 if Gap::LateEvents.is_open() => Thing::AComputation,
             0 => Thing::AClosure,
             1 => Thing::ALongClosure(self.micros()),
             2 => Thing::AReadyFuture,

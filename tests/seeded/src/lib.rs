@@ -16,6 +16,7 @@ mod gaps;
 mod generate;
 mod io;
 mod jobs;
+mod judge;
 mod ledger;
 mod levels;
 mod meeting;

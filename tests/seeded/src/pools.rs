@@ -51,7 +51,20 @@ pub(crate) struct Built {
     hooks: Arc<Hooks>,
 }
 
+impl Built {
+    /// How many threads have started.
+    pub(crate) fn starts(&self) -> u64 {
+        self.hooks.starts.load(Relaxed)
+    }
+}
+
 impl Settings {
+    /// Its threads beyond the core leave after a millisecond.
+    pub(crate) fn leaves_soon(&self) -> bool {
+        self.has(|setting| *setting == Setting::ShortKeepAlive)
+            && !self.has(|setting| *setting == Setting::Spin)
+    }
+
     fn has(&self, is: impl Fn(&Setting) -> bool) -> bool {
         self.2.iter().any(is)
     }

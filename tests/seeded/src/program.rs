@@ -1,7 +1,7 @@
 //! A program: threads, jobs and futures that use pools.
 
 use crate::verb::{Body, By, How, Lifetime, Micros, Settings, Verb};
-use crate::{ending, io, meeting, pools, waits};
+use crate::{ending, io, judge, meeting, pools, waits};
 
 /// A program and the faults of its kernel.
 #[derive(Clone, Debug)]
@@ -154,6 +154,8 @@ pub(crate) struct Waits {
     pub(crate) jobs: Vec<Task>,
     /// Threads of no pool.
     pub(crate) outside: Vec<Task>,
+    /// How often these jobs come.
+    pub(crate) crowd: u8,
     /// Jobs after a pause, from the start of which no start of a thread fails.
     pub(crate) later: Vec<Task>,
 }
@@ -187,6 +189,11 @@ pub(crate) enum Thing {
     ALocalPools,
     AnOlderLocalPools,
     AScopesFuture(Micros),
+    AScopesReadyFuture,
+    /// A future that reads what a job of the other pool writes.
+    AByte(Micros),
+    /// Nothing: the job computes for long.
+    AComputation,
     /// Room of the other pool.
     ARoom,
     /// The end of all jobs of the other pool.
@@ -209,6 +216,7 @@ pub(crate) enum Restless {
 pub(crate) fn run(Program(kernel, kind): &Program) {
     io::begin(*kernel);
     pools::start_well();
+    judge::begin();
     match kind {
         Kind::One(lifetime) => pools::lifetime(lifetime),
         Kind::Two(pair) => pools::pair(pair),

@@ -1,6 +1,9 @@
 //! A program whose jobs wait, in calls of all kinds, for what they have made themselves. Such a program is good: each wait ends, and by its event.
 
+use std::fs::File;
 use std::future::{Future, poll_fn};
+use std::io::Write;
+use std::iter;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
@@ -9,10 +12,13 @@ use std::time::Duration;
 
 use brigade::time;
 use brigade::{Handle, JoinError, JoinHandle, LocalPool, NewThread, TaskSet, Thread};
-use brigade_sync::seeded::clock::pass;
+use brigade_sync::seeded::clock::{self as virtual_clock, pass};
 use brigade_sync::{Mutex, time as clock};
+use futures_lite::AsyncReadExt;
 
 use crate::act::note;
+use crate::gaps::Gap;
+use crate::judge::{self, Due};
 use crate::levels::{Leaf, OnDrop, Place, is_worker_of, within};
 use crate::meeting::{Gate, Meeting};
 use crate::pools;
@@ -38,9 +44,10 @@ struct Run {
 }
 
 /// Runs a program.
-pub(crate) fn run(Waits { pools: (one, two), is_driven, jobs, outside, later }: &Waits) {
-    let (Ok(other), Ok(pool)) = (two.build(), one.build()) else { return };
-    let (other, pool) = (other.pool, pool.pool);
+pub(crate) fn run(waits: &Waits) {
+    let Waits { pools: (one, two), is_driven, jobs, outside, later, crowd } = waits;
+    let (Ok(other), Ok(built)) = (two.build(), one.build()) else { return };
+    let (other, pool) = (other.pool, &built.pool);
     let local = is_driven.then(|| LocalPool::new().expect("a pool"));
     let handle = local.as_ref().map_or(pool.handle(), LocalPool::handle);
     let place = Place { pool: handle, other: other.handle() };
@@ -60,11 +67,45 @@ pub(crate) fn run(Waits { pools: (one, two), is_driven, jobs, outside, later }: 
         }
         over.into_iter().for_each(|(_, thread)| thread.join());
     };
-    phase(jobs, outside);
+    let jobs: Vec<_> =
+        jobs.iter().chain(iter::repeat_n(jobs, (*crowd).into()).flatten()).cloned().collect();
+    phase(&jobs, outside);
+    if waits.is_calm() {
+        assert_eq!(built.starts(), 1, "a wait for work that no thread has begun starts a thread");
+    }
     if !later.is_empty() {
         pools::start_well();
         clock::sleep(PAUSE);
         phase(later, &[]);
+    }
+    // A thread stays for the I/O of its pool.
+    if one.leaves_soon() && !waits.has_io() {
+        let begun = virtual_clock::idle();
+        let is_over = || virtual_clock::idle() - begun > PAUSE / 4;
+        (0..100).take_while(|_| !is_over()).for_each(|_| clock::sleep(PAUSE / 100));
+        let is_kept = is_over() && pool.metrics().threads > one.0.into();
+        assert!(!is_kept, "an idle thread outlives its time: {}", pool.dump());
+    }
+}
+
+impl Waits {
+    fn has_io(&self) -> bool {
+        let tasks = [&self.jobs, &self.outside, &self.later].into_iter().flatten();
+        tasks.flat_map(|task| &task.waits).any(|(thing, _)| matches!(thing, Thing::AByte(_)))
+    }
+
+    /// A job, for which a thread is enough, waits for work that is ready.
+    fn is_calm(&self) -> bool {
+        let is_ready = |(thing, wait): &(Thing, Wait)| {
+            use Thing::{AClosure, AReadyFuture, AScopesReadyFuture};
+            matches!(thing, AClosure | AReadyFuture | AScopesReadyFuture) && !wait.is_timed()
+        };
+        let is_plain = |task: &Task| task.levels.is_empty() && task.waits.iter().all(is_ready);
+        let is_one = self.pools.0.1 == 1 && !self.is_driven && self.outside.is_empty();
+        Gap::ReadyFutures.is_open()
+            && is_one
+            && !pools::may_fail()
+            && matches!(&self.jobs[..], [task] if is_plain(task))
     }
 }
 
@@ -97,6 +138,7 @@ fn ended(result: Result<(), JoinError>) {
 impl Task {
     fn run(&self, place: Place, run: &Arc<Run>) {
         let (run, waits, beside) = (run.clone(), self.waits.clone(), self.beside);
+        let _nests = judge::nests();
         let leaf: Leaf = Arc::new(move |place| {
             let is_over = Arc::new(AtomicBool::new(false));
             beside.into_iter().for_each(|restless| restless.begin(place.pool, &is_over));
@@ -134,10 +176,10 @@ impl Restless {
     }
 }
 
-/// Something to wait for.
+/// Something to wait for, and when it may run, if that is judged.
 enum Made {
-    Closure(Handle, Box<dyn FnOnce() + Send>),
-    Future(Handle, Boxed),
+    Closure(Handle, Box<dyn FnOnce() + Send>, Option<Arc<Due>>),
+    Future(Handle, Boxed, Option<Arc<Due>>),
     /// With pools that live as long.
     Job(JoinHandle<()>, Vec<LocalPool>),
 }
@@ -160,15 +202,44 @@ async fn in_turns(own: usize, wakers: Arc<Mutex<[Option<Waker>; 2]>>, is_over: A
 /// Makes something to wait for; `None`: the pool has refused it.
 fn make(&Place { pool, other }: &Place, thing: Thing) -> Option<Made> {
     let job = |job: Option<JoinHandle<()>>| job.map(|job| Made::Job(job, Vec::new()));
+    let closure = |of, run: Box<dyn FnOnce() + Send>| {
+        let due = Due::new(of, format!("{thing:?}"));
+        due.after(Duration::ZERO);
+        let begun = due.clone();
+        let run = move || {
+            begun.done();
+            run();
+        };
+        Made::Closure(of, Box::new(run), Some(due))
+    };
+    let asleep = |of, time| {
+        let due = Due::new(of, format!("{thing:?}"));
+        let slept = due.clone();
+        let sleeps = async move {
+            slept.after(micros(time));
+            sleep(time).await;
+            slept.done();
+        };
+        Made::Future(of, Box::pin(sleeps), Some(due))
+    };
+    let gated = |opens: fn(Handle, Micros, OnOpen) -> Boxed, time| {
+        let due = Due::new(pool, format!("{thing:?}"));
+        let (opened, passed) = (due.clone(), due.clone());
+        let gate = opens(other, time, Box::new(move || opened.after(Duration::ZERO)));
+        let passes = async move {
+            gate.await;
+            passed.done();
+        };
+        Made::Future(pool, Box::pin(passes), Some(due))
+    };
     Some(match thing {
-        Thing::AClosure => Made::Closure(pool, Box::new(|| ())),
-        Thing::ALongClosure(time) => {
-            Made::Closure(pool, Box::new(move || clock::sleep(micros(time))))
-        }
-        Thing::AReadyFuture => Made::Future(pool, Box::pin(async {})),
-        Thing::AYield => Made::Future(pool, Box::pin(brigade::yield_now())),
-        Thing::ASleep(time) => Made::Future(pool, sleep(time)),
-        Thing::AGate(time) => Made::Future(pool, gated(other, time)),
+        Thing::AClosure => closure(pool, Box::new(|| ())),
+        Thing::ALongClosure(time) => closure(pool, Box::new(move || clock::sleep(micros(time)))),
+        Thing::AReadyFuture => Made::Future(pool, Box::pin(async {}), None),
+        Thing::AYield => Made::Future(pool, Box::pin(brigade::yield_now()), None),
+        Thing::ASleep(time) => asleep(pool, time),
+        Thing::AGate(time) => gated(gate, time),
+        Thing::AByte(time) => gated(byte, time),
         Thing::ATimer(time) => return job(pool.job().after(micros(time)).submit(|| ()).ok()),
         Thing::AMail => {
             let own = brigade::current_worker().filter(|_| is_worker_of(pool));
@@ -178,9 +249,9 @@ fn make(&Place { pool, other }: &Place, thing: Thing) -> Option<Made> {
         Thing::ALocalFuture(time) if is_worker_of(pool) => {
             return job(Some(brigade::spawn_local(sleep(time))));
         }
-        Thing::ALocalFuture(time) => Made::Future(pool, sleep(time)),
-        Thing::AnotherPoolsClosure => Made::Closure(other, Box::new(|| ())),
-        Thing::AnotherPoolsSleep(time) => Made::Future(other, sleep(time)),
+        Thing::ALocalFuture(time) => asleep(pool, time),
+        Thing::AnotherPoolsClosure => closure(other, Box::new(|| ())),
+        Thing::AnotherPoolsSleep(time) => asleep(other, time),
         Thing::ALocalPools => {
             let local = LocalPool::new().expect("a pool");
             Made::Job(local.handle().submit(|| ()), vec![local])
@@ -194,22 +265,49 @@ fn make(&Place { pool, other }: &Place, thing: Thing) -> Option<Made> {
 }
 
 type Boxed = Pin<Box<dyn Future<Output = ()> + Send>>;
+/// Called when a future may go on.
+type OnOpen = Box<dyn Fn() + Send + Sync>;
 
 fn sleep(time: Micros) -> Boxed {
     Box::pin(async move { time::sleep(micros(time)).await })
 }
 
-/// A future that a job of another pool wakes after a time.
-fn gated(other: Handle, time: Micros) -> Boxed {
-    let gate = Arc::new(Gate::default());
-    let opens = gate.clone();
-    // A refused job opens it when it is dropped.
-    let opens = OnDrop(move || opens.open());
+/// Has a job of another pool call something after a time: when it is dropped, too.
+fn later(other: Handle, time: Micros, call: impl Fn() + Send + Sync + 'static) {
+    let call = OnDrop(call);
     drop(other.try_execute(move || {
         clock::sleep(micros(time));
-        drop(opens);
+        drop(call);
     }));
+}
+
+/// A future that a job of another pool wakes after a time.
+fn gate(other: Handle, time: Micros, on_open: OnOpen) -> Boxed {
+    let gate = Arc::new(Gate::default());
+    let opens = gate.clone();
+    later(other, time, move || {
+        on_open();
+        opens.open();
+    });
     Box::pin(async move { gate.pass().await })
+}
+
+/// A future that reads a byte, which a job of another pool writes after a time.
+fn byte(other: Handle, time: Micros, on_open: OnOpen) -> Boxed {
+    Box::pin(async move {
+        let Ok((mut reader, writer)) = brigade::io::pipe() else { return };
+        let Some(writer) = writer.into_fd() else { return };
+        let writer = Mutex::new(Some(File::from(writer)));
+        later(other, time, move || {
+            on_open();
+            if let Some(mut writer) = writer.lock().take() {
+                _ = writer.write_all(&[7]);
+            }
+            brigade_io::changed();
+        });
+        // A faulty kernel may have an error for it.
+        _ = reader.read(&mut [0]).await;
+    })
 }
 
 /// Makes something, and waits for it.
@@ -220,9 +318,11 @@ fn wait_for(place: &Place, run: &Run, thing: Thing, wait: Wait) {
         Thing::AShare if pools::may_fail() && !is_worker_of(pool) => {}
         Thing::AShare => {
             for share in pool.broadcast(|_| ()) {
-                job(place, share, wait);
+                job(place, share, wait, None);
             }
         }
+        Thing::AComputation => judge::compute(),
+        Thing::AScopesReadyFuture => drop(pool.scope(|scope| ended(scope.spawn(async {}).join()))),
         Thing::AScopesFuture(time) => drop(pool.scope(|scope| {
             let future = scope.spawn(sleep(time));
             if wait == Wait::ByJoin {
@@ -249,24 +349,23 @@ fn wait_for(place: &Place, run: &Run, thing: Thing, wait: Wait) {
         }
         _ => match make(place, thing) {
             None => {}
-            Some(Made::Job(handle, _pools)) => job(place, handle, wait),
+            Some(Made::Job(handle, _pools)) => job(place, handle, wait, None),
             Some(made) if wait.is_by_set() => set(made, wait),
-            Some(Made::Closure(of, closure)) => {
-                if let Ok(handle) = of.try_submit(closure) {
-                    job(place, handle, wait);
-                }
-            }
-            Some(Made::Future(of, future)) => {
-                if let Ok(handle) = of.try_spawn(future) {
-                    job(place, handle, wait);
-                }
-            }
+            Some(Made::Closure(of, closure, due)) => match of.try_submit(closure) {
+                Ok(handle) => job(place, handle, wait, due),
+                Err(_) => due.into_iter().for_each(|due| due.done()),
+            },
+            Some(Made::Future(of, future, due)) => match of.try_spawn(future) {
+                Ok(handle) => job(place, handle, wait, due),
+                Err(_) => due.into_iter().for_each(|due| due.done()),
+            },
         },
     }
 }
 
 /// Waits for a job.
-fn job(Place { pool, .. }: &Place, mut handle: JoinHandle<()>, wait: Wait) {
+fn job(Place { pool, .. }: &Place, mut handle: JoinHandle<()>, wait: Wait, due: Option<Arc<Due>>) {
+    let _waits = judge::waits_for(due.as_ref());
     ended(match wait {
         Wait::ByBlockOn => brigade::block_on(handle),
         Wait::ByJoinFor => handle.join_timeout(FAR).expect(LATE),
@@ -277,19 +376,23 @@ fn job(Place { pool, .. }: &Place, mut handle: JoinHandle<()>, wait: Wait) {
 
 /// Waits for a job by a set.
 fn set(made: Made, wait: Wait) {
-    let (mut set, accepted) = match made {
-        Made::Closure(of, closure) => {
+    let (mut set, accepted, due) = match made {
+        Made::Closure(of, closure, due) => {
             let mut set = TaskSet::new(of);
             let accepted = set.try_submit(closure).is_ok();
-            (set, accepted)
+            (set, accepted, due)
         }
-        Made::Future(of, future) => {
+        Made::Future(of, future, due) => {
             let mut set = TaskSet::new(of);
             let accepted = set.try_spawn(future).is_ok();
-            (set, accepted)
+            (set, accepted, due)
         }
         Made::Job(..) => return,
     };
+    if !accepted {
+        due.iter().for_each(|due| due.done());
+    }
+    let _waits = judge::waits_for(due.as_ref());
     let outcome = match wait {
         Wait::BySetFor => set.join_next_timeout(FAR),
         Wait::BySetNext => set.join_next(),

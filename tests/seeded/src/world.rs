@@ -9,6 +9,7 @@ use brigade::{Handle, JoinError, JoinHandle, Reason};
 
 use crate::act::act;
 use crate::gaps::Gap;
+use crate::judge;
 use crate::ledger::{Claim, Ledger, Token};
 use crate::verb::{Body, End, Micros, Panics};
 
@@ -173,6 +174,7 @@ impl World {
 
     /// Runs the operations of a closure.
     pub(crate) fn run(&self, Body(verbs, panics): &Body) {
+        let _nests = judge::nests();
         act(self, verbs);
         if *panics == Panics::AtTheEnd {
             panic();

@@ -1,0 +1,131 @@
+//! Judges that no work waits beside a thread that may run it, while other jobs compute for long; and that jobs do not lie on each other without bound.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use brigade::Handle;
+use brigade_sync::{Mutex, seeded, time};
+
+use crate::levels::is_worker_of;
+
+/// Jobs that may lie on each other on a thread: the engine's 64, and those around them.
+const MOST_NESTED: usize = 80;
+/// How often a long job looks, how long it lasts, and how long work may wait. Of the time, only that counts in which no thread can go on.
+const LOOK: Duration = Duration::from_millis(20);
+const LASTS: Duration = Duration::from_millis(160);
+const PROMISE: Duration = Duration::from_millis(50);
+/// Looks of a long job, at most: others may always go on.
+const MOST_LOOKS: u32 = 40;
+
+thread_local! {
+    static JUDGE: RefCell<Judge> = RefCell::default();
+}
+
+#[derive(Default)]
+struct Judge {
+    dues: Vec<Arc<Due>>,
+    /// For each thread, what its waits are for, the innermost last; a job that computes is such a wait, for nothing.
+    waits: BTreeMap<usize, Vec<Option<Arc<Due>>>>,
+    nested: BTreeMap<usize, usize>,
+}
+
+/// Work of a pool that may run from some time on.
+pub(crate) struct Due {
+    pool: Handle,
+    what: String,
+    from: Mutex<Option<Instant>>,
+    is_done: AtomicBool,
+    /// The time without any thread that could go on, when the work was first seen to wait beside a thread that may run it.
+    seen: Mutex<Option<Duration>>,
+}
+
+/// Ends a wait, or a job, of the calling thread.
+pub(crate) struct Leaves(fn(&mut Judge, usize));
+
+impl Drop for Leaves {
+    fn drop(&mut self) {
+        JUDGE.with_borrow_mut(|judge| (self.0)(judge, seeded::number()));
+    }
+}
+
+/// A program begins.
+pub(crate) fn begin() {
+    JUDGE.take();
+}
+
+impl Due {
+    pub(crate) fn new(pool: Handle, what: String) -> Arc<Self> {
+        let is_done = AtomicBool::new(false);
+        let due = Self { pool, what, from: Mutex::new(None), is_done, seen: Mutex::new(None) };
+        let due = Arc::new(due);
+        JUDGE.with_borrow_mut(|judge| judge.dues.push(due.clone()));
+        due
+    }
+
+    /// It may run after that time.
+    pub(crate) fn after(&self, time: Duration) {
+        *self.from.lock() = Some(time::now() + time);
+    }
+
+    /// It runs, or is gone.
+    pub(crate) fn done(&self) {
+        self.is_done.store(true, Relaxed);
+    }
+
+    /// Fails if it has waited for long.
+    fn look(self: &Arc<Self>) {
+        let mut seen = self.seen.lock();
+        let is_late =
+            !self.is_done.load(Relaxed) && self.from.lock().is_some_and(|from| from <= time::now());
+        if !is_late || !self.may_run() {
+            *seen = None;
+            return;
+        }
+        let now = seeded::clock::idle();
+        let waited = now - *seen.get_or_insert(now);
+        assert!(waited <= PROMISE, "{} waits beside a thread that may run it", self.what);
+    }
+
+    /// Whether a worker sleeps, or waits for this in its innermost wait.
+    fn may_run(self: &Arc<Self>) -> bool {
+        let metrics = self.pool.metrics();
+        let waits = JUDGE.with_borrow(|judge| {
+            let mut innermost = judge.waits.values().filter_map(|waits| waits.last()?.as_ref());
+            innermost.any(|due| Arc::ptr_eq(due, self))
+        });
+        !metrics.is_closed && (metrics.idle_threads > 0 || waits)
+    }
+}
+
+/// The calling thread waits for this work until the result is dropped. Whether it is a worker of the work's pool matters.
+pub(crate) fn waits_for(due: Option<&Arc<Due>>) -> Leaves {
+    let due = due.filter(|due| is_worker_of(due.pool)).cloned();
+    JUDGE.with_borrow_mut(|judge| judge.waits.entry(seeded::number()).or_default().push(due));
+    Leaves(|judge, thread| drop(judge.waits.entry(thread).or_default().pop()))
+}
+
+/// A job begins on the calling thread, and ends when the result is dropped.
+pub(crate) fn nests() -> Leaves {
+    JUDGE.with_borrow_mut(|judge| {
+        let nested = judge.nested.entry(seeded::number()).or_default();
+        *nested += 1;
+        assert!(*nested <= MOST_NESTED, "jobs lie on each other without bound");
+    });
+    Leaves(|judge, thread| *judge.nested.entry(thread).or_default() -= 1)
+}
+
+/// Occupies the thread for long, and looks whether work waits that another thread may run.
+pub(crate) fn compute() {
+    let (_computes, begun) = (waits_for(None), seeded::clock::idle());
+    for _ in 0..MOST_LOOKS {
+        time::sleep(LOOK);
+        let dues = JUDGE.with_borrow(|judge| judge.dues.clone());
+        dues.iter().for_each(Due::look);
+        if seeded::clock::idle() - begun > LASTS {
+            return;
+        }
+    }
+}
