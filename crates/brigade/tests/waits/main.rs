@@ -8,6 +8,7 @@
 mod cells;
 mod current;
 mod outcome;
+mod programs;
 mod rows;
 mod run;
 mod table;

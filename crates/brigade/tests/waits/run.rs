@@ -26,6 +26,13 @@ impl Case {
         Self { name: name.into(), is_alone: false, run: Box::new(run) }
     }
 
+    pub(crate) fn alone(
+        name: impl Into<String>,
+        run: impl FnOnce() -> Result<(), String> + Send + 'static,
+    ) -> Self {
+        Self { is_alone: true, ..Self::new(name, run) }
+    }
+
     /// Runs it on a thread of its own, for so long at most. A case that does not end in time keeps its thread.
     fn within(self, limit: Duration) -> Result<(), String> {
         let (told, tells) = mpsc::channel();
@@ -97,7 +104,7 @@ pub(crate) fn run_in_children(groups: Vec<Vec<String>>, at_once: usize, limit: D
                 }
             }
         });
-        let not_ended = |name: String| (name, format!("has not ended after {limit:?}"));
+        let not_ended = |name| (name, String::new());
         let mut failed: Failed = names.into_iter().map(not_ended).collect();
         while let Ok((name, reason)) = tells.recv_timeout(limit.saturating_sub(begun.elapsed())) {
             failed.remove(&name);
@@ -106,8 +113,11 @@ pub(crate) fn run_in_children(groups: Vec<Vec<String>>, at_once: usize, limit: D
             }
         }
         _ = child.kill();
-        child.wait().unwrap();
+        let status = child.wait().unwrap();
         reading.join().unwrap();
+        for reason in failed.values_mut().filter(|reason| reason.is_empty()) {
+            *reason = format!("has not ended after {:?}, {status}", begun.elapsed());
+        }
         failed
     })
 }

@@ -8,6 +8,7 @@ use brigade_testkit::test;
 
 use crate::cells;
 use crate::current;
+use crate::programs;
 use crate::rows::{EXCEPTIONS, ROWS};
 use crate::run::{Case, run_here, run_in_children, run_named};
 
@@ -37,6 +38,7 @@ fn each_function_that_waits_has_a_row_or_a_reason() {
 fn cases() -> Vec<Case> {
     let mut cases = cells::cases();
     cases.append(&mut current::cases());
+    cases.append(&mut programs::cases());
     cases
 }
 
@@ -70,8 +72,10 @@ fn every_call_that_waits_ends() {
     let mut failed = run_here(others, AT_ONCE, LIMIT, LIMIT_OF_LISTED);
     failed.append(&mut run_in_children(groups(alone), CHILDREN, LIMIT));
 
-    // In children, which end with the threads that compute forever.
-    let still = run_in_children(groups(failing), CHILDREN, LIMIT_OF_LISTED);
+    // In children, which end with the threads that compute forever; before these, the cases that are alone.
+    let (alone, beside): (Vec<_>, Vec<_>) = failing.into_iter().partition(|case| case.is_alone);
+    let mut still = run_in_children(groups(alone), CHILDREN, LIMIT_OF_LISTED);
+    still.append(&mut run_in_children(groups(beside), CHILDREN, LIMIT_OF_LISTED));
     let gone = listed.iter().filter(|name| !names.iter().any(|other| other == *name));
     let pass: Vec<_> = names.iter().filter(|name| !still.contains_key(*name)).collect();
     if failed.is_empty() && pass.is_empty() && gone.clone().next().is_none() {
