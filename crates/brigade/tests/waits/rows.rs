@@ -75,7 +75,8 @@ pub(crate) enum For {
     Job,
     /// Also a part on the current pool, which is another one where an owner is in none of its pool's jobs.
     Part,
-    /// Also a timer, an event, or a job of another pool: the pool does not see that its job waits for its own future.
+    /// Also a timer, an event, or a job of another pool; or a task or a `LocalPool` waits. The pool does not see that its job
+    /// waits for its own future.
     More,
 }
 
@@ -142,11 +143,11 @@ pub(crate) static ROWS: &[Row] = &[
         let mut set = set(it);
         if set.wait_all() { set.join_next().told() } else { Outcome::Wrong("a cycle".into()) }
     }),
-    job("set.join_next_async", &["brigade::TaskSet<T>::join_next_async"], |it| {
+    more("set.join_next_async", &["brigade::TaskSet<T>::join_next_async"], |it| {
         let mut set = set(it);
         block_on(set.join_next_async()).told()
     }),
-    job("set.poll_join_next", &["brigade::TaskSet<T>::poll_join_next"], |it| {
+    more("set.poll_join_next", &["brigade::TaskSet<T>::poll_join_next"], |it| {
         let mut set = set(it);
         block_on(poll_fn(|context| set.poll_join_next(context))).told()
     }),
@@ -214,7 +215,7 @@ pub(crate) static ROWS: &[Row] = &[
         it.home.install(|| need.join()).told()
     }),
     // A LocalPool.
-    job("LocalPool::run_until", &["brigade::LocalPool::run_until"], |it| match it.local {
+    more("LocalPool::run_until", &["brigade::LocalPool::run_until"], |it| match it.local {
         Some(local) => local.run_until(it.need.take()).told(),
         None => LocalPool::new().unwrap().run_until(it.need.take()).told(),
     }),
