@@ -145,9 +145,7 @@ impl Driven {
         let index = worker.processor.index;
         _ = OWNED
             .try_with(|owned| owned.borrow_mut().retain(|driven| !core::ptr::eq(&**driven, self)));
-        self.core.work.cancel_locals(&worker.processor.me);
         drop(worker.processor.give_back());
-        // Only now: as the pool's worker, this thread could not cancel pending futures.
         self.core.work.settle();
         self.core.work.idle.vacate(index);
         self.core.threads.exit();
@@ -177,10 +175,15 @@ impl Driven {
         let (key, index) = (self.core.work.key, worker.processor.index);
         let call = || current::work_as(key, index, || CURRENT.set(worker, call));
         // The owner may be a worker of a second pool, which may then have a thread in its place.
-        blocking(|| match enters {
+        let called = blocking(|| match enters {
             true => self.core.work.events.resources.enter(|| enter_job(&self.core, call)),
             false => call(),
-        })
+        });
+        if self.core.work.key.is_here() && self.core.work.idle.snapshot().terminated() {
+            // Only now: as the pool's worker, this thread could not cancel pending futures.
+            self.core.work.cancel_locals(&worker.processor.me);
+        }
+        called
     }
 }
 
