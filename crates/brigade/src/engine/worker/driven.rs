@@ -152,9 +152,7 @@ impl Driven {
         let index = worker.processor.index;
         _ = OWNED
             .try_with(|owned| owned.borrow_mut().retain(|driven| !core::ptr::eq(&**driven, self)));
-        self.core.work.cancel_locals(&worker.processor.me);
         drop(worker.processor.give_back());
-        // Only now: as the pool's worker, this thread could not cancel pending futures.
         self.core.work.settle();
         self.core.work.idle.vacate(index);
         self.core.threads.exit();
@@ -187,14 +185,19 @@ impl Driven {
             true => self.core.work.events.resources.enter(|| enter_job(&self.core, call)),
             false => call(),
         };
-        CURRENT.with(|below| match below {
+        let called = CURRENT.with(|below| match below {
             // The owner is a worker of a second pool, which may have a thread in its place.
             Some(below) => {
                 let _blocked = below.block_below();
                 BELOW.set(below, call)
             }
             None => call(),
-        })
+        });
+        if self.core.work.key.is_here() && self.core.work.idle.snapshot().terminated() {
+            // Only now: as the pool's worker, this thread could not cancel pending futures.
+            self.core.work.cancel_locals(&worker.processor.me);
+        }
+        called
     }
 }
 
