@@ -97,7 +97,7 @@ pub(crate) fn local(world: &World, body: &Body) -> impl Future<Output = Output> 
 
 /// A future that does one operation after the other.
 pub(crate) fn future(world: &World, body: &Body) -> Pin<Box<dyn Future<Output = Output> + Send>> {
-    let token = world.ledger.token("a future", body.1 == Panics::InItsDrop);
+    let token = world.ledger.token("a future", body.1);
     let (world, Body(verbs, panics)) = (world.inside(), body.clone());
     Box::pin(async move {
         token.runs();

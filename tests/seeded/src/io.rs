@@ -254,7 +254,7 @@ fn task(world: &World, side: &Arc<Side>, seed: u8) -> Task {
         1 => Panics::InTheDropOfItsOutput,
         _ => Panics::Never,
     };
-    let token = world.ledger.token("a task with an end", panics == Panics::InItsDrop);
+    let token = world.ledger.token("a task with an end", panics);
     let (world, side) = (world.clone(), side.clone());
     Box::pin(async move {
         token.runs();

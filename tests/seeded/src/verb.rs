@@ -93,6 +93,8 @@ pub(crate) struct Body(pub(crate) Vec<Verb>, pub(crate) Panics);
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Panics {
     Never,
+    /// Does not, but its drop takes long.
+    NeverAndDropsSlowly,
     AtTheEnd,
     InItsDrop,
     InTheDropOfItsOutput,
