@@ -141,6 +141,7 @@ async fn turn(world: &World, verb: &Verb) {
             Err(rejected) => world.refused(rejected.reason(), rejected.into_inner()),
         },
         Verb::Act(verbs) => act(world, verbs),
+        Verb::TalksAwait(link, bytes) => io::talk::talk(world, *link, *bytes).await,
         Verb::IoAwait(transfer) => io::pass(world, transfer).await,
         Verb::Interval(ticks) => {
             let mut interval = time::interval(micros(500)).missed(Missed::Delay);

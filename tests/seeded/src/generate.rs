@@ -9,8 +9,8 @@ use crate::program::{
 };
 use crate::source::Source;
 use crate::verb::{
-    Body, By, Drain, End, Full, Here, How, Lifetime, Micros, Panics, Periodic, Setting, Settings,
-    Shares, Tasks, Terms, Then, Transfer, Verb, Wire, Work,
+    Body, By, Drain, End, Full, Here, How, Lifetime, Link, Micros, Panics, Periodic, Setting,
+    Settings, Shares, Tasks, Terms, Then, Transfer, Verb, Wire, Work,
 };
 
 /// Operations, each with how often it is chosen. The first are the simplest.
@@ -77,6 +77,7 @@ const OF_A_THREAD: Table = &[
     (1, |source| Verb::WaitIdleTimeout(source.micros())),
     (1, |source| Verb::Inner(source.with_fuel(4, |source| source.lifetime(0)))),
     (3, |source| Verb::Io(source.transfer())),
+    (1, |source| Verb::Talks(source.link(), source.below(200))),
 ];
 
 /// Those of a future.
@@ -91,6 +92,7 @@ const IN_A_FUTURE: Table = &[
     (1, |source| Verb::ReserveAwait(source.future())),
     (1, |source| Verb::SetAwait(source.list(3, Source::future))),
     (1, |source| Verb::IoAwait(source.transfer())),
+    (1, |source| Verb::TalksAwait(source.link(), source.below(200))),
     (1, |source| Verb::BlockingSleep(source.micros())),
 ];
 
@@ -282,6 +284,16 @@ impl Source {
             0..2 => Wire::Pipe(vec![self.side(), self.side()]),
             2 => Wire::Talk(vec![vec![self.below(u8::MAX)], vec![self.below(u8::MAX)]]),
             _ => Wire::Socket((0..4).map(|_| self.side()).collect()),
+        }
+    }
+
+    fn link(&mut self) -> Link {
+        match self.below(6) {
+            0 => Link::APair,
+            1 => Link::APipe,
+            2 => Link::AFile,
+            3 => Link::ThroughTcp,
+            rest => Link::Datagrams(rest == 4),
         }
     }
 

@@ -18,6 +18,7 @@ use fastrand::Rng;
 use futures_lite::{AsyncReadExt, AsyncWriteExt};
 
 mod end;
+pub(crate) mod talk;
 
 use self::end::{End, Line};
 use crate::act::Kept;
