@@ -1,6 +1,6 @@
 //! Pools of all kinds, from their start to their end.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
@@ -31,8 +31,15 @@ struct Hooks {
 static NAMES: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
+    /// What a hook for outcomes calls, once.
+    static HOOK: RefCell<Option<Box<dyn FnOnce()>>> = const { RefCell::new(None) };
     /// Whether starts of threads may fail.
     static MAY_FAIL: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Has the next outcome of a job of a pool with a hook call something, or nothing more.
+pub(crate) fn hook(call: Option<Box<dyn FnOnce()>>) {
+    HOOK.set(call);
 }
 
 /// From now on no start of a thread fails, unless a pool is made whose starts do.
@@ -117,7 +124,10 @@ impl Settings {
                 stop.stops.fetch_add(1, Relaxed);
             });
         if self.has(|setting| *setting == Setting::OnOutcome) {
-            builder = builder.on_outcome(move |_| _ = outcome.outcomes.fetch_add(1, Relaxed));
+            builder = builder.on_outcome(move |_| {
+                outcome.outcomes.fetch_add(1, Relaxed);
+                HOOK.take().into_iter().for_each(|call| call());
+            });
         }
         Ok(Built { pool: builder.build()?, hooks })
     }

@@ -141,7 +141,7 @@ impl Driven {
                         continue;
                     }
                     self.core.work.idle.start_search();
-                    match worker.park() {
+                    match worker.park_unless(None, || false) {
                         Parked::Search => _ = self.core.work.idle.stop_search(),
                         Parked::Leave => return self.has_ended.set(true),
                     }
