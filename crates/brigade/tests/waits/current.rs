@@ -192,11 +192,18 @@ fn on_one(pools: &Pools, call: impl FnOnce(Handle, Handle) -> Seen + Send + 'sta
 
 /// Joins a job of a scope while all workers of the pool are busy, so that it runs on this thread.
 fn joined_here(pool: Handle, probe: Probe) -> Seen {
-    let (busy, here) = (Halt::default(), thread::current().id());
-    (0..*pool.size().end()).for_each(|_| pool.execute(busy.job()));
+    let here = thread::current().id();
+    let busy: Vec<_> = (0..*pool.size().end())
+        .map(|_| {
+            let halt = Halt::default();
+            pool.execute(halt.job());
+            halt.await_thread();
+            halt
+        })
+        .collect();
     let call = move || {
         assert_eq!(thread::current().id(), here);
-        busy.release();
+        busy.iter().for_each(Halt::release);
         probe()
     };
     pool.in_place_scope(|scope| scope.submit(call).join().unwrap()).unwrap()
