@@ -15,8 +15,9 @@ use crate::engine::{
     CURRENT, Core, Key, Worker, enter_outside, enter_pool, owned, reach, wait_outside,
 };
 use crate::handle::Handle;
+use crate::handle::join::Ended;
 use crate::pool::here;
-use crate::spawn::spawn_of_scope;
+use crate::spawn::make_of_scope;
 use crate::values::Reason;
 pub use brigade_task::{Scope, ScopedJoinHandle};
 
@@ -433,9 +434,25 @@ impl Scopes for ScopePool {
         });
     }
 
-    fn spawn(&self, future: Pin<Box<dyn Future<Output = ()> + Send>>) {
-        // A rejected future is dropped, and so cancelled.
-        spawn_of_scope(self.handle.key, future);
+    fn spawn(
+        &self,
+        future: Pin<Box<dyn Future<Output = ()> + Send>>,
+        part: &mut dyn FnMut(Job) -> Part,
+    ) -> Option<brigade_task::JoinHandle<()>> {
+        let (job, handle) = make_of_scope(self.handle.key, future);
+        let part = part(job);
+        with_worker_of(self.handle.key, |worker| match worker {
+            Some(worker) => worker.processor.execute_part(part),
+            // A rejected future is dropped, and so cancelled.
+            None => drop(self.here().map(|core| core.inject(part.into_job()))),
+        });
+        Some(handle)
+    }
+
+    fn wait_for_future(&self, future: &mut brigade_task::JoinHandle<()>) {
+        if !future.is_finished() {
+            Ended::new(future, self.handle.key, false).wait();
+        }
     }
 
     fn broadcast(&self, make: &mut dyn FnMut() -> Part) {

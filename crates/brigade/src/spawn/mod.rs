@@ -214,22 +214,15 @@ pub(crate) fn make_boxed<T: Send + 'static>(
     make_future(key, Watched::new(watch, future), permit, deadline)
 }
 
-/// The data queued with a future of a scope. It needs no permit, like a closure of a scope.
-struct OfScope;
-
-impl Guard for OfScope {
-    const BORROWS: bool = true;
-}
-
-/// Queues a future that borrows from a thread waiting for it, or drops the future if the pool rejects it.
-pub(crate) fn spawn_of_scope(key: Key, future: Pin<Box<dyn Future<Output = ()> + Send>>) {
+/// Makes a job of a future that borrows from a thread waiting for it. It needs no permit, like a closure of a scope.
+pub(crate) fn make_of_scope(
+    key: Key,
+    future: Pin<Box<dyn Future<Output = ()> + Send>>,
+) -> (Job, brigade_task::JoinHandle<()>) {
     // Work added to a scope has no class.
-    let normal = ClassKey::new(key, Priority::Normal);
-    let Spawned { job, handle } = Spawned::new(future, OfScope, OnPool(normal));
-    drop(handle);
-    if let Err(rejected) = accept_as(key, Some(Priority::Normal), job) {
-        drop(future_of::<Pin<Box<dyn Future<Output = ()> + Send>>>(rejected.into_inner()));
-    }
+    let Spawned { job, handle } =
+        Spawned::new(future, (), OnPool(ClassKey::new(key, Priority::Normal)));
+    (job, handle)
 }
 
 /// Returns the future of a rejected job.
