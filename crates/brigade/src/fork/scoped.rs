@@ -17,8 +17,8 @@ use crate::engine::{
 use crate::handle::Handle;
 use crate::handle::join::Ended;
 use crate::pool::here;
-use crate::spawn::make_of_scope;
-use crate::values::Reason;
+use crate::spawn::{class_key, make_future};
+use crate::values::{Priority, Reason};
 pub use brigade_task::{Scope, ScopedJoinHandle};
 
 impl Handle {
@@ -439,7 +439,9 @@ impl Scopes for ScopePool {
         future: Pin<Box<dyn Future<Output = ()> + Send>>,
         part: &mut dyn FnMut(Job) -> Part,
     ) -> Option<brigade_task::JoinHandle<()>> {
-        let (job, handle) = make_of_scope(self.handle.key, future);
+        // It needs no permit, like a closure of a scope; work added to a scope has no class.
+        let of_class = class_key(self.handle.key, Some(Priority::Normal));
+        let (job, handle) = make_future(of_class, future, None, None);
         let part = part(job);
         with_worker_of(self.handle.key, |worker| match worker {
             Some(worker) => worker.processor.execute_part(part),
@@ -450,7 +452,8 @@ impl Scopes for ScopePool {
     }
 
     fn wait_for_future(&self, future: &mut brigade_task::JoinHandle<()>) {
-        if !future.is_finished() {
+        // A forked child ends in `wait`.
+        if self.here().is_some() && !future.is_finished() {
             Ended::new(future, self.handle.key, false).wait();
         }
     }

@@ -14,7 +14,6 @@ mod yield_now;
 
 use core::any::Any;
 use core::future::Future;
-use core::pin::Pin;
 use std::time::Instant;
 
 use brigade_observe::Watcher;
@@ -212,17 +211,6 @@ pub(crate) fn make_boxed<T: Send + 'static>(
 ) -> (Job, brigade_task::JoinHandle<T>) {
     let watch = watcher.map(|watcher| watcher.begin(true));
     make_future(key, Watched::new(watch, future), permit, deadline)
-}
-
-/// Makes a job of a future that borrows from a thread waiting for it. It needs no permit, like a closure of a scope.
-pub(crate) fn make_of_scope(
-    key: Key,
-    future: Pin<Box<dyn Future<Output = ()> + Send>>,
-) -> (Job, brigade_task::JoinHandle<()>) {
-    // Work added to a scope has no class.
-    let Spawned { job, handle } =
-        Spawned::new(future, (), OnPool(ClassKey::new(key, Priority::Normal)));
-    (job, handle)
 }
 
 /// Returns the future of a rejected job.
