@@ -15,9 +15,10 @@ use crate::engine::{
     CURRENT, Core, Key, Worker, enter_outside, enter_pool, owned, reach, wait_outside,
 };
 use crate::handle::Handle;
+use crate::handle::join::Ended;
 use crate::pool::here;
-use crate::spawn::spawn_of_scope;
-use crate::values::Reason;
+use crate::spawn::{class_key, make_future};
+use crate::values::{Priority, Reason};
 pub use brigade_task::{Scope, ScopedJoinHandle};
 
 impl Handle {
@@ -437,9 +438,28 @@ impl Scopes for ScopePool {
         });
     }
 
-    fn spawn(&self, future: Pin<Box<dyn Future<Output = ()> + Send>>) {
-        // A rejected future is dropped, and so cancelled.
-        spawn_of_scope(self.handle.key, future);
+    fn spawn(
+        &self,
+        future: Pin<Box<dyn Future<Output = ()> + Send>>,
+        part: &mut dyn FnMut(Job) -> Part,
+    ) -> Option<brigade_task::JoinHandle<()>> {
+        // It needs no permit, like a closure of a scope; work added to a scope has no class.
+        let of_class = class_key(self.handle.key, Some(Priority::Normal));
+        let (job, handle) = make_future(of_class, future, None, None);
+        let part = part(job);
+        with_worker_of(self.handle.key, |worker| match worker {
+            Some(worker) => worker.processor.execute_part(part),
+            // A rejected future is dropped, and so cancelled.
+            None => drop(self.here().map(|core| core.inject(part.into_job()))),
+        });
+        Some(handle)
+    }
+
+    fn wait_for_future(&self, future: &mut brigade_task::JoinHandle<()>) {
+        // A forked child ends in `wait`.
+        if self.here().is_some() && !future.is_finished() {
+            Ended::new(future, self.handle.key, false).wait();
+        }
     }
 
     fn broadcast(&self, make: &mut dyn FnMut() -> Part) {

@@ -28,7 +28,8 @@ pub(crate) struct Polled {
     jobs: RefCell<Vec<JobId>>,
     /// A job that the poll must not wait for.
     refused: Cell<Option<JobId>>,
-    noted: Cell<Noted>,
+    /// What polls have noted since this was last taken.
+    pub(crate) noted: Cell<Noted>,
 }
 
 /// What polls have noted of the awaited jobs.
@@ -91,11 +92,6 @@ impl Polled {
     /// Makes the next poll of that job's handle fail, because the wait would never end.
     pub(crate) fn refuse(&self, job: JobId) {
         self.refused.set(Some(job));
-    }
-
-    /// Takes what the last polls have noted.
-    pub(crate) fn take_noted(&self) -> Noted {
-        self.noted.take()
     }
 
     /// Notes a handle that is not ready.

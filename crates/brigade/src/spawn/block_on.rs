@@ -129,7 +129,7 @@ fn wait_on_worker<F: Future>(
         match poll(&polled) {
             (Poll::Ready(output), _) => return output,
             (Poll::Pending, jobs) if jobs.is_empty() => {
-                Woken::new(thread, polled.take_noted()).wait();
+                Woken::new(thread, polled.noted.take()).wait();
             }
             (Poll::Pending, _) => break,
         }
@@ -152,7 +152,7 @@ fn wait_on_worker<F: Future>(
                 (Poll::Pending, jobs) => jobs,
             };
         }
-        let mut wait = Woken::new(thread, polled.take_noted());
+        let mut wait = Woken::new(thread, polled.noted.take());
         if !jobs.is_empty() && !other.has_clones() {
             wait.jobs = Some(Awaited::Any(jobs.clone()));
         }

@@ -362,7 +362,7 @@ impl<T> TaskSet<T> {
     /// in a future, use [`join_next_async`](Self::join_next_async).
     ///
     /// On a worker of the same pool, closures of this set that have not started, and do not wait for the limit, run
-    /// inside this call until an outcome is available. Apart from them, only the jobs named by
+    /// inside this call until an outcome is available, and new futures are polled here once. Apart from them, only the jobs named by
     /// [`join`](JoinHandle::join) run inside this call; its rules for locks and stacks apply. Otherwise this waits as
     /// in [`blocking`](crate::blocking).
     ///

@@ -5,6 +5,7 @@
 //! Each call begins like the end of a sleep, by withdrawing or by taking the token, and ends with an announcement.
 
 use core::cell::{Cell, RefCell};
+use core::mem::ManuallyDrop;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Waker;
@@ -26,8 +27,10 @@ brigade_sync::scoped_thread_local! {
 }
 
 brigade_sync::unmodelled::thread_local! {
-    /// The calling thread's pools without threads, in the order in which they were made.
-    static OWNED: RefCell<Vec<Rc<Driven>>> = const { RefCell::new(Vec::new()) };
+    /// The calling thread's pools without threads, in the order in which they were made. Each pool removes itself. No
+    /// destructor, so that the pools are found until the very end of the thread.
+    static OWNED: RefCell<ManuallyDrop<Vec<Rc<Driven>>>> =
+        const { RefCell::new(ManuallyDrop::new(Vec::new())) };
 }
 
 /// Calls a closure that waits, with the calling thread's worker, or `None`. During the call the owner of the pool `key`
@@ -57,10 +60,9 @@ fn owned_by(is_wanted: impl Fn(&Driven) -> bool) -> Option<Rc<Driven>> {
         driven.core.work.key.is_here()
             && driven.worker.try_borrow_mut().is_ok_and(|worker| worker.is_some())
     };
-    let find = |owned: &RefCell<Vec<Rc<Driven>>>| {
+    OWNED.with(|owned| {
         owned.borrow().iter().rev().find(|driven| is_idle(driven) && is_wanted(driven)).cloned()
-    };
-    OWNED.try_with(find).ok().flatten()
+    })
 }
 
 /// The only worker of a pool, without a thread.
@@ -88,8 +90,7 @@ impl Driven {
         worker.pause();
         let (worker, has_ended) = (RefCell::new(Some(worker)), Cell::new(false));
         let this = Rc::new(Self { core, worker, has_ended });
-        // On a thread that is ending, waits don't run the pool.
-        _ = OWNED.try_with(|owned| owned.borrow_mut().push(this.clone()));
+        OWNED.with(|owned| owned.borrow_mut().push(this.clone()));
         this
     }
 
@@ -150,8 +151,11 @@ impl Driven {
         }
         let Some(worker) = self.worker.take() else { return };
         let index = worker.processor.index;
-        _ = OWNED
-            .try_with(|owned| owned.borrow_mut().retain(|driven| !core::ptr::eq(&**driven, self)));
+        OWNED.with(|owned| {
+            let mut owned = owned.borrow_mut();
+            owned.retain(|driven| !core::ptr::eq(&**driven, self));
+            owned.shrink_to_fit();
+        });
         drop(worker.processor.give_back());
         self.core.work.settle();
         self.core.work.idle.vacate(index);
