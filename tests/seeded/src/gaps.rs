@@ -48,6 +48,10 @@ pub(crate) enum Gap {
     GuestsOfLocalPools,
     /// Waits in a hook for outcomes.
     WaitsInHooks,
+    /// Drops of evicted jobs that wait for room of their pool.
+    EvictedJobs,
+    /// Threads that are lost some time after their start.
+    LostStarts,
 }
 
 /// A line goes with the mend of its fault.
@@ -73,6 +77,8 @@ const NOT_YET: &[Gap] = &[
     Gap::ClosingJobs,
     Gap::GuestsOfLocalPools,
     Gap::WaitsInHooks,
+    Gap::EvictedJobs,
+    Gap::LostStarts,
 ];
 
 impl Gap {

@@ -512,10 +512,12 @@ impl Source {
             Some(Thing::ALock),
             Some(Thing::AnIdlePool),
             Some(Thing::ARoom),
+            Some(Thing::AnEviction),
         ]);
         special.filter(|special| match special {
             Thing::AnIdlePool => Gap::WaitsForAnIdlePool.is_open(),
             Thing::ARoom => Gap::WaitsForRoom.is_open(),
+            Thing::AnEviction => Gap::EvictedJobs.is_open(),
             _ => true,
         })
     }
@@ -534,7 +536,7 @@ impl Source {
             && (pool.0 > 0 || Gap::WokenWithoutThreads.is_open());
         let fails = self.one_in(4) && may_fail;
         pool.2.extend(fails.then(|| Setting::FailingStarts(self.below(u8::MAX))));
-        if special == Some(Thing::ARoom) {
+        if matches!(special, Some(Thing::ARoom | Thing::AnEviction)) {
             pools.1.2.push(Setting::Capacity(1, Full::Rejects));
         }
         let task = |source: &mut Self| source.task(special);
@@ -571,7 +573,8 @@ impl Source {
 
     fn task(&mut self, special: Option<Thing>) -> Task {
         let is_alone = special == Some(Thing::ALock);
-        let has_pools = !matches!(special, Some(Thing::AnIdlePool | Thing::ARoom));
+        let has_pools =
+            !matches!(special, Some(Thing::AnIdlePool | Thing::ARoom | Thing::AnEviction));
         let levels =
             if is_alone { Vec::new() } else { self.list(4, |source| source.level(has_pools)) };
         let is_stopped = |level: &Level| {

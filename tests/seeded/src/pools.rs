@@ -15,6 +15,7 @@ use fastrand::Rng;
 
 use crate::act::{act, note};
 use crate::futures::{future, local};
+use crate::gaps::Gap;
 use crate::program::{Call, Pair};
 use crate::verb::{By, Full, How, Lifetime, Micros, Setting, Settings, Verb};
 use crate::world::{World, contained, micros};
@@ -170,13 +171,23 @@ fn failing(seed: u8) -> impl Fn(NewThread) -> io::Result<Thread> + Send + Sync {
         let mut failing = failing.lock().expect("no panic");
         let fails = failing.1 < 5 && failing.0.bool() && may_fail();
         failing.1 = if fails { failing.1 + 1 } else { 0 };
-        let loses = failing.0.bool();
+        let ways = if Gap::LostStarts.is_open() { 3 } else { 2 };
+        let way = failing.0.u8(0..ways);
         drop(failing);
-        match (fails, loses) {
+        match (fails, way) {
             (false, _) => thread.start(),
-            (true, false) => Err(io::Error::other("no thread: planned")),
+            (true, 0) => Err(io::Error::other("no thread: planned")),
             // It drops the thread that it has got.
-            (true, true) => Ok(Thread::not_joined()),
+            (true, 1) => Ok(Thread::not_joined()),
+            // Another thread drops it later.
+            (true, _) => {
+                let loses = move || {
+                    time::sleep(Duration::from_millis(1));
+                    drop(thread);
+                };
+                drop(NewThread::new("loses".into(), None, loses).start()?);
+                Ok(Thread::not_joined())
+            }
         }
     }
 }

@@ -212,6 +212,8 @@ pub(crate) enum Thing {
     AComputation,
     /// Room of the other pool.
     ARoom,
+    /// A job of the other pool whose drop waits for room of it, if the full pool drops the job for another one.
+    AnEviction,
     /// The end of all jobs of the other pool.
     AnIdlePool,
     /// A job of the same pool, without a handle, in a call that blocks.

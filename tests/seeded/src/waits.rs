@@ -11,7 +11,7 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use brigade::time;
-use brigade::{Handle, JoinError, JoinHandle, LocalPool, NewThread, TaskSet, Thread};
+use brigade::{Handle, JoinError, JoinHandle, LocalPool, NewThread, TaskSet, Thread, WhenFull};
 use brigade_sync::seeded::clock::{self as virtual_clock, pass};
 use brigade_sync::{Mutex, time as clock};
 use futures_lite::AsyncReadExt;
@@ -95,6 +95,7 @@ pub(crate) fn run(waits: &Waits) {
 impl Waits {
     fn has_io(&self) -> bool {
         let tasks = [&self.jobs, &self.outside, &self.later].into_iter().flatten();
+        let tasks = tasks.chain(&self.hook);
         tasks.flat_map(|task| &task.waits).any(|(thing, _)| matches!(thing, Thing::AByte(_)))
     }
 
@@ -338,6 +339,13 @@ fn wait_for(place: &Place, run: &Run, thing: Thing, wait: Wait) {
             };
             if let Ok(Ok(job)) = room.map(|room| room.submit(|| ())) {
                 drop(job);
+            }
+        }
+        Thing::AnEviction => {
+            for _ in 0..3 {
+                let evicted = OnDrop(move || drop(brigade::block_on(other.job().reserve())));
+                let terms = other.job().when_full(WhenFull::DropOldest);
+                drop(terms.execute(move || drop(evicted)));
             }
         }
         Thing::AnIdlePool if wait.is_timed() => assert!(other.wait_idle_timeout(FAR), "{LATE}"),
