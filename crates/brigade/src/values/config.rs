@@ -356,7 +356,10 @@ pub(crate) struct Config {
     /// Whether the pool's clock is paused, and only the owner moves it.
     pub(crate) is_paused: bool,
     pub(crate) name: Option<Name>,
-    pub(crate) pool_name: PoolName,
+    /// The name of the pool; `None` for the [prefix](Self::prefix) of its threads' names.
+    pub(crate) pool_name: Option<Arc<str>>,
+    /// The common prefix of the threads' names, if known.
+    pub(crate) prefix: Option<Arc<str>>,
     pub(crate) stack_size: Option<usize>,
     /// `None` for [`NewThread::start`].
     pub(crate) spawner: Option<Spawner>,
@@ -383,15 +386,6 @@ pub(crate) struct Config {
     pub(crate) on_stop: Option<Hook>,
     /// The observer of the pool's jobs, if any; set when the pool is built.
     pub(crate) observer: Option<Arc<Observer>>,
-}
-
-/// The sources of a pool's name.
-#[derive(Clone, Default)]
-pub(crate) struct PoolName {
-    /// The name given by the user.
-    pub(crate) given: Option<Arc<str>>,
-    /// The common beginning of the threads' names, if known.
-    pub(crate) prefix: Option<Arc<str>>,
 }
 
 /// Turns between looks at the injector while there is local work. Prime, so it does not beat with a workload's own
@@ -435,8 +429,8 @@ impl Config {
 
     /// The name of the pool.
     pub(crate) fn pool_name(&self) -> Arc<str> {
-        let PoolName { given, prefix } = &self.pool_name;
-        given.as_ref().or(prefix.as_ref()).cloned().unwrap_or_else(|| "brigade".into())
+        let known = self.pool_name.as_ref().or(self.prefix.as_ref());
+        known.cloned().unwrap_or_else(|| "brigade".into())
     }
 
     /// The name of a worker's thread.
