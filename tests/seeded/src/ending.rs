@@ -6,12 +6,14 @@ use std::sync::Arc;
 use brigade::{Handle, JoinHandle, NewThread, Shutdown, TaskSet, block_on};
 
 use crate::levels::{Leaf, Place, within};
+use crate::machine;
 use crate::program::{Ending, Wait};
 use crate::waits::{FAR, LATE};
 
 /// Runs a program.
 pub(crate) fn run(Ending { pool, jobs, outside, pause, how }: &Ending) {
     let pool = pool.builder().build().expect("a pool");
+    machine::made(pool.handle());
     let counted = Arc::new(());
     for (levels, wait) in jobs.clone() {
         let (handle, counted) = (pool.handle(), counted.clone());

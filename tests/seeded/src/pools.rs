@@ -1,6 +1,5 @@
 //! Pools of all kinds, from their start to their end.
 
-use std::cell::Cell;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
@@ -15,6 +14,7 @@ use fastrand::Rng;
 
 use crate::act::{act, note};
 use crate::futures::{future, local};
+use crate::machine::{self, PerRun};
 use crate::program::{Call, Pair};
 use crate::verb::{By, Full, How, Lifetime, Micros, Setting, Settings, Verb};
 use crate::world::{World, contained, micros};
@@ -30,10 +30,8 @@ struct Hooks {
 /// The number of the next pool, its name: a job knows its pool by that.
 static NAMES: AtomicU64 = AtomicU64::new(0);
 
-thread_local! {
-    /// Whether starts of threads may fail.
-    static MAY_FAIL: Cell<bool> = const { Cell::new(false) };
-}
+/// Whether starts of threads may fail.
+static MAY_FAIL: PerRun<bool> = PerRun::new(false);
 
 /// From now on no start of a thread fails, unless a pool is made whose starts do.
 pub(crate) fn start_well() {
@@ -119,7 +117,9 @@ impl Settings {
         if self.has(|setting| *setting == Setting::OnOutcome) {
             builder = builder.on_outcome(move |_| _ = outcome.outcomes.fetch_add(1, Relaxed));
         }
-        Ok(Built { pool: builder.build()?, hooks })
+        let pool = builder.build()?;
+        machine::made(pool.handle());
+        Ok(Built { pool, hooks })
     }
 }
 
