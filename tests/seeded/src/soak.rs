@@ -3,6 +3,7 @@
 use std::panic;
 use std::process::{Command, ExitCode, abort};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::channel;
 use std::sync::{Mutex, PoisonError};
 use std::thread::{available_parallelism, scope, sleep, spawn};
 use std::time::{Duration, Instant};
@@ -77,7 +78,8 @@ fn command(arguments: &[&str]) -> Result<ExitCode, String> {
         }
         ["try", which, others] => {
             let (chosen, others) = (Chosen::parse(which, &[])?, number(others)?);
-            watch(LIMIT / 2);
+            // Of its pauses, the longest takes 2 s.
+            watch(LIMIT / 3);
             for (passed, seed) in iter::once(chosen.seed).chain(0..others).enumerate() {
                 // The rest is held up.
                 if passed as u64 == others / 2 {
@@ -142,8 +144,12 @@ fn fail(reason: &str) -> ! {
         println!("{passed} {} {reason}", chosen.seed);
         println!("`{SCRIPT} {}` runs it again:\n{}", chosen.text(), code(&chosen));
         // The locks that a dump takes may be held for good.
-        spawn(|| POOLS.get().iter().for_each(|pool| println!("{}", pool.dump())));
-        sleep(DUMPS);
+        let (done, is_done) = channel();
+        spawn(move || {
+            POOLS.get().iter().for_each(|pool| println!("{}", pool.dump()));
+            done.send(())
+        });
+        _ = is_done.recv_timeout(DUMPS);
     } else {
         println!("0 0 between programs: {reason}");
     }
