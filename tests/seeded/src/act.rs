@@ -1,28 +1,26 @@
 //! The operations of a thread, a job or a part, and then the end of their handles.
 
-use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use brigade::JoinHandle;
-use brigade_sync::seeded;
 
+use crate::machine::number;
 use crate::verb::{End, Verb};
 use crate::world::{Output, World};
 use crate::{forks, futures, io, jobs, pools, timers};
 
-thread_local! {
-    /// Whether programs print their operations.
-    static SAYS: Cell<bool> = const { Cell::new(false) };
-}
+/// Whether programs print their operations.
+static SAYS: AtomicBool = AtomicBool::new(false);
 
 /// Has programs print their operations.
 pub(crate) fn say() {
-    SAYS.set(true);
+    SAYS.store(true, Relaxed);
 }
 
 /// Prints an action of the calling thread.
 pub(crate) fn note(text: impl FnOnce() -> String) {
-    if SAYS.get() {
-        println!("thread {} {}", seeded::number(), text());
+    if SAYS.load(Relaxed) {
+        println!("thread {} {}", number(), text());
     }
 }
 

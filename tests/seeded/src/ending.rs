@@ -10,6 +10,7 @@ use brigade::{
 use brigade_sync::time as clock;
 
 use crate::levels::{Leaf, OnDrop, Place, within};
+use crate::machine;
 use crate::program::{Ending, Level, LocalEnd, Pause, Wait};
 use crate::verb::How;
 use crate::waits::{FAR, LATE};
@@ -24,6 +25,7 @@ pub(crate) fn run(Ending { pool, jobs, outside, pause, how, cancels, local }: &E
         end_local(*end, *how, *pause, outside, &counted);
     } else {
         let pool = pool.builder().build().expect("a pool");
+        machine::made(pool.handle());
         for (levels, wait) in jobs.clone() {
             // The end of the pool may come before the job, which it drops or runs.
             let place = place(pool.handle(), levels, wait, &counted);
@@ -54,6 +56,7 @@ fn end_local(
 ) {
     let local = LocalPool::new().expect("a pool");
     let pool = local.handle();
+    machine::made(pool);
     let other = beside(place(pool, levels.clone(), *wait, counted));
     local.run_until(async {
         pause.take();

@@ -5,10 +5,11 @@ use std::pin::Pin;
 use std::rc::Rc;
 
 use brigade::{Missed, TaskSet, time};
-use brigade_sync::{seeded, time as clock};
+use brigade_sync::time as clock;
 
 use crate::act::{Kept, act, note};
 use crate::io;
+use crate::machine::number;
 use crate::verb::{Body, End, Micros, Panics, Verb};
 use crate::world::{Output, World, micros, panic};
 
@@ -69,13 +70,13 @@ struct Bound {
 
 impl Bound {
     fn here() -> Self {
-        Self { thread: seeded::number(), _not_send: Rc::new(()) }
+        Self { thread: number(), _not_send: Rc::new(()) }
     }
 }
 
 impl Drop for Bound {
     fn drop(&mut self) {
-        assert_eq!(seeded::number(), self.thread, "a local future on another thread");
+        assert_eq!(number(), self.thread, "a local future on another thread");
     }
 }
 
@@ -90,7 +91,7 @@ pub(crate) fn local(world: &World, body: &Body) -> impl Future<Output = Output> 
     let (bound, future) = (Bound::here(), future(world, body));
     async move {
         let output = future.await;
-        assert_eq!(bound.thread, seeded::number());
+        assert_eq!(bound.thread, number());
         output
     }
 }

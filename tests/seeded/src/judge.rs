@@ -1,6 +1,5 @@
 //! Judges that no work waits beside a thread that may run it, while other jobs compute for long; and that jobs do not lie on each other without bound.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -10,30 +9,33 @@ use std::task::{Context, Wake, Waker};
 use std::time::{Duration, Instant};
 
 use brigade::Handle;
-use brigade_sync::{Mutex, seeded, time};
+use brigade_sync::{Mutex, time};
 
 use crate::levels::is_worker_of;
+use crate::machine::{IS_SEEDED, PerRun, clock, number};
 use crate::program::Thing;
 
 /// Jobs that may lie on each other on a thread: the engine's 64, and those around them.
 const MOST_NESTED: usize = 80;
 /// How often a long job looks, how long it lasts, and how long work may wait. Of the time, only that counts in which no thread can go on.
 const LOOK: Duration = Duration::from_millis(20);
-const LASTS: Duration = Duration::from_millis(160);
-const PROMISE: Duration = Duration::from_millis(50);
+/// Threads of the system may always be late.
+const LASTS: Duration = Duration::from_millis(if IS_SEEDED { 160 } else { 1 });
+const PROMISE: Duration = Duration::from_millis(if IS_SEEDED { 50 } else { 1_000_000 });
 /// Looks of a long job, at most: others may always go on.
 const MOST_LOOKS: u32 = 40;
 
-thread_local! {
-    static JUDGE: RefCell<Judge> = RefCell::default();
-}
+static JUDGE: PerRun<Judge> = PerRun::new(Judge::NEW);
 
-#[derive(Default)]
 struct Judge {
     dues: Vec<Arc<Due>>,
     /// For each thread, what its waits are for, the innermost last; a job that computes is such a wait, for nothing.
     waits: BTreeMap<usize, Vec<Option<Arc<Due>>>>,
     nested: BTreeMap<usize, usize>,
+}
+
+impl Judge {
+    const NEW: Self = Self { dues: Vec::new(), waits: BTreeMap::new(), nested: BTreeMap::new() };
 }
 
 /// Work of a pool that may run from some time on.
@@ -55,7 +57,7 @@ struct Notes(Arc<Due>, Waker);
 
 impl Wake for Notes {
     fn wake(self: Arc<Self>) {
-        *self.0.woken_by.lock() = Some(seeded::number());
+        *self.0.woken_by.lock() = Some(number());
         self.1.wake_by_ref();
     }
 }
@@ -65,13 +67,13 @@ pub(crate) struct Leaves(fn(&mut Judge, usize));
 
 impl Drop for Leaves {
     fn drop(&mut self) {
-        JUDGE.with_borrow_mut(|judge| (self.0)(judge, seeded::number()));
+        JUDGE.with_borrow_mut(|judge| (self.0)(judge, number()));
     }
 }
 
 /// A program begins.
 pub(crate) fn begin() {
-    JUDGE.take();
+    JUDGE.set(Judge::NEW);
 }
 
 impl Due {
@@ -117,7 +119,7 @@ impl Due {
             *seen = None;
             return;
         }
-        let now = seeded::clock::idle();
+        let now = clock::idle();
         let waited = now - *seen.get_or_insert(now);
         assert!(waited <= PROMISE, "{} waits beside a thread that may run it", self.what);
     }
@@ -144,14 +146,14 @@ impl Due {
 /// The calling thread waits for this work until the result is dropped. Whether it is a worker of the work's pool matters.
 pub(crate) fn waits_for(due: Option<&Arc<Due>>) -> Leaves {
     let due = due.filter(|due| is_worker_of(due.pool)).cloned();
-    JUDGE.with_borrow_mut(|judge| judge.waits.entry(seeded::number()).or_default().push(due));
+    JUDGE.with_borrow_mut(|judge| judge.waits.entry(number()).or_default().push(due));
     Leaves(|judge, thread| drop(judge.waits.entry(thread).or_default().pop()))
 }
 
 /// A job begins on the calling thread, and ends when the result is dropped.
 pub(crate) fn nests() -> Leaves {
     JUDGE.with_borrow_mut(|judge| {
-        let nested = judge.nested.entry(seeded::number()).or_default();
+        let nested = judge.nested.entry(number()).or_default();
         *nested += 1;
         assert!(*nested <= MOST_NESTED, "jobs lie on each other without bound");
     });
@@ -160,12 +162,12 @@ pub(crate) fn nests() -> Leaves {
 
 /// Occupies the thread for long, and looks whether work waits that another thread may run.
 pub(crate) fn compute() {
-    let (_computes, begun) = (waits_for(None), seeded::clock::idle());
+    let (_computes, begun) = (waits_for(None), clock::idle());
     for _ in 0..MOST_LOOKS {
         time::sleep(LOOK);
         let dues = JUDGE.with_borrow(|judge| judge.dues.clone());
         dues.iter().for_each(Due::look);
-        if seeded::clock::idle() - begun > LASTS {
+        if clock::idle() - begun > LASTS {
             return;
         }
     }

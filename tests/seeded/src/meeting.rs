@@ -9,6 +9,7 @@ use std::task::{Poll, Waker};
 use brigade::{Handle, NewThread, Thread};
 use brigade_sync::{Condvar, Mutex, time};
 
+use crate::machine;
 use crate::program::{Pause, Round, Way};
 use crate::verb::Settings;
 use crate::world::micros;
@@ -97,6 +98,7 @@ fn chain(pool: Handle, meeting: Arc<Meeting>, more: usize) {
 /// Runs a program.
 pub(crate) fn run(settings: &Settings, rounds: &[Round]) {
     let owner = settings.builder().build().expect("a pool");
+    machine::made(owner.handle());
     for Round { pause, others, way } in rounds {
         pause.take();
         (0..*others).for_each(|_| execute(owner.handle(), || ()));

@@ -1,6 +1,5 @@
 //! Pools of all kinds, from their start to their end.
 
-use std::cell::{Cell, RefCell};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
@@ -16,6 +15,7 @@ use fastrand::Rng;
 use crate::act::{act, note};
 use crate::futures::{future, local};
 use crate::gaps::Gap;
+use crate::machine::{self, PerRun};
 use crate::program::{Call, Pair};
 use crate::verb::{By, Full, How, Lifetime, Micros, Setting, Settings, Verb};
 use crate::world::{World, contained, micros};
@@ -31,15 +31,14 @@ struct Hooks {
 /// The number of the next pool, its name: a job knows its pool by that.
 static NAMES: AtomicU64 = AtomicU64::new(0);
 
-thread_local! {
-    /// What a hook for outcomes calls, once.
-    static HOOK: RefCell<Option<Box<dyn FnOnce()>>> = const { RefCell::new(None) };
-    /// Whether starts of threads may fail.
-    static MAY_FAIL: Cell<bool> = const { Cell::new(false) };
-}
+/// What a hook for outcomes calls, once.
+static HOOK: PerRun<Option<Box<dyn FnOnce() + Send>>> = PerRun::new(None);
+
+/// Whether starts of threads may fail.
+static MAY_FAIL: PerRun<bool> = PerRun::new(false);
 
 /// Has the next outcome of a job of a pool with a hook call something, or nothing more.
-pub(crate) fn hook(call: Option<Box<dyn FnOnce()>>) {
+pub(crate) fn hook(call: Option<Box<dyn FnOnce() + Send>>) {
     HOOK.set(call);
 }
 
@@ -127,10 +126,13 @@ impl Settings {
         if self.has(|setting| *setting == Setting::OnOutcome) {
             builder = builder.on_outcome(move |_| {
                 outcome.outcomes.fetch_add(1, Relaxed);
-                HOOK.take().into_iter().for_each(|call| call());
+                let call = HOOK.with_borrow_mut(Option::take);
+                call.into_iter().for_each(|call| call());
             });
         }
-        Ok(Built { pool: builder.build()?, hooks })
+        let pool = builder.build()?;
+        machine::made(pool.handle());
+        Ok(Built { pool, hooks })
     }
 }
 

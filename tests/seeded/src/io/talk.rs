@@ -5,10 +5,10 @@ use std::net::Shutdown;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::{env, fs, process};
 
+use crate::machine::{Faults, changed};
 use brigade::io::{
     PipeReader, PipeWriter, TcpListener, TcpStream, UdpSocket, UnixListener, UnixStream,
 };
-use brigade_io::changed;
 use futures_lite::future::try_zip;
 use futures_lite::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
@@ -138,7 +138,7 @@ pub(crate) async fn talk(world: &World, link: Link, bytes: u8) {
         Link::APipe => through_pipe(bytes).await,
     };
     // A faulty kernel has errors of its own, and a closed pool has no driver.
-    let is_sure = world.is_sure() && FAULTS.get() == brigade_io::Faults::None;
+    let is_sure = world.is_sure() && FAULTS.get() == Faults::None;
     assert!(talked.is_ok() || !is_sure || world.is_closed(), "{talked:?}");
 }
 
