@@ -356,10 +356,8 @@ pub(crate) struct Config {
     /// Whether the pool's clock is paused, and only the owner moves it.
     pub(crate) is_paused: bool,
     pub(crate) name: Option<Name>,
-    /// The name of the pool; `None` for the [prefix](Self::prefix) of its threads' names.
+    /// `None` for the default.
     pub(crate) pool_name: Option<Arc<str>>,
-    /// The common prefix of the threads' names, if known.
-    pub(crate) prefix: Option<Arc<str>>,
     pub(crate) stack_size: Option<usize>,
     /// `None` for [`NewThread::start`].
     pub(crate) spawner: Option<Spawner>,
@@ -429,8 +427,7 @@ impl Config {
 
     /// The name of the pool.
     pub(crate) fn pool_name(&self) -> Arc<str> {
-        let known = self.pool_name.as_ref().or(self.prefix.as_ref());
-        known.cloned().unwrap_or_else(|| "brigade".into())
+        self.pool_name.clone().unwrap_or_else(|| "brigade".into())
     }
 
     /// The name of a worker's thread.

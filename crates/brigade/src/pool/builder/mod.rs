@@ -59,6 +59,7 @@ impl Pool {
         Builder {
             config: Box::default(),
             threads: None,
+            prefix: None,
             machine: Machine::default(),
             observe: Settings::default(),
             make_observer: None,
@@ -103,6 +104,8 @@ pub struct Builder {
     pub(crate) config: Box<Config>,
     /// `None` for as many as the process may run at once.
     threads: Option<Threads>,
+    /// The common prefix of the threads' names, if known: the name of a pool without another.
+    prefix: Option<Arc<str>>,
     /// The settings that depend on the machine.
     pub(crate) machine: Machine,
     /// The settings for observing jobs.
@@ -312,7 +315,7 @@ impl Builder {
     pub fn name(mut self, name: impl Into<ThreadName>) -> Self {
         let ThreadName { name, prefix } = name.into();
         self.config.name = Some(name);
-        self.config.prefix = prefix;
+        self.prefix = prefix;
         self
     }
 
@@ -454,6 +457,7 @@ impl Builder {
     /// Rejects an invalid configuration, and sets the size.
     fn check(&mut self) -> Result<(), String> {
         self.config.inherited = Inherited::here();
+        self.config.pool_name = self.config.pool_name.take().or_else(|| self.prefix.take());
         if self.threads.is_none() {
             self.threads = threads_by_environment()?;
         }
