@@ -168,13 +168,7 @@ impl Worker {
         // No other thread may fire timers.
         self.poll_events();
         let is_last = self.runs_anything() || self.block_to_wait(false).is_none();
-        if !is_last || !runs_in_place() {
-            _ = self.run_mail();
-            return;
-        }
-        // A look elsewhere runs mail and jobs of others, and takes the place of a job of its own.
-        let looks = self.processor.pace.is_due_next();
-        _ = self.run_one() && looks && self.run_one();
+        _ = if is_last && runs_in_place() { self.run_one() } else { self.run_mail() };
     }
 
     /// Sleeps until the wait may be over, or this worker has something to run.
@@ -291,18 +285,17 @@ impl Worker {
             if self.processor.core.work.idle.snapshot().is_prioritized() && self.run_high() {
                 return true;
             }
+            let mut has_run = false;
             if self.processor.pace.is_due() {
                 let looks = self.processor.pace.looks();
                 self.look_elsewhere(Row::Over);
-                let has_run = self.processor.pace.looks().wrapping_sub(looks) > 1;
+                has_run = self.processor.pace.looks().wrapping_sub(looks) > 1;
                 // As in `turns`.
                 self.processor.pace.end_turn();
-                if has_run {
-                    return true;
-                }
             }
+            // A look takes no turn from the own queue: there may be something for each look.
             let job = self.find_own().or_else(|| self.find_now());
-            job.map(|job| self.run_taken_inside(|| self.run(job))).is_some()
+            job.map(|job| self.run_taken_inside(|| self.run(job))).is_some() || has_run
         };
         self.contain(self.processor.me.origins.depth(), step).unwrap_or(true)
     }
