@@ -110,6 +110,10 @@ fn call(world: &World, verb: &Verb, kept: &mut Kept) {
         Verb::WaitIdleTimeout(time) => pools::wait_idle(world, Some(*time)),
         Verb::Inner(lifetime) => pools::inner(world, lifetime),
         Verb::Io(transfer) => io::transfer(world, transfer, kept),
+        Verb::Talks(link, bytes) if world.is_sure() => {
+            world.pool.block_on(io::talk::talk(world, *link, *bytes));
+        }
+        Verb::Talks(..) => {}
         Verb::Across(verbs) => act(&world.across(), verbs),
         Verb::YieldNow
         | Verb::AsyncSleep(_)
@@ -120,6 +124,7 @@ fn call(world: &World, verb: &Verb, kept: &mut Kept) {
         | Verb::Interval(_)
         | Verb::ReserveAwait(_)
         | Verb::SetAwait(_)
-        | Verb::IoAwait(_) => panic!("only a future can do this: {verb:?}"),
+        | Verb::IoAwait(_)
+        | Verb::TalksAwait(..) => panic!("only a future can do this: {verb:?}"),
     }
 }

@@ -98,7 +98,7 @@ pub(crate) fn local(world: &World, body: &Body) -> impl Future<Output = Output> 
 
 /// A future that does one operation after the other.
 pub(crate) fn future(world: &World, body: &Body) -> Pin<Box<dyn Future<Output = Output> + Send>> {
-    let token = world.ledger.token("a future", body.1 == Panics::InItsDrop);
+    let token = world.ledger.token("a future", body.1);
     let (world, Body(verbs, panics)) = (world.inside(), body.clone());
     Box::pin(async move {
         token.runs();
@@ -142,6 +142,7 @@ async fn turn(world: &World, verb: &Verb) {
             Err(rejected) => world.refused(rejected.reason(), rejected.into_inner()),
         },
         Verb::Act(verbs) => act(world, verbs),
+        Verb::TalksAwait(link, bytes) => io::talk::talk(world, *link, *bytes).await,
         Verb::IoAwait(transfer) => io::pass(world, transfer).await,
         Verb::Interval(ticks) => {
             let mut interval = time::interval(micros(500)).missed(Missed::Delay);

@@ -36,6 +36,22 @@ pub(crate) enum Gap {
     ReadyFutures,
     /// More jobs that wait than may lie on each other.
     Crowds,
+    /// The same beside bytes that a worker waits for which polls.
+    LateBytes,
+    /// Drops that take long.
+    SlowDrops,
+    /// Work on other threads, as a cancel, while the pool ends.
+    CancelsAtTheEnd,
+    /// A job of a `LocalPool` that waits, and then closes it.
+    ClosingJobs,
+    /// Threads that wait for jobs of a `LocalPool` at its end.
+    GuestsOfLocalPools,
+    /// Waits in a hook for outcomes.
+    WaitsInHooks,
+    /// Drops of evicted jobs that wait for room of their pool.
+    EvictedJobs,
+    /// Threads that are lost some time after their start.
+    LostStarts,
 }
 
 /// A line goes with the mend of its fault.
@@ -55,6 +71,14 @@ const NOT_YET: &[Gap] = &[
     Gap::LateEvents,
     Gap::ReadyFutures,
     Gap::Crowds,
+    Gap::LateBytes,
+    Gap::SlowDrops,
+    Gap::CancelsAtTheEnd,
+    Gap::ClosingJobs,
+    Gap::GuestsOfLocalPools,
+    Gap::WaitsInHooks,
+    Gap::EvictedJobs,
+    Gap::LostStarts,
 ];
 
 impl Gap {

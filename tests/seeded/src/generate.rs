@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use crate::gaps::Gap;
 use crate::program::{
-    Call, Ending, Kernel, Kind, Level, Pair, Pause, Program, Restless, Round, Task, Thing, Wait,
-    Waits, Way,
+    Call, Ending, Kernel, Kind, Level, LocalEnd, Pair, Pause, Program, Restless, Round, Task,
+    Thing, Wait, Waits, Way,
 };
 use crate::source::Source;
 use crate::verb::{
-    Body, By, Drain, End, Full, Here, How, Lifetime, Micros, Panics, Periodic, Setting, Settings,
-    Shares, Tasks, Terms, Then, Transfer, Verb, Wire, Work,
+    Body, By, Drain, End, Full, Here, How, Lifetime, Link, Micros, Panics, Periodic, Setting,
+    Settings, Shares, Tasks, Terms, Then, Transfer, Verb, Wire, Work,
 };
 
 /// Operations, each with how often it is chosen. The first are the simplest.
@@ -77,6 +77,7 @@ const OF_A_THREAD: Table = &[
     (1, |source| Verb::WaitIdleTimeout(source.micros())),
     (1, |source| Verb::Inner(source.with_fuel(4, |source| source.lifetime(0)))),
     (3, |source| Verb::Io(source.transfer())),
+    (1, |source| Verb::Talks(source.link(), source.below(200))),
 ];
 
 /// Those of a future.
@@ -91,6 +92,7 @@ const IN_A_FUTURE: Table = &[
     (1, |source| Verb::ReserveAwait(source.future())),
     (1, |source| Verb::SetAwait(source.list(3, Source::future))),
     (1, |source| Verb::IoAwait(source.transfer())),
+    (1, |source| Verb::TalksAwait(source.link(), source.below(200))),
     (1, |source| Verb::BlockingSleep(source.micros())),
 ];
 
@@ -193,6 +195,7 @@ impl Source {
         match 95 - self.below(96) {
             0..3 => Panics::InItsDrop,
             3..6 => Panics::InTheDropOfItsOutput,
+            6..12 if Gap::SlowDrops.is_open() => Panics::NeverAndDropsSlowly,
             rest if rest < 6 + 96 / of => Panics::AtTheEnd,
             _ => Panics::Never,
         }
@@ -281,6 +284,16 @@ impl Source {
             0..2 => Wire::Pipe(vec![self.side(), self.side()]),
             2 => Wire::Talk(vec![vec![self.below(u8::MAX)], vec![self.below(u8::MAX)]]),
             _ => Wire::Socket((0..4).map(|_| self.side()).collect()),
+        }
+    }
+
+    fn link(&mut self) -> Link {
+        match self.below(6) {
+            0 => Link::APair,
+            1 => Link::APipe,
+            2 => Link::AFile,
+            3 => Link::ThroughTcp,
+            rest => Link::Datagrams(rest == 4),
         }
     }
 
@@ -458,10 +471,36 @@ impl Source {
 
     fn ending(&mut self) -> Ending {
         let pool = self.fixed();
-        let job = |source: &mut Self| (source.list(3, |source| source.level(false)), source.wait());
+        let levels = |source: &mut Self| source.list(3, |source| source.level(false));
+        let job = |source: &mut Self| (levels(source), source.wait());
         let jobs = self.some(3, job);
         let how = self.pick([None, Some(How::Drains), Some(How::Discards)]);
-        Ending { pool, jobs, outside: self.wait(), pause: self.pause(), how }
+        let mut outside = (Vec::new(), self.ending_wait());
+        let cancels = self.one_in(4) && Gap::CancelsAtTheEnd.is_open();
+        let local = self.one_in(4).then(|| match self.below(3) {
+            0 => LocalEnd::ByTheOwner,
+            rest => LocalEnd::ByItsJob(rest == 1 && Gap::ClosingJobs.is_open()),
+        });
+        match local {
+            None => {
+                // The pool waits for what its threads do not run.
+                let is_outside = |level: &Level| {
+                    use Level::{InADrop, InPlacesJob, InTheDropOfAFuture};
+                    matches!(level, InADrop | InTheDropOfAFuture | InPlacesJob)
+                };
+                outside.0 = levels(self);
+                outside.0.retain(|level| Gap::CancelsAtTheEnd.is_open() || !is_outside(level));
+            }
+            // The owner's thread must not wait for what only its end ends.
+            Some(_) if self.one_in(2) => outside.0 = vec![Level::InPlace],
+            Some(_) => {}
+        }
+        let local = local.filter(|_| Gap::GuestsOfLocalPools.is_open());
+        Ending { pool, jobs, outside, pause: self.pause(), how, cancels, local }
+    }
+
+    fn ending_wait(&mut self) -> Wait {
+        if self.one_in(4) { Wait::ByScope } else { self.wait() }
     }
 
     /// Something that needs a program around it.
@@ -473,10 +512,12 @@ impl Source {
             Some(Thing::ALock),
             Some(Thing::AnIdlePool),
             Some(Thing::ARoom),
+            Some(Thing::AnEviction),
         ]);
         special.filter(|special| match special {
             Thing::AnIdlePool => Gap::WaitsForAnIdlePool.is_open(),
             Thing::ARoom => Gap::WaitsForRoom.is_open(),
+            Thing::AnEviction => Gap::EvictedJobs.is_open(),
             _ => true,
         })
     }
@@ -495,7 +536,7 @@ impl Source {
             && (pool.0 > 0 || Gap::WokenWithoutThreads.is_open());
         let fails = self.one_in(4) && may_fail;
         pool.2.extend(fails.then(|| Setting::FailingStarts(self.below(u8::MAX))));
-        if special == Some(Thing::ARoom) {
+        if matches!(special, Some(Thing::ARoom | Thing::AnEviction)) {
             pools.1.2.push(Setting::Capacity(1, Full::Rejects));
         }
         let task = |source: &mut Self| source.task(special);
@@ -511,7 +552,10 @@ impl Source {
         }
         let crowd = self.one_in(8) && Gap::Crowds.is_open();
         let crowd = if crowd { 100 / jobs.len().max(1) as u8 } else { 0 };
-        Waits { pools, is_driven, jobs, outside, later, crowd }
+        let has_hook = special.is_none() && self.one_in(4) && Gap::WaitsInHooks.is_open();
+        pools.0.2.extend(has_hook.then_some(Setting::OnOutcome));
+        let hook = has_hook.then(|| Task { levels: Vec::new(), ..self.task(None) });
+        Waits { pools, is_driven, jobs, outside, hook, crowd, later }
     }
 
     /// A job that waits for work that is ready.
@@ -524,12 +568,13 @@ impl Source {
         let task = Task { levels: Vec::new(), waits: self.some(3, wait), beside: None };
         let [outside, later] = [const { Vec::new() }; 2];
         let (pools, jobs) = ((pool, other), vec![task]);
-        Waits { pools, is_driven: false, jobs, outside, later, crowd: 0 }
+        Waits { pools, is_driven: false, jobs, outside, hook: None, crowd: 0, later }
     }
 
     fn task(&mut self, special: Option<Thing>) -> Task {
         let is_alone = special == Some(Thing::ALock);
-        let has_pools = !matches!(special, Some(Thing::AnIdlePool | Thing::ARoom));
+        let has_pools =
+            !matches!(special, Some(Thing::AnIdlePool | Thing::ARoom | Thing::AnEviction));
         let levels =
             if is_alone { Vec::new() } else { self.list(4, |source| source.level(has_pools)) };
         let is_stopped = |level: &Level| {
@@ -554,7 +599,9 @@ impl Source {
 
     fn thing(&mut self, may_open: bool) -> Thing {
         match self.below(20) {
-            16 => Thing::AByte(self.micros()),
+            16 if Gap::LateBytes.is_open() || !Gap::LateEvents.is_open() => {
+                Thing::AByte(self.micros())
+            }
             17 => Thing::AScopesReadyFuture,
             18 | 19 if Gap::LateEvents.is_open() => Thing::AComputation,
             0 => Thing::AClosure,

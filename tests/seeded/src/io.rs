@@ -16,6 +16,7 @@ use fastrand::Rng;
 use futures_lite::{AsyncReadExt, AsyncWriteExt};
 
 mod end;
+pub(crate) mod talk;
 
 use self::end::{End, Line};
 use crate::act::Kept;
@@ -251,7 +252,7 @@ fn task(world: &World, side: &Arc<Side>, seed: u8) -> Task {
         1 => Panics::InTheDropOfItsOutput,
         _ => Panics::Never,
     };
-    let token = world.ledger.token("a task with an end", panics == Panics::InItsDrop);
+    let token = world.ledger.token("a task with an end", panics);
     let (world, side) = (world.clone(), side.clone());
     Box::pin(async move {
         token.runs();

@@ -17,8 +17,12 @@ pub(crate) fn execute(world: &World, body: &Body) {
 }
 
 pub(crate) fn submit(world: &World, body: &Body, end: End, kept: &mut Kept) {
-    match world.pool.try_submit(world.body(body)) {
-        Ok(handle) => kept.keep(world, handle, end),
+    let (claim, run) = world.claimed(body);
+    match world.pool.try_submit(run) {
+        Ok(handle) => {
+            claim.is_accepted();
+            kept.keep(world, handle, end);
+        }
         Err(rejected) => world.refused(rejected.reason(), rejected.into_inner()),
     }
 }
@@ -120,7 +124,7 @@ pub(crate) fn broadcast(world: &World, shares: Shares, panics: Panics) {
     if !world.is_sure() || (world.depth() > 0 && (world.is_discarded || !world.is_here())) {
         return;
     }
-    let token = world.ledger.token("a broadcast", panics == Panics::InItsDrop);
+    let token = world.ledger.token("a broadcast", panics);
     let mut handles = world.pool.broadcast(move |index| _ = (&token, index));
     match shares {
         Shares::CancelEach => handles.iter_mut().for_each(|handle| _ = handle.cancel()),

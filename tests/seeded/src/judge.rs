@@ -1,8 +1,11 @@
 //! Judges that no work waits beside a thread that may run it, while other jobs compute for long; and that jobs do not lie on each other without bound.
 
 use std::collections::BTreeMap;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::task::{Context, Wake, Waker};
 use std::time::{Duration, Instant};
 
 use brigade::Handle;
@@ -10,6 +13,7 @@ use brigade_sync::{Mutex, time};
 
 use crate::levels::is_worker_of;
 use crate::machine::{IS_SEEDED, PerRun, clock, number};
+use crate::program::Thing;
 
 /// Jobs that may lie on each other on a thread: the engine's 64, and those around them.
 const MOST_NESTED: usize = 80;
@@ -38,10 +42,24 @@ impl Judge {
 pub(crate) struct Due {
     pool: Handle,
     what: String,
+    /// A timer or I/O wakes it.
+    has_event: bool,
     from: Mutex<Option<Instant>>,
+    /// The thread that has woken the future, once its time has come.
+    woken_by: Mutex<Option<usize>>,
     is_done: AtomicBool,
     /// The time without any thread that could go on, when the work was first seen to wait beside a thread that may run it.
     seen: Mutex<Option<Duration>>,
+}
+
+/// Wakes a future, and notes the thread.
+struct Notes(Arc<Due>, Waker);
+
+impl Wake for Notes {
+    fn wake(self: Arc<Self>) {
+        *self.0.woken_by.lock() = Some(number());
+        self.1.wake_by_ref();
+    }
 }
 
 /// Ends a wait, or a job, of the calling thread.
@@ -59,10 +77,15 @@ pub(crate) fn begin() {
 }
 
 impl Due {
-    pub(crate) fn new(pool: Handle, what: String) -> Arc<Self> {
+    pub(crate) fn new(pool: Handle, what: Thing) -> Arc<Self> {
+        let has_event = !matches!(
+            what,
+            Thing::AGate(_) | Thing::AClosure | Thing::ALongClosure(_) | Thing::AnotherPoolsClosure
+        );
+        let what = format!("{what:?}");
         let is_done = AtomicBool::new(false);
-        let due = Self { pool, what, from: Mutex::new(None), is_done, seen: Mutex::new(None) };
-        let due = Arc::new(due);
+        let (from, woken_by, seen) = (Mutex::new(None), Mutex::new(None), Mutex::new(None));
+        let due = Arc::new(Self { pool, what, has_event, from, woken_by, is_done, seen });
         JUDGE.with_borrow_mut(|judge| judge.dues.push(due.clone()));
         due
     }
@@ -77,12 +100,22 @@ impl Due {
         self.is_done.store(true, Relaxed);
     }
 
+    /// The future, for which the calling pool's workers wait for timers or I/O.
+    pub(crate) async fn watch(self: &Arc<Self>, future: impl Future<Output = ()>) {
+        let mut future = pin!(future);
+        poll_fn(|context| {
+            let waker = Waker::from(Arc::new(Notes(self.clone(), context.waker().clone())));
+            future.as_mut().poll(&mut Context::from_waker(&waker))
+        })
+        .await;
+        self.done();
+    }
+
     /// Fails if it has waited for long.
     fn look(self: &Arc<Self>) {
         let mut seen = self.seen.lock();
-        let is_late =
-            !self.is_done.load(Relaxed) && self.from.lock().is_some_and(|from| from <= time::now());
-        if !is_late || !self.may_run() {
+        let is_due = self.from.lock().is_some_and(|from| from <= time::now());
+        if self.is_done.load(Relaxed) || !is_due || !self.may_go_on() {
             *seen = None;
             return;
         }
@@ -91,12 +124,20 @@ impl Due {
         assert!(waited <= PROMISE, "{} waits beside a thread that may run it", self.what);
     }
 
-    /// Whether a worker sleeps, or waits for this in its innermost wait.
-    fn may_run(self: &Arc<Self>) -> bool {
+    /// Whether a worker sleeps, which may run it or poll for its event; or a worker in a wait may: it polls for any, and runs what it has woken
+    /// itself and waits for.
+    fn may_go_on(self: &Arc<Self>) -> bool {
         let metrics = self.pool.metrics();
+        let woken_by = *self.woken_by.lock();
+        let is_polled = |thread, due: &Arc<Self>| match woken_by {
+            None => self.has_event && due.pool == self.pool,
+            Some(by) => thread == by && Arc::ptr_eq(due, self),
+        };
         let waits = JUDGE.with_borrow(|judge| {
-            let mut innermost = judge.waits.values().filter_map(|waits| waits.last()?.as_ref());
-            innermost.any(|due| Arc::ptr_eq(due, self))
+            let innermost = |(thread, waits): (&usize, &Vec<Option<Arc<Self>>>)| {
+                Some((*thread, waits.last()?.clone()?))
+            };
+            judge.waits.iter().filter_map(innermost).any(|(thread, due)| is_polled(thread, &due))
         });
         !metrics.is_closed && (metrics.idle_threads > 0 || waits)
     }

@@ -14,6 +14,7 @@ use fastrand::Rng;
 
 use crate::act::{act, note};
 use crate::futures::{future, local};
+use crate::gaps::Gap;
 use crate::machine::{self, PerRun};
 use crate::program::{Call, Pair};
 use crate::verb::{By, Full, How, Lifetime, Micros, Setting, Settings, Verb};
@@ -30,8 +31,17 @@ struct Hooks {
 /// The number of the next pool, its name: a job knows its pool by that.
 static NAMES: AtomicU64 = AtomicU64::new(0);
 
+/// What a hook for outcomes calls, once.
+static HOOK: PerRun<Option<Hook>> = PerRun::new(None);
 /// Whether starts of threads may fail.
 static MAY_FAIL: PerRun<bool> = PerRun::new(false);
+
+type Hook = Box<dyn FnOnce() + Send>;
+
+/// Has the next outcome of a job of a pool with a hook call something, or nothing more.
+pub(crate) fn hook(call: Option<Hook>) {
+    HOOK.set(call);
+}
 
 /// From now on no start of a thread fails, unless a pool is made whose starts do.
 pub(crate) fn start_well() {
@@ -115,7 +125,11 @@ impl Settings {
                 stop.stops.fetch_add(1, Relaxed);
             });
         if self.has(|setting| *setting == Setting::OnOutcome) {
-            builder = builder.on_outcome(move |_| _ = outcome.outcomes.fetch_add(1, Relaxed));
+            builder = builder.on_outcome(move |_| {
+                outcome.outcomes.fetch_add(1, Relaxed);
+                let call = HOOK.with_borrow_mut(Option::take);
+                call.into_iter().for_each(|call| call());
+            });
         }
         let pool = builder.build()?;
         machine::made(pool.handle());
@@ -160,13 +174,23 @@ fn failing(seed: u8) -> impl Fn(NewThread) -> io::Result<Thread> + Send + Sync {
         let mut failing = failing.lock().expect("no panic");
         let fails = failing.1 < 5 && failing.0.bool() && may_fail();
         failing.1 = if fails { failing.1 + 1 } else { 0 };
-        let loses = failing.0.bool();
+        let ways = if Gap::LostStarts.is_open() { 3 } else { 2 };
+        let way = failing.0.u8(0..ways);
         drop(failing);
-        match (fails, loses) {
+        match (fails, way) {
             (false, _) => thread.start(),
-            (true, false) => Err(io::Error::other("no thread: planned")),
+            (true, 0) => Err(io::Error::other("no thread: planned")),
             // It drops the thread that it has got.
-            (true, true) => Ok(Thread::not_joined()),
+            (true, 1) => Ok(Thread::not_joined()),
+            // Another thread drops it later.
+            (true, _) => {
+                let loses = move || {
+                    time::sleep(Duration::from_millis(1));
+                    drop(thread);
+                };
+                drop(NewThread::new("loses".into(), None, loses).start()?);
+                Ok(Thread::not_joined())
+            }
         }
     }
 }

@@ -92,10 +92,22 @@ pub(crate) enum Way {
 pub(crate) struct Ending {
     pub(crate) pool: Settings,
     pub(crate) jobs: Vec<(Vec<Level>, Wait)>,
-    pub(crate) outside: Wait,
+    pub(crate) outside: (Vec<Level>, Wait),
     pub(crate) pause: Pause,
     /// Without it the pool is dropped.
     pub(crate) how: Option<How>,
+    /// Another thread cancels a job whose drop takes long.
+    pub(crate) cancels: bool,
+    /// The pool has no threads, and no jobs that wait.
+    pub(crate) local: Option<LocalEnd>,
+}
+
+/// The end of a pool without threads, beside threads that wait for its jobs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum LocalEnd {
+    ByTheOwner,
+    /// Whether the job waits before it closes the pool.
+    ByItsJob(bool),
 }
 
 /// A call, part or job around a wait.
@@ -132,6 +144,8 @@ pub(crate) enum Wait {
     ByJoinFor,
     BySetFor,
     ByTimeout,
+    /// At the end of a scope: if the pool ends.
+    ByScope,
 }
 
 impl Wait {
@@ -154,6 +168,8 @@ pub(crate) struct Waits {
     pub(crate) jobs: Vec<Task>,
     /// Threads of no pool.
     pub(crate) outside: Vec<Task>,
+    /// A job of the pool's hook for outcomes, once.
+    pub(crate) hook: Option<Task>,
     /// How often these jobs come.
     pub(crate) crowd: u8,
     /// Jobs after a pause, from the start of which no start of a thread fails.
@@ -196,6 +212,8 @@ pub(crate) enum Thing {
     AComputation,
     /// Room of the other pool.
     ARoom,
+    /// A job of the other pool whose drop waits for room of it, if the full pool drops the job for another one.
+    AnEviction,
     /// The end of all jobs of the other pool.
     AnIdlePool,
     /// A job of the same pool, without a handle, in a call that blocks.
@@ -216,6 +234,7 @@ pub(crate) enum Restless {
 pub(crate) fn run(Program(kernel, kind): &Program) {
     io::begin(*kernel);
     pools::start_well();
+    pools::hook(None);
     judge::begin();
     match kind {
         Kind::One(lifetime) => pools::lifetime(lifetime),

@@ -60,6 +60,8 @@ pub(crate) enum Verb {
     /// A pool of its own.
     Inner(Lifetime),
     Io(Transfer),
+    /// Two ends of brigade's own types, and how many bytes go through.
+    Talks(Link, u8),
     /// As operations of the other pool, in a program of two.
     Across(Vec<Verb>),
 
@@ -76,6 +78,7 @@ pub(crate) enum Verb {
     ReserveAwait(Body),
     SetAwait(Vec<Body>),
     IoAwait(Transfer),
+    TalksAwait(Link, u8),
 }
 
 impl Verb {
@@ -93,6 +96,8 @@ pub(crate) struct Body(pub(crate) Vec<Verb>, pub(crate) Panics);
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Panics {
     Never,
+    /// Does not, but its drop takes long.
+    NeverAndDropsSlowly,
     AtTheEnd,
     InItsDrop,
     InTheDropOfItsOutput,
@@ -191,6 +196,18 @@ pub(crate) enum Wire {
     Socket(Vec<Vec<u8>>),
     /// Sockets through which single bytes go in turns.
     Talk(Vec<Vec<u8>>),
+}
+
+/// Two ends that talk.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Link {
+    APair,
+    /// A listener in the file system.
+    AFile,
+    ThroughTcp,
+    /// Whether they are connected.
+    Datagrams(bool),
+    APipe,
 }
 
 /// Which of the tasks the calling thread polls. The pool has the others.

@@ -11,7 +11,7 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use brigade::time;
-use brigade::{Handle, JoinError, JoinHandle, LocalPool, NewThread, TaskSet, Thread};
+use brigade::{Handle, JoinError, JoinHandle, LocalPool, NewThread, TaskSet, Thread, WhenFull};
 use brigade_sync::{Mutex, time as clock};
 use futures_lite::AsyncReadExt;
 
@@ -45,7 +45,7 @@ struct Run {
 
 /// Runs a program.
 pub(crate) fn run(waits: &Waits) {
-    let Waits { pools: (one, two), is_driven, jobs, outside, later, crowd } = waits;
+    let Waits { pools: (one, two), is_driven, jobs, outside, hook, crowd, later } = waits;
     let (Ok(other), Ok(built)) = (two.build(), one.build()) else { return };
     let (other, pool) = (other.pool, &built.pool);
     let local = is_driven.then(|| LocalPool::new().expect("a pool"));
@@ -53,6 +53,10 @@ pub(crate) fn run(waits: &Waits) {
     let place = Place { pool: handle, other: other.handle() };
     let free = if *is_driven { 0 } else { one.1 - 1 };
     let run = Arc::new(Run { pool: handle, lock: Mutex::new(()), free: AtomicU8::new(free) });
+    pools::hook(hook.clone().map(|task| {
+        let run = run.clone();
+        Box::new(move || task.run(place, &run)) as _
+    }));
     let phase = |jobs: &[Task], outside: &[Task]| {
         let over: Vec<_> = outside.iter().map(|task| beside(place, &run, task)).collect();
         let jobs: Vec<_> = jobs.iter().filter_map(|task| submit(place, &run, task)).collect();
@@ -93,6 +97,7 @@ pub(crate) fn run(waits: &Waits) {
 impl Waits {
     fn has_io(&self) -> bool {
         let tasks = [&self.jobs, &self.outside, &self.later].into_iter().flatten();
+        let tasks = tasks.chain(&self.hook);
         tasks.flat_map(|task| &task.waits).any(|(thing, _)| matches!(thing, Thing::AByte(_)))
     }
 
@@ -205,7 +210,7 @@ async fn in_turns(own: usize, wakers: Arc<Mutex<[Option<Waker>; 2]>>, is_over: A
 fn make(&Place { pool, other }: &Place, thing: Thing) -> Option<Made> {
     let job = |job: Option<JoinHandle<()>>| job.map(|job| Made::Job(job, Vec::new()));
     let closure = |of, run: Box<dyn FnOnce() + Send>| {
-        let due = Due::new(of, format!("{thing:?}"));
+        let due = Due::new(of, thing);
         due.after(Duration::ZERO);
         let begun = due.clone();
         let run = move || {
@@ -215,23 +220,19 @@ fn make(&Place { pool, other }: &Place, thing: Thing) -> Option<Made> {
         Made::Closure(of, Box::new(run), Some(due))
     };
     let asleep = |of, time| {
-        let due = Due::new(of, format!("{thing:?}"));
+        let due = Due::new(of, thing);
         let slept = due.clone();
         let sleeps = async move {
             slept.after(micros(time));
-            sleep(time).await;
-            slept.done();
+            slept.watch(sleep(time)).await;
         };
         Made::Future(of, Box::pin(sleeps), Some(due))
     };
     let gated = |opens: fn(Handle, Micros, OnOpen) -> Boxed, time| {
-        let due = Due::new(pool, format!("{thing:?}"));
+        let due = Due::new(pool, thing);
         let (opened, passed) = (due.clone(), due.clone());
         let gate = opens(other, time, Box::new(move || opened.after(Duration::ZERO)));
-        let passes = async move {
-            gate.await;
-            passed.done();
-        };
+        let passes = async move { passed.watch(gate).await };
         Made::Future(pool, Box::pin(passes), Some(due))
     };
     Some(match thing {
@@ -340,6 +341,13 @@ fn wait_for(place: &Place, run: &Run, thing: Thing, wait: Wait) {
             };
             if let Ok(Ok(job)) = room.map(|room| room.submit(|| ())) {
                 drop(job);
+            }
+        }
+        Thing::AnEviction => {
+            for _ in 0..3 {
+                let evicted = OnDrop(move || drop(brigade::block_on(other.job().reserve())));
+                let terms = other.job().when_full(WhenFull::DropOldest);
+                drop(terms.execute(move || drop(evicted)));
             }
         }
         Thing::AnIdlePool if wait.is_timed() => assert!(other.wait_idle_timeout(FAR), "{LATE}"),

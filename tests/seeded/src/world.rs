@@ -148,21 +148,28 @@ impl World {
 
     /// The body of a job that returns something.
     pub(crate) fn body(&self, body: &Body) -> impl FnOnce() -> Output + Send + use<> {
-        let token = self.ledger.token("a job", body.1 == Panics::InItsDrop);
+        self.claimed(body).1
+    }
+
+    /// The same with its claim.
+    pub(crate) fn claimed(&self, body: &Body) -> (Claim, impl FnOnce() -> Output + Send + use<>) {
+        let token = self.ledger.token("a job", body.1);
+        let claim = token.claim();
         let (world, body) = (self.inside(), body.clone());
-        move || {
+        let run = move || {
             token.runs();
             world.is_current();
             world.run(&body);
             // A panic of this drop after it was made would leak the output: rust-lang/rust#47949.
             drop(token);
             world.output(body.1)
-        }
+        };
+        (claim, run)
     }
 
     /// The body of a job without a result, and its claim.
     pub(crate) fn job(&self, body: &Body) -> (Claim, impl FnOnce() + Send + use<>) {
-        let token = self.ledger.token("a job", body.1 == Panics::InItsDrop);
+        let token = self.ledger.token("a job", body.1);
         let claim = token.claim();
         let (world, body) = (self.inside(), body.clone());
         let run = move || {
@@ -182,7 +189,10 @@ impl World {
     }
 
     pub(crate) fn output(&self, panics: Panics) -> Output {
-        let panics = panics == Panics::InTheDropOfItsOutput;
+        let panics = match panics {
+            Panics::InTheDropOfItsOutput => Panics::InItsDrop,
+            _ => Panics::Never,
+        };
         Output { value: 7, _token: self.ledger.token("an output", panics) }
     }
 

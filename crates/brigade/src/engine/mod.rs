@@ -44,7 +44,7 @@ pub use clock::now;
 pub(crate) use clock::now_in;
 pub(crate) use core::Core;
 pub(crate) use core::admission::{Admission, Unqueued};
-pub(crate) use core::enter::{enter_pool, entered};
+pub(crate) use core::enter::{enter_outside, enter_pool, entered};
 #[cfg(brigade_seeded)]
 pub use core::monitor::monitor_runs;
 pub(crate) use current::stopping;

@@ -64,10 +64,7 @@ impl<'a> At<'a> {
 
     /// The processor of the worker, if the thread is one.
     pub(crate) fn worker(self) -> Option<&'a Processor> {
-        match self {
-            At::Worker(processor) => Some(processor),
-            _ => None,
-        }
+        if let At::Worker(processor) = self { Some(processor) } else { None }
     }
 
     /// Calls a closure that drops a job. Off the pool, the end of the pool waits for this drop.

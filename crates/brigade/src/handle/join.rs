@@ -325,7 +325,7 @@ pub(crate) fn cancel<T>(inner: &brigade_task::JoinHandle<T>, key: Key) -> bool {
 }
 
 /// A wait for the end of a job of the pool `key`.
-struct Ended<'a, T> {
+pub(crate) struct Ended<'a, T> {
     inner: &'a mut brigade_task::JoinHandle<T>,
     key: Key,
     /// Whether only one worker may run the job.
@@ -337,13 +337,13 @@ struct Ended<'a, T> {
 }
 
 impl<'a, T> Ended<'a, T> {
-    fn new(inner: &'a mut brigade_task::JoinHandle<T>, key: Key, is_mail: bool) -> Self {
+    pub(crate) fn new(inner: &'a mut brigade_task::JoinHandle<T>, key: Key, is_mail: bool) -> Self {
         Self { inner, key, is_mail, listed: None, is_circular: false, gives_way: false }
     }
 
     /// Waits for the job. Returns `false` if it never ends.
     #[cold]
-    fn wait(mut self) -> bool {
+    pub(crate) fn wait(mut self) -> bool {
         wait_as(Some(self.key), |worker| match worker {
             Some(worker) => {
                 _ = runs_in_place() && self.run_part(worker);

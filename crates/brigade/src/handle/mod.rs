@@ -81,6 +81,22 @@ impl Handle {
     /// Returns the current pool: the pool [entered](Self::enter) by this thread, or else the pool of this worker.
     /// Returns `None` on any other thread.
     ///
+    /// # The pool of a call that names none
+    /// [`enter`](Self::enter), [`block_on`](Self::block_on), [`install`](Self::install) and [`scope`](Self::scope) of a
+    /// handle call their closure or future with that handle's pool as the current pool. So does a pool that runs a job,
+    /// on whichever thread: a joined job that runs inside the caller is in its own pool, not in a pool that the caller
+    /// has entered. All other calls leave the current pool as it is, such as
+    /// [`in_place_scope`](Self::in_place_scope), which calls its closure on this thread.
+    ///
+    /// | call | its pool |
+    /// |---|---|
+    /// | [`submit`](crate::submit()), [`spawn`](crate::spawn()) and the like, [timers](crate::time), I/O | the current pool, or else the [default pool](crate::default_pool) |
+    /// | [`join`](crate::join()), [`scope`](crate::scope()), [`in_place_scope`](crate::in_place_scope()), [`par_for`](crate::par_for) and the other loops | the pool of this worker, even if the worker has entered another pool; on any other thread as for `submit` |
+    /// | [`spawn_local`](crate::spawn_local()) | the pool of this worker; on any other thread the [`LocalPool`](crate::LocalPool) that it owns: the current pool, or else the newest |
+    ///
+    /// While a thread waits for a job of a `LocalPool` that it owns, it runs that pool. Any other wait of a thread that is
+    /// no worker runs the `LocalPool` that `spawn_local` would use.
+    ///
     /// ```
     /// use brigade::Handle;
     /// let pool = brigade::Pool::new(1);

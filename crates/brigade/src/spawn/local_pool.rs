@@ -180,7 +180,8 @@ impl LocalPool {
     ///
     /// The future is polled first whenever it was woken, and need not be `'static` or `Send`. Its
     /// [spawned](crate::spawn()) jobs, timers and I/O belong to the pool. Jobs left when the future is ready wait for
-    /// the next call. If the pool has been shut down, only the future runs.
+    /// the next call. If the pool has been shut down, only the future runs. A job that waits lies above this call on the
+    /// stack, also a closure that another thread has [installed](Handle::install): this returns only after it.
     ///
     /// # Panics
     /// If the future does; if a job or future of the pool calls it; in the child of a fork.

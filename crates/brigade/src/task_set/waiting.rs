@@ -119,7 +119,8 @@ impl<T> TaskSet<T> {
         self.ended.len() >= jobs
     }
 
-    /// Runs an admitted closure that has not started on this worker. Returns `false` if there is none.
+    /// Runs an admitted job that has not started on this worker: a closure, or the first poll of a future. Returns `false` if
+    /// there is none.
     #[inline]
     fn run(&mut self, worker: &Worker) -> bool {
         let first = self.first_in_line();
@@ -129,7 +130,14 @@ impl<T> TaskSet<T> {
                 return false;
             };
             self.untried = number + 1;
-            if settle_on(&worker.processor, |run| handle.leave_and_settle(run)) {
+            if handle.is_of_future() {
+                // A draining pool keeps polling a future that yields, because this job waits for it.
+                let _inside = worker.processor.run_inside_job();
+                // The set lists the future once it has ended.
+                if settle_on(&worker.processor, |run| handle.settle_if_unclaimed(run)) {
+                    return true;
+                }
+            } else if settle_on(&worker.processor, |run| handle.leave_and_settle(run)) {
                 // The job is not listed. Jobs that have ended elsewhere meanwhile come first. Not in a child forked
                 // by the job.
                 if self.completions.is_any() && self.is_here() {

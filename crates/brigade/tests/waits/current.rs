@@ -1,8 +1,6 @@
 //! Which pool is current: where the free functions submit, fork and wait.
 //!
-//! It is the innermost pool that the thread has entered: by `enter` or `block_on`, by running one of its jobs, or by its `install`,
-//! `scope` or `in_place_scope`. On a worker the free functions that borrow use the worker's pool. Without a current pool, local
-//! futures and `block_on` use the newest `LocalPool` of the thread, and all else the default pool.
+//! The docs of `Handle::current` have the rule.
 
 use std::panic;
 use std::thread::{self, ThreadId};
@@ -58,7 +56,7 @@ static VERBS: &[(&str, By, Probe)] = &[
         set.submit(Handle::current);
         set.join_next().unwrap().unwrap()
     }),
-    ("scope's body", By::Borrow, || brigade::scope(|_| Handle::current())),
+    ("scope's body", By::Submission, || brigade::scope(|_| Handle::current())),
     ("scope's job", By::Borrow, || {
         let mut pool = None;
         brigade::scope(|scope| scope.execute(|| pool = Handle::current()));
@@ -67,7 +65,7 @@ static VERBS: &[(&str, By, Probe)] = &[
     ("scope's joined job", By::Borrow, || {
         brigade::scope(|scope| agreed(|| scope.submit(here_and_seen).join().unwrap()))
     }),
-    ("in_place_scope's body", By::Borrow, || brigade::in_place_scope(|_| Handle::current())),
+    ("in_place_scope's body", By::Current, || brigade::in_place_scope(|_| Handle::current())),
     ("in_place_scope's job", By::Borrow, || {
         let mut pool = None;
         brigade::in_place_scope(|scope| scope.execute(|| pool = Handle::current()));
@@ -194,11 +192,18 @@ fn on_one(pools: &Pools, call: impl FnOnce(Handle, Handle) -> Seen + Send + 'sta
 
 /// Joins a job of a scope while all workers of the pool are busy, so that it runs on this thread.
 fn joined_here(pool: Handle, probe: Probe) -> Seen {
-    let (busy, here) = (Halt::default(), thread::current().id());
-    (0..*pool.size().end()).for_each(|_| pool.execute(busy.job()));
+    let here = thread::current().id();
+    let busy: Vec<_> = (0..*pool.size().end())
+        .map(|_| {
+            let halt = Halt::default();
+            pool.execute(halt.job());
+            halt.await_thread();
+            halt
+        })
+        .collect();
     let call = move || {
         assert_eq!(thread::current().id(), here);
-        busy.release();
+        busy.iter().for_each(Halt::release);
         probe()
     };
     pool.in_place_scope(|scope| scope.submit(call).join().unwrap()).unwrap()
@@ -224,10 +229,10 @@ static SITUATIONS: &[Situation] = &[
     situation("outside, in scope", [Two, Two, Two], |pools, probe| {
         pools.two.scope(|_| probe()).unwrap()
     }),
-    situation("outside, in in_place_scope", [Two, NONE, NONE], |pools, probe| {
+    situation("outside, in in_place_scope", [NONE, NONE, NONE], |pools, probe| {
         pools.two.in_place_scope(|_| probe()).unwrap()
     }),
-    situation("outside, in in_place_scope inside enter", [Two, NONE, NONE], |pools, probe| {
+    situation("outside, in in_place_scope inside enter", [One, NONE, NONE], |pools, probe| {
         pools.one.enter(|| pools.two.in_place_scope(|_| probe()).unwrap())
     }),
     situation("outside, in enter inside in_place_scope", [One, NONE, NONE], |pools, probe| {
@@ -279,7 +284,7 @@ static SITUATIONS: &[Situation] = &[
     situation("in a job, in scope of the other", [Two, Two, Two], |pools, probe| {
         on_one(pools, move |_, two| two.scope(|_| probe()).unwrap())
     }),
-    situation("in a job, in in_place_scope of the other", [Two, One, One], |pools, probe| {
+    situation("in a job, in in_place_scope of the other", [One, One, One], |pools, probe| {
         on_one(pools, move |_, two| two.in_place_scope(|_| probe()).unwrap())
     }),
     situation("in a job, in a joined job of the other's scope", [Two, One, One], |pools, probe| {
@@ -294,7 +299,7 @@ static SITUATIONS: &[Situation] = &[
     situation("in a job, in scope inside enter", [One, One, One], |pools, probe| {
         on_one(pools, move |one, two| two.enter(|| one.scope(|_| probe()).unwrap()))
     }),
-    situation("in a job, in in_place_scope inside enter", [One, One, One], |pools, probe| {
+    situation("in a job, in in_place_scope inside enter", [Two, One, One], |pools, probe| {
         on_one(pools, move |one, two| two.enter(|| one.in_place_scope(|_| probe()).unwrap()))
     }),
     situation("in a job, in a scope's job inside enter", [One, One, One], |pools, probe| {

@@ -2,6 +2,7 @@
 //!
 //! A binary of its own: a call that never ends leaves its threads behind.
 
+#![cfg(unix)]
 #![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]
 #![forbid(unsafe_code)]
 

@@ -79,7 +79,6 @@ static ALONE: &[(&str, Program)] = &[
         }
         is(pool.wait_idle(), || "not idle".into())
     }),
-    #[cfg(all(feature = "io", unix))]
     ("a waiter runs the future that its own look at the driver has woken", || {
         use futures_lite::{AsyncReadExt, AsyncWriteExt};
         let pool = Pool::builder().threads(2).spare_threads(0).build().unwrap();
@@ -148,7 +147,6 @@ static PROGRAMS: &[(&str, Program)] = &[
         drop(pool);
         is(future.join().is_err_and(|error| error.is_cancelled()), || "not cancelled".into())
     }),
-    #[cfg(all(feature = "io", unix))]
     ("a cancelled job's scope reads a pipe", || {
         use futures_lite::{AsyncReadExt, AsyncWriteExt};
         let (pool, begun) = (Pool::new(2), Gate::closed());

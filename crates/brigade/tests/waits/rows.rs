@@ -268,7 +268,6 @@ pub(crate) static ROWS: &[Row] = &[
     more("yield_now", &["brigade::yield_now", "<brigade::YieldNow as Future>::poll"], |it| {
         repeated(it, brigade::yield_now)
     }),
-    #[cfg(all(feature = "io", unix))]
     more(
         "readable",
         &["brigade_io::Async<T>::readable", "<brigade_io::Ready<'_> as Future>::poll"],
@@ -449,11 +448,6 @@ pub(crate) static EXCEPTIONS: &[(&str, &[&str])] = &[
             "brigade_sync::thread::Thread::join",
             "brigade_sync::thread::Thread::join_until",
         ],
-    ),
-    #[cfg(not(all(feature = "io", unix)))]
-    (
-        "not in this build",
-        &["brigade_io::Async<T>::readable", "<brigade_io::Ready<'_> as Future>::poll"],
     ),
     (
         "waits as `Async::readable` does",

@@ -84,7 +84,8 @@ pub(crate) fn run_here(
     })
 }
 
-/// Names the cases of a child, one a line.
+/// Names the cases of a child, one a line. By hand: `BRIGADE_TEST_CASES='NAME' cargo test .. a_child -- --nocapture` prints how each has
+/// ended.
 const NAMES: &str = "BRIGADE_TEST_CASES";
 
 /// Begins the line of a case that has ended.

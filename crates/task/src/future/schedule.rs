@@ -50,9 +50,6 @@ pub trait Schedule: Copy + Send + Sync + 'static {
 
 /// What is kept in the job of a future until its first poll.
 pub trait Guard: 'static {
-    /// Whether the future borrows from a thread that waits for it, as [`Job::borrows`] says until then.
-    const BORROWS: bool = false;
-
     /// Whether only the job touches the future until then.
     #[doc(hidden)]
     const STAYS: bool = false;

@@ -8,7 +8,7 @@ use brigade_sync::time;
 use brigade_task::{Job, Outcome, enter_other};
 
 use super::Core;
-use super::enter::enter_as;
+use super::enter::enter_outside;
 use crate::engine::ends::off_pool::{cancel_contained, is_off_pool};
 use crate::engine::queues::lane::drop_if_stale;
 use crate::engine::semaphore::{Permit, Semaphore, Waiter};
@@ -74,9 +74,7 @@ impl Core {
             }
             // Jobs spawned by this job belong to its pool.
             WhenFull::RunInCaller => self.accept_unqueued(inside, |core, job| {
-                enter_as(Some(core.work.key), || {
-                    core.work.events.resources.enter(|| core.run_here(job))
-                });
+                enter_outside(core, || core.run_here(job));
             }),
             WhenFull::Block => return Err(MustWait(until)),
             WhenFull::BlockFor(timeout) => {

@@ -2,7 +2,6 @@
 
 use core::cell::Cell;
 use core::iter;
-use core::sync::atomic::{Ordering, compiler_fence};
 
 use brigade_task::{Job, Outcome};
 
@@ -93,7 +92,6 @@ impl Processor {
     #[inline(always)]
     fn announce(&self, queued: usize) {
         // Checked without the fence: a thread that makes the pool larger passes the heavy one before it looks for jobs.
-        compiler_fence(Ordering::SeqCst);
         if self.core.work.idle.snapshot().is_alone() {
             return;
         }

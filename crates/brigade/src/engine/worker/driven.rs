@@ -5,6 +5,7 @@
 //! Each call begins like the end of a sleep, by withdrawing or by taking the token, and ends with an announcement.
 
 use core::cell::{Cell, RefCell};
+use core::mem::ManuallyDrop;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Waker;
@@ -26,8 +27,10 @@ brigade_sync::scoped_thread_local! {
 }
 
 brigade_sync::unmodelled::thread_local! {
-    /// The calling thread's pools without threads, in the order in which they were made.
-    static OWNED: RefCell<Vec<Rc<Driven>>> = const { RefCell::new(Vec::new()) };
+    /// The calling thread's pools without threads, in the order in which they were made. Each pool removes itself. No
+    /// destructor, so that the pools are found until the very end of the thread.
+    static OWNED: RefCell<ManuallyDrop<Vec<Rc<Driven>>>> =
+        const { RefCell::new(ManuallyDrop::new(Vec::new())) };
 }
 
 /// Calls a closure that waits, with the calling thread's worker, or `None`. During the call the owner of the pool `key`
@@ -57,10 +60,9 @@ fn owned_by(is_wanted: impl Fn(&Driven) -> bool) -> Option<Rc<Driven>> {
         driven.core.work.key.is_here()
             && driven.worker.try_borrow_mut().is_ok_and(|worker| worker.is_some())
     };
-    let find = |owned: &RefCell<Vec<Rc<Driven>>>| {
+    OWNED.with(|owned| {
         owned.borrow().iter().rev().find(|driven| is_idle(driven) && is_wanted(driven)).cloned()
-    };
-    OWNED.try_with(find).ok().flatten()
+    })
 }
 
 /// The only worker of a pool, without a thread.
@@ -88,8 +90,7 @@ impl Driven {
         worker.pause();
         let (worker, has_ended) = (RefCell::new(Some(worker)), Cell::new(false));
         let this = Rc::new(Self { core, worker, has_ended });
-        // On a thread that is ending, waits don't run the pool.
-        _ = OWNED.try_with(|owned| owned.borrow_mut().push(this.clone()));
+        OWNED.with(|owned| owned.borrow_mut().push(this.clone()));
         this
     }
 
@@ -141,7 +142,7 @@ impl Driven {
                         continue;
                     }
                     self.core.work.idle.start_search();
-                    match worker.park() {
+                    match worker.park_unless(None, || false) {
                         Parked::Search => _ = self.core.work.idle.stop_search(),
                         Parked::Leave => return self.has_ended.set(true),
                     }
@@ -150,11 +151,12 @@ impl Driven {
         }
         let Some(worker) = self.worker.take() else { return };
         let index = worker.processor.index;
-        _ = OWNED
-            .try_with(|owned| owned.borrow_mut().retain(|driven| !core::ptr::eq(&**driven, self)));
-        self.core.work.cancel_locals(&worker.processor.me);
+        OWNED.with(|owned| {
+            let mut owned = owned.borrow_mut();
+            owned.retain(|driven| !core::ptr::eq(&**driven, self));
+            owned.shrink_to_fit();
+        });
         drop(worker.processor.give_back());
-        // Only now: as the pool's worker, this thread could not cancel pending futures.
         self.core.work.settle();
         self.core.work.idle.vacate(index);
         self.core.threads.exit();
@@ -187,14 +189,19 @@ impl Driven {
             true => self.core.work.events.resources.enter(|| enter_job(&self.core, call)),
             false => call(),
         };
-        CURRENT.with(|below| match below {
+        let called = CURRENT.with(|below| match below {
             // The owner is a worker of a second pool, which may have a thread in its place.
             Some(below) => {
                 let _blocked = below.block_below();
                 BELOW.set(below, call)
             }
             None => call(),
-        })
+        });
+        if self.core.work.key.is_here() && self.core.work.idle.snapshot().terminated() {
+            // Only now: as the pool's worker, this thread could not cancel pending futures.
+            self.core.work.cancel_locals(&worker.processor.me);
+        }
+        called
     }
 }
 

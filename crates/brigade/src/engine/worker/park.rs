@@ -42,13 +42,8 @@ impl Drop for Spin<'_> {
 }
 
 impl Worker {
-    /// Sleeps until there is something to do. The caller must be a searcher.
-    pub(super) fn park(&self) -> Parked {
-        self.park_unless(None, || false)
-    }
-
-    /// Like [`park`](Self::park), but continues as a searcher if `is_over` returns `true` in the last look, or at the
-    /// given time. A thread that ends the wait later must pick this worker, which waits [inside a
+    /// Sleeps until there is something to do, or until the given time. The caller must be a searcher. It continues as a
+    /// searcher if `is_over` returns `true` in the last look. A thread that ends the wait later must pick this worker, which waits [inside a
     /// job](super::run_until).
     #[inline]
     pub(super) fn park_unless(

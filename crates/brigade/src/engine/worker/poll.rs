@@ -105,12 +105,19 @@ impl Worker {
         false
     }
 
-    /// Calls the waker of an event, as a worker that `searches` or runs. If the waker is not a future's, the worker runs
-    /// meanwhile, as in a job: the waker is code of the program, which may take long or wait for a job.
+    /// Calls the waker of an event, as a worker that `searches` or runs.
+    #[inline]
     fn wake(&self, waker: Waker, searches: bool) {
-        if TaskRef::wakes(&waker) {
-            return contain(|| waker.wake());
+        match TaskRef::wakes(&waker) {
+            true => contain(|| waker.wake()),
+            false => self.wake_foreign(waker, searches),
         }
+    }
+
+    /// Calls a waker that is code of the program, which may take long or wait for a job: meanwhile the worker runs, as in
+    /// a job.
+    #[cold]
+    fn wake_foreign(&self, waker: Waker, searches: bool) {
         let polls = self.processor.activity.polls.replace(false);
         // For the jobs woken before.
         if searches {

@@ -168,7 +168,13 @@ impl Worker {
         // No other thread may fire timers.
         self.poll_events();
         let is_last = self.runs_anything() || self.block_to_wait(false).is_none();
-        _ = if is_last && runs_in_place() { self.run_one() } else { self.run_mail() };
+        if !is_last || !runs_in_place() {
+            _ = self.run_mail();
+            return;
+        }
+        // A look elsewhere runs mail and jobs of others, and takes the place of a job of its own.
+        let looks = self.processor.pace.is_due_next();
+        _ = self.run_one() && looks && self.run_one();
     }
 
     /// Sleeps until the wait may be over, or this worker has something to run.

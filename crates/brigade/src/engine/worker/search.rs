@@ -111,7 +111,7 @@ impl Worker {
             if backoff.as_mut().is_some_and(|backoff| backoff.wait(is_seen)) {
                 continue;
             }
-            match self.park() {
+            match self.park_unless(None, || false) {
                 Parked::Search => {}
                 Parked::Leave => return None,
             }

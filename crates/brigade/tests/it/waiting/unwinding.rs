@@ -94,7 +94,6 @@ fn the_only_thread_of_a_pool_runs_the_jobs_it_waits_for_although_it_unwinds(wait
 /// Another worker is busy, so that the worker of the job that unwinds would run them, if any does.
 ///
 /// Caught: a wait that runs anything ran them while its own job unwound.
-#[ignore = "until `run_or_park` heeds `runs_in_place`"]
 #[test]
 fn a_wait_that_runs_anything_runs_nothing_while_its_job_unwinds() {
     let (pool, other) =
