@@ -109,6 +109,11 @@ impl Pace {
         }
     }
 
+    /// Notes that the job before which the worker has looked is still to run.
+    pub(in crate::engine) fn postpone(&self) {
+        self.left.set(self.left.get() + 1);
+    }
+
     /// Whether the worker looks elsewhere before the next job.
     #[inline]
     pub(in crate::engine) fn is_due_next(&self) -> bool {

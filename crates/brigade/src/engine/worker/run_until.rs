@@ -292,6 +292,7 @@ impl Worker {
                 // As in `turns`.
                 self.processor.pace.end_turn();
                 if has_run {
+                    self.processor.pace.postpone();
                     return true;
                 }
             }
