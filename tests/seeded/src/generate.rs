@@ -535,7 +535,13 @@ impl Source {
         let may_fail = (needs_spare == 0 || Gap::FailedStarts.is_open())
             && (pool.0 > 0 || Gap::WokenWithoutThreads.is_open());
         let fails = self.one_in(4) && may_fail;
-        pool.2.extend(fails.then(|| Setting::FailingStarts(self.below(u8::MAX))));
+        // A worker is left for a message.
+        let few = special == Some(Thing::AMessage) && pool.0 > 0 && self.one_in(2);
+        pool.2.extend(match (few, fails) {
+            (true, _) => Some(Setting::FewStarts(pool.1)),
+            (_, true) => Some(Setting::FailingStarts(self.below(u8::MAX))),
+            _ => None,
+        });
         if matches!(special, Some(Thing::ARoom | Thing::AnEviction)) {
             pools.1.2.push(Setting::Capacity(1, Full::Rejects));
         }

@@ -32,14 +32,13 @@ struct Hooks {
 static NAMES: AtomicU64 = AtomicU64::new(0);
 
 /// What a hook for outcomes calls, once.
-static HOOK: PerRun<Option<Hook>> = PerRun::new(None);
+static HOOK: PerRun<Option<Box<dyn FnOnce() + Send>>> = PerRun::new(None);
+
 /// Whether starts of threads may fail.
 static MAY_FAIL: PerRun<bool> = PerRun::new(false);
 
-type Hook = Box<dyn FnOnce() + Send>;
-
 /// Has the next outcome of a job of a pool with a hook call something, or nothing more.
-pub(crate) fn hook(call: Option<Hook>) {
+pub(crate) fn hook(call: Option<Box<dyn FnOnce() + Send>>) {
     HOOK.set(call);
 }
 
@@ -150,6 +149,14 @@ impl Setting {
             // The hooks come with the pool.
             Self::OnOutcome => builder,
             Self::FailingStarts(seed) => builder.spawner(failing(seed)),
+            Self::FewStarts(most) => {
+                let left = AtomicU64::new(most.into());
+                let takes = |left: u64| left.checked_sub(1);
+                builder.spawner(move |thread| match left.fetch_update(Relaxed, Relaxed, takes) {
+                    Ok(_) => thread.start(),
+                    Err(_) => Err(io::Error::other("no more threads: planned")),
+                })
+            }
             Self::StartsNone => builder.prestart(0),
             Self::StartsAll => builder.prestart(usize::MAX),
             Self::Spare(threads) => builder.spare_threads(threads.into()),
@@ -346,7 +353,8 @@ fn end(world: &World, pool: Pool, how: How, by: By, early: bool) -> Ended {
 fn wait_for_end(world: &World, hooked: impl Fn() -> [u64; 2]) {
     for _ in 0..10_000 {
         let [starts, stops] = hooked();
-        if world.pool.metrics().threads == 0 && starts == stops && world.ledger.left().is_empty() {
+        let Metrics { threads, queued, .. } = world.pool.metrics();
+        if threads == 0 && queued == 0 && starts == stops && world.ledger.left().is_empty() {
             return;
         }
         time::sleep(Duration::from_millis(1));

@@ -265,6 +265,8 @@ pub(crate) enum Setting {
     OnOutcome,
     /// A seed for which starts of threads fail.
     FailingStarts(u8),
+    /// All starts fail but the first ones.
+    FewStarts(u8),
     StartsNone,
     StartsAll,
     Spare(u8),

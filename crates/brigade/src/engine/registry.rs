@@ -218,12 +218,7 @@ fn reach_from_outside(key: Key, call: &mut dyn FnMut(At<'_>)) {
     }
     let Some(core) = Core::find(key) else { return call(At::Gone(Reason::Closed)) };
     call(At::Outside(&core));
-    remember(core);
-}
-
-/// Caches the pool of this thread's last submission.
-fn remember(core: Arc<Core>) {
-    // Not on a thread whose thread-locals have been destroyed, nor in user code called from here, such as a spawner.
+    // Caches the pool; not on a thread whose thread-locals have been destroyed, nor in user code called from here, such as a spawner.
     // The former pool is dropped after the borrow: it may hold the last reference to user code.
     let former = LAST.try_with(|last| last.try_borrow_mut().ok()?.replace(Last(Some(core))));
     drop(former);

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A claim about one call.
 pub(crate) struct Case {
@@ -66,80 +66,59 @@ fn each<T: Send>(items: Vec<T>, at_once: usize, run: impl Fn(T) -> Failed + Sync
     failed.into_inner().unwrap()
 }
 
-/// Runs cases in this process, for so long each. Once several have not ended, so that their threads may compute, the others get
-/// `later`.
-pub(crate) fn run_here(
-    cases: Vec<Case>,
-    at_once: usize,
-    limit: Duration,
-    later: Duration,
-) -> Failed {
+/// How long cases may take once several have not ended: their threads may compute for ever.
+const LATER: Duration = Duration::from_secs(4);
+
+/// Runs cases in this process, for so long each.
+pub(crate) fn run_here(cases: Vec<Case>, at_once: usize, limit: Duration) -> Failed {
     let count = AtomicUsize::new(0);
     each(cases, at_once, |case| {
         let name = case.name.clone();
-        let limit = if count.load(Ordering::Relaxed) < at_once { limit } else { later };
+        let limit = if count.load(Ordering::Relaxed) < at_once { limit } else { LATER };
         let failed = case.within(limit).err().map(|reason| (name, reason));
         count.fetch_add(failed.iter().len(), Ordering::Relaxed);
         failed.into_iter().collect()
     })
 }
 
-/// Names the cases of a child, one a line. By hand: `BRIGADE_TEST_CASES='NAME' cargo test .. a_child -- --nocapture` prints how each has
-/// ended.
-const NAMES: &str = "BRIGADE_TEST_CASES";
+/// Names the case of a child. By hand: `BRIGADE_TEST_CASE='NAME' cargo test .. a_child -- --nocapture` prints how it ends.
+const NAME: &str = "BRIGADE_TEST_CASE";
 
-/// Begins the line of a case that has ended.
+/// Begins the line that says why the case has failed; nothing follows if it has not.
 const ENDED: &str = "ended: ";
 
-/// Runs groups of cases in a child process each, which is killed after so long.
-pub(crate) fn run_in_children(groups: Vec<Vec<String>>, at_once: usize, limit: Duration) -> Failed {
-    each(groups, at_once, |names| {
-        let (mut child, begun) = (child(&names), Instant::now());
+/// Runs each named case in a child process, which is killed after so long.
+pub(crate) fn run_in_children(names: Vec<String>, at_once: usize, limit: Duration) -> Failed {
+    each(names, at_once, |name| {
+        let mut child = child(&name);
         let (told, tells) = mpsc::channel();
         let output = BufReader::new(child.stdout.take().unwrap());
         let reading = thread::spawn(move || {
             for line in output.lines().map_while(Result::ok) {
-                let ended = line.split_once(ENDED).and_then(|(_, ended)| ended.split_once(" # "));
-                if let Some((name, reason)) = ended {
-                    told.send((name.to_owned(), reason.to_owned())).unwrap();
-                }
+                let ended = line.split_once(ENDED);
+                ended.into_iter().for_each(|(_, reason)| told.send(reason.to_owned()).unwrap());
             }
         });
-        let not_ended = |name| (name, String::new());
-        let mut failed: Failed = names.into_iter().map(not_ended).collect();
-        while let Ok((name, reason)) = tells.recv_timeout(limit.saturating_sub(begun.elapsed())) {
-            failed.remove(&name);
-            if !reason.is_empty() {
-                failed.insert(name, reason);
-            }
-        }
+        let ended = tells.recv_timeout(limit);
         _ = child.kill();
         let status = child.wait().unwrap();
         reading.join().unwrap();
-        for reason in failed.values_mut().filter(|reason| reason.is_empty()) {
-            *reason = format!("has not ended after {:?}, {status}", begun.elapsed());
-        }
-        failed
+        let reason = ended.unwrap_or_else(|_| format!("has not ended within {limit:?}, {status}"));
+        Some((name, reason)).into_iter().filter(|(_, reason)| !reason.is_empty()).collect()
     })
 }
 
-fn child(names: &[String]) -> Child {
+fn child(name: &str) -> Child {
     let mut this = Command::new(env::current_exe().unwrap());
-    let this = this.args(["--exact", "table::a_child_runs_the_named_cases", "--nocapture"]);
-    let this = this.env(NAMES, names.join("\n")).stdout(Stdio::piped()).stderr(Stdio::null());
+    let this = this.args(["--exact", "table::a_child_runs_the_named_case", "--nocapture"]);
+    let this = this.env(NAME, name).stdout(Stdio::piped()).stderr(Stdio::null());
     this.spawn().unwrap()
 }
 
-/// In a child: runs the named cases, all at once.
+/// In a child: runs the named case.
 pub(crate) fn run_named(cases: Vec<Case>) {
-    let Ok(names) = env::var(NAMES) else { return };
-    let names: Vec<_> = names.lines().collect();
-    let cases: Vec<_> = cases.into_iter().filter(|case| names.contains(&&*case.name)).collect();
-    let at_once = cases.len();
-    each(cases, at_once, |case| {
-        let name = case.name.clone();
-        let ended = case.within(Duration::MAX);
-        println!("{ENDED}{name} # {}", ended.err().unwrap_or_default());
-        Failed::new()
-    });
+    let Ok(name) = env::var(NAME) else { return };
+    for case in cases.into_iter().filter(|case| case.name == name) {
+        println!("{ENDED}{}", case.within(Duration::MAX).err().unwrap_or_default());
+    }
 }

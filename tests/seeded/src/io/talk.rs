@@ -5,6 +5,7 @@ use std::net::Shutdown;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::{env, fs, process};
 
+use crate::machine::{Faults, changed};
 use brigade::io::{
     PipeReader, PipeWriter, TcpListener, TcpStream, UdpSocket, UnixListener, UnixStream,
 };
@@ -12,7 +13,6 @@ use futures_lite::future::try_zip;
 use futures_lite::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 use super::FAULTS;
-use crate::machine::{Faults, changed};
 use crate::verb::Link;
 use crate::world::World;
 

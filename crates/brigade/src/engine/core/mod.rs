@@ -79,7 +79,7 @@ impl Core {
         AsymmetricFence::prepare();
         let cpus = config.inherited.parallelism();
         // Made once: `Core::metrics` clones it.
-        config.pool_name.given = Some(config.pool_name());
+        config.pool_name = Some(config.pool_name());
         let config = Arc::new(config);
         // Made before the core, and boxed meanwhile: a pool may be built on a small stack, where a build without
         // optimization keeps several copies of the core.

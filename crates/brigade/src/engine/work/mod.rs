@@ -104,10 +104,7 @@ impl Work {
     pub(crate) fn refusal(&self) -> Reason {
         // An open pool rejects a job only if it has no thread for it. The state of a pool being closed may
         // not be `CLOSED` yet, but its injectors, which are closed first, are.
-        match self.queues.injectors.is_closing() {
-            true => Reason::Closed,
-            false => Reason::NoThread,
-        }
+        if self.queues.injectors.is_closing() { Reason::Closed } else { Reason::NoThread }
     }
 
     /// Queues an accepted job in a pool that may be closed, or returns the job if it will no longer run.

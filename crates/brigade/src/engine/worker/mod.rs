@@ -382,7 +382,7 @@ pub(crate) fn label_job(
     if cfg!(feature = "trace") {
         with_processor(|own| {
             let own = own.filter(|own| entered().is_none_or(|key| own.is_of(key)));
-            _ = own.map(|own| own.core.work.label(own.as_teller(), name, place));
+            _ = own.map(|own| own.label(name, place));
         });
     }
 }

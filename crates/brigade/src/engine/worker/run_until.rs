@@ -17,7 +17,7 @@ use crate::engine::idle::Parked;
 use crate::engine::key::Key;
 use crate::engine::probe::Event;
 use crate::engine::sleep::backoff::Backoff;
-use crate::engine::sleep::events::blocked::{Ask, BlockedThread, Elsewhere};
+use crate::engine::sleep::events::blocked::{Ask, BlockedThread, Elsewhere, ThisThread};
 
 /// A wait of a job on a worker: how it ends, and which parts may run meanwhile.
 pub(crate) trait Awaited {
@@ -139,7 +139,7 @@ impl Worker {
     /// Waits inside the running job. Meanwhile runs parts that the wait depends on, and the worker's mail, or any job
     /// if no other worker is left to run jobs.
     pub(crate) fn run_until(&self, awaited: &mut impl Awaited) {
-        let (runs, mut backoff) = (runs_in_place(), Backoff::default());
+        let (runs, mut backoff, mut own) = (runs_in_place(), Backoff::default(), None);
         awaited.thread().into_iter().for_each(|thread| thread.lie_under_jobs(true));
         while !awaited.is_over() && !awaited.deadline().is_some_and(has_passed) {
             // In a forked child the awaited job belongs to the parent.
@@ -152,7 +152,7 @@ impl Worker {
                 backoff = Backoff::default();
             } else if !(awaited.backs_off() && runs && backoff.snooze()) {
                 return_tickets();
-                self.sleep_until(awaited, runs_anything);
+                self.sleep_until(awaited, &mut own, runs_anything);
             }
         }
     }
@@ -179,10 +179,15 @@ impl Worker {
 
     /// Sleeps until the wait may be over, or this worker has something to run.
     #[cold]
-    fn sleep_until(&self, awaited: &mut impl Awaited, runs_anything: bool) {
-        let own = awaited.thread().is_none().then(BlockedThread::of_this_thread);
-        let thread = own.as_deref().or(awaited.thread()).cloned();
-        let Some(thread) = thread else { unreachable!("one of the two") };
+    fn sleep_until(
+        &self,
+        awaited: &mut impl Awaited,
+        own: &mut Option<ThisThread>,
+        runs_anything: bool,
+    ) {
+        let of_wait = awaited.thread().cloned();
+        let thread = of_wait
+            .unwrap_or_else(|| Arc::clone(own.get_or_insert_with(BlockedThread::of_this_thread)));
         thread.lie_under_jobs(false);
         if awaited.register(&thread) && !self.wakes_for_mail_below(&thread) {
             let patience = awaited.patience().and_then(|time| time::now().checked_add(time));
@@ -203,7 +208,8 @@ impl Worker {
     fn run_or_park(&self, thread: &BlockedThread, until: Option<Instant>, is_own: bool) -> bool {
         let processor = &self.processor;
         thread.lie_under_jobs(true);
-        if thread.take_token() {
+        // The token may be that of the call. It stays for the end of the wait.
+        if !thread.take_call() && thread.take_token() {
             return true;
         }
         if self.run_one() {
