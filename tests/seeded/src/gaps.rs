@@ -56,27 +56,14 @@ pub(crate) enum Gap {
 
 /// A line goes with the mend of its fault.
 const NOT_YET: &[Gap] = &[
-    Gap::TimedWaits,
-    Gap::WaitsForAnIdlePool,
-    Gap::RestlessFutures,
-    Gap::CancelledOpeners,
-    Gap::WaitsForRoom,
-    Gap::OlderLocalPools,
     Gap::WaitsInWakers,
-    Gap::FailedStarts,
-    Gap::CurrentPools,
-    Gap::WokenWithoutThreads,
     Gap::StallHooks,
-    Gap::LocalPoolsOnWorkers,
     Gap::LateEvents,
     Gap::ReadyFutures,
     Gap::Crowds,
     Gap::LateBytes,
     Gap::SlowDrops,
     Gap::CancelsAtTheEnd,
-    Gap::ClosingJobs,
-    Gap::GuestsOfLocalPools,
-    Gap::WaitsInHooks,
     Gap::EvictedJobs,
     Gap::LostStarts,
 ];

@@ -15,12 +15,12 @@ use crate::levels::is_worker_of;
 use crate::machine::{IS_SEEDED, PerRun, clock, number};
 use crate::program::Thing;
 
-/// Jobs that may lie on each other on a thread: the engine's 64, and those around them.
-const MOST_NESTED: usize = 80;
+/// Jobs that may lie on each other on a thread: the engine's 64, and those around them. Where the stack's end is known, as many as it has room for.
+const MOST_NESTED: usize = if IS_SEEDED { 80 } else { 1_000_000 };
 /// How often a long job looks, how long it lasts, and how long work may wait. Of the time, only that counts in which no thread can go on.
-const LOOK: Duration = Duration::from_millis(20);
 /// Threads of the system may always be late.
-const LASTS: Duration = Duration::from_millis(if IS_SEEDED { 160 } else { 1 });
+const LOOK: Duration = Duration::from_millis(if IS_SEEDED { 20 } else { 2 });
+const LASTS: Duration = Duration::from_millis(if IS_SEEDED { 160 } else { 0 });
 const PROMISE: Duration = Duration::from_millis(if IS_SEEDED { 50 } else { 1_000_000 });
 /// Looks of a long job, at most: others may always go on.
 const MOST_LOOKS: u32 = 40;

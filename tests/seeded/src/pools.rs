@@ -245,7 +245,8 @@ pub(crate) fn lifetime(lifetime: &Lifetime) {
     let is_sure = !early && !settings.fails();
     let world = World::new(pool.handle(), settings.evicts() || early, is_sure);
     let mut world = world.accepting(settings.accepts());
-    world.is_discarded = *how == How::Discards;
+    let discards = |setting: &Setting| *setting == Setting::OnDrop(How::Discards);
+    world.is_discarded = *how == How::Discards || settings.has(discards);
     let outside = beside(&world, outside);
     contained(|| act(&world, verbs));
     let mut outside = Some(outside);

@@ -394,3 +394,23 @@ fn a_pool_that_finishes_polls_futures_that_yield_to_their_end() {
     assert_eq!(pool.shutdown(Shutdown::Finish).ran, 4);
     jobs.into_iter().chain([waits]).for_each(|job| job.join().unwrap());
 }
+
+/// Caught: each look elsewhere took the place of a job of the worker's own queue.
+#[test]
+fn a_wait_that_looks_elsewhere_before_each_job_runs_its_own_queue() {
+    let pool = Pool::builder().threads(1).spare_threads(0).fairness(1).build().unwrap();
+    let waits = || {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let seen = is_over.clone();
+        drop(spawn(async move {
+            while !seen.load(Ordering::Relaxed) {
+                yield_now().await;
+            }
+        }));
+        let mut set = TaskSet::new(brigade::Handle::current().unwrap());
+        set.spawn(sleep(Duration::from_millis(1)));
+        set.wait_all();
+        is_over.store(true, Ordering::Relaxed);
+    };
+    pool.submit(waits).join().unwrap();
+}
