@@ -41,6 +41,10 @@ pub(crate) use forks::wait_outside;
 pub(crate) use run_until::{Awaited, sleep_outside, wait, wait_until};
 use search::Route;
 
+/// How many waits lie on a stack whose end is not known before it counts as deep. Few in a seeded run, whose small programs
+/// reach them; but a pool that may start no thread must not need so many.
+const LEVELS: usize = if cfg!(brigade_seeded) { 12 } else { DEPTH };
+
 brigade_sync::scoped_thread_local! {
     /// The current thread's worker.
     pub(crate) static CURRENT: Worker
@@ -206,7 +210,7 @@ impl Worker {
     /// is not known: whether the worker is inside so many waits; but no other thread runs the jobs of a `LocalPool`.
     fn is_deep(&self) -> bool {
         let is_driven = self.processor.core.config.is_driven;
-        self.has_less_than(4).unwrap_or(!is_driven && self.processor.depth() > DEPTH)
+        self.has_less_than(4).unwrap_or(!is_driven && self.processor.depth() > LEVELS)
     }
 
     /// Whether mail may run inside a wait: an eighth of the stack is left, because no other thread may run it.
