@@ -57,6 +57,8 @@ pub(crate) enum Gap {
 /// A line goes with the mend of its fault.
 const NOT_YET: &[Gap] = &[
     Gap::WaitsInWakers,
+    Gap::CurrentPools,
+    Gap::WaitsInHooks,
     Gap::StallHooks,
     Gap::LateEvents,
     Gap::ReadyFutures,

@@ -334,7 +334,7 @@ fn wait_for(place: &Place, run: &Run, thing: Thing, wait: Wait) {
         })),
         Thing::ARoom => {
             let room = other.job().reserve();
-            let room = if wait.is_timed() {
+            let room = if wait.is_timed() && has_timers(pool) {
                 pool.block_on(async { time::timeout(FAR, room).await.expect(LATE) })
             } else {
                 brigade::block_on(room)
@@ -373,13 +373,21 @@ fn wait_for(place: &Place, run: &Run, thing: Thing, wait: Wait) {
     }
 }
 
+/// Whether the timers of a future in `block_on` are the pool's. Outside of a pool without threads they are the default pool's, which
+/// never ends.
+fn has_timers(pool: Handle) -> bool {
+    is_worker_of(pool) || !pools::may_fail()
+}
+
 /// Waits for a job.
 fn job(Place { pool, .. }: &Place, mut handle: JoinHandle<()>, wait: Wait, due: Option<Arc<Due>>) {
     let _waits = judge::waits_for(due.as_ref());
     ended(match wait {
         Wait::ByBlockOn => brigade::block_on(handle),
         Wait::ByJoinFor => handle.join_timeout(FAR).expect(LATE),
-        Wait::ByTimeout => pool.block_on(async { time::timeout(FAR, handle).await.expect(LATE) }),
+        Wait::ByTimeout if has_timers(*pool) => {
+            pool.block_on(async { time::timeout(FAR, handle).await.expect(LATE) })
+        }
         _ => handle.join(),
     });
 }
