@@ -85,7 +85,7 @@ impl Settings {
 
     /// Its spawner fails at times.
     fn fails(&self) -> bool {
-        self.has(|setting| matches!(setting, Setting::FailingStarts(_)))
+        self.has(|setting| matches!(setting, Setting::FailingStarts(_) | Setting::FewStarts(_)))
     }
 
     /// Threads outside run its jobs, and poll its futures, when it is full. If it is closed or has no thread, the futures use the timers
