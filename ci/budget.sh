@@ -4,24 +4,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# Prints the lines of Rust files that are code: no blank line, comment or test.
-code() {
-    xargs -0 awk '
-        FNR == 1 { tests = "" }
-        tests != "" {
-            # An item of tests ends in the column in which it begins, or with its line.
-            if ($0 ~ "^" tests "[^ #].*[;,]$" || $0 ~ "^" tests "}") tests = ""
-            next
-        }
-        /^ *#\[cfg\((test|all\(test|all\(brigade_loom|all\(doctest|doctest)/ {
-            match($0, /^ */)
-            tests = sprintf("%" RLENGTH "s", "")
-            if (RLENGTH == 0) tests = "()"
-            next
-        }
-        !/^ *(\/\/|$)/
-    '
-}
+# Prints the lines of Rust files that are code.
+code() { python3 ci/code.py; }
 
 sources() {
     git ls-files -z --cached --others --exclude-standard -- "$1" | grep -zE '\.rs$' | grep -zvE '(^|/)(tests?|loom_tests|benches|examples|guide)(\.rs|/)'

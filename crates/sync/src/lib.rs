@@ -91,6 +91,8 @@ mod parker;
 #[cfg(feature = "std")]
 mod scoped_key;
 #[cfg(feature = "std")]
+mod stack;
+#[cfg(feature = "std")]
 pub mod thread;
 #[cfg(feature = "std")]
 pub mod time;
@@ -111,6 +113,8 @@ pub use owner_end::OwnerEnd;
 pub use parker::{Parker, ParkerGroup};
 #[cfg(feature = "std")]
 pub use scoped_key::{ScopedKey, ScopedSlot, Visit};
+#[cfg(feature = "std")]
+pub use stack::Stack;
 #[cfg(all(feature = "std", not(brigade_seeded)))]
 pub use std::sync::OnceLock;
 

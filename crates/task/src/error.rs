@@ -101,7 +101,7 @@ impl fmt::Display for JoinError {
             Self::Panicked(panic) => panic.fmt(f),
             Self::Cancelled => f.write_str("the job was cancelled"),
             Self::WouldDeadlock => f.write_str(
-                "joining this job would deadlock: it waits for the caller, or all threads of its pool are blocked in joins",
+                "joining this job would deadlock: the job waits for the caller, directly or through other jobs",
             ),
         }
     }

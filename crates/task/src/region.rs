@@ -23,6 +23,3 @@ pub(crate) struct OfFork;
 
 /// The same for a job of a scope.
 pub(crate) struct OfScope;
-
-/// The type by which a job identifies itself that polls a future of a scope for the first time.
-pub(crate) struct FreshOfScope;

@@ -10,6 +10,7 @@
 //! - [`Seed`]: random numbers whose seed is printed;
 //! - [`WakeCounter`], [`on_wake`], [`poll_once`] and [`block_on`]: a waker that counts or calls, and a future on the test's own thread;
 //! - [`panics`]: expected panics stay out of the output;
+//! - `hold_threads_up`, on Linux: threads stop for a while at random places;
 //! - [`Observed`]: the system's allocator, counted or limited;
 //! - `resources` and `syscalls`, on Linux: the threads, files and memory of the process, and the system calls of one thread, counted by the kernel.
 //!
@@ -21,6 +22,8 @@ mod captures;
 mod cases;
 mod gate;
 mod halt;
+#[cfg(target_os = "linux")]
+mod hold_ups;
 mod latch;
 mod meeting;
 mod observed;
@@ -39,6 +42,8 @@ pub use captures::{Bomb, Drops, OnDrop, Token, at_exit};
 pub use cases::case;
 pub use gate::Gate;
 pub use halt::Halt;
+#[cfg(target_os = "linux")]
+pub use hold_ups::hold_threads_up;
 pub use latch::Latch;
 pub use meeting::Meeting;
 pub use observed::Observed;

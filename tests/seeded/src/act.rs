@@ -1,28 +1,26 @@
 //! The operations of a thread, a job or a part, and then the end of their handles.
 
-use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use brigade::JoinHandle;
-use brigade_sync::seeded;
 
+use crate::machine::number;
 use crate::verb::{End, Verb};
 use crate::world::{Output, World};
 use crate::{forks, futures, io, jobs, pools, timers};
 
-thread_local! {
-    /// Whether programs print their operations.
-    static SAYS: Cell<bool> = const { Cell::new(false) };
-}
+/// Whether programs print their operations.
+static SAYS: AtomicBool = AtomicBool::new(false);
 
 /// Has programs print their operations.
 pub(crate) fn say() {
-    SAYS.set(true);
+    SAYS.store(true, Relaxed);
 }
 
 /// Prints an action of the calling thread.
 pub(crate) fn note(text: impl FnOnce() -> String) {
-    if SAYS.get() {
-        println!("thread {} {}", seeded::number(), text());
+    if SAYS.load(Relaxed) {
+        println!("thread {} {}", number(), text());
     }
 }
 
@@ -71,6 +69,9 @@ fn call(world: &World, verb: &Verb, kept: &mut Kept) {
         Verb::Blocking(verbs) => brigade::blocking(|| act(&world.inside(), verbs)),
         Verb::Execute(body) => jobs::execute(world, body),
         Verb::Submit(body, end) => jobs::submit(world, body, *end, kept),
+        Verb::Patiently(run, submitted, spawned) => {
+            jobs::patiently(world, run, submitted, spawned, kept);
+        }
         Verb::ExecuteBatch(bodies) => jobs::execute_batch(world, bodies),
         Verb::SubmitBatch(jobs) => jobs::submit_batch(world, jobs, kept),
         Verb::Dispatch(bodies, runs) => jobs::dispatch(world, bodies, *runs),
@@ -84,6 +85,12 @@ fn call(world: &World, verb: &Verb, kept: &mut Kept) {
         Verb::Join(one, two) => forks::join(world, one, two),
         Verb::Scope(parts) => forks::scope(world, parts),
         Verb::InPlaceScope(jobs, own, waits) => forks::in_place_scope(world, jobs, own, *waits),
+        Verb::MixedScope(futures, jobs, is_cancelled) => {
+            forks::mixed_scope(world, futures, jobs, *is_cancelled);
+        }
+        Verb::FreeScopes(inner, in_place) => forks::free_scopes(world, inner, in_place),
+        Verb::Enter(verbs) => world.across().pool.enter(|| act(world, verbs)),
+        Verb::Close => pools::close(world),
         Verb::Install(verbs) => forks::install(world, verbs),
         Verb::Loops(length, grain, panics) => forks::loops(world, *length, *grain, *panics),
         Verb::Spawn(body, end) => futures::spawn(world, body, *end, kept),
@@ -103,6 +110,10 @@ fn call(world: &World, verb: &Verb, kept: &mut Kept) {
         Verb::WaitIdleTimeout(time) => pools::wait_idle(world, Some(*time)),
         Verb::Inner(lifetime) => pools::inner(world, lifetime),
         Verb::Io(transfer) => io::transfer(world, transfer, kept),
+        Verb::Talks(link, bytes) if world.is_sure() => {
+            world.pool.block_on(io::talk::talk(world, *link, *bytes));
+        }
+        Verb::Talks(..) => {}
         Verb::Across(verbs) => act(&world.across(), verbs),
         Verb::YieldNow
         | Verb::AsyncSleep(_)
@@ -113,6 +124,7 @@ fn call(world: &World, verb: &Verb, kept: &mut Kept) {
         | Verb::Interval(_)
         | Verb::ReserveAwait(_)
         | Verb::SetAwait(_)
-        | Verb::IoAwait(_) => panic!("only a future can do this: {verb:?}"),
+        | Verb::IoAwait(_)
+        | Verb::TalksAwait(..) => panic!("only a future can do this: {verb:?}"),
     }
 }

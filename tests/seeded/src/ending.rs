@@ -2,45 +2,105 @@
 
 use std::future::pending;
 use std::sync::Arc;
+use std::time::Duration;
 
-use brigade::{Handle, JoinHandle, NewThread, Shutdown, TaskSet, block_on};
+use brigade::{
+    Handle, JoinHandle, LocalPool, NewThread, Shutdown, TaskSet, Thread, block_on, time,
+};
+use brigade_sync::time as clock;
 
-use crate::program::{Ending, Level, Wait};
+use crate::levels::{Leaf, OnDrop, Place, within};
+use crate::machine;
+use crate::program::{Ending, Level, LocalEnd, Pause, Wait};
+use crate::verb::How;
+use crate::waits::{FAR, LATE};
+
+/// How long the drop of a cancelled job takes.
+const SLOWLY: Duration = Duration::from_millis(5);
 
 /// Runs a program.
-pub(crate) fn run(Ending { pool, jobs, outside, pause, how }: &Ending) {
-    let pool = pool.builder().build().expect("a pool");
+pub(crate) fn run(Ending { pool, jobs, outside, pause, how, cancels, local }: &Ending) {
     let counted = Arc::new(());
-    for (levels, wait) in jobs.clone() {
-        let (handle, counted) = (pool.handle(), counted.clone());
-        // The end of the pool may come before the job, which it drops or runs.
-        assert!(pool.try_execute(move || place(handle, &levels, wait, counted)).is_ok());
+    if let Some(end) = local {
+        end_local(*end, *how, *pause, outside, &counted);
+    } else {
+        let pool = pool.builder().build().expect("a pool");
+        machine::made(pool.handle());
+        for (levels, wait) in jobs.clone() {
+            // The end of the pool may come before the job, which it drops or runs.
+            let place = place(pool.handle(), levels, wait, &counted);
+            assert!(pool.try_execute(place).is_ok());
+        }
+        let (levels, wait) = outside.clone();
+        let others = [
+            Some(beside(place(pool.handle(), levels, wait, &counted))),
+            cancels.then(|| beside(cancelling(pool.handle()))),
+        ];
+        pause.take();
+        match how {
+            None => drop(pool),
+            Some(how) => assert_eq!(pool.shutdown(Shutdown::from(*how)).still_running, 0),
+        }
+        others.into_iter().flatten().for_each(Thread::join);
     }
-    let (handle, wait, counts) = (pool.handle(), *outside, counted.clone());
-    let main = move || waits(handle, wait, counts);
-    let other = NewThread::new("outside".into(), None, main).start().expect("a thread");
-    pause.take();
-    match how {
-        None => drop(pool),
-        Some(how) => assert_eq!(pool.shutdown(Shutdown::from(*how)).still_running, 0),
-    }
-    other.join();
     assert_eq!(Arc::strong_count(&counted), 1, "a job outlives its pool");
 }
 
-/// Waits in all of these calls, parts and jobs.
-fn place(pool: Handle, levels: &[Level], wait: Wait, counted: Arc<()>) {
-    let Some((level, levels)) = levels.split_first() else { return waits(pool, wait, counted) };
-    let levels = levels.to_vec();
-    let there = move || place(pool, &levels, wait, counted.clone());
-    match level {
-        Level::InBlocking => brigade::blocking(there),
-        Level::InScope => drop(pool.scope(|scope| scope.execute(there))),
-        Level::InPlace => drop(pool.in_place_scope(|_| there())),
-        Level::InInstall => drop(pool.install(|| brigade::join(|| (), there))),
-        Level::InSubmit => drop(pool.try_submit(there).map(|job| job.join())),
-        Level::InSpawn => drop(pool.try_spawn(async move { there() }).map(|job| job.join())),
-        Level::InBlockOn => pool.block_on(async { there() }),
+/// The owner of a pool without threads ends it, or has it ended, while a thread waits for it.
+fn end_local(
+    end: LocalEnd,
+    how: Option<How>,
+    pause: Pause,
+    (levels, wait): &(Vec<Level>, Wait),
+    counted: &Arc<()>,
+) {
+    let local = LocalPool::new().expect("a pool");
+    let pool = local.handle();
+    machine::made(pool);
+    let other = beside(place(pool, levels.clone(), *wait, counted));
+    local.run_until(async {
+        pause.take();
+        time::sleep(Duration::from_micros(100)).await;
+    });
+    if let LocalEnd::ByItsJob(waits) = end {
+        let first = pool.try_spawn(pending::<()>()).ok();
+        let closes = pool.try_submit(move || {
+            if waits {
+                pool.block_on(time::sleep(Duration::from_micros(50)));
+            }
+            pool.close();
+        });
+        _ = closes.map(JoinHandle::join);
+        let ended = first.map(JoinHandle::join);
+        assert!(ended.is_none_or(|ended| ended.is_err()), "nothing has woken it");
+    } else if let Some(how) = how {
+        _ = pool.shutdown(Shutdown::from(how));
+    }
+    drop(local);
+    other.join();
+}
+
+/// Waits inside of these calls, parts and jobs.
+fn place(
+    pool: Handle,
+    levels: Vec<Level>,
+    wait: Wait,
+    counted: &Arc<()>,
+) -> impl FnOnce() + Send + use<> {
+    let counted = counted.clone();
+    let leaf: Leaf = Arc::new(move |place| waits(place.pool, wait, counted.clone()));
+    move || within(&Place { pool, other: pool }, &levels, &leaf)
+}
+
+fn beside(main: impl FnOnce() + Send + 'static) -> Thread {
+    NewThread::new("outside".into(), None, main).start().expect("a thread")
+}
+
+/// Cancels a job whose drop takes long.
+fn cancelling(pool: Handle) -> impl FnOnce() + Send {
+    move || {
+        let capture = OnDrop(|| clock::sleep(SLOWLY));
+        _ = pool.try_submit(move || drop(capture)).map(|job| job.cancel());
     }
 }
 
@@ -51,14 +111,27 @@ fn waits(pool: Handle, wait: Wait, counted: Arc<()>) {
         pending::<()>().await;
     };
     let ended = match wait {
-        Wait::BySet => {
+        Wait::BySet | Wait::BySetNext | Wait::BySetFor => {
             let mut set = TaskSet::new(pool);
-            drop(set.try_spawn(never));
-            set.wait_all();
+            let accepted = set.try_spawn(never).is_ok();
+            let outcome = match wait {
+                Wait::BySetFor => set.join_next_timeout(FAR),
+                Wait::BySetNext => set.join_next(),
+                _ => {
+                    set.wait_all();
+                    set.try_join_next()
+                }
+            };
+            assert_eq!(outcome.is_some(), accepted, "{LATE}");
+            return;
+        }
+        Wait::ByScope => {
+            _ = pool.in_place_scope(|scope| drop(scope.spawn(never)));
             return;
         }
         Wait::ByBlockOn => pool.try_spawn(never).map(block_on),
-        Wait::ByJoin => pool.try_spawn(never).map(JoinHandle::join),
+        Wait::ByJoinFor => pool.try_spawn(never).map(|mut job| job.join_timeout(FAR).expect(LATE)),
+        Wait::ByJoin | Wait::ByTimeout => pool.try_spawn(never).map(JoinHandle::join),
     };
     if let Ok(ended) = ended {
         assert!(ended.is_err_and(|error| error.is_cancelled()));

@@ -7,8 +7,8 @@ use std::{env, iter};
 
 use brigade_sync::seeded::{Failure, Policy, Run, explore};
 
-use crate::generate::{names, program};
-use crate::program::{Program, run};
+use crate::chosen::{Chosen, OF_A_CASE, number, verbs};
+use crate::program::run;
 use crate::shrink::shrink;
 use crate::source::Source;
 use crate::{act, cases};
@@ -25,8 +25,6 @@ A SEED is decimal, or begins with 0x. VERBS are names with commas between them, 
 const MOST_STEPS: usize = 2_000_000;
 /// Of so many runs, the first is repeated: the same seed must have the same steps.
 const REPEATED: u64 = 64;
-/// Runs of each case.
-pub(crate) const OF_A_CASE: u64 = 2_000;
 
 /// Runs the command of the command line.
 pub fn main() -> ExitCode {
@@ -56,60 +54,7 @@ fn command(arguments: &[&str]) -> Result<ExitCode, String> {
     }
 }
 
-/// A seed, in decimal or as `0x` and hexadecimal digits.
-fn number(text: &str) -> Result<u64, String> {
-    let number = match text.strip_prefix("0x") {
-        Some(digits) => u64::from_str_radix(digits, 16).ok(),
-        None => text.parse().ok(),
-    };
-    number.ok_or_else(|| format!("no seed, as 0x12ab is: {text}"))
-}
-
-/// The names of operations, or none.
-fn verbs(text: &str) -> Result<Vec<String>, String> {
-    let only: Vec<String> = text.split_terminator(',').map(String::from).collect();
-    let all = names();
-    match only.iter().find(|name| !all.contains(name)) {
-        Some(name) => Err(format!("no verb is named `{name}`; there are {}", all.join(","))),
-        None => Ok(only),
-    }
-}
-
-/// A program, and the seed of its schedule.
-#[derive(Clone)]
-pub(crate) struct Chosen {
-    pub(crate) seed: u64,
-    pub(crate) program: Program,
-    pub(crate) source: Source,
-}
-
 impl Chosen {
-    /// The program of a seed.
-    fn random(seed: u64, only: &[String]) -> Self {
-        Self::new(seed, Source::random(seed ^ 0x9e37_79b9, only.to_vec()))
-    }
-
-    pub(crate) fn new(seed: u64, mut source: Source) -> Self {
-        Self { seed, program: program(&mut source), source }
-    }
-
-    /// `SEED`, or `SEED:CHOICES`.
-    fn parse(text: &str, only: &[String]) -> Result<Self, String> {
-        let Some((seed, choices)) = text.split_once(':') else {
-            return Ok(Self::random(number(text)?, only));
-        };
-        let byte = |at| u8::from_str_radix(choices.get(at..at + 2)?, 16).ok();
-        let bytes: Option<Vec<u8>> = (0..choices.len()).step_by(2).map(byte).collect();
-        let bytes = bytes.ok_or_else(|| format!("no choices, as 0102ff are: {choices}"))?;
-        Ok(Self::new(number(seed)?, Source::bytes(bytes)))
-    }
-
-    /// The same as text.
-    pub(crate) fn text(&self) -> String {
-        let choices: String = self.source.taken.iter().map(|byte| format!("{byte:02x}")).collect();
-        format!("{:#x}:{choices}", self.seed)
-    }
-
     /// Runs the program once.
     fn run(&self, kept: usize) -> Result<Run, Failure> {
         let program = self.program.clone();

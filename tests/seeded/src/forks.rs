@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use crate::act::act;
+use crate::futures::future;
 use crate::verb::{Body, Verb};
 use crate::world::World;
 
@@ -43,6 +44,7 @@ pub(crate) fn in_place_scope(world: &World, jobs: &[Body], own: &[Verb], waits: 
         let submit = |body| {
             let inside = &inside;
             scope.submit(move || {
+                inside.is_current();
                 inside.run(body);
                 inside.output(body.1)
             })
@@ -58,9 +60,56 @@ pub(crate) fn in_place_scope(world: &World, jobs: &[Body], own: &[Verb], waits: 
     }
 }
 
+/// Futures, and jobs that add a job.
+pub(crate) fn mixed_scope(world: &World, futures: &[Body], jobs: &[Vec<Verb>], is_cancelled: bool) {
+    let inside = world.inside();
+    let result = world.pool.scope(|scope| {
+        let spawn = |body| scope.spawn(future(&inside, body));
+        let handles: Vec<_> = futures.iter().map(spawn).collect();
+        for job in jobs {
+            let inside = &inside;
+            scope.execute_with(move |scope| {
+                act(inside, job);
+                scope.execute(|| inside.is_current());
+            });
+        }
+        if is_cancelled {
+            scope.cancel();
+        }
+        handles.into_iter().for_each(|handle| world.ended(handle.join(), is_cancelled));
+    });
+    if let Err(reason) = result {
+        world.refused(reason, ());
+    }
+}
+
+/// On a worker both use the worker's pool, elsewhere the current pool.
+pub(crate) fn free_scopes(world: &World, inner: &[Verb], in_place: &[Verb]) {
+    if !world.is_sure() || !(world.is_here() || world.depth() == 0) {
+        return;
+    }
+    let inside = world.inside();
+    let here = world.is_here();
+    let both = || {
+        brigade::scope(|scope| {
+            let inside = &inside;
+            scope.execute(move || act(inside, inner));
+        });
+        brigade::in_place_scope(|scope| {
+            let inside = &inside;
+            scope.execute(move || {
+                inside.is_current();
+                act(inside, in_place);
+            });
+        });
+    };
+    if here { both() } else { world.pool.enter(both) }
+}
+
 pub(crate) fn install(world: &World, verbs: &[Verb]) {
     let inside = world.inside();
     let seven = || {
+        inside.is_current();
         act(&inside, verbs);
         7
     };
@@ -83,6 +132,9 @@ pub(crate) fn loops(world: &World, length: u8, grain: u8, panics: bool) {
                 crate::world::panic();
             }
         });
+        let mut bytes = vec![1_u8; length];
+        brigade::par_chunks_mut(&mut bytes, grain, |_, chunk| chunk.fill(2));
+        brigade::par_chunks(&bytes, grain, |_, chunk| assert!(chunk.iter().all(|byte| *byte == 2)));
         brigade::map_reduce(0..length, grain, |index| index, |one, two| one + two)
     });
     assert!(calls.iter().all(|calls| calls.load(Relaxed) == 1), "not each of a loop once");

@@ -4,11 +4,12 @@ use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 
-use brigade::{TaskSet, time};
-use brigade_sync::{seeded, time as clock};
+use brigade::{Missed, TaskSet, time};
+use brigade_sync::time as clock;
 
 use crate::act::{Kept, act, note};
 use crate::io;
+use crate::machine::number;
 use crate::verb::{Body, End, Micros, Panics, Verb};
 use crate::world::{Output, World, micros, panic};
 
@@ -47,6 +48,13 @@ pub(crate) fn reserve(
         (Ok(Err(reason)), _) => world.refused(reason, ()),
         // Leaves the room to others.
         (Ok(Ok(reserved)), None) => drop(reserved),
+        (Ok(Ok(reserved)), Some((body, End::Detached))) => {
+            let (claim, run) = world.job(body);
+            match reserved.execute(run) {
+                Ok(()) => claim.must_run(),
+                Err(rejected) => world.refused(rejected.reason(), rejected.into_inner()),
+            }
+        }
         (Ok(Ok(reserved)), Some((body, end))) => match reserved.submit(world.body(body)) {
             Ok(handle) => kept.keep(world, handle, *end),
             Err(rejected) => world.refused(rejected.reason(), rejected.into_inner()),
@@ -62,13 +70,13 @@ struct Bound {
 
 impl Bound {
     fn here() -> Self {
-        Self { thread: seeded::number(), _not_send: Rc::new(()) }
+        Self { thread: number(), _not_send: Rc::new(()) }
     }
 }
 
 impl Drop for Bound {
     fn drop(&mut self) {
-        assert_eq!(seeded::number(), self.thread, "a local future on another thread");
+        assert_eq!(number(), self.thread, "a local future on another thread");
     }
 }
 
@@ -83,14 +91,14 @@ pub(crate) fn local(world: &World, body: &Body) -> impl Future<Output = Output> 
     let (bound, future) = (Bound::here(), future(world, body));
     async move {
         let output = future.await;
-        assert_eq!(bound.thread, seeded::number());
+        assert_eq!(bound.thread, number());
         output
     }
 }
 
 /// A future that does one operation after the other.
 pub(crate) fn future(world: &World, body: &Body) -> Pin<Box<dyn Future<Output = Output> + Send>> {
-    let token = world.ledger.token("a future", body.1 == Panics::InItsDrop);
+    let token = world.ledger.token("a future", body.1);
     let (world, Body(verbs, panics)) = (world.inside(), body.clone());
     Box::pin(async move {
         token.runs();
@@ -134,9 +142,10 @@ async fn turn(world: &World, verb: &Verb) {
             Err(rejected) => world.refused(rejected.reason(), rejected.into_inner()),
         },
         Verb::Act(verbs) => act(world, verbs),
+        Verb::TalksAwait(link, bytes) => io::talk::talk(world, *link, *bytes).await,
         Verb::IoAwait(transfer) => io::pass(world, transfer).await,
         Verb::Interval(ticks) => {
-            let mut interval = time::interval(micros(500));
+            let mut interval = time::interval(micros(500)).missed(Missed::Delay);
             for _ in 0..*ticks {
                 interval.tick().await;
             }

@@ -2,11 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use crate::program::{Call, Ending, Kernel, Kind, Level, Pair, Pause, Program, Round, Wait, Way};
+use crate::gaps::Gap;
+use crate::program::{
+    Call, Ending, Kernel, Kind, Level, LocalEnd, Pair, Pause, Program, Restless, Round, Task,
+    Thing, Wait, Waits, Way,
+};
 use crate::source::Source;
 use crate::verb::{
-    Body, By, Drain, End, Full, Here, How, Lifetime, Micros, Panics, Periodic, Setting, Settings,
-    Shares, Tasks, Terms, Then, Transfer, Verb, Wire, Work,
+    Body, By, Drain, End, Full, Here, How, Lifetime, Link, Micros, Panics, Periodic, Setting,
+    Settings, Shares, Tasks, Terms, Then, Transfer, Verb, Wire, Work,
 };
 
 /// Operations, each with how often it is chosen. The first are the simplest.
@@ -20,6 +24,10 @@ const OF_A_THREAD: Table = &[
     (1, |source| Verb::Blocking(source.verbs())),
     (2, |source| Verb::Execute(source.body())),
     (4, |source| Verb::Submit(source.body(), source.end())),
+    (1, |source| {
+        let submitted = (source.body(), source.end());
+        Verb::Patiently(source.body(), submitted, (source.future(), source.end()))
+    }),
     (1, |source| Verb::ExecuteBatch(source.list(4, Source::body))),
     (1, |source| Verb::SubmitBatch(source.list(4, |source| (source.body(), source.end())))),
     (1, |source| Verb::Dispatch(source.list(3, Source::body), source.one_in(2))),
@@ -36,6 +44,13 @@ const OF_A_THREAD: Table = &[
     (1, |source| {
         Verb::InPlaceScope(source.list(3, Source::body), source.verbs(), source.one_in(2))
     }),
+    (1, |source| {
+        let (futures, jobs) = (source.list(2, Source::future), source.list(2, Source::verbs));
+        Verb::MixedScope(futures, jobs, source.one_in(4))
+    }),
+    (1, |source| Verb::FreeScopes(source.verbs(), source.verbs())),
+    (1, |source| Verb::Enter(source.verbs())),
+    (1, |_| Verb::Close),
     (1, |source| Verb::Install(source.verbs())),
     (1, |source| Verb::Loops(source.below(6), 1 + source.below(2), source.one_in(8))),
     (3, |source| Verb::Spawn(source.future(), source.end())),
@@ -62,6 +77,7 @@ const OF_A_THREAD: Table = &[
     (1, |source| Verb::WaitIdleTimeout(source.micros())),
     (1, |source| Verb::Inner(source.with_fuel(4, |source| source.lifetime(0)))),
     (3, |source| Verb::Io(source.transfer())),
+    (1, |source| Verb::Talks(source.link(), source.below(200))),
 ];
 
 /// Those of a future.
@@ -76,6 +92,7 @@ const IN_A_FUTURE: Table = &[
     (1, |source| Verb::ReserveAwait(source.future())),
     (1, |source| Verb::SetAwait(source.list(3, Source::future))),
     (1, |source| Verb::IoAwait(source.transfer())),
+    (1, |source| Verb::TalksAwait(source.link(), source.below(200))),
     (1, |source| Verb::BlockingSleep(source.micros())),
 ];
 
@@ -91,10 +108,15 @@ fn name(make: fn(&mut Source) -> Verb) -> String {
     make(&mut Source::bytes(Vec::new())).name()
 }
 
-/// The names of all operations that `only` may name.
+/// The kinds of programs.
+const KINDS: [&str; 6] = ["One", "Driven", "Two", "Meeting", "Waiting", "Working"];
+/// The kinds that have operations.
+const OF_VERBS: &[&str] = &["One", "Driven", "Two"];
+
+/// The names of all operations, and kinds of programs, that `only` may name.
 pub(crate) fn names() -> Vec<String> {
-    let names: BTreeSet<_> =
-        [OF_A_THREAD, IN_A_FUTURE].concat().into_iter().map(|(_, make)| name(make)).collect();
+    let verbs = [OF_A_THREAD, IN_A_FUTURE].concat().into_iter().map(|(_, make)| name(make));
+    let names: BTreeSet<_> = verbs.chain(KINDS.map(String::from)).collect();
     names.into_iter().collect()
 }
 
@@ -105,24 +127,36 @@ pub(crate) fn program(source: &mut Source) -> Program {
         4..7 => Kernel::Faulty,
         _ => Kernel::Fatal,
     };
-    let kinds = if source.only.is_empty() { 9 } else { 7 };
-    let kind = match source.below(kinds) {
-        0..5 => Kind::One(source.lifetime(2)),
-        5 => {
+    let has_verbs = source.only.iter().any(|name| !KINDS.contains(&name.as_str()));
+    let weights = KINDS.map(|kind| {
+        let is_named = source.only.iter().any(|name| name == kind);
+        u8::from(source.only.is_empty() || is_named || (has_verbs && OF_VERBS.contains(&kind)))
+    });
+    let kind = match source.weighed(&[
+        4 * weights[0],
+        weights[1],
+        weights[2],
+        weights[3],
+        weights[4],
+        2 * weights[5],
+    ]) {
+        0 => Kind::One(source.lifetime(2)),
+        1 => {
             let outside = source.outside(2);
             Kind::Driven(outside, source.some(3, Source::call))
         }
-        6 => {
+        2 => {
             source.is_pair = true;
             let pools = (source.settings(), source.settings());
             let (outside, verbs) = (source.outside(2), source.verbs());
             Kind::Two(Pair { pools, outside, verbs, by: (source.by(), source.by()) })
         }
-        7 => {
+        3 => {
             let pool = source.fixed();
             Kind::Meeting(pool, source.some(4, Source::round))
         }
-        _ => Kind::Waiting(source.ending()),
+        4 => Kind::Waiting(source.ending()),
+        _ => Kind::Working(source.waits()),
     };
     Program(kernel, kind)
 }
@@ -161,6 +195,7 @@ impl Source {
         match 95 - self.below(96) {
             0..3 => Panics::InItsDrop,
             3..6 => Panics::InTheDropOfItsOutput,
+            6..12 if Gap::SlowDrops.is_open() => Panics::NeverAndDropsSlowly,
             rest if rest < 6 + 96 / of => Panics::AtTheEnd,
             _ => Panics::Never,
         }
@@ -207,8 +242,15 @@ impl Source {
         let [priority, kind] = [self.below(3), self.below(3)];
         let deadline = self.one_in(3).then(|| self.micros());
         let is_named = self.one_in(2);
+        let full = self.one_in(4).then(|| match self.below(3) {
+            0 => Full::Rejects,
+            // Two full pools may wait for each other.
+            _ if self.is_pair => Full::Rejects,
+            1 => Full::Blocks,
+            _ => Full::BlocksFor(self.micros()),
+        });
         let work = if kind == 2 { Work::Async(self.future()) } else { Work::Closure(self.body()) };
-        Terms { priority, deadline, is_named, work, end: (kind > 0).then(|| self.end()) }
+        Terms { priority, deadline, is_named, full, work, end: (kind > 0).then(|| self.end()) }
     }
 
     fn tasks(&mut self) -> Tasks {
@@ -217,7 +259,13 @@ impl Source {
             false => Work::Closure(source.body()),
             true => Work::Async(source.future()),
         });
-        let then = self.pick([Then::KeepAll, Then::KeepAll, Then::CancelAll, Then::DetachAll]);
+        let then = self.pick([
+            Then::KeepAll,
+            Then::KeepAll,
+            Then::CancelAll,
+            Then::CancelFirst,
+            Then::DetachAll,
+        ]);
         let drain = match self.below(16) {
             0..9 => Drain::JoinNext,
             9..12 => Drain::WaitAll,
@@ -236,6 +284,16 @@ impl Source {
             0..2 => Wire::Pipe(vec![self.side(), self.side()]),
             2 => Wire::Talk(vec![vec![self.below(u8::MAX)], vec![self.below(u8::MAX)]]),
             _ => Wire::Socket((0..4).map(|_| self.side()).collect()),
+        }
+    }
+
+    fn link(&mut self) -> Link {
+        match self.below(6) {
+            0 => Link::APair,
+            1 => Link::APipe,
+            2 => Link::AFile,
+            3 => Link::ThroughTcp,
+            rest => Link::Datagrams(rest == 4),
         }
     }
 
@@ -276,6 +334,12 @@ impl Source {
             _ => {}
         }
         all.extend(self.one_in(4).then_some(Setting::ObserveJobs));
+        all.extend((self.one_in(8) && Gap::StallHooks.is_open()).then_some(Setting::OnStall));
+        all.extend(self.one_in(8).then(|| Setting::OnDrop(self.how())));
+        if self.one_in(8) && !all.iter().any(|setting| matches!(setting, Setting::FailingStarts(_)))
+        {
+            all.push(Setting::RunsThreads);
+        }
         Settings(least, most, all)
     }
 
@@ -305,6 +369,14 @@ impl Source {
         all
     }
 
+    fn how(&mut self) -> How {
+        match self.below(6) {
+            0..3 => How::Drains,
+            3..5 => How::Finishes,
+            _ => How::Discards,
+        }
+    }
+
     fn by(&mut self) -> By {
         match self.below(6) {
             0 => By::Dropped,
@@ -319,21 +391,18 @@ impl Source {
     fn lifetime(&mut self, threads: u8) -> Lifetime {
         let pool = self.settings();
         let is_early = self.one_in(6) && !pool.runs_in_caller();
-        let how = match self.below(6) {
-            0..3 => How::Drains,
-            3..5 => How::Finishes,
-            _ => How::Discards,
-        };
+        let how = self.how();
         let (outside, verbs) = (self.outside(threads), self.verbs());
         Lifetime { pool, outside, verbs, is_early, how, by: self.by() }
     }
 
     fn call(&mut self) -> Call {
-        match self.below(5) {
+        match self.below(6) {
             0 => Call::RunUntilIdle,
             1 => Call::TickAll,
             2 => Call::RunUntil(self.future()),
             3 => Call::RunUntilLocal(self.local()),
+            4 => Call::SpawnsLocal(self.local()),
             _ => Call::Outside(self.verbs()),
         }
     }
@@ -362,19 +431,200 @@ impl Source {
         Round { pause, others, way }
     }
 
+    /// Of the first kinds, and those with a limit if waits may have one.
     fn wait(&mut self) -> Wait {
-        self.pick([Wait::ByJoin, Wait::ByBlockOn, Wait::BySet])
+        use Wait::{ByBlockOn, ByJoin, ByJoinFor, BySet, BySetFor, BySetNext, ByTimeout};
+        let limits = 3 * u8::from(Gap::TimedWaits.is_open());
+        let all = [ByJoin, ByBlockOn, BySet, BySetNext, ByJoinFor, BySetFor, ByTimeout];
+        all[usize::from(self.below(4 + limits))]
+    }
+
+    /// A call, part or job around a wait. The last ones have pools of their own.
+    fn level(&mut self, has_pools: bool) -> Level {
+        use Level::*;
+        let all = [
+            InBlocking,
+            InScope,
+            InPlace,
+            InPlacesJob,
+            InInstall,
+            InFork,
+            InSubmit,
+            InSpawn,
+            InBlockOn,
+            InMail,
+            InALocalFuture,
+            InADrop,
+            InTheDropOfAFuture,
+            InAWaker,
+            InACancelledJob,
+            InEnter,
+            InAnotherPool,
+            InALocalPool,
+        ];
+        match all[usize::from(self.below(all.len() as u8 - 2 * u8::from(!has_pools)))] {
+            InAWaker if !Gap::WaitsInWakers.is_open() => InSubmit,
+            InALocalPool if !Gap::LocalPoolsOnWorkers.is_open() => InSubmit,
+            level => level,
+        }
     }
 
     fn ending(&mut self) -> Ending {
-        use Level::{InBlockOn, InBlocking, InInstall, InPlace, InScope, InSpawn, InSubmit};
         let pool = self.fixed();
-        let level = |source: &mut Self| {
-            source.pick([InBlocking, InScope, InPlace, InInstall, InSubmit, InSpawn, InBlockOn])
-        };
-        let job = |source: &mut Self| (source.list(3, level), source.wait());
+        let levels = |source: &mut Self| source.list(3, |source| source.level(false));
+        let job = |source: &mut Self| (levels(source), source.wait());
         let jobs = self.some(3, job);
         let how = self.pick([None, Some(How::Drains), Some(How::Discards)]);
-        Ending { pool, jobs, outside: self.wait(), pause: self.pause(), how }
+        let mut outside = (Vec::new(), self.ending_wait());
+        let cancels = self.one_in(4) && Gap::CancelsAtTheEnd.is_open();
+        let local = self.one_in(4).then(|| match self.below(3) {
+            0 => LocalEnd::ByTheOwner,
+            rest => LocalEnd::ByItsJob(rest == 1 && Gap::ClosingJobs.is_open()),
+        });
+        match local {
+            None => {
+                // The pool waits for what its threads do not run.
+                let is_outside = |level: &Level| {
+                    use Level::{InADrop, InPlacesJob, InTheDropOfAFuture};
+                    matches!(level, InADrop | InTheDropOfAFuture | InPlacesJob)
+                };
+                outside.0 = levels(self);
+                outside.0.retain(|level| Gap::CancelsAtTheEnd.is_open() || !is_outside(level));
+            }
+            // The owner's thread must not wait for what only its end ends.
+            Some(_) if self.one_in(2) => outside.0 = vec![Level::InPlace],
+            Some(_) => {}
+        }
+        let local = local.filter(|_| Gap::GuestsOfLocalPools.is_open());
+        Ending { pool, jobs, outside, pause: self.pause(), how, cancels, local }
+    }
+
+    fn ending_wait(&mut self) -> Wait {
+        if self.one_in(4) { Wait::ByScope } else { self.wait() }
+    }
+
+    /// Something that needs a program around it.
+    fn special(&mut self) -> Option<Thing> {
+        let special = self.pick([
+            None,
+            None,
+            Some(Thing::AMessage),
+            Some(Thing::ALock),
+            Some(Thing::AnIdlePool),
+            Some(Thing::ARoom),
+            Some(Thing::AnEviction),
+        ]);
+        special.filter(|special| match special {
+            Thing::AnIdlePool => Gap::WaitsForAnIdlePool.is_open(),
+            Thing::ARoom => Gap::WaitsForRoom.is_open(),
+            Thing::AnEviction => Gap::EvictedJobs.is_open(),
+            _ => true,
+        })
+    }
+
+    fn waits(&mut self) -> Waits {
+        let special = self.special();
+        let mut pools = (self.fixed(), self.fixed());
+        let pool = &mut pools.0;
+        if self.one_in(4) {
+            pool.0 = 0;
+            pool.2.push(Setting::ShortKeepAlive);
+        }
+        let needs_spare = u8::from(special == Some(Thing::ALock));
+        pool.2.extend(self.one_in(2).then(|| Setting::Spare(needs_spare + self.below(2))));
+        let may_fail = (needs_spare == 0 || Gap::FailedStarts.is_open())
+            && (pool.0 > 0 || Gap::WokenWithoutThreads.is_open());
+        let fails = self.one_in(4) && may_fail;
+        // A worker is left for a message.
+        let few = special == Some(Thing::AMessage) && pool.0 > 0 && self.one_in(2);
+        pool.2.extend(match (few, fails) {
+            (true, _) => Some(Setting::FewStarts(pool.1)),
+            (_, true) => Some(Setting::FailingStarts(self.below(u8::MAX))),
+            _ => None,
+        });
+        if matches!(special, Some(Thing::ARoom | Thing::AnEviction)) {
+            pools.1.2.push(Setting::Capacity(1, Full::Rejects));
+        }
+        let task = |source: &mut Self| source.task(special);
+        // A waiter that can't be replaced runs other jobs, which would take its lock.
+        let is_locked = special == Some(Thing::ALock) && fails;
+        let jobs =
+            if is_locked { self.list(4, |source| source.task(None)) } else { self.list(6, task) };
+        let outside = if is_locked { Vec::new() } else { self.list(2, task) };
+        let later = self.list(3, task);
+        let is_driven = special != Some(Thing::ALock) && self.one_in(4);
+        if self.one_in(16) && Gap::ReadyFutures.is_open() {
+            return self.calm();
+        }
+        let crowd = self.one_in(8) && Gap::Crowds.is_open();
+        let crowd = if crowd { 100 / jobs.len().max(1) as u8 } else { 0 };
+        let has_hook = special.is_none() && self.one_in(4) && Gap::WaitsInHooks.is_open();
+        pools.0.2.extend(has_hook.then_some(Setting::OnOutcome));
+        let hook = has_hook.then(|| Task { levels: Vec::new(), ..self.task(None) });
+        Waits { pools, is_driven, jobs, outside, hook, crowd, later }
+    }
+
+    /// A job that waits for work that is ready.
+    fn calm(&mut self) -> Waits {
+        let [pool, other] = [(); 2].map(|()| Settings(1, 1, Vec::new()));
+        let wait = |source: &mut Self| {
+            let all = [Thing::AClosure, Thing::AReadyFuture, Thing::AScopesReadyFuture];
+            (source.pick(all), source.wait())
+        };
+        let task = Task { levels: Vec::new(), waits: self.some(3, wait), beside: None };
+        let [outside, later] = [const { Vec::new() }; 2];
+        let (pools, jobs) = ((pool, other), vec![task]);
+        Waits { pools, is_driven: false, jobs, outside, hook: None, crowd: 0, later }
+    }
+
+    fn task(&mut self, special: Option<Thing>) -> Task {
+        let is_alone = special == Some(Thing::ALock);
+        let has_pools =
+            !matches!(special, Some(Thing::AnIdlePool | Thing::ARoom | Thing::AnEviction));
+        let levels =
+            if is_alone { Vec::new() } else { self.list(4, |source| source.level(has_pools)) };
+        let is_stopped = |level: &Level| {
+            use Level::{InACancelledJob, InADrop, InTheDropOfAFuture};
+            matches!(level, InACancelledJob | InADrop | InTheDropOfAFuture)
+        };
+        let may_open = Gap::CancelledOpeners.is_open() || !levels.iter().any(is_stopped);
+        let waits = self.some(3, |source| match special {
+            Some(special) if is_alone || source.one_in(2) => (special, source.wait()),
+            _ => match (source.thing(may_open), source.wait()) {
+                (Thing::ALocalPools, _) if !Gap::OlderLocalPools.is_open() => {
+                    (Thing::ALocalPools, Wait::ByJoin)
+                }
+                wait => wait,
+            },
+        });
+        let is_calm = is_alone || !Gap::RestlessFutures.is_open();
+        let all = [Restless::InTheQueue, Restless::OneYields, Restless::TwoWakeEachOther];
+        let beside = (!is_calm && self.one_in(4)).then(|| self.pick(all));
+        Task { levels, waits, beside }
+    }
+
+    fn thing(&mut self, may_open: bool) -> Thing {
+        match self.below(20) {
+            16 if Gap::LateBytes.is_open() || !Gap::LateEvents.is_open() => {
+                Thing::AByte(self.micros())
+            }
+            17 => Thing::AScopesReadyFuture,
+            18 | 19 if Gap::LateEvents.is_open() => Thing::AComputation,
+            0 => Thing::AClosure,
+            1 => Thing::ALongClosure(self.micros()),
+            2 => Thing::AReadyFuture,
+            3 => Thing::AYield,
+            4 => Thing::AGate(self.micros()),
+            5 => Thing::ATimer(self.micros()),
+            6 => Thing::AShare,
+            7 => Thing::AMail,
+            8 => Thing::ALocalFuture(self.micros()),
+            9 => Thing::AnotherPoolsClosure,
+            10 => Thing::AnotherPoolsSleep(self.micros()),
+            11 => Thing::ALocalPools,
+            12 if Gap::OlderLocalPools.is_open() => Thing::AnOlderLocalPools,
+            13 | 14 if may_open => Thing::AScopesFuture(self.micros()),
+            _ => Thing::ASleep(self.micros()),
+        }
     }
 }

@@ -1,6 +1,5 @@
 //! I/O of a program: bytes go through pipes and sockets, and each is received once.
 
-use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::io::{self, ErrorKind, Read, Write};
 use std::mem;
@@ -13,32 +12,31 @@ use std::task::Poll;
 use brigade::io::{Async, NoDriver};
 use brigade::time::{sleep, timeout};
 use brigade::{JoinHandle, yield_now};
-use brigade_io::Faults;
 use fastrand::Rng;
 use futures_lite::{AsyncReadExt, AsyncWriteExt};
 
 mod end;
+pub(crate) mod talk;
 
 use self::end::{End, Line};
 use crate::act::Kept;
+use crate::machine::{self, Faults, IS_SEEDED, PerRun};
 use crate::program::Kernel;
 use crate::verb::{self, Here, Panics, Transfer, Wire};
 use crate::world::{Output, World, micros};
 
-thread_local! {
-    /// The faults of this run's kernel.
-    static FAULTS: Cell<Faults> = const { Cell::new(Faults::None) };
-}
+/// The faults of this run's kernel.
+static FAULTS: PerRun<Faults> = PerRun::new(Faults::None);
 
 /// A program begins.
 pub(crate) fn begin(kernel: Kernel) {
     let faults = match kernel {
-        Kernel::Good => Faults::None,
-        Kernel::Faulty => Faults::Some,
-        Kernel::Fatal => Faults::Fatal,
+        Kernel::Faulty if IS_SEEDED => Faults::Some,
+        Kernel::Fatal if IS_SEEDED => Faults::Fatal,
+        _ => Faults::None,
     };
     FAULTS.set(faults);
-    brigade_io::begin(faults);
+    machine::begin(faults);
 }
 
 /// A registered end, which several tasks use.
@@ -254,7 +252,7 @@ fn task(world: &World, side: &Arc<Side>, seed: u8) -> Task {
         1 => Panics::InTheDropOfItsOutput,
         _ => Panics::Never,
     };
-    let token = world.ledger.token("a task with an end", panics == Panics::InItsDrop);
+    let token = world.ledger.token("a task with an end", panics);
     let (world, side) = (world.clone(), side.clone());
     Box::pin(async move {
         token.runs();

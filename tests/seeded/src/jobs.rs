@@ -17,10 +17,32 @@ pub(crate) fn execute(world: &World, body: &Body) {
 }
 
 pub(crate) fn submit(world: &World, body: &Body, end: End, kept: &mut Kept) {
-    match world.pool.try_submit(world.body(body)) {
-        Ok(handle) => kept.keep(world, handle, end),
+    let (claim, run) = world.claimed(body);
+    match world.pool.try_submit(run) {
+        Ok(handle) => {
+            claim.is_accepted();
+            kept.keep(world, handle, end);
+        }
         Err(rejected) => world.refused(rejected.reason(), rejected.into_inner()),
     }
+}
+
+/// By the verbs that wait for room, and do not return a closure: where the pool accepts all.
+pub(crate) fn patiently(
+    world: &World,
+    run: &Body,
+    submitted: &(Body, End),
+    spawned: &(Body, End),
+    kept: &mut Kept,
+) {
+    if !world.is_sure() || !world.accepts() || (world.depth() > 0 && world.is_discarded) {
+        return;
+    }
+    let (claim, run) = world.job(run);
+    world.pool.execute(run);
+    claim.must_run();
+    kept.keep(world, world.pool.submit(world.body(&submitted.0)), submitted.1);
+    kept.keep(world, world.pool.spawn(future(world, &spawned.0)), spawned.1);
 }
 
 pub(crate) fn execute_batch(world: &World, bodies: &[Body]) {
@@ -57,6 +79,9 @@ pub(crate) fn class(world: &World, class: &Terms, kept: &mut Kept) {
     let mut terms = world.pool.job().priority(priority[usize::from(class.priority)]);
     if let Some(deadline) = class.deadline {
         terms = terms.deadline(time::now() + micros(deadline));
+    }
+    if let Some(full) = class.full {
+        terms = terms.when_full(full.into());
     }
     if class.is_named {
         terms = terms.name("named");
@@ -99,7 +124,7 @@ pub(crate) fn broadcast(world: &World, shares: Shares, panics: Panics) {
     if !world.is_sure() || (world.depth() > 0 && (world.is_discarded || !world.is_here())) {
         return;
     }
-    let token = world.ledger.token("a broadcast", panics == Panics::InItsDrop);
+    let token = world.ledger.token("a broadcast", panics);
     let mut handles = world.pool.broadcast(move |index| _ = (&token, index));
     match shares {
         Shares::CancelEach => handles.iter_mut().for_each(|handle| _ = handle.cancel()),
@@ -157,6 +182,7 @@ pub(crate) fn set(world: &World, Tasks { limit, tasks, then, drain }: &Tasks) {
     match then {
         Then::KeepAll => {}
         Then::CancelAll => set.cancel_all(),
+        Then::CancelFirst => _ = set.cancel(0),
         Then::DetachAll => set.detach_all(),
     }
     let mut next = || match drain {

@@ -2,8 +2,15 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
+use brigade_sync::time;
+
+use crate::verb::Panics;
 use crate::world;
+
+/// How long a slow drop takes.
+const SLOWLY: Duration = Duration::from_millis(5);
 
 /// All jobs of a pool. Its atomics and its lock are no steps of the program.
 #[derive(Clone, Default)]
@@ -14,6 +21,8 @@ struct Entry {
     what: &'static str,
     ran: AtomicU32,
     dropped: AtomicU32,
+    /// The pool has accepted it: it is gone once the pool is idle.
+    is_accepted: AtomicBool,
     /// The pool has accepted it, and nothing may cancel it.
     must_run: AtomicBool,
     /// It waits for a timer, for which an idle pool does not wait.
@@ -23,8 +32,8 @@ struct Entry {
 /// Belongs to a closure, a future or an output: it is dropped with that.
 pub(crate) struct Token {
     entry: Arc<Entry>,
-    /// Its drop panics.
-    panics: bool,
+    /// Whether its drop panics, or takes long.
+    panics: Panics,
 }
 
 /// Jobs that were accepted before a wait.
@@ -45,10 +54,10 @@ impl Accepted {
 pub(crate) struct Claim(Arc<Entry>);
 
 impl Ledger {
-    pub(crate) fn token(&self, what: &'static str, panics: bool) -> Token {
+    pub(crate) fn token(&self, what: &'static str, panics: Panics) -> Token {
         let [ran, dropped] = [0, 0].map(AtomicU32::new);
-        let [must_run, is_timed] = [false, false].map(AtomicBool::new);
-        let entry = Arc::new(Entry { what, ran, dropped, must_run, is_timed });
+        let [is_accepted, must_run, is_timed] = [false; 3].map(AtomicBool::new);
+        let entry = Arc::new(Entry { what, ran, dropped, is_accepted, must_run, is_timed });
         self.0.lock().expect("no panic").push(entry.clone());
         Token { entry, panics }
     }
@@ -57,7 +66,7 @@ impl Ledger {
     pub(crate) fn accepted(&self) -> Accepted {
         let entries = self.0.lock().expect("no panic");
         let must_end =
-            |entry: &&Arc<Entry>| entry.must_run.load(Relaxed) && !entry.is_timed.load(Relaxed);
+            |entry: &&Arc<Entry>| entry.is_accepted.load(Relaxed) && !entry.is_timed.load(Relaxed);
         Accepted(entries.iter().filter(must_end).cloned().collect())
     }
 
@@ -96,9 +105,13 @@ impl Token {
 
 impl Drop for Token {
     fn drop(&mut self) {
+        let unwinds = std::thread::panicking();
+        if self.panics == Panics::NeverAndDropsSlowly && !unwinds {
+            time::sleep(SLOWLY);
+        }
         let before = self.entry.dropped.fetch_add(1, Relaxed);
         assert_eq!(before, 0, "{} is dropped twice", self.entry.what);
-        if self.panics && !std::thread::panicking() {
+        if self.panics == Panics::InItsDrop && !unwinds {
             world::panic();
         }
     }
@@ -107,7 +120,13 @@ impl Drop for Token {
 impl Claim {
     /// It was accepted, and must have run at the end.
     pub(crate) fn must_run(&self) {
+        self.is_accepted();
         self.0.must_run.store(true, Relaxed);
+    }
+
+    /// It was accepted.
+    pub(crate) fn is_accepted(&self) {
+        self.0.is_accepted.store(true, Relaxed);
     }
 
     /// The same, once its time has come.

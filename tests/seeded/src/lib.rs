@@ -1,5 +1,6 @@
-//! Random programs over brigade's public interface, on threads whose every step obeys a seed: see `ci/seeded.sh`.
-#![cfg(brigade_seeded)]
+//! Random programs over brigade's public interface, on threads whose every step obeys a seed: see `ci/seeded.sh`. Without `--cfg brigade_seeded`
+//! these are threads of the system: see `ci/soak.sh`.
+#![cfg(any(brigade_seeded, target_os = "linux"))]
 #![allow(clippy::disallowed_types, reason = "what a program counts is no step of it")]
 #![allow(
     clippy::enum_variant_names,
@@ -7,22 +8,35 @@
 )]
 
 mod act;
+#[cfg(brigade_seeded)]
 mod cases;
+mod chosen;
 mod ending;
+#[cfg(brigade_seeded)]
 mod explore;
 mod forks;
 mod futures;
+mod gaps;
 mod generate;
 mod io;
 mod jobs;
+mod judge;
 mod ledger;
+mod levels;
+mod machine;
 mod meeting;
 mod pools;
 mod program;
 mod shrink;
+#[cfg(not(brigade_seeded))]
+mod soak;
 mod source;
 mod timers;
 mod verb;
+mod waits;
 mod world;
 
+#[cfg(brigade_seeded)]
 pub use explore::{main, run_input};
+#[cfg(not(brigade_seeded))]
+pub use soak::main;

@@ -9,19 +9,25 @@ use std::task::{Poll, Waker};
 use brigade::{Handle, NewThread, Thread};
 use brigade_sync::{Condvar, Mutex, time};
 
+use crate::machine;
 use crate::program::{Pause, Round, Way};
 use crate::verb::Settings;
 use crate::world::micros;
 
 /// Where threads meet.
-struct Meeting {
+pub(crate) struct Meeting {
     missing: Mutex<usize>,
     changed: Condvar,
 }
 
 impl Meeting {
+    /// Of so many.
+    pub(crate) fn new(threads: usize) -> Arc<Self> {
+        Arc::new(Self { missing: Mutex::new(threads), changed: Condvar::new() })
+    }
+
     /// Another thread has come.
-    fn come(&self) {
+    pub(crate) fn come(&self) {
         let mut missing = self.missing.lock();
         *missing -= 1;
         if *missing == 0 {
@@ -30,7 +36,7 @@ impl Meeting {
     }
 
     /// Comes, and waits until all have.
-    fn wait(&self) {
+    pub(crate) fn wait(&self) {
         self.come();
         let mut missing = self.missing.lock();
         while *missing > 0 {
@@ -41,10 +47,10 @@ impl Meeting {
 
 /// A gate that futures wait at.
 #[derive(Default)]
-struct Gate(Mutex<(bool, Vec<Waker>)>);
+pub(crate) struct Gate(Mutex<(bool, Vec<Waker>)>);
 
 impl Gate {
-    fn open(&self) {
+    pub(crate) fn open(&self) {
         let wakers = {
             let mut state = self.0.lock();
             state.0 = true;
@@ -53,7 +59,7 @@ impl Gate {
         wakers.into_iter().for_each(Waker::wake);
     }
 
-    async fn pass(&self) {
+    pub(crate) async fn pass(&self) {
         poll_fn(|context| {
             let mut state = self.0.lock();
             if state.0 {
@@ -92,6 +98,7 @@ fn chain(pool: Handle, meeting: Arc<Meeting>, more: usize) {
 /// Runs a program.
 pub(crate) fn run(settings: &Settings, rounds: &[Round]) {
     let owner = settings.builder().build().expect("a pool");
+    machine::made(owner.handle());
     for Round { pause, others, way } in rounds {
         pause.take();
         (0..*others).for_each(|_| execute(owner.handle(), || ()));
@@ -102,7 +109,7 @@ pub(crate) fn run(settings: &Settings, rounds: &[Round]) {
 
 /// Has as many jobs as there are threads meet the calling thread.
 fn meet(pool: Handle, way: &Way, threads: usize) {
-    let meeting = Arc::new(Meeting { missing: Mutex::new(threads + 1), changed: Condvar::new() });
+    let meeting = Meeting::new(threads + 1);
     let job = || {
         let meeting = meeting.clone();
         move || meeting.wait()

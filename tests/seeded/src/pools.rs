@@ -14,6 +14,8 @@ use fastrand::Rng;
 
 use crate::act::{act, note};
 use crate::futures::{future, local};
+use crate::gaps::Gap;
+use crate::machine::{self, PerRun};
 use crate::program::{Call, Pair};
 use crate::verb::{By, Full, How, Lifetime, Micros, Setting, Settings, Verb};
 use crate::world::{World, contained, micros};
@@ -29,13 +31,47 @@ struct Hooks {
 /// The number of the next pool, its name: a job knows its pool by that.
 static NAMES: AtomicU64 = AtomicU64::new(0);
 
+/// What a hook for outcomes calls, once.
+static HOOK: PerRun<Option<Box<dyn FnOnce() + Send>>> = PerRun::new(None);
+
+/// Whether starts of threads may fail.
+static MAY_FAIL: PerRun<bool> = PerRun::new(false);
+
+/// Has the next outcome of a job of a pool with a hook call something, or nothing more.
+pub(crate) fn hook(call: Option<Box<dyn FnOnce() + Send>>) {
+    HOOK.set(call);
+}
+
+/// From now on no start of a thread fails, unless a pool is made whose starts do.
+pub(crate) fn start_well() {
+    MAY_FAIL.set(false);
+}
+
+/// Whether starts of threads may fail.
+pub(crate) fn may_fail() -> bool {
+    MAY_FAIL.get()
+}
+
 /// A pool with hooks.
-struct Built {
-    pool: Pool,
+pub(crate) struct Built {
+    pub(crate) pool: Pool,
     hooks: Arc<Hooks>,
 }
 
+impl Built {
+    /// How many threads have started.
+    pub(crate) fn starts(&self) -> u64 {
+        self.hooks.starts.load(Relaxed)
+    }
+}
+
 impl Settings {
+    /// Its threads beyond the core leave after a millisecond.
+    pub(crate) fn leaves_soon(&self) -> bool {
+        self.has(|setting| *setting == Setting::ShortKeepAlive)
+            && !self.has(|setting| *setting == Setting::Spin)
+    }
+
     fn has(&self, is: impl Fn(&Setting) -> bool) -> bool {
         self.2.iter().any(is)
     }
@@ -49,7 +85,7 @@ impl Settings {
 
     /// Its spawner fails at times.
     fn fails(&self) -> bool {
-        self.has(|setting| matches!(setting, Setting::FailingStarts(_)))
+        self.has(|setting| matches!(setting, Setting::FailingStarts(_) | Setting::FewStarts(_)))
     }
 
     /// Threads outside run its jobs, and poll its futures, when it is full. If it is closed or has no thread, the futures use the timers
@@ -58,13 +94,20 @@ impl Settings {
         self.has(|setting| matches!(setting, Setting::Capacity(_, Full::RunsInCaller)))
     }
 
+    /// A full pool rejects no job that waits for room.
+    fn accepts(&self) -> bool {
+        !self.has(|setting| {
+            matches!(setting, Setting::Capacity(_, Full::Rejects | Full::BlocksFor(_)))
+        })
+    }
+
     pub(crate) fn builder(&self) -> Builder {
         let Self(least, most, settings) = self;
         let builder = Pool::builder().threads(usize::from(*least)..=usize::from(*most));
         settings.iter().fold(builder, |builder, setting| setting.apply(builder))
     }
 
-    fn build(&self) -> io::Result<Built> {
+    pub(crate) fn build(&self) -> io::Result<Built> {
         note(|| format!("builds {self:?}"));
         let hooks = Arc::new(Hooks::default());
         let [start, stop, outcome] = [hooks.clone(), hooks.clone(), hooks.clone()];
@@ -81,9 +124,15 @@ impl Settings {
                 stop.stops.fetch_add(1, Relaxed);
             });
         if self.has(|setting| *setting == Setting::OnOutcome) {
-            builder = builder.on_outcome(move |_| _ = outcome.outcomes.fetch_add(1, Relaxed));
+            builder = builder.on_outcome(move |_| {
+                outcome.outcomes.fetch_add(1, Relaxed);
+                let call = HOOK.with_borrow_mut(Option::take);
+                call.into_iter().for_each(|call| call());
+            });
         }
-        Ok(Built { pool: builder.build()?, hooks })
+        let pool = builder.build()?;
+        machine::made(pool.handle());
+        Ok(Built { pool, hooks })
     }
 }
 
@@ -95,19 +144,19 @@ impl Setting {
             Self::Spin => builder.idle(Idle::Spin),
             Self::SpinThenPark(time) => builder.idle(Idle::SpinThenPark(micros(time))),
             Self::Capacity(capacity, full) => {
-                let full = match full {
-                    Full::Blocks => WhenFull::Block,
-                    Full::Rejects => WhenFull::Reject,
-                    Full::BlocksFor(time) => WhenFull::BlockFor(micros(time)),
-                    Full::RunsInCaller => WhenFull::RunInCaller,
-                    Full::DropsOldest => WhenFull::DropOldest,
-                    Full::DropsNewest => WhenFull::DropNewest,
-                };
-                builder.capacity(capacity.into()).when_full(full)
+                builder.capacity(capacity.into()).when_full(full.into())
             }
             // The hooks come with the pool.
             Self::OnOutcome => builder,
             Self::FailingStarts(seed) => builder.spawner(failing(seed)),
+            Self::FewStarts(most) => {
+                let left = AtomicU64::new(most.into());
+                let takes = |left: u64| left.checked_sub(1);
+                builder.spawner(move |thread| match left.fetch_update(Relaxed, Relaxed, takes) {
+                    Ok(_) => thread.start(),
+                    Err(_) => Err(io::Error::other("no more threads: planned")),
+                })
+            }
             Self::StartsNone => builder.prestart(0),
             Self::StartsAll => builder.prestart(usize::MAX),
             Self::Spare(threads) => builder.spare_threads(threads.into()),
@@ -116,6 +165,10 @@ impl Setting {
             Self::WhenQueued(jobs) => builder.growth(Growth::WhenQueued(jobs.into())),
             Self::Fairness(jobs) => builder.fairness(jobs.into()),
             Self::ObserveJobs => builder.observe_jobs(),
+            Self::OnStall => builder.on_stall(Duration::from_micros(100), |stall| _ = stall),
+            Self::OnDrop(how) => builder.on_drop(Shutdown::from(how)),
+            Self::RunsThreads => builder
+                .spawner(|thread| NewThread::new("spawned".into(), None, || thread.run()).start()),
         }
     }
 }
@@ -123,17 +176,28 @@ impl Setting {
 /// A spawner that fails at times: five times in a row at most, as a submission tries six times more.
 fn failing(seed: u8) -> impl Fn(NewThread) -> io::Result<Thread> + Send + Sync {
     let failing = Mutex::new((Rng::with_seed(seed.into()), 0));
+    MAY_FAIL.set(true);
     move |thread| {
         let mut failing = failing.lock().expect("no panic");
-        let fails = failing.1 < 5 && failing.0.bool();
+        let fails = failing.1 < 5 && failing.0.bool() && may_fail();
         failing.1 = if fails { failing.1 + 1 } else { 0 };
-        let loses = failing.0.bool();
+        let ways = if Gap::LostStarts.is_open() { 3 } else { 2 };
+        let way = failing.0.u8(0..ways);
         drop(failing);
-        match (fails, loses) {
+        match (fails, way) {
             (false, _) => thread.start(),
-            (true, false) => Err(io::Error::other("no thread: planned")),
+            (true, 0) => Err(io::Error::other("no thread: planned")),
             // It drops the thread that it has got.
-            (true, true) => Ok(Thread::not_joined()),
+            (true, 1) => Ok(Thread::not_joined()),
+            // Another thread drops it later.
+            (true, _) => {
+                let loses = move || {
+                    time::sleep(Duration::from_millis(1));
+                    drop(thread);
+                };
+                drop(NewThread::new("loses".into(), None, loses).start()?);
+                Ok(Thread::not_joined())
+            }
         }
     }
 }
@@ -146,6 +210,19 @@ fn beside(world: &World, outside: &[Vec<Verb>]) -> Vec<Thread> {
         NewThread::new("outside".into(), None, main).start().expect("a thread")
     };
     outside.iter().map(start).collect()
+}
+
+impl From<Full> for WhenFull {
+    fn from(full: Full) -> Self {
+        match full {
+            Full::Blocks => Self::Block,
+            Full::Rejects => Self::Reject,
+            Full::BlocksFor(time) => Self::BlockFor(micros(time)),
+            Full::RunsInCaller => Self::RunInCaller,
+            Full::DropsOldest => Self::DropOldest,
+            Full::DropsNewest => Self::DropNewest,
+        }
+    }
 }
 
 impl From<How> for Shutdown {
@@ -166,8 +243,10 @@ pub(crate) fn lifetime(lifetime: &Lifetime) {
     // Sometimes it ends while others use it.
     let early = *is_early;
     let is_sure = !early && !settings.fails();
-    let mut world = World::new(pool.handle(), settings.evicts() || early, is_sure);
-    world.is_discarded = *how == How::Discards;
+    let world = World::new(pool.handle(), settings.evicts() || early, is_sure);
+    let mut world = world.accepting(settings.accepts());
+    let discards = |setting: &Setting| *setting == Setting::OnDrop(How::Discards);
+    world.is_discarded = *how == How::Discards || settings.has(discards);
     let outside = beside(&world, outside);
     contained(|| act(&world, verbs));
     let mut outside = Some(outside);
@@ -202,6 +281,7 @@ pub(crate) fn pair(Pair { pools, outside, verbs, by }: &Pair) {
     let (Ok(one), Ok(two)) = (pools.0.build(), pools.1.build()) else { return };
     let [loses, fails] = [Settings::evicts, Settings::fails].map(|is| is(&pools.0) || is(&pools.1));
     let world = World::new(one.pool.handle(), loses, !fails).beside(two.pool.handle());
+    let world = world.accepting(pools.0.accepts() && pools.1.accepts());
     let outside = beside(&world, outside);
     contained(|| act(&world, verbs));
     outside.into_iter().for_each(Thread::join);
@@ -273,7 +353,8 @@ fn end(world: &World, pool: Pool, how: How, by: By, early: bool) -> Ended {
 fn wait_for_end(world: &World, hooked: impl Fn() -> [u64; 2]) {
     for _ in 0..10_000 {
         let [starts, stops] = hooked();
-        if world.pool.metrics().threads == 0 && starts == stops && world.ledger.left().is_empty() {
+        let Metrics { threads, queued, .. } = world.pool.metrics();
+        if threads == 0 && queued == 0 && starts == stops && world.ledger.left().is_empty() {
             return;
         }
         time::sleep(Duration::from_millis(1));
@@ -296,6 +377,9 @@ pub(crate) fn driven(outside: &[Vec<Verb>], calls: &[Call]) {
                 world.ended(pool.run_until(handle), false);
             }
             Call::Outside(verbs) => act(&world, verbs),
+            Call::SpawnsLocal(body) => {
+                world.ended(pool.spawn_local(local(&world, body)).join(), false);
+            }
         });
     }
     let is_over = || others.iter().all(Thread::is_finished);
@@ -306,6 +390,14 @@ pub(crate) fn driven(outside: &[Vec<Verb>], calls: &[Call]) {
     world.close();
     drop(pool);
     world.ledger.check(true);
+}
+
+/// Closes a pool that may end while others use it.
+pub(crate) fn close(world: &World) {
+    if !world.is_sure() && world.loses() && !world.is_pair() {
+        world.close();
+        world.pool.close();
+    }
 }
 
 /// Another pool, from its start to its end.

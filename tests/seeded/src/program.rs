@@ -1,7 +1,7 @@
 //! A program: threads, jobs and futures that use pools.
 
 use crate::verb::{Body, By, How, Lifetime, Micros, Settings, Verb};
-use crate::{ending, io, meeting, pools};
+use crate::{ending, io, judge, meeting, pools, waits};
 
 /// A program and the faults of its kernel.
 #[derive(Clone, Debug)]
@@ -29,6 +29,8 @@ pub(crate) enum Kind {
     Meeting(Settings, Vec<Round>),
     /// Jobs that wait until their pool ends.
     Waiting(Ending),
+    /// Jobs that wait for what they have made.
+    Working(Waits),
 }
 
 #[derive(Clone, Debug)]
@@ -47,6 +49,7 @@ pub(crate) enum Call {
     TickAll,
     RunUntil(Body),
     RunUntilLocal(Body),
+    SpawnsLocal(Body),
     /// Operations outside of a call.
     Outside(Vec<Verb>),
 }
@@ -89,10 +92,22 @@ pub(crate) enum Way {
 pub(crate) struct Ending {
     pub(crate) pool: Settings,
     pub(crate) jobs: Vec<(Vec<Level>, Wait)>,
-    pub(crate) outside: Wait,
+    pub(crate) outside: (Vec<Level>, Wait),
     pub(crate) pause: Pause,
     /// Without it the pool is dropped.
     pub(crate) how: Option<How>,
+    /// Another thread cancels a job whose drop takes long.
+    pub(crate) cancels: bool,
+    /// The pool has no threads, and no jobs that wait.
+    pub(crate) local: Option<LocalEnd>,
+}
+
+/// The end of a pool without threads, beside threads that wait for its jobs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum LocalEnd {
+    ByTheOwner,
+    /// Whether the job waits before it closes the pool.
+    ByItsJob(bool),
 }
 
 /// A call, part or job around a wait.
@@ -101,28 +116,132 @@ pub(crate) enum Level {
     InBlocking,
     InScope,
     InPlace,
+    InPlacesJob,
     InInstall,
+    InFork,
     InSubmit,
     InSpawn,
     InBlockOn,
+    InMail,
+    InALocalFuture,
+    InADrop,
+    InTheDropOfAFuture,
+    InAWaker,
+    InACancelledJob,
+    InEnter,
+    InAnotherPool,
+    InALocalPool,
 }
 
-/// The way in which a future is waited for.
-#[derive(Clone, Copy, Debug)]
+/// The way in which something is waited for.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Wait {
     ByJoin,
     ByBlockOn,
     BySet,
+    BySetNext,
+    // These have a limit, which is far.
+    ByJoinFor,
+    BySetFor,
+    ByTimeout,
+    /// At the end of a scope: if the pool ends.
+    ByScope,
+}
+
+impl Wait {
+    pub(crate) fn is_timed(self) -> bool {
+        matches!(self, Self::ByJoinFor | Self::BySetFor | Self::ByTimeout)
+    }
+
+    pub(crate) fn is_by_set(self) -> bool {
+        matches!(self, Self::BySet | Self::BySetNext | Self::BySetFor)
+    }
+}
+
+/// Jobs that wait for what they have made.
+#[derive(Clone, Debug)]
+pub(crate) struct Waits {
+    /// Their pool, and another one.
+    pub(crate) pools: (Settings, Settings),
+    /// Their pool has no threads.
+    pub(crate) is_driven: bool,
+    pub(crate) jobs: Vec<Task>,
+    /// Threads of no pool.
+    pub(crate) outside: Vec<Task>,
+    /// A job of the pool's hook for outcomes, once.
+    pub(crate) hook: Option<Task>,
+    /// How often these jobs come.
+    pub(crate) crowd: u8,
+    /// Jobs after a pause, from the start of which no start of a thread fails.
+    pub(crate) later: Vec<Task>,
+}
+
+/// A job: the levels around its waits, the waits, and what goes on beside them.
+#[derive(Clone, Debug)]
+pub(crate) struct Task {
+    pub(crate) levels: Vec<Level>,
+    pub(crate) waits: Vec<(Thing, Wait)>,
+    pub(crate) beside: Option<Restless>,
+}
+
+/// Something that a job makes and waits for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Thing {
+    AClosure,
+    ALongClosure(Micros),
+    AReadyFuture,
+    AYield,
+    ASleep(Micros),
+    /// A future that a job of the other pool wakes.
+    AGate(Micros),
+    ATimer(Micros),
+    AShare,
+    /// A job for this worker.
+    AMail,
+    ALocalFuture(Micros),
+    AnotherPoolsClosure,
+    AnotherPoolsSleep(Micros),
+    /// A job of a pool that this thread owns, and of one of two such pools.
+    ALocalPools,
+    AnOlderLocalPools,
+    AScopesFuture(Micros),
+    AScopesReadyFuture,
+    /// A future that reads what a job of the other pool writes.
+    AByte(Micros),
+    /// Nothing: the job computes for long.
+    AComputation,
+    /// Room of the other pool.
+    ARoom,
+    /// A job of the other pool whose drop waits for room of it, if the full pool drops the job for another one.
+    AnEviction,
+    /// The end of all jobs of the other pool.
+    AnIdlePool,
+    /// A job of the same pool, without a handle, in a call that blocks.
+    AMessage,
+    /// A job of the other pool, while a lock is held that other jobs take.
+    ALock,
+}
+
+/// Futures that are always woken, while a job waits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Restless {
+    InTheQueue,
+    OneYields,
+    TwoWakeEachOther,
 }
 
 /// Runs a program.
 pub(crate) fn run(Program(kernel, kind): &Program) {
     io::begin(*kernel);
+    pools::start_well();
+    pools::hook(None);
+    judge::begin();
     match kind {
         Kind::One(lifetime) => pools::lifetime(lifetime),
         Kind::Two(pair) => pools::pair(pair),
         Kind::Driven(outside, calls) => pools::driven(outside, calls),
         Kind::Meeting(pool, rounds) => meeting::run(pool, rounds),
         Kind::Waiting(ending) => ending::run(ending),
+        Kind::Working(waits) => waits::run(waits),
     }
 }

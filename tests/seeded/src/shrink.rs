@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::explore::{Chosen, OF_A_CASE};
+use crate::chosen::{Chosen, OF_A_CASE, SCRIPT};
 use crate::source::Source;
 
 /// The time for all attempts, in seconds, unless this variable of the environment says another.
@@ -31,8 +31,8 @@ fn attempt(chosen: &Chosen, others: u64) -> Option<(Way, u64, u64)> {
     match (number(), number()) {
         (Some(passed), Some(seed)) => {
             let reason = words.next().unwrap_or_default();
-            let place = reason.split(" panicked at ").nth(1).and_then(|rest| rest.lines().next());
-            Some((place.unwrap_or(reason).into(), seed, passed))
+            let place = reason.split(" panicked at ").nth(1).unwrap_or(reason);
+            Some((place.lines().next().unwrap_or_default().into(), seed, passed))
         }
         _ if output.status.success() => None,
         _ => Some((format!("{:?}", output.status), chosen.seed, 0)),
@@ -120,10 +120,10 @@ pub(crate) fn shrink(mut least: Chosen) {
         }
         None => println!("none of its {OF_A_CASE} runs fails;"),
     }
-    println!("`ci/seeded.sh {}` shows each step", least.text());
+    println!("`{SCRIPT} {}` runs it again", least.text());
 }
 
 /// The code of a program.
-fn code(chosen: &Chosen) -> String {
+pub(crate) fn code(chosen: &Chosen) -> String {
     format!("{:?}", chosen.program).replace('[', "vec![")
 }

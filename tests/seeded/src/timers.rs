@@ -34,7 +34,7 @@ pub(crate) fn delayed(world: &World, time: Micros, body: &Body, end: End, kept: 
 }
 
 pub(crate) fn every(world: &World, Periodic { period, skips, panics, lasts }: Periodic) {
-    let token = world.ledger.token("a periodic job", panics == Panics::InItsDrop);
+    let token = world.ledger.token("a periodic job", panics);
     // Not `Burst`: the clock may leap by a minute.
     let missed = if skips { Missed::Skip } else { Missed::Delay };
     let call = move || {

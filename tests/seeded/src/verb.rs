@@ -15,6 +15,8 @@ pub(crate) enum Verb {
     Blocking(Vec<Verb>),
     Execute(Body),
     Submit(Body, End),
+    /// `execute`, `submit` and `spawn`, which wait for room.
+    Patiently(Body, (Body, End), (Body, End)),
     ExecuteBatch(Vec<Body>),
     SubmitBatch(Vec<(Body, End)>),
     /// Whether the returned jobs are run.
@@ -30,6 +32,14 @@ pub(crate) enum Verb {
     Scope(Vec<Vec<Verb>>),
     /// The jobs, the operations of the scope's own thread, and whether it joins the jobs.
     InPlaceScope(Vec<Body>, Vec<Verb>, bool),
+    /// A scope with futures, and with jobs that add a job; whether it is cancelled.
+    MixedScope(Vec<Body>, Vec<Vec<Verb>>, bool),
+    /// The free functions `scope` and `in_place_scope`.
+    FreeScopes(Vec<Verb>, Vec<Verb>),
+    /// With the other pool as the current one.
+    Enter(Vec<Verb>),
+    /// Closes the pool, if it is to end while others use it.
+    Close,
     Install(Vec<Verb>),
     /// `par_for` and `map_reduce`: the length, the grain, and whether a call panics.
     Loops(u8, u8, bool),
@@ -50,6 +60,8 @@ pub(crate) enum Verb {
     /// A pool of its own.
     Inner(Lifetime),
     Io(Transfer),
+    /// Two ends of brigade's own types, and how many bytes go through.
+    Talks(Link, u8),
     /// As operations of the other pool, in a program of two.
     Across(Vec<Verb>),
 
@@ -66,6 +78,7 @@ pub(crate) enum Verb {
     ReserveAwait(Body),
     SetAwait(Vec<Body>),
     IoAwait(Transfer),
+    TalksAwait(Link, u8),
 }
 
 impl Verb {
@@ -83,6 +96,8 @@ pub(crate) struct Body(pub(crate) Vec<Verb>, pub(crate) Panics);
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Panics {
     Never,
+    /// Does not, but its drop takes long.
+    NeverAndDropsSlowly,
     AtTheEnd,
     InItsDrop,
     InTheDropOfItsOutput,
@@ -113,6 +128,8 @@ pub(crate) struct Terms {
     pub(crate) priority: u8,
     pub(crate) deadline: Option<Micros>,
     pub(crate) is_named: bool,
+    /// What a full pool does with this job.
+    pub(crate) full: Option<Full>,
     pub(crate) work: Work,
     /// A closure without it is executed.
     pub(crate) end: Option<End>,
@@ -140,6 +157,7 @@ pub(crate) struct Tasks {
 pub(crate) enum Then {
     KeepAll,
     CancelAll,
+    CancelFirst,
     DetachAll,
 }
 
@@ -178,6 +196,18 @@ pub(crate) enum Wire {
     Socket(Vec<Vec<u8>>),
     /// Sockets through which single bytes go in turns.
     Talk(Vec<Vec<u8>>),
+}
+
+/// Two ends that talk.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Link {
+    APair,
+    /// A listener in the file system.
+    AFile,
+    ThroughTcp,
+    /// Whether they are connected.
+    Datagrams(bool),
+    APipe,
 }
 
 /// Which of the tasks the calling thread polls. The pool has the others.
@@ -235,6 +265,8 @@ pub(crate) enum Setting {
     OnOutcome,
     /// A seed for which starts of threads fail.
     FailingStarts(u8),
+    /// All starts fail but the first ones.
+    FewStarts(u8),
     StartsNone,
     StartsAll,
     Spare(u8),
@@ -243,6 +275,10 @@ pub(crate) enum Setting {
     WhenQueued(u8),
     Fairness(u8),
     ObserveJobs,
+    OnStall,
+    OnDrop(How),
+    /// A thread of the spawner is the worker's.
+    RunsThreads,
 }
 
 /// What a full pool does.

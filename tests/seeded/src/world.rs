@@ -8,6 +8,8 @@ use std::time::Duration;
 use brigade::{Handle, JoinError, JoinHandle, Reason};
 
 use crate::act::act;
+use crate::gaps::Gap;
+use crate::judge;
 use crate::ledger::{Claim, Ledger, Token};
 use crate::verb::{Body, End, Micros, Panics};
 
@@ -21,6 +23,8 @@ pub(crate) struct World {
     shared: Arc<Shared>,
     /// The pool will be discarded, and then refuses what its jobs submit.
     pub(crate) is_discarded: bool,
+    /// A full pool does not reject a job that waits for room.
+    accepts: bool,
     /// How many jobs, parts and futures enclose this code.
     depth: u32,
 }
@@ -67,12 +71,29 @@ impl World {
         let loses = AtomicBool::new(loses);
         let shared = Arc::new(Shared { loses, is_sure, closed: AtomicBool::new(false) });
         let ledger = Ledger::default();
-        Self { pool, other: None, ledger, shared, is_discarded: false, depth: 0 }
+        Self { pool, other: None, ledger, shared, is_discarded: false, accepts: false, depth: 0 }
     }
 
     /// With another pool, whose jobs use this one, and the other way round.
     pub(crate) fn beside(self, other: Handle) -> Self {
         Self { other: Some(other), ..self }
+    }
+
+    /// A full pool does not reject a job that waits for room.
+    pub(crate) fn accepting(self, accepts: bool) -> Self {
+        Self { accepts, ..self }
+    }
+
+    pub(crate) fn accepts(&self) -> bool {
+        self.accepts
+    }
+
+    /// The pool is the current one of a job, part or call of `install`.
+    pub(crate) fn is_current(&self) {
+        if Gap::CurrentPools.is_open() {
+            let is_current = Handle::current() == Some(self.pool);
+            assert!(is_current, "in a job of a pool, another pool is the current one");
+        }
     }
 
     /// As jobs of the other pool, if there is one.
@@ -127,20 +148,28 @@ impl World {
 
     /// The body of a job that returns something.
     pub(crate) fn body(&self, body: &Body) -> impl FnOnce() -> Output + Send + use<> {
-        let token = self.ledger.token("a job", body.1 == Panics::InItsDrop);
+        self.claimed(body).1
+    }
+
+    /// The same with its claim.
+    pub(crate) fn claimed(&self, body: &Body) -> (Claim, impl FnOnce() -> Output + Send + use<>) {
+        let token = self.ledger.token("a job", body.1);
+        let claim = token.claim();
         let (world, body) = (self.inside(), body.clone());
-        move || {
+        let run = move || {
             token.runs();
+            world.is_current();
             world.run(&body);
             // A panic of this drop after it was made would leak the output: rust-lang/rust#47949.
             drop(token);
             world.output(body.1)
-        }
+        };
+        (claim, run)
     }
 
     /// The body of a job without a result, and its claim.
     pub(crate) fn job(&self, body: &Body) -> (Claim, impl FnOnce() + Send + use<>) {
-        let token = self.ledger.token("a job", body.1 == Panics::InItsDrop);
+        let token = self.ledger.token("a job", body.1);
         let claim = token.claim();
         let (world, body) = (self.inside(), body.clone());
         let run = move || {
@@ -152,6 +181,7 @@ impl World {
 
     /// Runs the operations of a closure.
     pub(crate) fn run(&self, Body(verbs, panics): &Body) {
+        let _nests = judge::nests();
         act(self, verbs);
         if *panics == Panics::AtTheEnd {
             panic();
@@ -159,7 +189,10 @@ impl World {
     }
 
     pub(crate) fn output(&self, panics: Panics) -> Output {
-        let panics = panics == Panics::InTheDropOfItsOutput;
+        let panics = match panics {
+            Panics::InTheDropOfItsOutput => Panics::InItsDrop,
+            _ => Panics::Never,
+        };
         Output { value: 7, _token: self.ledger.token("an output", panics) }
     }
 

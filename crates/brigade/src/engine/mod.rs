@@ -44,7 +44,7 @@ pub use clock::now;
 pub(crate) use clock::now_in;
 pub(crate) use core::Core;
 pub(crate) use core::admission::{Admission, Unqueued};
-pub(crate) use core::enter::{enter_pool, entered};
+pub(crate) use core::enter::{enter_outside, enter_pool, entered};
 #[cfg(brigade_seeded)]
 pub use core::monitor::monitor_runs;
 pub(crate) use current::stopping;
@@ -57,12 +57,12 @@ pub(crate) use registry::{
 };
 pub(crate) use semaphore::{Permit, Semaphore, Waiter};
 pub(crate) use sleep::backoff::LOOK_AGAIN;
-pub(crate) use sleep::events::blocked::{BlockedThread, ThisThread, sleep_outside};
+pub(crate) use sleep::events::blocked::{BlockedThread, ThisThread};
 #[cfg(feature = "io")]
 pub(crate) use sleep::events::closed;
 pub(crate) use supply::{enter, resources_of};
 pub(crate) use timers::{Due, Entry, FAR, TimerKey};
 pub(crate) use worker::{
-    Awaited, CURRENT, Child, Driven, Worker, blocking, label_job, owned, runs_in_place, wait_as,
-    wait_outside, with_processor,
+    Awaited, CURRENT, Child, Driven, Worker, blocking, label_job, owned, runs_in_place,
+    sleep_outside, wait_as, wait_outside, wait_until, with_processor,
 };

@@ -1,32 +1,22 @@
 //! The events of the workers, for a trace: the only place at which the engine is observed from outside.
 //!
-//! Without the feature `trace` the functions are empty. With it, an untraced pool pays a test of its state where a
+//! Without the feature `trace` the functions that record are empty. With it, an untraced pool pays a test of its state where a
 //! worker has no job to run; the test before a job is made anyway. [`brigade_trace`] has the design.
 
-#![cfg_attr(
-    not(feature = "trace"),
-    expect(dead_code, clippy::unused_self, reason = "a trace reads all that is told")
-)]
+#![cfg_attr(not(feature = "trace"), expect(dead_code, reason = "a trace reads all that is told"))]
 
+#[cfg(not(feature = "trace"))]
 use core::marker::PhantomData;
-use std::borrow::Cow;
-use std::panic::Location;
 #[cfg(feature = "trace")]
 use std::sync::Arc;
 
+#[cfg(feature = "trace")]
+pub(crate) use brigade_trace::Scope;
 #[cfg(feature = "trace")]
 use brigade_trace::{Label, Now, Pen, Session, Since, Trace, TraceError, What, Worker as Traced};
 
 use super::work::Work;
 use crate::values::Role;
-
-/// The worker that an event is recorded for.
-#[derive(Clone, Copy)]
-pub(super) struct Teller {
-    pub(super) index: usize,
-    /// Whether the current job is inside a waiting job.
-    pub(super) is_inside: bool,
-}
 
 /// An event of a worker.
 pub(super) enum Event {
@@ -67,59 +57,16 @@ pub(crate) enum Span {
 }
 
 /// A recorded activity of a worker, until this is dropped.
-pub(crate) struct Scope<'a> {
-    #[cfg(feature = "trace")]
-    scope: brigade_trace::Scope<'a>,
-    _work: PhantomData<&'a Work>,
-}
+#[cfg(not(feature = "trace"))]
+pub(crate) struct Scope<'a>(PhantomData<&'a Work>);
 
+#[cfg(not(feature = "trace"))]
 impl Scope<'_> {
     /// Removes the scope without recording it.
-    pub(crate) fn discard(self) {
-        #[cfg(feature = "trace")]
-        self.scope.discard();
-    }
+    pub(crate) fn discard(self) {}
 }
 
 impl Work {
-    /// Records an event of a worker, if the pool is traced.
-    #[inline(always)]
-    pub(super) fn tell(&self, _teller: Teller, _event: Event) {
-        #[cfg(feature = "trace")]
-        if let Some(pen) = self.pen(_teller) {
-            write(pen, _event);
-        }
-    }
-
-    /// Records an activity of a worker until the returned value is dropped, if the pool is traced.
-    #[inline(always)]
-    pub(super) fn begin(&self, _teller: Teller, _span: Span) -> Option<Scope<'_>> {
-        #[cfg(feature = "trace")]
-        if let Some(pen) = self.pen(_teller) {
-            let scope = match _span {
-                Span::Job => pen.job(),
-                Span::JobInside => pen.inside().job(),
-                Span::Blocked => pen.blocked(),
-            };
-            return scope.map(|scope| Scope { scope, _work: PhantomData });
-        }
-        None
-    }
-
-    /// Labels a worker's running job with a name, and with the place of its submission.
-    #[inline(always)]
-    pub(super) fn label(
-        &self,
-        _teller: Teller,
-        _name: Option<&Cow<'static, str>>,
-        _place: Option<&'static Location<'static>>,
-    ) {
-        #[cfg(feature = "trace")]
-        if let Some(pen) = self.pen(_teller) {
-            pen.label(_name, _place);
-        }
-    }
-
     /// Calls `wake`, which wakes a worker, and records the wake-up.
     #[inline(always)]
     pub(super) fn tell_wake(&self, _index: usize, wake: impl FnOnce()) {
@@ -138,7 +85,7 @@ impl Work {
 /// Records an event.
 #[cfg(feature = "trace")]
 #[cold]
-fn write(pen: Pen<'_>, event: Event) {
+pub(super) fn write(pen: Pen<'_>, event: Event) {
     let shown = |holds_driver| if holds_driver { "waits for timers and I/O" } else { "" };
     match event {
         Event::Starts(role) => pen.note(What::Starts(match role {
@@ -165,13 +112,6 @@ fn write(pen: Pen<'_>, event: Event) {
 
 #[cfg(feature = "trace")]
 impl Work {
-    /// The pen of a worker, if there is a trace.
-    #[inline(always)]
-    fn pen(&self, Teller { index, is_inside }: Teller) -> Option<Pen<'_>> {
-        let track = || &self.queues.peers.at(index).track;
-        self.idle.snapshot().is_traced().then(|| self.tracer.pen(track(), is_inside))
-    }
-
     /// Begins a trace.
     ///
     /// # Errors

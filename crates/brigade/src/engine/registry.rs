@@ -64,10 +64,7 @@ impl<'a> At<'a> {
 
     /// The processor of the worker, if the thread is one.
     pub(crate) fn worker(self) -> Option<&'a Processor> {
-        match self {
-            At::Worker(processor) => Some(processor),
-            _ => None,
-        }
+        if let At::Worker(processor) = self { Some(processor) } else { None }
     }
 
     /// Calls a closure that drops a job. Off the pool, the end of the pool waits for this drop.
@@ -81,9 +78,7 @@ impl<'a> At<'a> {
 
     /// Counts a job that ended with `outcome` without having been queued.
     pub(crate) fn count_unqueued(self, outcome: Outcome) {
-        if let Some(core) = self.core() {
-            core.work.ledger.count_unqueued(outcome);
-        }
+        self.core().into_iter().for_each(|core| core.work.ledger.count_unqueued(outcome));
     }
 
     /// Counts a queued job cancelled by its handle.
@@ -178,9 +173,8 @@ pub(crate) fn reach_inline<R>(key: Key, call: impl FnOnce(At<'_>) -> R) -> R {
 /// pool.
 #[inline]
 pub(crate) fn class_here(key: Key) -> Priority {
-    with_processor(|processor| match processor {
-        Some(processor) if processor.is_of(key) => processor.class(),
-        _ => Priority::Normal,
+    with_processor(|own| {
+        own.filter(|own| own.is_of(key)).map_or_else(Priority::default, Processor::class)
     })
 }
 
@@ -224,12 +218,7 @@ fn reach_from_outside(key: Key, call: &mut dyn FnMut(At<'_>)) {
     }
     let Some(core) = Core::find(key) else { return call(At::Gone(Reason::Closed)) };
     call(At::Outside(&core));
-    remember(core);
-}
-
-/// Caches the pool of this thread's last submission.
-fn remember(core: Arc<Core>) {
-    // Not on a thread whose thread-locals have been destroyed, nor in user code called from here, such as a spawner.
+    // Caches the pool; not on a thread whose thread-locals have been destroyed, nor in user code called from here, such as a spawner.
     // The former pool is dropped after the borrow: it may hold the last reference to user code.
     let former = LAST.try_with(|last| last.try_borrow_mut().ok()?.replace(Last(Some(core))));
     drop(former);

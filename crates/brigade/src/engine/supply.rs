@@ -3,7 +3,7 @@
 use std::sync::{Arc, Weak};
 
 use super::core::Core;
-use super::core::enter::enter_as;
+use super::core::enter::{enter_as, enter_outside};
 use super::key::Key;
 #[cfg(feature = "io")]
 use super::sleep::events::{DriverRef, closed};
@@ -13,10 +13,10 @@ use super::worker::blocking;
 
 /// Calls a closure on a thread that enters this pool, which may no longer exist.
 pub(crate) fn enter<R>(key: Key, core: Option<&Arc<Core>>, call: impl FnOnce() -> R) -> R {
-    enter_as(Some(key), || match core {
-        Some(core) => core.work.events.resources.enter(call),
-        None => resources_of(Weak::new()).enter(call),
-    })
+    match core {
+        Some(core) => enter_outside(core, call),
+        None => enter_as(Some(key), || resources_of(Weak::new()).enter(call)),
+    }
 }
 
 /// The resources of this pool; if the pool no longer exists, they are errors.

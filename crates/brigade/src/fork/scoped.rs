@@ -11,11 +11,14 @@ use brigade_task::{
     Forks, HeldPanic, Job, Outcome, Part, ScopeWith, Scopes, Wait, Work, keep_tickets,
 };
 
-use crate::engine::{At, CURRENT, Core, Key, Worker, owned, reach, wait_outside};
+use crate::engine::{
+    CURRENT, Core, Key, Worker, enter_outside, enter_pool, owned, reach, wait_outside,
+};
 use crate::handle::Handle;
+use crate::handle::join::Ended;
 use crate::pool::here;
-use crate::spawn::spawn_of_scope;
-use crate::values::Reason;
+use crate::spawn::{class_key, make_future};
+use crate::values::{Priority, Reason};
 pub use brigade_task::{Scope, ScopedJoinHandle};
 
 impl Handle {
@@ -23,6 +26,10 @@ impl Handle {
     ///
     /// The calling thread waits; a worker of the pool calls the closure itself, at once. Forks and submissions of
     /// the closure through the [free functions](crate::join()) go to this pool.
+    ///
+    /// A calling worker of another pool is blocked meanwhile, so its own pool may start a thread in its place: up to 256
+    /// beyond the [spare threads](crate::Builder::spare_threads). If each item of a parallel loop calls `install`, the
+    /// pool of the loop gets that many threads. Call `install` once around the loop instead.
     ///
     /// # Errors
     /// The [`Reason`] if the pool does not run the closure, because
@@ -52,7 +59,11 @@ impl Handle {
         R: Send,
     {
         borrow(self.key, Location::caller(), |outside| match outside {
-            None => Ok(call()),
+            None => Ok(with_worker_of(self.key, |worker| match worker {
+                // The thread may have entered another pool.
+                Some(worker) => enter_pool(&worker.processor.core, call),
+                None => call(),
+            })),
             Some((core, outside)) => {
                 let call = || outside.run(call);
                 let installed = brigade_task::install(call, |job| core.inject(job), wait_outside);
@@ -166,13 +177,12 @@ fn borrow<R>(
         };
         return outside.lend(|| driven.run(call).unwrap_or_else(refuse));
     }
-    reach(pool, |at| match at {
-        At::Worker(_) => call(None),
-        At::Outside(core) => {
+    reach(pool, |at| match at.core() {
+        Some(core) => {
             let outside = call_at(core);
             outside.lend(|| call(Some((core, &outside))))
         }
-        At::Gone(reason) => Err(reason),
+        None => Err(at.refusal()),
     })
 }
 
@@ -283,8 +293,8 @@ pub(crate) fn accepted<R>(result: Result<R, Reason>) -> R {
 
 /// Calls a closure with a [`Scope`], and returns its result once all jobs of the scope have ended.
 ///
-/// On a worker, the closure runs on that worker's pool; on any other thread, it runs on the [current
-/// pool](Handle::current). See [`Handle::scope`].
+/// On a worker, the closure runs on that worker's pool; on any other thread, it runs on the current pool: see [the pool
+/// of a call that names none](Handle::current). For the rest see [`Handle::scope`].
 ///
 /// # Panics
 /// With the payload of the first panic of the closure or of a job, once all jobs have ended. Outside of a worker also as
@@ -309,11 +319,7 @@ where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R + Send,
     R: Send,
 {
-    let pool = CURRENT.with(|worker| worker.map(|worker| worker.processor.core.work.key));
-    match pool {
-        Some(key) => accepted(Handle { key }.in_place_scope(body)),
-        None => accepted(here().scope(body)),
-    }
+    install_here(|| in_place_scope(body))
 }
 
 /// Like [`scope`](scope()), but calls the closure on the calling thread; only the jobs run on the pool.
@@ -332,7 +338,8 @@ pub fn in_place_scope<'env, F, R>(body: F) -> R
 where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
 {
-    accepted(here().in_place_scope(body))
+    let own = CURRENT.with(|worker| worker.map(|worker| worker.processor.core.work.key));
+    accepted(own.map_or_else(here, Handle::new).in_place_scope(body))
 }
 
 /// Like [`Handle::in_place_scope`], with a value for the jobs; see [`ScopeWith`].
@@ -431,9 +438,28 @@ impl Scopes for ScopePool {
         });
     }
 
-    fn spawn(&self, future: Pin<Box<dyn Future<Output = ()> + Send>>) {
-        // A rejected future is dropped, and so cancelled.
-        spawn_of_scope(self.handle.key, future);
+    fn spawn(
+        &self,
+        future: Pin<Box<dyn Future<Output = ()> + Send>>,
+        part: &mut dyn FnMut(Job) -> Part,
+    ) -> Option<brigade_task::JoinHandle<()>> {
+        // It needs no permit, like a closure of a scope; work added to a scope has no class.
+        let of_class = class_key(self.handle.key, Some(Priority::Normal));
+        let (job, handle) = make_future(of_class, future, None, None);
+        let part = part(job);
+        with_worker_of(self.handle.key, |worker| match worker {
+            Some(worker) => worker.processor.execute_part(part),
+            // A rejected future is dropped, and so cancelled.
+            None => drop(self.here().map(|core| core.inject(part.into_job()))),
+        });
+        Some(handle)
+    }
+
+    fn wait_for_future(&self, future: &mut brigade_task::JoinHandle<()>) {
+        // A forked child ends in `wait`.
+        if self.here().is_some() && !future.is_finished() {
+            Ended::new(future, self.handle.key, false).wait();
+        }
     }
 
     fn broadcast(&self, make: &mut dyn FnMut() -> Part) {
@@ -463,11 +489,17 @@ impl Scopes for ScopePool {
 
     fn run_here(&self, run: &mut dyn FnMut() -> Option<Outcome>) {
         with_worker_of(self.handle.key, |worker| match (worker, self.here()) {
-            (Some(worker), _) => _ = run().map(|outcome| worker.processor.count(outcome)),
+            (Some(worker), _) => {
+                let run = || run().map(|outcome| worker.processor.count(outcome));
+                _ = enter_pool(&worker.processor.core, run);
+            }
             // The pool waits for this job, as for all accepted jobs.
-            (None, Some(core)) => core
-                .work
-                .off_pool(|| run().into_iter().for_each(|outcome| core.work.ledger.count(outcome))),
+            (None, Some(core)) => core.work.off_pool(|| {
+                // A closed pool would reject this thread's forks.
+                let is_closed = core.work.is_closed();
+                let outcome = if is_closed { run() } else { enter_outside(core, run) };
+                outcome.into_iter().for_each(|outcome| core.work.ledger.count(outcome));
+            }),
             (None, None) => _ = run(),
         });
     }

@@ -7,10 +7,11 @@ use core::cell::{Cell, RefCell};
 use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
+use std::sync::Arc;
 
 use brigade_task::{JobId, JoinError, JoinHandle};
 
-use crate::engine::{CURRENT, Key, Worker, with_processor};
+use crate::engine::{BlockedThread, CURRENT, Key, Processor, Worker, owned};
 
 brigade_sync::scoped_thread_local! {
     /// The poll running on this thread.
@@ -21,15 +22,34 @@ brigade_sync::scoped_thread_local! {
 pub(crate) struct Polled {
     /// The waker passed to the future.
     waker: Waker,
-    /// The waker that handles register with their jobs instead.
+    /// The waiting thread, and its waker, which handles register with their jobs instead.
+    thread: Arc<BlockedThread>,
     for_jobs: Waker,
     jobs: RefCell<Vec<JobId>>,
     /// A job that the poll must not wait for.
     refused: Cell<Option<JobId>>,
+    /// What polls have noted since this was last taken.
+    pub(crate) noted: Cell<Noted>,
+}
+
+/// What polls have noted of the awaited jobs.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Noted {
     /// The state of an awaited future: `Queued` if any awaited future is queued.
-    future: Cell<Option<State>>,
-    /// Whether an awaited job is outside the pool of this thread's worker.
-    foreign: Cell<bool>,
+    pub(crate) future: Option<State>,
+    /// The pool of the first job.
+    pool: Option<Key>,
+    /// Whether another job is of another pool.
+    is_mixed: bool,
+    /// The last pool among them that this thread owns, and does not run at the moment.
+    pub(crate) owned: Option<Key>,
+}
+
+impl Noted {
+    /// Whether all awaited jobs are of this pool.
+    pub(crate) fn are_of(self, pool: &Processor) -> bool {
+        !self.is_mixed && self.pool.is_some_and(|key| pool.is_of(key))
+    }
 }
 
 /// The state of a future whose handle has been polled.
@@ -45,15 +65,15 @@ pub(crate) enum State {
 pub(crate) struct Refused;
 
 impl Polled {
-    /// Polls use `waker`, and handles register `for_jobs` instead.
-    pub(crate) fn new(waker: Waker, for_jobs: Waker) -> Self {
+    /// Polls use `waker`, and handles register the waiting thread instead.
+    pub(crate) fn new(waker: Waker, thread: Arc<BlockedThread>) -> Self {
         Self {
             waker,
-            for_jobs,
+            for_jobs: thread.clone().into(),
+            thread,
             jobs: RefCell::default(),
             refused: Cell::new(None),
-            future: Cell::new(None),
-            foreign: Cell::new(false),
+            noted: Cell::default(),
         }
     }
 
@@ -74,24 +94,15 @@ impl Polled {
         self.refused.set(Some(job));
     }
 
-    /// Whether the last polls have waited only for handles of the pool of this thread's worker.
-    pub(crate) fn takes_own(&self) -> bool {
-        !self.foreign.take()
-    }
-
-    /// Takes the state of a future awaited by the last polls.
-    pub(crate) fn take_future(&self) -> Option<State> {
-        self.future.take()
-    }
-
     /// Notes a handle that is not ready.
     fn note(&self, pool: Key, job: JobId, future: Option<State>) -> Result<(), Refused> {
         self.jobs.borrow_mut().push(job);
-        let is_own = with_processor(|own| own.is_some_and(|own| own.is_of(pool)));
-        self.foreign.set(self.foreign.get() || !is_own);
-        if self.future.get() != Some(State::Queued) && future.is_some() {
-            self.future.set(future);
+        let mut noted = self.noted.get();
+        noted.is_mixed |= *noted.pool.get_or_insert(pool) != pool;
+        if noted.future != Some(State::Queued) && future.is_some() {
+            noted.future = future;
         }
+        self.noted.set(noted);
         if self.refused.get() != Some(job) {
             return Ok(());
         }
@@ -100,11 +111,26 @@ impl Polled {
     }
 }
 
+/// The thread whose `block_on` polls, if it is a worker's.
+pub(crate) fn polling_thread() -> Option<Arc<BlockedThread>> {
+    POLLED.with(|polled| polled.map(|polled| polled.thread.clone()))
+}
+
 /// Calls `run`, which polls the future of a handle, if a `block_on` on a worker polls the handle with this context.
 pub(crate) fn run_awaited(context: &Context<'_>, run: impl FnOnce(&Worker)) {
     POLLED.with(|polled| {
         if polled.is_some_and(|polled| polled.waker.will_wake(context.waker())) {
             CURRENT.with(|worker| _ = worker.map(run));
+        }
+    });
+}
+
+/// Notes that the poll of a `block_on` on this thread waits for a job of `pool`, which the wait must run if the thread owns
+/// it.
+pub(crate) fn note_pool(pool: Key) {
+    POLLED.with(|polled| {
+        if let Some(polled) = polled.filter(|_| owned(pool).is_some()) {
+            polled.noted.set(Noted { owned: Some(pool), ..polled.noted.get() });
         }
     });
 }
@@ -119,13 +145,15 @@ pub(crate) fn poll_job<T>(
     job: &mut JoinHandle<T>,
 ) -> Result<Poll<Result<T, JoinError>>, Refused> {
     POLLED.with(|polled| {
-        let Some(polled) = polled.filter(|polled| polled.waker.will_wake(context.waker())) else {
-            return Ok(Pin::new(job).poll(context));
-        };
-        let result = Pin::new(&mut *job).poll(&mut Context::from_waker(&polled.for_jobs));
+        let polled = polled.filter(|polled| polled.waker.will_wake(context.waker()));
+        let waker = polled.map_or(context.waker(), |polled| &polled.for_jobs);
+        let result = Pin::new(&mut *job).poll(&mut Context::from_waker(waker));
         if result.is_pending() {
-            let state = || if job.is_queued() { State::Queued } else { State::Waits };
-            polled.note(pool, job.id(), job.is_of_future().then(state))?;
+            note_pool(pool);
+            if let Some(polled) = polled {
+                let state = || if job.is_queued() { State::Queued } else { State::Waits };
+                polled.note(pool, job.id(), job.is_of_future().then(state))?;
+            }
         }
         Ok(result)
     })

@@ -29,5 +29,10 @@ use crate::engine::{Processor, with_processor};
 /// ```
 #[must_use]
 pub fn cancelled() -> bool {
-    brigade_task::is_cancelled() || with_processor(|own| own.is_some_and(Processor::discards))
+    brigade_task::is_cancelled() || discards()
+}
+
+/// Whether the pool of the calling worker is being discarded.
+pub(crate) fn discards() -> bool {
+    with_processor(|own| own.is_some_and(Processor::discards))
 }

@@ -107,8 +107,6 @@ impl Waiting {
     pub(crate) fn begin(awaited: Awaited) -> Option<Self> {
         let mut jobs = Vec::new();
         for_each_running(|job| jobs.push(job));
-        jobs.sort_unstable();
-        jobs.dedup();
         let place = with_processor(|own| own.map(|own| (own.core.work.key, own.index)));
         if jobs.is_empty() && place.is_none() {
             return Some(Self(None));

@@ -2,7 +2,7 @@
 
 use core::future::Future;
 use core::pin::Pin;
-use core::task::{Context, Poll, Waker, ready};
+use core::task::{Context, Poll, ready};
 use core::time::Duration;
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ use super::canceller::{CancelHandle, cancel_job};
 use super::deadlock::{Awaited, Waiting};
 use crate::engine;
 use crate::engine::{
-    Awaited as _, Key, Processor, Scope, Span, Worker, blocking, enter_pool, runs_in_place,
-    sleep_outside, wait_as, with_processor,
+    Awaited as _, BlockedThread, Key, Processor, Scope, Span, Worker, enter_pool, runs_in_place,
+    sleep_outside, wait_as, wait_until, with_processor,
 };
 use crate::values::opaque;
 
@@ -176,7 +176,9 @@ impl<T> JoinHandle<T> {
     /// Waits for at most `timeout` until the job has ended, and takes the outcome.
     ///
     /// Returns `None` once `timeout` has elapsed, and not earlier, or if the outcome has already been taken. Unlike
-    /// [`join`](Self::join), runs no job on this thread, because the job could take longer.
+    /// [`join`](Self::join), it does not run the job on this thread, because the job could take longer. On a worker it
+    /// may return later than `timeout`: by the time of a job that only this thread may run, or that the [last
+    /// thread](crate::Builder::spare_threads) of the pool runs inside the wait.
     ///
     /// # Errors
     /// The inner result is as in [`join`](Self::join).
@@ -194,11 +196,15 @@ impl<T> JoinHandle<T> {
     /// ```
     pub fn join_timeout(&mut self, timeout: Duration) -> Option<Result<T, JoinError>> {
         self.inner.as_ref()?;
+        let key = self.key;
         match self.alive() {
             Some(inner) if inner.is_finished() => inner.try_join(),
             Some(inner) => {
                 let deadline = time::now().checked_add(timeout);
-                blocking(|| sleep_outside(deadline, |waker| !inner.wake_when_finished(waker)));
+                wait_until(Some(key), deadline, &mut |thread| match thread {
+                    None => inner.is_finished(),
+                    Some(thread) => !inner.wake_when_finished(&thread.clone().into()),
+                });
                 inner.try_join()
             }
             None => Some(Err(JoinError::Cancelled)),
@@ -319,7 +325,7 @@ pub(crate) fn cancel<T>(inner: &brigade_task::JoinHandle<T>, key: Key) -> bool {
 }
 
 /// A wait for the end of a job of the pool `key`.
-struct Ended<'a, T> {
+pub(crate) struct Ended<'a, T> {
     inner: &'a mut brigade_task::JoinHandle<T>,
     key: Key,
     /// Whether only one worker may run the job.
@@ -331,13 +337,13 @@ struct Ended<'a, T> {
 }
 
 impl<'a, T> Ended<'a, T> {
-    fn new(inner: &'a mut brigade_task::JoinHandle<T>, key: Key, is_mail: bool) -> Self {
+    pub(crate) fn new(inner: &'a mut brigade_task::JoinHandle<T>, key: Key, is_mail: bool) -> Self {
         Self { inner, key, is_mail, listed: None, is_circular: false, gives_way: false }
     }
 
     /// Waits for the job. Returns `false` if it never ends.
     #[cold]
-    fn wait(mut self) -> bool {
+    pub(crate) fn wait(mut self) -> bool {
         wait_as(Some(self.key), |worker| match worker {
             Some(worker) => {
                 _ = runs_in_place() && self.run_part(worker);
@@ -346,8 +352,7 @@ impl<'a, T> Ended<'a, T> {
                     worker.run_until(&mut self);
                 }
             }
-            None if !self.lists() => {}
-            None => sleep_outside(None, |waker| !self.inner.wake_when_finished(waker)),
+            None => sleep_outside(&mut self),
         });
         !self.is_circular
     }
@@ -367,8 +372,8 @@ impl<T> engine::Awaited for Ended<'_, T> {
         self.is_circular || !self.key.is_here() || self.inner.is_finished()
     }
 
-    fn register(&mut self, waker: Waker) -> bool {
-        self.lists() && self.inner.wake_when_finished(&waker)
+    fn register(&mut self, thread: &Arc<BlockedThread>) -> bool {
+        self.lists() && self.inner.wake_when_finished(&thread.clone().into())
     }
 
     fn is_own(&self, worker: &Worker) -> bool {

@@ -16,12 +16,13 @@ use std::sync::Arc;
 
 use brigade_sync::time;
 
-use crate::engine::{Core, Key, blocking, current_pool, enter, forget, reach};
+use crate::engine::{Core, Key, current_pool, enter, forget, reach, wait_until};
 #[cfg(doc)]
 use crate::values::Shutdown;
 use crate::values::{Metrics, Reason, Report, ShutdownOptions, Threads};
 
 pub use cancel::cancelled;
+pub(crate) use cancel::discards;
 pub use canceller::CancelHandle;
 pub use join::JoinHandle;
 #[cfg(feature = "trace")]
@@ -79,6 +80,22 @@ impl Handle {
 
     /// Returns the current pool: the pool [entered](Self::enter) by this thread, or else the pool of this worker.
     /// Returns `None` on any other thread.
+    ///
+    /// # The pool of a call that names none
+    /// [`enter`](Self::enter), [`block_on`](Self::block_on), [`install`](Self::install) and [`scope`](Self::scope) of a
+    /// handle call their closure or future with that handle's pool as the current pool. So does a pool that runs a job,
+    /// on whichever thread: a joined job that runs inside the caller is in its own pool, not in a pool that the caller
+    /// has entered. All other calls leave the current pool as it is, such as
+    /// [`in_place_scope`](Self::in_place_scope), which calls its closure on this thread.
+    ///
+    /// | call | its pool |
+    /// |---|---|
+    /// | [`submit`](crate::submit()), [`spawn`](crate::spawn()) and the like, [timers](crate::time), I/O | the current pool, or else the [default pool](crate::default_pool) |
+    /// | [`join`](crate::join()), [`scope`](crate::scope()), [`in_place_scope`](crate::in_place_scope()), [`par_for`](crate::par_for) and the other loops | the pool of this worker, even if the worker has entered another pool; on any other thread as for `submit` |
+    /// | [`spawn_local`](crate::spawn_local()) | the pool of this worker; on any other thread the [`LocalPool`](crate::LocalPool) that it owns: the current pool, or else the newest |
+    ///
+    /// While a thread waits for a job of a `LocalPool` that it owns, it runs that pool. Any other wait of a thread that is
+    /// no worker runs the `LocalPool` that `spawn_local` would use.
     ///
     /// ```
     /// use brigade::Handle;
@@ -245,7 +262,7 @@ impl Handle {
     }
 
     /// Like [`wait_idle`](Self::wait_idle), but waits for at most `timeout`. Returns `false` once `timeout` has
-    /// elapsed, and not earlier.
+    /// elapsed, and not earlier; on a worker of another pool maybe [later](JoinHandle::join_timeout).
     ///
     /// With a timeout of 0, it only checks whether the pool is idle now.
     ///
@@ -265,10 +282,7 @@ impl Handle {
     }
 
     fn wait_until_idle(&self, timeout: Option<Duration>) -> bool {
-        self.core().is_some_and(|core| {
-            // On a worker of another pool, that pool may run an extra thread in the meantime.
-            core.may_wait_idle() && blocking(|| core.wait_idle(timeout))
-        })
+        self.core().is_some_and(|core| core.may_wait_idle() && core.wait_idle(timeout, wait_until))
     }
 
     /// Closes the pool: from now on, submissions from outside are rejected. Never blocks.
@@ -301,7 +315,8 @@ impl Handle {
     /// destructors included. With a [timeout](Shutdown::timeout) it returns once the timeout has elapsed, and the
     /// threads continue in the background; dropping the pool then no longer waits for them. The timeout covers the
     /// whole wait: jobs, thread-local destructors, and a hook of [`Builder::on_stall`](crate::Builder::on_stall). A
-    /// timeout of 0 does not wait: it detaches the pool.
+    /// timeout of 0 does not wait: it detaches the pool. On a worker of another pool it may return
+    /// [later](JoinHandle::join_timeout).
     ///
     /// May be called more than once and from several threads: each call waits, and the strictest way applies. On a
     /// worker of this pool it does not wait, and the report counts the jobs still running. For a pool that no longer
@@ -332,7 +347,7 @@ pub(crate) fn end(core: &Core, ShutdownOptions { how, timeout }: ShutdownOptions
     // A deadline too far in the future to be represented is no deadline.
     let deadline = timeout.and_then(|timeout| time::now().checked_add(timeout));
     let waits = timeout != Some(Duration::ZERO);
-    if !waits || (core.may_wait_for_end() && !blocking(|| core.wait_for_end(deadline))) {
+    if !waits || (core.may_wait_for_end() && !core.wait_for_end(deadline, wait_until)) {
         core.threads.detach();
     }
     core.report()

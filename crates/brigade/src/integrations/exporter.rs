@@ -12,7 +12,9 @@ type Metric<T> = (&'static str, &'static str, fn(&T) -> u64);
 
 const COUNTERS: [Metric<Metrics>; 9] = [
     ("brigade_jobs_accepted_total", "Jobs accepted", |pool| pool.accepted),
-    ("brigade_jobs_executed_total", "Jobs that returned or panicked", executed),
+    ("brigade_jobs_executed_total", "Jobs that returned or panicked", |pool| {
+        pool.returned + pool.panicked
+    }),
     ("brigade_jobs_panicked_total", "Jobs that panicked", |pool| pool.panicked),
     ("brigade_jobs_cancelled_total", "Jobs dropped before their end", |pool| pool.cancelled),
     ("brigade_jobs_evicted_total", "Jobs dropped for newer jobs", |pool| pool.evicted),
@@ -54,10 +56,6 @@ const TIMES: [(&str, &str); 2] = [
 /// The exported quantiles.
 #[cfg(feature = "histograms")]
 const QUANTILES: [(f64, &str); 4] = [(0.5, "0.5"), (0.9, "0.9"), (0.99, "0.99"), (1.0, "1")];
-
-fn executed(pool: &Metrics) -> u64 {
-    pool.returned + pool.panicked
-}
 
 fn sum(pool: &Metrics, count: fn(&WorkerMetrics) -> u64) -> u64 {
     pool.workers.iter().map(count).sum()

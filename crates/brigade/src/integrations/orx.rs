@@ -8,7 +8,6 @@ use orx_parallel::ThreadPool;
 use crate::fork::{accepted, in_place_scope_with};
 use crate::handle::Handle;
 use crate::pool::Pool;
-use crate::values::Reason;
 
 /// A scope in the form that `orx-parallel` passes along.
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +42,8 @@ macro_rules! impl_thread_pool {
                 for<'s> F: FnOnce(OrxScope<'s, 'scope>) + Send,
             {
                 let pool: &Handle = self;
-                accepted(open(*pool, body));
+                let open = || in_place_scope_with(*pool, (), |scope| body(OrxScope(scope)));
+                accepted(pool.install(open).and_then(|opened| opened));
             }
 
             fn max_num_threads(&self) -> NonZeroUsize {
@@ -69,12 +69,4 @@ impl_thread_pool! {
 impl_thread_pool! {
     /// As for [`Handle`].
     Pool
-}
-
-/// Opens a scope on a worker of a pool.
-fn open<'scope, F>(pool: Handle, body: F) -> Result<(), Reason>
-where
-    for<'s> F: FnOnce(OrxScope<'s, 'scope>) + Send,
-{
-    pool.install(|| in_place_scope_with(pool, (), |scope| body(OrxScope(scope))))?
 }

@@ -6,8 +6,7 @@ use core::time::Duration;
 use brigade_task::JoinError;
 
 use crate::handle::JoinHandle;
-use crate::pool::Builder;
-use crate::pool::Pool;
+use crate::pool::{Builder, Pool};
 use crate::submission::JobBuilder;
 use crate::task_set::TaskSet;
 use crate::time::DelayedJob;

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use crate::engine::{At, Core, with_processor};
 use crate::handle::{Handle, JoinHandle, end};
 use crate::submission::{self, Submission, accept_owned};
-use crate::values::{Reason, Rejected, WhenFull, expect_accepted, opaque, refuse};
+use crate::values::{Reason, Rejected, WhenFull, expect_accepted, opaque};
 
 pub use blocking::blocking;
 pub use builder::{Builder, ThreadName};
@@ -117,9 +117,7 @@ impl Pool {
     #[inline(always)]
     #[track_caller]
     pub fn execute<F: FnOnce() + Send + 'static>(&self, job: F) {
-        if let Err(rejected) = self.accept(job, None) {
-            refuse(rejected.reason());
-        }
+        expect_accepted(self.accept(job, None));
     }
 
     /// Runs a closure on the pool, once, or returns it; see [`Handle::try_execute`]. Like
@@ -181,11 +179,11 @@ impl Pool {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        let (key, place) = (self.core.work.key, Location::caller());
-        let handle = match key.is_plain() {
-            true => submission::submit(job, |job| accept_owned(&self.core, job)),
-            false => Submission { work: job, when_full: None, options: None, place }.submit(key),
-        };
+        let key = self.core.work.key;
+        if !key.is_plain() {
+            return expect_accepted(self.job().submit(job));
+        }
+        let handle = submission::submit(job, |job| accept_owned(&self.core, job));
         JoinHandle::new(expect_accepted(handle), key)
     }
 }

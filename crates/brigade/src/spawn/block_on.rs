@@ -13,7 +13,7 @@ use brigade_sync::budget::poll_limited;
 use crate::engine;
 use crate::engine::{BlockedThread, LOOK_AGAIN, ThisThread, Worker, entered, wait_as};
 use crate::handle::Handle;
-use crate::handle::awaited::{Polled, State};
+use crate::handle::awaited::{Noted, Polled, State};
 use crate::handle::deadlock::{Awaited, Waiting};
 #[cfg(feature = "io")]
 use crate::io::enter_default;
@@ -22,7 +22,8 @@ use crate::io::enter_default;
 ///
 /// The future's [spawned](crate::spawn()) jobs, [timers](crate::time) and I/O belong to the [current
 /// pool](Handle::current), or else to the newest [`LocalPool`](crate::LocalPool) owned by this thread, which runs
-/// meanwhile, or else to the [default pool](crate::default_pool). Use [`Handle::block_on`] to choose a pool.
+/// meanwhile, or else to the [default pool](crate::default_pool). Use [`Handle::block_on`] to choose a pool. If the
+/// future awaits handles of jobs of a `LocalPool` owned by this thread, that pool runs in its place.
 ///
 /// May be called anywhere, even inside itself. On a worker, the thread is [blocked](crate::blocking) while it sleeps:
 /// the pool may run an extra thread in the meantime. If the future awaits handles of woken futures of the worker's
@@ -123,18 +124,19 @@ fn wait_on_worker<F: Future>(
         worker.give_way();
     };
     // As long as no handle is polled, this allocates nothing.
-    let plain = Waker::from((*thread).clone());
-    let mut polled = Polled::new(plain.clone(), plain.clone());
+    let mut polled = Polled::new((*thread).clone().into(), (*thread).clone());
     loop {
         match poll(&polled) {
             (Poll::Ready(output), _) => return output,
-            (Poll::Pending, jobs) if jobs.is_empty() => Woken::new(thread).wait(worker),
+            (Poll::Pending, jobs) if jobs.is_empty() => {
+                Woken::new(thread, polled.noted.take()).wait();
+            }
             (Poll::Pending, _) => break,
         }
     }
     // The future waits for jobs, and maybe for other events.
     let mut other = Other::new(thread);
-    polled = Polled::new(other.waker(), plain);
+    polled = Polled::new(other.waker(), (*thread).clone());
     loop {
         let mut jobs = match poll(&polled) {
             (Poll::Ready(output), _) => return output,
@@ -150,12 +152,11 @@ fn wait_on_worker<F: Future>(
                 (Poll::Pending, jobs) => jobs,
             };
         }
-        let mut wait = Woken::new(thread);
-        (wait.future, wait.is_own) = (polled.take_future(), polled.takes_own());
+        let mut wait = Woken::new(thread, polled.noted.take());
         if !jobs.is_empty() && !other.has_clones() {
             wait.jobs = Some(Awaited::Any(jobs.clone()));
         }
-        wait.wait(worker);
+        wait.wait();
         if wait.is_circular {
             polled.refuse(jobs[0]);
         }
@@ -169,30 +170,27 @@ struct Woken<'a> {
     jobs: Option<Awaited>,
     listed: Option<Waiting>,
     is_circular: bool,
-    /// The state of an awaited future that this thread may poll.
-    future: Option<State>,
-    /// Whether all awaited handles are of the worker's pool.
-    is_own: bool,
+    noted: Noted,
 }
 
 impl<'a> Woken<'a> {
-    fn new(thread: &'a ThisThread) -> Self {
-        let [is_woken, is_circular, is_own] = [false; 3];
-        let (jobs, listed, future) = (None, None, None);
-        Self { thread, is_woken, jobs, listed, is_circular, future, is_own }
+    fn new(thread: &'a ThisThread, noted: Noted) -> Self {
+        let ([is_woken, is_circular], jobs, listed) = ([false; 2], None, None);
+        Self { thread, is_woken, jobs, listed, is_circular, noted }
     }
 
-    fn wait(&mut self, worker: &Worker) {
-        if worker.processor.core.work.key.is_here() {
-            if self.thread.has_token() {
-                // The future was woken during its poll, most often by itself.
-                worker.give_way();
+    fn wait(&mut self) {
+        wait_as(self.noted.owned, |worker| match worker {
+            Some(worker) if worker.processor.core.work.key.is_here() => {
+                if self.thread.has_token() {
+                    // The future was woken during its poll, most often by itself.
+                    worker.give_way();
+                }
+                worker.run_until(self);
             }
-            worker.run_until(self);
-        } else {
             // In a child forked by the future, the pool does not exist.
-            self.thread.park(None);
-        }
+            _ => _ = self.thread.park(None),
+        });
     }
 }
 
@@ -207,10 +205,10 @@ impl engine::Awaited for Woken<'_> {
 
     fn slept(&mut self, has_token: bool) {
         // An awaited future may have been woken.
-        self.is_woken |= has_token || self.future.is_some();
+        self.is_woken |= has_token || self.noted.future.is_some();
     }
 
-    fn register(&mut self, _: Waker) -> bool {
+    fn register(&mut self, _: &Arc<BlockedThread>) -> bool {
         if let Some(jobs) = self.jobs.take() {
             self.listed = Waiting::begin(jobs);
             self.is_circular = self.listed.is_none();
@@ -218,12 +216,12 @@ impl engine::Awaited for Woken<'_> {
         !self.is_over()
     }
 
-    fn is_own(&self, _: &Worker) -> bool {
-        self.listed.is_some() && self.is_own
+    fn is_own(&self, worker: &Worker) -> bool {
+        self.listed.is_some() && self.noted.are_of(&worker.processor)
     }
 
     fn patience(&self) -> Option<Duration> {
-        (self.future == Some(State::Queued)).then_some(LOOK_AGAIN)
+        (self.noted.future == Some(State::Queued)).then_some(LOOK_AGAIN)
     }
 }
 

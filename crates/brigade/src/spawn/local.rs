@@ -10,7 +10,7 @@ use brigade_task::{Job, Outcome, Schedule, Spawned, TaskRef, Woken};
 use super::bind;
 use super::watched::Watched;
 use crate::engine::{Key, Processor, drop_off_pool, entered, reach, wait_as, with_processor};
-use crate::handle::{JoinHandle, cancelled};
+use crate::handle::{JoinHandle, discards};
 use crate::submission::watcher_of;
 
 /// The scheduler of a local future: its worker.
@@ -22,7 +22,7 @@ struct OnWorker {
 }
 
 impl Schedule for OnWorker {
-    const MUST_STOP: fn() -> bool = cancelled;
+    const STOPS_ALL: fn() -> bool = discards;
 
     fn schedule(self, job: Job, woken: Woken) {
         let drops_yielding = |own: &Processor| own.drops_yielding(self.key);

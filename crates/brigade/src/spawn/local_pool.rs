@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use brigade_sync::thread::Inherited;
 
-use crate::engine::{Child, Core, Driven, Key, Worker, forget, resources_of, wait_as};
+use crate::engine::{Child, Core, Driven, Key, Worker, forget, resources_of, wait_as, wait_until};
 use crate::handle::{Handle, JoinHandle};
 use crate::spawn::{block_on, spawn_local_on, wait_for};
 use crate::values::{Config, Placement, Queueing, Shutdown, Size, opaque};
@@ -180,7 +180,8 @@ impl LocalPool {
     ///
     /// The future is polled first whenever it was woken, and need not be `'static` or `Send`. Its
     /// [spawned](crate::spawn()) jobs, timers and I/O belong to the pool. Jobs left when the future is ready wait for
-    /// the next call. If the pool has been shut down, only the future runs.
+    /// the next call. If the pool has been shut down, only the future runs. A job that waits lies above this call on the
+    /// stack, also a closure that another thread has [installed](Handle::install): this returns only after it.
     ///
     /// # Panics
     /// If the future does; if a job or future of the pool calls it; in the child of a fork.
@@ -307,7 +308,7 @@ impl Drop for LocalPool {
         core.close(Shutdown::Drain);
         forget(core.work.key);
         self.driven.end();
-        core.wait_for_end(None);
+        core.wait_for_end(None, wait_until);
     }
 }
 

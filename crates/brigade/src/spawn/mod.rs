@@ -14,7 +14,6 @@ mod yield_now;
 
 use core::any::Any;
 use core::future::Future;
-use core::pin::Pin;
 use std::time::Instant;
 
 use brigade_observe::Watcher;
@@ -24,7 +23,7 @@ use brigade_task::{Guard, Job, Outcome, Schedule, Spawned, TaskRef, Woken};
 use crate::engine::{
     At, ClassKey, Key, Permit, class_here, drop_off_pool, reach_inline, with_processor,
 };
-use crate::handle::{JoinHandle, cancelled};
+use crate::handle::{JoinHandle, discards};
 use crate::submission::{Admitted, accept_as, submit_admitted, submit_job};
 use crate::values::{Priority, Rejected};
 pub use block_on::block_on;
@@ -45,7 +44,7 @@ const NOWHERE: u32 = u32::MAX;
 struct OnPool(ClassKey);
 
 impl Schedule for OnPool {
-    const MUST_STOP: fn() -> bool = cancelled;
+    const STOPS_ALL: fn() -> bool = discards;
 
     fn schedule(self, job: Job, woken: Woken) {
         let Self(key) = self;
@@ -212,24 +211,6 @@ pub(crate) fn make_boxed<T: Send + 'static>(
 ) -> (Job, brigade_task::JoinHandle<T>) {
     let watch = watcher.map(|watcher| watcher.begin(true));
     make_future(key, Watched::new(watch, future), permit, deadline)
-}
-
-/// The data queued with a future of a scope. It needs no permit, like a closure of a scope.
-struct OfScope;
-
-impl Guard for OfScope {
-    const BORROWS: bool = true;
-}
-
-/// Queues a future that borrows from a thread waiting for it, or drops the future if the pool rejects it.
-pub(crate) fn spawn_of_scope(key: Key, future: Pin<Box<dyn Future<Output = ()> + Send>>) {
-    // Work added to a scope has no class.
-    let normal = ClassKey::new(key, Priority::Normal);
-    let Spawned { job, handle } = Spawned::new(future, OfScope, OnPool(normal));
-    drop(handle);
-    if let Err(rejected) = accept_as(key, Some(Priority::Normal), job) {
-        drop(future_of::<Pin<Box<dyn Future<Output = ()> + Send>>>(rejected.into_inner()));
-    }
 }
 
 /// Returns the future of a rejected job.

@@ -8,10 +8,10 @@ use brigade_task::{Job, Work};
 
 use super::{Admitted, Submission};
 use crate::engine::{
-    Admission, At, Core, Key, Permit, Unqueued, blocking, reach_inline, reach_owned, with_processor,
+    Admission, At, Core, Key, Unqueued, reach_inline, reach_owned, wait_until, with_processor,
 };
 use crate::handle::{Handle, JoinHandle};
-use crate::values::{Priority, Reason, Rejected, WhenFull, closure_of, expect_accepted, refuse};
+use crate::values::{Priority, Rejected, WhenFull, closure_of, expect_accepted};
 
 impl Handle {
     /// Runs a closure on the pool, once.
@@ -49,9 +49,7 @@ impl Handle {
     #[inline(always)]
     #[track_caller]
     pub fn execute<F: FnOnce() + Send + 'static>(&self, job: F) {
-        if let Err(rejected) = self.accept(job, None) {
-            refuse(rejected.reason());
-        }
+        expect_accepted(self.accept(job, None));
     }
 
     /// Runs a closure on the pool, once, or returns it. Never waits, under any [policy](WhenFull) of the pool.
@@ -117,7 +115,7 @@ impl Handle {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        expect_accepted(self.accept_with_handle(job, None))
+        expect_accepted(self.job().submit(job))
     }
 
     /// Runs a closure on the pool, once, and returns a handle for the outcome, or returns the closure. Never waits.
@@ -140,27 +138,7 @@ impl Handle {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        self.accept_with_handle(job, Some(WhenFull::Reject))
-    }
-
-    #[track_caller]
-    fn accept_with_handle<F, T>(
-        &self,
-        work: F,
-        when_full: Option<WhenFull>,
-    ) -> Result<JoinHandle<T>, Rejected<F>>
-    where
-        F: FnOnce() -> T + Send + 'static,
-        T: Send + 'static,
-    {
-        let accepted = match self.key.is_plain() {
-            true => submit(work, |job| accept(self.key, job)),
-            false => {
-                let place = Location::caller();
-                Submission { work, when_full, options: None, place }.submit(self.key)
-            }
-        };
-        accepted.map(|handle| JoinHandle::new(handle, self.key))
+        self.job().when_full(WhenFull::Reject).submit(job)
     }
 }
 
@@ -224,16 +202,12 @@ impl<'a> At<'a> {
         }
     }
 
-    /// Decides what happens to a submission, and waits for a permit if necessary. Returns the permit for the job, and
-    /// what happens to a job that is not queued.
-    ///
-    /// # Errors
-    /// The reason if the submission is rejected.
+    /// Decides what happens to a submission, and waits for a permit if necessary.
     #[inline(never)]
-    pub(crate) fn admit(self, admitted: Admitted) -> Result<Decision<'a>, Reason> {
-        let core = self.core().ok_or_else(|| self.refusal())?;
+    pub(crate) fn admit(self, admitted: Admitted) -> Admission<'a> {
+        let Some(core) = self.core() else { return Admission::Refuse(self.refusal()) };
         let admit = core.permits.as_ref().and_then(|_| ADMIT.get());
-        admit.map_or(Ok((None, None)), |admit| admit(self, core, admitted))
+        admit.map_or(Admission::Queue(None), |admit| admit(self, core, admitted))
     }
 
     /// Queues a job that has been [admitted](Self::admit), or runs or drops the job.
@@ -260,11 +234,12 @@ impl<'a> At<'a> {
     ///
     /// # Errors
     /// Returns the closures that were not accepted.
-    pub(crate) fn submit_batch<F, T, R>(self, closures: Vec<F>) -> Result<Vec<R>, Rejected<Vec<F>>>
+    pub(crate) fn submit_batch<F, R: Receipt>(
+        self,
+        closures: Vec<F>,
+    ) -> Result<Vec<R>, Rejected<Vec<F>>>
     where
-        F: FnOnce() -> T + Send + 'static,
-        T: 'static,
-        R: Receipt<T>,
+        F: FnOnce() -> R::Output + Send + 'static,
     {
         let (jobs, receipts) = closures.into_iter().map(|closure| R::make(closure)).unzip();
         let accepted = match self {
@@ -280,29 +255,21 @@ impl<'a> At<'a> {
     }
 }
 
-/// The permit for a job, and what happens to a job that is not queued.
-type Decision<'a> = (Option<Permit>, Option<Unqueued<'a>>);
-
 /// Admits to a bounded pool. It is set once the program has made a builder for a bounded pool: all other programs do
 /// not contain the function.
 pub(crate) static ADMIT: OnceLock<Admit> = OnceLock::new();
 
-type Admit = for<'a> fn(At<'a>, &'a Core, Admitted) -> Result<Decision<'a>, Reason>;
+type Admit = for<'a> fn(At<'a>, &'a Core, Admitted) -> Admission<'a>;
 
-/// Decides on a submission to a bounded pool. On a worker of another pool, that pool may run an extra thread during a
-/// wait for a permit.
+/// Decides on a submission to a bounded pool.
 pub(crate) fn admit_bounded<'a>(
     at: At<'a>,
     core: &'a Core,
     Admitted { when_full, deadline, .. }: Admitted,
-) -> Result<Decision<'a>, Reason> {
+) -> Admission<'a> {
     let when_full = when_full.unwrap_or(core.config.when_full);
     let admission = core.admit(when_full, deadline, at.worker().is_some());
-    match admission.unwrap_or_else(|wait| blocking(|| core.wait_for_permit(wait))) {
-        Admission::Queue(permit) => Ok((permit, None)),
-        Admission::Unqueued(how) => Ok((None, Some(how))),
-        Admission::Refuse(reason) => Err(reason),
-    }
+    admission.unwrap_or_else(|wait| core.wait_for_permit(wait, wait_until))
 }
 
 /// Accepts a job, in a pool without a capacity or with room for the job.
@@ -337,7 +304,7 @@ pub(crate) fn accept_as(key: Key, class: Option<Priority>, job: Job) -> Result<(
 /// # Errors
 /// As for [`accept`].
 #[inline(never)]
-pub(super) fn accept_elsewhere(key: Key, job: Job) -> Result<(), Rejected<Job>> {
+fn accept_elsewhere(key: Key, job: Job) -> Result<(), Rejected<Job>> {
     reach_inline(key, |at| at.accept_or_reject(None, job))
 }
 
@@ -351,15 +318,19 @@ pub(crate) fn accept_owned(core: &Arc<Core>, job: Job) -> Result<(), Rejected<Jo
 }
 
 /// The result of a submission for an accepted job: nothing, or a handle for the outcome.
-pub(crate) trait Receipt<T: 'static>: Sized {
+pub(crate) trait Receipt: Sized {
+    /// The output of the job.
+    type Output: 'static;
+
     /// Whether the receipt is a handle.
     const IS_HANDLE: bool;
 
     /// Makes a job and its receipt.
-    fn make(work: impl Work<Output = T>) -> (Job, Self);
+    fn make(work: impl Work<Output = Self::Output>) -> (Job, Self);
 }
 
-impl Receipt<()> for () {
+impl Receipt for () {
+    type Output = ();
     const IS_HANDLE: bool = false;
 
     fn make(work: impl Work<Output = ()>) -> (Job, Self) {
@@ -367,7 +338,8 @@ impl Receipt<()> for () {
     }
 }
 
-impl<T: Send + 'static> Receipt<T> for brigade_task::JoinHandle<T> {
+impl<T: Send + 'static> Receipt for brigade_task::JoinHandle<T> {
+    type Output = T;
     const IS_HANDLE: bool = true;
 
     fn make(work: impl Work<Output = T>) -> (Job, Self) {
@@ -379,14 +351,12 @@ impl<T: Send + 'static> Receipt<T> for brigade_task::JoinHandle<T> {
 ///
 /// # Errors
 /// Returns the closure if `accept` rejects the job.
-pub(crate) fn submit<F, T, R>(
+pub(crate) fn submit<F, R: Receipt>(
     closure: F,
     accept: impl FnOnce(Job) -> Result<(), Rejected<Job>>,
 ) -> Result<R, Rejected<F>>
 where
-    F: FnOnce() -> T + Send + 'static,
-    T: 'static,
-    R: Receipt<T>,
+    F: FnOnce() -> R::Output + Send + 'static,
 {
     submit_job(R::make(closure), accept, closure_of)
 }

@@ -84,11 +84,11 @@ impl<T> Work for Boxed<T> {
 }
 
 /// Makes a job and a receipt of a closure that has a permit, or needs none. The job is watched if there is a watcher.
-pub(crate) fn make_job<T: 'static, R: Receipt<T>>(
+pub(crate) fn make_job<R: Receipt>(
     watcher: Option<Watcher>,
     permit: Option<Permit>,
     options: Options,
-    work: Box<dyn Closure<T>>,
+    work: Box<dyn Closure<R::Output>>,
 ) -> (Job, R) {
     // A handle keeps more than a `Queued` in any case.
     if !R::IS_HANDLE && watcher.is_none() && !options.is_stored() {

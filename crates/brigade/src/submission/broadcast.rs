@@ -3,37 +3,12 @@
 use std::panic::Location;
 use std::sync::Arc;
 
-use brigade_observe::Watcher;
-use brigade_task::{Job, Work};
+use brigade_task::Job;
 
 use super::watcher::watcher_of;
 use crate::engine::{reach, with_processor};
 use crate::handle::{Handle, JoinHandle};
 use crate::values::{Reason, refuse};
-
-/// A worker's share of a broadcast. No other worker runs it.
-struct Share<F> {
-    call: Arc<F>,
-    watcher: Option<Watcher>,
-}
-
-impl<F, R> Work for Share<F>
-where
-    F: Fn(usize) -> R + Send + Sync + 'static,
-{
-    type Output = R;
-
-    fn run(self) -> R {
-        let Some(index) = with_processor(|own| own.map(|own| own.index)) else {
-            unreachable!("only a worker runs it")
-        };
-        let Self { call, watcher } = self;
-        match watcher {
-            None => call(index),
-            Some(watcher) => watcher.begin(true).run(|| call(index)),
-        }
-    }
-}
 
 impl Handle {
     /// Runs a closure on each thread of the pool, once, and returns a handle for each call, in the order of the
@@ -114,7 +89,16 @@ impl Handle {
         let shares = reach(self.key, |at| {
             let core = at.core().ok_or_else(|| at.refusal())?;
             core.broadcast(at.worker().is_some(), || {
-                Job::with_handle(Share { call: call.clone(), watcher: watcher.clone() })
+                let (call, watcher) = (call.clone(), watcher.clone());
+                Job::with_handle(move || {
+                    // No other worker runs a share.
+                    let index = with_processor(|own| own.map(|own| own.index));
+                    let Some(index) = index else { unreachable!("only a worker runs it") };
+                    match watcher {
+                        None => call(index),
+                        Some(watcher) => watcher.begin(true).run(|| call(index)),
+                    }
+                })
             })
         })?;
         let of_worker = |(_, handle)| JoinHandle::of_mail(handle, self.key);

@@ -180,15 +180,13 @@ impl JobBuilder {
         self.submit_job(job, Location::caller()).map(|handle| JoinHandle::new(handle, key))
     }
 
-    pub(super) fn submit_job<F, T, R>(
+    fn submit_job<F, R: Receipt>(
         self,
         work: F,
         place: &'static Location<'static>,
     ) -> Result<R, Rejected<F>>
     where
-        F: FnOnce() -> T + Send + 'static,
-        T: 'static,
-        R: Receipt<T>,
+        F: FnOnce() -> R::Output + Send + 'static,
     {
         let Self { key, when_full, options } = self;
         match key.is_plain() && !options.is_stored() {
@@ -252,17 +250,16 @@ impl JobBuilder {
         Ok(handles.into_iter().map(|handle| JoinHandle::new(handle, key)).collect())
     }
 
-    fn submit_jobs<F, T, R>(
+    fn submit_jobs<F, R: Receipt>(
         self,
         jobs: Vec<F>,
         place: &'static Location<'static>,
     ) -> Result<Vec<R>, Rejected<Vec<F>>>
     where
-        F: FnOnce() -> T + Send + 'static,
-        T: 'static,
-        R: Receipt<T>,
+        F: FnOnce() -> R::Output + Send + 'static,
     {
-        if self.key.is_plain() && self.options.is_empty() {
+        let is_set = self.options.is_stored() || self.options.class.is_some();
+        if self.key.is_plain() && !is_set {
             return reach(self.key, |at| at.submit_batch(jobs));
         }
         let mut jobs = jobs.into_iter();
@@ -313,9 +310,7 @@ impl JobBuilder {
         let refused = reach(key, |at| {
             let mut made = jobs.by_ref().map(|work| match is_plain {
                 true => Job::new(work),
-                false => {
-                    make_job::<(), ()>(watcher.clone(), None, options.clone(), Box::new(work)).0
-                }
+                false => make_job::<()>(watcher.clone(), None, options.clone(), Box::new(work)).0,
             });
             Some(at.core()?.dispatch(at.worker().is_some(), class, &mut made))
         });

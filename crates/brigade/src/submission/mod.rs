@@ -22,7 +22,7 @@ use std::time::Instant;
 
 use brigade_task::Job;
 
-use crate::engine::{Key, Permit, reach};
+use crate::engine::{Admission, Key, Permit, reach};
 use crate::values::{Priority, Rejected, WhenFull};
 pub(crate) use accept::{
     ADMIT, Receipt, accept_as, accept_owned, admit_bounded, submit, submit_job,
@@ -52,23 +52,23 @@ impl<F> Submission<F> {
     /// Submits the closure to the pool with this key.
     #[cold]
     #[inline(never)]
-    pub(crate) fn submit<T, R>(self, key: Key) -> Result<R, Rejected<F>>
+    pub(crate) fn submit<R: Receipt>(self, key: Key) -> Result<R, Rejected<F>>
     where
-        F: FnOnce() -> T + Send + 'static,
-        T: 'static,
-        R: Receipt<T>,
+        F: FnOnce() -> R::Output + Send + 'static,
     {
         let Self { work, when_full, options, place } = self;
-        let work: Box<dyn Closure<T>> = Box::new(work);
-        Submission { work, when_full, options, place }
-            .submit_boxed(key)
-            .map_err(|rejected| rejected.map(unbox))
+        let work: Box<dyn Closure<R::Output>> = Box::new(work);
+        let boxed = Submission { work, when_full, options, place };
+        boxed.submit_boxed(key).map_err(|rejected| rejected.map(unbox))
     }
 }
 
 impl<T: 'static> Submission<Box<dyn Closure<T>>> {
     #[inline(never)]
-    fn submit_boxed<R: Receipt<T>>(self, key: Key) -> Result<R, Rejected<Box<dyn Closure<T>>>> {
+    fn submit_boxed<R: Receipt<Output = T>>(
+        self,
+        key: Key,
+    ) -> Result<R, Rejected<Box<dyn Closure<T>>>> {
         let Self { work, when_full, options, place } = self;
         let options = options.unwrap_or_default();
         let admitted = Admitted { when_full, deadline: options.deadline, class: options.class };
@@ -102,10 +102,12 @@ pub(crate) fn submit_admitted<W, R>(
     make: impl FnOnce(Option<Permit>, W) -> (Job, R),
     back: impl FnOnce(Job) -> W,
 ) -> Result<R, Rejected<W>> {
-    reach(key, |at| match at.admit(admitted) {
-        Ok((permit, how)) => {
-            submit_job(make(permit, work), |job| at.place(admitted.class, how, job), back)
-        }
-        Err(reason) => Err(at.reject(work, reason)),
+    reach(key, |at| {
+        let (permit, how) = match at.admit(admitted) {
+            Admission::Queue(permit) => (permit, None),
+            Admission::Unqueued(how) => (None, Some(how)),
+            Admission::Refuse(reason) => return Err(at.reject(work, reason)),
+        };
+        submit_job(make(permit, work), |job| at.place(admitted.class, how, job), back)
     })
 }

@@ -16,11 +16,6 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// Whether nothing was set.
-    pub(crate) fn is_empty(&self) -> bool {
-        !self.is_stored() && self.class.is_none()
-    }
-
     /// Whether a setting stored with the job was set.
     pub(crate) fn is_stored(&self) -> bool {
         self.deadline.is_some() || self.name.is_some()

@@ -11,8 +11,9 @@ use super::accept::{accept_as, submit_job};
 use super::boxed::{make_job, unbox, unmade};
 use super::watcher::watcher_of;
 use super::{Admitted, JobBuilder, Receipt};
-use crate::engine::{At, Key, Permit, Waiter, reach};
+use crate::engine::{Admission, At, Key, Permit, Waiter, reach};
 use crate::handle::JoinHandle;
+use crate::handle::awaited::polling_thread;
 use crate::values::{Reason, Rejected, WhenFull};
 
 impl JobBuilder {
@@ -87,12 +88,12 @@ fn reserve_or_wait(
             }
         }
         if waiter.is_none() {
-            let permits =
-                reach(key, |at| at.core().and_then(|core| core.permits.as_ref().cloned()));
+            let permits = reach(key, |at| at.core()?.permits.clone());
             *waiter = permits.map(Waiter::new);
         }
         if let Some(waiter) = waiter {
-            waiter.register(context.waker());
+            // A thread that waits may run jobs that wait for a permit, too.
+            waiter.register(context.waker(), polling_thread().map(|thread| thread as _));
             is_registered = true;
         }
         // Otherwise the pool no longer exists, and the next attempt reports that.
@@ -101,11 +102,13 @@ fn reserve_or_wait(
 
 fn try_reserve(at: At<'_>) -> Result<Option<Permit>, Reason> {
     let submission = Admitted { when_full: Some(WhenFull::Reject), deadline: None, class: None };
-    // `Reject` queues a job or refuses it.
-    let (permit, _) = at.admit(submission)?;
-    match at.core() {
-        Some(core) if core.work.is_closed() && at.worker().is_none() => Err(Reason::Closed),
-        _ => Ok(permit),
+    let admission = at.admit(submission);
+    let is_closed = at.core().is_some_and(|core| core.work.is_closed()) && at.worker().is_none();
+    match admission {
+        Admission::Refuse(reason) => Err(reason),
+        _ if is_closed => Err(Reason::Closed),
+        Admission::Queue(permit) => Ok(permit),
+        Admission::Unqueued(_) => unreachable!("`Reject` queues a job or refuses it"),
     }
 }
 
@@ -166,21 +169,19 @@ impl Reserved {
         self.submit_job(job, Location::caller()).map(|handle| JoinHandle::new(handle, key))
     }
 
-    fn submit_job<F, T, R>(
+    fn submit_job<F, R: Receipt>(
         self,
         work: F,
         place: &'static Location<'static>,
     ) -> Result<R, Rejected<F>>
     where
-        F: FnOnce() -> T + Send + 'static,
-        T: 'static,
-        R: Receipt<T>,
+        F: FnOnce() -> R::Output + Send + 'static,
     {
         let Self { builder: JobBuilder { key, options, .. }, permit } = self;
         let class = options.class;
         let watcher = watcher_of(key, place, options.name.as_ref());
         let made = make_job(watcher, permit, options, Box::new(work));
-        submit_job(made, |job| accept_as(key, class, job), unmade::<T>)
+        submit_job(made, |job| accept_as(key, class, job), unmade::<R::Output>)
             .map_err(|rejected| rejected.map(unbox))
     }
 }

@@ -60,6 +60,7 @@ use brigade_sync::{budget, time};
 use brigade_task::{Completions, Job, JoinError, Spawnable};
 
 use crate::engine::{At, Core, Permit, Processor, class_here, reach};
+use crate::handle::awaited::note_pool;
 use crate::handle::join::cancel;
 use crate::handle::{Handle, JoinHandle};
 use crate::pool::here;
@@ -361,7 +362,7 @@ impl<T> TaskSet<T> {
     /// in a future, use [`join_next_async`](Self::join_next_async).
     ///
     /// On a worker of the same pool, closures of this set that have not started, and do not wait for the limit, run
-    /// inside this call until an outcome is available. Apart from them, only the jobs named by
+    /// inside this call until an outcome is available, and new futures are polled here once. Apart from them, only the jobs named by
     /// [`join`](JoinHandle::join) run inside this call; its rules for locks and stacks apply. Otherwise this waits as
     /// in [`blocking`](crate::blocking).
     ///
@@ -449,7 +450,7 @@ impl<T> TaskSet<T> {
     }
 
     /// Like [`join_next`](Self::join_next), but waits for at most `timeout`, and not for less if no job ends. Runs no
-    /// job on this thread, because the job could take longer.
+    /// job of the set on this thread; see [`JoinHandle::join_timeout`] for how late it may return.
     ///
     /// # Errors
     /// The inner result is as in [`JoinHandle::join`].
@@ -519,6 +520,7 @@ impl<T> TaskSet<T> {
     ) -> Poll<Option<Result<T, JoinError>>> {
         let waits = !self.is_empty() && self.is_here() && !self.has_ended(1);
         if waits && self.completions.wait(1, context.waker().clone()) {
+            note_pool(self.pool.key);
             return Poll::Pending;
         }
         budget::poll_ready(context).map(|()| self.try_join_next())

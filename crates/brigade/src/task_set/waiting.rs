@@ -1,13 +1,14 @@
 //! How a set waits for jobs, runs jobs that have not started, and collects ended jobs.
 
 use core::task::Waker;
+use std::sync::Arc;
 use std::time::Instant;
 
 use brigade_task::{contain, drop_contained};
 
 use super::TaskSet;
 use crate::engine;
-use crate::engine::{Worker, blocking, runs_in_place, sleep_outside, wait_as};
+use crate::engine::{BlockedThread, Worker, runs_in_place, wait_as, wait_until};
 use crate::handle::deadlock::{Awaited, Waiting};
 use crate::handle::join::settle_on;
 
@@ -32,7 +33,8 @@ impl<T> engine::Awaited for Ends<'_, T> {
         self.set.has_ended(self.ended)
     }
 
-    fn register(&mut self, waker: Waker) -> bool {
+    fn register(&mut self, thread: &Arc<BlockedThread>) -> bool {
+        let waker = Waker::from(thread.clone());
         // Listed jobs may have ended.
         self.listed = None;
         let set = &mut *self.set;
@@ -94,14 +96,16 @@ impl<T> TaskSet<T> {
         self.limit.as_ref().map_or(usize::MAX, |limit| limit.first_in_line())
     }
 
-    /// Waits until this many jobs have ended, on a thread that is not a worker or must not be blocked after the
-    /// deadline.
+    /// Waits until this many jobs have ended, or until the deadline; runs none of them.
     pub(super) fn sleep(&mut self, ended: usize, deadline: Option<Instant>) {
-        if self.has_ended(ended) {
-            return;
-        }
-        let left = ended - self.ended.len();
-        blocking(|| sleep_outside(deadline, |waker| !self.completions.wait(left, waker.clone())));
+        let key = self.pool.key;
+        wait_until(Some(key), deadline, &mut |thread| {
+            let is_over = self.has_ended(ended);
+            let left = ended.saturating_sub(self.ended.len());
+            let mut register =
+                |thread: &Arc<BlockedThread>| self.completions.wait(left, thread.clone().into());
+            is_over || thread.is_some_and(|thread| !register(thread))
+        });
         drop_contained(self.completions.stop_waiting());
     }
 
@@ -115,7 +119,8 @@ impl<T> TaskSet<T> {
         self.ended.len() >= jobs
     }
 
-    /// Runs an admitted closure that has not started on this worker. Returns `false` if there is none.
+    /// Runs an admitted job that has not started on this worker: a closure, or the first poll of a future. Returns `false` if
+    /// there is none.
     #[inline]
     fn run(&mut self, worker: &Worker) -> bool {
         let first = self.first_in_line();
@@ -125,7 +130,14 @@ impl<T> TaskSet<T> {
                 return false;
             };
             self.untried = number + 1;
-            if settle_on(&worker.processor, |run| handle.leave_and_settle(run)) {
+            if handle.is_of_future() {
+                // A draining pool keeps polling a future that yields, because this job waits for it.
+                let _inside = worker.processor.run_inside_job();
+                // The set lists the future once it has ended.
+                if settle_on(&worker.processor, |run| handle.settle_if_unclaimed(run)) {
+                    return true;
+                }
+            } else if settle_on(&worker.processor, |run| handle.leave_and_settle(run)) {
                 // The job is not listed. Jobs that have ended elsewhere meanwhile come first. Not in a child forked
                 // by the job.
                 if self.completions.is_any() && self.is_here() {

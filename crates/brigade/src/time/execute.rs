@@ -3,9 +3,8 @@
 use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll, ready};
-use core::time::Duration;
 use std::panic::Location;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::large::box_if_large;
 use super::schedule::{many, once, schedule};
@@ -89,9 +88,7 @@ impl JobBuilder {
         assert!(!period.is_zero(), "{NO_PERIOD}");
         PeriodicJob { job: self, period, missed: Missed::default() }
     }
-}
 
-impl JobBuilder {
     #[track_caller]
     fn assert_no_deadline(&self) {
         let has_deadline = self.options.deadline.is_some();
@@ -142,9 +139,7 @@ impl DelayedJob {
     #[track_caller]
     pub fn execute<F: FnOnce() + Send + 'static>(self, job: F) -> Result<Timer, Rejected<F>> {
         let (Self { job: builder, time }, place) = (self, Location::caller());
-        let pool = builder.key;
         box_if_large!(job: F => schedule(builder, place, time, None, once, job))
-            .map(|schedule| Timer::new(schedule, pool))
     }
 
     /// Submits a closure that runs once, and returns a handle for its outcome.
@@ -262,10 +257,8 @@ impl PeriodicJob {
     #[track_caller]
     pub fn execute<F: FnMut() + Send + 'static>(self, job: F) -> Result<Timer, Rejected<F>> {
         let (Self { job: builder, period, missed }, place) = (self, Location::caller());
-        let pool = builder.key;
-        let (first, again) = (later(now_in(pool), period), Some((period, missed)));
+        let (first, again) = (later(now_in(builder.key), period), Some((period, missed)));
         box_if_large!(job: F => schedule(builder, place, first, again, many, job))
-            .map(|schedule| Timer::new(schedule, pool))
     }
 }
 

@@ -1,8 +1,7 @@
 //! A timer for hyper.
 
 use core::pin::Pin;
-use core::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use hyper::rt::{Sleep, Timer};
 

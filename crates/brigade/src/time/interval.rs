@@ -3,8 +3,7 @@
 use core::future::{Future, poll_fn};
 use core::pin::Pin;
 use core::task::{Context, Poll, ready};
-use core::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::sleep::Sleep;
 use super::{Missed, NO_PERIOD, later};

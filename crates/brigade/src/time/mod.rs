@@ -71,8 +71,7 @@ mod sleep;
 mod timeout;
 mod timer;
 
-use core::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::engine::FAR;
 

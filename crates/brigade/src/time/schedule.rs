@@ -18,17 +18,17 @@
 //! No user code runs under the lock of the state. The engine is not called under this lock either, because the
 //! engine may start a thread. The closure has a separate lock, for which no thread ever waits.
 
-use core::time::Duration;
 use std::borrow::Cow;
 use std::panic::{self, AssertUnwindSafe, Location};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use brigade_observe::{Watch, Watcher};
 use brigade_sync::{Mutex, MutexGuard};
 use brigade_task::{Job, JoinError, Work, drop_contained};
 
 use super::Missed;
+use super::timer::{Control, Stage, State, Timer};
 use crate::engine::{
     Due, Entry, Key, TimerKey, class_here, label_job, now_in, reach, reach_inline, rejected,
 };
@@ -51,38 +51,6 @@ struct Schedule<F> {
     watcher: Option<Watcher>,
 }
 
-/// The state of a closure's runs.
-pub(super) struct State {
-    pub(super) stage: Stage,
-    /// When the next run is due; while the closure runs, when that run was due.
-    at: Instant,
-    /// The key of the newest known timer. The timer may have fired.
-    timer: Option<TimerKey>,
-    /// Runs that have ended.
-    pub(super) ticks: u64,
-    /// The message of the last panic.
-    pub(super) error: Option<String>,
-}
-
-/// Where the closure is.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stage {
-    /// Not taken: its timer is set, or the job of its next run is queued.
-    Here,
-    /// With the worker that runs it, or is about to: too late to cancel this run.
-    Running,
-    /// With the thread that drops it, or with the worker that runs it and then drops it.
-    Ending,
-    /// Dropped.
-    Over,
-}
-
-/// The [`Schedule`] of a `Timer`, for any type of closure.
-pub(super) trait Control: Send + Sync {
-    fn state(&self) -> MutexGuard<'_, State>;
-    fn cancel(&self) -> bool;
-}
-
 /// Schedules a closure at a time and perhaps `again`; `call` calls the closure.
 ///
 /// # Errors
@@ -94,7 +62,7 @@ pub(super) fn schedule<F: Send + 'static>(
     again: Option<(Duration, Missed)>,
     call: fn(&mut Option<F>),
     closure: F,
-) -> Result<Arc<dyn Control>, Rejected<F>> {
+) -> Result<Timer, Rejected<F>> {
     let JobBuilder { key: pool, options: Options { name, class, .. }, .. } = builder;
     let state = State { stage: Stage::Here, at, timer: None, ticks: 0, error: None };
     let schedule = Arc::new(Schedule {
@@ -108,7 +76,7 @@ pub(super) fn schedule<F: Send + 'static>(
         name,
     });
     if schedule.wait(at) {
-        return Ok(schedule);
+        return Ok(Timer::new(schedule, pool));
     }
     let Some(closure) = schedule.closure.lock().take() else { unreachable!("nothing took it") };
     Err(rejected(pool, closure))

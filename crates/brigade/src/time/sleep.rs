@@ -1,12 +1,10 @@
 //! A future that is ready at a given time.
 
 use core::future::Future;
-use core::mem;
 use core::pin::Pin;
 use core::task::{Context, Poll, Waker, ready};
-use core::time::Duration;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use brigade_sync::budget;
 
@@ -111,13 +109,6 @@ impl Sleep {
              worker of a pool",
         );
     }
-
-    /// Removes the timer from its pool.
-    fn disarm(&mut self) {
-        if let State::Set(pool, timer) = mem::replace(&mut self.state, State::New) {
-            drop(reach_inline(pool, |at| at.core()?.work.remove_timer(timer)));
-        }
-    }
 }
 
 impl Future for Sleep {
@@ -150,6 +141,8 @@ impl Future for Sleep {
 
 impl Drop for Sleep {
     fn drop(&mut self) {
-        self.disarm();
+        if let State::Set(pool, timer) = self.state {
+            drop(reach_inline(pool, |at| at.core()?.work.remove_timer(timer)));
+        }
     }
 }

@@ -4,9 +4,8 @@ use core::fmt;
 use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll};
-use core::time::Duration;
 use std::io;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use pin_project_lite::pin_project;
 

@@ -1,10 +1,44 @@
 //! The handle of a closure that runs at a given time.
 
 use std::sync::Arc;
+use std::time::Instant;
 
-use super::schedule::{Control, Stage};
-use crate::engine::Key;
+use brigade_sync::MutexGuard;
+
+use crate::engine::{Key, TimerKey};
 use crate::values::opaque;
+
+/// The state of a closure's runs.
+pub(super) struct State {
+    pub(super) stage: Stage,
+    /// When the next run is due; while the closure runs, when that run was due.
+    pub(super) at: Instant,
+    /// The key of the newest known timer. The timer may have fired.
+    pub(super) timer: Option<TimerKey>,
+    /// Runs that have ended.
+    pub(super) ticks: u64,
+    /// The message of the last panic.
+    pub(super) error: Option<String>,
+}
+
+/// Where the closure is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// Not taken: its timer is set, or the job of its next run is queued.
+    Here,
+    /// With the worker that runs it, or is about to: too late to cancel this run.
+    Running,
+    /// With the thread that drops it, or with the worker that runs it and then drops it.
+    Ending,
+    /// Dropped.
+    Over,
+}
+
+/// The schedule of a [`Timer`], for any type of closure.
+pub(super) trait Control: Send + Sync {
+    fn state(&self) -> MutexGuard<'_, State>;
+    fn cancel(&self) -> bool;
+}
 
 /// The handle of a closure that runs at a given time, or periodically; returned by
 /// [`execute_after`](crate::execute_after) and similar functions.

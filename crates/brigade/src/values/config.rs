@@ -356,7 +356,8 @@ pub(crate) struct Config {
     /// Whether the pool's clock is paused, and only the owner moves it.
     pub(crate) is_paused: bool,
     pub(crate) name: Option<Name>,
-    pub(crate) pool_name: PoolName,
+    /// `None` for the default.
+    pub(crate) pool_name: Option<Arc<str>>,
     pub(crate) stack_size: Option<usize>,
     /// `None` for [`NewThread::start`].
     pub(crate) spawner: Option<Spawner>,
@@ -383,15 +384,6 @@ pub(crate) struct Config {
     pub(crate) on_stop: Option<Hook>,
     /// The observer of the pool's jobs, if any; set when the pool is built.
     pub(crate) observer: Option<Arc<Observer>>,
-}
-
-/// The sources of a pool's name.
-#[derive(Clone, Default)]
-pub(crate) struct PoolName {
-    /// The name given by the user.
-    pub(crate) given: Option<Arc<str>>,
-    /// The common beginning of the threads' names, if known.
-    pub(crate) prefix: Option<Arc<str>>,
 }
 
 /// Turns between looks at the injector while there is local work. Prime, so it does not beat with a workload's own
@@ -435,8 +427,7 @@ impl Config {
 
     /// The name of the pool.
     pub(crate) fn pool_name(&self) -> Arc<str> {
-        let PoolName { given, prefix } = &self.pool_name;
-        given.as_ref().or(prefix.as_ref()).cloned().unwrap_or_else(|| "brigade".into())
+        self.pool_name.clone().unwrap_or_else(|| "brigade".into())
     }
 
     /// The name of a worker's thread.

@@ -1,8 +1,7 @@
 //! Counters, always on, each written by a single thread.
 
-use core::time::Duration;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use brigade_sync::atomic::{AtomicU64, Ordering};
 use brigade_sync::time;

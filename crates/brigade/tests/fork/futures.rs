@@ -1,15 +1,19 @@
 //! Futures in a child: its own, and those of its parent.
 
 use std::cell::RefCell;
-use std::future::poll_fn;
+use std::future::{Future as _, poll_fn};
 use std::os::fd::AsRawFd as _;
 use std::os::unix::net::UnixStream;
+use std::pin::pin;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
-use std::task::{Poll, Waker};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
+use brigade::time::sleep;
 use brigade::{JoinHandle, Pool, block_on, spawn_local, yield_now};
+use brigade_testkit::on_wake;
 
 use crate::child::{End, assert_in_child, await_end, claim, fork_here};
 use crate::jobs::read_all;
@@ -116,4 +120,20 @@ pub(crate) fn a_local_future_that_forks_and_then_waits_ends_the_child_with_a_rea
     let message = read_all(said);
     assert!(message.contains("must call exec or _exit"), "{message}");
     assert!(!message.contains("panicked"), "{message}");
+}
+
+/// A parked worker calls the waker. Caught: the child slept forever in place of the worker.
+pub(crate) fn a_waker_that_returns_in_a_child_it_forked_ends_the_child() {
+    let (pool, (told, tells)) = (ready(1), mpsc::channel());
+    let waker = on_wake(move || match fork_here() {
+        // Its output is not needed.
+        // SAFETY: it is an open file, or none, and nothing else uses it here.
+        0 => _ = unsafe { libc::close(2) },
+        pid => told.send(pid).unwrap(),
+    });
+    let mut sleep = pin!(sleep(Duration::from_millis(1)));
+    let poll = || sleep.as_mut().poll(&mut Context::from_waker(&waker)).is_pending();
+    assert!(pool.handle().enter(poll));
+    assert_eq!(await_end(tells.recv().unwrap()), End::Signal(libc::SIGABRT));
+    assert!(works_still(&pool));
 }

@@ -87,6 +87,7 @@ fn main() {
         scopes::the_body_of_a_scope_does_not_wait_in_a_child_for_a_job_of_the_parents,
         scopes::the_body_of_a_scope_without_other_jobs_goes_on_in_a_child,
         futures::a_local_future_that_forks_and_then_waits_ends_the_child_with_a_reason,
+        futures::a_waker_that_returns_in_a_child_it_forked_ends_the_child,
         moments::a_fork_at_any_moment_of_a_busy_pool_leaves_the_child_able,
         moments::a_fork_by_a_job_at_any_moment_of_a_busy_pool_leaves_the_child_able,
         moments::a_fork_while_threads_come_and_go_leaves_the_child_all_but_threads,

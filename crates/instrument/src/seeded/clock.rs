@@ -2,7 +2,7 @@
 //!
 //! It passes by a microsecond at each look, so that a loop that waits for a time ends. A thread of its own, the clock, leaps to the next
 //! deadline and ends the waits that are over then. It runs if no other thread can, and at random otherwise: a timeout may win against
-//! the event that would end the wait, wherever that is. While there is no deadline, the clock is blocked; so if all other threads are, too, that is a
+//! the event that would end the wait, wherever that is. But to a [far](FAR) deadline it leaps only if no other thread can go on. While there is no deadline, the clock is blocked; so if all other threads are, too, that is a
 //! deadlock, and shuttle says so.
 
 use core::time::Duration;
@@ -19,6 +19,9 @@ use super::wait::Waiter;
 /// How much time a look at the clock takes.
 const LOOK: Duration = Duration::from_micros(1);
 
+/// A wait with more time than this is not expected to end by its deadline.
+const FAR: Duration = Duration::from_secs(60);
+
 std::thread_local! {
     static CLOCK: RefCell<Clock> = const { RefCell::new(Clock::new()) };
 }
@@ -26,6 +29,10 @@ std::thread_local! {
 struct Clock {
     /// Since the start of the run.
     now: Duration,
+    /// The part of it that has passed while no thread could go on.
+    idle: Duration,
+    /// Whether no other thread can go on.
+    is_forced: bool,
     /// The waits that have a deadline, by that and their number.
     deadlines: BTreeMap<(Duration, u64), Arc<Waiter>>,
     numbers: u64,
@@ -39,6 +46,8 @@ impl Clock {
     const fn new() -> Self {
         Self {
             now: Duration::ZERO,
+            idle: Duration::ZERO,
+            is_forced: false,
             deadlines: BTreeMap::new(),
             numbers: 0,
             own: None,
@@ -92,6 +101,9 @@ fn tick() {
                 clock.own = Some(own.clone());
                 return Some(None);
             };
+            if clock.is_forced {
+                clock.idle += at.saturating_sub(clock.now);
+            }
             clock.now = clock.now.max(at);
             Some(Some(waiter))
         });
@@ -104,6 +116,25 @@ fn tick() {
             }
         }
     }
+}
+
+/// Lets that much time pass: the calling thread computes.
+pub fn pass(time: Duration) {
+    CLOCK.with_borrow_mut(|clock| clock.now += time);
+}
+
+/// Whether the clock may leap now. `is_forced`: no other thread can go on.
+pub(super) fn may_leap(is_forced: bool) -> bool {
+    CLOCK.with_borrow_mut(|clock| {
+        clock.is_forced = is_forced;
+        let next = clock.deadlines.keys().next();
+        is_forced || next.is_none_or(|(at, _)| at.saturating_sub(clock.now) < FAR)
+    })
+}
+
+/// The part of the time that has passed while no thread could go on: a job that could have run in it was not called.
+pub fn idle() -> Duration {
+    CLOCK.with_borrow(|clock| clock.idle)
 }
 
 /// Since the start of the run.

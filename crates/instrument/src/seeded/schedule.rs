@@ -133,7 +133,7 @@ impl Scheduler for Schedule {
         let spins = |task| self.since_yield.get(task).is_some_and(|steps| *steps < SPINS);
         let chance = if ready.iter().all(spins) { 2 } else { CLOCK };
         if ready.is_empty() || self.one_in(chance) {
-            if let Some(clock) = clock {
+            if let Some(clock) = clock.filter(|_| clock::may_leap(ready.is_empty())) {
                 return Some(clock);
             }
         }

@@ -8,6 +8,7 @@
 
 use core::mem;
 use core::ptr::{self, NonNull};
+use std::collections::BTreeSet;
 
 use super::state::State;
 
@@ -44,6 +45,16 @@ enum What<'a> {
     Part(Option<&'a Frame>),
     /// What has an attachment, in the same job. A reference to one, so that a frame is short.
     Attached(&'a &'a dyn Attachment),
+}
+
+impl What<'_> {
+    /// Whether the job that begins has been asked to stop; `None` if no job begins.
+    fn must_stop(self) -> Option<bool> {
+        match self {
+            What::Job(state) => Some(state.is_some_and(State::is_stop_requested)),
+            What::Part(_) | What::Attached(_) => None,
+        }
+    }
 }
 
 impl Frame {
@@ -229,11 +240,16 @@ fn find<R>(mut find: impl FnMut(What<'_>) -> Option<R>) -> Option<R> {
 /// # Ok::<(), brigade_task::JoinError>(())
 /// ```
 pub fn is_cancelled() -> bool {
-    let found = find(|what| match what {
-        What::Job(state) => Some(state.is_some_and(State::is_stop_requested)),
-        What::Part(_) | What::Attached(_) => None,
-    });
-    found.unwrap_or(false)
+    find(|what| what.must_stop()).unwrap_or(false)
+}
+
+/// Whether the innermost job on this thread's stack has been asked to stop: of a future of a scope the future itself, not the job that
+/// opened the scope, which waits for this future.
+pub(crate) fn must_stop() -> bool {
+    INNERMOST.with(|innermost| {
+        let mut frames = core::iter::successors(innermost, |frame| frame.outer());
+        frames.find_map(|frame| frame.what.must_stop()).unwrap_or(false)
+    })
 }
 
 /// The name that is [attached](attach) to the job that this thread runs, or runs a part of.
@@ -247,7 +263,7 @@ pub fn job_name() -> Option<String> {
 }
 
 /// Calls `call` with each job with a handle that can't end before this call does: the innermost that this thread runs, or runs a part of a
-/// fork or scope of; then the job that runs it, and so on. Some may come more than once.
+/// fork or scope of; then the job that runs it, and so on. Each comes once.
 ///
 /// ```
 /// use brigade_task::{Job, for_each_running};
@@ -266,15 +282,54 @@ pub fn job_name() -> Option<String> {
 /// # Ok::<(), brigade_task::JoinError>(())
 /// ```
 pub fn for_each_running(mut call: impl FnMut(JobId)) {
-    fn each(innermost: Option<&Frame>, call: &mut dyn FnMut(JobId)) {
-        for frame in core::iter::successors(innermost, |frame| frame.outer()) {
+    INNERMOST.with(|innermost| {
+        let (mut next, mut left, mut seen) = (innermost, Vec::new(), BTreeSet::new());
+        while let Some(frame) = next.take().or_else(|| left.pop()) {
+            // Two ways lead from a part to the older frames, so their number would double with each part on the way. Before the first part
+            // there is one way.
+            let is_part = matches!(frame.what, What::Part(_));
+            if (is_part || !seen.is_empty()) && !seen.insert(ptr::from_ref(frame)) {
+                continue;
+            }
+            next = frame.outer();
             match frame.what {
                 What::Job(Some(state)) => call(JobId::of(state)),
                 // Its thread waits for this part, and so do the outer frames of that.
-                What::Part(context) => each(context, call),
+                What::Part(context) => {
+                    left.extend(next);
+                    next = context;
+                }
                 What::Job(None) | What::Attached(_) => {}
             }
         }
+    });
+}
+
+#[cfg(all(test, not(brigade_loom)))]
+mod tests {
+    use super::*;
+
+    /// Calls `last` inside this many jobs, each inside a part of the job before, which a third job runs.
+    fn nest(levels: usize, last: &mut dyn FnMut()) {
+        if levels == 0 {
+            return last();
+        }
+        let mut part = |context: JobContext| {
+            // SAFETY: Context rule: this thread took it in a call that it is still in.
+            unsafe { context.enter(|| nest(levels - 1, last)) }
+        };
+        enter(&State::new(), || {
+            let context = JobContext::current();
+            enter(&State::new(), || part(context));
+        });
     }
-    INNERMOST.with(|innermost| each(innermost, &mut call));
+
+    /// Caught: a visit of the frames around a part, and another of the frames around its context, which doubled with each level.
+    #[test]
+    fn each_running_job_comes_once_however_many_parts_it_is_around() {
+        let mut jobs = Vec::new();
+        nest(16, &mut || for_each_running(|job| jobs.push(job)));
+        let distinct: BTreeSet<_> = jobs.iter().collect();
+        assert_eq!((jobs.len(), distinct.len()), (32, 32));
+    }
 }

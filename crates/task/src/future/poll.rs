@@ -22,7 +22,6 @@ use crate::cell::{Header, VTable, frames};
 use crate::contain::{contain, drop_contained};
 use crate::error::JoinError;
 use crate::job::Job;
-use crate::region::FreshOfScope;
 
 /// Allocates the task of a future that is queued: the access belongs to the job that the caller makes.
 pub(super) fn allocate<F: Future + 'static, E: Schedule>(
@@ -83,7 +82,8 @@ impl<F: Future + 'static, E: Schedule> Running<F, E> {
             return self.cancel();
         }
         let call = || frames::enter(&self.task().header.state, || self.poll_future());
-        let call = || budget::poll_task(self.task.as_ptr().addr(), E::MUST_STOP, call);
+        let must_stop = || frames::must_stop() || E::STOPS_ALL();
+        let call = || budget::poll_task(self.task.as_ptr().addr(), must_stop, call);
         match panic::catch_unwind(AssertUnwindSafe(call)) {
             Ok((Poll::Pending, has_woken_itself)) => self.pause(has_woken_itself),
             Ok((Poll::Ready(value), _)) => self.end(Ok(value)),
@@ -291,7 +291,7 @@ pub(super) struct Resumption;
 
 /// Whether this is the identity of a job that polls a future for the first time.
 pub(super) fn is_fresh(id: TypeId) -> bool {
-    id == TypeId::of::<Fresh>() || id == TypeId::of::<FreshOfScope>()
+    id == TypeId::of::<Fresh>()
 }
 
 /// Makes a job that polls a future again.
@@ -316,10 +316,9 @@ pub(super) unsafe fn act<F: Future + 'static, G: Guard, E: Schedule>(
     let task = unsafe { payload.cast::<NonNull<Header>>().read() };
     // SAFETY: the job has a reference.
     let lifecycle = || &unsafe { task.as_ref() }.lifecycle;
-    let id = || match G::BORROWS {
-        true => TypeId::of::<FreshOfScope>(),
-        // Its handle may have polled the future before.
-        false if G::STAYS || lifecycle().is_unpolled() => TypeId::of::<Fresh>(),
+    // Its handle may have polled the future before.
+    let id = || match G::STAYS || lifecycle().is_unpolled() {
+        true => TypeId::of::<Fresh>(),
         false => TypeId::of::<Resumption>(),
     };
     // SAFETY: `out` is as the action says, guaranteed by the caller.

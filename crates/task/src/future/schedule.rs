@@ -4,7 +4,6 @@ use core::any::Any;
 
 use super::waker::TaskRef;
 use crate::act::Outcome;
-use crate::cell::is_cancelled;
 use crate::job::Job;
 
 /// When a future was woken.
@@ -20,8 +19,9 @@ pub enum Woken {
 
 /// Queues the jobs of woken futures, and keeps track of the futures that wait.
 pub trait Schedule: Copy + Send + Sync + 'static {
-    /// Whether the future that the calling thread polls must stop: its next operation [yields](brigade_sync::budget).
-    const MUST_STOP: fn() -> bool = is_cancelled;
+    /// Whether any future that the calling thread polls must stop, even if it has not been asked to: its next operation
+    /// [yields](brigade_sync::budget).
+    const STOPS_ALL: fn() -> bool = || false;
 
     /// Queues a job that polls a woken future.
     ///
@@ -50,9 +50,6 @@ pub trait Schedule: Copy + Send + Sync + 'static {
 
 /// What is kept in the job of a future until its first poll.
 pub trait Guard: 'static {
-    /// Whether the future borrows from a thread that waits for it, as [`Job::borrows`] says until then.
-    const BORROWS: bool = false;
-
     /// Whether only the job touches the future until then.
     #[doc(hidden)]
     const STAYS: bool = false;

@@ -219,6 +219,17 @@ fn what_nobody_can_wake_any_more_is_cancelled_and_never_by_who_drops_a_waker() {
 }
 
 #[test]
+fn the_wakers_of_a_future_are_known_from_others() {
+    let future = poll_fn(|context| {
+        let (waker, clone) = (context.waker(), context.waker().clone());
+        Poll::Ready([waker, &clone, Waker::noop()].map(TaskRef::wakes))
+    });
+    let Spawned { job, handle } = Spawned::new(future, (), Unbinding);
+    job.run();
+    assert_eq!(handle.join().unwrap(), [true, true, false]);
+}
+
+#[test]
 fn a_job_of_a_future_that_has_been_polled_is_never_stale() {
     let Spawned { job, handle } = Spawned::new(pending::<()>(), (), Binding);
     assert!(!job.is_stale());

@@ -1,7 +1,7 @@
 //! References to a future, which wake it.
 
 use core::mem::{self, ManuallyDrop};
-use core::ptr::NonNull;
+use core::ptr::{self, NonNull};
 use core::task::{RawWaker, RawWakerVTable, Waker};
 
 use brigade_sync::budget;
@@ -75,6 +75,13 @@ impl TaskRef {
             // SAFETY: Access rule: `wake_by_ref` returned that the caller must make the job.
             unsafe { schedule(self.0) };
         }
+    }
+
+    /// Whether this is the waker of a spawned future, which calls no other code than the future's
+    /// [scheduler](crate::Schedule).
+    #[inline]
+    pub fn wakes(waker: &Waker) -> bool {
+        ptr::eq(waker.vtable(), &VTABLE)
     }
 
     /// Whether the future waits, at this moment.

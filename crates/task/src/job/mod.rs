@@ -14,7 +14,7 @@ use crate::boxed::{BoxedWork, is_large};
 use crate::cell;
 use crate::contain::drop_contained;
 use crate::join::JoinHandle;
-use crate::region::{FreshOfScope, OfFork, OfScope};
+use crate::region::{OfFork, OfScope};
 use crate::work::Work;
 
 /// A closure to run once, or to drop.
@@ -203,12 +203,10 @@ impl Job {
         Ok(self.consume(Action::Leave, ptr::null_mut()))
     }
 
-    /// Whether this borrows from a thread that waits for it: it is that of a fork, of a call that waits, or of a scope; or the first
-    /// poll of a future whose [guard says so](crate::Guard::BORROWS).
+    /// Whether this borrows from a thread that waits for it: it is that of a fork, of a call that waits, or of a scope.
     pub fn borrows(&self) -> bool {
         let of = self.identify();
-        [TypeId::of::<OfFork>(), TypeId::of::<OfScope>(), TypeId::of::<FreshOfScope>()]
-            .contains(&of)
+        [TypeId::of::<OfFork>(), TypeId::of::<OfScope>()].contains(&of)
     }
 
     /// Whether this has that function, and a payload that begins with that pointer.

@@ -22,8 +22,8 @@ use loom::thread;
 
 use super::latch::Latch;
 use super::*;
-use crate::Outcome;
 use crate::error::JoinError;
+use crate::{Job, JoinHandle, Outcome};
 
 mod tickets;
 
@@ -254,9 +254,14 @@ impl Scopes for Pool {
         self.parts.lock().push(part);
     }
 
-    fn spawn(&self, future: Pin<Box<dyn Future<Output = ()> + Send>>) {
+    fn spawn(
+        &self,
+        future: Pin<Box<dyn Future<Output = ()> + Send>>,
+        _: &mut dyn FnMut(Job) -> Part,
+    ) -> Option<JoinHandle<()>> {
         turn();
         self.futures.lock().push(future);
+        None
     }
 
     fn broadcast(&self, make: &mut dyn FnMut() -> Part) {

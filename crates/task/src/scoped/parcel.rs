@@ -14,6 +14,7 @@ use super::wait;
 use crate::act::Outcome;
 use crate::contain::drop_contained;
 use crate::error::JoinError;
+use crate::join::JoinHandle;
 use crate::region::Region;
 
 /// The state shared by a job and its handle.
@@ -62,9 +63,8 @@ impl<F: FnOnce() -> T, T> Parcel<F, T> {
         let stage = closure.map_or(Stage::Running, Stage::Closure);
         let content = Mutex::new(Content { stage, is_detached: false });
         let parcel = Arc::new(Self { content, latch: Latch::new() });
-        let handle =
-            ScopedJoinHandle { parcel: parcel.clone(), pool: scope.pool(), state: scope.state() };
-        (parcel, handle)
+        let (pool, state) = (scope.pool(), scope.state());
+        (parcel.clone(), ScopedJoinHandle { parcel, future: None, pool, state })
     }
 
     /// Delivers the result to the handle, once. Returns the outcome of the job.
@@ -147,17 +147,18 @@ impl<F: FnOnce() -> T + Send, T: Send> ScopedWork for Arc<Parcel<F, T>> {
 /// Dropping the handle detaches the job, for which the scope still waits.
 pub struct ScopedJoinHandle<'scope, T> {
     parcel: Arc<dyn Delivery<T> + Send + Sync + 'scope>,
+    /// The pool's handle for a future.
+    pub(super) future: Option<JoinHandle<()>>,
     pool: &'scope dyn Scopes,
     state: &'scope State,
 }
 
 impl<T> ScopedJoinHandle<'_, T> {
-    /// Waits until the job has ended and returns the result. A closure that has not started runs inside this call.
+    /// Waits until the job has ended and returns the result. A closure that has not started runs inside this call, and on
+    /// a worker of the scope's pool a woken future is polled there.
     ///
     /// A started job, or a future, is waited for as at the end of the scope. Unlike the `join` of other handles, this
-    /// does not fail if all other threads of the pool wait: the last thread runs any job of the pool meanwhile, up to
-    /// 64 waits deep. Beyond that depth, it only polls timers and I/O: a future that is queued, or waits for a queued
-    /// job, never ends then.
+    /// does not detect a cycle of waits: the wait then never ends.
     ///
     /// # Errors
     /// [`JoinError::Panicked`] with the payload of the job's panic; [`JoinError::Cancelled`] if the scope was
@@ -169,7 +170,8 @@ impl<T> ScopedJoinHandle<'_, T> {
     /// assert_eq!(error.panic_message(), Some("no such file"));
     /// # Ok::<(), std::io::Error>(())
     /// ```
-    pub fn join(self) -> Result<T, JoinError> {
+    pub fn join(mut self) -> Result<T, JoinError> {
+        self.future.iter_mut().for_each(|future| self.pool.wait_for_future(future));
         // While this thread panics, the closure does not run here: it would see a panic not its own. That of a cancelled scope is
         // dropped: the job may be on this thread's own deque, from which the thread does not take it while it waits.
         let is_cancelled = self.state.is_cancelled();

@@ -29,6 +29,7 @@ use crate::cell::JobContext;
 use crate::contain::{contain, drop_contained};
 use crate::error::JoinError;
 use crate::job::Job;
+use crate::join::JoinHandle;
 use crate::region::{OfScope, Region};
 use crate::spawnable::Spawnable;
 
@@ -37,8 +38,16 @@ pub trait Scopes: Sync {
     /// Runs or drops a job, on any thread, now or later.
     fn execute(&self, part: Part);
 
-    /// Polls a future to its end, or drops it.
-    fn spawn(&self, future: Pin<Box<dyn Future<Output = ()> + Send>>);
+    /// Polls a future to its end, or drops it. Makes a job of the future and passes the job to `part`, once, for the first poll on any
+    /// thread. Returns the handle, if the pool can [wait](Self::wait_for_future) for the future by that.
+    fn spawn(
+        &self,
+        future: Pin<Box<dyn Future<Output = ()> + Send>>,
+        part: &mut dyn FnMut(Job) -> Part,
+    ) -> Option<JoinHandle<()>>;
+
+    /// Waits for a future, which may be polled meanwhile, or returns before the future has ended.
+    fn wait_for_future(&self, _: &mut JoinHandle<()>) {}
 
     /// Sends a job to each worker, which alone may run it. Drops the job if the worker can't run it. `make` may be
     /// called more often than there are workers.
@@ -166,6 +175,13 @@ impl<S> Here<S> {
 pub(super) trait ScopedWork: Send {
     /// Runs it, or drops it; returns the outcome of the job.
     fn settle(self, run: bool) -> Outcome;
+}
+
+/// The first poll of a future.
+impl ScopedWork for Box<Job> {
+    fn settle(self, run: bool) -> Outcome {
+        if run { self.run() } else { self.cancel() }
+    }
 }
 
 impl<F: FnOnce() + Send> ScopedWork for F {
@@ -332,12 +348,12 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         F: Spawnable + Send + 'scope,
         F::Output: Send + 'scope,
     {
-        let (parcel, handle) = Parcel::new(None, self);
+        let (parcel, mut handle) = Parcel::new(None, self);
         let inner = Some((Box::pin(future), self.ticket()));
         let future: BoxedFuture<'scope> = Box::pin(ScopedFuture { inner, parcel, listed: None });
         // SAFETY: only the lifetime changes. Scope rule: the future's borrows live until the ticket has been dropped.
         let future = unsafe { mem::transmute::<BoxedFuture<'scope>, BoxedFuture<'static>>(future) };
-        self.pool().spawn(future);
+        handle.future = self.pool().spawn(future, &mut |job| self.part(Box::new(job)));
         handle
     }
 

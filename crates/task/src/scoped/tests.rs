@@ -16,7 +16,7 @@ use std::task::Wake;
 use super::latch::Latch;
 use super::*;
 use crate::error::JoinError;
-use crate::{Job, Outcome};
+use crate::{Job, JoinHandle, Outcome};
 
 /// Counts its wakes, and panics in them if told to.
 #[derive(Default)]
@@ -256,8 +256,13 @@ impl Scopes for List {
         self.parts.lock().unwrap().push(part);
     }
 
-    fn spawn(&self, future: Pin<Box<dyn Future<Output = ()> + Send>>) {
+    fn spawn(
+        &self,
+        future: Pin<Box<dyn Future<Output = ()> + Send>>,
+        _: &mut dyn FnMut(Job) -> Part,
+    ) -> Option<JoinHandle<()>> {
         self.futures.lock().unwrap().push(future);
+        None
     }
 
     fn broadcast(&self, make: &mut dyn FnMut() -> Part) {
@@ -390,8 +395,12 @@ fn a_scope_sends_a_job_to_each_worker_with_what_they_share() {
             self.0.execute(part);
         }
 
-        fn spawn(&self, future: Pin<Box<dyn Future<Output = ()> + Send>>) {
-            self.0.spawn(future);
+        fn spawn(
+            &self,
+            future: Pin<Box<dyn Future<Output = ()> + Send>>,
+            part: &mut dyn FnMut(Job) -> Part,
+        ) -> Option<JoinHandle<()>> {
+            self.0.spawn(future, part)
         }
 
         fn broadcast(&self, make: &mut dyn FnMut() -> Part) {
@@ -444,8 +453,12 @@ impl Scopes for Noting {
         self.list.execute(part);
     }
 
-    fn spawn(&self, future: Pin<Box<dyn Future<Output = ()> + Send>>) {
-        self.list.spawn(future);
+    fn spawn(
+        &self,
+        future: Pin<Box<dyn Future<Output = ()> + Send>>,
+        part: &mut dyn FnMut(Job) -> Part,
+    ) -> Option<JoinHandle<()>> {
+        self.list.spawn(future, part)
     }
 
     fn broadcast(&self, make: &mut dyn FnMut() -> Part) {
@@ -573,8 +586,12 @@ impl Scopes for Keeping {
         self.list.execute(part);
     }
 
-    fn spawn(&self, future: Pin<Box<dyn Future<Output = ()> + Send>>) {
-        self.list.spawn(future);
+    fn spawn(
+        &self,
+        future: Pin<Box<dyn Future<Output = ()> + Send>>,
+        part: &mut dyn FnMut(Job) -> Part,
+    ) -> Option<JoinHandle<()>> {
+        self.list.spawn(future, part)
     }
 
     fn broadcast(&self, make: &mut dyn FnMut() -> Part) {
@@ -617,8 +634,12 @@ impl Scopes for Elsewhere {
         self.0.lock().unwrap().push(part);
     }
 
-    fn spawn(&self, _: Pin<Box<dyn Future<Output = ()> + Send>>) {
-        unreachable!("the test spawns none");
+    fn spawn(
+        &self,
+        _: Pin<Box<dyn Future<Output = ()> + Send>>,
+        _: &mut dyn FnMut(Job) -> Part,
+    ) -> Option<JoinHandle<()>> {
+        unreachable!("the test spawns none")
     }
 
     fn broadcast(&self, make: &mut dyn FnMut() -> Part) {

@@ -4,11 +4,13 @@
 
 use super::all;
 use crate::program::{
-    Call::*, Ending, Kernel::*, Kind::*, Level::*, Pair, Pause::*, Program, Round, Wait::*, Way::*,
+    Call::*, Ending, Kernel::*, Kind::*, Level::*, LocalEnd::*, Pair, Pause::*, Program,
+    Restless::*, Round, Task, Thing::*, Wait::*, Waits, Way::*,
 };
 use crate::verb::{
-    Body, By::*, Drain::*, End::*, Full::*, Here::*, How::*, Lifetime, Panics::*, Periodic,
-    Setting::*, Settings, Shares::*, Tasks, Terms, Then::*, Transfer, Verb::*, Wire::*, Work::*,
+    Body, By::*, Drain::*, End::*, Full::*, Here::*, How::*, Lifetime, Link::*, Panics::*,
+    Periodic, Setting::*, Settings, Shares::*, Tasks, Terms, Then::*, Transfer, Verb::*, Wire::*,
+    Work::*,
 };
 
 all! { PROGRAMS, fn() -> Program,

@@ -5,8 +5,8 @@ use std::io::{self, Read, Write};
 use std::net::Shutdown;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 
 /// The bytes that go one way.
 #[derive(Default)]
@@ -20,6 +20,9 @@ struct Flow {
     /// The end where they are written, or read, is closed or about to be.
     is_ended: AtomicBool,
     is_unread: AtomicBool,
+    /// Held while bytes are read or written, and counted.
+    reads: Mutex<()>,
+    writes: Mutex<()>,
 }
 
 impl Drop for Flow {
@@ -53,7 +56,7 @@ struct Changed;
 
 impl Drop for Changed {
     fn drop(&mut self) {
-        brigade_io::changed();
+        crate::machine::changed();
     }
 }
 
@@ -131,6 +134,7 @@ impl AsFd for End {
 impl Read for &End {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let _after = Changed;
+        let _alone = self.incoming.reads.lock();
         let count = match &self.wire {
             Line::Pipe(file) => (&mut &*file).read(buffer),
             Line::Socket(stream) => (&mut &*stream).read(buffer),
@@ -149,6 +153,7 @@ impl Write for &End {
     /// Of `bytes`, only how many they are matters.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let _after = Changed;
+        let _alone = self.outgoing.writes.lock();
         let before = self.outgoing.written.load(Relaxed);
         let bytes: Vec<u8> = (before..before + bytes.len()).map(|number| number as u8).collect();
         let count = match &self.wire {

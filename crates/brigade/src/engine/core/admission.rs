@@ -8,11 +8,12 @@ use brigade_sync::time;
 use brigade_task::{Job, Outcome, enter_other};
 
 use super::Core;
-use super::enter::enter_as;
+use super::enter::enter_outside;
 use crate::engine::ends::off_pool::{cancel_contained, is_off_pool};
 use crate::engine::queues::lane::drop_if_stale;
-use crate::engine::semaphore::{Permit, Semaphore};
+use crate::engine::semaphore::{Permit, Semaphore, Waiter};
 use crate::engine::sleep::backoff::{Backoff, LOOK_AGAIN};
+use crate::engine::sleep::events::blocked::WaitUntil;
 use crate::engine::work::OffPoolWork;
 use crate::values::{Priority, Reason, WhenFull};
 
@@ -73,9 +74,7 @@ impl Core {
             }
             // Jobs spawned by this job belong to its pool.
             WhenFull::RunInCaller => self.accept_unqueued(inside, |core, job| {
-                enter_as(Some(core.work.key), || {
-                    core.work.events.resources.enter(|| core.run_here(job))
-                });
+                enter_outside(core, || core.run_here(job));
             }),
             WhenFull::Block => return Err(MustWait(until)),
             WhenFull::BlockFor(timeout) => {
@@ -113,10 +112,22 @@ impl Core {
     }
 
     /// Waits for a permit.
-    pub(crate) fn wait_for_permit(&self, MustWait(until): MustWait) -> Admission<'_> {
+    pub(crate) fn wait_for_permit(
+        &self,
+        MustWait(until): MustWait,
+        wait: WaitUntil,
+    ) -> Admission<'_> {
         let Some(permits) = &self.permits else { return Admission::Queue(None) };
-        match permits.acquire(until, || self.work.is_closed()) {
-            Some(permit) => Admission::Queue(Some(permit)),
+        let (mut waiter, mut permit) = (Waiter::new(permits.clone()), None);
+        wait(None, until, &mut |thread| {
+            if let Some(thread) = thread {
+                waiter.register(&thread.clone().into(), Some(thread.clone()));
+            }
+            permit = permit.take().or_else(|| permits.try_acquire());
+            permit.is_some() || self.work.is_closed()
+        });
+        match permit {
+            Some(_) => Admission::Queue(permit),
             None if self.work.is_closed() => Admission::Refuse(Reason::Closed),
             None => Admission::Refuse(Reason::Full),
         }
@@ -131,10 +142,11 @@ impl Core {
             let permit = match self.take_for_room() {
                 Some(job) => permits.replace(|| self.drop_for_room(job)),
                 // All jobs are moving between queues, or are about to start.
-                None if backoff.snooze() => permits.try_acquire(),
                 None => {
-                    let until = time::now().checked_add(LOOK_AGAIN);
-                    permits.acquire(until, || self.work.idle.snapshot().rejects(inside))
+                    if !backoff.snooze() {
+                        time::sleep(LOOK_AGAIN);
+                    }
+                    permits.try_acquire()
                 }
             };
             if permit.is_some() {

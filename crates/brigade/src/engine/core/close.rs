@@ -8,6 +8,7 @@ use super::Core;
 use crate::engine::current;
 use crate::engine::ends::off_pool::is_off_pool;
 use crate::engine::idle::Roster;
+use crate::engine::sleep::events::blocked::WaitUntil;
 use crate::engine::timers::Entry;
 use crate::values::Shutdown;
 
@@ -23,7 +24,7 @@ impl Core {
 
     /// Waits until nothing is queued and nothing runs. Returns `false` if `timeout` elapses first. Must not
     /// be called on a thread that [may not](Self::may_wait_idle).
-    pub(crate) fn wait_idle(&self, timeout: Option<Duration>) -> bool {
+    pub(crate) fn wait_idle(&self, timeout: Option<Duration>, wait: WaitUntil) -> bool {
         // The owner of a pool without threads would wait for jobs that only it runs.
         let is_owner = self.config.is_driven && self.threads.is_own();
         if timeout == Some(Duration::ZERO) || is_owner {
@@ -31,7 +32,11 @@ impl Core {
         }
         // A deadline too far in the future to be represented is no deadline.
         let deadline = timeout.and_then(|timeout| time::now().checked_add(timeout));
-        self.work.idle.wait_quiet(deadline, || self.work.is_empty())
+        let is_empty = || self.work.is_empty();
+        let Some(since) = self.work.idle.begin_quiet(is_empty) else { return true };
+        let was_quiet = self.wait_while(deadline, wait, &|roster| !roster.was_quiet(since));
+        self.work.idle.change(Roster::end_quiet);
+        was_quiet
     }
 
     /// Accepts nothing from outside from now on; `Discard` accepts nothing at all and drops the queued jobs.
@@ -56,20 +61,22 @@ impl Core {
         // Submitters that wait outside the pool.
         self.permits.iter().for_each(|permits| permits.wake_all());
         // A pool whose last thread could not be started may still have jobs.
-        let stranded = self.work.idle.snapshot().live() == 0
-            && self.work.queues.has_work()
-            && self.reserve().is_err();
+        let stranded = self.is_stranded() && self.reserve().is_err();
         if how == Shutdown::Discard || stranded {
             self.work.drop_queued();
         }
-        if how == Shutdown::Discard {
-            // A job may wait for a pending future, and the end of the pool for that job.
-            self.work.tasks.cancel_waiting();
-        }
-        if self.work.is_held_up() {
+        // A job may wait for a pending future, and the end of the pool for that job.
+        if how == Shutdown::Discard || self.work.is_held_up() {
             self.work.tasks.cancel_waiting();
         }
         self.work.settle();
+    }
+
+    /// Whether the pool is closed, and has jobs but no thread.
+    pub(super) fn is_stranded(&self) -> bool {
+        self.work.is_closed()
+            && self.work.idle.snapshot().live() == 0
+            && self.work.queues.has_work()
     }
 
     /// Whether the calling thread may wait for the end of the pool: it is neither a thread of the pool,
@@ -85,13 +92,26 @@ impl Core {
     /// thread that [may not](Self::may_wait_for_end).
     ///
     /// Returns whether the pool has ended.
-    pub(crate) fn wait_for_end(&self, deadline: Option<Instant>) -> bool {
+    pub(crate) fn wait_for_end(&self, deadline: Option<Instant>, wait: WaitUntil) -> bool {
         // A job on this thread's stack can't end before this returns.
         let is_over = || self.work.tasks.is_empty() && self.work.ledger.off_pool.is_idle();
         // First: a thread about to be started is not among the threads yet.
-        self.work.idle.wait(deadline, Roster::have_all_left)
+        self.wait_while(deadline, wait, &|roster| !roster.have_all_left())
             && self.threads.join_all(deadline)
-            && self.work.idle.wait(deadline, |_| is_off_pool(self.work.key) || is_over())
+            && self.wait_while(deadline, wait, &|_| !is_off_pool(self.work.key) && !is_over())
             && self.config.observer.as_ref().is_none_or(|observer| observer.end_detector(deadline))
+    }
+
+    /// Waits as long as a condition of the roster is `true`, until the deadline at most; `false` if that passes first.
+    fn wait_while(
+        &self,
+        deadline: Option<Instant>,
+        wait: WaitUntil,
+        goes_on: &dyn Fn(&Roster) -> bool,
+    ) -> bool {
+        wait(None, deadline, &mut |thread| {
+            let waker = thread.map(|thread| thread.clone().into());
+            self.work.idle.watch(waker, |roster| !goes_on(roster))
+        })
     }
 }

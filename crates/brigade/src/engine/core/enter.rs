@@ -39,6 +39,11 @@ fn enter_pool_again<R>(core: &Core, call: impl FnOnce() -> R) -> R {
     enter_as(None, || core.work.events.resources.enter(call))
 }
 
+/// Calls a closure on a thread that is no worker of this pool, which is then the current pool.
+pub(crate) fn enter_outside<R>(core: &Core, call: impl FnOnce() -> R) -> R {
+    enter_as(Some(core.work.key), || core.work.events.resources.enter(call))
+}
+
 pub(in crate::engine) fn enter_as<R>(key: Option<Key>, call: impl FnOnce() -> R) -> R {
     let former = ENTERED.try_with(|entered| entered.replace(key)).ok().flatten();
     let _restore = Defer(|| _ = ENTERED.try_with(|entered| entered.set(former)));

@@ -79,7 +79,7 @@ impl Core {
         AsymmetricFence::prepare();
         let cpus = config.inherited.parallelism();
         // Made once: `Core::metrics` clones it.
-        config.pool_name.given = Some(config.pool_name());
+        config.pool_name = Some(config.pool_name());
         let config = Arc::new(config);
         // Made before the core, and boxed meanwhile: a pool may be built on a small stack, where a build without
         // optimization keeps several copies of the core.
@@ -164,22 +164,18 @@ impl Core {
     /// A future is one job, accepted when it is spawned. The counters would see a further job each time it is
     /// queued again. So each requeueing is counted beforehand, like a move between queues, and subtracted.
     pub(crate) fn resume(&self, class: Priority, job: Job) -> Result<(), Job> {
-        // The pool may have no thread and fail to start one. In an open pool the future then waits for the
-        // next thread; a closed pool may never have one.
+        // The pool may have no thread and fail to start one. In an open pool the future is then queued, and the
+        // start retried; a closed pool may never have a thread.
         let reserved = self.reserve();
         self.work.tasks.count_wake();
-        let queued = match self.work.queues.push(class, job, Accepts::IfOpen, &self.work.idle) {
-            Err(job) if reserved.is_err() => Err(job),
-            Err(job) => self.work.push_late(class, job),
-            Ok(()) => Ok(()),
-        };
-        if queued.is_err() {
-            self.work.tasks.uncount_wake();
-            return queued;
-        }
+        let queued = self.work.queues.push(class, job, Accepts::IfOpen, &self.work.idle);
+        let late = |job| if reserved.is_ok() { self.work.push_late(class, job) } else { Err(job) };
+        queued.or_else(late).inspect_err(|_| self.work.tasks.uncount_wake())?;
         let seen = self.work.idle.after_publishing();
         if reserved.is_ok() || seen.parked() > 0 {
             self.ask_for_help(seen);
+        } else {
+            self.retry_start();
         }
         Ok(())
     }
@@ -311,8 +307,16 @@ impl Core {
     /// Removes a worker whose thread will never run.
     fn start_lost(&self, index: usize) {
         let shares = self.work.remove_unstarted(index);
+        let failed_before = self.work.idle.roster().starts.lose();
         self.work.start_failed(shares);
-        self.retry_start();
+        // A spawner that loses one thread after the other must not be called for ever.
+        if !failed_before {
+            self.retry_start();
+        }
+        if self.is_stranded() {
+            self.work.drop_queued();
+            self.work.settle();
+        }
     }
 
     /// Starts a worker with a picked index. If that fails, the worker is removed. The start is retried once
@@ -334,8 +338,11 @@ impl Core {
     /// Starts a worker if no thread can run the waiting work. Returns `false` if the start failed.
     #[cold]
     fn retry_start(&self) -> bool {
-        let has_work = self.work.queues.has_work() || self.work.events.are_wanted();
-        let index = if has_work { self.work.idle.change(Roster::pick_if_stuck) } else { None };
+        let index = if self.has_waiting_work() {
+            self.work.idle.change(Roster::pick_if_stuck)
+        } else {
+            None
+        };
         index.is_none_or(|index| self.start_once(index).is_ok())
     }
 
@@ -349,24 +356,52 @@ impl Core {
             self.help();
         }
         self.call_holder();
-        if self.work.idle.snapshot().is_understaffed() && self.work.idle.roster().starts.has_failed
-        {
+    }
+
+    /// If all workers are blocked and no other may be started, calls a waiting worker to run the pool's jobs.
+    pub(super) fn call_waiter_if_stuck(&self) {
+        if self.work.idle.roster().is_stuck() {
+            self.work.events.candidates.call_last();
+        }
+    }
+
+    /// Whether jobs are queued, all workers are blocked, and a start has failed since the last new thread ran.
+    pub(super) fn lacks_thread(&self) -> bool {
+        self.has_failed_to_start() && self.work.queues.has_work()
+    }
+
+    fn has_failed_to_start(&self) -> bool {
+        self.work.idle.snapshot().is_understaffed() && self.work.idle.roster().has_failed_to_start()
+    }
+
+    /// Tries again to start a worker for work that waits, if that has failed, until the pauses have become long.
+    pub(super) fn retry_for_long(&self) {
+        if self.has_failed_to_start() {
             let mut pauses = (0..RETRIES).map(|retry| Duration::from_millis(1 << retry));
             _ = pauses.any(|pause| {
-                time::sleep(pause);
-                self.retry_start()
+                !self.has_waiting_work() || {
+                    time::sleep(pause);
+                    self.retry_start()
+                }
             });
         }
     }
 
+    /// Whether jobs are queued, or timers and I/O events are waited for.
+    fn has_waiting_work(&self) -> bool {
+        self.work.queues.has_work() || self.work.events.are_wanted()
+    }
+
     pub(crate) fn resize(&self, range: Range) {
         self.work.idle.resize(self.config.size_of(range));
+        self.call_waiter_if_stuck();
         // Surplus workers leave at once; the remaining workers learn whether their keep-alive now applies.
         // All are picked before the first is woken, because a woken worker soon sleeps again.
         let parked: Vec<_> =
             core::iter::from_fn(|| self.work.idle.change(Roster::pick_parked)).collect();
         parked.into_iter().for_each(|index| self.work.wake(index));
-        self.work.queues.fence_forks();
+        // A worker that was alone in the pool, and could not see the new size yet, has queued jobs without a fence.
+        self.work.queues.fence();
         self.help_with(self.work.queues.len(), self.work.idle.snapshot());
     }
 

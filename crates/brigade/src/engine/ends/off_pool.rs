@@ -10,6 +10,7 @@
 use core::cell::{Cell, RefCell};
 use std::panic::{self, AssertUnwindSafe};
 
+use brigade_sync::Defer;
 use brigade_sync::atomic::Ordering;
 use brigade_sync::unmodelled::AtomicU64;
 use brigade_task::{Job, Outcome, drop_contained};
@@ -68,55 +69,36 @@ brigade_sync::unmodelled::thread_local! {
 
 /// Calls `work` with the pool `key` on this thread's stack.
 pub(crate) fn nest<R>(key: Key, work: impl FnOnce() -> R) -> R {
-    let nested = Nested::enter(key);
+    let depth = enter(key);
+    let _leave = Defer(|| STACK.with(|stack| stack.depth.set(depth)));
     let result = work();
-    nested.drop_deferred();
+    // The innermost level at which jobs are not deferred.
+    if depth + 1 == DEPTH {
+        drop_deferred();
+    }
     result
 }
 
-/// A pool's work on this thread's stack, until this is dropped.
-struct Nested {
-    /// The depth of the stack before.
-    depth: usize,
-}
-
-impl Nested {
-    #[inline(never)]
-    fn enter(key: Key) -> Self {
-        STACK.with(|stack| {
-            let depth = stack.depth.get();
-            if let Some(place) = stack.keys.get(depth) {
-                place.set(Some(key));
-            }
-            stack.depth.set(depth + 1);
-            Self { depth }
-        })
-    }
-
-    /// Drops the jobs deferred during this work, if this is the innermost level, at [`DEPTH`].
-    fn drop_deferred(&self) {
-        if self.depth + 1 == DEPTH {
-            self.drop_all_deferred();
+/// Puts a pool on this thread's stack; returns the depth of the stack before.
+#[inline(never)]
+fn enter(key: Key) -> usize {
+    STACK.with(|stack| {
+        let depth = stack.depth.get();
+        if let Some(place) = stack.keys.get(depth) {
+            place.set(Some(key));
         }
-    }
-
-    #[cold]
-    fn drop_all_deferred(&self) {
-        while let Some((key, job)) = next_deferred() {
-            STACK.with(|stack| stack.keys[self.depth].set(Some(key)));
-            drop(job);
-        }
-    }
+        stack.depth.replace(depth + 1)
+    })
 }
 
-impl Drop for Nested {
-    fn drop(&mut self) {
-        STACK.with(|stack| stack.depth.set(self.depth));
+/// Drops the jobs deferred during the work at the last place of the stack, which ends.
+#[cold]
+fn drop_deferred() {
+    let next = || DEFERRED.try_with(|jobs| jobs.borrow_mut().pop()).ok().flatten();
+    while let Some((key, job)) = next() {
+        STACK.with(|stack| stack.keys[DEPTH - 1].set(Some(key)));
+        drop(job);
     }
-}
-
-fn next_deferred() -> Option<(Key, Job)> {
-    DEFERRED.try_with(|jobs| jobs.borrow_mut().pop()).ok().flatten()
 }
 
 /// Drops a future of the pool `key`, now or after the drops on the stack.
@@ -149,8 +131,14 @@ pub(crate) fn is_off_pool(key: Key) -> bool {
 
 /// Drops a job's closure or future, and contains a panic of the drop.
 pub(crate) fn cancel_contained(job: Job) -> Outcome {
+    cancel_and_tell(job, || ())
+}
+
+/// Like [`cancel_contained`], and calls `panicked` after a panic.
+pub(in crate::engine) fn cancel_and_tell(job: Job, panicked: impl FnOnce()) -> Outcome {
     let outcome = panic::catch_unwind(AssertUnwindSafe(|| job.cancel()));
     outcome.unwrap_or_else(|payload| {
+        panicked();
         drop_contained(payload);
         Outcome::Cancelled
     })

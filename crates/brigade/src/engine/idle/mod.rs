@@ -18,7 +18,7 @@ use brigade_sync::unmodelled::AtomicUsize;
 use brigade_sync::{CachePadded, Condvar, Mutex, MutexGuard};
 
 use crate::values::{Config, Growth, Role, Size};
-pub(crate) use roster::{Help, NoThread, PLACES, Roster};
+pub(crate) use roster::{Block, Help, NoThread, PLACES, Roster};
 pub(crate) use state::Snapshot;
 #[cfg(feature = "trace")]
 use state::TRACED;
@@ -29,8 +29,8 @@ pub(crate) struct Idle {
     state: CachePadded<AtomicU64>,
     /// Guards the roster, and changes of the parts of the state derived from it.
     roster: CachePadded<Mutex<Roster>>,
-    /// Notified when a worker has arrived or left, when a spawner has returned, when the pool has been quiet or has
-    /// ended, and when work off the pool ends later.
+    /// Notified like the watching threads of the roster, when a worker has arrived or left, when a spawner has returned, when
+    /// the pool has been quiet or has ended, and when work off the pool ends later.
     changed: Condvar,
     /// Whether the pool may have no worker at some time.
     may_be_empty: AtomicBool,
@@ -289,7 +289,7 @@ impl Idle {
             self.may_be_empty.store(false, Ordering::SeqCst);
         }
         drop(roster);
-        self.changed.notify_all();
+        self.notify();
         role
     }
 
@@ -297,7 +297,7 @@ impl Idle {
     /// [removed](Self::fail) before.
     pub(crate) fn started(&self, index: usize, is_started: bool) {
         self.roster.lock().starts.returned(index, is_started);
-        self.changed.notify_all();
+        self.notify();
     }
 
     /// Ensures a worker for a pool that may be empty, until [`release`](Roster::release). Waits for a worker that
@@ -324,16 +324,20 @@ impl Idle {
         let taken = self.change(|roster| {
             let taken = take();
             roster.fail(index);
+            if roster.counts.is_empty() {
+                // From now on a submission makes sure of a worker.
+                self.may_be_empty.store(true, Ordering::SeqCst);
+            }
             taken
         });
-        self.changed.notify_all();
+        self.notify();
         taken
     }
 
     /// Notes that a worker has left for good, and frees the index.
     pub(crate) fn vacate(&self, index: usize) {
         self.change(|roster| roster.indices.give_back(index));
-        self.changed.notify_all();
+        self.notify();
     }
 
     /// Changes the size of the pool. Parked workers must be woken to act on it.

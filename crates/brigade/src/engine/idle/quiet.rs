@@ -1,46 +1,38 @@
 //! Waiting until a pool is idle, and its end. `ENDING.md` has the proof.
 
-use core::time::Duration;
-use std::time::Instant;
-
-use brigade_sync::time;
+use std::task::Waker;
 
 use super::Idle;
 use super::roster::Roster;
 
 impl Idle {
-    /// Waits until `is_over`, or until the deadline; `false` if the deadline passes first. Code that changes the
-    /// condition must [notify](Self::notify) afterwards. The condition is read under the roster's lock.
-    pub(crate) fn wait(
+    /// Returns whether `is_over`, read under the roster's lock. If not, and given a waker, wakes it after the next change.
+    /// Code that changes the condition must [notify](Self::notify) afterwards.
+    pub(crate) fn watch(
         &self,
-        deadline: Option<Instant>,
-        is_over: impl Fn(&Roster) -> bool,
+        waker: Option<Waker>,
+        is_over: impl FnOnce(&Roster) -> bool,
     ) -> bool {
         let mut roster = self.roster.lock();
-        while !is_over(&roster) {
-            let left = deadline.map(time::until);
-            if left == Some(Duration::ZERO) {
-                return false;
-            }
-            roster = self.changed.wait(roster, left);
+        let is_over = is_over(&roster);
+        if let Some(waker) = waker.filter(|_| !is_over) {
+            roster.watching.retain(|other| !other.will_wake(&waker));
+            roster.watching.push(waker);
         }
-        true
+        is_over
     }
 
     /// Wakes the waiting threads after a condition has changed.
     pub(crate) fn notify(&self) {
-        // Without the lock, a thread between check and sleep would miss the notification.
-        drop(self.roster.lock());
+        // Under the lock: a thread between check and sleep would miss the notification.
+        let watching = core::mem::take(&mut self.roster.lock().watching);
         self.changed.notify_all();
+        watching.into_iter().for_each(Waker::wake);
     }
 
-    /// Waits until the pool is quiet or has terminated; `is_empty` looks at the queues. Returns `false` if the deadline
-    /// passes first.
-    pub(crate) fn wait_quiet(
-        &self,
-        deadline: Option<Instant>,
-        is_empty: impl Fn() -> bool,
-    ) -> bool {
+    /// Begins a wait until the pool is quiet or has terminated; `is_empty` looks at the queues. Returns `None` if it is
+    /// already.
+    pub(crate) fn begin_quiet(&self, is_empty: impl Fn() -> bool) -> Option<u64> {
         let begun = self.change(|roster| {
             if roster.is_quiet(&is_empty) {
                 return None;
@@ -48,13 +40,8 @@ impl Idle {
             roster.quiet.waiting += 1;
             Some(roster.quiet.moments)
         });
-        let Some(since) = begun else { return true };
         // Work off the pool may have ended before it could see this waiter.
-        self.find_quiet(&is_empty);
-        let is_over = |roster: &Roster| roster.terminated || roster.quiet.moments != since;
-        let was_quiet = self.wait(deadline, is_over);
-        self.change(|roster| roster.quiet.waiting -= 1);
-        was_quiet
+        begun.inspect(|_| self.find_quiet(&is_empty))
     }
 
     /// The number of workers that neither park nor search, without new workers yet to look for work.
@@ -75,7 +62,8 @@ impl Idle {
         let mut roster = self.roster.lock();
         if roster.is_still() && is_empty() {
             roster.quiet.moments += 1;
-            self.changed.notify_all();
+            drop(roster);
+            self.notify();
         }
     }
 

@@ -14,20 +14,26 @@ mod tasks;
 
 use core::any::Any;
 use core::cell::Cell;
-use std::panic::{self, AssertUnwindSafe};
+use std::borrow::Cow;
+use std::panic::Location;
 use std::sync::Arc;
 
 use brigade_observe::Record;
 use brigade_queue::deque;
 use brigade_sync::Defer;
-use brigade_task::{Job, Outcome, Part, drop_contained};
+use brigade_task::{Job, Outcome, Part};
 
 use super::core::Core;
+use super::ends::off_pool::cancel_and_tell;
 use super::idle::{Snapshot, Watch};
 use super::key::Key;
-use super::probe::{Event, Scope, Span, Teller};
+#[cfg(feature = "trace")]
+use super::probe::write;
+use super::probe::{Event, Scope, Span};
 use super::queues::local::Local;
 use super::queues::peers::Peer;
+#[cfg(feature = "trace")]
+use super::work::Work;
 use crate::values::INJECTOR_INTERVAL;
 use class::Class;
 use pace::Pace;
@@ -99,20 +105,48 @@ impl Processor {
         self.core.work.key == key
     }
 
-    pub(super) fn as_teller(&self) -> Teller {
-        Teller { index: self.index, is_inside: self.depth() > 0 }
-    }
-
     /// Records an event, if the pool is traced.
     #[inline(always)]
-    pub(super) fn tell(&self, event: Event) {
-        self.core.work.tell(self.as_teller(), event);
+    pub(super) fn tell(&self, _event: Event) {
+        #[cfg(feature = "trace")]
+        if let Some(pen) = self.pen() {
+            write(pen, _event);
+        }
     }
 
     /// Records an activity until the returned value is dropped, if the pool is traced.
     #[inline(always)]
-    pub(crate) fn begin(&self, span: Span) -> Option<Scope<'_>> {
-        self.core.work.begin(self.as_teller(), span)
+    pub(crate) fn begin(&self, _span: Span) -> Option<Scope<'_>> {
+        #[cfg(feature = "trace")]
+        if let Some(pen) = self.pen() {
+            return match _span {
+                Span::Job => pen.job(),
+                Span::JobInside => pen.inside().job(),
+                Span::Blocked => pen.blocked(),
+            };
+        }
+        None
+    }
+
+    /// Labels the running job with a name, and with the place of its submission.
+    #[inline(always)]
+    pub(super) fn label(
+        &self,
+        _name: Option<&Cow<'static, str>>,
+        _place: Option<&'static Location<'static>>,
+    ) {
+        #[cfg(feature = "trace")]
+        if let Some(pen) = self.pen() {
+            pen.label(_name, _place);
+        }
+    }
+
+    /// The pen of this worker, if there is a trace.
+    #[cfg(feature = "trace")]
+    #[inline(always)]
+    fn pen(&self) -> Option<brigade_trace::Pen<'_>> {
+        let Work { idle, tracer, .. } = &self.core.work;
+        idle.snapshot().is_traced().then(|| tracer.pen(&self.me.track, self.depth() > 0))
     }
 
     /// The record of the running job.
@@ -153,12 +187,7 @@ impl Processor {
     /// Drops a job; a panic of its captures is contained here.
     #[cold]
     pub(super) fn discard(&self, job: Job) -> Outcome {
-        let cancelled = panic::catch_unwind(AssertUnwindSafe(|| job.cancel()));
-        cancelled.unwrap_or_else(|payload| {
-            self.me.counters.panics.add(1);
-            drop_contained(payload);
-            Outcome::Cancelled
-        })
+        cancel_and_tell(job, || self.count_panic())
     }
 
     /// Applies the pool's policy to a panic without a handle.
@@ -166,7 +195,7 @@ impl Processor {
     pub(super) fn panicked(&self, payload: Box<dyn Any + Send>) {
         self.count(Outcome::Panicked);
         if self.core.config.on_panic.tell(payload).is_err() {
-            self.me.counters.panics.add(1);
+            self.count_panic();
         }
     }
 

@@ -13,8 +13,7 @@
 //! `brigade-lab fairness` and `throughput` measure it.
 
 use core::cell::Cell;
-use core::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use brigade_sync::time;
 

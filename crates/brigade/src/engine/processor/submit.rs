@@ -91,8 +91,7 @@ impl Processor {
     /// queues. `engine/idle/README.md` has the rule.
     #[inline(always)]
     fn announce(&self, queued: usize) {
-        // Checked without the fence: a thread that starts a worker concurrently may miss the job, but then this worker
-        // runs it.
+        // Checked without the fence: a thread that makes the pool larger passes the heavy one before it looks for jobs.
         if self.core.work.idle.snapshot().is_alone() {
             return;
         }
@@ -145,24 +144,19 @@ impl Processor {
     #[cold]
     #[inline(never)]
     fn overflow(&self, job: Job) {
-        let pushed = if self.make_room() { self.local.push_again(job) } else { Err(job) };
-        match pushed {
-            Ok(_) => self.me.counters.accepted.add(1),
-            Err(job) => self.core.work.queues.injectors.mine().push_accepted(job),
-        }
-        self.core.ask_for_help(self.core.work.idle.after_publishing());
-    }
-
-    /// Moves the older half of the own queue to the injector; `false` if a thief holds a claim.
-    fn make_room(&self) -> bool {
-        let moved = &self.me.counters.moved;
+        let (moved, injector) = (&self.me.counters.moved, self.core.work.queues.injectors.mine());
         // Counted before the move, so that no reader sees a job twice. The count is then corrected for jobs taken by
         // thieves.
         let most = self.local.len().div_ceil(2);
         moved.add(most as u64);
-        let done = self.local.overflow_to(self.core.work.queues.injectors.mine());
+        let done = self.local.overflow_to(injector);
         moved.take_back((most - done) as u64);
-        done > 0
+        let pushed = if done > 0 { self.local.push_again(job) } else { Err(job) };
+        match pushed {
+            Ok(_) => self.me.counters.accepted.add(1),
+            Err(job) => injector.push_accepted(job),
+        }
+        self.core.ask_for_help(self.core.work.idle.after_publishing());
     }
 
     /// Accepts several jobs at once, or returns them if the pool is being discarded.

@@ -4,10 +4,9 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
-use brigade_sync::Mutex;
 use brigade_sync::atomic::{AtomicUsize, Ordering};
-use brigade_sync::time;
 use brigade_sync::unmodelled::AtomicU64;
+use brigade_sync::{Mutex, time};
 use brigade_task::{Job, Outcome};
 
 use super::Accepts;

@@ -8,9 +8,8 @@ use std::sync::Arc;
 
 use brigade_observe::Record;
 use brigade_queue::{StealError, deque};
-use brigade_sync::OnceLock;
 use brigade_sync::atomic::{AtomicUsize, Ordering};
-use brigade_sync::{CachePadded, Mutex};
+use brigade_sync::{CachePadded, Mutex, OnceLock};
 use brigade_task::Part;
 
 use super::local::{Local, Remote};

@@ -8,10 +8,25 @@ use brigade_sync::atomic::{AtomicBool, Ordering};
 use brigade_sync::model::{check, turn};
 use loom::thread;
 
-use super::{Semaphore, Sleeper, Waiter};
+use super::{Permit, Semaphore, Waiter};
+use crate::engine::sleep::events::blocked::BlockedThread;
 
 /// Compiles only if the facade really is loom's.
 const _: fn(brigade_sync::atomic::AtomicUsize) -> loom::sync::atomic::AtomicUsize = |a| a;
+
+/// Waits for a permit until `is_over` returns `true`.
+fn acquire(semaphore: &Arc<Semaphore>, is_over: impl Fn() -> bool) -> Option<Permit> {
+    let thread = Arc::new(BlockedThread::default());
+    let mut waiter = Waiter::new(semaphore.clone());
+    loop {
+        waiter.register(&thread.clone().into(), Some(thread.clone()));
+        let permit = semaphore.try_acquire();
+        if permit.is_some() || is_over() {
+            return permit;
+        }
+        thread.park(None);
+    }
+}
 
 /// Caught: a leaving waiter that wakes no other; registering after the attempt instead of before it.
 #[test]
@@ -20,10 +35,10 @@ fn a_waiter_that_leaves_takes_nothing_from_the_others() {
         let semaphore = Semaphore::new(1);
         let permit = semaphore.try_acquire();
         let mut leaving = Waiter::new(semaphore.clone());
-        leaving.register(&Waker::from(Arc::new(Sleeper::default())));
+        leaving.register(Waker::noop(), None);
         let waiter = thread::spawn(move || {
             turn();
-            assert!(semaphore.acquire(None, || false).is_some());
+            assert!(acquire(&semaphore, || false).is_some());
         });
         let leaver = thread::spawn(move || {
             turn();
@@ -47,7 +62,7 @@ fn a_waiter_learns_that_it_is_over() {
         let waiter = thread::spawn(move || {
             turn();
             // Ordering: Relaxed: the waiters' lock orders it.
-            assert!(other.acquire(None, || seen.load(Ordering::Relaxed)).is_none());
+            assert!(acquire(&other, || seen.load(Ordering::Relaxed)).is_none());
         });
         turn();
         over.store(true, Ordering::Relaxed);

@@ -9,7 +9,8 @@
 //! that must wait registers first, and then tries once more; a released permit wakes the first waiter, if there is one.
 //! Both change the same atomic state, so either the waiter sees the permit or the releasing thread sees the waiter. A
 //! waiter that leaves, with or without a permit, wakes the next waiter if there is a permit, for which the leaving
-//! waiter may have been woken.
+//! waiter may have been woken. A thread that waits inside a job may run other jobs above the wait, which may wait for a
+//! permit, too. While it may do so, the next waiter is woken besides it.
 //!
 //! Not the crate `event-listener`: it wakes waiters, and so runs user code, under an internal lock.
 
@@ -18,11 +19,10 @@ mod loom_tests;
 
 use core::{iter, mem};
 use std::sync::Arc;
-use std::task::{Wake, Waker};
-use std::time::{Duration, Instant};
+use std::task::Waker;
 
 use brigade_sync::atomic::{AtomicU64, Ordering};
-use brigade_sync::{Mutex, Parker, fork, time};
+use brigade_sync::{Mutex, fork};
 use brigade_task::{contain, drop_contained};
 use brigade_timer::SortedMap;
 
@@ -44,7 +44,7 @@ pub(crate) struct Semaphore {
 #[derive(Default)]
 struct Waiters {
     /// By number.
-    entries: SortedMap<u64, Waker>,
+    entries: SortedMap<u64, Entry>,
     /// The last number in use.
     last: u64,
 }
@@ -73,14 +73,16 @@ impl Permit {
     }
 }
 
-/// A waiting thread, as a waker.
-#[derive(Default)]
-struct Sleeper(Parker);
+/// A thread that waits for a permit, or polls a task that does.
+pub(crate) trait Late: Send + Sync {
+    /// Whether it may not act soon on a wake-up that the caller has just given: jobs run above its wait.
+    fn is_late(&self) -> bool;
+}
 
-impl Wake for Sleeper {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
+/// How a waiter is woken, and its thread, if that may be [late](Late).
+struct Entry {
+    waker: Waker,
+    thread: Option<Arc<dyn Late>>,
 }
 
 impl Semaphore {
@@ -129,33 +131,10 @@ impl Semaphore {
         state & !WAITERS < self.capacity
     }
 
-    /// Waits for a permit; `None` once `is_over` returns `true`, or at `until` and no earlier.
-    pub(crate) fn acquire(
-        self: &Arc<Self>,
-        until: Option<Instant>,
-        is_over: impl Fn() -> bool,
-    ) -> Option<Permit> {
-        let thread = Arc::new(Sleeper::default());
-        let waker = Waker::from(thread.clone());
-        let mut waiter = Waiter::new(self.clone());
-        loop {
-            waiter.register(&waker);
-            let permit = self.try_acquire();
-            if permit.is_some() || is_over() {
-                return permit;
-            }
-            let left = until.map(time::until);
-            if left == Some(Duration::ZERO) {
-                return None;
-            }
-            thread.0.park(left);
-        }
-    }
-
     /// Wakes all waiters, because they will get no permit.
     pub(crate) fn wake_all(&self) {
         let mut all = self.change_waiters(|waiters| mem::take(&mut waiters.entries));
-        iter::from_fn(|| all.pop_first()).for_each(|waker| contain(|| waker.wake()));
+        iter::from_fn(|| all.pop_first()).for_each(|Entry { waker, .. }| contain(|| waker.wake()));
     }
 
     /// Changes the waiters, and updates their bit in the state.
@@ -171,11 +150,16 @@ impl Semaphore {
         result
     }
 
-    /// Wakes the first waiter if this state has a permit for it.
+    /// Wakes the first waiter if this state has a permit for it; also the next while that waiter may be late.
     fn pass_on(&self, state: u64) {
-        if state & WAITERS != 0 && self.is_available(state) {
-            let first = self.change_waiters(|waiters| waiters.entries.pop_first());
-            first.into_iter().for_each(|waker| contain(|| waker.wake()));
+        if state & WAITERS == 0 || !self.is_available(state) {
+            return;
+        }
+        while let Some(first) = self.change_waiters(|waiters| waiters.entries.pop_first()) {
+            contain(|| first.waker.wake());
+            if !first.thread.is_some_and(|thread| thread.is_late()) {
+                break;
+            }
         }
     }
 }
@@ -190,15 +174,15 @@ impl Waiter {
     /// before all later waiters.
     ///
     /// The caller must try to take a permit before it waits (Waiter rule).
-    pub(crate) fn register(&mut self, waker: &Waker) {
+    pub(crate) fn register(&mut self, waker: &Waker, thread: Option<Arc<dyn Late>>) {
         // The clone runs user code, as does the drop of the former waker: both are outside the lock.
-        let waker = waker.clone();
+        let entry = Entry { waker: waker.clone(), thread };
         let former = self.semaphore.change_waiters(|waiters| {
             let number = *self.number.get_or_insert_with(|| {
                 waiters.last += 1;
                 waiters.last
             });
-            waiters.entries.insert(number, waker)
+            waiters.entries.insert(number, entry)
         });
         drop_contained(former);
     }
@@ -217,6 +201,7 @@ impl Drop for Waiter {
 #[cfg(all(test, not(brigade_loom)))]
 mod tests {
     use super::*;
+    use crate::engine::sleep::events::blocked::BlockedThread;
 
     #[test]
     fn there_are_as_many_permits_as_said_and_each_is_given_back() {
@@ -248,62 +233,61 @@ mod tests {
     fn a_permit_that_takes_the_place_of_another_is_not_given_to_a_waiter() {
         let semaphore = Semaphore::new(1);
         let first = semaphore.try_acquire();
-        let (waits, mut waiter) = (Arc::new(Sleeper::default()), Waiter::new(semaphore.clone()));
-        waiter.register(&waits.clone().into());
+        let (waits, mut waiter) =
+            (Arc::new(BlockedThread::default()), Waiter::new(semaphore.clone()));
+        waiter.register(&waits.clone().into(), None);
         let second = semaphore.replace(|| drop(first));
-        assert!(second.is_some() && !waits.0.try_take() && semaphore.try_acquire().is_none());
+        assert!(second.is_some() && !waits.take_token() && semaphore.try_acquire().is_none());
         let other = Semaphore::new(1).try_acquire();
         assert!(semaphore.replace(|| drop(other)).is_none(), "no permit of this one");
-        assert!(!waits.0.try_take());
+        assert!(!waits.take_token());
         drop(second);
-        assert!(waits.0.try_take());
+        assert!(waits.take_token());
     }
 
     #[test]
     fn the_end_reaches_all_waiters() {
         let semaphore = Semaphore::new(1);
         let _permit = semaphore.try_acquire();
-        let threads = [(); 2].map(|()| Arc::new(Sleeper::default()));
+        let threads = [(); 2].map(|()| Arc::new(BlockedThread::default()));
         let mut waiters = [(); 2].map(|()| Waiter::new(semaphore.clone()));
         for (waiter, thread) in waiters.iter_mut().zip(&threads) {
-            waiter.register(&thread.clone().into());
+            waiter.register(&thread.clone().into(), None);
         }
         semaphore.wake_all();
-        assert!(threads.iter().all(|thread| thread.0.try_take()));
+        assert!(threads.iter().all(|thread| thread.take_token()));
         assert_eq!(semaphore.state.load(Ordering::Relaxed), 1);
     }
 
+    /// Caught: the permit went to a wait under jobs that waited for a permit, too.
     #[test]
-    fn a_wait_ends_with_a_permit_or_when_it_is_over_or_in_time() {
+    fn the_next_waiter_is_woken_besides_a_thread_that_runs_jobs_above_its_wait() {
         let semaphore = Semaphore::new(1);
-        let permit = semaphore.acquire(None, || false).expect("there was one");
-        assert!(semaphore.acquire(None, || true).is_none());
-        let at = Instant::now() + Duration::from_millis(5);
-        assert!(semaphore.acquire(Some(at), || false).is_none());
-        assert!(Instant::now() >= at);
-        let other = semaphore.clone();
-        let waiter = std::thread::spawn(move || other.acquire(None, || false).is_some());
-        while semaphore.state.load(Ordering::Relaxed) & WAITERS == 0 {
-            brigade_sync::thread::yield_now();
+        let permit = semaphore.try_acquire();
+        let threads = [(); 3].map(|()| Arc::new(BlockedThread::default()));
+        let mut waiters = [(); 3].map(|()| Waiter::new(semaphore.clone()));
+        for (waiter, thread) in waiters.iter_mut().zip(&threads) {
+            waiter.register(&thread.clone().into(), Some(thread.clone()));
         }
+        threads[0].lie_under_jobs(true);
         drop(permit);
-        assert!(waiter.join().unwrap());
-        assert_eq!(semaphore.state.load(Ordering::Relaxed), 0);
+        assert_eq!(threads.each_ref().map(|thread| thread.take_token()), [true, true, false]);
     }
 
     #[test]
     fn a_waiter_that_was_woken_and_leaves_wakes_the_next() {
         let semaphore = Semaphore::new(1);
         let permit = semaphore.try_acquire();
-        let (first, second) = (Arc::new(Sleeper::default()), Arc::new(Sleeper::default()));
+        let (first, second) =
+            (Arc::new(BlockedThread::default()), Arc::new(BlockedThread::default()));
         let mut waiters = [Waiter::new(semaphore.clone()), Waiter::new(semaphore.clone())];
-        waiters[0].register(&first.clone().into());
-        waiters[1].register(&second.clone().into());
+        waiters[0].register(&first.clone().into(), None);
+        waiters[1].register(&second.clone().into(), None);
         drop(permit);
-        assert!(first.0.try_take() && !second.0.try_take());
+        assert!(first.take_token() && !second.take_token());
         let [leaving, _waiting] = waiters;
         drop(leaving);
-        assert!(second.0.try_take());
+        assert!(second.take_token());
     }
 
     #[test]
@@ -311,7 +295,7 @@ mod tests {
         let _dog = brigade_testkit::Watchdog::start(30);
         let semaphore = Semaphore::new(0);
         let mut waiters: Vec<_> = (0..100_000).map(|_| Waiter::new(semaphore.clone())).collect();
-        waiters.iter_mut().for_each(|waiter| waiter.register(Waker::noop()));
+        waiters.iter_mut().for_each(|waiter| waiter.register(Waker::noop(), None));
         // From the middle, then the newest and the oldest by turns.
         while !waiters.is_empty() {
             drop(waiters.swap_remove(waiters.len() / 2));
@@ -323,15 +307,16 @@ mod tests {
     fn a_waiter_that_was_woken_for_nothing_is_first_again() {
         let semaphore = Semaphore::new(1);
         let permit = semaphore.try_acquire();
-        let (first, second) = (Arc::new(Sleeper::default()), Arc::new(Sleeper::default()));
+        let (first, second) =
+            (Arc::new(BlockedThread::default()), Arc::new(BlockedThread::default()));
         let mut waiters = [Waiter::new(semaphore.clone()), Waiter::new(semaphore.clone())];
-        waiters[0].register(&first.clone().into());
-        waiters[1].register(&second.clone().into());
+        waiters[0].register(&first.clone().into(), None);
+        waiters[1].register(&second.clone().into(), None);
         drop(permit);
-        assert!(first.0.try_take());
+        assert!(first.take_token());
         let quicker = semaphore.try_acquire();
-        waiters[0].register(&first.clone().into());
+        waiters[0].register(&first.clone().into(), None);
         drop(quicker);
-        assert!(first.0.try_take() && !second.0.try_take());
+        assert!(first.take_token() && !second.take_token());
     }
 }

@@ -10,11 +10,9 @@
 //! thread sleeps instead for a time.
 
 use core::cell::Cell;
-use core::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use brigade_sync::time;
-use brigade_sync::{hint, thread};
+use brigade_sync::{hint, thread, time};
 
 /// How often a thread checks the awaited condition before it sleeps: for about 40 µs. `fork-join --program nbody`
 /// takes 4 times as long without these checks.
@@ -70,14 +68,12 @@ impl Backoff {
 
     /// Waits until `is_over`; `false` if the thread must block now.
     pub(in crate::engine) fn wait(&mut self, is_over: impl Fn() -> bool) -> bool {
-        loop {
-            if is_over() {
-                return true;
-            }
+        while !is_over() {
             if !self.snooze() {
                 return false;
             }
         }
+        true
     }
 }
 

@@ -30,14 +30,9 @@ impl Sleeper {
         Self { spot: ParkSpot::new(), placed: Mutex::default(), waker: AtomicUsize::new(0) }
     }
 
-    /// Notes that the calling thread runs the worker from now on.
-    pub(in crate::engine) fn set_thread(&self) {
-        self.placed.lock().thread = Some(ThreadRef::current());
-    }
-
-    /// Notes that no thread runs the worker: the kernel may soon reuse the thread id.
-    pub(in crate::engine) fn unset_thread(&self) {
-        self.placed.lock().thread = None;
+    /// Notes whether the calling thread runs the worker from now on: the kernel may soon reuse the id of a former thread.
+    pub(in crate::engine) fn set_thread(&self, runs: bool) {
+        self.placed.lock().thread = runs.then(ThreadRef::current);
     }
 
     /// Sets the token for the worker, wherever it sleeps.
@@ -67,11 +62,8 @@ impl Sleeper {
         let mut placed = self.placed.lock();
         // Under the lock: the worker takes the token, then locks in `runs`.
         let waits = placed.narrowed.is_none() && self.spot.parker.has_token();
-        let Some(thread) = placed.thread.filter(|_| waits) else { return };
-        let (Some(all), Some(here)) = (thread.affinity(), current_cpu()) else { return };
-        let narrow = all.without(here);
-        if all.contains(here) && !narrow.is_empty() && thread.set_affinity(&narrow) {
-            placed.narrowed = Some((narrow, all));
+        if waits {
+            placed.narrowed = placed.thread.and_then(keep_off_this_cpu);
         }
     }
 
@@ -87,12 +79,17 @@ impl Sleeper {
 /// Moves the calling thread off this CPU.
 #[cold]
 pub(in crate::engine) fn leave_this_cpu() {
-    let me = ThreadRef::caller();
-    let (Some(all), Some(here)) = (me.affinity(), current_cpu()) else { return };
-    let narrow = all.without(here);
-    if all.contains(here) && !narrow.is_empty() && me.set_affinity(&narrow) {
+    if let Some((narrow, all)) = keep_off_this_cpu(ThreadRef::caller()) {
         widen(&narrow, &all);
     }
+}
+
+/// Keeps a thread off the CPU of the calling thread. Returns the allowed CPUs of the thread, and its former ones.
+fn keep_off_this_cpu(thread: ThreadRef) -> Option<(CpuSet, CpuSet)> {
+    let (all, here) = (thread.affinity()?, current_cpu()?);
+    let narrow = all.without(here);
+    let moves = all.contains(here) && !narrow.is_empty() && thread.set_affinity(&narrow);
+    moves.then_some((narrow, all))
 }
 
 /// Restores the CPUs of the calling thread, unless they were changed in the meantime.
@@ -203,7 +200,7 @@ mod tests {
         let thread = {
             let sleeper = sleeper.clone();
             thread::spawn(move || {
-                sleeper.set_thread();
+                sleeper.set_thread(true);
                 ready.send(ThreadRef::current()).unwrap();
                 may_go.recv().unwrap();
                 sleeper.spot.parker.try_take();

@@ -139,16 +139,10 @@ impl Threads {
 
     /// Joins threads whose workers have left.
     pub(super) fn join_finished(&self) {
-        let mut finished = Vec::new();
         let mut handles = self.handles.lock();
-        let mut index = 0;
-        while let Some(thread) = handles.get(index) {
-            if thread.is_finished() {
-                finished.push(handles.swap_remove(index));
-            } else {
-                index += 1;
-            }
-        }
+        let all = core::mem::take(&mut *handles).into_iter();
+        let (finished, others): (Vec<_>, _) = all.partition(Thread::is_finished);
+        *handles = others;
         drop(handles);
         finished.into_iter().for_each(|thread| _ = self.join(thread, None));
     }

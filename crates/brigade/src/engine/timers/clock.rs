@@ -3,8 +3,7 @@
 //! A paused clock moves only in [`leap`](Clock::leap) and [`advance`](Clock::advance). It belongs to the
 //! pool, and not to the thread that drives the pool, because other threads set timers in the pool too.
 
-use core::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use brigade_sync::time;
 use brigade_sync::unmodelled::Mutex;

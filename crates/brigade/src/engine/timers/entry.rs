@@ -9,7 +9,7 @@ use crate::values::Priority;
 
 /// The action of a due timer.
 ///
-/// The entry of a closure must be [fired](Self::fire) or [given up](Self::give_up), unless the closure has
+/// The entry of a closure must be [run](Due::due) or [given up](Self::give_up), unless the closure has
 /// been taken: if the entry is only dropped, the `Timer` keeps the closure alive.
 pub(crate) enum Entry {
     /// Wakes a future.
@@ -37,16 +37,6 @@ impl Entry {
     /// Whether the timer is for a closure.
     pub(crate) fn is_closure(&self) -> bool {
         matches!(self, Self::Run { .. })
-    }
-
-    /// Wakes the future, or passes the closure's job to `queue`. A panic of a waker is contained.
-    ///
-    /// Calls user code: a worker must not hold a lock.
-    pub(crate) fn fire(self, queue: &mut impl FnMut(Priority, Job)) {
-        match self {
-            Self::Wake(waker) => contain(|| waker.wake()),
-            Self::Run { due, class, .. } => queue(class, due.due()),
-        }
     }
 
     /// Ends a timer that will never be due, because the pool has been closed or has ended. A waiting task is

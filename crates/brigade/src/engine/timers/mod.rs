@@ -35,8 +35,7 @@ mod tests;
 
 use core::array;
 use core::task::Waker;
-use core::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use brigade_sync::atomic::{AtomicU64, Ordering};
 use brigade_sync::{CachePadded, MutexGuard, time};
@@ -210,7 +209,7 @@ impl Timers {
         }
         let index = worker % self.parts.len();
         let part = &self.parts[index];
-        let mut pending = part.lock();
+        let mut pending = part.pending.lock();
         if !pending.accepts(&entry) {
             drop(pending);
             if is_closure {
@@ -238,7 +237,7 @@ impl Timers {
     /// Removes a timer, for the caller to drop; `None` if it has fired. For a closure, the caller must then call
     /// [`closure_left`](Self::closure_left).
     pub(crate) fn remove(&self, key: TimerKey) -> Option<Entry> {
-        let mut pending = self.parts[usize::from(key.part)].lock();
+        let mut pending = self.parts[usize::from(key.part)].pending.lock();
         let agenda = pending.agenda.as_mut()?;
         let entry = agenda.remove(key.key)?;
         if agenda.is_empty() && self.note_bound(usize::from(key.part), &pending) {
@@ -265,7 +264,7 @@ impl Timers {
 
     /// Changes the entry of a timer under the lock; `None` if it has fired.
     fn change<R>(&self, key: TimerKey, change: impl FnOnce(&mut Entry) -> R) -> Option<R> {
-        let mut pending = self.parts[usize::from(key.part)].lock();
+        let mut pending = self.parts[usize::from(key.part)].pending.lock();
         pending.agenda.as_mut()?.get_mut(key.key).map(change)
     }
 
@@ -278,7 +277,7 @@ impl Timers {
             if bound > self.nanos(now) {
                 break;
             }
-            let mut pending = self.parts[index].lock();
+            let mut pending = self.parts[index].pending.lock();
             let due = pending.agenda.as_mut().and_then(|agenda| agenda.take_due(now));
             self.note_bound(index, &pending);
             if due.is_some() {
@@ -315,7 +314,7 @@ impl Timers {
     fn take_unless(&self, accepts: Accepts, stays: &dyn Fn(&Entry) -> bool) -> Vec<Entry> {
         let mut taken = Vec::new();
         for (index, part) in self.parts.iter().enumerate() {
-            let mut pending = part.lock();
+            let mut pending = part.pending.lock();
             pending.accepts = pending.accepts.max(accepts);
             if let Some(agenda) = &mut pending.agenda {
                 taken.append(&mut agenda.take_unless(stays));
@@ -330,7 +329,7 @@ impl Timers {
 
     /// Updates the bound of a part after timers were taken out; `true` if all parts are empty since then.
     fn note_bound(&self, index: usize, pending: &Pending) -> bool {
-        let bound = pending.bound();
+        let bound = pending.agenda.as_ref().and_then(|agenda| agenda.bound());
         self.parts[index].note_bound(bound.map_or(NONE, |bound| self.nanos(bound)));
         let bit = 1 << index;
         bound.is_none() && self.shared.used.fetch_and(!bit, Ordering::Relaxed) == bit
@@ -338,7 +337,8 @@ impl Timers {
 
     /// Takes the locks of all parts, and raises `next` to the earliest of their bounds.
     fn lock_all(&self) -> All<'_> {
-        let mut all = All(array::from_fn(|index| self.parts.get(index).map(|part| part.lock())));
+        let mut all =
+            All(array::from_fn(|index| self.parts.get(index).map(|part| part.pending.lock())));
         self.note_next(all.agendas().filter_map(|agenda| agenda.bound()).min());
         all
     }

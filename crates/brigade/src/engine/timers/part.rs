@@ -1,16 +1,14 @@
 //! The timers set by some of the workers.
 
-use std::time::Instant;
-
+use brigade_sync::Mutex;
 use brigade_sync::atomic::{AtomicU64, Ordering};
-use brigade_sync::{Mutex, MutexGuard};
 use brigade_timer::Agenda;
 
 use super::{Entry, NONE};
 
 /// The timers set by some of the workers.
 pub(super) struct Part {
-    pending: Mutex<Pending>,
+    pub(super) pending: Mutex<Pending>,
     /// A time no later than the earliest deadline, in nanoseconds since the start of the pool's timers, or
     /// [`NONE`]. Written under the lock.
     bound: AtomicU64,
@@ -40,10 +38,6 @@ impl Part {
         Self { pending: Mutex::default(), bound: AtomicU64::new(NONE) }
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, Pending> {
-        self.pending.lock()
-    }
-
     /// A time no later than the earliest deadline, as last [noted](Self::note_bound).
     pub(super) fn bound(&self) -> u64 {
         // Ordering: Relaxed: without the lock it is a hint.
@@ -60,10 +54,5 @@ impl Pending {
     /// Whether this timer may still be set.
     pub(super) fn accepts(&self, entry: &Entry) -> bool {
         self.accepts < if entry.is_closure() { Accepts::Wakers } else { Accepts::Nothing }
-    }
-
-    /// A time no later than the earliest deadline.
-    pub(super) fn bound(&self) -> Option<Instant> {
-        self.agenda.as_ref()?.bound()
     }
 }

@@ -34,6 +34,13 @@ fn waker() -> Entry {
     Entry::Wake(Waker::noop().clone())
 }
 
+fn fire(entry: Entry, queue: &mut dyn FnMut(Job)) {
+    match entry {
+        Entry::Wake(waker) => waker.wake(),
+        Entry::Run { due, .. } => queue(due.due()),
+    }
+}
+
 fn all_due(timers: &Timers, now: Instant) -> Vec<Entry> {
     core::iter::from_fn(|| timers.take_due(now)).collect()
 }
@@ -143,9 +150,7 @@ fn of_those_with_one_deadline_the_first_that_was_set_fires_first() {
         let entry = run(Arc::new(Numbered(number, order.clone())));
         assert!(timers.set(5, timers.start, entry).is_ok());
     }
-    all_due(&timers, timers.start)
-        .into_iter()
-        .for_each(|entry| entry.fire(&mut |_, job| drop(job)));
+    all_due(&timers, timers.start).into_iter().for_each(|entry| fire(entry, &mut drop));
     assert!(order.lock().iter().copied().eq(0..50));
 }
 
@@ -179,7 +184,7 @@ fn a_closure_that_has_fired_is_not_abandoned() {
         let mut jobs = Vec::new();
         all_due(&timers, timers.start)
             .into_iter()
-            .for_each(|entry| entry.fire(&mut |_, job| jobs.push(job)));
+            .for_each(|entry| fire(entry, &mut |job| jobs.push(job)));
         assert_eq!((jobs.len(), *closure.0.lock()), (1, (1, 0)));
     }
 }
@@ -197,9 +202,7 @@ fn a_timer_takes_another_waker_as_long_as_it_is_there() {
         }
         let bell = Arc::new(Bell(Mutex::new(0)));
         assert!(timers.wake_by(key, &Waker::from(bell.clone())));
-        all_due(&timers, timers.start)
-            .into_iter()
-            .for_each(|entry| entry.fire(&mut |_, job| drop(job)));
+        all_due(&timers, timers.start).into_iter().for_each(|entry| fire(entry, &mut drop));
         assert_eq!(*bell.0.lock(), 1);
         assert!(!timers.wake_by(key, Waker::noop()));
         assert_eq!(Arc::strong_count(&bell), 1);
@@ -223,7 +226,7 @@ fn what_several_workers_have_set_is_taken_in_the_order_of_the_deadlines() {
     }
     all_due(&timers, timers.start + Duration::from_millis(1))
         .into_iter()
-        .for_each(|entry| entry.fire(&mut |_, job| drop(job)));
+        .for_each(|entry| fire(entry, &mut drop));
     assert!(order.lock().iter().copied().eq(0..40));
 }
 

@@ -69,12 +69,12 @@ impl Work {
     /// Wakes a parked worker for jobs that relied on a failed start, and cancels the worker's `shares`.
     pub(in crate::engine) fn start_failed(&self, shares: Vec<Job>) {
         // A worker waiting inside a job may be the last worker.
-        self.events.candidates.call_last();
-        if self.queues.has_work() {
-            if let Some(index) = self.idle.change(Roster::pick_parked) {
-                self.wake(index);
-            }
+        if self.idle.roster().has_failed_to_start() {
+            self.events.candidates.call_last();
         }
+        let has_work = self.queues.has_work();
+        let sleeper = if has_work { self.idle.change(Roster::pick_parked) } else { None };
+        sleeper.into_iter().for_each(|index| self.wake(index));
         self.settle();
         if !shares.is_empty() {
             self.off_pool(|| shares.into_iter().for_each(|share| self.ledger.drop_job(share)));
@@ -104,10 +104,7 @@ impl Work {
     pub(crate) fn refusal(&self) -> Reason {
         // An open pool rejects a job only if it has no thread for it. The state of a pool being closed may
         // not be `CLOSED` yet, but its injectors, which are closed first, are.
-        match self.queues.injectors.is_closing() {
-            true => Reason::Closed,
-            false => Reason::NoThread,
-        }
+        if self.queues.injectors.is_closing() { Reason::Closed } else { Reason::NoThread }
     }
 
     /// Queues an accepted job in a pool that may be closed, or returns the job if it will no longer run.

@@ -5,22 +5,32 @@
 //! Each call begins like the end of a sleep, by withdrawing or by taking the token, and ends with an announcement.
 
 use core::cell::{Cell, RefCell};
+use core::mem::ManuallyDrop;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::task::Waker;
 
 use brigade_sync::Defer;
 
-use super::{CURRENT, Worker, blocking};
+use super::{CURRENT, Worker};
 use crate::engine::core::Core;
 use crate::engine::core::enter::{enter_job, entered};
 use crate::engine::current;
 use crate::engine::idle::{Parked, Parking, Roster};
 use crate::engine::key::Key;
 use crate::engine::probe::Event;
+use crate::engine::sleep::events::blocked::BlockedThread;
+
+brigade_sync::scoped_thread_local! {
+    /// The worker whose job runs a pool without threads on this thread.
+    static BELOW: Worker
+}
 
 brigade_sync::unmodelled::thread_local! {
-    /// The calling thread's pools without threads, in the order in which they were made.
-    static OWNED: RefCell<Vec<Rc<Driven>>> = const { RefCell::new(Vec::new()) };
+    /// The calling thread's pools without threads, in the order in which they were made. Each pool removes itself. No
+    /// destructor, so that the pools are found until the very end of the thread.
+    static OWNED: RefCell<ManuallyDrop<Vec<Rc<Driven>>>> =
+        const { RefCell::new(ManuallyDrop::new(Vec::new())) };
 }
 
 /// Calls a closure that waits, with the calling thread's worker, or `None`. During the call the owner of the pool `key`
@@ -50,10 +60,9 @@ fn owned_by(is_wanted: impl Fn(&Driven) -> bool) -> Option<Rc<Driven>> {
         driven.core.work.key.is_here()
             && driven.worker.try_borrow_mut().is_ok_and(|worker| worker.is_some())
     };
-    let find = |owned: &RefCell<Vec<Rc<Driven>>>| {
+    OWNED.with(|owned| {
         owned.borrow().iter().rev().find(|driven| is_idle(driven) && is_wanted(driven)).cloned()
-    };
-    OWNED.try_with(find).ok().flatten()
+    })
 }
 
 /// The only worker of a pool, without a thread.
@@ -81,8 +90,7 @@ impl Driven {
         worker.pause();
         let (worker, has_ended) = (RefCell::new(Some(worker)), Cell::new(false));
         let this = Rc::new(Self { core, worker, has_ended });
-        // On a thread that is ending, waits don't run the pool.
-        _ = OWNED.try_with(|owned| owned.borrow_mut().push(this.clone()));
+        OWNED.with(|owned| owned.borrow_mut().push(this.clone()));
         this
     }
 
@@ -134,7 +142,7 @@ impl Driven {
                         continue;
                     }
                     self.core.work.idle.start_search();
-                    match worker.park() {
+                    match worker.park_unless(None, || false) {
                         Parked::Search => _ = self.core.work.idle.stop_search(),
                         Parked::Leave => return self.has_ended.set(true),
                     }
@@ -143,11 +151,12 @@ impl Driven {
         }
         let Some(worker) = self.worker.take() else { return };
         let index = worker.processor.index;
-        _ = OWNED
-            .try_with(|owned| owned.borrow_mut().retain(|driven| !core::ptr::eq(&**driven, self)));
-        self.core.work.cancel_locals(&worker.processor.me);
+        OWNED.with(|owned| {
+            let mut owned = owned.borrow_mut();
+            owned.retain(|driven| !core::ptr::eq(&**driven, self));
+            owned.shrink_to_fit();
+        });
         drop(worker.processor.give_back());
-        // Only now: as the pool's worker, this thread could not cancel pending futures.
         self.core.work.settle();
         self.core.work.idle.vacate(index);
         self.core.threads.exit();
@@ -176,15 +185,48 @@ impl Driven {
         };
         let (key, index) = (self.core.work.key, worker.processor.index);
         let call = || current::work_as(key, index, || CURRENT.set(worker, call));
-        // The owner may be a worker of a second pool, which may then have a thread in its place.
-        blocking(|| match enters {
+        let call = || match enters {
             true => self.core.work.events.resources.enter(|| enter_job(&self.core, call)),
             false => call(),
-        })
+        };
+        let called = CURRENT.with(|below| match below {
+            // The owner is a worker of a second pool, which may have a thread in its place.
+            Some(below) => {
+                let _blocked = below.block_below();
+                BELOW.set(below, call)
+            }
+            None => call(),
+        });
+        if self.core.work.key.is_here() && self.core.work.idle.snapshot().terminated() {
+            // Only now: as the pool's worker, this thread could not cancel pending futures.
+            self.core.work.cancel_locals(&worker.processor.me);
+        }
+        called
     }
 }
 
 impl Worker {
+    /// Runs mail of the worker whose job runs this pool: no other thread may. `false` if there is none.
+    pub(super) fn run_mail_below(&self) -> bool {
+        let run = |below: &Self| {
+            let (core, index) = (&below.processor.core, below.processor.index);
+            let run = || core.work.events.resources.enter(|| below.run_mail());
+            current::work_as(core.work.key, index, || CURRENT.set(below, run))
+        };
+        let has_mail = |below: &&Self| !below.processor.me.mailbox.is_empty();
+        self.processor.core.config.is_driven
+            && BELOW.with(|below| below.filter(has_mail).is_some_and(run))
+    }
+
+    /// Makes mail of that worker wake a thread; `true` if there is some.
+    pub(super) fn wakes_for_mail_below(&self, thread: &Arc<BlockedThread>) -> bool {
+        let has_mail =
+            |below: &Self| !below.processor.me.mailbox.wake_by(Waker::from(thread.clone()));
+        self.processor.core.config.is_driven
+            && self.may_run_mail()
+            && BELOW.with(|below| below.is_some_and(has_mail))
+    }
+
     /// Parks as a searcher until the owner's next call.
     fn pause(&self) {
         let core = &self.processor.core;

@@ -1,16 +1,16 @@
 //! Forks and jobs of scopes, the *parts* that a job waits for. `engine/FORKS.md` has the protocol.
 
-use std::task::Waker;
+use std::sync::Arc;
 
 use brigade_queue::deque;
 use brigade_sync::Defer;
 use brigade_task::{Forks, Job, Part, Region, Wait, keep_tickets, return_tickets};
 
-use super::{Awaited, Worker, wait_as};
+use super::{Awaited, Worker};
 use crate::engine::core::enter::enter_pool;
 use crate::engine::queues::origins::DEPTH;
 use crate::engine::sleep::backoff::Backoff;
-use crate::engine::sleep::events::blocked::sleep_outside;
+use crate::engine::sleep::events::blocked::BlockedThread;
 
 /// A wait for a fork or a scope.
 struct Parts<'a> {
@@ -31,8 +31,8 @@ impl Awaited for Parts<'_> {
         self.wait.is_over()
     }
 
-    fn register(&mut self, waker: Waker) -> bool {
-        self.wait.register(waker)
+    fn register(&mut self, thread: &Arc<BlockedThread>) -> bool {
+        self.wait.register(thread.clone().into())
     }
 
     fn run_part(&mut self, worker: &Worker) -> bool {
@@ -81,10 +81,7 @@ impl Forks for Worker {
 /// Waits for a fork or a scope on a thread that does not fork as a worker of its pool.
 pub(crate) fn wait_outside(wait: Wait<'_>) {
     if !Backoff::default().wait(|| wait.is_over()) {
-        wait_as(None, |worker| match worker {
-            Some(worker) => worker.run_until(&mut Parts { wait, own: None, steals: false }),
-            None => sleep_outside(None, |waker| !wait.register(waker.clone())),
-        });
+        super::wait(None, &mut Parts { wait, own: None, steals: false });
     }
 }
 

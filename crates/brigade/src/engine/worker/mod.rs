@@ -16,17 +16,19 @@ mod stalled;
 #[cfg(all(test, not(brigade_loom)))]
 mod tests;
 
-use core::cell::Cell;
+use core::cell::{Cell, OnceCell};
 use std::borrow::Cow;
 use std::panic::{self, AssertUnwindSafe, Location};
 use std::sync::Arc;
 
+use brigade_sync::Stack;
 use brigade_sync::fork::OnChild;
 use brigade_task::{Job, Outcome, drop_contained};
 
 use super::core::Core;
 use super::core::enter::entered;
 use super::current;
+use super::idle::Block;
 use super::probe::{Event, Scope, Span};
 use super::processor::Processor;
 use super::processor::pace::Look;
@@ -36,8 +38,12 @@ use crate::values::{Hook, Priority, Role, WorkerInfo};
 use class::Row;
 pub(crate) use driven::{Driven, owned, wait_as};
 pub(crate) use forks::wait_outside;
-pub(crate) use run_until::Awaited;
+pub(crate) use run_until::{Awaited, sleep_outside, wait, wait_until};
 use search::Route;
+
+/// How many waits lie on a stack whose end is not known before it counts as deep. Few in a seeded run, whose small programs
+/// reach them; but a pool that may start no thread must not need so many.
+const LEVELS: usize = if cfg!(brigade_seeded) { 12 } else { DEPTH };
 
 brigade_sync::scoped_thread_local! {
     /// The current thread's worker.
@@ -66,6 +72,8 @@ pub(crate) struct Worker {
     pub(crate) processor: Processor,
     /// The role at the start of the thread.
     role: Role,
+    /// The thread's stack, from the first wait on.
+    stack: OnceCell<Option<Stack>>,
     /// The depth of nested blocking calls.
     blocks: Cell<usize>,
     /// Whether the worker has run parts, or waited for stolen parts, since the last search.
@@ -79,10 +87,7 @@ pub(crate) struct Worker {
 /// A guard: the worker is blocked until this is dropped.
 pub(crate) struct Blocked<'a> {
     worker: &'a Worker,
-    /// Whether the pool may have a thread in this worker's place beyond the spare threads.
-    extra: bool,
-    /// Whether the worker waits only for jobs of this pool.
-    is_own: bool,
+    block: Block,
     _traced: Option<Scope<'a>>,
 }
 
@@ -93,7 +98,7 @@ impl Drop for Blocked<'_> {
         // In a forked child the roster's lock may be held forever.
         if core.work.key.is_here() {
             let workers = usize::from(blocks.get() == 0);
-            core.work.idle.change(|roster| roster.unblock(workers, self.extra, self.is_own));
+            core.work.idle.change(|roster| roster.unblock(workers, self.block));
         }
     }
 }
@@ -105,7 +110,7 @@ impl Worker {
         let role = core.work.idle.arrive(index, core.config.on_start.is_some());
         let worker = Self::at(core, index, role);
         let Processor { core, me, .. } = &worker.processor;
-        me.sleeper.set_thread();
+        me.sleeper.set_thread(true);
         me.counters.wakes_up();
         worker.processor.tell(Event::Starts(role));
         let life = || {
@@ -121,7 +126,7 @@ impl Worker {
         let life = || CURRENT.set(&worker, life);
         current::work_as(core.work.key, index, || core.work.events.resources.enter(life));
         core.work.cancel_locals(me);
-        me.sleeper.unset_thread();
+        me.sleeper.set_thread(false);
         if core.config.on_stop.is_some() {
             current::stop_as(&worker.info(), || worker.call_hook(core.config.on_stop.as_ref()));
         }
@@ -139,6 +144,7 @@ impl Worker {
         Self {
             processor: Processor::new(core, index),
             role,
+            stack: OnceCell::new(),
             blocks: Cell::default(),
             has_run_parts: Cell::default(),
             has_found: Cell::default(),
@@ -154,43 +160,67 @@ impl Worker {
 
     /// Marks the worker as blocked until the guard is dropped: the pool may have another thread in its place.
     pub(crate) fn block(&self) -> Blocked<'_> {
-        if self.blocks.get() > 0 {
-            return self.blocked(false, false, None);
-        }
-        let traced = self.processor.begin(Span::Blocked);
-        let unwinds = !runs_in_place();
-        let core = &self.processor.core;
-        let extra = core.work.idle.change(|roster| roster.block(unwinds));
-        let blocked = self.blocked(extra, false, traced);
-        core.replace_blocked();
-        if core.work.idle.roster().is_stuck() {
-            // A waiting worker runs the queued jobs.
-            core.work.events.candidates.call_last();
+        let (core, is_new) = (&self.processor.core, self.blocks.get() == 0);
+        // A blocking call inside a wait may not let the pool exceed its limits.
+        let block = Block { may_exceed: is_new && self.replaces_unwinding(), ..Block::default() };
+        let Some(blocked) = self.block_as(block) else { unreachable!("only waits are refused") };
+        if is_new {
+            core.retry_for_long();
         }
         blocked
     }
 
     /// Like [`block`](Self::block), for a wait inside a job; `is_own` if the wait is only for jobs of this pool.
-    /// Returns `None` if no other worker of the pool would be left to run jobs.
+    /// Returns `None` if no other worker of the pool would be left to run jobs: this worker must run them.
     fn block_to_wait(&self, is_own: bool) -> Option<Blocked<'_>> {
+        let config = &self.processor.core.config;
+        let may_exceed = (config.spare.is_none() && !config.is_driven) || self.replaces_unwinding();
+        let is_deep = self.is_deep();
+        let blocked = self.block_as(Block { is_wait: true, is_own, may_exceed, is_deep })?;
+        (is_deep || !self.processor.core.lacks_thread()).then_some(blocked)
+    }
+
+    /// Like [`block`](Self::block), for a job that runs a pool without threads: only its own mail runs here meanwhile.
+    fn block_below(&self) -> Option<Blocked<'_>> {
+        self.block_as(Block { is_wait: true, is_deep: true, ..Block::default() })
+    }
+
+    /// Marks the worker as blocked, and gets the pool a thread for queued work. Returns `None` if the roster refuses it.
+    fn block_as(&self, block: Block) -> Option<Blocked<'_>> {
         let Processor { core, .. } = &self.processor;
-        let is_deep = || self.processor.depth() > DEPTH;
-        let may_exceed = !core.config.is_driven && (core.config.spare.is_none() || is_deep());
-        // A blocking call must not let the pool exceed its limits; a wait inside the call may.
         let is_new = self.blocks.get() == 0;
-        let unwinds = !runs_in_place();
-        let extra = core.work.idle.change(|roster| {
-            roster.block_to_wait(usize::from(is_new), unwinds, may_exceed, is_own)
-        })?;
+        if !core.work.idle.change(|roster| roster.block(usize::from(is_new), block)) {
+            return None;
+        }
         let traced = if is_new { self.processor.begin(Span::Blocked) } else { None };
-        let blocked = self.blocked(extra, is_own, traced);
+        self.blocks.set(self.blocks.get() + 1);
+        let blocked = Blocked { worker: self, block, _traced: traced };
         core.replace_blocked();
+        core.call_waiter_if_stuck();
         Some(blocked)
     }
 
-    fn blocked<'a>(&'a self, extra: bool, is_own: bool, traced: Option<Scope<'a>>) -> Blocked<'a> {
-        self.blocks.set(self.blocks.get() + 1);
-        Blocked { worker: self, extra, is_own, _traced: traced }
+    /// Whether the pool may have a thread in this worker's place beyond its limits, because the worker runs nothing
+    /// while its job unwinds.
+    fn replaces_unwinding(&self) -> bool {
+        !runs_in_place() && self.processor.core.config.size.spare > 0
+    }
+
+    /// Whether less than a quarter of the stack is left, so that no further job may run inside a wait. Where the stack
+    /// is not known: whether the worker is inside so many waits; but no other thread runs the jobs of a `LocalPool`.
+    fn is_deep(&self) -> bool {
+        let is_driven = self.processor.core.config.is_driven;
+        self.has_less_than(4).unwrap_or(!is_driven && self.processor.depth() > LEVELS)
+    }
+
+    /// Whether mail may run inside a wait: an eighth of the stack is left, because no other thread may run it.
+    fn may_run_mail(&self) -> bool {
+        self.has_less_than(8) != Some(true)
+    }
+
+    /// Whether less than one part in `parts` of the stack is left.
+    fn has_less_than(&self, parts: usize) -> Option<bool> {
+        self.stack.get_or_init(Stack::of_this_thread).and_then(|stack| stack.has_less_than(parts))
     }
 
     /// Runs jobs until the worker leaves, or a job panics. `is_new` is true until the worker first looks for work.
@@ -356,7 +386,7 @@ pub(crate) fn label_job(
     if cfg!(feature = "trace") {
         with_processor(|own| {
             let own = own.filter(|own| entered().is_none_or(|key| own.is_of(key)));
-            _ = own.map(|own| own.core.work.label(own.as_teller(), name, place));
+            _ = own.map(|own| own.label(name, place));
         });
     }
 }

@@ -42,15 +42,15 @@ impl Drop for Spin<'_> {
 }
 
 impl Worker {
-    /// Sleeps until there is something to do. The caller must be a searcher.
-    pub(super) fn park(&self) -> Parked {
-        self.park_unless(|| false)
-    }
-
-    /// Like [`park`](Self::park), but continues as a searcher if `is_over` returns `true` in the last look. A thread
-    /// that ends the wait later must pick this worker, which waits [inside a job](super::run_until).
+    /// Sleeps until there is something to do, or until the given time. The caller must be a searcher. It continues as a
+    /// searcher if `is_over` returns `true` in the last look. A thread that ends the wait later must pick this worker, which waits [inside a
+    /// job](super::run_until).
     #[inline]
-    pub(super) fn park_unless(&self, is_over: impl FnOnce() -> bool) -> Parked {
+    pub(super) fn park_unless(
+        &self,
+        until: Option<Instant>,
+        is_over: impl FnOnce() -> bool,
+    ) -> Parked {
         let processor = &self.processor;
         let core = &*processor.core;
         processor.pace.pause();
@@ -78,7 +78,7 @@ impl Worker {
             core.work.settle();
         }
         processor.me.counters.falls_asleep();
-        let parked = self.sleep(announced.holds_driver);
+        let parked = self.sleep(until, announced.holds_driver);
         processor.me.counters.wakes_up();
         parked
     }
@@ -106,14 +106,21 @@ impl Worker {
         if terminated { Parked::Leave } else { Parked::Search }
     }
 
-    /// Sleeps until this worker is picked, sees events, or leaves.
-    fn sleep(&self, mut holds_driver: bool) -> Parked {
-        self.processor.tell(Event::Sleeps(holds_driver));
+    /// Sleeps until this worker is picked, sees events, or leaves; at the latest until the given time.
+    fn sleep(&self, until: Option<Instant>, mut holds_driver: bool) -> Parked {
+        let processor = &self.processor;
+        processor.tell(Event::Sleeps(holds_driver));
         let mut spin = self.spin();
-        let patience = self.processor.core.config.keep_alive.unwrap_or(KEEP_ALIVE);
-        let mut leave_at = self.leave_at(patience);
+        let patience = processor.core.config.keep_alive.unwrap_or(KEEP_ALIVE);
+        let mut leave_at = until.or_else(|| self.leave_at(patience));
         loop {
-            if self.is_time(leave_at) {
+            // A surplus worker leaves at once.
+            let is_surplus =
+                processor.core.work.idle.snapshot().has_surplus() && processor.depth() == 0;
+            if is_surplus || leave_at.is_some_and(|at| at <= time::now()) {
+                if until.is_some() {
+                    return self.withdraw();
+                }
                 if self.retire() {
                     return Parked::Leave;
                 }
@@ -121,18 +128,16 @@ impl Worker {
             }
             if !holds_driver && self.takes_driver() {
                 holds_driver = true;
-                self.processor.tell(Event::HoldsDriver);
+                processor.tell(Event::HoldsDriver);
             }
-            let spins = spin.as_ref().is_some_and(Spin::goes_on);
-            if !spins {
-                spin = None;
-            }
+            spin.take_if(|spin| !spin.goes_on());
+            let spins = spin.is_some();
             let timeout = if spins { Some(Duration::ZERO) } else { leave_at.map(time::until) };
             let parked = if holds_driver {
-                self.processor.activity.has_slept_on_driver.set(true);
+                processor.activity.has_slept_on_driver.set(true);
                 self.poll_as_sleeper(timeout)
             } else {
-                let parker = &self.processor.me.sleeper.spot.parker;
+                let parker = &processor.me.sleeper.spot.parker;
                 let has_token = if spins { parker.try_take() } else { parker.park(timeout) };
                 has_token.then(|| self.woken())
             };
@@ -175,12 +180,6 @@ impl Worker {
         let may_leave = self.processor.core.work.idle.roster().counts.is_beyond_core();
         // A time too far in the future to be represented never comes.
         if may_leave { time::now().checked_add(patience) } else { None }
-    }
-
-    /// Whether this worker has been idle for long enough, or may be surplus.
-    fn is_time(&self, leave_at: Option<Instant>) -> bool {
-        (self.processor.core.work.idle.snapshot().has_surplus() && self.processor.depth() == 0)
-            || leave_at.is_some_and(|at| at <= time::now())
     }
 
     /// Leaves for good, unless this worker is needed or has been picked.

@@ -6,14 +6,24 @@ use std::task::Waker;
 use std::time::Instant;
 
 use brigade_sync::time;
-use brigade_task::contain;
+use brigade_task::{TaskRef, contain};
 
 use super::{Blocked, Worker};
 use crate::engine::idle::Parked;
 use crate::engine::probe::Event;
 use crate::engine::sleep::backoff::{Backoff, LOOK_AGAIN};
+use crate::engine::sleep::events::WATCH_PERIOD;
 use crate::engine::sleep::events::blocked::{BlockedThread, Elsewhere};
 use crate::engine::sleep::sleeper::ParkSpot;
+use crate::engine::timers::Entry;
+
+/// The end of a sleep inside a job.
+enum Slept {
+    Token,
+    /// It has woken tasks, which may be queued here.
+    Events,
+    Time,
+}
 
 impl Worker {
     /// Polls timers and I/O as a running worker, unless a parked worker holds the driver; `true` if anything was ready.
@@ -25,10 +35,10 @@ impl Worker {
         events.note_poll();
         let mut woken = 0;
         self.processor.activity.polls.set(true);
-        let found = self.fire(|| {});
+        let found = self.fire(|| false);
         events.driver.poll(|| false, Some(Duration::ZERO), &mut |waker| {
             woken += 1;
-            contain(|| waker.wake());
+            self.wake(waker, false);
         });
         self.processor.activity.polls.set(false);
         self.processor.tell(Event::Polls(woken));
@@ -42,14 +52,15 @@ impl Worker {
         events.note_poll();
         let timeout = timeout.into_iter().chain(events.timers.until()).min();
         let (mut left, mut woken) = (None, 0);
-        // Withdraws before anything is queued: a parked worker queues nothing.
-        let leave = |left: &mut Option<Parked>| _ = left.get_or_insert_with(|| self.withdraw());
+        // Withdraws before anything is queued: a parked worker queues nothing. Returns whether the worker searches.
+        let leave = |left: &mut Option<Parked>| {
+            matches!(left.get_or_insert_with(|| self.withdraw()), Parked::Search)
+        };
         if events.driver.is_made() {
             let polled = spot.sleep_elsewhere(|| {
                 events.driver.poll(|| spot.parker.has_token(), timeout, &mut |waker| {
-                    leave(&mut left);
                     woken += 1;
-                    contain(|| waker.wake());
+                    self.wake(waker, leave(&mut left));
                 })
             });
             self.processor.tell(Event::Polls(woken));
@@ -94,9 +105,39 @@ impl Worker {
         false
     }
 
-    /// Fires the due timers, and calls `first` before each; `true` if there were any.
+    /// Calls the waker of an event, as a worker that `searches` or runs.
     #[inline]
-    fn fire(&self, mut first: impl FnMut()) -> bool {
+    fn wake(&self, waker: Waker, searches: bool) {
+        match TaskRef::wakes(&waker) {
+            true => contain(|| waker.wake()),
+            false => self.wake_foreign(waker, searches),
+        }
+    }
+
+    /// Calls a waker that is code of the program, which may take long or wait for a job: meanwhile the worker runs, as in
+    /// a job.
+    #[cold]
+    fn wake_foreign(&self, waker: Waker, searches: bool) {
+        let polls = self.processor.activity.polls.replace(false);
+        // For the jobs woken before.
+        if searches {
+            self.end_search();
+        } else {
+            self.processor.announce_taken();
+        }
+        contain(|| waker.wake());
+        // The waker may have forked.
+        self.processor.end_if_orphan();
+        if searches {
+            self.processor.core.work.idle.start_search();
+        }
+        self.processor.activity.polls.set(polls);
+    }
+
+    /// Fires the due timers, and calls `first` before each, which returns whether the worker searches; `true` if there
+    /// were any.
+    #[inline]
+    fn fire(&self, mut first: impl FnMut() -> bool) -> bool {
         let Some(next) = self.processor.core.work.events.timers.next() else { return false };
         let now = self.processor.core.work.events.timers.clock().now();
         next <= now && self.fire_due(now, &mut first)
@@ -104,38 +145,44 @@ impl Worker {
 
     /// Fires the timers due at `now`, like [`fire`](Self::fire).
     #[inline(never)]
-    fn fire_due(&self, now: Instant, first: &mut dyn FnMut()) -> bool {
+    fn fire_due(&self, now: Instant, first: &mut dyn FnMut() -> bool) -> bool {
         let timers = &self.processor.core.work.events.timers;
         let mut count = 0;
         while let Some(entry) = timers.take_due(now) {
             count += 1;
-            first();
-            let is_closure = entry.is_closure();
-            contain(|| entry.fire(&mut |class, job| self.processor.queue_due(class, job)));
-            if is_closure {
-                // After the job has been queued: a pool that finishes accepted work must not end in between.
-                timers.closure_left();
+            let searches = first();
+            match entry {
+                Entry::Wake(waker) => self.wake(waker, searches),
+                Entry::Run { due, class, .. } => {
+                    contain(|| self.processor.queue_due(class, due.due()));
+                    // After the job has been queued: a pool that finishes accepted work must not end in between.
+                    timers.closure_left();
+                }
             }
         }
         self.processor.tell(Event::Fires(count));
         count > 0
     }
 
-    /// Sleeps inside a job until there is a token or mail, and counts as blocked. Polls timers and I/O if no other
-    /// thread can. Returns whether the sleep ended with a token, not with mail, ready events or the end of `patience`.
-    /// Returns `None` immediately if no worker of the pool would be left to run jobs.
+    /// Sleeps inside a job until there is a token or mail, or until the given time, and counts as blocked. Polls timers
+    /// and I/O if no other thread can. Returns whether the sleep ended with a token, not with mail, ready events or the
+    /// time. Returns `None` immediately if no worker of the pool would be left to run jobs.
     pub(super) fn sleep_blocked(
         &self,
         thread: &Arc<BlockedThread>,
-        patience: Option<Duration>,
+        until: Option<Instant>,
         is_own: bool,
     ) -> Option<bool> {
         let (events, mailbox) = (&self.processor.core.work.events, &self.processor.me.mailbox);
-        let mut candidate = events.candidates.enter(thread);
-        let has_mail = !mailbox.wake_by(Waker::from(thread.clone()));
+        let mut candidate = events.candidates.enter(thread, !self.is_deep());
+        let is_empty = mailbox.wake_by(Waker::from(thread.clone()));
+        let has_mail = !is_empty && self.may_run_mail();
         let slept = loop {
             if has_mail || thread.take_token() {
                 break Some(!has_mail);
+            }
+            if thread.take_call() {
+                break None;
             }
             if !events.are_wanted() || self.processor.core.work.idle.snapshot().driver_held() {
                 candidate.end_polling();
@@ -149,14 +196,23 @@ impl Worker {
                 self.processor.core.work.tasks.cancel_waiting();
                 break Some(false);
             }
-            if self.sleep_in_job(thread, candidate.polls(), blocked, patience) {
-                break Some(true);
+            // A wait on a deep stack is not refused for want of a thread. It asks again for one.
+            let asks_at = self.processor.core.lacks_thread().then(|| time::now() + WATCH_PERIOD);
+            let until = until.into_iter().chain(asks_at).min();
+            match self.sleep_in_job(thread, candidate.polls(), blocked, until) {
+                Slept::Token => break Some(true),
+                Slept::Events => break Some(false),
+                Slept::Time => {}
             }
             if candidate.polls() {
                 events.timers.leap();
             }
-            // Not while blocked: due jobs are queued here, and announced when this thread blocks again.
-            if self.poll_events() || patience.is_some() {
+            // Not while blocked: due jobs are queued here. The wait may be over meanwhile, and the job take long.
+            if self.poll_events() {
+                self.processor.announce_taken();
+                break Some(false);
+            }
+            if until.is_some() {
                 break Some(false);
             }
         };
@@ -167,29 +223,37 @@ impl Worker {
         slept
     }
 
-    /// Sleeps once; `false` if the sleep did not end with a token. A worker that becomes the driver holder while this
-    /// thread polls calls it.
+    /// Sleeps once. A worker that becomes the driver holder while this thread polls calls it.
     fn sleep_in_job(
         &self,
         thread: &BlockedThread,
         polls: bool,
         blocked: Blocked<'_>,
-        patience: Option<Duration>,
-    ) -> bool {
+        until: Option<Instant>,
+    ) -> Slept {
         let (events, mut blocked) = (&self.processor.core.work.events, Some(blocked));
-        let until = polls.then(|| events.timers.until()).flatten();
-        let timeout = until.into_iter().chain(patience).min();
-        let Some(driver) = events.driver.get().filter(|_| polls) else {
-            return thread.spot.parker.park(timeout);
+        let due = polls.then(|| events.timers.until()).flatten();
+        let timeout = due.into_iter().chain(until.map(time::until)).min();
+        let has_token = match events.driver.get().filter(|_| polls) {
+            None => thread.spot.parker.park(timeout),
+            Some(driver) => {
+                *thread.elsewhere.lock() = Some(Elsewhere::Driver(driver));
+                let mut woken = 0;
+                let polled = thread.spot.sleep_elsewhere(|| {
+                    events.driver.poll(|| thread.spot.parker.has_token(), timeout, &mut |waker| {
+                        drop(blocked.take());
+                        woken += 1;
+                        self.wake(waker, false);
+                    })
+                });
+                *thread.elsewhere.lock() = None;
+                if woken > 0 {
+                    self.processor.announce_taken();
+                    return Slept::Events;
+                }
+                polled.map_or(true, |polled| !polled && self.await_poller(&thread.spot, timeout))
+            }
         };
-        *thread.elsewhere.lock() = Some(Elsewhere::Driver(driver));
-        let polled = thread.spot.sleep_elsewhere(|| {
-            events.driver.poll(|| thread.spot.parker.has_token(), timeout, &mut |waker| {
-                drop(blocked.take());
-                contain(|| waker.wake());
-            })
-        });
-        *thread.elsewhere.lock() = None;
-        polled.map_or(true, |polled| !polled && self.await_poller(&thread.spot, timeout))
+        if has_token { Slept::Token } else { Slept::Time }
     }
 }

@@ -4,18 +4,20 @@ use core::time::Duration;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::task::{Wake, Waker};
+use std::time::Instant;
 
-use brigade_sync::Defer;
+use brigade_sync::{Defer, time};
 use brigade_task::{Job, return_tickets};
 
 use super::class::Row;
-use super::{Worker, runs_in_place};
+use super::{Worker, runs_in_place, wait_as};
 use crate::engine::core::Core;
 use crate::engine::core::enter::enter_job;
 use crate::engine::idle::Parked;
+use crate::engine::key::Key;
 use crate::engine::probe::Event;
 use crate::engine::sleep::backoff::Backoff;
-use crate::engine::sleep::events::blocked::{BlockedThread, Elsewhere};
+use crate::engine::sleep::events::blocked::{Ask, BlockedThread, Elsewhere, ThisThread};
 
 /// A wait of a job on a worker: how it ends, and which parts may run meanwhile.
 pub(crate) trait Awaited {
@@ -27,9 +29,14 @@ pub(crate) trait Awaited {
     /// Whether the wait is over.
     fn is_over(&mut self) -> bool;
 
-    /// Registers a waker, in place of any earlier waker, to be woken when the wait may be over. Returns `false` if the
+    /// Registers a thread, in place of any earlier waker, to be woken when the wait may be over. Returns `false` if the
     /// wait is over already.
-    fn register(&mut self, waker: Waker) -> bool;
+    fn register(&mut self, thread: &Arc<BlockedThread>) -> bool;
+
+    /// When the wait ends even if it is not over.
+    fn deadline(&self) -> Option<Instant> {
+        None
+    }
 
     /// The parker of the waiting thread, if the wait has one already.
     fn thread(&self) -> Option<&Arc<BlockedThread>> {
@@ -57,6 +64,56 @@ pub(crate) trait Awaited {
     }
 }
 
+/// Waits for the end of `awaited`: on a worker inside its job, elsewhere asleep. The owner of the pool `key` waits as its
+/// worker.
+pub(crate) fn wait(key: Option<Key>, awaited: &mut impl Awaited) {
+    wait_as(key, |worker| match worker {
+        Some(worker) => worker.run_until(awaited),
+        None => sleep_outside(awaited),
+    });
+}
+
+/// Waits on a thread that runs nothing meanwhile.
+pub(crate) fn sleep_outside(awaited: &mut impl Awaited) {
+    let thread = BlockedThread::of_this_thread();
+    while awaited.register(&thread) && !awaited.deadline().is_some_and(has_passed) {
+        thread.park(awaited.deadline().map(time::until));
+    }
+}
+
+/// Waits until `ask` returns `true`, which this returns, or until the deadline. The jobs that end the wait may be of the
+/// pool `key`.
+pub(crate) fn wait_until(key: Option<Key>, deadline: Option<Instant>, ask: Ask<'_>) -> bool {
+    let mut condition = Condition { key, deadline, ask };
+    wait(key, &mut condition);
+    condition.is_over()
+}
+
+/// A wait with a deadline that runs no part.
+struct Condition<'a> {
+    key: Option<Key>,
+    deadline: Option<Instant>,
+    ask: Ask<'a>,
+}
+
+impl Awaited for Condition<'_> {
+    fn is_over(&mut self) -> bool {
+        (self.ask)(None)
+    }
+
+    fn register(&mut self, thread: &Arc<BlockedThread>) -> bool {
+        !(self.ask)(Some(thread))
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    fn is_own(&self, worker: &Worker) -> bool {
+        self.key.is_some_and(|key| worker.processor.is_of(key))
+    }
+}
+
 /// Wakes a worker parked inside a job.
 struct Call {
     core: Arc<Core>,
@@ -73,25 +130,36 @@ impl Wake for Call {
     }
 }
 
+/// Whether an instant has passed.
+fn has_passed(at: Instant) -> bool {
+    time::until(at).is_zero()
+}
+
 impl Worker {
     /// Waits inside the running job. Meanwhile runs parts that the wait depends on, and the worker's mail, or any job
     /// if no other worker is left to run jobs.
     pub(crate) fn run_until(&self, awaited: &mut impl Awaited) {
-        let (runs, mut backoff) = (runs_in_place(), Backoff::default());
-        while !awaited.is_over() {
+        let (runs, mut backoff, mut own) = (runs_in_place(), Backoff::default(), None);
+        awaited.thread().into_iter().for_each(|thread| thread.lie_under_jobs(true));
+        while !awaited.is_over() && !awaited.deadline().is_some_and(has_passed) {
             // In a forked child the awaited job belongs to the parent.
             self.processor.end_if_orphan();
             // While the job unwinds, only mail: no other thread may run it.
-            let runs_anything = runs && self.processor.core.config.waits_run_anything;
+            let runs_anything = runs && self.runs_anything();
             if (runs && awaited.run_part(self))
-                || if runs_anything { self.run_one() } else { self.run_mail() }
+                || if runs_anything { self.run_one() } else { self.run_mail_in_turn() }
             {
                 backoff = Backoff::default();
             } else if !(awaited.backs_off() && runs && backoff.snooze()) {
                 return_tickets();
-                self.sleep_until(awaited);
+                self.sleep_until(awaited, &mut own, runs_anything);
             }
         }
+    }
+
+    /// Whether a wait runs any job of the pool, whichever other threads there are.
+    fn runs_anything(&self) -> bool {
+        self.processor.core.config.waits_run_anything && !self.is_deep()
     }
 
     /// Lets other jobs run in a wait whose future yields: the worker's mail, or any job if no other thread is left to
@@ -99,43 +167,54 @@ impl Worker {
     pub(crate) fn give_way(&self) {
         // No other thread may fire timers.
         self.poll_events();
-        let config = &self.processor.core.config;
-        let is_last = config.waits_run_anything || self.block_to_wait(false).is_none();
+        let is_last = self.runs_anything() || self.block_to_wait(false).is_none();
         _ = if is_last && runs_in_place() { self.run_one() } else { self.run_mail() };
     }
 
     /// Sleeps until the wait may be over, or this worker has something to run.
     #[cold]
-    fn sleep_until(&self, awaited: &mut impl Awaited) {
-        let own = awaited.thread().is_none().then(BlockedThread::of_this_thread);
-        let thread = own.as_deref().or(awaited.thread()).cloned();
-        let Some(thread) = thread else { unreachable!("one of the two") };
-        if !awaited.register(Waker::from(thread.clone())) {
-            return;
+    fn sleep_until(
+        &self,
+        awaited: &mut impl Awaited,
+        own: &mut Option<ThisThread>,
+        runs_anything: bool,
+    ) {
+        let of_wait = awaited.thread().cloned();
+        let thread = of_wait
+            .unwrap_or_else(|| Arc::clone(own.get_or_insert_with(BlockedThread::of_this_thread)));
+        thread.lie_under_jobs(false);
+        if awaited.register(&thread) && !self.wakes_for_mail_below(&thread) {
+            let patience = awaited.patience().and_then(|time| time::now().checked_add(time));
+            let until = patience.into_iter().chain(awaited.deadline()).min();
+            let is_own = awaited.is_own(self);
+            let slept =
+                if runs_anything { None } else { self.sleep_blocked(&thread, until, is_own) };
+            let slept = slept.unwrap_or_else(|| self.run_or_park(&thread, until, is_own));
+            awaited.slept(slept);
         }
-        let woken = if self.processor.core.config.waits_run_anything {
-            self.run_or_park(&thread, awaited)
-        } else {
-            let slept = self.sleep_blocked(&thread, awaited.patience(), awaited.is_own(self));
-            slept.unwrap_or_else(|| self.run_or_park(&thread, awaited))
-        };
-        awaited.slept(woken);
+        // Until its next registration, jobs may run above it.
+        thread.lie_under_jobs(true);
     }
 
     /// Runs a job of the pool inside the current job. Without one, parks as an idle worker until there is a job or a
-    /// token; returns whether there was a token.
+    /// token, or until the given time; returns whether there was a token.
     #[cold]
-    fn run_or_park(&self, thread: &BlockedThread, awaited: &mut impl Awaited) -> bool {
+    fn run_or_park(&self, thread: &BlockedThread, until: Option<Instant>, is_own: bool) -> bool {
         let processor = &self.processor;
+        thread.lie_under_jobs(true);
+        // The token may be that of the call. It stays for the end of the wait.
+        if !thread.take_call() && thread.take_token() {
+            return true;
+        }
         if self.run_one() {
             return false;
         }
+        thread.lie_under_jobs(false);
         let _inside = processor.run_inside_job();
         let call = Call { core: processor.core.clone(), index: processor.index };
         *thread.elsewhere.lock() = Some(Elsewhere::Worker(Waker::from(Arc::new(call))));
         let slept = thread.spot.sleep_elsewhere(|| {
             processor.core.work.idle.start_search();
-            let is_own = awaited.is_own(self);
             processor.core.work.idle.roster().waits.begin_parked(is_own);
             let waits = Defer(|| {
                 // In a forked child the roster's lock may be held forever.
@@ -144,7 +223,7 @@ impl Worker {
                 }
             });
             // A token, not `is_over`, which may count ended jobs: the waker has been told how many are left.
-            let parked = self.park_unless(|| thread.has_token());
+            let parked = self.park_unless(until, || thread.has_token());
             drop(waits);
             match parked {
                 Parked::Search => self.end_search(),
@@ -155,9 +234,27 @@ impl Worker {
         slept.is_err() || thread.take_token()
     }
 
+    /// Runs mail, `false` if there is none, and at the worker's pace lets other jobs, timers and events have their turn:
+    /// local futures that wake each other are always there.
+    fn run_mail_in_turn(&self) -> bool {
+        let (has_run, pace) = (self.run_mail(), &self.processor.pace);
+        if has_run {
+            pace.count();
+            if pace.is_due_next() {
+                self.give_way();
+                // Unless this worker has just looked elsewhere, as the last thread.
+                if pace.is_due_next() && pace.is_due() {
+                    pace.look();
+                }
+            }
+        }
+        has_run
+    }
+
     /// Runs a woken local future, or a share of this worker; `false` if there is none.
-    fn run_mail(&self) -> bool {
-        let Some(job) = self.processor.take_mail() else { return false };
+    pub(super) fn run_mail(&self) -> bool {
+        let job = if self.may_run_mail() { self.processor.take_mail() } else { None };
+        let Some(job) = job else { return self.run_mail_below() };
         let _inside = self.processor.run_inside_job();
         self.run_inside(job, self.processor.me.origins.depth());
         true
@@ -188,18 +285,17 @@ impl Worker {
             if self.processor.core.work.idle.snapshot().is_prioritized() && self.run_high() {
                 return true;
             }
+            let mut has_run = false;
             if self.processor.pace.is_due() {
                 let looks = self.processor.pace.looks();
                 self.look_elsewhere(Row::Over);
-                let has_run = self.processor.pace.looks().wrapping_sub(looks) > 1;
+                has_run = self.processor.pace.looks().wrapping_sub(looks) > 1;
                 // As in `turns`.
                 self.processor.pace.end_turn();
-                if has_run {
-                    return true;
-                }
             }
+            // A look takes no turn from the own queue: there may be something for each look.
             let job = self.find_own().or_else(|| self.find_now());
-            job.map(|job| self.run_taken_inside(|| self.run(job))).is_some()
+            job.map(|job| self.run_taken_inside(|| self.run(job))).is_some() || has_run
         };
         self.contain(self.processor.me.origins.depth(), step).unwrap_or(true)
     }
@@ -225,12 +321,13 @@ impl Worker {
     pub(super) fn end_search(&self) {
         let core = &*self.processor.core;
         self.processor.tell(Event::HasSearched);
-        if core.work.idle.stop_search() {
-            // As in `found`: work submitted or forked meanwhile may have woken no worker.
-            if core.work.queues.has_work() || core.work.has_forks_unseen() {
-                core.help();
-            }
-            core.see_to_driver();
+        // As in `found`: work submitted or forked meanwhile may have woken no worker.
+        if core.work.idle.stop_search()
+            && (core.work.queues.has_work() || core.work.has_forks_unseen())
+        {
+            core.help();
         }
+        // This worker may have held the driver.
+        core.see_to_driver();
     }
 }

@@ -52,13 +52,11 @@ impl Worker {
     pub(super) fn find_now(&self) -> Option<Job> {
         self.find_near().or_else(|| {
             self.processor.core.work.idle.start_search();
-            match self.search() {
-                Some(job) => Some(self.found(job)),
-                None => {
-                    self.end_search();
-                    None
-                }
+            let found = self.search().map(|job| self.found(job));
+            if found.is_none() {
+                self.end_search();
             }
+            found
         })
     }
 
@@ -113,7 +111,7 @@ impl Worker {
             if backoff.as_mut().is_some_and(|backoff| backoff.wait(is_seen)) {
                 continue;
             }
-            match self.park() {
+            match self.park_unless(None, || false) {
                 Parked::Search => {}
                 Parked::Leave => return None,
             }

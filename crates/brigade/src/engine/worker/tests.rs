@@ -2,20 +2,20 @@
 //! leaves the owner's store buffer at a heavy fence, and not before. The test's thread acts as all workers.
 
 use core::cell::Cell;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
 use brigade_task::{Job, join};
-use brigade_testkit::Watchdog;
+use brigade_testkit::{Watchdog, on_wake};
 
-use super::{Child, Worker};
+use super::{CURRENT, Child, Worker};
 use crate::engine::core::monitor::{Seen, look};
-use crate::engine::idle::{Parked, Parking, Roster, Watch};
+use crate::engine::idle::{Block, Parked, Parking, Roster, Watch};
 use crate::engine::key::Key;
-use crate::engine::timers::Entry;
+use crate::engine::timers::{Due, Entry};
 use crate::engine::{Core, resources_of};
-use crate::values::{Config, Growth, Reason, Shutdown, Size};
+use crate::values::{Config, Growth, Priority, Reason, Shutdown, Size};
 
 /// A pool of three running workers, the first of which has forked before.
 struct Crew([Worker; 3]);
@@ -39,7 +39,7 @@ fn what_the_monitor_can_wake_no_worker_for_starts_one() {
     assert_eq!(alone.processor.core.work.idle.snapshot().live(), 2, "for a lone child");
 
     let alone = watched_alone(|_| ());
-    alone.processor.core.work.idle.change(|roster| roster.block(false));
+    assert!(alone.processor.core.work.idle.change(|roster| roster.block(1, Block::default())));
     let at = Instant::now() + Duration::from_millis(100);
     assert!(alone.processor.core.set_timer(at, Entry::Wake(Waker::noop().clone())).is_ok());
     assert_eq!(alone.processor.core.work.idle.snapshot().live(), 2, "for a timer");
@@ -47,7 +47,7 @@ fn what_the_monitor_can_wake_no_worker_for_starts_one() {
     let forks = watched_alone(|config| config.size.core = 2);
     let finds = worker(&forks.processor.core);
     join(&forks, || (), || ());
-    forks.processor.core.work.idle.change(|roster| roster.block(false));
+    assert!(forks.processor.core.work.idle.change(|roster| roster.block(1, Block::default())));
     forks.processor.core.work.idle.start_search();
     forks.processor.core.work.queues.late.expect();
     drop(finds.found(Job::new(|| ())));
@@ -168,7 +168,7 @@ fn the_monitor_passes_the_heavy_fence_that_a_worker_did_not_when_it_parked() {
         asks.set(asks.get() + 1);
         true
     };
-    assert!(matches!(crew.0[2].park_unless(is_over), Parked::Search) && asks.get() == 1);
+    assert!(matches!(crew.0[2].park_unless(None, is_over), Parked::Search) && asks.get() == 1);
     let _ = crew.core().work.idle.announce(Parking { index: 2, ..Parking::default() });
     let mut seen = Seen::default();
     look(crew.core(), (Watch::Closely, Watch::Closely), &mut seen);
@@ -208,7 +208,7 @@ fn the_last_searcher_whose_wait_is_over_passes_the_heavy_fence() {
 #[test]
 fn the_last_searcher_passes_the_heavy_fence_if_none_is_parked_and_one_may_be_started() {
     let crew = Crew::new();
-    crew.core().work.idle.change(|roster| roster.block(false));
+    assert!(crew.core().work.idle.change(|roster| roster.block(1, Block::default())));
     crew.core().work.idle.start_search();
     assert!(crew.sees_late_fork(|searcher| {
         drop(searcher.found(Job::new(|| ())));
@@ -228,6 +228,85 @@ fn a_block_and_a_resize_after_which_a_worker_may_be_started_pass_the_heavy_fence
         worker.processor.core.resize(4.into());
         worker.processor.core.work.idle.snapshot().live() == 4
     }));
+}
+
+/// Two workers are parked; the second fires a due timer, as the first to wake or as it runs, whose waker makes this call
+/// on the worker. Returns how many workers search and are parked at the end of the waker.
+fn while_a_waker_runs(parks: bool, due: Vec<Entry>, call: fn(&Worker)) -> (usize, usize) {
+    let (crew, told) = (Crew::new(), Arc::new(OnceLock::new()));
+    let tells = told.clone();
+    let waker = on_wake(move || {
+        CURRENT.with(|worker| {
+            let worker = worker.unwrap();
+            call(worker);
+            let seen = worker.processor.core.work.idle.snapshot();
+            _ = tells.set((seen.searching(), seen.parked()));
+        });
+    });
+    for (entry, micros) in due.into_iter().chain([Entry::Wake(waker)]).zip(0..) {
+        let at = Instant::now() - Duration::from_millis(1) + Duration::from_micros(micros);
+        assert!(crew.core().set_timer(at, entry).is_ok());
+    }
+    crew.park(2);
+    let worker = &crew.0[1];
+    CURRENT.set(worker, || {
+        if parks {
+            crew.park(1);
+            assert!(worker.poll_as_sleeper(Some(Duration::ZERO)).is_some());
+        } else {
+            assert!(worker.poll_events());
+        }
+    });
+    let searching = crew.core().work.idle.snapshot().searching();
+    let (during, parked) = *told.get().expect("the waker has been called");
+    assert_eq!(searching, during + usize::from(parks), "it searches again afterwards");
+    (during, parked)
+}
+
+/// Caught: the worker counted as a searcher until all wakers had returned, so the job woke no worker; or the job of a
+/// waker called by a running worker counted as that worker's next job.
+#[test]
+fn a_job_submitted_while_a_worker_calls_a_waker_wakes_another_worker() {
+    let outside: fn(&Worker) = |on| assert!(on.processor.core.inject(Job::new(|| ())).is_ok());
+    let inside: fn(&Worker) = |on| assert!(on.processor.submit(Job::new(|| ())).is_ok());
+    for (parks, call) in [(true, outside), (true, inside), (false, outside), (false, inside)] {
+        assert_eq!(while_a_waker_runs(parks, Vec::new(), call), (1, 0), "parks: {parks}");
+    }
+    for parks in [true, false] {
+        assert_eq!(while_a_waker_runs(parks, Vec::new(), |_| ()), (0, 1), "parks: {parks}");
+    }
+}
+
+/// A timer of a closure.
+struct Closure;
+
+impl Due for Closure {
+    fn due(self: Arc<Self>) -> Job {
+        Job::new(|| ())
+    }
+
+    fn abandon(&self) {}
+}
+
+/// Caught: the job waited for the end of the waker.
+#[test]
+fn a_job_due_before_a_waker_is_called_wakes_another_worker() {
+    for parks in [true, false] {
+        let due = Entry::Run { due: Arc::new(Closure), class: Priority::Normal, repeats: false };
+        assert_eq!(while_a_waker_runs(parks, vec![due], |_| ()), (1, 0), "parks: {parks}");
+    }
+}
+
+/// A worker that is alone in its pool passes no fence when it queues a job.
+///
+/// Caught: a resize that passed the fence only if the pool had forked. The job waited for the end of the running job.
+#[test]
+fn a_resize_of_a_pool_with_one_worker_passes_the_heavy_fence() {
+    let core = pool(|config| config.size = Size { core: 1, max: 1, spare: 0 });
+    let _alone = worker(&core);
+    core.work.queues.late.expect();
+    core.resize(2.into());
+    assert_eq!(core.work.idle.snapshot().live(), 2);
 }
 
 /// Caught: a broadcast refused although a thread could have been started.

@@ -65,6 +65,6 @@ impl Machine {
     }
 }
 
-fn invalid(reason: String) -> io::Error {
+pub(super) fn invalid(reason: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, reason)
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use brigade_observe::{Observer, Settings};
 use brigade_sync::thread::Inherited;
 
-use crate::engine::{Child, Core, Key, Semaphore, Worker, resources_of};
+use crate::engine::{Child, Core, Key, Semaphore, Worker, resources_of, wait_until};
 use crate::handle::Handle;
 use crate::pool::Pool;
 use crate::submission::{ADMIT, admit_bounded};
@@ -20,7 +20,7 @@ use crate::values::{
     Config, Hook, Idle, OnPanic, Order, Queueing, Shutdown, ShutdownOptions, Threads, WhenFull,
     opaque,
 };
-use machine::Machine;
+use machine::{Machine, invalid};
 
 pub use thread_name::ThreadName;
 
@@ -59,6 +59,7 @@ impl Pool {
         Builder {
             config: Box::default(),
             threads: None,
+            prefix: None,
             machine: Machine::default(),
             observe: Settings::default(),
             make_observer: None,
@@ -103,6 +104,8 @@ pub struct Builder {
     pub(crate) config: Box<Config>,
     /// `None` for as many as the process may run at once.
     threads: Option<Threads>,
+    /// The common prefix of the threads' names, if known: the name of a pool without another.
+    prefix: Option<Arc<str>>,
     /// The settings that depend on the machine.
     pub(crate) machine: Machine,
     /// The settings for observing jobs.
@@ -211,9 +214,9 @@ impl Builder {
     /// [limit](crate::TaskSet::limit). A policy that [drops the oldest](WhenFull::DropOldest) job also drops older
     /// jobs queued without room.
     ///
-    /// **Pools that submit to each other.** A job that submits to a different pool waits for room like a thread
-    /// outside. Jobs of two full pools that submit to each other may wait forever, and no error reports it: give one
-    /// of the pools the policy [`RunInCaller`](WhenFull::RunInCaller) or [`Reject`](WhenFull::Reject).
+    /// **Pools that submit to each other.** A job that submits to a different pool that is full waits for room as in any
+    /// wait: other threads of its own pool, or at last this thread inside the wait, run queued jobs meanwhile. So jobs of
+    /// two full pools that submit to each other make room for each other.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -312,7 +315,7 @@ impl Builder {
     pub fn name(mut self, name: impl Into<ThreadName>) -> Self {
         let ThreadName { name, prefix } = name.into();
         self.config.name = Some(name);
-        self.config.pool_name.prefix = prefix;
+        self.prefix = prefix;
         self
     }
 
@@ -432,7 +435,8 @@ impl Builder {
     /// assert_eq!(error.to_string(), "the number of threads must be 1 to 4096, not 0 (`Pool::default()` uses all CPUs)");
     /// ```
     pub fn build(mut self) -> io::Result<Pool> {
-        self.check()?;
+        self.machine.resolve(&mut self.config)?;
+        self.check().map_err(invalid)?;
         let first = self.config.first.unwrap_or(1);
         let key = Key::new::<Child>(self.capacity.is_some(), self.make_observer.is_some())?;
         let make = |make: MakeObserver| make(self.observe, self.config.pool_name(), key);
@@ -444,39 +448,36 @@ impl Builder {
         let detector = observer.as_ref().map_or(Ok(()), start);
         if let Err(error) = detector.and_then(|()| core.start_core(first)) {
             core.close(Shutdown::Discard);
-            _ = core.wait_for_end(None);
+            _ = core.wait_for_end(None, wait_until);
             return Err(error);
         }
         Ok(Pool { handle: Handle::new(core.work.key), core })
     }
 
     /// Rejects an invalid configuration, and sets the size.
-    fn check(&mut self) -> io::Result<()> {
-        self.machine.resolve(&mut self.config)?;
+    fn check(&mut self) -> Result<(), String> {
         self.config.inherited = Inherited::here();
-        let refusal = |reason: String| io::Error::new(io::ErrorKind::InvalidInput, reason);
-        let refuse = |reason: String| Err(refusal(reason));
+        self.config.pool_name = self.config.pool_name.take().or_else(|| self.prefix.take());
         if self.threads.is_none() {
-            self.threads = threads_by_environment().map_err(refusal)?;
+            self.threads = threads_by_environment()?;
         }
-        let threads = self.threads.unwrap_or_else(|| self.config.default_threads());
-        let threads = threads.check().map_err(refusal)?;
+        let threads = self.threads.unwrap_or_else(|| self.config.default_threads()).check()?;
         if self.config.spare.is_some_and(|spare| spare > Threads::MAX) {
-            return refuse(format!("a pool has at most {} spare threads", Threads::MAX));
+            return Err(format!("a pool has at most {} spare threads", Threads::MAX));
         }
         self.config.size = self.config.size_of(threads);
         if self.config.fairness == Some(0) {
-            return refuse("a worker must run at least 1 job between two looks elsewhere".into());
+            return Err("a worker must run at least 1 job between two looks elsewhere".into());
         }
         if self.capacity == Some(0) {
-            return refuse("the capacity of a pool's queue must be at least 1".into());
+            return Err("the capacity of a pool's queue must be at least 1".into());
         }
         // Half the address space: no system gives more, and std's rounding up must not overflow.
         if self.config.stack_size.is_some_and(|bytes| bytes > usize::MAX / 2) {
-            return refuse("the stack size is larger than the address space".into());
+            return Err("the stack size is larger than the address space".into());
         }
         match (0..threads.core).find(|&index| self.config.thread_name(index).contains('\0')) {
-            Some(index) => refuse(format!("the name of thread {index} contains NUL")),
+            Some(index) => Err(format!("the name of thread {index} contains NUL")),
             None => Ok(()),
         }
     }

@@ -31,7 +31,7 @@ impl Builder {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn pool_name(mut self, name: impl Into<Arc<str>>) -> Self {
-        self.config.pool_name.given = Some(name.into());
+        self.config.pool_name = Some(name.into());
         self
     }
 

@@ -75,10 +75,15 @@ impl Builder {
     /// only if there is work for it, and ends once idle for the [keep-alive](Self::keep_alive).
     ///
     /// By default, an additional thread is started if all threads are blocked and at least one of them waits inside
-    /// a job, in any call of brigade: up to 256. If this setting is given, the waiting thread runs any job of the
-    /// pool inside the wait instead, by class. If such a job needs a lock held across the wait, it never ends; if it
-    /// waits for the job beneath it on the stack, it gets [`WouldDeadlock`](crate::JoinError::WouldDeadlock). Inside
-    /// 64 waits an additional thread is started even so.
+    /// a job, in any call of brigade: up to 256. Beyond these, or if this setting is given, the waiting thread runs
+    /// any job of the pool inside the wait instead, by class. If such a job needs a lock held across the wait, it
+    /// never ends; if it waits for the job beneath it on the stack, it gets
+    /// [`WouldDeadlock`](crate::JoinError::WouldDeadlock). A wait that is over returns after the jobs above it.
+    ///
+    /// A thread with less than a quarter of its [stack](Self::stack_size) left runs no further job inside a wait, but
+    /// until an eighth is left shares of [broadcasts](crate::Handle::broadcast) and
+    /// [local](crate::spawn_local()) futures. Another thread of the pool runs the jobs: one that waits, or else an
+    /// additional thread, beyond all these numbers. (Where the system does not tell the stack: inside 64 waits.)
     ///
     /// A thread whose job unwinds, and waits in a destructor, runs no other job inside that wait: the job would see
     /// [`std::thread::panicking`]. The pool may start an additional thread in its place, beyond this number unless

@@ -1,12 +1,19 @@
 //! Timers and I/O resources of pools of every kind: the driver holder changes, and one is never missing.
 
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::mpsc;
+use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
+use crate::support::crowd::await_idle_workers;
 #[cfg(feature = "io")]
 use brigade::Shutdown;
+#[cfg(feature = "io")]
+use brigade::block_on;
 use brigade::time::sleep;
 use brigade::{Builder, Idle, Order, Placement, Pool, Queueing};
-use brigade_testkit::{eventually, test};
+use brigade_testkit::{Halt, eventually, on_wake, test};
 
 /// Pools that differ in how their workers wait, and in how many there are.
 fn for_every_kind(mut test: impl FnMut(&Pool)) {
@@ -157,4 +164,62 @@ mod files {
         brigade::block_on(writer.write_all(&[1])).unwrap();
         hear.recv().unwrap();
     }
+}
+
+type Waits = Pin<Box<dyn Future<Output = ()>>>;
+
+/// An event that wakes a waker once, and the call after which it comes.
+type Event = fn(&Pool) -> (Waits, Box<dyn FnOnce()>);
+
+const EVENTS: &[Event] = &[
+    |_| (Box::pin(sleep(Duration::from_millis(5))), Box::new(|| ())),
+    #[cfg(feature = "io")]
+    |pool| {
+        use futures_lite::{AsyncReadExt, AsyncWriteExt};
+        let (mut reader, mut writer) = pool.handle().enter(brigade::io::pipe).unwrap();
+        let reads = async move { assert_eq!(reader.read(&mut [0]).await.unwrap(), 1) };
+        (Box::pin(reads), Box::new(move || block_on(writer.write_all(&[0])).unwrap()))
+    },
+];
+
+/// A pool of two parked workers.
+fn two() -> Pool {
+    let pool = Pool::builder().threads(2).prestart(2).build().unwrap();
+    await_idle_workers(&pool, 2);
+    pool
+}
+
+/// Has a worker call a waker, while the returned value exists.
+fn have_called(pool: &Pool, event: Event, waker: &Waker) -> Waits {
+    let (mut waits, happens) = event(pool);
+    let poll = || waits.as_mut().poll(&mut Context::from_waker(waker)).is_pending();
+    assert!(pool.handle().enter(poll));
+    happens();
+    waits
+}
+
+/// Caught: the worker counted as a searcher while it called the waker, so a submission woke no other worker.
+#[test(event in EVENTS.iter().copied())]
+fn a_job_runs_while_a_parked_worker_calls_a_waker(event: Event) {
+    let (pool, halt) = (two(), Halt::default());
+    let stops = halt.clone();
+    let _waits = have_called(&pool, event, &on_wake(move || stops.here()));
+    halt.await_thread();
+    let outcome = pool.submit(|| 7).join_timeout(Duration::from_secs(10));
+    halt.release();
+    assert_eq!(outcome.expect("another worker runs it").unwrap(), 7);
+}
+
+/// Caught: as above. The waker waited forever.
+#[test(event in EVENTS.iter().copied())]
+fn a_waker_may_wait_for_a_job(event: Event) {
+    let pool = two();
+    let ((told, tells), handle) = (mpsc::channel(), pool.handle());
+    let waker = on_wake(move || {
+        let (sends, receives) = mpsc::channel();
+        handle.execute(move || _ = sends.send(()));
+        told.send(receives.recv_timeout(Duration::from_secs(10))).unwrap();
+    });
+    let _waits = have_called(&pool, event, &waker);
+    assert_eq!(tells.recv().unwrap(), Ok(()));
 }

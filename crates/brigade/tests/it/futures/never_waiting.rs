@@ -12,7 +12,7 @@ use brigade::{
     JoinError, LocalPool, Missed, Pool, Priority, Shutdown, TaskSet, block_on, spawn, spawn_local,
     yield_now,
 };
-use brigade_testkit::{Drops, Gate, Token, eventually, test};
+use brigade_testkit::{Drops, Gate, Latch, OnDrop, Token, eventually, test};
 
 const FAR: Duration = Duration::from_secs(3600);
 
@@ -181,6 +181,52 @@ fn a_future_that_must_stop_is_dropped_at_its_next_operation(make: Make, cancels:
     assert_eq!((passed.load(Ordering::Relaxed), drops.count()), (1, 1));
 }
 
+/// Awaits an operation in a scope. The future of the scope has not been asked to stop, but is a part of the stopped job.
+fn await_in_a_scope(make: Make) -> bool {
+    brigade::scope(|s| {
+        let future = s.spawn(async {
+            make()().await;
+            brigade::cancelled()
+        });
+        future.join().unwrap()
+    })
+}
+
+/// Caught: the budget asked the job that had opened the scope, so the operation yielded in each poll, forever.
+#[test((name, make) in operations(), ends in ["running", "pending", "pool"])]
+fn a_future_of_a_scope_ends_although_the_job_that_opened_it_must_stop(make: Make, ends: &str) {
+    let (pool, opened) = (Pool::new(1), Arc::new(AtomicUsize::new(0)));
+    let opens = opened.clone();
+    let open = move || _ = opens.fetch_add(await_in_a_scope(make).into(), Ordering::Relaxed);
+    if ends == "running" {
+        let gate = Gate::closed();
+        let wait = gate.clone();
+        let job = pool.submit(move || {
+            wait.wait();
+            open();
+        });
+        eventually("it has started", || pool.metrics().running == 1);
+        assert!(!job.cancel());
+        gate.open();
+        job.join().unwrap();
+    } else {
+        let (begun, on_drop) = (Latch::default(), OnDrop(open));
+        let latch = begun.clone();
+        let job = pool.spawn(async move {
+            let _on_drop = on_drop;
+            latch.wait().await;
+        });
+        eventually("it waits", || begun.waiting() == 1);
+        if ends == "pending" {
+            assert!(job.cancel());
+        } else {
+            drop(pool);
+        }
+        assert!(job.join().unwrap_err().is_cancelled());
+    }
+    assert_eq!(opened.load(Ordering::Relaxed), 1);
+}
+
 async fn always_ready() {
     loop {
         sleep(Duration::ZERO).await;
@@ -347,4 +393,24 @@ fn a_pool_that_finishes_polls_futures_that_yield_to_their_end() {
     });
     assert_eq!(pool.shutdown(Shutdown::Finish).ran, 4);
     jobs.into_iter().chain([waits]).for_each(|job| job.join().unwrap());
+}
+
+/// Caught: each look elsewhere took the place of a job of the worker's own queue.
+#[test]
+fn a_wait_that_looks_elsewhere_before_each_job_runs_its_own_queue() {
+    let pool = Pool::builder().threads(1).spare_threads(0).fairness(1).build().unwrap();
+    let waits = || {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let seen = is_over.clone();
+        drop(spawn(async move {
+            while !seen.load(Ordering::Relaxed) {
+                yield_now().await;
+            }
+        }));
+        let mut set = TaskSet::new(brigade::Handle::current().unwrap());
+        set.spawn(sleep(Duration::from_millis(1)));
+        set.wait_all();
+        is_over.store(true, Ordering::Relaxed);
+    };
+    pool.submit(waits).join().unwrap();
 }

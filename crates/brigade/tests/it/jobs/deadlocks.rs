@@ -167,6 +167,8 @@ fn a_join_beside_one_that_has_just_ended_is_no_deadlock(builder: Builder) {
 fn the_message_says_what_to_do() {
     let error = JoinError::WouldDeadlock;
     assert!(error.to_string().contains("would deadlock"), "{error}");
+    // Caught: the message named blocked threads, which fail no wait.
+    assert!(!error.to_string().contains("thread"), "{error}");
     assert_eq!(error.panic_message(), None);
     assert_eq!(format!("{error:?}"), "WouldDeadlock");
 }

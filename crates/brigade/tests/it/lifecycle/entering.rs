@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use brigade::time::{Sleep, sleep};
-use brigade::{Handle, Pool, Reason, TaskSet, block_on};
+use brigade::{Handle, Pool, Reason, Scope, TaskSet, block_on};
 use brigade_testkit::test;
 
 const SOON: Duration = Duration::from_millis(1);
@@ -213,4 +213,58 @@ fn inside_a_closed_pool_everything_is_rejected() {
         assert_eq!(current(), None);
         assert!(pool.block_on(async { brigade::try_spawn(async {}).is_err() }));
     }
+}
+
+fn assert_jobs_are_inside<'scope>(s: &'scope Scope<'scope, '_>, pool: Handle) {
+    let is_inside = move || {
+        assert_eq!(current(), Some(pool));
+        assert_eq!(brigade::submit(current).join().unwrap(), Some(pool));
+    };
+    s.execute(is_inside);
+    s.submit(is_inside).join().unwrap();
+    s.spawn(async move { is_inside() }).join().unwrap();
+}
+
+/// Caught: a body on the pool's own worker was inside the pool that this had entered, and so was a joined job of a scope that was
+/// opened outside.
+#[test]
+fn calls_that_borrow_are_inside_their_pool_wherever_they_are_made() {
+    let (pool, other) = (Pool::new(2), Pool::new(2));
+    let (own, there) = (pool.handle(), other.handle());
+    let borrow = move || {
+        let before = current();
+        own.install(|| assert_is_inside(own)).unwrap();
+        own.scope(|s| {
+            assert_is_inside(own);
+            assert_jobs_are_inside(s, own);
+        })
+        .unwrap();
+        own.in_place_scope(|s| assert_jobs_are_inside(s, own)).unwrap();
+        let joined = own.in_place_scope(|s| there.enter(|| s.submit(current).join().unwrap()));
+        assert_eq!(joined, Ok(Some(own)));
+        assert_eq!(current(), before);
+    };
+    borrow();
+    there.enter(borrow);
+    other.submit(borrow).join().unwrap();
+    pool.submit(borrow).join().unwrap();
+    pool.submit(move || there.enter(borrow)).join().unwrap();
+}
+
+/// Caught: the free `in_place_scope` was of the pool that the worker had entered.
+#[test]
+fn forks_and_free_scopes_of_a_worker_that_has_entered_another_pool_are_of_its_own() {
+    let (pool, other) = (Pool::builder().threads(2).name("own").build().unwrap(), Pool::new(2));
+    let (own, there) = (pool.handle(), other.handle());
+    let name = || thread::current().name().unwrap().to_owned();
+    let job = pool.submit(move || {
+        there.enter(|| {
+            brigade::scope(|s| assert_jobs_are_inside(s, own));
+            brigade::in_place_scope(|s| assert_jobs_are_inside(s, own));
+            let (one, two) = brigade::join(name, name);
+            assert!(one.starts_with("own") && two.starts_with("own"));
+            assert_eq!(current(), Some(there));
+        });
+    });
+    job.join().unwrap();
 }

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::support::full::full;
-use brigade::{Handle, Pool, Shutdown, WhenFull};
+use brigade::{Handle, LocalPool, Pool, Shutdown, TaskSet, WhenFull};
 use brigade_testkit::{Gate, OnDrop, at_exit, test};
 
 thread_local! {
@@ -156,4 +156,39 @@ fn a_destructor_may_submit_to_a_pool_that_is_full_and_drops_the_oldest(pool_firs
     gate.open();
     drop(pool);
     assert_eq!(ran.load(Ordering::Relaxed), 1);
+}
+
+/// Waits of every kind for jobs of the pool.
+fn wait_for_jobs_of(pool: &LocalPool) -> [i32; 8] {
+    let mut set = TaskSet::new(pool.handle());
+    set.submit(|| 7);
+    [
+        pool.submit(|| 1).join().unwrap(),
+        pool.spawn(async { 2 }).join().unwrap(),
+        pool.spawn_local(async { 3 }).join().unwrap(),
+        pool.install(|| 4).unwrap(),
+        pool.scope(|s| s.submit(|| 5).join().unwrap()).unwrap(),
+        pool.in_place_scope(|s| s.spawn(async { 6 }).join().unwrap()).unwrap(),
+        set.join_next().unwrap().unwrap(),
+        brigade::block_on(pool.submit(|| 8)).unwrap(),
+    ]
+}
+
+/// Caught: the list of the thread's pools had been destroyed, and each of these waits hung.
+#[test(is_made_before in [false, true])]
+fn the_last_destructor_of_a_thread_may_use_its_local_pool(is_made_before: bool) {
+    let (told, tells) = mpsc::channel();
+    let thread = thread::spawn(move || {
+        // The first of the thread, and so destroyed last.
+        LATE.with(|_| ());
+        assert_eq!(wait_for_jobs_of(&LocalPool::new().unwrap()), [1, 2, 3, 4, 5, 6, 7, 8]);
+        let mut made = is_made_before.then(|| LocalPool::new().unwrap());
+        let last = OnDrop(Box::new(move || {
+            let pool = made.take().unwrap_or_else(|| LocalPool::new().unwrap());
+            told.send(wait_for_jobs_of(&pool)).unwrap();
+        }) as Box<dyn FnMut()>);
+        LATE.with(|late| late.set(last)).unwrap();
+    });
+    thread.join().unwrap();
+    assert_eq!(tells.recv(), Ok([1, 2, 3, 4, 5, 6, 7, 8]));
 }

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::{Log, local_pool};
-use brigade::{Reason, Shutdown, time};
+use brigade::{Reason, Shutdown, block_on, time};
 use brigade_testkit::{Drops, test};
 
 #[test]
@@ -63,4 +63,32 @@ fn a_pool_that_another_thread_shuts_down_ends_when_its_owner_has_run_it(how: Shu
     let report = other.join().unwrap();
     assert_eq!((report.ran + report.discarded, report.still_running), (10, 0));
     assert_eq!(report.discarded > 0, how == Shutdown::Discard);
+}
+
+/// Caught: a pool that terminated in a call of its owner kept its pending futures until it was dropped, and a wait for them never
+/// ended.
+#[test(waits_before in [true, false], waits_after in [true, false])]
+fn a_pool_closed_by_its_job_cancels_pending_futures_before_it_is_dropped(
+    waits_before: bool,
+    waits_after: bool,
+) {
+    let pool = local_pool();
+    let handle = pool.handle();
+    let pending =
+        || [handle.spawn(std::future::pending::<()>()), pool.spawn_local(std::future::pending())];
+    let (joined, awaited) = (pending(), pending());
+    pool.run_until_idle();
+    let wait = |waits: bool| waits.then(|| block_on(time::sleep(Duration::from_micros(50))));
+    let closes = handle.submit(move || {
+        wait(waits_before);
+        handle.close();
+        wait(waits_after);
+    });
+    closes.join().unwrap();
+    for job in joined {
+        assert!(job.join().unwrap_err().is_cancelled());
+    }
+    for job in awaited {
+        assert!(pool.run_until(job).unwrap_err().is_cancelled());
+    }
 }

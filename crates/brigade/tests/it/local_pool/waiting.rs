@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::{Log, local_pool};
-use brigade::{Pool, Shutdown, TaskSet, block_on, time};
+use brigade::{LocalPool, Pool, Shutdown, TaskSet, block_on, time};
 use brigade_testkit::test;
 
 const SOON: Duration = Duration::from_millis(20);
@@ -80,6 +80,43 @@ fn a_wait_of_the_owner_for_another_pool_runs_its_own() {
     assert_eq!(other.block_on(async move { local.spawn(async { 43 }).await }).unwrap(), 43);
     let asks = other.spawn(async move { local.submit(|| 44).await.unwrap() });
     assert_eq!(block_on(asks).unwrap(), 44);
+}
+
+/// Each way in which a future waits for jobs of the pool.
+fn await_jobs_of(pool: &LocalPool) {
+    let jobs = || {
+        let mut set = TaskSet::new(pool.handle());
+        set.submit(|| 1);
+        let job = pool.submit(|| 2);
+        async move { set.join_next_async().await.unwrap().unwrap() + job.await.unwrap() }
+    };
+    assert_eq!(block_on(pool.submit(|| 1)).unwrap(), 1);
+    assert_eq!(block_on(jobs()), 3);
+    // Polled with another waker than that of the `block_on`.
+    assert_eq!(block_on(futures::future::join_all([jobs(), jobs()])), [3, 3]);
+    let (one, other) = (Pool::new(1), Pool::new(1));
+    let both = async { one.submit(|| 1).await.unwrap() + jobs().await };
+    assert_eq!(block_on(both), 4);
+    assert_eq!(other.block_on(jobs()), 3);
+    let never = pool.spawn(std::future::pending::<()>());
+    pool.close();
+    assert!(block_on(never).unwrap_err().is_cancelled());
+}
+
+/// Caught: the worker, or the newest `LocalPool`, was all that the thread ran.
+#[test]
+fn block_on_runs_the_pool_of_the_handles_that_its_future_awaits() {
+    let (older, newer) = (local_pool(), local_pool());
+    await_jobs_of(&older);
+    await_jobs_of(&newer);
+    let workers = Pool::new(2);
+    workers.submit(|| await_jobs_of(&local_pool())).join().unwrap();
+    workers.spawn(async { await_jobs_of(&local_pool()) }).join().unwrap();
+    let owns_two = || {
+        let (older, _newer) = (local_pool(), local_pool());
+        await_jobs_of(&older);
+    };
+    workers.submit(owns_two).join().unwrap();
 }
 
 /// Nothing in the pool runs on any other thread.

@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 use std::{io, thread};
 
+use crate::support::crowd::await_idle_workers;
 use crate::support::staging::{numbered, refused};
 use brigade::{Handle, NewThread, Pool, Shutdown, TaskSet, Thread, block_on, blocking};
-use brigade_testkit::{Gate, Halt, eventually, test};
+use brigade_testkit::{Gate, Halt, Latch, eventually, test};
 
 /// Starts threads, but for some from the second one on, whose starts fail.
 fn fails_after_the_first(fails: usize) -> impl Fn(NewThread) -> io::Result<Thread> + 'static {
@@ -45,6 +46,24 @@ fn a_blocked_job_is_released_although_a_start_has_failed(fails: usize, wait: Wai
     let pool = builder.spawner(fails_after_the_first(fails)).build().unwrap();
     let handle = pool.handle();
     assert_eq!(pool.submit(move || wait(handle)).join().unwrap(), 7);
+}
+
+/// Caught: the start failed before the future was queued, and was not retried afterwards.
+#[test]
+fn a_future_woken_in_a_pool_without_threads_is_polled_although_a_start_fails() {
+    let builder = Pool::builder().threads(0..=1).keep_alive(Duration::ZERO);
+    let pool = builder.spawner(fails_after_the_first(1)).build().unwrap();
+    let latch = Latch::default();
+    let opens = latch.wait();
+    let mut future = pool.spawn(async {
+        opens.await;
+        7
+    });
+    eventually("it waits", || latch.waiting() == 1);
+    await_idle_workers(&pool, 0);
+    latch.open();
+    let outcome = future.join_timeout(Duration::from_secs(10));
+    assert_eq!(outcome.expect("it has been polled").unwrap(), 7);
 }
 
 /// A thread that never starts is as good as one whose start fails.

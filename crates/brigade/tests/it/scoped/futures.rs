@@ -1,10 +1,12 @@
 //! Futures of scopes, which borrow.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use brigade::time::sleep;
-use brigade::{Pool, yield_now};
+use brigade::{Pool, TaskSet, yield_now};
 use brigade_testkit::{Latch, eventually, test};
 
 use super::pools::for_every_pool;
@@ -85,4 +87,27 @@ fn a_future_is_polled_by_the_pool_it_was_spawned_on_after_a_wake_from_another() 
         waits.join().unwrap()
     });
     assert_eq!(current.unwrap(), Some(at));
+}
+
+/// Caught: the waiter slept, and a second thread polled the futures.
+#[test]
+fn new_futures_are_polled_by_the_worker_that_waits_for_them() {
+    let pool = Pool::new(1);
+    let here = || thread::current().id();
+    pool.install(|| {
+        let (waiter, polled_at) = (here(), Mutex::new(Vec::new()));
+        brigade::scope(|s| {
+            assert_eq!(s.spawn(async { here() }).join().unwrap(), waiter);
+            let first = s.spawn(async { here() });
+            (0..3).for_each(|_| drop(s.spawn(async { polled_at.lock().unwrap().push(here()) })));
+            assert_eq!(first.join().unwrap(), waiter);
+            s.spawn(async { s.spawn(async { polled_at.lock().unwrap().push(here()) }) });
+        });
+        assert_eq!(polled_at.into_inner().unwrap(), [waiter; 4]);
+        let mut set = TaskSet::default();
+        (0..3).for_each(|_| _ = set.spawn(async move { thread::current().id() }));
+        assert!(set.outcomes().all(|polled_at| polled_at.unwrap() == waiter));
+    })
+    .unwrap();
+    assert_eq!(pool.metrics().threads, 1);
 }

@@ -5,8 +5,9 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
 use std::thread;
 
+use crate::support::busy::held;
 use brigade::{Handle, Pool, TaskSet};
-use brigade_testkit::{OnDrop, test};
+use brigade_testkit::{Gate, OnDrop, eventually, test};
 
 /// Jobs that ran, and those of them that saw a panic.
 #[derive(Default)]
@@ -88,4 +89,27 @@ fn a_job_that_is_awaited_while_another_unwinds_does_not_see_a_panic(jobs: usize,
 fn the_only_thread_of_a_pool_runs_the_jobs_it_waits_for_although_it_unwinds(waits: Waits) {
     let pool = Pool::builder().threads(1).spare_threads(0).build().unwrap();
     assert_eq!(unwind(&pool, 2, waits), (2 * JOBS, 2 * JOBS));
+}
+
+/// Another worker is busy, so that the worker of the job that unwinds would run them, if any does.
+///
+/// Caught: a wait that runs anything ran them while its own job unwound.
+#[test]
+fn a_wait_that_runs_anything_runs_nothing_while_its_job_unwinds() {
+    let (pool, other) =
+        (Pool::builder().threads(2).waits_run_anything().build().unwrap(), Pool::new(1));
+    let (gate, ran) = (Gate::closed(), Arc::new(Ran::default()));
+    let (_busy, mut awaited) = (held(&pool, &gate), Some(held(&other, &gate)));
+    let runs = ran.clone();
+    pool.execute(move || {
+        let _waits = OnDrop(|| {
+            (0..JOBS).for_each(|_| brigade::execute(job(&runs)));
+            awaited.take().unwrap().join().unwrap();
+        });
+        panic!("expected");
+    });
+    eventually("another thread runs them", || ran.all.load(SeqCst) == JOBS);
+    gate.open();
+    assert!(pool.wait_idle());
+    assert_eq!(ran.saw_panic.load(SeqCst), 0);
 }

@@ -6,6 +6,19 @@ use crate::values::{Role, Size};
 /// limit. Few in a seeded run, so that its small programs reach them.
 const MOST_EXTRA: usize = if cfg!(brigade_seeded) { 2 } else { 256 };
 
+/// Why a worker is blocked, and the threads that the pool may have in its place.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Block {
+    /// Whether a job on it waits, so that its thread can be called to run jobs.
+    pub(crate) is_wait: bool,
+    /// Whether it waits only for jobs of this pool.
+    pub(crate) is_own: bool,
+    /// Whether the pool may exceed its limits if all are blocked.
+    pub(crate) may_exceed: bool,
+    /// Whether its stack is nearly used up: it can't run jobs inside the wait, so another thread must.
+    pub(crate) is_deep: bool,
+}
+
 /// How many workers there are, and the rules that follow.
 #[derive(Default)]
 pub(crate) struct Counts {
@@ -18,15 +31,14 @@ pub(crate) struct Counts {
     pub(super) live: usize,
     /// Blocked workers, which do not count towards the size.
     pub(super) blocked: usize,
-    /// How many blocked workers let the pool exceed its limits when all are blocked.
-    extra: usize,
     /// How many blocked workers have a replacement.
     replaced: usize,
-    /// How many workers must leave because the pool was made smaller.
+    /// How many blocks may exceed the limits, are waits of jobs, and are such waits on a deep stack.
+    extra: usize,
+    waits: usize,
+    deep: usize,
+    /// How many workers must leave because the pool was made smaller: a blocked worker when it returns.
     excess: usize,
-    /// How many blocked workers must leave on their return, because the pool was made smaller, if it is still too
-    /// large then.
-    owed: usize,
 }
 
 impl Counts {
@@ -39,14 +51,30 @@ impl Counts {
         self.live - self.blocked
     }
 
+    /// Whether there is no worker.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.live == 0
+    }
+
+    /// Whether another worker may be started.
+    pub(super) fn has_room(&self) -> bool {
+        // A wait on a stack with room for jobs is called first.
+        self.has_room_for(self.extra > 0) || (self.active() == 0 && self.all_are_deep())
+    }
+
+    /// Whether waits have used up the stacks of all workers on which a job waits.
+    fn all_are_deep(&self) -> bool {
+        self.deep > 0 && self.deep == self.waits
+    }
+
     /// Whether the limits allow another worker. Blocked workers that must leave when they return do not count, so the
     /// pool does not wait for them. But there are never more workers than the highest of the limits so far, unless
-    /// all are blocked.
-    pub(super) fn has_room(&self) -> bool {
-        let replaceable = (self.blocked - self.owed).min(self.size.spare);
-        let is_within =
-            self.live - self.owed < self.size.max + replaceable && self.live < self.most;
-        is_within || (self.extra > 0 && self.active() == 0 && self.live < self.most + MOST_EXTRA)
+    /// all are blocked and one of them `may_exceed` it.
+    pub(super) fn has_room_for(&self, may_exceed: bool) -> bool {
+        let leaving = (self.excess - self.surplus()).min(self.blocked);
+        let replaceable = (self.blocked - leaving).min(self.size.spare);
+        let is_within = self.live - leaving < self.size.max + replaceable && self.live < self.most;
+        is_within || (may_exceed && self.active() == 0 && self.live < self.most + MOST_EXTRA)
     }
 
     /// Whether work starts a worker in any case. A pool needs a worker to run anything.
@@ -68,12 +96,12 @@ impl Counts {
 
     /// Whether a worker must leave because the pool was made smaller.
     pub(super) fn has_surplus(&self) -> bool {
-        self.excess > 0
+        self.surplus() > 0
     }
 
     /// Whether a surplus worker may leave now, if `arrived` workers can be relied on.
     pub(super) fn can_shed(&self, arrived: usize) -> bool {
-        self.excess > 0 && arrived.saturating_sub(self.blocked) > 1
+        self.has_surplus() && arrived.saturating_sub(self.blocked) > 1
     }
 
     /// Whether a worker that has been idle for long may leave: it is beyond the core size. The pool relies on
@@ -100,55 +128,53 @@ impl Counts {
     /// Removes a worker, which may have replaced a blocked worker.
     pub(super) fn remove(&mut self) {
         self.live -= 1;
-        self.excess = self.excess.min(self.surplus());
         self.replaced = self.replaced.saturating_sub(1);
+        self.bound_excess();
     }
 
     /// Removes a worker, which is surplus if the pool was made smaller.
     pub(super) fn shed(&mut self) {
-        self.excess = self.excess.saturating_sub(1);
+        self.excess -= usize::from(self.has_surplus());
         self.remove();
     }
 
-    /// How many active workers exceed the limit.
+    /// How many active workers must leave.
     fn surplus(&self) -> usize {
-        self.active().saturating_sub(self.size.max)
+        self.active().saturating_sub(self.size.max).min(self.excess)
     }
 
-    /// Changes the limits, and counts the surplus workers.
+    /// No more must leave than are beyond the limit, or may be when they return.
+    fn bound_excess(&mut self) {
+        let beyond = self.active().saturating_sub(self.size.max);
+        self.excess = self.excess.min(beyond + self.blocked);
+    }
+
+    /// Changes the limits. In a smaller pool, all workers beyond the limit must leave.
     pub(super) fn resize(&mut self, size: Size) {
         if size.max < self.size.max {
-            self.owed = self.blocked;
+            self.excess = self.live;
         }
         self.size = size;
+        self.bound_excess();
         self.most = self.most.max(size.max + size.spare);
-        self.excess = self.surplus();
     }
 
-    /// Counts a worker as blocked, which may let the pool exceed its limits; `workers` is 0 if the worker is already
-    /// blocked, else 1. If a worker had to leave, this worker may do so instead, when it returns.
-    pub(super) fn block(&mut self, workers: usize, extra: bool) {
+    /// Counts a block; `workers` is 0 if the worker is already blocked, else 1.
+    pub(super) fn block(&mut self, workers: usize, block: Block) {
         self.blocked += workers;
-        self.extra += usize::from(extra);
-        let surplus = self.surplus();
-        self.owed += self.excess.saturating_sub(surplus);
-        self.excess = self.excess.min(surplus);
+        self.extra += usize::from(block.may_exceed);
+        self.waits += usize::from(block.is_wait);
+        self.deep += usize::from(block.is_deep);
     }
 
-    /// Counts a worker as active again; `workers` is 0 if the worker stays blocked, else 1.
-    pub(super) fn unblock(&mut self, workers: usize, extra: bool) {
-        self.extra -= usize::from(extra);
-        if workers == 0 {
-            return;
-        }
+    /// Ends a [block](Self::block).
+    pub(super) fn unblock(&mut self, workers: usize, block: Block) {
         self.blocked -= workers;
         self.replaced = self.replaced.min(self.blocked);
-        if self.owed > 0 && self.excess < self.surplus() {
-            self.owed -= 1;
-            self.excess += 1;
-        }
-        // While others are blocked, they may have to leave instead of this worker.
-        self.owed = self.owed.min(self.blocked);
+        self.extra -= usize::from(block.may_exceed);
+        self.waits -= usize::from(block.is_wait);
+        self.deep -= usize::from(block.is_deep);
+        self.bound_excess();
     }
 }
 
@@ -163,7 +189,7 @@ mod tests {
         for _ in 0..blocked {
             assert!(count.has_room());
             count.add();
-            count.block(1, false);
+            count.block(1, Block::default());
         }
         count
     }
@@ -187,7 +213,7 @@ mod tests {
         let size = Size { core: 1, max: 2, spare: 2 };
         let mut count = with_blocked(size, 3);
         count.resize(size);
-        (0..3).for_each(|_| count.unblock(1, false));
+        (0..3).for_each(|_| count.unblock(1, Block::default()));
         assert!(!count.has_surplus());
     }
 
@@ -217,8 +243,8 @@ mod tests {
             for _ in 0..30 {
                 match seed.below(5) {
                     0 if count.has_room() => count.add(),
-                    1 if count.active() > 1 => count.block(1, false),
-                    2 if count.blocked > 0 => count.unblock(1, false),
+                    1 if count.active() > 1 => count.block(1, Block::default()),
+                    2 if count.blocked > 0 => count.unblock(1, Block::default()),
                     3 => count.resize(Size { spare, ..sizes[seed.below(3) as usize] }),
                     4 if count.can_shed(count.live) || count.can_spare(count.live, 0) => {
                         count.shed();
@@ -227,11 +253,11 @@ mod tests {
                     _ => {}
                 }
                 // A wait inside a blocking call.
-                count.block(0, true);
-                count.unblock(0, true);
-                assert!(count.owed <= count.blocked);
+                let wait = Block { may_exceed: true, is_wait: true, ..Block::default() };
+                count.block(0, wait);
+                count.unblock(0, wait);
             }
-            (0..count.blocked).for_each(|_| count.unblock(1, false));
+            (0..count.blocked).for_each(|_| count.unblock(1, Block::default()));
             while count.can_shed(count.live) {
                 count.shed();
             }
@@ -246,7 +272,7 @@ mod tests {
         count.resize(Size { core: 1, max: 1, spare: 1 });
         let mut left = 0;
         for _ in 0..4 {
-            count.unblock(1, false);
+            count.unblock(1, Block::default());
             while count.can_shed(count.live) {
                 count.shed();
                 left += 1;

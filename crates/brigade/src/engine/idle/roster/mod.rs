@@ -4,6 +4,8 @@
 mod counts;
 mod staff;
 
+use std::task::Waker;
+
 use brigade_sync::AsymmetricFence;
 use brigade_sync::thread::{self, ThreadId};
 
@@ -13,6 +15,7 @@ use super::state::{
     SURPLUS, TERMINATED, UNDERSTAFFED,
 };
 use crate::values::{Role, Size};
+pub(crate) use counts::Block;
 use counts::Counts;
 pub(crate) use staff::{Help, NoThread};
 
@@ -25,6 +28,8 @@ pub(crate) struct Roster {
     pub(crate) indices: Indices,
     pub(crate) waits: Waits,
     pub(super) quiet: Quiet,
+    /// Threads that wait for a change.
+    pub(super) watching: Vec<Waker>,
     /// Submitters that need a worker to exist.
     held: usize,
     /// Whether the pool may be empty only until the first worker arrives.
@@ -88,12 +93,22 @@ impl Roster {
 
     /// Whether a worker may be started.
     pub(super) fn has_room(&self) -> bool {
-        !self.terminated && self.counts.has_room() && !self.indices.are_used_up()
+        self.may_start(self.counts.has_room())
+    }
+
+    /// Whether a worker may be started, given room by the counts.
+    fn may_start(&self, has_room: bool) -> bool {
+        has_room && !self.terminated && !self.indices.are_used_up()
     }
 
     /// Whether all workers are blocked, and no more may be started.
     pub(crate) fn is_stuck(&self) -> bool {
         self.counts.active() == 0 && !self.has_room()
+    }
+
+    /// Whether no worker is active, and a start has failed since the last new thread ran.
+    pub(crate) fn has_failed_to_start(&self) -> bool {
+        self.counts.active() == 0 && self.starts.has_failed
     }
 
     pub(super) fn is_below_core(&self) -> bool {
@@ -117,6 +132,16 @@ impl Roster {
     /// Whether the pool is quiet or has terminated; `is_empty` looks at the queues.
     pub(crate) fn is_quiet(&self, is_empty: impl FnOnce() -> bool) -> bool {
         self.terminated || (self.is_still() && is_empty())
+    }
+
+    /// Whether the pool has been quiet since that number of quiet moments, or has terminated.
+    pub(crate) fn was_quiet(&self, since: u64) -> bool {
+        self.terminated || self.quiet.moments != since
+    }
+
+    /// Ends a wait until the pool is quiet.
+    pub(crate) fn end_quiet(&mut self) {
+        self.quiet.waiting -= 1;
     }
 
     /// Whether no worker runs or looks for work. A worker whose thread is being started has no work, and takes the
@@ -290,8 +315,8 @@ pub(crate) struct Starts {
     pub(super) list: Vec<Start>,
     /// How many spawners have not returned.
     pub(super) spawning: usize,
-    /// Whether the most recently returned spawner has failed.
-    pub(crate) has_failed: bool,
+    /// Whether a start has failed since the last new thread ran.
+    has_failed: bool,
 }
 
 impl Starts {
@@ -322,7 +347,7 @@ impl Starts {
     /// worker's thread exists; otherwise the worker has been removed.
     pub(super) fn returned(&mut self, index: usize, is_started: bool) {
         self.spawning -= 1;
-        self.has_failed = !is_started;
+        self.has_failed |= !is_started;
         let starter = thread::current_id();
         // Compares the starter too: the worker may have left already, and a new worker may have its index.
         let is_it = |start: &&mut Start| start.index == index && start.starter == Some(starter);
@@ -337,9 +362,15 @@ impl Starts {
         let Some(start) = self.list.iter_mut().find(|start| start.index == index) else {
             return Role::default();
         };
+        self.has_failed = false;
         start.starter = None;
         start.is_in_hook = calls_hook;
         start.role
+    }
+
+    /// Notes that a thread has been lost after its start; returns whether a start had failed before.
+    pub(crate) fn lose(&mut self) -> bool {
+        core::mem::replace(&mut self.has_failed, true)
     }
 
     /// Removes the worker with this index: it is about to look for work, or never will.

@@ -1,6 +1,6 @@
 //! How workers start, block and leave, which makes a pool grow and shrink. `GROWING.md` has the rules.
 
-use super::Roster;
+use super::{Block, Roster};
 use crate::values::Size;
 
 /// The workers picked for published work. The caller must wake the first and start the second.
@@ -155,42 +155,26 @@ impl Roster {
         leaves
     }
 
-    /// Counts a running worker as blocked until [`unblock`](Self::unblock), to which the result must be passed.
-    /// `unwinds` says whether the worker's job unwinds: such a worker runs nothing while it waits, so a pool with
-    /// spare threads may replace it beyond the limits.
-    pub(crate) fn block(&mut self, unwinds: bool) -> bool {
-        let extra = unwinds && self.counts.size.spare > 0;
-        self.counts.block(1, extra);
-        extra
-    }
-
-    /// Like [`block`](Self::block), for a wait inside a job; `workers` is 0 if the worker is already blocked, else 1.
-    /// The pool may exceed its limits if the wait `may_exceed` them. `is_own` says whether it waits only for jobs of
-    /// this pool.
+    /// Counts a worker as blocked until [`unblock`](Self::unblock); `workers` is 0 if it is already blocked, else 1.
     ///
-    /// Returns `None` if every other worker is blocked, and no worker can be started or the last start has failed.
+    /// Returns `false` if a job would wait while every other worker is blocked and none may be started: it must run
+    /// the pool's jobs inside the wait, unless its stack is nearly used up.
     #[must_use]
-    pub(crate) fn block_to_wait(
-        &mut self,
-        workers: usize,
-        unwinds: bool,
-        may_exceed: bool,
-        is_own: bool,
-    ) -> Option<bool> {
-        let extra = may_exceed || (unwinds && self.counts.size.spare > 0);
-        self.counts.block(workers, extra);
-        if self.is_stuck() || (self.counts.active() == 0 && self.starts.has_failed) {
-            self.counts.unblock(workers, extra);
-            return None;
+    pub(crate) fn block(&mut self, workers: usize, block: Block) -> bool {
+        self.counts.block(workers, block);
+        let must_run = block.is_wait && !block.is_deep && self.counts.active() == 0;
+        if must_run && !self.may_start(self.counts.has_room_for(block.may_exceed)) {
+            self.counts.unblock(workers, block);
+            return false;
         }
-        self.waits.own_blocked += usize::from(is_own);
-        Some(extra)
+        self.waits.own_blocked += usize::from(block.is_own);
+        true
     }
 
-    /// Counts a blocked worker as active again; `workers` is 0 if the worker stays blocked, else 1.
-    pub(crate) fn unblock(&mut self, workers: usize, extra: bool, is_own: bool) {
-        self.counts.unblock(workers, extra);
-        self.waits.own_blocked -= usize::from(is_own);
+    /// Counts a blocked worker as active again, with the arguments of [`block`](Self::block).
+    pub(crate) fn unblock(&mut self, workers: usize, block: Block) {
+        self.counts.unblock(workers, block);
+        self.waits.own_blocked -= usize::from(block.is_own);
     }
 
     /// Changes the size of the pool.

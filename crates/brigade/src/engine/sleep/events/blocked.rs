@@ -16,10 +16,11 @@ use std::task::{Wake, Waker};
 use std::time::{Duration, Instant};
 
 use brigade_sync::Mutex;
-use brigade_sync::atomic::{AtomicUsize, Ordering, fence};
-use brigade_sync::time;
+use brigade_sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 
 use super::DriverRef;
+use crate::engine::key::Key;
+use crate::engine::semaphore::Late;
 use crate::engine::sleep::sleeper::ParkSpot;
 
 /// Parks a thread that waits inside a job, or is not a worker; as a waker, it ends the sleep.
@@ -27,6 +28,10 @@ pub(crate) struct BlockedThread {
     pub(in crate::engine) spot: ParkSpot,
     /// Where the thread sleeps if not on its parker.
     pub(in crate::engine) elsewhere: Mutex<Option<Elsewhere>>,
+    /// Whether jobs may be running above the wait, so that the thread does not act on a token soon.
+    is_under_jobs: AtomicBool,
+    /// Whether the thread has been called to run jobs inside its wait.
+    is_called: AtomicBool,
 }
 
 /// An alternative to the thread's own parker.
@@ -39,7 +44,9 @@ pub(in crate::engine) enum Elsewhere {
 
 impl Default for BlockedThread {
     fn default() -> Self {
-        Self { spot: ParkSpot::new(), elsewhere: Mutex::default() }
+        let (spot, elsewhere) = (ParkSpot::new(), Mutex::default());
+        let [is_under_jobs, is_called] = [false; 2].map(AtomicBool::new);
+        Self { spot, elsewhere, is_under_jobs, is_called }
     }
 }
 
@@ -79,7 +86,10 @@ impl Drop for ThisThread {
 impl BlockedThread {
     /// Returns the calling thread's instance; a nested wait gets a separate one.
     pub(crate) fn of_this_thread() -> ThisThread {
-        ThisThread(KEPT.try_with(Cell::take).ok().flatten().unwrap_or_default())
+        let thread = KEPT.try_with(Cell::take).ok().flatten().unwrap_or_default();
+        // Of a wait that ended before it acted on it.
+        thread.take_call();
+        ThisThread(thread)
     }
 
     /// Sets the token.
@@ -92,6 +102,20 @@ impl BlockedThread {
                 None => {}
             }
         });
+    }
+
+    /// Notes whether jobs may run above the wait from now on. Before one runs there, the thread looks once more for a
+    /// token.
+    pub(in crate::engine) fn lie_under_jobs(&self, is_under: bool) {
+        self.is_under_jobs.store(is_under, Ordering::Relaxed);
+        // Ordering: note, fence, look for a token; `is_late` is asked after the token was set.
+        fence(Ordering::SeqCst);
+    }
+
+    /// Takes a call to run jobs inside the wait, which came with a token; `false` if there was none.
+    pub(in crate::engine) fn take_call(&self) -> bool {
+        // Ordering: Relaxed, after the token has been taken.
+        self.is_called.swap(false, Ordering::Relaxed)
     }
 
     /// Whether there is a token.
@@ -110,13 +134,17 @@ impl BlockedThread {
     }
 }
 
-/// Blocks a thread that runs nothing meanwhile, until `is_over` or the deadline. If `is_over` returns `false`, the
-/// thread's waker must have been registered.
-pub(crate) fn sleep_outside(deadline: Option<Instant>, mut is_over: impl FnMut(&Waker) -> bool) {
-    let thread = BlockedThread::of_this_thread();
-    let waker = Waker::from(thread.clone());
-    while !is_over(&waker) && deadline.is_none_or(|at| !time::until(at).is_zero()) {
-        thread.park(deadline.map(time::until));
+/// Returns whether a wait is over. Given a thread, it first registers the thread, to be woken when that may have changed.
+pub(crate) type Ask<'a> = &'a mut dyn FnMut(Option<&Arc<BlockedThread>>) -> bool;
+
+/// Waits on the calling thread until an [`Ask`] returns `true`, which this returns, or until the deadline. The jobs that
+/// end the wait may be of a given pool.
+pub(crate) type WaitUntil = fn(Option<Key>, Option<Instant>, Ask<'_>) -> bool;
+
+impl Late for BlockedThread {
+    fn is_late(&self) -> bool {
+        // Ordering: `unpark` has fenced; see `lie_under_jobs`.
+        self.is_under_jobs.load(Ordering::Relaxed)
     }
 }
 
@@ -130,7 +158,8 @@ pub(in crate::engine) struct Candidates {
 
 #[derive(Default)]
 struct List {
-    waiting: Vec<Arc<BlockedThread>>,
+    /// The threads, and whether each may run jobs inside its wait.
+    waiting: Vec<(Arc<BlockedThread>, bool)>,
     /// The polling candidate.
     polls: Option<Arc<BlockedThread>>,
 }
@@ -142,10 +171,13 @@ impl Candidates {
         self.count.load(Ordering::Relaxed) > 0
     }
 
-    /// Wakes the candidate listed last, to run jobs that no worker can run.
+    /// Calls the last candidate that may run jobs inside its wait, for jobs that no worker can run.
     pub(in crate::engine) fn call_last(&self) {
-        let last = self.list.lock().waiting.last().cloned();
-        last.into_iter().for_each(|thread| thread.unpark());
+        let last = self.list.lock().waiting.iter().rfind(|(_, runs)| *runs).cloned();
+        if let Some((thread, _)) = last {
+            thread.is_called.store(true, Ordering::Relaxed);
+            thread.unpark();
+        }
     }
 
     /// If no candidate polls, wakes the first candidate to check whether it must.
@@ -153,7 +185,7 @@ impl Candidates {
         let list = self.list.lock();
         let first = list.waiting.first().filter(|_| list.polls.is_none()).cloned();
         drop(list);
-        first.into_iter().for_each(|thread| thread.unpark());
+        first.into_iter().for_each(|(thread, _)| thread.unpark());
     }
 
     /// Wakes the polling candidate to check again; `false` if none polls.
@@ -162,10 +194,14 @@ impl Candidates {
         thread.inspect(|thread| thread.unpark()).is_some()
     }
 
-    /// Lists a thread until the guard is dropped.
-    pub(in crate::engine) fn enter<'a>(&'a self, thread: &'a Arc<BlockedThread>) -> Candidate<'a> {
+    /// Lists a thread, which may run jobs or not, until the guard is dropped.
+    pub(in crate::engine) fn enter<'a>(
+        &'a self,
+        thread: &'a Arc<BlockedThread>,
+        runs: bool,
+    ) -> Candidate<'a> {
         let mut list = self.list.lock();
-        list.waiting.push(thread.clone());
+        list.waiting.push((thread.clone(), runs));
         self.count.store(list.waiting.len(), Ordering::Relaxed);
         drop(list);
         // Ordering: enter the list, fence, check whether a worker holds the driver.
@@ -211,7 +247,7 @@ impl Drop for Candidate<'_> {
     fn drop(&mut self) {
         self.end_polling();
         let mut list = self.list.list.lock();
-        list.waiting.retain(|other| !Arc::ptr_eq(other, self.thread));
+        list.waiting.retain(|(other, _)| !Arc::ptr_eq(other, self.thread));
         self.list.count.store(list.waiting.len(), Ordering::Relaxed);
     }
 }

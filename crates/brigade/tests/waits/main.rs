@@ -1,0 +1,15 @@
+//! Every call that waits, on every kind of thread, for every kind of job that its thread may have to run meanwhile.
+//!
+//! A binary of its own: a call that never ends leaves its threads behind.
+
+#![cfg(unix)]
+#![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]
+#![forbid(unsafe_code)]
+
+mod cells;
+mod current;
+mod outcome;
+mod programs;
+mod rows;
+mod run;
+mod table;
