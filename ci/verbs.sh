@@ -98,6 +98,12 @@ else
                 # A removed type in the signature.
                 if (of in has) for (other in removed) if (names(line, other)) of = other
                 name = last(of)
+                if (name == "") {
+                    # Of a type that is no path, as in `<() as Trait>::NAME: bool`.
+                    name = line
+                    sub(/: [^:]*$/, "", name)
+                    sub(/.*::/, "", name)
+                }
                 if (!(name in first) || length(line) < length(first[name])) first[name] = line
                 others[name]++
             }
