@@ -406,6 +406,15 @@ impl Config {
         Size { core, max, spare: self.spare.unwrap_or(max).min(MAX_THREADS) }
     }
 
+    /// The stack size of the pool's threads in bytes; `None` if another spawner than the default may start them.
+    pub(crate) fn known_stack_size(&self) -> Option<usize> {
+        // As the standard library determines it.
+        let by_user = || std::env::var("RUST_MIN_STACK").ok()?.parse().ok();
+        let size = || self.stack_size.or_else(by_user).unwrap_or(2 << 20);
+        // The threads of a seeded run have stacks of their own.
+        (self.spawner.is_none() && !cfg!(brigade_seeded)).then(size)
+    }
+
     /// Whether the pool ever places woken workers. A worker that never sleeps has a CPU.
     pub(crate) fn may_spread(&self) -> bool {
         affinity::EXISTS && self.placement == Placement::Spread && self.idle != Idle::Spin

@@ -17,7 +17,7 @@ impl Idle {
         let is_over = is_over(&roster);
         if let Some(waker) = waker.filter(|_| !is_over) {
             roster.watching.retain(|other| !other.will_wake(&waker));
-            roster.watching.push(waker);
+            roster.watching.push_back(waker);
         }
         is_over
     }
@@ -25,9 +25,11 @@ impl Idle {
     /// Wakes the waiting threads after a condition has changed.
     pub(crate) fn notify(&self) {
         // Under the lock: a thread between check and sleep would miss the notification.
-        let watching = core::mem::take(&mut self.roster.lock().watching);
+        let count = self.roster.lock().watching.len();
         self.changed.notify_all();
-        watching.into_iter().for_each(Waker::wake);
+        // One by one: the list keeps its memory, and no waker is called under the lock.
+        let next = |_| self.roster.lock().watching.pop_front();
+        (0..count).map_while(next).for_each(Waker::wake);
     }
 
     /// Begins a wait until the pool is quiet or has terminated; `is_empty` looks at the queues. Returns `None` if it is

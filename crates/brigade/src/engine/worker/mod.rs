@@ -16,7 +16,7 @@ mod stalled;
 #[cfg(all(test, not(brigade_loom)))]
 mod tests;
 
-use core::cell::{Cell, OnceCell};
+use core::cell::Cell;
 use std::borrow::Cow;
 use std::panic::{self, AssertUnwindSafe, Location};
 use std::sync::Arc;
@@ -72,8 +72,8 @@ pub(crate) struct Worker {
     pub(crate) processor: Processor,
     /// The role at the start of the thread.
     role: Role,
-    /// The thread's stack, from the first wait on.
-    stack: OnceCell<Option<Stack>>,
+    /// The thread's stack, if its size is known.
+    stack: Option<Stack>,
     /// The depth of nested blocking calls.
     blocks: Cell<usize>,
     /// Whether the worker has run parts, or waited for stolen parts, since the last search.
@@ -108,7 +108,8 @@ impl Worker {
     pub(crate) fn live(core: Arc<Core>, index: usize) {
         core.threads.enter();
         let role = core.work.idle.arrive(index, core.config.on_start.is_some());
-        let worker = Self::at(core, index, role);
+        let stack = core.config.known_stack_size().map(Stack::that_begins_here);
+        let worker = Self { stack, ..Self::at(core, index, role) };
         let Processor { core, me, .. } = &worker.processor;
         me.sleeper.set_thread(true);
         me.counters.wakes_up();
@@ -144,7 +145,7 @@ impl Worker {
         Self {
             processor: Processor::new(core, index),
             role,
-            stack: OnceCell::new(),
+            stack: None,
             blocks: Cell::default(),
             has_run_parts: Cell::default(),
             has_found: Cell::default(),
@@ -206,11 +207,11 @@ impl Worker {
         !runs_in_place() && self.processor.core.config.size.spare > 0
     }
 
-    /// Whether less than a quarter of the stack is left, so that no further job may run inside a wait. Where the stack
-    /// is not known: whether the worker is inside so many waits; but no other thread runs the jobs of a `LocalPool`.
+    /// Whether less than a quarter of the stack is left, so that no further job may run inside a wait; where the stack is
+    /// not known, whether the worker is inside so many waits. Never in a `LocalPool`: no other thread runs its jobs.
     fn is_deep(&self) -> bool {
-        let is_driven = self.processor.core.config.is_driven;
-        self.has_less_than(4).unwrap_or(!is_driven && self.processor.depth() > LEVELS)
+        let is_used_up = || self.has_less_than(4).unwrap_or(self.processor.depth() > LEVELS);
+        !self.processor.core.config.is_driven && is_used_up()
     }
 
     /// Whether mail may run inside a wait: an eighth of the stack is left, because no other thread may run it.
@@ -220,7 +221,7 @@ impl Worker {
 
     /// Whether less than one part in `parts` of the stack is left.
     fn has_less_than(&self, parts: usize) -> Option<bool> {
-        self.stack.get_or_init(Stack::of_this_thread).and_then(|stack| stack.has_less_than(parts))
+        self.stack.and_then(|stack| stack.has_less_than(parts))
     }
 
     /// Runs jobs until the worker leaves, or a job panics. `is_new` is true until the worker first looks for work.

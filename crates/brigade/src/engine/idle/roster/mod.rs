@@ -4,6 +4,7 @@
 mod counts;
 mod staff;
 
+use std::collections::VecDeque;
 use std::task::Waker;
 
 use brigade_sync::AsymmetricFence;
@@ -29,7 +30,7 @@ pub(crate) struct Roster {
     pub(crate) waits: Waits,
     pub(super) quiet: Quiet,
     /// Threads that wait for a change.
-    pub(super) watching: Vec<Waker>,
+    pub(super) watching: VecDeque<Waker>,
     /// Submitters that need a worker to exist.
     held: usize,
     /// Whether the pool may be empty only until the first worker arrives.
