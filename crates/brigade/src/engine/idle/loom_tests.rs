@@ -13,7 +13,7 @@ use brigade_sync::model::{check, turn};
 use loom::thread;
 
 use super::state::{LIVE, PARKED, SEARCHING};
-use super::{Idle, Parking, Roster, Snapshot, Watch};
+use super::{Block, Idle, Parking, Roster, Snapshot, Watch};
 use crate::values::{Config, Size};
 
 /// Compiles only if the facade really is loom's.
@@ -217,7 +217,7 @@ fn a_submitter_and_a_worker_that_blocks_never_miss_each_other() {
         pool
     };
     let blocks = |pool: &Pool| {
-        pool.idle.change(|roster| roster.block(false));
+        assert!(pool.idle.change(|roster| roster.block(1, Block::default())));
         pool.has_work()
     };
     one_sees_the_other(replaceable, Pool::wakes, blocks);
