@@ -8,7 +8,7 @@ use std::{io, thread};
 
 use crate::support::crowd::await_idle_workers;
 use crate::support::staging::{numbered, refused};
-use brigade::{Handle, NewThread, Pool, Shutdown, TaskSet, Thread, block_on, blocking};
+use brigade::{Handle, NewThread, Pool, Shutdown, Thread, block_on, blocking};
 use brigade_testkit::{Gate, Halt, Latch, eventually, test};
 
 /// Starts threads, but for some from the second one on, whose starts fail.
@@ -113,10 +113,8 @@ fn a_blocked_job_is_released_although_a_start_fails_after_it_has_blocked() {
     let begins = begin.clone();
     let waits = pool.submit(move || {
         begins.wait();
-        // It would poll a single future itself.
-        let mut set = TaskSet::new(handle);
-        set.spawn(ready(7));
-        set.join_next().unwrap().unwrap()
+        // It runs no closure itself.
+        block_on(handle.submit(|| 7)).unwrap()
     });
     eventually("it runs", || pool.metrics().running == 1);
     let submits = pool.handle();
