@@ -84,7 +84,7 @@ impl Settings {
     }
 
     /// Its spawner fails at times.
-    fn fails(&self) -> bool {
+    pub(crate) fn fails(&self) -> bool {
         self.has(|setting| matches!(setting, Setting::FailingStarts(_) | Setting::FewStarts(_)))
     }
 

@@ -39,6 +39,8 @@ struct Run {
     pool: Handle,
     /// Jobs hold it while they wait for another pool.
     lock: Mutex<()>,
+    /// Whether starts of threads fail.
+    loses_shares: bool,
     /// How many more threads of the pool may wait for a message in a call that blocks: one is left.
     free: AtomicU8,
 }
@@ -52,7 +54,12 @@ pub(crate) fn run(waits: &Waits) {
     let handle = local.as_ref().map_or(pool.handle(), LocalPool::handle);
     let place = Place { pool: handle, other: other.handle() };
     let free = if *is_driven { 0 } else { one.1 - 1 };
-    let run = Arc::new(Run { pool: handle, lock: Mutex::new(()), free: AtomicU8::new(free) });
+    let run = Arc::new(Run {
+        pool: handle,
+        loses_shares: one.fails(),
+        lock: Mutex::new(()),
+        free: AtomicU8::new(free),
+    });
     pools::hook(hook.clone().map(|task| {
         let run = run.clone();
         Box::new(move || task.run(place, &run)) as _
@@ -317,6 +324,8 @@ fn byte(other: Handle, time: Micros, on_open: OnOpen) -> Boxed {
 fn wait_for(place: &Place, run: &Run, thing: Thing, wait: Wait) {
     let Place { pool, other } = *place;
     match thing {
+        // A share is lost with the thread that can't be started.
+        Thing::AShare if run.loses_shares => {}
         // Where the pool accepts it: it has no verb that returns the closure.
         Thing::AShare if pools::may_fail() && !is_worker_of(pool) => {}
         Thing::AShare => {
