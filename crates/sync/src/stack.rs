@@ -1,7 +1,7 @@
 //! The stack of a thread: how much of it is left.
 
-/// The stack of a thread whose size is known.
-#[derive(Clone, Copy, Debug)]
+/// The stack of a thread. The default is a stack of unknown size.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Stack {
     /// An address near its beginning. It grows down from there, as on all systems that the standard library has threads on.
     begin: usize,
@@ -16,7 +16,8 @@ impl Stack {
         Self { begin: address(), size }
     }
 
-    /// Returns whether less than one part in `parts` of the stack is left; `None` if the caller runs on another stack.
+    /// Returns whether less than one part in `parts` of the stack is left; `None` if its size is unknown, or if the caller
+    /// runs on another stack.
     #[must_use]
     pub fn has_less_than(&self, parts: usize) -> Option<bool> {
         let used = self.begin.checked_sub(address());
@@ -61,5 +62,6 @@ mod tests {
         let stack = Stack::that_begins_here(1 << 16);
         let other = thread::spawn(move || stack.has_less_than(2));
         assert_eq!((stack.has_less_than(2), other.join().unwrap()), (Some(false), None));
+        assert_eq!(Stack::default().has_less_than(2), None);
     }
 }

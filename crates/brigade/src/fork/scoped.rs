@@ -319,7 +319,10 @@ where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R + Send,
     R: Send,
 {
-    install_here(|| in_place_scope(body))
+    match own_pool() {
+        Some(own) => accepted(own.in_place_scope(body)),
+        None => accepted(here().scope(body)),
+    }
 }
 
 /// Like [`scope`](scope()), but calls the closure on the calling thread; only the jobs run on the pool.
@@ -338,8 +341,13 @@ pub fn in_place_scope<'env, F, R>(body: F) -> R
 where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
 {
-    let own = CURRENT.with(|worker| worker.map(|worker| worker.processor.core.work.key));
-    accepted(own.map_or_else(here, Handle::new).in_place_scope(body))
+    accepted(own_pool().unwrap_or_else(here).in_place_scope(body))
+}
+
+/// The pool whose worker this thread is.
+#[inline(always)]
+fn own_pool() -> Option<Handle> {
+    CURRENT.with(|worker| worker.map(|worker| Handle { key: worker.processor.core.work.key }))
 }
 
 /// Like [`Handle::in_place_scope`], with a value for the jobs; see [`ScopeWith`].

@@ -408,11 +408,13 @@ impl Config {
 
     /// The stack size of the pool's threads in bytes; `None` if another spawner than the default may start them.
     pub(crate) fn known_stack_size(&self) -> Option<usize> {
-        // As the standard library determines it.
+        // As the standard library determines it, once.
+        static DEFAULT: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
         let by_user = || std::env::var("RUST_MIN_STACK").ok()?.parse().ok();
-        let size = || self.stack_size.or_else(by_user).unwrap_or(2 << 20);
+        let default = || *DEFAULT.get_or_init(|| by_user().unwrap_or(2 << 20));
         // The threads of a seeded run have stacks of their own.
-        (self.spawner.is_none() && !cfg!(brigade_seeded)).then(size)
+        let is_known = self.spawner.is_none() && !cfg!(brigade_seeded);
+        is_known.then(|| self.stack_size.unwrap_or_else(default))
     }
 
     /// Whether the pool ever places woken workers. A worker that never sleeps has a CPU.

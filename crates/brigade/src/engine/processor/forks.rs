@@ -41,6 +41,7 @@ impl Processor {
     }
 
     /// Accepts a job of a scope from a job on this worker.
+    #[inline(always)]
     pub(crate) fn execute_part(&self, part: Part) {
         self.me.counters.accepted.add(1);
         self.push(part);

@@ -72,8 +72,8 @@ pub(crate) struct Worker {
     pub(crate) processor: Processor,
     /// The role at the start of the thread.
     role: Role,
-    /// The thread's stack, if its size is known.
-    stack: Option<Stack>,
+    /// The thread's stack.
+    stack: Stack,
     /// The depth of nested blocking calls.
     blocks: Cell<usize>,
     /// Whether the worker has run parts, or waited for stolen parts, since the last search.
@@ -108,7 +108,7 @@ impl Worker {
     pub(crate) fn live(core: Arc<Core>, index: usize) {
         core.threads.enter();
         let role = core.work.idle.arrive(index, core.config.on_start.is_some());
-        let stack = core.config.known_stack_size().map(Stack::that_begins_here);
+        let stack = core.config.known_stack_size().map(Stack::that_begins_here).unwrap_or_default();
         let worker = Self { stack, ..Self::at(core, index, role) };
         let Processor { core, me, .. } = &worker.processor;
         me.sleeper.set_thread(true);
@@ -145,7 +145,7 @@ impl Worker {
         Self {
             processor: Processor::new(core, index),
             role,
-            stack: None,
+            stack: Stack::default(),
             blocks: Cell::default(),
             has_run_parts: Cell::default(),
             has_found: Cell::default(),
@@ -210,18 +210,13 @@ impl Worker {
     /// Whether less than a quarter of the stack is left, so that no further job may run inside a wait; where the stack is
     /// not known, whether the worker is inside so many waits. Never in a `LocalPool`: no other thread runs its jobs.
     fn is_deep(&self) -> bool {
-        let is_used_up = || self.has_less_than(4).unwrap_or(self.processor.depth() > LEVELS);
+        let is_used_up = || self.stack.has_less_than(4).unwrap_or(self.processor.depth() > LEVELS);
         !self.processor.core.config.is_driven && is_used_up()
     }
 
     /// Whether mail may run inside a wait: an eighth of the stack is left, because no other thread may run it.
     fn may_run_mail(&self) -> bool {
-        self.has_less_than(8) != Some(true)
-    }
-
-    /// Whether less than one part in `parts` of the stack is left.
-    fn has_less_than(&self, parts: usize) -> Option<bool> {
-        self.stack.and_then(|stack| stack.has_less_than(parts))
+        self.stack.has_less_than(8) != Some(true)
     }
 
     /// Runs jobs until the worker leaves, or a job panics. `is_new` is true until the worker first looks for work.

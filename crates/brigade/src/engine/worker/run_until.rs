@@ -16,6 +16,7 @@ use crate::engine::core::enter::enter_job;
 use crate::engine::idle::Parked;
 use crate::engine::key::Key;
 use crate::engine::probe::Event;
+use crate::engine::processor::Processor;
 use crate::engine::sleep::backoff::Backoff;
 use crate::engine::sleep::events::blocked::{Ask, BlockedThread, Elsewhere, ThisThread};
 
@@ -236,8 +237,10 @@ impl Worker {
 
     /// Runs mail, `false` if there is none, and at the worker's pace lets other jobs, timers and events have their turn:
     /// local futures that wake each other are always there.
+    #[inline]
     fn run_mail_in_turn(&self) -> bool {
-        let (has_run, pace) = (self.run_mail(), &self.processor.pace);
+        let Processor { core, me, pace, .. } = &self.processor;
+        let has_run = (!me.mailbox.is_empty() || core.config.is_driven) && self.run_mail();
         if has_run {
             pace.count();
             if pace.is_due_next() {
@@ -252,6 +255,7 @@ impl Worker {
     }
 
     /// Runs a woken local future, or a share of this worker; `false` if there is none.
+    #[cold]
     pub(super) fn run_mail(&self) -> bool {
         let job = if self.may_run_mail() { self.processor.take_mail() } else { None };
         let Some(job) = job else { return self.run_mail_below() };
