@@ -468,7 +468,11 @@ impl Core {
             self.work.events.note_call();
             // As for a single queued job.
             self.bring(self.work.idle.pick(true, &|coming| coming == 0, false), Self::wake_beside);
-        } else if self.work.events.candidates.are_there() {
+            if !self.work.idle.roster().starts.has_failed {
+                return;
+            }
+        }
+        if self.work.events.candidates.are_there() {
             self.work.events.candidates.call();
         }
     }

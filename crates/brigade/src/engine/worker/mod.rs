@@ -34,6 +34,7 @@ use super::processor::Processor;
 use super::processor::pace::Look;
 use super::queues::injectors::Share;
 use super::queues::origins::DEPTH;
+use super::sleep::events::blocked::BlockedThread;
 use crate::values::{Hook, Priority, Role, WorkerInfo};
 use class::Row;
 pub(crate) use driven::{Driven, owned, wait_as};
@@ -74,6 +75,8 @@ pub(crate) struct Worker {
     role: Role,
     /// The thread's stack.
     stack: Stack,
+    /// The innermost wait inside a job.
+    waiting: Cell<Option<Arc<BlockedThread>>>,
     /// The depth of nested blocking calls.
     blocks: Cell<usize>,
     /// Whether the worker has run parts, or waited for stolen parts, since the last search.
@@ -146,6 +149,7 @@ impl Worker {
             processor: Processor::new(core, index),
             role,
             stack: Stack::default(),
+            waiting: Cell::default(),
             blocks: Cell::default(),
             has_run_parts: Cell::default(),
             has_found: Cell::default(),

@@ -125,7 +125,12 @@ impl Worker {
         } else {
             self.processor.announce_taken();
         }
+        // It lies above the wait that polls.
+        let waiting = self.waiting.take();
+        let was_under = waiting.as_ref().map(|thread| thread.lie_under_jobs(true));
         contain(|| waker.wake());
+        waiting.iter().zip(was_under).for_each(|(thread, was)| _ = thread.lie_under_jobs(was));
+        self.waiting.set(waiting);
         // The waker may have forked.
         self.processor.end_if_orphan();
         if searches {

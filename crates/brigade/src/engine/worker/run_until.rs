@@ -141,7 +141,7 @@ impl Worker {
     /// if no other worker is left to run jobs.
     pub(crate) fn run_until(&self, awaited: &mut impl Awaited) {
         let (runs, mut backoff, mut own) = (runs_in_place(), Backoff::default(), None);
-        awaited.thread().into_iter().for_each(|thread| thread.lie_under_jobs(true));
+        awaited.thread().into_iter().for_each(|thread| _ = thread.lie_under_jobs(true));
         while !awaited.is_over() && !awaited.deadline().is_some_and(has_passed) {
             // In a forked child the awaited job belongs to the parent.
             self.processor.end_if_orphan();
@@ -183,6 +183,7 @@ impl Worker {
         let of_wait = awaited.thread().cloned();
         let thread = of_wait
             .unwrap_or_else(|| Arc::clone(own.get_or_insert_with(BlockedThread::of_this_thread)));
+        let outer = self.waiting.replace(Some(thread.clone()));
         thread.lie_under_jobs(false);
         if awaited.register(&thread) && !self.wakes_for_mail_below(&thread) {
             let patience = awaited.patience().and_then(|time| time::now().checked_add(time));
@@ -195,6 +196,7 @@ impl Worker {
         }
         // Until its next registration, jobs may run above it.
         thread.lie_under_jobs(true);
+        self.waiting.set(outer);
     }
 
     /// Runs a job of the pool inside the current job. Without one, parks as an idle worker until there is a job or a

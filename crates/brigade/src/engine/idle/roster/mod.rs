@@ -317,7 +317,7 @@ pub(crate) struct Starts {
     /// How many spawners have not returned.
     pub(super) spawning: usize,
     /// Whether a start has failed since the last new thread ran.
-    has_failed: bool,
+    pub(crate) has_failed: bool,
 }
 
 impl Starts {

@@ -104,12 +104,13 @@ impl BlockedThread {
         });
     }
 
-    /// Notes whether jobs may run above the wait from now on. Before one runs there, the thread looks once more for a
-    /// token.
-    pub(in crate::engine) fn lie_under_jobs(&self, is_under: bool) {
-        self.is_under_jobs.store(is_under, Ordering::Relaxed);
+    /// Notes whether jobs may run above the wait from now on; returns the former note. Before one runs there, the thread
+    /// looks once more for a token.
+    pub(in crate::engine) fn lie_under_jobs(&self, is_under: bool) -> bool {
         // Ordering: note, fence, look for a token; `is_late` is asked after the token was set.
+        let was_under = self.is_under_jobs.swap(is_under, Ordering::Relaxed);
         fence(Ordering::SeqCst);
+        was_under
     }
 
     /// Takes a call to run jobs inside the wait, which came with a token; `false` if there was none.
