@@ -307,12 +307,10 @@ impl Core {
     /// Removes a worker whose thread will never run.
     fn start_lost(&self, index: usize) {
         let shares = self.work.remove_unstarted(index);
-        let failed_before = self.work.idle.roster().starts.lose();
+        let lost_before = self.work.idle.roster().starts.lose();
         self.work.start_failed(shares);
         // A spawner that loses one thread after the other must not be called for ever.
-        if !failed_before {
-            self.retry_start();
-        }
+        _ = (lost_before..RETRIES).any(|_| self.retry_start());
         if self.is_stranded() {
             self.work.drop_queued();
             self.work.settle();

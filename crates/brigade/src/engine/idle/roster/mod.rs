@@ -318,6 +318,8 @@ pub(crate) struct Starts {
     pub(super) spawning: usize,
     /// Whether a start has failed since the last new thread ran.
     pub(crate) has_failed: bool,
+    /// How many threads have been lost since then.
+    lost: u32,
 }
 
 impl Starts {
@@ -363,15 +365,17 @@ impl Starts {
         let Some(start) = self.list.iter_mut().find(|start| start.index == index) else {
             return Role::default();
         };
-        self.has_failed = false;
+        (self.has_failed, self.lost) = (false, 0);
         start.starter = None;
         start.is_in_hook = calls_hook;
         start.role
     }
 
-    /// Notes that a thread has been lost after its start; returns whether a start had failed before.
-    pub(crate) fn lose(&mut self) -> bool {
-        core::mem::replace(&mut self.has_failed, true)
+    /// Notes that a thread has been lost after its start; returns how many were lost before, since the last new thread ran.
+    pub(crate) fn lose(&mut self) -> u32 {
+        self.has_failed = true;
+        self.lost = self.lost.saturating_add(1);
+        self.lost - 1
     }
 
     /// Removes the worker with this index: it is about to look for work, or never will.
