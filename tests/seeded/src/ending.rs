@@ -13,7 +13,7 @@ use crate::levels::{Leaf, OnDrop, Place, within};
 use crate::machine;
 use crate::program::{Ending, Level, LocalEnd, Pause, Wait};
 use crate::verb::How;
-use crate::waits::{FAR, LATE};
+use crate::waits::{FAR, LATE, next_of};
 
 /// How long the drop of a cancelled job takes.
 const SLOWLY: Duration = Duration::from_millis(5);
@@ -114,15 +114,7 @@ fn waits(pool: Handle, wait: Wait, counted: Arc<()>) {
         Wait::BySet | Wait::BySetNext | Wait::BySetFor => {
             let mut set = TaskSet::new(pool);
             let accepted = set.try_spawn(never).is_ok();
-            let outcome = match wait {
-                Wait::BySetFor => set.join_next_timeout(FAR),
-                Wait::BySetNext => set.join_next(),
-                _ => {
-                    set.wait_all();
-                    set.try_join_next()
-                }
-            };
-            assert_eq!(outcome.is_some(), accepted, "{LATE}");
+            assert_eq!(next_of(&mut set, wait).is_some(), accepted, "{LATE}");
             return;
         }
         Wait::ByScope => {

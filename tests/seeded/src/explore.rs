@@ -3,7 +3,7 @@
 use std::process::{ExitCode, abort};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use std::{env, iter};
+use std::iter;
 
 use brigade_sync::seeded::{Failure, Policy, Run, explore};
 
@@ -27,16 +27,7 @@ const MOST_STEPS: usize = 2_000_000;
 const REPEATED: u64 = 64;
 
 /// Runs the command of the command line.
-pub fn main() -> ExitCode {
-    let arguments: Vec<_> = env::args().skip(1).collect();
-    let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
-    command(&arguments).unwrap_or_else(|problem| {
-        eprintln!("{problem}");
-        ExitCode::from(2)
-    })
-}
-
-fn command(arguments: &[&str]) -> Result<ExitCode, String> {
+pub(crate) fn command(arguments: &[&str]) -> Result<ExitCode, String> {
     let only = || verbs(arguments.last().copied().unwrap_or_default());
     match *arguments {
         ["cases"] => Ok(all_cases()),

@@ -431,12 +431,9 @@ impl Source {
         Round { pause, others, way }
     }
 
-    /// Of the first kinds, and those with a limit if waits may have one.
     fn wait(&mut self) -> Wait {
         use Wait::{ByBlockOn, ByJoin, ByJoinFor, BySet, BySetFor, BySetNext, ByTimeout};
-        let limits = 3 * u8::from(Gap::TimedWaits.is_open());
-        let all = [ByJoin, ByBlockOn, BySet, BySetNext, ByJoinFor, BySetFor, ByTimeout];
-        all[usize::from(self.below(4 + limits))]
+        self.pick([ByJoin, ByBlockOn, BySet, BySetNext, ByJoinFor, BySetFor, ByTimeout])
     }
 
     /// A call, part or job around a wait. The last ones have pools of their own.
@@ -462,11 +459,7 @@ impl Source {
             InAnotherPool,
             InALocalPool,
         ];
-        match all[usize::from(self.below(all.len() as u8 - 2 * u8::from(!has_pools)))] {
-            InAWaker if !Gap::WaitsInWakers.is_open() => InSubmit,
-            InALocalPool if !Gap::LocalPoolsOnWorkers.is_open() => InSubmit,
-            level => level,
-        }
+        all[usize::from(self.below(all.len() as u8 - 2 * u8::from(!has_pools)))]
     }
 
     fn ending(&mut self) -> Ending {
@@ -479,7 +472,7 @@ impl Source {
         let cancels = self.one_in(4) && Gap::CancelsAtTheEnd.is_open();
         let local = self.one_in(4).then(|| match self.below(3) {
             0 => LocalEnd::ByTheOwner,
-            rest => LocalEnd::ByItsJob(rest == 1 && Gap::ClosingJobs.is_open()),
+            rest => LocalEnd::ByItsJob(rest == 1),
         });
         match local {
             None => {
@@ -495,7 +488,6 @@ impl Source {
             Some(_) if self.one_in(2) => outside.0 = vec![Level::InPlace],
             Some(_) => {}
         }
-        let local = local.filter(|_| Gap::GuestsOfLocalPools.is_open());
         Ending { pool, jobs, outside, pause: self.pause(), how, cancels, local }
     }
 
@@ -515,8 +507,6 @@ impl Source {
             Some(Thing::AnEviction),
         ]);
         special.filter(|special| match special {
-            Thing::AnIdlePool => Gap::WaitsForAnIdlePool.is_open(),
-            Thing::ARoom => Gap::WaitsForRoom.is_open(),
             Thing::AnEviction => Gap::EvictedJobs.is_open(),
             _ => true,
         })
@@ -532,9 +522,7 @@ impl Source {
         }
         let needs_spare = u8::from(special == Some(Thing::ALock));
         pool.2.extend(self.one_in(2).then(|| Setting::Spare(needs_spare + self.below(2))));
-        let may_fail = (needs_spare == 0 || Gap::FailedStarts.is_open())
-            && (pool.0 > 0 || Gap::WokenWithoutThreads.is_open());
-        let fails = self.one_in(4) && may_fail;
+        let fails = self.one_in(4);
         // A worker is left for a message.
         let few = special == Some(Thing::AMessage) && pool.0 > 0 && self.one_in(2);
         pool.2.extend(match (few, fails) {
@@ -553,7 +541,7 @@ impl Source {
         let outside = if is_locked { Vec::new() } else { self.list(2, task) };
         let later = self.list(3, task);
         let is_driven = special != Some(Thing::ALock) && self.one_in(4);
-        if self.one_in(16) && Gap::ReadyFutures.is_open() {
+        if self.one_in(16) {
             return self.calm();
         }
         let crowd = self.one_in(8) && Gap::Crowds.is_open();
@@ -583,27 +571,16 @@ impl Source {
             !matches!(special, Some(Thing::AnIdlePool | Thing::ARoom | Thing::AnEviction));
         let levels =
             if is_alone { Vec::new() } else { self.list(4, |source| source.level(has_pools)) };
-        let is_stopped = |level: &Level| {
-            use Level::{InACancelledJob, InADrop, InTheDropOfAFuture};
-            matches!(level, InACancelledJob | InADrop | InTheDropOfAFuture)
-        };
-        let may_open = Gap::CancelledOpeners.is_open() || !levels.iter().any(is_stopped);
         let waits = self.some(3, |source| match special {
             Some(special) if is_alone || source.one_in(2) => (special, source.wait()),
-            _ => match (source.thing(may_open), source.wait()) {
-                (Thing::ALocalPools, _) if !Gap::OlderLocalPools.is_open() => {
-                    (Thing::ALocalPools, Wait::ByJoin)
-                }
-                wait => wait,
-            },
+            _ => (source.thing(), source.wait()),
         });
-        let is_calm = is_alone || !Gap::RestlessFutures.is_open();
         let all = [Restless::InTheQueue, Restless::OneYields, Restless::TwoWakeEachOther];
-        let beside = (!is_calm && self.one_in(4)).then(|| self.pick(all));
+        let beside = (!is_alone && self.one_in(4)).then(|| self.pick(all));
         Task { levels, waits, beside }
     }
 
-    fn thing(&mut self, may_open: bool) -> Thing {
+    fn thing(&mut self) -> Thing {
         match self.below(20) {
             16 if Gap::LateBytes.is_open() || !Gap::LateEvents.is_open() => {
                 Thing::AByte(self.micros())
@@ -622,8 +599,8 @@ impl Source {
             9 => Thing::AnotherPoolsClosure,
             10 => Thing::AnotherPoolsSleep(self.micros()),
             11 => Thing::ALocalPools,
-            12 if Gap::OlderLocalPools.is_open() => Thing::AnOlderLocalPools,
-            13 | 14 if may_open => Thing::AScopesFuture(self.micros()),
+            12 => Thing::AnOlderLocalPools,
+            13 | 14 => Thing::AScopesFuture(self.micros()),
             _ => Thing::ASleep(self.micros()),
         }
     }

@@ -37,6 +37,21 @@ mod waits;
 mod world;
 
 #[cfg(brigade_seeded)]
-pub use explore::{main, run_input};
+use explore::command;
+#[cfg(brigade_seeded)]
+pub use explore::run_input;
 #[cfg(not(brigade_seeded))]
-pub use soak::main;
+use soak::command;
+use std::env;
+use std::process::ExitCode;
+
+/// Runs the command of the command line.
+#[cfg(any(brigade_seeded, target_os = "linux"))]
+pub fn main() -> ExitCode {
+    let arguments: Vec<_> = env::args().skip(1).collect();
+    let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
+    command(&arguments).unwrap_or_else(|problem| {
+        eprintln!("{problem}");
+        ExitCode::from(2)
+    })
+}

@@ -48,16 +48,7 @@ pub(crate) fn made(pool: Handle) {
 }
 
 /// Runs the command of the command line.
-pub fn main() -> ExitCode {
-    let arguments: Vec<_> = env::args().skip(1).collect();
-    let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
-    command(&arguments).unwrap_or_else(|problem| {
-        eprintln!("{problem}");
-        ExitCode::from(2)
-    })
-}
-
-fn command(arguments: &[&str]) -> Result<ExitCode, String> {
+pub(crate) fn command(arguments: &[&str]) -> Result<ExitCode, String> {
     let only = || verbs(arguments.last().copied().unwrap_or_default());
     match *arguments {
         ["soak", seconds, first, names] => {

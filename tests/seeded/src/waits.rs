@@ -16,7 +16,6 @@ use brigade_sync::{Mutex, time as clock};
 use futures_lite::AsyncReadExt;
 
 use crate::act::note;
-use crate::gaps::Gap;
 use crate::judge::{self, Due};
 use crate::levels::{Leaf, OnDrop, Place, is_worker_of, within};
 use crate::machine::{self, IS_SEEDED, clock::idle, clock::pass};
@@ -112,14 +111,13 @@ impl Waits {
     fn is_calm(&self) -> bool {
         let is_ready = |(thing, wait): &(Thing, Wait)| {
             use Thing::{AClosure, AReadyFuture, AScopesReadyFuture};
-            matches!(thing, AClosure | AReadyFuture | AScopesReadyFuture) && !wait.is_timed()
+            // A `block_on` runs no closure.
+            !(wait.is_timed() || (*thing, *wait) == (AClosure, Wait::ByBlockOn))
+                && matches!(thing, AClosure | AReadyFuture | AScopesReadyFuture)
         };
         let is_plain = |task: &Task| task.levels.is_empty() && task.waits.iter().all(is_ready);
         let is_one = self.pools.0.1 == 1 && !self.is_driven && self.outside.is_empty();
-        Gap::ReadyFutures.is_open()
-            && is_one
-            && !pools::may_fail()
-            && matches!(&self.jobs[..], [task] if is_plain(task))
+        is_one && !pools::may_fail() && matches!(&self.jobs[..], [task] if is_plain(task))
     }
 }
 
@@ -420,16 +418,21 @@ fn set(made: Made, wait: Wait) {
         due.iter().for_each(|due| due.done());
     }
     let _waits = judge::waits_for(due.as_ref());
-    let outcome = match wait {
+    let outcome = next_of(&mut set, wait);
+    assert_eq!(outcome.is_some(), accepted, "{LATE}");
+    outcome.into_iter().for_each(ended);
+}
+
+/// Waits for the next job of a set to end, or for all.
+pub(crate) fn next_of(set: &mut TaskSet<()>, wait: Wait) -> Option<Result<(), JoinError>> {
+    match wait {
         Wait::BySetFor => set.join_next_timeout(FAR),
         Wait::BySetNext => set.join_next(),
         _ => {
             set.wait_all();
             set.try_join_next()
         }
-    };
-    assert_eq!(outcome.is_some(), accepted, "{LATE}");
-    outcome.into_iter().for_each(ended);
+    }
 }
 
 /// Waits for a message of a job, in a call that blocks, if a thread of the pool is left to run that.

@@ -8,7 +8,6 @@ use std::time::Duration;
 use brigade::{Handle, JoinError, JoinHandle, Reason};
 
 use crate::act::act;
-use crate::gaps::Gap;
 use crate::judge;
 use crate::ledger::{Claim, Ledger, Token};
 use crate::verb::{Body, End, Micros, Panics};
@@ -90,10 +89,8 @@ impl World {
 
     /// The pool is the current one of a job, part or call of `install`.
     pub(crate) fn is_current(&self) {
-        if Gap::CurrentPools.is_open() {
-            let is_current = Handle::current() == Some(self.pool);
-            assert!(is_current, "in a job of a pool, another pool is the current one");
-        }
+        let is_current = Handle::current() == Some(self.pool);
+        assert!(is_current, "in a job of a pool, another pool is the current one");
     }
 
     /// As jobs of the other pool, if there is one.

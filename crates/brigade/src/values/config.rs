@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use brigade_machine::{Neighbours, Pins};
 use brigade_observe::Observer;
-use brigade_sync::affinity;
 use brigade_sync::thread::{Inherited, NewThread, Thread, set_nice};
+use brigade_sync::{OnceLock, affinity};
 use brigade_task::{HeldPanic, drop_contained};
 
 /// Which queue takes the jobs submitted by a worker of the pool.
@@ -409,7 +409,7 @@ impl Config {
     /// The stack size of the pool's threads in bytes; `None` if another spawner than the default may start them.
     pub(crate) fn known_stack_size(&self) -> Option<usize> {
         // As the standard library determines it, once.
-        static DEFAULT: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
+        static DEFAULT: OnceLock<usize> = OnceLock::new();
         let by_user = || std::env::var("RUST_MIN_STACK").ok()?.parse().ok();
         let default = || *DEFAULT.get_or_init(|| by_user().unwrap_or(2 << 20));
         // The threads of a seeded run have stacks of their own.
