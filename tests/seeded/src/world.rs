@@ -87,9 +87,9 @@ impl World {
         self.accepts
     }
 
-    /// The pool is the current one of a job, part or call of `install`.
+    /// The pool is the current one of a job, part or call of `install`, except of one that a closed pool leaves to the caller.
     pub(crate) fn is_current(&self) {
-        let is_current = Handle::current() == Some(self.pool);
+        let is_current = Handle::current() == Some(self.pool) || self.is_closed();
         assert!(is_current, "in a job of a pool, another pool is the current one");
     }
 

@@ -429,19 +429,27 @@ impl ScopePool {
     }
 }
 
+/// Calls a closure that runs a job of this pool on a thread that is no worker of it.
+fn run_off<R>(core: &Core, run: impl FnOnce() -> R) -> R {
+    // A closed pool would reject this thread's forks.
+    if core.work.is_closed() { run() } else { enter_outside(core, run) }
+}
+
 impl Scopes for ScopePool {
     fn execute(&self, part: Part) {
         with_worker_of(self.handle.key, |worker| match worker {
             Some(worker) => worker.processor.execute_part(part),
             None => {
                 let job = part.into_job();
-                let rejected = match self.here() {
-                    Some(core) => core.inject(job).err(),
-                    None => Some(job),
+                // The job must run for the scope to end, even if the pool is the parent's, has been closed, or has
+                // no thread.
+                let Some(core) = self.here() else {
+                    job.run();
+                    return;
                 };
-                // The pool has been closed, has no thread, or is the parent's. The job must run for the scope to
-                // end.
-                rejected.into_iter().for_each(|job| _ = job.run());
+                if let Err(job) = core.inject(job) {
+                    run_off(core, || job.run());
+                }
             }
         });
     }
@@ -503,10 +511,7 @@ impl Scopes for ScopePool {
             }
             // The pool waits for this job, as for all accepted jobs.
             (None, Some(core)) => core.work.off_pool(|| {
-                // A closed pool would reject this thread's forks.
-                let is_closed = core.work.is_closed();
-                let outcome = if is_closed { run() } else { enter_outside(core, run) };
-                outcome.into_iter().for_each(|outcome| core.work.ledger.count(outcome));
+                run_off(core, run).into_iter().for_each(|outcome| core.work.ledger.count(outcome));
             }),
             (None, None) => _ = run(),
         });

@@ -1,11 +1,12 @@
 //! Waits that need more threads than the pool may have must end without them.
 
+use std::io::Error;
 use std::thread;
 use std::time::Duration;
 
 use super::pools::join_stolen;
 use brigade::time::sleep;
-use brigade::{JoinError, Pool, scope};
+use brigade::{Handle, JoinError, Pool, scope};
 use brigade_testkit::{Latch, test};
 
 /// A pool that may never have a second thread.
@@ -27,6 +28,17 @@ fn the_only_thread_runs_the_futures_of_its_scope() {
     });
     assert_eq!(letters.unwrap(), 8);
     pool.scope(|s| drop(s.spawn(async { word.len() }))).unwrap();
+}
+
+/// Caught: the caller's other pool was current there.
+#[test]
+fn a_job_that_no_thread_can_run_is_run_by_the_caller_in_its_pool() {
+    let pool =
+        Pool::builder().threads(0..=1).spawner(|_| Err(Error::other("no thread"))).build().unwrap();
+    let (other, mut seen) = (Pool::new(1), None);
+    let here = || Some((Handle::current(), thread::current().id()));
+    other.enter(|| pool.in_place_scope(|s| s.execute(|| seen = here()))).unwrap();
+    assert_eq!(seen, Some((Some(pool.handle()), thread::current().id())));
 }
 
 #[test]
