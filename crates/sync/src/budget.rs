@@ -26,38 +26,33 @@ const YIELDED: u8 = u8::MAX;
 
 /// What is known of a poll.
 struct Budget {
-    /// Identifies the task that is polled; 0 if its wakes are of no interest.
-    task: Cell<usize>,
     /// Whether the future must stop; `None` if there is no limit, and then the rest has no meaning.
     must_stop: Cell<Option<fn() -> bool>>,
     /// How many operations have been ready, or [`YIELDED`].
     ready: Cell<u8>,
-    /// Whether the task was woken on this thread, by an operation that yielded or in another way.
-    has_woken_itself: Cell<bool>,
+    /// Whether an operation has yielded.
+    has_yielded: Cell<bool>,
 }
 
 crate::unmodelled::thread_local! {
     /// That of the innermost poll. No destructor, so that it is accessible until the thread has ended.
     static CURRENT: Budget = const {
         Budget {
-            task: Cell::new(0),
             must_stop: Cell::new(None),
             ready: Cell::new(0),
-            has_woken_itself: Cell::new(false),
+            has_yielded: Cell::new(false),
         }
     };
 }
 
-/// Calls `poll`, which polls this task; its operations yield once `must_stop` returns `true`. Also returns whether the task has woken
-/// itself.
-pub fn poll_task<R>(task: usize, must_stop: fn() -> bool, poll: impl FnOnce() -> R) -> (R, bool) {
+/// Calls `poll`, which polls a task; its operations yield once `must_stop` returns `true`. Also returns whether an operation has yielded.
+pub fn poll_task<R>(must_stop: fn() -> bool, poll: impl FnOnce() -> R) -> (R, bool) {
     /// Restores the budget of the outer poll, on return and on unwinding.
     struct Restore<'a> {
         current: &'a Budget,
-        task: usize,
         must_stop: Option<fn() -> bool>,
         ready: u8,
-        has_woken_itself: bool,
+        has_yielded: bool,
     }
     impl Drop for Restore<'_> {
         #[inline(always)]
@@ -65,9 +60,8 @@ pub fn poll_task<R>(task: usize, must_stop: fn() -> bool, poll: impl FnOnce() ->
             self.current.must_stop.set(self.must_stop);
             // Most often there is none.
             if self.must_stop.is_some() {
-                self.current.task.set(self.task);
                 self.current.ready.set(self.ready);
-                self.current.has_woken_itself.set(self.has_woken_itself);
+                self.current.has_yielded.set(self.has_yielded);
             }
         }
     }
@@ -78,13 +72,12 @@ pub fn poll_task<R>(task: usize, must_stop: fn() -> bool, poll: impl FnOnce() ->
     CURRENT.with(|current| {
         let _restore = Restore {
             current,
-            task: current.task.replace(task),
             must_stop: current.must_stop.replace(Some(must_stop)),
             ready: current.ready.replace(0),
-            has_woken_itself: current.has_woken_itself.replace(false),
+            has_yielded: current.has_yielded.replace(false),
         };
         let result = poll();
-        (result, current.has_woken_itself.get())
+        (result, current.has_yielded.get())
     })
 }
 
@@ -99,7 +92,7 @@ pub fn poll_task<R>(task: usize, must_stop: fn() -> bool, poll: impl FnOnce() ->
 /// assert_eq!(poll_limited(ready), (993, true), "one in 129 has yielded");
 /// ```
 pub fn poll_limited<R>(poll: impl FnOnce() -> R) -> (R, bool) {
-    poll_task(0, || false, poll)
+    poll_task(|| false, poll)
 }
 
 /// Called before an operation: wakes the task and is pending if that must yield. An operation that is ready then must be
@@ -113,7 +106,7 @@ pub fn poll_begin(context: &Context<'_>) -> Poll<()> {
             return Poll::Ready(());
         }
         budget.ready.set(YIELDED);
-        budget.has_woken_itself.set(true);
+        budget.has_yielded.set(true);
         context.waker().wake_by_ref();
         Poll::Pending
     })
@@ -132,13 +125,4 @@ pub fn count() {
 #[inline]
 pub fn poll_ready(context: &Context<'_>) -> Poll<()> {
     poll_begin(context).map(|()| count())
-}
-
-/// Notes that a task has been woken on this thread while it was polled, maybe by itself.
-pub fn woken_while_polled(task: usize) {
-    CURRENT.with(|budget| {
-        if budget.task.get() == task {
-            budget.has_woken_itself.set(true);
-        }
-    });
 }

@@ -55,7 +55,9 @@ mod work;
 pub use act::{Asked, Outcome};
 pub use boxed::is_large;
 pub use canceller::Canceller;
-pub use cell::{Attachment, JobId, attach, enter_other, for_each_running, is_cancelled, job_name};
+pub use cell::{
+    Attachment, JobId, RunningFuture, attach, enter_other, for_each_running, is_cancelled, job_name,
+};
 pub use completions::Completions;
 pub use contain::{contain, drop_contained};
 pub use error::{JoinError, Panic};

@@ -24,8 +24,8 @@ pub(crate) struct OwnedTasks {
     gate: Mutex<()>,
     /// Whether the pool ends only when all futures have ended.
     finishes: AtomicBool,
-    /// How many workers run only yielding futures, in a draining pool.
-    yielding: AtomicUsize,
+    /// How many workers poll futures, and run no closure, in a closed pool.
+    polling: AtomicUsize,
 }
 
 #[derive(Default)]
@@ -74,7 +74,7 @@ impl OwnedTasks {
             woken: AtomicU64::new(0),
             gate: Mutex::default(),
             finishes: AtomicBool::new(false),
-            yielding: AtomicUsize::new(0),
+            polling: AtomicUsize::new(0),
         }
     }
 
@@ -169,18 +169,18 @@ impl OwnedTasks {
         self.woken.fetch_add(1, Ordering::Release);
     }
 
-    /// Counts a worker that begins, or ceases, to run only yielding futures.
-    pub(super) fn count_yielding(&self, yields: bool) {
-        // Ordering: Relaxed, here and below: a future kept because of an old value is checked again at its next yield.
-        match yields {
-            true => self.yielding.fetch_add(1, Ordering::Relaxed),
-            false => self.yielding.fetch_sub(1, Ordering::Relaxed),
+    /// Counts a worker that begins, or ceases, to poll futures of a closed pool.
+    pub(super) fn count_polling(&self, polls: bool) {
+        // Ordering: Relaxed, here and below: a future kept because of an old value is looked at again at its next poll.
+        match polls {
+            true => self.polling.fetch_add(1, Ordering::Relaxed),
+            false => self.polling.fetch_sub(1, Ordering::Relaxed),
         };
     }
 
-    /// How many workers run only yielding futures.
-    pub(super) fn yielding(&self) -> usize {
-        self.yielding.load(Ordering::Relaxed)
+    /// How many workers poll futures, and run no closure, in a closed pool.
+    pub(super) fn polling(&self) -> usize {
+        self.polling.load(Ordering::Relaxed)
     }
 
     /// Takes the count back, because the future was not queued after all.

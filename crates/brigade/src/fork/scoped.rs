@@ -17,8 +17,8 @@ use crate::engine::{
 use crate::handle::Handle;
 use crate::handle::join::Ended;
 use crate::pool::here;
-use crate::spawn::{class_key, make_future};
-use crate::values::{Priority, Reason};
+use crate::spawn::make_scopes;
+use crate::values::Reason;
 pub use brigade_task::{Scope, ScopedJoinHandle};
 
 impl Handle {
@@ -459,9 +459,7 @@ impl Scopes for ScopePool {
         future: Pin<Box<dyn Future<Output = ()> + Send>>,
         part: &mut dyn FnMut(Job) -> Part,
     ) -> Option<brigade_task::JoinHandle<()>> {
-        // It needs no permit, like a closure of a scope; work added to a scope has no class.
-        let of_class = class_key(self.handle.key, Some(Priority::Normal));
-        let (job, handle) = make_future(of_class, future, None, None);
+        let (job, handle) = make_scopes(self.handle.key, future);
         let part = part(job);
         with_worker_of(self.handle.key, |worker| match worker {
             Some(worker) => worker.processor.execute_part(part),

@@ -6,7 +6,9 @@
 //! never ends. Each wait is listed here before the thread blocks, in one step with the search for a cycle. So the
 //! wait that would close a cycle sees the rest of the cycle, even across pools.
 //!
-//! Waits with a timeout are not listed, because they end. Only waits for the handles of jobs are listed.
+//! Waits with a timeout, and waits that other events may end, are no part of a cycle, because they may end. They are
+//! listed without the waiting jobs, as are waits for very many jobs: a draining pool [keeps](is_awaited) the futures for
+//! which its jobs wait. Only waits for the handles of jobs are listed.
 //!
 //! A job bound to a worker (a share of a broadcast, a local future) needs no special case: the worker runs it inside
 //! each of its waits.
@@ -17,7 +19,7 @@
 use brigade_sync::Mutex;
 use brigade_sync::fork::PerProcess;
 use brigade_sync::hint;
-use brigade_task::{JobId, for_each_running};
+use brigade_task::{JobId, RunningFuture, for_each_running};
 
 use crate::engine::{Key, with_processor};
 
@@ -36,7 +38,7 @@ struct Waits {
 /// A listed wait.
 struct Wait {
     number: u64,
-    /// The jobs that the waiting thread runs, or runs parts of.
+    /// The jobs that the waiting thread runs, or runs parts of; none if other events may end the wait.
     jobs: Vec<JobId>,
     /// The worker, for a dump.
     place: Option<Place>,
@@ -55,6 +57,8 @@ pub(crate) enum Awaited {
     All(Vec<JobId>),
     /// The end of any of these jobs.
     Any(Vec<JobId>),
+    /// The end of jobs of a set, which are too many to be listed.
+    Many,
 }
 
 /// The maximum number of jobs in a listed wait. A new wait of any length is checked for a cycle. Listing a longer
@@ -69,6 +73,7 @@ impl Awaited {
         match self {
             Self::One(job) => core::slice::from_ref(job),
             Self::All(jobs) | Self::Any(jobs) => jobs,
+            Self::Many => &[],
         }
     }
 
@@ -83,6 +88,16 @@ impl Awaited {
 }
 
 impl Waits {
+    /// Lists a wait, if it is a short one as part of a cycle.
+    fn list(&mut self, jobs: Vec<JobId>, place: Option<Place>, awaited: Awaited) -> Waiting {
+        let is_long = awaited.jobs().len() > MOST;
+        let (jobs, awaited) = if is_long { (Vec::new(), Awaited::Many) } else { (jobs, awaited) };
+        let number = self.count;
+        self.count += 1;
+        self.listed.push(Wait { number, jobs, place, awaited });
+        Waiting(Some(number))
+    }
+
     /// Returns `never`, jobs that never end, and all jobs that therefore never end either.
     fn with_stuck(&self, mut never: Vec<JobId>) -> Vec<JobId> {
         let mut next = 0;
@@ -107,7 +122,7 @@ impl Waiting {
     pub(crate) fn begin(awaited: Awaited) -> Option<Self> {
         let mut jobs = Vec::new();
         for_each_running(|job| jobs.push(job));
-        let place = with_processor(|own| own.map(|own| (own.core.work.key, own.index)));
+        let place = place_here();
         if jobs.is_empty() && place.is_none() {
             return Some(Self(None));
         }
@@ -115,14 +130,31 @@ impl Waiting {
         if awaited.never_ends(&waits.with_stuck(jobs.clone())) {
             return None;
         }
-        let is_long = awaited.jobs().len() > MOST;
-        let (jobs, awaited) =
-            if is_long { (Vec::new(), Awaited::All(Vec::new())) } else { (jobs, awaited) };
-        let number = waits.count;
-        waits.count += 1;
-        waits.listed.push(Wait { number, jobs, place, awaited });
-        Some(Self(Some(number)))
+        Some(waits.list(jobs, place, awaited))
     }
+
+    /// Lists a wait of this thread that other events than the ends of these jobs may end.
+    pub(crate) fn beside(awaited: impl FnOnce() -> Awaited) -> Self {
+        match place_here() {
+            Some(place) => WAITS.get().lock().list(Vec::new(), Some(place), awaited()),
+            None => Self(None),
+        }
+    }
+}
+
+/// The calling thread's worker.
+fn place_here() -> Option<Place> {
+    with_processor(|own| own.map(|own| (own.core.work.key, own.index)))
+}
+
+/// Whether a job on a worker of the pool waits for this future.
+#[cold]
+pub(crate) fn is_awaited(pool: Key, future: RunningFuture) -> bool {
+    let waits = WAITS.get().lock();
+    waits.listed.iter().filter(|wait| wait.place.is_some_and(|(key, _)| key == pool)).any(|wait| {
+        let is_many = matches!(wait.awaited, Awaited::Many);
+        wait.awaited.jobs().contains(&future.id) || (is_many && future.is_member)
+    })
 }
 
 /// The number of attempts of a dump to read the waits. While few threads wait, a running thread holds the lock

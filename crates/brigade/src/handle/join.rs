@@ -201,6 +201,8 @@ impl<T> JoinHandle<T> {
             Some(inner) if inner.is_finished() => inner.try_join(),
             Some(inner) => {
                 let deadline = time::now().checked_add(timeout);
+                let _waits =
+                    inner.is_of_future().then(|| Waiting::beside(|| Awaited::One(inner.id())));
                 wait_until(Some(key), deadline, &mut |thread| match thread {
                     None => inner.is_finished(),
                     Some(thread) => !inner.wake_when_finished(&thread.clone().into()),
@@ -389,8 +391,6 @@ impl<T> engine::Awaited for Ended<'_, T> {
     /// may wait for each other.
     fn run_part(&mut self, worker: &Worker) -> bool {
         let gives_way = core::mem::take(&mut self.gives_way);
-        // A draining pool keeps polling a future that yields, because this job waits for it.
-        let _inside = self.inner.is_of_future().then(|| worker.processor.run_inside_job());
         let runs = !gives_way
             && worker.processor.is_of(self.key)
             && !self.is_mail

@@ -153,10 +153,13 @@ fn wait_on_worker<F: Future>(
             };
         }
         let mut wait = Woken::new(thread, polled.noted.take());
-        if !jobs.is_empty() && !other.has_clones() {
+        let is_beside = other.has_clones();
+        if !jobs.is_empty() && !is_beside {
             wait.jobs = Some(Awaited::Any(jobs.clone()));
         }
+        let beside = is_beside.then(|| Waiting::beside(|| Awaited::Any(jobs.clone())));
         wait.wait();
+        drop(beside);
         if wait.is_circular {
             polled.refuse(jobs[0]);
         }

@@ -5,12 +5,12 @@ use core::future::Future;
 use core::pin::Pin;
 use std::panic::Location;
 
-use brigade_task::{Job, Outcome, Schedule, Spawned, TaskRef, Woken};
+use brigade_task::{Job, Outcome, RunningFuture, Schedule, Spawned, TaskRef, Woken};
 
-use super::bind;
 use super::watched::Watched;
-use crate::engine::{Key, Processor, drop_off_pool, entered, reach, wait_as, with_processor};
-use crate::handle::{JoinHandle, discards};
+use super::{bind, cuts, stops};
+use crate::engine::{Key, Processor, entered, reach, wait_as, with_processor};
+use crate::handle::JoinHandle;
 use crate::submission::watcher_of;
 
 /// The scheduler of a local future: its worker.
@@ -22,18 +22,18 @@ struct OnWorker {
 }
 
 impl Schedule for OnWorker {
-    const STOPS_ALL: fn() -> bool = discards;
+    const STOPS_ALL: fn() -> bool = stops;
 
-    fn schedule(self, job: Job, woken: Woken) {
-        let drops_yielding = |own: &Processor| own.drops_yielding(self.key);
-        if woken == Woken::ByItself && with_processor(|own| own.is_some_and(drops_yielding)) {
-            return drop_off_pool(self.key, job);
-        }
+    fn schedule(self, job: Job, _: Woken) {
         reach(self.key, |at| match at.core() {
             Some(core) => core.work.send_local(self.index, job),
             // In a forked child. Otherwise the worker and the pool exist as long as the future.
             None => core::mem::forget(job),
         });
+    }
+
+    fn cuts(self, future: RunningFuture) -> bool {
+        cuts(self.key, future)
     }
 
     fn bind(self, task: TaskRef) -> u32 {

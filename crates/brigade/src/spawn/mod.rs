@@ -14,15 +14,17 @@ mod yield_now;
 
 use core::any::Any;
 use core::future::Future;
+use core::pin::Pin;
 use std::time::Instant;
 
 use brigade_observe::Watcher;
 use brigade_sync::time;
-use brigade_task::{Guard, Job, Outcome, Schedule, Spawned, TaskRef, Woken};
+use brigade_task::{Guard, Job, Outcome, RunningFuture, Schedule, Spawned, TaskRef, Woken};
 
 use crate::engine::{
-    At, ClassKey, Key, Permit, class_here, drop_off_pool, reach_inline, with_processor,
+    At, ClassKey, Key, Permit, Processor, class_here, drop_off_pool, reach_inline, with_processor,
 };
+use crate::handle::deadlock::is_awaited;
 use crate::handle::{JoinHandle, discards};
 use crate::submission::{Admitted, accept_as, submit_admitted, submit_job};
 use crate::values::{Priority, Rejected};
@@ -39,12 +41,13 @@ pub use yield_now::{YieldNow, yield_now};
 /// The number of a future whose pool no longer exists, or belongs to another process.
 const NOWHERE: u32 = u32::MAX;
 
-/// The scheduler of a future: the pool, with the class of the future.
+/// The scheduler of a future: the pool, with the class of the future. The end of the pool waits for a future of a scope
+/// as for the scope.
 #[derive(Clone, Copy)]
-struct OnPool(ClassKey);
+struct OnPool<const IS_SCOPES: bool>(ClassKey);
 
-impl Schedule for OnPool {
-    const STOPS_ALL: fn() -> bool = discards;
+impl<const IS_SCOPES: bool> Schedule for OnPool<IS_SCOPES> {
+    const STOPS_ALL: fn() -> bool = if IS_SCOPES { discards } else { stops };
 
     fn schedule(self, job: Job, woken: Woken) {
         let Self(key) = self;
@@ -53,7 +56,6 @@ impl Schedule for OnPool {
             return core::mem::forget(job);
         }
         let refused = with_processor(|processor| match processor {
-            Some(own) if woken == Woken::ByItself && own.drops_yielding(key.key()) => Err(job),
             Some(own) if own.is_of(key.if_normal()) => own.resume(Priority::Normal, job, woken),
             _ => schedule_elsewhere(key, job, woken),
         });
@@ -61,6 +63,10 @@ impl Schedule for OnPool {
         if let Err(job) = refused {
             drop_off_pool(key.key(), job);
         }
+    }
+
+    fn cuts(self, future: RunningFuture) -> bool {
+        !IS_SCOPES && cuts(self.0.key(), future)
     }
 
     fn bind(self, task: TaskRef) -> u32 {
@@ -80,6 +86,24 @@ impl Schedule for OnPool {
             permits.into_iter().for_each(|permits| permits.give_back());
         });
     }
+}
+
+/// Whether this pending future of the pool is cancelled now: the pool is closed, and no job of the pool waits for it.
+#[inline]
+fn cuts(pool: Key, future: RunningFuture) -> bool {
+    reach_inline(pool, |at| {
+        at.core().is_some_and(|core| core.work.cuts(|| is_awaited(pool, future)))
+    })
+}
+
+/// Whether the future polled by this worker must stop at its next operation.
+fn stops() -> bool {
+    with_processor(|own| {
+        own.is_some_and(|Processor { core, .. }| {
+            let future = RunningFuture::innermost;
+            core.work.cuts(|| future().is_none_or(|future| is_awaited(core.work.key, future)))
+        })
+    })
 }
 
 /// Lists a future that is about to wait; returns the number.
@@ -197,7 +221,18 @@ where
     F::Output: Send + 'static,
 {
     let first = FirstPoll { permit, deadline: deadline.map(Box::new) };
-    let Spawned { job, handle } = Spawned::new(future, first, OnPool(key));
+    let Spawned { job, handle } = Spawned::new(future, first, OnPool::<false>(key));
+    (job, handle)
+}
+
+/// Makes a job of a future of a scope, which needs no permit, like a closure of a scope. Work of a scope has no class.
+pub(crate) fn make_scopes(
+    key: Key,
+    future: Pin<Box<dyn Future<Output = ()> + Send>>,
+) -> (Job, brigade_task::JoinHandle<()>) {
+    let first = FirstPoll { permit: None, deadline: None };
+    let of_class = class_key(key, Some(Priority::Normal));
+    let Spawned { job, handle } = Spawned::new(future, first, OnPool::<true>(of_class));
     (job, handle)
 }
 

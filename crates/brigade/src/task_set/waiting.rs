@@ -35,8 +35,6 @@ impl<T> engine::Awaited for Ends<'_, T> {
 
     fn register(&mut self, thread: &Arc<BlockedThread>) -> bool {
         let waker = Waker::from(thread.clone());
-        // Listed jobs may have ended.
-        self.listed = None;
         let set = &mut *self.set;
         let left = self.ended - set.ended.len();
         let limit = set.limit.as_ref();
@@ -45,11 +43,9 @@ impl<T> engine::Awaited for Ends<'_, T> {
         {
             return false;
         }
-        let admitted = set.pending.from(0).take_while(|(number, _)| *number < self.first);
-        let jobs =
-            admitted.filter(|(_, job)| !job.is_finished()).map(|(_, job)| job.id()).collect();
-        let is_any = self.ended == 1;
-        self.listed = Waiting::begin(if is_any { Awaited::Any(jobs) } else { Awaited::All(jobs) });
+        // Listed jobs may have ended.
+        self.listed = None;
+        self.listed = Waiting::begin(self.set.awaited(self.first, self.ended == 1));
         self.is_circular = self.listed.is_none();
         !self.is_circular
     }
@@ -64,6 +60,14 @@ impl<T> engine::Awaited for Ends<'_, T> {
 }
 
 impl<T> TaskSet<T> {
+    /// The unfinished jobs before this number, of which a wait needs any or all.
+    fn awaited(&mut self, first: usize, is_any: bool) -> Awaited {
+        let admitted = self.pending.from(0).take_while(|(number, _)| *number < first);
+        let jobs =
+            admitted.filter(|(_, job)| !job.is_finished()).map(|(_, job)| job.id()).collect();
+        if is_any { Awaited::Any(jobs) } else { Awaited::All(jobs) }
+    }
+
     /// Waits until this many jobs have ended. On a worker of the pool, runs jobs that have not started. Returns
     /// `false` if the wait would never end.
     pub(super) fn wait_for(&mut self, ended: usize) -> bool {
@@ -99,6 +103,7 @@ impl<T> TaskSet<T> {
     /// Waits until this many jobs have ended, or until the deadline; runs none of them.
     pub(super) fn sleep(&mut self, ended: usize, deadline: Option<Instant>) {
         let key = self.pool.key;
+        let _waits = Waiting::beside(|| self.awaited(self.first_in_line(), ended == 1));
         wait_until(Some(key), deadline, &mut |thread| {
             let is_over = self.has_ended(ended);
             let left = ended.saturating_sub(self.ended.len());
@@ -131,8 +136,6 @@ impl<T> TaskSet<T> {
             };
             self.untried = number + 1;
             if handle.is_of_future() {
-                // A draining pool keeps polling a future that yields, because this job waits for it.
-                let _inside = worker.processor.run_inside_job();
                 // The set lists the future once it has ended.
                 if settle_on(&worker.processor, |run| handle.settle_if_unclaimed(run)) {
                     return true;

@@ -163,6 +163,32 @@ impl JobId {
     }
 }
 
+/// A future that is being polled.
+#[derive(Clone, Copy, Debug)]
+pub struct RunningFuture {
+    /// Identifies it.
+    pub id: JobId,
+    /// Whether its end is reported to a set.
+    pub is_member: bool,
+}
+
+impl RunningFuture {
+    pub(crate) fn of(state: &State) -> Self {
+        Self { id: JobId::of(state), is_member: state.is_member() }
+    }
+
+    /// The innermost job that the calling thread runs, if it has a handle.
+    pub fn innermost() -> Option<Self> {
+        INNERMOST.with(|innermost| {
+            let mut frames = core::iter::successors(innermost, |frame| frame.outer());
+            frames.find_map(|frame| match frame.what {
+                What::Job(state) => Some(state.map(Self::of)),
+                What::Part(_) | What::Attached(_) => None,
+            })?
+        })
+    }
+}
+
 /// Calls `call` as a part of the job with this state.
 #[inline]
 pub(crate) fn enter<R>(state: &State, call: impl FnOnce() -> R) -> R {

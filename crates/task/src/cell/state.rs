@@ -126,6 +126,12 @@ impl State {
         self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).is_ok()
     }
 
+    /// Whether the slot holds the membership in a set.
+    pub(super) fn is_member(&self) -> bool {
+        // Ordering: Relaxed: a hint.
+        self.0.load(Ordering::Relaxed) & MEMBER != 0
+    }
+
     /// Returns whether the closure has been claimed; a job that has not run or dropped it sees a claim of its handle.
     pub(super) fn is_claimed(&self) -> bool {
         // Ordering: Relaxed: a hint; `claim` decides.

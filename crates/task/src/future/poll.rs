@@ -18,7 +18,7 @@ use super::waker::{TaskRef, with_waker};
 use crate::act::{Action, Outcome, Payload, inspect};
 use crate::cell::lifecycle::Pause;
 use crate::cell::state::{JOB, State};
-use crate::cell::{Header, VTable, frames};
+use crate::cell::{Header, RunningFuture, VTable, frames};
 use crate::contain::{contain, drop_contained};
 use crate::error::JoinError;
 use crate::job::Job;
@@ -83,10 +83,10 @@ impl<F: Future + 'static, E: Schedule> Running<F, E> {
         }
         let call = || frames::enter(&self.task().header.state, || self.poll_future());
         let must_stop = || frames::must_stop() || E::STOPS_ALL();
-        let call = || budget::poll_task(self.task.as_ptr().addr(), must_stop, call);
+        let call = || budget::poll_task(must_stop, call).0;
         match panic::catch_unwind(AssertUnwindSafe(call)) {
-            Ok((Poll::Pending, has_woken_itself)) => self.pause(has_woken_itself),
-            Ok((Poll::Ready(value), _)) => self.end(Ok(value)),
+            Ok(Poll::Pending) => self.pause(),
+            Ok(Poll::Ready(value)) => self.end(Ok(value)),
             Err(payload) => self.end(Err(JoinError::panicked(payload))),
         }
     }
@@ -105,9 +105,12 @@ impl<F: Future + 'static, E: Schedule> Running<F, E> {
     }
 
     /// Gives up the access to a pending future, after binding it to its scheduler if it is about to wait.
-    fn pause(self, has_woken_itself: bool) {
+    fn pause(self) {
         let Task { header, scheduler, key, .. } = self.task();
         let scheduler = *scheduler;
+        if scheduler.cuts(RunningFuture::of(&header.state)) {
+            return self.cancel();
+        }
         // A future that is queued again does not wait: the scheduler has its job.
         if !header.lifecycle.is_woken() {
             key.with_mut(|key| {
@@ -122,10 +125,9 @@ impl<F: Future + 'static, E: Schedule> Running<F, E> {
         match header.lifecycle.end_poll() {
             Pause::Idle => {}
             Pause::Reschedule => {
-                let woken = if has_woken_itself { Woken::ByItself } else { Woken::Polled };
                 // The job takes over the access and the reference; this thread must not touch the task any more.
                 // SAFETY: Access rule: `end_poll` returned that the caller must make the job.
-                scheduler.schedule(unsafe { resumption::<F, E>(self.task) }, woken);
+                scheduler.schedule(unsafe { resumption::<F, E>(self.task) }, Woken::Polled);
             }
             Pause::Orphaned => self.cancel(),
         }

@@ -4,6 +4,7 @@ use core::any::Any;
 
 use super::waker::TaskRef;
 use crate::act::Outcome;
+use crate::cell::RunningFuture;
 use crate::job::Job;
 
 /// When a future was woken.
@@ -11,10 +12,8 @@ use crate::job::Job;
 pub enum Woken {
     /// While it waited.
     Idle,
-    /// While it was polled, by another thread only: other jobs should come first.
+    /// While it was polled: other jobs should come first.
     Polled,
-    /// While it was polled, by the thread that polled it: it yields, or has yielded for an operation.
-    ByItself,
 }
 
 /// Queues the jobs of woken futures, and keeps track of the futures that wait.
@@ -22,6 +21,14 @@ pub trait Schedule: Copy + Send + Sync + 'static {
     /// Whether any future that the calling thread polls must stop, even if it has not been asked to: its next operation
     /// [yields](brigade_sync::budget).
     const STOPS_ALL: fn() -> bool = || false;
+
+    /// Whether this future, which is pending, is cancelled now: the end of its pool does not wait for it.
+    ///
+    /// Called by the thread that has just polled the future.
+    fn cuts(self, future: RunningFuture) -> bool {
+        let _ = future;
+        false
+    }
 
     /// Queues a job that polls a woken future.
     ///

@@ -4,8 +4,6 @@ use core::mem::{self, ManuallyDrop};
 use core::ptr::{self, NonNull};
 use core::task::{RawWaker, RawWakerVTable, Waker};
 
-use brigade_sync::budget;
-
 use crate::cell::Header;
 use crate::cell::lifecycle::{Dropped, Wake};
 use crate::cell::state::JOB;
@@ -52,7 +50,7 @@ impl TaskRef {
         match this.header().lifecycle.wake() {
             // SAFETY: Access rule: `wake` returned that the caller must make the job.
             Wake::Schedule => unsafe { schedule(this.0) },
-            Wake::AlreadyScheduled => budget::woken_while_polled(this.0.as_ptr().addr()),
+            Wake::AlreadyScheduled => {}
             // SAFETY: Reference rule: this was the last reference, and is not used again.
             Wake::LastReference => unsafe { Header::release(this.0, JOB) },
         }
@@ -63,8 +61,6 @@ impl TaskRef {
         if self.header().lifecycle.wake_by_ref() {
             // SAFETY: Access rule: `wake_by_ref` returned that the caller must make the job.
             unsafe { schedule(self.0) };
-        } else {
-            budget::woken_while_polled(self.0.as_ptr().addr());
         }
     }
 

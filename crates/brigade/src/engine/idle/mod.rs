@@ -22,7 +22,7 @@ pub(crate) use roster::{Block, Help, NoThread, PLACES, Roster};
 pub(crate) use state::Snapshot;
 #[cfg(feature = "trace")]
 use state::TRACED;
-use state::{ATTENDED, CLOSED, DISCARD, PRIORITIZED, SEARCHING, WATCHED, YIELDS};
+use state::{ATTENDED, CLOSED, DISCARD, PRIORITIZED, SEARCHING, WATCHED};
 
 /// The state of the workers of a pool.
 pub(crate) struct Idle {
@@ -255,11 +255,6 @@ impl Idle {
         let bits = if discard { CLOSED | DISCARD } else { CLOSED };
         self.state.fetch_or(bits, Ordering::SeqCst);
         fence(Ordering::SeqCst);
-    }
-
-    /// From now on workers note whether they run only futures that yield.
-    pub(crate) fn watch_yields(&self) {
-        self.state.fetch_or(YIELDS, Ordering::SeqCst);
     }
 
     /// Picks workers for published work. The most recently parked worker is picked, unless a worker is already

@@ -17,7 +17,6 @@
 //! | 58 | `DRIVER_HELD`: a parked worker waits for timers and I/O events | under the roster's lock |
 //! | 59 | `ATTENDED`: the monitor checks the handling of timers and I/O events every 8 ms | under the monitor's lock |
 //! | 60 | `NO_HEAVY_FENCE`: the system refuses the heavy fence; forks are published instead | under the roster's lock |
-//! | 61 | `YIELDS`: the pool drains, and a future has yielded; workers then note the kind of their jobs | once |
 //! | 62 | `SURPLUS`: the pool was made smaller, and workers leave between two jobs | under the roster's lock |
 //! | 63 | `PRIORITIZED`: high jobs are queued | under the lock of their lane |
 //!
@@ -46,7 +45,6 @@ pub(super) const UNDERSTAFFED: u64 = 1 << 57;
 pub(super) const DRIVER_HELD: u64 = 1 << 58;
 pub(super) const ATTENDED: u64 = 1 << 59;
 pub(super) const NO_HEAVY_FENCE: u64 = 1 << 60;
-pub(super) const YIELDS: u64 = 1 << 61;
 pub(super) const SURPLUS: u64 = 1 << 62;
 pub(super) const PRIORITIZED: u64 = 1 << 63;
 
@@ -180,9 +178,9 @@ any_of! {
     /// terminated since the worker announced itself as parked.
     discards: DISCARD | TERMINATED;
 
-    /// Whether a worker must do more with a job than run it: the job must be cancelled or traced, or futures
-    /// that yield depend on it.
-    runs_not_only: DISCARD | TERMINATED | TRACED | YIELDS;
+    /// Whether a worker must do more with a job than run it: the job must be cancelled or traced, or the end of the
+    /// pool depends on its kind.
+    runs_not_only: CLOSED | DISCARD | TERMINATED | TRACED;
 
     /// Whether workers record trace events.
     #[cfg(feature = "trace")]

@@ -234,7 +234,7 @@ impl Processor {
 
     /// Returns the owner's ends of the queues.
     pub(super) fn give_back(self) -> Arc<Core> {
-        self.note_yields(false);
+        self.note_polling(false);
         let Self { core, me, local, forks, .. } = self;
         forks.shrink();
         *me.own.lock() = Some((local, forks));

@@ -14,8 +14,8 @@ pub(in crate::engine) struct Activity {
     pub(in crate::engine) has_slept_on_driver: Cell<bool>,
     /// The peer woken last, until this worker has checked whether it runs.
     pub(super) woken: Cell<Option<usize>>,
-    /// Whether the worker runs only futures that yield, in a draining pool.
-    pub(super) only_yields: Cell<bool>,
+    /// Whether the worker polls a future of a closed pool, and runs no closure.
+    pub(super) polls_future: Cell<bool>,
     /// Whether the last job taken in turn came from the mailbox.
     pub(super) came_by_mail: Cell<bool>,
 }

@@ -3,7 +3,6 @@
 use brigade_task::{Job, Woken};
 
 use super::Processor;
-use crate::engine::key::Key;
 use crate::values::Priority;
 
 impl Processor {
@@ -19,37 +18,17 @@ impl Processor {
         moved.add(1);
         let queued = match (class, woken) {
             (Priority::Normal, Woken::Idle) => self.submit(job),
-            (Priority::Normal, Woken::Polled | Woken::ByItself) => self.queue_last(job),
+            (Priority::Normal, Woken::Polled) => self.queue_last(job),
             (class, _) => self.submit_to_lane(class, job),
         };
         queued.inspect_err(|_| moved.take_back(1))
     }
 
-    /// Whether a future that wakes itself while polled here is dropped: its pool drains, and only such futures are
-    /// left. From the start of any job but the later poll of a future, a worker counts as running something else.
-    ///
-    /// Such a worker may be about to park; then the next future that yields is dropped.
-    #[cold]
-    pub(crate) fn drops_yielding(&self, key: Key) -> bool {
-        let core = &*self.core;
-        if !self.is_of(key) || !core.work.is_closed() || core.work.tasks.finishes() {
-            return false;
-        }
-        core.work.idle.watch_yields();
-        // The job around the current job waits, maybe for this future.
-        self.note_yields(self.depth() == 0);
-        let seen = core.work.idle.snapshot();
-        let others = (seen.live() - seen.parked()).saturating_sub(core.work.tasks.yielding());
-        others == 0
-            && !core.work.idle.roster().waits.are_parked()
-            && core.work.ledger.off_pool.is_idle()
-    }
-
-    /// Notes whether this worker runs only futures that yield.
+    /// Notes whether this worker polls a future of a closed pool, and runs no closure.
     #[inline]
-    pub(in crate::engine) fn note_yields(&self, yields: bool) {
-        if self.activity.only_yields.replace(yields) != yields {
-            self.core.work.tasks.count_yielding(yields);
+    pub(in crate::engine) fn note_polling(&self, polls: bool) {
+        if self.activity.polls_future.replace(polls) != polls {
+            self.core.work.tasks.count_polling(polls);
         }
     }
 

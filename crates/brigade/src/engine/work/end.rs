@@ -26,8 +26,12 @@ impl Work {
         self.ledger.is_idle_and(|| !self.queues.has_work() && !self.queues.has_mail())
     }
 
-    /// If the pool is quiet, wakes the threads waiting for this.
+    /// If the pool is quiet, wakes the threads waiting for this. If only jobs that wait for pending futures are left of a
+    /// closed pool, cancels these.
     pub(in crate::engine) fn look_for_quiet(&self) {
+        if self.is_held_up() {
+            self.tasks.cancel_waiting();
+        }
         self.idle.find_quiet(|| self.is_empty());
     }
 
@@ -51,13 +55,35 @@ impl Work {
         }
     }
 
-    /// Whether the pool drains, and is held up only by jobs that wait for the pool's own pending futures.
-    /// Checked before a worker sleeps, and when the pool has been closed.
-    pub(in crate::engine) fn is_held_up(&self) -> bool {
+    /// Whether a future that is pending is cancelled now. A pool that drains polls futures as long as a closure runs, and
+    /// then those for which a job of the pool waits.
+    #[inline]
+    pub(crate) fn cuts(&self, is_awaited: impl FnOnce() -> bool) -> bool {
+        self.is_closed()
+            && (self.idle.snapshot().discards() || (self.runs_no_closure() && !is_awaited()))
+    }
+
+    /// Whether the pool drains, and runs no closure but closures that wait for other jobs of the pool.
+    #[cold]
+    fn runs_no_closure(&self) -> bool {
+        self.drains()
+            && self.ledger.off_pool.is_idle()
+            && self.idle.roster().only_waits_or_polls(self.tasks.polling())
+    }
+
+    /// Whether the pool is closed, and neither discards jobs nor finishes futures.
+    fn drains(&self) -> bool {
         let seen = self.idle.snapshot();
-        seen.closed()
-            && !seen.discards()
-            && !self.tasks.finishes()
+        // Ordering: Acquire, after the flag has been seen: how the pool was closed came before.
+        fence(Ordering::Acquire);
+        seen.closed() && !seen.discards() && !self.tasks.finishes()
+    }
+
+    /// Whether the pool drains, and is held up only by jobs that wait for the pool's own pending futures.
+    /// Checked before a worker sleeps, when the pool has been closed, and when work off the pool has ended.
+    pub(in crate::engine) fn is_held_up(&self) -> bool {
+        self.is_closed()
+            && self.drains()
             && self.idle.roster().only_waits()
             && self.is_empty()
             && self.tasks.has_waiting()

@@ -356,9 +356,7 @@ impl Worker {
         if self.processor.discards() {
             return self.processor.discard(job);
         }
-        if !job.is_resumption() {
-            self.processor.note_yields(false);
-        }
+        self.processor.note_polling(job.is_future() && self.processor.core.work.is_closed());
         let traced = self.processor.begin(Span::Job);
         let outcome = job.run();
         if outcome == Outcome::Stale {

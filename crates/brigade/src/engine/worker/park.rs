@@ -56,7 +56,7 @@ impl Worker {
         processor.pace.pause();
         processor.me.counters.parks.add(1);
         processor.forks.shrink();
-        processor.note_yields(false);
+        processor.note_polling(false);
         let events = &core.work.events;
         let announced = core.work.idle.announce(Parking {
             index: processor.index,

@@ -142,6 +142,7 @@ impl Worker {
     pub(crate) fn run_until(&self, awaited: &mut impl Awaited) {
         let (runs, mut backoff, mut own) = (runs_in_place(), Backoff::default(), None);
         awaited.thread().into_iter().for_each(|thread| _ = thread.lie_under_jobs(true));
+        self.processor.note_polling(false);
         while !awaited.is_over() && !awaited.deadline().is_some_and(has_passed) {
             // In a forked child the awaited job belongs to the parent.
             self.processor.end_if_orphan();
@@ -319,6 +320,8 @@ impl Worker {
         let ran = ran.map_err(|payload| self.processor.panicked(payload)).ok();
         return_tickets();
         self.processor.me.origins.end(origins);
+        // The job that waits may go on.
+        self.processor.note_polling(false);
         self.processor.end_if_orphan();
         ran
     }

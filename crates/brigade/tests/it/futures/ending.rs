@@ -17,14 +17,14 @@ async fn never(token: Token) {
 }
 
 #[test]
-fn a_drained_pool_polls_its_futures_until_they_wait_for_something_outside() {
+fn a_drained_pool_polls_a_future_for_which_a_job_waits() {
     let (pool, gate, drops) = (Pool::new(2), Gate::closed(), Drops::default());
     occupy(&pool, &gate);
     let handle = pool.handle();
-    let job = pool.spawn(async move {
-        let child = handle.spawn(async move { handle.submit(|| 40).await.unwrap() });
+    let job = pool.submit(move || {
         // The pool drains: what runs in it may still spawn, and be woken.
-        child.await.unwrap() + 2
+        let child = handle.spawn(async move { handle.submit(|| 40).await.unwrap() });
+        child.join().unwrap() + 2
     });
     let never = pool.spawn(never(drops.token()));
     open_once_closed(&gate, pool.handle());

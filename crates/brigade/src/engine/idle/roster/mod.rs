@@ -160,6 +160,13 @@ impl Roster {
             && self.sleepers.parked.len() + own_blocked == self.counts.live
     }
 
+    /// Whether no job runs but jobs that wait for other jobs of the pool, if this many workers poll futures.
+    pub(crate) fn only_waits_or_polls(&self, polling: usize) -> bool {
+        let Waits { parked, own_parked, own_blocked } = self.waits;
+        let others = self.sleepers.parked.len() + self.starts.list.len() + own_blocked;
+        own_parked == parked && others + polling >= self.counts.live
+    }
+
     /// The indices of all present workers, and of the parked workers.
     #[cfg(feature = "trace")]
     pub(crate) fn present(&self) -> (Vec<usize>, Vec<usize>) {
