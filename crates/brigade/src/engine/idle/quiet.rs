@@ -62,7 +62,7 @@ impl Idle {
             return;
         }
         let mut roster = self.roster.lock();
-        if roster.is_still() && is_empty() {
+        if roster.is_quiet(is_empty) {
             roster.quiet.moments += 1;
             drop(roster);
             self.notify();

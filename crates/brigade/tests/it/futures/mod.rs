@@ -1,6 +1,7 @@
 //! Futures on a pool.
 
 mod block_on;
+mod busy;
 mod cancel;
 mod ending;
 mod join_handles;

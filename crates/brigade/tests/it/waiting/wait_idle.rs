@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
+use crate::support::busy::held;
 use crate::support::policy::queue_kinds;
 use brigade::{Idle, Pool};
-use brigade_testkit::{Seed, spin_for, test};
+use brigade_testkit::{Gate, OnDrop, Seed, spin_for, test};
 
 #[test(idle in [Idle::Park, Idle::Spin])]
 fn wait_idle_returns_at_once_when_nothing_was_ever_submitted(idle: Idle) {
@@ -37,4 +39,32 @@ fn wait_idle_in_a_job_of_the_same_pool_returns_false() {
     let inner = Arc::clone(&pool);
     assert!(!pool.submit(move || inner.wait_idle()).join().unwrap());
     assert!(pool.wait_idle());
+}
+
+/// Caught: the wait returned, as the pool had ended.
+#[test(closes_first in [false, true])]
+fn wait_idle_waits_for_captures_that_another_thread_drops_for_a_closed_pool(closes_first: bool) {
+    let (pool, gate, dropping) = (Pool::new(1), Gate::closed(), Gate::closed());
+    let blocker = held(&pool, &gate);
+    let is_dropped = Arc::new(AtomicBool::new(false));
+    let captures = OnDrop({
+        let (dropping, is_dropped) = (dropping.clone(), is_dropped.clone());
+        move || {
+            dropping.open();
+            // A destructor that takes time.
+            std::thread::sleep(Duration::from_millis(20));
+            is_dropped.store(true, Ordering::Relaxed);
+        }
+    });
+    let queued = pool.submit(move || drop(captures));
+    if closes_first {
+        pool.close();
+    }
+    let canceller = std::thread::spawn(move || queued.cancel());
+    dropping.wait();
+    pool.close();
+    gate.open();
+    blocker.join().unwrap();
+    assert!(pool.wait_idle() && is_dropped.load(Ordering::Relaxed));
+    assert!(canceller.join().unwrap());
 }

@@ -130,14 +130,14 @@ impl Roster {
         self.terminated && self.indices.in_use() == 0 && self.starts.spawning == 0
     }
 
-    /// Whether the pool is quiet or has terminated; `is_empty` looks at the queues.
+    /// Whether the pool is quiet; `is_empty` looks at the queues, and at the work off the pool.
     pub(crate) fn is_quiet(&self, is_empty: impl FnOnce() -> bool) -> bool {
-        self.terminated || (self.is_still() && is_empty())
+        (self.terminated || self.is_still()) && is_empty()
     }
 
-    /// Whether the pool has been quiet since that number of quiet moments, or has terminated.
+    /// Whether the pool has been quiet since that number of quiet moments.
     pub(crate) fn was_quiet(&self, since: u64) -> bool {
-        self.terminated || self.quiet.moments != since
+        self.quiet.moments != since
     }
 
     /// Ends a wait until the pool is quiet.
