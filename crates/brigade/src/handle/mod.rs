@@ -288,8 +288,8 @@ impl Handle {
     /// Closes the pool: from now on, submissions from outside are rejected. Never blocks.
     ///
     /// Accepted jobs still run, and may submit more jobs to their own pool. The threads end after the last of these
-    /// jobs. The pool ends as with [`Shutdown::Drain`]: delayed closures not yet due are dropped, and futures that
-    /// wait or [yield](crate::yield_now) when nothing else is left are cancelled. If its
+    /// jobs. The pool ends as with [`Shutdown::Drain`]: delayed closures not yet due are dropped, and so are futures that
+    /// wait or [yield](crate::yield_now) when no closure is left. If its
     /// [`on_drop`](crate::Builder::on_drop) is [`Shutdown::Finish`], the pool ends as with `Finish`. Has no effect on
     /// a closed pool. May be called from any thread, including a worker of the pool.
     ///

@@ -47,8 +47,8 @@ pub use free::{
 /// `Pool` is not `Clone`: `pool.clone()` returns a `Handle`, which does not keep the pool alive.
 ///
 /// Dropping the pool ends it: it rejects new work from outside, runs all accepted work, and joins its threads.
-/// Futures that wait or [yield](crate::yield_now) once no other work is left, and timers that are not due, are
-/// cancelled. [`Builder::on_drop`](crate::Builder::on_drop) sets a different end. A pool dropped by a worker of this
+/// Futures are polled until they next wait or [yield](crate::yield_now) once no closure is left, unless a closure waits
+/// for their handles, and are then cancelled, as are timers that are not due: [`Shutdown::Drain`]. [`Builder::on_drop`](crate::Builder::on_drop) sets a different end. A pool dropped by a worker of this
 /// pool is closed, and its threads finish the accepted work without being joined. After a
 /// [shutdown](Handle::shutdown) whose timeout elapsed, the drop does not wait again.
 ///

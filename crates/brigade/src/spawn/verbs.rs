@@ -62,8 +62,8 @@ impl Handle {
     /// [`yield_now`](crate::yield_now) in long computations.
     ///
     /// [`JoinHandle::cancel`] drops the future at its next [operation](crate::time#operations-that-are-always-ready)
-    /// or wait. A [drained](crate::Shutdown::Drain) pool polls its futures as long as anything else runs or wakes
-    /// them. Futures that wait or [yield](crate::yield_now) when nothing else is left are dropped, and their handles
+    /// or wait. A [drained](crate::Shutdown::Drain) pool polls its futures as long as a closure runs. Then futures
+    /// are dropped when they next wait or [yield](crate::yield_now), unless a closure waits for their handles, which
     /// return [`JoinError::Cancelled`](crate::JoinError::Cancelled); [`Shutdown::Finish`](crate::Shutdown::Finish)
     /// waits for them.
     ///

@@ -6,7 +6,7 @@ use core::task::{Context, Poll};
 
 /// Yields to the pool: all other queued jobs run first.
 ///
-/// In a [draining](crate::Shutdown::Drain) pool, a future that yields when nothing else is left is dropped.
+/// In a [draining](crate::Shutdown::Drain) pool, a future that yields when no closure is left is dropped.
 ///
 /// A poll is never interrupted. So a future that computes for long between two waits should call this from time to
 /// time. Until it does, jobs wait unless another thread is idle.

@@ -152,10 +152,12 @@ pub enum Shutdown {
     /// Runs everything to the end: queued jobs, jobs submitted by these, futures, and delayed closures. Periodic
     /// closures stop. A future that is never woken keeps the pool from ending, so set a [timeout](Self::timeout).
     Finish,
-    /// Runs queued jobs and jobs submitted by these. Futures are polled as long as anything else runs or wakes them.
-    /// When only jobs that wait for futures are left, futures that wait or [yield](crate::yield_now) are dropped, and
-    /// their handles return [`JoinError::Cancelled`](crate::JoinError::Cancelled). Delayed closures are dropped at
-    /// once. The default.
+    /// Runs queued jobs and jobs submitted by these, and polls woken futures as long as a closure runs. Once all running
+    /// closures wait for jobs of the pool, a future is polled until it next waits or [yields](crate::yield_now), and is
+    /// then dropped; its handle returns [`JoinError::Cancelled`](crate::JoinError::Cancelled). So futures that keep each
+    /// other busy do not keep the pool. A future for whose handle a closure waits, by a join, a set, a scope or
+    /// [`block_on`](crate::block_on()), is kept until nothing else is left to run; futures that would feed it through a
+    /// channel may be dropped before. Delayed closures are dropped at once. The default.
     #[default]
     Drain,
     /// Drops queued jobs; their handles return [`JoinError::Cancelled`](crate::JoinError::Cancelled). Running jobs
