@@ -1,31 +1,34 @@
 //! A program whose jobs wait, at random places, for futures that nothing wakes: only the end of their pool ends these waits.
 
-use std::future::pending;
+use std::future::{Future, pending};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use brigade::{
     Handle, JoinHandle, LocalPool, NewThread, Shutdown, TaskSet, Thread, block_on, time,
 };
-use brigade_sync::time as clock;
+use brigade_sync::{Mutex, time as clock};
 
 use crate::levels::{Leaf, OnDrop, Place, within};
-use crate::machine;
-use crate::program::{Ending, Level, LocalEnd, Pause, Wait};
+use crate::machine::{self, clock::pass};
+use crate::program::{Busy, Ending, Level, LocalEnd, Pause, Wait};
 use crate::verb::How;
-use crate::waits::{FAR, LATE, next_of};
+use crate::waits::{FAR, LATE, POLL, in_turns, next_of};
 
 /// How long the drop of a cancelled job takes.
 const SLOWLY: Duration = Duration::from_millis(5);
 
 /// Runs a program.
-pub(crate) fn run(Ending { pool, jobs, outside, pause, how, cancels, local }: &Ending) {
+pub(crate) fn run(Ending { pool, jobs, busy, outside, pause, how, cancels, local }: &Ending) {
     let counted = Arc::new(());
     if let Some(end) = local {
-        end_local(*end, *how, *pause, outside, &counted);
+        end_local(*end, *how, *pause, (busy, outside), &counted);
     } else {
         let pool = pool.builder().build().expect("a pool");
         machine::made(pool.handle());
+        busy.iter().for_each(|busy| busy.begin(pool.handle(), &counted));
         for (levels, wait) in jobs.clone() {
             // The end of the pool may come before the job, which it drops or runs.
             let place = place(pool.handle(), levels, wait, &counted);
@@ -51,12 +54,13 @@ fn end_local(
     end: LocalEnd,
     how: Option<How>,
     pause: Pause,
-    (levels, wait): &(Vec<Level>, Wait),
+    (busy, (levels, wait)): (&[Busy], &(Vec<Level>, Wait)),
     counted: &Arc<()>,
 ) {
     let local = LocalPool::new().expect("a pool");
     let pool = local.handle();
     machine::made(pool);
+    busy.iter().for_each(|busy| busy.begin(pool, counted));
     let other = beside(place(pool, levels.clone(), *wait, counted));
     local.run_until(async {
         pause.take();
@@ -78,6 +82,41 @@ fn end_local(
     }
     drop(local);
     other.join();
+}
+
+impl Busy {
+    /// Spawns the futures.
+    fn begin(self, pool: Handle, counted: &Arc<()>) {
+        let never = Arc::new(AtomicBool::new(false));
+        let spawn = |future: Pin<Box<dyn Future<Output = ()> + Send>>| {
+            let counted = counted.clone();
+            _ = pool.try_spawn(async move {
+                let _counted = counted;
+                future.await;
+            });
+        };
+        match self {
+            Self::Pair => {
+                let wakers = Arc::new(Mutex::new([None, None]));
+                for own in [0, 1] {
+                    spawn(Box::pin(in_turns(own, wakers.clone(), never.clone())));
+                }
+            }
+            Self::Parent => spawn(Box::pin(async move {
+                while let Ok(child) = pool.try_spawn(async { pass(POLL) }) {
+                    if child.await.is_err() {
+                        break;
+                    }
+                }
+            })),
+            Self::Yields => spawn(Box::pin(async {
+                loop {
+                    pass(POLL);
+                    brigade::yield_now().await;
+                }
+            })),
+        }
+    }
 }
 
 /// Waits inside of these calls, parts and jobs.

@@ -14,10 +14,8 @@ pub(crate) enum Gap {
     Crowds,
     /// The same beside bytes that a worker waits for which polls.
     LateBytes,
-    /// Drops that take long.
-    SlowDrops,
-    /// Work on other threads, as a cancel, while the pool ends.
-    CancelsAtTheEnd,
+    /// Waits in work off the pool for what only the end of the pool ends.
+    WaitsOffThePool,
     /// Waits in a hook for outcomes.
     WaitsInHooks,
     /// Drops of evicted jobs that wait for room of their pool.

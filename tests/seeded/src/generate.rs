@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::gaps::Gap;
 use crate::program::{
-    Call, Ending, Kernel, Kind, Level, LocalEnd, Pair, Pause, Program, Restless, Round, Task,
+    Busy, Call, Ending, Kernel, Kind, Level, LocalEnd, Pair, Pause, Program, Restless, Round, Task,
     Thing, Wait, Waits, Way,
 };
 use crate::source::Source;
@@ -195,7 +195,7 @@ impl Source {
         match 95 - self.below(96) {
             0..3 => Panics::InItsDrop,
             3..6 => Panics::InTheDropOfItsOutput,
-            6..12 if Gap::SlowDrops.is_open() => Panics::NeverAndDropsSlowly,
+            6..12 => Panics::NeverAndDropsSlowly,
             rest if rest < 6 + 96 / of => Panics::AtTheEnd,
             _ => Panics::Never,
         }
@@ -469,7 +469,12 @@ impl Source {
         let jobs = self.some(3, job);
         let how = self.pick([None, Some(How::Drains), Some(How::Discards)]);
         let mut outside = (Vec::new(), self.ending_wait());
-        let cancels = self.one_in(4) && Gap::CancelsAtTheEnd.is_open();
+        let cancels = self.one_in(4);
+        let busy = if self.one_in(2) {
+            Vec::new()
+        } else {
+            self.list(2, |source| source.pick([Busy::Pair, Busy::Parent, Busy::Yields]))
+        };
         let local = self.one_in(4).then(|| match self.below(3) {
             0 => LocalEnd::ByTheOwner,
             rest => LocalEnd::ByItsJob(rest == 1),
@@ -482,13 +487,13 @@ impl Source {
                     matches!(level, InADrop | InTheDropOfAFuture | InPlacesJob)
                 };
                 outside.0 = levels(self);
-                outside.0.retain(|level| Gap::CancelsAtTheEnd.is_open() || !is_outside(level));
+                outside.0.retain(|level| Gap::WaitsOffThePool.is_open() || !is_outside(level));
             }
             // The owner's thread must not wait for what only its end ends.
             Some(_) if self.one_in(2) => outside.0 = vec![Level::InPlace],
             Some(_) => {}
         }
-        Ending { pool, jobs, outside, pause: self.pause(), how, cancels, local }
+        Ending { pool, jobs, busy, outside, pause: self.pause(), how, cancels, local }
     }
 
     fn ending_wait(&mut self) -> Wait {

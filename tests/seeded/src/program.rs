@@ -92,6 +92,7 @@ pub(crate) enum Way {
 pub(crate) struct Ending {
     pub(crate) pool: Settings,
     pub(crate) jobs: Vec<(Vec<Level>, Wait)>,
+    pub(crate) busy: Vec<Busy>,
     pub(crate) outside: (Vec<Level>, Wait),
     pub(crate) pause: Pause,
     /// Without it the pool is dropped.
@@ -100,6 +101,17 @@ pub(crate) struct Ending {
     pub(crate) cancels: bool,
     /// The pool has no threads, and no jobs that wait.
     pub(crate) local: Option<LocalEnd>,
+}
+
+/// Futures that are woken for ever.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Busy {
+    /// Two that wake each other.
+    Pair,
+    /// One that awaits a child after another.
+    Parent,
+    /// One that yields.
+    Yields,
 }
 
 /// The end of a pool without threads, beside threads that wait for its jobs.

@@ -31,7 +31,7 @@ pub(crate) const FAR: Duration = Duration::from_secs(1 << 22);
 const PAUSE: Duration = Duration::from_secs(2);
 
 /// How long a poll of a future takes that is always woken.
-const POLL: Duration = Duration::from_micros(50);
+pub(crate) const POLL: Duration = Duration::from_micros(50);
 
 /// What the jobs of a program share.
 struct Run {
@@ -197,7 +197,11 @@ enum Made {
 }
 
 /// One of two futures: wakes the other in each poll, until that is over.
-async fn in_turns(own: usize, wakers: Arc<Mutex<[Option<Waker>; 2]>>, is_over: Arc<AtomicBool>) {
+pub(crate) async fn in_turns(
+    own: usize,
+    wakers: Arc<Mutex<[Option<Waker>; 2]>>,
+    is_over: Arc<AtomicBool>,
+) {
     poll_fn(|context| {
         pass(POLL);
         let other = {
