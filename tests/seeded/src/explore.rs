@@ -1,9 +1,9 @@
 //! The command line.
 
+use std::iter;
 use std::process::{ExitCode, abort};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use std::iter;
 
 use brigade_sync::seeded::{Failure, Policy, Run, explore};
 
