@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use brigade::{Handle, JoinHandle, LocalPool, Pool, Shutdown};
-use brigade_testkit::{Gate, at_exit, panics};
+use brigade_testkit::{Gate, at_exit, eventually, panics};
 
 use crate::outcome::{Outcome, RESULT};
 use crate::rows::{For, Given, Need, ROWS, Row};
@@ -251,9 +251,7 @@ impl Cell {
             let cancels = cell.event == Event::Cancelled;
             let job = (!cancels).then(|| cell.make(home, None));
             _ = begun.send(());
-            while cancels && !brigade::cancelled() {
-                thread::sleep(Duration::from_micros(50));
-            }
+            eventually("it is cancelled", || !cancels || brigade::cancelled());
             let job = job.unwrap_or_else(|| cell.make(home, None));
             _ = told.send(cell.call(job, home, None));
         }
