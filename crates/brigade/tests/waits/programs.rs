@@ -486,7 +486,7 @@ fn opens_a_scope_at_its_end() -> (impl Future<Output = ()> + Send + 'static, Gat
     (future, begun)
 }
 
-/// A pool of one thread, whose starts fail while the flag is set; the gate opens when one has.
+/// A pool of one thread, whose starts fail while the flag is set; the gate opens when a start has failed.
 fn failing() -> (Pool, Arc<AtomicBool>, Gate) {
     let (fails, failed) = (Arc::new(AtomicBool::new(false)), Gate::closed());
     let (must_fail, has_failed) = (fails.clone(), failed.clone());
