@@ -89,30 +89,32 @@ static ALONE: &[(&str, Program)] = &[
         use futures_lite::{AsyncReadExt, AsyncWriteExt};
         let pool = Pool::builder().threads(2).spare_threads(0).build().unwrap();
         let (mut reader, mut writer) = pool.enter(|| brigade::io::pipe().unwrap());
-        let (waiter, ended) = (BlockedThread::default(), Gate::closed());
-        let (thread, ends) = (waiter.clone(), ended.clone());
+        let (has_read, reads) = mpsc::channel();
         let waits = pool.submit(move || {
-            let read = brigade::spawn(async move { reader.read_exact(&mut [0]).await.is_ok() });
-            thread.is_this();
-            let read = read.join();
-            ends.open();
-            read
+            let read = brigade::spawn(async move {
+                while reader.read_exact(&mut [0]).await.is_ok() {
+                    has_read.send(()).unwrap();
+                }
+            });
+            read.join()
         });
-        waiter.wait_until_blocked();
         let busy = Halt::default();
-        let halts = busy.clone();
-        pool.execute(move || halts.here());
+        pool.execute(busy.job());
         busy.await_thread();
-        waiter.wait_until_blocked();
-        block_on(writer.write_all(b"x")).unwrap();
-        ended.wait();
+        // From the second byte on, the waiter polls.
+        for _ in 0..10 {
+            block_on(writer.write_all(b"x")).unwrap();
+            reads.recv()?;
+        }
+        drop(writer);
+        let ended = waits.join()?;
         busy.release();
-        is(waits.join()??, || "not read".into())
+        Ok(ended?)
     }),
     ("a waiter takes the driver that a waiter before it leaves", || {
         // More than once: a busy machine may reorder the steps.
         let timers = [(); 4].map(|()| Timer::set());
-        eventually("the monitor, which serves all pools, has ended", || !has_monitor());
+        stays_so("the monitor, which serves all pools, has ended", || !has_monitor());
         let threads = timers.map(|timer| thread::spawn(move || timer.leave_the_driver()));
         let ended = threads.map(|thread| thread.join().is_ok());
         is(ended == [true; 4], || "panicked".into())
@@ -449,7 +451,7 @@ fn wait_for_another_pool(
         execute(&pool, Box::new(job));
     }
     let [begun, deepest] = &*counts;
-    eventually("no job begins", || {
+    stays_so("no job begins", || {
         let before = begun.load(Ordering::SeqCst);
         threads.are_blocked(pool.metrics().threads) && begun.load(Ordering::SeqCst) == before
     });
@@ -542,6 +544,15 @@ fn wait_for_room(builder: Builder, jobs: usize) -> Ended {
     is(all, || "not accepted".into())
 }
 
+/// Waits for a state that lasts, as many looks at it tell.
+fn stays_so(what: &str, reached: impl Fn() -> bool) {
+    let looks = Cell::new(0);
+    eventually(what, || {
+        looks.set(if reached() { looks.get() + 1 } else { 0 });
+        looks.get() == 100
+    });
+}
+
 /// Whether the process has a monitor.
 fn has_monitor() -> bool {
     let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
@@ -566,6 +577,10 @@ impl Timer {
         let future = pool.spawn(async move {
             sleep(millis(2000)).await;
             fires.store(true, Ordering::SeqCst);
+        });
+        eventually("it waits", || {
+            let metrics = pool.metrics();
+            metrics.idle_threads == metrics.threads && metrics.threads > 0
         });
         Self { pool, fired, future }
     }
