@@ -87,7 +87,7 @@ impl World {
         self.accepts
     }
 
-    /// The pool is the current pool of a job, part or call of `install`.
+    /// The pool is the current one of a job, part or call of `install`.
     pub(crate) fn is_current(&self) {
         let is_current = Handle::current() == Some(self.pool);
         assert!(is_current, "in a job of a pool, another pool is the current one");
