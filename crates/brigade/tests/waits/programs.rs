@@ -6,14 +6,16 @@ use std::error::Error;
 use std::fs;
 use std::future::{Future, pending};
 use std::io;
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
+use std::task::Context;
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 use brigade::{Builder, Handle, JoinHandle, LocalPool, NewThread, Pool, Shutdown, TaskSet};
 use brigade::{block_on, sleep};
-use brigade_testkit::{BlockedThread, Gate, Halt, OnDrop, eventually};
+use brigade_testkit::{BlockedThread, Gate, Halt, OnDrop, eventually, on_wake};
 
 use crate::run::Case;
 
@@ -218,13 +220,12 @@ static PROGRAMS: &[(&str, Program)] = &[
         let awaited = || other.submit(waits.job());
         let (first, second, blocks) = (awaited(), awaited(), waits.gate().clone());
         let stage = |job: Box<dyn FnOnce() + Send>| {
-            let thread = BlockedThread::default();
-            let waits = thread.clone();
-            pool.execute(move || {
-                waits.is_this();
-                job();
+            wait_blocked(|thread| {
+                pool.execute(move || {
+                    thread.is_this();
+                    job();
+                });
             });
-            thread.wait_until_blocked();
         };
         stage(Box::new(move || _ = first.join()));
         stage(Box::new(move || brigade::blocking(|| _ = second.join())));
@@ -244,6 +245,33 @@ static PROGRAMS: &[(&str, Program)] = &[
     }),
     ("five jobs wait for room of a pool, with a spare thread", || {
         wait_for_room(Pool::builder().threads(1).spare_threads(1), 5)
+    }),
+    ("a waker waits for room above a wait for room", || {
+        let pool = Pool::builder().threads(2).spare_threads(0).build().unwrap();
+        // So that the waiter polls.
+        let runs = Halt::default();
+        pool.execute(runs.job());
+        runs.await_thread();
+        let (other, busy) = full();
+        let there = other.handle();
+        let job = wait_blocked(|thread| {
+            pool.submit(move || {
+                thread.is_this();
+                block_on(there.job().reserve()).unwrap().execute(|| ()).is_ok()
+            })
+        });
+        let mut timer = pin!(sleep(millis(1)));
+        wait_blocked(|thread| {
+            let waker = on_wake(move || {
+                thread.is_this();
+                there.execute(|| ());
+            });
+            pool.enter(|| timer.as_mut().poll(&mut Context::from_waker(&waker)).is_pending())
+        });
+        busy.release();
+        let is_accepted = job.join()?;
+        runs.release();
+        is(is_accepted, || "not accepted".into())
     }),
     ("jobs of two full pools submit to each other", || {
         let pool = || Pool::builder().threads(1).capacity(1).build().unwrap();
@@ -521,13 +549,26 @@ fn runs_on_another_thread(pool: &Pool) -> bool {
     first.join().unwrap() != second.join().unwrap()
 }
 
+/// Calls a closure, and waits until the thread that it has named blocks.
+fn wait_blocked<R>(call: impl FnOnce(BlockedThread) -> R) -> R {
+    let thread = BlockedThread::default();
+    let called = call(thread.clone());
+    thread.wait_until_blocked();
+    called
+}
+
+/// A pool of one thread, which is full until the thread is released.
+fn full() -> (Pool, Halt) {
+    let (pool, busy) = (Pool::builder().threads(1).capacity(1).build().unwrap(), Halt::default());
+    pool.execute(busy.job());
+    busy.await_thread();
+    while pool.try_execute(|| ()).is_ok() {}
+    (pool, busy)
+}
+
 /// So many jobs reserve room in another pool, which is full until all wait, and idle then.
 fn wait_for_room(builder: Builder, jobs: usize) -> Ended {
-    let (pool, busy) = (builder.build().unwrap(), Halt::default());
-    let other = Pool::builder().threads(1).capacity(1).build().unwrap();
-    other.execute(busy.job());
-    busy.await_thread();
-    while other.try_execute(|| ()).is_ok() {}
+    let (pool, (other, busy)) = (builder.build().unwrap(), full());
     let there = other.handle();
     let threads: Vec<_> = (0..jobs).map(|_| BlockedThread::default()).collect();
     let wait = |thread: &BlockedThread| {
@@ -588,13 +629,12 @@ impl Timer {
     /// The last thread waits as the holder of the driver, beside a waiter for the timer, and goes on.
     fn leave_the_driver(self) {
         let (Self { pool, fired, future }, other) = (self, Pool::new(1));
-        let thread = BlockedThread::default();
-        let waits = thread.clone();
-        let late = pool.submit(move || {
-            waits.is_this();
-            future.join()
+        let late = wait_blocked(|thread| {
+            pool.submit(move || {
+                thread.is_this();
+                future.join()
+            })
         });
-        thread.wait_until_blocked();
         let there = other.handle();
         let job = pool.submit(move || {
             there.submit(|| thread::sleep(millis(100))).join().unwrap();
