@@ -32,7 +32,7 @@ rings() {
     done
 }
 
-# The seed is the program's, not that of what its threads do.
+# The seed chooses the program; the system chooses the steps of its threads.
 programs() {
     local seed="${2:-$((RANDOM << 45 ^ RANDOM << 30 ^ RANDOM << 15 ^ RANDOM))}" profile program failed=0
     for profile in dev release; do

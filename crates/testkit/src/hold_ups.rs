@@ -11,7 +11,7 @@ use std::time::Duration;
 /// How long the next thread is held up.
 static NANOS: AtomicI64 = AtomicI64::new(0);
 
-/// Sleeps: of what a handler may call, that takes the time from no other thread.
+/// Sleeps: of the calls that a handler may make, a sleep takes the time from no other thread.
 extern "C" fn hold(_signal: libc::c_int) {
     let time = libc::timespec { tv_sec: 0, tv_nsec: NANOS.load(Relaxed) };
     // SAFETY: `time` outlives the call, which may be called in a handler, and leaves `errno` as it is unless another signal comes.
@@ -21,7 +21,7 @@ extern "C" fn hold(_signal: libc::c_int) {
 /// Until the process ends, holds up one of its threads after the other, for 0.1 to 5 ms each, at most one in 50 µs. `below` returns random
 /// numbers below its argument.
 ///
-/// Interrupted system calls are restarted, but those that never are.
+/// Interrupted system calls are restarted, except the calls that never are.
 ///
 /// # Panics
 /// If the handler can't be installed.
@@ -37,7 +37,7 @@ pub fn hold_threads_up(mut below: impl FnMut(u64) -> u64 + Send + 'static) {
         let own = unsafe { libc::gettid() };
         loop {
             thread::sleep(Duration::from_micros(50 + below(1_000)));
-            // Short ones are more frequent: each length is a share of the longest.
+            // Short hold-ups are more frequent: each length is a share of the longest.
             let longest = 100_000 + below(4_900_000);
             NANOS.store((100_000 + below(longest)) as i64, Relaxed);
             let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
@@ -46,7 +46,7 @@ pub fn hold_threads_up(mut below: impl FnMut(u64) -> u64 + Send + 'static) {
             let Some(thread) = threads.get(below(threads.len().max(1) as u64) as usize) else {
                 continue;
             };
-            // SAFETY: takes numbers only. A thread that has ended gets none, as its number is one of this process or of none.
+            // SAFETY: takes numbers only, and signals only threads of this process.
             unsafe { libc::syscall(libc::SYS_tgkill, process::id(), *thread, libc::SIGUSR1) };
         }
     });

@@ -7,7 +7,7 @@ use crate::source::Source;
 
 /// Runs of each case.
 pub(crate) const OF_A_CASE: u64 = if IS_SEEDED { 2_000 } else { 400 };
-/// What runs a program again.
+/// The script that runs a program again.
 pub(crate) const SCRIPT: &str = if IS_SEEDED { "ci/seeded.sh" } else { "ci/soak.sh programs" };
 
 /// A seed, in decimal or as `0x` and hexadecimal digits.

@@ -85,7 +85,7 @@ pub(crate) fn mixed_scope(world: &World, futures: &[Body], jobs: &[Vec<Verb>], i
 
 /// On a worker both use the worker's pool, elsewhere the current pool.
 pub(crate) fn free_scopes(world: &World, inner: &[Verb], in_place: &[Verb]) {
-    // On a worker they are those of the worker's pool.
+    // On a worker they are scopes of the worker's pool.
     let is_outside = world.depth() == 0 && brigade::current_worker().is_none();
     if !world.is_sure() || !(world.is_here() || is_outside) {
         return;

@@ -1,9 +1,9 @@
-//! Faults of the engine that are not mended yet. Programs do not have what shows them, so that they find others.
+//! Faults of the engine that are not mended yet. Programs lack the verbs that show them, so that they find other faults.
 
 use std::env;
 use std::sync::OnceLock;
 
-/// A fault, by what a program has that shows it.
+/// A fault, named after the part of a program that shows it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Gap {
     /// Hooks for stalled jobs in pools that end without their owner.

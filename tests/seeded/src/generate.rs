@@ -436,7 +436,7 @@ impl Source {
         self.pick([ByJoin, ByBlockOn, BySet, BySetNext, ByJoinFor, BySetFor, ByTimeout])
     }
 
-    /// A call, part or job around a wait. The last ones have pools of their own.
+    /// A call, part or job around a wait. The last kinds have pools of their own.
     fn level(&mut self, has_pools: bool) -> Level {
         use Level::*;
         let all = [
@@ -481,7 +481,7 @@ impl Source {
         });
         match local {
             None => {
-                // The pool waits for what its threads do not run.
+                // The pool waits for work that its threads do not run.
                 let is_outside = |level: &Level| {
                     use Level::{InADrop, InPlacesJob, InTheDropOfAFuture};
                     matches!(level, InADrop | InTheDropOfAFuture | InPlacesJob)
@@ -489,7 +489,7 @@ impl Source {
                 outside.0 = levels(self);
                 outside.0.retain(|level| Gap::WaitsOffThePool.is_open() || !is_outside(level));
             }
-            // The owner's thread must not wait for what only its end ends.
+            // The owner's thread must not wait for work that only its end ends.
             Some(_) if self.one_in(2) => outside.0 = vec![Level::InPlace],
             Some(_) => {}
         }

@@ -15,21 +15,21 @@ use crate::levels::is_worker_of;
 use crate::machine::{IS_SEEDED, PerRun, clock, number};
 use crate::program::Thing;
 
-/// Jobs that may lie on each other on a thread: the engine's 64, and those around them. Where the stack's end is known, as many as it has room for.
+/// Jobs that may lie on each other on a thread: the engine's 64, and the jobs around them. Where the stack's end is known, as many as it has room for.
 const MOST_NESTED: usize = if IS_SEEDED { 80 } else { 1_000_000 };
 /// How often a long job looks, how long it lasts, and how long work may wait. Of the time, only that counts in which no thread can go on.
 /// Threads of the system may always be late.
 const LOOK: Duration = Duration::from_millis(if IS_SEEDED { 20 } else { 2 });
 const LASTS: Duration = Duration::from_millis(if IS_SEEDED { 160 } else { 0 });
 const PROMISE: Duration = Duration::from_millis(if IS_SEEDED { 50 } else { 1_000_000 });
-/// Looks of a long job, at most: others may always go on.
+/// Looks of a long job, at most: other threads may always go on.
 const MOST_LOOKS: u32 = 40;
 
 static JUDGE: PerRun<Judge> = PerRun::new(Judge::NEW);
 
 struct Judge {
     dues: Vec<Arc<Due>>,
-    /// For each thread, what its waits are for, the innermost last; a job that computes is such a wait, for nothing.
+    /// For each thread, the work that each wait is for, the innermost last; a job that computes is such a wait, for nothing.
     waits: BTreeMap<usize, Vec<Option<Arc<Due>>>>,
     nested: BTreeMap<usize, usize>,
 }

@@ -13,14 +13,14 @@ use crate::meeting::Gate;
 use crate::program::Level;
 use crate::world::Planned;
 
-/// A place in a program: the pool there, and another one.
+/// A place in a program: the pool there, and another pool.
 #[derive(Clone, Copy)]
 pub(crate) struct Place {
     pub(crate) pool: Handle,
     pub(crate) other: Handle,
 }
 
-/// What a program does at a place.
+/// The action of a program at a place.
 pub(crate) type Leaf = Arc<dyn Fn(&Place) + Send + Sync>;
 
 /// Calls a closure when it is dropped.

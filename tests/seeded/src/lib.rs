@@ -1,5 +1,5 @@
 //! Random programs over brigade's public interface, on threads whose every step obeys a seed: see `ci/seeded.sh`. Without `--cfg brigade_seeded`
-//! these are threads of the system: see `ci/soak.sh`.
+//! the threads are the system's: see `ci/soak.sh`.
 #![cfg(any(brigade_seeded, target_os = "linux"))]
 #![allow(clippy::disallowed_types, reason = "what a program counts is no step of it")]
 #![allow(

@@ -1,4 +1,4 @@
-//! What a program runs on: threads, a clock and a kernel that obey a seed, or those of the system.
+//! The machine of a program: threads, a clock and a kernel that obey a seed, or the system's.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -58,7 +58,7 @@ pub(crate) use form::{Faults, begin, changed, clock, made, number};
 /// Whether the threads obey a seed.
 pub(crate) const IS_SEEDED: bool = cfg!(brigade_seeded);
 
-/// State of the run, of which a process has one at a time. Its lock is no step.
+/// State of the run; a process has a single run at a time. Its lock is no step.
 pub(crate) struct PerRun<T>(Mutex<T>);
 
 impl<T> PerRun<T> {

@@ -31,7 +31,7 @@ struct Hooks {
 /// The number of the next pool, its name: a job knows its pool by that.
 static NAMES: AtomicU64 = AtomicU64::new(0);
 
-/// What a hook for outcomes calls, once.
+/// The closure that a hook for outcomes calls, once.
 static HOOK: PerRun<Option<Box<dyn FnOnce() + Send>>> = PerRun::new(None);
 
 /// Whether starts of threads may fail.

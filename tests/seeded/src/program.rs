@@ -29,7 +29,7 @@ pub(crate) enum Kind {
     Meeting(Settings, Vec<Round>),
     /// Jobs that wait until their pool ends.
     Waiting(Ending),
-    /// Jobs that wait for what they have made.
+    /// Jobs that wait for work that they have made.
     Working(Waits),
 }
 
@@ -152,7 +152,7 @@ pub(crate) enum Wait {
     ByBlockOn,
     BySet,
     BySetNext,
-    // These have a limit, which is far.
+    // Waits with a limit, which is far.
     ByJoinFor,
     BySetFor,
     ByTimeout,
@@ -170,10 +170,10 @@ impl Wait {
     }
 }
 
-/// Jobs that wait for what they have made.
+/// Jobs that wait for work that they have made.
 #[derive(Clone, Debug)]
 pub(crate) struct Waits {
-    /// Their pool, and another one.
+    /// Their pool, and another pool.
     pub(crate) pools: (Settings, Settings),
     /// Their pool has no threads.
     pub(crate) is_driven: bool,

@@ -1,4 +1,4 @@
-//! The command line, where the threads are those of the system: random programs in processes, several at once. Half of these hold their threads up.
+//! The command line, for threads of the system: random programs in processes, several at once. Half of the processes hold their threads up.
 
 use std::panic;
 use std::process::{Command, ExitCode, abort};

@@ -36,7 +36,7 @@ pub(crate) enum Verb {
     MixedScope(Vec<Body>, Vec<Vec<Verb>>, bool),
     /// The free functions `scope` and `in_place_scope`.
     FreeScopes(Vec<Verb>, Vec<Verb>),
-    /// With the other pool as the current one.
+    /// With the other pool as the current pool.
     Enter(Vec<Verb>),
     /// Closes the pool, if it is to end while others use it.
     Close,
@@ -128,7 +128,7 @@ pub(crate) struct Terms {
     pub(crate) priority: u8,
     pub(crate) deadline: Option<Micros>,
     pub(crate) is_named: bool,
-    /// What a full pool does with this job.
+    /// The policy of a full pool for this job.
     pub(crate) full: Option<Full>,
     pub(crate) work: Work,
     /// A closure without it is executed.
@@ -265,7 +265,7 @@ pub(crate) enum Setting {
     OnOutcome,
     /// A seed for which starts of threads fail.
     FailingStarts(u8),
-    /// All starts fail but the first ones.
+    /// All starts but the first fail.
     FewStarts(u8),
     StartsNone,
     StartsAll,

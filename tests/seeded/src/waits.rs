@@ -1,4 +1,4 @@
-//! A program whose jobs wait, in calls of all kinds, for what they have made themselves. Such a program is good: each wait ends, and by its event.
+//! A program whose jobs wait, in calls of all kinds, for work that they have made themselves. Such a program is good: each wait ends, and by its event.
 
 use std::fs::File;
 use std::future::{Future, poll_fn};
@@ -33,14 +33,14 @@ const PAUSE: Duration = Duration::from_secs(2);
 /// How long a poll of a future takes that is always woken.
 pub(crate) const POLL: Duration = Duration::from_micros(50);
 
-/// What the jobs of a program share.
+/// The state that the jobs of a program share.
 struct Run {
     pool: Handle,
     /// Jobs hold it while they wait for another pool.
     lock: Mutex<()>,
     /// Whether starts of threads fail.
     loses_shares: bool,
-    /// How many more threads of the pool may wait for a message in a call that blocks: one is left.
+    /// How many more threads of the pool may wait for a message in a call that blocks: one thread is left.
     free: AtomicU8,
 }
 

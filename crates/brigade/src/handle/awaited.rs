@@ -28,11 +28,11 @@ pub(crate) struct Polled {
     jobs: RefCell<Vec<JobId>>,
     /// A job that the poll must not wait for.
     refused: Cell<Option<JobId>>,
-    /// What polls have noted since this was last taken.
+    /// The notes of the polls since this was last taken.
     pub(crate) noted: Cell<Noted>,
 }
 
-/// What polls have noted of the awaited jobs.
+/// The notes of polls about the awaited jobs.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Noted {
     /// The state of an awaited future: `Queued` if any awaited future is queued.

@@ -1,4 +1,4 @@
-//! The table's columns: who calls, and what the call waits for.
+//! The table's columns: the place of the call, and the event that ends its wait.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use brigade::{Handle, JoinHandle, LocalPool, Pool, Shutdown};
-use brigade_testkit::{Gate, at_exit, panics};
+use brigade_testkit::{Gate, at_exit, eventually, panics};
 
 use crate::outcome::{Outcome, RESULT};
 use crate::rows::{For, Given, Need, ROWS, Row};
@@ -24,13 +24,13 @@ pub(crate) enum Place {
     Outside,
     Owner,
     OwnersJob,
-    /// In the destructor of a thread-local, after those of the library have run. The `LocalPool` is made there, or before.
+    /// In the destructor of a thread-local, after the destructors of the library have run. The `LocalPool` is made there, or before.
     LateOutside,
     LateOwner,
     LateUser,
 }
 
-/// What must happen before the wait is over.
+/// The event that must happen before the wait is over.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Event {
     /// A share of a broadcast runs, which only the calling thread may run.
@@ -128,7 +128,7 @@ fn not_applicable(row: &Row, place: Place, event: Event) -> Option<&'static str>
 }
 
 impl Cell {
-    /// What is wrong with the call's end, if anything.
+    /// Makes the call; an error says how its end is wrong.
     fn run(self) -> Result<(), String> {
         let ends = match self.event {
             Event::Draining | Event::Discarded => Outcome::Refused,
@@ -251,9 +251,7 @@ impl Cell {
             let cancels = cell.event == Event::Cancelled;
             let job = (!cancels).then(|| cell.make(home, None));
             _ = begun.send(());
-            while cancels && !brigade::cancelled() {
-                thread::sleep(Duration::from_micros(50));
-            }
+            eventually("it is cancelled", || !cancels || brigade::cancelled());
             let job = job.unwrap_or_else(|| cell.make(home, None));
             _ = told.send(cell.call(job, home, None));
         }
@@ -344,13 +342,13 @@ where
     }
 }
 
-/// Calls a closure in a thread-local's destructor, after those of the library have run; with a `LocalPool` made before.
+/// Calls a closure in a thread-local's destructor, after the destructors of the library have run; with a `LocalPool` made before.
 fn late(has_local: bool, call: impl Fn(Option<LocalPool>) -> Outcome + Send + 'static) -> Outcome {
     let (told, tells) = mpsc::channel();
     let thread = thread::spawn(move || {
         let local = Rc::new(RefCell::new(None));
         let made = local.clone();
-        // Before the library's first use of a thread-local, so that this one is dropped last.
+        // Before the library's first use of a thread-local, so that this thread-local is dropped last.
         at_exit(move || {
             let called = panic::catch_unwind(AssertUnwindSafe(|| call(made.take())));
             _ = told.send(called.unwrap_or_else(|payload| panicked(&*payload)));

@@ -15,7 +15,7 @@ use crate::run::Case;
 type Seen = Option<Handle>;
 type Probe = fn() -> Seen;
 
-/// What a verb goes by.
+/// The rule by which a verb finds its pool.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum By {
     /// The current pool alone.
@@ -101,7 +101,7 @@ fn seen(submit: impl FnOnce(Box<dyn FnOnce() + Send>)) -> Seen {
     block_on(told.recv()).ok()?
 }
 
-/// What a joined job sees, wherever it runs: this goes on until it has run on this thread. `None` if not always the same.
+/// The current pool of a joined job; jobs are joined until one of them has run on this thread. `None` if they differ.
 fn agreed(join: impl Fn() -> (ThreadId, Seen)) -> Seen {
     let (here, first) = (thread::current().id(), join().1);
     for _ in 0..10_000 {
@@ -126,22 +126,22 @@ fn of_worker() -> Seen {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Who {
+enum Which {
     One,
     Two,
-    /// The newest `LocalPool`, and another one of the thread.
+    /// The newest `LocalPool`, and another `LocalPool` of the thread.
     Newest,
     Older,
     Default,
     /// No pool: there is none, or the verb panics.
     None,
 }
-use Who::{Newest, Older, One, Two};
+use Which::{Newest, Older, One, Two};
 
 struct Pools {
     one: Pool,
     two: Pool,
-    /// Only of those situations that have owners.
+    /// Only in situations that have an owner.
     local: Option<[LocalPool; 2]>,
 }
 
@@ -151,8 +151,8 @@ impl Pools {
         self.local.as_ref().unwrap().each_ref()
     }
 
-    fn who(&self, seen: Seen) -> Who {
-        let Some(handle) = seen else { return Who::None };
+    fn which(&self, seen: Seen) -> Which {
+        let Some(handle) = seen else { return Which::None };
         let local = self.local.as_ref().map(|local| local.each_ref().map(|local| local.handle()));
         let [older, newest] = local.map_or([None; 2], |local| local.map(Some));
         match handle {
@@ -160,7 +160,7 @@ impl Pools {
             _ if handle == self.two.handle() => Two,
             _ if Some(handle) == newest => Newest,
             _ if Some(handle) == older => Older,
-            _ if handle == brigade::default_pool().handle() => Who::Default,
+            _ if handle == brigade::default_pool().handle() => Which::Default,
             _ => panic!("{handle:?}"),
         }
     }
@@ -170,15 +170,15 @@ impl Pools {
 struct Situation {
     name: &'static str,
     /// The current pool, the pool of the worker, and that of local futures.
-    current: Who,
-    worker: Who,
-    local: Who,
+    current: Which,
+    worker: Which,
+    local: Which,
     call: fn(&mut Pools, Probe) -> Seen,
 }
 
 const fn situation(
     name: &'static str,
-    [current, worker, local]: [Who; 3],
+    [current, worker, local]: [Which; 3],
     call: fn(&mut Pools, Probe) -> Seen,
 ) -> Situation {
     Situation { name, current, worker, local, call }
@@ -209,7 +209,7 @@ fn joined_here(pool: Handle, probe: Probe) -> Seen {
     pool.in_place_scope(|scope| scope.submit(call).join().unwrap()).unwrap()
 }
 
-const NONE: Who = Who::None;
+const NONE: Which = Which::None;
 
 static SITUATIONS: &[Situation] = &[
     situation("outside", [NONE, NONE, NONE], |_, probe| probe()),
@@ -362,16 +362,16 @@ static SITUATIONS: &[Situation] = &[
 ];
 
 impl Situation {
-    fn expected(&self, by: By) -> Who {
-        let or = |who: Who, other: Who| if who == NONE { other } else { who };
-        let submits = or(self.current, Who::Default);
+    fn expected(&self, by: By) -> Which {
+        let or = |which: Which, other: Which| if which == NONE { other } else { which };
+        let submits = or(self.current, Which::Default);
         match by {
             By::Current => self.current,
             By::Submission => submits,
             By::Borrow => or(self.worker, submits),
             By::Worker => self.worker,
             By::Local => self.local,
-            By::BlockOn => or(or(self.current, self.local), Who::Default),
+            By::BlockOn => or(or(self.current, self.local), Which::Default),
         }
     }
 
@@ -379,7 +379,7 @@ impl Situation {
         // One thread: no other takes a job that is joined at once.
         let mut pools = Pools { one: Pool::new(1), two: Pool::new(2), local: None };
         let seen = (self.call)(&mut pools, probe);
-        let (seen, expected) = (pools.who(seen), self.expected(by));
+        let (seen, expected) = (pools.which(seen), self.expected(by));
         if seen == expected { Ok(()) } else { Err(format!("{seen:?}, not {expected:?}")) }
     }
 }

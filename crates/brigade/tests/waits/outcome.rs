@@ -24,7 +24,7 @@ impl Outcome {
     }
 }
 
-/// What a call returns.
+/// The result of a call.
 pub(crate) trait Told {
     fn told(self) -> Outcome;
 }

@@ -1,16 +1,21 @@
 //! Programs that once hung, or ended the process, in a wait. A job that waits for an event in place of a time hangs if the event depends on
 //! the job's end.
 
+use std::cell::Cell;
 use std::error::Error;
+use std::fs;
 use std::future::{Future, pending};
 use std::io;
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
-use std::thread;
+use std::task::Context;
+use std::thread::{self, ThreadId};
 use std::time::Duration;
 
-use brigade::{Builder, Handle, LocalPool, Pool, Shutdown, TaskSet, block_on, sleep};
-use brigade_testkit::{Gate, Halt, OnDrop, eventually};
+use brigade::{Builder, Handle, JoinHandle, LocalPool, NewThread, Pool, Shutdown, TaskSet};
+use brigade::{block_on, sleep};
+use brigade_testkit::{BlockedThread, Gate, Halt, OnDrop, eventually, on_wake};
 
 use crate::run::Case;
 
@@ -25,7 +30,7 @@ fn is(claim: bool, otherwise: impl FnOnce() -> String) -> Ended {
     if claim { Ok(()) } else { Err(otherwise().into()) }
 }
 
-/// In processes of their own: those that nest deep may abort, and the last need a process without a monitor.
+/// In processes of their own: programs that nest deep may abort, and the last one needs a process without a monitor.
 static ALONE: &[(&str, Program)] = &[
     ("2,000 jobs wait for a timer", || {
         let pool = Pool::new(2);
@@ -41,19 +46,22 @@ static ALONE: &[(&str, Program)] = &[
         is(most <= 2 + 256 + 20, || format!("{most} threads"))
     }),
     ("3,000 jobs wait for another pool", || {
-        wait_for_another_pool(Pool::new(2), 3000, |pool, job| pool.execute(job))
+        wait_for_another_pool(Pool::builder().threads(2), 3000, execute).map(drop)
     }),
     ("2,500 jobs of one worker wait for another pool", || {
-        wait_for_another_pool(Pool::new(2), 2500, |pool, job| {
-            pool.job().on_worker(0).execute(job).unwrap();
-        })
+        let on_worker: Execute = |pool, job| pool.job().on_worker(0).execute(job).unwrap();
+        wait_for_another_pool(Pool::builder().threads(2), 2500, on_worker).map(drop)
     }),
     ("300 jobs wait for another pool, without spare threads", || {
-        let (threads, builder) = counted(Pool::builder().threads(1).spare_threads(0));
-        let pool = builder.build().unwrap();
-        wait_for_another_pool(pool, 300, |pool, job| pool.execute(job))?;
-        let most = threads.most();
+        let builder = Pool::builder().threads(1).spare_threads(0);
+        let (_, most) = wait_for_another_pool(builder, 300, execute)?;
         is(most <= 8, || format!("{most} threads"))
+    }),
+    ("300 jobs wait for another pool, without spare threads, on stacks of unknown size", || {
+        let builder = Pool::builder().threads(1).spare_threads(0).spawner(NewThread::start);
+        let (deepest, most) = wait_for_another_pool(builder, 300, execute)?;
+        // A waiter inside more than 64 others runs no job.
+        is(deepest <= 64 + 2 && most <= 8, || format!("{deepest} deep, {most} threads"))
     }),
     ("300 jobs wait for closures of timers, without spare threads", || {
         let pool = Pool::builder().threads(1).spare_threads(0).build().unwrap();
@@ -83,30 +91,33 @@ static ALONE: &[(&str, Program)] = &[
         use futures_lite::{AsyncReadExt, AsyncWriteExt};
         let pool = Pool::builder().threads(2).spare_threads(0).build().unwrap();
         let (mut reader, mut writer) = pool.enter(|| brigade::io::pipe().unwrap());
-        let (begun, ended) = (Gate::closed(), Gate::closed());
-        let (begins, ends) = (begun.clone(), ended.clone());
+        let (has_read, reads) = mpsc::channel();
         let waits = pool.submit(move || {
-            let read = brigade::spawn(async move { reader.read_exact(&mut [0]).await.is_ok() });
-            begins.open();
-            let read = read.join();
-            ends.open();
-            read
+            let read = brigade::spawn(async move {
+                while reader.read_exact(&mut [0]).await.is_ok() {
+                    has_read.send(()).unwrap();
+                }
+            });
+            read.join()
         });
-        begun.wait();
-        thread::sleep(millis(50));
         let busy = Halt::default();
-        let halts = busy.clone();
-        pool.execute(move || halts.here());
+        pool.execute(busy.job());
         busy.await_thread();
-        thread::sleep(millis(100));
-        block_on(writer.write_all(b"x")).unwrap();
-        ended.wait();
+        // From the second byte on, the waiter polls.
+        for _ in 0..10 {
+            block_on(writer.write_all(b"x")).unwrap();
+            reads.recv()?;
+        }
+        drop(writer);
+        let ended = waits.join()?;
         busy.release();
-        is(waits.join()??, || "not read".into())
+        Ok(ended?)
     }),
     ("a waiter takes the driver that a waiter before it leaves", || {
         // More than once: a busy machine may reorder the steps.
-        let threads = [(); 4].map(|()| thread::spawn(leaves_the_driver));
+        let timers = [(); 4].map(|()| Timer::set());
+        stays_so("the monitor, which serves all pools, has ended", || !has_monitor());
+        let threads = timers.map(|timer| thread::spawn(move || timer.leave_the_driver()));
         let ended = threads.map(|thread| thread.join().is_ok());
         is(ended == [true; 4], || "panicked".into())
     }),
@@ -180,8 +191,8 @@ static PROGRAMS: &[(&str, Program)] = &[
         pool.wait_idle();
         fails.store(false, Ordering::SeqCst);
         // The pool may rely on a failure for some time.
-        thread::sleep(millis(300));
-        holds_a_lock_across_a_wait(&pool)
+        eventually("a waiter runs no other job", || runs_on_another_thread(&pool));
+        Ok(())
     }),
     ("a pool whose only thread was lost ends", || {
         let kept = Arc::new(Mutex::new(Vec::new()));
@@ -209,23 +220,22 @@ static PROGRAMS: &[(&str, Program)] = &[
         let awaited = || other.submit(waits.job());
         let (first, second, blocks) = (awaited(), awaited(), waits.gate().clone());
         let stage = |job: Box<dyn FnOnce() + Send>| {
-            pool.execute(job);
-            thread::sleep(millis(50));
+            wait_blocked(|thread| {
+                pool.execute(move || {
+                    thread.is_this();
+                    job();
+                });
+            });
         };
         stage(Box::new(move || _ = first.join()));
         stage(Box::new(move || brigade::blocking(|| _ = second.join())));
         stage(Box::new(move || brigade::blocking(|| blocks.wait())));
-        let (told, tells) = mpsc::channel();
-        let begun = Gate::closed();
-        let begins = begun.clone();
-        let inside = pool.submit(move || {
-            begins.open();
-            brigade::blocking(|| tells.recv().is_ok())
-        });
-        begun.wait();
-        thread::sleep(millis(50));
+        let ((told, tells), (is_told, asks)) = (mpsc::channel(), mpsc::channel());
+        stage(Box::new(move || {
+            _ = is_told.send(brigade::blocking(|| tells.recv().is_ok()));
+        }));
         pool.execute(move || told.send(()).unwrap());
-        let told = inside.join().unwrap();
+        let told = asks.recv()?;
         waits.release();
         is(told, || "not told".into())
     }),
@@ -235,6 +245,33 @@ static PROGRAMS: &[(&str, Program)] = &[
     }),
     ("five jobs wait for room of a pool, with a spare thread", || {
         wait_for_room(Pool::builder().threads(1).spare_threads(1), 5)
+    }),
+    ("a waker waits for room above a wait for room", || {
+        let pool = Pool::builder().threads(2).spare_threads(0).build().unwrap();
+        // So that the waiter polls.
+        let runs = Halt::default();
+        pool.execute(runs.job());
+        runs.await_thread();
+        let (other, busy) = full();
+        let there = other.handle();
+        let job = wait_blocked(|thread| {
+            pool.submit(move || {
+                thread.is_this();
+                block_on(there.job().reserve()).unwrap().execute(|| ()).is_ok()
+            })
+        });
+        let mut timer = pin!(sleep(millis(1)));
+        wait_blocked(|thread| {
+            let waker = on_wake(move || {
+                thread.is_this();
+                there.execute(|| ());
+            });
+            pool.enter(|| timer.as_mut().poll(&mut Context::from_waker(&waker)).is_pending())
+        });
+        busy.release();
+        let is_accepted = job.join()?;
+        runs.release();
+        is(is_accepted, || "not accepted".into())
     }),
     ("jobs of two full pools submit to each other", || {
         let pool = || Pool::builder().threads(1).capacity(1).build().unwrap();
@@ -257,7 +294,7 @@ static PROGRAMS: &[(&str, Program)] = &[
         let _newer = LocalPool::new().unwrap();
         is(block_on(older.submit(|| 1))? == 1, || "another result".into())
     }),
-    // Who runs a future.
+    // Futures that their waiter runs.
     ("a scope's future is run by its waiter", || {
         let pool = Pool::new(1);
         let many = || {
@@ -282,7 +319,7 @@ static PROGRAMS: &[(&str, Program)] = &[
     }),
 ];
 
-/// How a thread waits that is no owner of the `LocalPool`, and how the pool ends. The call runs on the owner's stack.
+/// How a thread that does not own the `LocalPool` waits, and how the pool ends. The call runs on the owner's stack.
 type Guest = fn(Handle, &Gate);
 type End = fn(Handle);
 static GUESTS: &[(&str, Guest)] = &[
@@ -344,77 +381,113 @@ pub(crate) fn cases() -> Vec<Case> {
 fn guest_of(guest: Guest, end: Option<End>) -> Ended {
     let pool = LocalPool::new()?;
     let (handle, begun) = (pool.handle(), Gate::closed());
-    let begins = begun.clone();
-    let thread = thread::spawn(move || guest(handle, &begins));
+    let [waits, owner] = [(); 2].map(|()| BlockedThread::default());
+    let (begins, waiter) = (begun.clone(), waits.clone());
+    let thread = thread::spawn(move || {
+        waiter.is_this();
+        guest(handle, &begins);
+    });
     let Some(end) = end else {
-        thread::sleep(millis(10));
+        waits.wait_until_blocked();
         drop(pool);
         return thread.join().map_err(|_| "the guest panicked".into());
     };
+    owner.is_this();
     let ends = thread::spawn(move || {
         begun.wait();
-        thread::sleep(millis(5));
+        // One of them waits for the future.
+        waits.wait_until_blocked();
+        owner.wait_until_blocked();
         end(handle);
     });
-    while !thread.is_finished() {
-        if !pool.tick() {
-            thread::sleep(millis(1));
-        }
-    }
+    eventually("the guest ends", || {
+        pool.tick();
+        thread.is_finished()
+    });
     drop(pool);
     ends.join().map_err(|_| "the end panicked".into())
 }
 
-/// How many threads of a pool there are at most.
+/// The threads of a pool, and how many there were at most.
 #[derive(Clone, Default)]
-struct Threads(Arc<[AtomicUsize; 2]>);
+struct Threads {
+    now: Arc<Mutex<Vec<(ThreadId, BlockedThread)>>>,
+    most: Arc<AtomicUsize>,
+}
 
 impl Threads {
     fn most(&self) -> usize {
-        self.0[1].load(Ordering::SeqCst)
+        self.most.load(Ordering::SeqCst)
+    }
+
+    /// Whether so many threads are all that there are, and are blocked.
+    fn are_blocked(&self, count: usize) -> bool {
+        let now = self.now.lock().unwrap().clone();
+        now.len() == count && now.iter().all(|(_, thread)| thread.is_blocked())
     }
 }
 
 fn counted(builder: Builder) -> (Threads, Builder) {
     let threads = Threads::default();
-    let (starts, stops) = (threads.clone(), threads.clone());
+    let (starts, stops) = (threads.clone(), threads.now.clone());
     let builder = builder.on_start(move |_| {
-        let [now, most] = &*starts.0;
-        most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+        let thread = BlockedThread::default();
+        thread.is_this();
+        let mut now = starts.now.lock().unwrap();
+        now.push((thread::current().id(), thread));
+        starts.most.fetch_max(now.len(), Ordering::SeqCst);
     });
-    (threads, builder.on_stop(move |_| _ = stops.0[0].fetch_sub(1, Ordering::SeqCst)))
+    let builder = builder.on_stop(move |_| {
+        let this = thread::current().id();
+        stops.lock().unwrap().retain(|(thread, _)| *thread != this);
+    });
+    (threads, builder)
 }
 
-/// So many jobs of the pool join a job of another pool, which goes on when no further job begins.
+type Execute = fn(&Pool, Box<dyn FnOnce() + Send>);
+
+fn execute(pool: &Pool, job: Box<dyn FnOnce() + Send>) {
+    pool.execute(job);
+}
+
+thread_local! {
+    /// How many jobs of [`wait_for_another_pool`] lie on the stack.
+    static NESTED: Cell<usize> = const { Cell::new(0) };
+}
+
+/// So many jobs of the pool join a job of another pool, which goes on when no further job begins. Returns how many lay on
+/// a stack, and how many threads there were, at most.
 fn wait_for_another_pool(
-    pool: Pool,
+    builder: Builder,
     jobs: usize,
-    execute: fn(&Pool, Box<dyn FnOnce() + Send>),
-) -> Ended {
-    let (other, busy, begun) = (Pool::new(1), Halt::default(), Arc::new(AtomicUsize::new(0)));
+    execute: Execute,
+) -> Result<(usize, usize), Box<dyn Error>> {
+    let (threads, builder) = counted(builder);
+    let (pool, other, busy) = (builder.build().unwrap(), Pool::new(1), Halt::default());
     other.execute(busy.job());
-    let (there, count) = (other.handle(), begun.clone());
+    let (there, counts) = (other.handle(), Arc::new([(); 2].map(|()| AtomicUsize::new(0))));
     for _ in 0..jobs {
-        let begun = begun.clone();
-        execute(
-            &pool,
-            Box::new(move || {
-                begun.fetch_add(1, Ordering::SeqCst);
-                there.submit(|| ()).join().unwrap();
-            }),
-        );
+        let counts = counts.clone();
+        let job = move || {
+            let [begun, deepest] = &*counts;
+            begun.fetch_add(1, Ordering::SeqCst);
+            NESTED.set(NESTED.get() + 1);
+            deepest.fetch_max(NESTED.get(), Ordering::SeqCst);
+            there.submit(|| ()).join().unwrap();
+            NESTED.set(NESTED.get() - 1);
+        };
+        execute(&pool, Box::new(job));
     }
-    loop {
-        let before = count.load(Ordering::SeqCst);
-        thread::sleep(millis(300));
-        if count.load(Ordering::SeqCst) == before {
-            break;
-        }
-    }
+    let [begun, deepest] = &*counts;
+    stays_so("no job begins", || {
+        let before = begun.load(Ordering::SeqCst);
+        threads.are_blocked(pool.metrics().threads) && begun.load(Ordering::SeqCst) == before
+    });
     busy.release();
     pool.wait_idle();
-    let count = count.load(Ordering::SeqCst);
-    is(count == jobs, || format!("{count} ran"))
+    let begun = begun.load(Ordering::SeqCst);
+    is(begun == jobs, || format!("{begun} ran"))?;
+    Ok((deepest.load(Ordering::SeqCst), threads.most()))
 }
 
 /// Two futures that pass a message to and fro.
@@ -443,7 +516,7 @@ fn opens_a_scope_at_its_end() -> (impl Future<Output = ()> + Send + 'static, Gat
     (future, begun)
 }
 
-/// A pool of one thread, whose starts fail while the flag is set; the gate opens when one has.
+/// A pool of one thread, whose starts fail while the flag is set; the gate opens when a start has failed.
 fn failing() -> (Pool, Arc<AtomicBool>, Gate) {
     let (fails, failed) = (Arc::new(AtomicBool::new(false)), Gate::closed());
     let (must_fail, has_failed) = (fails.clone(), failed.clone());
@@ -458,74 +531,120 @@ fn failing() -> (Pool, Arc<AtomicBool>, Gate) {
     (pool, fails, failed)
 }
 
-/// A job joins another pool's job under a lock that the next job needs.
-fn holds_a_lock_across_a_wait(pool: &Pool) -> Ended {
-    let (other, busy) = (Pool::new(1), Halt::default());
-    let awaited = other.submit(busy.job());
-    let (lock, locked, begun) = (Arc::new(Mutex::new(())), Gate::closed(), Gate::closed());
-    let (held, locks, begins) = (lock.clone(), locked.clone(), begun.clone());
+/// Whether a job that begins while another one joins another pool's job runs on another thread.
+fn runs_on_another_thread(pool: &Pool) -> bool {
+    let (other, busy, begun) = (Pool::new(1), Halt::default(), Gate::closed());
+    let (awaited, begins, here) =
+        (other.submit(busy.job()), begun.clone(), || thread::current().id());
     let first = pool.submit(move || {
-        let _held = held.lock().unwrap();
-        locks.open();
-        awaited.join()
-    });
-    locked.wait();
-    let second = pool.submit(move || {
         begins.open();
-        drop(lock.lock().unwrap());
+        awaited.join().unwrap();
+        here()
     });
     begun.wait();
-    busy.release();
-    first.join()??;
-    Ok(second.join()?)
+    let second = pool.submit(move || {
+        busy.release();
+        here()
+    });
+    first.join().unwrap() != second.join().unwrap()
+}
+
+/// Calls a closure, and waits until the thread that it has named blocks.
+fn wait_blocked<R>(call: impl FnOnce(BlockedThread) -> R) -> R {
+    let thread = BlockedThread::default();
+    let called = call(thread.clone());
+    thread.wait_until_blocked();
+    called
+}
+
+/// A pool of one thread, which is full until the thread is released.
+fn full() -> (Pool, Halt) {
+    let (pool, busy) = (Pool::builder().threads(1).capacity(1).build().unwrap(), Halt::default());
+    pool.execute(busy.job());
+    busy.await_thread();
+    while pool.try_execute(|| ()).is_ok() {}
+    (pool, busy)
 }
 
 /// So many jobs reserve room in another pool, which is full until all wait, and idle then.
 fn wait_for_room(builder: Builder, jobs: usize) -> Ended {
-    let (pool, busy) = (builder.build().unwrap(), Halt::default());
-    let other = Pool::builder().threads(1).capacity(1).build().unwrap();
-    other.execute(busy.job());
-    busy.await_thread();
-    while other.try_execute(|| ()).is_ok() {}
-    let (there, begun) = (other.handle(), Arc::new(AtomicUsize::new(0)));
-    let wait = || {
-        let begun = begun.clone();
+    let (pool, (other, busy)) = (builder.build().unwrap(), full());
+    let there = other.handle();
+    let threads: Vec<_> = (0..jobs).map(|_| BlockedThread::default()).collect();
+    let wait = |thread: &BlockedThread| {
+        let thread = thread.clone();
         pool.submit(move || {
-            begun.fetch_add(1, Ordering::SeqCst);
+            thread.is_this();
             block_on(there.job().reserve()).unwrap().execute(|| ()).is_ok()
         })
     };
-    let all: Vec<_> = (0..jobs).map(|_| wait()).collect();
-    eventually("all wait", || begun.load(Ordering::SeqCst) == jobs);
-    thread::sleep(millis(20));
+    let all: Vec<_> = threads.iter().map(wait).collect();
+    eventually("all wait", || threads.iter().all(BlockedThread::is_blocked));
     busy.release();
     let all = all.into_iter().all(|job| job.join().is_ok_and(|is_accepted| is_accepted));
     is(all, || "not accepted".into())
 }
 
-/// The last thread waits as the holder of the driver, beside a waiter for a timer, and goes on.
-fn leaves_the_driver() {
-    let other = Pool::new(1);
-    let pool = Pool::builder().threads(2).spare_threads(0).build().unwrap();
-    let fired = Arc::new(AtomicBool::new(false));
-    let fires = fired.clone();
-    let future = pool.spawn(async move {
-        sleep(millis(2000)).await;
-        fires.store(true, Ordering::SeqCst);
+/// Waits for a state that lasts, as many looks at it tell.
+fn stays_so(what: &str, reached: impl Fn() -> bool) {
+    let looks = Cell::new(0);
+    eventually(what, || {
+        looks.set(if reached() { looks.get() + 1 } else { 0 });
+        looks.get() == 100
     });
-    // Until the monitor, which serves all pools of the process, has ended.
-    thread::sleep(millis(1600));
-    let late = pool.submit(move || future.join());
-    thread::sleep(millis(100));
-    let there = other.handle();
-    let job = pool.submit(move || {
-        there.submit(|| thread::sleep(millis(100))).join().unwrap();
-        while !fired.load(Ordering::SeqCst) {
-            thread::yield_now();
-        }
-    });
-    late.join().unwrap().unwrap();
-    job.join().unwrap();
+}
+
+/// Whether the process has a monitor.
+fn has_monitor() -> bool {
+    let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let mut names =
+        threads.filter_map(|thread| fs::read_to_string(thread.path().join("comm")).ok());
+    names.any(|name| name.trim_end() == "brigade-monitor")
+}
+
+/// A future of a pool without spare threads that waits for a timer.
+struct Timer {
+    pool: Pool,
+    fired: Arc<AtomicBool>,
+    future: JoinHandle<()>,
+}
+
+impl Timer {
+    /// Sets the timer for a time after the end of the monitor.
+    fn set() -> Self {
+        let pool = Pool::builder().threads(2).spare_threads(0).build().unwrap();
+        let fired = Arc::new(AtomicBool::new(false));
+        let fires = fired.clone();
+        let future = pool.spawn(async move {
+            sleep(millis(2000)).await;
+            fires.store(true, Ordering::SeqCst);
+        });
+        eventually("it waits", || {
+            let metrics = pool.metrics();
+            metrics.idle_threads == metrics.threads && metrics.threads > 0
+        });
+        Self { pool, fired, future }
+    }
+
+    /// The last thread waits as the holder of the driver, beside a waiter for the timer, and goes on.
+    fn leave_the_driver(self) {
+        let (Self { pool, fired, future }, other) = (self, Pool::new(1));
+        let late = wait_blocked(|thread| {
+            pool.submit(move || {
+                thread.is_this();
+                future.join()
+            })
+        });
+        let there = other.handle();
+        let job = pool.submit(move || {
+            there.submit(|| thread::sleep(millis(100))).join().unwrap();
+            while !fired.load(Ordering::SeqCst) {
+                thread::yield_now();
+            }
+        });
+        late.join().unwrap().unwrap();
+        job.join().unwrap();
+    }
 }
 
 static HOPS: AtomicUsize = AtomicUsize::new(0);

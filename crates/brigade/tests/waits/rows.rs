@@ -15,7 +15,7 @@ use crate::outcome::{Outcome, Told};
 /// A limit that no call reaches.
 const FAR: Duration = Duration::from_secs(3600);
 
-/// What a call is given.
+/// The arguments of a call.
 pub(crate) struct Given<'a> {
     pub(crate) need: Need,
     /// The pool whose jobs the calling thread runs.
@@ -68,12 +68,12 @@ impl Need {
     }
 }
 
-/// What ends the wait of a row, in a pool that drains.
+/// The event that ends the wait of a row, in a pool that drains.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum For {
     /// The job alone.
     Job,
-    /// Also a part on the current pool, which is another one where an owner is in none of its pool's jobs.
+    /// Also a part on the current pool, which is another pool where an owner is in none of its pool's jobs.
     Part,
     /// Also a timer, an event, or a job of another pool; or a task or a `LocalPool` waits. The pool does not see that its job
     /// waits for its own future.
@@ -82,7 +82,7 @@ pub(crate) enum For {
 
 pub(crate) struct Row {
     pub(crate) name: &'static str,
-    /// Those of docs/verbs.txt that the call calls.
+    /// The functions of docs/verbs.txt that the call calls.
     pub(crate) functions: &'static [&'static str],
     pub(crate) waits: For,
     pub(crate) call: fn(&Given<'_>) -> Outcome,
@@ -399,7 +399,7 @@ pub(crate) static ROWS: &[Row] = &[
     }),
 ];
 
-/// Those that wait and have no row, with the reason.
+/// The functions that wait and have no row, with the reason.
 pub(crate) static EXCEPTIONS: &[(&str, &[&str])] = &[
     (
         "the trait's name for a function with a row",
@@ -520,7 +520,7 @@ impl Slot {
     }
 }
 
-/// What the parts of a scope or a loop have joined. A part that did not run was cancelled.
+/// The job that a part of a scope or a loop has joined. A part that did not run was cancelled.
 fn scoped(it: &Given<'_>, call: impl FnOnce(&Need, &Slot)) -> Outcome {
     let slot = Slot::default();
     call(&it.need, &slot);
@@ -545,8 +545,8 @@ fn other(it: &Given<'_>) -> (Pool, JoinHandle<Joined>) {
     (pool, job)
 }
 
-/// Submits to another pool that is full until the job has ended. A foreign thread joins it: a worker of that pool that did
-/// would run the queued jobs inside its wait.
+/// Submits to another pool that is full until the job has ended. A foreign thread joins it: a worker of that pool would
+/// run the queued jobs inside its wait.
 fn full(it: &Given<'_>, submit: impl FnOnce(&Pool)) -> Outcome {
     let pool = Pool::builder().threads(1).capacity(1).build().unwrap();
     let (need, busy) = (it.need.take(), Halt::default());

@@ -49,7 +49,7 @@ impl Case {
 /// The reasons of the cases that failed.
 pub(crate) type Failed = BTreeMap<String, String>;
 
-/// Calls `run` for each item, on so many threads, and collects what it returns.
+/// Calls `run` for each item, on so many threads, and collects the failures.
 fn each<T: Send>(items: Vec<T>, at_once: usize, run: impl Fn(T) -> Failed + Sync) -> Failed {
     let (queue, failed) = (Mutex::new(items.into_iter()), Mutex::new(Failed::new()));
     let next = || queue.lock().unwrap().next();

@@ -12,7 +12,7 @@ use crate::programs;
 use crate::rows::{EXCEPTIONS, ROWS};
 use crate::run::{Case, run_here, run_in_children, run_named};
 
-/// Each function, with what it waits by.
+/// Each function, with its kind of wait.
 const VERBS: &str = include_str!("../../../../docs/verbs.txt");
 
 /// The functions of docs/verbs.txt that wait.

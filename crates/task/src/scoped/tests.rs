@@ -238,9 +238,38 @@ struct List {
     futures: Mutex<Vec<Pin<Box<dyn Future<Output = ()> + Send>>>>,
     /// What is done with a part.
     drops: bool,
+    /// How many workers get a share of a broadcast, which asks for one share too many.
+    workers: usize,
+    /// Waits in place of [`List::run_next`].
+    waits: Option<fn(&Self, Wait<'_>)>,
+    /// How often the thread had nothing left to do.
+    returns: AtomicUsize,
+    /// How jobs have ended, by the jobs themselves and by their handles.
+    ended: Mutex<Vec<Outcome>>,
+    /// Counts the panics that have no handle and are not the first.
+    lost: AtomicUsize,
 }
 
 impl List {
+    fn run_one(&self) {
+        let part = self.parts.lock().unwrap().pop();
+        self.ended.lock().unwrap().extend(part.map(|part| part.into_job().run()));
+    }
+
+    fn run_next(&self) {
+        let part = self.parts.lock().unwrap().pop();
+        match part {
+            Some(part) if self.drops => drop(part),
+            Some(part) => _ = part.into_job().run(),
+            None => {
+                let poll = || self.poll(Waker::noop());
+                let polled = panic::catch_unwind(AssertUnwindSafe(poll));
+                // As a pool does: it is the scope's, or the handle's.
+                assert!(polled.map_or_else(|payload| payload.is::<HeldPanic>(), |_| true));
+            }
+        }
+    }
+
     fn poll(&self, waker: &Waker) -> Poll<()> {
         let mut future = self.futures.lock().unwrap().pop().expect("one is queued");
         let polled = future.as_mut().poll(&mut Context::from_waker(waker));
@@ -266,21 +295,24 @@ impl Scopes for List {
     }
 
     fn broadcast(&self, make: &mut dyn FnMut() -> Part) {
-        self.execute(make());
+        (0..self.workers).for_each(|_| self.execute(make()));
+        drop(make());
     }
 
-    fn wait(&self, _: Wait<'_>) {
-        let part = self.parts.lock().unwrap().pop();
-        match part {
-            Some(part) if self.drops => drop(part),
-            Some(part) => _ = part.into_job().run(),
-            None => {
-                let poll = || self.poll(Waker::noop());
-                let polled = panic::catch_unwind(AssertUnwindSafe(poll));
-                // As a pool does: it is the scope's, or the handle's.
-                assert!(polled.map_or_else(|payload| payload.is::<HeldPanic>(), |_| true));
-            }
+    fn wait(&self, wait: Wait<'_>) {
+        match self.waits {
+            Some(waits) => waits(self, wait),
+            None => self.run_next(),
         }
+    }
+
+    fn run_here(&self, run: &mut dyn FnMut() -> Option<Outcome>) {
+        let outcome = run();
+        self.ended.lock().unwrap().extend(outcome);
+    }
+
+    fn count_panic(&self) {
+        self.lost.fetch_add(1, SeqCst);
     }
 }
 
@@ -329,19 +361,12 @@ fn a_panic_without_a_handle_is_resumed_by_the_scope() {
     let late = || {
         scope(&list, |s| {
             let handle = s.submit(job);
-            list.wait_once();
+            list.run_one();
             drop(handle);
         });
     };
     assert_eq!(caught(late), Some("the job's"));
     assert_eq!(caught(|| scope(&list, |s| drop(s.spawn(async { job() })))), Some("the job's"));
-}
-
-impl List {
-    fn wait_once(&self) {
-        let part = self.parts.lock().unwrap().pop().expect("one is queued");
-        part.into_job().run();
-    }
 }
 
 #[test]
@@ -386,35 +411,9 @@ fn a_scope_with_a_named_lifetime_takes_jobs_that_add_jobs() {
 
 #[test]
 fn a_scope_sends_a_job_to_each_worker_with_what_they_share() {
-    /// A pool of three workers, which asks for one job too many.
-    #[derive(Default)]
-    struct Three(List);
-
-    impl Scopes for Three {
-        fn execute(&self, part: Part) {
-            self.0.execute(part);
-        }
-
-        fn spawn(
-            &self,
-            future: Pin<Box<dyn Future<Output = ()> + Send>>,
-            part: &mut dyn FnMut(Job) -> Part,
-        ) -> Option<JoinHandle<()>> {
-            self.0.spawn(future, part)
-        }
-
-        fn broadcast(&self, make: &mut dyn FnMut() -> Part) {
-            (0..3).for_each(|_| self.execute(make()));
-            drop(make());
-        }
-
-        fn wait(&self, wait: Wait<'_>) {
-            self.0.wait(wait);
-        }
-    }
-
+    let pool = List { workers: 3, ..List::default() };
     let (ran, shared) = (AtomicUsize::new(0), Arc::new(()));
-    scope_with(&Three::default(), 7, |s| {
+    scope_with(&pool, 7, |s| {
         let kept = shared.clone();
         s.broadcast_with(|s| {
             ran.fetch_add(*s.value(), SeqCst);
@@ -426,70 +425,24 @@ fn a_scope_sends_a_job_to_each_worker_with_what_they_share() {
     assert_eq!(ran.into_inner(), 3 * 707);
     assert_eq!(Arc::strong_count(&shared), 1, "the closure has been dropped");
     let panicked = || {
-        scope_with(&Three::default(), (), |s| {
+        scope_with(&pool, (), |s| {
             s.broadcast_with(|_| panic::resume_unwind(Box::new("a share's")));
         });
     };
     assert_eq!(caught(panicked), Some("a share's"));
 }
 
-/// Notes how jobs have ended, by the jobs themselves and by their handles.
-#[derive(Default)]
-struct Noting {
-    list: List,
-    ended: Mutex<Vec<Outcome>>,
-    lost: AtomicUsize,
-}
-
-impl Noting {
-    fn run_one(&self) {
-        let part = self.list.parts.lock().unwrap().pop();
-        self.ended.lock().unwrap().extend(part.map(|part| part.into_job().run()));
-    }
-}
-
-impl Scopes for Noting {
-    fn execute(&self, part: Part) {
-        self.list.execute(part);
-    }
-
-    fn spawn(
-        &self,
-        future: Pin<Box<dyn Future<Output = ()> + Send>>,
-        part: &mut dyn FnMut(Job) -> Part,
-    ) -> Option<JoinHandle<()>> {
-        self.list.spawn(future, part)
-    }
-
-    fn broadcast(&self, make: &mut dyn FnMut() -> Part) {
-        self.list.broadcast(make);
-    }
-
-    fn wait(&self, _: Wait<'_>) {
-        self.run_one();
-    }
-
-    fn run_here(&self, run: &mut dyn FnMut() -> Option<Outcome>) {
-        let outcome = run();
-        self.ended.lock().unwrap().extend(outcome);
-    }
-
-    fn count_panic(&self) {
-        self.lost.fetch_add(1, SeqCst);
-    }
-}
-
 #[test]
 fn a_job_with_a_handle_ends_as_its_closure_does() {
-    let ended = |body: &dyn Fn(&Noting)| {
-        let pool = Noting::default();
+    let ended = |body: &dyn Fn(&List)| {
+        let pool = List { waits: Some(|pool, _| pool.run_one()), ..List::default() };
         drop(panic::catch_unwind(AssertUnwindSafe(|| body(&pool))));
         let lost = pool.lost.load(SeqCst);
         (pool.ended.into_inner().unwrap(), lost)
     };
     let fails = || panic::resume_unwind(Box::new("the job's"));
     // By the pool, before its handle is asked; and the other way round.
-    let early = |pool: &Noting| {
+    let early = |pool: &List| {
         scope(pool, |s| {
             let jobs = [s.submit(fails), s.submit(fails)];
             pool.run_one();
@@ -498,10 +451,10 @@ fn a_job_with_a_handle_ends_as_its_closure_does() {
     };
     let first_by_pool = vec![Outcome::Panicked, Outcome::Panicked, Outcome::Stale];
     assert_eq!(ended(&early), (first_by_pool, 0));
-    let good = |pool: &Noting| scope(pool, |s| s.submit(|| 1).join().map(drop).unwrap());
+    let good = |pool: &List| scope(pool, |s| s.submit(|| 1).join().map(drop).unwrap());
     assert_eq!(ended(&good), (vec![Outcome::Returned, Outcome::Stale], 0));
     // While the handle runs the closure.
-    let beside = |pool: &Noting| {
+    let beside = |pool: &List| {
         scope(pool, |s| {
             let job = s.submit(|| {
                 pool.run_one();
@@ -512,7 +465,7 @@ fn a_job_with_a_handle_ends_as_its_closure_does() {
     };
     assert_eq!(ended(&beside), (vec![Outcome::Stale, Outcome::Panicked], 0));
     // The scope has one, and drops the next, which has been counted, and then that of the body.
-    let late = |pool: &Noting| {
+    let late = |pool: &List| {
         scope(pool, |s| {
             let jobs = [s.submit(fails), s.submit(fails)];
             (0..2).for_each(|_| pool.run_one());
@@ -574,43 +527,19 @@ fn the_second_panic_of_a_fork_is_counted() {
 }
 
 /// Runs jobs one after the other, and returns the tickets that its thread keeps when there is none left, as a worker does.
-#[derive(Default)]
-struct Keeping {
-    list: List,
-    /// How often the thread had nothing left to do.
-    returns: AtomicUsize,
-}
-
-impl Scopes for Keeping {
-    fn execute(&self, part: Part) {
-        self.list.execute(part);
+fn return_tickets_last(pool: &List, wait: Wait<'_>) {
+    if !pool.parts.lock().unwrap().is_empty() {
+        return pool.run_next();
     }
-
-    fn spawn(
-        &self,
-        future: Pin<Box<dyn Future<Output = ()> + Send>>,
-        part: &mut dyn FnMut(Job) -> Part,
-    ) -> Option<JoinHandle<()>> {
-        self.list.spawn(future, part)
-    }
-
-    fn broadcast(&self, make: &mut dyn FnMut() -> Part) {
-        self.list.broadcast(make);
-    }
-
-    fn wait(&self, wait: Wait<'_>) {
-        if !self.list.parts.lock().unwrap().is_empty() {
-            return self.list.wait(wait);
-        }
-        assert!(!wait.is_over(), "the thread keeps tickets of its jobs");
-        assert_eq!(self.returns.fetch_add(1, SeqCst), 0, "they were all that was left");
-        return_tickets();
-    }
+    assert!(!wait.is_over(), "the thread keeps tickets of its jobs");
+    assert_eq!(pool.returns.fetch_add(1, SeqCst), 0, "they were all that was left");
+    return_tickets();
 }
 
 #[test]
 fn a_scope_ends_when_the_tickets_that_its_thread_keeps_are_returned() {
-    let (pool, ran) = (Keeping::default(), AtomicUsize::new(0));
+    let pool = List { waits: Some(return_tickets_last), ..List::default() };
+    let ran = AtomicUsize::new(0);
     keep_tickets(|| {
         scope(&pool, |s| {
             // More than a worker takes at once, and each adds another.
@@ -625,46 +554,26 @@ fn a_scope_ends_when_the_tickets_that_its_thread_keeps_are_returned() {
     assert_eq!((ran.into_inner(), pool.returns.into_inner()), (200, 1));
 }
 
-/// A pool whose caller sleeps until other threads have run its scope.
-#[derive(Default)]
-struct Elsewhere(Mutex<Vec<Part>>);
-
-impl Scopes for Elsewhere {
-    fn execute(&self, part: Part) {
-        self.0.lock().unwrap().push(part);
-    }
-
-    fn spawn(
-        &self,
-        _: Pin<Box<dyn Future<Output = ()> + Send>>,
-        _: &mut dyn FnMut(Job) -> Part,
-    ) -> Option<JoinHandle<()>> {
-        unreachable!("the test spawns none")
-    }
-
-    fn broadcast(&self, make: &mut dyn FnMut() -> Part) {
-        self.execute(make());
-    }
-
-    fn wait(&self, wait: Wait<'_>) {
-        let (counter, waker) = counter(false);
-        assert!(wait.register(waker));
-        let take = || self.0.lock().unwrap().pop();
-        let run_all = || {
-            while let Some(part) = take() {
-                part.into_job().run();
-            }
-        };
-        std::thread::scope(|t| (0..2).for_each(|_| _ = t.spawn(run_all)));
-        assert!(wait.is_over());
-        assert_eq!(counter.wakes.load(SeqCst), 1);
-    }
+/// Sleeps until other threads have run the scope.
+fn sleep_until_others_have_run(pool: &List, wait: Wait<'_>) {
+    let (counter, waker) = counter(false);
+    assert!(wait.register(waker));
+    let take = || pool.parts.lock().unwrap().pop();
+    let run_all = || {
+        while let Some(part) = take() {
+            part.into_job().run();
+        }
+    };
+    std::thread::scope(|t| (0..2).for_each(|_| _ = t.spawn(run_all)));
+    assert!(wait.is_over());
+    assert_eq!(counter.wakes.load(SeqCst), 1);
 }
 
 #[test]
 fn a_caller_is_woken_once_for_a_scope_and_not_for_each_job() {
     let ran = AtomicUsize::new(0);
-    scope(&Elsewhere::default(), |s| {
+    let pool = List { waits: Some(sleep_until_others_have_run), ..List::default() };
+    scope(&pool, |s| {
         for _ in 0..20 {
             s.execute_with(|s| {
                 ran.fetch_add(1, SeqCst);

@@ -19,7 +19,7 @@ use crate::world::World;
 /// The number of the next socket in the file system.
 static NAMES: AtomicU64 = AtomicU64::new(0);
 
-/// Tells the model of the kernel of what is closed before.
+/// Tells the model of the kernel that ends have been closed.
 struct Changed;
 
 impl Drop for Changed {

@@ -82,9 +82,9 @@ impl Builder {
     ///
     /// A thread with less than a quarter of its [stack](Self::stack_size) left runs no further job inside a wait, but
     /// until an eighth is left shares of [broadcasts](crate::Handle::broadcast) and
-    /// [local](crate::spawn_local()) futures. Another thread of the pool runs the jobs: one that waits, or else an
-    /// additional thread, beyond all these numbers. With a [spawner](Self::spawner) the stack is not known: there this
-    /// holds inside 64 waits.
+    /// [local](crate::spawn_local()) futures. Another thread of the pool runs the jobs: a waiting thread, or else
+    /// an additional thread, beyond all these numbers. With a [spawner](Self::spawner) the stack is not known: there this
+    /// holds inside more than 64 waits.
     ///
     /// A thread whose job unwinds, and waits in a destructor, runs no other job inside that wait: the job would see
     /// [`std::thread::panicking`]. The pool may start an additional thread in its place, beyond this number unless

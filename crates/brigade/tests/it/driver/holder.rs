@@ -7,13 +7,14 @@ use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
 use crate::support::crowd::await_idle_workers;
+use crate::support::staging::{numbered, refused};
 #[cfg(feature = "io")]
 use brigade::Shutdown;
 #[cfg(feature = "io")]
 use brigade::block_on;
 use brigade::time::sleep;
-use brigade::{Builder, Idle, Order, Placement, Pool, Queueing};
-use brigade_testkit::{Halt, eventually, on_wake, test};
+use brigade::{Builder, Idle, NewThread, Order, Placement, Pool, Queueing};
+use brigade_testkit::{BlockedThread, Gate, Halt, eventually, on_wake, test};
 
 /// Pools that differ in how their workers wait, and in how many there are.
 fn for_every_kind(mut test: impl FnMut(&Pool)) {
@@ -222,4 +223,34 @@ fn a_waker_may_wait_for_a_job(event: Event) {
     });
     let _waits = have_called(&pool, event, &waker);
     assert_eq!(tells.recv().unwrap(), Ok(()));
+}
+
+/// All jobs lie on the stack of the only worker, and the last one waits for a job of another pool, when the event is added. The worker
+/// could run a further job above one wait, but not above so many, where the size of the stack is not known.
+///
+/// Caught: the start of a thread that holds the driver failed, and no waiter that could run no job was called.
+#[test(event in EVENTS.iter().copied(), jobs in [1, 64 + 2])]
+fn a_waiter_polls_if_no_thread_can_be_started(event: Event, jobs: usize) {
+    let only_the_first = |number, thread: NewThread| match number {
+        0 => thread.start(),
+        _ => refused(),
+    };
+    let pool = Pool::builder().threads(1).spawner(numbered(only_the_first)).build().unwrap();
+    let (other, busy) = (Pool::new(1), Halt::default());
+    other.execute(busy.job());
+    let there = other.handle();
+    let waiters: Vec<_> = (0..jobs).map(|_| BlockedThread::default()).collect();
+    for waiter in waiters.clone() {
+        pool.execute(move || {
+            waiter.is_this();
+            there.submit(|| ()).join().unwrap();
+        });
+    }
+    eventually("all jobs wait", || waiters.iter().all(BlockedThread::is_blocked));
+    let called = Gate::closed();
+    let calls = called.clone();
+    let _waits = have_called(&pool, event, &on_wake(move || calls.open()));
+    eventually("the waker is called", || called.is_open());
+    busy.release();
+    assert!(pool.wait_idle());
 }
