@@ -71,10 +71,15 @@ impl Counts {
     /// pool does not wait for them. But there are never more workers than the highest of the limits so far, unless
     /// all are blocked and one of them `may_exceed` it.
     pub(super) fn has_room_for(&self, may_exceed: bool) -> bool {
+        let is_within = self.live < self.limit() && self.live < self.most;
+        is_within || (may_exceed && self.active() == 0 && self.live < self.most + MOST_EXTRA)
+    }
+
+    /// How many workers the limits allow.
+    fn limit(&self) -> usize {
         let leaving = (self.excess - self.surplus()).min(self.blocked);
         let replaceable = (self.blocked - leaving).min(self.size.spare);
-        let is_within = self.live - leaving < self.size.max + replaceable && self.live < self.most;
-        is_within || (may_exceed && self.active() == 0 && self.live < self.most + MOST_EXTRA)
+        self.size.max + replaceable + leaving
     }
 
     /// Whether work starts a worker in any case. A pool needs a worker to run anything.
@@ -104,10 +109,11 @@ impl Counts {
         self.has_surplus() && arrived.saturating_sub(self.blocked) > 1
     }
 
-    /// Whether a worker that has been idle for long may leave: it is beyond the core size. The pool relies on
-    /// `arrived` workers, of which submitters need `held`.
+    /// Whether a worker that has been idle for long may leave: it is beyond the core size, and not the last that is not
+    /// blocked if no other could be started then. The pool relies on `arrived` workers, of which submitters need `held`.
     pub(super) fn can_spare(&self, arrived: usize, held: usize) -> bool {
-        arrived.saturating_sub(self.blocked) > self.size.core.max(usize::from(held > 0))
+        let is_needed = held > 0 || (self.blocked > 0 && self.live > self.limit());
+        arrived.saturating_sub(self.blocked) > self.size.core.max(usize::from(is_needed))
     }
 
     /// Adds a worker, which may replace a blocked worker.
