@@ -12,7 +12,7 @@ use brigade_task::{
 };
 
 use crate::engine::{
-    CURRENT, Core, Key, Worker, enter_outside, enter_pool, owned, reach, wait_outside,
+    CURRENT, Core, Group, Key, Worker, enter_outside, enter_pool, owned, reach, wait_outside,
 };
 use crate::handle::Handle;
 use crate::handle::join::Ended;
@@ -453,7 +453,7 @@ impl Scopes for ScopePool {
     ) -> Option<brigade_task::JoinHandle<()>> {
         // It needs no permit, like a closure of a scope; work added to a scope has no class.
         let of_class = class_key(self.handle.key, Some(Priority::Normal));
-        let (job, handle) = make_future(of_class, future, None, None);
+        let (job, handle) = make_future(of_class, Group::at(self), future, None, None);
         let part = part(job);
         with_worker_of(self.handle.key, |worker| match worker {
             Some(worker) => worker.processor.execute_part(part),
@@ -485,7 +485,7 @@ impl Scopes for ScopePool {
                 let opened =
                     self.opened.filter(|&(index, _)| wait.has_parts() && index == processor.index);
                 let own = opened.map_or(processor.fork_position(), |(_, position)| position);
-                worker.wait_for_part(wait, own);
+                worker.wait_for_part(wait, own, Some(Group::at(self)));
             }
             None => {
                 // The body may have forked.

@@ -21,7 +21,8 @@ use brigade_sync::time;
 use brigade_task::{Guard, Job, Outcome, Schedule, Spawned, TaskRef, Woken};
 
 use crate::engine::{
-    At, ClassKey, Key, Permit, class_here, drop_off_pool, reach_inline, with_processor,
+    At, ClassKey, Group, Key, Permit, Processor, class_here, drop_off_pool, reach_inline,
+    with_processor,
 };
 use crate::handle::{JoinHandle, discards};
 use crate::submission::{Admitted, accept_as, submit_admitted, submit_job};
@@ -39,18 +40,41 @@ pub use yield_now::{YieldNow, yield_now};
 /// The number of a future whose pool no longer exists, or belongs to another process.
 const NOWHERE: u32 = u32::MAX;
 
-/// The scheduler of a future: the pool, with the class of the future.
+/// The scheduler of a future: the pool, with the class of the future, and its group.
 #[derive(Clone, Copy)]
-struct OnPool(ClassKey);
+struct OnPool<G>(ClassKey, G);
 
-impl Schedule for OnPool {
+/// The group of a future, or `()`, which takes no memory.
+pub(crate) trait InGroup: Copy + Send + Sync + 'static {
+    fn group(self) -> Option<Group>;
+}
+
+impl InGroup for () {
+    fn group(self) -> Option<Group> {
+        None
+    }
+}
+
+impl InGroup for Group {
+    fn group(self) -> Option<Group> {
+        Some(self)
+    }
+}
+
+impl<G: InGroup> Schedule for OnPool<G> {
     const STOPS_ALL: fn() -> bool = discards;
 
     fn schedule(self, job: Job, woken: Woken) {
-        let Self(key) = self;
+        let Self(key, group) = self;
         if !key.if_normal().is_here() {
             // In a forked child: the job may have been in any state at the fork.
             return core::mem::forget(job);
+        }
+        if let Some(group) = group.group() {
+            let own = |own: &&Processor| own.is_of(key.key());
+            with_processor(|processor| {
+                processor.filter(own).into_iter().for_each(|own| own.note_member(group, &job));
+            });
         }
         let refused = with_processor(|processor| match processor {
             Some(own) if woken == Woken::ByItself && own.drops_yielding(key.key()) => Err(job),
@@ -150,7 +174,7 @@ where
     let Admitted { deadline, class, .. } = admitted;
     let spawned = if key.is_plain() {
         // It always has room.
-        let made = make_future(class_key(key, class), future, None, deadline);
+        let made = make_future(class_key(key, class), (), future, None, deadline);
         submit_job(made, |job| accept_as(key, class, job), future_of)
     } else {
         spawn_boxed(key, Boxed::new(future), admitted, room, watcher)
@@ -171,7 +195,7 @@ fn spawn_boxed<T: Send + 'static>(
 ) -> Result<brigade_task::JoinHandle<T>, Rejected<Boxed<T>>> {
     let Admitted { deadline, class, .. } = admitted;
     let of_class = class_key(key, class);
-    let make = |permit, future| make_boxed(of_class, future, permit, deadline, watcher);
+    let make = |permit, future| make_boxed(of_class, (), future, permit, deadline, watcher);
     match room {
         Some(permit) => {
             submit_job(make(permit, future), |job| accept_as(key, class, job), boxed_of)
@@ -188,6 +212,7 @@ pub(crate) fn class_key(key: Key, class: Option<Priority>) -> ClassKey {
 /// Makes a job of a future that has a permit, or needs none.
 pub(crate) fn make_future<F>(
     key: ClassKey,
+    group: impl InGroup,
     future: F,
     permit: Option<Permit>,
     deadline: Option<Instant>,
@@ -197,20 +222,21 @@ where
     F::Output: Send + 'static,
 {
     let first = FirstPoll { permit, deadline: deadline.map(Box::new) };
-    let Spawned { job, handle } = Spawned::new(future, first, OnPool(key));
+    let Spawned { job, handle } = Spawned::new(future, first, OnPool(key, group));
     (job, handle)
 }
 
 /// Like [`make_future`], for a future of any type. The future is watched if there is a watcher.
 pub(crate) fn make_boxed<T: Send + 'static>(
     key: ClassKey,
+    group: impl InGroup,
     future: Boxed<T>,
     permit: Option<Permit>,
     deadline: Option<Instant>,
     watcher: Option<Watcher>,
 ) -> (Job, brigade_task::JoinHandle<T>) {
     let watch = watcher.map(|watcher| watcher.begin(true));
-    make_future(key, Watched::new(watch, future), permit, deadline)
+    make_future(key, group, Watched::new(watch, future), permit, deadline)
 }
 
 /// Returns the future of a rejected job.

@@ -1,12 +1,90 @@
 //! Futures woken on a worker, and its mail: local futures, and shares of broadcasts.
 
-use brigade_task::{Job, Woken};
+use core::ptr;
+use std::collections::VecDeque;
+
+use brigade_sync::atomic::Ordering;
+use brigade_sync::unmodelled::AtomicUsize;
+use brigade_task::{Job, Outcome, TaskRef, Woken};
 
 use super::Processor;
+use crate::engine::core::enter::enter_pool;
 use crate::engine::key::Key;
+use crate::engine::probe::{Scope, Span};
 use crate::values::Priority;
 
+/// Names the futures of a set or a scope.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) struct Group(usize);
+
+impl Group {
+    /// Returns the group of a set.
+    pub(crate) fn new() -> Self {
+        // Odd, so it is not the address of a scope.
+        static NEXT: AtomicUsize = AtomicUsize::new(1);
+        Self(NEXT.fetch_add(2, Ordering::Relaxed))
+    }
+
+    /// Returns the group of a scope, which does not move.
+    pub(crate) fn at<T>(scope: &T) -> Self {
+        Self(ptr::from_ref(scope).addr())
+    }
+}
+
+/// Futures of one group, oldest first. They are queued as well, so others may poll them.
+pub(crate) type Members = VecDeque<TaskRef>;
+
 impl Processor {
+    /// Calls a closure that waits for a group, of which `woken` have been woken before. Meanwhile notes futures woken
+    /// here. Returns the rest of them.
+    #[inline(always)]
+    pub(crate) fn wait_for_group<R>(
+        &self,
+        group: Group,
+        woken: Members,
+        wait: impl FnOnce() -> R,
+    ) -> (R, Members) {
+        self.members.borrow_mut().push((group, woken));
+        let waited = wait();
+        let ended = self.members.borrow_mut().pop();
+        (waited, ended.map(|(_, woken)| woken).unwrap_or_default())
+    }
+
+    /// Notes a future woken here, if a wait of this worker is for its group.
+    pub(crate) fn note_member(&self, group: Group, job: &Job) {
+        let mut stale = Members::new();
+        let mut waits = self.members.borrow_mut();
+        let Some((_, woken)) = waits.iter_mut().rfind(|(of, _)| *of == group) else { return };
+        // So there are at most twice as many as queued futures.
+        if woken.len() == woken.capacity() {
+            let (kept, others) = woken.drain(..).partition(TaskRef::is_queued);
+            (*woken, stale) = (kept, others);
+        }
+        woken.extend(job.task());
+        drop(waits);
+        // Last, because that may wake a future.
+        drop(stale);
+    }
+
+    /// Takes the oldest future woken here of those that the innermost wait for a group is for.
+    pub(in crate::engine) fn take_member(&self) -> Option<TaskRef> {
+        self.members.borrow_mut().last_mut()?.1.pop_front()
+    }
+
+    /// Runs a job on a worker of its pool, nested in the waiting job, or cancels the job if the pool is being discarded.
+    /// Returns `false` if a thread has already begun to run it.
+    #[inline(always)]
+    pub(crate) fn settle(&self, settle: impl FnOnce(bool) -> Option<Outcome>) -> bool {
+        let run = !self.discards();
+        let traced = self.begin(Span::JobInside);
+        // The job has a handle, or belongs to a scope, so nothing of the outer job belongs to it.
+        let outcome = enter_pool(&self.core, || settle(run));
+        if !run || outcome.is_none() {
+            traced.into_iter().for_each(Scope::discard);
+        }
+        outcome.inspect(|&outcome| self.count_in_place(outcome)).is_some()
+    }
+
     /// Queues a future of a class, woken by a job on this worker. If it was woken while it was polled, it is queued
     /// behind all queued jobs, and in the class `High` or `Low` in any case behind all jobs of the class. Returns the
     /// future if it will not be polled again.
