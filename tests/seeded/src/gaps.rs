@@ -8,12 +8,8 @@ use std::sync::OnceLock;
 pub(crate) enum Gap {
     /// Hooks for stalled jobs in pools that end without their owner.
     StallHooks,
-    /// Jobs that compute for long beside timers and I/O.
-    LateEvents,
     /// More jobs that wait than may lie on each other.
     Crowds,
-    /// The same beside bytes that a worker waits for which polls.
-    LateBytes,
     /// Drops that take long.
     SlowDrops,
     /// Work on other threads, as a cancel, while the pool ends.
