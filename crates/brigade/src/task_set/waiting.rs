@@ -59,7 +59,8 @@ impl<T> engine::Awaited for Ends<'_, T> {
     }
 
     fn run_part(&mut self, worker: &Worker) -> bool {
-        worker.processor.is_of(self.set.pool.key) && (self.set.run(worker) || worker.run_member())
+        worker.processor.is_of(self.set.pool.key)
+            && (self.set.run(worker) || worker.run_member(self.set.group))
     }
 }
 
@@ -76,7 +77,7 @@ impl<T> TaskSet<T> {
                 };
                 let (group, woken) = (self.group, mem::take(&mut self.woken));
                 let wait = || self.wait_on(worker, ended);
-                let (waited, woken) = worker.processor.wait_for_group(group, woken, wait);
+                let (waited, woken) = worker.processor.wait_for_set(group, woken, wait);
                 self.woken = woken;
                 waited
             })

@@ -13,7 +13,7 @@ mod submit;
 mod tasks;
 
 use core::any::Any;
-use core::cell::{Cell, RefCell};
+use core::cell::Cell;
 use std::borrow::Cow;
 use std::panic::Location;
 use std::sync::Arc;
@@ -39,6 +39,7 @@ use class::Class;
 use pace::Pace;
 use placement::Activity;
 use submit::Leftovers;
+use tasks::Groups;
 pub(crate) use tasks::{Group, Members};
 
 /// The queues of a worker, and the state that its jobs change. Only the worker's thread uses them.
@@ -56,8 +57,7 @@ pub(crate) struct Processor {
     /// The depth of nested waits that run jobs inside the current job.
     waits: Cell<usize>,
     pub(super) activity: Activity,
-    /// The waits for groups, the innermost last, with the futures woken here.
-    members: RefCell<Vec<(Group, Members)>>,
+    groups: Groups,
     /// When the worker looks elsewhere although jobs are on its own queue.
     pub(super) pace: Pace,
     /// Completed entries in queues.
@@ -82,7 +82,7 @@ impl Processor {
             forks,
             waits: Cell::default(),
             activity: Activity::default(),
-            members: RefCell::default(),
+            groups: Groups::default(),
         }
     }
 

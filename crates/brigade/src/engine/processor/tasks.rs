@@ -1,5 +1,6 @@
 //! Futures woken on a worker, and its mail: local futures, and shares of broadcasts.
 
+use core::cell::{Cell, RefCell};
 use core::ptr;
 use std::collections::VecDeque;
 
@@ -25,6 +26,10 @@ impl Group {
         Self(NEXT.fetch_add(2, Ordering::Relaxed))
     }
 
+    fn is_of_set(self) -> bool {
+        self.0 % 2 > 0
+    }
+
     /// Returns the group of a scope, which does not move.
     pub(crate) fn at<T>(scope: &T) -> Self {
         Self(ptr::from_ref(scope).addr())
@@ -34,41 +39,102 @@ impl Group {
 /// Futures of one group, oldest first. They are queued as well, so others may poll them.
 pub(crate) type Members = VecDeque<TaskRef>;
 
+/// The waits of a worker for groups.
+#[derive(Default)]
+pub(super) struct Groups {
+    /// How many of them are for scopes.
+    scopes: Cell<usize>,
+    /// Whether there is a list.
+    are_any: Cell<bool>,
+    /// The futures woken here: of each set, and of each scope since its first one.
+    woken: RefCell<Vec<(Group, Members)>>,
+}
+
+impl Groups {
+    /// Takes the list of a group, and those of all scopes if none is awaited.
+    #[cold]
+    fn end(&self, group: Group) -> Members {
+        let mut woken = self.woken.borrow_mut();
+        let index = woken.iter().rposition(|(of, _)| *of == group);
+        let ended = index.map(|index| woken.remove(index).1);
+        let keeps = |of: Group| of.is_of_set() || self.scopes.get() > 0;
+        let (kept, others): (_, Vec<_>) = woken.drain(..).partition(|&(of, _)| keeps(of));
+        *woken = kept;
+        self.are_any.set(!woken.is_empty());
+        drop(woken);
+        // Last, because that may wake a future.
+        drop(others);
+        ended.unwrap_or_default()
+    }
+}
+
 impl Processor {
-    /// Calls a closure that waits for a group, of which `woken` have been woken before. Meanwhile notes futures woken
-    /// here. Returns the rest of them.
+    /// Calls a closure that waits for a scope. Meanwhile notes futures woken here.
     #[inline(always)]
-    pub(crate) fn wait_for_group<R>(
+    pub(crate) fn wait_for_scope(&self, group: Group, wait: impl FnOnce()) {
+        let Groups { scopes, are_any, .. } = &self.groups;
+        scopes.set(scopes.get() + 1);
+        wait();
+        scopes.set(scopes.get() - 1);
+        if are_any.get() {
+            drop(self.groups.end(group));
+        }
+    }
+
+    /// Like [`wait_for_scope`](Self::wait_for_scope), for a set of which `woken` have been woken before. Also returns the
+    /// rest of them.
+    pub(crate) fn wait_for_set<R>(
         &self,
         group: Group,
         woken: Members,
         wait: impl FnOnce() -> R,
     ) -> (R, Members) {
-        self.members.borrow_mut().push((group, woken));
-        let waited = wait();
-        let ended = self.members.borrow_mut().pop();
-        (waited, ended.map(|(_, woken)| woken).unwrap_or_default())
+        self.groups.woken.borrow_mut().push((group, woken));
+        self.groups.are_any.set(true);
+        (wait(), self.groups.end(group))
     }
 
     /// Notes a future woken here, if a wait of this worker is for its group.
     pub(crate) fn note_member(&self, group: Group, job: &Job) {
-        let mut stale = Members::new();
-        let mut waits = self.members.borrow_mut();
-        let Some((_, woken)) = waits.iter_mut().rfind(|(of, _)| *of == group) else { return };
-        // So there are at most twice as many as queued futures.
-        if woken.len() == woken.capacity() {
-            let (kept, others) = woken.drain(..).partition(TaskRef::is_queued);
-            (*woken, stale) = (kept, others);
+        let Groups { scopes, are_any, woken } = &self.groups;
+        let (mut stale, mut ended) = (Members::new(), Vec::new());
+        let mut lists = woken.borrow_mut();
+        if !lists.iter().any(|(of, _)| *of == group) {
+            if group.is_of_set() || scopes.get() == 0 {
+                return;
+            }
+            // Of scopes that other workers wait for, or that have ended.
+            if lists.len() == lists.capacity() {
+                let is_kept = |(of, list): &(Group, Members)| {
+                    of.is_of_set() || list.iter().any(TaskRef::is_queued)
+                };
+                (*lists, ended) = lists.drain(..).partition(is_kept);
+            }
+            lists.push((group, Members::new()));
+            are_any.set(true);
         }
-        woken.extend(job.task());
-        drop(waits);
+        let Some((_, list)) = lists.iter_mut().rfind(|(of, _)| *of == group) else { return };
+        // So there are at most twice as many as queued futures.
+        if list.len() == list.capacity() {
+            let (kept, others) = list.drain(..).partition(TaskRef::is_queued);
+            (*list, stale) = (kept, others);
+        }
+        list.extend(job.task());
+        drop(lists);
         // Last, because that may wake a future.
-        drop(stale);
+        drop((stale, ended));
     }
 
-    /// Takes the oldest future woken here of those that the innermost wait for a group is for.
-    pub(in crate::engine) fn take_member(&self) -> Option<TaskRef> {
-        self.members.borrow_mut().last_mut()?.1.pop_front()
+    /// Takes the oldest future of a group woken here.
+    pub(in crate::engine) fn take_member(&self, group: Group) -> Option<TaskRef> {
+        let mut lists = self.groups.woken.borrow_mut();
+        lists.iter_mut().rfind(|(of, _)| *of == group)?.1.pop_front()
+    }
+
+    /// Whether futures woken here may be awaited.
+    #[inline(always)]
+    pub(in crate::engine) fn has_members(&self) -> bool {
+        self.groups.are_any.get()
     }
 
     /// Runs a job on a worker of its pool, nested in the waiting job, or cancels the job if the pool is being discarded.

@@ -16,7 +16,7 @@ use crate::engine::core::enter::enter_job;
 use crate::engine::idle::Parked;
 use crate::engine::key::Key;
 use crate::engine::probe::Event;
-use crate::engine::processor::Processor;
+use crate::engine::processor::{Group, Processor};
 use crate::engine::sleep::backoff::Backoff;
 use crate::engine::sleep::events::blocked::{Ask, BlockedThread, Elsewhere, ThisThread};
 
@@ -266,8 +266,8 @@ impl Worker {
     /// Polls a future of the awaited group that was woken on this worker and is still queued; `false` if there is none.
     #[cold]
     #[inline(never)]
-    pub(crate) fn run_member(&self) -> bool {
-        while let Some(task) = self.processor.take_member() {
+    pub(crate) fn run_member(&self, group: Group) -> bool {
+        while let Some(task) = self.processor.take_member(group) {
             let inside = self.processor.run_inside_job();
             if self.processor.settle(|run| task.settle_if_queued(run)) {
                 drop(inside);
