@@ -8,12 +8,8 @@ use std::sync::OnceLock;
 pub(crate) enum Gap {
     /// Hooks for stalled jobs in pools that end without their owner.
     StallHooks,
-    /// Jobs that compute for long beside timers and I/O.
-    LateEvents,
     /// More jobs that wait than may lie on each other.
     Crowds,
-    /// The same beside bytes that a worker waits for which polls.
-    LateBytes,
     /// Waits in work off the pool for what only the end of the pool ends.
     WaitsOffThePool,
     /// Waits in a hook for outcomes.

@@ -587,11 +587,9 @@ impl Source {
 
     fn thing(&mut self) -> Thing {
         match self.below(20) {
-            16 if Gap::LateBytes.is_open() || !Gap::LateEvents.is_open() => {
-                Thing::AByte(self.micros())
-            }
+            16 => Thing::AByte(self.micros()),
             17 => Thing::AScopesReadyFuture,
-            18 | 19 if Gap::LateEvents.is_open() => Thing::AComputation,
+            18 | 19 => Thing::AComputation,
             0 => Thing::AClosure,
             1 => Thing::ALongClosure(self.micros()),
             2 => Thing::AReadyFuture,

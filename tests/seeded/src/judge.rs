@@ -30,13 +30,16 @@ static JUDGE: PerRun<Judge> = PerRun::new(Judge::NEW);
 struct Judge {
     dues: Vec<Arc<Due>>,
     /// For each thread, the work that each wait is for, the innermost last; a job that computes is such a wait, for nothing.
-    waits: BTreeMap<usize, Vec<Option<Arc<Due>>>>,
+    waits: BTreeMap<usize, Vec<Awaited>>,
     nested: BTreeMap<usize, usize>,
 }
 
 impl Judge {
     const NEW: Self = Self { dues: Vec::new(), waits: BTreeMap::new(), nested: BTreeMap::new() };
 }
+
+/// What a wait is for, and whether its thread may run that: not in a call with a time limit.
+type Awaited = Option<(Arc<Due>, bool)>;
 
 /// Work of a pool that may run from some time on.
 pub(crate) struct Due {
@@ -121,7 +124,12 @@ impl Due {
         }
         let now = clock::idle();
         let waited = now - *seen.get_or_insert(now);
-        assert!(waited <= PROMISE, "{} waits beside a thread that may run it", self.what);
+        let woken_by = *self.woken_by.lock();
+        assert!(
+            waited <= PROMISE,
+            "{} waits beside a thread that may run it, woken by {woken_by:?}",
+            self.what
+        );
     }
 
     /// Whether a worker sleeps, which may run it or poll for its event; or a worker in a wait may: it polls for any, and runs what it has woken
@@ -129,23 +137,22 @@ impl Due {
     fn may_go_on(self: &Arc<Self>) -> bool {
         let metrics = self.pool.metrics();
         let woken_by = *self.woken_by.lock();
-        let is_polled = |thread, due: &Arc<Self>| match woken_by {
+        let is_polled = |thread, (due, runs): (Arc<Self>, bool)| match woken_by {
             None => self.has_event && due.pool == self.pool,
-            Some(by) => thread == by && Arc::ptr_eq(due, self),
+            Some(by) => runs && thread == by && Arc::ptr_eq(&due, self),
         };
         let waits = JUDGE.with_borrow(|judge| {
-            let innermost = |(thread, waits): (&usize, &Vec<Option<Arc<Self>>>)| {
-                Some((*thread, waits.last()?.clone()?))
-            };
-            judge.waits.iter().filter_map(innermost).any(|(thread, due)| is_polled(thread, &due))
+            let innermost =
+                |(thread, waits): (&usize, &Vec<Awaited>)| Some((*thread, waits.last()?.clone()?));
+            judge.waits.iter().filter_map(innermost).any(|(thread, what)| is_polled(thread, what))
         });
         !metrics.is_closed && (metrics.idle_threads > 0 || waits)
     }
 }
 
 /// The calling thread waits for this work until the result is dropped. Whether it is a worker of the work's pool matters.
-pub(crate) fn waits_for(due: Option<&Arc<Due>>) -> Leaves {
-    let due = due.filter(|due| is_worker_of(due.pool)).cloned();
+pub(crate) fn waits_for(due: Option<&Arc<Due>>, runs: bool) -> Leaves {
+    let due = due.filter(|due| is_worker_of(due.pool)).map(|due| (due.clone(), runs));
     JUDGE.with_borrow_mut(|judge| judge.waits.entry(number()).or_default().push(due));
     Leaves(|judge, thread| drop(judge.waits.entry(thread).or_default().pop()))
 }
@@ -162,7 +169,7 @@ pub(crate) fn nests() -> Leaves {
 
 /// Occupies the thread for long, and looks whether work waits that another thread may run.
 pub(crate) fn compute() {
-    let (_computes, begun) = (waits_for(None), clock::idle());
+    let (_computes, begun) = (waits_for(None, false), clock::idle());
     for _ in 0..MOST_LOOKS {
         time::sleep(LOOK);
         let dues = JUDGE.with_borrow(|judge| judge.dues.clone());

@@ -9,6 +9,7 @@ use std::time::Duration;
 use brigade::{Handle, JoinError, JoinHandle, LocalPool, Rejected};
 
 use crate::act::note;
+use crate::judge;
 use crate::meeting::Gate;
 use crate::program::Level;
 use crate::world::Planned;
@@ -68,6 +69,8 @@ pub(crate) fn is_worker_of(pool: Handle) -> bool {
 pub(crate) fn within(place: &Place, levels: &[Level], leaf: &Leaf) {
     let Some((level, inner)) = levels.split_first() else { return leaf(place) };
     note(|| format!("goes on {level:?}"));
+    // The judge does not know the waits of the levels.
+    let _waits = judge::waits_for(None, false);
     let Place { pool, other } = *place;
     let at = |place: Place| {
         let (inner, leaf) = (inner.to_vec(), leaf.clone());

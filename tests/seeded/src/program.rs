@@ -165,6 +165,11 @@ impl Wait {
         matches!(self, Self::ByJoinFor | Self::BySetFor | Self::ByTimeout)
     }
 
+    /// Whether it is a call with a time limit, which runs nothing for the wait.
+    pub(crate) fn has_limit(self) -> bool {
+        matches!(self, Self::ByJoinFor | Self::BySetFor)
+    }
+
     pub(crate) fn is_by_set(self) -> bool {
         matches!(self, Self::BySet | Self::BySetNext | Self::BySetFor)
     }

@@ -392,7 +392,7 @@ fn has_timers(pool: Handle) -> bool {
 
 /// Waits for a job.
 fn job(Place { pool, .. }: &Place, mut handle: JoinHandle<()>, wait: Wait, due: Option<Arc<Due>>) {
-    let _waits = judge::waits_for(due.as_ref());
+    let _waits = judge::waits_for(due.as_ref(), !wait.has_limit());
     ended(match wait {
         Wait::ByBlockOn => brigade::block_on(handle),
         Wait::ByJoinFor => handle.join_timeout(FAR).expect(LATE),
@@ -421,7 +421,7 @@ fn set(made: Made, wait: Wait) {
     if !accepted {
         due.iter().for_each(|due| due.done());
     }
-    let _waits = judge::waits_for(due.as_ref());
+    let _waits = judge::waits_for(due.as_ref(), !wait.has_limit());
     let outcome = next_of(&mut set, wait);
     assert_eq!(outcome.is_some(), accepted, "{LATE}");
     outcome.into_iter().for_each(ended);

@@ -6,13 +6,13 @@ use std::panic::{self, Location};
 use std::sync::Arc;
 
 use brigade_observe::Call;
-use brigade_sync::Visit;
+use brigade_sync::{OnceLock, Visit};
 use brigade_task::{
     Forks, HeldPanic, Job, Outcome, Part, ScopeWith, Scopes, Wait, Work, keep_tickets,
 };
 
 use crate::engine::{
-    CURRENT, Core, Key, Worker, enter_outside, enter_pool, owned, reach, wait_outside,
+    CURRENT, Core, Group, Key, Worker, enter_outside, enter_pool, owned, reach, wait_outside,
 };
 use crate::handle::Handle;
 use crate::handle::join::Ended;
@@ -396,6 +396,8 @@ struct ScopePool {
     core: Arc<Core>,
     /// The worker that opened the scope, and the deque's position at that time.
     opened: Option<(usize, u64)>,
+    /// The group of its futures, if there are any.
+    futures: OnceLock<Group>,
 }
 
 impl ScopePool {
@@ -404,13 +406,16 @@ impl ScopePool {
             handle,
             core: processor.core.clone(),
             opened: Some((processor.index, processor.fork_position())),
+            futures: OnceLock::new(),
         };
         if let Some(pool) = with_worker_of(handle.key, |worker| worker.map(own)) {
             return Ok(pool);
         }
         reach(handle.key, |at| match at.core() {
             Some(core) if core.work.is_closed() => Err(core.work.refusal()),
-            Some(core) => Ok(Self { handle, core: core.clone(), opened: None }),
+            Some(core) => {
+                Ok(Self { handle, core: core.clone(), opened: None, futures: OnceLock::new() })
+            }
             None => Err(at.refusal()),
         })
     }
@@ -459,7 +464,8 @@ impl Scopes for ScopePool {
         future: Pin<Box<dyn Future<Output = ()> + Send>>,
         part: &mut dyn FnMut(Job) -> Part,
     ) -> Option<brigade_task::JoinHandle<()>> {
-        let (job, handle) = make_scopes(self.handle.key, future);
+        let group = *self.futures.get_or_init(Group::new);
+        let (job, handle) = make_scopes(self.handle.key, group, future);
         let part = part(job);
         with_worker_of(self.handle.key, |worker| match worker {
             Some(worker) => worker.processor.execute_part(part),
@@ -491,7 +497,7 @@ impl Scopes for ScopePool {
                 let opened =
                     self.opened.filter(|&(index, _)| wait.has_parts() && index == processor.index);
                 let own = opened.map_or(processor.fork_position(), |(_, position)| position);
-                worker.wait_for_part(wait, own);
+                worker.wait_for_part(wait, own, self.futures.get().copied());
             }
             None => {
                 // The body may have forked.

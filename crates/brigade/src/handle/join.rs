@@ -9,15 +9,15 @@ use std::sync::Arc;
 use brigade_sync::OnceLock;
 use brigade_sync::budget;
 use brigade_sync::time;
-use brigade_task::{Canceller, JoinError, Outcome};
+use brigade_task::{Canceller, JoinError};
 
 use super::awaited::{self, Refused};
 use super::canceller::{CancelHandle, cancel_job};
 use super::deadlock::{Awaited, Waiting};
 use crate::engine;
 use crate::engine::{
-    Awaited as _, BlockedThread, Key, Processor, Scope, Span, Worker, enter_pool, runs_in_place,
-    sleep_outside, wait_as, wait_until, with_processor,
+    Awaited as _, BlockedThread, Key, Processor, Worker, runs_in_place, sleep_outside, wait_as,
+    wait_until, with_processor,
 };
 use crate::values::opaque;
 
@@ -142,7 +142,7 @@ impl<T> JoinHandle<T> {
         // The common case: a closure that no thread has begun to run.
         let runs_here = |processor: &Processor| {
             let may = !is_mail && processor.is_of(key) && !inner.is_of_future() && runs_in_place();
-            may && settle_on(processor, |run| inner.settle_if_unclaimed(run))
+            may && processor.settle(|run| inner.settle_if_unclaimed(run))
         };
         if with_processor(|processor| processor.is_some_and(runs_here)) {
             return true;
@@ -306,20 +306,6 @@ impl<T> JoinHandle<T> {
     }
 }
 
-/// Runs a job on a worker of its pool, nested in the waiting job, or cancels the job if the pool is being discarded.
-/// Returns `false` if a thread has already begun to run it.
-#[inline(always)]
-pub(crate) fn settle_on(own: &Processor, settle: impl FnOnce(bool) -> Option<Outcome>) -> bool {
-    let run = !own.discards();
-    let traced = own.begin(Span::JobInside);
-    // The job has a handle, so nothing of the outer job belongs to it.
-    let outcome = enter_pool(&own.core, || settle(run));
-    if !run || outcome.is_none() {
-        traced.into_iter().for_each(Scope::discard);
-    }
-    outcome.inspect(|&outcome| own.count_in_place(outcome)).is_some()
-}
-
 /// Cancels a job, as [`JoinHandle::cancel`] does.
 pub(crate) fn cancel<T>(inner: &brigade_task::JoinHandle<T>, key: Key) -> bool {
     let settle = || inner.settle_if_unclaimed(false);
@@ -394,7 +380,7 @@ impl<T> engine::Awaited for Ended<'_, T> {
         let runs = !gives_way
             && worker.processor.is_of(self.key)
             && !self.is_mail
-            && settle_on(&worker.processor, |run| self.inner.settle_if_unclaimed(run));
+            && worker.processor.settle(|run| self.inner.settle_if_unclaimed(run));
         self.gives_way = runs && self.inner.is_queued();
         runs
     }

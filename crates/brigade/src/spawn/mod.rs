@@ -22,7 +22,8 @@ use brigade_sync::time;
 use brigade_task::{Guard, Job, Outcome, RunningFuture, Schedule, Spawned, TaskRef, Woken};
 
 use crate::engine::{
-    At, ClassKey, Key, Permit, Processor, class_here, drop_off_pool, reach_inline, with_processor,
+    At, ClassKey, Group, Key, Permit, Processor, class_here, drop_off_pool, reach_inline,
+    with_processor,
 };
 use crate::handle::deadlock::is_awaited;
 use crate::handle::{JoinHandle, discards};
@@ -41,19 +42,56 @@ pub use yield_now::{YieldNow, yield_now};
 /// The number of a future whose pool no longer exists, or belongs to another process.
 const NOWHERE: u32 = u32::MAX;
 
-/// The scheduler of a future: the pool, with the class of the future. The end of the pool waits for a future of a scope
-/// as for the scope.
+/// The scheduler of a future: the pool, with the class of the future, and its group.
 #[derive(Clone, Copy)]
-struct OnPool<const IS_SCOPES: bool>(ClassKey);
+struct OnPool<G>(ClassKey, G);
 
-impl<const IS_SCOPES: bool> Schedule for OnPool<IS_SCOPES> {
-    const STOPS_ALL: fn() -> bool = if IS_SCOPES { discards } else { stops };
+/// What a future belongs to: a set, a scope, or nothing else, `()`, which takes no memory.
+pub(crate) trait Belongs: Copy + Send + Sync + 'static {
+    /// Whether it is of a scope: the end of the pool waits for it as for the scope.
+    const IS_SCOPES: bool = false;
+
+    fn group(self) -> Option<Group>;
+}
+
+impl Belongs for () {
+    fn group(self) -> Option<Group> {
+        None
+    }
+}
+
+impl Belongs for Group {
+    fn group(self) -> Option<Group> {
+        Some(self)
+    }
+}
+
+/// The group of a scope.
+#[derive(Clone, Copy)]
+struct OfScope(Group);
+
+impl Belongs for OfScope {
+    const IS_SCOPES: bool = true;
+
+    fn group(self) -> Option<Group> {
+        Some(self.0)
+    }
+}
+
+impl<G: Belongs> Schedule for OnPool<G> {
+    const STOPS_ALL: fn() -> bool = if G::IS_SCOPES { discards } else { stops };
 
     fn schedule(self, job: Job, woken: Woken) {
-        let Self(key) = self;
+        let Self(key, group) = self;
         if !key.if_normal().is_here() {
             // In a forked child: the job may have been in any state at the fork.
             return core::mem::forget(job);
+        }
+        if let Some(group) = group.group() {
+            let own = |own: &&Processor| own.is_of(key.key());
+            with_processor(|processor| {
+                processor.filter(own).into_iter().for_each(|own| own.note_member(group, &job));
+            });
         }
         let refused = with_processor(|processor| match processor {
             Some(own) if own.is_of(key.if_normal()) => own.resume(Priority::Normal, job, woken),
@@ -66,7 +104,7 @@ impl<const IS_SCOPES: bool> Schedule for OnPool<IS_SCOPES> {
     }
 
     fn cuts(self, future: RunningFuture) -> bool {
-        !IS_SCOPES && cuts(self.0.key(), future)
+        !G::IS_SCOPES && cuts(self.0.key(), future)
     }
 
     fn bind(self, task: TaskRef) -> u32 {
@@ -174,7 +212,7 @@ where
     let Admitted { deadline, class, .. } = admitted;
     let spawned = if key.is_plain() {
         // It always has room.
-        let made = make_future(class_key(key, class), future, None, deadline);
+        let made = make_future(class_key(key, class), (), future, None, deadline);
         submit_job(made, |job| accept_as(key, class, job), future_of)
     } else {
         spawn_boxed(key, Boxed::new(future), admitted, room, watcher)
@@ -195,7 +233,7 @@ fn spawn_boxed<T: Send + 'static>(
 ) -> Result<brigade_task::JoinHandle<T>, Rejected<Boxed<T>>> {
     let Admitted { deadline, class, .. } = admitted;
     let of_class = class_key(key, class);
-    let make = |permit, future| make_boxed(of_class, future, permit, deadline, watcher);
+    let make = |permit, future| make_boxed(of_class, (), future, permit, deadline, watcher);
     match room {
         Some(permit) => {
             submit_job(make(permit, future), |job| accept_as(key, class, job), boxed_of)
@@ -212,6 +250,7 @@ pub(crate) fn class_key(key: Key, class: Option<Priority>) -> ClassKey {
 /// Makes a job of a future that has a permit, or needs none.
 pub(crate) fn make_future<F>(
     key: ClassKey,
+    group: impl Belongs,
     future: F,
     permit: Option<Permit>,
     deadline: Option<Instant>,
@@ -221,31 +260,30 @@ where
     F::Output: Send + 'static,
 {
     let first = FirstPoll { permit, deadline: deadline.map(Box::new) };
-    let Spawned { job, handle } = Spawned::new(future, first, OnPool::<false>(key));
+    let Spawned { job, handle } = Spawned::new(future, first, OnPool(key, group));
     (job, handle)
 }
 
 /// Makes a job of a future of a scope, which needs no permit, like a closure of a scope. Work of a scope has no class.
 pub(crate) fn make_scopes(
     key: Key,
+    group: Group,
     future: Pin<Box<dyn Future<Output = ()> + Send>>,
 ) -> (Job, brigade_task::JoinHandle<()>) {
-    let first = FirstPoll { permit: None, deadline: None };
-    let of_class = class_key(key, Some(Priority::Normal));
-    let Spawned { job, handle } = Spawned::new(future, first, OnPool::<true>(of_class));
-    (job, handle)
+    make_future(class_key(key, Some(Priority::Normal)), OfScope(group), future, None, None)
 }
 
 /// Like [`make_future`], for a future of any type. The future is watched if there is a watcher.
 pub(crate) fn make_boxed<T: Send + 'static>(
     key: ClassKey,
+    group: impl Belongs,
     future: Boxed<T>,
     permit: Option<Permit>,
     deadline: Option<Instant>,
     watcher: Option<Watcher>,
 ) -> (Job, brigade_task::JoinHandle<T>) {
     let watch = watcher.map(|watcher| watcher.begin(true));
-    make_future(key, Watched::new(watch, future), permit, deadline)
+    make_future(key, group, Watched::new(watch, future), permit, deadline)
 }
 
 /// Returns the future of a rejected job.

@@ -59,7 +59,7 @@ use std::sync::Arc;
 use brigade_sync::{budget, time};
 use brigade_task::{Completions, Job, JoinError, Spawnable};
 
-use crate::engine::{At, Core, Permit, Processor, class_here, reach};
+use crate::engine::{At, Core, Group, Members, Permit, Processor, class_here, reach};
 use crate::handle::awaited::note_pool;
 use crate::handle::join::cancel;
 use crate::handle::{Handle, JoinHandle};
@@ -120,6 +120,9 @@ pub struct TaskSet<T> {
     ended: VecDeque<(usize, brigade_task::JoinHandle<T>)>,
     /// Lists the numbers of jobs that have ended since.
     completions: Completions,
+    /// The futures, and some that a wait has woken and left queued.
+    group: Group,
+    woken: Members,
     limit: Option<Arc<Limit>>,
 }
 
@@ -134,7 +137,8 @@ impl<T> TaskSet<T> {
     pub fn new(pool: impl Into<Handle>) -> Self {
         let (pool, completions) = (pool.into(), Completions::new());
         let (pending, ended) = (Pending::new(), VecDeque::new());
-        Self { pool, next: 0, pending, untried: 0, ended, completions, limit: None }
+        let (group, woken) = (Group::new(), Members::new());
+        Self { pool, next: 0, pending, untried: 0, ended, completions, group, woken, limit: None }
     }
 
     /// Limits how many jobs of the set are on the pool at once, queued or running. The rest wait in the set. When a
@@ -276,16 +280,16 @@ impl<T> TaskSet<T> {
         F: Future<Output = T> + Send + 'static,
         T: Send + 'static,
     {
-        let of_class = class_key(self.pool.key, None);
+        let (of_class, group) = (class_key(self.pool.key, None), self.group);
         if self.pool.key.is_plain() {
             let make = |set: &Completions, number, permit, future| {
-                listed(set, number, make_future(of_class, future, permit, None))
+                listed(set, number, make_future(of_class, group, future, permit, None))
             };
             return self.add(future, make, future_of);
         }
         let watcher = watcher_of(self.pool.key, Location::caller(), None);
         let make = |set: &Completions, number, permit, future| {
-            listed(set, number, make_boxed(of_class, future, permit, None, watcher))
+            listed(set, number, make_boxed(of_class, group, future, permit, None, watcher))
         };
         self.add(Boxed::new(future), make, boxed_of).map_err(|rejected| rejected.map(Boxed::unbox))
     }

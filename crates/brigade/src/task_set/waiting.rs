@@ -1,5 +1,6 @@
 //! How a set waits for jobs, runs jobs that have not started, and collects ended jobs.
 
+use core::mem;
 use core::task::Waker;
 use std::sync::Arc;
 use std::time::Instant;
@@ -10,7 +11,6 @@ use super::TaskSet;
 use crate::engine;
 use crate::engine::{BlockedThread, Worker, runs_in_place, wait_as, wait_until};
 use crate::handle::deadlock::{Awaited, Waiting};
-use crate::handle::join::settle_on;
 
 /// A worker's wait for a number of ends.
 struct Ends<'a, T> {
@@ -55,7 +55,8 @@ impl<T> engine::Awaited for Ends<'_, T> {
     }
 
     fn run_part(&mut self, worker: &Worker) -> bool {
-        worker.processor.is_of(self.set.pool.key) && self.set.run(worker)
+        worker.processor.is_of(self.set.pool.key)
+            && (self.set.run(worker) || worker.run_member(self.set.group))
     }
 }
 
@@ -78,21 +79,29 @@ impl<T> TaskSet<T> {
                     self.sleep(ended, None);
                     return true;
                 };
-                let runs = worker.processor.is_of(self.pool.key) && runs_in_place();
-                while runs && self.is_here() && !self.has_ended(ended) && self.run(worker) {}
-                if self.ended.len() >= ended {
-                    return true;
-                }
-                let mut wait =
-                    Ends { set: self, ended, first: 0, listed: None, is_circular: false };
-                worker.run_until(&mut wait);
-                let is_circular = wait.is_circular;
-                drop(wait);
-                if self.is_here() {
-                    drop_contained(self.completions.stop_waiting());
-                }
-                !is_circular
+                let (group, woken) = (self.group, mem::take(&mut self.woken));
+                let wait = || self.wait_on(worker, ended);
+                let (waited, woken) = worker.processor.wait_for_group(group, woken, wait);
+                self.woken = woken;
+                waited
             })
+    }
+
+    /// Like [`wait_for`](Self::wait_for), on a worker.
+    fn wait_on(&mut self, worker: &Worker, ended: usize) -> bool {
+        let runs = worker.processor.is_of(self.pool.key) && runs_in_place();
+        while runs && self.is_here() && !self.has_ended(ended) && self.run(worker) {}
+        if self.ended.len() >= ended {
+            return true;
+        }
+        let mut wait = Ends { set: self, ended, first: 0, listed: None, is_circular: false };
+        worker.run_until(&mut wait);
+        let is_circular = wait.is_circular;
+        drop(wait);
+        if self.is_here() {
+            drop_contained(self.completions.stop_waiting());
+        }
+        !is_circular
     }
 
     /// The number of the first job in line.
@@ -137,10 +146,10 @@ impl<T> TaskSet<T> {
             self.untried = number + 1;
             if handle.is_of_future() {
                 // The set lists the future once it has ended.
-                if settle_on(&worker.processor, |run| handle.settle_if_unclaimed(run)) {
+                if worker.processor.settle(|run| handle.settle_if_unclaimed(run)) {
                     return true;
                 }
-            } else if settle_on(&worker.processor, |run| handle.leave_and_settle(run)) {
+            } else if worker.processor.settle(|run| handle.leave_and_settle(run)) {
                 // The job is not listed. Jobs that have ended elsewhere meanwhile come first. Not in a child forked
                 // by the job.
                 if self.completions.is_any() && self.is_here() {

@@ -22,10 +22,10 @@
 //! No wake is lost, as each is a change of this atomic, even where it changes no bit. If it comes before the poll starts, the
 //! poll sees what was written before the wake. Otherwise the end of the poll finds `SCHEDULED`, or the wake makes the job.
 //!
-//! **Claim.** A job turns into the running guard if the future is queued. So may the handle of the future or, before the first poll, its
-//! canceller: it claims the future, with a reference of its own. One change of this atomic decides between them. The job that comes too
-//! late is stale, and drops its reference like a waker. If the future has been queued again by then, the stale job polls it in place of
-//! the other job, which comes too late in turn: what they do is the same.
+//! **Claim.** A job turns into the running guard if the future is queued. So may the handle of the future, before the first poll its
+//! canceller, and after it a reference: it claims the future, with a reference of its own. One change of this atomic decides between
+//! them. The job that comes too late is stale, and drops its reference like a waker. If the future has been queued again by then, the
+//! stale job polls it in place of the other job, which comes too late in turn: what they do is the same.
 //!
 //! Closures do not use this atomic.
 

@@ -198,6 +198,19 @@ impl Job {
         is_fresh(id) || id == TypeId::of::<Resumption>()
     }
 
+    /// Returns a reference to its future, if it polls one again.
+    pub fn task(&self) -> Option<TaskRef> {
+        self.is_resumption().then(|| {
+            // SAFETY: the payload of such a job begins with a pointer to its task.
+            let task = unsafe { self.first_word() };
+            let Some(task) = NonNull::new(task.cast_mut().cast()) else {
+                unreachable!("it has one")
+            };
+            // SAFETY: Access rule: the job has the access.
+            unsafe { TaskRef::new(task) }
+        })
+    }
+
     /// Returns a future that has not been polled.
     ///
     /// Its handle gets [`JoinError::Cancelled`](crate::JoinError::Cancelled), and its scheduler is not notified.

@@ -4,6 +4,7 @@ use core::mem::{self, ManuallyDrop};
 use core::ptr::{self, NonNull};
 use core::task::{RawWaker, RawWakerVTable, Waker};
 
+use crate::act::Outcome;
 use crate::cell::Header;
 use crate::cell::lifecycle::{Dropped, Wake};
 use crate::cell::state::JOB;
@@ -78,6 +79,19 @@ impl TaskRef {
     #[inline]
     pub fn wakes(waker: &Waker) -> bool {
         ptr::eq(waker.vtable(), &VTABLE)
+    }
+
+    /// Polls the future on this thread if it is queued and has been polled before, or cancels it unless `run`; `None` if
+    /// it is not queued. The job in the queue becomes [stale](Outcome::Stale).
+    pub fn settle_if_queued(&self, run: bool) -> Option<Outcome> {
+        let Header { lifecycle, vtable, .. } = self.header();
+        // SAFETY: claimed just now; the vtable is the task's, whose memory lives (Reference rule).
+        lifecycle.claim(|is_unpolled| !is_unpolled).then(|| unsafe { (vtable.settle)(self.0, run) })
+    }
+
+    /// Whether the future is queued, at this moment.
+    pub fn is_queued(&self) -> bool {
+        self.header().lifecycle.is_queued()
     }
 
     /// Whether the future waits, at this moment.

@@ -212,7 +212,7 @@ impl Job {
     /// Whether this has that function, and a payload that begins with that pointer.
     pub(crate) fn has(&self, act: Act, pointer: *const ()) -> bool {
         // SAFETY: the payload begins with a pointer, as that is what the function expects.
-        ptr::fn_addr_eq(self.act, act) && unsafe { self.first_word() } == pointer.addr()
+        ptr::fn_addr_eq(self.act, act) && unsafe { self.first_word() } == pointer
     }
 
     /// The first word of the payload.
@@ -220,9 +220,9 @@ impl Job {
     /// # Safety
     /// It must be a pointer.
     #[inline(always)]
-    pub(crate) unsafe fn first_word(&self) -> usize {
+    pub(crate) unsafe fn first_word(&self) -> *const () {
         // SAFETY: guaranteed by the caller.
-        unsafe { ptr::from_ref(&self.payload).cast::<*const ()>().read() }.addr()
+        unsafe { ptr::from_ref(&self.payload).cast::<*const ()>().read() }
     }
 
     /// Returns the type of the closure.

@@ -27,7 +27,7 @@ impl Part {
     #[inline(always)]
     pub fn region(&self) -> Region {
         // SAFETY: Part rule.
-        Region(unsafe { self.0.first_word() })
+        Region(unsafe { self.0.first_word() }.addr())
     }
 
     /// Whether this is a fork: a part of the job that forked it, rather than a job of its own.

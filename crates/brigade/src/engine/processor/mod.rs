@@ -2,11 +2,12 @@
 //! how the thread finds the next job, sleeps or waits.
 //!
 //! This file has the counters and the probe. Further methods of [`Processor`] accept jobs (`submit`), wake peers
-//! (`placement`), push and steal parts (`forks`), queue futures and take mail (`tasks`), and take jobs from lanes
-//! (`class`). `pace` counts the turns.
+//! (`placement`), push and steal parts (`forks`), queue futures and take mail (`tasks`), list woken futures
+//! of sets and scopes (`groups`), and take jobs from lanes (`class`). `pace` counts the turns.
 
 mod class;
 mod forks;
+mod groups;
 pub(in crate::engine) mod pace;
 mod placement;
 mod submit;
@@ -36,6 +37,8 @@ use super::queues::peers::Peer;
 use super::work::Work;
 use crate::values::INJECTOR_INTERVAL;
 use class::Class;
+use groups::Groups;
+pub(crate) use groups::{Group, Members};
 use pace::Pace;
 use placement::Activity;
 use submit::Leftovers;
@@ -55,6 +58,7 @@ pub(crate) struct Processor {
     /// The depth of nested waits that run jobs inside the current job.
     waits: Cell<usize>,
     pub(super) activity: Activity,
+    groups: Groups,
     /// When the worker looks elsewhere although jobs are on its own queue.
     pub(super) pace: Pace,
     /// Completed entries in queues.
@@ -79,6 +83,7 @@ impl Processor {
             forks,
             waits: Cell::default(),
             activity: Activity::default(),
+            groups: Groups::default(),
         }
     }
 

@@ -1,11 +1,27 @@
 //! Futures woken on a worker, and its mail: local futures, and shares of broadcasts.
 
-use brigade_task::{Job, Woken};
+use brigade_task::{Job, Outcome, Woken};
 
 use super::Processor;
+use crate::engine::core::enter::enter_pool;
+use crate::engine::probe::{Scope, Span};
 use crate::values::Priority;
 
 impl Processor {
+    /// Runs a job on a worker of its pool, nested in the waiting job, or cancels the job if the pool is being discarded.
+    /// Returns `false` if a thread has already begun to run it.
+    #[inline(always)]
+    pub(crate) fn settle(&self, settle: impl FnOnce(bool) -> Option<Outcome>) -> bool {
+        let run = !self.discards();
+        let traced = self.begin(Span::JobInside);
+        // The job has a handle, or belongs to a scope, so nothing of the outer job belongs to it.
+        let outcome = enter_pool(&self.core, || settle(run));
+        if !run || outcome.is_none() {
+            traced.into_iter().for_each(Scope::discard);
+        }
+        outcome.inspect(|&outcome| self.count_in_place(outcome)).is_some()
+    }
+
     /// Queues a future of a class, woken by a job on this worker. If it was woken while it was polled, it is queued
     /// behind all queued jobs, and in the class `High` or `Low` in any case behind all jobs of the class. Returns the
     /// future if it will not be polled again.

@@ -8,6 +8,7 @@ use brigade_task::{Forks, Job, Part, Region, Wait, keep_tickets, return_tickets}
 
 use super::{Awaited, Worker};
 use crate::engine::core::enter::enter_pool;
+use crate::engine::processor::{Group, Members};
 use crate::engine::queues::origins::DEPTH;
 use crate::engine::sleep::backoff::Backoff;
 use crate::engine::sleep::events::blocked::BlockedThread;
@@ -17,6 +18,8 @@ struct Parts<'a> {
     wait: Wait<'a>,
     /// The position on the own deque at which the wait's parts begin; `None` if they are of another pool.
     own: Option<u64>,
+    /// The futures of the scope.
+    group: Option<Group>,
     /// Whether the wait steals parts. Deep waits don't: each stolen part may put a whole recursion on top.
     steals: bool,
 }
@@ -39,6 +42,7 @@ impl Awaited for Parts<'_> {
         let region = self.wait.region();
         // Own parts run at any depth: the stack then holds the caller's recursion, and no more.
         self.own.is_some_and(|own| worker.run_own_part(region, own))
+            || self.group.is_some_and(|group| worker.run_member(group))
             || (self.steals && worker.run_stolen_part(region))
     }
 
@@ -69,7 +73,7 @@ impl Forks for Worker {
     #[cold]
     fn wait(&self, wait: Wait<'_>) {
         self.has_run_parts.set(true);
-        self.wait_for_part(wait, self.processor.forks.position());
+        self.wait_for_part(wait, self.processor.forks.position(), None);
     }
 
     #[cold]
@@ -81,7 +85,7 @@ impl Forks for Worker {
 /// Waits for a fork or a scope on a thread that does not fork as a worker of its pool.
 pub(crate) fn wait_outside(wait: Wait<'_>) {
     if !Backoff::default().wait(|| wait.is_over()) {
-        super::wait(None, &mut Parts { wait, own: None, steals: false });
+        super::wait(None, &mut Parts { wait, own: None, group: None, steals: false });
     }
 }
 
@@ -111,11 +115,16 @@ impl Worker {
     }
 
     /// Waits for a fork or a scope, and meanwhile runs descendants. On the own deque they begin at the position `own`.
-    pub(crate) fn wait_for_part(&self, wait: Wait<'_>, own: u64) {
+    pub(crate) fn wait_for_part(&self, wait: Wait<'_>, own: u64, group: Option<Group>) {
         let steals = self.processor.depth() < DEPTH;
         let _inside = self.processor.run_inside_job();
         let origins = self.processor.me.origins.begin(wait.region(), own);
-        keep_tickets(|| self.run_until(&mut Parts { wait, own: Some(own), steals }));
+        let mut parts = Parts { wait, own: Some(own), group, steals };
+        let mut run = || keep_tickets(|| self.run_until(&mut parts));
+        match group {
+            Some(group) => _ = self.processor.wait_for_group(group, Members::new(), run),
+            None => run(),
+        }
         self.processor.me.origins.end(origins);
     }
 

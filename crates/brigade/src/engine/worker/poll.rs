@@ -125,14 +125,20 @@ impl Worker {
         } else {
             self.processor.announce_taken();
         }
-        // It lies above the wait that polls.
+        // It lies above the wait that polls: another one polls meanwhile, which may be a wait of the waker.
         let waiting = self.waiting.take();
+        let candidates = &self.processor.core.work.events.candidates;
+        let taken = waiting.as_ref().and_then(|thread| candidates.take(thread));
+        if taken.as_ref().is_some_and(|&(_, polled)| polled) {
+            self.processor.core.see_to_driver();
+        }
         let was_under = waiting.as_ref().map(|thread| thread.lie_under_jobs(true));
         contain(|| waker.wake());
         waiting.iter().zip(was_under).for_each(|(thread, was)| _ = thread.lie_under_jobs(was));
         self.waiting.set(waiting);
         // The waker may have forked.
         self.processor.end_if_orphan();
+        taken.into_iter().for_each(|(entry, _)| candidates.put(entry));
         if searches {
             self.processor.core.work.idle.start_search();
         }
@@ -179,7 +185,7 @@ impl Worker {
         is_own: bool,
     ) -> Option<bool> {
         let (events, mailbox) = (&self.processor.core.work.events, &self.processor.me.mailbox);
-        let mut candidate = events.candidates.enter(thread, !self.is_deep());
+        let candidate = events.candidates.enter(thread, !self.is_deep());
         let is_empty = mailbox.wake_by(Waker::from(thread.clone()));
         let has_mail = !is_empty && self.may_run_mail();
         let slept = loop {
@@ -189,11 +195,8 @@ impl Worker {
             if thread.take_call() {
                 break None;
             }
-            if !events.are_wanted() || self.processor.core.work.idle.snapshot().driver_held() {
-                candidate.end_polling();
-            } else {
-                candidate.begin_polling();
-            }
+            let held = || self.processor.core.work.idle.snapshot().driver_held();
+            let polls = candidate.polls(events.are_wanted() && !held());
             // A poller has begun before this: otherwise `block_to_wait` would call a second candidate to poll.
             let Some(blocked) = self.block_to_wait(is_own) else { break None };
             if is_own && self.processor.core.work.is_held_up() {
@@ -204,12 +207,12 @@ impl Worker {
             // A wait on a deep stack is not refused for want of a thread. It asks again for one.
             let asks_at = self.processor.core.lacks_thread().then(|| time::now() + WATCH_PERIOD);
             let until = until.into_iter().chain(asks_at).min();
-            match self.sleep_in_job(thread, candidate.polls(), blocked, until) {
+            match self.sleep_in_job(thread, polls, blocked, until) {
                 Slept::Token => break Some(true),
                 Slept::Events => break Some(false),
                 Slept::Time => {}
             }
-            if candidate.polls() {
+            if polls {
                 events.timers.leap();
             }
             // Not while blocked: due jobs are queued here. The wait may be over meanwhile, and the job take long.

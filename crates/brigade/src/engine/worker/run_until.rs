@@ -16,7 +16,7 @@ use crate::engine::core::enter::enter_job;
 use crate::engine::idle::Parked;
 use crate::engine::key::Key;
 use crate::engine::probe::Event;
-use crate::engine::processor::Processor;
+use crate::engine::processor::{Group, Processor};
 use crate::engine::sleep::backoff::Backoff;
 use crate::engine::sleep::events::blocked::{Ask, BlockedThread, Elsewhere, ThisThread};
 
@@ -238,23 +238,46 @@ impl Worker {
         slept.is_err() || thread.take_token()
     }
 
-    /// Runs mail, `false` if there is none, and at the worker's pace lets other jobs, timers and events have their turn:
-    /// local futures that wake each other are always there.
+    /// Runs mail in its turn, because local futures that wake each other are always there; `false` if there is none.
     #[inline]
     fn run_mail_in_turn(&self) -> bool {
-        let Processor { core, me, pace, .. } = &self.processor;
+        let Processor { core, me, .. } = &self.processor;
         let has_run = (!me.mailbox.is_empty() || core.config.is_driven) && self.run_mail();
         if has_run {
-            pace.count();
-            if pace.is_due_next() {
-                self.give_way();
-                // Unless this worker has just looked elsewhere, as the last thread.
-                if pace.is_due_next() && pace.is_due() {
-                    pace.look();
-                }
-            }
+            self.count_turn();
         }
         has_run
+    }
+
+    /// Counts a future that may be woken at once, or a share, run inside a wait. At the worker's pace lets other jobs,
+    /// timers and events have their turn.
+    #[inline]
+    fn count_turn(&self) {
+        let pace = &self.processor.pace;
+        pace.count();
+        if pace.is_due_next() {
+            self.give_way();
+            // Unless this worker has just looked elsewhere, as the last thread.
+            if pace.is_due_next() && pace.is_due() {
+                pace.look();
+            }
+        }
+    }
+
+    /// Polls a future of the awaited group that was woken on this worker and is still queued; `false` if there is none.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn run_member(&self, group: Group) -> bool {
+        while let Some(task) = self.processor.take_member(group) {
+            let inside = self.processor.run_inside_job();
+            if self.processor.settle(|run| task.settle_if_queued(run)) {
+                drop(inside);
+                self.processor.end_if_orphan();
+                self.count_turn();
+                return true;
+            }
+        }
+        false
     }
 
     /// Runs a woken local future, or a share of this worker; `false` if there is none.

@@ -1,11 +1,13 @@
 //! Candidates: jobs that block in `block_on` poll timers and I/O when every thread of their pool is blocked or busy.
 
+use std::future::Future;
 use std::sync::mpsc;
+use std::task::Context;
 use std::time::{Duration, Instant};
 
 use brigade::time::sleep;
 use brigade::{Growth, Pool, block_on, blocking};
-use brigade_testkit::{BlockedThread, Gate, Halt, eventually, test};
+use brigade_testkit::{BlockedThread, Gate, Halt, Latch, OnDrop, eventually, on_wake, test};
 
 const SHORT: Duration = Duration::from_millis(20);
 
@@ -71,6 +73,35 @@ fn jobs_that_sleep_on_every_thread_of_a_pool_all_end(threads: usize) {
 }
 
 /// The driver holder finds more than one job, and no worker takes the rest: from then on the waiting job polls.
+/// Caught: the wait below the waker was still listed as polling, so the wait in the waker was not.
+#[test]
+fn a_timer_fires_although_the_waker_of_another_waits() {
+    let (pool, end, fired) = (no_spares(2), Gate::closed(), Gate::closed());
+    let (_end, handle, fires) = (OnDrop(|| end.open()), pool.handle(), fired.clone());
+    pool.execute(end.job());
+    eventually("a worker computes", || pool.metrics().running == 1);
+    let below = Latch::default();
+    let wait = below.wait();
+    let job = pool.submit(move || {
+        let waits = on_wake(move || drop(handle.submit(|| ()).join_timeout(Duration::MAX)));
+        let timers = [on_wake(move || fires.open()), waits].into_iter().zip([2, 1]);
+        let _timers = timers
+            .map(|(waker, n)| {
+                let mut timer = Box::pin(sleep(n * SHORT));
+                if timer.as_mut().poll(&mut Context::from_waker(&waker)).is_ready() {
+                    waker.wake();
+                }
+                timer
+            })
+            .collect::<Vec<_>>();
+        block_on(wait);
+    });
+    eventually("it fires", || fired.is_open());
+    below.open();
+    end.open();
+    job.join().unwrap();
+}
+
 #[test]
 fn a_job_that_sleeps_is_woken_when_the_driver_holder_has_jobs_and_no_other_worker_comes() {
     let builder = Pool::builder().threads(1..=4).growth(Growth::WhenQueued(10));

@@ -5,3 +5,4 @@ mod threads_that_change;
 mod unwinding;
 mod wait_idle;
 mod while_others_submit;
+mod woken;

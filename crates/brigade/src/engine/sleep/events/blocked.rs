@@ -159,10 +159,19 @@ pub(in crate::engine) struct Candidates {
 
 #[derive(Default)]
 struct List {
-    /// The threads, and whether each may run jobs inside its wait.
-    waiting: Vec<(Arc<BlockedThread>, bool)>,
+    waiting: Vec<Entry>,
     /// The polling candidate.
     polls: Option<Arc<BlockedThread>>,
+}
+
+/// A thread, and whether it may run jobs inside its wait.
+type Entry = (Arc<BlockedThread>, bool);
+
+impl List {
+    /// Returns whether the thread polled until now.
+    fn end_polling(&mut self, thread: &Arc<BlockedThread>) -> bool {
+        self.polls.take_if(|polls| Arc::ptr_eq(polls, thread)).is_some()
+    }
 }
 
 impl Candidates {
@@ -201,13 +210,28 @@ impl Candidates {
         thread: &'a Arc<BlockedThread>,
         runs: bool,
     ) -> Candidate<'a> {
+        self.put((thread.clone(), runs));
+        Candidate { list: self, thread }
+    }
+
+    /// Lists a thread.
+    pub(in crate::engine) fn put(&self, entry: Entry) {
         let mut list = self.list.lock();
-        list.waiting.push((thread.clone(), runs));
+        list.waiting.push(entry);
         self.count.store(list.waiting.len(), Ordering::Relaxed);
         drop(list);
         // Ordering: enter the list, fence, check whether a worker holds the driver.
         fence(Ordering::SeqCst);
-        Candidate { list: self, thread, polls: false }
+    }
+
+    /// Removes a thread, which does not poll any more. Returns its entry, if it was listed, and whether it polled.
+    pub(in crate::engine) fn take(&self, thread: &Arc<BlockedThread>) -> Option<(Entry, bool)> {
+        let mut list = self.list.lock();
+        let polls = list.end_polling(thread);
+        let index = list.waiting.iter().position(|(other, _)| Arc::ptr_eq(other, thread))?;
+        let entry = list.waiting.remove(index);
+        self.count.store(list.waiting.len(), Ordering::Relaxed);
+        Some((entry, polls))
     }
 }
 
@@ -215,40 +239,26 @@ impl Candidates {
 pub(in crate::engine) struct Candidate<'a> {
     list: &'a Candidates,
     thread: &'a Arc<BlockedThread>,
-    polls: bool,
 }
 
 impl Candidate<'_> {
-    /// Whether it polls.
-    pub(in crate::engine) fn polls(&self) -> bool {
-        self.polls
-    }
-
-    /// Polls from now on, unless a candidate already polls.
-    pub(in crate::engine) fn begin_polling(&mut self) {
+    /// Polls from now on if `wanted`, unless another candidate polls. Returns whether this one does.
+    pub(in crate::engine) fn polls(&self, wanted: bool) -> bool {
         let mut list = self.list.list.lock();
-        if !self.polls && list.polls.is_none() {
-            list.polls = Some(self.thread.clone());
-            self.polls = true;
+        if !wanted {
+            list.end_polling(self.thread);
         }
+        let polls = wanted
+            && Arc::ptr_eq(list.polls.get_or_insert_with(|| self.thread.clone()), self.thread);
         drop(list);
         // Ordering: a thread that sets a timer and misses this candidate has published the timer before this fence.
         fence(Ordering::SeqCst);
-    }
-
-    /// Stops polling.
-    pub(in crate::engine) fn end_polling(&mut self) {
-        if core::mem::take(&mut self.polls) {
-            self.list.list.lock().polls = None;
-        }
+        polls
     }
 }
 
 impl Drop for Candidate<'_> {
     fn drop(&mut self) {
-        self.end_polling();
-        let mut list = self.list.list.lock();
-        list.waiting.retain(|(other, _)| !Arc::ptr_eq(other, self.thread));
-        self.list.count.store(list.waiting.len(), Ordering::Relaxed);
+        self.list.take(self.thread);
     }
 }
