@@ -589,7 +589,7 @@ impl Source {
         match self.below(20) {
             16 => Thing::AByte(self.micros()),
             17 => Thing::AScopesReadyFuture,
-            18 | 19 => Thing::AComputation,
+            18 | 19 if Gap::LateEvents.is_open() => Thing::AComputation,
             0 => Thing::AClosure,
             1 => Thing::ALongClosure(self.micros()),
             2 => Thing::AReadyFuture,
