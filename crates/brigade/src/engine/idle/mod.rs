@@ -17,12 +17,12 @@ use brigade_sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use brigade_sync::unmodelled::AtomicUsize;
 use brigade_sync::{CachePadded, Condvar, Mutex, MutexGuard};
 
-use crate::values::{Config, Growth, Role, Size};
+use crate::values::{Config, Growth, Role, Shutdown, Size};
 pub(crate) use roster::{Block, Help, NoThread, PLACES, Roster};
 pub(crate) use state::Snapshot;
 #[cfg(feature = "trace")]
 use state::TRACED;
-use state::{ATTENDED, CLOSED, DISCARD, PRIORITIZED, SEARCHING, WATCHED};
+use state::{ATTENDED, CLOSED, DISCARD, DRAINS, POLLS, PRIORITIZED, SEARCHING, WATCHED};
 
 /// The state of the workers of a pool.
 pub(crate) struct Idle {
@@ -250,11 +250,20 @@ impl Idle {
         self.state.fetch_and(flags | !(ATTENDED | WATCHED), Ordering::SeqCst);
     }
 
-    /// Closes the pool to work from outside or, with `discard`, to all work.
-    pub(crate) fn close(&self, discard: bool) {
-        let bits = if discard { CLOSED | DISCARD } else { CLOSED };
+    /// Closes the pool to work from outside or, with `Discard`, to all work.
+    pub(crate) fn close(&self, how: Shutdown) {
+        let bits = match how {
+            Shutdown::Finish => CLOSED,
+            Shutdown::Drain => CLOSED | DRAINS,
+            Shutdown::Discard => CLOSED | DRAINS | DISCARD,
+        };
         self.state.fetch_or(bits, Ordering::SeqCst);
         fence(Ordering::SeqCst);
+    }
+
+    /// From now on workers note whether they poll futures.
+    pub(crate) fn note_polls(&self) {
+        self.state.fetch_or(POLLS, Ordering::SeqCst);
     }
 
     /// Picks workers for published work. The most recently parked worker is picked, unless a worker is already

@@ -9,6 +9,7 @@
 //! | 49 | `BELOW_CORE`: work starts a worker, even beside idle workers | under the roster's lock |
 //! | 50 | `BELOW_MAX`: work starts a worker if none is idle | under the roster's lock |
 //! | 51 | `TRACED`: workers record trace events; never without the feature `trace` | when a trace begins and ends |
+//! | 52 | `DRAINS`: the pool does not finish its futures; never without `CLOSED` | once |
 //! | 53 | `CLOSED`: nothing is accepted from outside | once |
 //! | 54 | `DISCARD`: nothing is accepted, and queued jobs are cancelled; never without `CLOSED` | once |
 //! | 55 | `TERMINATED`: workers leave; never while a worker runs or work is queued | once |
@@ -17,6 +18,7 @@
 //! | 58 | `DRIVER_HELD`: a parked worker waits for timers and I/O events | under the roster's lock |
 //! | 59 | `ATTENDED`: the monitor checks the handling of timers and I/O events every 8 ms | under the monitor's lock |
 //! | 60 | `NO_HEAVY_FENCE`: the system refuses the heavy fence; forks are published instead | under the roster's lock |
+//! | 61 | `POLLS`: the pool drains, and has polled a future since; workers then note whether they poll futures | once |
 //! | 62 | `SURPLUS`: the pool was made smaller, and workers leave between two jobs | under the roster's lock |
 //! | 63 | `PRIORITIZED`: high jobs are queued | under the lock of their lane |
 //!
@@ -37,6 +39,7 @@ pub(super) const BELOW_MAX: u64 = 1 << 50;
 /// Beside the bits of cancelled work: a worker tests all of them before it runs a job, at the price of a single
 /// test.
 pub(super) const TRACED: u64 = if cfg!(feature = "trace") { 1 << 51 } else { 0 };
+pub(super) const DRAINS: u64 = 1 << 52;
 pub(super) const CLOSED: u64 = 1 << 53;
 pub(super) const DISCARD: u64 = 1 << 54;
 pub(super) const TERMINATED: u64 = 1 << 55;
@@ -45,6 +48,7 @@ pub(super) const UNDERSTAFFED: u64 = 1 << 57;
 pub(super) const DRIVER_HELD: u64 = 1 << 58;
 pub(super) const ATTENDED: u64 = 1 << 59;
 pub(super) const NO_HEAVY_FENCE: u64 = 1 << 60;
+pub(super) const POLLS: u64 = 1 << 61;
 pub(super) const SURPLUS: u64 = 1 << 62;
 pub(super) const PRIORITIZED: u64 = 1 << 63;
 
@@ -180,7 +184,13 @@ any_of! {
 
     /// Whether a worker must do more with a job than run it: the job must be cancelled or traced, or the end of the
     /// pool depends on its kind.
-    runs_not_only: CLOSED | DISCARD | TERMINATED | TRACED;
+    runs_not_only: DISCARD | TERMINATED | TRACED | POLLS;
+
+    /// Whether the pool has been closed, and does not finish its futures.
+    cuts_futures: DRAINS | DISCARD | TERMINATED;
+
+    /// Whether workers note whether they poll futures.
+    notes_polls: POLLS;
 
     /// Whether workers record trace events.
     #[cfg(feature = "trace")]

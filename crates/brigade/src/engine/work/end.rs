@@ -59,31 +59,26 @@ impl Work {
     /// then those for which a job of the pool waits.
     #[inline]
     pub(crate) fn cuts(&self, is_awaited: impl FnOnce() -> bool) -> bool {
-        self.is_closed()
-            && (self.idle.snapshot().discards() || (self.runs_no_closure() && !is_awaited()))
+        let seen = self.idle.snapshot();
+        seen.cuts_futures() && (seen.discards() || (self.runs_no_closure() && !is_awaited()))
     }
 
     /// Whether the pool drains, and runs no closure but closures that wait for other jobs of the pool.
     #[cold]
     fn runs_no_closure(&self) -> bool {
-        self.drains()
-            && self.ledger.off_pool.is_idle()
+        if !self.idle.snapshot().notes_polls() {
+            self.idle.note_polls();
+        }
+        self.ledger.off_pool.is_idle()
             && self.idle.roster().only_waits_or_polls(self.tasks.polling())
-    }
-
-    /// Whether the pool is closed, and neither discards jobs nor finishes futures.
-    fn drains(&self) -> bool {
-        let seen = self.idle.snapshot();
-        // Ordering: Acquire, after the flag has been seen: how the pool was closed came before.
-        fence(Ordering::Acquire);
-        seen.closed() && !seen.discards() && !self.tasks.finishes()
     }
 
     /// Whether the pool drains, and is held up only by jobs that wait for the pool's own pending futures.
     /// Checked before a worker sleeps, when the pool has been closed, and when work off the pool has ended.
     pub(in crate::engine) fn is_held_up(&self) -> bool {
-        self.is_closed()
-            && self.drains()
+        let seen = self.idle.snapshot();
+        seen.cuts_futures()
+            && !seen.discards()
             && self.idle.roster().only_waits()
             && self.is_empty()
             && self.tasks.has_waiting()
@@ -100,7 +95,7 @@ impl Work {
         // Both before the state: a thread that finds the pool closed also finds how, and sets no timer.
         self.tasks.set_finishes(finishes);
         let ended = self.events.timers.close(finishes);
-        self.idle.close(how == Shutdown::Discard);
+        self.idle.close(how);
         ended
     }
 

@@ -356,7 +356,9 @@ impl Worker {
         if self.processor.discards() {
             return self.processor.discard(job);
         }
-        self.processor.note_polling(job.is_future() && self.processor.core.work.is_closed());
+        if self.processor.core.work.idle.snapshot().notes_polls() {
+            self.processor.note_polling(job.is_future());
+        }
         let traced = self.processor.begin(Span::Job);
         let outcome = job.run();
         if outcome == Outcome::Stale {
