@@ -453,7 +453,9 @@ impl Scopes for ScopePool {
                     return;
                 };
                 if let Err(job) = core.inject(job) {
-                    run_off(core, || job.run());
+                    // Without a thread. Otherwise the pool is about to be closed.
+                    let may_enter = core.work.idle.may_be_empty();
+                    _ = if may_enter { run_off(core, || job.run()) } else { job.run() };
                 }
             }
         });
