@@ -48,7 +48,8 @@ pub use free::{
 ///
 /// Dropping the pool ends it: it rejects new work from outside, runs all accepted work, and joins its threads.
 /// Futures are polled until they next wait or [yield](crate::yield_now) once no closure is left, unless a closure waits
-/// for their handles, and are then cancelled, as are timers that are not due: [`Shutdown::Drain`]. [`Builder::on_drop`](crate::Builder::on_drop) sets a different end. A pool dropped by a worker of this
+/// for their handles, and are then cancelled, as are timers that are not due:
+/// [`Shutdown::Drain`](crate::Shutdown::Drain). [`Builder::on_drop`](crate::Builder::on_drop) sets a different end. A pool dropped by a worker of this
 /// pool is closed, and its threads finish the accepted work without being joined. After a
 /// [shutdown](Handle::shutdown) whose timeout elapsed, the drop does not wait again.
 ///
