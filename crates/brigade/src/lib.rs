@@ -297,7 +297,7 @@ pub use brigade_observe::{Histograms, Times};
 #[doc(hidden)]
 pub use brigade_sync::thread::parallelism as default_threads;
 pub use brigade_sync::thread::{NewThread, Thread};
-pub use brigade_task::{JoinError, Panic, Spawnable};
+pub use brigade_task::{Cause, Causes, JoinError, Panic, Spawnable};
 #[cfg(feature = "trace")]
 #[doc(inline)]
 pub use brigade_trace::{Trace, TraceError};

@@ -8,7 +8,7 @@ use core::any::Any;
 use core::cell::RefCell;
 use std::sync::Arc;
 
-use brigade_task::{Outcome, drop_contained};
+use brigade_task::{Cause, Outcome, drop_contained};
 
 use super::core::Core;
 use super::core::enter::entered;
@@ -84,7 +84,7 @@ impl<'a> At<'a> {
     /// Counts a queued job cancelled by its handle.
     pub(crate) fn count_cancelled(self) {
         match self {
-            At::Worker(processor) => processor.count_in_place(Outcome::Cancelled),
+            At::Worker(processor) => processor.count_in_place(Outcome::Cancelled(Cause::Asked)),
             At::Outside(core) => core.work.count_cancelled(),
             // The pool no longer exists.
             At::Gone(_) => {}

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use brigade_sync::OnceLock;
 use brigade_sync::budget;
 use brigade_sync::time;
-use brigade_task::{Canceller, JoinError, Outcome};
+use brigade_task::{Canceller, Cause, JoinError, Outcome};
 
 use super::awaited::{self, Refused};
 use super::canceller::{CancelHandle, cancel_job};
@@ -60,6 +60,9 @@ pub struct JoinHandle<T> {
 
 /// The panic message for taking an outcome twice.
 const TAKEN: &str = "`JoinHandle` used after its outcome was taken";
+
+/// The outcome of a job that belongs to the parent of a fork.
+const GONE: JoinError = JoinError::Cancelled(Cause::Ended);
 
 impl<T> JoinHandle<T> {
     pub(crate) fn new(inner: brigade_task::JoinHandle<T>, key: Key) -> Self {
@@ -124,7 +127,7 @@ impl<T> JoinHandle<T> {
         assert!(self.inner.is_some(), "{TAKEN}");
         self.cancels = false;
         if self.alive().is_none() {
-            return Err(JoinError::Cancelled);
+            return Err(GONE);
         }
         if !self.wait() {
             return Err(JoinError::WouldDeadlock);
@@ -142,7 +145,7 @@ impl<T> JoinHandle<T> {
         // The common case: a closure that no thread has begun to run.
         let runs_here = |processor: &Processor| {
             let may = !is_mail && processor.is_of(key) && !inner.is_of_future() && runs_in_place();
-            may && settle_on(processor, |run| inner.settle_if_unclaimed(run))
+            may && settle_on(processor, |stop| inner.settle_if_unclaimed(stop))
         };
         if with_processor(|processor| processor.is_some_and(runs_here)) {
             return true;
@@ -169,7 +172,7 @@ impl<T> JoinHandle<T> {
         self.inner.as_ref()?;
         match self.alive() {
             Some(inner) => inner.try_join(),
-            None => Some(Err(JoinError::Cancelled)),
+            None => Some(Err(GONE)),
         }
     }
 
@@ -207,7 +210,7 @@ impl<T> JoinHandle<T> {
                 });
                 inner.try_join()
             }
-            None => Some(Err(JoinError::Cancelled)),
+            None => Some(Err(GONE)),
         }
     }
 
@@ -307,12 +310,15 @@ impl<T> JoinHandle<T> {
 /// Runs a job on a worker of its pool, nested in the waiting job, or cancels the job if the pool is being discarded.
 /// Returns `false` if a thread has already begun to run it.
 #[inline(always)]
-pub(crate) fn settle_on(own: &Processor, settle: impl FnOnce(bool) -> Option<Outcome>) -> bool {
-    let run = !own.discards();
+pub(crate) fn settle_on(
+    own: &Processor,
+    settle: impl FnOnce(Option<Cause>) -> Option<Outcome>,
+) -> bool {
+    let stop = own.discards().then_some(Cause::Ended);
     let traced = own.begin(Span::JobInside);
     // The job has a handle, so nothing of the outer job belongs to it.
-    let outcome = enter_pool(&own.core, || settle(run));
-    if !run || outcome.is_none() {
+    let outcome = enter_pool(&own.core, || settle(stop));
+    if stop.is_some() || outcome.is_none() {
         traced.into_iter().for_each(Scope::discard);
     }
     outcome.inspect(|&outcome| own.count_in_place(outcome)).is_some()
@@ -320,7 +326,7 @@ pub(crate) fn settle_on(own: &Processor, settle: impl FnOnce(bool) -> Option<Out
 
 /// Cancels a job, as [`JoinHandle::cancel`] does.
 pub(crate) fn cancel<T>(inner: &brigade_task::JoinHandle<T>, key: Key) -> bool {
-    let settle = || inner.settle_if_unclaimed(false);
+    let settle = || inner.settle_if_unclaimed(Some(Cause::Asked));
     cancel_job(key, inner.is_of_future(), &settle, &|may_drop| inner.ask_to_stop(may_drop))
 }
 
@@ -394,7 +400,7 @@ impl<T> engine::Awaited for Ended<'_, T> {
         let runs = !gives_way
             && worker.processor.is_of(self.key)
             && !self.is_mail
-            && settle_on(&worker.processor, |run| self.inner.settle_if_unclaimed(run));
+            && settle_on(&worker.processor, |stop| self.inner.settle_if_unclaimed(stop));
         self.gives_way = runs && self.inner.is_queued();
         runs
     }
@@ -408,13 +414,13 @@ impl<T> Future for JoinHandle<T> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         assert!(self.inner.is_some(), "{TAKEN}");
         let (key, is_mail) = (self.key, self.is_mail);
-        let Some(inner) = self.alive() else { return Poll::Ready(Err(JoinError::Cancelled)) };
+        let Some(inner) = self.alive() else { return Poll::Ready(Err(GONE)) };
         if inner.is_queued() {
             let mut ended = Ended::new(inner, key, is_mail);
             let run = |worker: &Worker| _ = runs_in_place() && ended.run_part(worker);
             awaited::run_awaited(context, run);
         }
-        let Some(inner) = self.alive() else { return Poll::Ready(Err(JoinError::Cancelled)) };
+        let Some(inner) = self.alive() else { return Poll::Ready(Err(GONE)) };
         if inner.is_finished() {
             ready!(budget::poll_ready(context));
         }

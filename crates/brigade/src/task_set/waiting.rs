@@ -134,10 +134,10 @@ impl<T> TaskSet<T> {
                 // A draining pool keeps polling a future that yields, because this job waits for it.
                 let _inside = worker.processor.run_inside_job();
                 // The set lists the future once it has ended.
-                if settle_on(&worker.processor, |run| handle.settle_if_unclaimed(run)) {
+                if settle_on(&worker.processor, |stop| handle.settle_if_unclaimed(stop)) {
                     return true;
                 }
-            } else if settle_on(&worker.processor, |run| handle.leave_and_settle(run)) {
+            } else if settle_on(&worker.processor, |stop| handle.leave_and_settle(stop)) {
                 // The job is not listed. Jobs that have ended elsewhere meanwhile come first. Not in a child forked
                 // by the job.
                 if self.completions.is_any() && self.is_here() {

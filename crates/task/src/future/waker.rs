@@ -6,6 +6,7 @@ use core::task::{RawWaker, RawWakerVTable, Waker};
 
 use brigade_sync::budget;
 
+use crate::cause::Cause;
 use crate::cell::Header;
 use crate::cell::lifecycle::{Dropped, Wake};
 use crate::cell::state::JOB;
@@ -68,10 +69,10 @@ impl TaskRef {
         }
     }
 
-    /// Wakes the future, and cancels it if it waits: not if it is being polled, and ready at the end of that poll.
+    /// Wakes the future, and cancels it if it waits, as its scheduler [ends](Cause::Ended): not if it is being polled, and ready at the end of that poll.
     pub fn cancel_waiting(&self) {
         if self.header().lifecycle.wake_by_ref() {
-            _ = self.header().state.request_stop();
+            _ = self.header().state.request_stop(Cause::Ended);
             // SAFETY: Access rule: `wake_by_ref` returned that the caller must make the job.
             unsafe { schedule(self.0) };
         }
@@ -118,8 +119,8 @@ impl Drop for TaskRef {
             // SAFETY: Reference rule: this was the last reference.
             Dropped::LastReference => unsafe { Header::release(self.0, JOB) },
             Dropped::Orphaned => {
-                // Nothing else could wake it, so it is cancelled, as if by its handle.
-                _ = self.header().state.request_stop();
+                // Nothing else could wake it, not even its scheduler, so it is cancelled.
+                _ = self.header().state.request_stop(Cause::Ended);
                 // SAFETY: Access rule: `drop_reference` returned that the caller must make the job.
                 unsafe { schedule(self.0) };
             }

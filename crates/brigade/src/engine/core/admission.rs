@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use brigade_sync::time;
-use brigade_task::{Job, Outcome, enter_other};
+use brigade_task::{Cause, Job, Outcome, enter_other};
 
 use super::Core;
 use super::enter::enter_outside;
@@ -178,12 +178,10 @@ impl Core {
     pub(crate) fn drop_for_room(&self, job: Job) {
         self.work.off_pool(|| {
             let mut cancelled = 0;
-            match drop_if_stale(job, &mut cancelled).map(cancel_contained) {
-                // The handle has cancelled it, before or just now.
-                None | Some(Outcome::Stale) => self.work.ledger.count_cancelled(cancelled),
-                // The end of a future counts it as cancelled.
-                Some(outcome) => self.work.ledger.count_evicted(outcome),
-            }
+            let job = drop_if_stale(job, &mut cancelled);
+            self.work.ledger.count_cancelled(cancelled);
+            let evict = |job| self.work.ledger.count(cancel_contained(job, Cause::Evicted));
+            job.into_iter().for_each(evict);
         });
     }
 
@@ -227,8 +225,8 @@ mod tests {
     impl Work for OfCancelledTimer {
         type Output = ();
 
-        fn may_start(&self) -> bool {
-            false
+        fn may_start(&self) -> Result<(), Cause> {
+            Err(Cause::Asked)
         }
 
         fn is_stale(&self) -> bool {

@@ -3,7 +3,7 @@
 use core::cell::Cell;
 use core::iter;
 
-use brigade_task::{Job, Outcome};
+use brigade_task::{Cause, Job, Outcome};
 
 use super::Processor;
 use crate::engine::idle::{Snapshot, Watch};
@@ -241,7 +241,7 @@ impl Processor {
     fn drop_if_stale(&self, job: Job) -> Option<Job> {
         let mut cancelled = 0;
         let job = drop_if_stale(job, &mut cancelled);
-        self.me.counters.cancelled.add(cancelled);
+        self.me.counters.cancelled[Cause::Asked as usize].add(cancelled);
         job
     }
 
