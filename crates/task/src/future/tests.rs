@@ -515,9 +515,15 @@ fn a_future_whose_guard_does_not_let_it_start_is_cancelled() {
 type Ends = fn(&JoinHandle<()>);
 
 /// Caught: a second stop request that changes the cause of the first; a job dropped for the cause of its drop although its future had been
-/// asked to stop.
+/// asked to stop; a destructor that finds another cause than the handle.
 #[test]
 fn the_first_of_two_causes_wins() {
+    struct Tells(std::sync::mpsc::Sender<Cause>);
+    impl Drop for Tells {
+        fn drop(&mut self) {
+            self.0.send(crate::drop_cause()).unwrap();
+        }
+    }
     let ask: Ends = |handle| _ = handle.ask_to_stop(true);
     let end_waiting: Ends = |_| with(|queue| queue.waiting[0].clone()).cancel_waiting();
     let drop_jobs: Ends = |_| drop(with(|queue| core::mem::take(&mut queue.jobs)));
@@ -534,45 +540,24 @@ fn the_first_of_two_causes_wins() {
         (&[|_| with(|queue| queue.waiting[0].clone()).wake(), ask, evict], Cause::Asked),
     ];
     for (number, (ends, cause)) in cases.into_iter().enumerate() {
-        let Spawned { job, handle } = Spawned::new(pending::<()>(), (), Binding);
+        let (sender, destructors) = std::sync::mpsc::channel();
+        let tells = Tells(sender);
+        let future = async move {
+            let _tells = tells;
+            pending().await
+        };
+        let Spawned { job, handle } = Spawned::new(future, (), Binding);
         job.run();
         ends.iter().for_each(|end| end(&handle));
         run_all();
         let Err(JoinError::Cancelled(first)) = handle.join() else {
             panic!("{number}: it has ended")
         };
-        assert_eq!(first, cause, "{number}");
+        assert_eq!((first, destructors.recv()), (cause, Ok(cause)), "{number}");
         with(|queue| {
             assert_eq!(queue.ended.pop().unwrap().1, Outcome::Cancelled(cause), "{number}");
             queue.waiting.clear();
         });
-    }
-}
-
-/// Caught: a destructor that finds another cause than the handle.
-#[test]
-fn the_destructors_of_a_future_know_the_cause() {
-    struct Tells(std::sync::mpsc::Sender<Cause>);
-    impl Drop for Tells {
-        fn drop(&mut self) {
-            _ = self.0.send(crate::drop_cause());
-        }
-    }
-    let (sender, causes) = std::sync::mpsc::channel();
-    for is_asked in [true, false] {
-        let tells = Tells(sender.clone());
-        let future = async move {
-            let _tells = tells;
-            pending::<()>().await;
-        };
-        let Spawned { job, handle } = Spawned::new(future, (), Binding);
-        if is_asked {
-            assert_eq!(handle.ask_to_stop(true), Asked::Dropped);
-        }
-        job.cancel(Cause::Evicted);
-        let cause = if is_asked { Cause::Asked } else { Cause::Evicted };
-        assert_eq!(causes.try_recv(), Ok(cause));
-        assert!(matches!(handle.join(), Err(JoinError::Cancelled(told)) if told == cause));
     }
 }
 
