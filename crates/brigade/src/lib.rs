@@ -149,7 +149,7 @@ work with this one](guide::works_with).\n\n"
 //! | wait, or run a closure later | [`time`], [`execute_after`], [`execute_every`] |
 //! | set a deadline, a priority or a name, wait for room | [`pool.job()`](Handle::job) |
 //! | run code that blocks | [`blocking`] |
-//! | cancel | [`JoinHandle::cancel`], [`CancelHandle`], [`cancelled`] |
+//! | cancel | [`JoinHandle::cancel`], [`CancelHandle`], [`cancelled`]; why: [`Cause`] |
 //!
 //!
 //! # Features

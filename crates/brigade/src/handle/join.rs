@@ -101,9 +101,9 @@ impl<T> JoinHandle<T> {
     /// thread may run them.
     ///
     /// # Errors
-    /// [`JoinError::Panicked`] with the payload of the job's panic. [`JoinError::Cancelled`] if the job was dropped
-    /// before it started, or a future before it was ready. [`JoinError::WouldDeadlock`] if this would wait forever;
-    /// the job then continues without a handle.
+    /// [`JoinError::Panicked`] with the payload of the job's panic. [`JoinError::Cancelled`] with the
+    /// [cause](Cause) if the job was dropped before it started, or a future before it was ready.
+    /// [`JoinError::WouldDeadlock`] if this would wait forever; the job then continues without a handle.
     ///
     /// A wait never ends if the awaited job waits for a job of this thread, directly or through other jobs, on any
     /// pools: in a `join`, in a wait for a [set](crate::TaskSet), or in a [`block_on`](crate::block_on()) that waits
@@ -215,14 +215,15 @@ impl<T> JoinHandle<T> {
     }
 
     /// Cancels the job if it has not started, and returns `true`: the captures are dropped in this call, and the
-    /// outcome is [`JoinError::Cancelled`]. Returns `false` if the job has started. A started job is asked to stop,
-    /// which it can check with [`cancelled`](crate::cancelled), and its outcome is still its own.
+    /// outcome is [`JoinError::Cancelled`] with [`Cause::Asked`]. Returns `false` if the job has started. A started
+    /// job is asked to stop, which it can check with [`cancelled`](crate::cancelled), and its outcome is still its
+    /// own.
     ///
     /// An unfinished [future](crate::Handle::spawn) is always cancelled, even after the first poll, and this returns
-    /// `true`. A future that has not been polled is dropped in this call, like captures, unless the call is itself in
-    /// a deep chain of such drops. Otherwise a thread of the pool drops the future after the current poll, with the
-    /// result of that poll. The poll ends at the next [operation](crate::time#operations-that-are-always-ready) of
-    /// brigade, ready or not.
+    /// `true`, or `false` if it was being cancelled before. A future that has not been polled is dropped in this call,
+    /// like captures, unless the call is itself in a deep chain of such drops. Otherwise a thread of the pool drops the
+    /// future after the current poll, with the result of that poll. The poll ends at the next
+    /// [operation](crate::time#operations-that-are-always-ready) of brigade, ready or not.
     ///
     /// Further calls have no effect. The cost does not depend on how many jobs are queued. A panic while the captures
     /// are dropped is caught.

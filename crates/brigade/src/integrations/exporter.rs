@@ -78,7 +78,8 @@ fn sum(pool: &Metrics, count: fn(&WorkerMetrics) -> u64) -> u64 {
 ///
 /// | name | is | of |
 /// |---|---|---|
-/// | `brigade_jobs_accepted_total`, `…_executed_total`, `…_panicked_total`, `…_cancelled_total`, `…_evicted_total`, `…_rejected_total` | counter | jobs |
+/// | `brigade_jobs_accepted_total`, `…_executed_total`, `…_panicked_total`, `…_cancelled_total`, `…_rejected_total` | counter | jobs |
+/// | `brigade_jobs_cancelled_asked_total`, `brigade_jobs_cancelled_deadline_total`, `brigade_jobs_evicted_total`, `brigade_jobs_cancelled_ended_total` | counter | the cancelled jobs, by [cause](crate::Cause) |
 /// | `brigade_steals_total`, `brigade_parks_total`, `brigade_wakes_total` | counter | all workers |
 /// | `brigade_jobs_queued`, `…_queued_high`, `…_queued_low`, `brigade_jobs_running` | gauge | jobs now |
 /// | `brigade_threads`, `brigade_threads_busy`, `brigade_threads_parked` | gauge | threads now |
