@@ -10,7 +10,6 @@ use brigade_task::{Cause, Job, Outcome, enter_other};
 use super::Core;
 use super::enter::enter_outside;
 use crate::engine::ends::off_pool::{cancel_contained, is_off_pool};
-use crate::engine::queues::lane::drop_if_stale;
 use crate::engine::semaphore::{Permit, Semaphore, Waiter};
 use crate::engine::sleep::backoff::{Backoff, LOOK_AGAIN};
 use crate::engine::sleep::events::blocked::WaitUntil;
@@ -177,11 +176,8 @@ impl Core {
     /// Drops a job because the pool is full: a queued job, or a job accepted without being queued.
     pub(crate) fn drop_for_room(&self, job: Job) {
         self.work.off_pool(|| {
-            let mut cancelled = 0;
-            let job = drop_if_stale(job, &mut cancelled);
-            self.work.ledger.count_cancelled(cancelled);
-            let evict = |job| self.work.ledger.count(cancel_contained(job, Cause::Evicted));
-            job.into_iter().for_each(evict);
+            let evict = |job| cancel_contained(job, Cause::Evicted);
+            self.work.ledger.count(job.drop_if_stale().unwrap_or_else(evict));
         });
     }
 

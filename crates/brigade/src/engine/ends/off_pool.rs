@@ -134,15 +134,11 @@ pub(crate) fn cancel_contained(job: Job, cause: Cause) -> Outcome {
     cancel_and_tell(job, cause, || ())
 }
 
-/// Like [`cancel_contained`], and calls `panicked` after a panic.
-pub(in crate::engine) fn cancel_and_tell(
-    job: Job,
-    cause: Cause,
-    panicked: impl FnOnce(),
-) -> Outcome {
+/// Like [`cancel_contained`], and calls `tell` after a panic.
+pub(in crate::engine) fn cancel_and_tell(job: Job, cause: Cause, tell: impl FnOnce()) -> Outcome {
     let outcome = panic::catch_unwind(AssertUnwindSafe(|| job.cancel(cause)));
     outcome.unwrap_or_else(|payload| {
-        panicked();
+        tell();
         drop_contained(payload);
         Outcome::Cancelled(cause)
     })

@@ -169,7 +169,7 @@ impl Lane {
 
 /// Drops a completed job, which calls no user code; returns any other job. Counts a job that had to be
 /// cancelled for this: that of a cancelled timer.
-pub(in crate::engine) fn drop_if_stale(job: Job, cancelled: &mut u64) -> Option<Job> {
+fn drop_if_stale(job: Job, cancelled: &mut u64) -> Option<Job> {
     match job.drop_if_stale() {
         Ok(outcome) => {
             *cancelled += u64::from(matches!(outcome, Outcome::Cancelled(_)));
