@@ -280,6 +280,25 @@ fn a_cancel_beside_the_first_poll_is_heard() {
     }
 }
 
+/// A request that is heard is the cause; otherwise it is that of the drop.
+///
+/// Caught: `request_stop` by a look and a change in two steps.
+#[test]
+fn a_cancel_beside_the_drop_of_the_job_has_one_cause() {
+    explore(3, || {
+        let tally = Tally::default();
+        let Spawned { job, handle } = spawned(&tally, &Event::new([false; 2]), Binding);
+        let drops = in_a_thread(move || drop(job));
+        turn();
+        let asks = handle.ask_to_stop(false) != Asked::Nothing;
+        drops.join().unwrap();
+        run_all();
+        let cause = if asks { Cause::Asked } else { Cause::Ended };
+        assert_eq!((end(), tally.seen()), (Outcome::Cancelled(cause), (1, 0)));
+        assert!(matches!(handle.join(), Err(JoinError::Cancelled(told)) if told == cause));
+    });
+}
+
 /// Caught: `finish_unless_stopped` that looks before it changes the state.
 #[test]
 fn a_cancel_beside_a_wake_has_one_winner() {

@@ -237,6 +237,7 @@ pub fn drop_cause() -> Cause {
         _ => None,
     };
     INNERMOST.with(|innermost| {
+        // Models never look at it.
         let innermost = innermost.filter(|_| !cfg!(brigade_loom));
         let mut frames = core::iter::successors(innermost, |frame| frame.outer());
         frames.find_map(cause).unwrap_or(Cause::Ended)

@@ -69,7 +69,8 @@ impl TaskRef {
         }
     }
 
-    /// Wakes the future, and cancels it if it waits, as its scheduler [ends](Cause::Ended): not if it is being polled, and ready at the end of that poll.
+    /// Wakes the future, and cancels it if it waits, because its pool [ends](Cause::Ended): not if it is being polled, and ready at the
+    /// end of that poll.
     pub fn cancel_waiting(&self) {
         if self.header().lifecycle.wake_by_ref() {
             _ = self.header().state.request_stop(Cause::Ended);

@@ -86,6 +86,15 @@ fn every_result_reaches_the_handle() {
     assert_eq!(error.to_string(), format!("the job was cancelled: {}", Cause::Ended));
 }
 
+/// Caught: a cause of one byte, for which a result is passed in memory.
+#[test]
+fn a_cause_makes_no_result_larger() {
+    let sizes = [size_of::<JoinError>(), size_of::<Result<usize, JoinError>>()];
+    assert_eq!(sizes, [2 * size_of::<usize>(); 2]);
+    assert_eq!(size_of::<Cause>(), size_of::<usize>());
+    assert_eq!(size_of::<Action>(), 1);
+}
+
 #[test]
 fn a_joiner_runs_an_unclaimed_closure() {
     let (job, handle) = Job::with_handle(|| 5);
