@@ -46,7 +46,7 @@ enum What<'a> {
     Part(Option<&'a Frame>),
     /// What has an attachment, in the same job. A reference to one, so that a frame is short.
     Attached(&'a &'a dyn Attachment),
-    /// The drop of a job that is cancelled for this cause.
+    /// The drop of a closure that is cancelled for this cause.
     Dropped(Cause),
 }
 
@@ -209,7 +209,7 @@ pub fn attach<R>(attachment: &dyn Attachment, call: impl FnOnce() -> R) -> R {
     INNERMOST.set(&frame, call)
 }
 
-/// Calls `call`, which drops a job that is cancelled for this cause.
+/// Calls `call`, which drops a closure that is cancelled for this cause.
 pub(crate) fn drop_as<R>(cause: Cause, call: impl FnOnce() -> R) -> R {
     // SAFETY: it refers to nothing.
     let frame = unsafe { Frame::new(What::Dropped(cause)) };
@@ -234,7 +234,9 @@ pub(crate) fn drop_as<R>(cause: Cause, call: impl FnOnce() -> R) -> R {
 pub fn drop_cause() -> Cause {
     let cause = |frame: &Frame| match frame.what {
         What::Dropped(cause) => Some(cause),
-        _ => None,
+        // A future is dropped as it is polled.
+        What::Job(state) => state.and_then(State::stop_cause),
+        What::Part(_) | What::Attached(_) => None,
     };
     INNERMOST.with(|innermost| {
         // Models never look at it.

@@ -153,11 +153,17 @@ impl State {
         self.0.load(Ordering::Acquire) & STOP_REQUESTED != 0
     }
 
+    /// Returns the cause of the first request to stop, if there was one.
+    pub(crate) fn stop_cause(&self) -> Option<Cause> {
+        // Ordering: Acquire, as in `is_stop_requested`.
+        let state = self.0.load(Ordering::Acquire);
+        (state & STOP_REQUESTED != 0).then(|| Cause::of_number((state >> CAUSE) as usize))
+    }
+
     /// Asks a future that has not ended to stop for this cause; returns the cause of the first request.
     pub(crate) fn stop_for(&self, cause: Cause) -> Cause {
         _ = self.request_stop(cause);
-        // Ordering: Acquire, as in `is_stop_requested`.
-        Cause::of_number((self.0.load(Ordering::Acquire) >> CAUSE) as usize)
+        self.stop_cause().unwrap_or(cause)
     }
 
     /// Marks the result as written.

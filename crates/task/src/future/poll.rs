@@ -137,7 +137,7 @@ impl<F: Future + 'static, E: Schedule> Running<F, E> {
     #[cold]
     pub(super) fn cancel(self, cause: Cause) {
         let cause = self.task().header.state.stop_for(cause);
-        frames::drop_as(cause, || self.end(Err(JoinError::Cancelled(cause))));
+        self.end(Err(JoinError::Cancelled(cause)));
     }
 
     /// Moves the future to `out`; the handle gets `Cancelled`, and the scheduler is not notified.

@@ -58,6 +58,22 @@ fn waiting(pool: &Pool) -> JoinHandle<()> {
     job
 }
 
+/// A future that was asked to stop while it was polled, whose poll ends ready or pending.
+fn asked_in_a_poll(pool: &Pool, gate: &Gate, is_ready: bool) -> JoinHandle<()> {
+    let (begun, opens) = (Gate::closed(), gate.clone());
+    let begins = begun.clone();
+    let job = pool.spawn(async move {
+        begins.open();
+        opens.wait();
+        if !is_ready {
+            pending().await
+        }
+    });
+    begun.wait();
+    assert!(job.cancel());
+    job
+}
+
 /// A local future that has been polled and waits.
 fn local(pool: &Pool) -> JoinHandle<()> {
     let latch = Latch::default();
@@ -166,18 +182,8 @@ const ASKED: &[(&str, Begin)] = &[
         drop(waiting(pool).cancel_on_drop());
         nothing()
     }),
-    ("a future that is polled", |pool, gate| {
-        let (begun, opens) = (Gate::closed(), gate.clone());
-        let begins = begun.clone();
-        let job = pool.spawn(async move {
-            begins.open();
-            opens.wait();
-            pending().await
-        });
-        begun.wait();
-        assert!(job.cancel());
-        of(job)
-    }),
+    ("a future that is polled", |pool, gate| of(asked_in_a_poll(pool, gate, false))),
+    ("a future that is ready", |pool, gate| of(asked_in_a_poll(pool, gate, true))),
     ("a local future", |pool, _| {
         let job = local(pool);
         assert!(job.cancel());
