@@ -292,6 +292,15 @@ pub(crate) fn must_stop() -> bool {
     })
 }
 
+/// Cancels the future that this thread polls, for this cause, although it is about to be ready.
+pub(crate) fn cancel_polled(cause: Cause) {
+    // Models never look at it.
+    INNERMOST.with(|innermost| match innermost.map(|frame| frame.what) {
+        Some(What::Job(Some(state))) if !cfg!(brigade_loom) => _ = state.request_stop(cause),
+        _ => {}
+    });
+}
+
 /// The name that is [attached](attach) to the job that this thread runs, or runs a part of.
 pub fn job_name() -> Option<String> {
     let found = find(|what| match what {

@@ -26,6 +26,7 @@ use super::wakers::Wakers;
 use crate::act::{Action, Outcome, Payload, inspect};
 use crate::boxed::is_large;
 use crate::cause::Cause;
+use crate::cell::frames::cancel_polled;
 use crate::cell::{JobContext, drop_cause};
 use crate::contain::{contain, drop_contained};
 use crate::error::JoinError;
@@ -522,8 +523,10 @@ impl<F: Spawnable> Future for ScopedFuture<F> {
                 Err(payload) => Err(JoinError::panicked(payload)),
             };
         }
-        if self.end(result) == Some(Outcome::Panicked) {
-            panic::resume_unwind(Box::new(HeldPanic));
+        match self.end(result) {
+            Some(Outcome::Panicked) => panic::resume_unwind(Box::new(HeldPanic)),
+            Some(Outcome::Cancelled(cause)) => cancel_polled(cause),
+            _ => {}
         }
         Poll::Ready(())
     }
