@@ -396,6 +396,7 @@ pub(crate) fn driven(outside: &[Vec<Verb>], calls: &[Call]) {
 /// Closes a pool that may end while others use it.
 pub(crate) fn close(world: &World) {
     if !world.is_sure() && world.loses() && !world.is_pair() {
+        world.lose();
         world.close();
         world.pool.close();
     }

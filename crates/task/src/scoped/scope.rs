@@ -110,6 +110,12 @@ impl State {
         // Ordering: Relaxed: the flag is a request.
         self.is_cancelled.load(Ordering::Relaxed)
     }
+
+    /// Why a job that does not run ends: because the scope was cancelled, or for another cause.
+    #[cold]
+    fn stop_cause(&self, other: impl FnOnce() -> Cause) -> Cause {
+        if self.is_cancelled() { Cause::Asked } else { other() }
+    }
 }
 
 /// The ticket of a job.
@@ -437,12 +443,8 @@ unsafe fn act<W: ScopedWork>(payload: *mut Payload, action: Action, out: *mut ()
     // SAFETY: Payload rule: the payload is a `Ticketed<W>`, and the action consumes it. The ticket is dropped last,
     // even on unwinding.
     let Ticketed { ticket, work } = unsafe { payload.cast::<Ticketed<W>>().read() };
-    // A cancelled scope comes first: it stays so.
-    if ticket.state().is_cancelled() {
-        return work.settle(Some(Cause::Asked));
-    }
-    if action != Action::Run {
-        return work.settle(Some(action.cause(out)));
+    if action != Action::Run || ticket.state().is_cancelled() {
+        return work.settle(Some(ticket.state().stop_cause(|| action.cause(out))));
     }
     // SAFETY: Scope rule: the thread that opened the scope waits for the ticket.
     let call = || unsafe { ticket.state().context.enter(|| work.settle(None)) };
@@ -499,9 +501,9 @@ impl<F: Spawnable> ScopedFuture<F> {
 
 impl<F: Spawnable> Drop for ScopedFuture<F> {
     fn drop(&mut self) {
-        let is_cancelled = |(_, ticket): &(_, Ticket)| ticket.state().is_cancelled();
-        let is_asked = self.inner.as_ref().is_some_and(is_cancelled);
-        self.end(Err(JoinError::Cancelled(if is_asked { Cause::Asked } else { drop_cause() })));
+        let Some((_, ticket)) = &self.inner else { return };
+        let cause = ticket.state().stop_cause(drop_cause);
+        self.end(Err(JoinError::Cancelled(cause)));
     }
 }
 
