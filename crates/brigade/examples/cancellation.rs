@@ -12,7 +12,7 @@ use std::future::pending;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use brigade::{JoinError, JoinHandle, Pool, Shutdown, TaskSet, time};
+use brigade::{Cause, JoinError, JoinHandle, Pool, Shutdown, TaskSet, time};
 
 type Outcome = Result<(), Box<dyn Error>>;
 
@@ -35,7 +35,7 @@ fn one_job(pool: &Pool) -> Outcome {
     let search = begin_search(pool)?; // It occupies the only thread.
     let queued = pool.submit(|| unreachable!("it is cancelled before it starts"));
     assert!(queued.cancel());
-    assert!(matches!(queued.join(), Err(JoinError::Cancelled)));
+    assert!(matches!(queued.join(), Err(JoinError::Cancelled(Cause::Asked))));
 
     assert!(!search.cancel(), "it has started, and is asked to stop");
     println!("the search went up to {}", search.join()?);
@@ -111,7 +111,7 @@ fn everything(pool: Pool) -> Outcome {
     let report = pool.shutdown(Shutdown::Discard);
     assert_eq!(report.still_running, 0);
     search.join()?;
-    assert!(matches!(queued.join(), Err(JoinError::Cancelled)));
+    assert!(matches!(queued.join(), Err(JoinError::Cancelled(Cause::Ended))));
     Ok(())
 }
 

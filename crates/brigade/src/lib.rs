@@ -149,7 +149,7 @@ work with this one](guide::works_with).\n\n"
 //! | wait, or run a closure later | [`time`], [`execute_after`], [`execute_every`] |
 //! | set a deadline, a priority or a name, wait for room | [`pool.job()`](Handle::job) |
 //! | run code that blocks | [`blocking`] |
-//! | cancel | [`JoinHandle::cancel`], [`CancelHandle`], [`cancelled`] |
+//! | cancel | [`JoinHandle::cancel`], [`CancelHandle`], [`cancelled`]; why: [`Cause`] |
 //!
 //!
 //! # Features
@@ -297,7 +297,7 @@ pub use brigade_observe::{Histograms, Times};
 #[doc(hidden)]
 pub use brigade_sync::thread::parallelism as default_threads;
 pub use brigade_sync::thread::{NewThread, Thread};
-pub use brigade_task::{JoinError, Panic, Spawnable};
+pub use brigade_task::{Cause, Causes, JoinError, Panic, Spawnable};
 #[cfg(feature = "trace")]
 #[doc(inline)]
 pub use brigade_trace::{Trace, TraceError};

@@ -9,7 +9,9 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Once;
 use std::time::{Duration, Instant};
 
-use brigade::{Handle, JoinError, LocalPool, Pool, TaskSet, WhenFull, block_on, spawn_local, time};
+use brigade::{
+    Cause, Handle, JoinError, LocalPool, Pool, TaskSet, WhenFull, block_on, spawn_local, time,
+};
 
 thread_local! {
     /// Whether this thread is inside of `here!`.
@@ -159,5 +161,5 @@ fn others() {
     let pool = Pool::new(1);
     here!(pool.job().every(Duration::ZERO));
     here!(brigade::execute_every(Duration::ZERO, || ()));
-    here!(JoinError::Cancelled.into_panic());
+    here!(JoinError::Cancelled(Cause::Asked).into_panic());
 }

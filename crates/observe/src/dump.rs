@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use brigade_machine::ThreadState;
 use brigade_sync::time;
+use brigade_task::Causes;
 
 use crate::record::Stretch;
 
@@ -40,6 +41,8 @@ pub struct Dump {
     pub queued_low: usize,
     /// Futures, also local futures, that wait to be woken, or are about to be polled again.
     pub pending_futures: usize,
+    /// The jobs cancelled so far, by cause.
+    pub cancelled: Causes,
     /// The workers by index. That of a thread that has ended is empty.
     pub workers: Vec<WorkerDump>,
     /// Jobs of the pool that other threads run: a worker of another pool in a join, or a submitter
@@ -167,6 +170,9 @@ impl fmt::Display for Dump {
         let Self { queued_high, queued_low, .. } = self;
         if queued_high + queued_low > 0 {
             writeln!(f, "  {queued_high} high jobs and {queued_low} low ones queued")?;
+        }
+        if self.cancelled.sum() > 0 {
+            writeln!(f, "  cancelled: {}", self.cancelled)?;
         }
         if !self.is_observed {
             writeln!(f, "  what runs is not known: see `Builder::observe_jobs`")?;

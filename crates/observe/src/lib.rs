@@ -5,6 +5,7 @@
 //!
 //! ```
 //! use brigade_observe::{End, Job, Record, Settings, Site, Watcher};
+//! use brigade_task::Cause;
 //! use std::panic::Location;
 //! use std::sync::mpsc;
 //!
@@ -33,7 +34,7 @@
 //! assert_eq!(watcher.clone().begin(false).run(|| 6 * 7), 42);
 //! assert_eq!(ends.recv()?, (Some("sum".into()), End::Returned));
 //! drop(watcher.begin(false)); // With a job that never ran.
-//! assert_eq!(ends.recv()?, (Some("sum".into()), End::Cancelled));
+//! assert_eq!(ends.recv()?, (Some("sum".into()), End::Cancelled(Cause::Ended)));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

@@ -3,6 +3,8 @@
 use core::time::Duration;
 use std::panic::Location;
 
+use brigade_task::Cause;
+
 /// How a job ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -11,8 +13,8 @@ pub enum End {
     Returned,
     /// It panicked.
     Panicked,
-    /// It was dropped before it started, or its future before it was ready.
-    Cancelled,
+    /// It was dropped before it started, or its future before it was ready, for this cause.
+    Cancelled(Cause),
 }
 
 /// The end of one job, for the hook of `Builder::on_outcome` of brigade.

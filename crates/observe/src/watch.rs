@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use brigade_sync::time;
-use brigade_task::for_each_running;
+use brigade_task::{drop_cause, for_each_running};
 
 use crate::job::{Job, Span};
 use crate::observer::{Observer, Settings, Site, Watching};
@@ -223,7 +223,7 @@ impl Measured {
         };
         let worker = observer.on_record(|index, _record| {
             #[cfg(feature = "histograms")]
-            if observer.settings.times && end != End::Cancelled {
+            if observer.settings.times && !matches!(end, End::Cancelled(_)) {
                 _record.add_times(waited, *ran);
             }
             index
@@ -244,7 +244,7 @@ impl Measured {
 impl Drop for Measured {
     fn drop(&mut self) {
         if !self.is_over && self.observer.site().is_here() {
-            self.end(End::Cancelled, None);
+            self.end(End::Cancelled(drop_cause()), None);
         }
     }
 }

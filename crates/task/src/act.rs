@@ -3,6 +3,9 @@
 use core::any::TypeId;
 use core::mem::MaybeUninit;
 
+use crate::cause::Cause;
+use crate::error::JoinError;
+
 /// Three words: a closure of up to 24 bytes, or a pointer to a larger one.
 pub(crate) type Payload = [MaybeUninit<usize>; 3];
 
@@ -16,7 +19,8 @@ pub(crate) type Act = unsafe fn(*mut Payload, Action, *mut ()) -> Outcome;
 pub(crate) enum Action {
     /// Run the payload.
     Run,
-    /// Drop the payload; its handle gets `Cancelled`.
+    /// Drop the payload; its handle gets `Cancelled`. Instead of a pointer `out` is the number of the [`Cause`]: an action without a field
+    /// is one comparison for a job that runs.
     Drop,
     /// Move the closure to `out`, which has room for it. For a future `out` is a request instead.
     Take,
@@ -26,6 +30,13 @@ pub(crate) enum Action {
     Identify,
     /// Write to `out`, a `bool`, whether the job is stale; the returned outcome has no meaning.
     IsStale,
+}
+
+impl Action {
+    /// The cause for which a payload that does not run is dropped.
+    pub(crate) fn cause(self, out: *mut ()) -> Cause {
+        if self == Self::Drop { Cause::of_number(out.addr()) } else { Cause::Ended }
+    }
 }
 
 /// Answers an action that only reads the payload; `false` for the others.
@@ -56,12 +67,24 @@ pub enum Outcome {
     Returned,
     /// The closure panicked, and its handle has the payload.
     Panicked,
-    /// The closure was dropped without being run, or [would not start](crate::Work::may_start).
-    Cancelled,
+    /// The closure was dropped without being run, or [would not start](crate::Work::may_start), for this cause.
+    Cancelled(Cause),
     /// The queue entry was [stale](crate::Job::is_stale): the closure or the woken future had been run or dropped through its handle already.
     Stale,
     /// The job polled or dropped a future, whose end is reported to [`Schedule::release`](crate::Schedule::release).
     Polled,
+}
+
+impl Outcome {
+    /// The outcome of a job with this result.
+    #[inline]
+    pub(crate) fn of<T>(result: &Result<T, JoinError>) -> Self {
+        match result {
+            Ok(_) => Self::Returned,
+            Err(JoinError::Cancelled(cause)) => Self::Cancelled(*cause),
+            Err(_) => Self::Panicked,
+        }
+    }
 }
 
 /// What it did to ask a job to stop.

@@ -1,5 +1,6 @@
 //! Work in a box of its own.
 
+use crate::cause::Cause;
 use crate::work::Work;
 
 /// Closures and futures of this size or more are never a part of a cell, which lives as long as its handle: a second allocation costs
@@ -29,7 +30,7 @@ impl<W: Work> Work for BoxedWork<W> {
     type Output = W::Output;
 
     #[inline(always)]
-    fn may_start(&self) -> bool {
+    fn may_start(&self) -> Result<(), Cause> {
         self.0.may_start()
     }
 

@@ -1,17 +1,18 @@
 //! Cancelling a job beside its handle.
 
 use crate::act::{Asked, Outcome};
+use crate::cause::Cause;
 use crate::cell::RawHandle;
 use crate::cell::state::CANCELLER;
 
 /// Cancels one job, from any thread, without its handle.
 ///
 /// ```
-/// use brigade_task::{Job, JoinError, Outcome};
+/// use brigade_task::{Cause, Job, JoinError, Outcome};
 /// let (job, handle) = Job::with_handle(|| unreachable!("cancelled"));
 /// let cancelled = handle.canceller().and_then(|canceller| canceller.drop_if_unclaimed());
-/// assert_eq!(cancelled, Some(Outcome::Cancelled));
-/// assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
+/// assert_eq!(cancelled, Some(Outcome::Cancelled(Cause::Asked)));
+/// assert!(matches!(handle.join(), Err(JoinError::Cancelled(Cause::Asked))));
 /// assert_eq!(job.run(), Outcome::Stale);
 /// ```
 pub struct Canceller(RawHandle);
@@ -31,7 +32,7 @@ impl Canceller {
     ///
     /// Returns `None` if a thread has begun to run or drop it. The job in the queue becomes [stale](Outcome::Stale).
     pub fn drop_if_unclaimed(&self) -> Option<Outcome> {
-        self.0.settle_if_unclaimed(false)
+        self.0.settle_if_unclaimed(Some(Cause::Asked))
     }
 
     /// Asks a running closure to stop, and cancels a future; see [`JoinHandle::ask_to_stop`](crate::JoinHandle::ask_to_stop).

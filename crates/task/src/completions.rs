@@ -127,6 +127,7 @@ mod tests {
 
     use super::*;
     use crate::act::Outcome;
+    use crate::cause::Cause;
     use crate::error::JoinError;
 
     #[derive(Default)]
@@ -166,10 +167,13 @@ mod tests {
             match number {
                 0 => assert_eq!(job.run(), Outcome::Returned),
                 1 => drop(job),
-                2 => assert_eq!(handle.settle_if_unclaimed(true), Some(Outcome::Returned)),
+                2 => assert_eq!(handle.settle_if_unclaimed(None), Some(Outcome::Returned)),
                 _ => {
                     let canceller = handle.canceller().unwrap();
-                    assert_eq!(canceller.drop_if_unclaimed(), Some(Outcome::Cancelled));
+                    assert_eq!(
+                        canceller.drop_if_unclaimed(),
+                        Some(Outcome::Cancelled(Cause::Asked))
+                    );
                 }
             }
             handles.push(handle);
@@ -206,8 +210,8 @@ mod tests {
     fn what_leaves_is_not_listed() {
         let (mut set, mut jobs, count, _) = set_of(4);
         let (job, mut handle) = jobs.pop().unwrap();
-        assert_eq!(handle.leave_and_settle(true), Some(Outcome::Returned));
-        assert_eq!(handle.leave_and_settle(true), None);
+        assert_eq!(handle.leave_and_settle(None), Some(Outcome::Returned));
+        assert_eq!(handle.leave_and_settle(None), None);
         assert_eq!((job.run(), handle.join().unwrap()), (Outcome::Stale, 3));
         let (job, handle) = jobs.pop().unwrap();
         drop(handle);

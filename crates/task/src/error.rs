@@ -8,10 +8,13 @@ use std::sync::Arc;
 
 use brigade_sync::Exclusive;
 
+use crate::cause::Cause;
+
 /// The reason why a job has no result.
 ///
 /// `?` converts it into a `Box<dyn Error + Send + Sync>`, and into an [`io::Error`] of the kind
-/// [`Deadlock`](io::ErrorKind::Deadlock) for [`WouldDeadlock`](Self::WouldDeadlock), else
+/// [`Deadlock`](io::ErrorKind::Deadlock) for [`WouldDeadlock`](Self::WouldDeadlock),
+/// [`TimedOut`](io::ErrorKind::TimedOut) for a missed [`Deadline`](Cause::Deadline), else
 /// [`Other`](io::ErrorKind::Other).
 ///
 /// A clone shares the payload of a panic: see [`Panic::into_payload`].
@@ -20,8 +23,8 @@ use brigade_sync::Exclusive;
 pub enum JoinError {
     /// The job panicked.
     Panicked(Panic),
-    /// The job was dropped before it ran, or the future before it was ready.
-    Cancelled,
+    /// The job was dropped before it ran, or the future before it was ready, for this cause.
+    Cancelled(Cause),
     /// The caller would have waited forever, because the job waits for the caller. The job continues.
     WouldDeadlock,
 }
@@ -41,38 +44,38 @@ impl JoinError {
     /// Returns whether the job panicked.
     ///
     /// ```
-    /// use brigade_task::JoinError;
+    /// use brigade_task::{Cause, JoinError};
     /// assert!(JoinError::panicked(Box::new(42)).is_panic());
-    /// assert!(!JoinError::Cancelled.is_panic());
+    /// assert!(!JoinError::Cancelled(Cause::Asked).is_panic());
     /// ```
     pub fn is_panic(&self) -> bool {
         matches!(self, Self::Panicked(_))
     }
 
-    /// Returns whether the job was cancelled.
+    /// Returns whether the job was cancelled, for any cause.
     ///
     /// ```
-    /// use brigade_task::JoinError;
-    /// assert!(JoinError::Cancelled.is_cancelled());
+    /// use brigade_task::{Cause, JoinError};
+    /// assert!(JoinError::Cancelled(Cause::Asked).is_cancelled());
     /// assert!(!JoinError::WouldDeadlock.is_cancelled());
     /// ```
     pub fn is_cancelled(&self) -> bool {
-        matches!(self, Self::Cancelled)
+        matches!(self, Self::Cancelled(_))
     }
 
     /// Returns the message of the panic, if the job panicked and the payload is a string.
     ///
     /// ```
-    /// use brigade_task::JoinError;
+    /// use brigade_task::{Cause, JoinError};
     /// let error = JoinError::panicked(Box::new(format!("{} of 3", 2)));
     /// assert_eq!(error.panic_message(), Some("2 of 3"));
     /// assert_eq!(JoinError::panicked(Box::new(42)).panic_message(), None);
-    /// assert_eq!(JoinError::Cancelled.panic_message(), None);
+    /// assert_eq!(JoinError::Cancelled(Cause::Asked).panic_message(), None);
     /// ```
     pub fn panic_message(&self) -> Option<&str> {
         match self {
             Self::Panicked(panic) => panic.message(),
-            Self::Cancelled | Self::WouldDeadlock => None,
+            Self::Cancelled(_) | Self::WouldDeadlock => None,
         }
     }
 
@@ -99,7 +102,7 @@ impl fmt::Display for JoinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Panicked(panic) => panic.fmt(f),
-            Self::Cancelled => f.write_str("the job was cancelled"),
+            Self::Cancelled(cause) => write!(f, "the job was cancelled: {cause}"),
             Self::WouldDeadlock => f.write_str(
                 "joining this job would deadlock: the job waits for the caller, directly or through other jobs",
             ),
@@ -113,7 +116,8 @@ impl From<JoinError> for io::Error {
     fn from(error: JoinError) -> Self {
         let kind = match error {
             JoinError::WouldDeadlock => io::ErrorKind::Deadlock,
-            JoinError::Panicked(_) | JoinError::Cancelled => io::ErrorKind::Other,
+            JoinError::Cancelled(Cause::Deadline) => io::ErrorKind::TimedOut,
+            JoinError::Panicked(_) | JoinError::Cancelled(_) => io::ErrorKind::Other,
         };
         Self::new(kind, error)
     }

@@ -9,6 +9,7 @@ use core::task::{Context, Poll, Waker};
 
 use crate::act::{Asked, Outcome};
 use crate::canceller::Canceller;
+use crate::cause::Cause;
 use crate::cell::state::HANDLE;
 use crate::cell::{Header, JobId, RawHandle};
 use crate::contain::drop_contained;
@@ -97,12 +98,12 @@ impl<T> JoinHandle<T> {
     /// Completes a closure that no thread has begun to run, or polls a queued future, on this thread. Returns the
     /// outcome.
     ///
-    /// With `run` set the closure runs if it [may start](crate::Work::may_start); otherwise it is cancelled. Returns
+    /// The closure runs if it [may start](crate::Work::may_start), or is cancelled for the cause `stop`. Returns
     /// `None` if another thread has begun to run or drop it. The job in the queue becomes [stale](Outcome::Stale). A
     /// future that has not been polled, and whose guard [decides](crate::Guard::decides), is left to its job. A
     /// future bound to its thread must be on this thread.
-    pub fn settle_if_unclaimed(&self, run: bool) -> Option<Outcome> {
-        self.cell.settle_if_unclaimed(run)
+    pub fn settle_if_unclaimed(&self, stop: Option<Cause>) -> Option<Outcome> {
+        self.cell.settle_if_unclaimed(stop)
     }
 
     /// Completes a closure of a [set](crate::Completions) that no thread has begun to run, on this thread, and
@@ -110,8 +111,8 @@ impl<T> JoinHandle<T> {
     /// [`settle_if_unclaimed`](Self::settle_if_unclaimed).
     ///
     /// Also returns `None` if the closure is in no set.
-    pub fn leave_and_settle(&mut self, run: bool) -> Option<Outcome> {
-        self.cell.leave_and_settle(run)
+    pub fn leave_and_settle(&mut self, stop: Option<Cause>) -> Option<Outcome> {
+        self.cell.leave_and_settle(stop)
     }
 
     /// Takes the job out of its [set](crate::Completions), and drops a waker waiting for the job. Returns `false` if

@@ -20,7 +20,9 @@
 //! canceller
 //! cell     closure, handle   header, frames   completed, state, lifecycle
 //! boxed
-//! act   error   work   contain   spawnable
+//! act
+//! error   work
+//! cause   contain   spawnable
 //! ```
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 // `std` is named for `catch_unwind` and wakers; atomics and cells come from `brigade_sync`.
@@ -35,11 +37,14 @@
 //     canceller
 //     cell
 //     boxed
-//     act   contain   error   region   spawnable   work
+//     act
+//     error   work
+//     cause   contain   region   spawnable
 
 mod act;
 mod boxed;
 mod canceller;
+mod cause;
 mod cell;
 mod completions;
 mod contain;
@@ -55,8 +60,10 @@ mod work;
 pub use act::{Asked, Outcome};
 pub use boxed::is_large;
 pub use canceller::Canceller;
+pub use cause::{Cause, Causes};
 pub use cell::{
-    Attachment, JobId, RunningFuture, attach, enter_other, for_each_running, is_cancelled, job_name,
+    Attachment, JobId, RunningFuture, attach, drop_cause, enter_other, for_each_running,
+    is_cancelled, job_name,
 };
 pub use completions::Completions;
 pub use contain::{contain, drop_contained};

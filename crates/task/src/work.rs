@@ -1,17 +1,19 @@
 //! What a job is made of.
 
+use crate::cause::Cause;
+
 /// Something to run once, on any thread: a closure, or a type with a condition to check before it runs.
 ///
 /// Every closure without arguments implements it. Another type may implement it too; [`may_start`](Self::may_start) is called
 /// just before it would run.
 ///
 /// ```
-/// use brigade_task::{Job, JoinError, Outcome, Work};
+/// use brigade_task::{Cause, Job, JoinError, Outcome, Work};
 /// struct Odd(u32);
 /// impl Work for Odd {
 ///     type Output = u32;
-///     fn may_start(&self) -> bool {
-///         self.0 % 2 == 1
+///     fn may_start(&self) -> Result<(), Cause> {
+///         if self.0 % 2 == 1 { Ok(()) } else { Err(Cause::Asked) }
 ///     }
 ///     fn run(self) -> u32 {
 ///         self.0
@@ -21,21 +23,26 @@
 /// assert_eq!(job.run(), Outcome::Returned);
 /// assert_eq!(handle.join()?, 3);
 /// let (job, handle) = Job::with_handle(Odd(4));
-/// assert_eq!(job.run(), Outcome::Cancelled);
-/// assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
+/// assert_eq!(job.run(), Outcome::Cancelled(Cause::Asked));
+/// assert!(matches!(handle.join(), Err(JoinError::Cancelled(Cause::Asked))));
 /// # Ok::<(), JoinError>(())
 /// ```
 pub trait Work: Send + 'static {
     /// The type of its result.
     type Output;
 
-    /// Returns whether it may still run.
+    /// Returns whether it may still run, or the cause why it may not.
     ///
-    /// Called once, just before it would run, by the thread that would run it. If it returns `false`, the work is dropped
-    /// and counts as cancelled. A panic here is a panic of the job.
+    /// Called once, just before it would run, by the thread that would run it.
+    ///
+    /// # Errors
+    /// The work is dropped, and cancelled for this cause.
+    ///
+    /// # Panics
+    /// A panic here is a panic of the job.
     #[inline(always)]
-    fn may_start(&self) -> bool {
-        true
+    fn may_start(&self) -> Result<(), Cause> {
+        Ok(())
     }
 
     /// Returns whether running it would have no effect, so that its queue entry may be removed.

@@ -110,7 +110,7 @@ fn a_job_is_listed_or_runs_on_the_thread_of_its_set() {
         let (job, mut handle) = set.job(7, || 42);
         let runner = run(job);
         turn();
-        let here = handle.leave_and_settle(true);
+        let here = handle.leave_and_settle(None);
         let there = runner.join().unwrap();
         match here {
             Some(outcome) => {

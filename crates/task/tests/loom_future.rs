@@ -17,7 +17,9 @@ use std::task::{Poll, Waker};
 use brigade_sync::Mutex;
 use brigade_sync::atomic::AtomicBool;
 use brigade_sync::model::{check, turn};
-use brigade_task::{Asked, Job, JoinError, JoinHandle, Outcome, Schedule, Spawned, TaskRef, Woken};
+use brigade_task::{
+    Asked, Cause, Job, JoinError, JoinHandle, Outcome, Schedule, Spawned, TaskRef, Woken,
+};
 use loom::thread;
 
 /// Compiles only if the atomics are loom's.
@@ -245,7 +247,10 @@ fn a_cancel_beside_the_end_and_the_drop_of_the_handle_has_one_winner() {
             let kept = is_kept.then_some(handle);
             runner.join().unwrap();
             assert!(!run_all());
-            assert_eq!(end(), if cancels { Outcome::Cancelled } else { Outcome::Returned });
+            assert_eq!(
+                end(),
+                if cancels { Outcome::Cancelled(Cause::Asked) } else { Outcome::Returned }
+            );
             let outcome = kept.map(JoinHandle::join);
             assert!(outcome.is_none_or(|outcome| outcome.is_ok() != cancels));
             assert_eq!(tally.seen(), (1, tally.polls.load(Ordering::Relaxed)));
@@ -269,10 +274,29 @@ fn a_cancel_beside_the_first_poll_is_heard() {
             assert!(handle.ask_to_stop(may_drop) != Asked::Nothing);
             runner.join().unwrap();
             run_all();
-            assert_eq!((end(), tally.seen()), (Outcome::Cancelled, (1, 0)));
-            assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
+            assert_eq!((end(), tally.seen()), (Outcome::Cancelled(Cause::Asked), (1, 0)));
+            assert!(matches!(handle.join(), Err(JoinError::Cancelled(Cause::Asked))));
         });
     }
+}
+
+/// A request that is heard is the cause; otherwise it is that of the drop.
+///
+/// Caught: `request_stop` by a look and a change in two steps.
+#[test]
+fn a_cancel_beside_the_drop_of_the_job_has_one_cause() {
+    explore(3, || {
+        let tally = Tally::default();
+        let Spawned { job, handle } = spawned(&tally, &Event::new([false; 2]), Binding);
+        let drops = in_a_thread(move || drop(job));
+        turn();
+        let asks = handle.ask_to_stop(false) != Asked::Nothing;
+        drops.join().unwrap();
+        run_all();
+        let cause = if asks { Cause::Asked } else { Cause::Ended };
+        assert_eq!((end(), tally.seen()), (Outcome::Cancelled(cause), (1, 0)));
+        assert!(matches!(handle.join(), Err(JoinError::Cancelled(told)) if told == cause));
+    });
 }
 
 /// Caught: `finish_unless_stopped` that looks before it changes the state.
@@ -295,7 +319,10 @@ fn a_cancel_beside_a_wake_has_one_winner() {
             runner.join().unwrap();
             run_all();
             assert!(cancels || ready_then);
-            assert_eq!(end(), if cancels { Outcome::Cancelled } else { Outcome::Returned });
+            assert_eq!(
+                end(),
+                if cancels { Outcome::Cancelled(Cause::Asked) } else { Outcome::Returned }
+            );
             let (futures, outputs) = tally.seen();
             assert_eq!(futures, 1);
             assert!(cancels || outputs == 1, "its output is dropped too");
@@ -381,11 +408,11 @@ fn a_handle_that_polls_beside_the_job_and_a_wake_has_the_future_alone() {
                 job.into_iter().for_each(|job| _ = job.run());
             });
             turn();
-            let claimed = handle.settle_if_unclaimed(true);
+            let claimed = handle.settle_if_unclaimed(None);
             assert!(claimed.is_none_or(|outcome| outcome == Outcome::Polled));
             event.set(0);
             task.into_iter().for_each(TaskRef::wake);
-            _ = handle.settle_if_unclaimed(true);
+            _ = handle.settle_if_unclaimed(None);
             runner.join().unwrap();
             // One whose first poll was pending has been woken by nobody yet.
             let waits = QUEUE.lock().waiting.first().cloned();
@@ -470,8 +497,8 @@ fn a_job_that_is_dropped_beside_a_wake_drops_the_future_once() {
         drop(queued);
         task.wake_by_ref();
         wakes.join().unwrap();
-        assert_eq!((end(), tally.seen()), (Outcome::Cancelled, (1, 0)));
-        assert!(matches!(handle.try_join(), Some(Err(JoinError::Cancelled))));
+        assert_eq!((end(), tally.seen()), (Outcome::Cancelled(Cause::Ended), (1, 0)));
+        assert!(matches!(handle.try_join(), Some(Err(JoinError::Cancelled(Cause::Ended)))));
         drop(handle);
         task.wake();
     });
@@ -515,9 +542,10 @@ fn the_last_waker_that_goes_beside_a_cancel_or_another_leaves_one_job() {
                 run_all();
                 drops.join().unwrap();
                 run_all();
-                assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
+                assert!(matches!(handle.join(), Err(JoinError::Cancelled(Cause::Ended))));
             }
-            assert_eq!((end(), tally.seen()), (Outcome::Cancelled, (1, 0)));
+            assert!(matches!(end(), Outcome::Cancelled(Cause::Asked | Cause::Ended)));
+            assert_eq!(tally.seen(), (1, 0));
         });
     }
 }

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 
 use brigade_sync::model::{check, turn};
-use brigade_task::{Job, JoinError, JoinHandle, Outcome};
+use brigade_task::{Cause, Job, JoinError, JoinHandle, Outcome};
 use loom::thread;
 use parking::{ParkingWaker, run};
 
@@ -193,12 +193,14 @@ fn a_join_returns_cancelled_when_the_job_is_dropped() {
         let (tally, job, handle) = counted_job();
         let canceller = thread::spawn(move || {
             turn();
-            job.cancel()
+            job.cancel(Cause::Evicted)
         });
         turn();
-        let Err(JoinError::Cancelled) = join(handle) else { panic!("it did not run") };
+        let Err(JoinError::Cancelled(Cause::Evicted)) = join(handle) else {
+            panic!("it did not run")
+        };
         assert_eq!(tally.seen(), (1, 0, 0), "the captures were dropped first");
-        assert_eq!(canceller.join().unwrap(), Outcome::Cancelled);
+        assert_eq!(canceller.join().unwrap(), Outcome::Cancelled(Cause::Evicted));
     });
 }
 
@@ -209,7 +211,7 @@ fn a_job_runs_on_its_worker_or_on_the_joining_thread() {
         let (tally, job, handle) = counted_job();
         let runner = run(job);
         turn();
-        let here = handle.settle_if_unclaimed(true);
+        let here = handle.settle_if_unclaimed(None);
         turn();
         let outcome = join(handle);
         assert!(outcome.is_ok());
@@ -233,7 +235,7 @@ fn a_job_is_cancelled_or_runs_on_the_joining_thread() {
             drop(job);
         });
         turn();
-        let here = handle.settle_if_unclaimed(true);
+        let here = handle.settle_if_unclaimed(None);
         turn();
         let outcome = join(handle);
         assert_eq!(here.is_some(), outcome.is_ok());
@@ -253,7 +255,9 @@ fn assert_one_outcome(
     outcome: Result<Counted, JoinError>,
 ) {
     match cancelled {
-        Some(outcome) => assert_eq!((outcome, there), (Outcome::Cancelled, Outcome::Stale)),
+        Some(outcome) => {
+            assert_eq!((outcome, there), (Outcome::Cancelled(Cause::Asked), Outcome::Stale))
+        }
         None => assert_eq!(there, Outcome::Returned),
     }
     assert_eq!(outcome.is_ok(), cancelled.is_none());
@@ -268,7 +272,7 @@ fn a_job_runs_on_its_worker_or_is_cancelled_by_the_joining_thread() {
         let (tally, job, handle) = counted_job();
         let runner = run(job);
         turn();
-        let here = handle.settle_if_unclaimed(false);
+        let here = handle.settle_if_unclaimed(Some(Cause::Asked));
         turn();
         let outcome = join(handle);
         let there = runner.join().unwrap();

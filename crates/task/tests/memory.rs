@@ -8,7 +8,9 @@ use core::task::{Context, Poll};
 use std::cell::{Cell, RefCell};
 use std::pin::Pin;
 
-use brigade_task::{Completions, Job, JoinHandle, Outcome, Schedule, Spawned, TaskRef, Woken};
+use brigade_task::{
+    Cause, Completions, Job, JoinHandle, Outcome, Schedule, Spawned, TaskRef, Woken,
+};
 use brigade_testkit::Observed;
 
 thread_local! {
@@ -65,15 +67,15 @@ const WAYS: [(&str, Way); 9] = [
     }),
     ("cancelled, the handle dropped first", |job, handle| {
         drop(handle);
-        job.cancel();
+        job.cancel(Cause::Evicted);
     }),
     ("run by its handle", |job, handle| {
-        _ = handle.settle_if_unclaimed(true);
+        _ = handle.settle_if_unclaimed(None);
         job.run();
         drop(handle.join());
     }),
     ("cancelled by its handle", |job, handle| {
-        _ = handle.settle_if_unclaimed(false);
+        _ = handle.settle_if_unclaimed(Some(Cause::Asked));
         drop(handle);
         job.run();
     }),

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use brigade::{Handle, JobBuilder, JoinError, JoinHandle, Priority, Reason};
+use brigade::{Cause, Handle, JobBuilder, JoinError, JoinHandle, Priority, Reason};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -171,7 +171,7 @@ impl Service {
         self.table.submitted(id, job.cancel_handle());
         let service = self.clone();
         let settled = async move {
-            let state = ended(job.await, terms);
+            let state = ended(job.await);
             service.settle(claim, &state).await;
             drop(room);
             state
@@ -186,7 +186,7 @@ impl Service {
         let Ok(room) = self.job(id, terms).reserve().await else { return false };
         let Ok(job) = room.submit(self.closure(id, terms, image)) else { return false };
         self.table.submitted(id, job.cancel_handle());
-        let state = ended(job.await, terms);
+        let state = ended(job.await);
         if state == State::Cancelled && self.is_ending() && !self.table.is_cancelled(id) {
             return false;
         }
@@ -330,13 +330,11 @@ impl Service {
 }
 
 /// The state of a job that has ended.
-fn ended(outcome: Result<State, JoinError>, terms: Terms) -> State {
+fn ended(outcome: Result<State, JoinError>) -> State {
     match outcome {
         Ok(state) => state,
-        Err(JoinError::Cancelled) => match terms.deadline() {
-            Some(deadline) if deadline <= SystemTime::now() => State::Expired,
-            _ => State::Cancelled,
-        },
+        Err(JoinError::Cancelled(Cause::Deadline)) => State::Expired,
+        Err(JoinError::Cancelled(_)) => State::Cancelled,
         Err(error) => State::Failed { error: error.to_string() },
     }
 }

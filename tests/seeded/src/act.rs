@@ -32,7 +32,7 @@ impl Kept {
     /// Keeps a handle, or waits for it.
     pub(crate) fn keep(&mut self, world: &World, handle: JoinHandle<Output>, end: End) {
         match end {
-            End::JoinedAtOnce => world.wait(handle, false),
+            End::JoinedAtOnce => world.wait(handle, None),
             end => self.0.push((handle, end)),
         }
     }

@@ -7,7 +7,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use brigade::{
-    Handle, JoinHandle, LocalPool, NewThread, Shutdown, TaskSet, Thread, block_on, time,
+    Cause, Handle, JoinError, JoinHandle, LocalPool, NewThread, Shutdown, TaskSet, Thread,
+    block_on, time,
 };
 use brigade_sync::{Mutex, time as clock};
 
@@ -165,6 +166,6 @@ fn waits(pool: Handle, wait: Wait, counted: Arc<()>) {
         Wait::ByJoin | Wait::ByTimeout => pool.try_spawn(never).map(JoinHandle::join),
     };
     if let Ok(ended) = ended {
-        assert!(ended.is_err_and(|error| error.is_cancelled()));
+        assert!(matches!(ended, Err(JoinError::Cancelled(Cause::Ended))));
     }
 }

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
+use brigade::Cause;
+
 use crate::act::act;
 use crate::futures::future;
 use crate::verb::{Body, Verb};
@@ -52,7 +54,7 @@ pub(crate) fn in_place_scope(world: &World, jobs: &[Body], own: &[Verb], waits: 
         let handles: Vec<_> = jobs.iter().map(submit).collect();
         act(&inside, own);
         if waits {
-            handles.into_iter().for_each(|handle| world.ended(handle.join(), false));
+            handles.into_iter().for_each(|handle| world.ended(handle.join(), None));
         }
     });
     if let Err(reason) = result {
@@ -76,7 +78,9 @@ pub(crate) fn mixed_scope(world: &World, futures: &[Body], jobs: &[Vec<Verb>], i
         if is_cancelled {
             scope.cancel();
         }
-        handles.into_iter().for_each(|handle| world.ended(handle.join(), is_cancelled));
+        handles
+            .into_iter()
+            .for_each(|handle| world.ended(handle.join(), is_cancelled.then_some(Cause::Asked)));
     });
     if let Err(reason) = result {
         world.refused(reason, ());

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 
-use brigade::{Missed, TaskSet, time};
+use brigade::{Cause, Missed, TaskSet, time};
 use brigade_sync::time as clock;
 
 use crate::act::{Kept, act, note};
@@ -125,11 +125,11 @@ async fn turn(world: &World, verb: &Verb) {
         }
         Verb::Timeout(limit, inner) => {
             if let Ok(output) = time::timeout(micros(*limit), future(world, inner)).await {
-                world.ended(Ok(output), false);
+                world.ended(Ok(output), None);
             }
         }
         Verb::SubmitAwait(body) => match world.pool.try_submit(world.body(body)) {
-            Ok(handle) => world.ended(handle.await, false),
+            Ok(handle) => world.ended(handle.await, None),
             Err(rejected) => world.refused(rejected.reason(), rejected.into_inner()),
         },
         Verb::SpawnAwait(body, is_cancelled) => match world.pool.try_spawn(future(world, body)) {
@@ -137,7 +137,7 @@ async fn turn(world: &World, verb: &Verb) {
                 if *is_cancelled {
                     handle.cancel_handle().cancel();
                 }
-                world.ended(handle.await, *is_cancelled);
+                world.ended(handle.await, is_cancelled.then_some(Cause::Asked));
             }
             Err(rejected) => world.refused(rejected.reason(), rejected.into_inner()),
         },
@@ -152,7 +152,7 @@ async fn turn(world: &World, verb: &Verb) {
         }
         Verb::ReserveAwait(body) => match world.pool.job().reserve().await {
             Ok(reserved) => match reserved.spawn(future(world, body)) {
-                Ok(handle) => world.ended(handle.await, false),
+                Ok(handle) => world.ended(handle.await, None),
                 Err(rejected) => world.refused(rejected.reason(), rejected.into_inner()),
             },
             Err(reason) => world.refused(reason, ()),
@@ -163,7 +163,7 @@ async fn turn(world: &World, verb: &Verb) {
                 _ = set.try_spawn(future(world, body));
             }
             while let Some(result) = set.join_next_async().await {
-                world.ended(result, false);
+                world.ended(result, None);
             }
         }
         // An operation that a thread may have as well.

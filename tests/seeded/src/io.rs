@@ -323,7 +323,7 @@ pub(crate) async fn pass(world: &World, transfer: &Transfer) {
     for handle in spawn(world, tasks(world, transfer)) {
         match transfer.end {
             verb::End::Detached => drop(handle),
-            _ => world.ended(handle.await, false),
+            _ => world.ended(handle.await, None),
         }
     }
 }

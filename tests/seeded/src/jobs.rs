@@ -1,6 +1,6 @@
 //! Operations with closures.
 
-use brigade::{Priority, TaskSet};
+use brigade::{Cause, Priority, TaskSet};
 use brigade_sync::time;
 
 use crate::act::Kept;
@@ -106,7 +106,7 @@ pub(crate) fn class(world: &World, class: &Terms, kept: &mut Kept) {
     };
     match (submitted, class.end) {
         (Ok(handle), Some(end)) if is_certain => kept.keep(world, handle, end),
-        (Ok(handle), _) => world.wait(handle, !is_certain),
+        (Ok(handle), _) => world.wait(handle, class.deadline.map(|_| Cause::Deadline)),
         (Err(()), _) => {}
     }
 }
@@ -114,7 +114,7 @@ pub(crate) fn class(world: &World, class: &Terms, kept: &mut Kept) {
 pub(crate) fn on_worker(world: &World, index: u8, body: &Body) {
     match world.pool.job().on_worker(index.into()).submit(world.body(body)) {
         // It is cancelled if its thread can't be started.
-        Ok(handle) => world.wait(handle, true),
+        Ok(handle) => world.wait(handle, Some(Cause::Ended)),
         Err(rejected) => world.refused(rejected.reason(), rejected.into_inner()),
     }
 }
@@ -194,6 +194,6 @@ pub(crate) fn set(world: &World, Tasks { limit, tasks, then, drain }: &Tasks) {
         Drain::JoinNextTimeout(time) => set.join_next_timeout(micros(*time)),
     };
     while let Some(result) = next() {
-        world.ended(result, true);
+        world.ended(result, Some(Cause::Asked));
     }
 }

@@ -243,7 +243,7 @@ pub(crate) fn lifetime(lifetime: &Lifetime) {
     // Sometimes it ends while others use it.
     let early = *is_early;
     let is_sure = !early && !settings.fails();
-    let world = World::new(pool.handle(), settings.evicts() || early, is_sure);
+    let world = World::new(pool.handle(), early, is_sure).evicting(settings.evicts());
     let mut world = world.accepting(settings.accepts());
     let discards = |setting: &Setting| *setting == Setting::OnDrop(How::Discards);
     world.is_discarded = *how == How::Discards || settings.has(discards);
@@ -279,9 +279,10 @@ pub(crate) fn lifetime(lifetime: &Lifetime) {
 /// Two pools whose jobs wait for each other's.
 pub(crate) fn pair(Pair { pools, outside, verbs, by }: &Pair) {
     let (Ok(one), Ok(two)) = (pools.0.build(), pools.1.build()) else { return };
-    let [loses, fails] = [Settings::evicts, Settings::fails].map(|is| is(&pools.0) || is(&pools.1));
-    let world = World::new(one.pool.handle(), loses, !fails).beside(two.pool.handle());
-    let world = world.accepting(pools.0.accepts() && pools.1.accepts());
+    let [evicts, fails] =
+        [Settings::evicts, Settings::fails].map(|is| is(&pools.0) || is(&pools.1));
+    let world = World::new(one.pool.handle(), false, !fails).beside(two.pool.handle());
+    let world = world.evicting(evicts).accepting(pools.0.accepts() && pools.1.accepts());
     let outside = beside(&world, outside);
     contained(|| act(&world, verbs));
     outside.into_iter().for_each(Thread::join);
@@ -374,11 +375,11 @@ pub(crate) fn driven(outside: &[Vec<Verb>], calls: &[Call]) {
             Call::RunUntil(body) => drop(pool.run_until(future(&world, body))),
             Call::RunUntilLocal(body) => {
                 let handle = async { brigade::spawn_local(local(&world, body)).await };
-                world.ended(pool.run_until(handle), false);
+                world.ended(pool.run_until(handle), None);
             }
             Call::Outside(verbs) => act(&world, verbs),
             Call::SpawnsLocal(body) => {
-                world.ended(pool.spawn_local(local(&world, body)).join(), false);
+                world.ended(pool.spawn_local(local(&world, body)).join(), None);
             }
         });
     }
@@ -395,6 +396,7 @@ pub(crate) fn driven(outside: &[Vec<Verb>], calls: &[Call]) {
 /// Closes a pool that may end while others use it.
 pub(crate) fn close(world: &World) {
     if !world.is_sure() && world.loses() && !world.is_pair() {
+        world.lose();
         world.close();
         world.pool.close();
     }

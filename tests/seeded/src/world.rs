@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use brigade::{Handle, JoinError, JoinHandle, Reason};
+use brigade::{Cause, Handle, JoinError, JoinHandle, Reason};
 
 use crate::act::act;
 use crate::judge;
@@ -24,13 +24,15 @@ pub(crate) struct World {
     pub(crate) is_discarded: bool,
     /// A full pool does not reject a job that waits for room.
     accepts: bool,
+    /// A full pool drops an accepted job.
+    evicts: bool,
     /// How many jobs, parts and futures enclose this code.
     depth: u32,
 }
 
 struct Shared {
-    /// The pool may cancel or drop accepted jobs.
-    loses: AtomicBool,
+    /// The pool may end, and then cancels or drops accepted jobs.
+    ends: AtomicBool,
     /// The pool does not end while others use it, and can start threads. Otherwise a thread outside would use
     /// the default pool, which never ends.
     is_sure: bool,
@@ -66,11 +68,12 @@ pub(crate) fn micros(time: Micros) -> Duration {
 }
 
 impl World {
-    pub(crate) fn new(pool: Handle, loses: bool, is_sure: bool) -> Self {
-        let loses = AtomicBool::new(loses);
-        let shared = Arc::new(Shared { loses, is_sure, closed: AtomicBool::new(false) });
-        let ledger = Ledger::default();
-        Self { pool, other: None, ledger, shared, is_discarded: false, accepts: false, depth: 0 }
+    pub(crate) fn new(pool: Handle, ends: bool, is_sure: bool) -> Self {
+        let (ends, closed) = (AtomicBool::new(ends), AtomicBool::new(false));
+        let shared = Arc::new(Shared { ends, is_sure, closed });
+        let (other, ledger) = (None, Ledger::default());
+        let (is_discarded, accepts, evicts) = Default::default();
+        Self { pool, other, ledger, shared, is_discarded, accepts, evicts, depth: 0 }
     }
 
     /// With another pool, whose jobs use this one, and the other way round.
@@ -81,6 +84,11 @@ impl World {
     /// A full pool does not reject a job that waits for room.
     pub(crate) fn accepting(self, accepts: bool) -> Self {
         Self { accepts, ..self }
+    }
+
+    /// A full pool drops an accepted job.
+    pub(crate) fn evicting(self, evicts: bool) -> Self {
+        Self { evicts, ..self }
     }
 
     pub(crate) fn accepts(&self) -> bool {
@@ -134,13 +142,13 @@ impl World {
         self.shared.closed.load(Relaxed)
     }
 
-    /// From now on the pool may cancel or drop accepted jobs.
+    /// From now on the pool may end, and cancel or drop accepted jobs.
     pub(crate) fn lose(&self) {
-        self.shared.loses.store(true, Relaxed);
+        self.shared.ends.store(true, Relaxed);
     }
 
     pub(crate) fn loses(&self) -> bool {
-        self.shared.loses.load(Relaxed)
+        self.evicts || self.shared.ends.load(Relaxed)
     }
 
     /// The body of a job that returns something.
@@ -203,34 +211,37 @@ impl World {
     /// Uses a handle.
     pub(crate) fn end(&self, mut handle: JoinHandle<Output>, end: End) {
         match end {
-            End::JoinedAtOnce | End::Joined => self.wait(handle, false),
+            End::JoinedAtOnce | End::Joined => self.wait(handle, None),
             End::Detached => drop(handle),
             End::Cancelled => {
-                handle.cancel();
-                self.wait(handle, true);
+                let cancels = handle.cancel();
+                let result = handle.join();
+                let is_asked = matches!(result, Err(JoinError::Cancelled(Cause::Asked)));
+                assert!(!cancels || is_asked, "cancelled, and another cause is told");
+                self.ended(result, Some(Cause::Asked));
             }
             End::CancelledOnDrop => drop(handle.cancel_on_drop()),
             End::JoinedFor(time) => {
                 let canceller = handle.cancel_handle();
                 if let Some(result) = handle.join_timeout(micros(time)) {
-                    self.ended(result, false);
+                    self.ended(result, None);
                 }
                 canceller.cancel();
             }
             End::TriedFirst => match handle.try_join() {
-                Some(result) => self.ended(result, false),
-                None => self.wait(handle, false),
+                Some(result) => self.ended(result, None),
+                None => self.wait(handle, None),
             },
         }
     }
 
     /// Waits for an outcome.
-    pub(crate) fn wait(&self, handle: JoinHandle<Output>, cancels: bool) {
-        self.ended(handle.join(), cancels);
+    pub(crate) fn wait(&self, handle: JoinHandle<Output>, may: Option<Cause>) {
+        self.ended(handle.join(), may);
     }
 
-    /// There is an outcome.
-    pub(crate) fn ended(&self, result: Result<Output, JoinError>, may_be_cancelled: bool) {
+    /// There is an outcome; the program may have cancelled the job for the cause `may`.
+    pub(crate) fn ended(&self, result: Result<Output, JoinError>, may: Option<Cause>) {
         match result {
             Ok(output) => assert_eq!(output.value, 7),
             Err(JoinError::Panicked(panic)) => {
@@ -239,9 +250,16 @@ impl World {
             }
             // Each job waits only for jobs that it, or such a job, has submitted.
             Err(JoinError::WouldDeadlock) => panic!("no program has a circle"),
-            Err(error) => {
-                assert!(may_be_cancelled || self.loses(), "{error:?} without a cancel");
+            Err(JoinError::Cancelled(cause)) => {
+                let may_be = may == Some(cause)
+                    || match cause {
+                        Cause::Evicted => self.evicts,
+                        Cause::Ended => self.shared.ends.load(Relaxed),
+                        _ => false,
+                    };
+                assert!(may_be, "cancelled for another cause: {cause:?}");
             }
+            Err(error) => panic!("{error:?}"),
         }
     }
 }

@@ -81,17 +81,7 @@ impl<'a> At<'a> {
         self.core().into_iter().for_each(|core| core.work.ledger.count_unqueued(outcome));
     }
 
-    /// Counts a queued job cancelled by its handle.
-    pub(crate) fn count_cancelled(self) {
-        match self {
-            At::Worker(processor) => processor.count_in_place(Outcome::Cancelled),
-            At::Outside(core) => core.work.count_cancelled(),
-            // The pool no longer exists.
-            At::Gone(_) => {}
-        }
-    }
-
-    /// Counts a future that ended, and reports a panic without a handle.
+    /// Counts a future that ended, or a job cancelled by its handle, and reports a panic without a handle.
     pub(crate) fn count_released(self, outcome: Outcome, unclaimed: Option<Box<dyn Any + Send>>) {
         match self {
             At::Worker(processor) => processor.count_released(outcome, unclaimed),

@@ -90,13 +90,13 @@ pub(crate) fn cancel_job(
             }
             return asked != Asked::Nothing;
         }
-        let cancelled = settle().is_some();
-        if cancelled {
-            at.count_cancelled();
-        } else {
+        let Some(outcome) = settle() else {
             _ = ask(false);
-        }
-        cancelled
+            return false;
+        };
+        at.count_released(outcome, None);
+        at.leaves_entry();
+        true
     };
     key.is_here() && reach(key, |at| at.off_pool(|| cancel(at)))
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use brigade_sync::OnceLock;
 use brigade_sync::budget;
 use brigade_sync::time;
-use brigade_task::{Canceller, JoinError};
+use brigade_task::{Canceller, Cause, JoinError};
 
 use super::awaited::{self, Refused};
 use super::canceller::{CancelHandle, cancel_job};
@@ -61,6 +61,9 @@ pub struct JoinHandle<T> {
 /// The panic message for taking an outcome twice.
 const TAKEN: &str = "`JoinHandle` used after its outcome was taken";
 
+/// The outcome of a job that belongs to the parent of a fork.
+const GONE: JoinError = JoinError::Cancelled(Cause::Ended);
+
 impl<T> JoinHandle<T> {
     pub(crate) fn new(inner: brigade_task::JoinHandle<T>, key: Key) -> Self {
         let (is_mail, cancels) = (false, false);
@@ -98,9 +101,9 @@ impl<T> JoinHandle<T> {
     /// thread may run them.
     ///
     /// # Errors
-    /// [`JoinError::Panicked`] with the payload of the job's panic. [`JoinError::Cancelled`] if the job was dropped
-    /// before it started, or a future before it was ready. [`JoinError::WouldDeadlock`] if this would wait forever;
-    /// the job then continues without a handle.
+    /// [`JoinError::Panicked`] with the payload of the job's panic. [`JoinError::Cancelled`] with the
+    /// [cause](Cause) if the job was dropped before it started, or a future before it was ready.
+    /// [`JoinError::WouldDeadlock`] if this would wait forever; the job then continues without a handle.
     ///
     /// A wait never ends if the awaited job waits for a job of this thread, directly or through other jobs, on any
     /// pools: in a `join`, in a wait for a [set](crate::TaskSet), or in a [`block_on`](crate::block_on()) that waits
@@ -124,7 +127,7 @@ impl<T> JoinHandle<T> {
         assert!(self.inner.is_some(), "{TAKEN}");
         self.cancels = false;
         if self.alive().is_none() {
-            return Err(JoinError::Cancelled);
+            return Err(GONE);
         }
         if !self.wait() {
             return Err(JoinError::WouldDeadlock);
@@ -142,7 +145,7 @@ impl<T> JoinHandle<T> {
         // The common case: a closure that no thread has begun to run.
         let runs_here = |processor: &Processor| {
             let may = !is_mail && processor.is_of(key) && !inner.is_of_future() && runs_in_place();
-            may && processor.settle(|run| inner.settle_if_unclaimed(run))
+            may && processor.settle(|stop| inner.settle_if_unclaimed(stop))
         };
         if with_processor(|processor| processor.is_some_and(runs_here)) {
             return true;
@@ -169,7 +172,7 @@ impl<T> JoinHandle<T> {
         self.inner.as_ref()?;
         match self.alive() {
             Some(inner) => inner.try_join(),
-            None => Some(Err(JoinError::Cancelled)),
+            None => Some(Err(GONE)),
         }
     }
 
@@ -209,19 +212,20 @@ impl<T> JoinHandle<T> {
                 });
                 inner.try_join()
             }
-            None => Some(Err(JoinError::Cancelled)),
+            None => Some(Err(GONE)),
         }
     }
 
     /// Cancels the job if it has not started, and returns `true`: the captures are dropped in this call, and the
-    /// outcome is [`JoinError::Cancelled`]. Returns `false` if the job has started. A started job is asked to stop,
-    /// which it can check with [`cancelled`](crate::cancelled), and its outcome is still its own.
+    /// outcome is [`JoinError::Cancelled`] with [`Cause::Asked`]. Returns `false` if the job has started. A started
+    /// job is asked to stop, which it can check with [`cancelled`](crate::cancelled), and its outcome is still its
+    /// own.
     ///
     /// An unfinished [future](crate::Handle::spawn) is always cancelled, even after the first poll, and this returns
-    /// `true`. A future that has not been polled is dropped in this call, like captures, unless the call is itself in
-    /// a deep chain of such drops. Otherwise a thread of the pool drops the future after the current poll, with the
-    /// result of that poll. The poll ends at the next [operation](crate::time#operations-that-are-always-ready) of
-    /// brigade, ready or not.
+    /// `true`, or `false` if it was being cancelled before. A future that has not been polled is dropped in this call,
+    /// like captures, unless the call is itself in a deep chain of such drops. Otherwise a thread of the pool drops the
+    /// future after the current poll, with the result of that poll. The poll ends at the next
+    /// [operation](crate::time#operations-that-are-always-ready) of brigade, ready or not.
     ///
     /// Further calls have no effect. The cost does not depend on how many jobs are queued. A panic while the captures
     /// are dropped is caught.
@@ -308,7 +312,7 @@ impl<T> JoinHandle<T> {
 
 /// Cancels a job, as [`JoinHandle::cancel`] does.
 pub(crate) fn cancel<T>(inner: &brigade_task::JoinHandle<T>, key: Key) -> bool {
-    let settle = || inner.settle_if_unclaimed(false);
+    let settle = || inner.settle_if_unclaimed(Some(Cause::Asked));
     cancel_job(key, inner.is_of_future(), &settle, &|may_drop| inner.ask_to_stop(may_drop))
 }
 
@@ -380,7 +384,7 @@ impl<T> engine::Awaited for Ended<'_, T> {
         let runs = !gives_way
             && worker.processor.is_of(self.key)
             && !self.is_mail
-            && worker.processor.settle(|run| self.inner.settle_if_unclaimed(run));
+            && worker.processor.settle(|stop| self.inner.settle_if_unclaimed(stop));
         self.gives_way = runs && self.inner.is_queued();
         runs
     }
@@ -394,13 +398,13 @@ impl<T> Future for JoinHandle<T> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         assert!(self.inner.is_some(), "{TAKEN}");
         let (key, is_mail) = (self.key, self.is_mail);
-        let Some(inner) = self.alive() else { return Poll::Ready(Err(JoinError::Cancelled)) };
+        let Some(inner) = self.alive() else { return Poll::Ready(Err(GONE)) };
         if inner.is_queued() {
             let mut ended = Ended::new(inner, key, is_mail);
             let run = |worker: &Worker| _ = runs_in_place() && ended.run_part(worker);
             awaited::run_awaited(context, run);
         }
-        let Some(inner) = self.alive() else { return Poll::Ready(Err(JoinError::Cancelled)) };
+        let Some(inner) = self.alive() else { return Poll::Ready(Err(GONE)) };
         if inner.is_finished() {
             ready!(budget::poll_ready(context));
         }

@@ -10,14 +10,21 @@ use crate::values::{Metrics, WorkerMetrics};
 /// A metric: its name, its description, and its value.
 type Metric<T> = (&'static str, &'static str, fn(&T) -> u64);
 
-const COUNTERS: [Metric<Metrics>; 9] = [
+const COUNTERS: [Metric<Metrics>; 12] = [
     ("brigade_jobs_accepted_total", "Jobs accepted", |pool| pool.accepted),
     ("brigade_jobs_executed_total", "Jobs that returned or panicked", |pool| {
         pool.returned + pool.panicked
     }),
     ("brigade_jobs_panicked_total", "Jobs that panicked", |pool| pool.panicked),
     ("brigade_jobs_cancelled_total", "Jobs dropped before their end", |pool| pool.cancelled),
-    ("brigade_jobs_evicted_total", "Jobs dropped for newer jobs", |pool| pool.evicted),
+    ("brigade_jobs_cancelled_asked_total", "Jobs cancelled by a handle", |pool| pool.causes.asked),
+    ("brigade_jobs_cancelled_deadline_total", "Jobs cancelled too late", |pool| {
+        pool.causes.deadline
+    }),
+    ("brigade_jobs_cancelled_ended_total", "Jobs cancelled by the pool's end", |pool| {
+        pool.causes.ended
+    }),
+    ("brigade_jobs_evicted_total", "Jobs cancelled for want of room", |pool| pool.causes.evicted),
     ("brigade_jobs_rejected_total", "Jobs returned to their submitters", |pool| pool.rejected),
     ("brigade_steals_total", "Steals of workers from each other", |pool| sum(pool, |of| of.stolen)),
     ("brigade_parks_total", "How often workers fell asleep", |pool| sum(pool, |of| of.parks)),
@@ -71,7 +78,8 @@ fn sum(pool: &Metrics, count: fn(&WorkerMetrics) -> u64) -> u64 {
 ///
 /// | name | is | of |
 /// |---|---|---|
-/// | `brigade_jobs_accepted_total`, `…_executed_total`, `…_panicked_total`, `…_cancelled_total`, `…_evicted_total`, `…_rejected_total` | counter | jobs |
+/// | `brigade_jobs_accepted_total`, `…_executed_total`, `…_panicked_total`, `…_cancelled_total`, `…_rejected_total` | counter | jobs |
+/// | `brigade_jobs_cancelled_asked_total`, `brigade_jobs_cancelled_deadline_total`, `brigade_jobs_evicted_total`, `brigade_jobs_cancelled_ended_total` | counter | the cancelled jobs, by [cause](crate::Cause) |
 /// | `brigade_steals_total`, `brigade_parks_total`, `brigade_wakes_total` | counter | all workers |
 /// | `brigade_jobs_queued`, `…_queued_high`, `…_queued_low`, `brigade_jobs_running` | gauge | jobs now |
 /// | `brigade_threads`, `brigade_threads_busy`, `brigade_threads_parked` | gauge | threads now |

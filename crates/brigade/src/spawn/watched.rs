@@ -7,6 +7,7 @@ use core::pin::Pin;
 use core::task::{Context, Poll};
 
 use brigade_observe::Watch;
+use brigade_task::is_cancelled;
 
 /// A future with all additions.
 pub(super) struct Watched<B> {
@@ -89,7 +90,8 @@ impl<B: Future + Unpin> Future for Watched<B> {
         let mut poll = || Pin::new(&mut *future).poll(context);
         match watch {
             None => poll(),
-            Some(watch) => watch.run_for_now(poll, Poll::is_ready),
+            // If it has been asked to stop, it is cancelled, although it is ready.
+            Some(watch) => watch.run_for_now(poll, |poll| poll.is_ready() && !is_cancelled()),
         }
     }
 }

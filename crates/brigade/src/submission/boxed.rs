@@ -5,7 +5,7 @@
 use core::any::Any;
 
 use brigade_observe::{Watch, Watcher};
-use brigade_task::{Job, Work};
+use brigade_task::{Cause, Job, Work};
 
 use super::options::Options;
 use super::{Receipt, job_name};
@@ -65,8 +65,9 @@ struct Boxed<T: 'static> {
 impl<T> Work for Boxed<T> {
     type Output = T;
 
-    fn may_start(&self) -> bool {
-        self.options.deadline.is_none_or(|at| now() < at)
+    fn may_start(&self) -> Result<(), Cause> {
+        let is_late = self.options.deadline.is_some_and(|at| at <= now());
+        if is_late { Err(Cause::Deadline) } else { Ok(()) }
     }
 
     fn run(self) -> T {

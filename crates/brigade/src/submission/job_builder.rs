@@ -100,7 +100,7 @@ impl JobBuilder {
     }
 
     /// Sets the latest time at which the job may start: if it is still queued at `deadline`, it is
-    /// [cancelled](crate::JoinError::Cancelled) when its turn comes. Until then it counts as queued.
+    /// [cancelled](crate::Cause::Deadline) when its turn comes. Until then it counts as queued.
     ///
     /// A job that has started by then continues. In a pool that [blocks](WhenFull::Block) when it is full, the
     /// submission waits only until `deadline`, and is then rejected.
@@ -108,11 +108,12 @@ impl JobBuilder {
     /// A job with a time ([`after`](Self::after), [`at`](Self::at), [`every`](Self::every)) has no deadline.
     ///
     /// ```
+    /// use brigade::{Cause, JoinError};
     /// use std::time::{Duration, Instant};
     /// let pool = brigade::Pool::new(1);
     /// let (now, soon) = (Instant::now(), Instant::now() + Duration::from_secs(60));
     /// let late = pool.job().deadline(now).submit(|| 42)?;
-    /// assert!(late.join().unwrap_err().is_cancelled());
+    /// assert!(matches!(late.join(), Err(JoinError::Cancelled(Cause::Deadline))));
     /// assert_eq!(pool.job().deadline(soon).submit(|| 42)?.join()?, 42);
     /// # Ok::<(), std::io::Error>(())
     /// ```

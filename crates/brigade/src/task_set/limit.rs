@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use brigade_sync::Mutex;
-use brigade_task::Job;
+use brigade_task::{Cause, Job};
 
 use crate::engine::{Key, cancel_contained, reach};
 use crate::values::Priority;
@@ -104,6 +104,7 @@ impl Limit {
     /// Drops a job rejected by the pool, and then the jobs in line with these numbers. Returns the number of the
     /// latter.
     pub(super) fn cancel(&self, rejected: Option<Job>, numbers: Range<usize>) -> usize {
+        let cause = if rejected.is_some() { Cause::Ended } else { Cause::Asked };
         let mut state = self.state.lock();
         // All jobs are taken before the first is dropped, because its end would submit the next. Each counts as
         // admitted until it has ended.
@@ -114,7 +115,7 @@ impl Limit {
         state.admitted += count;
         drop(state);
         for job in rejected.into_iter().chain(line.into_iter().map(|(.., job)| job)) {
-            let outcome = cancel_contained(job);
+            let outcome = cancel_contained(job, cause);
             reach(self.pool, |at| at.count_unqueued(outcome));
         }
         count

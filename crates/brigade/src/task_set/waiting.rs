@@ -146,10 +146,10 @@ impl<T> TaskSet<T> {
             self.untried = number + 1;
             if handle.is_of_future() {
                 // The set lists the future once it has ended.
-                if worker.processor.settle(|run| handle.settle_if_unclaimed(run)) {
+                if worker.processor.settle(|stop| handle.settle_if_unclaimed(stop)) {
                     return true;
                 }
-            } else if worker.processor.settle(|run| handle.leave_and_settle(run)) {
+            } else if worker.processor.settle(|stop| handle.leave_and_settle(stop)) {
                 // The job is not listed. Jobs that have ended elsewhere meanwhile come first. Not in a child forked
                 // by the job.
                 if self.completions.is_any() && self.is_here() {

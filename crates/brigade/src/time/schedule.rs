@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 
 use brigade_observe::{Watch, Watcher};
 use brigade_sync::{Mutex, MutexGuard};
-use brigade_task::{Job, JoinError, Work, drop_contained};
+use brigade_task::{Cause, Job, JoinError, Work, drop_contained};
 
 use super::Missed;
 use super::timer::{Control, Stage, State, Timer};
@@ -215,8 +215,10 @@ struct Run<F: Send + 'static> {
 impl<F: Send + 'static> Work for Run<F> {
     type Output = ();
 
-    fn may_start(&self) -> bool {
-        self.schedule.as_ref().is_some_and(|schedule| schedule.take(Stage::Running))
+    fn may_start(&self) -> Result<(), Cause> {
+        let takes = |schedule: &Arc<Schedule<F>>| schedule.take(Stage::Running);
+        // While this job is queued, only the timer's handle takes the closure.
+        self.schedule.as_ref().is_some_and(takes).then_some(()).ok_or(Cause::Asked)
     }
 
     fn is_stale(&self) -> bool {

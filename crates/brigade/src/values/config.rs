@@ -324,11 +324,11 @@ pub enum WhenFull {
     /// [`shutdown`](crate::Handle::shutdown) also wait for the job, whichever thread runs it.
     RunInCaller,
     /// The oldest queued job of the lowest nonempty [class](crate::Priority) is
-    /// [cancelled](crate::JoinError::Cancelled) to make room. In the default class this is the oldest job from
+    /// [cancelled](crate::Cause::Evicted) to make room. In the default class this is the oldest job from
     /// outside, or else the oldest job of a worker's own queue. With [`Queueing::Shared`] it is the oldest job of
     /// all. Otherwise several producers have several queues, and it is the oldest job of any such queue.
     DropOldest,
-    /// The new job is accepted, and [cancelled](crate::JoinError::Cancelled) at once.
+    /// The new job is accepted, and [cancelled](crate::Cause::Evicted) at once.
     DropNewest,
 }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use brigade_sync::atomic::{AtomicU64, Ordering};
 use brigade_sync::time;
-use brigade_task::Outcome;
+use brigade_task::{Cause, Causes, Outcome};
 
 /// The counters of a worker, written only by the worker.
 #[derive(Default)]
@@ -16,8 +16,8 @@ pub(crate) struct Counters {
     pub(crate) panicked: Counter,
     /// Panics caught on this worker: of jobs, hooks, callbacks and destructors.
     pub(crate) panics: Counter,
-    /// Jobs cancelled and dropped on this worker.
-    pub(crate) cancelled: Counter,
+    /// Jobs cancelled and dropped on this worker, by cause.
+    pub(crate) cancelled: [Counter; Cause::ALL.len()],
     /// Successful steals, each of a job or several.
     pub(crate) stolen: Counter,
     /// How often the worker announced itself as parked.
@@ -35,6 +35,17 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
+    /// Counts a job that did not return.
+    #[cold]
+    pub(crate) fn count_other(&self, outcome: Outcome) {
+        if let Outcome::Cancelled(cause) = outcome {
+            self.cancelled[cause as usize].add(1);
+        } else if let Outcome::Panicked = outcome {
+            self.panicked.add(1);
+            self.panics.add(1);
+        }
+    }
+
     /// Counts the worker's time from now on.
     pub(crate) fn wakes_up(&self) {
         self.awake.iter().for_each(|awake| awake.add(awake.now().wrapping_neg()));
@@ -111,16 +122,14 @@ pub(crate) struct Totals {
     pub(crate) accepted: u64,
     pub(crate) returned: u64,
     pub(crate) panicked: u64,
-    pub(crate) cancelled: u64,
-    /// The cancelled jobs dropped because the queue was full.
-    pub(crate) evicted: u64,
+    pub(crate) cancelled: Causes,
 }
 
 impl Totals {
     /// The number of ended jobs.
     #[inline(never)]
     pub(crate) fn ended(&self) -> u64 {
-        self.returned + self.panicked + self.cancelled
+        self.returned + self.panicked + self.cancelled.sum()
     }
 
     /// Counts a job that ended.
@@ -128,7 +137,7 @@ impl Totals {
         match ran {
             Outcome::Returned => self.returned += 1,
             Outcome::Panicked => self.panicked += 1,
-            Outcome::Cancelled => self.cancelled += 1,
+            Outcome::Cancelled(cause) => self.cancelled.add(cause, 1),
             Outcome::Stale | Outcome::Polled => {}
         }
     }
@@ -149,9 +158,11 @@ pub struct Metrics {
     pub returned: u64,
     /// Jobs that panicked.
     pub panicked: u64,
-    /// Jobs dropped before they started, and futures dropped before they were ready.
+    /// Jobs dropped before they started, and futures dropped before they were ready: the [sum](Causes::sum) of `causes`.
     pub cancelled: u64,
-    /// The cancelled jobs dropped because the queue was full.
+    /// The cancelled jobs by cause.
+    pub causes: Causes,
+    /// The cancelled jobs dropped because the queue was full, as in `causes`.
     pub evicted: u64,
     /// Submissions rejected, for any [reason](crate::Reason). They are not accepted jobs, and failed `reserve`s do
     /// not count.

@@ -16,7 +16,7 @@ use brigade_testkit::WakeCounter;
 use crate::child::{End, assert_in_child, await_end, claim, exit_now, fork, fork_here};
 use crate::pools::{is_cancelled, is_forked, occupy, ready, refuses, works, works_still};
 use brigade::time::{self, Sleep};
-use brigade::{JoinError, JoinHandle, LocalPool, Metrics, Missed, Pool, Report, Shutdown};
+use brigade::{Cause, JoinError, JoinHandle, LocalPool, Metrics, Missed, Pool, Report, Shutdown};
 
 fn poll_with<T>(job: &mut JoinHandle<T>, waker: &Waker) -> Poll<Result<T, JoinError>> {
     Pin::new(job).poll(&mut Context::from_waker(waker))
@@ -162,7 +162,10 @@ pub(crate) fn an_unfinished_job_counts_as_cancelled_in_a_child_and_a_finished_on
         }),
         claim("join_timeout", || is_cancelled(timed.join_timeout(Duration::MAX).unwrap())),
         claim("poll", || {
-            matches!(poll_with(&mut polled, Waker::noop()), Poll::Ready(Err(JoinError::Cancelled)))
+            matches!(
+                poll_with(&mut polled, Waker::noop()),
+                Poll::Ready(Err(JoinError::Cancelled(Cause::Ended)))
+            )
         }),
         claim("cancel does nothing", || {
             !cancelled.cancel() && is_cancelled(cancelled.try_join().unwrap())

@@ -59,7 +59,7 @@ fn child_of_busy_pools(pools: &[Pool; 2], job: JoinHandle<()>, how: Meanwhile) -
         Handle::current().is_none(),
         is_forked(handle.try_execute(|| ())) && is_forked(other.try_submit(|| ())),
         !pool.wait_idle() && pool.metrics().accepted == 0 && *pool.size().end() == 0,
-        matches!(job.join(), Ok(()) | Err(JoinError::Cancelled)),
+        matches!(job.join(), Ok(()) | Err(JoinError::Cancelled(_))),
         Pool::builder().threads(0..=1).build().is_ok_and(|own| !own.handle().metrics().is_closed),
         !may_start_threads || works(&Pool::new(2)),
         handle.metrics().is_closed,

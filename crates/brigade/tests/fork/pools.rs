@@ -4,7 +4,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex};
 
-use brigade::{Handle, JoinError, Pool, Reason, Rejected};
+use brigade::{Cause, Handle, JoinError, Pool, Reason, Rejected};
 
 /// A pool that has all its threads. While the standard library starts one it holds a lock, and a child that is forked then
 /// can start none itself.
@@ -42,7 +42,7 @@ pub(crate) fn is_forked<T, F>(result: Result<T, Rejected<F>>) -> bool {
 }
 
 pub(crate) fn is_cancelled<T>(outcome: Result<T, JoinError>) -> bool {
-    matches!(outcome, Err(JoinError::Cancelled))
+    matches!(outcome, Err(JoinError::Cancelled(Cause::Ended)))
 }
 
 /// Whether it panics with a message that says what to do.

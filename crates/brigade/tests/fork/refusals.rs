@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use brigade::{JoinError, Pool, Reason, TaskSet, WhenFull, block_on};
+use brigade::{Cause, JoinError, Pool, Reason, TaskSet, WhenFull, block_on};
 
 use brigade_testkit::Drops;
 
@@ -59,7 +59,7 @@ pub(crate) fn every_way_to_submit_to_a_bounded_pool_says_forked_in_a_child_full_
 }
 
 fn is_cancelled<T>(outcome: Option<Result<T, JoinError>>) -> bool {
-    matches!(outcome, Some(Err(JoinError::Cancelled)))
+    matches!(outcome, Some(Err(JoinError::Cancelled(Cause::Ended))))
 }
 
 /// A set with a job that runs, and one that is queued behind it.

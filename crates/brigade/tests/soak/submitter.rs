@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use brigade::{
-    Handle, JobBuilder, JoinError, JoinHandle, Pool, Priority, Reason, Rejected, WhenFull,
+    Cause, Handle, JobBuilder, JoinError, JoinHandle, Pool, Priority, Reason, Rejected, WhenFull,
 };
 use fastrand::Rng;
 
@@ -293,7 +293,10 @@ impl<'a> Submitter<'a> {
             3 => _ = handle.join_timeout(self.micros(100)),
             4..6 => {
                 if handle.cancel() {
-                    assert!(matches!(handle.join(), Err(JoinError::Cancelled)), "was cancelled");
+                    assert!(
+                        matches!(handle.join(), Err(JoinError::Cancelled(Cause::Asked))),
+                        "was cancelled"
+                    );
                 }
             }
             6 => drop(handle.cancel_on_drop()),

@@ -211,7 +211,10 @@ fn what_a_pool_has_done_is_exported_with_its_name() {
     assert_eq!(exported.counter("brigade_jobs_executed_total{pool=mail}"), 4 - cancelled);
     assert_eq!(exported.counter("brigade_jobs_panicked_total{pool=mail}"), 1);
     assert_eq!(exported.counter("brigade_jobs_cancelled_total{pool=mail}"), cancelled);
-    assert_eq!(exported.counter("brigade_jobs_evicted_total{pool=mail}"), 0);
+    assert_eq!(exported.counter("brigade_jobs_cancelled_asked_total{pool=mail}"), cancelled);
+    for other in ["cancelled_deadline", "evicted", "cancelled_ended"] {
+        assert_eq!(exported.counter(&format!("brigade_jobs_{other}_total{{pool=mail}}")), 0);
+    }
     let metrics = pool.metrics();
     let parks: u64 = metrics.workers.iter().map(|worker| worker.parks).sum();
     assert!(exported.counter("brigade_parks_total{pool=mail}") <= parks);

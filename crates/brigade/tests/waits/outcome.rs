@@ -51,7 +51,7 @@ impl<T: Told> Told for Result<T, JoinError> {
     fn told(self) -> Outcome {
         match self {
             Ok(result) => result.told(),
-            Err(JoinError::Cancelled) => Outcome::Refused,
+            Err(JoinError::Cancelled(_)) => Outcome::Refused,
             Err(error) => Outcome::wrong(error),
         }
     }

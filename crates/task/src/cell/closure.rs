@@ -11,6 +11,7 @@ use super::frames;
 use super::header::{Header, VTable};
 use super::state::{JOB, State};
 use crate::act::{Act, Action, Outcome, Payload, inspect};
+use crate::cause::Cause;
 use crate::contain::{catch_drop, drop_contained};
 use crate::error::JoinError;
 use crate::work::Work;
@@ -124,21 +125,19 @@ where
     }
     // SAFETY: claimed just now.
     let closure = unsafe { cell.take_closure() };
-    let (outcome, result, panic) = match action {
-        Action::Run => {
-            let (outcome, result) = start(&cell.header.state, closure);
-            (outcome, result, None)
-        }
+    let (result, panic) = match action {
+        Action::Run => (start(&cell.header.state, closure), None),
         Action::Take => {
             // SAFETY: `out` has room for an `F`, guaranteed by the caller.
             unsafe { out.cast::<F>().write(closure) };
-            (Outcome::Cancelled, Err(JoinError::Cancelled), None)
+            (Err(JoinError::Cancelled(action.cause(out))), None)
         }
         _ => {
-            let dropped = catch_drop(closure);
-            (Outcome::Cancelled, Err(JoinError::Cancelled), dropped.err())
+            let dropped = frames::drop_as(action.cause(out), || catch_drop(closure));
+            (Err(JoinError::Cancelled(action.cause(out))), dropped.err())
         }
     };
+    let outcome = Outcome::of(&result);
     // SAFETY: claimed, and the closure has been taken.
     let unclaimed = unsafe { cell.finish(result) };
     drop(release);
@@ -151,20 +150,23 @@ where
     outcome
 }
 
-/// Runs a closure if it may start; returns the outcome for the worker and the result for the handle.
-fn start<W: Work>(state: &State, closure: W) -> (Outcome, Result<W::Output, JoinError>) {
-    let call = || if closure.may_start() { Ok(closure.run()) } else { Err(closure) };
+/// Runs a closure if it may start; returns the result for the handle.
+fn start<W: Work>(state: &State, closure: W) -> Result<W::Output, JoinError> {
+    let call = || match closure.may_start() {
+        Ok(()) => Ok(closure.run()),
+        Err(cause) => Err((closure, cause)),
+    };
     match panic::catch_unwind(AssertUnwindSafe(|| frames::enter(state, call))) {
-        Ok(Ok(value)) => (Outcome::Returned, Ok(value)),
-        Ok(Err(closure)) => cancel(closure),
-        Err(payload) => (Outcome::Panicked, Err(JoinError::panicked(payload))),
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err((closure, cause))) => cancel(closure, cause),
+        Err(payload) => Err(JoinError::panicked(payload)),
     }
 }
 
 /// Drops a closure that will not run, and contains a panic of its drop.
-fn cancel<W: Work>(closure: W) -> (Outcome, Result<W::Output, JoinError>) {
-    drop_contained(closure);
-    (Outcome::Cancelled, Err(JoinError::Cancelled))
+fn cancel<W: Work>(closure: W, cause: Cause) -> Result<W::Output, JoinError> {
+    frames::drop_as(cause, || drop_contained(closure));
+    Err(JoinError::Cancelled(cause))
 }
 
 /// Moves the result to `out`.
@@ -182,16 +184,20 @@ unsafe fn take<F: Work<Output = T>, T>(header: NonNull<Header>, out: *mut ()) {
     unsafe { out.cast::<Result<T, JoinError>>().write(result) };
 }
 
-/// Runs the closure that the handle claimed if `run` is set and it may start, else drops it. The canceller may do the latter.
+/// Runs the closure that the handle claimed if it may start, or drops it for the cause `stop`. The canceller may do the latter.
 ///
 /// # Safety
 /// The cell must have these types. The caller must be the handle or the canceller, and have claimed the task.
-unsafe fn settle<F: Work<Output = T>, T>(header: NonNull<Header>, run: bool) -> Outcome {
+unsafe fn settle<F: Work<Output = T>, T>(header: NonNull<Header>, stop: Option<Cause>) -> Outcome {
     // SAFETY: the types are right, guaranteed by the caller; Life rule.
     let cell = unsafe { header.cast::<ClosureCell<F, T>>().as_ref() };
     // SAFETY: claimed by the caller.
     let closure = unsafe { cell.take_closure() };
-    let (outcome, result) = if run { start(&cell.header.state, closure) } else { cancel(closure) };
+    let result = match stop {
+        None => start(&cell.header.state, closure),
+        Some(cause) => cancel(closure, cause),
+    };
+    let outcome = Outcome::of(&result);
     // SAFETY: claimed, and the closure has been taken.
     let unclaimed = unsafe { cell.finish(result) };
     // The canceller's: the handle may be gone.

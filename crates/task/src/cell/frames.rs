@@ -11,6 +11,7 @@ use core::ptr::{self, NonNull};
 use std::collections::BTreeSet;
 
 use super::state::State;
+use crate::cause::Cause;
 
 brigade_sync::scoped_thread_local! {
     /// The innermost frame. Models never look at it: to a thread-local of std all their threads are one.
@@ -45,6 +46,8 @@ enum What<'a> {
     Part(Option<&'a Frame>),
     /// What has an attachment, in the same job. A reference to one, so that a frame is short.
     Attached(&'a &'a dyn Attachment),
+    /// The drop of a closure that is cancelled for this cause.
+    Dropped(Cause),
 }
 
 impl What<'_> {
@@ -52,7 +55,7 @@ impl What<'_> {
     fn must_stop(self) -> Option<bool> {
         match self {
             What::Job(state) => Some(state.is_some_and(State::is_stop_requested)),
-            What::Part(_) | What::Attached(_) => None,
+            What::Part(_) | What::Attached(_) | What::Dropped(_) => None,
         }
     }
 }
@@ -77,7 +80,7 @@ impl Frame {
         match self.what {
             What::Job(None) => None,
             What::Part(context) => context,
-            What::Job(Some(_)) | What::Attached(_) => self.outer(),
+            What::Job(Some(_)) | What::Attached(_) | What::Dropped(_) => self.outer(),
         }
     }
 }
@@ -141,7 +144,7 @@ fn enter_attachments(context: Option<&Frame>, call: &mut dyn FnMut()) {
     let mut frames = core::iter::successors(context, |frame| frame.outer_of_context());
     let attached = frames.find_map(|frame| match frame.what {
         What::Attached(attachment) => Some((frame, attachment)),
-        What::Job(_) | What::Part(_) => None,
+        What::Job(_) | What::Part(_) | What::Dropped(_) => None,
     });
     match attached {
         None => call(),
@@ -183,6 +186,7 @@ impl RunningFuture {
             let mut frames = core::iter::successors(innermost, |frame| frame.outer());
             frames.find_map(|frame| match frame.what {
                 What::Job(state) => Some(state.map(Self::of)),
+                What::Dropped(_) => Some(None),
                 What::Part(_) | What::Attached(_) => None,
             })?
         })
@@ -232,6 +236,43 @@ pub fn attach<R>(attachment: &dyn Attachment, call: impl FnOnce() -> R) -> R {
     INNERMOST.set(&frame, call)
 }
 
+/// Calls `call`, which drops a closure that is cancelled for this cause.
+pub(crate) fn drop_as<R>(cause: Cause, call: impl FnOnce() -> R) -> R {
+    // SAFETY: it refers to nothing.
+    let frame = unsafe { Frame::new(What::Dropped(cause)) };
+    INNERMOST.set(&frame, call)
+}
+
+/// Returns the cause for which the job is cancelled that this thread drops; [`Ended`](Cause::Ended) if it drops none.
+///
+/// ```
+/// use brigade_task::{Cause, Job, drop_cause};
+/// struct Tells(std::sync::mpsc::Sender<Cause>);
+/// impl Drop for Tells {
+///     fn drop(&mut self) {
+///         _ = self.0.send(drop_cause());
+///     }
+/// }
+/// let (sender, causes) = std::sync::mpsc::channel();
+/// let tells = Tells(sender);
+/// Job::new(move || drop(tells)).cancel(Cause::Evicted);
+/// assert_eq!(causes.recv(), Ok(Cause::Evicted));
+/// ```
+pub fn drop_cause() -> Cause {
+    let cause = |frame: &Frame| match frame.what {
+        What::Dropped(cause) => Some(cause),
+        // A future is dropped as it is polled.
+        What::Job(state) => state.and_then(State::stop_cause),
+        What::Part(_) | What::Attached(_) => None,
+    };
+    INNERMOST.with(|innermost| {
+        // Models never look at it.
+        let innermost = innermost.filter(|_| !cfg!(brigade_loom));
+        let mut frames = core::iter::successors(innermost, |frame| frame.outer());
+        frames.find_map(cause).unwrap_or(Cause::Ended)
+    })
+}
+
 /// Calls `find` with the job that this thread runs, `None` if there is none with a handle, and before that with each attachment,
 /// the innermost first, until it returns something.
 fn find<R>(mut find: impl FnMut(What<'_>) -> Option<R>) -> Option<R> {
@@ -278,11 +319,20 @@ pub(crate) fn must_stop() -> bool {
     })
 }
 
+/// Cancels the future that this thread polls, for this cause, although it is about to be ready.
+pub(crate) fn cancel_polled(cause: Cause) {
+    // Models never look at it.
+    INNERMOST.with(|innermost| match innermost.map(|frame| frame.what) {
+        Some(What::Job(Some(state))) if !cfg!(brigade_loom) => _ = state.request_stop(cause),
+        _ => {}
+    });
+}
+
 /// The name that is [attached](attach) to the job that this thread runs, or runs a part of.
 pub fn job_name() -> Option<String> {
     let found = find(|what| match what {
         What::Job(_) => Some(None),
-        What::Part(_) => None,
+        What::Part(_) | What::Dropped(_) => None,
         What::Attached(attachment) => attachment.name().map(|name| Some(String::from(name))),
     });
     found.flatten()
@@ -325,7 +375,7 @@ pub fn for_each_running(mut call: impl FnMut(JobId)) {
                     left.extend(next);
                     next = context;
                 }
-                What::Job(None) | What::Attached(_) => {}
+                What::Job(None) | What::Attached(_) | What::Dropped(_) => {}
             }
         }
     });

@@ -9,6 +9,7 @@ use super::frames::JobId;
 use super::header::{Content, Header};
 use super::state::Filled;
 use crate::act::{Asked, Outcome};
+use crate::cause::Cause;
 use crate::contain::drop_contained;
 
 /// The handle's side of a cell, without the type of the result. Or the canceller's, which must leave the result and the waker slot to the
@@ -46,28 +47,31 @@ impl RawHandle {
         unsafe { (self.header().vtable.take)(self.0, out) };
     }
 
-    /// Claims the closure, or the future if that is queued, and runs it on this thread, or drops it; `None` if it was claimed before.
-    pub(crate) fn settle_if_unclaimed(&self, run: bool) -> Option<Outcome> {
+    /// Claims the closure, or the future if that is queued, and runs it on this thread, or drops it for the cause `stop`; `None` if it
+    /// was claimed before.
+    pub(crate) fn settle_if_unclaimed(&self, stop: Option<Cause>) -> Option<Outcome> {
         let Header { state, lifecycle, vtable, .. } = self.header();
         let claims = match vtable.schedule {
             None => state.claim(),
             // The first job of a future may have to say whether it may start.
-            Some(_) => lifecycle.claim(|is_unpolled| !(run && is_unpolled && state.decides())),
+            Some(_) => {
+                lifecycle.claim(|is_unpolled| !(stop.is_none() && is_unpolled && state.decides()))
+            }
         };
         // SAFETY: claimed just now; the vtable is the cell's.
-        claims.then(|| unsafe { (vtable.settle)(self.0, run) })
+        claims.then(|| unsafe { (vtable.settle)(self.0, stop) })
     }
 
     /// Asks a claimed closure to stop; drops a future that has not been polled if it `may_drop`, or wakes it to be dropped.
     pub(crate) fn request_stop(&self, may_drop: bool) -> Asked {
         let Header { state, lifecycle, vtable, .. } = self.header();
-        if !state.request_stop() {
+        if !state.request_stop(Cause::Asked) {
             return Asked::Nothing;
         }
         let Some(schedule) = vtable.schedule else { return Asked::ToStop };
         if may_drop && lifecycle.claim(|is_unpolled| is_unpolled) {
             // SAFETY: claimed just now; the vtable is the cell's.
-            unsafe { (vtable.settle)(self.0, false) };
+            unsafe { (vtable.settle)(self.0, Some(Cause::Asked)) };
             return Asked::Dropped;
         }
         // It is woken to be dropped; it need not have a waker. It may have ended in the meantime: then there is no job to make.
@@ -128,16 +132,16 @@ impl RawHandle {
         self.header().state.begin_as_member();
     }
 
-    /// Claims the closure of a member, takes the cell out of its set, and runs the closure on this thread, or drops it; `None`
-    /// if it was claimed before or is no member.
-    pub(crate) fn leave_and_settle(&self, run: bool) -> Option<Outcome> {
+    /// Claims the closure of a member, takes the cell out of its set, and runs the closure on this thread, or drops it for the cause
+    /// `stop`; `None` if it was claimed before or is no member.
+    pub(crate) fn leave_and_settle(&self, stop: Option<Cause>) -> Option<Outcome> {
         if !self.header().state.claim_and_leave() {
             return None;
         }
         // SAFETY: Slot rule: `MEMBER` was cleared just now.
         drop(unsafe { self.header().empty(Filled::Member) });
         // SAFETY: claimed just now; the vtable is the cell's.
-        Some(unsafe { (self.header().vtable.settle)(self.0, run) })
+        Some(unsafe { (self.header().vtable.settle)(self.0, stop) })
     }
 
     /// Empties the slot; `false` if the result has been written.

@@ -10,6 +10,7 @@ use super::completed::Member;
 use super::lifecycle::Lifecycle;
 use super::state::{Filled, Finished, State};
 use crate::act::Outcome;
+use crate::cause::Cause;
 use crate::contain::contain;
 
 /// The part of a cell that does not depend on the type of its closure or future.
@@ -40,8 +41,8 @@ pub(super) enum Content {
 pub(crate) struct VTable {
     /// Moves the result, a `Result<T, JoinError>`, to `out`.
     pub(crate) take: unsafe fn(NonNull<Header>, out: *mut ()),
-    /// Runs the closure or polls the future that the caller claimed if `run` is set and it may start, else drops it.
-    pub(crate) settle: unsafe fn(NonNull<Header>, run: bool) -> Outcome,
+    /// Runs the closure or polls the future that the caller claimed if it may start, or drops it for the cause `stop`.
+    pub(crate) settle: unsafe fn(NonNull<Header>, stop: Option<Cause>) -> Outcome,
     /// Frees the cell.
     pub(crate) free: unsafe fn(NonNull<Header>),
     /// Makes the job of a woken future and passes it to its scheduler; `None` for a closure.

@@ -22,7 +22,8 @@ pub(crate) use closure::allocate;
 pub(crate) use completed::CompletedList;
 pub(crate) use frames::JobContext;
 pub use frames::{
-    Attachment, JobId, RunningFuture, attach, enter_other, for_each_running, is_cancelled, job_name,
+    Attachment, JobId, RunningFuture, attach, drop_cause, enter_other, for_each_running,
+    is_cancelled, job_name,
 };
 pub(crate) use handle::RawHandle;
 pub(crate) use header::{Header, VTable};

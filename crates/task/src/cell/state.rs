@@ -12,6 +12,7 @@
 //! | `HOLDS` | the guard in the first job of a future holds something that is given back at its claim | initially | – |
 //! | `DECIDES` | that guard says whether the future may start | initially | – |
 //! | `MEMBER` | the waker slot holds a reference to a set's list, and belongs to the thread that sets `DONE` | the handle | `DONE` was set before, or `WAKER` is set |
+//! | `CAUSE` | two bits: the cause of the stop request | with `STOP_REQUESTED` | `STOP_REQUESTED` was set before |
 //!
 //! The result belongs to the handle if `HANDLE` is set when `DONE` is set; otherwise to the thread that set `DONE`. The
 //! cell is freed by the side that clears the last of `JOB`, `HANDLE` and `CANCELLER`.
@@ -24,6 +25,8 @@
 
 use brigade_sync::atomic::{AtomicU32, Ordering};
 
+use crate::cause::Cause;
+
 const CLAIMED: u32 = 1;
 const DONE: u32 = 2;
 const WAKER: u32 = 4;
@@ -34,6 +37,8 @@ pub(crate) const CANCELLER: u32 = 64;
 const MEMBER: u32 = 128;
 const HOLDS: u32 = 256;
 const DECIDES: u32 = 512;
+/// The place of the [`Cause`] of a stop request.
+const CAUSE: u32 = 10;
 
 /// The sides of a cell, each of which keeps it alive.
 const SIDES: u32 = JOB | HANDLE | CANCELLER;
@@ -138,18 +143,33 @@ impl State {
         self.0.load(Ordering::Relaxed) & CLAIMED != 0
     }
 
-    /// Asks a claimed closure to stop, or a future to be dropped.
+    /// Asks a claimed closure to stop, or a future to be dropped, for this cause.
     ///
     /// Returns `true` for the first request, unless the task has ended.
-    pub(crate) fn request_stop(&self) -> bool {
+    pub(crate) fn request_stop(&self, cause: Cause) -> bool {
+        let request = STOP_REQUESTED | (cause as u32) << CAUSE;
+        let next = |state| (state & (STOP_REQUESTED | DONE) == 0).then_some(state | request);
         // Ordering: Release pairs with the Acquire in `is_stop_requested`: what came before the request is seen with it.
-        self.0.fetch_or(STOP_REQUESTED, Ordering::Release) & (STOP_REQUESTED | DONE) == 0
+        self.0.fetch_update(Ordering::Release, Ordering::Relaxed, next).is_ok()
     }
 
     /// Returns whether the task is asked to stop.
     pub(crate) fn is_stop_requested(&self) -> bool {
         // Ordering: Acquire pairs with the Release in `request_stop`.
         self.0.load(Ordering::Acquire) & STOP_REQUESTED != 0
+    }
+
+    /// Returns the cause of the first request to stop, if there was one.
+    pub(crate) fn stop_cause(&self) -> Option<Cause> {
+        // Ordering: Acquire, as in `is_stop_requested`.
+        let state = self.0.load(Ordering::Acquire);
+        (state & STOP_REQUESTED != 0).then(|| Cause::of_number((state >> CAUSE) as usize))
+    }
+
+    /// Asks a future that has not ended to stop for this cause; returns the cause of the first request.
+    pub(crate) fn stop_for(&self, cause: Cause) -> Cause {
+        _ = self.request_stop(cause);
+        self.stop_cause().unwrap_or(cause)
     }
 
     /// Marks the result as written.

@@ -237,7 +237,7 @@ impl Job {
         let out = future.as_mut_ptr().cast();
         let mut request = TakeRequest { id: TypeId::of::<F>(), out };
         let outcome = self.consume(Action::Take, core::ptr::from_mut(&mut request).cast());
-        assert!(outcome == Outcome::Cancelled, "it is another future");
+        assert!(matches!(outcome, Outcome::Cancelled(_)), "it is another future");
         // SAFETY: it is an `F`, and `Cancelled` means that `Take` moved it here.
         Ok(unsafe { future.assume_init() })
     }

@@ -16,6 +16,7 @@ use super::schedule::{Guard, Schedule, Woken};
 use super::task::{FutureStage, Task, free, take};
 use super::waker::{TaskRef, with_waker};
 use crate::act::{Action, Outcome, Payload, inspect};
+use crate::cause::Cause;
 use crate::cell::lifecycle::Pause;
 use crate::cell::state::{JOB, State};
 use crate::cell::{Header, RunningFuture, VTable, frames};
@@ -79,7 +80,8 @@ impl<F: Future + 'static, E: Schedule> Running<F, E> {
     /// Polls the future, unless it has been asked to stop; ends it if it is ready.
     pub(super) fn poll(self) {
         if self.task().header.state.is_stop_requested() {
-            return self.cancel();
+            // For the cause of the request.
+            return self.cancel(Cause::Asked);
         }
         let call = || frames::enter(&self.task().header.state, || self.poll_future());
         let must_stop = || frames::must_stop() || E::STOPS_ALL();
@@ -109,7 +111,7 @@ impl<F: Future + 'static, E: Schedule> Running<F, E> {
         let Task { header, scheduler, key, .. } = self.task();
         let scheduler = *scheduler;
         if scheduler.cuts(RunningFuture::of(&header.state)) {
-            return self.cancel();
+            return self.cancel(Cause::Ended);
         }
         // A future that is queued again does not wait: the scheduler has its job.
         if !header.lifecycle.is_woken() {
@@ -129,13 +131,15 @@ impl<F: Future + 'static, E: Schedule> Running<F, E> {
                 // SAFETY: Access rule: `end_poll` returned that the caller must make the job.
                 scheduler.schedule(unsafe { resumption::<F, E>(self.task) }, Woken::Polled);
             }
-            Pause::Orphaned => self.cancel(),
+            Pause::Orphaned => self.cancel(Cause::Ended),
         }
     }
 
-    /// Drops the future without polling it.
-    pub(super) fn cancel(self) {
-        self.end(Err(JoinError::Cancelled));
+    /// Drops the future without polling it, for this cause unless it was asked to stop before.
+    #[cold]
+    pub(super) fn cancel(self, cause: Cause) {
+        let cause = self.task().header.state.stop_for(cause);
+        self.end(Err(JoinError::Cancelled(cause)));
     }
 
     /// Moves the future to `out`; the handle gets `Cancelled`, and the scheduler is not notified.
@@ -152,7 +156,7 @@ impl<F: Future + 'static, E: Schedule> Running<F, E> {
             // rule, guaranteed by the caller.
             unsafe { out.as_mut_ptr().copy_from_nonoverlapping(stage.cast::<F>(), 1) };
         });
-        drop_contained(self.complete(Err(JoinError::Cancelled)));
+        drop_contained(self.complete(Err(JoinError::Cancelled(Cause::Ended))));
     }
 
     /// Ends the future: drops it, then tells the handle and the scheduler.
@@ -207,20 +211,17 @@ impl<F: Future + 'static, E: Schedule> Running<F, E> {
         result: Result<F::Output, JoinError>,
     ) -> (Outcome, Option<Result<F::Output, JoinError>>) {
         let task = self.task();
-        let mut outcome = match &result {
-            Ok(_) => Outcome::Returned,
-            Err(JoinError::Panicked(_)) => Outcome::Panicked,
-            Err(_) => Outcome::Cancelled,
-        };
+        let mut outcome = Outcome::of(&result);
         // SAFETY: Stage rule: the future is gone, and `DONE` is not set.
         unsafe { task.write(result) };
         let finished = task.header.state.finish_unless_stopped().unwrap_or_else(|| {
             // The stop request promised that the future is cancelled. A later request comes after `DONE`.
-            outcome = Outcome::Cancelled;
+            let cause = task.header.state.stop_for(Cause::Asked);
+            outcome = Outcome::Cancelled(cause);
             // SAFETY: Stage rule: `DONE` is not set.
             drop_contained(unsafe { task.read() });
             // SAFETY: as above.
-            unsafe { task.write(Err(JoinError::Cancelled)) };
+            unsafe { task.write(Err(JoinError::Cancelled(cause))) };
             task.header.state.finish()
         });
         // SAFETY: `DONE` was set just now.
@@ -241,21 +242,23 @@ unsafe fn schedule<F: Future + 'static, E: Schedule>(header: NonNull<Header>) {
     scheduler.schedule(unsafe { resumption::<F, E>(header) }, Woken::Idle);
 }
 
-/// Polls a future that was claimed, or drops it. Its job, which is stale, keeps its reference.
+/// Polls a future that was claimed, or drops it for the cause `stop`. Its job, which is stale, keeps its reference.
 ///
 /// # Safety
 /// Claim: the caller must have claimed the future. Its side must be alive, and the task have these types.
-unsafe fn settle<F: Future + 'static, E: Schedule>(task: NonNull<Header>, run: bool) -> Outcome {
+unsafe fn settle<F: Future + 'static, E: Schedule>(
+    task: NonNull<Header>,
+    stop: Option<Cause>,
+) -> Outcome {
     let running = Running::<F, E> { task, types: PhantomData };
     let Task { header, scheduler, .. } = running.task();
     // Before any user code, as a guard is dropped.
     if header.lifecycle.begin_claimed() && header.state.holds() {
         scheduler.give_back();
     }
-    if run {
-        running.poll()
-    } else {
-        running.cancel()
+    match stop {
+        None => running.poll(),
+        Some(cause) => running.cancel(cause),
     }
     Outcome::Polled
 }
@@ -362,11 +365,12 @@ pub(super) unsafe fn act<F: Future + 'static, G: Guard, E: Schedule>(
                 let out = unsafe { &mut *request.out.cast::<MaybeUninit<F>>() };
                 // SAFETY: Pin rule: it has not been polled.
                 unsafe { running.take_future(out) };
-                return Outcome::Cancelled;
+                return Outcome::Cancelled(Cause::Ended);
             }
-            running.cancel();
+            running.cancel(action.cause(out));
         }
-        _ => running.cancel(),
+        Action::Run => running.cancel(Cause::Deadline),
+        _ => running.cancel(action.cause(out)),
     }
     Outcome::Polled
 }

@@ -78,7 +78,8 @@ pub trait Guard: 'static {
         false
     }
 
-    /// Returns whether the future may still be polled; asked once, before the first poll. It must not panic.
+    /// Returns whether the future may still be polled, or has missed its [deadline](crate::Cause::Deadline); asked once, before
+    /// the first poll. It must not panic.
     fn may_start(&self) -> bool {
         true
     }

@@ -11,7 +11,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use crate::{Asked, Guard, Job, JoinError, JoinHandle, Outcome, Schedule, Spawned, TaskRef, Woken};
+use crate::{
+    Asked, Cause, Guard, Job, JoinError, JoinHandle, Outcome, Schedule, Spawned, TaskRef, Woken,
+};
+
+const ASKED: Outcome = Outcome::Cancelled(Cause::Asked);
 
 thread_local! {
     static QUEUE: RefCell<Queue> = RefCell::default();
@@ -183,11 +187,11 @@ fn a_cancel_needs_no_waker_and_works_in_every_state() {
     assert_eq!(waits.ask_to_stop(true), Asked::Nothing, "again");
     first.job.run();
     assert_eq!(run_all(), 1);
-    assert!(matches!(queued.join(), Err(JoinError::Cancelled)));
-    assert!(matches!(waits.join(), Err(JoinError::Cancelled)));
+    assert!(matches!(queued.join(), Err(JoinError::Cancelled(Cause::Asked))));
+    assert!(matches!(waits.join(), Err(JoinError::Cancelled(Cause::Asked))));
     assert_eq!(Arc::strong_count(&count), 1);
     with(|queue| {
-        assert_eq!(queue.ended, [(0, Outcome::Cancelled, false), (1, Outcome::Cancelled, false)]);
+        assert_eq!(queue.ended, [(0, ASKED, false), (1, ASKED, false)]);
         queue.waiting.clear();
     });
 }
@@ -210,12 +214,12 @@ fn what_nobody_can_wake_any_more_is_cancelled_and_never_by_who_drops_a_waker() {
     assert_eq!(Arc::strong_count(&count), 2, "its job is queued");
     assert_eq!(run_all(), 1);
     assert_eq!(Arc::strong_count(&count), 1);
-    assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
+    assert!(matches!(handle.join(), Err(JoinError::Cancelled(Cause::Ended))));
     // At once, if it has not cloned its waker.
     let Spawned { job, handle } = Spawned::new(pending::<()>(), (), Unbinding);
     job.run();
-    assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
-    with(|queue| assert_eq!(queue.ended, [(7, Outcome::Cancelled, false); 2]));
+    assert!(matches!(handle.join(), Err(JoinError::Cancelled(Cause::Ended))));
+    with(|queue| assert_eq!(queue.ended, [(7, Outcome::Cancelled(Cause::Ended), false); 2]));
 }
 
 #[test]
@@ -238,7 +242,7 @@ fn a_job_of_a_future_that_has_been_polled_is_never_stale() {
     let resumption = with(|queue| queue.jobs.pop()).unwrap();
     assert!(!resumption.is_stale(), "it drops the future");
     resumption.run();
-    assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
+    assert!(matches!(handle.join(), Err(JoinError::Cancelled(Cause::Asked))));
     with(|queue| queue.waiting.clear());
 }
 
@@ -301,10 +305,10 @@ fn a_future_that_has_not_been_polled_is_dropped_by_its_handle_and_its_job_is_sta
         assert_eq!((asked, Arc::strong_count(&count)), (Asked::Dropped, 1));
         assert_eq!(GIVEN_BACK.get(), before + 1);
         assert_eq!(handle.ask_to_stop(true), Asked::Nothing);
-        assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
+        assert!(matches!(handle.join(), Err(JoinError::Cancelled(Cause::Asked))));
         assert!(job.is_stale() && job.is_future());
         assert_eq!((job.run(), guard.load(Ordering::Relaxed)), (Outcome::Stale, 100));
-        with(|queue| assert_eq!(queue.ended.pop(), Some((0, Outcome::Cancelled, false))));
+        with(|queue| assert_eq!(queue.ended.pop(), Some((0, ASKED, false))));
     }
 }
 
@@ -320,8 +324,8 @@ fn what_a_guard_holds_is_given_back_once_although_the_handle_polls_first() {
         });
         let Spawned { job, handle } = Spawned::new(future, Room(guard.clone()), Lending);
         let before = GIVEN_BACK.get();
-        assert_eq!(handle.settle_if_unclaimed(true), Some(Outcome::Polled));
-        assert_eq!((handle.settle_if_unclaimed(true), GIVEN_BACK.get()), (None, before + 1));
+        assert_eq!(handle.settle_if_unclaimed(None), Some(Outcome::Polled));
+        assert_eq!((handle.settle_if_unclaimed(None), GIVEN_BACK.get()), (None, before + 1));
         let task = with(|queue| queue.waiting.pop()).unwrap();
         if wakes {
             task.wake_by_ref();
@@ -344,7 +348,7 @@ fn a_local_future_is_never_dropped_by_its_handle() {
     assert_eq!(handle.ask_to_stop(true), Asked::ToStop);
     assert!(!job.is_stale() && !handle.is_finished());
     job.run();
-    assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
+    assert!(matches!(handle.join(), Err(JoinError::Cancelled(Cause::Asked))));
 }
 
 #[test]
@@ -371,14 +375,14 @@ fn a_future_is_returned_only_before_its_first_poll() {
     let Spawned { job, handle } = Spawned::new(ready([1_u8; 4096]), (), Binding);
     let future = job.into_future::<core::future::Ready<[u8; 4096]>>().unwrap();
     assert_eq!(future.into_inner(), [1; 4096]);
-    assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
+    assert!(handle.join().unwrap_err().is_cancelled());
     let Spawned { job, .. } = Spawned::new(ready(42), (), Binding);
     assert_eq!(job.into_future::<core::future::Ready<i32>>().unwrap().into_inner(), 42);
     let count = Arc::new(());
     let Spawned { job, handle } = Spawned::new(ready(count.clone()), (), Binding);
     let other = || job.into_future::<core::future::Ready<i32>>();
     assert!(panic::catch_unwind(AssertUnwindSafe(other)).is_err());
-    assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
+    assert!(handle.join().unwrap_err().is_cancelled());
     assert_eq!(Arc::strong_count(&count), 1);
     let Spawned { job, handle } = Spawned::new(pending::<()>(), (), Binding);
     job.run();
@@ -387,7 +391,7 @@ fn a_future_is_returned_only_before_its_first_poll() {
     assert!(job.is_resumption() && job.is_future());
     let job = job.into_future::<core::future::Pending<()>>().unwrap_err();
     drop(job);
-    assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
+    assert!(matches!(handle.join(), Err(JoinError::Cancelled(Cause::Ended))));
 }
 
 #[test]
@@ -449,7 +453,9 @@ fn a_local_future_on_another_thread_panics_and_is_leaked_untouched() {
                 let message = panic.message();
                 assert_eq!(message, Some("a local future is on another thread than its own"));
             }
-            outcome => assert!(!is_run && matches!(outcome, Err(JoinError::Cancelled))),
+            outcome => {
+                assert!(!is_run && matches!(outcome, Err(JoinError::Cancelled(Cause::Ended))))
+            }
         }
         assert_eq!(DROPS.load(Ordering::Relaxed), 0);
     }
@@ -487,7 +493,7 @@ fn a_future_woken_after_the_end_of_its_pool_is_dropped_by_the_waking_thread() {
     let waker = Waker::from(task.clone());
     thread::spawn(move || waker.wake()).join().unwrap();
     assert_eq!(Arc::strong_count(&count), 1);
-    assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
+    assert!(matches!(handle.join(), Err(JoinError::Cancelled(Cause::Ended))));
     drop(task);
 }
 
@@ -502,7 +508,57 @@ fn a_future_whose_guard_does_not_let_it_start_is_cancelled() {
     let Spawned { job, handle } = Spawned::new(async { unreachable!("it is late") }, Late, Binding);
     let _: &JoinHandle<()> = &handle;
     assert_eq!(job.run(), Outcome::Polled);
-    assert!(handle.join().unwrap_err().is_cancelled());
+    assert!(matches!(handle.join(), Err(JoinError::Cancelled(Cause::Deadline))));
+}
+
+/// Each ends a future that waits, and none that has ended.
+type Ends = fn(&JoinHandle<()>);
+
+/// Caught: a second stop request that changes the cause of the first; a job dropped for the cause of its drop although its future had been
+/// asked to stop; a destructor that finds another cause than the handle.
+#[test]
+fn the_first_of_two_causes_wins() {
+    struct Tells(std::sync::mpsc::Sender<Cause>);
+    impl Drop for Tells {
+        fn drop(&mut self) {
+            self.0.send(crate::drop_cause()).unwrap();
+        }
+    }
+    let ask: Ends = |handle| _ = handle.ask_to_stop(true);
+    let end_waiting: Ends = |_| with(|queue| queue.waiting[0].clone()).cancel_waiting();
+    let drop_jobs: Ends = |_| drop(with(|queue| core::mem::take(&mut queue.jobs)));
+    let evict: Ends = |_| {
+        let jobs = with(|queue| core::mem::take(&mut queue.jobs));
+        jobs.into_iter().for_each(|job| _ = job.cancel(Cause::Evicted));
+    };
+    let cases: [(&[Ends], Cause); 6] = [
+        (&[ask, end_waiting, drop_jobs], Cause::Asked),
+        (&[ask, evict], Cause::Asked),
+        (&[end_waiting, ask, evict], Cause::Ended),
+        (&[end_waiting, drop_jobs, ask], Cause::Ended),
+        (&[|_| with(|queue| queue.waiting[0].clone()).wake(), evict, ask], Cause::Evicted),
+        (&[|_| with(|queue| queue.waiting[0].clone()).wake(), ask, evict], Cause::Asked),
+    ];
+    for (number, (ends, cause)) in cases.into_iter().enumerate() {
+        let (sender, destructors) = std::sync::mpsc::channel();
+        let tells = Tells(sender);
+        let future = async move {
+            let _tells = tells;
+            pending().await
+        };
+        let Spawned { job, handle } = Spawned::new(future, (), Binding);
+        job.run();
+        ends.iter().for_each(|end| end(&handle));
+        run_all();
+        let Err(JoinError::Cancelled(first)) = handle.join() else {
+            panic!("{number}: it has ended")
+        };
+        assert_eq!((first, destructors.recv()), (cause, Ok(cause)), "{number}");
+        with(|queue| {
+            assert_eq!(queue.ended.pop().unwrap().1, Outcome::Cancelled(cause), "{number}");
+            queue.waiting.clear();
+        });
+    }
 }
 
 #[test]
@@ -517,5 +573,5 @@ fn a_canceller_ends_a_future_whose_handle_is_gone() {
     assert_eq!(run_all(), 1);
     assert!(canceller.is_finished());
     assert_eq!(canceller.ask_to_stop(true), Asked::Nothing, "it has ended");
-    assert_eq!(with(|queue| queue.ended.pop()).unwrap().1, Outcome::Cancelled);
+    assert_eq!(with(|queue| queue.ended.pop()).unwrap().1, Outcome::Cancelled(Cause::Asked));
 }

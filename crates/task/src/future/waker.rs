@@ -5,6 +5,7 @@ use core::ptr::{self, NonNull};
 use core::task::{RawWaker, RawWakerVTable, Waker};
 
 use crate::act::Outcome;
+use crate::cause::Cause;
 use crate::cell::Header;
 use crate::cell::lifecycle::{Dropped, Wake};
 use crate::cell::state::JOB;
@@ -65,10 +66,11 @@ impl TaskRef {
         }
     }
 
-    /// Wakes the future, and cancels it if it waits: not if it is being polled, and ready at the end of that poll.
+    /// Wakes the future, and cancels it if it waits, because its pool [ends](Cause::Ended): not if it is being polled, and ready at the
+    /// end of that poll.
     pub fn cancel_waiting(&self) {
         if self.header().lifecycle.wake_by_ref() {
-            _ = self.header().state.request_stop();
+            _ = self.header().state.request_stop(Cause::Ended);
             // SAFETY: Access rule: `wake_by_ref` returned that the caller must make the job.
             unsafe { schedule(self.0) };
         }
@@ -81,12 +83,14 @@ impl TaskRef {
         ptr::eq(waker.vtable(), &VTABLE)
     }
 
-    /// Polls the future on this thread if it is queued and has been polled before, or cancels it unless `run`; `None` if
+    /// Polls the future on this thread if it is queued and has been polled before, or cancels it if it must `stop`; `None` if
     /// it is not queued. The job in the queue becomes [stale](Outcome::Stale).
-    pub fn settle_if_queued(&self, run: bool) -> Option<Outcome> {
+    pub fn settle_if_queued(&self, stop: Option<Cause>) -> Option<Outcome> {
         let Header { lifecycle, vtable, .. } = self.header();
         // SAFETY: claimed just now; the vtable is the task's, whose memory lives (Reference rule).
-        lifecycle.claim(|is_unpolled| !is_unpolled).then(|| unsafe { (vtable.settle)(self.0, run) })
+        lifecycle
+            .claim(|is_unpolled| !is_unpolled)
+            .then(|| unsafe { (vtable.settle)(self.0, stop) })
     }
 
     /// Whether the future is queued, at this moment.
@@ -128,8 +132,8 @@ impl Drop for TaskRef {
             // SAFETY: Reference rule: this was the last reference.
             Dropped::LastReference => unsafe { Header::release(self.0, JOB) },
             Dropped::Orphaned => {
-                // Nothing else could wake it, so it is cancelled, as if by its handle.
-                _ = self.header().state.request_stop();
+                // Nothing else could wake it, not even its scheduler, so it is cancelled.
+                _ = self.header().state.request_stop(Cause::Ended);
                 // SAFETY: Access rule: `drop_reference` returned that the caller must make the job.
                 unsafe { schedule(self.0) };
             }

@@ -11,7 +11,8 @@ use core::ptr;
 
 use crate::act::{Act, Action, Outcome, Payload, inspect};
 use crate::boxed::{BoxedWork, is_large};
-use crate::cell;
+use crate::cause::Cause;
+use crate::cell::{self, frames};
 use crate::contain::drop_contained;
 use crate::join::JoinHandle;
 use crate::region::{OfFork, OfScope};
@@ -109,12 +110,13 @@ impl Job {
         self.consume(Action::Run, ptr::null_mut())
     }
 
-    /// Drops the closure; its handle, if it has one, gets [`JoinError::Cancelled`](crate::JoinError::Cancelled).
+    /// Drops the closure; its handle, if it has one, gets [`JoinError::Cancelled`](crate::JoinError::Cancelled) with this cause.
+    /// The cause of a job that is dropped is [`Ended`](Cause::Ended).
     ///
     /// # Panics
     /// If the drop of a capture panics; the handle has its result by then.
-    pub fn cancel(self) -> Outcome {
-        self.consume(Action::Drop, ptr::null_mut())
+    pub fn cancel(self, cause: Cause) -> Outcome {
+        self.consume(Action::Drop, ptr::without_provenance_mut(cause as usize))
     }
 
     /// Returns the closure.
@@ -153,7 +155,7 @@ impl Job {
         let taken = self.consume(Action::Take, out);
         // Only `Cancelled` means that it was moved.
         assert!(
-            taken == Outcome::Cancelled,
+            matches!(taken, Outcome::Cancelled(_)),
             "the closure has been run or dropped through its handle"
         );
         Ok(())
@@ -172,7 +174,7 @@ impl Job {
     /// use brigade_task::{Job, Outcome};
     /// let (job, mut handle) = Job::with_handle(|| 6 * 7);
     /// assert!(!job.is_stale());
-    /// assert_eq!(handle.settle_if_unclaimed(true), Some(Outcome::Returned));
+    /// assert_eq!(handle.settle_if_unclaimed(None), Some(Outcome::Returned));
     /// assert!(job.is_stale());
     /// assert_eq!(job.run(), Outcome::Stale);
     /// ```
@@ -192,7 +194,7 @@ impl Job {
     /// use brigade_task::{Job, Outcome};
     /// let (job, mut handle) = Job::with_handle(|| 42);
     /// let job = job.drop_if_stale().unwrap_err();
-    /// handle.settle_if_unclaimed(true);
+    /// handle.settle_if_unclaimed(None);
     /// assert!(matches!(job.drop_if_stale(), Ok(Outcome::Stale)));
     /// ```
     pub fn drop_if_stale(self) -> Result<Outcome, Self> {
@@ -253,10 +255,13 @@ impl Job {
     }
 }
 
+/// The number of the cause of a job that is dropped.
+const ENDED: *mut () = ptr::without_provenance_mut(Cause::Ended as usize);
+
 impl Drop for Job {
     fn drop(&mut self) {
         // SAFETY: Payload rule; `consume` takes `self` without dropping it.
-        unsafe { (self.act)(&mut self.payload, Action::Drop, ptr::null_mut()) };
+        unsafe { (self.act)(&mut self.payload, Action::Drop, ENDED) };
     }
 }
 
@@ -287,9 +292,9 @@ unsafe fn act_inline<F: Work<Output = ()>>(
         Action::Run | Action::Leave => {
             // SAFETY: Payload rule: the payload is an `F`, and is consumed.
             let closure = unsafe { closure.read() };
-            if !closure.may_start() {
-                drop_contained(closure);
-                return Outcome::Cancelled;
+            if let Err(cause) = closure.may_start() {
+                frames::drop_as(cause, || drop_contained(closure));
+                return Outcome::Cancelled(cause);
             }
             closure.run();
             Outcome::Returned
@@ -297,12 +302,12 @@ unsafe fn act_inline<F: Work<Output = ()>>(
         Action::Take => {
             // SAFETY: Payload rule, as above; `out` has room for an `F`, guaranteed by the caller.
             unsafe { out.cast::<F>().copy_from_nonoverlapping(closure, 1) };
-            Outcome::Cancelled
+            Outcome::Cancelled(action.cause(out))
         }
         _ => {
             // SAFETY: Payload rule, as above.
-            unsafe { closure.drop_in_place() };
-            Outcome::Cancelled
+            frames::drop_as(action.cause(out), || unsafe { closure.drop_in_place() });
+            Outcome::Cancelled(action.cause(out))
         }
     }
 }

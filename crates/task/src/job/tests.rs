@@ -7,6 +7,8 @@ use std::sync::mpsc;
 use super::*;
 use crate::JoinError;
 
+const ASKED: Outcome = Outcome::Cancelled(Cause::Asked);
+
 /// Runs `test` with a closure that is stored inside the job and with one that is boxed; with a handle, in a cell and in a box.
 fn inline_and_boxed(test: impl Fn(&Arc<()>, Job)) {
     let count = Arc::new(());
@@ -25,7 +27,7 @@ fn a_job_drops_its_captures_once_when_run_cancelled_or_dropped() {
             let before = Arc::strong_count(count);
             match how {
                 0 => assert_eq!(job.run(), Outcome::Returned),
-                1 => assert_eq!(job.cancel(), Outcome::Cancelled),
+                1 => assert_eq!(job.cancel(Cause::Evicted), Outcome::Cancelled(Cause::Evicted)),
                 _ => drop(job),
             }
             assert_eq!(Arc::strong_count(count), before - 1);
@@ -80,14 +82,24 @@ fn every_result_reaches_the_handle() {
 
     let (job, handle) = Job::with_handle(|| 5);
     drop(job);
-    assert_eq!(handle.join().unwrap_err().to_string(), "the job was cancelled");
+    let error = handle.join().unwrap_err();
+    assert_eq!(error.to_string(), format!("the job was cancelled: {}", Cause::Ended));
+}
+
+/// Caught: a cause of one byte, for which a result is passed in memory.
+#[test]
+fn a_cause_makes_no_result_larger() {
+    let sizes = [size_of::<JoinError>(), size_of::<Result<usize, JoinError>>()];
+    assert_eq!(sizes, [2 * size_of::<usize>(); 2]);
+    assert_eq!(size_of::<Cause>(), size_of::<usize>());
+    assert_eq!(size_of::<Action>(), 1);
 }
 
 #[test]
 fn a_joiner_runs_an_unclaimed_closure() {
     let (job, handle) = Job::with_handle(|| 5);
-    assert_eq!(handle.settle_if_unclaimed(true), Some(Outcome::Returned));
-    assert_eq!(handle.settle_if_unclaimed(true), None, "once");
+    assert_eq!(handle.settle_if_unclaimed(None), Some(Outcome::Returned));
+    assert_eq!(handle.settle_if_unclaimed(None), None, "once");
     assert_eq!(handle.join().unwrap(), 5);
     assert_eq!(job.run(), Outcome::Stale);
 }
@@ -97,20 +109,20 @@ fn a_joiner_cancels_an_unclaimed_closure() {
     let count = Arc::new(());
     let captured = count.clone();
     let (job, handle) = Job::with_handle(move || drop(captured));
-    assert_eq!(handle.settle_if_unclaimed(false), Some(Outcome::Cancelled));
+    assert_eq!(handle.settle_if_unclaimed(Some(Cause::Asked)), Some(ASKED));
     assert_eq!(Arc::strong_count(&count), 1);
-    assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
+    assert!(matches!(handle.join(), Err(JoinError::Cancelled(Cause::Asked))));
     assert_eq!(job.run(), Outcome::Stale);
 }
 
 #[test]
 fn a_job_is_stale_once_its_handle_has_claimed_the_closure() {
-    for run in [true, false] {
+    for stop in [None, Some(Cause::Asked)] {
         let (job, handle) = Job::with_handle(|| 5);
         assert!(!job.is_stale());
-        assert!(handle.settle_if_unclaimed(run).is_some());
+        assert!(handle.settle_if_unclaimed(stop).is_some());
         assert!(job.is_stale());
-        assert_eq!(handle.join().is_ok(), run);
+        assert_eq!(handle.join().is_ok(), stop.is_none());
         assert!(job.is_stale(), "also without the handle");
         assert_eq!(job.run(), Outcome::Stale);
     }
@@ -124,7 +136,7 @@ fn a_job_is_stale_while_its_joiner_runs_the_closure() {
         report.send(()).unwrap();
         gone_on.recv().unwrap();
     });
-    let joiner = std::thread::spawn(move || handle.settle_if_unclaimed(true));
+    let joiner = std::thread::spawn(move || handle.settle_if_unclaimed(None));
     reports.recv().unwrap();
     assert!(job.is_stale());
     go_on.send(()).unwrap();
@@ -182,7 +194,7 @@ fn work_with_a_handle_is_stale_by_its_claim_alone() {
     let (job, handle) = Job::with_handle(Flagged::<0>(Arc::clone(&flag), []));
     flag.set(()).unwrap();
     assert!(!job.is_stale(), "the handle may be about to take the work");
-    assert_eq!(handle.settle_if_unclaimed(false), Some(Outcome::Cancelled));
+    assert_eq!(handle.settle_if_unclaimed(Some(Cause::Asked)), Some(ASKED));
     assert!(job.is_stale());
 }
 
@@ -192,7 +204,7 @@ fn a_closure_that_its_joiner_ran_does_not_come_back() {
     /// Has a parameter that names the closure's type.
     fn back<F: FnOnce() -> u8 + Send + 'static>(closure: F) -> F {
         let (job, handle) = Job::with_handle(closure);
-        handle.settle_if_unclaimed(true);
+        handle.settle_if_unclaimed(None);
         job.into_closure::<F>().unwrap()
     }
     let _unreachable = back(|| 5);
@@ -243,8 +255,8 @@ impl Willing {
 impl Work for Willing {
     type Output = ();
 
-    fn may_start(&self) -> bool {
-        self.may_start
+    fn may_start(&self) -> Result<(), Cause> {
+        if self.may_start { Ok(()) } else { Err(Cause::Deadline) }
     }
 
     fn run(self) {
@@ -264,13 +276,15 @@ impl Drop for Willing {
 
 #[test]
 fn work_that_may_not_start_is_cancelled_by_the_worker_and_by_the_joiner() {
-    for (may_start, outcome) in [(true, Outcome::Returned), (false, Outcome::Cancelled)] {
+    for (may_start, outcome) in
+        [(true, Outcome::Returned), (false, Outcome::Cancelled(Cause::Deadline))]
+    {
         assert_eq!(Job::new(Willing::new(may_start, None)).run(), outcome);
         let (job, handle) = Job::with_handle(Willing::new(may_start, None));
         assert_eq!(job.run(), outcome);
         assert_eq!(handle.join().is_ok(), may_start);
         let (job, handle) = Job::with_handle(Willing::new(may_start, None));
-        assert_eq!(handle.settle_if_unclaimed(true), Some(outcome));
+        assert_eq!(handle.settle_if_unclaimed(None), Some(outcome));
         assert_eq!(handle.join().is_ok(), may_start);
         assert_eq!(job.run(), Outcome::Stale);
     }
@@ -279,19 +293,19 @@ fn work_that_may_not_start_is_cancelled_by_the_worker_and_by_the_joiner() {
 #[test]
 fn work_that_may_not_start_and_panics_as_it_is_dropped_is_cancelled_all_the_same() {
     let unwilling = || Willing::new(false, Some("expected: dropped"));
-    assert_eq!(Job::new(unwilling()).run(), Outcome::Cancelled);
+    assert_eq!(Job::new(unwilling()).run(), Outcome::Cancelled(Cause::Deadline));
     let (job, handle) = Job::with_handle(unwilling());
-    assert_eq!(job.run(), Outcome::Cancelled);
-    assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
+    assert_eq!(job.run(), Outcome::Cancelled(Cause::Deadline));
+    assert!(matches!(handle.join(), Err(JoinError::Cancelled(Cause::Deadline))));
 }
 
 #[test]
 fn work_comes_back_as_what_it_was() {
     let back = Job::new(Willing::new(false, None)).into_closure::<Willing>().unwrap();
-    assert!(!back.may_start());
+    assert!(back.may_start().is_err());
     let (job, handle) = Job::with_handle(back);
     assert!(job.into_closure::<Willing>().is_ok());
-    assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
+    assert!(handle.join().unwrap_err().is_cancelled());
 }
 
 #[test]
@@ -365,7 +379,7 @@ fn a_stored_waker_is_woken_once_at_the_end() {
         if run {
             job.run()
         } else {
-            job.cancel()
+            job.cancel(Cause::Evicted)
         };
         assert_eq!(*count.0.lock(), 1);
         assert!(!handle.wake_when_finished(&waker));

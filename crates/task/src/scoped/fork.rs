@@ -225,12 +225,12 @@ unsafe fn act<B: FnOnce() -> R, R, const COUNTED: bool>(
             frame.result.with_mut(|slot| unsafe { slot.write(MaybeUninit::new(result)) });
             outcome
         }
-        _ => Outcome::Cancelled,
+        _ => Outcome::Cancelled(action.cause(out)),
     };
     // SAFETY: Fork rule: the frame lives until the latch is set.
     let latch = unsafe { &raw const (*pointer.as_ptr()).latch };
     // SAFETY: Latch rule: as above, and the job is consumed once.
-    unsafe { Latch::set(latch, outcome != Outcome::Cancelled) };
+    unsafe { Latch::set(latch, !matches!(outcome, Outcome::Cancelled(_))) };
     if COUNTED { outcome } else { Outcome::Stale }
 }
 

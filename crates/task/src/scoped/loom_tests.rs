@@ -23,7 +23,7 @@ use loom::thread;
 use super::latch::Latch;
 use super::*;
 use crate::error::JoinError;
-use crate::{Job, JoinHandle, Outcome};
+use crate::{Cause, Job, JoinHandle, Outcome};
 
 mod tickets;
 
@@ -491,7 +491,7 @@ fn a_future_beside_a_cancel_is_dropped() {
             drop(pool.futures.lock().pop());
             handle.join()
         });
-        assert!(matches!(cancelled, Err(JoinError::Cancelled)));
+        assert!(matches!(cancelled, Err(JoinError::Cancelled(Cause::Asked))));
         assert_eq!(place.add(1), 1);
         poller.join().unwrap();
     });
@@ -541,7 +541,7 @@ fn a_joined_job_runs_or_is_cancelled_by_its_drop() {
         let result = scope(&*pool, |s| s.submit(|| place.add(1)).join());
         match result {
             Ok(1) => assert_eq!(place.add(1), 2),
-            Err(JoinError::Cancelled) => assert_eq!(place.add(1), 1),
+            Err(JoinError::Cancelled(Cause::Ended)) => assert_eq!(place.add(1), 1),
             other => panic!("{other:?}"),
         }
         thief.join().unwrap();

@@ -12,6 +12,7 @@ use super::latch::Latch;
 use super::scope::{Scope, ScopedWork, Scopes, State};
 use super::wait;
 use crate::act::Outcome;
+use crate::cause::Cause;
 use crate::contain::drop_contained;
 use crate::error::JoinError;
 use crate::join::JoinHandle;
@@ -43,8 +44,9 @@ enum Stage<F, T> {
 
 /// The handle's side, for any closure.
 trait Delivery<T> {
-    /// Runs the closure on this thread, or drops it; returns its outcome. `None` if it has started, or is a future.
-    fn settle(&self, run: bool) -> Option<Outcome>;
+    /// Runs the closure on this thread, or drops it for the cause `stop`; returns its outcome. `None` if it has started, or is a
+    /// future.
+    fn settle(&self, stop: Option<Cause>) -> Option<Outcome>;
     fn latch(&self) -> &Latch;
     /// Takes the result, if any. The handle no longer exists afterwards.
     fn take(&self) -> Option<Result<T, JoinError>>;
@@ -72,11 +74,7 @@ impl<F: FnOnce() -> T, T> Parcel<F, T> {
     /// # Panics
     /// If the job has panicked, and there is no handle.
     pub(super) fn finish(&self, result: Result<T, JoinError>) -> Outcome {
-        let outcome = match &result {
-            Ok(_) => Outcome::Returned,
-            Err(JoinError::Panicked(_)) => Outcome::Panicked,
-            Err(_) => Outcome::Cancelled,
-        };
+        let outcome = Outcome::of(&result);
         let unclaimed = {
             let mut content = self.content.lock();
             let is_detached = content.is_detached;
@@ -99,7 +97,7 @@ impl<F: FnOnce() -> T, T> Parcel<F, T> {
 }
 
 impl<F: FnOnce() -> T, T> Delivery<T> for Parcel<F, T> {
-    fn settle(&self, run: bool) -> Option<Outcome> {
+    fn settle(&self, stop: Option<Cause>) -> Option<Outcome> {
         let closure = {
             let mut content = self.content.lock();
             match mem::replace(&mut content.stage, Stage::Running) {
@@ -110,9 +108,9 @@ impl<F: FnOnce() -> T, T> Delivery<T> for Parcel<F, T> {
                 }
             }
         };
-        if !run {
+        if let Some(cause) = stop {
             drop_contained(closure);
-            return Some(self.finish(Err(JoinError::Cancelled)));
+            return Some(self.finish(Err(JoinError::Cancelled(cause))));
         }
         let result = panic::catch_unwind(AssertUnwindSafe(closure));
         Some(self.finish(result.map_err(JoinError::panicked)))
@@ -136,9 +134,9 @@ impl<F: FnOnce() -> T, T> Delivery<T> for Parcel<F, T> {
 }
 
 impl<F: FnOnce() -> T + Send, T: Send> ScopedWork for Arc<Parcel<F, T>> {
-    fn settle(self, run: bool) -> Outcome {
+    fn settle(self, stop: Option<Cause>) -> Outcome {
         // The handle counts the outcome of a closure that it has taken.
-        Delivery::settle(&*self, run).unwrap_or(Outcome::Stale)
+        Delivery::settle(&*self, stop).unwrap_or(Outcome::Stale)
     }
 }
 
@@ -176,7 +174,8 @@ impl<T> ScopedJoinHandle<'_, T> {
         // dropped: the job may be on this thread's own deque, from which the thread does not take it while it waits.
         let is_cancelled = self.state.is_cancelled();
         if is_cancelled || !std::thread::panicking() {
-            self.pool.run_here(&mut || self.parcel.settle(!is_cancelled));
+            let stop = is_cancelled.then_some(Cause::Asked);
+            self.pool.run_here(&mut || self.parcel.settle(stop));
         }
         let latch = self.parcel.latch();
         let region = Region(ptr::from_ref(latch).addr());

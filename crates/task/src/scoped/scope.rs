@@ -25,7 +25,9 @@ use super::wait;
 use super::wakers::Wakers;
 use crate::act::{Action, Outcome, Payload, inspect};
 use crate::boxed::is_large;
-use crate::cell::JobContext;
+use crate::cause::Cause;
+use crate::cell::frames::cancel_polled;
+use crate::cell::{JobContext, drop_cause};
 use crate::contain::{contain, drop_contained};
 use crate::error::JoinError;
 use crate::job::Job;
@@ -108,6 +110,12 @@ impl State {
         // Ordering: Relaxed: the flag is a request.
         self.is_cancelled.load(Ordering::Relaxed)
     }
+
+    /// Why a job that does not run ends: because the scope was cancelled, or for another cause.
+    #[cold]
+    fn stop_cause(&self, other: impl FnOnce() -> Cause) -> Cause {
+        if self.is_cancelled() { Cause::Asked } else { other() }
+    }
 }
 
 /// The ticket of a job.
@@ -173,23 +181,26 @@ impl<S> Here<S> {
 
 /// The work of a job: a closure, or one with a handle.
 pub(super) trait ScopedWork: Send {
-    /// Runs it, or drops it; returns the outcome of the job.
-    fn settle(self, run: bool) -> Outcome;
+    /// Runs it, or drops it for the cause `stop`; returns the outcome of the job.
+    fn settle(self, stop: Option<Cause>) -> Outcome;
 }
 
 /// The first poll of a future.
 impl ScopedWork for Box<Job> {
-    fn settle(self, run: bool) -> Outcome {
-        if run { self.run() } else { self.cancel() }
+    fn settle(self, stop: Option<Cause>) -> Outcome {
+        match stop {
+            None => self.run(),
+            Some(cause) => self.cancel(cause),
+        }
     }
 }
 
 impl<F: FnOnce() + Send> ScopedWork for F {
     #[inline]
-    fn settle(self, run: bool) -> Outcome {
-        if !run {
+    fn settle(self, stop: Option<Cause>) -> Outcome {
+        if let Some(cause) = stop {
             drop_contained(self);
-            return Outcome::Cancelled;
+            return Outcome::Cancelled(cause);
         }
         self();
         Outcome::Returned
@@ -433,10 +444,10 @@ unsafe fn act<W: ScopedWork>(payload: *mut Payload, action: Action, out: *mut ()
     // even on unwinding.
     let Ticketed { ticket, work } = unsafe { payload.cast::<Ticketed<W>>().read() };
     if action != Action::Run || ticket.state().is_cancelled() {
-        return work.settle(false);
+        return work.settle(Some(ticket.state().stop_cause(|| action.cause(out))));
     }
     // SAFETY: Scope rule: the thread that opened the scope waits for the ticket.
-    let call = || unsafe { ticket.state().context.enter(|| work.settle(true)) };
+    let call = || unsafe { ticket.state().context.enter(|| work.settle(None)) };
     match panic::catch_unwind(AssertUnwindSafe(call)) {
         Ok(outcome) => outcome,
         Err(payload) => {
@@ -490,7 +501,9 @@ impl<F: Spawnable> ScopedFuture<F> {
 
 impl<F: Spawnable> Drop for ScopedFuture<F> {
     fn drop(&mut self) {
-        self.end(Err(JoinError::Cancelled));
+        let Some((_, ticket)) = &self.inner else { return };
+        let cause = ticket.state().stop_cause(drop_cause);
+        self.end(Err(JoinError::Cancelled(cause)));
     }
 }
 
@@ -501,7 +514,7 @@ impl<F: Spawnable> Future for ScopedFuture<F> {
         // `cancel` sets the flag, which is read below, under the lock of the list.
         self.list(context.waker());
         let Some((future, ticket)) = &mut self.inner else { return Poll::Ready(()) };
-        let mut result = Err(JoinError::Cancelled);
+        let mut result = Err(JoinError::Cancelled(Cause::Asked));
         if !ticket.state().is_cancelled() {
             let poll = || future.as_mut().poll_spawned(context);
             // SAFETY: Scope rule: the thread that opened the scope waits for the ticket.
@@ -512,8 +525,10 @@ impl<F: Spawnable> Future for ScopedFuture<F> {
                 Err(payload) => Err(JoinError::panicked(payload)),
             };
         }
-        if self.end(result) == Some(Outcome::Panicked) {
-            panic::resume_unwind(Box::new(HeldPanic));
+        match self.end(result) {
+            Some(Outcome::Panicked) => panic::resume_unwind(Box::new(HeldPanic)),
+            Some(Outcome::Cancelled(cause)) => cancel_polled(cause),
+            _ => {}
         }
         Poll::Ready(())
     }

@@ -16,7 +16,7 @@ use std::task::Wake;
 use super::latch::Latch;
 use super::*;
 use crate::error::JoinError;
-use crate::{Job, JoinHandle, Outcome};
+use crate::{Cause, Job, JoinHandle, Outcome};
 
 /// Counts its wakes, and panics in them if told to.
 #[derive(Default)]
@@ -342,13 +342,13 @@ fn a_handle_gets_the_end_of_its_job() {
         let handle = s.submit(|| ());
         list.parts.lock().unwrap().clear();
         assert!(handle.is_finished());
-        assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
+        assert!(matches!(handle.join(), Err(JoinError::Cancelled(Cause::Ended))));
         let handle = s.spawn(pending::<()>());
         list.futures.lock().unwrap().clear();
-        assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
+        assert!(matches!(handle.join(), Err(JoinError::Cancelled(Cause::Ended))));
         // Its job is queued, and nothing else would take it.
         s.cancel();
-        assert!(matches!(s.submit(|| ()).join(), Err(JoinError::Cancelled)));
+        assert!(matches!(s.submit(|| ()).join(), Err(JoinError::Cancelled(Cause::Asked))));
     });
 }
 
@@ -393,7 +393,7 @@ fn a_cancel_wakes_the_waker_of_the_last_poll() {
         s.cancel();
         assert_eq!((old.wakes.load(SeqCst), new.wakes.load(SeqCst)), (0, 1));
         assert!(list.poll(&two).is_ready());
-        assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
+        assert!(matches!(handle.join(), Err(JoinError::Cancelled(Cause::Asked))));
     });
 }
 

@@ -33,7 +33,7 @@ fn a_computation_and_a_sleep_are_cancelled_and_ticks_come() -> anyhow::Result<()
     assert!(waits.cancel());
     search.join()?;
     match waits.join() {
-        Err(JoinError::Cancelled) => {}
+        Err(JoinError::Cancelled(_)) => {}
         other => anyhow::bail!("{other:?}"),
     }
     assert!(ticker.cancel() && ticker.ticks() >= 2);

@@ -5,12 +5,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use brigade_sync::time;
-use brigade_task::{Job, Outcome, enter_other};
+use brigade_task::{Cause, Job, Outcome, enter_other};
 
 use super::Core;
 use super::enter::enter_outside;
 use crate::engine::ends::off_pool::{cancel_contained, is_off_pool};
-use crate::engine::queues::lane::drop_if_stale;
 use crate::engine::semaphore::{Permit, Semaphore, Waiter};
 use crate::engine::sleep::backoff::{Backoff, LOOK_AGAIN};
 use crate::engine::sleep::events::blocked::WaitUntil;
@@ -177,13 +176,8 @@ impl Core {
     /// Drops a job because the pool is full: a queued job, or a job accepted without being queued.
     pub(crate) fn drop_for_room(&self, job: Job) {
         self.work.off_pool(|| {
-            let mut cancelled = 0;
-            match drop_if_stale(job, &mut cancelled).map(cancel_contained) {
-                // The handle has cancelled it, before or just now.
-                None | Some(Outcome::Stale) => self.work.ledger.count_cancelled(cancelled),
-                // The end of a future counts it as cancelled.
-                Some(outcome) => self.work.ledger.count_evicted(outcome),
-            }
+            let evict = |job| cancel_contained(job, Cause::Evicted);
+            self.work.ledger.count(job.drop_if_stale().unwrap_or_else(evict));
         });
     }
 
@@ -227,8 +221,8 @@ mod tests {
     impl Work for OfCancelledTimer {
         type Output = ();
 
-        fn may_start(&self) -> bool {
-            false
+        fn may_start(&self) -> Result<(), Cause> {
+            Err(Cause::Asked)
         }
 
         fn is_stale(&self) -> bool {

@@ -46,7 +46,7 @@ impl Core {
             false => (state.live(), state.parked(), at_work),
         };
         let surely = unended.saturating_sub(queued);
-        let running = unended.min(at_work as u64).min(surely + totals.cancelled).max(surely);
+        let running = unended.min(at_work as u64).min(surely + totals.cancelled.sum()).max(surely);
         let queued = unended - running;
         Metrics {
             pool: config.pool_name(),
@@ -59,8 +59,9 @@ impl Core {
             accepted,
             returned: totals.returned,
             panicked: totals.panicked,
-            cancelled: totals.cancelled,
-            evicted: totals.evicted,
+            cancelled: totals.cancelled.sum(),
+            causes: totals.cancelled,
+            evicted: totals.cancelled.evicted,
             rejected: ledger.rejected(),
             queued,
             queued_high: high.min(queued),
@@ -76,7 +77,7 @@ impl Core {
         let totals = ledger.ended(&queues.peers);
         Report {
             ran: totals.returned + totals.panicked,
-            discarded: totals.cancelled,
+            discarded: totals.cancelled.sum(),
             still_running: ledger.accepted(queues, || tasks.wakes()).saturating_sub(totals.ended()),
         }
     }
@@ -95,6 +96,7 @@ impl Core {
         dump.queued_high = self.work.queues.lanes.len_of(Priority::High);
         dump.queued_low = self.work.queues.lanes.len_of(Priority::Low);
         dump.pending_futures = self.work.tasks.len();
+        dump.cancelled = self.work.ledger.ended(&self.work.queues.peers).cancelled;
         let mut running = Vec::new();
         for index in 0..self.work.queues.peers.len() {
             let mut worker = WorkerDump::default();

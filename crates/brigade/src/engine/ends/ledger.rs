@@ -3,7 +3,7 @@
 use brigade_sync::Mutex;
 use brigade_sync::atomic::Ordering;
 use brigade_sync::unmodelled::AtomicU64;
-use brigade_task::{Job, Outcome};
+use brigade_task::{Cause, Job, Outcome};
 
 use super::off_pool::{OffPool, cancel_contained};
 use crate::engine::queues::Queues;
@@ -39,9 +39,9 @@ impl Ledger {
         totals.count(outcome);
     }
 
-    /// Cancels a job.
+    /// Cancels a job as the pool ends.
     pub(in crate::engine) fn drop_job(&self, job: Job) {
-        self.count(cancel_contained(job));
+        self.count(cancel_contained(job, Cause::Ended));
     }
 
     /// The numbers of ended jobs, on the workers and off them.
@@ -49,7 +49,10 @@ impl Ledger {
         let mut totals = *self.totals.lock();
         totals.panicked += peers.sum(|counters| counters.panicked.get());
         totals.returned += peers.sum(|counters| counters.returned.get());
-        totals.cancelled += peers.sum(|counters| counters.cancelled.get());
+        for cause in Cause::ALL {
+            let jobs = peers.sum(|counters| counters.cancelled[cause as usize].get());
+            totals.cancelled.add(cause, jobs);
+        }
         totals
     }
 
@@ -67,10 +70,10 @@ impl Ledger {
         self.totals.lock().count(ran);
     }
 
-    /// Counts `jobs` cancelled jobs.
+    /// Counts `jobs` jobs cancelled by handles.
     pub(in crate::engine) fn count_cancelled(&self, jobs: u64) {
         if jobs > 0 {
-            self.totals.lock().cancelled += jobs;
+            self.totals.lock().cancelled.asked += jobs;
         }
     }
 
@@ -93,13 +96,6 @@ impl Ledger {
     /// Tells how many jobs the pool has accepted; returns the largest number ever told.
     pub(in crate::engine) fn tell(&self, accepted: u64) -> u64 {
         self.told.fetch_max(accepted, Ordering::Relaxed).max(accepted)
-    }
-
-    /// Counts a job dropped because the pool was full.
-    pub(in crate::engine) fn count_evicted(&self, outcome: Outcome) {
-        let mut totals = self.totals.lock();
-        totals.evicted += 1;
-        totals.count(outcome);
     }
 
     /// Whether, at a single moment, no job is being run or dropped off the pool and `is_empty` returns `true`.

@@ -13,7 +13,7 @@ use std::panic::{self, AssertUnwindSafe};
 use brigade_sync::Defer;
 use brigade_sync::atomic::Ordering;
 use brigade_sync::unmodelled::AtomicU64;
-use brigade_task::{Job, Outcome, drop_contained};
+use brigade_task::{Cause, Job, Outcome, drop_contained};
 
 use crate::engine::key::Key;
 
@@ -129,17 +129,17 @@ pub(crate) fn is_off_pool(key: Key) -> bool {
     })
 }
 
-/// Drops a job's closure or future, and contains a panic of the drop.
-pub(crate) fn cancel_contained(job: Job) -> Outcome {
-    cancel_and_tell(job, || ())
+/// Drops a job's closure or future for this cause, and contains a panic of the drop.
+pub(crate) fn cancel_contained(job: Job, cause: Cause) -> Outcome {
+    cancel_and_tell(job, cause, || ())
 }
 
-/// Like [`cancel_contained`], and calls `panicked` after a panic.
-pub(in crate::engine) fn cancel_and_tell(job: Job, panicked: impl FnOnce()) -> Outcome {
-    let outcome = panic::catch_unwind(AssertUnwindSafe(|| job.cancel()));
+/// Like [`cancel_contained`], and calls `tell` after a panic.
+pub(in crate::engine) fn cancel_and_tell(job: Job, cause: Cause, tell: impl FnOnce()) -> Outcome {
+    let outcome = panic::catch_unwind(AssertUnwindSafe(|| job.cancel(cause)));
     outcome.unwrap_or_else(|payload| {
-        panicked();
+        tell();
         drop_contained(payload);
-        Outcome::Cancelled
+        Outcome::Cancelled(cause)
     })
 }

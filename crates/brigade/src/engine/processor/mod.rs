@@ -22,7 +22,7 @@ use std::sync::Arc;
 use brigade_observe::Record;
 use brigade_queue::deque;
 use brigade_sync::Defer;
-use brigade_task::{Job, Outcome, Part};
+use brigade_task::{Cause, Job, Outcome, Part};
 
 use super::core::Core;
 use super::ends::off_pool::cancel_and_tell;
@@ -175,24 +175,18 @@ impl Processor {
     }
 
     /// Counts a job that ended on this worker.
-    #[cold]
+    #[inline]
     pub(crate) fn count(&self, outcome: Outcome) {
-        let counters = &self.me.counters;
         match outcome {
-            Outcome::Returned => counters.returned.add(1),
-            Outcome::Panicked => {
-                counters.panicked.add(1);
-                counters.panics.add(1);
-            }
-            Outcome::Cancelled => counters.cancelled.add(1),
-            Outcome::Stale | Outcome::Polled => {}
+            Outcome::Returned => self.me.counters.returned.add(1),
+            other => self.me.counters.count_other(other),
         }
     }
 
     /// Drops a job; a panic of its captures is contained here.
     #[cold]
     pub(super) fn discard(&self, job: Job) -> Outcome {
-        cancel_and_tell(job, || self.count_panic())
+        cancel_and_tell(job, Cause::Ended, || self.count_panic())
     }
 
     /// Applies the pool's policy to a panic without a handle.

@@ -9,7 +9,6 @@ use super::Processor;
 use crate::engine::idle::{Snapshot, Watch};
 use crate::engine::queues::Accepts;
 use crate::engine::queues::injectors::BATCH;
-use crate::engine::queues::lane::drop_if_stale;
 use crate::values::Priority;
 
 /// Completed entries in queues, as far as a worker knows.
@@ -239,10 +238,12 @@ impl Processor {
 
     /// Drops a completed job, and counts it if it was cancelled; otherwise returns the job.
     fn drop_if_stale(&self, job: Job) -> Option<Job> {
-        let mut cancelled = 0;
-        let job = drop_if_stale(job, &mut cancelled);
-        self.me.counters.cancelled.add(cancelled);
-        job
+        let count = |outcome| {
+            if outcome != Outcome::Stale {
+                self.count(outcome);
+            }
+        };
+        job.drop_if_stale().map(count).err()
     }
 
     /// Queues jobs on this worker again, in their order. They were briefly not visible, so a peer may have gone to

@@ -1,6 +1,6 @@
 //! Futures woken on a worker, and its mail: local futures, and shares of broadcasts.
 
-use brigade_task::{Job, Outcome, Woken};
+use brigade_task::{Cause, Job, Outcome, Woken};
 
 use super::Processor;
 use crate::engine::core::enter::enter_pool;
@@ -11,12 +11,12 @@ impl Processor {
     /// Runs a job on a worker of its pool, nested in the waiting job, or cancels the job if the pool is being discarded.
     /// Returns `false` if a thread has already begun to run it.
     #[inline(always)]
-    pub(crate) fn settle(&self, settle: impl FnOnce(bool) -> Option<Outcome>) -> bool {
-        let run = !self.discards();
+    pub(crate) fn settle(&self, settle: impl FnOnce(Option<Cause>) -> Option<Outcome>) -> bool {
+        let stop = self.discards().then_some(Cause::Ended);
         let traced = self.begin(Span::JobInside);
         // The job has a handle, or belongs to a scope, so nothing of the outer job belongs to it.
-        let outcome = enter_pool(&self.core, || settle(run));
-        if !run || outcome.is_none() {
+        let outcome = enter_pool(&self.core, || settle(stop));
+        if stop.is_some() || outcome.is_none() {
             traced.into_iter().for_each(Scope::discard);
         }
         outcome.inspect(|&outcome| self.count_in_place(outcome)).is_some()

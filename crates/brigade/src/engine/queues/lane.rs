@@ -168,11 +168,11 @@ impl Lane {
 }
 
 /// Drops a completed job, which calls no user code; returns any other job. Counts a job that had to be
-/// cancelled for this.
-pub(in crate::engine) fn drop_if_stale(job: Job, cancelled: &mut u64) -> Option<Job> {
+/// cancelled for this: that of a cancelled timer.
+fn drop_if_stale(job: Job, cancelled: &mut u64) -> Option<Job> {
     match job.drop_if_stale() {
         Ok(outcome) => {
-            *cancelled += u64::from(outcome == Outcome::Cancelled);
+            *cancelled += u64::from(matches!(outcome, Outcome::Cancelled(_)));
             None
         }
         Err(job) => Some(job),
@@ -183,6 +183,8 @@ pub(in crate::engine) fn drop_if_stale(job: Job, cancelled: &mut u64) -> Option<
 mod tests {
     use std::sync::Barrier;
     use std::{iter, thread};
+
+    use brigade_task::Cause;
 
     use super::*;
     use crate::values::Config;
@@ -222,7 +224,7 @@ mod tests {
         let (jobs, mut handles): (Vec<_>, Vec<_>) = jobs.unzip();
         let mut settle = |from: usize, step: usize| {
             let some = handles[from..].iter_mut().step_by(step);
-            some.for_each(|handle| _ = handle.settle_if_unclaimed(false));
+            some.for_each(|handle| _ = handle.settle_if_unclaimed(Some(Cause::Asked)));
         };
         let mut jobs = jobs.into_iter();
         lane.push_all(&mut jobs.by_ref().take(40), Accepts::Always, Some(&idle));

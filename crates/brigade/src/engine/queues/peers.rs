@@ -148,7 +148,7 @@ impl Peers {
 
     /// The sum of a counter of all workers.
     #[inline(never)]
-    pub(in crate::engine) fn sum(&self, pick: fn(&Counters) -> u64) -> u64 {
+    pub(in crate::engine) fn sum(&self, pick: impl Fn(&Counters) -> u64) -> u64 {
         self.iter().map(|(_, peer)| pick(&peer.counters)).sum()
     }
 

@@ -155,12 +155,6 @@ impl Work {
         }
     }
 
-    /// Counts a job cancelled by the handle, off the pool.
-    pub(in crate::engine) fn count_cancelled(&self) {
-        self.ledger.count_cancelled(1);
-        self.leaves_entry();
-    }
-
     /// Notes that a queued job has ended off the pool: the entry stays in a queue.
     pub(in crate::engine) fn leaves_entry(&self) {
         if self.ledger.leaves_entry() {

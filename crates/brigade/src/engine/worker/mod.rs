@@ -343,11 +343,7 @@ impl Worker {
     fn run(&self, job: Job) {
         let is_only_run = !self.processor.core.work.idle.snapshot().runs_not_only();
         let outcome = if is_only_run { job.run() } else { self.run_or_discard(job) };
-        if outcome == Outcome::Returned {
-            self.processor.me.counters.returned.add(1);
-        } else {
-            self.processor.count(outcome);
-        }
+        self.processor.count(outcome);
     }
 
     /// Drops a job if the pool is being discarded; otherwise records and runs it.

@@ -270,7 +270,7 @@ impl Worker {
     pub(crate) fn run_member(&self, group: Group) -> bool {
         while let Some(task) = self.processor.take_member(group) {
             let inside = self.processor.run_inside_job();
-            if self.processor.settle(|run| task.settle_if_queued(run)) {
+            if self.processor.settle(|stop| task.settle_if_queued(stop)) {
                 drop(inside);
                 self.processor.end_if_orphan();
                 self.count_turn();

@@ -7,7 +7,7 @@ use std::sync::{Arc, mpsc};
 use crate::support::busy::occupy;
 use crate::support::crowd::{Crowd, for_both_queueings};
 use crate::support::full::{at_rest, busy, full};
-use brigade::{Builder, Handle, JoinError, JoinHandle, Pool, Queueing, WhenFull};
+use brigade::{Builder, Cause, Handle, JoinError, JoinHandle, Pool, Queueing, WhenFull};
 use brigade_testkit::{Gate, Latch, test};
 
 #[test(for_both_queueings)]
@@ -25,7 +25,7 @@ fn with_drop_oldest_the_oldest_is_cancelled_for_the_newest(builder: Builder) {
     assert_eq!(pool.metrics().evicted, 7);
     gate.open();
     for (number, handle) in handles.into_iter().enumerate() {
-        assert_eq!(matches!(handle.join(), Err(JoinError::Cancelled)), number < 7);
+        assert_eq!(matches!(handle.join(), Err(JoinError::Cancelled(Cause::Evicted))), number < 7);
     }
     assert!(ran.try_iter().eq(7..10));
     assert_eq!(at_rest(&pool), [11, 4, 0, 7, 7]);
@@ -49,7 +49,7 @@ fn with_drop_oldest_jobs_from_outside_are_evicted_before_those_of_a_worker() {
     gate.open();
     let ([first, second], last) = children.join().unwrap();
     let [evicted, kept] = outside;
-    assert!(matches!(evicted.join(), Err(JoinError::Cancelled)));
+    assert!(matches!(evicted.join(), Err(JoinError::Cancelled(Cause::Evicted))));
     assert_eq!(kept.join().unwrap(), 1);
     let children = [first, second, last].map(|child| child.join().unwrap());
     assert_eq!(children, [0, 1, 2]);
@@ -79,7 +79,7 @@ fn with_drop_oldest_completed_entries_do_not_count(builder: Builder) {
     let newest = pool.submit(|| 2);
     gate.open();
     let [evicted, kept] = kept;
-    assert!(matches!(evicted.join(), Err(JoinError::Cancelled)));
+    assert!(matches!(evicted.join(), Err(JoinError::Cancelled(Cause::Evicted))));
     assert_eq!((kept.join().unwrap(), newest.join().unwrap()), (1, 2));
     assert_eq!(at_rest(&pool), [24, 3, 0, 21, 1]);
 }
@@ -112,7 +112,7 @@ fn with_drop_newest_the_new_job_is_accepted_and_cancelled(builder: Builder) {
     let captured = token.clone();
     pool.execute(move || drop(captured));
     assert_eq!(Arc::strong_count(&token), 1, "dropped at once");
-    assert!(matches!(pool.submit(|| ()).join(), Err(JoinError::Cancelled)));
+    assert!(matches!(pool.submit(|| ()).join(), Err(JoinError::Cancelled(Cause::Evicted))));
     pool.job().execute_batch([|| unreachable!(), || unreachable!()]).unwrap();
     assert_eq!(pool.metrics().evicted, 4);
     gate.open();

@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 use crate::support::busy::occupy;
 use crate::support::crowd::for_both_queueings;
 use crate::support::verbs::all_work_comes_back;
-use brigade::{Builder, JoinError, Pool, Reason, Shutdown, current_job_name, current_worker_index};
+use brigade::{
+    Builder, Cause, JoinError, Pool, Reason, Shutdown, current_job_name, current_worker_index,
+};
 use brigade_testkit::{Gate, test};
 
 #[test(threads in [1, 2, 8], for_both_queueings)]
@@ -73,7 +75,7 @@ fn a_name_and_a_deadline_apply() {
     let job = pool.job().name("reload").on_worker(1).submit(current_job_name).unwrap();
     assert_eq!(job.join().unwrap().as_deref(), Some("reload"));
     let late = pool.job().deadline(Instant::now()).on_worker(1).submit(|| ()).unwrap();
-    assert!(matches!(late.join(), Err(JoinError::Cancelled)));
+    assert!(matches!(late.join(), Err(JoinError::Cancelled(Cause::Deadline))));
     let soon = Instant::now() + Duration::from_secs(600);
     pool.job().deadline(soon).on_worker(0).submit(|| ()).unwrap().join().unwrap();
 }

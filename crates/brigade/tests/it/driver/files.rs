@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use brigade::io::{PipeReader, PipeWriter, TcpListener, TcpStream, pipe};
-use brigade::{JoinError, Pool, Shutdown};
+use brigade::{Cause, JoinError, Pool, Shutdown};
 use brigade_testkit::{Drops, Gate, eventually, stays, test};
 use futures_lite::{AsyncReadExt, AsyncWriteExt};
 
@@ -84,7 +84,7 @@ fn a_server_answers_clients_of_its_own_pool_of_another_and_of_none() {
     clients.into_iter().for_each(|client| client.join().unwrap().unwrap());
     assert!(!server.is_finished());
     pool.shutdown(Shutdown::Drain);
-    assert!(matches!(server.join(), Err(JoinError::Cancelled)));
+    assert!(matches!(server.join(), Err(JoinError::Cancelled(Cause::Ended))));
 }
 
 /// Fault: the worker that held the driver is in a long job, while another sleeps.
@@ -168,7 +168,7 @@ fn a_pool_that_ends_cancels_tasks_that_wait_for_files_and_frees_these(how: Shutd
     pool.shutdown(how);
     assert_eq!(drops.count(), 20);
     for task in tasks {
-        assert!(matches!(task.join(), Err(JoinError::Cancelled)));
+        assert!(matches!(task.join(), Err(JoinError::Cancelled(Cause::Ended))));
     }
 }
 

@@ -79,7 +79,7 @@ fn a_dropped_pool_cancels_futures_that_keep_each_other_busy(threads: usize) {
         assert_eq!(drops.count(), handles.len());
         // The end of one may be the end of the other.
         let outcomes: Vec<_> = handles.into_iter().map(JoinHandle::join).collect();
-        assert!(outcomes.iter().any(|outcome| matches!(outcome, Err(JoinError::Cancelled))));
+        assert!(outcomes.iter().any(|outcome| matches!(outcome, Err(JoinError::Cancelled(_)))));
     }
 }
 

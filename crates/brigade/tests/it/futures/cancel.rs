@@ -6,7 +6,7 @@ use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::thread;
 
 use crate::support::busy::occupy;
-use brigade::{JoinError, JoinHandle, Pool, block_on, yield_now};
+use brigade::{Cause, JoinError, JoinHandle, Pool, block_on, yield_now};
 use brigade_testkit::{Drops, Gate, Latch, OnDrop, Seed, eventually, test};
 
 #[test]
@@ -31,7 +31,7 @@ fn a_future_that_is_being_polled_is_dropped_when_that_poll_ends() {
         assert_eq!(drops.count(), 0);
         gate.open();
         assert_eq!(begins.recv(), Ok(true), "it may look");
-        assert!(matches!(job.join(), Err(JoinError::Cancelled)));
+        assert!(matches!(job.join(), Err(JoinError::Cancelled(Cause::Asked))));
         assert_eq!(drops.count(), 1);
     }
     pool.wait_idle();
@@ -217,7 +217,7 @@ fn a_cancel_beside_the_end_has_one_winner_that_all_agree_on() {
                 assert!(!cancelled);
                 lost += 1;
             }
-            Err(JoinError::Cancelled) => {
+            Err(JoinError::Cancelled(Cause::Asked)) => {
                 assert!(cancelled);
                 won += 1;
             }

@@ -7,7 +7,7 @@ use std::thread;
 
 use crate::support::busy::{occupy, open_once_closed};
 use crate::support::reports::counts;
-use brigade::{Handle, JoinError, JoinHandle, Pool, Shutdown, TaskSet, block_on, yield_now};
+use brigade::{Cause, Handle, JoinError, JoinHandle, Pool, Shutdown, TaskSet, block_on, yield_now};
 use brigade_testkit::{Drops, Gate, Latch, Seed, Token, eventually, test};
 
 /// Never ready, and counted when it is dropped.
@@ -30,7 +30,7 @@ fn a_drained_pool_polls_a_future_for_which_a_job_waits() {
     open_once_closed(&gate, pool.handle());
     let report = pool.shutdown(Shutdown::Drain);
     assert_eq!(job.join().unwrap(), 42);
-    assert!(matches!(never.join(), Err(JoinError::Cancelled)));
+    assert!(matches!(never.join(), Err(JoinError::Cancelled(Cause::Ended))));
     assert_eq!(counts(report), (5, 1, 0));
 }
 
@@ -65,7 +65,7 @@ fn a_pool_without_threads_cancels_pending_futures_at_its_end() {
     eventually("its threads go", || pool.metrics().threads == 0);
     drop(pool);
     assert_eq!(drops.count(), 1);
-    assert!(matches!(job.join(), Err(JoinError::Cancelled)));
+    assert!(matches!(job.join(), Err(JoinError::Cancelled(Cause::Ended))));
 }
 
 /// Row 63: a circle of handles, inside the futures that wait for them.
@@ -126,7 +126,8 @@ fn wakes_beside_the_end_of_the_pool_lose_no_future_and_touch_nothing_that_is_gon
         assert_eq!((report.ran + report.discarded, report.still_running), (3, 0));
         assert_eq!(drops.count(), 3);
         let cancelled = jobs.into_iter().filter(|job| job.is_finished()).map(JoinHandle::join);
-        let cancelled = cancelled.filter(|outcome| matches!(outcome, Err(JoinError::Cancelled)));
+        let cancelled =
+            cancelled.filter(|outcome| matches!(outcome, Err(JoinError::Cancelled(Cause::Ended))));
         assert_eq!(cancelled.count() as u64, report.discarded);
         wakers.join().unwrap();
     }

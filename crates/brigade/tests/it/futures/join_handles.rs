@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker};
 use std::thread;
 
 use crate::support::busy::{occupy, open_once_closed};
-use brigade::{JoinError, JoinHandle, Pool, Shutdown};
+use brigade::{Cause, JoinError, JoinHandle, Pool, Shutdown};
 use brigade_testkit::{Gate, OnDrop, WakeCounter, block_on, eventually, on_wake, test};
 
 fn poll<T>(job: &mut JoinHandle<T>, waker: &Waker) -> Poll<Result<T, JoinError>> {
@@ -51,7 +51,7 @@ fn a_cancelled_job_wakes_the_task_that_awaits_it() {
     open_once_closed(&gate, pool.handle());
     pool.shutdown(Shutdown::Discard);
     assert_eq!(bell.wakes(), 1);
-    assert!(matches!(block_on(job), Err(JoinError::Cancelled)));
+    assert!(matches!(block_on(job), Err(JoinError::Cancelled(Cause::Ended))));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::support::crowd::await_idle_workers;
 use crate::support::policy::for_every_row;
 use crate::support::reports::counts;
 use brigade::{
-    Handle, JoinError, JoinHandle, Pool, Reason, Shutdown, block_on, spawn_local, yield_now,
+    Cause, Handle, JoinError, JoinHandle, Pool, Reason, Shutdown, block_on, spawn_local, yield_now,
 };
 use brigade_testkit::{Drops, Latch, OnDrop, Token, eventually, test};
 
@@ -126,7 +126,7 @@ fn local_futures_that_wait_are_cancelled_on_their_thread_when_the_pool_ends(how:
         assert_eq!(counts(report), (5, 5, 0));
         assert_eq!(drops.count(), 5);
         for job in jobs {
-            assert!(matches!(job.join(), Err(JoinError::Cancelled)));
+            assert!(matches!(job.join(), Err(JoinError::Cancelled(Cause::Ended))));
         }
         // Too late, and on a thread of no pool.
         latch.open();
@@ -183,7 +183,7 @@ fn a_local_future_is_cancelled_from_anywhere_and_dropped_on_its_worker() {
         let handle = job.cancel_handle();
         assert!(if round % 2 == 0 { job.cancel() } else { handle.cancel() });
         assert!(!job.cancel() && !handle.cancel());
-        assert!(matches!(job.join(), Err(JoinError::Cancelled)));
+        assert!(matches!(job.join(), Err(JoinError::Cancelled(Cause::Asked))));
         assert!(handle.is_finished() && drops.count() == round);
     }
 }

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use crate::support::busy::{occupy, open_once_closed};
 use brigade::time::{Elapsed, interval_at, sleep, sleep_until, timeout};
 use brigade::{
-    JoinError, LocalPool, Missed, Pool, Priority, Shutdown, TaskSet, block_on, spawn, spawn_local,
-    yield_now,
+    Cause, JoinError, LocalPool, Missed, Pool, Priority, Shutdown, TaskSet, block_on, spawn,
+    spawn_local, yield_now,
 };
 use brigade_testkit::{Drops, Gate, Latch, OnDrop, Token, eventually, test};
 
@@ -177,7 +177,8 @@ fn a_future_that_must_stop_is_dropped_at_its_next_operation(make: Make, cancels:
             assert_eq!(pool.shutdown(Shutdown::Discard).still_running, 0);
         }
     }
-    assert!(matches!(job.join(), Err::<(), _>(JoinError::Cancelled)));
+    let cause = if cancels { Cause::Asked } else { Cause::Ended };
+    assert!(matches!(job.join(), Err::<(), _>(JoinError::Cancelled(told)) if told == cause));
     assert_eq!((passed.load(Ordering::Relaxed), drops.count()), (1, 1));
 }
 

@@ -8,7 +8,7 @@ use std::{io, thread};
 
 use crate::support::busy::open_once_closed;
 use crate::support::full::{at_rest, busy, full};
-use brigade::{JoinError, JoinHandle, NewThread, Pool, Shutdown, WhenFull};
+use brigade::{Cause, JoinError, JoinHandle, NewThread, Pool, Shutdown, WhenFull};
 use brigade_testkit::{Drops, Gate, Latch, eventually, test};
 
 /// Caught: each drop wakes the next future and drops it right there, 20,000 frames deep.
@@ -30,7 +30,7 @@ fn a_chain_of_futures_that_wait_for_each_other_is_dropped_in_a_loop(how: Shutdow
     pool.wait_idle();
     let report = pool.shutdown(how);
     assert_eq!((drops.count(), report.still_running), (LENGTH, 0));
-    assert!(matches!(last.unwrap().join(), Err(JoinError::Cancelled)));
+    assert!(matches!(last.unwrap().join(), Err(JoinError::Cancelled(Cause::Ended))));
 }
 
 /// Caught: the thread waits for the future that it is in.
@@ -64,7 +64,7 @@ fn a_future_that_is_dropped_by_its_waker_may_own_its_pool() {
     });
     // The pool had ended when its future came to wait.
     let job = caller.join().unwrap();
-    assert!(matches!(job.join(), Err(JoinError::Cancelled)));
+    assert!(matches!(job.join(), Err(JoinError::Cancelled(Cause::Ended))));
     assert!(handle.metrics().is_closed);
     assert!(latch.take_wakers().into_iter().all(|waker| {
         waker.wake();
@@ -96,7 +96,7 @@ fn a_shutdown_waits_for_a_future_on_another_thread_until_its_timeout(pends: bool
     assert_eq!((report.ran, report.still_running), (2, 1));
     held.open();
     let outcome = caller.join().unwrap().join();
-    assert_eq!(matches!(outcome, Err(JoinError::Cancelled)), pends);
+    assert_eq!(matches!(outcome, Err(JoinError::Cancelled(Cause::Ended))), pends);
     assert_eq!(drops.count(), 1);
 }
 
@@ -174,7 +174,7 @@ fn a_future_that_is_dropped_for_room_is_counted_once(policy: WhenFull) {
         WhenFull::DropOldest => (oldest, newest),
         _ => (newest, oldest),
     };
-    assert!(matches!(dropped.join(), Err(JoinError::Cancelled)));
+    assert!(matches!(dropped.join(), Err(JoinError::Cancelled(Cause::Evicted))));
     gate.open();
     kept.join().unwrap();
     assert_eq!(at_rest(&pool), [3, 2, 0, 1, 1]);

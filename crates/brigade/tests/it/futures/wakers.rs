@@ -10,7 +10,7 @@ use std::thread;
 use crate::support::busy::held;
 use crate::support::policy::queue_kinds;
 use crate::support::roll_call::thread_ids;
-use brigade::{JoinError, JoinHandle, Pool, Shutdown};
+use brigade::{Cause, JoinError, JoinHandle, Pool, Shutdown};
 use brigade_testkit::{Drops, Gate, Latch, OnDrop, at_exit, eventually, on_wake, test};
 
 fn poll<T>(job: &mut JoinHandle<T>, waker: &Waker) -> Poll<Result<T, JoinError>> {
@@ -199,5 +199,5 @@ fn the_drop_of_a_future_may_call_anything(how: Shutdown) {
     pool.wait_idle();
     pool.shutdown(how);
     assert_eq!(drops.count(), 2);
-    assert!(matches!(second.join(), Err(JoinError::Cancelled)));
+    assert!(matches!(second.join(), Err(JoinError::Cancelled(Cause::Ended))));
 }

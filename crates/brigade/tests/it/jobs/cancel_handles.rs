@@ -10,7 +10,9 @@ use crate::support::busy::{held, occupy};
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::at_rest;
 use crate::support::reports::{counts, is_cancelled};
-use brigade::{Builder, CancelHandle, JoinError, JoinHandle, Pool, Shutdown, block_on, cancelled};
+use brigade::{
+    Builder, CancelHandle, Cause, JoinError, JoinHandle, Pool, Shutdown, block_on, cancelled,
+};
 use brigade_testkit::{Drops, Gate, Latch, Seed, Token, eventually, spin_for, test};
 
 /// A future that waits until the latch is open, or forever.
@@ -239,7 +241,7 @@ fn a_race_of_join_abort_and_run_has_one_outcome(builder: Builder) {
         let Round { aborted, outcome } = race(&pool, job, &mut seed);
         let returned = match outcome {
             Ok(()) => true,
-            Err(JoinError::Cancelled) => false,
+            Err(JoinError::Cancelled(Cause::Asked)) => false,
             Err(other) => unreachable!("{other}"),
         };
         cancelled += u64::from(!returned);

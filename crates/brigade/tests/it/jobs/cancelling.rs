@@ -34,7 +34,8 @@ fn a_guard_that_is_dropped_cancels_its_job_and_one_that_is_joined_gives_the_outc
     assert_eq!(tells.recv(), Ok("begun"));
     let queued = pool.submit(|| unreachable!()).cancel_on_drop();
     let joined = pool.submit(|| 42).cancel_on_drop();
-    drop((waiting, running, queued));
+    // The queued job first: its thread is free once the running one has stopped.
+    drop((queued, waiting, running));
     assert_eq!(tells.recv(), Ok("stopped"));
     assert_eq!(joined.join().unwrap(), 42);
     eventually("one future is dropped", || drops.count() == 1);

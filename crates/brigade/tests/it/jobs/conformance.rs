@@ -6,7 +6,7 @@ use std::thread;
 
 use crate::support::busy::{occupy, open_once_closed};
 use crate::support::policy::for_every_row;
-use brigade::{Handle, JoinError, Pool, Shutdown};
+use brigade::{Cause, Handle, JoinError, Pool, Shutdown};
 use brigade_testkit::{Gate, test};
 
 /// One counter per job: all of them must end at one.
@@ -150,7 +150,9 @@ fn discard_accounts_for_every_job_in_every_row(pool: Pool) {
     open_once_closed(&gate, pool.handle());
     let report = pool.shutdown(Shutdown::Discard);
     assert_eq!((report.ran, report.discarded, report.still_running), (busy, 200, 0));
-    assert!(jobs.into_iter().all(|job| matches!(job.join(), Err(JoinError::Cancelled))));
+    assert!(
+        jobs.into_iter().all(|job| matches!(job.join(), Err(JoinError::Cancelled(Cause::Ended))))
+    );
     assert_eq!(ran.load(Ordering::Relaxed), 0);
 }
 

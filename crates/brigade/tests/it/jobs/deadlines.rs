@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::support::busy::occupy;
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::{at_rest, busy, fill, full};
-use brigade::{Builder, Handle, JoinError, Pool, Reason, WhenFull};
+use brigade::{Builder, Cause, Handle, JoinError, Pool, Reason, WhenFull};
 use brigade_testkit::{Gate, OnDrop, eventually, test};
 
 fn far() -> Instant {
@@ -23,7 +23,7 @@ fn a_job_runs_before_its_deadline_and_not_after(builder: Builder) {
     let pool = builder.threads(1).build().unwrap();
     assert_eq!(pool.job().deadline(far()).submit(|| 42).unwrap().join().unwrap(), 42);
     let gone = pool.job().deadline(Instant::now()).submit(|| unreachable!()).unwrap();
-    assert!(matches!(gone.join(), Err(JoinError::Cancelled)));
+    assert!(matches!(gone.join(), Err(JoinError::Cancelled(Cause::Deadline))));
     pool.job().deadline(Instant::now()).execute(|| unreachable!()).unwrap();
     pool.handle().job().deadline(far()).execute(|| ()).unwrap();
     assert_eq!(at_rest(&pool), [4, 2, 0, 2, 0]);
@@ -40,7 +40,7 @@ fn a_job_whose_deadline_comes_while_it_is_queued_is_cancelled(builder: Builder) 
     past(soon);
     assert!(!handle.is_finished(), "its turn has not come");
     gate.open();
-    assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
+    assert!(matches!(handle.join(), Err(JoinError::Cancelled(Cause::Deadline))));
     assert_eq!(Arc::strong_count(&token), 1);
     assert_eq!(later.join().unwrap(), 42);
     assert_eq!(at_rest(&pool), [3, 2, 0, 1, 0]);
@@ -109,7 +109,7 @@ fn a_submission_waits_for_room_until_the_deadline_at_most(builder: Builder, poli
 fn a_late_job_that_its_submitter_would_run_is_cancelled(builder: Builder) {
     let (pool, gate) = full(builder, 1, WhenFull::RunInCaller);
     let late = pool.job().deadline(Instant::now()).submit(|| unreachable!()).unwrap();
-    assert!(matches!(late.join(), Err(JoinError::Cancelled)));
+    assert!(matches!(late.join(), Err(JoinError::Cancelled(Cause::Deadline))));
     assert_eq!(pool.job().deadline(far()).submit(|| 42).unwrap().join().unwrap(), 42);
     gate.open();
     assert_eq!(at_rest(&pool), [4, 3, 0, 1, 0], "and not evicted");

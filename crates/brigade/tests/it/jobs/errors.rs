@@ -6,7 +6,7 @@ use std::future::pending;
 use std::io::{self, ErrorKind};
 use std::rc::Rc;
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::support::busy::occupy;
 use crate::support::full::full;
@@ -38,6 +38,10 @@ fn cancelled(pool: &Pool) -> Result<(), JoinError> {
     job.join()
 }
 
+fn late(pool: &Pool) -> Result<(), JoinError> {
+    pool.job().deadline(Instant::now()).submit(|| ()).unwrap().join()
+}
+
 fn panicked(pool: &Pool) -> Result<(), JoinError> {
     pool.submit(|| panic!("expected: lost")).join()
 }
@@ -46,9 +50,10 @@ fn panicked(pool: &Pool) -> Result<(), JoinError> {
 fn a_join_error_becomes_any_error() {
     let pool = Pool::new(1);
     type Case = (fn(&Pool) -> Result<(), JoinError>, ErrorKind, &'static str);
-    let cases: [Case; 3] = [
+    let cases: [Case; 4] = [
         (panicked, ErrorKind::Other, "the job panicked: expected: lost"),
-        (cancelled, ErrorKind::Other, "the job was cancelled"),
+        (cancelled, ErrorKind::Other, "the job was cancelled: it was asked to stop"),
+        (late, ErrorKind::TimedOut, "the job was cancelled: it had not started by its deadline"),
         (waits_for_itself, ErrorKind::Deadlock, "joining this job would deadlock"),
     ];
     for (job, kind, said) in cases {
@@ -92,7 +97,10 @@ fn only_a_panic_is_taken_for_one() {
     assert_eq!(panics::text(&*payload), Some("expected: lost"));
     let (error, resumes) = (cancelled(&pool).unwrap_err(), panicked(&pool).unwrap_err());
     let said = std::panic::catch_unwind(|| drop(error.into_panic())).unwrap_err();
-    assert_eq!(panics::text(&*said), Some("the job did not panic: the job was cancelled"));
+    assert_eq!(
+        panics::text(&*said),
+        Some("the job did not panic: the job was cancelled: it was asked to stop")
+    );
     let JoinError::Panicked(panic) = resumes else { panic!("it panicked") };
     let resumed = std::panic::catch_unwind(|| panic.resume()).unwrap_err();
     assert_eq!(panics::text(&*resumed), Some("expected: lost"));

@@ -4,6 +4,7 @@ mod aborting;
 mod cancel_handles;
 mod cancelled_flag;
 mod cancelling;
+mod causes;
 mod churn;
 mod conformance;
 mod counters;

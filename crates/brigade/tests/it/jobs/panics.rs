@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::busy::occupy;
 use crate::support::roll_call::{on_every_worker, thread_ids};
-use brigade::{End, JoinError, JoinHandle, Pool, Shutdown, spawn_local, yield_now};
+use brigade::{Cause, End, JoinError, JoinHandle, Pool, Shutdown, spawn_local, yield_now};
 use brigade_testkit::panics::text;
 use brigade_testkit::{Bomb, Drops, Gate, Latch, Token, eventually, test};
 
@@ -114,16 +114,16 @@ fn waiting(pool: &Pool, latch: &Latch, held: Held) -> JoinHandle<()> {
 /// Where all threads are busy until the work has been given to the pool.
 const WHILE_BUSY: [(&str, End, Work); 6] = [
     ("a closure that returns", End::Panicked, |pool, _, held| Some(pool.submit(move || _ = &held))),
-    ("a closure that is cancelled", End::Cancelled, |pool, _, held| {
+    ("a closure that is cancelled", End::Cancelled(Cause::Asked), |pool, _, held| {
         let job = pool.submit(move || drop(held));
         assert!(job.cancel());
         Some(job)
     }),
-    ("a closure that is late", End::Cancelled, |pool, _, held| {
+    ("a closure that is late", End::Cancelled(Cause::Deadline), |pool, _, held| {
         let late = pool.job().deadline(Instant::now());
         Some(late.submit(move || drop(held)).unwrap())
     }),
-    ("a detached closure that is late", End::Cancelled, |pool, _, held| {
+    ("a detached closure that is late", End::Cancelled(Cause::Deadline), |pool, _, held| {
         pool.job().deadline(Instant::now()).execute(move || drop(held)).unwrap();
         None
     }),
@@ -152,15 +152,15 @@ const WHILE_IDLE: [(&str, End, Work); 8] = [
         assert!(panic::catch_unwind(AssertUnwindSafe(|| drop(job))).is_ok());
         None
     }),
-    ("a future that is cancelled", End::Cancelled, |pool, latch, held| {
+    ("a future that is cancelled", End::Cancelled(Cause::Asked), |pool, latch, held| {
         let job = waiting(pool, latch, held);
         assert!(job.cancel());
         Some(job)
     }),
-    ("a future that waits as the pool ends", End::Cancelled, |pool, latch, held| {
+    ("a future that waits as the pool ends", End::Cancelled(Cause::Ended), |pool, latch, held| {
         Some(waiting(pool, latch, held))
     }),
-    ("a timed closure that is cancelled", End::Cancelled, |pool, _, held| {
+    ("a timed closure that is cancelled", End::Cancelled(Cause::Asked), |pool, _, held| {
         let later = pool.job().after(far()).submit(move || drop(held)).unwrap();
         assert!(later.cancel());
         Some(later)
@@ -208,14 +208,14 @@ fn a_panic_of_a_drop_costs_no_thread_and_no_other_job_wherever_the_work_ends(thr
         pool.shutdown(Shutdown::Drain);
         assert_eq!(drops.count(), 1, "{work}");
         let sums = handle.metrics();
-        let ends = [End::Panicked, End::Cancelled].map(|other| u64::from(other == end));
+        let ends = [end == End::Panicked, matches!(end, End::Cancelled(_))].map(u64::from);
         assert_eq!([sums.panicked, sums.cancelled], ends, "{work}");
         assert_eq!(sums.accepted, sums.returned + sums.panicked + sums.cancelled, "{work}");
         let outcome = match job.map(JoinHandle::join) {
             None => end,
             Some(Ok(())) => End::Returned,
-            Some(Err(error)) if error.is_panic() => End::Panicked,
-            Some(Err(_)) => End::Cancelled,
+            Some(Err(JoinError::Cancelled(cause))) => End::Cancelled(cause),
+            Some(Err(_)) => End::Panicked,
         };
         assert_eq!(outcome, end, "{work}");
     }

@@ -6,7 +6,7 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use crate::support::busy::{let_go, occupy, open_once_closed};
-use brigade::{JoinError, Pool, Shutdown};
+use brigade::{Cause, JoinError, Pool, Shutdown};
 use brigade_testkit::panics::text;
 use brigade_testkit::{Gate, test};
 
@@ -52,7 +52,7 @@ fn handles_give_their_outcomes_after_the_pool_is_gone() {
     assert_eq!(panic.message(), Some("expected: later"));
     assert!(cancelled.is_finished());
     let outcome = cancelled.join_timeout(Duration::ZERO);
-    assert!(matches!(outcome, Some(Err(JoinError::Cancelled))));
+    assert!(matches!(outcome, Some(Err(JoinError::Cancelled(Cause::Ended)))));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::support::busy::let_go;
-use brigade::{Builder, Handle, JoinError, Pool, Shutdown, yield_now};
+use brigade::{Builder, Cause, Handle, JoinError, Pool, Shutdown, yield_now};
 use brigade_testkit::{OnDrop, at_exit, eventually, test};
 
 const LONG: Duration = Duration::from_secs(20);
@@ -136,7 +136,7 @@ fn each_end_returns_in_each_place_and_each_accepted_job_has_its_outcome(
         for (n, mut job) in jobs.into_iter().enumerate() {
             match job.join_timeout(LONG).expect("it hangs") {
                 Ok(value) => assert_eq!(value, n),
-                Err(JoinError::Cancelled) => assert_eq!(how, "discard"),
+                Err(JoinError::Cancelled(Cause::Ended)) => assert_eq!(how, "discard"),
                 Err(other) => panic!("{other}"),
             }
         }

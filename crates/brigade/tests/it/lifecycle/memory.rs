@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::support::busy::{occupy, open_once_closed};
 use crate::support::policy::queue_kinds;
-use brigade::{JoinError, Pool, Shutdown, block_on, yield_now};
+use brigade::{Cause, JoinError, Pool, Shutdown, block_on, yield_now};
 use brigade_testkit::{Gate, OnDrop, spin_for, test};
 
 /// A capture that is slow to drop, and then reports the drop.
@@ -57,7 +57,7 @@ fn captures_of_a_cancelled_job_are_dropped_before_its_handle_resolves(pool: Pool
             let (capture, dropped) = slow_drop();
             let job = pool.submit(move || drop(capture));
             thread::spawn(move || {
-                let cancelled = matches!(job.join(), Err(JoinError::Cancelled));
+                let cancelled = matches!(job.join(), Err(JoinError::Cancelled(Cause::Ended)));
                 cancelled && dropped.load(Ordering::Relaxed)
             })
         })

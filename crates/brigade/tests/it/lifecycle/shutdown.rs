@@ -7,7 +7,7 @@ use crate::support::busy::{held, occupy, open_once_closed};
 use crate::support::policy::queue_kinds;
 use crate::support::reports::{counts, is_cancelled};
 use crate::support::verbs::{all_work_comes_back, timed_work_comes_back};
-use brigade::{Handle, JoinError, JoinHandle, Pool, Reason, Shutdown};
+use brigade::{Cause, Handle, JoinError, JoinHandle, Pool, Reason, Shutdown};
 use brigade_testkit::{Gate, test};
 
 #[test(how in [Shutdown::Finish, Shutdown::Drain, Shutdown::Discard])]
@@ -70,7 +70,7 @@ fn a_deadline_that_passes_is_waited_for_and_reported(how: Shutdown) {
         assert!(report.still_running >= 1, "{report:?}");
         gate.open();
         // It has an outcome in either case, although no call waits for the pool any more.
-        assert!(matches!(queued.join(), Ok(()) | Err(JoinError::Cancelled)));
+        assert!(matches!(queued.join(), Ok(()) | Err(JoinError::Cancelled(Cause::Ended))));
     }
 }
 
@@ -87,7 +87,7 @@ fn jobs_that_wait_for_queued_ones_are_released_by_drain_and_by_discard(how: Shut
             let outcomes = waiters.into_iter().map(|job| job.join().unwrap());
             let released = outcomes.filter(|outcome| match outcome {
                 Ok(value) => *value == 7,
-                Err(JoinError::Cancelled) => false,
+                Err(JoinError::Cancelled(Cause::Ended)) => false,
                 Err(other) => unreachable!("nothing panics here: {other}"),
             });
             assert_eq!(released.count() as u64, report.ran - threads as u64, "{kind}");

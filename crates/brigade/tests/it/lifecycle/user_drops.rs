@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::support::busy::{occupy, open_once_closed};
 use crate::support::policy::queue_kinds;
-use brigade::{Handle, JoinError, JoinHandle, Pool, Shutdown};
+use brigade::{Cause, Handle, JoinError, JoinHandle, Pool, Shutdown};
 use brigade_testkit::{Gate, OnDrop, test};
 
 /// Queues `jobs` jobs that hold what `capture` makes, and discards them.
@@ -31,7 +31,7 @@ where
     let report = pool.shutdown(Shutdown::Discard);
     assert_eq!((report.discarded, report.still_running), (jobs as u64, 0));
     for mut job in handles {
-        assert!(matches!(job.try_join(), Some(Err(JoinError::Cancelled))));
+        assert!(matches!(job.try_join(), Some(Err(JoinError::Cancelled(Cause::Ended)))));
     }
 }
 
@@ -96,7 +96,7 @@ fn a_discarded_closure_whose_drop_joins_another_discarded_job_gets_cancelled(
         let mut job = inner.lock().unwrap().take().unwrap();
         // A limit, so that a deadlock fails this test and not all of them.
         let outcome = job.join_timeout(Duration::from_secs(2));
-        told.send(matches!(outcome, Some(Err(JoinError::Cancelled)))).unwrap();
+        told.send(matches!(outcome, Some(Err(JoinError::Cancelled(Cause::Ended))))).unwrap();
     });
     if waits_for_older {
         *awaited.lock().unwrap() = Some(pool.submit(|| ()));

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::support::full::{POLICIES, with_capacity};
-use brigade::{Builder, End, Outcome, Pool, Shutdown, TaskSet, WhenFull};
+use brigade::{Builder, Cause, End, Outcome, Pool, Shutdown, TaskSet, WhenFull};
 use brigade_testkit::{Gate, Latch, eventually, spin_for, test};
 
 /// What a hook has been told.
@@ -192,7 +192,10 @@ fn a_queued_job_that_is_cancelled_discarded_or_too_late_is_told_as_cancelled() {
     occupy_here(&pool, &gate);
     assert!(pool.submit(|| ()).cancel());
     let told = log.one();
-    assert_eq!((told.end, told.ran, told.worker), (End::Cancelled, Duration::ZERO, None));
+    assert_eq!(
+        (told.end, told.ran, told.worker),
+        (End::Cancelled(Cause::Asked), Duration::ZERO, None)
+    );
     let late = pool.job().deadline(Instant::now()).submit(|| ()).unwrap();
     let timer = pool.job().after(Duration::from_secs(3600)).execute(|| ()).unwrap();
     assert!(timer.cancel(), "it was never a job");
@@ -200,7 +203,7 @@ fn a_queued_job_that_is_cancelled_discarded_or_too_late_is_told_as_cancelled() {
     assert!(late.join().unwrap_err().is_cancelled());
     pool.wait_idle();
     let ends: Vec<_> = log.take().into_iter().map(|told| told.end).collect();
-    assert_eq!(ends, [End::Returned, End::Cancelled]);
+    assert_eq!(ends, [End::Returned, End::Cancelled(Cause::Deadline)]);
 
     let gate = Gate::closed();
     occupy_here(&pool, &gate);
@@ -215,9 +218,9 @@ fn a_queued_job_that_is_cancelled_discarded_or_too_late_is_told_as_cancelled() {
     });
     assert!(never_polled.join().is_err());
     let mut ends: Vec<_> = log.take().into_iter().map(|told| told.end).collect();
-    ends.sort_by_key(|end| *end == End::Cancelled);
+    ends.sort_by_key(|end| *end != End::Returned);
     assert_eq!(ends[0], End::Returned);
-    assert_eq!(ends[1..], [End::Cancelled; 4]);
+    assert_eq!(ends[1..], [End::Cancelled(Cause::Ended); 4]);
 }
 
 /// It is taken from the iterator for an idle thread, which is busy when it would be handed over.
@@ -263,7 +266,7 @@ fn a_future_is_told_once_however_often_it_is_polled() {
     eventually("it waits", || never.waiting() == 1);
     assert!(waits.cancel());
     pool.wait_idle();
-    assert_eq!(log.one().end, End::Cancelled);
+    assert_eq!(log.one().end, End::Cancelled(Cause::Asked));
 
     let panics = pool.spawn(async { panic!("expected") });
     assert!(panics.join().unwrap_err().is_panic());
@@ -274,7 +277,7 @@ fn a_future_is_told_once_however_often_it_is_polled() {
     eventually("it waits", || never.waiting() == 1);
     drop(pool);
     assert!(waits.join().is_err());
-    assert_eq!(log.one().end, End::Cancelled);
+    assert_eq!(log.one().end, End::Cancelled(Cause::Ended));
 }
 
 #[test]
@@ -361,7 +364,7 @@ fn every_job_of_a_set_is_told_once_wherever_it_is_cancelled(
     gate.open();
     pool.wait_idle();
     let (told, metrics) = (log.take(), pool.metrics());
-    let cancelled = told.iter().filter(|told| told.end == End::Cancelled).count();
+    let cancelled = told.iter().filter(|told| told.end == End::Cancelled(Cause::Asked)).count();
     assert_eq!((told.len(), cancelled), (21, 20), "{metrics:?}");
     assert_eq!((metrics.accepted, metrics.cancelled), (21, 20), "{metrics:?}");
 }
@@ -391,7 +394,7 @@ fn every_accepted_job_of_a_bounded_pool_is_told_once(policy: WhenFull) {
     let count = |end| told.iter().filter(|told| told.end == end).count() as u64;
     assert_eq!(told.len() as u64, metrics.accepted, "{metrics:?}");
     assert_eq!(count(End::Returned), metrics.returned, "{metrics:?}");
-    assert_eq!(count(End::Cancelled), metrics.cancelled, "{metrics:?}");
+    assert_eq!(count(End::Cancelled(Cause::Evicted)), metrics.cancelled, "{metrics:?}");
     let submitted = metrics.accepted + metrics.rejected;
     assert_eq!(submitted, 1000 + ran_parents(&told), "{metrics:?}");
 }

@@ -8,5 +8,5 @@ pub(crate) fn counts(report: Report) -> (u64, u64, u64) {
 }
 
 pub(crate) fn is_cancelled<T>(outcome: Result<T, JoinError>) -> bool {
-    matches!(outcome, Err(JoinError::Cancelled))
+    matches!(outcome, Err(JoinError::Cancelled(_)))
 }

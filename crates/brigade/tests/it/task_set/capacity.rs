@@ -8,7 +8,7 @@ use super::kinds::{Hold, Kind, for_each_kind};
 use crate::support::busy::occupy;
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::{POLICIES, at_rest, busy, fill, full};
-use brigade::{Builder, JoinError, Pool, Reason, TaskSet, WhenFull};
+use brigade::{Builder, Cause, JoinError, Pool, Reason, TaskSet, WhenFull};
 use brigade_testkit::{BlockedThread, Gate, eventually, test};
 
 #[test(policy in POLICIES)]
@@ -60,7 +60,9 @@ fn a_job_of_a_set_that_is_cancelled_makes_room_if_it_took_any(builder: Builder) 
     assert_eq!(fill(&pool), 2, "those of the other set have none");
     gate.open();
     assert_eq!(second.outcomes().map(Result::unwrap).count(), 2);
-    assert!(first.outcomes().all(|outcome| matches!(outcome, Err(JoinError::Cancelled))));
+    assert!(
+        first.outcomes().all(|outcome| matches!(outcome, Err(JoinError::Cancelled(Cause::Asked))))
+    );
 }
 
 #[test(for_both_queueings)]
