@@ -73,7 +73,8 @@ impl Handle {
     }
 
     /// Calls a closure with a [`Scope`] on a worker of the pool, and returns its result once all jobs of the scope
-    /// have ended.
+    /// have ended. Unless the scope is [cancelled](Scope::cancel), each closure added to it runs, even if the pool is
+    /// [discarded](crate::Shutdown::Discard). Futures of the scope end as other futures of the pool.
     ///
     /// A job of the scope may borrow any value that outlives the scope. The closure itself runs on the pool, as in
     /// [`install`](Self::install); to run it on the calling thread, use [`in_place_scope`](Self::in_place_scope).

@@ -159,7 +159,8 @@ pub enum Shutdown {
     #[default]
     Drain,
     /// Drops queued jobs; their handles return [`JoinError::Cancelled`](crate::JoinError::Cancelled). Running jobs
-    /// are [asked to stop](crate::cancelled), and are waited for. A future is dropped at the next
+    /// are [asked to stop](crate::cancelled), and are waited for. Forks, parallel loops and closures of
+    /// [scopes](crate::Scope) are part of them, and run. A future is dropped at the next
     /// [operation](crate::time#operations-that-are-always-ready) or wait. Nothing is accepted any more, not even from
     /// the pool's own jobs.
     Discard,

@@ -161,17 +161,20 @@ impl Core {
     /// Takes the oldest job of the lowest class, except jobs without a permit: futures polled before, and jobs that
     /// borrow from a waiting thread.
     fn take_for_room(&self) -> Option<Job> {
-        let may_drop = |job: &Job| !job.is_resumption() && !job.borrows();
-        // Under the gate, like the end of the pool: the jobs that stay may move from a queue that the end has not
-        // looked at to one that it has looked at.
-        let gate = self.work.tasks.lock_gate();
-        let job = self.work.queues.take_oldest(&may_drop, &self.work.idle);
-        drop(gate);
-        // A worker that parked meanwhile may have missed a moved job. A closing thread may have seen a job where
-        // none was, and not have settled.
+        let job = self.take_oldest(&|job| !job.is_resumption() && !job.borrows());
         self.ask_for_help(self.work.idle.after_publishing());
+        // A closing thread may have seen a job where none was, and not have settled.
         self.work.settle();
         job
+    }
+
+    /// Takes the oldest queued job accepted by `takes`. The caller must ask for help then: a worker that parked meanwhile
+    /// may have missed a job that was moved.
+    pub(super) fn take_oldest(&self, takes: &dyn Fn(&Job) -> bool) -> Option<Job> {
+        // Under the gate, like the end of the pool: the jobs that stay may move from a queue that the end has not
+        // looked at to one that it has looked at.
+        let _gate = self.work.tasks.lock_gate();
+        self.work.queues.take_oldest(takes, &self.work.idle)
     }
 
     /// Drops a job because the pool is full: a queued job, or a job accepted without being queued.

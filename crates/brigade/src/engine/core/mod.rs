@@ -312,7 +312,7 @@ impl Core {
         // A spawner that loses one thread after the other must not be called for ever.
         _ = (lost_before..RETRIES).any(|_| self.retry_start());
         if self.is_stranded() {
-            self.work.drop_queued();
+            self.drop_queued();
             self.work.settle();
         }
     }

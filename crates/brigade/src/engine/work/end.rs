@@ -78,23 +78,6 @@ impl Work {
         ended
     }
 
-    /// Drops all queued jobs. Workers concurrently drop the jobs they find.
-    pub(in crate::engine) fn drop_queued(&self) {
-        self.off_pool(|| {
-            // Parts are dropped only if no worker is left to do so: a job that forks all the time would keep
-            // this thread here.
-            let is_empty = || self.idle.snapshot().live() == 0;
-            let left = || if is_empty() { self.queues.take_oldest_part() } else { None };
-            let oldest = || self.queues.take_oldest(&|_| true, &self.idle);
-            while let Some(job) = oldest().or_else(left) {
-                self.ledger.drop_job(job);
-            }
-            for (_, peer) in self.queues.peers.iter() {
-                peer.mailbox.take_shares().into_iter().for_each(|job| self.ledger.drop_job(job));
-            }
-        });
-    }
-
     /// If all workers are parked and nothing is queued, wakes the threads waiting for this, and ends the pool
     /// if it is closed.
     ///
