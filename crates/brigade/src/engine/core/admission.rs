@@ -199,7 +199,7 @@ impl Core {
             let outcome = panic::catch_unwind(AssertUnwindSafe(run));
             let outcome = outcome.unwrap_or_else(|payload| {
                 // A panic of the callback has been contained; only workers have counters for panics.
-                let _ = self.config.on_panic.tell(payload);
+                let _ = self.work.tell_panic(payload);
                 Outcome::Panicked
             });
             self.work.ledger.count(outcome);

@@ -115,12 +115,18 @@ impl Core {
     /// Returns whether the pool has ended.
     pub(crate) fn wait_for_end(&self, deadline: Option<Instant>, wait: WaitUntil) -> bool {
         // A job on this thread's stack can't end before this returns.
-        let is_over = || self.work.tasks.is_empty() && self.work.ledger.off_pool.is_idle();
+        let goes_on = |_: &Roster| !is_off_pool(self.work.key) && self.work.has_late_work();
+        let drop_hooks = || {
+            self.work.drop_hooks();
+            // Another thread may drop them.
+            self.wait_while(deadline, wait, &goes_on)
+        };
         // First: a thread about to be started is not among the threads yet.
         self.wait_while(deadline, wait, &|roster| !roster.have_all_left())
             && self.threads.join_all(deadline)
-            && self.wait_while(deadline, wait, &|_| !is_off_pool(self.work.key) && !is_over())
-            && self.config.observer.as_ref().is_none_or(|observer| observer.end_detector(deadline))
+            && self.wait_while(deadline, wait, &goes_on)
+            && drop_hooks()
+            && self.config.observer.as_ref().is_none_or(|observer| observer.end(deadline))
     }
 
     /// Waits as long as a condition of the roster is `true`, until the deadline at most; `false` if that passes first.
