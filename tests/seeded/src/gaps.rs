@@ -20,8 +20,6 @@ pub(crate) enum Gap {
     CancelsAtTheEnd,
     /// Waits in a hook for outcomes.
     WaitsInHooks,
-    /// Drops of evicted jobs that wait for room of their pool.
-    EvictedJobs,
     /// Threads that are lost some time after their start.
     LostStarts,
 }

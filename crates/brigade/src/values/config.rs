@@ -326,6 +326,9 @@ pub enum WhenFull {
     /// [cancelled](crate::JoinError::Cancelled) to make room. In the default class this is the oldest job from
     /// outside, or else the oldest job of a worker's own queue. With [`Queueing::Shared`] it is the oldest job of
     /// all. Otherwise several producers have several queues, and it is the oldest job of any such queue.
+    ///
+    /// The captures of the cancelled job are dropped once the new job is queued. If all room is
+    /// [reserved](crate::JobBuilder::reserve), the new job is rejected, as by `Reject`.
     DropOldest,
     /// The new job is accepted, and [cancelled](crate::JoinError::Cancelled) at once.
     DropNewest,

@@ -12,7 +12,6 @@ use super::enter::enter_outside;
 use crate::engine::ends::off_pool::{cancel_contained, is_off_pool};
 use crate::engine::queues::lane::drop_if_stale;
 use crate::engine::semaphore::{Permit, Semaphore, Waiter};
-use crate::engine::sleep::backoff::{Backoff, LOOK_AGAIN};
 use crate::engine::sleep::events::blocked::WaitUntil;
 use crate::engine::work::OffPoolWork;
 use crate::values::{Priority, Reason, WhenFull};
@@ -21,6 +20,8 @@ use crate::values::{Priority, Reason, WhenFull};
 pub(crate) enum Admission<'a> {
     /// It is queued: with this permit, beyond the capacity, or in an unbounded pool.
     Queue(Option<Permit>),
+    /// It is queued with this permit, in place of a job that must be dropped afterwards.
+    Replace(Permit, Evicted<'a>),
     /// It is not queued.
     Unqueued(Unqueued<'a>),
     /// It is rejected.
@@ -36,6 +37,20 @@ pub(crate) struct Unqueued<'a> {
     pub(crate) work: OffPoolWork<'a>,
     /// Runs or drops the job.
     pub(crate) settle: fn(&Core, Job),
+}
+
+/// A job taken out of the queue of a full pool, which is dropped with this.
+pub(crate) struct Evicted<'a> {
+    core: &'a Core,
+    job: Option<Job>,
+    /// From before the job is taken to the end of its drop.
+    _work: OffPoolWork<'a>,
+}
+
+impl Drop for Evicted<'_> {
+    fn drop(&mut self) {
+        self.job.take().into_iter().for_each(|job| self.core.drop_for_room(job));
+    }
 }
 
 impl Core {
@@ -82,7 +97,7 @@ impl Core {
                 let end = time::now().checked_add(timeout);
                 return Err(MustWait(end.into_iter().chain(until).min()));
             }
-            WhenFull::DropOldest => self.make_room(permits, inside),
+            WhenFull::DropOldest => self.make_room(permits),
             WhenFull::DropNewest => {
                 self.accept_unqueued(inside, |core, job| core.drop_for_room(job))
             }
@@ -133,27 +148,25 @@ impl Core {
         }
     }
 
-    /// Drops queued jobs, the oldest of the lowest class first, until there is a permit.
-    fn make_room(&self, permits: &Arc<Semaphore>, inside: bool) -> Admission<'_> {
-        // Begins before a job is taken from a queue.
-        let _work = self.work.begin_off_pool();
-        let mut backoff = Backoff::default();
+    /// Takes the oldest job of the lowest class out of the queue, for another. Never waits.
+    fn make_room(&self, permits: &Arc<Semaphore>) -> Admission<'_> {
+        let mut evicted = Evicted { core: self, job: None, _work: self.work.begin_off_pool() };
         loop {
-            let permit = match self.take_for_room() {
-                Some(job) => permits.replace(|| self.drop_for_room(job)),
-                // All jobs are moving between queues, or are about to start.
-                None => {
-                    if !backoff.snooze() {
-                        time::sleep(LOOK_AGAIN);
+            match self.take_for_room() {
+                // Its handle has given its permit back.
+                Some(job) if job.is_stale() => {
+                    self.drop_for_room(job);
+                    if let Some(permit) = permits.try_acquire() {
+                        return Admission::Queue(Some(permit));
                     }
-                    permits.try_acquire()
                 }
-            };
-            if permit.is_some() {
-                return Admission::Queue(permit);
-            }
-            if self.work.idle.snapshot().rejects(inside) {
-                return Admission::Refuse(Reason::Closed);
+                Some(job) => {
+                    evicted.job = Some(job);
+                    return Admission::Replace(permits.exceed(), evicted);
+                }
+                None if permits.are_reserved() => return Admission::Refuse(Reason::Full),
+                // All jobs are moving between queues, or are about to start.
+                None => return Admission::Queue(Some(permits.exceed())),
             }
         }
     }
