@@ -11,7 +11,7 @@ use super::Core;
 use super::enter::enter_outside;
 use crate::engine::ends::off_pool::{cancel_contained, is_off_pool};
 use crate::engine::queues::lane::drop_if_stale;
-use crate::engine::semaphore::{Permit, Semaphore, Waiter};
+use crate::engine::semaphore::{Permit, Semaphore, Waiter, gives_back};
 use crate::engine::sleep::events::blocked::WaitUntil;
 use crate::engine::work::OffPoolWork;
 use crate::values::{Priority, Reason, WhenFull};
@@ -39,7 +39,7 @@ pub(crate) struct Unqueued<'a> {
     pub(crate) settle: fn(&Core, Job),
 }
 
-/// A job taken out of the queue of a full pool, which is dropped with this.
+/// A job taken out of the queue of a full pool. This drops it, and more jobs until there is room.
 pub(crate) struct Evicted<'a> {
     core: &'a Core,
     job: Option<Job>,
@@ -49,7 +49,15 @@ pub(crate) struct Evicted<'a> {
 
 impl Drop for Evicted<'_> {
     fn drop(&mut self) {
-        self.job.take().into_iter().for_each(|job| self.core.drop_for_room(job));
+        let Self { core, job, .. } = self;
+        let mut next = job.take();
+        while let Some(job) = next {
+            let mut was_live = false;
+            let gives_back = gives_back(|| was_live = core.drop_for_room(job));
+            // A job that was queued beyond the capacity has made no room.
+            let is_over = !was_live || gives_back;
+            next = if is_over { None } else { core.take_for_room() };
+        }
     }
 }
 
@@ -99,7 +107,7 @@ impl Core {
             }
             WhenFull::DropOldest => self.make_room(permits),
             WhenFull::DropNewest => {
-                self.accept_unqueued(inside, |core, job| core.drop_for_room(job))
+                self.accept_unqueued(inside, |core, job| _ = core.drop_for_room(job))
             }
         })
     }
@@ -190,17 +198,20 @@ impl Core {
         self.work.queues.take_oldest(takes, &self.work.idle)
     }
 
-    /// Drops a job because the pool is full: a queued job, or a job accepted without being queued.
-    pub(crate) fn drop_for_room(&self, job: Job) {
+    /// Drops a job because the pool is full: a queued job, or a job accepted without being queued. Returns `false` if the
+    /// job's handle has cancelled it, before or just now.
+    pub(crate) fn drop_for_room(&self, job: Job) -> bool {
         self.work.off_pool(|| {
             let mut cancelled = 0;
-            match drop_if_stale(job, &mut cancelled).map(cancel_contained) {
-                // The handle has cancelled it, before or just now.
-                None | Some(Outcome::Stale) => self.work.ledger.count_cancelled(cancelled),
+            let outcome = drop_if_stale(job, &mut cancelled).map(cancel_contained);
+            let evicted = outcome.filter(|outcome| *outcome != Outcome::Stale);
+            match evicted {
+                None => self.work.ledger.count_cancelled(cancelled),
                 // The end of a future counts it as cancelled.
                 Some(outcome) => self.work.ledger.count_evicted(outcome),
             }
-        });
+            evicted.is_some()
+        })
     }
 
     /// Runs an unqueued job, a closure or the first poll of a future, on this thread, which is not a worker

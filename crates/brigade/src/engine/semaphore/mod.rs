@@ -17,6 +17,7 @@
 #[cfg(all(test, brigade_loom))]
 mod loom_tests;
 
+use core::cell::Cell;
 use core::{iter, mem};
 use std::sync::Arc;
 use std::task::Waker;
@@ -61,8 +62,21 @@ pub(crate) struct Waiter {
 /// The right to be queued; released when dropped.
 pub(crate) struct Permit(Arc<Semaphore>);
 
+unmodelled::thread_local! {
+    /// How many permits this thread has dropped.
+    static DROPPED: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Calls a closure, and returns whether it dropped a permit on this thread.
+pub(crate) fn gives_back(call: impl FnOnce()) -> bool {
+    let before = DROPPED.with(Cell::get);
+    call();
+    DROPPED.with(Cell::get) != before
+}
+
 impl Drop for Permit {
     fn drop(&mut self) {
+        DROPPED.with(|dropped| dropped.set(dropped.get().wrapping_add(1)));
         self.0.give_back();
     }
 }
