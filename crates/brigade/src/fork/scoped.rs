@@ -8,7 +8,8 @@ use std::sync::Arc;
 use brigade_observe::Call;
 use brigade_sync::Visit;
 use brigade_task::{
-    Forks, HeldPanic, Job, Outcome, Part, ScopeWith, Scopes, Wait, Work, keep_tickets,
+    Forks, HeldPanic, Job, Outcome, Part, ScopeWith, Scopes, Wait, Work, drop_contained,
+    keep_tickets,
 };
 
 use crate::engine::{
@@ -58,6 +59,8 @@ impl Handle {
         F: FnOnce() -> R + Send,
         R: Send,
     {
+        let call = Uncalled(Some(call));
+        let call = || call.take()();
         borrow(self.key, Location::caller(), |outside| match outside {
             None => Ok(with_worker_of(self.key, |worker| match worker {
                 // The thread may have entered another pool.
@@ -364,12 +367,29 @@ where
     in_place(pool, |pool| brigade_task::scope_with(pool, value, body))
 }
 
+/// A closure whose drop is contained if it is not called.
+struct Uncalled<F>(Option<F>);
+
+impl<F> Uncalled<F> {
+    fn take(mut self) -> F {
+        let Some(closure) = self.0.take() else { unreachable!("it is taken once") };
+        closure
+    }
+}
+
+impl<F> Drop for Uncalled<F> {
+    fn drop(&mut self) {
+        drop_contained(self.0.take());
+    }
+}
+
 /// Opens a scope of a pool on this thread.
 #[track_caller]
 fn in_place<R>(pool: Handle, scope: impl FnOnce(&ScopePool) -> R) -> Result<R, Reason> {
+    let scope = Uncalled(Some(scope));
     let open = || {
         let pool = ScopePool::of(pool)?;
-        Ok(pool.open(|| scope(&pool)))
+        Ok(pool.open(|| scope.take()(&pool)))
     };
     borrow(pool.key, Location::caller(), |outside| match outside {
         None => open(),

@@ -4,13 +4,14 @@
 use std::error::Error;
 use std::future::{Future, pending};
 use std::io;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
 use brigade::{Builder, Handle, LocalPool, Pool, Shutdown, TaskSet, block_on, sleep};
-use brigade_testkit::{Gate, Halt, OnDrop, eventually};
+use brigade_testkit::{Bomb, Gate, Halt, OnDrop, eventually, panics};
 
 use crate::run::Case;
 
@@ -27,6 +28,48 @@ fn is(claim: bool, otherwise: impl FnOnce() -> String) -> Ended {
 
 /// In processes of their own: those that nest deep may abort, and the last need a process without a monitor.
 static ALONE: &[(&str, Program)] = &[
+    ("captures panic in their drop when a closed pool does not take them", || {
+        /// Returns whether the job has been accepted.
+        type Verb = fn(&Pool, Bomb) -> bool;
+        const VERBS: [(&str, Verb); 12] = [
+            ("execute", |pool, bomb| {
+                pool.handle().execute(|| drop(bomb));
+                true
+            }),
+            ("of the owner", |pool, bomb| {
+                pool.execute(|| drop(bomb));
+                true
+            }),
+            ("submit", |pool, bomb| pool.submit(|| drop(bomb)).join().is_ok()),
+            ("spawn", |pool, bomb| pool.spawn(async { drop(bomb) }).join().is_ok()),
+            ("broadcast", |pool, bomb| pool.broadcast(move |_| _ = &bomb).is_empty()),
+            ("a timer", |pool, bomb| {
+                pool.enter(|| drop(brigade::execute_after(millis(1), || drop(bomb))));
+                true
+            }),
+            ("a set", |pool, bomb| TaskSet::new(pool).submit(|| drop(bomb)) > 0),
+            ("install", |pool, bomb| pool.install(|| drop(bomb)).is_ok()),
+            ("scope", |pool, bomb| pool.scope(|_| drop(bomb)).is_ok()),
+            ("in place", |pool, bomb| pool.in_place_scope(|_| drop(bomb)).is_ok()),
+            ("local", |_, bomb| brigade::spawn_local(async { drop(bomb) }).join().is_ok()),
+            ("on an ended LocalPool", |_, bomb| {
+                let local = LocalPool::new().unwrap();
+                local.handle().shutdown(Shutdown::Drain);
+                local.run_until_idle();
+                local.spawn_local(async { drop(bomb) }).join().is_ok()
+            }),
+        ];
+        let pool = Pool::new(1);
+        pool.close();
+        // Caught: a panic in the caller, or during the panic that says that the pool is closed, which aborts.
+        for (verb, run) in VERBS {
+            let ran = panic::catch_unwind(AssertUnwindSafe(|| run(&pool, Bomb)));
+            let message = ran.as_ref().err().and_then(|payload| panics::text(&**payload));
+            is(message != Some("expected: dropped"), || format!("{verb} panics in its caller"))?;
+            is(!matches!(ran, Ok(true)), || format!("{verb} is accepted"))?;
+        }
+        Ok(())
+    }),
     ("2,000 jobs wait for a timer", || {
         let pool = Pool::new(2);
         (0..2000).for_each(|_| pool.execute(|| block_on(sleep(millis(500)))));
