@@ -28,6 +28,34 @@ fn is(claim: bool, otherwise: impl FnOnce() -> String) -> Ended {
 
 /// In processes of their own: those that nest deep may abort, and the last need a process without a monitor.
 static ALONE: &[(&str, Program)] = &[
+    ("100,000 closures each own the handle, the set or the timer of the next", || {
+        const LINKS: usize = 100_000;
+        let (pool, gate) = (Pool::new(1), Gate::closed());
+        pool.execute(gate.job());
+        let mut job = pool.submit(|| ()).cancel_on_drop();
+        for _ in 0..LINKS {
+            let next = job;
+            job = pool.submit(move || drop(next)).cancel_on_drop();
+        }
+        let mut set = TaskSet::new(&pool);
+        for _ in 0..LINKS {
+            let next = set;
+            set = TaskSet::new(&pool);
+            set.submit(move || drop(next));
+        }
+        let hour = millis(3_600_000);
+        let mut timer = pool.job().after(hour).execute(|| ())?;
+        for _ in 0..LINKS {
+            let next = OnDrop(move || _ = timer.cancel());
+            timer = pool.job().after(hour).execute(move || drop(next))?;
+        }
+        drop((job, set));
+        is(timer.cancel(), || "it was over before".into())?;
+        gate.open();
+        pool.wait_idle();
+        let cancelled = pool.metrics().cancelled;
+        is(cancelled == 2 * LINKS as u64 + 1, || format!("{cancelled} are cancelled"))
+    }),
     ("captures panic in their drop when a closed pool does not take them", || {
         /// Returns whether the job has been accepted.
         type Verb = fn(&Pool, Bomb) -> bool;
