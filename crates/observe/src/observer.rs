@@ -1,10 +1,11 @@
 //! The observer of a pool, and its settings.
 
-use std::io;
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
+use std::{io, mem};
 
+use brigade_sync::Mutex;
 use brigade_sync::thread::{Inherited, NewThread};
 use brigade_sync::time;
 use brigade_task::drop_contained;
@@ -31,26 +32,31 @@ pub struct Settings {
     pub(crate) times: bool,
     /// Returns the current span, if each job has one.
     pub(crate) span: Option<fn() -> Box<dyn Span>>,
-    pub(crate) on_outcome: Option<OutcomeHook>,
-    pub(crate) on_stall: Option<Stalls>,
+    hooks: Hooks,
+}
+
+#[derive(Default)]
+struct Hooks {
+    on_outcome: Option<Arc<OutcomeHook>>,
+    /// Until the thread that looks for stalls has it.
+    on_stall: Option<Stalls>,
 }
 
 /// Begins to watch a job; the last argument says whether it has a handle.
 pub(crate) type Begin = fn(Arc<Observer>, Arc<Job>, bool) -> Box<dyn Watching>;
 
 /// A hook that is told how a job ended.
-type OutcomeHook = Arc<dyn Fn(&Outcome<'_>) + Send + Sync>;
+type OutcomeHook = dyn Fn(&Outcome<'_>) + Send + Sync;
 
 /// A hook that is told of a job that runs for long.
 type StallHook = Arc<dyn Fn(&Stall) + Send + Sync>;
 
 /// The search for jobs that run for long.
-#[derive(Clone)]
-pub(crate) struct Stalls {
+struct Stalls {
     after: Duration,
     hook: StallHook,
     /// Starts its thread; by its address as `begin`.
-    start: fn(&Arc<Observer>, &Self, Arc<Inherited>) -> io::Result<()>,
+    start: fn(&Arc<Observer>, Self, Arc<Inherited>) -> io::Result<()>,
 }
 
 /// The watch over one job, which is in the job: dropped with a job that does not run, it tells that the job was cancelled.
@@ -65,12 +71,12 @@ pub(crate) trait Watching: Send {
 impl Settings {
     /// Tells a hook how each job ended.
     pub fn on_outcome(&mut self, hook: impl Fn(&Outcome<'_>) + Send + Sync + 'static) {
-        self.on_outcome = Some(Arc::new(hook));
+        self.hooks.on_outcome = Some(Arc::new(hook));
     }
 
     /// Tells a hook of each job that has run for `after`.
     pub fn on_stall(&mut self, after: Duration, hook: impl Fn(&Stall) + Send + Sync + 'static) {
-        self.on_stall = Some(Stalls { after, hook: Arc::new(hook), start: Observer::start });
+        self.hooks.on_stall = Some(Stalls { after, hook: Arc::new(hook), start: Observer::start });
     }
 
     /// Records how long jobs wait and run.
@@ -106,7 +112,11 @@ pub struct Observer {
     pub(crate) pool: Arc<str>,
     /// Begins to watch a job. By its address, as only a program that observes a pool contains the code of a watch.
     pub(crate) begin: Begin,
+    /// Without the hooks.
     pub(crate) settings: Settings,
+    /// Until the pool has ended.
+    hooks: Mutex<Hooks>,
+    on_outcome: Option<Weak<OutcomeHook>>,
     /// The record of the threads that are not the pool's: they run jobs that they join, or for which there is no room.
     outside: Record,
     /// The thread that looks for stalls, if there is one.
@@ -115,13 +125,15 @@ pub struct Observer {
 
 impl Observer {
     pub(crate) fn new(
-        settings: Settings,
+        mut settings: Settings,
         pool: Arc<str>,
         site: Box<dyn Site>,
         begin: Begin,
     ) -> Arc<Self> {
         let (outside, detector) = (Record::default(), Detector::default());
-        Arc::new(Self { site, pool, begin, settings, outside, detector })
+        let on_outcome = settings.hooks.on_outcome.as_ref().map(Arc::downgrade);
+        let hooks = Mutex::new(mem::take(&mut settings.hooks));
+        Arc::new(Self { site, pool, begin, settings, hooks, on_outcome, outside, detector })
     }
 
     /// The pool.
@@ -146,8 +158,8 @@ impl Observer {
 
     /// Tells the hook how a job ended.
     pub(crate) fn tell(&self, outcome: &Outcome<'_>) {
-        let Some(hook) = &self.settings.on_outcome else { return };
-        if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(|| hook(outcome))) {
+        let Some(hook) = self.on_outcome.as_ref().and_then(Weak::upgrade) else { return };
+        if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(move || hook(outcome))) {
             drop_contained(payload);
             self.site.hook_panicked();
         }
@@ -172,20 +184,26 @@ impl Observer {
     /// # Errors
     /// The operating system's error if it can't be started.
     pub fn start_detector(self: &Arc<Self>, inherited: Arc<Inherited>) -> io::Result<()> {
-        let Some(stalls) = &self.settings.on_stall else { return Ok(()) };
-        (stalls.start)(self, stalls, inherited)
+        let stalls = self.hooks.lock().on_stall.take();
+        stalls.map_or(Ok(()), |stalls| (stalls.start)(self, stalls, inherited))
     }
 
-    fn start(self: &Arc<Self>, stalls: &Stalls, inherited: Arc<Inherited>) -> io::Result<()> {
-        let (observer, Stalls { after, hook, .. }) = (self.clone(), stalls.clone());
-        let main = move || observer.detect(after, &hook);
+    fn start(self: &Arc<Self>, stalls: Stalls, inherited: Arc<Inherited>) -> io::Result<()> {
+        let (observer, Stalls { after, hook, .. }) = (self.clone(), stalls);
+        let main = move || {
+            observer.detect(after, &hook);
+            drop_contained(hook);
+        };
         let new = NewThread::new(format!("{}-stalls", self.pool), Some(STACK_SIZE), main);
         self.detector.set_thread(new.inheriting(inherited).start()?);
         Ok(())
     }
 
-    /// Ends that thread, and waits for its end until the deadline at most; returns whether it has ended.
-    pub fn end_detector(&self, deadline: Option<Instant>) -> bool {
+    /// Ends that thread, and waits for its end until the deadline at most; returns whether it has ended. The pool has ended, so the hooks are
+    /// dropped.
+    pub fn end(&self, deadline: Option<Instant>) -> bool {
+        let hooks = mem::take(&mut *self.hooks.lock());
+        drop_contained(hooks);
         self.detector.end(deadline)
     }
 

@@ -39,7 +39,6 @@ all! { ALL, fn(),
     a_job_runs_although_the_first_thread_was_lost
     a_cancelled_set_drops_the_closures_that_wait_in_it
     a_wait_for_a_set_ends_on_a_worker_that_parks_while_its_jobs_end
-    a_job_that_waits_for_room_sleeps_while_its_pool_drains
 }
 
 fn beside(main: impl FnOnce() + Send + 'static) -> Thread {
@@ -257,29 +256,4 @@ fn a_wait_for_a_set_ends_on_a_worker_that_parks_while_its_jobs_end() {
         set.wait_all()
     };
     assert!(pool.submit(waits).join().expect("no panic"));
-}
-
-fn a_job_that_waits_for_room_sleeps_while_its_pool_drains() {
-    let builder = Pool::builder().threads(1).capacity(1).when_full(WhenFull::DropOldest);
-    let pool = builder.build().expect("a pool");
-    let (handle, begun) = (pool.handle(), Arc::new(AtomicBool::new(false)));
-    let is_closed = Arc::new(AtomicBool::new(false));
-    let (begins, closes) = (begun.clone(), is_closed.clone());
-    pool.execute(move || {
-        begins.store(true, Relaxed);
-        while !closes.load(Relaxed) {
-            yield_now();
-        }
-        handle.execute(|| ());
-    });
-    while !begun.load(Relaxed) {
-        yield_now();
-    }
-    let place = brigade::block_on(pool.job().reserve()).expect("the only place");
-    pool.handle().close();
-    is_closed.store(true, Relaxed);
-    // Longer than the job looks before it sleeps.
-    (0..200).for_each(|_| yield_now());
-    drop(place);
-    assert_eq!(pool.shutdown(Shutdown::Drain).ran, 2);
 }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use brigade::Cause;
+use brigade::{Cause, ScopedJoinHandle};
 
 use crate::act::act;
 use crate::futures::future;
@@ -30,8 +30,6 @@ pub(crate) fn scope(world: &World, parts: &[Vec<Verb>]) {
         }
     });
     match result {
-        // The end of the pool may have dropped some of them.
-        Ok(()) if world.loses() => {}
         Ok(()) => {
             assert_eq!(done.load(Relaxed) as usize, parts.len(), "a scope ends before its jobs");
         }
@@ -54,7 +52,11 @@ pub(crate) fn in_place_scope(world: &World, jobs: &[Body], own: &[Verb], waits: 
         let handles: Vec<_> = jobs.iter().map(submit).collect();
         act(&inside, own);
         if waits {
-            handles.into_iter().for_each(|handle| world.ended(handle.join(), None));
+            for ended in handles.into_iter().map(ScopedJoinHandle::join) {
+                let has_run = ended.as_ref().err().is_none_or(|error| !error.is_cancelled());
+                assert!(has_run, "a job of a scope has not run");
+                world.ended(ended, None);
+            }
         }
     });
     if let Err(reason) = result {

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 
-use brigade::{Cause, Missed, TaskSet, time};
+use brigade::{Cause, Missed, TaskSet, WhenFull, time};
 use brigade_sync::time as clock;
 
 use crate::act::{Kept, act, note};
@@ -42,6 +42,15 @@ pub(crate) fn reserve(
             Some(patience) => time::timeout(micros(patience), room).await,
         }
     });
+    if let (Ok(Ok(_)), Some((body, _)), true) = (&reserved, then, world.loses()) {
+        // Beside reserved room, which may be all.
+        for full in [WhenFull::DropOldest, WhenFull::DropNewest] {
+            let terms = world.pool.job().when_full(full);
+            if let Err(rejected) = terms.execute(world.job(body).1) {
+                world.refused(rejected.reason(), rejected.into_inner());
+            }
+        }
+    }
     match (reserved, then) {
         // No room in that time.
         (Err(_), _) => {}

@@ -16,8 +16,6 @@ pub(crate) enum Gap {
     WaitsOffThePool,
     /// Waits in a hook for outcomes.
     WaitsInHooks,
-    /// Drops of evicted jobs that wait for room of their pool.
-    EvictedJobs,
     /// Threads that are lost some time after their start.
     LostStarts,
 }

@@ -502,7 +502,7 @@ impl Source {
 
     /// Something that needs a program around it.
     fn special(&mut self) -> Option<Thing> {
-        let special = self.pick([
+        self.pick([
             None,
             None,
             Some(Thing::AMessage),
@@ -510,11 +510,7 @@ impl Source {
             Some(Thing::AnIdlePool),
             Some(Thing::ARoom),
             Some(Thing::AnEviction),
-        ]);
-        special.filter(|special| match special {
-            Thing::AnEviction => Gap::EvictedJobs.is_open(),
-            _ => true,
-        })
+        ])
     }
 
     fn waits(&mut self) -> Waits {
@@ -578,7 +574,14 @@ impl Source {
             if is_alone { Vec::new() } else { self.list(4, |source| source.level(has_pools)) };
         let waits = self.some(3, |source| match special {
             Some(special) if is_alone || source.one_in(2) => (special, source.wait()),
-            _ => (source.thing(), source.wait()),
+            _ => match (source.thing(), special) {
+                // It would be evicted, too.
+                (
+                    Thing::AnotherPoolsClosure | Thing::AnotherPoolsSleep(_),
+                    Some(Thing::AnEviction),
+                ) => (Thing::AClosure, source.wait()),
+                (thing, _) => (thing, source.wait()),
+            },
         });
         let all = [Restless::InTheQueue, Restless::OneYields, Restless::TwoWakeEachOther];
         let beside = (!is_alone && self.one_in(4)).then(|| self.pick(all));

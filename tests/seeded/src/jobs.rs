@@ -1,5 +1,7 @@
 //! Operations with closures.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use brigade::{Cause, Priority, TaskSet};
 use brigade_sync::time;
 
@@ -125,7 +127,9 @@ pub(crate) fn broadcast(world: &World, shares: Shares, panics: Panics) {
         return;
     }
     let token = world.ledger.token("a broadcast", panics);
-    let mut handles = world.pool.broadcast(move |index| _ = (&token, index));
+    let send = || world.pool.broadcast(move |index| _ = (&token, index));
+    let sent = catch_unwind(AssertUnwindSafe(send));
+    let Ok(mut handles) = sent else { panic!("a broadcast panics in its caller") };
     match shares {
         Shares::CancelEach => handles.iter_mut().for_each(|handle| _ = handle.cancel()),
         Shares::DropEach => drop(handles),

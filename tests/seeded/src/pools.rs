@@ -94,10 +94,11 @@ impl Settings {
         self.has(|setting| matches!(setting, Setting::Capacity(_, Full::RunsInCaller)))
     }
 
-    /// A full pool rejects no job that waits for room.
+    /// A full pool rejects no job that waits for room, even if all room is reserved.
     fn accepts(&self) -> bool {
         !self.has(|setting| {
-            matches!(setting, Setting::Capacity(_, Full::Rejects | Full::BlocksFor(_)))
+            let Setting::Capacity(_, full) = setting else { return false };
+            matches!(full, Full::Rejects | Full::BlocksFor(_) | Full::DropsOldest)
         })
     }
 

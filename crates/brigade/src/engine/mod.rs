@@ -54,7 +54,7 @@ pub(crate) use processor::{Group, Members, Processor};
 pub(crate) use registry::{
     At, class_here, current_pool, forget, reach, reach_inline, reach_owned, rejected,
 };
-pub(crate) use semaphore::{Permit, Semaphore, Waiter};
+pub(crate) use semaphore::{Permit, Room, Semaphore, Waiter};
 pub(crate) use sleep::backoff::LOOK_AGAIN;
 pub(crate) use sleep::events::blocked::{BlockedThread, ThisThread};
 #[cfg(feature = "io")]

@@ -2,7 +2,7 @@
 //!
 //! Closing is checked in the same step as the push, because the push goes to the pool's own queue. Each thread caches
 //! the pool of its last submission, so a submission touches neither a shared count nor a lock. The cache keeps the
-//! pool's memory, but no threads or file descriptors, until the thread submits to a different pool or ends.
+//! pool's memory, but no threads, file descriptors or hooks, until the thread submits to a different pool or ends.
 
 use core::any::Any;
 use core::cell::RefCell;
@@ -88,7 +88,7 @@ impl<'a> At<'a> {
             At::Outside(core) => {
                 if let Some(payload) = unclaimed {
                     // Only workers have counters for panics of the callback.
-                    let _ = core.config.on_panic.tell(payload);
+                    let _ = core.work.tell_panic(payload);
                 }
                 core.work.ledger.count(outcome);
             }

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use brigade_observe::Call;
 use brigade_sync::{OnceLock, Visit};
 use brigade_task::{
-    Forks, HeldPanic, Job, Outcome, Part, ScopeWith, Scopes, Wait, Work, keep_tickets,
+    Forks, HeldPanic, Job, Outcome, Part, ScopeWith, Scopes, Wait, Work, drop_contained,
+    keep_tickets,
 };
 
 use crate::engine::{
@@ -58,6 +59,8 @@ impl Handle {
         F: FnOnce() -> R + Send,
         R: Send,
     {
+        let call = Uncalled(Some(call));
+        let call = || call.take()();
         borrow(self.key, Location::caller(), |outside| match outside {
             None => Ok(with_worker_of(self.key, |worker| match worker {
                 // The thread may have entered another pool.
@@ -73,7 +76,8 @@ impl Handle {
     }
 
     /// Calls a closure with a [`Scope`] on a worker of the pool, and returns its result once all jobs of the scope
-    /// have ended.
+    /// have ended. Unless the scope is [cancelled](Scope::cancel), each closure added to it runs, even if the pool is
+    /// [discarded](crate::Shutdown::Discard). Futures of the scope end as other futures of the pool.
     ///
     /// A job of the scope may borrow any value that outlives the scope. The closure itself runs on the pool, as in
     /// [`install`](Self::install); to run it on the calling thread, use [`in_place_scope`](Self::in_place_scope).
@@ -363,12 +367,29 @@ where
     in_place(pool, |pool| brigade_task::scope_with(pool, value, body))
 }
 
+/// A closure whose drop is contained if it is not called.
+struct Uncalled<F>(Option<F>);
+
+impl<F> Uncalled<F> {
+    fn take(mut self) -> F {
+        let Some(closure) = self.0.take() else { unreachable!("it is taken once") };
+        closure
+    }
+}
+
+impl<F> Drop for Uncalled<F> {
+    fn drop(&mut self) {
+        drop_contained(self.0.take());
+    }
+}
+
 /// Opens a scope of a pool on this thread.
 #[track_caller]
 fn in_place<R>(pool: Handle, scope: impl FnOnce(&ScopePool) -> R) -> Result<R, Reason> {
+    let scope = Uncalled(Some(scope));
     let open = || {
         let pool = ScopePool::of(pool)?;
-        Ok(pool.open(|| scope(&pool)))
+        Ok(pool.open(|| scope.take()(&pool)))
     };
     borrow(pool.key, Location::caller(), |outside| match outside {
         None => open(),
@@ -452,10 +473,12 @@ impl Scopes for ScopePool {
                     job.run();
                     return;
                 };
-                if let Err(job) = core.inject(job) {
-                    // Without a thread. Otherwise the pool is about to be closed.
-                    let may_enter = core.work.idle.may_be_empty();
-                    _ = if may_enter { run_off(core, || job.run()) } else { job.run() };
+                // Another pool rejects jobs only once it is about to be closed, and would reject forks of this job.
+                let may_be_empty = core.work.idle.may_be_empty();
+                match core.inject(job) {
+                    Err(job) if may_be_empty => _ = run_off(core, || job.run()),
+                    Err(job) => _ = job.run(),
+                    Ok(()) => {}
                 }
             }
         });

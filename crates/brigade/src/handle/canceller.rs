@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use brigade_task::{Asked, Canceller, Outcome};
+use brigade_task::{Asked, Canceller, Cause, Job, Outcome};
 
-use crate::engine::{At, Key, may_nest, reach};
+use crate::engine::{At, Key, drop_off_pool, may_nest, reach};
 use crate::values::opaque;
 
 /// Cancels a job without its [`JoinHandle`](crate::JoinHandle); made by
@@ -69,6 +69,38 @@ impl CancelHandle {
 }
 
 opaque!(CancelHandle: is_finished);
+
+/// Cancels a job when it is dropped.
+struct Late(CancelHandle);
+
+impl Drop for Late {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
+}
+
+/// Cancels the job of a handle that is dropped. While drops nest deeply a closure is cancelled after them, because each
+/// closure may own the handle of the next.
+pub(crate) fn cancel_at_drop<T>(
+    inner: &brigade_task::JoinHandle<T>,
+    known: Option<Arc<Canceller>>,
+    key: Key,
+) {
+    let is_late = !inner.is_of_future() && !may_nest();
+    let late = if is_late { known.or_else(|| inner.canceller().map(Arc::new)) } else { None };
+    if late.is_none() {
+        cancel(inner, key);
+    } else {
+        let late = Late(CancelHandle::new(late, key));
+        drop_off_pool(key, Job::new(move || drop(late)));
+    }
+}
+
+/// Cancels a job, as [`JoinHandle::cancel`](crate::JoinHandle::cancel) does.
+pub(crate) fn cancel<T>(inner: &brigade_task::JoinHandle<T>, key: Key) -> bool {
+    let settle = || inner.settle_if_unclaimed(Some(Cause::Asked));
+    cancel_job(key, inner.is_of_future(), &settle, &|may_drop| inner.ask_to_stop(may_drop))
+}
 
 /// Cancels a job of a pool, and returns whether it was cancelled. `settle` drops a closure that has not started, and
 /// `ask` asks the job to stop, with whether it may drop a future.

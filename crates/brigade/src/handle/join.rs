@@ -12,7 +12,7 @@ use brigade_sync::time;
 use brigade_task::{Canceller, Cause, JoinError};
 
 use super::awaited::{self, Refused};
-use super::canceller::{CancelHandle, cancel_job};
+use super::canceller::{CancelHandle, cancel, cancel_at_drop};
 use super::deadlock::{Awaited, Waiting};
 use crate::engine;
 use crate::engine::{
@@ -310,12 +310,6 @@ impl<T> JoinHandle<T> {
     }
 }
 
-/// Cancels a job, as [`JoinHandle::cancel`] does.
-pub(crate) fn cancel<T>(inner: &brigade_task::JoinHandle<T>, key: Key) -> bool {
-    let settle = || inner.settle_if_unclaimed(Some(Cause::Asked));
-    cancel_job(key, inner.is_of_future(), &settle, &|may_drop| inner.ask_to_stop(may_drop))
-}
-
 /// A wait for the end of a job of the pool `key`.
 pub(crate) struct Ended<'a, T> {
     inner: &'a mut brigade_task::JoinHandle<T>,
@@ -419,8 +413,9 @@ impl<T> Drop for JoinHandle<T> {
     fn drop(&mut self) {
         let (key, cancels) = (self.key, self.cancels);
         // Leaks the handle if necessary.
+        let known = self.canceller.get().cloned().flatten();
         if let Some(inner) = self.alive().filter(|_| cancels) {
-            cancel(inner, key);
+            cancel_at_drop(inner, known, key);
         }
     }
 }

@@ -24,6 +24,7 @@ use crate::values::{Metrics, Reason, Report, ShutdownOptions, Threads};
 pub use cancel::cancelled;
 pub(crate) use cancel::discards;
 pub use canceller::CancelHandle;
+pub(crate) use canceller::{cancel, cancel_at_drop};
 pub use join::JoinHandle;
 #[cfg(feature = "trace")]
 pub use traces::Tracing;

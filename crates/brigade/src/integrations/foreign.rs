@@ -28,7 +28,7 @@ pub fn here<R>(call: impl FnOnce(Option<Here<'_>>) -> R) -> R {
 pub fn local_pool(on_panic: OnPanic) -> io::Result<LocalPool> {
     LocalPool::configured(|config| {
         config.waits_run_anything = true;
-        config.on_panic = on_panic;
+        config.hooks.on_panic = on_panic;
     })
 }
 

@@ -5,7 +5,9 @@ use core::future::Future;
 use core::pin::Pin;
 use std::panic::Location;
 
-use brigade_task::{Job, Outcome, RunningFuture, Schedule, Spawned, TaskRef, Woken};
+use brigade_task::{
+    Job, Outcome, RunningFuture, Schedule, Spawned, TaskRef, Woken, drop_contained,
+};
 
 use super::watched::Watched;
 use super::{bind, cuts, stops};
@@ -93,7 +95,10 @@ where
     let place = Location::caller();
     let is_worker = with_processor(|own| own.is_some());
     let pool = if is_worker { None } else { entered() };
-    let spawned = wait_as(pool, |worker| Some(spawn_local_on(&worker?.processor, future, place)));
+    let mut future = Some(future);
+    let spawned =
+        wait_as(pool, |worker| Some(spawn_local_on(&worker?.processor, future.take()?, place)));
+    drop_contained(future);
     spawned.expect(
         "a local future must be spawned on a worker of a pool, or on the thread that owns a `LocalPool`",
     )

@@ -8,6 +8,7 @@ use std::panic::Location;
 use std::rc::Rc;
 
 use brigade_sync::thread::Inherited;
+use brigade_task::drop_contained;
 
 use crate::engine::{Child, Core, Driven, Key, Worker, forget, resources_of, wait_as, wait_until};
 use crate::handle::{Handle, JoinHandle};
@@ -232,11 +233,14 @@ impl LocalPool {
         F::Output: 'static,
     {
         let place = Location::caller();
-        wait_as(Some(self.handle.key), |worker| {
-            let own =
-                worker.map(|worker| &worker.processor).filter(|own| own.is_of(self.handle.key));
-            spawn_local_on(own.expect("the LocalPool has ended"), future, place)
-        })
+        let mut future = Some(future);
+        let spawned = wait_as(Some(self.handle.key), |worker| {
+            let own = worker.map(|worker| &worker.processor);
+            let own = own.filter(|own| own.is_of(self.handle.key))?;
+            Some(spawn_local_on(own, future.take()?, place))
+        });
+        drop_contained(future);
+        spawned.expect("the LocalPool has ended")
     }
 
     /// Runs jobs until none can run: queued jobs, jobs submitted by them, and woken futures. Does not wait for

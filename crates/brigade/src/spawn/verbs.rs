@@ -183,6 +183,7 @@ impl Reserved {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        self.builder.spawn_in(Some(self.permit), future)
+        let Self { builder, mut room } = self;
+        builder.spawn_in(Some(room.take()), future)
     }
 }

@@ -11,7 +11,7 @@ use crate::engine::{
     Admission, At, Core, Key, Unqueued, reach_inline, reach_owned, wait_until, with_processor,
 };
 use crate::handle::{Handle, JoinHandle};
-use crate::values::{Priority, Rejected, WhenFull, closure_of, expect_accepted, refuse};
+use crate::values::{Priority, Rejected, WhenFull, closure_of, expect_accepted};
 
 impl Handle {
     /// Runs a closure on the pool, once.
@@ -49,9 +49,7 @@ impl Handle {
     #[inline(always)]
     #[track_caller]
     pub fn execute<F: FnOnce() + Send + 'static>(&self, job: F) {
-        if let Err(rejected) = self.accept(job, None) {
-            refuse(rejected.reason());
-        }
+        expect_accepted(self.accept(job, None));
     }
 
     /// Runs a closure on the pool, once, or returns it. Never waits, under any [policy](WhenFull) of the pool.

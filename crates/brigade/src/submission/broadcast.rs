@@ -3,7 +3,7 @@
 use std::panic::Location;
 use std::sync::Arc;
 
-use brigade_task::Job;
+use brigade_task::{Job, drop_contained};
 
 use super::watcher::watcher_of;
 use crate::engine::{reach, with_processor};
@@ -100,8 +100,10 @@ impl Handle {
                     }
                 })
             })
-        })?;
+        });
+        // The shares may have ended.
+        drop_contained(call);
         let of_worker = |(_, handle)| JoinHandle::of_mail(handle, self.key);
-        Ok(shares.into_iter().map(of_worker).collect())
+        Ok(shares?.into_iter().map(of_worker).collect())
     }
 }

@@ -103,9 +103,11 @@ pub(crate) fn submit_admitted<W, R>(
     back: impl FnOnce(Job) -> W,
 ) -> Result<R, Rejected<W>> {
     reach(key, |at| {
-        let (permit, how) = match at.admit(admitted) {
-            Admission::Queue(permit) => (permit, None),
-            Admission::Unqueued(how) => (None, Some(how)),
+        // Dropped last: the destructor of an evicted job may wait for room.
+        let (permit, how, _evicted) = match at.admit(admitted) {
+            Admission::Queue(permit) => (permit, None, None),
+            Admission::Replace(permit, evicted) => (Some(permit), None, Some(evicted)),
+            Admission::Unqueued(how) => (None, Some(how), None),
             Admission::Refuse(reason) => return Err(at.reject(work, reason)),
         };
         submit_job(make(permit, work), |job| at.place(admitted.class, how, job), back)

@@ -11,7 +11,7 @@ use super::accept::{accept_as, submit_job};
 use super::boxed::{make_job, unbox, unmade};
 use super::watcher::watcher_of;
 use super::{Admitted, JobBuilder, Receipt};
-use crate::engine::{Admission, At, Key, Permit, Waiter, reach};
+use crate::engine::{Admission, At, Key, Permit, Room, Waiter, reach};
 use crate::handle::JoinHandle;
 use crate::handle::awaited::polling_thread;
 use crate::values::{Reason, Rejected, WhenFull};
@@ -55,7 +55,7 @@ impl JobBuilder {
             reserve_or_wait(key, &mut waiter, context).map(|room| {
                 budget::count();
                 let Some(builder) = builder.take() else { unreachable!("it is there") };
-                room.map(|permit| Reserved { builder, permit })
+                room.map(|permit| Reserved { builder, room: Room::new(permit) })
             })
         })
     }
@@ -108,7 +108,9 @@ fn try_reserve(at: At<'_>) -> Result<Option<Permit>, Reason> {
         Admission::Refuse(reason) => Err(reason),
         _ if is_closed => Err(Reason::Closed),
         Admission::Queue(permit) => Ok(permit),
-        Admission::Unqueued(_) => unreachable!("`Reject` queues a job or refuses it"),
+        Admission::Replace(..) | Admission::Unqueued(_) => {
+            unreachable!("`Reject` queues a job or refuses it")
+        }
     }
 }
 
@@ -126,8 +128,8 @@ fn try_reserve(at: At<'_>) -> Result<Option<Permit>, Reason> {
 #[must_use = "dropping it gives the room back"]
 pub struct Reserved {
     pub(crate) builder: JobBuilder,
-    /// `None` for room beyond the capacity, or in a pool that is not bounded.
-    pub(crate) permit: Option<Permit>,
+    /// Without a permit beyond the capacity, or in a pool that is not bounded.
+    pub(crate) room: Room,
 }
 
 impl Reserved {
@@ -177,10 +179,10 @@ impl Reserved {
     where
         F: FnOnce() -> R::Output + Send + 'static,
     {
-        let Self { builder: JobBuilder { key, options, .. }, permit } = self;
+        let Self { builder: JobBuilder { key, options, .. }, mut room } = self;
         let class = options.class;
         let watcher = watcher_of(key, place, options.name.as_ref());
-        let made = make_job(watcher, permit, options, Box::new(work));
+        let made = make_job(watcher, room.take(), options, Box::new(work));
         submit_job(made, |job| accept_as(key, class, job), unmade::<R::Output>)
             .map_err(|rejected| rejected.map(unbox))
     }

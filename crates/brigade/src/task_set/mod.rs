@@ -59,10 +59,9 @@ use std::sync::Arc;
 use brigade_sync::{budget, time};
 use brigade_task::{Completions, Job, JoinError, Spawnable};
 
-use crate::engine::{At, Core, Group, Members, Permit, Processor, class_here, reach};
+use crate::engine::{At, Core, Group, Key, Members, Permit, Processor, class_here, reach};
 use crate::handle::awaited::note_pool;
-use crate::handle::join::cancel;
-use crate::handle::{Handle, JoinHandle};
+use crate::handle::{Handle, JoinHandle, cancel, cancel_at_drop};
 use crate::pool::here;
 use crate::spawn::{AsFuture, Boxed, boxed_of, class_key, future_of, make_boxed, make_future};
 use crate::submission::{Closure, Options, make_job, unbox, unmade, watcher_of};
@@ -601,12 +600,16 @@ impl<T> TaskSet<T> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn cancel_all(&mut self) {
+        self.cancel_all_by(|handle, key| _ = cancel(handle, key));
+    }
+
+    fn cancel_all_by(&mut self, cancel: impl Fn(&mut brigade_task::JoinHandle<T>, Key)) {
         let first = self.pending.from(0).next().map(|(number, _)| number);
         if let (Some(limit), Some(first), true) = (&self.limit, first, self.is_here()) {
             limit.cancel(None, first..usize::MAX);
         }
         // In a forked child this has no effect.
-        self.pending.from(0).for_each(|(_, handle)| _ = cancel(handle, self.pool.key));
+        self.pending.from(0).for_each(|(_, handle)| cancel(handle, self.pool.key));
     }
 
     /// Cancels the job with this [id](Self::submit), as [`JoinHandle::cancel`] does, with the same return value. The
@@ -677,7 +680,7 @@ fn listed<T>(set: &Completions, number: usize, mut made: Made<T>) -> Made<T> {
 
 impl<T> Drop for TaskSet<T> {
     fn drop(&mut self) {
-        self.cancel_all();
+        self.cancel_all_by(|handle, key| cancel_at_drop(handle, None, key));
         if !self.is_here() {
             // The parent's threads were using these: they must not be dropped here.
             self.detach_all();

@@ -24,13 +24,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use brigade_observe::{Watch, Watcher};
-use brigade_sync::{Mutex, MutexGuard};
+use brigade_sync::{Defer, Mutex, MutexGuard};
 use brigade_task::{Cause, Job, JoinError, Work, drop_contained};
 
 use super::Missed;
 use super::timer::{Control, Stage, State, Timer};
 use crate::engine::{
-    Due, Entry, Key, TimerKey, class_here, label_job, now_in, reach, reach_inline, rejected,
+    Due, Entry, Key, TimerKey, class_here, drop_off_pool, label_job, now_in, reach, reach_inline,
+    rejected,
 };
 use crate::submission::{JobBuilder, Options, job_name, watcher_of};
 use crate::values::{Priority, Rejected};
@@ -165,7 +166,7 @@ impl<F: Send + 'static> Control for Schedule<F> {
         self.state.lock()
     }
 
-    fn cancel(&self) -> bool {
+    fn cancel(self: Arc<Self>) -> bool {
         let mut state = self.state.lock();
         let (is_here, timer) = (state.stage == Stage::Here, state.timer);
         if !is_here && (state.stage != Stage::Running || self.again.is_none()) {
@@ -175,7 +176,9 @@ impl<F: Send + 'static> Control for Schedule<F> {
         drop(state);
         if is_here {
             unset_timer(self.pool, timer);
-            self.end();
+            // The closure may own the next timer.
+            let (pool, ends) = (self.pool, Defer(move || self.end()));
+            drop_off_pool(pool, Job::new(move || drop(ends)));
         }
         true
     }

@@ -37,7 +37,7 @@ pub(super) enum Stage {
 /// The schedule of a [`Timer`], for any type of closure.
 pub(super) trait Control: Send + Sync {
     fn state(&self) -> MutexGuard<'_, State>;
-    fn cancel(&self) -> bool;
+    fn cancel(self: Arc<Self>) -> bool;
 }
 
 /// The handle of a closure that runs at a given time, or periodically; returned by
@@ -75,7 +75,7 @@ impl Timer {
     /// Cancels the closure, so that it does not run, or not again. Returns `false` if there was nothing left to
     /// cancel: the closure had been cancelled before, the pool had been closed, or the only run had begun.
     ///
-    /// The captures are dropped in this call, and a panic of a destructor is caught. If the closure is running, its
+    /// The captures are dropped in this call, or after the drops that it is called in if these nest deeply, and a panic of a destructor is caught. If the closure is running, its
     /// thread drops the captures directly after the run. The closure itself may call this.
     ///
     /// ```
@@ -91,7 +91,8 @@ impl Timer {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn cancel(&self) -> bool {
-        self.here().is_some_and(Control::cancel)
+        let here = self.schedule.as_ref().filter(|_| self.pool.is_here());
+        here.is_some_and(|schedule| schedule.clone().cancel())
     }
 
     /// Returns the message of the closure's last panic; `None` if it never panicked. For a payload that is not a

@@ -161,7 +161,8 @@ pub enum Shutdown {
     #[default]
     Drain,
     /// Drops queued jobs; their handles return [`JoinError::Cancelled`](crate::JoinError::Cancelled). Running jobs
-    /// are [asked to stop](crate::cancelled), and are waited for. A future is dropped at the next
+    /// are [asked to stop](crate::cancelled), and are waited for. Forks, parallel loops and closures of
+    /// [scopes](crate::Scope) are part of them, and run. A future is dropped at the next
     /// [operation](crate::time#operations-that-are-always-ready) or wait. Nothing is accepted any more, not even from
     /// the pool's own jobs.
     Discard,
@@ -327,6 +328,9 @@ pub enum WhenFull {
     /// [cancelled](crate::Cause::Evicted) to make room. In the default class this is the oldest job from
     /// outside, or else the oldest job of a worker's own queue. With [`Queueing::Shared`] it is the oldest job of
     /// all. Otherwise several producers have several queues, and it is the oldest job of any such queue.
+    ///
+    /// The captures of the cancelled job are dropped once the new job is queued. If all room is
+    /// [reserved](crate::JobBuilder::reserve), the new job is rejected, as by `Reject`.
     DropOldest,
     /// The new job is accepted, and [cancelled](crate::Cause::Evicted) at once.
     DropNewest,
@@ -357,12 +361,9 @@ pub(crate) struct Config {
     pub(crate) is_driven: bool,
     /// Whether the pool's clock is paused, and only the owner moves it.
     pub(crate) is_paused: bool,
-    pub(crate) name: Option<Name>,
     /// `None` for the default.
     pub(crate) pool_name: Option<Arc<str>>,
     pub(crate) stack_size: Option<usize>,
-    /// `None` for [`NewThread::start`].
-    pub(crate) spawner: Option<Spawner>,
     pub(crate) queueing: Queueing,
     pub(crate) order: Order,
     /// Turns between looks elsewhere, [`INJECTOR_INTERVAL`] by default.
@@ -379,13 +380,23 @@ pub(crate) struct Config {
     pub(crate) nice: Option<i32>,
     /// The values inherited by the threads from the building thread.
     pub(crate) inherited: Arc<Inherited>,
-    pub(crate) on_panic: OnPanic,
     /// How dropping the pool ends it.
     pub(crate) on_drop: ShutdownOptions,
-    pub(crate) on_start: Option<Hook>,
-    pub(crate) on_stop: Option<Hook>,
     /// The observer of the pool's jobs, if any; set when the pool is built.
     pub(crate) observer: Option<Arc<Observer>>,
+    /// The default once the pool is built.
+    pub(crate) hooks: Hooks,
+}
+
+/// The values of a pool that run code of the user; a pool drops them at its end.
+#[derive(Clone, Default)]
+pub(crate) struct Hooks {
+    pub(crate) name: Option<Name>,
+    /// `None` for [`NewThread::start`].
+    pub(crate) spawner: Option<Spawner>,
+    pub(crate) on_panic: OnPanic,
+    pub(crate) on_start: Option<Hook>,
+    pub(crate) on_stop: Option<Hook>,
 }
 
 /// Turns between looks at the injector while there is local work. Prime, so it does not beat with a workload's own
@@ -406,17 +417,6 @@ impl Config {
     pub(crate) fn size_of(&self, threads: Threads) -> Size {
         let Threads { core, max } = threads;
         Size { core, max, spare: self.spare.unwrap_or(max).min(MAX_THREADS) }
-    }
-
-    /// The stack size of the pool's threads in bytes; `None` if another spawner than the default may start them.
-    pub(crate) fn known_stack_size(&self) -> Option<usize> {
-        // As the standard library determines it, once.
-        static DEFAULT: OnceLock<usize> = OnceLock::new();
-        let by_user = || std::env::var("RUST_MIN_STACK").ok()?.parse().ok();
-        let default = || *DEFAULT.get_or_init(|| by_user().unwrap_or(2 << 20));
-        // The threads of a seeded run have stacks of their own.
-        let is_known = self.spawner.is_none() && !cfg!(brigade_seeded);
-        is_known.then(|| self.stack_size.unwrap_or_else(default))
     }
 
     /// Whether the pool ever places woken workers. A worker that never sleeps has a CPU.
@@ -441,6 +441,19 @@ impl Config {
     /// The name of the pool.
     pub(crate) fn pool_name(&self) -> Arc<str> {
         self.pool_name.clone().unwrap_or_else(|| "brigade".into())
+    }
+}
+
+impl Hooks {
+    /// The stack size of the pool's threads in bytes; `None` if another spawner than the default may start them.
+    pub(crate) fn known_stack_size(&self, asked: Option<usize>) -> Option<usize> {
+        // As the standard library determines it, once.
+        static DEFAULT: OnceLock<usize> = OnceLock::new();
+        let by_user = || std::env::var("RUST_MIN_STACK").ok()?.parse().ok();
+        let default = || *DEFAULT.get_or_init(|| by_user().unwrap_or(2 << 20));
+        // The threads of a seeded run have stacks of their own.
+        let is_known = self.spawner.is_none() && !cfg!(brigade_seeded);
+        is_known.then(|| asked.unwrap_or_else(default))
     }
 
     /// The name of a worker's thread.

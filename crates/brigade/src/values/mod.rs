@@ -8,7 +8,7 @@ mod priority;
 mod rejected;
 mod role;
 
-pub(crate) use config::{AGEING, Config, Hook, INJECTOR_INTERVAL, KEEP_ALIVE, Name, Size};
+pub(crate) use config::{AGEING, Config, Hook, Hooks, INJECTOR_INTERVAL, KEEP_ALIVE, Name, Size};
 pub use config::{
     Growth, Idle, OnPanic, Order, PanicCallback, Placement, Queueing, Report, Shutdown,
     ShutdownOptions, Threads, WhenFull,

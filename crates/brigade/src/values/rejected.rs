@@ -4,7 +4,7 @@ use core::fmt;
 use std::io;
 
 use brigade_sync::Exclusive;
-use brigade_task::Job;
+use brigade_task::{Job, drop_contained};
 
 use super::opaque;
 
@@ -133,9 +133,13 @@ impl<F> From<Rejected<F>> for io::Error {
 #[inline(always)]
 #[track_caller]
 pub(crate) fn expect_accepted<R, W>(result: Result<R, Rejected<W>>) -> R {
-    match result.map_err(|rejected| rejected.reason()) {
+    match result {
         Ok(receipt) => receipt,
-        Err(reason) => refuse(reason),
+        Err(rejected) => {
+            let reason = rejected.reason();
+            drop_contained(rejected);
+            refuse(reason)
+        }
     }
 }
 

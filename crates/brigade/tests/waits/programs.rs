@@ -6,6 +6,7 @@ use std::error::Error;
 use std::fs;
 use std::future::{Future, pending};
 use std::io;
+use std::panic::{self, AssertUnwindSafe};
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
@@ -15,7 +16,7 @@ use std::time::Duration;
 
 use brigade::{Builder, Handle, JoinHandle, LocalPool, NewThread, Pool, Shutdown, TaskSet};
 use brigade::{block_on, sleep};
-use brigade_testkit::{BlockedThread, Gate, Halt, OnDrop, eventually, on_wake};
+use brigade_testkit::{BlockedThread, Bomb, Gate, Halt, OnDrop, eventually, on_wake, panics};
 
 use crate::run::Case;
 
@@ -32,6 +33,76 @@ fn is(claim: bool, otherwise: impl FnOnce() -> String) -> Ended {
 
 /// In processes of their own: programs that nest deep may abort, and the last one needs a process without a monitor.
 static ALONE: &[(&str, Program)] = &[
+    ("100,000 closures each own the handle, the set or the timer of the next", || {
+        const LINKS: usize = 100_000;
+        let (pool, gate) = (Pool::new(1), Gate::closed());
+        pool.execute(gate.job());
+        let mut job = pool.submit(|| ()).cancel_on_drop();
+        for _ in 0..LINKS {
+            let next = job;
+            job = pool.submit(move || drop(next)).cancel_on_drop();
+        }
+        let mut set = TaskSet::new(&pool);
+        for _ in 0..LINKS {
+            let next = set;
+            set = TaskSet::new(&pool);
+            set.submit(move || drop(next));
+        }
+        let hour = millis(3_600_000);
+        let mut timer = pool.job().after(hour).execute(|| ())?;
+        for _ in 0..LINKS {
+            let next = OnDrop(move || _ = timer.cancel());
+            timer = pool.job().after(hour).execute(move || drop(next))?;
+        }
+        drop((job, set));
+        is(timer.cancel(), || "it was over before".into())?;
+        gate.open();
+        pool.wait_idle();
+        let cancelled = pool.metrics().cancelled;
+        is(cancelled == 2 * LINKS as u64 + 1, || format!("{cancelled} are cancelled"))
+    }),
+    ("captures panic in their drop when a closed pool does not take them", || {
+        /// Returns whether the job has been accepted.
+        type Verb = fn(&Pool, Bomb) -> bool;
+        const VERBS: [(&str, Verb); 12] = [
+            ("execute", |pool, bomb| {
+                pool.handle().execute(|| drop(bomb));
+                true
+            }),
+            ("of the owner", |pool, bomb| {
+                pool.execute(|| drop(bomb));
+                true
+            }),
+            ("submit", |pool, bomb| pool.submit(|| drop(bomb)).join().is_ok()),
+            ("spawn", |pool, bomb| pool.spawn(async { drop(bomb) }).join().is_ok()),
+            ("broadcast", |pool, bomb| pool.broadcast(move |_| _ = &bomb).is_empty()),
+            ("a timer", |pool, bomb| {
+                pool.enter(|| drop(brigade::execute_after(millis(1), || drop(bomb))));
+                true
+            }),
+            ("a set", |pool, bomb| TaskSet::new(pool).submit(|| drop(bomb)) > 0),
+            ("install", |pool, bomb| pool.install(|| drop(bomb)).is_ok()),
+            ("scope", |pool, bomb| pool.scope(|_| drop(bomb)).is_ok()),
+            ("in place", |pool, bomb| pool.in_place_scope(|_| drop(bomb)).is_ok()),
+            ("local", |_, bomb| brigade::spawn_local(async { drop(bomb) }).join().is_ok()),
+            ("on an ended LocalPool", |_, bomb| {
+                let local = LocalPool::new().unwrap();
+                local.handle().shutdown(Shutdown::Drain);
+                local.run_until_idle();
+                local.spawn_local(async { drop(bomb) }).join().is_ok()
+            }),
+        ];
+        let pool = Pool::new(1);
+        pool.close();
+        // Caught: a panic in the caller, or during the panic that says that the pool is closed, which aborts.
+        for (verb, run) in VERBS {
+            let ran = panic::catch_unwind(AssertUnwindSafe(|| run(&pool, Bomb)));
+            let message = ran.as_ref().err().and_then(|payload| panics::text(&**payload));
+            is(message != Some("expected: dropped"), || format!("{verb} panics in its caller"))?;
+            is(!matches!(ran, Ok(true)), || format!("{verb} is accepted"))?;
+        }
+        Ok(())
+    }),
     ("2,000 jobs wait for a timer", || {
         let pool = Pool::new(2);
         (0..2000).for_each(|_| pool.execute(|| block_on(sleep(millis(500)))));

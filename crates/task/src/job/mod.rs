@@ -207,8 +207,12 @@ impl Job {
 
     /// Whether this borrows from a thread that waits for it: it is that of a fork, of a call that waits, or of a scope.
     pub fn borrows(&self) -> bool {
-        let of = self.identify();
-        [TypeId::of::<OfFork>(), TypeId::of::<OfScope>()].contains(&of)
+        self.is_of_scope() || self.identify() == TypeId::of::<OfFork>()
+    }
+
+    /// Whether this is a job of a scope. Dropped, such a job is missing in its scope; the other jobs that borrow return to their threads.
+    pub fn is_of_scope(&self) -> bool {
+        self.identify() == TypeId::of::<OfScope>()
     }
 
     /// Whether this has that function, and a payload that begins with that pointer.

@@ -160,7 +160,8 @@ impl<T> ScopedJoinHandle<'_, T> {
     ///
     /// # Errors
     /// [`JoinError::Panicked`] with the payload of the job's panic; [`JoinError::Cancelled`] if the scope was
-    /// cancelled, or the pool was discarded or has ended, before the job ran or the future was ready.
+    /// cancelled before the job ran, or the scope was cancelled or the pool was discarded or has ended before the future
+    /// was ready.
     ///
     /// ```
     /// let pool = brigade::Pool::new(2);

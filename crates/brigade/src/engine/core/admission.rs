@@ -10,8 +10,7 @@ use brigade_task::{Cause, Job, Outcome, enter_other};
 use super::Core;
 use super::enter::enter_outside;
 use crate::engine::ends::off_pool::{cancel_contained, is_off_pool};
-use crate::engine::semaphore::{Permit, Semaphore, Waiter};
-use crate::engine::sleep::backoff::{Backoff, LOOK_AGAIN};
+use crate::engine::semaphore::{Permit, Semaphore, Waiter, gives_back};
 use crate::engine::sleep::events::blocked::WaitUntil;
 use crate::engine::work::OffPoolWork;
 use crate::values::{Priority, Reason, WhenFull};
@@ -20,6 +19,8 @@ use crate::values::{Priority, Reason, WhenFull};
 pub(crate) enum Admission<'a> {
     /// It is queued: with this permit, beyond the capacity, or in an unbounded pool.
     Queue(Option<Permit>),
+    /// It is queued with this permit, in place of a job that must be dropped afterwards.
+    Replace(Permit, Evicted<'a>),
     /// It is not queued.
     Unqueued(Unqueued<'a>),
     /// It is rejected.
@@ -35,6 +36,28 @@ pub(crate) struct Unqueued<'a> {
     pub(crate) work: OffPoolWork<'a>,
     /// Runs or drops the job.
     pub(crate) settle: fn(&Core, Job),
+}
+
+/// A job taken out of the queue of a full pool. This drops it, and more jobs until there is room.
+pub(crate) struct Evicted<'a> {
+    core: &'a Core,
+    job: Option<Job>,
+    /// From before the job is taken to the end of its drop.
+    _work: OffPoolWork<'a>,
+}
+
+impl Drop for Evicted<'_> {
+    fn drop(&mut self) {
+        let Self { core, job, .. } = self;
+        let mut next = job.take();
+        while let Some(job) = next {
+            let mut was_live = false;
+            let gives_back = gives_back(|| was_live = core.drop_for_room(job));
+            // A job that was queued beyond the capacity has made no room.
+            let is_over = !was_live || gives_back;
+            next = if is_over { None } else { core.take_for_room() };
+        }
+    }
 }
 
 impl Core {
@@ -81,9 +104,9 @@ impl Core {
                 let end = time::now().checked_add(timeout);
                 return Err(MustWait(end.into_iter().chain(until).min()));
             }
-            WhenFull::DropOldest => self.make_room(permits, inside),
+            WhenFull::DropOldest => self.make_room(permits),
             WhenFull::DropNewest => {
-                self.accept_unqueued(inside, |core, job| core.drop_for_room(job))
+                self.accept_unqueued(inside, |core, job| _ = core.drop_for_room(job))
             }
         })
     }
@@ -132,27 +155,25 @@ impl Core {
         }
     }
 
-    /// Drops queued jobs, the oldest of the lowest class first, until there is a permit.
-    fn make_room(&self, permits: &Arc<Semaphore>, inside: bool) -> Admission<'_> {
-        // Begins before a job is taken from a queue.
-        let _work = self.work.begin_off_pool();
-        let mut backoff = Backoff::default();
+    /// Takes the oldest job of the lowest class out of the queue, for another. Never waits.
+    fn make_room(&self, permits: &Arc<Semaphore>) -> Admission<'_> {
+        let mut evicted = Evicted { core: self, job: None, _work: self.work.begin_off_pool() };
         loop {
-            let permit = match self.take_for_room() {
-                Some(job) => permits.replace(|| self.drop_for_room(job)),
-                // All jobs are moving between queues, or are about to start.
-                None => {
-                    if !backoff.snooze() {
-                        time::sleep(LOOK_AGAIN);
+            match self.take_for_room() {
+                // Its handle has given its permit back.
+                Some(job) if job.is_stale() => {
+                    self.drop_for_room(job);
+                    if let Some(permit) = permits.try_acquire() {
+                        return Admission::Queue(Some(permit));
                     }
-                    permits.try_acquire()
                 }
-            };
-            if permit.is_some() {
-                return Admission::Queue(permit);
-            }
-            if self.work.idle.snapshot().rejects(inside) {
-                return Admission::Refuse(Reason::Closed);
+                Some(job) => {
+                    evicted.job = Some(job);
+                    return Admission::Replace(permits.exceed(), evicted);
+                }
+                None if permits.are_reserved() => return Admission::Refuse(Reason::Full),
+                // All jobs are moving between queues, or are about to start.
+                None => return Admission::Queue(Some(permits.exceed())),
             }
         }
     }
@@ -160,25 +181,33 @@ impl Core {
     /// Takes the oldest job of the lowest class, except jobs without a permit: futures polled before, and jobs that
     /// borrow from a waiting thread.
     fn take_for_room(&self) -> Option<Job> {
-        let may_drop = |job: &Job| !job.is_resumption() && !job.borrows();
-        // Under the gate, like the end of the pool: the jobs that stay may move from a queue that the end has not
-        // looked at to one that it has looked at.
-        let gate = self.work.tasks.lock_gate();
-        let job = self.work.queues.take_oldest(&may_drop, &self.work.idle);
-        drop(gate);
-        // A worker that parked meanwhile may have missed a moved job. A closing thread may have seen a job where
-        // none was, and not have settled.
+        let job = self.take_oldest(&|job| !job.is_resumption() && !job.borrows());
         self.ask_for_help(self.work.idle.after_publishing());
+        // A closing thread may have seen a job where none was, and not have settled.
         self.work.settle();
         job
     }
 
-    /// Drops a job because the pool is full: a queued job, or a job accepted without being queued.
-    pub(crate) fn drop_for_room(&self, job: Job) {
+    /// Takes the oldest queued job accepted by `takes`. The caller must ask for help then: a worker that parked meanwhile
+    /// may have missed a job that was moved.
+    pub(super) fn take_oldest(&self, takes: &dyn Fn(&Job) -> bool) -> Option<Job> {
+        // Under the gate, like the end of the pool: the jobs that stay may move from a queue that the end has not
+        // looked at to one that it has looked at.
+        let _gate = self.work.tasks.lock_gate();
+        self.work.queues.take_oldest(takes, &self.work.idle)
+    }
+
+    /// Drops a job because the pool is full: a queued job, or a job accepted without being queued. Returns `false` if the
+    /// job's handle has cancelled it, before or just now.
+    pub(crate) fn drop_for_room(&self, job: Job) -> bool {
         self.work.off_pool(|| {
-            let evict = |job| cancel_contained(job, Cause::Evicted);
-            self.work.ledger.count(job.drop_if_stale().unwrap_or_else(evict));
-        });
+            let (is_new, outcome) = match job.drop_if_stale() {
+                Ok(outcome) => (false, outcome),
+                Err(job) => (true, cancel_contained(job, Cause::Evicted)),
+            };
+            self.work.ledger.count(outcome);
+            is_new && outcome != Outcome::Stale
+        })
     }
 
     /// Runs an unqueued job, a closure or the first poll of a future, on this thread, which is not a worker
@@ -190,7 +219,7 @@ impl Core {
             let outcome = panic::catch_unwind(AssertUnwindSafe(run));
             let outcome = outcome.unwrap_or_else(|payload| {
                 // A panic of the callback has been contained; only workers have counters for panics.
-                let _ = self.config.on_panic.tell(payload);
+                let _ = self.work.tell_panic(payload);
                 Outcome::Panicked
             });
             self.work.ledger.count(outcome);

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use brigade_sync::time;
+use brigade_task::Job;
 
 use super::Core;
 use crate::engine::current;
@@ -10,6 +11,7 @@ use crate::engine::ends::off_pool::is_off_pool;
 use crate::engine::idle::Roster;
 use crate::engine::sleep::events::blocked::WaitUntil;
 use crate::engine::timers::Entry;
+use crate::engine::work::Work;
 use crate::values::Shutdown;
 
 impl Core {
@@ -63,13 +65,32 @@ impl Core {
         // A pool whose last thread could not be started may still have jobs.
         let stranded = self.is_stranded() && self.reserve().is_err();
         if how == Shutdown::Discard || stranded {
-            self.work.drop_queued();
+            self.drop_queued();
         }
         // A job may wait for a pending future, and the end of the pool for that job.
         if how == Shutdown::Discard || self.work.is_held_up() {
             self.work.tasks.cancel_waiting();
         }
         self.work.settle();
+    }
+
+    /// Drops all queued jobs except those of scopes. Workers concurrently drop the jobs they find, and run those of
+    /// scopes; if there is no worker, this thread does.
+    pub(super) fn drop_queued(&self) {
+        let Work { queues, idle, ledger, .. } = &self.work;
+        let is_empty = || idle.snapshot().live() == 0;
+        // Parts are taken only if there is no worker to do so: a job that forks all the time would keep this thread here.
+        let left = || if is_empty() { queues.take_oldest_part() } else { None };
+        self.work.off_pool(|| {
+            let takes = |job: &Job| !job.is_of_scope() || is_empty();
+            while let Some(job) = self.take_oldest(&takes).or_else(left) {
+                if job.is_of_scope() { self.run_here(job) } else { ledger.drop_job(job) }
+            }
+            for (_, peer) in queues.peers.iter() {
+                peer.mailbox.take_shares().into_iter().for_each(|job| ledger.drop_job(job));
+            }
+        });
+        self.ask_for_help(idle.after_publishing());
     }
 
     /// Whether the pool is closed, and has jobs but no thread.
@@ -94,12 +115,18 @@ impl Core {
     /// Returns whether the pool has ended.
     pub(crate) fn wait_for_end(&self, deadline: Option<Instant>, wait: WaitUntil) -> bool {
         // A job on this thread's stack can't end before this returns.
-        let is_over = || self.work.tasks.is_empty() && self.work.ledger.off_pool.is_idle();
+        let goes_on = |_: &Roster| !is_off_pool(self.work.key) && self.work.has_late_work();
+        let drop_hooks = || {
+            self.work.drop_hooks();
+            // Another thread may drop them.
+            self.wait_while(deadline, wait, &goes_on)
+        };
         // First: a thread about to be started is not among the threads yet.
         self.wait_while(deadline, wait, &|roster| !roster.have_all_left())
             && self.threads.join_all(deadline)
-            && self.wait_while(deadline, wait, &|_| !is_off_pool(self.work.key) && !is_over())
-            && self.config.observer.as_ref().is_none_or(|observer| observer.end_detector(deadline))
+            && self.wait_while(deadline, wait, &goes_on)
+            && drop_hooks()
+            && self.config.observer.as_ref().is_none_or(|observer| observer.end(deadline))
     }
 
     /// Waits as long as a condition of the roster is `true`, until the deadline at most; `false` if that passes first.

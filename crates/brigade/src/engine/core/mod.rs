@@ -8,6 +8,7 @@ pub(in crate::engine) mod enter;
 pub(in crate::engine) mod inspect;
 pub(in crate::engine) mod monitor;
 
+use core::mem;
 use std::io;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -80,10 +81,11 @@ impl Core {
         let cpus = config.inherited.parallelism();
         // Made once: `Core::metrics` clones it.
         config.pool_name = Some(config.pool_name());
+        let hooks = mem::take(&mut config.hooks);
         let config = Arc::new(config);
         // Made before the core, and boxed meanwhile: a pool may be built on a small stack, where a build without
         // optimization keeps several copies of the core.
-        let mut work = Work::new(key, &config, cpus, resources(Weak::new()));
+        let mut work = Work::new(key, &config, hooks, cpus, resources(Weak::new()));
         let core = Arc::new_cyclic(|me: &Weak<Self>| {
             work.events.resources = resources(me.clone());
             let me = me.clone();
@@ -312,7 +314,7 @@ impl Core {
         // A spawner that loses one thread after the other must not be called for ever.
         _ = (lost_before..RETRIES).any(|_| self.retry_start());
         if self.is_stranded() {
-            self.work.drop_queued();
+            self.drop_queued();
             self.work.settle();
         }
     }
@@ -326,9 +328,11 @@ impl Core {
     /// Starts a worker with a picked index. If that fails, the worker is removed.
     fn start_once(&self, index: usize) -> io::Result<()> {
         self.work.queues.peers.open(index, &self.config);
-        let result = self.threads.start(index);
+        let result = self.threads.start(index, &self.work.hooks());
         let shares = result.is_err().then(|| self.work.remove_unstarted(index));
         self.work.idle.started(index, result.is_ok());
+        // The thread, and the pool, may have ended by now.
+        self.work.tell_of_end();
         shares.into_iter().for_each(|shares| self.work.start_failed(shares));
         result
     }

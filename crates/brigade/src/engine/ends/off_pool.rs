@@ -3,7 +3,7 @@
 //!
 //! During such work the pool is not idle and has not ended: [`OffPool`] counts it. Two hazards don't exist on workers.
 //! First, the drop of a future may wake a second future, which is therefore dropped too, and wakes the next. A long
-//! chain of futures, each with the handle of the previous, would be a deep recursion. Second, such work may end its own
+//! chain of jobs, each with the handle of the previous, would be a deep recursion. Second, such work may end its own
 //! pool, or wait until the pool is idle, and would then wait for itself. So each thread records the pools whose work is
 //! on its stack, and defers drops beyond a certain depth.
 
@@ -101,7 +101,7 @@ fn drop_deferred() {
     }
 }
 
-/// Drops a future of the pool `key`, now or after the drops on the stack.
+/// Drops a job of the pool `key`, now or after the drops on the stack.
 pub(crate) fn drop_off_pool(key: Key, job: Job) {
     let mut job = Some(job);
     if !may_nest() {

@@ -193,7 +193,7 @@ impl Processor {
     #[cold]
     pub(super) fn panicked(&self, payload: Box<dyn Any + Send>) {
         self.count(Outcome::Panicked);
-        if self.core.config.on_panic.tell(payload).is_err() {
+        if self.core.work.tell_panic(payload).is_err() {
             self.count_panic();
         }
     }

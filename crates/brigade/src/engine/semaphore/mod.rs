@@ -17,12 +17,13 @@
 #[cfg(all(test, brigade_loom))]
 mod loom_tests;
 
+use core::cell::Cell;
 use core::{iter, mem};
 use std::sync::Arc;
 use std::task::Waker;
 
 use brigade_sync::atomic::{AtomicU64, Ordering};
-use brigade_sync::{Mutex, fork};
+use brigade_sync::{Mutex, fork, unmodelled};
 use brigade_task::{contain, drop_contained};
 use brigade_timer::SortedMap;
 
@@ -36,6 +37,8 @@ pub(crate) struct Semaphore {
     /// Permits in use, and [`WAITERS`], which is never set while there are no waiters and the lock is free.
     state: AtomicU64,
     waiters: Mutex<Waiters>,
+    /// How many permits are in [rooms](Room).
+    reserved: unmodelled::AtomicU64,
     /// The generation of the process that made the semaphore.
     process: u32,
 }
@@ -59,8 +62,21 @@ pub(crate) struct Waiter {
 /// The right to be queued; released when dropped.
 pub(crate) struct Permit(Arc<Semaphore>);
 
+unmodelled::thread_local! {
+    /// How many permits this thread has dropped.
+    static DROPPED: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Calls a closure, and returns whether it dropped a permit on this thread.
+pub(crate) fn gives_back(call: impl FnOnce()) -> bool {
+    let before = DROPPED.with(Cell::get);
+    call();
+    DROPPED.with(Cell::get) != before
+}
+
 impl Drop for Permit {
     fn drop(&mut self) {
+        DROPPED.with(|dropped| dropped.set(dropped.get().wrapping_add(1)));
         self.0.give_back();
     }
 }
@@ -70,6 +86,29 @@ impl Permit {
     pub(crate) fn leave(self) {
         // The drop gives it back once more.
         self.0.state.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// A permit, if one is needed, that no job has yet.
+pub(crate) struct Room(Option<Permit>);
+
+impl Room {
+    pub(crate) fn new(permit: Option<Permit>) -> Self {
+        permit.iter().for_each(|Permit(all)| _ = all.reserved.fetch_add(1, Ordering::Relaxed));
+        Self(permit)
+    }
+
+    /// Takes the permit for a job.
+    pub(crate) fn take(&mut self) -> Option<Permit> {
+        let permit = self.0.take();
+        permit.iter().for_each(|Permit(all)| _ = all.reserved.fetch_sub(1, Ordering::Relaxed));
+        permit
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        self.take();
     }
 }
 
@@ -90,8 +129,9 @@ impl Semaphore {
     pub(crate) fn new(capacity: usize) -> Arc<Self> {
         // No memory can hold more jobs.
         let capacity = (capacity as u64).min(WAITERS - 1);
-        let process = fork::generation();
-        Arc::new(Self { capacity, state: AtomicU64::new(0), waiters: Mutex::default(), process })
+        let (process, reserved) = (fork::generation(), unmodelled::AtomicU64::new(0));
+        let (state, waiters) = (AtomicU64::new(0), Mutex::default());
+        Arc::new(Self { capacity, state, waiters, reserved, process })
     }
 
     /// Whether this process made the semaphore; `false` in a forked child.
@@ -116,15 +156,15 @@ impl Semaphore {
         }
     }
 
-    /// Calls a closure that drops a queued job, and takes the job's permit, which no waiter gets; `None` if there still
-    /// is no permit afterwards.
-    pub(crate) fn replace(self: &Arc<Self>, drop_job: impl FnOnce()) -> Option<Permit> {
-        // Beyond the capacity, until the dropped job gives a permit back.
+    /// Takes a permit beyond the capacity: in place of a job that has been taken out of the queue, or will be soon.
+    pub(crate) fn exceed(self: &Arc<Self>) -> Permit {
         self.state.fetch_add(1, Ordering::Relaxed);
-        let permit = Permit(self.clone());
-        drop_job();
-        // Ordering: Relaxed, as in `try_acquire`.
-        (self.state.load(Ordering::Relaxed) & !WAITERS <= self.capacity).then_some(permit)
+        Permit(self.clone())
+    }
+
+    /// Whether all permits are in use without jobs.
+    pub(crate) fn are_reserved(&self) -> bool {
+        self.reserved.load(Ordering::Relaxed) >= self.capacity
     }
 
     fn is_available(&self, state: u64) -> bool {
@@ -236,11 +276,9 @@ mod tests {
         let (waits, mut waiter) =
             (Arc::new(BlockedThread::default()), Waiter::new(semaphore.clone()));
         waiter.register(&waits.clone().into(), None);
-        let second = semaphore.replace(|| drop(first));
-        assert!(second.is_some() && !waits.take_token() && semaphore.try_acquire().is_none());
-        let other = Semaphore::new(1).try_acquire();
-        assert!(semaphore.replace(|| drop(other)).is_none(), "no permit of this one");
-        assert!(!waits.take_token());
+        let second = semaphore.exceed();
+        drop(first);
+        assert!(!waits.take_token() && semaphore.try_acquire().is_none());
         drop(second);
         assert!(waits.take_token());
     }

@@ -11,7 +11,7 @@ use brigade_sync::atomic::{AtomicBool, Ordering};
 use brigade_sync::thread::{self, NewThread, Thread, ThreadId};
 use brigade_task::drop_contained;
 
-use crate::values::Config;
+use crate::values::{Config, Hooks};
 
 /// Runs a worker on the current thread (`true`). Called with `false` if the thread will never run, although the
 /// spawner has reported a start.
@@ -78,14 +78,14 @@ impl Threads {
     }
 
     /// Has the spawner start the thread of a worker.
-    pub(super) fn start(&self, index: usize) -> io::Result<()> {
+    pub(super) fn start(&self, index: usize, hooks: &Hooks) -> io::Result<()> {
         let launch = Some((self.entry)(index));
         let fate = Arc::new(Mutex::new(Fate { launch, runs: false, is_started: false }));
         let main = Main(fate.clone());
-        let name = self.config.thread_name(index);
+        let name = hooks.thread_name(index);
         let new = NewThread::new(name, self.config.stack_size, move || main.run())
             .inheriting(self.config.inherited.clone());
-        let spawner = self.config.spawner.as_deref().unwrap_or(&NewThread::start);
+        let spawner = hooks.spawner.as_deref().unwrap_or(&NewThread::start);
         let spawned = panic::catch_unwind(AssertUnwindSafe(|| spawner(new)));
         let spawned = spawned.unwrap_or_else(|payload| {
             drop_contained(payload);

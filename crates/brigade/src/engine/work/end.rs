@@ -10,8 +10,8 @@
 //! The state changes last, so no job is accepted from a thread that has seen the pool closed.
 
 use brigade_sync::atomic::{Ordering, fence};
-use brigade_sync::hint;
-use brigade_task::TaskRef;
+use brigade_sync::{hint, time};
+use brigade_task::{TaskRef, drop_contained};
 
 use super::Work;
 use crate::engine::current;
@@ -52,6 +52,7 @@ impl Work {
     pub(in crate::engine) fn tell_of_end(&self) {
         if self.idle.snapshot().terminated() {
             self.idle.notify();
+            self.drop_hooks();
         }
     }
 
@@ -71,6 +72,25 @@ impl Work {
         }
         self.ledger.off_pool.is_idle()
             && self.idle.roster().only_waits_or_polls(self.tasks.polling())
+    }
+
+    /// Whether there are futures, or work off the pool, which may outlive the workers.
+    pub(in crate::engine) fn has_late_work(&self) -> bool {
+        !self.ledger.off_pool.is_idle() || !self.tasks.is_empty()
+    }
+
+    /// If the pool has ended, drops the hooks: the pool may be kept in memory by threads that have used it.
+    pub(in crate::engine) fn drop_hooks(&self) {
+        let is_over = || self.idle.roster().have_all_left() && !self.has_late_work();
+        if self.hooks.lock().is_none() || !is_over() {
+            return;
+        }
+        // A thread that waits for the end of the pool waits for this, too.
+        self.off_pool(|| {
+            let hooks = self.hooks.lock().take();
+            drop_contained(hooks);
+            self.observer.iter().for_each(|observer| _ = observer.end(Some(time::now())));
+        });
     }
 
     /// Whether the pool drains, and is held up only by jobs that wait for the pool's own pending futures.
@@ -97,23 +117,6 @@ impl Work {
         let ended = self.events.timers.close(finishes);
         self.idle.close(how);
         ended
-    }
-
-    /// Drops all queued jobs. Workers concurrently drop the jobs they find.
-    pub(in crate::engine) fn drop_queued(&self) {
-        self.off_pool(|| {
-            // Parts are dropped only if no worker is left to do so: a job that forks all the time would keep
-            // this thread here.
-            let is_empty = || self.idle.snapshot().live() == 0;
-            let left = || if is_empty() { self.queues.take_oldest_part() } else { None };
-            let oldest = || self.queues.take_oldest(&|_| true, &self.idle);
-            while let Some(job) = oldest().or_else(left) {
-                self.ledger.drop_job(job);
-            }
-            for (_, peer) in self.queues.peers.iter() {
-                peer.mailbox.take_shares().into_iter().for_each(|job| self.ledger.drop_job(job));
-            }
-        });
     }
 
     /// If all workers are parked and nothing is queued, wakes the threads waiting for this, and ends the pool
@@ -156,10 +159,7 @@ impl Work {
     /// Whether the pool waits for futures or timers before it ends. A first poll off the pool may leave a
     /// waiting future.
     fn is_unfinished(&self) -> bool {
-        self.tasks.finishes()
-            && (self.events.timers.has_closures()
-                || !self.ledger.off_pool.is_idle()
-                || !self.tasks.is_empty())
+        self.tasks.finishes() && (self.events.timers.has_closures() || self.has_late_work())
     }
 
     /// Settles after a future or a timer has ended off the pool: the end of the pool may have waited for it.
@@ -191,6 +191,7 @@ impl Work {
             if !self.tasks.is_empty() {
                 self.tasks.cancel_waiting();
             }
+            self.drop_hooks();
         }
     }
 

@@ -6,7 +6,12 @@
 
 mod end;
 
+use core::any::Any;
+use std::sync::Arc;
+
+use brigade_observe::Observer;
 use brigade_sync::atomic::{Ordering, fence};
+use brigade_sync::unmodelled;
 use brigade_task::Job;
 
 use super::current;
@@ -17,7 +22,7 @@ use super::owned_tasks::OwnedTasks;
 use super::queues::{Accepts, Queues};
 use super::sleep::events::Events;
 use super::sleep::resources::Resources;
-use crate::values::{Config, Priority, Reason};
+use crate::values::{Config, Hooks, Priority, Reason};
 pub(in crate::engine) use end::OffPoolWork;
 
 /// The work of one pool.
@@ -30,6 +35,9 @@ pub(crate) struct Work {
     pub(in crate::engine) tasks: OwnedTasks,
     /// Boxed as `events`.
     pub(crate) ledger: Box<Ledger>,
+    /// Until the pool has ended.
+    hooks: unmodelled::Mutex<Option<Arc<Hooks>>>,
+    observer: Option<Arc<Observer>>,
     /// Records the activity of the workers while the pool is traced.
     #[cfg(feature = "trace")]
     pub(in crate::engine) tracer: brigade_trace::Tracer,
@@ -40,6 +48,7 @@ impl Work {
     pub(in crate::engine) fn new(
         key: Key,
         config: &Config,
+        hooks: Hooks,
         cpus: usize,
         resources: Resources,
     ) -> Box<Self> {
@@ -50,9 +59,25 @@ impl Work {
             events: Box::new(Events::new(config.size.max.min(cpus), config.is_paused, resources)),
             tasks: OwnedTasks::new(),
             ledger: Box::default(),
+            hooks: unmodelled::Mutex::new(Some(Arc::new(hooks))),
+            observer: config.observer.clone(),
             #[cfg(feature = "trace")]
             tracer: brigade_trace::Tracer::default(),
         })
+    }
+
+    /// The user's hooks; the default once the pool has ended.
+    pub(in crate::engine) fn hooks(&self) -> Arc<Hooks> {
+        self.hooks.lock().clone().unwrap_or_default()
+    }
+
+    /// Applies the pool's policy to a panic without a handle.
+    ///
+    /// # Errors
+    /// If the callback panicked, which is contained.
+    #[cold]
+    pub(in crate::engine) fn tell_panic(&self, payload: Box<dyn Any + Send>) -> Result<(), ()> {
+        self.hooks().on_panic.tell(payload)
     }
 
     /// Sets the token of a picked worker.

@@ -159,6 +159,7 @@ impl Driven {
         drop(worker.processor.give_back());
         self.core.work.settle();
         self.core.work.idle.vacate(index);
+        self.core.work.tell_of_end();
         self.core.threads.exit();
     }
 

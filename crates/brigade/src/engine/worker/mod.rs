@@ -110,8 +110,10 @@ impl Worker {
     /// The main function of a worker's thread.
     pub(crate) fn live(core: Arc<Core>, index: usize) {
         core.threads.enter();
-        let role = core.work.idle.arrive(index, core.config.on_start.is_some());
-        let stack = core.config.known_stack_size().map(Stack::that_begins_here).unwrap_or_default();
+        let hooks = core.work.hooks();
+        let role = core.work.idle.arrive(index, hooks.on_start.is_some());
+        let stack = hooks.known_stack_size(core.config.stack_size);
+        let stack = stack.map(Stack::that_begins_here).unwrap_or_default();
         let worker = Self { stack, ..Self::at(core, index, role) };
         let Processor { core, me, .. } = &worker.processor;
         me.sleeper.set_thread(true);
@@ -119,7 +121,7 @@ impl Worker {
         worker.processor.tell(Event::Starts(role));
         let life = || {
             core.config.apply_to_thread(index);
-            worker.call_hook(core.config.on_start.as_ref());
+            worker.call_hook(hooks.on_start.as_ref());
             let is_new = Cell::new(true);
             // A panic ends a call of `turns`, never the thread.
             let turns = || panic::catch_unwind(AssertUnwindSafe(|| worker.turns(&is_new)));
@@ -131,9 +133,10 @@ impl Worker {
         current::work_as(core.work.key, index, || core.work.events.resources.enter(life));
         core.work.cancel_locals(me);
         me.sleeper.set_thread(false);
-        if core.config.on_stop.is_some() {
-            current::stop_as(&worker.info(), || worker.call_hook(core.config.on_stop.as_ref()));
+        if hooks.on_stop.is_some() {
+            current::stop_as(&worker.info(), || worker.call_hook(hooks.on_stop.as_ref()));
         }
+        drop(hooks);
         worker.processor.tell(Event::Ends);
         me.counters.falls_asleep();
         let core = worker.processor.give_back();
@@ -141,6 +144,7 @@ impl Worker {
         // All other workers may already be parked.
         core.work.settle();
         core.work.idle.vacate(index);
+        core.work.tell_of_end();
     }
 
     /// A worker of this index, whose queues must be open.
@@ -346,10 +350,10 @@ impl Worker {
         self.processor.count(outcome);
     }
 
-    /// Drops a job if the pool is being discarded; otherwise records and runs it.
+    /// Drops a job if the pool is being discarded, unless the job is of a scope; otherwise records and runs it.
     #[cold]
     fn run_or_discard(&self, job: Job) -> Outcome {
-        if self.processor.discards() {
+        if self.processor.discards() && !job.is_of_scope() {
             return self.processor.discard(job);
         }
         if self.processor.core.work.idle.snapshot().notes_polls() {

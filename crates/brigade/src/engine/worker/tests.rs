@@ -345,7 +345,8 @@ fn a_broadcast_is_refused_if_the_pool_closes_in_the_middle_of_it() {
 fn a_broadcast_to_a_pool_that_can_start_no_thread_is_refused() {
     let _dog = Watchdog::start(60);
     let core = pool(|config| {
-        config.spawner = Some(Arc::new(|_| Err(std::io::Error::other("expected: none today"))));
+        config.hooks.spawner =
+            Some(Arc::new(|_| Err(std::io::Error::other("expected: none today"))));
     });
     let refused = core.broadcast(false, || Job::with_handle(|| ()));
     assert!(refused.is_err_and(|reason| reason == Reason::NoThread));

@@ -314,7 +314,7 @@ impl Builder {
     #[doc(alias = "thread_name")]
     pub fn name(mut self, name: impl Into<ThreadName>) -> Self {
         let ThreadName { name, prefix } = name.into();
-        self.config.name = Some(name);
+        self.config.hooks.name = Some(name);
         self.prefix = prefix;
         self
     }
@@ -346,7 +346,7 @@ impl Builder {
     #[doc(alias = "start_handler")]
     #[doc(alias = "on_thread_start")]
     pub fn on_start(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
-        self.config.on_start = Some(Arc::new(hook) as Hook);
+        self.config.hooks.on_start = Some(Arc::new(hook) as Hook);
         self
     }
 
@@ -365,7 +365,7 @@ impl Builder {
     #[doc(alias = "exit_handler")]
     #[doc(alias = "on_thread_stop")]
     pub fn on_stop(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
-        self.config.on_stop = Some(Arc::new(hook) as Hook);
+        self.config.hooks.on_stop = Some(Arc::new(hook) as Hook);
         self
     }
 
@@ -382,7 +382,7 @@ impl Builder {
     /// ```
     #[doc(alias = "panic_handler")]
     pub fn on_panic(mut self, policy: impl Into<OnPanic>) -> Self {
-        self.config.on_panic = policy.into();
+        self.config.hooks.on_panic = policy.into();
         self
     }
 
@@ -476,7 +476,7 @@ impl Builder {
         if self.config.stack_size.is_some_and(|bytes| bytes > usize::MAX / 2) {
             return Err("the stack size is larger than the address space".into());
         }
-        match (0..threads.core).find(|&index| self.config.thread_name(index).contains('\0')) {
+        match (0..threads.core).find(|&index| self.config.hooks.thread_name(index).contains('\0')) {
             Some(index) => Err(format!("the name of thread {index} contains NUL")),
             None => Ok(()),
         }

@@ -125,7 +125,7 @@ impl Builder {
         mut self,
         spawner: impl Fn(NewThread) -> io::Result<Thread> + Send + Sync + 'static,
     ) -> Self {
-        self.config.spawner = Some(Arc::new(spawner));
+        self.config.hooks.spawner = Some(Arc::new(spawner));
         self
     }
 }

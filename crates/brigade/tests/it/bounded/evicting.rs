@@ -3,11 +3,14 @@
 use std::mem;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
+use std::thread;
 
 use crate::support::busy::occupy;
 use crate::support::crowd::{Crowd, for_both_queueings};
 use crate::support::full::{at_rest, busy, full};
-use brigade::{Builder, Cause, Handle, JoinError, JoinHandle, Pool, Queueing, WhenFull};
+use brigade::{
+    Builder, Cause, Handle, JoinError, JoinHandle, Pool, Queueing, Reason, WhenFull, block_on,
+};
 use brigade_testkit::{Gate, Latch, test};
 
 #[test(for_both_queueings)]
@@ -178,4 +181,51 @@ fn a_drop_for_room_may_wait_for_a_future_that_needs_none(builder: Builder) {
     // Finds the future first, which has no room to give.
     pool.execute(|| ());
     assert_eq!(at_rest(&pool), [4, 3, 0, 1, 1]);
+}
+
+/// Caught: the submission never returned.
+#[test(for_both_queueings)]
+fn with_drop_oldest_a_job_is_rejected_if_all_room_is_reserved(builder: Builder) {
+    let builder = builder.threads(1).capacity(2).when_full(WhenFull::DropOldest);
+    let pool = builder.build().unwrap();
+    let reserve = |pool: Handle| block_on(pool.job().reserve()).unwrap();
+    let rooms = [(); 2].map(|()| reserve(pool.handle()));
+    let refusal = |pool: Handle| pool.job().execute(|| ()).map_err(|refused| refused.reason());
+    let handle = pool.handle();
+    assert_eq!(refusal(handle), Err(Reason::Full));
+    let inside = pool.job().on_worker(0).submit(move || refusal(handle)).unwrap();
+    assert_eq!(inside.join().unwrap(), Err(Reason::Full));
+    let [used, kept] = rooms;
+    used.execute(|| ()).unwrap();
+    pool.wait_idle();
+    // Now there is something to evict.
+    let gate = Gate::closed();
+    pool.job().on_worker(0).execute(gate.job()).unwrap();
+    let first = pool.submit(|| ());
+    let second = pool.submit(|| ());
+    assert!(matches!(first.join(), Err(JoinError::Cancelled(_))));
+    drop(kept);
+    gate.open();
+    second.join().unwrap();
+    assert_eq!(at_rest(&pool), [5, 4, 0, 1, 1]);
+}
+
+const WAITS_FOR_ROOM: [fn(Handle); 3] = [
+    |pool| drop(block_on(pool.job().reserve())),
+    |pool| thread::spawn(move || pool.execute(|| ())).join().unwrap(),
+    |pool| _ = brigade::join(|| pool.execute(|| ()), || ()),
+];
+
+/// Caught: the room of the evicted job was free only when its captures had been dropped.
+#[test(wait in WAITS_FOR_ROOM, for_both_queueings)]
+fn the_captures_of_an_evicted_job_may_wait_for_room(builder: Builder, wait: fn(Handle)) {
+    let (pool, gate) = busy(builder, 1, WhenFull::DropOldest);
+    let handle = pool.handle();
+    let waits = OnDrop(move || {
+        gate.open();
+        wait(handle);
+    });
+    pool.execute(move || mem::forget(waits));
+    pool.execute(|| ());
+    assert!(pool.metrics().evicted > 0);
 }

@@ -7,8 +7,8 @@ use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 use crate::support::roll_call::thread_ids;
-use brigade::{Handle, Pool, current_worker};
-use brigade_testkit::{Gate, test};
+use brigade::{Builder, Handle, Pool, Shutdown, current_worker};
+use brigade_testkit::{Gate, Halt, OnDrop, eventually, test};
 
 type Calls = Arc<Mutex<Vec<(usize, ThreadId)>>>;
 
@@ -110,4 +110,93 @@ fn a_slow_start_hook_delays_its_worker_only() {
     assert_eq!(pool.submit(|| 42).join().unwrap(), 42);
     gate.open();
     assert_eq!(thread_ids(&pool).len(), 2);
+}
+
+/// A builder with all functions that a pool may have of its user. Each shares the value.
+fn with_all_functions(value: &Arc<()>) -> Builder {
+    let kept = || Arc::clone(value);
+    let [name, start, stop, panic, outcome, stall, spawn] = [(); 7].map(|()| kept());
+    let builder = Pool::builder().name(move |index| format!("{index}{}", Arc::strong_count(&name)));
+    let builder = builder.on_start(move |_| _ = &start).on_stop(move |_| _ = &stop);
+    let builder = builder.on_panic(move |_| _ = &panic).on_outcome(move |_| _ = &outcome);
+    let builder = builder.on_stall(Duration::from_secs(3600), move |_| _ = &stall);
+    builder.spawner(move |thread| {
+        _ = &spawn;
+        thread.start()
+    })
+}
+
+/// Ends a pool, and returns whether the end has been waited for, with the pool if it is left.
+type End = fn(Pool) -> (bool, Option<Pool>);
+
+const ENDS: [(&str, End); 6] = [
+    ("dropped", |pool| {
+        drop(pool);
+        (true, None)
+    }),
+    ("shut down", |pool| {
+        pool.shutdown(Shutdown::Drain);
+        (true, Some(pool))
+    }),
+    ("discarded", |pool| {
+        pool.shutdown(Shutdown::Discard);
+        (true, Some(pool))
+    }),
+    ("not waited for", |pool| {
+        pool.shutdown(Shutdown::Drain.timeout(Duration::ZERO));
+        (false, Some(pool))
+    }),
+    ("closed", |pool| {
+        pool.close();
+        (false, Some(pool))
+    }),
+    ("dropped by its own job", |pool| {
+        let handle = pool.handle();
+        handle.execute(move || drop(pool));
+        (false, None)
+    }),
+];
+
+/// Caught: they lived as long as a thread that had last used a handle of the pool, or a timer's handle.
+#[test((how, end) in ENDS, first in [0, 1, 2])]
+fn a_pool_drops_the_functions_of_its_user_when_it_ends(how: &str, end: End, first: usize) {
+    let value = Arc::new(());
+    let builder = with_all_functions(&value).threads(0..=2).prestart(first);
+    let pool = builder.build().unwrap();
+    assert_eq!(Arc::strong_count(&value), 8);
+    let handle = pool.handle();
+    let timer = pool.job().after(Duration::MAX).execute(|| ()).unwrap();
+    if first > 0 {
+        handle.execute(|| panic!("expected: of a job without a handle"));
+        assert_eq!(handle.submit(|| 42).join().unwrap(), 42);
+    }
+    let (is_waited_for, left) = end(pool);
+    // This thread has used the handle last.
+    let are_gone = || Arc::strong_count(&value) == 1;
+    if !is_waited_for {
+        eventually("they are gone", are_gone);
+    }
+    assert!(are_gone(), "{how}: {} are left", Arc::strong_count(&value) - 1);
+    assert!(timer.is_over() && handle.try_execute(|| ()).is_err());
+    drop(left);
+}
+
+#[test]
+fn a_pool_keeps_the_functions_of_its_user_until_a_drop_off_the_pool_has_ended() {
+    let (value, halt) = (Arc::new(()), Halt::default());
+    let pool = with_all_functions(&value).threads(1).build().unwrap();
+    let (gate, halts) = (Gate::closed(), halt.clone());
+    pool.execute(gate.job());
+    let capture = OnDrop(move || halts.here());
+    let queued = pool.submit(move || drop(capture));
+    let cancels = thread::spawn(move || queued.cancel());
+    halt.await_thread();
+    gate.open();
+    pool.close();
+    eventually("its thread ends", || pool.metrics().threads == 0);
+    assert_eq!(Arc::strong_count(&value), 8);
+    halt.release();
+    assert!(cancels.join().unwrap());
+    // The thread that looks for stalls drops its hook itself.
+    eventually("they are gone", || Arc::strong_count(&value) == 1);
 }

@@ -1,11 +1,14 @@
 //! Forks and scopes beside the end of their pool, and beside changes of its size.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
+use std::sync::mpsc;
 use std::time::Duration;
+use std::{io, thread};
 
 use crate::support::crowd::for_both_queueings;
-use brigade::{Builder, Handle, Pool, Reason, Scope, Shutdown, in_place_scope, join, scope};
+use crate::support::staging::{numbered, refused};
+use brigade::{Builder, Handle, LocalPool, Pool, Reason, Scope, Shutdown, Thread};
+use brigade::{in_place_scope, join, scope};
 use brigade_testkit::{Gate, eventually, spin_for, test};
 
 const HOWS: [Shutdown; 3] = [Shutdown::Discard, Shutdown::Drain, Shutdown::Finish];
@@ -166,4 +169,67 @@ fn a_scope_in_place_runs_the_jobs_that_its_pool_rejects(how: Shutdown) {
         })
         .unwrap();
     assert_eq!(ran.into_inner(), 2);
+}
+
+/// A scope's body, which gets a handle of the pool that the scope is on.
+type Body<'a> = &'a (dyn for<'scope> Fn(&'scope Scope<'scope, 'a>, Handle) + Sync);
+
+/// Opens a scope on a pool, or on one of its own.
+type Open = fn(Handle, Body<'_>);
+
+const OPEN: [(&str, Open); 4] = [
+    ("on a worker", |pool, body| pool.install(|| scope(|s| body(s, pool))).unwrap()),
+    ("from outside", |pool, body| pool.scope(|s| body(s, pool)).unwrap()),
+    ("in place", |pool, body| pool.in_place_scope(|s| body(s, pool)).unwrap()),
+    ("on a LocalPool", |_, body| {
+        let pool = LocalPool::new().unwrap();
+        let own = pool.handle();
+        own.scope(|s| body(s, own)).unwrap();
+    }),
+];
+
+/// Caught: a pool that was discarded dropped the jobs, and the scope returned as usual.
+#[test((place, open) in OPEN, threads in [1, 2], before in [0, 50, 100])]
+fn all_jobs_of_a_scope_run_although_its_pool_is_discarded(
+    place: &str,
+    open: Open,
+    threads: usize,
+    before: usize,
+) {
+    for_both_queueings(|builder| {
+        let pool = builder.threads(threads).build().unwrap();
+        let (ran, ends) = (AtomicUsize::new(0), Gate::closed());
+        let count = || _ = ran.fetch_add(1, Ordering::SeqCst);
+        open(pool.handle(), &|s, pool| {
+            (0..threads).for_each(|_| s.execute(|| ends.wait()));
+            (0..before).for_each(|_| s.execute(count));
+            pool.shutdown(Shutdown::Discard.timeout(Duration::ZERO));
+            (before..100).for_each(|_| s.execute(count));
+            ends.open();
+        });
+        assert_eq!(ran.into_inner(), 100, "{place}");
+        assert_eq!(pool.shutdown(Shutdown::Discard).discarded, 0);
+    });
+}
+
+/// Caught: the jobs were dropped with those that no thread could run.
+#[test(how in HOWS)]
+fn jobs_of_a_scope_run_on_a_pool_that_ends_and_loses_its_only_thread(how: Shutdown) {
+    let (keep, kept) = mpsc::channel();
+    let spawner = numbered(move |number, thread| match number {
+        0 => keep
+            .send(thread)
+            .map(|()| Thread::not_joined())
+            .map_err(|_| io::ErrorKind::Other.into()),
+        _ => refused(),
+    });
+    let pool = Pool::builder().threads(0..=1).spawner(spawner).build().unwrap();
+    let ran = AtomicUsize::new(0);
+    let opened = pool.in_place_scope(|s| {
+        (0..3).for_each(|_| s.execute(|| _ = ran.fetch_add(1, Ordering::SeqCst)));
+        pool.shutdown(how.timeout(Duration::ZERO));
+        drop(kept.recv());
+    });
+    assert_eq!((opened, ran.into_inner()), (Ok(()), 3));
+    assert_eq!(pool.shutdown(how).ran, 3);
 }
