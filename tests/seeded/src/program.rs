@@ -261,4 +261,5 @@ pub(crate) fn run(Program(kernel, kind): &Program) {
         Kind::Waiting(ending) => ending::run(ending),
         Kind::Working(waits) => waits::run(waits),
     }
+    judge::end();
 }
