@@ -53,7 +53,7 @@ pub(crate) trait Awaited {
     /// Whether only jobs of the worker's pool end the wait.
     fn is_own(&self, worker: &Worker) -> bool;
 
-    /// Notes that the worker has slept, and whether it took a token.
+    /// Notes that the worker has slept or run a job, and whether it took a token.
     fn slept(&mut self, has_token: bool) {
         let _ = has_token;
     }
@@ -152,6 +152,8 @@ impl Worker {
                 || if runs_anything { self.run_one() } else { self.run_mail_in_turn() }
             {
                 backoff = Backoff::default();
+                // At this worker's pace, that polls events, too.
+                awaited.slept(false);
             } else if !(awaited.backs_off() && runs && backoff.snooze()) {
                 return_tickets();
                 self.sleep_until(awaited, &mut own, runs_anything);
