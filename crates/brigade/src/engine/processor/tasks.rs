@@ -12,6 +12,8 @@ impl Processor {
     /// Returns `false` if a thread has already begun to run it.
     #[inline(always)]
     pub(crate) fn settle(&self, settle: impl FnOnce(Option<Cause>) -> Option<Outcome>) -> bool {
+        // It may be a closure, inside the poll of a future that waits for it.
+        self.note_polling(false);
         let stop = self.discards().then_some(Cause::Ended);
         let traced = self.begin(Span::JobInside);
         // The job has a handle, or belongs to a scope, so nothing of the outer job belongs to it.

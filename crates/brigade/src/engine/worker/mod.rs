@@ -346,8 +346,7 @@ impl Worker {
     #[inline(always)]
     fn run(&self, job: Job) {
         let is_only_run = !self.processor.core.work.idle.snapshot().runs_not_only();
-        let outcome = if is_only_run { job.run() } else { self.run_or_discard(job) };
-        self.processor.count(outcome);
+        self.processor.count(if is_only_run { job.run() } else { self.run_or_discard(job) });
     }
 
     /// Drops a job if the pool is being discarded, unless the job is of a scope; otherwise records and runs it.

@@ -11,7 +11,7 @@ use brigade::{
     JoinError, JoinHandle, LocalPool, Pool, Shutdown, TaskSet, block_on, spawn, spawn_local,
     submit, yield_now,
 };
-use brigade_testkit::{Drops, Gate, OnDrop, Token, eventually, test};
+use brigade_testkit::{Drops, Gate, Latch, OnDrop, Token, eventually, test};
 
 use crate::support::busy::held;
 
@@ -130,6 +130,40 @@ fn they_are_polled_as_long_as_a_closure_runs(threads: usize) {
     job.join().unwrap();
     drop(pool);
     assert_eq!(drops.count(), 2);
+}
+
+/// Caught: the thread of the closure counted as one that polls a future.
+#[test]
+fn they_are_polled_as_long_as_a_closure_runs_inside_the_poll_of_a_future() {
+    let (pool, gate, end, drops) = (Pool::new(3), Gate::closed(), Gate::closed(), Drops::default());
+    let (job, polls) = (held(&pool, &gate), Arc::default());
+    pair(&drops).into_iter().for_each(|future| drop(pool.spawn(counted(future, &polls))));
+    let (latch, begun) = (Latch::default(), Gate::closed());
+    let (wakes, begins, ends) = (latch.wait(), begun.clone(), end.clone());
+    let waits = pool.spawn(async move {
+        wakes.await;
+        let closure = move || {
+            begins.open();
+            ends.wait();
+        };
+        submit(closure).join().unwrap();
+    });
+    eventually("it waits", || latch.waiting() == 1);
+    pool.close();
+    // The workers note which futures they poll from the first poll on.
+    let before = polls.load(Relaxed);
+    eventually("they are polled", || polls.load(Relaxed) > before + 100);
+    latch.open();
+    begun.wait();
+    gate.open();
+    job.join().unwrap();
+    let before = polls.load(Relaxed);
+    eventually("they are polled on", || polls.load(Relaxed) > before + 10_000);
+    assert_eq!(drops.count(), 0);
+    end.open();
+    drop(pool);
+    assert_eq!(drops.count(), 2);
+    assert!(waits.is_finished());
 }
 
 /// Caught: only the thread that closed the pool looked for jobs that wait for futures which wait.
