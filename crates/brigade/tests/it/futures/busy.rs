@@ -13,7 +13,7 @@ use brigade::{
 };
 use brigade_testkit::{Drops, Gate, Latch, OnDrop, Token, eventually, test};
 
-use crate::support::busy::held;
+use crate::support::busy::{held, occupy};
 
 type Busy = Pin<Box<dyn Future<Output = ()> + Send>>;
 
@@ -170,7 +170,7 @@ fn they_are_polled_as_long_as_a_closure_runs_inside_the_poll_of_a_future() {
 #[test]
 fn the_last_work_off_the_pool_ends_a_wait_for_a_future_that_waits() {
     let (pool, gate) = (Pool::new(2), Gate::closed());
-    let blocker = held(&pool, &gate);
+    occupy(&pool, &gate);
     let (dropping, goes_on) = (Gate::closed(), Gate::closed());
     let captures = {
         let (dropping, goes_on) = (dropping.clone(), goes_on.clone());
@@ -185,7 +185,6 @@ fn the_last_work_off_the_pool_ends_a_wait_for_a_future_that_waits() {
     dropping.wait();
     let ends = std::thread::spawn(move || pool.shutdown(Shutdown::Drain));
     gate.open();
-    blocker.join().unwrap();
     // Now the job waits, if it is not too early.
     std::thread::sleep(Duration::from_millis(5));
     goes_on.open();
