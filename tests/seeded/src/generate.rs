@@ -537,7 +537,7 @@ impl Source {
         let task = |source: &mut Self| source.task(special);
         // A waiter that can't be replaced runs other jobs, which would take its lock.
         let is_locked = special == Some(Thing::ALock) && fails;
-        let jobs =
+        let mut jobs =
             if is_locked { self.list(4, |source| source.task(None)) } else { self.list(6, task) };
         let outside = if is_locked { Vec::new() } else { self.list(2, task) };
         let later = self.list(3, task);
@@ -545,9 +545,14 @@ impl Source {
         if self.one_in(16) {
             return self.calm();
         }
-        let crowd = self.one_in(8) && Gap::Crowds.is_open();
-        let crowd = if crowd { 100 / jobs.len().max(1) as u8 } else { 0 };
-        let has_hook = special.is_none() && self.one_in(4) && Gap::WaitsInHooks.is_open();
+        // The jobs of a `LocalPool` may lie on each other without bound; those of a pool need more threads in the end.
+        let crowd = !is_driven && !few && self.one_in(8);
+        let crowd = if crowd { 40 / jobs.len().max(1) as u8 } else { 0 };
+        if crowd > 0 {
+            // A thread for each that never sleeps takes more steps than a run may.
+            jobs.iter_mut().for_each(|task| task.beside = None);
+        }
+        let has_hook = special.is_none() && self.one_in(4);
         pools.0.2.extend(has_hook.then_some(Setting::OnOutcome));
         let hook = has_hook.then(|| Task { levels: Vec::new(), ..self.task(None) });
         Waits { pools, is_driven, jobs, outside, hook, crowd, later }
@@ -592,7 +597,7 @@ impl Source {
         match self.below(20) {
             16 => Thing::AByte(self.micros()),
             17 => Thing::AScopesReadyFuture,
-            18 | 19 if Gap::LateEvents.is_open() => Thing::AComputation,
+            18 | 19 => Thing::AComputation,
             0 => Thing::AClosure,
             1 => Thing::ALongClosure(self.micros()),
             2 => Thing::AReadyFuture,

@@ -47,11 +47,12 @@ struct Run {
 /// Runs a program.
 pub(crate) fn run(waits: &Waits) {
     let Waits { pools: (one, two), is_driven, jobs, outside, hook, crowd, later } = waits;
+    // A hook may use the other pool, which therefore ends last.
     let (Ok(other), Ok(built)) = (two.build(), one.build()) else { return };
-    let (other, pool) = (other.pool, &built.pool);
+    let pool = &built.pool;
     let local = is_driven.then(|| LocalPool::new().expect("a pool"));
     let handle = local.as_ref().map_or(pool.handle(), LocalPool::handle);
-    let place = Place { pool: handle, other: other.handle() };
+    let place = Place { pool: handle, other: other.pool.handle() };
     let free = if *is_driven { 0 } else { one.1 - 1 };
     let run = Arc::new(Run {
         pool: handle,

@@ -16,6 +16,7 @@ use crate::verb::{
 all! { PROGRAMS, fn() -> Program,
     a_worker_whose_queue_is_full_accepts_a_job
     a_worker_that_waits_for_a_job_of_another_pool_is_replaced
+    a_job_whose_thread_is_lost_gets_another_although_the_next_starts_fail
 }
 
 fn a_worker_whose_queue_is_full_accepts_a_job() -> Program {
@@ -57,6 +58,20 @@ fn a_worker_that_waits_for_a_job_of_another_pool_is_replaced() -> Program {
                 Never,
             )])],
             by: (Dropped, Dropped),
+        }),
+    )
+}
+
+fn a_job_whose_thread_is_lost_gets_another_although_the_next_starts_fail() -> Program {
+    Program(
+        Good,
+        One(Lifetime {
+            pool: Settings(1, 1, vec![Capacity(1, Rejects), FailingStarts(55)]),
+            outside: vec![],
+            verbs: vec![Join(vec![], vec![])],
+            is_early: false,
+            how: Drains,
+            by: Dropped,
         }),
     )
 }

@@ -177,7 +177,7 @@ impl Core {
         if reserved.is_ok() || seen.parked() > 0 {
             self.ask_for_help(seen);
         } else {
-            self.retry_start();
+            self.retry_starts(0);
         }
         Ok(())
     }
@@ -311,18 +311,23 @@ impl Core {
         let shares = self.work.remove_unstarted(index);
         let lost_before = self.work.idle.roster().starts.lose();
         self.work.start_failed(shares);
-        // A spawner that loses one thread after the other must not be called for ever.
-        _ = (lost_before..RETRIES).any(|_| self.retry_start());
+        self.retry_starts(lost_before);
         if self.is_stranded() {
             self.drop_queued();
             self.work.settle();
         }
     }
 
-    /// Starts a worker with a picked index. If that fails, the worker is removed. The start is retried once
-    /// if no thread can run the waiting work, whose submitter may have relied on this worker.
+    /// Starts a worker with a picked index. If that fails, the worker is removed. The start is retried if no
+    /// thread can run the waiting work, whose submitter may have relied on this worker.
     fn start(&self, index: usize) -> io::Result<()> {
-        self.start_once(index).inspect_err(|_| _ = self.retry_start())
+        self.start_once(index).inspect_err(|_| self.retry_starts(0))
+    }
+
+    /// Starts a worker if no thread can run the waiting work, after this number of retries. Does not call a
+    /// spawner for ever that fails, or that loses one thread after the other.
+    fn retry_starts(&self, retried: u32) {
+        _ = (retried..RETRIES).any(|_| self.retry_start());
     }
 
     /// Starts a worker with a picked index. If that fails, the worker is removed.
