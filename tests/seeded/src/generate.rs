@@ -539,18 +539,19 @@ impl Source {
         let is_locked = special == Some(Thing::ALock) && fails;
         let mut jobs =
             if is_locked { self.list(4, |source| source.task(None)) } else { self.list(6, task) };
-        let outside = if is_locked { Vec::new() } else { self.list(2, task) };
-        let later = self.list(3, task);
+        let mut outside = if is_locked { Vec::new() } else { self.list(2, task) };
+        let mut later = self.list(3, task);
         let is_driven = special != Some(Thing::ALock) && self.one_in(4);
         if self.one_in(16) {
             return self.calm();
         }
         // The jobs of a `LocalPool` may lie on each other without bound; those of a pool need more threads in the end.
-        let crowd = !is_driven && !few && self.one_in(8);
+        // A pool inside more than 16 drops may be any pool, and is not waited for.
+        let may = !is_driven && !few && special != Some(Thing::AnIdlePool);
+        let crowd = may && self.one_in(8);
         let crowd = if crowd { 40 / jobs.len().max(1) as u8 } else { 0 };
         if crowd > 0 {
-            // A thread for each that never sleeps takes more steps than a run may.
-            jobs.iter_mut().for_each(|task| task.beside = None);
+            jobs.iter_mut().chain(&mut outside).chain(&mut later).for_each(Task::calm_down);
         }
         let has_hook = special.is_none() && self.one_in(4);
         pools.0.2.extend(has_hook.then_some(Setting::OnOutcome));

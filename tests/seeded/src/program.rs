@@ -201,6 +201,14 @@ pub(crate) struct Task {
     pub(crate) beside: Option<Restless>,
 }
 
+impl Task {
+    /// Leaves out what would take too many steps if a crowd of jobs did it.
+    pub(crate) fn calm_down(&mut self) {
+        self.beside = None;
+        self.waits.retain(|(thing, _)| *thing != Thing::AComputation);
+    }
+}
+
 /// Something that a job makes and waits for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Thing {

@@ -153,6 +153,8 @@ impl Task {
         let (run, waits, beside) = (run.clone(), self.waits.clone(), self.beside);
         let _nests = judge::nests();
         let leaf: Leaf = Arc::new(move |place| {
+            // No wait below it on the stack goes on meanwhile.
+            let _hides = judge::waits_for(None, false);
             let is_over = Arc::new(AtomicBool::new(false));
             beside.into_iter().for_each(|restless| restless.begin(place.pool, &is_over));
             for (thing, wait) in &waits {

@@ -63,7 +63,8 @@ impl Core {
         // Submitters that wait outside the pool.
         self.permits.iter().for_each(|permits| permits.wake_all());
         // A pool whose last thread could not be started may still have jobs.
-        let stranded = self.is_stranded() && self.reserve().is_err();
+        let may_start = || self.reserve().is_ok() || !self.is_stranded();
+        let stranded = self.is_stranded() && !may_start();
         if how == Shutdown::Discard || stranded {
             self.drop_queued();
         }

@@ -312,10 +312,6 @@ impl Core {
         let lost_before = self.work.idle.roster().starts.lose();
         self.work.start_failed(shares);
         self.retry_starts(lost_before);
-        if self.is_stranded() {
-            self.drop_queued();
-            self.work.settle();
-        }
     }
 
     /// Starts a worker with a picked index. If that fails, the worker is removed. The start is retried if no
@@ -327,7 +323,12 @@ impl Core {
     /// Starts a worker if no thread can run the waiting work, after this number of retries. Does not call a
     /// spawner for ever that fails, or that loses one thread after the other.
     fn retry_starts(&self, retried: u32) {
-        _ = (retried..RETRIES).any(|_| self.retry_start());
+        // A thread that has been started meanwhile is not lost without a further retry.
+        let is_over = (retried..RETRIES).any(|_| self.retry_start());
+        if !is_over && self.is_stranded() {
+            self.drop_queued();
+            self.work.settle();
+        }
     }
 
     /// Starts a worker with a picked index. If that fails, the worker is removed.
