@@ -39,6 +39,7 @@ all! { ALL, fn(),
     a_job_runs_although_the_first_thread_was_lost
     a_cancelled_set_drops_the_closures_that_wait_in_it
     a_wait_for_a_set_ends_on_a_worker_that_parks_while_its_jobs_end
+    a_dispatched_job_does_not_wait_for_a_job_whose_wait_ends
 }
 
 fn beside(main: impl FnOnce() + Send + 'static) -> Thread {
@@ -256,4 +257,31 @@ fn a_wait_for_a_set_ends_on_a_worker_that_parks_while_its_jobs_end() {
         set.wait_all()
     };
     assert!(pool.submit(waits).join().expect("no panic"));
+}
+
+fn a_dispatched_job_does_not_wait_for_a_job_whose_wait_ends() {
+    let [pool, other] = [0, 1].map(|spare| Pool::builder().threads(1).spare_threads(spare).build());
+    let (pool, other) = (pool.expect("a pool"), other.expect("a pool"));
+    let awaited = other.submit(|| time::sleep(Duration::from_micros(10)));
+    let is_over = Arc::new(AtomicBool::new(false));
+    let ends = is_over.clone();
+    pool.execute(move || {
+        awaited.join().expect("no panic");
+        time::sleep(Duration::from_millis(1));
+        ends.store(true, Relaxed);
+    });
+    let mut late = Vec::new();
+    for _ in 0..8 {
+        time::sleep(Duration::from_micros(2));
+        let (is_late, seen) = (Arc::new(AtomicBool::new(false)), is_over.clone());
+        let notes = is_late.clone();
+        let sent = pool.job().dispatch([move || notes.store(seen.load(Relaxed), Relaxed)]);
+        // Until then only a thread in a wait can be idle.
+        if sent.count() == 0 && !is_over.load(Relaxed) {
+            late.push(is_late);
+        }
+    }
+    drop(pool);
+    let is_late = |late: &Arc<AtomicBool>| late.load(Relaxed);
+    assert!(!late.iter().any(is_late), "it waits for a long job");
 }

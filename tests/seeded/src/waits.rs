@@ -117,7 +117,8 @@ impl Waits {
                 && matches!(thing, AClosure | AReadyFuture | AScopesReadyFuture)
         };
         let is_plain = |task: &Task| task.levels.is_empty() && task.waits.iter().all(is_ready);
-        let is_one = self.pools.0.1 == 1 && !self.is_driven && self.outside.is_empty();
+        let is_alone = self.outside.is_empty() && self.hook.is_none();
+        let is_one = self.pools.0.1 == 1 && !self.is_driven && is_alone;
         is_one && !pools::may_fail() && matches!(&self.jobs[..], [task] if is_plain(task))
     }
 }
