@@ -2,10 +2,12 @@
 //! leaves the owner's store buffer at a heavy fence, and not before. The test's thread acts as all workers.
 
 use core::cell::Cell;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Barrier, OnceLock};
 use std::task::Waker;
+use std::thread;
 use std::time::{Duration, Instant};
 
+use brigade_sync::thread::yield_now;
 use brigade_task::{Job, join};
 use brigade_testkit::{Watchdog, on_wake};
 
@@ -102,14 +104,44 @@ fn pool(change: impl FnOnce(&mut Config)) -> Arc<Core> {
     Core::new(key, config, None, |_, _| (), resources_of)
 }
 
-/// A running worker on this thread.
-fn worker(core: &Arc<Core>) -> Worker {
+/// A worker on this thread that has not looked for work yet.
+fn new_worker(core: &Arc<Core>) -> Worker {
     let index = core.work.idle.change(Roster::pick_core).unwrap();
     core.work.queues.peers.open(index, &core.config);
     core.work.idle.started(index, true);
     let role = core.work.idle.arrive(index, false);
-    core.work.idle.roster().starts.remove(index);
     Worker::at(core.clone(), index, role)
+}
+
+/// A running worker on this thread.
+fn worker(core: &Arc<Core>) -> Worker {
+    let worker = new_worker(core);
+    core.work.idle.roster().starts.remove(worker.processor.index);
+    worker
+}
+
+/// In between, a submitter would start another worker for the job that this one is about to find.
+#[test]
+fn a_new_worker_counts_as_about_to_look_until_it_counts_as_a_searcher() {
+    let _dog = Watchdog::start(60);
+    let (core, turn) = (pool(|_| ()), Barrier::new(2));
+    thread::scope(|scope| {
+        let finds = scope.spawn(|| {
+            let worker = new_worker(&core);
+            assert!(worker.processor.local.push(Job::new(|| ())).is_ok());
+            turn.wait();
+            turn.wait();
+            worker.find_first().is_some()
+        });
+        turn.wait();
+        let roster = core.work.idle.roster();
+        turn.wait();
+        while core.work.idle.snapshot().searching() == 0 {
+            yield_now();
+        }
+        drop(roster);
+        assert!(finds.join().unwrap());
+    });
 }
 
 impl Crew {
