@@ -7,9 +7,8 @@ use std::task::Waker;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use brigade_sync::thread::yield_now;
 use brigade_task::{Job, join};
-use brigade_testkit::{Watchdog, on_wake};
+use brigade_testkit::{Watchdog, eventually, on_wake};
 
 use super::{CURRENT, Child, Worker};
 use crate::engine::core::monitor::{Seen, look};
@@ -123,7 +122,6 @@ fn worker(core: &Arc<Core>) -> Worker {
 /// In between, a submitter would start another worker for the job that this one is about to find.
 #[test]
 fn a_new_worker_counts_as_about_to_look_until_it_counts_as_a_searcher() {
-    let _dog = Watchdog::start(60);
     let (core, turn) = (pool(|_| ()), Barrier::new(2));
     thread::scope(|scope| {
         let finds = scope.spawn(|| {
@@ -136,9 +134,9 @@ fn a_new_worker_counts_as_about_to_look_until_it_counts_as_a_searcher() {
         turn.wait();
         let roster = core.work.idle.roster();
         turn.wait();
-        while core.work.idle.snapshot().searching() == 0 {
-            yield_now();
-        }
+        eventually("it searches before it takes the lock", || {
+            core.work.idle.snapshot().searching() == 1
+        });
         drop(roster);
         assert!(finds.join().unwrap());
     });
