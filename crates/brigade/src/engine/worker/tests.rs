@@ -327,6 +327,19 @@ fn a_job_due_before_a_waker_is_called_wakes_another_worker() {
     }
 }
 
+/// It withdraws before it queues the job, and so is the searcher that takes it.
+#[test]
+fn a_sleeper_with_a_due_job_wakes_no_other_worker() {
+    let crew = Crew::new();
+    let due = Entry::Run { due: Arc::new(Closure), class: Priority::Normal, repeats: false };
+    assert!(crew.core().set_timer(Instant::now(), due).is_ok());
+    [1, 2].into_iter().for_each(|index| crew.park(index));
+    let worker = &crew.0[1];
+    CURRENT.set(worker, || assert!(worker.poll_as_sleeper(Some(Duration::ZERO)).is_some()));
+    let seen = crew.core().work.idle.snapshot();
+    assert_eq!((seen.searching(), seen.parked()), (1, 1));
+}
+
 /// A worker that is alone in its pool passes no fence when it queues a job.
 ///
 /// Caught: a resize that passed the fence only if the pool had forked. The job waited for the end of the running job.
