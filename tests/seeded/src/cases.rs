@@ -14,6 +14,9 @@ use brigade_io::Faults;
 use brigade_sync::thread::yield_now;
 use brigade_sync::{Mutex, time};
 
+use crate::judge::{self, Due};
+use crate::program::Thing;
+
 /// All of them, each with its name.
 macro_rules! all {
     ($all:ident, $type:ty, $($case:ident)*) => {
@@ -39,6 +42,9 @@ all! { ALL, fn(),
     a_job_runs_although_the_first_thread_was_lost
     a_cancelled_set_drops_the_closures_that_wait_in_it
     a_wait_for_a_set_ends_on_a_worker_that_parks_while_its_jobs_end
+    a_job_that_waits_polls_once_the_driver_holder_runs_a_job
+    a_shutdown_waits_for_a_job_that_its_submitter_runs
+    the_jobs_of_a_set_with_a_limit_run_in_their_order
 }
 
 fn beside(main: impl FnOnce() + Send + 'static) -> Thread {
@@ -256,4 +262,48 @@ fn a_wait_for_a_set_ends_on_a_worker_that_parks_while_its_jobs_end() {
         set.wait_all()
     };
     assert!(pool.submit(waits).join().expect("no panic"));
+}
+
+fn a_job_that_waits_polls_once_the_driver_holder_runs_a_job() {
+    judge::begin();
+    let pool = Pool::builder().threads(2).spare_threads(0).build().expect("a pool");
+    // By then nothing else goes on.
+    let (later, handle) = (Duration::from_secs(61), pool.handle());
+    let waits = pool.submit(move || {
+        let due = Due::new(handle, Thing::ASleep(0));
+        due.after(later);
+        let slept = due.clone();
+        let sleep = async move { slept.watch(brigade::time::sleep(later)).await };
+        let sleep = handle.spawn(sleep);
+        let _waits = judge::waits_for(Some(&due), true);
+        sleep.join().expect("no panic");
+    });
+    time::sleep(later - Duration::from_millis(1));
+    // The holder leaves the second in the queue.
+    (0..2).for_each(|_| pool.execute(judge::compute));
+    waits.join().expect("no panic");
+    drop(pool);
+    judge::end();
+}
+
+fn a_shutdown_waits_for_a_job_that_its_submitter_runs() {
+    let pool = Pool::builder().threads(1).capacity(1).when_full(WhenFull::RunInCaller).build();
+    let pool = pool.expect("a pool");
+    let handle = pool.handle();
+    // The first runs there, the second is queued, and the submitter runs the others.
+    (0..2).for_each(|_| pool.execute(|| time::sleep(Duration::from_millis(1))));
+    let other = beside(move || (0..10).for_each(|_| drop(handle.job().execute(|| ()))));
+    assert_eq!(pool.shutdown(Shutdown::Finish).still_running, 0);
+    other.join();
+}
+
+fn the_jobs_of_a_set_with_a_limit_run_in_their_order() {
+    let (pool, order) = (Pool::new(1), Arc::new(Mutex::new(Vec::new())));
+    let mut set = TaskSet::new(&pool).limit(1);
+    for number in 0..4 {
+        let order = order.clone();
+        set.submit(move || order.lock().push(number));
+    }
+    set.wait_all();
+    assert_eq!(*order.lock(), [0, 1, 2, 3]);
 }
