@@ -19,7 +19,6 @@ all! { PROGRAMS, fn() -> Program,
     a_job_in_a_call_that_blocks_calls_a_job_that_waits
     a_start_that_fails_calls_a_job_that_waits
     a_wait_for_which_no_thread_can_be_started_runs_the_job
-    a_job_that_waits_polls_once_the_wait_that_polled_is_over
 }
 
 fn a_worker_whose_queue_is_full_accepts_a_job() -> Program {
@@ -121,29 +120,6 @@ fn a_wait_for_which_no_thread_can_be_started_runs_the_job() -> Program {
                 waits: vec![(AMessage, ByJoin), (AClosure, ByJoinFor)],
                 beside: Some(OneYields),
             }],
-            outside: vec![],
-            hook: None,
-            crowd: 0,
-            later: vec![],
-        }),
-    )
-}
-
-fn a_job_that_waits_polls_once_the_wait_that_polled_is_over() -> Program {
-    Program(
-        Good,
-        Working(Waits {
-            pools: (Settings(3, 3, vec![Spare(0)]), Settings(1, 1, vec![])),
-            is_driven: false,
-            jobs: vec![
-                Task {
-                    levels: vec![],
-                    waits: vec![(AGate(50), ByJoin), (AComputation, ByJoin)],
-                    beside: None,
-                },
-                Task { levels: vec![], waits: vec![(ASleep(3000), ByJoin)], beside: None },
-                Task { levels: vec![], waits: vec![(AComputation, ByJoin)], beside: None },
-            ],
             outside: vec![],
             hook: None,
             crowd: 0,
