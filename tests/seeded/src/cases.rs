@@ -9,10 +9,13 @@ use std::time::Duration;
 use std::{io, process};
 
 use brigade::io::UnixListener;
-use brigade::{NewThread, Pool, Shutdown, TaskSet, Thread, WhenFull};
+use brigade::{Handle, NewThread, Pool, Shutdown, TaskSet, Thread, WhenFull, current_worker};
 use brigade_io::Faults;
 use brigade_sync::thread::yield_now;
 use brigade_sync::{Mutex, time};
+
+use crate::judge::{self, Due};
+use crate::program::Thing;
 
 /// All of them, each with its name.
 macro_rules! all {
@@ -40,6 +43,10 @@ all! { ALL, fn(),
     a_cancelled_set_drops_the_closures_that_wait_in_it
     a_wait_for_a_set_ends_on_a_worker_that_parks_while_its_jobs_end
     a_dispatched_job_does_not_wait_for_a_job_whose_wait_ends
+    a_job_that_waits_polls_once_the_driver_holder_runs_a_job
+    a_job_that_waits_polls_once_the_wait_that_polled_is_over
+    a_shutdown_waits_for_a_job_that_its_submitter_runs
+    the_jobs_of_a_set_with_a_limit_run_in_their_order
 }
 
 fn beside(main: impl FnOnce() + Send + 'static) -> Thread {
@@ -284,4 +291,88 @@ fn a_dispatched_job_does_not_wait_for_a_job_whose_wait_ends() {
     drop(pool);
     let is_late = |late: &Arc<AtomicBool>| late.load(Relaxed);
     assert!(!late.iter().any(is_late), "it waits for a long job");
+}
+
+/// A time to which the clock leaps only if nothing else can go on.
+const LATER: Duration = Duration::from_secs(61);
+const SOON: Duration = Duration::from_millis(1);
+
+/// A job that waits for a future, which sleeps, while others compute.
+fn sleeps(pool: Handle, time: Duration) -> impl FnOnce() {
+    move || {
+        let due = Due::new(pool, Thing::ASleep(0));
+        due.after(time);
+        let slept = due.clone();
+        let sleep = async move { slept.watch(brigade::time::sleep(time)).await };
+        let sleep = pool.spawn(sleep);
+        let _waits = judge::waits_for(Some(&due), true);
+        sleep.join().expect("no panic");
+    }
+}
+
+fn a_job_that_waits_polls_once_the_driver_holder_runs_a_job() {
+    judge::begin();
+    let pool = Pool::builder().threads(2).spare_threads(0).build().expect("a pool");
+    let waits = pool.submit(sleeps(pool.handle(), LATER + SOON));
+    time::sleep(LATER);
+    // The holder leaves the second in the queue.
+    (0..2).for_each(|_| pool.execute(judge::compute));
+    waits.join().expect("no panic");
+    drop(pool);
+    judge::end();
+}
+
+fn a_job_that_waits_polls_once_the_wait_that_polled_is_over() {
+    judge::begin();
+    let pool = Pool::builder().threads(3).spare_threads(0).build().expect("a pool");
+    let other = Pool::new(1);
+    pool.execute(|| {
+        time::sleep(LATER);
+        judge::compute();
+    });
+    let ends = other.submit(|| time::sleep(LATER));
+    pool.execute(|| {
+        ends.join().expect("no panic");
+        judge::compute();
+    });
+    pool.submit(sleeps(pool.handle(), LATER + SOON)).join().expect("no panic");
+    drop(pool);
+    judge::end();
+}
+
+fn a_shutdown_waits_for_a_job_that_its_submitter_runs() {
+    let pool = Pool::builder().threads(1).capacity(1).when_full(WhenFull::RunInCaller).build();
+    let (pool, lock) = (pool.expect("a pool"), Arc::new(Mutex::new(())));
+    let (held, its) = (lock.lock(), lock.clone());
+    // The pool is full until the first ends.
+    pool.execute(move || drop(its.lock()));
+    let (handle, runs) = (pool.handle(), Arc::new(AtomicBool::new(false)));
+    let begins = runs.clone();
+    let other = beside(move || {
+        for _ in 0..30 {
+            let begins = begins.clone();
+            drop(handle.job().execute(move || {
+                if current_worker().is_none() {
+                    begins.store(true, Relaxed);
+                }
+            }));
+        }
+    });
+    while !runs.load(Relaxed) {
+        yield_now();
+    }
+    drop(held);
+    assert_eq!(pool.shutdown(Shutdown::Finish).still_running, 0);
+    other.join();
+}
+
+fn the_jobs_of_a_set_with_a_limit_run_in_their_order() {
+    let (pool, order) = (Pool::new(1), Arc::new(Mutex::new(Vec::new())));
+    let mut set = TaskSet::new(&pool).limit(1);
+    for number in 0..4 {
+        let order = order.clone();
+        set.submit(move || order.lock().push(number));
+    }
+    set.wait_all();
+    assert_eq!(*order.lock(), [0, 1, 2, 3]);
 }

@@ -275,3 +275,34 @@ unsafe impl<T> OwnerEnd<T> for Worker<T> {
 }
 
 brigade_sync::opaque!([T] Worker<T>: len);
+
+#[cfg(all(test, brigade_loom))]
+mod loom_tests {
+    use brigade_sync::model::check;
+    use loom::sync::atomic::AtomicBool;
+
+    use super::*;
+
+    /// An owner that makes its first room and then reads a flag, and a thread that sets the flag, passes an ordinary fence, and asks whether
+    /// the deque is used: one of the two sees the other. The push comes later: its fence may be one of the compiler only.
+    ///
+    /// Caught: no fence in `make_room`.
+    #[test]
+    fn the_first_push_is_seen_without_a_heavy_fence_or_its_owner_sees_what_came_before_the_look() {
+        check(3, || {
+            let worker = Worker::<u32>::new();
+            let (stealer, flag) = (worker.stealer(), loom::sync::Arc::new(AtomicBool::new(false)));
+            let looks = loom::thread::spawn({
+                let flag = flag.clone();
+                move || {
+                    flag.store(true, Ordering::Relaxed);
+                    fence(Ordering::SeqCst);
+                    stealer.is_used()
+                }
+            });
+            worker.make_room();
+            let saw_flag = flag.load(Ordering::Relaxed);
+            assert!(looks.join().unwrap() || saw_flag);
+        });
+    }
+}

@@ -126,7 +126,8 @@ fn the_owner_forgets_beside_a_thief() {
 
 /// Two thieves: one claims at a time.
 ///
-/// Caught: a push, or the load of `bottom` in `steal`, with Relaxed; too many free slots.
+/// Caught: a push, or the load of `bottom` in `steal`, with Relaxed; too many free slots; a push that makes items public without the
+/// lock.
 #[test]
 fn the_owner_pops_beside_two_thieves() {
     check(2, || {
@@ -143,7 +144,7 @@ fn the_owner_pops_beside_two_thieves() {
 /// A thief claims, looks at the oldest item, and takes none: the owner may then use the slot again.
 ///
 /// Caught: the load of `claimed` in `pop`, or in `forget_newest_if`, with Relaxed; the store that puts the
-/// claim back with Relaxed.
+/// claim back with Relaxed; a push that makes items public without the lock.
 #[test]
 fn a_claim_that_is_restored_leaves_the_item_and_its_slot() {
     check(3, || {

@@ -17,6 +17,9 @@ all! { PROGRAMS, fn() -> Program,
     a_worker_whose_queue_is_full_accepts_a_job
     a_worker_that_waits_for_a_job_of_another_pool_is_replaced
     a_job_whose_thread_is_lost_gets_another_although_the_next_starts_fail
+    a_job_in_a_call_that_blocks_calls_a_job_that_waits
+    a_start_that_fails_calls_a_job_that_waits
+    a_wait_for_which_no_thread_can_be_started_runs_the_job
 }
 
 fn a_worker_whose_queue_is_full_accepts_a_job() -> Program {
@@ -72,6 +75,70 @@ fn a_job_whose_thread_is_lost_gets_another_although_the_next_starts_fail() -> Pr
             is_early: false,
             how: Drains,
             by: Dropped,
+        }),
+    )
+}
+
+fn a_job_in_a_call_that_blocks_calls_a_job_that_waits() -> Program {
+    Program(
+        Good,
+        Working(Waits {
+            pools: (Settings(2, 2, vec![Spare(0)]), Settings(1, 1, vec![])),
+            is_driven: false,
+            jobs: vec![
+                Task { levels: vec![], waits: vec![(AClosure, BySetFor)], beside: None },
+                Task { levels: vec![], waits: vec![(AMessage, ByJoin)], beside: None },
+            ],
+            outside: vec![],
+            hook: None,
+            crowd: 0,
+            later: vec![],
+        }),
+    )
+}
+
+fn a_start_that_fails_calls_a_job_that_waits() -> Program {
+    Program(
+        Good,
+        Working(Waits {
+            pools: (
+                Settings(0, 1, vec![ShortKeepAlive, FailingStarts(32)]),
+                Settings(2, 2, vec![Spin]),
+            ),
+            is_driven: false,
+            jobs: vec![
+                Task { levels: vec![], waits: vec![(AClosure, ByJoin)], beside: None },
+                Task { levels: vec![], waits: vec![(AClosure, ByJoin)], beside: None },
+                Task { levels: vec![], waits: vec![(AClosure, ByJoin)], beside: None },
+                Task {
+                    levels: vec![InAnotherPool],
+                    waits: vec![(AnotherPoolsClosure, ByJoin)],
+                    beside: None,
+                },
+            ],
+            outside: vec![],
+            hook: None,
+            crowd: 0,
+            later: vec![],
+        }),
+    )
+}
+
+fn a_wait_for_which_no_thread_can_be_started_runs_the_job() -> Program {
+    Program(
+        Good,
+        Working(Waits {
+            pools: (Settings(1, 1, vec![FewStarts(1)]), Settings(1, 1, vec![])),
+            is_driven: false,
+            jobs: vec![Task {
+                levels: vec![],
+                waits: vec![(AMessage, ByJoin), (AClosure, ByJoinFor)],
+                beside: Some(OneYields),
+            }],
+            outside: vec![],
+            hook: None,
+            crowd: 0,
+            later: vec![],
         }),
     )
 }

@@ -17,7 +17,6 @@ use crate::engine::idle::{Roster, Watch};
 use crate::engine::key::Key;
 use crate::engine::sleep::backoff::LOOK_AGAIN;
 use crate::engine::sleep::events::WATCH_PERIOD;
-use crate::engine::work::Work;
 
 /// Looks at a pool after it asked.
 const LOOKS: u32 = 16;
@@ -37,7 +36,7 @@ pub fn monitor_runs() -> bool {
 #[derive(Default)]
 struct Monitor {
     state: Mutex<State>,
-    /// Notified when a pool asks, and when a look is over.
+    /// Notified when a pool asks.
     changed: Condvar,
 }
 
@@ -46,8 +45,6 @@ struct State {
     pools: Vec<Watched>,
     /// Whether the thread exists.
     runs: bool,
-    /// Whether it is looking at the pools.
-    looks: bool,
     /// Whether a pool has asked since the thread last checked.
     is_asked: bool,
 }
@@ -91,19 +88,6 @@ impl Core {
             monitor.changed.notify_all();
         }
         state.runs
-    }
-}
-
-impl Work {
-    /// Ends the watch over this terminated pool. From now on the monitor has no reference to the pool: the last
-    /// reference may run user code.
-    pub(in crate::engine) fn leave_monitor(&self) {
-        let monitor = MONITOR.get();
-        let mut state = monitor.state.lock();
-        state.pools.retain(|pool| pool.key != self.key);
-        while state.looks {
-            state = monitor.changed.wait(state, None);
-        }
     }
 }
 
@@ -178,7 +162,6 @@ impl State {
         });
         let looks = looks.collect();
         self.pools.retain(|pool| pool.how != Watch::No);
-        self.looks = true;
         looks
     }
 }
@@ -210,8 +193,6 @@ impl Monitor {
                 }
             }
             state = self.state.lock();
-            state.looks = false;
-            self.changed.notify_all();
         }
     }
 

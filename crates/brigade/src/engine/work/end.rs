@@ -139,7 +139,6 @@ impl Work {
         }
         // If the pool was open at that read, the closing thread settles later.
         if state.closed() && self.terminate() {
-            self.leave_monitor();
             self.look_for_quiet();
             self.queues.peers.iter().for_each(|(index, _)| self.wake(index));
             self.idle.notify();

@@ -2,12 +2,13 @@
 //! leaves the owner's store buffer at a heavy fence, and not before. The test's thread acts as all workers.
 
 use core::cell::Cell;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Barrier, OnceLock};
 use std::task::Waker;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use brigade_task::{Job, join};
-use brigade_testkit::{Watchdog, on_wake};
+use brigade_testkit::{Watchdog, eventually, on_wake};
 
 use super::{CURRENT, Child, Worker};
 use crate::engine::core::monitor::{Seen, look};
@@ -102,14 +103,43 @@ fn pool(change: impl FnOnce(&mut Config)) -> Arc<Core> {
     Core::new(key, config, None, |_, _| (), resources_of)
 }
 
-/// A running worker on this thread.
-fn worker(core: &Arc<Core>) -> Worker {
+/// A worker on this thread that has not looked for work yet.
+fn new_worker(core: &Arc<Core>) -> Worker {
     let index = core.work.idle.change(Roster::pick_core).unwrap();
     core.work.queues.peers.open(index, &core.config);
     core.work.idle.started(index, true);
     let role = core.work.idle.arrive(index, false);
-    core.work.idle.roster().starts.remove(index);
     Worker::at(core.clone(), index, role)
+}
+
+/// A running worker on this thread.
+fn worker(core: &Arc<Core>) -> Worker {
+    let worker = new_worker(core);
+    core.work.idle.roster().starts.remove(worker.processor.index);
+    worker
+}
+
+/// In between, a submitter would start another worker for the job that this one is about to find.
+#[test]
+fn a_new_worker_counts_as_about_to_look_until_it_counts_as_a_searcher() {
+    let (core, turn) = (pool(|_| ()), Barrier::new(2));
+    thread::scope(|scope| {
+        let finds = scope.spawn(|| {
+            let worker = new_worker(&core);
+            assert!(worker.processor.local.push(Job::new(|| ())).is_ok());
+            turn.wait();
+            turn.wait();
+            worker.find_first().is_some()
+        });
+        turn.wait();
+        let roster = core.work.idle.roster();
+        turn.wait();
+        eventually("it searches before it takes the lock", || {
+            core.work.idle.snapshot().searching() == 1
+        });
+        drop(roster);
+        assert!(finds.join().unwrap());
+    });
 }
 
 impl Crew {
@@ -295,6 +325,19 @@ fn a_job_due_before_a_waker_is_called_wakes_another_worker() {
         let due = Entry::Run { due: Arc::new(Closure), class: Priority::Normal, repeats: false };
         assert_eq!(while_a_waker_runs(parks, vec![due], |_| ()), (1, 0), "parks: {parks}");
     }
+}
+
+/// It withdraws before it queues the job, and so is the searcher that takes it.
+#[test]
+fn a_sleeper_with_a_due_job_wakes_no_other_worker() {
+    let crew = Crew::new();
+    let due = Entry::Run { due: Arc::new(Closure), class: Priority::Normal, repeats: false };
+    assert!(crew.core().set_timer(Instant::now(), due).is_ok());
+    [1, 2].into_iter().for_each(|index| crew.park(index));
+    let worker = &crew.0[1];
+    CURRENT.set(worker, || assert!(worker.poll_as_sleeper(Some(Duration::ZERO)).is_some()));
+    let seen = crew.core().work.idle.snapshot();
+    assert_eq!((seen.searching(), seen.parked()), (1, 1));
 }
 
 /// A worker that is alone in its pool passes no fence when it queues a job.
