@@ -14,7 +14,8 @@
 //! each of its waits.
 //!
 //! **Name rule.** A waiting job is running, and the handle of an awaited job outlives the entry. So no `JobId` in
-//! this list stands for two jobs.
+//! this list stands for two jobs. The future of a `block_on` may drop a handle after its poll; then no waker is left, and
+//! the wait never ends, whichever job the `JobId` stands for.
 
 use brigade_sync::Mutex;
 use brigade_sync::fork::PerProcess;
