@@ -102,6 +102,12 @@ mod linux {
             Self(0)
         }
 
+        /// Refers to the main thread of the process.
+        pub fn main() -> Self {
+            // SAFETY: takes nothing and cannot fail.
+            Self(unsafe { libc::getpid() })
+        }
+
         /// Returns the CPUs that the thread may run on; `None` if the system does not tell.
         pub fn affinity(self) -> Option<CpuSet> {
             if !EXISTS {
@@ -145,6 +151,11 @@ mod none {
 
         /// Refers to the thread that uses it.
         pub fn caller() -> Self {
+            Self
+        }
+
+        /// Refers to the main thread of the process.
+        pub fn main() -> Self {
             Self
         }
 

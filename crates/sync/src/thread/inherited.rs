@@ -43,12 +43,23 @@ impl Inherited {
         PASSED_ON.with(|given| given.cloned()).unwrap_or_else(|| Arc::new(Self::of_this_thread()))
     }
 
+    /// Returns the values for a thread that serves the whole process, whichever thread starts it: the CPUs and the nice value of the
+    /// main thread. It blocks all signals. A nice value that is lower than the value of its starter may need a privilege.
+    pub fn of_the_process() -> Arc<Self> {
+        if cfg!(brigade_seeded) {
+            return Arc::default();
+        }
+        let nice = system::nice(std::process::id());
+        let affinity = ThreadRef::main().affinity();
+        Arc::new(Self { affinity, nice, signals: system::Signals::all() })
+    }
+
     fn of_this_thread() -> Self {
         if cfg!(brigade_seeded) {
             return Self::default();
         }
         let affinity = ThreadRef::caller().affinity();
-        Self { affinity, nice: system::nice(), signals: system::Signals::of_this_thread() }
+        Self { affinity, nice: system::nice(0), signals: system::Signals::of_this_thread() }
     }
 
     /// Calls the main function of a thread, which passes these values on.
@@ -63,7 +74,7 @@ impl Inherited {
         if let Some(signals) = &self.signals {
             signals.apply();
         }
-        if let Some(nice) = self.nice.filter(|_| self.nice != system::nice()) {
+        if let Some(nice) = self.nice.filter(|_| self.nice != system::nice(0)) {
             _ = set_nice(nice);
         }
         // Only if it differs: the system would take one that is set for a wish, and not widen it with the CPUs of the cgroup.
@@ -156,10 +167,11 @@ mod system {
     use core::ptr;
     use std::io;
 
-    pub(super) fn nice() -> Option<i32> {
-        // The kernel's own call: its 1 to 40 can't be taken for an error. For Linux, 0 is the calling thread.
+    /// The nice value of a thread. For Linux, 0 is the calling thread, and the number of the process its main thread.
+    pub(super) fn nice(thread: u32) -> Option<i32> {
+        // The kernel's own call: its 1 to 40 can't be taken for an error.
         // SAFETY: the call has two integers and no effect on memory.
-        let answer = unsafe { libc::syscall(libc::SYS_getpriority, libc::PRIO_PROCESS, 0) };
+        let answer = unsafe { libc::syscall(libc::SYS_getpriority, libc::PRIO_PROCESS, thread) };
         i32::try_from(answer).ok().filter(|answer| *answer > 0).map(|answer| 20 - answer)
     }
 
@@ -177,7 +189,7 @@ mod system {
             size: size_of::<libc::sched_attr>() as u32,
             sched_policy: 0,
             sched_flags: libc::SCHED_FLAG_KEEP_POLICY as u64,
-            sched_nice: nice().unwrap_or(0),
+            sched_nice: nice(0).unwrap_or(0),
             sched_priority: 0,
             sched_runtime: nanos,
             sched_deadline: 0,
@@ -201,6 +213,15 @@ mod system {
             (failed == 0).then(|| Self(unsafe { set.assume_init() }))
         }
 
+        /// All of them.
+        pub(super) fn all() -> Option<Self> {
+            let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
+            // SAFETY: the set is writable.
+            unsafe { libc::sigfillset(set.as_mut_ptr()) };
+            // SAFETY: all bytes are zero or written by the call; both are valid sets.
+            Some(Self(unsafe { set.assume_init() }))
+        }
+
         pub(super) fn apply(&self) {
             // SAFETY: the set is initialised; the former one is not asked for.
             unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.0, ptr::null_mut()) };
@@ -214,7 +235,7 @@ mod system {
 mod system {
     use std::io;
 
-    pub(super) fn nice() -> Option<i32> {
+    pub(super) fn nice(_thread: u32) -> Option<i32> {
         None
     }
 
@@ -229,6 +250,10 @@ mod system {
 
     impl Signals {
         pub(super) fn of_this_thread() -> Option<Self> {
+            None
+        }
+
+        pub(super) fn all() -> Option<Self> {
             None
         }
 
@@ -268,6 +293,24 @@ mod tests {
     }
 
     #[cfg(target_os = "linux")]
+    #[test]
+    fn a_thread_of_the_process_begins_with_the_cpus_of_the_main_thread() {
+        let started = std::thread::spawn(|| {
+            let set = ThreadRef::caller().affinity().unwrap();
+            let only = set.none().with(set.cpus().next().unwrap());
+            assert!(ThreadRef::caller().set_affinity(&only) && block_sigterm(false));
+            let (sender, receiver) = std::sync::mpsc::channel();
+            let main = move || {
+                _ = sender.send((ThreadRef::caller().affinity(), blocks_sigterm()));
+            };
+            let thread = super::super::NewThread::new("serves".into(), None, main);
+            thread.inheriting(Inherited::of_the_process()).start().unwrap().join();
+            receiver.recv().unwrap()
+        });
+        assert_eq!(started.join().unwrap(), (ThreadRef::main().affinity(), true));
+    }
+
+    #[cfg(target_os = "linux")]
     fn block_sigterm(blocks: bool) -> bool {
         let mut set = core::mem::MaybeUninit::<libc::sigset_t>::uninit();
         // SAFETY: the set is writable.
@@ -290,8 +333,8 @@ mod tests {
     #[test]
     fn the_nice_value_of_a_thread_is_read() {
         // The tests may run with a nice value already, and any process may raise it.
-        let higher = system::nice().map_or(0, |nice| (nice + 1).min(19));
-        let read = std::thread::spawn(move || set_nice(higher).map(|()| system::nice()));
+        let higher = system::nice(0).map_or(0, |nice| (nice + 1).min(19));
+        let read = std::thread::spawn(move || set_nice(higher).map(|()| system::nice(0)));
         assert_eq!(read.join().unwrap().unwrap(), Some(higher));
     }
 

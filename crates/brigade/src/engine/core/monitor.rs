@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use brigade_sync::atomic::{Ordering, fence};
 use brigade_sync::fork::PerProcess;
-use brigade_sync::thread::{NewThread, run_in_short_slices};
+use brigade_sync::thread::{Inherited, NewThread, run_in_short_slices};
 use brigade_sync::{Condvar, Mutex, MutexGuard, time};
 
 use super::Core;
@@ -80,7 +80,7 @@ impl Core {
         if !state.runs {
             let main = || MONITOR.get().run();
             let thread = NewThread::new("brigade-monitor".into(), None, main);
-            state.runs = thread.inheriting(self.config.inherited.clone()).start().is_ok();
+            state.runs = thread.inheriting(Inherited::of_the_process()).start().is_ok();
         }
         // The future of a job may end off the pool after the pool has terminated.
         if state.runs && !self.work.idle.snapshot().terminated() {
