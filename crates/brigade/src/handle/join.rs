@@ -413,7 +413,7 @@ impl<T> Drop for JoinHandle<T> {
     fn drop(&mut self) {
         let (key, cancels) = (self.key, self.cancels);
         // Leaks the handle if necessary.
-        let known = self.canceller.get().cloned().flatten();
+        let known = if cancels { self.canceller.get().cloned().flatten() } else { None };
         if let Some(inner) = self.alive().filter(|_| cancels) {
             cancel_at_drop(inner, known, key);
         }

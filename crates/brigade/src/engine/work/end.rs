@@ -49,11 +49,17 @@ impl Work {
     }
 
     /// Wakes the threads waiting for the last work off the pool, which may outlive the workers.
+    #[inline]
     pub(in crate::engine) fn tell_of_end(&self) {
         if self.idle.snapshot().terminated() {
-            self.idle.notify();
-            self.drop_hooks();
+            self.tell();
         }
+    }
+
+    #[cold]
+    fn tell(&self) {
+        self.idle.notify();
+        self.drop_hooks();
     }
 
     /// Whether a future that is pending is cancelled now. A pool that drains polls futures as long as a closure runs, and
@@ -95,13 +101,15 @@ impl Work {
 
     /// Whether the pool drains, and is held up only by jobs that wait for the pool's own pending futures.
     /// Checked before a worker sleeps, when the pool has been closed, and when work off the pool has ended.
+    #[inline]
     pub(in crate::engine) fn is_held_up(&self) -> bool {
         let seen = self.idle.snapshot();
-        seen.cuts_futures()
-            && !seen.discards()
-            && self.idle.roster().only_waits()
-            && self.is_empty()
-            && self.tasks.has_waiting()
+        seen.cuts_futures() && !seen.discards() && self.only_waits()
+    }
+
+    #[cold]
+    fn only_waits(&self) -> bool {
+        self.idle.roster().only_waits() && self.is_empty() && self.tasks.has_waiting()
     }
 
     /// Changes the state; returns the ended timers, which the caller must give up.
