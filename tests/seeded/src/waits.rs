@@ -91,6 +91,9 @@ pub(crate) fn run(waits: &Waits) {
         clock::sleep(pause);
         phase(later, &[]);
     }
+    // The end of the pool cancels pending futures for which a hook waits.
+    pools::hook(None);
+    pool.wait_idle();
     // A thread stays for the I/O of its pool.
     if one.leaves_soon() && !waits.has_io() {
         let begun = idle();
