@@ -16,7 +16,7 @@ use crate::engine::sleep::events::blocked::BlockedThread;
 /// A wait for a fork or a scope.
 struct Parts<'a> {
     wait: Wait<'a>,
-    /// The position on the own deque at which the wait's parts begin; `None` if they are of another pool.
+    /// The position on the own deque at which the wait's parts begin, if no gap below was closed; `None` if they are of another pool.
     own: Option<u64>,
     /// The futures of the scope.
     group: Option<Group>,
@@ -41,7 +41,8 @@ impl Awaited for Parts<'_> {
     fn run_part(&mut self, worker: &Worker) -> bool {
         let region = self.wait.region();
         // Own parts run at any depth: the stack then holds the caller's recursion, and no more.
-        self.own.is_some_and(|own| worker.run_own_part(region, own))
+        let lowest = worker.processor.lowest_gap.get();
+        self.own.is_some_and(|own| worker.run_own_part(region, own.min(lowest)))
             || self.group.is_some_and(|group| worker.run_member(group))
             || (self.steals && worker.run_stolen_part(region))
     }
