@@ -6,14 +6,10 @@ use std::sync::OnceLock;
 /// A fault, named after the part of a program that shows it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Gap {
-    /// Hooks for stalled jobs in pools that end without their owner.
-    StallHooks,
     /// Jobs that compute for long beside timers and I/O.
     LateEvents,
     /// More jobs that wait than may lie on each other.
     Crowds,
-    /// Waits in work off the pool for what only the end of the pool ends.
-    WaitsOffThePool,
     /// Waits in a hook for outcomes.
     WaitsInHooks,
     /// Threads that are lost some time after their start.

@@ -69,7 +69,11 @@ impl Handle {
             })),
             Some((core, outside)) => {
                 let call = || outside.run(call);
-                let installed = brigade_task::install(call, |job| core.inject(job), wait_outside);
+                let installed = brigade_task::install(
+                    call,
+                    |job| core.inject(job),
+                    |wait| wait_outside(self.key, wait),
+                );
                 installed.map_err(|_| core.work.refusal())
             }
         })
@@ -527,7 +531,7 @@ impl Scopes for ScopePool {
             None => {
                 // The body may have forked.
                 self.core.work.key.end_if_orphan();
-                wait_outside(wait);
+                wait_outside(self.handle.key, wait);
             }
         });
     }

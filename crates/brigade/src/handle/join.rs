@@ -363,8 +363,8 @@ impl<T> engine::Awaited for Ended<'_, T> {
         self.lists() && self.inner.wake_when_finished(&thread.clone().into())
     }
 
-    fn is_own(&self, worker: &Worker) -> bool {
-        worker.processor.is_of(self.key)
+    fn pool(&self) -> Option<Key> {
+        Some(self.key)
     }
 
     fn patience(&self) -> Option<Duration> {

@@ -16,6 +16,7 @@ use crate::verb::{
 all! { PROGRAMS, fn() -> Program,
     a_worker_whose_queue_is_full_accepts_a_job
     a_worker_that_waits_for_a_job_of_another_pool_is_replaced
+    work_off_the_pool_waits_for_a_future_that_only_the_end_of_the_pool_ends
 }
 
 fn a_worker_whose_queue_is_full_accepts_a_job() -> Program {
@@ -57,6 +58,22 @@ fn a_worker_that_waits_for_a_job_of_another_pool_is_replaced() -> Program {
                 Never,
             )])],
             by: (Dropped, Dropped),
+        }),
+    )
+}
+
+fn work_off_the_pool_waits_for_a_future_that_only_the_end_of_the_pool_ends() -> Program {
+    Program(
+        Good,
+        Waiting(Ending {
+            pool: Settings(1, 1, vec![]),
+            jobs: vec![(vec![], ByJoin)],
+            busy: vec![],
+            outside: (vec![InADrop], ByJoin),
+            pause: Nothing,
+            how: None,
+            cancels: false,
+            local: None,
         }),
     )
 }
