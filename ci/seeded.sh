@@ -4,7 +4,7 @@
 # programs, as in `Working`: programs have no others. A failure prints the last steps, and the program, cut down, as code. `ci/seeded.sh PROGRAM [--only VERBS]` runs a program again, 0xSEED or
 # 0xSEED:CHOICES, and prints each step of each thread; with `--shrink` it is cut down.
 #
-# BRIGADE_SEEDED_TRY names known faults to try, as tests/seeded/src/gaps.rs lists them. BRIGADE_SEED is the first seed; random by default. BRIGADE_SEEDED_SHORT takes one process. BRIGADE_SHRINK_SECONDS is the time to cut down, by default 60.
+# BRIGADE_SEED is the first seed; random by default. BRIGADE_SEEDED_SHORT takes one process. BRIGADE_SHRINK_SECONDS is the time to cut down, by default 60.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

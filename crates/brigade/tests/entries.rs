@@ -2,11 +2,13 @@
 
 #![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]
 
-use std::sync::Mutex;
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, mpsc};
+use std::thread;
 use std::time::Duration;
 
-use brigade::{Builder, Handle, Order, Pool, Queueing};
+use brigade::{Builder, Handle, Order, Pool, Queueing, Scope, ScopedJoinHandle, TaskSet};
 use brigade_testkit::{Gate, Latch, Observed, Watchdog, test};
 
 /// The bytes that are allocated now.
@@ -47,20 +49,22 @@ fn builders() -> [(&'static str, Builder); 3] {
 fn grown(builder: Builder, threads: usize, end: End) -> usize {
     let pool = builder.threads(threads).spare_threads(0).build().unwrap();
     let handle = pool.handle();
-    let grown = pool.submit(move || {
-        (0..1000).for_each(|_| end(handle));
-        let before = allocated();
-        (0..ENDED).for_each(|_| end(handle));
-        allocated().saturating_sub(before)
-    });
-    grown.join().unwrap()
+    pool.submit(move || grown_by(|| end(handle))).join().unwrap()
+}
+
+/// How many more bytes are allocated after many calls of `end`.
+fn grown_by(mut end: impl FnMut()) -> usize {
+    (0..1000).for_each(|_| end());
+    let before = allocated();
+    (0..ENDED).for_each(|_| end());
+    allocated().saturating_sub(before)
 }
 
 /// Has jobs of a pool end inside of another one.
 type End = fn(Handle);
 
 /// How they end, in a pool of how many threads.
-const ENDS: [(&str, usize, End); 9] = [
+const ENDS: [(&str, usize, End); 10] = [
     ("joined where they were submitted", 1, |pool| pool.submit(|| ()).join().unwrap()),
     ("joined beside other threads", 3, |pool| pool.submit(|| ()).join().unwrap()),
     ("cancelled", 1, |pool| assert!(pool.submit(|| ()).cancel())),
@@ -79,6 +83,7 @@ const ENDS: [(&str, usize, End); 9] = [
         let timer = pool.job().after(Duration::from_secs(1000)).execute(|| ()).unwrap();
         assert!(timer.cancel());
     }),
+    ("local futures, cancelled", 1, |_| assert!(brigade::spawn_local(async {}).cancel())),
 ];
 
 fn cancel_shares(pool: Handle) {
@@ -93,6 +98,100 @@ fn jobs_that_end_inside_a_job_leave_nothing(threads: usize, end: End) {
         let grown = grown(builder, threads, end);
         assert!(grown < MOST, "{grown} bytes more after {ENDED} jobs, {name}");
     }
+}
+
+/// Has jobs of a scope end inside its body. The list has jobs of earlier calls.
+type EndInScope = for<'s> fn(&'s Scope<'s, '_>, &mut VecDeque<ScopedJoinHandle<'s, ()>>);
+
+/// How they end, in a pool of how many threads.
+const ENDS_IN_SCOPE: [(&str, usize, EndInScope); 6] = [
+    ("joined", 1, |s, _| s.submit(|| ()).join().unwrap()),
+    ("joined beside other threads", 3, |s, _| s.submit(|| ()).join().unwrap()),
+    ("joined behind newer jobs", 1, join_oldest),
+    ("joined in a scope inside", 1, |s, _| {
+        let job = s.submit(|| ());
+        brigade::scope(|_| job.join().unwrap());
+    }),
+    ("futures, joined", 1, |s, _| s.spawn(async {}).join().unwrap()),
+    ("futures, joined behind newer ones", 1, |s, list| {
+        list.push_back(s.spawn(async {}));
+        join_first_of_three(list);
+    }),
+];
+
+fn join_oldest<'s>(s: &'s Scope<'s, '_>, list: &mut VecDeque<ScopedJoinHandle<'s, ()>>) {
+    list.push_back(s.submit(|| ()));
+    join_first_of_three(list);
+}
+
+fn join_first_of_three(list: &mut VecDeque<ScopedJoinHandle<'_, ()>>) {
+    if list.len() == 3 {
+        list.pop_front().unwrap().join().unwrap();
+    }
+}
+
+fn grown_in_scope<'s>(s: &'s Scope<'s, '_>, end: EndInScope) -> usize {
+    let mut list = VecDeque::new();
+    grown_by(|| end(s, &mut list))
+}
+
+#[test(unwatched, (jobs, threads, end) in ENDS_IN_SCOPE)]
+fn jobs_that_end_inside_their_scope_leave_nothing(threads: usize, end: EndInScope) {
+    let _alone = COUNTS.lock();
+    let _dog = Watchdog::start(120);
+    let pool = Pool::builder().threads(threads).spare_threads(0).build().unwrap();
+    let grown = pool.scope(|s| grown_in_scope(s, end)).unwrap();
+    assert!(grown < MOST, "{grown} bytes more after {ENDED} jobs on a worker");
+}
+
+#[test(120)]
+fn jobs_that_are_joined_off_the_pool_leave_nothing_while_its_only_worker_is_busy() {
+    let _alone = COUNTS.lock();
+    let (pool, gate) = (Pool::builder().threads(1).build().unwrap(), Gate::closed());
+    pool.execute(gate.job());
+    let grown = pool.in_place_scope(|s| {
+        let grown = grown_in_scope(s, join_oldest);
+        gate.open();
+        grown
+    });
+    assert!(grown.unwrap() < MOST, "{} bytes more after {ENDED} jobs", grown.unwrap());
+}
+
+/// The worker that has added the jobs adds more, and another thread joins them.
+#[test(120)]
+fn jobs_of_a_scope_that_are_joined_on_another_thread_leave_nothing() {
+    let _alone = COUNTS.lock();
+    let pool = Pool::builder().threads(1).build().unwrap();
+    let grown = pool.scope(|s| {
+        let (adds, added) = mpsc::channel::<ScopedJoinHandle<'_, ()>>();
+        let (joins, joined) = mpsc::channel();
+        thread::scope(|outside| {
+            outside.spawn(move || {
+                added.iter().for_each(|job| joins.send(job.join()).unwrap());
+            });
+            let grown = grown_by(|| {
+                adds.send(s.submit(|| ())).unwrap();
+                joined.recv().unwrap().unwrap();
+            });
+            drop(adds);
+            grown
+        })
+    });
+    assert!(grown.unwrap() < MOST, "{} bytes more after {ENDED} jobs", grown.unwrap());
+}
+
+/// The list of the jobs that have ended is as long as they are not asked for.
+#[test(120)]
+fn jobs_of_a_set_that_are_cancelled_and_detached_leave_nothing() {
+    let _alone = COUNTS.lock();
+    let pool = Pool::new(1);
+    let mut set = TaskSet::new(&pool);
+    let grown = grown_by(|| {
+        let id = set.submit(|| ());
+        set.cancel(id);
+        set.detach_all();
+    });
+    assert!(grown < MOST, "{grown} bytes more after {ENDED} jobs");
 }
 
 #[test(120)]

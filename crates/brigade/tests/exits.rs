@@ -1,4 +1,4 @@
-//! A process whose pools are in statics ends with its main function, at once and with the right exit code.
+//! A process whose pools are in statics, or whose main function has a pool, ends with that function, at once and with the right exit code.
 //!
 //! No test harness here: `main` itself must return, exit and panic. The binary runs itself again for each of these.
 
@@ -31,6 +31,10 @@ fn main() -> ExitCode {
             for (how, code) in [("return", 0), ("fail", 3), ("exit", 7), ("panic", 101)] {
                 assert_ends(how, code);
             }
+            #[cfg(feature = "macros")]
+            for (how, code) in [("async return", 0), ("async fail", 1), ("async panic", 101)] {
+                assert_ends(how, code);
+            }
             ExitCode::SUCCESS
         }
     }
@@ -38,6 +42,10 @@ fn main() -> ExitCode {
 
 /// Has busy pools in statics, and ends.
 fn end(how: &str) -> ExitCode {
+    #[cfg(feature = "macros")]
+    if how.starts_with("async") {
+        return attribute::end();
+    }
     let pool = POOL.get_or_init(|| Pool::new(2));
     let (started, starts) = mpsc::channel();
     for pool in [pool, brigade::default_pool()] {
@@ -59,6 +67,57 @@ fn end(how: &str) -> ExitCode {
     }
 }
 
+/// Futures that keep each other busy, and a job and a future that panic, on the pool of `#[brigade::main]`.
+#[cfg(feature = "macros")]
+mod attribute {
+    use std::process::{ExitCode, Termination};
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+    use std::time::Duration;
+    use std::{env, thread};
+
+    use async_channel::{Receiver, Sender, bounded};
+    use brigade_testkit::OnDrop;
+
+    static DROPS: AtomicUsize = AtomicUsize::new(0);
+    static HAS_RUN: AtomicBool = AtomicBool::new(false);
+
+    pub(super) fn end() -> ExitCode {
+        let ended = OnDrop(|| {
+            assert_eq!(DROPS.load(Ordering::Relaxed), 2, "the pool has ended");
+            assert!(HAS_RUN.load(Ordering::Relaxed), "it waits for closures");
+        });
+        let code = main().report();
+        drop(ended);
+        code
+    }
+
+    #[brigade::main(threads = 2)]
+    async fn main() -> Result<(), &'static str> {
+        let ((to_one, one), (to_two, two)) = (bounded(1), bounded(1));
+        to_one.try_send(()).unwrap();
+        drop((brigade::spawn(passes_on(one, to_two)), brigade::spawn(passes_on(two, to_one))));
+        assert!(brigade::spawn(async { panic!("a future's") }).await.is_err());
+        assert!(brigade::submit(|| panic!("a job's")).await.is_err());
+        brigade::execute(|| {
+            thread::sleep(Duration::from_millis(5));
+            HAS_RUN.store(true, Ordering::Relaxed);
+        });
+        match &*env::var(super::HOW).unwrap() {
+            "async return" => Ok(()),
+            "async fail" => Err("it has failed"),
+            _ => panic!("the end of main"),
+        }
+    }
+
+    fn passes_on(from: Receiver<()>, to: Sender<()>) -> impl Future<Output = ()> + Send {
+        let token = OnDrop(|| _ = DROPS.fetch_add(1, Ordering::Relaxed));
+        async move {
+            let _token = token;
+            while from.recv().await.is_ok() && to.send(()).await.is_ok() {}
+        }
+    }
+}
+
 fn assert_ends(how: &str, code: i32) {
     let mut this = Command::new(env::current_exe().unwrap());
     let this = this.env(HOW, how).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -73,6 +132,7 @@ fn assert_ends(how: &str, code: i32) {
     let output = process.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(code), "{how}: {said}");
-    assert_eq!(said.contains("the end of main"), how == "panic", "{how}: {said}");
-    println!("test busy pools in statics, main is to {how} ... ok");
+    assert_eq!(said.contains("the end of main"), how.ends_with("panic"), "{how}: {said}");
+    assert_eq!(said.contains("it has failed"), how == "async fail", "{how}: {said}");
+    println!("test busy pools, main is to {how} ... ok");
 }

@@ -11,6 +11,10 @@ use proc_macro::{Delimiter, Group, Span, TokenStream, TokenTree};
 /// The pool has the default configuration, or as many threads as `#[brigade::main(threads = 4)]` says: a number, a constant, or any
 /// other value that `Builder::threads` takes. Jobs that the body spawns run on this pool, which is dropped when the body has ended.
 ///
+/// The drop waits for closures, and cancels futures that are not ready by then, also futures that keep each other busy. This does not
+/// change the exit code, which is that of any `main`: 0 for `()` or `Ok`, 1 for an `Err`, which is printed, and 101 for a panic of the
+/// body. A panic of a job or future does not change it either. In each case the pool ends first.
+///
 /// ```ignore
 /// #[brigade::main]
 /// async fn main() -> std::io::Result<()> {

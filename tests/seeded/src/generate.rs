@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use crate::gaps::Gap;
 use crate::program::{
     Busy, Call, Ending, Kernel, Kind, Level, LocalEnd, Pair, Pause, Program, Restless, Round, Task,
     Thing, Wait, Waits, Way,
@@ -334,7 +333,7 @@ impl Source {
             _ => {}
         }
         all.extend(self.one_in(4).then_some(Setting::ObserveJobs));
-        all.extend((self.one_in(8) && Gap::StallHooks.is_open()).then_some(Setting::OnStall));
+        all.extend(self.one_in(8).then_some(Setting::OnStall));
         all.extend(self.one_in(8).then(|| Setting::OnDrop(self.how())));
         if self.one_in(8) && !all.iter().any(|setting| matches!(setting, Setting::FailingStarts(_)))
         {
@@ -480,15 +479,7 @@ impl Source {
             rest => LocalEnd::ByItsJob(rest == 1),
         });
         match local {
-            None => {
-                // The pool waits for work that its threads do not run.
-                let is_outside = |level: &Level| {
-                    use Level::{InADrop, InPlacesJob, InTheDropOfAFuture};
-                    matches!(level, InADrop | InTheDropOfAFuture | InPlacesJob)
-                };
-                outside.0 = levels(self);
-                outside.0.retain(|level| Gap::WaitsOffThePool.is_open() || !is_outside(level));
-            }
+            None => outside.0 = levels(self),
             // The owner's thread must not wait for work that only its end ends.
             Some(_) if self.one_in(2) => outside.0 = vec![Level::InPlace],
             Some(_) => {}

@@ -16,7 +16,6 @@ mod ending;
 mod explore;
 mod forks;
 mod futures;
-mod gaps;
 mod generate;
 mod io;
 mod jobs;

@@ -48,7 +48,7 @@ pub(crate) use core::enter::{enter_outside, enter_pool, entered};
 #[cfg(brigade_seeded)]
 pub use core::monitor::monitor_runs;
 pub(crate) use current::stopping;
-pub(crate) use ends::off_pool::{cancel_contained, drop_off_pool, may_nest};
+pub(crate) use ends::off_pool::{cancel_contained, drop_off_pool, may_nest, pool_of_work};
 pub(crate) use key::{ClassKey, Key};
 pub(crate) use processor::{Group, Members, Processor};
 pub(crate) use registry::{

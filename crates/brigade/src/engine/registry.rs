@@ -70,7 +70,7 @@ impl<'a> At<'a> {
     /// Calls a closure that drops a job. Off the pool, the end of the pool waits for this drop.
     pub(crate) fn off_pool<R>(self, drop_job: impl FnOnce() -> R) -> R {
         match self {
-            At::Worker(processor) => nest(processor.core.work.key, drop_job),
+            At::Worker(processor) => nest(processor.core.work.key, false, drop_job),
             At::Outside(core) => core.work.off_pool(drop_job),
             At::Gone(_) => drop_job(),
         }

@@ -69,7 +69,11 @@ impl Handle {
             })),
             Some((core, outside)) => {
                 let call = || outside.run(call);
-                let installed = brigade_task::install(call, |job| core.inject(job), wait_outside);
+                let installed = brigade_task::install(
+                    call,
+                    |job| core.inject(job),
+                    |wait| wait_outside(self.key, wait),
+                );
                 installed.map_err(|_| core.work.refusal())
             }
         })
@@ -527,7 +531,7 @@ impl Scopes for ScopePool {
             None => {
                 // The body may have forked.
                 self.core.work.key.end_if_orphan();
-                wait_outside(wait);
+                wait_outside(self.handle.key, wait);
             }
         });
     }
@@ -535,12 +539,15 @@ impl Scopes for ScopePool {
     fn run_here(&self, run: &mut dyn FnMut() -> Option<Outcome>) {
         with_worker_of(self.handle.key, |worker| match (worker, self.here()) {
             (Some(worker), _) => {
-                let run = || run().map(|outcome| worker.processor.count(outcome));
-                _ = enter_pool(&worker.processor.core, run);
+                let outcome = enter_pool(&worker.processor.core, run);
+                outcome.into_iter().for_each(|outcome| worker.processor.count_part(outcome));
             }
             // The pool waits for this job, as for all accepted jobs.
             (None, Some(core)) => core.work.off_pool(|| {
-                run_off(core, run).into_iter().for_each(|outcome| core.work.ledger.count(outcome));
+                run_off(core, run).into_iter().for_each(|outcome| {
+                    core.work.ledger.count(outcome);
+                    core.work.leaves_entry();
+                });
             }),
             (None, None) => _ = run(),
         });

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use brigade_task::{JobId, JoinError, JoinHandle};
 
-use crate::engine::{BlockedThread, CURRENT, Key, Processor, Worker, owned};
+use crate::engine::{BlockedThread, CURRENT, Key, Worker, owned};
 
 brigade_sync::scoped_thread_local! {
     /// The poll running on this thread.
@@ -46,9 +46,9 @@ pub(crate) struct Noted {
 }
 
 impl Noted {
-    /// Whether all awaited jobs are of this pool.
-    pub(crate) fn are_of(self, pool: &Processor) -> bool {
-        !self.is_mixed && self.pool.is_some_and(|key| pool.is_of(key))
+    /// The pool of all awaited jobs.
+    pub(crate) fn pool(self) -> Option<Key> {
+        self.pool.filter(|_| !self.is_mixed)
     }
 }
 

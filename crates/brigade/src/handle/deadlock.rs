@@ -22,7 +22,7 @@ use brigade_sync::fork::PerProcess;
 use brigade_sync::hint;
 use brigade_task::{JobId, RunningFuture, for_each_running};
 
-use crate::engine::{Key, with_processor};
+use crate::engine::{Key, pool_of_work, with_processor};
 
 /// The waits of this process.
 static WAITS: PerProcess<Mutex<Waits>> = PerProcess::new();
@@ -41,13 +41,13 @@ struct Wait {
     number: u64,
     /// The jobs that the waiting thread runs, or runs parts of; none if other events may end the wait.
     jobs: Vec<JobId>,
-    /// The worker, for a dump.
+    /// Where the jobs run.
     place: Option<Place>,
     awaited: Awaited,
 }
 
-/// A worker: its pool and its index.
-type Place = (Key, usize);
+/// The pool and the index of a worker, or the pool of work that runs off the pool.
+type Place = (Key, Option<usize>);
 
 /// The condition that ends a wait.
 #[derive(Clone)]
@@ -143,12 +143,13 @@ impl Waiting {
     }
 }
 
-/// The calling thread's worker.
+/// Where the calling thread runs work.
 fn place_here() -> Option<Place> {
-    with_processor(|own| own.map(|own| (own.core.work.key, own.index)))
+    let own = with_processor(|own| own.map(|own| (own.core.work.key, Some(own.index))));
+    own.or_else(|| pool_of_work().map(|pool| (pool, None)))
 }
 
-/// Whether a job on a worker of the pool waits for this future.
+/// Whether a job on a worker of the pool, or work off the pool, waits for this future.
 #[cold]
 pub(crate) fn is_awaited(pool: Key, future: RunningFuture) -> bool {
     let waits = WAITS.get().lock();
@@ -180,7 +181,7 @@ pub(crate) fn waits_of(pool: Key) -> Option<Vec<Listed>> {
     let listed = waits.listed.iter().rev().filter_map(|wait| {
         let (_, index) = wait.place.filter(|&(key, _)| key == pool)?;
         let is_any = matches!(wait.awaited, Awaited::Any(_));
-        Some((index, is_any, wait.awaited.jobs().to_vec()))
+        Some((index?, is_any, wait.awaited.jobs().to_vec()))
     });
     Some(listed.collect())
 }

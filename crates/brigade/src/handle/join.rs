@@ -223,8 +223,9 @@ impl<T> JoinHandle<T> {
     ///
     /// An unfinished [future](crate::Handle::spawn) is always cancelled, even after the first poll, and this returns
     /// `true`, or `false` if it was being cancelled before. A future that has not been polled is dropped in this call,
-    /// like captures, unless the call is itself in a deep chain of such drops. Otherwise a thread of the pool drops the
-    /// future after the current poll, with the result of that poll. The poll ends at the next
+    /// like captures, unless the call is itself in a deep chain of such drops, or the future is
+    /// [local](crate::spawn_local) to another thread. Otherwise a thread of the pool drops the future after the current
+    /// poll, with the result of that poll. The poll ends at the next
     /// [operation](crate::time#operations-that-are-always-ready) of brigade, ready or not.
     ///
     /// Further calls have no effect. The cost does not depend on how many jobs are queued. A panic while the captures
@@ -362,8 +363,8 @@ impl<T> engine::Awaited for Ended<'_, T> {
         self.lists() && self.inner.wake_when_finished(&thread.clone().into())
     }
 
-    fn is_own(&self, worker: &Worker) -> bool {
-        worker.processor.is_of(self.key)
+    fn pool(&self) -> Option<Key> {
+        Some(self.key)
     }
 
     fn patience(&self) -> Option<Duration> {

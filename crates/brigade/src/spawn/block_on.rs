@@ -11,7 +11,10 @@ use brigade_sync::atomic::{AtomicBool, Ordering};
 use brigade_sync::budget::poll_limited;
 
 use crate::engine;
-use crate::engine::{BlockedThread, LOOK_AGAIN, ThisThread, Worker, entered, wait_as};
+use crate::engine::{
+    BlockedThread, Key, LOOK_AGAIN, ThisThread, Worker, entered, pool_of_work, sleep_outside,
+    wait_as,
+};
 use crate::handle::Handle;
 use crate::handle::awaited::{Noted, Polled, State};
 use crate::handle::deadlock::{Awaited, Waiting};
@@ -92,8 +95,8 @@ pub(crate) fn wait_for<F: Future>(future: F) -> F::Output {
     let future = pin!(future);
     let thread = BlockedThread::of_this_thread();
     wait_as(entered(), |worker| match worker {
-        Some(worker) => wait_on_worker(future, &thread, worker),
-        None => wait_outside(future, &thread),
+        None if pool_of_work().is_none() => wait_outside(future, &thread),
+        _ => wait_for_jobs(future, &thread, worker),
     })
 }
 
@@ -108,10 +111,11 @@ fn wait_outside<F: Future>(mut future: Pin<&mut F>, thread: &ThisThread) -> F::O
     }
 }
 
-fn wait_on_worker<F: Future>(
+/// Waits on a worker, or inside work off a pool, and knows for which jobs.
+fn wait_for_jobs<F: Future>(
     mut future: Pin<&mut F>,
     thread: &ThisThread,
-    worker: &Worker,
+    worker: Option<&Worker>,
 ) -> F::Output {
     let mut poll = |polled: &Polled| loop {
         thread.take_token();
@@ -121,7 +125,7 @@ fn wait_on_worker<F: Future>(
             return result;
         }
         // A handle that has yielded is ready, and not among the awaited jobs.
-        worker.give_way();
+        worker.into_iter().for_each(Worker::give_way);
     };
     // As long as no handle is polled, this allocates nothing.
     let mut polled = Polled::new((*thread).clone().into(), (*thread).clone());
@@ -192,7 +196,8 @@ impl<'a> Woken<'a> {
                 worker.run_until(self);
             }
             // In a child forked by the future, the pool does not exist.
-            _ => _ = self.thread.park(None),
+            Some(_) => _ = self.thread.park(None),
+            None => sleep_outside(self),
         });
     }
 }
@@ -219,8 +224,8 @@ impl engine::Awaited for Woken<'_> {
         !self.is_over()
     }
 
-    fn is_own(&self, worker: &Worker) -> bool {
-        self.listed.is_some() && self.noted.are_of(&worker.processor)
+    fn pool(&self) -> Option<Key> {
+        self.listed.as_ref().and(self.noted.pool())
     }
 
     fn patience(&self) -> Option<Duration> {

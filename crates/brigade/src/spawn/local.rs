@@ -5,6 +5,7 @@ use core::future::Future;
 use core::pin::Pin;
 use std::panic::Location;
 
+use brigade_sync::thread::{ThreadId, current_id};
 use brigade_task::{
     Job, Outcome, RunningFuture, Schedule, Spawned, TaskRef, Woken, drop_contained,
 };
@@ -21,10 +22,15 @@ struct OnWorker {
     key: Key,
     /// No other worker gets this index until all local futures of this worker have ended.
     index: usize,
+    thread: ThreadId,
 }
 
 impl Schedule for OnWorker {
     const STOPS_ALL: fn() -> bool = stops;
+
+    fn is_here(self) -> bool {
+        current_id() == self.thread
+    }
 
     fn schedule(self, job: Job, _: Woken) {
         reach(self.key, |at| match at.core() {
@@ -115,7 +121,7 @@ where
     F::Output: 'static,
 {
     let (key, index) = (processor.core.work.key, processor.index);
-    let scheduler = OnWorker { key, index };
+    let scheduler = OnWorker { key, index, thread: current_id() };
     let watcher = watcher_of(key, place, None);
     let Spawned { job, handle } = match watcher {
         None => Spawned::local(future, scheduler),

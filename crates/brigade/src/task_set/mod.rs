@@ -656,6 +656,8 @@ impl<T> TaskSet<T> {
         for (number, handle) in self.pending.take() {
             self.detach(number, handle);
         }
+        // Jobs that have ended are listed.
+        drop(self.completions.take());
     }
 
     /// Detaches an admitted job. If it has ended, the list reports its end to the limit.

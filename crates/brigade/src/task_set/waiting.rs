@@ -9,7 +9,7 @@ use brigade_task::{contain, drop_contained};
 
 use super::TaskSet;
 use crate::engine;
-use crate::engine::{BlockedThread, Worker, runs_in_place, wait_as, wait_until};
+use crate::engine::{BlockedThread, Key, Worker, runs_in_place, wait_as, wait_until};
 use crate::handle::deadlock::{Awaited, Waiting};
 
 /// A worker's wait for a number of ends.
@@ -50,8 +50,8 @@ impl<T> engine::Awaited for Ends<'_, T> {
         !self.is_circular
     }
 
-    fn is_own(&self, worker: &Worker) -> bool {
-        worker.processor.is_of(self.set.pool.key)
+    fn pool(&self) -> Option<Key> {
+        Some(self.set.pool.key)
     }
 
     fn run_part(&mut self, worker: &Worker) -> bool {

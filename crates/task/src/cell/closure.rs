@@ -39,7 +39,13 @@ where
     T: Send + 'static,
 {
     let vtable = const {
-        &VTable { take: take::<F, T>, settle: settle::<F, T>, free: free::<F, T>, schedule: None }
+        &VTable {
+            take: take::<F, T>,
+            settle: settle::<F, T>,
+            is_here: |_| true,
+            free: free::<F, T>,
+            schedule: None,
+        }
     };
     let cell = Box::new(ClosureCell::<F, T> {
         header: Header::of_closure(vtable),

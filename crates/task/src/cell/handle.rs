@@ -69,6 +69,8 @@ impl RawHandle {
             return Asked::Nothing;
         }
         let Some(schedule) = vtable.schedule else { return Asked::ToStop };
+        // SAFETY: Life rule: the side is alive; the vtable is the cell's.
+        let may_drop = may_drop && unsafe { (vtable.is_here)(self.0) };
         if may_drop && lifecycle.claim(|is_unpolled| is_unpolled) {
             // SAFETY: claimed just now; the vtable is the cell's.
             unsafe { (vtable.settle)(self.0, Some(Cause::Asked)) };

@@ -43,6 +43,8 @@ pub(crate) struct VTable {
     pub(crate) take: unsafe fn(NonNull<Header>, out: *mut ()),
     /// Runs the closure or polls the future that the caller claimed if it may start, or drops it for the cause `stop`.
     pub(crate) settle: unsafe fn(NonNull<Header>, stop: Option<Cause>) -> Outcome,
+    /// Whether the calling thread may drop the future.
+    pub(crate) is_here: unsafe fn(NonNull<Header>) -> bool,
     /// Frees the cell.
     pub(crate) free: unsafe fn(NonNull<Header>),
     /// Makes the job of a woken future and passes it to its scheduler; `None` for a closure.
@@ -61,10 +63,10 @@ impl Header {
     }
 
     /// Returns the header of a future, which only its running guard ends.
-    pub(crate) fn of_future(vtable: &'static VTable, state: State, stays: bool) -> Self {
+    pub(crate) fn of_future(vtable: &'static VTable, state: State) -> Self {
         Self {
             state,
-            lifecycle: Lifecycle::scheduled(!stays),
+            lifecycle: Lifecycle::scheduled(),
             slot: UnsafeCell::new(MaybeUninit::uninit()),
             vtable,
         }

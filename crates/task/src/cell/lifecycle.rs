@@ -4,7 +4,7 @@
 //! |---|---|---|---|
 //! | `SCHEDULED` | it must be polled, or polled again if it is being polled | initially, a wake | the start of a poll |
 //! | `RUNNING` | it is being polled or dropped, or has ended | the start of a poll | the end of a poll that is pending |
-//! | `UNPOLLED` | it has not been polled, and need not stay on its thread | initially | the start of the first poll |
+//! | `UNPOLLED` | it has not been polled | initially | the start of the first poll |
 //!
 //! The bits above count references: one for each job, one for a running guard, and one for each waker.
 //!
@@ -80,10 +80,9 @@ pub(crate) enum Dropped {
 }
 
 impl Lifecycle {
-    /// Returns the lifecycle of a future that is queued for the first time, which may be claimed or not.
-    pub(super) fn scheduled(is_claimable: bool) -> Self {
-        let unpolled = if is_claimable { UNPOLLED } else { 0 };
-        Self(AtomicU32::new(SCHEDULED | unpolled | REFERENCE))
+    /// Returns the lifecycle of a future that is queued for the first time.
+    pub(super) fn scheduled() -> Self {
+        Self(AtomicU32::new(SCHEDULED | UNPOLLED | REFERENCE))
     }
 
     /// Returns the unused lifecycle of a closure.

@@ -54,13 +54,6 @@ use poll::{Resumption, TakeRequest, Turn, is_fresh};
 pub use schedule::{Guard, Schedule, Woken};
 pub use waker::TaskRef;
 
-/// The guard of a future that stays on its thread.
-struct Stays;
-
-impl Guard for Stays {
-    const STAYS: bool = true;
-}
-
 /// A future as a job, and the handle for its result.
 pub struct Spawned<T> {
     /// The job that polls it for the first time.
@@ -121,8 +114,8 @@ impl<T: Send + 'static> Spawned<T> {
 impl<T: 'static> Spawned<T> {
     /// Makes a job of a future that need not be `Send`.
     ///
-    /// The scheduler must run or drop the job on this thread, whichever thread wakes it. On another thread the future is
-    /// not polled but panics, and is not dropped but leaked.
+    /// The scheduler must run or drop the job on this thread, whichever thread wakes it, and [say](Schedule::is_here) whether
+    /// a thread is this one. On another thread the future is not polled but panics, and is not dropped but leaked.
     ///
     /// ```
     /// use brigade_task::{Job, Outcome, Schedule, Spawned, TaskRef, Woken};
@@ -149,7 +142,7 @@ impl<T: 'static> Spawned<T> {
     {
         // SAFETY: only this thread touches the future (Thread rule of `local`). So its output is created here, and its
         // handle is as little `Send` as the output.
-        unsafe { Self::new_unchecked(Local::new(future), Stays, scheduler) }
+        unsafe { Self::new_unchecked(Local::new(future), (), scheduler) }
     }
 
     /// # Safety
@@ -181,7 +174,7 @@ fn first_poll<F: Future + 'static, G: Guard, E: Schedule>(
         assert!(align_of::<Turn<G>>() <= align_of::<Payload>(), "a guard is aligned as words are");
     }
     let state = State::of_future(guard.holds(), guard.decides());
-    let task = poll::allocate(future, scheduler, state, G::STAYS);
+    let task = poll::allocate(future, scheduler, state);
     // SAFETY: it fits, as asserted above, and `act` is the function of such a job.
     (unsafe { Job::from_raw(poll::act::<F, G, E>, Turn { task, guard }) }, task)
 }

@@ -29,12 +29,12 @@ pub(super) fn allocate<F: Future + 'static, E: Schedule>(
     future: F,
     scheduler: E,
     state: State,
-    stays: bool,
 ) -> NonNull<Header> {
     let vtable = const {
         &VTable {
             take: take::<F, E>,
             settle: settle::<F, E>,
+            is_here: is_here::<F, E>,
             free: free::<F, E>,
             schedule: Some(schedule::<F, E>),
         }
@@ -42,7 +42,7 @@ pub(super) fn allocate<F: Future + 'static, E: Schedule>(
     let task = Box::leak(Box::<Task<F, E>>::new_uninit());
     // Written in place, so that the future is not first built on the stack.
     let task = task.write(Task {
-        header: Header::of_future(vtable, state, stays),
+        header: Header::of_future(vtable, state),
         scheduler,
         key: UnsafeCell::new(0),
         stage: UnsafeCell::new(FutureStage { future: ManuallyDrop::new(future) }),
@@ -242,6 +242,15 @@ unsafe fn schedule<F: Future + 'static, E: Schedule>(header: NonNull<Header>) {
     scheduler.schedule(unsafe { resumption::<F, E>(header) }, Woken::Idle);
 }
 
+/// Whether the calling thread may drop the future.
+///
+/// # Safety
+/// The caller's side must be alive. The task must have these types.
+unsafe fn is_here<F: Future + 'static, E: Schedule>(header: NonNull<Header>) -> bool {
+    // SAFETY: guaranteed by the caller.
+    unsafe { header.cast::<Task<F, E>>().as_ref() }.scheduler.is_here()
+}
+
 /// Polls a future that was claimed, or drops it for the cause `stop`. Its job, which is stale, keeps its reference.
 ///
 /// # Safety
@@ -322,7 +331,7 @@ pub(super) unsafe fn act<F: Future + 'static, G: Guard, E: Schedule>(
     // SAFETY: the job has a reference.
     let lifecycle = || &unsafe { task.as_ref() }.lifecycle;
     // Its handle may have polled the future before.
-    let id = || match G::STAYS || lifecycle().is_unpolled() {
+    let id = || match lifecycle().is_unpolled() {
         true => TypeId::of::<Fresh>(),
         false => TypeId::of::<Resumption>(),
     };
@@ -344,10 +353,9 @@ pub(super) unsafe fn act<F: Future + 'static, G: Guard, E: Schedule>(
         return leave(guard);
     }
     // SAFETY: the job is consumed.
-    let Some((running, is_unpolled)) = (unsafe { Running::<F, E>::begin(task) }) else {
+    let Some((running, is_first)) = (unsafe { Running::<F, E>::begin(task) }) else {
         return leave(guard);
     };
-    let is_first = G::STAYS || is_unpolled;
     let may_start = !is_first || guard.may_start();
     if is_first {
         drop_contained(guard);

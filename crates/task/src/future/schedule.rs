@@ -30,6 +30,11 @@ pub trait Schedule: Copy + Send + Sync + 'static {
         false
     }
 
+    /// Whether the calling thread may drop the future: a [local](crate::Spawned::local) future is dropped on its own thread.
+    fn is_here(self) -> bool {
+        true
+    }
+
     /// Queues a job that polls a woken future.
     ///
     /// A job that will never run must be dropped, which cancels its future.
@@ -57,10 +62,6 @@ pub trait Schedule: Copy + Send + Sync + 'static {
 
 /// What is kept in the job of a future until its first poll.
 pub trait Guard: 'static {
-    /// Whether only the job touches the future until then.
-    #[doc(hidden)]
-    const STAYS: bool = false;
-
     /// Returns whether it holds something that is [given back](Schedule::give_back) as soon as the future is cancelled.
     fn holds(&self) -> bool {
         false

@@ -9,7 +9,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
+use std::thread::{self, ThreadId};
 
 use crate::{
     Asked, Cause, Guard, Job, JoinError, JoinHandle, Outcome, Schedule, Spawned, TaskRef, Woken,
@@ -91,6 +91,28 @@ impl Schedule for Ended {
     }
 
     fn release(self, _: u32, _: Outcome, _: Option<Box<dyn Any + Send>>) {}
+}
+
+/// Has the futures of one thread.
+#[derive(Clone, Copy)]
+struct Staying(ThreadId);
+
+impl Schedule for Staying {
+    fn is_here(self) -> bool {
+        thread::current().id() == self.0
+    }
+
+    fn schedule(self, job: Job, woken: Woken) {
+        Binding.schedule(job, woken);
+    }
+
+    fn bind(self, task: TaskRef) -> u32 {
+        Binding.bind(task)
+    }
+
+    fn release(self, key: u32, outcome: Outcome, unclaimed: Option<Box<dyn Any + Send>>) {
+        Binding.release(key, outcome, unclaimed);
+    }
 }
 
 impl Guard for (Arc<()>, usize) {}
@@ -343,12 +365,21 @@ fn what_a_guard_holds_is_given_back_once_although_the_handle_polls_first() {
 }
 
 #[test]
-fn a_local_future_is_never_dropped_by_its_handle() {
-    let Spawned { job, handle } = Spawned::local(pending::<()>(), Binding);
-    assert_eq!(handle.ask_to_stop(true), Asked::ToStop);
-    assert!(!job.is_stale() && !handle.is_finished());
-    job.run();
-    assert!(matches!(handle.join(), Err(JoinError::Cancelled(Cause::Asked))));
+fn a_local_future_is_dropped_by_its_handle_only_on_its_thread() {
+    for is_here in [true, false] {
+        let scheduler = Staying(thread::current().id());
+        let Spawned { job, handle } = Spawned::local(pending::<()>(), scheduler);
+        let (asked, ran) = if is_here {
+            (handle.ask_to_stop(true), (Asked::Dropped, Outcome::Stale))
+        } else {
+            let asked = thread::scope(|s| s.spawn(|| handle.ask_to_stop(true)).join().unwrap());
+            (asked, (Asked::ToStop, Outcome::Polled))
+        };
+        assert_eq!((job.is_stale(), handle.is_finished()), (is_here, is_here));
+        assert_eq!((asked, job.run()), ran);
+        assert!(matches!(handle.join(), Err(JoinError::Cancelled(Cause::Asked))));
+        with(|queue| assert_eq!(queue.ended.pop(), Some((0, ASKED, false))));
+    }
 }
 
 #[test]

@@ -138,6 +138,10 @@ impl<F: FnOnce() -> T + Send, T: Send> ScopedWork for Arc<Parcel<F, T>> {
         // The handle counts the outcome of a closure that it has taken.
         Delivery::settle(&*self, stop).unwrap_or(Outcome::Stale)
     }
+
+    fn is_stale(&self) -> bool {
+        !matches!(self.content.lock().stage, Stage::Closure(_))
+    }
 }
 
 /// A handle for the result of a job of a [`Scope`].

@@ -35,6 +35,12 @@ impl Part {
         self.0.identify() == TypeId::of::<OfFork>()
     }
 
+    /// Drops a part of a scope that its handle has [claimed](Job::is_stale), which calls no user code; returns any other part.
+    #[must_use]
+    pub fn unless_stale(self) -> Option<Self> {
+        self.0.drop_if_stale().err().map(Self)
+    }
+
     /// Returns the job, which runs it.
     pub fn into_job(self) -> Job {
         self.0

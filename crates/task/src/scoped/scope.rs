@@ -183,6 +183,19 @@ impl<S> Here<S> {
 pub(super) trait ScopedWork: Send {
     /// Runs it, or drops it for the cause `stop`; returns the outcome of the job.
     fn settle(self, stop: Option<Cause>) -> Outcome;
+
+    /// Whether it has been claimed through its handle.
+    fn is_stale(&self) -> bool {
+        false
+    }
+
+    /// Drops it if it is stale.
+    fn leave(self) -> Outcome
+    where
+        Self: Sized,
+    {
+        Outcome::Stale
+    }
 }
 
 /// The first poll of a future.
@@ -192,6 +205,14 @@ impl ScopedWork for Box<Job> {
             None => self.run(),
             Some(cause) => self.cancel(cause),
         }
+    }
+
+    fn is_stale(&self) -> bool {
+        Job::is_stale(self)
+    }
+
+    fn leave(self) -> Outcome {
+        self.consume(Action::Leave, ptr::null_mut())
     }
 }
 
@@ -436,13 +457,18 @@ impl<'scope, 'env> Scope<'scope, 'env> {
 /// # Safety
 /// Payload rule of [`crate::job`]; `out` must be as the action says.
 unsafe fn act<W: ScopedWork>(payload: *mut Payload, action: Action, out: *mut ()) -> Outcome {
+    let ticketed = payload.cast::<Ticketed<W>>();
+    // SAFETY: Payload rule: the payload is a `Ticketed<W>`; borrowed for the call.
+    let is_stale = || unsafe { &*ticketed }.work.is_stale();
     // SAFETY: `out` is as the action says, guaranteed by the caller.
-    if unsafe { inspect(action, out, TypeId::of::<OfScope>, || false) } {
+    if unsafe { inspect(action, out, TypeId::of::<OfScope>, is_stale) } {
         return Outcome::Stale;
     }
-    // SAFETY: Payload rule: the payload is a `Ticketed<W>`, and the action consumes it. The ticket is dropped last,
-    // even on unwinding.
-    let Ticketed { ticket, work } = unsafe { payload.cast::<Ticketed<W>>().read() };
+    // SAFETY: Payload rule, as above, and the action consumes it. The ticket is dropped last, even on unwinding.
+    let Ticketed { ticket, work } = unsafe { ticketed.read() };
+    if action == Action::Leave {
+        return work.leave();
+    }
     if action != Action::Run || ticket.state().is_cancelled() {
         return work.settle(Some(ticket.state().stop_cause(|| action.cause(out))));
     }

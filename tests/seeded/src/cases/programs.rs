@@ -20,6 +20,7 @@ all! { PROGRAMS, fn() -> Program,
     a_job_in_a_call_that_blocks_calls_a_job_that_waits
     a_start_that_fails_calls_a_job_that_waits
     a_wait_for_which_no_thread_can_be_started_runs_the_job
+    work_off_the_pool_waits_for_a_future_that_only_the_end_of_the_pool_ends
 }
 
 fn a_worker_whose_queue_is_full_accepts_a_job() -> Program {
@@ -139,6 +140,22 @@ fn a_wait_for_which_no_thread_can_be_started_runs_the_job() -> Program {
             hook: None,
             crowd: 0,
             later: vec![],
+        }),
+    )
+}
+
+fn work_off_the_pool_waits_for_a_future_that_only_the_end_of_the_pool_ends() -> Program {
+    Program(
+        Good,
+        Waiting(Ending {
+            pool: Settings(1, 1, vec![]),
+            jobs: vec![(vec![], ByJoin)],
+            busy: vec![],
+            outside: (vec![InADrop], ByJoin),
+            pause: Nothing,
+            how: None,
+            cancels: false,
+            local: None,
         }),
     )
 }

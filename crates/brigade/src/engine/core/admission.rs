@@ -9,7 +9,7 @@ use brigade_task::{Cause, Job, Outcome, enter_other};
 
 use super::Core;
 use super::enter::enter_outside;
-use crate::engine::ends::off_pool::{cancel_contained, is_off_pool};
+use crate::engine::ends::off_pool::{cancel_contained, is_off_pool, nest};
 use crate::engine::semaphore::{Permit, Semaphore, Waiter, gives_back};
 use crate::engine::sleep::events::blocked::WaitUntil;
 use crate::engine::work::OffPoolWork;
@@ -50,13 +50,15 @@ impl Drop for Evicted<'_> {
     fn drop(&mut self) {
         let Self { core, job, .. } = self;
         let mut next = job.take();
-        while let Some(job) = next {
-            let mut was_live = false;
-            let gives_back = gives_back(|| was_live = core.drop_for_room(job));
-            // A job that was queued beyond the capacity has made no room.
-            let is_over = !was_live || gives_back;
-            next = if is_over { None } else { core.take_for_room() };
-        }
+        nest(core.work.key, true, || {
+            while let Some(job) = next {
+                let mut was_live = false;
+                let gives_back = gives_back(|| was_live = core.drop_for_room(job));
+                // A job that was queued beyond the capacity has made no room.
+                let is_over = !was_live || gives_back;
+                next = if is_over { None } else { core.take_for_room() };
+            }
+        });
     }
 }
 
@@ -96,7 +98,7 @@ impl Core {
             }
             // Jobs spawned by this job belong to its pool.
             WhenFull::RunInCaller => self.accept_unqueued(inside, |core, job| {
-                enter_outside(core, || core.run_here(job));
+                nest(core.work.key, true, || enter_outside(core, || core.run_here(job)));
             }),
             WhenFull::Block => return Err(MustWait(until)),
             WhenFull::BlockFor(timeout) => {
@@ -105,9 +107,9 @@ impl Core {
                 return Err(MustWait(end.into_iter().chain(until).min()));
             }
             WhenFull::DropOldest => self.make_room(permits),
-            WhenFull::DropNewest => {
-                self.accept_unqueued(inside, |core, job| _ = core.drop_for_room(job))
-            }
+            WhenFull::DropNewest => self.accept_unqueued(inside, |core, job| {
+                _ = nest(core.work.key, true, || core.drop_for_room(job));
+            }),
         })
     }
 

@@ -98,9 +98,14 @@ impl Ledger {
         self.told.fetch_max(accepted, Ordering::Relaxed).max(accepted)
     }
 
-    /// Whether, at a single moment, no job is being run or dropped off the pool and `is_empty` returns `true`.
-    pub(in crate::engine) fn is_idle_and(&self, is_empty: impl FnOnce() -> bool) -> bool {
-        let before = self.off_pool.begun_if_idle();
-        before.is_some() && is_empty() && self.off_pool.begun_if_idle() == before
+    /// Whether, at a single moment, no job is being run or dropped off the pool, or only such that `waits`, and `is_empty`
+    /// returns `true`.
+    pub(in crate::engine) fn is_over_and(
+        &self,
+        waits: bool,
+        is_empty: impl FnOnce() -> bool,
+    ) -> bool {
+        let before = self.off_pool.begun_if_over(waits);
+        before.is_some() && is_empty() && self.off_pool.begun_if_over(waits) == before
     }
 }

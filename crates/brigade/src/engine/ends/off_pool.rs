@@ -25,6 +25,8 @@ const DEPTH: usize = 16;
 pub(in crate::engine) struct OffPool {
     begun: AtomicU64,
     ended: AtomicU64,
+    /// How many pieces wait for jobs of the pool.
+    waiting: AtomicU64,
 }
 
 impl OffPool {
@@ -39,37 +41,55 @@ impl OffPool {
         self.ended.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Whether there is no such work now.
-    pub(in crate::engine) fn is_idle(&self) -> bool {
-        self.begun_if_idle().is_some()
+    /// Counts pieces as waiting while a closure waits for jobs of the pool, and calls `look` before.
+    pub(in crate::engine) fn wait<R>(
+        &self,
+        pieces: u64,
+        look: impl FnOnce(),
+        wait: impl FnOnce() -> R,
+    ) -> R {
+        self.waiting.fetch_add(pieces, Ordering::SeqCst);
+        let _end = Defer(|| _ = self.waiting.fetch_sub(pieces, Ordering::SeqCst));
+        look();
+        wait()
     }
 
-    /// How many pieces of work have ever begun, if all have ended. An equal number later means no work in between.
-    pub(in crate::engine) fn begun_if_idle(&self) -> Option<u64> {
+    /// Whether there is no such work now, or only such that `waits`.
+    pub(in crate::engine) fn is_over(&self, waits: bool) -> bool {
+        self.begun_if_over(waits).is_some()
+    }
+
+    /// How many pieces of work have ever begun, if all have ended, or wait if `waits`. An equal number later means no work in
+    /// between.
+    pub(in crate::engine) fn begun_if_over(&self, waits: bool) -> Option<u64> {
         let begun = self.begun.load(Ordering::SeqCst);
-        // Read after `begun`, because work begins before it ends.
-        (self.ended.load(Ordering::SeqCst) >= begun).then_some(begun)
+        // Read after `begun`, because work begins before it ends, and before `waiting`: no piece is counted twice.
+        let ended = self.ended.load(Ordering::SeqCst);
+        let waiting = if waits { self.waiting.load(Ordering::SeqCst) } else { 0 };
+        (ended + waiting >= begun).then_some(begun)
     }
 }
 
 /// The work on a thread's stack.
 struct Stack {
     depth: Cell<usize>,
-    /// The pools, from the outermost in.
-    keys: [Cell<Option<Key>>; DEPTH],
+    /// The pools, from the outermost in, and whether their [`OffPool`] counts the work.
+    keys: [Cell<Option<(Key, bool)>>; DEPTH],
+    /// How much of the work is counted as waiting.
+    waits: Cell<usize>,
 }
 
 brigade_sync::unmodelled::thread_local! {
     /// No destructor, so that it is accessible until the very end of the thread.
     static STACK: Stack =
-        const { Stack { depth: Cell::new(0), keys: [const { Cell::new(None) }; DEPTH] } };
+        const { Stack { depth: Cell::new(0), keys: [const { Cell::new(None) }; DEPTH], waits: Cell::new(0) } };
     /// Jobs to drop once the innermost work has ended.
     static DEFERRED: RefCell<Vec<(Key, Job)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Calls `work` with the pool `key` on this thread's stack.
-pub(crate) fn nest<R>(key: Key, work: impl FnOnce() -> R) -> R {
-    let depth = enter(key);
+/// Calls `work` with the pool `key` on this thread's stack, and whether its [`OffPool`] counts it.
+pub(crate) fn nest<R>(key: Key, is_counted: bool, work: impl FnOnce() -> R) -> R {
+    let depth = enter(key, is_counted);
     let _leave = Defer(|| STACK.with(|stack| stack.depth.set(depth)));
     let result = work();
     // The innermost level at which jobs are not deferred.
@@ -81,11 +101,11 @@ pub(crate) fn nest<R>(key: Key, work: impl FnOnce() -> R) -> R {
 
 /// Puts a pool on this thread's stack; returns the depth of the stack before.
 #[inline(never)]
-fn enter(key: Key) -> usize {
+fn enter(key: Key, is_counted: bool) -> usize {
     STACK.with(|stack| {
         let depth = stack.depth.get();
         if let Some(place) = stack.keys.get(depth) {
-            place.set(Some(key));
+            place.set(Some((key, is_counted)));
         }
         stack.depth.replace(depth + 1)
     })
@@ -96,7 +116,7 @@ fn enter(key: Key) -> usize {
 fn drop_deferred() {
     let next = || DEFERRED.try_with(|jobs| jobs.borrow_mut().pop()).ok().flatten();
     while let Some((key, job)) = next() {
-        STACK.with(|stack| stack.keys[DEPTH - 1].set(Some(key)));
+        STACK.with(|stack| stack.keys[DEPTH - 1].set(Some((key, false))));
         drop(job);
     }
 }
@@ -111,8 +131,27 @@ pub(crate) fn drop_off_pool(key: Key, job: Job) {
         });
     }
     if let Some(job) = job {
-        nest(key, || drop(job));
+        nest(key, false, || drop(job));
     }
+}
+
+/// The pool of the innermost work on this thread's stack, if its [`OffPool`] counts that.
+pub(crate) fn pool_of_work() -> Option<Key> {
+    STACK
+        .with(|stack| stack.keys.get(stack.depth.get().checked_sub(1)?)?.get())
+        .filter(|of| of.1)
+        .map(|of| of.0)
+}
+
+/// Calls `wait` with the number of pieces of work of the pool `key` on this thread's stack that are not yet counted as waiting.
+pub(in crate::engine) fn with_pieces<R>(key: Key, wait: impl FnOnce(u64) -> R) -> R {
+    STACK.with(|stack| {
+        let depth = stack.depth.get().min(DEPTH);
+        let from = stack.waits.replace(depth);
+        let _end = Defer(|| stack.waits.set(from));
+        let keys = stack.keys[from.min(depth)..depth].iter();
+        wait(keys.filter(|other| other.get() == Some((key, true))).count() as u64)
+    })
 }
 
 /// Whether this thread may begin another piece of deferrable work: fewer than [`DEPTH`] are on its stack.
@@ -125,7 +164,8 @@ pub(crate) fn is_off_pool(key: Key) -> bool {
     STACK.with(|stack| {
         let depth = stack.depth.get();
         // Work nested deeper, or deferred, may be of any pool.
-        depth >= DEPTH || stack.keys[..depth].iter().any(|other| other.get() == Some(key))
+        depth >= DEPTH
+            || stack.keys[..depth].iter().any(|other| other.get().is_some_and(|of| of.0 == key))
     })
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use brigade_queue::StealError;
 use brigade_queue::deque::Candidate;
 use brigade_sync::hint;
-use brigade_task::{Job, Part, Region};
+use brigade_task::{Job, Part, Region, return_tickets};
 
 use super::Processor;
 use crate::engine::probe::Event;
@@ -45,6 +45,24 @@ impl Processor {
     pub(crate) fn execute_part(&self, part: Part) {
         self.me.counters.accepted.add(1);
         self.push(part);
+        self.compact_after_sweep();
+    }
+
+    /// Drops the completed entries of the own deque.
+    pub(super) fn compact_parts(&self) {
+        let mut others = Vec::new();
+        while let Some(part) = self.forks.pop() {
+            let position = self.forks.position();
+            match part.unless_stale() {
+                None => {
+                    self.lowest_gap.set(position.min(self.lowest_gap.get()));
+                    self.me.origins.close_gap(position);
+                }
+                other => others.extend(other),
+            }
+        }
+        others.into_iter().rev().for_each(|part| self.push(part));
+        return_tickets();
     }
 
     /// Whether no part is left on the own deque for peers to take.

@@ -53,6 +53,8 @@ pub(crate) struct Processor {
     pub(super) local: Local,
     /// Forks, and jobs of scopes, pushed by this worker's jobs.
     pub(super) forks: deque::Worker<Part>,
+    /// A position on this deque below which all parts have stayed during the running job.
+    pub(super) lowest_gap: Cell<u64>,
     /// The class of the running job.
     pub(super) class: Class,
     /// The depth of nested waits that run jobs inside the current job.
@@ -81,6 +83,7 @@ impl Processor {
             index,
             local,
             forks,
+            lowest_gap: Cell::new(u64::MAX),
             waits: Cell::default(),
             activity: Activity::default(),
             groups: Groups::default(),

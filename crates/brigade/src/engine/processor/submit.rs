@@ -1,6 +1,6 @@
 //! Submissions by jobs on a worker, and the entries of completed jobs.
 
-use core::cell::Cell;
+use core::cell::{Cell, RefCell};
 use core::iter;
 
 use brigade_task::{Job, Outcome};
@@ -8,7 +8,8 @@ use brigade_task::{Job, Outcome};
 use super::Processor;
 use crate::engine::idle::{Snapshot, Watch};
 use crate::engine::queues::Accepts;
-use crate::engine::queues::injectors::BATCH;
+use crate::engine::queues::injectors::{BATCH, SWEEP};
+use crate::engine::queues::lane::Looks;
 use crate::values::Priority;
 
 /// Completed entries in queues, as far as a worker knows.
@@ -18,6 +19,8 @@ pub(super) struct Leftovers {
     left: Cell<usize>,
     /// The number of injector sweeps when the worker last compacted the own queue.
     sweeps: Cell<u64>,
+    /// When all parts of the own deque are looked at.
+    looks: RefCell<Looks>,
 }
 
 impl Leftovers {
@@ -209,22 +212,37 @@ impl Processor {
                 None => return,
             }
         }
+        self.leaves_old_entry();
+    }
+
+    /// Counts a job of a scope run or dropped by its handle on this worker.
+    pub(crate) fn count_part(&self, outcome: Outcome) {
+        self.count(outcome);
+        self.leaves_old_entry();
+    }
+
+    /// Leaves the entry of a job that has ended on this worker to the next sweep.
+    fn leaves_old_entry(&self) {
         if self.leftovers.add() {
             self.core.work.sweep();
             self.compact();
         }
     }
 
-    /// Drops the completed entries of the own queue, if the injectors have been swept since this was last done.
+    /// Drops the completed entries of the own queues, if the injectors have been swept since this was last done.
+    #[inline]
     pub(in crate::engine) fn compact_after_sweep(&self) {
         if self.leftovers.sweeps.get() != self.core.work.queues.sweeps() {
             self.compact();
         }
     }
 
-    /// Drops the completed entries of the own queue.
+    /// Drops the completed entries of the own queues.
     #[cold]
     fn compact(&self) {
+        if self.leftovers.looks.borrow_mut().are_due(SWEEP, self.forks.len()) {
+            self.compact_parts();
+        }
         self.leftovers.sweeps.set(self.core.work.queues.sweeps());
         let mut jobs = Vec::new();
         while let Some(job) = self.local.pop() {

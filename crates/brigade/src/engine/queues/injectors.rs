@@ -9,7 +9,7 @@
 //! **Completed entries.** A job run by its joiner or dropped by its canceller has ended, but its entry stays
 //! in the queue, with its memory, until it is popped. If every worker is inside a job that joins, no worker
 //! pops, and such entries would accumulate. So [`Injectors::sweep`] takes the oldest entries out, and keeps
-//! incomplete entries in front of everything queued, in their order.
+//! incomplete entries in front of everything queued, in their order. The workers' own queues and mailboxes are swept likewise.
 //!
 //! **Jobs without a permit.** An eviction looks for the oldest job with a permit, and keeps in front all other
 //! jobs that it finds first, also jobs of the workers' queues. The front's lock is held from before the first is
@@ -36,6 +36,9 @@ pub(in crate::engine) const MAX_SHARDS: usize = 16;
 /// queue for the jobs they spawn. As many completed entries a worker, or the threads off the pool, may leave in queues before
 /// a sweep.
 pub(in crate::engine) const BATCH: usize = 64;
+
+/// The number of entries that a sweep looks at in a queue: twice the number of those that trigger it, so that sweeps outpace new ones.
+pub(in crate::engine) const SWEEP: usize = 2 * BATCH;
 
 /// The injectors of one pool.
 pub(in crate::engine) struct Injectors {

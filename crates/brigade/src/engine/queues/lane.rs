@@ -33,8 +33,20 @@ struct Queue {
     /// The jobs, with the times of their queueing.
     jobs: VecDeque<(Instant, Job)>,
     is_closed: bool,
-    /// The sum of the sweeps' `most` since the last full pass.
-    looks: usize,
+    looks: Looks,
+}
+
+/// How often a sweep passes all entries of a queue: so often that the cost for each completed entry does not depend on the length.
+#[derive(Default)]
+pub(in crate::engine) struct Looks(usize);
+
+impl Looks {
+    /// Counts a sweep of `most` entries; returns whether those since the last full pass add up to the number of entries.
+    pub(in crate::engine) fn are_due(&mut self, most: usize, entries: usize) -> bool {
+        let looks = self.0 + most;
+        self.0 = if looks >= entries { 0 } else { looks };
+        looks >= entries
+    }
 }
 
 impl Lane {
@@ -125,9 +137,7 @@ impl Lane {
     ) -> u64 {
         let (now, mut cancelled) = (time::now(), 0);
         self.change(state, |Queue { jobs, looks, .. }| {
-            *looks += most;
-            if *looks >= jobs.len() {
-                *looks = 0;
+            if looks.are_due(most, jobs.len()) {
                 for _ in 0..jobs.len() {
                     let Some((since, job)) = jobs.pop_front() else { break };
                     jobs.extend(drop_if_stale(job, &mut cancelled).map(|job| (since, job)));

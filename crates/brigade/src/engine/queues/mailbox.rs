@@ -10,6 +10,7 @@ use brigade_sync::atomic::Ordering;
 use brigade_sync::unmodelled::AtomicUsize;
 use brigade_task::Job;
 
+use super::lane::Looks;
 use crate::values::Priority;
 
 /// The mailbox of one worker, and the number of its local futures.
@@ -26,6 +27,7 @@ pub(in crate::engine) struct Mailbox {
 struct Mail {
     /// In the order of sending.
     jobs: VecDeque<(Kind, Priority, Job)>,
+    looks: Looks,
     /// The waker of the worker, while a job on it waits.
     waiting: Option<Waker>,
 }
@@ -85,10 +87,12 @@ impl Mailbox {
         self.take_where(&|kind, _| kind == Kind::Share)
     }
 
-    /// Drops shares already run or cancelled by their handles.
-    pub(in crate::engine) fn sweep(&self) {
-        // Not under the lock: it may drop the last reference to a result.
-        drop(self.take_where(&|kind, job| kind == Kind::Share && job.is_stale()));
+    /// Drops completed entries, if the `most` of the calls since the last look add up to the number of jobs.
+    pub(in crate::engine) fn sweep(&self, most: usize) {
+        if !self.is_empty() && self.mail.lock().looks.are_due(most, self.len()) {
+            // Not under the lock: it may drop the last reference to a result.
+            drop(self.take_where(&|_, job| job.is_stale()));
+        }
     }
 
     fn take_where(&self, takes: &dyn Fn(Kind, &Job) -> bool) -> Vec<Job> {

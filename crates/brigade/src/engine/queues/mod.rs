@@ -19,7 +19,7 @@ use brigade_task::{Job, Part};
 
 use super::idle::Idle;
 use crate::values::{Config, Priority};
-use injectors::{BATCH, Injectors};
+use injectors::{Injectors, SWEEP};
 use lanes::Lanes;
 use peers::{Peer, Peers};
 
@@ -159,12 +159,11 @@ impl Queues {
         self.shared_len() > jobs || self.len() > jobs
     }
 
-    /// Drops completed entries of the injectors and the lanes. Returns the number of jobs cancelled by this.
+    /// Drops completed entries of the injectors, the lanes and the mailboxes. Returns the number of jobs cancelled by this.
     /// Each worker sweeps its own queue when it sees the new count of sweeps.
     pub(super) fn sweep(&self, idle: &Idle) -> u64 {
-        // Twice the number of entries that triggers a sweep, so that sweeps outpace new completed entries.
-        let most = 2 * BATCH;
-        let cancelled = self.injectors.sweep(most) + self.lanes.sweep(most, idle);
+        let cancelled = self.injectors.sweep(SWEEP) + self.lanes.sweep(SWEEP, idle);
+        self.peers.iter().for_each(|(_, peer)| peer.mailbox.sweep(SWEEP));
         self.sweeps.fetch_add(1, Ordering::Relaxed);
         cancelled
     }

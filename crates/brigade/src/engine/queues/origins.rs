@@ -10,7 +10,7 @@
 //! **Orderings.** All are Relaxed. A push is a Release store, so a thief with a claim on a fork sees the list
 //! as of the push of the fork, or newer entries. The entries of that time stay until the fork is off the
 //! deque. An ended origin has the position `NEVER`, and a later origin begins behind the fork: neither
-//! contains it, in whichever mixture a thief sees them.
+//! contains it, in whichever mixture a thief sees them. A position is lowered only while no item that lay above it is on the deque.
 //!
 //! Only forks count. A job that the part adds to a different scope may outlive it, and the origin is removed
 //! a moment after the part has ended: by then, a new fork may have begun at the address of the region. A fork
@@ -72,6 +72,14 @@ impl Origins {
         self.depth.store(depth, Ordering::Relaxed);
     }
 
+    /// Lowers the positions above that of an item that has been removed from the deque with all later items.
+    pub(in crate::engine) fn close_gap(&self, gone: u64) {
+        for (_, from) in &self.list[..self.depth()] {
+            let position = from.load(Ordering::Relaxed);
+            from.store(position - u64::from(position > gone), Ordering::Relaxed);
+        }
+    }
+
     /// Whether an item of the worker's deque at this position descends from a region.
     pub(in crate::engine) fn descends(&self, region: Region, position: u64) -> bool {
         let depth = self.depth.load(Ordering::Relaxed);
@@ -103,5 +111,21 @@ mod tests {
         assert!(sees(3));
         origins.end(0);
         assert!(!sees(3) && !sees(u64::MAX - 1));
+    }
+
+    #[test]
+    fn an_origin_is_lowered_by_the_items_removed_below_it() {
+        let (origins, region) = (Origins::default(), Region::at(8));
+        origins.begin(Region::at(16), 2);
+        origins.begin(region, 5);
+        [7, 5, 4, 2].into_iter().for_each(|gone| origins.close_gap(gone));
+        assert_eq!(
+            [2, 3, 4].map(|position| origins.descends(region, position)),
+            [false, true, true]
+        );
+        assert_eq!(
+            [1, 2].map(|position| origins.descends(Region::at(16), position)),
+            [false, true]
+        );
     }
 }

@@ -23,7 +23,11 @@ use crate::values::Shutdown;
 impl Work {
     /// Whether nothing is queued, and no job is being run or dropped off the pool.
     pub(in crate::engine) fn is_empty(&self) -> bool {
-        self.ledger.is_idle_and(|| !self.queues.has_work() && !self.queues.has_mail())
+        self.ledger.is_over_and(false, || self.has_nothing_queued())
+    }
+
+    fn has_nothing_queued(&self) -> bool {
+        !self.queues.has_work() && !self.queues.has_mail()
     }
 
     /// If the pool is quiet, wakes the threads waiting for this. If only jobs that wait for pending futures are left of a
@@ -39,7 +43,12 @@ impl Work {
     /// wait for it.
     pub(crate) fn off_pool<R>(&self, work: impl FnOnce() -> R) -> R {
         let _work = self.begin_off_pool();
-        nest(self.key, work)
+        nest(self.key, true, work)
+    }
+
+    /// Calls a closure that waits for jobs of the pool, inside so many pieces of work off the pool.
+    pub(in crate::engine) fn wait_off_pool<R>(&self, pieces: u64, wait: impl FnOnce() -> R) -> R {
+        self.ledger.off_pool.wait(pieces, || self.look_for_quiet(), wait)
     }
 
     /// Counts a piece of work off the pool from now on, for the job being accepted.
@@ -76,13 +85,13 @@ impl Work {
         if !self.idle.snapshot().notes_polls() {
             self.idle.note_polls();
         }
-        self.ledger.off_pool.is_idle()
+        self.ledger.off_pool.is_over(true)
             && self.idle.roster().only_waits_or_polls(self.tasks.polling())
     }
 
     /// Whether there are futures, or work off the pool, which may outlive the workers.
     pub(in crate::engine) fn has_late_work(&self) -> bool {
-        !self.ledger.off_pool.is_idle() || !self.tasks.is_empty()
+        !self.ledger.off_pool.is_over(false) || !self.tasks.is_empty()
     }
 
     /// If the pool has ended, drops the hooks: the pool may be kept in memory by threads that have used it.
@@ -99,7 +108,7 @@ impl Work {
         });
     }
 
-    /// Whether the pool drains, and is held up only by jobs that wait for the pool's own pending futures.
+    /// Whether the pool drains, and is held up only by jobs, and work off the pool, that wait for the pool's own pending futures.
     /// Checked before a worker sleeps, when the pool has been closed, and when work off the pool has ended.
     #[inline]
     pub(in crate::engine) fn is_held_up(&self) -> bool {
@@ -109,7 +118,9 @@ impl Work {
 
     #[cold]
     fn only_waits(&self) -> bool {
-        self.idle.roster().only_waits() && self.is_empty() && self.tasks.has_waiting()
+        self.idle.roster().only_waits()
+            && self.ledger.is_over_and(true, || self.has_nothing_queued())
+            && self.tasks.has_waiting()
     }
 
     /// Changes the state; returns the ended timers, which the caller must give up.

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use brigade_observe::Observer;
 use brigade_sync::atomic::{Ordering, fence};
 use brigade_sync::unmodelled;
-use brigade_task::Job;
+use brigade_task::{Job, return_tickets};
 
 use super::current;
 use super::ends::ledger::Ledger;
@@ -181,16 +181,16 @@ impl Work {
     }
 
     /// Notes that a queued job has ended off the pool: the entry stays in a queue.
-    pub(in crate::engine) fn leaves_entry(&self) {
+    pub(crate) fn leaves_entry(&self) {
         if self.ledger.leaves_entry() {
             self.sweep();
         }
     }
 
-    /// Sweeps completed entries out of the injectors and the lanes.
+    /// Sweeps completed entries out of the injectors, the lanes and the mailboxes.
     pub(in crate::engine) fn sweep(&self) {
         self.ledger.count_cancelled(self.queues.sweep(&self.idle));
-        self.queues.peers.iter().for_each(|(_, peer)| peer.mailbox.sweep());
+        return_tickets();
         // A worker that looked during the sweep may have seen work, and therefore not settled.
         self.settle();
     }

@@ -8,6 +8,7 @@ use brigade_task::{Forks, Job, Part, Region, Wait, keep_tickets, return_tickets}
 
 use super::{Awaited, Worker};
 use crate::engine::core::enter::enter_pool;
+use crate::engine::key::Key;
 use crate::engine::processor::{Group, Members};
 use crate::engine::queues::origins::DEPTH;
 use crate::engine::sleep::backoff::Backoff;
@@ -16,8 +17,9 @@ use crate::engine::sleep::events::blocked::BlockedThread;
 /// A wait for a fork or a scope.
 struct Parts<'a> {
     wait: Wait<'a>,
-    /// The position on the own deque at which the wait's parts begin; `None` if they are of another pool.
+    /// The position on the own deque at which the wait's parts begin, if no gap below was closed; `None` if they are of another pool.
     own: Option<u64>,
+    pool: Key,
     /// The futures of the scope.
     group: Option<Group>,
     /// Whether the wait steals parts. Deep waits don't: each stolen part may put a whole recursion on top.
@@ -41,13 +43,14 @@ impl Awaited for Parts<'_> {
     fn run_part(&mut self, worker: &Worker) -> bool {
         let region = self.wait.region();
         // Own parts run at any depth: the stack then holds the caller's recursion, and no more.
-        self.own.is_some_and(|own| worker.run_own_part(region, own))
+        let lowest = worker.processor.lowest_gap.get();
+        self.own.is_some_and(|own| worker.run_own_part(region, own.min(lowest)))
             || self.group.is_some_and(|group| worker.run_member(group))
             || (self.steals && worker.run_stolen_part(region))
     }
 
-    fn is_own(&self, _: &Worker) -> bool {
-        self.own.is_some()
+    fn pool(&self) -> Option<Key> {
+        Some(self.pool)
     }
 }
 
@@ -83,9 +86,9 @@ impl Forks for Worker {
 }
 
 /// Waits for a fork or a scope on a thread that does not fork as a worker of its pool.
-pub(crate) fn wait_outside(wait: Wait<'_>) {
+pub(crate) fn wait_outside(pool: Key, wait: Wait<'_>) {
     if !Backoff::default().wait(|| wait.is_over()) {
-        super::wait(None, &mut Parts { wait, own: None, group: None, steals: false });
+        super::wait(None, &mut Parts { wait, own: None, pool, group: None, steals: false });
     }
 }
 
@@ -119,7 +122,8 @@ impl Worker {
         let steals = self.processor.depth() < DEPTH;
         let _inside = self.processor.run_inside_job();
         let origins = self.processor.me.origins.begin(wait.region(), own);
-        let mut parts = Parts { wait, own: Some(own), group, steals };
+        let pool = self.processor.core.work.key;
+        let mut parts = Parts { wait, own: Some(own), pool, group, steals };
         let mut run = || keep_tickets(|| self.run_until(&mut parts));
         match group {
             Some(group) => _ = self.processor.wait_for_group(group, Members::new(), run),

@@ -249,6 +249,7 @@ impl Worker {
                 }
             }
             if self.processor.pace.is_due() {
+                self.processor.lowest_gap.set(u64::MAX);
                 self.look_elsewhere(Row::Over);
                 // A row of high jobs in the look is over once the turn's own job has run.
                 self.processor.pace.end_turn();

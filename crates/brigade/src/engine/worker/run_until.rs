@@ -13,6 +13,7 @@ use super::class::Row;
 use super::{Worker, runs_in_place, wait_as};
 use crate::engine::core::Core;
 use crate::engine::core::enter::enter_job;
+use crate::engine::ends::off_pool::with_pieces;
 use crate::engine::idle::Parked;
 use crate::engine::key::Key;
 use crate::engine::probe::Event;
@@ -50,8 +51,8 @@ pub(crate) trait Awaited {
         None
     }
 
-    /// Whether only jobs of the worker's pool end the wait.
-    fn is_own(&self, worker: &Worker) -> bool;
+    /// The pool whose jobs alone end the wait.
+    fn pool(&self) -> Option<Key>;
 
     /// Notes that the worker has slept or run a job, and whether it took a token.
     fn slept(&mut self, has_token: bool) {
@@ -74,11 +75,24 @@ pub(crate) fn wait(key: Option<Key>, awaited: &mut impl Awaited) {
     });
 }
 
+/// Calls a closure that waits only for jobs of the pool `key`: work off this pool on the thread's stack waits meanwhile.
+fn waits_for<R>(key: Option<Key>, wait: impl FnOnce() -> R) -> R {
+    let Some(key) = key.filter(|key| key.is_here()) else { return wait() };
+    with_pieces(key, |pieces| match (pieces > 0).then(|| Core::find(key)).flatten() {
+        Some(core) => core.work.wait_off_pool(pieces, wait),
+        None => wait(),
+    })
+}
+
 /// Waits on a thread that runs nothing meanwhile.
 pub(crate) fn sleep_outside(awaited: &mut impl Awaited) {
-    let thread = BlockedThread::of_this_thread();
+    let (of_wait, mut own) = (awaited.thread().cloned(), None);
+    let thread = of_wait
+        .unwrap_or_else(|| Arc::clone(own.get_or_insert_with(BlockedThread::of_this_thread)));
     while awaited.register(&thread) && !awaited.deadline().is_some_and(has_passed) {
-        thread.park(awaited.deadline().map(time::until));
+        let park = || thread.park(awaited.deadline().map(time::until));
+        let has_token = waits_for(awaited.pool(), park);
+        awaited.slept(has_token);
     }
 }
 
@@ -110,8 +124,8 @@ impl Awaited for Condition<'_> {
         self.deadline
     }
 
-    fn is_own(&self, worker: &Worker) -> bool {
-        self.key.is_some_and(|key| worker.processor.is_of(key))
+    fn pool(&self) -> Option<Key> {
+        self.key
     }
 }
 
@@ -191,10 +205,13 @@ impl Worker {
         if awaited.register(&thread) && !self.wakes_for_mail_below(&thread) {
             let patience = awaited.patience().and_then(|time| time::now().checked_add(time));
             let until = patience.into_iter().chain(awaited.deadline()).min();
-            let is_own = awaited.is_own(self);
-            let slept =
-                if runs_anything { None } else { self.sleep_blocked(&thread, until, is_own) };
-            let slept = slept.unwrap_or_else(|| self.run_or_park(&thread, until, is_own));
+            let pool = awaited.pool();
+            let is_own = pool.is_some_and(|key| self.processor.is_of(key));
+            let slept = waits_for(pool, || {
+                let slept =
+                    if runs_anything { None } else { self.sleep_blocked(&thread, until, is_own) };
+                slept.unwrap_or_else(|| self.run_or_park(&thread, until, is_own))
+            });
             awaited.slept(slept);
         }
         // Until its next registration, jobs may run above it.

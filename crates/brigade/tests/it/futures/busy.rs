@@ -1,17 +1,27 @@
 //! Futures that keep each other busy do not keep a pool that drains.
 
 use std::future::{Future, pending};
+#[cfg(all(feature = "io", unix))]
+use std::os::unix::net::UnixStream;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
+#[cfg(all(feature = "io", unix))]
+use std::{io, net};
 
 use async_channel::{Receiver, Sender, bounded};
+use async_lock::Semaphore;
+#[cfg(all(feature = "io", unix))]
+use brigade::io::{Async, TcpStream};
 use brigade::{
-    JoinError, JoinHandle, LocalPool, Pool, Shutdown, TaskSet, block_on, spawn, spawn_local,
-    submit, yield_now,
+    Handle, JoinError, JoinHandle, LocalPool, Pool, Shutdown, TaskSet, WhenFull, block_on, spawn,
+    spawn_local, submit, yield_now,
 };
 use brigade_testkit::{Drops, Gate, Latch, OnDrop, Token, eventually, test};
+
+#[cfg(all(feature = "io", unix))]
+use futures_lite::{AsyncReadExt, AsyncWriteExt};
 
 use crate::support::busy::{held, occupy};
 
@@ -40,9 +50,37 @@ fn counted(mut future: Busy, polls: &Arc<AtomicUsize>) -> Busy {
     }))
 }
 
-fn kinds() -> [fn(&Drops) -> Vec<Busy>; 4] {
-    [
+/// Gives a permit for each that it gets.
+async fn takes_turns(token: Token, from: Arc<Semaphore>, to: Arc<Semaphore>) {
+    let _token = token;
+    loop {
+        from.acquire().await.forget();
+        to.add_permits(1);
+    }
+}
+
+/// Sends each byte back.
+#[cfg(all(feature = "io", unix))]
+async fn echoes(token: Token, socket: UnixStream) {
+    let _token = token;
+    let (mut socket, mut byte) = (Async::new(socket).unwrap(), [0]);
+    while socket.read_exact(&mut byte).await.is_ok() && socket.write_all(&byte).await.is_ok() {}
+}
+
+/// Futures that are busy without other work, each with a token.
+type Kind = fn(&Drops) -> Vec<Busy>;
+
+fn kinds() -> Vec<Kind> {
+    let kinds: [Kind; 5] = [
         |drops| pair(drops).into(),
+        |drops| {
+            let [first, second] = [1, 0].map(|permits| Arc::new(Semaphore::new(permits)));
+            let (from, to) = (first.clone(), second.clone());
+            vec![
+                Box::pin(takes_turns(drops.token(), from, to)),
+                Box::pin(takes_turns(drops.token(), second, first)),
+            ]
+        },
         |drops| {
             let token = drops.token();
             vec![Box::pin(async move {
@@ -64,7 +102,51 @@ fn kinds() -> [fn(&Drops) -> Vec<Busy>; 4] {
             };
             vec![Box::pin(awaits_children(drops.token())), Box::pin(awaits_children(drops.token()))]
         },
-    ]
+    ];
+    #[cfg(all(feature = "io", unix))]
+    let kinds = kinds.into_iter().chain::<[Kind; 2]>([
+        |drops| {
+            let (mut first, second) = UnixStream::pair().unwrap();
+            io::Write::write_all(&mut first, &[1]).unwrap();
+            let sockets = [first, second];
+            sockets.map(|socket| Box::pin(echoes(drops.token(), socket)) as Busy).into()
+        },
+        |drops| {
+            let token = drops.token();
+            let gone = net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+            vec![Box::pin(async move {
+                let _token = token;
+                while TcpStream::connect(gone).await.is_err() {}
+            })]
+        },
+    ]);
+    kinds.into_iter().collect()
+}
+
+/// A worker does not know of its first poll after the close that this runs no closure.
+#[test]
+fn each_is_polled_at_most_twice_after_the_close() {
+    for (kind, busy) in kinds().into_iter().enumerate() {
+        let (pool, drops) = (Pool::new(1), Drops::default());
+        let futures = busy(&drops).into_iter();
+        let count = |future| {
+            let polls = Arc::<AtomicUsize>::default();
+            drop(pool.spawn(counted(future, &polls)));
+            polls
+        };
+        let polls: Vec<_> = futures.map(count).collect();
+        let seen = || polls.iter().map(|polls| polls.load(Relaxed)).collect::<Vec<_>>();
+        eventually("they run", || seen().iter().all(|polls| *polls > 20));
+        pool.close();
+        let before = seen();
+        drop(pool);
+        let more = seen().into_iter().zip(before).map(|(after, before)| after - before);
+        assert!(
+            more.clone().all(|polls| polls <= 2),
+            "kind {kind}: {:?}",
+            more.collect::<Vec<_>>()
+        );
+    }
 }
 
 /// Caught: the pool drained for ever.
@@ -190,4 +272,122 @@ fn the_last_work_off_the_pool_ends_a_wait_for_a_future_that_waits() {
     goes_on.open();
     assert!(canceller.join().unwrap() && waits.join().unwrap());
     assert_eq!(ends.join().unwrap().still_running, 0);
+}
+
+/// Work that runs on a thread of the test, and calls this closure. All threads of the pool are busy.
+type OffPool = fn(Handle, Box<dyn FnMut() + Send>);
+
+/// A wait for a future that is never ready, after the call of a closure; whether the future was cancelled.
+type WaitsForever = fn(Handle, &dyn Fn()) -> bool;
+
+const OFF_THE_POOL: [(&str, OffPool); 3] = [
+    ("a drop of captures", |pool, work| {
+        let captures = OnDrop(work);
+        assert!(pool.submit(|| drop(captures)).cancel());
+    }),
+    ("a job of a scope", |pool, work| {
+        pool.in_place_scope(|s| s.submit(work).join().unwrap()).unwrap();
+    }),
+    ("a job of its caller", |pool, work| pool.execute(work)),
+];
+
+const WAITS_FOREVER: [(&str, WaitsForever); 5] = [
+    ("join", |pool, begins| {
+        let future = pool.spawn(pending::<()>());
+        begins();
+        future.join().is_err()
+    }),
+    ("join_timeout", |pool, begins| {
+        let mut future = pool.spawn(pending::<()>());
+        begins();
+        future.join_timeout(Duration::MAX).unwrap().is_err()
+    }),
+    ("block_on", |pool, begins| {
+        let future = pool.spawn(pending::<()>());
+        begins();
+        block_on(future).is_err()
+    }),
+    ("set", |pool, begins| {
+        let mut set = TaskSet::new(pool);
+        set.spawn(pending::<()>());
+        begins();
+        set.join_next().unwrap().is_err()
+    }),
+    ("scope", |pool, begins| {
+        let waits = pool.in_place_scope(|s| {
+            let future = s.spawn(pending::<()>());
+            begins();
+            future.join().is_err()
+        });
+        waits.unwrap()
+    }),
+];
+
+/// Caught: the pool waited for the work, which waited for a future that only the end of the pool ends.
+#[test(threads in [1, 2])]
+fn they_do_not_keep_work_off_the_pool_that_waits_for_a_future_that_waits(threads: usize) {
+    for ((way, off_pool), (name, wait)) in
+        OFF_THE_POOL.into_iter().flat_map(|way| WAITS_FOREVER.map(|wait| (way, wait)))
+    {
+        println!("{way} waits by {name}");
+        let (drops, gate, begun) = (Drops::default(), Gate::closed(), Gate::closed());
+        let mut builder = Pool::builder().threads(threads);
+        if way == "a job of its caller" {
+            builder = builder.capacity(1).when_full(WhenFull::RunInCaller);
+        }
+        let pool = builder.build().unwrap();
+        (0..threads).for_each(|_| drop(held(&pool, &gate)));
+        let job = pool.submit(|| {
+            let drops = Drops::default();
+            pair(&drops).into_iter().for_each(|future| drop(spawn(future)));
+            let is_cancelled = spawn(pending::<()>()).join().is_err();
+            (is_cancelled, drops)
+        });
+        let (handle, begins, token) = (pool.handle(), begun.clone(), drops.token());
+        let work = Box::new(move || {
+            let _token = &token;
+            assert!(wait(handle, &|| begins.open()));
+        });
+        let outside = std::thread::spawn(move || off_pool(handle, work));
+        begun.wait();
+        gate.open();
+        drop(pool);
+        let (is_cancelled, busy) = job.join().unwrap();
+        outside.join().unwrap();
+        assert_eq!((is_cancelled, busy.count(), drops.count()), (true, 2, 1));
+    }
+}
+
+/// The work ends, and may wake the future by then.
+#[test]
+fn they_are_polled_as_long_as_work_off_the_pool_runs_or_waits_for_anything_else() {
+    let waits: [fn(&Gate); 2] = [Gate::wait, |gate| {
+        while !gate.is_open() {
+            block_on(brigade::time::sleep(Duration::from_micros(100)));
+        }
+    }];
+    for wait in waits {
+        let (pool, drops, polls) = (Pool::new(2), Drops::default(), Arc::default());
+        let [gate, begun, goes_on] = [(); 3].map(|()| Gate::closed());
+        occupy(&pool, &gate);
+        let (ends, begins) = (goes_on.clone(), begun.clone());
+        let captures = OnDrop(move || {
+            begins.open();
+            wait(&ends);
+        });
+        let queued = pool.submit(|| drop(captures));
+        let outside = std::thread::spawn(move || queued.cancel());
+        begun.wait();
+        pair(&drops).into_iter().for_each(|future| drop(pool.spawn(counted(future, &polls))));
+        let job = pool.submit(|| spawn(pending::<()>()).join().is_err());
+        pool.close();
+        gate.open();
+        let before = polls.load(Relaxed);
+        eventually("they are polled", || polls.load(Relaxed) > before + 1000);
+        assert_eq!(drops.count(), 0);
+        goes_on.open();
+        drop(pool);
+        assert!(job.join().unwrap() && outside.join().unwrap());
+        assert_eq!(drops.count(), 2);
+    }
 }
