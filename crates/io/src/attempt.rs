@@ -55,27 +55,28 @@ impl Source {
         mut wait: impl FnMut() -> Poll<io::Result<()>>,
     ) -> Poll<io::Result<R>> {
         let readiness = &self.readiness[direction];
-        ready!(budget::poll_begin(context));
-        loop {
+        ready!(self.turns[direction].poll_begin(context));
+        let outcome = loop {
             let seen = readiness.load();
             if !seen.may_succeed() {
-                match wait() {
-                    Poll::Ready(Ok(())) => continue,
-                    Poll::Ready(Err(error)) => return Poll::Ready(last_try(operation(io), error)),
-                    Poll::Pending => return Poll::Pending,
+                match ready!(wait()) {
+                    Ok(()) => continue,
+                    Err(error) => break last_try(operation(io), error),
                 }
             }
             match operation(io) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => readiness.clear(seen),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => break Err(error),
                 Ok(result) => {
-                    budget::count();
                     self.note(next(&result), direction, seen);
-                    return Poll::Ready(Ok(result));
+                    break Ok(result);
                 }
-                Err(error) => return Poll::Ready(Err(error)),
             }
-        }
+        };
+        // An error too: a loop that tries again must yield.
+        budget::count();
+        Poll::Ready(outcome)
     }
 
     /// Records what a result says about the next try.
@@ -110,13 +111,10 @@ impl Source {
     ) -> Poll<io::Result<()>> {
         let readiness = &self.readiness[direction];
         readiness.require_event();
-        ready!(budget::poll_begin(context));
-        let ready = self.poll_ready(direction, SlotId::Polled, context)?;
-        ready.map(|()| {
-            budget::count();
-            readiness.report(readiness.load());
-            Ok(())
-        })
+        ready!(self.turns[direction].poll_begin(context));
+        let ready = ready!(self.poll_ready(direction, SlotId::Polled, context));
+        budget::count();
+        Poll::Ready(ready.map(|()| readiness.report(readiness.load())))
     }
 }
 

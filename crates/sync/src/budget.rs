@@ -16,20 +16,24 @@
 //! there is no limit.
 
 use core::cell::Cell;
+use core::future::poll_fn;
 use core::task::{Context, Poll};
+
+use crate::atomic::Ordering::Relaxed;
+use crate::unmodelled::AtomicBool;
 
 /// How many operations may be ready in one poll. tokio's number. A system call takes 100 to 1,000 ns, so a poll ends after some 100 µs.
 const OPERATIONS: u8 = 128;
 
-/// In place of the number of operations: one has yielded, so the next one goes on.
-const YIELDED: u8 = u8::MAX;
+/// In place of the number of operations that are left: one has yielded, so the next one goes on.
+const YIELDED: u8 = OPERATIONS + 1;
 
 /// What is known of a poll.
 struct Budget {
     /// Whether the future must stop; `None` if there is no limit, and then the rest has no meaning.
     must_stop: Cell<Option<fn() -> bool>>,
-    /// How many operations have been ready, or [`YIELDED`].
-    ready: Cell<u8>,
+    /// How many operations may still be ready, or [`YIELDED`].
+    left: Cell<u8>,
     /// Whether an operation has yielded.
     has_yielded: Cell<bool>,
 }
@@ -39,7 +43,7 @@ crate::unmodelled::thread_local! {
     static CURRENT: Budget = const {
         Budget {
             must_stop: Cell::new(None),
-            ready: Cell::new(0),
+            left: Cell::new(0),
             has_yielded: Cell::new(false),
         }
     };
@@ -51,7 +55,7 @@ pub fn poll_task<R>(must_stop: fn() -> bool, poll: impl FnOnce() -> R) -> (R, bo
     struct Restore<'a> {
         current: &'a Budget,
         must_stop: Option<fn() -> bool>,
-        ready: u8,
+        left: u8,
         has_yielded: bool,
     }
     impl Drop for Restore<'_> {
@@ -60,7 +64,7 @@ pub fn poll_task<R>(must_stop: fn() -> bool, poll: impl FnOnce() -> R) -> (R, bo
             self.current.must_stop.set(self.must_stop);
             // Most often there is none.
             if self.must_stop.is_some() {
-                self.current.ready.set(self.ready);
+                self.current.left.set(self.left);
                 self.current.has_yielded.set(self.has_yielded);
             }
         }
@@ -73,7 +77,7 @@ pub fn poll_task<R>(must_stop: fn() -> bool, poll: impl FnOnce() -> R) -> (R, bo
         let _restore = Restore {
             current,
             must_stop: current.must_stop.replace(Some(must_stop)),
-            ready: current.ready.replace(0),
+            left: current.left.replace(OPERATIONS),
             has_yielded: current.has_yielded.replace(false),
         };
         let result = poll();
@@ -84,10 +88,10 @@ pub fn poll_task<R>(must_stop: fn() -> bool, poll: impl FnOnce() -> R) -> (R, bo
 /// Calls `poll`, which polls a future that is no task of a pool. Also returns whether an operation has yielded.
 ///
 /// ```
-/// use brigade_sync::budget::{poll_limited, poll_ready};
+/// use brigade_sync::budget::{Turn, poll_limited};
 /// use std::task::{Context, Waker};
 /// let context = Context::from_waker(Waker::noop());
-/// let ready = || (0..1000).filter(|_| poll_ready(&context).is_ready()).count();
+/// let ready = || (0..1000).filter(|_| Turn::new().poll_ready(&context).is_ready()).count();
 /// assert_eq!(ready(), 1000, "there is no limit");
 /// assert_eq!(poll_limited(ready), (993, true), "one in 129 has yielded");
 /// ```
@@ -95,34 +99,57 @@ pub fn poll_limited<R>(poll: impl FnOnce() -> R) -> (R, bool) {
     poll_task(|| false, poll)
 }
 
-/// Called before an operation: wakes the task and is pending if that must yield. An operation that is ready then must be
-/// [counted](count).
-#[inline]
-pub fn poll_begin(context: &Context<'_>) -> Poll<()> {
-    CURRENT.with(|budget| {
-        let Some(must_stop) = budget.must_stop.get() else { return Poll::Ready(()) };
-        let ready = budget.ready.get();
-        if ready != OPERATIONS && (ready == YIELDED || !must_stop()) {
-            return Poll::Ready(());
-        }
-        budget.ready.set(YIELDED);
-        budget.has_yielded.set(true);
-        context.waker().wake_by_ref();
-        Poll::Pending
-    })
+/// The turn of an operation, which asks by it whether it must yield. Of all operations that a future polls in turn, one asks when the budget
+/// is used up, and that may be the same one in each poll: the time limit around a loop that yields after 128 operations. So an operation
+/// that has yielded is not held up again.
+#[derive(Debug, Default)]
+pub struct Turn {
+    /// Ordering: Relaxed, as it says only whether to yield.
+    has_yielded: AtomicBool,
+}
+
+impl Turn {
+    /// Of an operation that has not yielded.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Called before the operation: wakes the task and is pending if that must yield. An operation that is ready then, be it with an error,
+    /// must be [counted](count).
+    #[inline]
+    pub fn poll_begin(&self, context: &Context<'_>) -> Poll<()> {
+        CURRENT.with(|budget| {
+            let Some(must_stop) = budget.must_stop.get() else { return Poll::Ready(()) };
+            let (left, has_yielded) = (budget.left.get(), self.has_yielded.load(Relaxed));
+            let yields = left != YIELDED && (must_stop() || left == 0 && !has_yielded);
+            if yields != has_yielded {
+                self.has_yielded.store(yields, Relaxed);
+            }
+            if !yields {
+                return Poll::Ready(());
+            }
+            budget.left.set(YIELDED);
+            budget.has_yielded.set(true);
+            context.waker().wake_by_ref();
+            Poll::Pending
+        })
+    }
+
+    /// Called in place of both for an operation that is ready and has no effect yet.
+    #[inline]
+    pub fn poll_ready(&self, context: &Context<'_>) -> Poll<()> {
+        self.poll_begin(context).map(|()| count())
+    }
 }
 
 /// Counts an operation that was ready.
 #[inline]
 pub fn count() {
-    CURRENT.with(|budget| {
-        let ready = budget.ready.get();
-        budget.ready.set(if ready == YIELDED { 1 } else { ready + 1 });
-    });
+    CURRENT.with(|budget| budget.left.set(budget.left.get().saturating_sub(1)));
 }
 
-/// Called in place of both for an operation that is ready and has no effect yet.
-#[inline]
-pub fn poll_ready(context: &Context<'_>) -> Poll<()> {
-    poll_begin(context).map(|()| count())
+/// Awaited before an operation that does not wait: yields if that must, and counts it.
+pub async fn begin() {
+    let turn = Turn::new();
+    poll_fn(|context| turn.poll_ready(context)).await;
 }
