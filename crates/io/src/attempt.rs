@@ -34,28 +34,28 @@ impl Source {
     ) -> io::Result<R> {
         let mut ready = Ready::to_try(self, direction);
         poll_fn(|context| {
+            ready!(self.turns[direction].poll_begin(context));
             let wait = || {
                 ready!(ready.poll_event(context)?);
                 ready = Ready::to_try(self, direction);
                 Poll::Ready(Ok(()))
             };
-            self.poll_attempt(direction, context, io, &mut operation, |_| Next::Unknown, wait)
+            self.poll_attempt(direction, io, &mut operation, |_| Next::Unknown, wait)
         })
         .await
     }
 
-    /// The same for the task that polls, which `wait` registers. `next` decides what a result says about the next try.
+    /// The same for the task that polls, whose turn it is and which `wait` registers. `next` decides what a result says about the next
+    /// try.
     pub(crate) fn poll_attempt<T, R>(
         &self,
         direction: Direction,
-        context: &Context<'_>,
         io: &T,
         mut operation: impl FnMut(&T) -> io::Result<R>,
         next: impl FnOnce(&R) -> Next,
         mut wait: impl FnMut() -> Poll<io::Result<()>>,
     ) -> Poll<io::Result<R>> {
         let readiness = &self.readiness[direction];
-        ready!(self.turns[direction].poll_begin(context));
         let outcome = loop {
             let seen = readiness.load();
             if !seen.may_succeed() {

@@ -3,8 +3,9 @@
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
+use brigade_sync::budget::Turn;
 use futures_io::{AsyncRead, AsyncWrite};
 
 use crate::asynchronous::Async;
@@ -35,7 +36,7 @@ pub fn pipe() -> io::Result<(PipeReader, PipeWriter)> {
     let (reader, writer) = closed_on_exec()?;
     let reader = Async::register(&driver, End(reader), Kind::PIPE)?;
     let writer = Async::register(&driver, End(writer), Kind::PIPE)?;
-    Ok((PipeReader(reader), PipeWriter(Some(writer))))
+    Ok((PipeReader(reader), PipeWriter(Some(writer), Turn::new())))
 }
 
 #[cfg(not(target_vendor = "apple"))]
@@ -100,6 +101,8 @@ pub struct PipeReader(Async<End>);
 pub struct PipeWriter(
     /// `None` once it has been closed.
     Option<Async<End>>,
+    /// That of an operation on a closed one.
+    Turn,
 );
 
 impl PipeReader {
@@ -124,7 +127,7 @@ impl PipeWriter {
     /// Those of [`Async::new`].
     pub fn from_fd(writer: OwnedFd) -> io::Result<Self> {
         let writer = Async::register(&Driver::current()?, End(writer), Kind::PIPE)?;
-        Ok(Self(Some(writer)))
+        Ok(Self(Some(writer), Turn::new()))
     }
 
     /// Ends the registration and returns the file descriptor, still non-blocking; `None` if it has been closed.
@@ -132,8 +135,11 @@ impl PipeWriter {
         self.0.map(|writer| writer.into_inner().0)
     }
 
-    fn open(&mut self) -> io::Result<Pin<&mut Async<End>>> {
-        self.0.as_mut().map(Pin::new).ok_or_else(|| io::ErrorKind::BrokenPipe.into())
+    fn poll_open(&mut self, context: &Context<'_>) -> Poll<io::Result<Pin<&mut Async<End>>>> {
+        let Self(Some(writer), _) = self else {
+            return self.1.poll_ready(context).map(|()| Err(io::ErrorKind::BrokenPipe.into()));
+        };
+        Poll::Ready(Ok(Pin::new(writer)))
     }
 }
 
@@ -151,7 +157,7 @@ impl AsyncWrite for PipeWriter {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.open()?.poll_write(context, bytes)
+        ready!(self.poll_open(context))?.poll_write(context, bytes)
     }
 
     fn poll_write_vectored(
@@ -159,15 +165,19 @@ impl AsyncWrite for PipeWriter {
         context: &mut Context<'_>,
         buffers: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.open()?.poll_write_vectored(context, buffers)
+        ready!(self.poll_open(context))?.poll_write_vectored(context, buffers)
     }
 
-    fn poll_flush(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // Nothing is buffered here.
-        Poll::Ready(Ok(()))
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // Nothing is buffered, so it can't fail.
+        match ready!(self.poll_open(context)) {
+            Ok(writer) => writer.poll_flush(context),
+            Err(_) => Poll::Ready(Ok(())),
+        }
     }
 
-    fn poll_close(mut self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
+    fn poll_close(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.as_mut().poll_flush(context))?;
         self.0 = None;
         Poll::Ready(Ok(()))
     }

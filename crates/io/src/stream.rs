@@ -2,8 +2,9 @@
 
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
+use brigade_sync::budget;
 use futures_io::{AsyncRead, AsyncWrite};
 use rustix::io::Errno;
 use rustix::net::Shutdown;
@@ -92,6 +93,7 @@ where
     }
 
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.source().turns.write.poll_begin(context));
         // First without waiting for room: the types of this crate need none.
         match self.get_ref().flush() {
             Err(error)
@@ -100,23 +102,19 @@ where
                     io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
                 ) =>
             {
-                self.poll_with(
-                    Direction::Write,
-                    context,
-                    |mut io: &T| io.flush(),
-                    |()| Next::Unknown,
-                )
+                let flush = |mut io: &T| io.flush();
+                self.poll_begun(Direction::Write, context, flush, |()| Next::Unknown)
             }
-            outcome => Poll::Ready(outcome),
+            outcome => {
+                budget::count();
+                Poll::Ready(outcome)
+            }
         }
     }
 
     /// Flushes, and ends the writing direction if it is a socket.
     fn poll_close(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.as_mut().poll_flush(context)? {
-            Poll::Ready(()) => {}
-            Poll::Pending => return Poll::Pending,
-        }
+        ready!(self.as_mut().poll_flush(context))?;
         Poll::Ready(match rustix::net::shutdown(borrow(self.get_ref()), Shutdown::Write) {
             // It is no socket, or the other side is gone.
             Ok(()) | Err(Errno::NOTSOCK | Errno::NOTCONN) => Ok(()),
