@@ -25,8 +25,8 @@ use crate::waiters::SlotId;
 /// [`OwnedFd`](std::os::fd::OwnedFd). An operation on an empty buffer may wait like any other.
 ///
 /// Several tasks may wait in the same direction, and an event wakes all of them. Futures (`readable`, `read_with`, `accept`) have
-/// a slot each for their waker. The `poll_` methods, which `AsyncRead` and `AsyncWrite` use as well, share a slot for
-/// the wakers of 65 tasks. If more of them wait in one direction, each call wakes an earlier task, which must poll again.
+/// a slot each for their waker, until they are dropped. The `poll_` methods, which `AsyncRead` and `AsyncWrite` use as well, keep the
+/// waker of each calling task until the next event, even if the task has ended before.
 ///
 /// ```compile_fail,E0505
 /// # brigade::block_on(async {
