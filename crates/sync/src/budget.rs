@@ -23,7 +23,7 @@ use crate::atomic::Ordering::Relaxed;
 use crate::unmodelled::AtomicBool;
 
 /// How many operations may be ready in one poll. tokio's number. A system call takes 100 to 1,000 ns, so a poll ends after some 100 µs.
-const OPERATIONS: u8 = 128;
+const OPERATIONS: u8 = if cfg!(brigade_seeded) { 4 } else { 128 };
 
 /// In place of the number of operations that are left: one has yielded, so the next one goes on.
 const YIELDED: u8 = OPERATIONS + 1;
