@@ -252,6 +252,9 @@ impl<T> Async<T> {
 
     /// Does what [`read_with`](Self::read_with) does, and waits to be [writable](Self::writable).
     ///
+    /// A Unix datagram socket that is not connected counts as writable even if the receiver's queue is full: on Linux a `send_to` is
+    /// then tried again and again until there is room. A connected socket waits.
+    ///
     /// # Errors
     /// Those of [`read_with`](Self::read_with).
     ///

@@ -11,7 +11,9 @@
 //! [I/O resources](super).
 //!
 //! # Cancel safety
-//! A future of this module is ready at its first poll. A future dropped before its first poll has done nothing.
+//! A future of this module either [yields](crate::time#operations-that-are-always-ready), or makes the call and is
+//! ready. A future that is dropped before has done nothing. A call that has begun is not interrupted: a time limit that
+//! passes meanwhile comes too late, and if the task is cancelled meanwhile, the result is dropped.
 //!
 //! # Examples
 //! ```
