@@ -36,7 +36,7 @@ pub fn pipe() -> io::Result<(PipeReader, PipeWriter)> {
     let (reader, writer) = closed_on_exec()?;
     let reader = Async::register(&driver, End(reader), Kind::PIPE)?;
     let writer = Async::register(&driver, End(writer), Kind::PIPE)?;
-    Ok((PipeReader(reader), PipeWriter(Some(writer), Turn::new())))
+    Ok((PipeReader(reader), PipeWriter(Ok(writer))))
 }
 
 #[cfg(not(target_vendor = "apple"))]
@@ -99,10 +99,8 @@ pub struct PipeReader(Async<End>);
 /// reader, as dropping it does.
 #[derive(Debug)]
 pub struct PipeWriter(
-    /// `None` once it has been closed.
-    Option<Async<End>>,
-    /// That of an operation on a closed one.
-    Turn,
+    /// Once it has been closed, the turn of its operations.
+    Result<Async<End>, Turn>,
 );
 
 impl PipeReader {
@@ -127,19 +125,19 @@ impl PipeWriter {
     /// Those of [`Async::new`].
     pub fn from_fd(writer: OwnedFd) -> io::Result<Self> {
         let writer = Async::register(&Driver::current()?, End(writer), Kind::PIPE)?;
-        Ok(Self(Some(writer), Turn::new()))
+        Ok(Self(Ok(writer)))
     }
 
     /// Ends the registration and returns the file descriptor, still non-blocking; `None` if it has been closed.
     pub fn into_fd(self) -> Option<OwnedFd> {
-        self.0.map(|writer| writer.into_inner().0)
+        self.0.ok().map(|writer| writer.into_inner().0)
     }
 
     fn poll_open(&mut self, context: &Context<'_>) -> Poll<io::Result<Pin<&mut Async<End>>>> {
-        let Self(Some(writer), _) = self else {
-            return self.1.poll_ready(context).map(|()| Err(io::ErrorKind::BrokenPipe.into()));
-        };
-        Poll::Ready(Ok(Pin::new(writer)))
+        match &mut self.0 {
+            Ok(writer) => Poll::Ready(Ok(Pin::new(writer))),
+            Err(turn) => turn.poll_ready(context).map(|()| Err(io::ErrorKind::BrokenPipe.into())),
+        }
     }
 }
 
@@ -178,7 +176,7 @@ impl AsyncWrite for PipeWriter {
 
     fn poll_close(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(self.as_mut().poll_flush(context))?;
-        self.0 = None;
+        self.0 = Err(Turn::new());
         Poll::Ready(Ok(()))
     }
 }
