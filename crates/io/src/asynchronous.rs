@@ -273,17 +273,6 @@ impl<T> Async<T> {
         next: impl FnOnce(&R) -> Next,
     ) -> Poll<io::Result<R>> {
         ready!(self.source().turns[direction].poll_begin(context));
-        self.poll_begun(direction, context, operation, next)
-    }
-
-    /// The same for an operation whose turn it is.
-    pub(crate) fn poll_begun<R>(
-        &self,
-        direction: Direction,
-        context: &Context<'_>,
-        operation: impl FnMut(&T) -> io::Result<R>,
-        next: impl FnOnce(&R) -> Next,
-    ) -> Poll<io::Result<R>> {
         let wait = || self.source().poll_ready(direction, SlotId::Polled, context);
         self.source().poll_attempt(direction, self.get_ref(), operation, next, wait)
     }

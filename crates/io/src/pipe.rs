@@ -176,7 +176,7 @@ impl AsyncWrite for PipeWriter {
 
     fn poll_close(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(self.as_mut().poll_flush(context))?;
-        self.0 = Err(Turn::new());
+        self.0 = Err(Turn::default());
         Poll::Ready(Ok(()))
     }
 }

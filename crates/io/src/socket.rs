@@ -15,11 +15,8 @@ pub(crate) async fn accept<L, S: Pollable + 'static, A>(
     kind: Kind,
     mut accept: impl FnMut(&L) -> io::Result<(S, A)>,
 ) -> io::Result<(Async<S>, A)> {
-    let accept = |socket: &L| {
-        // A child that can't register a connection must not take it from its parent.
-        listener.driver().check_process()?;
-        accept(socket)
-    };
+    // A child that can't register a connection must not take it from its parent.
+    let accept = |it: &L| listener.driver().check_process().and_then(|()| accept(it));
     let (stream, address) = listener.read_with(accept).await?;
     Ok((Async::register(listener.driver(), stream, kind)?, address))
 }

@@ -1,10 +1,10 @@
 //! Reading and writing bytes, by the traits of `futures-io`.
 
+use std::io::ErrorKind::{Interrupted, WouldBlock};
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use brigade_sync::budget;
 use futures_io::{AsyncRead, AsyncWrite};
 use rustix::io::Errno;
 use rustix::net::Shutdown;
@@ -13,6 +13,7 @@ use crate::asynchronous::Async;
 use crate::attempt::Next;
 use crate::event::Direction;
 use crate::sys::{Pollable, borrow};
+use crate::waiters::SlotId;
 
 /// By level, a read that fills a buffer of at least this size is followed by another, and a smaller one by a wait.
 ///
@@ -93,22 +94,16 @@ where
     }
 
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        ready!(self.source().turns.write.poll_begin(context));
+        let (io, source) = (self.get_ref(), self.source());
+        ready!(source.turns.write.poll_ready(context));
         // First without waiting for room: the types of this crate need none.
-        match self.get_ref().flush() {
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
-                ) =>
-            {
+        match { io }.flush() {
+            Err(error) if matches!(error.kind(), WouldBlock | Interrupted) => {
+                let wait = || source.poll_ready(Direction::Write, SlotId::Polled, context);
                 let flush = |mut io: &T| io.flush();
-                self.poll_begun(Direction::Write, context, flush, |()| Next::Unknown)
+                source.poll_attempt(Direction::Write, io, flush, |()| Next::Unknown, wait)
             }
-            outcome => {
-                budget::count();
-                Poll::Ready(outcome)
-            }
+            outcome => Poll::Ready(outcome),
         }
     }
 

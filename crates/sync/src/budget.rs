@@ -16,7 +16,6 @@
 //! there is no limit.
 
 use core::cell::Cell;
-use core::future::poll_fn;
 use core::task::{Context, Poll};
 
 use crate::atomic::Ordering::Relaxed;
@@ -29,44 +28,30 @@ const OPERATIONS: u8 = if cfg!(brigade_seeded) { 4 } else { 128 };
 const YIELDED: u8 = OPERATIONS + 1;
 
 /// What is known of a poll.
+#[derive(Clone, Copy)]
 struct Budget {
     /// Whether the future must stop; `None` if there is no limit, and then the rest has no meaning.
-    must_stop: Cell<Option<fn() -> bool>>,
+    must_stop: Option<fn() -> bool>,
     /// How many operations may still be ready, or [`YIELDED`].
-    left: Cell<u8>,
+    left: u8,
     /// Whether an operation has yielded.
-    has_yielded: Cell<bool>,
+    has_yielded: bool,
 }
 
 crate::unmodelled::thread_local! {
     /// That of the innermost poll. No destructor, so that it is accessible until the thread has ended.
-    static CURRENT: Budget = const {
-        Budget {
-            must_stop: Cell::new(None),
-            left: Cell::new(0),
-            has_yielded: Cell::new(false),
-        }
-    };
+    static CURRENT: Cell<Budget> =
+        const { Cell::new(Budget { must_stop: None, left: 0, has_yielded: false }) };
 }
 
 /// Calls `poll`, which polls a task; its operations yield once `must_stop` returns `true`. Also returns whether an operation has yielded.
 pub fn poll_task<R>(must_stop: fn() -> bool, poll: impl FnOnce() -> R) -> (R, bool) {
     /// Restores the budget of the outer poll, on return and on unwinding.
-    struct Restore<'a> {
-        current: &'a Budget,
-        must_stop: Option<fn() -> bool>,
-        left: u8,
-        has_yielded: bool,
-    }
+    struct Restore<'a>(&'a Cell<Budget>, Budget);
     impl Drop for Restore<'_> {
         #[inline(always)]
         fn drop(&mut self) {
-            self.current.must_stop.set(self.must_stop);
-            // Most often there is none.
-            if self.must_stop.is_some() {
-                self.current.left.set(self.left);
-                self.current.has_yielded.set(self.has_yielded);
-            }
+            self.0.set(self.1);
         }
     }
     // To a thread-local of std, all threads of a model are one.
@@ -74,14 +59,10 @@ pub fn poll_task<R>(must_stop: fn() -> bool, poll: impl FnOnce() -> R) -> (R, bo
         return (poll(), false);
     }
     CURRENT.with(|current| {
-        let _restore = Restore {
-            current,
-            must_stop: current.must_stop.replace(Some(must_stop)),
-            left: current.left.replace(OPERATIONS),
-            has_yielded: current.has_yielded.replace(false),
-        };
+        let budget = Budget { must_stop: Some(must_stop), left: OPERATIONS, has_yielded: false };
+        let _restore = Restore(current, current.replace(budget));
         let result = poll();
-        (result, current.has_yielded.get())
+        (result, current.get().has_yielded)
     })
 }
 
@@ -91,7 +72,7 @@ pub fn poll_task<R>(must_stop: fn() -> bool, poll: impl FnOnce() -> R) -> (R, bo
 /// use brigade_sync::budget::{Turn, poll_limited};
 /// use std::task::{Context, Waker};
 /// let context = Context::from_waker(Waker::noop());
-/// let ready = || (0..1000).filter(|_| Turn::new().poll_ready(&context).is_ready()).count();
+/// let ready = || (0..1000).filter(|_| Turn::default().poll_ready(&context).is_ready()).count();
 /// assert_eq!(ready(), 1000, "there is no limit");
 /// assert_eq!(poll_limited(ready), (993, true), "one in 129 has yielded");
 /// ```
@@ -109,27 +90,23 @@ pub struct Turn {
 }
 
 impl Turn {
-    /// Of an operation that has not yielded.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Called before the operation: wakes the task and is pending if that must yield. An operation that is ready then, be it with an error,
     /// must be [counted](count).
     #[inline]
     pub fn poll_begin(&self, context: &Context<'_>) -> Poll<()> {
-        CURRENT.with(|budget| {
-            let Some(must_stop) = budget.must_stop.get() else { return Poll::Ready(()) };
-            let (left, has_yielded) = (budget.left.get(), self.has_yielded.load(Relaxed));
-            let yields = left != YIELDED && (must_stop() || left == 0 && !has_yielded);
+        CURRENT.with(|current| {
+            let budget = current.get();
+            let Some(must_stop) = budget.must_stop else { return Poll::Ready(()) };
+            let has_yielded = self.has_yielded.load(Relaxed);
+            let yields =
+                budget.left != YIELDED && (must_stop() || budget.left == 0 && !has_yielded);
             if yields != has_yielded {
                 self.has_yielded.store(yields, Relaxed);
             }
             if !yields {
                 return Poll::Ready(());
             }
-            budget.left.set(YIELDED);
-            budget.has_yielded.set(true);
+            current.set(Budget { left: YIELDED, has_yielded: true, ..budget });
             context.waker().wake_by_ref();
             Poll::Pending
         })
@@ -145,11 +122,14 @@ impl Turn {
 /// Counts an operation that was ready.
 #[inline]
 pub fn count() {
-    CURRENT.with(|budget| budget.left.set(budget.left.get().saturating_sub(1)));
+    CURRENT.with(|current| {
+        let budget = current.get();
+        current.set(Budget { left: budget.left.saturating_sub(1), ..budget });
+    });
 }
 
 /// Awaited before an operation that does not wait: yields if that must, and counts it.
 pub async fn begin() {
-    let turn = Turn::new();
-    poll_fn(|context| turn.poll_ready(context)).await;
+    let turn = Turn::default();
+    core::future::poll_fn(|context| turn.poll_ready(context)).await;
 }

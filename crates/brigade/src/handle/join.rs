@@ -67,9 +67,8 @@ const GONE: JoinError = JoinError::Cancelled(Cause::Ended);
 
 impl<T> JoinHandle<T> {
     pub(crate) fn new(inner: brigade_task::JoinHandle<T>, key: Key) -> Self {
-        let (is_mail, cancels) = (false, false);
-        let (canceller, turn) = (OnceLock::new(), Turn::new());
-        Self { inner: Some(inner), key, is_mail, cancels, canceller, turn }
+        let (is_mail, cancels, turn) = (false, false, Turn::default());
+        Self { inner: Some(inner), key, is_mail, cancels, canceller: OnceLock::new(), turn }
     }
 
     /// Makes the handle of a job that only one worker may run.

@@ -46,11 +46,9 @@ impl JobBuilder {
     /// ```
     pub fn reserve(self) -> impl Future<Output = Result<Reserved, Reason>> + Send + use<> {
         let mut builder = Some(self);
-        let (mut waiter, turn) = (None, Turn::new());
+        let (mut waiter, turn) = (None, Turn::default());
         poll_fn(move |context| {
-            let Some(key) = builder.as_ref().map(|builder| builder.key) else {
-                panic!("polled after it was ready")
-            };
+            let key = builder.as_ref().expect("polled after it was ready").key;
             ready!(turn.poll_begin(context));
             reserve_or_wait(key, &mut waiter, context).map(|room| {
                 budget::count();

@@ -56,8 +56,7 @@ use std::collections::VecDeque;
 use std::panic::Location;
 use std::sync::Arc;
 
-use brigade_sync::budget::Turn;
-use brigade_sync::time;
+use brigade_sync::{budget::Turn, time};
 use brigade_task::{Completions, Job, JoinError, Spawnable};
 
 use crate::engine::{At, Core, Group, Key, Members, Permit, Processor, class_here, reach};
@@ -138,8 +137,8 @@ impl<T> TaskSet<T> {
     pub fn new(pool: impl Into<Handle>) -> Self {
         let (pool, completions) = (pool.into(), Completions::new());
         let (pending, ended) = (Pending::new(), VecDeque::new());
-        let (group, woken, turn) = (Group::new(), Members::new(), Turn::new());
-        let (next, untried, limit) = (0, 0, None);
+        let (group, woken) = (Group::new(), Members::new());
+        let (next, untried, limit, turn) = (0, 0, None, Turn::default());
         Self { pool, next, pending, untried, ended, completions, group, woken, limit, turn }
     }
 

@@ -78,7 +78,7 @@ enum State {
 
 impl Sleep {
     pub(super) fn new(at: Instant) -> Self {
-        Self { at, state: State::New, turn: Turn::new() }
+        Self { at, state: State::New, turn: Turn::default() }
     }
 
     /// Returns the time at which the future is ready.
