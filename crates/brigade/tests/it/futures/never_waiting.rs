@@ -200,13 +200,14 @@ fn a_future_of_a_scope_ends_although_the_job_that_opened_it_must_stop(make: Make
     let opens = opened.clone();
     let open = move || _ = opens.fetch_add(await_in_a_scope(make).into(), Ordering::Relaxed);
     if ends == "running" {
-        let gate = Gate::closed();
-        let wait = gate.clone();
+        let (gate, started) = (Gate::closed(), Gate::closed());
+        let (wait, starts) = (gate.clone(), started.clone());
         let job = pool.submit(move || {
+            starts.open();
             wait.wait();
             open();
         });
-        eventually("it has started", || pool.metrics().running == 1);
+        started.wait();
         assert!(!job.cancel());
         gate.open();
         job.join().unwrap();
