@@ -11,7 +11,7 @@ use sealed::{Input, ToInput};
 ///
 /// Implemented for the types that [`std::net::ToSocketAddrs`] is implemented for; it can't be implemented elsewhere. Text
 /// that is an address, like `"127.0.0.1:80"`, is used as it is. Any other text is a name, like `"localhost:80"` or
-/// `("localhost", 80)`. The system looks it up on the calling thread, inside of the first poll, in `brigade::blocking`: on a
+/// `("localhost", 80)`. The system looks it up on the polling thread, inside of a poll, in `brigade::blocking`: on a
 /// worker the pool may have another thread in the meantime. No timeout ends a lookup, nor does dropping the future.
 ///
 /// Several addresses are tried in turn, until one succeeds. The error is that of the last.

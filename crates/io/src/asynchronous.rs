@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use crate::attempt::Next;
 use crate::driver::{Driver, Registration};
@@ -25,8 +25,8 @@ use crate::waiters::SlotId;
 /// [`OwnedFd`](std::os::fd::OwnedFd). An operation on an empty buffer may wait like any other.
 ///
 /// Several tasks may wait in the same direction, and an event wakes all of them. Futures (`readable`, `read_with`, `accept`) have
-/// a slot each for their waker. The `poll_` methods, which `AsyncRead` and `AsyncWrite` use as well, share a slot for
-/// the wakers of 65 tasks. If more of them wait in one direction, each call wakes an earlier task, which must poll again.
+/// a slot each for their waker, until they are dropped. The `poll_` methods, which `AsyncRead` and `AsyncWrite` use as well, keep the
+/// waker of each calling task until the next event, even if the task has ended before.
 ///
 /// ```compile_fail,E0505
 /// # brigade::block_on(async {
@@ -252,6 +252,9 @@ impl<T> Async<T> {
 
     /// Does what [`read_with`](Self::read_with) does, and waits to be [writable](Self::writable).
     ///
+    /// A Unix datagram socket that is not connected counts as writable even if the receiver's queue is full: on Linux a `send_to` is
+    /// then tried again and again until there is room. A connected socket waits.
+    ///
     /// # Errors
     /// Those of [`read_with`](Self::read_with).
     ///
@@ -269,8 +272,9 @@ impl<T> Async<T> {
         operation: impl FnMut(&T) -> io::Result<R>,
         next: impl FnOnce(&R) -> Next,
     ) -> Poll<io::Result<R>> {
+        ready!(self.source().turns[direction].poll_begin(context));
         let wait = || self.source().poll_ready(direction, SlotId::Polled, context);
-        self.source().poll_attempt(direction, context, self.get_ref(), operation, next, wait)
+        self.source().poll_attempt(direction, self.get_ref(), operation, next, wait)
     }
 
     pub(crate) fn source(&self) -> &Source {

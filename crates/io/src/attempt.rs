@@ -34,48 +34,49 @@ impl Source {
     ) -> io::Result<R> {
         let mut ready = Ready::to_try(self, direction);
         poll_fn(|context| {
+            ready!(self.turns[direction].poll_begin(context));
             let wait = || {
                 ready!(ready.poll_event(context)?);
                 ready = Ready::to_try(self, direction);
                 Poll::Ready(Ok(()))
             };
-            self.poll_attempt(direction, context, io, &mut operation, |_| Next::Unknown, wait)
+            self.poll_attempt(direction, io, &mut operation, |_| Next::Unknown, wait)
         })
         .await
     }
 
-    /// The same for the task that polls, which `wait` registers. `next` decides what a result says about the next try.
+    /// The same for the task that polls, whose turn it is and which `wait` registers. `next` decides what a result says about the next
+    /// try.
     pub(crate) fn poll_attempt<T, R>(
         &self,
         direction: Direction,
-        context: &Context<'_>,
         io: &T,
         mut operation: impl FnMut(&T) -> io::Result<R>,
         next: impl FnOnce(&R) -> Next,
         mut wait: impl FnMut() -> Poll<io::Result<()>>,
     ) -> Poll<io::Result<R>> {
         let readiness = &self.readiness[direction];
-        ready!(budget::poll_begin(context));
-        loop {
+        let outcome = loop {
             let seen = readiness.load();
             if !seen.may_succeed() {
-                match wait() {
-                    Poll::Ready(Ok(())) => continue,
-                    Poll::Ready(Err(error)) => return Poll::Ready(last_try(operation(io), error)),
-                    Poll::Pending => return Poll::Pending,
+                match ready!(wait()) {
+                    Ok(()) => continue,
+                    Err(error) => break last_try(operation(io), error),
                 }
             }
             match operation(io) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => readiness.clear(seen),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => break Err(error),
                 Ok(result) => {
-                    budget::count();
                     self.note(next(&result), direction, seen);
-                    return Poll::Ready(Ok(result));
+                    break Ok(result);
                 }
-                Err(error) => return Poll::Ready(Err(error)),
             }
-        }
+        };
+        // An error too: a loop that tries again must yield.
+        budget::count();
+        Poll::Ready(outcome)
     }
 
     /// Records what a result says about the next try.
@@ -110,13 +111,10 @@ impl Source {
     ) -> Poll<io::Result<()>> {
         let readiness = &self.readiness[direction];
         readiness.require_event();
-        ready!(budget::poll_begin(context));
-        let ready = self.poll_ready(direction, SlotId::Polled, context)?;
-        ready.map(|()| {
-            budget::count();
-            readiness.report(readiness.load());
-            Ok(())
-        })
+        ready!(self.turns[direction].poll_begin(context));
+        let ready = ready!(self.poll_ready(direction, SlotId::Polled, context));
+        budget::count();
+        Poll::Ready(ready.map(|()| readiness.report(readiness.load())))
     }
 }
 

@@ -3,8 +3,9 @@
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
+use brigade_sync::budget::Turn;
 use futures_io::{AsyncRead, AsyncWrite};
 
 use crate::asynchronous::Async;
@@ -35,7 +36,7 @@ pub fn pipe() -> io::Result<(PipeReader, PipeWriter)> {
     let (reader, writer) = closed_on_exec()?;
     let reader = Async::register(&driver, End(reader), Kind::PIPE)?;
     let writer = Async::register(&driver, End(writer), Kind::PIPE)?;
-    Ok((PipeReader(reader), PipeWriter(Some(writer))))
+    Ok((PipeReader(reader), PipeWriter(Ok(writer))))
 }
 
 #[cfg(not(target_vendor = "apple"))]
@@ -98,8 +99,8 @@ pub struct PipeReader(Async<End>);
 /// reader, as dropping it does.
 #[derive(Debug)]
 pub struct PipeWriter(
-    /// `None` once it has been closed.
-    Option<Async<End>>,
+    /// Once it has been closed, the turn of its operations.
+    Result<Async<End>, Turn>,
 );
 
 impl PipeReader {
@@ -124,16 +125,19 @@ impl PipeWriter {
     /// Those of [`Async::new`].
     pub fn from_fd(writer: OwnedFd) -> io::Result<Self> {
         let writer = Async::register(&Driver::current()?, End(writer), Kind::PIPE)?;
-        Ok(Self(Some(writer)))
+        Ok(Self(Ok(writer)))
     }
 
     /// Ends the registration and returns the file descriptor, still non-blocking; `None` if it has been closed.
     pub fn into_fd(self) -> Option<OwnedFd> {
-        self.0.map(|writer| writer.into_inner().0)
+        self.0.ok().map(|writer| writer.into_inner().0)
     }
 
-    fn open(&mut self) -> io::Result<Pin<&mut Async<End>>> {
-        self.0.as_mut().map(Pin::new).ok_or_else(|| io::ErrorKind::BrokenPipe.into())
+    fn poll_open(&mut self, context: &Context<'_>) -> Poll<io::Result<Pin<&mut Async<End>>>> {
+        match &mut self.0 {
+            Ok(writer) => Poll::Ready(Ok(Pin::new(writer))),
+            Err(turn) => turn.poll_ready(context).map(|()| Err(io::ErrorKind::BrokenPipe.into())),
+        }
     }
 }
 
@@ -151,7 +155,7 @@ impl AsyncWrite for PipeWriter {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.open()?.poll_write(context, bytes)
+        ready!(self.poll_open(context))?.poll_write(context, bytes)
     }
 
     fn poll_write_vectored(
@@ -159,16 +163,20 @@ impl AsyncWrite for PipeWriter {
         context: &mut Context<'_>,
         buffers: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.open()?.poll_write_vectored(context, buffers)
+        ready!(self.poll_open(context))?.poll_write_vectored(context, buffers)
     }
 
-    fn poll_flush(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // Nothing is buffered here.
-        Poll::Ready(Ok(()))
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // Nothing is buffered, so it can't fail.
+        match ready!(self.poll_open(context)) {
+            Ok(writer) => writer.poll_flush(context),
+            Err(_) => Poll::Ready(Ok(())),
+        }
     }
 
-    fn poll_close(mut self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.0 = None;
+    fn poll_close(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.as_mut().poll_flush(context))?;
+        self.0 = Err(Turn::default());
         Poll::Ready(Ok(()))
     }
 }

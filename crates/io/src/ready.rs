@@ -82,11 +82,10 @@ impl Future for Ready<'_> {
         if !self.reported {
             return self.poll_event(context);
         }
-        ready!(budget::poll_begin(context));
-        ready!(self.poll_event(context)?);
+        ready!(self.source.turns[self.direction].poll_begin(context));
+        let event = ready!(self.poll_event(context));
         budget::count();
-        self.readiness().report(self.readiness().load());
-        Poll::Ready(Ok(()))
+        Poll::Ready(event.map(|()| self.readiness().report(self.readiness().load())))
     }
 }
 

@@ -13,10 +13,10 @@ use crate::sys::Pollable;
 pub(crate) async fn accept<L, S: Pollable + 'static, A>(
     listener: &Async<L>,
     kind: Kind,
-    accept: impl FnMut(&L) -> io::Result<(S, A)>,
+    mut accept: impl FnMut(&L) -> io::Result<(S, A)>,
 ) -> io::Result<(Async<S>, A)> {
     // A child that can't register a connection must not take it from its parent.
-    listener.driver().check_process()?;
+    let accept = |it: &L| listener.driver().check_process().and_then(|()| accept(it));
     let (stream, address) = listener.read_with(accept).await?;
     Ok((Async::register(listener.driver(), stream, kind)?, address))
 }

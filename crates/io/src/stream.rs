@@ -1,8 +1,9 @@
 //! Reading and writing bytes, by the traits of `futures-io`.
 
+use std::io::ErrorKind::{Interrupted, WouldBlock};
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use futures_io::{AsyncRead, AsyncWrite};
 use rustix::io::Errno;
@@ -12,6 +13,7 @@ use crate::asynchronous::Async;
 use crate::attempt::Next;
 use crate::event::Direction;
 use crate::sys::{Pollable, borrow};
+use crate::waiters::SlotId;
 
 /// By level, a read that fills a buffer of at least this size is followed by another, and a smaller one by a wait.
 ///
@@ -92,20 +94,14 @@ where
     }
 
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let (io, source) = (self.get_ref(), self.source());
+        ready!(source.turns.write.poll_ready(context));
         // First without waiting for room: the types of this crate need none.
-        match self.get_ref().flush() {
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
-                ) =>
-            {
-                self.poll_with(
-                    Direction::Write,
-                    context,
-                    |mut io: &T| io.flush(),
-                    |()| Next::Unknown,
-                )
+        match { io }.flush() {
+            Err(error) if matches!(error.kind(), WouldBlock | Interrupted) => {
+                let wait = || source.poll_ready(Direction::Write, SlotId::Polled, context);
+                let flush = |mut io: &T| io.flush();
+                source.poll_attempt(Direction::Write, io, flush, |()| Next::Unknown, wait)
             }
             outcome => Poll::Ready(outcome),
         }
@@ -113,10 +109,7 @@ where
 
     /// Flushes, and ends the writing direction if it is a socket.
     fn poll_close(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.as_mut().poll_flush(context)? {
-            Poll::Ready(()) => {}
-            Poll::Pending => return Poll::Pending,
-        }
+        ready!(self.as_mut().poll_flush(context))?;
         Poll::Ready(match rustix::net::shutdown(borrow(self.get_ref()), Shutdown::Write) {
             // It is no socket, or the other side is gone.
             Ok(()) | Err(Errno::NOTSOCK | Errno::NOTCONN) => Ok(()),

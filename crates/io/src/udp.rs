@@ -3,6 +3,8 @@
 use std::io;
 use std::net::{self, SocketAddr};
 
+use brigade_sync::budget;
+
 use crate::addresses::{ToSocketAddrs, resolve};
 use crate::asynchronous::Async;
 use crate::driver::Driver;
@@ -40,6 +42,7 @@ impl Async<net::UdpSocket> {
     /// # std::io::Result::Ok(())
     /// ```
     pub async fn bind(address: impl ToSocketAddrs) -> io::Result<Self> {
+        budget::begin().await;
         let driver = Driver::current()?;
         let addresses = resolve(&driver, &address)?;
         addresses.try_each(|address| Self::with_driver(&driver, net::UdpSocket::bind(address)?))
@@ -63,6 +66,7 @@ impl Async<net::UdpSocket> {
     /// # std::io::Result::Ok(())
     /// ```
     pub async fn connect(&self, address: impl ToSocketAddrs) -> io::Result<()> {
+        budget::begin().await;
         // In the child of a fork the socket is the parent's as well.
         self.driver().check_process()?;
         let addresses = resolve(self.driver(), &address)?;
@@ -125,6 +129,7 @@ impl Async<net::UdpSocket> {
     /// # std::io::Result::Ok(())
     /// ```
     pub async fn send_to(&self, bytes: &[u8], to: impl ToSocketAddrs) -> io::Result<usize> {
+        budget::begin().await;
         let to = resolve(self.driver(), &to)?.first()?;
         self.write_with(|socket| socket.send_to(bytes, to)).await
     }

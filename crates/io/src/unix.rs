@@ -5,6 +5,7 @@ use std::net::Shutdown;
 use std::os::unix::net::{self, SocketAddr};
 use std::path::Path;
 
+use brigade_sync::budget;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix};
 
@@ -102,6 +103,7 @@ impl Async<net::UnixStream> {
     /// [`WouldBlock`](io::ErrorKind::WouldBlock) if the listener's queue is full: the kernel reports no event when that
     /// changes.
     pub async fn connect(path: impl AsRef<Path>) -> io::Result<Self> {
+        budget::begin().await;
         let driver = Driver::current()?;
         let address = SocketAddrUnix::new(path.as_ref())?;
         let socket = socket(AddressFamily::UNIX)?;

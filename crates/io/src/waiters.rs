@@ -3,12 +3,6 @@
 use core::mem;
 use core::task::Waker;
 
-/// How many replaced wakers are kept. One more, and the oldest is woken.
-///
-/// A waker doesn't tell whether its task still waits, and it keeps the task's memory. Without a bound, a source without events
-/// would keep one for each task that has ever polled it.
-const REPLACED: usize = 64;
-
 /// Which slot holds a task's waker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SlotId {
@@ -34,7 +28,10 @@ enum Slot {
 pub(crate) struct Waiters {
     /// The waker of the last call of a `poll_` method.
     polled: Option<Waker>,
-    /// The wakers of other tasks that have called one since the last event, the oldest first.
+    /// The wakers of other tasks that have called one since the last event.
+    ///
+    /// *Not* a bound, beyond which a task is woken: a waker doesn't tell whether its task still waits, and tasks that do would wake each other
+    /// without end. Nor can tasks that have ended be told from tasks that wait for their turn.
     replaced: Vec<Waker>,
     /// The slots of futures.
     slots: Vec<Slot>,
@@ -61,8 +58,8 @@ impl Waiters {
         }
     }
 
-    /// Puts a waker into a slot; returns one that it holds no more. If that is another task's, it must be woken.
-    #[must_use = "waking or dropping it is user code"]
+    /// Puts a waker into a slot; returns one that it holds no more.
+    #[must_use = "dropping it is user code"]
     pub(crate) fn insert(&mut self, id: SlotId, waker: Waker) -> Option<Waker> {
         match id {
             SlotId::Polled => self.insert_polled(waker),
@@ -73,15 +70,16 @@ impl Waiters {
     /// The waker of another task stays until the next event: if that task were woken, it would poll and replace this one, which
     /// would be woken, without end.
     fn insert_polled(&mut self, waker: Waker) -> Option<Waker> {
-        let own = self.replaced.iter().position(|kept| kept.will_wake(&waker));
-        let own = own.map(|index| self.replaced.remove(index));
+        if self.replaced.iter().any(|kept| kept.will_wake(&waker)) {
+            return Some(waker);
+        }
         let is_other = self.polled.as_ref().is_some_and(|polled| !polled.will_wake(&waker));
         let former = self.polled.replace(waker);
         if !is_other {
             return former;
         }
         self.replaced.extend(former);
-        own.or_else(|| (self.replaced.len() > REPLACED).then(|| self.replaced.remove(0)))
+        None
     }
 
     /// Whether no task waits.

@@ -48,12 +48,7 @@ impl Source {
                 Err(error) => (Poll::Ready(Err(error)), Some(waker)),
             }
         });
-        if let Some(left) = left {
-            // Of more tasks than are kept: it must look again, as no event will wake it.
-            if outcome.is_pending() && !left.will_wake(context.waker()) {
-                left.wake();
-            }
-        }
+        drop(left);
         outcome
     }
 
@@ -117,16 +112,16 @@ impl Source {
             match registered.modify(interest) {
                 Ok(()) => state.set_interest(interest),
                 // The kernel has no memory left, perhaps. It is still asked for the same as before, and the tasks try again.
-                Err(_) => self.wake_all(state, wakers),
+                Err(_) => state.take_wakers(wakers),
             }
         });
     }
 
-    /// Ends all waiting; the wakers go to `wakers`.
+    /// Ends all waiting; the wakers go to `wakers`. No event: a task that waits finds it closed.
     pub(crate) fn close(&self, wakers: &mut Vec<Waker>) {
         self.with(|state, _| {
             state.close();
-            self.wake_all(state, wakers);
+            state.take_wakers(wakers);
         });
     }
 
@@ -135,13 +130,5 @@ impl Source {
         let mut wakers = Vec::new();
         self.with(|state, _| state.take_wakers(&mut wakers));
         wakers
-    }
-
-    /// Lets every task try its operation: its waker goes to `wakers`.
-    fn wake_all(&self, state: &mut State, wakers: &mut Vec<Waker>) {
-        for direction in Direction::BOTH {
-            self.readiness[direction].set(false);
-        }
-        state.take_wakers(wakers);
     }
 }

@@ -18,51 +18,40 @@
 use core::cell::Cell;
 use core::task::{Context, Poll};
 
-/// How many operations may be ready in one poll. tokio's number. A system call takes 100 to 1,000 ns, so a poll ends after some 100 µs.
-const OPERATIONS: u8 = 128;
+use crate::atomic::Ordering::Relaxed;
+use crate::unmodelled::AtomicBool;
 
-/// In place of the number of operations: one has yielded, so the next one goes on.
-const YIELDED: u8 = u8::MAX;
+/// How many operations may be ready in one poll. tokio's number. A system call takes 100 to 1,000 ns, so a poll ends after some 100 µs.
+const OPERATIONS: u8 = if cfg!(brigade_seeded) { 4 } else { 128 };
+
+/// In place of the number of operations that are left: one has yielded, so the next one goes on.
+const YIELDED: u8 = OPERATIONS + 1;
 
 /// What is known of a poll.
+#[derive(Clone, Copy)]
 struct Budget {
     /// Whether the future must stop; `None` if there is no limit, and then the rest has no meaning.
-    must_stop: Cell<Option<fn() -> bool>>,
-    /// How many operations have been ready, or [`YIELDED`].
-    ready: Cell<u8>,
+    must_stop: Option<fn() -> bool>,
+    /// How many operations may still be ready, or [`YIELDED`].
+    left: u8,
     /// Whether an operation has yielded.
-    has_yielded: Cell<bool>,
+    has_yielded: bool,
 }
 
 crate::unmodelled::thread_local! {
     /// That of the innermost poll. No destructor, so that it is accessible until the thread has ended.
-    static CURRENT: Budget = const {
-        Budget {
-            must_stop: Cell::new(None),
-            ready: Cell::new(0),
-            has_yielded: Cell::new(false),
-        }
-    };
+    static CURRENT: Cell<Budget> =
+        const { Cell::new(Budget { must_stop: None, left: 0, has_yielded: false }) };
 }
 
 /// Calls `poll`, which polls a task; its operations yield once `must_stop` returns `true`. Also returns whether an operation has yielded.
 pub fn poll_task<R>(must_stop: fn() -> bool, poll: impl FnOnce() -> R) -> (R, bool) {
     /// Restores the budget of the outer poll, on return and on unwinding.
-    struct Restore<'a> {
-        current: &'a Budget,
-        must_stop: Option<fn() -> bool>,
-        ready: u8,
-        has_yielded: bool,
-    }
+    struct Restore<'a>(&'a Cell<Budget>, Budget);
     impl Drop for Restore<'_> {
         #[inline(always)]
         fn drop(&mut self) {
-            self.current.must_stop.set(self.must_stop);
-            // Most often there is none.
-            if self.must_stop.is_some() {
-                self.current.ready.set(self.ready);
-                self.current.has_yielded.set(self.has_yielded);
-            }
+            self.0.set(self.1);
         }
     }
     // To a thread-local of std, all threads of a model are one.
@@ -70,24 +59,20 @@ pub fn poll_task<R>(must_stop: fn() -> bool, poll: impl FnOnce() -> R) -> (R, bo
         return (poll(), false);
     }
     CURRENT.with(|current| {
-        let _restore = Restore {
-            current,
-            must_stop: current.must_stop.replace(Some(must_stop)),
-            ready: current.ready.replace(0),
-            has_yielded: current.has_yielded.replace(false),
-        };
+        let budget = Budget { must_stop: Some(must_stop), left: OPERATIONS, has_yielded: false };
+        let _restore = Restore(current, current.replace(budget));
         let result = poll();
-        (result, current.has_yielded.get())
+        (result, current.get().has_yielded)
     })
 }
 
 /// Calls `poll`, which polls a future that is no task of a pool. Also returns whether an operation has yielded.
 ///
 /// ```
-/// use brigade_sync::budget::{poll_limited, poll_ready};
+/// use brigade_sync::budget::{Turn, poll_limited};
 /// use std::task::{Context, Waker};
 /// let context = Context::from_waker(Waker::noop());
-/// let ready = || (0..1000).filter(|_| poll_ready(&context).is_ready()).count();
+/// let ready = || (0..1000).filter(|_| Turn::default().poll_ready(&context).is_ready()).count();
 /// assert_eq!(ready(), 1000, "there is no limit");
 /// assert_eq!(poll_limited(ready), (993, true), "one in 129 has yielded");
 /// ```
@@ -95,34 +80,56 @@ pub fn poll_limited<R>(poll: impl FnOnce() -> R) -> (R, bool) {
     poll_task(|| false, poll)
 }
 
-/// Called before an operation: wakes the task and is pending if that must yield. An operation that is ready then must be
-/// [counted](count).
-#[inline]
-pub fn poll_begin(context: &Context<'_>) -> Poll<()> {
-    CURRENT.with(|budget| {
-        let Some(must_stop) = budget.must_stop.get() else { return Poll::Ready(()) };
-        let ready = budget.ready.get();
-        if ready != OPERATIONS && (ready == YIELDED || !must_stop()) {
-            return Poll::Ready(());
-        }
-        budget.ready.set(YIELDED);
-        budget.has_yielded.set(true);
-        context.waker().wake_by_ref();
-        Poll::Pending
-    })
+/// The turn of an operation, which asks by it whether it must yield. Of all operations that a future polls in turn, one asks when the budget
+/// is used up, and that may be the same one in each poll: the time limit around a loop that yields after 128 operations. So an operation
+/// that has yielded is not held up again.
+#[derive(Debug, Default)]
+pub struct Turn {
+    /// Ordering: Relaxed, as it says only whether to yield.
+    has_yielded: AtomicBool,
+}
+
+impl Turn {
+    /// Called before the operation: wakes the task and is pending if that must yield. An operation that is ready then, be it with an error,
+    /// must be [counted](count).
+    #[inline]
+    pub fn poll_begin(&self, context: &Context<'_>) -> Poll<()> {
+        CURRENT.with(|current| {
+            let budget = current.get();
+            let Some(must_stop) = budget.must_stop else { return Poll::Ready(()) };
+            let has_yielded = self.has_yielded.load(Relaxed);
+            let yields =
+                budget.left != YIELDED && (must_stop() || budget.left == 0 && !has_yielded);
+            if yields != has_yielded {
+                self.has_yielded.store(yields, Relaxed);
+            }
+            if !yields {
+                return Poll::Ready(());
+            }
+            current.set(Budget { left: YIELDED, has_yielded: true, ..budget });
+            context.waker().wake_by_ref();
+            Poll::Pending
+        })
+    }
+
+    /// Called in place of both for an operation that is ready and has no effect yet.
+    #[inline]
+    pub fn poll_ready(&self, context: &Context<'_>) -> Poll<()> {
+        self.poll_begin(context).map(|()| count())
+    }
 }
 
 /// Counts an operation that was ready.
 #[inline]
 pub fn count() {
-    CURRENT.with(|budget| {
-        let ready = budget.ready.get();
-        budget.ready.set(if ready == YIELDED { 1 } else { ready + 1 });
+    CURRENT.with(|current| {
+        let budget = current.get();
+        current.set(Budget { left: budget.left.saturating_sub(1), ..budget });
     });
 }
 
-/// Called in place of both for an operation that is ready and has no effect yet.
-#[inline]
-pub fn poll_ready(context: &Context<'_>) -> Poll<()> {
-    poll_begin(context).map(|()| count())
+/// Awaited before an operation that does not wait: yields if that must, and counts it.
+pub async fn begin() {
+    let turn = Turn::default();
+    core::future::poll_fn(|context| turn.poll_ready(context)).await;
 }

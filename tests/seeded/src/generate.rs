@@ -8,8 +8,8 @@ use crate::program::{
 };
 use crate::source::Source;
 use crate::verb::{
-    Body, By, Drain, End, Full, Here, How, Lifetime, Link, Micros, Panics, Periodic, Setting,
-    Settings, Shares, Tasks, Terms, Then, Transfer, Verb, Wire, Work,
+    Body, By, Drain, End, Failing, Full, Here, How, Lifetime, Link, Micros, Panics, Periodic,
+    Setting, Settings, Shares, Tasks, Terms, Then, Transfer, Verb, Wire, Work,
 };
 
 /// Operations, each with how often it is chosen. The first are the simplest.
@@ -287,12 +287,27 @@ impl Source {
     }
 
     fn link(&mut self) -> Link {
-        match self.below(6) {
+        match self.below(8) {
             0 => Link::APair,
             1 => Link::APipe,
             2 => Link::AFile,
             3 => Link::ThroughTcp,
-            rest => Link::Datagrams(rest == 4),
+            4 | 5 => Link::Datagrams(self.below(2) == 0),
+            _ => Link::Fails(self.failing(), self.below(2) == 0),
+        }
+    }
+
+    fn failing(&mut self) -> Failing {
+        match self.below(9) {
+            0 => Failing::NoFile,
+            1 => Failing::NoListener,
+            2 => Failing::AddressInUse,
+            3 => Failing::NoReader,
+            4 => Failing::ClosedPipe,
+            5 => Failing::NotConnected,
+            6 => Failing::TooLong,
+            7 => Failing::OwnError,
+            _ => Failing::NotListening,
         }
     }
 

@@ -208,6 +208,22 @@ pub(crate) enum Link {
     /// Whether they are connected.
     Datagrams(bool),
     APipe,
+    /// An end alone, all of whose operations fail: so many of them, or for so long.
+    Fails(Failing, bool),
+}
+
+/// The operation that fails, and why.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Failing {
+    NoFile,
+    NoListener,
+    AddressInUse,
+    NoReader,
+    ClosedPipe,
+    NotConnected,
+    TooLong,
+    OwnError,
+    NotListening,
 }
 
 /// Which of the tasks the calling thread polls. The pool has the others.

@@ -7,7 +7,7 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use brigade_sync::OnceLock;
-use brigade_sync::budget;
+use brigade_sync::budget::Turn;
 use brigade_sync::time;
 use brigade_task::{Canceller, Cause, JoinError};
 
@@ -56,6 +56,7 @@ pub struct JoinHandle<T> {
     cancels: bool,
     /// Shared by the cancel handles; made by the first `cancel_handle`.
     canceller: OnceLock<Option<Arc<Canceller>>>,
+    turn: Turn,
 }
 
 /// The panic message for taking an outcome twice.
@@ -66,8 +67,8 @@ const GONE: JoinError = JoinError::Cancelled(Cause::Ended);
 
 impl<T> JoinHandle<T> {
     pub(crate) fn new(inner: brigade_task::JoinHandle<T>, key: Key) -> Self {
-        let (is_mail, cancels) = (false, false);
-        Self { inner: Some(inner), key, is_mail, cancels, canceller: OnceLock::new() }
+        let (is_mail, cancels, turn) = (false, false, Turn::default());
+        Self { inner: Some(inner), key, is_mail, cancels, canceller: OnceLock::new(), turn }
     }
 
     /// Makes the handle of a job that only one worker may run.
@@ -399,10 +400,10 @@ impl<T> Future for JoinHandle<T> {
             let run = |worker: &Worker| _ = runs_in_place() && ended.run_part(worker);
             awaited::run_awaited(context, run);
         }
-        let Some(inner) = self.alive() else { return Poll::Ready(Err(GONE)) };
-        if inner.is_finished() {
-            ready!(budget::poll_ready(context));
+        if self.is_finished() {
+            ready!(self.turn.poll_ready(context));
         }
+        let Some(inner) = self.alive() else { return Poll::Ready(Err(GONE)) };
         awaited::poll_job(context, key, inner).unwrap_or_else(|Refused| {
             self.inner = None;
             Poll::Ready(Err(JoinError::WouldDeadlock))

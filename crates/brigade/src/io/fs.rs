@@ -11,7 +11,9 @@
 //! [I/O resources](super).
 //!
 //! # Cancel safety
-//! A future of this module is ready at its first poll. A future dropped before its first poll has done nothing.
+//! A future of this module either [yields](crate::time#operations-that-are-always-ready), or makes the call and is
+//! ready. A future that is dropped before has done nothing. A call that has begun is not interrupted: a time limit that
+//! passes meanwhile comes too late, and if the task is cancelled meanwhile, the result is dropped.
 //!
 //! # Examples
 //! ```
@@ -34,6 +36,8 @@ use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::Path;
 
+use brigade_sync::budget;
+
 use crate::engine::blocking;
 
 /// Reads a whole file, as [`std::fs::read`] does.
@@ -49,7 +53,7 @@ use crate::engine::blocking;
 /// # std::io::Result::Ok(())
 /// ```
 pub async fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
-    blocking(|| fs::read(path))
+    operation(|| fs::read(path)).await
 }
 
 /// Reads a whole file of text, as [`std::fs::read_to_string`] does.
@@ -65,7 +69,7 @@ pub async fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
 /// # std::io::Result::Ok(())
 /// ```
 pub async fn read_to_string(path: impl AsRef<Path>) -> io::Result<String> {
-    blocking(|| fs::read_to_string(path))
+    operation(|| fs::read_to_string(path)).await
 }
 
 /// Writes a whole file, as [`std::fs::write`] does: the file is created, or its content is replaced.
@@ -84,7 +88,7 @@ pub async fn read_to_string(path: impl AsRef<Path>) -> io::Result<String> {
 /// # std::io::Result::Ok(())
 /// ```
 pub async fn write(path: impl AsRef<Path>, content: impl AsRef<[u8]>) -> io::Result<()> {
-    blocking(|| fs::write(path, content))
+    operation(|| fs::write(path, content)).await
 }
 
 /// Opens a file for reading, as [`File::open`] does.
@@ -109,7 +113,7 @@ pub async fn write(path: impl AsRef<Path>, content: impl AsRef<[u8]>) -> io::Res
 /// # std::io::Result::Ok(())
 /// ```
 pub async fn open(path: impl AsRef<Path>) -> io::Result<File> {
-    blocking(|| File::open(path))
+    operation(|| File::open(path)).await
 }
 
 /// Returns the metadata of a path, as [`std::fs::metadata`] does.
@@ -124,5 +128,10 @@ pub async fn open(path: impl AsRef<Path>) -> io::Result<File> {
 /// # std::io::Result::Ok(())
 /// ```
 pub async fn metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
-    blocking(|| fs::metadata(path))
+    operation(|| fs::metadata(path)).await
+}
+
+async fn operation<R>(call: impl FnOnce() -> R) -> R {
+    budget::begin().await;
+    blocking(call)
 }

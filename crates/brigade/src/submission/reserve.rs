@@ -5,7 +5,7 @@ use core::future::{Future, poll_fn};
 use core::task::{Context, Poll, ready};
 use std::panic::Location;
 
-use brigade_sync::budget;
+use brigade_sync::budget::{self, Turn};
 
 use super::accept::{accept_as, submit_job};
 use super::boxed::{make_job, unbox, unmade};
@@ -46,12 +46,10 @@ impl JobBuilder {
     /// ```
     pub fn reserve(self) -> impl Future<Output = Result<Reserved, Reason>> + Send + use<> {
         let mut builder = Some(self);
-        let mut waiter = None;
+        let (mut waiter, turn) = (None, Turn::default());
         poll_fn(move |context| {
-            let Some(key) = builder.as_ref().map(|builder| builder.key) else {
-                panic!("polled after it was ready")
-            };
-            ready!(budget::poll_begin(context));
+            let key = builder.as_ref().expect("polled after it was ready").key;
+            ready!(turn.poll_begin(context));
             reserve_or_wait(key, &mut waiter, context).map(|room| {
                 budget::count();
                 let Some(builder) = builder.take() else { unreachable!("it is there") };

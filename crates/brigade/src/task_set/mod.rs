@@ -56,7 +56,7 @@ use std::collections::VecDeque;
 use std::panic::Location;
 use std::sync::Arc;
 
-use brigade_sync::{budget, time};
+use brigade_sync::{budget::Turn, time};
 use brigade_task::{Completions, Job, JoinError, Spawnable};
 
 use crate::engine::{At, Core, Group, Key, Members, Permit, Processor, class_here, reach};
@@ -123,6 +123,7 @@ pub struct TaskSet<T> {
     group: Group,
     woken: Members,
     limit: Option<Arc<Limit>>,
+    turn: Turn,
 }
 
 impl<T> TaskSet<T> {
@@ -137,7 +138,8 @@ impl<T> TaskSet<T> {
         let (pool, completions) = (pool.into(), Completions::new());
         let (pending, ended) = (Pending::new(), VecDeque::new());
         let (group, woken) = (Group::new(), Members::new());
-        Self { pool, next: 0, pending, untried: 0, ended, completions, group, woken, limit: None }
+        let (next, untried, limit, turn) = (0, 0, None, Turn::default());
+        Self { pool, next, pending, untried, ended, completions, group, woken, limit, turn }
     }
 
     /// Limits how many jobs of the set are on the pool at once, queued or running. The rest wait in the set. When a
@@ -526,7 +528,7 @@ impl<T> TaskSet<T> {
             note_pool(self.pool.key);
             return Poll::Pending;
         }
-        budget::poll_ready(context).map(|()| self.try_join_next())
+        self.turn.poll_ready(context).map(|()| self.try_join_next())
     }
 
     /// Takes outcomes until the set is empty, waiting for each as [`join_next`](Self::join_next) does.

@@ -166,12 +166,8 @@ impl DelayedJob {
     {
         let Self { job: builder, time } = self;
         let delayed = Delayed { sleep: sleep_until(time), job: Some(job) };
-        builder.spawn(delayed).map_err(|rejected| {
-            rejected.map(|delayed| match delayed.job {
-                Some(job) => job,
-                None => unreachable!("it has not run"),
-            })
-        })
+        let job = |delayed: Delayed<F>| delayed.job.expect("it has not run");
+        builder.spawn(delayed).map_err(|rejected| rejected.map(job))
     }
 }
 
@@ -188,10 +184,8 @@ impl<F: FnOnce() -> T, T> Future for Delayed<F> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
         ready!(Pin::new(&mut self.sleep).poll(context));
-        match self.job.take() {
-            Some(job) => Poll::Ready(job()),
-            None => panic!("polled after it was ready"),
-        }
+        let job = self.job.take().expect("polled after it was ready");
+        Poll::Ready(job())
     }
 }
 

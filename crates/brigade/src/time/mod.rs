@@ -24,13 +24,17 @@
 //!
 //! A future is polled until it waits. A future whose operations are always ready, such as reads from a socket with a
 //! fast peer, would never release its thread. So after 128 ready operations in a single poll, the next operation
-//! yields as [`yield_now`](crate::yield_now) does. This applies to `brigade::io`, to timers, and to the `.await` of
-//! a [`JoinHandle`](crate::JoinHandle), a [`TaskSet`](crate::TaskSet) or a
-//! [reservation](crate::JobBuilder::reserve), in tasks of a pool and in [`block_on`](crate::block_on). Channels and
-//! locks of other crates do not count, and under a foreign executor there is no limit.
+//! yields as [`yield_now`](crate::yield_now) does. This applies to each future and `poll_` method of `brigade::io` and
+//! `brigade::io::fs`, whether it succeeds or fails, to timers, and to the `.await` of a
+//! [`JoinHandle`](crate::JoinHandle), a [`TaskSet`](crate::TaskSet) or a [reservation](crate::JobBuilder::reserve), in
+//! tasks of a pool and in [`block_on`](crate::block_on). Channels and locks of other crates do not count, and under a
+//! foreign executor there is no limit.
+//!
+//! An operation yields only once, so a time limit ends a loop however many operations are ready in each poll.
 //!
 //! An operation also yields if its future has been [cancelled](crate::JoinHandle::cancel), or its pool is being
-//! [discarded](crate::Shutdown::Discard): the future is dropped at this point.
+//! [discarded](crate::Shutdown::Discard): the future is dropped at this point. A call that is inside
+//! [`blocking`](crate::blocking()) by then finishes first, and its result is dropped.
 //!
 //! # The clock
 //!

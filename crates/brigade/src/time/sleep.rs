@@ -6,7 +6,7 @@ use core::task::{Context, Poll, Waker, ready};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use brigade_sync::budget;
+use brigade_sync::budget::Turn;
 
 use super::later;
 use crate::engine::{Core, Entry, Key, TimerKey, now, now_in, reach_inline};
@@ -64,6 +64,7 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 pub struct Sleep {
     at: Instant,
     state: State,
+    turn: Turn,
 }
 
 #[derive(Debug)]
@@ -77,7 +78,7 @@ enum State {
 
 impl Sleep {
     pub(super) fn new(at: Instant) -> Self {
-        Self { at, state: State::New }
+        Self { at, state: State::New, turn: Turn::default() }
     }
 
     /// Returns the time at which the future is ready.
@@ -130,7 +131,7 @@ impl Future for Sleep {
             State::New | State::Over => now(),
         };
         if now >= self.at {
-            ready!(budget::poll_ready(context));
+            ready!(self.turn.poll_ready(context));
             self.state = State::Over;
             return Poll::Ready(());
         }

@@ -68,8 +68,8 @@ impl Timer {
     }
 
     /// The schedule, if it belongs to this process.
-    fn here(&self) -> Option<&dyn Control> {
-        self.schedule.as_deref().filter(|_| self.pool.is_here())
+    fn here(&self) -> Option<&Arc<dyn Control>> {
+        self.schedule.as_ref().filter(|_| self.pool.is_here())
     }
 
     /// Cancels the closure, so that it does not run, or not again. Returns `false` if there was nothing left to
@@ -91,8 +91,7 @@ impl Timer {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn cancel(&self) -> bool {
-        let here = self.schedule.as_ref().filter(|_| self.pool.is_here());
-        here.is_some_and(|schedule| schedule.clone().cancel())
+        self.here().is_some_and(|schedule| schedule.clone().cancel())
     }
 
     /// Returns the message of the closure's last panic; `None` if it never panicked. For a payload that is not a

@@ -1,4 +1,5 @@
-//! Every call that waits, on every kind of thread, for every kind of job that its thread may have to run meanwhile.
+//! Every call that waits, on every kind of thread, for every kind of job that its thread may have to run meanwhile; and every
+//! operation of I/O that is always ready.
 //!
 //! A binary of its own: a call that never ends leaves its threads behind.
 
@@ -8,6 +9,7 @@
 
 mod cells;
 mod current;
+mod operations;
 mod outcome;
 mod programs;
 mod rows;

@@ -485,6 +485,8 @@ pub(crate) static EXCEPTIONS: &[(&str, &[&str])] = &[
             "<&brigade_io::Async<T> as AsyncWrite>::poll_write_vectored",
             "<brigade_io::PipeReader as AsyncRead>::poll_read",
             "<brigade_io::PipeReader as AsyncRead>::poll_read_vectored",
+            "<brigade_io::PipeWriter as AsyncWrite>::poll_close",
+            "<brigade_io::PipeWriter as AsyncWrite>::poll_flush",
             "<brigade_io::PipeWriter as AsyncWrite>::poll_write",
             "<brigade_io::PipeWriter as AsyncWrite>::poll_write_vectored",
             "<brigade_io::ReadHalf<S> as AsyncRead>::poll_read",

@@ -10,6 +10,7 @@
 use std::io;
 use std::sync::Arc;
 
+use brigade_sync::budget::Turn;
 use brigade_sync::{Mutex, fork};
 use rustix::fd::{AsRawFd, BorrowedFd, RawFd};
 
@@ -31,6 +32,8 @@ pub(crate) struct Source {
     pub(crate) mode: Mode,
     /// Its readiness in each direction.
     pub(crate) readiness: Directions<Readiness>,
+    /// The turns of the operations in each direction.
+    pub(crate) turns: Directions<Turn>,
     /// Everything else.
     locked: Mutex<Locked>,
 }
@@ -130,6 +133,7 @@ impl<T: Pollable + 'static> Owned<T> {
             process: fork::generation(),
             mode,
             readiness: Directions { read: readiness(), write: readiness() },
+            turns: Directions::default(),
             locked: Mutex::new(Locked { open: true, key: None, state }),
         };
         Self { source: DeleteOnDrop(Arc::new(source)), io }

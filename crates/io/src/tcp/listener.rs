@@ -3,6 +3,8 @@
 use std::io;
 use std::net::{self, SocketAddr};
 
+use brigade_sync::budget;
+
 use crate::addresses::{ToSocketAddrs, resolve};
 use crate::asynchronous::Async;
 use crate::driver::Driver;
@@ -65,6 +67,7 @@ impl Async<net::TcpListener> {
     /// # std::io::Result::Ok(())
     /// ```
     pub async fn bind(address: impl ToSocketAddrs) -> io::Result<Self> {
+        budget::begin().await;
         let driver = Driver::current()?;
         let addresses = resolve(&driver, &address)?;
         addresses.try_each(|address| Self::with_driver(&driver, net::TcpListener::bind(address)?))

@@ -4,6 +4,7 @@ use std::io;
 use std::net::{self, Shutdown, SocketAddr};
 use std::sync::Arc;
 
+use brigade_sync::budget;
 use rustix::io::Errno;
 use rustix::net::AddressFamily;
 
@@ -74,6 +75,7 @@ impl Async<net::TcpStream> {
     /// # std::io::Result::Ok(())
     /// ```
     pub async fn connect(address: impl ToSocketAddrs) -> io::Result<Self> {
+        budget::begin().await;
         let driver = Driver::current()?;
         let addresses = resolve(&driver, &address)?;
         let mut outcome = Err(no_address());

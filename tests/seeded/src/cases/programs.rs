@@ -8,9 +8,9 @@ use crate::program::{
     Restless::*, Round, Task, Thing::*, Wait::*, Waits, Way::*,
 };
 use crate::verb::{
-    Body, By::*, Drain::*, End::*, Full::*, Here::*, How::*, Lifetime, Link::*, Panics::*,
-    Periodic, Setting::*, Settings, Shares::*, Tasks, Terms, Then::*, Transfer, Verb::*, Wire::*,
-    Work::*,
+    Body, By::*, Drain::*, End::*, Failing::*, Full::*, Here::*, How::*, Lifetime, Link::*,
+    Panics::*, Periodic, Setting::*, Settings, Shares::*, Tasks, Terms, Then::*, Transfer, Verb::*,
+    Wire::*, Work::*,
 };
 
 all! { PROGRAMS, fn() -> Program,

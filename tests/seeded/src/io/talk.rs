@@ -1,7 +1,8 @@
 //! A talk of two ends that brigade's own types are: both ends belong to one future.
 
 use std::io::{self, IoSlice, IoSliceMut};
-use std::net::Shutdown;
+use std::net::{self, Shutdown, SocketAddr};
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::{env, fs, process};
 
@@ -9,12 +10,13 @@ use crate::machine::{Faults, changed};
 use brigade::io::{
     PipeReader, PipeWriter, TcpListener, TcpStream, UdpSocket, UnixListener, UnixStream,
 };
+use brigade::time::timeout;
 use futures_lite::future::try_zip;
 use futures_lite::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 use super::FAULTS;
-use crate::verb::Link;
-use crate::world::World;
+use crate::verb::{Failing, Link};
+use crate::world::{World, micros};
 
 /// The number of the next socket in the file system.
 static NAMES: AtomicU64 = AtomicU64::new(0);
@@ -136,6 +138,11 @@ pub(crate) async fn talk(world: &World, link: Link, bytes: u8) {
         Link::ThroughTcp => through_listener(bytes).await,
         Link::Datagrams(is_connected) => through_udp(bytes, is_connected).await,
         Link::APipe => through_pipe(bytes).await,
+        Link::Fails(failing, is_limited) if is_limited && world.is_sure() => {
+            let endless = fail(failing, usize::MAX);
+            timeout(micros(bytes.into()), endless).await.unwrap_or(Ok(()))
+        }
+        Link::Fails(failing, _) => fail(failing, bytes.into()).await,
     };
     // A faulty kernel has errors of its own, and a closed pool has no driver.
     let is_sure = world.is_sure() && FAULTS.get() == Faults::None;
@@ -160,4 +167,55 @@ async fn through_pipe(bytes: u8) -> io::Result<()> {
     let reader = PipeReader::from_fd(reader.into_fd())?;
     let writer = PipeWriter::from_fd(writer.into_fd().ok_or_else(gone)?)?;
     both(write(writer, bytes), read(reader, bytes)).await
+}
+
+/// Has an operation fail so many times.
+async fn fail(failing: Failing, times: usize) -> io::Result<()> {
+    const NOWHERE: &str = "/there/is/no/such/file";
+    /// Calls the operation, which borrows what has been made before.
+    macro_rules! fail {
+        ($operation:expr) => {
+            for _ in 0..times {
+                assert!($operation.await.is_err(), "{failing:?}");
+            }
+        };
+    }
+    let here = SocketAddr::from(([127, 0, 0, 1], 0));
+    let listener = || net::TcpListener::bind(here);
+    match failing {
+        Failing::NoFile => fail!(brigade::io::fs::metadata(NOWHERE)),
+        Failing::NoListener => fail!(UnixStream::connect(NOWHERE)),
+        Failing::AddressInUse => {
+            let user = listener()?;
+            fail!(TcpListener::bind(user.local_addr()?));
+        }
+        Failing::NoReader => {
+            let (mut near, far) = UnixStream::pair()?;
+            drop(far);
+            fail!(near.write(&[0]));
+        }
+        Failing::ClosedPipe => {
+            let (_reader, mut writer) = brigade::io::pipe()?;
+            writer.close().await?;
+            fail!(writer.write(&[0]));
+        }
+        Failing::NotConnected => {
+            let stream = TcpStream::new(OwnedFd::from(listener()?).into())?;
+            fail!(stream.peek(&mut [0]));
+        }
+        Failing::TooLong => {
+            let socket = UdpSocket::bind(here).await?;
+            fail!(socket.send_to(&[0; 70_000], here));
+        }
+        Failing::OwnError => {
+            let (near, _far) = UnixStream::pair()?;
+            fail!(near.read_with(|_| Err::<(), _>(io::ErrorKind::InvalidData.into())));
+        }
+        Failing::NotListening => {
+            let other = OwnedFd::from(net::UdpSocket::bind(here)?);
+            let listener = TcpListener::new(other.into())?;
+            fail!(listener.accept());
+        }
+    }
+    Ok(())
 }

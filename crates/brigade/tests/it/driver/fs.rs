@@ -4,9 +4,13 @@ use std::future::Future;
 use std::io;
 use std::path::PathBuf;
 use std::pin::Pin;
+#[cfg(unix)]
+use std::{thread::sleep, time::Duration};
 
 use brigade::Pool;
 use brigade::io::fs;
+#[cfg(unix)]
+use brigade::time::timeout;
 use brigade_testkit::test;
 
 /// A path that is removed at the end of its test.
@@ -48,11 +52,19 @@ fn files_are_written_and_read_on_a_pool_and_off_it() {
     brigade::block_on(round(scratch.0.clone())).unwrap();
 }
 
-/// A named pipe is opened when its other end is: by a job of the same pool, which has one thread.
+/// A named pipe, which is opened when its other end is.
+#[cfg(unix)]
+fn fifo(name: &str) -> Scratch {
+    let scratch = Scratch::new(name);
+    let made = std::process::Command::new("mkfifo").arg(&scratch.0).status();
+    assert!(made.unwrap().success());
+    scratch
+}
+
+/// The other end is opened by a job of the same pool, which has one thread.
 #[cfg(unix)]
 #[test]
 fn the_pool_goes_on_while_a_file_blocks() {
-    use std::process::Command;
     type Read = Pin<Box<dyn Future<Output = io::Result<String>> + Send>>;
     let ways: [fn(PathBuf) -> Read; 3] = [
         |path| Box::pin(fs::read_to_string(path)),
@@ -60,8 +72,7 @@ fn the_pool_goes_on_while_a_file_blocks() {
         |path| Box::pin(async { io::read_to_string(fs::open(path).await?) }),
     ];
     for read in ways {
-        let scratch = Scratch::new("fifo");
-        assert!(Command::new("mkfifo").arg(&scratch.0).status().unwrap().success());
+        let scratch = fifo("fifo");
         let pool = Pool::new(1);
         let content = pool.spawn(read(scratch.0.clone()));
         let path = scratch.0.clone();
@@ -69,4 +80,23 @@ fn the_pool_goes_on_while_a_file_blocks() {
         assert_eq!(content.join().unwrap().unwrap(), "bucket");
         written.join().unwrap().unwrap();
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_call_that_has_begun_finishes_and_a_cancelled_task_drops_its_result() {
+    let (scratch, pool) = (fifo("begun"), Pool::new(1));
+    // Returns when the call has opened the other end.
+    let open = || std::fs::OpenOptions::new().write(true).open(&scratch.0).unwrap();
+    let cancelled = pool.spawn(fs::read(scratch.0.clone()));
+    let writer = open();
+    assert!(cancelled.cancel() && !cancelled.is_finished());
+    drop(writer);
+    assert!(cancelled.join().unwrap_err().is_cancelled());
+    let limit = Duration::from_millis(1);
+    let limited = pool.spawn(timeout(limit, fs::read(scratch.0.clone())));
+    let writer = open();
+    sleep(limit * 2);
+    drop(writer);
+    assert_eq!(limited.join().unwrap().unwrap().unwrap(), [], "too late");
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use crate::support::busy::{occupy, open_once_closed};
-use brigade::time::{Elapsed, interval_at, sleep, sleep_until, timeout};
+use brigade::time::{Elapsed, interval, interval_at, sleep, sleep_until, timeout, timeout_at};
 use brigade::{
     Cause, JoinError, LocalPool, Missed, Pool, Priority, Shutdown, TaskSet, block_on, spawn,
     spawn_local, yield_now,
@@ -200,13 +200,14 @@ fn a_future_of_a_scope_ends_although_the_job_that_opened_it_must_stop(make: Make
     let opens = opened.clone();
     let open = move || _ = opens.fetch_add(await_in_a_scope(make).into(), Ordering::Relaxed);
     if ends == "running" {
-        let gate = Gate::closed();
-        let wait = gate.clone();
+        let (gate, started) = (Gate::closed(), Gate::closed());
+        let (wait, starts) = (gate.clone(), started.clone());
         let job = pool.submit(move || {
+            starts.open();
             wait.wait();
             open();
         });
-        eventually("it has started", || pool.metrics().running == 1);
+        started.wait();
         assert!(!job.cancel());
         gate.open();
         job.join().unwrap();
@@ -242,6 +243,57 @@ fn a_timeout_ends_a_future_whose_operations_are_always_ready() {
     assert_eq!(pool.submit(move || block_on(limited())).join().unwrap(), Err(Elapsed));
     assert_eq!(block_on(limited()), Err(Elapsed));
     assert_eq!(LocalPool::new().unwrap().run_until(limited()), Err(Elapsed));
+}
+
+/// Operations that are ready, so many in each poll.
+async fn batches(count: usize, foreign: bool) {
+    loop {
+        for _ in 0..count {
+            sleep(Duration::ZERO).await;
+        }
+        match foreign {
+            true => futures_lite::future::yield_now().await,
+            false => yield_now().await,
+        }
+    }
+}
+
+/// Work that uses the budget up in each poll, and so many operations more or less.
+const BATCHES: [usize; 8] =
+    [1, BUDGET - 1, BUDGET, BUDGET + 1, BUDGET + 2, BUDGET * 2, BUDGET * 2 + 1, BUDGET * 3];
+
+/// Caught: the limit's timer found the budget used up in each poll.
+#[test(foreign in [true, false], limit in 0..4)]
+fn a_time_limit_ends_a_loop_that_yields_after_any_number_of_operations(
+    foreign: bool,
+    limit: usize,
+) {
+    let soon = Duration::from_millis(1);
+    let pool = Pool::new(1);
+    for count in BATCHES {
+        let work = batches(count, foreign);
+        let limited: Operation = match limit {
+            0 => Box::pin(async move { _ = timeout(soon, work).await }),
+            1 => Box::pin(async move { _ = timeout_at(Instant::now() + soon, work).await }),
+            2 => Box::pin(futures_lite::future::or(work, sleep(soon))),
+            _ => Box::pin(async move {
+                let mut ticks = interval(soon);
+                let tick = async { _ = ticks.tick().await };
+                futures_lite::future::or(work, tick).await;
+            }),
+        };
+        pool.spawn(limited).join().unwrap();
+    }
+}
+
+/// Caught: an operation that found the budget used up in each poll.
+#[test((name, make) in operations())]
+fn an_operation_is_ready_beside_a_loop_that_yields_after_any_number_of_them(make: Make) {
+    let pool = Pool::new(1);
+    for count in BATCHES {
+        let beside = async move { futures_lite::future::or(batches(count, true), make()()).await };
+        pool.spawn(beside).join().unwrap();
+    }
 }
 
 /// An executor that knows no budget polls it again and again, inside one poll.
