@@ -1,8 +1,9 @@
 //! The handle for a job's result.
 
+use core::cell::{Cell, RefCell};
 use core::future::Future;
 use core::marker::PhantomData;
-use core::mem::MaybeUninit;
+use core::mem::{self, ManuallyDrop, MaybeUninit};
 use core::pin::Pin;
 use core::ptr::NonNull;
 use core::task::{Context, Poll, Waker};
@@ -176,14 +177,79 @@ impl<T> Future for JoinHandle<T> {
 
 impl<T> Drop for JoinHandle<T> {
     fn drop(&mut self) {
-        if !self.taken && self.cell.abandon() {
+        if !self.taken {
+            if !self.cell.abandon() {
+                self.drop_result();
+            }
             return;
         }
-        let result = self.try_join();
         // SAFETY: Life rule: the result has been taken, and the handle is not used again.
         unsafe { self.cell.release(HANDLE) };
-        // User code last; its panic must not unwind out of this drop.
-        drop_contained(result);
+    }
+}
+
+impl<T> JoinHandle<T> {
+    /// Drops the result of a job that has ended, and releases the handle's side; the handle must not be used again.
+    #[cold]
+    fn drop_result(&mut self) {
+        // SAFETY: Life rule: the handle is not used again.
+        let cell = unsafe { self.cell.duplicate() };
+        let ended = Ended { cell, finish: finish::<T> };
+        if const { mem::needs_drop::<T>() } { ended.drop_nested() } else { ended.finish() }
+    }
+}
+
+/// Drops the result of a job that has ended, and releases the handle's side.
+///
+/// # Safety
+/// The cell must be that of a handle for a `T` which has not been taken. That handle is not used again.
+unsafe fn finish<T>(cell: RawHandle) {
+    let mut handle = ManuallyDrop::new(JoinHandle::<T> { cell, taken: false, result: PhantomData });
+    let result = handle.try_join();
+    // SAFETY: Life rule: the result has been taken, and the handle is not used again.
+    unsafe { handle.cell.release(HANDLE) };
+    // User code last; its panic must not unwind out of this drop.
+    drop_contained(result);
+}
+
+/// The handle's side of a job that has ended, without the type of the result. That is `'static`, as it is of each job with a handle.
+struct Ended {
+    cell: RawHandle,
+    finish: unsafe fn(RawHandle),
+}
+
+/// The maximum nesting of results that own handles of further results; a longer chain is dropped in a loop.
+const DEPTH: usize = 16;
+
+brigade_sync::unmodelled::thread_local! {
+    /// How many drops of results lie on this thread's stack.
+    static DROPS: Cell<usize> = const { Cell::new(0) };
+    /// The results to be dropped once the innermost drop has ended.
+    static DEFERRED: RefCell<Vec<Ended>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Ended {
+    fn finish(self) {
+        // SAFETY: `drop_result` made it of a handle that is not used again.
+        unsafe { (self.finish)(self.cell) };
+    }
+
+    /// Finishes it now, or after the drops on the stack.
+    fn drop_nested(self) {
+        let depth = DROPS.with(Cell::get);
+        let mut ended = Some(self);
+        if depth == DEPTH {
+            // At the end of a thread the list may have been destroyed.
+            _ = DEFERRED.try_with(|list| list.borrow_mut().extend(ended.take()));
+        }
+        let Some(ended) = ended else { return };
+        DROPS.with(|drops| drops.set((depth + 1).min(DEPTH)));
+        ended.finish();
+        if depth + 1 == DEPTH {
+            let next = || DEFERRED.try_with(|list| list.borrow_mut().pop()).ok().flatten();
+            core::iter::from_fn(next).for_each(Self::finish);
+        }
+        DROPS.with(|drops| drops.set(depth));
     }
 }
 

@@ -1,6 +1,7 @@
 //! Programs that once hung, or ended the process, in a wait. A job that waits for an event in place of a time hangs if the event depends on
 //! the job's end.
 
+use std::any::Any;
 use std::cell::Cell;
 use std::error::Error;
 use std::fs;
@@ -16,7 +17,9 @@ use std::time::Duration;
 
 use brigade::{Builder, Handle, JoinHandle, LocalPool, NewThread, Pool, Shutdown, TaskSet};
 use brigade::{block_on, sleep};
-use brigade_testkit::{BlockedThread, Bomb, Gate, Halt, OnDrop, eventually, on_wake, panics};
+use brigade_testkit::{
+    BlockedThread, Bomb, Drops, Gate, Halt, OnDrop, eventually, on_wake, panics,
+};
 
 use crate::run::Case;
 
@@ -60,6 +63,23 @@ static ALONE: &[(&str, Program)] = &[
         pool.wait_idle();
         let cancelled = pool.metrics().cancelled;
         is(cancelled == 2 * LINKS as u64 + 1, || format!("{cancelled} are cancelled"))
+    }),
+    ("100,000 results each own the handle of the next", || {
+        const LINKS: usize = 100_000;
+        type Link = Box<dyn Any + Send>;
+        let (pool, drops) = (Pool::new(1), Drops::default());
+        let mut last = None::<JoinHandle<Link>>;
+        for number in 0..LINKS {
+            let link = (last, drops.token());
+            last = Some(match number % 2 {
+                0 => pool.submit(|| Box::new(link) as Link),
+                _ => pool.spawn(async { Box::new(link) as Link }),
+            });
+        }
+        pool.wait_idle();
+        is(drops.count() == 0, || format!("{} are dropped", drops.count()))?;
+        drop(last);
+        is(drops.count() == LINKS, || format!("only {} are dropped", drops.count()))
     }),
     ("captures panic in their drop when a closed pool does not take them", || {
         /// Returns whether the job has been accepted.

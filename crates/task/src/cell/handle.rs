@@ -22,6 +22,14 @@ impl RawHandle {
         Self(header)
     }
 
+    /// Returns the side once more.
+    ///
+    /// # Safety
+    /// Life rule: only the returned one may be used from now on.
+    pub(crate) unsafe fn duplicate(&self) -> Self {
+        Self(self.0)
+    }
+
     fn header(&self) -> &Header {
         // SAFETY: Life rule: the side is alive.
         unsafe { self.0.as_ref() }
