@@ -62,7 +62,9 @@ fn joined<F>(job: Result<JoinHandle<()>, Rejected<F>>) {
 
 /// Whether the calling thread is a worker of the pool.
 pub(crate) fn is_worker_of(pool: Handle) -> bool {
-    brigade::current_worker().is_some_and(|worker| worker.pool == pool.metrics().pool)
+    let own = brigade::current_worker().filter(|worker| worker.pool == pool.metrics().pool);
+    // Every `LocalPool` has this name.
+    own.is_some_and(|worker| &*worker.pool != "brigade" || Handle::current() == Some(pool))
 }
 
 /// Calls `leaf` inside of all these calls, parts and jobs.

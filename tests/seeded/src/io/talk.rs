@@ -11,6 +11,7 @@ use brigade::io::{
     PipeReader, PipeWriter, TcpListener, TcpStream, UdpSocket, UnixListener, UnixStream,
 };
 use brigade::time::timeout;
+use brigade_sync::thread::yield_now;
 use futures_lite::future::try_zip;
 use futures_lite::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
@@ -177,6 +178,8 @@ async fn fail(failing: Failing, times: usize) -> io::Result<()> {
         ($operation:expr) => {
             for _ in 0..times {
                 assert!($operation.await.is_err(), "{failing:?}");
+                // An operation takes no step while another thread unwinds, so time would stand still.
+                yield_now();
             }
         };
     }
