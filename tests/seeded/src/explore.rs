@@ -21,8 +21,8 @@ brigade-seeded shrink PROGRAM VERBS     cuts a failing program down
 brigade-seeded try PROGRAM SCHEDULES    runs it with its seed, and then with so many others
 A SEED is decimal, or begins with 0x. VERBS are names with commas between them, or '' for all.";
 
-/// A program that takes more steps than this has a hang in which a thread spins.
-const MOST_STEPS: usize = 2_000_000;
+/// A program that takes more steps than this has a hang in which a thread spins. Few take 100,000, a crowd of jobs up to 10,000,000.
+const MOST_STEPS: usize = 20_000_000;
 /// Of so many runs, the first is repeated: the same seed must have the same steps.
 const REPEATED: u64 = 64;
 

@@ -478,9 +478,8 @@ impl Scopes for ScopePool {
                     return;
                 };
                 // Another pool rejects jobs only once it is about to be closed, and would reject forks of this job.
-                let may_be_empty = core.work.idle.may_be_empty();
                 match core.inject(job) {
-                    Err(job) if may_be_empty => _ = run_off(core, || job.run()),
+                    Err(job) if core.work.idle.may_be_empty() => _ = run_off(core, || job.run()),
                     Err(job) => _ = job.run(),
                     Ok(()) => {}
                 }
