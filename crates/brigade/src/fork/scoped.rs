@@ -461,8 +461,8 @@ impl ScopePool {
 
 /// Calls a closure that runs a job of this pool on a thread that is no worker of it.
 fn run_off<R>(core: &Core, run: impl FnOnce() -> R) -> R {
-    // A closed pool would reject this thread's forks.
-    if core.work.is_closed() { run() } else { enter_outside(core, run) }
+    // A pool that is closed, or about to be, would reject this thread's forks.
+    if core.work.refusal() == Reason::Closed { run() } else { enter_outside(core, run) }
 }
 
 impl Scopes for ScopePool {
@@ -477,11 +477,8 @@ impl Scopes for ScopePool {
                     job.run();
                     return;
                 };
-                // Another pool rejects jobs only once it is about to be closed, and would reject forks of this job.
-                match core.inject(job) {
-                    Err(job) if core.work.idle.may_be_empty() => _ = run_off(core, || job.run()),
-                    Err(job) => _ = job.run(),
-                    Ok(()) => {}
+                if let Err(job) = core.inject(job) {
+                    run_off(core, || job.run());
                 }
             }
         });

@@ -17,6 +17,7 @@ all! { PROGRAMS, fn() -> Program,
     a_worker_whose_queue_is_full_accepts_a_job
     a_worker_that_waits_for_a_job_of_another_pool_is_replaced
     a_job_whose_thread_is_lost_gets_another_although_the_next_starts_fail
+    a_job_of_a_scope_whose_pool_has_lost_its_thread_is_inside_the_pool
     a_job_in_a_call_that_blocks_calls_a_job_that_waits
     a_start_that_fails_calls_a_job_that_waits
     a_wait_for_which_no_thread_can_be_started_runs_the_job
@@ -73,6 +74,21 @@ fn a_job_whose_thread_is_lost_gets_another_although_the_next_starts_fail() -> Pr
             pool: Settings(1, 1, vec![Capacity(1, Rejects), FailingStarts(55)]),
             outside: vec![],
             verbs: vec![Join(vec![], vec![])],
+            is_early: false,
+            how: Drains,
+            by: Dropped,
+        }),
+    )
+}
+
+fn a_job_of_a_scope_whose_pool_has_lost_its_thread_is_inside_the_pool() -> Program {
+    let body = || Body(vec![], Never);
+    Program(
+        Good,
+        One(Lifetime {
+            pool: Settings(1, 1, vec![StartsNone, FailingStarts(254)]),
+            outside: vec![],
+            verbs: vec![InPlaceScope(vec![body(), body()], vec![], false)],
             is_early: false,
             how: Drains,
             by: Dropped,
