@@ -3,8 +3,9 @@
 use std::future::poll_fn;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{self, SocketAddr};
+use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 use std::{io, process};
 
@@ -16,6 +17,7 @@ use brigade_sync::{Mutex, time};
 
 use crate::judge::{self, Due};
 use crate::program::Thing;
+use crate::waits::in_turns;
 
 /// All of them, each with its name.
 macro_rules! all {
@@ -47,6 +49,7 @@ all! { ALL, fn(),
     a_job_that_waits_polls_once_the_wait_that_polled_is_over
     a_shutdown_waits_for_a_job_that_its_submitter_runs
     the_jobs_of_a_set_with_a_limit_run_in_their_order
+    busy_futures_are_polled_at_most_twice_after_the_close
 }
 
 fn beside(main: impl FnOnce() + Send + 'static) -> Thread {
@@ -375,4 +378,34 @@ fn the_jobs_of_a_set_with_a_limit_run_in_their_order() {
     }
     set.wait_all();
     assert_eq!(*order.lock(), [0, 1, 2, 3]);
+}
+
+fn busy_futures_are_polled_at_most_twice_after_the_close() {
+    let (pool, is_closed) = (Pool::new(1), Arc::new(AtomicBool::new(false)));
+    let polls = [(); 3].map(|()| Arc::new(AtomicU32::new(0)));
+    let busy = |number: usize, future: Pin<Box<dyn Future<Output = ()> + Send>>| {
+        let (mut future, polls, is_closed) = (future, polls[number].clone(), is_closed.clone());
+        drop(pool.spawn(poll_fn(move |context| {
+            polls.fetch_add(is_closed.load(Relaxed).into(), Relaxed);
+            future.as_mut().poll(context)
+        })));
+    };
+    let (wakers, never) = (Arc::default(), Arc::new(AtomicBool::new(false)));
+    for own in [0, 1] {
+        busy(own, Box::pin(in_turns(own, Arc::clone(&wakers), never.clone())));
+    }
+    busy(
+        2,
+        Box::pin(async {
+            loop {
+                _ = brigade::spawn(async {}).await;
+            }
+        }),
+    );
+    time::sleep(Duration::from_millis(1));
+    pool.close();
+    is_closed.store(true, Relaxed);
+    drop(pool);
+    let polls = polls.map(|polls| polls.load(Relaxed));
+    assert!(polls.iter().all(|polls| *polls <= 2), "{polls:?}");
 }

@@ -32,7 +32,7 @@ pub(in crate::engine) struct OffPool {
 impl OffPool {
     /// Counts the start of a piece of work.
     pub(in crate::engine) fn begin(&self) {
-        // Ordering: SeqCst, as everywhere here: a single order with the reads of `begun_if_idle`.
+        // Ordering: SeqCst, as everywhere here: a single order with the reads of `begun_if_over`.
         self.begun.fetch_add(1, Ordering::SeqCst);
     }
 
@@ -59,14 +59,15 @@ impl OffPool {
         self.begun_if_over(waits).is_some()
     }
 
-    /// How many pieces of work have ever begun, if all have ended, or wait if `waits`. An equal number later means no work in
-    /// between.
+    /// How many pieces of work have ever begun, if at one moment all have ended, or wait if `waits`. An equal number later
+    /// means no work in between.
     pub(in crate::engine) fn begun_if_over(&self, waits: bool) -> Option<u64> {
         let begun = self.begun.load(Ordering::SeqCst);
         // Read after `begun`, because work begins before it ends, and before `waiting`: no piece is counted twice.
         let ended = self.ended.load(Ordering::SeqCst);
         let waiting = if waits { self.waiting.load(Ordering::SeqCst) } else { 0 };
-        (ended + waiting >= begun).then_some(begun)
+        // A piece that has begun since may count in place of one that goes on.
+        (ended + waiting >= begun && self.begun.load(Ordering::SeqCst) == begun).then_some(begun)
     }
 }
 
@@ -182,4 +183,33 @@ pub(in crate::engine) fn cancel_and_tell(job: Job, cause: Cause, tell: impl FnOn
         drop_contained(payload);
         Outcome::Cancelled(cause)
     })
+}
+
+#[cfg(all(test, not(brigade_loom)))]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    /// Caught: the end of a later piece counted as the end of a piece that went on.
+    #[test]
+    fn short_work_does_not_hide_work_that_goes_on() {
+        let off_pool = OffPool::default();
+        off_pool.begin();
+        let short = || {
+            for _ in 0..200_000 {
+                off_pool.begin();
+                off_pool.wait(1, || (), || ());
+                off_pool.end();
+            }
+        };
+        thread::scope(|scope| {
+            let short = scope.spawn(short);
+            while !short.is_finished() {
+                assert!(!off_pool.is_over(false) && !off_pool.is_over(true));
+            }
+        });
+        off_pool.end();
+        assert!(off_pool.is_over(false));
+    }
 }

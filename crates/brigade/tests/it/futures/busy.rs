@@ -252,6 +252,7 @@ fn they_are_polled_as_long_as_a_closure_runs_inside_the_poll_of_a_future() {
 #[test]
 fn the_last_work_off_the_pool_ends_a_wait_for_a_future_that_waits() {
     let (pool, gate) = (Pool::new(2), Gate::closed());
+    let handle = pool.handle();
     occupy(&pool, &gate);
     let (dropping, goes_on) = (Gate::closed(), Gate::closed());
     let captures = {
@@ -267,8 +268,8 @@ fn the_last_work_off_the_pool_ends_a_wait_for_a_future_that_waits() {
     dropping.wait();
     let ends = std::thread::spawn(move || pool.shutdown(Shutdown::Drain));
     gate.open();
-    // Now the job waits, if it is not too early.
-    std::thread::sleep(Duration::from_millis(5));
+    let waits_now = || handle.dump().workers.iter().any(|worker| !worker.waits.is_empty());
+    eventually("the job waits", waits_now);
     goes_on.open();
     assert!(canceller.join().unwrap() && waits.join().unwrap());
     assert_eq!(ends.join().unwrap().still_running, 0);
