@@ -93,9 +93,15 @@ impl Schedule for Ended {
     fn release(self, _: u32, _: Outcome, _: Option<Box<dyn Any + Send>>) {}
 }
 
-/// Has the futures of one thread.
+/// Has the futures of one thread, and counts what is given back.
 #[derive(Clone, Copy)]
 struct Staying(ThreadId);
+
+impl Staying {
+    fn here() -> Self {
+        Self(thread::current().id())
+    }
+}
 
 impl Schedule for Staying {
     fn is_here(self) -> bool {
@@ -112,6 +118,10 @@ impl Schedule for Staying {
 
     fn release(self, key: u32, outcome: Outcome, unclaimed: Option<Box<dyn Any + Send>>) {
         Binding.release(key, outcome, unclaimed);
+    }
+
+    fn give_back(self) {
+        GIVEN_BACK.set(GIVEN_BACK.get() + 1);
     }
 }
 
@@ -292,32 +302,13 @@ thread_local! {
     static GIVEN_BACK: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Counts what is given back.
-#[derive(Clone, Copy)]
-struct Lending;
-
-impl Schedule for Lending {
-    fn schedule(self, job: Job, woken: Woken) {
-        Binding.schedule(job, woken);
-    }
-    fn bind(self, task: TaskRef) -> u32 {
-        Binding.bind(task)
-    }
-    fn release(self, key: u32, outcome: Outcome, unclaimed: Option<Box<dyn Any + Send>>) {
-        Binding.release(key, outcome, unclaimed);
-    }
-    fn give_back(self) {
-        GIVEN_BACK.set(GIVEN_BACK.get() + 1);
-    }
-}
-
 #[test]
 fn a_future_that_has_not_been_polled_is_dropped_by_its_handle_and_its_job_is_stale() {
     for by_canceller in [false, true] {
         let (count, guard) = (Arc::new(()), Arc::new(AtomicUsize::new(0)));
         let inner = count.clone();
         let future = async move { drop(inner) };
-        let Spawned { job, handle } = Spawned::new(future, Room(guard.clone()), Lending);
+        let Spawned { job, handle } = Spawned::new(future, Room(guard.clone()), Staying::here());
         assert!(!job.is_stale());
         let before = GIVEN_BACK.get();
         let asked = match by_canceller {
@@ -344,7 +335,7 @@ fn what_a_guard_holds_is_given_back_once_although_the_handle_polls_first() {
             polls += 1;
             if polls == 2 { Poll::Ready(()) } else { Poll::Pending }
         });
-        let Spawned { job, handle } = Spawned::new(future, Room(guard.clone()), Lending);
+        let Spawned { job, handle } = Spawned::new(future, Room(guard.clone()), Staying::here());
         let before = GIVEN_BACK.get();
         assert_eq!(handle.settle_if_unclaimed(None), Some(Outcome::Polled));
         assert_eq!((handle.settle_if_unclaimed(None), GIVEN_BACK.get()), (None, before + 1));
@@ -367,7 +358,7 @@ fn what_a_guard_holds_is_given_back_once_although_the_handle_polls_first() {
 #[test]
 fn a_local_future_is_dropped_by_its_handle_only_on_its_thread() {
     for is_here in [true, false] {
-        let scheduler = Staying(thread::current().id());
+        let scheduler = Staying::here();
         let Spawned { job, handle } = Spawned::local(pending::<()>(), scheduler);
         let (asked, ran) = if is_here {
             (handle.ask_to_stop(true), (Asked::Dropped, Outcome::Stale))

@@ -153,12 +153,14 @@ fn in_scope(pool: &Pool, cancels: bool) -> Told {
     told
 }
 
+/// A job that is cancelled now.
+fn asked(job: JoinHandle<()>) -> Told {
+    assert!(job.cancel());
+    of(job)
+}
+
 const ASKED: &[(&str, Begin)] = &[
-    ("a closure", |pool, gate| {
-        let job = closure(pool, gate);
-        assert!(job.cancel());
-        of(job)
-    }),
+    ("a closure", |pool, gate| asked(closure(pool, gate))),
     ("a closure, by its cancel handle", |pool, gate| {
         let job = closure(pool, gate);
         assert!(job.cancel_handle().cancel());
@@ -168,42 +170,18 @@ const ASKED: &[(&str, Begin)] = &[
         drop(closure(pool, gate).cancel_on_drop());
         nothing()
     }),
-    ("a future", |pool, gate| {
-        let job = future(pool, gate);
-        assert!(job.cancel());
-        of(job)
-    }),
-    ("a future that waits", |pool, _| {
-        let job = waiting(pool);
-        assert!(job.cancel());
-        of(job)
-    }),
+    ("a future", |pool, gate| asked(future(pool, gate))),
+    ("a future that waits", |pool, _| asked(waiting(pool))),
     ("a future that waits, by the drop of its handle", |pool, _| {
         drop(waiting(pool).cancel_on_drop());
         nothing()
     }),
     ("a future that is polled", |pool, gate| of(asked_in_a_poll(pool, gate, false))),
     ("a future that is ready", |pool, gate| of(asked_in_a_poll(pool, gate, true))),
-    ("a local future", |pool, _| {
-        let job = local(pool);
-        assert!(job.cancel());
-        of(job)
-    }),
-    ("a share", |pool, gate| {
-        let job = share(pool, gate);
-        assert!(job.cancel());
-        of(job)
-    }),
-    ("a share of a broadcast", |pool, gate| {
-        let job = broadcast(pool, gate);
-        assert!(job.cancel());
-        of(job)
-    }),
-    ("a reserved job", |pool, gate| {
-        let job = reserved(pool, gate);
-        assert!(job.cancel());
-        of(job)
-    }),
+    ("a local future", |pool, _| asked(local(pool))),
+    ("a share", |pool, gate| asked(share(pool, gate))),
+    ("a share of a broadcast", |pool, gate| asked(broadcast(pool, gate))),
+    ("a reserved job", |pool, gate| asked(reserved(pool, gate))),
     ("a set's job", |pool, gate| {
         let mut set = set(pool, gate);
         set.cancel_all();
