@@ -22,6 +22,7 @@ all! { PROGRAMS, fn() -> Program,
     a_start_that_fails_calls_a_job_that_waits
     a_wait_for_which_no_thread_can_be_started_runs_the_job
     work_off_the_pool_waits_for_a_future_that_only_the_end_of_the_pool_ends
+    a_job_that_a_parked_worker_is_handed_waits_for_room_above_a_job_that_does
 }
 
 fn a_worker_whose_queue_is_full_accepts_a_job() -> Program {
@@ -172,6 +173,23 @@ fn work_off_the_pool_waits_for_a_future_that_only_the_end_of_the_pool_ends() -> 
             how: None,
             cancels: false,
             local: None,
+        }),
+    )
+}
+
+fn a_job_that_a_parked_worker_is_handed_waits_for_room_above_a_job_that_does() -> Program {
+    let room =
+        |levels| Task { levels, waits: vec![(ARoom, ByBlockOn), (ARoom, ByBlockOn)], beside: None };
+    Program(
+        Good,
+        Working(Waits {
+            pools: (Settings(1, 1, vec![Spare(0)]), Settings(1, 1, vec![Capacity(1, Rejects)])),
+            is_driven: false,
+            jobs: vec![room(vec![]), room(vec![])],
+            outside: vec![room(vec![InMail]), room(vec![InSpawn])],
+            hook: None,
+            crowd: 0,
+            later: vec![room(vec![])],
         }),
     )
 }

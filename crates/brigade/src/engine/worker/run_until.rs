@@ -254,6 +254,7 @@ impl Worker {
             }
         });
         *thread.elsewhere.lock() = None;
+        thread.lie_under_jobs(true);
         // A job that was handed to this worker because it was parked does not wait for the job below.
         _ = slept.is_ok() && self.run_mail_in_turn();
         slept.is_err() || thread.take_token()
