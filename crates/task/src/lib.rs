@@ -73,8 +73,8 @@ pub use job::Job;
 pub use join::JoinHandle;
 pub use region::Region;
 pub use scoped::{
-    Forks, HeldPanic, Part, Scope, ScopeWith, ScopedJoinHandle, Scopes, Wait, install, join,
-    keep_tickets, return_tickets, scope, scope_with,
+    Forks, HeldPanic, KeptTickets, Part, Scope, ScopeWith, ScopedJoinHandle, Scopes, Wait, install,
+    join, keep_tickets, return_tickets, scope, scope_with,
 };
 pub use spawnable::Spawnable;
 pub use work::Work;

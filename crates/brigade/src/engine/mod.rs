@@ -50,7 +50,7 @@ pub use core::monitor::monitor_runs;
 pub(crate) use current::stopping;
 pub(crate) use ends::off_pool::{cancel_contained, drop_off_pool, may_nest, pool_of_work};
 pub(crate) use key::{ClassKey, Key};
-pub(crate) use processor::{Group, Members, Processor};
+pub(crate) use processor::{Group, LateGroup, Members, Processor};
 pub(crate) use registry::{
     At, class_here, current_pool, forget, reach, reach_inline, reach_owned, rejected,
 };

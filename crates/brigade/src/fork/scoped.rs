@@ -1,19 +1,21 @@
 //! Borrowing work: fork and join, scopes, and calls on a pool's workers.
 
 use core::future::Future;
+use core::marker::PhantomData;
 use core::pin::Pin;
 use std::panic::{self, Location};
 use std::sync::Arc;
 
 use brigade_observe::Call;
-use brigade_sync::{OnceLock, Visit};
+use brigade_sync::Visit;
 use brigade_task::{
     Forks, HeldPanic, Job, Outcome, Part, ScopeWith, Scopes, Wait, Work, drop_contained,
     keep_tickets,
 };
 
 use crate::engine::{
-    CURRENT, Core, Group, Key, Worker, enter_outside, enter_pool, owned, reach, wait_outside,
+    CURRENT, Core, Key, LateGroup, Worker, enter_outside, enter_pool, owned, reach, runs_in_place,
+    wait_outside,
 };
 use crate::handle::Handle;
 use crate::handle::join::Ended;
@@ -151,7 +153,7 @@ impl Handle {
     where
         F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
     {
-        in_place(*self, |pool| brigade_task::scope(pool, body))
+        in_place(*self, Plain(body))
     }
 }
 
@@ -328,7 +330,7 @@ where
     R: Send,
 {
     match own_pool() {
-        Some(own) => accepted(own.in_place_scope(body)),
+        Some(own) => accepted(in_place(own, Plain(body))),
         None => accepted(here().scope(body)),
     }
 }
@@ -353,7 +355,7 @@ where
 }
 
 /// The pool whose worker this thread is.
-#[inline(always)]
+#[inline]
 fn own_pool() -> Option<Handle> {
     CURRENT.with(|worker| worker.map(|worker| Handle { key: worker.processor.core.work.key }))
 }
@@ -368,7 +370,7 @@ where
     X: Sync + 'scope,
     F: FnOnce(&ScopeWith<'scope, X>) -> R,
 {
-    in_place(pool, |pool| brigade_task::scope_with(pool, value, body))
+    in_place(pool, With(value, body, PhantomData))
 }
 
 /// A closure whose drop is contained if it is not called.
@@ -387,15 +389,65 @@ impl<F> Drop for Uncalled<F> {
     }
 }
 
+/// The body of a scope. Unlike a closure, one that is called in two places can be inlined in both: the frames of a recursion of scopes are
+/// as few and as short as can be.
+trait OpenScope<R> {
+    fn open(self, pool: &ScopePool) -> R;
+}
+
+struct Plain<F>(F);
+
+impl<'env, R, F> OpenScope<R> for Plain<F>
+where
+    F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
+{
+    #[inline(always)]
+    fn open(self, pool: &ScopePool) -> R {
+        brigade_task::scope(pool, self.0)
+    }
+}
+
+struct With<'scope, X, F>(X, F, PhantomData<&'scope ()>);
+
+impl<'scope, X, R, F> OpenScope<R> for With<'scope, X, F>
+where
+    X: Sync + 'scope,
+    F: FnOnce(&ScopeWith<'scope, X>) -> R,
+{
+    fn open(self, pool: &ScopePool) -> R {
+        brigade_task::scope_with(pool, self.0, self.1)
+    }
+}
+
 /// Opens a scope of a pool on this thread.
+#[inline(always)]
 #[track_caller]
-fn in_place<R>(pool: Handle, scope: impl FnOnce(&ScopePool) -> R) -> Result<R, Reason> {
-    let scope = Uncalled(Some(scope));
+fn in_place<R>(pool: Handle, scope: impl OpenScope<R>) -> Result<R, Reason> {
+    match &ScopePool::of_worker(pool.key) {
+        Some(pool) => {
+            let _kept = keep_tickets();
+            Ok(scope.open(pool))
+        }
+        None => in_place_outside(pool.key, Location::caller(), Uncalled(Some(scope))),
+    }
+}
+
+/// Opens a scope of a pool on a thread that does not fork as a worker of it.
+#[cold]
+#[inline(never)]
+fn in_place_outside<R>(
+    pool: Key,
+    place: &'static Location<'static>,
+    scope: Uncalled<impl OpenScope<R>>,
+) -> Result<R, Reason> {
     let open = || {
-        let pool = ScopePool::of(pool)?;
-        Ok(pool.open(|| scope.take()(&pool)))
+        // A thread that owns the pool is its worker by now.
+        let own = ScopePool::of_worker(pool);
+        let _kept = own.as_ref().map(|_| keep_tickets());
+        let pool = own.map_or_else(|| ScopePool::of_outside(pool), Ok)?;
+        Ok(scope.take().open(&pool))
     };
-    borrow(pool.key, Location::caller(), |outside| match outside {
+    borrow(pool, place, |outside| match outside {
         None => open(),
         Some((_, outside)) => outside.run(open),
     })
@@ -417,45 +469,71 @@ impl Work for Share {
 
 /// The pool of a scope.
 struct ScopePool {
-    handle: Handle,
     core: Arc<Core>,
     /// The worker that opened the scope, and the deque's position at that time.
     opened: Option<(usize, u64)>,
     /// The group of its futures, if there are any.
-    futures: OnceLock<Group>,
+    futures: LateGroup,
 }
 
 impl ScopePool {
-    fn of(handle: Handle) -> Result<Self, Reason> {
-        let own = |Worker { processor, .. }: &Worker| Self {
-            handle,
+    /// The pool, if this thread forks as a worker of it.
+    #[inline]
+    fn of_worker(pool: Key) -> Option<Self> {
+        let of = |Worker { processor, .. }: &Worker| Self {
             core: processor.core.clone(),
             opened: Some((processor.index, processor.fork_position())),
-            futures: OnceLock::new(),
+            futures: LateGroup::default(),
         };
-        if let Some(pool) = with_worker_of(handle.key, |worker| worker.map(own)) {
-            return Ok(pool);
-        }
-        reach(handle.key, |at| match at.core() {
+        with_worker_of(pool, |worker| worker.map(of))
+    }
+
+    fn of_outside(pool: Key) -> Result<Self, Reason> {
+        reach(pool, |at| match at.core() {
             Some(core) if core.work.is_closed() => Err(core.work.refusal()),
             Some(core) => {
-                Ok(Self { handle, core: core.clone(), opened: None, futures: OnceLock::new() })
+                Ok(Self { core: core.clone(), opened: None, futures: LateGroup::default() })
             }
             None => Err(at.refusal()),
         })
     }
 
-    /// The pool. `None` in a forked child: its locks may be held forever there, and its threads do not exist.
-    fn here(&self) -> Option<&Core> {
-        self.handle.key.is_here().then_some(&*self.core)
+    fn key(&self) -> Key {
+        self.core.work.key
     }
 
-    /// Calls a closure that opens a scope.
-    fn open<R>(&self, scope: impl FnOnce() -> R) -> R {
-        match self.opened {
-            Some(_) => keep_tickets(scope),
-            None => scope(),
+    #[inline]
+    fn wait_as(&self, worker: Option<&Worker>, wait: &Wait<'_>) {
+        match worker {
+            Some(worker) if worker.processor.is_of(self.key()) => {
+                let own = self.position_on(worker, wait);
+                if runs_in_place() {
+                    worker.run_own_parts(wait.region(), own);
+                }
+                if !wait.is_over() {
+                    worker.wait_for_part(*wait, own, self.futures.get());
+                }
+            }
+            _ => {
+                // The body may have forked.
+                self.key().end_if_orphan();
+                wait_outside(self.key(), *wait);
+            }
         }
+    }
+
+    /// The position on a worker's deque at which the parts begin for which it waits.
+    #[inline]
+    fn position_on(&self, worker: &Worker, wait: &Wait<'_>) -> u64 {
+        match self.opened {
+            Some((index, opened)) if wait.has_parts() && index == worker.processor.index => opened,
+            _ => worker.processor.fork_position(),
+        }
+    }
+
+    /// The pool. `None` in a forked child: its locks may be held forever there, and its threads do not exist.
+    fn here(&self) -> Option<&Core> {
+        self.key().is_here().then_some(&*self.core)
     }
 }
 
@@ -467,7 +545,7 @@ fn run_off<R>(core: &Core, run: impl FnOnce() -> R) -> R {
 
 impl Scopes for ScopePool {
     fn execute(&self, part: Part) {
-        with_worker_of(self.handle.key, |worker| match worker {
+        with_worker_of(self.key(), |worker| match worker {
             Some(worker) => worker.processor.execute_part(part),
             None => {
                 let job = part.into_job();
@@ -489,10 +567,10 @@ impl Scopes for ScopePool {
         future: Pin<Box<dyn Future<Output = ()> + Send>>,
         part: &mut dyn FnMut(Job) -> Part,
     ) -> Option<brigade_task::JoinHandle<()>> {
-        let group = *self.futures.get_or_init(Group::new);
-        let (job, handle) = make_scopes(self.handle.key, group, future);
+        let group = self.futures.get_or_new();
+        let (job, handle) = make_scopes(self.key(), group, future);
         let part = part(job);
-        with_worker_of(self.handle.key, |worker| match worker {
+        with_worker_of(self.key(), |worker| match worker {
             Some(worker) => worker.processor.execute_part(part),
             // A rejected future is dropped, and so cancelled.
             None => drop(self.here().map(|core| core.inject(part.into_job()))),
@@ -503,12 +581,12 @@ impl Scopes for ScopePool {
     fn wait_for_future(&self, future: &mut brigade_task::JoinHandle<()>) {
         // A forked child ends in `wait`.
         if self.here().is_some() && !future.is_finished() {
-            Ended::new(future, self.handle.key, false).wait();
+            Ended::new(future, self.key(), false).wait();
         }
     }
 
     fn broadcast(&self, make: &mut dyn FnMut() -> Part) {
-        reach(self.handle.key, |at| {
+        reach(self.key(), |at| {
             let Some(core) = self.here() else { return };
             // A rejected share is dropped, and so cancelled; a dropped handle detaches its share.
             drop(core.broadcast(at.worker().is_some(), || Job::with_handle(Share(make()))));
@@ -516,24 +594,11 @@ impl Scopes for ScopePool {
     }
 
     fn wait(&self, wait: Wait<'_>) {
-        with_worker_of(self.handle.key, |worker| match worker {
-            Some(worker) => {
-                let processor = &worker.processor;
-                let opened =
-                    self.opened.filter(|&(index, _)| wait.has_parts() && index == processor.index);
-                let own = opened.map_or(processor.fork_position(), |(_, position)| position);
-                worker.wait_for_part(wait, own, self.futures.get().copied());
-            }
-            None => {
-                // The body may have forked.
-                self.core.work.key.end_if_orphan();
-                wait_outside(self.handle.key, wait);
-            }
-        });
+        CURRENT.with(|worker| self.wait_as(worker, &wait));
     }
 
     fn run_here(&self, run: &mut dyn FnMut() -> Option<Outcome>) {
-        with_worker_of(self.handle.key, |worker| match (worker, self.here()) {
+        with_worker_of(self.key(), |worker| match (worker, self.here()) {
             (Some(worker), _) => {
                 let outcome = enter_pool(&worker.processor.core, run);
                 outcome.into_iter().for_each(|outcome| worker.processor.count_part(outcome));
@@ -550,6 +615,6 @@ impl Scopes for ScopePool {
     }
 
     fn count_panic(&self) {
-        with_worker_of(self.handle.key, |worker| worker.into_iter().for_each(Forks::count_panic));
+        with_worker_of(self.key(), |worker| worker.into_iter().for_each(Forks::count_panic));
     }
 }

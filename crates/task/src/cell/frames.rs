@@ -96,12 +96,18 @@ unsafe impl Sync for JobContext {}
 
 impl JobContext {
     /// That of the calling thread.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn current() -> Self {
         Self(INNERMOST.with(|frame| match cfg!(brigade_loom) {
             true => None,
             false => frame.map(NonNull::from),
         }))
+    }
+
+    /// Whether it is that of the calling thread.
+    #[inline]
+    pub(crate) fn is_current(self) -> bool {
+        self.0 == Self::current().0
     }
 
     /// Calls `call` as a part of what has this context.
@@ -110,17 +116,19 @@ impl JobContext {
     /// Context rule: the thread whose context it is must not have left the call in which it took it.
     #[inline]
     pub(crate) unsafe fn enter<R>(self, call: impl FnOnce() -> R) -> R {
-        if self.0 == Self::current().0 {
+        if self.is_current() {
             return call();
         }
         // SAFETY: guaranteed by the caller.
         unsafe { self.enter_elsewhere(call) }
     }
 
+    /// Like [`enter`](Self::enter), for a context that is not [current](Self::is_current).
+    ///
     /// # Safety
-    /// As for [`enter`](Self::enter).
+    /// As for `enter`.
     #[cold]
-    unsafe fn enter_elsewhere<R>(self, call: impl FnOnce() -> R) -> R {
+    pub(crate) unsafe fn enter_elsewhere<R>(self, call: impl FnOnce() -> R) -> R {
         // SAFETY: Context rule, guaranteed by the caller.
         let mut context = self.0.map(|frame| unsafe { frame.as_ref() });
         // A part of a part has the context of the outer one, so that parts of parts are no chain.

@@ -110,6 +110,37 @@ impl Job {
         self.consume(Action::Run, ptr::null_mut())
     }
 
+    /// Like [`run`](Self::run), for the job in a slot, which is empty then; `None` if it is empty before. The job is run where it lies: if jobs
+    /// run jobs, a copy of each would lie on the stack.
+    ///
+    /// # Panics
+    /// As for [`run`](Self::run).
+    ///
+    /// ```
+    /// use brigade_task::{Job, Outcome};
+    /// let mut slot = Some(Job::new(|| ()));
+    /// assert_eq!([Job::run_in(&mut slot), Job::run_in(&mut slot)], [Some(Outcome::Returned), None]);
+    /// ```
+    #[inline]
+    pub fn run_in(slot: &mut Option<Self>) -> Option<Outcome> {
+        /// Empties a slot without a drop of the job.
+        struct Empty(*mut Option<Job>);
+        impl Drop for Empty {
+            #[inline(always)]
+            fn drop(&mut self) {
+                // SAFETY: made from a reference that is borrowed for longer.
+                unsafe { self.0.write(None) };
+            }
+        }
+        let empty = Empty(slot);
+        // SAFETY: only the guard has the slot.
+        match unsafe { &mut *empty.0 } {
+            // SAFETY: Payload rule; the job is not dropped, so this is the one action that consumes it.
+            Some(job) => Some(unsafe { (job.act)(&mut job.payload, Action::Run, ptr::null_mut()) }),
+            None => None,
+        }
+    }
+
     /// Drops the closure; its handle, if it has one, gets [`JoinError::Cancelled`](crate::JoinError::Cancelled) with this cause.
     /// The cause of a job that is dropped is [`Ended`](Cause::Ended).
     ///

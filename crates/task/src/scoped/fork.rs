@@ -15,7 +15,7 @@ use brigade_sync::cell::UnsafeCell;
 
 use super::latch::Latch;
 use super::part::Part;
-use super::{Abort, wait};
+use super::{Abort, wait_by};
 use crate::act::{Action, Outcome, Payload, inspect};
 use crate::cell::JobContext;
 use crate::contain::drop_contained;
@@ -155,7 +155,7 @@ impl<B: FnOnce() -> R, R, const COUNTED: bool> Frame<B, R, COUNTED> {
 
     /// Waits for the job, which another thread has; returns its result, or that of the work if it was returned.
     fn finish(&self, forks: &impl Forks) -> Result<R, Box<dyn Any + Send>> {
-        wait(|| self.latch.is_set(), || forks.wait(Wait::new(&self.latch, self.region())));
+        wait_by(Wait::new(&self.latch, self.region()), |wait| forks.wait(wait));
         self.outcome().unwrap_or_else(|| {
             // SAFETY: Fork rule: it has been returned.
             let work = unsafe { self.take() };
@@ -363,7 +363,7 @@ where
 pub fn install<B, R>(
     work: B,
     give: impl FnOnce(Job) -> Result<(), Job>,
-    mut wait_for: impl FnMut(Wait<'_>),
+    wait_for: impl FnMut(Wait<'_>),
 ) -> Result<R, B>
 where
     B: FnOnce() -> R + Send,
@@ -381,7 +381,7 @@ where
         return Err(unsafe { frame.take() });
     }
     mem::forget(bomb);
-    wait(|| frame.latch.is_set(), || wait_for(Wait::new(&frame.latch, frame.region())));
+    wait_by(Wait::new(&frame.latch, frame.region()), wait_for);
     match frame.outcome() {
         Some(Ok(result)) => Ok(result),
         Some(Err(payload)) => panic::resume_unwind(payload),

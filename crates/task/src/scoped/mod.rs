@@ -21,7 +21,7 @@ pub use parcel::ScopedJoinHandle;
 pub use part::Part;
 pub use scope::{HeldPanic, Scope, Scopes, scope};
 pub use scope_with::{ScopeWith, scope_with};
-pub use tickets::{keep_tickets, return_tickets};
+pub use tickets::{KeptTickets, keep_tickets, return_tickets};
 
 /// Aborts the process when it is dropped: an unwinding must not leave a stack that jobs borrow from.
 struct Abort;
@@ -34,11 +34,11 @@ impl Drop for Abort {
     }
 }
 
-/// Calls `wait` until `is_over`.
-fn wait(is_over: impl Fn() -> bool, mut wait: impl FnMut()) {
+/// Calls `by` until the wait is over.
+fn wait_by(wait: Wait<'_>, mut by: impl FnMut(Wait<'_>)) {
     let bomb = Abort;
-    while !is_over() {
-        wait();
+    while !wait.is_over() {
+        by(wait);
     }
     core::mem::forget(bomb);
 }

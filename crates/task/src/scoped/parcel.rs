@@ -10,7 +10,7 @@ use brigade_sync::Mutex;
 use super::fork::Wait;
 use super::latch::Latch;
 use super::scope::{Scope, ScopedWork, Scopes, State};
-use super::wait;
+use super::wait_by;
 use crate::act::Outcome;
 use crate::cause::Cause;
 use crate::contain::drop_contained;
@@ -134,9 +134,13 @@ impl<F: FnOnce() -> T, T> Delivery<T> for Parcel<F, T> {
 }
 
 impl<F: FnOnce() -> T + Send, T: Send> ScopedWork for Arc<Parcel<F, T>> {
-    fn settle(self, stop: Option<Cause>) -> Outcome {
+    fn run(self) -> Outcome {
         // The handle counts the outcome of a closure that it has taken.
-        Delivery::settle(&*self, stop).unwrap_or(Outcome::Stale)
+        self.settle(None).unwrap_or(Outcome::Stale)
+    }
+
+    fn cancel(self, cause: Cause) -> Outcome {
+        self.settle(Some(cause)).unwrap_or(Outcome::Stale)
     }
 
     fn is_stale(&self) -> bool {
@@ -184,7 +188,7 @@ impl<T> ScopedJoinHandle<'_, T> {
         }
         let latch = self.parcel.latch();
         let region = Region(ptr::from_ref(latch).addr());
-        wait(|| latch.is_set(), || self.pool.wait(Wait::without_parts(latch, region)));
+        wait_by(Wait::without_parts(latch, region), |wait| self.pool.wait(wait));
         match self.parcel.take() {
             Some(result) => result,
             None => unreachable!("only the handle takes the result"),

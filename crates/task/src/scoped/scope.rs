@@ -7,7 +7,7 @@
 use core::any::{Any, TypeId};
 use core::future::Future;
 use core::marker::PhantomData;
-use core::mem::{self, align_of, size_of};
+use core::mem::{self, ManuallyDrop, align_of, size_of};
 use core::pin::Pin;
 use core::ptr::{self, NonNull};
 use core::task::{Context, Poll, Waker};
@@ -17,11 +17,11 @@ use std::sync::Arc;
 use brigade_sync::Mutex;
 use brigade_sync::atomic::{AtomicBool, Ordering};
 
+use super::Abort;
 use super::fork::Wait;
 use super::parcel::{FutureParcel, Parcel, ScopedJoinHandle};
 use super::part::Part;
 use super::tickets::Tickets;
-use super::wait;
 use super::wakers::Wakers;
 use crate::act::{Action, Outcome, Payload, inspect};
 use crate::boxed::is_large;
@@ -83,16 +83,28 @@ pub(super) struct State {
     /// The context entered by the jobs.
     context: JobContext,
     is_cancelled: AtomicBool,
+    rare: Mutex<Option<Box<Rare>>>,
+}
+
+/// The parts of a state that few scopes need. Not in the state: a recursion of scopes has a state a level on its stack.
+#[derive(Default)]
+struct Rare {
     /// The payload of the first panic.
-    panic: Mutex<Option<Box<dyn Any + Send>>>,
+    panic: Option<Box<dyn Any + Send>>,
     /// The wakers of unfinished futures, to be woken when the scope is cancelled.
-    futures: Mutex<Wakers>,
+    futures: Wakers,
 }
 
 impl State {
+    /// Calls a closure with the wakers, under the lock.
+    fn with_wakers<R>(&self, call: impl FnOnce(&mut Wakers) -> R) -> R {
+        call(&mut self.rare.lock().get_or_insert_default().futures)
+    }
+
     /// Stores a payload. Returns `false`, and drops the payload, if there was a panic before.
     pub(super) fn panicked(&self, payload: Box<dyn Any + Send>) -> bool {
-        let mut first = self.panic.lock();
+        let mut rare = self.rare.lock();
+        let first = &mut rare.get_or_insert_default().panic;
         let late = match &*first {
             None => {
                 *first = Some(payload);
@@ -100,12 +112,20 @@ impl State {
             }
             Some(_) => Some(payload),
         };
-        drop(first);
+        drop(rare);
         let is_first = late.is_none();
         drop_contained(late);
         is_first
     }
 
+    /// Stores the payload of a job; returns its outcome.
+    #[cold]
+    fn hold_panic(&self, payload: Box<dyn Any + Send>) -> Outcome {
+        self.panicked(payload);
+        Outcome::Panicked
+    }
+
+    #[inline]
     pub(super) fn is_cancelled(&self) -> bool {
         // Ordering: Relaxed: the flag is a request.
         self.is_cancelled.load(Ordering::Relaxed)
@@ -181,8 +201,11 @@ impl<S> Here<S> {
 
 /// The work of a job: a closure, or one with a handle.
 pub(super) trait ScopedWork: Send {
-    /// Runs it, or drops it for the cause `stop`; returns the outcome of the job.
-    fn settle(self, stop: Option<Cause>) -> Outcome;
+    /// Runs it; returns the outcome of the job.
+    fn run(self) -> Outcome;
+
+    /// Drops it for this cause; returns the outcome of the job.
+    fn cancel(self, cause: Cause) -> Outcome;
 
     /// Whether it has been claimed through its handle.
     fn is_stale(&self) -> bool {
@@ -200,11 +223,12 @@ pub(super) trait ScopedWork: Send {
 
 /// The first poll of a future.
 impl ScopedWork for Box<Job> {
-    fn settle(self, stop: Option<Cause>) -> Outcome {
-        match stop {
-            None => self.run(),
-            Some(cause) => self.cancel(cause),
-        }
+    fn run(self) -> Outcome {
+        Job::run(*self)
+    }
+
+    fn cancel(self, cause: Cause) -> Outcome {
+        Job::cancel(*self, cause)
     }
 
     fn is_stale(&self) -> bool {
@@ -218,24 +242,43 @@ impl ScopedWork for Box<Job> {
 
 impl<F: FnOnce() + Send> ScopedWork for F {
     #[inline]
-    fn settle(self, stop: Option<Cause>) -> Outcome {
-        if let Some(cause) = stop {
-            drop_contained(self);
-            return Outcome::Cancelled(cause);
-        }
+    fn run(self) -> Outcome {
         self();
         Outcome::Returned
+    }
+
+    fn cancel(self, cause: Cause) -> Outcome {
+        drop_contained(self);
+        Outcome::Cancelled(cause)
     }
 }
 
 /// The work of a job. The ticket comes first: its pointer is the address of the job's region.
 #[repr(C)]
 struct Ticketed<W> {
-    ticket: Ticket,
-    work: W,
+    ticket: ManuallyDrop<Ticket>,
+    work: ManuallyDrop<W>,
+}
+
+/// The work of a job where it lies, in the payload. A recursion of scopes has a copy less a level on its stack.
+struct Lying<'a, W>(&'a mut ManuallyDrop<W>);
+
+impl<'a, W: ScopedWork> Lying<'a, W> {
+    /// # Safety
+    /// Nothing else takes the work.
+    unsafe fn new(work: &'a mut ManuallyDrop<W>) -> Self {
+        Self(work)
+    }
+
+    #[inline]
+    fn run(self) -> Outcome {
+        // SAFETY: guaranteed by the caller of `new`; once, as this is consumed.
+        unsafe { ManuallyDrop::take(self.0) }.run()
+    }
 }
 
 impl<'scope, 'env> Scope<'scope, 'env> {
+    #[inline]
     pub(super) fn new(pool: &(dyn Scopes + '_)) -> Self {
         let pool: NonNull<dyn Scopes + '_> = NonNull::from(pool);
         // SAFETY: only the lifetime changes; the functions below make a scope and drop it while they have the
@@ -245,8 +288,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
             tickets: Tickets::new(),
             context: JobContext::current(),
             is_cancelled: AtomicBool::new(false),
-            panic: Mutex::new(None),
-            futures: Mutex::new(Wakers::default()),
+            rare: Mutex::new(None),
         };
         Self { state, pool, scope: PhantomData, env: PhantomData }
     }
@@ -316,7 +358,8 @@ impl<'scope, 'env> Scope<'scope, 'env> {
 
     /// Makes a job of work that fits into it.
     pub(super) fn part<W: ScopedWork + 'scope>(&self, work: W) -> Part {
-        let work = Ticketed { ticket: self.ticket(), work };
+        let (ticket, work) = (ManuallyDrop::new(self.ticket()), ManuallyDrop::new(work));
+        let work = Ticketed { ticket, work };
         // SAFETY: the work fits, as checked by the caller (a box is a word), and `act` expects it. Scope rule: the
         // work's borrows live until the ticket has been dropped.
         let job = unsafe { Job::from_raw(act::<W>, work) };
@@ -404,11 +447,10 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     pub fn cancel(&self) {
         // Under the lock under which a future lists its waker: either the future sees the flag, or the waker is in
         // the list.
-        let wakers = {
-            let mut futures = self.state.futures.lock();
+        let wakers = self.state.with_wakers(|wakers| {
             self.state.is_cancelled.store(true, Ordering::Relaxed);
-            futures.take_all()
-        };
+            wakers.take_all()
+        });
         wakers.into_iter().for_each(|waker| contain(|| waker.wake()));
     }
 
@@ -428,26 +470,47 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     }
 
     /// Calls the body, waits for all jobs, and resumes the first panic.
+    #[inline]
     pub(super) fn run<R>(&self, body: impl FnOnce() -> R) -> R {
-        let result = panic::catch_unwind(AssertUnwindSafe(body));
-        let result = result.map_err(|payload| {
+        let returned = self.call(body);
+        if !self.state.tickets.end_body() {
+            self.wait();
+        }
+        self.result(returned)
+    }
+
+    /// Calls the body; `None` if it panics.
+    fn call<R>(&self, body: impl FnOnce() -> R) -> Option<R> {
+        let hold = |payload| {
             if !self.state.panicked(payload) {
                 self.pool().count_panic();
             }
-        });
-        if !self.state.tickets.end_body() {
-            let region = Region(ptr::from_ref(&self.state).addr());
-            let latch = &self.state.tickets.latch;
-            wait(|| latch.is_set(), || self.pool().wait(Wait::new(latch, region)));
+        };
+        panic::catch_unwind(AssertUnwindSafe(body)).map_err(hold).ok()
+    }
+
+    /// Waits for the tickets of the jobs.
+    #[inline(always)]
+    fn wait(&self) {
+        let region = Region(ptr::from_ref(&self.state).addr());
+        let latch = &self.state.tickets.latch;
+        let bomb = Abort;
+        while !latch.is_set() {
+            self.pool().wait(Wait::new(latch, region));
         }
-        let first = self.state.panic.lock().take();
-        match (first, result) {
-            (None, Ok(result)) => result,
-            (Some(payload), result) => {
-                drop_contained(result);
+        mem::forget(bomb);
+    }
+
+    /// What the scope returns, once all jobs have ended: what the body has, unless there was a panic.
+    fn result<R>(&self, returned: Option<R>) -> R {
+        let first = self.state.rare.lock().take().and_then(|rare| rare.panic);
+        match (first, returned) {
+            (None, Some(returned)) => returned,
+            (Some(payload), returned) => {
+                drop_contained(returned);
                 panic::resume_unwind(payload)
             }
-            (None, Err(())) => unreachable!("the first panic is stored"),
+            (None, None) => unreachable!("the first panic is stored"),
         }
     }
 }
@@ -457,29 +520,47 @@ impl<'scope, 'env> Scope<'scope, 'env> {
 /// # Safety
 /// Payload rule of [`crate::job`]; `out` must be as the action says.
 unsafe fn act<W: ScopedWork>(payload: *mut Payload, action: Action, out: *mut ()) -> Outcome {
-    let ticketed = payload.cast::<Ticketed<W>>();
-    // SAFETY: Payload rule: the payload is a `Ticketed<W>`; borrowed for the call.
-    let is_stale = || unsafe { &*ticketed }.work.is_stale();
+    // SAFETY: Payload rule: the payload is a `Ticketed<W>`.
+    let ticketed = unsafe { &mut *payload.cast::<Ticketed<W>>() };
+    if action != Action::Run || ticketed.ticket.state().is_cancelled() {
+        // SAFETY: guaranteed by the caller.
+        return unsafe { act_unrun(ticketed, action, out) };
+    }
+    // SAFETY: the action consumes the payload. The ticket is dropped last, even on unwinding.
+    let ticket = unsafe { ManuallyDrop::take(&mut ticketed.ticket) };
+    // SAFETY: as above.
+    let work = unsafe { Lying::new(&mut ticketed.work) };
+    let context = ticket.state().context;
+    let call = || match context.is_current() {
+        true => work.run(),
+        // SAFETY: Scope rule: the thread that opened the scope waits for the ticket.
+        false => unsafe { context.enter_elsewhere(|| work.run()) },
+    };
+    let ran = panic::catch_unwind(AssertUnwindSafe(call));
+    ran.unwrap_or_else(|payload| ticket.state().hold_panic(payload))
+}
+
+/// The rest of [`act`]: all but the run, and that of a cancelled scope.
+///
+/// # Safety
+/// As for `act`.
+#[cold]
+unsafe fn act_unrun<W: ScopedWork>(
+    ticketed: &mut Ticketed<W>,
+    action: Action,
+    out: *mut (),
+) -> Outcome {
     // SAFETY: `out` is as the action says, guaranteed by the caller.
-    if unsafe { inspect(action, out, TypeId::of::<OfScope>, is_stale) } {
+    if unsafe { inspect(action, out, TypeId::of::<OfScope>, || ticketed.work.is_stale()) } {
         return Outcome::Stale;
     }
-    // SAFETY: Payload rule, as above, and the action consumes it. The ticket is dropped last, even on unwinding.
-    let Ticketed { ticket, work } = unsafe { ticketed.read() };
-    if action == Action::Leave {
-        return work.leave();
-    }
-    if action != Action::Run || ticket.state().is_cancelled() {
-        return work.settle(Some(ticket.state().stop_cause(|| action.cause(out))));
-    }
-    // SAFETY: Scope rule: the thread that opened the scope waits for the ticket.
-    let call = || unsafe { ticket.state().context.enter(|| work.settle(None)) };
-    match panic::catch_unwind(AssertUnwindSafe(call)) {
-        Ok(outcome) => outcome,
-        Err(payload) => {
-            ticket.state().panicked(payload);
-            Outcome::Panicked
-        }
+    // SAFETY: the action consumes the payload. The ticket is dropped last, even on unwinding.
+    let ticket = unsafe { ManuallyDrop::take(&mut ticketed.ticket) };
+    // SAFETY: as above.
+    let work = unsafe { ManuallyDrop::take(&mut ticketed.work) };
+    match action {
+        Action::Leave => work.leave(),
+        _ => work.cancel(ticket.state().stop_cause(|| action.cause(out))),
     }
 }
 
@@ -504,7 +585,7 @@ impl<F: Spawnable> ScopedFuture<F> {
         let (copy, waker) = (waker.clone(), waker.clone());
         let former = self.listed.take();
         let key = former.as_ref().map(|&(key, _)| key);
-        let (key, replaced) = ticket.state().futures.lock().set(key, copy);
+        let (key, replaced) = ticket.state().with_wakers(|wakers| wakers.set(key, copy));
         self.listed = Some((key, waker));
         drop_contained((former, replaced));
     }
@@ -514,14 +595,11 @@ impl<F: Spawnable> ScopedFuture<F> {
         let (future, ticket) = self.inner.take()?;
         drop_contained(future);
         if let Some((key, waker)) = self.listed.take() {
-            let listed = ticket.state().futures.lock().remove(key);
+            let listed = ticket.state().with_wakers(|wakers| wakers.remove(key));
             drop_contained((waker, listed));
         }
         let finished = panic::catch_unwind(AssertUnwindSafe(|| self.parcel.finish(result)));
-        Some(finished.unwrap_or_else(|payload| {
-            ticket.state().panicked(payload);
-            Outcome::Panicked
-        }))
+        Some(finished.unwrap_or_else(|payload| ticket.state().hold_panic(payload)))
     }
 }
 
@@ -564,6 +642,7 @@ impl<F: Spawnable> Future for ScopedFuture<F> {
 ///
 /// # Panics
 /// With the payload of the first panic of the body or of a job, once all jobs have ended.
+#[inline(always)]
 pub fn scope<'env, F, R>(pool: &dyn Scopes, body: F) -> R
 where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,

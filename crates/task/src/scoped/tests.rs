@@ -540,17 +540,17 @@ fn return_tickets_last(pool: &List, wait: Wait<'_>) {
 fn a_scope_ends_when_the_tickets_that_its_thread_keeps_are_returned() {
     let pool = List { waits: Some(return_tickets_last), ..List::default() };
     let ran = AtomicUsize::new(0);
-    keep_tickets(|| {
-        scope(&pool, |s| {
-            // More than a worker takes at once, and each adds another.
-            for _ in 0..100 {
-                s.execute_with(|s| {
-                    ran.fetch_add(1, SeqCst);
-                    s.execute(|| _ = ran.fetch_add(1, SeqCst));
-                });
-            }
-        });
+    let kept = keep_tickets();
+    scope(&pool, |s| {
+        // More than a worker takes at once, and each adds another.
+        for _ in 0..100 {
+            s.execute_with(|s| {
+                ran.fetch_add(1, SeqCst);
+                s.execute(|| _ = ran.fetch_add(1, SeqCst));
+            });
+        }
     });
+    drop(kept);
     assert_eq!((ran.into_inner(), pool.returns.into_inner()), (200, 1));
 }
 

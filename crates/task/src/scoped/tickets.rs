@@ -7,6 +7,7 @@
 //! a job of that scope.
 
 use core::cell::Cell;
+use core::marker::PhantomData;
 use core::ptr;
 
 use brigade_sync::atomic::{AtomicU64, Ordering};
@@ -113,32 +114,38 @@ unsafe fn give_back(tickets: *const Tickets, count: u64) {
     }
 }
 
-/// Calls a closure that runs jobs of a scope, or adds some. Meanwhile the thread keeps tickets, until the end of this call or until
-/// they are [returned](return_tickets), which the closure must do before it does anything for long that is not a job of that scope.
+/// Makes the thread keep tickets until the returned value is dropped, or until they are [returned](return_tickets), which the thread must
+/// do before it does anything for long that is not a job of that scope.
 ///
 /// ```
-/// use std::sync::atomic::{AtomicBool, Ordering};
-/// let ran = AtomicBool::new(false);
-/// brigade_task::keep_tickets(|| ran.store(true, Ordering::Relaxed));
-/// assert!(ran.into_inner());
+/// let kept = brigade_task::keep_tickets();
+/// // Here the thread runs jobs of a scope, or adds some.
+/// drop(kept);
 /// ```
-pub fn keep_tickets<R>(call: impl FnOnce() -> R) -> R {
-    struct End {
-        former: bool,
-    }
-    impl Drop for End {
-        fn drop(&mut self) {
-            return_tickets();
-            KEPT.with(|kept| kept.set(Kept { keeps: self.former, ..kept.get() }));
-        }
-    }
+#[must_use = "dropping it returns the tickets"]
+pub fn keep_tickets() -> KeptTickets {
     // What this thread keeps for a scope around this one is of no use here.
     return_tickets();
     let keeps = cfg!(not(brigade_loom));
     let former = KEPT.with(|kept| kept.replace(Kept { keeps, ..kept.get() })).keeps;
-    let _end = End { former };
-    call()
+    KeptTickets { former, of_thread: PhantomData }
 }
+
+/// The time in which a thread [keeps tickets](keep_tickets).
+pub struct KeptTickets {
+    /// Whether the thread kept some before.
+    former: bool,
+    of_thread: PhantomData<*const ()>,
+}
+
+impl Drop for KeptTickets {
+    fn drop(&mut self) {
+        return_tickets();
+        KEPT.with(|kept| kept.set(Kept { keeps: self.former, ..kept.get() }));
+    }
+}
+
+brigade_sync::opaque!(KeptTickets);
 
 /// Returns the tickets that this thread keeps.
 ///

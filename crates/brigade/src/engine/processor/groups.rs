@@ -20,8 +20,25 @@ pub(crate) struct Group(usize);
 impl Group {
     /// Returns a number that no other group has.
     pub(crate) fn new() -> Self {
-        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        static NEXT: AtomicUsize = AtomicUsize::new(1);
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// The group of a scope, which has one once it has a future.
+#[derive(Default)]
+pub(crate) struct LateGroup(AtomicUsize);
+
+impl LateGroup {
+    pub(crate) fn get(&self) -> Option<Group> {
+        // Ordering: Relaxed, here and below: it is a number.
+        Some(Group(self.0.load(Ordering::Relaxed))).filter(|group| group.0 > 0)
+    }
+
+    pub(crate) fn get_or_new(&self) -> Group {
+        let new = Group::new();
+        let set = self.0.compare_exchange(0, new.0, Ordering::Relaxed, Ordering::Relaxed);
+        set.map_or_else(Group, |_| new)
     }
 }
 

@@ -38,7 +38,7 @@ use super::work::Work;
 use crate::values::INJECTOR_INTERVAL;
 use class::Class;
 use groups::Groups;
-pub(crate) use groups::{Group, Members};
+pub(crate) use groups::{Group, LateGroup, Members};
 use pace::Pace;
 use placement::Activity;
 use submit::Leftovers;

@@ -7,7 +7,7 @@ use brigade_sync::Defer;
 use brigade_task::{Forks, Job, Part, Region, Wait, keep_tickets, return_tickets};
 
 use super::{Awaited, Worker};
-use crate::engine::core::enter::enter_pool;
+use crate::engine::core::enter::{enter_pool, entered};
 use crate::engine::key::Key;
 use crate::engine::processor::{Group, Members};
 use crate::engine::queues::origins::DEPTH;
@@ -43,8 +43,7 @@ impl Awaited for Parts<'_> {
     fn run_part(&mut self, worker: &Worker) -> bool {
         let region = self.wait.region();
         // Own parts run at any depth: the stack then holds the caller's recursion, and no more.
-        let lowest = worker.processor.lowest_gap.get();
-        self.own.is_some_and(|own| worker.run_own_part(region, own.min(lowest)))
+        self.own.is_some_and(|own| worker.run_own_part(region, own))
             || self.group.is_some_and(|group| worker.run_member(group))
             || (self.steals && worker.run_stolen_part(region))
     }
@@ -86,6 +85,7 @@ impl Forks for Worker {
 }
 
 /// Waits for a fork or a scope on a thread that does not fork as a worker of its pool.
+#[inline(never)]
 pub(crate) fn wait_outside(pool: Key, wait: Wait<'_>) {
     if !Backoff::default().wait(|| wait.is_over()) {
         super::wait(None, &mut Parts { wait, own: None, pool, group: None, steals: false });
@@ -107,27 +107,59 @@ impl Worker {
         let processor = &self.processor;
         let _end = Defer(|| processor.me.origins.end(0));
         self.has_run_parts.set(true);
-        keep_tickets(|| {
-            self.run(first);
-            let interrupts = || processor.core.work.idle.snapshot().interrupts();
-            while !processor.pace.is_due_next() && !interrupts() && self.run_own_part(region, 0) {
-                processor.end_if_orphan();
-                processor.pace.count();
-            }
-        });
+        let _kept = keep_tickets();
+        self.run(first);
+        let interrupts = || processor.core.work.idle.snapshot().interrupts();
+        while !processor.pace.is_due_next() && !interrupts() && self.run_own_part(region, 0) {
+            processor.end_if_orphan();
+            processor.pace.count();
+        }
+    }
+
+    /// Runs the parts of a scope on the own deque, from the position `own` on. A recursion of scopes has this frame once a level on its stack,
+    /// so the other ways of a wait are not in it.
+    #[inline]
+    pub(crate) fn run_own_parts(&self, region: Region, own: u64) {
+        let processor = &self.processor;
+        // The body may have forked.
+        processor.end_if_orphan();
+        let _inside = processor.run_inside_job();
+        let origins = processor.me.origins.begin(region, own);
+        processor.note_polling(false);
+        while self.run_own_part(region, own) {}
+        processor.me.origins.end(origins);
+        return_tickets();
+    }
+
+    #[inline(never)]
+    fn take_own_part(&self, region: Region, own: u64) -> Option<Job> {
+        let own = own.min(self.processor.lowest_gap.get());
+        if self.processor.forks.position() <= own {
+            return None;
+        }
+        match self.processor.forks.pop() {
+            Some(part) if part.region() == region => Some(part.into_job()),
+            Some(part) => self.take_part_below(part, region, own),
+            None => None,
+        }
     }
 
     /// Waits for a fork or a scope, and meanwhile runs descendants. On the own deque they begin at the position `own`.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn wait_for_part(&self, wait: Wait<'_>, own: u64, group: Option<Group>) {
         let steals = self.processor.depth() < DEPTH;
         let _inside = self.processor.run_inside_job();
         let origins = self.processor.me.origins.begin(wait.region(), own);
         let pool = self.processor.core.work.key;
         let mut parts = Parts { wait, own: Some(own), pool, group, steals };
-        let mut run = || keep_tickets(|| self.run_until(&mut parts));
+        let _kept = keep_tickets();
         match group {
-            Some(group) => _ = self.processor.wait_for_group(group, Members::new(), run),
-            None => run(),
+            Some(group) => {
+                let run = || self.run_until(&mut parts);
+                _ = self.processor.wait_for_group(group, Members::new(), run);
+            }
+            None => self.run_until(&mut parts),
         }
         self.processor.me.origins.end(origins);
     }
@@ -135,23 +167,14 @@ impl Worker {
     /// Runs the newest part of a region on the own deque, down to the position `own`; `false` if there is none.
     #[inline(always)]
     fn run_own_part(&self, region: Region, own: u64) -> bool {
-        if self.processor.forks.position() <= own {
-            return false;
-        }
-        match self.processor.forks.pop() {
-            Some(part) if part.region() == region => {
-                self.run_part(part.into_job());
-                true
-            }
-            Some(part) => self.run_part_below(part, region, own),
-            None => false,
-        }
+        let mut part = self.take_own_part(region, own);
+        part.is_some() && self.run_part(&mut part)
     }
 
-    /// Like [`run_own_part`](Self::run_own_part), if the newest part, already popped, belongs to an outer scope.
+    /// Like [`take_own_part`](Self::take_own_part), if the newest part, already popped, belongs to an outer scope.
     #[cold]
     #[inline(never)]
-    fn run_part_below(&self, newest: Part, region: Region, own: u64) -> bool {
+    fn take_part_below(&self, newest: Part, region: Region, own: u64) -> Option<Job> {
         let mut others = vec![newest];
         let mut found = None;
         while found.is_none() && self.processor.forks.position() > own {
@@ -162,7 +185,7 @@ impl Worker {
             }
         }
         others.into_iter().rev().for_each(|part| self.processor.push(part));
-        found.map(|part| self.run_part(part.into_job())).is_some()
+        found.map(Part::into_job)
     }
 
     /// Steals a descendant of a region and runs it; `false` if there is none.
@@ -175,16 +198,30 @@ impl Worker {
         let stolen = others.find_map(|peer| self.processor.steal_part(peer, Some(region)).ok());
         let Some((region, job)) = stolen else { return false };
         let origins = self.processor.me.origins.begin(region, self.processor.forks.position());
-        self.run_part(job);
+        self.run_part(&mut Some(job));
         self.processor.me.origins.end(origins);
         true
     }
 
-    /// Runs a part inside a job that waits for it. A panic is contained by the part.
-    #[inline(always)]
-    fn run_part(&self, job: Job) {
-        enter_pool(&self.processor.core, || self.run(job));
+    /// Runs a part inside a job that waits for it; `true`. A panic is contained by the part.
+    #[inline]
+    fn run_part(&self, part: &mut Option<Job>) -> bool {
+        let is_only_run = !self.processor.core.work.idle.snapshot().runs_not_only();
+        if is_only_run && entered().is_none() {
+            Job::run_in(part).into_iter().for_each(|outcome| self.processor.count(outcome));
+        } else {
+            self.run_part_seen(part);
+        }
         // The part may have forked the process: in the child, the wait would continue with the parent's parts.
         self.processor.end_if_orphan();
+        true
+    }
+
+    /// Runs a part inside a job that has entered another pool, or in a pool that notes more of a job than its run.
+    #[cold]
+    #[inline(never)]
+    fn run_part_seen(&self, part: &mut Option<Job>) {
+        let run = || part.take().into_iter().for_each(|part| self.run(part));
+        enter_pool(&self.processor.core, run);
     }
 }

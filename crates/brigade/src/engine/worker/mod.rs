@@ -352,6 +352,7 @@ impl Worker {
 
     /// Drops a job if the pool is being discarded, unless the job is of a scope; otherwise records and runs it.
     #[cold]
+    #[inline(never)]
     fn run_or_discard(&self, job: Job) -> Outcome {
         if self.processor.discards() && !job.is_of_scope() {
             return self.processor.discard(job);

@@ -65,7 +65,8 @@ impl Here {
     fn worker(self, job: usize) -> thread::JoinHandle<()> {
         thread::spawn(move || {
             let here = self;
-            keep_tickets(|| here.run(job));
+            let _kept = keep_tickets();
+            here.run(job);
         })
     }
 
@@ -110,16 +111,15 @@ fn a_scope_ends_after_what_its_jobs_add_with_kept_tickets() {
         here.issue();
         let worker = thread::spawn(move || {
             let here = here;
-            keep_tickets(|| {
-                // In bulk.
-                here.issue();
-                let other = here.worker(1);
-                // One of those.
-                here.issue();
-                here.run(0);
-                here.run(0);
-                other
-            })
+            let _kept = keep_tickets();
+            // In bulk.
+            here.issue();
+            let other = here.worker(1);
+            // One of those.
+            here.issue();
+            here.run(0);
+            here.run(0);
+            other
         });
         here.end([2, 1]);
         worker.join().unwrap().join().unwrap();
@@ -135,12 +135,12 @@ fn a_body_that_waits_returns_the_tickets_of_what_it_runs_before_it_sleeps() {
         let here = Here::new();
         here.issue();
         let thief = here.worker(0);
-        keep_tickets(|| {
-            here.issue();
-            here.run(1);
-            return_tickets();
-            here.end([1, 1]);
-        });
+        let kept = keep_tickets();
+        here.issue();
+        here.run(1);
+        return_tickets();
+        here.end([1, 1]);
+        drop(kept);
         thief.join().unwrap();
     });
 }
@@ -150,15 +150,14 @@ fn a_body_that_waits_returns_the_tickets_of_what_it_runs_before_it_sleeps() {
 fn a_body_returns_the_tickets_that_it_has_taken_in_bulk() {
     check(4, || {
         let here = Here::new();
-        let thief = keep_tickets(|| {
-            here.issue();
-            let thief = thread::spawn(move || {
-                let here = here;
-                here.run(0);
-            });
-            here.end([1, 0]);
-            thief
+        let kept = keep_tickets();
+        here.issue();
+        let thief = thread::spawn(move || {
+            let here = here;
+            here.run(0);
         });
+        here.end([1, 0]);
+        drop(kept);
         thief.join().unwrap();
     });
 }
