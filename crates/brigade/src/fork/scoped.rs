@@ -329,8 +329,8 @@ where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R + Send,
     R: Send,
 {
-    match own_pool() {
-        Some(own) => accepted(in_place(own, Plain(body))),
+    match &ScopePool::of_worker(None) {
+        Some(pool) => open(pool, Plain(body)),
         None => accepted(here().scope(body)),
     }
 }
@@ -423,13 +423,17 @@ where
 #[inline(always)]
 #[track_caller]
 fn in_place<R>(pool: Handle, scope: impl OpenScope<R>) -> Result<R, Reason> {
-    match &ScopePool::of_worker(pool.key) {
-        Some(pool) => {
-            let _kept = keep_tickets();
-            Ok(scope.open(pool))
-        }
-        None => in_place_outside(pool.key, Location::caller(), Uncalled(Some(scope))),
+    match &ScopePool::of_worker(Some(pool.key)) {
+        Some(pool) => Ok(open(pool, scope)),
+        None => in_place_outside(pool.key, scope, Location::caller()),
     }
+}
+
+/// Opens a scope on a worker.
+#[inline(always)]
+fn open<R>(pool: &ScopePool, scope: impl OpenScope<R>) -> R {
+    let _kept = keep_tickets();
+    scope.open(pool)
 }
 
 /// Opens a scope of a pool on a thread that does not fork as a worker of it.
@@ -437,12 +441,13 @@ fn in_place<R>(pool: Handle, scope: impl OpenScope<R>) -> Result<R, Reason> {
 #[inline(never)]
 fn in_place_outside<R>(
     pool: Key,
+    scope: impl OpenScope<R>,
     place: &'static Location<'static>,
-    scope: Uncalled<impl OpenScope<R>>,
 ) -> Result<R, Reason> {
+    let scope = Uncalled(Some(scope));
     let open = || {
         // A thread that owns the pool is its worker by now.
-        let own = ScopePool::of_worker(pool);
+        let own = ScopePool::of_worker(Some(pool));
         let _kept = own.as_ref().map(|_| keep_tickets());
         let pool = own.map_or_else(|| ScopePool::of_outside(pool), Ok)?;
         Ok(scope.take().open(&pool))
@@ -477,15 +482,16 @@ struct ScopePool {
 }
 
 impl ScopePool {
-    /// The pool, if this thread forks as a worker of it.
+    /// The pool that this thread forks as a worker of, if it is this one.
     #[inline]
-    fn of_worker(pool: Key) -> Option<Self> {
+    fn of_worker(pool: Option<Key>) -> Option<Self> {
         let of = |Worker { processor, .. }: &Worker| Self {
             core: processor.core.clone(),
             opened: Some((processor.index, processor.fork_position())),
             futures: LateGroup::default(),
         };
-        with_worker_of(pool, |worker| worker.map(of))
+        let is_own = |worker: &&Worker| pool.is_none_or(|pool| worker.processor.is_of(pool));
+        CURRENT.with(|worker| worker.filter(is_own).map(of))
     }
 
     fn of_outside(pool: Key) -> Result<Self, Reason> {
