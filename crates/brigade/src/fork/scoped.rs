@@ -587,7 +587,7 @@ impl Scopes for ScopePool {
     fn wait_for_future(&self, future: &mut brigade_task::JoinHandle<()>) {
         // A forked child ends in `wait`.
         if self.here().is_some() && !future.is_finished() {
-            Ended::new(future, self.key(), false).wait();
+            Ended::wait(future, self.key(), false);
         }
     }
 

@@ -16,8 +16,8 @@ use super::canceller::{CancelHandle, cancel, cancel_at_drop};
 use super::deadlock::{Awaited, Waiting};
 use crate::engine;
 use crate::engine::{
-    Awaited as _, BlockedThread, Key, Processor, Worker, runs_in_place, sleep_outside, wait_as,
-    wait_until, with_processor,
+    Awaited as _, BlockedThread, CURRENT, Key, Processor, Worker, runs_in_place, sleep_outside,
+    wait_as, wait_until,
 };
 use crate::values::opaque;
 
@@ -130,11 +130,19 @@ impl<T> JoinHandle<T> {
         if self.alive().is_none() {
             return Err(GONE);
         }
-        if !self.wait() {
-            return Err(JoinError::WouldDeadlock);
+        match self.wait() {
+            true => self.outcome(),
+            false => Err(JoinError::WouldDeadlock),
         }
-        let Some(inner) = self.inner.take() else { unreachable!("it was there just now") };
-        inner.join()
+    }
+
+    /// Takes the outcome of a job that has ended. Not in the frame of the wait.
+    #[inline(never)]
+    fn outcome(&mut self) -> Result<T, JoinError> {
+        match self.inner.take() {
+            Some(inner) => inner.join(),
+            None => unreachable!("it was there just now"),
+        }
     }
 
     /// Waits until the job has ended. Returns `false` if it never would.
@@ -144,14 +152,11 @@ impl<T> JoinHandle<T> {
             return true;
         };
         // The common case: a closure that no thread has begun to run.
-        let runs_here = |processor: &Processor| {
-            let may = !is_mail && processor.is_of(key) && !inner.is_of_future() && runs_in_place();
-            may && processor.settle(|stop| inner.settle_if_unclaimed(stop))
-        };
-        if with_processor(|processor| processor.is_some_and(runs_here)) {
-            return true;
-        }
-        Ended::new(inner, key, is_mail).wait()
+        let has_run = CURRENT.with(|worker| match worker {
+            Some(worker) if !is_mail => runs_here(&worker.processor, key, inner),
+            _ => false,
+        });
+        has_run || Ended::wait(inner, key, is_mail)
     }
 
     /// Takes the outcome if the job has ended; never blocks. Returns `None` if it has not ended, or if the outcome
@@ -312,6 +317,13 @@ impl<T> JoinHandle<T> {
     }
 }
 
+/// Runs a closure of the pool `key` that no thread has begun to run, inside the wait of a worker; `false` if that is another job.
+#[inline]
+fn runs_here<T>(processor: &Processor, key: Key, job: &brigade_task::JoinHandle<T>) -> bool {
+    let may = processor.is_of(key) && !job.is_of_future() && runs_in_place();
+    may && processor.settle(|stop| job.settle_if_unclaimed(stop))
+}
+
 /// A wait for the end of a job of the pool `key`.
 pub(crate) struct Ended<'a, T> {
     inner: &'a mut brigade_task::JoinHandle<T>,
@@ -331,18 +343,24 @@ impl<'a, T> Ended<'a, T> {
 
     /// Waits for the job. Returns `false` if it never ends.
     #[cold]
-    pub(crate) fn wait(mut self) -> bool {
-        wait_as(Some(self.key), |worker| match worker {
+    #[inline(never)]
+    pub(crate) fn wait(
+        inner: &'a mut brigade_task::JoinHandle<T>,
+        key: Key,
+        is_mail: bool,
+    ) -> bool {
+        let mut this = Self::new(inner, key, is_mail);
+        wait_as(Some(key), |worker| match worker {
             Some(worker) => {
-                _ = runs_in_place() && self.run_part(worker);
+                _ = runs_in_place() && this.run_part(worker);
                 // The wait is listed before any other job runs here: a wait for itself never ends.
-                if !self.is_over() && self.lists() {
-                    worker.run_until(&mut self);
+                if !this.is_over() && this.lists() {
+                    worker.run_until(&mut this);
                 }
             }
-            None => sleep_outside(&mut self),
+            None => sleep_outside(&mut this),
         });
-        !self.is_circular
+        !this.is_circular
     }
 
     /// Lists the wait. Returns `false` if it would never end.

@@ -115,7 +115,28 @@ impl Handle {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        expect_accepted(self.job().submit(job))
+        JoinHandle::new(expect_accepted(self.submit_as(job, None)), self.key)
+    }
+
+    /// Submits a closure with these terms. Not through a builder, which would lie on the stack of a caller that then waits.
+    #[inline]
+    #[track_caller]
+    fn submit_as<F, T>(
+        &self,
+        job: F,
+        when_full: Option<WhenFull>,
+    ) -> Result<brigade_task::JoinHandle<T>, Rejected<F>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        match self.key.is_plain() {
+            true => submit(job, |job| accept(self.key, job)),
+            false => {
+                let place = Location::caller();
+                Submission { work: job, when_full, options: None, place }.submit(self.key)
+            }
+        }
     }
 
     /// Runs a closure on the pool, once, and returns a handle for the outcome, or returns the closure. Never waits.
@@ -138,7 +159,8 @@ impl Handle {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        self.job().when_full(WhenFull::Reject).submit(job)
+        let handle = self.submit_as(job, Some(WhenFull::Reject))?;
+        Ok(JoinHandle::new(handle, self.key))
     }
 }
 

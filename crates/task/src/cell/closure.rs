@@ -203,8 +203,20 @@ unsafe fn settle<F: Work<Output = T>, T>(header: NonNull<Header>, stop: Option<C
         None => start(&cell.header.state, closure),
         Some(cause) => cancel(closure, cause),
     };
-    let outcome = Outcome::of(&result);
     // SAFETY: claimed, and the closure has been taken.
+    unsafe { settle_with(cell, result) }
+}
+
+/// The end of [`settle`]. Not in its frame, which lies on the stack during the run.
+///
+/// # Safety
+/// As for [`ClosureCell::finish`].
+unsafe fn settle_with<F: Work<Output = T>, T>(
+    cell: &ClosureCell<F, T>,
+    result: Result<T, JoinError>,
+) -> Outcome {
+    let outcome = Outcome::of(&result);
+    // SAFETY: guaranteed by the caller.
     let unclaimed = unsafe { cell.finish(result) };
     // The canceller's: the handle may be gone.
     debug_assert!(!matches!(unclaimed, Some(Ok(_))));

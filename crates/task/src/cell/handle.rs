@@ -66,8 +66,11 @@ impl RawHandle {
                 lifecycle.claim(|is_unpolled| !(stop.is_none() && is_unpolled && state.decides()))
             }
         };
-        // SAFETY: claimed just now; the vtable is the cell's.
-        claims.then(|| unsafe { (vtable.settle)(self.0, stop) })
+        match claims {
+            // SAFETY: claimed just now; the vtable is the cell's.
+            true => Some(unsafe { (vtable.settle)(self.0, stop) }),
+            false => None,
+        }
     }
 
     /// Asks a claimed closure to stop; drops a future that has not been polled if it `may_drop`, or wakes it to be dropped.

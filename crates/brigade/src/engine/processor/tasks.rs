@@ -10,7 +10,7 @@ use crate::values::Priority;
 impl Processor {
     /// Runs a job on a worker of its pool, nested in the waiting job, or cancels the job if the pool is being discarded.
     /// Returns `false` if a thread has already begun to run it.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn settle(&self, settle: impl FnOnce(Option<Cause>) -> Option<Outcome>) -> bool {
         // It may be a closure, inside the poll of a future that waits for it.
         self.note_polling(false);
