@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# By hand, after a change of a hot path: counts the instructions of each operation in tests/instructions on a pool of one thread, and fails if
-# one differs from docs/instructions.txt by more than its tolerance. A minute, and one for the build; other programs do not change the counts.
+# By hand, after a change of a hot path: counts the instructions of each operation in tests/instructions on a pool of one thread, and the bytes of
+# stack that a level of each recursion takes, and fails if one differs from docs/instructions.txt by more than its tolerance. A minute, and two for
+# the builds; other programs do not change the counts.
 #   ci/instructions.sh [OPERATION...]     compares all operations, or these
 #   ci/instructions.sh --write            writes the table; a commit that changes a hot path shows the difference
 #   ci/instructions.sh --where OPERATION  the functions that have most of an operation's instructions
@@ -31,6 +32,9 @@ unset RUSTFLAGS CARGO_ENCODED_RUSTFLAGS
 cargo build --profile instructions --locked --quiet -p brigade-instructions
 program=${CARGO_TARGET_DIR:-target}/instructions/brigade-instructions
 "$program" >"$folder/operations"
+# As a user builds: with one unit, the frames are others.
+cargo build --release --locked --quiet -p brigade-instructions
+"${CARGO_TARGET_DIR:-target}/release/brigade-instructions" levels >"$folder/levels"
 wanted=("$@")
 (($#)) || mapfile -t wanted < <(cut -d ' ' -f 1 "$folder/operations")
 for name in "${wanted[@]}"; do
@@ -61,17 +65,18 @@ for name in "${wanted[@]}"; do
     times=$(sed -n "s/^$name //p" "$folder/operations")
     once=$(least "$name" "$times")
     twice=$(least "$name" $((2 * times)))
-    awk -v name="$name" -v sum=$((twice - once)) -v times="$times" 'BEGIN { printf "%s %.1f\n", name, sum / times }'
+    awk -v name="$name" -v sum=$((twice - once)) -v times="$times" 'BEGIN { printf "%s %.1f instructions\n", name, sum / times }'
 done >"$folder/now"
+cat "$folder/levels" >>"$folder/now"
 
 made="$(rustc --version), $(valgrind --version), $(getconf GNU_LIBC_VERSION 2>/dev/null || uname -s), $(uname -m)"
 if [[ $mode == write ]]; then
     awk -v made="$made" '
-        NR == FNR { now[$1] = $2; order[++operations] = $1; next }
+        NR == FNR { now[$1] = $2; unit[$1] = $3; order[++operations] = $1; next }
         /^# made with / { print "# made with " made; next }
-        $3 != "instructions" || /^#/ { print; next }
+        /^#/ { print; next }
         { tolerance[$1] = $4 }
-        END { for (i = 1; i <= operations; i++) { name = order[i]; print name, now[name], "instructions", name in tolerance ? tolerance[name] : 0.5 } }
+        END { for (i = 1; i <= operations; i++) { name = order[i]; print name, now[name], unit[name], name in tolerance ? tolerance[name] : 0.5 } }
     ' "$folder/now" "$table" >"$folder/table"
     cp "$folder/table" "$table"
     git diff --unified=0 -- "$table" | grep '^[-+][^-+]' || echo "no difference to the last commit"
@@ -83,10 +88,10 @@ if ! grep -qFx "# made with $made" "$table"; then
     echo "$table was $(sed -n 's/^# //p' "$table" | grep '^made with'), and this is $made: counts differ, and none fails"
     same=0
 fi
-awk -v same="$same" -v operations="$(cut -d ' ' -f 1 "$folder/operations" | xargs)" -v table="$table" '
+awk -v same="$same" -v operations="$(cut -d ' ' -f 1 "$folder/operations" "$folder/levels" | xargs)" -v table="$table" '
     BEGIN { split(operations, list, " "); for (i in list) known[list[i]]; printf "%-18s%10s%10s%9s\n", "operation", "table", "now", "%" }
     NR == FNR {
-        if (!/^#/ && $3 == "instructions") { old[$1] = $2; tolerance[$1] = $4 }
+        if (!/^#/) { old[$1] = $2; tolerance[$1] = $4 }
         next
     }
     !($1 in old) { printf "%-18s%10s%10.1f           no line in %s\n", $1, "-", $2, table; failed = 1; next }

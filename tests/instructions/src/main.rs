@@ -1,10 +1,12 @@
 //! Runs one operation a number of times on a pool of one thread, for `ci/instructions.sh`, which counts the instructions.
 //!
-//! Without arguments it names the operations. An operation runs on the pool's only worker where it can, so no two threads compute at
+//! Without arguments it names the operations; with `levels` it prints the stack that a level of each recursion takes. An operation runs on the pool's only worker where it can, so no two threads compute at
 //! a time: its count depends neither on the scheduler nor on the clock.
 
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_types, reason = "programs use the standard library")]
+
+mod levels;
 
 use std::env;
 use std::future::poll_fn;
@@ -208,13 +210,16 @@ fn until_the_worker_sleeps(pool: &Pool) {
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = env::args().skip(1).collect();
+    if arguments == ["levels"] {
+        return print_levels();
+    }
     let [name, count] = &arguments[..] else {
         OPERATIONS.iter().for_each(|(name, count, _)| println!("{name} {count}"));
         return ExitCode::SUCCESS;
     };
     let run = OPERATIONS.iter().find(|(known, ..)| known == name);
     let (Some((.., run)), Ok(count)) = (run, count.parse()) else {
-        eprintln!("usage: brigade-instructions [OPERATION COUNT]");
+        eprintln!("usage: brigade-instructions [OPERATION COUNT | levels]");
         return ExitCode::from(2);
     };
     match perform(*run, count) {
@@ -224,6 +229,19 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+fn print_levels() -> ExitCode {
+    for &(name, recurse) in levels::LEVELS {
+        match levels::bytes(recurse) {
+            Ok(bytes) => println!("{name} {bytes} bytes"),
+            Err(error) => {
+                eprintln!("{name}: {error}");
+                return ExitCode::FAILURE;
+            }
+        }
+    }
+    ExitCode::SUCCESS
 }
 
 /// Runs an operation a number of times, to its end.

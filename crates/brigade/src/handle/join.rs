@@ -101,6 +101,10 @@ impl<T> JoinHandle<T> {
     /// [broadcasts](crate::Handle::broadcast) and its woken [local](crate::spawn_local) futures, because no other
     /// thread may run them.
     ///
+    /// A job that submits a job and joins it, and so on, takes 0.3 kB of the worker's stack a level beside the frames of the
+    /// program, 2 kB in a debug build. So the [default stack](crate::Builder::stack_size) of 2 MiB holds 8,000 levels,
+    /// or 1,000.
+    ///
     /// # Errors
     /// [`JoinError::Panicked`] with the payload of the job's panic. [`JoinError::Cancelled`] with the
     /// [cause](Cause) if the job was dropped before it started, or a future before it was ready.
