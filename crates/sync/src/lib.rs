@@ -7,6 +7,7 @@
 //! - [`Parker`] blocks a thread: one atomic, a futex where there is one; [`ParkerGroup`] blocks up to 32 threads, and one
 //!   system call wakes any subset of them;
 //! - [`AsymmetricFence`] is a pair of fences of which the frequent one costs nothing;
+//! - [`call_user`] calls code of the program, whose backtraces end there;
 //! - [`Defer`] calls a closure at the end of a scope;
 //! - [`Exclusive`] holds a value that may be shared, as references can't reach it;
 //! - [`OwnerEnd`] is what items rely on in the deque that they are in;
@@ -32,7 +33,7 @@
 //! unmodelled
 //! lock   atomic
 //! hint   time
-//! fork   cell   cache_padded   defer   exclusive   owner_end   affinity
+//! fork   cell   cache_padded   defer   exclusive   owner_end   affinity   backtrace
 //! ```
 // Shows which feature an item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -55,6 +56,8 @@ compile_error!("--cfg brigade_delays needs the feature `delays` of brigade-sync"
 extern crate alloc;
 
 pub mod atomic;
+mod backtrace;
+pub use backtrace::__rust_begin_short_backtrace as call_user;
 mod cache_padded;
 pub mod cell;
 mod defer;

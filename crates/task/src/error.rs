@@ -3,7 +3,7 @@
 use core::any::Any;
 use core::fmt;
 use std::io;
-use std::panic;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
 use brigade_sync::Exclusive;
@@ -123,13 +123,51 @@ impl From<JoinError> for io::Error {
     }
 }
 
-/// The panic of a job. Its `Display` is the message.
+/// The panic of a job. Its `Display` is the message, and the name of the job, if the job has one.
 #[derive(Clone)]
-pub struct Panic(Arc<Exclusive<Box<dyn Any + Send>>>);
+pub struct Panic(Arc<Content>);
+
+struct Content {
+    job: Option<String>,
+    payload: Exclusive<Box<dyn Any + Send>>,
+}
+
+/// The payload of a panic while it unwinds a job with a name.
+struct Named(String, Box<dyn Any + Send>);
+
+/// Calls a closure that is the job of this name; a panic of it has the name.
+///
+/// ```
+/// use brigade_task::{Job, panic_as};
+/// let (job, mut handle) = Job::with_handle(|| panic_as("resize", || panic!("no such file")));
+/// job.run();
+/// let error = handle.join().unwrap_err();
+/// assert_eq!(error.to_string(), "the job `resize` panicked: no such file");
+/// assert_eq!(error.panic_message(), Some("no such file"));
+/// ```
+pub fn panic_as<R>(name: &str, call: impl FnOnce() -> R) -> R {
+    panic::catch_unwind(AssertUnwindSafe(call))
+        .unwrap_or_else(|payload| panic::resume_unwind(Box::new(Named(name.to_owned(), payload))))
+}
+
+/// Splits a payload that has unwound a job into the job's [name](panic_as), if it has one, and the payload of the panic.
+///
+/// ```
+/// let payload = std::panic::catch_unwind(|| brigade_task::panic_as("resize", || std::panic::panic_any(7)));
+/// let (name, payload) = brigade_task::split_name(payload.unwrap_err());
+/// assert_eq!((name.as_deref(), payload.downcast_ref()), (Some("resize"), Some(&7)));
+/// ```
+pub fn split_name(payload: Box<dyn Any + Send>) -> (Option<String>, Box<dyn Any + Send>) {
+    match payload.downcast::<Named>() {
+        Ok(named) => (Some(named.0), named.1),
+        Err(payload) => (None, payload),
+    }
+}
 
 impl Panic {
     fn new(payload: Box<dyn Any + Send>) -> Self {
-        Self(Arc::new(Exclusive::new(payload)))
+        let (job, payload) = split_name(payload);
+        Self(Arc::new(Content { job, payload: Exclusive::new(payload) }))
     }
 
     /// Returns the message, if the payload is a string.
@@ -140,7 +178,7 @@ impl Panic {
     /// assert_eq!(panic.message(), Some("lost"));
     /// ```
     pub fn message(&self) -> Option<&str> {
-        let Self(payload) = self;
+        let payload = &self.0.payload;
         let fixed = payload.downcast_ref::<&'static str>().copied();
         fixed.or_else(|| payload.downcast_ref::<String>().map(String::as_str))
     }
@@ -156,7 +194,7 @@ impl Panic {
     /// ```
     pub fn into_payload(self) -> Box<dyn Any + Send> {
         match Arc::try_unwrap(self.0) {
-            Ok(payload) => payload.into_inner(),
+            Ok(content) => content.payload.into_inner(),
             Err(shared) => {
                 let shared = Self(shared);
                 match shared.message() {
@@ -194,9 +232,10 @@ impl fmt::Debug for Panic {
 
 impl fmt::Display for Panic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.message() {
-            Some(message) => write!(f, "the job panicked: {message}"),
-            None => f.write_str("the job panicked"),
+        match &self.0.job {
+            Some(name) => write!(f, "the job `{name}` panicked")?,
+            None => f.write_str("the job panicked")?,
         }
+        self.message().map_or(Ok(()), |message| write!(f, ": {message}"))
     }
 }

@@ -67,7 +67,7 @@ pub use cell::{
 };
 pub use completions::Completions;
 pub use contain::{contain, drop_contained};
-pub use error::{JoinError, Panic};
+pub use error::{JoinError, Panic, panic_as, split_name};
 pub use future::{Guard, Schedule, Spawned, TaskRef, Woken};
 pub use job::Job;
 pub use join::JoinHandle;

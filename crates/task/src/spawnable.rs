@@ -4,6 +4,8 @@ use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll};
 
+use brigade_sync::call_user;
+
 /// A future, as `spawn` takes it. Every future implements it, and nothing else does.
 ///
 /// A bound by [`Future`] itself has an error message of the compiler's, which can't name the call for a closure:
@@ -36,6 +38,6 @@ impl<F: Future + ?Sized> Spawnable for F {
     type Output = F::Output;
 
     fn poll_spawned(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
-        self.poll(context)
+        call_user(|| self.poll(context))
     }
 }

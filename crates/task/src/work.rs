@@ -1,5 +1,7 @@
 //! What a job is made of.
 
+use brigade_sync::call_user;
+
 use crate::cause::Cause;
 
 /// Something to run once, on any thread: a closure, or a type with a condition to check before it runs.
@@ -66,6 +68,6 @@ where
 
     #[inline(always)]
     fn run(self) -> T {
-        self()
+        call_user(self)
     }
 }

@@ -6,6 +6,8 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_types, reason = "programs use the standard library")]
 
+#[cfg(test)]
+mod backtraces;
 mod levels;
 
 use std::env;

@@ -7,6 +7,8 @@
 
 use core::ops::Range;
 
+use brigade_sync::call_user;
+
 use super::scoped::{install_here, join};
 use crate::engine::{Processor, with_processor};
 
@@ -252,6 +254,8 @@ fn split<I: Items, R: Send>(
         Some(former) => reduce(former, result),
         None => result,
     };
+    // A panic shows the call, and not the frames of all splits.
+    let run = |part| call_user(|| work(part));
     let mut done = None;
     while items.len() > grain {
         if with_processor(|own| own.is_some_and(Processor::has_forked_nothing)) {
@@ -262,10 +266,10 @@ fn split<I: Items, R: Send>(
             return reduce(add(done, left), right);
         }
         let (now, rest) = items.split_at(grain);
-        done = Some(add(done, work(now)));
+        done = Some(add(done, run(now)));
         items = rest;
     }
-    add(done, work(items))
+    add(done, run(items))
 }
 
 #[cfg(all(test, not(brigade_loom)))]

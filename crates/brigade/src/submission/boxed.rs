@@ -5,6 +5,7 @@
 use core::any::Any;
 
 use brigade_observe::{Watch, Watcher};
+use brigade_sync::call_user;
 use brigade_task::{Cause, Job, Work};
 
 use super::options::Options;
@@ -48,7 +49,7 @@ impl<T> Work for Queued<T> {
     fn run(self) -> T {
         let Self { permit, work } = self;
         drop(permit);
-        work.call()
+        call_user(|| work.call())
     }
 }
 
@@ -75,7 +76,7 @@ impl<T> Work for Boxed<T> {
         drop(permit);
         let run = || {
             label_job(options.name.as_ref(), None);
-            job_name::set(&options.name, || work.call())
+            job_name::set(&options.name, || call_user(|| work.call()))
         };
         match watch {
             None => run(),

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use brigade_task::{Attachment, attach};
+use brigade_sync::call_user;
+use brigade_task::{Attachment, attach, panic_as};
 
 /// A name, while its job runs.
 struct Name<'a>(&'a str);
@@ -30,10 +31,10 @@ pub fn current_job_name() -> Option<String> {
     brigade_task::job_name()
 }
 
-/// Runs a job, with the name if `name` is `Some`.
+/// Runs a job, which has the name if `name` is `Some`, and so has its panic.
 pub(crate) fn set<R>(name: &Option<Cow<'static, str>>, call: impl FnOnce() -> R) -> R {
     match name {
-        Some(name) => attach(&Name(name), call),
+        Some(name) => panic_as(name, || attach(&Name(name), || call_user(call))),
         None => call(),
     }
 }

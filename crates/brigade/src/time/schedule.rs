@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use brigade_observe::{Watch, Watcher};
-use brigade_sync::{Defer, Mutex, MutexGuard};
+use brigade_sync::{Defer, Mutex, MutexGuard, call_user};
 use brigade_task::{Cause, Job, JoinError, Work, drop_contained};
 
 use super::Missed;
@@ -249,12 +249,12 @@ impl<F: Send + 'static> Drop for Run<F> {
 
 /// Calls a closure that runs once, and removes it.
 pub(super) fn once<F: FnOnce()>(closure: &mut Option<F>) {
-    closure.take().into_iter().for_each(|closure| closure());
+    closure.take().into_iter().for_each(call_user);
 }
 
 /// Calls a closure that runs many times.
 pub(super) fn many<F: FnMut()>(closure: &mut Option<F>) {
-    closure.iter_mut().for_each(|closure| closure());
+    closure.iter_mut().for_each(call_user);
 }
 
 #[cfg(all(test, not(brigade_loom)))]

@@ -12,7 +12,7 @@ use brigade_machine::{Neighbours, Pins};
 use brigade_observe::Observer;
 use brigade_sync::thread::{Inherited, NewThread, Thread, set_nice};
 use brigade_sync::{OnceLock, affinity};
-use brigade_task::{HeldPanic, drop_contained};
+use brigade_task::{HeldPanic, drop_contained, split_name};
 
 /// Which queue takes the jobs submitted by a worker of the pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -98,6 +98,7 @@ impl OnPanic {
     /// If the callback panicked, which is contained.
     #[cold]
     pub(crate) fn tell(&self, payload: Box<dyn Any + Send>) -> Result<(), ()> {
+        let (_, payload) = split_name(payload);
         if payload.is::<HeldPanic>() {
             return Ok(());
         }

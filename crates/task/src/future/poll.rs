@@ -9,8 +9,8 @@ use core::ptr::NonNull;
 use core::task::{Context, Poll};
 use std::panic::{self, AssertUnwindSafe};
 
-use brigade_sync::budget;
 use brigade_sync::cell::UnsafeCell;
+use brigade_sync::{budget, call_user};
 
 use super::schedule::{Guard, Schedule, Woken};
 use super::task::{FutureStage, Task, free, take};
@@ -99,7 +99,8 @@ impl<F: Future + 'static, E: Schedule> Running<F, E> {
                 // SAFETY: Stage rule: it holds the future, and the guard has the access.
                 let future = unsafe { &mut *stage.cast::<F>() };
                 // SAFETY: Pin rule: from here on it is not moved.
-                unsafe { Pin::new_unchecked(future) }.poll(&mut Context::from_waker(waker))
+                let future = unsafe { Pin::new_unchecked(future) };
+                call_user(|| future.poll(&mut Context::from_waker(waker)))
             })
         };
         // SAFETY: Access rule.

@@ -10,8 +10,8 @@ use core::mem::{self, ManuallyDrop, MaybeUninit};
 use core::ptr::NonNull;
 use std::panic::{self, AssertUnwindSafe};
 
-use brigade_sync::OwnerEnd;
 use brigade_sync::cell::UnsafeCell;
+use brigade_sync::{OwnerEnd, call_user};
 
 use super::latch::Latch;
 use super::part::Part;
@@ -218,7 +218,7 @@ unsafe fn act<B: FnOnce() -> R, R, const COUNTED: bool>(
             // SAFETY: as above.
             let work = unsafe { frame.take() };
             // SAFETY: Fork rule: the owner waits, in the call that made the frame.
-            let work = || unsafe { frame.context.enter(work) };
+            let work = || unsafe { frame.context.enter(|| call_user(work)) };
             let result = panic::catch_unwind(AssertUnwindSafe(work));
             let outcome = if result.is_ok() { Outcome::Returned } else { Outcome::Panicked };
             // SAFETY: Fork rule: written before the latch is set.

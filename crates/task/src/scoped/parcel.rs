@@ -5,7 +5,7 @@ use core::ptr;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
-use brigade_sync::Mutex;
+use brigade_sync::{Mutex, call_user};
 
 use super::fork::Wait;
 use super::latch::Latch;
@@ -112,7 +112,7 @@ impl<F: FnOnce() -> T, T> Delivery<T> for Parcel<F, T> {
             drop_contained(closure);
             return Some(self.finish(Err(JoinError::Cancelled(cause))));
         }
-        let result = panic::catch_unwind(AssertUnwindSafe(closure));
+        let result = panic::catch_unwind(AssertUnwindSafe(|| call_user(closure)));
         Some(self.finish(result.map_err(JoinError::panicked)))
     }
 

@@ -14,8 +14,8 @@ use core::task::{Context, Poll, Waker};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
-use brigade_sync::Mutex;
 use brigade_sync::atomic::{AtomicBool, Ordering};
+use brigade_sync::{Mutex, call_user};
 
 use super::Abort;
 use super::fork::Wait;
@@ -243,7 +243,7 @@ impl ScopedWork for Box<Job> {
 impl<F: FnOnce() + Send> ScopedWork for F {
     #[inline]
     fn run(self) -> Outcome {
-        self();
+        call_user(self);
         Outcome::Returned
     }
 

@@ -21,8 +21,8 @@ use std::borrow::Cow;
 use std::panic::{self, AssertUnwindSafe, Location};
 use std::sync::Arc;
 
-use brigade_sync::Stack;
 use brigade_sync::fork::OnChild;
+use brigade_sync::{Stack, call_user};
 use brigade_task::{Job, Outcome, drop_contained};
 
 use super::core::Core;
@@ -370,7 +370,8 @@ impl Worker {
 
     fn call_hook(&self, hook: Option<&Hook>) {
         let Some(hook) = hook else { return };
-        if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(|| hook(self.processor.index))) {
+        let call = || call_user(|| hook(self.processor.index));
+        if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(call)) {
             self.processor.me.counters.panics.add(1);
             drop_contained(payload);
         }

@@ -108,3 +108,29 @@ fn the_default_policy_reports_through_the_panic_hook_once_per_panic() {
     assert_eq!(reports.load(Ordering::Relaxed), 20);
     assert_eq!(pool.metrics().panicked, 20);
 }
+
+#[test]
+fn the_panic_of_a_job_with_a_name_says_the_name_and_keeps_its_payload() {
+    let (sender, payloads) = mpsc::channel();
+    let tell = move |payload: Box<dyn Any + Send>| _ = sender.send(payload);
+    let pool = Pool::builder().threads(1).capacity(9).on_panic(tell).build().unwrap();
+    let named = || pool.job().name("resize 7");
+    let fails = || -> u32 { panic!("expected: named") };
+    let handles = [
+        named().submit(fails).unwrap(),
+        named().after(Duration::from_millis(1)).submit(fails).unwrap(),
+        named().spawn(async move { fails() }).unwrap(),
+        // A part of the job.
+        named().submit(move || brigade::join(|| (), fails).1).unwrap(),
+    ];
+    for handle in handles {
+        let error = handle.join().unwrap_err();
+        assert_eq!(error.to_string(), "the job `resize 7` panicked: expected: named");
+        assert_eq!(error.into_panic().downcast_ref(), Some(&"expected: named"));
+    }
+    named().execute(move || _ = fails()).unwrap();
+    drop(named().spawn(async move { fails() }).unwrap());
+    for payload in payloads.iter().take(2) {
+        assert_eq!(payload.downcast_ref(), Some(&"expected: named"));
+    }
+}
