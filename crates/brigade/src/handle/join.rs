@@ -99,7 +99,8 @@ impl<T> JoinHandle<T> {
     ///
     /// While a job waits on a worker, here or in any call of brigade, the worker runs its shares of
     /// [broadcasts](crate::Handle::broadcast) and its woken [local](crate::spawn_local) futures, because no other
-    /// thread may run them.
+    /// thread may run them. The wait returns when the job that runs inside it has returned, even if the awaited job has
+    /// ended earlier.
     ///
     /// # Errors
     /// [`JoinError::Panicked`] with the payload of the job's panic. [`JoinError::Cancelled`] with the
