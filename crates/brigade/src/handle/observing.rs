@@ -36,28 +36,20 @@ impl Handle {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     ///
-    /// Two futures that wait for each other:
-    ///
     /// ```
     /// use std::time::Duration;
     /// let pool = brigade::Pool::builder().threads(2).observe_jobs().build()?;
-    /// let (to_alice, from_bob) = async_channel::bounded::<()>(1);
-    /// let (to_bob, from_alice) = async_channel::bounded::<()>(1);
-    /// let alice = async move { (from_bob.recv().await, to_bob.send(()).await) };
-    /// let bob = async move { (from_alice.recv().await, to_alice.send(()).await) };
-    /// let alice = pool.job().name("alice").spawn(alice)?;
-    /// let bob = pool.job().name("bob").spawn(bob)?;
-    /// let both = pool.job().name("both").spawn(async move { (alice.await, bob.await) })?;
-    /// while pool.dump().futures.len() < 3 {
+    /// let alice = pool.job().name("alice").spawn(brigade::time::sleep(Duration::from_secs(60)))?;
+    /// let bob = pool.job().name("bob").spawn(alice)?;
+    /// while pool.dump().futures.len() < 2 {
     ///     std::thread::sleep(Duration::from_millis(1));
     /// }
-    /// // future: alice from src/main.rs:7:30, 1.1ms old, polled 1.1ms ago, waits for something outside of brigade
-    /// // future: bob from src/main.rs:8:26, 1.1ms old, polled 1.1ms ago, waits for something outside of brigade
-    /// // future: both from src/main.rs:9:27, 1.1ms old, polled 1.0ms ago, waits for the end of alice from src/main.rs:7:30
+    /// // future: alice from src/main.rs:5:38, 1.2ms old, polled 1.1ms ago, waits for a timer, due in 60.0s
+    /// // future: bob from src/main.rs:6:36, 1.2ms old, polled 1.1ms ago, waits for the end of alice from src/main.rs:5:38
     /// let text = pool.dump().to_string();
-    /// assert!(text.contains("waits for something outside of brigade"), "{text}");
+    /// assert!(text.contains("waits for a timer, due in"), "{text}");
     /// assert!(text.contains("waits for the end of alice from"), "{text}");
-    /// # drop(both);
+    /// bob.cancel();
     /// # Ok::<(), std::io::Error>(())
     /// ```
     #[must_use]
