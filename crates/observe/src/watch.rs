@@ -84,7 +84,8 @@ impl Drop for ListedTimer {
 
 /// Whether a value of the type with this name is a future, as far as its name tells: an `async` block has the name of a closure.
 fn is_future(name: &str) -> bool {
-    name.ends_with("{{closure}}") || name.contains("dyn core::future::future::Future")
+    name.ends_with("{{closure}}")
+        || name.starts_with("core::pin::Pin<alloc::boxed::Box<dyn core::future::future::Future")
 }
 
 impl Watch {
