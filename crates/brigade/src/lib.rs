@@ -289,7 +289,9 @@ pub use brigade_machine::{Cpus, ThreadState, Victims};
 #[cfg(feature = "macros")]
 pub use brigade_macros::{main, test};
 #[doc(inline)]
-pub use brigade_observe::{Dump, End, JobDump, Outcome, Stall, WaitDump, WorkerDump};
+pub use brigade_observe::{
+    Awaits, Dump, End, JobDump, JobLabel, Outcome, Stall, WaitDump, WaitingJob, WorkerDump,
+};
 #[cfg(feature = "histograms")]
 #[doc(inline)]
 pub use brigade_observe::{Histograms, Times};

@@ -5,6 +5,8 @@
 use core::task::{Context, Poll, Waker};
 use std::io;
 
+use brigade_sync::awaited::note;
+
 use crate::error::driver_closed;
 use crate::event::{Direction, Event};
 use crate::state::{FollowUp, State};
@@ -49,6 +51,9 @@ impl Source {
             }
         });
         drop(left);
+        if outcome.is_pending() {
+            note(move || self.awaited(direction));
+        }
         outcome
     }
 

@@ -4,7 +4,7 @@
 //! watch runs the job, and lists it in the [`Record`] of its thread. `README.md` has the design.
 //!
 //! ```
-//! use brigade_observe::{End, Job, Record, Settings, Site, Watcher};
+//! use brigade_observe::{End, Job, JobLabel, Record, Settings, Site, Watcher};
 //! use brigade_task::Cause;
 //! use std::panic::Location;
 //! use std::sync::mpsc;
@@ -30,7 +30,7 @@
 //! settings.on_outcome(move |outcome| _ = sender.send((outcome.name.map(String::from), outcome.end)));
 //! let observer = settings.observer("inline".into(), Inline);
 //!
-//! let watcher = Watcher::new(&observer, Location::caller(), Some("sum".into()));
+//! let watcher = Watcher::new(&observer, JobLabel { name: Some("sum".into()), place: Location::caller(), class: "normal" });
 //! assert_eq!(watcher.clone().begin(false).run(|| 6 * 7), 42);
 //! assert_eq!(ends.recv()?, (Some("sum".into()), End::Returned));
 //! drop(watcher.begin(false)); // With a job that never ran.
@@ -45,7 +45,7 @@
 //! observer
 //! stall
 //! dump
-//! record
+//! record   unfinished
 //! job   outcome   times
 //! ```
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -62,14 +62,15 @@ mod spans;
 mod stall;
 #[cfg(feature = "histograms")]
 mod times;
+mod unfinished;
 mod watch;
 
-pub use dump::{Dump, JobDump, WaitDump, WorkerDump};
-pub use job::Job;
+pub use dump::{Awaits, Dump, JobDump, WaitDump, WaitingJob, WorkerDump};
+pub use job::{Job, JobLabel};
 pub use observer::{Observer, Settings, Site};
 pub use outcome::{End, Outcome};
 pub use record::{Record, Stretch};
 pub use stall::Stall;
 #[cfg(feature = "histograms")]
 pub use times::{Histograms, Times};
-pub use watch::{Call, Watch, Watcher};
+pub use watch::{Call, ListedTimer, Watch, Watcher};

@@ -1,6 +1,7 @@
 //! The observer of a pool, and its settings.
 
-use std::panic::{self, AssertUnwindSafe};
+use std::collections::BTreeMap;
+use std::panic::{self, AssertUnwindSafe, Location};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 use std::{io, mem};
@@ -8,15 +9,16 @@ use std::{io, mem};
 use brigade_sync::Mutex;
 use brigade_sync::thread::{Inherited, NewThread};
 use brigade_sync::time;
-use brigade_task::drop_contained;
+use brigade_task::{JobId, drop_contained};
 
-use crate::dump::JobDump;
-use crate::job::{Job, Span};
+use crate::dump::{Dump, JobDump, WaitingJob};
+use crate::job::{CLASSES, Job, JobLabel, Span};
 use crate::outcome::Outcome;
 use crate::record::Record;
 use crate::stall::{Detector, Stall};
 #[cfg(feature = "histograms")]
 use crate::times::Histograms;
+use crate::unfinished::{Entry, Stage, Unfinished};
 
 /// The stack of the thread that looks for stalls, in bytes: its hook may format and log.
 const STACK_SIZE: usize = 256 << 10;
@@ -66,6 +68,9 @@ pub(crate) trait Watching: Send {
 
     /// The job was not accepted: it has no end.
     fn withdraw(&mut self);
+
+    /// The job has returned a future.
+    fn returned_future(&self);
 }
 
 impl Settings {
@@ -119,6 +124,10 @@ pub struct Observer {
     on_outcome: Option<Weak<OutcomeHook>>,
     /// The record of the threads that are not the pool's: they run jobs that they join, or for which there is no room.
     outside: Record,
+    /// The jobs that have not ended.
+    pub(crate) unfinished: Unfinished,
+    /// How many closures have returned a future, by the place of their submission, which are few.
+    returned: Mutex<BTreeMap<&'static Location<'static>, (JobLabel, u64)>>,
     /// The thread that looks for stalls, if there is one.
     detector: Detector,
 }
@@ -133,7 +142,19 @@ impl Observer {
         let (outside, detector) = (Record::default(), Detector::default());
         let on_outcome = settings.hooks.on_outcome.as_ref().map(Arc::downgrade);
         let hooks = Mutex::new(mem::take(&mut settings.hooks));
-        Arc::new(Self { site, pool, begin, settings, hooks, on_outcome, outside, detector })
+        let (unfinished, returned) = (Unfinished::default(), Mutex::default());
+        Arc::new(Self {
+            site,
+            pool,
+            begin,
+            settings,
+            hooks,
+            on_outcome,
+            outside,
+            unfinished,
+            returned,
+            detector,
+        })
     }
 
     /// The pool.
@@ -165,9 +186,50 @@ impl Observer {
         }
     }
 
-    /// Returns the jobs of the pool that run on threads that are not the pool's.
-    pub fn elsewhere(&self) -> Vec<JobDump> {
-        self.outside.running().iter().map(JobDump::new).collect()
+    /// A closure has returned a future.
+    pub(crate) fn returned_future(&self, job: &Job) {
+        let label = &job.label;
+        self.returned.lock().entry(label.place).or_insert_with(|| (label.clone(), 0)).1 += 1;
+    }
+
+    /// Adds the jobs that no worker of the pool runs, and the timers.
+    pub fn dump(&self, dump: &mut Dump) {
+        dump.is_observed = true;
+        dump.elsewhere = self.outside.running().iter().map(JobDump::new).collect();
+        let (now, unfinished) = (time::now(), &self.unfinished);
+        for class in CLASSES {
+            let is_queued = |entry: &Entry| {
+                let is_queued =
+                    matches!(entry.stage, Stage::Queued) && entry.job.label.class == class;
+                is_queued.then_some(entry.since)
+            };
+            let (_, queued) = unfinished.first(is_queued);
+            let waiting = queued.iter().map(|entry| WaitingJob::new(entry, now, &[]));
+            dump.queued_jobs.extend(waiting);
+        }
+        let is_pending =
+            |entry: &Entry| matches!(entry.stage, Stage::Pending(..)).then_some(entry.since);
+        let (_, pending) = unfinished.first(is_pending);
+        let awaited: Vec<_> = pending.iter().flat_map(Entry::awaited_jobs).collect();
+        let awaited = unfinished.find(&awaited);
+        let waiting = pending.iter().map(|entry| WaitingJob::new(entry, now, &awaited));
+        dump.futures = waiting.collect();
+        let (timers, due) = unfinished.first(Entry::due);
+        dump.timers = timers;
+        let due = due.iter().filter_map(|entry| {
+            let due = entry.due()?.saturating_duration_since(now);
+            Some((due, entry.job.label.clone()))
+        });
+        dump.due = due.collect();
+        dump.returned_futures = self.returned.lock().values().cloned().collect();
+    }
+
+    /// Returns the futures with these ids that wait to be woken, or to be polled again.
+    pub fn pending(&self, ids: &[JobId]) -> Vec<JobLabel> {
+        let ids: Vec<_> = ids.iter().map(|&id| id.into()).collect();
+        let mut found = self.unfinished.find(&ids);
+        found.retain(|entry| matches!(entry.stage, Stage::Pending(..)));
+        found.iter().map(|entry| entry.job.label.clone()).collect()
     }
 
     /// Returns how long the jobs of the pool that have ended waited and ran, if that is recorded.

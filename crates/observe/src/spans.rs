@@ -46,7 +46,7 @@ impl Span for Held {
 
     fn open(&self, pool: &str, job: &Job, worker: Option<usize>) -> Box<dyn Span> {
         let open = || {
-            let (name, place) = (job.name.as_deref(), job.place);
+            let (name, place) = (job.label.name.as_deref(), job.label.place);
             tracing::info_span!(
                 target: "brigade", parent: &self.0, "job", name, pool, %place, worker = Empty
             )

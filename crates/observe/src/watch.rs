@@ -1,27 +1,30 @@
 //! Measures the jobs of observed pools, and tells how they end.
 
-use core::any::Any;
+use core::any::{Any, type_name};
 use core::time::Duration;
-use std::borrow::Cow;
 use std::panic::{self, AssertUnwindSafe, Location};
 use std::sync::Arc;
 use std::time::Instant;
 
+use brigade_sync::awaited::{Awaited, collect};
 use brigade_sync::time;
 use brigade_task::{drop_cause, for_each_running};
 
-use crate::job::{Job, Span};
+use crate::job::{Job, JobLabel, Span};
 use crate::observer::{Observer, Settings, Site, Watching};
 use crate::outcome::{End, Outcome};
+use crate::unfinished::{Place, Stage};
 
 impl Settings {
     /// Returns the observer of a pool with this name.
     pub fn observer(self, pool: Arc<str>, site: impl Site + 'static) -> Arc<Observer> {
         Observer::new(self, pool, Box::new(site), |observer, job, has_handle| {
             let accepted = time::now();
+            let place = observer.unfinished.add(&job, accepted, Stage::Queued);
             Box::new(Measured {
                 observer,
                 job,
+                place,
                 has_handle,
                 accepted,
                 started: None,
@@ -45,13 +48,9 @@ pub struct Watcher {
 pub struct Watch(Box<dyn Watching>);
 
 impl Watcher {
-    /// The watcher of a job that the calling thread submits at this place.
-    pub fn new(
-        observer: &Arc<Observer>,
-        place: &'static Location<'static>,
-        name: Option<Cow<'static, str>>,
-    ) -> Self {
-        let job = Arc::new(Job { name, place, span: observer.span() });
+    /// The watcher of a job that the calling thread submits.
+    pub fn new(observer: &Arc<Observer>, label: JobLabel) -> Self {
+        let job = Arc::new(Job { label, span: observer.span() });
         Self { observer: observer.clone(), job }
     }
 
@@ -60,15 +59,46 @@ impl Watcher {
         let Self { observer, job } = self;
         Watch((observer.begin)(observer, job, has_handle))
     }
+
+    /// Lists a timer, at which such a job is due.
+    pub fn list_timer(&self, at: Instant) -> ListedTimer {
+        let Self { observer, job } = self;
+        let place = observer.unfinished.add(job, time::now(), Stage::Timed(at));
+        ListedTimer { observer: observer.clone(), place }
+    }
+}
+
+/// A timer in the list of its pool, until this is dropped.
+pub struct ListedTimer {
+    observer: Arc<Observer>,
+    place: Place,
+}
+
+impl Drop for ListedTimer {
+    fn drop(&mut self) {
+        if self.observer.site().is_here() {
+            self.observer.unfinished.remove(self.place);
+        }
+    }
+}
+
+/// Whether a value of the type with this name is a future, as far as its name tells: an `async` block has the name of a closure.
+fn is_future(name: &str) -> bool {
+    name.ends_with("{{closure}}")
+        || name.starts_with("core::pin::Pin<alloc::boxed::Box<dyn core::future::future::Future")
 }
 
 impl Watch {
-    /// Runs the job.
+    /// Runs the job, which is a closure.
     ///
     /// # Panics
     /// If the job does.
     pub fn run<R>(mut self, call: impl FnOnce() -> R) -> R {
-        self.run_for_now(call, |_| true)
+        let result = self.run_for_now(call, |_| true);
+        if is_future(type_name::<R>()) {
+            self.0.returned_future();
+        }
+        result
     }
 
     /// Runs the job, or polls its future; `is_over` says whether it has ended.
@@ -102,7 +132,8 @@ pub struct Call(Option<Watcher>);
 impl Call {
     /// A call to a pool, observed or not, on the thread that makes it.
     pub fn new(observer: Option<&Arc<Observer>>, place: &'static Location<'static>) -> Self {
-        Self(observer.map(|observer| Watcher::new(observer, place, None)))
+        let label = JobLabel { name: None, place, class: "normal" };
+        Self(observer.map(|observer| Watcher::new(observer, label)))
     }
 
     /// Calls a closure that makes parts: they are in the span of the thread that calls, if the pool's jobs have spans.
@@ -138,6 +169,8 @@ impl Call {
 struct Measured {
     observer: Arc<Observer>,
     job: Arc<Job>,
+    /// Its place in the list of unfinished jobs.
+    place: Place,
     /// Whether the job has a handle, and so a name in a list of waits.
     has_handle: bool,
     accepted: Instant,
@@ -160,10 +193,10 @@ impl Watching for Measured {
             None => is_over = call(),
             Some(span) => span.enter(&mut || is_over = call()),
         };
-        match panic::catch_unwind(AssertUnwindSafe(run)) {
-            Ok(()) => self.leave(None, is_over),
+        match panic::catch_unwind(AssertUnwindSafe(|| collect(run).1)) {
+            Ok(awaited) => self.leave(None, is_over, awaited),
             Err(payload) => {
-                self.leave(Some(&*payload), true);
+                self.leave(Some(&*payload), true, Vec::new());
                 panic::resume_unwind(payload);
             }
         }
@@ -171,6 +204,12 @@ impl Watching for Measured {
 
     fn withdraw(&mut self) {
         self.is_over = true;
+    }
+
+    fn returned_future(&self) {
+        if self.observer.site().is_here() {
+            self.observer.returned_future(&self.job);
+        }
     }
 }
 
@@ -190,17 +229,25 @@ impl Measured {
         if self.has_handle {
             for_each_running(|running| _ = id.get_or_insert(running));
         }
+        observer
+            .unfinished
+            .change(self.place, |entry| (entry.stage, entry.id) = (Stage::Running, id));
         observer.on_record(|_, record| record.begin(job, id, self.since));
         observer.site().runs(job);
     }
 
     /// The closure, or the poll, has returned, or has panicked with this payload; whether it is the end of the job.
-    fn leave(&mut self, panic: Option<&(dyn Any + Send)>, is_over: bool) {
+    fn leave(&mut self, panic: Option<&(dyn Any + Send)>, is_over: bool, awaited: Vec<Awaited>) {
         // The worker aborts a forked child.
         if !self.observer.site().is_here() {
             return;
         }
-        self.ran += time::since(self.since);
+        let now = time::now();
+        self.ran += now.saturating_duration_since(self.since);
+        if !is_over {
+            let pending = Stage::Pending(now, awaited);
+            self.observer.unfinished.change(self.place, |entry| entry.stage = pending);
+        }
         self.observer.on_record(|_, record| record.end(&self.job));
         match panic {
             Some(payload) => {
@@ -230,8 +277,8 @@ impl Measured {
         });
         observer.tell(&Outcome {
             pool: &observer.pool,
-            name: job.name.as_deref(),
-            place: job.place,
+            name: job.label.name.as_deref(),
+            place: job.label.place,
             end,
             panic_message,
             waited,
@@ -243,7 +290,11 @@ impl Measured {
 
 impl Drop for Measured {
     fn drop(&mut self) {
-        if !self.is_over && self.observer.site().is_here() {
+        if !self.observer.site().is_here() {
+            return;
+        }
+        self.observer.unfinished.remove(self.place);
+        if !self.is_over {
             self.end(End::Cancelled(drop_cause()), None);
         }
     }

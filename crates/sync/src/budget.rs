@@ -19,6 +19,7 @@ use core::cell::Cell;
 use core::task::{Context, Poll};
 
 use crate::atomic::Ordering::Relaxed;
+use crate::awaited::{Awaited, note};
 use crate::unmodelled::AtomicBool;
 
 /// How many operations may be ready in one poll. tokio's number. A system call takes 100 to 1,000 ns, so a poll ends after some 100 µs.
@@ -108,6 +109,7 @@ impl Turn {
             }
             current.set(Budget { left: YIELDED, has_yielded: true, ..budget });
             context.waker().wake_by_ref();
+            note(|| Awaited::Turn);
             Poll::Pending
         })
     }

@@ -12,7 +12,7 @@
 //! - [`Exclusive`] holds a value that may be shared, as references can't reach it;
 //! - [`OwnerEnd`] is what items rely on in the deque that they are in;
 //! - [`ScopedKey`] is a thread-local reference that is valid for the length of a call;
-//! - [`budget`] limits how much a future does in one poll;
+//! - [`budget`] limits how much a future does in one poll, and [`awaited`] notes what it waits for;
 //! - [`affinity`] gets and sets the CPUs that a thread may run on;
 //! - [`fork`] detects that the process is a forked child, and holds values of which each process has its own;
 //! - [`unmodelled`] has locks and counters that the model checker does not see.
@@ -29,7 +29,9 @@
 //! ```text
 //! parker   model   asymmetric
 //! thread
-//! budget   scoped_key
+//! budget
+//! awaited
+//! scoped_key
 //! unmodelled
 //! lock   atomic
 //! hint   time
@@ -83,6 +85,8 @@ fn step() {}
 pub mod affinity;
 #[cfg(feature = "std")]
 mod asymmetric;
+#[cfg(feature = "std")]
+pub mod awaited;
 #[cfg(feature = "std")]
 pub mod budget;
 #[cfg(feature = "std")]

@@ -165,7 +165,7 @@ impl<T> Future for JoinHandle<T> {
     /// If the result was taken before.
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         assert!(!self.taken, "`JoinHandle` polled after completion");
-        if !self.cell.is_done() && self.cell.wait_with(context.waker()) {
+        if !self.cell.is_done() && self.cell.await_with(context.waker()) {
             return Poll::Pending;
         }
         match self.try_join() {

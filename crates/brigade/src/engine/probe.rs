@@ -141,7 +141,7 @@ impl Work {
             let outermost = peer.record.running().into_iter().next();
             let runs = outermost.map(|stretch| {
                 let job = &stretch.job;
-                (Label::new(job.name.as_ref(), Some(job.place)), stretch.since)
+                (Label::new(job.label.name.as_ref(), Some(job.label.place)), stretch.since)
             });
             Traced { index, track: &peer.track, now, runs }
         });

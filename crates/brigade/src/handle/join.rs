@@ -99,7 +99,8 @@ impl<T> JoinHandle<T> {
     ///
     /// While a job waits on a worker, here or in any call of brigade, the worker runs its shares of
     /// [broadcasts](crate::Handle::broadcast) and its woken [local](crate::spawn_local) futures, because no other
-    /// thread may run them.
+    /// thread may run them. The wait returns when the job that runs inside it has returned, even if the awaited job has
+    /// ended earlier.
     ///
     /// A job that submits a job and joins it, and so on, takes 0.3 kB of the worker's stack a level beside the frames of the
     /// program, 2 kB in a debug build. So the [default stack](crate::Builder::stack_size) of 2 MiB holds 8,000 levels,

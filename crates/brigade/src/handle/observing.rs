@@ -9,16 +9,23 @@ use super::deadlock::waits_of;
 use crate::engine::reach;
 
 impl Handle {
-    /// Returns a snapshot of the pool: the running jobs of each worker and their start times, the numbers of queued
-    /// jobs, and the waits of workers for each other.
+    /// Returns a snapshot of the pool: the numbers of threads, of queued jobs and of pending futures, and the waits of
+    /// workers for each other. If the pool's jobs are [observed](crate::Builder::observe_jobs), it lists jobs by name,
+    /// place and time, too:
+    ///
+    /// - the stack of running jobs of each worker, and borrowing calls from threads outside of the pool;
+    /// - [queued jobs](Dump::queued_jobs), by class;
+    /// - [pending futures](Dump::futures), with what each [awaits](crate::Awaits): a timer, a socket, another job, or
+    ///   something outside of brigade;
+    /// - the timers that are [due next](Dump::due);
+    /// - closures that [returned a future](Dump::returned_futures), which nothing may ever poll.
     ///
     /// May be called from any thread at any time, even if the pool hangs: it takes none of the locks used to find
-    /// work, sleep and wake, and never waits for a thread that is about to wait for a job. So the numbers may stem
-    /// from slightly different moments, and need not add up.
+    /// work, sleep and wake, and never waits for a thread that is about to wait for a job. No user code runs under a
+    /// lock that it takes, so hooks, wakers and destructors may call it. The numbers may stem from slightly different
+    /// moments, and need not add up. A dump of an observed pool with a million queued jobs takes some 150 ms.
     ///
-    /// Running jobs, and borrowing calls from threads outside of the pool, are listed only if the pool's jobs are
-    /// [observed](crate::Builder::observe_jobs). Waits are listed unless the list of waits was being changed
-    /// ([`Dump::are_waits_known`]).
+    /// Waits are listed unless the list of waits was being changed ([`Dump::are_waits_known`]).
     ///
     /// ```
     /// let pool = brigade::Pool::builder().threads(2).observe_jobs().build()?;
@@ -28,10 +35,28 @@ impl Handle {
     /// assert!(text.contains("runs a job from"), "and the line: {text}");
     /// # Ok::<(), std::io::Error>(())
     /// ```
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// let pool = brigade::Pool::builder().threads(2).observe_jobs().build()?;
+    /// let alice = pool.job().name("alice").spawn(brigade::time::sleep(Duration::from_secs(60)))?;
+    /// let bob = pool.job().name("bob").spawn(alice)?;
+    /// while pool.dump().futures.len() < 2 {
+    ///     std::thread::sleep(Duration::from_millis(1));
+    /// }
+    /// // future: alice from src/main.rs:5:38, 1.2ms old, polled 1.1ms ago, waits for a timer, due in 60.0s
+    /// // future: bob from src/main.rs:6:36, 1.2ms old, polled 1.1ms ago, waits for the end of alice from src/main.rs:5:38
+    /// let text = pool.dump().to_string();
+    /// assert!(text.contains("waits for a timer, due in"), "{text}");
+    /// assert!(text.contains("waits for the end of alice from"), "{text}");
+    /// bob.cancel();
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[must_use]
     pub fn dump(&self) -> Dump {
-        let read = reach(self.key, |at| at.core().map(|core| core.dump()));
-        let Some((mut dump, running)) = read else { return Dump::of_none() };
+        let read =
+            reach(self.key, |at| at.core().map(|core| (core.dump(), core.config.observer.clone())));
+        let Some(((mut dump, running), observer)) = read else { return Dump::of_none() };
         let running = || {
             let indexed = running.iter().enumerate();
             indexed.flat_map(|(index, all)| all.iter().map(move |one| (index, one)))
@@ -45,6 +70,8 @@ impl Handle {
             (wait.is_for_any, wait.awaited) = (is_for_any, awaited.len());
             let found = running().filter(is_awaited);
             wait.running = found.map(|(index, one)| (index, JobDump::new(one))).collect();
+            wait.pending =
+                observer.iter().flat_map(|observer| observer.pending(&awaited)).collect();
             let worker = dump.workers.get_mut(index);
             worker.into_iter().for_each(|worker| worker.waits.push(wait.clone()));
         }

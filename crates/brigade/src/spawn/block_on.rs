@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::task::Wake;
 
 use brigade_sync::atomic::{AtomicBool, Ordering};
+use brigade_sync::awaited::apart;
 use brigade_sync::budget::poll_limited;
 
 use crate::engine;
@@ -94,10 +95,11 @@ impl Handle {
 pub(crate) fn wait_for<F: Future>(future: F) -> F::Output {
     let future = pin!(future);
     let thread = BlockedThread::of_this_thread();
-    wait_as(entered(), |worker| match worker {
+    let wait = |worker: Option<&Worker>| match worker {
         None if pool_of_work().is_none() => wait_outside(future, &thread),
         _ => wait_for_jobs(future, &thread, worker),
-    })
+    };
+    apart(|| wait_as(entered(), wait))
 }
 
 fn wait_outside<F: Future>(mut future: Pin<&mut F>, thread: &ThisThread) -> F::Output {

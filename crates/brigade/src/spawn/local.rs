@@ -15,6 +15,7 @@ use super::{bind, cuts, stops};
 use crate::engine::{Key, Processor, entered, reach, wait_as, with_processor};
 use crate::handle::JoinHandle;
 use crate::submission::watcher_of;
+use crate::values::Priority;
 
 /// The scheduler of a local future: its worker.
 #[derive(Clone, Copy)]
@@ -122,7 +123,7 @@ where
 {
     let (key, index) = (processor.core.work.key, processor.index);
     let scheduler = OnWorker { key, index, thread: current_id() };
-    let watcher = watcher_of(key, place, None);
+    let watcher = watcher_of(key, place, None, Some(Priority::Normal));
     let Spawned { job, handle } = match watcher {
         None => Spawned::local(future, scheduler),
         Some(watcher) => {

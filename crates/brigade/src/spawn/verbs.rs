@@ -86,7 +86,7 @@ impl Handle {
         F: Spawnable + Send + 'static,
         F::Output: Send + 'static,
     {
-        let watcher = watcher_of(self.key, Location::caller(), None);
+        let watcher = watcher_of(self.key, Location::caller(), None, None);
         let admitted = Admitted { when_full: None, deadline: None, class: None };
         expect_accepted(spawn(self.key, AsFuture { future }, admitted, None, watcher))
     }
@@ -113,7 +113,7 @@ impl Handle {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let watcher = watcher_of(self.key, Location::caller(), None);
+        let watcher = watcher_of(self.key, Location::caller(), None, None);
         let admitted = Admitted { when_full: Some(WhenFull::Reject), deadline: None, class: None };
         spawn(self.key, future, admitted, None, watcher)
     }
@@ -155,7 +155,7 @@ impl JobBuilder {
     {
         let Self { key, when_full, options: Options { deadline, name, class } } = self;
         let admitted = Admitted { when_full, deadline, class };
-        let watcher = watcher_of(key, Location::caller(), name.as_ref());
+        let watcher = watcher_of(key, Location::caller(), name.as_ref(), class);
         let spawned = spawn(key, Named { future, name }, admitted, room, watcher);
         spawned.map_err(|rejected| rejected.map(|named| named.future))
     }

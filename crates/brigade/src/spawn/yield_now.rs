@@ -4,6 +4,8 @@ use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll};
 
+use brigade_sync::awaited::{Awaited, note};
+
 /// Yields to the pool: all other queued jobs run first.
 ///
 /// In a [draining](crate::Shutdown::Drain) pool, a future that yields when no closure is left is dropped.
@@ -44,6 +46,7 @@ impl Future for YieldNow {
             return Poll::Ready(());
         }
         context.waker().wake_by_ref();
+        note(|| Awaited::Turn);
         Poll::Pending
     }
 }

@@ -8,7 +8,7 @@ use brigade_task::{Job, drop_contained};
 use super::watcher::watcher_of;
 use crate::engine::{reach, with_processor};
 use crate::handle::{Handle, JoinHandle};
-use crate::values::{Reason, refuse};
+use crate::values::{Priority, Reason, refuse};
 
 impl Handle {
     /// Runs a closure on each thread of the pool, once, and returns a handle for each call, in the order of the
@@ -85,7 +85,7 @@ impl Handle {
         R: Send + 'static,
     {
         let call = Arc::new(call);
-        let watcher = watcher_of(self.key, place, None);
+        let watcher = watcher_of(self.key, place, None, Some(Priority::Normal));
         let shares = reach(self.key, |at| {
             let core = at.core().ok_or_else(|| at.refusal())?;
             core.broadcast(at.worker().is_some(), || {

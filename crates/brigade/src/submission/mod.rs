@@ -72,7 +72,7 @@ impl<T: 'static> Submission<Box<dyn Closure<T>>> {
         let Self { work, when_full, options, place } = self;
         let options = options.unwrap_or_default();
         let admitted = Admitted { when_full, deadline: options.deadline, class: options.class };
-        let watcher = watcher_of(key, place, options.name.as_ref());
+        let watcher = watcher_of(key, place, options.name.as_ref(), options.class);
         let make = |permit, work| make_job(watcher, permit, options, work);
         submit_admitted(key, admitted, work, make, unmade)
     }

@@ -11,7 +11,7 @@ use super::options::Options;
 use super::watcher::watcher_of;
 use crate::engine::{Key, reach};
 use crate::handle::JoinHandle;
-use crate::values::Rejected;
+use crate::values::{Priority, Rejected};
 
 /// Submits a closure to a single thread of a pool; made by [`JobBuilder::on_worker`].
 #[derive(Clone, Debug)]
@@ -89,7 +89,8 @@ impl JobOnWorker {
         T: Send + 'static,
     {
         let Self { key, index, options } = self;
-        let watcher = watcher_of(key, Location::caller(), options.name.as_ref());
+        let (name, class) = (options.name.as_ref(), Some(Priority::Normal));
+        let watcher = watcher_of(key, Location::caller(), name, class);
         let made = make_job(watcher, None, options, Box::new(job));
         let sent = submit_job(made, |share| send(key, index, share), unmade::<T>)
             .map_err(|rejected| rejected.map(unbox));

@@ -5,6 +5,7 @@ use core::future::{Future, poll_fn};
 use core::task::{Context, Poll, ready};
 use std::panic::Location;
 
+use brigade_sync::awaited::{Awaited, note};
 use brigade_sync::budget::{self, Turn};
 
 use super::accept::{accept_as, submit_job};
@@ -77,7 +78,10 @@ fn reserve_or_wait(
         let room = reach(key, try_reserve);
         match room {
             Err(Reason::Full) if on_own_worker => return Poll::Ready(Ok(None)),
-            Err(Reason::Full) if is_registered => return Poll::Pending,
+            Err(Reason::Full) if is_registered => {
+                note(|| Awaited::Room);
+                return Poll::Pending;
+            }
             Err(Reason::Full) => {}
             room => {
                 // Dropping the waiter passes its place to the next waiter.
@@ -179,7 +183,7 @@ impl Reserved {
     {
         let Self { builder: JobBuilder { key, options, .. }, mut room } = self;
         let class = options.class;
-        let watcher = watcher_of(key, place, options.name.as_ref());
+        let watcher = watcher_of(key, place, options.name.as_ref(), class);
         let made = make_job(watcher, room.take(), options, Box::new(work));
         submit_job(made, |job| accept_as(key, class, job), unmade::<R::Output>)
             .map_err(|rejected| rejected.map(unbox))

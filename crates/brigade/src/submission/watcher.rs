@@ -3,19 +3,21 @@
 use std::borrow::Cow;
 use std::panic::Location;
 
-use brigade_observe::{Job, Record, Site, Watcher};
+use brigade_observe::{Job, JobLabel, Record, Site, Watcher};
 
-use crate::engine::{Core, Key, Processor, label_job, reach, with_processor};
+use crate::engine::{Core, Key, Processor, class_here, label_job, reach, with_processor};
+use crate::values::Priority;
 
-/// Returns the watcher of a job about to be submitted to the pool `key`; `None` if the pool is not observed, or no
+/// Returns the watcher of a job about to be submitted to the pool `key`, with that class, or the submitting job's; `None` if the pool is not observed, or no
 /// longer exists.
 #[inline]
 pub(crate) fn watcher_of(
     key: Key,
     place: &'static Location<'static>,
     name: Option<&Cow<'static, str>>,
+    class: Option<Priority>,
 ) -> Option<Watcher> {
-    if key.is_observed() { new_watcher(key, place, name) } else { None }
+    if key.is_observed() { new_watcher(key, place, name, class) } else { None }
 }
 
 #[cold]
@@ -24,8 +26,15 @@ fn new_watcher(
     key: Key,
     place: &'static Location<'static>,
     name: Option<&Cow<'static, str>>,
+    class: Option<Priority>,
 ) -> Option<Watcher> {
-    reach(key, |at| Some(Watcher::new(at.core()?.config.observer.as_ref()?, place, name.cloned())))
+    let class = match class.unwrap_or_else(|| class_here(key)) {
+        Priority::High => "high",
+        Priority::Normal => "normal",
+        Priority::Low => "low",
+    };
+    let label = JobLabel { name: name.cloned(), place, class };
+    reach(key, |at| Some(Watcher::new(at.core()?.config.observer.as_ref()?, label)))
 }
 
 impl Site for Key {
@@ -46,7 +55,7 @@ impl Site for Key {
     }
 
     fn runs(&self, job: &Job) {
-        label_job(job.name.as_ref(), Some(job.place));
+        label_job(job.label.name.as_ref(), Some(job.label.place));
     }
 
     fn hook_panicked(&self) {

@@ -56,6 +56,7 @@ use std::collections::VecDeque;
 use std::panic::Location;
 use std::sync::Arc;
 
+use brigade_sync::awaited::{Awaited, note};
 use brigade_sync::{budget::Turn, time};
 use brigade_task::{Completions, Job, JoinError, Spawnable};
 
@@ -228,7 +229,7 @@ impl<T> TaskSet<T> {
         if self.pool.key.is_plain() {
             return self.add(job, |set, number, _, job| set.job(number, job), closure_of);
         }
-        let watcher = watcher_of(self.pool.key, Location::caller(), None);
+        let watcher = watcher_of(self.pool.key, Location::caller(), None, None);
         let make = |set: &Completions, number, permit, job| {
             listed(set, number, make_job(watcher, permit, Options::default(), job))
         };
@@ -288,7 +289,7 @@ impl<T> TaskSet<T> {
             };
             return self.add(future, make, future_of);
         }
-        let watcher = watcher_of(self.pool.key, Location::caller(), None);
+        let watcher = watcher_of(self.pool.key, Location::caller(), None, None);
         let make = |set: &Completions, number, permit, future| {
             listed(set, number, make_boxed(of_class, group, future, permit, None, watcher))
         };
@@ -526,6 +527,7 @@ impl<T> TaskSet<T> {
         let waits = !self.is_empty() && self.is_here() && !self.has_ended(1);
         if waits && self.completions.wait(1, context.waker().clone()) {
             note_pool(self.pool.key);
+            note(|| Awaited::Set);
             return Poll::Pending;
         }
         self.turn.poll_ready(context).map(|()| self.try_join_next())

@@ -23,7 +23,7 @@ use std::panic::{self, AssertUnwindSafe, Location};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use brigade_observe::{Watch, Watcher};
+use brigade_observe::{ListedTimer, Watch, Watcher};
 use brigade_sync::{Defer, Mutex, MutexGuard, call_user};
 use brigade_task::{Cause, Job, JoinError, Work, drop_contained};
 
@@ -66,14 +66,15 @@ pub(super) fn schedule<F: Send + 'static>(
 ) -> Result<Timer, Rejected<F>> {
     let JobBuilder { key: pool, options: Options { name, class, .. }, .. } = builder;
     let state = State { stage: Stage::Here, at, timer: None, ticks: 0, error: None };
+    let class = class.unwrap_or_else(|| class_here(pool));
     let schedule = Arc::new(Schedule {
         state: Mutex::new(state),
         closure: Mutex::new(Some(closure)),
         call,
         again,
         pool,
-        class: class.unwrap_or_else(|| class_here(pool)),
-        watcher: watcher_of(pool, place, name.as_ref()),
+        class,
+        watcher: watcher_of(pool, place, name.as_ref(), Some(class)),
         name,
     });
     if schedule.wait(at) {
@@ -87,7 +88,14 @@ impl<F: Send + 'static> Schedule<F> {
     /// Sets the timer of a closure in the stage `Here`; `false` if the pool rejects it.
     fn wait(self: &Arc<Self>, at: Instant) -> bool {
         let (class, repeats) = (self.class, self.again.is_some());
-        set_timer(self.pool, at, Entry::Run { due: self.clone(), class, repeats }, &self.state)
+        let due: Arc<dyn Due> = match &self.watcher {
+            None => self.clone(),
+            Some(watcher) => {
+                let _timer = watcher.list_timer(at);
+                Arc::new(Listed { due: self.clone(), _timer })
+            }
+        };
+        set_timer(self.pool, at, Entry::Run { due, class, repeats }, &self.state)
     }
 
     /// Takes the closure if the stage is `Here`, and sets the stage.
@@ -185,6 +193,22 @@ impl<F: Send + 'static> Control for Schedule<F> {
 }
 
 // Not generic, to be compiled once.
+
+/// A closure of an observed pool, whose timer is listed.
+struct Listed {
+    due: Arc<dyn Due>,
+    _timer: ListedTimer,
+}
+
+impl Due for Listed {
+    fn due(self: Arc<Self>) -> Job {
+        self.due.clone().due()
+    }
+
+    fn abandon(&self) {
+        self.due.abandon();
+    }
+}
 
 /// Sets the timer of a closure with this state; `false` if the pool rejects it.
 fn set_timer(pool: Key, at: Instant, entry: Entry, state: &Mutex<State>) -> bool {

@@ -6,6 +6,7 @@ use core::task::{Context, Poll, Waker, ready};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use brigade_sync::awaited::{Awaited, note};
 use brigade_sync::budget::Turn;
 
 use super::later;
@@ -122,6 +123,7 @@ impl Future for Sleep {
                 // A timer still set will fire, so the clock is not read.
                 let wakes = |core: &Arc<Core>| core.work.events.timers.wake_by(timer, waker);
                 if reach_inline(pool, |at| at.core().is_some_and(wakes)) {
+                    note(|| Awaited::Timer(self.at));
                     return Poll::Pending;
                 }
                 // The timer has fired, or the pool has ended.
@@ -136,6 +138,7 @@ impl Future for Sleep {
             return Poll::Ready(());
         }
         self.arm(waker);
+        note(|| Awaited::Timer(self.at));
         Poll::Pending
     }
 }

@@ -6,6 +6,7 @@ use std::io;
 use std::panic::{self, AssertUnwindSafe};
 use std::pin::Pin;
 use std::process;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::task::{Context, Poll, Waker};
 use std::thread;
@@ -14,7 +15,9 @@ use std::time::{Duration, Instant};
 use brigade_testkit::WakeCounter;
 
 use crate::child::{End, assert_in_child, await_end, claim, exit_now, fork, fork_here};
-use crate::pools::{is_cancelled, is_forked, occupy, ready, refuses, works, works_still};
+use crate::pools::{
+    await_threads, is_cancelled, is_forked, occupy, ready, refuses, works, works_still,
+};
 use brigade::time::{self, Sleep};
 use brigade::{Cause, JoinError, JoinHandle, LocalPool, Metrics, Missed, Pool, Report, Shutdown};
 
@@ -89,6 +92,36 @@ pub(crate) fn an_iterator_of_a_dispatch_that_forks_hands_nothing_over_in_the_chi
     }
     assert_eq!(await_end(child.unwrap()), End::Exit(0));
     assert!(works_still(&pool));
+}
+
+/// The child is forked while other threads may hold the locks of what is observed, also by a job.
+pub(crate) fn a_dump_of_a_pool_of_the_parents_is_empty_in_a_child() {
+    let pool = Pool::builder().threads(3).prestart(3).observe_jobs().build().unwrap();
+    await_threads(&pool);
+    let handle = pool.handle();
+    let _pending = pool.spawn(brigade::time::sleep(Duration::MAX));
+    let stop = AtomicBool::new(false);
+    let is_empty = move || {
+        let dump = handle.dump();
+        let is_listed = dump.futures.is_empty() && dump.workers.is_empty();
+        dump.is_closed && is_listed && dump.to_string().contains("the parent of a fork")
+    };
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                let jobs: Vec<_> = (0..10).map(|_| handle.spawn(brigade::yield_now())).collect();
+                jobs.into_iter().for_each(|job| job.join().unwrap());
+                _ = handle.dump();
+            }
+        });
+        for _ in 0..20 {
+            let forks = move || await_end(fork(|| i32::from(!is_empty())));
+            assert_eq!(forks(), End::Exit(0));
+            assert_eq!(handle.submit(forks).join().unwrap(), End::Exit(0));
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    assert_eq!(pool.dump().futures.len(), 1);
 }
 
 pub(crate) fn the_owner_returns_from_everything_in_a_child() {

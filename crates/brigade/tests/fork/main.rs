@@ -64,6 +64,7 @@ fn main() {
         claims::an_unfinished_job_counts_as_cancelled_in_a_child_and_a_finished_one_has_its_outcome,
         futures::futures_of_the_parent_are_left_alone_in_a_child,
         claims::a_trace_is_the_parents_in_a_child,
+        claims::a_dump_of_a_pool_of_the_parents_is_empty_in_a_child,
         claims::a_grandchild_knows_both_pools_for_what_they_are,
         claims::timers_of_the_parent_do_not_exist_in_a_child,
         claims::a_child_may_exit_through_the_destructors,

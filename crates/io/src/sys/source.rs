@@ -10,13 +10,14 @@
 use std::io;
 use std::sync::Arc;
 
+use brigade_sync::awaited::Awaited;
 use brigade_sync::budget::Turn;
 use brigade_sync::{Mutex, fork};
 use rustix::fd::{AsRawFd, BorrowedFd, RawFd};
 
 use super::{Pollable, Poller};
 use crate::error::not_added;
-use crate::event::{Directions, Interest, Trigger, Watch};
+use crate::event::{Direction, Directions, Interest, Trigger, Watch};
 use crate::readiness::Readiness;
 use crate::state::State;
 
@@ -75,6 +76,16 @@ impl Registered<'_> {
 }
 
 impl Source {
+    /// What a task waits for in this direction.
+    pub(crate) fn awaited(&self, direction: Direction) -> Awaited {
+        // Never negative while it is open.
+        let file = u64::try_from(self.file).unwrap_or_default();
+        match direction {
+            Direction::Read => Awaited::Readable(file),
+            Direction::Write => Awaited::Writable(file),
+        }
+    }
+
     /// Whether this process added it, and not the parent process, before a fork. In a child the lock may be held by a thread
     /// that does not exist there, and a change of the registration would change the parent's.
     pub(crate) fn is_here(&self) -> bool {

@@ -168,6 +168,12 @@ fn enter_attachments(context: Option<&Frame>, call: &mut dyn FnMut()) {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct JobId(usize);
 
+impl From<JobId> for usize {
+    fn from(JobId(number): JobId) -> Self {
+        number
+    }
+}
+
 impl JobId {
     pub(super) fn of(state: &State) -> Self {
         Self(ptr::from_ref(state).addr())

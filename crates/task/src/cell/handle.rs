@@ -4,6 +4,8 @@ use core::ptr::NonNull;
 use core::task::Waker;
 use std::sync::Arc;
 
+use brigade_sync::awaited::{Awaited, note};
+
 use super::completed::{CompletedList, Member};
 use super::frames::JobId;
 use super::header::{Content, Header};
@@ -117,12 +119,24 @@ impl RawHandle {
         self.offer(Content::Waker(waker.clone()))
     }
 
+    /// Like `wait_with`, for a future whose poll ends waiting.
+    // Not inlined, so that there is no note in each function that polls a handle.
+    #[inline(never)]
+    pub(crate) fn await_with(&self, waker: &Waker) -> bool {
+        let waits = self.wait_with(waker);
+        if waits {
+            note(|| Awaited::Job(self.id().into()));
+        }
+        waits
+    }
+
     /// Makes the cell a member of a set: its key is listed with its result; `false` if the result has been written.
     pub(crate) fn report_to(&self, list: &Arc<CompletedList>, key: usize) -> bool {
         self.offer(Content::Member(Member { list: list.clone(), key }))
     }
 
     /// Replaces what is in the slot; `false` if the result has been written.
+    #[inline(always)]
     fn offer(&self, content: Content) -> bool {
         // User code is called before the slot is taken, and after it has been returned.
         let Some(former) = self.empty_slot() else { return false };

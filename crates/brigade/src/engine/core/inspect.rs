@@ -111,10 +111,7 @@ impl Core {
             }
             dump.workers.push(worker);
         }
-        if let Some(observer) = &self.config.observer {
-            dump.is_observed = true;
-            dump.elsewhere = observer.elsewhere();
-        }
+        self.config.observer.iter().for_each(|observer| observer.dump(&mut dump));
         (dump, running)
     }
 

@@ -35,8 +35,8 @@ impl Builder {
         self
     }
 
-    /// Records the jobs of each thread, for [`Handle::dump`](crate::Handle::dump), and the time for which each thread is
-    /// [busy](crate::WorkerMetrics::busy). The other settings here do so too.
+    /// Records the jobs, queued, running and pending, for [`Handle::dump`](crate::Handle::dump), and the time for which
+    /// each thread is [busy](crate::WorkerMetrics::busy). The other settings here do so too.
     ///
     /// ```
     /// let pool = brigade::Pool::builder().threads(1).observe_jobs().build()?;

@@ -78,7 +78,9 @@ impl Builder {
     /// a job, in any call of brigade: up to 256. Beyond these, or if this setting is given, the waiting thread runs
     /// any job of the pool inside the wait instead, by class. If such a job needs a lock held across the wait, it
     /// never ends; if it waits for the job beneath it on the stack, it gets
-    /// [`WouldDeadlock`](crate::JoinError::WouldDeadlock). A wait that is over returns after the jobs above it.
+    /// [`WouldDeadlock`](crate::JoinError::WouldDeadlock). A wait that is over returns after the jobs above it
+    /// on the stack, and is late by the time that these still take. A [dump](crate::Handle::dump) shows the stack of each
+    /// thread, if the jobs are [observed](Self::observe_jobs). More spare threads avoid it.
     ///
     /// A thread with less than a quarter of its [stack](Self::stack_size) left runs no further job inside a wait, but
     /// until an eighth is left shares of [broadcasts](crate::Handle::broadcast) and

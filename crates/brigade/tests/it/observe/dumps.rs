@@ -64,6 +64,11 @@ fn a_job_inside_another_comes_after_it() {
     let dump = outer.unwrap().join().unwrap();
     let names: Vec<_> = dump.workers[0].jobs.iter().map(|job| job.name.as_deref()).collect();
     assert_eq!(names, [Some("outer"), Some("inner")]);
+    let text = dump.to_string();
+    assert!(
+        text.contains("\n    runs outer from") && text.contains("\n      runs inner from"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -128,9 +133,12 @@ fn a_pool_that_has_ended_or_is_gone_is_closed_and_empty() {
     pool.shutdown(Shutdown::Drain);
     let dump = pool.dump();
     assert_eq!((dump.is_closed, dump.threads, dump.parked, dump.queued), (true, 0, 0, 0));
+    assert!(dump.to_string().starts_with("pool dumped, closed: 0 threads"), "{dump}");
     drop(pool);
     let dump = handle.dump();
     assert!(dump.is_closed && dump.workers.is_empty());
+    let text = "no pool: it no longer exists, or belongs to the parent of a fork\n";
+    assert_eq!(dump.to_string(), text);
 }
 
 #[test]

@@ -5,3 +5,4 @@ mod outcomes;
 mod rejections;
 mod roles;
 mod stalls;
+mod waiting_jobs;

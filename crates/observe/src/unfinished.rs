@@ -1,0 +1,146 @@
+//! The jobs of a pool that have not ended, for a dump.
+//!
+//! **List rule.** A watch adds its job, before that is queued, and removes it when it ends, or with a job that never runs. In between only the
+//! thread that runs the job changes the entry. Any thread may read it. No user code runs under a lock, and none is dropped there: a reader
+//! drops its copies later.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use brigade_sync::awaited::Awaited;
+use brigade_sync::{CachePadded, Mutex};
+use brigade_task::JobId;
+
+use crate::job::Job;
+
+/// A dump lists this number of entries of each kind.
+pub(crate) const LISTED: usize = 64;
+
+/// Threads that begin and end jobs at once seldom share one of these locks.
+const SHARDS: usize = 8;
+
+/// This many vacant places are kept.
+const KEPT: usize = 64;
+
+/// A job that has not ended, or a timer.
+#[derive(Clone)]
+pub(crate) struct Entry {
+    pub(crate) job: Arc<Job>,
+    /// When the job was accepted, or the timer set.
+    pub(crate) since: Instant,
+    /// Names it in notes and waits, once it has started and if it has a handle.
+    pub(crate) id: Option<JobId>,
+    pub(crate) stage: Stage,
+}
+
+#[derive(Clone)]
+pub(crate) enum Stage {
+    Queued,
+    Running,
+    /// A future: when its last poll ended, and the notes of that.
+    Pending(Instant, Vec<Awaited>),
+    /// A closure that is queued at this time.
+    Timed(Instant),
+}
+
+impl Entry {
+    /// The jobs that its last poll noted.
+    pub(crate) fn awaited_jobs(&self) -> impl Iterator<Item = usize> {
+        self.awaits().iter().filter_map(|awaited| match awaited {
+            Awaited::Job(id) => Some(*id),
+            _ => None,
+        })
+    }
+
+    /// The notes of its last poll.
+    pub(crate) fn awaits(&self) -> &[Awaited] {
+        if let Stage::Pending(_, awaits) = &self.stage { awaits } else { &[] }
+    }
+
+    /// When its timer is due.
+    pub(crate) fn due(&self) -> Option<Instant> {
+        if let Stage::Timed(at) = self.stage {
+            return Some(at);
+        }
+        let due = |awaited: &Awaited| match awaited {
+            Awaited::Timer(at) => Some(*at),
+            _ => None,
+        };
+        self.awaits().iter().filter_map(due).min()
+    }
+}
+
+/// The index of an entry: of its shard, and there.
+#[derive(Clone, Copy)]
+pub(crate) struct Place(usize, usize);
+
+#[derive(Default)]
+struct Shard {
+    entries: Vec<Option<Entry>>,
+    /// The vacant indices of `entries`.
+    vacant: Vec<usize>,
+}
+
+/// The list.
+#[derive(Default)]
+pub(crate) struct Unfinished([CachePadded<Mutex<Shard>>; SHARDS]);
+
+impl Unfinished {
+    pub(crate) fn add(&self, job: &Arc<Job>, since: Instant, stage: Stage) -> Place {
+        let entry = Entry { job: job.clone(), since, id: None, stage };
+        let index = Arc::as_ptr(job).addr() / size_of::<Job>() % SHARDS;
+        let mut shard = self.0[index].lock();
+        let vacant = shard.vacant.pop().unwrap_or(shard.entries.len());
+        match shard.entries.get_mut(vacant) {
+            Some(place) => *place = Some(entry),
+            None => shard.entries.push(Some(entry)),
+        }
+        Place(index, vacant)
+    }
+
+    pub(crate) fn change(&self, Place(shard, index): Place, change: impl FnOnce(&mut Entry)) {
+        self.0[shard].lock().entries.get_mut(index).and_then(Option::as_mut).map(change);
+    }
+
+    pub(crate) fn remove(&self, Place(index, place): Place) {
+        let mut shard = self.0[index].lock();
+        let entry = shard.entries.get_mut(place).and_then(Option::take);
+        shard.vacant.push(place);
+        if shard.vacant.len() == shard.entries.len() && shard.vacant.len() > KEPT {
+            *shard = Shard::default();
+        }
+        drop(shard);
+        // Perhaps the last reference to the job, whose span is the user's.
+        drop(entry);
+    }
+
+    /// Counts the entries for which there is a time, and copies those with the earliest, in their order.
+    pub(crate) fn first(&self, time: impl Fn(&Entry) -> Option<Instant>) -> (usize, Vec<Entry>) {
+        let (mut count, mut first) = (0, Vec::new());
+        for shard in &self.0 {
+            let shard = shard.lock();
+            let mut found: Vec<_> = shard.entries.iter().flatten().collect();
+            found.retain(|entry| time(entry).is_some());
+            count += found.len();
+            if found.len() > LISTED {
+                found.select_nth_unstable_by_key(LISTED, |entry| time(entry));
+                found.truncate(LISTED);
+            }
+            first.extend(found.into_iter().cloned());
+        }
+        first.sort_by_key(|entry| time(entry));
+        first.truncate(LISTED);
+        (count, first)
+    }
+
+    /// Copies the entries with these ids.
+    pub(crate) fn find(&self, ids: &[usize]) -> Vec<Entry> {
+        let mut found = Vec::new();
+        for shard in &self.0 {
+            let shard = shard.lock();
+            let named = |entry: &&Entry| entry.id.is_some_and(|id| ids.contains(&id.into()));
+            found.extend(shard.entries.iter().flatten().filter(named).cloned());
+        }
+        found
+    }
+}
