@@ -57,7 +57,7 @@ use std::panic::Location;
 use std::sync::Arc;
 
 use brigade_sync::{budget::Turn, time};
-use brigade_task::{Completions, Job, JoinError, Spawnable};
+use brigade_task::{Completions, Job, JoinError, Spawnable, is_large};
 
 use crate::engine::{At, Core, Group, Key, Members, Permit, Processor, class_here, reach};
 use crate::handle::awaited::note_pool;
@@ -258,7 +258,7 @@ impl<T> TaskSet<T> {
         F: Spawnable<Output = T> + Send + 'static,
         T: Send + 'static,
     {
-        expect_accepted(self.try_spawn(AsFuture { future }))
+        expect_accepted(self.add_future(future, Location::caller()))
     }
 
     /// Adds a future, to be polled on the pool's threads until it is ready, and returns its [id](Self::submit), or
@@ -281,18 +281,48 @@ impl<T> TaskSet<T> {
         F: Future<Output = T> + Send + 'static,
         T: Send + 'static,
     {
-        let (of_class, group) = (class_key(self.pool.key, None), self.group);
-        if self.pool.key.is_plain() {
-            let make = |set: &Completions, number, permit, future| {
-                listed(set, number, make_future(of_class, group, future, permit, None))
-            };
-            return self.add(future, make, future_of);
+        self.add_future(future, Location::caller()).or_else(Boxed::unbox)
+    }
+
+    /// Adds a future spawned at `place`.
+    ///
+    /// # Errors
+    /// Returns the future.
+    fn add_future<F>(
+        &mut self,
+        future: F,
+        place: &'static Location<'static>,
+    ) -> Result<usize, Rejected<Boxed<T>>>
+    where
+        F: Spawnable<Output = T> + Send + 'static,
+        T: Send + 'static,
+    {
+        if const { is_large::<F>() } || !self.pool.key.is_plain() {
+            return self.add_boxed(Boxed::New(Box::new(future)), place);
         }
-        let watcher = watcher_of(self.pool.key, Location::caller(), None);
+        let (of_class, group) = (class_key(self.pool.key, None), self.group);
+        let make = |set: &Completions, number, permit, future| {
+            listed(set, number, make_future(of_class, group, future, permit, None))
+        };
+        let added = self.add(AsFuture { future }, make, future_of);
+        added.map_err(|rejected| rejected.map(AsFuture::boxed))
+    }
+
+    /// Adds a future of a bounded or observed pool, or a large future.
+    fn add_boxed(
+        &mut self,
+        future: Boxed<T>,
+        place: &'static Location<'static>,
+    ) -> Result<usize, Rejected<Boxed<T>>>
+    where
+        T: Send + 'static,
+    {
+        let (of_class, group) = (class_key(self.pool.key, None), self.group);
+        let watcher = watcher_of(self.pool.key, place, None);
         let make = |set: &Completions, number, permit, future| {
             listed(set, number, make_boxed(of_class, group, future, permit, None, watcher))
         };
-        self.add(Boxed::new(future), make, boxed_of).map_err(|rejected| rejected.map(Boxed::unbox))
+        self.add(future, make, boxed_of)
     }
 
     /// Adds a closure or a future: submits the job made by `make`, or puts the job in line.
