@@ -34,6 +34,12 @@ impl Handle {
     ///
     /// In a bounded pool a future counts as queued only until it is polled for the first time.
     ///
+    /// # Large futures
+    /// A future of 2 KiB or more is moved once, from the caller's stack to the heap. An optimized build has one copy of
+    /// it on the stack, and a second one for a verb that may return the future, and for a
+    /// [`timeout`](crate::time::timeout). A build without optimization has 3 to 5 copies. The stack of a worker has
+    /// [2 MiB](crate::Builder::stack_size) by default: use [`Box::pin`] to make a future of some hundred kilobytes.
+    ///
     /// # Panics
     /// As for [`execute`](Self::execute).
     ///

@@ -30,6 +30,7 @@ use super::sleep::{Sleep, sleep, sleep_until};
 /// assert_eq!(slow.join()?, Err(Elapsed));
 /// # Ok::<(), brigade::JoinError>(())
 /// ```
+// Inlined, so that an optimized build makes a large future in its place.
 #[inline(always)]
 pub fn timeout<F: Future>(duration: Duration, future: F) -> Timeout<F> {
     Timeout { future, sleep: sleep(duration) }
