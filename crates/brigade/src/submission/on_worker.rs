@@ -5,7 +5,7 @@ use std::panic::Location;
 use brigade_task::Job;
 
 use super::accept::submit_job;
-use super::boxed::{make_job, unbox, unmade};
+use super::boxed::{make_job, returned, unmade};
 use super::job_builder::JobBuilder;
 use super::options::Options;
 use super::watcher::watcher_of;
@@ -91,9 +91,8 @@ impl JobOnWorker {
         let Self { key, index, options } = self;
         let watcher = watcher_of(key, Location::caller(), options.name.as_ref());
         let made = make_job(watcher, None, options, Box::new(job));
-        let sent = submit_job(made, |share| send(key, index, share), unmade::<T>)
-            .map_err(|rejected| rejected.map(unbox));
-        sent.map(|handle| JoinHandle::of_mail(handle, key))
+        let sent = submit_job(made, |share| send(key, index, share), unmade::<T>);
+        sent.map(|handle| JoinHandle::of_mail(handle, key)).or_else(returned)
     }
 }
 

@@ -64,7 +64,7 @@ use crate::handle::awaited::note_pool;
 use crate::handle::{Handle, JoinHandle, cancel, cancel_at_drop};
 use crate::pool::here;
 use crate::spawn::{AsFuture, Boxed, boxed_of, class_key, future_of, make_boxed, make_future};
-use crate::submission::{Closure, Options, make_job, unbox, unmade, watcher_of};
+use crate::submission::{Closure, Options, make_job, returned, unmade, watcher_of};
 use crate::values::{Rejected, closure_of, expect_accepted, opaque};
 use limit::Limit;
 use pending::Pending;
@@ -225,7 +225,7 @@ impl<T> TaskSet<T> {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        if self.pool.key.is_plain() {
+        if !const { is_large::<F>() } && self.pool.key.is_plain() {
             return self.add(job, |set, number, _, job| set.job(number, job), closure_of);
         }
         let watcher = watcher_of(self.pool.key, Location::caller(), None);
@@ -233,7 +233,7 @@ impl<T> TaskSet<T> {
             listed(set, number, make_job(watcher, permit, Options::default(), job))
         };
         let job: Box<dyn Closure<T>> = Box::new(job);
-        self.add(job, make, unmade).map_err(|rejected| rejected.map(unbox))
+        self.add(job, make, unmade).or_else(returned)
     }
 
     /// Adds a future, to be polled on the pool's threads until it is ready, and returns its [id](Self::submit). Never
