@@ -7,7 +7,9 @@ use crate::work::Work;
 /// less than to move this much memory, and a smaller one does not free much.
 const LARGE: usize = 2048;
 
-/// Returns whether closures and futures of this type are large: each is in a box of its own, which is freed when it ends.
+/// Returns whether closures and futures of this type are large: each belongs in a box of its own, which is freed when it ends.
+/// [`Job`](crate::Job) boxes a closure; a future is boxed before it becomes a [`Spawned`](crate::Spawned), because each call that
+/// takes it by value holds a copy on the stack.
 pub const fn is_large<F>() -> bool {
     size_of::<F>() >= LARGE
 }

@@ -10,6 +10,8 @@ use core::ops::Deref;
 use std::panic::Location;
 use std::sync::Arc;
 
+use brigade_task::is_large;
+
 use crate::engine::{At, Core, with_processor};
 use crate::handle::{Handle, JoinHandle, end};
 use crate::submission::{self, Submission, accept_owned};
@@ -150,8 +152,12 @@ impl Pool {
         F: FnOnce() + Send + 'static,
     {
         let core = &self.core;
+        let place = Location::caller();
+        if const { is_large::<F>() } {
+            let submission = Submission { work: (), when_full, options: None, place };
+            return submission.submit_large(job, core.work.key, std::convert::identity);
+        }
         if !core.work.key.is_plain() {
-            let place = Location::caller();
             return Submission { work: job, when_full, options: None, place }.submit(core.work.key);
         }
         // Not by `reach_owned`, which does not tell the class of a worker's job.

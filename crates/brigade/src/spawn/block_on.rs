@@ -54,6 +54,7 @@ use crate::io::enter_default;
 /// # Ok::<(), brigade::JoinError>(())
 /// ```
 pub fn block_on<F: Future>(future: F) -> F::Output {
+    let future = pin!(future);
     enter_default(|| wait_for(future))
 }
 
@@ -87,13 +88,13 @@ impl Handle {
     /// # Ok::<(), brigade::JoinError>(())
     /// ```
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        let future = pin!(future);
         self.enter(|| wait_for(future))
     }
 }
 
 /// Runs a future to completion, without entering a pool.
-pub(crate) fn wait_for<F: Future>(future: F) -> F::Output {
-    let future = pin!(future);
+pub(crate) fn wait_for<F: Future>(future: Pin<&mut F>) -> F::Output {
     let thread = BlockedThread::of_this_thread();
     let wait = |worker: Option<&Worker>| match worker {
         None if pool_of_work().is_none() => wait_outside(future, &thread),

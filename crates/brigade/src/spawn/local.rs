@@ -7,7 +7,7 @@ use std::panic::Location;
 
 use brigade_sync::thread::{ThreadId, current_id};
 use brigade_task::{
-    Job, Outcome, RunningFuture, Schedule, Spawned, TaskRef, Woken, drop_contained,
+    Job, Outcome, RunningFuture, Schedule, Spawned, TaskRef, Woken, drop_contained, is_large,
 };
 
 use super::watched::Watched;
@@ -99,20 +99,43 @@ where
     F: Future + 'static,
     F::Output: 'static,
 {
-    let place = Location::caller();
     let is_worker = with_processor(|own| own.is_some());
     let pool = if is_worker { None } else { entered() };
-    let mut future = Some(future);
-    let spawned =
-        wait_as(pool, |worker| Some(spawn_local_on(&worker?.processor, future.take()?, place)));
-    drop_contained(future);
-    spawned.expect(
+    spawn_local_as(pool, |_| true, future, Location::caller()).expect(
         "a local future must be spawned on a worker of a pool, or on the thread that owns a `LocalPool`",
     )
 }
 
+/// Spawns a future on the worker that a wait of this thread, for a job of this pool, would use. Drops the future if there is no
+/// such worker.
+pub(crate) fn spawn_local_as<F>(
+    pool: Option<Key>,
+    is_own: impl Fn(&Processor) -> bool,
+    future: F,
+    place: &'static Location<'static>,
+) -> Option<JoinHandle<F::Output>>
+where
+    F: Future + 'static,
+    F::Output: 'static,
+{
+    if const { is_large::<F>() } {
+        // Each call below would hold a copy of it.
+        let future: Boxed<F::Output> = Box::pin(future);
+        return spawn_local_as(pool, is_own, future, place);
+    }
+    let mut future = Some(future);
+    let spawned = wait_as(pool, |worker| {
+        let own = worker.map(|worker| &worker.processor).filter(|own| is_own(own))?;
+        Some(spawn_local_on(own, future.take()?, place))
+    });
+    drop_contained(future);
+    spawned
+}
+
+type Boxed<T> = Pin<Box<dyn Future<Output = T>>>;
+
 /// Spawns a future that need not be `Send` on the worker with this processor, which must be the calling thread.
-pub(crate) fn spawn_local_on<F>(
+fn spawn_local_on<F>(
     processor: &Processor,
     future: F,
     place: &'static Location<'static>,
@@ -127,7 +150,7 @@ where
     let Spawned { job, handle } = match watcher {
         None => Spawned::local(future, scheduler),
         Some(watcher) => {
-            let future: Pin<Box<dyn Future<Output = F::Output>>> = Box::pin(future);
+            let future: Boxed<F::Output> = Box::pin(future);
             Spawned::local(Watched::new(Some(watcher.begin(true)), future), scheduler)
         }
     };

@@ -8,11 +8,10 @@ use std::panic::Location;
 use std::rc::Rc;
 
 use brigade_sync::thread::Inherited;
-use brigade_task::drop_contained;
 
-use crate::engine::{Child, Core, Driven, Key, Worker, forget, resources_of, wait_as, wait_until};
+use crate::engine::{Child, Core, Driven, Key, Worker, forget, resources_of, wait_until};
 use crate::handle::{Handle, JoinHandle};
-use crate::spawn::{block_on, spawn_local_on, wait_for};
+use crate::spawn::{block_on, spawn_local_as, wait_for};
 use crate::values::{Config, Placement, Queueing, Shutdown, Size, opaque};
 
 /// A pool without threads: the owner decides when its jobs run.
@@ -232,15 +231,9 @@ impl LocalPool {
         F: Future + 'static,
         F::Output: 'static,
     {
-        let place = Location::caller();
-        let mut future = Some(future);
-        let spawned = wait_as(Some(self.handle.key), |worker| {
-            let own = worker.map(|worker| &worker.processor);
-            let own = own.filter(|own| own.is_of(self.handle.key))?;
-            Some(spawn_local_on(own, future.take()?, place))
-        });
-        drop_contained(future);
-        spawned.expect("the LocalPool has ended")
+        let key = self.handle.key;
+        spawn_local_as(Some(key), |own| own.is_of(key), future, Location::caller())
+            .expect("the LocalPool has ended")
     }
 
     /// Runs jobs until none can run: queued jobs, jobs submitted by them, and woken futures. Does not wait for

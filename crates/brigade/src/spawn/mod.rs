@@ -9,6 +9,7 @@ mod verbs;
 mod block_on;
 mod local;
 mod local_pool;
+mod named;
 mod watched;
 mod yield_now;
 
@@ -32,9 +33,9 @@ use crate::values::{Priority, Rejected};
 pub use block_on::block_on;
 pub(crate) use block_on::wait_for;
 pub use local::spawn_local;
-pub(crate) use local::spawn_local_on;
+pub(crate) use local::spawn_local_as;
 pub use local_pool::LocalPool;
-pub(crate) use verbs::AsFuture;
+pub(crate) use named::AsFuture;
 pub(crate) use watched::Boxed;
 use watched::Watched;
 pub use yield_now::{YieldNow, yield_now};
@@ -196,50 +197,28 @@ impl Guard for FirstPoll {
     }
 }
 
-/// Submits a future to the pool with this key, or to reserved `room`: a permit, or none beyond the capacity. The future
-/// is watched if there is a watcher.
-fn spawn<F>(
+/// Submits a boxed future, to reserved `room` if there is any. The future is watched if there is a watcher.
+fn submit_boxed<B>(
     key: Key,
-    future: F,
     admitted: Admitted,
     room: Option<Option<Permit>>,
     watcher: Option<Watcher>,
-) -> Result<JoinHandle<F::Output>, Rejected<F>>
+    future: B,
+) -> Result<JoinHandle<B::Output>, Rejected<B>>
 where
-    F: Future + Send + 'static,
-    F::Output: Send + 'static,
+    B: Future + Send + Unpin + 'static,
+    B::Output: Send + 'static,
 {
-    let Admitted { deadline, class, .. } = admitted;
-    let spawned = if key.is_plain() {
-        // It always has room.
-        let made = make_future(class_key(key, class), (), future, None, deadline);
-        submit_job(made, |job| accept_as(key, class, job), future_of)
-    } else {
-        spawn_boxed(key, Boxed::new(future), admitted, room, watcher)
-            .map_err(|rejected| rejected.map(Boxed::unbox))
-    };
-    spawned.map(|handle| JoinHandle::new(handle, key))
-}
-
-/// Like [`spawn`], in a bounded or observed pool.
-#[cold]
-#[inline(never)]
-fn spawn_boxed<T: Send + 'static>(
-    key: Key,
-    future: Boxed<T>,
-    admitted: Admitted,
-    room: Option<Option<Permit>>,
-    watcher: Option<Watcher>,
-) -> Result<brigade_task::JoinHandle<T>, Rejected<Boxed<T>>> {
     let Admitted { deadline, class, .. } = admitted;
     let of_class = class_key(key, class);
     let make = |permit, future| make_boxed(of_class, (), future, permit, deadline, watcher);
-    match room {
+    let spawned = match room {
         Some(permit) => {
             submit_job(make(permit, future), |job| accept_as(key, class, job), boxed_of)
         }
         None => submit_admitted(key, admitted, future, make, boxed_of),
-    }
+    };
+    spawned.map(|handle| JoinHandle::new(handle, key))
 }
 
 /// The key of a pool, with the class of a future spawned there; `None` stands for the spawning job's class.
@@ -273,15 +252,19 @@ pub(crate) fn make_scopes(
     make_future(class_key(key, Some(Priority::Normal)), OfScope(group), future, None, None)
 }
 
-/// Like [`make_future`], for a future of any type. The future is watched if there is a watcher.
-pub(crate) fn make_boxed<T: Send + 'static>(
+/// Like [`make_future`], for a boxed future. The future is watched if there is a watcher.
+pub(crate) fn make_boxed<B>(
     key: ClassKey,
     group: impl Belongs,
-    future: Boxed<T>,
+    future: B,
     permit: Option<Permit>,
     deadline: Option<Instant>,
     watcher: Option<Watcher>,
-) -> (Job, brigade_task::JoinHandle<T>) {
+) -> (Job, brigade_task::JoinHandle<B::Output>)
+where
+    B: Future + Send + Unpin + 'static,
+    B::Output: Send + 'static,
+{
     let watch = watcher.map(|watcher| watcher.begin(true));
     make_future(key, group, Watched::new(watch, future), permit, deadline)
 }
@@ -295,6 +278,6 @@ pub(crate) fn future_of<F: Future + 'static>(job: Job) -> F {
 }
 
 /// Returns the future of a rejected job made by [`make_boxed`].
-pub(crate) fn boxed_of<T: 'static>(job: Job) -> Boxed<T> {
+pub(crate) fn boxed_of<B: Future + Unpin + 'static>(job: Job) -> B {
     future_of::<Watched<_>>(job).withdraw()
 }

@@ -1,54 +1,19 @@
 //! Futures submitted by a [`Handle`], by a [`JobBuilder`] and to reserved room.
 
 use core::future::Future;
-use core::pin::Pin;
-use core::task::{Context, Poll};
-use std::borrow::Cow;
 use std::panic::Location;
 
-use brigade_task::Spawnable;
-use pin_project_lite::pin_project;
+use brigade_task::{Spawnable, is_large};
 
-use super::spawn;
-use crate::engine::{Permit, label_job};
+use super::named::{AsFuture, Named};
+use super::watched::Boxed;
+use super::{class_key, future_of, make_future, submit_boxed};
+use crate::engine::Permit;
 use crate::handle::{Handle, JoinHandle};
-use crate::submission::{Admitted, JobBuilder, Options, Reserved, job_name, watcher_of};
+use crate::submission::{
+    Admitted, JobBuilder, Options, Reserved, accept_as, submit_job, watcher_of,
+};
 use crate::values::{Rejected, WhenFull, expect_accepted};
-
-pin_project! {
-    /// A future with a name, or none.
-    struct Named<F> {
-        #[pin]
-        future: F,
-        name: Option<Cow<'static, str>>,
-    }
-}
-
-impl<F: Future> Future for Named<F> {
-    type Output = F::Output;
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
-        let this = self.project();
-        label_job(this.name.as_ref(), None);
-        job_name::set(this.name, || this.future.poll(context))
-    }
-}
-
-pin_project! {
-    /// A spawnable future.
-    pub(crate) struct AsFuture<F> {
-        #[pin]
-        pub(crate) future: F,
-    }
-}
-
-impl<F: Spawnable> Future for AsFuture<F> {
-    type Output = F::Output;
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
-        self.project().future.poll_spawned(context)
-    }
-}
 
 impl Handle {
     /// Runs a future on the pool's threads until it is ready, and returns a handle for the outcome. Allocates once,
@@ -69,6 +34,12 @@ impl Handle {
     ///
     /// In a bounded pool a future counts as queued only until it is polled for the first time.
     ///
+    /// # Large futures
+    /// A future of 2 KiB or more is moved once, from the caller's stack to the heap. An optimized build has one copy of
+    /// it on the stack, and a second one for a verb that may return the future, and for a
+    /// [`timeout`](crate::time::timeout). A build without optimization has 3 to 5 copies. The stack of a worker has
+    /// [2 MiB](crate::Builder::stack_size) by default: use [`Box::pin`] to make a future of some hundred kilobytes.
+    ///
     /// # Panics
     /// As for [`execute`](Self::execute).
     ///
@@ -86,9 +57,7 @@ impl Handle {
         F: Spawnable + Send + 'static,
         F::Output: Send + 'static,
     {
-        let watcher = watcher_of(self.key, Location::caller(), None, None);
-        let admitted = Admitted { when_full: None, deadline: None, class: None };
-        expect_accepted(spawn(self.key, AsFuture { future }, admitted, None, watcher))
+        expect_accepted(self.job().spawn_in(None, Location::caller(), future))
     }
 
     /// Runs a future on the pool's threads, and returns a handle for the outcome, or returns the future. Never waits.
@@ -113,9 +82,8 @@ impl Handle {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let watcher = watcher_of(self.key, Location::caller(), None, None);
-        let admitted = Admitted { when_full: Some(WhenFull::Reject), deadline: None, class: None };
-        spawn(self.key, future, admitted, None, watcher)
+        let job = self.job().when_full(WhenFull::Reject);
+        job.spawn_in(None, Location::caller(), future).or_else(Boxed::unbox)
     }
 }
 
@@ -138,26 +106,51 @@ impl JobBuilder {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        self.spawn_in(None, future)
+        self.spawn_in(None, Location::caller(), future).or_else(Boxed::unbox)
     }
 
-    /// Spawns a future, in reserved `room` if there is any. A future without a name has the same type as a named one, so
-    /// that each future is compiled once.
-    #[track_caller]
+    /// Spawns a future, in reserved `room` if there is any: with a permit, or beyond the capacity.
+    ///
+    /// # Errors
+    /// Returns the future in a box, which [`Boxed::unbox`] opens.
     fn spawn_in<F>(
         self,
         room: Option<Option<Permit>>,
+        place: &'static Location<'static>,
         future: F,
-    ) -> Result<JoinHandle<F::Output>, Rejected<F>>
+    ) -> Result<JoinHandle<F::Output>, Rejected<Boxed<F::Output>>>
     where
-        F: Future + Send + 'static,
+        F: Spawnable + Send + 'static,
         F::Output: Send + 'static,
     {
+        let Self { key, options: Options { deadline, ref name, class }, .. } = self;
+        if const { is_large::<F>() } || !key.is_plain() || name.is_some() {
+            return self.spawn_boxed(room, place, Boxed::New(Box::new(future)));
+        }
+        let made = make_future(class_key(key, class), (), AsFuture { future }, None, deadline);
+        let spawned = submit_job(made, |job| accept_as(key, class, job), future_of)
+            .map_err(|rejected| rejected.map(AsFuture::<F>::boxed));
+        spawned.map(|handle| JoinHandle::new(handle, key))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn spawn_boxed<T: Send + 'static>(
+        self,
+        room: Option<Option<Permit>>,
+        place: &'static Location<'static>,
+        future: Boxed<T>,
+    ) -> Result<JoinHandle<T>, Rejected<Boxed<T>>> {
         let Self { key, when_full, options: Options { deadline, name, class } } = self;
+        let watcher = watcher_of(key, place, name.as_ref(), class);
         let admitted = Admitted { when_full, deadline, class };
-        let watcher = watcher_of(key, Location::caller(), name.as_ref(), class);
-        let spawned = spawn(key, Named { future, name }, admitted, room, watcher);
-        spawned.map_err(|rejected| rejected.map(|named| named.future))
+        // A plain pool always has room.
+        let room = room.or(key.is_plain().then_some(None));
+        match name {
+            None => submit_boxed(key, admitted, room, watcher, future),
+            Some(_) => submit_boxed(key, admitted, room, watcher, Named { future, name })
+                .map_err(|rejected| rejected.map(|Named { future, .. }| future)),
+        }
     }
 }
 
@@ -184,6 +177,7 @@ impl Reserved {
         F::Output: Send + 'static,
     {
         let Self { builder, mut room } = self;
-        builder.spawn_in(Some(room.take()), future)
+        let spawned = builder.spawn_in(Some(room.take()), Location::caller(), future);
+        spawned.or_else(Boxed::unbox)
     }
 }

@@ -1,4 +1,4 @@
-//! A future of a bounded or observed pool.
+//! A future of a bounded or observed pool, a large future, and a future with a name.
 
 use core::any::Any;
 use core::future::Future;
@@ -7,7 +7,9 @@ use core::pin::Pin;
 use core::task::{Context, Poll};
 
 use brigade_observe::Watch;
-use brigade_task::is_cancelled;
+use brigade_task::{Spawnable, is_cancelled};
+
+use crate::values::Rejected;
 
 /// A future with all additions.
 pub(super) struct Watched<B> {
@@ -19,21 +21,24 @@ pub(super) struct Watched<B> {
 
 /// A future of any type, which may be taken out of its box until the first poll. Futures with the same output type share the
 /// code, so no future is compiled a second time for bounded and observed pools.
+///
+/// A [large](brigade_task::is_large) future is boxed where it is spawned, and all code behind moves the box: each call that takes
+/// the future by value would hold a copy on the stack.
 pub(crate) enum Boxed<T> {
     New(Box<dyn Movable<T>>),
-    Pinned(Pin<Box<dyn Future<Output = T> + Send>>),
+    Pinned(Pin<Box<dyn Spawnable<Output = T> + Send>>),
     /// The future is being pinned.
     Moving,
 }
 
 pub(crate) trait Movable<T>: Send {
-    fn pin(self: Box<Self>) -> Pin<Box<dyn Future<Output = T> + Send>>;
+    fn pin(self: Box<Self>) -> Pin<Box<dyn Spawnable<Output = T> + Send>>;
 
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
 }
 
-impl<F: Future + Send + 'static> Movable<F::Output> for F {
-    fn pin(self: Box<Self>) -> Pin<Box<dyn Future<Output = F::Output> + Send>> {
+impl<F: Spawnable + Send + 'static> Movable<F::Output> for F {
+    fn pin(self: Box<Self>) -> Pin<Box<dyn Spawnable<Output = F::Output> + Send>> {
         Box::into_pin(self)
     }
 
@@ -43,15 +48,18 @@ impl<F: Future + Send + 'static> Movable<F::Output> for F {
 }
 
 impl<T> Boxed<T> {
-    pub(crate) fn new(future: impl Future<Output = T> + Send + 'static) -> Self {
-        Self::New(Box::new(future))
-    }
-
     /// Returns a rejected future as its own type.
-    pub(crate) fn unbox<F: 'static>(self) -> F {
-        let Self::New(future) = self else { unreachable!("it has not been polled") };
-        let Ok(future) = future.into_any().downcast() else { unreachable!("it was boxed") };
-        *future
+    ///
+    /// # Errors
+    /// Always: a result, so that only this frame has room for the future, and no caller's.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn unbox<R, F: 'static>(rejected: Rejected<Self>) -> Result<R, Rejected<F>> {
+        Err(rejected.map(|boxed| {
+            let Self::New(future) = boxed else { unreachable!("it has not been polled") };
+            let Ok(future) = future.into_any().downcast() else { unreachable!("it was boxed") };
+            *future
+        }))
     }
 }
 
@@ -64,7 +72,7 @@ impl<T> Future for Boxed<T> {
             pinned => pinned,
         };
         match &mut *self {
-            Self::Pinned(future) => future.as_mut().poll(context),
+            Self::Pinned(future) => future.as_mut().poll_spawned(context),
             Self::New(_) | Self::Moving => unreachable!("it has been pinned"),
         }
     }

@@ -1,10 +1,11 @@
 //! Accepting a job: the verbs of a [`Handle`], and what they end in on the calling worker, or in the pool from outside.
 
+use core::convert::identity;
 use std::panic::Location;
 use std::sync::Arc;
 
 use brigade_sync::OnceLock;
-use brigade_task::{Job, Work};
+use brigade_task::{Job, Work, is_large};
 
 use super::{Admitted, Submission};
 use crate::engine::{
@@ -21,9 +22,9 @@ impl Handle {
     /// if the captures have at most 24 bytes and the alignment of a pointer. A bounded pool [allocates
     /// once](crate::Builder::capacity) for any captures.
     ///
-    /// Captures are moved by value through several calls on the way to the queue, and onto the stack of the running
-    /// thread. Box captures of 10 kB and more, such as arrays. A few hundred kilobytes (a few tens in a debug build)
-    /// may overflow the stack of a worker, which has 2 MiB by default.
+    /// Captures are moved by value on the way to the queue, and onto the stack of the running thread. Box captures of
+    /// 10 kB and more, such as arrays. A few hundred kilobytes (a hundred in a debug build) may overflow the stack of a
+    /// worker, which has 2 MiB by default.
     ///
     /// # Panics
     /// If the pool does not accept the closure, because
@@ -83,8 +84,12 @@ impl Handle {
     where
         F: FnOnce() + Send + 'static,
     {
+        let place = Location::caller();
+        if const { is_large::<F>() } {
+            let submission = Submission { work: (), when_full, options: None, place };
+            return submission.submit_large(job, self.key, identity);
+        }
         if !self.key.is_plain() {
-            let place = Location::caller();
             return Submission { work: job, when_full, options: None, place }.submit(self.key);
         }
         // Not through `reach`: passing `job` on would force it into memory.

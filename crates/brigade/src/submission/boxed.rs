@@ -11,7 +11,7 @@ use brigade_task::{Cause, Job, Work};
 use super::options::Options;
 use super::{Receipt, job_name};
 use crate::engine::{Permit, label_job, now};
-use crate::values::closure_of;
+use crate::values::{Rejected, closure_of};
 
 /// A closure of any type.
 pub(crate) trait Closure<T>: Send {
@@ -31,9 +31,17 @@ impl<F: FnOnce() -> T + Send + 'static, T> Closure<T> for F {
 }
 
 /// Returns a rejected closure as its own type.
+#[inline(always)]
 pub(crate) fn unbox<F: 'static, T>(work: Box<dyn Closure<T>>) -> F {
     let Ok(closure) = work.into_any().downcast() else { unreachable!("it was boxed") };
     *closure
+}
+
+/// Like [`unbox`], as the error of a verb: only this frame has room for the closure, and no caller's.
+pub(crate) fn returned<F: 'static, R, T>(
+    rejected: Rejected<Box<dyn Closure<T>>>,
+) -> Result<R, Rejected<F>> {
+    Err(rejected.map(unbox))
 }
 
 /// A closure with a permit, or none, and without other additions. It fits in a job.

@@ -1,11 +1,12 @@
 //! Jobs with their own settings.
 
+use core::convert::identity;
 use core::iter;
 use std::borrow::Cow;
 use std::panic::Location;
 use std::time::Instant;
 
-use brigade_task::Job;
+use brigade_task::{Job, is_large};
 
 use super::accept::{accept_as, submit};
 use super::boxed::{make_job, unbox, unmade};
@@ -157,7 +158,7 @@ impl JobBuilder {
     /// ```
     #[track_caller]
     pub fn execute<F: FnOnce() + Send + 'static>(self, job: F) -> Result<(), Rejected<F>> {
-        self.submit_job(job, Location::caller())
+        self.submit_job(job, Location::caller(), identity)
     }
 
     /// Submits a closure, to be run once, and returns a handle for the outcome.
@@ -178,22 +179,28 @@ impl JobBuilder {
         T: Send + 'static,
     {
         let key = self.key;
-        self.submit_job(job, Location::caller()).map(|handle| JoinHandle::new(handle, key))
+        self.submit_job(job, Location::caller(), |handle| JoinHandle::new(handle, key))
     }
 
-    fn submit_job<F, R: Receipt>(
+    fn submit_job<F, R: Receipt, H>(
         self,
         work: F,
         place: &'static Location<'static>,
-    ) -> Result<R, Rejected<F>>
+        handle: impl FnOnce(R) -> H,
+    ) -> Result<H, Rejected<F>>
     where
         F: FnOnce() -> R::Output + Send + 'static,
     {
         let Self { key, when_full, options } = self;
-        match key.is_plain() && !options.is_stored() {
+        if const { is_large::<F>() } {
+            let submission = Submission { work: (), when_full, options: Some(options), place };
+            return submission.submit_large(work, key, handle);
+        }
+        let submitted = match key.is_plain() && !options.is_stored() {
             true => submit(work, |job| accept_as(key, options.class, job)),
             false => Submission { work, when_full, options: Some(options), place }.submit(key),
-        }
+        };
+        submitted.map(handle)
     }
 
     /// Submits several closures with one publication, and wakes as many sleeping workers as there are jobs.
@@ -264,7 +271,7 @@ impl JobBuilder {
             return reach(self.key, |at| at.submit_batch(jobs));
         }
         let mut jobs = jobs.into_iter();
-        let submit = |job| self.clone().submit_job(job, place);
+        let submit = |job| self.clone().submit_job(job, place, identity);
         let receipts = jobs.by_ref().map(submit).collect::<Result<_, _>>();
         // Returns the first rejected closure and all after it.
         receipts.map_err(|rejected| rejected.map(|job| iter::once(job).chain(jobs).collect()))

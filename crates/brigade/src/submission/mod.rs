@@ -17,6 +17,7 @@ mod options;
 mod reserve;
 mod watcher;
 
+use core::convert::identity;
 use std::panic::Location;
 use std::time::Instant;
 
@@ -27,7 +28,7 @@ use crate::values::{Priority, Rejected, WhenFull};
 pub(crate) use accept::{
     ADMIT, Receipt, accept_as, accept_owned, admit_bounded, submit, submit_job,
 };
-pub(crate) use boxed::{Closure, make_job, unbox, unmade};
+pub(crate) use boxed::{Closure, make_job, returned, unmade};
 pub use job_builder::JobBuilder;
 pub use job_name::current_job_name;
 pub use on_worker::JobOnWorker;
@@ -57,9 +58,26 @@ impl<F> Submission<F> {
         F: FnOnce() -> R::Output + Send + 'static,
     {
         let Self { work, when_full, options, place } = self;
+        Submission { work: (), when_full, options, place }.submit_large(work, key, identity)
+    }
+}
+
+impl Submission<()> {
+    /// Submits this closure. A large closure is an argument of its own, which is not copied into a submission.
+    #[inline]
+    pub(crate) fn submit_large<F, R: Receipt, H>(
+        self,
+        work: F,
+        key: Key,
+        handle: impl FnOnce(R) -> H,
+    ) -> Result<H, Rejected<F>>
+    where
+        F: FnOnce() -> R::Output + Send + 'static,
+    {
+        let Self { when_full, options, place, .. } = self;
         let work: Box<dyn Closure<R::Output>> = Box::new(work);
         let boxed = Submission { work, when_full, options, place };
-        boxed.submit_boxed(key).map_err(|rejected| rejected.map(unbox))
+        boxed.submit_boxed(key).map(handle).or_else(returned)
     }
 }
 

@@ -5,7 +5,7 @@ use std::panic::Location;
 use brigade_task::Job;
 
 use super::accept::submit_job;
-use super::boxed::{make_job, unbox, unmade};
+use super::boxed::{make_job, returned, unmade};
 use super::job_builder::JobBuilder;
 use super::options::Options;
 use super::watcher::watcher_of;
@@ -92,9 +92,8 @@ impl JobOnWorker {
         let (name, class) = (options.name.as_ref(), Some(Priority::Normal));
         let watcher = watcher_of(key, Location::caller(), name, class);
         let made = make_job(watcher, None, options, Box::new(job));
-        let sent = submit_job(made, |share| send(key, index, share), unmade::<T>)
-            .map_err(|rejected| rejected.map(unbox));
-        sent.map(|handle| JoinHandle::of_mail(handle, key))
+        let sent = submit_job(made, |share| send(key, index, share), unmade::<T>);
+        sent.map(|handle| JoinHandle::of_mail(handle, key)).or_else(returned)
     }
 }
 

@@ -9,7 +9,7 @@ use brigade_sync::awaited::{Awaited, note};
 use brigade_sync::budget::{self, Turn};
 
 use super::accept::{accept_as, submit_job};
-use super::boxed::{make_job, unbox, unmade};
+use super::boxed::{make_job, returned, unmade};
 use super::watcher::watcher_of;
 use super::{Admitted, JobBuilder, Receipt};
 use crate::engine::{Admission, At, Key, Permit, Room, Waiter, reach};
@@ -185,8 +185,7 @@ impl Reserved {
         let class = options.class;
         let watcher = watcher_of(key, place, options.name.as_ref(), class);
         let made = make_job(watcher, room.take(), options, Box::new(work));
-        submit_job(made, |job| accept_as(key, class, job), unmade::<R::Output>)
-            .map_err(|rejected| rejected.map(unbox))
+        submit_job(made, |job| accept_as(key, class, job), unmade::<R::Output>).or_else(returned)
     }
 }
 

@@ -58,14 +58,14 @@ use std::sync::Arc;
 
 use brigade_sync::awaited::{Awaited, note};
 use brigade_sync::{budget::Turn, time};
-use brigade_task::{Completions, Job, JoinError, Spawnable};
+use brigade_task::{Completions, Job, JoinError, Spawnable, is_large};
 
 use crate::engine::{At, Core, Group, Key, Members, Permit, Processor, class_here, reach};
 use crate::handle::awaited::note_pool;
 use crate::handle::{Handle, JoinHandle, cancel, cancel_at_drop};
 use crate::pool::here;
 use crate::spawn::{AsFuture, Boxed, boxed_of, class_key, future_of, make_boxed, make_future};
-use crate::submission::{Closure, Options, make_job, unbox, unmade, watcher_of};
+use crate::submission::{Closure, Options, make_job, returned, unmade, watcher_of};
 use crate::values::{Rejected, closure_of, expect_accepted, opaque};
 use limit::Limit;
 use pending::Pending;
@@ -226,7 +226,7 @@ impl<T> TaskSet<T> {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        if self.pool.key.is_plain() {
+        if !const { is_large::<F>() } && self.pool.key.is_plain() {
             return self.add(job, |set, number, _, job| set.job(number, job), closure_of);
         }
         let watcher = watcher_of(self.pool.key, Location::caller(), None, None);
@@ -234,7 +234,7 @@ impl<T> TaskSet<T> {
             listed(set, number, make_job(watcher, permit, Options::default(), job))
         };
         let job: Box<dyn Closure<T>> = Box::new(job);
-        self.add(job, make, unmade).map_err(|rejected| rejected.map(unbox))
+        self.add(job, make, unmade).or_else(returned)
     }
 
     /// Adds a future, to be polled on the pool's threads until it is ready, and returns its [id](Self::submit). Never
@@ -259,7 +259,7 @@ impl<T> TaskSet<T> {
         F: Spawnable<Output = T> + Send + 'static,
         T: Send + 'static,
     {
-        expect_accepted(self.try_spawn(AsFuture { future }))
+        expect_accepted(self.add_future(future, Location::caller()))
     }
 
     /// Adds a future, to be polled on the pool's threads until it is ready, and returns its [id](Self::submit), or
@@ -282,18 +282,48 @@ impl<T> TaskSet<T> {
         F: Future<Output = T> + Send + 'static,
         T: Send + 'static,
     {
-        let (of_class, group) = (class_key(self.pool.key, None), self.group);
-        if self.pool.key.is_plain() {
-            let make = |set: &Completions, number, permit, future| {
-                listed(set, number, make_future(of_class, group, future, permit, None))
-            };
-            return self.add(future, make, future_of);
+        self.add_future(future, Location::caller()).or_else(Boxed::unbox)
+    }
+
+    /// Adds a future spawned at `place`.
+    ///
+    /// # Errors
+    /// Returns the future.
+    fn add_future<F>(
+        &mut self,
+        future: F,
+        place: &'static Location<'static>,
+    ) -> Result<usize, Rejected<Boxed<T>>>
+    where
+        F: Spawnable<Output = T> + Send + 'static,
+        T: Send + 'static,
+    {
+        if const { is_large::<F>() } || !self.pool.key.is_plain() {
+            return self.add_boxed(Boxed::New(Box::new(future)), place);
         }
-        let watcher = watcher_of(self.pool.key, Location::caller(), None, None);
+        let (of_class, group) = (class_key(self.pool.key, None), self.group);
+        let make = |set: &Completions, number, permit, future| {
+            listed(set, number, make_future(of_class, group, future, permit, None))
+        };
+        let added = self.add(AsFuture { future }, make, future_of);
+        added.map_err(|rejected| rejected.map(AsFuture::boxed))
+    }
+
+    /// Adds a future of a bounded or observed pool, or a large future.
+    fn add_boxed(
+        &mut self,
+        future: Boxed<T>,
+        place: &'static Location<'static>,
+    ) -> Result<usize, Rejected<Boxed<T>>>
+    where
+        T: Send + 'static,
+    {
+        let (of_class, group) = (class_key(self.pool.key, None), self.group);
+        let watcher = watcher_of(self.pool.key, place, None, None);
         let make = |set: &Completions, number, permit, future| {
             listed(set, number, make_boxed(of_class, group, future, permit, None, watcher))
         };
-        self.add(Boxed::new(future), make, boxed_of).map_err(|rejected| rejected.map(Boxed::unbox))
+        self.add(future, make, boxed_of)
     }
 
     /// Adds a closure or a future: submits the job made by `make`, or puts the job in line.

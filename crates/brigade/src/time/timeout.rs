@@ -30,6 +30,8 @@ use super::sleep::{Sleep, sleep, sleep_until};
 /// assert_eq!(slow.join()?, Err(Elapsed));
 /// # Ok::<(), brigade::JoinError>(())
 /// ```
+// Inlined, so that an optimized build makes a large future in its place.
+#[inline(always)]
 pub fn timeout<F: Future>(duration: Duration, future: F) -> Timeout<F> {
     Timeout { future, sleep: sleep(duration) }
 }
@@ -42,6 +44,7 @@ pub fn timeout<F: Future>(duration: Duration, future: F) -> Timeout<F> {
 /// let late = timeout_at(Instant::now(), std::future::pending::<()>());
 /// assert_eq!(brigade::block_on(late), Err(Elapsed));
 /// ```
+#[inline(always)]
 pub fn timeout_at<F: Future>(deadline: Instant, future: F) -> Timeout<F> {
     Timeout { future, sleep: sleep_until(deadline) }
 }

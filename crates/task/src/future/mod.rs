@@ -30,7 +30,6 @@
 //! Rejected: [`async-task`](https://docs.rs/async-task). It takes 144 bytes and the future where this takes 48, its schedule
 //! function needs each future from the start, and it has no models of its internals.
 
-mod boxed;
 mod local;
 mod poll;
 mod schedule;
@@ -43,12 +42,10 @@ use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 
 use crate::act::{Action, Outcome, Payload};
-use crate::boxed::is_large;
 use crate::cell::Header;
 use crate::cell::state::State;
 use crate::job::Job;
 use crate::join::JoinHandle;
-use boxed::Boxed;
 use local::Local;
 use poll::{Resumption, TakeRequest, Turn, is_fresh};
 pub use schedule::{Guard, Schedule, Woken};
@@ -66,8 +63,8 @@ impl<T: Send + 'static> Spawned<T> {
     /// Makes a job of a future.
     ///
     /// `guard`, of two words at most, is stored in the job. It is dropped just before the first poll, or with the job. If it
-    /// [says](Guard::may_start) then that the future may not start, that is cancelled. One allocation, and another one for a
-    /// future of 2 KiB or more.
+    /// [says](Guard::may_start) then that the future may not start, that is cancelled. One allocation, which lives as long as the
+    /// handle: box a [large](crate::is_large) future first.
     ///
     /// ```
     /// use brigade_task::{Job, Outcome, Schedule, Spawned, TaskRef, Woken};
@@ -154,10 +151,7 @@ impl<T: 'static> Spawned<T> {
         G: Guard,
         E: Schedule,
     {
-        let (job, task) = match const { is_large::<F>() } {
-            true => first_poll(Boxed::new(future), guard, scheduler),
-            false => first_poll(future, guard, scheduler),
-        };
+        let (job, task) = first_poll(future, guard, scheduler);
         // SAFETY: the task is one for results of type `T`, and has no other handle.
         Self { job, handle: unsafe { JoinHandle::from_raw(task) } }
     }
@@ -214,15 +208,6 @@ impl Job {
     /// # Panics
     /// If its future is not an `F`.
     pub fn into_future<F: 'static>(self) -> Result<F, Self> {
-        match const { is_large::<F>() } {
-            // SAFETY: Pin rule: it has not been polled.
-            true => self.take_future::<Boxed<F>>().map(|boxed| unsafe { boxed.into_inner() }),
-            false => self.take_future(),
-        }
-    }
-
-    /// Returns the future if it has not been polled, which may be one in a box.
-    fn take_future<F: 'static>(self) -> Result<F, Self> {
         if !is_fresh(self.identify()) {
             return Err(self);
         }

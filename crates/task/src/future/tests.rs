@@ -129,10 +129,8 @@ impl Guard for (Arc<()>, usize) {}
 
 #[test]
 fn a_future_of_24_bytes_takes_72_and_a_reference_takes_8() {
-    use super::boxed::Boxed;
     use super::task::Task;
 
-    type Large = core::future::Ready<[u8; 1 << 20]>;
     fn size<F: Future + 'static>(_: &F) -> usize {
         size_of::<Task<F, u64>>()
     }
@@ -142,7 +140,6 @@ fn a_future_of_24_bytes_takes_72_and_a_reference_takes_8() {
         assert_eq!(size(&async move { _ = small }), 64);
         assert_eq!(size(&ready([0_usize; 2])), 72);
         assert_eq!(size(&ready([0_usize; 9])), 48 + size_of_val(&ready([0_usize; 9])));
-        assert!(size_of::<Task<Boxed<Large>, u64>>() > 1 << 20, "it has room for the result");
         assert_eq!(size_of::<Option<TaskRef>>(), 8);
     }
 }

@@ -6,6 +6,7 @@ mod cancel;
 mod ending;
 mod join_handles;
 mod joined_locals;
+mod large;
 mod local;
 mod local_and_pool;
 mod never_waiting;

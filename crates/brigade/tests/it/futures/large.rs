@@ -1,0 +1,125 @@
+//! How much stack a large future takes on the way to its pool, and that it comes back from a pool that rejects it.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::process::{Command, Output};
+use std::task::{Context, Poll};
+use std::thread;
+use std::time::Duration;
+
+use brigade::{
+    Handle, LocalPool, Pool, Reason, Rejected, TaskSet, block_on, spawn, spawn_local, time,
+};
+use brigade_testkit::test;
+
+const SIZE: usize = 1 << 20;
+
+struct Large<const N: usize>([u8; N]);
+
+impl<const N: usize> Future for Large<N> {
+    type Output = u8;
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<u8> {
+        Poll::Ready(self.0[N / 2])
+    }
+}
+
+/// A large closure.
+#[inline(never)]
+fn closure() -> impl FnOnce() + Send + 'static {
+    let large = large();
+    move || assert_eq!(large.0[0], 42)
+}
+
+#[inline(never)]
+fn large() -> Large<SIZE> {
+    Large([42; SIZE])
+}
+
+type Verb = (&'static str, usize, fn(Handle));
+
+/// Verbs, and how many copies of a future or closure the stack must have room for in a build without optimization: the
+/// caller's, one in each function that takes it by value, and one more in the caller of a verb that may return it.
+const VERBS: [Verb; 21] = [
+    ("the future alone", 2, |_| assert_eq!(large().0[0], 42)),
+    ("spawn", 3, |pool| drop(pool.spawn(large()))),
+    ("spawn()", 4, |pool| pool.enter(|| drop(spawn(large())))),
+    ("try_spawn", 4, |pool| drop(pool.try_spawn(large()).ok())),
+    ("job().spawn", 4, |pool| drop(pool.job().spawn(large()).ok())),
+    ("named", 4, |pool| drop(pool.job().name("large").spawn(large()).ok())),
+    ("reserved", 4, |pool| drop(block_on(pool.job().reserve()).unwrap().spawn(large()).ok())),
+    ("set", 3, |pool| _ = TaskSet::new(pool).spawn(large())),
+    ("set, limited", 3, |pool| _ = TaskSet::new(pool).limit(1).spawn(large())),
+    ("set, try_spawn", 4, |pool| _ = TaskSet::new(pool).try_spawn(large()).ok()),
+    ("scope", 2, |pool| pool.in_place_scope(|s| drop(s.spawn(large()))).unwrap()),
+    ("execute", 8, |pool| pool.execute(closure())),
+    ("submit", 8, |pool| drop(pool.submit(closure()))),
+    ("job().submit", 5, |pool| drop(pool.job().submit(closure()).ok())),
+    ("set, submit", 6, |pool| _ = TaskSet::new(pool).submit(closure())),
+    ("timeout", 5, |pool| drop(pool.spawn(time::timeout(Duration::MAX, large())))),
+    ("block_on", 2, |_| assert_eq!(block_on(large()), 42)),
+    ("Handle::block_on", 2, |pool| assert_eq!(pool.block_on(large()), 42)),
+    ("run_until", 2, |_| assert_eq!(LocalPool::new().unwrap().run_until(large()), 42)),
+    ("LocalPool::spawn_local", 3, |_| drop(LocalPool::new().unwrap().spawn_local(large()))),
+    ("spawn_local()", 3, |_| {
+        LocalPool::new().unwrap().run_until(async { drop(spawn_local(large())) })
+    }),
+];
+
+fn kinds() -> [(&'static str, Pool); 3] {
+    // A closure is moved to the stack of the thread that runs it.
+    let builder = || Pool::builder().threads(1).stack_size(16 * SIZE);
+    [
+        ("plain", builder().build().unwrap()),
+        ("bounded", builder().capacity(100).build().unwrap()),
+        ("observed", builder().observe_jobs().build().unwrap()),
+    ]
+}
+
+#[test]
+#[ignore = "ends the process if the stack is too small; run by the test below"]
+fn body_with_a_stack_for_the_copies() {
+    let (kinds, mut verbs) = (kinds(), VERBS);
+    // The C library may give a thread the larger stack of an earlier one.
+    verbs.sort_by_key(|&(_, copies, _)| copies);
+    for (verb, copies, call) in verbs {
+        for (kind, pool) in &kinds {
+            println!("{copies} copies in a {kind} pool: {verb}");
+            let pool = pool.handle();
+            let thread = thread::Builder::new().stack_size(copies * SIZE + SIZE / 2);
+            thread.spawn(move || call(pool)).unwrap().join().unwrap();
+        }
+    }
+    println!("all");
+}
+
+/// Caught: 15 copies for `spawn` and 36 in a set, so that a future of 100 kB was too much for a worker.
+#[test]
+fn a_large_future_is_copied_once_by_each_function_that_takes_it() {
+    let mut this = Command::new(std::env::current_exe().unwrap());
+    let this = this.args(["--ignored", "--exact", "--nocapture"]);
+    let Output { status, stdout, .. } =
+        this.arg("futures::large::body_with_a_stack_for_the_copies").output().unwrap();
+    let shown = String::from_utf8_lossy(&stdout);
+    assert!(status.success() && shown.contains("all"), "more than {:?}", shown.lines().last());
+}
+
+#[test]
+fn a_rejected_large_future_is_returned() {
+    fn back<R>(spawned: Result<R, Rejected<Large<5000>>>) {
+        let rejected = spawned.err().unwrap();
+        assert_eq!(rejected.reason(), Reason::Closed);
+        assert_eq!(block_on(rejected.into_inner()), 42);
+    }
+    for (_, pool) in kinds() {
+        let room = block_on(pool.job().reserve()).unwrap();
+        let handle = pool.handle();
+        pool.close();
+        back(handle.try_spawn(Large([42; 5000])));
+        back(handle.job().spawn(Large([42; 5000])));
+        back(handle.job().name("large").spawn(Large([42; 5000])));
+        back(room.spawn(Large([42; 5000])));
+        back(TaskSet::new(handle).try_spawn(Large([42; 5000])));
+        back(TaskSet::new(handle).limit(1).try_spawn(Large([42; 5000])));
+    }
+}
