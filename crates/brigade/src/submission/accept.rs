@@ -135,12 +135,14 @@ impl Handle {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
+        let place = Location::caller();
+        if const { is_large::<F>() } {
+            let submission = Submission { work: (), when_full, options: None, place };
+            return submission.submit_large(job, self.key, identity);
+        }
         match self.key.is_plain() {
             true => submit(job, |job| accept(self.key, job)),
-            false => {
-                let place = Location::caller();
-                Submission { work: job, when_full, options: None, place }.submit(self.key)
-            }
+            false => Submission { work: job, when_full, options: None, place }.submit(self.key),
         }
     }
 
