@@ -167,7 +167,7 @@ work with this one](guide::works_with).\n\n"
 #![cfg_attr(not(feature = "hyper"), doc = "- `hyper`: `brigade::time::HyperTimer`,")]
 //!   `hyper::rt::Executor` for [`Handle`], and with `io` `hyper::rt::{Read, Write}` for sockets.
 //! - `orx-parallel`: `orx_parallel::ThreadPool` for [`Pool`] and [`Handle`], for the parallel iterators of that
-//!   crate.
+//!   crate, which needs Rust 1.88.
 //! - `macros`: `#[brigade::main]` and `#[brigade::test]`.
 #![cfg_attr(
     feature = "test-util",
