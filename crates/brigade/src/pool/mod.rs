@@ -53,6 +53,10 @@ pub use free::{
 /// pool is closed, and its threads finish the accepted work without being joined. After a
 /// [shutdown](Handle::shutdown) whose timeout elapsed, the drop does not wait again.
 ///
+/// On Windows the destructor of a thread-local must not drop a pool, nor wait for a job or a timer: the wait does not end. The system
+/// runs such destructors under a lock that threads take when they start and end, so [`std::thread::LocalKey`] forbids joins there as well.
+/// `close` does not wait, and a shutdown with a timeout returns.
+///
 /// ```
 /// let pool = brigade::Pool::new(4);
 /// let six = pool.submit(|| 6);
