@@ -9,6 +9,7 @@
 #   wasm            the same without `io`; with it the build says so
 #   msrv            `ci/release.sh msrv`, with the oldest Rust
 #   quick           `cargo check` for all of these, and the tests beside the sources under Wine and qemu
+#   newest          only the set-up of the compiler that has the source of std, for `ci/tsan.sh`
 #   check           for `.ci/run`: the tables, and `cargo check` for Windows and macOS with what is there
 #
 # The compilers come from the archive of Debian 12 and are unpacked into $BRIGADE_TARGETS (~/.cache/brigade-targets by default), which keeps them: 5 GB.
@@ -123,24 +124,25 @@ once() {
     "${@:2}"
     touch "$home/$1.done"
 }
-once_std() {
+newest() {
     once system set_up_system
     once newest set_up_newest
-    once "$1-$2" std "$1" "$2"
 }
 
-# What cargo needs for a target: `use TARGET build|check`. The oldest compiler has the std of two.
+# What cargo needs for a target: `use TARGET`. The oldest compiler has the std of two; of those where nothing is linked, it is checked only.
 use() {
-    local triple=${triples[$1]:-$1} run32=$system/lib32:$system/usr/lib32 limit="timeout -k 5 ${BRIGADE_LIMIT:-900}"
+    local how=check triple=${triples[$1]:-$1} run32=$system/lib32:$system/usr/lib32 limit="timeout -k 5 ${BRIGADE_LIMIT:-900}"
     if [[ $1 == arm64 || $1 == i686 ]]; then
         once system set_up_system
         once "rust-$oldest" set_up_oldest
         rust=$home/rust-$oldest
     else
-        once_std "$2" "$triple"
+        if [[ $1 == windows || $1 == armv5 ]]; then how=build; fi
+        newest
+        once "$how-$triple" std "$how" "$triple"
         rust=$home/rust-newest
     fi
-    if [[ $1 == windows && $2 == build ]]; then once wine set_up_wine; fi
+    if [[ $1 == windows ]]; then once wine set_up_wine; fi
     export RUSTC=$rust/rustc RUSTDOC=$rust/rustdoc CARGO_BUILD_TARGET=$triple CARGO_TARGET_DIR=$folder-$(basename "$rust")
     # Lines are wanted by nobody here, and under Wine a backtrace takes seconds.
     export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=0 RUST_BACKTRACE=0 PATH="$PATH:$system/usr/bin"
@@ -201,7 +203,7 @@ examples() {
 }
 
 check_all() {
-    use "$1" check
+    use "$1"
     published
     cargo check --quiet --locked "${packages[@]}"
     drop_ins
@@ -217,7 +219,7 @@ says() {
 
 whole() {
     local code=0
-    use "$1" build
+    use "$1"
     published
     tests "$1" --lib --tests || code=1
     drop_ins
@@ -231,7 +233,7 @@ windows() { whole windows; }
 arm64() { whole arm64; }
 i686() { whole i686; }
 armv5() {
-    use armv5 build
+    use armv5
     says 'portable-atomic' -p brigade-sync
     published
     tests armv5 --lib
@@ -241,7 +243,7 @@ freebsd() { check_all freebsd; }
 wasm() {
     local triple
     for triple in wasm32-unknown-unknown wasm32-wasip1; do
-        use "$triple" check
+        use "$triple"
         published brigade-io brigade/io
         cargo check --quiet --locked "${packages[@]}"
         says 'needs Unix or Windows' -p brigade --features io
@@ -258,7 +260,7 @@ quick() {
     wasm
     msrv
     for target in windows arm64; do
-        use "$target" build
+        use "$target"
         published
         tests "$target" --lib
     done
@@ -290,7 +292,7 @@ tables
 failed=()
 for target; do
     case $target in
-        windows | arm64 | i686 | armv5 | macos | freebsd | wasm | msrv | quick | check) ;;
+        windows | arm64 | i686 | armv5 | macos | freebsd | wasm | msrv | quick | newest | check) ;;
         *) printf 'ci/targets.sh: no target is named %s\n' "$target" >&2; exit 2 ;;
     esac
     SECONDS=0

@@ -152,6 +152,12 @@ work with this one](guide::works_with).\n\n"
 //! | cancel | [`JoinHandle::cancel`], [`CancelHandle`], [`cancelled`]; why: [`Cause`] |
 //!
 //!
+//! # Platforms
+//!
+//! Tested on Linux with 64 and 32 bits, and on Windows under Wine; compiled for macOS, FreeBSD and, without `io`, wasm, where no pool can be
+//! built. Pins, nice values and limits of cgroups exist on Linux only; forks, pipes and Unix sockets on Unix.
+//! Targets without 64-bit atomics need the feature `portable-atomic`.
+//!
 //! # Features
 //!
 //! Features only add APIs and targets; none is enabled by default.

@@ -368,7 +368,7 @@ fn an_idle_worker_keeps_a_thousand_slots_for_forks_and_frees_more() {
 
 /// A closure with a capture in memory, which it returns a part of.
 fn captures() -> impl FnMut() -> u8 + Send + 'static {
-    let capture: Capture = std::hint::black_box([1; _]);
+    let capture: Capture = std::hint::black_box([1; size_of::<Capture>()]);
     move || capture.iter().copied().max().unwrap_or_default()
 }
 

@@ -2,7 +2,10 @@
 
 use std::io;
 
-use brigade_io::{Async, UdpSocket, UnixListener, UnixStream};
+use brigade_io::UdpSocket;
+#[cfg(unix)]
+use brigade_io::{Async, UnixListener, UnixStream};
+#[cfg(unix)]
 use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
 
 use crate::machine::on_a_machine;
@@ -48,6 +51,7 @@ fn a_datagram_to_nobody_is_an_error_of_the_next_operation() {
     });
 }
 
+#[cfg(unix)]
 #[test]
 fn a_path_is_bound_connected_to_and_served() {
     on_a_machine(|| async {
@@ -74,6 +78,7 @@ fn a_path_is_bound_connected_to_and_served() {
     });
 }
 
+#[cfg(unix)]
 #[test]
 fn datagrams_by_a_users_own_operations() {
     on_a_machine(|| async {
