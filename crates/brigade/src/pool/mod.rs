@@ -75,6 +75,9 @@ pub use free::{
 /// job that forks must call `exec` or `_exit` in the child: if it returns there, the child is aborted with a
 /// message.
 ///
+/// The child has its own [default pool](crate::default_pool), so free functions work in it, unless it was forked by a job or inside
+/// [`enter`](Handle::enter).
+///
 /// A pool created in the child works like any other, if the standard library can start threads there. As of Rust
 /// 1.95, the standard library briefly holds a lock whenever a thread of the process starts or ends. A child forked
 /// at such a moment waits for this lock forever.

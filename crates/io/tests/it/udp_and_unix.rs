@@ -5,8 +5,9 @@ use std::io;
 use brigade_io::UdpSocket;
 #[cfg(unix)]
 use brigade_io::{Async, UnixListener, UnixStream};
+use futures_lite::future;
 #[cfg(unix)]
-use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
+use futures_lite::{AsyncReadExt, AsyncWriteExt};
 
 use crate::machine::on_a_machine;
 use brigade_testkit::test;
