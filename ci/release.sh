@@ -8,9 +8,10 @@
 # builds for it. `ci/release.sh package --no-verify` builds nothing. Needs the registry: what a new program locks are the newest versions.
 #
 # `msrv` checks the oldest Rust that Cargo.toml names (`rust-version`), and the oldest dependencies. No locked dependency of a published
-# crate may need a newer Rust. The published crates must build with that toolchain, and with the oldest versions that their manifests allow.
-# Toolchains are not downloaded; the output says what was skipped. Clippy's `incompatible_msrv` finds functions of std that are newer, with
-# any toolchain.
+# crate may need a newer Rust. The published crates must build with that toolchain, and with the oldest versions that their manifests allow,
+# for a program with all features and for one with none: a feature may raise a version. All but `orx-parallel`, which needs Rust 1.88 and
+# does not say so. Toolchains are not downloaded here: it is rustup's, or that of `ci/targets.sh msrv`; the output says what was skipped.
+# Clippy's `incompatible_msrv` finds functions of std that are newer, with any toolchain.
 #
 # `size` prints what brigade weighs in a program, beside rayon, tokio and chili: CPU seconds of compiling, for which the machine must be quiet,
 # bytes, and IR lines. It fails if bytes or IR lines are above `docs/weight.txt`. `ci/release.sh size --exact` measures only these, after a
@@ -137,44 +138,43 @@ print(f"of {len(seen)} packages, {newer} need a Rust newer than {msrv}; {len(uns
 sys.exit(newer > 0)
 PYTHON
 
-    toolchain=()
+    # rustup's, or else that of ci/targets.sh.
+    oldest=
     for name in "$msrv" "$msrv.0" "$msrv.1"; do
         if RUSTUP_AUTO_INSTALL=0 rustc "+$name" --version >/dev/null 2>&1; then
-            toolchain=("+$name")
+            oldest="$(rustup which --toolchain "$name" rustc)"
             break
         fi
     done
-    if ((${#toolchain[@]})); then
-        cargo "${toolchain[@]}" check --quiet --locked --all-features "${published[@]/#/--package=}"
-        cargo "${toolchain[@]}" check --quiet --locked -p brigade-queue --no-default-features
+    : "${oldest:=${BRIGADE_TARGETS:-$HOME/.cache/brigade-targets}/rust-$msrv/rustc}"
+    if [[ -x $oldest ]]; then
+        export RUSTC="$oldest"
+        mapfile -t arguments < <(ci/packages.py published brigade/orx-parallel)
+        cargo check --quiet --locked "${arguments[@]}"
+        cargo check --quiet --locked -p brigade-queue --no-default-features
         echo "the published crates build with Rust $msrv"
     else
-        echo "skipped: the build with Rust $msrv needs its toolchain (rustup toolchain install $msrv)"
+        echo "skipped: the build with Rust $msrv needs its toolchain (rustup toolchain install $msrv, or ci/targets.sh msrv)"
     fi
 
-    if ! rustc +nightly --version >/dev/null 2>&1; then
-        echo 'skipped: the oldest dependencies are resolved by the nightly toolchain (rustup toolchain install nightly)'
-        exit 0
-    fi
-    # For a program that depends on the crate: its dev-dependencies do not take part.
+    # For a program that depends on the crate: its dev-dependencies do not take part. Cargo needs a nightly's right for the option, the
+    # compiler does not: it is not run.
     mkdir "$scratch/src"
     echo 'fn main() {}' > "$scratch/src/main.rs"
-    cat > "$scratch/Cargo.toml" <<TOML
-[package]
-name = "program"
-edition = "2024"
-[workspace]
-[dependencies.brigade]
-path = "$PWD/crates/brigade"
-features = [$(sed -n '/^\[features\]/,/^$/s/^\([a-z-]*\) = .*/"\1",/p' crates/brigade/Cargo.toml | tr '\n' ' ')]
-TOML
+    features="$(sed -n '/^\[features\]/,/^$/s/^\([a-z-]*\) = .*/"\1",/p' crates/brigade/Cargo.toml | grep -v orx-parallel | tr '\n' ' ')"
+    brigade="$PWD/crates/brigade"
     cd "$scratch"
-    cargo +nightly -Z minimal-versions generate-lockfile --quiet
-    cargo "${toolchain[@]}" check --quiet --locked
-    # As it is without epoll, where `polling` is.
-    RUSTFLAGS='--cfg brigade_portable' cargo "${toolchain[@]}" check --quiet --locked
-    echo "they build with the oldest dependencies: $(cargo tree --locked --edges normal --prefix none \
-        | grep -vE '^(program|brigade)' | cut -d ' ' -f 1,2 | sort -u | paste -sd ';' | sed 's/;/, /g')"
+    for features in "$features" ''; do
+        printf '[package]\nname = "program"\nedition = "2024"\n[workspace]\n[dependencies]\nbrigade = { path = "%s", features = [%s] }\n' \
+            "$brigade" "$features" > Cargo.toml
+        rm -f Cargo.lock
+        RUSTC_BOOTSTRAP=1 cargo -Z minimal-versions generate-lockfile --quiet
+        cargo check --quiet --locked
+        # As it is without epoll, where `polling` is.
+        RUSTFLAGS='--cfg brigade_portable' cargo check --quiet --locked
+        echo "features [$features]: they build with the oldest dependencies: $(cargo tree --locked --edges normal --prefix none \
+            | grep -vE '^(program|brigade)' | cut -d ' ' -f 1,2 | sort -u | paste -sd ';' | sed 's/;/, /g')"
+    done
 )
 
 size() {

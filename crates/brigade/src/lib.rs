@@ -152,6 +152,12 @@ work with this one](guide::works_with).\n\n"
 //! | cancel | [`JoinHandle::cancel`], [`CancelHandle`], [`cancelled`]; why: [`Cause`] |
 //!
 //!
+//! # Platforms
+//!
+//! Tested on Linux with 64 and 32 bits, and on Windows under Wine; compiled for macOS, FreeBSD and, without `io`, wasm, where no pool can be
+//! built. Pins, nice values and limits of cgroups exist on Linux only; forks, pipes and Unix sockets on Unix.
+//! Targets without 64-bit atomics need the feature `portable-atomic`.
+//!
 //! # Features
 //!
 //! Features only add APIs and targets; none is enabled by default.
@@ -167,7 +173,7 @@ work with this one](guide::works_with).\n\n"
 #![cfg_attr(not(feature = "hyper"), doc = "- `hyper`: `brigade::time::HyperTimer`,")]
 //!   `hyper::rt::Executor` for [`Handle`], and with `io` `hyper::rt::{Read, Write}` for sockets.
 //! - `orx-parallel`: `orx_parallel::ThreadPool` for [`Pool`] and [`Handle`], for the parallel iterators of that
-//!   crate.
+//!   crate, which needs Rust 1.88.
 //! - `macros`: `#[brigade::main]` and `#[brigade::test]`.
 #![cfg_attr(
     feature = "test-util",

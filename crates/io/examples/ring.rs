@@ -3,6 +3,8 @@
 //!
 //! `cargo run --release -p brigade-io --example ring -- 500 200`: 500 pipes or sockets, 200 rounds.
 
+#![cfg_attr(not(unix), allow(dead_code, unused_imports))]
+
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
@@ -11,7 +13,9 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::task::{Context, Wake, Waker};
 use std::time::Instant;
 
-use brigade_io::{Driver, UnixStream, pipe};
+use brigade_io::Driver;
+#[cfg(unix)]
+use brigade_io::{UnixStream, pipe};
 use futures_lite::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 /// Which task to run next.
@@ -73,6 +77,7 @@ where
     Ok(begun.elapsed().as_secs_f64() * 1e6 / (stages * rounds) as f64)
 }
 
+#[cfg(unix)]
 fn main() -> io::Result<()> {
     let mut numbers = std::env::args().skip(1).filter_map(|number| number.parse().ok());
     let stages = numbers.next().unwrap_or(500);
@@ -83,4 +88,9 @@ fn main() -> io::Result<()> {
         println!("{round}: {pipes:.2} µs a hop of pipes, {sockets:.2} µs of sockets");
     }
     Ok(())
+}
+
+#[cfg(not(unix))]
+fn main() {
+    eprintln!("this example needs pipes, which brigade-io has on Unix only");
 }

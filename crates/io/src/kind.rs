@@ -17,6 +17,7 @@ impl Kind {
     /// Anything else.
     const OTHER: Self = Self { stream: false, socket: false, connecting: false };
     /// A pipe.
+    #[cfg(unix)]
     pub(crate) const PIPE: Self = Self { stream: true, ..Self::OTHER };
     /// A socket that passes messages, or more than bytes: a read of a Unix stream ends where descriptors were
     /// passed.

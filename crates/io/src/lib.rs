@@ -4,6 +4,11 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(unsafe_code)]
 
+#[cfg(not(any(unix, windows)))]
+compile_error!(
+    "brigade-io, the feature `io` of brigade, needs Unix or Windows: this target has no files that a thread can wait for"
+);
+
 // From the ground up: a module imports from the groups above its own, and from nothing else in the crate.
 
 // The state of a file and of the tasks that wait for it.

@@ -33,6 +33,7 @@ pub(crate) fn socket(family: AddressFamily) -> io::Result<OwnedFd> {
 #[cfg(any(windows, target_vendor = "apple"))]
 pub(crate) fn socket(family: AddressFamily) -> io::Result<OwnedFd> {
     let socket = rustix::net::socket(family, SocketType::STREAM, None)?;
+    let socket = not_inherited(socket)?;
     rustix::io::ioctl_fionbio(&socket, true)?;
     #[cfg(target_vendor = "apple")]
     {
@@ -40,4 +41,10 @@ pub(crate) fn socket(family: AddressFamily) -> io::Result<OwnedFd> {
         rustix::net::sockopt::set_socket_nosigpipe(&socket, true)?;
     }
     Ok(socket)
+}
+
+/// Keeps a new socket from child processes, which on Windows inherit what is connected or accepted, but no duplicate of the standard
+/// library's. A process that another thread starts in between has both.
+pub(crate) fn not_inherited(socket: OwnedFd) -> io::Result<OwnedFd> {
+    if cfg!(windows) { socket.try_clone() } else { Ok(socket) }
 }

@@ -36,7 +36,7 @@ fn limited<R>(numbers: u64, body: impl FnOnce() -> R) -> R {
     let mut former = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `former` is there to be written.
     assert_eq!(unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut former) }, 0);
-    let limit = libc::rlimit { rlim_cur: numbers, rlim_max: former.rlim_max };
+    let limit = libc::rlimit { rlim_cur: numbers as libc::rlim_t, rlim_max: former.rlim_max };
     // SAFETY: `limit` is there to be read.
     assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) }, 0);
     let result = body();

@@ -1,5 +1,5 @@
 //! The location of a panic is the caller's line. The panic hook is the process's, so this is a binary of its own.
-#![cfg(not(brigade_loom))]
+#![cfg(all(not(brigade_loom), target_pointer_width = "64"))]
 #![forbid(unsafe_code)]
 
 use std::panic;
@@ -8,7 +8,6 @@ use std::sync::mpsc;
 use brigade_queue::{ShardedInjector, lifo};
 
 #[test]
-#[cfg(target_pointer_width = "64")]
 fn a_panic_comes_from_the_line_that_calls() {
     let (heard, lines) = mpsc::channel();
     panic::set_hook(Box::new(move |info| {

@@ -4,13 +4,14 @@ use std::io;
 use std::sync::{Arc, OnceLock};
 
 use brigade::Pool;
+use brigade_sync::fork::PerProcess;
 
 use crate::builder::{ThreadPoolBuilder, ThreadSpawn};
 use crate::error::ThreadPoolBuildError;
 use crate::registry::{Registry, as_worker, current, with_current};
 
-/// The global pool, which is never dropped.
-static GLOBAL: OnceLock<Global> = OnceLock::new();
+/// The global pool, which is never dropped. A forked child has its own.
+static GLOBAL: PerProcess<OnceLock<Global>> = PerProcess::new();
 
 struct Global {
     registry: Arc<Registry>,
@@ -24,10 +25,10 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// # Errors
     /// If there is one, and as for [`build`](Self::build).
     pub fn build_global(self) -> Result<(), ThreadPoolBuildError> {
-        if GLOBAL.get().is_some() {
+        if GLOBAL.get().get().is_some() {
             return Err(ThreadPoolBuildError::global_exists());
         }
-        GLOBAL.set(self.build_as_global()?).map_err(|_| ThreadPoolBuildError::global_exists())
+        GLOBAL.get().set(self.build_as_global()?).map_err(|_| ThreadPoolBuildError::global_exists())
     }
 
     fn build_as_global(self) -> Result<Global, ThreadPoolBuildError> {
@@ -42,7 +43,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
 
 /// The global pool, built on first use.
 fn global() -> &'static Arc<Registry> {
-    let global = GLOBAL.get_or_init(|| match ThreadPoolBuilder::new().build_as_global() {
+    let global = GLOBAL.get().get_or_init(|| match ThreadPoolBuilder::new().build_as_global() {
         Ok(global) => global,
         Err(error) => panic!("cannot start the global thread pool: {error}"),
     });

@@ -149,14 +149,13 @@ mod imp {
 ///
 /// For statics. Creating the value takes no lock, so a fork at any moment leaves the child able to create its own.
 ///
-/// **Chain rule.** The newest node, and each node after it, came from a `Box` that is never freed or changed.
+/// **Node rule.** The newest node came from a `Box` that is never freed or changed.
 ///
 /// ```
 /// use brigade_sync::fork::PerProcess;
 /// static NAMES: PerProcess<brigade_sync::Mutex<Vec<&str>>> = PerProcess::new();
 /// NAMES.get().lock().push("parent");
 /// assert_eq!(*NAMES.get().lock(), ["parent"]); // In a forked child it would be empty.
-/// assert_eq!(NAMES.inherited().count(), 0);
 /// ```
 #[derive(Debug)]
 pub struct PerProcess<T: 'static> {
@@ -165,12 +164,10 @@ pub struct PerProcess<T: 'static> {
 }
 
 #[derive(Debug)]
-struct Node<T: 'static> {
+struct Node<T> {
     /// The generation of its process.
     generation: u32,
     value: T,
-    /// The values of the ancestors.
-    former: Option<&'static Self>,
 }
 
 // SAFETY: it hands out shared references to values that any thread may have created, hence `Send + Sync`.
@@ -185,7 +182,7 @@ impl<T> PerProcess<T> {
     fn newest(&self) -> Option<&'static Node<T>> {
         // Ordering: Acquire pairs with the Release in `create`.
         let newest = self.newest.load(Ordering::Acquire);
-        // SAFETY: Chain rule.
+        // SAFETY: Node rule.
         unsafe { newest.as_ref() }
     }
 
@@ -215,7 +212,7 @@ impl<T> PerProcess<T> {
             // Another thread created it first.
             return &own.value;
         }
-        let node = Node { generation: generation(), value: T::default(), former };
+        let node = Node { generation: generation(), value: T::default() };
         let node = Box::into_raw(Box::new(node));
         let expected = former.map_or(ptr::null_mut(), |former| ptr::from_ref(former).cast_mut());
         // Ordering: Release publishes the node; Acquire on failure, for the node of the thread that was first.
@@ -229,17 +226,8 @@ impl<T> PerProcess<T> {
                 first
             }
         };
-        // SAFETY: Chain rule. The thread that was first is of this process: no other process writes this memory.
+        // SAFETY: Node rule. The thread that was first is of this process: no other process writes this memory.
         unsafe { &(*newest).value }
-    }
-
-    /// Iterates over the values of the processes that this one descends from, the closest first.
-    ///
-    /// They are as they were at the fork, so only what can be read without a lock is usable.
-    pub fn inherited(&self) -> impl Iterator<Item = &'static T> + use<T> {
-        let own = generation();
-        let all = core::iter::successors(self.newest(), |node| node.former);
-        all.filter(move |node| node.generation != own).map(|node| &node.value)
     }
 }
 

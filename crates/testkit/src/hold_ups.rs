@@ -4,16 +4,16 @@ use std::fs;
 use std::mem;
 use std::process;
 use std::ptr;
-use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
 /// How long the next thread is held up.
-static NANOS: AtomicI64 = AtomicI64::new(0);
+static NANOS: AtomicI32 = AtomicI32::new(0);
 
 /// Sleeps: of the calls that a handler may make, a sleep takes the time from no other thread.
 extern "C" fn hold(_signal: libc::c_int) {
-    let time = libc::timespec { tv_sec: 0, tv_nsec: NANOS.load(Relaxed) };
+    let time = libc::timespec { tv_sec: 0, tv_nsec: NANOS.load(Relaxed).into() };
     // SAFETY: `time` outlives the call, which may be called in a handler, and leaves `errno` as it is unless another signal comes.
     unsafe { libc::nanosleep(&time, ptr::null_mut()) };
 }
@@ -39,7 +39,7 @@ pub fn hold_threads_up(mut below: impl FnMut(u64) -> u64 + Send + 'static) {
             thread::sleep(Duration::from_micros(50 + below(1_000)));
             // Short hold-ups are more frequent: each length is a share of the longest.
             let longest = 100_000 + below(4_900_000);
-            NANOS.store((100_000 + below(longest)) as i64, Relaxed);
+            NANOS.store((100_000 + below(longest)) as i32, Relaxed);
             let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
             let threads = threads.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
             let threads: Vec<i32> = threads.filter(|thread| *thread != own).collect();

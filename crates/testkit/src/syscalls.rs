@@ -105,6 +105,8 @@ pub fn counted(body: impl FnOnce() + Send + 'static) -> Option<Vec<Vec<i64>>> {
     thread::spawn(move || supervise(file, &written));
     caller.join().unwrap();
     let log = log.lock().unwrap();
-    let sections = log.split(|call| *call == libc::SYS_getppid).skip(1);
+    // Of 32 bits where a word has these.
+    let mark: i64 = libc::SYS_getppid as _;
+    let sections = log.split(|call| *call == mark).skip(1);
     Some(sections.map(<[i64]>::to_vec).collect())
 }

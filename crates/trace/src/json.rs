@@ -61,36 +61,43 @@ impl List<'_> {
             track,
             format_args!("\"name\":\"thread_name\",\"args\":{{\"name\":{title}}}"),
         )?;
-        let order =
-            format_args!("\"name\":\"thread_sort_index\",\"args\":{{\"sort_index\":{track}}}");
-        self.event("M", track, order)
+        self.event(
+            "M",
+            track,
+            format_args!("\"name\":\"thread_sort_index\",\"args\":{{\"sort_index\":{track}}}"),
+        )
     }
 
     fn slice(&mut self, track: usize, from: u64, until: u64, shown: &Shown) -> io::Result<()> {
         let Shown { name, class, args } = shown;
         let (name, at, lasts) = (Text(name), Micros(from), Micros(until.saturating_sub(from)));
-        let more = format_args!(
+        self.event("X", track, format_args!(
             "\"ts\":{at},\"dur\":{lasts},\"name\":{name},\"cat\":\"{class}\",\"args\":{{{args}}}"
-        );
-        self.event("X", track, more)
+        ))
     }
 
     fn moment(&mut self, track: usize, at: u64, shown: &Shown) -> io::Result<()> {
         let Shown { name, class, args } = shown;
         let (name, at) = (Text(name), Micros(at));
-        let more = format_args!(
-            "\"ts\":{at},\"s\":\"t\",\"name\":{name},\"cat\":\"{class}\",\"args\":{{{args}}}"
-        );
-        self.event("i", track, more)
+        self.event(
+            "i",
+            track,
+            format_args!(
+                "\"ts\":{at},\"s\":\"t\",\"name\":{name},\"cat\":\"{class}\",\"args\":{{{args}}}"
+            ),
+        )
     }
 
     /// Writes one end of an arrow, which is bound to the slice that it lies in.
     fn arrow(&mut self, end: &str, track: usize, at: u64, number: u64) -> io::Result<()> {
         let at = Micros(at);
-        let more = format_args!(
-            "\"ts\":{at},\"id\":{number},\"bp\":\"e\",\"name\":\"wake-up\",\"cat\":\"wake-up\""
-        );
-        self.event(end, track, more)
+        self.event(
+            end,
+            track,
+            format_args!(
+                "\"ts\":{at},\"id\":{number},\"bp\":\"e\",\"name\":\"wake-up\",\"cat\":\"wake-up\""
+            ),
+        )
     }
 }
 

@@ -19,8 +19,8 @@ static STARTING: PerProcess<Mutex<()>> = PerProcess::new();
 /// [`shutdown(Shutdown::Finish)`](Handle::shutdown) before `main` returns. A library should take a [`Handle`] from its
 /// caller rather than start the threads of this pool.
 ///
-/// A forked child has the parent's pool, which accepts no jobs there, until the child [sets](set_default_pool) a
-/// different pool. If the parent had none, the child creates a pool on first use.
+/// A forked child has a default pool of its own, which is created on first use, with the default configuration also if the parent has
+/// [set](set_default_pool) a pool. Jobs of the parent's do not run in it.
 ///
 /// # Panics
 /// If the pool's threads can't be started.
@@ -35,16 +35,13 @@ static STARTING: PerProcess<Mutex<()>> = PerProcess::new();
 pub fn default_pool() -> &'static Pool {
     match DEFAULT.existing().and_then(OnceLock::get) {
         Some(pool) => pool,
-        None => inherited_or_new(),
+        None => new(),
     }
 }
 
 #[cold]
 #[track_caller]
-fn inherited_or_new() -> &'static Pool {
-    if let Some(inherited) = DEFAULT.inherited().find_map(OnceLock::get) {
-        return inherited;
-    }
+fn new() -> &'static Pool {
     // Not by the closure of `get_or_init`, because its panic could not name the caller's line.
     let starting = STARTING.get().lock();
     if let Some(pool) = DEFAULT.get().get() {

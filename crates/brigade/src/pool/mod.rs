@@ -55,6 +55,10 @@ pub use free::{
 /// pool is closed, and its threads finish the accepted work without being joined. After a
 /// [shutdown](Handle::shutdown) whose timeout elapsed, the drop does not wait again.
 ///
+/// On Windows the destructor of a thread-local must not drop a pool, nor wait for a job or a timer: the wait does not end. The system
+/// runs such destructors under a lock that threads take when they start and end, so [`std::thread::LocalKey`] forbids joins there as well.
+/// `close` does not wait, and a shutdown with a timeout returns.
+///
 /// ```
 /// let pool = brigade::Pool::new(4);
 /// let six = pool.submit(|| 6);
@@ -72,6 +76,9 @@ pub use free::{
 /// [`JoinHandle`](crate::JoinHandle) of an unfinished job reports it as cancelled, and dropping the pool leaks it. A
 /// job that forks must call `exec` or `_exit` in the child: if it returns there, the child is aborted with a
 /// message.
+///
+/// The child has its own [default pool](crate::default_pool), so free functions work in it, unless it was forked by a job or inside
+/// [`enter`](Handle::enter).
 ///
 /// A pool created in the child works like any other, if the standard library can start threads there. As of Rust
 /// 1.95, the standard library briefly holds a lock whenever a thread of the process starts or ends. A child forked

@@ -221,25 +221,29 @@ pub(crate) fn an_unfinished_job_counts_as_cancelled_in_a_child_and_a_finished_on
 }
 
 /// One test: whether there is a default pool yet matters.
-pub(crate) fn the_default_pool_is_the_parents_until_the_child_sets_its_own() {
-    assert_in_child(vec![claim("no parent, no default pool: the child makes one", || {
-        brigade::submit(|| 42).join().unwrap() == 42
-    })]);
+///
+/// Caught: free functions of a child were rejected as soon as its parent had used one.
+pub(crate) fn the_default_pool_of_a_child_is_its_own() {
+    let works = || brigade::submit(|| 42).join().unwrap() == 42;
+    assert_in_child(vec![claim("no parent's default pool: the child makes one", works)]);
     let parents = brigade::default_pool();
+    let size = parents.size();
     assert!(works_still(parents));
+    let refused = || is_forked(brigade::try_execute(|| ()));
     assert_in_child(vec![
-        claim("it is the parent's", || brigade::default_pool().handle() == parents.handle()),
-        claim("execute says forked", || is_forked(brigade::try_execute(|| ()))),
-        claim("submit says forked", || is_forked(brigade::try_submit(|| ()))),
-        claim("it can be set", || brigade::set_default_pool(Pool::new(1)).is_ok()),
-        claim("once", || brigade::set_default_pool(Pool::new(1)).is_err()),
-        claim("then it is the child's", || brigade::default_pool().handle() != parents.handle()),
-        claim("and works", || brigade::submit(|| 42).join().unwrap() == 42),
-        claim("a grandchild has that of the child", || {
+        claim("the parent's rejects, also inside it", || parents.enter(refused)),
+        claim("another works", works),
+        claim("it is another", || brigade::default_pool().handle() != parents.handle()),
+        claim("it is not replaced", || brigade::set_default_pool(Pool::new(1)).is_err()),
+    ]);
+    assert_in_child(vec![
+        claim("it can be set first", || brigade::set_default_pool(ready(3)).is_ok()),
+        claim("and works", || works() && brigade::default_pool().size() == (3..=3)),
+        claim("a grandchild has another, as nothing had been set", || {
             let childs = brigade::default_pool().handle();
-            let code = || i32::from(brigade::default_pool().handle() != childs);
-            let right = fork(move || code() + i32::from(!is_forked(brigade::try_execute(|| ()))));
-            await_end(right) == End::Exit(0)
+            let own = || works() && brigade::default_pool().size() == size;
+            let own = || own() && brigade::default_pool().handle() != childs;
+            await_end(fork(|| i32::from(!own()))) == End::Exit(0)
         }),
     ]);
     assert!(works_still(parents));
@@ -264,7 +268,6 @@ pub(crate) fn a_grandchild_knows_both_pools_for_what_they_are() {
 /// The thread that polls the timers does not exist there, and may have held a lock.
 pub(crate) fn timers_of_the_parent_do_not_exist_in_a_child() {
     let (pool, far, capture) = (ready(1), Duration::from_secs(3600), Arc::new(()));
-    assert!(works_still(brigade::default_pool()), "the child has no other, until it sets one");
     let [held, kept] = [(); 2].map(|()| Arc::clone(&capture));
     let timer = pool.job().after(far).execute(move || drop(held)).unwrap();
     let mut dropped =
@@ -299,13 +302,8 @@ pub(crate) fn timers_of_the_parent_do_not_exist_in_a_child() {
             Arc::strong_count(&capture) == 3
         }),
         claim("a sleep can be dropped", || forgotten.take().is_some()),
-        claim("there is no pool to keep the time", || {
-            let sleep = || brigade::block_on(time::sleep(soon));
-            panic::catch_unwind(sleep).is_err()
-        }),
         claim("a sleep of the parent's moves to a pool of the child's", || {
             let begun = Instant::now();
-            brigade::set_default_pool(Pool::new(1)).unwrap();
             brigade::block_on(moves.take().unwrap());
             brigade::block_on(time::sleep(soon));
             begun.elapsed() >= soon

@@ -57,7 +57,7 @@ fn main() {
     #[cfg(unix)]
     check! {
         // The first, as it is about which process creates the default pool.
-        claims::the_default_pool_is_the_parents_until_the_child_sets_its_own,
+        claims::the_default_pool_of_a_child_is_its_own,
         claims::a_handle_returns_the_job_in_a_child,
         claims::an_iterator_of_a_dispatch_that_forks_hands_nothing_over_in_the_child,
         claims::the_owner_returns_from_everything_in_a_child,

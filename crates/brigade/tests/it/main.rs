@@ -4,6 +4,7 @@
 //! thread and file counts). Those are test binaries of their own beside this folder.
 
 #![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]
+#![cfg_attr(not(target_os = "linux"), allow(unused_imports, reason = "of tests that are Linux's"))]
 #![forbid(unsafe_code)]
 
 mod support;

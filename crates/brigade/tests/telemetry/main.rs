@@ -9,13 +9,14 @@ mod traces;
 use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::io::{self, Write};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use brigade::{MetricsExporter, Pool, WhenFull};
 use brigade_testkit::{Gate, eventually, spin_for, test};
+use metrics::atomics::AtomicU64;
 use metrics::{
     Counter, Gauge, Histogram, Key, KeyName, Metadata, Recorder, SharedString, Unit,
     with_local_recorder,

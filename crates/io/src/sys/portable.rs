@@ -23,6 +23,10 @@ impl Poller {
     pub(crate) const REPORTS_THE_END: bool = false;
 
     pub(crate) fn new() -> io::Result<Self> {
+        // Windows has sockets once a process has asked for them, as the standard library does for its own. A driver is there before each call of
+        // `rustix::net`.
+        #[cfg(windows)]
+        rustix::net::wsa_startup()?;
         let inner = polling::Poller::new()?;
         let only = match (inner.supports_level(), inner.supports_edge()) {
             (true, true) => asked_for(),

@@ -94,7 +94,11 @@ impl Async<net::TcpListener> {
     /// # std::io::Result::Ok(())
     /// ```
     pub async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
-        socket::accept(self, Kind::STREAM, net::TcpListener::accept).await
+        let accept = |listener: &net::TcpListener| {
+            let (stream, address) = listener.accept()?;
+            Ok((socket::not_inherited(stream.into())?.into(), address))
+        };
+        socket::accept(self, Kind::STREAM, accept).await
     }
 
     /// Returns the address at which it listens.

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use brigade_io::{TcpListener, TcpStream, UnixStream};
+use brigade_io::{TcpListener, TcpStream};
 use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
 
 use crate::machine::on_a_machine;
@@ -45,7 +45,11 @@ fn a_dropped_writer_ends_what_is_sent_and_not_what_is_received() {
         assert_eq!(far.read(&mut [0]).await?, 0);
         far.write_all(b"x").await?;
         assert_eq!(reader.read(&mut [0]).await?, 1);
-        let (near, mut far) = UnixStream::pair()?;
+        Ok(())
+    });
+    #[cfg(unix)]
+    on_a_machine(|| async {
+        let (near, mut far) = brigade_io::UnixStream::pair()?;
         let (mut reader, writer) = near.split();
         drop(writer);
         assert_eq!(far.read(&mut [0]).await?, 0);
@@ -62,7 +66,9 @@ fn a_closed_writer_ends_what_is_sent_at_once() {
         let (_reader, mut writer) = near.split();
         writer.close().await?;
         assert_eq!(far.read(&mut [0]).await?, 0);
-        assert_eq!(writer.write(b"x").await.unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+        let error = writer.write(b"x").await.unwrap_err();
+        // The standard library has no kind for the error of Windows.
+        assert!(cfg!(windows) || error.kind() == io::ErrorKind::BrokenPipe, "{error}");
         Ok(())
     });
 }

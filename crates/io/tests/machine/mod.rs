@@ -1,20 +1,24 @@
 //! A tiny executor, a thread that drives beside the test's own, which polls one future; and files of each kind.
 #![allow(dead_code, reason = "each test binary uses its share")]
 
+#[cfg(unix)]
 use std::fs::File;
 use std::future::Future;
 use std::io;
-use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
+#[cfg(unix)]
+use std::os::{fd::OwnedFd, unix::net::UnixStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Waker;
 use std::thread;
 
-use brigade_io::{Async, Driver};
+#[cfg(unix)]
+use brigade_io::Async;
+use brigade_io::Driver;
 use futures_lite::future;
 
 /// The kinds of files that the driver treats differently. A program must not see a difference.
+#[cfg(unix)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
     /// By level.
@@ -23,6 +27,7 @@ pub(crate) enum Kind {
     Socket,
 }
 
+#[cfg(unix)]
 impl Kind {
     /// Two connected files, which both block. What is written to the second is read from the first.
     pub(crate) fn files(self) -> [File; 2] {
@@ -53,6 +58,7 @@ impl Kind {
 }
 
 /// Runs the body once with each kind of file; if it fails, the kind is printed.
+#[cfg(unix)]
 pub(crate) fn with_each_kind(body: impl Fn(Kind)) {
     for kind in [Kind::Pipe, Kind::Socket] {
         println!("{kind:?}");
@@ -108,6 +114,7 @@ pub(crate) fn on_a_machine<E: Future<Output = io::Result<()>>>(body: impl FnOnce
 }
 
 /// The same with the two ends of a file of each kind, once it has been entered.
+#[cfg(unix)]
 pub(crate) fn on_each_machine<E: Future<Output = io::Result<()>>>(
     body: impl Fn(Async<File>, Async<File>) -> E,
 ) {

@@ -122,7 +122,7 @@ fn a_job_that_sleeps_is_woken_when_the_driver_holder_has_jobs_and_no_other_worke
 
 #[cfg(feature = "io")]
 mod files {
-    use brigade::io::{PipeReader, pipe};
+    use crate::support::pipes::{PipeReader, pipe};
     use brigade::yield_now;
     use brigade_testkit::{spin_for, test};
     use futures_lite::{AsyncReadExt, AsyncWriteExt, future};

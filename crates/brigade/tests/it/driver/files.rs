@@ -4,7 +4,8 @@ use std::io;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use brigade::io::{PipeReader, PipeWriter, TcpListener, TcpStream, pipe};
+use crate::support::pipes::{PipeReader, PipeWriter, pipe};
+use brigade::io::{TcpListener, TcpStream};
 use brigade::{Cause, JoinError, Pool, Shutdown};
 use brigade_testkit::{Drops, Gate, eventually, stays, test};
 use futures_lite::{AsyncReadExt, AsyncWriteExt};

@@ -81,7 +81,7 @@ fn a_wait_ends_beside_timers(pool: &Pool) {
 
 #[cfg(feature = "io")]
 mod files {
-    use brigade::io::pipe;
+    use crate::support::pipes::pipe;
     use brigade_testkit::{Seed, test};
     use futures_lite::{AsyncReadExt, AsyncWriteExt};
 
@@ -177,7 +177,7 @@ const EVENTS: &[Event] = &[
     #[cfg(feature = "io")]
     |pool| {
         use futures_lite::{AsyncReadExt, AsyncWriteExt};
-        let (mut reader, mut writer) = pool.handle().enter(brigade::io::pipe).unwrap();
+        let (mut reader, mut writer) = pool.handle().enter(crate::support::pipes::pipe).unwrap();
         let reads = async move { assert_eq!(reader.read(&mut [0]).await.unwrap(), 1) };
         (Box::pin(reads), Box::new(move || block_on(writer.write_all(&[0])).unwrap()))
     },

@@ -7,7 +7,8 @@ mod files;
 #[cfg(feature = "io")]
 mod fs;
 mod holder;
-#[cfg(feature = "io")]
+// Its workers are pinned.
+#[cfg(all(feature = "io", target_os = "linux"))]
 mod monitor;
 #[cfg(feature = "io")]
 mod names;

@@ -71,12 +71,12 @@ fn operations() -> Vec<(&'static str, Make)> {
             })
         }),
     ];
-    #[cfg(feature = "io")]
+    #[cfg(all(feature = "io", unix))]
     let all = all.into_iter().chain(self::io::operations()).collect();
     all
 }
 
-#[cfg(feature = "io")]
+#[cfg(all(feature = "io", unix))]
 mod io {
     use std::io::{Read, Write};
     use std::os::unix::net::UnixStream;

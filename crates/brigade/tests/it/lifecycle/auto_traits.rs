@@ -80,7 +80,7 @@ each!(equal:
 );
 each!(error: Reason, Elapsed, JoinError);
 
-const _: () = assert!(size_of::<Handle>() == 8, "a handle is one word");
+const _: () = assert!(size_of::<Handle>() == 8, "a handle is small");
 
 #[cfg(feature = "histograms")]
 each!(value: Histograms, Times);
@@ -127,5 +127,5 @@ none!(Unpin: Timeout<PhantomPinned>);
 #[test]
 fn every_public_type_has_the_marker_traits_it_promises() {
     threads::<Pool>();
-    assert_eq!(size_of::<Option<Handle>>() % size_of::<Handle>(), 0);
+    assert!(size_of::<Option<Handle>>() <= 2 * size_of::<Handle>());
 }

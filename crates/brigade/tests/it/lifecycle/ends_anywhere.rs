@@ -113,7 +113,12 @@ const PLACES: [(&str, Place); 10] = [
     }),
 ];
 
-#[test(120, (place, prepare) in PLACES, (how, end) in ENDS, threads in [1, 2, 4])]
+/// Windows runs destructors of thread-locals under a lock that threads take when they start and end.
+fn places() -> impl Iterator<Item = (&'static str, Place)> {
+    PLACES.into_iter().filter(|(place, _)| cfg!(not(windows)) || !place.contains("a destructor"))
+}
+
+#[test(120, (place, prepare) in places(), (how, end) in ENDS, threads in [1, 2, 4])]
 fn each_end_returns_in_each_place_and_each_accepted_job_has_its_outcome(
     prepare: Place,
     how: &'static str,

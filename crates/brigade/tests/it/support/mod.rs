@@ -6,6 +6,8 @@ pub(crate) mod full;
 pub(crate) mod in_time;
 #[cfg(target_os = "linux")]
 pub(crate) mod nice;
+#[cfg(feature = "io")]
+pub(crate) mod pipes;
 pub(crate) mod policy;
 pub(crate) mod reports;
 pub(crate) mod roll_call;

@@ -196,6 +196,7 @@ fn a_sleep_may_be_forgotten() {
 }
 
 /// Its thread-locals are dropped after the worker has ended.
+#[cfg_attr(windows, ignore = "waits in a destructor of a thread-local")]
 #[test]
 fn a_destructor_of_a_thread_local_of_a_worker_may_sleep() {
     let (pool, (slept, sleeps)) = (Pool::new(1), mpsc::channel());

@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use crate::ledger::{Item, Ledger};
-use brigade_queue::{Injector, NewError, Order, ShardedInjector, StealError, Worker, fifo, lifo};
+use brigade_queue::{Injector, Order, ShardedInjector, StealError, Worker, fifo, lifo};
 
 /// Checks that a ring of `asked` has `expected` slots, which can all be used.
 fn has_capacity<O: Order>(asked: usize, expected: usize) {
@@ -37,7 +37,7 @@ fn more_slots_than_positions_can_tell_apart_are_an_error() {
     fn body<O: Order>() {
         for asked in [(1 << 31) + 1, 1 << 32, (1 << 32) + 1, 1 << 63, usize::MAX] {
             let error = Worker::<u8, O>::try_new(asked).unwrap_err();
-            assert_eq!(error, NewError::Capacity { asked, most: 1 << 31 });
+            assert_eq!(error, brigade_queue::NewError::Capacity { asked, most: 1 << 31 });
             // Also for items without a size.
             assert!(Worker::<(), O>::try_new(asked).is_err());
         }

@@ -1,0 +1,24 @@
+#!/usr/bin/env python3
+"""The packages under crates/ as arguments for cargo, so that no script has a list that a new crate is missing from.
+
+`ci/packages.py published [WITHOUT…]` prints the published packages and all their features, without the packages and the features (`PACKAGE/FEATURE`)
+that are named; `ci/packages.py drop-ins` prints the packages that stand in for others."""
+import json
+import os
+import subprocess
+import sys
+
+what, *without = sys.argv[1:]
+metadata = subprocess.check_output(["cargo", "metadata", "--no-deps", "--locked", "--format-version", "1"])
+for package in json.loads(metadata)["packages"]:
+    name, folder = package["name"], os.path.relpath(os.path.dirname(package["manifest_path"]))
+    is_published = package["publish"] is None
+    if not folder.startswith("crates/") or is_published != (what == "published") or name in without:
+        continue
+    # Tests of the published packages are made with these.
+    if not is_published and name.startswith("brigade-"):
+        continue
+    # By its address: the lock file has two packages of the name of each drop-in.
+    print(f"--package={package['id']}")
+    if is_published:
+        print(*(f"--features={feature}" for key in package["features"] if (feature := f"{name}/{key}") not in without), sep="\n", end="\n" if package["features"] else "")
