@@ -143,6 +143,7 @@ impl<T> JoinHandle<T> {
 
     /// Takes the outcome of a job that has ended. Not in the frame of the wait.
     #[inline(never)]
+    #[track_caller]
     fn outcome(&mut self) -> Result<T, JoinError> {
         match self.inner.take() {
             Some(inner) => inner.join(),
