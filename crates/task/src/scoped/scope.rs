@@ -479,7 +479,8 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         self.result(returned)
     }
 
-    /// Calls the body; `None` if it panics.
+    /// Calls the body; `None` if it panics. Its frame does not lie on the stack while the scope waits.
+    #[inline(never)]
     fn call<R>(&self, body: impl FnOnce() -> R) -> Option<R> {
         let hold = |payload| {
             if !self.state.panicked(payload) {
