@@ -6,7 +6,7 @@
 
 use core::cell::Cell;
 
-use brigade_sync::atomic::{AtomicBool, Ordering};
+use brigade_sync::atomic::{AtomicBool, Ordering, fence};
 use brigade_sync::unmodelled::{self, AtomicU64, AtomicUsize};
 use brigade_sync::{CachePadded, Mutex, MutexGuard};
 use brigade_task::TaskRef;
@@ -80,14 +80,16 @@ impl OwnedTasks {
 
     /// Sets whether the pool ends only when all futures have ended. Must be called before the pool is closed.
     pub(super) fn set_finishes(&self, finishes: bool) {
-        // Ordering: Release pairs with the Acquire in `finishes`.
-        self.finishes.store(finishes, Ordering::Release);
+        // Ordering: Relaxed: the close, a SeqCst change of the state, comes after it.
+        self.finishes.store(finishes, Ordering::Relaxed);
     }
 
     /// Whether the pool ends only when all futures have ended. A thread that has seen the pool closed sees the final
     /// value.
     pub(super) fn finishes(&self) -> bool {
-        self.finishes.load(Ordering::Acquire)
+        // Ordering: the caller has seen the state, by a Relaxed load.
+        fence(Ordering::Acquire);
+        self.finishes.load(Ordering::Relaxed)
     }
 
     /// Prevents the end of the pool while the guard lives.

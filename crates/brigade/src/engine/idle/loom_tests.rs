@@ -14,7 +14,8 @@ use loom::thread;
 
 use super::state::{LIVE, PARKED, SEARCHING};
 use super::{Block, Idle, Parking, Roster, Snapshot, Watch};
-use crate::values::{Config, Size};
+use crate::engine::owned_tasks::OwnedTasks;
+use crate::values::{Config, Shutdown, Size};
 
 /// Compiles only if the facade really is loom's.
 const _: fn(brigade_sync::atomic::AtomicUsize) -> loom::sync::atomic::AtomicUsize = |a| a;
@@ -282,5 +283,24 @@ fn the_last_searcher_sees_the_fork_of_a_worker_that_has_ceased_to_run() {
         // Ordering: Release, because `Idle` uses `SeqCst`.
         state.fetch_add(PARKED, Ordering::Release);
         seen
+    });
+}
+
+/// Caught: `finishes` without its fence; `close` by a Relaxed change of the state. No x86 shows either.
+#[test]
+fn a_thread_that_sees_the_pool_closed_sees_that_it_finishes() {
+    check(3, || {
+        let shared = Arc::new((Pool::running(1).idle, OwnedTasks::new()));
+        let closer = thread::spawn({
+            let shared = shared.clone();
+            move || {
+                turn();
+                shared.1.set_finishes(true);
+                shared.0.close(Shutdown::Finish);
+            }
+        });
+        turn();
+        assert!(!shared.0.snapshot().closed() || shared.1.finishes());
+        closer.join().unwrap();
     });
 }
