@@ -203,18 +203,18 @@ impl Observer {
                     matches!(entry.stage, Stage::Queued) && entry.job.label.class == class;
                 is_queued.then_some(entry.since)
             };
-            let (_, queued) = unfinished.first(is_queued);
+            let (_, queued) = unfinished.first(&is_queued);
             let waiting = queued.iter().map(|entry| WaitingJob::new(entry, now, &[]));
             dump.queued_jobs.extend(waiting);
         }
         let is_pending =
             |entry: &Entry| matches!(entry.stage, Stage::Pending(..)).then_some(entry.since);
-        let (_, pending) = unfinished.first(is_pending);
+        let (_, pending) = unfinished.first(&is_pending);
         let awaited: Vec<_> = pending.iter().flat_map(Entry::awaited_jobs).collect();
         let awaited = unfinished.find(&awaited);
         let waiting = pending.iter().map(|entry| WaitingJob::new(entry, now, &awaited));
         dump.futures = waiting.collect();
-        let (timers, due) = unfinished.first(Entry::due);
+        let (timers, due) = unfinished.first(&Entry::due);
         dump.timers = timers;
         let due = due.iter().filter_map(|entry| {
             let due = entry.due()?.saturating_duration_since(now);

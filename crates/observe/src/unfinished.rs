@@ -115,21 +115,22 @@ impl Unfinished {
     }
 
     /// Counts the entries for which there is a time, and copies those with the earliest, in their order.
-    pub(crate) fn first(&self, time: impl Fn(&Entry) -> Option<Instant>) -> (usize, Vec<Entry>) {
-        let (mut count, mut first) = (0, Vec::new());
+    pub(crate) fn first(&self, time: &dyn Fn(&Entry) -> Option<Instant>) -> (usize, Vec<Entry>) {
+        let (mut count, mut times, mut first) = (0, Vec::new(), Vec::new());
         for shard in &self.0 {
-            let shard = shard.lock();
-            let mut found: Vec<_> = shard.entries.iter().flatten().collect();
-            found.retain(|entry| time(entry).is_some());
-            count += found.len();
-            if found.len() > LISTED {
-                found.select_nth_unstable_by_key(LISTED, |entry| time(entry));
-                found.truncate(LISTED);
+            for entry in shard.lock().entries.iter().flatten() {
+                let Some(at) = time(entry) else { continue };
+                count += 1;
+                let place = times.partition_point(|&earlier| earlier <= at);
+                if place < LISTED {
+                    times.insert(place, at);
+                    times.truncate(LISTED);
+                    first.insert(place, entry.clone());
+                    // Not the last copy, whose span is the user's.
+                    first.truncate(LISTED);
+                }
             }
-            first.extend(found.into_iter().cloned());
         }
-        first.sort_by_key(|entry| time(entry));
-        first.truncate(LISTED);
         (count, first)
     }
 
