@@ -61,10 +61,10 @@ impl Cpus {
     /// If the threads of such a pool may not run on a CPU that is named, if none is left, or if the system pins no threads.
     pub fn resolve(&self) -> io::Result<Pins> {
         let Some(allowed) = Inherited::here().affinity() else {
-            return Err(io::Error::new(
-                io::ErrorKind::Unsupported,
-                "threads can't be pinned on this system: build the pool without `pin`",
-            ));
+            let system = std::env::consts::OS;
+            let reason =
+                format!("threads can't be pinned on {system}: build the pool without `pin`");
+            return Err(io::Error::new(io::ErrorKind::Unsupported, reason));
         };
         self.pins(&allowed, siblings)
             .map_err(|reason| io::Error::new(io::ErrorKind::InvalidInput, reason))

@@ -240,7 +240,8 @@ mod system {
     }
 
     pub(super) fn set_nice(_nice: i32) -> io::Result<()> {
-        let reason = "a thread has no nice value of its own on this system";
+        let system = std::env::consts::OS;
+        let reason = format!("a thread has no nice value of its own on {system}");
         Err(io::Error::new(io::ErrorKind::Unsupported, reason))
     }
 
