@@ -229,11 +229,17 @@ impl Work {
     /// Adds a future about to wait; returns the new number.
     pub(crate) fn bind(&self, task: TaskRef) -> u32 {
         let number = self.tasks.bind(task);
+        // The end of the pool may have cancelled the waiting futures before.
+        self.cancel_refused();
+        number
+    }
+
+    /// Cancels the futures that wait, if the pool refuses wakes: nothing polls them any more.
+    #[inline]
+    pub(in crate::engine) fn cancel_refused(&self) {
         if self.idle.snapshot().discards() {
-            // The close may have cancelled the waiting futures before.
             self.cancel_waiting();
         }
-        number
     }
 
     /// Removes an ended future. Off the pool, the end of the pool may have waited for it.

@@ -1,4 +1,5 @@
-//! Futures that other code wakes under a lock, which their drops take, too, as those of a channel do: no wake drops a future.
+//! Futures that other code wakes under a lock, which their drops take, too, as those of a channel do: no wake drops a future. Nor do their
+//! drops wait for ever.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -7,8 +8,8 @@ use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
-use brigade::{Handle, LocalPool, Pool, Shutdown, TaskSet, spawn_local};
-use brigade_testkit::{Drops, Token, case, eventually, test};
+use brigade::{Handle, JoinHandle, LocalPool, Pool, Shutdown, TaskSet, spawn_local};
+use brigade_testkit::{Drops, Latch, OnDrop, Token, case, eventually, test};
 
 /// The wakers of the two sides of a channel.
 type Wakers = Arc<Mutex<[Option<Waker>; 2]>>;
@@ -186,4 +187,44 @@ fn the_end_of_a_local_pool_drops_no_future_in_a_waker() {
             }
         }
     }
+}
+
+/// Two futures: the one that is dropped first waits for the other, and wakes it before if it `wakes`.
+fn spawn_waiting(pool: &Handle, wakes: bool) -> [Latch; 2] {
+    let (handles, latches) = (Arc::new(Mutex::new(None)), [(); 2].map(|()| Latch::default()));
+    let spawned = [0, 1].map(|own: usize| {
+        let (handles, other, waits) =
+            (handles.clone(), latches[1 - own].clone(), latches[own].wait());
+        pool.spawn(async move {
+            let _ends = OnDrop(move || {
+                let both: Option<[JoinHandle<()>; 2]> = handles.lock().unwrap().take();
+                let Some(both) = both else { return };
+                if wakes {
+                    other.open();
+                }
+                let outcome = both.into_iter().nth(1 - own).unwrap().join();
+                assert!(outcome.unwrap_err().is_cancelled());
+            });
+            waits.await;
+        })
+    });
+    *handles.lock().unwrap() = Some(spawned);
+    latches
+}
+
+/// Caught: the thread that ends the pool was to drop the other future after the first.
+#[test(wakes in [false, true])]
+fn a_destructor_at_the_end_of_a_pool_may_wait_for_another_future(wakes: bool) {
+    let builder = Pool::builder().threads(0..=1).keep_alive(Duration::from_micros(1));
+    let pool = builder.build().unwrap();
+    let latches = spawn_waiting(&pool, wakes);
+    let both_wait = || latches.iter().all(|latch| latch.waiting() == 1);
+    // No worker ends the futures beside this thread.
+    eventually("its thread goes", || both_wait() && pool.metrics().threads == 0);
+    drop(pool);
+    let pool = LocalPool::new().unwrap();
+    let latches = spawn_waiting(&pool, wakes);
+    pool.run_until_idle();
+    assert!(latches.iter().all(|latch| latch.waiting() == 1));
+    drop(pool);
 }
